@@ -1,0 +1,33 @@
+/* arena.h - memory with one lifetime: a request, a run step, a parsed message.
+ *
+ * Allocations are never freed one by one; arena_done or arena_reset drops them all.
+ * Everything returned is aligned for any type. Memory is not zeroed by arena_alloc, it is
+ * by arena_zalloc. One owner at a time; an arena may move between threads, not be shared. */
+#pragma once
+
+#include <stdarg.h>
+
+#include "base/str.h"
+
+struct arena_chunk;
+
+struct arena {
+    struct arena_chunk *chunk; /* newest first */
+    char *at, *end;            /* free space in the newest chunk */
+    size_t total;              /* bytes held, for budgets */
+};
+
+void arena_init(struct arena *a); /* allocates nothing yet */
+void arena_done(struct arena *a); /* accepts a zeroed struct */
+void arena_reset(struct arena *a); /* drops everything but one chunk, which is kept for reuse */
+
+void *arena_alloc(struct arena *a, size_t size);
+void *arena_zalloc(struct arena *a, size_t size);
+void *arena_array(struct arena *a, size_t count, size_t size); /* zeroed; checks the product */
+str arena_str(struct arena *a, str s);                         /* a copy, NUL-terminated behind */
+char *arena_cstr(struct arena *a, str s);
+str arena_printf(struct arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+str arena_vprintf(struct arena *a, const char *fmt, va_list ap);
+str arena_concat(struct arena *a, str x, str y);
+
+#define ARENA_NEW(a, type) ((type *)arena_zalloc((a), sizeof(type)))

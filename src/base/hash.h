@@ -1,0 +1,12 @@
+/* hash.h - SHA-256, for blobs, caches and checksums. Thread-safe. */
+#pragma once
+
+#include "base/str.h"
+
+#define SHA256_LEN 32
+#define SHA256_HEX_LEN 64
+
+void sha256(str in, uint8_t out[SHA256_LEN]);
+void sha256_hex(str in, char out[SHA256_HEX_LEN + 1]);
+
+bool bytes_eq_const_time(const void *a, const void *b, size_t n);

@@ -1,0 +1,111 @@
+/* json.h - JSON documents: strict reader into an arena, lossless one-line writer.
+ *
+ * nb forwards other people's JSON, so nothing may change on the way through: numbers keep
+ * their source text unless they fit int64 (and -0 stays -0), object keys keep their order,
+ * duplicate keys are all kept (lookup finds the first). The reader refuses whatever RFC
+ * 8259 does not allow, bytes that are not UTF-8, lone surrogate escapes, trailing text and
+ * nesting beyond a cap. Values live in the arena given to the reader; string values that
+ * need no unescaping point into the input unless JSON_COPY is set.
+ *
+ * Writing never fails on valid values except by the ceiling of the buf. */
+#pragma once
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+
+#define JSON_DEPTH_MAX 128
+
+enum json_type { JSON_NULL, JSON_BOOL, JSON_INT, JSON_NUMBER, JSON_STRING, JSON_ARRAY, JSON_OBJECT };
+
+struct json {
+    enum json_type type;
+    bool boolean; /* JSON_BOOL */
+    uint32_t len; /* elements or members */
+    union {
+        int64_t i;                   /* JSON_INT */
+        str s;                       /* JSON_STRING: decoded; JSON_NUMBER: source text */
+        struct json *items;          /* JSON_ARRAY: first element */
+        struct json_member *members; /* JSON_OBJECT: first member */
+    };
+};
+
+struct json_member {
+    str key;
+    struct json value;
+};
+
+/* ---- reading ---- */
+
+enum { JSON_COPY = 1,      /* copy all strings: the input may go away */
+       JSON_UNIQUE = 2 };  /* refuse duplicate keys (the API boundary) */
+
+/* Parses the whole of `in`. On failure returns -EINVAL with "line L, column C: reason"
+ * in e (may be NULL). */
+int json_parse(struct arena *a, str in, int flags, struct json **ret, struct err *e);
+
+/* ---- looking things up: all accept NULL and wrong types, and then find nothing ---- */
+
+struct json *json_get(const struct json *obj, const char *key);
+struct json *json_get_str(const struct json *obj, str key);
+struct json *json_at(const struct json *arr, size_t index);
+str json_string(const struct json *v, str otherwise);
+str json_get_string(const struct json *obj, const char *key); /* STR_NONE when absent */
+int64_t json_get_int(const struct json *obj, const char *key, int64_t otherwise);
+bool json_get_bool(const struct json *obj, const char *key, bool otherwise);
+bool json_is(const struct json *v, enum json_type type);
+double json_double(const struct json *v, double otherwise);
+bool json_equal(const struct json *a, const struct json *b); /* order of keys counts not */
+
+/* ---- building: values are copied shallowly into their parent ---- */
+
+struct json *json_new(struct arena *a, enum json_type type);
+struct json json_of_str(str s);
+struct json json_of_int(int64_t i);
+struct json json_of_bool(bool b);
+struct json json_of_null(void);
+struct json json_of_double(struct arena *a, double d); /* shortest text that reads back */
+/* Appending grows the parent's array by doubling inside the arena. Both return the place
+ * of the new value inside its parent; it moves when the parent grows again. */
+struct json *json_push(struct arena *a, struct json *arr, struct json v);
+struct json *json_set(struct arena *a, struct json *obj, str key, struct json v); /* replaces */
+void json_unset(struct json *obj, const char *key);
+struct json *json_clone(struct arena *a, const struct json *v); /* deep, owns its strings */
+
+/* ---- writing ---- */
+
+int json_write(struct buf *out, const struct json *v);   /* compact, one line */
+int json_write_pretty(struct buf *out, const struct json *v); /* two spaces, for people */
+int json_write_string(struct buf *out, str s); /* quoted and escaped; s must be UTF-8 */
+str json_to_str(struct arena *a, const struct json *v);
+
+/* A streaming writer for code that knows its shape: keeps track of commas.
+ *   struct json_writer w; jw_init(&w, &buf);
+ *   jw_object(&w); jw_key(&w, "id"); jw_str(&w, id); jw_end(&w);                       */
+struct json_writer {
+    struct buf *out;
+    uint64_t kinds; /* one bit per level: 1 = object */
+    uint8_t depth;
+    bool comma;
+};
+
+void jw_init(struct json_writer *w, struct buf *out);
+void jw_object(struct json_writer *w);
+void jw_array(struct json_writer *w);
+void jw_end(struct json_writer *w);
+void jw_key(struct json_writer *w, const char *key);
+void jw_key_str(struct json_writer *w, str key);
+void jw_str(struct json_writer *w, str s);
+void jw_cstr(struct json_writer *w, const char *s); /* NULL writes null */
+void jw_int(struct json_writer *w, int64_t v);
+void jw_double(struct json_writer *w, double v);
+void jw_bool(struct json_writer *w, bool v);
+void jw_null(struct json_writer *w);
+void jw_value(struct json_writer *w, const struct json *v); /* NULL writes null */
+void jw_raw(struct json_writer *w, str json);               /* text that is valid JSON already */
+
+/* key and value in one call */
+void jw_kstr(struct json_writer *w, const char *key, str s);
+void jw_kint(struct json_writer *w, const char *key, int64_t v);
+void jw_kbool(struct json_writer *w, const char *key, bool v);
+void jw_kval(struct json_writer *w, const char *key, const struct json *v);

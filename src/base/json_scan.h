@@ -1,0 +1,25 @@
+/* json_scan.h - top-level fields of one JSON line, without building a tree.
+ *
+ * For hot scans over logs: finds where the values of an object's own keys begin and end,
+ * skipping nested values by bracket and quote matching. It checks only what it needs to
+ * stay in step: use json_parse for lines whose content matters. No allocation. */
+#pragma once
+
+#include "base/str.h"
+
+struct json_scan {
+    const char *at, *end;
+    bool failed; /* the line is not an object, or is broken before its end */
+};
+
+void json_scan_init(struct json_scan *s, str line);
+
+/* The next member: key without quotes (escapes left as they are) and the raw value text,
+ * quotes included for strings. False at the end or on a broken line (s->failed). */
+bool json_scan_next(struct json_scan *s, str *ret_key, str *ret_value);
+
+/* Raw value of one top-level key, or STR_NONE. */
+str json_scan_field(str line, str key);
+
+/* The contents of a raw string value that has no escapes; STR_NONE otherwise. */
+str json_scan_plain(str raw);
