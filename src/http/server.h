@@ -1,0 +1,121 @@
+/* server.h - an HTTP/1.1 server on the loop.
+ *
+ * Knows nothing of conversations: it turns bytes into a struct http_req, hands it to one
+ * handler, and turns the answer back into bytes. Keep-alive, pipelining, chunked bodies,
+ * Expect: 100-continue and HEAD are dealt with here; whatever a smuggler could use is
+ * refused (parse.h). All calls on the loop thread.
+ *
+ * A request lives from on_head until it has been answered (http_reply*, sse_open) or its
+ * client has gone (on_gone). Requests of one connection are handled one at a time, in
+ * order, so a handler never sees two at once from one connection. */
+#pragma once
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/json.h"
+#include "loop/loop.h"
+
+struct http_server;
+struct http_conn;
+
+#define HTTP_PARAMS_MAX 4
+#define HTTP_HEADERS_MAX 100
+
+struct http_header {
+    str name, value; /* as received; compare names without case */
+};
+
+struct http_req {
+    struct http_server *server;
+    struct http_conn *conn;
+    struct arena arena; /* freed after the answer */
+
+    str method; /* "GET" */
+    str target; /* as received */
+    str path;   /* percent-decoded, starts with '/', no "." or ".." segments, no NUL */
+    str query;  /* raw, without '?' */
+    struct http_header *headers;
+    size_t nheaders;
+    str body;        /* complete in on_request; empty in on_head */
+    size_t body_max; /* on_head may raise or lower it */
+
+    str params[HTTP_PARAMS_MAX]; /* filled by the router */
+    const void *route;           /* the router's match, for the caller's own use */
+    char id[24];                 /* request id, sent back as X-Request-Id */
+
+    bool is_local_socket; /* came over the Unix socket */
+    uint32_t peer_uid;    /* then: who is there */
+    char peer_addr[48];   /* "127.0.0.1", "::1", "" for the Unix socket */
+    uint64_t started_us;
+
+    void *user;                      /* the handler's own */
+    void (*on_gone)(struct http_req *); /* client went away before the answer; req dies after it */
+};
+
+struct http_limits {
+    size_t head_bytes;        /* request line and headers: 431, 414 */
+    size_t body_bytes;        /* default for req->body_max: 413 */
+    unsigned headers;         /* 431 */
+    unsigned conns;           /* beyond it: 503 and close */
+    uint64_t head_timeout_ms; /* 408 */
+    uint64_t body_stall_ms;   /* 408: no byte of the body for so long */
+    uint64_t idle_ms;         /* kept-alive and silent: closed */
+    size_t drain_bytes;       /* how much of a refused body is read to keep the connection */
+};
+
+struct http_handlers {
+    /* The head is complete. May answer at once (the body is then drained or the connection
+     * closed), or change body_max. Returns true to go on and read the body. */
+    bool (*on_head)(void *ctx, struct http_req *req);
+    /* The body is complete. Must answer now or later. */
+    void (*on_request)(void *ctx, struct http_req *req);
+    void *ctx;
+};
+
+extern const struct http_limits HTTP_LIMITS_DEFAULT;
+
+struct http_server *http_server_new(struct loop *l, const struct http_limits *limits,
+                                    const struct http_handlers *h);
+
+/* Port 0 picks a free one; *ret_port tells which. A taken port is -EADDRINUSE. */
+int http_listen_tcp(struct http_server *s, const char *host, uint16_t port, uint16_t *ret_port,
+                    struct err *e);
+/* Creates the socket with mode 0600. A stale socket file nobody listens on is replaced; a
+ * live one is -EADDRINUSE. */
+int http_listen_unix(struct http_server *s, const char *path, struct err *e);
+
+/* Stops accepting, closes idle connections, lets requests in flight finish, closes SSE
+ * streams; calls done when the last connection is gone or after grace_ms at the latest. */
+void http_server_stop(struct http_server *s, uint64_t grace_ms, loop_fn done, void *ctx);
+void http_server_free(struct http_server *s); /* after stop has finished */
+
+struct http_stats {
+    uint64_t requests, bytes_in, bytes_out, conns_total;
+    size_t conns, streams;
+};
+void http_server_stats(const struct http_server *s, struct http_stats *ret);
+
+/* ---- the request ---- */
+
+str http_get_header(const struct http_req *r, const char *name); /* first, trimmed; STR_NONE */
+bool http_has_header(const struct http_req *r, const char *name);
+/* Percent-decoded query value in the request's arena; STR_NONE when absent or malformed. */
+str http_query(struct http_req *r, const char *name);
+str http_cookie(const struct http_req *r, const char *name);
+
+/* ---- the answer: exactly one of these per request ---- */
+
+/* Adds a header to the answer to come. Names and values with control characters are refused
+ * by assertion: they come from code, never from peers. */
+void http_add_header(struct http_req *r, const char *name, str value);
+
+/* body is copied. type may be NULL when there is no body (204, 304). */
+void http_reply(struct http_req *r, int status, const char *type, str body);
+/* body is static or otherwise outlives the connection (embedded assets): not copied. */
+void http_reply_static(struct http_req *r, int status, const char *type, str body);
+void http_reply_json(struct http_req *r, int status, const struct json *v);
+/* {"error": code, "message": message, "details": details} */
+void http_reply_error(struct http_req *r, int status, const char *code, const char *message,
+                      const struct json *details);
+
+const char *http_status_text(int status);

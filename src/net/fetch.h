@@ -1,0 +1,59 @@
+/* fetch.h - HTTP requests to other servers, on the loop.
+ *
+ * libcurl (multi interface) is loaded on the first fetch: a process that talks to nobody
+ * never pays for it. Bodies stream to a callback; time limits count silence, not total
+ * time, because model answers take minutes. TLS is verified; proxy variables and
+ * SSL_CERT_FILE are honoured. Loop thread only. */
+#pragma once
+
+#include "base/err.h"
+#include "loop/loop.h"
+
+struct fetcher;
+struct fetch;
+
+struct fetch_header {
+    str name, value;
+};
+
+enum fetch_flags {
+    /* Refuse private, loopback, link-local and metadata addresses when the connection is
+     * made (so DNS tricks do not help), bypass proxies. For URLs that come from users. */
+    FETCH_PUBLIC_ONLY = 1,
+    FETCH_HTTPS_ONLY = 2,
+    FETCH_FOLLOW_SAME_ORIGIN = 4, /* redirects within the origin, at most 5; else none */
+};
+
+struct fetch_events {
+    /* The final status and headers. Not called for 1xx. Header names are lower-case. */
+    void (*on_head)(void *ctx, int status, const struct fetch_header *headers, size_t n);
+    void (*on_data)(void *ctx, str bytes);
+    /* Always the last call, exactly once, unless fetch_cancel came first. err.code 0 = the
+     * response is complete (whatever its status). -ETIMEDOUT idle or connect timeout,
+     * -ECONNRESET cut before its end, -EMSGSIZE body ceiling, -EACCES refused address. */
+    void (*on_done)(void *ctx, const struct err *err);
+};
+
+struct fetch_spec {
+    const char *method; /* NULL = GET, or POST when there is a body */
+    str url;
+    const struct fetch_header *headers;
+    size_t nheaders;
+    str body;
+    bool has_body;
+    uint64_t connect_timeout_ms; /* 0 = 10 s */
+    uint64_t idle_timeout_ms;    /* no byte for so long; 0 = 120 s */
+    size_t body_max;             /* 0 = unlimited (streams; the reader bounds itself) */
+    unsigned flags;
+    const char *unix_socket; /* NULL, or a path to connect to instead of the host */
+};
+
+struct fetcher *fetcher_new(struct loop *l);
+void fetcher_free(struct fetcher *f); /* cancels what is left */
+
+/* Everything in spec is copied. Never calls back before it returns; errors of set-up come
+ * through on_done as well. */
+struct fetch *fetch_start(struct fetcher *f, const struct fetch_spec *spec,
+                          const struct fetch_events *ev, void *ctx);
+void fetch_cancel(struct fetch *f); /* closes the socket; no callback any more */
+void fetch_pause(struct fetch *f, bool paused); /* back-pressure */
