@@ -48,10 +48,12 @@ str str_skip(str s, size_t n);                /* without the first n bytes */
 str str_trim(str s);                          /* ASCII white space at both ends */
 
 /* Takes the part of *rest before `sep` (all of it when there is none) and moves *rest
- * behind it. Returns false once nothing is left. "a,,b" gives "a", "", "b". */
+ * behind it. Returns false once nothing is left. "a,,b" gives "a", "", "b"; a separator at
+ * the very end adds no empty part. */
 bool str_split(str *rest, char sep, str *ret_part);
 
-/* Whole-slice number parsers: no white space, no sign for u64, nothing left over.
+/* Whole-slice number parsers: no white space, no '+', no sign for u64, nothing left over; a
+ * double is decimal and finite.
  * Return 0, -EINVAL or -ERANGE; *ret is set only on success. */
 int parse_u64(str s, uint64_t *ret);
 int parse_i64(str s, int64_t *ret);

@@ -1,0 +1,213 @@
+#include "base/arena.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Free space is poisoned under AddressSanitizer, and every allocation is followed by a
+ * poisoned gap, so that an overrun inside an arena is caught like one on the heap. */
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define ARENA_ASAN 1
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__)
+#define ARENA_ASAN 1
+#endif
+
+#ifdef ARENA_ASAN
+#include <sanitizer/asan_interface.h>
+#define POISON(p, n)   ASAN_POISON_MEMORY_REGION((p), (n))
+#define UNPOISON(p, n) ASAN_UNPOISON_MEMORY_REGION((p), (n))
+#define GAP            16
+#else
+#define POISON(p, n)   ((void)(p), (void)(n))
+#define UNPOISON(p, n) ((void)(p), (void)(n))
+#define GAP            0
+#endif
+
+enum {
+    ALIGN = 16,
+    CHUNK_MIN = 1024,
+    CHUNK_MAX = 64 * 1024,
+    BIG = CHUNK_MAX / 4, /* from here on an allocation gets a chunk of its own */
+};
+
+struct arena_chunk {
+    struct arena_chunk *next;
+    size_t size; /* header included */
+    char data[] __attribute__((aligned(ALIGN)));
+};
+
+static_assert(sizeof(struct arena_chunk) == ALIGN, "the header keeps the data aligned");
+
+static struct arena_chunk *chunk_new(struct arena *a, size_t size)
+{
+    struct arena_chunk *c = malloc(size);
+    if (!c) {
+        fputs("nb: out of memory\n", stderr);
+        abort();
+    }
+    c->next = NULL;
+    c->size = size;
+    a->total += size;
+    POISON(c->data, size - sizeof(*c));
+    return c;
+}
+
+static void use_chunk(struct arena *a, struct arena_chunk *c)
+{
+    a->at = c->data;
+    a->end = (char *)c + c->size;
+}
+
+void arena_init(struct arena *a)
+{
+    *a = (struct arena){0};
+}
+
+void arena_done(struct arena *a)
+{
+    for (struct arena_chunk *c = a->chunk, *next; c; c = next) {
+        next = c->next;
+        free(c);
+    }
+    *a = (struct arena){0};
+}
+
+/* The largest chunk of normal size stays: the next user of this arena is likely to need as
+ * much as the last one. */
+void arena_reset(struct arena *a)
+{
+    struct arena_chunk *keep = NULL;
+    for (struct arena_chunk *c = a->chunk, *next; c; c = next) {
+        next = c->next;
+        struct arena_chunk *drop = c;
+        if (c->size <= CHUNK_MAX && (!keep || c->size > keep->size)) {
+            drop = keep;
+            keep = c;
+        }
+        free(drop);
+    }
+    *a = (struct arena){0};
+    if (!keep)
+        return;
+    keep->next = NULL;
+    a->chunk = keep;
+    a->total = keep->size;
+    use_chunk(a, keep);
+    POISON(keep->data, keep->size - sizeof(*keep));
+}
+
+/* A big allocation goes behind the newest chunk, whose free space stays in use. */
+static void *alloc_big(struct arena *a, size_t size, size_t need)
+{
+    struct arena_chunk *c = chunk_new(a, sizeof(*c) + need);
+    if (a->chunk) {
+        c->next = a->chunk->next;
+        a->chunk->next = c;
+    } else {
+        a->chunk = c;
+        a->at = a->end = (char *)c + c->size;
+    }
+    UNPOISON(c->data, size);
+    return c->data;
+}
+
+static void add_chunk(struct arena *a, size_t need)
+{
+    size_t size = CHUNK_MIN;
+    if (a->chunk && a->chunk->size <= CHUNK_MAX / 2)
+        size = a->chunk->size * 2;
+    else if (a->chunk && a->chunk->size <= CHUNK_MAX)
+        size = CHUNK_MAX;
+    while (size - sizeof(struct arena_chunk) < need)
+        size *= 2;
+    struct arena_chunk *c = chunk_new(a, size);
+    c->next = a->chunk;
+    a->chunk = c;
+    use_chunk(a, c);
+}
+
+void *arena_alloc(struct arena *a, size_t size)
+{
+    if (size > SIZE_MAX / 2) {
+        fputs("nb: impossible allocation size\n", stderr);
+        abort();
+    }
+    size_t need = ((size ? size : 1) + GAP + ALIGN - 1) & ~(size_t)(ALIGN - 1);
+    if (need > (size_t)(a->end - a->at)) {
+        if (need >= BIG)
+            return alloc_big(a, size, need);
+        add_chunk(a, need);
+    }
+    void *p = a->at;
+    a->at += need;
+    UNPOISON(p, size);
+    return p;
+}
+
+void *arena_zalloc(struct arena *a, size_t size)
+{
+    return memset(arena_alloc(a, size), 0, size);
+}
+
+void *arena_array(struct arena *a, size_t count, size_t size)
+{
+    size_t bytes;
+    if (__builtin_mul_overflow(count, size, &bytes))
+        bytes = SIZE_MAX; /* arena_alloc refuses it */
+    return arena_zalloc(a, bytes);
+}
+
+char *arena_cstr(struct arena *a, str s)
+{
+    char *p = arena_alloc(a, s.n + 1);
+    if (s.n)
+        memcpy(p, s.p, s.n);
+    p[s.n] = '\0';
+    return p;
+}
+
+str arena_str(struct arena *a, str s)
+{
+    return (str){arena_cstr(a, s), s.n};
+}
+
+str arena_printf(struct arena *a, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    str s = arena_vprintf(a, fmt, ap);
+    va_end(ap);
+    return s;
+}
+
+str arena_vprintf(struct arena *a, const char *fmt, va_list ap)
+{
+    char small[256];
+    va_list again;
+    va_copy(again, ap);
+    int written = vsnprintf(small, sizeof(small), fmt, again);
+    va_end(again);
+    if (written < 0)
+        return arena_str(a, STR_NONE);
+    size_t n = (size_t)written;
+    if (n < sizeof(small))
+        return arena_str(a, str_make(small, n));
+    char *p = arena_alloc(a, n + 1);
+    (void)vsnprintf(p, n + 1, fmt, ap);
+    return (str){p, n};
+}
+
+str arena_concat(struct arena *a, str x, str y)
+{
+    char *p = arena_alloc(a, x.n + y.n + 1);
+    if (x.n)
+        memcpy(p, x.p, x.n);
+    if (y.n)
+        memcpy(p + x.n, y.p, y.n);
+    p[x.n + y.n] = '\0';
+    return (str){p, x.n + y.n};
+}
