@@ -1,0 +1,30 @@
+/* bus.h - topics, subscribers, messages: how one thing that happened reaches many streams.
+ *
+ * Delivery is synchronous, on the loop thread, in publish order. A subscriber may
+ * unsubscribe (itself or another) and publish from inside its callback: messages published
+ * during a delivery are queued behind it. Messages are borrowed for the callback. */
+#pragma once
+
+#include "loop/loop.h"
+
+struct bus;
+struct bus_sub;
+
+struct bus_msg {
+    str topic;
+    str type;     /* "text.delta", "run.done", "bundle.crashed" ... */
+    str data;     /* one line of JSON */
+    uint64_t pos; /* position in the log; 0 = ephemeral, never stored */
+    void *shared; /* a place for subscribers to share derived work (a formatted frame) */
+    void (*shared_free)(void *shared);
+};
+
+typedef void (*bus_fn)(void *ctx, struct bus_msg *msg);
+
+struct bus *bus_new(struct loop *l);
+void bus_free(struct bus *b); /* asserts that nobody is subscribed */
+
+struct bus_sub *bus_subscribe(struct bus *b, str topic, bus_fn fn, void *ctx);
+void bus_unsubscribe(struct bus_sub *s); /* takes NULL */
+void bus_publish(struct bus *b, struct bus_msg *msg);
+size_t bus_subscribers(const struct bus *b, str topic);

@@ -1,0 +1,172 @@
+/* llm.h - one message model for all providers, and the calls that use it.
+ *
+ * The shapes follow the Anthropic Messages API, which is the superset. A request is built
+ * from immutable values by pure functions (history -> wire), so that the same history gives
+ * the same bytes. What a provider alone understands (thinking, signatures) travels as an
+ * opaque block and goes back only to the provider and model it came from.
+ *
+ * Calls run on the loop; all callbacks come on the loop thread, never before llm_start has
+ * returned. Everything in a request is borrowed until llm_start returns; everything in a
+ * callback is borrowed for the callback. */
+#pragma once
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/json.h"
+#include "loop/loop.h"
+#include "store/store.h" /* struct conv_usage */
+
+struct fetcher;
+
+enum llm_block_type { LLM_TEXT, LLM_IMAGE, LLM_TOOL_USE, LLM_TOOL_RESULT, LLM_OPAQUE };
+
+struct llm_block {
+    enum llm_block_type type;
+    str text;       /* LLM_TEXT */
+    str mime, data; /* LLM_IMAGE: base64 */
+    str id, name;   /* LLM_TOOL_USE; LLM_TOOL_RESULT has the id */
+    str args;       /* LLM_TOOL_USE: raw JSON text as the model wrote it */
+    const char *args_error; /* LLM_TOOL_USE: why args is not usable JSON; NULL = fine */
+    bool is_error;  /* LLM_TOOL_RESULT */
+    const struct llm_block *parts; /* LLM_TOOL_RESULT: text and images only */
+    size_t nparts;
+    str provider, model;     /* LLM_OPAQUE */
+    const struct json *json; /* LLM_OPAQUE: the block as it came */
+};
+
+enum llm_role { LLM_USER, LLM_ASSISTANT };
+
+struct llm_message {
+    enum llm_role role;
+    const struct llm_block *blocks;
+    size_t n;
+};
+
+struct llm_tool {
+    str name, description;
+    const struct json *schema; /* JSON Schema of the arguments; NULL = no arguments */
+};
+
+struct llm_request {
+    str model;           /* without the provider prefix */
+    str system_stable;   /* cacheable: identity, core context, apps */
+    str system_volatile; /* behind it: matched skill, date */
+    const struct llm_message *messages;
+    size_t nmessages;
+    const struct llm_tool *tools; /* sorted by name */
+    size_t ntools;
+    int64_t max_tokens;
+    const char *thinking;        /* "off", "adaptive", "enabled"; NULL = off */
+    const char *effort;          /* low medium high max; NULL = the model's default */
+    int64_t thinking_budget;     /* tokens, for "enabled" */
+    str session_key;             /* conversation id: provider-side cache affinity; may be empty */
+};
+
+enum llm_stop { LLM_STOP_END, LLM_STOP_TOOL, LLM_STOP_LENGTH, LLM_STOP_REFUSAL, LLM_STOP_PAUSE };
+
+struct llm_result {
+    const struct llm_block *blocks; /* text, tool_use, opaque, in the order they came */
+    size_t n;
+    enum llm_stop stop;
+    struct conv_usage usage;
+    str model;      /* "provider:model" */
+    str request_id; /* may be empty */
+    str stop_detail; /* refusal text; may be empty */
+    uint64_t ms;
+    char request_sha256[65]; /* of the body that was sent */
+};
+
+enum llm_error_kind {
+    LLM_ERR_AUTH,     /* 401, 403: the key is wrong or missing */
+    LLM_ERR_BILLING,  /* 402, spend caps, quota */
+    LLM_ERR_MODEL,    /* the model does not exist or was retired */
+    LLM_ERR_INVALID,  /* the request was refused: 400, 422 */
+    LLM_ERR_TOO_LONG, /* context overflow: trim or compact */
+    LLM_ERR_OVERLOADED, /* 429, 5xx, 529 after all tries */
+    LLM_ERR_NETWORK,  /* no connection, cut stream, silence */
+};
+
+struct llm_failure {
+    enum llm_error_kind kind;
+    int http_status;   /* 0 = none */
+    bool had_output;   /* deltas were delivered before it failed */
+    str request_id;
+    struct err err;    /* for the person */
+};
+
+struct llm_events {
+    void (*on_text)(void *ctx, str delta);
+    void (*on_thinking)(void *ctx, str delta);                /* may be NULL */
+    void (*on_tool_start)(void *ctx, str id, str name);       /* may be NULL */
+    void (*on_retry)(void *ctx, unsigned attempt, uint64_t wait_ms, const struct err *why); /* may be NULL */
+    void (*on_done)(void *ctx, const struct llm_result *r);    /* last call, or: */
+    void (*on_fail)(void *ctx, const struct llm_failure *f);   /* last call */
+};
+
+struct llm;      /* the configured providers */
+struct llm_call;
+
+/* ---- configuration ---- */
+
+struct llm_provider_conf {
+    str name; /* as used in "name:model" */
+    str type; /* "anthropic", "openai", "demo" */
+    str base_url;
+    str api_key; /* secret */
+    const struct json *headers; /* extra request headers, object of strings, or NULL */
+};
+
+struct llm_conf {
+    const struct llm_provider_conf *providers;
+    size_t nproviders;
+    str default_model; /* as configured; empty = decide by what is there */
+    str fast_model;    /* titles, compaction; empty = the default model */
+    const struct json *model_overrides; /* capabilities and prices by model name, or NULL */
+    uint64_t idle_timeout_ms; /* 0 = 120 s */
+    unsigned max_tries;       /* 0 = 5 */
+    uint64_t retry_base_ms;   /* 0 = 1000; tests make it small */
+};
+
+struct llm *llm_new(struct loop *l, struct fetcher *f, const struct llm_conf *conf,
+                    struct logger *log, struct err *e);
+void llm_free(struct llm *m);
+
+/* ---- models ---- */
+
+struct llm_model_info {
+    str provider, model;
+    int64_t context_tokens, max_output_tokens; /* 0 = unknown */
+    bool has_price;
+    double price_in, price_out, price_cache_read, price_write_5m, price_write_1h; /* per Mtok */
+    bool can_tools, can_images, can_thinking;
+    str retires_on; /* ISO date or empty */
+    str successor;
+};
+
+/* Splits "provider:model" or a bare name (belongs to the default provider type for it).
+ * -ENOENT with a message that names the providers and says what to configure. */
+int llm_resolve(struct llm *m, str name, str *ret_provider, str *ret_model, struct err *e);
+
+/* The model to use when nobody named one: "provider:model" and why it was chosen, in words.
+ * Probing local servers is asynchronous: see llm_probe. Never fails: the demo is last. */
+str llm_default_model(const struct llm *m, str *ret_why);
+/* Looks for local servers if nothing is configured; at most 300 ms; fn is called once. */
+void llm_probe(struct llm *m, void (*fn)(void *ctx), void *ctx);
+
+bool llm_model_info(const struct llm *m, str name, struct llm_model_info *ret);
+/* For store_env.price. */
+bool llm_price(void *llm, str model, const struct conv_usage *u, double *ret_usd);
+
+/* ---- calls ---- */
+
+/* `model` is "provider:model" or bare. Retries, back-off and watchdogs happen inside.
+ * Errors of set-up come through on_fail. */
+struct llm_call *llm_start(struct llm *m, str model, const struct llm_request *req,
+                           const struct llm_events *ev, void *ctx);
+void llm_cancel(struct llm_call *c); /* closes the socket; no callback any more */
+
+/* ---- the pure part, for replay and tests ---- */
+
+/* The exact body that llm_start would send. */
+int llm_build_request(struct llm *m, str model, const struct llm_request *req, struct arena *a,
+                      str *ret_body, struct err *e);

@@ -1,0 +1,222 @@
+/* store.h - conversations: append-only event logs, and everything derived from them.
+ *
+ * One struct store serves one workspace through one backend (jsonl, folder, memory, ...);
+ * a table of functions hides which. All calls are made on the loop thread and return at
+ * once; the answer comes through the callback on the loop thread, never before the call
+ * has returned. What a callback gets is borrowed for the time of the callback.
+ *
+ * An append is answered when its lines are durable, and is published on the bus (topic
+ * store_topic) right before its callback. Lines of one conversation keep their order.
+ *
+ * A position is an opaque number that grows along a log: byte offset past the line in file
+ * stores, ordinal elsewhere. 0 is the beginning. Positions are the ids of live streams. */
+#pragma once
+
+#include "base/err.h"
+#include "base/json.h"
+#include "base/json_decode.h"
+#include "bus/bus.h"
+#include "loop/pool.h"
+#include "workspace/access.h"
+
+struct store;
+struct store_op; /* a call under way; valid until its callback */
+
+#define STORE_ID_MAX 80
+#define STORE_LINE_MAX (16u * 1024 * 1024)   /* one event as given to append */
+#define STORE_SPILL_BYTES (64u * 1024)       /* larger results live in blobs */
+
+typedef uint64_t store_pos;
+
+/* ^[a-z]+_[A-Za-z0-9_-]{1,64}$ - checked before an id touches any path or key. */
+bool store_id_valid(str id);
+
+/* ---- opening ---- */
+
+struct conv_usage { /* input_tokens is all input; the cache figures are parts of it */
+    int64_t input_tokens, output_tokens;
+    int64_t cache_read_tokens, cache_write_5m_tokens, cache_write_1h_tokens;
+};
+
+enum store_durability { STORE_SYNC, STORE_INTERVAL, STORE_NONE };
+
+struct store_env { /* what the stores of a process share; outlives them */
+    struct loop *loop;
+    struct logger *log;
+    struct bus *bus;
+    struct appender *appender; /* durable writes of file stores (appender.h) */
+    struct pool *readers;      /* file reads, index queries */
+    /* Cost of a model call in USD; returns false when the price is unknown. */
+    bool (*price)(void *ctx, str model, const struct conv_usage *usage, double *ret_usd);
+    void *price_ctx;
+};
+
+struct store_conf {
+    const char *type;         /* "jsonl", "folder", "memory" */
+    const char *dir;          /* jsonl: where <id>.jsonl live; folder: the storage root */
+    const char *cache_dir;    /* index.db; NULL = no index, scan instead */
+    const char *workspace_id;
+    enum store_durability durability;
+    bool integrity; /* hash-chain new events */
+    bool read_only; /* never lock, repair or write: a second process that only looks */
+};
+
+int store_open(const struct store_env *env, const struct store_conf *conf, struct store **ret,
+               struct err *e);
+void store_close(struct store *s, loop_fn done, void *ctx); /* flushes, unlocks, then frees */
+const struct store_conf *store_conf(const struct store *s);
+
+/* The bus topic of a conversation: "conv/<workspace>/<id>". */
+str store_topic(struct arena *a, const struct store *s, str id);
+
+void store_op_cancel(struct store_op *op); /* the work may still happen; the callback will not */
+
+/* ---- what a conversation is ---- */
+
+struct conv {
+    str id, workspace_id, created_at, updated_at;
+    str title;    /* empty = none yet */
+    str channel;  /* tui, web, api, mcp ...; may be empty */
+    str model;    /* pinned at creation; may be empty */
+    str forked_from;
+    const struct json *parent;   /* {conversationId, runId, toolCallId} or NULL */
+    const struct json *metadata; /* caller's object from creation, or NULL */
+    struct conv_acl acl;
+
+    str preview, last_model;
+    int64_t message_count;
+    struct conv_usage usage;
+    double cost_usd;
+    bool is_cost_known; /* false as soon as one call had an unknown price */
+    store_pos end;
+    int64_t bad_lines;  /* skipped: not JSON, or not an event */
+    bool is_hidden;     /* child runs: listed only when asked for */
+};
+
+struct store_event {
+    store_pos pos; /* just past it */
+    str line;      /* one JSON object, no line feed */
+};
+
+/* ---- writing ---- */
+
+struct conv_create {
+    str id;       /* empty: a new conv_<16 hex> */
+    str owner_id;
+    str channel, model, forked_from;
+    const struct json *parent, *metadata;
+    const str *events; /* appended in the same write as line 1 */
+    size_t nevents;
+};
+
+typedef void (*store_conv_fn)(void *ctx, const struct err *err, const struct conv *conv);
+typedef void (*store_append_fn)(void *ctx, const struct err *err, const store_pos *pos, size_t n);
+typedef void (*store_done_fn)(void *ctx, const struct err *err);
+
+struct store_op *store_create(struct store *s, const struct conv_create *spec, store_conv_fn fn,
+                              void *ctx); /* -EEXIST */
+
+/* Events are JSON objects on one line with at least "type"; "ts" is added when missing.
+ * Errors: -ENOENT no such conversation, -EBUSY another process writes it, -ENOSPC, -EIO. */
+struct store_op *store_append(struct store *s, str id, const str *events, size_t n,
+                              store_append_fn fn, void *ctx);
+
+/* only_if_unset: the auto-title, which never overwrites a title. */
+struct store_op *store_set_title(struct store *s, str id, str title, bool only_if_unset,
+                                 store_conv_fn fn, void *ctx);
+/* participants: NULL keeps them. */
+struct store_op *store_set_sharing(struct store *s, str id, bool is_shared,
+                                   const struct json_strs *participants, store_conv_fn fn,
+                                   void *ctx);
+struct store_op *store_add_note(struct store *s, str id, str author, str text, store_conv_fn fn,
+                                void *ctx);
+
+/* Raw events up to and including message number at_message (-1: all) into a new log. */
+struct store_op *store_fork(struct store *s, str id, int64_t at_message, str new_owner,
+                            store_conv_fn fn, void *ctx);
+struct store_op *store_delete(struct store *s, str id, bool purge, store_done_fn fn, void *ctx);
+struct store_op *store_restore(struct store *s, str id, store_conv_fn fn, void *ctx);
+
+/* ---- blobs: large results and prompts, by content, beside the log ---- */
+
+typedef void (*store_blob_fn)(void *ctx, const struct err *err, str sha256_or_bytes);
+/* Durable before the callback; the callback gets the hex sha256. */
+struct store_op *store_put_blob(struct store *s, str id, str bytes, store_blob_fn fn, void *ctx);
+struct store_op *store_get_blob(struct store *s, str id, str sha256, store_blob_fn fn, void *ctx);
+
+/* ---- reading ---- */
+
+struct store_op *store_get(struct store *s, str id, store_conv_fn fn, void *ctx); /* -ENOENT */
+
+struct store_range {
+    store_pos after;    /* forwards: events past this position */
+    store_pos before;   /* backwards: events up to and including this position; 0 = the end */
+    bool backwards;     /* the page is still in log order */
+    size_t max_events;  /* 0 = 1,000 */
+    size_t max_bytes;   /* 0 = 8 MiB; at least one event is always returned */
+};
+
+struct store_page {
+    const struct store_event *events;
+    size_t n;
+    bool reached_start, reached_end;
+    bool is_beyond_end; /* `after` lies past the log: it was cut or replaced */
+};
+
+typedef void (*store_page_fn)(void *ctx, const struct err *err, const struct store_page *page);
+struct store_op *store_read(struct store *s, str id, const struct store_range *range,
+                            store_page_fn fn, void *ctx);
+
+enum store_sort { STORE_BY_UPDATED, STORE_BY_CREATED };
+
+struct store_query {
+    const struct viewer *viewer; /* only what this person may see; NULL = the operator: all */
+    size_t limit;                /* 0 = 20, at most 1,000 */
+    str cursor;                  /* from the page before; survives deletions */
+    str search;                  /* substring of title and preview, case folded */
+    enum store_sort sort;
+    bool with_hidden;
+};
+
+struct store_listing {
+    const struct conv *convs;
+    size_t n;
+    str next_cursor; /* empty at the end */
+    int64_t total;   /* before paging */
+};
+
+typedef void (*store_list_fn)(void *ctx, const struct err *err, const struct store_listing *l);
+struct store_op *store_list(struct store *s, const struct store_query *q, store_list_fn fn,
+                            void *ctx);
+
+struct store_search_query {
+    const struct viewer *viewer;
+    str text; /* words, "phrases", prefix*, from: tool: in:title before: after: */
+    str conv_id; /* empty = all */
+    size_t limit;
+    bool by_relevance; /* else newest first */
+};
+
+struct store_hit {
+    str conv_id, title, ts, role; /* role: user, assistant, tool, title, note */
+    store_pos pos;
+    str snippet;                  /* the hit between U+0001 and U+0002 */
+};
+
+struct store_hits {
+    const struct store_hit *hits;
+    size_t n;
+    int64_t total;    /* -1 = not counted */
+    bool is_partial;  /* the time ran out before everything was searched */
+};
+
+typedef void (*store_search_fn)(void *ctx, const struct err *err, const struct store_hits *h);
+struct store_op *store_search(struct store *s, const struct store_search_query *q,
+                              store_search_fn fn, void *ctx);
+
+struct store_note {
+    str ts, author, text;
+};
+typedef void (*store_notes_fn)(void *ctx, const struct err *err, const struct store_note *notes,
+                               size_t n);
+struct store_op *store_notes(struct store *s, str id, store_notes_fn fn, void *ctx);

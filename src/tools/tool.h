@@ -1,0 +1,59 @@
+/* tool.h - what a tool is, and how a call travels: source, registry, caller.
+ *
+ * A source offers tools (the built-in ones, or one bundle). It is a table of functions, so
+ * that upper floors can provide tools to lower ones. Calls are asynchronous; a call is
+ * answered exactly once through its callback unless it was cancelled. Loop thread only. */
+#pragma once
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/json.h"
+#include "loop/loop.h"
+
+#define TOOL_NAME_MAX 64
+
+struct tool {
+    str name;        /* within its source, as the source calls it */
+    str title, description;
+    const struct json *input_schema;
+    const struct json *output_schema; /* or NULL */
+    const struct json *annotations;   /* readOnlyHint, destructiveHint ...; or NULL */
+    const struct json *meta;          /* _meta: ui.resourceUri ...; or NULL */
+    bool is_internal;                 /* never shown to models */
+};
+
+/* Who a call acts for. Borrowed for the duration of tool_source.call. */
+struct tool_caller {
+    str user_id;
+    bool is_workspace_admin;
+    str conversation_id, run_id, call_id; /* may be empty */
+    int remaining_iterations;             /* of the calling run, for delegation */
+    void *host; /* the runtime, for sources that need it; opaque to this floor */
+};
+
+/* An MCP CallToolResult. */
+struct tool_result {
+    const struct json *content;    /* array of content blocks; NULL = [] */
+    const struct json *structured; /* structuredContent or NULL */
+    const struct json *meta;       /* _meta or NULL */
+    bool is_error;
+};
+
+typedef void (*tool_done_fn)(void *ctx, const struct tool_result *r);
+typedef void (*tool_progress_fn)(void *ctx, double progress, double total, str message);
+
+struct tool_call; /* owned by the source; dies with its answer or its cancellation */
+
+struct tool_source {
+    const char *name; /* "nb", "bash": the prefix before "__" */
+    /* The tools now; stable until the source says it changed. */
+    const struct tool *(*list)(void *self, size_t *ret_n);
+    /* args is a validated object. Never calls back before it returns. */
+    struct tool_call *(*call)(void *self, str tool, const struct json *args,
+                              const struct tool_caller *who, tool_done_fn done,
+                              tool_progress_fn progress, void *ctx);
+    void (*cancel)(void *self, struct tool_call *c); /* no callback any more */
+    void *self;
+    unsigned max_concurrent; /* 0 = 6 */
+    uint64_t timeout_ms;     /* 0 = 120 s */
+};
