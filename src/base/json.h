@@ -16,12 +16,21 @@
 
 #define JSON_DEPTH_MAX 128
 
-enum json_type { JSON_NULL, JSON_BOOL, JSON_INT, JSON_NUMBER, JSON_STRING, JSON_ARRAY, JSON_OBJECT };
+enum json_type {
+    JSON_NULL,
+    JSON_BOOL,
+    JSON_INT,
+    JSON_NUMBER,
+    JSON_STRING,
+    JSON_ARRAY,
+    JSON_OBJECT
+};
 
 struct json {
     enum json_type type;
     bool boolean; /* JSON_BOOL */
     uint32_t len; /* elements or members */
+    uint32_t cap; /* what json_push and json_set have room for; 0 = exactly len */
     union {
         int64_t i;                   /* JSON_INT */
         str s;                       /* JSON_STRING: decoded; JSON_NUMBER: source text */
@@ -37,8 +46,10 @@ struct json_member {
 
 /* ---- reading ---- */
 
-enum { JSON_COPY = 1,      /* copy all strings: the input may go away */
-       JSON_UNIQUE = 2 };  /* refuse duplicate keys (the API boundary) */
+enum {
+    JSON_COPY = 1, /* copy all strings: the input may go away */
+    JSON_UNIQUE = 2
+}; /* refuse duplicate keys (the API boundary) */
 
 /* Parses the whole of `in`. On failure returns -EINVAL with "line L, column C: reason"
  * in e (may be NULL). */
@@ -74,7 +85,7 @@ struct json *json_clone(struct arena *a, const struct json *v); /* deep, owns it
 
 /* ---- writing ---- */
 
-int json_write(struct buf *out, const struct json *v);   /* compact, one line */
+int json_write(struct buf *out, const struct json *v);        /* compact, one line */
 int json_write_pretty(struct buf *out, const struct json *v); /* two spaces, for people */
 int json_write_string(struct buf *out, str s); /* quoted and escaped; s must be UTF-8 */
 str json_to_str(struct arena *a, const struct json *v);
@@ -85,8 +96,9 @@ str json_to_str(struct arena *a, const struct json *v);
 struct json_writer {
     struct buf *out;
     uint64_t kinds; /* one bit per level: 1 = object */
-    uint8_t depth;
-    bool comma;
+    uint8_t depth;  /* at most 64 */
+    bool comma;     /* before whatever comes next */
+    bool has_key;   /* a key waits for its value */
 };
 
 void jw_init(struct json_writer *w, struct buf *out);

@@ -1,0 +1,69 @@
+/* json_impl.h - what the JSON sources share with each other, and nobody else includes. */
+#pragma once
+
+#include <limits.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+#include "base/json.h"
+
+/* Eight bytes at a time: a high bit in every byte of `w` that is below `limit` (at most
+ * 0x80) or equal to `c`. Bytes above the lowest hit may be marked wrongly, so the result
+ * only tells whether there is one. */
+#define JSON_EACH(c) (UINT64_C(0x0101010101010101) * (uint8_t)(c))
+
+static inline uint64_t json_bytes_below(uint64_t w, uint8_t limit)
+{
+    return (w - JSON_EACH(limit)) & ~w & JSON_EACH(0x80);
+}
+
+static inline uint64_t json_bytes_equal(uint64_t w, char c)
+{
+    return json_bytes_below(w ^ JSON_EACH(c), 1);
+}
+
+static inline bool json_is_special(char c)
+{
+    return (uint8_t)c < 0x20 || c == '"' || c == '\\';
+}
+
+/* The end of the run of bytes that a JSON string holds as they are: stops at a quote, a
+ * backslash, a control character or `end`. *has_high turns true when the run, or the few
+ * bytes behind it, are not all ASCII. */
+static inline const char *json_plain_run(const char *p, const char *end, bool *has_high)
+{
+#ifdef __SSE2__
+    const __m128i quote = _mm_set1_epi8('"'), backslash = _mm_set1_epi8('\\');
+    const __m128i control = _mm_set1_epi8(0x1f);
+    for (; end - p >= 16; p += 16) {
+        __m128i v = _mm_loadu_si128((const __m128i *)(const void *)p);
+        __m128i hit = _mm_or_si128(_mm_cmpeq_epi8(v, quote), _mm_cmpeq_epi8(v, backslash));
+        hit = _mm_or_si128(hit, _mm_cmpeq_epi8(_mm_min_epu8(v, control), v));
+        unsigned mask = (unsigned)_mm_movemask_epi8(hit);
+        unsigned high = (unsigned)_mm_movemask_epi8(v);
+        if (mask) {
+            *has_high |= (high & (mask - 1) & ~mask) != 0;
+            return p + __builtin_ctz(mask);
+        }
+        *has_high |= high != 0;
+    }
+#endif
+    for (; end - p >= 8; p += 8) {
+        uint64_t w;
+        memcpy(&w, p, 8);
+        if (json_bytes_below(w, 0x20) | json_bytes_equal(w, '"') | json_bytes_equal(w, '\\'))
+            break;
+        *has_high |= (w & JSON_EACH(0x80)) != 0;
+    }
+    for (; p < end && !json_is_special(*p); p++)
+        *has_high |= (*p & 0x80) != 0;
+    return p;
+}
+
+/* A heap array of the object's members ordered by key, equal keys by position; the caller
+ * frees it. For work that would be quadratic with lookups. NULL for an empty object. */
+const struct json_member **json_sort_members(const struct json *obj);
+
+/* Whether two numbers mean the same, exactly: 1 = 1.0 = 10e-1. Both must be numbers. */
+bool json_number_equal(const struct json *a, const struct json *b);

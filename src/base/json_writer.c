@@ -1,0 +1,152 @@
+/* json_writer.c - the streaming writer: commas and brackets for code that knows its shape. */
+#include <assert.h>
+
+#include "base/json.h"
+
+#define WRITER_DEPTH_MAX 64 /* the bits of json_writer.kinds */
+
+void jw_init(struct json_writer *w, struct buf *out)
+{
+    *w = (struct json_writer){.out = out};
+}
+
+static bool in_object(const struct json_writer *w)
+{
+    return w->depth > 0 && (w->kinds & 1);
+}
+
+/* What comes before any value: nothing after a key, a comma after another value. */
+static void before_value(struct json_writer *w)
+{
+    assert(in_object(w) == w->has_key);
+    if (w->comma)
+        (void)buf_add_char(w->out, ',');
+    w->comma = true;
+    w->has_key = false;
+}
+
+static void open_level(struct json_writer *w, bool is_object)
+{
+    assert(w->depth < WRITER_DEPTH_MAX);
+    before_value(w);
+    (void)buf_add_char(w->out, is_object ? '{' : '[');
+    w->kinds = w->kinds << 1 | is_object;
+    w->depth++;
+    w->comma = false;
+}
+
+void jw_object(struct json_writer *w)
+{
+    open_level(w, true);
+}
+
+void jw_array(struct json_writer *w)
+{
+    open_level(w, false);
+}
+
+void jw_end(struct json_writer *w)
+{
+    assert(w->depth > 0 && !w->has_key);
+    (void)buf_add_char(w->out, in_object(w) ? '}' : ']');
+    w->kinds >>= 1;
+    w->depth--;
+    w->comma = true;
+}
+
+void jw_key(struct json_writer *w, const char *key)
+{
+    jw_key_str(w, str_from(key));
+}
+
+void jw_key_str(struct json_writer *w, str key)
+{
+    assert(in_object(w) && !w->has_key);
+    if (w->comma)
+        (void)buf_add_char(w->out, ',');
+    (void)json_write_string(w->out, key);
+    (void)buf_add_char(w->out, ':');
+    w->comma = false;
+    w->has_key = true;
+}
+
+void jw_str(struct json_writer *w, str s)
+{
+    before_value(w);
+    (void)json_write_string(w->out, s);
+}
+
+void jw_cstr(struct json_writer *w, const char *s)
+{
+    if (s)
+        jw_str(w, str_from(s));
+    else
+        jw_null(w);
+}
+
+void jw_int(struct json_writer *w, int64_t v)
+{
+    before_value(w);
+    (void)buf_add_i64(w->out, v);
+}
+
+void jw_double(struct json_writer *w, double v)
+{
+    struct arena a;
+    arena_init(&a);
+    struct json number = json_of_double(&a, v);
+    jw_value(w, &number);
+    arena_done(&a);
+}
+
+void jw_bool(struct json_writer *w, bool v)
+{
+    before_value(w);
+    (void)buf_add_lit(w->out, v ? "true" : "false");
+}
+
+void jw_null(struct json_writer *w)
+{
+    before_value(w);
+    (void)buf_add_lit(w->out, "null");
+}
+
+void jw_value(struct json_writer *w, const struct json *v)
+{
+    if (!v) {
+        jw_null(w);
+        return;
+    }
+    before_value(w);
+    (void)json_write(w->out, v);
+}
+
+void jw_raw(struct json_writer *w, str json)
+{
+    before_value(w);
+    (void)buf_add_str(w->out, json);
+}
+
+void jw_kstr(struct json_writer *w, const char *key, str s)
+{
+    jw_key(w, key);
+    jw_str(w, s);
+}
+
+void jw_kint(struct json_writer *w, const char *key, int64_t v)
+{
+    jw_key(w, key);
+    jw_int(w, v);
+}
+
+void jw_kbool(struct json_writer *w, const char *key, bool v)
+{
+    jw_key(w, key);
+    jw_bool(w, v);
+}
+
+void jw_kval(struct json_writer *w, const char *key, const struct json *v)
+{
+    jw_key(w, key);
+    jw_value(w, v);
+}
