@@ -1,10 +1,5 @@
-#include <cmocka.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "http/assets.h"
+#include "support/unit.h"
 
 static const struct asset items[] = {
     {.path = STR_INIT("/assets/a.js"), .is_immutable = true},
