@@ -1,7 +1,8 @@
 /* json_decode.h - JSON objects into C structs by table.
  *
  * A table names each field, its type and where it goes. Errors name the path:
- * "bundles[2].url: expected string". Decoded strings and arrays live in the arena.
+ * "bundles[2].url: expected string". Decoded strings and arrays are copied to the arena;
+ * JF_JSON and JF_JSON_OBJECT point into the document. Of duplicate keys the first counts.
  *
  *   static const struct json_field FIELDS[] = {
  *       {"message", JF_STR, offsetof(struct chat_in, message), JF_REQUIRED, NULL, 0},
@@ -13,20 +14,22 @@
 #include "base/json.h"
 
 enum json_field_type {
-    JF_STR,      /* str */
-    JF_CSTR,     /* const char *, refuses NUL inside */
-    JF_INT,      /* int64_t */
-    JF_DOUBLE,   /* double */
-    JF_BOOL,     /* bool */
-    JF_STRS,     /* struct json_strs: array of strings */
-    JF_OBJECT,   /* nested struct in place, with its own table */
-    JF_OBJECTS,  /* struct json_structs: array of objects, each decoded with the table */
-    JF_JSON,     /* const struct json *: any value, undecoded */
+    JF_STR,         /* str */
+    JF_CSTR,        /* const char *, refuses NUL inside */
+    JF_INT,         /* int64_t */
+    JF_DOUBLE,      /* double */
+    JF_BOOL,        /* bool */
+    JF_STRS,        /* struct json_strs: array of strings */
+    JF_OBJECT,      /* nested struct in place, with its own table */
+    JF_OBJECTS,     /* struct json_structs: array of objects, each zeroed, then decoded */
+    JF_JSON,        /* const struct json *: any value, undecoded */
     JF_JSON_OBJECT, /* const struct json *: must be an object */
 };
 
-enum { JF_REQUIRED = 1,
-       JF_NULLABLE = 2 }; /* null is the same as absent */
+enum {
+    JF_REQUIRED = 1,
+    JF_NULLABLE = 2, /* null is the same as absent */
+};
 
 struct json_strs {
     str *items;
