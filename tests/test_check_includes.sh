@@ -1,0 +1,46 @@
+#!/bin/sh
+# The include check finds what it is for: planted offences in a small tree of its own.
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+tree=$(mktemp -d)
+trap 'rm -rf "$tree"' EXIT
+count=0
+
+# expect NAME STATUS TEXT: the check of $tree ends with STATUS and prints TEXT.
+expect() {
+    count=$((count + 1))
+    output=$("$here/check_includes" "$tree" 2>&1)
+    status=$?
+    case $status:$output in
+    "$2":*"$3"*) echo "ok $1" ;;
+    *) echo "not ok $1"; echo "# status $status: $output" ;;
+    esac
+}
+
+mkdir "$tree/low" "$tree/left" "$tree/right" "$tree/high"
+printf '%s\n' low 'left right' high >"$tree/floors"
+printf '#include <stdio.h>\n#include "low/b.h"\n' >"$tree/low/a.c"
+printf '#include "low/b.h"\n' >"$tree/left/a.c"
+printf '#include "low/b.h"\n#include "right/a.h"\n#include "left/a.h"\n' >"$tree/high/a.c"
+printf '#include "high/a.h"\n#include "low/b.h"\n' >"$tree/main.c"
+expect 'downward includes pass' 0 ''
+
+printf '\n#include "right/a.h"\n' >"$tree/left/b.c"
+expect 'an include of the floor beside is named' 1 'left/b.c:2: left includes "right/a.h", but right stands beside it'
+rm "$tree/left/b.c"
+
+printf '\n\n# include "high/a.h"\n' >"$tree/low/b.h"
+expect 'an upward include is named' 1 'low/b.h:3: low includes "high/a.h", but high stands above it'
+
+printf '#include "b.h"\n' >"$tree/low/b.h"
+expect 'includes are written from src' 1 'low/b.h:1: "b.h" is not written from src/'
+
+printf '#include "attic/b.h"\n' >"$tree/low/b.h"
+expect 'an unknown floor is an offence' 1 'on no floor'
+rm "$tree/low/b.h"
+
+mkdir "$tree/attic"
+echo >"$tree/attic/a.c"
+expect 'a directory outside the house is an offence' 1 'attic/ is not in src/floors'
+
+echo "1..$count"
