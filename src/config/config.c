@@ -1,0 +1,419 @@
+#include "config/config.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <unistd.h>
+
+#include "config/file.h"
+
+/* ---- the file's shape ---- */
+
+/* The seed's older "model": {"provider", "apiKey"}. */
+struct legacy_model {
+    str provider, api_key;
+};
+
+struct document {
+    struct config_http http;
+    struct config_store store;
+    struct config_logging logging;
+    struct config_models models;
+    struct config_limits limits;
+    struct legacy_model model;
+    str default_model, thinking, time_zone;
+    const char *work_dir;
+    bool no_default_bundles, allow_insecure_remotes;
+    struct json_strs skill_dirs;
+    const struct json *bundles, *skills, *agents, *features, *providers, *permissions, *home;
+    const struct json *model_overrides, *ignored;
+    int64_t demo_delay_ms, max_history;
+};
+
+#define AT(member) offsetof(struct document, member)
+
+static const struct json_field HTTP_FIELDS[] = {
+    {"port", JF_INT, offsetof(struct config_http, port), 0, NULL, 0},
+    {"host", JF_CSTR, offsetof(struct config_http, host), 0, NULL, 0},
+    {"allowUnauthenticated", JF_BOOL, offsetof(struct config_http, allow_unauthenticated), 0, NULL,
+     0},
+    {0}};
+
+static const struct json_field STORE_FIELDS[] = {
+    {"type", JF_CSTR, offsetof(struct config_store, type), 0, NULL, 0},
+    {"dir", JF_CSTR, offsetof(struct config_store, dir), JF_NULLABLE, NULL, 0},
+    {"durability", JF_CSTR, offsetof(struct config_store, durability), 0, NULL, 0},
+    {"integrity", JF_BOOL, offsetof(struct config_store, integrity), 0, NULL, 0},
+    {0}};
+
+static const struct json_field LOGGING_FIELDS[] = {
+    {"level", JF_CSTR, offsetof(struct config_logging, level), 0, NULL, 0},
+    {"format", JF_CSTR, offsetof(struct config_logging, format), 0, NULL, 0},
+    {"dir", JF_CSTR, offsetof(struct config_logging, dir), JF_NULLABLE, NULL, 0},
+    {"disabled", JF_BOOL, offsetof(struct config_logging, disabled), 0, NULL, 0},
+    {0}};
+
+static const struct json_field MODELS_FIELDS[] = {
+    {"default", JF_STR, offsetof(struct config_models, default_model), JF_NULLABLE, NULL, 0},
+    {"fast", JF_STR, offsetof(struct config_models, fast), JF_NULLABLE, NULL, 0},
+    {"reasoning", JF_STR, offsetof(struct config_models, reasoning), JF_NULLABLE, NULL, 0},
+    {0}};
+
+static const struct json_field MODEL_FIELDS[] = {
+    {"provider", JF_STR, offsetof(struct legacy_model, provider), 0, NULL, 0},
+    {"apiKey", JF_STR, offsetof(struct legacy_model, api_key), JF_NULLABLE, NULL, 0},
+    {0}};
+
+static const struct json_field FIELDS[] = {
+    {"$schema", JF_JSON, AT(ignored), 0, NULL, 0},
+    {"version", JF_JSON, AT(ignored), 0, NULL, 0},
+    {"telemetry", JF_JSON_OBJECT, AT(ignored), 0, NULL, 0},
+    {"workDir", JF_CSTR, AT(work_dir), 0, NULL, 0},
+    {"http", JF_OBJECT, AT(http), 0, HTTP_FIELDS, 0},
+    {"store", JF_OBJECT, AT(store), 0, STORE_FIELDS, 0},
+    {"logging", JF_OBJECT, AT(logging), 0, LOGGING_FIELDS, 0},
+    {"model", JF_OBJECT, AT(model), 0, MODEL_FIELDS, 0},
+    {"defaultModel", JF_STR, AT(default_model), JF_NULLABLE, NULL, 0},
+    {"models", JF_OBJECT, AT(models), 0, MODELS_FIELDS, 0},
+    {"providers", JF_JSON_OBJECT, AT(providers), 0, NULL, 0},
+    {"modelInfo", JF_JSON_OBJECT, AT(model_overrides), 0, NULL, 0},
+    {"thinking", JF_STR, AT(thinking), 0, NULL, 0},
+    {"timeZone", JF_STR, AT(time_zone), 0, NULL, 0},
+    {"maxIterations", JF_INT, AT(limits.max_iterations), 0, NULL, 0},
+    {"maxInputTokens", JF_INT, AT(limits.max_input_tokens), 0, NULL, 0},
+    {"maxOutputTokens", JF_INT, AT(limits.max_output_tokens), 0, NULL, 0},
+    {"maxDirectTools", JF_INT, AT(limits.max_direct_tools), 0, NULL, 0},
+    {"maxToolResultSize", JF_INT, AT(limits.max_tool_result_size), 0, NULL, 0},
+    {"maxHistoryMessages", JF_INT, AT(max_history), 0, NULL, 0},
+    {"bundles", JF_JSON, AT(bundles), 0, NULL, 0},
+    {"noDefaultBundles", JF_BOOL, AT(no_default_bundles), 0, NULL, 0},
+    {"allowInsecureRemotes", JF_BOOL, AT(allow_insecure_remotes), 0, NULL, 0},
+    {"skillDirs", JF_STRS, AT(skill_dirs), 0, NULL, 0},
+    {"skills", JF_JSON, AT(skills), 0, NULL, 0},
+    {"agents", JF_JSON_OBJECT, AT(agents), 0, NULL, 0},
+    {"features", JF_JSON_OBJECT, AT(features), 0, NULL, 0},
+    {"permissions", JF_JSON_OBJECT, AT(permissions), 0, NULL, 0},
+    {"home", JF_JSON_OBJECT, AT(home), 0, NULL, 0},
+    {"demoDelayMs", JF_INT, AT(demo_delay_ms), 0, NULL, 0},
+    {0}};
+
+/* ---- where things are ---- */
+
+struct loader {
+    struct config *c;
+    const struct config_flags *flags;
+    config_getenv env;
+    void *env_ctx;
+    struct buf warnings; /* NUL-separated */
+};
+
+static const char *getenv_nonempty(const struct loader *l, const char *name)
+{
+    const char *v = l->env ? l->env(l->env_ctx, name) : NULL;
+    return v && *v ? v : NULL;
+}
+
+static const char *absolute(struct config *c, const char *dir, const char *path)
+{
+    if (path[0] == '/')
+        return arena_cstr(&c->arena, str_from(path));
+    return arena_printf(&c->arena, "%s/%s", dir, path).p;
+}
+
+static int current_dir(struct config *c, const char **ret, struct err *e)
+{
+    char cwd[PATH_MAX];
+    if (!getcwd(cwd, sizeof cwd))
+        return err_set(e, -errno, "cannot find the current directory: %s", err_reason(-errno));
+    *ret = arena_cstr(&c->arena, str_from(cwd));
+    return 0;
+}
+
+/* The work directory as far as it is known before the file is read. */
+static int first_work_dir(struct loader *l, const char **ret, struct err *e)
+{
+    const char *given = l->flags->work_dir ? l->flags->work_dir : getenv_nonempty(l, "NB_WORK_DIR");
+    if (given) {
+        const char *cwd;
+        int r = current_dir(l->c, &cwd, e);
+        if (r == 0)
+            *ret = absolute(l->c, cwd, given);
+        return r;
+    }
+    const char *home = getenv_nonempty(l, "HOME");
+    if (!home)
+        return err_set(e, -ENOENT, "no work directory: set HOME or NB_WORK_DIR, or use --workdir");
+    *ret = arena_printf(&l->c->arena, "%s/.nimblebrain", home).p;
+    return 0;
+}
+
+static void warn_unknown(void *ctx, const char *path)
+{
+    struct loader *l = ctx;
+    buf_printf(&l->warnings, "%s: unknown key '%s' is ignored", l->c->path, path);
+    buf_add_char(&l->warnings, 0);
+}
+
+/* ---- values ---- */
+
+
+static int check_choice(const struct config *c, const char *what, const char *value,
+                        const char *const *allowed, struct err *e)
+{
+    for (size_t i = 0; allowed[i]; i++)
+        if (strcmp(value, allowed[i]) == 0)
+            return 0;
+    err_set(e, -EINVAL, "%s: %s: '%s' is not one of", c->path, what, value);
+    for (size_t i = 0; allowed[i]; i++) {
+        size_t n = strlen(e->msg);
+        snprintf(e->msg + n, sizeof e->msg - n, "%s %s", i ? "," : "", allowed[i]);
+    }
+    return -EINVAL;
+}
+
+static int check_range(const struct config *c, const char *what, int64_t v, int64_t lo, int64_t hi,
+                       struct err *e)
+{
+    if (v >= lo && v <= hi)
+        return 0;
+    return err_set(e, -EINVAL, "%s: %s: %lld is outside %lld to %lld", c->path, what, (long long)v,
+                   (long long)lo, (long long)hi);
+}
+
+static int check(const struct config *c, struct err *e)
+{
+    static const char *const STORES[] = {"jsonl", "folder", "memory", NULL};
+    static const char *const DURABILITY[] = {"sync", "interval", "none", NULL};
+    static const char *const LEVELS[] = {"debug", "info", "warn", "error", "off", NULL};
+    static const char *const FORMATS[] = {"text", "json", NULL};
+    const struct config_limits *l = &c->limits;
+    int r = check_choice(c, "store.type", c->store.type, STORES, e);
+    if (r == 0)
+        r = check_choice(c, "store.durability", c->store.durability, DURABILITY, e);
+    if (r == 0)
+        r = check_choice(c, "logging.level", c->logging.level, LEVELS, e);
+    if (r == 0)
+        r = check_choice(c, "logging.format", c->logging.format, FORMATS, e);
+    if (r == 0)
+        r = check_range(c, "http.port", c->http.port, 0, 65535, e);
+    if (r == 0)
+        r = check_range(c, "maxIterations", l->max_iterations, 1, CONFIG_ITERATIONS_MAX, e);
+    if (r == 0)
+        r = check_range(c, "maxInputTokens", l->max_input_tokens, 1, INT64_MAX, e);
+    if (r == 0)
+        r = check_range(c, "maxOutputTokens", l->max_output_tokens, 1, 1000000, e);
+    if (r == 0)
+        r = check_range(c, "maxDirectTools", l->max_direct_tools, 0, 10000, e);
+    if (r == 0)
+        r = check_range(c, "maxToolResultSize", l->max_tool_result_size, 0, INT64_MAX, e);
+    if (r == 0)
+        r = check_range(c, "demoDelayMs", c->demo_delay_ms, 0, 10000, e);
+    return r;
+}
+
+static void set_defaults(struct document *d)
+{
+    *d = (struct document){
+        .http = {.host = "127.0.0.1", .port = CONFIG_PORT},
+        .store = {.type = "jsonl", .durability = "sync"},
+        .logging = {.level = "info", .format = "text"},
+        .limits = {.max_iterations = 10,
+                   .max_input_tokens = 500000,
+                   .max_output_tokens = 16384,
+                   .max_direct_tools = 30,
+                   .max_tool_result_size = 1000000},
+        .thinking = STR("off"),
+        .demo_delay_ms = 12,
+    };
+}
+
+static int read_document(struct loader *l, struct document *d, struct err *e)
+{
+    struct config *c = l->c;
+    str text;
+    int r = file_read(&c->arena, c->path, CONFIG_BYTES_MAX, &text, e);
+    if (r == -ENOENT && !l->flags->config_path) {
+        err_clear(e);
+        return 0;
+    }
+    if (r < 0)
+        return r;
+    c->is_file_present = true;
+
+    struct json *root;
+    r = json_parse(&c->arena, text, JSON_COPY | JSON_UNIQUE, &root, e);
+    if (r < 0) {
+        err_prefix(e, "%s: ", c->path);
+        return r;
+    }
+    if (root->type != JSON_OBJECT)
+        return err_set(e, -EINVAL, "%s: expected an object", c->path);
+    r = json_decode(&c->arena, root, FIELDS, d, "", warn_unknown, l, e);
+    if (r < 0)
+        err_prefix(e, "%s: ", c->path);
+    return r;
+}
+
+/* A key in the file beats the environment: the one exception to the order of precedence, so
+ * that a project can carry its own key. */
+static str provider_key(const struct document *d, const char *provider, const char *env)
+{
+    const struct json *conf = json_get(d->providers, provider);
+    str key = json_get_string(conf, "apiKey");
+    if (key.n > 0)
+        return key;
+    bool is_legacy_match = d->model.provider.n == 0 ? strcmp(provider, "anthropic") == 0
+                                                    : str_eq(d->model.provider, str_from(provider));
+    if (is_legacy_match && d->model.api_key.n > 0)
+        return d->model.api_key;
+    return str_from(env);
+}
+
+static void apply_environment(struct loader *l, struct document *d)
+{
+    struct config *c = l->c;
+    uint64_t number;
+    const char *port = getenv_nonempty(l, "PORT");
+    if (port && parse_u64(str_from(port), &number) == 0 && number <= 65535)
+        d->http.port = (int64_t)number;
+    const char *zone = getenv_nonempty(l, "NB_TIMEZONE");
+    if (zone)
+        d->time_zone = str_from(zone);
+    const char *delay = getenv_nonempty(l, "NB_DEMO_DELAY_MS");
+    if (delay && parse_u64(str_from(delay), &number) == 0 && number <= 10000)
+        d->demo_delay_ms = (int64_t)number;
+    if (getenv_nonempty(l, "NB_DEBUG"))
+        d->logging.level = "debug";
+
+    const char *google = getenv_nonempty(l, "GOOGLE_GENERATIVE_AI_API_KEY");
+    c->secrets.anthropic_api_key =
+        arena_str(&c->arena, provider_key(d, "anthropic", getenv_nonempty(l, "ANTHROPIC_API_KEY")));
+    c->secrets.openai_api_key =
+        arena_str(&c->arena, provider_key(d, "openai", getenv_nonempty(l, "OPENAI_API_KEY")));
+    c->secrets.google_api_key = arena_str(&c->arena, provider_key(d, "google", google));
+    c->secrets.nb_api_key = arena_str(&c->arena, str_from(getenv_nonempty(l, "NB_API_KEY")));
+}
+
+static void apply_flags(const struct config_flags *f, struct document *d)
+{
+    if (f->model)
+        d->models.default_model = str_from(f->model);
+    if (f->host)
+        d->http.host = f->host;
+    if (f->port >= 0)
+        d->http.port = f->port;
+    if (f->store_type) {
+        d->store.type = f->store_type;
+        d->store.dir = NULL;
+    }
+    if (f->is_debug)
+        d->logging.level = "debug";
+}
+
+static void take_document(struct config *c, const struct document *d)
+{
+    struct arena *a = &c->arena;
+    c->http = d->http;
+    c->http.host = arena_cstr(a, str_from(d->http.host));
+    c->store = d->store;
+    c->store.type = arena_cstr(a, str_from(d->store.type));
+    c->logging = d->logging;
+    c->models = d->models;
+    if (c->models.default_model.n == 0)
+        c->models.default_model = d->default_model;
+    c->models.default_model = arena_str(a, c->models.default_model);
+    c->limits = d->limits;
+    c->no_default_bundles = d->no_default_bundles;
+    c->allow_insecure_remotes = d->allow_insecure_remotes;
+    c->bundles = d->bundles;
+    c->skills = d->skills;
+    c->agents = d->agents;
+    c->features = d->features;
+    c->providers = d->providers;
+    c->permissions = d->permissions;
+    c->home = d->home;
+    c->model_overrides = d->model_overrides;
+    c->thinking = d->thinking;
+    c->time_zone = arena_str(a, d->time_zone);
+    c->demo_delay_ms = d->demo_delay_ms;
+}
+
+static void resolve_paths(struct config *c, const struct document *d)
+{
+    const char *slash = strrchr(c->path, '/');
+    const char *dir = arena_cstr(&c->arena, str_make(c->path, (size_t)(slash - c->path)));
+    if (d->store.dir)
+        c->store.dir = absolute(c, dir, d->store.dir);
+    if (d->logging.dir)
+        c->logging.dir = absolute(c, dir, d->logging.dir);
+    c->skill_dirs.len = d->skill_dirs.len;
+    c->skill_dirs.items = arena_array(&c->arena, d->skill_dirs.len, sizeof(str));
+    for (size_t i = 0; i < d->skill_dirs.len; i++) {
+        const char *given = arena_cstr(&c->arena, d->skill_dirs.items[i]);
+        c->skill_dirs.items[i] = str_from(absolute(c, dir, given));
+    }
+}
+
+static void take_warnings(struct loader *l)
+{
+    struct config *c = l->c;
+    str rest = buf_str(&l->warnings), one;
+    size_t n = 0;
+    for (size_t i = 0; i < rest.n; i++)
+        n += rest.p[i] == 0;
+    c->warnings.items = arena_array(&c->arena, n, sizeof(str));
+    while (c->warnings.len < n && str_split(&rest, 0, &one))
+        c->warnings.items[c->warnings.len++] = arena_str(&c->arena, one);
+}
+
+static int load(struct loader *l, struct err *e)
+{
+    struct config *c = l->c;
+    const char *cwd;
+    int r = first_work_dir(l, &c->work_dir, e);
+    if (r == 0)
+        r = current_dir(c, &cwd, e);
+    if (r < 0)
+        return r;
+    c->path = l->flags->config_path
+                  ? absolute(c, cwd, l->flags->config_path)
+                  : arena_printf(&c->arena, "%s/nimblebrain.json", c->work_dir).p;
+
+    struct document d;
+    set_defaults(&d);
+    r = read_document(l, &d, e);
+    if (r < 0)
+        return r;
+    if (d.work_dir && !l->flags->work_dir && !getenv_nonempty(l, "NB_WORK_DIR"))
+        c->work_dir = absolute(c, cwd, d.work_dir);
+    apply_environment(l, &d);
+    apply_flags(l->flags, &d);
+    take_document(c, &d);
+    resolve_paths(c, &d);
+    take_warnings(l);
+    return check(c, e);
+}
+
+int config_load(struct config *ret, const struct config_flags *flags, config_getenv env,
+                void *env_ctx, struct err *e)
+{
+    *ret = (struct config){0};
+    arena_init(&ret->arena);
+    struct loader l = {.c = ret, .flags = flags, .env = env, .env_ctx = env_ctx};
+    buf_init(&l.warnings, 64u * 1024);
+    int r = load(&l, e);
+    buf_done(&l.warnings);
+    if (r < 0)
+        config_done(ret);
+    return r;
+}
+
+void config_done(struct config *c)
+{
+    arena_done(&c->arena);
+    *c = (struct config){0};
+}
+
+const char *config_path(struct config *c, const char *below)
+{
+    return arena_printf(&c->arena, "%s/%s", c->work_dir, below).p;
+}

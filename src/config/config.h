@@ -1,0 +1,89 @@
+/* config.h - every setting of a process, resolved once: flags > environment > file > default.
+ *
+ * The file is nimblebrain.json. A missing file is fine; an unknown key is a warning; a wrong
+ * type or value is an error that names file and path ("http.port: expected integer"). The
+ * struct owns all its strings and is immutable after config_load. */
+#pragma once
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/json_decode.h"
+
+#define CONFIG_BYTES_MAX (1024u * 1024)
+
+#define CONFIG_PORT 27247
+#define CONFIG_ITERATIONS_MAX 25
+
+/* What the command line said; NULL or negative = not given. */
+struct config_flags {
+    const char *config_path, *work_dir, *model, *host, *store_type;
+    int port;
+    bool is_debug;
+};
+
+#define CONFIG_FLAGS_NONE ((struct config_flags){.port = -1})
+
+typedef const char *(*config_getenv)(void *ctx, const char *name);
+
+struct config_http {
+    const char *host;
+    int64_t port;
+    bool allow_unauthenticated;
+};
+
+struct config_store {
+    const char *type;       /* jsonl, folder, memory */
+    const char *dir;        /* NULL = the type's default below the work directory */
+    const char *durability; /* sync, interval, none */
+    bool integrity;
+};
+
+struct config_logging {
+    const char *level, *format, *dir;
+    bool disabled;
+};
+
+struct config_models {
+    str default_model, fast, reasoning;
+};
+
+struct config_limits {
+    int64_t max_iterations, max_input_tokens, max_output_tokens, max_direct_tools;
+    int64_t max_tool_result_size;
+};
+
+struct config_secrets { /* never logged, never written */
+    str anthropic_api_key, openai_api_key, google_api_key, nb_api_key;
+};
+
+struct config {
+    struct arena arena;
+    const char *path;     /* of the file, whether it exists or not */
+    bool is_file_present;
+    const char *work_dir; /* absolute */
+
+    struct config_http http;
+    struct config_store store;
+    struct config_logging logging;
+    struct config_models models;
+    struct config_limits limits;
+    struct config_secrets secrets;
+
+    bool no_default_bundles, allow_insecure_remotes;
+    struct json_strs skill_dirs; /* absolute, or relative to the file's directory */
+    /* Sections that upper floors decode themselves; NULL when absent. */
+    const struct json *bundles, *skills, *agents, *features, *providers, *permissions, *home;
+    const struct json *model_overrides;
+    str thinking, time_zone;
+    int64_t demo_delay_ms;
+
+    struct json_strs warnings; /* "unknown key 'colour' in /path/nimblebrain.json" */
+};
+
+/* env may be NULL: then nothing comes from the environment. */
+int config_load(struct config *ret, const struct config_flags *flags, config_getenv env,
+                void *env_ctx, struct err *e);
+void config_done(struct config *c);
+
+/* A path below the work directory, in the config's arena: config_path(c, "cache/index.db"). */
+const char *config_path(struct config *c, const char *below);

@@ -1,0 +1,17 @@
+/* file.h - small files, read and written whole. Blocking: for start-up and pool threads. */
+#pragma once
+
+#include "base/arena.h"
+#include "base/err.h"
+
+/* Reads at most max_bytes; a larger file is -EFBIG. Directories and devices are refused. */
+int file_read(struct arena *a, const char *path, size_t max_bytes, str *ret, struct err *e);
+
+/* Writes a temporary file beside `path`, syncs it, renames it over `path` and syncs the
+ * directory: readers see the old or the new content, never a part. */
+int file_write_atomic(const char *path, str bytes, unsigned mode, struct err *e);
+
+/* mkdir -p with mode 0700 for what is created. */
+int file_make_dirs(const char *path, struct err *e);
+
+bool file_exists(const char *path);
