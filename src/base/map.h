@@ -1,8 +1,8 @@
 /* map.h - a hash map from byte strings to pointers.
  *
  * Keys are copied; values are borrowed, the owner of the map frees them. Iteration is in
- * insertion order, so what is built from a map is reproducible. The hash is keyed per
- * process, so that peers cannot choose colliding keys. */
+ * insertion order, so what is built from a map is reproducible. The hash is keyed with
+ * random bytes per map, so that peers cannot choose colliding keys. One owner; no locking. */
 #pragma once
 
 #include "base/str.h"
@@ -17,7 +17,8 @@ struct map {
     struct map_entry *entries; /* insertion order, with holes after removals */
     uint32_t *slots;           /* index + 1 into entries; 0 free, UINT32_MAX removed */
     size_t len, used, nslots;  /* live entries, entries used incl. holes, table size */
-    size_t slots_taken;
+    size_t slots_taken;        /* slots that are not free, removed ones included */
+    uint64_t seed[2];          /* drawn when the first key comes */
 };
 
 void map_init(struct map *m);
@@ -29,5 +30,6 @@ void *map_del(struct map *m, str key);              /* returns what was there, o
 
 static inline size_t map_len(const struct map *m) { return m->len; }
 
-/* for (size_t i = 0; (e = map_next(&m, &i)) != NULL;) - the current entry may be removed. */
+/* for (size_t i = 0; (e = map_next(&m, &i)) != NULL;) - the current entry may be removed
+ * on the way; nothing may be added. */
 struct map_entry *map_next(const struct map *m, size_t *cursor);

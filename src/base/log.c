@@ -1,0 +1,156 @@
+#include "base/log.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/log_scrub.h"
+#include "base/utf8.h"
+
+#define LINE_MAX_BYTES    (8u * 1024)
+#define HEAD_MAX_BYTES    128u           /* time, level and area, quoted */
+#define MESSAGE_MAX_BYTES (1024u * 1024) /* before it is cut; scrubbing must see whole secrets */
+#define SECRETS_MAX       64
+#define SECRET_MIN_BYTES  8
+
+static const char *const LEVELS[] = {"debug", "info", "warn", "error", "off"};
+
+struct logger {
+    enum log_level level;
+    enum log_format format;
+    log_sink sink;
+    void *ctx;
+    str secrets[SECRETS_MAX]; /* longest first: a secret may be the start of another */
+    size_t secret_count;
+};
+
+struct logger *logger_new(enum log_level level, enum log_format format, log_sink sink, void *ctx)
+{
+    struct logger *l = xcalloc(1, sizeof(*l));
+    l->level = level;
+    l->format = format;
+    l->sink = sink;
+    l->ctx = ctx;
+    return l;
+}
+
+void logger_free(struct logger *l)
+{
+    if (!l)
+        return;
+    for (size_t i = 0; i < l->secret_count; i++) {
+        explicit_bzero((char *)l->secrets[i].p, l->secrets[i].n);
+        free((char *)l->secrets[i].p);
+    }
+    free(l);
+}
+
+void log_secret(struct logger *l, str secret)
+{
+    if (!l || secret.n < SECRET_MIN_BYTES || l->secret_count == SECRETS_MAX)
+        return;
+    size_t at = l->secret_count++;
+    for (; at > 0 && l->secrets[at - 1].n < secret.n; at--)
+        l->secrets[at] = l->secrets[at - 1];
+    l->secrets[at] = (str){str_dup(secret), secret.n};
+}
+
+bool log_enabled(const struct logger *l, enum log_level level)
+{
+    return l && level >= l->level && level < LOG_OFF;
+}
+
+/* One line of clean UTF-8: a message must not forge a second line or steer a terminal. */
+static void flatten(struct buf *b)
+{
+    for (size_t i = 0; i < b->n; i++)
+        if ((unsigned char)b->p[i] < 0x20 || b->p[i] == 0x7f)
+            b->p[i] = ' ';
+}
+
+/* The longest prefix that takes at most `room` bytes once quotes and backslashes are
+ * escaped for JSON. */
+static str fit(str s, size_t room, bool escaped)
+{
+    size_t n = 0, cost = 0;
+    for (; n < s.n; n++) {
+        cost += escaped && (s.p[n] == '"' || s.p[n] == '\\') ? 2 : 1;
+        if (cost > room)
+            break;
+    }
+    return utf8_truncate(s, n);
+}
+
+static void write_text(struct buf *line, const char *time, enum log_level level, const char *area,
+                       str msg)
+{
+    (void)buf_printf(line, "%s %-5s %s: ", time, LEVELS[level], area);
+    (void)buf_add_str(line, msg);
+}
+
+static void write_json(struct buf *line, const char *time, enum log_level level, const char *area,
+                       str msg)
+{
+    struct json_writer w;
+    jw_init(&w, line);
+    jw_object(&w);
+    jw_kstr(&w, "ts", str_from(time));
+    jw_kstr(&w, "level", str_from(LEVELS[level]));
+    jw_kstr(&w, "area", str_from(area));
+    jw_kstr(&w, "msg", msg);
+    jw_end(&w);
+}
+
+static void emit(struct logger *l, enum log_level level, const char *area, str msg)
+{
+    char time[CLOCK_ISO_LEN + 1];
+    clock_iso(clock_now_ms(), time);
+    bool is_json = l->format == LOG_JSON;
+    struct buf line;
+    buf_init(&line, LINE_MAX_BYTES);
+    msg = fit(msg, LINE_MAX_BYTES - HEAD_MAX_BYTES, is_json);
+    (is_json ? write_json : write_text)(&line, time, level, area, msg);
+    (void)buf_add_char(&line, '\n');
+    if (!buf_failed(&line))
+        l->sink(l->ctx, level, buf_str(&line));
+    buf_done(&line);
+}
+
+void log_msg(struct logger *l, enum log_level level, const char *area, const char *fmt, ...)
+{
+    if (!log_enabled(l, level))
+        return;
+    struct buf raw, scrubbed, clean;
+    buf_init(&raw, MESSAGE_MAX_BYTES);
+    buf_init(&scrubbed, 4 * MESSAGE_MAX_BYTES);
+    buf_init(&clean, 4 * LINE_MAX_BYTES);
+    va_list ap;
+    va_start(ap, fmt);
+    int r = buf_vprintf(&raw, fmt, ap);
+    va_end(ap);
+    if (r == 0) {
+        log_scrub(&scrubbed, buf_str(&raw), l->secrets, l->secret_count);
+        (void)utf8_sanitise(&clean, utf8_truncate(buf_str(&scrubbed), LINE_MAX_BYTES));
+        flatten(&clean);
+    } else {
+        (void)buf_add_lit(&clean, "(a message of more than 1 MiB was dropped)");
+    }
+    emit(l, level, area, buf_str(&clean));
+    buf_done(&raw);
+    buf_done(&scrubbed);
+    buf_done(&clean);
+}
+
+int log_level_parse(str name, enum log_level *ret)
+{
+    for (size_t i = 0; i < ARRAY_LEN(LEVELS); i++)
+        if (str_eq(name, str_from(LEVELS[i]))) {
+            *ret = (enum log_level)i;
+            return 0;
+        }
+    return -EINVAL;
+}
