@@ -22,7 +22,8 @@ void loop_free(struct loop *l);
 
 void loop_run(struct loop *l);  /* until loop_stop */
 void loop_stop(struct loop *l); /* any thread; a stop before run makes run return at once */
-/* Runs until *done is true or the time is up; for tests and one-shot commands. Returns *done. */
+/* Runs until *done is true, the time is up or somebody calls loop_stop; for tests and one-shot
+ * commands. Returns *done. */
 bool loop_run_until(struct loop *l, const bool *done, uint64_t timeout_ms);
 
 struct uv_loop_s *loop_uv(struct loop *l);

@@ -2,7 +2,8 @@
  *
  * A job is embedded in the caller's own struct. `work` runs on a pool thread and must touch
  * nothing but that struct; `done` then runs on the loop thread. Jobs start in the order
- * they were submitted. Threads are created on first need, up to the maximum. */
+ * they were submitted. Threads are created on first need, up to the maximum; they have small
+ * stacks (256 KiB) and block all signals. All functions here are for the loop thread. */
 #pragma once
 
 #include "loop/loop.h"
@@ -10,15 +11,16 @@
 struct pool;
 
 struct job {
-    struct list_node node;
+    struct list_node node;       /* the pool's */
     void (*work)(struct job *j); /* pool thread */
     void (*done)(struct job *j); /* loop thread */
-    struct pool *pool;
+    struct pool *pool;           /* set by pool_submit */
 };
 
 struct pool *pool_new(struct loop *l, const char *name, unsigned max_threads);
-void pool_submit(struct pool *p, struct job *j);
+void pool_submit(struct pool *p, struct job *j); /* j must stay until its `done` */
 size_t pool_pending(const struct pool *p); /* submitted and not yet done */
 
-/* Waits for all submitted jobs, delivers their `done`, ends the threads. Loop thread. */
+/* Waits for all submitted jobs, delivers their `done`, ends the threads. May be called from
+ * inside a `done`. Accepts NULL. */
 void pool_free(struct pool *p);

@@ -1,0 +1,278 @@
+#include "loop/loop.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "loop/internal.h"
+#include "loop/timer.h"
+
+/* A turn of libuv is: timers, prepare, poll, check, close callbacks. Deferred calls are made
+ * in prepare (for what timers deferred) and in check (for what I/O deferred); each time only
+ * those that were waiting when it began, so that a call that defers itself again cannot keep
+ * I/O waiting. While any is left the idle handle is active, and poll does not sleep. */
+
+/* Turns that loop_free grants to handles that are closing and to posts that are on the way. */
+enum { SETTLE_TURNS_MAX = 1000 };
+
+struct post {
+    struct list_node node;
+    loop_fn fn;
+    void *ctx;
+};
+
+/* Moves everything from one list to another, empty one. */
+static void list_move(struct list_node *from, struct list_node *to)
+{
+    list_init(to);
+    if (list_empty(from))
+        return;
+    list_insert_after(from, to);
+    list_del(from);
+}
+
+static void run_posts(struct loop *l)
+{
+    struct list_node posts, *node;
+    pthread_mutex_lock(&l->lock);
+    list_move(&l->posts, &posts);
+    pthread_mutex_unlock(&l->lock);
+    while ((node = list_pop(&posts))) {
+        struct post *p = LIST_ENTRY(node, struct post, node);
+        loop_fn fn = p->fn;
+        void *ctx = p->ctx;
+        free(p);
+        fn(ctx);
+    }
+}
+
+static void run_deferred(struct loop *l)
+{
+    struct list_node waiting, *node;
+    list_move(&l->deferred, &waiting);
+    while ((node = list_pop(&waiting))) {
+        struct deferred *d = LIST_ENTRY(node, struct deferred, node);
+        d->fn(d->ctx);
+    }
+    if (list_empty(&l->deferred))
+        uv_idle_stop(&l->busy);
+}
+
+static void on_wake(uv_async_t *h)
+{
+    run_posts(h->data);
+}
+
+static void on_prepare(uv_prepare_t *h)
+{
+    run_deferred(h->data);
+    timers_arm(h->data);
+}
+
+static void on_check(uv_check_t *h)
+{
+    run_deferred(h->data);
+}
+
+static void on_busy(uv_idle_t *h)
+{
+    (void)h; /* its being active is all that matters */
+}
+
+static void must(int status, const char *what)
+{
+    if (status == 0)
+        return;
+    fprintf(stderr, "nb: %s: %s\n", what, uv_strerror(status));
+    abort();
+}
+
+struct loop *loop_new(struct logger *log)
+{
+    struct loop *l = xcalloc(1, sizeof(*l));
+    l->log = log;
+    list_init(&l->deferred);
+    list_init(&l->posts);
+    list_init(&l->pools);
+    atomic_init(&l->stop, false);
+    must(-pthread_mutex_init(&l->lock, NULL), "cannot make a lock");
+    must(uv_loop_init(&l->uv), "cannot start an event loop");
+    must(uv_async_init(&l->uv, &l->wake, on_wake), "cannot make a wake-up handle");
+    uv_prepare_init(&l->uv, &l->prepare);
+    uv_check_init(&l->uv, &l->check);
+    uv_idle_init(&l->uv, &l->busy);
+    uv_timer_init(&l->uv, &l->alarm);
+    l->wake.data = l->prepare.data = l->check.data = l->busy.data = l->alarm.data = l;
+    uv_prepare_start(&l->prepare, on_prepare);
+    uv_check_start(&l->check, on_check);
+    return l;
+}
+
+static bool is_internal(const struct loop *l, const uv_handle_t *h)
+{
+    const void *p = h;
+    return p == &l->wake || p == &l->prepare || p == &l->check || p == &l->busy || p == &l->alarm;
+}
+
+static bool has_posts(struct loop *l)
+{
+    pthread_mutex_lock(&l->lock);
+    bool has = !list_empty(&l->posts);
+    pthread_mutex_unlock(&l->lock);
+    return has;
+}
+
+struct census {
+    struct loop *loop;
+    size_t open, closing;
+};
+
+static void count_handle(uv_handle_t *h, void *arg)
+{
+    struct census *c = arg;
+    if (is_internal(c->loop, h))
+        return;
+    *(uv_is_closing(h) ? &c->closing : &c->open) += 1;
+}
+
+static void name_handle(uv_handle_t *h, void *arg)
+{
+    struct loop *l = arg;
+    if (!is_internal(l, h) && !uv_is_closing(h))
+        fprintf(stderr, "nb: loop_free: a %s handle is still open\n",
+                uv_handle_type_name(uv_handle_get_type(h)));
+}
+
+static struct census take_census(struct loop *l)
+{
+    struct census c = {.loop = l};
+    uv_walk(&l->uv, count_handle, &c);
+    return c;
+}
+
+static void settle(struct loop *l)
+{
+    for (int i = 0; i < SETTLE_TURNS_MAX; i++) {
+        if (take_census(l).closing == 0 && !has_posts(l) && list_empty(&l->deferred))
+            return;
+        uv_run(&l->uv, UV_RUN_NOWAIT);
+    }
+}
+
+/* Names everything that should have ended before the loop, then aborts. */
+static void check_nothing_pending(struct loop *l)
+{
+    LIST_FOREACH (it, &l->pools)
+        fprintf(stderr, "nb: loop_free: the pool \"%s\" was not freed\n", pool_name(it));
+    uv_walk(&l->uv, name_handle, l);
+    if (l->timers.len > 0)
+        fprintf(stderr, "nb: loop_free: %zu timers are still running\n", l->timers.len);
+    if (!list_empty(&l->deferred))
+        fputs("nb: loop_free: a call is still deferred\n", stderr);
+    if (has_posts(l))
+        fputs("nb: loop_free: a post was not delivered\n", stderr);
+    struct census c = take_census(l);
+    if (c.open || c.closing || l->timers.len || !list_empty(&l->deferred) || has_posts(l))
+        abort();
+}
+
+void loop_free(struct loop *l)
+{
+    if (!l)
+        return;
+    settle(l);
+    check_nothing_pending(l);
+    uv_close((uv_handle_t *)&l->wake, NULL);
+    uv_close((uv_handle_t *)&l->prepare, NULL);
+    uv_close((uv_handle_t *)&l->check, NULL);
+    uv_close((uv_handle_t *)&l->busy, NULL);
+    uv_close((uv_handle_t *)&l->alarm, NULL);
+    uv_run(&l->uv, UV_RUN_DEFAULT);
+    must(uv_loop_close(&l->uv), "cannot close the event loop");
+    timers_done(l);
+    pthread_mutex_destroy(&l->lock);
+    free(l);
+}
+
+static void enter(struct loop *l)
+{
+    assert(!l->running);
+    l->owner = pthread_self();
+    l->running = true;
+}
+
+void loop_run(struct loop *l)
+{
+    enter(l);
+    while (!atomic_exchange(&l->stop, false))
+        uv_run(&l->uv, UV_RUN_ONCE);
+    l->running = false;
+}
+
+void loop_stop(struct loop *l)
+{
+    atomic_store(&l->stop, true);
+    uv_async_send(&l->wake);
+}
+
+static void on_time_up(void *ctx)
+{
+    *(bool *)ctx = true;
+}
+
+bool loop_run_until(struct loop *l, const bool *done, uint64_t timeout_ms)
+{
+    bool time_up = false;
+    struct timer limit;
+    timer_init(&limit, l, on_time_up, &time_up);
+    timer_start(&limit, timeout_ms);
+    enter(l);
+    while (!*done && !time_up && !atomic_exchange(&l->stop, false))
+        uv_run(&l->uv, UV_RUN_ONCE);
+    l->running = false;
+    timer_stop(&limit);
+    return *done;
+}
+
+struct uv_loop_s *loop_uv(struct loop *l)
+{
+    return &l->uv;
+}
+
+struct logger *loop_log(struct loop *l)
+{
+    return l->log;
+}
+
+void loop_post(struct loop *l, loop_fn fn, void *ctx)
+{
+    struct post *p = xcalloc(1, sizeof(*p));
+    p->fn = fn;
+    p->ctx = ctx;
+    pthread_mutex_lock(&l->lock);
+    list_push(&l->posts, &p->node);
+    /* Under the lock: a poster must not touch the loop any more once its post can run, for
+     * that may be the one that ends it. */
+    uv_async_send(&l->wake);
+    pthread_mutex_unlock(&l->lock);
+}
+
+void defer_init(struct deferred *d, loop_fn fn, void *ctx)
+{
+    *d = (struct deferred){.fn = fn, .ctx = ctx};
+    list_init(&d->node);
+}
+
+void defer_start(struct loop *l, struct deferred *d)
+{
+    assert(loop_is_mine(l));
+    if (!list_empty(&d->node))
+        return;
+    list_push(&l->deferred, &d->node);
+    uv_idle_start(&l->busy, on_busy);
+}
+
+void defer_stop(struct deferred *d)
+{
+    list_del(&d->node);
+}
