@@ -14,6 +14,8 @@
 int yaml_parse(struct arena *a, str text, unsigned first_line, struct json **ret, struct err *e);
 
 /* Splits "---\n<yaml>\n---\n<body>". Without frontmatter *ret_meta is NULL and the body is
- * everything. Accepts CRLF and a BOM. */
+ * everything. Accepts CRLF and a BOM. Empty frontmatter is an empty object; any other value that
+ * is not a mapping, and frontmatter that does not end, are errors. The body points into
+ * `text`. */
 int yaml_frontmatter(struct arena *a, str text, struct json **ret_meta, str *ret_body,
                      struct err *e);
