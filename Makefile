@@ -14,7 +14,8 @@ SOURCES = $(shell git ls-files 'src/*.[ch]' 'tests/*.[ch]' 'bench/*.[ch]')
 TESTS   = $(NODE) scripts/run-tests.mjs
 
 .DEFAULT_GOAL := build
-.PHONY: build run test unit e2e lint format asan fuzz fuzzers bench coverage soak install clean help
+.PHONY: build run test unit e2e crash browser lint format asan fuzz fuzzers bench coverage soak \
+        install clean help
 
 build: build/build.ninja ## Compile build/nb: optimised, hardened
 	@ninja -C build -j $(JOBS)
@@ -29,10 +30,10 @@ unit e2e crash browser: $(NODE) ## Only the unit (e2e, crash, browser) tests (AR
 	@$(TESTS) --only $@ $(ARGS)
 
 asan: build-asan/build.ninja ## Compile build-asan/ with ASan and UBSan, unit tests included
-	@ninja -C build-asan -j $(JOBS) all $(call alias,build-asan,unit-tests)
+	@ninja -C build-asan -j $(JOBS) all unit-tests
 
 fuzzers: build-fuzz/build.ninja
-	@ninja -C build-fuzz -j $(JOBS) $(call alias,build-fuzz,fuzzers)
+	@ninja -C build-fuzz -j $(JOBS) fuzzers
 
 fuzz: $(NODE) ## Run every fuzzer for FUZZ_SECONDS each
 	@$(TESTS) --only fuzz --fuzz-seconds $(FUZZ_SECONDS) $(ARGS)
@@ -60,7 +61,7 @@ clean: ## Remove everything that was built
 	rm -rf build build-asan build-fuzz build-coverage
 
 help: ## Show this list
-	@sed -n 's/^\([a-z][a-z ]*\):.*## /\1\t/p' Makefile | awk -F '\t' '{ printf "  make %-26s %s\n", $$1, $$2 }'
+	@sed -n 's/^\([a-z][a-z0-9 ]*\):.*## /\1\t/p' Makefile | awk -F '\t' '{ printf "  make %-26s %s\n", $$1, $$2 }'
 
 build/build.ninja:
 	@meson setup build -Dwerror=$(WERROR)

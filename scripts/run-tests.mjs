@@ -1,0 +1,259 @@
+// run-tests.mjs - builds, then runs every test and ends with one line: N passed, N failed.
+//
+//   --only SUITE,...   checks, unit, e2e, crash, browser, fuzz (default: all)
+//   --fuzz-seconds N   per fuzzer (default 3; new inputs are kept when given)
+//   --minutes N        repeat until the time is up or something fails
+//   --dir DIR          sanitizer build to test (default build-asan)
+//   WORD...            only tests with one of these words in their name
+//
+// Every case counts. Unit tests speak TAP through cmocka; a script tests/<suite>/test_*.{mjs,sh}
+// prints `ok NAME` or `not ok NAME` for each case and a plan `1..N`: one that dies before its
+// plan, or runs another number of cases, has failed. So has one during which any program
+// left a sanitizer report, whether the test noticed or not.
+import { spawn } from 'node:child_process'
+import fs from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import { parseArgs } from 'node:util'
+
+const root = path.resolve(import.meta.dirname, '..')
+const SUITES = ['checks', 'unit', 'e2e', 'crash', 'browser', 'fuzz']
+const NEEDS = { checks: ['build'], unit: ['asan'], fuzz: ['fuzzers'] } // others: build and asan
+const TIMEOUT_S = { checks: 120, unit: 120, e2e: 300, crash: 300, browser: 300 }
+const SMOKE_SECONDS = 3
+const OUTPUT_MAX = 1 << 20 // bytes kept of one test's output
+const GRACE_MS = 3000 // between SIGTERM and SIGKILL for a test that takes too long
+
+const { values: options, positionals: words } = parseArgs({
+    allowPositionals: true,
+    options: {
+        only: { type: 'string' },
+        'fuzz-seconds': { type: 'string' },
+        minutes: { type: 'string' },
+        dir: { type: 'string', default: 'build-asan' },
+    },
+})
+const suites = options.only?.split(',') ?? SUITES
+const unknown = suites.find((suite) => !SUITES.includes(suite))
+if (unknown) fail(`no suite ${unknown}; there are ${SUITES.join(', ')}`)
+
+const testDir = path.resolve(root, options.dir)
+const total = { passed: 0, failed: 0, skipped: 0 }
+
+for (const target of targets()) await build(target)
+const deadline = Date.now() + Number(options.minutes ?? 0) * 60_000
+do {
+    await runAll(suites.flatMap(jobsOf).filter(isChosen))
+} while (total.failed === 0 && total.passed > 0 && Date.now() < deadline)
+
+if (total.skipped > 0) console.log(`${total.skipped} skipped`)
+console.log(`${total.passed} passed, ${total.failed} failed`)
+process.exit(total.failed > 0 || total.passed === 0 ? 1 : 0)
+
+function fail(message) {
+    console.error(`run-tests: ${message}`)
+    process.exit(2)
+}
+
+function targets() {
+    const wanted = new Set(suites.flatMap((suite) => NEEDS[suite] ?? ['build', 'asan']))
+    if (options.dir !== 'build-asan') wanted.delete('asan') // the caller has built it
+    return wanted
+}
+
+async function build(target) {
+    const began = Date.now()
+    const result = await execute('make', ['--no-print-directory', target], { ...process.env }, 1800)
+    conclude(`build ${target}`, { ...result, passed: 1, failed: 0, skipped: 0 }, began)
+    if (result.code !== 0) finishEarly()
+}
+
+function finishEarly() {
+    console.log(`${total.passed} passed, ${total.failed} failed`)
+    process.exit(1)
+}
+
+function isChosen(job) {
+    return words.length === 0 || words.some((word) => job.name.includes(word))
+}
+
+function jobsOf(suite) {
+    if (suite === 'unit') return unitJobs()
+    if (suite === 'fuzz') return fuzzJobs()
+    const dir = path.join(root, 'tests', suite)
+    if (!fs.existsSync(dir)) return []
+    return fs
+        .readdirSync(dir)
+        .filter((name) => /^test_.*\.(mjs|sh)$/.test(name))
+        .sort()
+        .map((file) => ({
+            name: `${suite}/${file.slice('test_'.length).replace(/\.[a-z]+$/, '')}`,
+            command: file.endsWith('.mjs') ? [process.execPath, path.join(dir, file)] : ['sh', path.join(dir, file)],
+            timeoutS: TIMEOUT_S[suite],
+            count: countCases,
+        }))
+}
+
+function introspect(dir, what) {
+    return JSON.parse(fs.readFileSync(path.join(dir, 'meson-info', `intro-${what}.json`), 'utf8'))
+}
+
+function unitJobs() {
+    return introspect(testDir, 'tests').map((test) => ({
+        name: `unit/${test.name}`,
+        command: test.cmd,
+        timeoutS: TIMEOUT_S.unit,
+        count: countCases,
+    }))
+}
+
+function fuzzJobs() {
+    const dir = path.join(root, 'build-fuzz')
+    const seconds = Number(options['fuzz-seconds'] ?? SMOKE_SECONDS)
+    return introspect(dir, 'targets')
+        .filter((target) => /^fuzz_/.test(target.name))
+        .map((target) => {
+            const name = target.name.slice('fuzz_'.length)
+            return {
+                name: `fuzz/${name}`,
+                command: [
+                    target.filename[0],
+                    `-max_total_time=${seconds}`,
+                    '-timeout=10',
+                    '-rss_limit_mb=2048',
+                    '-print_final_stats=1',
+                    `-artifact_prefix=${dir}/crash-${name}-`,
+                    ...corpora(name, options['fuzz-seconds'] ? path.join(dir, 'corpus', name) : null),
+                ],
+                timeoutS: seconds + 120,
+                count: ({ code }) => ({ passed: code === 0 ? 1 : 0, failed: code === 0 ? 0 : 1, skipped: 0 }),
+            }
+        })
+}
+
+// libFuzzer writes what it finds into the first directory: never into the seeds of the repository.
+function corpora(name, found) {
+    const seeds = path.join(root, 'tests/fuzz/corpus', name)
+    found ??= fs.mkdtempSync(path.join(os.tmpdir(), 'nb-corpus-'))
+    fs.mkdirSync(found, { recursive: true })
+    if (!options['fuzz-seconds']) process.on('exit', () => fs.rmSync(found, { recursive: true, force: true }))
+    return fs.existsSync(seeds) ? [found, seeds] : [found]
+}
+
+async function runAll(jobs) {
+    const queue = [...jobs]
+    const worker = async () => {
+        for (let job; (job = queue.shift()); ) await runJob(job)
+    }
+    await Promise.all(Array.from({ length: os.availableParallelism() }, worker))
+}
+
+async function runJob(job) {
+    const began = Date.now()
+    const tmp = fs.mkdtempSync(path.join(os.tmpdir(), 'nb-t-'))
+    const result = await execute(job.command[0], job.command.slice(1), environment(tmp), job.timeoutS)
+    const counts = job.count(result)
+    const reports = sanitizerReports(tmp)
+    if (reports) {
+        result.output += `\n${reports}`
+        counts.failed ||= 1
+    }
+    conclude(job.name, { ...result, ...counts }, began)
+    fs.rmSync(tmp, { recursive: true, force: true })
+}
+
+// What a test sees: its own home and temporary directory, no keys, no proxies. Tests talk to
+// nobody but this machine.
+function environment(tmp) {
+    const env = Object.fromEntries(
+        Object.entries(process.env).filter(([name]) => !/_API_KEY$|^NB_|_PROXY$|^MAKE|^MFLAGS$/i.test(name)),
+    )
+    const home = path.join(tmp, 'home')
+    fs.mkdirSync(home)
+    const log = `log_path=${tmp}/sanitizer`
+    return {
+        ...env,
+        HOME: home,
+        TMPDIR: tmp,
+        SRC_DIR: root,
+        BUILD_DIR: testDir,
+        NB: path.join(testDir, 'nb'),
+        NB_RELEASE: path.join(root, 'build/nb'),
+        CMOCKA_MESSAGE_OUTPUT: 'TAP',
+        ASAN_OPTIONS: `${log}:detect_stack_use_after_return=1:strict_string_checks=1`,
+        UBSAN_OPTIONS: `${log}:print_stacktrace=1`,
+        LSAN_OPTIONS: log,
+    }
+}
+
+function sanitizerReports(tmp) {
+    return fs
+        .readdirSync(tmp)
+        .filter((name) => name.startsWith('sanitizer.'))
+        .map((name) => fs.readFileSync(path.join(tmp, name), 'utf8'))
+        .join('\n')
+}
+
+// Runs in a process group of its own, so that a timeout ends everything it started.
+function execute(command, args, env, timeoutS) {
+    return new Promise((resolve) => {
+        const child = spawn(command, args, { cwd: root, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
+        let output = ''
+        let timedOut = false
+        const signal = (name) => {
+            try {
+                process.kill(-child.pid, name)
+            } catch {
+                // gone already
+            }
+        }
+        const timer = setTimeout(() => {
+            timedOut = true
+            signal('SIGTERM')
+            setTimeout(signal, GRACE_MS, 'SIGKILL').unref()
+        }, timeoutS * 1000)
+        const keep = (text) => {
+            if (output.length < OUTPUT_MAX) output += text
+        }
+        child.stdout.setEncoding('utf8').on('data', keep)
+        child.stderr.setEncoding('utf8').on('data', keep)
+        child.on('error', (error) => {
+            clearTimeout(timer)
+            resolve({ code: null, output: String(error) })
+        })
+        child.on('close', (code, name) => {
+            clearTimeout(timer)
+            if (timedOut) output += `\ntimed out after ${timeoutS} s`
+            else if (name) output += `\nended by ${name}`
+            resolve({ code: timedOut ? null : code, output })
+        })
+    })
+}
+
+function countCases({ code, output }) {
+    const lines = output.split('\n')
+    const matching = (regex) => lines.filter((line) => regex.test(line))
+    const ok = matching(/^ok\b/)
+    const skipped = ok.filter((line) => / # SKIP\b/.test(line)).length
+    const passed = ok.length - skipped
+    let failed = matching(/^not ok\b/).length
+    const plan = matching(/^1\.\.\d+$/).map((line) => Number(line.slice(3)))
+    const isComplete = plan.reduce((sum, n) => sum + n, 0) === ok.length + failed && plan.length > 0 && ok.length + failed > 0
+    if (failed === 0 && (code !== 0 || !isComplete)) failed = 1 // died, or did not run what it planned
+    return { passed, failed, skipped }
+}
+
+function conclude(name, { code, output, passed, failed, skipped }, began) {
+    if (code !== 0 && failed === 0) [passed, failed] = [0, 1]
+    total.passed += passed
+    total.failed += failed
+    total.skipped += skipped
+    const seconds = ((Date.now() - began) / 1000).toFixed(1)
+    const cases = `${passed} passed${failed ? `, ${failed} failed` : ''}${skipped ? `, ${skipped} skipped` : ''}`
+    console.log(`${failed ? 'FAIL' : 'ok  '} ${name.padEnd(32)} ${seconds.padStart(6)} s  ${cases}`)
+    if (failed) console.log(indent(output.trimEnd()), `\n     exit code ${code}`)
+}
+
+function indent(text) {
+    return text.replace(/^/gm, '     | ')
+}
