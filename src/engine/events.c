@@ -1,0 +1,201 @@
+#include "engine/events.h"
+
+#define EVENT_MAX (64u * 1024 * 1024)
+
+struct line {
+    struct buf buf;
+    struct json_writer w;
+};
+
+static void line_begin(struct line *l, const char *type, str run_id)
+{
+    buf_init(&l->buf, EVENT_MAX);
+    jw_init(&l->w, &l->buf);
+    jw_object(&l->w);
+    jw_kstr(&l->w, "type", str_from(type));
+    if (run_id.n > 0)
+        jw_kstr(&l->w, "runId", run_id);
+}
+
+static str line_end(struct line *l, struct arena *a)
+{
+    jw_end(&l->w);
+    str s = arena_str(a, buf_str(&l->buf));
+    buf_done(&l->buf);
+    return s;
+}
+
+static void text_part(struct json_writer *w, str text)
+{
+    jw_object(w);
+    jw_kstr(w, "type", STR("text"));
+    jw_kstr(w, "text", text);
+    jw_end(w);
+}
+
+str event_user_message(struct arena *a, str user_id, str text)
+{
+    struct line l;
+    line_begin(&l, "user.message", STR_NONE);
+    jw_key(&l.w, "content");
+    jw_array(&l.w);
+    text_part(&l.w, text);
+    jw_end(&l.w);
+    if (user_id.n > 0)
+        jw_kstr(&l.w, "userId", user_id);
+    return line_end(&l, a);
+}
+
+str event_run_start(struct arena *a, str run_id, str model, str user_id, str skill)
+{
+    struct line l;
+    line_begin(&l, "run.start", run_id);
+    jw_kstr(&l.w, "model", model);
+    if (user_id.n > 0)
+        jw_kstr(&l.w, "userId", user_id);
+    if (skill.n > 0)
+        jw_kstr(&l.w, "skill", skill);
+    return line_end(&l, a);
+}
+
+/* Arguments are stored as the value they denote; text that is no JSON is kept as a string,
+ * so that the log shows what the model really wrote. */
+static void args_value(struct json_writer *w, const struct llm_block *b)
+{
+    if (b->args_error)
+        jw_str(w, b->args);
+    else if (b->args.n == 0)
+        jw_raw(w, STR("{}"));
+    else
+        jw_raw(w, b->args);
+}
+
+static void content_part(struct json_writer *w, const struct llm_block *b)
+{
+    if (b->type == LLM_TEXT) {
+        text_part(w, b->text);
+        return;
+    }
+    jw_object(w);
+    if (b->type == LLM_TOOL_USE) {
+        jw_kstr(w, "type", STR("tool-call"));
+        jw_kstr(w, "toolCallId", b->id);
+        jw_kstr(w, "toolName", b->name);
+        jw_key(w, "input");
+        args_value(w, b);
+        if (b->args_error)
+            jw_kstr(w, "inputError", str_from(b->args_error));
+    } else {
+        jw_kstr(w, "type", STR("opaque"));
+        jw_kstr(w, "provider", b->provider);
+        jw_kstr(w, "model", b->model);
+        jw_kval(w, "block", b->json);
+    }
+    jw_end(w);
+}
+
+static const char *finish_name(enum llm_stop stop)
+{
+    static const char *const NAMES[] = {
+        [LLM_STOP_END] = "stop",      [LLM_STOP_TOOL] = "tool-calls",
+        [LLM_STOP_LENGTH] = "length", [LLM_STOP_REFUSAL] = "refusal",
+        [LLM_STOP_PAUSE] = "pause",
+    };
+    return NAMES[stop];
+}
+
+str event_llm_response(struct arena *a, str run_id, const struct llm_result *r)
+{
+    struct line l;
+    line_begin(&l, "llm.response", run_id);
+    jw_kstr(&l.w, "model", r->model);
+    jw_key(&l.w, "content");
+    jw_array(&l.w);
+    for (size_t i = 0; i < r->n; i++)
+        content_part(&l.w, &r->blocks[i]);
+    jw_end(&l.w);
+    jw_kint(&l.w, "inputTokens", r->usage.input_tokens);
+    jw_kint(&l.w, "outputTokens", r->usage.output_tokens);
+    jw_kint(&l.w, "cacheReadTokens", r->usage.cache_read_tokens);
+    jw_kint(&l.w, "cacheWrite5mTokens", r->usage.cache_write_5m_tokens);
+    jw_kint(&l.w, "cacheWrite1hTokens", r->usage.cache_write_1h_tokens);
+    jw_kint(&l.w, "llmMs", (int64_t)r->ms);
+    jw_kstr(&l.w, "finishReason", str_from(finish_name(r->stop)));
+    if (r->stop_detail.n > 0)
+        jw_kstr(&l.w, "finishDetail", r->stop_detail);
+    if (r->request_id.n > 0)
+        jw_kstr(&l.w, "requestId", r->request_id);
+    if (r->request_sha256[0])
+        jw_kstr(&l.w, "requestSha256", str_from(r->request_sha256));
+    return line_end(&l, a);
+}
+
+str event_llm_partial(struct arena *a, str run_id, str model, str text)
+{
+    struct line l;
+    line_begin(&l, "llm.response", run_id);
+    jw_kstr(&l.w, "model", model);
+    jw_key(&l.w, "content");
+    jw_array(&l.w);
+    text_part(&l.w, text);
+    jw_end(&l.w);
+    jw_kstr(&l.w, "finishReason", STR("cancelled"));
+    return line_end(&l, a);
+}
+
+str event_tool_start(struct arena *a, str run_id, str id, str name, str args)
+{
+    struct line l;
+    line_begin(&l, "tool.start", run_id);
+    jw_kstr(&l.w, "name", name);
+    jw_kstr(&l.w, "id", id);
+    jw_key(&l.w, "input");
+    jw_raw(&l.w, args);
+    return line_end(&l, a);
+}
+
+str event_tool_done(struct arena *a, str run_id, str id, str name, const struct tool_result *r,
+                    uint64_t ms)
+{
+    struct line l;
+    line_begin(&l, "tool.done", run_id);
+    jw_kstr(&l.w, "name", name);
+    jw_kstr(&l.w, "id", id);
+    jw_kbool(&l.w, "ok", !r->is_error);
+    jw_kint(&l.w, "ms", (int64_t)ms);
+    jw_key(&l.w, "result");
+    jw_object(&l.w);
+    jw_key(&l.w, "content");
+    if (r->content)
+        jw_value(&l.w, r->content);
+    else
+        jw_raw(&l.w, STR("[]"));
+    if (r->structured)
+        jw_kval(&l.w, "structuredContent", r->structured);
+    if (r->meta)
+        jw_kval(&l.w, "_meta", r->meta);
+    jw_kbool(&l.w, "isError", r->is_error);
+    jw_end(&l.w);
+    return line_end(&l, a);
+}
+
+str event_run_done(struct arena *a, str run_id, enum run_stop stop, int iterations, uint64_t ms)
+{
+    struct line l;
+    line_begin(&l, "run.done", run_id);
+    jw_kstr(&l.w, "stopReason", str_from(run_stop_name(stop)));
+    jw_kint(&l.w, "iterations", iterations);
+    jw_kint(&l.w, "totalMs", (int64_t)ms);
+    return line_end(&l, a);
+}
+
+str event_run_error(struct arena *a, str run_id, const char *type, str message, str partial)
+{
+    struct line l;
+    line_begin(&l, "run.error", run_id);
+    jw_kstr(&l.w, "error", message);
+    jw_kstr(&l.w, "errorType", str_from(type));
+    if (partial.n > 0)
+        jw_kstr(&l.w, "partialText", partial);
+    return line_end(&l, a);
+}

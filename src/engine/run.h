@@ -1,0 +1,94 @@
+/* run.h - the agentic loop: model call, tools in parallel, again, until an end is reached.
+ *
+ * A run is a state machine on the loop thread: every callback stores its result and calls
+ * run_step(). It knows neither store nor prompt; its host persists events, supplies the
+ * messages and tools of each step, and publishes what is ephemeral. The run belongs to the
+ * host, not to the client that started it: only run_cancel or its own end stops it.
+ *
+ * What the log says is what happened: a response and the calls it asks for are durable
+ * before the first tool starts, and the end is durable before the host hears of it. */
+#pragma once
+
+#include "base/arena.h"
+#include "llm/llm.h"
+#include "tools/registry.h"
+
+struct run;
+
+struct run_limits {
+    int max_iterations;
+    int64_t max_input_tokens; /* cumulative, cached input included */
+    int64_t max_output_tokens;
+};
+
+enum run_stop {
+    RUN_STOP_COMPLETE,
+    RUN_STOP_MAX_ITERATIONS,
+    RUN_STOP_TOKEN_BUDGET,
+    RUN_STOP_LENGTH,
+    RUN_STOP_REFUSAL,
+    RUN_STOP_CANCELLED,
+    RUN_STOP_ERROR,
+};
+
+const char *run_stop_name(enum run_stop stop);
+
+struct run_tool_record { /* one finished call, for the caller's summary */
+    str id, name, input, output; /* input is JSON text, output what the model saw */
+    bool ok;
+    uint64_t ms;
+};
+
+struct run_result {
+    enum run_stop stop;
+    str response; /* all text of all iterations; the concatenation of the deltas */
+    str model;
+    struct conv_usage usage;
+    int iterations;
+    uint64_t llm_ms, total_ms;
+    const struct run_tool_record *tools;
+    size_t ntools;
+    struct err err;          /* RUN_STOP_ERROR */
+    const char *error_type;  /* "provider_auth_error", ...; NULL without error */
+};
+
+typedef void (*run_appended_fn)(void *run_ctx, const struct err *err);
+
+/* What one model call needs; lives in the arena given to host->prepare. */
+struct run_input {
+    str system_stable, system_volatile;
+    const struct llm_message *messages;
+    size_t nmessages;
+    const struct llm_tool *tools;
+    size_t ntools;
+    const char *thinking;
+};
+
+struct run_host {
+    /* Persists lines in order and answers once they are durable, never before it returns.
+     * fn may be NULL: nobody waits, but a failure must reach run_fail. */
+    void (*append)(void *ctx, const str *lines, size_t n, run_appended_fn fn, void *fn_ctx);
+    /* Builds the model's input from the log so far. `last` = no further iteration follows. */
+    int (*prepare)(void *ctx, struct arena *a, bool last, struct run_input *ret, struct err *e);
+    /* May this tool be called now? Otherwise *ret_why says why not, for the model. */
+    bool (*may_call)(void *ctx, str tool, str *ret_why);
+    void (*publish)(void *ctx, str type, str data);
+    /* The run has ended and its last event is durable. It is freed after this returns. */
+    void (*finished)(void *ctx, const struct run_result *result);
+};
+
+struct run_spec {
+    str run_id, conversation_id, model, user_id;
+    bool is_workspace_admin;
+    struct run_limits limits;
+    void *tool_host; /* tool_caller.host */
+};
+
+struct run *run_new(struct loop *l, struct llm *llm, struct registry *tools,
+                    const struct run_spec *spec, const struct run_host *host, void *ctx);
+void run_start(struct run *r);
+void run_cancel(struct run *r); /* the end comes through host->finished, within this turn of the loop or the next append */
+void run_fail(struct run *r, const struct err *err); /* an append failed behind its back */
+
+str run_id(const struct run *r);
+str run_streamed(const struct run *r); /* text published since the last stored event */
