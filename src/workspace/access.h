@@ -21,6 +21,7 @@ enum conv_right {
 struct conv_acl {
     str owner_id; /* empty: a legacy log without an owner, open to the workspace */
     bool is_shared;
+    bool is_sealed; /* the owner is unknown because line 1 is damaged: admins only */
     struct json_strs participants;
 };
 

@@ -1,0 +1,161 @@
+/* bus.c - topics in a map, subscribers in a list per topic.
+ *
+ * A message is delivered to those who were subscribed when it was published. While one
+ * delivery runs, further messages wait in `queue`, and subscribers that leave are only
+ * marked: both are settled when the delivery is over, so callbacks may do as they like. */
+#include "bus/bus.h"
+
+#include <assert.h>
+
+#include "base/map.h"
+
+struct topic {
+    str name; /* the map's copy of the key */
+    struct list_node subs;
+    size_t nsubs; /* without the ones that left */
+};
+
+struct bus_sub {
+    struct list_node node;
+    struct list_node left; /* in bus.leavers */
+    struct bus *bus;
+    struct topic *topic;
+    bus_fn fn; /* NULL once it has left */
+    void *ctx;
+    uint64_t since; /* messages published before this number are not for it */
+};
+
+struct queued {
+    struct list_node node;
+    struct bus_msg msg;
+    uint64_t number;
+    char bytes[]; /* topic, type and data */
+};
+
+struct bus {
+    struct map topics;
+    struct list_node queue;
+    uint64_t published;
+    bool is_delivering;
+    struct list_node leavers;
+};
+
+struct bus *bus_new(struct loop *l)
+{
+    (void)l; /* delivery is synchronous: the loop is only the thread it happens on */
+    struct bus *b = xcalloc(1, sizeof(*b));
+    map_init(&b->topics);
+    list_init(&b->queue);
+    list_init(&b->leavers);
+    return b;
+}
+
+void bus_free(struct bus *b)
+{
+    if (!b)
+        return;
+    assert(!b->is_delivering && map_len(&b->topics) == 0);
+    map_done(&b->topics);
+    free(b);
+}
+
+struct bus_sub *bus_subscribe(struct bus *b, str topic, bus_fn fn, void *ctx)
+{
+    struct topic *t = map_get(&b->topics, topic);
+    if (!t) {
+        t = xcalloc(1, sizeof(*t));
+        list_init(&t->subs);
+        t->name = str_make(str_dup(topic), topic.n);
+        map_put(&b->topics, topic, t);
+    }
+    struct bus_sub *s = xcalloc(1, sizeof(*s));
+    *s = (struct bus_sub){.bus = b, .topic = t, .fn = fn, .ctx = ctx, .since = b->published};
+    list_push(&t->subs, &s->node);
+    t->nsubs++;
+    return s;
+}
+
+static void drop(struct bus_sub *s)
+{
+    struct bus *b = s->bus;
+    struct topic *t = s->topic;
+    list_del(&s->node);
+    free(s);
+    if (!list_empty(&t->subs))
+        return;
+    map_del(&b->topics, t->name);
+    free((char *)t->name.p);
+    free(t);
+}
+
+void bus_unsubscribe(struct bus_sub *s)
+{
+    if (!s)
+        return;
+    assert(s->fn);
+    s->fn = NULL;
+    s->topic->nsubs--;
+    if (s->bus->is_delivering)
+        list_push(&s->bus->leavers, &s->left);
+    else
+        drop(s);
+}
+
+static void deliver(struct bus *b, struct bus_msg *msg, uint64_t number)
+{
+    struct topic *t = map_get(&b->topics, msg->topic);
+    if (t) {
+        LIST_FOREACH (it, &t->subs) {
+            struct bus_sub *s = LIST_ENTRY(it, struct bus_sub, node);
+            if (s->fn && s->since < number)
+                s->fn(s->ctx, msg);
+        }
+    }
+    if (msg->shared && msg->shared_free)
+        msg->shared_free(msg->shared);
+    msg->shared = NULL;
+}
+
+static char *put(char *at, str *s)
+{
+    if (s->n)
+        memcpy(at, s->p, s->n);
+    s->p = at;
+    return at + s->n;
+}
+
+static void enqueue(struct bus *b, struct bus_msg *msg)
+{
+    struct queued *q = xcalloc(1, sizeof(*q) + msg->topic.n + msg->type.n + msg->data.n);
+    q->msg = *msg;
+    q->number = b->published;
+    put(put(put(q->bytes, &q->msg.topic), &q->msg.type), &q->msg.data);
+    list_push(&b->queue, &q->node);
+    msg->shared = NULL; /* goes with the copy */
+}
+
+void bus_publish(struct bus *b, struct bus_msg *msg)
+{
+    b->published++;
+    if (b->is_delivering) {
+        enqueue(b, msg);
+        return;
+    }
+    b->is_delivering = true;
+    deliver(b, msg, b->published);
+    struct list_node *n;
+    while ((n = list_pop(&b->queue)) != NULL) {
+        struct queued *q = LIST_ENTRY(n, struct queued, node);
+        deliver(b, &q->msg, q->number);
+        free(q);
+    }
+    b->is_delivering = false;
+    while ((n = list_pop(&b->leavers)) != NULL)
+        drop(LIST_ENTRY(n, struct bus_sub, left));
+}
+
+size_t bus_subscribers(const struct bus *b, str topic)
+{
+    const struct topic *t = map_get(&b->topics, topic);
+    return t ? t->nsubs : 0;
+}

@@ -1,0 +1,38 @@
+/* access.c - the matrix of rights, one row per relation to the conversation. */
+#include "workspace/access.h"
+
+enum relation { REL_OTHER, REL_PARTICIPANT, REL_ADMIN, REL_OWNER };
+
+static const bool ALLOWED[][4] = {
+    [REL_OTHER] = {[CONV_VIEW] = false},
+    [REL_PARTICIPANT] = {[CONV_VIEW] = true, [CONV_SEND] = true},
+    [REL_ADMIN] = {[CONV_VIEW] = true, [CONV_SHARE] = true},
+    [REL_OWNER] =
+        {[CONV_VIEW] = true, [CONV_SEND] = true, [CONV_MANAGE] = true, [CONV_SHARE] = true},
+};
+
+static bool is_participant(const struct viewer *v, const struct conv_acl *acl)
+{
+    if (!acl->is_shared)
+        return false;
+    for (size_t i = 0; i < acl->participants.len; i++) {
+        if (str_eq(acl->participants.items[i], v->user_id))
+            return true;
+    }
+    return false;
+}
+
+static bool is_owner(const struct viewer *v, const struct conv_acl *acl)
+{
+    if (acl->owner_id.n == 0)
+        return !acl->is_sealed;
+    return str_eq(acl->owner_id, v->user_id);
+}
+
+bool access_allows(const struct viewer *v, const struct conv_acl *acl, enum conv_right right)
+{
+    /* An admin may be a participant too: rights of all relations add up. */
+    return (is_owner(v, acl) && ALLOWED[REL_OWNER][right]) ||
+           (v->is_workspace_admin && ALLOWED[REL_ADMIN][right]) ||
+           (v->user_id.n && is_participant(v, acl) && ALLOWED[REL_PARTICIPANT][right]);
+}

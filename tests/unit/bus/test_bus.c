@@ -1,0 +1,140 @@
+#include "bus/bus.h"
+#include "support/unit.h"
+
+struct probe {
+    struct bus *bus;
+    struct bus_sub *sub, *other;
+    char seen[64];
+    size_t n;
+    int mode;
+};
+
+static void on_msg(void *ctx, struct bus_msg *m)
+{
+    struct probe *p = ctx;
+    assert_true(p->n + m->data.n < sizeof(p->seen));
+    memcpy(p->seen + p->n, m->data.p, m->data.n);
+    p->n += m->data.n;
+    p->seen[p->n] = 0;
+}
+
+static void publish(struct bus *b, str topic, str data)
+{
+    struct bus_msg m = {.topic = topic, .type = STR("t"), .data = data};
+    bus_publish(b, &m);
+}
+
+static void test_topics_are_separate(void **state)
+{
+    struct bus *b = bus_new(NULL);
+    struct probe x = {0}, y = {0};
+    struct bus_sub *sx = bus_subscribe(b, STR("x"), on_msg, &x);
+    struct bus_sub *sy = bus_subscribe(b, STR("y"), on_msg, &y);
+    publish(b, STR("x"), STR("1"));
+    publish(b, STR("y"), STR("2"));
+    publish(b, STR("z"), STR("3"));
+    publish(b, STR("x"), STR("4"));
+    assert_string_equal(x.seen, "14");
+    assert_string_equal(y.seen, "2");
+    assert_int_equal(bus_subscribers(b, STR("x")), 1);
+    bus_unsubscribe(sx);
+    assert_int_equal(bus_subscribers(b, STR("x")), 0);
+    publish(b, STR("x"), STR("5"));
+    assert_string_equal(x.seen, "14");
+    bus_unsubscribe(sy);
+    bus_unsubscribe(NULL);
+    bus_free(b);
+}
+
+static void on_leave(void *ctx, struct bus_msg *m)
+{
+    struct probe *p = ctx;
+    on_msg(p, m);
+    if (p->sub) {
+        bus_unsubscribe(p->sub);
+        bus_unsubscribe(p->other);
+        p->sub = p->other = NULL;
+    }
+}
+
+static void test_leaving_inside_a_delivery(void **state)
+{
+    struct bus *b = bus_new(NULL);
+    struct probe first = {0}, second = {0}, third = {0};
+    first.sub = bus_subscribe(b, STR("x"), on_leave, &first);
+    first.other = bus_subscribe(b, STR("x"), on_msg, &second);
+    struct bus_sub *s3 = bus_subscribe(b, STR("x"), on_msg, &third);
+    publish(b, STR("x"), STR("1"));
+    publish(b, STR("x"), STR("2"));
+    assert_string_equal(first.seen, "1");
+    assert_string_equal(second.seen, "");
+    assert_string_equal(third.seen, "12");
+    bus_unsubscribe(s3);
+    bus_free(b);
+}
+
+static void on_answer(void *ctx, struct bus_msg *m)
+{
+    struct probe *p = ctx;
+    on_msg(p, m);
+    if (str_eq(m->data, STR("1"))) {
+        char fleeting[2] = "2"; /* must be copied: it is gone when the answer is delivered */
+        publish(p->bus, STR("x"), str_from(fleeting));
+        fleeting[0] = '?';
+        p->other = bus_subscribe(p->bus, STR("x"), on_msg, p + 1);
+        publish(p->bus, STR("x"), STR("3"));
+    }
+}
+
+static void test_publishing_inside_a_delivery(void **state)
+{
+    struct bus *b = bus_new(NULL);
+    struct probe p[2] = {{.bus = b}}, last = {0};
+    struct bus_sub *s1 = bus_subscribe(b, STR("x"), on_answer, &p[0]);
+    struct bus_sub *s2 = bus_subscribe(b, STR("x"), on_msg, &last);
+    publish(b, STR("x"), STR("1"));
+    assert_string_equal(p[0].seen, "123");
+    assert_string_equal(last.seen, "123"); /* everybody sees one order */
+    assert_string_equal(p[1].seen, "3");   /* joined after 2 was published */
+    bus_unsubscribe(s1);
+    bus_unsubscribe(s2);
+    bus_unsubscribe(p[0].other);
+    bus_free(b);
+}
+
+static void count_free(void *shared)
+{
+    ++*(int *)shared;
+}
+
+static void on_share(void *ctx, struct bus_msg *m)
+{
+    if (m->shared)
+        return;
+    m->shared = ctx;
+    m->shared_free = count_free;
+}
+
+static void test_shared_work_is_freed_once(void **state)
+{
+    struct bus *b = bus_new(NULL);
+    int freed = 0;
+    struct bus_sub *s1 = bus_subscribe(b, STR("x"), on_share, &freed);
+    struct bus_sub *s2 = bus_subscribe(b, STR("x"), on_share, &freed);
+    publish(b, STR("x"), STR("1"));
+    assert_int_equal(freed, 1);
+    bus_unsubscribe(s2);
+    bus_unsubscribe(s1);
+    bus_free(b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_topics_are_separate),
+        cmocka_unit_test(test_leaving_inside_a_delivery),
+        cmocka_unit_test(test_publishing_inside_a_delivery),
+        cmocka_unit_test(test_shared_work_is_freed_once),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
