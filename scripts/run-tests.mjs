@@ -6,7 +6,7 @@
 //   --dir DIR          sanitizer build to test (default build-asan)
 //   WORD...            only tests with one of these words in their name
 //
-// Every case counts. Unit tests speak TAP through cmocka; a script tests/<suite>/test_*.{mjs,sh}
+// Every case counts; builds count only when they fail. Unit tests speak TAP through cmocka; a script tests/<suite>/test_*.{mjs,sh}
 // prints `ok NAME` or `not ok NAME` for each case and a plan `1..N`: one that dies before its
 // plan, or runs another number of cases, has failed. So has one during which any program
 // left a sanitizer report, whether the test noticed or not.
@@ -64,7 +64,7 @@ function targets() {
 async function build(target) {
     const began = Date.now()
     const result = await execute('make', ['--no-print-directory', target], { ...process.env }, 1800)
-    conclude(`build ${target}`, { ...result, passed: 1, failed: 0, skipped: 0 }, began)
+    conclude(`build ${target}`, { ...result, passed: 0, failed: 0, skipped: 0 }, began)
     if (result.code !== 0) finishEarly()
 }
 
@@ -238,7 +238,8 @@ function countCases({ code, output }) {
     const passed = ok.length - skipped
     let failed = matching(/^not ok\b/).length
     const plan = matching(/^1\.\.\d+$/).map((line) => Number(line.slice(3)))
-    const isComplete = plan.reduce((sum, n) => sum + n, 0) === ok.length + failed && plan.length > 0 && ok.length + failed > 0
+    const ran = ok.length + failed
+    const isComplete = ran > 0 && plan.reduce((sum, n) => sum + n, 0) === ran
     if (failed === 0 && (code !== 0 || !isComplete)) failed = 1 // died, or did not run what it planned
     return { passed, failed, skipped }
 }
@@ -249,7 +250,10 @@ function conclude(name, { code, output, passed, failed, skipped }, began) {
     total.failed += failed
     total.skipped += skipped
     const seconds = ((Date.now() - began) / 1000).toFixed(1)
-    const cases = `${passed} passed${failed ? `, ${failed} failed` : ''}${skipped ? `, ${skipped} skipped` : ''}`
+    const cases = Object.entries({ passed, failed, skipped })
+        .filter(([, n]) => n > 0)
+        .map(([word, n]) => `${n} ${word}`)
+        .join(', ')
     console.log(`${failed ? 'FAIL' : 'ok  '} ${name.padEnd(32)} ${seconds.padStart(6)} s  ${cases}`)
     if (failed) console.log(indent(output.trimEnd()), `\n     exit code ${code}`)
 }
