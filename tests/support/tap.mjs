@@ -14,9 +14,9 @@
 // been read (so: no top-level await, use before()); `ok NAME` or `not ok NAME` is printed for each and `1..N` at the very end, which
 // is how the runner (scripts/run-tests) knows that the file did not die half-way.
 //
-// Whatever a case starts ends with it: children made by run(), start() and startServer() are
-// killed by process id, and directories made by tmpdir() are removed, whether the case
-// passed, failed or timed out. State that several cases share belongs in before():
+// Whatever a case starts ends with it, whether it passed, failed or timed out: servers of
+// startServer() are asked to stop and must end with 0, other children of run() and start() are
+// killed by process id, directories of tmpdir() are removed. State that several cases share belongs in before():
 //
 //     let server
 //     before(async () => { server = await startServer() })     // lives until the file ends
@@ -57,6 +57,7 @@ export const NB = process.env.NB ?? path.join(SRC_DIR, 'build/nb')
 export const NB_RELEASE = process.env.NB_RELEASE ?? path.join(SRC_DIR, 'build/nb')
 export const BUILD_DIR = process.env.BUILD_DIR ?? path.dirname(NB)
 
+const SERVER_STOP_MS = 15000 // more than nb allows itself for a graceful end
 const OUTPUT_MAX = 16 * 1024 * 1024 // kept per stream of a child; a test that needs more is wrong
 
 class Skip extends Error {}
@@ -218,6 +219,7 @@ export async function startServer({ args = [], env = {}, workdir, nb: binary = N
     workdir ??= tmpdir('nb-work-')
     const server = start(binary, ['serve', '--port', '0', '--workdir', workdir, ...args], { env, cwd })
     const match = await server.waitFor(/http:\/\/(?:127\.0\.0\.1|localhost|\[::1\]):(\d+)/)
+    server.isServer = true
     server.url = match[0]
     server.port = Number(match[1])
     server.workdir = workdir
@@ -250,10 +252,19 @@ function parseFrame(text) {
     return frame
 }
 
+// Servers are asked to stop, so that sanitizers can look for leaks; one that does not, or
+// not with 0, fails the case. Everything else is killed.
 async function release(owner) {
-    await Promise.all([...owner.children].map((proc) => proc.kill9()))
+    const problems = []
+    const end = async (proc) => {
+        if (!proc.isServer) return proc.kill9()
+        const { code, signal } = await proc.stop('SIGTERM', SERVER_STOP_MS)
+        if (code !== 0) problems.push(`server ${proc.pid} ended with ${signal ?? code}\n${proc.stderr.slice(-4000)}`)
+    }
+    await Promise.all([...owner.children].map(end))
     for (const dir of owner.dirs) fs.rmSync(dir, { recursive: true, force: true })
     owner.dirs = []
+    if (problems.length > 0) throw new Error(problems.join('\n'))
 }
 
 async function bounded(fn, timeoutMs) {
@@ -268,33 +279,32 @@ async function bounded(fn, timeoutMs) {
     }
 }
 
-// What the servers of a failed case said is usually the explanation: print their tails.
-function report(error, owner) {
-    const lines = [String(error?.stack ?? error)]
+// What the servers of a failed case said is usually the explanation: their tails belong to it.
+function explain(error, owner) {
+    const parts = [String(error?.stack ?? error)]
     for (const proc of owner.children) {
-        lines.push(`--- stderr of pid ${proc.pid} (${proc.child.spawnargs.join(' ')})`, proc.stderr.slice(-4000))
+        parts.push(`--- stderr of pid ${proc.pid} (${proc.child.spawnargs.join(' ')})`, proc.stderr.slice(-4000))
     }
-    for (const line of lines.join('\n').split('\n')) console.log(`# ${line}`)
+    return parts.join('\n').replace(/^/gm, '# ')
 }
 
 async function runCase({ name, fn, timeoutMs }) {
     scope = newScope()
     const began = Date.now()
-    let ok = true
+    let problem = null
     try {
         await bounded(fn, timeoutMs)
-        console.log(`ok ${name} # ${Date.now() - began} ms`)
     } catch (error) {
-        if (error instanceof Skip) console.log(`ok ${name} # SKIP ${error.message}`)
-        else {
-            ok = false
-            console.log(`not ok ${name}`)
-            report(error, scope)
-        }
+        problem = error
     }
-    await release(scope)
+    const said = problem && !(problem instanceof Skip) ? explain(problem, scope) : ''
+    await release(scope).catch((error) => (problem ??= error))
     scope = fileScope
-    return ok
+
+    if (!problem) console.log(`ok ${name} # ${Date.now() - began} ms`)
+    else if (problem instanceof Skip) console.log(`ok ${name} # SKIP ${problem.message}`)
+    else console.log(`not ok ${name}\n${said || explain(problem, scope)}`)
+    return !problem || problem instanceof Skip
 }
 
 async function main() {
@@ -305,12 +315,13 @@ async function main() {
         for (const fn of setups) await bounded(fn, 30000)
         for (const c of chosen) failed += (await runCase(c)) ? 0 : 1
         for (const fn of teardowns) await bounded(fn, 30000)
+        await release(fileScope)
         console.log(`1..${chosen.length}`)
     } catch (error) {
         failed++
-        report(error, fileScope) // no plan line: the runner counts the file as failed
+        console.log(explain(error, fileScope)) // and no plan: the runner counts the file as failed
+        await release(fileScope).catch(() => {})
     }
-    await release(fileScope)
     process.exit(failed > 0 ? 1 : 0)
 }
 
@@ -325,7 +336,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
     })
 }
 process.on('uncaughtException', (error) => {
-    report(error, scope)
+    console.log(explain(error, scope))
     killAllNow()
     process.exit(1)
 })
