@@ -14,9 +14,9 @@ struct child;
 #define CHILD_LINE_MAX (64u * 1024 * 1024)
 
 struct child_events {
-    void (*on_line)(void *ctx, str line);       /* one line of stdout without its LF */
-    void (*on_stderr)(void *ctx, str bytes);    /* may be NULL */
-    void (*on_overflow)(void *ctx);             /* a line passed line_max; it is dropped */
+    void (*on_line)(void *ctx, str line);    /* one line of stdout without its LF */
+    void (*on_stderr)(void *ctx, str bytes); /* may be NULL */
+    void (*on_overflow)(void *ctx);          /* a line passed line_max; it is dropped */
     /* The process has ended and all its output was delivered. The child is freed after
      * this. code >= 0: exit status; code < 0: killed by signal -code. */
     void (*on_exit)(void *ctx, int code);

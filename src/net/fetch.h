@@ -55,5 +55,5 @@ void fetcher_free(struct fetcher *f); /* cancels what is left */
  * through on_done as well. */
 struct fetch *fetch_start(struct fetcher *f, const struct fetch_spec *spec,
                           const struct fetch_events *ev, void *ctx);
-void fetch_cancel(struct fetch *f); /* closes the socket; no callback any more */
+void fetch_cancel(struct fetch *f);             /* closes the socket; no callback any more */
 void fetch_pause(struct fetch *f, bool paused); /* back-pressure */

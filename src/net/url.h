@@ -1,0 +1,29 @@
+/* url.h - http and https URLs, strictly.
+ *
+ * Accepts what can be sent as it stands and refuses what other parsers might read in another
+ * way: control characters, spaces, backslashes, non-ASCII, percent signs in the host. The
+ * parts borrow from the input. Pure; any thread. */
+#pragma once
+
+#include "base/buf.h"
+#include "base/err.h"
+
+#define URL_MAX 8192
+
+struct url {
+    bool is_https;
+    bool has_userinfo;  /* user:password@ */
+    bool is_ip_literal; /* the host stood in brackets */
+    str host;           /* without brackets, as written */
+    uint16_t port;      /* the scheme's own when not given */
+    str target;         /* path and query, "" when there is none; no fragment */
+};
+
+/* 0, or -EINVAL with a message that never repeats the URL (it may hold secrets). */
+int url_parse(str s, struct url *ret, struct err *e);
+
+bool url_same_origin(const struct url *a, const struct url *b);
+bool url_is_local(const struct url *u); /* localhost, 127.x.x.x, [::1] */
+
+/* "https://example.com" with the port only where it is not the scheme's own. */
+int url_add_origin(struct buf *out, const struct url *u);
