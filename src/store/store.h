@@ -159,6 +159,7 @@ struct store_range {
 struct store_page {
     const struct store_event *events;
     size_t n;
+    store_pos start; /* just before the first event: the `before` of the page in front */
     bool reached_start, reached_end;
     bool is_beyond_end; /* `after` lies past the log: it was cut or replaced */
 };
