@@ -27,7 +27,8 @@ struct reader {
     str detail; /* quoted behind the reason */
 };
 
-static bool read_value(struct reader *r, struct json *ret);
+/* Reads a value into the slot of the scratch stack that waits for it. */
+static bool read_value(struct reader *r, size_t slot);
 
 static bool fail_at(struct reader *r, const char *where, const char *reason)
 {
@@ -41,27 +42,27 @@ static bool fail(struct reader *r, const char *reason)
     return fail_at(r, r->at, r->at == r->end ? "unexpected end" : reason);
 }
 
-static void scratch_grow(struct reader *r, size_t size)
+static void scratch_grow(struct reader *r)
 {
-    size_t cap = r->scratch_cap * 2;
-    assert(size <= cap - r->scratch_n);
     char *old = r->scratch_heap;
-    r->scratch_heap = xrealloc(old, cap);
+    r->scratch_cap *= 2;
+    r->scratch_heap = xrealloc(old, r->scratch_cap);
     if (!old)
         memcpy(r->scratch_heap, r->scratch, r->scratch_n);
     r->scratch = r->scratch_heap;
-    r->scratch_cap = cap;
 }
 
-static inline void scratch_push(struct reader *r, const void *item, size_t size)
+/* A place for `size` more bytes, as an offset: growth moves the stack. */
+static inline size_t scratch_push(struct reader *r, size_t size)
 {
     if (size > r->scratch_cap - r->scratch_n)
-        scratch_grow(r, size);
-    memcpy(r->scratch + r->scratch_n, item, size);
+        scratch_grow(r);
+    size_t slot = r->scratch_n;
     r->scratch_n += size;
+    return slot;
 }
 
-/* Moves everything above `base` into the arena. */
+/* Moves everything from `base` on into the arena. */
 static void *scratch_pop(struct reader *r, size_t base)
 {
     size_t size = r->scratch_n - base;
@@ -71,6 +72,16 @@ static void *scratch_pop(struct reader *r, size_t base)
     memcpy(items, r->scratch + base, size);
     r->scratch_n = base;
     return items;
+}
+
+/* The value at `slot`, blank but for its type; valid until the stack grows. Callers fill in
+ * the fields one by one: a struct assigned as a whole would take a slow detour through
+ * memory that was just written in smaller pieces. */
+static inline struct json *put(struct reader *r, size_t slot, enum json_type type)
+{
+    struct json *v = (struct json *)(void *)(r->scratch + slot);
+    *v = (struct json){.type = type};
+    return v;
 }
 
 static inline void skip_space(struct reader *r)
@@ -150,26 +161,15 @@ static char *put_utf8(char *out, uint32_t cp)
     return out;
 }
 
-static char simple_escape(char c)
+static bool check_utf8(struct reader *r, str s)
 {
-    switch (c) {
-    case '"':
-    case '\\':
-    case '/':
-        return c;
-    case 'b':
-        return '\b';
-    case 'f':
-        return '\f';
-    case 'n':
-        return '\n';
-    case 'r':
-        return '\r';
-    case 't':
-        return '\t';
-    }
-    return 0;
+    size_t valid = utf8_valid_prefix(s);
+    return valid == s.n || fail_at(r, s.p + valid, "not UTF-8");
 }
+
+/* What one letter behind a backslash stands for. */
+static const char ESCAPES[256] = {['"'] = '"',  ['\\'] = '\\', ['/'] = '/',  ['b'] = '\b',
+                                  ['f'] = '\f', ['n'] = '\n',  ['r'] = '\r', ['t'] = '\t'};
 
 /* Decodes the raw text of a string. No escape is shorter than what it stands for, so the
  * arena needs no more than the raw length. */
@@ -177,45 +177,50 @@ static bool unescape(struct reader *r, str raw, str *ret)
 {
     char *out = arena_alloc(r->arena, raw.n), *first = out;
     const char *p = raw.p, *end = raw.p + raw.n;
-    bool ignored = false;
-    while (p < end) {
-        const char *run = json_plain_run(p, end, &ignored);
-        memcpy(out, p, (size_t)(run - p));
-        out += run - p;
-        if (run == end)
+    bool has_high = false;
+    for (;;) {
+        out = json_copy_run(out, &p, end, &has_high);
+        if (p == end)
             break;
-        p = run + 2; /* a backslash and, as raw ends at an unescaped quote, one byte more */
-        uint32_t cp = (uint8_t)simple_escape(run[1]);
-        if (run[1] == 'u' ? !read_code_point(r, &p, end, &cp) : !cp)
-            return r->reason ? false : fail_at(r, run, "unknown escape");
-        out = put_utf8(out, cp);
+        if (*p != '\\')
+            return fail_at(r, p, "control character inside a string");
+        char letter = p[1]; /* there is one: raw ends at a quote that is not escaped */
+        p += 2;
+        if (letter == 'u') {
+            uint32_t cp;
+            if (!read_code_point(r, &p, end, &cp))
+                return false;
+            out = put_utf8(out, cp);
+        } else if (!(*out++ = ESCAPES[(uint8_t)letter])) {
+            return fail_at(r, p - 2, "unknown escape");
+        }
     }
     *ret = str_make(first, (size_t)(out - first));
-    return true;
+    return !has_high || check_utf8(r, raw);
 }
 
-static bool check_utf8(struct reader *r, str s)
+/* The quote at or after p that is not escaped: it follows an even number of backslashes. */
+static const char *closing_quote(const char *start, const char *p, const char *end)
 {
-    size_t valid = utf8_valid_prefix(s);
-    return valid == s.n || fail_at(r, s.p + valid, "not UTF-8");
-}
-
-/* The rest of a string that has escapes, or is broken. `p` stands at its first byte that
- * is not plain. */
-static bool read_escaped(struct reader *r, const char *start, const char *p, bool has_high,
-                         str *ret)
-{
-    while (p < r->end && *p == '\\') {
-        p += r->end - p < 2 ? 1 : 2;
-        p = json_plain_run(p, r->end, &has_high);
+    while ((p = memchr(p, '"', (size_t)(end - p)))) {
+        const char *q = p;
+        while (q > start && q[-1] == '\\')
+            q--;
+        if ((p - q) % 2 == 0)
+            return p;
+        p++;
     }
-    if (p == r->end)
-        return fail_at(r, p, "unexpected end inside a string");
-    if (*p != '"')
-        return fail_at(r, p, "control character inside a string");
-    r->at = p + 1;
-    str raw = {start, (size_t)(p - start)};
-    return (!has_high || check_utf8(r, raw)) && unescape(r, raw, ret);
+    return NULL;
+}
+
+/* A string that has escapes, or is broken. `p` stands at its first byte that is not plain. */
+static bool read_escaped(struct reader *r, const char *start, const char *p, str *ret)
+{
+    const char *close = closing_quote(start, p, r->end);
+    if (!close)
+        return fail_at(r, r->end, "unexpected end inside a string");
+    r->at = close + 1;
+    return unescape(r, str_make(start, (size_t)(close - start)), ret);
 }
 
 /* r->at stands at the opening quote. */
@@ -225,9 +230,10 @@ static inline bool read_string(struct reader *r, str *ret)
     bool has_high = false;
     const char *p = json_plain_run(start, r->end, &has_high);
     if (p == r->end || *p != '"')
-        return read_escaped(r, start, p, has_high, ret);
+        return read_escaped(r, start, p, ret);
     r->at = p + 1;
-    *ret = str_make(start, (size_t)(p - start));
+    ret->p = start;
+    ret->n = (size_t)(p - start);
     return !has_high || check_utf8(r, *ret);
 }
 
@@ -247,7 +253,7 @@ static bool skip_digits(struct reader *r, const char **p)
 }
 
 /* Integers become JSON_INT only where writing the int64 gives back the same text. */
-static bool read_number(struct reader *r, struct json *ret)
+static bool read_number(struct reader *r, size_t slot)
 {
     const char *start = r->at, *p = start + (*start == '-'), *digits = p;
     bool negative = p > start, integral = true;
@@ -274,19 +280,22 @@ static bool read_number(struct reader *r, struct json *ret)
             return false;
     }
     r->at = p;
-    if (integral && n <= 19 && (negative ? v - 1 <= INT64_MAX : v <= INT64_MAX))
-        *ret = json_of_int(negative ? (int64_t)-v : (int64_t)v);
-    else
-        *ret = (struct json){.type = JSON_NUMBER, .s = {start, (size_t)(p - start)}};
+    if (integral && n <= 19 && (negative ? v - 1 <= INT64_MAX : v <= INT64_MAX)) {
+        put(r, slot, JSON_INT)->i = negative ? (int64_t)-v : (int64_t)v;
+    } else {
+        struct json *number = put(r, slot, JSON_NUMBER);
+        number->s.p = start;
+        number->s.n = (size_t)(p - start);
+    }
     return true;
 }
 
-static bool read_literal(struct reader *r, str word, struct json v, struct json *ret)
+static bool read_literal(struct reader *r, str word, enum json_type type, size_t slot)
 {
     if ((size_t)(r->end - r->at) < word.n || memcmp(r->at, word.p, word.n) != 0)
         return fail_at(r, r->at, "expected a value");
+    put(r, slot, type)->boolean = *word.p == 't';
     r->at += word.n;
-    *ret = v;
     return true;
 }
 
@@ -298,25 +307,25 @@ static bool enter(struct reader *r)
     return true;
 }
 
-static bool read_array(struct reader *r, struct json *ret)
+static bool read_array(struct reader *r, size_t slot)
 {
     if (!enter(r))
         return false;
     size_t base = r->scratch_n;
     uint32_t len = 0;
     if (!take(r, ']')) {
-        struct json item;
         do {
-            if (!read_value(r, &item))
+            if (!read_value(r, scratch_push(r, sizeof(struct json))))
                 return false;
-            scratch_push(r, &item, sizeof(item));
             len++;
         } while (take(r, ','));
         if (!take(r, ']'))
             return fail(r, "expected ',' or ']'");
     }
     r->depth--;
-    *ret = (struct json){.type = JSON_ARRAY, .len = len, .items = scratch_pop(r, base)};
+    struct json *v = put(r, slot, JSON_ARRAY);
+    v->len = len;
+    v->items = scratch_pop(r, base);
     return true;
 }
 
@@ -346,8 +355,10 @@ static bool check_unique(struct reader *r, const struct json *obj)
     return !again || fail_duplicate(r, again);
 }
 
-static inline bool read_member(struct reader *r, struct json_member *m)
+static inline bool read_member(struct reader *r)
 {
+    size_t slot = scratch_push(r, sizeof(struct json_member));
+    struct json_member *m = (struct json_member *)(void *)(r->scratch + slot);
     skip_space(r);
     if (r->at == r->end || *r->at != '"')
         return fail(r, "expected a key in double quotes");
@@ -355,60 +366,64 @@ static inline bool read_member(struct reader *r, struct json_member *m)
         return false;
     if (!take(r, ':'))
         return fail(r, "expected ':'");
-    return read_value(r, &m->value);
+    return read_value(r, slot + offsetof(struct json_member, value));
 }
 
-static bool read_object(struct reader *r, struct json *ret)
+static bool read_object(struct reader *r, size_t slot)
 {
     if (!enter(r))
         return false;
     size_t base = r->scratch_n;
     uint32_t len = 0;
     if (!take(r, '}')) {
-        struct json_member m;
         do {
-            if (!read_member(r, &m))
+            if (!read_member(r))
                 return false;
-            scratch_push(r, &m, sizeof(m));
             len++;
         } while (take(r, ','));
         if (!take(r, '}'))
             return fail(r, "expected ',' or '}'");
     }
     r->depth--;
-    *ret = (struct json){.type = JSON_OBJECT, .len = len, .members = scratch_pop(r, base)};
-    return !(r->flags & JSON_UNIQUE) || check_unique(r, ret);
+    struct json *v = put(r, slot, JSON_OBJECT);
+    v->len = len;
+    v->members = scratch_pop(r, base);
+    return !(r->flags & JSON_UNIQUE) || check_unique(r, v);
 }
 
-static bool read_value(struct reader *r, struct json *ret)
+static bool read_string_value(struct reader *r, size_t slot)
+{
+    return read_string(r, &put(r, slot, JSON_STRING)->s);
+}
+
+static bool read_value(struct reader *r, size_t slot)
 {
     skip_space(r);
     if (r->at == r->end)
         return fail(r, "expected a value");
     switch (*r->at) {
     case '"':
-        *ret = (struct json){.type = JSON_STRING};
-        return read_string(r, &ret->s);
+        return read_string_value(r, slot);
     case '{':
-        return read_object(r, ret);
+        return read_object(r, slot);
     case '[':
-        return read_array(r, ret);
+        return read_array(r, slot);
     case 't':
-        return read_literal(r, STR("true"), json_of_bool(true), ret);
+        return read_literal(r, STR("true"), JSON_BOOL, slot);
     case 'f':
-        return read_literal(r, STR("false"), json_of_bool(false), ret);
+        return read_literal(r, STR("false"), JSON_BOOL, slot);
     case 'n':
-        return read_literal(r, STR("null"), json_of_null(), ret);
+        return read_literal(r, STR("null"), JSON_NULL, slot);
     case '-':
     case '0' ... '9':
-        return read_number(r, ret);
+        return read_number(r, slot);
     }
     return fail(r, "expected a value");
 }
 
-static bool read_document(struct reader *r, struct json *ret)
+static bool read_document(struct reader *r)
 {
-    if (!read_value(r, ret))
+    if (!read_value(r, scratch_push(r, sizeof(struct json))))
         return false;
     skip_space(r);
     return r->at == r->end || fail(r, "unexpected text after the document");
@@ -438,7 +453,7 @@ int json_parse(struct arena *a, str in, int flags, struct json **ret, struct err
         in = arena_str(a, in);
     else if (in.n == 0)
         in = STR("");
-    __attribute__((uninitialized)) char stack[SCRATCH_BYTES];
+    __attribute__((uninitialized, aligned(16))) char stack[SCRATCH_BYTES];
     struct reader r = {.start = in.p,
                        .at = in.p,
                        .end = in.p + in.n,
@@ -446,11 +461,9 @@ int json_parse(struct arena *a, str in, int flags, struct json **ret, struct err
                        .scratch = stack,
                        .scratch_cap = sizeof(stack),
                        .flags = flags};
-    struct json *doc = arena_alloc(a, sizeof(*doc));
-    bool ok = read_document(&r, doc);
+    bool ok = read_document(&r);
+    if (ok)
+        *ret = scratch_pop(&r, 0);
     free(r.scratch_heap);
-    if (!ok)
-        return report(&r, e);
-    *ret = doc;
-    return 0;
+    return ok ? 0 : report(&r, e);
 }

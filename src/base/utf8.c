@@ -1,5 +1,6 @@
 #include "base/utf8.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <string.h>
 
@@ -8,23 +9,31 @@
 /* What may follow a lead byte: its length, and the range of the second byte, which is where
  * overlong forms, surrogates and values above U+10FFFF are excluded. */
 struct lead {
-    uint8_t from, to;
     uint8_t len;
     uint8_t second_from, second_to;
 };
 
 static const struct lead LEADS[] = {
-    {0xc2, 0xdf, 2, 0x80, 0xbf}, {0xe0, 0xe0, 3, 0xa0, 0xbf}, {0xe1, 0xec, 3, 0x80, 0xbf},
-    {0xed, 0xed, 3, 0x80, 0x9f}, {0xee, 0xef, 3, 0x80, 0xbf}, {0xf0, 0xf0, 4, 0x90, 0xbf},
-    {0xf1, 0xf3, 4, 0x80, 0xbf}, {0xf4, 0xf4, 4, 0x80, 0x8f},
+    {2, 0x80, 0xbf}, /* c2..df */
+    {3, 0xa0, 0xbf}, /* e0 */
+    {3, 0x80, 0xbf}, /* e1..ec */
+    {3, 0x80, 0x9f}, /* ed */
+    {3, 0x80, 0xbf}, /* ee..ef */
+    {4, 0x90, 0xbf}, /* f0 */
+    {4, 0x80, 0xbf}, /* f1..f3 */
+    {4, 0x80, 0x8f}, /* f4 */
 };
 
-static const struct lead *find_lead(uint8_t c)
+/* Which entry of LEADS a byte from 0xc0 on belongs to, counted from 1; 0 = none. */
+static const uint8_t LEAD_OF[64] = {
+    [0x02 ... 0x1f] = 1, [0x20] = 2, [0x21 ... 0x2c] = 3, [0x2d] = 4,
+    [0x2e ... 0x2f] = 5, [0x30] = 6, [0x31 ... 0x33] = 7, [0x34] = 8,
+};
+
+static inline const struct lead *find_lead(uint8_t c)
 {
-    for (size_t i = 0; i < ARRAY_LEN(LEADS); i++)
-        if (c >= LEADS[i].from && c <= LEADS[i].to)
-            return &LEADS[i];
-    return NULL;
+    uint8_t index = c >= 0xc0 ? LEAD_OF[c - 0xc0] : 0;
+    return index ? &LEADS[index - 1] : NULL;
 }
 
 static bool is_continuation(uint8_t c)
@@ -50,15 +59,15 @@ static size_t scan_char(str s, bool *ret_whole)
     return n;
 }
 
-/* Length of the run of ASCII at p, sixteen bytes at a time. */
+/* Length of the run of ASCII at p, eight bytes at a time. */
 static size_t ascii_run(const char *p, size_t n)
 {
-    const uint64_t high_bits = 0x8080808080808080u;
     size_t i = 0;
-    for (uint64_t w[2]; n - i >= sizeof(w); i += sizeof(w)) {
-        memcpy(w, p + i, sizeof(w));
-        if ((w[0] | w[1]) & high_bits)
-            break;
+    for (uint64_t w; n - i >= sizeof(w); i += sizeof(w)) {
+        memcpy(&w, p + i, sizeof(w));
+        w = le64toh(w) & UINT64_C(0x8080808080808080);
+        if (w)
+            return i + (size_t)__builtin_ctzll(w) / 8;
     }
     while (i < n && (uint8_t)p[i] < 0x80)
         i++;
