@@ -10,7 +10,8 @@
 #include "base/json.h"
 #include "loop/loop.h"
 
-#define TOOL_NAME_MAX 64
+#define TOOL_NAME_MAX   64
+#define TOOL_NO_TIMEOUT UINT64_MAX
 
 struct tool {
     str name;        /* within its source, as the source calls it */
@@ -20,6 +21,8 @@ struct tool {
     const struct json *annotations;   /* readOnlyHint, destructiveHint ...; or NULL */
     const struct json *meta;          /* _meta: ui.resourceUri ...; or NULL */
     bool is_internal;                 /* never shown to models */
+    bool is_admin_only;               /* absent for everybody but workspace admins */
+    uint64_t timeout_ms;              /* 0 = its source's; TOOL_NO_TIMEOUT = ends by itself */
 };
 
 /* Who a call acts for. Borrowed for the duration of tool_source.call. */
@@ -54,6 +57,8 @@ struct tool_source {
                               tool_progress_fn progress, void *ctx);
     void (*cancel)(void *self, struct tool_call *c); /* no callback any more */
     void *self;
-    unsigned max_concurrent; /* 0 = 6 */
+    /* 0 = 6. A source whose calls wait for other calls of its own (delegation) must say
+     * UINT_MAX, or they would wait for each other. */
+    unsigned max_concurrent;
     uint64_t timeout_ms;     /* 0 = 120 s */
 };

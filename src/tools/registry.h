@@ -1,0 +1,80 @@
+/* registry.h - the tools of one workspace: sources in, calls out.
+ *
+ * Bundles and built-in tools add themselves as sources; everything above sees one flat
+ * namespace. The registry finds the tool for a public name, checks the arguments against
+ * its schema, keeps each source's calls below its limit (first come, first served), and
+ * bounds time and size. Whatever goes wrong comes back as a result with is_error, because
+ * the model is the one who can do something about it.
+ *
+ * A call is answered exactly once, never before registry_call returned, unless it is
+ * cancelled. Loop thread only. */
+#pragma once
+
+#include "tools/result.h"
+#include "tools/toolset.h"
+
+#define REGISTRY_SOURCES_MAX      256
+#define REGISTRY_QUEUE_MAX        1024 /* calls that wait for one source */
+#define REGISTRY_CONCURRENT       6
+#define REGISTRY_TIMEOUT_MS       120000
+#define REGISTRY_RESULT_CHARS_MAX 1000000
+
+struct registry;
+struct registry_call;
+
+struct registry *registry_new(struct loop *loop);
+/* Cancels whatever runs, without callbacks. Sources and observers are merely forgotten. */
+void registry_free(struct registry *r);
+
+void registry_set_result_limit(struct registry *r, size_t max_chars); /* 0 = no limit */
+
+/* ---- sources ---- */
+
+/* Borrows `src` until it is removed. Refuses a name that is taken (-EEXIST) or not made of
+ * [A-Za-z0-9_-] (-EINVAL), and more than REGISTRY_SOURCES_MAX sources (-ENOSPC). */
+int registry_add_source(struct registry *r, const struct tool_source *src, struct err *e);
+
+/* The source is not called again, except that its running calls are cancelled now; their
+ * callers get an error result soon. Unknown names are ignored. */
+void registry_remove_source(struct registry *r, str name);
+
+/* The source's list is different now (or may be). */
+void registry_changed(struct registry *r, str source);
+
+/* Names of the sources, sorted; valid until sources change. */
+const str *registry_sources(const struct registry *r, size_t *ret_n);
+
+struct registry_observer {
+    struct list_node node;
+    void (*changed)(void *ctx, str source); /* must not add or remove sources */
+    void *ctx;
+};
+void registry_observe(struct registry *r, struct registry_observer *o);
+void registry_unobserve(struct registry_observer *o); /* safe inside `changed` */
+
+/* ---- tools ---- */
+
+/* All tools now. Borrowed until the next change; take a reference to keep it. */
+struct toolset *registry_tools(struct registry *r);
+
+/* The tool a call of this name would reach, older names included, or NULL. Permissions must
+ * be checked against the name of the item, not against the name that was called. */
+const struct toolset_item *registry_find(struct registry *r, str name, const struct json *args,
+                                         bool is_admin);
+
+/* The sentence that tells a model or a person that there is no such tool, and what is. */
+str registry_explain_unknown(struct registry *r, struct arena *a, str name, bool is_admin);
+
+/* ---- calls ---- */
+
+struct registry_call_events {
+    void (*done)(void *ctx, const struct tool_result *result); /* borrowed for the callback */
+    void (*progress)(void *ctx, double progress, double total, str message); /* or NULL */
+};
+
+/* Everything is borrowed for the duration of this call, except ev and ctx, which live
+ * until the answer. args may be NULL, which is {}. The handle is valid until `done`. */
+struct registry_call *registry_call(struct registry *r, str name, const struct json *args,
+                                    const struct tool_caller *who,
+                                    const struct registry_call_events *ev, void *ctx);
+void registry_cancel(struct registry_call *c); /* no callback any more */

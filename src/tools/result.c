@@ -1,0 +1,76 @@
+#include "tools/result.h"
+
+#define TEXT_BYTES_MAX (64u << 20)
+
+struct tool_result tool_result_text(struct arena *a, str text)
+{
+    struct json *content = json_new(a, JSON_ARRAY);
+    struct json *block = json_push(a, content, *json_new(a, JSON_OBJECT));
+
+    json_set(a, block, STR("type"), json_of_str(STR("text")));
+    json_set(a, block, STR("text"), json_of_str(text));
+    return (struct tool_result){.content = content};
+}
+
+struct tool_result tool_result_error(struct arena *a, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    struct tool_result r = tool_result_text(a, arena_vprintf(a, fmt, ap));
+    va_end(ap);
+    r.is_error = true;
+    return r;
+}
+
+static size_t count_chars(str s)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < s.n; i++)
+        n += ((unsigned char)s.p[i] & 0xc0) != 0x80;
+    return n;
+}
+
+/* Recursion is bounded by the reader's JSON_DEPTH_MAX. */
+static size_t value_chars(const struct json *v)
+{
+    if (!v)
+        return 0;
+    size_t n = 0;
+    switch (v->type) {
+    case JSON_STRING:
+    case JSON_NUMBER:
+        return count_chars(v->s);
+    case JSON_ARRAY:
+        for (uint32_t i = 0; i < v->len; i++)
+            n += value_chars(&v->items[i]);
+        return n;
+    case JSON_OBJECT:
+        for (uint32_t i = 0; i < v->len; i++)
+            n += count_chars(v->members[i].key) + value_chars(&v->members[i].value);
+        return n;
+    default:
+        return 1;
+    }
+}
+
+size_t tool_result_chars(const struct tool_result *r)
+{
+    return value_chars(r->content) + value_chars(r->structured) + value_chars(r->meta);
+}
+
+str tool_result_to_text(struct arena *a, const struct tool_result *r)
+{
+    struct buf out;
+    buf_init(&out, TEXT_BYTES_MAX);
+    for (size_t i = 0; i < (r->content ? r->content->len : 0); i++) {
+        const struct json *text = json_get(json_at(r->content, i), "text");
+        if (!json_is(text, JSON_STRING))
+            continue;
+        if (out.n > 0)
+            buf_add_char(&out, '\n');
+        buf_add_str(&out, text->s);
+    }
+    str copy = arena_str(a, buf_str(&out));
+    buf_done(&out);
+    return copy;
+}

@@ -1,0 +1,16 @@
+/* result.h - making and measuring tool results. */
+#pragma once
+
+#include "tools/tool.h"
+
+/* One text block. The text is borrowed, the rest lives in the arena. */
+struct tool_result tool_result_text(struct arena *a, str text);
+struct tool_result tool_result_error(struct arena *a, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Characters in the strings of a result (content, structured, meta), with one for every
+ * other value: what a size limit is about. */
+size_t tool_result_chars(const struct tool_result *r);
+
+/* The text blocks joined by line breaks: for people, titles, and logs. */
+str tool_result_to_text(struct arena *a, const struct tool_result *r);

@@ -1,0 +1,94 @@
+#include "tools/suggest.h"
+
+#include "tools/names.h"
+
+/* Distances start above every containment score. */
+#define SCORE_CONTAINED 0
+#define SCORE_CONTAINS  1
+#define SCORE_DISTANCE  2
+#define SCORE_NONE      SIZE_MAX
+#define CONTAINED_MIN   3 /* shorter fragments are in nearly every name */
+
+static char lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
+}
+
+static size_t min3(size_t a, size_t b, size_t c)
+{
+    size_t m = a < b ? a : b;
+    return m < c ? m : c;
+}
+
+size_t edit_distance(str a, str b)
+{
+    size_t row[TOOL_NAME_MAX + 1];
+
+    a = str_slice(a, 0, TOOL_NAME_MAX);
+    b = str_slice(b, 0, TOOL_NAME_MAX);
+    for (size_t j = 0; j <= b.n; j++)
+        row[j] = j;
+    for (size_t i = 1; i <= a.n; i++) {
+        size_t diagonal = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= b.n; j++) {
+            size_t above = row[j];
+            size_t replaced = diagonal + (lower(a.p[i - 1]) != lower(b.p[j - 1]));
+            row[j] = min3(above + 1, row[j - 1] + 1, replaced);
+            diagonal = above;
+        }
+    }
+    return row[b.n];
+}
+
+static size_t score_one(str candidate, str wanted)
+{
+    if (wanted.n >= CONTAINED_MIN && str_find_nocase(candidate, wanted) >= 0)
+        return SCORE_CONTAINED;
+    if (candidate.n >= CONTAINED_MIN && str_find_nocase(wanted, candidate) >= 0)
+        return SCORE_CONTAINS;
+    size_t allowed = wanted.n / 3 < 2 ? 2 : wanted.n / 3;
+    size_t apart = candidate.n > wanted.n ? candidate.n - wanted.n : wanted.n - candidate.n;
+    if (apart > allowed)
+        return SCORE_NONE;
+    size_t distance = edit_distance(candidate, wanted);
+    return distance <= allowed ? SCORE_DISTANCE + distance : SCORE_NONE;
+}
+
+/* The whole name and the part behind the source both count: models often forget the latter
+ * or invent the former. */
+static size_t score(const struct toolset_item *it, str wanted)
+{
+    ptrdiff_t sep = str_find(wanted, STR("__"), 0);
+    str bare = sep < 0 ? wanted : str_skip(wanted, (size_t)sep + 2);
+    size_t whole = score_one(it->name, wanted);
+    size_t part = bare.n ? score_one(it->tool->name, bare) : SCORE_NONE;
+    return whole < part ? whole : part;
+}
+
+size_t suggest_tools(const struct toolset *t, str wanted, bool is_admin,
+                     const struct toolset_item *out[SUGGEST_MAX])
+{
+    size_t scores[SUGGEST_MAX], n = 0;
+
+    wanted = str_slice(wanted, 0, TOOL_NAME_MAX);
+    if (wanted.n == 0)
+        return 0;
+    for (size_t i = 0; i < t->len; i++) {
+        const struct toolset_item *it = &t->items[i];
+        if (it->tool->is_internal || (it->tool->is_admin_only && !is_admin))
+            continue;
+        size_t s = score(it, wanted), at = n;
+        while (at > 0 && scores[at - 1] > s) /* equal scores stay in name order */
+            at--;
+        if (s == SCORE_NONE || at >= SUGGEST_MAX)
+            continue;
+        size_t moved = (n < SUGGEST_MAX ? n : SUGGEST_MAX - 1) - at;
+        memmove(&out[at + 1], &out[at], moved * sizeof(out[0]));
+        memmove(&scores[at + 1], &scores[at], moved * sizeof(scores[0]));
+        out[at] = it;
+        scores[at] = s;
+        n += n < SUGGEST_MAX;
+    }
+    return n;
+}
