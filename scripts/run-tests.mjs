@@ -40,15 +40,12 @@ if (unknown) fail(`no suite ${unknown}; there are ${SUITES.join(', ')}`)
 const testDir = path.resolve(root, options.dir)
 const total = { passed: 0, failed: 0, skipped: 0 }
 
-for (const target of targets()) await build(target)
-const deadline = Date.now() + Number(options.minutes ?? 0) * 60_000
-do {
-    await runAll(suites.flatMap(jobsOf).filter(isChosen))
-} while (total.failed === 0 && total.passed > 0 && Date.now() < deadline)
-
+for (const target of targets()) if (total.failed === 0) await build(target)
+if (total.failed === 0) await runSuites()
 if (total.skipped > 0) console.log(`${total.skipped} skipped`)
 console.log(`${total.passed} passed, ${total.failed} failed`)
-process.exit(total.failed > 0 || total.passed === 0 ? 1 : 0)
+// Not process.exit(): it would cut off what a slow reader of our output has not yet read.
+process.exitCode = total.failed > 0 || total.passed === 0 ? 1 : 0
 
 function fail(message) {
     console.error(`run-tests: ${message}`)
@@ -65,12 +62,13 @@ async function build(target) {
     const began = Date.now()
     const result = await execute('make', ['--no-print-directory', target], { ...process.env }, 1800)
     conclude(`build ${target}`, { ...result, passed: 0, failed: 0, skipped: 0 }, began)
-    if (result.code !== 0) finishEarly()
 }
 
-function finishEarly() {
-    console.log(`${total.passed} passed, ${total.failed} failed`)
-    process.exit(1)
+async function runSuites() {
+    const deadline = Date.now() + Number(options.minutes ?? 0) * 60_000
+    do {
+        await runAll(suites.flatMap(jobsOf).filter(isChosen))
+    } while (total.failed === 0 && total.passed > 0 && Date.now() < deadline)
 }
 
 function isChosen(job) {

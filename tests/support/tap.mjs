@@ -322,7 +322,12 @@ async function main() {
         console.log(explain(error, fileScope)) // and no plan: the runner counts the file as failed
         await release(fileScope).catch(() => {})
     }
-    process.exit(failed > 0 ? 1 : 0)
+    exitWhenRead(failed > 0 ? 1 : 0)
+}
+
+// process.exit() alone would cut off what a slow reader has not yet read.
+function exitWhenRead(code) {
+    process.stdout.write('', () => process.exit(code))
 }
 
 function killAllNow() {
@@ -338,7 +343,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
 process.on('uncaughtException', (error) => {
     console.log(explain(error, scope))
     killAllNow()
-    process.exit(1)
+    exitWhenRead(1)
 })
 process.on('exit', killAllNow)
 
