@@ -22,6 +22,7 @@ const NEEDS = { checks: ['build'], unit: ['asan'], fuzz: ['fuzzers'] } // others
 const TIMEOUT_S = { checks: 120, unit: 120, e2e: 300, crash: 300, browser: 300 }
 const SMOKE_SECONDS = 3
 const OUTPUT_MAX = 1 << 20 // bytes kept of one test's output
+const LINES_SHOWN = 200 // of a failed test
 const GRACE_MS = 3000 // between SIGTERM and SIGKILL for a test that takes too long
 
 const { values: options, positionals: words } = parseArgs({
@@ -86,7 +87,7 @@ function jobsOf(suite) {
         .sort()
         .map((file) => ({
             name: `${suite}/${file.slice('test_'.length).replace(/\.[a-z]+$/, '')}`,
-            command: file.endsWith('.mjs') ? [process.execPath, path.join(dir, file)] : ['sh', path.join(dir, file)],
+            command: () => [file.endsWith('.mjs') ? process.execPath : 'sh', path.join(dir, file)],
             timeoutS: TIMEOUT_S[suite],
             count: countCases,
         }))
@@ -99,7 +100,7 @@ function introspect(dir, what) {
 function unitJobs() {
     return introspect(testDir, 'tests').map((test) => ({
         name: `unit/${test.name}`,
-        command: test.cmd,
+        command: () => test.cmd,
         timeoutS: TIMEOUT_S.unit,
         count: countCases,
     }))
@@ -114,14 +115,14 @@ function fuzzJobs() {
             const name = target.name.slice('fuzz_'.length)
             return {
                 name: `fuzz/${name}`,
-                command: [
+                command: (tmp) => [
                     target.filename[0],
                     `-max_total_time=${seconds}`,
                     '-timeout=10',
                     '-rss_limit_mb=2048',
                     '-print_final_stats=1',
                     `-artifact_prefix=${dir}/crash-${name}-`,
-                    ...corpora(name, options['fuzz-seconds'] ? path.join(dir, 'corpus', name) : null),
+                    ...corpora(name, options['fuzz-seconds'] ? dir : tmp),
                 ],
                 timeoutS: seconds + 120,
                 count: ({ code }) => ({ passed: code === 0 ? 1 : 0, failed: code === 0 ? 0 : 1, skipped: 0 }),
@@ -130,11 +131,10 @@ function fuzzJobs() {
 }
 
 // libFuzzer writes what it finds into the first directory: never into the seeds of the repository.
-function corpora(name, found) {
+function corpora(name, dir) {
     const seeds = path.join(root, 'tests/fuzz/corpus', name)
-    found ??= fs.mkdtempSync(path.join(os.tmpdir(), 'nb-corpus-'))
+    const found = path.join(dir, 'corpus', name)
     fs.mkdirSync(found, { recursive: true })
-    if (!options['fuzz-seconds']) process.on('exit', () => fs.rmSync(found, { recursive: true, force: true }))
     return fs.existsSync(seeds) ? [found, seeds] : [found]
 }
 
@@ -149,7 +149,8 @@ async function runAll(jobs) {
 async function runJob(job) {
     const began = Date.now()
     const tmp = fs.mkdtempSync(path.join(os.tmpdir(), 'nb-t-'))
-    const result = await execute(job.command[0], job.command.slice(1), environment(tmp), job.timeoutS)
+    const [command, ...args] = job.command(tmp)
+    const result = await execute(command, args, environment(tmp), job.timeoutS)
     const counts = job.count(result)
     const reports = sanitizerReports(tmp)
     if (reports) {
@@ -253,9 +254,12 @@ function conclude(name, { code, output, passed, failed, skipped }, began) {
         .map(([word, n]) => `${n} ${word}`)
         .join(', ')
     console.log(`${failed ? 'FAIL' : 'ok  '} ${name.padEnd(32)} ${seconds.padStart(6)} s  ${cases}`)
-    if (failed) console.log(indent(output.trimEnd()), `\n     exit code ${code}`)
+    if (failed) console.log(`${excerpt(output)}\n     exit code ${code}`)
 }
 
-function indent(text) {
-    return text.replace(/^/gm, '     | ')
+function excerpt(output) {
+    const lines = output.trimEnd().split('\n')
+    const shown = lines.slice(-LINES_SHOWN)
+    if (shown.length < lines.length) shown.unshift(`(${lines.length - shown.length} lines before)`)
+    return shown.map((line) => `     | ${line}`).join('\n')
 }
