@@ -1,9 +1,13 @@
 /* child.h - child processes that speak lines over pipes.
  *
- * Each child has its own process group and dies with nb (parent-death signal). Its
- * environment is exactly what is given. stdout is cut into lines with a ceiling; stderr is
- * delivered as it comes. Stopping is orderly: close stdin, then SIGTERM to the group, then
- * SIGKILL. Loop thread only. */
+ * Each child has its own session and process group and dies with nb (parent-death signal).
+ * Its environment is exactly what is given, and no descriptor but 0, 1 and 2 reaches it.
+ * stdout is cut into lines with a ceiling; stderr is delivered as it comes. Stopping is
+ * orderly: close stdin, then SIGTERM to the group, then SIGKILL. What is left of the group
+ * when the child itself has ended is killed. No callback comes before child_spawn returns.
+ *
+ * Loop thread only, and that must be the main thread: the kernel ties the parent-death
+ * signal to the thread that started the child. The process must ignore SIGPIPE. */
 #pragma once
 
 #include "base/err.h"
@@ -23,7 +27,7 @@ struct child_events {
 };
 
 struct child_spec {
-    const char *const *argv; /* NULL-terminated; argv[0] is looked up in the given PATH */
+    const char *const *argv; /* NULL-terminated; argv[0] is looked up in the PATH of env */
     const char *const *env;  /* NULL-terminated "K=V"; NULL = empty */
     const char *cwd;         /* NULL = inherit */
     size_t line_max;         /* 0 = CHILD_LINE_MAX */
@@ -35,6 +39,8 @@ int child_spawn(struct loop *l, const struct child_spec *spec, const struct chil
                 void *ctx, struct child **ret, struct err *e);
 int child_write(struct child *c, str bytes); /* copied; -ENOBUFS above write_max, -EPIPE */
 void child_close_stdin(struct child *c);
+/* Closes stdin at once; the signals follow so long after this call unless it ends before. A
+ * second call sets new times. */
 void child_stop(struct child *c, uint64_t term_after_ms, uint64_t kill_after_ms);
 void child_kill(struct child *c, int sig); /* to the whole group */
 int child_pid(const struct child *c);
