@@ -1,0 +1,126 @@
+#include "base/arena.h"
+#include "support/unit.h"
+
+static void test_alignment_and_separation(void **state)
+{
+    struct arena a;
+    arena_init(&a);
+    assert_int_equal(a.total, 0);
+    uint8_t *p[200];
+    for (size_t i = 0; i < ARRAY_LEN(p); i++) {
+        p[i] = arena_alloc(&a, i);
+        assert_int_equal((uintptr_t)p[i] % 16, 0);
+        memset(p[i], (int)i, i);
+    }
+    for (size_t i = 0; i < ARRAY_LEN(p); i++)
+        for (size_t j = 0; j < i; j++)
+            assert_int_equal(p[i][j], i);
+    arena_done(&a);
+}
+
+static void test_first_chunk_is_small_and_chunks_grow(void **state)
+{
+    struct arena a;
+    arena_init(&a);
+    (void)arena_alloc(&a, 1);
+    assert_int_equal(a.total, 1024);
+    size_t chunks = 1, total = a.total;
+    for (int i = 0; i < 10000; i++) {
+        (void)arena_alloc(&a, 100);
+        chunks += a.total != total;
+        total = a.total;
+    }
+    assert_true(chunks < 40);
+    arena_done(&a);
+    assert_int_equal(a.total, 0);
+}
+
+static void test_big_allocations_leave_the_chunk_in_use(void **state)
+{
+    struct arena a;
+    arena_init(&a);
+    char *before = arena_alloc(&a, 16);
+    char *big = arena_zalloc(&a, 1 << 20);
+    char *after = arena_alloc(&a, 16);
+    assert_true(after > before && after - before < 1024);
+    assert_int_equal(big[(1 << 20) - 1], 0);
+    assert_true(a.total < (1 << 20) + 4096);
+    arena_done(&a);
+
+    arena_init(&a);
+    (void)arena_alloc(&a, 1 << 20); /* as the very first one */
+    (void)arena_alloc(&a, 16);
+    assert_true(a.total < (1 << 20) + 4096);
+    arena_done(&a);
+}
+
+static void test_reset_keeps_one_normal_chunk(void **state)
+{
+    struct arena a;
+    arena_init(&a);
+    arena_reset(&a);
+    for (int i = 0; i < 5000; i++)
+        (void)arena_alloc(&a, 100);
+    (void)arena_alloc(&a, 1 << 20);
+    arena_reset(&a);
+    assert_int_equal(a.total, 64 * 1024);
+    size_t held = a.total;
+    char *p = arena_zalloc(&a, 1000);
+    assert_int_equal(p[999], 0);
+    assert_int_equal(a.total, held);
+    arena_done(&a);
+}
+
+static void test_reset_drops_a_lone_big_chunk(void **state)
+{
+    struct arena a;
+    arena_init(&a);
+    (void)arena_alloc(&a, 1 << 20);
+    arena_reset(&a);
+    assert_int_equal(a.total, 0);
+    assert_non_null(arena_alloc(&a, 1));
+    arena_done(&a);
+}
+
+static void test_strings(void **state)
+{
+    struct arena a;
+    arena_init(&a);
+    str s = arena_str(&a, str_make("hello world", 5));
+    assert_int_equal(s.n, 5);
+    assert_string_equal(s.p, "hello");
+    assert_string_equal(arena_cstr(&a, STR_NONE), "");
+    assert_string_equal(arena_concat(&a, STR("ab"), STR("cd")).p, "abcd");
+    assert_string_equal(arena_concat(&a, STR_NONE, STR_NONE).p, "");
+    assert_string_equal(arena_printf(&a, "%d-%s", 7, "x").p, "7-x");
+    str wide = arena_printf(&a, "%1000d", 5);
+    assert_int_equal(wide.n, 1000);
+    assert_int_equal(strlen(wide.p), 1000);
+    arena_done(&a);
+}
+
+static void test_array_is_zeroed(void **state)
+{
+    struct arena a;
+    arena_init(&a);
+    memset(arena_alloc(&a, 500), 0xff, 500);
+    arena_reset(&a);
+    uint64_t *v = arena_array(&a, 50, sizeof(*v));
+    for (size_t i = 0; i < 50; i++)
+        assert_int_equal(v[i], 0);
+    arena_done(&a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_alignment_and_separation),
+        cmocka_unit_test(test_first_chunk_is_small_and_chunks_grow),
+        cmocka_unit_test(test_big_allocations_leave_the_chunk_in_use),
+        cmocka_unit_test(test_reset_keeps_one_normal_chunk),
+        cmocka_unit_test(test_reset_drops_a_lone_big_chunk),
+        cmocka_unit_test(test_strings),
+        cmocka_unit_test(test_array_is_zeroed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,167 @@
+#include <errno.h>
+
+#include "base/buf.h"
+#include "support/unit.h"
+
+static void test_appends(void **state)
+{
+    struct buf b;
+    buf_init(&b, 1000);
+    assert_string_equal(buf_cstr(&b), "");
+    assert_int_equal(buf_add_lit(&b, "n="), 0);
+    assert_int_equal(buf_add_u64(&b, UINT64_MAX), 0);
+    assert_int_equal(buf_add_char(&b, ' '), 0);
+    assert_int_equal(buf_add_i64(&b, INT64_MIN), 0);
+    assert_int_equal(buf_add_char(&b, ' '), 0);
+    assert_int_equal(buf_add_i64(&b, 0), 0);
+    assert_int_equal(buf_add_str(&b, STR_NONE), 0);
+    assert_int_equal(buf_printf(&b, " %s-%d", "x", 42), 0);
+    assert_string_equal(buf_cstr(&b), "n=18446744073709551615 -9223372036854775808 0 x-42");
+    assert_int_equal(b.n, strlen(b.p));
+    buf_done(&b);
+}
+
+static void test_ceiling_is_exact(void **state)
+{
+    struct buf b;
+    buf_init(&b, 4);
+    assert_int_equal(buf_add_lit(&b, "abcd"), 0);
+    assert_int_equal(buf_add_char(&b, 'e'), -ENOBUFS);
+    assert_true(buf_failed(&b));
+    assert_string_equal(buf_cstr(&b), "abcd");
+    buf_done(&b);
+}
+
+static void test_failure_sticks_until_cleared(void **state)
+{
+    struct buf b;
+    buf_init(&b, 4);
+    assert_int_equal(buf_add_lit(&b, "abcde"), -ENOBUFS);
+    assert_int_equal(buf_add_char(&b, 'x'), -ENOBUFS);
+    assert_int_equal(buf_printf(&b, "y"), -ENOBUFS);
+    assert_int_equal(b.n, 0);
+    buf_clear(&b);
+    assert_false(buf_failed(&b));
+    assert_int_equal(buf_add_lit(&b, "abcd"), 0);
+    buf_done(&b);
+}
+
+static void test_failed_number_changes_nothing(void **state)
+{
+    struct buf b;
+    buf_init(&b, 3);
+    assert_int_equal(buf_add_char(&b, 'a'), 0);
+    assert_int_equal(buf_add_i64(&b, -123), -ENOBUFS);
+    assert_string_equal(buf_cstr(&b), "a");
+    buf_done(&b);
+}
+
+static void test_printf_at_every_length(void **state)
+{
+    /* Crosses each growth of the buffer, where the first attempt does not fit. */
+    for (int n = 0; n < 300; n++) {
+        struct buf b;
+        buf_init(&b, 300);
+        assert_int_equal(buf_printf(&b, "%*s", n, ""), 0);
+        assert_int_equal(b.n, n);
+        assert_int_equal(strlen(buf_cstr(&b)), n);
+        buf_done(&b);
+    }
+    struct buf b;
+    buf_init(&b, 9);
+    assert_int_equal(buf_add_lit(&b, "keep"), 0);
+    assert_int_equal(buf_printf(&b, "%s", "too long"), -ENOBUFS);
+    assert_string_equal(buf_cstr(&b), "keep");
+    buf_done(&b);
+}
+
+static void test_reserve_gives_room_behind_the_end(void **state)
+{
+    struct buf b;
+    buf_init(&b, 5000);
+    assert_int_equal(buf_add_lit(&b, "head"), 0);
+    assert_int_equal(buf_reserve(&b, 4096), 0);
+    memset(b.p + b.n, 'x', 4096);
+    assert_memory_equal(b.p, "headx", 5);
+    assert_int_equal(buf_reserve(&b, SIZE_MAX), -ENOBUFS);
+    buf_done(&b);
+}
+
+static void test_consume_and_truncate(void **state)
+{
+    struct buf b;
+    buf_init(&b, 100);
+    (void)buf_add_lit(&b, "0123456789");
+    buf_consume(&b, 3);
+    assert_string_equal(buf_cstr(&b), "3456789");
+    buf_truncate(&b, 2);
+    assert_string_equal(buf_cstr(&b), "34");
+    buf_consume(&b, 2);
+    assert_string_equal(buf_cstr(&b), "");
+    buf_consume(&b, 0);
+    buf_done(&b);
+}
+
+static void test_take_hands_over(void **state)
+{
+    struct buf b;
+    size_t n = 99;
+    buf_init(&b, 100);
+    char *p = buf_take(&b, &n);
+    assert_string_equal(p, "");
+    assert_int_equal(n, 0);
+    free(p);
+    (void)buf_add_lit(&b, "mine");
+    p = buf_take(&b, &n);
+    assert_string_equal(p, "mine");
+    assert_int_equal(n, 4);
+    free(p);
+    assert_int_equal(buf_add_lit(&b, "again"), 0); /* usable, with the same ceiling */
+    assert_int_equal(b.max, 100);
+    buf_done(&b);
+}
+
+static void test_reset_gives_memory_back(void **state)
+{
+    struct buf b;
+    buf_init(&b, 100);
+    (void)buf_add_lit(&b, "x");
+    buf_reset(&b);
+    assert_null(b.p);
+    assert_int_equal(b.max, 100);
+    buf_done(&b);
+    struct buf zero = {0};
+    buf_done(&zero);
+}
+
+static void test_growth_is_geometric(void **state)
+{
+    struct buf b;
+    size_t growths = 0, cap = 0;
+    buf_init(&b, 1 << 20);
+    for (int i = 0; i < 1 << 20; i++) {
+        assert_int_equal(buf_add_char(&b, 'x'), 0);
+        growths += b.cap != cap;
+        cap = b.cap;
+    }
+    assert_true(growths < 20);
+    assert_int_equal(b.cap, (1 << 20) + 1); /* never beyond the ceiling and its NUL */
+    buf_done(&b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_appends),
+        cmocka_unit_test(test_ceiling_is_exact),
+        cmocka_unit_test(test_failure_sticks_until_cleared),
+        cmocka_unit_test(test_failed_number_changes_nothing),
+        cmocka_unit_test(test_printf_at_every_length),
+        cmocka_unit_test(test_reserve_gives_room_behind_the_end),
+        cmocka_unit_test(test_consume_and_truncate),
+        cmocka_unit_test(test_take_hands_over),
+        cmocka_unit_test(test_reset_gives_memory_back),
+        cmocka_unit_test(test_growth_is_geometric),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

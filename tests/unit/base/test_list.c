@@ -1,0 +1,70 @@
+#include "base/list.h"
+#include "support/unit.h"
+
+struct item {
+    int v;
+    struct list_node node;
+};
+
+/* The values in order as decimal digits: 1, 2, 3 reads 123. */
+static int digits(struct list_node *head)
+{
+    int all = 0;
+    LIST_FOREACH (it, head)
+        all = all * 10 + LIST_ENTRY(it, struct item, node)->v;
+    return all;
+}
+
+static void test_order(void **state)
+{
+    struct list_node head = LIST_HEAD_INIT(head);
+    struct item a = {1}, b = {2}, c = {3};
+    assert_true(list_empty(&head));
+    assert_null(list_pop(&head));
+    list_push(&head, &b.node);
+    list_push(&head, &c.node);
+    list_push_front(&head, &a.node);
+    assert_int_equal(digits(&head), 123);
+    assert_ptr_equal(list_pop(&head), &a.node);
+    assert_int_equal(digits(&head), 23);
+    list_insert_after(&b.node, &a.node);
+    assert_int_equal(digits(&head), 213);
+}
+
+static void test_del_may_be_repeated(void **state)
+{
+    struct list_node head = LIST_HEAD_INIT(head);
+    struct item a = {1}, b = {2};
+    list_init(&a.node);
+    list_del(&a.node);
+    list_push(&head, &a.node);
+    list_push(&head, &b.node);
+    list_del(&a.node);
+    list_del(&a.node);
+    assert_true(list_empty(&a.node));
+    assert_int_equal(digits(&head), 2);
+}
+
+static void test_removal_while_walking(void **state)
+{
+    struct list_node head = LIST_HEAD_INIT(head);
+    struct item items[6];
+    for (int i = 0; i < 6; i++) {
+        items[i].v = i + 1;
+        list_push(&head, &items[i].node);
+    }
+    LIST_FOREACH (it, &head)
+        if (LIST_ENTRY(it, struct item, node)->v % 2)
+            list_del(it);
+    assert_int_equal(digits(&head), 246);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_order),
+        cmocka_unit_test(test_del_may_be_repeated),
+        cmocka_unit_test(test_removal_while_walking),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
