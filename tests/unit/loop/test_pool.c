@@ -1,0 +1,234 @@
+#include <pthread.h>
+#include <signal.h>
+
+#include "loop/pool.h"
+#include "support/unit.h"
+
+enum { PATIENCE_MS = 10000 };
+
+struct order {
+    int started[1000], nstarted; /* written by the only worker */
+    int ndone, wanted;           /* loop thread */
+    bool done;
+    pthread_t loop_thread;
+    bool on_loop_thread;
+};
+
+struct task {
+    struct job job;
+    struct order *order;
+    int number;
+    bool off_loop_thread, signals_blocked;
+};
+
+static void work(struct job *j)
+{
+    struct task *t = CONTAINER_OF(j, struct task, job);
+    sigset_t mask;
+    pthread_sigmask(SIG_SETMASK, NULL, &mask);
+    t->signals_blocked = sigismember(&mask, SIGTERM) && sigismember(&mask, SIGINT);
+    t->off_loop_thread = !pthread_equal(pthread_self(), t->order->loop_thread);
+    t->order->started[t->order->nstarted++] = t->number;
+}
+
+static void done(struct job *j)
+{
+    struct task *t = CONTAINER_OF(j, struct task, job);
+    struct order *o = t->order;
+    o->on_loop_thread &= (bool)pthread_equal(pthread_self(), o->loop_thread);
+    o->done = ++o->ndone == o->wanted;
+}
+
+static void task_init(struct task *t, struct order *o, int number)
+{
+    *t = (struct task){.job = {.work = work, .done = done}, .order = o, .number = number};
+}
+
+static void test_jobs_run_elsewhere_and_in_order(void **state)
+{
+    struct loop *l = loop_new(NULL);
+    struct pool *p = pool_new(l, "test", 1);
+    struct order o = {.wanted = 1000, .loop_thread = pthread_self(), .on_loop_thread = true};
+    struct task *t = xcalloc(1000, sizeof(*t));
+    for (int i = 0; i < 1000; i++) {
+        task_init(&t[i], &o, i);
+        pool_submit(p, &t[i].job);
+    }
+    assert_int_equal(pool_pending(p), 1000);
+    assert_int_equal(o.ndone, 0); /* not from inside pool_submit */
+    assert_true(loop_run_until(l, &o.done, PATIENCE_MS));
+    assert_int_equal(pool_pending(p), 0);
+    assert_true(o.on_loop_thread);
+    for (int i = 0; i < 1000; i++) {
+        assert_int_equal(o.started[i], i);
+        assert_true(t[i].off_loop_thread);
+        assert_true(t[i].signals_blocked);
+    }
+    pool_free(p);
+    loop_free(l);
+    free(t);
+}
+
+static void test_free_delivers_what_was_submitted(void **state)
+{
+    struct loop *l = loop_new(NULL);
+    struct pool *p = pool_new(l, "test", 1);
+    struct order o = {.wanted = 50, .loop_thread = pthread_self(), .on_loop_thread = true};
+    struct task t[50];
+    for (int i = 0; i < 50; i++) {
+        task_init(&t[i], &o, i);
+        pool_submit(p, &t[i].job);
+    }
+    pool_free(p);
+    assert_true(o.done);
+    assert_true(o.on_loop_thread);
+    loop_free(l);
+}
+
+static void test_an_unused_pool(void **state)
+{
+    struct loop *l = loop_new(NULL);
+    pool_free(pool_new(l, "a name that is longer than threads may have", 4));
+    pool_free(NULL);
+    loop_free(l);
+}
+
+struct meeting {
+    pthread_barrier_t barrier;
+    int ndone;
+    bool all_done;
+};
+
+struct guest {
+    struct job job;
+    struct meeting *meeting;
+};
+
+static void meet(struct job *j)
+{
+    pthread_barrier_wait(&CONTAINER_OF(j, struct guest, job)->meeting->barrier);
+}
+
+static void leave(struct job *j)
+{
+    struct meeting *m = CONTAINER_OF(j, struct guest, job)->meeting;
+    m->all_done = ++m->ndone == 3;
+}
+
+/* Three jobs that wait for each other need three threads at once. */
+static void test_threads_grow_to_the_maximum(void **state)
+{
+    struct loop *l = loop_new(NULL);
+    struct pool *p = pool_new(l, "test", 3);
+    struct meeting m = {0};
+    struct guest g[3];
+    pthread_barrier_init(&m.barrier, NULL, 3);
+    for (int i = 0; i < 3; i++) {
+        g[i] = (struct guest){.job = {.work = meet, .done = leave}, .meeting = &m};
+        pool_submit(p, &g[i].job);
+    }
+    assert_true(loop_run_until(l, &m.all_done, PATIENCE_MS));
+    pool_free(p);
+    pthread_barrier_destroy(&m.barrier);
+    loop_free(l);
+}
+
+struct relay {
+    struct job job;
+    int left;
+    bool finished;
+};
+
+static void run(struct job *j)
+{
+    CONTAINER_OF(j, struct relay, job)->left--;
+}
+
+static void hand_over(struct job *j)
+{
+    struct relay *r = CONTAINER_OF(j, struct relay, job);
+    if (r->left > 0)
+        pool_submit(j->pool, j);
+    else
+        r->finished = true;
+}
+
+static void test_done_may_submit_the_same_job_again(void **state)
+{
+    struct loop *l = loop_new(NULL);
+    struct pool *p = pool_new(l, "test", 2);
+    struct relay r = {.job = {.work = run, .done = hand_over}, .left = 200};
+    pool_submit(p, &r.job);
+    assert_true(loop_run_until(l, &r.finished, PATIENCE_MS));
+
+    r.left = 200; /* and the same while the pool is being freed */
+    r.finished = false;
+    pool_submit(p, &r.job);
+    pool_free(p);
+    assert_true(r.finished);
+    loop_free(l);
+}
+
+static void nothing(struct job *j)
+{
+    (void)j;
+}
+
+static void free_job(struct job *j)
+{
+    free(j);
+}
+
+static void free_pool_and_job(struct job *j)
+{
+    pool_free(j->pool);
+    free(j);
+}
+
+/* The first of several finished jobs ends the pool; the others must still be delivered. */
+static void test_done_may_free_the_pool(void **state)
+{
+    for (int round = 0; round < 20; round++) {
+        struct loop *l = loop_new(NULL);
+        struct pool *p = pool_new(l, "test", 2);
+        for (int i = 0; i < 10; i++) {
+            struct job *j = xcalloc(1, sizeof(*j));
+            j->work = nothing;
+            j->done = i == 0 ? free_pool_and_job : free_job;
+            pool_submit(p, j);
+        }
+        bool never = false;
+        loop_run_until(l, &never, 5);
+        loop_free(l); /* would abort if the pool were still there */
+    }
+}
+
+static void test_two_pools_and_many_jobs(void **state)
+{
+    struct loop *l = loop_new(NULL);
+    struct pool *pools[2] = {pool_new(l, "a", 3), pool_new(l, "b", 2)};
+    struct relay r[40];
+    for (int i = 0; i < 40; i++) {
+        r[i] = (struct relay){.job = {.work = run, .done = hand_over}, .left = 25};
+        pool_submit(pools[i % 2], &r[i].job);
+    }
+    for (int i = 0; i < 40; i++)
+        assert_true(loop_run_until(l, &r[i].finished, PATIENCE_MS));
+    pool_free(pools[0]);
+    pool_free(pools[1]);
+    loop_free(l);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_jobs_run_elsewhere_and_in_order),
+        cmocka_unit_test(test_free_delivers_what_was_submitted),
+        cmocka_unit_test(test_an_unused_pool),
+        cmocka_unit_test(test_threads_grow_to_the_maximum),
+        cmocka_unit_test(test_done_may_submit_the_same_job_again),
+        cmocka_unit_test(test_done_may_free_the_pool),
+        cmocka_unit_test(test_two_pools_and_many_jobs),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
