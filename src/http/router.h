@@ -1,7 +1,7 @@
 /* router.h - routes as const tables.
  *
  * Patterns are literal segments, ":name" for one segment, and a trailing "*" for the rest
- * of the path. The first match in table order wins; tables are small and are indexed once. */
+ * of the path. The first match in table order wins. Paths are matched after percent-decoding. */
 #pragma once
 
 #include "http/server.h"
@@ -10,8 +10,8 @@ struct route {
     const char *method;  /* "GET"; HEAD is answered by GET routes */
     const char *pattern; /* "/v1/conversations/:id/history" */
     void (*handle)(void *ctx, struct http_req *r);
-    unsigned flags;   /* the caller's own: authentication, access class ... */
-    size_t body_max;  /* 0 = the server's default */
+    unsigned flags;  /* the caller's own: authentication, access class ... */
+    size_t body_max; /* 0 = the server's default */
 };
 
 enum route_result { ROUTE_FOUND, ROUTE_NOT_FOUND, ROUTE_WRONG_METHOD };

@@ -18,7 +18,7 @@
 struct http_server;
 struct http_conn;
 
-#define HTTP_PARAMS_MAX 4
+#define HTTP_PARAMS_MAX  4
 #define HTTP_HEADERS_MAX 100
 
 struct http_header {
@@ -27,8 +27,8 @@ struct http_header {
 
 struct http_req {
     struct http_server *server;
-    struct http_conn *conn;
-    struct arena arena; /* freed after the answer */
+    struct http_conn *conn; /* NULL once the client has gone */
+    struct arena arena;     /* freed after the answer */
 
     str method; /* "GET" */
     str target; /* as received */
@@ -48,15 +48,17 @@ struct http_req {
     char peer_addr[48];   /* "127.0.0.1", "::1", "" for the Unix socket */
     uint64_t started_us;
 
-    void *user;                      /* the handler's own */
-    void (*on_gone)(struct http_req *); /* client went away before the answer; req dies after it */
+    void *user; /* the handler's own */
+    /* The client went away before the answer; the request must not be answered and is gone
+     * after this call. Without it a request lives until it is answered, client or not. */
+    void (*on_gone)(struct http_req *);
 };
 
 struct http_limits {
     size_t head_bytes;        /* request line and headers: 431, 414 */
     size_t body_bytes;        /* default for req->body_max: 413 */
     unsigned headers;         /* 431 */
-    unsigned conns;           /* beyond it: 503 and close */
+    unsigned conns;           /* beyond it the longest idle one is closed; all busy: 503 */
     uint64_t head_timeout_ms; /* 408 */
     uint64_t body_stall_ms;   /* 408: no byte of the body for so long */
     uint64_t idle_ms;         /* kept-alive and silent: closed */
@@ -64,11 +66,15 @@ struct http_limits {
 };
 
 struct http_handlers {
-    /* The head is complete. May answer at once (the body is then drained or the connection
-     * closed), or change body_max. Returns true to go on and read the body. */
+    /* Optional. The head is complete. May answer at once (the body is then drained or the
+     * connection closed), or change body_max. Returns true to go on and read the body; false
+     * after an answer, or when the answer will come later and does not need the body. */
     bool (*on_head)(void *ctx, struct http_req *req);
     /* The body is complete. Must answer now or later. */
     void (*on_request)(void *ctx, struct http_req *req);
+    /* Optional: the answer is about to be sent, refusals of our own (whose method and path
+     * may be empty) included. For access logs and metrics. */
+    void (*on_answered)(void *ctx, const struct http_req *req, int status);
     void *ctx;
 };
 
@@ -105,8 +111,10 @@ str http_cookie(const struct http_req *r, const char *name);
 
 /* ---- the answer: exactly one of these per request ---- */
 
-/* Adds a header to the answer to come. Names and values with control characters are refused
- * by assertion: they come from code, never from peers. */
+/* Adds a header to the answer to come. A default header of the same name (the security
+ * headers, Cache-Control) is replaced; an empty value only takes the default away. Names and
+ * values with control characters are refused by assertion: they come from code, never from
+ * peers. */
 void http_add_header(struct http_req *r, const char *name, str value);
 
 /* body is copied. type may be NULL when there is no body (204, 304). */
@@ -114,7 +122,7 @@ void http_reply(struct http_req *r, int status, const char *type, str body);
 /* body is static or otherwise outlives the connection (embedded assets): not copied. */
 void http_reply_static(struct http_req *r, int status, const char *type, str body);
 void http_reply_json(struct http_req *r, int status, const struct json *v);
-/* {"error": code, "message": message, "details": details} */
+/* {"error": code, "message": message, "details": details}; code NULL is the status' own. */
 void http_reply_error(struct http_req *r, int status, const char *code, const char *message,
                       const struct json *details);
 

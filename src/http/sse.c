@@ -1,0 +1,369 @@
+/* A stream writes straight into the socket while the kernel takes it. Only what it does not
+ * take is queued, as references to shared frames, with one write under way at a time. */
+#include "http/sse.h"
+
+#include <assert.h>
+
+#include "http/conn.h"
+
+enum {
+    WRITE_FRAMES_MAX = 16, /* frames handed to libuv in one write */
+    PINGS_PER_TURN = 256,
+    PING_PAUSE_MS = 5, /* between two batches of pings */
+};
+
+/* The bytes hold the chunk around the event; HTTP/1.0 clients get the event alone. */
+struct sse_frame {
+    unsigned refs;
+    str chunk, event;
+    char bytes[];
+};
+
+struct queued {
+    struct queued *next;
+    struct sse_frame *frame;
+    str rest;
+};
+
+struct sse {
+    struct http_server *server;
+    struct http_conn *conn; /* NULL: ended, on_close is on its way */
+    struct list_node node;  /* in server->streams */
+    void (*on_close)(void *ctx);
+    void *ctx;
+    struct queued *first, **last;
+    size_t queued_bytes; /* with those in the write under way */
+    uint64_t silent_since_ms;
+    struct deferred ended;
+    bool is_chunked, is_writing, is_closing;
+};
+
+struct sse_write {
+    uv_write_t uv;
+    size_t bytes;
+    struct queued *done; /* chain of the frames in this write */
+};
+
+/* ---- frames ---- */
+
+static void add_field(struct buf *b, const char *name, str value)
+{
+    buf_add_lit(b, name);
+    buf_add_str(b, value);
+    buf_add_char(b, '\n');
+}
+
+/* Each line of the data is a field of its own; CR and CRLF end lines too. */
+static void add_data(struct buf *b, str data)
+{
+    size_t start = 0;
+    for (size_t i = 0; i < data.n; i++) {
+        char c = data.p[i];
+        if (c != '\n' && c != '\r')
+            continue;
+        add_field(b, "data: ", str_slice(data, start, i));
+        if (c == '\r' && i + 1 < data.n && data.p[i + 1] == '\n')
+            i++;
+        start = i + 1;
+    }
+    add_field(b, "data: ", str_skip(data, start));
+}
+
+static struct sse_frame *frame_of(str event)
+{
+    char size[24];
+    int size_n = snprintf(size, sizeof(size), "%zx\r\n", event.n);
+    size_t head = (size_t)size_n;
+    struct sse_frame *f = xcalloc(1, sizeof(*f) + head + event.n + 2);
+    f->refs = 1;
+    memcpy(f->bytes, size, head);
+    memcpy(f->bytes + head, event.p, event.n);
+    memcpy(f->bytes + head + event.n, "\r\n", 2);
+    f->event = str_make(f->bytes + head, event.n);
+    f->chunk = str_make(f->bytes, head + event.n + 2);
+    return f;
+}
+
+struct sse_frame *sse_frame_new(str event, str id, str data)
+{
+    assert(str_find_char(event, '\n') < 0 && str_find_char(id, '\n') < 0);
+    struct buf b;
+    buf_init(&b, SIZE_MAX / 8); /* bounded by its data, which the caller holds already */
+    if (event.n)
+        add_field(&b, "event: ", event);
+    if (id.n)
+        add_field(&b, "id: ", id);
+    add_data(&b, data);
+    buf_add_char(&b, '\n');
+    struct sse_frame *f = frame_of(buf_str(&b));
+    buf_done(&b);
+    return f;
+}
+
+struct sse_frame *sse_frame_ref(struct sse_frame *f)
+{
+    f->refs++;
+    return f;
+}
+
+struct sse_frame *sse_frame_unref(struct sse_frame *f)
+{
+    if (f && --f->refs == 0)
+        free(f);
+    return NULL;
+}
+
+/* ---- the queue ---- */
+
+static void free_queue(struct queued *q)
+{
+    for (struct queued *next; q; q = next) {
+        next = q->next;
+        sse_frame_unref(q->frame);
+        free(q);
+    }
+}
+
+static void enqueue(struct sse *s, struct sse_frame *f, str rest)
+{
+    struct queued *q = xcalloc(1, sizeof(*q));
+    q->frame = sse_frame_ref(f);
+    q->rest = rest;
+    *s->last = q;
+    s->last = &q->next;
+    s->queued_bytes += rest.n;
+}
+
+static void finish(struct sse *s);
+static void write_queue(struct sse *s);
+
+static void on_stream_written(uv_write_t *req, int status)
+{
+    struct sse_write *w = CONTAINER_OF(req, struct sse_write, uv);
+    struct http_conn *c = req->handle->data;
+    size_t bytes = w->bytes;
+    free_queue(w->done);
+    free(w);
+    struct sse *s = c->sse;
+    if (!s)
+        return;
+    s->queued_bytes -= bytes;
+    s->is_writing = false;
+    if (status < 0)
+        conn_close(c);
+    else if (s->first)
+        write_queue(s);
+    else if (s->is_closing)
+        finish(s);
+}
+
+/* Hands the front of the queue to libuv. */
+static void write_queue(struct sse *s)
+{
+    struct sse_write *w = xcalloc(1, sizeof(*w));
+    uv_buf_t bufs[WRITE_FRAMES_MAX];
+    unsigned n = 0;
+    struct queued **last = &w->done;
+    while (s->first && n < WRITE_FRAMES_MAX) {
+        struct queued *q = s->first;
+        s->first = q->next;
+        q->next = NULL;
+        *last = q;
+        last = &q->next;
+        bufs[n++] = uv_buf_init((char *)q->rest.p, (unsigned)q->rest.n);
+        w->bytes += q->rest.n;
+    }
+    if (!s->first)
+        s->last = &s->first;
+    s->is_writing = true;
+    if (uv_write(&w->uv, &s->conn->uv.stream, bufs, n, on_stream_written) < 0) {
+        free_queue(w->done);
+        free(w);
+        conn_close(s->conn);
+    }
+}
+
+/* ---- sending ---- */
+
+static void touch(struct sse *s)
+{
+    s->silent_since_ms = server_now_ms(s->server);
+    list_del(&s->node);
+    list_push(&s->server->streams, &s->node);
+}
+
+/* What the kernel does not take at once is left in *rest. False: the connection is gone. */
+static bool send_now(struct sse *s, str *rest)
+{
+    if (s->first || s->is_writing)
+        return true;
+    uv_buf_t b = uv_buf_init((char *)rest->p, (unsigned)rest->n);
+    int n = uv_try_write(&s->conn->uv.stream, &b, 1);
+    if (n < 0 && n != UV_EAGAIN) {
+        conn_close(s->conn);
+        return false;
+    }
+    *rest = str_skip(*rest, n < 0 ? 0 : (size_t)n);
+    return true;
+}
+
+bool sse_send(struct sse *s, struct sse_frame *f)
+{
+    if (!s->conn || s->is_closing)
+        return false;
+    str rest = s->is_chunked ? f->chunk : f->event;
+    s->server->stats.bytes_out += rest.n;
+    touch(s);
+    if (!send_now(s, &rest))
+        return false;
+    if (rest.n == 0)
+        return true;
+    if (s->queued_bytes + rest.n > SSE_QUEUE_MAX) {
+        conn_reset(s->conn);
+        return false;
+    }
+    enqueue(s, f, rest);
+    if (!s->is_writing)
+        write_queue(s);
+    return s->conn != NULL;
+}
+
+void sse_send_now(struct sse *s, str event, str id, str data)
+{
+    struct sse_frame *f = sse_frame_new(event, id, data);
+    (void)sse_send(s, f);
+    sse_frame_unref(f);
+}
+
+size_t sse_queued(const struct sse *s)
+{
+    return s->queued_bytes;
+}
+
+/* ---- pings ---- */
+
+/* Streams are in the order in which they fell silent: only the front can be due. */
+void sse_ping_due(void *server)
+{
+    struct http_server *v = server;
+    uint64_t now = server_now_ms(v);
+    if (!v->ping_frame)
+        v->ping_frame = frame_of(STR(": ping\n\n"));
+    for (unsigned n = 0; !list_empty(&v->streams); n++) {
+        struct sse *s = LIST_ENTRY(v->streams.next, struct sse, node);
+        uint64_t due = s->silent_since_ms + v->ping_ms;
+        if (due > now || n == PINGS_PER_TURN) {
+            timer_start(&v->ping, due > now ? due - now : PING_PAUSE_MS);
+            return;
+        }
+        touch(s);
+        (void)sse_send(s, v->ping_frame);
+    }
+}
+
+/* ---- life ---- */
+
+static void on_ended(void *ctx)
+{
+    struct sse *s = ctx;
+    struct http_server *v = s->server;
+    s->on_close(s->ctx);
+    free_queue(s->first);
+    free(s);
+    v->nstreams--;
+    server_check_stopped(v);
+}
+
+void sse_conn_gone(struct sse *s)
+{
+    s->conn = NULL;
+    list_del(&s->node);
+    defer_start(s->server->loop, &s->ended);
+}
+
+/* Everything was sent: end the response and give the connection back. */
+static void finish(struct sse *s)
+{
+    struct http_conn *c = s->conn;
+    bool is_alive = true;
+    if (s->is_chunked)
+        is_alive = conn_write(c, STR("0\r\n\r\n"), STR_NONE, true);
+    if (!is_alive)
+        return;
+    c->sse = NULL;
+    sse_conn_gone(s);
+    conn_answered(c);
+}
+
+void sse_close(struct sse *s)
+{
+    if (!s->conn || s->is_closing)
+        return;
+    s->is_closing = true;
+    if (!s->first && !s->is_writing) {
+        finish(s);
+        return;
+    }
+    s->conn->flush_left = SIZE_MAX;
+    conn_set_deadline(s->conn, s->server->limits.body_stall_ms);
+}
+
+void sse_stop_all(struct http_server *v)
+{
+    LIST_FOREACH (it, &v->streams)
+        sse_close(LIST_ENTRY(it, struct sse, node));
+}
+
+static void format_stream_head(struct request *r, bool is_chunked)
+{
+    struct buf *out = response_begin(r, 200);
+    buf_add_lit(out, "Content-Type: text/event-stream\r\nX-Accel-Buffering: no\r\n");
+    if (is_chunked)
+        buf_add_lit(out, "Transfer-Encoding: chunked\r\n");
+    else
+        r->is_keep_alive = false; /* the end of the connection is the end of the stream */
+    response_add_connection(r, out);
+    buf_add_lit(out, "\r\n");
+}
+
+static void take_over(struct sse *s, struct request *r)
+{
+    struct http_server *v = s->server;
+    bool is_head = r->is_head;
+    format_stream_head(r, s->is_chunked);
+    struct http_conn *c = response_detach(r, 200);
+    c->state = CONN_STREAM;
+    c->sse = s;
+    s->conn = c;
+    touch(s);
+    conn_set_deadline(c, 0);
+    if (!timer_active(&v->ping))
+        timer_start(&v->ping, v->ping_ms);
+    if (!conn_write(c, buf_str(&v->out_head), STR_NONE, true))
+        return;
+    if (is_head)
+        s->is_chunked = false; /* not even a last chunk */
+    if (is_head || v->is_stopping)
+        sse_close(s);
+}
+
+struct sse *sse_open(struct http_req *q, void (*on_close)(void *ctx), void *ctx)
+{
+    struct request *r = request_of(q);
+    assert(!r->is_gone && q->server);
+    struct sse *s = xcalloc(1, sizeof(*s));
+    s->server = q->server;
+    s->on_close = on_close;
+    s->ctx = ctx;
+    s->last = &s->first;
+    s->is_chunked = r->minor == 1;
+    list_init(&s->node);
+    defer_init(&s->ended, on_ended, s);
+    s->server->nstreams++;
+    if (q->conn)
+        take_over(s, r);
+    else
+        defer_start(s->server->loop, &s->ended);
+    request_release(r);
+    return s;
+}

@@ -1,0 +1,105 @@
+#include "http/static.h"
+
+/* ---- negotiation ---- */
+
+/* "gzip;q=0.5": the name, and whether the weight is above zero. */
+static str parse_weighted(str item, bool *ret_allowed)
+{
+    str name, param;
+    *ret_allowed = true;
+    if (!str_split(&item, ';', &name))
+        return STR_NONE;
+    while (str_split(&item, ';', &param)) {
+        double q;
+        param = str_trim(param);
+        if (str_starts_nocase(param, STR("q=")))
+            *ret_allowed = parse_double(str_skip(param, 2), &q) == 0 && q > 0;
+    }
+    return str_trim(name);
+}
+
+bool static_accepts_coding(str accept_encoding, str coding)
+{
+    bool by_star = false;
+    str item;
+    while (str_split(&accept_encoding, ',', &item)) {
+        bool is_allowed;
+        str name = parse_weighted(item, &is_allowed);
+        if (str_eq_nocase(name, coding))
+            return is_allowed;
+        if (str_eq(name, STR("*")))
+            by_star = is_allowed;
+    }
+    return by_star;
+}
+
+static bool etag_matches(str if_none_match, str etag)
+{
+    str item;
+    while (str_split(&if_none_match, ',', &item)) {
+        item = str_trim(item);
+        if (str_starts(item, STR("W/")))
+            item = str_skip(item, 2);
+        if (str_eq(item, STR("*")) || str_eq(item, etag))
+            return true;
+    }
+    return false;
+}
+
+/* ---- choosing ---- */
+
+static bool wants_page(const struct http_req *r, const struct static_site *site)
+{
+    for (const char *const *p = site->apart; p && *p; p++) {
+        str prefix = str_from(*p);
+        str bare = str_slice(prefix, 0, prefix.n - str_ends(prefix, STR("/")));
+        if (str_eq(r->path, bare) || str_starts(r->path, prefix))
+            return false;
+    }
+    str accept = http_get_header(r, "Accept");
+    return str_find_nocase(accept, STR("text/html")) >= 0;
+}
+
+static const struct asset *choose(const struct http_req *r, const struct static_site *site)
+{
+    if (str_eq(r->path, STR("/")))
+        return site->find(STR("/index.html"));
+    const struct asset *a = site->find(r->path);
+    return a || !wants_page(r, site) ? a : site->find(STR("/index.html"));
+}
+
+/* The compressed copy is another representation, so it has a tag of its own. */
+static str tag_of(struct http_req *r, const struct asset *a, bool is_gzip)
+{
+    if (!is_gzip || a->etag.n < 2)
+        return a->etag;
+    return arena_printf(&r->arena, "%.*s-gz\"", STR_ARG(str_slice(a->etag, 0, a->etag.n - 1)));
+}
+
+bool static_serve(struct http_req *r, const struct static_site *site)
+{
+    if (!str_eq(r->method, STR("GET")) && !str_eq(r->method, STR("HEAD")))
+        return false;
+    const struct asset *a = choose(r, site);
+    if (!a)
+        return false;
+
+    bool is_gzip =
+        a->gzip.n > 0 && static_accepts_coding(http_get_header(r, "Accept-Encoding"), STR("gzip"));
+    str etag = tag_of(r, a, is_gzip);
+    http_add_header(r, "ETag", etag);
+    http_add_header(r, "Cache-Control",
+                    a->is_immutable ? STR("public, max-age=31536000, immutable") : STR("no-cache"));
+    if (a->gzip.n)
+        http_add_header(r, "Vary", STR("Accept-Encoding"));
+    if (site->page_csp.n && str_starts(a->mime, STR("text/html")))
+        http_add_header(r, "Content-Security-Policy", site->page_csp);
+    if (etag_matches(http_get_header(r, "If-None-Match"), etag)) {
+        http_reply(r, 304, NULL, STR_NONE);
+        return true;
+    }
+    if (is_gzip)
+        http_add_header(r, "Content-Encoding", STR("gzip"));
+    http_reply_static(r, 200, arena_cstr(&r->arena, a->mime), is_gzip ? a->gzip : a->bytes);
+    return true;
+}
