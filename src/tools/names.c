@@ -50,7 +50,7 @@ static char *put_joined(char *at, const char *end, str source, str tool)
 static void hash_of(str source, str tool, char hex[SHA256_HEX_LEN + 1])
 {
     struct buf joined;
-    buf_init(&joined, SIZE_MAX / 2);
+    buf_init(&joined, source.n + tool.n + 1);
     buf_add_str(&joined, source);
     buf_add_char(&joined, '\0');
     buf_add_str(&joined, tool);

@@ -1,0 +1,581 @@
+#include <errno.h>
+
+#include "support/unit.h"
+#include "tools/registry.h"
+
+/* A source under the test's control: calls stay open until the test answers them. */
+struct tool_call {
+    struct list_node node;
+    tool_done_fn done;
+    tool_progress_fn progress;
+    void *ctx;
+    char tool[32], args[64], user[32];
+};
+
+struct fake {
+    struct tool_source def;
+    struct tool tools[4];
+    size_t n_tools;
+    struct list_node open;
+    unsigned n_open, started, cancelled;
+};
+
+static const struct tool *fake_list(void *self, size_t *ret_n)
+{
+    struct fake *f = self;
+    *ret_n = f->n_tools;
+    return f->tools;
+}
+
+static struct tool_call *fake_call(void *self, str tool, const struct json *args,
+                                   const struct tool_caller *who, tool_done_fn done,
+                                   tool_progress_fn progress, void *ctx)
+{
+    struct fake *f = self;
+    struct tool_call *c = xcalloc(1, sizeof(*c));
+    struct buf text;
+
+    c->done = done;
+    c->progress = progress;
+    c->ctx = ctx;
+    snprintf(c->tool, sizeof(c->tool), "%.*s", STR_ARG(tool));
+    snprintf(c->user, sizeof(c->user), "%.*s", STR_ARG(who->user_id));
+    buf_init(&text, sizeof(c->args) - 1);
+    assert_int_equal(json_write(&text, args), 0);
+    snprintf(c->args, sizeof(c->args), "%s", buf_cstr(&text));
+    buf_done(&text);
+    list_push(&f->open, &c->node);
+    f->n_open++;
+    f->started++;
+    return c;
+}
+
+static void fake_close(struct fake *f, struct tool_call *c)
+{
+    list_del(&c->node);
+    f->n_open--;
+    free(c);
+}
+
+static void fake_cancel(void *self, struct tool_call *c)
+{
+    struct fake *f = self;
+    f->cancelled++;
+    fake_close(f, c);
+}
+
+static struct tool_call *fake_first(struct fake *f)
+{
+    assert_false(list_empty(&f->open));
+    return LIST_ENTRY(f->open.next, struct tool_call, node);
+}
+
+static void fake_answer(struct fake *f, str text)
+{
+    struct tool_call *c = fake_first(f);
+    struct arena a;
+
+    arena_init(&a);
+    struct tool_result r = tool_result_text(&a, text);
+    tool_done_fn done = c->done;
+    void *ctx = c->ctx;
+    fake_close(f, c);
+    done(ctx, &r);
+    arena_done(&a);
+}
+
+static void fake_init(struct fake *f, const char *name)
+{
+    *f = (struct fake){.def = {.name = name,
+                               .list = fake_list,
+                               .call = fake_call,
+                               .cancel = fake_cancel,
+                               .self = f},
+                       .n_tools = 1};
+    f->tools[0].name = STR("echo");
+    list_init(&f->open);
+}
+
+/* What a caller saw. */
+struct seen {
+    unsigned answers, progress;
+    bool is_error, has_answer;
+    char text[512];
+    double last_progress;
+    void (*also)(struct seen *s);
+    void *ctx;
+};
+
+static void on_done(void *ctx, const struct tool_result *r)
+{
+    struct seen *s = ctx;
+    struct arena a;
+
+    arena_init(&a);
+    snprintf(s->text, sizeof(s->text), "%.*s", STR_ARG(tool_result_to_text(&a, r)));
+    arena_done(&a);
+    s->answers++;
+    s->is_error = r->is_error;
+    s->has_answer = true;
+    if (s->also)
+        s->also(s);
+}
+
+static void on_progress(void *ctx, double progress, double total, str message)
+{
+    struct seen *s = ctx;
+    s->progress++;
+    s->last_progress = progress;
+}
+
+static const struct registry_call_events EVENTS = {on_done, on_progress};
+static const struct registry_call_events NO_PROGRESS = {.done = on_done};
+
+struct fixture {
+    struct loop *loop;
+    struct registry *reg;
+    struct fake one;
+    struct arena arena;
+};
+
+static int set_up(void **state)
+{
+    struct fixture *x = xcalloc(1, sizeof(*x));
+    x->loop = loop_new(NULL);
+    x->reg = registry_new(x->loop);
+    arena_init(&x->arena);
+    fake_init(&x->one, "one");
+    assert_int_equal(registry_add_source(x->reg, &x->one.def, NULL), 0);
+    *state = x;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *x = *state;
+    registry_free(x->reg);
+    assert_int_equal(x->one.n_open, 0);
+    loop_free(x->loop);
+    arena_done(&x->arena);
+    free(x);
+    return 0;
+}
+
+static struct registry_call *call(struct fixture *x, str name, const char *args, struct seen *s)
+{
+    struct tool_caller who = {.user_id = STR("usr_1")};
+    struct json *v = NULL;
+    if (args)
+        assert_int_equal(json_parse(&x->arena, str_from(args), 0, &v, NULL), 0);
+    struct registry_call *c = registry_call(x->reg, name, v, &who, &EVENTS, s);
+    assert_int_equal(s->answers, 0); /* never before it returned */
+    return c;
+}
+
+static void turn(struct fixture *x)
+{
+    bool never = false;
+    loop_run_until(x->loop, &never, 5);
+}
+
+static void assert_text(const struct seen *s, bool is_error, const char *part)
+{
+    assert_int_equal(s->answers, 1);
+    assert_int_equal(s->is_error, is_error);
+    if (!strstr(s->text, part))
+        fail_msg("\"%s\" does not contain \"%s\"", s->text, part);
+}
+
+static void set_schema(struct fixture *x, const char *text)
+{
+    struct json *schema;
+    assert_int_equal(json_parse(&x->arena, str_from(text), 0, &schema, NULL), 0);
+    x->one.tools[0].input_schema = schema;
+    registry_changed(x->reg, STR("one"));
+}
+
+static void test_a_call_travels(void **state)
+{
+    struct fixture *x = *state;
+    struct seen s = {0};
+    call(x, STR("one__echo"), "{\"a\":1}", &s);
+    struct tool_call *c = fake_first(&x->one);
+    assert_string_equal(c->tool, "echo");
+    assert_string_equal(c->args, "{\"a\":1}");
+    assert_string_equal(c->user, "usr_1");
+    c->progress(c->ctx, 0.5, 1, STR("half"));
+    fake_answer(&x->one, STR("hello"));
+    assert_text(&s, false, "hello");
+    assert_int_equal(s.progress, 1);
+    assert_true(s.last_progress == 0.5);
+}
+
+static void test_progress_nobody_wants(void **state)
+{
+    struct fixture *x = *state;
+    struct tool_caller who = {0};
+    struct seen s = {0};
+    registry_call(x->reg, STR("one__echo"), NULL, &who, &NO_PROGRESS, &s);
+    struct tool_call *c = fake_first(&x->one);
+    assert_string_equal(c->args, "{}");
+    c->progress(c->ctx, 1, 1, STR(""));
+    fake_answer(&x->one, STR("x"));
+    assert_text(&s, false, "x");
+}
+
+static void test_unknown_names(void **state)
+{
+    struct fixture *x = *state;
+    struct seen typo = {0}, source = {0}, bare = {0};
+    call(x, STR("one__ehco"), NULL, &typo);
+    call(x, STR("elsewhere__go"), NULL, &source);
+    call(x, STR("echo"), NULL, &bare);
+    turn(x);
+    assert_text(&typo, true, "There is no tool \"one__ehco\". Did you mean one__echo?");
+    assert_text(&source, true, "Known sources: one.");
+    assert_text(&bare, true, "Did you mean one__echo?");
+    assert_int_equal(x->one.started, 0);
+}
+
+static void test_bad_arguments_name_path_and_reason(void **state)
+{
+    struct fixture *x = *state;
+    struct seen s = {0}, not_object = {0};
+    set_schema(x, "{\"type\":\"object\",\"properties\":{\"count\":{\"type\":\"integer\"}}}");
+    call(x, STR("one__echo"), "{\"count\":\"3\"}", &s);
+    call(x, STR("one__echo"), "[1]", &not_object);
+    turn(x);
+    assert_text(&s, true, "Invalid input for one__echo: arguments.count: expected integer");
+    assert_text(&not_object, true, "arguments: expected object");
+    assert_int_equal(x->one.started, 0);
+}
+
+static void test_limit_and_order(void **state)
+{
+    struct fixture *x = *state;
+    struct seen s[5] = {0};
+    x->one.def.max_concurrent = 2;
+    for (int i = 0; i < 5; i++) {
+        char args[32];
+        snprintf(args, sizeof(args), "{\"i\":%d}", i);
+        call(x, STR("one__echo"), args, &s[i]);
+    }
+    assert_int_equal(x->one.n_open, 2);
+    for (int i = 0; i < 5; i++) {
+        char expected[32];
+        snprintf(expected, sizeof(expected), "{\"i\":%d}", i);
+        assert_string_equal(fake_first(&x->one)->args, expected);
+        fake_answer(&x->one, STR("ok"));
+        turn(x);
+        assert_true(x->one.n_open <= 2);
+    }
+    for (int i = 0; i < 5; i++)
+        assert_text(&s[i], false, "ok");
+}
+
+/* A place that became free belongs to who waits, not to who asks in the same turn. */
+static void test_no_overtaking(void **state)
+{
+    struct fixture *x = *state;
+    struct seen first = {0}, second = {0}, third = {0};
+    x->one.def.max_concurrent = 1;
+    call(x, STR("one__echo"), "{\"i\":1}", &first);
+    call(x, STR("one__echo"), "{\"i\":2}", &second);
+    fake_answer(&x->one, STR("a"));
+    call(x, STR("one__echo"), "{\"i\":3}", &third);
+    turn(x);
+    assert_string_equal(fake_first(&x->one)->args, "{\"i\":2}");
+    fake_answer(&x->one, STR("b"));
+    turn(x);
+    fake_answer(&x->one, STR("c"));
+    assert_text(&third, false, "c");
+}
+
+static void test_default_limit_and_full_queue(void **state)
+{
+    struct fixture *x = *state;
+    size_t n = REGISTRY_CONCURRENT + REGISTRY_QUEUE_MAX;
+    struct seen *s = xcalloc(n + 1, sizeof(*s));
+    for (size_t i = 0; i <= n; i++)
+        call(x, STR("one__echo"), NULL, &s[i]);
+    assert_int_equal(x->one.n_open, REGISTRY_CONCURRENT);
+    turn(x);
+    assert_text(&s[n], true, "busy");
+    assert_int_equal(s[n - 1].answers, 0);
+    registry_remove_source(x->reg, STR("one"));
+    turn(x);
+    for (size_t i = 0; i < n; i++)
+        assert_text(&s[i], true, "removed");
+    free(s);
+}
+
+static void test_timeout(void **state)
+{
+    struct fixture *x = *state;
+    struct seen s = {0}, next = {0};
+    x->one.def.timeout_ms = 20;
+    x->one.def.max_concurrent = 1;
+    call(x, STR("one__echo"), NULL, &s);
+    call(x, STR("one__echo"), NULL, &next);
+    assert_true(loop_run_until(x->loop, &s.has_answer, 5000));
+    assert_text(&s, true, "one__echo gave no answer within 0.02 seconds");
+    assert_int_equal(x->one.cancelled, 1);
+    turn(x);
+    fake_answer(&x->one, STR("later"));
+    assert_text(&next, false, "later");
+}
+
+static void test_timeout_of_one_tool(void **state)
+{
+    struct fixture *x = *state;
+    struct seen s = {0};
+    x->one.tools[0].timeout_ms = 10;
+    registry_changed(x->reg, STR("one"));
+    call(x, STR("one__echo"), NULL, &s);
+    assert_true(loop_run_until(x->loop, &s.has_answer, 5000));
+    assert_text(&s, true, "0.01 seconds");
+}
+
+static void test_no_timeout(void **state)
+{
+    struct fixture *x = *state;
+    struct seen s = {0};
+    x->one.def.timeout_ms = 1;
+    x->one.tools[0].timeout_ms = TOOL_NO_TIMEOUT;
+    registry_changed(x->reg, STR("one"));
+    call(x, STR("one__echo"), NULL, &s);
+    assert_false(loop_run_until(x->loop, &s.has_answer, 20));
+    fake_answer(&x->one, STR("at last"));
+    assert_text(&s, false, "at last");
+}
+
+static void test_too_large_a_result(void **state)
+{
+    struct fixture *x = *state;
+    struct seen s = {0}, fits = {0}, unlimited = {0};
+    registry_set_result_limit(x->reg, 20);
+    call(x, STR("one__echo"), NULL, &s);
+    fake_answer(&x->one, STR("0123456789"));
+    assert_text(&s, true, "larger than 20 characters");
+    call(x, STR("one__echo"), NULL, &fits);
+    fake_answer(&x->one, STR("öööö")); /* characters, not bytes */
+    assert_text(&fits, false, "öööö");
+    registry_set_result_limit(x->reg, 0);
+    call(x, STR("one__echo"), NULL, &unlimited);
+    fake_answer(&x->one, STR("0123456789"));
+    assert_text(&unlimited, false, "0123456789");
+}
+
+static void test_cancel_running_waiting_and_ending(void **state)
+{
+    struct fixture *x = *state;
+    struct seen running = {0}, waiting = {0}, ending = {0}, last = {0};
+    x->one.def.max_concurrent = 1;
+    struct registry_call *r = call(x, STR("one__echo"), NULL, &running);
+    struct registry_call *w = call(x, STR("one__echo"), NULL, &waiting);
+    struct registry_call *e = call(x, STR("nothing"), NULL, &ending);
+    call(x, STR("one__echo"), "{\"last\":1}", &last);
+    registry_cancel(w);
+    registry_cancel(e);
+    registry_cancel(r);
+    turn(x);
+    assert_int_equal(running.answers + waiting.answers + ending.answers, 0);
+    assert_int_equal(x->one.cancelled, 1);
+    assert_string_equal(fake_first(&x->one)->args, "{\"last\":1}");
+    fake_answer(&x->one, STR("done"));
+    assert_text(&last, false, "done");
+}
+
+static void test_source_goes_away(void **state)
+{
+    struct fixture *x = *state;
+    struct seen running = {0}, waiting = {0}, after = {0};
+    x->one.def.max_concurrent = 1;
+    call(x, STR("one__echo"), NULL, &running);
+    call(x, STR("one__echo"), NULL, &waiting);
+    registry_remove_source(x->reg, STR("one"));
+    registry_remove_source(x->reg, STR("one")); /* again: nothing */
+    assert_int_equal(x->one.n_open, 0);
+    assert_int_equal(running.answers, 0);
+    turn(x);
+    assert_text(&running, true, "its source one was removed");
+    assert_text(&waiting, true, "its source one was removed");
+    call(x, STR("one__echo"), NULL, &after);
+    turn(x);
+    assert_text(&after, true, "No tool is installed.");
+}
+
+static void remove_source_too(struct seen *s)
+{
+    struct fixture *x = s->ctx;
+    registry_remove_source(x->reg, STR("one"));
+}
+
+static void test_source_goes_away_inside_an_answer(void **state)
+{
+    struct fixture *x = *state;
+    struct seen s = {.also = remove_source_too, .ctx = x}, other = {0};
+    x->one.def.max_concurrent = 1;
+    call(x, STR("one__echo"), NULL, &s);
+    call(x, STR("one__echo"), NULL, &other);
+    fake_answer(&x->one, STR("bye"));
+    assert_text(&s, false, "bye");
+    turn(x);
+    assert_text(&other, true, "removed");
+}
+
+static void test_free_with_open_calls(void **state)
+{
+    struct fixture *x = *state;
+    struct seen s[3] = {0};
+    x->one.def.max_concurrent = 1;
+    call(x, STR("one__echo"), NULL, &s[0]);
+    call(x, STR("one__echo"), NULL, &s[1]);
+    call(x, STR("nothing"), NULL, &s[2]);
+    registry_free(x->reg);
+    assert_int_equal(x->one.cancelled, 1);
+    x->reg = registry_new(x->loop);
+    turn(x);
+    assert_int_equal(s[0].answers + s[1].answers + s[2].answers, 0);
+}
+
+static void test_sources_are_refused_clearly(void **state)
+{
+    struct fixture *x = *state;
+    struct fake twin, odd;
+    struct err e = {0};
+    fake_init(&twin, "one");
+    fake_init(&odd, "a b");
+    assert_int_equal(registry_add_source(x->reg, &twin.def, &e), -EEXIST);
+    assert_non_null(strstr(e.msg, "\"one\" exists already"));
+    assert_int_equal(registry_add_source(x->reg, &odd.def, &e), -EINVAL);
+    assert_non_null(strstr(e.msg, "\"a b\""));
+    assert_int_equal(registry_tools(x->reg)->len, 1);
+}
+
+static void test_too_many_sources(void **state)
+{
+    struct fixture *x = *state;
+    struct fake *many = xcalloc(REGISTRY_SOURCES_MAX, sizeof(*many));
+    char(*names)[8] = xcalloc(REGISTRY_SOURCES_MAX, 8);
+    for (int i = 0; i < REGISTRY_SOURCES_MAX; i++) {
+        snprintf(names[i], 8, "s%d", i);
+        fake_init(&many[i], names[i]);
+        int want = i < REGISTRY_SOURCES_MAX - 1 ? 0 : -ENOSPC;
+        assert_int_equal(registry_add_source(x->reg, &many[i].def, NULL), want);
+    }
+    assert_int_equal(registry_tools(x->reg)->len, REGISTRY_SOURCES_MAX);
+    registry_free(x->reg);
+    x->reg = registry_new(x->loop);
+    free(names);
+    free(many);
+}
+
+struct watch {
+    struct registry_observer o;
+    char seen[64];
+};
+
+static void on_changed(void *ctx, str source)
+{
+    struct watch *w = ctx;
+    size_t n = strlen(w->seen);
+    snprintf(w->seen + n, sizeof(w->seen) - n, "%.*s ", STR_ARG(source));
+}
+
+static void test_changes_are_told(void **state)
+{
+    struct fixture *x = *state;
+    struct watch w = {.o = {.changed = on_changed, .ctx = &w}};
+    struct fake two;
+    size_t n;
+    registry_observe(x->reg, &w.o);
+    fake_init(&two, "a-two");
+    registry_add_source(x->reg, &two.def, NULL);
+    const str *names = registry_sources(x->reg, &n);
+    assert_int_equal(n, 2);
+    assert_true(str_eq(names[0], STR("a-two")) && str_eq(names[1], STR("one")));
+    registry_changed(x->reg, STR("one"));
+    registry_changed(x->reg, STR("unknown"));
+    registry_remove_source(x->reg, STR("a-two"));
+    registry_unobserve(&w.o);
+    registry_changed(x->reg, STR("one"));
+    assert_string_equal(w.seen, "a-two one a-two ");
+}
+
+static void test_lists_follow_changes_and_snapshots_do_not(void **state)
+{
+    struct fixture *x = *state;
+    struct toolset *before = toolset_ref(registry_tools(x->reg));
+    x->one.tools[1].name = STR("more");
+    x->one.n_tools = 2;
+    assert_ptr_equal(registry_tools(x->reg), before);
+    registry_changed(x->reg, STR("one"));
+    assert_int_equal(registry_tools(x->reg)->len, 2);
+    assert_int_equal(before->len, 1);
+    toolset_unref(before);
+}
+
+static void test_admin_tools_are_absent_for_others(void **state)
+{
+    struct fixture *x = *state;
+    struct tool_caller admin = {.is_workspace_admin = true};
+    struct seen other = {0}, s = {0};
+    x->one.tools[0].is_admin_only = true;
+    registry_changed(x->reg, STR("one"));
+    call(x, STR("one__echo"), NULL, &other);
+    turn(x);
+    assert_text(&other, true, "There is no tool \"one__echo\". Known sources");
+    registry_call(x->reg, STR("one__echo"), NULL, &admin, &EVENTS, &s);
+    fake_answer(&x->one, STR("yes"));
+    assert_text(&s, false, "yes");
+}
+
+static void test_aliases_reach_the_tool_and_are_never_listed(void **state)
+{
+    struct fixture *x = *state;
+    struct fake nb;
+    struct seen s = {0};
+    fake_init(&nb, "nb");
+    nb.tools[0].name = STR("manage_conversation");
+    registry_add_source(x->reg, &nb.def, NULL);
+    const struct toolset_item *it = registry_find(x->reg, STR("manage_conversation"), NULL, false);
+    assert_non_null(it);
+    assert_true(str_eq(it->name, STR("nb__manage_conversation")));
+    assert_null(toolset_find(registry_tools(x->reg), STR("manage_conversation")));
+    call(x, STR("manage_conversation"), "{}", &s);
+    assert_string_equal(fake_first(&nb)->tool, "manage_conversation");
+    fake_answer(&nb, STR("shared"));
+    assert_text(&s, false, "shared");
+    registry_remove_source(x->reg, STR("nb"));
+}
+
+#define CASE(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(test_a_call_travels),
+        CASE(test_progress_nobody_wants),
+        CASE(test_unknown_names),
+        CASE(test_bad_arguments_name_path_and_reason),
+        CASE(test_limit_and_order),
+        CASE(test_no_overtaking),
+        CASE(test_default_limit_and_full_queue),
+        CASE(test_timeout),
+        CASE(test_timeout_of_one_tool),
+        CASE(test_no_timeout),
+        CASE(test_too_large_a_result),
+        CASE(test_cancel_running_waiting_and_ending),
+        CASE(test_source_goes_away),
+        CASE(test_source_goes_away_inside_an_answer),
+        CASE(test_free_with_open_calls),
+        CASE(test_sources_are_refused_clearly),
+        CASE(test_too_many_sources),
+        CASE(test_changes_are_told),
+        CASE(test_lists_follow_changes_and_snapshots_do_not),
+        CASE(test_admin_tools_are_absent_for_others),
+        CASE(test_aliases_reach_the_tool_and_are_never_listed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
