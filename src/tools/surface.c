@@ -1,0 +1,93 @@
+#include "tools/surface.h"
+
+#include "base/glob.h"
+#include "tools/names.h"
+
+bool globs_match(struct globs g, str name)
+{
+    for (size_t i = 0; i < g.len; i++)
+        if (glob_match(g.items[i], name))
+            return true;
+    return false;
+}
+
+static bool is_kept_from_children(const struct toolset_item *it)
+{
+    return it->tool->is_admin_only || str_eq(it->name, STR("nb__delegate"));
+}
+
+bool surface_may_call(const struct tool_limits *l, const struct toolset_item *it)
+{
+    if (it->tool->is_admin_only && !l->is_admin)
+        return false;
+    if (l->request.items && !tool_name_is_system(it->name) && !globs_match(l->request, it->name))
+        return false;
+    if (l->profile.items)
+        return globs_match(l->profile, it->name);
+    return !(l->is_child && is_kept_from_children(it));
+}
+
+static ptrdiff_t promoted_find(const struct promoted *p, str name)
+{
+    for (size_t i = 0; i < p->len; i++)
+        if (str_eq(str_from(p->names[i]), name))
+            return (ptrdiff_t)i;
+    return -1;
+}
+
+bool promoted_has(const struct promoted *p, str name)
+{
+    return promoted_find(p, name) >= 0;
+}
+
+void promoted_add(struct promoted *p, str name)
+{
+    ptrdiff_t old = promoted_find(p, name);
+
+    if (name.n == 0 || name.n > TOOL_NAME_MAX)
+        return;
+    if (old < 0 && p->len == PROMOTED_MAX)
+        old = 0;
+    if (old >= 0) {
+        size_t behind = p->len - (size_t)old - 1;
+        memmove(p->names[old], p->names[old + 1], behind * sizeof(p->names[0]));
+        p->len--;
+    }
+    memcpy(p->names[p->len], name.p, name.n);
+    p->names[p->len][name.n] = '\0';
+    p->len++;
+}
+
+static bool is_candidate(const struct surface_input *in, const struct toolset_item *it)
+{
+    return !it->tool->is_internal && surface_may_call(in->limits, it);
+}
+
+/* The tiers: a skill's globs, else everything while it is little, else system tools. */
+static bool is_shown(const struct surface_input *in, const struct toolset_item *it, bool show_all)
+{
+    if (tool_name_is_system(it->name))
+        return true;
+    if (in->skill.len > 0 ? globs_match(in->skill, it->name) : show_all)
+        return true;
+    if (in->focused_source.n > 0 && str_eq(it->source, in->focused_source))
+        return true;
+    return in->promoted && promoted_has(in->promoted, it->name);
+}
+
+struct surface surface_compute(struct arena *a, const struct surface_input *in)
+{
+    size_t max_direct = in->max_direct ? in->max_direct : SURFACE_MAX_DIRECT, candidates = 0;
+    struct surface out = {.items = arena_array(a, in->tools->len, sizeof(*out.items))};
+
+    for (size_t i = 0; i < in->tools->len; i++)
+        candidates += is_candidate(in, &in->tools->items[i]);
+    for (size_t i = 0; i < in->tools->len; i++) {
+        const struct toolset_item *it = &in->tools->items[i];
+        if (is_candidate(in, it) && is_shown(in, it, candidates <= max_direct))
+            out.items[out.len++] = it;
+    }
+    out.hidden = candidates - out.len;
+    out.is_proxied = out.hidden > 0;
+    return out;
+}

@@ -1,0 +1,64 @@
+/* surface.h - which tools a model is shown, and which it may call at all.
+ *
+ * Two different questions. Surfacing keeps the list short: all tools while they are few,
+ * those of the matched skill, or only the system tools, from which nb__discover_tools leads
+ * to the others. A limit is a promise: what it excludes cannot be called, discovered or not.
+ * The result is sorted by name and the same for the same input, so that provider caches
+ * hold. Loop thread. */
+#pragma once
+
+#include "tools/toolset.h"
+
+#define SURFACE_MAX_DIRECT 30 /* tools shown without a skill, unless configured */
+#define PROMOTED_MAX       30
+
+struct globs { /* borrowed patterns, see base/glob.h */
+    const str *items;
+    size_t len;
+};
+
+bool globs_match(struct globs g, str name);
+
+/* ---- hard limits, checked again at call time ---- */
+
+struct tool_limits {
+    /* No limit while items is NULL; a list that is there and empty excludes everything. */
+    struct globs request; /* allowedTools of the request; system tools pass it */
+    struct globs profile; /* tools of an agent profile or a token */
+    bool is_child;        /* a delegated run: no nb__delegate and no admin tools unless the
+                             profile names them */
+    bool is_admin;
+};
+
+bool surface_may_call(const struct tool_limits *l, const struct toolset_item *it);
+
+/* ---- tools discovered in this run ---- */
+
+/* The newest PROMOTED_MAX names; the one that was not asked for longest makes room. */
+struct promoted {
+    char names[PROMOTED_MAX][TOOL_NAME_MAX + 1]; /* least recent first */
+    size_t len;
+};
+
+void promoted_add(struct promoted *p, str name); /* or moves it to the front */
+bool promoted_has(const struct promoted *p, str name);
+
+/* ---- surfacing ---- */
+
+struct surface_input {
+    const struct toolset *tools;
+    const struct tool_limits *limits;
+    struct globs skill;  /* allowed-tools of the matched skill; none = no skill filter */
+    unsigned max_direct; /* 0 = SURFACE_MAX_DIRECT */
+    str focused_source;  /* the app the user looks at: its tools are always shown */
+    const struct promoted *promoted; /* or NULL */
+};
+
+struct surface {
+    const struct toolset_item **items; /* point into the toolset */
+    size_t len;
+    size_t hidden;   /* callable, but not shown */
+    bool is_proxied; /* hidden > 0: the prompt must say how to find them */
+};
+
+struct surface surface_compute(struct arena *a, const struct surface_input *in);

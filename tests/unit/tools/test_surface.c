@@ -1,0 +1,242 @@
+#include "support/unit.h"
+#include "tools/surface.h"
+
+/* A workspace with `n_app` tools web__t01 ..., and the system tools below. */
+struct world {
+    struct toolset *tools;
+    struct arena arena;
+    struct tool_limits limits;
+};
+
+static const struct tool SYSTEM[] = {
+    {.name = STR_INIT("discover_tools")},
+    {.name = STR_INIT("delegate")},
+    {.name = STR_INIT("manage_users"), .is_admin_only = true},
+    {.name = STR_INIT("get_config"), .is_internal = true},
+};
+
+static void world_init(struct world *w, size_t n_web)
+{
+    struct tool web[64] = {0};
+    static const struct tool MAIL[] = {{.name = STR_INIT("send")}};
+    struct toolset_part *parts[3];
+
+    *w = (struct world){0};
+    arena_init(&w->arena);
+    for (size_t i = 0; i < n_web; i++)
+        web[i].name = arena_printf(&w->arena, "t%02zu", i + 1);
+    parts[0] = toolset_part_new(STR("nb"), SYSTEM, ARRAY_LEN(SYSTEM));
+    parts[1] = toolset_part_new(STR("web"), web, n_web);
+    parts[2] = toolset_part_new(STR("mail"), MAIL, 1);
+    w->tools = toolset_new(parts, 3);
+    for (size_t i = 0; i < 3; i++)
+        toolset_part_unref(parts[i]);
+}
+
+static void world_done(struct world *w)
+{
+    toolset_unref(w->tools);
+    arena_done(&w->arena);
+}
+
+static struct surface compute(struct world *w, struct surface_input in)
+{
+    in.tools = w->tools;
+    in.limits = &w->limits;
+    return surface_compute(&w->arena, &in);
+}
+
+static const char *names(struct world *w, struct surface s)
+{
+    struct buf out;
+    buf_init(&out, 1 << 16);
+    for (size_t i = 0; i < s.len; i++) {
+        buf_add_lit(&out, i ? " " : "");
+        buf_add_str(&out, s.items[i]->name);
+    }
+    const char *copy = arena_cstr(&w->arena, buf_str(&out));
+    buf_done(&out);
+    return copy;
+}
+
+/* 27 + mail + 2 system tools are 30: all of them; one more, and only nb__* remain. */
+static void test_thirty_and_thirty_one(void **state)
+{
+    struct world w;
+    world_init(&w, 27);
+    struct surface s = compute(&w, (struct surface_input){0});
+    assert_int_equal(s.len, 30);
+    assert_false(s.is_proxied);
+    world_done(&w);
+
+    world_init(&w, 28);
+    s = compute(&w, (struct surface_input){0});
+    assert_string_equal(names(&w, s), "nb__delegate nb__discover_tools");
+    assert_true(s.is_proxied);
+    assert_int_equal(s.hidden, 29);
+    world_done(&w);
+}
+
+static void test_the_threshold_is_a_setting(void **state)
+{
+    struct world w;
+    world_init(&w, 3);
+    assert_int_equal(compute(&w, (struct surface_input){.max_direct = 6}).len, 6);
+    assert_int_equal(compute(&w, (struct surface_input){.max_direct = 5}).len, 2);
+    world_done(&w);
+}
+
+static void test_a_skill_filters(void **state)
+{
+    const str globs[] = {STR_INIT("web__t0*"), STR_INIT("nb__discover_tools")};
+    struct world w;
+    world_init(&w, 40);
+    struct surface s = compute(&w, (struct surface_input){.skill = {globs, 2}});
+    assert_string_equal(names(&w, s), "nb__delegate nb__discover_tools web__t01 web__t02 web__t03 "
+                                      "web__t04 web__t05 web__t06 web__t07 web__t08 web__t09");
+    assert_true(s.is_proxied);
+    world_done(&w);
+
+    world_init(&w, 2); /* few tools: the skill still filters */
+    s = compute(&w, (struct surface_input){.skill = {globs, 2}});
+    assert_string_equal(names(&w, s), "nb__delegate nb__discover_tools web__t01 web__t02");
+    assert_int_equal(s.hidden, 1);
+    world_done(&w);
+}
+
+static void test_a_skill_without_globs_does_not_filter(void **state)
+{
+    struct world w;
+    world_init(&w, 2);
+    struct surface s = compute(&w, (struct surface_input){.skill = {NULL, 0}});
+    assert_int_equal(s.len, 5);
+    assert_false(s.is_proxied);
+    world_done(&w);
+}
+
+static void test_internal_and_admin_tools(void **state)
+{
+    struct world w;
+    world_init(&w, 1);
+    assert_string_equal(names(&w, compute(&w, (struct surface_input){0})),
+                        "mail__send nb__delegate nb__discover_tools web__t01");
+    w.limits.is_admin = true;
+    assert_string_equal(names(&w, compute(&w, (struct surface_input){0})),
+                        "mail__send nb__delegate nb__discover_tools nb__manage_users web__t01");
+    world_done(&w);
+}
+
+/* The request's allowedTools come first: what they leave is counted. */
+static void test_allowed_tools_of_the_request(void **state)
+{
+    const str allowed[] = {STR_INIT("mail__*")};
+    struct world w;
+    world_init(&w, 40);
+    w.limits.request = (struct globs){allowed, 1};
+    struct surface s = compute(&w, (struct surface_input){0});
+    assert_string_equal(names(&w, s), "mail__send nb__delegate nb__discover_tools");
+    assert_false(s.is_proxied);
+    assert_true(surface_may_call(&w.limits, toolset_find(w.tools, STR("mail__send"))));
+    assert_true(surface_may_call(&w.limits, toolset_find(w.tools, STR("nb__delegate"))));
+    assert_false(surface_may_call(&w.limits, toolset_find(w.tools, STR("web__t01"))));
+    world_done(&w);
+}
+
+static void test_the_focused_app_is_always_shown(void **state)
+{
+    const str globs[] = {STR_INIT("web__t01")};
+    struct world w;
+    world_init(&w, 40);
+    struct surface_input in = {.focused_source = STR("mail")};
+    assert_string_equal(names(&w, compute(&w, in)), "mail__send nb__delegate nb__discover_tools");
+    in.skill = (struct globs){globs, 1};
+    assert_string_equal(names(&w, compute(&w, in)),
+                        "mail__send nb__delegate nb__discover_tools web__t01");
+    world_done(&w);
+}
+
+static void test_discovered_tools_are_shown(void **state)
+{
+    struct promoted p = {0};
+    struct world w;
+    world_init(&w, 40);
+    promoted_add(&p, STR("web__t07"));
+    promoted_add(&p, STR("gone__tool"));
+    struct surface s = compute(&w, (struct surface_input){.promoted = &p});
+    assert_string_equal(names(&w, s), "nb__delegate nb__discover_tools web__t07");
+    assert_int_equal(s.hidden, 40);
+
+    const str allowed[] = {STR_INIT("mail__*")};
+    w.limits.request = (struct globs){allowed, 1};
+    s = compute(&w, (struct surface_input){.promoted = &p});
+    assert_string_equal(names(&w, s), "mail__send nb__delegate nb__discover_tools");
+    world_done(&w);
+}
+
+static void test_promotion_forgets_the_least_recent(void **state)
+{
+    struct promoted p = {0};
+    char name[TOOL_NAME_MAX + 2];
+    for (int i = 0; i < PROMOTED_MAX; i++) {
+        int n = snprintf(name, sizeof(name), "s__t%d", i);
+        promoted_add(&p, str_make(name, (size_t)n));
+    }
+    promoted_add(&p, STR("s__t0")); /* asked for again */
+    promoted_add(&p, STR("s__new"));
+    assert_int_equal(p.len, PROMOTED_MAX);
+    assert_true(promoted_has(&p, STR("s__t0")));
+    assert_true(promoted_has(&p, STR("s__new")));
+    assert_false(promoted_has(&p, STR("s__t1")));
+    memset(name, 'x', sizeof(name));
+    promoted_add(&p, str_make(name, TOOL_NAME_MAX + 1));
+    promoted_add(&p, STR(""));
+    assert_true(promoted_has(&p, STR("s__t2")));
+}
+
+static void test_children(void **state)
+{
+    const str only_web[] = {STR_INIT("web__*")};
+    const str with_delegate[] = {STR_INIT("nb__delegate")};
+    struct world w;
+    world_init(&w, 1);
+    w.limits = (struct tool_limits){.is_child = true, .is_admin = true};
+    assert_string_equal(names(&w, compute(&w, (struct surface_input){0})),
+                        "mail__send nb__discover_tools web__t01");
+    w.limits.profile = (struct globs){only_web, 1};
+    assert_string_equal(names(&w, compute(&w, (struct surface_input){0})), "web__t01");
+    w.limits.profile = (struct globs){with_delegate, 1};
+    assert_string_equal(names(&w, compute(&w, (struct surface_input){0})), "nb__delegate");
+    w.limits.profile = (struct globs){with_delegate, 0};
+    assert_int_equal(compute(&w, (struct surface_input){0}).len, 0);
+    world_done(&w);
+}
+
+static void test_both_limits_hold(void **state)
+{
+    const str request[] = {STR_INIT("web__*")},
+              profile[] = {STR_INIT("*__t01"), STR_INIT("mail__*")};
+    struct world w;
+    world_init(&w, 2);
+    w.limits.request = (struct globs){request, 1};
+    w.limits.profile = (struct globs){profile, 2};
+    assert_string_equal(names(&w, compute(&w, (struct surface_input){0})), "web__t01");
+    world_done(&w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_thirty_and_thirty_one),
+        cmocka_unit_test(test_the_threshold_is_a_setting),
+        cmocka_unit_test(test_a_skill_filters),
+        cmocka_unit_test(test_a_skill_without_globs_does_not_filter),
+        cmocka_unit_test(test_internal_and_admin_tools),
+        cmocka_unit_test(test_allowed_tools_of_the_request),
+        cmocka_unit_test(test_the_focused_app_is_always_shown),
+        cmocka_unit_test(test_discovered_tools_are_shown),
+        cmocka_unit_test(test_promotion_forgets_the_least_recent),
+        cmocka_unit_test(test_children),
+        cmocka_unit_test(test_both_limits_hold),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
