@@ -1,0 +1,174 @@
+/* The field scanner: what it finds, where it stops, and that it agrees with the reader. */
+#include "base/json.h"
+#include "base/json_scan.h"
+#include "support/json_random.h"
+#include "support/unit.h"
+
+#define TEXT_MAX ((size_t)1 << 20)
+
+/* "key=value key=value" of all members, '!' at the end when the line is broken. */
+static void assert_scan(const char *line, const char *expected)
+{
+    struct buf found;
+    struct json_scan s;
+    str key, value;
+    buf_init(&found, TEXT_MAX);
+    json_scan_init(&s, str_from(line));
+    while (json_scan_next(&s, &key, &value))
+        (void)buf_printf(&found, "%s%.*s=%.*s", found.n ? " " : "", STR_ARG(key), STR_ARG(value));
+    if (s.failed)
+        (void)buf_add_char(&found, '!');
+    assert_false(json_scan_next(&s, &key, &value));
+    if (strcmp(buf_cstr(&found), expected) != 0)
+        fail_msg("%s: found %s", line, buf_cstr(&found));
+    buf_done(&found);
+}
+
+static void test_members(void **state)
+{
+    static const struct {
+        const char *line, *found;
+    } CASES[] = {
+        {"{}", ""},
+        {" { } \n", ""},
+        {"{\"a\":1}", "a=1"},
+        {"{\"a\":1,\"b\":\"x\",\"c\":null}", "a=1 b=\"x\" c=null"},
+        {"{ \"a\" : -1.5e3 , \"b\" : true }\r\n", "a=-1.5e3 b=true"},
+        {"{\"a\":{\"b\":{\"c\":[1,{}]}},\"d\":[[],[\"]\"]]}",
+         "a={\"b\":{\"c\":[1,{}]}} d=[[],[\"]\"]]"},
+        {"{\"a\":\"}\",\"b\":\"{[\\\"\",\"c\":\"\\\\\"}", "a=\"}\" b=\"{[\\\"\" c=\"\\\\\""},
+        {"{\"k\\\"y\":1}", "k\\\"y=1"},
+        {"{\"a\":1,\"a\":2}", "a=1 a=2"},
+        {"{\"\":\"\"}", "=\"\""},
+        {"{\"long\":\"0123456789abcdef0123456789abcdef\\\"0123456789abcdef\",\"n\":1}",
+         "long=\"0123456789abcdef0123456789abcdef\\\"0123456789abcdef\" n=1"},
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(CASES); i++)
+        assert_scan(CASES[i].line, CASES[i].found);
+}
+
+static void test_broken_lines(void **state)
+{
+    static const struct {
+        const char *line, *found;
+    } CASES[] = {
+        {"", "!"},
+        {"   ", "!"},
+        {"[]", "!"},
+        {"1", "!"},
+        {"{", "!"},
+        {"{\"a\"", "!"},
+        {"{\"a\":", "!"},
+        {"{\"a\":1", "!"},
+        {"{\"a\":1,", "a=1!"},
+        {"{\"a\":1,}", "a=1!"},
+        {"{\"a\":1,\"b", "a=1!"},
+        {"{\"a\":1,\"b\":[1,2", "a=1!"},
+        {"{\"a\":1,\"b\":\"x", "a=1!"},
+        {"{\"a\":1,\"b\":\"x\\", "a=1!"},
+        {"{\"a\" 1}", "!"},
+        {"{a:1}", "!"},
+        {"{,}", "!"},
+        {"{\"a\":}", "!"},
+        {"{\"a\":1 \"b\":2}", "!"},
+        {"{\"a\":1}x", "!"},
+        {"{}{}", "!"},
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(CASES); i++)
+        assert_scan(CASES[i].line, CASES[i].found);
+    struct json_scan s;
+    json_scan_init(&s, STR_NONE);
+    assert_true(s.failed);
+}
+
+static void test_field(void **state)
+{
+    (void)state;
+    str line = STR("{\"type\":\"llm.response\",\"n\":{\"type\":\"inner\"},\"type\":2}");
+    assert_true(str_eq(json_scan_field(line, STR("type")), STR("\"llm.response\"")));
+    assert_true(str_eq(json_scan_field(line, STR("n")), STR("{\"type\":\"inner\"}")));
+    assert_null(json_scan_field(line, STR("inner")).p);
+    assert_null(json_scan_field(STR("not json"), STR("type")).p);
+}
+
+static void test_plain(void **state)
+{
+    (void)state;
+    assert_true(str_eq(json_scan_plain(STR("\"abc\"")), STR("abc")));
+    assert_true(json_scan_plain(STR("\"\"")).p && json_scan_plain(STR("\"\"")).n == 0);
+    assert_null(json_scan_plain(STR("\"a\\nb\"")).p);
+    assert_null(json_scan_plain(STR("12")).p);
+    assert_null(json_scan_plain(STR("\"")).p);
+    assert_null(json_scan_plain(STR_NONE).p);
+}
+
+static void assert_same_text(struct arena *a, str raw, const struct json *v)
+{
+    struct json *alone;
+    assert_int_equal(json_parse(a, raw, 0, &alone, NULL), 0);
+    assert_true(str_eq(json_to_str(a, alone), json_to_str(a, v)));
+}
+
+/* On every valid object both see the same members; on anything cut short both fail. */
+static void assert_agreement(struct arena *a, str text)
+{
+    struct json *v;
+    struct json_scan s;
+    str key, value;
+    assert_int_equal(json_parse(a, text, 0, &v, NULL), 0);
+    json_scan_init(&s, text);
+    if (v->type != JSON_OBJECT) {
+        assert_true(s.failed);
+        return;
+    }
+    for (uint32_t i = 0; i < v->len; i++) {
+        assert_true(json_scan_next(&s, &key, &value));
+        struct json name = json_of_str(v->members[i].key);
+        assert_same_text(a, str_make(key.p - 1, key.n + 2), &name);
+        assert_same_text(a, value, &v->members[i].value);
+    }
+    assert_false(json_scan_next(&s, &key, &value));
+    assert_false(s.failed);
+    json_scan_init(&s, str_slice(str_trim(text), 0, str_trim(text).n - 1));
+    while (json_scan_next(&s, &key, &value))
+        continue;
+    assert_true(s.failed);
+}
+
+static void test_agrees_with_the_reader(void **state)
+{
+    (void)state;
+    struct buf text;
+    buf_init(&text, TEXT_MAX);
+    struct json_random r = {.state = 42, .out = &text};
+    for (int i = 0; i < 3000; i++) {
+        struct arena a;
+        arena_init(&a);
+        buf_clear(&text);
+        json_random_space(&r);
+        json_random_container(&r, 5, i % 8 != 0);
+        json_random_space(&r);
+        /* An exact copy: reading past the end is seen by the sanitizer. */
+        char *copy = malloc(text.n);
+        assert_non_null(copy);
+        memcpy(copy, text.p, text.n);
+        assert_agreement(&a, str_make(copy, text.n));
+        free(copy);
+        arena_done(&a);
+    }
+    buf_done(&text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_members),
+        cmocka_unit_test(test_broken_lines),
+        cmocka_unit_test(test_field),
+        cmocka_unit_test(test_plain),
+        cmocka_unit_test(test_agrees_with_the_reader),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

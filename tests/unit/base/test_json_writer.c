@@ -1,0 +1,133 @@
+/* The streaming writer: commas, nesting and every kind of value. */
+#include <math.h>
+
+#include "base/json.h"
+#include "support/unit.h"
+
+#define OUT_MAX 4096
+
+static void test_an_object_of_everything(void **state)
+{
+    (void)state;
+    struct buf b;
+    struct json_writer w;
+    struct json nested = json_of_str(STR("v"));
+    buf_init(&b, OUT_MAX);
+    jw_init(&w, &b);
+    jw_object(&w);
+    jw_kstr(&w, "s", STR("a\"b"));
+    jw_kint(&w, "min", INT64_MIN);
+    jw_kbool(&w, "t", true);
+    jw_kval(&w, "v", &nested);
+    jw_kval(&w, "none", NULL);
+    jw_key(&w, "list");
+    jw_array(&w);
+    jw_int(&w, 1);
+    jw_str(&w, STR(""));
+    jw_cstr(&w, "c");
+    jw_cstr(&w, NULL);
+    jw_bool(&w, false);
+    jw_null(&w);
+    jw_raw(&w, STR("{\"raw\":1.50}"));
+    jw_array(&w);
+    jw_end(&w);
+    jw_object(&w);
+    jw_end(&w);
+    jw_end(&w);
+    jw_key_str(&w, STR("k\ny"));
+    jw_double(&w, 0.1);
+    jw_end(&w);
+    assert_string_equal(buf_cstr(&b), "{\"s\":\"a\\\"b\",\"min\":-9223372036854775808,\"t\":true,"
+                                      "\"v\":\"v\",\"none\":null,\"list\":[1,\"\",\"c\",null,false,"
+                                      "null,{\"raw\":1.50},[],{}],\"k\\ny\":0.1}");
+    buf_done(&b);
+}
+
+static void test_a_single_value(void **state)
+{
+    (void)state;
+    struct buf b;
+    struct json_writer w;
+    buf_init(&b, OUT_MAX);
+    jw_init(&w, &b);
+    jw_int(&w, 7);
+    assert_string_equal(buf_cstr(&b), "7");
+    buf_done(&b);
+}
+
+static void test_doubles(void **state)
+{
+    static const struct {
+        double in;
+        const char *out;
+    } CASES[] = {{0, "0"},        {-0.0, "-0"},        {1, "1"},      {0.1, "0.1"},
+                 {1e21, "1e+21"}, {1.5e-7, "1.5e-07"}, {NAN, "null"}, {INFINITY, "null"}};
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
+        struct buf b;
+        struct json_writer w;
+        buf_init(&b, OUT_MAX);
+        jw_init(&w, &b);
+        jw_double(&w, CASES[i].in);
+        assert_string_equal(buf_cstr(&b), CASES[i].out);
+        buf_done(&b);
+    }
+}
+
+/* Objects and arrays alternate to the deepest level the writer keeps track of. */
+static void test_all_levels(void **state)
+{
+    enum { LEVELS = 64 };
+    (void)state;
+    struct arena a;
+    struct buf b;
+    struct json_writer w;
+    struct json *v;
+    arena_init(&a);
+    buf_init(&b, OUT_MAX);
+    jw_init(&w, &b);
+    for (int i = 0; i < LEVELS; i++) {
+        if (i % 2) {
+            jw_object(&w);
+            jw_key(&w, "k");
+        } else {
+            jw_array(&w);
+            jw_int(&w, i);
+        }
+    }
+    jw_null(&w);
+    for (int i = 0; i < LEVELS; i++)
+        jw_end(&w);
+    assert_int_equal(json_parse(&a, buf_str(&b), 0, &v, NULL), 0);
+    assert_string_equal(json_to_str(&a, v).p, buf_cstr(&b));
+    buf_done(&b);
+    arena_done(&a);
+}
+
+static void test_the_ceiling_shows_at_the_end(void **state)
+{
+    (void)state;
+    struct buf b;
+    struct json_writer w;
+    buf_init(&b, 16);
+    jw_init(&w, &b);
+    jw_array(&w);
+    for (int i = 0; i < 100; i++)
+        jw_str(&w, STR("word"));
+    jw_end(&w);
+    assert_true(buf_failed(&b));
+    assert_true(b.n <= 16);
+    buf_done(&b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_an_object_of_everything),
+        cmocka_unit_test(test_a_single_value),
+        cmocka_unit_test(test_doubles),
+        cmocka_unit_test(test_all_levels),
+        cmocka_unit_test(test_the_ceiling_shows_at_the_end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
