@@ -50,8 +50,8 @@ coverage: $(NODE) ## Unit and e2e tests with gcov; the report is build-coverage/
 lint: build/build.ninja ## Layout, includes, types of web/ and static analysis; changes nothing
 	@scripts/lint $(SOURCES)
 
-format: ## Lay out the C sources with clang-format
-	@clang-format -i $(SOURCES)
+format: ## Lay out the C sources with clang-format (ARGS="src/base/str.c" for some of them)
+	@clang-format -i $(or $(ARGS),$(SOURCES))
 
 install: build ## Install nb below PREFIX (DESTDIR is honoured)
 	@meson configure build -Dprefix=$(PREFIX)
