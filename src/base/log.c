@@ -24,7 +24,7 @@ struct logger {
     enum log_format format;
     log_sink sink;
     void *ctx;
-    str secrets[SECRETS_MAX]; /* longest first: a secret may be the start of another */
+    str *secrets; /* longest first: a secret may be the start of another */
     size_t secret_count;
 };
 
@@ -46,13 +46,16 @@ void logger_free(struct logger *l)
         explicit_bzero((char *)l->secrets[i].p, l->secrets[i].n);
         free((char *)l->secrets[i].p);
     }
+    free(l->secrets);
     free(l);
 }
 
 void log_secret(struct logger *l, str secret)
 {
-    if (!l || secret.n < SECRET_MIN_BYTES || l->secret_count == SECRETS_MAX)
+    if (!l || secret.n < SECRET_MIN_BYTES)
         return;
+    /* No ceiling: the operator sets these, and one left out would be printed. */
+    l->secrets = xrealloc(l->secrets, (l->secret_count + 1) * sizeof(str));
     size_t at = l->secret_count++;
     for (; at > 0 && l->secrets[at - 1].n < secret.n; at--)
         l->secrets[at] = l->secrets[at - 1];

@@ -7,7 +7,7 @@
 #include "base/yaml_scalar.h"
 
 /* Keys are compared one by one, so a mapping has a ceiling of its own. */
-enum { KEYS_MAX = 1024 };
+enum { KEYS_MAX = 256 };
 
 struct reader {
     yaml_parser_t parser;

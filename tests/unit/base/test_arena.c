@@ -1,6 +1,10 @@
 #include "base/arena.h"
 #include "support/unit.h"
 
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+#endif
+
 static void test_alignment_and_separation(void **state)
 {
     struct arena a;
@@ -111,6 +115,26 @@ static void test_array_is_zeroed(void **state)
     arena_done(&a);
 }
 
+/* Only where AddressSanitizer looks on: what lies behind an allocation must not be touched. */
+static void test_overruns_are_seen(void **state)
+{
+#ifdef __SANITIZE_ADDRESS__
+    struct arena a;
+    arena_init(&a);
+    for (size_t n = 1; n < 40; n++) {
+        char *p = arena_alloc(&a, n);
+        assert_false(__asan_address_is_poisoned(p + n - 1));
+        assert_true(__asan_address_is_poisoned(p + n));
+    }
+    char *p = arena_alloc(&a, 1);
+    arena_reset(&a);
+    assert_true(__asan_address_is_poisoned(p));
+    arena_done(&a);
+#else
+    skip();
+#endif
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -121,6 +145,7 @@ int main(void)
         cmocka_unit_test(test_reset_drops_a_lone_big_chunk),
         cmocka_unit_test(test_strings),
         cmocka_unit_test(test_array_is_zeroed),
+        cmocka_unit_test(test_overruns_are_seen),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -104,6 +104,22 @@ static void test_secrets(void **state)
     close_log(&s, l);
 }
 
+static void test_many_secrets(void **state)
+{
+    struct sink s;
+    struct arena a;
+    arena_init(&a);
+    struct logger *l = open_log(&s, LOG_DEBUG, LOG_TEXT);
+    for (int i = 0; i < 200; i++)
+        log_secret(l, arena_printf(&a, "secret-%03d", i));
+    for (int i = 0; i < 200; i++)
+        log_info(l, "x", "secret-%03d", i);
+    assert_int_equal(s.lines, 200);
+    assert_null(strstr(s.text.p, "secret"));
+    close_log(&s, l);
+    arena_done(&a);
+}
+
 /* Quotes double in JSON, and the message must still end between characters. */
 static void test_long_lines_are_cut(void **state)
 {
@@ -167,6 +183,7 @@ int main(void)
         cmocka_unit_test(test_json_line),
         cmocka_unit_test(test_one_call_is_one_line),
         cmocka_unit_test(test_secrets),
+        cmocka_unit_test(test_many_secrets),
         cmocka_unit_test(test_long_lines_are_cut),
         cmocka_unit_test(test_scrubbing_comes_before_cutting),
         cmocka_unit_test(test_huge_messages_are_dropped),

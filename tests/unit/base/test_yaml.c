@@ -108,13 +108,13 @@ static void test_size_and_keys(void **state)
     struct err e;
     arena_init(&a);
     buf_init(&b, 2 * YAML_BYTES_MAX);
-    for (int i = 0; i < 1024; i++)
+    for (int i = 0; i < 256; i++)
         (void)buf_printf(&b, "k%d: %d\n", i, i);
     assert_int_equal(yaml_parse(&a, buf_str(&b), 1, &v, &e), 0);
-    assert_int_equal(v->len, 1024);
+    assert_int_equal(v->len, 256);
     (void)buf_add_lit(&b, "one_more: 1\n");
     assert_int_equal(yaml_parse(&a, buf_str(&b), 1, &v, &e), -EINVAL);
-    assert_string_equal(e.msg, "line 1025: too many keys in one mapping");
+    assert_string_equal(e.msg, "line 257: too many keys in one mapping");
 
     buf_clear(&b);
     (void)buf_printf(&b, "# %*s", (int)YAML_BYTES_MAX - 2, "");
