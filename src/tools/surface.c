@@ -3,7 +3,7 @@
 #include "base/glob.h"
 #include "tools/names.h"
 
-bool globs_match(struct globs g, str name)
+bool globs_match(struct json_strs g, str name)
 {
     for (size_t i = 0; i < g.len; i++)
         if (glob_match(g.items[i], name))

@@ -7,26 +7,23 @@
  * hold. Loop thread. */
 #pragma once
 
+#include "base/json_decode.h"
 #include "tools/toolset.h"
 
 #define SURFACE_MAX_DIRECT 30 /* tools shown without a skill, unless configured */
 #define PROMOTED_MAX       30
 
-struct globs { /* borrowed patterns, see base/glob.h */
-    const str *items;
-    size_t len;
-};
-
-bool globs_match(struct globs g, str name);
+/* Globs as in base/glob.h. */
+bool globs_match(struct json_strs g, str name);
 
 /* ---- hard limits, checked again at call time ---- */
 
 struct tool_limits {
     /* No limit while items is NULL; a list that is there and empty excludes everything. */
-    struct globs request; /* allowedTools of the request; system tools pass it */
-    struct globs profile; /* tools of an agent profile or a token */
-    bool is_child;        /* a delegated run: no nb__delegate and no admin tools unless the
-                             profile names them */
+    struct json_strs request; /* allowedTools of the request; system tools pass it */
+    struct json_strs profile; /* tools of an agent profile or a token */
+    bool is_child;            /* a delegated run: no nb__delegate and no admin tools unless the
+                                 profile names them */
     bool is_admin;
 };
 
@@ -48,9 +45,9 @@ bool promoted_has(const struct promoted *p, str name);
 struct surface_input {
     const struct toolset *tools;
     const struct tool_limits *limits;
-    struct globs skill;  /* allowed-tools of the matched skill; none = no skill filter */
-    unsigned max_direct; /* 0 = SURFACE_MAX_DIRECT */
-    str focused_source;  /* the app the user looks at: its tools are always shown */
+    struct json_strs skill; /* allowed-tools of the matched skill; none = no skill filter */
+    unsigned max_direct;    /* 0 = SURFACE_MAX_DIRECT */
+    str focused_source;     /* the app the user looks at: its tools are always shown */
     const struct promoted *promoted; /* or NULL */
 };
 

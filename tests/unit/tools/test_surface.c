@@ -88,7 +88,7 @@ static void test_the_threshold_is_a_setting(void **state)
 
 static void test_a_skill_filters(void **state)
 {
-    const str globs[] = {STR_INIT("web__t0*"), STR_INIT("nb__discover_tools")};
+    str globs[] = {STR_INIT("web__t0*"), STR_INIT("nb__discover_tools")};
     struct world w;
     world_init(&w, 40);
     struct surface s = compute(&w, (struct surface_input){.skill = {globs, 2}});
@@ -129,10 +129,10 @@ static void test_internal_and_admin_tools(void **state)
 /* The request's allowedTools come first: what they leave is counted. */
 static void test_allowed_tools_of_the_request(void **state)
 {
-    const str allowed[] = {STR_INIT("mail__*")};
+    str allowed[] = {STR_INIT("mail__*")};
     struct world w;
     world_init(&w, 40);
-    w.limits.request = (struct globs){allowed, 1};
+    w.limits.request = (struct json_strs){allowed, 1};
     struct surface s = compute(&w, (struct surface_input){0});
     assert_string_equal(names(&w, s), "mail__send nb__delegate nb__discover_tools");
     assert_false(s.is_proxied);
@@ -144,12 +144,12 @@ static void test_allowed_tools_of_the_request(void **state)
 
 static void test_the_focused_app_is_always_shown(void **state)
 {
-    const str globs[] = {STR_INIT("web__t01")};
+    str globs[] = {STR_INIT("web__t01")};
     struct world w;
     world_init(&w, 40);
     struct surface_input in = {.focused_source = STR("mail")};
     assert_string_equal(names(&w, compute(&w, in)), "mail__send nb__delegate nb__discover_tools");
-    in.skill = (struct globs){globs, 1};
+    in.skill = (struct json_strs){globs, 1};
     assert_string_equal(names(&w, compute(&w, in)),
                         "mail__send nb__delegate nb__discover_tools web__t01");
     world_done(&w);
@@ -166,8 +166,8 @@ static void test_discovered_tools_are_shown(void **state)
     assert_string_equal(names(&w, s), "nb__delegate nb__discover_tools web__t07");
     assert_int_equal(s.hidden, 40);
 
-    const str allowed[] = {STR_INIT("mail__*")};
-    w.limits.request = (struct globs){allowed, 1};
+    str allowed[] = {STR_INIT("mail__*")};
+    w.limits.request = (struct json_strs){allowed, 1};
     s = compute(&w, (struct surface_input){.promoted = &p});
     assert_string_equal(names(&w, s), "mail__send nb__delegate nb__discover_tools");
     world_done(&w);
@@ -195,30 +195,29 @@ static void test_promotion_forgets_the_least_recent(void **state)
 
 static void test_children(void **state)
 {
-    const str only_web[] = {STR_INIT("web__*")};
-    const str with_delegate[] = {STR_INIT("nb__delegate")};
+    str only_web[] = {STR_INIT("web__*")};
+    str with_delegate[] = {STR_INIT("nb__delegate")};
     struct world w;
     world_init(&w, 1);
     w.limits = (struct tool_limits){.is_child = true, .is_admin = true};
     assert_string_equal(names(&w, compute(&w, (struct surface_input){0})),
                         "mail__send nb__discover_tools web__t01");
-    w.limits.profile = (struct globs){only_web, 1};
+    w.limits.profile = (struct json_strs){only_web, 1};
     assert_string_equal(names(&w, compute(&w, (struct surface_input){0})), "web__t01");
-    w.limits.profile = (struct globs){with_delegate, 1};
+    w.limits.profile = (struct json_strs){with_delegate, 1};
     assert_string_equal(names(&w, compute(&w, (struct surface_input){0})), "nb__delegate");
-    w.limits.profile = (struct globs){with_delegate, 0};
+    w.limits.profile = (struct json_strs){with_delegate, 0};
     assert_int_equal(compute(&w, (struct surface_input){0}).len, 0);
     world_done(&w);
 }
 
 static void test_both_limits_hold(void **state)
 {
-    const str request[] = {STR_INIT("web__*")},
-              profile[] = {STR_INIT("*__t01"), STR_INIT("mail__*")};
+    str request[] = {STR_INIT("web__*")}, profile[] = {STR_INIT("*__t01"), STR_INIT("mail__*")};
     struct world w;
     world_init(&w, 2);
-    w.limits.request = (struct globs){request, 1};
-    w.limits.profile = (struct globs){profile, 2};
+    w.limits.request = (struct json_strs){request, 1};
+    w.limits.profile = (struct json_strs){profile, 2};
     assert_string_equal(names(&w, compute(&w, (struct surface_input){0})), "web__t01");
     world_done(&w);
 }
