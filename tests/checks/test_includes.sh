@@ -2,7 +2,7 @@
 # No floor includes a floor above it; and the check finds what it is for, in a tree of its own.
 set -u
 check=$(cd "$(dirname "$0")/.." && pwd)/check_includes
-tree= count=0
+tree='' count=0
 
 # expect NAME STATUS TEXT: the check of $tree (or of the real one) ends with STATUS and prints TEXT.
 expect() {
