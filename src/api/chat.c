@@ -1,0 +1,230 @@
+#include "api/frames.h"
+#include "api/internal.h"
+#include "http/sse.h"
+#include "runtime/report.h"
+
+#define REPORT_MAX (64u * 1024 * 1024)
+
+/* ---- the request, the same for both routes ---- */
+
+struct chat_body {
+    str message, conversation_id, model, workspace_id, channel;
+    struct json_strs allowed_tools;
+    const struct json *metadata, *app_context;
+};
+
+static const struct json_field CHAT_FIELDS[] = {
+    {"message", JF_STR, offsetof(struct chat_body, message), JF_REQUIRED, NULL, 0},
+    {"conversationId", JF_STR, offsetof(struct chat_body, conversation_id), JF_NULLABLE, NULL, 0},
+    {"model", JF_STR, offsetof(struct chat_body, model), JF_NULLABLE, NULL, 0},
+    {"workspaceId", JF_STR, offsetof(struct chat_body, workspace_id), JF_NULLABLE, NULL, 0},
+    {"channel", JF_STR, offsetof(struct chat_body, channel), JF_NULLABLE, NULL, 0},
+    {"allowedTools", JF_STRS, offsetof(struct chat_body, allowed_tools), JF_NULLABLE, NULL, 0},
+    {"metadata", JF_JSON_OBJECT, offsetof(struct chat_body, metadata), JF_NULLABLE, NULL, 0},
+    {"appContext", JF_JSON_OBJECT, offsetof(struct chat_body, app_context), JF_NULLABLE, NULL, 0},
+    {0}};
+
+static struct turn_request turn_request(const struct http_req *r, const struct chat_body *b)
+{
+    return (struct turn_request){
+        .viewer = api_identity(r)->viewer,
+        .conversation_id = b->conversation_id,
+        .message = b->message,
+        .model = b->model,
+        .channel = b->channel.n > 0 ? b->channel : STR("api"),
+        .allowed_tools = b->allowed_tools,
+        .metadata = b->metadata,
+    };
+}
+
+static void reply_refusal(struct http_req *r, enum turn_refusal why, const struct err *err)
+{
+    static const struct {
+        int status;
+        const char *code;
+    } ANSWERS[] = {
+        [TURN_NOT_FOUND] = {404, "not_found"},
+        [TURN_BUSY] = {409, "run_in_progress"},
+        [TURN_BAD_REQUEST] = {400, "bad_request"},
+        [TURN_FAILED] = {500, "storage_error"},
+    };
+    http_reply_error(r, ANSWERS[why].status, ANSWERS[why].code, err->msg, NULL);
+}
+
+/* ---- POST /v1/chat ---- */
+
+struct chat_wait {
+    struct http_req *req;
+    struct turn *turn;
+};
+
+static int error_status(const char *type)
+{
+    return str_starts(str_from(type), STR("provider_")) ? 502 : 500;
+}
+
+static void on_chat_done(void *ctx, const struct turn_result *t)
+{
+    struct chat_wait *c = ctx;
+    struct http_req *r = c->req;
+    if (t->run->stop == RUN_STOP_ERROR) {
+        struct json *details = json_new(&r->arena, JSON_OBJECT);
+        json_set(&r->arena, details, STR("conversationId"), json_of_str(t->conversation_id));
+        http_reply_error(r, error_status(t->run->error_type), t->run->error_type, t->run->err.msg,
+                         details);
+        return;
+    }
+    struct buf body;
+    struct json_writer w;
+    buf_init(&body, REPORT_MAX);
+    jw_init(&w, &body);
+    report_write(&w, t);
+    http_reply(r, 200, "application/json", buf_str(&body));
+    buf_done(&body);
+}
+
+static void on_chat_refused(void *ctx, enum turn_refusal why, const struct err *err)
+{
+    struct chat_wait *c = ctx;
+    reply_refusal(c->req, why, err);
+}
+
+static void on_chat_gone(struct http_req *r)
+{
+    struct chat_wait *c = r->user;
+    turn_forget(c->turn);
+}
+
+void api_chat_post(void *ctx, struct http_req *r)
+{
+    static const struct turn_events EVENTS = {NULL, on_chat_done, on_chat_refused};
+    struct api *api = ctx;
+    struct chat_body body = {0};
+    if (!api_decode_body(r, CHAT_FIELDS, &body))
+        return;
+    struct turn_request req = turn_request(r, &body);
+    struct chat_wait *c = ARENA_NEW(&r->arena, struct chat_wait);
+    c->req = r;
+    c->turn = turn_start(api->deps.runtime, &req, &EVENTS, c);
+    r->user = c;
+    r->on_gone = on_chat_gone;
+}
+
+/* ---- POST /v1/chat/stream ---- */
+
+struct chat_stream {
+    struct api *api;
+    struct http_req *req; /* until the run has started */
+    struct sse *sse;      /* from then on; NULL when the client has gone */
+    struct bus_sub *sub;
+    struct turn *turn;
+    struct arena arena;
+};
+
+static void stream_free(struct chat_stream *c)
+{
+    bus_unsubscribe(c->sub);
+    arena_done(&c->arena);
+    free(c);
+}
+
+static void on_stream_closed(void *ctx)
+{
+    struct chat_stream *c = ctx;
+    c->sse = NULL;
+    if (c->turn)
+        turn_forget(c->turn); /* the run goes on */
+    stream_free(c);
+}
+
+static void on_stream_msg(void *ctx, struct bus_msg *msg)
+{
+    static const str HIDDEN[] = {STR_INIT("user.message"), STR_INIT("run.start"),
+                                 STR_INIT("run.done"), STR_INIT("run.error")};
+    struct chat_stream *c = ctx;
+    for (size_t i = 0; i < ARRAY_LEN(HIDDEN); i++)
+        if (str_eq(msg->type, HIDDEN[i]))
+            return; /* `done` and `error` say it here */
+    struct sse_frame *f = frame_of_msg(msg);
+    if (f && c->sse)
+        (void)sse_send(c->sse, f);
+}
+
+static void on_stream_started(void *ctx, str conversation_id, str run_id, bool is_new)
+{
+    struct chat_stream *c = ctx;
+    struct http_req *r = c->req;
+    c->req = NULL;
+    c->sse = sse_open(r, on_stream_closed, c);
+
+    struct buf data;
+    struct json_writer w;
+    buf_init(&data, 1024);
+    jw_init(&w, &data);
+    jw_object(&w);
+    jw_kstr(&w, "conversationId", conversation_id);
+    jw_kstr(&w, "runId", run_id);
+    jw_kbool(&w, "isNew", is_new);
+    jw_end(&w);
+    sse_send_now(c->sse, STR("chat.start"), STR_NONE, buf_str(&data));
+    buf_done(&data);
+    if (is_new)
+        sse_send_now(c->sse, STR("data.changed"), STR_NONE,
+                     STR("{\"server\":\"conversations\",\"tool\":\"list\"}"));
+    str topic = store_topic(&c->arena, c->api->deps.store, conversation_id);
+    c->sub = bus_subscribe(c->api->deps.bus, topic, on_stream_msg, c);
+}
+
+static void on_stream_done(void *ctx, const struct turn_result *t)
+{
+    struct chat_stream *c = ctx;
+    struct buf data;
+    struct json_writer w;
+    c->turn = NULL;
+    buf_init(&data, REPORT_MAX);
+    jw_init(&w, &data);
+    bool is_error = t->run->stop == RUN_STOP_ERROR;
+    if (is_error) {
+        jw_object(&w);
+        jw_kstr(&w, "error", str_from(t->run->error_type));
+        jw_kstr(&w, "message", str_from(t->run->err.msg));
+        jw_kstr(&w, "conversationId", t->conversation_id);
+        jw_end(&w);
+    } else {
+        report_write(&w, t);
+    }
+    sse_send_now(c->sse, is_error ? STR("error") : STR("done"), STR_NONE, buf_str(&data));
+    buf_done(&data);
+    sse_close(c->sse);
+}
+
+static void on_stream_refused(void *ctx, enum turn_refusal why, const struct err *err)
+{
+    struct chat_stream *c = ctx;
+    reply_refusal(c->req, why, err);
+    stream_free(c);
+}
+
+static void on_stream_gone(struct http_req *r)
+{
+    struct chat_stream *c = r->user;
+    turn_forget(c->turn);
+    stream_free(c);
+}
+
+void api_chat_stream(void *ctx, struct http_req *r)
+{
+    static const struct turn_events EVENTS = {on_stream_started, on_stream_done, on_stream_refused};
+    struct api *api = ctx;
+    struct chat_body body = {0};
+    if (!api_decode_body(r, CHAT_FIELDS, &body))
+        return;
+    struct turn_request req = turn_request(r, &body);
+    struct chat_stream *c = xcalloc(1, sizeof *c);
+    arena_init(&c->arena);
+    c->api = api;
+    c->req = r;
+    r->user = c;
+    r->on_gone = on_stream_gone;
+    c->turn = turn_start(api->deps.runtime, &req, &EVENTS, c);
+}

@@ -1,0 +1,148 @@
+#include "builtin/builtin.h"
+
+#include <assert.h>
+
+#include "builtin/internal.h"
+
+static const struct builtin_tool *const TABLE[] = {
+    &BUILTIN_STATUS,
+    &BUILTIN_TIME,
+    &BUILTIN_CALCULATE,
+};
+
+static const struct tool *list(void *self, size_t *ret_n)
+{
+    const struct builtin *b = self;
+    *ret_n = b->ntools;
+    return b->tools;
+}
+
+static void call_free(struct builtin_call *c)
+{
+    if (c->op)
+        store_op_cancel(c->op);
+    defer_stop(&c->answer);
+    list_del(&c->node);
+    arena_done(&c->arena);
+    free(c);
+}
+
+static void answer(void *ctx)
+{
+    struct builtin_call *c = ctx;
+    c->done(c->ctx, &c->result);
+    call_free(c);
+}
+
+static const struct builtin_tool *find(str name)
+{
+    for (size_t i = 0; i < ARRAY_LEN(TABLE); i++)
+        if (str_eq(name, str_from(TABLE[i]->name)))
+            return TABLE[i];
+    return NULL;
+}
+
+static struct tool_call *call(void *self, str name, const struct json *args,
+                              const struct tool_caller *who, tool_done_fn done,
+                              tool_progress_fn progress, void *ctx)
+{
+    struct builtin *b = self;
+    struct builtin_call *c = xcalloc(1, sizeof *c);
+    arena_init(&c->arena);
+    c->builtin = b;
+    c->tool = find(name);
+    assert(c->tool); /* the registry only passes on what list() offered */
+    c->args = json_clone(&c->arena, args);
+    c->viewer.user_id = arena_str(&c->arena, who->user_id);
+    c->viewer.is_workspace_admin = who->is_workspace_admin;
+    c->conversation_id = arena_str(&c->arena, who->conversation_id);
+    c->done = done;
+    c->ctx = ctx;
+    list_push(&b->calls, &c->node);
+    defer_init(&c->answer, answer, c);
+    c->tool->call(c);
+    return (struct tool_call *)c;
+}
+
+static void cancel(void *self, struct tool_call *c)
+{
+    call_free((struct builtin_call *)c);
+}
+
+static struct json *parse_const(struct arena *a, const char *text)
+{
+    struct json *v = NULL;
+    int r = json_parse(a, str_from(text), 0, &v, NULL);
+    assert(r == 0); /* a literal in the source */
+    return v;
+}
+
+static void describe(struct builtin *b, const struct builtin_tool *t, struct tool *ret)
+{
+    *ret = (struct tool){
+        .name = str_from(t->name),
+        .title = str_from(t->title),
+        .description = str_from(t->description),
+        .input_schema = parse_const(&b->arena, t->schema),
+        .annotations = parse_const(&b->arena, t->is_read_only ? "{\"readOnlyHint\":true}"
+                                                              : "{\"readOnlyHint\":false}"),
+    };
+}
+
+struct builtin *builtin_new(const struct builtin_deps *deps)
+{
+    struct builtin *b = xcalloc(1, sizeof *b);
+    b->deps = *deps;
+    arena_init(&b->arena);
+    list_init(&b->calls);
+    b->ntools = ARRAY_LEN(TABLE);
+    b->tools = arena_array(&b->arena, b->ntools, sizeof *b->tools);
+    for (size_t i = 0; i < b->ntools; i++)
+        describe(b, TABLE[i], &b->tools[i]);
+    b->source = (struct tool_source){
+        .name = "nb", .list = list, .call = call, .cancel = cancel, .self = b, .max_concurrent = 64};
+    return b;
+}
+
+void builtin_free(struct builtin *b)
+{
+    if (!b)
+        return;
+    LIST_FOREACH(n, &b->calls)
+        call_free(LIST_ENTRY(n, struct builtin_call, node));
+    arena_done(&b->arena);
+    free(b);
+}
+
+const struct tool_source *builtin_source(const struct builtin *b)
+{
+    return &b->source;
+}
+
+static void send(struct builtin_call *c)
+{
+    defer_start(runtime_deps(c->builtin->deps.runtime)->loop, &c->answer);
+}
+
+void builtin_reply(struct builtin_call *c, str text)
+{
+    c->result = tool_result_text(&c->arena, arena_str(&c->arena, text));
+    send(c);
+}
+
+void builtin_reply_json(struct builtin_call *c, str text, const struct json *structured)
+{
+    c->result = tool_result_text(&c->arena, arena_str(&c->arena, text));
+    c->result.structured = structured;
+    send(c);
+}
+
+void builtin_fail(struct builtin_call *c, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    str text = arena_vprintf(&c->arena, fmt, ap);
+    va_end(ap);
+    c->result = tool_result_error(&c->arena, "%.*s", STR_ARG(text));
+    send(c);
+}

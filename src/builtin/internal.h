@@ -1,0 +1,48 @@
+/* internal.h - how a built-in tool is written. */
+#pragma once
+
+#include "base/json_decode.h"
+#include "builtin/builtin.h"
+#include "tools/result.h"
+
+struct builtin_call;
+
+struct builtin_tool {
+    const char *name, *title, *description;
+    const char *schema; /* JSON Schema text of the arguments */
+    bool is_read_only;
+    void (*call)(struct builtin_call *c);
+};
+
+/* A call under way. */
+struct builtin_call {
+    struct list_node node;
+    struct builtin *builtin;
+    const struct builtin_tool *tool;
+    struct arena arena;
+    const struct json *args;
+    struct viewer viewer;
+    str conversation_id;
+    tool_done_fn done;
+    void *ctx;
+    struct store_op *op; /* what it waits for, cancelled with it; or NULL */
+    struct tool_result result;
+    struct deferred answer;
+};
+
+struct builtin {
+    struct builtin_deps deps;
+    struct arena arena;
+    struct tool *tools;
+    size_t ntools;
+    struct list_node calls;
+    struct tool_source source;
+};
+
+/* Exactly one of these per call. Text is copied; the answer goes out on the next turn. */
+void builtin_reply(struct builtin_call *c, str text);
+void builtin_reply_json(struct builtin_call *c, str text, const struct json *structured);
+void builtin_fail(struct builtin_call *c, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+extern const struct builtin_tool BUILTIN_STATUS, BUILTIN_TIME, BUILTIN_CALCULATE;

@@ -1,0 +1,214 @@
+/* `nb` without a command: one question, a pipe of messages, or a conversation. */
+#include <errno.h>
+#include <unistd.h>
+
+#include "cli/chat.h"
+#include "cli/cli.h"
+#include "cli/input.h"
+#include "cli/signals.h"
+
+
+/* ---- one message, printed as it comes ---- */
+
+struct exchange {
+    struct chat *chat;
+    bool is_done, has_failed;
+    bool has_text, ends_in_newline;
+};
+
+static void on_started(void *ctx, str conversation_id)
+{
+}
+
+static void on_text(void *ctx, str delta)
+{
+    struct exchange *x = ctx;
+    x->has_text = true;
+    x->ends_in_newline = str_ends(delta, STR("\n"));
+    if (x->chat->cli->opt.is_json)
+        return;
+    fwrite(delta.p, 1, delta.n, stdout);
+    fflush(stdout);
+}
+
+static void on_thinking(void *ctx, str delta)
+{
+}
+
+static void on_tool_start(void *ctx, str id, str name, const struct json *input)
+{
+    struct exchange *x = ctx;
+    if (x->chat->cli->opt.is_debug)
+        fprintf(stderr, "nb: calling %.*s\n", STR_ARG(name));
+}
+
+static void on_tool_done(void *ctx, str id, str name, bool ok, int64_t ms, str output)
+{
+    struct exchange *x = ctx;
+    if (x->chat->cli->opt.is_debug)
+        fprintf(stderr, "nb: %.*s %s after %lld ms\n", STR_ARG(name), ok ? "answered" : "failed",
+                (long long)ms);
+}
+
+static void on_retry(void *ctx, str message)
+{
+    fprintf(stderr, "nb: %.*s; trying again\n", STR_ARG(message));
+}
+
+static void print_json_line(const struct json *v)
+{
+    struct buf b;
+    buf_init(&b, 64u * 1024 * 1024);
+    json_write(&b, v);
+    buf_add_char(&b, '\n');
+    fwrite(b.p, 1, b.n, stdout);
+    fflush(stdout);
+    buf_done(&b);
+}
+
+static void explain_stop(const struct json *report)
+{
+    static const struct {
+        const char *reason, *words;
+    } WORDS[] = {
+        {"max_iterations", "stopped: the limit of steps was reached (maxIterations)"},
+        {"token_budget", "stopped: the token budget of this run is used up (maxInputTokens)"},
+        {"length", "the answer was cut off at its length limit (maxOutputTokens)"},
+        {"refusal", "the model declined to answer"},
+        {"cancelled", "stopped"},
+    };
+    str reason = json_get_string(report, "stopReason");
+    for (size_t i = 0; i < ARRAY_LEN(WORDS); i++)
+        if (str_eq(reason, str_from(WORDS[i].reason)))
+            fprintf(stderr, "nb: %s\n", WORDS[i].words);
+}
+
+static void on_done(void *ctx, const struct json *report)
+{
+    struct exchange *x = ctx;
+    x->is_done = true;
+    if (x->chat->cli->opt.is_json) {
+        print_json_line(report);
+        return;
+    }
+    if (x->has_text && !x->ends_in_newline)
+        putchar('\n');
+    fflush(stdout);
+    explain_stop(report);
+    if (str_eq(json_get_string(report, "stopReason"), STR("cancelled")))
+        x->has_failed = true;
+}
+
+static void on_error(void *ctx, str code, str message)
+{
+    struct exchange *x = ctx;
+    x->is_done = x->has_failed = true;
+    if (x->chat->cli->opt.is_json) {
+        struct arena a;
+        arena_init(&a);
+        struct json *v = json_new(&a, JSON_OBJECT);
+        json_set(&a, v, STR("error"), json_of_str(code));
+        json_set(&a, v, STR("message"), json_of_str(message));
+        print_json_line(v);
+        arena_done(&a);
+        return;
+    }
+    if (x->has_text && !x->ends_in_newline)
+        putchar('\n');
+    fflush(stdout);
+    fprintf(stderr, "nb: %.*s\n", STR_ARG(message));
+}
+
+static const struct session_events PRINT = {on_started,   on_text,  on_thinking, on_tool_start,
+                                            on_tool_done, on_retry, on_done,     on_error};
+
+static void on_signal(void *ctx, int signum)
+{
+    struct chat *c = ctx;
+    if (c->is_interrupted)
+        _exit(EXIT_FAILED);
+    c->is_interrupted = true;
+    session_cancel(c->session);
+}
+
+/* Sends one message and waits for its end. */
+static bool exchange(struct chat *c, str text)
+{
+    struct exchange x = {.chat = c};
+    session_send(c->session, text, &PRINT, &x);
+    while (!x.is_done)
+        (void)loop_run_until(c->loop, &x.is_done, UINT32_MAX);
+    return !x.has_failed;
+}
+
+/* ---- the ways to chat ---- */
+
+static int one_shot(struct chat *c)
+{
+    struct arena a;
+    struct err e = {0};
+    str text;
+    arena_init(&a);
+    int code = EXIT_FAILED;
+    if (input_compose(c->cli, &a, &text, &e) < 0)
+        cli_fail(&e);
+    else
+        code = exchange(c, text) ? EXIT_DONE : EXIT_FAILED;
+    arena_done(&a);
+    return code;
+}
+
+/* One message per line until the input ends. A failed turn does not stop the rest. */
+static int headless(struct chat *c)
+{
+    char *line = NULL;
+    size_t cap = 0;
+    ssize_t n;
+    int code = EXIT_DONE;
+    while (!c->is_interrupted && (n = getline(&line, &cap, stdin)) > 0) {
+        str text = str_trim(str_make(line, (size_t)n));
+        if (text.n > 0 && !exchange(c, text))
+            code = EXIT_FAILED;
+    }
+    free(line);
+    return code;
+}
+
+static int run(struct chat *c)
+{
+    struct err e = {0};
+    const struct chat_options *o = &c->cli->chat;
+    if (session_open(c->loop, c->config, &c->session, &e) < 0)
+        return cli_fail(&e);
+    int code = EXIT_DONE;
+    if ((o->resume || o->is_continue) &&
+        session_resume(c->session, o->is_continue ? STR_NONE : str_from(o->resume), &e) < 0)
+        code = cli_fail(&e);
+    bool is_interactive = !o->prompt && o->files.len == 0 && c->cli->is_tty_in;
+    if (code == EXIT_DONE && is_interactive) {
+        code = repl_run(c);
+    } else if (code == EXIT_DONE) {
+        struct signals *signals = signals_new(c->loop, on_signal, c);
+        code = o->prompt || o->files.len > 0 ? one_shot(c) : headless(c);
+        signals_free(signals);
+    }
+    session_close(c->session);
+    return code;
+}
+
+int cli_chat(struct cli *cli)
+{
+    if (cli->chat.resume && cli->chat.is_continue)
+        return cli_usage_error("--resume and --continue exclude each other");
+    struct config config;
+    int code = cli_load_config(cli, NULL, &config);
+    if (code != EXIT_DONE)
+        return code;
+    struct logger *log = cli_logger(cli, &config, LOG_WARN);
+    struct chat c = {.cli = cli, .config = &config, .loop = loop_new(log)};
+    code = run(&c);
+    loop_free(c.loop);
+    logger_free(log);
+    config_done(&config);
+    return code;
+}

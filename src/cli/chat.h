@@ -1,0 +1,16 @@
+/* chat.h - what the ways of chatting in a terminal share. */
+#pragma once
+
+#include "cli/cli.h"
+#include "cli/session.h"
+
+struct chat {
+    struct cli *cli;
+    struct config *config;
+    struct loop *loop;
+    struct session *session;
+    bool is_interrupted;
+};
+
+/* The interactive conversation: reads lines, shows answers as they stream, until Ctrl-D. */
+int repl_run(struct chat *c);

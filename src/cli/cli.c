@@ -1,0 +1,230 @@
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+static const struct command *const COMMANDS[] = {&CMD_SERVE, &CMD_DOCTOR};
+
+#define OPT(member) offsetof(struct cli, opt.member)
+#define CHAT(member) offsetof(struct cli, chat.member)
+
+const struct arg CLI_GLOBAL_ARGS[] = {
+    {"config", 'c', ARG_STRING, OPT(config), "FILE", "settings (default: nimblebrain.json in the work directory)"},
+    {"workdir", 0, ARG_STRING, OPT(work_dir), "DIR", "where data lives (default: ~/.nimblebrain)"},
+    {"model", 'm', ARG_STRING, OPT(model), "NAME", "model to use, as provider:model or a bare name"},
+    {"store", 0, ARG_STRING, OPT(store), "TYPE", "jsonl, folder or memory"},
+    {"json", 'j', ARG_FLAG, OPT(is_json), NULL, "print results as JSON, one line each"},
+    {"debug", 0, ARG_FLAG, OPT(is_debug), NULL, "log what happens to stderr"},
+    {"help", 'h', ARG_FLAG, OPT(is_help), NULL, "show help for nb or a command"},
+    {"version", 'V', ARG_FLAG, OPT(is_version), NULL, "show the version"},
+    {0}};
+
+const struct arg CLI_CHAT_ARGS[] = {
+    {"prompt", 'p', ARG_STRING, CHAT(prompt), "TEXT", "ask once, print the answer and leave"},
+    {"file", 'f', ARG_LIST, CHAT(files), "FILE", "attach a text file (may be repeated)"},
+    {"resume", 'r', ARG_STRING, CHAT(resume), "ID", "go on with a conversation"},
+    {"continue", 0, ARG_FLAG, CHAT(is_continue), NULL, "go on with the latest conversation"},
+    {0}};
+
+/* Global and chat options in one table, since both may stand before a command. */
+#define TOP_ARGS_MAX 16
+
+static void top_args(struct arg ret[TOP_ARGS_MAX])
+{
+    size_t n = 0;
+    for (const struct arg *a = CLI_CHAT_ARGS; a->name; a++)
+        ret[n++] = *a;
+    for (const struct arg *a = CLI_GLOBAL_ARGS; a->name; a++)
+        ret[n++] = *a;
+    ret[n] = (struct arg){0};
+}
+
+static void print_help(FILE *out)
+{
+    fputs("nb - a self-hosted agent workspace\n\n"
+          "Usage:\n"
+          "  nb                         chat in the terminal\n"
+          "  nb -p TEXT                 ask once; piped input and -f files become context\n"
+          "  ... | nb                   one message per line, one conversation\n"
+          "  nb COMMAND [OPTIONS]\n\n"
+          "Commands:\n", out);
+    for (size_t i = 0; i < ARRAY_LEN(COMMANDS); i++)
+        fprintf(out, "  %-26s %s\n", COMMANDS[i]->name, COMMANDS[i]->summary);
+    fputs("\nChat options:\n", out);
+    args_print(CLI_CHAT_ARGS, out);
+    fputs("\nOptions of every command:\n", out);
+    args_print(CLI_GLOBAL_ARGS, out);
+    fputs("\nEnvironment:\n"
+          "  ANTHROPIC_API_KEY, OPENAI_API_KEY   keys of model providers; without one, and without a\n"
+          "                                      local model server, the built-in demo model answers\n"
+          "  NB_WORK_DIR                         like --workdir\n"
+          "  NB_API_KEY                          key that API clients must send\n"
+          "  PORT                                like --port of nb serve\n"
+          "  NO_COLOR                            no colours\n\n"
+          "Exit codes: 0 done, 1 failed, 2 called wrongly.\n", out);
+}
+
+static void print_command_help(const struct command *c)
+{
+    printf("%s\n\nUsage: nb %s\n", c->summary, c->usage);
+    if (c->help)
+        printf("\n%s", c->help);
+    if (c->args) {
+        puts("\nOptions:");
+        args_print(c->args, stdout);
+    }
+    puts("\nOptions of every command:");
+    args_print(CLI_GLOBAL_ARGS, stdout);
+}
+
+static const struct command *find_command(const char *name)
+{
+    for (size_t i = 0; i < ARRAY_LEN(COMMANDS); i++) {
+        const struct command *c = COMMANDS[i];
+        if (strcmp(c->name, name) == 0 || (c->alias && strcmp(c->alias, name) == 0))
+            return c;
+    }
+    return NULL;
+}
+
+int cli_usage_error(const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    fputs("nb: ", stderr);
+    vfprintf(stderr, fmt, ap);
+    fputs("\nTry 'nb --help'.\n", stderr);
+    va_end(ap);
+    return EXIT_USAGE;
+}
+
+int cli_fail(const struct err *e)
+{
+    fprintf(stderr, "nb: %s\n", e->msg);
+    return EXIT_FAILED;
+}
+
+/* A command's own options and the global ones land in one block, the global ones first. */
+struct both {
+    struct cli cli;
+    _Alignas(max_align_t) unsigned char options[CLI_OPTIONS_MAX];
+};
+
+#define COMMAND_ARGS_MAX 40
+
+static int run_command(struct both *b, const struct command *c, int argc, char **argv)
+{
+    struct arg table[COMMAND_ARGS_MAX] = {0};
+    size_t n = 0;
+    for (const struct arg *a = c->args; a && a->name; a++) {
+        table[n] = *a;
+        table[n++].offset += offsetof(struct both, options);
+    }
+    for (const struct arg *a = CLI_GLOBAL_ARGS; a->name; a++)
+        table[n++] = *a;
+    struct err e = {0};
+    int nargs;
+    if (args_parse(table, b, argc, argv, false, &nargs, &e) < 0)
+        return cli_usage_error("%s: %s", c->name, e.msg);
+    if (b->cli.opt.is_help) {
+        print_command_help(c);
+        return EXIT_DONE;
+    }
+    return c->run(&b->cli, b->options, nargs, argv);
+}
+
+static bool is_color_wanted(int fd)
+{
+    const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+    return isatty(fd) && !(no && *no) && !(term && strcmp(term, "dumb") == 0);
+}
+
+static int help_command(int argc, char **argv)
+{
+    if (argc == 0) {
+        print_help(stdout);
+        return EXIT_DONE;
+    }
+    const struct command *c = find_command(argv[0]);
+    if (!c)
+        return cli_usage_error("there is no command '%s'", argv[0]);
+    print_command_help(c);
+    return EXIT_DONE;
+}
+
+int cli_main(int argc, char **argv)
+{
+    struct both b = {0};
+    struct arg table[TOP_ARGS_MAX];
+    struct err e = {0};
+    int n;
+    b.cli.is_tty_in = isatty(STDIN_FILENO);
+    b.cli.is_tty_out = isatty(STDOUT_FILENO);
+    b.cli.has_color_out = is_color_wanted(STDOUT_FILENO);
+    b.cli.has_color_err = is_color_wanted(STDERR_FILENO);
+    top_args(table);
+    if (args_parse(table, &b, argc - 1, argv + 1, true, &n, &e) < 0)
+        return cli_usage_error("%s", e.msg);
+    char **rest = argv + 1;
+    if (b.cli.opt.is_version) {
+        puts("nb " NB_VERSION);
+        return EXIT_DONE;
+    }
+    if (n == 0 && b.cli.opt.is_help) {
+        print_help(stdout);
+        return EXIT_DONE;
+    }
+    if (n == 0)
+        return cli_chat(&b.cli);
+    if (strcmp(rest[0], "help") == 0)
+        return help_command(n - 1, rest + 1);
+    const struct command *c = find_command(rest[0]);
+    if (!c)
+        return cli_usage_error("there is no command '%s'", rest[0]);
+    return run_command(&b, c, n - 1, rest + 1);
+}
+
+/* ---- what commands share ---- */
+
+static const char *from_environment(void *ctx, const char *name)
+{
+    return getenv(name);
+}
+
+int cli_load_config(const struct cli *cli, const struct config_flags *more, struct config *ret)
+{
+    struct config_flags f = more ? *more : CONFIG_FLAGS_NONE;
+    f.config_path = cli->opt.config;
+    f.work_dir = cli->opt.work_dir;
+    f.model = cli->opt.model;
+    f.store_type = cli->opt.store;
+    f.is_debug = cli->opt.is_debug;
+    struct err e = {0};
+    if (config_load(ret, &f, from_environment, NULL, &e) < 0)
+        return cli_fail(&e);
+    for (size_t i = 0; i < ret->warnings.len; i++)
+        fprintf(stderr, "nb: warning: %.*s\n", STR_ARG(ret->warnings.items[i]));
+    return EXIT_DONE;
+}
+
+static void write_stderr(void *ctx, enum log_level level, str line)
+{
+    (void)!write(STDERR_FILENO, line.p, line.n);
+}
+
+struct logger *cli_logger(const struct cli *cli, const struct config *c, enum log_level at_least)
+{
+    enum log_level level = LOG_INFO;
+    (void)log_level_parse(str_from(c->logging.level), &level); /* checked by config_load */
+    if (c->logging.disabled)
+        level = LOG_OFF;
+    if (level < at_least && !cli->opt.is_debug)
+        level = at_least;
+    bool is_json = strcmp(c->logging.format, "json") == 0;
+    struct logger *l = logger_new(level, is_json ? LOG_JSON : LOG_TEXT, write_stderr, NULL);
+    log_secret(l, c->secrets.anthropic_api_key);
+    log_secret(l, c->secrets.openai_api_key);
+    log_secret(l, c->secrets.google_api_key);
+    log_secret(l, c->secrets.nb_api_key);
+    return l;
+}

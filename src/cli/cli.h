@@ -1,0 +1,56 @@
+/* cli.h - the command line: one file per command, one table of commands.
+ *
+ * Commands get the parsed global options and their own arguments, and return the exit code:
+ * 0 done, 1 it failed, 2 it was called wrongly. Results go to stdout, everything else to
+ * stderr. NO_COLOR and redirected output turn colours off. */
+#pragma once
+
+#include "cli/args.h"
+#include "config/config.h"
+#include "loop/loop.h"
+
+enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
+
+struct cli_options { /* accepted before and after the command's name */
+    const char *config, *work_dir, *model, *store;
+    bool is_json, is_debug, is_help, is_version;
+};
+
+struct chat_options {
+    const char *prompt, *resume;
+    struct arg_list files;
+    bool is_continue;
+};
+
+struct cli {
+    struct cli_options opt;
+    struct chat_options chat;
+    bool has_color_out, has_color_err;
+    bool is_tty_in, is_tty_out;
+};
+
+struct command {
+    const char *name, *alias, *usage, *summary;
+    const char *help;        /* paragraphs below the usage, or NULL */
+    const struct arg *args;  /* its own options, or NULL */
+    size_t options_size;     /* of the struct they fill, at most CLI_OPTIONS_MAX */
+    int (*run)(struct cli *cli, const void *options, int argc, char **argv);
+};
+
+#define CLI_OPTIONS_MAX 1024
+
+extern const struct command CMD_SERVE, CMD_DOCTOR;
+extern const struct arg CLI_GLOBAL_ARGS[], CLI_CHAT_ARGS[];
+
+int cli_main(int argc, char **argv);
+int cli_chat(struct cli *cli); /* `nb` without a command */
+
+/* ---- what commands share ---- */
+
+int cli_usage_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+int cli_fail(const struct err *e); /* prints it, returns EXIT_FAILED */
+
+/* Loads the configuration, printing its warnings; 0 or an exit code. */
+int cli_load_config(const struct cli *cli, const struct config_flags *more, struct config *ret);
+/* Writes log lines to stderr at the configured level, or at `at_least` if that is higher. */
+struct logger *cli_logger(const struct cli *cli, const struct config *c, enum log_level at_least);

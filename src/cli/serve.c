@@ -1,0 +1,134 @@
+#include <errno.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "cli/signals.h"
+#include "server/server.h"
+
+#define GRACE_MS 10000
+
+struct serve_options {
+    const char *host, *port;
+};
+
+static const struct arg ARGS[] = {
+    {"port", 0, ARG_STRING, offsetof(struct serve_options, port), "N",
+     "port for API and page (default 27247; 0 picks a free one)"},
+    {"host", 0, ARG_STRING, offsetof(struct serve_options, host), "ADDR",
+     "address to listen on (default 127.0.0.1)"},
+    {0}};
+
+struct serve {
+    struct loop *loop;
+    struct server *server;
+    bool is_stopping;
+};
+
+static void on_stopped(void *ctx)
+{
+    struct serve *s = ctx;
+    loop_stop(s->loop);
+}
+
+static void on_signal(void *ctx, int signum)
+{
+    struct serve *s = ctx;
+    if (s->is_stopping)
+        _exit(EXIT_FAILED); /* asked twice: at once */
+    s->is_stopping = true;
+    log_info(loop_log(s->loop), "server", "stopping (again to quit at once)");
+    server_stop(s->server, GRACE_MS, on_stopped, s);
+}
+
+static void announce(const struct cli *cli, const struct config *c, const struct server *s,
+                     uint16_t port)
+{
+    str why, model = llm_default_model(server_llm(s), &why);
+    bool is_v6 = strchr(c->http.host, ':') != NULL;
+    const char *bold = cli->has_color_out ? "\033[1m" : "";
+    const char *plain = cli->has_color_out ? "\033[0m" : "";
+    printf("nb %s is ready\n\n", NB_VERSION);
+    printf("  Open    %shttp://%s%s%s:%u/%s\n", bold, is_v6 ? "[" : "", c->http.host,
+           is_v6 ? "]" : "", port, plain);
+    printf("  Model   %.*s (%.*s)\n", STR_ARG(model), STR_ARG(why));
+    printf("  Data    %s (%s)\n", c->work_dir, c->store.type);
+    printf("  Config  %s%s\n\n", c->path, c->is_file_present ? "" : " (not there; defaults apply)");
+    puts("Press Ctrl-C to stop.");
+    fflush(stdout);
+}
+
+static int listen_or_explain(struct serve *s, struct config *c, uint16_t *ret_port)
+{
+    struct err e = {0};
+    int r = server_listen(s->server, ret_port, &e);
+    if (r == -EADDRINUSE)
+        fprintf(stderr, "nb: %s\nIs another nb running? Choose another port with --port N (0 picks "
+                        "a free one).\n", e.msg);
+    else if (r < 0)
+        cli_fail(&e);
+    return r;
+}
+
+static void stop_and_free(struct serve *s)
+{
+    server_stop(s->server, 0, on_stopped, s);
+    loop_run(s->loop);
+    server_free(s->server);
+}
+
+static int serve(const struct cli *cli, struct config *c, struct serve *s)
+{
+    struct err e = {0};
+    struct server_options opt = {.with_local_probe = true};
+    uint16_t port;
+    if (server_new(s->loop, loop_log(s->loop), c, &opt, &s->server, &e) < 0)
+        return cli_fail(&e);
+    if (listen_or_explain(s, c, &port) < 0) {
+        stop_and_free(s);
+        return EXIT_FAILED;
+    }
+    announce(cli, c, s->server, port);
+    struct signals *signals = signals_new(s->loop, on_signal, s);
+    loop_run(s->loop);
+    signals_free(signals);
+    server_free(s->server);
+    return EXIT_DONE;
+}
+
+static int run(struct cli *cli, const void *options, int argc, char **argv)
+{
+    const struct serve_options *o = options;
+    struct config_flags flags = CONFIG_FLAGS_NONE;
+    uint64_t port;
+    if (argc > 0)
+        return cli_usage_error("serve takes no argument '%s'", argv[0]);
+    if (o->port && (parse_u64(str_from(o->port), &port) < 0 || port > 65535))
+        return cli_usage_error("--port: '%s' is not a port (0 to 65535)", o->port);
+    if (o->port)
+        flags.port = (int)port;
+    flags.host = o->host;
+
+    struct config c;
+    int code = cli_load_config(cli, &flags, &c);
+    if (code != EXIT_DONE)
+        return code;
+    struct logger *log = cli_logger(cli, &c, LOG_DEBUG);
+    struct serve s = {.loop = loop_new(log)};
+    code = serve(cli, &c, &s);
+    loop_free(s.loop);
+    logger_free(log);
+    config_done(&c);
+    return code;
+}
+
+const struct command CMD_SERVE = {
+    .name = "serve",
+    .usage = "serve [--port N] [--host ADDR]",
+    .summary = "serve the HTTP API and the web page",
+    .help = "Listens on 127.0.0.1:27247 and on nb.sock in the work directory, through which other\n"
+            "nb commands join in. Stops on Ctrl-C or SIGTERM, after letting requests finish for\n"
+            "up to 10 seconds; a second signal stops at once.\n",
+    .args = ARGS,
+    .options_size = sizeof(struct serve_options),
+    .run = run,
+};

@@ -1,0 +1,143 @@
+#include "cli/session.h"
+
+#include <errno.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "cli/session_impl.h"
+#include "server/server.h"
+
+/* Whether somebody accepts connections there. A stale socket file refuses. */
+static bool is_served(const char *path)
+{
+    struct sockaddr_un addr = {.sun_family = AF_UNIX};
+    if (strlen(path) >= sizeof addr.sun_path)
+        return false;
+    memcpy(addr.sun_path, path, strlen(path));
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return false;
+    bool ok = connect(fd, (const struct sockaddr *)&addr, sizeof addr) == 0;
+    close(fd);
+    return ok;
+}
+
+int session_open(struct loop *l, struct config *c, struct session **ret, struct err *e)
+{
+    struct arena a;
+    arena_init(&a);
+    const char *path = server_socket_path(c, &a);
+    bool is_memory = strcmp(c->store.type, "memory") == 0;
+    int r = !is_memory && is_served(path) ? session_open_remote(l, c, path, ret, e)
+                                          : session_open_local(l, c, ret, e);
+    arena_done(&a);
+    return r;
+}
+
+void session_close(struct session *s)
+{
+    if (s)
+        s->ops->close(s);
+}
+
+str session_model(const struct session *s)
+{
+    return s->model;
+}
+
+str session_conversation(const struct session *s)
+{
+    return s->conversation_id;
+}
+
+int session_resume(struct session *s, str id, struct err *e)
+{
+    return s->ops->resume(s, id, e);
+}
+
+void session_send(struct session *s, str text, const struct session_events *ev, void *ctx)
+{
+    s->ev = ev;
+    s->ctx = ctx;
+    s->ops->send(s, text);
+}
+
+void session_cancel(struct session *s)
+{
+    s->ops->cancel(s);
+}
+
+/* ---- events of a chat stream ---- */
+
+static void got_start(struct session *s, const struct json *d)
+{
+    s->conversation_id = arena_str(&s->arena, json_get_string(d, "conversationId"));
+    s->ev->on_started(s->ctx, s->conversation_id);
+}
+
+static void got_text(struct session *s, const struct json *d)
+{
+    s->ev->on_text(s->ctx, json_get_string(d, "text"));
+}
+
+static void got_thinking(struct session *s, const struct json *d)
+{
+    s->ev->on_thinking(s->ctx, json_get_string(d, "text"));
+}
+
+static void got_tool_start(struct session *s, const struct json *d)
+{
+    s->ev->on_tool_start(s->ctx, json_get_string(d, "id"), json_get_string(d, "name"),
+                         json_get(d, "input"));
+}
+
+static void got_tool_done(struct session *s, const struct json *d)
+{
+    s->ev->on_tool_done(s->ctx, json_get_string(d, "id"), json_get_string(d, "name"),
+                        json_get_bool(d, "ok", false), json_get_int(d, "ms", 0),
+                        json_get_string(d, "output"));
+}
+
+static void got_retry(struct session *s, const struct json *d)
+{
+    s->ev->on_retry(s->ctx, json_get_string(d, "message"));
+}
+
+static void got_done(struct session *s, const struct json *d)
+{
+    s->ev->on_done(s->ctx, d);
+}
+
+static void got_error(struct session *s, const struct json *d)
+{
+    s->ev->on_error(s->ctx, json_get_string(d, "error"), json_get_string(d, "message"));
+}
+
+static const struct {
+    const char *event;
+    void (*handle)(struct session *s, const struct json *data);
+    bool is_last;
+} EVENTS[] = {
+    {"chat.start", got_start, false},       {"text.delta", got_text, false},
+    {"reasoning.delta", got_thinking, false}, {"tool.start", got_tool_start, false},
+    {"tool.done", got_tool_done, false},    {"run.retry", got_retry, false},
+    {"done", got_done, true},               {"error", got_error, true},
+};
+
+bool session_dispatch(struct session *s, str event, str data)
+{
+    bool is_last = false;
+    struct arena a;
+    struct json *d;
+    arena_init(&a);
+    for (size_t i = 0; i < ARRAY_LEN(EVENTS); i++) {
+        if (!str_eq(event, str_from(EVENTS[i].event)))
+            continue;
+        if (json_parse(&a, data, 0, &d, NULL) == 0)
+            EVENTS[i].handle(s, d);
+        is_last = EVENTS[i].is_last;
+    }
+    arena_done(&a);
+    return is_last;
+}

@@ -1,0 +1,39 @@
+/* session.h - a chat from the terminal: through a running server, or with one of our own.
+ *
+ * When a server answers on {workDir}/nb.sock it does the work, so that terminal and page
+ * show the same conversations; otherwise the same struct server is built in this process,
+ * without a listener. The caller cannot tell the difference. Loop thread only. */
+#pragma once
+
+#include "base/json.h"
+#include "cli/cli.h"
+
+struct session;
+
+struct session_events {
+    void (*on_started)(void *ctx, str conversation_id);
+    void (*on_text)(void *ctx, str delta);
+    void (*on_thinking)(void *ctx, str delta);
+    void (*on_tool_start)(void *ctx, str id, str name, const struct json *input);
+    void (*on_tool_done)(void *ctx, str id, str name, bool ok, int64_t ms, str output);
+    void (*on_retry)(void *ctx, str message);
+    void (*on_done)(void *ctx, const struct json *report); /* last call, or: */
+    void (*on_error)(void *ctx, str code, str message);     /* last call */
+};
+
+/* Probes the socket, blocking for a moment; then local or remote. */
+int session_open(struct loop *l, struct config *c, struct session **ret, struct err *e);
+/* Cancels a local run, closes everything; runs the loop until that is done. */
+void session_close(struct session *s);
+
+bool session_is_remote(const struct session *s);
+str session_model(const struct session *s); /* what would answer */
+str session_conversation(const struct session *s); /* empty before the first message */
+
+/* Go on with a conversation. -ENOENT when there is none; "" means the latest one. Runs the
+ * loop until it is known. ret_title may be empty. */
+int session_resume(struct session *s, str id, struct err *e);
+
+/* One message at a time. */
+void session_send(struct session *s, str text, const struct session_events *ev, void *ctx);
+void session_cancel(struct session *s); /* the end still comes through the events */

@@ -1,0 +1,185 @@
+/* A session with a server of our own, in this process. */
+#include <errno.h>
+
+#include "api/frames.h"
+#include "cli/session_impl.h"
+#include "runtime/report.h"
+#include "server/server.h"
+
+#define REPORT_MAX (64u * 1024 * 1024)
+#define STOP_GRACE_MS 5000
+
+struct local {
+    struct session base;
+    struct server *server;
+    struct turn *turn;
+    struct bus_sub *sub;
+    bool is_stopped;
+};
+
+/* ---- one message ---- */
+
+static void on_msg(void *ctx, struct bus_msg *msg)
+{
+    struct local *l = ctx;
+    if (msg->pos == 0) {
+        (void)session_dispatch(&l->base, msg->type, msg->data);
+        return;
+    }
+    struct buf data;
+    buf_init(&data, REPORT_MAX);
+    str event = frame_data(msg->data, &data);
+    if (event.n > 0)
+        (void)session_dispatch(&l->base, event, buf_str(&data));
+    buf_done(&data);
+}
+
+static void on_started(void *ctx, str conversation_id, str run_id, bool is_new)
+{
+    struct local *l = ctx;
+    struct arena a;
+    if (!str_eq(l->base.conversation_id, conversation_id))
+        l->base.conversation_id = arena_str(&l->base.arena, conversation_id);
+    arena_init(&a);
+    str topic = store_topic(&a, server_store(l->server), conversation_id);
+    l->sub = bus_subscribe(server_bus(l->server), topic, on_msg, l);
+    arena_done(&a);
+    l->base.ev->on_started(l->base.ctx, conversation_id);
+}
+
+static void finish(struct local *l)
+{
+    bus_unsubscribe(l->sub);
+    l->sub = NULL;
+    l->turn = NULL;
+}
+
+static void on_done(void *ctx, const struct turn_result *t)
+{
+    struct local *l = ctx;
+    struct buf data;
+    struct json_writer w;
+    finish(l);
+    if (t->run->stop == RUN_STOP_ERROR) {
+        l->base.ev->on_error(l->base.ctx, str_from(t->run->error_type), str_from(t->run->err.msg));
+        return;
+    }
+    buf_init(&data, REPORT_MAX);
+    jw_init(&w, &data);
+    report_write(&w, t);
+    (void)session_dispatch(&l->base, STR("done"), buf_str(&data));
+    buf_done(&data);
+}
+
+static void on_refused(void *ctx, enum turn_refusal why, const struct err *err)
+{
+    struct local *l = ctx;
+    finish(l);
+    l->base.ev->on_error(l->base.ctx, STR("refused"), str_from(err->msg));
+}
+
+static void local_send(struct session *s, str text)
+{
+    static const struct turn_events EVENTS = {on_started, on_done, on_refused};
+    struct local *l = (struct local *)s;
+    struct turn_request req = {
+        .viewer = {.user_id = STR("usr_default"), .is_workspace_admin = true},
+        .conversation_id = s->conversation_id,
+        .message = text,
+        .model = s->config->models.default_model,
+        .channel = STR("tui"),
+    };
+    l->turn = turn_start(server_runtime(l->server), &req, &EVENTS, l);
+}
+
+static void local_cancel(struct session *s)
+{
+    struct local *l = (struct local *)s;
+    if (l->turn)
+        (void)runtime_cancel(server_runtime(l->server), s->conversation_id);
+}
+
+/* ---- resuming ---- */
+
+struct lookup {
+    struct local *local;
+    struct err err;
+    bool is_done;
+};
+
+static void on_found(void *ctx, const struct err *err, const struct conv *conv)
+{
+    struct lookup *k = ctx;
+    k->err = *err;
+    k->is_done = true;
+    if (err->code == 0)
+        k->local->base.conversation_id = arena_str(&k->local->base.arena, conv->id);
+}
+
+static void on_listed(void *ctx, const struct err *err, const struct store_listing *list)
+{
+    struct lookup *k = ctx;
+    struct err none = *err;
+    if (err->code == 0 && list->n == 0)
+        err_set(&none, -ENOENT, "there is no conversation to continue yet");
+    on_found(k, &none, list && list->n > 0 ? &list->convs[0] : NULL);
+}
+
+static int local_resume(struct session *s, str id, struct err *e)
+{
+    struct local *l = (struct local *)s;
+    struct lookup k = {.local = l};
+    struct store_query latest = {.limit = 1};
+    struct store *store = server_store(l->server);
+    struct store_op *op = id.n > 0 ? store_get(store, id, on_found, &k)
+                                   : store_list(store, &latest, on_listed, &k);
+    if (!loop_run_until(s->loop, &k.is_done, UINT32_MAX)) {
+        store_op_cancel(op);
+        return err_set(e, -ETIMEDOUT, "the conversation could not be read in time");
+    }
+    if (k.err.code == -ENOENT && id.n > 0)
+        return err_set(e, -ENOENT, "there is no conversation '%.*s' in %s", STR_ARG(id),
+                       s->config->work_dir);
+    *e = k.err;
+    return k.err.code;
+}
+
+/* ---- opening and closing ---- */
+
+static void on_stopped(void *ctx)
+{
+    ((struct local *)ctx)->is_stopped = true;
+}
+
+static void local_close(struct session *s)
+{
+    struct local *l = (struct local *)s;
+    bus_unsubscribe(l->sub);
+    if (l->turn)
+        turn_forget(l->turn);
+    server_stop(l->server, STOP_GRACE_MS, on_stopped, l);
+    (void)loop_run_until(s->loop, &l->is_stopped, UINT32_MAX);
+    server_free(l->server);
+    arena_done(&s->arena);
+    free(l);
+}
+
+static const struct session_ops OPS = {local_resume, local_send, local_cancel, local_close};
+
+int session_open_local(struct loop *loop, struct config *c, struct session **ret, struct err *e)
+{
+    struct server_options opt = {.with_local_probe = true};
+    struct local *l = xcalloc(1, sizeof *l);
+    l->base = (struct session){.ops = &OPS, .loop = loop, .config = c};
+    arena_init(&l->base.arena);
+    int r = server_new(loop, loop_log(loop), c, &opt, &l->server, e);
+    if (r < 0) {
+        arena_done(&l->base.arena);
+        free(l);
+        return r;
+    }
+    str why;
+    l->base.model = arena_str(&l->base.arena, llm_default_model(server_llm(l->server), &why));
+    *ret = &l->base;
+    return 0;
+}

@@ -1,0 +1,266 @@
+/* A session through a running server: the same API as everybody's, over its Unix socket. */
+#include <errno.h>
+
+#include "cli/session_impl.h"
+#include "net/fetch.h"
+#include "net/sse_parse.h"
+
+#define BODY_MAX (64u * 1024 * 1024)
+#define ASK_TIMEOUT_MS 10000
+#define HOST "http://localhost"
+
+struct remote {
+    struct session base;
+    struct fetcher *fetcher;
+    const char *socket_path;
+    struct fetch *chat, *cancel;
+    struct sse_parser sse;
+    struct buf error_body;
+    int status;
+    bool is_finished; /* the last event of the stream was seen */
+};
+
+/* ---- short questions: one request, the whole answer, the loop runs meanwhile ---- */
+
+struct ask {
+    int status;
+    struct buf body;
+    struct err err;
+    bool is_done;
+};
+
+static void on_ask_head(void *ctx, int status, const struct fetch_header *h, size_t n)
+{
+    ((struct ask *)ctx)->status = status;
+}
+
+static void on_ask_data(void *ctx, str bytes)
+{
+    buf_add_str(&((struct ask *)ctx)->body, bytes);
+}
+
+static void on_ask_done(void *ctx, const struct err *err)
+{
+    struct ask *a = ctx;
+    a->err = *err;
+    a->is_done = true;
+}
+
+static const struct fetch_events ASK_EVENTS = {on_ask_head, on_ask_data, on_ask_done};
+
+static int ask(struct remote *r, str path, struct arena *a, struct json **ret, struct err *e)
+{
+    struct ask q = {0};
+    buf_init(&q.body, BODY_MAX);
+    struct fetch_spec spec = {
+        .url = arena_printf(a, HOST "%.*s", STR_ARG(path)),
+        .unix_socket = r->socket_path,
+    };
+    struct fetch *f = fetch_start(r->fetcher, &spec, &ASK_EVENTS, &q);
+    int status;
+    if (!loop_run_until(r->base.loop, &q.is_done, ASK_TIMEOUT_MS)) {
+        fetch_cancel(f);
+        status = err_set(e, -ETIMEDOUT, "the running server (%s) does not answer", r->socket_path);
+    } else if (q.err.code != 0) {
+        *e = q.err;
+        status = q.err.code;
+    } else if (json_parse(a, buf_str(&q.body), JSON_COPY, ret, e) < 0) {
+        status = err_set(e, -EPROTO, "the running server (%s) answered with something that is not "
+                                     "JSON", r->socket_path);
+    } else if (q.status == 404) {
+        status = err_set(e, -ENOENT, "%.*s", STR_ARG(json_get_string(*ret, "message")));
+    } else if (q.status != 200) {
+        status = err_set(e, -EIO, "%.*s", STR_ARG(json_get_string(*ret, "message")));
+    } else {
+        status = 0;
+    }
+    buf_done(&q.body);
+    return status;
+}
+
+static int resume_latest(struct remote *r, struct arena *a, struct err *e)
+{
+    struct json *list;
+    int status = ask(r, STR("/v1/conversations?limit=1"), a, &list, e);
+    if (status < 0)
+        return status;
+    str id = json_get_string(json_at(json_get(list, "conversations"), 0), "id");
+    if (id.n == 0)
+        return err_set(e, -ENOENT, "there is no conversation to continue yet");
+    r->base.conversation_id = arena_str(&r->base.arena, id);
+    return 0;
+}
+
+static int remote_resume(struct session *s, str id, struct err *e)
+{
+    struct remote *r = (struct remote *)s;
+    struct arena a;
+    struct json *conv;
+    arena_init(&a);
+    int status;
+    if (id.n == 0) {
+        status = resume_latest(r, &a, e);
+    } else {
+        status = ask(r, arena_printf(&a, "/v1/conversations/%.*s", STR_ARG(id)), &a, &conv, e);
+        if (status == 0)
+            s->conversation_id = arena_str(&s->arena, id);
+    }
+    arena_done(&a);
+    return status;
+}
+
+/* ---- the chat itself ---- */
+
+static void on_sse(void *ctx, const struct sse_event *ev)
+{
+    struct remote *r = ctx;
+    if (!r->is_finished)
+        r->is_finished = session_dispatch(&r->base, ev->event, ev->data);
+}
+
+static void on_chat_head(void *ctx, int status, const struct fetch_header *h, size_t n)
+{
+    ((struct remote *)ctx)->status = status;
+}
+
+static void on_chat_data(void *ctx, str bytes)
+{
+    struct remote *r = ctx;
+    if (r->status == 200)
+        (void)sse_parser_feed(&r->sse, bytes);
+    else
+        buf_add_str(&r->error_body, bytes);
+}
+
+static void on_chat_done(void *ctx, const struct err *err)
+{
+    struct remote *r = ctx;
+    r->chat = NULL;
+    if (r->is_finished)
+        return;
+    if (r->status != 200 && r->error_body.n > 0) {
+        (void)session_dispatch(&r->base, STR("error"), buf_str(&r->error_body));
+        return;
+    }
+    r->base.ev->on_error(r->base.ctx, STR("connection_lost"),
+                         err->code ? str_from(err->msg)
+                                   : STR("the running server closed the connection; the answer may "
+                                         "still be in the conversation"));
+}
+
+static str chat_body(struct remote *r, struct buf *b, str text)
+{
+    struct json_writer w;
+    jw_init(&w, b);
+    jw_object(&w);
+    jw_kstr(&w, "message", text);
+    jw_kstr(&w, "channel", STR("tui"));
+    if (r->base.conversation_id.n > 0)
+        jw_kstr(&w, "conversationId", r->base.conversation_id);
+    if (r->base.config->models.default_model.n > 0)
+        jw_kstr(&w, "model", r->base.config->models.default_model);
+    jw_end(&w);
+    return buf_str(b);
+}
+
+static void remote_send(struct session *s, str text)
+{
+    static const struct fetch_events EVENTS = {on_chat_head, on_chat_data, on_chat_done};
+    static const struct fetch_header JSON_HEADER = {STR_INIT("Content-Type"),
+                                                    STR_INIT("application/json")};
+    struct remote *r = (struct remote *)s;
+    struct buf body;
+    buf_init(&body, BODY_MAX);
+    r->is_finished = false;
+    r->status = 0;
+    buf_clear(&r->error_body);
+    sse_parser_done(&r->sse);
+    sse_parser_init(&r->sse, BODY_MAX, on_sse, r);
+    struct fetch_spec spec = {
+        .url = STR(HOST "/v1/chat/stream"),
+        .headers = &JSON_HEADER,
+        .nheaders = 1,
+        .body = chat_body(r, &body, text),
+        .has_body = true,
+        .unix_socket = r->socket_path,
+    };
+    r->chat = fetch_start(r->fetcher, &spec, &EVENTS, r);
+    buf_done(&body);
+}
+
+static void on_cancel_done(void *ctx, const struct err *err)
+{
+    ((struct remote *)ctx)->cancel = NULL;
+}
+
+static void on_cancel_data(void *ctx, str bytes)
+{
+}
+
+static void on_cancel_head(void *ctx, int status, const struct fetch_header *h, size_t n)
+{
+}
+
+static void remote_cancel(struct session *s)
+{
+    static const struct fetch_events EVENTS = {on_cancel_head, on_cancel_data, on_cancel_done};
+    struct remote *r = (struct remote *)s;
+    if (!r->chat || r->cancel || s->conversation_id.n == 0)
+        return;
+    struct arena a;
+    arena_init(&a);
+    struct fetch_spec spec = {
+        .method = "POST",
+        .url = arena_printf(&a, HOST "/v1/conversations/%.*s/cancel", STR_ARG(s->conversation_id)),
+        .has_body = true,
+        .unix_socket = r->socket_path,
+    };
+    r->cancel = fetch_start(r->fetcher, &spec, &EVENTS, r);
+    arena_done(&a);
+}
+
+static void remote_close(struct session *s)
+{
+    struct remote *r = (struct remote *)s;
+    if (r->chat)
+        fetch_cancel(r->chat);
+    if (r->cancel)
+        fetch_cancel(r->cancel);
+    sse_parser_done(&r->sse);
+    buf_done(&r->error_body);
+    fetcher_free(r->fetcher);
+    arena_done(&s->arena);
+    free(r);
+}
+
+static const struct session_ops OPS = {remote_resume, remote_send, remote_cancel, remote_close};
+
+int session_open_remote(struct loop *l, struct config *c, const char *socket_path,
+                        struct session **ret, struct err *e)
+{
+    struct remote *r = xcalloc(1, sizeof *r);
+    struct arena a;
+    struct json *info;
+    r->base = (struct session){.ops = &OPS, .loop = l, .config = c};
+    arena_init(&r->base.arena);
+    r->socket_path = arena_cstr(&r->base.arena, str_from(socket_path));
+    r->fetcher = fetcher_new(l);
+    buf_init(&r->error_body, BODY_MAX);
+    arena_init(&a);
+    int status = ask(r, STR("/v1/workspace"), &a, &info, e);
+    if (status == 0) {
+        str named = c->models.default_model;
+        str model = named.n > 0 ? named : json_get_string(json_get(info, "model"), "name");
+        r->base.model = arena_str(&r->base.arena, model);
+        *ret = &r->base;
+    } else {
+        remote_close(&r->base);
+    }
+    arena_done(&a);
+    return status;
+}
+
+bool session_is_remote(const struct session *s)
+{
+    return s->ops == &OPS;
+}

@@ -1,0 +1,82 @@
+/* runtime.h - from a message to a finished run, for one workspace.
+ *
+ * A turn is: find or create the conversation, check access, match a skill, compose the
+ * prompt, append the message, run the engine, persist, give it a title. It belongs to the
+ * runtime: a client that goes away merely stops listening. There is at most one run per
+ * conversation. Watchers follow the conversation's bus topic. Loop thread only. */
+#pragma once
+
+#include "bus/bus.h"
+#include "config/config.h"
+#include "engine/run.h"
+#include "llm/llm.h"
+#include "runtime/skill.h"
+#include "store/store.h"
+#include "tools/registry.h"
+
+struct runtime;
+struct turn; /* a turn under way */
+
+#define TURN_MESSAGE_MAX (1024u * 1024)
+
+struct runtime_deps { /* all borrowed; they outlive the runtime */
+    struct loop *loop;
+    struct logger *log;
+    const struct config *config;
+    struct bus *bus;
+    struct store *store;
+    struct llm *llm;
+    struct registry *tools;
+};
+
+struct runtime *runtime_new(const struct runtime_deps *deps);
+/* Cancels all runs, waits until their ends are durable, then calls done. */
+void runtime_stop(struct runtime *rt, loop_fn done, void *ctx);
+void runtime_free(struct runtime *rt); /* after stop */
+const struct runtime_deps *runtime_deps(const struct runtime *rt);
+
+/* The skills in use; swapped as a whole on reload. */
+const struct skills *runtime_skills(const struct runtime *rt);
+void runtime_set_skills(struct runtime *rt, struct skills *skills); /* takes ownership */
+
+struct turn_request {
+    struct viewer viewer;
+    str conversation_id; /* empty: a new conversation */
+    str message;
+    str model;   /* empty: the conversation's, else the default */
+    str channel; /* tui, web, api ... */
+    struct json_strs allowed_tools; /* globs; none = no limit */
+    const struct json *metadata;    /* for a new conversation, or NULL */
+};
+
+enum turn_refusal {
+    TURN_NOT_FOUND,   /* no such conversation, or not for this person */
+    TURN_BUSY,        /* a run is in progress */
+    TURN_BAD_REQUEST, /* the message is empty or too long, the model unknown */
+    TURN_FAILED,      /* the conversation could not be read or written */
+};
+
+struct turn_result {
+    const struct run_result *run;
+    str conversation_id, run_id, skill; /* skill may be empty */
+    double cost_usd;
+    bool is_cost_known;
+};
+
+struct turn_events {
+    /* The message is accepted: the run's events will follow on the bus. */
+    void (*on_started)(void *ctx, str conversation_id, str run_id, bool is_new);
+    void (*on_done)(void *ctx, const struct turn_result *result);  /* last call, or: */
+    void (*on_refused)(void *ctx, enum turn_refusal why, const struct err *err); /* last call */
+};
+
+/* Never calls back before it returns. */
+struct turn *turn_start(struct runtime *rt, const struct turn_request *req,
+                        const struct turn_events *ev, void *ctx);
+void turn_forget(struct turn *t); /* the listener goes away; the run goes on */
+
+/* The run in progress of a conversation, or empty. */
+str runtime_active_run(const struct runtime *rt, str conversation_id);
+str runtime_streamed(const struct runtime *rt, str conversation_id); /* for late joiners */
+bool runtime_cancel(struct runtime *rt, str conversation_id); /* false: nothing was running */
+size_t runtime_runs(const struct runtime *rt);

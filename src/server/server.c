@@ -1,0 +1,298 @@
+#include "server/server.h"
+
+#include <arpa/inet.h>
+#include <assert.h>
+#include <errno.h>
+#include <sys/resource.h>
+
+#include "api/api.h"
+#include "base/clock.h"
+#include "builtin/builtin.h"
+#include "config/file.h"
+#include "net/fetch.h"
+#include "runtime/skill.h"
+#include "server/providers.h"
+#include "store/appender.h"
+
+#define SYNC_THREADS 8
+#define READ_THREADS 2
+#define WORKSPACE_ID "ws_default"
+
+struct server {
+    struct loop *loop;
+    struct logger *log;
+    struct config *config;
+    struct arena arena;
+    uint64_t started_ms;
+
+    struct bus *bus;
+    struct fetcher *fetcher;
+    struct llm *llm;
+    struct pool *readers;
+    struct appender *appender;
+    struct store *store;
+    struct registry *tools;
+    struct runtime *runtime;
+    struct builtin *builtin;
+    struct api *api;
+    struct http_server *http;
+
+    loop_fn on_stopped;
+    void *on_stopped_ctx;
+    uint64_t grace_ms;
+};
+
+const char *server_socket_path(struct config *c, struct arena *a)
+{
+    return arena_printf(a, "%s/nb.sock", c->work_dir).p;
+}
+
+static void raise_file_limit(struct logger *log)
+{
+    struct rlimit lim;
+    if (getrlimit(RLIMIT_NOFILE, &lim) < 0 || lim.rlim_cur >= lim.rlim_max)
+        return;
+    lim.rlim_cur = lim.rlim_max;
+    if (setrlimit(RLIMIT_NOFILE, &lim) < 0)
+        log_warn(log, "server", "cannot raise the limit of open files: %s", err_reason(-errno));
+}
+
+static enum store_durability durability(const char *name)
+{
+    return strcmp(name, "none") == 0       ? STORE_NONE
+           : strcmp(name, "interval") == 0 ? STORE_INTERVAL
+                                           : STORE_SYNC;
+}
+
+/* Without instance.json there is one workspace, rooted at the work directory itself. */
+static int open_store(struct server *s, struct err *e)
+{
+    struct config *c = s->config;
+    bool is_folder = strcmp(c->store.type, "folder") == 0;
+    bool is_memory = strcmp(c->store.type, "memory") == 0;
+    const char *dir = c->store.dir ? c->store.dir
+                                   : config_path(c, is_folder ? "storage" : "conversations");
+    if (!is_memory) {
+        int r = file_make_dirs(dir, e);
+        if (r < 0)
+            return r;
+    }
+    struct store_env env = {
+        .loop = s->loop,
+        .log = s->log,
+        .bus = s->bus,
+        .appender = s->appender,
+        .readers = s->readers,
+        .price = llm_price,
+        .price_ctx = s->llm,
+    };
+    struct store_conf conf = {
+        .type = c->store.type,
+        .dir = dir,
+        .cache_dir = is_memory ? NULL : config_path(c, "cache"),
+        .workspace_id = WORKSPACE_ID,
+        .durability = durability(c->store.durability),
+        .integrity = c->store.integrity,
+    };
+    return store_open(&env, &conf, &s->store, e);
+}
+
+static int make_llm(struct server *s, struct err *e)
+{
+    struct llm_conf conf;
+    int r = providers_from_config(&s->arena, s->config, &conf, e);
+    if (r < 0)
+        return r;
+    conf.demo_delay_ms = (uint64_t)s->config->demo_delay_ms;
+    s->llm = llm_new(s->loop, s->fetcher, &conf, s->log, e);
+    return s->llm ? 0 : e->code;
+}
+
+static int make_runtime(struct server *s, struct err *e)
+{
+    struct runtime_deps deps = {
+        .loop = s->loop,
+        .log = s->log,
+        .config = s->config,
+        .bus = s->bus,
+        .store = s->store,
+        .llm = s->llm,
+        .tools = s->tools,
+    };
+    s->runtime = runtime_new(&deps);
+    struct builtin_deps bdeps = {.runtime = s->runtime, .started_ms = s->started_ms};
+    s->builtin = builtin_new(&bdeps);
+    return registry_add_source(s->tools, builtin_source(s->builtin), e);
+}
+
+static int build(struct server *s, struct err *e)
+{
+    int r = file_make_dirs(s->config->work_dir, e);
+    if (r == 0)
+        r = make_llm(s, e);
+    if (r == 0)
+        r = open_store(s, e);
+    if (r == 0)
+        r = make_runtime(s, e);
+    if (r < 0)
+        return r;
+    struct api_deps deps = {
+        .loop = s->loop,
+        .log = s->log,
+        .config = s->config,
+        .runtime = s->runtime,
+        .store = s->store,
+        .bus = s->bus,
+        .llm = s->llm,
+        .tools = s->tools,
+        .started_ms = s->started_ms,
+    };
+    s->api = api_new(&deps);
+    return 0;
+}
+
+int server_new(struct loop *l, struct logger *log, struct config *config,
+               const struct server_options *opt, struct server **ret, struct err *e)
+{
+    struct server *s = xcalloc(1, sizeof *s);
+    s->loop = l;
+    s->log = log;
+    s->config = config;
+    s->started_ms = clock_mono_ms();
+    arena_init(&s->arena);
+    raise_file_limit(log);
+    s->bus = bus_new(l);
+    s->fetcher = fetcher_new(l);
+    s->readers = pool_new(l, "read", READ_THREADS);
+    s->appender = appender_new(l, SYNC_THREADS);
+    s->tools = registry_new(l);
+    registry_set_result_limit(s->tools, (size_t)config->limits.max_tool_result_size);
+    int r = build(s, e);
+    if (r < 0) {
+        server_free(s);
+        return r;
+    }
+    *ret = s;
+    return 0;
+}
+
+/* ---- listening ---- */
+
+static bool is_loopback(const char *host)
+{
+    struct in_addr v4;
+    struct in6_addr v6;
+    if (strcmp(host, "localhost") == 0)
+        return true;
+    if (inet_pton(AF_INET, host, &v4) == 1)
+        return (ntohl(v4.s_addr) >> 24) == 127;
+    return inet_pton(AF_INET6, host, &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6);
+}
+
+static int check_exposure(const struct config *c, struct err *e)
+{
+    if (is_loopback(c->http.host) || c->secrets.nb_api_key.n > 0 || c->http.allow_unauthenticated)
+        return 0;
+    return err_set(e, -EACCES,
+                   "refusing to listen on %s without authentication: anyone on the network could "
+                   "use your tools and read your conversations. Set NB_API_KEY, or listen on "
+                   "127.0.0.1, or set http.allowUnauthenticated to true in %s.",
+                   c->http.host, c->path);
+}
+
+int server_listen(struct server *s, uint16_t *ret_port, struct err *e)
+{
+    struct config *c = s->config;
+    int r = check_exposure(c, e);
+    if (r < 0)
+        return r;
+    struct http_handlers h = api_handlers(s->api);
+    s->http = http_server_new(s->loop, &HTTP_LIMITS_DEFAULT, &h);
+    r = http_listen_unix(s->http, server_socket_path(c, &s->arena), e);
+    if (r == 0)
+        r = http_listen_tcp(s->http, c->http.host, (uint16_t)c->http.port, ret_port, e);
+    return r;
+}
+
+/* ---- stopping: listeners, then runs, then the store ---- */
+
+static void on_store_closed(void *ctx)
+{
+    struct server *s = ctx;
+    s->store = NULL;
+    s->on_stopped(s->on_stopped_ctx);
+}
+
+static void on_runtime_stopped(void *ctx)
+{
+    struct server *s = ctx;
+    store_close(s->store, on_store_closed, s);
+}
+
+static void on_http_stopped(void *ctx)
+{
+    struct server *s = ctx;
+    runtime_stop(s->runtime, on_runtime_stopped, s);
+}
+
+void server_stop(struct server *s, uint64_t grace_ms, loop_fn done, void *ctx)
+{
+    s->on_stopped = done;
+    s->on_stopped_ctx = ctx;
+    s->grace_ms = grace_ms;
+    if (s->http)
+        http_server_stop(s->http, grace_ms, on_http_stopped, s);
+    else
+        on_http_stopped(s);
+}
+
+void server_free(struct server *s)
+{
+    if (!s)
+        return;
+    if (s->http)
+        http_server_free(s->http);
+    api_free(s->api);
+    if (s->builtin)
+        registry_remove_source(s->tools, STR("nb"));
+    builtin_free(s->builtin);
+    runtime_free(s->runtime);
+    registry_free(s->tools);
+    llm_free(s->llm);
+    fetcher_free(s->fetcher);
+    appender_free(s->appender);
+    pool_free(s->readers);
+    bus_free(s->bus);
+    arena_done(&s->arena);
+    free(s);
+}
+
+struct runtime *server_runtime(const struct server *s)
+{
+    return s->runtime;
+}
+
+struct store *server_store(const struct server *s)
+{
+    return s->store;
+}
+
+struct bus *server_bus(const struct server *s)
+{
+    return s->bus;
+}
+
+struct llm *server_llm(const struct server *s)
+{
+    return s->llm;
+}
+
+struct registry *server_tools(const struct server *s)
+{
+    return s->tools;
+}
+
+struct fetcher *server_fetcher(const struct server *s)
+{
+    return s->fetcher;
+}

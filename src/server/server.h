@@ -1,0 +1,35 @@
+/* server.h - the assembly: one struct that holds everything, connected here and only here.
+ *
+ * `nb serve` makes one and listens; `nb -p` makes the same one without a listener. Nothing is
+ * global, so a test can run two side by side. Loop thread only. */
+#pragma once
+
+#include "config/config.h"
+#include "loop/loop.h"
+#include "runtime/runtime.h"
+
+struct server;
+
+struct server_options {
+    bool with_local_probe; /* look for local model servers when nothing is configured */
+};
+
+/* `config` is borrowed and outlives the server. */
+int server_new(struct loop *l, struct logger *log, struct config *config,
+               const struct server_options *opt, struct server **ret, struct err *e);
+
+/* Port and {workDir}/nb.sock. Refuses to leave the loopback without authentication unless
+ * http.allowUnauthenticated is set. *ret_port is the port that was really bound. */
+int server_listen(struct server *s, uint16_t *ret_port, struct err *e);
+
+/* Graceful, in order: listeners, runs, store. done is called when nothing is left. */
+void server_stop(struct server *s, uint64_t grace_ms, loop_fn done, void *ctx);
+void server_free(struct server *s); /* after stop */
+
+struct runtime *server_runtime(const struct server *s);
+struct store *server_store(const struct server *s);
+struct bus *server_bus(const struct server *s);
+struct llm *server_llm(const struct server *s);
+struct registry *server_tools(const struct server *s);
+struct fetcher *server_fetcher(const struct server *s);
+const char *server_socket_path(struct config *c, struct arena *a);
