@@ -12,7 +12,7 @@ struct sse;
 struct sse_frame;
 
 #define SSE_QUEUE_MAX (1024u * 1024)
-#define SSE_PING_MS 20000
+#define SSE_PING_MS   20000
 
 /* event and id may be empty; data may have several lines. */
 struct sse_frame *sse_frame_new(str event, str id, str data);
@@ -20,10 +20,11 @@ struct sse_frame *sse_frame_ref(struct sse_frame *f);
 struct sse_frame *sse_frame_unref(struct sse_frame *f); /* takes NULL, returns NULL */
 
 /* Answers the request with 200 text/event-stream and takes its connection over; the request
- * is gone afterwards (its arena too). on_close is called exactly once, when the client leaves, is dropped, the
- * server stops, or sse_close was called; the sse is gone after it. */
+ * is gone afterwards (its arena too). on_close is called exactly once, when the client
+ * leaves, is dropped, the server stops, or sse_close was called; the sse is gone after it. It
+ * comes from the loop, never from inside a call of these functions. */
 struct sse *sse_open(struct http_req *r, void (*on_close)(void *ctx), void *ctx);
 bool sse_send(struct sse *s, struct sse_frame *f); /* false: dropped, on_close follows later */
 void sse_send_now(struct sse *s, str event, str id, str data); /* one stream, one frame */
-void sse_close(struct sse *s);     /* flushes what is queued, then ends the response */
+void sse_close(struct sse *s); /* flushes what is queued, then ends the response */
 size_t sse_queued(const struct sse *s);

@@ -5,13 +5,10 @@
 #pragma once
 
 #include <arpa/inet.h>
-#include <cmocka.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -20,6 +17,7 @@
 #include "http/conn.h"
 #include "http/server.h"
 #include "http/sse.h"
+#include "support/unit.h"
 
 enum { RIG_STREAMS_MAX = 64, RIG_TIMEOUT_MS = 10000 };
 

@@ -13,7 +13,6 @@ static struct http_limits quick_limits(void)
 
 static void test_keep_alive(void **state)
 {
-    (void)state;
     struct rig rig;
     rig_start(&rig, NULL);
     int fd = rig_connect(&rig);
@@ -29,7 +28,6 @@ static void test_keep_alive(void **state)
 
 static void test_connection_close(void **state)
 {
-    (void)state;
     struct rig rig;
     rig_start(&rig, NULL);
     int fd = rig_connect(&rig);
@@ -46,7 +44,6 @@ static void test_connection_close(void **state)
 
 static void test_http10(void **state)
 {
-    (void)state;
     struct rig rig;
     rig_start(&rig, NULL);
     int fd = rig_connect(&rig);
@@ -65,7 +62,6 @@ static void test_http10(void **state)
 /* Every way to cut a request in two, and then byte by byte. */
 static void test_split_everywhere(void **state)
 {
-    (void)state;
     static const char REQUEST[] =
         "POST /x%20y?q=1 HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n"
         "X-Long: some value here\r\n\r\n"
@@ -95,7 +91,6 @@ static void test_split_everywhere(void **state)
 
 static void test_pipelining(void **state)
 {
-    (void)state;
     struct rig rig;
     struct buf all;
     char expected[64];
@@ -119,7 +114,6 @@ static void test_pipelining(void **state)
 /* A client that sends requests for ever and never reads must not fill our memory. */
 static void test_pipelining_is_bounded(void **state)
 {
-    (void)state;
     struct rig rig;
     rig_start(&rig, NULL);
     int fd = rig_connect(&rig);
@@ -147,7 +141,6 @@ static void test_pipelining_is_bounded(void **state)
 
 static void test_answers_wait_for_slow_readers(void **state)
 {
-    (void)state;
     struct rig rig;
     rig_start(&rig, NULL);
     int fd = rig_connect(&rig);
@@ -166,7 +159,6 @@ static void test_answers_wait_for_slow_readers(void **state)
 
 static void test_reader_that_never_reads(void **state)
 {
-    (void)state;
     struct http_limits limits = quick_limits();
     struct rig rig;
     struct http_stats stats;
@@ -189,7 +181,6 @@ static void test_reader_that_never_reads(void **state)
 
 static void test_expect_continue(void **state)
 {
-    (void)state;
     struct rig rig;
     rig_start(&rig, NULL);
     int fd = rig_connect(&rig);
@@ -209,7 +200,6 @@ static void test_expect_continue(void **state)
 
 static void test_expect_continue_refused(void **state)
 {
-    (void)state;
     struct rig rig;
     rig_start(&rig, NULL);
     int fd = rig_connect(&rig);
@@ -236,7 +226,6 @@ static void test_expect_continue_refused(void **state)
 
 static void test_refused_body_is_drained(void **state)
 {
-    (void)state;
     struct rig rig;
     rig_start(&rig, NULL);
     int fd = rig_connect(&rig);
@@ -253,7 +242,6 @@ static void test_refused_body_is_drained(void **state)
 
 static void test_refused_chunks_close(void **state)
 {
-    (void)state;
     struct rig rig;
     rig_start(&rig, NULL);
     int fd = rig_connect(&rig);
@@ -274,7 +262,6 @@ static void test_refused_chunks_close(void **state)
 /* The answer must arrive although the client is still sending when we close. */
 static void test_too_large_body_sees_its_answer(void **state)
 {
-    (void)state;
     struct http_limits limits = HTTP_LIMITS_DEFAULT;
     limits.drain_bytes = 1024;
     limits.body_bytes = 1000;
@@ -296,7 +283,6 @@ static void test_too_large_body_sees_its_answer(void **state)
 
 static void test_body_limits(void **state)
 {
-    (void)state;
     struct rig rig;
     rig_start(&rig, NULL);
     int fd = rig_connect(&rig);
@@ -329,7 +315,6 @@ static void test_body_limits(void **state)
 
 static void test_head_timeout(void **state)
 {
-    (void)state;
     struct http_limits limits = quick_limits();
     limits.idle_ms = 5000;
     struct rig rig;
@@ -351,7 +336,6 @@ static void test_head_timeout(void **state)
 
 static void test_body_timeout(void **state)
 {
-    (void)state;
     struct http_limits limits = quick_limits();
     struct rig rig;
     rig_start(&rig, &limits);
@@ -368,7 +352,6 @@ static void test_body_timeout(void **state)
 /* Always a byte within the stall time, but far below the minimal pace. */
 static void test_body_pace(void **state)
 {
-    (void)state;
     struct http_limits limits = quick_limits();
     struct rig rig;
     rig_start(&rig, &limits);
@@ -387,7 +370,6 @@ static void test_body_pace(void **state)
 
 static void test_idle_timeout(void **state)
 {
-    (void)state;
     struct http_limits limits = quick_limits();
     struct rig rig;
     rig_start(&rig, &limits);
@@ -405,7 +387,6 @@ static void test_idle_timeout(void **state)
 
 static void test_connection_ceiling(void **state)
 {
-    (void)state;
     struct http_limits limits = HTTP_LIMITS_DEFAULT;
     limits.conns = 4;
     struct rig rig;
@@ -439,7 +420,6 @@ static void test_connection_ceiling(void **state)
 
 static void test_gone_before_answer(void **state)
 {
-    (void)state;
     struct rig rig;
     rig_start(&rig, NULL);
     int fd = rig_connect(&rig);
@@ -456,7 +436,6 @@ static void test_gone_before_answer(void **state)
  * client that has closed only its own half. */
 static void test_half_closed_client(void **state)
 {
-    (void)state;
     struct rig rig;
     rig_start(&rig, NULL);
     int fd = rig_connect(&rig);
@@ -471,7 +450,6 @@ static void test_half_closed_client(void **state)
 
 static void test_reset_while_unanswered(void **state)
 {
-    (void)state;
     struct rig rig;
     rig_start(&rig, NULL);
     int fd = rig_connect(&rig);
@@ -487,7 +465,6 @@ static void test_reset_while_unanswered(void **state)
 
 static void test_answer_later_without_body(void **state)
 {
-    (void)state;
     struct rig rig;
     rig_start(&rig, NULL);
     int fd = rig_connect(&rig);
@@ -502,7 +479,6 @@ static void test_answer_later_without_body(void **state)
 
 static void test_gone_inside_body(void **state)
 {
-    (void)state;
     struct rig rig;
     rig_start(&rig, NULL);
     int fd = rig_connect(&rig);
