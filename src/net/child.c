@@ -223,6 +223,7 @@ static void open_pipe(struct child *c, uv_pipe_t *pipe, int fd)
 static struct child *child_new(struct loop *l, const struct child_spec *spec,
                                const struct child_events *ev, void *ctx)
 {
+    assert(ev->on_line && ev->on_exit);
     struct child *c = xcalloc(1, sizeof(*c));
     c->loop = l;
     c->ev = *ev;

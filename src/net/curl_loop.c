@@ -10,7 +10,7 @@
 
 /* Before the first answer curl cannot know how many streams a server takes and may open a
  * connection for each of a burst. */
-#define MULTIPLEX_CONNECTIONS_MAX 16L
+#define MULTIPLEX_CONNECTIONS_MAX 8L
 #define IDLE_CONNECTIONS_MAX      64L
 #define EVENTS_PER_TURN           64
 

@@ -222,14 +222,18 @@ static void restart(struct fetch *f)
  * itself; this is for what it gives up on (HTTP/2 connections that the server ends). */
 static bool should_retry(const struct fetch *f, CURLcode code)
 {
+    static const CURLcode CONNECTION_DIED[] = {CURLE_HTTP2,       CURLE_HTTP2_STREAM,
+                                               CURLE_SEND_ERROR,  CURLE_RECV_ERROR,
+                                               CURLE_GOT_NOTHING, CURLE_PARTIAL_FILE};
     if (f->has_retried || f->has_answer)
-        return false;
-    if (code != CURLE_HTTP2 && code != CURLE_HTTP2_STREAM && code != CURLE_SEND_ERROR &&
-        code != CURLE_RECV_ERROR && code != CURLE_GOT_NOTHING)
         return false;
     long connects = 1;
     f->owner->api.easy_getinfo(f->easy, CURLINFO_NUM_CONNECTS, &connects);
-    return connects == 0;
+    for (size_t i = 0; i < ARRAY_LEN(CONNECTION_DIED); i++) {
+        if (code == CONNECTION_DIED[i])
+            return connects == 0;
+    }
+    return false;
 }
 
 static void follow_redirect(struct fetch *f)
@@ -382,6 +386,7 @@ void fetcher_free(struct fetcher *owner)
 struct fetch *fetch_start(struct fetcher *owner, const struct fetch_spec *spec,
                           const struct fetch_events *ev, void *ctx)
 {
+    assert(ev->on_head && ev->on_data && ev->on_done);
     struct fetch *f = xcalloc(1, sizeof(*f));
     f->owner = owner;
     f->ev = *ev;

@@ -2,8 +2,10 @@
  *
  * libcurl (multi interface) is loaded on the first fetch: a process that talks to nobody
  * never pays for it. Bodies stream to a callback; time limits count silence, not total
- * time, because model answers take minutes. TLS is verified; proxy variables and
- * SSL_CERT_FILE are honoured. Loop thread only. */
+ * time, because model answers take minutes. TLS is verified; proxy variables, SSL_CERT_FILE
+ * and SSL_CERT_DIR are honoured, but requests to this machine never use a proxy.
+ * Connections are kept and shared; a request is sent a second time if a kept connection dies
+ * before a byte of the answer. Loop thread only; the process must ignore SIGPIPE. */
 #pragma once
 
 #include "base/err.h"
@@ -21,16 +23,22 @@ enum fetch_flags {
      * made (so DNS tricks do not help), bypass proxies. For URLs that come from users. */
     FETCH_PUBLIC_ONLY = 1,
     FETCH_HTTPS_ONLY = 2,
-    FETCH_FOLLOW_SAME_ORIGIN = 4, /* redirects within the origin, at most 5; else none */
+    /* Follow at most 5 redirects within the origin; one that leads elsewhere is an error
+     * (-EACCES). Without it a redirect is an answer like any other. */
+    FETCH_FOLLOW_SAME_ORIGIN = 4,
 };
 
+/* All three are required. They may call everything here, except that on_head and on_data
+ * must not free the fetcher. */
 struct fetch_events {
     /* The final status and headers. Not called for 1xx. Header names are lower-case. */
     void (*on_head)(void *ctx, int status, const struct fetch_header *headers, size_t n);
     void (*on_data)(void *ctx, str bytes);
     /* Always the last call, exactly once, unless fetch_cancel came first. err.code 0 = the
      * response is complete (whatever its status). -ETIMEDOUT idle or connect timeout,
-     * -ECONNRESET cut before its end, -EMSGSIZE body ceiling, -EACCES refused address. */
+     * -ECONNREFUSED, -EHOSTUNREACH no connection, -ECONNRESET cut before its end, -EMSGSIZE
+     * body or head ceiling, -EACCES refused address or redirect, -EPROTO TLS or no HTTP,
+     * -EINVAL the request itself. The message names the origin, never path or query. */
     void (*on_done)(void *ctx, const struct err *err);
 };
 
@@ -55,5 +63,7 @@ void fetcher_free(struct fetcher *f); /* cancels what is left */
  * through on_done as well. */
 struct fetch *fetch_start(struct fetcher *f, const struct fetch_spec *spec,
                           const struct fetch_events *ev, void *ctx);
-void fetch_cancel(struct fetch *f);             /* closes the socket; no callback any more */
-void fetch_pause(struct fetch *f, bool paused); /* back-pressure */
+void fetch_cancel(struct fetch *f); /* closes the socket; no callback any more */
+/* Back-pressure: no on_data while paused, and the sender is held back. Time does not count.
+ * What was held comes after the call, not from inside it. */
+void fetch_pause(struct fetch *f, bool paused);
