@@ -35,7 +35,6 @@ void random_id(const char *prefix, char out[RANDOM_ID_MAX])
     size_t n = strlen(prefix);
     assert(n + 1 + 2 * sizeof(bytes) < RANDOM_ID_MAX);
     random_bytes(bytes, sizeof(bytes));
-    memcpy(out, prefix, n);
-    out[n] = '_';
+    (void)snprintf(out, RANDOM_ID_MAX, "%s_", prefix);
     hex_encode(out + n + 1, bytes, sizeof(bytes));
 }

@@ -65,7 +65,7 @@ bool str_starts(str s, str prefix)
 
 bool str_ends(str s, str suffix)
 {
-    return s.n >= suffix.n && same_bytes(s.p ? s.p + s.n - suffix.n : NULL, suffix.p, suffix.n);
+    return s.n >= suffix.n && str_eq(str_skip(s, s.n - suffix.n), suffix);
 }
 
 bool str_starts_nocase(str s, str prefix)
@@ -109,7 +109,7 @@ str str_slice(str s, size_t from, size_t to)
         to = s.n;
     if (from > to)
         from = to;
-    return (str){s.p ? s.p + from : NULL, to - from};
+    return (str){from ? s.p + from : s.p, to - from};
 }
 
 str str_skip(str s, size_t n)

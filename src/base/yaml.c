@@ -26,9 +26,8 @@ static int next_event(struct reader *r, yaml_event_t *event)
 {
     if (yaml_parser_parse(&r->parser, event))
         return 0;
-    yaml_parser_t *p = &r->parser;
-    const char *problem = p->problem ? p->problem : "not valid YAML";
-    return fail_at(r, p->problem_mark, problem);
+    const char *problem = r->parser.problem;
+    return fail_at(r, r->parser.problem_mark, problem ? problem : "not valid YAML");
 }
 
 static const char *refusal(const yaml_event_t *event)
@@ -236,7 +235,7 @@ int yaml_frontmatter(struct arena *a, str text, struct json **ret_meta, str *ret
     str yaml = take_until_fence(&rest);
     if (!yaml.p)
         return err_set(e, -EINVAL, "line 1: the frontmatter that begins here has no closing ---");
-    struct json *meta;
+    struct json *meta = NULL;
     int status = yaml_parse(a, yaml, 2, &meta, e);
     if (status < 0)
         return status;
