@@ -47,12 +47,14 @@ struct json_member {
 /* ---- reading ---- */
 
 enum {
-    JSON_COPY = 1, /* copy all strings: the input may go away */
-    JSON_UNIQUE = 2
-}; /* refuse duplicate keys (the API boundary) */
+    JSON_COPY = 1,   /* copy all strings: the input may go away */
+    JSON_UNIQUE = 2, /* refuse duplicate keys (the API boundary) */
+};
 
 /* Parses the whole of `in`. On failure returns -EINVAL with "line L, column C: reason"
- * in e (may be NULL). */
+ * in e (may be NULL). The caller bounds the size of `in`: a text of nothing but brackets,
+ * commas and digits takes up to 16 times its size in the arena, and for the time of the
+ * call as much again or twice that; usual messages take two to three times their size. */
 int json_parse(struct arena *a, str in, int flags, struct json **ret, struct err *e);
 
 /* ---- looking things up: all accept NULL and wrong types, and then find nothing ---- */
@@ -66,7 +68,9 @@ int64_t json_get_int(const struct json *obj, const char *key, int64_t otherwise)
 bool json_get_bool(const struct json *obj, const char *key, bool otherwise);
 bool json_is(const struct json *v, enum json_type type);
 double json_double(const struct json *v, double otherwise);
-bool json_equal(const struct json *a, const struct json *b); /* order of keys counts not */
+/* The order of keys does not count, and numbers are compared by their exact value: 1 is 1.0
+ * and 10e-1, but 2^63 is not 2^63 + 1. */
+bool json_equal(const struct json *a, const struct json *b);
 
 /* ---- building: values are copied shallowly into their parent ---- */
 
@@ -75,11 +79,14 @@ struct json json_of_str(str s);
 struct json json_of_int(int64_t i);
 struct json json_of_bool(bool b);
 struct json json_of_null(void);
-struct json json_of_double(struct arena *a, double d); /* shortest text that reads back */
+/* A short text that reads back as the same double; null for NaN and infinities. */
+struct json json_of_double(struct arena *a, double d);
 /* Appending grows the parent's array by doubling inside the arena. Both return the place
  * of the new value inside its parent; it moves when the parent grows again. */
 struct json *json_push(struct arena *a, struct json *arr, struct json v);
-struct json *json_set(struct arena *a, struct json *obj, str key, struct json v); /* replaces */
+/* Replaces the value of an existing key in place (and drops its duplicates), else appends.
+ * The key is borrowed. Linear in the number of members. */
+struct json *json_set(struct arena *a, struct json *obj, str key, struct json v);
 void json_unset(struct json *obj, const char *key);
 struct json *json_clone(struct arena *a, const struct json *v); /* deep, owns its strings */
 
@@ -90,7 +97,8 @@ int json_write_pretty(struct buf *out, const struct json *v); /* two spaces, for
 int json_write_string(struct buf *out, str s); /* quoted and escaped; s must be UTF-8 */
 str json_to_str(struct arena *a, const struct json *v);
 
-/* A streaming writer for code that knows its shape: keeps track of commas.
+/* A streaming writer for code that knows its shape: keeps track of commas. One check at
+ * the end is enough: buf_failed(out). A value in an object without a key is a bug (assert).
  *   struct json_writer w; jw_init(&w, &buf);
  *   jw_object(&w); jw_key(&w, "id"); jw_str(&w, id); jw_end(&w);                       */
 struct json_writer {

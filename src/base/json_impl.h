@@ -1,18 +1,17 @@
 /* json_impl.h - what the JSON sources share with each other, and nobody else includes. */
 #pragma once
 
-#include <limits.h>
 #ifdef __SSE2__
 #include <emmintrin.h>
 #endif
 
 #include "base/json.h"
 
-/* Eight bytes at a time: a high bit in every byte of `w` that is below `limit` (at most
- * 0x80) or equal to `c`. Bytes above the lowest hit may be marked wrongly, so the result
- * only tells whether there is one. */
+/* A word with the byte `c` in all eight places. */
 #define JSON_EACH(c) (UINT64_C(0x0101010101010101) * (uint8_t)(c))
 
+/* Not 0 when a byte of `w` is below `limit` (at most 0x80), or equal to `c`. Bytes above the
+ * lowest hit may be marked wrongly: this tells whether there is one, not where. */
 static inline uint64_t json_bytes_below(uint64_t w, uint8_t limit)
 {
     return (w - JSON_EACH(limit)) & ~w & JSON_EACH(0x80);

@@ -3,7 +3,6 @@
  * The elements of an open container wait on one scratch stack, because their number is not
  * known yet; at the closing bracket they move to the arena as one array. The stack starts
  * on the C stack, so that a usual message costs no allocation but the arena's. */
-#include <assert.h>
 #include <errno.h>
 
 #include "base/json_impl.h"
@@ -101,18 +100,22 @@ static inline bool take(struct reader *r, char c)
     return true;
 }
 
+static int hex_digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    char lower = (char)(c | 0x20);
+    return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
+}
+
 static bool read_hex4(struct reader *r, const char *p, const char *end, uint32_t *ret)
 {
     uint32_t v = 0;
     for (int i = 0; i < 4; i++) {
-        char c = p + i < end ? p[i] : '"';
-        uint32_t digit = c >= '0' && c <= '9'   ? (uint32_t)(c - '0')
-                         : c >= 'a' && c <= 'f' ? (uint32_t)(c - 'a' + 10)
-                         : c >= 'A' && c <= 'F' ? (uint32_t)(c - 'A' + 10)
-                                                : 16;
-        if (digit == 16)
+        int digit = p + i < end ? hex_digit(p[i]) : -1;
+        if (digit < 0)
             return fail_at(r, p + i, "\\u needs four hexadecimal digits");
-        v = v << 4 | digit;
+        v = v << 4 | (uint32_t)digit;
     }
     *ret = v;
     return true;

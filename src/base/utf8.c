@@ -43,7 +43,7 @@ static bool is_continuation(uint8_t c)
 
 /* Length of the well-formed start of a character at s.p (at least 1), and in *ret_whole
  * whether that is a whole character. */
-static size_t scan_char(str s, bool *ret_whole)
+static inline size_t scan_char(str s, bool *ret_whole)
 {
     const uint8_t *p = (const uint8_t *)s.p;
     *ret_whole = p[0] < 0x80;
@@ -60,7 +60,7 @@ static size_t scan_char(str s, bool *ret_whole)
 }
 
 /* Length of the run of ASCII at p, eight bytes at a time. */
-static size_t ascii_run(const char *p, size_t n)
+static inline size_t ascii_run(const char *p, size_t n)
 {
     size_t i = 0;
     for (uint64_t w; n - i >= sizeof(w); i += sizeof(w)) {
@@ -81,7 +81,7 @@ size_t utf8_valid_prefix(str s)
         at += ascii_run(s.p + at, s.n - at);
         while (at < s.n && (uint8_t)s.p[at] >= 0x80) {
             bool whole;
-            size_t len = scan_char(str_skip(s, at), &whole);
+            size_t len = scan_char(str_make(s.p + at, s.n - at), &whole);
             if (!whole)
                 return at;
             at += len;
