@@ -14,11 +14,11 @@ SOURCES = $(shell git ls-files 'src/*.[ch]' 'tests/*.[ch]' 'bench/*.[ch]')
 TESTS   = $(NODE) scripts/run-tests.mjs
 
 .DEFAULT_GOAL := build
-.PHONY: build run test unit e2e crash browser lint format asan fuzz fuzzers bench coverage soak \
+.PHONY: build run test unit e2e crash browser lint format asan unit-tests fuzz fuzzers bench coverage soak \
         install clean help
 
 build: build/build.ninja ## Compile build/nb: optimised, hardened
-	@ninja -C build -j $(JOBS)
+	@ninja -C build -j $(JOBS) nb
 
 run: build ## Build, then serve the API and the page (ARGS="--port 8080")
 	@build/nb serve $(ARGS)
@@ -30,7 +30,10 @@ unit e2e crash browser: $(NODE) ## Only the unit (e2e, crash, browser) tests (AR
 	@$(TESTS) --only $@ $(ARGS)
 
 asan: build-asan/build.ninja ## Compile build-asan/ with ASan and UBSan, unit tests included
-	@ninja -C build-asan -j $(JOBS) all unit-tests
+	@ninja -C build-asan -j $(JOBS) nb unit-tests
+
+unit-tests: build-asan/build.ninja
+	@ninja -C build-asan -j $(JOBS) unit-tests
 
 fuzzers: build-fuzz/build.ninja
 	@ninja -C build-fuzz -j $(JOBS) fuzzers
@@ -55,7 +58,7 @@ format: ## Lay out the C sources with clang-format (ARGS="src/base/str.c" for so
 
 install: build ## Install nb below PREFIX (DESTDIR is honoured)
 	@meson configure build -Dprefix=$(PREFIX)
-	@meson install -C build --strip
+	@meson install -C build --no-rebuild --strip
 
 clean: ## Remove everything that was built
 	rm -rf build build-asan build-fuzz build-coverage

@@ -18,7 +18,7 @@ import { parseArgs } from 'node:util'
 
 const root = path.resolve(import.meta.dirname, '..')
 const SUITES = ['checks', 'unit', 'e2e', 'crash', 'browser', 'fuzz']
-const NEEDS = { checks: ['build'], unit: ['asan'], fuzz: ['fuzzers'] } // others: build and asan
+const NEEDS = { checks: ['build'], unit: ['unit-tests'], fuzz: ['fuzzers'] } // others: build and asan
 const TIMEOUT_S = { checks: 120, unit: 120, e2e: 300, crash: 300, browser: 300 }
 const SMOKE_SECONDS = 3
 const OUTPUT_MAX = 1 << 20 // bytes kept of one test's output
@@ -55,7 +55,7 @@ function fail(message) {
 
 function targets() {
     const wanted = new Set(suites.flatMap((suite) => NEEDS[suite] ?? ['build', 'asan']))
-    if (options.dir !== 'build-asan') wanted.delete('asan') // the caller has built it
+    if (options.dir !== 'build-asan') ['asan', 'unit-tests'].forEach((name) => wanted.delete(name)) // the caller's
     return wanted
 }
 
