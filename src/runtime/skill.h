@@ -1,0 +1,133 @@
+/* skill.h - skills: Markdown files that tell the agent what to know and which tools to use.
+ *
+ * A context skill is part of every prompt. A task skill is matched against each message; at
+ * most one wins. All skills of a workspace form a set that never changes once loaded: a
+ * reload makes a new set, and whoever still uses a skill of the old one holds a reference.
+ *
+ * Loading reads files and may block; it touches nothing but its arguments, so it can run
+ * on a pool thread. Everything else is pure. A set is used by one thread at a time. */
+#pragma once
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/json.h"
+#include "base/json_decode.h"
+
+#define SKILL_NAME_MAX         64
+#define SKILL_DESCRIPTION_MAX  1024
+#define SKILL_BYTES_MAX        (256u * 1024) /* of one file */
+#define SKILL_PHRASES_MAX      200           /* triggers, keywords, globs of one skill */
+#define SKILLS_MAX             500
+#define SKILL_PROBLEMS_MAX     200
+#define SKILL_MESSAGE_MAX      (64u * 1024) /* what is looked at when matching */
+#define SKILL_PRIORITY_DEFAULT 50
+#define SKILL_PRIORITY_CORE    10 /* context skills up to here are the identity */
+#define SKILL_KEYWORDS_MIN     2
+
+enum skill_type { SKILL_TASK, SKILL_CONTEXT };
+
+/* In the order of loading: a later skill replaces an earlier one of the same name, and
+ * takes its place. */
+enum skill_origin {
+    SKILL_CORE,
+    SKILL_BUILTIN,
+    SKILL_GLOBAL,
+    SKILL_CONFIG,
+    SKILL_PROJECT,
+    SKILL_WORKSPACE
+};
+
+struct skill {
+    str name, description, version;
+    enum skill_type type;
+    int64_t priority;
+    struct json_strs allowed_tools; /* globs */
+    struct json_strs requires_bundles;
+    struct json_strs triggers, keywords;               /* as written, without repetitions */
+    struct json_strs folded_triggers, folded_keywords; /* parallel to them, lower case */
+    struct json_strs tags;
+    str category, author;
+    str body;
+    enum skill_origin origin;
+    str path; /* of the file; "core/soul.md" for those inside the program */
+    str dir;  /* the directory given to the loader it was found under, or empty */
+    str home; /* of a SKILL.md: the directory with its other files, else empty */
+};
+
+const char *skill_origin_name(enum skill_origin o); /* "built-in" */
+const char *skill_type_name(enum skill_type t);     /* "skill", "context" */
+bool skill_name_reserved(str name); /* of the core: not to be replaced by the agent */
+
+/* ---- reading one ---- */
+
+enum skill_severity { SKILL_WARNING, SKILL_ERROR }; /* an error means: not loaded */
+
+struct skill_problem {
+    enum skill_severity severity;
+    str path;
+    unsigned line; /* 0 = the whole file */
+    str message;
+};
+
+struct skill_problems { /* in the arena of whoever fills it */
+    struct skill_problem *items;
+    size_t len;
+};
+
+/* The text of one file. Returns 0 or -EINVAL with an error among the problems; warnings do
+ * not fail. Of `origin`, `path`, `dir` and `home` only `path` is used, for the messages; the
+ * caller sets the others. A SKILL.md of the Agent Skills standard (is_standard) needs no
+ * triggers: it answers to "/name" and "name skill". */
+int skill_parse(struct arena *a, str path, str text, bool is_standard, struct skill *ret,
+                struct skill_problems *problems);
+
+/* ---- a set ---- */
+
+struct skills;
+
+struct skill_dir {
+    str path;
+    enum skill_origin origin;
+    bool is_standard; /* holds <name>/SKILL.md, not *.md */
+    bool is_expected; /* warn when it does not exist */
+};
+
+/* Inside the program, then the directories in order. A directory that cannot be read is an
+ * error among the problems, and keeps what `previous` (may be NULL) had of it. */
+struct skills *skills_load(const struct skill_dir *dirs, size_t n_dirs,
+                           const struct skills *previous);
+struct skills *skills_ref(struct skills *s);
+struct skills *skills_unref(struct skills *s); /* takes NULL; returns NULL */
+
+size_t skills_len(const struct skills *s);
+const struct skill *skills_at(const struct skills *s, size_t i); /* in load order */
+const struct skill *skills_find(const struct skills *s, str name);
+const struct skill_problems *skills_problems(const struct skills *s);
+
+/* The context skills by priority, then in load order. */
+const struct skill *const *skills_context(const struct skills *s, size_t *ret_n);
+
+/* ---- matching ---- */
+
+enum skill_phase { SKILL_NO_MATCH, SKILL_BY_TRIGGER, SKILL_BY_KEYWORDS };
+
+struct skill_hit {
+    const struct skill *skill;
+    str trigger; /* the first that was found, or empty */
+    struct json_strs keywords;
+};
+
+struct skill_match {
+    const struct skill *skill; /* NULL = none */
+    enum skill_phase phase;
+    struct skill_hit *hits; /* every skill of which something was found, best first */
+    size_t n_hits;
+};
+
+/* Lower-cased substrings, no word boundaries. First the triggers: the first skill in load
+ * order with a hit wins. Otherwise the most keywords, at least SKILL_KEYWORDS_MIN of them;
+ * the first loaded among equals. The answer lives in the arena and points into the set. */
+struct skill_match skills_match(const struct skills *s, struct arena *a, str message);
+
+/* Lower case for ASCII, Latin, Greek and Cyrillic; other characters stay. */
+str skill_fold(struct arena *a, str s);

@@ -1,0 +1,334 @@
+#include <assert.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "runtime/skill_impl.h"
+
+#define FILES_MAX (2 * SKILLS_MAX) /* looked at in one directory */
+
+struct skills {
+    size_t refs;
+    struct arena arena;
+    struct skill *items; /* SKILLS_MAX of them */
+    size_t len;
+    const struct skill **context;
+    size_t n_context;
+    struct skill_problems problems;
+};
+
+const char *skill_origin_name(enum skill_origin o)
+{
+    static const char *const NAMES[] = {
+        [SKILL_CORE] = "core",       [SKILL_BUILTIN] = "built-in",
+        [SKILL_GLOBAL] = "global",   [SKILL_CONFIG] = "configured",
+        [SKILL_PROJECT] = "project", [SKILL_WORKSPACE] = "workspace",
+    };
+    return NAMES[o];
+}
+
+const char *skill_type_name(enum skill_type t)
+{
+    return t == SKILL_CONTEXT ? "context" : "skill";
+}
+
+bool skill_name_reserved(str name)
+{
+    static const str RESERVED[] = {STR_INIT("soul"), STR_INIT("bootstrap"),
+                                   STR_INIT("capabilities"), STR_INIT("skill-authoring")};
+    for (size_t i = 0; i < ARRAY_LEN(RESERVED); i++)
+        if (str_eq_nocase(name, RESERVED[i]))
+            return true;
+    return false;
+}
+
+/* ---- the set ---- */
+
+static struct skill *find(const struct skills *s, str name)
+{
+    for (size_t i = 0; i < s->len; i++)
+        if (str_eq(s->items[i].name, name))
+            return &s->items[i];
+    return NULL;
+}
+
+/* A later skill takes the place of an earlier one with its name, so that overriding a
+ * skill does not change who is asked first. */
+static void add(struct skills *s, const struct skill *skill)
+{
+    struct skill *earlier = find(s, skill->name);
+
+    if (earlier)
+        *earlier = *skill;
+    else if (s->len < SKILLS_MAX)
+        s->items[s->len++] = *skill;
+    else
+        skill_problem_add(&s->arena, &s->problems, SKILL_ERROR, skill->path, 0,
+                          "not loaded: there are %d skills already", SKILLS_MAX);
+}
+
+static void add_text(struct skills *s, str path, str text, const struct skill_dir *dir, str home)
+{
+    struct skill skill;
+
+    if (skill_parse(&s->arena, path, text, dir->is_standard, &skill, &s->problems) < 0)
+        return;
+    skill.origin = dir->origin;
+    skill.dir = arena_str(&s->arena, dir->path);
+    skill.home = arena_str(&s->arena, home);
+    add(s, &skill);
+}
+
+static struct json_strs copy_strs(struct arena *a, struct json_strs from)
+{
+    struct json_strs to = {.items = arena_array(a, from.len, sizeof(str)), .len = from.len};
+    for (size_t i = 0; i < from.len; i++)
+        to.items[i] = arena_str(a, from.items[i]);
+    return to;
+}
+
+static struct skill copy_skill(struct arena *a, const struct skill *s)
+{
+    struct skill c = *s;
+    str *texts[] = {&c.name, &c.description, &c.version, &c.category, &c.author,
+                    &c.body, &c.path,        &c.dir,     &c.home};
+    struct json_strs *lists[] = {&c.allowed_tools, &c.requires_bundles, &c.triggers,       &c.tags,
+                                 &c.keywords,      &c.folded_triggers,  &c.folded_keywords};
+
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++)
+        *texts[i] = arena_str(a, *texts[i]);
+    for (size_t i = 0; i < ARRAY_LEN(lists); i++)
+        *lists[i] = copy_strs(a, *lists[i]);
+    return c;
+}
+
+/* ---- files ---- */
+
+static int read_whole(int fd, struct buf *out)
+{
+    for (;;) {
+        if (buf_reserve(out, 4096) < 0)
+            return -EFBIG;
+        ssize_t n = read(fd, out->p + out->n, 4096);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return n < 0 ? -errno : 0;
+        out->n += (size_t)n;
+        out->p[out->n] = '\0';
+    }
+}
+
+/* O_NONBLOCK: a FIFO somebody named x.md must not hold up the loader. */
+static int read_file(int dir_fd, const char *name, struct buf *out)
+{
+    struct stat st;
+    int fd = openat(dir_fd, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0)
+        return -errno;
+
+    int rc = fstat(fd, &st) < 0 ? -errno : 0;
+    if (rc == 0 && !S_ISREG(st.st_mode))
+        rc = -EINVAL;
+    if (rc == 0)
+        rc = read_whole(fd, out);
+    close(fd);
+    return rc;
+}
+
+static void load_file(struct skills *s, const struct skill_dir *dir, int dir_fd, const char *name)
+{
+    str path = arena_printf(&s->arena, "%.*s/%s", STR_ARG(dir->path), name);
+    ptrdiff_t slash = str_rfind_char(path, '/');
+    str home = dir->is_standard ? str_slice(path, 0, (size_t)slash) : STR_NONE;
+    struct buf text;
+
+    buf_init(&text, SKILL_BYTES_MAX + 8192);
+    int rc = read_file(dir_fd, name, &text);
+    if (rc == 0)
+        add_text(s, path, buf_str(&text), dir, home);
+    else if (!(dir->is_standard && (rc == -ENOENT || rc == -ENOTDIR)))
+        skill_problem_add(&s->arena, &s->problems, SKILL_ERROR, path, 0, "cannot be read: %s",
+                          rc == -EFBIG ? "larger than 256 KiB" : err_reason(rc));
+    buf_done(&text);
+}
+
+static int by_name(const void *x, const void *y)
+{
+    return strcmp(*(char *const *)x, *(char *const *)y);
+}
+
+/* The files to read, relative to the directory. */
+static char *wanted_name(const struct skill_dir *dir, const struct dirent *e)
+{
+    struct buf name;
+
+    if (e->d_name[0] == '.')
+        return NULL;
+    if (!dir->is_standard)
+        return str_ends(str_from(e->d_name), STR(".md")) ? str_dup(str_from(e->d_name)) : NULL;
+    buf_init(&name, sizeof(e->d_name) + 16);
+    buf_printf(&name, "%s/SKILL.md", e->d_name);
+    return buf_take(&name, NULL);
+}
+
+/* Returns 0 or -errno. The names are sorted, so that every machine loads the same order. */
+static int list_files(const struct skill_dir *dir, DIR *d, char **names, size_t *ret_n)
+{
+    const struct dirent *e;
+    size_t n = 0;
+
+    errno = 0;
+    while ((e = readdir(d)) != NULL && n < FILES_MAX) {
+        char *name = wanted_name(dir, e);
+        if (name)
+            names[n++] = name;
+        errno = 0;
+    }
+    int rc = -errno;
+    qsort(names, n, sizeof(names[0]), by_name);
+    *ret_n = n;
+    return rc;
+}
+
+static DIR *open_dir(struct arena *a, str path)
+{
+    int fd = open(arena_cstr(a, path), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *d = fd < 0 ? NULL : fdopendir(fd);
+    if (fd >= 0 && !d)
+        close(fd);
+    return d;
+}
+
+static int load_dir(struct skills *s, const struct skill_dir *dir)
+{
+    char **names = xcalloc(FILES_MAX, sizeof(*names));
+    DIR *d = open_dir(&s->arena, dir->path);
+    size_t n = 0;
+    int rc = d ? list_files(dir, d, names, &n) : -errno;
+
+    for (size_t i = 0; i < n; i++) {
+        if (rc == 0)
+            load_file(s, dir, dirfd(d), names[i]);
+        free(names[i]);
+    }
+    if (d)
+        closedir(d);
+    free(names);
+    return rc;
+}
+
+static void keep_previous(struct skills *s, const struct skill_dir *dir,
+                          const struct skills *previous)
+{
+    for (size_t i = 0; previous && i < previous->len; i++) {
+        if (!str_eq(previous->items[i].dir, dir->path))
+            continue;
+        struct skill copy = copy_skill(&s->arena, &previous->items[i]);
+        add(s, &copy);
+    }
+}
+
+static void load_or_keep(struct skills *s, const struct skill_dir *dir,
+                         const struct skills *previous)
+{
+    int rc = load_dir(s, dir);
+
+    if (rc == 0 || (rc == -ENOENT && !dir->is_expected))
+        return;
+    if (rc == -ENOENT) {
+        skill_problem_add(&s->arena, &s->problems, SKILL_WARNING, dir->path, 0,
+                          "this directory of skills does not exist");
+        return;
+    }
+    skill_problem_add(&s->arena, &s->problems, SKILL_ERROR, dir->path, 0,
+                      "this directory of skills cannot be read: %s; %s", err_reason(rc),
+                      previous ? "its skills stay as they were" : "its skills are missing");
+    keep_previous(s, dir, previous);
+}
+
+/* ---- loading ---- */
+
+static int by_priority(const void *x, const void *y)
+{
+    const struct skill *a = *(const struct skill *const *)x;
+    const struct skill *b = *(const struct skill *const *)y;
+    if (a->priority != b->priority)
+        return a->priority < b->priority ? -1 : 1;
+    return a < b ? -1 : a > b; /* both are in items, in load order */
+}
+
+static void collect_context(struct skills *s)
+{
+    s->context = arena_array(&s->arena, s->len, sizeof(*s->context));
+    for (size_t i = 0; i < s->len; i++)
+        if (s->items[i].type == SKILL_CONTEXT)
+            s->context[s->n_context++] = &s->items[i];
+    if (s->n_context > 1)
+        qsort(s->context, s->n_context, sizeof(*s->context), by_priority);
+}
+
+struct skills *skills_load(const struct skill_dir *dirs, size_t n_dirs,
+                           const struct skills *previous)
+{
+    struct skills *s = xcalloc(1, sizeof(*s));
+
+    s->refs = 1;
+    arena_init(&s->arena);
+    s->items = arena_array(&s->arena, SKILLS_MAX, sizeof(*s->items));
+    for (size_t i = 0; i < skills_embedded_len; i++) {
+        const struct skill_embedded *e = &skills_embedded[i];
+        add_text(s, e->path, e->text, &(struct skill_dir){.origin = e->origin}, STR_NONE);
+    }
+    for (size_t i = 0; i < n_dirs; i++)
+        load_or_keep(s, &dirs[i], previous);
+    collect_context(s);
+    return s;
+}
+
+struct skills *skills_ref(struct skills *s)
+{
+    s->refs++;
+    return s;
+}
+
+struct skills *skills_unref(struct skills *s)
+{
+    if (!s)
+        return NULL;
+    assert(s->refs > 0);
+    if (--s->refs == 0) {
+        arena_done(&s->arena);
+        free(s);
+    }
+    return NULL;
+}
+
+size_t skills_len(const struct skills *s)
+{
+    return s->len;
+}
+
+const struct skill *skills_at(const struct skills *s, size_t i)
+{
+    assert(i < s->len);
+    return &s->items[i];
+}
+
+const struct skill *skills_find(const struct skills *s, str name)
+{
+    return find(s, name);
+}
+
+const struct skill_problems *skills_problems(const struct skills *s)
+{
+    return &s->problems;
+}
+
+const struct skill *const *skills_context(const struct skills *s, size_t *ret_n)
+{
+    *ret_n = s->n_context;
+    return s->context;
+}
