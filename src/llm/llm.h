@@ -22,12 +22,12 @@ enum llm_block_type { LLM_TEXT, LLM_IMAGE, LLM_TOOL_USE, LLM_TOOL_RESULT, LLM_OP
 
 struct llm_block {
     enum llm_block_type type;
-    str text;       /* LLM_TEXT */
-    str mime, data; /* LLM_IMAGE: base64 */
-    str id, name;   /* LLM_TOOL_USE; LLM_TOOL_RESULT has the id */
-    str args;       /* LLM_TOOL_USE: raw JSON text as the model wrote it */
-    const char *args_error; /* LLM_TOOL_USE: why args is not usable JSON; NULL = fine */
-    bool is_error;  /* LLM_TOOL_RESULT */
+    str text;                      /* LLM_TEXT */
+    str mime, data;                /* LLM_IMAGE: base64 */
+    str id, name;                  /* LLM_TOOL_USE; LLM_TOOL_RESULT has the id */
+    str args;                      /* LLM_TOOL_USE: raw JSON text as the model wrote it */
+    const char *args_error;        /* LLM_TOOL_USE: why args is not usable JSON; NULL = fine */
+    bool is_error;                 /* LLM_TOOL_RESULT */
     const struct llm_block *parts; /* LLM_TOOL_RESULT: text and images only */
     size_t nparts;
     str provider, model;     /* LLM_OPAQUE */
@@ -56,10 +56,10 @@ struct llm_request {
     const struct llm_tool *tools; /* sorted by name */
     size_t ntools;
     int64_t max_tokens;
-    const char *thinking;        /* "off", "adaptive", "enabled"; NULL = off */
-    const char *effort;          /* low medium high max; NULL = the model's default */
-    int64_t thinking_budget;     /* tokens, for "enabled" */
-    str session_key;             /* conversation id: provider-side cache affinity; may be empty */
+    const char *thinking;    /* "off", "adaptive", "enabled"; NULL = off */
+    const char *effort;      /* low medium high max; NULL = the model's default */
+    int64_t thinking_budget; /* tokens, for "enabled" */
+    str session_key;         /* conversation id: provider-side cache affinity; may be empty */
 };
 
 enum llm_stop { LLM_STOP_END, LLM_STOP_TOOL, LLM_STOP_LENGTH, LLM_STOP_REFUSAL, LLM_STOP_PAUSE };
@@ -69,63 +69,68 @@ struct llm_result {
     size_t n;
     enum llm_stop stop;
     struct conv_usage usage;
-    str model;      /* "provider:model" */
-    str request_id; /* may be empty */
+    str model;       /* "provider:model" */
+    str request_id;  /* may be empty */
     str stop_detail; /* refusal text; may be empty */
     uint64_t ms;
     char request_sha256[65]; /* of the body that was sent */
 };
 
 enum llm_error_kind {
-    LLM_ERR_AUTH,     /* 401, 403: the key is wrong or missing */
-    LLM_ERR_BILLING,  /* 402, spend caps, quota */
-    LLM_ERR_MODEL,    /* the model does not exist or was retired */
-    LLM_ERR_INVALID,  /* the request was refused: 400, 422 */
-    LLM_ERR_TOO_LONG, /* context overflow: trim or compact */
+    LLM_ERR_AUTH,       /* 401, 403: the key is wrong or missing */
+    LLM_ERR_BILLING,    /* 402, spend caps, quota */
+    LLM_ERR_MODEL,      /* the model does not exist or was retired */
+    LLM_ERR_INVALID,    /* the request was refused: 400, 422 */
+    LLM_ERR_TOO_LONG,   /* context overflow: trim or compact */
     LLM_ERR_OVERLOADED, /* 429, 5xx, 529 after all tries */
-    LLM_ERR_NETWORK,  /* no connection, cut stream, silence */
+    LLM_ERR_NETWORK,    /* no connection, cut stream, silence */
 };
 
 struct llm_failure {
     enum llm_error_kind kind;
-    int http_status;   /* 0 = none */
-    bool had_output;   /* deltas were delivered before it failed */
+    int http_status; /* 0 = none */
+    bool had_output; /* deltas were delivered before it failed */
     str request_id;
-    struct err err;    /* for the person */
+    struct err err; /* for the person */
 };
 
 struct llm_events {
     void (*on_text)(void *ctx, str delta);
-    void (*on_thinking)(void *ctx, str delta);                /* may be NULL */
-    void (*on_tool_start)(void *ctx, str id, str name);       /* may be NULL */
-    void (*on_retry)(void *ctx, unsigned attempt, uint64_t wait_ms, const struct err *why); /* may be NULL */
-    void (*on_done)(void *ctx, const struct llm_result *r);    /* last call, or: */
-    void (*on_fail)(void *ctx, const struct llm_failure *f);   /* last call */
+    void (*on_thinking)(void *ctx, str delta);          /* may be NULL */
+    void (*on_tool_start)(void *ctx, str id, str name); /* may be NULL */
+    void (*on_retry)(void *ctx, unsigned attempt, uint64_t wait_ms,
+                     const struct err *why);                 /* may be NULL */
+    void (*on_done)(void *ctx, const struct llm_result *r);  /* last call, or: */
+    void (*on_fail)(void *ctx, const struct llm_failure *f); /* last call */
 };
 
-struct llm;      /* the configured providers */
+struct llm; /* the configured providers */
 struct llm_call;
 
 /* ---- configuration ---- */
 
 struct llm_provider_conf {
-    str name; /* as used in "name:model" */
-    str type; /* "anthropic", "openai", "demo" */
-    str base_url;
-    str api_key; /* secret */
+    str name;     /* as used in "name:model" */
+    str type;     /* "anthropic", "openai", "demo"; empty = what is known for the name */
+    str base_url; /* empty = what is known for the name (openrouter, groq, mistral, ollama ...) */
+    str api_key;  /* secret */
     const struct json *headers; /* extra request headers, object of strings, or NULL */
 };
 
 struct llm_conf {
     const struct llm_provider_conf *providers;
     size_t nproviders;
-    str default_model; /* as configured; empty = decide by what is there */
-    str fast_model;    /* titles, compaction; empty = the default model */
+    str default_model;                  /* as configured; empty = decide by what is there */
+    str fast_model;                     /* titles, compaction; empty = the default model */
     const struct json *model_overrides; /* capabilities and prices by model name, or NULL */
-    uint64_t idle_timeout_ms; /* 0 = 120 s */
-    unsigned max_tries;       /* 0 = 5 */
-    uint64_t retry_base_ms;   /* 0 = 1000; tests make it small */
+    uint64_t idle_timeout_ms;           /* 0 = 120 s */
+    unsigned max_tries;                 /* 0 = 5 */
+    uint64_t retry_base_ms;             /* 0 = 1000; tests make it small */
+    uint64_t demo_delay_ms;             /* between the demo's words; 0 = as fast as possible */
+    str ollama_host; /* OLLAMA_HOST, where llm_probe looks; empty = 127.0.0.1:11434 */
 };
+
+#define LLM_DEMO_DELAY_MS 15 /* reads well in a terminal */
 
 struct llm *llm_new(struct loop *l, struct fetcher *f, const struct llm_conf *conf,
                     struct logger *log, struct err *e);

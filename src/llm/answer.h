@@ -1,0 +1,81 @@
+/* answer.h - one answer of a model while it arrives.
+ *
+ * Stream decoders open blocks, add to them and close them; the answer keeps the bytes,
+ * tells its listener about deltas and at the end gives the whole as a struct llm_result.
+ * Everything is bounded: bytes and blocks. An answer is owned by one call. */
+#pragma once
+
+#include "llm/llm.h"
+
+#define ANSWER_BYTES_MAX  (32u * 1024 * 1024)
+#define ANSWER_BLOCKS_MAX 1024u
+
+/* An error as the server worded it, before or during the stream. */
+struct wire_error {
+    int status; /* HTTP status, 0 = in mid-stream or none at all */
+    str type;   /* "overloaded_error", "insufficient_quota" ...; may be empty */
+    str message;
+    str param; /* what part of the request it is about; may be empty */
+    str request_id;
+    int64_t retry_after_ms; /* -1 = not said */
+    int should_retry;       /* x-should-retry: 1, 0; -1 = not said */
+};
+
+enum answer_kind {
+    ANSWER_TEXT,
+    ANSWER_TOOL,
+    ANSWER_OPAQUE, /* kept and sent back, never interpreted */
+};
+
+struct answer_block {
+    enum answer_kind kind;
+    int64_t index; /* the stream's own number for it */
+    bool is_open;
+    str id, name;      /* ANSWER_TOOL */
+    struct buf text;   /* text, JSON arguments, or thinking */
+    struct buf args;   /* ANSWER_OPAQUE: input of a server tool */
+    struct json *json; /* ANSWER_OPAQUE: the block as it started */
+    const char *grows; /* ANSWER_OPAQUE: the member that `text` is for */
+};
+
+struct answer_usage { /* as reported; each figure overwrites the one before */
+    int64_t uncached_in, cache_read, cache_write, cache_write_1h, out;
+};
+
+struct answer {
+    struct arena arena;   /* lives as long as the answer */
+    struct arena scratch; /* one event */
+    struct answer_block *blocks;
+    size_t n, cap, bytes;
+    struct answer_usage usage;
+    enum llm_stop stop;
+    bool has_stop;    /* the model said why it stopped */
+    bool is_complete; /* the stream said that nothing follows */
+    bool had_output;  /* the listener was told something */
+    str stop_detail, request_id;
+    bool has_error;
+    struct wire_error error;
+    const struct llm_events *listener; /* on_text, on_thinking, on_tool_start; NULL = nobody */
+    void *ctx;
+};
+
+void answer_init(struct answer *an, const struct llm_events *listener, void *ctx);
+void answer_done(struct answer *an);
+
+/* NULL when there are too many blocks; the answer has failed then. */
+struct answer_block *answer_open(struct answer *an, enum answer_kind kind, int64_t index);
+struct answer_block *answer_find(struct answer *an, int64_t index); /* open ones only, or NULL */
+struct answer_block *answer_last(struct answer *an, enum answer_kind kind); /* or NULL */
+
+/* Adds to a block and, for text, tells the listener. */
+void answer_text(struct answer *an, struct answer_block *b, str delta);
+void answer_thinking(struct answer *an, struct answer_block *b, str delta);
+void answer_add(struct answer *an, struct buf *to, str bytes);
+void answer_tool_started(struct answer *an, const struct answer_block *b);
+
+/* The first error wins; `type` and `message` are copied. */
+void answer_fail(struct answer *an, str type, str message);
+
+/* The whole answer. Cut or refused parts are left out, so that nothing half-written is ever
+ * run or stored. Borrows from the answer. */
+void answer_result(struct answer *an, str provider, str model, struct llm_result *ret);

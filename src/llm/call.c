@@ -1,0 +1,498 @@
+/* One model call: sending, reading the stream, trying again.
+ *
+ * A call may be cancelled inside any of its own callbacks, so whoever calls out holds it
+ * (enter) and lets go afterwards (leave); the last one out frees it. After the answer is
+ * complete the connection gets a moment to end in good order, because only then it can be
+ * used again. */
+#include <assert.h>
+#include <ctype.h>
+#include <errno.h>
+
+#include "base/clock.h"
+#include "base/hash.h"
+#include "base/random.h"
+#include "llm/demo.h"
+#include "llm/failure.h"
+#include "llm/llm_impl.h"
+
+#define EVENT_BYTES_MAX (16u * 1024 * 1024)
+#define ERROR_BODY_MAX  (256u * 1024)
+#define DRAIN_MS        1000u
+
+enum body_kind { BODY_UNSEEN, BODY_STREAM, BODY_JSON };
+
+struct llm_call {
+    struct list_node node; /* in llm.calls */
+    struct llm *llm;
+    const struct provider *provider;
+    struct arena arena;
+    str model;
+    struct model_caps caps;
+    struct llm_events ev;
+    void *ctx;
+
+    struct buf body;
+    char body_sha256[SHA256_HEX_LEN + 1];
+    struct fetch *fetch;
+    struct wire_error head; /* status and headers of the attempt under way */
+    enum body_kind kind;
+    struct buf json; /* what came instead of a stream */
+    struct sse_parser sse;
+    struct answer answer;
+
+    unsigned attempt;
+    bool has_dropped_tool;
+    uint64_t start_ms;
+    struct timer timer; /* back-off, draining, or the demo's pace */
+    struct deferred turn;
+    struct llm_failure setup; /* err.code != 0: the call never got out of the house */
+    struct demo_speech demo;
+
+    bool is_answered; /* on_done or on_fail was called */
+    bool is_dead;     /* nobody listens any more */
+    unsigned busy;
+};
+
+static void start_attempt(struct llm_call *c);
+
+/* ---- life ---- */
+
+static void call_free(struct llm_call *c)
+{
+    if (c->fetch)
+        fetch_cancel(c->fetch);
+    timer_stop(&c->timer);
+    defer_stop(&c->turn);
+    list_del(&c->node);
+    sse_parser_done(&c->sse);
+    answer_done(&c->answer);
+    buf_done(&c->json);
+    buf_done(&c->body);
+    arena_done(&c->arena);
+    free(c);
+}
+
+static void enter(struct llm_call *c)
+{
+    c->busy++;
+}
+
+static void leave(struct llm_call *c)
+{
+    if (--c->busy == 0 && c->is_dead)
+        call_free(c);
+}
+
+/* Everything that could still call back ends now; the memory goes with the last leave. */
+static void call_kill(struct llm_call *c)
+{
+    c->is_dead = true;
+    if (c->fetch)
+        fetch_cancel(c->fetch);
+    c->fetch = NULL;
+    timer_stop(&c->timer);
+    defer_stop(&c->turn);
+    if (c->busy == 0)
+        call_free(c);
+}
+
+void llm_cancel(struct llm_call *c)
+{
+    assert(!c->is_answered);
+    call_kill(c);
+}
+
+void llm_cancel_all(struct llm *m)
+{
+    LIST_FOREACH (it, &m->calls) {
+        call_kill(LIST_ENTRY(it, struct llm_call, node));
+    }
+}
+
+/* ---- telling the caller ---- */
+
+static void heard_text(void *ctx, str delta)
+{
+    struct llm_call *c = ctx;
+    if (!c->is_dead)
+        c->ev.on_text(c->ctx, delta);
+}
+
+static void heard_thinking(void *ctx, str delta)
+{
+    struct llm_call *c = ctx;
+    if (!c->is_dead && c->ev.on_thinking)
+        c->ev.on_thinking(c->ctx, delta);
+}
+
+static void heard_tool(void *ctx, str id, str name)
+{
+    struct llm_call *c = ctx;
+    if (!c->is_dead && c->ev.on_tool_start)
+        c->ev.on_tool_start(c->ctx, id, name);
+}
+
+static const struct llm_events LISTENER = {
+    .on_text = heard_text, .on_thinking = heard_thinking, .on_tool_start = heard_tool};
+
+static void on_drained(void *ctx)
+{
+    call_kill(ctx);
+}
+
+static void report_done(struct llm_call *c)
+{
+    struct llm_result r;
+    timer_stop(&c->timer);
+    answer_result(&c->answer, c->provider->name, c->model, &r);
+    r.ms = clock_mono_ms() - c->start_ms;
+    if (r.request_id.n == 0)
+        r.request_id = c->head.request_id;
+    memcpy(r.request_sha256, c->body_sha256, sizeof r.request_sha256);
+    c->is_answered = true;
+    c->ev.on_done(c->ctx, &r);
+    if (c->is_dead)
+        return;
+    if (!c->fetch) {
+        call_kill(c);
+        return;
+    }
+    timer_init(&c->timer, c->llm->loop, on_drained, c);
+    timer_start(&c->timer, DRAIN_MS);
+}
+
+static void report_failure(struct llm_call *c, struct llm_failure *f)
+{
+    f->had_output = c->answer.had_output;
+    c->is_answered = true;
+    log_info(c->llm->log, "llm", "%s", f->err.msg);
+    c->ev.on_fail(c->ctx, f);
+    if (!c->is_dead)
+        call_kill(c);
+}
+
+/* ---- trying again ---- */
+
+static void on_backoff_over(void *ctx)
+{
+    struct llm_call *c = ctx;
+    enter(c);
+    start_attempt(c);
+    leave(c);
+}
+
+static void retry_later(struct llm_call *c, uint64_t wait_ms, const struct err *why)
+{
+    if (c->ev.on_retry)
+        c->ev.on_retry(c->ctx, c->attempt, wait_ms, why);
+    if (c->is_dead)
+        return;
+    timer_init(&c->timer, c->llm->loop, on_backoff_over, c);
+    timer_start(&c->timer, wait_ms);
+}
+
+/* Output that was shown cannot be taken back, so it ends all tries. */
+static void fail_or_retry(struct llm_call *c, struct llm_failure *f, struct verdict v)
+{
+    if (!v.is_retryable || c->answer.had_output || c->attempt >= c->llm->max_tries) {
+        report_failure(c, f);
+        return;
+    }
+    uint64_t wait = v.wait_ms >= 0
+                        ? (uint64_t)v.wait_ms
+                        : failure_backoff_ms(c->attempt, c->llm->retry_base_ms, random_u64());
+    retry_later(c, wait, &f->err);
+}
+
+/* "tools.3.custom.input_schema: ..." or "tools[3].function.parameters": one tool that the
+ * server does not like must not cost the user all the others. */
+static bool names_bad_tool(str text, size_t *ret_index)
+{
+    uint64_t index;
+    ptrdiff_t at = str_find(text, STR("tools"), 0);
+    if (at < 0)
+        return false;
+    str rest = str_skip(text, (size_t)at + 5);
+    if (rest.n == 0 || (rest.p[0] != '.' && rest.p[0] != '['))
+        return false;
+    rest = str_skip(rest, 1);
+    size_t digits = 0;
+    while (digits < rest.n && isdigit((unsigned char)rest.p[digits]))
+        digits++;
+    if (parse_u64(str_slice(rest, 0, digits), &index) < 0)
+        return false;
+    *ret_index = (size_t)index;
+    return true;
+}
+
+static bool drop_bad_tool(struct llm_call *c, const struct wire_error *w)
+{
+    size_t index;
+    str name;
+    if (w->status != 400 || c->has_dropped_tool)
+        return false;
+    if (!names_bad_tool(w->param, &index) && !names_bad_tool(w->message, &index))
+        return false;
+    if (provider_drop_tool(&c->body, index, &c->arena, &name) < 0)
+        return false;
+    c->has_dropped_tool = true;
+    sha256_hex(buf_str(&c->body), c->body_sha256);
+    log_warn(c->llm->log, "llm", "%.*s refuses the tool %.*s, going on without it: %.*s",
+             STR_ARG(c->provider->name), STR_ARG(name), STR_ARG(w->message));
+    return true;
+}
+
+static void server_failed(struct llm_call *c, struct wire_error *w)
+{
+    struct llm_failure f = {0};
+    if (!c->answer.had_output && drop_bad_tool(c, w)) {
+        start_attempt(c);
+        return;
+    }
+    struct verdict v = failure_judge(c->provider, c->model, c->caps.successor, w, &f);
+    fail_or_retry(c, &f, v);
+}
+
+/* The network failed us. A server of our own that does not run will not run in a second. */
+static void network_failed(struct llm_call *c, const struct err *why)
+{
+    struct llm_failure f = {.kind = LLM_ERR_NETWORK, .request_id = c->head.request_id};
+    f.err = *why;
+    err_prefix(&f.err, "%.*s", STR_ARG(c->provider->name));
+    bool is_absent =
+        why->code == -ECONNREFUSED && str_starts(c->provider->base_url, STR("http://"));
+    bool is_hopeless = is_absent || why->code == -EINVAL || why->code == -EACCES;
+    fail_or_retry(c, &f, (struct verdict){.is_retryable = !is_hopeless, .wait_ms = -1});
+}
+
+static void stream_cut(struct llm_call *c)
+{
+    struct err e = {0};
+    err_set(&e, -ECONNRESET, "the answer ended before it was complete");
+    network_failed(c, &e);
+}
+
+/* ---- the fetch ---- */
+
+static void end_fetch(struct llm_call *c)
+{
+    if (c->fetch)
+        fetch_cancel(c->fetch);
+    c->fetch = NULL;
+}
+
+/* After bytes were read: the answer may have failed or become complete. */
+static void check_answer(struct llm_call *c)
+{
+    if (c->is_dead || c->is_answered)
+        return;
+    if (c->answer.has_error) {
+        struct wire_error w = c->answer.error;
+        if (w.request_id.n == 0)
+            w.request_id = c->head.request_id;
+        end_fetch(c);
+        server_failed(c, &w);
+    } else if (c->answer.is_complete) {
+        report_done(c);
+    }
+}
+
+static void on_event(void *ctx, const struct sse_event *ev)
+{
+    struct llm_call *c = ctx;
+    if (!c->is_dead)
+        c->provider->type->event(&c->answer, ev);
+}
+
+static void on_head(void *ctx, int status, const struct fetch_header *headers, size_t n)
+{
+    struct llm_call *c = ctx;
+    c->head.status = status;
+    for (size_t i = 0; i < n; i++)
+        wire_error_header(&c->arena, headers[i].name, headers[i].value, &c->head);
+}
+
+/* Servers that answer 200 with an error write a JSON object where a stream should be. */
+static void sniff(struct llm_call *c, str bytes)
+{
+    str text = str_trim(bytes);
+    if (c->head.status != 200)
+        c->kind = BODY_JSON;
+    else if (text.n > 0)
+        c->kind = text.p[0] == '{' || text.p[0] == '[' ? BODY_JSON : BODY_STREAM;
+}
+
+static void on_data(void *ctx, str bytes)
+{
+    struct llm_call *c = ctx;
+    if (c->is_answered)
+        return; /* draining */
+    enter(c);
+    if (c->kind == BODY_UNSEEN)
+        sniff(c, bytes);
+    if (c->kind == BODY_JSON) {
+        (void)buf_add_str(&c->json, bytes); /* beyond its ceiling the status has to do */
+    } else if (c->kind == BODY_STREAM) {
+        if (sse_parser_feed(&c->sse, bytes) < 0)
+            answer_fail(&c->answer, STR("answer_too_large"),
+                        STR("one event is larger than 16 MiB"));
+        check_answer(c);
+    }
+    leave(c);
+}
+
+static void on_json_end(struct llm_call *c)
+{
+    struct wire_error w = c->head;
+    wire_error_parse(&c->arena, buf_str(&c->json), &w);
+    if (w.status == 200) { /* an error that does not say so; or no stream at all */
+        w.status = 0;
+        if (w.message.n == 0)
+            w.message = STR("it did not send an event stream");
+    }
+    server_failed(c, &w);
+}
+
+static void on_end(void *ctx, const struct err *err)
+{
+    struct llm_call *c = ctx;
+    enter(c);
+    c->fetch = NULL;
+    if (c->is_answered) {
+        call_kill(c);
+    } else if (err->code < 0) {
+        network_failed(c, err);
+    } else if (c->kind == BODY_JSON || c->head.status != 200) {
+        on_json_end(c);
+    } else {
+        c->provider->type->eof(&c->answer);
+        if (c->answer.has_error || c->answer.is_complete)
+            check_answer(c);
+        else
+            stream_cut(c);
+    }
+    leave(c);
+}
+
+static size_t request_headers(struct llm_call *c, struct fetch_header *out)
+{
+    size_t n = c->provider->type->auth(c->provider, &c->arena, out);
+    out[n++] = (struct fetch_header){STR("content-type"), STR("application/json")};
+    out[n++] = (struct fetch_header){STR("accept"), STR("text/event-stream")};
+    out[n++] = (struct fetch_header){STR("user-agent"), STR("nb/" NB_VERSION)};
+    for (size_t i = 0; i < c->provider->nheaders; i++)
+        out[n++] = c->provider->headers[i];
+    return n;
+}
+
+static void start_attempt(struct llm_call *c)
+{
+    static const struct fetch_events EVENTS = {
+        .on_head = on_head, .on_data = on_data, .on_done = on_end};
+    struct fetch_header headers[LLM_HEADERS_MAX + 5];
+    c->attempt++;
+    c->kind = BODY_UNSEEN;
+    c->head = (struct wire_error){.retry_after_ms = -1, .should_retry = -1};
+    buf_clear(&c->json);
+    sse_parser_done(&c->sse);
+    sse_parser_init(&c->sse, EVENT_BYTES_MAX, on_event, c);
+    answer_done(&c->answer);
+    answer_init(&c->answer, &LISTENER, c);
+    struct fetch_spec spec = {
+        .method = "POST",
+        .url = c->provider->type->url(c->provider, &c->arena),
+        .headers = headers,
+        .nheaders = request_headers(c, headers),
+        .body = buf_str(&c->body),
+        .has_body = true,
+        .idle_timeout_ms = c->llm->idle_timeout_ms,
+    };
+    c->fetch = fetch_start(c->llm->fetcher, &spec, &EVENTS, c);
+}
+
+/* ---- the demo, and calls that cannot start ---- */
+
+static void speak(void *ctx)
+{
+    struct llm_call *c = ctx;
+    enter(c);
+    bool is_more = true;
+    do
+        is_more = demo_step(&c->demo, &c->answer);
+    while (is_more && !c->is_dead && c->llm->demo_delay_ms == 0);
+    if (is_more && !c->is_dead)
+        timer_start(&c->timer, c->llm->demo_delay_ms);
+    else if (!c->is_dead)
+        report_done(c);
+    leave(c);
+}
+
+static void report_setup_failure(void *ctx)
+{
+    struct llm_call *c = ctx;
+    enter(c);
+    report_failure(c, &c->setup);
+    leave(c);
+}
+
+static void defer(struct llm_call *c, loop_fn fn)
+{
+    defer_init(&c->turn, fn, c);
+    defer_start(c->llm->loop, &c->turn);
+}
+
+/* ---- starting ---- */
+
+static bool is_key_missing(const struct provider *p)
+{
+    return p->api_key.n == 0 && p->nheaders == 0 && p->key_env.n > 0 &&
+           str_starts(p->base_url, STR("https://"));
+}
+
+static int prepare(struct llm_call *c, str name, const struct llm_request *req)
+{
+    struct llm_failure *f = &c->setup;
+    str provider, model;
+    f->kind = LLM_ERR_MODEL;
+    int rc = llm_resolve(c->llm, name, &provider, &model, &f->err);
+    if (rc < 0)
+        return rc;
+    c->provider = llm_find_provider(c->llm, provider);
+    c->model = arena_str(&c->arena, model);
+    llm_caps(c->llm, c->provider, c->model, &c->caps);
+    f->kind = LLM_ERR_AUTH;
+    if (is_key_missing(c->provider))
+        return err_set(&f->err, -EACCES,
+                       "%.*s needs an API key: set %.*s, or providers.%.*s.apiKey in "
+                       "nimblebrain.json",
+                       STR_ARG(provider), STR_ARG(c->provider->key_env), STR_ARG(provider));
+    struct llm_request r = *req;
+    r.model = c->model;
+    rc = c->provider->type->build(c->provider, &c->caps, &r, &c->body, &f->err);
+    f->kind = rc == -EMSGSIZE ? LLM_ERR_TOO_LONG : LLM_ERR_INVALID;
+    sha256_hex(buf_str(&c->body), c->body_sha256);
+    return rc;
+}
+
+struct llm_call *llm_start(struct llm *m, str name, const struct llm_request *req,
+                           const struct llm_events *ev, void *ctx)
+{
+    struct llm_call *c = xcalloc(1, sizeof *c);
+    *c = (struct llm_call){.llm = m, .ev = *ev, .ctx = ctx, .start_ms = clock_mono_ms()};
+    list_push(&m->calls, &c->node);
+    arena_init(&c->arena);
+    buf_init(&c->body, LLM_BODY_MAX);
+    buf_init(&c->json, ERROR_BODY_MAX);
+    answer_init(&c->answer, &LISTENER, c);
+    timer_init(&c->timer, m->loop, speak, c);
+    defer_init(&c->turn, speak, c);
+    if (prepare(c, name, req) < 0) {
+        defer(c, report_setup_failure);
+    } else if (c->provider->type == &PROVIDER_DEMO) {
+        demo_begin(&c->demo, &c->arena, req, c->body.n);
+        defer(c, speak);
+    } else {
+        start_attempt(c);
+    }
+    return c;
+}

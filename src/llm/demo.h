@@ -1,0 +1,65 @@
+/* demo.h - the built-in model: rules instead of a neural net.
+ *
+ * Offline and deterministic, and it says so. It knows enough to show the whole product: it
+ * answers help, lists tools, calls them by name or for an obvious wish, several at once or
+ * one after another, and reports what they returned. No state, no I/O. */
+#pragma once
+
+#include "llm/answer.h"
+
+#define DEMO_USES_MAX  16
+#define DEMO_COUNT_MAX 1000 /* "count to N" */
+
+struct demo_use {
+    str name;
+    str args; /* a JSON object */
+};
+
+struct demo_plan {
+    str text;
+    struct demo_use uses[DEMO_USES_MAX];
+    size_t nuses;
+};
+
+/* What the user wants, taken out of a request. */
+struct demo_ask {
+    struct arena *a;
+    const struct llm_request *req;
+    str text;       /* the newest words of the user */
+    size_t context; /* bytes of text that came with them */
+    size_t images;
+    size_t rounds;                             /* answers with tool calls since then */
+    bool is_first;                             /* nothing was answered before */
+    const struct llm_message *calls, *results; /* the last round, or NULL */
+};
+
+/* ---- demo_intent.c: what to do ---- */
+void demo_plan(struct arena *a, const struct llm_request *req, struct demo_plan *ret);
+const struct llm_tool *demo_find_tool(const struct llm_request *req, str name); /* or NULL */
+
+/* ---- demo_call.c: explicit "call tool {json}" ---- */
+/* False when the text names no call. Calls of the round that is due go to the plan. */
+bool demo_explicit_calls(const struct demo_ask *q, struct demo_plan *ret);
+
+/* ---- demo_text.c: what to say ---- */
+str demo_introduction(void);
+str demo_help(const struct demo_ask *q);
+str demo_tool_list(const struct demo_ask *q);
+str demo_shrug(const struct demo_ask *q);  /* for what no rule covers */
+str demo_report(const struct demo_ask *q); /* the results of the last round */
+str demo_title(const struct demo_ask *q);
+str demo_summary(const struct demo_ask *q);
+
+/* ---- demo.c: an answer being spoken ---- */
+struct demo_speech {
+    struct demo_plan plan;
+    size_t at; /* bytes of the text already said */
+    size_t next_use;
+    size_t calls_before; /* tool calls in the history: numbers the new ones */
+    size_t bytes_in;     /* of the request, for the estimate of its tokens */
+};
+
+void demo_begin(struct demo_speech *d, struct arena *a, const struct llm_request *req,
+                size_t bytes_in);
+/* Says one more word, or makes one more call; false when the answer is complete. */
+bool demo_step(struct demo_speech *d, struct answer *an);

@@ -1,0 +1,29 @@
+/* failure.h - what went wrong with a model call, in words, and whether to try again.
+ *
+ * Servers word errors in many ways; here they become one of a few kinds and one sentence
+ * that says what to do. Keys and other secrets never appear in the text. Pure. */
+#pragma once
+
+#include "llm/provider.h"
+
+#define RETRY_WAIT_CAP_MS  30000u  /* of our own back-off */
+#define RETRY_AFTER_MAX_MS 120000u /* a server that asks for more has failed */
+
+/* Reads an error body, JSON of any known shape or none at all. Only type and message of
+ * *ret are set (and request_id, if the body names one); they live in the arena. */
+void wire_error_parse(struct arena *a, str body, struct wire_error *ret);
+
+/* Notes what the response's headers say about the request and about retrying. */
+void wire_error_header(struct arena *a, str name, str value, struct wire_error *ret);
+
+struct verdict {
+    bool is_retryable;
+    int64_t wait_ms; /* -1 = back off as usual */
+};
+
+/* Fills ret (kind, status, request_id, err) and judges. `successor` may be empty. */
+struct verdict failure_judge(const struct provider *p, str model, str successor,
+                             const struct wire_error *w, struct llm_failure *ret);
+
+/* Doubling from `base_ms`, at most RETRY_WAIT_CAP_MS, minus up to a quarter. */
+uint64_t failure_backoff_ms(unsigned attempt, uint64_t base_ms, uint64_t random);

@@ -1,0 +1,33 @@
+/* llm_impl.h - the configured providers as the sources of this floor see them. */
+#pragma once
+
+#include "llm/provider.h"
+#include "loop/timer.h"
+
+struct probe;
+
+struct llm {
+    struct loop *loop;
+    struct fetcher *fetcher;
+    struct logger *log;
+    struct arena arena; /* all strings and providers below */
+    struct provider providers[LLM_PROVIDERS_MAX];
+    size_t nproviders;
+    str default_model, fast_model; /* as configured; may be empty */
+    str chosen, chosen_why;        /* what nobody named */
+    const struct json *overrides;
+    uint64_t idle_timeout_ms, retry_base_ms, demo_delay_ms;
+    unsigned max_tries;
+    str ollama_host;
+    struct list_node calls;
+    struct probe *probe; /* under way, or NULL */
+};
+
+/* Adds a provider that is known by its name; NULL when there are too many. */
+struct provider *llm_add_known(struct llm *m, str name);
+struct provider *llm_find_provider(const struct llm *m, str name);
+void llm_choose_default(struct llm *m);
+void llm_caps(const struct llm *m, const struct provider *p, str model, struct model_caps *ret);
+
+void llm_cancel_all(struct llm *m); /* call.c */
+void probe_free(struct probe *p);   /* accepts NULL; its callback will not come */

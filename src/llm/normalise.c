@@ -1,0 +1,380 @@
+#include "llm/normalise.h"
+
+#include <errno.h>
+
+#include "base/hash.h"
+#include "base/map.h"
+#include "base/utf8.h"
+
+#define TOOL_NAME_LEN_MAX 64
+
+static const str INTERRUPTED = STR_INIT("interrupted: the run ended before this tool answered");
+static const str NO_BEGINNING = STR_INIT("(The beginning of this conversation is left out.)");
+static const str GO_ON = STR_INIT("Continue.");
+
+/* A growing list of blocks in an arena. */
+struct blocks {
+    struct llm_block *items;
+    size_t n, cap;
+};
+
+struct turn {
+    enum llm_role role;
+    struct blocks blocks;
+};
+
+struct pass {
+    struct arena *a;
+    const struct wire_rules *rules;
+    struct turn *turns;
+    size_t n;
+    struct map used_ids; /* final tool call ids so far */
+};
+
+static void push(struct arena *a, struct blocks *list, struct llm_block b)
+{
+    if (list->n == list->cap) {
+        list->cap = list->cap ? list->cap * 2 : 4;
+        struct llm_block *grown = arena_array(a, list->cap, sizeof *grown);
+        if (list->n > 0)
+            memcpy(grown, list->items, list->n * sizeof *grown);
+        list->items = grown;
+    }
+    list->items[list->n++] = b;
+}
+
+static struct llm_block text_block(str s)
+{
+    return (struct llm_block){.type = LLM_TEXT, .text = s};
+}
+
+str normalise_text(struct arena *a, str s)
+{
+    if (utf8_valid(s))
+        return s;
+    struct buf b;
+    buf_init(&b, s.n * 3 + 1); /* one bad byte becomes three */
+    (void)utf8_sanitise(&b, s);
+    str clean = arena_str(a, buf_str(&b));
+    buf_done(&b);
+    return clean;
+}
+
+static bool is_word_char(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '-';
+}
+
+static bool is_word(str s, size_t max)
+{
+    for (size_t i = 0; i < s.n; i++)
+        if (!is_word_char(s.p[i]))
+            return false;
+    return s.n > 0 && s.n <= max;
+}
+
+/* Allowed characters, with a hash where something had to change: two different names stay
+ * different. */
+static str make_word(struct arena *a, str s, size_t max)
+{
+    if (is_word(s, max))
+        return s;
+    char hex[SHA256_HEX_LEN + 1];
+    sha256_hex(s, hex);
+    size_t keep = s.n < max - 9 ? s.n : max - 9;
+    char *p = arena_alloc(a, keep + 10);
+    for (size_t i = 0; i < keep; i++)
+        p[i] = is_word_char(s.p[i]) ? s.p[i] : '_';
+    p[keep] = '_';
+    memcpy(p + keep + 1, hex, 8);
+    p[keep + 9] = '\0';
+    return str_make(p, keep + 9);
+}
+
+str normalise_name(struct arena *a, str name)
+{
+    return make_word(a, name, TOOL_NAME_LEN_MAX);
+}
+
+/* ---- single blocks ---- */
+
+static bool is_known_image(str mime)
+{
+    static const str MIMES[] = {STR_INIT("image/png"), STR_INIT("image/jpeg"),
+                                STR_INIT("image/gif"), STR_INIT("image/webp")};
+    for (size_t i = 0; i < ARRAY_LEN(MIMES); i++)
+        if (str_eq(mime, MIMES[i]))
+            return true;
+    return false;
+}
+
+static struct llm_block image_or_note(struct pass *p, const struct llm_block *b)
+{
+    if (p->rules->can_images && is_known_image(b->mime) && b->data.n > 0)
+        return *b;
+    str mime = normalise_text(p->a, utf8_truncate(b->mime, 64));
+    return text_block(arena_printf(p->a, "[a picture (%.*s) is left out]", STR_ARG(mime)));
+}
+
+static void add_text(struct pass *p, struct blocks *to, str text)
+{
+    if (str_trim(text).n > 0)
+        push(p->a, to, text_block(normalise_text(p->a, text)));
+}
+
+/* A result's parts: errors may hold text only, and must hold some. */
+static struct llm_block clean_result(struct pass *p, const struct llm_block *b)
+{
+    struct blocks parts = {0};
+    for (size_t i = 0; i < b->nparts; i++) {
+        const struct llm_block *part = &b->parts[i];
+        if (part->type == LLM_TEXT)
+            add_text(p, &parts, part->text);
+        else if (part->type == LLM_IMAGE && b->is_error)
+            add_text(p, &parts, STR("[a picture is left out]"));
+        else if (part->type == LLM_IMAGE)
+            push(p->a, &parts, image_or_note(p, part));
+    }
+    if (b->is_error && parts.n == 0)
+        add_text(p, &parts, STR("the tool failed without a message"));
+    struct llm_block out = *b;
+    out.parts = parts.items;
+    out.nparts = parts.n;
+    return out;
+}
+
+/* Arguments that are no object cannot travel: the error result behind them says what was
+ * wrong, and an empty object stands in. */
+static struct llm_block clean_use(struct pass *p, const struct llm_block *b)
+{
+    struct llm_block out = *b;
+    struct json *args = NULL;
+    out.name = normalise_name(p->a, b->name);
+    bool is_good = !b->args_error && json_parse(p->a, b->args, 0, &args, NULL) == 0 &&
+                   json_is(args, JSON_OBJECT);
+    out.json = is_good ? args : json_new(p->a, JSON_OBJECT);
+    return out;
+}
+
+static bool may_return(const struct pass *p, const struct llm_block *b)
+{
+    return b->json && str_eq(b->provider, p->rules->provider) && str_eq(b->model, p->rules->model);
+}
+
+static void add_block(struct pass *p, enum llm_role role, struct blocks *to,
+                      const struct llm_block *b)
+{
+    bool is_user = role == LLM_USER;
+    if (b->type == LLM_TEXT)
+        add_text(p, to, b->text);
+    else if (b->type == LLM_IMAGE && is_user)
+        push(p->a, to, image_or_note(p, b));
+    else if (b->type == LLM_TOOL_RESULT && is_user)
+        push(p->a, to, clean_result(p, b));
+    else if (b->type == LLM_TOOL_USE && !is_user)
+        push(p->a, to, clean_use(p, b));
+    else if (b->type == LLM_OPAQUE && !is_user && may_return(p, b))
+        push(p->a, to, *b);
+}
+
+/* ---- turns ---- */
+
+static bool is_thinking(const struct llm_block *b)
+{
+    str type = json_get_string(b->json, "type");
+    return b->type == LLM_OPAQUE &&
+           (str_eq(type, STR("thinking")) || str_eq(type, STR("redacted_thinking")));
+}
+
+/* An answer of thinking alone says nothing, and APIs refuse it. */
+static bool says_something(const struct blocks *list)
+{
+    for (size_t i = 0; i < list->n; i++)
+        if (!is_thinking(&list->items[i]))
+            return true;
+    return false;
+}
+
+static struct turn *turn_for(struct pass *p, enum llm_role role)
+{
+    if (p->n == 0 || p->turns[p->n - 1].role != role)
+        p->turns[p->n++] = (struct turn){.role = role};
+    return &p->turns[p->n - 1];
+}
+
+static void append_turn(struct pass *p, enum llm_role role, const struct blocks *list)
+{
+    if (list->n == 0)
+        return;
+    struct turn *t = turn_for(p, role);
+    for (size_t i = 0; i < list->n; i++)
+        push(p->a, &t->blocks, list->items[i]);
+}
+
+static void merge_roles(struct pass *p, const struct llm_message *messages, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct blocks list = {0};
+        for (size_t k = 0; k < messages[i].n; k++)
+            add_block(p, messages[i].role, &list, &messages[i].blocks[k]);
+        if (messages[i].role == LLM_USER || says_something(&list))
+            append_turn(p, messages[i].role, &list);
+    }
+}
+
+/* ---- tool calls and their results ---- */
+
+static str nine_letters(struct arena *a, str id)
+{
+    static const char ALPHABET[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    bool is_fine =
+        is_word(id, 9) && id.n == 9 && str_find_char(id, '_') < 0 && str_find_char(id, '-') < 0;
+    if (is_fine)
+        return id;
+    uint8_t digest[SHA256_LEN];
+    sha256(id, digest);
+    char *p = arena_zalloc(a, 10);
+    for (size_t i = 0; i < 9; i++)
+        p[i] = ALPHABET[digest[i] % 62];
+    return str_make(p, 9);
+}
+
+/* The id as the API wants it, unlike all before it: some servers count from zero in every
+ * answer. */
+static str final_id(struct pass *p, str id)
+{
+    for (unsigned copy = 1;; copy++) {
+        str want = copy == 1 ? id : arena_printf(p->a, "%.*s_%u", STR_ARG(id), copy);
+        if (want.n == 0)
+            want = STR("call");
+        str fit = p->rules->ids_of_nine ? nine_letters(p->a, want)
+                                        : make_word(p->a, want, p->rules->id_max);
+        if (!map_get(&p->used_ids, fit)) {
+            map_put(&p->used_ids, fit, p);
+            return fit;
+        }
+    }
+}
+
+static struct llm_block *take_result(struct blocks *from, str id)
+{
+    for (size_t i = 0; i < from->n; i++)
+        if (from->items[i].type == LLM_TOOL_RESULT && str_eq(from->items[i].id, id))
+            return &from->items[i];
+    return NULL;
+}
+
+static struct llm_block missing_result(struct pass *p)
+{
+    struct llm_block *part = ARENA_NEW(p->a, struct llm_block);
+    *part = text_block(INTERRUPTED);
+    return (struct llm_block){
+        .type = LLM_TOOL_RESULT, .is_error = true, .parts = part, .nparts = 1};
+}
+
+/* Chat servers take text in results only: the pictures come behind all results. */
+static void split_pictures(struct pass *p, struct llm_block *result, struct blocks *pictures)
+{
+    struct blocks text = {0};
+    for (size_t i = 0; i < result->nparts; i++) {
+        if (result->parts[i].type == LLM_IMAGE) {
+            push(p->a, pictures, result->parts[i]);
+            push(p->a, &text, text_block(STR("[the picture follows below]")));
+        } else {
+            push(p->a, &text, result->parts[i]);
+        }
+    }
+    result->parts = text.items;
+    result->nparts = text.n;
+}
+
+/* Results in the order of the calls, each once, then whatever else the user said. */
+static struct blocks pair_results(struct pass *p, struct blocks *calls, struct blocks *said)
+{
+    struct blocks out = {0}, pictures = {0};
+    for (size_t i = 0; i < calls->n; i++) {
+        struct llm_block *use = &calls->items[i];
+        if (use->type != LLM_TOOL_USE)
+            continue;
+        struct llm_block *found = take_result(said, use->id);
+        struct llm_block result = found ? *found : missing_result(p);
+        if (found)
+            found->type = LLM_OPAQUE; /* taken: a second call of the same id finds the next */
+        use->id = result.id = final_id(p, use->id);
+        result.name = use->name;
+        if (!p->rules->images_in_results)
+            split_pictures(p, &result, &pictures);
+        push(p->a, &out, result);
+    }
+    for (size_t i = 0; i < pictures.n; i++)
+        push(p->a, &out, pictures.items[i]);
+    for (size_t i = 0; i < said->n; i++)
+        if (said->items[i].type == LLM_TEXT || said->items[i].type == LLM_IMAGE)
+            push(p->a, &out, said->items[i]);
+    return out;
+}
+
+/* Reads the merged turns of `in` and appends paired ones to `p`. */
+static void pair_turns(struct pass *p, const struct turn *in, size_t n)
+{
+    struct blocks nothing = {0};
+    for (size_t i = 0; i < n; i++) {
+        struct blocks mine = in[i].blocks;
+        if (in[i].role == LLM_USER) { /* answers nobody: results in it are orphans */
+            struct blocks said = pair_results(p, &nothing, &mine);
+            append_turn(p, LLM_USER, &said);
+            continue;
+        }
+        bool has_reply = i + 1 < n; /* roles alternate, so it is the user's */
+        struct blocks reply = has_reply ? in[i + 1].blocks : nothing;
+        struct blocks results = pair_results(p, &mine, &reply);
+        append_turn(p, LLM_ASSISTANT, &mine);
+        append_turn(p, LLM_USER, &results);
+        i += has_reply ? 1 : 0;
+    }
+}
+
+/* A turn that a server tool paused is sent back as it is; any other last word of the model
+ * would be a prefill, which newer models refuse. */
+static bool is_paused(const struct turn *t)
+{
+    const struct llm_block *last = &t->blocks.items[t->blocks.n - 1];
+    return last->type == LLM_OPAQUE;
+}
+
+static struct wire_history as_history(struct pass *p)
+{
+    struct blocks lead = {0}, tail = {0};
+    push(p->a, &lead, text_block(NO_BEGINNING));
+    push(p->a, &tail, text_block(GO_ON));
+    struct llm_message *out = arena_array(p->a, p->n + 2, sizeof *out);
+    size_t n = 0;
+    if (p->turns[0].role == LLM_ASSISTANT)
+        out[n++] = (struct llm_message){LLM_USER, lead.items, lead.n};
+    for (size_t i = 0; i < p->n; i++)
+        out[n++] =
+            (struct llm_message){p->turns[i].role, p->turns[i].blocks.items, p->turns[i].blocks.n};
+    const struct turn *last = &p->turns[p->n - 1];
+    if (last->role == LLM_ASSISTANT && !is_paused(last))
+        out[n++] = (struct llm_message){LLM_USER, tail.items, tail.n};
+    return (struct wire_history){out, n};
+}
+
+int normalise(struct arena *a, const struct wire_rules *rules, const struct llm_message *messages,
+              size_t n, struct wire_history *ret, struct err *e)
+{
+    struct pass merged = {.a = a, .rules = rules};
+    merged.turns = arena_array(a, n + 1, sizeof *merged.turns);
+    merge_roles(&merged, messages, n);
+
+    struct pass paired = {.a = a, .rules = rules};
+    paired.turns = arena_array(a, merged.n * 2 + 1, sizeof *paired.turns);
+    map_init(&paired.used_ids);
+    pair_turns(&paired, merged.turns, merged.n);
+    map_done(&paired.used_ids);
+    if (paired.n == 0)
+        return err_set(e, -EINVAL, "there is nothing to send to the model: the message is empty");
+    *ret = as_history(&paired);
+    return 0;
+}

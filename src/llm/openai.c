@@ -1,0 +1,298 @@
+/* Request bodies of chat completions.
+ *
+ * Results of tools are text here; pictures follow in a user message. Reasoning goes back
+ * where the server demands it. Fields that only some servers know are sent only to those. */
+#include "llm/openai.h"
+
+#include <errno.h>
+
+#include "llm/normalise.h"
+#include "llm/schema_clean.h"
+
+#define ID_LEN_MAX 40
+#define TOOLS_MAX  128
+
+struct chat {
+    struct json_writer w;
+    struct arena *a;
+    const struct provider *p;
+};
+
+static void write_tools(struct chat *c, const struct llm_request *req)
+{
+    unsigned flags = c->p->quirks & QUIRK_PLAIN_SCHEMA ? SCHEMA_PLAIN : 0;
+    struct json_writer *w = &c->w;
+    jw_key(w, "tools");
+    jw_array(w);
+    for (size_t i = 0; i < req->ntools && i < TOOLS_MAX; i++) {
+        const struct llm_tool *t = &req->tools[i];
+        jw_object(w);
+        jw_kstr(w, "type", STR("function"));
+        jw_key(w, "function");
+        jw_object(w);
+        jw_kstr(w, "name", normalise_name(c->a, t->name));
+        if (str_trim(t->description).n > 0)
+            jw_kstr(w, "description", normalise_text(c->a, t->description));
+        jw_kval(w, "parameters", schema_clean(c->a, t->schema, flags));
+        jw_end(w);
+        jw_end(w);
+    }
+    jw_end(w);
+}
+
+static void write_simple(struct chat *c, str role, str content)
+{
+    jw_object(&c->w);
+    jw_kstr(&c->w, "role", role);
+    jw_kstr(&c->w, "content", content);
+    jw_end(&c->w);
+}
+
+/* All texts of a list, a blank line between them. */
+static str join_texts(struct arena *a, const struct llm_block *blocks, size_t n)
+{
+    struct buf b;
+    buf_init(&b, LLM_BODY_MAX);
+    for (size_t i = 0; i < n; i++)
+        if (blocks[i].type == LLM_TEXT)
+            (void)buf_add_lit(&b, b.n ? "\n\n" : ""), (void)buf_add_str(&b, blocks[i].text);
+    str joined = arena_str(a, buf_str(&b));
+    buf_done(&b);
+    return joined;
+}
+
+static void write_result(struct chat *c, const struct llm_block *b)
+{
+    str text = join_texts(c->a, b->parts, b->nparts);
+    if (text.n == 0)
+        text = STR("(no output)");
+    if (b->is_error)
+        text = arena_concat(c->a, STR("Error: "), text);
+    jw_object(&c->w);
+    jw_kstr(&c->w, "role", STR("tool"));
+    jw_kstr(&c->w, "tool_call_id", b->id);
+    jw_kstr(&c->w, "content", text);
+    jw_end(&c->w);
+}
+
+static void write_part(struct chat *c, const struct llm_block *b)
+{
+    struct json_writer *w = &c->w;
+    jw_object(w);
+    if (b->type == LLM_TEXT) {
+        jw_kstr(w, "type", STR("text"));
+        jw_kstr(w, "text", b->text);
+    } else {
+        jw_kstr(w, "type", STR("image_url"));
+        jw_key(w, "image_url");
+        jw_object(w);
+        jw_kstr(w, "url",
+                arena_printf(c->a, "data:%.*s;base64,%.*s", STR_ARG(b->mime), STR_ARG(b->data)));
+        jw_end(w);
+    }
+    jw_end(w);
+}
+
+static void write_user(struct chat *c, const struct llm_message *m)
+{
+    size_t at = 0;
+    bool has_image = false;
+    for (; at < m->n && m->blocks[at].type == LLM_TOOL_RESULT; at++)
+        write_result(c, &m->blocks[at]);
+    for (size_t i = at; i < m->n; i++)
+        has_image |= m->blocks[i].type == LLM_IMAGE;
+    if (at == m->n)
+        return;
+    if (at > 0 && c->p->quirks & QUIRK_NO_USER_AFTER_TOOL)
+        write_simple(c, STR("assistant"), STR("I have the results."));
+    if (!has_image) { /* a plain string is understood everywhere */
+        write_simple(c, STR("user"), join_texts(c->a, m->blocks + at, m->n - at));
+        return;
+    }
+    jw_object(&c->w);
+    jw_kstr(&c->w, "role", STR("user"));
+    jw_key(&c->w, "content");
+    jw_array(&c->w);
+    for (size_t i = at; i < m->n; i++)
+        write_part(c, &m->blocks[i]);
+    jw_end(&c->w);
+    jw_end(&c->w);
+}
+
+/* Gemini signs each call; the signature is the opaque block behind it. History of another
+ * model has none, and a known word stands in. */
+static void write_extra(struct chat *c, const struct llm_message *m, size_t at)
+{
+    const struct json *extra = NULL;
+    if (at + 1 < m->n && m->blocks[at + 1].type == LLM_OPAQUE)
+        extra = json_get(m->blocks[at + 1].json, "extra_content");
+    if (extra) {
+        jw_kval(&c->w, "extra_content", extra);
+    } else if (c->p->quirks & QUIRK_THOUGHT_SIGNATURE) {
+        jw_key(&c->w, "extra_content");
+        jw_raw(&c->w,
+               STR("{\"google\":{\"thought_signature\":\"skip_thought_signature_validator\"}}"));
+    }
+}
+
+static void write_calls(struct chat *c, const struct llm_message *m)
+{
+    struct json_writer *w = &c->w;
+    jw_key(w, "tool_calls");
+    jw_array(w);
+    for (size_t i = 0; i < m->n; i++) {
+        const struct llm_block *b = &m->blocks[i];
+        if (b->type != LLM_TOOL_USE)
+            continue;
+        jw_object(w);
+        jw_kstr(w, "id", b->id);
+        jw_kstr(w, "type", STR("function"));
+        jw_key(w, "function");
+        jw_object(w);
+        jw_kstr(w, "name", b->name);
+        jw_kstr(w, "arguments", json_to_str(c->a, b->json));
+        jw_end(w);
+        write_extra(c, m, i);
+        jw_end(w);
+    }
+    jw_end(w);
+}
+
+/* What the server itself sent as reasoning, under the names that must come back. */
+static void write_reasoning(struct chat *c, const struct llm_message *m)
+{
+    static const char *const MEMBERS[] = {"reasoning_content", "reasoning_details"};
+    for (size_t k = 0; k < ARRAY_LEN(MEMBERS); k++) {
+        const struct json *v = NULL;
+        for (size_t i = 0; i < m->n && !v; i++)
+            if (m->blocks[i].type == LLM_OPAQUE)
+                v = json_get(m->blocks[i].json, MEMBERS[k]);
+        if (v)
+            jw_kval(&c->w, MEMBERS[k], v);
+    }
+}
+
+static void write_assistant(struct chat *c, const struct llm_message *m)
+{
+    bool has_calls = false;
+    for (size_t i = 0; i < m->n; i++)
+        has_calls |= m->blocks[i].type == LLM_TOOL_USE;
+    str text = join_texts(c->a, m->blocks, m->n);
+    if (text.n == 0 && !has_calls)
+        return; /* reasoning alone */
+    jw_object(&c->w);
+    jw_kstr(&c->w, "role", STR("assistant"));
+    jw_key(&c->w, "content");
+    if (text.n > 0)
+        jw_str(&c->w, text);
+    else
+        jw_null(&c->w);
+    if (has_calls) {
+        write_reasoning(c, m);
+        write_calls(c, m);
+    }
+    jw_end(&c->w);
+}
+
+static void write_messages(struct chat *c, const struct llm_request *req,
+                           const struct wire_history *h)
+{
+    str system = provider_system(c->a, req);
+    jw_key(&c->w, "messages");
+    jw_array(&c->w);
+    if (system.n > 0)
+        write_simple(c, STR("system"), normalise_text(c->a, system));
+    for (size_t i = 0; i < h->n; i++) {
+        if (h->messages[i].role == LLM_USER)
+            write_user(c, &h->messages[i]);
+        else
+            write_assistant(c, &h->messages[i]);
+    }
+    jw_end(&c->w);
+}
+
+static void write_limits(struct chat *c, const struct model_caps *caps,
+                         const struct llm_request *req)
+{
+    int64_t want = req->max_tokens > 0 ? req->max_tokens : MODEL_MAX_OUTPUT_DEFAULT;
+    if (caps->max_output_tokens > 0 && want > caps->max_output_tokens)
+        want = caps->max_output_tokens;
+    bool is_new_name = caps->is_reasoning && c->p->quirks & QUIRK_MAX_COMPLETION;
+    jw_kint(&c->w, is_new_name ? "max_completion_tokens" : "max_tokens", want);
+    if (caps->is_reasoning && req->effort)
+        jw_kstr(&c->w, "reasoning_effort",
+                strcmp(req->effort, "max") == 0 ? STR("high") : str_from(req->effort));
+}
+
+static void write_stream(struct chat *c, const struct llm_request *req)
+{
+    jw_kbool(&c->w, "stream", true);
+    if (!(c->p->quirks & QUIRK_STRICT_FIELDS)) { /* those report usage without being asked */
+        jw_key(&c->w, "stream_options");
+        jw_object(&c->w);
+        jw_kbool(&c->w, "include_usage", true);
+        jw_end(&c->w);
+    }
+    if (c->p->quirks & QUIRK_CACHE_KEY && req->session_key.n > 0)
+        jw_kstr(&c->w, "prompt_cache_key", req->session_key);
+}
+
+int openai_build(const struct provider *p, const struct model_caps *caps,
+                 const struct llm_request *req, struct buf *ret_body, struct err *e)
+{
+    struct wire_rules rules = {.provider = p->name,
+                               .model = req->model,
+                               .id_max = ID_LEN_MAX,
+                               .ids_of_nine = p->quirks & QUIRK_IDS_OF_NINE,
+                               .can_images = caps->can_images,
+                               .images_in_results = false};
+    struct wire_history history;
+    struct arena a;
+    arena_init(&a);
+    int rc = normalise(&a, &rules, req->messages, req->nmessages, &history, e);
+    if (rc == 0) {
+        struct chat c = {.a = &a, .p = p};
+        jw_init(&c.w, ret_body);
+        jw_object(&c.w);
+        jw_kstr(&c.w, "model", req->model);
+        write_limits(&c, caps, req);
+        write_stream(&c, req);
+        if (req->ntools > 0 && caps->can_tools)
+            write_tools(&c, req);
+        write_messages(&c, req, &history);
+        jw_end(&c.w);
+    }
+    arena_done(&a);
+    if (rc == 0 && buf_failed(ret_body))
+        rc = err_set(e, -EMSGSIZE, "the conversation is too large for one request (over %u MiB)",
+                     LLM_BODY_MAX >> 20);
+    return rc;
+}
+
+/* "http://host:port" alone means its /v1. */
+static str url(const struct provider *p, struct arena *a)
+{
+    ptrdiff_t scheme = str_find(p->base_url, STR("://"), 0);
+    str host = str_skip(p->base_url, scheme < 0 ? 0 : (size_t)scheme + 3);
+    bool has_path = str_find_char(host, '/') >= 0;
+    return arena_concat(a, p->base_url,
+                        has_path ? STR("/chat/completions") : STR("/v1/chat/completions"));
+}
+
+static size_t auth(const struct provider *p, struct arena *a, struct fetch_header out[2])
+{
+    if (p->api_key.n == 0)
+        return 0;
+    out[0] =
+        (struct fetch_header){STR("authorization"), arena_concat(a, STR("Bearer "), p->api_key)};
+    return 1;
+}
+
+const struct provider_type PROVIDER_OPENAI = {
+    .name = "openai",
+    .build = openai_build,
+    .url = url,
+    .auth = auth,
+    .event = openai_event,
+    .eof = openai_eof,
+};

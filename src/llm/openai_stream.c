@@ -1,0 +1,249 @@
+/* The event stream of chat completions, with the habits of the servers that imitate it:
+ * tool calls without ids or numbers, usage in odd places, errors inside of 200. */
+#include "base/random.h"
+#include "llm/openai.h"
+
+#define NO_INDEX (-1) /* text and reasoning have no number of their own */
+
+/* ---- usage ---- */
+
+static void read_usage(struct answer *an, const struct json *usage)
+{
+    if (!json_is(usage, JSON_OBJECT))
+        return;
+    int64_t all = json_get_int(usage, "prompt_tokens", 0);
+    int64_t cached = json_get_int(json_get(usage, "prompt_tokens_details"), "cached_tokens",
+                                  json_get_int(usage, "prompt_cache_hit_tokens", 0));
+    cached = cached < all ? cached : all;
+    an->usage.uncached_in = all - cached;
+    an->usage.cache_read = cached;
+    an->usage.out = json_get_int(usage, "completion_tokens", 0);
+}
+
+/* ---- text and reasoning ---- */
+
+static struct answer_block *open_at_end(struct answer *an, enum answer_kind kind, const char *grows)
+{
+    struct answer_block *b = an->n > 0 ? &an->blocks[an->n - 1] : NULL;
+    bool is_same = b && b->kind == kind && (!grows || (b->grows && !strcmp(b->grows, grows)));
+    if (is_same)
+        return b;
+    b = answer_open(an, kind, NO_INDEX);
+    if (b && kind == ANSWER_OPAQUE) {
+        b->json = json_new(&an->arena, JSON_OBJECT);
+        b->grows = grows;
+    }
+    return b;
+}
+
+static void add_text(struct answer *an, str text)
+{
+    struct answer_block *b = text.n > 0 ? open_at_end(an, ANSWER_TEXT, NULL) : NULL;
+    if (b)
+        answer_text(an, b, text);
+}
+
+static void add_reasoning(struct answer *an, const char *member, str text)
+{
+    struct answer_block *b = text.n > 0 ? open_at_end(an, ANSWER_OPAQUE, member) : NULL;
+    if (b)
+        answer_thinking(an, b, text);
+}
+
+/* Mistral: [{"type":"text","text":..}, {"type":"thinking","thinking":[{"text":..}]}] */
+static void read_parts(struct answer *an, const struct json *parts)
+{
+    for (size_t i = 0; i < parts->len; i++) {
+        const struct json *part = &parts->items[i];
+        add_text(an, json_get_string(part, "text"));
+        const struct json *thoughts = json_get(part, "thinking");
+        for (size_t k = 0; json_is(thoughts, JSON_ARRAY) && k < thoughts->len; k++)
+            add_reasoning(an, "reasoning", json_get_string(&thoughts->items[k], "text"));
+    }
+}
+
+/* OpenRouter wants these back exactly as they came, piece by piece. */
+static void read_reasoning_details(struct answer *an, const struct json *details)
+{
+    if (!json_is(details, JSON_ARRAY) || details->len == 0)
+        return;
+    struct answer_block *b = answer_last(an, ANSWER_OPAQUE);
+    if (!b || !json_get(b->json, "reasoning_details")) {
+        b = answer_open(an, ANSWER_OPAQUE, NO_INDEX);
+        if (!b)
+            return;
+        b->json = json_new(&an->arena, JSON_OBJECT);
+        json_set(&an->arena, b->json, STR("reasoning_details"), (struct json){.type = JSON_ARRAY});
+    }
+    struct json *list = json_get(b->json, "reasoning_details");
+    for (size_t i = 0; i < details->len && list->len < ANSWER_BLOCKS_MAX; i++)
+        json_push(&an->arena, list, *json_clone(&an->arena, &details->items[i]));
+}
+
+/* ---- tool calls ---- */
+
+static struct answer_block *new_call(struct answer *an, int64_t index, str id, str name)
+{
+    struct answer_block *b = answer_open(an, ANSWER_TOOL, index);
+    if (!b)
+        return NULL;
+    if (id.n > 0) {
+        b->id = arena_str(&an->arena, id);
+    } else {
+        char made[RANDOM_ID_MAX];
+        random_id("call", made);
+        b->id = arena_str(&an->arena, str_from(made));
+    }
+    b->name = arena_str(&an->arena, name);
+    if (name.n > 0)
+        answer_tool_started(an, b);
+    return b;
+}
+
+/* A number that comes again with another id is another call: some servers number every call
+ * zero. Without a number, an id or a name begins one. */
+static struct answer_block *call_for(struct answer *an, const struct json *call, str id, str name)
+{
+    const struct json *number = json_get(call, "index");
+    bool has_index = json_is(number, JSON_INT);
+    struct answer_block *b = has_index ? answer_find(an, number->i) : answer_last(an, ANSWER_TOOL);
+    bool is_other = b && id.n > 0 && !str_eq(b->id, id);
+    if (!has_index && (id.n > 0 || name.n > 0))
+        is_other = !b || !str_eq(b->id, id) || id.n == 0;
+    if (b && !is_other)
+        return b;
+    if (b && has_index)
+        b->is_open = false, b->index = NO_INDEX; /* complete: the number is taken over */
+    struct answer_block *made = new_call(an, has_index ? number->i : NO_INDEX, id, name);
+    return made;
+}
+
+static void read_extra(struct answer *an, const struct json *extra)
+{
+    if (!json_is(extra, JSON_OBJECT))
+        return;
+    struct answer_block *b = answer_open(an, ANSWER_OPAQUE, NO_INDEX);
+    if (!b)
+        return;
+    b->json = json_new(&an->arena, JSON_OBJECT);
+    json_set(&an->arena, b->json, STR("extra_content"), *json_clone(&an->arena, extra));
+}
+
+static void read_call(struct answer *an, const struct json *call)
+{
+    const struct json *fn = json_get(call, "function");
+    str name = json_get_string(fn, "name");
+    struct answer_block *b = call_for(an, call, json_get_string(call, "id"), name);
+    if (!b)
+        return;
+    if (b->name.n == 0 && name.n > 0) {
+        b->name = arena_str(&an->arena, name);
+        answer_tool_started(an, b);
+    }
+    const struct json *args = json_get(fn, "arguments");
+    if (json_is(args, JSON_STRING))
+        answer_add(an, &b->text, args->s);
+    else if (json_is(args, JSON_OBJECT))
+        answer_add(an, &b->text, json_to_str(&an->scratch, args));
+    read_extra(an, json_get(call, "extra_content"));
+}
+
+/* ---- the end ---- */
+
+static const struct {
+    str name;
+    enum llm_stop stop;
+} STOPS[] = {
+    {STR_INIT("stop"), LLM_STOP_END},
+    {STR_INIT("tool_calls"), LLM_STOP_TOOL},
+    {STR_INIT("function_call"), LLM_STOP_TOOL},
+    {STR_INIT("length"), LLM_STOP_LENGTH},
+    {STR_INIT("model_length"), LLM_STOP_LENGTH},
+    {STR_INIT("content_filter"), LLM_STOP_REFUSAL},
+};
+
+static void read_finish(struct answer *an, str reason)
+{
+    if (reason.n == 0)
+        return;
+    if (str_eq(reason, STR("error")) || str_eq(reason, STR("insufficient_system_resource"))) {
+        answer_fail(an, STR("server_error"), STR("the server gave up on the answer"));
+        return;
+    }
+    an->has_stop = true;
+    an->stop = LLM_STOP_END;
+    for (size_t i = 0; i < ARRAY_LEN(STOPS); i++)
+        if (str_eq(reason, STOPS[i].name))
+            an->stop = STOPS[i].stop;
+}
+
+static void complete(struct answer *an)
+{
+    /* A server that stops without a reason ran out of room. */
+    if (!an->has_stop)
+        an->stop = LLM_STOP_LENGTH;
+    for (size_t i = 0; i < an->n; i++)
+        an->blocks[i].is_open = false;
+    an->has_stop = an->is_complete = true;
+}
+
+static void read_error(struct answer *an, const struct json *error)
+{
+    const struct json *code = json_get(error, "code");
+    str type = json_string(code, json_get_string(error, "type"));
+    if (json_is(code, JSON_INT) && code->i >= 300 && code->i < 600)
+        an->error.status = (int)code->i;
+    str message = json_string(error, json_get_string(error, "message"));
+    answer_fail(an, type, message);
+}
+
+static void read_choice(struct answer *an, const struct json *choice)
+{
+    const struct json *delta = json_get(choice, "delta");
+    const struct json *content = json_get(delta, "content");
+    const struct json *calls = json_get(delta, "tool_calls");
+    add_reasoning(an, "reasoning_content", json_get_string(delta, "reasoning_content"));
+    add_reasoning(an, "reasoning", json_get_string(delta, "reasoning"));
+    read_reasoning_details(an, json_get(delta, "reasoning_details"));
+    add_text(an, json_string(content, STR_NONE));
+    if (json_is(content, JSON_ARRAY))
+        read_parts(an, content);
+    for (size_t i = 0; json_is(calls, JSON_ARRAY) && i < calls->len; i++)
+        read_call(an, &calls->items[i]);
+    str refusal = json_get_string(delta, "refusal");
+    if (refusal.n > 0)
+        an->stop_detail = arena_concat(&an->arena, an->stop_detail, refusal);
+    read_finish(an, json_get_string(choice, "finish_reason"));
+}
+
+void openai_event(struct answer *an, const struct sse_event *ev)
+{
+    struct json *data;
+    if (an->is_complete || an->has_error)
+        return;
+    if (str_eq(str_trim(ev->data), STR("[DONE]"))) {
+        complete(an);
+        return;
+    }
+    arena_reset(&an->scratch);
+    if (json_parse(&an->scratch, ev->data, 0, &data, NULL) < 0) {
+        answer_fail(an, STR("bad_stream"), STR("the stream holds an event that is not JSON"));
+        return;
+    }
+    const struct json *error = json_get(data, "error");
+    if (json_is(error, JSON_OBJECT) || json_is(error, JSON_STRING)) {
+        read_error(an, error);
+        return;
+    }
+    const struct json *choice = json_at(json_get(data, "choices"), 0);
+    if (choice)
+        read_choice(an, choice);
+    read_usage(an, json_get(data, "usage"));
+    read_usage(an, json_get(json_get(data, "x_groq"), "usage"));
+}
+
+void openai_eof(struct answer *an)
+{
+    if (an->has_stop && !an->has_error)
+        complete(an);
+}

@@ -1,0 +1,274 @@
+/* Looking for model servers on this machine.
+ *
+ * Only when nothing is configured, only on the well-known ports, and only for a moment. A
+ * closed port is noticed by a plain connect, which answers at once on the loopback, so the
+ * HTTP client is not even loaded on machines without such servers. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "llm/llm_impl.h"
+
+#define PROBE_MS       300u
+#define PROBE_BODY_MAX (1024u * 1024)
+#define MODELS_TRIED   8
+
+struct look;
+
+/* How to recognise a server and find its models. */
+struct server_kind {
+    const char *name; /* of the provider */
+    uint16_t port;
+    const char *check_path; /* must answer 200 with JSON that ... */
+    const char *check_key;  /* ... has this member */
+    const char *models_path;
+    const char *list_key, *id_key; /* where the models are in its answer */
+    const char *owned_by;          /* the models must say so; NULL = no matter */
+};
+
+static const struct server_kind KINDS[] = {
+    {"ollama", 11434, "/api/version", "version", "/api/tags", "models", "name", NULL},
+    {"llamacpp", 8080, "/props", "default_generation_settings", "/v1/models", "data", "id", NULL},
+    {"lmstudio", 1234, "/api/v0/models", "data", "/api/v0/models", "data", "id", NULL},
+    {"vllm", 8000, "/version", "version", "/v1/models", "data", "id", "vllm"},
+};
+
+enum look_step { LOOK_CHECK, LOOK_MODELS, LOOK_SHOW, LOOK_DONE };
+
+/* One server being looked at. */
+struct look {
+    struct probe *probe;
+    const struct server_kind *kind;
+    str base; /* "http://127.0.0.1:11434" */
+    enum look_step step;
+    struct fetch *fetch;
+    struct buf body;
+    int status;
+    str models[MODELS_TRIED];
+    size_t nmodels, shown; /* Ollama tells model by model what it can do */
+    str chosen;
+};
+
+struct probe {
+    struct llm *llm;
+    struct arena arena;
+    struct look looks[ARRAY_LEN(KINDS)];
+    size_t pending;
+    struct timer timer;
+    struct deferred end;
+    void (*fn)(void *ctx);
+    void *ctx;
+};
+
+static void look_next(struct look *k);
+
+void probe_free(struct probe *p)
+{
+    if (!p)
+        return;
+    for (size_t i = 0; i < ARRAY_LEN(KINDS); i++) {
+        if (p->looks[i].fetch)
+            fetch_cancel(p->looks[i].fetch);
+        buf_done(&p->looks[i].body);
+    }
+    timer_stop(&p->timer);
+    defer_stop(&p->end);
+    p->llm->probe = NULL;
+    arena_done(&p->arena);
+    free(p);
+}
+
+static void adopt(struct llm *m, const struct look *k)
+{
+    if (k->chosen.n == 0 || llm_find_provider(m, str_from(k->kind->name)))
+        return;
+    struct provider *p = llm_add_known(m, str_from(k->kind->name));
+    if (!p)
+        return;
+    p->base_url = arena_concat(&m->arena, k->base, STR("/v1"));
+    p->default_model = arena_str(&m->arena, k->chosen);
+    log_info(m->log, "llm", "found %s on %.*s with the model %.*s", k->kind->name, STR_ARG(k->base),
+             STR_ARG(k->chosen));
+}
+
+static void finish(void *ctx)
+{
+    struct probe *p = ctx;
+    struct llm *m = p->llm;
+    void (*fn)(void *) = p->fn;
+    void *fn_ctx = p->ctx;
+    for (size_t i = 0; i < ARRAY_LEN(KINDS); i++)
+        adopt(m, &p->looks[i]);
+    probe_free(p);
+    llm_choose_default(m);
+    fn(fn_ctx);
+}
+
+static void look_end(struct look *k)
+{
+    struct probe *p = k->probe;
+    k->step = LOOK_DONE;
+    if (--p->pending == 0)
+        defer_start(p->llm->loop, &p->end);
+}
+
+/* ---- reading answers ---- */
+
+static bool note_models(struct look *k, const struct json *root)
+{
+    const struct json *list = json_get(root, k->kind->list_key);
+    for (size_t i = 0; json_is(list, JSON_ARRAY) && i < list->len; i++) {
+        const struct json *entry = &list->items[i];
+        str id = json_get_string(entry, k->kind->id_key);
+        str owner = json_get_string(entry, "owned_by");
+        if (k->kind->owned_by && !str_eq(owner, str_from(k->kind->owned_by)))
+            continue;
+        if (str_eq(json_get_string(entry, "type"), STR("embeddings")))
+            continue;
+        if (id.n > 0 && k->nmodels < MODELS_TRIED)
+            k->models[k->nmodels++] = arena_str(&k->probe->arena, id);
+    }
+    return k->nmodels > 0;
+}
+
+static bool can_use_tools(const struct json *shown)
+{
+    const struct json *caps = json_get(shown, "capabilities");
+    for (size_t i = 0; json_is(caps, JSON_ARRAY) && i < caps->len; i++)
+        if (str_eq(json_string(&caps->items[i], STR_NONE), STR("tools")))
+            return true;
+    return false;
+}
+
+/* Decides what the answer means; true = another request is needed. */
+static bool look_read(struct look *k, const struct json *root)
+{
+    bool is_ollama = strcmp(k->kind->name, "ollama") == 0;
+    if (k->step == LOOK_CHECK) {
+        k->step = LOOK_MODELS;
+        return json_get(root, k->kind->check_key) != NULL;
+    }
+    if (k->step == LOOK_MODELS) {
+        if (!note_models(k, root))
+            return false;
+        k->chosen = k->models[0];
+        k->step = LOOK_SHOW;
+        return is_ollama;
+    }
+    if (can_use_tools(root)) {
+        k->chosen = k->models[k->shown];
+        return false;
+    }
+    return ++k->shown < k->nmodels;
+}
+
+static void on_head(void *ctx, int status, const struct fetch_header *headers, size_t n)
+{
+    (void)headers, (void)n;
+    ((struct look *)ctx)->status = status;
+}
+
+static void on_data(void *ctx, str bytes)
+{
+    (void)buf_add_str(&((struct look *)ctx)->body, bytes);
+}
+
+static void on_end(void *ctx, const struct err *err)
+{
+    struct look *k = ctx;
+    struct json *root;
+    k->fetch = NULL;
+    bool is_good = err->code == 0 && k->status == 200 && !buf_failed(&k->body) &&
+                   json_parse(&k->probe->arena, buf_str(&k->body), JSON_COPY, &root, NULL) == 0;
+    if (is_good && look_read(k, root))
+        look_next(k);
+    else
+        look_end(k);
+}
+
+static void look_next(struct look *k)
+{
+    static const struct fetch_events EVENTS = {
+        .on_head = on_head, .on_data = on_data, .on_done = on_end};
+    struct arena *a = &k->probe->arena;
+    struct fetch_spec spec = {
+        .connect_timeout_ms = PROBE_MS, .idle_timeout_ms = PROBE_MS, .body_max = PROBE_BODY_MAX};
+    const char *path = k->step == LOOK_CHECK ? k->kind->check_path : k->kind->models_path;
+    if (k->step == LOOK_SHOW) {
+        struct json ask = {.type = JSON_OBJECT};
+        json_set(a, &ask, STR("model"), json_of_str(k->models[k->shown]));
+        path = "/api/show";
+        spec.body = json_to_str(a, &ask);
+        spec.has_body = true;
+    }
+    spec.url = arena_concat(a, k->base, str_from(path));
+    buf_clear(&k->body);
+    k->status = 0;
+    k->fetch = fetch_start(k->probe->llm->fetcher, &spec, &EVENTS, k);
+}
+
+/* ---- starting ---- */
+
+static bool is_port_open(uint16_t port)
+{
+    struct sockaddr_in to = {
+        .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0)
+        return false;
+    int rc = connect(fd, (struct sockaddr *)&to, sizeof to);
+    bool is_open = rc == 0 || errno == EINPROGRESS;
+    close(fd);
+    return is_open;
+}
+
+/* OLLAMA_HOST may be a host, host:port or a URL; the owner named it, so no port check. */
+static str named_base(struct llm *m, struct arena *a)
+{
+    str host = str_trim(m->ollama_host);
+    if (str_find(host, STR("://"), 0) >= 0)
+        return host;
+    if (str_starts(host, STR("0.0.0.0")))
+        host = arena_concat(a, STR("127.0.0.1"), str_skip(host, 7));
+    bool has_port = str_find_char(host, ':') >= 0;
+    return arena_printf(a, "http://%.*s%s", STR_ARG(host), has_port ? "" : ":11434");
+}
+
+static void look_start(struct probe *p, struct look *k, const struct server_kind *kind)
+{
+    bool is_named = strcmp(kind->name, "ollama") == 0 && p->llm->ollama_host.n > 0;
+    *k = (struct look){.probe = p, .kind = kind, .step = LOOK_CHECK};
+    buf_init(&k->body, PROBE_BODY_MAX);
+    k->base = is_named ? named_base(p->llm, &p->arena)
+                       : arena_printf(&p->arena, "http://127.0.0.1:%u", kind->port);
+    if (!is_named && !is_port_open(kind->port)) {
+        k->step = LOOK_DONE;
+        return;
+    }
+    p->pending++;
+    look_next(k);
+}
+
+static bool is_anything_configured(const struct llm *m)
+{
+    return m->default_model.n > 0 || !str_eq(m->chosen, STR("demo:demo"));
+}
+
+void llm_probe(struct llm *m, void (*fn)(void *ctx), void *ctx)
+{
+    struct probe *p = xcalloc(1, sizeof *p);
+    probe_free(m->probe);
+    m->probe = p;
+    *p = (struct probe){.llm = m, .fn = fn, .ctx = ctx};
+    arena_init(&p->arena);
+    timer_init(&p->timer, m->loop, finish, p);
+    defer_init(&p->end, finish, p);
+    for (size_t i = 0; !is_anything_configured(m) && i < ARRAY_LEN(KINDS); i++)
+        look_start(p, &p->looks[i], &KINDS[i]);
+    if (p->pending == 0)
+        defer_start(m->loop, &p->end);
+    else
+        timer_start(&p->timer, PROBE_MS);
+}

@@ -1,0 +1,61 @@
+/* provider.h - what differs between the APIs that models speak. Internal to llm/.
+ *
+ * A provider type is a table: how a request becomes a body, and how the events of the
+ * answer's stream are read. Sending, waiting, retrying and wording errors are the same for
+ * all (call.c, failure.c). */
+#pragma once
+
+#include "llm/answer.h"
+#include "llm/llm.h"
+#include "llm/models.h"
+#include "net/fetch.h"
+#include "net/sse_parse.h"
+
+#define LLM_BODY_MAX      (32u * 1024 * 1024) /* what the largest provider accepts */
+#define LLM_PROVIDERS_MAX 32u
+#define LLM_HEADERS_MAX   32u
+
+/* How servers of the chat-completions family differ (contract of each in openai.c). */
+enum provider_quirk {
+    QUIRK_IDS_OF_NINE = 1,        /* tool call ids are exactly nine letters or digits */
+    QUIRK_STRICT_FIELDS = 2,      /* unknown fields are refused */
+    QUIRK_NO_USER_AFTER_TOOL = 4, /* an assistant message must stand between */
+    QUIRK_PLAIN_SCHEMA = 8,       /* no $ref, no additionalProperties */
+    QUIRK_THOUGHT_SIGNATURE = 16, /* each tool call must carry one, even foreign history */
+    QUIRK_CACHE_KEY = 32,         /* understands prompt_cache_key */
+    QUIRK_MAX_COMPLETION = 64,    /* reasoning models take max_completion_tokens */
+    QUIRK_LOCAL = 128,            /* found on this machine: no key, no price */
+};
+
+struct provider {
+    str name;                     /* as in "name:model" */
+    str base_url;                 /* without a slash at its end */
+    str api_key;                  /* secret; may be empty */
+    str key_env;                  /* the variable that holds the key, for messages; may be empty */
+    str default_model;            /* empty = none */
+    struct fetch_header *headers; /* extra ones from the configuration */
+    size_t nheaders;
+    unsigned quirks;
+    const struct provider_type *type;
+};
+
+struct provider_type {
+    const char *name; /* "anthropic", "openai", "demo" */
+    /* Pure: the same values give the same bytes. */
+    int (*build)(const struct provider *p, const struct model_caps *caps,
+                 const struct llm_request *req, struct buf *ret_body, struct err *e);
+    str (*url)(const struct provider *p, struct arena *a);
+    size_t (*auth)(const struct provider *p, struct arena *a, struct fetch_header out[2]);
+    void (*event)(struct answer *an, const struct sse_event *ev);
+    void (*eof)(struct answer *an); /* the connection ended in good order */
+    bool rate_limit_needs_wait;     /* a 429 that names no wait is a spend cap */
+};
+
+extern const struct provider_type PROVIDER_ANTHROPIC, PROVIDER_OPENAI, PROVIDER_DEMO;
+
+/* Removes tool `index` from a body that was built before; -EINVAL if there is no such tool.
+ * *ret_name is the name of the removed tool and lives in the arena. */
+int provider_drop_tool(struct buf *body, size_t index, struct arena *a, str *ret_name);
+
+/* The system prompt as one text. */
+str provider_system(struct arena *a, const struct llm_request *req);
