@@ -293,11 +293,13 @@ static void signals_start_in_their_default_state(void **state)
     sigemptyset(&set);
     sigaddset(&set, SIGUSR1);
     sigprocmask(SIG_BLOCK, &set, &before);
-    spawn_sh(&k, "grep -E '^Sig(Blk|Ign)' /proc/self/status");
+    /* Without signals 32 and 33: glibc keeps them to itself, and its posix_spawn (make uses
+     * it) leaves them ignored. */
+    spawn_sh(&k, "while read -r name bits; do case $name in SigBlk: | SigIgn:) "
+                 "echo $name $((0x$bits & ~0x180000000)) ;; esac; done </proc/self/status");
     await_exit(&k);
     sigprocmask(SIG_SETMASK, &before, NULL);
-    assert_string_equal(buf_cstr(&k.lines),
-                        "SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n");
+    assert_string_equal(buf_cstr(&k.lines), "SigBlk: 0\nSigIgn: 0\n");
     kid_done(&k);
 }
 
