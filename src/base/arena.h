@@ -17,8 +17,8 @@ struct arena {
     size_t total;              /* bytes held, for budgets */
 };
 
-void arena_init(struct arena *a); /* allocates nothing yet */
-void arena_done(struct arena *a); /* accepts a zeroed struct */
+void arena_init(struct arena *a);  /* allocates nothing yet */
+void arena_done(struct arena *a);  /* accepts a zeroed struct */
 void arena_reset(struct arena *a); /* drops everything but one chunk, which is kept for reuse */
 
 void *arena_alloc(struct arena *a, size_t size);

@@ -34,7 +34,13 @@ int buf_vprintf(struct buf *b, const char *fmt, va_list ap);
 void buf_consume(struct buf *b, size_t n);  /* drops n bytes at the front */
 void buf_truncate(struct buf *b, size_t n); /* keeps the first n bytes */
 
-static inline str buf_str(const struct buf *b) { return (str){b->p, b->n}; }
-static inline bool buf_failed(const struct buf *b) { return b->failed; }
-const char *buf_cstr(struct buf *b);         /* never NULL */
+static inline str buf_str(const struct buf *b)
+{
+    return (str){b->p, b->n};
+}
+static inline bool buf_failed(const struct buf *b)
+{
+    return b->failed;
+}
+const char *buf_cstr(struct buf *b);          /* never NULL */
 char *buf_take(struct buf *b, size_t *ret_n); /* the caller now owns and frees the bytes */

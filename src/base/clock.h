@@ -5,8 +5,8 @@
 
 #define CLOCK_ISO_LEN 24 /* 2026-03-25T10:30:00.000Z */
 
-int64_t clock_now_ms(void);     /* Unix epoch, milliseconds */
-uint64_t clock_mono_us(void);   /* monotonic, microseconds */
+int64_t clock_now_ms(void);   /* Unix epoch, milliseconds */
+uint64_t clock_mono_us(void); /* monotonic, microseconds */
 uint64_t clock_mono_ms(void);
 
 /* Writes ISO-8601 UTC with milliseconds and a NUL. Years 0 to 9999; others are clamped. */

@@ -17,7 +17,8 @@ struct err {
 /* Both return `code`, so that a failing function can end with `return err_set(...)`.
  * `e` may be NULL. Messages longer than ERR_MAX are cut on a character boundary. */
 int err_set(struct err *e, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-int err_errno(struct err *e, int code, const char *what, const char *path); /* "what path: reason" */
+int err_errno(struct err *e, int code, const char *what,
+              const char *path); /* "what path: reason" */
 /* "context: message". */
 void err_prefix(struct err *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void err_clear(struct err *e);

@@ -3,7 +3,7 @@
 
 #include "base/str.h"
 
-#define SHA256_LEN 32
+#define SHA256_LEN     32
 #define SHA256_HEX_LEN 64
 
 void sha256(str in, uint8_t out[SHA256_LEN]);

@@ -10,11 +10,20 @@ struct list_node {
     struct list_node *prev, *next;
 };
 
-#define LIST_HEAD_INIT(name) {&(name), &(name)}
+#define LIST_HEAD_INIT(name)                                                                       \
+    {                                                                                              \
+        &(name), &(name)                                                                           \
+    }
 
-static inline void list_init(struct list_node *n) { n->prev = n->next = n; }
+static inline void list_init(struct list_node *n)
+{
+    n->prev = n->next = n;
+}
 
-static inline bool list_empty(const struct list_node *head) { return head->next == head; }
+static inline bool list_empty(const struct list_node *head)
+{
+    return head->next == head;
+}
 
 static inline void list_insert_after(struct list_node *where, struct list_node *n)
 {

@@ -26,8 +26,8 @@ void log_msg(struct logger *l, enum log_level level, const char *area, const cha
     __attribute__((format(printf, 4, 5)));
 
 #define log_debug(l, area, ...) log_msg((l), LOG_DEBUG, (area), __VA_ARGS__)
-#define log_info(l, area, ...) log_msg((l), LOG_INFO, (area), __VA_ARGS__)
-#define log_warn(l, area, ...) log_msg((l), LOG_WARN, (area), __VA_ARGS__)
+#define log_info(l, area, ...)  log_msg((l), LOG_INFO, (area), __VA_ARGS__)
+#define log_warn(l, area, ...)  log_msg((l), LOG_WARN, (area), __VA_ARGS__)
 #define log_error(l, area, ...) log_msg((l), LOG_ERROR, (area), __VA_ARGS__)
 
 int log_level_parse(str name, enum log_level *ret); /* debug info warn error off */

@@ -24,11 +24,14 @@ struct map {
 void map_init(struct map *m);
 void map_done(struct map *m); /* accepts a zeroed struct; does not touch the values */
 
-void *map_get(const struct map *m, str key); /* NULL when absent */
+void *map_get(const struct map *m, str key);        /* NULL when absent */
 void *map_put(struct map *m, str key, void *value); /* returns the value it replaced, or NULL */
 void *map_del(struct map *m, str key);              /* returns what was there, or NULL */
 
-static inline size_t map_len(const struct map *m) { return m->len; }
+static inline size_t map_len(const struct map *m)
+{
+    return m->len;
+}
 
 /* for (size_t i = 0; (e = map_next(&m, &i)) != NULL;) - the current entry may be removed
  * on the way; nothing may be added. */

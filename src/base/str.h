@@ -18,16 +18,22 @@ typedef struct str {
 
 /* A literal, usable in initialisers: STR("abc"). */
 #define STR(lit) ((str){"" lit, sizeof(lit) - 1})
-#define STR_INIT(lit) {"" lit, sizeof(lit) - 1}
+#define STR_INIT(lit)                                                                              \
+    {                                                                                              \
+        "" lit, sizeof(lit) - 1                                                                    \
+    }
 #define STR_NONE ((str){NULL, 0})
 
 /* For printf: printf("%.*s", STR_ARG(s)). Longer slices are cut at INT_MAX. */
 #define STR_ARG(s) ((s).n > 0x7fffffff ? 0x7fffffff : (int)(s).n), ((s).p ? (s).p : "")
 
-#define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
-#define CONTAINER_OF(ptr, type, member) ((type *)((char *)(ptr) - offsetof(type, member)))
+#define ARRAY_LEN(a)                    (sizeof(a) / sizeof((a)[0]))
+#define CONTAINER_OF(ptr, type, member) ((type *)((char *)(ptr)-offsetof(type, member)))
 
-static inline str str_make(const char *p, size_t n) { return (str){p, n}; }
+static inline str str_make(const char *p, size_t n)
+{
+    return (str){p, n};
+}
 str str_from(const char *cstr); /* NULL gives the empty slice */
 
 bool str_eq(str a, str b);

@@ -19,7 +19,7 @@ struct job {
 
 struct pool *pool_new(struct loop *l, const char *name, unsigned max_threads);
 void pool_submit(struct pool *p, struct job *j); /* j must stay until its `done` */
-size_t pool_pending(const struct pool *p); /* submitted and not yet done */
+size_t pool_pending(const struct pool *p);       /* submitted and not yet done */
 
 /* Waits for all submitted jobs, delivers their `done`, ends the threads. May be called from
  * inside a `done`. Accepts NULL. */

@@ -19,4 +19,7 @@ struct timer {
 void timer_init(struct timer *t, struct loop *l, loop_fn fn, void *ctx);
 void timer_start(struct timer *t, uint64_t delay_ms); /* restarts a running one */
 void timer_stop(struct timer *t);
-static inline bool timer_active(const struct timer *t) { return t->heap_slot != 0; }
+static inline bool timer_active(const struct timer *t)
+{
+    return t->heap_slot != 0;
+}
