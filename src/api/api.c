@@ -21,6 +21,16 @@ static const struct route ROUTES[] = {
     {"GET", "/v1/workspace", api_workspace_get, 0, 0},
 };
 
+/* The page loads nothing from elsewhere and runs no inline script. */
+static const char *const NOT_PAGES[] = {"/v1/", "/mcp", NULL};
+static const struct static_site SITE = {
+    .find = assets_find,
+    .page_csp = STR_INIT("default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' "
+                         "data: blob:; font-src 'self'; connect-src 'self'; manifest-src 'self'; "
+                         "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"),
+    .apart = NOT_PAGES,
+};
+
 static bool is_api_path(str path)
 {
     return str_starts(path, STR("/v1/")) || str_eq(path, STR("/v1")) ||
@@ -94,8 +104,8 @@ static void on_request(void *ctx, struct http_req *r)
     const struct route *route = r->route;
     if (route)
         route->handle(ctx, r);
-    else
-        static_serve(r);
+    else if (!static_serve(r, &SITE))
+        http_reply_error(r, 404, "not_found", "There is nothing at this address.", NULL);
 }
 
 struct api *api_new(const struct api_deps *deps)
@@ -112,7 +122,7 @@ void api_free(struct api *a)
 
 struct http_handlers api_handlers(struct api *a)
 {
-    return (struct http_handlers){on_head, on_request, a};
+    return (struct http_handlers){.on_head = on_head, .on_request = on_request, .ctx = a};
 }
 
 /* ---- helpers of the handlers ---- */

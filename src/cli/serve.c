@@ -69,13 +69,6 @@ static int listen_or_explain(struct serve *s, struct config *c, uint16_t *ret_po
     return r;
 }
 
-static void stop_and_free(struct serve *s)
-{
-    server_stop(s->server, 0, on_stopped, s);
-    loop_run(s->loop);
-    server_free(s->server);
-}
-
 static int serve(const struct cli *cli, struct config *c, struct serve *s)
 {
     struct err e = {0};
@@ -84,7 +77,7 @@ static int serve(const struct cli *cli, struct config *c, struct serve *s)
     if (server_new(s->loop, loop_log(s->loop), c, &opt, &s->server, &e) < 0)
         return cli_fail(&e);
     if (listen_or_explain(s, c, &port) < 0) {
-        stop_and_free(s);
+        server_close(s->server, 0);
         return EXIT_FAILED;
     }
     announce(cli, c, s->server, port);

@@ -9,10 +9,11 @@
 #include "server/server.h"
 
 /* Whether somebody accepts connections there. A stale socket file refuses. */
-static bool is_served(const char *path)
+bool session_is_served(struct config *c)
 {
     struct sockaddr_un addr = {.sun_family = AF_UNIX};
-    if (strlen(path) >= sizeof addr.sun_path)
+    const char *path = server_socket_path(c, &c->arena);
+    if (strcmp(c->store.type, "memory") == 0 || strlen(path) >= sizeof addr.sun_path)
         return false;
     memcpy(addr.sun_path, path, strlen(path));
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -25,14 +26,9 @@ static bool is_served(const char *path)
 
 int session_open(struct loop *l, struct config *c, struct session **ret, struct err *e)
 {
-    struct arena a;
-    arena_init(&a);
-    const char *path = server_socket_path(c, &a);
-    bool is_memory = strcmp(c->store.type, "memory") == 0;
-    int r = !is_memory && is_served(path) ? session_open_remote(l, c, path, ret, e)
-                                          : session_open_local(l, c, ret, e);
-    arena_done(&a);
-    return r;
+    if (session_is_served(c))
+        return session_open_remote(l, c, server_socket_path(c, &c->arena), ret, e);
+    return session_open_local(l, c, ret, e);
 }
 
 void session_close(struct session *s)

@@ -21,6 +21,9 @@ struct session_events {
     void (*on_error)(void *ctx, str code, str message);     /* last call */
 };
 
+/* Whether a server accepts connections on {workDir}/nb.sock. */
+bool session_is_served(struct config *c);
+
 /* Probes the socket, blocking for a moment; then local or remote. */
 int session_open(struct loop *l, struct config *c, struct session **ret, struct err *e);
 /* Cancels a local run, closes everything; runs the loop until that is done. */

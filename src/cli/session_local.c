@@ -14,7 +14,6 @@ struct local {
     struct server *server;
     struct turn *turn;
     struct bus_sub *sub;
-    bool is_stopped;
 };
 
 /* ---- one message ---- */
@@ -146,20 +145,13 @@ static int local_resume(struct session *s, str id, struct err *e)
 
 /* ---- opening and closing ---- */
 
-static void on_stopped(void *ctx)
-{
-    ((struct local *)ctx)->is_stopped = true;
-}
-
 static void local_close(struct session *s)
 {
     struct local *l = (struct local *)s;
     bus_unsubscribe(l->sub);
     if (l->turn)
         turn_forget(l->turn);
-    server_stop(l->server, STOP_GRACE_MS, on_stopped, l);
-    (void)loop_run_until(s->loop, &l->is_stopped, UINT32_MAX);
-    server_free(l->server);
+    server_close(l->server, STOP_GRACE_MS);
     arena_done(&s->arena);
     free(l);
 }

@@ -42,7 +42,7 @@ void runtime_free(struct runtime *rt)
         return;
     assert(rt->nturns == 0);
     defer_stop(&rt->stopped);
-    skills_free(rt->skills);
+    skills_unref(rt->skills);
     map_done(&rt->active);
     free(rt);
 }
@@ -52,14 +52,14 @@ const struct runtime_deps *runtime_deps(const struct runtime *rt)
     return &rt->deps;
 }
 
-const struct skills *runtime_skills(const struct runtime *rt)
+struct skills *runtime_skills(const struct runtime *rt)
 {
     return rt->skills;
 }
 
 void runtime_set_skills(struct runtime *rt, struct skills *skills)
 {
-    skills_free(rt->skills);
+    skills_unref(rt->skills);
     rt->skills = skills;
 }
 

@@ -36,8 +36,8 @@ void runtime_free(struct runtime *rt); /* after stop */
 const struct runtime_deps *runtime_deps(const struct runtime *rt);
 
 /* The skills in use; swapped as a whole on reload. */
-const struct skills *runtime_skills(const struct runtime *rt);
-void runtime_set_skills(struct runtime *rt, struct skills *skills); /* takes ownership */
+struct skills *runtime_skills(const struct runtime *rt);
+void runtime_set_skills(struct runtime *rt, struct skills *skills); /* takes the reference */
 
 struct turn_request {
     struct viewer viewer;

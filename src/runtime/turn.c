@@ -20,6 +20,7 @@ static void turn_free(struct turn *t)
     rt->nturns--;
     defer_stop(&t->begin);
     transcript_done(&t->transcript);
+    skills_unref(t->skills);
     arena_done(&t->arena);
     free(t);
     if (rt->on_stopped && rt->nturns == 0)
@@ -96,7 +97,7 @@ static void host_finished(void *ctx, const struct run_result *res)
         t->ev->on_done(t->ctx, &result);
     }
     if (t->is_untitled && !rt->on_stopped && res->stop != RUN_STOP_ERROR && res->response.n > 0)
-        title_start(rt, t->conversation_id, t->message, res->response);
+        title_start(rt, t->conversation_id, t->model, t->message, res->response);
     assert(t->appends == 0); /* appends are answered in order, and the end waited for its own */
     turn_free(t);
 }

@@ -1,6 +1,8 @@
 /* turn.h - the inside of a turn, shared by turn.c, context.c and compose.c only. */
 #pragma once
 
+#include "base/map.h"
+#include "base/random.h"
 #include "loop/timer.h"
 #include "runtime/runtime.h"
 
@@ -45,7 +47,8 @@ struct turn {
     struct store_op *op; /* a read or create before the run starts */
     size_t appends;      /* under way */
     struct transcript transcript;
-    const struct skill *skill;
+    struct skills *skills;      /* a reference, so that a reload does not pull the rug */
+    const struct skill *skill;  /* the one that matched, or NULL */
     struct deferred begin;
 };
 
@@ -59,5 +62,5 @@ int context_messages(struct arena *a, const struct transcript *t, str model,
                      const struct llm_message **ret, size_t *ret_n, struct err *e);
 
 /* title.c: gives an untitled conversation its title; fire and forget. */
-void title_start(struct runtime *rt, str conversation_id, str user_text, str answer);
+void title_start(struct runtime *rt, str conversation_id, str model, str user_text, str answer);
 void title_stop_all(struct runtime *rt);

@@ -30,6 +30,7 @@ struct server {
     struct llm *llm;
     struct pool *readers;
     struct appender *appender;
+    struct store_env store_env;
     struct store *store;
     struct registry *tools;
     struct runtime *runtime;
@@ -39,7 +40,6 @@ struct server {
 
     loop_fn on_stopped;
     void *on_stopped_ctx;
-    uint64_t grace_ms;
 };
 
 const char *server_socket_path(struct config *c, struct arena *a)
@@ -77,7 +77,7 @@ static int open_store(struct server *s, struct err *e)
         if (r < 0)
             return r;
     }
-    struct store_env env = {
+    s->store_env = (struct store_env){
         .loop = s->loop,
         .log = s->log,
         .bus = s->bus,
@@ -94,7 +94,7 @@ static int open_store(struct server *s, struct err *e)
         .durability = durability(c->store.durability),
         .integrity = c->store.integrity,
     };
-    return store_open(&env, &conf, &s->store, e);
+    return store_open(&s->store_env, &conf, &s->store, e);
 }
 
 static int make_llm(struct server *s, struct err *e)
@@ -239,7 +239,6 @@ void server_stop(struct server *s, uint64_t grace_ms, loop_fn done, void *ctx)
 {
     s->on_stopped = done;
     s->on_stopped_ctx = ctx;
-    s->grace_ms = grace_ms;
     if (s->http)
         http_server_stop(s->http, grace_ms, on_http_stopped, s);
     else
@@ -265,6 +264,20 @@ void server_free(struct server *s)
     bus_free(s->bus);
     arena_done(&s->arena);
     free(s);
+}
+
+static void set_true(void *flag)
+{
+    *(bool *)flag = true;
+}
+
+void server_close(struct server *s, uint64_t grace_ms)
+{
+    bool is_stopped = false;
+    server_stop(s, grace_ms, set_true, &is_stopped);
+    while (!is_stopped)
+        (void)loop_run_until(s->loop, &is_stopped, UINT32_MAX);
+    server_free(s);
 }
 
 struct runtime *server_runtime(const struct server *s)

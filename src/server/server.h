@@ -26,6 +26,9 @@ int server_listen(struct server *s, uint16_t *ret_port, struct err *e);
 void server_stop(struct server *s, uint64_t grace_ms, loop_fn done, void *ctx);
 void server_free(struct server *s); /* after stop */
 
+/* Stops and frees, running the loop meanwhile: for commands that are done with it. */
+void server_close(struct server *s, uint64_t grace_ms);
+
 struct runtime *server_runtime(const struct server *s);
 struct store *server_store(const struct server *s);
 struct bus *server_bus(const struct server *s);

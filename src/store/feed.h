@@ -11,7 +11,7 @@ struct feed;
 
 struct feed_events {
     void (*on_event)(void *ctx, store_pos pos, str line);
-    void (*on_ephemeral)(void *ctx, const struct bus_msg *msg);
+    void (*on_ephemeral)(void *ctx, struct bus_msg *msg);
     void (*on_live)(void *ctx);  /* caught up; called once, and again after a reset */
     void (*on_reset)(void *ctx); /* the position does not exist any more: starts over at 0 */
     void (*on_end)(void *ctx, const struct err *err); /* deleted or unreadable; feed is gone */

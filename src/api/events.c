@@ -1,0 +1,136 @@
+/* GET /v1/conversations/:id/events - a conversation as it happens, from any position on. */
+#include <errno.h>
+
+#include "api/frames.h"
+#include "api/internal.h"
+#include "http/sse.h"
+#include "store/feed.h"
+
+struct watcher {
+    struct api *api;
+    struct sse *sse;
+    struct feed *feed;
+    struct arena arena;
+    str conversation_id;
+};
+
+struct watch_request {
+    struct api_wait wait;
+    store_pos after;
+};
+
+static void on_closed(void *ctx)
+{
+    struct watcher *w = ctx;
+    if (w->feed)
+        feed_close(w->feed);
+    arena_done(&w->arena);
+    free(w);
+}
+
+static void on_event(void *ctx, store_pos pos, str line)
+{
+    struct watcher *w = ctx;
+    struct sse_frame *f = frame_of_line(pos, line);
+    if (f)
+        (void)sse_send(w->sse, f);
+    sse_frame_unref(f);
+}
+
+static void on_ephemeral(void *ctx, struct bus_msg *msg)
+{
+    struct watcher *w = ctx;
+    struct sse_frame *f = frame_of_msg(msg);
+    if (f)
+        (void)sse_send(w->sse, f);
+}
+
+/* Who joins during an answer first gets all of it that is not in the log yet. */
+static void on_live(void *ctx)
+{
+    struct watcher *w = ctx;
+    str run = runtime_active_run(w->api->deps.runtime, w->conversation_id);
+    struct buf b;
+    struct json_writer j;
+    buf_init(&b, 64u * 1024 * 1024);
+    jw_init(&j, &b);
+    jw_object(&j);
+    jw_key(&j, "runId");
+    if (run.n > 0)
+        jw_str(&j, run);
+    else
+        jw_null(&j);
+    jw_kstr(&j, "text", runtime_streamed(w->api->deps.runtime, w->conversation_id));
+    jw_end(&j);
+    sse_send_now(w->sse, STR("text.snapshot"), STR_NONE, buf_str(&b));
+    buf_done(&b);
+}
+
+static void on_reset(void *ctx)
+{
+    struct watcher *w = ctx;
+    sse_send_now(w->sse, STR("reset"), STR_NONE, STR("{}"));
+}
+
+static void on_end(void *ctx, const struct err *err)
+{
+    struct watcher *w = ctx;
+    w->feed = NULL;
+    sse_close(w->sse);
+}
+
+static void on_checked(void *ctx, const struct err *err, const struct conv *c)
+{
+    static const struct feed_events EVENTS = {
+        .on_event = on_event,
+        .on_ephemeral = on_ephemeral,
+        .on_live = on_live,
+        .on_reset = on_reset,
+        .on_end = on_end,
+    };
+    struct watch_request *q = ctx;
+    struct api_wait *wait = &q->wait;
+    bool is_denied = err->code == 0 && !access_allows(&wait->viewer, &c->acl, CONV_VIEW);
+    if (is_denied || err->code == -ENOENT || err->code == -EINVAL) {
+        api_not_found(wait->req, "conversation");
+        return;
+    }
+    if (err->code != 0) {
+        api_store_error(wait->req, err);
+        return;
+    }
+    struct watcher *w = xcalloc(1, sizeof *w);
+    store_pos after = q->after;
+    w->api = wait->api;
+    arena_init(&w->arena);
+    w->conversation_id = arena_str(&w->arena, c->id);
+    w->sse = sse_open(wait->req, on_closed, w); /* the request is gone now */
+    w->feed = feed_open(w->api->deps.store, w->conversation_id, after, &EVENTS, w);
+}
+
+/* The position to go on from: Last-Event-ID, ?after=, or only what comes. */
+static bool parse_after(struct http_req *r, store_pos *ret)
+{
+    str text = http_get_header(r, "last-event-id");
+    if (text.n == 0)
+        text = http_query(r, "after");
+    *ret = STORE_FEED_TAIL;
+    if (text.n == 0 || parse_u64(text, ret) == 0)
+        return true;
+    http_reply_error(r, 400, "bad_request", "after: expected a position (a whole number)", NULL);
+    return false;
+}
+
+void api_conversations_events(void *ctx, struct http_req *r)
+{
+    struct api *api = ctx;
+    store_pos after;
+    if (!parse_after(r, &after))
+        return;
+    struct api_wait *w = api_wait_new(api, r);
+    struct watch_request *q = ARENA_NEW(&r->arena, struct watch_request);
+    q->wait = *w;
+    q->after = after;
+    r->user = &q->wait;
+    q->wait.op = store_get(api->deps.store, r->params[0], on_checked, q);
+}

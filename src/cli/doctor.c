@@ -1,0 +1,166 @@
+#include <errno.h>
+#include <stdarg.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "cli/session.h"
+#include "config/file.h"
+#include "server/server.h"
+
+/* One line of the report. */
+enum finding { GOOD, NOTE, BAD };
+
+struct report {
+    struct cli *cli;
+    struct arena arena;
+    struct json *items;
+    int bad;
+};
+
+static void say(struct report *r, enum finding f, const char *what, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+
+static void say(struct report *r, enum finding f, const char *what, const char *fmt, ...)
+{
+    static const char *const NAMES[] = {"ok", "note", "problem"};
+    static const char *const MARKS[] = {"\033[32m✓\033[0m", "\033[33m•\033[0m", "\033[31m✗\033[0m"};
+    static const char *const PLAIN[] = {"ok     ", "note   ", "PROBLEM"};
+    va_list ap;
+    va_start(ap, fmt);
+    str text = arena_vprintf(&r->arena, fmt, ap);
+    va_end(ap);
+    r->bad += f == BAD;
+    if (!r->cli->opt.is_json) {
+        printf("%s %-12s %.*s\n", r->cli->has_color_out ? MARKS[f] : PLAIN[f], what, STR_ARG(text));
+        return;
+    }
+    struct json *item = json_new(&r->arena, JSON_OBJECT);
+    json_set(&r->arena, item, STR("check"), json_of_str(str_from(what)));
+    json_set(&r->arena, item, STR("status"), json_of_str(str_from(NAMES[f])));
+    json_set(&r->arena, item, STR("detail"), json_of_str(text));
+    json_push(&r->arena, r->items, *item);
+}
+
+static void check_work_dir(struct report *r, const struct config *c)
+{
+    struct stat st;
+    struct statvfs fs;
+    struct err e = {0};
+    if (file_make_dirs(c->work_dir, &e) < 0) {
+        say(r, BAD, "data", "%s", e.msg);
+        return;
+    }
+    if (access(c->work_dir, W_OK) < 0)
+        say(r, BAD, "data", "%s is not writable: %s", c->work_dir, err_reason(-errno));
+    else if (stat(c->work_dir, &st) == 0 && (st.st_mode & 077))
+        say(r, NOTE, "data", "%s can be read by others; chmod 700 it", c->work_dir);
+    else
+        say(r, GOOD, "data", "%s", c->work_dir);
+    if (statvfs(c->work_dir, &fs) == 0) {
+        double free_mb = (double)fs.f_bavail * (double)fs.f_frsize / 1e6;
+        say(r, free_mb < 100 ? BAD : GOOD, "disk", "%.0f MB free", free_mb);
+    }
+}
+
+static void check_models(struct report *r, const struct config *c, const struct server *s)
+{
+    str why, model = llm_default_model(server_llm(s), &why);
+    bool is_demo = str_starts(model, STR("demo:"));
+    struct llm_model_info info;
+    say(r, is_demo ? NOTE : GOOD, "model", "%.*s (%.*s)", STR_ARG(model), STR_ARG(why));
+    if (llm_model_info(server_llm(s), model, &info) && info.retires_on.n > 0)
+        say(r, NOTE, "model", "%.*s retires on %.*s; its successor is %.*s", STR_ARG(model),
+            STR_ARG(info.retires_on), STR_ARG(info.successor));
+    say(r, c->secrets.anthropic_api_key.n ? GOOD : NOTE, "anthropic",
+        c->secrets.anthropic_api_key.n ? "key is set" : "no key (ANTHROPIC_API_KEY)");
+    say(r, c->secrets.openai_api_key.n ? GOOD : NOTE, "openai",
+        c->secrets.openai_api_key.n ? "key is set" : "no key (OPENAI_API_KEY)");
+}
+
+static void check_tools(struct report *r, const struct server *s)
+{
+    const struct toolset *set = registry_tools(server_tools(s));
+    say(r, GOOD, "tools", "%zu", set->len);
+}
+
+static bool in_path(const char *program)
+{
+    const char *path = getenv("PATH");
+    str rest = str_from(path ? path : "/usr/bin:/bin"), dir;
+    while (str_split(&rest, ':', &dir)) {
+        char full[4096];
+        snprintf(full, sizeof full, "%.*s/%s", STR_ARG(dir), program);
+        if (access(full, X_OK) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void check_running(struct report *r, struct loop *l, struct config *c)
+{
+    struct session *s;
+    struct err e = {0};
+    if (!session_is_served(c))
+        say(r, NOTE, "server", "not running (start it with: nb serve)");
+    else if (session_open(l, c, &s, &e) < 0)
+        say(r, BAD, "server", "%s", e.msg);
+    else {
+        say(r, GOOD, "server", "running; this terminal joins it through nb.sock");
+        session_close(s);
+    }
+}
+
+static int examine(struct report *r, struct config *c, struct logger *log)
+{
+    struct err e = {0};
+    struct server_options opt = {.with_local_probe = true};
+    struct server *s;
+    say(r, GOOD, "version", "nb %s", NB_VERSION);
+    say(r, c->is_file_present ? GOOD : NOTE, "config", "%s%s", c->path,
+        c->is_file_present ? "" : " (not there; defaults apply)");
+    for (size_t i = 0; i < c->warnings.len; i++)
+        say(r, NOTE, "config", "%.*s", STR_ARG(c->warnings.items[i]));
+    check_work_dir(r, c);
+    struct loop *l = loop_new(log);
+    check_running(r, l, c);
+    if (server_new(l, log, c, &opt, &s, &e) < 0) {
+        say(r, BAD, "start", "%s", e.msg);
+    } else {
+        check_models(r, c, s);
+        check_tools(r, s);
+        server_close(s, 0);
+    }
+    say(r, in_path("bwrap") ? GOOD : NOTE, "sandbox",
+        in_path("bwrap") ? "bubblewrap is there" : "bubblewrap is missing (apt install bubblewrap)");
+    loop_free(l);
+    return r->bad ? EXIT_FAILED : EXIT_DONE;
+}
+
+static int run(struct cli *cli, const void *options, int argc, char **argv)
+{
+    struct config c;
+    int code = cli_load_config(cli, NULL, &c);
+    if (code != EXIT_DONE)
+        return code;
+    struct report r = {.cli = cli};
+    arena_init(&r.arena);
+    r.items = json_new(&r.arena, JSON_ARRAY);
+    struct logger *log = cli_logger(cli, &c, LOG_ERROR);
+    code = examine(&r, &c, log);
+    if (cli->opt.is_json)
+        printf("%.*s\n", STR_ARG(json_to_str(&r.arena, r.items)));
+    logger_free(log);
+    arena_done(&r.arena);
+    config_done(&c);
+    return code;
+}
+
+const struct command CMD_DOCTOR = {
+    .name = "doctor",
+    .usage = "doctor [--json]",
+    .summary = "say what is configured, reachable and missing",
+    .help = "Exits with 1 when something is wrong, 0 when there are at most notes.\n",
+    .run = run,
+};

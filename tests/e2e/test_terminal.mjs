@@ -1,0 +1,164 @@
+// nb in a pipe, as one question, resumed, and with bad input: the binary as a user calls it.
+import fs from 'node:fs'
+import path from 'node:path'
+import { assert, nb, start, NB, test, tmpdir } from '../support/tap.mjs'
+
+const quick = { NB_DEMO_DELAY_MS: '0', ANTHROPIC_API_KEY: '', OPENAI_API_KEY: '' }
+
+function run(dir, args, opts = {}) {
+    return nb(['--workdir', dir, ...args], { ...opts, env: { ...quick, ...opts.env } })
+}
+
+function logs(dir) {
+    const folder = path.join(dir, 'conversations')
+    return fs.readdirSync(folder).filter((f) => f.endsWith('.jsonl')).map((f) => path.join(folder, f))
+}
+
+function lines(file) {
+    const text = fs.readFileSync(file, 'utf8')
+    assert.ok(text.endsWith('\n'), 'a log ends with a line feed')
+    return text.trimEnd().split('\n').map((l) => JSON.parse(l))
+}
+
+test('a piped line is answered and stored as the seed describes', async () => {
+    const dir = tmpdir()
+    const r = await run(dir, [], { input: 'hello\n' })
+    assert.equal(r.code, 0, r.stderr)
+    assert.match(r.stdout, /demo/i)
+    const [file, ...more] = logs(dir)
+    assert.equal(more.length, 0)
+    const [meta, ...events] = lines(file)
+    assert.match(meta.id, /^conv_[0-9a-f]{16}$/)
+    assert.equal(path.basename(file), meta.id + '.jsonl')
+    assert.match(meta.createdAt, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+    assert.equal(meta.format, 'events')
+    assert.equal(meta.workspaceId, 'ws_default')
+    assert.equal(meta.ownerId, 'usr_default')
+    assert.equal(meta.visibility, 'private')
+    assert.deepEqual(meta.participants, ['usr_default'])
+    const types = events.map((e) => e.type)
+    assert.deepEqual(types.slice(0, 4), ['user.message', 'run.start', 'llm.response', 'run.done'])
+    assert.deepEqual(events[0].content, [{ type: 'text', text: 'hello' }])
+    assert.equal(events[0].userId, 'usr_default')
+    assert.equal(events[3].stopReason, 'complete')
+    for (const e of events) assert.match(e.ts, /^\d{4}-\d\d-\d\dT.*Z$/)
+})
+
+test('several lines are one conversation, and --json gives one object per line', async () => {
+    const dir = tmpdir()
+    const r = await run(dir, ['--json'], { input: 'what is 6*7?\nhelp\n' })
+    assert.equal(r.code, 0, r.stderr)
+    const out = r.stdout.trimEnd().split('\n').map((l) => JSON.parse(l))
+    assert.equal(out.length, 2)
+    assert.equal(out[0].conversationId, out[1].conversationId)
+    assert.equal(out[0].toolCalls.length, 1)
+    assert.equal(out[0].toolCalls[0].name, 'nb__calculate')
+    assert.equal(out[0].toolCalls[0].output, '42')
+    assert.equal(out[0].stopReason, 'complete')
+    assert.equal(logs(dir).length, 1)
+})
+
+test('--resume and --continue go on with the same log', async () => {
+    const dir = tmpdir()
+    const first = JSON.parse((await run(dir, ['--json', '-p', 'hello'])).stdout)
+    const second = await run(dir, ['--json', '--resume', first.conversationId, '-p', 'help'])
+    assert.equal(second.code, 0, second.stderr)
+    assert.equal(JSON.parse(second.stdout).conversationId, first.conversationId)
+    const third = await run(dir, ['--json', '--continue', '-p', 'what time is it?'])
+    assert.equal(JSON.parse(third.stdout).conversationId, first.conversationId)
+    const users = lines(logs(dir)[0]).filter((e) => e.type === 'user.message')
+    assert.deepEqual(users.map((e) => e.content[0].text), ['hello', 'help', 'what time is it?'])
+})
+
+test('an unknown conversation is refused and nothing is created', async () => {
+    const dir = tmpdir()
+    const r = await run(dir, ['--resume', 'conv_0000000000000000', '-p', 'hi'])
+    assert.equal(r.code, 1)
+    assert.match(r.stderr, /no conversation/)
+    assert.deepEqual(logs(dir), [])
+    const bad = await run(dir, ['--resume', '../../etc/passwd', '-p', 'hi'])
+    assert.equal(bad.code, 1)
+})
+
+test('piped input and attached files become context of -p', async () => {
+    const dir = tmpdir()
+    const file = path.join(dir, 'notes.txt')
+    fs.writeFileSync(file, 'remember the milk')
+    const r = await run(dir, ['-p', 'explain', '-f', file], { input: 'ERROR: disk on fire\n' })
+    assert.equal(r.code, 0, r.stderr)
+    const text = lines(logs(dir)[0]).find((e) => e.type === 'user.message').content[0].text
+    assert.match(text, /^explain\n/)
+    assert.match(text, /ERROR: disk on fire/)
+    assert.match(text, /File notes\.txt/)
+    assert.match(text, /remember the milk/)
+})
+
+test('--store memory leaves nothing on disk', async () => {
+    const dir = tmpdir()
+    const r = await run(dir, ['--store', 'memory', '-p', 'hello'])
+    assert.equal(r.code, 0, r.stderr)
+    assert.ok(!fs.existsSync(path.join(dir, 'conversations')))
+})
+
+test('usage errors exit with 2 and say what to do', async () => {
+    const dir = tmpdir()
+    for (const args of [['--nonsense'], ['nonsense'], ['serve', '--port', 'abc'], ['-p'], ['--resume', 'x', '--continue']]) {
+        const r = await run(dir, args, { input: '' })
+        assert.equal(r.code, 2, args.join(' ') + ': ' + r.stderr)
+        assert.match(r.stderr, /nb --help/)
+    }
+    const help = await run(dir, ['--help'])
+    assert.equal(help.code, 0)
+    assert.match(help.stdout, /serve/)
+    assert.match((await run(dir, ['--version'])).stdout, /^nb \d+\.\d+\.\d+\n$/)
+})
+
+test('configuration errors name file and path; unknown keys only warn', async () => {
+    const dir = tmpdir()
+    const file = path.join(dir, 'nimblebrain.json')
+    fs.writeFileSync(file, '{"http": {"port": "many"}}')
+    let r = await run(dir, ['-p', 'hi'])
+    assert.equal(r.code, 1)
+    assert.match(r.stderr, /nimblebrain\.json: http\.port: expected integer/)
+    fs.writeFileSync(file, '{"maxIterations": 99}')
+    r = await run(dir, ['-p', 'hi'])
+    assert.equal(r.code, 1)
+    assert.match(r.stderr, /maxIterations.*25/)
+    fs.writeFileSync(file, '{"colour": "red", "http": {"prot": 1}}')
+    r = await run(dir, ['-p', 'hi'])
+    assert.equal(r.code, 0, r.stderr)
+    assert.match(r.stderr, /unknown key 'colour'/)
+    assert.match(r.stderr, /unknown key 'http\.prot'/)
+    fs.writeFileSync(file, '{"http": ')
+    r = await run(dir, ['-p', 'hi'])
+    assert.equal(r.code, 1)
+    assert.match(r.stderr, /line 1, column/)
+})
+
+test('kill -9 right after the answer loses nothing', async () => {
+    for (let i = 0; i < 5; i++) {
+        const dir = tmpdir()
+        const p = start(NB, ['--workdir', dir, '--json'], { env: quick })
+        p.child.stdin.write('what is 2+3?\n')
+        const m = await p.waitFor(/^\{.*\}\n/m, 15000)
+        p.kill9()
+        await p.exited
+        const report = JSON.parse(m[0])
+        const types = lines(logs(dir)[0]).slice(1).map((e) => e.type)
+        assert.deepEqual(types.slice(0, 7), [
+            'user.message', 'run.start', 'llm.response', 'tool.start', 'tool.done', 'llm.response', 'run.done'])
+        const again = await run(dir, ['--json', '--resume', report.conversationId, '-p', 'hello'])
+        assert.equal(again.code, 0, again.stderr)
+    }
+})
+
+test('nb doctor reports and has --json', async () => {
+    const dir = tmpdir()
+    const r = await run(dir, ['doctor', '--json'])
+    assert.equal(r.code, 0, r.stderr + r.stdout)
+    const items = JSON.parse(r.stdout)
+    const by = (name) => items.find((i) => i.check === name)
+    assert.equal(by('data').status, 'ok')
+    assert.match(by('model').detail, /demo/)
+    assert.equal(by('server').status, 'note')
+})
