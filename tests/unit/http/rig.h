@@ -117,9 +117,10 @@ static inline void rig_on_request(void *ctx, struct http_req *r)
         if (str_eq(r->path, STR("/later")))
             r->on_gone = rig_on_gone;
         timer_start(&rig->later, 30);
-    } else if (str_eq(r->path, STR("/never"))) {
+    } else if (str_eq(r->path, STR("/never")) || str_eq(r->path, STR("/never-deaf"))) {
         rig->kept = r;
-        r->on_gone = rig_on_gone;
+        if (str_eq(r->path, STR("/never")))
+            r->on_gone = rig_on_gone;
     } else if (str_eq(r->path, STR("/events"))) {
         struct sse *s = sse_open(r, rig_on_close, rig);
         if (rig->nstreams < RIG_STREAMS_MAX)
@@ -143,16 +144,28 @@ static inline void *rig_main(void *ctx)
     return NULL;
 }
 
-/* Makes the server without running it, so that a test can change it first. */
-static inline void rig_init(struct rig *rig, const struct http_limits *limits)
+/* Makes a server without running or opening it, so that a test can change it first. */
+static inline void rig_make(struct rig *rig, const struct http_limits *limits,
+                            const struct http_handlers *h)
 {
     *rig = (struct rig){.grace_ms = 2000};
     rig->loop = loop_new(NULL);
-    struct http_handlers h = {rig_on_head, rig_on_request, rig_on_answered, rig};
-    rig->server = http_server_new(rig->loop, limits, &h);
+    rig->server = http_server_new(rig->loop, limits, h);
     timer_init(&rig->later, rig->loop, rig_answer_later, rig);
+}
+
+static inline void rig_listen(struct rig *rig)
+{
     struct err e;
     assert_int_equal(http_listen_tcp(rig->server, "127.0.0.1", 0, &rig->port, &e), 0);
+}
+
+/* The same with the application above, listening. */
+static inline void rig_init(struct rig *rig, const struct http_limits *limits)
+{
+    struct http_handlers h = {rig_on_head, rig_on_request, rig_on_answered, rig};
+    rig_make(rig, limits, &h);
+    rig_listen(rig);
 }
 
 static inline void rig_run(struct rig *rig)

@@ -1,0 +1,316 @@
+#include "rig.h"
+
+#define EVENTS "GET /events HTTP/1.1\r\nHost: a\r\n\r\n"
+
+static void read_exactly(int fd, const char *wanted)
+{
+    char got[512];
+    size_t n = strlen(wanted);
+    assert_true(n < sizeof(got));
+    for (size_t i = 0; i < n; i++)
+        got[i] = recv_byte(fd);
+    got[n] = '\0';
+    assert_string_equal(got, wanted);
+}
+
+static int open_stream(struct rig *rig)
+{
+    int fd = rig_connect(rig);
+    struct reply r;
+    SEND(fd, EVENTS);
+    read_head(fd, &r);
+    assert_int_equal(r.status, 200);
+    assert_string_equal(reply_header(&r, "Content-Type"), "text/event-stream");
+    assert_string_equal(reply_header(&r, "Transfer-Encoding"), "chunked");
+    assert_string_equal(reply_header(&r, "Cache-Control"), "no-store");
+    assert_null(reply_header(&r, "Content-Length"));
+    return fd;
+}
+
+static void send_hello(struct rig *rig)
+{
+    for (size_t i = 0; i < rig->nstreams; i++)
+        sse_send_now(rig->streams[i], STR("greeting"), STR("7"), STR("a\nb"));
+}
+
+static void close_streams(struct rig *rig)
+{
+    for (size_t i = 0; i < rig->nstreams; i++)
+        sse_close(rig->streams[i]);
+    rig->nstreams = 0;
+}
+
+static void test_frames(void **state)
+{
+    struct rig rig;
+    rig_start(&rig, NULL);
+    int fd = open_stream(&rig);
+    rig_call(&rig, send_hello);
+    read_exactly(fd, "27\r\nevent: greeting\nid: 7\ndata: a\ndata: b\n\n\r\n");
+    rig_call(&rig, close_streams);
+    read_exactly(fd, "0\r\n\r\n");
+    rig_await(&rig.closed, 1);
+    /* The connection is an ordinary one again. */
+    SEND(fd, "GET /hello HTTP/1.1\r\nHost: a\r\n\r\n");
+    expect_reply(fd, 200, "{\"hello\":true}");
+    close(fd);
+    rig_stop(&rig);
+    assert_int_equal(rig.closed, 1);
+}
+
+static void send_lines(struct rig *rig)
+{
+    sse_send_now(rig->streams[0], STR_NONE, STR_NONE, STR("a\r\nb\rc\n"));
+    sse_send_now(rig->streams[0], STR_NONE, STR_NONE, STR_NONE);
+}
+
+/* HTTP/1.0 knows no chunks; every kind of line end starts a new data field. */
+static void test_plain_stream(void **state)
+{
+    struct rig rig;
+    struct reply r;
+    rig_start(&rig, NULL);
+    int fd = rig_connect(&rig);
+    SEND(fd, "GET /events HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
+    read_head(fd, &r);
+    assert_null(reply_header(&r, "Transfer-Encoding"));
+    assert_string_equal(reply_header(&r, "Connection"), "close");
+    rig_call(&rig, send_lines);
+    read_exactly(fd, "data: a\ndata: b\ndata: c\ndata: \n\ndata: \n\n");
+    rig_call(&rig, close_streams);
+    expect_closed(fd);
+    close(fd);
+    rig_stop(&rig);
+    assert_int_equal(rig.closed, 1);
+}
+
+static void test_head_request(void **state)
+{
+    struct rig rig;
+    struct reply r;
+    rig_start(&rig, NULL);
+    int fd = rig_connect(&rig);
+    SEND(fd, "HEAD /events HTTP/1.1\r\nHost: a\r\n\r\n");
+    read_head(fd, &r);
+    assert_int_equal(r.status, 200);
+    rig_await(&rig.closed, 1);
+    rig.nstreams = 0;
+    SEND(fd, "GET /hello HTTP/1.1\r\nHost: a\r\n\r\n");
+    expect_reply(fd, 200, "{\"hello\":true}");
+    close(fd);
+    rig_stop(&rig);
+}
+
+static void test_client_leaves(void **state)
+{
+    struct rig rig;
+    rig_start(&rig, NULL);
+    int fd = open_stream(&rig);
+    close(fd);
+    rig_await(&rig.closed, 1);
+    rig_stop(&rig);
+    assert_int_equal(rig.closed, 1);
+}
+
+/* ---- readers that do not keep up ---- */
+
+static void flood(struct rig *rig)
+{
+    static char data[64 * 1024];
+    memset(data, 'd', sizeof(data));
+    struct sse_frame *f = sse_frame_new(STR("x"), STR_NONE, str_make(data, sizeof(data)));
+    bool is_alive = true;
+    for (int i = 0; i < 1000 && is_alive; i++) {
+        assert_true(sse_queued(rig->streams[0]) <= SSE_QUEUE_MAX);
+        is_alive = sse_send(rig->streams[0], f);
+    }
+    if (!is_alive) {
+        assert_int_equal(rig->closed, 0); /* not from inside sse_send */
+        assert_false(sse_send(rig->streams[0], f));
+    }
+    sse_frame_unref(f);
+}
+
+static void test_slow_reader_is_dropped(void **state)
+{
+    struct rig rig;
+    struct buf got;
+    rig_start(&rig, NULL);
+    int fd = open_stream(&rig);
+    rig_call(&rig, flood);
+    rig_await(&rig.closed, 1);
+    /* 1,000 frames of 64 KiB would be 64 MB: it got what the kernel held, then a reset. */
+    buf_init(&got, 64 << 20);
+    assert_int_equal(read_to_end(fd, &got), -1);
+    assert_true(got.n < 32u << 20);
+    buf_done(&got);
+    close(fd);
+    rig_stop(&rig);
+    assert_int_equal(rig.closed, 1);
+}
+
+enum { FRAME_DATA = 16 * 1024 };
+
+static unsigned nsent;
+
+/* More than the kernel takes: until half of the ceiling is queued. */
+static void send_many(struct rig *rig)
+{
+    static char data[FRAME_DATA];
+    for (nsent = 0; sse_queued(rig->streams[0]) < SSE_QUEUE_MAX / 2; nsent++) {
+        memset(data, 'a' + (int)(nsent % 26), sizeof(data));
+        sse_send_now(rig->streams[0], STR_NONE, STR_NONE, str_make(data, sizeof(data)));
+    }
+    close_streams(rig);
+}
+
+/* Frames that had to be queued arrive whole and in order, and the end comes after them. */
+static void test_queue_is_flushed(void **state)
+{
+    struct rig rig;
+    struct reply r;
+    struct buf got;
+    rig_start(&rig, NULL);
+    int fd = rig_connect(&rig);
+    SEND(fd, "GET /events HTTP/1.0\r\n\r\n");
+    rig_await(&rig.requests, 1);
+    rig_call(&rig, send_many);
+    buf_init(&got, 64 << 20);
+    read_head(fd, &r);
+    assert_int_equal(read_to_end(fd, &got), 0);
+    size_t frame = FRAME_DATA + strlen("data: \n\n");
+    assert_int_equal(got.n, nsent * frame);
+    for (unsigned k = 0; k < nsent; k++)
+        assert_int_equal(got.p[k * frame + 100], 'a' + k % 26);
+    buf_done(&got);
+    close(fd);
+    rig_await(&rig.closed, 1);
+    rig_stop(&rig);
+}
+
+static void fill_and_close(struct rig *rig)
+{
+    static char data[900 * 1024];
+    memset(data, 'd', sizeof(data));
+    for (int i = 0; i < 100 && sse_queued(rig->streams[0]) == 0; i++)
+        sse_send_now(rig->streams[0], STR_NONE, STR_NONE, str_make(data, sizeof(data)));
+    assert_true(sse_queued(rig->streams[0]) > 0);
+    sse_close(rig->streams[0]);
+    sse_close(rig->streams[0]); /* once is enough, twice is harmless */
+    rig->nstreams = 0;
+}
+
+/* A closed stream whose client reads nothing any more is not waited for. */
+static void test_flush_stalls(void **state)
+{
+    struct http_limits limits = HTTP_LIMITS_DEFAULT;
+    limits.body_stall_ms = 100;
+    struct rig rig;
+    rig_start(&rig, &limits);
+    int fd = open_stream(&rig);
+    rig_call(&rig, fill_and_close);
+    rig_await(&rig.closed, 1);
+    close(fd);
+    rig_stop(&rig);
+}
+
+/* ---- pings ---- */
+
+static void test_pings(void **state)
+{
+    struct rig rig;
+    rig_init(&rig, NULL);
+    rig.server->ping_ms = 50;
+    rig_run(&rig);
+    int fds[8];
+    for (int i = 0; i < 8; i++)
+        fds[i] = open_stream(&rig);
+    for (int round = 0; round < 3; round++)
+        for (int i = 0; i < 8; i++)
+            read_exactly(fds[i], "8\r\n: ping\n\n\r\n");
+    for (int i = 0; i < 8; i++)
+        close(fds[i]);
+    rig_await(&rig.closed, 8);
+    rig_stop(&rig);
+}
+
+/* ---- stopping ---- */
+
+static void test_stop_while_streaming(void **state)
+{
+    struct rig rig;
+    rig_start(&rig, NULL);
+    int fds[5];
+    for (int i = 0; i < 5; i++)
+        fds[i] = open_stream(&rig);
+    rig_call(&rig, send_hello);
+    loop_post(rig.loop, rig_begin_stop, &rig);
+    for (int i = 0; i < 5; i++) {
+        read_exactly(fds[i], "27\r\nevent: greeting\nid: 7\ndata: a\ndata: b\n\n\r\n0\r\n\r\n");
+        expect_closed(fds[i]);
+        close(fds[i]);
+    }
+    rig_join(&rig);
+    assert_int_equal(rig.closed, 5);
+}
+
+static void test_stop_with_a_stalled_reader(void **state)
+{
+    struct rig rig;
+    rig_start(&rig, NULL);
+    rig.grace_ms = 100;
+    int fd = open_stream(&rig);
+    rig_call(&rig, fill_and_close);
+    rig_stop(&rig);
+    assert_int_equal(rig.closed, 1);
+    close(fd);
+}
+
+static void open_kept(struct rig *rig)
+{
+    struct http_req *r = rig->kept;
+    rig->kept = NULL;
+    timer_stop(&rig->later);
+    assert_null(r->conn);
+    struct sse *s = sse_open(r, rig_on_close, rig);
+    sse_send_now(s, STR("x"), STR_NONE, STR("y"));
+}
+
+/* The client left while the answer was being made: the stream opens and closes all the same. */
+static void test_open_after_client_left(void **state)
+{
+    struct rig rig;
+    rig_start(&rig, NULL);
+    int fd = rig_connect(&rig);
+    SEND(fd, "GET /never-deaf HTTP/1.1\r\nHost: a\r\n\r\n");
+    rig_await(&rig.requests, 1);
+    struct linger hard = {1, 0};
+    setsockopt(fd, SOL_SOCKET, SO_LINGER, &hard, sizeof(hard));
+    close(fd);
+    struct http_stats stats;
+    do {
+        usleep(1000);
+        http_server_stats(rig.server, &stats);
+    } while (stats.conns > 0);
+    rig_call(&rig, open_kept);
+    rig_await(&rig.closed, 1);
+    rig_stop(&rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_frames),
+        cmocka_unit_test(test_plain_stream),
+        cmocka_unit_test(test_head_request),
+        cmocka_unit_test(test_client_leaves),
+        cmocka_unit_test(test_slow_reader_is_dropped),
+        cmocka_unit_test(test_queue_is_flushed),
+        cmocka_unit_test(test_flush_stalls),
+        cmocka_unit_test(test_pings),
+        cmocka_unit_test(test_stop_while_streaming),
+        cmocka_unit_test(test_stop_with_a_stalled_reader),
+        cmocka_unit_test(test_open_after_client_left),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
