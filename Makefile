@@ -56,8 +56,9 @@ lint: build/build.ninja ## Layout, includes, types of web/ and static analysis; 
 format: ## Lay out the C sources with clang-format (ARGS="src/base/str.c" for some of them)
 	@clang-format -i $(or $(ARGS),$(SOURCES))
 
-install: build ## Install nb below PREFIX (DESTDIR is honoured)
+install: build/build.ninja ## Install nb below PREFIX (DESTDIR is honoured)
 	@meson configure build -Dprefix=$(PREFIX)
+	@ninja -C build -j $(JOBS) nb
 	@meson install -C build --no-rebuild --strip
 
 clean: ## Remove everything that was built
