@@ -18,7 +18,8 @@ void json_scan_init(struct json_scan *s, str line);
  * quotes included for strings. False at the end or on a broken line (s->failed). */
 bool json_scan_next(struct json_scan *s, str *ret_key, str *ret_value);
 
-/* Raw value of one top-level key, or STR_NONE. */
+/* Raw value of the first top-level key whose raw text is `key`, or STR_NONE. The line is
+ * read only as far as that. */
 str json_scan_field(str line, str key);
 
 /* The contents of a raw string value that has no escapes; STR_NONE otherwise. */
