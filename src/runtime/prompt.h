@@ -1,0 +1,78 @@
+/* prompt.h - the system prompt, composed of four layers.
+ *
+ * 1 identity: context skills up to priority 10. 2 context: the other context skills, the
+ * user, participants, the workspace. 3 apps: what is installed, and the one in front of the
+ * user. 4 the matched skill. A pure function: equal input gives equal bytes. What changes
+ * from message to message (date, app state, matched skill) is kept apart, so that the
+ * rest stays a prefix that providers can cache. All text of others goes through escape.h.
+ * Any thread. */
+#pragma once
+
+#include "runtime/skill.h"
+
+#define PROMPT_APPS_MAX         200
+#define PROMPT_PARTICIPANTS_MAX 50
+#define PROMPT_NAME_MAX         128  /* bytes of a name */
+#define PROMPT_DESCRIPTION_MAX  2000 /* bytes of an app's description */
+#define PROMPT_STATE_TOKENS_MAX 4096
+#define PROMPT_GUIDE_MAX        12000 /* bytes of an app's guide */
+#define PROMPT_TRUST_MIN        50    /* below it, state and guide stay out */
+#define PROMPT_LAYERS_MAX       16
+
+struct prompt_person {
+    str id, name;
+};
+
+struct prompt_app {
+    str name;   /* of the source */
+    str bundle; /* name of the package, or empty */
+    bool has_ui;
+    str ui_name;
+    int trust_score; /* 0 to 100; -1 = unknown */
+    str description;
+};
+
+struct prompt_focus { /* the app in front of the user */
+    str app;
+    int trust_score;
+    str state;   /* JSON text, or empty */
+    str summary; /* instead of a state that is too long */
+    str guide;   /* how to use it, or empty */
+};
+
+struct prompt_input {
+    const struct skill *const *context; /* as skills_context gives them */
+    size_t n_context;
+    str identity; /* the workspace's own, instead of the skill "soul"; or empty */
+
+    str user_name, time_zone, locale;         /* each may be empty */
+    str date;                                 /* today for the user: "Wednesday, 2026-03-25" */
+    const struct prompt_person *participants; /* of a shared conversation */
+    size_t n_participants;
+    str workspace_id, workspace_name, workspace_info; /* each may be empty */
+
+    const struct prompt_app *apps; /* in any order */
+    size_t n_apps;
+    bool is_proxied;                  /* there are tools that are not listed (surface.h) */
+    const struct prompt_focus *focus; /* or NULL */
+    const struct skill *matched;      /* or NULL */
+};
+
+struct prompt_layer {
+    int number; /* 1 to 4 */
+    const char *name;
+    str text;
+    size_t tokens; /* an estimate */
+    bool is_volatile;
+};
+
+struct prompt {
+    str stable, volatile_part; /* the layers joined by "\n\n---\n\n" */
+    struct prompt_layer layers[PROMPT_LAYERS_MAX];
+    size_t n_layers;
+    size_t tokens;
+};
+
+struct prompt prompt_compose(struct arena *a, const struct prompt_input *in);
+
+size_t prompt_estimate_tokens(str text); /* a quarter of the characters, rounded up */
