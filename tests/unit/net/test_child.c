@@ -330,6 +330,20 @@ static void kill_reaches_grandchildren(void **state)
     kid_done(&k);
 }
 
+static void signals_reach_the_whole_group(void **state)
+{
+    struct kid k;
+    spawn_sh(&k, "trap : USR1;"
+                 "(trap 'echo grandchild; exit' USR1; echo ready; while :; do sleep 0.02; done) &"
+                 "wait; wait; echo child");
+    await_line(&k);
+    child_kill(k.child, SIGUSR1);
+    await_exit(&k);
+    assert_int_equal(k.code, 0);
+    assert_string_equal(buf_cstr(&k.lines), "ready\ngrandchild\nchild\n");
+    kid_done(&k);
+}
+
 /* The grandchild keeps the pipes open after its parent has ended. */
 static void orphan_delays_the_end_only_briefly(void **state)
 {
@@ -514,6 +528,7 @@ int main(void)
         cmocka_unit_test(signals_start_in_their_default_state),
         cmocka_unit_test(runs_in_its_directory_and_session),
         cmocka_unit_test(kill_reaches_grandchildren),
+        cmocka_unit_test(signals_reach_the_whole_group),
         cmocka_unit_test(orphan_delays_the_end_only_briefly),
         cmocka_unit_test(output_after_the_end_is_still_delivered),
         cmocka_unit_test(stop_closes_stdin_first),

@@ -166,6 +166,11 @@ static void endless_line_and_names_are_bounded(void **state)
     record_done(&r);
 
     record_init(&r, 100);
+    n = snprintf(name, sizeof(name), ": %0*d\n", 200, 0);
+    assert_int_equal(sse_parser_feed(&r.parser, (str){name, (size_t)n}), -EMSGSIZE);
+    record_done(&r);
+
+    record_init(&r, 100);
     int rc = 0;
     for (int i = 0; i < 200 && rc == 0; i++)
         rc = sse_parser_feed(&r.parser, STR(": abcdefghi"));
