@@ -22,9 +22,13 @@
 struct store;
 struct store_op; /* a call under way; valid until its callback */
 
-#define STORE_ID_MAX 80
-#define STORE_LINE_MAX (16u * 1024 * 1024)   /* one event as given to append */
-#define STORE_SPILL_BYTES (64u * 1024)       /* larger results live in blobs */
+#define STORE_ID_MAX       80
+#define STORE_LINE_MAX     (16u * 1024 * 1024) /* one event as given to append */
+#define STORE_SPILL_BYTES  (64u * 1024)        /* larger results live in blobs */
+#define STORE_PAGE_EVENTS  1000                /* defaults of store_read */
+#define STORE_PAGE_BYTES   (8u * 1024 * 1024)
+#define STORE_LIST_DEFAULT 20
+#define STORE_LIST_MAX     1000
 
 typedef uint64_t store_pos;
 
@@ -52,9 +56,9 @@ struct store_env { /* what the stores of a process share; outlives them */
 };
 
 struct store_conf {
-    const char *type;         /* "jsonl", "folder", "memory" */
-    const char *dir;          /* jsonl: where <id>.jsonl live; folder: the storage root */
-    const char *cache_dir;    /* index.db; NULL = no index, scan instead */
+    const char *type;      /* "jsonl", "folder", "memory" */
+    const char *dir;       /* jsonl: where <id>.jsonl live; folder: the storage root */
+    const char *cache_dir; /* index.db; NULL = no index, scan instead */
     const char *workspace_id;
     enum store_durability durability;
     bool integrity; /* hash-chain new events */
@@ -75,9 +79,9 @@ void store_op_cancel(struct store_op *op); /* the work may still happen; the cal
 
 struct conv {
     str id, workspace_id, created_at, updated_at;
-    str title;    /* empty = none yet */
-    str channel;  /* tui, web, api, mcp ...; may be empty */
-    str model;    /* pinned at creation; may be empty */
+    str title;   /* empty = none yet */
+    str channel; /* tui, web, api, mcp ...; may be empty */
+    str model;   /* pinned at creation; may be empty */
     str forked_from;
     const struct json *parent;   /* {conversationId, runId, toolCallId} or NULL */
     const struct json *metadata; /* caller's object from creation, or NULL */
@@ -89,8 +93,8 @@ struct conv {
     double cost_usd;
     bool is_cost_known; /* false as soon as one call had an unknown price */
     store_pos end;
-    int64_t bad_lines;  /* skipped: not JSON, or not an event */
-    bool is_hidden;     /* child runs: listed only when asked for */
+    int64_t bad_lines; /* skipped: not JSON, or not an event */
+    bool is_hidden;    /* child runs: listed only when asked for */
 };
 
 struct store_event {
@@ -101,7 +105,7 @@ struct store_event {
 /* ---- writing ---- */
 
 struct conv_create {
-    str id;       /* empty: a new conv_<16 hex> */
+    str id; /* empty: a new conv_<16 hex> */
     str owner_id;
     str channel, model, forked_from;
     const struct json *parent, *metadata;
@@ -137,7 +141,11 @@ struct store_op *store_fork(struct store *s, str id, int64_t at_message, str new
 struct store_op *store_delete(struct store *s, str id, bool purge, store_done_fn fn, void *ctx);
 struct store_op *store_restore(struct store *s, str id, store_conv_fn fn, void *ctx);
 
-/* ---- blobs: large results and prompts, by content, beside the log ---- */
+/* ---- blobs: large results and prompts, by content, beside the log ----
+ *
+ * Members of a tool.done event above STORE_SPILL_BYTES are stored as
+ * {"$blob":"<sha256>","bytes":n,"preview":"first text"}; the blob holds the JSON text that
+ * stood there. That is what streams and reads show, unless with_blobs is set. */
 
 typedef void (*store_blob_fn)(void *ctx, const struct err *err, str sha256_or_bytes);
 /* Durable before the callback; the callback gets the hex sha256. */
@@ -149,11 +157,12 @@ struct store_op *store_get_blob(struct store *s, str id, str sha256, store_blob_
 struct store_op *store_get(struct store *s, str id, store_conv_fn fn, void *ctx); /* -ENOENT */
 
 struct store_range {
-    store_pos after;    /* forwards: events past this position */
-    store_pos before;   /* backwards: events up to and including this position; 0 = the end */
-    bool backwards;     /* the page is still in log order */
-    size_t max_events;  /* 0 = 1,000 */
-    size_t max_bytes;   /* 0 = 8 MiB; at least one event is always returned */
+    store_pos after;   /* forwards: events past this position */
+    store_pos before;  /* backwards: events up to and including this position; 0 = the end */
+    bool backwards;    /* the page is still in log order */
+    size_t max_events; /* 0 = 1,000 */
+    size_t max_bytes;  /* 0 = 8 MiB; at least one event is always returned */
+    bool with_blobs;   /* put spilled results back into their events */
 };
 
 struct store_page {
@@ -192,7 +201,7 @@ struct store_op *store_list(struct store *s, const struct store_query *q, store_
 
 struct store_search_query {
     const struct viewer *viewer;
-    str text; /* words, "phrases", prefix*, from: tool: in:title before: after: */
+    str text;    /* words, "phrases", prefix*, from: tool: in:title before: after: */
     str conv_id; /* empty = all */
     size_t limit;
     bool by_relevance; /* else newest first */
@@ -201,14 +210,14 @@ struct store_search_query {
 struct store_hit {
     str conv_id, title, ts, role; /* role: user, assistant, tool, title, note */
     store_pos pos;
-    str snippet;                  /* the hit between U+0001 and U+0002 */
+    str snippet; /* the hit between U+0001 and U+0002 */
 };
 
 struct store_hits {
     const struct store_hit *hits;
     size_t n;
-    int64_t total;    /* -1 = not counted */
-    bool is_partial;  /* the time ran out before everything was searched */
+    int64_t total;   /* -1 = not counted */
+    bool is_partial; /* the time ran out before everything was searched */
 };
 
 typedef void (*store_search_fn)(void *ctx, const struct err *err, const struct store_hits *h);

@@ -1,0 +1,140 @@
+/* backend.h - what a backend provides, and the life of one call. Private to store/.
+ *
+ * A public function makes a store_op, copies what it was given into the op's arena and hands
+ * it to the backend. The backend fills `out` (or `err`) and calls op_done on the loop thread,
+ * after the public call has returned. If the call has a further step, it follows; otherwise
+ * the caller gets the answer and the op is freed. Steps run on the loop thread. */
+#pragma once
+
+#include "store/appender.h"
+#include "store/derive.h"
+
+/* Called with each line of a log, line 1 included; false stops the scan. */
+typedef bool (*store_line_fn)(void *ctx, str line, store_pos end);
+typedef void (*store_id_fn)(void *ctx, str id);
+
+struct store_ops {
+    const char *type;
+    bool is_inline; /* never blocks: op_run stays on the loop thread */
+
+    int (*open)(struct store *s, struct err *e); /* may set s->impl */
+    void (*close)(struct store *s);              /* ends in store_closed; no call is under way */
+
+    /* Loop thread; each ends in op_done. */
+    void (*create)(struct store_op *op);
+    void (*append)(struct store_op *op);
+    void (*fork)(struct store_op *op);
+    void (*remove)(struct store_op *op);
+    void (*restore)(struct store_op *op);
+    void (*put_blob)(struct store_op *op);
+    void (*get_blob)(struct store_op *op);
+    void (*get)(struct store_op *op);
+    void (*read)(struct store_op *op);
+    void (*list)(struct store_op *op);   /* NULL: by scanning everything */
+    void (*search)(struct store_op *op); /* NULL: by scanning everything */
+
+    /* Blocking, inside op_run: what the scanning calls are made of. */
+    int (*scan)(struct store *s, str id, store_line_fn fn, void *ctx, struct err *e);
+    int (*each_id)(struct store *s, store_id_fn fn, void *ctx, struct err *e);
+};
+
+extern const struct store_ops store_memory_ops, store_jsonl_ops;
+
+struct store {
+    const struct store_ops *ops;
+    const struct store_env *env;
+    struct store_conf conf; /* strings are owned */
+    void *impl;
+    struct list_node calls;
+    loop_fn on_closed;
+    void *on_closed_ctx;
+    struct deferred closing;
+    bool is_closing;
+};
+
+void store_closed(struct store *s); /* by the backend, once everything is flushed */
+
+struct store_op {
+    struct store *store;
+    struct list_node node; /* in store.calls */
+    struct list_node wait; /* in a queue of the backend */
+    struct arena arena;
+    struct err err;
+    bool is_cancelled;
+    struct deferred later;
+    struct job job;
+    void (*work)(struct store_op *op); /* op_run */
+    void (*step)(struct store_op *op); /* what follows success; NULL = the answer */
+    void (*answer)(struct store_op *op);
+    union {
+        store_conv_fn conv;
+        store_append_fn append;
+        store_done_fn done;
+        store_blob_fn blob;
+        store_page_fn page;
+        store_list_fn list;
+        store_search_fn search;
+        store_notes_fn notes;
+    } fn;
+    void *ctx;
+
+    str id;
+    union {                        /* what was asked */
+        struct conv_create create; /* create, fork */
+        struct store_range range;
+        struct store_query query;
+        struct store_search_query search;
+        bool is_purge;
+        struct {
+            str text, author;
+            bool only_if_unset;
+        } text;
+        struct {
+            bool is_shared, keeps_participants;
+            struct json_strs participants;
+        } sharing;
+        str blob; /* bytes, or the sha256 */
+    } in;
+    struct viewer viewer; /* a copy, for query and search */
+    int64_t at_message;   /* fork */
+    str *lines;           /* create, append: given, then as stored (with line feeds) */
+    size_t nlines;
+    store_pos *pos; /* past each line */
+
+    struct { /* the answer */
+        struct conv *conv;
+        struct store_page page;
+        struct store_listing listing;
+        struct store_hits hits;
+        struct store_note *notes;
+        size_t nnotes;
+        str blob;
+    } out;
+
+    struct log_task task; /* file stores */
+    const char *path;
+    uint64_t limit; /* file stores: acknowledged length, UINT64_MAX = what is there */
+};
+
+struct store_op *op_new(struct store *s, str id, void (*answer)(struct store_op *op), void *ctx);
+void op_done(struct store_op *op);       /* loop thread, not inside the public call */
+void op_done_later(struct store_op *op); /* at the next turn: safe inside the public call */
+/* Runs work(op) where it may block (a reader thread), then op_done. */
+void op_run(struct store_op *op, void (*work)(struct store_op *op));
+
+/* Shared by the backends. */
+void scan_list(struct store_op *op);   /* blocking; out.listing */
+void scan_search(struct store_op *op); /* blocking; out.hits */
+void scan_notes(struct store_op *op);  /* blocking; out.notes */
+
+/* Line 1 of a new conversation, with its line feed (jsonl, memory). */
+str header_line(struct arena *a, const struct store *s, str id, const struct conv_create *spec,
+                int64_t now_ms);
+
+/* Which lines of a log go into a fork. */
+struct fork_filter {
+    int64_t at_message; /* -1 = all */
+    int64_t seen;
+};
+enum fork_verdict { FORK_SKIP, FORK_COPY, FORK_COPY_LAST, FORK_STOP };
+enum fork_verdict fork_line(struct fork_filter *f, str line); /* not for line 1 */

@@ -1,0 +1,198 @@
+#include "store/cache.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "store/files.h"
+#include "store/lines.h"
+
+struct cached {
+    struct cache *cache;
+    struct list_node lru;
+    char *id;
+    bool is_busy, is_dropped;
+    struct list_node waiting;
+
+    struct job job; /* the rest belongs to the reader thread while is_busy */
+    struct list_node batch;
+    const char *path;
+    uint64_t limit;
+    struct derive derive;
+    dev_t dev;
+    ino_t ino;
+    struct err err;
+};
+
+void cache_init(struct cache *c)
+{
+    map_init(&c->entries);
+    list_init(&c->lru);
+}
+
+static void cached_free(struct cached *e)
+{
+    list_del(&e->lru);
+    derive_done(&e->derive);
+    free(e->id);
+    free(e);
+}
+
+void cache_done(struct cache *c)
+{
+    LIST_FOREACH (it, &c->lru) {
+        cached_free(LIST_ENTRY(it, struct cached, lru));
+    }
+    map_done(&c->entries);
+}
+
+static void forget(struct cached *e)
+{
+    const struct store_env *env = e->derive.env;
+    derive_done(&e->derive);
+    derive_init(&e->derive, env);
+}
+
+/* Is what was derived still the beginning of this file? */
+static bool is_same_log(const struct cached *e, int fd, off_t limit)
+{
+    struct stat st;
+    off_t end = (off_t)e->derive.conv.end;
+    return fstat(fd, &st) == 0 && st.st_dev == e->dev && st.st_ino == e->ino && limit >= end &&
+           lines_is_boundary(fd, end) == 1;
+}
+
+static void read_on(struct cached *e, int fd, off_t limit)
+{
+    struct lines lines;
+    struct line line;
+    int r;
+    lines_init(&lines, fd, (off_t)e->derive.conv.end, limit);
+    while ((r = lines_next(&lines, &line)) > 0)
+        derive_line(&e->derive, line.text, (store_pos)line.end);
+    e->derive.conv.bad_lines += lines.overlong;
+    if (r < 0)
+        err_errno(&e->err, r, "cannot read", e->path);
+    lines_done(&lines);
+}
+
+static void work(struct job *j)
+{
+    struct cached *e = CONTAINER_OF(j, struct cached, job);
+    off_t limit;
+    int fd = files_open_log(e->path, e->limit, &limit, &e->err);
+    if (fd < 0)
+        return;
+    struct stat st;
+    if (!is_same_log(e, fd, limit)) {
+        forget(e);
+        if (fstat(fd, &st) == 0) {
+            e->dev = st.st_dev;
+            e->ino = st.st_ino;
+        }
+    }
+    read_on(e, fd, limit);
+    close(fd);
+}
+
+static void start(struct cached *e);
+
+static void answer(struct cached *e, struct store_op *op)
+{
+    if (e->err.code)
+        op->err = e->err;
+    else
+        op->out.conv =
+            derive_conv(&e->derive, &op->arena, op->id, str_from(op->store->conf.workspace_id));
+}
+
+static void on_caught_up(struct job *j)
+{
+    struct cached *e = CONTAINER_OF(j, struct cached, job);
+    struct list_node done = LIST_HEAD_INIT(done), *n;
+    e->is_busy = false;
+    while ((n = list_pop(&e->batch)) != NULL) {
+        answer(e, LIST_ENTRY(n, struct store_op, wait));
+        list_push(&done, n);
+    }
+    bool is_gone = e->is_dropped || e->err.code;
+    if (!list_empty(&e->waiting)) {
+        if (is_gone)
+            forget(e);
+        e->is_dropped = false;
+        start(e);
+    } else if (is_gone) {
+        map_del(&e->cache->entries, str_from(e->id));
+        cached_free(e);
+    }
+    while ((n = list_pop(&done)) != NULL)
+        op_done(LIST_ENTRY(n, struct store_op, wait));
+}
+
+static void start(struct cached *e)
+{
+    struct list_node *n;
+    struct store_op *op = NULL;
+    e->limit = 0;
+    while ((n = list_pop(&e->waiting)) != NULL) {
+        list_push(&e->batch, n);
+        op = LIST_ENTRY(n, struct store_op, wait);
+        e->limit = op->limit > e->limit ? op->limit : e->limit;
+    }
+    e->path = op->path; /* in the arena of an op of this batch */
+    err_clear(&e->err);
+    e->is_busy = true;
+    e->job = (struct job){.work = work, .done = on_caught_up};
+    pool_submit(op->store->env->readers, &e->job);
+}
+
+static void evict(struct cache *c)
+{
+    LIST_FOREACH (it, &c->lru) {
+        struct cached *e = LIST_ENTRY(it, struct cached, lru);
+        if (e->is_busy)
+            continue;
+        map_del(&c->entries, str_from(e->id));
+        cached_free(e);
+        return;
+    }
+}
+
+static struct cached *entry_for(struct cache *c, struct store_op *op)
+{
+    struct cached *e = map_get(&c->entries, op->id);
+    if (e) {
+        list_del(&e->lru);
+    } else {
+        if (map_len(&c->entries) >= CACHE_CONVS_MAX)
+            evict(c);
+        e = xcalloc(1, sizeof(*e));
+        e->cache = c;
+        e->id = str_dup(op->id);
+        list_init(&e->waiting);
+        list_init(&e->batch);
+        derive_init(&e->derive, op->store->env);
+        map_put(&c->entries, op->id, e);
+    }
+    list_push(&c->lru, &e->lru);
+    return e;
+}
+
+void cache_get(struct cache *c, struct store_op *op)
+{
+    struct cached *e = entry_for(c, op);
+    list_push(&e->waiting, &op->wait);
+    if (!e->is_busy)
+        start(e);
+}
+
+void cache_drop(struct cache *c, str id)
+{
+    struct cached *e = map_get(&c->entries, id);
+    if (e && e->is_busy) {
+        e->is_dropped = true;
+    } else if (e) {
+        map_del(&c->entries, id);
+        cached_free(e);
+    }
+}

@@ -1,0 +1,26 @@
+/* cache.h - what is derived from the logs used last, kept to go on from instead of
+ * reading a log from its start each time.
+ *
+ * One catch-up per conversation runs at a time, on a reader thread; calls that arrive
+ * meanwhile wait for the next one, so that each sees everything acknowledged before it was
+ * made. Loop thread, except for the catching up itself. */
+#pragma once
+
+#include "base/map.h"
+#include "store/backend.h"
+
+#define CACHE_CONVS_MAX 1024
+
+struct cache {
+    struct map entries; /* id -> struct cached */
+    struct list_node lru;
+};
+
+void cache_init(struct cache *c);
+void cache_done(struct cache *c); /* no call may be under way */
+
+/* Answers op (a store_get) whose path and limit are set. */
+void cache_get(struct cache *c, struct store_op *op);
+
+/* Forgets a conversation: deleted, replaced, or a write was taken back. */
+void cache_drop(struct cache *c, str id);

@@ -1,0 +1,32 @@
+/* derive.h - what a log says about its conversation, gathered line by line.
+ *
+ * Fed with the lines of a log in order, it knows the title, the sharing, the totals and
+ * the rest at any point, and goes on later from the same byte: that is what caches and the
+ * index keep. One derivation for every caller, so that no two places can disagree. */
+#pragma once
+
+#include "store/event.h"
+#include "store/store.h"
+
+struct derive {
+    struct arena arena; /* strings; a value that is replaced often is kept in place */
+    const struct store_env *env;
+    bool has_header;  /* line 1 was seen */
+    bool is_damaged;  /* line 1 is not the metadata of a conversation */
+    struct conv conv; /* conv.end is where to go on */
+    char updated_at[32];
+};
+
+void derive_init(struct derive *d, const struct store_env *env);
+void derive_done(struct derive *d); /* accepts a zeroed struct */
+
+/* The next line, without its line feed; end is the position past it. The first one is the
+ * metadata line. */
+void derive_line(struct derive *d, str line, store_pos end);
+
+/* A copy that lives in the arena. The id is the one the log was found under: the path has
+ * the say, not line 1. */
+struct conv *derive_conv(const struct derive *d, struct arena *a, str id, str workspace_id);
+
+/* Deep copy of a conversation. */
+struct conv *conv_clone(struct arena *a, const struct conv *c);

@@ -1,0 +1,52 @@
+/* event.h - the lines of a log: their types, what every line must have, how one is built.
+ *
+ * A log line is one JSON object. Lines with "type" are events; lines with "role" and no
+ * "type" are messages of an older format and stay readable for ever. Pure; any thread. */
+#pragma once
+
+#include "base/json.h"
+
+enum event_type {
+    EV_UNKNOWN, /* kept and passed on, without effect on anything derived */
+    EV_USER_MESSAGE,
+    EV_RUN_START,
+    EV_LLM_RESPONSE,
+    EV_TOOL_START,
+    EV_TOOL_PROGRESS,
+    EV_TOOL_DONE,
+    EV_RUN_DONE,
+    EV_RUN_ERROR,
+    EV_ASK_OPENED,
+    EV_ASK_ANSWERED,
+    EV_AUX_USAGE,
+    EV_HISTORY_COMPACTED,
+    EV_TITLE,
+    EV_VISIBILITY,
+    EV_PARTICIPANTS,
+    EV_NOTE,
+    EV_LEGACY_MESSAGE, /* no type, but a role */
+};
+
+enum event_type event_type_of(str name); /* EV_UNKNOWN for the rest */
+str event_name(enum event_type t);
+
+struct event_head {
+    enum event_type type;
+    str type_name; /* borrowed from the line; "message" for a legacy message */
+    str ts;        /* raw JSON value, or STR_NONE */
+};
+
+/* Looks at the top level of a whole line without building a tree. False: not an event. */
+bool event_scan(str line, struct event_head *ret);
+
+/* Makes of an event given to append the line that is stored: checked JSON, an object with a
+ * type, on one line, with a ts, and a line feed at the end. The result lives in the arena.
+ * -EINVAL, -E2BIG. */
+int event_prepare(struct arena *a, str in, int64_t now_ms, str *ret_line, struct err *e);
+
+/* {"ts":now,"type":name, ... open for more members; close with jw_end. */
+void event_begin(struct json_writer *w, struct buf *out, enum event_type t, int64_t now_ms);
+
+/* The time of a line: an ISO string or epoch milliseconds, under "ts", "timestamp" or
+ * "createdAt". False when there is none. */
+bool event_time(const struct json *line, int64_t *ret_ms);

@@ -1,0 +1,170 @@
+/* feed.c - the states of a feed: reading pages of the log, then live. Messages that arrive
+ * while it reads are not kept: they are in the log by the time they are published, so
+ * another page brings them. */
+#include "store/feed.h"
+
+#include <errno.h>
+
+#include "store/backend.h"
+
+enum { PAGE_EVENTS = 256, PAGE_BYTES = 1024 * 1024 };
+
+struct feed {
+    struct store *store;
+    char *id;
+    struct feed_events ev;
+    void *ctx;
+    struct bus_sub *sub;
+    struct store_op *op; /* the read under way */
+    store_pos at;        /* delivered up to here */
+    store_pos published; /* the newest position seen on the bus */
+    bool is_live;
+    bool *is_gone; /* set by feed_close inside a callback */
+};
+
+static void read_on(struct feed *f);
+
+static void feed_free(struct feed *f)
+{
+    if (f->is_gone)
+        *f->is_gone = true;
+    store_op_cancel(f->op);
+    bus_unsubscribe(f->sub);
+    free(f->id);
+    free(f);
+}
+
+void feed_close(struct feed *f)
+{
+    if (f)
+        feed_free(f);
+}
+
+static void end(struct feed *f, const struct err *err)
+{
+    void (*on_end)(void *, const struct err *) = f->ev.on_end;
+    void *ctx = f->ctx;
+    struct err copy = *err;
+    feed_free(f);
+    if (on_end)
+        on_end(ctx, &copy);
+}
+
+static bool is_deleted(const struct bus_msg *msg)
+{
+    return msg->pos == 0 && str_eq(msg->type, STR("conversation.deleted"));
+}
+
+static void on_msg(void *ctx, struct bus_msg *msg)
+{
+    struct feed *f = ctx;
+    if (is_deleted(msg)) {
+        struct err gone = {0};
+        err_set(&gone, -ENOENT, "the conversation was deleted");
+        end(f, &gone);
+        return;
+    }
+    if (msg->pos > f->published)
+        f->published = msg->pos;
+    if (!f->is_live)
+        return;
+    if (msg->pos == 0) {
+        if (f->ev.on_ephemeral)
+            f->ev.on_ephemeral(f->ctx, msg);
+    } else if (msg->pos > f->at) {
+        f->at = msg->pos;
+        if (f->ev.on_event)
+            f->ev.on_event(f->ctx, msg->pos, msg->data);
+    }
+}
+
+static void go_live(struct feed *f)
+{
+    f->is_live = true;
+    if (f->ev.on_live)
+        f->ev.on_live(f->ctx);
+}
+
+/* Hands out a page. False: the feed was closed meanwhile. */
+static bool deliver(struct feed *f, const struct store_page *page)
+{
+    bool is_gone = false;
+    f->is_gone = &is_gone;
+    for (size_t i = 0; i < page->n && !is_gone; i++) {
+        f->at = page->events[i].pos;
+        if (f->ev.on_event)
+            f->ev.on_event(f->ctx, page->events[i].pos, page->events[i].line);
+    }
+    if (!is_gone)
+        f->is_gone = NULL;
+    return !is_gone;
+}
+
+static void start_over(struct feed *f)
+{
+    bool is_gone = false;
+    f->at = 0;
+    f->published = 0;
+    f->is_gone = &is_gone;
+    if (f->ev.on_reset)
+        f->ev.on_reset(f->ctx);
+    if (is_gone)
+        return;
+    f->is_gone = NULL;
+    read_on(f);
+}
+
+static void on_page(void *ctx, const struct err *err, const struct store_page *page)
+{
+    struct feed *f = ctx;
+    f->op = NULL;
+    if (err)
+        end(f, err);
+    else if (page->is_beyond_end)
+        start_over(f);
+    else if (!deliver(f, page))
+        return;
+    else if (page->reached_end && f->published <= f->at)
+        go_live(f);
+    else
+        read_on(f);
+}
+
+static void read_on(struct feed *f)
+{
+    struct store_range range = {.after = f->at, .max_events = PAGE_EVENTS, .max_bytes = PAGE_BYTES};
+    f->op = store_read(f->store, str_from(f->id), &range, on_page, f);
+}
+
+static void on_conv(void *ctx, const struct err *err, const struct conv *conv)
+{
+    struct feed *f = ctx;
+    f->op = NULL;
+    if (err) {
+        end(f, err);
+        return;
+    }
+    f->at = conv->end;
+    if (f->published > f->at)
+        read_on(f);
+    else
+        go_live(f);
+}
+
+struct feed *feed_open(struct store *s, str id, store_pos after, const struct feed_events *ev,
+                       void *ctx)
+{
+    struct feed *f = xcalloc(1, sizeof(*f));
+    *f = (struct feed){.store = s, .id = str_dup(id), .ev = *ev, .ctx = ctx, .at = after};
+    struct arena a;
+    arena_init(&a);
+    f->sub = bus_subscribe(s->env->bus, store_topic(&a, s, id), on_msg, f);
+    arena_done(&a);
+    if (after == STORE_FEED_TAIL) {
+        f->at = 0;
+        f->op = store_get(s, id, on_conv, f);
+    } else {
+        read_on(f);
+    }
+    return f;
+}

@@ -1,0 +1,234 @@
+#include "store/files.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "store/blobs.h"
+#include "store/lines.h"
+
+static struct files *files(const struct store_op *op)
+{
+    return op->store->impl;
+}
+
+int files_open(struct store *s, const struct file_layout *layout, struct err *e)
+{
+    const struct store_io *io = appender_io(s->env->appender);
+    if (!s->conf.read_only) {
+        int r = io_mkdir_all(io, s->conf.dir);
+        if (r < 0)
+            return err_errno(e, r, "cannot make the directory", s->conf.dir);
+    }
+    struct files *f = xcalloc(1, sizeof(*f));
+    f->store = s;
+    f->layout = layout;
+    f->io = io;
+    cache_init(&f->cache);
+    s->impl = f;
+    return 0;
+}
+
+static void on_released(void *ctx)
+{
+    struct store *s = ctx;
+    struct files *f = s->impl;
+    cache_done(&f->cache);
+    free(f);
+    store_closed(s);
+}
+
+void files_close(struct store *s)
+{
+    appender_release(s->env->appender, s, on_released, s);
+}
+
+bool files_locate(struct store_op *op, str id)
+{
+    struct files *f = files(op);
+    op->path = f->layout->path(f, &op->arena, id);
+    if (!op->path) {
+        err_set(&op->err, -ENOENT, "no such conversation: %.*s", STR_ARG(id));
+        return false;
+    }
+    uint64_t end;
+    if (appender_end(f->store->env->appender, op->path, &end))
+        op->limit = end;
+    return true;
+}
+
+/* ---- writing ---- */
+
+struct store_op *files_op(struct log_task *t)
+{
+    return CONTAINER_OF(t, struct store_op, task);
+}
+
+static const enum log_sync SYNC[] = {
+    [STORE_SYNC] = LOG_SYNC_ALWAYS,
+    [STORE_INTERVAL] = LOG_SYNC_INTERVAL,
+    [STORE_NONE] = LOG_SYNC_NEVER,
+};
+
+void files_submit(struct store_op *op, enum log_task_kind kind, void (*done)(struct log_task *t))
+{
+    struct log_spec spec = {
+        .path = op->path, .owner = op->store, .sync = SYNC[op->store->conf.durability]};
+    op->task.kind = kind;
+    op->task.done = done;
+    appender_submit(op->store->env->appender, &spec, &op->task);
+}
+
+/* On a pool thread, right before the write: the time of an event is the time it is written. */
+static int prepare(struct log_task *t, const struct store_io *io)
+{
+    struct store_op *op = files_op(t);
+    struct files *f = files(op);
+    const char *blob_dir = f->layout->blob_dir(f, &op->arena, op->id);
+    for (size_t i = t->kind == LOG_CREATE ? 1 : 0; i < t->n; i++) {
+        str *line = &op->lines[i];
+        int r = event_prepare(&op->arena, *line, clock_now_ms(), line, &t->err);
+        if (r == 0)
+            r = blobs_spill(&op->arena, io, blob_dir, line, &t->err);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+static void on_written(struct log_task *t)
+{
+    struct store_op *op = files_op(t);
+    op->err = t->err;
+    store_pos at = t->start;
+    for (size_t i = 0; i < t->n && !op->err.code; i++)
+        op->pos[i] = at += t->lines[i].n;
+    if (op->err.code)
+        cache_drop(&files(op)->cache, op->id); /* it may have read what was taken back */
+    op_done(op);
+}
+
+static void submit_lines(struct store_op *op, enum log_task_kind kind)
+{
+    op->task = (struct log_task){.lines = op->lines, .n = op->nlines, .prepare = prepare};
+    for (size_t i = 0; i < op->nlines; i++)
+        op->task.bytes += op->lines[i].n;
+    files_submit(op, kind, on_written);
+}
+
+void files_create(struct store_op *op)
+{
+    op->lines[0] = header_line(&op->arena, op->store, op->id, &op->in.create, clock_now_ms());
+    if (!op->lines[0].n)
+        err_set(&op->err, -E2BIG, "the metadata of a new conversation is too large");
+    if (!op->err.code && files_locate(op, op->id))
+        submit_lines(op, LOG_CREATE);
+    else
+        op_done_later(op);
+}
+
+void files_append(struct store_op *op)
+{
+    if (files_locate(op, op->id))
+        submit_lines(op, LOG_APPEND);
+    else
+        op_done_later(op);
+}
+
+/* ---- reading ---- */
+
+int files_open_log(const char *path, uint64_t limit, off_t *ret_limit, struct err *e)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0 && errno == ENOENT)
+        return err_set(e, -ENOENT, "no such conversation: %s does not exist", path);
+    if (fd < 0)
+        return err_errno(e, -errno, "cannot open", path);
+    struct stat st;
+    int r = fstat(fd, &st) < 0 ? -errno : 0;
+    if (r == 0 && !S_ISREG(st.st_mode))
+        r = -EISDIR;
+    if (r < 0) {
+        close(fd);
+        return err_errno(e, r, "cannot read", path);
+    }
+    *ret_limit = (uint64_t)st.st_size < limit ? st.st_size : (off_t)limit;
+    return fd;
+}
+
+void files_get(struct store_op *op)
+{
+    op->limit = UINT64_MAX;
+    if (files_locate(op, op->id))
+        cache_get(&files(op)->cache, op);
+    else
+        op_done_later(op);
+}
+
+int files_scan(struct store *s, str id, store_line_fn fn, void *ctx, struct err *e)
+{
+    struct files *f = s->impl;
+    struct arena a;
+    arena_init(&a);
+    const char *path = f->layout->path(f, &a, id);
+    off_t limit;
+    int fd = path ? files_open_log(path, UINT64_MAX, &limit, e) : -ENOENT;
+    int r = fd;
+    if (fd >= 0) {
+        struct lines lines;
+        struct line line;
+        lines_init(&lines, fd, 0, limit);
+        while ((r = lines_next(&lines, &line)) > 0 && fn(ctx, line.text, (store_pos)line.end))
+            ;
+        lines_done(&lines);
+        close(fd);
+        if (r < 0)
+            err_errno(e, r, "cannot read", path);
+    }
+    arena_done(&a);
+    return r > 0 ? 0 : r;
+}
+
+/* ---- blobs ---- */
+
+static int put_blob(struct log_task *t, const struct store_io *io)
+{
+    struct store_op *op = files_op(t);
+    struct files *f = files(op);
+    struct stat st;
+    if (stat(op->path, &st) < 0)
+        return err_set(&t->err, -ENOENT, "no such conversation: %.*s", STR_ARG(op->id));
+    const char *dir = f->layout->blob_dir(f, &op->arena, op->id);
+    return blobs_put(&op->arena, io, dir, op->in.blob, &op->out.blob, &t->err);
+}
+
+static void on_task(struct log_task *t)
+{
+    struct store_op *op = files_op(t);
+    op->err = t->err;
+    op_done(op);
+}
+
+void files_put_blob(struct store_op *op)
+{
+    op->task = (struct log_task){.run = put_blob, .bytes = op->in.blob.n};
+    if (files_locate(op, op->id))
+        files_submit(op, LOG_RUN, on_task);
+    else
+        op_done_later(op);
+}
+
+static void get_blob_work(struct store_op *op)
+{
+    struct files *f = files(op);
+    const char *dir = f->layout->blob_dir(f, &op->arena, op->id);
+    blobs_get(&op->arena, dir, op->in.blob, &op->out.blob, &op->err);
+}
+
+void files_get_blob(struct store_op *op)
+{
+    op_run(op, get_blob_work);
+}

@@ -1,0 +1,46 @@
+/* files.h - what the file stores share: logs on disk, their blobs, trash and caches.
+ *
+ * A layout says where things are; the rest is the same for all. Private to store/. */
+#pragma once
+
+#include "base/map.h"
+#include "store/backend.h"
+#include "store/cache.h"
+
+struct files;
+
+struct file_layout {
+    /* Path of the log of a conversation. Must not block; NULL when there is none (-ENOENT). */
+    const char *(*path)(struct files *f, struct arena *a, str id);
+    /* Directory of its blobs. */
+    const char *(*blob_dir)(struct files *f, struct arena *a, str id);
+};
+
+struct files { /* store.impl of a file store */
+    struct store *store;
+    const struct file_layout *layout;
+    const struct store_io *io;
+    struct cache cache;
+};
+
+int files_open(struct store *s, const struct file_layout *layout, struct err *e);
+void files_close(struct store *s);
+
+void files_create(struct store_op *op);
+void files_append(struct store_op *op);
+void files_get(struct store_op *op);
+void files_read(struct store_op *op);
+int files_scan(struct store *s, str id, store_line_fn fn, void *ctx, struct err *e);
+void files_put_blob(struct store_op *op);
+void files_get_blob(struct store_op *op);
+void files_fork(struct store_op *op);
+
+/* Submits op->task for the log at op->path, with `done` on the loop thread. */
+void files_submit(struct store_op *op, enum log_task_kind kind, void (*done)(struct log_task *t));
+struct store_op *files_op(struct log_task *t);
+
+/* Sets op->path and op->limit; false (and an error in op) when there is no such log. */
+bool files_locate(struct store_op *op, str id);
+
+/* Opens a log for reading: an fd and its size, or -ENOENT, -EISDIR, ... with a message. */
+int files_open_log(const char *path, uint64_t limit, off_t *ret_limit, struct err *e);

@@ -1,0 +1,60 @@
+/* jsonl.c - one file per conversation: <dir>/<id>.jsonl, blobs in <dir>/<id>.blobs. */
+#include <dirent.h>
+#include <errno.h>
+
+#include "store/files.h"
+#include "store/trash.h"
+
+static const char *log_path(struct files *f, struct arena *a, str id)
+{
+    return arena_printf(a, "%s/%.*s.jsonl", f->store->conf.dir, STR_ARG(id)).p;
+}
+
+static const char *blob_dir(struct files *f, struct arena *a, str id)
+{
+    return arena_printf(a, "%s/%.*s.blobs", f->store->conf.dir, STR_ARG(id)).p;
+}
+
+static const struct file_layout LAYOUT = {.path = log_path, .blob_dir = blob_dir};
+
+static int jsonl_open(struct store *s, struct err *e)
+{
+    if (!s->conf.dir || !*s->conf.dir)
+        return err_set(e, -EINVAL, "store.dir: the jsonl store needs a directory");
+    return files_open(s, &LAYOUT, e);
+}
+
+static int jsonl_each_id(struct store *s, store_id_fn fn, void *ctx, struct err *e)
+{
+    DIR *d = opendir(s->conf.dir);
+    if (!d)
+        return errno == ENOENT ? 0 : err_errno(e, -errno, "cannot list", s->conf.dir);
+    struct dirent *entry;
+    while ((entry = readdir(d)) != NULL) {
+        str name = str_from(entry->d_name);
+        if (!str_ends(name, STR(".jsonl")))
+            continue;
+        str id = str_slice(name, 0, name.n - 6);
+        if (store_id_valid(id))
+            fn(ctx, id);
+    }
+    closedir(d);
+    return 0;
+}
+
+const struct store_ops store_jsonl_ops = {
+    .type = "jsonl",
+    .open = jsonl_open,
+    .close = files_close,
+    .create = files_create,
+    .append = files_append,
+    .fork = files_fork,
+    .remove = trash_remove,
+    .restore = trash_restore,
+    .put_blob = files_put_blob,
+    .get_blob = files_get_blob,
+    .get = files_get,
+    .read = files_read,
+    .scan = files_scan,
+    .each_id = jsonl_each_id,
+};

@@ -1,0 +1,184 @@
+/* page.c - store_read of the file stores: a page of events forwards from a position, or
+ * backwards from the end, reading no more of the file than the page needs. */
+#include <errno.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "store/blobs.h"
+#include "store/files.h"
+#include "store/lines.h"
+
+struct pager {
+    struct store_op *op;
+    const struct store_range *range;
+    const char *blob_dir;
+    int fd;
+    off_t limit;
+    struct store_event *events; /* heap, moved to the arena at the end */
+    size_t n, cap, bytes;
+    off_t start; /* of the first event of the page */
+    struct arena scratch;
+};
+
+static bool is_event(struct pager *p, str line)
+{
+    struct event_head head;
+    struct json *v;
+    if (!event_scan(line, &head))
+        return false;
+    arena_reset(&p->scratch);
+    return json_parse(&p->scratch, line, 0, &v, NULL) == 0;
+}
+
+static bool is_full(const struct pager *p, size_t more)
+{
+    return p->n >= p->range->max_events || (p->n > 0 && p->bytes + more > p->range->max_bytes);
+}
+
+static void take(struct pager *p, str line, off_t start, off_t end)
+{
+    struct arena *a = &p->op->arena;
+    if (p->n == p->cap) {
+        p->cap = p->cap ? p->cap * 2 : 64;
+        p->events = xrealloc(p->events, p->cap * sizeof(*p->events));
+    }
+    str whole = p->range->with_blobs ? blobs_restore(a, p->blob_dir, line) : line;
+    if (whole.p == line.p)
+        whole = arena_str(a, line);
+    if (p->n == 0 || start < p->start)
+        p->start = start;
+    p->events[p->n++] = (struct store_event){.pos = (store_pos)end, .line = whole};
+    p->bytes += whole.n;
+}
+
+static int read_forwards(struct pager *p, struct store_page *page)
+{
+    struct lines lines;
+    struct line line;
+    int r = 0;
+    bool is_cut = false;
+    lines_init(&lines, p->fd, (off_t)p->range->after, p->limit);
+    while (!is_cut && (r = lines_next(&lines, &line)) > 0) {
+        if (!is_event(p, line.text))
+            continue;
+        is_cut = is_full(p, line.text.n);
+        if (!is_cut)
+            take(p, line.text, line.start, line.end);
+    }
+    lines_done(&lines);
+    page->reached_end = !is_cut;
+    page->reached_start = p->range->after == 0;
+    return r < 0 ? r : 0;
+}
+
+/* The events among the lines of one piece of the file, newest first. False: page is full. */
+static bool take_backwards(struct pager *p, str piece, off_t from, off_t *ret_oldest)
+{
+    size_t end = piece.n;
+    while (end > 0) {
+        const char *lf = end > 1 ? memrchr(piece.p, '\n', end - 1) : NULL;
+        size_t start = lf ? (size_t)(lf - piece.p) + 1 : 0;
+        str line = str_slice(piece, start, end - 1);
+        if (is_event(p, line)) {
+            if (is_full(p, line.n))
+                return false;
+            take(p, line, from + (off_t)start, from + (off_t)end);
+        }
+        *ret_oldest = from + (off_t)start;
+        end = start;
+    }
+    return true;
+}
+
+static void reverse(struct store_event *events, size_t n)
+{
+    for (size_t i = 0; i < n / 2; i++) {
+        struct store_event swapped = events[i];
+        events[i] = events[n - 1 - i];
+        events[n - 1 - i] = swapped;
+    }
+}
+
+static int read_backwards(struct pager *p, off_t end, struct store_page *page)
+{
+    bool has_room = true;
+    page->reached_end = end == p->limit;
+    while (has_room && end > 0) {
+        off_t from;
+        str piece;
+        struct arena a;
+        arena_init(&a);
+        int r =
+            lines_tail(&a, p->fd, end, p->range->max_events, p->range->max_bytes, &from, &piece);
+        if (r == 0 && piece.n == 0) /* a line too long to hold: step over it */
+            r = lines_last_start(p->fd, end - 1, &end);
+        else if (r == 0)
+            has_room = take_backwards(p, piece, from, &end);
+        arena_done(&a);
+        if (r < 0)
+            return r;
+    }
+    page->reached_start = end == 0;
+    reverse(p->events, p->n);
+    return 0;
+}
+
+/* A position must be the end of a line of this log, or it belongs to another one. */
+static int check_position(const struct pager *p, store_pos pos, bool *ret_is_beyond)
+{
+    if (pos > (store_pos)p->limit) {
+        *ret_is_beyond = true;
+        return 0;
+    }
+    int r = lines_is_boundary(p->fd, (off_t)pos);
+    *ret_is_beyond = r == 0;
+    return r < 0 ? r : 0;
+}
+
+static int read_page(struct pager *p, struct store_page *page)
+{
+    const struct store_range *range = p->range;
+    off_t end;
+    int r = lines_last_start(p->fd, p->limit, &end);
+    if (r < 0)
+        return r;
+    p->limit = end; /* the unfinished line of another writer is not there yet */
+    r = check_position(p, range->backwards ? range->before : range->after, &page->is_beyond_end);
+    if (r < 0 || page->is_beyond_end)
+        return r;
+    if (!range->backwards)
+        return read_forwards(p, page);
+    return read_backwards(p, range->before ? (off_t)range->before : end, page);
+}
+
+static void work(struct store_op *op)
+{
+    struct files *f = op->store->impl;
+    struct pager p = {.op = op, .range = &op->in.range};
+    struct store_page *page = &op->out.page;
+    p.fd = files_open_log(op->path, op->limit, &p.limit, &op->err);
+    if (p.fd < 0)
+        return;
+    arena_init(&p.scratch);
+    p.blob_dir = f->layout->blob_dir(f, &op->arena, op->id);
+    int r = read_page(&p, page);
+    if (r < 0)
+        err_errno(&op->err, r, "cannot read", op->path);
+    struct store_event *events = arena_array(&op->arena, p.n + 1, sizeof(*events));
+    if (p.n)
+        memcpy(events, p.events, p.n * sizeof(*events));
+    page->events = events;
+    page->n = p.n;
+    page->start = p.n ? (store_pos)p.start : p.range->after;
+    free(p.events);
+    arena_done(&p.scratch);
+    close(p.fd);
+}
+
+void files_read(struct store_op *op)
+{
+    if (files_locate(op, op->id))
+        op_run(op, work);
+    else
+        op_done_later(op);
+}

@@ -1,0 +1,95 @@
+#include "store/recover.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/json.h"
+#include "store/lines.h"
+
+enum { COPY_BYTES = 256 * 1024 };
+
+static int copy_range(const struct store_io *io, int from, off_t at, off_t end, int to)
+{
+    char *chunk = xcalloc(1, COPY_BYTES);
+    int r = 0;
+    while (r == 0 && at < end) {
+        size_t want = end - at < COPY_BYTES ? (size_t)(end - at) : COPY_BYTES;
+        ssize_t n = pread(from, chunk, want, at);
+        if (n <= 0)
+            r = n < 0 ? -errno : -EIO;
+        else
+            r = io_write(io, to, str_make(chunk, (size_t)n));
+        at += n > 0 ? n : 0;
+    }
+    free(chunk);
+    return r;
+}
+
+/* Keeps the bytes first, cuts second: a crash in between shows the tail twice, never not. */
+static int move_aside(const struct store_io *io, int fd, const char *path, off_t start, off_t end)
+{
+    char torn[PATH_MAX];
+    if (snprintf(torn, sizeof(torn), "%s.torn", path) >= (int)sizeof(torn))
+        return -ENAMETOOLONG;
+    int to = io->open(io, torn, O_WRONLY | O_CREAT | O_APPEND, 0600);
+    if (to < 0)
+        return to;
+    int r = copy_range(io, fd, start, end, to);
+    if (r == 0)
+        r = io_write(io, to, STR("\n"));
+    if (r == 0)
+        r = io->sync(io, to);
+    close(to);
+    if (r == 0)
+        r = io_sync_parent(io, torn);
+    return r < 0 ? r : io->truncate(io, fd, start);
+}
+
+static bool is_whole_object(int fd, off_t start, off_t end)
+{
+    if (end - start > LINES_MAX_BYTES)
+        return false;
+    size_t n = (size_t)(end - start);
+    char *tail = xcalloc(1, n);
+    struct arena a;
+    arena_init(&a);
+    struct json *v = NULL;
+    bool ok = pread(fd, tail, n, start) == (ssize_t)n &&
+              json_parse(&a, str_make(tail, n), 0, &v, NULL) == 0 && json_is(v, JSON_OBJECT);
+    arena_done(&a);
+    free(tail);
+    return ok;
+}
+
+int recover_tail(const struct store_io *io, int fd, const char *path, struct recovery *ret,
+                 struct err *e)
+{
+    struct stat st;
+    if (fstat(fd, &st) < 0)
+        return err_errno(e, -errno, "cannot read the size of", path);
+    *ret = (struct recovery){.length = st.st_size};
+    off_t start;
+    int r = lines_last_start(fd, st.st_size, &start);
+    if (r < 0)
+        return err_errno(e, r, "cannot read the end of", path);
+    if (start == st.st_size && start > 0)
+        return 0;
+    /* A broken first line stays where it is, so that the events behind it keep their place. */
+    if (start == 0 || is_whole_object(fd, start, st.st_size)) {
+        r = io_write(io, fd, STR("\n"));
+        if (r < 0)
+            return err_errno(e, r, "cannot end the last line of", path);
+        ret->length = st.st_size + 1;
+        ret->was_terminated = true;
+        return 0;
+    }
+    r = move_aside(io, fd, path, start, st.st_size);
+    if (r < 0)
+        return err_errno(e, r, "cannot move the torn end aside of", path);
+    ret->length = start;
+    ret->torn_bytes = st.st_size - start;
+    return 0;
+}

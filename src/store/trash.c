@@ -1,0 +1,243 @@
+#include "store/trash.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "store/files.h"
+
+/* What belongs to a conversation, the log first: once it has moved, the rest follows. */
+static const char *const SUFFIXES[] = {".jsonl", ".jsonl.torn", ".blobs"};
+
+enum { TREE_DEPTH = 2, LEFTOVER_MS = 3600 * 1000 };
+
+static const char *trash_dir(const struct store *s, struct arena *a)
+{
+    return arena_printf(a, "%s/trash", s->conf.dir).p;
+}
+
+static const char *live_path(struct store_op *op, const char *suffix)
+{
+    return arena_printf(&op->arena, "%s/%.*s%s", op->store->conf.dir, STR_ARG(op->id), suffix).p;
+}
+
+static const char *trash_path(struct store_op *op, int64_t when, const char *suffix)
+{
+    return arena_printf(&op->arena, "%s/%lld-%.*s%s", trash_dir(op->store, &op->arena),
+                        (long long)when, STR_ARG(op->id), suffix)
+        .p;
+}
+
+/* "<epoch ms>-<id>.jsonl": false when the name is another. */
+static bool parse_name(str name, int64_t *ret_when, str *ret_id)
+{
+    ptrdiff_t dash = str_find_char(name, '-');
+    if (dash < 0 || parse_i64(str_slice(name, 0, (size_t)dash), ret_when) < 0)
+        return false;
+    str rest = str_skip(name, (size_t)dash + 1);
+    ptrdiff_t dot = str_find_char(rest, '.');
+    *ret_id = str_slice(rest, 0, dot < 0 ? rest.n : (size_t)dot);
+    return store_id_valid(*ret_id);
+}
+
+/* ---- deleting ---- */
+
+static int move_to_trash(struct store_op *op, const struct store_io *io, struct err *e)
+{
+    const char *dir = trash_dir(op->store, &op->arena);
+    int64_t now = clock_now_ms();
+    int r = io_mkdir_all(io, dir);
+    for (size_t i = 0; r == 0 && i < ARRAY_LEN(SUFFIXES); i++) {
+        const char *from = live_path(op, SUFFIXES[i]);
+        r = io->rename(io, from, trash_path(op, now, SUFFIXES[i]));
+        if (r == -ENOENT && i > 0)
+            r = 0;
+        if (r == 0 && i == 0)
+            r = io_sync_dir(io, dir);
+    }
+    if (r == 0)
+        r = io_sync_dir(io, op->store->conf.dir);
+    return r < 0 ? err_errno(e, r, "cannot move to the trash", op->path) : 0;
+}
+
+static int purge_live(struct store_op *op, const struct store_io *io, struct err *e)
+{
+    int r = 0;
+    for (size_t i = 0; r == 0 && i < ARRAY_LEN(SUFFIXES); i++)
+        r = io_remove_tree(io, live_path(op, SUFFIXES[i]), TREE_DEPTH);
+    if (r == 0)
+        r = io_sync_dir(io, op->store->conf.dir);
+    return r < 0 ? err_errno(e, r, "cannot delete", op->path) : 0;
+}
+
+static int run_remove(struct log_task *t, const struct store_io *io)
+{
+    struct store_op *op = files_op(t);
+    return op->in.is_purge ? purge_live(op, io, &t->err) : move_to_trash(op, io, &t->err);
+}
+
+/* Removes from the trash what `is_due` says. Returns how many conversations went, or -errno. */
+static int purge_trash(struct store_op *op,
+                       bool (*is_due)(const struct store_op *op, int64_t when, str id))
+{
+    struct files *f = op->store->impl;
+    const char *dir = trash_dir(op->store, &op->arena);
+    DIR *d = opendir(dir);
+    if (!d)
+        return errno == ENOENT ? 0 : -errno;
+    struct dirent *entry;
+    int n = 0, r = 0;
+    while (r >= 0 && (entry = readdir(d)) != NULL) {
+        int64_t when;
+        str id, name = str_from(entry->d_name);
+        if (!parse_name(name, &when, &id) || !is_due(op, when, id))
+            continue;
+        const char *path = arena_printf(&op->arena, "%s/%s", dir, entry->d_name).p;
+        r = io_remove_tree(f->io, path, TREE_DEPTH);
+        n += str_ends(name, STR(".jsonl"));
+    }
+    closedir(d);
+    return r < 0 ? r : n;
+}
+
+static bool is_this_one(const struct store_op *op, int64_t when, str id)
+{
+    return str_eq(id, op->id);
+}
+
+static void purge_trashed(struct store_op *op)
+{
+    int n = purge_trash(op, is_this_one);
+    if (n == 0)
+        err_set(&op->err, -ENOENT, "no such conversation: %.*s", STR_ARG(op->id));
+    else if (n < 0)
+        err_errno(&op->err, n, "cannot delete", op->path);
+}
+
+static void on_removed(struct log_task *t)
+{
+    struct store_op *op = files_op(t);
+    struct files *f = op->store->impl;
+    cache_drop(&f->cache, op->id);
+    if (t->err.code == -ENOENT && op->in.is_purge) {
+        op_run(op, purge_trashed);
+        return;
+    }
+    op->err = t->err;
+    op_done(op);
+}
+
+void trash_remove(struct store_op *op)
+{
+    op->task = (struct log_task){.run = run_remove, .needs_lock = true};
+    files_locate(op, op->id);
+    files_submit(op, LOG_RUN, on_removed);
+}
+
+/* ---- taking back ---- */
+
+static int64_t newest_in_trash(struct store_op *op)
+{
+    DIR *d = opendir(trash_dir(op->store, &op->arena));
+    if (!d)
+        return -1;
+    int64_t newest = -1, when;
+    str id;
+    struct dirent *entry;
+    while ((entry = readdir(d)) != NULL) {
+        str name = str_from(entry->d_name);
+        if (str_ends(name, STR(".jsonl")) && parse_name(name, &when, &id) && str_eq(id, op->id) &&
+            when > newest)
+            newest = when;
+    }
+    closedir(d);
+    return newest;
+}
+
+/* The log last: it appears together with everything it names. */
+static int run_restore(struct log_task *t, const struct store_io *io)
+{
+    struct store_op *op = files_op(t);
+    int64_t when = newest_in_trash(op);
+    if (when < 0)
+        return err_set(&t->err, -ENOENT, "%.*s is not in the trash", STR_ARG(op->id));
+    if (access(op->path, F_OK) == 0)
+        return err_set(&t->err, -EEXIST, "this conversation exists already: %s", op->path);
+    int r = 0;
+    for (size_t i = ARRAY_LEN(SUFFIXES); r == 0 && i-- > 1;) {
+        r = io->rename(io, trash_path(op, when, SUFFIXES[i]), live_path(op, SUFFIXES[i]));
+        if (r == -ENOENT || r == -ENOTEMPTY || r == -EEXIST)
+            r = 0;
+    }
+    const char *trashed = trash_path(op, when, SUFFIXES[0]);
+    if (r == 0)
+        r = io->link(io, trashed, op->path);
+    if (r == 0)
+        r = io_sync_dir(io, op->store->conf.dir);
+    if (r == 0)
+        (void)io->unlink(io, trashed);
+    return r < 0 ? err_errno(&t->err, r, "cannot restore", op->path) : 0;
+}
+
+static void on_restored(struct log_task *t)
+{
+    struct store_op *op = files_op(t);
+    op->err = t->err;
+    op_done(op);
+}
+
+void trash_restore(struct store_op *op)
+{
+    op->task = (struct log_task){.run = run_restore};
+    files_locate(op, op->id);
+    files_submit(op, LOG_RUN, on_restored);
+}
+
+/* ---- sweeping ---- */
+
+static bool is_expired(const struct store_op *op, int64_t when, str id)
+{
+    return when < clock_now_ms() - (int64_t)TRASH_DAYS * 24 * 3600 * 1000;
+}
+
+/* "<id>.jsonl.new_..." of a create or fork that did not live to the end. */
+static bool is_leftover(const char *path, str name)
+{
+    struct stat st;
+    return str_find(name, STR(".jsonl.new_"), 0) > 0 && stat(path, &st) == 0 &&
+           (int64_t)st.st_mtime * 1000 < clock_now_ms() - LEFTOVER_MS;
+}
+
+static void sweep(struct store_op *op)
+{
+    struct files *f = op->store->impl;
+    (void)purge_trash(op, is_expired);
+    DIR *d = opendir(op->store->conf.dir);
+    if (!d)
+        return;
+    struct dirent *entry;
+    while ((entry = readdir(d)) != NULL) {
+        char path[PATH_MAX];
+        if (snprintf(path, sizeof(path), "%s/%s", op->store->conf.dir, entry->d_name) <
+                (int)sizeof(path) &&
+            is_leftover(path, str_from(entry->d_name)))
+            (void)f->io->unlink(f->io, path);
+    }
+    closedir(d);
+}
+
+static void swept(struct store_op *op)
+{
+    (void)op;
+}
+
+void trash_sweep(struct store *s)
+{
+    struct stat st;
+    if (s->conf.read_only || stat(s->conf.dir, &st) < 0 || st.st_nlink == 0)
+        return;
+    op_run(op_new(s, STR_NONE, swept, NULL), sweep);
+}

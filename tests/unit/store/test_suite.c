@@ -1,0 +1,737 @@
+/* One suite for every backend: what store.h promises, whatever holds the bytes. */
+#include <errno.h>
+
+#include "rig.h"
+
+#define ID    "conv_0123456789abcdef"
+#define OTHER "conv_fedcba9876543210"
+
+static const char *const BACKENDS[] = {"memory", "jsonl"};
+
+static const char *backend; /* of the group under way */
+
+static int setup(void **state)
+{
+    struct rig *r = xcalloc(1, sizeof(*r));
+    rig_init(r, backend, NULL);
+    *state = r;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    rig_done(*state);
+    free(*state);
+    return 0;
+}
+
+#define USER(text)                                                                                 \
+    "{\"type\":\"user.message\",\"content\":[{\"type\":\"text\",\"text\":\"" text                  \
+    "\"}],\"userId\":\"usr_a\"}"
+#define RUN_DONE "{\"type\":\"run.done\",\"runId\":\"r1\",\"stopReason\":\"complete\"}"
+
+static void test_ids(void **state)
+{
+    static const char *const good[] = {ID, "a_b", "conv_A-b_9", "thread_x"};
+    static const char *const bad[] = {"",           "conv_",        "conv",    "_x",
+                                      "Conv_x",     "conv_/",       "conv_..", "conv_a/b",
+                                      "../conv_aa", "conv_\xc3\xa9"};
+    for (size_t i = 0; i < ARRAY_LEN(good); i++)
+        assert_true(store_id_valid(str_from(good[i])));
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++)
+        assert_false(store_id_valid(str_from(bad[i])));
+    char longest[80] = "c_";
+    memset(longest + 2, 'x', 65);
+    assert_false(store_id_valid(str_from(longest)));
+    longest[66] = 0;
+    assert_true(store_id_valid(str_from(longest)));
+    struct rig *r = *state;
+    assert_int_equal(rig_get(r, "../../etc/passwd"), -ENOENT);
+    assert_int_equal(rig_append(r, "conv_/x", USER("x")), -ENOENT);
+}
+
+static void test_create(void **state)
+{
+    struct rig *r = *state;
+    assert_int_equal(rig_create(r, "", "usr_a"), 0);
+    assert_int_equal(r->conv->id.n, 21);
+    assert_true(str_starts(r->conv->id, STR("conv_")));
+    assert_str(r->conv->workspace_id, "ws_test");
+    assert_str(r->conv->acl.owner_id, "usr_a");
+    assert_false(r->conv->acl.is_shared);
+    assert_int_equal(r->conv->acl.participants.len, 1);
+    assert_int_equal(r->conv->created_at.n, CLOCK_ISO_LEN);
+    assert_int_equal(r->conv->message_count, 0);
+    assert_int_equal(rig_create(r, ID, "usr_a"), 0);
+    assert_int_equal(rig_create(r, ID, "usr_b"), -EEXIST);
+    assert_int_equal(rig_get(r, ID), 0);
+    assert_str(r->conv->acl.owner_id, "usr_a");
+    assert_int_equal(rig_get(r, OTHER), -ENOENT);
+}
+
+static void test_create_with_events_and_more(void **state)
+{
+    struct rig *r = *state;
+    struct arena a;
+    arena_init(&a);
+    struct json *parent, *meta;
+    assert_int_equal(json_parse(&a, STR("{\"conversationId\":\"conv_p\"}"), 0, &parent, NULL), 0);
+    assert_int_equal(json_parse(&a, STR("{\"n\":0.1}"), 0, &meta, NULL), 0);
+    str events[] = {STR_INIT(USER("hello")), STR_INIT(RUN_DONE)};
+    struct conv_create spec = {.id = STR(ID),
+                               .owner_id = STR("usr_a"),
+                               .channel = STR("tui"),
+                               .model = STR("anthropic:x"),
+                               .parent = parent,
+                               .metadata = meta,
+                               .events = events,
+                               .nevents = 2};
+    assert_int_equal(RIG_CALL(r, store_create(r->store, &spec, rig_on_conv, r)), 0);
+    assert_str(r->conv->channel, "tui");
+    assert_str(r->conv->model, "anthropic:x");
+    assert_str(r->conv->preview, "hello");
+    assert_int_equal(r->conv->message_count, 2);
+    assert_true(r->conv->is_hidden);
+    assert_str(json_get_string(r->conv->parent, "conversationId"), "conv_p");
+    assert_str(json_to_str(&r->arena, r->conv->metadata), "{\"n\":0.1}");
+    assert_int_equal(rig_read(r, ID, &(struct store_range){0}), 0);
+    assert_int_equal(r->page.n, 2);
+    arena_done(&a);
+}
+
+static void test_append_and_read(void **state)
+{
+    struct rig *r = *state;
+    assert_int_equal(rig_create(r, ID, "usr_a"), 0);
+    assert_int_equal(rig_append(r, OTHER, USER("x")), -ENOENT);
+    store_pos last = 0;
+    for (int i = 0; i < 10; i++) {
+        char line[128];
+        (void)snprintf(line, sizeof(line), "{\"ts\":\"t%d\",\"type\":\"x.%d\",\"n\":1.50}", i, i);
+        assert_int_equal(rig_append(r, ID, line), 0);
+        assert_int_equal(r->npos, 1);
+        assert_true(r->pos[0] > last);
+        last = r->pos[0];
+    }
+    assert_int_equal(rig_read(r, ID, &(struct store_range){0}), 0);
+    assert_int_equal(r->page.n, 10);
+    assert_true(r->page.reached_start && r->page.reached_end);
+    assert_str(r->page.events[3].line, "{\"ts\":\"t3\",\"type\":\"x.3\",\"n\":1.50}");
+    assert_int_equal(r->page.events[9].pos, last);
+    assert_int_equal(rig_get(r, ID), 0);
+    assert_int_equal(r->conv->end, last);
+}
+
+static void test_what_is_not_an_event_is_refused(void **state)
+{
+    struct rig *r = *state;
+    static const char *const bad[] = {"",
+                                      "x",
+                                      "{}",
+                                      "[]",
+                                      "{\"ts\":1}",
+                                      "{\"type\":1}",
+                                      "{\"type\":\"a\"",
+                                      "{\"type\":\"\"}",
+                                      "{\"type\":\"a\"}\n{}"};
+    assert_int_equal(rig_create(r, ID, "usr_a"), 0);
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++)
+        assert_int_equal(rig_append(r, ID, bad[i]), -EINVAL);
+    str mixed[] = {STR_INIT(USER("good")), STR_INIT("bad")};
+    assert_int_equal(rig_append_n(r, ID, mixed, 2), -EINVAL);
+    assert_int_equal(rig_read(r, ID, &(struct store_range){0}), 0);
+    assert_int_equal(r->page.n, 0); /* all or nothing */
+    assert_int_equal(rig_append_n(r, ID, NULL, 0), 0);
+}
+
+static void test_ts_is_added_and_lines_stay_lines(void **state)
+{
+    struct rig *r = *state;
+    assert_int_equal(rig_create(r, ID, "usr_a"), 0);
+    assert_int_equal(rig_append(r, ID, "{ \"type\":\"a\",\n \"x\": 1e400 }"), 0);
+    assert_int_equal(rig_read(r, ID, &(struct store_range){0}), 0);
+    assert_int_equal(r->page.n, 1);
+    str line = r->page.events[0].line;
+    assert_true(str_starts(line, STR("{\"ts\":\"20")));
+    assert_true(str_find_char(line, '\n') < 0);
+    assert_true(str_find(line, STR("1e400"), 0) > 0);
+}
+
+static void add_numbered(struct rig *r, int n)
+{
+    for (int i = 0; i < n; i++) {
+        char line[64];
+        (void)snprintf(line, sizeof(line), "{\"type\":\"n\",\"i\":%d}", i);
+        assert_int_equal(rig_append(r, ID, line), 0);
+    }
+}
+
+static int64_t number(struct rig *r, size_t i)
+{
+    struct json *v;
+    assert_int_equal(json_parse(&r->arena, r->page.events[i].line, 0, &v, NULL), 0);
+    return json_get_int(v, "i", -1);
+}
+
+static void test_paging_forwards(void **state)
+{
+    struct rig *r = *state;
+    assert_int_equal(rig_create(r, ID, "usr_a"), 0);
+    add_numbered(r, 25);
+    struct store_range range = {.max_events = 10};
+    int64_t next = 0;
+    for (int page = 0; page < 3; page++) {
+        assert_int_equal(rig_read(r, ID, &range), 0);
+        assert_int_equal(r->page.n, page < 2 ? 10 : 5);
+        assert_int_equal(r->page.reached_end, page == 2);
+        assert_int_equal(r->page.reached_start, page == 0);
+        for (size_t i = 0; i < r->page.n; i++)
+            assert_int_equal(number(r, i), next++);
+        range.after = r->page.events[r->page.n - 1].pos;
+    }
+    assert_int_equal(rig_read(r, ID, &range), 0);
+    assert_int_equal(r->page.n, 0);
+    assert_true(r->page.reached_end);
+    assert_false(r->page.is_beyond_end);
+    range.after += 1;
+    assert_int_equal(rig_read(r, ID, &range), 0);
+    assert_true(r->page.is_beyond_end);
+}
+
+static void test_paging_backwards(void **state)
+{
+    struct rig *r = *state;
+    assert_int_equal(rig_create(r, ID, "usr_a"), 0);
+    add_numbered(r, 25);
+    struct store_range range = {.max_events = 10, .backwards = true};
+    int64_t expected = 15;
+    for (int page = 0; page < 3; page++) {
+        assert_int_equal(rig_read(r, ID, &range), 0);
+        assert_int_equal(r->page.n, page < 2 ? 10 : 5);
+        assert_int_equal(r->page.reached_end, page == 0);
+        assert_int_equal(r->page.reached_start, page == 2);
+        assert_int_equal(number(r, 0), expected);
+        assert_int_equal(number(r, r->page.n - 1), expected + (int64_t)r->page.n - 1);
+        expected -= page == 1 ? 5 : 10;
+        range.before = r->page.start;
+    }
+    range.before = 1u << 30;
+    assert_int_equal(rig_read(r, ID, &range), 0);
+    assert_true(r->page.is_beyond_end);
+}
+
+static void test_page_limits_in_bytes(void **state)
+{
+    struct rig *r = *state;
+    assert_int_equal(rig_create(r, ID, "usr_a"), 0);
+    add_numbered(r, 5);
+    for (int backwards = 0; backwards < 2; backwards++) {
+        struct store_range range = {.max_bytes = 1, .backwards = backwards};
+        assert_int_equal(rig_read(r, ID, &range), 0);
+        assert_int_equal(r->page.n, 1);
+        assert_int_equal(number(r, 0), backwards ? 4 : 0);
+    }
+}
+
+static void test_derived_values(void **state)
+{
+    struct rig *r = *state;
+    str events[] = {
+        STR_INIT("{\"ts\":\"2026-03-25T10:30:00.000Z\",\"type\":\"user.message\",\"content\":[{"
+                 "\"type\":\"text\",\"text\":\"first\"}]}"),
+        STR_INIT("{\"ts\":\"2026-03-25T10:30:01.000Z\",\"type\":\"llm.response\",\"model\":"
+                 "\"known\",\"inputTokens\":1000,\"outputTokens\":10,\"cacheReadTokens\":7}"),
+        STR_INIT("{\"type\":\"llm.response\",\"model\":\"known\",\"usage\":{\"inputTokens\":500,"
+                 "\"outputTokens\":5,\"cacheWriteTokens\":9,\"cacheWrite1hTokens\":4}}"),
+        STR_INIT("{\"type\":\"aux.usage\",\"source\":\"title\",\"model\":\"known\","
+                 "\"inputTokens\":100,\"outputTokens\":1}"),
+        STR_INIT("{\"ts\":\"2026-03-25T10:30:09.000Z\",\"type\":\"run.done\"}"),
+    };
+    assert_int_equal(rig_create(r, ID, "usr_a"), 0);
+    assert_int_equal(rig_append_n(r, ID, events, ARRAY_LEN(events)), 0);
+    assert_int_equal(rig_get(r, ID), 0);
+    assert_int_equal(r->conv->usage.input_tokens, 1600);
+    assert_int_equal(r->conv->usage.output_tokens, 16);
+    assert_int_equal(r->conv->usage.cache_read_tokens, 7);
+    assert_int_equal(r->conv->usage.cache_write_5m_tokens, 5);
+    assert_int_equal(r->conv->usage.cache_write_1h_tokens, 4);
+    assert_true(r->conv->is_cost_known);
+    assert_true(r->conv->cost_usd > 0.0016159 && r->conv->cost_usd < 0.0016161);
+    assert_str(r->conv->last_model, "known");
+    assert_str(r->conv->preview, "first");
+    assert_str(r->conv->updated_at, "2026-03-25T10:30:09.000Z");
+    assert_int_equal(r->conv->message_count, 2);
+    assert_int_equal(
+        rig_append(r, ID, "{\"type\":\"llm.response\",\"model\":\"dear\",\"inputTokens\":1}"), 0);
+    assert_int_equal(rig_get(r, ID), 0);
+    assert_false(r->conv->is_cost_known);
+    assert_str(r->conv->last_model, "dear");
+}
+
+static void test_titles(void **state)
+{
+    struct rig *r = *state;
+    assert_int_equal(rig_create(r, ID, "usr_a"), 0);
+    assert_int_equal(rig_title(r, ID, "  auto  ", true), 0);
+    assert_str(r->conv->title, "auto");
+    assert_int_equal(rig_title(r, ID, "auto again", true), 0);
+    assert_str(r->conv->title, "auto");
+    assert_int_equal(rig_title(r, ID, "mine \"quoted\"", false), 0);
+    assert_str(r->conv->title, "mine \"quoted\"");
+    /* A late automatic title loses even when it is written after the rename. */
+    assert_int_equal(
+        rig_append(r, ID, "{\"type\":\"metadata.title\",\"title\":\"late\",\"auto\":true}"), 0);
+    assert_int_equal(rig_get(r, ID), 0);
+    assert_str(r->conv->title, "mine \"quoted\"");
+    assert_int_equal(rig_title(r, ID, "", false), 0);
+    assert_str(r->conv->title, "");
+    assert_int_equal(rig_title(r, ID, "\xff", false), -EINVAL);
+    assert_int_equal(rig_title(r, OTHER, "x", false), -ENOENT);
+}
+
+static void test_sharing(void **state)
+{
+    struct rig *r = *state;
+    assert_int_equal(rig_create(r, ID, "usr_a"), 0);
+    str people[] = {STR_INIT("usr_b"), STR_INIT("usr_a"), STR_INIT("usr_b")};
+    struct json_strs set = {people, 3};
+    assert_int_equal(RIG_CALL(r, store_set_sharing(r->store, STR(ID), true, &set, rig_on_conv, r)),
+                     0);
+    assert_true(r->conv->acl.is_shared);
+    assert_int_equal(r->conv->acl.participants.len, 2);
+    assert_str(r->conv->acl.participants.items[0], "usr_a"); /* the owner stays */
+    assert_str(r->conv->acl.participants.items[1], "usr_b");
+    struct viewer b = {.user_id = STR("usr_b")};
+    assert_true(access_allows(&b, &r->conv->acl, CONV_SEND));
+    assert_int_equal(RIG_CALL(r, store_set_sharing(r->store, STR(ID), false, NULL, rig_on_conv, r)),
+                     0);
+    assert_false(r->conv->acl.is_shared);
+    assert_int_equal(r->conv->acl.participants.len, 1);
+    assert_false(access_allows(&b, &r->conv->acl, CONV_VIEW));
+    assert_int_equal(RIG_CALL(r, store_set_sharing(r->store, STR(ID), true, NULL, rig_on_conv, r)),
+                     0);
+    assert_int_equal(r->conv->acl.participants.len, 1);
+}
+
+static void test_notes(void **state)
+{
+    struct rig *r = *state;
+    assert_int_equal(rig_create(r, ID, "usr_a"), 0);
+    assert_int_equal(RIG_CALL(r, store_add_note(r->store, STR(ID), STR("model"),
+                                                STR("a \"note\"\n2"), rig_on_conv, r)),
+                     0);
+    assert_int_equal(
+        RIG_CALL(r, store_add_note(r->store, STR(ID), STR("usr_a"), STR("two"), rig_on_conv, r)),
+        0);
+    assert_int_equal(
+        RIG_CALL(r, store_add_note(r->store, STR(ID), STR("usr_a"), STR(""), rig_on_conv, r)),
+        -EINVAL);
+    assert_int_equal(RIG_CALL(r, store_notes(r->store, STR(ID), rig_on_notes, r)), 0);
+    assert_int_equal(r->nnotes, 2);
+    assert_str(r->notes[0].author, "model");
+    assert_str(r->notes[0].text, "a \"note\"\n2");
+    assert_int_equal(r->notes[1].ts.n, CLOCK_ISO_LEN);
+    assert_int_equal(RIG_CALL(r, store_notes(r->store, STR(OTHER), rig_on_notes, r)), -ENOENT);
+}
+
+static void test_fork(void **state)
+{
+    struct rig *r = *state;
+    str events[] = {
+        STR_INIT(USER("one")),
+        STR_INIT("{\"type\":\"run.start\",\"runId\":\"r1\"}"),
+        STR_INIT("{\"type\":\"tool.done\",\"id\":\"t\",\"output\":\"x\"}"),
+        STR_INIT(RUN_DONE),
+        STR_INIT("{\"type\":\"metadata.title\",\"title\":\"T\"}"),
+        STR_INIT(USER("two")),
+        STR_INIT(RUN_DONE),
+    };
+    assert_int_equal(rig_create(r, ID, "usr_a"), 0);
+    assert_int_equal(rig_append_n(r, ID, events, ARRAY_LEN(events)), 0);
+    static const struct {
+        int64_t at;
+        size_t events;
+    } cases[] = {{-1, 6}, {0, 0}, {1, 1}, {2, 4}, {3, 5}, {4, 6}, {99, 6}};
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        assert_int_equal(rig_fork(r, ID, cases[i].at, "usr_b"), 0);
+        assert_str(r->conv->forked_from, ID);
+        assert_str(r->conv->acl.owner_id, "usr_b");
+        assert_str(r->conv->title, "");
+        char id[STORE_ID_MAX + 1];
+        (void)snprintf(id, sizeof(id), "%.*s", STR_ARG(r->conv->id));
+        assert_string_not_equal(id, ID);
+        assert_int_equal(rig_read(r, id, &(struct store_range){0}), 0);
+        assert_int_equal(r->page.n, cases[i].events);
+        assert_int_equal(rig_append(r, id, USER("more")), 0);
+    }
+    assert_int_equal(rig_fork(r, OTHER, -1, "usr_b"), -ENOENT);
+    assert_int_equal(rig_get(r, ID), 0);
+    assert_str(r->conv->title, "T");
+    assert_int_equal(r->conv->message_count, 4);
+}
+
+static void test_delete_and_restore(void **state)
+{
+    struct rig *r = *state;
+    assert_int_equal(rig_create(r, ID, "usr_a"), 0);
+    assert_int_equal(rig_append(r, ID, USER("keep me")), 0);
+    assert_int_equal(rig_delete(r, ID, false), 0);
+    assert_int_equal(rig_get(r, ID), -ENOENT);
+    assert_int_equal(rig_append(r, ID, USER("x")), -ENOENT);
+    assert_int_equal(rig_delete(r, ID, false), -ENOENT);
+    assert_int_equal(rig_list(r, &(struct store_query){0}), 0);
+    assert_int_equal(r->listing.n, 0);
+    assert_int_equal(rig_restore(r, ID), 0);
+    assert_str(r->conv->preview, "keep me");
+    assert_int_equal(rig_append(r, ID, USER("again")), 0);
+    assert_int_equal(rig_restore(r, ID), -ENOENT);
+    assert_int_equal(rig_delete(r, ID, false), 0);
+    assert_int_equal(rig_delete(r, ID, true), 0); /* out of the trash */
+    assert_int_equal(rig_restore(r, ID), -ENOENT);
+    assert_int_equal(rig_create(r, ID, "usr_b"), 0);
+    assert_int_equal(rig_delete(r, ID, true), 0);
+    assert_int_equal(rig_restore(r, ID), -ENOENT);
+    assert_int_equal(rig_delete(r, ID, true), -ENOENT);
+}
+
+static void test_blobs(void **state)
+{
+    struct rig *r = *state;
+    assert_int_equal(RIG_CALL(r, store_put_blob(r->store, STR(ID), STR("abc"), rig_on_blob, r)),
+                     -ENOENT);
+    assert_int_equal(rig_create(r, ID, "usr_a"), 0);
+    assert_int_equal(RIG_CALL(r, store_put_blob(r->store, STR(ID), STR("abc"), rig_on_blob, r)), 0);
+    assert_str(r->blob, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    char sha[65];
+    memcpy(sha, r->blob.p, 65);
+    assert_int_equal(RIG_CALL(r, store_put_blob(r->store, STR(ID), STR("abc"), rig_on_blob, r)), 0);
+    assert_int_equal(RIG_CALL(r, store_get_blob(r->store, STR(ID), str_from(sha), rig_on_blob, r)),
+                     0);
+    assert_str(r->blob, "abc");
+    assert_int_equal(rig_fork(r, ID, -1, "usr_a"), 0);
+    char fork[STORE_ID_MAX + 1];
+    (void)snprintf(fork, sizeof(fork), "%.*s", STR_ARG(r->conv->id));
+    assert_int_equal(rig_delete(r, ID, true), 0);
+    assert_int_equal(
+        RIG_CALL(r, store_get_blob(r->store, str_from(fork), str_from(sha), rig_on_blob, r)), 0);
+    assert_str(r->blob, "abc");
+    sha[0] = sha[0] == '0' ? '1' : '0';
+    assert_int_equal(
+        RIG_CALL(r, store_get_blob(r->store, str_from(fork), str_from(sha), rig_on_blob, r)),
+        -ENOENT);
+    assert_int_equal(
+        RIG_CALL(r, store_get_blob(r->store, str_from(fork), STR("../../x"), rig_on_blob, r)),
+        -ENOENT);
+}
+
+static void test_large_results_come_back_whole(void **state)
+{
+    struct rig *r = *state;
+    struct buf b;
+    buf_init(&b, 1u << 20);
+    buf_add_lit(&b, "{\"type\":\"tool.done\",\"id\":\"t1\",\"result\":{\"content\":[{\"type\":"
+                    "\"text\",\"text\":\"needle ");
+    for (int i = 0; i < 200000; i++)
+        buf_add_char(&b, 'x');
+    buf_add_lit(&b, "\"}]},\"odd\":{\"$blob\":\"not ours\"},\"ok\":true}");
+    assert_int_equal(rig_create(r, ID, "usr_a"), 0);
+    assert_int_equal(rig_append(r, ID, buf_cstr(&b)), 0);
+    struct store_range range = {.with_blobs = true};
+    assert_int_equal(rig_read(r, ID, &range), 0);
+    assert_int_equal(r->page.n, 1);
+    str line = r->page.events[0].line;
+    /* all but the ts that was put in front */
+    assert_true(str_ends(line, str_skip(buf_str(&b), 1)));
+    assert_int_equal(rig_search(r, "needle", NULL), 0);
+    assert_int_equal(r->hits.n, 1);
+    buf_done(&b);
+}
+
+static void test_list(void **state)
+{
+    struct rig *r = *state;
+    for (int i = 0; i < 7; i++) {
+        char id[32], line[160];
+        (void)snprintf(id, sizeof(id), "conv_%d", i);
+        (void)snprintf(line, sizeof(line),
+                       "{\"ts\":\"2026-01-0%dT00:00:00.000Z\",\"type\":\"user.message\","
+                       "\"content\":\"Text %d\"}",
+                       9 - (i == 6 ? 5 : i), i); /* the last two share a time */
+        assert_int_equal(rig_create(r, id, i % 2 ? "usr_b" : "usr_a"), 0);
+        assert_int_equal(rig_append(r, id, line), 0);
+    }
+    static const char *const order[] = {"conv_0", "conv_1", "conv_2", "conv_3",
+                                        "conv_4", "conv_6", "conv_5"};
+    struct store_query q = {.limit = 3};
+    char cursor[128] = "";
+    size_t seen = 0;
+    do {
+        q.cursor = str_from(cursor);
+        assert_int_equal(rig_list(r, &q), 0);
+        assert_int_equal(r->listing.total, 7);
+        for (size_t i = 0; i < r->listing.n; i++)
+            assert_str(r->listing.convs[i].id, order[seen++]);
+        (void)snprintf(cursor, sizeof(cursor), "%.*s", STR_ARG(r->listing.next_cursor));
+    } while (cursor[0]);
+    assert_int_equal(seen, 7);
+    q.cursor = STR("nonsense");
+    assert_int_equal(rig_list(r, &q), -EINVAL);
+    struct viewer b = {.user_id = STR("usr_b")};
+    assert_int_equal(rig_list(r, &(struct store_query){.viewer = &b}), 0);
+    assert_int_equal(r->listing.n, 3);
+    b.is_workspace_admin = true;
+    assert_int_equal(rig_list(r, &(struct store_query){.viewer = &b}), 0);
+    assert_int_equal(r->listing.n, 7);
+    assert_int_equal(rig_list(r, &(struct store_query){.search = STR("tExT 3")}), 0);
+    assert_int_equal(r->listing.n, 1);
+    assert_str(r->listing.convs[0].id, "conv_3");
+}
+
+static void test_cursor_survives_deletion(void **state)
+{
+    struct rig *r = *state;
+    static const char *const ids[] = {"conv_a", "conv_b", "conv_c"};
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(rig_create(r, ids[i], "usr_a"), 0);
+        assert_int_equal(rig_append(r, ids[i], "{\"ts\":\"2026-01-01\",\"type\":\"x\"}"), 0);
+    }
+    struct store_query q = {.limit = 1};
+    assert_int_equal(rig_list(r, &q), 0);
+    assert_str(r->listing.convs[0].id, "conv_c");
+    char cursor[128];
+    (void)snprintf(cursor, sizeof(cursor), "%.*s", STR_ARG(r->listing.next_cursor));
+    assert_int_equal(rig_delete(r, "conv_c", false), 0);
+    q.cursor = str_from(cursor);
+    assert_int_equal(rig_list(r, &q), 0);
+    assert_str(r->listing.convs[0].id, "conv_b");
+}
+
+static void test_search(void **state)
+{
+    struct rig *r = *state;
+    assert_int_equal(rig_create(r, "conv_a", "usr_a"), 0);
+    assert_int_equal(rig_create(r, "conv_b", "usr_b"), 0);
+    str a[] = {
+        STR_INIT("{\"ts\":\"2026-01-01T00:00:00.000Z\",\"type\":\"user.message\",\"userId\":\"usr_"
+                 "a\",\"content\":[{\"type\":\"text\",\"text\":\"Where is the Caf\xc3\xa9 in "
+                 "Z\xc3\xbcrich, please?\"}]}"),
+        STR_INIT("{\"ts\":\"2026-01-02T00:00:00.000Z\",\"type\":\"llm.response\",\"content\":[{"
+                 "\"type\":\"text\",\"text\":\"The cafe is old.\"}]}"),
+        STR_INIT("{\"ts\":\"2026-01-03T00:00:00.000Z\",\"type\":\"tool.done\",\"name\":\"maps__"
+                 "find\",\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"caf\xc3\xa9 list\"}"
+                 "]}}"),
+        STR_INIT("{\"ts\":\"2026-01-04T00:00:00.000Z\",\"type\":\"user.message\",\"content\":"
+                 "\"\xe6\x9d\xb1\xe4\xba\xac\xe3\x81\xae\xe5\xa4\xa9\xe6\xb0\x97\"}"),
+    };
+    assert_int_equal(rig_append_n(r, "conv_a", a, ARRAY_LEN(a)), 0);
+    assert_int_equal(rig_append(r, "conv_b", USER("a private cafe")), 0);
+    static const struct {
+        const char *text;
+        size_t hits;
+    } cases[] = {
+        {"cafe", 4},
+        {"CAF\xc3\x89", 4},
+        {"caf*", 4},
+        {"caf", 0},
+        {"zurich please", 1},
+        {"\"is the cafe\"", 1},
+        {"\"cafe the\"", 0},
+        {"type", 0},
+        {"content", 0},
+        {"from:usr_a cafe", 2},
+        {"from:assistant cafe", 1},
+        {"tool:find cafe", 1},
+        {"tool:maps__*", 1},
+        {"cafe before:2026-01-02", 1},
+        {"cafe after:2026-01-02 before:2026-01-04", 2},
+        {"in:title cafe", 0},
+        {"\xe4\xba\xac\xe3\x81\xae", 1},
+        {"\xe5\xa4\xa9\xe6\xb0\x97", 1},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        assert_int_equal(rig_search(r, cases[i].text, NULL), 0);
+        if (r->hits.n != cases[i].hits)
+            fail_msg("search %s: %zu hits, expected %zu", cases[i].text, r->hits.n, cases[i].hits);
+    }
+    struct viewer viewer = {.user_id = STR("usr_a")};
+    assert_int_equal(rig_search(r, "cafe", &viewer), 0);
+    assert_int_equal(r->hits.n, 3);
+    assert_str(r->hits.hits[0].role, "tool"); /* newest first */
+    assert_str(r->hits.hits[2].snippet, "Where is the \x01"
+                                        "Caf\xc3\xa9\x02 in Z\xc3\xbcrich, please?");
+    assert_int_equal(rig_search(r, "", NULL), -EINVAL);
+    assert_int_equal(rig_search(r, "after:soon", NULL), -EINVAL);
+}
+
+/* ---- live ---- */
+
+struct watch {
+    struct rig *rig;
+    struct feed *feed;
+    store_pos last;
+    size_t events, ephemerals, resets;
+    bool is_live, has_ended, is_duplicate;
+};
+
+static void on_feed_event(void *ctx, store_pos pos, str line)
+{
+    struct watch *w = ctx;
+    w->is_duplicate |= pos <= w->last;
+    w->last = pos;
+    w->events++;
+}
+
+static void on_feed_ephemeral(void *ctx, struct bus_msg *msg)
+{
+    ((struct watch *)ctx)->ephemerals++;
+}
+
+static void on_feed_live(void *ctx)
+{
+    ((struct watch *)ctx)->is_live = true;
+}
+
+static void on_feed_reset(void *ctx)
+{
+    struct watch *w = ctx;
+    w->resets++;
+    w->last = 0;
+}
+
+static void on_feed_end(void *ctx, const struct err *err)
+{
+    struct watch *w = ctx;
+    w->has_ended = true;
+    w->feed = NULL;
+}
+
+static const struct feed_events FEED = {on_feed_event, on_feed_ephemeral, on_feed_live,
+                                        on_feed_reset, on_feed_end};
+
+static void test_feed_has_no_gap_and_no_duplicate(void **state)
+{
+    struct rig *r = *state;
+    assert_int_equal(rig_create(r, ID, "usr_a"), 0);
+    add_numbered(r, 600); /* several pages */
+    struct watch w = {.rig = r};
+    w.feed = feed_open(r->store, STR(ID), 0, &FEED, &w);
+    add_numbered(r, 50); /* while it reads */
+    assert_true(loop_run_until(r->loop, &w.is_live, RIG_WAIT_MS));
+    add_numbered(r, 50);
+    assert_int_equal(w.events, 700);
+    assert_false(w.is_duplicate);
+    struct arena a;
+    arena_init(&a);
+    struct bus_msg delta = {.topic = store_topic(&a, r->store, STR(ID)), .type = STR("text.delta")};
+    bus_publish(r->bus, &delta);
+    arena_done(&a);
+    assert_int_equal(w.ephemerals, 1);
+
+    struct watch tail = {.rig = r}, lost = {.rig = r};
+    tail.feed = feed_open(r->store, STR(ID), STORE_FEED_TAIL, &FEED, &tail);
+    assert_true(loop_run_until(r->loop, &tail.is_live, RIG_WAIT_MS));
+    lost.feed = feed_open(r->store, STR(ID), 1u << 30, &FEED, &lost);
+    assert_true(loop_run_until(r->loop, &lost.is_live, RIG_WAIT_MS));
+    assert_int_equal(tail.events, 0);
+    assert_int_equal(lost.resets, 1);
+    assert_int_equal(lost.events, 700);
+    add_numbered(r, 1);
+    assert_int_equal(tail.events, 1);
+    assert_int_equal(lost.events, 701);
+    feed_close(tail.feed);
+
+    assert_int_equal(rig_delete(r, ID, false), 0);
+    assert_true(w.has_ended && lost.has_ended);
+    assert_int_equal(w.events, 701);
+}
+
+static void test_feed_of_nothing_ends(void **state)
+{
+    struct rig *r = *state;
+    struct watch w = {.rig = r}, closed = {.rig = r};
+    w.feed = feed_open(r->store, STR(ID), 0, &FEED, &w);
+    closed.feed = feed_open(r->store, STR(ID), 0, &FEED, &closed);
+    feed_close(closed.feed);
+    assert_true(loop_run_until(r->loop, &w.has_ended, RIG_WAIT_MS));
+    assert_false(closed.has_ended);
+}
+
+static void count_append(void *ctx, const struct err *err, const store_pos *pos, size_t n)
+{
+    struct watch *w = ctx;
+    assert_null(err);
+    assert_true(pos[0] > w->last);
+    w->last = pos[0];
+    w->is_live = ++w->events == 200;
+}
+
+static void fail_append(void *ctx, const struct err *err, const store_pos *pos, size_t n)
+{
+    fail_msg("a cancelled call was answered");
+}
+
+static void test_order_and_cancel(void **state)
+{
+    struct rig *r = *state;
+    assert_int_equal(rig_create(r, ID, "usr_a"), 0);
+    struct watch w = {.rig = r};
+    str event = STR(USER("x"));
+    for (int i = 0; i < 200; i++) {
+        store_append(r->store, STR(ID), &event, 1, count_append, &w);
+        store_op_cancel(store_append(r->store, STR(ID), &event, 1, fail_append, &w));
+    }
+    assert_true(loop_run_until(r->loop, &w.is_live, RIG_WAIT_MS));
+    assert_int_equal(rig_get(r, ID), 0);
+    assert_int_equal(r->conv->message_count, 400); /* cancelled, but written */
+}
+
+static void test_read_only(void **state)
+{
+    struct rig *r = *state;
+    struct store_conf conf = {
+        .type = backend, .dir = r->conv_dir, .workspace_id = "ws_test", .read_only = true};
+    rig_close_store(r);
+    assert_int_equal(store_open(&r->env, &conf, &r->store, NULL), 0);
+    assert_int_equal(rig_create(r, ID, "usr_a"), -EROFS);
+    assert_int_equal(rig_append(r, ID, USER("x")), -EROFS);
+    assert_int_equal(rig_get(r, ID), -ENOENT);
+    assert_int_equal(rig_list(r, &(struct store_query){0}), 0);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        TEST(test_ids),
+        TEST(test_create),
+        TEST(test_create_with_events_and_more),
+        TEST(test_append_and_read),
+        TEST(test_what_is_not_an_event_is_refused),
+        TEST(test_ts_is_added_and_lines_stay_lines),
+        TEST(test_paging_forwards),
+        TEST(test_paging_backwards),
+        TEST(test_page_limits_in_bytes),
+        TEST(test_derived_values),
+        TEST(test_titles),
+        TEST(test_sharing),
+        TEST(test_notes),
+        TEST(test_fork),
+        TEST(test_delete_and_restore),
+        TEST(test_blobs),
+        TEST(test_large_results_come_back_whole),
+        TEST(test_list),
+        TEST(test_cursor_survives_deletion),
+        TEST(test_search),
+        TEST(test_feed_has_no_gap_and_no_duplicate),
+        TEST(test_feed_of_nothing_ends),
+        TEST(test_order_and_cancel),
+        TEST(test_read_only),
+    };
+    int failed = 0;
+    for (size_t i = 0; i < ARRAY_LEN(BACKENDS); i++) {
+        backend = BACKENDS[i];
+        failed += cmocka_run_group_tests_name(backend, tests, NULL, NULL);
+    }
+    return failed;
+}
