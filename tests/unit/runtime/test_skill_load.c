@@ -1,0 +1,317 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "runtime/skill.h"
+#include "support/unit.h"
+
+struct world {
+    char root[64];
+    char one[80], two[80];
+    struct skills *set;
+};
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+    return remove(path);
+}
+
+static int set_up(void **state)
+{
+    struct world *w = xcalloc(1, sizeof(*w));
+    snprintf(w->root, sizeof(w->root), "/tmp/nb-skill-load-XXXXXX");
+    assert_non_null(mkdtemp(w->root));
+    snprintf(w->one, sizeof(w->one), "%s/one", w->root);
+    snprintf(w->two, sizeof(w->two), "%s/two", w->root);
+    assert_int_equal(mkdir(w->one, 0700), 0);
+    assert_int_equal(mkdir(w->two, 0700), 0);
+    *state = w;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct world *w = *state;
+    skills_unref(w->set);
+    assert_int_equal(nftw(w->root, remove_one, 8, FTW_DEPTH | FTW_PHYS), 0);
+    free(w);
+    return 0;
+}
+
+static void put(const char *dir, const char *file, const char *text)
+{
+    char path[160];
+    snprintf(path, sizeof(path), "%s/%s", dir, file);
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+    close(fd);
+}
+
+static void put_skill(const char *dir, const char *file, const char *name, const char *body)
+{
+    char text[512];
+    snprintf(text, sizeof(text),
+             "---\nname: %s\ntype: skill\npriority: 20\ntriggers: [zzz %s]\n---\n%s\n", name, name,
+             body);
+    put(dir, file, text);
+}
+
+static void put_context(const char *dir, const char *file, const char *name, int priority)
+{
+    char text[512];
+    snprintf(text, sizeof(text), "---\nname: %s\ntype: context\npriority: %d\n---\nbody\n", name,
+             priority);
+    put(dir, file, text);
+}
+
+static void load(struct world *w)
+{
+    const struct skill_dir dirs[] = {
+        {.path = str_from(w->one), .origin = SKILL_GLOBAL},
+        {.path = str_from(w->two), .origin = SKILL_CONFIG, .is_expected = true},
+    };
+    struct skills *fresh = skills_load(dirs, 2, w->set);
+    skills_unref(w->set);
+    w->set = fresh;
+}
+
+static size_t index_of(const struct skills *s, str name)
+{
+    for (size_t i = 0; i < skills_len(s); i++)
+        if (str_eq(skills_at(s, i)->name, name))
+            return i;
+    fail_msg("no skill %.*s", STR_ARG(name));
+    return 0;
+}
+
+static void assert_problem(const struct skills *s, enum skill_severity severity, const char *part)
+{
+    const struct skill_problems *p = skills_problems(s);
+    for (size_t i = 0; i < p->len; i++)
+        if (p->items[i].severity == severity && strstr(p->items[i].message.p, part))
+            return;
+    fail_msg("no problem with \"%s\" among %zu", part, p->len);
+}
+
+static void test_the_program_brings_its_own(void **state)
+{
+    struct world *w = *state;
+    size_t n;
+    w->set = skills_load(NULL, 0, NULL);
+    assert_true(skills_len(w->set) >= 7);
+    assert_int_equal(skills_problems(w->set)->len, 0);
+    assert_string_equal(skills_at(w->set, 0)->name.p, "soul");
+    assert_int_equal(skills_at(w->set, 0)->origin, SKILL_CORE);
+    const struct skill *const *context = skills_context(w->set, &n);
+    assert_int_equal(n, 2);
+    assert_string_equal(context[0]->name.p, "soul");
+    assert_string_equal(context[1]->name.p, "capabilities");
+    const struct skill *research = skills_find(w->set, STR("research"));
+    assert_int_equal(research->origin, SKILL_BUILTIN);
+    assert_string_equal(research->path.p, "builtin/research.md");
+    for (size_t i = 0; i < skills_len(w->set); i++)
+        assert_true(skills_at(w->set, i)->body.n > 200);
+}
+
+static void test_order_and_replacement_in_place(void **state)
+{
+    struct world *w = *state;
+    put_skill(w->one, "b.md", "bbb", "b of one");
+    put_skill(w->one, "a.md", "aaa", "a of one");
+    put_skill(w->two, "c.md", "bbb", "b of two");
+    put_skill(w->two, "0.md", "ccc", "c of two");
+    load(w);
+    size_t a = index_of(w->set, STR("aaa")), b = index_of(w->set, STR("bbb"));
+    assert_true(a < b && b < index_of(w->set, STR("ccc")));
+    assert_string_equal(skills_at(w->set, b)->body.p, "b of two");
+    assert_int_equal(skills_at(w->set, b)->origin, SKILL_CONFIG);
+    assert_true(str_ends(skills_at(w->set, b)->path, STR("/two/c.md")));
+}
+
+static void test_a_built_in_can_be_replaced(void **state)
+{
+    struct world *w = *state;
+    w->set = skills_load(NULL, 0, NULL);
+    size_t before = index_of(w->set, STR("research"));
+    put_skill(w->one, "r.md", "research", "mine");
+    load(w);
+    assert_int_equal(index_of(w->set, STR("research")), before);
+    assert_string_equal(skills_find(w->set, STR("research"))->body.p, "mine");
+}
+
+static void test_only_markdown_files_of_the_directory_itself(void **state)
+{
+    struct world *w = *state;
+    char sub[100];
+    put_skill(w->one, "yes.md", "yes", "x");
+    put_skill(w->one, "no.txt", "no-txt", "x");
+    put_skill(w->one, ".hidden.md", "no-hidden", "x");
+    snprintf(sub, sizeof(sub), "%s/sub", w->one);
+    assert_int_equal(mkdir(sub, 0700), 0);
+    put_skill(sub, "deep.md", "no-deep", "x");
+    load(w);
+    assert_non_null(skills_find(w->set, STR("yes")));
+    assert_null(skills_find(w->set, STR("no-txt")));
+    assert_null(skills_find(w->set, STR("no-hidden")));
+    assert_null(skills_find(w->set, STR("no-deep")));
+    assert_int_equal(skills_problems(w->set)->len, 0);
+}
+
+static void test_one_bad_file_harms_nobody_else(void **state)
+{
+    struct world *w = *state;
+    char path[100];
+    put(w->one, "bad.md", "---\nname: [\n---\n");
+    put_skill(w->one, "good.md", "good", "x");
+    snprintf(path, sizeof(path), "%s/pipe.md", w->one);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    snprintf(path, sizeof(path), "%s/dangling.md", w->one);
+    assert_int_equal(symlink("/nonexistent", path), 0);
+    char *big = xcalloc(1, SKILL_BYTES_MAX + 20000);
+    memset(big, 'x', SKILL_BYTES_MAX + 19999);
+    put(w->one, "big.md", big);
+    free(big);
+    load(w);
+    assert_non_null(skills_find(w->set, STR("good")));
+    assert_int_equal(skills_problems(w->set)->len, 4);
+    assert_problem(w->set, SKILL_ERROR, "larger than 256 KiB");
+    for (size_t i = 0; i < 4; i++)
+        assert_true(skills_problems(w->set)->items[i].path.n > 0);
+}
+
+static void test_missing_directories(void **state)
+{
+    struct world *w = *state;
+    put_skill(w->one, "a.md", "aaa", "x");
+    load(w);
+    assert_int_equal(rmdir(w->two), 0);
+    load(w);
+    assert_int_equal(skills_problems(w->set)->len, 1);
+    assert_problem(w->set, SKILL_WARNING, "does not exist");
+    assert_non_null(skills_find(w->set, STR("aaa")));
+}
+
+/* A file where a directory is expected fails for every user, also for root. */
+static void test_an_unreadable_directory_keeps_its_skills(void **state)
+{
+    struct world *w = *state;
+    char aside[100];
+    put_skill(w->one, "a.md", "aaa", "kept");
+    put_skill(w->two, "b.md", "bbb", "fresh");
+    load(w);
+    snprintf(aside, sizeof(aside), "%s/aside", w->root);
+    assert_int_equal(rename(w->one, aside), 0);
+    put(w->root, "one", "not a directory");
+    load(w);
+    assert_problem(w->set, SKILL_ERROR, "cannot be read: ");
+    assert_string_equal(skills_find(w->set, STR("aaa"))->body.p, "kept");
+    assert_int_equal(skills_find(w->set, STR("aaa"))->folded_triggers.len, 1);
+    load(w); /* and again */
+    assert_string_equal(skills_find(w->set, STR("aaa"))->body.p, "kept");
+    assert_string_equal(skills_find(w->set, STR("bbb"))->body.p, "fresh");
+}
+
+static void test_an_emptied_directory_is_empty(void **state)
+{
+    struct world *w = *state;
+    char path[100];
+    put_skill(w->one, "a.md", "aaa", "x");
+    load(w);
+    snprintf(path, sizeof(path), "%s/a.md", w->one);
+    assert_int_equal(unlink(path), 0);
+    load(w);
+    assert_null(skills_find(w->set, STR("aaa")));
+}
+
+static void test_context_by_priority(void **state)
+{
+    struct world *w = *state;
+    size_t n;
+    put_context(w->one, "a.md", "later", 30);
+    put_context(w->one, "b.md", "same-first", 20);
+    put_context(w->one, "c.md", "same-second", 20);
+    put_context(w->one, "d.md", "core", -1);
+    load(w);
+    const struct skill *const *c = skills_context(w->set, &n);
+    static const char *const EXPECTED[] = {"core",       "soul",        "capabilities",
+                                           "same-first", "same-second", "later"};
+    assert_int_equal(n, ARRAY_LEN(EXPECTED));
+    for (size_t i = 0; i < n; i++)
+        assert_string_equal(c[i]->name.p, EXPECTED[i]);
+}
+
+static void test_directories_of_the_standard(void **state)
+{
+    struct world *w = *state;
+    char sub[100];
+    snprintf(sub, sizeof(sub), "%s/pdf-tools", w->one);
+    assert_int_equal(mkdir(sub, 0700), 0);
+    put(sub, "SKILL.md", "---\nname: pdf-tools\ndescription: PDF\n---\nRead FORMS.md\n");
+    snprintf(sub, sizeof(sub), "%s/empty", w->one);
+    assert_int_equal(mkdir(sub, 0700), 0);
+    put(w->one, "README.md", "no skill");
+    struct skill_dir dir = {.path = str_from(w->one), .origin = SKILL_PROJECT, .is_standard = true};
+    w->set = skills_load(&dir, 1, NULL);
+    const struct skill *s = skills_find(w->set, STR("pdf-tools"));
+    assert_non_null(s);
+    assert_int_equal(s->origin, SKILL_PROJECT);
+    assert_true(str_ends(s->home, STR("/one/pdf-tools")));
+    assert_int_equal(skills_problems(w->set)->len, 0);
+}
+
+static void test_a_set_has_a_ceiling(void **state)
+{
+    struct world *w = *state;
+    char file[32], name[32];
+    for (int i = 0; i < SKILLS_MAX; i++) {
+        snprintf(file, sizeof(file), "%04d.md", i);
+        snprintf(name, sizeof(name), "s%d", i);
+        put_skill(w->one, file, name, "x");
+    }
+    load(w);
+    assert_int_equal(skills_len(w->set), SKILLS_MAX);
+    assert_problem(w->set, SKILL_ERROR, "there are 500 skills already");
+}
+
+static void test_references(void **state)
+{
+    struct world *w = *state;
+    w->set = skills_load(NULL, 0, NULL);
+    struct skills *again = skills_ref(w->set);
+    const struct skill *s = skills_at(w->set, 0);
+    w->set = skills_unref(w->set);
+    assert_string_equal(s->name.p, "soul");
+    assert_null(skills_unref(again));
+}
+
+static void test_reserved_names(void **state)
+{
+    assert_true(skill_name_reserved(STR("soul")));
+    assert_true(skill_name_reserved(STR("Skill-Authoring")));
+    assert_false(skill_name_reserved(STR("research")));
+}
+
+#define CASE(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(test_the_program_brings_its_own),
+        CASE(test_order_and_replacement_in_place),
+        CASE(test_a_built_in_can_be_replaced),
+        CASE(test_only_markdown_files_of_the_directory_itself),
+        CASE(test_one_bad_file_harms_nobody_else),
+        CASE(test_missing_directories),
+        CASE(test_an_unreadable_directory_keeps_its_skills),
+        CASE(test_an_emptied_directory_is_empty),
+        CASE(test_context_by_priority),
+        CASE(test_directories_of_the_standard),
+        CASE(test_a_set_has_a_ceiling),
+        CASE(test_references),
+        CASE(test_reserved_names),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
