@@ -4,6 +4,8 @@
 #include "base/clock.h"
 #include "http/conn.h"
 
+enum { SMALL_BODY = 4096 }; /* cheaper to copy behind the head than to send as a second piece */
+
 static const struct {
     int status;
     const char *code; /* of our own error bodies */
@@ -230,8 +232,11 @@ static void answer(struct http_req *q, int status, const char *type, str body, b
     format_head(r, status, type, body.n);
     if (r->is_head || has_no_body(status))
         body = STR_NONE;
+    struct buf *out = &q->server->out_head;
+    if (body.n <= SMALL_BODY && buf_add_str(out, body) == 0)
+        body = STR_NONE;
     struct http_conn *c = response_detach(r, status);
-    if (conn_write(c, buf_str(&q->server->out_head), body, is_static))
+    if (conn_write(c, buf_str(out), body, is_static))
         conn_answered(c);
     request_release(r);
 }
