@@ -22,12 +22,13 @@ passes() {
 }
 
 # finds_nothing PATTERN: no page of the build contains it.
-finds_nothing() { ! grep -EnH -- "$1" "$out"/dist/*.html; }
+finds_nothing() { [ -f "$out/dist/index.html" ] && ! grep -EnH -- "$1" "$out"/dist/*.html; }
 
 # Every path a page names is a file of the build.
 references_resolve() {
-    for reference in $(grep -Eoh '(src|href)="/[^"]*"' "$out"/dist/*.html | cut -d'"' -f2); do
-        [ -f "$out/dist$reference" ] || { echo "$reference"; return 1; }
+    grep -q '/assets/' "$out/dist/index.html" || return 1
+    for reference in $(grep -Eoh '(src|href)="[./][^"]*"' "$out"/dist/*.html | cut -d'"' -f2); do
+        [ -f "$out/dist/$reference" ] || { echo "$reference"; return 1; }
     done
 }
 
