@@ -122,6 +122,13 @@ void op_done_later(struct store_op *op); /* at the next turn: safe inside the pu
 /* Runs work(op) where it may block (a reader thread), then op_done. */
 void op_run(struct store_op *op, void (*work)(struct store_op *op));
 
+/* Refuses what no backend should see. True: the call goes on. */
+bool op_check(struct store_op *op, bool is_write);
+const struct err *op_err(const struct store_op *op); /* NULL = none */
+void answer_conv(struct store_op *op);
+void answer_blob(struct store_op *op);
+void then_get(struct store_op *op); /* a step */
+
 /* Shared by the backends. */
 void scan_list(struct store_op *op);   /* blocking; out.listing */
 void scan_search(struct store_op *op); /* blocking; out.hits */

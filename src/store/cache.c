@@ -62,18 +62,19 @@ static bool is_same_log(const struct cached *e, int fd, off_t limit)
            lines_is_boundary(fd, end) == 1;
 }
 
+static bool on_line(void *ctx, str line, store_pos end)
+{
+    derive_line(ctx, line, end);
+    return true;
+}
+
 static void read_on(struct cached *e, int fd, off_t limit)
 {
-    struct lines lines;
-    struct line line;
-    int r;
-    lines_init(&lines, fd, (off_t)e->derive.conv.end, limit);
-    while ((r = lines_next(&lines, &line)) > 0)
-        derive_line(&e->derive, line.text, (store_pos)line.end);
-    e->derive.conv.bad_lines += lines.overlong;
+    struct conv *c = &e->derive.conv;
+    int r = files_each_line(fd, (off_t)c->end, limit, e->limit != UINT64_MAX, on_line, &e->derive,
+                            &c->bad_lines);
     if (r < 0)
         err_errno(&e->err, r, "cannot read", e->path);
-    lines_done(&lines);
 }
 
 static void work(struct job *j)

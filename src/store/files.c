@@ -168,28 +168,52 @@ void files_get(struct store_op *op)
         op_done_later(op);
 }
 
+static int last_line(int fd, off_t at, off_t size, store_line_fn fn, void *ctx)
+{
+    struct arena a;
+    str text;
+    arena_init(&a);
+    int r = lines_unended(&a, fd, at, size, &text);
+    if (r > 0)
+        (void)fn(ctx, text, (store_pos)size + 1);
+    arena_done(&a);
+    return r < 0 ? r : 0;
+}
+
+int files_each_line(int fd, off_t from, off_t limit, bool is_bounded, store_line_fn fn, void *ctx,
+                    int64_t *overlong)
+{
+    struct lines lines;
+    struct line line;
+    int r;
+    bool goes_on = true;
+    lines_init(&lines, fd, from, limit);
+    while (goes_on && (r = lines_next(&lines, &line)) > 0)
+        goes_on = fn(ctx, line.text, (store_pos)line.end);
+    if (goes_on && r == 0 && !is_bounded)
+        r = last_line(fd, lines.at, limit, fn, ctx);
+    *overlong += lines.overlong;
+    lines_done(&lines);
+    return r < 0 ? r : 0;
+}
+
 int files_scan(struct store *s, str id, store_line_fn fn, void *ctx, struct err *e)
 {
     struct files *f = s->impl;
     struct arena a;
+    off_t limit;
+    int64_t overlong = 0;
     arena_init(&a);
     const char *path = f->layout->path(f, &a, id);
-    off_t limit;
-    int fd = path ? files_open_log(path, UINT64_MAX, &limit, e) : -ENOENT;
-    int r = fd;
-    if (fd >= 0) {
-        struct lines lines;
-        struct line line;
-        lines_init(&lines, fd, 0, limit);
-        while ((r = lines_next(&lines, &line)) > 0 && fn(ctx, line.text, (store_pos)line.end))
-            ;
-        lines_done(&lines);
+    int fd = path ? files_open_log(path, UINT64_MAX, &limit, e)
+                  : err_set(e, -ENOENT, "no such conversation: %.*s", STR_ARG(id));
+    int r = fd < 0 ? fd : files_each_line(fd, 0, limit, false, fn, ctx, &overlong);
+    if (fd >= 0)
         close(fd);
-        if (r < 0)
-            err_errno(e, r, "cannot read", path);
-    }
+    if (fd >= 0 && r < 0)
+        err_errno(e, r, "cannot read", path);
     arena_done(&a);
-    return r > 0 ? 0 : r;
+    return r;
 }
 
 /* ---- blobs ---- */

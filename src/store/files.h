@@ -42,5 +42,11 @@ struct store_op *files_op(struct log_task *t);
 /* Sets op->path and op->limit; false (and an error in op) when there is no such log. */
 bool files_locate(struct store_op *op, str id);
 
+/* All lines of a log from `from` on, the last one also when it only lacks its line feed
+ * (if nobody here writes the log). Blocking. Adds to *overlong the lines that could not be
+ * read for their length. */
+int files_each_line(int fd, off_t from, off_t limit, bool is_bounded, store_line_fn fn, void *ctx,
+                    int64_t *overlong);
+
 /* Opens a log for reading: an fd and its size, or -ENOENT, -EISDIR, ... with a message. */
 int files_open_log(const char *path, uint64_t limit, off_t *ret_limit, struct err *e);

@@ -21,7 +21,10 @@ static int jsonl_open(struct store *s, struct err *e)
 {
     if (!s->conf.dir || !*s->conf.dir)
         return err_set(e, -EINVAL, "store.dir: the jsonl store needs a directory");
-    return files_open(s, &LAYOUT, e);
+    int r = files_open(s, &LAYOUT, e);
+    if (r == 0)
+        trash_sweep(s);
+    return r;
 }
 
 static int jsonl_each_id(struct store *s, store_id_fn fn, void *ctx, struct err *e)

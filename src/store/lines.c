@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "base/json.h"
+
 enum { READ_BYTES = 256 * 1024, TAIL_BYTES = 64 * 1024 };
 
 void lines_init(struct lines *l, int fd, off_t from, off_t limit)
@@ -116,6 +118,24 @@ int lines_last_start(int fd, off_t size, off_t *ret)
     }
     *ret = 0;
     return 0;
+}
+
+int lines_unended(struct arena *a, int fd, off_t start, off_t size, str *ret_text)
+{
+    struct arena scratch;
+    struct json *v = NULL;
+    if (start >= size || size - start > LINES_MAX_BYTES)
+        return 0;
+    size_t n = (size_t)(size - start);
+    char *p = arena_alloc(a, n);
+    int r = read_at(fd, p, n, start);
+    if (r < 0)
+        return r;
+    *ret_text = str_make(p, n);
+    arena_init(&scratch);
+    r = json_parse(&scratch, *ret_text, 0, &v, NULL) == 0 && json_is(v, JSON_OBJECT);
+    arena_done(&scratch);
+    return r;
 }
 
 int lines_is_boundary(int fd, off_t pos)

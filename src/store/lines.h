@@ -35,6 +35,11 @@ int lines_next(struct lines *l, struct line *ret);
  * size, 0 when there is none. */
 int lines_last_start(int fd, off_t size, off_t *ret);
 
+/* What follows the last line feed, when it is a whole JSON object that only lacks its own:
+ * 1 and the text (in the arena), 0 or -errno. Its position is size + 1, as if the line feed
+ * were there already: that is where it will be once a writer has added it. */
+int lines_unended(struct arena *a, int fd, off_t start, off_t size, str *ret_text);
+
 /* Is `pos` 0 or just past a line feed? 1, 0 or -errno. */
 int lines_is_boundary(int fd, off_t pos);
 

@@ -14,6 +14,7 @@ struct pager {
     const char *blob_dir;
     int fd;
     off_t limit;
+    str tail;                   /* a last line that only lacks its line feed; at limit */
     struct store_event *events; /* heap, moved to the arena at the end */
     size_t n, cap, bytes;
     off_t start; /* of the first event of the page */
@@ -51,6 +52,12 @@ static void take(struct pager *p, str line, off_t start, off_t end)
     p->bytes += whole.n;
 }
 
+static void take_tail(struct pager *p)
+{
+    if (is_event(p, p->tail))
+        take(p, p->tail, p->limit, p->limit + (off_t)p->tail.n + 1);
+}
+
 static int read_forwards(struct pager *p, struct store_page *page)
 {
     struct lines lines;
@@ -66,6 +73,8 @@ static int read_forwards(struct pager *p, struct store_page *page)
             take(p, line.text, line.start, line.end);
     }
     lines_done(&lines);
+    if (r == 0 && p->tail.n && !is_cut && !(is_cut = is_full(p, p->tail.n)))
+        take_tail(p);
     page->reached_end = !is_cut;
     page->reached_start = p->range->after == 0;
     return r < 0 ? r : 0;
@@ -103,6 +112,8 @@ static int read_backwards(struct pager *p, off_t end, struct store_page *page)
 {
     bool has_room = true;
     page->reached_end = end == p->limit;
+    if (p->tail.n && end == p->limit)
+        take_tail(p);
     while (has_room && end > 0) {
         off_t from;
         str piece;
@@ -135,20 +146,38 @@ static int check_position(const struct pager *p, store_pos pos, bool *ret_is_bey
     return r < 0 ? r : 0;
 }
 
+/* Finds where the last whole line ends: what another writer has not finished is not there. */
+static int find_end(struct pager *p)
+{
+    off_t size = p->limit;
+    int r = lines_last_start(p->fd, size, &p->limit);
+    if (r < 0 || p->limit == size || p->op->limit != UINT64_MAX)
+        return r;
+    r = lines_unended(&p->op->arena, p->fd, p->limit, size, &p->tail);
+    if (r == 0)
+        p->tail = STR_NONE;
+    return r < 0 ? r : 0;
+}
+
 static int read_page(struct pager *p, struct store_page *page)
 {
     const struct store_range *range = p->range;
-    off_t end;
-    int r = lines_last_start(p->fd, p->limit, &end);
+    store_pos pos = range->backwards ? range->before : range->after;
+    int r = find_end(p);
     if (r < 0)
         return r;
-    p->limit = end; /* the unfinished line of another writer is not there yet */
-    r = check_position(p, range->backwards ? range->before : range->after, &page->is_beyond_end);
+    if (p->tail.n && pos == (store_pos)p->limit + p->tail.n + 1) {
+        page->reached_end = true;
+        pos = range->backwards ? 0 : pos;
+        if (!range->backwards)
+            return 0;
+    }
+    r = check_position(p, pos, &page->is_beyond_end);
     if (r < 0 || page->is_beyond_end)
         return r;
     if (!range->backwards)
         return read_forwards(p, page);
-    return read_backwards(p, range->before ? (off_t)range->before : end, page);
+    return read_backwards(p, pos ? (off_t)pos : p->limit, page);
 }
 
 static void work(struct store_op *op)

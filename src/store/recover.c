@@ -6,7 +6,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/json.h"
 #include "store/lines.h"
 
 enum { COPY_BYTES = 256 * 1024 };
@@ -48,22 +47,6 @@ static int move_aside(const struct store_io *io, int fd, const char *path, off_t
     return r < 0 ? r : io->truncate(io, fd, start);
 }
 
-static bool is_whole_object(int fd, off_t start, off_t end)
-{
-    if (end - start > LINES_MAX_BYTES)
-        return false;
-    size_t n = (size_t)(end - start);
-    char *tail = xcalloc(1, n);
-    struct arena a;
-    arena_init(&a);
-    struct json *v = NULL;
-    bool ok = pread(fd, tail, n, start) == (ssize_t)n &&
-              json_parse(&a, str_make(tail, n), 0, &v, NULL) == 0 && json_is(v, JSON_OBJECT);
-    arena_done(&a);
-    free(tail);
-    return ok;
-}
-
 int recover_tail(const struct store_io *io, int fd, const char *path, struct recovery *ret,
                  struct err *e)
 {
@@ -77,8 +60,15 @@ int recover_tail(const struct store_io *io, int fd, const char *path, struct rec
         return err_errno(e, r, "cannot read the end of", path);
     if (start == st.st_size && start > 0)
         return 0;
+    struct arena a;
+    str tail;
+    arena_init(&a);
+    r = lines_unended(&a, fd, start, st.st_size, &tail);
+    arena_done(&a);
+    if (r < 0)
+        return err_errno(e, r, "cannot read the end of", path);
     /* A broken first line stays where it is, so that the events behind it keep their place. */
-    if (start == 0 || is_whole_object(fd, start, st.st_size)) {
+    if (r > 0 || start == 0) {
         r = io_write(io, fd, STR("\n"));
         if (r < 0)
             return err_errno(e, r, "cannot end the last line of", path);

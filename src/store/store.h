@@ -3,7 +3,8 @@
  * One struct store serves one workspace through one backend (jsonl, folder, memory, ...);
  * a table of functions hides which. All calls are made on the loop thread and return at
  * once; the answer comes through the callback on the loop thread, never before the call
- * has returned. What a callback gets is borrowed for the time of the callback.
+ * has returned. What a callback gets is borrowed for the time of the callback; err is NULL
+ * when the call succeeded.
  *
  * An append is answered when its lines are durable, and is published on the bus (topic
  * store_topic) right before its callback. Lines of one conversation keep their order.

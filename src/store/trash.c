@@ -73,9 +73,28 @@ static int purge_live(struct store_op *op, const struct store_io *io, struct err
     return r < 0 ? err_errno(e, r, "cannot delete", op->path) : 0;
 }
 
+/* Removes "<id>.jsonl.new_..." of creations and forks that did not live to their end. */
+static void remove_leftovers(const struct store *s, const struct store_io *io)
+{
+    DIR *d = opendir(s->conf.dir);
+    if (!d)
+        return;
+    struct dirent *entry;
+    while ((entry = readdir(d)) != NULL) {
+        char path[PATH_MAX];
+        struct stat st;
+        if (strstr(entry->d_name, ".jsonl.new_") &&
+            snprintf(path, sizeof(path), "%s/%s", s->conf.dir, entry->d_name) < PATH_MAX &&
+            stat(path, &st) == 0 && (int64_t)st.st_mtime * 1000 < clock_now_ms() - LEFTOVER_MS)
+            (void)io->unlink(io, path);
+    }
+    closedir(d);
+}
+
 static int run_remove(struct log_task *t, const struct store_io *io)
 {
     struct store_op *op = files_op(t);
+    remove_leftovers(op->store, io);
     return op->in.is_purge ? purge_live(op, io, &t->err) : move_to_trash(op, io, &t->err);
 }
 
@@ -203,30 +222,9 @@ static bool is_expired(const struct store_op *op, int64_t when, str id)
     return when < clock_now_ms() - (int64_t)TRASH_DAYS * 24 * 3600 * 1000;
 }
 
-/* "<id>.jsonl.new_..." of a create or fork that did not live to the end. */
-static bool is_leftover(const char *path, str name)
-{
-    struct stat st;
-    return str_find(name, STR(".jsonl.new_"), 0) > 0 && stat(path, &st) == 0 &&
-           (int64_t)st.st_mtime * 1000 < clock_now_ms() - LEFTOVER_MS;
-}
-
 static void sweep(struct store_op *op)
 {
-    struct files *f = op->store->impl;
-    (void)purge_trash(op, is_expired);
-    DIR *d = opendir(op->store->conf.dir);
-    if (!d)
-        return;
-    struct dirent *entry;
-    while ((entry = readdir(d)) != NULL) {
-        char path[PATH_MAX];
-        if (snprintf(path, sizeof(path), "%s/%s", op->store->conf.dir, entry->d_name) <
-                (int)sizeof(path) &&
-            is_leftover(path, str_from(entry->d_name)))
-            (void)f->io->unlink(f->io, path);
-    }
-    closedir(d);
+    (void)purge_trash(op, is_expired); /* what cannot be removed now is tried next time */
 }
 
 static void swept(struct store_op *op)
@@ -237,7 +235,10 @@ static void swept(struct store_op *op)
 void trash_sweep(struct store *s)
 {
     struct stat st;
-    if (s->conf.read_only || stat(s->conf.dir, &st) < 0 || st.st_nlink == 0)
-        return;
-    op_run(op_new(s, STR_NONE, swept, NULL), sweep);
+    struct arena a;
+    arena_init(&a);
+    bool has_trash = stat(trash_dir(s, &a), &st) == 0;
+    arena_done(&a);
+    if (has_trash && !s->conf.read_only)
+        op_run(op_new(s, STR_NONE, swept, NULL), sweep);
 }

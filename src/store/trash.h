@@ -11,6 +11,5 @@
 void trash_remove(struct store_op *op);  /* store_ops.remove */
 void trash_restore(struct store_op *op); /* store_ops.restore */
 
-/* Starts purging what is due, and what crashes left behind (files that never became part of
- * a conversation). Does nothing where there is nothing to look at. */
+/* Starts purging what is due; does nothing where nothing was ever deleted. */
 void trash_sweep(struct store *s);

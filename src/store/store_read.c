@@ -1,0 +1,135 @@
+/* store_read.c - the calls that only look: check, copy what was asked, hand over, answer. */
+#include <errno.h>
+
+#include "store/backend.h"
+
+void answer_blob(struct store_op *op)
+{
+    op->fn.blob(op->ctx, op_err(op), op->err.code ? STR_NONE : op->out.blob);
+}
+
+static bool is_sha256(str s)
+{
+    for (size_t i = 0; i < s.n; i++) {
+        if (!((s.p[i] >= '0' && s.p[i] <= '9') || (s.p[i] >= 'a' && s.p[i] <= 'f')))
+            return false;
+    }
+    return s.n == 64;
+}
+
+struct store_op *store_get_blob(struct store *s, str id, str sha256, store_blob_fn fn, void *ctx)
+{
+    struct store_op *op = op_new(s, id, answer_blob, ctx);
+    op->fn.blob = fn;
+    op->in.blob = arena_str(&op->arena, sha256);
+    if (!op_check(op, false))
+        return op;
+    if (!is_sha256(sha256)) {
+        err_set(&op->err, -ENOENT, "no such blob");
+        op_done_later(op);
+    } else {
+        s->ops->get_blob(op);
+    }
+    return op;
+}
+
+struct store_op *store_get(struct store *s, str id, store_conv_fn fn, void *ctx)
+{
+    struct store_op *op = op_new(s, id, answer_conv, ctx);
+    op->fn.conv = fn;
+    if (op_check(op, false))
+        then_get(op);
+    return op;
+}
+
+static void answer_page(struct store_op *op)
+{
+    op->fn.page(op->ctx, op_err(op), op->err.code ? NULL : &op->out.page);
+}
+
+struct store_op *store_read(struct store *s, str id, const struct store_range *range,
+                            store_page_fn fn, void *ctx)
+{
+    struct store_op *op = op_new(s, id, answer_page, ctx);
+    op->fn.page = fn;
+    op->in.range = *range;
+    if (!range->max_events)
+        op->in.range.max_events = STORE_PAGE_EVENTS;
+    if (!range->max_bytes)
+        op->in.range.max_bytes = STORE_PAGE_BYTES;
+    if (op_check(op, false))
+        s->ops->read(op);
+    return op;
+}
+
+static const struct viewer *copy_viewer(struct store_op *op, const struct viewer *v)
+{
+    if (!v)
+        return NULL;
+    op->viewer = *v;
+    op->viewer.user_id = arena_str(&op->arena, v->user_id);
+    return &op->viewer;
+}
+
+static void answer_list(struct store_op *op)
+{
+    op->fn.list(op->ctx, op_err(op), op->err.code ? NULL : &op->out.listing);
+}
+
+struct store_op *store_list(struct store *s, const struct store_query *q, store_list_fn fn,
+                            void *ctx)
+{
+    struct store_op *op = op_new(s, STR_NONE, answer_list, ctx);
+    op->fn.list = fn;
+    op->in.query = *q;
+    op->in.query.viewer = copy_viewer(op, q->viewer);
+    op->in.query.cursor = arena_str(&op->arena, q->cursor);
+    op->in.query.search = arena_str(&op->arena, q->search);
+    size_t limit = q->limit ? q->limit : STORE_LIST_DEFAULT;
+    op->in.query.limit = limit > STORE_LIST_MAX ? STORE_LIST_MAX : limit;
+    if (s->ops->list)
+        s->ops->list(op);
+    else
+        op_run(op, scan_list);
+    return op;
+}
+
+static void answer_search(struct store_op *op)
+{
+    op->fn.search(op->ctx, op_err(op), op->err.code ? NULL : &op->out.hits);
+}
+
+struct store_op *store_search(struct store *s, const struct store_search_query *q,
+                              store_search_fn fn, void *ctx)
+{
+    struct store_op *op = op_new(s, q->conv_id, answer_search, ctx);
+    op->fn.search = fn;
+    op->in.search = *q;
+    op->in.search.viewer = copy_viewer(op, q->viewer);
+    op->in.search.text = arena_str(&op->arena, q->text);
+    op->in.search.conv_id = op->id;
+    size_t limit = q->limit ? q->limit : STORE_LIST_DEFAULT;
+    op->in.search.limit = limit > STORE_LIST_MAX ? STORE_LIST_MAX : limit;
+    if (q->conv_id.n && !op_check(op, false))
+        return op;
+    if (s->ops->search)
+        s->ops->search(op);
+    else
+        op_run(op, scan_search);
+    return op;
+}
+
+static void answer_notes(struct store_op *op)
+{
+    op->fn.notes(op->ctx, op_err(op), op->err.code ? NULL : op->out.notes,
+                 op->err.code ? 0 : op->out.nnotes);
+}
+
+struct store_op *store_notes(struct store *s, str id, store_notes_fn fn, void *ctx)
+{
+    struct store_op *op = op_new(s, id, answer_notes, ctx);
+    op->fn.notes = fn;
+    if (op_check(op, false))
+        op_run(op, scan_notes);
+    return op;
+}

@@ -1,0 +1,311 @@
+/* store_write.c - the calls that change a conversation: check, copy what was given, hand
+ * over, publish, answer. */
+#include <errno.h>
+
+#include "base/clock.h"
+#include "base/json_scan.h"
+#include "base/random.h"
+#include "base/utf8.h"
+#include "store/backend.h"
+
+enum { TITLE_MAX = 1000, NOTE_MAX = 64 * 1024 };
+
+static void publish(struct store_op *op, size_t first)
+{
+    str topic = store_topic(&op->arena, op->store, op->id);
+    for (size_t i = first; i < op->nlines; i++) {
+        str line = str_slice(op->lines[i], 0, op->lines[i].n - 1);
+        struct bus_msg msg = {.topic = topic,
+                              .type = json_scan_plain(json_scan_field(line, STR("type"))),
+                              .data = line,
+                              .pos = op->pos[i]};
+        bus_publish(op->store->env->bus, &msg);
+    }
+}
+
+static void copy_lines(struct store_op *op, const str *events, size_t n, size_t room)
+{
+    op->nlines = room + n;
+    op->lines = arena_array(&op->arena, op->nlines + 1, sizeof(str));
+    op->pos = arena_array(&op->arena, op->nlines + 1, sizeof(store_pos));
+    for (size_t i = 0; i < n; i++)
+        op->lines[room + i] = arena_str(&op->arena, events[i]);
+}
+
+static void created(struct store_op *op)
+{
+    publish(op, 1);
+    then_get(op);
+}
+
+static void copy_spec(struct store_op *op, const struct conv_create *spec)
+{
+    struct conv_create *c = &op->in.create;
+    *c = *spec;
+    c->owner_id = arena_str(&op->arena, spec->owner_id);
+    c->channel = arena_str(&op->arena, spec->channel);
+    c->model = arena_str(&op->arena, spec->model);
+    c->forked_from = arena_str(&op->arena, spec->forked_from);
+    c->parent = spec->parent ? json_clone(&op->arena, spec->parent) : NULL;
+    c->metadata = spec->metadata ? json_clone(&op->arena, spec->metadata) : NULL;
+}
+
+struct store_op *store_create(struct store *s, const struct conv_create *spec, store_conv_fn fn,
+                              void *ctx)
+{
+    char fresh[RANDOM_ID_MAX];
+    random_id("conv", fresh);
+    struct store_op *op = op_new(s, spec->id.n ? spec->id : str_from(fresh), answer_conv, ctx);
+    op->fn.conv = fn;
+    copy_spec(op, spec);
+    copy_lines(op, spec->events, spec->nevents, 1);
+    op->in.create.events = op->lines + 1;
+    op->step = created;
+    if (op_check(op, true))
+        s->ops->create(op);
+    return op;
+}
+
+static void answer_append(struct store_op *op)
+{
+    if (op->err.code) {
+        op->fn.append(op->ctx, &op->err, NULL, 0);
+        return;
+    }
+    publish(op, 0);
+    op->fn.append(op->ctx, NULL, op->pos, op->nlines);
+}
+
+struct store_op *store_append(struct store *s, str id, const str *events, size_t n,
+                              store_append_fn fn, void *ctx)
+{
+    struct store_op *op = op_new(s, id, answer_append, ctx);
+    op->fn.append = fn;
+    copy_lines(op, events, n, 0);
+    if (!op_check(op, true))
+        return op;
+    if (n == 0)
+        op_done_later(op);
+    else
+        s->ops->append(op);
+    return op;
+}
+
+/* Appends one or two lines of our own, then answers with what the conversation is now. */
+static void appended(struct store_op *op)
+{
+    publish(op, 0);
+    then_get(op);
+}
+
+static void append_own(struct store_op *op, const str *lines, size_t n)
+{
+    copy_lines(op, lines, n, 0);
+    op->step = appended;
+    op->store->ops->append(op);
+}
+
+static void append_buf(struct store_op *op, struct buf *b)
+{
+    str line = buf_str(b);
+    append_own(op, &line, 1);
+    buf_done(b);
+}
+
+static void title_checked(struct store_op *op)
+{
+    if (op->in.text.only_if_unset && op->out.conv->title.n) {
+        op_done(op);
+        return;
+    }
+    struct buf b;
+    struct json_writer w;
+    buf_init(&b, TITLE_MAX * 8);
+    event_begin(&w, &b, EV_TITLE, clock_now_ms());
+    jw_key(&w, "title");
+    if (op->in.text.text.n)
+        jw_str(&w, op->in.text.text);
+    else
+        jw_null(&w);
+    if (op->in.text.only_if_unset)
+        jw_kbool(&w, "auto", true);
+    jw_end(&w);
+    append_buf(op, &b);
+}
+
+struct store_op *store_set_title(struct store *s, str id, str title, bool only_if_unset,
+                                 store_conv_fn fn, void *ctx)
+{
+    struct store_op *op = op_new(s, id, answer_conv, ctx);
+    op->fn.conv = fn;
+    op->in.text.text = arena_str(&op->arena, utf8_truncate(str_trim(title), TITLE_MAX));
+    op->in.text.only_if_unset = only_if_unset;
+    op->step = title_checked;
+    if (!op_check(op, true))
+        return op;
+    if (!utf8_valid(op->in.text.text)) {
+        err_set(&op->err, -EINVAL, "title is not valid UTF-8");
+        op_done_later(op);
+    } else {
+        then_get(op);
+    }
+    return op;
+}
+
+static bool contains(const struct json_strs *set, str s)
+{
+    for (size_t i = 0; i < set->len; i++) {
+        if (str_eq(set->items[i], s))
+            return true;
+    }
+    return false;
+}
+
+/* The owner first, then whoever was given, each once; only the owner once it is private. */
+static str participants_line(struct store_op *op, int64_t now_ms)
+{
+    const struct json_strs *given = &op->in.sharing.participants;
+    struct json_strs out = {.items = arena_array(&op->arena, given->len + 1, sizeof(str))};
+    if (op->out.conv->acl.owner_id.n)
+        out.items[out.len++] = op->out.conv->acl.owner_id;
+    for (size_t i = 0; op->in.sharing.is_shared && i < given->len; i++) {
+        if (!contains(&out, given->items[i]) && utf8_valid(given->items[i]))
+            out.items[out.len++] = given->items[i];
+    }
+    struct buf b;
+    struct json_writer w;
+    buf_init(&b, STORE_LINE_MAX);
+    event_begin(&w, &b, EV_PARTICIPANTS, now_ms);
+    jw_key(&w, "participants");
+    jw_array(&w);
+    for (size_t i = 0; i < out.len; i++)
+        jw_str(&w, out.items[i]);
+    jw_end(&w);
+    jw_end(&w);
+    str line = arena_str(&op->arena, buf_str(&b));
+    buf_done(&b);
+    return line;
+}
+
+static void sharing_checked(struct store_op *op)
+{
+    int64_t now_ms = clock_now_ms();
+    struct buf b;
+    struct json_writer w;
+    buf_init(&b, 1024);
+    event_begin(&w, &b, EV_VISIBILITY, now_ms);
+    jw_kstr(&w, "visibility", op->in.sharing.is_shared ? STR("shared") : STR("private"));
+    jw_end(&w);
+    str lines[2] = {buf_str(&b)};
+    size_t n = 1;
+    if (!op->in.sharing.is_shared || !op->in.sharing.keeps_participants)
+        lines[n++] = participants_line(op, now_ms);
+    append_own(op, lines, n);
+    buf_done(&b);
+}
+
+struct store_op *store_set_sharing(struct store *s, str id, bool is_shared,
+                                   const struct json_strs *participants, store_conv_fn fn,
+                                   void *ctx)
+{
+    struct store_op *op = op_new(s, id, answer_conv, ctx);
+    op->fn.conv = fn;
+    op->in.sharing.is_shared = is_shared;
+    op->in.sharing.keeps_participants = participants == NULL;
+    size_t n = participants ? participants->len : 0;
+    struct json_strs *copy = &op->in.sharing.participants;
+    copy->items = arena_array(&op->arena, n + 1, sizeof(str));
+    for (copy->len = 0; copy->len < n; copy->len++)
+        copy->items[copy->len] = arena_str(&op->arena, participants->items[copy->len]);
+    op->step = sharing_checked;
+    if (op_check(op, true))
+        then_get(op);
+    return op;
+}
+
+struct store_op *store_add_note(struct store *s, str id, str author, str text, store_conv_fn fn,
+                                void *ctx)
+{
+    struct store_op *op = op_new(s, id, answer_conv, ctx);
+    op->fn.conv = fn;
+    if (!op_check(op, true))
+        return op;
+    if (!text.n || text.n > NOTE_MAX || !utf8_valid(text) || !utf8_valid(author)) {
+        err_set(&op->err, -EINVAL, "a note is text of 1 to %d bytes", NOTE_MAX);
+        op_done_later(op);
+        return op;
+    }
+    struct buf b;
+    struct json_writer w;
+    buf_init(&b, STORE_LINE_MAX);
+    event_begin(&w, &b, EV_NOTE, clock_now_ms());
+    jw_kstr(&w, "author", author);
+    jw_kstr(&w, "content", text);
+    jw_end(&w);
+    append_buf(op, &b);
+    return op;
+}
+
+struct store_op *store_fork(struct store *s, str id, int64_t at_message, str new_owner,
+                            store_conv_fn fn, void *ctx)
+{
+    char fresh[RANDOM_ID_MAX];
+    random_id("conv", fresh);
+    struct store_op *op = op_new(s, id, answer_conv, ctx);
+    op->fn.conv = fn;
+    op->at_message = at_message;
+    if (!op_check(op, true))
+        return op;
+    struct conv_create *spec = &op->in.create;
+    spec->forked_from = op->id;
+    spec->owner_id = arena_str(&op->arena, new_owner);
+    op->id = arena_str(&op->arena, str_from(fresh));
+    op->step = then_get;
+    s->ops->fork(op);
+    return op;
+}
+
+static void answer_done(struct store_op *op)
+{
+    op->fn.done(op->ctx, op_err(op));
+}
+
+static void removed(struct store_op *op)
+{
+    struct bus_msg msg = {.topic = store_topic(&op->arena, op->store, op->id),
+                          .type = STR("conversation.deleted"),
+                          .data = STR("{\"type\":\"conversation.deleted\"}")};
+    bus_publish(op->store->env->bus, &msg);
+    op_done(op);
+}
+
+struct store_op *store_delete(struct store *s, str id, bool purge, store_done_fn fn, void *ctx)
+{
+    struct store_op *op = op_new(s, id, answer_done, ctx);
+    op->fn.done = fn;
+    op->in.is_purge = purge;
+    op->step = removed;
+    if (op_check(op, true))
+        s->ops->remove(op);
+    return op;
+}
+
+struct store_op *store_restore(struct store *s, str id, store_conv_fn fn, void *ctx)
+{
+    struct store_op *op = op_new(s, id, answer_conv, ctx);
+    op->fn.conv = fn;
+    op->step = then_get;
+    if (op_check(op, true))
+        s->ops->restore(op);
+    return op;
+}
+
+struct store_op *store_put_blob(struct store *s, str id, str bytes, store_blob_fn fn, void *ctx)
+{
+    struct store_op *op = op_new(s, id, answer_blob, ctx);
+    op->fn.blob = fn;
+    op->in.blob = arena_str(&op->arena, bytes);
+    if (op_check(op, true))
+        s->ops->put_blob(op);
+    return op;
+}
