@@ -2,8 +2,8 @@
 
 #include "api/internal.h"
 
-#define LISTING_MAX (16u * 1024 * 1024)
-#define LIST_LIMIT 20
+#define LISTING_MAX    (16u * 1024 * 1024)
+#define LIST_LIMIT     20
 #define LIST_LIMIT_MAX 1000
 
 static void write_strs(struct json_writer *w, struct json_strs s)
@@ -68,7 +68,7 @@ static void reply_buf(struct http_req *r, struct buf *b)
 static void on_listed(void *ctx, const struct err *err, const struct store_listing *l)
 {
     struct api_wait *wait = ctx;
-    if (err->code != 0) {
+    if (err) {
         api_store_error(wait->req, err);
         return;
     }
@@ -82,8 +82,7 @@ static void on_listed(void *ctx, const struct err *err, const struct store_listi
     for (size_t i = 0; i < l->n; i++) {
         jw_object(&w);
         api_write_conv(&w, &l->convs[i]);
-        bool is_running =
-            runtime_active_run(wait->api->deps.runtime, l->convs[i].id).n > 0;
+        bool is_running = runtime_active_run(wait->api->deps.runtime, l->convs[i].id).n > 0;
         jw_kbool(&w, "isRunning", is_running);
         jw_end(&w);
     }
@@ -122,7 +121,7 @@ void api_conversations_list(void *ctx, struct http_req *r)
 static void on_got(void *ctx, const struct err *err, const struct conv *c)
 {
     struct api_wait *wait = ctx;
-    if (err->code != 0) {
+    if (err) {
         api_store_error(wait->req, err);
         return;
     }
@@ -153,7 +152,7 @@ void api_conversations_get(void *ctx, struct http_req *r)
 static void on_cancel_checked(void *ctx, const struct err *err, const struct conv *c)
 {
     struct api_wait *wait = ctx;
-    if (err->code != 0) {
+    if (err) {
         api_store_error(wait->req, err);
         return;
     }

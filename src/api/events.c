@@ -90,12 +90,12 @@ static void on_checked(void *ctx, const struct err *err, const struct conv *c)
     };
     struct watch_request *q = ctx;
     struct api_wait *wait = &q->wait;
-    bool is_denied = err->code == 0 && !access_allows(&wait->viewer, &c->acl, CONV_VIEW);
-    if (is_denied || err->code == -ENOENT || err->code == -EINVAL) {
+    bool is_denied = !err && !access_allows(&wait->viewer, &c->acl, CONV_VIEW);
+    if (is_denied || (err && (err->code == -ENOENT || err->code == -EINVAL))) {
         api_not_found(wait->req, "conversation");
         return;
     }
-    if (err->code != 0) {
+    if (err) {
         api_store_error(wait->req, err);
         return;
     }

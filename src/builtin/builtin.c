@@ -99,8 +99,12 @@ struct builtin *builtin_new(const struct builtin_deps *deps)
     b->tools = arena_array(&b->arena, b->ntools, sizeof *b->tools);
     for (size_t i = 0; i < b->ntools; i++)
         describe(b, TABLE[i], &b->tools[i]);
-    b->source = (struct tool_source){
-        .name = "nb", .list = list, .call = call, .cancel = cancel, .self = b, .max_concurrent = 64};
+    b->source = (struct tool_source){.name = "nb",
+                                     .list = list,
+                                     .call = call,
+                                     .cancel = cancel,
+                                     .self = b,
+                                     .max_concurrent = 64};
     return b;
 }
 
@@ -108,7 +112,7 @@ void builtin_free(struct builtin *b)
 {
     if (!b)
         return;
-    LIST_FOREACH(n, &b->calls)
+    LIST_FOREACH (n, &b->calls)
         call_free(LIST_ENTRY(n, struct builtin_call, node));
     arena_done(&b->arena);
     free(b);

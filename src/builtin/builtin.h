@@ -15,5 +15,5 @@ struct builtin_deps { /* borrowed */
 };
 
 struct builtin *builtin_new(const struct builtin_deps *deps);
-void builtin_free(struct builtin *b); /* cancels what runs */
+void builtin_free(struct builtin *b);                              /* cancels what runs */
 const struct tool_source *builtin_source(const struct builtin *b); /* "nb" */

@@ -19,8 +19,9 @@ static void calculate(struct builtin_call *c)
 const struct builtin_tool BUILTIN_CALCULATE = {
     .name = "calculate",
     .title = "Calculate",
-    .description = "Evaluate an arithmetic expression exactly as written: + - * / % ^, parentheses, "
-                   "sqrt, abs, round, floor, ceil, min, max, ln, log, exp, sin, cos, tan, pi, e.",
+    .description =
+        "Evaluate an arithmetic expression exactly as written: + - * / % ^, parentheses, "
+        "sqrt, abs, round, floor, ceil, min, max, ln, log, exp, sin, cos, tan, pi, e.",
     .schema = "{\"type\":\"object\",\"properties\":{\"expression\":{\"type\":\"string\","
               "\"description\":\"For example (2 + 3) * 4 or sqrt(2)\",\"minLength\":1}},"
               "\"required\":[\"expression\"],\"additionalProperties\":false}",

@@ -85,11 +85,11 @@ static const struct {
     double (*one)(double);
     double (*two)(double, double);
 } FUNCTIONS[] = {
-    {"sqrt", sqrt, NULL},   {"cbrt", cbrt, NULL},  {"abs", fabs, NULL},   {"round", round, NULL},
+    {"sqrt", sqrt, NULL},   {"cbrt", cbrt, NULL},  {"abs", fabs, NULL},    {"round", round, NULL},
     {"floor", floor, NULL}, {"ceil", ceil, NULL},  {"trunc", trunc, NULL}, {"exp", exp, NULL},
-    {"ln", log, NULL},      {"log", log10, NULL},  {"log2", log2, NULL},  {"sin", sin, NULL},
-    {"cos", cos, NULL},     {"tan", tan, NULL},    {"asin", asin, NULL},  {"acos", acos, NULL},
-    {"atan", atan, NULL},   {"min", NULL, fn_min}, {"max", NULL, fn_max}, {"pow", NULL, pow},
+    {"ln", log, NULL},      {"log", log10, NULL},  {"log2", log2, NULL},   {"sin", sin, NULL},
+    {"cos", cos, NULL},     {"tan", tan, NULL},    {"asin", asin, NULL},   {"acos", acos, NULL},
+    {"atan", atan, NULL},   {"min", NULL, fn_min}, {"max", NULL, fn_max},  {"pow", NULL, pow},
 };
 
 static const struct {

@@ -3,7 +3,7 @@
 #include "config/config.h"
 
 #define STATUS_MAX (256u * 1024)
-#define RECENT 5
+#define RECENT     5
 
 static void say_tools(struct buf *b, struct registry *tools)
 {
@@ -35,7 +35,7 @@ static void on_listed(void *ctx, const struct err *err, const struct store_listi
     say_tools(&b, d->tools);
     buf_printf(&b, "Store: %s\n", d->config->store.type);
     say_uptime(&b, clock_mono_ms() - c->builtin->deps.started_ms);
-    if (err->code != 0) {
+    if (err) {
         buf_printf(&b, "Conversations: cannot be listed (%s)\n", err->msg);
     } else {
         buf_printf(&b, "Conversations: %lld\n", (long long)l->total);

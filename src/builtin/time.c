@@ -2,7 +2,7 @@
 
 #include "base/clock.h"
 #include "builtin/internal.h"
-#include "builtin/zone.h"
+#include "runtime/zone.h"
 #include "config/config.h"
 
 static void tell_time(struct builtin_call *c)

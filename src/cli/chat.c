@@ -1,12 +1,12 @@
 /* `nb` without a command: one question, a pipe of messages, or a conversation. */
+#include "cli/chat.h"
+
 #include <errno.h>
 #include <unistd.h>
 
-#include "cli/chat.h"
 #include "cli/cli.h"
 #include "cli/input.h"
 #include "cli/signals.h"
-
 
 /* ---- one message, printed as it comes ---- */
 
@@ -16,9 +16,7 @@ struct exchange {
     bool has_text, ends_in_newline;
 };
 
-static void on_started(void *ctx, str conversation_id)
-{
-}
+static void on_started(void *ctx, str conversation_id) {}
 
 static void on_text(void *ctx, str delta)
 {
@@ -31,9 +29,7 @@ static void on_text(void *ctx, str delta)
     fflush(stdout);
 }
 
-static void on_thinking(void *ctx, str delta)
-{
-}
+static void on_thinking(void *ctx, str delta) {}
 
 static void on_tool_start(void *ctx, str id, str name, const struct json *input)
 {

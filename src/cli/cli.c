@@ -1,17 +1,20 @@
 #include "cli/cli.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <unistd.h>
 
 static const struct command *const COMMANDS[] = {&CMD_SERVE, &CMD_DOCTOR};
 
-#define OPT(member) offsetof(struct cli, opt.member)
+#define OPT(member)  offsetof(struct cli, opt.member)
 #define CHAT(member) offsetof(struct cli, chat.member)
 
 const struct arg CLI_GLOBAL_ARGS[] = {
-    {"config", 'c', ARG_STRING, OPT(config), "FILE", "settings (default: nimblebrain.json in the work directory)"},
+    {"config", 'c', ARG_STRING, OPT(config), "FILE",
+     "settings (default: nimblebrain.json in the work directory)"},
     {"workdir", 0, ARG_STRING, OPT(work_dir), "DIR", "where data lives (default: ~/.nimblebrain)"},
-    {"model", 'm', ARG_STRING, OPT(model), "NAME", "model to use, as provider:model or a bare name"},
+    {"model", 'm', ARG_STRING, OPT(model), "NAME",
+     "model to use, as provider:model or a bare name"},
     {"store", 0, ARG_STRING, OPT(store), "TYPE", "jsonl, folder or memory"},
     {"json", 'j', ARG_FLAG, OPT(is_json), NULL, "print results as JSON, one line each"},
     {"debug", 0, ARG_FLAG, OPT(is_debug), NULL, "log what happens to stderr"},
@@ -47,7 +50,8 @@ static void print_help(FILE *out)
           "  nb -p TEXT                 ask once; piped input and -f files become context\n"
           "  ... | nb                   one message per line, one conversation\n"
           "  nb COMMAND [OPTIONS]\n\n"
-          "Commands:\n", out);
+          "Commands:\n",
+          out);
     for (size_t i = 0; i < ARRAY_LEN(COMMANDS); i++)
         fprintf(out, "  %-26s %s\n", COMMANDS[i]->name, COMMANDS[i]->summary);
     fputs("\nChat options:\n", out);
@@ -55,13 +59,16 @@ static void print_help(FILE *out)
     fputs("\nOptions of every command:\n", out);
     args_print(CLI_GLOBAL_ARGS, out);
     fputs("\nEnvironment:\n"
-          "  ANTHROPIC_API_KEY, OPENAI_API_KEY   keys of model providers; without one, and without a\n"
-          "                                      local model server, the built-in demo model answers\n"
+          "  ANTHROPIC_API_KEY, OPENAI_API_KEY   keys of model providers; without one, and without "
+          "a\n"
+          "                                      local model server, the built-in demo model "
+          "answers\n"
           "  NB_WORK_DIR                         like --workdir\n"
           "  NB_API_KEY                          key that API clients must send\n"
           "  PORT                                like --port of nb serve\n"
           "  NO_COLOR                            no colours\n\n"
-          "Exit codes: 0 done, 1 failed, 2 called wrongly.\n", out);
+          "Exit codes: 0 done, 1 failed, 2 called wrongly.\n",
+          out);
 }
 
 static void print_command_help(const struct command *c)
@@ -158,6 +165,7 @@ int cli_main(int argc, char **argv)
     struct arg table[TOP_ARGS_MAX];
     struct err e = {0};
     int n;
+    (void)signal(SIGPIPE, SIG_IGN); /* a peer that goes away is an error code, not our end */
     b.cli.is_tty_in = isatty(STDIN_FILENO);
     b.cli.is_tty_out = isatty(STDOUT_FILENO);
     b.cli.has_color_out = is_color_wanted(STDOUT_FILENO);

@@ -31,9 +31,9 @@ struct cli {
 
 struct command {
     const char *name, *alias, *usage, *summary;
-    const char *help;        /* paragraphs below the usage, or NULL */
-    const struct arg *args;  /* its own options, or NULL */
-    size_t options_size;     /* of the struct they fill, at most CLI_OPTIONS_MAX */
+    const char *help;       /* paragraphs below the usage, or NULL */
+    const struct arg *args; /* its own options, or NULL */
+    size_t options_size;    /* of the struct they fill, at most CLI_OPTIONS_MAX */
     int (*run)(struct cli *cli, const void *options, int argc, char **argv);
 };
 

@@ -133,7 +133,8 @@ static int examine(struct report *r, struct config *c, struct logger *log)
         server_close(s, 0);
     }
     say(r, in_path("bwrap") ? GOOD : NOTE, "sandbox",
-        in_path("bwrap") ? "bubblewrap is there" : "bubblewrap is missing (apt install bubblewrap)");
+        in_path("bwrap") ? "bubblewrap is there"
+                         : "bubblewrap is missing (apt install bubblewrap)");
     loop_free(l);
     return r->bad ? EXIT_FAILED : EXIT_DONE;
 }

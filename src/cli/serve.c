@@ -11,12 +11,11 @@ struct serve_options {
     const char *host, *port;
 };
 
-static const struct arg ARGS[] = {
-    {"port", 0, ARG_STRING, offsetof(struct serve_options, port), "N",
-     "port for API and page (default 27247; 0 picks a free one)"},
-    {"host", 0, ARG_STRING, offsetof(struct serve_options, host), "ADDR",
-     "address to listen on (default 127.0.0.1)"},
-    {0}};
+static const struct arg ARGS[] = {{"port", 0, ARG_STRING, offsetof(struct serve_options, port), "N",
+                                   "port for API and page (default 27247; 0 picks a free one)"},
+                                  {"host", 0, ARG_STRING, offsetof(struct serve_options, host),
+                                   "ADDR", "address to listen on (default 127.0.0.1)"},
+                                  {0}};
 
 struct serve {
     struct loop *loop;
@@ -62,8 +61,10 @@ static int listen_or_explain(struct serve *s, struct config *c, uint16_t *ret_po
     struct err e = {0};
     int r = server_listen(s->server, ret_port, &e);
     if (r == -EADDRINUSE)
-        fprintf(stderr, "nb: %s\nIs another nb running? Choose another port with --port N (0 picks "
-                        "a free one).\n", e.msg);
+        fprintf(stderr,
+                "nb: %s\nIs another nb running? Choose another port with --port N (0 picks "
+                "a free one).\n",
+                e.msg);
     else if (r < 0)
         cli_fail(&e);
     return r;

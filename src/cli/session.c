@@ -115,10 +115,14 @@ static const struct {
     void (*handle)(struct session *s, const struct json *data);
     bool is_last;
 } EVENTS[] = {
-    {"chat.start", got_start, false},       {"text.delta", got_text, false},
-    {"reasoning.delta", got_thinking, false}, {"tool.start", got_tool_start, false},
-    {"tool.done", got_tool_done, false},    {"run.retry", got_retry, false},
-    {"done", got_done, true},               {"error", got_error, true},
+    {"chat.start", got_start, false},
+    {"text.delta", got_text, false},
+    {"reasoning.delta", got_thinking, false},
+    {"tool.start", got_tool_start, false},
+    {"tool.done", got_tool_done, false},
+    {"run.retry", got_retry, false},
+    {"done", got_done, true},
+    {"error", got_error, true},
 };
 
 bool session_dispatch(struct session *s, str event, str data)

@@ -18,7 +18,7 @@ struct session_events {
     void (*on_tool_done)(void *ctx, str id, str name, bool ok, int64_t ms, str output);
     void (*on_retry)(void *ctx, str message);
     void (*on_done)(void *ctx, const struct json *report); /* last call, or: */
-    void (*on_error)(void *ctx, str code, str message);     /* last call */
+    void (*on_error)(void *ctx, str code, str message);    /* last call */
 };
 
 /* Whether a server accepts connections on {workDir}/nb.sock. */
@@ -30,7 +30,7 @@ int session_open(struct loop *l, struct config *c, struct session **ret, struct 
 void session_close(struct session *s);
 
 bool session_is_remote(const struct session *s);
-str session_model(const struct session *s); /* what would answer */
+str session_model(const struct session *s);        /* what would answer */
 str session_conversation(const struct session *s); /* empty before the first message */
 
 /* Go on with a conversation. -ENOENT when there is none; "" means the latest one. Runs the

@@ -6,7 +6,7 @@
 #include "runtime/report.h"
 #include "server/server.h"
 
-#define REPORT_MAX (64u * 1024 * 1024)
+#define REPORT_MAX    (64u * 1024 * 1024)
 #define STOP_GRACE_MS 5000
 
 struct local {
@@ -109,19 +109,22 @@ struct lookup {
 static void on_found(void *ctx, const struct err *err, const struct conv *conv)
 {
     struct lookup *k = ctx;
-    k->err = *err;
     k->is_done = true;
-    if (err->code == 0)
+    if (err)
+        k->err = *err;
+    else
         k->local->base.conversation_id = arena_str(&k->local->base.arena, conv->id);
 }
 
 static void on_listed(void *ctx, const struct err *err, const struct store_listing *list)
 {
     struct lookup *k = ctx;
-    struct err none = *err;
-    if (err->code == 0 && list->n == 0)
+    struct err none = {0};
+    if (!err && list->n == 0) {
         err_set(&none, -ENOENT, "there is no conversation to continue yet");
-    on_found(k, &none, list && list->n > 0 ? &list->convs[0] : NULL);
+        err = &none;
+    }
+    on_found(k, err, err ? NULL : &list->convs[0]);
 }
 
 static int local_resume(struct session *s, str id, struct err *e)
@@ -130,8 +133,8 @@ static int local_resume(struct session *s, str id, struct err *e)
     struct lookup k = {.local = l};
     struct store_query latest = {.limit = 1};
     struct store *store = server_store(l->server);
-    struct store_op *op = id.n > 0 ? store_get(store, id, on_found, &k)
-                                   : store_list(store, &latest, on_listed, &k);
+    struct store_op *op =
+        id.n > 0 ? store_get(store, id, on_found, &k) : store_list(store, &latest, on_listed, &k);
     if (!loop_run_until(s->loop, &k.is_done, UINT32_MAX)) {
         store_op_cancel(op);
         return err_set(e, -ETIMEDOUT, "the conversation could not be read in time");

@@ -5,9 +5,9 @@
 #include "net/fetch.h"
 #include "net/sse_parse.h"
 
-#define BODY_MAX (64u * 1024 * 1024)
+#define BODY_MAX       (64u * 1024 * 1024)
 #define ASK_TIMEOUT_MS 10000
-#define HOST "http://localhost"
+#define HOST           "http://localhost"
 
 struct remote {
     struct session base;
@@ -65,8 +65,10 @@ static int ask(struct remote *r, str path, struct arena *a, struct json **ret, s
         *e = q.err;
         status = q.err.code;
     } else if (json_parse(a, buf_str(&q.body), JSON_COPY, ret, e) < 0) {
-        status = err_set(e, -EPROTO, "the running server (%s) answered with something that is not "
-                                     "JSON", r->socket_path);
+        status = err_set(e, -EPROTO,
+                         "the running server (%s) answered with something that is not "
+                         "JSON",
+                         r->socket_path);
     } else if (q.status == 404) {
         status = err_set(e, -ENOENT, "%.*s", STR_ARG(json_get_string(*ret, "message")));
     } else if (q.status != 200) {
@@ -193,13 +195,9 @@ static void on_cancel_done(void *ctx, const struct err *err)
     ((struct remote *)ctx)->cancel = NULL;
 }
 
-static void on_cancel_data(void *ctx, str bytes)
-{
-}
+static void on_cancel_data(void *ctx, str bytes) {}
 
-static void on_cancel_head(void *ctx, int status, const struct fetch_header *h, size_t n)
-{
-}
+static void on_cancel_head(void *ctx, int status, const struct fetch_header *h, size_t n) {}
 
 static void remote_cancel(struct session *s)
 {

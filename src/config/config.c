@@ -155,7 +155,6 @@ static void warn_unknown(void *ctx, const char *path)
 
 /* ---- values ---- */
 
-
 static int check_choice(const struct config *c, const char *what, const char *value,
                         const char *const *allowed, struct err *e)
 {
@@ -374,9 +373,8 @@ static int load(struct loader *l, struct err *e)
         r = current_dir(c, &cwd, e);
     if (r < 0)
         return r;
-    c->path = l->flags->config_path
-                  ? absolute(c, cwd, l->flags->config_path)
-                  : arena_printf(&c->arena, "%s/nimblebrain.json", c->work_dir).p;
+    c->path = l->flags->config_path ? absolute(c, cwd, l->flags->config_path)
+                                    : arena_printf(&c->arena, "%s/nimblebrain.json", c->work_dir).p;
 
     struct document d;
     set_defaults(&d);

@@ -28,7 +28,7 @@ struct call {
     struct registry_call *handle; /* NULL = not started or answered */
     uint64_t started_ms, ms;
     str line; /* its tool.done event, once it is answered */
-    bool is_answered, is_recorded, ok;
+    bool is_answered, ok;
     str output;
 };
 
@@ -51,7 +51,7 @@ struct run {
     uint64_t started_ms, model_started_ms;
     struct llm_call *call;
     struct call *calls;
-    size_t ncalls, answered, recorded;
+    size_t ncalls, recorded;
 
     struct buf response;   /* all text of all iterations */
     size_t response_saved; /* how much of it is in the log */
@@ -150,7 +150,7 @@ static void on_end_saved(void *ctx, const struct err *err)
 {
     struct run *r = ctx;
     r->state = RUN_ENDED;
-    if (err->code != 0) {
+    if (err) {
         r->result.stop = RUN_STOP_ERROR;
         r->result.error_type = "storage_error";
         r->result.err = *err;
@@ -213,18 +213,32 @@ static void keep_record(struct run *r, const struct call *c)
     };
 }
 
+/* The model sees the results only once the log holds them, so that watchers get them before
+ * the text that follows. */
+static void on_results_saved(void *ctx, const struct err *err)
+{
+    struct run *r = ctx;
+    if (r->state != RUN_TOOLS)
+        return; /* cancelled or dropped; the end is on its way */
+    if (err)
+        end_with_error(r, "storage_error", err);
+    else
+        step(r);
+}
+
 /* Results are recorded in call order: a finished call waits for the ones before it. */
 static void record_answers(struct run *r)
 {
-    str lines[CALLS_MAX];
+    str *lines = arena_array(&r->step, r->ncalls, sizeof *lines);
     size_t n = 0;
     while (r->recorded < r->ncalls && r->calls[r->recorded].is_answered) {
         struct call *c = &r->calls[r->recorded++];
         lines[n++] = c->line;
         keep_record(r, c);
     }
+    bool is_all = r->recorded == r->ncalls;
     if (n > 0)
-        r->host.append(r->ctx, lines, n, NULL, NULL);
+        r->host.append(r->ctx, lines, n, is_all ? on_results_saved : NULL, r);
 }
 
 static void publish_settled(struct run *r, const struct call *c)
@@ -247,7 +261,6 @@ static void answer(struct call *c, const struct tool_result *res)
     c->ms = c->started_ms ? clock_mono_ms() - c->started_ms : 0;
     c->output = tool_result_to_text(&r->step, res);
     c->line = event_tool_done(&r->step, r->id, c->id, c->name, res, c->ms);
-    r->answered++;
     publish_settled(r, c);
 }
 
@@ -263,8 +276,6 @@ static void on_tool_done(void *ctx, const struct tool_result *res)
     struct run *r = c->run;
     answer(c, res);
     record_answers(r);
-    if (r->answered == r->ncalls)
-        defer_start(r->loop, &r->next);
 }
 
 static void on_tool_progress(void *ctx, double progress, double total, str message)
@@ -325,8 +336,6 @@ static void start_tools(struct run *r)
         if (!r->calls[i].is_answered)
             start_call(r, &r->calls[i]);
     record_answers(r);
-    if (r->answered == r->ncalls)
-        defer_start(r->loop, &r->next);
 }
 
 static void cancel_tools(struct run *r, str why)
@@ -352,16 +361,29 @@ static void publish_delta(struct run *r, str type, str text)
     notice_end(&n, r, type);
 }
 
+/* A blank line between the texts of two iterations. It goes out before the later text, so
+ * that the deltas add up to the response. */
+static void separate(struct run *r)
+{
+    str gap = STR("\n\n"), so_far = buf_str(&r->response);
+    r->needs_separator = false;
+    while (gap.n > 0 && str_ends(so_far, STR("\n"))) {
+        gap = str_skip(gap, 1);
+        so_far.n--;
+    }
+    if (gap.n == 0)
+        return;
+    buf_add_str(&r->response, gap);
+    publish_delta(r, STR("text.delta"), gap);
+}
+
 static void on_text(void *ctx, str delta)
 {
     struct run *r = ctx;
     if (delta.n == 0)
         return;
-    if (r->needs_separator) { /* before the text, so that the deltas add up to the response */
-        r->needs_separator = false;
-        buf_add_lit(&r->response, "\n\n");
-        publish_delta(r, STR("text.delta"), STR("\n\n"));
-    }
+    if (r->needs_separator)
+        separate(r);
     buf_add_str(&r->response, delta);
     publish_delta(r, STR("text.delta"), delta);
 }
@@ -408,7 +430,7 @@ static void take_calls(struct run *r, const struct llm_result *res)
     for (size_t i = 0; i < res->n; i++)
         n += res->blocks[i].type == LLM_TOOL_USE;
     r->calls = arena_array(&r->step, n, sizeof *r->calls);
-    r->ncalls = r->answered = r->recorded = 0;
+    r->ncalls = r->recorded = 0;
     for (size_t i = 0; i < res->n; i++) {
         const struct llm_block *b = &res->blocks[i];
         if (b->type != LLM_TOOL_USE)
@@ -428,7 +450,7 @@ static void on_response_saved(void *ctx, const struct err *err)
     struct run *r = ctx;
     if (r->state != RUN_SAVING)
         return; /* cancelled meanwhile; its end is on its way */
-    if (err->code != 0) {
+    if (err) {
         end_with_error(r, "storage_error", err);
         return;
     }
@@ -531,7 +553,7 @@ static void call_model(struct run *r)
     };
     arena_reset(&r->step);
     r->calls = NULL;
-    r->ncalls = r->answered = r->recorded = 0;
+    r->ncalls = r->recorded = 0;
     r->iteration++;
     struct run_input in = {0};
     struct err e = {0};

@@ -52,7 +52,7 @@ struct run_result {
     const char *error_type;  /* "provider_auth_error", ...; NULL without error */
 };
 
-typedef void (*run_appended_fn)(void *run_ctx, const struct err *err);
+typedef void (*run_appended_fn)(void *run_ctx, const struct err *err); /* NULL = durable */
 
 /* What one model call needs; lives in the arena given to host->prepare. */
 struct run_input {

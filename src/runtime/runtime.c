@@ -26,13 +26,18 @@ void runtime_stop(struct runtime *rt, loop_fn done, void *ctx)
 {
     rt->on_stopped = done;
     rt->on_stopped_ctx = ctx;
-    title_stop_all(rt);
-    LIST_FOREACH(n, &rt->turns) {
+    title_hurry(rt);
+    LIST_FOREACH (n, &rt->turns) {
         struct turn *t = LIST_ENTRY(n, struct turn, node);
         if (t->run)
             run_cancel(t->run);
     }
-    if (rt->nturns == 0)
+    runtime_check_stopped(rt);
+}
+
+void runtime_check_stopped(struct runtime *rt)
+{
+    if (rt->on_stopped && rt->nturns == 0 && list_empty(&rt->titles))
         defer_start(rt->deps.loop, &rt->stopped);
 }
 

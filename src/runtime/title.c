@@ -5,10 +5,10 @@
 #include "runtime/turn.h"
 #include "store/event.h"
 
-#define TITLE_INPUT_MAX 200 /* bytes of question and answer that the model sees */
-#define TITLE_TOKENS 30
-#define TITLE_MAX 80
-#define TITLE_WORDS_MAX 10
+#define TITLE_INPUT_MAX  200 /* bytes of question and answer that the model sees */
+#define TITLE_TOKENS     30
+#define TITLE_MAX        80
+#define TITLE_WORDS_MAX  10
 #define TITLE_TIMEOUT_MS 45000
 
 struct title {
@@ -16,23 +16,20 @@ struct title {
     struct runtime *rt;
     struct arena arena;
     str conversation_id, user_text;
-    struct llm_call *call;
-    struct store_op *op;
+    struct llm_call *call; /* NULL while the title is being stored */
     struct timer timeout;
     struct buf text;
 };
 
 static void title_free(struct title *t)
 {
-    if (t->call)
-        llm_cancel(t->call);
-    if (t->op)
-        store_op_cancel(t->op);
+    struct runtime *rt = t->rt;
     timer_stop(&t->timeout);
     list_del(&t->node);
     buf_done(&t->text);
     arena_done(&t->arena);
     free(t);
+    runtime_check_stopped(rt);
 }
 
 /* Without a usable title from a model: the beginning of the question, cut at a word. */
@@ -64,8 +61,7 @@ static str clean(str raw)
     str s = str_trim(raw);
     if (str_starts_nocase(s, STR("title:")))
         s = str_trim(str_skip(s, 6));
-    while (s.n >= 2 && (s.p[0] == '"' || s.p[0] == '\'' || s.p[0] == '*') &&
-           s.p[s.n - 1] == s.p[0])
+    while (s.n >= 2 && (s.p[0] == '"' || s.p[0] == '\'' || s.p[0] == '*') && s.p[s.n - 1] == s.p[0])
         s = str_trim(str_slice(s, 1, s.n - 1));
     bool is_usable = s.n > 0 && s.n <= TITLE_MAX && str_find_char(s, '\n') < 0 &&
                      count_words(s) <= TITLE_WORDS_MAX && !str_starts_nocase(s, STR("i can't")) &&
@@ -77,8 +73,7 @@ static str clean(str raw)
 static void on_titled(void *ctx, const struct err *err, const struct conv *c)
 {
     struct title *t = ctx;
-    t->op = NULL;
-    if (err->code != 0)
+    if (err)
         log_warn(t->rt->deps.log, "runtime", "cannot title %.*s: %s", STR_ARG(t->conversation_id),
                  err->msg);
     title_free(t);
@@ -89,12 +84,12 @@ static void save(struct title *t, str title)
     timer_stop(&t->timeout);
     if (title.n == 0)
         title = fallback(t->user_text);
-    t->op = store_set_title(t->rt->deps.store, t->conversation_id, title, true, on_titled, t);
+    store_set_title(t->rt->deps.store, t->conversation_id, title, true, on_titled, t);
 }
 
 static void on_recorded(void *log, const struct err *err, const store_pos *pos, size_t n)
 {
-    if (err->code != 0)
+    if (err)
         log_warn(log, "runtime", "cannot record the usage of a title: %s", err->msg);
 }
 
@@ -117,8 +112,7 @@ static void record_usage(struct title *t, const struct llm_result *r)
     jw_kint(&w, "llmMs", (int64_t)r->ms);
     jw_end(&w);
     str line = buf_str(&b);
-    store_append(t->rt->deps.store, t->conversation_id, &line, 1, on_recorded,
-                 t->rt->deps.log);
+    store_append(t->rt->deps.store, t->conversation_id, &line, 1, on_recorded, t->rt->deps.log);
     buf_done(&b);
 }
 
@@ -193,8 +187,12 @@ void title_start(struct runtime *rt, str conversation_id, str model, str user_te
     t->call = llm_start(rt->deps.llm, model, &req, &EVENTS, t);
 }
 
-void title_stop_all(struct runtime *rt)
+/* No time to wait for a model: the beginning of the question has to do. */
+void title_hurry(struct runtime *rt)
 {
-    LIST_FOREACH(n, &rt->titles)
-        title_free(LIST_ENTRY(n, struct title, node));
+    LIST_FOREACH(n, &rt->titles) {
+        struct title *t = LIST_ENTRY(n, struct title, node);
+        if (t->call)
+            on_timeout(t);
+    }
 }

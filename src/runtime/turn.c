@@ -9,7 +9,7 @@
 #include "engine/events.h"
 
 #define HISTORY_PAGE_BYTES (4u * 1024 * 1024)
-#define HISTORY_BYTES_MAX (32u * 1024 * 1024)
+#define HISTORY_BYTES_MAX  (32u * 1024 * 1024)
 
 static void turn_free(struct turn *t)
 {
@@ -23,8 +23,7 @@ static void turn_free(struct turn *t)
     skills_unref(t->skills);
     arena_done(&t->arena);
     free(t);
-    if (rt->on_stopped && rt->nturns == 0)
-        defer_start(rt->deps.loop, &rt->stopped);
+    runtime_check_stopped(rt);
 }
 
 static void refuse(struct turn *t, enum turn_refusal why, const struct err *err)
@@ -52,7 +51,7 @@ static void on_appended(void *ctx, const struct err *err, const store_pos *pos, 
     t->appends--;
     if (fn)
         fn(fn_ctx, err);
-    else if (err->code != 0 && t->run)
+    else if (err && t->run)
         run_fail(t->run, err);
 }
 
@@ -96,8 +95,10 @@ static void host_finished(void *ctx, const struct run_result *res)
         result.is_cost_known = llm_price(rt->deps.llm, res->model, &res->usage, &result.cost_usd);
         t->ev->on_done(t->ctx, &result);
     }
-    if (t->is_untitled && !rt->on_stopped && res->stop != RUN_STOP_ERROR && res->response.n > 0)
+    if (t->is_untitled && res->stop != RUN_STOP_ERROR && res->response.n > 0)
         title_start(rt, t->conversation_id, t->model, t->message, res->response);
+    if (rt->on_stopped)
+        title_hurry(rt);
     assert(t->appends == 0); /* appends are answered in order, and the end waited for its own */
     turn_free(t);
 }
@@ -160,7 +161,7 @@ static void on_created(void *ctx, const struct err *err, const struct conv *conv
 {
     struct turn *t = ctx;
     t->op = NULL;
-    if (err->code != 0) {
+    if (err) {
         refuse(t, TURN_FAILED, err);
         return;
     }
@@ -223,13 +224,13 @@ static void on_history(void *ctx, const struct err *err, const struct store_page
 {
     struct turn *t = ctx;
     t->op = NULL;
-    if (err->code != 0) {
+    if (err) {
         refuse(t, TURN_FAILED, err);
         return;
     }
     prepend(&t->transcript, page);
-    bool is_enough = page->reached_start || page->n == 0 ||
-                     t->transcript.arena.total >= HISTORY_BYTES_MAX;
+    bool is_enough =
+        page->reached_start || page->n == 0 || t->transcript.arena.total >= HISTORY_BYTES_MAX;
     if (is_enough)
         accept_message(t);
     else
@@ -243,6 +244,7 @@ static void read_history(struct turn *t, store_pos before)
         .before = before,
         .max_events = 100000,
         .max_bytes = HISTORY_PAGE_BYTES,
+        .with_blobs = true,
     };
     t->op = store_read(t->rt->deps.store, t->conversation_id, &range, on_history, t);
 }
@@ -252,17 +254,18 @@ static void on_found(void *ctx, const struct err *err, const struct conv *conv)
     struct turn *t = ctx;
     struct err e = {0};
     t->op = NULL;
-    bool is_absent = err->code == -ENOENT || err->code == -EINVAL;
-    if (is_absent || (err->code == 0 && !access_allows(&t->viewer, &conv->acl, CONV_SEND))) {
+    bool is_absent = err && (err->code == -ENOENT || err->code == -EINVAL);
+    if (is_absent || (!err && !access_allows(&t->viewer, &conv->acl, CONV_SEND))) {
         err_set(&e, -ENOENT, "There is no conversation '%.*s'.", STR_ARG(t->conversation_id));
         refuse(t, TURN_NOT_FOUND, &e);
-    } else if (err->code != 0) {
+    } else if (err) {
         refuse(t, TURN_FAILED, err);
     } else if (choose_model(t, conv->model, &e) < 0) {
         refuse(t, TURN_BAD_REQUEST, &e);
     } else if (map_get(&t->rt->active, t->conversation_id)) {
-        err_set(&e, -EBUSY, "The agent is still answering in this conversation. Wait for the "
-                            "answer, or cancel it.");
+        err_set(&e, -EBUSY,
+                "The agent is still answering in this conversation. Wait for the "
+                "answer, or cancel it.");
         refuse(t, TURN_BUSY, &e);
     } else {
         map_put(&t->rt->active, t->conversation_id, t);

@@ -63,4 +63,7 @@ int context_messages(struct arena *a, const struct transcript *t, str model,
 
 /* title.c: gives an untitled conversation its title; fire and forget. */
 void title_start(struct runtime *rt, str conversation_id, str model, str user_text, str answer);
-void title_stop_all(struct runtime *rt);
+void title_hurry(struct runtime *rt); /* those under way are settled without a model */
+
+/* runtime.c: a turn or a title has ended. */
+void runtime_check_stopped(struct runtime *rt);

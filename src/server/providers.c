@@ -4,7 +4,7 @@
 
 #include "config/file.h"
 
-#define KEY_FILE_MAX 4096
+#define KEY_FILE_MAX  4096
 #define PROVIDERS_MAX 64
 
 struct builder {

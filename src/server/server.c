@@ -70,8 +70,8 @@ static int open_store(struct server *s, struct err *e)
     struct config *c = s->config;
     bool is_folder = strcmp(c->store.type, "folder") == 0;
     bool is_memory = strcmp(c->store.type, "memory") == 0;
-    const char *dir = c->store.dir ? c->store.dir
-                                   : config_path(c, is_folder ? "storage" : "conversations");
+    const char *dir =
+        c->store.dir ? c->store.dir : config_path(c, is_folder ? "storage" : "conversations");
     if (!is_memory) {
         int r = file_make_dirs(dir, e);
         if (r < 0)
@@ -125,6 +125,24 @@ static int make_runtime(struct server *s, struct err *e)
     return registry_add_source(s->tools, builtin_source(s->builtin), e);
 }
 
+/* Blocking, but before anything listens. Broken skills are reported, never fatal. */
+static void load_skills(struct server *s)
+{
+    struct config *c = s->config;
+    struct skill_dir *dirs = arena_array(&s->arena, c->skill_dirs.len + 1, sizeof *dirs);
+    size_t n = 0;
+    dirs[n++] = (struct skill_dir){str_from(config_path(c, "skills")), SKILL_GLOBAL, false, false};
+    for (size_t i = 0; i < c->skill_dirs.len; i++)
+        dirs[n++] = (struct skill_dir){c->skill_dirs.items[i], SKILL_CONFIG, false, true};
+    struct skills *skills = skills_load(dirs, n, NULL);
+    const struct skill_problems *problems = skills_problems(skills);
+    for (size_t i = 0; i < problems->len; i++) {
+        const struct skill_problem *p = &problems->items[i];
+        log_warn(s->log, "skills", "%.*s:%u: %.*s", STR_ARG(p->path), p->line, STR_ARG(p->message));
+    }
+    runtime_set_skills(s->runtime, skills);
+}
+
 static int build(struct server *s, struct err *e)
 {
     int r = file_make_dirs(s->config->work_dir, e);
@@ -136,6 +154,7 @@ static int build(struct server *s, struct err *e)
         r = make_runtime(s, e);
     if (r < 0)
         return r;
+    load_skills(s);
     struct api_deps deps = {
         .loop = s->loop,
         .log = s->log,

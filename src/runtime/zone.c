@@ -1,4 +1,4 @@
-#include "builtin/zone.h"
+#include "runtime/zone.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -6,9 +6,9 @@
 #include "base/arena.h"
 #include "config/file.h"
 
-#define ZONE_DIR "/usr/share/zoneinfo/"
+#define ZONE_DIR      "/usr/share/zoneinfo/"
 #define ZONE_FILE_MAX (256u * 1024)
-#define TZIF_HEADER 44
+#define TZIF_HEADER   44
 
 /* No dots, no leading slash: a name cannot leave the zone directory. */
 static bool is_name_safe(str name)
@@ -28,7 +28,8 @@ static bool fixed_offset(str name, int32_t *ret)
     if (name.n != 6 || (name.p[0] != '+' && name.p[0] != '-') || name.p[3] != ':')
         return false;
     uint64_t hours, minutes;
-    if (parse_u64(str_slice(name, 1, 3), &hours) < 0 || parse_u64(str_slice(name, 4, 6), &minutes) < 0)
+    if (parse_u64(str_slice(name, 1, 3), &hours) < 0 ||
+        parse_u64(str_slice(name, 4, 6), &minutes) < 0)
         return false;
     if (hours > 14 || minutes > 59)
         return false;
@@ -119,6 +120,7 @@ int zone_offset(str name, int64_t epoch_s, int32_t *ret_offset_s, char abbr[ZONE
     if (r < 0)
         return err_set(e, -ENOENT,
                        "There is no time zone '%.*s'. Use a name like Europe/Berlin, UTC, or an "
-                       "offset like +02:00.", STR_ARG(name));
+                       "offset like +02:00.",
+                       STR_ARG(name));
     return 0;
 }

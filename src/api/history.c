@@ -1,0 +1,139 @@
+/* GET /v1/conversations/:id/history - the messages of a conversation, the newest page first. */
+#include <errno.h>
+
+#include "api/internal.h"
+#include "runtime/replay.h"
+#include "tools/result.h"
+
+#define HISTORY_MAX        (64u * 1024 * 1024)
+#define HISTORY_EVENTS     2000
+#define HISTORY_EVENTS_MAX 20000
+
+struct history_request {
+    struct api_wait wait;
+    struct store_range range;
+    str id;
+};
+
+static void write_tool(struct json_writer *w, struct arena *a, const struct replay_tool *t)
+{
+    struct tool_result r = {.content = t->result ? json_get(t->result, "content") : NULL};
+    jw_object(w);
+    jw_kstr(w, "id", t->id);
+    jw_kstr(w, "name", t->name);
+    jw_kval(w, "input", t->input);
+    jw_kstr(w, "output", tool_result_to_text(a, &r));
+    jw_kbool(w, "ok", t->ok);
+    jw_kbool(w, "isAnswered", t->result != NULL);
+    jw_kint(w, "ms", t->ms);
+    jw_end(w);
+}
+
+static void write_usage(struct json_writer *w, const struct replay_message *m)
+{
+    jw_kstr(w, "model", m->model);
+    jw_kint(w, "inputTokens", m->usage.input_tokens);
+    jw_kint(w, "outputTokens", m->usage.output_tokens);
+    jw_kint(w, "cacheReadTokens", m->usage.cache_read_tokens);
+    jw_kint(w, "llmMs", m->llm_ms);
+}
+
+static void write_message(struct json_writer *w, struct arena *a, const struct replay_message *m)
+{
+    bool is_user = m->role == REPLAY_USER;
+    jw_object(w);
+    jw_kstr(w, "role", is_user ? STR("user") : STR("assistant"));
+    jw_kstr(w, "content", replay_text(a, m));
+    jw_kval(w, "parts", m->content);
+    jw_kstr(w, "timestamp", m->ts);
+    jw_kint(w, "position", (int64_t)m->pos);
+    if (is_user && m->user_id.n > 0)
+        jw_kstr(w, "userId", m->user_id);
+    if (!is_user) {
+        if (m->run_id.n > 0)
+            jw_kstr(w, "runId", m->run_id);
+        write_usage(w, m);
+        jw_key(w, "toolCalls");
+        jw_array(w);
+        for (size_t i = 0; i < m->ntools; i++)
+            write_tool(w, a, &m->tools[i]);
+        jw_end(w);
+        if (m->stop_reason.n > 0)
+            jw_kstr(w, "stopReason", m->stop_reason);
+    }
+    if (m->error.n > 0)
+        jw_kstr(w, "error", m->error);
+    jw_end(w);
+}
+
+static void reply(struct http_req *r, str id, const struct store_page *page)
+{
+    struct arena *a = &r->arena;
+    str *lines = arena_array(a, page->n, sizeof *lines);
+    store_pos *pos = arena_array(a, page->n, sizeof *pos);
+    for (size_t i = 0; i < page->n; i++) {
+        lines[i] = page->events[i].line;
+        pos[i] = page->events[i].pos;
+    }
+    struct replay h = replay_lines(a, lines, pos, page->n);
+    struct buf b;
+    struct json_writer w;
+    buf_init(&b, HISTORY_MAX);
+    jw_init(&w, &b);
+    jw_object(&w);
+    jw_kstr(&w, "conversationId", id);
+    jw_key(&w, "messages");
+    jw_array(&w);
+    for (size_t i = 0; i < h.n; i++)
+        write_message(&w, a, &h.messages[i]);
+    jw_end(&w);
+    jw_kint(&w, "end", page->n > 0 ? (int64_t)page->events[page->n - 1].pos : 0);
+    jw_key(&w, "before");
+    if (page->reached_start)
+        jw_null(&w);
+    else
+        jw_int(&w, (int64_t)page->start);
+    jw_end(&w);
+    if (buf_failed(&b))
+        http_reply_error(r, 500, "too_large", "The page is too large; ask for fewer events.", NULL);
+    else
+        http_reply(r, 200, "application/json", buf_str(&b));
+    buf_done(&b);
+}
+
+static void on_page(void *ctx, const struct err *err, const struct store_page *page)
+{
+    struct history_request *q = ctx;
+    if (err)
+        api_store_error(q->wait.req, err);
+    else
+        reply(q->wait.req, q->id, page);
+}
+
+static void on_checked(void *ctx, const struct err *err, const struct conv *c)
+{
+    struct history_request *q = ctx;
+    if (err)
+        api_store_error(q->wait.req, err);
+    else if (!access_allows(&q->wait.viewer, &c->acl, CONV_VIEW))
+        api_not_found(q->wait.req, "conversation");
+    else
+        q->wait.op = store_read(q->wait.api->deps.store, q->id, &q->range, on_page, q);
+}
+
+void api_conversations_history(void *ctx, struct http_req *r)
+{
+    struct api *api = ctx;
+    int64_t limit, before;
+    if (!api_query_int(r, "limit", HISTORY_EVENTS, HISTORY_EVENTS_MAX, &limit) ||
+        !api_query_int(r, "before", 0, INT64_MAX, &before))
+        return;
+    struct api_wait *w = api_wait_new(api, r);
+    struct history_request *q = ARENA_NEW(&r->arena, struct history_request);
+    q->wait = *w;
+    q->id = r->params[0];
+    q->range = (struct store_range){
+        .backwards = true, .before = (store_pos)before, .max_events = (size_t)limit};
+    r->user = &q->wait;
+    q->wait.op = store_get(api->deps.store, q->id, on_checked, q);
+}

@@ -1,0 +1,236 @@
+#include "runtime/replay.h"
+
+#include "base/map.h"
+#include "store/event.h"
+
+struct reader {
+    struct arena *a;
+    struct replay out;
+    size_t cap;
+    struct map open_tools; /* call id -> struct replay_tool */
+};
+
+static struct replay_message *add(struct reader *r, enum replay_role role)
+{
+    if (r->out.n == r->cap) {
+        size_t cap = r->cap ? r->cap * 2 : 32;
+        struct replay_message *grown = arena_array(r->a, cap, sizeof *grown);
+        if (r->out.n > 0)
+            memcpy(grown, r->out.messages, r->out.n * sizeof *grown);
+        r->out.messages = grown;
+        r->cap = cap;
+    }
+    struct replay_message *m = &r->out.messages[r->out.n++];
+    *m = (struct replay_message){.role = role};
+    return m;
+}
+
+static struct replay_message *last(struct reader *r)
+{
+    return r->out.n > 0 ? &r->out.messages[r->out.n - 1] : NULL;
+}
+
+/* Content as an array of parts; a plain string becomes one text part. */
+static const struct json *parts_of(struct arena *a, const struct json *content)
+{
+    if (json_is(content, JSON_ARRAY))
+        return content;
+    struct json *parts = json_new(a, JSON_ARRAY);
+    if (json_is(content, JSON_STRING) && content->s.n > 0) {
+        struct json *part = json_new(a, JSON_OBJECT);
+        json_set(a, part, STR("type"), json_of_str(STR("text")));
+        json_set(a, part, STR("text"), *content);
+        json_push(a, parts, *part);
+    }
+    return parts;
+}
+
+static str time_of(const struct json *event)
+{
+    str ts = json_get_string(event, "ts");
+    return ts.n > 0 ? ts : json_get_string(event, "timestamp");
+}
+
+static void read_usage(struct replay_message *m, const struct json *event)
+{
+    const struct json *u = json_get(event, "usage");
+    if (!u)
+        u = event;
+    m->usage = (struct conv_usage){
+        .input_tokens = json_get_int(u, "inputTokens", 0),
+        .output_tokens = json_get_int(u, "outputTokens", 0),
+        .cache_read_tokens = json_get_int(u, "cacheReadTokens", 0),
+        .cache_write_5m_tokens = json_get_int(u, "cacheWrite5mTokens", 0),
+        .cache_write_1h_tokens = json_get_int(u, "cacheWrite1hTokens", 0),
+    };
+    m->llm_ms = json_get_int(event, "llmMs", 0);
+}
+
+static void user_message(struct reader *r, const struct json *event)
+{
+    struct replay_message *m = add(r, REPLAY_USER);
+    m->ts = time_of(event);
+    m->user_id = json_get_string(event, "userId");
+    m->content = parts_of(r->a, json_get(event, "content"));
+}
+
+/* ---- assistant messages and their calls ---- */
+
+static size_t count_calls(const struct json *parts)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < parts->len; i++)
+        n += str_eq(json_get_string(&parts->items[i], "type"), STR("tool-call"));
+    return n;
+}
+
+static void take_calls(struct reader *r, struct replay_message *m)
+{
+    m->tools = arena_array(r->a, count_calls(m->content), sizeof *m->tools);
+    for (size_t i = 0; i < m->content->len; i++) {
+        const struct json *part = &m->content->items[i];
+        if (!str_eq(json_get_string(part, "type"), STR("tool-call")))
+            continue;
+        struct replay_tool *t = &m->tools[m->ntools++];
+        t->id = json_get_string(part, "toolCallId");
+        t->name = json_get_string(part, "toolName");
+        t->input = json_get(part, "input");
+        map_put(&r->open_tools, t->id, t);
+    }
+}
+
+static void llm_response(struct reader *r, const struct json *event)
+{
+    const struct json *parts = parts_of(r->a, json_get(event, "content"));
+    struct replay_message *m = add(r, REPLAY_ASSISTANT);
+    m->ts = time_of(event);
+    m->run_id = json_get_string(event, "runId");
+    m->model = json_get_string(event, "model");
+    m->finish_reason = json_get_string(event, "finishReason");
+    m->content = parts;
+    read_usage(m, event);
+    take_calls(r, m);
+}
+
+/* Older logs have only the text of a result. */
+static const struct json *result_of(struct arena *a, const struct json *event)
+{
+    const struct json *result = json_get(event, "result");
+    if (json_is(result, JSON_OBJECT))
+        return result;
+    struct json *made = json_new(a, JSON_OBJECT);
+    json_set(a, made, STR("content"), *parts_of(a, json_get(event, "output")));
+    json_set(a, made, STR("isError"), json_of_bool(!json_get_bool(event, "ok", true)));
+    return made;
+}
+
+static void tool_done(struct reader *r, const struct json *event)
+{
+    struct replay_tool *t = map_del(&r->open_tools, json_get_string(event, "id"));
+    if (!t)
+        return; /* answers nothing we know of */
+    t->result = result_of(r->a, event);
+    t->ok = json_get_bool(event, "ok", !json_get_bool(t->result, "isError", false));
+    t->ms = json_get_int(event, "ms", 0);
+}
+
+static void run_done(struct reader *r, const struct json *event)
+{
+    struct replay_message *m = last(r);
+    if (m && m->role == REPLAY_ASSISTANT)
+        m->stop_reason = json_get_string(event, "stopReason");
+}
+
+static void run_error(struct reader *r, const struct json *event)
+{
+    struct replay_message *m = last(r);
+    if (m)
+        m->error = json_get_string(event, "error");
+}
+
+/* ---- messages of the older format ---- */
+
+static void legacy_calls(struct reader *r, struct replay_message *m, const struct json *calls)
+{
+    m->tools = arena_array(r->a, calls ? calls->len : 0, sizeof *m->tools);
+    for (size_t i = 0; calls && i < calls->len; i++) {
+        const struct json *c = &calls->items[i];
+        struct replay_tool *t = &m->tools[m->ntools++];
+        t->id = json_get_string(c, "id");
+        t->name = json_get_string(c, "name");
+        t->input = json_get(c, "input");
+        t->result = result_of(r->a, c);
+        t->ok = json_get_bool(c, "ok", true);
+        t->ms = json_get_int(c, "ms", 0);
+    }
+}
+
+static void legacy_message(struct reader *r, const struct json *line)
+{
+    str role = json_get_string(line, "role");
+    if (str_eq(role, STR("user"))) {
+        user_message(r, line);
+        return;
+    }
+    if (!str_eq(role, STR("assistant")))
+        return;
+    const struct json *meta = json_get(line, "metadata");
+    const struct json *calls = json_get(line, "toolCalls");
+    llm_response(r, line);
+    struct replay_message *m = last(r);
+    if (meta) {
+        m->model = json_get_string(meta, "model");
+        read_usage(m, meta);
+    }
+    if (!calls)
+        calls = json_get(meta, "toolCalls");
+    if (json_is(calls, JSON_ARRAY) && m->ntools == 0)
+        legacy_calls(r, m, calls);
+}
+
+static const struct {
+    enum event_type type;
+    void (*read)(struct reader *r, const struct json *event);
+} READERS[] = {
+    {EV_USER_MESSAGE, user_message}, {EV_LLM_RESPONSE, llm_response},
+    {EV_TOOL_DONE, tool_done},       {EV_RUN_DONE, run_done},
+    {EV_RUN_ERROR, run_error},       {EV_LEGACY_MESSAGE, legacy_message},
+};
+
+static void read_line(struct reader *r, str line, store_pos pos)
+{
+    struct json *event;
+    if (json_parse(r->a, line, 0, &event, NULL) < 0 || event->type != JSON_OBJECT)
+        return;
+    str name = json_get_string(event, "type");
+    enum event_type type = name.n > 0 ? event_type_of(name) : EV_LEGACY_MESSAGE;
+    size_t before = r->out.n;
+    for (size_t i = 0; i < ARRAY_LEN(READERS); i++)
+        if (READERS[i].type == type)
+            READERS[i].read(r, event);
+    for (size_t i = before; i < r->out.n; i++)
+        r->out.messages[i].pos = pos;
+}
+
+struct replay replay_lines(struct arena *a, const str *lines, const store_pos *pos, size_t n)
+{
+    struct reader r = {.a = a};
+    map_init(&r.open_tools);
+    for (size_t i = 0; i < n; i++)
+        read_line(&r, lines[i], pos ? pos[i] : 0);
+    map_done(&r.open_tools);
+    return r.out;
+}
+
+str replay_text(struct arena *a, const struct replay_message *m)
+{
+    str text = STR_NONE;
+    for (size_t i = 0; i < m->content->len; i++) {
+        const struct json *part = &m->content->items[i];
+        if (!str_eq(json_get_string(part, "type"), STR("text")))
+            continue;
+        str more = json_get_string(part, "text");
+        text = text.n == 0 ? more : arena_printf(a, "%.*s\n\n%.*s", STR_ARG(text), STR_ARG(more));
+    }
+    return text;
+}

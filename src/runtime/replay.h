@@ -1,0 +1,46 @@
+/* replay.h - the lines of a log as the messages people and models exchanged.
+ *
+ * One reading for everybody: the model's context and the history that clients see come from
+ * here, live and after a restart alike. Events and the message lines of older formats may be
+ * mixed. A run without an end counts as ended; a tool call without a result is marked
+ * unanswered; lines that are no JSON are skipped. Pure. */
+#pragma once
+
+#include "base/arena.h"
+#include "base/json.h"
+#include "store/store.h"
+
+enum replay_role { REPLAY_USER, REPLAY_ASSISTANT };
+
+struct replay_tool { /* one call of an assistant message */
+    str id, name;
+    const struct json *input;  /* as stored: an object, or a string that was no JSON */
+    const struct json *result; /* {content, structuredContent, _meta, isError}; NULL = none came */
+    bool ok;
+    int64_t ms;
+};
+
+struct replay_message {
+    enum replay_role role;
+    str ts, user_id, run_id, model;
+    store_pos pos;              /* of its event; 0 when positions are not known */
+    const struct json *content; /* array of parts: text, tool-call, opaque, files ... */
+    struct replay_tool *tools;
+    size_t ntools;
+    struct conv_usage usage;
+    int64_t llm_ms;
+    str finish_reason;
+    str stop_reason; /* how the run ended, on its last message; empty otherwise */
+    str error;       /* run.error after this message; empty = none */
+};
+
+struct replay {
+    struct replay_message *messages;
+    size_t n;
+};
+
+/* pos may be NULL. The lines must outlive the result, which lives in the arena. */
+struct replay replay_lines(struct arena *a, const str *lines, const store_pos *pos, size_t n);
+
+/* The text parts of a message, joined by blank lines. */
+str replay_text(struct arena *a, const struct replay_message *m);

@@ -1,0 +1,66 @@
+#include "api/guard.h"
+#include "support/unit.h"
+
+static void test_hosts(void **state)
+{
+    static const struct {
+        const char *host;
+        bool ok;
+    } CASES[] = {
+        {"127.0.0.1", true},
+        {"127.0.0.1:27247", true},
+        {"localhost", true},
+        {"LOCALHOST:1", true},
+        {"[::1]", true},
+        {"[::1]:80", true},
+        {"10.0.0.5:27247", true},
+        {"nb.example.org", true},
+        {"nb.example.org:443", true},
+        {"", false},
+        {"evil.example", false},
+        {"localhost.evil.example", false},
+        {"127.0.0.1.evil.example", false},
+        {"evil.example:27247", false},
+        {"[::1", false},
+        {"127.0.0.1:x", false},
+        {"127.1", false},
+        {"0x7f000001", false},
+        {"::1", false},
+        {"localhost:80:80", false},
+        {"[localhost]", false},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(CASES); i++)
+        if (guard_host_ok(str_from(CASES[i].host), "nb.example.org") != CASES[i].ok)
+            fail_msg("Host '%s' should be %s", CASES[i].host, CASES[i].ok ? "allowed" : "refused");
+}
+
+static void test_origins(void **state)
+{
+    static const struct {
+        const char *origin, *host;
+        bool ok;
+    } CASES[] = {
+        {"", "127.0.0.1:1", true},
+        {"http://127.0.0.1:1", "127.0.0.1:1", true},
+        {"https://nb.example.org", "nb.example.org", true},
+        {"http://127.0.0.1:2", "127.0.0.1:1", false},
+        {"http://localhost:1", "127.0.0.1:1", false},
+        {"null", "127.0.0.1:1", false},
+        {"http://evil.example", "127.0.0.1:1", false},
+        {"file://127.0.0.1:1", "127.0.0.1:1", false},
+        {"http://127.0.0.1:1.evil.example", "127.0.0.1:1", false},
+        {"chrome-extension://127.0.0.1:1", "127.0.0.1:1", false},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(CASES); i++)
+        if (guard_origin_ok(str_from(CASES[i].origin), str_from(CASES[i].host)) != CASES[i].ok)
+            fail_msg("Origin '%s' at '%s'", CASES[i].origin, CASES[i].host);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_hosts),
+        cmocka_unit_test(test_origins),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

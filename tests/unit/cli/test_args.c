@@ -1,0 +1,92 @@
+#include <errno.h>
+
+#include "cli/args.h"
+#include "support/unit.h"
+
+struct opts {
+    bool is_json, is_quiet;
+    const char *name;
+    int port;
+    struct arg_list files;
+};
+
+static const struct arg TABLE[] = {
+    {"json", 'j', ARG_FLAG, offsetof(struct opts, is_json), NULL, "JSON"},
+    {"quiet", 'q', ARG_FLAG, offsetof(struct opts, is_quiet), NULL, "quiet"},
+    {"name", 'n', ARG_STRING, offsetof(struct opts, name), "NAME", "a name"},
+    {"port", 0, ARG_INT, offsetof(struct opts, port), "N", "a port"},
+    {"file", 'f', ARG_LIST, offsetof(struct opts, files), "FILE", "files"},
+    {0}};
+
+#define PARSE(stop, ...)                                                                           \
+    char *argv[] = {__VA_ARGS__};                                                                  \
+    struct opts o = {0};                                                                           \
+    struct err e = {0};                                                                            \
+    int n = -1, r = args_parse(TABLE, &o, (int)ARRAY_LEN(argv), argv, stop, &n, &e)
+
+static void test_forms(void **state)
+{
+    PARSE(false, "one", "--name", "x", "--port=8", "-jq", "-fA", "-f", "B", "two", "--", "--json");
+    assert_int_equal(r, 0);
+    assert_int_equal(n, 3);
+    assert_string_equal(argv[0], "one");
+    assert_string_equal(argv[1], "two");
+    assert_string_equal(argv[2], "--json");
+    assert_true(o.is_json && o.is_quiet);
+    assert_string_equal(o.name, "x");
+    assert_int_equal(o.port, 8);
+    assert_int_equal(o.files.len, 2);
+    assert_string_equal(o.files.items[0], "A");
+    assert_string_equal(o.files.items[1], "B");
+}
+
+static void test_stops_at_operand(void **state)
+{
+    PARSE(true, "--json", "serve", "--port", "x");
+    assert_int_equal(r, 0);
+    assert_int_equal(n, 3);
+    assert_string_equal(argv[0], "serve");
+    assert_string_equal(argv[2], "x");
+}
+
+static void test_mistakes(void **state)
+{
+    {
+        PARSE(false, "--nope");
+        assert_int_equal(r, -EINVAL);
+        assert_non_null(strstr(e.msg, "--nope"));
+    }
+    {
+        PARSE(false, "-x");
+        assert_int_equal(r, -EINVAL);
+        assert_non_null(strstr(e.msg, "-x"));
+    }
+    {
+        PARSE(false, "--name");
+        assert_int_equal(r, -EINVAL);
+        assert_non_null(strstr(e.msg, "needs a value"));
+    }
+    {
+        PARSE(false, "--json=1");
+        assert_int_equal(r, -EINVAL);
+        assert_non_null(strstr(e.msg, "no value"));
+    }
+    {
+        PARSE(false, "--port", "-1");
+        assert_int_equal(r, -EINVAL);
+    }
+    {
+        PARSE(false, "--port", "99999999999");
+        assert_int_equal(r, -EINVAL);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_forms),
+        cmocka_unit_test(test_stops_at_operand),
+        cmocka_unit_test(test_mistakes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,194 @@
+#include <errno.h>
+#include <unistd.h>
+
+#include "config/config.h"
+#include "config/file.h"
+#include "support/unit.h"
+
+/* A throw-away directory with an optional nimblebrain.json, and an environment of our own. */
+struct world {
+    char dir[64];
+    const char *const *env; /* name, value, ..., NULL */
+};
+
+static const char *from_world(void *ctx, const char *name)
+{
+    const struct world *w = ctx;
+    if (strcmp(name, "NB_WORK_DIR") == 0)
+        return w->dir;
+    for (size_t i = 0; w->env && w->env[i]; i += 2)
+        if (strcmp(w->env[i], name) == 0)
+            return w->env[i + 1];
+    return NULL;
+}
+
+static void world_make(struct world *w, const char *json)
+{
+    snprintf(w->dir, sizeof w->dir, "/tmp/nb-config-XXXXXX");
+    assert_non_null(mkdtemp(w->dir));
+    if (!json)
+        return;
+    char path[128];
+    snprintf(path, sizeof path, "%s/nimblebrain.json", w->dir);
+    assert_int_equal(file_write_atomic(path, str_from(json), 0600, NULL), 0);
+}
+
+static void world_drop(struct world *w)
+{
+    char path[128];
+    snprintf(path, sizeof path, "%s/nimblebrain.json", w->dir);
+    (void)unlink(path);
+    assert_int_equal(rmdir(w->dir), 0);
+}
+
+static int load(struct world *w, const struct config_flags *f, struct config *c, struct err *e)
+{
+    return config_load(c, f ? f : &CONFIG_FLAGS_NONE, from_world, w, e);
+}
+
+static void test_defaults(void **state)
+{
+    struct world w = {0};
+    struct config c;
+    struct err e = {0};
+    world_make(&w, NULL);
+    assert_int_equal(load(&w, NULL, &c, &e), 0);
+    assert_false(c.is_file_present);
+    assert_string_equal(c.work_dir, w.dir);
+    assert_int_equal(c.http.port, 27247);
+    assert_string_equal(c.http.host, "127.0.0.1");
+    assert_string_equal(c.store.type, "jsonl");
+    assert_int_equal(c.limits.max_iterations, 10);
+    assert_int_equal(c.limits.max_input_tokens, 500000);
+    assert_int_equal(c.limits.max_output_tokens, 16384);
+    assert_int_equal(c.limits.max_direct_tools, 30);
+    config_done(&c);
+    world_drop(&w);
+}
+
+static void test_precedence(void **state)
+{
+    static const char *const ENV[] = {"PORT", "2222", NULL};
+    struct world w = {.env = ENV};
+    struct config c;
+    struct err e = {0};
+    struct config_flags f = CONFIG_FLAGS_NONE;
+    world_make(&w, "{\"http\":{\"port\":1111},\"defaultModel\":\"file-model\"}");
+    assert_int_equal(load(&w, NULL, &c, &e), 0);
+    assert_int_equal(c.http.port, 2222); /* environment beats file */
+    assert_true(str_eq(c.models.default_model, STR("file-model")));
+    config_done(&c);
+    f.port = 3333;
+    f.model = "flag-model";
+    assert_int_equal(load(&w, &f, &c, &e), 0);
+    assert_int_equal(c.http.port, 3333); /* flag beats both */
+    assert_true(str_eq(c.models.default_model, STR("flag-model")));
+    config_done(&c);
+    world_drop(&w);
+}
+
+/* A key in the file beats the environment. */
+static void test_provider_key(void **state)
+{
+    static const char *const ENV[] = {"ANTHROPIC_API_KEY", "from-env", "OPENAI_API_KEY", "env-o",
+                                      NULL};
+    struct world w = {.env = ENV};
+    struct config c;
+    struct err e = {0};
+    world_make(&w, "{\"providers\":{\"anthropic\":{\"apiKey\":\"from-file\"}}}");
+    assert_int_equal(load(&w, NULL, &c, &e), 0);
+    assert_true(str_eq(c.secrets.anthropic_api_key, STR("from-file")));
+    assert_true(str_eq(c.secrets.openai_api_key, STR("env-o")));
+    config_done(&c);
+    world_drop(&w);
+}
+
+static void test_relative_paths(void **state)
+{
+    struct world w = {0};
+    struct config c;
+    struct err e = {0};
+    char expected[128];
+    world_make(&w, "{\"store\":{\"dir\":\"logs\"},\"skillDirs\":[\"skills\",\"/abs\"]}");
+    assert_int_equal(load(&w, NULL, &c, &e), 0);
+    snprintf(expected, sizeof expected, "%s/logs", w.dir);
+    assert_string_equal(c.store.dir, expected);
+    snprintf(expected, sizeof expected, "%s/skills", w.dir);
+    assert_true(str_eq(c.skill_dirs.items[0], str_from(expected)));
+    assert_true(str_eq(c.skill_dirs.items[1], STR("/abs")));
+    config_done(&c);
+    world_drop(&w);
+}
+
+static void test_errors_name_the_path(void **state)
+{
+    static const struct {
+        const char *json, *message;
+    } CASES[] = {
+        {"{\"http\":{\"port\":\"x\"}}", "http.port: expected integer"},
+        {"{\"http\":[]}", "http: expected object"},
+        {"{\"http\":{\"port\":70000}}", "http.port: 70000 is outside"},
+        {"{\"maxIterations\":0}", "maxIterations: 0 is outside 1 to 25"},
+        {"{\"maxIterations\":26}", "maxIterations: 26 is outside 1 to 25"},
+        {"{\"store\":{\"type\":\"cloud\"}}",
+         "store.type: 'cloud' is not one of jsonl, folder, memory"},
+        {"{\"store\":{\"durability\":\"maybe\"}}", "store.durability"},
+        {"{\"skillDirs\":[1]}", "skillDirs[0]: expected string"},
+        {"{\"noDefaultBundles\":1}", "noDefaultBundles: expected boolean"},
+        {"{\"a\":1,\"a\":2}", "line 1"},
+        {"[]", "expected an object"},
+        {"{", "line 1, column"},
+        {"", "line 1, column"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
+        struct world w = {0};
+        struct config c;
+        struct err e = {0};
+        world_make(&w, CASES[i].json);
+        assert_true(load(&w, NULL, &c, &e) < 0);
+        if (!strstr(e.msg, CASES[i].message) || !strstr(e.msg, w.dir))
+            fail_msg("%s gives: %s", CASES[i].json, e.msg);
+        world_drop(&w);
+    }
+}
+
+static void test_unknown_keys_warn(void **state)
+{
+    struct world w = {0};
+    struct config c;
+    struct err e = {0};
+    world_make(&w, "{\"colour\":1,\"http\":{\"prot\":2}}");
+    assert_int_equal(load(&w, NULL, &c, &e), 0);
+    assert_int_equal(c.warnings.len, 2);
+    assert_true(str_find(c.warnings.items[0], STR("'colour'"), 0) > 0);
+    assert_true(str_find(c.warnings.items[1], STR("'http.prot'"), 0) > 0);
+    config_done(&c);
+    world_drop(&w);
+}
+
+static void test_named_file_must_exist(void **state)
+{
+    struct world w = {0};
+    struct config c;
+    struct err e = {0};
+    struct config_flags f = CONFIG_FLAGS_NONE;
+    world_make(&w, NULL);
+    f.config_path = "/nonexistent/nb.json";
+    assert_int_equal(load(&w, &f, &c, &e), -ENOENT);
+    assert_non_null(strstr(e.msg, "/nonexistent/nb.json"));
+    world_drop(&w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_defaults),
+        cmocka_unit_test(test_precedence),
+        cmocka_unit_test(test_provider_key),
+        cmocka_unit_test(test_relative_paths),
+        cmocka_unit_test(test_errors_name_the_path),
+        cmocka_unit_test(test_unknown_keys_warn),
+        cmocka_unit_test(test_named_file_must_exist),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,73 @@
+#include <errno.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "config/file.h"
+#include "support/unit.h"
+
+static char dir[64];
+
+static int make_dir(void **state)
+{
+    snprintf(dir, sizeof dir, "/tmp/nb-file-XXXXXX");
+    return mkdtemp(dir) ? 0 : -1;
+}
+
+static int drop_dir(void **state)
+{
+    return rmdir(dir);
+}
+
+static void test_write_then_read(void **state)
+{
+    char path[128];
+    struct arena a;
+    str got;
+    struct stat st;
+    arena_init(&a);
+    snprintf(path, sizeof path, "%s/x", dir);
+    assert_int_equal(file_write_atomic(path, STR("one"), 0600, NULL), 0);
+    assert_int_equal(file_write_atomic(path, STR("two two"), 0600, NULL), 0);
+    assert_int_equal(file_read(&a, path, 100, &got, NULL), 0);
+    assert_true(str_eq(got, STR("two two")));
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0600);
+    struct err e = {0};
+    assert_int_equal(file_read(&a, path, 3, &got, &e), -EFBIG);
+    assert_non_null(strstr(e.msg, "limit is 3"));
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(file_read(&a, path, 3, &got, &e), -ENOENT);
+    arena_done(&a);
+}
+
+static void test_directories(void **state)
+{
+    char path[128];
+    struct arena a;
+    struct err e = {0};
+    str got;
+    arena_init(&a);
+    snprintf(path, sizeof path, "%s/a/b/c", dir);
+    assert_int_equal(file_make_dirs(path, &e), 0);
+    assert_int_equal(file_make_dirs(path, &e), 0);
+    assert_int_equal(file_read(&a, path, 100, &got, &e), -EINVAL);
+    assert_non_null(strstr(e.msg, "not a regular file"));
+    assert_int_equal(rmdir(path), 0);
+    assert_int_equal(file_write_atomic(path, STR("file"), 0600, NULL), 0);
+    assert_true(file_make_dirs(path, &e) < 0);
+    assert_int_equal(unlink(path), 0);
+    snprintf(path, sizeof path, "%s/a/b", dir);
+    assert_int_equal(rmdir(path), 0);
+    snprintf(path, sizeof path, "%s/a", dir);
+    assert_int_equal(rmdir(path), 0);
+    arena_done(&a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_write_then_read),
+        cmocka_unit_test(test_directories),
+    };
+    return cmocka_run_group_tests(tests, make_dir, drop_dir);
+}

@@ -1,0 +1,59 @@
+#include <errno.h>
+
+#include "runtime/zone.h"
+#include "config/file.h"
+#include "support/unit.h"
+
+static void test_fixed(void **state)
+{
+    int32_t off;
+    char abbr[ZONE_ABBR_MAX];
+    assert_int_equal(zone_offset(STR("UTC"), 0, &off, abbr, NULL), 0);
+    assert_int_equal(off, 0);
+    assert_int_equal(zone_offset(STR_NONE, 0, &off, abbr, NULL), 0);
+    assert_string_equal(abbr, "UTC");
+    assert_int_equal(zone_offset(STR("+05:30"), 0, &off, abbr, NULL), 0);
+    assert_int_equal(off, 19800);
+    assert_int_equal(zone_offset(STR("-08:00"), 0, &off, abbr, NULL), 0);
+    assert_int_equal(off, -28800);
+}
+
+static void test_named(void **state)
+{
+    int32_t off;
+    char abbr[ZONE_ABBR_MAX];
+    if (!file_exists("/usr/share/zoneinfo/Europe/Berlin"))
+        skip(); /* no zone files on this machine */
+    assert_int_equal(zone_offset(STR("Europe/Berlin"), 1768000000, &off, abbr, NULL),
+                     0); /* January 2026 */
+    assert_int_equal(off, 3600);
+    assert_string_equal(abbr, "CET");
+    assert_int_equal(zone_offset(STR("Europe/Berlin"), 1782000000, &off, abbr, NULL),
+                     0); /* June 2026 */
+    assert_int_equal(off, 7200);
+    assert_string_equal(abbr, "CEST");
+}
+
+static void test_refused(void **state)
+{
+    static const char *const NAMES[] = {
+        "Nowhere/Land", "../../etc/passwd", "/etc/passwd", "a.b", "+25:00",
+        "+1:00",        "Europe",           "x\ny"};
+    for (size_t i = 0; i < ARRAY_LEN(NAMES); i++) {
+        int32_t off;
+        char abbr[ZONE_ABBR_MAX];
+        struct err e = {0};
+        assert_int_equal(zone_offset(str_from(NAMES[i]), 0, &off, abbr, &e), -ENOENT);
+        assert_true(e.msg[0] != 0);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_fixed),
+        cmocka_unit_test(test_named),
+        cmocka_unit_test(test_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
