@@ -155,11 +155,31 @@ static void put_char(struct buf *out, uint32_t cp, str rest, bool one_line)
         utf8_encode(out, cp);
 }
 
+/* The bytes at the front of text that stay as they are, at most `max`: nearly all of it. */
+static size_t plain_run(str text, size_t max, bool one_line)
+{
+    size_t n = 0;
+    while (n < text.n && n < max) {
+        unsigned char c = (unsigned char)text.p[n];
+        bool is_layout = !one_line && (c == '\n' || c == '\t');
+        if (!is_layout && (c < ' ' || c >= 0x7f || c == '<'))
+            break;
+        n++;
+    }
+    return n;
+}
+
 static void put_escaped(struct buf *out, str text, size_t max_bytes, bool one_line)
 {
     size_t start = out->n;
     while (text.n > 0) {
         size_t before = out->n;
+        size_t plain = plain_run(text, max_bytes - (before - start), one_line);
+        if (plain > 0) {
+            buf_add_str(out, str_slice(text, 0, plain));
+            text = str_skip(text, plain);
+            continue;
+        }
         uint32_t cp = take(&text);
         put_char(out, cp, text, one_line);
         if (out->n - start > max_bytes) {

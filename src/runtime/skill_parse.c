@@ -277,7 +277,7 @@ static void warn_unknown_keys(struct parsing *p)
             known = str_eq(key, str_from(KNOWN[k]));
         if (!known)
             WARN(p, arena_cstr(p->a, key), "unknown key \"%.*s\" is ignored",
-                 STR_ARG(str_slice(key, 0, SKILL_NAME_MAX)));
+                 STR_ARG(utf8_truncate(key, SKILL_NAME_MAX)));
     }
 }
 

@@ -1,6 +1,7 @@
 #include <assert.h>
 #include <errno.h>
 
+#include "base/utf8.h"
 #include "tools/alias.h"
 #include "tools/names.h"
 #include "tools/registry_impl.h"
@@ -215,7 +216,7 @@ str registry_explain_unknown(struct registry *r, struct arena *a, str name, bool
     struct buf out;
 
     buf_init(&out, EXPLANATION_BYTES_MAX);
-    buf_printf(&out, "There is no tool \"%.*s\".", STR_ARG(str_slice(name, 0, 2 * TOOL_NAME_MAX)));
+    buf_printf(&out, "There is no tool \"%.*s\".", STR_ARG(utf8_truncate(name, 2 * TOOL_NAME_MAX)));
     if (n > 0)
         add_suggestions(found, n, &out);
     if (n == 0 || !tool_name_split(name, r->names, r->n_sources, &source, &tool))

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdarg.h>
 
+#include "base/utf8.h"
 #include "tools/schema_impl.h"
 
 #define PATH_BYTES_MAX 300
@@ -88,7 +89,7 @@ static void write_path(struct buf *out, const struct schema_path *at)
         buf_add_str(out, at->key);
     } else {
         buf_add_char(out, '[');
-        json_write_string(out, str_slice(at->key, 0, PATH_KEY_MAX));
+        json_write_string(out, utf8_truncate(at->key, PATH_KEY_MAX));
         buf_add_char(out, ']');
     }
 }

@@ -1,4 +1,5 @@
 /* schema_object.c - keywords about objects. */
+#include "base/utf8.h"
 #include "tools/schema_impl.h"
 
 #define NAME_SHOWN_MAX 80
@@ -62,7 +63,7 @@ static bool fail_unknown_key(struct schema_run *r, const struct json *known,
     buf_init(&names, 400);
     for (size_t i = 0; i < length(known) && names.n < 300; i++) {
         buf_add_lit(&names, i ? ", " : "");
-        buf_add_str(&names, str_slice(known->members[i].key, 0, NAME_SHOWN_MAX));
+        buf_add_str(&names, utf8_truncate(known->members[i].key, NAME_SHOWN_MAX));
     }
     if (names.n > 0)
         schema_fail(r, at, "is not a known property (known: %s)", buf_cstr(&names));

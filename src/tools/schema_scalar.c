@@ -1,6 +1,7 @@
 /* schema_scalar.c - keywords about any value, numbers and strings. */
 #include <math.h>
 
+#include "base/utf8.h"
 #include "tools/schema_impl.h"
 
 #define QUOTED_MAX 200 /* bytes of an enumeration shown in an error */
@@ -257,5 +258,5 @@ bool schema_pattern(struct schema_run *r, const struct json *schema, const struc
         schema_matches(r, arg->s, value->s) != REGEX_NO)
         return true;
     return schema_fail(r, at, "must match the pattern %.*s",
-                       STR_ARG(str_slice(arg->s, 0, QUOTED_MAX)));
+                       STR_ARG(utf8_truncate(arg->s, QUOTED_MAX)));
 }
