@@ -180,7 +180,7 @@ void answer_result(struct answer *an, str provider, str model, struct llm_result
             out[n++] = (struct llm_block){.type = LLM_TEXT, .text = buf_str(&b->text)};
         else if (b->kind == ANSWER_OPAQUE)
             opaque_block(an, b, provider, model, &out[n++]);
-        else if (b->kind == ANSWER_TOOL)
+        else if (b->kind == ANSWER_TOOL && b->name.n > 0)
             tool_block(an, b, &out[n++]), has_tools = true;
     }
     /* Some servers say "stop" beside tool calls: the calls are the truth. */
