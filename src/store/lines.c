@@ -76,7 +76,11 @@ int lines_next(struct lines *l, struct line *ret)
             ret->start = l->at;
             ret->text = str_make(p, (size_t)(lf - p));
             ret->end = l->at += (lf - p) + 1;
-            return 1;
+            if (ret->text.n <= LINES_MAX_BYTES)
+                return 1;
+            l->overlong++;
+            searched = 0;
+            continue;
         }
         searched = have;
         slide(l);
@@ -159,7 +163,9 @@ static size_t count_lines(str s)
 static size_t wider(size_t window, size_t max_bytes)
 {
     size_t next = window * 4;
-    return window < max_bytes && next > max_bytes ? max_bytes : next;
+    if (window < max_bytes && next > max_bytes)
+        next = max_bytes;
+    return next < LINES_MAX_BYTES + TAIL_BYTES ? next : LINES_MAX_BYTES + TAIL_BYTES;
 }
 
 int lines_tail(struct arena *a, int fd, off_t end, size_t max_lines, size_t max_bytes,
@@ -184,7 +190,7 @@ int lines_tail(struct arena *a, int fd, off_t end, size_t max_lines, size_t max_
         str got = first ? str_make(first, n - (size_t)(first - p)) : STR_NONE;
         bool is_enough = (off_t)n == end ||
                          (first && (n >= max_bytes || count_lines(got) >= max_lines)) ||
-                         n > 4 * (size_t)LINES_MAX_BYTES;
+                         n > LINES_MAX_BYTES;
         if (is_enough) {
             *ret_from = end - (off_t)got.n;
             *ret_bytes = arena_str(a, got);

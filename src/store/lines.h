@@ -44,6 +44,7 @@ int lines_unended(struct arena *a, int fd, off_t start, off_t size, str *ret_tex
 int lines_is_boundary(int fd, off_t pos);
 
 /* The bytes [*ret_from, end) such that they hold whole lines, at least max_lines of them or
- * max_bytes if the file has so many, and always at least one line. Copied into the arena. */
+ * max_bytes if the file has so many, and always at least one line; empty when the last line
+ * is too long to hold. Copied into the arena. */
 int lines_tail(struct arena *a, int fd, off_t end, size_t max_lines, size_t max_bytes,
                off_t *ret_from, str *ret_bytes);

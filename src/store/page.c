@@ -88,7 +88,7 @@ static bool take_backwards(struct pager *p, str piece, off_t from, off_t *ret_ol
         const char *lf = end > 1 ? memrchr(piece.p, '\n', end - 1) : NULL;
         size_t start = lf ? (size_t)(lf - piece.p) + 1 : 0;
         str line = str_slice(piece, start, end - 1);
-        if (is_event(p, line)) {
+        if (line.n <= LINES_MAX_BYTES && is_event(p, line)) {
             if (is_full(p, line.n))
                 return false;
             take(p, line, from + (off_t)start, from + (off_t)end);
@@ -166,12 +166,13 @@ static int read_page(struct pager *p, struct store_page *page)
     int r = find_end(p);
     if (r < 0)
         return r;
-    if (p->tail.n && pos == (store_pos)p->limit + p->tail.n + 1) {
+    bool is_past_tail = p->tail.n && pos == (store_pos)p->limit + p->tail.n + 1;
+    if (is_past_tail && !range->backwards) {
         page->reached_end = true;
-        pos = range->backwards ? 0 : pos;
-        if (!range->backwards)
-            return 0;
+        return 0;
     }
+    if (is_past_tail)
+        pos = 0;
     r = check_position(p, pos, &page->is_beyond_end);
     if (r < 0 || page->is_beyond_end)
         return r;

@@ -41,7 +41,7 @@ struct rig {
     str blob;
 };
 
-static void rig_sink(void *ctx, enum log_level level, str line)
+static inline void rig_sink(void *ctx, enum log_level level, str line)
 {
     struct rig *r = ctx;
     if (level >= LOG_WARN && r->nlogged + line.n < sizeof(r->logged)) {
@@ -52,7 +52,7 @@ static void rig_sink(void *ctx, enum log_level level, str line)
 }
 
 /* One dollar per million tokens of anything by "known"; everything else has no price. */
-static bool rig_price(void *ctx, str model, const struct conv_usage *u, double *ret)
+static inline bool rig_price(void *ctx, str model, const struct conv_usage *u, double *ret)
 {
     if (!str_eq(model, STR("known")))
         return false;
@@ -60,7 +60,7 @@ static bool rig_price(void *ctx, str model, const struct conv_usage *u, double *
     return true;
 }
 
-static int rig_remove(const char *path, const struct stat *st, int type, struct FTW *ftw)
+static inline int rig_remove(const char *path, const struct stat *st, int type, struct FTW *ftw)
 {
     return remove(path);
 }
@@ -101,7 +101,7 @@ static inline void rig_init(struct rig *r, const char *type, const struct store_
         rig_open_store(r, type);
 }
 
-static void rig_set_done(void *ctx)
+static inline void rig_set_done(void *ctx)
 {
     ((struct rig *)ctx)->done = true;
 }
@@ -160,7 +160,7 @@ static inline void rig_end(struct rig *r, const struct err *err)
 
 struct conv *conv_clone(struct arena *a, const struct conv *c); /* store/derive.h */
 
-static void rig_on_conv(void *ctx, const struct err *err, const struct conv *conv)
+static inline void rig_on_conv(void *ctx, const struct err *err, const struct conv *conv)
 {
     struct rig *r = ctx;
     assert_true((err == NULL) == (conv != NULL));
@@ -169,7 +169,7 @@ static void rig_on_conv(void *ctx, const struct err *err, const struct conv *con
     rig_end(r, err);
 }
 
-static void rig_on_append(void *ctx, const struct err *err, const store_pos *pos, size_t n)
+static inline void rig_on_append(void *ctx, const struct err *err, const store_pos *pos, size_t n)
 {
     struct rig *r = ctx;
     assert_true(n <= RIG_EVENTS_MAX);
@@ -179,12 +179,12 @@ static void rig_on_append(void *ctx, const struct err *err, const store_pos *pos
     rig_end(r, err);
 }
 
-static void rig_on_done(void *ctx, const struct err *err)
+static inline void rig_on_done(void *ctx, const struct err *err)
 {
     rig_end(ctx, err);
 }
 
-static void rig_on_page(void *ctx, const struct err *err, const struct store_page *page)
+static inline void rig_on_page(void *ctx, const struct err *err, const struct store_page *page)
 {
     struct rig *r = ctx;
     if (page) {
@@ -199,7 +199,7 @@ static void rig_on_page(void *ctx, const struct err *err, const struct store_pag
     rig_end(r, err);
 }
 
-static void rig_on_list(void *ctx, const struct err *err, const struct store_listing *l)
+static inline void rig_on_list(void *ctx, const struct err *err, const struct store_listing *l)
 {
     struct rig *r = ctx;
     if (l) {
@@ -213,7 +213,7 @@ static void rig_on_list(void *ctx, const struct err *err, const struct store_lis
     rig_end(r, err);
 }
 
-static void rig_on_search(void *ctx, const struct err *err, const struct store_hits *h)
+static inline void rig_on_search(void *ctx, const struct err *err, const struct store_hits *h)
 {
     struct rig *r = ctx;
     if (h) {
@@ -231,7 +231,7 @@ static void rig_on_search(void *ctx, const struct err *err, const struct store_h
     rig_end(r, err);
 }
 
-static void rig_on_notes(void *ctx, const struct err *err, const struct store_note *notes, size_t n)
+static inline void rig_on_notes(void *ctx, const struct err *err, const struct store_note *notes, size_t n)
 {
     struct rig *r = ctx;
     r->notes = arena_array(&r->arena, n + 1, sizeof(*r->notes));
@@ -244,7 +244,7 @@ static void rig_on_notes(void *ctx, const struct err *err, const struct store_no
     rig_end(r, err);
 }
 
-static void rig_on_blob(void *ctx, const struct err *err, str bytes)
+static inline void rig_on_blob(void *ctx, const struct err *err, str bytes)
 {
     struct rig *r = ctx;
     r->blob = arena_str(&r->arena, bytes);

@@ -1,0 +1,405 @@
+/* The jsonl store on disk: the format, and what happens to damaged, foreign and huge files. */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include "rig.h"
+#include "store/lines.h"
+
+#define ID      "conv_0123456789abcdef"
+#define FILE_ID "conv_0123456789abcdef.jsonl"
+#define HEADER                                                                                     \
+    "{\"id\":\"" ID "\",\"createdAt\":\"2026-03-25T10:30:00.000Z\",\"format\":\"events\","         \
+    "\"ownerId\":\"usr_a\"}\n"
+
+static int setup(void **state)
+{
+    struct rig *r = xcalloc(1, sizeof(*r));
+    rig_init(r, "jsonl", NULL);
+    *state = r;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    rig_done(*state);
+    free(*state);
+    return 0;
+}
+
+static void test_format_on_disk(void **state)
+{
+    struct rig *r = *state;
+    assert_int_equal(rig_create(r, ID, "usr_a"), 0);
+    assert_int_equal(rig_append(r, ID, "{\"ts\":\"x\",\"type\":\"user.message\",\"userId\":\"u\"}"),
+                     0);
+    assert_int_equal(rig_title(r, ID, "T", false), 0);
+    str file = rig_slurp(r, FILE_ID), line;
+    assert_true(str_split(&file, '\n', &line));
+    struct json *v;
+    assert_int_equal(json_parse(&r->arena, line, 0, &v, NULL), 0);
+    static const char *const keys[] = {"id",      "createdAt",  "format",      "workspaceId",
+                                       "ownerId", "visibility", "participants"};
+    assert_int_equal(v->len, ARRAY_LEN(keys));
+    for (size_t i = 0; i < ARRAY_LEN(keys); i++)
+        assert_str(v->members[i].key, keys[i]);
+    assert_true(str_split(&file, '\n', &line));
+    assert_str(line, "{\"ts\":\"x\",\"type\":\"user.message\",\"userId\":\"u\"}");
+    assert_true(str_split(&file, '\n', &line));
+    assert_true(str_ends(line, STR("\"type\":\"metadata.title\",\"title\":\"T\"}")));
+    assert_int_equal(file.n, 0);
+    struct stat st;
+    assert_int_equal(stat(rig_path(r, FILE_ID), &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0600);
+    assert_int_equal(stat(r->conv_dir, &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0700);
+}
+
+static void test_torn_tail_is_moved_aside(void **state)
+{
+    struct rig *r = *state;
+    rig_spit(r, FILE_ID, "we",
+             STR(HEADER "{\"ts\":\"1\",\"type\":\"a\"}\n{\"ts\":\"2\",\"type\":\"b\",\"te"));
+    assert_int_equal(rig_get(r, ID), 0);
+    assert_int_equal(r->conv->bad_lines, 0); /* not there yet, as far as a reader can know */
+    assert_int_equal(rig_append(r, ID, "{\"ts\":\"3\",\"type\":\"c\"}"), 0);
+    assert_str(rig_slurp(r, FILE_ID),
+               HEADER "{\"ts\":\"1\",\"type\":\"a\"}\n{\"ts\":\"3\",\"type\":\"c\"}\n");
+    assert_str(rig_slurp(r, FILE_ID ".torn"), "{\"ts\":\"2\",\"type\":\"b\",\"te\n");
+    assert_non_null(strstr(r->logged, "unfinished line"));
+}
+
+static void test_nul_bytes_at_the_end_are_torn(void **state)
+{
+    struct rig *r = *state;
+    char bytes[600];
+    size_t n = strlen(HEADER);
+    memcpy(bytes, HEADER, n);
+    memset(bytes + n, 0, sizeof(bytes) - n);
+    rig_spit(r, FILE_ID, "we", str_make(bytes, sizeof(bytes)));
+    assert_int_equal(rig_append(r, ID, "{\"ts\":\"3\",\"type\":\"c\"}"), 0);
+    assert_str(rig_slurp(r, FILE_ID), HEADER "{\"ts\":\"3\",\"type\":\"c\"}\n");
+}
+
+static void test_missing_line_feed(void **state)
+{
+    struct rig *r = *state;
+    rig_spit(r, FILE_ID, "we",
+             STR(HEADER "{\"ts\":\"1\",\"type\":\"user.message\",\"content\":\"hi\"}"));
+    assert_int_equal(rig_get(r, ID), 0);
+    assert_str(r->conv->preview, "hi");
+    store_pos end = r->conv->end;
+    for (int backwards = 0; backwards < 2; backwards++) {
+        struct store_range range = {.backwards = backwards};
+        assert_int_equal(rig_read(r, ID, &range), 0);
+        assert_int_equal(r->page.n, 1);
+        assert_int_equal(r->page.events[0].pos, end);
+        assert_true(r->page.reached_end && r->page.reached_start);
+    }
+    struct store_range after = {.after = end};
+    assert_int_equal(rig_read(r, ID, &after), 0);
+    assert_int_equal(r->page.n, 0);
+    assert_false(r->page.is_beyond_end);
+    assert_int_equal(rig_append(r, ID, "{\"ts\":\"2\",\"type\":\"b\"}"), 0);
+    assert_int_equal(rig_read(r, ID, &after), 0); /* the position still means the same */
+    assert_int_equal(r->page.n, 1);
+    assert_str(r->page.events[0].line, "{\"ts\":\"2\",\"type\":\"b\"}");
+}
+
+static void test_bad_lines_in_the_middle(void **state)
+{
+    struct rig *r = *state;
+    char nul[] = HEADER "{\"ts\":\"1\",\"type\":\"a\"}\n{\"type\":\"x\n\n[1]\n#\n"
+                        "{\"ts\":\"2\",\"type\":\"b\"}\n";
+    nul[sizeof(HEADER) + 24] = 0;
+    rig_spit(r, FILE_ID, "we", str_make(nul, sizeof(nul) - 1));
+    assert_int_equal(rig_get(r, ID), 0);
+    assert_int_equal(r->conv->bad_lines, 3); /* the empty line is nothing */
+    for (int backwards = 0; backwards < 2; backwards++) {
+        assert_int_equal(rig_read(r, ID, &(struct store_range){.backwards = backwards}), 0);
+        assert_int_equal(r->page.n, 2);
+        assert_str(r->page.events[1].line, "{\"ts\":\"2\",\"type\":\"b\"}");
+    }
+}
+
+static void test_damaged_first_line(void **state)
+{
+    struct rig *r = *state;
+    static const char *const files[] = {
+        "{\"id\":\"conv_x\",\"crea\n{\"ts\":\"2026-01-01\",\"type\":\"user.message\",\"content\":"
+        "\"still here\"}\n",
+        "\n{\"ts\":\"2026-01-01\",\"type\":\"user.message\",\"content\":\"still here\"}\n",
+        "{\"ts\":\"2026-01-01\",\"type\":\"user.message\",\"content\":\"still here\"}\n",
+    };
+    for (size_t i = 0; i < ARRAY_LEN(files); i++) {
+        rig_spit(r, FILE_ID, "we", str_from(files[i]));
+        assert_int_equal(rig_list(r, &(struct store_query){0}), 0);
+        assert_int_equal(r->listing.n, 1);
+        assert_str(r->listing.convs[0].id, ID);
+        assert_str(r->listing.convs[0].preview, "still here");
+        assert_true(r->listing.convs[0].acl.is_sealed);
+        struct viewer v = {.user_id = STR("usr_a")};
+        assert_int_equal(rig_list(r, &(struct store_query){.viewer = &v}), 0);
+        assert_int_equal(r->listing.n, 0); /* an unknown owner opens nothing */
+        assert_int_equal(rig_append(r, ID, "{\"type\":\"b\"}"), 0);
+        assert_int_equal(rig_read(r, ID, &(struct store_range){0}), 0);
+        assert_int_equal(r->page.n, 2);
+        rig_reopen(r, "jsonl");
+    }
+    rig_spit(r, FILE_ID, "we", STR(""));
+    assert_int_equal(rig_list(r, &(struct store_query){0}), 0);
+    assert_int_equal(r->listing.n, 1);
+    assert_int_equal(rig_append(r, ID, "{\"type\":\"b\"}"), 0);
+    assert_int_equal(rig_read(r, ID, &(struct store_range){0}), 0);
+    assert_int_equal(r->page.n, 1);
+}
+
+static void test_old_formats(void **state)
+{
+    struct rig *r = *state;
+    rig_spit(
+        r, FILE_ID, "we",
+        STR("{\"id\":\"" ID "\",\"createdAt\":\"2025-01-01T00:00:00Z\",\"title\":\"Old\","
+            "\"totalInputTokens\":99}\n"
+            "{\"role\":\"user\",\"content\":\"hello\",\"timestamp\":\"2025-01-02T00:00:00Z\"}\n"
+            "{\"role\":\"assistant\",\"content\":[{\"type\":\"text\",\"text\":\"hi\"}],\"ts\":"
+            "\"2025-01-03T00:00:00Z\",\"metadata\":{\"inputTokens\":7,\"outputTokens\":2,"
+            "\"model\":\"known\"}}\n"
+            "{\"ts\":\"2025-01-04T00:00:00Z\",\"type\":\"user.message\",\"content\":\"new\"}\n"));
+    assert_int_equal(rig_get(r, ID), 0);
+    assert_str(r->conv->title, "Old");
+    assert_str(r->conv->preview, "hello");
+    assert_str(r->conv->created_at, "2025-01-01T00:00:00.000Z");
+    assert_str(r->conv->updated_at, "2025-01-04T00:00:00.000Z");
+    assert_int_equal(r->conv->message_count, 3);
+    assert_int_equal(r->conv->usage.input_tokens, 7);
+    assert_str(r->conv->last_model, "known");
+    assert_int_equal(r->conv->bad_lines, 0);
+    struct viewer anyone = {.user_id = STR("usr_z")};
+    assert_true(access_allows(&anyone, &r->conv->acl, CONV_SEND));
+    assert_int_equal(rig_read(r, ID, &(struct store_range){0}), 0);
+    assert_int_equal(r->page.n, 3);
+    assert_int_equal(rig_search(r, "hi", NULL), 0);
+    assert_int_equal(r->hits.n, 1);
+}
+
+static void test_strange_files(void **state)
+{
+    struct rig *r = *state;
+    assert_int_equal(rig_create(r, "conv_good", "usr_a"), 0);
+    assert_int_equal(mkdir(rig_path(r, FILE_ID), 0700), 0);
+    rig_spit(r, "conv_bad name.jsonl", "we", STR("x\n"));
+    rig_spit(r, "notes.txt", "we", STR("x\n"));
+    assert_int_equal(rig_list(r, &(struct store_query){0}), 0);
+    assert_int_equal(r->listing.n, 1);
+    assert_int_equal(rig_get(r, ID), -EISDIR);
+    assert_int_equal(rig_append(r, ID, "{\"type\":\"a\"}"), -EISDIR);
+    assert_int_equal(rig_create(r, ID, "usr_a"), -EEXIST);
+    assert_int_equal(mkfifo(rig_path(r, "conv_fifo.jsonl"), 0600), 0);
+    assert_int_equal(rig_append(r, "conv_fifo", "{\"type\":\"a\"}"), -EISDIR);
+    assert_int_equal(rig_get(r, "conv_fifo"), -EISDIR);
+}
+
+static void test_changed_under_our_hands(void **state)
+{
+    struct rig *r = *state;
+    assert_int_equal(rig_create(r, ID, "usr_a"), 0);
+    assert_int_equal(rig_append(r, ID, "{\"ts\":\"1\",\"type\":\"a\"}"), 0);
+    /* somebody else appends half a line */
+    rig_spit(r, FILE_ID, "ae", STR("{\"ts\":\"2\",\"type\":\"fo"));
+    assert_int_equal(rig_append(r, ID, "{\"ts\":\"3\",\"type\":\"b\"}"), 0);
+    assert_true(str_ends(rig_slurp(r, FILE_ID), STR("\"a\"}\n{\"ts\":\"3\",\"type\":\"b\"}\n")));
+    /* replaced */
+    rig_spit(r, "new", "we", STR(HEADER));
+    assert_int_equal(rename(rig_path(r, "new"), rig_path(r, FILE_ID)), 0);
+    assert_int_equal(rig_append(r, ID, "{\"ts\":\"4\",\"type\":\"c\"}"), 0);
+    assert_str(rig_slurp(r, FILE_ID), HEADER "{\"ts\":\"4\",\"type\":\"c\"}\n");
+    assert_int_equal(rig_get(r, ID), 0);
+    assert_str(r->conv->created_at, "2026-03-25T10:30:00.000Z");
+    /* removed */
+    assert_int_equal(unlink(rig_path(r, FILE_ID)), 0);
+    assert_int_equal(rig_append(r, ID, "{\"ts\":\"5\",\"type\":\"d\"}"), -ENOENT);
+    assert_int_equal(rig_get(r, ID), -ENOENT);
+    assert_int_equal(rig_create(r, ID, "usr_a"), 0);
+}
+
+static void test_one_writer_at_a_time(void **state)
+{
+    struct rig *r = *state;
+    assert_int_equal(rig_create(r, ID, "usr_a"), 0);
+    rig_close_store(r);
+    int fds[2], back[2];
+    char c;
+    assert_int_equal(pipe(fds), 0);
+    assert_int_equal(pipe(back), 0);
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        int fd = open(rig_path(r, FILE_ID), O_RDWR);
+        bool ok = flock(fd, LOCK_EX | LOCK_NB) == 0 && write(fds[1], "x", 1) == 1 &&
+                  read(back[0], &c, 1) == 1;
+        _exit(!ok);
+    }
+    assert_int_equal(read(fds[0], &c, 1), 1);
+    rig_open_store(r, "jsonl");
+    assert_int_equal(rig_append(r, ID, "{\"type\":\"a\"}"), -EBUSY);
+    char expected[64];
+    (void)snprintf(expected, sizeof(expected), "pid %d", (int)pid);
+    assert_non_null(strstr(r->err.msg, expected));
+    assert_int_equal(rig_delete(r, ID, false), -EBUSY);
+    assert_int_equal(rig_get(r, ID), 0); /* reading needs no lock */
+    assert_int_equal(write(back[1], "x", 1), 1);
+    int status;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    assert_int_equal(rig_append(r, ID, "{\"type\":\"a\"}"), 0);
+    int fd = open(rig_path(r, FILE_ID), O_RDWR | O_CLOEXEC);
+    assert_true(flock(fd, LOCK_EX | LOCK_NB) < 0); /* we hold it now */
+    rig_close_store(r);
+    assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), 0);
+    close(fd);
+    for (int i = 0; i < 2; i++) {
+        close(fds[i]);
+        close(back[i]);
+    }
+}
+
+static void test_many_logs_few_descriptors(void **state)
+{
+    struct rig *r = *state;
+    enum { CONVS = APPENDER_OPEN_MAX + 200 };
+    struct rlimit old, tight = {.rlim_cur = APPENDER_OPEN_MAX + 60};
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+    tight.rlim_max = old.rlim_max;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &tight), 0);
+    char id[32];
+    for (int i = 0; i < CONVS; i++) {
+        (void)snprintf(id, sizeof(id), "conv_%d", i);
+        assert_int_equal(rig_create(r, id, "usr_a"), 0);
+    }
+    for (int i = 0; i < CONVS; i += 50) {
+        (void)snprintf(id, sizeof(id), "conv_%d", i);
+        assert_int_equal(rig_append(r, id, "{\"type\":\"a\"}"), 0);
+    }
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+}
+
+static void test_spilled_result_on_disk(void **state)
+{
+    struct rig *r = *state;
+    struct buf b;
+    buf_init(&b, 1u << 20);
+    buf_add_lit(&b, "{\"ts\":\"1\",\"type\":\"tool.done\",\"id\":\"t\",\"result\":\"");
+    for (unsigned i = 0; i < STORE_SPILL_BYTES; i++)
+        buf_add_char(&b, 'y');
+    buf_add_lit(&b, "\"}");
+    assert_int_equal(rig_create(r, ID, "usr_a"), 0);
+    assert_int_equal(rig_append(r, ID, buf_cstr(&b)), 0);
+    assert_int_equal(rig_read(r, ID, &(struct store_range){0}), 0);
+    struct json *v;
+    assert_int_equal(json_parse(&r->arena, r->page.events[0].line, 0, &v, NULL), 0);
+    const struct json *result = json_get(v, "result");
+    assert_int_equal(json_get_int(result, "bytes", 0), STORE_SPILL_BYTES + 2);
+    assert_int_equal(json_get_string(result, "preview").n, 1024);
+    char name[160];
+    (void)snprintf(name, sizeof(name), ID ".blobs/%.*s", STR_ARG(json_get_string(result, "$blob")));
+    assert_int_equal(rig_slurp(r, name).n, STORE_SPILL_BYTES + 2);
+    /* a lost blob leaves the reference */
+    assert_int_equal(unlink(rig_path(r, name)), 0);
+    assert_int_equal(rig_read(r, ID, &(struct store_range){.with_blobs = true}), 0);
+    assert_true(str_find(r->page.events[0].line, STR("$blob"), 0) > 0);
+    buf_done(&b);
+}
+
+static void test_fork_links_blobs(void **state)
+{
+    struct rig *r = *state;
+    assert_int_equal(rig_create(r, ID, "usr_a"), 0);
+    assert_int_equal(RIG_CALL(r, store_put_blob(r->store, STR(ID), STR("b"), rig_on_blob, r)), 0);
+    char path[400];
+    (void)snprintf(path, sizeof(path), "%s/" ID ".blobs/%.*s", r->conv_dir, STR_ARG(r->blob));
+    assert_int_equal(rig_fork(r, ID, -1, "usr_a"), 0);
+    struct stat st;
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_nlink, 2);
+}
+
+static void test_trash_expires(void **state)
+{
+    struct rig *r = *state;
+    assert_int_equal(rig_create(r, ID, "usr_a"), 0);
+    assert_int_equal(rig_create(r, "conv_young", "usr_a"), 0);
+    assert_int_equal(rig_delete(r, "conv_young", false), 0);
+    char old[128];
+    (void)snprintf(old, sizeof(old), "trash/%lld-" FILE_ID,
+                   (long long)(clock_now_ms() - 8LL * 24 * 3600 * 1000));
+    assert_int_equal(rename(rig_path(r, FILE_ID), rig_path(r, old)), 0);
+    rig_reopen(r, "jsonl");
+    rig_reopen(r, "jsonl"); /* closing waits for the sweep */
+    assert_int_equal(rig_restore(r, ID), -ENOENT);
+    assert_int_equal(rig_restore(r, "conv_young"), 0);
+}
+
+static void test_lines_too_long_to_hold(void **state)
+{
+    struct rig *r = *state;
+    struct buf b;
+    buf_init(&b, 64u << 20);
+    buf_add_lit(&b, HEADER "{\"ts\":\"1\",\"type\":\"a\",\"x\":\"");
+    assert_int_equal(buf_reserve(&b, LINES_MAX_BYTES), 0);
+    for (int i = 0; i < LINES_MAX_BYTES; i++)
+        b.p[b.n++] = 'x';
+    buf_add_lit(&b, "\"}\n{\"ts\":\"2\",\"type\":\"b\"}\n");
+    rig_spit(r, FILE_ID, "we", buf_str(&b));
+    buf_done(&b);
+    for (int backwards = 0; backwards < 2; backwards++) {
+        assert_int_equal(rig_read(r, ID, &(struct store_range){.backwards = backwards}), 0);
+        assert_int_equal(r->page.n, 1);
+        assert_str(r->page.events[0].line, "{\"ts\":\"2\",\"type\":\"b\"}");
+        assert_true(r->page.reached_start && r->page.reached_end);
+    }
+    assert_int_equal(rig_get(r, ID), 0);
+    assert_int_equal(r->conv->bad_lines, 1);
+    assert_int_equal(rig_append(r, ID, "{\"type\":\"c\"}"), 0);
+}
+
+static void test_an_event_larger_than_the_limit(void **state)
+{
+    struct rig *r = *state;
+    assert_int_equal(rig_create(r, ID, "usr_a"), 0);
+    char *big = xcalloc(1, STORE_LINE_MAX + 100);
+    (void)snprintf(big, 64, "{\"type\":\"a\",\"x\":\"");
+    size_t n = strlen(big);
+    memset(big + n, 'x', STORE_LINE_MAX);
+    (void)snprintf(big + n + STORE_LINE_MAX, 8, "\"}");
+    assert_int_equal(rig_append(r, ID, big), -E2BIG);
+    free(big);
+    assert_int_equal(rig_append(r, ID, "{\"type\":\"c\"}"), 0);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_format_on_disk),
+        TEST(test_torn_tail_is_moved_aside),
+        TEST(test_nul_bytes_at_the_end_are_torn),
+        TEST(test_missing_line_feed),
+        TEST(test_bad_lines_in_the_middle),
+        TEST(test_damaged_first_line),
+        TEST(test_old_formats),
+        TEST(test_strange_files),
+        TEST(test_changed_under_our_hands),
+        TEST(test_one_writer_at_a_time),
+        TEST(test_many_logs_few_descriptors),
+        TEST(test_spilled_result_on_disk),
+        TEST(test_fork_links_blobs),
+        TEST(test_trash_expires),
+        TEST(test_lines_too_long_to_hold),
+        TEST(test_an_event_larger_than_the_limit),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
