@@ -28,5 +28,11 @@ void derive_line(struct derive *d, str line, store_pos end);
  * the say, not line 1. */
 struct conv *derive_conv(const struct derive *d, struct arena *a, str id, str workspace_id);
 
+/* Everything derived so far as one line of JSON, for the index to keep, and back: a derive
+ * that was loaded goes on from conv.end as if it had read the log itself. -EINVAL when the
+ * text is not one of this version. */
+str derive_save(const struct derive *d, struct arena *a);
+int derive_load(struct derive *d, str saved);
+
 /* Deep copy of a conversation. */
 struct conv *conv_clone(struct arena *a, const struct conv *c);
