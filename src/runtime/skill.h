@@ -81,6 +81,10 @@ struct skill_problems { /* in the arena of whoever fills it */
 int skill_parse(struct arena *a, str path, str text, bool is_standard, struct skill *ret,
                 struct skill_problems *problems);
 
+/* The same for an object with the keys of the frontmatter and the text as `body`. */
+int skill_from_json(struct arena *a, str path, const struct json *obj, struct skill *ret,
+                    struct skill_problems *problems);
+
 /* ---- a set ---- */
 
 struct skills;
@@ -90,7 +94,20 @@ struct skill_dir {
     enum skill_origin origin;
     bool is_standard; /* holds <name>/SKILL.md, not *.md */
     bool is_expected; /* warn when it does not exist */
+    /* Instead of a directory: an array of objects (skill_from_json), as in the
+     * configuration. `path` then only says where they come from. */
+    const struct json *inline_skills;
 };
+
+/* Where skills come from, in load order. Everything is borrowed; empty paths are left out. */
+struct skill_places {
+    str work_dir;                /* {workDir}/skills */
+    struct json_strs skill_dirs; /* of the configuration */
+    const struct json *skills;   /* inline ones of the configuration, or NULL */
+    str home_dir, project_dir;   /* .agents/skills and .claude/skills of both; terminal only */
+    str workspace_dir;           /* {workspace}/skills, where it is not the work directory */
+};
+struct skill_dir *skill_dirs(struct arena *a, const struct skill_places *p, size_t *ret_n);
 
 /* Inside the program, then the directories in order. A directory that cannot be read is an
  * error among the problems, and keeps what `previous` (may be NULL) had of it. */

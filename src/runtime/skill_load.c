@@ -81,6 +81,20 @@ static void add_text(struct skills *s, str path, str text, const struct skill_di
     add(s, &skill);
 }
 
+static void add_inline(struct skills *s, const struct skill_dir *dir)
+{
+    for (size_t i = 0; i < (dir->inline_skills->type == JSON_ARRAY ? dir->inline_skills->len : 0);
+         i++) {
+        str path = arena_printf(&s->arena, "%.*s[%zu]", STR_ARG(dir->path), i);
+        struct skill skill;
+        if (skill_from_json(&s->arena, path, json_at(dir->inline_skills, i), &skill, &s->problems) <
+            0)
+            continue;
+        skill.origin = dir->origin;
+        add(s, &skill);
+    }
+}
+
 static struct json_strs copy_strs(struct arena *a, struct json_strs from)
 {
     struct json_strs to = {.items = arena_array(a, from.len, sizeof(str)), .len = from.len};
@@ -282,8 +296,12 @@ struct skills *skills_load(const struct skill_dir *dirs, size_t n_dirs,
         const struct skill_embedded *e = &skills_embedded[i];
         add_text(s, e->path, e->text, &(struct skill_dir){.origin = e->origin}, STR_NONE);
     }
-    for (size_t i = 0; i < n_dirs; i++)
-        load_or_keep(s, &dirs[i], previous);
+    for (size_t i = 0; i < n_dirs; i++) {
+        if (dirs[i].inline_skills)
+            add_inline(s, &dirs[i]);
+        else
+            load_or_keep(s, &dirs[i], previous);
+    }
     collect_context(s);
     return s;
 }

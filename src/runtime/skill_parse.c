@@ -269,6 +269,7 @@ static void warn_unknown_keys(struct parsing *p)
         "name",          "description",   "version",  "type",     "priority",
         "allowed-tools", "metadata",      "triggers", "keywords", "requires-bundles",
         "license",       "compatibility", "category", "tags",     "author",
+        "body",
     };
     for (uint32_t i = 0; !p->is_standard && i < p->meta->len; i++) {
         str key = p->meta->members[i].key;
@@ -320,6 +321,42 @@ static int read_frontmatter(struct parsing *p)
     return 0;
 }
 
+static void read_fields(struct parsing *p)
+{
+    struct skill *s = p->skill;
+
+    read_description(p);
+    read_type(p);
+    read_priority(p);
+    read_allowed_tools(p);
+    read_phrases(p);
+    s->version = get_text(p, "version", STR("0.0.0"));
+    s->requires_bundles = get_list(p, "requires-bundles");
+    s->tags = get_list(p, "tags");
+    s->category = get_text(p, "category", STR(""));
+    s->author = get_text(p, "author", STR(""));
+    s->body = arena_str(p->a, str_trim(s->body));
+    warn_unknown_keys(p);
+}
+
+int skill_from_json(struct arena *a, str path, const struct json *obj, struct skill *ret,
+                    struct skill_problems *problems)
+{
+    struct skill skill = {.path = arena_str(a, path)};
+    struct parsing p = {.a = a, .path = path, .meta = obj, .skill = &skill, .problems = problems};
+
+    if (!json_is(obj, JSON_OBJECT))
+        return fail(&p, 0, "expected an object");
+    if (read_name(&p) < 0)
+        return -EINVAL;
+    skill.body = get_text(&p, "body", STR(""));
+    if (skill.body.n > SKILL_BYTES_MAX)
+        return fail(&p, 0, "body is larger than 256 KiB");
+    read_fields(&p);
+    *ret = skill;
+    return 0;
+}
+
 int skill_parse(struct arena *a, str path, str text, bool is_standard, struct skill *ret,
                 struct skill_problems *problems)
 {
@@ -337,18 +374,7 @@ int skill_parse(struct arena *a, str path, str text, bool is_standard, struct sk
         return fail(&p, 0, "the file is not UTF-8 text");
     if (read_frontmatter(&p) < 0 || read_name(&p) < 0)
         return -EINVAL;
-    read_description(&p);
-    read_type(&p);
-    read_priority(&p);
-    read_allowed_tools(&p);
-    read_phrases(&p);
-    skill.version = get_text(&p, "version", STR("0.0.0"));
-    skill.requires_bundles = get_list(&p, "requires-bundles");
-    skill.tags = get_list(&p, "tags");
-    skill.category = get_text(&p, "category", STR(""));
-    skill.author = get_text(&p, "author", STR(""));
-    skill.body = arena_str(a, str_trim(skill.body));
-    warn_unknown_keys(&p);
+    read_fields(&p);
     *ret = skill;
     return 0;
 }

@@ -276,6 +276,73 @@ static void test_a_set_has_a_ceiling(void **state)
     assert_problem(w->set, SKILL_ERROR, "there are 500 skills already");
 }
 
+static void test_inline_skills(void **state)
+{
+    struct world *w = *state;
+    struct arena a;
+    struct json *list;
+    arena_init(&a);
+    assert_int_equal(
+        json_parse(
+            &a,
+            STR("[{\"name\":\"mine\",\"type\":\"context\",\"priority\":20,\"body\":\" Be kind. \"},"
+                "{\"body\":\"no name\"},7]"),
+            0, &list, NULL),
+        0);
+    struct skill_dir dir = {.path = STR("skills"), .origin = SKILL_CONFIG, .inline_skills = list};
+    w->set = skills_load(&dir, 1, NULL);
+    arena_done(&a);
+    assert_string_equal(skills_find(w->set, STR("mine"))->body.p, "Be kind.");
+    assert_string_equal(skills_find(w->set, STR("mine"))->path.p, "skills[0]");
+    assert_int_equal(skills_problems(w->set)->len, 2);
+    assert_problem(w->set, SKILL_ERROR, "name is missing");
+    assert_problem(w->set, SKILL_ERROR, "expected an object");
+}
+
+static void test_places_in_load_order(void **state)
+{
+    str configured[] = {STR_INIT("/conf/skills")};
+    struct json inline_skills = {.type = JSON_ARRAY};
+    struct skill_places p = {.work_dir = STR("/work"),
+                             .skill_dirs = {configured, 1},
+                             .skills = &inline_skills,
+                             .home_dir = STR("/home/ada"),
+                             .project_dir = STR("/src/app"),
+                             .workspace_dir = STR("/work/workspaces/ws_1")};
+    static const struct {
+        const char *path;
+        enum skill_origin origin;
+        bool is_standard;
+    } EXPECTED[] = {
+        {"/home/ada/.agents/skills", SKILL_GLOBAL, true},
+        {"/home/ada/.claude/skills", SKILL_GLOBAL, true},
+        {"/work/skills", SKILL_GLOBAL, false},
+        {"/conf/skills", SKILL_CONFIG, false},
+        {"skills", SKILL_CONFIG, false},
+        {"/src/app/.agents/skills", SKILL_PROJECT, true},
+        {"/src/app/.claude/skills", SKILL_PROJECT, true},
+        {"/work/workspaces/ws_1/skills", SKILL_WORKSPACE, false},
+    };
+    struct arena a;
+    size_t n;
+    arena_init(&a);
+    const struct skill_dir *dirs = skill_dirs(&a, &p, &n);
+    assert_int_equal(n, ARRAY_LEN(EXPECTED));
+    for (size_t i = 0; i < n; i++) {
+        assert_true(str_eq(dirs[i].path, str_from(EXPECTED[i].path)));
+        assert_int_equal(dirs[i].origin, EXPECTED[i].origin);
+        assert_int_equal(dirs[i].is_standard, EXPECTED[i].is_standard);
+    }
+    assert_ptr_equal(dirs[4].inline_skills, &inline_skills);
+
+    skill_dirs(&a, &(struct skill_places){.work_dir = STR("/work")}, &n);
+    assert_int_equal(n, 1);
+    p.project_dir = p.home_dir; /* started in the home directory: not twice */
+    skill_dirs(&a, &p, &n);
+    assert_int_equal(n, ARRAY_LEN(EXPECTED) - 2);
+    arena_done(&a);
+}
+
 static void test_references(void **state)
 {
     struct world *w = *state;
@@ -310,6 +377,8 @@ int main(void)
         CASE(test_context_by_priority),
         CASE(test_directories_of_the_standard),
         CASE(test_a_set_has_a_ceiling),
+        CASE(test_inline_skills),
+        CASE(test_places_in_load_order),
         CASE(test_references),
         CASE(test_reserved_names),
     };

@@ -1,0 +1,269 @@
+#include "runtime/skill_edit.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const struct json_field FIELDS[] = {
+    {"description", JF_STR, offsetof(struct skill_draft, description), 0, NULL, 0},
+    {"body", JF_STR, offsetof(struct skill_draft, body), 0, NULL, 0},
+    {"priority", JF_INT, offsetof(struct skill_draft, priority), 0, NULL, 0},
+    {"triggers", JF_STRS, offsetof(struct skill_draft, triggers), 0, NULL, 0},
+    {"keywords", JF_STRS, offsetof(struct skill_draft, keywords), 0, NULL, 0},
+    {"allowed_tools", JF_STRS, offsetof(struct skill_draft, allowed_tools), 0, NULL, 0},
+    {"requires_bundles", JF_STRS, offsetof(struct skill_draft, requires_bundles), 0, NULL, 0},
+    {"tags", JF_STRS, offsetof(struct skill_draft, tags), 0, NULL, 0},
+    {"category", JF_STR, offsetof(struct skill_draft, category), 0, NULL, 0},
+    {0},
+};
+
+/* Compared in lower case with white space as single spaces. */
+static const char *const TAKEOVERS[] = {
+    "ignore previous instructions",    "ignore all previous",       "ignore your instructions",
+    "disregard previous instructions", "disregard all previous",    "forget your instructions",
+    "override your instructions",      "reveal your system prompt",
+};
+
+int skill_draft_from_json(struct arena *a, str name, const struct json *obj,
+                          struct skill_draft *ret, struct err *e)
+{
+    str type = json_get_string(obj, "type");
+
+    ret->name = name;
+    if (str_eq(type, STR("context")))
+        ret->type = SKILL_CONTEXT;
+    else if (str_eq(type, STR("skill")))
+        ret->type = SKILL_TASK;
+    else if (json_get(obj, "type"))
+        return err_set(e, -EINVAL, "skill.type: expected \"skill\" or \"context\"");
+    return json_decode(a, obj, FIELDS, ret, "skill", NULL, NULL, e);
+}
+
+struct skill_draft skill_draft_of(const struct skill *s)
+{
+    return (struct skill_draft){
+        .name = s->name,
+        .description = s->description,
+        .body = s->body,
+        .type = s->type,
+        .priority = s->priority,
+        .triggers = s->triggers,
+        .keywords = s->keywords,
+        .allowed_tools = s->allowed_tools,
+        .requires_bundles = s->requires_bundles,
+        .tags = s->tags,
+        .category = s->category,
+    };
+}
+
+/* ---- checking ---- */
+
+static int check_name(str name, struct err *e)
+{
+    if (name.n == 0 || name.n > SKILL_NAME_MAX)
+        return err_set(e, -EINVAL, "name: expected 1 to %d characters", SKILL_NAME_MAX);
+    for (size_t i = 0; i < name.n; i++) {
+        char c = name.p[i];
+        bool ok = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                  c == '_' || c == '-';
+        if (!ok)
+            return err_set(e, -EINVAL, "name: only letters, digits, '_' and '-' are allowed");
+    }
+    if (skill_name_reserved(name))
+        return err_set(e, -EPERM, "name: \"%.*s\" belongs to the core; choose another name",
+                       STR_ARG(name));
+    return 0;
+}
+
+static str with_single_spaces(struct arena *a, str s)
+{
+    char *out = arena_alloc(a, s.n + 1);
+    size_t n = 0;
+    for (size_t i = 0; i < s.n; i++) {
+        bool is_space = (unsigned char)s.p[i] <= ' ';
+        if (!is_space)
+            out[n++] = s.p[i];
+        else if (n > 0 && out[n - 1] != ' ')
+            out[n++] = ' ';
+    }
+    return str_make(out, n);
+}
+
+static int check_body(str body, struct err *e)
+{
+    struct arena a;
+    int rc = 0;
+
+    if (str_trim(body).n == 0)
+        return err_set(e, -EINVAL, "body: is missing");
+    if (body.n > SKILL_BYTES_MAX / 2)
+        return err_set(e, -EINVAL, "body: is larger than 128 KiB");
+    arena_init(&a);
+    str folded = with_single_spaces(&a, skill_fold(&a, body));
+    for (size_t i = 0; i < ARRAY_LEN(TAKEOVERS) && rc == 0; i++)
+        if (str_find(folded, str_from(TAKEOVERS[i]), 0) >= 0)
+            rc = err_set(e, -EPERM, "body: \"%s\" is not allowed in a skill", TAKEOVERS[i]);
+    arena_done(&a);
+    return rc;
+}
+
+int skill_draft_check(const struct skill_draft *d, str *ret_warning, struct err *e)
+{
+    int rc = check_name(d->name, e);
+
+    if (rc < 0 || (rc = check_body(d->body, e)) < 0)
+        return rc;
+    if (d->priority != 0 &&
+        (d->priority < SKILL_DRAFT_PRIORITY_MIN || d->priority > SKILL_DRAFT_PRIORITY_MAX))
+        return err_set(e, -EINVAL, "priority: expected %d to %d", SKILL_DRAFT_PRIORITY_MIN,
+                       SKILL_DRAFT_PRIORITY_MAX);
+    *ret_warning = STR_NONE;
+    for (size_t i = 0; i < d->allowed_tools.len; i++)
+        if (str_eq(d->allowed_tools.items[i], STR("*")))
+            *ret_warning = STR("allowed_tools contains \"*\", so this skill narrows nothing.");
+    if (d->type == SKILL_TASK && d->triggers.len == 0 && d->keywords.len < SKILL_KEYWORDS_MIN)
+        *ret_warning = STR("It never matches: give it a trigger or at least two keywords.");
+    return 0;
+}
+
+/* ---- the file ---- */
+
+/* JSON strings are YAML's double-quoted ones. */
+static void put_text(struct buf *out, const char *key, str value)
+{
+    if (value.n == 0)
+        return;
+    buf_printf(out, "%s: ", key);
+    json_write_string(out, value);
+    buf_add_char(out, '\n');
+}
+
+static void put_list(struct buf *out, const char *indent, const char *key, struct json_strs list)
+{
+    if (list.len == 0)
+        return;
+    buf_printf(out, "%s%s:\n", indent, key);
+    for (size_t i = 0; i < list.len; i++) {
+        buf_printf(out, "%s  - ", indent);
+        json_write_string(out, list.items[i]);
+        buf_add_char(out, '\n');
+    }
+}
+
+str skill_draft_render(struct arena *a, const struct skill_draft *d)
+{
+    struct buf out;
+
+    buf_init(&out, 8 * SKILL_BYTES_MAX);
+    buf_add_lit(&out, "---\n");
+    put_text(&out, "name", d->name);
+    put_text(&out, "description", d->description);
+    buf_printf(&out, "version: \"1.0\"\ntype: %s\npriority: %lld\n", skill_type_name(d->type),
+               (long long)(d->priority ? d->priority : SKILL_PRIORITY_DEFAULT));
+    put_list(&out, "", "allowed-tools", d->allowed_tools);
+    put_list(&out, "", "requires-bundles", d->requires_bundles);
+    if (d->triggers.len + d->keywords.len + d->tags.len + d->category.n > 0)
+        buf_add_lit(&out, "metadata:\n");
+    put_list(&out, "  ", "triggers", d->triggers);
+    put_list(&out, "  ", "keywords", d->keywords);
+    put_list(&out, "  ", "tags", d->tags);
+    put_text(&out, "  category", d->category);
+    buf_add_lit(&out, "---\n");
+    buf_add_str(&out, str_trim(d->body));
+    buf_add_char(&out, '\n');
+    str text = arena_str(a, buf_str(&out));
+    buf_done(&out);
+    return text;
+}
+
+static int open_dir(str dir, bool create, struct err *e)
+{
+    char *path = str_dup(dir);
+    int rc = create && mkdir(path, 0700) < 0 && errno != EEXIST ? -errno : 0;
+    int fd = rc < 0 ? -1 : open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    if (fd < 0)
+        rc = err_errno(e, rc < 0 ? rc : -errno, "cannot open", path);
+    free(path);
+    return fd < 0 ? rc : fd;
+}
+
+static int write_all(int fd, str text)
+{
+    while (text.n > 0) {
+        ssize_t n = write(fd, text.p, text.n);
+        if (n < 0 && errno != EINTR)
+            return -errno;
+        if (n > 0)
+            text = str_skip(text, (size_t)n);
+    }
+    return fsync(fd) < 0 ? -errno : 0;
+}
+
+static int replace_file(int dir, const char *name, str text)
+{
+    char temporary[SKILL_NAME_MAX + 16];
+
+    snprintf(temporary, sizeof(temporary), ".%.*s.tmp", SKILL_NAME_MAX + 4, name);
+    int fd = openat(dir, temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return -errno;
+    int rc = write_all(fd, text);
+    if (close(fd) < 0 && rc == 0)
+        rc = -errno;
+    if (rc == 0 && renameat(dir, temporary, dir, name) < 0)
+        rc = -errno;
+    if (rc < 0)
+        (void)unlinkat(dir, temporary, 0);
+    return rc;
+}
+
+/* What could not be loaded again is not written. */
+static int check_text(str text, struct err *e)
+{
+    struct skill_problems problems = {0};
+    struct skill skill;
+    struct arena a;
+
+    arena_init(&a);
+    int rc = skill_parse(&a, STR("skill"), text, false, &skill, &problems);
+    for (size_t i = 0; rc < 0 && i < problems.len; i++)
+        if (problems.items[i].severity == SKILL_ERROR)
+            err_set(e, rc, "line %u: %.*s", problems.items[i].line,
+                    STR_ARG(problems.items[i].message));
+    arena_done(&a);
+    return rc;
+}
+
+int skill_file_write(str dir, str name, str text, struct err *e)
+{
+    char file[SKILL_NAME_MAX + 8];
+    int rc = check_name(name, e);
+
+    if (rc < 0 || (rc = check_text(text, e)) < 0)
+        return rc;
+    int fd = open_dir(dir, /* create= */ true, e);
+    if (fd < 0)
+        return fd;
+    snprintf(file, sizeof(file), "%.*s.md", STR_ARG(name));
+    rc = replace_file(fd, file, text);
+    close(fd);
+    return rc < 0 ? err_errno(e, rc, "cannot write", file) : 0;
+}
+
+int skill_file_delete(str dir, str name, struct err *e)
+{
+    char file[SKILL_NAME_MAX + 8];
+    int rc = check_name(name, e);
+
+    if (rc < 0)
+        return rc;
+    int fd = open_dir(dir, /* create= */ false, e);
+    if (fd < 0)
+        return fd;
+    snprintf(file, sizeof(file), "%.*s.md", STR_ARG(name));
+    rc = unlinkat(fd, file, 0) < 0 ? -errno : 0;
+    close(fd);
+    return rc < 0 ? err_errno(e, rc, "cannot delete", file) : 0;
+}
