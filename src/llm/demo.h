@@ -25,7 +25,8 @@ struct demo_plan {
 struct demo_ask {
     struct arena *a;
     const struct llm_request *req;
-    str text;       /* the newest words of the user */
+    str all;        /* the newest message of the user */
+    str text;       /* its words, without what was attached */
     size_t context; /* bytes of text that came with them */
     size_t images;
     size_t rounds;                             /* answers with tool calls since then */

@@ -36,16 +36,20 @@ static void read_question(struct demo_ask *q, const struct llm_message *m)
     }
 }
 
-/* Attached text follows the message in a fence or a tag. */
+/* Attached text follows the message in a fence or a tag, below a line that names it. */
 static void split_attachment(struct demo_ask *q)
 {
     static const str MARKS[] = {STR_INIT("\n<"), STR_INIT("\n```"), STR_INIT("\n---\n")};
+    q->all = q->text;
     for (size_t i = 0; i < ARRAY_LEN(MARKS); i++) {
         ptrdiff_t at = str_find(q->text, MARKS[i], 0);
         if (at <= 0)
             continue;
         q->context += q->text.n - (size_t)at;
         q->text = str_trim(str_slice(q->text, 0, (size_t)at));
+        ptrdiff_t line = str_rfind_char(q->text, '\n');
+        if (line > 0 && str_ends(q->text, STR(":")))
+            q->text = str_trim(str_slice(q->text, 0, (size_t)line));
     }
 }
 

@@ -255,7 +255,7 @@ static str transcript_user(str text)
 
 str demo_title(const struct demo_ask *q)
 {
-    str rest = str_trim(transcript_user(q->text)), line, word;
+    str rest = str_trim(transcript_user(q->all)), line, word;
     struct buf b;
     size_t words = 0;
     buf_init(&b, TITLE_BYTES);

@@ -264,13 +264,28 @@ static void tells_what_came_along(void **state)
     assert_says(t, "1 picture");
 }
 
+static void tells_attachments_from_words(void **state)
+{
+    struct talk *t = *state;
+    user(t, "what time is it\n\nInput:\n```\n2+2 status run rm\n```");
+    plan(t);
+    assert_int_equal(t->plan.nuses, 1);
+    assert_uses(t, 0, "nb__time", "{}");
+    t->req.nmessages = 0;
+    user(t, "explain this\n\nInput:\n```\n2+2\n```");
+    plan(t);
+    assert_says(t, "message of 2 words");
+    assert_says(t, "bytes of context");
+}
+
 static void makes_titles(void **state)
 {
     struct talk *t = *state;
     t->req.ntools = 0;
     t->req.max_tokens = 30;
     t->req.system_stable = STR("Write a short title for the conversation.");
-    user(t, "User: how do I cook pasta for twelve people at once?\nAssistant: boil it");
+    user(t, "Give this a title.\n\n<transcript>\nUser: how do I cook pasta for twelve people at "
+            "once?\nAssistant: boil it\n</transcript>");
     plan(t);
     assert_string_equal(arena_cstr(&t->a, t->plan.text), "How do I cook pasta for");
 }
@@ -310,6 +325,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(refuses_bad_arguments_and_unknown_tools, setup, teardown),
         cmocka_unit_test_setup_teardown(reports_results, setup, teardown),
         cmocka_unit_test_setup_teardown(tells_what_came_along, setup, teardown),
+        cmocka_unit_test_setup_teardown(tells_attachments_from_words, setup, teardown),
         cmocka_unit_test_setup_teardown(makes_titles, setup, teardown),
         cmocka_unit_test_setup_teardown(counts_with_a_ceiling, setup, teardown),
         cmocka_unit_test_setup_teardown(is_the_same_every_time, setup, teardown),
