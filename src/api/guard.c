@@ -43,8 +43,8 @@ bool guard_host_ok(str host_header, const char *own_host)
     bool is_v6;
     if (!split_host(host_header, &name, &is_v6) || name.n == 0)
         return false;
-    if (is_ip_literal(name, is_v6))
-        return true;
+    if (is_v6 || is_ip_literal(name, false))
+        return is_ip_literal(name, is_v6);
     return str_eq_nocase(name, STR("localhost")) || str_eq_nocase(name, str_from(own_host));
 }
 

@@ -19,7 +19,9 @@ static const struct arg TABLE[] = {
     {0}};
 
 #define PARSE(stop, ...)                                                                           \
-    char *argv[] = {__VA_ARGS__};                                                                  \
+    const char *words[] = {__VA_ARGS__};                                                           \
+    char *argv[ARRAY_LEN(words)];                                                                  \
+    memcpy(argv, words, sizeof words);                                                             \
     struct opts o = {0};                                                                           \
     struct err e = {0};                                                                            \
     int n = -1, r = args_parse(TABLE, &o, (int)ARRAY_LEN(argv), argv, stop, &n, &e)
