@@ -132,7 +132,7 @@ bool api_decode_body(struct http_req *r, const struct json_field *fields, void *
     struct json *body;
     struct err e = {0};
     if (json_parse(&r->arena, r->body, JSON_UNIQUE, &body, &e) < 0) {
-        err_prefix(&e, "The body is not valid JSON: ");
+        err_prefix(&e, "The body is not valid JSON");
         http_reply_error(r, 400, "bad_request", e.msg, NULL);
         return false;
     }

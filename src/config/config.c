@@ -241,14 +241,14 @@ static int read_document(struct loader *l, struct document *d, struct err *e)
     struct json *root;
     r = json_parse(&c->arena, text, JSON_COPY | JSON_UNIQUE, &root, e);
     if (r < 0) {
-        err_prefix(e, "%s: ", c->path);
+        err_prefix(e, "%s", c->path);
         return r;
     }
     if (root->type != JSON_OBJECT)
         return err_set(e, -EINVAL, "%s: expected an object", c->path);
     r = json_decode(&c->arena, root, FIELDS, d, "", warn_unknown, l, e);
     if (r < 0)
-        err_prefix(e, "%s: ", c->path);
+        err_prefix(e, "%s", c->path);
     return r;
 }
 

