@@ -6,7 +6,13 @@ enum state {
     DONE,
     LENGTH,
     SIZE,
-    EXTENSION,
+    EXT_BEGIN,
+    EXT_NAME,
+    EXT_EQUALS,
+    EXT_VALUE,
+    EXT_QUOTED,
+    EXT_ESCAPED,
+    EXT_END,
     SIZE_LF,
     DATA,
     DATA_CR,
@@ -55,13 +61,41 @@ static enum state on_size(struct http_body *b, char c)
     }
     if (b->digits == 0)
         return FAILED;
-    return c == '\r' ? SIZE_LF : c == ';' ? EXTENSION : FAILED;
+    return c == '\r' ? SIZE_LF : c == ';' ? EXT_BEGIN : FAILED;
 }
 
 /* Extensions and trailers mean nothing to us, but a body made of them would be endless. */
 static enum state on_extra(struct http_body *b, bool is_allowed, enum state next)
 {
     return is_allowed && ++b->extra <= HTTP_CHUNK_EXTRA_MAX ? next : FAILED;
+}
+
+static enum state on_extension_end(struct http_body *b, char c)
+{
+    return c == '\r' ? SIZE_LF : on_extra(b, c == ';', EXT_BEGIN);
+}
+
+/* chunk-ext of RFC 9112 7.1.1, without the white space it calls bad. */
+static enum state on_extension(struct http_body *b, char c)
+{
+    bool is_token = http_is_token_char(c), is_text = http_is_value_char(c);
+    switch ((enum state)b->state) {
+    case EXT_BEGIN:
+        return on_extra(b, is_token, EXT_NAME);
+    case EXT_NAME:
+        return is_token || c == '=' ? on_extra(b, true, is_token ? EXT_NAME : EXT_EQUALS)
+                                    : on_extension_end(b, c);
+    case EXT_EQUALS:
+        return on_extra(b, is_token || c == '"', is_token ? EXT_VALUE : EXT_QUOTED);
+    case EXT_VALUE:
+        return is_token ? on_extra(b, true, EXT_VALUE) : on_extension_end(b, c);
+    case EXT_QUOTED:
+        return on_extra(b, is_text, c == '"' ? EXT_END : c == '\\' ? EXT_ESCAPED : EXT_QUOTED);
+    case EXT_ESCAPED:
+        return on_extra(b, is_text, EXT_QUOTED);
+    default:
+        return on_extension_end(b, c);
+    }
 }
 
 static enum state on_size_lf(struct http_body *b, char c)
@@ -77,8 +111,14 @@ static enum state step(struct http_body *b, char c)
     switch ((enum state)b->state) {
     case SIZE:
         return on_size(b, c);
-    case EXTENSION:
-        return c == '\r' ? SIZE_LF : on_extra(b, http_is_value_char(c), EXTENSION);
+    case EXT_BEGIN:
+    case EXT_NAME:
+    case EXT_EQUALS:
+    case EXT_VALUE:
+    case EXT_QUOTED:
+    case EXT_ESCAPED:
+    case EXT_END:
+        return on_extension(b, c);
     case SIZE_LF:
         return on_size_lf(b, c);
     case DATA_CR:

@@ -105,9 +105,9 @@ static bool parse_target(struct http_head *h)
     if (is_plain || str_starts_nocase(t, STR("https://"))) {
         t = str_skip(t, is_plain ? 7 : 8);
         ptrdiff_t slash = str_find_char(t, '/');
-        if (slash <= 0)
+        h->authority = slash > 0 ? str_slice(t, 0, (size_t)slash) : STR_NONE;
+        if (h->authority.n == 0 || !all_of(h->authority, HOST))
             return bad(h, 400, "unsupported request target");
-        h->authority = str_slice(t, 0, (size_t)slash);
         t = str_skip(t, (size_t)slash);
     }
     if (t.n == 0 || t.p[0] != '/')
@@ -323,8 +323,6 @@ static enum http_parse check_growing(str in, const struct http_limits *limits, s
     size_t line_max = HTTP_TARGET_MAX + 64;
     if (line_max > limits->head_bytes)
         line_max = limits->head_bytes;
-    if (in.n && !http_is_token_char(in.p[0]))
-        return refuse(h, 400, "this is not HTTP");
     if (in.n > line_max && !memchr(in.p, '\n', line_max))
         return refuse(h, 414, "the request line is too long");
     if (in.n > limits->head_bytes)
@@ -351,6 +349,8 @@ enum http_parse http_parse_head(str in, size_t *scanned, const struct http_limit
     head_clear(h);
 
     size_t start = leading_crlf(in);
+    if (in.n > start && !http_is_token_char(in.p[start]))
+        return refuse(h, 400, "this is not HTTP");
     enum http_parse found = scan(in, start, scanned, h);
     if (found == HTTP_PARSE_MORE)
         return check_growing(str_skip(in, start), limits, h);

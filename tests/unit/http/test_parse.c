@@ -135,6 +135,7 @@ static const struct {
     {400, "target and Host disagree on the port",
      STR_INIT("GET http://a:1/ HTTP/1.1\r\nHost: a:2\r\n\r\n")},
     {400, "target with a user", STR_INIT("GET http://u@a/ HTTP/1.1\r\nHost: a\r\n\r\n")},
+    {400, "target with a strange host", STR_INIT("GET http://a{b/ HTTP/1.0\r\n\r\n")},
     {400, "target without a host", STR_INIT("GET http:///x HTTP/1.1\r\nHost: a\r\n\r\n")},
 
     /* the request line */
