@@ -358,8 +358,8 @@ static void test_too_large_a_result(void **state)
     fake_answer(&x->one, STR("0123456789"));
     assert_text(&s, true, "larger than 20 characters");
     call(x, STR("one__echo"), NULL, &fits);
-    fake_answer(&x->one, STR("öööö")); /* characters, not bytes */
-    assert_text(&fits, false, "öööö");
+    fake_answer(&x->one, STR("öööööööö")); /* exactly: characters, not bytes */
+    assert_text(&fits, false, "öööööööö");
     registry_set_result_limit(x->reg, 0);
     call(x, STR("one__echo"), NULL, &unlimited);
     fake_answer(&x->one, STR("0123456789"));
