@@ -15,6 +15,7 @@ struct memory_conv {
     size_t n, cap;
     struct derive derive;
     struct map blobs; /* sha256 -> struct buf */
+    struct memory_conv *older; /* in the trash: deleted before under the same id */
 };
 
 struct memory {
@@ -40,6 +41,7 @@ static void conv_free(struct memory_conv *c)
     }
     map_done(&c->blobs);
     derive_done(&c->derive);
+    conv_free(c->older);
     free(c);
 }
 
@@ -184,8 +186,17 @@ static void memory_remove(struct store_op *op)
     else if (op->in.is_purge)
         conv_free(c);
     else
-        conv_free(map_put(&m->trash, op->id, c));
+        c->older = map_put(&m->trash, op->id, c);
     op_done_later(op);
+}
+
+static void take_from_trash(struct memory *m, str id)
+{
+    struct memory_conv *c = map_del(&m->trash, id);
+    if (c->older)
+        map_put(&m->trash, id, c->older);
+    c->older = NULL;
+    map_put(&m->convs, id, c);
 }
 
 static void memory_restore(struct store_op *op)
@@ -196,7 +207,7 @@ static void memory_restore(struct store_op *op)
     else if (map_get(&m->convs, op->id))
         err_set(&op->err, -EEXIST, "this conversation exists already: %.*s", STR_ARG(op->id));
     else
-        map_put(&m->convs, op->id, map_del(&m->trash, op->id));
+        take_from_trash(m, op->id);
     op_done_later(op);
 }
 

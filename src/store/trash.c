@@ -50,6 +50,9 @@ static int move_to_trash(struct store_op *op, const struct store_io *io, struct 
     const char *dir = trash_dir(op->store, &op->arena);
     int64_t now = clock_now_ms();
     int r = io_mkdir_all(io, dir);
+    /* An id may be deleted, made anew and deleted again within a millisecond. */
+    while (access(trash_path(op, now, SUFFIXES[0]), F_OK) == 0)
+        now++;
     for (size_t i = 0; r == 0 && i < ARRAY_LEN(SUFFIXES); i++) {
         const char *from = live_path(op, SUFFIXES[i]);
         r = io->rename(io, from, trash_path(op, now, SUFFIXES[i]));

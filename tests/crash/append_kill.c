@@ -19,7 +19,7 @@
 #include "store/appender.h"
 #include "store/store.h"
 
-enum { CONVS = 4, IN_FLIGHT = 16, MAX_RUN_US = 60000, ROUNDS_PER_SET = 20, LARGE_EVERY = 37 };
+enum { CONVS = 4, IN_FLIGHT = 16, MAX_RUN_US = 40000, ROUNDS_PER_SET = 20, LARGE_EVERY = 37 };
 
 struct ack {
     int conv;
