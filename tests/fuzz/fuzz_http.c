@@ -167,10 +167,13 @@ static void read_theirs(str in, struct message *m, bool may_refuse)
 
 /* ---- comparing ---- */
 
-/* llhttp takes only spaces, not tabs, around a length. */
+/* llhttp takes only spaces, not tabs, around a length or a coding. */
 static bool has_tab_around(const struct http_header *f)
 {
-    return f->value.n && (f->value.p[-1] == '\t' || f->value.p[f->value.n] == '\t');
+    for (const char *p = f->name.p + f->name.n + 1; *p != '\r'; p++)
+        if (*p == '\t' && (p < f->value.p || p >= f->value.p + f->value.n))
+            return true;
+    return false;
 }
 
 /* llhttp knows a fixed list of methods, and leaves HTTP where somebody asks for an upgrade. */
