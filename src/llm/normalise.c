@@ -340,7 +340,7 @@ static void pair_turns(struct pass *p, const struct turn *in, size_t n)
 static bool is_paused(const struct turn *t)
 {
     const struct llm_block *last = &t->blocks.items[t->blocks.n - 1];
-    return last->type == LLM_OPAQUE;
+    return last->type == LLM_OPAQUE && !is_thinking(last);
 }
 
 static struct wire_history as_history(struct pass *p)
