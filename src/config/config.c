@@ -19,6 +19,7 @@ struct document {
     struct config_logging logging;
     struct config_models models;
     struct config_limits limits;
+    struct config_model_calls model_calls;
     struct legacy_model model;
     str default_model, thinking, time_zone;
     const char *work_dir;
@@ -58,6 +59,12 @@ static const struct json_field MODELS_FIELDS[] = {
     {"reasoning", JF_STR, offsetof(struct config_models, reasoning), JF_NULLABLE, NULL, 0},
     {0}};
 
+static const struct json_field CALLS_FIELDS[] = {
+    {"idleTimeoutMs", JF_INT, offsetof(struct config_model_calls, idle_timeout_ms), 0, NULL, 0},
+    {"maxTries", JF_INT, offsetof(struct config_model_calls, max_tries), 0, NULL, 0},
+    {"retryBaseMs", JF_INT, offsetof(struct config_model_calls, retry_base_ms), 0, NULL, 0},
+    {0}};
+
 static const struct json_field MODEL_FIELDS[] = {
     {"provider", JF_STR, offsetof(struct legacy_model, provider), 0, NULL, 0},
     {"apiKey", JF_STR, offsetof(struct legacy_model, api_key), JF_NULLABLE, NULL, 0},
@@ -75,6 +82,7 @@ static const struct json_field FIELDS[] = {
     {"defaultModel", JF_STR, AT(default_model), JF_NULLABLE, NULL, 0},
     {"models", JF_OBJECT, AT(models), 0, MODELS_FIELDS, 0},
     {"providers", JF_JSON_OBJECT, AT(providers), 0, NULL, 0},
+    {"modelCalls", JF_OBJECT, AT(model_calls), 0, CALLS_FIELDS, 0},
     {"modelInfo", JF_JSON_OBJECT, AT(model_overrides), 0, NULL, 0},
     {"thinking", JF_STR, AT(thinking), 0, NULL, 0},
     {"timeZone", JF_STR, AT(time_zone), 0, NULL, 0},
@@ -205,6 +213,12 @@ static int check(const struct config *c, struct err *e)
     if (r == 0)
         r = check_range(c, "maxToolResultSize", l->max_tool_result_size, 0, INT64_MAX, e);
     if (r == 0)
+        r = check_range(c, "modelCalls.idleTimeoutMs", c->model_calls.idle_timeout_ms, 0, 3600000, e);
+    if (r == 0)
+        r = check_range(c, "modelCalls.maxTries", c->model_calls.max_tries, 0, 20, e);
+    if (r == 0)
+        r = check_range(c, "modelCalls.retryBaseMs", c->model_calls.retry_base_ms, 0, 60000, e);
+    if (r == 0)
         r = check_range(c, "demoDelayMs", c->demo_delay_ms, 0, 10000, e);
     return r;
 }
@@ -321,6 +335,7 @@ static void take_document(struct config *c, const struct document *d)
         c->models.default_model = d->default_model;
     c->models.default_model = arena_str(a, c->models.default_model);
     c->limits = d->limits;
+    c->model_calls = d->model_calls;
     c->no_default_bundles = d->no_default_bundles;
     c->allow_insecure_remotes = d->allow_insecure_remotes;
     c->bundles = d->bundles;

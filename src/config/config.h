@@ -52,6 +52,10 @@ struct config_limits {
     int64_t max_tool_result_size;
 };
 
+struct config_model_calls {
+    int64_t idle_timeout_ms, max_tries, retry_base_ms; /* 0 = the provider floor's defaults */
+};
+
 struct config_secrets { /* never logged, never written */
     str anthropic_api_key, openai_api_key, google_api_key, nb_api_key;
 };
@@ -67,6 +71,7 @@ struct config {
     struct config_logging logging;
     struct config_models models;
     struct config_limits limits;
+    struct config_model_calls model_calls;
     struct config_secrets secrets;
 
     bool no_default_bundles, allow_insecure_remotes;

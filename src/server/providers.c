@@ -149,6 +149,10 @@ int providers_from_config(struct arena *a, const struct config *c, struct llm_co
         .default_model = c->models.default_model,
         .fast_model = c->models.fast,
         .model_overrides = c->model_overrides,
+        .idle_timeout_ms = (uint64_t)c->model_calls.idle_timeout_ms,
+        .max_tries = (unsigned)c->model_calls.max_tries,
+        .retry_base_ms = (uint64_t)c->model_calls.retry_base_ms,
+        .demo_delay_ms = (uint64_t)c->demo_delay_ms,
     };
     return 0;
 }

@@ -103,7 +103,6 @@ static int make_llm(struct server *s, struct err *e)
     int r = providers_from_config(&s->arena, s->config, &conf, e);
     if (r < 0)
         return r;
-    conf.demo_delay_ms = (uint64_t)s->config->demo_delay_ms;
     s->llm = llm_new(s->loop, s->fetcher, &conf, s->log, e);
     return s->llm ? 0 : e->code;
 }
