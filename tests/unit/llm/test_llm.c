@@ -1,0 +1,217 @@
+#include <errno.h>
+
+#include "llm/llm.h"
+#include "loop/loop.h"
+#include "unit/llm/history_rig.h"
+
+struct world {
+    struct loop *loop;
+    struct llm *llm;
+    struct err err;
+};
+
+static int setup(void **state)
+{
+    struct world *w = xcalloc(1, sizeof *w);
+    w->loop = loop_new(NULL);
+    *state = w;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct world *w = *state;
+    llm_free(w->llm);
+    loop_free(w->loop);
+    free(w);
+    return 0;
+}
+
+static struct llm *make(struct world *w, const struct llm_conf *conf)
+{
+    llm_free(w->llm);
+    w->llm = llm_new(w->loop, NULL, conf, NULL, &w->err);
+    return w->llm;
+}
+
+static struct llm *with(struct world *w, const struct llm_provider_conf *p, size_t n)
+{
+    assert_non_null(make(w, &(struct llm_conf){.providers = p, .nproviders = n}));
+    return w->llm;
+}
+
+static void assert_resolves(struct llm *m, const char *name, const char *provider,
+                            const char *model)
+{
+    str p, q;
+    struct err e = {0};
+    if (llm_resolve(m, str_from(name), &p, &q, &e) < 0)
+        fail_msg("%s: %s", name, e.msg);
+    if (!str_eq(p, str_from(provider)) || !str_eq(q, str_from(model)))
+        fail_msg("%s is %.*s:%.*s", name, STR_ARG(p), STR_ARG(q));
+}
+
+static void assert_unresolved(struct llm *m, const char *name, const char *says)
+{
+    str p, q;
+    struct err e = {0};
+    assert_int_equal(llm_resolve(m, str_from(name), &p, &q, &e), -ENOENT);
+    if (!strstr(e.msg, says))
+        fail_msg("%s: '%s' is not in: %s", name, says, e.msg);
+}
+
+static const struct llm_provider_conf BOTH[] = {
+    {.name = STR_INIT("openai"), .api_key = STR_INIT("k")},
+    {.name = STR_INIT("anthropic"), .api_key = STR_INIT("k")},
+};
+
+static void names_find_their_provider(void **state)
+{
+    struct llm *m = with(*state, BOTH, 2);
+    assert_resolves(m, "anthropic:claude-x", "anthropic", "claude-x");
+    assert_resolves(m, "claude-x", "anthropic", "claude-x");
+    assert_resolves(m, "gpt-5", "openai", "gpt-5");
+    assert_resolves(m, "o3-mini", "openai", "o3-mini");
+    assert_resolves(m, "openai:ft:gpt-4o:me", "openai", "ft:gpt-4o:me");
+    assert_resolves(m, "demo", "demo", "demo");
+    assert_resolves(m, "demo:demo", "demo", "demo");
+    assert_resolves(m, "", "anthropic", "claude-sonnet-4-5-20250929");
+    assert_resolves(m, "alias:fast", "anthropic", "claude-sonnet-4-5-20250929");
+}
+
+static void what_is_missing_is_said(void **state)
+{
+    struct world *w = *state;
+    struct llm *m = make(w, &(struct llm_conf){0});
+    assert_unresolved(m, "claude-x", "ANTHROPIC_API_KEY");
+    assert_unresolved(m, "openai:gpt-5", "providers.openai.apiKey");
+    assert_unresolved(m, "ollama:qwen3:8b", "providers.ollama");
+    assert_unresolved(m, "mystery", "Configured: demo");
+}
+
+static void models_may_have_colons(void **state)
+{
+    static const struct llm_provider_conf P[] = {{.name = STR_INIT("ollama")}};
+    struct llm *m = with(*state, P, 1);
+    assert_resolves(m, "ollama:qwen3:8b", "ollama", "qwen3:8b");
+    assert_resolves(m, "qwen3:8b", "ollama", "qwen3:8b");
+}
+
+static void the_default_follows_what_is_there(void **state)
+{
+    struct world *w = *state;
+    str why;
+    struct llm *m = make(w, &(struct llm_conf){0});
+    assert_true(str_eq(llm_default_model(m, &why), STR("demo:demo")));
+    assert_true(str_find(why, STR("ANTHROPIC_API_KEY"), 0) > 0);
+    m = with(w, BOTH, 1);
+    assert_true(str_eq(llm_default_model(m, &why), STR("openai:gpt-5")));
+    m = with(w, BOTH, 2);
+    assert_true(str_starts(llm_default_model(m, &why), STR("anthropic:claude-sonnet-4-5")));
+    static const struct llm_provider_conf KEYLESS[] = {{.name = STR_INIT("anthropic")}};
+    m = with(w, KEYLESS, 1);
+    assert_true(str_eq(llm_default_model(m, NULL), STR("demo:demo")));
+}
+
+static void a_named_model_stays(void **state)
+{
+    struct world *w = *state;
+    str why;
+    struct llm *m = make(w, &(struct llm_conf){.providers = BOTH,
+                                               .nproviders = 2,
+                                               .default_model = STR("gpt-4o"),
+                                               .fast_model = STR("claude-haiku-4-5")});
+    assert_true(str_eq(llm_default_model(m, &why), STR("openai:gpt-4o")));
+    assert_true(str_eq(why, STR("it is configured")));
+    assert_resolves(m, "alias:fast", "anthropic", "claude-haiku-4-5");
+    m = make(w, &(struct llm_conf){.default_model = STR("claude-x")});
+    assert_true(str_eq(llm_default_model(m, NULL), STR("claude-x"))); /* no silent fall-back */
+}
+
+static void bad_configurations_are_refused(void **state)
+{
+    static const struct {
+        struct llm_provider_conf p[2];
+        size_t n;
+        const char *says;
+    } CASES[] = {
+        {{{.name = STR_INIT("mine")}}, 1, "needs a type"},
+        {{{.name = STR_INIT("mine"), .type = STR_INIT("openai")}}, 1, "baseURL"},
+        {{{.name = STR_INIT("mine"), .type = STR_INIT("soap")}}, 1, "providers.mine.type"},
+        {{{.name = STR_INIT("a:b")}}, 1, "colon"},
+        {{{.name = STR_INIT("openai")}, {.name = STR_INIT("openai")}}, 2, "twice"},
+    };
+    struct world *w = *state;
+    for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
+        struct llm_conf conf = {.providers = CASES[i].p, .nproviders = CASES[i].n};
+        assert_null(make(w, &conf));
+        if (!strstr(w->err.msg, CASES[i].says))
+            fail_msg("'%s' is not in: %s", CASES[i].says, w->err.msg);
+    }
+}
+
+static void headers_must_be_strings(void **state)
+{
+    struct world *w = *state;
+    struct arena a;
+    arena_init(&a);
+    struct llm_provider_conf p = {.name = STR("openai"), .headers = rig_json(&a, "{\"x\":5}")};
+    assert_null(make(w, &(struct llm_conf){.providers = &p, .nproviders = 1}));
+    assert_non_null(strstr(w->err.msg, "providers.openai.headers.x"));
+    arena_done(&a);
+}
+
+static void prices_need_no_configured_provider(void **state)
+{
+    struct world *w = *state;
+    struct llm *m = make(w, &(struct llm_conf){0});
+    struct conv_usage u = {.input_tokens = 1000000};
+    double usd = -1;
+    assert_true(llm_price(m, STR("anthropic:claude-opus-5"), &u, &usd) && usd == 5);
+    assert_true(llm_price(m, STR("claude-opus-5"), &u, &usd) && usd == 5);
+    assert_true(llm_price(m, STR("demo:demo"), &u, &usd) && usd == 0);
+    assert_false(llm_price(m, STR("openai:novel"), &u, &usd));
+    static const struct llm_provider_conf LOCAL[] = {{.name = STR_INIT("ollama")}};
+    m = with(w, LOCAL, 1);
+    assert_true(llm_price(m, STR("ollama:qwen3:8b"), &u, &usd) && usd == 0);
+}
+
+static void tells_about_models(void **state)
+{
+    struct llm *m = with(*state, BOTH, 2);
+    struct llm_model_info info;
+    assert_true(llm_model_info(m, STR("claude-sonnet-4-5-20250929"), &info));
+    assert_int_equal(info.context_tokens, 200000);
+    assert_true(str_eq(info.successor, STR("claude-sonnet-5-5")));
+    assert_true(info.can_thinking && info.has_price);
+    assert_false(llm_model_info(m, STR("groq:x"), &info));
+}
+
+static void builds_the_same_body_as_a_call(void **state)
+{
+    struct llm *m = with(*state, BOTH, 2);
+    struct arena a;
+    struct err e = {0};
+    str body;
+    arena_init(&a);
+    struct llm_request req = {.max_tokens = 5};
+    req.messages = rig_history(&a, "[[\"u\",{\"text\":\"x\"}]]", &req.nmessages);
+    assert_int_equal(llm_build_request(m, STR("claude-x"), &req, &a, &body, &e), 0);
+    assert_true(str_starts(body, STR("{\"model\":\"claude-x\",\"max_tokens\":5,")));
+    req.nmessages = 0;
+    assert_int_equal(llm_build_request(m, STR("claude-x"), &req, &a, &body, &e), -EINVAL);
+    arena_done(&a);
+}
+
+int main(void)
+{
+#define CASE(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        CASE(names_find_their_provider), CASE(what_is_missing_is_said),
+        CASE(models_may_have_colons),    CASE(the_default_follows_what_is_there),
+        CASE(a_named_model_stays),       CASE(bad_configurations_are_refused),
+        CASE(headers_must_be_strings),   CASE(prices_need_no_configured_provider),
+        CASE(tells_about_models),        CASE(builds_the_same_body_as_a_call),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

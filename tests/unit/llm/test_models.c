@@ -1,0 +1,111 @@
+#include <math.h>
+
+#include "llm/models.h"
+#include "unit/llm/history_rig.h"
+
+static void assert_usd(str model, const struct json *overrides, struct conv_usage u, double usd)
+{
+    struct model_caps c;
+    double got = -1;
+    model_lookup(STR("anthropic"), model, overrides, &c);
+    assert_true(model_price(&c, &u, &got));
+    if (fabs(got - usd) > 1e-9)
+        fail_msg("%.*s costs %.9f, not %.9f", STR_ARG(model), got, usd);
+}
+
+static void five_prices(void **state)
+{
+    (void)state;
+    struct conv_usage u = {.input_tokens = 1000000, /* 100k fresh, the rest cached */
+                           .output_tokens = 100000,
+                           .cache_read_tokens = 500000,
+                           .cache_write_5m_tokens = 300000,
+                           .cache_write_1h_tokens = 100000};
+    assert_usd(STR("claude-sonnet-4-5-20250929"), NULL, u,
+               0.3 + 0.5 * 0.30 + 0.3 * 3.75 + 0.1 * 6 + 0.1 * 15);
+    assert_usd(STR("claude-sonnet-5-5"), NULL, u,
+               0.2 + 0.5 * 0.10 + 0.3 * 2.5 + 0.1 * 4 + 0.1 * 10);
+    assert_usd(STR("claude-fable-5-1"), NULL, u,
+               1.0 + 0.5 * 0.25 + 0.3 * 12.5 + 0.1 * 20 + 0.1 * 50);
+    assert_usd(STR("demo"), NULL, u, 0);
+}
+
+static void the_longest_prefix_wins(void **state)
+{
+    (void)state;
+    struct model_caps c;
+    model_lookup(STR("anthropic"), STR("claude-sonnet-5"), NULL, &c);
+    assert_true(c.price_cache_read == 0.20);
+    model_lookup(STR("anthropic"), STR("claude-sonnet-5-5-20270101"), NULL, &c);
+    assert_true(c.price_cache_read == 0.10);
+    model_lookup(STR("openrouter"), STR("anthropic/claude-opus-5"), NULL, &c);
+    assert_true(c.price_in == 5);
+}
+
+static void long_prompts_may_cost_more(void **state)
+{
+    (void)state;
+    assert_usd(STR("claude-haiku-5-5"), NULL, (struct conv_usage){.input_tokens = 100000}, 0.01);
+    assert_usd(STR("claude-haiku-5-5"), NULL, (struct conv_usage){.input_tokens = 200000}, 0.1);
+}
+
+static void unknown_is_not_free(void **state)
+{
+    (void)state;
+    struct model_caps c;
+    double usd;
+    struct conv_usage u = {.input_tokens = 1};
+    model_lookup(STR("x"), STR("novel-1"), NULL, &c);
+    assert_false(model_price(&c, &u, &usd));
+    assert_true(c.can_tools);
+    assert_int_equal(c.prefix.n, 0);
+}
+
+static void the_configuration_corrects(void **state)
+{
+    (void)state;
+    struct arena a;
+    struct model_caps c;
+    arena_init(&a);
+    const struct json *o =
+        rig_json(&a, "{\"novel\":{\"contextTokens\":1000,\"maxOutputTokens\":10,\"tools\":false,"
+                     "\"images\":true,\"thinking\":\"both\",\"price\":{\"input\":2,\"output\":4}},"
+                     "\"x:novel-2\":{\"price\":{\"input\":8,\"output\":1,\"cacheRead\":0.5}},"
+                     "\"claude-sonnet-5\":{\"maxOutputTokens\":7}}");
+    model_lookup(STR("x"), STR("novel-1"), o, &c);
+    assert_int_equal(c.context_tokens, 1000);
+    assert_int_equal(c.max_output_tokens, 10);
+    assert_true(c.can_images && !c.can_tools && c.thinks_enabled && c.thinks_adaptive);
+    assert_true(c.has_price && c.price_in == 2 && c.price_write_5m == 2.5 &&
+                c.price_cache_read == 2);
+    model_lookup(STR("x"), STR("novel-2"), o, &c);
+    assert_true(c.price_in == 8 && c.price_cache_read == 0.5);
+    model_lookup(STR("y"), STR("novel-2"), o, &c); /* another provider's model of that name */
+    assert_true(c.price_in == 2);
+    model_lookup(STR("anthropic"), STR("claude-sonnet-5"), o, &c);
+    assert_int_equal(c.max_output_tokens, 7);
+    assert_true(c.price_in == 2); /* what is not corrected stays */
+    arena_done(&a);
+}
+
+static void knows_what_retires(void **state)
+{
+    (void)state;
+    struct model_caps c;
+    model_lookup(STR("anthropic"), STR("claude-sonnet-4-5-20250929"), NULL, &c);
+    assert_true(str_eq(c.retires_on, STR("2026-11-30")));
+    assert_true(str_eq(c.successor, STR("claude-sonnet-5-5")));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(five_prices),
+        cmocka_unit_test(the_longest_prefix_wins),
+        cmocka_unit_test(long_prompts_may_cost_more),
+        cmocka_unit_test(unknown_is_not_free),
+        cmocka_unit_test(the_configuration_corrects),
+        cmocka_unit_test(knows_what_retires),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

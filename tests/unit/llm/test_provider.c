@@ -1,0 +1,66 @@
+#include <errno.h>
+
+#include "llm/provider.h"
+#include "support/unit.h"
+
+static void drops(const char *body, size_t index, int rc, const char *name, const char *left)
+{
+    struct arena a;
+    struct buf b;
+    str dropped = STR_NONE;
+    arena_init(&a);
+    buf_init(&b, 4096);
+    buf_add_lit(&b, body);
+    assert_int_equal(provider_drop_tool(&b, index, &a, &dropped), rc);
+    if (rc == 0)
+        assert_true(str_eq(dropped, str_from(name)));
+    assert_string_equal(buf_cstr(&b), left);
+    buf_done(&b);
+    arena_done(&a);
+}
+
+static void one_tool_leaves_the_others(void **state)
+{
+    (void)state;
+    drops("{\"x\":0.10,\"tools\":[{\"name\":\"a\"},{\"name\":\"b\"},{\"name\":\"c\"}]}", 1, 0, "b",
+          "{\"x\":0.10,\"tools\":[{\"name\":\"a\"},{\"name\":\"c\"}]}");
+    drops("{\"tools\":[{\"type\":\"function\",\"function\":{\"name\":\"a\"}}],\"y\":1}", 0, 0, "a",
+          "{\"y\":1}");
+}
+
+static void the_breakpoint_moves(void **state)
+{
+    (void)state;
+    drops("{\"tools\":[{\"name\":\"a\"},{\"name\":\"b\",\"cache_control\":{\"type\":\"e\"}}]}", 1,
+          0, "b", "{\"tools\":[{\"name\":\"a\",\"cache_control\":{\"type\":\"e\"}}]}");
+}
+
+static void what_is_not_there_stays(void **state)
+{
+    (void)state;
+    drops("{\"tools\":[{\"name\":\"a\"}]}", 1, -EINVAL, "", "{\"tools\":[{\"name\":\"a\"}]}");
+    drops("{}", 0, -EINVAL, "", "{}");
+}
+
+static void the_system_prompt_is_one_text(void **state)
+{
+    (void)state;
+    struct arena a;
+    arena_init(&a);
+    struct llm_request r = {.system_stable = STR("a\n"), .system_volatile = STR(" b")};
+    assert_true(str_eq(provider_system(&a, &r), STR("a\n\nb")));
+    r.system_stable = STR(" ");
+    assert_true(str_eq(provider_system(&a, &r), STR("b")));
+    arena_done(&a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_tool_leaves_the_others),
+        cmocka_unit_test(the_breakpoint_moves),
+        cmocka_unit_test(what_is_not_there_stays),
+        cmocka_unit_test(the_system_prompt_is_one_text),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
