@@ -1,8 +1,9 @@
 // build-web.mjs WEB_DIR OUT_DIR DEPFILE - web/ → OUT_DIR/dist → OUT_DIR/assets.c
 //
 // Every web/*.html is a page. A reference to /src/... in it (script, stylesheet) is an entry
-// point for esbuild and is replaced by the hashed name of the bundle. Files of web/public/
-// are served as they are, under their own names. Nothing is inlined: the page's
+// point for esbuild and is replaced by the hashed name of the bundle, relative to the page,
+// so that it can be hosted below a sub-path. Files of web/public/ are served as they are,
+// under their own names. Nothing is inlined: the page's
 // Content-Security-Policy allows no inline script or style.
 import { createHash } from 'node:crypto'
 import fs from 'node:fs'
@@ -41,7 +42,7 @@ fs.rmSync(distDir, { recursive: true, force: true })
 fs.mkdirSync(distDir, { recursive: true })
 const bundles = await bundle([...sources.values()].flatMap(entryPoints))
 for (const [name, html] of sources) {
-    const page = html.replace(REFERENCE, (_, attribute, entry) => `${attribute}="${bundles.get(entry)}"`)
+    const page = html.replace(REFERENCE, (_, attribute, entry) => `${attribute}=".${bundles.get(entry)}"`)
     fs.writeFileSync(path.join(distDir, name), page)
 }
 copyPublic(publicDir)

@@ -1,0 +1,50 @@
+// Dates and durations as people read them, in the browser's language.
+
+const DAY_MS = 86_400_000
+
+function startOfDay(date: Date): number {
+  return new Date(date.getFullYear(), date.getMonth(), date.getDate()).getTime()
+}
+
+/** "Today", "Yesterday", a weekday within a week, else month and year. */
+export function dayLabel(iso: string, now = new Date()): string {
+  const date = new Date(iso)
+  if (Number.isNaN(date.getTime())) return 'Undated'
+  const days = Math.round((startOfDay(now) - startOfDay(date)) / DAY_MS)
+  if (days <= 0) return 'Today' // a clock ahead of ours is no reason for "Tomorrow"
+  if (days === 1) return 'Yesterday'
+  if (days < 7) return date.toLocaleDateString(undefined, { weekday: 'long' })
+  if (days < 31) return 'Last 30 days'
+  return date.toLocaleDateString(undefined, { month: 'long', year: 'numeric' })
+}
+
+/** The time for today, else the day: short enough for a list. */
+export function shortTime(iso: string, now = new Date()): string {
+  const date = new Date(iso)
+  if (Number.isNaN(date.getTime())) return ''
+  if (startOfDay(date) >= startOfDay(now)) {
+    return date.toLocaleTimeString(undefined, { hour: '2-digit', minute: '2-digit' })
+  }
+  const isThisYear = date.getFullYear() === now.getFullYear()
+  return date.toLocaleDateString(undefined, {
+    day: 'numeric',
+    month: 'short',
+    year: isThisYear ? undefined : 'numeric',
+  })
+}
+
+export function fullTime(iso: string): string {
+  const date = new Date(iso)
+  if (Number.isNaN(date.getTime())) return ''
+  return date.toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'short' })
+}
+
+export function duration(ms: number): string {
+  if (ms < 1000) return `${Math.round(ms)} ms`
+  if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`
+  return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`
+}
+
+export function count(n: number): string {
+  return n.toLocaleString()
+}

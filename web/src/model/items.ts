@@ -1,0 +1,131 @@
+// What a conversation on the page consists of: messages of people, and runs of the agent that
+// answer them. A run is a sequence of blocks.
+import type { ContentPart } from '../api/types'
+
+export type ToolState = 'preparing' | 'running' | 'ok' | 'error' | 'interrupted'
+
+export interface ToolCall {
+  id: string
+  name: string
+  state: ToolState
+  input?: unknown
+  output?: string
+  ms?: number
+  startedAt?: number // this browser's clock, for calls seen starting
+}
+
+export interface TextBlock {
+  kind: 'text' | 'thinking'
+  key: string
+  text: string
+}
+
+export interface ToolsBlock {
+  kind: 'tools' // the calls of one answer of the model: they run in parallel
+  key: string
+  calls: ToolCall[]
+}
+
+export type Block = TextBlock | ToolsBlock
+
+export interface UserItem {
+  kind: 'user'
+  key: string
+  userId: string | null
+  displayName: string | null
+  text: string
+  at: string
+  /** Only for own messages that the log does not have yet. */
+  sending?: { state: 'pending' } | { state: 'failed'; message: string }
+}
+
+export type RunState = 'running' | 'done' | 'error' | 'interrupted'
+
+export interface RunItem {
+  kind: 'run'
+  key: string
+  state: RunState
+  at: string
+  model: string | null
+  blocks: Block[]
+  stopReason: string | null
+  error: string | null
+  inputTokens: number
+  outputTokens: number
+  totalMs: number | null
+  version: number // grows with every change, so that views know what to look at again
+}
+
+export type Item = UserItem | RunItem
+
+export function newRun(key: string, at: string): RunItem {
+  return {
+    kind: 'run',
+    key,
+    state: 'running',
+    at,
+    model: null,
+    blocks: [],
+    stopReason: null,
+    error: null,
+    inputTokens: 0,
+    outputTokens: 0,
+    totalMs: null,
+    version: 0,
+  }
+}
+
+export function closeRun(item: RunItem, state: RunState): void {
+  item.state = state
+  item.version++
+  for (const block of item.blocks) {
+    if (block.kind !== 'tools') continue
+    for (const call of block.calls) {
+      if (call.state === 'running' || call.state === 'preparing') call.state = 'interrupted'
+    }
+  }
+}
+
+export function findCall(item: RunItem, id: string): ToolCall | undefined {
+  for (const block of item.blocks) {
+    const call = block.kind === 'tools' ? block.calls.find((c) => c.id === id) : undefined
+    if (call) return call
+  }
+  return undefined
+}
+
+export function textOf(content: ContentPart[] | string): string {
+  if (typeof content === 'string') return content // as old logs have it
+  return content
+    .filter((part) => part.type === 'text')
+    .map((part) => part.text ?? '')
+    .join('\n\n')
+}
+
+/** Text and groups of tool calls in the order in which the model wrote them. */
+export function blocksOf(content: ContentPart[], prefix: string): Block[] {
+  const blocks: Block[] = []
+  const counts: Record<string, number> = {}
+  const key = (kind: string) => {
+    const n = (counts[kind] = (counts[kind] ?? 0) + 1)
+    return prefix + (n === 1 ? kind : `${kind}${n}`) // the first has the key it had while streaming
+  }
+  for (const part of content) {
+    const last = blocks.at(-1)
+    if (part.type === 'text' && part.text?.trim()) {
+      blocks.push({ kind: 'text', key: key('text'), text: part.text.trimStart() })
+    } else if (part.type === 'reasoning' && part.text?.trim()) {
+      blocks.push({ kind: 'thinking', key: key('thinking'), text: part.text })
+    } else if (part.type === 'tool-call') {
+      const call: ToolCall = {
+        id: part.toolCallId ?? '',
+        name: part.toolName ?? '',
+        state: 'preparing',
+        input: part.input,
+      }
+      if (last?.kind === 'tools') last.calls.push(call)
+      else blocks.push({ kind: 'tools', key: key('tools'), calls: [call] })
+    }
+  }
+  return blocks
+}

@@ -1,0 +1,33 @@
+// A button that copies something and says so.
+import { h } from '../base/dom'
+import { icon } from '../base/icons'
+import { announce } from './announcer'
+
+const SHOWN_MS = 1600
+
+export function copyButton(label: string, read: () => string): HTMLButtonElement {
+  const button = h('button', { type: 'button', class: 'icon-button copy', title: label, aria: { label } }, icon('copy'))
+  button.addEventListener('click', async () => {
+    const isCopied = await copy(read())
+    announce(isCopied ? 'Copied' : 'The browser did not allow copying')
+    button.replaceChildren(icon(isCopied ? 'check' : 'cross'))
+    setTimeout(() => button.replaceChildren(icon('copy')), SHOWN_MS)
+  })
+  return button
+}
+
+/** The clipboard exists only on secure pages; a selection can be copied on the others too. */
+async function copy(text: string): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text)
+    return true
+  } catch {
+    const area = h('textarea', { class: 'visually-hidden' })
+    area.value = text
+    document.body.append(area)
+    area.select()
+    const isCopied = document.execCommand('copy')
+    area.remove()
+    return isCopied
+  }
+}

@@ -1,0 +1,39 @@
+// The sheet with the keyboard shortcuts.
+import { h } from '../base/dom'
+import { icon } from '../base/icons'
+import { SHORTCUTS } from './shortcuts'
+
+export class HelpSheet {
+  readonly element = h('dialog', { class: 'sheet', aria: { labelledby: 'help-title' } })
+
+  constructor() {
+    const close = h(
+      'button',
+      { type: 'button', class: 'icon-button', aria: { label: 'Close' }, on: { click: () => this.element.close() } },
+      icon('cross'),
+    )
+    const rows = SHORTCUTS.map(({ keys, what }) =>
+      h('div', { class: 'shortcut' }, h('dt', {}, what), h('dd', {}, ...keys.map((key) => h('kbd', {}, key)))),
+    )
+    this.element.append(
+      h('header', { class: 'sheet-head' }, h('h2', { id: 'help-title' }, 'Keyboard shortcuts'), close),
+      h('dl', { class: 'shortcuts' }, ...rows),
+    )
+    this.element.addEventListener('click', (event) => {
+      if (event.target === this.element) this.element.close() // the backdrop
+    })
+  }
+
+  get isOpen(): boolean {
+    return this.element.open
+  }
+
+  open(): void {
+    if (!this.isOpen) this.element.showModal()
+  }
+
+  toggle(): void {
+    if (this.isOpen) this.element.close()
+    else this.open()
+  }
+}

@@ -1,0 +1,61 @@
+// A message of a person: one's own, or another participant's with name and colour.
+import { h, setText } from '../base/dom'
+import { icon } from '../base/icons'
+import { fullTime } from '../base/time'
+import type { UserItem } from '../model/items'
+
+export const COLOURS = 8
+
+export interface PersonProps {
+  isOwn: boolean
+  hasLabel: boolean // the speaker is another one than before
+  colour: number // 0 to COLOURS - 1
+  onRetry(): void
+  onEdit(): void
+}
+
+export class PersonView {
+  readonly element = h('article', { class: 'message person' })
+  #label = h('p', { class: 'speaker' }, h('span', { class: 'speaker-dot' }))
+  #name = h('span', { class: 'speaker-name' })
+  #text = h('div', { class: 'bubble', dir: 'auto' })
+  #end = h('div', { class: 'person-end' })
+  #shown = ''
+
+  constructor() {
+    this.#label.append(this.#name)
+    this.element.append(this.#label, this.#text, this.#end)
+  }
+
+  update(item: UserItem, props: PersonProps): void {
+    const failure = item.sending?.state === 'failed' ? item.sending.message : ''
+    const shown = [item.text, props.isOwn, props.hasLabel, props.colour, item.sending?.state, failure].join('\n')
+    if (shown === this.#shown) return
+    this.#shown = shown
+    this.element.className = `message person ${props.isOwn ? 'is-own' : `is-other p${props.colour % COLOURS}`}`
+    this.element.classList.toggle('is-pending', item.sending?.state === 'pending')
+    const name = nameOf(item)
+    this.element.setAttribute('aria-label', props.isOwn ? 'Your message' : `Message of ${name}`)
+    this.#label.hidden = props.isOwn || !props.hasLabel
+    setText(this.#name, name)
+    setText(this.#text, item.text)
+    this.#text.title = fullTime(item.at)
+    this.#end.replaceChildren(...(failure ? [this.#failure(failure, props)] : []))
+  }
+
+  #failure(message: string, props: PersonProps): HTMLElement {
+    return h(
+      'div',
+      { class: 'failure', role: 'alert' },
+      icon('alert'),
+      h('p', {}, `Not sent. ${message}`),
+      h('button', { type: 'button', class: 'button', on: { click: () => props.onRetry() } }, icon('retry'), 'Try again'),
+      h('button', { type: 'button', class: 'button', on: { click: () => props.onEdit() } }, 'Edit'),
+    )
+  }
+}
+
+/** Without a display name: the id without its prefix. */
+function nameOf(item: UserItem): string {
+  return item.displayName ?? item.userId?.replace(/^(?:usr|user)_/, '') ?? 'Someone'
+}

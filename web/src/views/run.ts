@@ -1,0 +1,147 @@
+// An answer of the agent: its text, its thinking, its tool calls, and how it ended.
+import { arrange, h, setText, type Keyed } from '../base/dom'
+import { icon } from '../base/icons'
+import { count, duration, fullTime } from '../base/time'
+import { MarkdownView } from '../markdown/view'
+import type { Block, RunItem, TextBlock, ToolsBlock } from '../model/items'
+import { announce } from './announcer'
+import { copyButton } from './copy'
+import { ToolsView } from './tools'
+
+/** How a run ended, where that is worth a word. */
+const STOP_NOTICES: Record<string, string> = {
+  cancelled: 'Stopped.',
+  max_iterations: 'Stopped: the limit of steps for one answer was reached.',
+  token_budget: 'Stopped: the token budget of this answer is used up.',
+  length: 'Cut off: the answer reached its maximum length.',
+  refusal: 'The model declined to answer.',
+}
+
+export interface RunActions {
+  /** Null when there is nothing that could be asked again. */
+  onRetry: (() => void) | null
+}
+
+interface BlockView extends Keyed {
+  update(block: Block, isGrowing: boolean): void
+}
+
+export class RunView {
+  readonly element = h('article', { class: 'message run', aria: { label: 'Answer' } })
+  #body = h('div', { class: 'run-body' })
+  #waiting = h('div', { class: 'waiting' }, h('span', { class: 'dots' }, h('i'), h('i'), h('i')), h('span', { class: 'waiting-text' }))
+  #end = h('div', { class: 'run-end' })
+  #foot = h('footer', { class: 'message-foot' })
+  #views = new Map<string, BlockView>()
+  #item: RunItem | null = null
+  #version = -1
+  #hasRetry: boolean | null = null
+  #announced = 0
+
+  constructor() {
+    this.element.append(this.#body, this.#waiting, this.#end, this.#foot)
+  }
+
+  update(item: RunItem, actions: RunActions): void {
+    const hasRetry = actions.onRetry !== null
+    if (this.#version === item.version && this.#item === item && this.#hasRetry === hasRetry) return
+    this.#item = item
+    this.#version = item.version
+    this.#hasRetry = hasRetry
+    this.#drawBlocks(item)
+    this.#drawWaiting(item)
+    this.#drawEnd(item, actions)
+    this.element.dataset.state = item.state
+    this.element.setAttribute('aria-busy', String(item.state === 'running'))
+    if (item.state === 'running') this.#readAloud()
+  }
+
+  #drawBlocks(item: RunItem): void {
+    const used = new Map<string, BlockView>()
+    item.blocks.forEach((block, i) => {
+      const view = this.#views.get(block.key) ?? newBlockView(block)
+      view.update(block, item.state === 'running' && i === item.blocks.length - 1)
+      used.set(block.key, view)
+    })
+    this.#views = used
+    arrange(this.#body, [...used.values()])
+  }
+
+  /** Something is going on that no block shows. */
+  #drawWaiting(item: RunItem): void {
+    const last = item.blocks.at(-1)
+    const isCalling = last?.kind === 'tools' && last.calls.some((c) => c.state === 'running' || c.state === 'preparing')
+    const isShown = item.state === 'running' && last?.kind !== 'text' && !isCalling
+    this.#waiting.hidden = !isShown
+    setText(this.#waiting.lastElementChild!, last ? 'Working' : 'Thinking')
+  }
+
+  #drawEnd(item: RunItem, { onRetry }: RunActions): void {
+    this.#end.replaceChildren()
+    this.#foot.replaceChildren()
+    if (item.state === 'running') return
+    const retry = onRetry && h('button', { type: 'button', class: 'button', on: { click: onRetry } }, icon('retry'), 'Try again')
+    if (item.state === 'error') {
+      this.#end.append(h('div', { class: 'failure', role: 'alert' }, icon('alert'), h('p', {}, item.error ?? 'The answer failed.'), retry))
+    } else if (item.state === 'interrupted') {
+      this.#end.append(h('div', { class: 'failure is-mild' }, icon('alert'), h('p', {}, 'This answer was interrupted.'), retry))
+    } else if (item.stopReason && STOP_NOTICES[item.stopReason]) {
+      this.#end.append(h('p', { class: 'stop-notice' }, STOP_NOTICES[item.stopReason]!))
+    }
+    if (textOf(item)) this.#foot.append(copyButton('Copy answer', () => textOf(item)))
+    this.#foot.append(h('span', { class: 'message-meta' }, describe(item)))
+  }
+
+  /** Finished paragraphs are told to screen readers one by one; single words would be noise. */
+  #readAloud(): void {
+    const finished = [...this.#views.values()].flatMap((view) => (view instanceof TextView ? view.markdown.finished : []))
+    if (finished.length > this.#announced) announce(finished.slice(this.#announced).map((e) => e.textContent).join('\n'))
+    this.#announced = finished.length
+  }
+}
+
+function newBlockView(block: Block): BlockView {
+  if (block.kind === 'tools') {
+    const view = new ToolsView()
+    return { element: view.element, update: (b) => view.update(b as ToolsBlock) }
+  }
+  return block.kind === 'thinking' ? new ThinkingView() : new TextView()
+}
+
+class TextView implements BlockView {
+  readonly markdown = new MarkdownView()
+  readonly element = this.markdown.element
+
+  update(block: Block, isGrowing: boolean): void {
+    this.markdown.update((block as TextBlock).text, isGrowing)
+  }
+}
+
+class ThinkingView implements BlockView {
+  #markdown = new MarkdownView()
+  readonly element = h('details', { class: 'thinking' }, h('summary', {}, icon('chevron'), 'Thinking'), this.#markdown.element)
+
+  update(block: Block, isGrowing: boolean): void {
+    this.#markdown.update((block as TextBlock).text, isGrowing)
+    this.element.classList.toggle('is-growing', isGrowing)
+  }
+}
+
+function textOf(item: RunItem): string {
+  return item.blocks
+    .filter((block): block is TextBlock => block.kind === 'text')
+    .map((block) => block.text)
+    .join('\n\n')
+}
+
+function describe(item: RunItem): string {
+  const tokens = item.inputTokens + item.outputTokens
+  return [
+    fullTime(item.at),
+    item.model?.replace(/^[^:]*:/, ''),
+    tokens > 0 ? `${count(item.inputTokens)} in, ${count(item.outputTokens)} out` : null,
+    item.totalMs !== null ? duration(item.totalMs) : null,
+  ]
+    .filter(Boolean)
+    .join(' · ')
+}

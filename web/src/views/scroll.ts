@@ -1,0 +1,66 @@
+// Scrolling that follows what grows at the end, but only as long as one is there.
+import { h } from '../base/dom'
+import { icon } from '../base/icons'
+
+const NEAR_PX = 60
+
+export class FollowingScroll {
+  readonly element: HTMLElement
+  readonly jumpButton: HTMLButtonElement
+  #isFollowing = true
+  #observer: ResizeObserver
+
+  constructor(content: HTMLElement) {
+    this.element = h('div', { class: 'scroll' }, content)
+    this.jumpButton = h(
+      'button',
+      { type: 'button', class: 'jump', hidden: true, title: 'Jump to the latest', aria: { label: 'Jump to the latest message' }, on: { click: () => this.toEnd() } },
+      icon('down'),
+    )
+    this.element.addEventListener('scroll', () => this.#onScroll(), { passive: true })
+    this.element.addEventListener('wheel', (event) => event.deltaY < 0 && this.#leave(), { passive: true })
+    this.#observer = new ResizeObserver(() => this.#onResize())
+    this.#observer.observe(content)
+    this.#observer.observe(this.element)
+  }
+
+  close(): void {
+    this.#observer.disconnect()
+  }
+
+  toEnd(): void {
+    this.#isFollowing = true
+    this.element.scrollTop = this.element.scrollHeight
+    this.#show()
+  }
+
+  /** Runs a change at the top of the content without moving what is in view. */
+  keepPlace(change: () => void): void {
+    const fromEnd = this.element.scrollHeight - this.element.scrollTop
+    change()
+    this.element.scrollTop = this.element.scrollHeight - fromEnd
+  }
+
+  #distance(): number {
+    const { scrollHeight, scrollTop, clientHeight } = this.element
+    return scrollHeight - scrollTop - clientHeight
+  }
+
+  #onScroll(): void {
+    this.#isFollowing = this.#distance() < NEAR_PX
+    this.#show()
+  }
+
+  #leave(): void {
+    if (this.element.scrollHeight > this.element.clientHeight) this.#isFollowing = false
+  }
+
+  #onResize(): void {
+    if (this.#isFollowing) this.element.scrollTop = this.element.scrollHeight
+    this.#show()
+  }
+
+  #show(): void {
+    this.jumpButton.hidden = this.#isFollowing || this.#distance() < NEAR_PX
+  }
+}

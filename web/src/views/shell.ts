@@ -1,0 +1,139 @@
+// The frame of the page: sidebar, top bar, the view in the middle, and what lies above them.
+import { h, setText } from '../base/dom'
+import { icon } from '../base/icons'
+import type { App } from '../model/app'
+import type { Chat } from '../model/chat'
+import { isSidebarOpen } from '../model/preferences'
+import { announcer } from './announcer'
+import { ChatView } from './chat'
+import { HelpSheet } from './help'
+import { installShortcuts } from './shortcuts'
+import { Sidebar } from './sidebar'
+
+const PHONE = matchMedia('(max-width: 767px)')
+
+export class Shell {
+  readonly element: HTMLElement
+  #app: App
+  #sidebar: Sidebar
+  #help = new HelpSheet()
+  #title = h('h1', { class: 'topbar-title', dir: 'auto' })
+  #status = h('div', { class: 'topbar-status', role: 'status' })
+  #stage = h('div', { class: 'stage' })
+  #menuButton: HTMLButtonElement
+  #view: ChatView | null = null
+  #isDrawerOpen = false
+
+  constructor(app: App) {
+    this.#app = app
+    this.#sidebar = new Sidebar(app, {
+      onHelp: () => this.#help.open(),
+      onCollapse: () => this.toggleSidebar(),
+      onNavigate: () => this.closeDrawer(),
+    })
+    this.#menuButton = h(
+      'button',
+      { type: 'button', class: 'icon-button menu-button', title: 'Sidebar', aria: { label: 'Show sidebar' }, on: { click: () => this.toggleSidebar() } },
+      icon('sidebar'),
+    )
+    const newButton = h(
+      'button',
+      { type: 'button', class: 'icon-button topbar-new', title: 'New chat', aria: { label: 'New chat' }, on: { click: () => app.newChat() } },
+      icon('plus'),
+    )
+    this.element = h(
+      'div',
+      { class: 'shell' },
+      h('a', { class: 'skip', href: '#/', on: { click: (event) => this.#skip(event) } }, 'Skip to the conversation'),
+      this.#sidebar.element,
+      h('div', { class: 'scrim', on: { click: () => this.closeDrawer() } }),
+      h('main', { class: 'main' }, h('header', { class: 'topbar' }, this.#menuButton, this.#title, this.#status, newButton), this.#stage),
+      this.#help.element,
+      announcer(),
+    )
+    this.#watch()
+  }
+
+  toggleSidebar(): void {
+    if (PHONE.matches) this.#setDrawer(!this.#isDrawerOpen)
+    else isSidebarOpen.value = !isSidebarOpen.value
+  }
+
+  closeDrawer(): void {
+    this.#setDrawer(false)
+  }
+
+  /** Shows the list of conversations and puts the cursor into its search field. */
+  search(): void {
+    if (PHONE.matches) this.#setDrawer(true)
+    else isSidebarOpen.value = true
+    this.#sidebar.focusSearch()
+  }
+
+  #watch(): void {
+    isSidebarOpen.watch(() => this.#layOut())
+    PHONE.addEventListener('change', () => this.#setDrawer(false))
+    this.#app.chat.watch((chat) => this.#show(chat))
+    this.#app.isUnreachable.watch(() => this.#describe())
+    this.#app.workspace.subscribe(() => this.#describe())
+    installShortcuts({
+      search: () => this.search(),
+      newChat: () => this.#app.newChat(),
+      toggleSidebar: () => this.toggleSidebar(),
+      help: () => this.#help.toggle(),
+      compose: () => this.#view?.focus(),
+      escape: () => this.#escape(),
+    })
+  }
+
+  #show(chat: Chat | null): void {
+    this.#view?.close()
+    this.#view = chat ? new ChatView(this.#app, chat) : null
+    this.#stage.replaceChildren(...(this.#view ? [this.#view.element] : []))
+    chat?.changes.subscribe(() => this.#describe())
+    this.#describe()
+    this.closeDrawer()
+    if (!PHONE.matches) this.#view?.focus()
+  }
+
+  #describe(): void {
+    const chat = this.#app.chat.value
+    const title = chat?.id ? (chat.title ?? 'New conversation') : 'New chat'
+    setText(this.#title, title)
+    document.title = chat?.id && chat.title ? `${chat.title} · nb` : 'nb'
+    const isLost = this.#app.isUnreachable.value || (chat?.link === 'lost' && !chat.gone)
+    setText(this.#status, isLost ? 'Offline, trying again…' : '')
+    this.element.classList.toggle('is-offline', isLost)
+  }
+
+  #escape(): boolean {
+    if (this.#help.isOpen) return false // the dialog closes itself
+    if (this.#isDrawerOpen) {
+      this.closeDrawer()
+      this.#menuButton.focus()
+      return true
+    }
+    const chat = this.#app.chat.value
+    if (!chat?.isBusy) return false
+    void chat.stop()
+    return true
+  }
+
+  #setDrawer(isOpen: boolean): void {
+    this.#isDrawerOpen = isOpen && PHONE.matches
+    this.#layOut()
+  }
+
+  #layOut(): void {
+    const isShown = PHONE.matches ? this.#isDrawerOpen : isSidebarOpen.value
+    this.element.dataset.sidebar = isShown ? 'open' : 'closed'
+    this.#sidebar.element.inert = !isShown
+    this.#menuButton.setAttribute('aria-expanded', String(isShown))
+    this.#menuButton.setAttribute('aria-label', isShown ? 'Hide sidebar' : 'Show sidebar')
+  }
+
+  #skip(event: Event): void {
+    event.preventDefault()
+    this.#view?.focus()
+  }
+}

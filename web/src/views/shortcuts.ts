@@ -1,0 +1,52 @@
+// The keys that work everywhere on the page.
+import { isTyping } from '../base/dom'
+import { nextTheme } from '../model/preferences'
+
+export interface ShortcutActions {
+  search(): void
+  newChat(): void
+  toggleSidebar(): void
+  help(): void
+  compose(): void
+  /** Returns true when there was something to close or stop. */
+  escape(): boolean
+}
+
+export const isMac = /Mac|iPhone|iPad/.test(navigator.platform)
+const MOD = isMac ? '⌘' : 'Ctrl'
+const SHIFT = isMac ? '⇧' : 'Shift'
+
+/** For the help sheet, in its order. */
+export const SHORTCUTS: readonly { keys: string[]; what: string }[] = [
+  { keys: ['Enter'], what: 'Send the message' },
+  { keys: [SHIFT, 'Enter'], what: 'New line' },
+  { keys: ['Esc'], what: 'Stop the answer, or close what is open' },
+  { keys: [MOD, 'K'], what: 'Search conversations' },
+  { keys: [MOD, SHIFT, 'O'], what: 'New chat' },
+  { keys: [MOD, 'B'], what: 'Show or hide the sidebar' },
+  { keys: [MOD, SHIFT, 'L'], what: 'Change the theme' },
+  { keys: ['/'], what: 'Go to the message field' },
+  { keys: ['?'], what: 'This help' },
+]
+
+export function installShortcuts(actions: ShortcutActions): void {
+  document.addEventListener('keydown', (event) => {
+    if (event.isComposing || event.altKey) return
+    if (find(event, actions)?.() !== undefined) event.preventDefault()
+  })
+}
+
+/** The action for a key; it returns undefined to leave the key to the browser. */
+function find(event: KeyboardEvent, actions: ShortcutActions): (() => true | undefined) | undefined {
+  const isMod = isMac ? event.metaKey : event.ctrlKey
+  const key = event.key.toLowerCase()
+  const take = (action: () => void) => () => {
+    action()
+    return true as const
+  }
+  if (event.key === 'Escape') return () => actions.escape() || undefined
+  if (isMod && event.shiftKey) return { o: take(actions.newChat), l: take(nextTheme) }[key]
+  if (isMod) return { k: take(actions.search), b: take(actions.toggleSidebar) }[key]
+  if (isTyping(event.target)) return undefined
+  return { '?': take(actions.help), '/': take(actions.compose) }[key]
+}
