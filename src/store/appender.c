@@ -26,6 +26,8 @@ struct appender {
     struct map logs;      /* path -> struct log */
     struct list_node lru; /* least recently used first */
     struct list_node releases;
+    struct list_node ready; /* logs with tasks and nobody at work on them */
+    struct deferred flush;  /* starts them, once all of this turn's tasks are there */
     struct deferred settle; /* looks after releases */
     struct timer tick;
 };
@@ -35,6 +37,7 @@ struct log {
     const void *owner;
     struct list_node lru;
     struct list_node queue;
+    struct list_node ready; /* in appender.ready */
     size_t queued_bytes;
     uint64_t used_ms, synced_ms;
     bool is_busy;    /* a job is under way */
@@ -50,6 +53,7 @@ struct log {
 
 static void on_tick(void *ctx);
 static void on_settle(void *ctx);
+static void on_flush(void *ctx);
 
 struct appender *appender_new_with(struct loop *l, unsigned threads, const struct store_io *io)
 {
@@ -60,6 +64,8 @@ struct appender *appender_new_with(struct loop *l, unsigned threads, const struc
     map_init(&a->logs);
     list_init(&a->lru);
     list_init(&a->releases);
+    list_init(&a->ready);
+    defer_init(&a->flush, on_flush, a);
     defer_init(&a->settle, on_settle, a);
     timer_init(&a->tick, l, on_tick, a);
     return a;
@@ -176,9 +182,28 @@ static void start_batch(struct log *l)
     submit(l, STEP_WRITE);
 }
 
+/* Waiting for the end of the turn costs nothing and lets whoever was just answered join. */
+static void make_ready(struct log *l)
+{
+    struct appender *a = l->appender;
+    if (l->is_busy || !list_empty(&l->ready))
+        return;
+    list_push(&a->ready, &l->ready);
+    defer_start(a->loop, &a->flush);
+}
+
+static void on_flush(void *ctx)
+{
+    struct appender *a = ctx;
+    struct list_node *n;
+    while ((n = list_pop(&a->ready)) != NULL)
+        start_batch(LIST_ENTRY(n, struct log, ready));
+}
+
 static void log_free(struct log *l)
 {
     struct appender *a = l->appender;
+    assert(list_empty(&l->ready));
     assert(list_empty(&l->queue) && list_empty(&l->batch) && !l->is_busy);
     map_del(&a->logs, str_from(l->file.path));
     list_del(&l->lru);
@@ -207,7 +232,7 @@ static void on_done(struct job *j)
     while ((n = list_pop(&l->batch)) != NULL)
         list_push(&done, n);
     if (!list_empty(&l->queue))
-        start_batch(l);
+        make_ready(l);
     else if (l->is_closing || !l->is_open)
         after_close(l);
     if (!list_empty(&a->releases))
@@ -220,7 +245,7 @@ static void on_done(struct job *j)
 
 static void close_log(struct log *l)
 {
-    if (l->is_busy || l->is_closing)
+    if (l->is_busy || l->is_closing || !list_empty(&l->queue))
         return;
     l->is_closing = true;
     submit(l, STEP_CLOSE);
@@ -248,6 +273,7 @@ static struct log *log_for(struct appender *a, const struct log_spec *spec)
         l->owner = spec->owner;
         list_init(&l->queue);
         list_init(&l->batch);
+        list_init(&l->ready);
         log_file_init(&l->file, a->io, spec->path, spec->sync == LOG_SYNC_ALWAYS);
         l->file.syncs_later = spec->sync == LOG_SYNC_INTERVAL;
         map_put(&a->logs, str_from(spec->path), l);
@@ -292,8 +318,7 @@ void appender_submit(struct appender *a, const struct log_spec *spec, struct log
     }
     l->queued_bytes += t->bytes;
     list_push(&l->queue, &t->node);
-    if (!l->is_busy)
-        start_batch(l);
+    make_ready(l);
     if (!timer_active(&a->tick))
         timer_start(&a->tick, APPENDER_INTERVAL_MS);
 }
@@ -313,7 +338,7 @@ static void on_tick(void *ctx)
     uint64_t now = clock_mono_ms();
     LIST_FOREACH (it, &a->lru) {
         struct log *l = LIST_ENTRY(it, struct log, lru);
-        if (l->is_busy || !l->is_open)
+        if (l->is_busy || !l->is_open || !list_empty(&l->queue))
             continue;
         if (now - l->used_ms >= APPENDER_IDLE_MS)
             close_log(l);
@@ -333,7 +358,7 @@ static bool release_logs(struct appender *a, const void *owner)
         struct log *l = LIST_ENTRY(it, struct log, lru);
         if (l->owner != owner)
             continue;
-        if (!l->is_busy && !l->is_open) {
+        if (!l->is_busy && !l->is_open && list_empty(&l->queue)) {
             log_free(l);
             continue;
         }
@@ -370,6 +395,7 @@ void appender_free(struct appender *a)
         return;
     timer_stop(&a->tick);
     pool_free(a->pool);
+    defer_stop(&a->flush);
     defer_stop(&a->settle);
     assert(list_empty(&a->releases));
     LIST_FOREACH (it, &a->lru) {

@@ -19,24 +19,33 @@ struct feed {
     store_pos at;        /* delivered up to here */
     store_pos published; /* the newest position seen on the bus */
     bool is_live;
-    bool *is_gone; /* set by feed_close inside a callback */
+    bool is_delivering; /* a callback of ours is under way: closing must wait for its end */
+    bool is_closed;
 };
 
 static void read_on(struct feed *f);
 
-static void feed_free(struct feed *f)
+static void let_go(struct feed *f)
 {
-    if (f->is_gone)
-        *f->is_gone = true;
     store_op_cancel(f->op);
     bus_unsubscribe(f->sub);
+    f->op = NULL;
+    f->sub = NULL;
+    f->is_closed = true;
+}
+
+static void feed_free(struct feed *f)
+{
     free(f->id);
     free(f);
 }
 
 void feed_close(struct feed *f)
 {
-    if (f)
+    if (!f)
+        return;
+    let_go(f);
+    if (!f->is_delivering)
         feed_free(f);
 }
 
@@ -45,6 +54,7 @@ static void end(struct feed *f, const struct err *err)
     void (*on_end)(void *, const struct err *) = f->ev.on_end;
     void *ctx = f->ctx;
     struct err copy = *err;
+    let_go(f);
     feed_free(f);
     if (on_end)
         on_end(ctx, &copy);
@@ -85,33 +95,36 @@ static void go_live(struct feed *f)
         f->ev.on_live(f->ctx);
 }
 
-/* Hands out a page. False: the feed was closed meanwhile. */
+/* After callbacks: false when one of them closed the feed, which is now gone. */
+static bool is_still_open(struct feed *f)
+{
+    f->is_delivering = false;
+    if (!f->is_closed)
+        return true;
+    feed_free(f);
+    return false;
+}
+
 static bool deliver(struct feed *f, const struct store_page *page)
 {
-    bool is_gone = false;
-    f->is_gone = &is_gone;
-    for (size_t i = 0; i < page->n && !is_gone; i++) {
+    f->is_delivering = true;
+    for (size_t i = 0; i < page->n && !f->is_closed; i++) {
         f->at = page->events[i].pos;
         if (f->ev.on_event)
             f->ev.on_event(f->ctx, page->events[i].pos, page->events[i].line);
     }
-    if (!is_gone)
-        f->is_gone = NULL;
-    return !is_gone;
+    return is_still_open(f);
 }
 
 static void start_over(struct feed *f)
 {
-    bool is_gone = false;
     f->at = 0;
     f->published = 0;
-    f->is_gone = &is_gone;
+    f->is_delivering = true;
     if (f->ev.on_reset)
         f->ev.on_reset(f->ctx);
-    if (is_gone)
-        return;
-    f->is_gone = NULL;
-    read_on(f);
+    if (is_still_open(f))
+        read_on(f);
 }
 
 static void on_page(void *ctx, const struct err *err, const struct store_page *page)

@@ -14,7 +14,7 @@ struct memory_conv {
     str *lines; /* without line feeds; heap */
     size_t n, cap;
     struct derive derive;
-    struct map blobs; /* sha256 -> struct buf */
+    struct map blobs;          /* sha256 -> struct buf */
     struct memory_conv *older; /* in the trash: deleted before under the same id */
 };
 
