@@ -104,6 +104,12 @@ void answer_fail(struct answer *an, str type, str message)
     an->error.message = arena_str(&an->arena, message);
 }
 
+int64_t answer_count(const struct json *usage, const char *key, int64_t otherwise)
+{
+    int64_t n = json_get_int(usage, key, -1);
+    return n >= 0 && n <= ANSWER_TOKENS_MAX ? n : otherwise;
+}
+
 static bool is_blank(str s)
 {
     return str_trim(s).n == 0;

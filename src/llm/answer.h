@@ -9,6 +9,7 @@
 
 #define ANSWER_BYTES_MAX  (32u * 1024 * 1024)
 #define ANSWER_BLOCKS_MAX 1024u
+#define ANSWER_TOKENS_MAX 1000000000000 /* sums of counts must not overflow */
 
 /* An error as the server worded it, before or during the stream. */
 struct wire_error {
@@ -72,6 +73,9 @@ void answer_text(struct answer *an, struct answer_block *b, str delta);
 void answer_thinking(struct answer *an, struct answer_block *b, str delta);
 void answer_add(struct answer *an, struct buf *to, str bytes);
 void answer_tool_started(struct answer *an, const struct answer_block *b);
+
+/* A token count that a server reported; `otherwise` when there is none that makes sense. */
+int64_t answer_count(const struct json *usage, const char *key, int64_t otherwise);
 
 /* The first error wins; `type` and `message` are copied. */
 void answer_fail(struct answer *an, str type, str message);

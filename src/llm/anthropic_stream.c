@@ -7,11 +7,11 @@
 static void read_usage(struct answer *an, const struct json *usage)
 {
     struct answer_usage *u = &an->usage;
-    u->uncached_in = json_get_int(usage, "input_tokens", u->uncached_in);
-    u->out = json_get_int(usage, "output_tokens", u->out);
-    u->cache_read = json_get_int(usage, "cache_read_input_tokens", u->cache_read);
-    u->cache_write = json_get_int(usage, "cache_creation_input_tokens", u->cache_write);
-    u->cache_write_1h = json_get_int(json_get(usage, "cache_creation"), "ephemeral_1h_input_tokens",
+    u->uncached_in = answer_count(usage, "input_tokens", u->uncached_in);
+    u->out = answer_count(usage, "output_tokens", u->out);
+    u->cache_read = answer_count(usage, "cache_read_input_tokens", u->cache_read);
+    u->cache_write = answer_count(usage, "cache_creation_input_tokens", u->cache_write);
+    u->cache_write_1h = answer_count(json_get(usage, "cache_creation"), "ephemeral_1h_input_tokens",
                                      u->cache_write_1h);
 }
 

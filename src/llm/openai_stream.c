@@ -11,13 +11,13 @@ static void read_usage(struct answer *an, const struct json *usage)
 {
     if (!json_is(usage, JSON_OBJECT))
         return;
-    int64_t all = json_get_int(usage, "prompt_tokens", 0);
-    int64_t cached = json_get_int(json_get(usage, "prompt_tokens_details"), "cached_tokens",
-                                  json_get_int(usage, "prompt_cache_hit_tokens", 0));
+    int64_t all = answer_count(usage, "prompt_tokens", 0);
+    int64_t cached = answer_count(json_get(usage, "prompt_tokens_details"), "cached_tokens",
+                                  answer_count(usage, "prompt_cache_hit_tokens", 0));
     cached = cached < all ? cached : all;
     an->usage.uncached_in = all - cached;
     an->usage.cache_read = cached;
-    an->usage.out = json_get_int(usage, "completion_tokens", 0);
+    an->usage.out = answer_count(usage, "completion_tokens", 0);
 }
 
 /* ---- text and reasoning ---- */

@@ -60,6 +60,20 @@ static void input_is_the_sum_of_its_parts(void **state)
     answer_done(&an);
 }
 
+static void counts_make_sense(void **state)
+{
+    (void)state;
+    struct arena a;
+    struct json *u;
+    arena_init(&a);
+    json_parse(&a, STR("{\"a\":5,\"b\":-1,\"c\":9223372036854775807,\"d\":\"5\",\"e\":1.5}"), 0, &u,
+               NULL);
+    assert_int_equal(answer_count(u, "a", 7), 5);
+    for (const char *key = "bcdef"; *key; key++)
+        assert_int_equal(answer_count(u, (char[]){*key, 0}, 7), 7);
+    arena_done(&a);
+}
+
 static void blocks_are_found_while_they_are_open(void **state)
 {
     (void)state;
@@ -81,6 +95,7 @@ int main(void)
         cmocka_unit_test(too_many_bytes_fail),
         cmocka_unit_test(the_first_error_stays),
         cmocka_unit_test(input_is_the_sum_of_its_parts),
+        cmocka_unit_test(counts_make_sense),
         cmocka_unit_test(blocks_are_found_while_they_are_open),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
