@@ -7,6 +7,7 @@
 #include "cli/cli.h"
 #include "cli/input.h"
 #include "cli/signals.h"
+#include "cli/view.h"
 
 /* ---- one message, printed as it comes ---- */
 
@@ -64,19 +65,9 @@ static void print_json_line(const struct json *v)
 
 static void explain_stop(const struct json *report)
 {
-    static const struct {
-        const char *reason, *words;
-    } WORDS[] = {
-        {"max_iterations", "stopped: the limit of steps was reached (maxIterations)"},
-        {"token_budget", "stopped: the token budget of this run is used up (maxInputTokens)"},
-        {"length", "the answer was cut off at its length limit (maxOutputTokens)"},
-        {"refusal", "the model declined to answer"},
-        {"cancelled", "stopped"},
-    };
-    str reason = json_get_string(report, "stopReason");
-    for (size_t i = 0; i < ARRAY_LEN(WORDS); i++)
-        if (str_eq(reason, str_from(WORDS[i].reason)))
-            fprintf(stderr, "nb: %s\n", WORDS[i].words);
+    const char *words = view_stop_words(json_get_string(report, "stopReason"));
+    if (words)
+        fprintf(stderr, "nb: %s\n", words);
 }
 
 static void on_done(void *ctx, const struct json *report)
@@ -127,9 +118,34 @@ static void on_signal(void *ctx, int signum)
     session_cancel(c->session);
 }
 
+static void on_shown(void *ctx)
+{
+    *(bool *)ctx = true;
+}
+
+/* The same for somebody who watches: Markdown is rendered, tools are seen at work. */
+static bool show(struct chat *c, str text)
+{
+    struct screen screen;
+    struct view view;
+    bool is_done = false;
+    screen_init(&screen, STDOUT_FILENO);
+    view_init(&view, c->loop, &screen, c->cli->has_color_out);
+    view_begin(&view, on_shown, &is_done);
+    session_send(c->session, text, &VIEW_EVENTS, &view);
+    while (!is_done)
+        (void)loop_run_until(c->loop, &is_done, UINT32_MAX);
+    bool ok = !view.has_failed;
+    view_done(&view);
+    screen_done(&screen);
+    return ok;
+}
+
 /* Sends one message and waits for its end. */
 static bool exchange(struct chat *c, str text)
 {
+    if (c->cli->is_tty_out && !c->cli->opt.is_json)
+        return show(c, text);
     struct exchange x = {.chat = c};
     session_send(c->session, text, &PRINT, &x);
     while (!x.is_done)

@@ -52,6 +52,11 @@ int session_resume(struct session *s, str id, struct err *e)
     return s->ops->resume(s, id, e);
 }
 
+void session_forget(struct session *s)
+{
+    s->conversation_id = STR_NONE;
+}
+
 void session_send(struct session *s, str text, const struct session_events *ev, void *ctx)
 {
     s->ev = ev;

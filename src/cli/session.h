@@ -37,6 +37,9 @@ str session_conversation(const struct session *s); /* empty before the first mes
  * loop until it is known. ret_title may be empty. */
 int session_resume(struct session *s, str id, struct err *e);
 
+/* The next message begins a new conversation. */
+void session_forget(struct session *s);
+
 /* One message at a time. */
 void session_send(struct session *s, str text, const struct session_events *ev, void *ctx);
 void session_cancel(struct session *s); /* the end still comes through the events */

@@ -1,0 +1,35 @@
+/* screen.h - the bottom of a terminal that can still change, below all that cannot.
+ *
+ * Text printed through screen_update is final and scrolls away as usual. Below it lies the
+ * region: a few lines that every update may replace, taller than the screen or not; only
+ * lines that differ are written. The size is asked for at every update, so a resized window
+ * is redrawn right by the next one. Each update is one write. Loop thread only. */
+#pragma once
+
+#include "base/buf.h"
+
+struct screen {
+    int fd;               /* a terminal; borrowed */
+    struct buf out;       /* being composed */
+    struct buf drawn;     /* the region's lines as they stand there, joined by '\n' */
+    size_t lines, cursor; /* of the region: how many, and in which one the cursor is */
+    size_t cursor_col;
+    size_t cols; /* when it was drawn */
+};
+
+struct screen_region {
+    str text;        /* lines joined by '\n'; empty = no region */
+    size_t row, col; /* of the cursor */
+};
+
+#define SCREEN_AT_END ((size_t)-1) /* as row: behind the last character */
+
+void screen_init(struct screen *s, int fd);
+void screen_done(struct screen *s); /* leaves everything as it stands, cursor below it */
+
+size_t screen_width(const struct screen *s); /* columns that lines may use */
+
+/* Prints `final` (whole lines, each ended by '\n') above the region and replaces the region. */
+void screen_update(struct screen *s, str final, const struct screen_region *region);
+/* Empties the screen; the region is forgotten. */
+void screen_wipe(struct screen *s);

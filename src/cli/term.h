@@ -1,0 +1,24 @@
+/* term.h - the keyboard of a terminal: raw bytes on the loop, and its mode given back.
+ *
+ * While it is open, keys arrive unechoed and one by one, also Ctrl-C and Ctrl-Z. The former
+ * mode returns with term_close, while suspended, and when the process dies of a signal of its
+ * own making. One per process, since a terminal has one mode. Loop thread only. */
+#pragma once
+
+#include "loop/loop.h"
+
+struct term;
+
+struct term_events {
+    void (*on_bytes)(void *ctx, str bytes);
+    void (*on_end)(void *ctx);    /* the terminal is gone */
+    void (*on_resize)(void *ctx); /* also after being suspended: draw again */
+};
+
+/* `in` and `out` are terminals, borrowed. -errno when the mode cannot be set. */
+int term_open(struct loop *l, int in, int out, const struct term_events *ev, void *ctx,
+              struct term **ret);
+void term_close(struct term *t); /* the memory goes with the next turns of the loop */
+
+/* Stops the whole process group until the shell continues it. */
+void term_suspend(struct term *t);

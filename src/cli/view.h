@@ -1,0 +1,56 @@
+/* view.h - an answer on the terminal while it comes: text, tools, and what is going on.
+ *
+ * Give VIEW_EVENTS and the view to session_send after view_begin. Finished blocks are
+ * printed for good; the block under way, running tools and a spinner live in the screen's
+ * region and are drawn at most about thirty times a second. Loop thread only. */
+#pragma once
+
+#include "cli/markdown.h"
+#include "cli/screen.h"
+#include "cli/session.h"
+#include "loop/timer.h"
+
+#define VIEW_TOOLS_MAX 64 /* shown while they run; more are shown when they end */
+
+struct view_tool {
+    char *id, *name, *input; /* owned; safe to print but for the id */
+    char *result;            /* the finished line, or NULL while it runs */
+};
+
+enum view_part { VIEW_NOTHING, VIEW_TEXT, VIEW_TOOLS, VIEW_NOTICE };
+
+struct view {
+    struct screen *screen;
+    struct timer timer;
+    bool has_color, has_footer;
+    struct markdown_stream text;
+    struct buf final;    /* goes out with the next update */
+    enum view_part last; /* what was printed last: kinds are set apart by a blank line */
+    struct view_tool tools[VIEW_TOOLS_MAX];
+    size_t ntools;
+    char thought[256]; /* the end of what the model thinks, safe to print */
+    uint64_t started_ms, heard_ms;
+    bool is_dirty, is_running;
+    bool has_failed; /* of the last answer */
+    void (*on_end)(void *ctx);
+    void *ctx;
+};
+
+extern const struct session_events VIEW_EVENTS; /* their ctx is the view */
+
+void view_init(struct view *v, struct loop *l, struct screen *s, bool has_color);
+void view_done(struct view *v);
+
+/* An answer is about to come; on_end is called when it has ended, well or not. */
+void view_begin(struct view *v, void (*on_end)(void *ctx), void *ctx);
+void view_redraw(struct view *v); /* after a resize */
+
+/* Text of our own, printed with the next drawing and set apart by blank lines: lines as they
+ * are, Markdown, or a line in one style. A gap makes what follows stand alone. */
+void view_gap(struct view *v);
+void view_lines(struct view *v, str lines);
+void view_markdown(struct view *v, str text);
+void view_notice(struct view *v, unsigned style, str text);
+
+/* Why an answer is not complete, in words; NULL when it is. */
+const char *view_stop_words(str stop_reason);
