@@ -232,7 +232,8 @@ static inline void rig_on_search(void *ctx, const struct err *err, const struct 
     rig_end(r, err);
 }
 
-static inline void rig_on_notes(void *ctx, const struct err *err, const struct store_note *notes, size_t n)
+static inline void rig_on_notes(void *ctx, const struct err *err, const struct store_note *notes,
+                                size_t n)
 {
     struct rig *r = ctx;
     r->notes = arena_array(&r->arena, n + 1, sizeof(*r->notes));

@@ -1,0 +1,159 @@
+#include <errno.h>
+
+#include "store/derive.h"
+#include "support/unit.h"
+
+static bool price(void *ctx, str model, const struct conv_usage *u, double *ret)
+{
+    *ret = (double)u->input_tokens;
+    return str_eq(model, STR("known"));
+}
+
+static const struct store_env ENV = {.price = price};
+
+static const char *const LOG[] = {
+    "{\"id\":\"conv_x\",\"createdAt\":\"2026-01-01T00:00:00.000Z\",\"format\":\"events\","
+    "\"ownerId\":\"usr_a\",\"visibility\":\"private\",\"participants\":[\"usr_a\"],"
+    "\"model\":\"m\",\"metadata\":{\"k\":[1,2]},\"parent\":{\"conversationId\":\"conv_p\"}}",
+    "{\"ts\":\"2026-01-01T00:00:01.000Z\",\"type\":\"user.message\",\"content\":[{\"type\":"
+    "\"text\",\"text\":\"caf\xc3\xa9 \\\"x\\\"\"}]}",
+    "{\"ts\":\"2026-01-01T00:00:02.000Z\",\"type\":\"llm.response\",\"model\":\"known\","
+    "\"inputTokens\":3,\"outputTokens\":1,\"cacheCreationTokens\":2}",
+    "not json",
+    "{\"ts\":\"2026-01-01T00:00:03.000Z\",\"type\":\"aux.usage\",\"source\":\"delegate\","
+    "\"inputTokens\":10,\"costUsd\":0.5}",
+    "{\"ts\":\"2026-01-01T00:00:04.000Z\",\"type\":\"metadata.title\",\"title\":\"T\"}",
+    "{\"ts\":\"2026-01-01T00:00:05.000Z\",\"type\":\"metadata.visibility\",\"visibility\":"
+    "\"shared\"}",
+    "{\"ts\":\"2026-01-01T00:00:06.000Z\",\"type\":\"metadata.participants\",\"participants\":["
+    "\"usr_a\",\"usr_b\",7]}",
+    "{\"ts\":1767225607000,\"type\":\"run.done\"}",
+    "{\"ts\":\"nonsense\",\"type\":\"something.new\"}",
+};
+
+static void feed(struct derive *d, size_t from, size_t to)
+{
+    for (size_t i = from; i < to; i++)
+        derive_line(d, str_from(LOG[i]), (i + 1) * 100);
+}
+
+static str text_of(struct arena *a, const struct derive *d)
+{
+    return derive_save(d, a);
+}
+
+static void test_everything(void **state)
+{
+    struct derive d;
+    struct arena a;
+    arena_init(&a);
+    derive_init(&d, &ENV);
+    feed(&d, 0, ARRAY_LEN(LOG));
+    struct conv *c = derive_conv(&d, &a, STR("conv_path"), STR("ws_fallback"));
+    assert_true(str_eq(c->id, STR("conv_path")));
+    assert_true(str_eq(c->workspace_id, STR("ws_fallback")));
+    assert_true(str_eq(c->preview, STR("caf\xc3\xa9 \"x\"")));
+    assert_true(str_eq(c->title, STR("T")));
+    assert_true(str_eq(c->updated_at, STR("2026-01-01T00:00:07.000Z")));
+    assert_int_equal(c->usage.input_tokens, 13);
+    assert_int_equal(c->usage.cache_write_5m_tokens, 2);
+    assert_true(c->is_cost_known && c->cost_usd == 3.5);
+    assert_int_equal(c->message_count, 2);
+    assert_int_equal(c->bad_lines, 1);
+    assert_int_equal(c->acl.participants.len, 2);
+    assert_true(c->acl.is_shared && c->is_hidden && !c->acl.is_sealed);
+    assert_int_equal(c->end, ARRAY_LEN(LOG) * 100);
+    derive_done(&d);
+    arena_done(&a);
+}
+
+/* Stopped, saved and loaded at any line: the result is the same. */
+static void test_save_and_go_on(void **state)
+{
+    struct arena a;
+    arena_init(&a);
+    struct derive whole;
+    derive_init(&whole, &ENV);
+    feed(&whole, 0, ARRAY_LEN(LOG));
+    str expected = text_of(&a, &whole);
+    for (size_t at = 0; at <= ARRAY_LEN(LOG); at++) {
+        struct derive first, second;
+        derive_init(&first, &ENV);
+        feed(&first, 0, at);
+        str saved = derive_save(&first, &a);
+        derive_done(&first);
+        derive_init(&second, &ENV);
+        assert_int_equal(derive_load(&second, saved), 0);
+        assert_int_equal(second.conv.end, at * 100);
+        feed(&second, at, ARRAY_LEN(LOG));
+        assert_true(str_eq(text_of(&a, &second), expected));
+        derive_done(&second);
+    }
+    derive_done(&whole);
+    arena_done(&a);
+}
+
+static void test_foreign_saves_are_refused(void **state)
+{
+    static const char *const bad[] = {"", "{}", "{\"v\":2}", "[]", "{\"v\":1,\"title\":3}"};
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+        struct derive d;
+        derive_init(&d, &ENV);
+        assert_int_equal(derive_load(&d, str_from(bad[i])), -EINVAL);
+        assert_false(d.has_header);
+        derive_done(&d);
+    }
+}
+
+static void test_costs(void **state)
+{
+    static const struct {
+        const char *line;
+        bool is_known;
+        double usd;
+    } cases[] = {
+        {"{\"type\":\"llm.response\",\"model\":\"known\",\"inputTokens\":2}", true, 2},
+        {"{\"type\":\"llm.response\",\"model\":\"other\",\"inputTokens\":2}", false, 0},
+        {"{\"type\":\"llm.response\",\"model\":\"other\",\"inputTokens\":2,\"costUsd\":0.25}", true,
+         0.25},
+        {"{\"type\":\"llm.response\",\"model\":\"other\",\"inputTokens\":2,\"costUsd\":null}",
+         false, 0},
+        {"{\"type\":\"llm.response\",\"model\":\"other\"}", true, 0},
+        {"{\"type\":\"llm.response\",\"model\":\"known\",\"inputTokens\":-5}", true, 0},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct derive d;
+        derive_init(&d, &ENV);
+        derive_line(&d, str_from(LOG[0]), 1);
+        derive_line(&d, str_from(cases[i].line), 2);
+        assert_int_equal(d.conv.is_cost_known, cases[i].is_known);
+        if (cases[i].is_known)
+            assert_true(d.conv.cost_usd == cases[i].usd);
+        derive_done(&d);
+    }
+}
+
+/* The same model a thousand times must not make the state grow. */
+static void test_memory_is_bounded(void **state)
+{
+    struct derive d;
+    derive_init(&d, &ENV);
+    feed(&d, 0, 3);
+    size_t before = d.arena.total;
+    for (int i = 0; i < 10000; i++)
+        feed(&d, 2, 3);
+    assert_int_equal(d.arena.total, before);
+    derive_done(&d);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_everything),
+        cmocka_unit_test(test_save_and_go_on),
+        cmocka_unit_test(test_foreign_saves_are_refused),
+        cmocka_unit_test(test_costs),
+        cmocka_unit_test(test_memory_is_bounded),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,148 @@
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "store/lines.h"
+#include "support/unit.h"
+
+static int file_of(str content)
+{
+    int fd = memfd_create("lines", MFD_CLOEXEC);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, content.p, content.n), content.n);
+    return fd;
+}
+
+/* Lines joined by '|'. */
+static const char *forwards(struct arena *a, int fd, off_t from, off_t limit)
+{
+    struct lines l;
+    struct line line;
+    str all = STR_NONE;
+    off_t at = from;
+    lines_init(&l, fd, from, limit);
+    while (lines_next(&l, &line) > 0) {
+        assert_int_equal(line.start, at);
+        assert_int_equal(line.end, at + (off_t)line.text.n + 1);
+        at = line.end;
+        all = arena_printf(a, "%.*s%.*s|", STR_ARG(all), STR_ARG(line.text));
+    }
+    lines_done(&l);
+    return all.p ? all.p : "";
+}
+
+static void test_forwards(void **state)
+{
+    struct arena a;
+    arena_init(&a);
+    static const struct {
+        const char *content, *lines;
+    } cases[] = {
+        {"", ""}, {"a", ""}, {"a\n", "a|"}, {"\n\n", "||"}, {"a\nbb\nccc", "a|bb|"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        str content = str_from(cases[i].content);
+        int fd = file_of(content);
+        assert_string_equal(forwards(&a, fd, 0, (off_t)content.n), cases[i].lines);
+        close(fd);
+    }
+    int fd = file_of(STR("a\nbb\nccc\n"));
+    assert_string_equal(forwards(&a, fd, 2, 9), "bb|ccc|");
+    assert_string_equal(forwards(&a, fd, 2, 6), "bb|");        /* nothing from the limit on */
+    assert_string_equal(forwards(&a, fd, 0, 99), "a|bb|ccc|"); /* shorter than was thought */
+    close(fd);
+    arena_done(&a);
+}
+
+/* Lines of all lengths around the size of one read. */
+static void test_long_lines(void **state)
+{
+    struct buf b;
+    buf_init(&b, 1u << 26);
+    size_t lengths[] = {0, 1, 65535, 262143, 262144, 262145, 700000, 3, 0};
+    for (size_t i = 0; i < ARRAY_LEN(lengths); i++) {
+        for (size_t k = 0; k < lengths[i]; k++)
+            buf_add_char(&b, (char)('a' + i));
+        buf_add_char(&b, '\n');
+    }
+    int fd = file_of(buf_str(&b));
+    struct lines l;
+    struct line line;
+    lines_init(&l, fd, 0, (off_t)b.n);
+    for (size_t i = 0; i < ARRAY_LEN(lengths); i++) {
+        assert_int_equal(lines_next(&l, &line), 1);
+        assert_int_equal(line.text.n, lengths[i]);
+        for (size_t k = 0; k < line.text.n; k++)
+            assert_int_equal(line.text.p[k], 'a' + i);
+    }
+    assert_int_equal(lines_next(&l, &line), 0);
+    lines_done(&l);
+    buf_done(&b);
+    close(fd);
+}
+
+static void test_tail(void **state)
+{
+    struct arena a;
+    struct buf b;
+    off_t from;
+    str bytes;
+    arena_init(&a);
+    buf_init(&b, 1u << 26);
+    for (int i = 0; i < 50000; i++)
+        buf_printf(&b, "line %d\n", i);
+    int fd = file_of(buf_str(&b));
+    assert_int_equal(lines_tail(&a, fd, (off_t)b.n, 3, 1u << 20, &from, &bytes), 0);
+    assert_true(str_ends(bytes, STR("line 49998\nline 49999\n")));
+    assert_int_equal(from + (off_t)bytes.n, b.n);
+    assert_true(str_starts(bytes, STR("line ")));
+    assert_true(bytes.n < 70000); /* no more than one piece */
+    assert_int_equal(lines_tail(&a, fd, (off_t)b.n, 20000, 1u << 20, &from, &bytes), 0);
+    assert_true(bytes.n > 20000 * 10);
+    assert_int_equal(lines_tail(&a, fd, (off_t)b.n, SIZE_MAX, 1u << 30, &from, &bytes), 0);
+    assert_int_equal(from, 0);
+    assert_int_equal(bytes.n, b.n);
+    assert_int_equal(lines_tail(&a, fd, 7, 1, 1, &from, &bytes), 0);
+    assert_true(str_eq(bytes, STR("line 0\n")));
+    buf_done(&b);
+    close(fd);
+    arena_done(&a);
+}
+
+static void test_positions(void **state)
+{
+    int fd = file_of(STR("ab\nc\nd"));
+    static const int boundary[] = {1, 0, 0, 1, 0, 1, 0};
+    for (off_t i = 0; i < (off_t)ARRAY_LEN(boundary); i++)
+        assert_int_equal(lines_is_boundary(fd, i), boundary[i]);
+    assert_true(lines_is_boundary(fd, 99) < 0);
+    off_t start;
+    assert_int_equal(lines_last_start(fd, 6, &start), 0);
+    assert_int_equal(start, 5);
+    assert_int_equal(lines_last_start(fd, 2, &start), 0);
+    assert_int_equal(start, 0);
+    close(fd);
+}
+
+static void test_unended(void **state)
+{
+    struct arena a;
+    str text;
+    arena_init(&a);
+    int fd = file_of(STR("x\n{\"a\":1}"));
+    assert_int_equal(lines_unended(&a, fd, 2, 9, &text), 1);
+    assert_true(str_eq(text, STR("{\"a\":1}")));
+    assert_int_equal(lines_unended(&a, fd, 2, 8, &text), 0);
+    assert_int_equal(lines_unended(&a, fd, 9, 9, &text), 0);
+    close(fd);
+    arena_done(&a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_forwards), cmocka_unit_test(test_long_lines),
+        cmocka_unit_test(test_tail),     cmocka_unit_test(test_positions),
+        cmocka_unit_test(test_unended),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
