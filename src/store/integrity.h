@@ -1,0 +1,51 @@
+/* integrity.h - a hash chain through a log: whoever changes, removes or inserts a line
+ * breaks it at that line.
+ *
+ * Every line behind the first ends in ,"h":"<64 hex>"} where h is the SHA-256 of the hash of
+ * the line before it followed by the line itself without that member. The line before the
+ * first chained one counts with the SHA-256 of its text, so that line 1 is covered too. The
+ * chain is in the file, not beside it: a copy proves itself. A log that has a chain keeps it,
+ * whatever the setting says now; a log that gets one later is covered from there on, and
+ * verifying says how many lines were there before. Lines cut off at the end leave a shorter
+ * chain that is whole: compare `head` with one noted earlier to notice that.
+ *
+ * A fork and a converted log have chains of their own; the fork's line 1 names the hash it
+ * starts from as originHash. */
+#pragma once
+
+#include "base/hash.h"
+#include "store/store.h"
+
+struct chain {
+    bool is_on;
+    char head[SHA256_HEX_LEN + 1]; /* hash of the line before the next one */
+};
+
+/* Pool threads. Finds where the chain of a log stands; is_on stays as it was when the log
+ * has none. The log ends in a line feed at `size`. */
+int chain_resume(struct chain *c, int fd, off_t size);
+/* Starts behind a first line (with its line feed). */
+void chain_start(struct chain *c, str first_line);
+/* Replaces *line (with its line feed) by its chained form, when the chain is on. A member h
+ * at its end that another chain left is taken off first. */
+void chain_seal(struct chain *c, struct arena *a, str *line);
+/* The line without its member h, and the hash; false when it has none. Without line feed. */
+bool chain_split(str line, str *ret_body, str *ret_hash, struct arena *a);
+
+struct integrity_report {
+    bool is_chained;               /* some line has a hash */
+    bool is_broken;                /* then: */
+    int64_t bad_line;              /* number of the first broken line; line 1 is the metadata */
+    char reason[128];              /* "its text was changed", ... */
+    int64_t lines;                 /* in the log */
+    int64_t uncovered;             /* lines before the chain began, line 1 not counted */
+    char head[SHA256_HEX_LEN + 1]; /* hash of the last line */
+};
+
+/* Blocking; any thread. 0 also for a broken chain: that is in the report. */
+int integrity_verify_file(const char *path, struct integrity_report *ret, struct err *e);
+
+typedef void (*integrity_fn)(void *ctx, const struct err *err, const struct integrity_report *r);
+
+/* Loop thread. -ENOTSUP for stores without files. */
+struct store_op *store_verify(struct store *s, str id, integrity_fn fn, void *ctx);
