@@ -88,6 +88,10 @@ struct request {
     bool is_keep_alive;    /* as far as the client is concerned */
     bool expects_continue; /* and has not been told to */
     bool is_gone;          /* inside on_gone */
+    /* Of a request without a connection (local.h): takes the answer, of which it gets nothing
+     * but status, type and body. */
+    void (*on_local)(void *ctx, int status, const char *type, str body);
+    void *local_ctx;
 };
 
 struct listener {
@@ -159,6 +163,7 @@ void conn_set_deadline(struct http_conn *c, uint64_t delay_ms);
 /* ---- request.c ---- */
 
 struct request *request_new(struct http_conn *c);
+struct request *request_new_local(struct http_server *s); /* without a connection */
 void request_release(struct request *r);
 void request_drop_all(struct http_server *s); /* those still unanswered lose their server */
 /* Copies the parsed head into the request; 0 or -EINVAL for a path nobody should ask for. */

@@ -35,28 +35,34 @@ static struct request *spare_or_new(struct http_server *s)
     return r;
 }
 
-struct request *request_new(struct http_conn *c)
+struct request *request_new_local(struct http_server *s)
 {
-    struct http_server *s = c->server;
     struct request *r = spare_or_new(s);
     list_push(&s->live, &r->node);
     r->replaced = 0;
     r->minor = 1;
     r->is_head = r->is_keep_alive = r->expects_continue = r->is_gone = false;
+    r->on_local = NULL;
 
     struct arena arena = r->pub.arena;
     r->pub = (struct http_req){
         .server = s,
-        .conn = c,
         .arena = arena,
         .body_max = s->limits.body_bytes,
-        .is_local_socket = c->is_local_socket,
-        .peer_uid = c->peer_uid,
         .started_us = clock_mono_us(),
     };
-    memcpy(r->pub.peer_addr, c->peer_addr, sizeof(r->pub.peer_addr));
     make_id(s, r->pub.id);
     s->stats.requests++;
+    return r;
+}
+
+struct request *request_new(struct http_conn *c)
+{
+    struct request *r = request_new_local(c->server);
+    r->pub.conn = c;
+    r->pub.is_local_socket = c->is_local_socket;
+    r->pub.peer_uid = c->peer_uid;
+    memcpy(r->pub.peer_addr, c->peer_addr, sizeof(r->pub.peer_addr));
     return r;
 }
 

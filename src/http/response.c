@@ -224,7 +224,9 @@ static void answer(struct http_req *q, int status, const char *type, str body, b
 {
     struct request *r = request_of(q);
     assert(!r->is_gone);
-    if (!q->conn) { /* nobody is there any more */
+    if (r->on_local)
+        r->on_local(r->local_ctx, status, type, body);
+    if (!q->conn) { /* nobody is there, or not any more */
         request_release(r);
         return;
     }
@@ -258,9 +260,14 @@ static void trim(struct buf *b)
         buf_reset(b);
 }
 
+static bool has_reader(const struct http_req *q)
+{
+    return q->conn || request_of(q)->on_local;
+}
+
 void http_reply_json(struct http_req *q, int status, const struct json *v)
 {
-    if (!q->conn) {
+    if (!has_reader(q)) {
         answer(q, status, NULL, STR_NONE, false);
         return;
     }
@@ -278,7 +285,7 @@ void http_reply_json(struct http_req *q, int status, const struct json *v)
 void http_reply_error(struct http_req *q, int status, const char *code, const char *message,
                       const struct json *details)
 {
-    if (!q->conn) {
+    if (!has_reader(q)) {
         answer(q, status, NULL, STR_NONE, false);
         return;
     }

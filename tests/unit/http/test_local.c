@@ -1,0 +1,85 @@
+#include "http/local.h"
+
+#include <unistd.h>
+
+#include "support/unit.h"
+
+struct answer {
+    int status;
+    char type[64], body[256];
+    bool is_done;
+};
+
+static void on_answer(void *ctx, int status, const char *type, str body)
+{
+    struct answer *a = ctx;
+    assert_false(a->is_done);
+    a->status = status;
+    (void)snprintf(a->type, sizeof a->type, "%s", type ? type : "");
+    (void)snprintf(a->body, sizeof a->body, "%.*s", STR_ARG(body));
+    a->is_done = true;
+}
+
+static bool on_head(void *ctx, struct http_req *r)
+{
+    assert_true(r->is_local_socket);
+    assert_int_equal(r->peer_uid, getuid());
+    if (!str_eq(r->path, STR("/refused")))
+        return true;
+    http_reply_error(r, 403, "forbidden", "no", NULL);
+    return false;
+}
+
+static void on_request(void *ctx, struct http_req *r)
+{
+    str text = arena_printf(&r->arena, "%.*s %.*s %.*s [%.*s]", STR_ARG(r->method),
+                            STR_ARG(r->path), STR_ARG(http_query(r, "q")), STR_ARG(r->body));
+    http_reply(r, 200, "text/plain", text);
+}
+
+static struct answer ask(const char *method, const char *target, const char *body)
+{
+    struct http_handlers h = {.on_head = on_head, .on_request = on_request};
+    struct loop *l = loop_new(NULL);
+    struct http_server *s = http_server_new(l, NULL, &h);
+    struct http_local_ask q = {method, str_from(target), str_from(body)};
+    struct answer a = {0};
+    http_local(s, &q, on_answer, &a);
+    assert_false(a.is_done); /* never before the call returned */
+    assert_true(loop_run_until(l, &a.is_done, 5000));
+    http_server_free(s);
+    loop_free(l);
+    return a;
+}
+
+static void test_answer(void **state)
+{
+    struct answer a = ask("POST", "/v1/a%20b?q=x%26y", "{}");
+    assert_int_equal(a.status, 200);
+    assert_string_equal(a.type, "text/plain");
+    assert_string_equal(a.body, "POST /v1/a b x&y [{}]");
+}
+
+static void test_refused_by_head(void **state)
+{
+    struct answer a = ask("GET", "/refused", "");
+    assert_int_equal(a.status, 403);
+    assert_string_equal(a.body, "{\"error\":\"forbidden\",\"message\":\"no\"}");
+}
+
+static void test_bad_target(void **state)
+{
+    static const char *const BAD[] = {"/v1/../etc", "/a\r\nX: y", "no-slash", "/%zz", ""};
+    for (size_t i = 0; i < ARRAY_LEN(BAD); i++)
+        assert_int_equal(ask("GET", BAD[i], "").status, 400);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_answer),
+        cmocka_unit_test(test_refused_by_head),
+        cmocka_unit_test(test_bad_target),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
