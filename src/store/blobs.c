@@ -95,7 +95,13 @@ int blobs_get(struct arena *a, const char *dir, str sha256, str *ret_bytes, stru
         *ret_bytes = str_make(p, n);
     }
     close(fd);
-    return r < 0 ? err_errno(e, r, "cannot read", path) : 0;
+    if (r < 0)
+        return err_errno(e, r, "cannot read", path);
+    char hex[SHA256_HEX_LEN + 1];
+    sha256_hex(*ret_bytes, hex);
+    if (!str_eq(str_from(hex), sha256))
+        return err_set(e, -EIO, "%s is damaged: its content has another sha256", path);
+    return 0;
 }
 
 /* ---- spilling ---- */
@@ -189,14 +195,13 @@ int blobs_spill(struct arena *a, const struct store_io *io, const char *dir, str
 static str blob_of(struct arena *a, const char *dir, str reference)
 {
     str sha256 = str_slice(reference, REFERENCE.n, REFERENCE.n + SHA256_HEX_LEN);
-    str bytes = STR_NONE;
+    str bytes;
     for (size_t i = 0; i < sha256.n; i++) {
         if (!strchr("0123456789abcdef", sha256.p[i]))
             return STR_NONE;
     }
-    if (sha256.n == SHA256_HEX_LEN)
-        (void)blobs_get(a, dir, sha256, &bytes, NULL);
-    return bytes;
+    bool is_found = sha256.n == SHA256_HEX_LEN && blobs_get(a, dir, sha256, &bytes, NULL) == 0;
+    return is_found ? bytes : STR_NONE;
 }
 
 str blobs_restore(struct arena *a, const char *dir, str line)

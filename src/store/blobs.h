@@ -17,11 +17,12 @@
 
 int blobs_put(struct arena *a, const struct store_io *io, const char *dir, str bytes,
               str *ret_sha256, struct err *e);
+/* -ENOENT, -EIO when the content is not what its name says. */
 int blobs_get(struct arena *a, const char *dir, str sha256, str *ret_bytes, struct err *e);
 
 /* Replaces *line (with its line feed) when it holds something to spill. */
 int blobs_spill(struct arena *a, const struct store_io *io, const char *dir, str *line,
                 struct err *e);
-/* The line (without line feed) with its values back; the line itself when it has none, or
- * when a blob is missing. */
+/* The line (without line feed) with its values back. A reference whose blob is missing or
+ * damaged stays. */
 str blobs_restore(struct arena *a, const char *dir, str line);

@@ -179,7 +179,7 @@ static int64_t newest_in_trash(struct store_op *op)
     return newest;
 }
 
-/* The log last: it appears together with everything it names. */
+/* The log last, once the rest is safe: it must not appear without what it names. */
 static int run_restore(struct log_task *t, const struct store_io *io)
 {
     struct store_op *op = files_op(t);
@@ -195,6 +195,8 @@ static int run_restore(struct log_task *t, const struct store_io *io)
             r = 0;
     }
     const char *trashed = trash_path(op, when, SUFFIXES[0]);
+    if (r == 0)
+        r = io_sync_dir(io, op->store->conf.dir);
     if (r == 0)
         r = io->link(io, trashed, op->path);
     if (r == 0)

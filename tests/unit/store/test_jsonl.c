@@ -306,7 +306,10 @@ static void test_spilled_result_on_disk(void **state)
     char name[160];
     (void)snprintf(name, sizeof(name), ID ".blobs/%.*s", STR_ARG(json_get_string(result, "$blob")));
     assert_int_equal(rig_slurp(r, name).n, STORE_SPILL_BYTES + 2);
-    /* a lost blob leaves the reference */
+    /* a damaged or lost blob leaves the reference */
+    rig_spit(r, name, "we", STR("\"short\""));
+    assert_int_equal(rig_read(r, ID, &(struct store_range){.with_blobs = true}), 0);
+    assert_true(str_find(r->page.events[0].line, STR("$blob"), 0) > 0);
     assert_int_equal(unlink(rig_path(r, name)), 0);
     assert_int_equal(rig_read(r, ID, &(struct store_range){.with_blobs = true}), 0);
     assert_true(str_find(r->page.events[0].line, STR("$blob"), 0) > 0);
