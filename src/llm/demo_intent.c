@@ -351,6 +351,15 @@ static bool do_sum(struct demo_ask *q, struct demo_plan *ret)
     return true;
 }
 
+/* Wishes that a tool fulfils; one message may hold several. */
+static bool do_wishes(struct demo_ask *q, struct demo_plan *ret)
+{
+    bool has_sum = do_sum(q, ret);
+    bool has_time = do_time(q, ret);
+    bool has_status = do_status(q, ret);
+    return has_sum || has_time || has_status;
+}
+
 static bool do_discover(struct demo_ask *q, struct demo_plan *ret)
 {
     static const char *const LEADS[] = {"find a tool for ",  "find tools for ",      "discover ",
@@ -428,8 +437,8 @@ static bool do_shrug(struct demo_ask *q, struct demo_plan *ret)
 }
 
 static bool (*const RULES[])(struct demo_ask *q, struct demo_plan *ret) = {
-    do_title,    do_summary, do_calls, do_report, do_help,   do_list,     do_count,      do_echo,
-    do_delegate, do_shell,   do_sum,   do_time,   do_status, do_discover, do_small_talk, do_shrug,
+    do_title, do_summary,  do_calls, do_report, do_help,     do_list,       do_count,
+    do_echo,  do_delegate, do_shell, do_wishes, do_discover, do_small_talk, do_shrug,
 };
 
 void demo_plan(struct arena *a, const struct llm_request *req, struct demo_plan *ret)

@@ -6,6 +6,7 @@
 #include "base/utf8.h"
 
 #define QUOTE_BYTES_MAX 400
+#define KEY_BYTES_MIN   8 /* shorter ones occur in ordinary words */
 
 /* ---- reading what the server said ---- */
 
@@ -170,7 +171,7 @@ static str scrub(struct arena *a, str s, str key)
     for (size_t i = 0; i < s.n && !buf_failed(&out);) {
         str rest = str_skip(s, i);
         size_t n = 0;
-        if (key.n > 0 && str_starts(rest, key))
+        if (key.n >= KEY_BYTES_MIN && str_starts(rest, key))
             n = key.n;
         else if (str_starts(rest, STR("sk-")) || str_starts(rest, STR("gsk_")))
             while (n < rest.n && is_key_char(rest.p[n]))

@@ -28,7 +28,7 @@ static const struct known {
     {"mistral", &PROVIDER_OPENAI, "https://api.mistral.ai/v1", "api.mistral.ai", "MISTRAL_API_KEY",
      NULL, QUIRK_IDS_OF_NINE | QUIRK_STRICT_FIELDS | QUIRK_NO_USER_AFTER_TOOL},
     {"deepseek", &PROVIDER_OPENAI, "https://api.deepseek.com/v1", "api.deepseek.com",
-     "DEEPSEEK_API_KEY", NULL, 0},
+     "DEEPSEEK_API_KEY", NULL, QUIRK_ECHO_REASONING},
     {"google", &PROVIDER_OPENAI, "https://generativelanguage.googleapis.com/v1beta/openai",
      "generativelanguage.googleapis.com", "GOOGLE_API_KEY", NULL,
      QUIRK_PLAIN_SCHEMA | QUIRK_THOUGHT_SIGNATURE},

@@ -169,6 +169,8 @@ static void write_reasoning(struct chat *c, const struct llm_message *m)
                 v = json_get(m->blocks[i].json, MEMBERS[k]);
         if (v)
             jw_kval(&c->w, MEMBERS[k], v);
+        else if (k == 0 && c->p->quirks & QUIRK_ECHO_REASONING)
+            jw_kstr(&c->w, MEMBERS[k], STR_NONE); /* the turn came from another model */
     }
 }
 

@@ -24,7 +24,8 @@ enum provider_quirk {
     QUIRK_THOUGHT_SIGNATURE = 16, /* each tool call must carry one, even foreign history */
     QUIRK_CACHE_KEY = 32,         /* understands prompt_cache_key */
     QUIRK_MAX_COMPLETION = 64,    /* reasoning models take max_completion_tokens */
-    QUIRK_LOCAL = 128,            /* found on this machine: no key, no price */
+    QUIRK_ECHO_REASONING = 128,   /* tool calls must carry the reasoning, empty if need be */
+    QUIRK_LOCAL = 256,            /* found on this machine: no key, no price */
 };
 
 struct provider {

@@ -192,6 +192,16 @@ static void calls_several_at_once(void **state)
     assert_uses(t, 2, "nb__status", "{}");
 }
 
+static void one_message_may_hold_several_wishes(void **state)
+{
+    struct talk *t = *state;
+    user(t, "please calculate 12*12 and tell me the time");
+    plan(t);
+    assert_int_equal(t->plan.nuses, 2);
+    assert_uses(t, 0, "nb__calculate", "{\"expression\":\"12*12\"}");
+    assert_uses(t, 1, "nb__time", "{}");
+}
+
 static void then_makes_rounds(void **state)
 {
     struct talk *t = *state;
@@ -321,6 +331,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(picks_the_obvious_tool, setup, teardown),
         cmocka_unit_test_setup_teardown(leaves_plain_sentences_alone, setup, teardown),
         cmocka_unit_test_setup_teardown(calls_several_at_once, setup, teardown),
+        cmocka_unit_test_setup_teardown(one_message_may_hold_several_wishes, setup, teardown),
         cmocka_unit_test_setup_teardown(then_makes_rounds, setup, teardown),
         cmocka_unit_test_setup_teardown(refuses_bad_arguments_and_unknown_tools, setup, teardown),
         cmocka_unit_test_setup_teardown(reports_results, setup, teardown),

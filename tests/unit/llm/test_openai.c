@@ -142,6 +142,12 @@ static void reasoning_goes_back_with_calls(void **state)
                "\"use\":\"t1\"}],[\"u\",{\"result\":\"t1\"}]]");
     struct json *answer = json_at(json_get(build(b), "messages"), 1);
     assert_true(str_eq(json_get_string(answer, "reasoning_content"), STR("hm")));
+    history(b, "[[\"u\",{\"text\":\"a\"}],[\"a\",{\"use\":\"t1\"}],[\"u\",{\"result\":\"t1\"}]]");
+    answer = json_at(json_get(build(b), "messages"), 1);
+    assert_null(json_get(answer, "reasoning_content"));
+    b->provider.quirks = QUIRK_ECHO_REASONING;
+    answer = json_at(json_get(build(b), "messages"), 1);
+    assert_non_null(json_get(answer, "reasoning_content"));
 }
 
 static void plain_schemas_where_it_is_demanded(void **state)
