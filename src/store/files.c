@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "store/blobs.h"
 #include "store/lines.h"
+#include "store/page.h"
 
 static struct files *files(const struct store_op *op)
 {
@@ -164,6 +165,28 @@ void files_get(struct store_op *op)
     op->limit = UINT64_MAX;
     if (files_locate(op, op->id))
         cache_get(&files(op)->cache, op);
+    else
+        op_done_later(op);
+}
+
+static void read_work(struct store_op *op)
+{
+    struct files *f = files(op);
+    struct page_source source = {.is_bounded = op->limit != UINT64_MAX};
+    source.fd = files_open_log(op->path, op->limit, &source.limit, &op->err);
+    if (source.fd < 0)
+        return;
+    source.blob_dir = f->layout->blob_dir(f, &op->arena, op->id);
+    int r = page_read(&op->arena, &source, &op->in.range, &op->out.page);
+    close(source.fd);
+    if (r < 0)
+        err_errno(&op->err, r, "cannot read", op->path);
+}
+
+void files_read(struct store_op *op)
+{
+    if (files_locate(op, op->id))
+        op_run(op, read_work);
     else
         op_done_later(op);
 }

@@ -1,17 +1,15 @@
-/* page.c - store_read of the file stores: a page of events forwards from a position, or
- * backwards from the end, reading no more of the file than the page needs. */
+#include "store/page.h"
+
 #include <errno.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "store/blobs.h"
-#include "store/files.h"
+#include "store/event.h"
 #include "store/lines.h"
 
 struct pager {
-    struct store_op *op;
+    struct arena *arena;
     const struct store_range *range;
-    const char *blob_dir;
+    const struct page_source *source;
     int fd;
     off_t limit;
     str tail;                   /* a last line that only lacks its line feed; at limit */
@@ -38,12 +36,12 @@ static bool is_full(const struct pager *p, size_t more)
 
 static void take(struct pager *p, str line, off_t start, off_t end)
 {
-    struct arena *a = &p->op->arena;
+    struct arena *a = p->arena;
     if (p->n == p->cap) {
         p->cap = p->cap ? p->cap * 2 : 64;
         p->events = xrealloc(p->events, p->cap * sizeof(*p->events));
     }
-    str whole = p->range->with_blobs ? blobs_restore(a, p->blob_dir, line) : line;
+    str whole = p->range->with_blobs ? blobs_restore(a, p->source->blob_dir, line) : line;
     if (whole.p == line.p)
         whole = arena_str(a, line);
     if (p->n == 0 || start < p->start)
@@ -151,9 +149,9 @@ static int find_end(struct pager *p)
 {
     off_t size = p->limit;
     int r = lines_last_start(p->fd, size, &p->limit);
-    if (r < 0 || p->limit == size || p->op->limit != UINT64_MAX)
+    if (r < 0 || p->limit == size || p->source->is_bounded)
         return r;
-    r = lines_unended(&p->op->arena, p->fd, p->limit, size, &p->tail);
+    r = lines_unended(p->arena, p->fd, p->limit, size, &p->tail);
     if (r == 0)
         p->tail = STR_NONE;
     return r < 0 ? r : 0;
@@ -181,34 +179,21 @@ static int read_page(struct pager *p, struct store_page *page)
     return read_backwards(p, pos ? (off_t)pos : p->limit, page);
 }
 
-static void work(struct store_op *op)
+int page_read(struct arena *a, const struct page_source *source, const struct store_range *range,
+              struct store_page *ret)
 {
-    struct files *f = op->store->impl;
-    struct pager p = {.op = op, .range = &op->in.range};
-    struct store_page *page = &op->out.page;
-    p.fd = files_open_log(op->path, op->limit, &p.limit, &op->err);
-    if (p.fd < 0)
-        return;
+    struct pager p = {
+        .arena = a, .range = range, .source = source, .fd = source->fd, .limit = source->limit};
+    *ret = (struct store_page){0};
     arena_init(&p.scratch);
-    p.blob_dir = f->layout->blob_dir(f, &op->arena, op->id);
-    int r = read_page(&p, page);
-    if (r < 0)
-        err_errno(&op->err, r, "cannot read", op->path);
-    struct store_event *events = arena_array(&op->arena, p.n + 1, sizeof(*events));
+    int r = read_page(&p, ret);
+    struct store_event *events = arena_array(a, p.n + 1, sizeof(*events));
     if (p.n)
         memcpy(events, p.events, p.n * sizeof(*events));
-    page->events = events;
-    page->n = p.n;
-    page->start = p.n ? (store_pos)p.start : p.range->after;
+    ret->events = events;
+    ret->n = p.n;
+    ret->start = p.n ? (store_pos)p.start : range->after;
     free(p.events);
     arena_done(&p.scratch);
-    close(p.fd);
-}
-
-void files_read(struct store_op *op)
-{
-    if (files_locate(op, op->id))
-        op_run(op, work);
-    else
-        op_done_later(op);
+    return r;
 }
