@@ -23,7 +23,7 @@ export function shortTime(iso: string, now = new Date()): string {
   const date = new Date(iso)
   if (Number.isNaN(date.getTime())) return ''
   if (startOfDay(date) >= startOfDay(now)) {
-    return date.toLocaleTimeString(undefined, { hour: '2-digit', minute: '2-digit' })
+    return date.toLocaleTimeString(undefined, { hour: 'numeric', minute: '2-digit' })
   }
   const isThisYear = date.getFullYear() === now.getFullYear()
   return date.toLocaleDateString(undefined, {
@@ -40,6 +40,7 @@ export function fullTime(iso: string): string {
 }
 
 export function duration(ms: number): string {
+  if (ms < 1) return '<1 ms'
   if (ms < 1000) return `${Math.round(ms)} ms`
   if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`
   return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`

@@ -244,12 +244,14 @@ function emphasise(parts: (Inline | Delimiter)[], isOpenEnded: boolean): Inline[
   const out: (Inline | Delimiter)[] = []
   const openers: number[] = [] // indexes in out
   const bottoms = new Map<string, number>() // below which a kind of closer has looked in vain
+  const last = isOpenEnded ? parts.at(-1) : undefined
 
   const pair = (closer: Delimiter): boolean => {
     const kind = `${closer.char}${closer.canOpen}${closer.length % 3}`
     for (let i = openers.length - 1; i >= (bottoms.get(kind) ?? 0); i--) {
       const opener = out[openers[i]!] as Delimiter
       if (opener.char !== closer.char || !mayPair(opener, closer)) continue
+      if (closer === last && closer.count < opener.count) return false // its other half is still coming
       openers.length = i + 1
       wrap(out, openers, Math.min(opener.count, closer.count) >= 2 ? 2 : 1, closer)
       return true
@@ -292,8 +294,8 @@ function wrap(out: (Inline | Delimiter)[], openers: number[], n: 1 | 2, closer: 
 
 /** While the text grows: "**impor" is shown as it will be once its end has come. */
 function closeOpen(out: (Inline | Delimiter)[], openers: number[]): void {
-  const last = out.at(-1)
-  if (last?.type === 'delimiter' && last.char !== '_') {
+  const end = out.at(-1)
+  if (end?.type === 'delimiter' && end.char !== '_') {
     out.pop() // the beginning of emphasis, or the first half of its end
     if (openers.at(-1) === out.length) openers.pop()
   }

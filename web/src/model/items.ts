@@ -86,8 +86,9 @@ export function closeRun(item: RunItem, state: RunState): void {
   }
 }
 
-export function findCall(item: RunItem, id: string): ToolCall | undefined {
-  for (const block of item.blocks) {
+/** The newest call with that id: providers may use an id again in a later answer. */
+export function findCall(blocks: Block[], id: string): ToolCall | undefined {
+  for (const block of blocks.toReversed()) {
     const call = block.kind === 'tools' ? block.calls.find((c) => c.id === id) : undefined
     if (call) return call
   }

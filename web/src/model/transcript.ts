@@ -180,9 +180,10 @@ export class Transcript {
   #updateCall({ runId, id, name }: { runId: string; id: string; name: string }, change: Partial<ToolCall>): void {
     const fold = this.#run(runId)
     const { item, round } = fold
-    if (change.state !== 'preparing') fold.hasStarted = true // calls follow run.start in the log
+    const isNew = change.state === 'preparing'
+    if (!isNew) fold.hasStarted = true // calls follow run.start in the log
     item.version++
-    const known = findCall(item, id)
+    const known = findCall(isNew ? item.blocks.filter((b) => b.key.startsWith(`${round}/`)) : item.blocks, id)
     if (known) {
       Object.assign(known, change)
       return

@@ -3,7 +3,7 @@ import { arrange, h, type Keyed } from '../base/dom'
 import type { Chat } from '../model/chat'
 import type { Item, RunItem, UserItem } from '../model/items'
 import { PersonView } from './person'
-import { RunView } from './run'
+import { RunView, waiting } from './run'
 
 export interface MessageActions {
   onSend(text: string): void
@@ -15,6 +15,7 @@ export class Messages {
   #chat: Chat
   #actions: MessageActions
   #views = new Map<string, PersonView | RunView>()
+  #waiting = h('div', { class: 'message run' }, waiting('Thinking'))
 
   constructor(chat: Chat, actions: MessageActions) {
     this.#chat = chat
@@ -29,7 +30,7 @@ export class Messages {
       const view = this.#views.get(item.key) ?? (item.kind === 'user' ? new PersonView() : new RunView())
       used.set(item.key, view)
       if (item.kind === 'run') this.#updateRun(view as RunView, item, lastPerson, i === items.length - 1)
-      else this.#updatePerson(view as PersonView, item, lastPerson)
+      else this.#updatePerson(view as PersonView, item, lastPerson, items[i - 1] === lastPerson)
       if (item.kind === 'user') lastPerson = item
     })
     this.#views = used
@@ -44,17 +45,16 @@ export class Messages {
     return placed
   }
 
-  #waiting = h('div', { class: 'message run' }, h('div', { class: 'waiting' }, h('span', { class: 'dots' }, h('i'), h('i'), h('i')), h('span', { class: 'waiting-text' }, 'Thinking')))
-
   #updateRun(view: RunView, item: RunItem, question: UserItem | null, isLast: boolean): void {
     const canRetry = isLast && question !== null && this.#isOwn(question)
     view.update(item, { onRetry: canRetry ? () => this.#actions.onSend(question.text) : null })
   }
 
-  #updatePerson(view: PersonView, item: UserItem, before: UserItem | null): void {
+  #updatePerson(view: PersonView, item: UserItem, before: UserItem | null, isNext: boolean): void {
     const isOwn = this.#isOwn(item)
     view.update(item, {
       isOwn,
+      isContinued: isNext && before?.userId === item.userId,
       hasLabel: !before || before.userId !== item.userId,
       colour: Math.max(0, this.#chat.people.indexOf(item.userId ?? '')),
       onRetry: () => {

@@ -9,6 +9,7 @@ export const COLOURS = 8
 export interface PersonProps {
   isOwn: boolean
   hasLabel: boolean // the speaker is another one than before
+  isContinued: boolean // nothing stands between this and the same person's last message
   colour: number // 0 to COLOURS - 1
   onRetry(): void
   onEdit(): void
@@ -29,11 +30,12 @@ export class PersonView {
 
   update(item: UserItem, props: PersonProps): void {
     const failure = item.sending?.state === 'failed' ? item.sending.message : ''
-    const shown = [item.text, props.isOwn, props.hasLabel, props.colour, item.sending?.state, failure].join('\n')
+    const shown = [item.text, props.isOwn, props.hasLabel, props.isContinued, props.colour, item.sending?.state, failure].join('\n')
     if (shown === this.#shown) return
     this.#shown = shown
     this.element.className = `message person ${props.isOwn ? 'is-own' : `is-other p${props.colour % COLOURS}`}`
     this.element.classList.toggle('is-pending', item.sending?.state === 'pending')
+    this.element.classList.toggle('is-continued', props.isContinued)
     const name = nameOf(item)
     this.element.setAttribute('aria-label', props.isOwn ? 'Your message' : `Message of ${name}`)
     this.#label.hidden = props.isOwn || !props.hasLabel

@@ -22,6 +22,12 @@ export interface RunActions {
   onRetry: (() => void) | null
 }
 
+/** The sign of work that nothing else shows. */
+export function waiting(text: string): HTMLElement {
+  const dots = h('span', { class: 'dots' }, h('i'), h('i'), h('i'))
+  return h('div', { class: 'waiting' }, dots, h('span', { class: 'waiting-text' }, text))
+}
+
 interface BlockView extends Keyed {
   update(block: Block, isGrowing: boolean): void
 }
@@ -29,7 +35,7 @@ interface BlockView extends Keyed {
 export class RunView {
   readonly element = h('article', { class: 'message run', aria: { label: 'Answer' } })
   #body = h('div', { class: 'run-body' })
-  #waiting = h('div', { class: 'waiting' }, h('span', { class: 'dots' }, h('i'), h('i'), h('i')), h('span', { class: 'waiting-text' }))
+  #waiting = waiting('')
   #end = h('div', { class: 'run-end' })
   #foot = h('footer', { class: 'message-foot' })
   #views = new Map<string, BlockView>()

@@ -78,7 +78,7 @@ export class Sidebar {
     })
     const model = h('span', { class: 'model-name' })
     this.#app.workspace.watch((workspace) => {
-      setText(model, workspace ? workspace.model.name.replace(/^[^:]*:/, '') : '')
+      setText(model, workspace ? modelLabel(workspace.model) : '')
       model.title = workspace ? `${workspace.model.name} (${workspace.model.why})` : ''
     })
     return h('div', { class: 'sidebar-foot' }, model, themeButton, button('help', 'Keyboard shortcuts', () => this.#actions.onHelp()))
@@ -132,6 +132,10 @@ export class Sidebar {
     if (items.length > 0 || state === 'loading') return null
     return h('p', { class: 'list-note' }, search ? 'Nothing found.' : 'Your conversations will be listed here.')
   }
+}
+
+function modelLabel({ name, isDemo }: { name: string; isDemo: boolean }): string {
+  return isDemo ? 'Demo model' : name.replace(/^[^:]*:/, '')
 }
 
 function button(name: IconName, label: string, click: () => void): HTMLButtonElement {

@@ -10,8 +10,8 @@ interface Suggestion {
 }
 
 const DEMO: readonly Suggestion[] = [
-  { icon: 'wrench', title: 'Let it use two tools at once', text: 'call calculate {"expression":"355 / 113"} and call time {}' },
-  { icon: 'spark', title: 'Watch an answer stream in', text: 'count to 100' },
+  { icon: 'wrench', title: 'Call two tools at once', text: 'call time {} and call status {}' },
+  { icon: 'spark', title: 'Watch an answer stream', text: 'count to 100' },
   { icon: 'help', title: 'See what it understands', text: 'help' },
 ]
 

@@ -1,0 +1,119 @@
+// browser.mjs - what the tests of the page share: one Chromium per file, pages that fail the
+// case on any script error or breach of the Content-Security-Policy, and ready-made logs.
+import fs from 'node:fs'
+import path from 'node:path'
+import { chromium } from 'playwright-core'
+import { after, assert, before } from '../support/tap.mjs'
+
+const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium'
+const ARGS = ['--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking', '--disable-dev-shm-usage']
+const ACTION_MS = 8000
+
+/** Without keys, so that the demo model answers; slow enough to be seen streaming if asked. */
+export function demoEnv(delayMs = 2) {
+    return { NB_DEMO_DELAY_MS: String(delayMs), ANTHROPIC_API_KEY: '', OPENAI_API_KEY: '' }
+}
+
+let browser
+before(async () => {
+    browser = await chromium.launch({ executablePath: CHROMIUM, args: ARGS })
+})
+after(() => browser?.close())
+
+/**
+ * A browser context (a person's browser) whose pages record what must never happen.
+ * context.complaints() lists it; close() fails the case if there is anything.
+ */
+export async function newContext(options = {}) {
+    const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options })
+    context.setDefaultTimeout(ACTION_MS)
+    const complaints = []
+    await context.exposeBinding('nbComplain', (_, what) => complaints.push(what))
+    await context.addInitScript(() => {
+        addEventListener('securitypolicyviolation', (event) => {
+            globalThis.nbComplain(`csp: ${event.violatedDirective} ${event.blockedURI}`)
+        })
+    })
+    context.on('dialog', (dialog) => {
+        complaints.push(`dialog: ${dialog.message()}`)
+        void dialog.dismiss()
+    })
+    context.on('weberror', (error) => complaints.push(`error: ${error.error().stack}`))
+    context.on('console', (message) => {
+        const isNetwork = message.text().startsWith('Failed to load resource') // the page shows these itself
+        if (message.type() === 'error' && !isNetwork) complaints.push(`console: ${message.text()}`)
+    })
+    return {
+        context,
+        complaints,
+        newPage: () => context.newPage(),
+        async close() {
+            await context.close()
+            assert.deepEqual(complaints, [])
+        },
+    }
+}
+
+/** Runs fn with a fresh page and closes its browser context whatever happens. */
+export async function withPage(url, options, fn) {
+    const own = await newContext(options)
+    try {
+        const page = await own.newPage()
+        await page.goto(url)
+        await fn(page, own)
+    } finally {
+        await own.context.close()
+    }
+    assert.deepEqual(own.complaints, [])
+}
+
+export async function send(page, text) {
+    await page.getByLabel('Message', { exact: true }).fill(text)
+    await page.keyboard.press('Enter')
+}
+
+/** Waits until the n-th answer (from 1) of the open conversation has ended. */
+export async function answered(page, n, state = 'done') {
+    const run = page.locator('.messages > .run[data-state]').nth(n - 1)
+    await page.waitForFunction(
+        ([index, wanted]) => document.querySelectorAll('.messages > .run[data-state]')[index]?.dataset.state === wanted,
+        [n - 1, state],
+        { timeout: 15000 },
+    )
+    return run
+}
+
+/** Writes a conversation's log into the work directory, as an older nb would have left it. */
+export function writeLog(workdir, id, events, header = {}) {
+    const dir = path.join(workdir, 'conversations')
+    fs.mkdirSync(dir, { recursive: true })
+    const first = {
+        id,
+        createdAt: at(0),
+        format: 'events',
+        workspaceId: 'ws_default',
+        ownerId: 'usr_default',
+        visibility: 'private',
+        participants: ['usr_default'],
+        ...header,
+    }
+    fs.writeFileSync(path.join(dir, `${id}.jsonl`), [first, ...events].map((line) => JSON.stringify(line) + '\n').join(''))
+}
+
+export function at(minute) {
+    return new Date(Date.UTC(2026, 0, 5, 9, minute)).toISOString()
+}
+
+export function said(minute, text, userId = 'usr_default') {
+    return { ts: at(minute), type: 'user.message', content: [{ type: 'text', text }], userId }
+}
+
+export function answer(minute, runId, content, more = []) {
+    const parts = typeof content === 'string' ? [{ type: 'text', text: content }] : content
+    return [
+        { ts: at(minute), type: 'run.start', runId, model: 'demo:demo' },
+        { ts: at(minute), type: 'llm.response', runId, model: 'demo:demo', content: parts, inputTokens: 5, outputTokens: 7 },
+        ...more,
+        { ts: at(minute), type: 'run.done', runId, stopReason: 'complete', totalMs: 12 },
+    ]
+}

@@ -1,0 +1,297 @@
+// The page in a real browser: a first visit, chatting, tabs, reloads, stopping, keys, phones.
+import { assert, before, eventually, freePort, startServer, test, tmpdir } from '../support/tap.mjs'
+import { answer, answered, demoEnv, newContext, said, send, withPage, writeLog } from './browser.mjs'
+
+const COUNT = 'count to 60'
+const NUMBERS = Array.from({ length: 60 }, (_, i) => i + 1)
+let server, slow
+
+before(async () => {
+    server = await startServer({ env: demoEnv() })
+    slow = await startServer({ env: demoEnv(40) })
+})
+
+function numbersIn(text) {
+    return [...text.matchAll(/\b\d+\b/g)].map((match) => Number(match[0]))
+}
+
+test('a first visit: the demo says what it is and offers three things to try', async () => {
+    const fresh = await startServer({ env: demoEnv() })
+    const own = await newContext()
+    const page = await own.newPage()
+    const finished = []
+    page.on('requestfinished', (request) => finished.push(request))
+    await page.goto(fresh.url)
+    await page.getByRole('heading', { name: 'Welcome to nb' }).waitFor()
+    assert.match(await page.locator('.demo-notice').innerText(), /demo model is active[^]*ANTHROPIC_API_KEY/)
+    assert.equal(await page.locator('.suggestion').count(), 3)
+    assert.match(await page.locator('.conversations').innerText(), /will be listed here/)
+    let bytes = 0
+    for (const request of finished) {
+        assert.ok(request.url().startsWith(fresh.url), request.url())
+        if (!request.url().includes('/v1/')) bytes += (await request.sizes()).responseBodySize
+    }
+    assert.ok(bytes > 10_000 && bytes < 60_000, `first load: ${bytes} bytes`)
+    await own.close()
+})
+
+test('chat with tools: cards in a group, their input and output, a title that arrives', () =>
+    withPage(server.url, {}, async (page) => {
+        await page.getByRole('button', { name: /two tools/ }).click()
+        await page.locator('.is-own .bubble').waitFor()
+        const run = await answered(page, 1)
+        assert.match(page.url(), /#\/c\/conv_[0-9a-f]{16}$/)
+        assert.equal(await run.locator('.tool[data-state=ok]').count(), 2)
+        assert.match(await run.locator('.tools-label').innerText(), /2 tools/)
+        await run.locator('.tool summary').first().click()
+        assert.match(await run.locator('.tool-body').first().innerText(), /Input[^]*Output[^]*\d/)
+        assert.match(await run.locator('.md').first().innerText(), /demo model/)
+        assert.equal(await run.locator('.md strong').first().innerText(), 'demo model')
+        const row = page.locator('.row.is-open .row-title')
+        await eventually(async () => /Call time/.test(await row.innerText()))
+        await eventually(async () => /Call time/.test(await page.locator('.topbar-title').innerText()))
+        assert.match(await page.title(), /Call time.* · nb$/)
+        const style = await page.locator('.is-own .bubble').evaluate((e) => getComputedStyle(e).fontStyle)
+        assert.equal(style, 'italic')
+        assert.equal(await page.locator('.is-own .speaker').isVisible(), false)
+    }))
+
+test('a reload in the middle of an answer resumes it without loss or repetition', () =>
+    withPage(slow.url, {}, async (page) => {
+        await send(page, COUNT)
+        const text = () => page.locator('.messages > .run').innerText()
+        await eventually(async () => numbersIn(await text()).includes(10), 10000)
+        await page.reload()
+        await eventually(async () => numbersIn(await text()).includes(12), 10000)
+        assert.equal(await page.locator('.messages > .run').getAttribute('data-state'), 'running')
+        await answered(page, 1)
+        assert.deepEqual(numbersIn(await page.locator('.run .md').innerText()), NUMBERS)
+        assert.equal(await page.locator('.is-own').count(), 1)
+    }))
+
+test('two tabs of one conversation show the same, live; one stops what the other asked', async () => {
+    const own = await newContext()
+    const [one, two] = [await own.newPage(), await own.newPage()]
+    await one.goto(slow.url)
+    await send(one, 'say hello')
+    await answered(one, 1)
+    await two.goto(one.url())
+    await answered(two, 1)
+    await send(one, COUNT)
+    await two.getByText(COUNT).first().waitFor()
+    await eventually(async () => numbersIn(await two.locator('.messages > .run').nth(1).innerText()).includes(5), 10000)
+    assert.equal(await two.locator('.messages > .run').nth(1).getAttribute('data-state'), 'running')
+    await two.getByRole('button', { name: 'Stop the answer' }).click()
+    await answered(one, 2)
+    await answered(two, 2)
+    for (const page of [one, two]) assert.match(await page.locator('.messages > .run').nth(1).innerText(), /Stopped\./)
+    const all = (page) => page.locator('.bubble, .md, .stop-notice').allInnerTexts().then(String)
+    await eventually(async () => (await all(one)) === (await all(two)))
+    assert.equal(await one.locator('.is-own').count(), 2)
+    await own.close()
+})
+
+test('a list in another tab learns of a new conversation and its title', async () => {
+    const own = await newContext()
+    const [one, two] = [await own.newPage(), await own.newPage()]
+    await one.goto(server.url)
+    await two.goto(server.url)
+    await two.locator('.welcome').waitFor()
+    await send(one, 'say violets are blue')
+    await two.locator('.row-title', { hasText: 'Say violets are blue' }).waitFor()
+    await own.close()
+})
+
+test('Escape stops an answer; what had come stays, also after a reload', () =>
+    withPage(slow.url, {}, async (page) => {
+        await send(page, COUNT)
+        await eventually(async () => numbersIn(await page.locator('.messages > .run').innerText()).includes(4), 10000)
+        await page.keyboard.press('Escape')
+        await answered(page, 1)
+        const before = await page.locator('.run .md').innerText()
+        assert.ok(numbersIn(before).length >= 4 && numbersIn(before).length < 60)
+        await page.reload()
+        await answered(page, 1)
+        assert.equal(await page.locator('.run .md').innerText(), before)
+        assert.match(await page.locator('.messages').innerText(), /Stopped\./)
+    }))
+
+test('a server that dies in the middle: offline, back again, interrupted, try again', async () => {
+    const workdir = tmpdir()
+    const port = await freePort()
+    const launch = (delayMs) => startServer({ env: demoEnv(delayMs), workdir, args: ['--port', String(port)] })
+    const first = await launch(60)
+    await withPage(`http://127.0.0.1:${port}/`, {}, async (page) => {
+        await send(page, COUNT)
+        await eventually(async () => numbersIn(await page.locator('.messages > .run').innerText()).includes(3), 10000)
+        await first.kill9()
+        await page.getByText('Offline').waitFor()
+        assert.match(await page.locator('.messages').innerText(), /\b3\b/)
+        await launch(1)
+        await answered(page, 1, 'interrupted')
+        await page.getByText('Offline').waitFor({ state: 'hidden' })
+        await page.getByRole('button', { name: 'Try again' }).click()
+        await answered(page, 2)
+        assert.deepEqual(numbersIn(await page.locator('.messages > .run').nth(1).locator('.md').innerText()), NUMBERS)
+    })
+})
+
+test('a message that cannot be sent is kept, and sent on request', () =>
+    withPage(server.url, {}, async (page) => {
+        await page.route('**/v1/chat/stream', (route) => route.abort(), { times: 1 })
+        await send(page, 'say it again')
+        await page.getByRole('alert').waitFor()
+        assert.match(await page.getByRole('alert').innerText(), /Not sent/)
+        await page.getByRole('button', { name: 'Try again' }).click()
+        await answered(page, 1)
+        assert.equal(await page.locator('.is-own').count(), 1)
+        assert.equal(await page.getByRole('alert').count(), 0)
+    }))
+
+test('a refusal of the server is shown in its own words', () =>
+    withPage(server.url, {}, async (page) => {
+        const body = JSON.stringify({ error: 'run_in_progress', message: 'The agent is still answering.' })
+        await page.route('**/v1/chat/stream', (route) => route.fulfill({ status: 409, contentType: 'application/json', body }), { times: 1 })
+        await send(page, 'say nothing')
+        await page.getByText('The agent is still answering.').waitFor()
+        await page.getByRole('button', { name: 'Edit' }).click()
+        assert.equal(await page.getByLabel('Message', { exact: true }).inputValue(), 'say nothing')
+        assert.equal(await page.locator('.is-own').count(), 0)
+    }))
+
+test('keyboard only: write, send, new line, search, help, theme, sidebar', () =>
+    withPage(server.url, { colorScheme: 'light' }, async (page) => {
+        await page.locator('.welcome').waitFor()
+        assert.equal(await page.evaluate(() => document.activeElement.className), 'composer-field')
+        await page.keyboard.type('say first')
+        await page.keyboard.press('Shift+Enter')
+        await page.keyboard.type('second')
+        await page.keyboard.press('Enter')
+        await answered(page, 1)
+        assert.equal(await page.locator('.is-own .bubble').innerText(), 'say first\nsecond')
+        await page.keyboard.press('Control+k')
+        assert.equal(await page.evaluate(() => document.activeElement.type), 'search')
+        await page.keyboard.type('no such conversation')
+        await page.getByText('Nothing found.').waitFor()
+        await page.keyboard.press('Escape')
+        await page.locator('.row').first().waitFor()
+        await page.keyboard.press('ArrowDown')
+        await page.keyboard.press('?')
+        await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor()
+        await page.keyboard.press('Escape')
+        await page.getByRole('dialog').waitFor({ state: 'hidden' })
+        await page.keyboard.press('Control+Shift+L')
+        await page.keyboard.press('Control+Shift+L')
+        assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), 'dark')
+        await page.reload()
+        assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), 'dark')
+        await page.keyboard.press('Control+b')
+        await page.locator('.sidebar').waitFor({ state: 'hidden' })
+        await page.keyboard.press('Control+Shift+O')
+        await page.locator('.welcome').waitFor()
+    }))
+
+test('drafts are kept per conversation', () =>
+    withPage(server.url, {}, async (page) => {
+        const field = page.getByLabel('Message', { exact: true })
+        await send(page, 'say one')
+        await answered(page, 1)
+        const url = page.url()
+        await field.fill('half a thought')
+        await page.getByRole('button', { name: 'New chat' }).first().click()
+        await page.locator('.welcome').waitFor()
+        assert.equal(await field.inputValue(), '')
+        await field.fill('another one')
+        await page.goto(url)
+        await answered(page, 1)
+        assert.equal(await field.inputValue(), 'half a thought')
+        await page.reload()
+        await answered(page, 1)
+        assert.equal(await field.inputValue(), 'half a thought')
+        await page.goBack()
+        await page.locator('.welcome').waitFor()
+        assert.equal(await field.inputValue(), 'another one')
+    }))
+
+test('scrolling up is respected while text streams; a button leads back', () =>
+    withPage(slow.url, { viewport: { width: 900, height: 380 } }, async (page) => {
+        await send(page, 'count to 200')
+        const scroll = page.locator('.scroll')
+        await eventually(() => scroll.evaluate((e) => e.scrollHeight > e.clientHeight + 150), 15000)
+        const fromEnd = () => scroll.evaluate((e) => e.scrollHeight - e.scrollTop - e.clientHeight)
+        assert.ok((await fromEnd()) < 5)
+        await scroll.hover()
+        await page.mouse.wheel(0, -2000)
+        const grew = await scroll.evaluate((e) => e.scrollHeight)
+        await eventually(() => scroll.evaluate((e, before) => e.scrollHeight > before, grew), 10000)
+        assert.equal(await scroll.evaluate((e) => e.scrollTop), 0)
+        await page.getByRole('button', { name: 'Jump to the latest message' }).click()
+        assert.ok((await fromEnd()) < 5)
+        await page.getByRole('button', { name: 'Stop the answer' }).click()
+        await answered(page, 1)
+    }))
+
+test('on a phone: a drawer, no sideways scrolling, targets for thumbs', () =>
+    withPage(server.url, { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true }, async (page) => {
+        await page.locator('.welcome').waitFor()
+        assert.equal(await page.locator('.sidebar').isVisible(), false)
+        await send(page, 'tools')
+        await answered(page, 1)
+        await page.getByRole('button', { name: 'Show sidebar' }).click()
+        await page.locator('.row').first().waitFor()
+        const small = await page.$$eval('button, a.row', (all) =>
+            all.filter((e) => e.checkVisibility({ visibilityProperty: true })).map((e) => [e.className, e.getBoundingClientRect()])
+                .filter(([name, box]) => box.height > 0 && Math.max(box.height, box.width) < 40 && !/copy/.test(name)).map(([name]) => name))
+        assert.deepEqual(small, [])
+        await page.locator('.row').first().click()
+        await page.locator('.sidebar').waitFor({ state: 'hidden' })
+        const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
+        assert.equal(overflow, 0)
+    }))
+
+test('a shared conversation: names where the speaker changes, one colour per person', async () => {
+    const workdir = tmpdir()
+    const people = { visibility: 'shared', participants: ['usr_default', 'usr_ada', 'usr_bob'] }
+    writeLog(workdir, 'conv_5000000000000001', [
+        said(1, 'mine'), ...answer(2, 'run_1', 'an answer'), said(3, 'first', 'usr_ada'),
+        said(4, 'second', 'usr_ada'), said(5, 'third', 'usr_bob'), ...answer(6, 'run_2', 'more'),
+    ], people)
+    const { url } = await startServer({ env: demoEnv(), workdir })
+    await withPage(`${url}/#/c/conv_5000000000000001`, {}, async (page) => {
+        await answered(page, 2)
+        const others = page.locator('.is-other')
+        assert.equal(await others.count(), 3)
+        const labels = await others.locator('.speaker').evaluateAll((all) => all.map((e) => (e.hidden ? '' : e.textContent)))
+        assert.deepEqual(labels, ['ada', '', 'bob'])
+        const colours = await others.locator('.bubble').evaluateAll((all) => all.map((e) => getComputedStyle(e).borderInlineStartColor))
+        assert.equal(colours[0], colours[1])
+        assert.notEqual(colours[0], colours[2])
+        const right = (selector) => page.locator(selector).first().evaluate((e) => e.getBoundingClientRect().right)
+        assert.ok((await right('.is-own .bubble')) > (await right('.is-other .bubble')))
+        await page.locator('.mark-shared').waitFor()
+    })
+})
+
+test('a long list comes in pages and can be searched; an unknown conversation says so', async () => {
+    const workdir = tmpdir()
+    for (let i = 0; i < 70; i++) {
+        writeLog(workdir, `conv_60000000000000${String(i).padStart(2, '0')}`, [said(i, `question number ${i}`)])
+    }
+    const { url } = await startServer({ env: demoEnv(), workdir })
+    await withPage(url, {}, async (page) => {
+        const rows = page.locator('.row')
+        await eventually(async () => (await rows.count()) === 30)
+        assert.equal(await rows.first().locator('.row-title').innerText(), 'question number 69')
+        await page.getByRole('button', { name: 'Load more' }).click()
+        await eventually(async () => (await rows.count()) === 60)
+        await page.getByRole('button', { name: 'Load more' }).click()
+        await eventually(async () => (await rows.count()) === 70)
+        assert.equal(await page.getByRole('button', { name: 'Load more' }).count(), 0)
+        await page.getByLabel('Search conversations').fill('number 33')
+        await eventually(async () => (await rows.count()) === 1)
+        await page.goto(`${url}/#/c/conv_ffffffffffffffff`)
+        await page.getByText('does not exist').waitFor()
+        await page.getByRole('button', { name: 'Start a new chat' }).click()
+        await page.locator('.welcome').waitFor()
+    })
+})
