@@ -7,14 +7,33 @@
 
 /* ---- the request, the same for both routes ---- */
 
+struct answer_body {
+    str ask_id;
+    bool is_allowed, is_for_ever;
+    const struct json *decisions;
+};
+
 struct chat_body {
-    str message, conversation_id, model, workspace_id, channel;
-    struct json_strs allowed_tools;
+    str message, conversation_id, model, workspace_id, channel, when_busy;
+    struct json_strs allowed_tools, auto_allow;
+    struct answer_body answer;
+    bool is_unattended;
     const struct json *metadata, *app_context;
 };
 
+static const struct json_field ANSWER_FIELDS[] = {
+    {"askId", JF_STR, offsetof(struct answer_body, ask_id), JF_REQUIRED, NULL, 0},
+    {"allow", JF_BOOL, offsetof(struct answer_body, is_allowed), 0, NULL, 0},
+    {"always", JF_BOOL, offsetof(struct answer_body, is_for_ever), 0, NULL, 0},
+    {"decisions", JF_JSON_OBJECT, offsetof(struct answer_body, decisions), 0, NULL, 0},
+    {0}};
+
 static const struct json_field CHAT_FIELDS[] = {
-    {"message", JF_STR, offsetof(struct chat_body, message), JF_REQUIRED, NULL, 0},
+    {"message", JF_STR, offsetof(struct chat_body, message), 0, NULL, 0},
+    {"answer", JF_OBJECT, offsetof(struct chat_body, answer), 0, ANSWER_FIELDS, 0},
+    {"whenBusy", JF_STR, offsetof(struct chat_body, when_busy), 0, NULL, 0},
+    {"autoAllow", JF_STRS, offsetof(struct chat_body, auto_allow), 0, NULL, 0},
+    {"unattended", JF_BOOL, offsetof(struct chat_body, is_unattended), 0, NULL, 0},
     {"conversationId", JF_STR, offsetof(struct chat_body, conversation_id), JF_NULLABLE, NULL, 0},
     {"model", JF_STR, offsetof(struct chat_body, model), JF_NULLABLE, NULL, 0},
     {"workspaceId", JF_STR, offsetof(struct chat_body, workspace_id), JF_NULLABLE, NULL, 0},
@@ -24,17 +43,50 @@ static const struct json_field CHAT_FIELDS[] = {
     {"appContext", JF_JSON_OBJECT, offsetof(struct chat_body, app_context), JF_NULLABLE, NULL, 0},
     {0}};
 
-static struct turn_request turn_request(const struct http_req *r, const struct chat_body *b)
+static const struct {
+    const char *name;
+    enum turn_when_busy value;
+} WHEN_BUSY[] = {{"refuse", TURN_REFUSE_BUSY}, {"queue", TURN_QUEUE}, {"steer", TURN_STEER}};
+
+static bool parse_when_busy(struct http_req *r, str name, enum turn_when_busy *ret)
 {
-    return (struct turn_request){
+    *ret = TURN_REFUSE_BUSY;
+    for (size_t i = 0; i < ARRAY_LEN(WHEN_BUSY); i++)
+        if (str_eq(name, str_from(WHEN_BUSY[i].name))) {
+            *ret = WHEN_BUSY[i].value;
+            return true;
+        }
+    if (name.n == 0)
+        return true;
+    http_reply_error(r, 400, "bad_request", "whenBusy: expected refuse, queue or steer", NULL);
+    return false;
+}
+
+/* Decodes and checks; answers 400 itself and returns false when something is wrong. */
+static bool decode_chat(struct http_req *r, struct turn_request *ret)
+{
+    struct chat_body b = {0};
+    enum turn_when_busy busy;
+    if (!api_decode_body(r, CHAT_FIELDS, &b) || !parse_when_busy(r, b.when_busy, &busy))
+        return false;
+    if (!b.message.p && b.answer.ask_id.n == 0) {
+        http_reply_error(r, 400, "bad_request", "message: required but missing", NULL);
+        return false;
+    }
+    *ret = (struct turn_request){
         .viewer = api_identity(r)->viewer,
-        .conversation_id = b->conversation_id,
-        .message = b->message,
-        .model = b->model,
-        .channel = b->channel.n > 0 ? b->channel : STR("api"),
-        .allowed_tools = b->allowed_tools,
-        .metadata = b->metadata,
+        .conversation_id = b.conversation_id,
+        .message = b.message,
+        .model = b.model,
+        .channel = b.channel.n > 0 ? b.channel : STR("api"),
+        .allowed_tools = b.allowed_tools,
+        .auto_allow = b.auto_allow,
+        .is_unattended = b.is_unattended,
+        .when_busy = busy,
+        .metadata = b.metadata,
+        .answer = {b.answer.ask_id, b.answer.is_allowed, b.answer.decisions, b.answer.is_for_ever},
     };
+    return true;
 }
 
 static void reply_refusal(struct http_req *r, enum turn_refusal why, const struct err *err)
@@ -43,9 +95,8 @@ static void reply_refusal(struct http_req *r, enum turn_refusal why, const struc
         int status;
         const char *code;
     } ANSWERS[] = {
-        [TURN_NOT_FOUND] = {404, "not_found"},
-        [TURN_BUSY] = {409, "run_in_progress"},
-        [TURN_BAD_REQUEST] = {400, "bad_request"},
+        [TURN_NOT_FOUND] = {404, "not_found"},     [TURN_BUSY] = {409, "run_in_progress"},
+        [TURN_BAD_REQUEST] = {400, "bad_request"}, [TURN_NO_QUESTION] = {409, "no_open_question"},
         [TURN_FAILED] = {500, "storage_error"},
     };
     http_reply_error(r, ANSWERS[why].status, ANSWERS[why].code, err->msg, NULL);
@@ -99,10 +150,9 @@ void api_chat_post(void *ctx, struct http_req *r)
 {
     static const struct turn_events EVENTS = {NULL, on_chat_done, on_chat_refused};
     struct api *api = ctx;
-    struct chat_body body = {0};
-    if (!api_decode_body(r, CHAT_FIELDS, &body))
+    struct turn_request req;
+    if (!decode_chat(r, &req))
         return;
-    struct turn_request req = turn_request(r, &body);
     struct chat_wait *c = ARENA_NEW(&r->arena, struct chat_wait);
     c->req = r;
     c->turn = turn_start(api->deps.runtime, &req, &EVENTS, c);
@@ -216,10 +266,9 @@ void api_chat_stream(void *ctx, struct http_req *r)
 {
     static const struct turn_events EVENTS = {on_stream_started, on_stream_done, on_stream_refused};
     struct api *api = ctx;
-    struct chat_body body = {0};
-    if (!api_decode_body(r, CHAT_FIELDS, &body))
+    struct turn_request req;
+    if (!decode_chat(r, &req))
         return;
-    struct turn_request req = turn_request(r, &body);
     struct chat_stream *c = xcalloc(1, sizeof *c);
     arena_init(&c->arena);
     c->api = api;

@@ -46,15 +46,43 @@ str event_user_message(struct arena *a, str user_id, str text)
     return line_end(&l, a);
 }
 
-str event_run_start(struct arena *a, str run_id, str model, str user_id, str skill)
+static void optional(struct json_writer *w, const char *key, str value)
+{
+    if (value.n > 0)
+        jw_kstr(w, key, value);
+}
+
+str event_run_start(struct arena *a, const struct event_run *r)
 {
     struct line l;
-    line_begin(&l, "run.start", run_id);
-    jw_kstr(&l.w, "model", model);
-    if (user_id.n > 0)
-        jw_kstr(&l.w, "userId", user_id);
-    if (skill.n > 0)
-        jw_kstr(&l.w, "skill", skill);
+    line_begin(&l, "run.start", r->run_id);
+    jw_kstr(&l.w, "model", r->model);
+    optional(&l.w, "userId", r->user_id);
+    optional(&l.w, "skill", r->skill);
+    optional(&l.w, "resumes", r->resumes);
+    optional(&l.w, "parentRunId", r->parent_run_id);
+    return line_end(&l, a);
+}
+
+str event_ask_opened(struct arena *a, str run_id, str ask_id, const struct json *calls)
+{
+    struct line l;
+    line_begin(&l, "ask.opened", run_id);
+    jw_kstr(&l.w, "askId", ask_id);
+    jw_kval(&l.w, "calls", calls);
+    return line_end(&l, a);
+}
+
+str event_ask_answered(struct arena *a, str ask_id, str user_id, const char *decision,
+                       const struct json *decisions)
+{
+    struct line l;
+    line_begin(&l, "ask.answered", STR_NONE);
+    jw_kstr(&l.w, "askId", ask_id);
+    jw_kstr(&l.w, "decision", str_from(decision));
+    if (decisions)
+        jw_kval(&l.w, "decisions", decisions);
+    optional(&l.w, "userId", user_id);
     return line_end(&l, a);
 }
 
@@ -179,11 +207,13 @@ str event_tool_done(struct arena *a, str run_id, str id, str name, const struct 
     return line_end(&l, a);
 }
 
-str event_run_done(struct arena *a, str run_id, enum run_stop stop, int iterations, uint64_t ms)
+str event_run_done(struct arena *a, str run_id, enum run_stop stop, const char *detail,
+                   int iterations, uint64_t ms)
 {
     struct line l;
     line_begin(&l, "run.done", run_id);
     jw_kstr(&l.w, "stopReason", str_from(run_stop_name(stop)));
+    optional(&l.w, "detail", str_from(detail));
     jw_kint(&l.w, "iterations", iterations);
     jw_kint(&l.w, "totalMs", (int64_t)ms);
     return line_end(&l, a);

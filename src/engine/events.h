@@ -5,13 +5,23 @@
 
 #include "engine/run.h"
 
-str event_run_start(struct arena *a, str run_id, str model, str user_id, str skill);
+struct event_run {
+    str run_id, model, user_id;
+    str skill, resumes, parent_run_id; /* may be empty */
+};
+str event_run_start(struct arena *a, const struct event_run *r);
 str event_llm_response(struct arena *a, str run_id, const struct llm_result *r);
 /* Text that had arrived when the run was cancelled. */
 str event_llm_partial(struct arena *a, str run_id, str model, str text);
 str event_tool_start(struct arena *a, str run_id, str id, str name, str args);
 str event_tool_done(struct arena *a, str run_id, str id, str name, const struct tool_result *r,
                     uint64_t ms);
-str event_run_done(struct arena *a, str run_id, enum run_stop stop, int iterations, uint64_t ms);
+/* calls: array of {id, name, input} */
+str event_ask_opened(struct arena *a, str run_id, str ask_id, const struct json *calls);
+str event_ask_answered(struct arena *a, str ask_id, str user_id, const char *decision,
+                       const struct json *decisions);
+/* detail: more about the reason, or NULL */
+str event_run_done(struct arena *a, str run_id, enum run_stop stop, const char *detail,
+                   int iterations, uint64_t ms);
 str event_run_error(struct arena *a, str run_id, const char *type, str message, str partial);
 str event_user_message(struct arena *a, str user_id, str text);

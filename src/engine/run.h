@@ -27,13 +27,14 @@ enum run_stop {
     RUN_STOP_TOKEN_BUDGET,
     RUN_STOP_LENGTH,
     RUN_STOP_REFUSAL,
+    RUN_STOP_WAITING, /* for a person to allow a tool call */
     RUN_STOP_CANCELLED,
     RUN_STOP_ERROR,
 };
 
 const char *run_stop_name(enum run_stop stop);
 
-struct run_tool_record { /* one finished call, for the caller's summary */
+struct run_tool_record {         /* one finished call, for the caller's summary */
     str id, name, input, output; /* input is JSON text, output what the model saw */
     bool ok;
     uint64_t ms;
@@ -48,8 +49,9 @@ struct run_result {
     uint64_t llm_ms, total_ms;
     const struct run_tool_record *tools;
     size_t ntools;
-    struct err err;          /* RUN_STOP_ERROR */
-    const char *error_type;  /* "provider_auth_error", ...; NULL without error */
+    const struct json *ask; /* RUN_STOP_WAITING: {askId, calls} */
+    struct err err;         /* RUN_STOP_ERROR */
+    const char *error_type; /* "provider_auth_error", ...; NULL without error */
 };
 
 typedef void (*run_appended_fn)(void *run_ctx, const struct err *err); /* NULL = durable */
@@ -64,30 +66,44 @@ struct run_input {
     const char *thinking;
 };
 
+enum run_gate { RUN_ALLOW, RUN_ASK, RUN_DENY };
+
 struct run_host {
     /* Persists lines in order and answers once they are durable, never before it returns.
      * fn may be NULL: nobody waits, but a failure must reach run_fail. */
     void (*append)(void *ctx, const str *lines, size_t n, run_appended_fn fn, void *fn_ctx);
     /* Builds the model's input from the log so far. `last` = no further iteration follows. */
     int (*prepare)(void *ctx, struct arena *a, bool last, struct run_input *ret, struct err *e);
-    /* May this tool be called now? Otherwise *ret_why says why not, for the model. */
-    bool (*may_call)(void *ctx, str tool, str *ret_why);
+    /* May this tool be called now? For RUN_DENY *ret_why says why not, for the model. */
+    enum run_gate (*gate)(void *ctx, str tool, const struct json *args, str *ret_why);
     void (*publish)(void *ctx, str type, str data);
     /* The run has ended and its last event is durable. It is freed after this returns. */
     void (*finished)(void *ctx, const struct run_result *result);
 };
 
+/* A call of an earlier run that waited for permission, and the answer. */
+struct run_pending {
+    str id, name, args;
+    bool is_allowed;
+};
+
+#define RUN_CONTINUATIONS_MAX 4 /* of answers that were cut off at their length */
+#define RUN_REPEATS_MAX       3 /* of the same calls with the same results */
+
 struct run_spec {
     str run_id, conversation_id, model, user_id;
     bool is_workspace_admin;
     struct run_limits limits;
-    void *tool_host; /* tool_caller.host */
+    void *tool_host;                   /* tool_caller.host */
+    const struct run_pending *pending; /* executed first; copied */
+    size_t npending;
 };
 
 struct run *run_new(struct loop *l, struct llm *llm, struct registry *tools,
                     const struct run_spec *spec, const struct run_host *host, void *ctx);
 void run_start(struct run *r);
-void run_cancel(struct run *r); /* the end comes through host->finished, within this turn of the loop or the next append */
+void run_cancel(struct run *r); /* the end comes through host->finished, within this turn of the
+                                   loop or the next append */
 void run_fail(struct run *r, const struct err *err); /* an append failed behind its back */
 
 str run_id(const struct run *r);

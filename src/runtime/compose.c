@@ -3,6 +3,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "engine/events.h"
 #include "runtime/prompt.h"
 #include "runtime/turn.h"
 #include "runtime/zone.h"
@@ -21,6 +22,8 @@ static struct tool_limits limits(const struct turn *t)
 {
     return (struct tool_limits){
         .request = t->allowed_tools,
+        .profile = t->child.tools,
+        .is_child = t->child.depth > 0,
         .is_admin = t->viewer.is_workspace_admin,
     };
 }
@@ -32,6 +35,7 @@ static struct surface surface(const struct turn *t, struct arena *a)
         .tools = registry_tools(t->rt->deps.tools),
         .limits = &lim,
         .max_direct = (unsigned)t->rt->deps.config->limits.max_direct_tools,
+        .promoted = &t->promoted,
     };
     if (t->skill)
         in.skill = t->skill->allowed_tools;
@@ -48,16 +52,31 @@ static const struct llm_tool *model_tools(struct arena *a, const struct surface 
     return tools;
 }
 
-bool turn_may_call(void *turn, str tool, str *ret_why)
+#define NOT_ALLOWED STR("This tool is not allowed in this request.")
+#define DENIED      STR("The settings of this workspace do not permit this tool.")
+#define NOBODY      STR("This tool needs a person's permission, and nobody can be asked here.")
+
+enum run_gate turn_gate(void *turn, str tool, const struct json *args, str *ret_why)
 {
     const struct turn *t = turn;
     struct tool_limits lim = limits(t);
     const struct toolset_item *item =
-        registry_find(t->rt->deps.tools, tool, NULL, t->viewer.is_workspace_admin);
-    if (!item || surface_may_call(&lim, item))
-        return true; /* the registry explains unknown names better */
-    *ret_why = STR("This tool is not allowed in this request.");
-    return false;
+        registry_find(t->rt->deps.tools, tool, args, t->viewer.is_workspace_admin);
+    if (!item)
+        return RUN_ALLOW; /* the registry explains unknown names better */
+    if (!surface_may_call(&lim, item)) {
+        *ret_why = NOT_ALLOWED;
+        return RUN_DENY;
+    }
+    enum permission p = permission_decide(&t->rt->permissions, item);
+    if (p == PERMISSION_DENY) {
+        *ret_why = DENIED;
+        return RUN_DENY;
+    }
+    if (p == PERMISSION_ALLOW || globs_match(t->auto_allow, item->name))
+        return RUN_ALLOW;
+    *ret_why = NOBODY;
+    return t->is_unattended ? RUN_DENY : RUN_ASK;
 }
 
 /* ---- prompt ---- */
@@ -96,15 +115,32 @@ static struct prompt compose(const struct turn *t, struct arena *a, bool is_prox
     STR("\n\nThis is the last step of this run: no further tool calls will be made. Answer with "  \
         "what you have.")
 
+/* Messages that came while the run was busy go in between two steps. */
+static void take_steering(struct turn *t)
+{
+    LIST_FOREACH (n, &t->queued) {
+        struct turn *other = LIST_ENTRY(n, struct turn, queue_node);
+        if (other->state != TURN_STEERING || other->message.n == 0)
+            continue;
+        str line = event_user_message(&other->arena, other->viewer.user_id, other->message);
+        turn_append(t, &line, 1, NULL, NULL);
+        other->message = STR_NONE;
+    }
+}
+
 int turn_prepare(void *turn, struct arena *a, bool is_last, struct run_input *ret, struct err *e)
 {
-    const struct turn *t = turn;
+    struct turn *t = turn;
+    take_steering(t);
     struct surface s = surface(t, a);
     struct prompt p = compose(t, a, s.is_proxied);
-    ret->system_stable = p.stable;
-    ret->system_volatile = is_last ? arena_concat(a, p.volatile_part, LAST_STEP) : p.volatile_part;
+    bool is_child = t->child.depth > 0;
+    ret->system_stable = is_child ? t->child.system_prompt : p.stable;
+    ret->system_volatile = p.volatile_part;
+    if (is_last)
+        ret->system_volatile = arena_concat(a, p.volatile_part, LAST_STEP);
     ret->tools = model_tools(a, &s);
     ret->ntools = s.len;
     ret->thinking = arena_cstr(a, t->rt->deps.config->thinking);
-    return context_messages(a, &t->transcript, t->model, &ret->messages, &ret->nmessages, e);
+    return context_messages(a, &t->transcript, &ret->messages, &ret->nmessages, e);
 }

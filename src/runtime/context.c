@@ -8,6 +8,7 @@
 #define RESULT_TEXT_MAX 50000 /* bytes of a result that the model sees */
 
 #define NO_ANSWER   STR("[No answer: the run failed or was interrupted.]")
+#define GO_ON       STR("Go on exactly where your last message stopped.")
 #define INTERRUPTED STR("Interrupted: the tool did not finish, its effect is unknown.")
 
 struct builder {
@@ -144,26 +145,37 @@ static void assistant(struct builder *b, const struct replay_message *m)
     add(b, LLM_USER, results, m->ntools);
 }
 
-static void marker(struct builder *b)
+static void add_text(struct builder *b, enum llm_role role, str text)
 {
     struct llm_block *block = ARENA_NEW(b->a, struct llm_block);
-    *block = text_block(NO_ANSWER);
-    add(b, LLM_ASSISTANT, block, 1);
+    *block = text_block(text);
+    add(b, role, block, 1);
 }
 
-int context_messages(struct arena *a, const struct transcript *t, str model,
-                     const struct llm_message **ret, size_t *ret_n, struct err *e)
+/* An answer that was cut off and is to go on (or did): models want a user's word between. */
+static bool needs_continuing(const struct replay *r, size_t i)
+{
+    const struct replay_message *m = &r->messages[i];
+    bool is_cut = m->role == REPLAY_ASSISTANT && m->ntools == 0 &&
+                  str_eq(m->finish_reason, STR("length")) && m->stop_reason.n == 0;
+    return is_cut && (i + 1 == r->n || r->messages[i + 1].role == REPLAY_ASSISTANT);
+}
+
+int context_messages(struct arena *a, const struct transcript *t, const struct llm_message **ret,
+                     size_t *ret_n, struct err *e)
 {
     struct replay r = replay_lines(a, t->lines, NULL, t->n);
     struct builder b = {.a = a, .messages = arena_array(a, 3 * r.n, sizeof *b.messages)};
     for (size_t i = 0; i < r.n; i++) {
-        bool is_unanswered = i > 0 && r.messages[i - 1].role == REPLAY_USER;
-        if (r.messages[i].role == REPLAY_USER && is_unanswered)
-            marker(&b);
-        if (r.messages[i].role == REPLAY_USER)
-            user(&b, &r.messages[i]);
+        const struct replay_message *m = &r.messages[i];
+        if (m->role == REPLAY_USER && i > 0 && r.messages[i - 1].role == REPLAY_USER)
+            add_text(&b, LLM_ASSISTANT, NO_ANSWER);
+        if (m->role == REPLAY_USER)
+            user(&b, m);
         else
-            assistant(&b, &r.messages[i]);
+            assistant(&b, m);
+        if (needs_continuing(&r, i))
+            add_text(&b, LLM_USER, GO_ON);
     }
     if (b.n == 0)
         return err_set(e, -EINVAL, "the conversation has no message to answer");

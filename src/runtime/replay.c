@@ -69,6 +69,7 @@ static void read_usage(struct replay_message *m, const struct json *event)
 static void user_message(struct reader *r, const struct json *event)
 {
     struct replay_message *m = add(r, REPLAY_USER);
+    r->out.ask = (struct replay_ask){0};
     m->ts = time_of(event);
     m->user_id = json_get_string(event, "userId");
     m->content = parts_of(r->a, json_get(event, "content"));
@@ -148,6 +149,18 @@ static void run_error(struct reader *r, const struct json *event)
         m->error = json_get_string(event, "error");
 }
 
+static void ask_opened(struct reader *r, const struct json *event)
+{
+    r->out.ask = (struct replay_ask){json_get_string(event, "askId"),
+                                     json_get_string(event, "runId"), json_get(event, "calls")};
+}
+
+static void ask_answered(struct reader *r, const struct json *event)
+{
+    if (str_eq(r->out.ask.ask_id, json_get_string(event, "askId")))
+        r->out.ask = (struct replay_ask){0};
+}
+
 /* ---- messages of the older format ---- */
 
 static void legacy_calls(struct reader *r, struct replay_message *m, const struct json *calls)
@@ -192,8 +205,8 @@ static const struct {
     enum event_type type;
     void (*read)(struct reader *r, const struct json *event);
 } READERS[] = {
-    {EV_USER_MESSAGE, user_message}, {EV_LLM_RESPONSE, llm_response},
-    {EV_TOOL_DONE, tool_done},       {EV_RUN_DONE, run_done},
+    {EV_USER_MESSAGE, user_message}, {EV_LLM_RESPONSE, llm_response},     {EV_TOOL_DONE, tool_done},
+    {EV_ASK_OPENED, ask_opened},     {EV_ASK_ANSWERED, ask_answered},     {EV_RUN_DONE, run_done},
     {EV_RUN_ERROR, run_error},       {EV_LEGACY_MESSAGE, legacy_message},
 };
 

@@ -34,9 +34,15 @@ struct replay_message {
     str error;       /* run.error after this message; empty = none */
 };
 
+struct replay_ask { /* a question that nobody has answered yet */
+    str ask_id, run_id;
+    const struct json *calls; /* [{id, name, input}] */
+};
+
 struct replay {
     struct replay_message *messages;
     size_t n;
+    struct replay_ask ask; /* ask_id is empty when there is none */
 };
 
 /* pos may be NULL. The lines must outlive the result, which lives in the arena. */

@@ -53,6 +53,8 @@ void report_write(struct json_writer *w, const struct turn_result *t)
     jw_kint(w, "inputTokens", r->usage.input_tokens);
     jw_kint(w, "outputTokens", r->usage.output_tokens);
     jw_kstr(w, "stopReason", str_from(run_stop_name(r->stop)));
+    if (r->ask)
+        jw_kval(w, "ask", r->ask);
     jw_key(w, "usage");
     write_usage(w, t);
     jw_end(w);

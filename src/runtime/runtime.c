@@ -2,7 +2,7 @@
 
 #include <assert.h>
 
-#include "base/map.h"
+#include "config/file.h"
 #include "runtime/turn.h"
 
 static void on_stopped(void *ctx)
@@ -19,8 +19,77 @@ struct runtime *runtime_new(const struct runtime_deps *deps)
     list_init(&rt->turns);
     list_init(&rt->titles);
     defer_init(&rt->stopped, on_stopped, rt);
+    arena_init(&rt->arena);
     return rt;
 }
+
+/* ---- permissions: the settings, and what was allowed for good ---- */
+
+#define PERMISSIONS_FILE  "permissions.json"
+#define PERMISSIONS_BYTES (256u * 1024)
+#define PERMISSIONS_MAX   1000
+
+static void allow(struct runtime *rt, str tool)
+{
+    struct json_strs *a = &rt->permissions.allow;
+    if (globs_match(*a, tool) || a->len >= PERMISSIONS_MAX)
+        return;
+    str *grown = arena_array(&rt->arena, a->len + 1, sizeof(str));
+    if (a->len > 0)
+        memcpy(grown, a->items, a->len * sizeof(str));
+    grown[a->len] = arena_str(&rt->arena, tool);
+    *a = (struct json_strs){grown, a->len + 1};
+}
+
+static const char *permissions_path(struct runtime *rt)
+{
+    return arena_printf(&rt->arena, "%s/" PERMISSIONS_FILE, rt->deps.config->work_dir).p;
+}
+
+int runtime_load_permissions(struct runtime *rt, struct err *e)
+{
+    str text;
+    struct json *saved;
+    const char *path = permissions_path(rt);
+    int r = permission_decode(&rt->arena, rt->deps.config->permissions, &rt->permissions, e);
+    if (r < 0 || !file_exists(path))
+        return r;
+    r = file_read(&rt->arena, path, PERMISSIONS_BYTES, &text, e);
+    if (r == 0 && (r = json_parse(&rt->arena, text, 0, &saved, e)) < 0)
+        err_prefix(e, "%s", path);
+    const struct json *list = r == 0 ? json_get(saved, "allow") : NULL;
+    for (size_t i = 0; json_is(list, JSON_ARRAY) && i < list->len; i++)
+        allow(rt, json_string(&list->items[i], STR_NONE));
+    return r;
+}
+
+void runtime_allow_for_ever(struct runtime *rt, str tool)
+{
+    struct buf b;
+    struct json_writer w;
+    struct err e = {0};
+    allow(rt, tool);
+    buf_init(&b, PERMISSIONS_BYTES);
+    jw_init(&w, &b);
+    jw_object(&w);
+    jw_key(&w, "allow");
+    jw_array(&w);
+    for (size_t i = 0; i < rt->permissions.allow.len; i++)
+        jw_str(&w, rt->permissions.allow.items[i]);
+    jw_end(&w);
+    jw_end(&w);
+    bool is_memory = strcmp(rt->deps.config->store.type, "memory") == 0;
+    if (!is_memory && file_write_atomic(permissions_path(rt), buf_str(&b), 0600, &e) < 0)
+        log_error(rt->deps.log, "runtime", "the permission is not remembered: %s", e.msg);
+    buf_done(&b);
+}
+
+const struct permission_rules *runtime_permissions(const struct runtime *rt)
+{
+    return &rt->permissions;
+}
+
+/* ---- stopping ---- */
 
 void runtime_stop(struct runtime *rt, loop_fn done, void *ctx)
 {
@@ -49,6 +118,7 @@ void runtime_free(struct runtime *rt)
     defer_stop(&rt->stopped);
     skills_unref(rt->skills);
     map_done(&rt->active);
+    arena_done(&rt->arena);
     free(rt);
 }
 

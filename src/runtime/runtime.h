@@ -30,6 +30,8 @@ struct runtime_deps { /* all borrowed; they outlive the runtime */
 };
 
 struct runtime *runtime_new(const struct runtime_deps *deps);
+/* The settings' rules and what was allowed for good; before the first turn. */
+int runtime_load_permissions(struct runtime *rt, struct err *e);
 /* Cancels all runs, waits until their ends are durable, then calls done. */
 void runtime_stop(struct runtime *rt, loop_fn done, void *ctx);
 void runtime_free(struct runtime *rt); /* after stop */
@@ -43,16 +45,51 @@ struct turn_request {
     struct viewer viewer;
     str conversation_id; /* empty: a new conversation */
     str message;
-    str model;   /* empty: the conversation's, else the default */
-    str channel; /* tui, web, api ... */
-    struct json_strs allowed_tools; /* globs; none = no limit */
+    str model;                      /* empty: the conversation's, else the default */
+    str channel;                    /* tui, web, api ... */
+    struct json_strs allowed_tools; /* globs; items NULL = no limit */
     const struct json *metadata;    /* for a new conversation, or NULL */
+
+    /* Instead of a message: the answer to a question that the last run left open. */
+    struct turn_answer {
+        str ask_id;                   /* empty = there is none, this is a message */
+        bool is_allowed;              /* all calls, unless decisions says otherwise */
+        const struct json *decisions; /* {callId: bool}, or NULL */
+        bool is_for_ever;             /* remember: these tools are allowed from now on */
+    } answer;
+    struct json_strs auto_allow; /* globs that need not be asked for in this turn */
+    bool is_unattended;          /* nobody can be asked: what would ask is refused */
+    enum turn_when_busy { TURN_REFUSE_BUSY, TURN_QUEUE, TURN_STEER } when_busy;
+    const struct turn_child *child; /* a delegated run, or NULL */
+};
+
+/* What makes a run somebody's child (nb__delegate). */
+struct turn_child {
+    str parent_conversation_id, parent_run_id, parent_call_id;
+    str system_prompt;
+    struct json_strs tools; /* globs; items NULL = the parent's */
+    int max_iterations;
+    int depth; /* 1 for a child, 2 for a grandchild */
+};
+
+#define TURN_DEPTH_MAX 3
+#define TURN_QUEUE_MAX 16 /* waiting messages of one conversation */
+
+/* What the tools of a run may know of it (tool_caller.host). */
+struct turn_info {
+    struct runtime *runtime;
+    str conversation_id, run_id, model;
+    struct viewer viewer;
+    int depth;
+    bool is_unattended;
+    struct json_strs auto_allow;
 };
 
 enum turn_refusal {
     TURN_NOT_FOUND,   /* no such conversation, or not for this person */
     TURN_BUSY,        /* a run is in progress */
     TURN_BAD_REQUEST, /* the message is empty or too long, the model unknown */
+    TURN_NO_QUESTION, /* an answer, but nothing was asked (any more) */
     TURN_FAILED,      /* the conversation could not be read or written */
 };
 
@@ -66,7 +103,7 @@ struct turn_result {
 struct turn_events {
     /* The message is accepted: the run's events will follow on the bus. */
     void (*on_started)(void *ctx, str conversation_id, str run_id, bool is_new);
-    void (*on_done)(void *ctx, const struct turn_result *result);  /* last call, or: */
+    void (*on_done)(void *ctx, const struct turn_result *result); /* last call, or: */
     void (*on_refused)(void *ctx, enum turn_refusal why, const struct err *err); /* last call */
 };
 
@@ -74,6 +111,14 @@ struct turn_events {
 struct turn *turn_start(struct runtime *rt, const struct turn_request *req,
                         const struct turn_events *ev, void *ctx);
 void turn_forget(struct turn *t); /* the listener goes away; the run goes on */
+void turn_cancel(struct turn *t); /* the end still comes through the events */
+
+/* Tools that the user allowed for good; kept in permissions.json of the work directory. */
+const struct permission_rules *runtime_permissions(const struct runtime *rt);
+
+/* A tool that nb__discover_tools returned becomes callable in this run. */
+void turn_promote(void *tool_host, str tool);
+const struct turn_info *turn_info(void *tool_host);
 
 /* The run in progress of a conversation, or empty. */
 str runtime_active_run(const struct runtime *rt, str conversation_id);

@@ -1,15 +1,20 @@
-/* turn.h - the inside of a turn, shared by turn.c, context.c and compose.c only. */
+/* turn.h - the inside of a turn, shared by the turn_*.c files, context.c and compose.c only. */
 #pragma once
 
 #include "base/map.h"
 #include "base/random.h"
+#include "engine/permission.h"
 #include "loop/timer.h"
+#include "runtime/replay.h"
 #include "runtime/runtime.h"
+#include "tools/surface.h"
 
 struct runtime {
     struct runtime_deps deps;
     struct skills *skills;
-    struct map active; /* conversation id -> struct turn, from acceptance to the end */
+    struct permission_rules permissions;
+    struct arena arena; /* permissions */
+    struct map active;  /* conversation id -> struct turn, from acceptance to the end */
     struct list_node turns;
     struct list_node titles;
     size_t nturns;
@@ -28,42 +33,75 @@ struct transcript {
 void transcript_init(struct transcript *t);
 void transcript_done(struct transcript *t);
 void transcript_add(struct transcript *t, str line); /* copies */
+void transcript_prepend(struct transcript *t, const struct store_page *page);
+
+enum turn_state {
+    TURN_STARTING, /* reading, or waiting for its turn of the loop */
+    TURN_QUEUED,   /* behind another turn of the same conversation */
+    TURN_STEERING, /* its message goes into another turn's run */
+    TURN_RUNNING,
+};
 
 struct turn {
     struct list_node node;
     struct runtime *rt;
     struct arena arena;
+    enum turn_state state;
     const struct turn_events *ev; /* NULL once the listener has gone */
     void *ctx;
 
     struct viewer viewer;
     str conversation_id, message, model, channel;
-    struct json_strs allowed_tools;
+    struct json_strs allowed_tools, auto_allow;
     const struct json *metadata;
-    bool is_new, is_untitled;
+    struct turn_answer answer;
+    struct turn_child child; /* depth 0 = not a child */
+    enum turn_when_busy when_busy;
+    bool is_new, is_untitled, is_unattended, is_cancelled;
+    bool is_announced; /* on_started was called */
 
     char run_id[RANDOM_ID_MAX];
     struct run *run;
-    struct store_op *op; /* a read or create before the run starts */
-    size_t appends;      /* under way */
+    size_t appends; /* under way */
     struct transcript transcript;
-    struct skills *skills;      /* a reference, so that a reload does not pull the rug */
-    const struct skill *skill;  /* the one that matched, or NULL */
+    struct skills *skills;     /* a reference, so that a reload does not pull the rug */
+    const struct skill *skill; /* the one that matched, or NULL */
+    struct promoted promoted;  /* tools discovered in this run */
     struct deferred begin;
+    struct list_node queued; /* turns that wait for this one, or steer it */
+    struct list_node queue_node;
+    struct turn_info info;
 };
 
-/* compose.c: host->prepare and host->may_call of a turn. */
+/* ---- turn.c ---- */
+void turn_refuse(struct turn *t, enum turn_refusal why, const struct err *err); /* frees it */
+void turn_free(struct turn *t);
+void turn_resume_queue(struct turn *from);
+
+/* ---- turn_host.c: the run's host ---- */
+void turn_start_run(struct turn *t, const struct run_pending *pending, size_t n, str resumes);
+void turn_announce(struct turn *t, str run_id);
+void turn_append(void *turn, const str *lines, size_t n, run_appended_fn fn, void *fn_ctx);
+str turn_run_start_event(struct turn *t, str resumes);
+
+/* ---- turn_ask.c: questions and their answers ---- */
+/* Ends an open question, because the user went on without answering it. */
+size_t turn_decline_open(struct turn *t, const struct replay *h, str *lines, size_t max);
+void turn_accept_answer(struct turn *t);
+
+/* ---- compose.c ---- */
 int turn_prepare(void *turn, struct arena *a, bool is_last, struct run_input *ret, struct err *e);
-bool turn_may_call(void *turn, str tool, str *ret_why);
+enum run_gate turn_gate(void *turn, str tool, const struct json *args, str *ret_why);
 void turn_match_skill(struct turn *t);
 
-/* context.c: the log as messages for the model. */
-int context_messages(struct arena *a, const struct transcript *t, str model,
-                     const struct llm_message **ret, size_t *ret_n, struct err *e);
+/* ---- context.c: the log as messages for the model ---- */
+int context_messages(struct arena *a, const struct transcript *t, const struct llm_message **ret,
+                     size_t *ret_n, struct err *e);
 
-/* title.c: gives an untitled conversation its title; fire and forget. */
+/* ---- title.c: gives an untitled conversation its title; fire and forget ---- */
 void title_start(struct runtime *rt, str conversation_id, str model, str user_text, str answer);
 void title_hurry(struct runtime *rt); /* those under way are settled without a model */
 
-/* runtime.c: a turn or a title has ended. */
-void runtime_check_stopped(struct runtime *rt);
+/* ---- runtime.c ---- */
+void runtime_check_stopped(struct runtime *rt); /* a turn or a title has ended */
+void runtime_allow_for_ever(struct runtime *rt, str tool);

@@ -121,7 +121,8 @@ static int make_runtime(struct server *s, struct err *e)
     s->runtime = runtime_new(&deps);
     struct builtin_deps bdeps = {.runtime = s->runtime, .started_ms = s->started_ms};
     s->builtin = builtin_new(&bdeps);
-    return registry_add_source(s->tools, builtin_source(s->builtin), e);
+    int r = runtime_load_permissions(s->runtime, e);
+    return r < 0 ? r : registry_add_source(s->tools, builtin_source(s->builtin), e);
 }
 
 /* Blocking, but before anything listens. Broken skills are reported, never fatal. */
@@ -218,18 +219,29 @@ static int check_exposure(const struct config *c, struct err *e)
                    c->http.host, c->path);
 }
 
+static struct http_server *http(struct server *s)
+{
+    struct http_handlers h = api_handlers(s->api);
+    if (!s->http)
+        s->http = http_server_new(s->loop, &HTTP_LIMITS_DEFAULT, &h);
+    return s->http;
+}
+
 int server_listen(struct server *s, uint16_t *ret_port, struct err *e)
 {
     struct config *c = s->config;
     int r = check_exposure(c, e);
     if (r < 0)
         return r;
-    struct http_handlers h = api_handlers(s->api);
-    s->http = http_server_new(s->loop, &HTTP_LIMITS_DEFAULT, &h);
-    r = http_listen_unix(s->http, server_socket_path(c, &s->arena), e);
+    r = http_listen_unix(http(s), server_socket_path(c, &s->arena), e);
     if (r == 0)
-        r = http_listen_tcp(s->http, c->http.host, (uint16_t)c->http.port, ret_port, e);
+        r = http_listen_tcp(http(s), c->http.host, (uint16_t)c->http.port, ret_port, e);
     return r;
+}
+
+void server_ask(struct server *s, const struct http_local_ask *q, http_local_fn fn, void *ctx)
+{
+    http_local(http(s), q, fn, ctx);
 }
 
 /* ---- stopping: listeners, then runs, then the store ---- */

@@ -1,0 +1,61 @@
+#include "engine/permission.h"
+
+#include <errno.h>
+
+#include "tools/names.h"
+#include "tools/surface.h"
+
+struct section {
+    str fallback;
+    struct json_strs allow, ask, deny;
+};
+
+static const struct json_field FIELDS[] = {
+    {"default", JF_STR, offsetof(struct section, fallback), 0, NULL, 0},
+    {"allow", JF_STRS, offsetof(struct section, allow), 0, NULL, 0},
+    {"ask", JF_STRS, offsetof(struct section, ask), 0, NULL, 0},
+    {"deny", JF_STRS, offsetof(struct section, deny), 0, NULL, 0},
+    {0}};
+
+int permission_decode(struct arena *a, const struct json *conf, struct permission_rules *ret,
+                      struct err *e)
+{
+    struct section s = {.fallback = STR("allow")};
+    *ret = (struct permission_rules){0};
+    if (!conf)
+        return 0;
+    int r = json_decode(a, conf, FIELDS, &s, "permissions", NULL, NULL, e);
+    if (r < 0)
+        return r;
+    if (!str_eq(s.fallback, STR("allow")) && !str_eq(s.fallback, STR("ask")))
+        return err_set(e, -EINVAL, "permissions.default: '%.*s' is not one of allow, ask",
+                       STR_ARG(s.fallback));
+    *ret = (struct permission_rules){s.allow, s.ask, s.deny, str_eq(s.fallback, STR("ask"))};
+    return 0;
+}
+
+static bool is_read_only(const struct tool *t)
+{
+    return json_get_bool(t->annotations, "readOnlyHint", false);
+}
+
+static enum permission by_nature(const struct permission_rules *r, const struct toolset_item *it)
+{
+    bool is_system = tool_name_is_system(it->name);
+    if (is_system)
+        return is_read_only(it->tool) ? PERMISSION_ALLOW : PERMISSION_ASK;
+    if (r->is_default_ask || json_get_bool(it->tool->annotations, "destructiveHint", false))
+        return PERMISSION_ASK;
+    return PERMISSION_ALLOW;
+}
+
+enum permission permission_decide(const struct permission_rules *r, const struct toolset_item *it)
+{
+    if (globs_match(r->deny, it->name))
+        return PERMISSION_DENY;
+    if (globs_match(r->allow, it->name))
+        return PERMISSION_ALLOW;
+    if (globs_match(r->ask, it->name))
+        return PERMISSION_ASK;
+    return by_nature(r, it);
+}

@@ -1,0 +1,24 @@
+/* permission.h - allow, ask or deny, per tool.
+ *
+ * Rules are globs over public tool names: deny beats allow beats ask. Without a rule,
+ * installing a bundle was consent to its tools, so they may be called - except those that
+ * say they destroy something, and the built-in ones that change the workspace: those ask.
+ * permissions.default "ask" turns it round: everything asks but built-in tools that only read.
+ * Pure. */
+#pragma once
+
+#include "base/json_decode.h"
+#include "tools/toolset.h"
+
+enum permission { PERMISSION_ALLOW, PERMISSION_ASK, PERMISSION_DENY };
+
+struct permission_rules {
+    struct json_strs allow, ask, deny;
+    bool is_default_ask;
+};
+
+/* {"default": "allow"|"ask", "allow": [...], "ask": [...], "deny": [...]}; conf may be NULL. */
+int permission_decode(struct arena *a, const struct json *conf, struct permission_rules *ret,
+                      struct err *e);
+
+enum permission permission_decide(const struct permission_rules *r, const struct toolset_item *it);

@@ -1,0 +1,209 @@
+/* run_model.c - one call of the model, and what follows from its answer. */
+#include "base/random.h"
+#include "engine/run_impl.h"
+
+/* ---- the model's answer ---- */
+
+static void publish_delta(struct run *r, str type, str text)
+{
+    struct notice n;
+    notice_begin(&n, r);
+    jw_kstr(&n.w, "text", text);
+    notice_end(&n, r, type);
+}
+
+/* A blank line between the texts of two iterations. It goes out before the later text, so
+ * that the deltas add up to the response. */
+static void separate(struct run *r)
+{
+    str gap = STR("\n\n"), so_far = buf_str(&r->response);
+    r->needs_separator = false;
+    while (gap.n > 0 && str_ends(so_far, STR("\n"))) {
+        gap = str_skip(gap, 1);
+        so_far.n--;
+    }
+    if (gap.n == 0)
+        return;
+    buf_add_str(&r->response, gap);
+    publish_delta(r, STR("text.delta"), gap);
+}
+
+static void on_text(void *ctx, str delta)
+{
+    struct run *r = ctx;
+    if (delta.n == 0)
+        return;
+    if (r->needs_separator)
+        separate(r);
+    buf_add_str(&r->response, delta);
+    publish_delta(r, STR("text.delta"), delta);
+}
+
+static void on_thinking(void *ctx, str delta)
+{
+    publish_delta(ctx, STR("reasoning.delta"), delta);
+}
+
+static void on_tool_announced(void *ctx, str id, str name)
+{
+    struct run *r = ctx;
+    struct notice n;
+    notice_begin(&n, r);
+    jw_kstr(&n.w, "id", id);
+    jw_kstr(&n.w, "name", name);
+    notice_end(&n, r, STR("tool.preparing"));
+}
+
+static void on_retry(void *ctx, unsigned attempt, uint64_t wait_ms, const struct err *why)
+{
+    struct run *r = ctx;
+    struct notice n;
+    notice_begin(&n, r);
+    jw_kint(&n.w, "attempt", attempt);
+    jw_kint(&n.w, "waitMs", (int64_t)wait_ms);
+    jw_kstr(&n.w, "message", str_from(why->msg));
+    notice_end(&n, r, STR("run.retry"));
+}
+
+static void add_usage(struct conv_usage *sum, const struct conv_usage *u)
+{
+    sum->input_tokens += u->input_tokens;
+    sum->output_tokens += u->output_tokens;
+    sum->cache_read_tokens += u->cache_read_tokens;
+    sum->cache_write_5m_tokens += u->cache_write_5m_tokens;
+    sum->cache_write_1h_tokens += u->cache_write_1h_tokens;
+}
+
+static void end_waiting(struct run *r, str response_line, const struct json *calls)
+{
+    char id[RANDOM_ID_MAX];
+    random_id("ask", id);
+    str ask_id = arena_str(&r->arena, str_from(id));
+    struct json *ask = json_new(&r->arena, JSON_OBJECT);
+    json_set(&r->arena, ask, STR("askId"), json_of_str(ask_id));
+    json_set(&r->arena, ask, STR("calls"), *calls);
+    r->result.ask = ask;
+    r->host.append(r->ctx, &response_line, 1, NULL, NULL);
+    run_end(r, RUN_STOP_WAITING, event_ask_opened(&r->step, r->id, ask_id, calls));
+}
+
+/* ---- what follows a response ---- */
+
+/* An answer that was cut off is continued, a few times; a call that was cut off is not run. */
+static void after_length(struct run *r, str line)
+{
+    r->host.append(r->ctx, &line, 1, NULL, NULL);
+    run_drop_calls(r,
+                   STR("Not executed: the message was cut off at its length limit. Send fewer or "
+                       "shorter calls."));
+    bool is_over = r->continuations == RUN_CONTINUATIONS_MAX ||
+                   r->iteration >= r->limits.max_iterations ||
+                   r->result.usage.input_tokens > r->limits.max_input_tokens;
+    if (is_over) {
+        run_end(r, RUN_STOP_LENGTH, STR_NONE);
+        return;
+    }
+    r->continuations++;
+    r->needs_separator = r->needs_separator && r->ncalls > 0;
+    run_again(r);
+}
+
+static void after_calls(struct run *r, str line)
+{
+    const struct json *ask;
+    bool is_stuck = r->repeats >= RUN_REPEATS_MAX;
+    if (is_stuck || r->result.usage.input_tokens > r->limits.max_input_tokens) {
+        r->host.append(r->ctx, &line, 1, NULL, NULL);
+        run_drop_calls(r, is_stuck
+                              ? STR("Not executed: the same calls gave the same results again and "
+                                    "again.")
+                              : STR("Not executed: the token budget of this run is used up."));
+        r->stop_detail = is_stuck ? "repeated_calls" : NULL;
+        run_end(r, is_stuck ? RUN_STOP_MAX_ITERATIONS : RUN_STOP_TOKEN_BUDGET, STR_NONE);
+    } else if ((ask = run_calls_to_ask(r)) != NULL) {
+        end_waiting(r, line, ask);
+    } else {
+        run_save_and_start_tools(r, line);
+    }
+}
+
+static void on_done(void *ctx, const struct llm_result *res)
+{
+    struct run *r = ctx;
+    r->call = NULL;
+    add_usage(&r->result.usage, &res->usage);
+    r->result.llm_ms += res->ms;
+    r->result.model = arena_str(&r->arena, res->model);
+    str line = event_llm_response(&r->step, r->id, res);
+    r->response_saved = r->response.n;
+    r->needs_separator = r->response.n > 0;
+    run_take_calls(r, res);
+
+    if (res->stop == LLM_STOP_LENGTH) {
+        after_length(r, line);
+    } else if (res->stop == LLM_STOP_REFUSAL) {
+        r->ncalls = 0; /* the normaliser drops the partial turn */
+        run_end(r, RUN_STOP_REFUSAL, line);
+    } else if (r->ncalls > 0) {
+        after_calls(r, line);
+    } else if (res->stop == LLM_STOP_PAUSE && r->iteration < r->limits.max_iterations) {
+        r->host.append(r->ctx, &line, 1, NULL, NULL);
+        run_again(r);
+    } else {
+        run_end(r, RUN_STOP_COMPLETE, line);
+    }
+}
+
+static const char *error_type(enum llm_error_kind kind)
+{
+    static const char *const TYPES[] = {
+        [LLM_ERR_AUTH] = "provider_auth_error",     [LLM_ERR_BILLING] = "provider_billing_error",
+        [LLM_ERR_MODEL] = "model_not_found",        [LLM_ERR_INVALID] = "provider_invalid_request",
+        [LLM_ERR_TOO_LONG] = "context_too_long",    [LLM_ERR_OVERLOADED] = "provider_overloaded",
+        [LLM_ERR_NETWORK] = "provider_unreachable",
+    };
+    return TYPES[kind];
+}
+
+static void on_fail(void *ctx, const struct llm_failure *f)
+{
+    struct run *r = ctx;
+    r->call = NULL;
+    run_end_with_error(r, error_type(f->kind), &f->err);
+}
+
+void run_call_model(struct run *r)
+{
+    static const struct llm_events EVENTS = {
+        .on_text = on_text,
+        .on_thinking = on_thinking,
+        .on_tool_start = on_tool_announced,
+        .on_retry = on_retry,
+        .on_done = on_done,
+        .on_fail = on_fail,
+    };
+    arena_reset(&r->step);
+    r->calls = NULL;
+    r->ncalls = r->recorded = 0;
+    r->iteration++;
+    struct run_input in = {0};
+    struct err e = {0};
+    bool is_last = r->iteration == r->limits.max_iterations || r->repeats >= RUN_REPEATS_MAX;
+    if (r->host.prepare(r->ctx, &r->step, is_last, &in, &e) < 0) {
+        run_end_with_error(r, "engine_error", &e);
+        return;
+    }
+    struct llm_request req = {
+        .system_stable = in.system_stable,
+        .system_volatile = in.system_volatile,
+        .messages = in.messages,
+        .nmessages = in.nmessages,
+        .tools = in.tools,
+        .ntools = in.ntools,
+        .max_tokens = r->limits.max_output_tokens,
+        .thinking = in.thinking,
+        .session_key = r->conversation_id,
+    };
+    r->state = RUN_MODEL;
+    r->call = llm_start(r->llm, r->model, &req, &EVENTS, r);
+}

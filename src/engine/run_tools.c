@@ -1,0 +1,314 @@
+/* run_tools.c - the tool calls of one response: permission, execution, results in order. */
+#include "base/clock.h"
+#include "base/hash.h"
+#include "engine/run_impl.h"
+#include "tools/result.h"
+
+/* ---- tools ---- */
+
+static void keep_record(struct run *r, const struct call *c)
+{
+    struct run_result *res = &r->result;
+    if (res->ntools == r->records_cap) {
+        size_t cap = r->records_cap ? r->records_cap * 2 : 8;
+        struct run_tool_record *grown = arena_array(&r->arena, cap, sizeof *grown);
+        if (res->ntools > 0)
+            memcpy(grown, r->records, res->ntools * sizeof *grown);
+        r->records = grown;
+        r->records_cap = cap;
+        res->tools = grown;
+    }
+    r->records[res->ntools++] = (struct run_tool_record){
+        .id = arena_str(&r->arena, c->id),
+        .name = arena_str(&r->arena, c->name),
+        .input = arena_str(&r->arena, c->args),
+        .output = arena_str(&r->arena, c->output),
+        .ok = c->ok,
+        .ms = c->ms,
+    };
+}
+
+/* The same calls with the same results, iteration after iteration: the model is stuck. */
+static void watch_repeats(struct run *r)
+{
+    struct buf b;
+    uint8_t digest[SHA256_LEN];
+    uint64_t hash;
+    buf_init(&b, RESPONSE_MAX);
+    for (size_t i = 0; i < r->ncalls; i++) {
+        const struct call *c = &r->calls[i];
+        buf_printf(&b, "%zu %zu %zu ", c->name.n, c->args.n, c->output.n);
+        buf_add_str(&b, c->name);
+        buf_add_str(&b, c->args);
+        buf_add_str(&b, c->output);
+    }
+    sha256(buf_str(&b), digest);
+    memcpy(&hash, digest, sizeof hash);
+    buf_done(&b);
+    r->repeats = hash == r->calls_hash ? r->repeats + 1 : 1;
+    r->calls_hash = hash;
+}
+
+/* The model sees the results only once the log holds them, so that watchers get them before
+ * the text that follows. */
+static void on_results_saved(void *ctx, const struct err *err)
+{
+    struct run *r = ctx;
+    if (r->state != RUN_TOOLS)
+        return; /* cancelled or dropped; the end is on its way */
+    if (err) {
+        run_end_with_error(r, "storage_error", err);
+        return;
+    }
+    watch_repeats(r);
+    run_step(r);
+}
+
+/* Results are recorded in call order: a finished call waits for the ones before it. */
+static void record_answers(struct run *r)
+{
+    str *lines = arena_array(&r->step, r->ncalls, sizeof *lines);
+    size_t n = 0;
+    while (r->recorded < r->ncalls && r->calls[r->recorded].is_answered) {
+        struct call *c = &r->calls[r->recorded++];
+        lines[n++] = c->line;
+        keep_record(r, c);
+    }
+    bool is_all = r->recorded == r->ncalls;
+    if (n > 0)
+        r->host.append(r->ctx, lines, n, is_all ? on_results_saved : NULL, r);
+}
+
+static void publish_settled(struct run *r, const struct call *c)
+{
+    struct notice n;
+    notice_begin(&n, r);
+    jw_kstr(&n.w, "id", c->id);
+    jw_kstr(&n.w, "name", c->name);
+    jw_kbool(&n.w, "ok", c->ok);
+    jw_kint(&n.w, "ms", (int64_t)c->ms);
+    notice_end(&n, r, STR("tool.settled"));
+}
+
+static void answer(struct call *c, const struct tool_result *res)
+{
+    struct run *r = c->run;
+    c->handle = NULL;
+    c->is_answered = true;
+    c->ok = !res->is_error;
+    c->ms = c->started_ms ? clock_mono_ms() - c->started_ms : 0;
+    c->output = tool_result_to_text(&r->step, res);
+    c->line = event_tool_done(&r->step, r->id, c->id, c->name, res, c->ms);
+    publish_settled(r, c);
+}
+
+static void answer_error(struct call *c, str why)
+{
+    struct tool_result res = tool_result_error(&c->run->step, "%.*s", STR_ARG(why));
+    answer(c, &res);
+}
+
+static void on_tool_done(void *ctx, const struct tool_result *res)
+{
+    struct call *c = ctx;
+    struct run *r = c->run;
+    answer(c, res);
+    record_answers(r);
+}
+
+static void on_tool_progress(void *ctx, double progress, double total, str message)
+{
+    const struct call *c = ctx;
+    struct notice n;
+    notice_begin(&n, c->run);
+    jw_kstr(&n.w, "id", c->id);
+    jw_key(&n.w, "progress");
+    jw_double(&n.w, progress);
+    if (total > 0) {
+        jw_key(&n.w, "total");
+        jw_double(&n.w, total);
+    }
+    if (message.n > 0)
+        jw_kstr(&n.w, "message", message);
+    notice_end(&n, c->run, STR("tool.progress"));
+}
+
+static void start_call(struct run *r, struct call *c)
+{
+    str why;
+    struct json *args = NULL;
+    struct err e = {0};
+    c->started_ms = clock_mono_ms();
+    if (c->args_error) {
+        answer_error(c, arena_printf(&r->step,
+                                     "The arguments are not valid JSON (%s). Send the "
+                                     "call again with one JSON object.",
+                                     c->args_error));
+        return;
+    }
+    if (json_parse(&r->step, c->args, 0, &args, &e) < 0) {
+        answer_error(c, arena_printf(&r->step, "The arguments are not valid JSON: %s", e.msg));
+        return;
+    }
+    if (c->is_declined || r->host.gate(r->ctx, c->name, args, &why) == RUN_DENY) {
+        answer_error(c, c->is_declined ? STR("The user did not allow this call.") : why);
+        return;
+    }
+    struct tool_caller who = {
+        .user_id = r->user_id,
+        .is_workspace_admin = r->is_workspace_admin,
+        .conversation_id = r->conversation_id,
+        .run_id = r->id,
+        .call_id = c->id,
+        .remaining_iterations = r->limits.max_iterations - r->iteration,
+        .host = r->tool_host,
+    };
+    static const struct registry_call_events EVENTS = {on_tool_done, on_tool_progress};
+    c->handle = registry_call(r->tools, c->name, args, &who, &EVENTS, c);
+}
+
+static void start_tools(struct run *r)
+{
+    r->state = RUN_TOOLS;
+    for (size_t i = 0; i < r->ncalls; i++)
+        if (!r->calls[i].is_answered)
+            start_call(r, &r->calls[i]);
+    record_answers(r);
+}
+
+void run_cancel_tools(struct run *r, str why)
+{
+    for (size_t i = 0; i < r->ncalls; i++) {
+        struct call *c = &r->calls[i];
+        if (c->is_answered)
+            continue;
+        if (c->handle)
+            registry_cancel(c->handle);
+        answer_error(c, why);
+    }
+    record_answers(r);
+}
+
+/* Copies the calls out of the response: its memory is the provider's. */
+void run_take_calls(struct run *r, const struct llm_result *res)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < res->n; i++)
+        n += res->blocks[i].type == LLM_TOOL_USE;
+    r->calls = arena_array(&r->step, n, sizeof *r->calls);
+    r->ncalls = r->recorded = 0;
+    for (size_t i = 0; i < res->n; i++) {
+        const struct llm_block *b = &res->blocks[i];
+        if (b->type != LLM_TOOL_USE)
+            continue;
+        r->calls[r->ncalls++] = (struct call){
+            .run = r,
+            .id = arena_str(&r->step, b->id),
+            .name = arena_str(&r->step, b->name),
+            .args = b->args.n > 0 && !b->args_error ? arena_str(&r->step, b->args) : STR("{}"),
+            .args_error = b->args_error ? arena_cstr(&r->step, str_from(b->args_error)) : NULL,
+        };
+    }
+}
+
+void run_take_pending(struct run *r, const struct run_spec *spec)
+{
+    r->ncalls = spec->npending;
+    r->has_pending = r->ncalls > 0;
+    r->calls = arena_array(&r->step, r->ncalls, sizeof *r->calls);
+    for (size_t i = 0; i < r->ncalls; i++) {
+        const struct run_pending *p = &spec->pending[i];
+        r->calls[i] = (struct call){
+            .run = r,
+            .id = arena_str(&r->step, p->id),
+            .name = arena_str(&r->step, p->name),
+            .args = arena_str(&r->step, p->args),
+            .is_declined = !p->is_allowed,
+        };
+    }
+}
+
+static void on_response_saved(void *ctx, const struct err *err)
+{
+    struct run *r = ctx;
+    if (r->state != RUN_SAVING)
+        return; /* cancelled meanwhile; its end is on its way */
+    if (err) {
+        run_end_with_error(r, "storage_error", err);
+        return;
+    }
+    start_tools(r);
+}
+
+/* Calls that will not run still get a result, so that the next request is valid. */
+void run_drop_calls(struct run *r, str why)
+{
+    for (size_t i = 0; i < r->ncalls; i++)
+        answer_error(&r->calls[i], why);
+    record_answers(r);
+}
+
+void run_save_and_start_tools(struct run *r, str response_line)
+{
+    str *lines = arena_array(&r->step, r->ncalls + 1, sizeof(str));
+    size_t n = 0;
+    lines[n++] = response_line;
+    for (size_t i = 0; i < r->ncalls; i++) {
+        struct call *c = &r->calls[i];
+        lines[n++] = event_tool_start(&r->step, r->id, c->id, c->name, c->args);
+    }
+    r->state = RUN_SAVING;
+    r->host.append(r->ctx, lines, n, on_response_saved, r);
+    for (size_t i = CALLS_MAX; i < r->ncalls; i++)
+        answer_error(&r->calls[i], STR("Too many tool calls in one response; call again."));
+}
+
+/* Calls that waited for permission: their response is in the log already. */
+void run_start_pending(struct run *r)
+{
+    str *lines = arena_array(&r->step, r->ncalls, sizeof(str));
+    size_t n = 0;
+    for (size_t i = 0; i < r->ncalls; i++) {
+        const struct call *c = &r->calls[i];
+        if (!c->is_declined)
+            lines[n++] = event_tool_start(&r->step, r->id, c->id, c->name, c->args);
+    }
+    r->has_pending = false;
+    r->state = RUN_SAVING;
+    if (n > 0)
+        r->host.append(r->ctx, lines, n, on_response_saved, r);
+    else
+        start_tools(r);
+}
+
+/* ---- permission ---- */
+
+static void push_call(struct run *r, struct json *calls, const struct call *c,
+                      const struct json *args)
+{
+    struct json *item = json_new(&r->arena, JSON_OBJECT);
+    json_set(&r->arena, item, STR("id"), json_of_str(arena_str(&r->arena, c->id)));
+    json_set(&r->arena, item, STR("name"), json_of_str(arena_str(&r->arena, c->name)));
+    json_set(&r->arena, item, STR("input"), *json_clone(&r->arena, args));
+    json_push(&r->arena, calls, *item);
+}
+
+/* The calls that a person has to allow first, or NULL. One of them holds all of a response
+ * back, so that what is executed stays in the order the model meant. */
+const struct json *run_calls_to_ask(struct run *r)
+{
+    struct json *calls = NULL;
+    for (size_t i = 0; i < r->ncalls; i++) {
+        struct call *c = &r->calls[i];
+        struct json *args;
+        str why;
+        if (c->args_error || json_parse(&r->step, c->args, 0, &args, NULL) < 0)
+            continue;
+        if (r->host.gate(r->ctx, c->name, args, &why) != RUN_ASK)
+            continue;
+        if (!calls)
+            calls = json_new(&r->arena, JSON_ARRAY);
+        push_call(r, calls, c, args);
+    }
+    return calls;
+}

@@ -1,0 +1,100 @@
+/* turn_ask.c - questions to the user about tool calls, and what becomes of the answers.
+ *
+ * A question lives in the log alone: ask.opened names the calls, ask.answered ends it, and so
+ * does any message that comes instead. That is why it survives a restart. */
+#include <errno.h>
+
+#include "engine/events.h"
+#include "runtime/turn.h"
+#include "tools/result.h"
+
+static const struct replay_message *last_assistant(const struct replay *h)
+{
+    for (size_t i = h->n; i > 0; i--)
+        if (h->messages[i - 1].role == REPLAY_ASSISTANT)
+            return &h->messages[i - 1];
+    return NULL;
+}
+
+size_t turn_decline_open(struct turn *t, const struct replay *h, str *lines, size_t max)
+{
+    const struct replay_message *m = last_assistant(h);
+    size_t n = 0;
+    if (h->ask.ask_id.n == 0 || !m)
+        return 0;
+    lines[n++] = event_ask_answered(&t->arena, h->ask.ask_id, t->viewer.user_id, "declined", NULL);
+    struct tool_result declined =
+        tool_result_error(&t->arena, "Not executed: the user went on without allowing this call.");
+    for (size_t i = 0; i < m->ntools && n < max; i++)
+        if (!m->tools[i].result)
+            lines[n++] = event_tool_done(&t->arena, h->ask.run_id, m->tools[i].id, m->tools[i].name,
+                                         &declined, 0);
+    return n;
+}
+
+/* ---- an answer ---- */
+
+static bool was_asked(const struct replay *h, str call_id)
+{
+    for (size_t i = 0; h->ask.calls && i < h->ask.calls->len; i++)
+        if (str_eq(json_get_string(&h->ask.calls->items[i], "id"), call_id))
+            return true;
+    return false;
+}
+
+static bool is_allowed(const struct turn_answer *a, const struct replay *h, str call_id)
+{
+    if (!was_asked(h, call_id))
+        return true; /* needed no permission; it only waited for the others */
+    const struct json *own = json_get_str(a->decisions, call_id);
+    return json_is(own, JSON_BOOL) ? own->boolean : a->is_allowed;
+}
+
+static size_t pending_calls(struct turn *t, const struct replay *h, struct run_pending **ret)
+{
+    const struct replay_message *m = last_assistant(h);
+    size_t n = 0;
+    *ret = arena_array(&t->arena, m ? m->ntools : 0, sizeof **ret);
+    for (size_t i = 0; m && i < m->ntools; i++) {
+        const struct replay_tool *call = &m->tools[i];
+        if (call->result)
+            continue;
+        struct run_pending *p = &(*ret)[n++];
+        p->id = call->id;
+        p->name = call->name;
+        p->args = call->input ? json_to_str(&t->arena, call->input) : STR("{}");
+        p->is_allowed = is_allowed(&t->answer, h, call->id);
+    }
+    return n;
+}
+
+static void remember(struct turn *t, const struct replay *h)
+{
+    for (size_t i = 0; h->ask.calls && i < h->ask.calls->len; i++) {
+        const struct json *call = &h->ask.calls->items[i];
+        if (is_allowed(&t->answer, h, json_get_string(call, "id")))
+            runtime_allow_for_ever(t->rt, json_get_string(call, "name"));
+    }
+}
+
+void turn_accept_answer(struct turn *t)
+{
+    struct err e = {0};
+    struct run_pending *pending;
+    struct replay h = replay_lines(&t->arena, t->transcript.lines, NULL, t->transcript.n);
+    if (h.ask.ask_id.n == 0 || !str_eq(h.ask.ask_id, t->answer.ask_id)) {
+        err_set(&e, -ENOENT, "This question is not open (any more).");
+        turn_refuse(t, TURN_NO_QUESTION, &e);
+        return;
+    }
+    size_t n = pending_calls(t, &h, &pending);
+    if (t->answer.is_for_ever)
+        remember(t, &h);
+    str lines[2] = {
+        event_ask_answered(&t->arena, h.ask.ask_id, t->viewer.user_id,
+                           t->answer.is_allowed ? "allow" : "deny", t->answer.decisions),
+        turn_run_start_event(t, h.ask.run_id),
+    };
+    turn_append(t, lines, 2, NULL, NULL);
+    turn_start_run(t, pending, n, h.ask.run_id);
+}

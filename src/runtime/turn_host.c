@@ -1,0 +1,177 @@
+/* turn_host.c - what a run asks of its turn: persistence, publishing, the end. */
+#include <assert.h>
+
+#include "engine/events.h"
+#include "runtime/turn.h"
+
+struct pending_append {
+    struct turn *turn;
+    run_appended_fn fn;
+    void *fn_ctx;
+};
+
+static void on_appended(void *ctx, const struct err *err, const store_pos *pos, size_t n)
+{
+    struct pending_append *p = ctx;
+    struct turn *t = p->turn;
+    run_appended_fn fn = p->fn;
+    void *fn_ctx = p->fn_ctx;
+    free(p);
+    t->appends--;
+    if (fn)
+        fn(fn_ctx, err);
+    else if (err && t->run)
+        run_fail(t->run, err);
+}
+
+void turn_append(void *turn, const str *lines, size_t n, run_appended_fn fn, void *fn_ctx)
+{
+    struct turn *t = turn;
+    for (size_t i = 0; i < n; i++)
+        transcript_add(&t->transcript, lines[i]);
+    struct pending_append *p = xcalloc(1, sizeof *p);
+    *p = (struct pending_append){t, fn, fn_ctx};
+    t->appends++;
+    store_append(t->rt->deps.store, t->conversation_id, lines, n, on_appended, p);
+}
+
+static void publish(void *ctx, str type, str data)
+{
+    struct turn *t = ctx;
+    struct arena a;
+    arena_init(&a);
+    struct bus_msg msg = {
+        .topic = store_topic(&a, t->rt->deps.store, t->conversation_id),
+        .type = type,
+        .data = data,
+    };
+    bus_publish(t->rt->deps.bus, &msg);
+    arena_done(&a);
+}
+
+static void tell_done(struct turn *t, struct turn *listener, const struct run_result *res)
+{
+    if (!listener->ev)
+        return;
+    struct turn_result result = {
+        .run = res,
+        .conversation_id = t->conversation_id,
+        .run_id = str_from(t->run_id),
+        .skill = t->skill ? t->skill->name : STR_NONE,
+    };
+    result.is_cost_known = llm_price(t->rt->deps.llm, res->model, &res->usage, &result.cost_usd);
+    listener->ev->on_done(listener->ctx, &result);
+}
+
+/* Those whose message went into this run hear of its end as well. */
+static void tell_steerers(struct turn *t, const struct run_result *res)
+{
+    LIST_FOREACH (n, &t->queued) {
+        struct turn *other = LIST_ENTRY(n, struct turn, queue_node);
+        if (other->state != TURN_STEERING || other->message.n > 0)
+            continue; /* not taken in yet: it gets a run of its own */
+        tell_done(t, other, res);
+        turn_free(other);
+    }
+}
+
+static void finished(void *ctx, const struct run_result *res)
+{
+    struct turn *t = ctx;
+    struct runtime *rt = t->rt;
+    t->run = NULL;
+    tell_done(t, t, res);
+    tell_steerers(t, res);
+    bool has_answer = res->stop != RUN_STOP_ERROR && res->response.n > 0;
+    if (t->is_untitled && has_answer && t->child.depth == 0)
+        title_start(rt, t->conversation_id, t->model, t->message, res->response);
+    if (rt->on_stopped)
+        title_hurry(rt);
+    assert(t->appends == 0); /* appends are answered in order, and the end waited for its own */
+    turn_resume_queue(t);
+    turn_free(t);
+}
+
+str turn_run_start_event(struct turn *t, str resumes)
+{
+    struct event_run ev = {
+        .run_id = str_from(t->run_id),
+        .model = t->model,
+        .user_id = t->viewer.user_id,
+        .skill = t->skill ? t->skill->name : STR_NONE,
+        .resumes = resumes,
+        .parent_run_id = t->child.parent_run_id,
+    };
+    return event_run_start(&t->arena, &ev);
+}
+
+static struct run_limits limits(const struct turn *t)
+{
+    const struct config_limits *c = &t->rt->deps.config->limits;
+    struct run_limits lim = {
+        .max_iterations = (int)c->max_iterations,
+        .max_input_tokens = c->max_input_tokens,
+        .max_output_tokens = c->max_output_tokens,
+    };
+    if (t->child.depth > 0 && t->child.max_iterations < lim.max_iterations)
+        lim.max_iterations = t->child.max_iterations;
+    return lim;
+}
+
+void turn_announce(struct turn *t, str run_id)
+{
+    if (!t->is_announced && t->ev && t->ev->on_started)
+        t->ev->on_started(t->ctx, t->conversation_id, run_id, t->is_new);
+    t->is_announced = true;
+}
+
+void turn_start_run(struct turn *t, const struct run_pending *pending, size_t n, str resumes)
+{
+    static const struct run_host HOST = {
+        .append = turn_append,
+        .prepare = turn_prepare,
+        .gate = turn_gate,
+        .publish = publish,
+        .finished = finished,
+    };
+    const struct runtime_deps *d = &t->rt->deps;
+    t->info = (struct turn_info){
+        .runtime = t->rt,
+        .conversation_id = t->conversation_id,
+        .run_id = str_from(t->run_id),
+        .model = t->model,
+        .viewer = t->viewer,
+        .depth = t->child.depth,
+        .is_unattended = t->is_unattended,
+        .auto_allow = t->auto_allow,
+    };
+    struct run_spec spec = {
+        .run_id = t->info.run_id,
+        .conversation_id = t->conversation_id,
+        .model = t->model,
+        .user_id = t->viewer.user_id,
+        .is_workspace_admin = t->viewer.is_workspace_admin,
+        .limits = limits(t),
+        .tool_host = t,
+        .pending = pending,
+        .npending = n,
+    };
+    t->state = TURN_RUNNING;
+    t->run = run_new(d->loop, d->llm, d->tools, &spec, &HOST, t);
+    turn_announce(t, spec.run_id);
+    run_start(t->run);
+    if (t->rt->on_stopped || t->is_cancelled)
+        run_cancel(t->run);
+}
+
+void turn_promote(void *tool_host, str tool)
+{
+    struct turn *t = tool_host;
+    promoted_add(&t->promoted, tool);
+}
+
+const struct turn_info *turn_info(void *tool_host)
+{
+    const struct turn *t = tool_host;
+    return &t->info;
+}
