@@ -19,14 +19,14 @@ struct pager {
     struct arena scratch;
 };
 
-static bool is_event(struct pager *p, str line)
+/* The event of a line, until the next call. False: the line holds none. */
+static bool event_of(struct pager *p, str line, str *ret)
 {
     struct event_head head;
     struct json *v;
-    if (!event_scan(line, &head))
-        return false;
     arena_reset(&p->scratch);
-    return json_parse(&p->scratch, line, 0, &v, NULL) == 0;
+    *ret = p->source->event ? p->source->event(&p->scratch, line) : line;
+    return event_scan(*ret, &head) && json_parse(&p->scratch, *ret, 0, &v, NULL) == 0;
 }
 
 static bool is_full(const struct pager *p, size_t more)
@@ -52,8 +52,9 @@ static void take(struct pager *p, str line, off_t start, off_t end)
 
 static void take_tail(struct pager *p)
 {
-    if (is_event(p, p->tail))
-        take(p, p->tail, p->limit, p->limit + (off_t)p->tail.n + 1);
+    str event;
+    if (event_of(p, p->tail, &event))
+        take(p, event, p->limit, p->limit + (off_t)p->tail.n + 1);
 }
 
 static int read_forwards(struct pager *p, struct store_page *page)
@@ -64,11 +65,12 @@ static int read_forwards(struct pager *p, struct store_page *page)
     bool is_cut = false;
     lines_init(&lines, p->fd, (off_t)p->range->after, p->limit);
     while (!is_cut && (r = lines_next(&lines, &line)) > 0) {
-        if (!is_event(p, line.text))
+        str event;
+        if (!event_of(p, line.text, &event))
             continue;
-        is_cut = is_full(p, line.text.n);
+        is_cut = is_full(p, event.n);
         if (!is_cut)
-            take(p, line.text, line.start, line.end);
+            take(p, event, line.start, line.end);
     }
     lines_done(&lines);
     if (r == 0 && p->tail.n && !is_cut && !(is_cut = is_full(p, p->tail.n)))
@@ -106,12 +108,14 @@ static void reverse(struct store_event *events, size_t n)
     }
 }
 
-static int read_backwards(struct pager *p, off_t end, struct store_page *page)
+/* before: 0 = everything. */
+static int read_backwards(struct pager *p, store_pos before, struct store_page *page)
 {
     bool has_room = true;
-    page->reached_end = end == p->limit;
-    if (p->tail.n && end == p->limit)
+    off_t end = before ? (off_t)before : p->limit;
+    if (p->tail.n && !before)
         take_tail(p);
+    page->reached_end = end == p->limit && (!before || !p->tail.n);
     while (has_room && end > 0) {
         off_t from;
         str piece;
@@ -176,7 +180,7 @@ static int read_page(struct pager *p, struct store_page *page)
         return r;
     if (!range->backwards)
         return read_forwards(p, page);
-    return read_backwards(p, pos ? (off_t)pos : p->limit, page);
+    return read_backwards(p, pos, page);
 }
 
 int page_read(struct arena *a, const struct page_source *source, const struct store_range *range,
