@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/map.h"
 #include "loop/timer.h"
+#include "store/integrity.h"
 #include "store/log_file.h"
 
 struct release {
@@ -102,8 +103,11 @@ static void append_batch(struct log *l)
     struct iovec *iov = NULL;
     size_t niov = 0;
     uint64_t at = (uint64_t)l->file.length;
+    struct chain chain;
+    chain_init(&chain, l->file.fd, l->file.length);
     LIST_FOREACH (it, &l->batch) {
         struct log_task *t = LIST_ENTRY(it, struct log_task, node);
+        t->chain = &chain;
         if (t->prepare && t->prepare(t, l->appender->io) < 0)
             continue; /* fails alone */
         t->start = at;

@@ -14,6 +14,8 @@
 #include "loop/pool.h"
 #include "store/io.h"
 
+struct chain; /* integrity.h */
+
 struct appender;
 struct log_task;
 
@@ -47,6 +49,7 @@ struct log_task {
     size_t bytes; /* about how much the lines hold, for the ceiling */
     /* Makes the final lines, on the pool thread, right before they are written. May be NULL. */
     int (*prepare)(struct log_task *t, const struct store_io *io);
+    struct chain *chain; /* of the log, for `prepare` of an append */
     int (*run)(struct log_task *t, const struct store_io *io);
     void (*done)(struct log_task *t);
 

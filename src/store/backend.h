@@ -8,6 +8,7 @@
 
 #include "store/appender.h"
 #include "store/derive.h"
+#include "store/integrity.h"
 
 /* Called with each line of a log, line 1 included; false stops the scan. */
 typedef bool (*store_line_fn)(void *ctx, str line, store_pos end);
@@ -75,6 +76,7 @@ struct store_op {
         store_list_fn list;
         store_search_fn search;
         store_notes_fn notes;
+        integrity_fn integrity;
     } fn;
     void *ctx;
 
@@ -109,6 +111,7 @@ struct store_op {
         struct store_note *notes;
         size_t nnotes;
         str blob;
+        const struct integrity_report *integrity;
     } out;
 
     struct log_task task; /* file stores */

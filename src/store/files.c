@@ -8,6 +8,8 @@
 
 #include "base/clock.h"
 #include "store/blobs.h"
+#include "store/index.h"
+#include "store/integrity.h"
 #include "store/lines.h"
 #include "store/page.h"
 
@@ -38,13 +40,22 @@ static void on_released(void *ctx)
     struct store *s = ctx;
     struct files *f = s->impl;
     cache_done(&f->cache);
+    if (f->layout->closed)
+        f->layout->closed(f);
     free(f);
     store_closed(s);
 }
 
+static void on_index_freed(void *ctx)
+{
+    struct store *s = ctx;
+    appender_release(s->env->appender, s, on_released, s);
+}
+
 void files_close(struct store *s)
 {
-    appender_release(s->env->appender, s, on_released, s);
+    struct files *f = s->impl;
+    index_free(f->index, on_index_freed, s);
 }
 
 bool files_locate(struct store_op *op, str id)
@@ -83,21 +94,46 @@ void files_submit(struct store_op *op, enum log_task_kind kind, void (*done)(str
     appender_submit(op->store->env->appender, &spec, &op->task);
 }
 
+static int check_line(struct store_op *op, const char *blob_dir, str *line)
+{
+    struct err *e = &op->task.err;
+    int r = event_prepare(&op->arena, *line, clock_now_ms(), line, e);
+    return r < 0 ? r : blobs_spill(&op->arena, files(op)->io, blob_dir, line, e);
+}
+
+/* A task that fails here fails alone, so the chain moves only once every line is good. */
+int files_prepare(struct store_op *op, size_t from, const char *blob_dir, struct chain *chain)
+{
+    struct files *f = files(op);
+    for (size_t i = from; i < op->nlines; i++) {
+        int r = check_line(op, blob_dir, &op->lines[i]);
+        if (r < 0)
+            return r;
+    }
+    if (chain_resume(chain, op->store->conf.integrity) < 0)
+        return err_errno(&op->task.err, -EIO, "cannot read the end of", op->path);
+    for (size_t i = from; i < op->nlines; i++) {
+        str *line = &op->task.lines[i];
+        *line = op->lines[i];
+        if (f->layout->record)
+            *line = f->layout->record(f, &op->arena, op->id, *line);
+        chain_seal(chain, &op->arena, line);
+    }
+    return 0;
+}
+
 /* On a pool thread, right before the write: the time of an event is the time it is written. */
 static int prepare(struct log_task *t, const struct store_io *io)
 {
     struct store_op *op = files_op(t);
     struct files *f = files(op);
     const char *blob_dir = f->layout->blob_dir(f, &op->arena, op->id);
-    for (size_t i = t->kind == LOG_CREATE ? 1 : 0; i < t->n; i++) {
-        str *line = &op->lines[i];
-        int r = event_prepare(&op->arena, *line, clock_now_ms(), line, &t->err);
-        if (r == 0)
-            r = blobs_spill(&op->arena, io, blob_dir, line, &t->err);
-        if (r < 0)
-            return r;
-    }
-    return 0;
+    struct chain fresh = {.is_known = true};
+    bool is_new = t->kind == LOG_CREATE;
+    if (is_new && op->store->conf.integrity)
+        chain_start(&fresh, t->lines[0]);
+    int r = files_prepare(op, is_new, blob_dir, is_new ? &fresh : t->chain);
+    return r == 0 && f->layout->before_append ? f->layout->before_append(f, op, &t->err) : r;
 }
 
 static void on_written(struct log_task *t)
@@ -109,12 +145,15 @@ static void on_written(struct log_task *t)
         op->pos[i] = at += t->lines[i].n;
     if (op->err.code)
         cache_drop(&files(op)->cache, op->id); /* it may have read what was taken back */
+    index_touch(files(op)->index, op->id, t->kind == LOG_CREATE);
     op_done(op);
 }
 
 static void submit_lines(struct store_op *op, enum log_task_kind kind)
 {
     op->task = (struct log_task){.lines = op->lines, .n = op->nlines, .prepare = prepare};
+    if (files(op)->layout->record)
+        op->task.lines = arena_array(&op->arena, op->nlines + 1, sizeof(str));
     for (size_t i = 0; i < op->nlines; i++)
         op->task.bytes += op->lines[i].n;
     files_submit(op, kind, on_written);
@@ -172,7 +211,7 @@ void files_get(struct store_op *op)
 static void read_work(struct store_op *op)
 {
     struct files *f = files(op);
-    struct page_source source = {.is_bounded = op->limit != UINT64_MAX};
+    struct page_source source = {.is_bounded = op->limit != UINT64_MAX, .event = f->layout->event};
     source.fd = files_open_log(op->path, op->limit, &source.limit, &op->err);
     if (source.fd < 0)
         return;
@@ -191,30 +230,36 @@ void files_read(struct store_op *op)
         op_done_later(op);
 }
 
-static int last_line(int fd, off_t at, off_t size, store_line_fn fn, void *ctx)
+static int last_line(const struct file_layout *layout, int fd, off_t at, off_t size,
+                     store_line_fn fn, void *ctx)
 {
     struct arena a;
     str text;
     arena_init(&a);
     int r = lines_unended(&a, fd, at, size, &text);
     if (r > 0)
-        (void)fn(ctx, text, (store_pos)size + 1);
+        (void)fn(ctx, files_event(layout, &a, text), (store_pos)size + 1);
     arena_done(&a);
     return r < 0 ? r : 0;
 }
 
-int files_each_line(int fd, off_t from, off_t limit, bool is_bounded, store_line_fn fn, void *ctx,
-                    int64_t *overlong)
+int files_each_line(const struct file_layout *layout, int fd, off_t from, off_t limit,
+                    bool is_bounded, store_line_fn fn, void *ctx, int64_t *overlong)
 {
+    struct arena scratch;
     struct lines lines;
     struct line line;
     int r;
     bool goes_on = true;
+    arena_init(&scratch);
     lines_init(&lines, fd, from, limit);
-    while (goes_on && (r = lines_next(&lines, &line)) > 0)
-        goes_on = fn(ctx, line.text, (store_pos)line.end);
+    while (goes_on && (r = lines_next(&lines, &line)) > 0) {
+        arena_reset(&scratch);
+        goes_on = fn(ctx, files_event(layout, &scratch, line.text), (store_pos)line.end);
+    }
     if (goes_on && r == 0 && !is_bounded)
-        r = last_line(fd, lines.at, limit, fn, ctx);
+        r = last_line(layout, fd, lines.at, limit, fn, ctx);
+    arena_done(&scratch);
     *overlong += lines.overlong;
     lines_done(&lines);
     return r < 0 ? r : 0;
@@ -230,7 +275,7 @@ int files_scan(struct store *s, str id, store_line_fn fn, void *ctx, struct err 
     const char *path = f->layout->path(f, &a, id);
     int fd = path ? files_open_log(path, UINT64_MAX, &limit, e)
                   : err_set(e, -ENOENT, "no such conversation: %.*s", STR_ARG(id));
-    int r = fd < 0 ? fd : files_each_line(fd, 0, limit, false, fn, ctx, &overlong);
+    int r = fd < 0 ? fd : files_each_line(f->layout, fd, 0, limit, false, fn, ctx, &overlong);
     if (fd >= 0)
         close(fd);
     if (fd >= 0 && r < 0)

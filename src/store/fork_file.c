@@ -9,6 +9,7 @@
 #include "base/random.h"
 #include "store/blobs.h"
 #include "store/files.h"
+#include "store/index.h"
 #include "store/lines.h"
 
 enum { WRITE_BYTES = 1024 * 1024 };
@@ -20,41 +21,76 @@ static int flush(const struct store_io *io, int fd, struct buf *out)
     return r;
 }
 
-static int copy_lines(const struct store_io *io, struct store_op *op, int from, off_t limit, int to)
+struct copier {
+    struct store_op *op;
+    struct chain chain;
+    struct fork_filter filter;
+    struct buf out;
+    struct arena scratch;
+};
+
+/* A chain of its own behind a first line that names where the source's stood. */
+static int begin(struct copier *c, int from, off_t limit, str header)
 {
-    struct fork_filter filter = {.at_message = op->at_message};
+    struct store_op *op = c->op;
+    struct chain source;
+    chain_init(&source, from, limit);
+    int r = limit ? chain_resume(&source, false) : 0;
+    if (r < 0)
+        return r;
+    if (source.is_on)
+        header = arena_printf(&op->arena, "%.*s,\"originHash\":\"%s\"}\n",
+                              STR_ARG(str_slice(header, 0, header.n - 2)), source.head);
+    if (source.is_on || op->store->conf.integrity)
+        chain_start(&c->chain, header);
+    buf_add_str(&c->out, header);
+    return 0;
+}
+
+static enum fork_verdict copy_line(struct copier *c, str line)
+{
+    struct files *f = c->op->store->impl;
+    arena_reset(&c->scratch);
+    str event = files_event(f->layout, &c->scratch, line);
+    enum fork_verdict verdict = fork_line(&c->filter, event);
+    if (verdict == FORK_STOP || verdict == FORK_SKIP)
+        return verdict;
+    line = arena_concat(&c->scratch, event, STR("\n"));
+    if (f->layout->record)
+        line = f->layout->record(f, &c->scratch, c->op->id, line);
+    chain_seal(&c->chain, &c->scratch, &line);
+    buf_add_str(&c->out, line);
+    return verdict;
+}
+
+int fork_copy_lines(struct store_op *op, const struct store_io *io, int from, off_t limit, int to,
+                    str header)
+{
+    struct copier c = {.op = op, .filter.at_message = op->at_message};
     enum fork_verdict verdict = FORK_COPY;
     struct lines lines;
     struct line line;
-    struct buf out;
-    int r = 0;
-    buf_init(&out, WRITE_BYTES + LINES_MAX_BYTES + 1);
+    buf_init(&c.out, WRITE_BYTES + 2 * LINES_MAX_BYTES);
+    arena_init(&c.scratch);
     lines_init(&lines, from, 0, limit);
-    str header = header_line(&op->arena, op->store, op->id, &op->in.create, clock_now_ms());
-    buf_add_str(&out, header);
-    while (verdict != FORK_COPY_LAST && (r = lines_next(&lines, &line)) > 0) {
-        verdict = line.start == 0 ? FORK_SKIP : fork_line(&filter, line.text);
-        if (verdict == FORK_STOP)
-            break;
-        if (verdict == FORK_SKIP)
-            continue;
-        buf_add_str(&out, line.text);
-        buf_add_char(&out, '\n');
-        if (out.n >= WRITE_BYTES && (r = flush(io, to, &out)) < 0)
-            break;
+    int r = begin(&c, from, limit, header);
+    while (r >= 0 && verdict != FORK_COPY_LAST && verdict != FORK_STOP &&
+           (r = lines_next(&lines, &line)) > 0) {
+        verdict = line.start == 0 ? FORK_SKIP : copy_line(&c, line.text);
+        if (c.out.n >= WRITE_BYTES)
+            r = flush(io, to, &c.out);
     }
     if (r >= 0)
-        r = flush(io, to, &out);
+        r = flush(io, to, &c.out);
     lines_done(&lines);
-    buf_done(&out);
+    arena_done(&c.scratch);
+    buf_done(&c.out);
     return r;
 }
 
-static int link_blobs(struct store_op *op, const struct store_io *io)
+int fork_link_blobs(struct store_op *op, const struct store_io *io, const char *from,
+                    const char *to)
 {
-    struct files *f = op->store->impl;
-    const char *from = f->layout->blob_dir(f, &op->arena, op->in.create.forked_from);
-    const char *to = f->layout->blob_dir(f, &op->arena, op->id);
     DIR *d = opendir(from);
     if (!d)
         return errno == ENOENT ? 0 : -errno;
@@ -72,17 +108,20 @@ static int link_blobs(struct store_op *op, const struct store_io *io)
 
 static int write_log(struct store_op *op, const struct store_io *io, int from, off_t limit)
 {
+    struct files *f = op->store->impl;
     char unique[RANDOM_ID_MAX];
     random_id("new", unique);
     const char *temp = arena_printf(&op->arena, "%s.%s", op->path, unique).p;
     int to = io->open(io, temp, O_WRONLY | O_CREAT | O_EXCL | O_APPEND, 0600);
     if (to < 0)
         return to;
-    int r = copy_lines(io, op, from, limit, to);
+    str header = header_line(&op->arena, op->store, op->id, &op->in.create, clock_now_ms());
+    int r = fork_copy_lines(op, io, from, limit, to, header);
     if (r == 0)
         r = io->sync(io, to);
     if (r == 0)
-        r = link_blobs(op, io);
+        r = fork_link_blobs(op, io, f->layout->blob_dir(f, &op->arena, op->in.create.forked_from),
+                            f->layout->blob_dir(f, &op->arena, op->id));
     if (r == 0)
         r = io->link(io, temp, op->path);
     if (r == 0 && (r = io_sync_parent(io, op->path)) < 0)
@@ -113,7 +152,9 @@ static int run(struct log_task *t, const struct store_io *io)
 static void on_forked(struct log_task *t)
 {
     struct store_op *op = files_op(t);
+    struct files *f = op->store->impl;
     op->err = t->err;
+    index_touch(f->index, op->id, true);
     op_done(op);
 }
 

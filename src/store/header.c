@@ -28,7 +28,7 @@ str header_line(struct arena *a, const struct store *s, str id, const struct con
     struct buf b;
     struct json_writer w;
     char iso[CLOCK_ISO_LEN + 1];
-    clock_iso(now_ms, iso);
+    clock_iso(spec->created_ms ? spec->created_ms : now_ms, iso);
     buf_init(&b, HEADER_MAX);
     jw_init(&w, &b);
     jw_object(&w);

@@ -9,25 +9,32 @@
  * verifying says how many lines were there before. Lines cut off at the end leave a shorter
  * chain that is whole: compare `head` with one noted earlier to notice that.
  *
- * A fork and a converted log have chains of their own; the fork's line 1 names the hash it
- * starts from as originHash. */
+ * A fork and a converted log have chains of their own; the fork's line 1 names the head of its
+ * source at that moment as originHash. */
 #pragma once
+
+#include <sys/types.h>
 
 #include "base/hash.h"
 #include "store/store.h"
 
-struct chain {
+struct chain { /* of a log that is being written; pool threads */
+    int fd;
+    off_t size;
+    bool is_known; /* head is set, or the chain is off */
     bool is_on;
     char head[SHA256_HEX_LEN + 1]; /* hash of the line before the next one */
 };
 
-/* Pool threads. Finds where the chain of a log stands; is_on stays as it was when the log
- * has none. The log ends in a line feed at `size`. */
-int chain_resume(struct chain *c, int fd, off_t size);
-/* Starts behind a first line (with its line feed). */
+/* For appending to a log that ends in a line feed at `size`; nothing is read yet. */
+void chain_init(struct chain *c, int fd, off_t size);
+/* For a new log, behind its first line (with its line feed). */
 void chain_start(struct chain *c, str first_line);
-/* Replaces *line (with its line feed) by its chained form, when the chain is on. A member h
- * at its end that another chain left is taken off first. */
+/* Before the first chain_seal: finds where the chain stands. It is on when the log has one,
+ * or when one is wanted. 0 or -errno. */
+int chain_resume(struct chain *c, bool wanted);
+/* Replaces *line (with its line feed) by its chained form, or by its plain one when the chain
+ * is off: an h that another chain left goes in both cases. */
 void chain_seal(struct chain *c, struct arena *a, str *line);
 /* The line without its member h, and the hash; false when it has none. Without line feed. */
 bool chain_split(str line, str *ret_body, str *ret_hash, struct arena *a);

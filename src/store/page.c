@@ -88,10 +88,11 @@ static bool take_backwards(struct pager *p, str piece, off_t from, off_t *ret_ol
         const char *lf = end > 1 ? memrchr(piece.p, '\n', end - 1) : NULL;
         size_t start = lf ? (size_t)(lf - piece.p) + 1 : 0;
         str line = str_slice(piece, start, end - 1);
-        if (line.n <= LINES_MAX_BYTES && is_event(p, line)) {
-            if (is_full(p, line.n))
+        str event;
+        if (line.n <= LINES_MAX_BYTES && event_of(p, line, &event)) {
+            if (is_full(p, event.n))
                 return false;
-            take(p, line, from + (off_t)start, from + (off_t)end);
+            take(p, event, from + (off_t)start, from + (off_t)end);
         }
         *ret_oldest = from + (off_t)start;
         end = start;

@@ -11,6 +11,8 @@ struct page_source {
     off_t limit;          /* nothing from here on is looked at */
     bool is_bounded;      /* the limit is what was acknowledged, not where the file ends */
     const char *blob_dir; /* for range.with_blobs */
+    /* The event that a line stands for; NULL: the line itself (files.h). */
+    str (*event)(struct arena *a, str line);
 };
 
 /* Events and lines live in the arena. The range's maxima must be set. -errno. */

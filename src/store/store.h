@@ -109,6 +109,7 @@ struct conv_create {
     str id; /* empty: a new conv_<16 hex> */
     str owner_id;
     str channel, model, forked_from;
+    int64_t created_ms; /* 0 = now; imports and conversions keep the time of the original */
     const struct json *parent, *metadata;
     const str *events; /* appended in the same write as line 1 */
     size_t nevents;
