@@ -9,11 +9,11 @@
 #include <errno.h>
 
 #include "llm/normalise.h"
-#include "llm/schema_clean.h"
 
 #define API_VERSION         "2023-06-01"
 #define THINKING_TOKENS_MIN 1024
 #define ID_LEN_MAX          64
+#define TOOLS_MAX           1024
 
 static void cache_breakpoint(struct json_writer *w)
 {
@@ -50,16 +50,19 @@ static void write_system(struct json_writer *w, struct arena *a, const struct ll
 
 static void write_tools(struct json_writer *w, struct arena *a, const struct llm_request *req)
 {
+    size_t n;
+    const struct llm_tool *tools = provider_tools(a, req, TOOLS_MAX, 0, &n);
+    if (n == 0)
+        return;
     jw_key(w, "tools");
     jw_array(w);
-    for (size_t i = 0; i < req->ntools; i++) {
-        const struct llm_tool *t = &req->tools[i];
+    for (size_t i = 0; i < n; i++) {
         jw_object(w);
-        jw_kstr(w, "name", normalise_name(a, t->name));
-        if (str_trim(t->description).n > 0)
-            jw_kstr(w, "description", normalise_text(a, t->description));
-        jw_kval(w, "input_schema", schema_clean(a, t->schema, 0));
-        if (i + 1 == req->ntools)
+        jw_kstr(w, "name", tools[i].name);
+        if (tools[i].description.n > 0)
+            jw_kstr(w, "description", tools[i].description);
+        jw_kval(w, "input_schema", tools[i].schema);
+        if (i + 1 == n)
             cache_breakpoint(w);
         jw_end(w);
     }
@@ -223,13 +226,12 @@ int anthropic_build(const struct provider *p, const struct model_caps *caps,
         int64_t max_tokens = max_tokens_for(caps, req);
         jw_init(&w, ret_body);
         jw_object(&w);
-        jw_kstr(&w, "model", req->model);
+        jw_kstr(&w, "model", normalise_text(&a, req->model));
         jw_kint(&w, "max_tokens", max_tokens);
         jw_kbool(&w, "stream", true);
         write_thinking(&w, caps, req, &history, max_tokens);
         write_effort(&w, caps, req);
-        if (req->ntools > 0)
-            write_tools(&w, &a, req);
+        write_tools(&w, &a, req);
         write_system(&w, &a, req);
         write_messages(&w, &history);
         jw_end(&w);

@@ -443,12 +443,6 @@ static void defer(struct llm_call *c, loop_fn fn)
 
 /* ---- starting ---- */
 
-static bool is_key_missing(const struct provider *p)
-{
-    return p->api_key.n == 0 && p->nheaders == 0 && p->key_env.n > 0 &&
-           str_starts(p->base_url, STR("https://"));
-}
-
 static int prepare(struct llm_call *c, str name, const struct llm_request *req)
 {
     struct llm_failure *f = &c->setup;
@@ -461,11 +455,9 @@ static int prepare(struct llm_call *c, str name, const struct llm_request *req)
     c->model = arena_str(&c->arena, model);
     llm_caps(c->llm, c->provider, c->model, &c->caps);
     f->kind = LLM_ERR_AUTH;
-    if (is_key_missing(c->provider))
-        return err_set(&f->err, -EACCES,
-                       "%.*s needs an API key: set %.*s, or providers.%.*s.apiKey in "
-                       "nimblebrain.json",
-                       STR_ARG(provider), STR_ARG(c->provider->key_env), STR_ARG(provider));
+    if (!llm_is_usable(c->provider))
+        return err_set(&f->err, -EACCES, "%.*s cannot be used: %.*s", STR_ARG(provider),
+                       STR_ARG(c->provider->key_hint));
     struct llm_request r = *req;
     r.model = c->model;
     rc = c->provider->type->build(c->provider, &c->caps, &r, &c->body, &f->err);

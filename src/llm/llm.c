@@ -89,6 +89,11 @@ static void fill_known(struct llm *m, struct provider *p, const struct known *k)
     p->default_model = str_from(k->default_model);
     if (p->base_url.n == 0)
         p->base_url = arena_str(&m->arena, str_from(k->base_url));
+    if (k->key_env)
+        p->key_hint = arena_printf(&m->arena,
+                                   "it has no key: set %s, or providers.%.*s.apiKey in "
+                                   "nimblebrain.json",
+                                   k->key_env, STR_ARG(p->name));
 }
 
 struct provider *llm_add_known(struct llm *m, str name)
@@ -212,8 +217,7 @@ void llm_free(struct llm *m)
 
 /* ---- which model ---- */
 
-/* A provider in the cloud is of no use without its key. */
-static bool is_usable(const struct provider *p)
+bool llm_is_usable(const struct provider *p)
 {
     const struct known *k = known_by_host(p->base_url);
     return p->api_key.n > 0 || p->nheaders > 0 || !k;
@@ -221,7 +225,7 @@ static bool is_usable(const struct provider *p)
 
 static bool choose(struct llm *m, const struct provider *p, const char *why)
 {
-    if (!p || !is_usable(p) || p->default_model.n == 0)
+    if (!p || !llm_is_usable(p) || p->default_model.n == 0)
         return false;
     m->chosen = arena_printf(&m->arena, "%.*s:%.*s", STR_ARG(p->name), STR_ARG(p->default_model));
     m->chosen_why = arena_str(&m->arena, str_from(why));
@@ -401,6 +405,23 @@ bool llm_model_info(const struct llm *m, str name, struct llm_model_info *ret)
         .successor = c.successor,
     };
     return true;
+}
+
+size_t llm_providers(const struct llm *m, struct llm_provider_info *ret, size_t max)
+{
+    for (size_t i = 0; i < m->nproviders && i < max; i++) {
+        const struct provider *p = &m->providers[i];
+        bool is_fine = llm_is_usable(p);
+        ret[i] = (struct llm_provider_info){
+            .name = p->name,
+            .type = str_from(p->type->name),
+            .base_url = p->base_url,
+            .default_model = p->default_model,
+            .is_usable = is_fine,
+            .problem = is_fine ? STR_NONE : p->key_hint,
+        };
+    }
+    return m->nproviders;
 }
 
 /* Old logs may name providers that are configured no more: the name alone must do. */

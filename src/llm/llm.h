@@ -162,6 +162,17 @@ bool llm_model_info(const struct llm *m, str name, struct llm_model_info *ret);
 /* For store_env.price. */
 bool llm_price(void *llm, str model, const struct conv_usage *u, double *ret_usd);
 
+struct llm_provider_info {
+    str name, type, base_url;
+    str default_model; /* without the provider; may be empty */
+    bool is_usable;
+    str problem; /* why not, and what to do; empty when usable */
+};
+
+/* The configured providers (and those a probe found), the demo included: at most `max` are
+ * written, all are counted. */
+size_t llm_providers(const struct llm *m, struct llm_provider_info *ret, size_t max);
+
 /* ---- calls ---- */
 
 /* `model` is "provider:model" or bare. Retries, back-off and watchdogs happen inside.

@@ -26,6 +26,7 @@ struct llm {
 /* Adds a provider that is known by its name; NULL when there are too many. */
 struct provider *llm_add_known(struct llm *m, str name);
 struct provider *llm_find_provider(const struct llm *m, str name);
+bool llm_is_usable(const struct provider *p); /* a cloud is of no use without its key */
 void llm_choose_default(struct llm *m);
 void llm_caps(const struct llm *m, const struct provider *p, str model, struct model_caps *ret);
 

@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "base/map.h"
 #include "base/utf8.h"
+#include "llm/picture.h"
 
 #define TOOL_NAME_LEN_MAX 64
 
@@ -99,22 +100,15 @@ str normalise_name(struct arena *a, str name)
 
 /* ---- single blocks ---- */
 
-static bool is_known_image(str mime)
-{
-    static const str MIMES[] = {STR_INIT("image/png"), STR_INIT("image/jpeg"),
-                                STR_INIT("image/gif"), STR_INIT("image/webp")};
-    for (size_t i = 0; i < ARRAY_LEN(MIMES); i++)
-        if (str_eq(mime, MIMES[i]))
-            return true;
-    return false;
-}
-
 static struct llm_block image_or_note(struct pass *p, const struct llm_block *b)
 {
-    if (p->rules->can_images && is_known_image(b->mime) && b->data.n > 0)
-        return *b;
-    str mime = normalise_text(p->a, utf8_truncate(b->mime, 64));
-    return text_block(arena_printf(p->a, "[a picture (%.*s) is left out]", STR_ARG(mime)));
+    const char *problem = "the model cannot see";
+    str mime = p->rules->can_images ? picture_mime(b->data, &problem) : STR_NONE;
+    if (mime.n == 0)
+        return text_block(arena_printf(p->a, "[a picture is left out: %s]", problem));
+    struct llm_block out = *b;
+    out.mime = mime;
+    return out;
 }
 
 static void add_text(struct pass *p, struct blocks *to, str text)

@@ -22,18 +22,21 @@ static void write_tools(struct chat *c, const struct llm_request *req)
 {
     unsigned flags = c->p->quirks & QUIRK_PLAIN_SCHEMA ? SCHEMA_PLAIN : 0;
     struct json_writer *w = &c->w;
+    size_t n;
+    const struct llm_tool *tools = provider_tools(c->a, req, TOOLS_MAX, flags, &n);
+    if (n == 0)
+        return;
     jw_key(w, "tools");
     jw_array(w);
-    for (size_t i = 0; i < req->ntools && i < TOOLS_MAX; i++) {
-        const struct llm_tool *t = &req->tools[i];
+    for (size_t i = 0; i < n; i++) {
         jw_object(w);
         jw_kstr(w, "type", STR("function"));
         jw_key(w, "function");
         jw_object(w);
-        jw_kstr(w, "name", normalise_name(c->a, t->name));
-        if (str_trim(t->description).n > 0)
-            jw_kstr(w, "description", normalise_text(c->a, t->description));
-        jw_kval(w, "parameters", schema_clean(c->a, t->schema, flags));
+        jw_kstr(w, "name", tools[i].name);
+        if (tools[i].description.n > 0)
+            jw_kstr(w, "description", tools[i].description);
+        jw_kval(w, "parameters", tools[i].schema);
         jw_end(w);
         jw_end(w);
     }
@@ -256,10 +259,10 @@ int openai_build(const struct provider *p, const struct model_caps *caps,
         struct chat c = {.a = &a, .p = p};
         jw_init(&c.w, ret_body);
         jw_object(&c.w);
-        jw_kstr(&c.w, "model", req->model);
+        jw_kstr(&c.w, "model", normalise_text(&a, req->model));
         write_limits(&c, caps, req);
         write_stream(&c, req);
-        if (req->ntools > 0 && caps->can_tools)
+        if (caps->can_tools)
             write_tools(&c, req);
         write_messages(&c, req, &history);
         jw_end(&c.w);

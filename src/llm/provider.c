@@ -2,6 +2,34 @@
 
 #include <errno.h>
 
+#include "llm/normalise.h"
+#include "llm/schema_clean.h"
+
+static bool has_tool(const struct llm_tool *tools, size_t n, str name)
+{
+    for (size_t i = 0; i < n; i++)
+        if (str_eq(tools[i].name, name))
+            return true;
+    return false;
+}
+
+struct llm_tool *provider_tools(struct arena *a, const struct llm_request *req, size_t max,
+                                unsigned schema_flags, size_t *ret_n)
+{
+    struct llm_tool *out = arena_array(a, req->ntools + 1, sizeof *out);
+    size_t n = 0;
+    for (size_t i = 0; i < req->ntools && n < max; i++) {
+        const struct llm_tool *t = &req->tools[i];
+        str name = normalise_name(a, t->name);
+        if (t->name.n == 0 || has_tool(out, n, name))
+            continue; /* one bad entry must not cost the others */
+        out[n++] = (struct llm_tool){name, normalise_text(a, str_trim(t->description)),
+                                     schema_clean(a, t->schema, schema_flags)};
+    }
+    *ret_n = n;
+    return out;
+}
+
 str provider_system(struct arena *a, const struct llm_request *req)
 {
     str stable = str_trim(req->system_stable), more = str_trim(req->system_volatile);

@@ -32,6 +32,7 @@ struct provider {
     str name;                     /* as in "name:model" */
     str base_url;                 /* without a slash at its end */
     str api_key;                  /* secret; may be empty */
+    str key_hint;                 /* what to say when the key is missing; may be empty */
     str key_env;                  /* the variable that holds the key, for messages; may be empty */
     str default_model;            /* empty = none */
     struct fetch_header *headers; /* extra ones from the configuration */
@@ -57,6 +58,11 @@ extern const struct provider_type PROVIDER_ANTHROPIC, PROVIDER_OPENAI, PROVIDER_
 /* Removes tool `index` from a body that was built before; -EINVAL if there is no such tool.
  * *ret_name is the name of the removed tool and lives in the arena. */
 int provider_drop_tool(struct buf *body, size_t index, struct arena *a, str *ret_name);
+
+/* The tools as they go out: names of the allowed shape and each once, clean texts and schemas
+ * (schema_clean.h), at most `max`. Lives in the arena. */
+struct llm_tool *provider_tools(struct arena *a, const struct llm_request *req, size_t max,
+                                unsigned schema_flags, size_t *ret_n);
 
 /* The system prompt as one text. */
 str provider_system(struct arena *a, const struct llm_request *req);

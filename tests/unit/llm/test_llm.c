@@ -187,6 +187,20 @@ static void tells_about_models(void **state)
     assert_false(llm_model_info(m, STR("groq:x"), &info));
 }
 
+static void lists_the_providers(void **state)
+{
+    static const struct llm_provider_conf P[] = {{.name = STR_INIT("openai")},
+                                                 {.name = STR_INIT("ollama")}};
+    struct llm *m = with(*state, P, 2);
+    struct llm_provider_info info[3];
+    assert_int_equal(llm_providers(m, info, 3), 3);
+    assert_false(info[0].is_usable);
+    assert_true(str_find(info[0].problem, STR("OPENAI_API_KEY"), 0) > 0);
+    assert_true(info[1].is_usable && str_eq(info[1].type, STR("openai")));
+    assert_true(str_eq(info[2].name, STR("demo")));
+    assert_int_equal(llm_providers(m, info, 0), 3);
+}
+
 static void builds_the_same_body_as_a_call(void **state)
 {
     struct llm *m = with(*state, BOTH, 2);
@@ -207,11 +221,17 @@ int main(void)
 {
 #define CASE(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
     const struct CMUnitTest tests[] = {
-        CASE(names_find_their_provider), CASE(what_is_missing_is_said),
-        CASE(models_may_have_colons),    CASE(the_default_follows_what_is_there),
-        CASE(a_named_model_stays),       CASE(bad_configurations_are_refused),
-        CASE(headers_must_be_strings),   CASE(prices_need_no_configured_provider),
-        CASE(tells_about_models),        CASE(builds_the_same_body_as_a_call),
+        CASE(names_find_their_provider),
+        CASE(what_is_missing_is_said),
+        CASE(models_may_have_colons),
+        CASE(the_default_follows_what_is_there),
+        CASE(a_named_model_stays),
+        CASE(bad_configurations_are_refused),
+        CASE(headers_must_be_strings),
+        CASE(prices_need_no_configured_provider),
+        CASE(tells_about_models),
+        CASE(lists_the_providers),
+        CASE(builds_the_same_body_as_a_call),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,7 +10,7 @@ static void describe_block(struct buf *out, struct arena *a, const struct llm_bl
         buf_printf(out, " '%.*s'", STR_ARG(b->text));
         break;
     case LLM_IMAGE:
-        buf_printf(out, " image");
+        buf_printf(out, " image(%.*s)", STR_ARG(b->mime));
         break;
     case LLM_TOOL_USE:
         buf_printf(out, " use(%.*s %.*s %.*s)", STR_ARG(b->id), STR_ARG(b->name),
@@ -111,10 +111,9 @@ static const struct norm_case CASES[] = {
      "true}]]",
      "U 'a' | A use(t1 f {}) use(t2 f {}) | U error(t1 '[a picture is left out]') error(t2 'the "
      "tool failed without a message')"},
-    {"pictures of known kinds",
-     "[[\"u\",{\"image\":\"image/png\"},{\"image\":\"image/tiff\"},{\"image\":\"image/gif\","
-     "\"data\":\"\"}]]",
-     "U image '[a picture (image/tiff) is left out]' '[a picture (image/gif) is left out]'"},
+    {"pictures are what their bytes are",
+     "[[\"u\",{\"image\":\"image/tiff\"},{\"image\":\"image/gif\",\"data\":\"AAAA\"}]]",
+     "U image(image/png) '[a picture is left out: it is not a PNG, JPEG, GIF or WebP picture]'"},
     {"opaque blocks go back to where they came from",
      "[[\"u\",{\"text\":\"a\"}],[\"a\",{\"opaque\":{\"type\":\"thinking\"}},{\"opaque\":{\"type\":"
      "\"thinking\"},\"model\":\"other\"},{\"opaque\":{\"type\":\"thinking\"},\"provider\":"
@@ -171,10 +170,10 @@ static void chat_servers_get_pictures_behind_the_results(void **state)
                       "\"result\":\"t1\",\"parts\":[{\"text\":\"r\"},{\"image\":\"image/png\"}]},{"
                       "\"result\":\"t2\"},{\"text\":\"x\"}]]",
                       "U 'a' | A use(t1 f {}) use(t2 f {}) | U result(t1 'r' '[the picture follows "
-                      "below]') result(t2) image 'x'"});
+                      "below]') result(t2) image(image/png) 'x'"});
     rules.can_images = false;
     check(&rules, &(struct norm_case){"blind", "[[\"u\",{\"image\":\"image/png\"}]]",
-                                      "U '[a picture (image/png) is left out]'"});
+                                      "U '[a picture is left out: the model cannot see]'"});
 }
 
 static void ids_of_nine(void **state)

@@ -54,12 +54,37 @@ static void the_system_prompt_is_one_text(void **state)
     arena_done(&a);
 }
 
+static void tools_go_out_once_and_clean(void **state)
+{
+    (void)state;
+    struct arena a;
+    struct json bad = {.type = JSON_ARRAY};
+    size_t n;
+    arena_init(&a);
+    struct llm_tool tools[] = {{STR("a.b"), STR(" x\xff "), &bad},
+                               {STR("c"), STR(""), NULL},
+                               {STR("c"), STR("again"), NULL},
+                               {STR(""), STR("nameless"), NULL},
+                               {STR("d"), STR(""), NULL}};
+    struct llm_request r = {.tools = tools, .ntools = 5};
+    struct llm_tool *out = provider_tools(&a, &r, 9, 0, &n);
+    assert_int_equal(n, 3);
+    assert_true(str_starts(out[0].name, STR("a_b_")));
+    assert_true(str_eq(out[0].description, STR("x\xef\xbf\xbd")));
+    assert_true(json_is(out[0].schema, JSON_OBJECT));
+    assert_true(str_eq(out[2].name, STR("d")));
+    provider_tools(&a, &r, 2, 0, &n);
+    assert_int_equal(n, 2);
+    arena_done(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_tool_leaves_the_others),
         cmocka_unit_test(the_breakpoint_moves),
         cmocka_unit_test(what_is_not_there_stays),
+        cmocka_unit_test(tools_go_out_once_and_clean),
         cmocka_unit_test(the_system_prompt_is_one_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
