@@ -14,10 +14,22 @@ static const struct route ROUTES[] = {
     {"POST", "/v1/chat", api_chat_post, 0, 0},
     {"POST", "/v1/chat/stream", api_chat_stream, 0, 0},
     {"GET", "/v1/conversations", api_conversations_list, 0, 0},
+    {"GET", "/v1/conversations/stats", api_conversations_stats, 0, 0},
     {"GET", "/v1/conversations/:id", api_conversations_get, 0, 0},
+    {"PATCH", "/v1/conversations/:id", api_conversations_rename, 0, 0},
+    {"DELETE", "/v1/conversations/:id", api_conversations_delete, 0, 0},
+    {"POST", "/v1/conversations/:id/restore", api_conversations_restore, 0, 0},
+    {"POST", "/v1/conversations/:id/fork", api_conversations_fork, 0, 0},
+    {"GET", "/v1/conversations/:id/notes", api_notes_list, 0, 0},
+    {"POST", "/v1/conversations/:id/notes", api_notes_add, 0, 0},
+    {"POST", "/v1/conversations/:id/share", api_sharing_set, 0, 0},
+    {"POST", "/v1/conversations/:id/unshare", api_sharing_end, 0, 0},
+    {"POST", "/v1/conversations/:id/participants", api_participants_add, 0, 0},
+    {"DELETE", "/v1/conversations/:id/participants/:user", api_participants_remove, 0, 0},
     {"GET", "/v1/conversations/:id/history", api_conversations_history, 0, 0},
     {"GET", "/v1/conversations/:id/events", api_conversations_events, 0, 0},
     {"POST", "/v1/conversations/:id/cancel", api_conversations_cancel, 0, 0},
+    {"GET", "/v1/search", api_search_get, 0, 0},
     {"GET", "/v1/workspace", api_workspace_get, 0, 0},
 };
 
@@ -45,6 +57,7 @@ static void identify(struct http_req *r)
     struct api_identity *id = ARENA_NEW(&r->arena, struct api_identity);
     id->viewer.user_id = STR("usr_default");
     id->viewer.is_workspace_admin = true;
+    id->is_operator = r->is_local_socket;
     r->user = id;
 }
 
@@ -162,6 +175,9 @@ void api_store_error(struct http_req *r, const struct err *err)
     case -EINVAL:
         http_reply_error(r, 400, "bad_request", err->msg, NULL);
         break;
+    case -EEXIST:
+        http_reply_error(r, 409, "already_exists", err->msg, NULL);
+        break;
     case -EBUSY:
         http_reply_error(r, 409, "conversation_busy", err->msg, NULL);
         break;
@@ -204,7 +220,51 @@ struct api_wait *api_wait_new(struct api *api, struct http_req *r)
     w->api = api;
     w->req = r;
     w->viewer = api_identity(r)->viewer;
+    w->is_operator = api_identity(r)->is_operator;
     r->user = w;
     r->on_gone = on_wait_gone;
     return w;
+}
+
+bool api_may(const struct api_wait *w, const struct conv *c, enum conv_right right)
+{
+    return w->is_operator || access_allows(&w->viewer, &c->acl, right);
+}
+
+const struct viewer *api_viewer(const struct api_wait *w)
+{
+    return w->is_operator ? NULL : &w->viewer;
+}
+
+static void on_found(void *ctx, const struct err *err, const struct conv *c)
+{
+    struct api_wait *w = ctx;
+    w->op = NULL;
+    if (err)
+        api_store_error(w->req, err);
+    else if (!api_may(w, c, w->right))
+        api_not_found(w->req, "conversation");
+    else
+        w->then(w, c);
+}
+
+struct api_wait *api_find_conv(struct api *api, struct http_req *r, enum conv_right right,
+                               void *data, void (*then)(struct api_wait *w, const struct conv *c))
+{
+    struct api_wait *w = api_wait_new(api, r);
+    w->id = r->params[0];
+    w->right = right;
+    w->data = data;
+    w->then = then;
+    w->op = store_get(api->deps.store, w->id, on_found, w);
+    return w;
+}
+
+void api_reply_buf(struct http_req *r, struct buf *b)
+{
+    if (buf_failed(b))
+        http_reply_error(r, 500, "too_large", "The answer is too large; ask for less.", NULL);
+    else
+        http_reply(r, 200, "application/json", buf_str(b));
+    buf_done(b);
 }

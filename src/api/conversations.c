@@ -1,3 +1,4 @@
+/* What a conversation is, and what can be done with a whole one. */
 #include <errno.h>
 
 #include "api/internal.h"
@@ -54,13 +55,22 @@ void api_write_conv(struct json_writer *w, const struct conv *c)
         jw_kint(w, "badLines", c->bad_lines);
 }
 
-static void reply_buf(struct http_req *r, struct buf *b)
+void api_reply_conv(void *ctx, const struct err *err, const struct conv *c)
 {
-    if (buf_failed(b))
-        http_reply_error(r, 500, "too_large", "The answer is too large; ask for less.", NULL);
-    else
-        http_reply(r, 200, "application/json", buf_str(b));
-    buf_done(b);
+    struct api_wait *wait = ctx;
+    if (err) {
+        api_store_error(wait->req, err);
+        return;
+    }
+    struct buf b;
+    struct json_writer w;
+    buf_init(&b, LISTING_MAX);
+    jw_init(&w, &b);
+    jw_object(&w);
+    api_write_conv(&w, c);
+    jw_kbool(&w, "isRunning", runtime_active_run(wait->api->deps.runtime, c->id).n > 0);
+    jw_end(&w);
+    api_reply_buf(wait->req, &b);
 }
 
 /* ---- GET /v1/conversations ---- */
@@ -90,7 +100,7 @@ static void on_listed(void *ctx, const struct err *err, const struct store_listi
     write_or_null(&w, "nextCursor", l->next_cursor);
     jw_kint(&w, "totalCount", l->total);
     jw_end(&w);
-    reply_buf(wait->req, &b);
+    api_reply_buf(wait->req, &b);
 }
 
 static bool parse_sort(struct http_req *r, enum store_sort *ret)
@@ -107,67 +117,189 @@ void api_conversations_list(void *ctx, struct http_req *r)
 {
     struct api *api = ctx;
     int64_t limit;
-    struct store_query q = {.cursor = http_query(r, "cursor"), .search = http_query(r, "search")};
+    struct store_query q = {
+        .cursor = http_query(r, "cursor"),
+        .search = http_query(r, "search"),
+        .with_hidden = str_eq(http_query(r, "hidden"), STR("true")),
+    };
     if (!api_query_int(r, "limit", LIST_LIMIT, LIST_LIMIT_MAX, &limit) || !parse_sort(r, &q.sort))
         return;
     struct api_wait *w = api_wait_new(api, r);
-    q.viewer = &w->viewer;
+    q.viewer = api_viewer(w);
     q.limit = (size_t)limit;
     w->op = store_list(api->deps.store, &q, on_listed, w);
 }
 
-/* ---- GET /v1/conversations/:id ---- */
+/* ---- GET, PATCH /v1/conversations/:id ---- */
 
-static void on_got(void *ctx, const struct err *err, const struct conv *c)
+static void reply_found(struct api_wait *w, const struct conv *c)
 {
-    struct api_wait *wait = ctx;
-    if (err) {
-        api_store_error(wait->req, err);
-        return;
-    }
-    if (!access_allows(&wait->viewer, &c->acl, CONV_VIEW)) {
-        api_not_found(wait->req, "conversation");
-        return;
-    }
-    struct buf b;
-    struct json_writer w;
-    buf_init(&b, LISTING_MAX);
-    jw_init(&w, &b);
-    jw_object(&w);
-    api_write_conv(&w, c);
-    jw_kbool(&w, "isRunning", runtime_active_run(wait->api->deps.runtime, c->id).n > 0);
-    jw_end(&w);
-    reply_buf(wait->req, &b);
+    api_reply_conv(w, NULL, c);
 }
 
 void api_conversations_get(void *ctx, struct http_req *r)
 {
-    struct api *api = ctx;
-    struct api_wait *w = api_wait_new(api, r);
-    w->op = store_get(api->deps.store, r->params[0], on_got, w);
+    api_find_conv(ctx, r, CONV_VIEW, NULL, reply_found);
 }
 
-/* ---- POST /v1/conversations/:id/cancel ---- */
+struct rename_body {
+    str title;
+};
 
-static void on_cancel_checked(void *ctx, const struct err *err, const struct conv *c)
+static const struct json_field RENAME_FIELDS[] = {
+    {"title", JF_STR, offsetof(struct rename_body, title), JF_REQUIRED, NULL, 0}, {0}};
+
+static void rename_found(struct api_wait *w, const struct conv *c)
+{
+    const struct rename_body *body = w->data;
+    w->op = store_set_title(w->api->deps.store, w->id, body->title, false, api_reply_conv, w);
+}
+
+void api_conversations_rename(void *ctx, struct http_req *r)
+{
+    struct rename_body *body = ARENA_NEW(&r->arena, struct rename_body);
+    if (!api_decode_body(r, RENAME_FIELDS, body))
+        return;
+    if (str_trim(body->title).n == 0)
+        http_reply_error(r, 400, "bad_request", "title: must not be empty", NULL);
+    else
+        api_find_conv(ctx, r, CONV_MANAGE, body, rename_found);
+}
+
+/* ---- POST /v1/conversations/:id/fork ---- */
+
+struct fork_body {
+    const struct json *at_message;
+};
+
+static const struct json_field FORK_FIELDS[] = {
+    {"atMessage", JF_JSON, offsetof(struct fork_body, at_message), JF_NULLABLE, NULL, 0}, {0}};
+
+/* In the body or in the query: clients do both. -1 = all messages. */
+static bool parse_fork(struct http_req *r, int64_t *ret)
+{
+    struct fork_body body = {0};
+    str in_query = http_query(r, "atMessage");
+    if (r->body.n > 0 && !api_decode_body(r, FORK_FIELDS, &body))
+        return false;
+    if (!body.at_message && in_query.n == 0) {
+        *ret = -1;
+        return true;
+    }
+    *ret = body.at_message && body.at_message->type == JSON_INT ? body.at_message->i : -1;
+    if (*ret >= 0 || (!body.at_message && parse_i64(in_query, ret) == 0 && *ret >= 0))
+        return true;
+    http_reply_error(r, 400, "bad_request", "atMessage: expected a whole number, 0 or more", NULL);
+    return false;
+}
+
+static void fork_found(struct api_wait *w, const struct conv *c)
+{
+    const int64_t *at_message = w->data;
+    w->op =
+        store_fork(w->api->deps.store, w->id, *at_message, w->viewer.user_id, api_reply_conv, w);
+}
+
+void api_conversations_fork(void *ctx, struct http_req *r)
+{
+    int64_t *at_message = ARENA_NEW(&r->arena, int64_t);
+    if (parse_fork(r, at_message))
+        api_find_conv(ctx, r, CONV_VIEW, at_message, fork_found);
+}
+
+/* ---- DELETE /v1/conversations/:id, POST .../restore ---- */
+
+static void on_deleted(void *ctx, const struct err *err)
 {
     struct api_wait *wait = ctx;
     if (err) {
         api_store_error(wait->req, err);
         return;
     }
-    if (!access_allows(&wait->viewer, &c->acl, CONV_SEND)) {
-        api_not_found(wait->req, "conversation");
+    struct buf b;
+    struct json_writer w;
+    buf_init(&b, 1024);
+    jw_init(&w, &b);
+    jw_object(&w);
+    jw_kstr(&w, "id", wait->id);
+    jw_kbool(&w, "deleted", true);
+    jw_kbool(&w, "purged", wait->data != NULL);
+    jw_end(&w);
+    api_reply_buf(wait->req, &b);
+}
+
+/* A run in progress is cancelled; its last lines are queued before the deletion and go with
+ * the log. Streams end with the deletion. */
+static void delete_now(struct api_wait *w)
+{
+    (void)runtime_cancel(w->api->deps.runtime, w->id);
+    w->op = store_delete(w->api->deps.store, w->id, w->data != NULL, on_deleted, w);
+}
+
+/* What lies in the trash cannot be asked whose it is: purging it is for admins. */
+static void on_delete_found(void *ctx, const struct err *err, const struct conv *c)
+{
+    struct api_wait *w = ctx;
+    bool is_trashed = err && err->code == -ENOENT && w->data && w->viewer.is_workspace_admin;
+    w->op = NULL;
+    if (err && !is_trashed)
+        api_store_error(w->req, err);
+    else if (c && !api_may(w, c, CONV_MANAGE))
+        api_not_found(w->req, "conversation");
+    else
+        delete_now(w);
+}
+
+void api_conversations_delete(void *ctx, struct http_req *r)
+{
+    struct api *api = ctx;
+    str purge = http_query(r, "purge");
+    bool is_purge = str_eq(purge, STR("true"));
+    if (purge.n > 0 && !is_purge && !str_eq(purge, STR("false"))) {
+        http_reply_error(r, 400, "bad_request", "purge: expected true or false", NULL);
         return;
     }
-    bool was_running = runtime_cancel(wait->api->deps.runtime, c->id);
-    http_reply(wait->req, 200, "application/json",
+    struct api_wait *w = api_wait_new(api, r);
+    w->id = r->params[0];
+    w->data = is_purge ? r : NULL;
+    w->op = store_get(api->deps.store, w->id, on_delete_found, w);
+}
+
+static void on_put_back(void *ctx, const struct err *err)
+{
+    struct api_wait *w = ctx;
+    api_not_found(w->req, "conversation");
+}
+
+/* Only when it is back can it be read whose it is. */
+static void on_restored(void *ctx, const struct err *err, const struct conv *c)
+{
+    struct api_wait *w = ctx;
+    w->op = NULL;
+    if (!err && !api_may(w, c, CONV_MANAGE))
+        w->op = store_delete(w->api->deps.store, w->id, false, on_put_back, w);
+    else
+        api_reply_conv(w, err, c);
+}
+
+void api_conversations_restore(void *ctx, struct http_req *r)
+{
+    struct api *api = ctx;
+    struct api_wait *w = api_wait_new(api, r);
+    w->id = r->params[0];
+    w->op = store_restore(api->deps.store, w->id, on_restored, w);
+}
+
+/* ---- POST /v1/conversations/:id/cancel ---- */
+
+static void cancel_found(struct api_wait *w, const struct conv *c)
+{
+    bool was_running = runtime_cancel(w->api->deps.runtime, c->id);
+    http_reply(w->req, 200, "application/json",
                was_running ? STR("{\"cancelled\":true}") : STR("{\"cancelled\":false}"));
 }
 
 void api_conversations_cancel(void *ctx, struct http_req *r)
 {
-    struct api *api = ctx;
-    struct api_wait *w = api_wait_new(api, r);
-    w->op = store_get(api->deps.store, r->params[0], on_cancel_checked, w);
+    api_find_conv(ctx, r, CONV_SEND, NULL, cancel_found);
 }

@@ -115,7 +115,7 @@ static void on_checked(void *ctx, const struct err *err, const struct conv *c)
     struct history_request *q = ctx;
     if (err)
         api_store_error(q->wait.req, err);
-    else if (!access_allows(&q->wait.viewer, &c->acl, CONV_VIEW))
+    else if (!api_may(&q->wait, c, CONV_VIEW))
         api_not_found(q->wait.req, "conversation");
     else
         q->wait.op = store_read(q->wait.api->deps.store, q->id, &q->range, on_page, q);

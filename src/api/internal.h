@@ -4,8 +4,11 @@
 #include "api/api.h"
 #include "base/json_decode.h"
 
+struct api_import;
+
 struct api {
     struct api_deps deps;
+    struct api_import *import; /* the latest one, or NULL */
 };
 
 /* Route flags. */
@@ -16,6 +19,7 @@ enum {
 /* Who asks; in the request's arena, found through req->user until a handler takes that over. */
 struct api_identity {
     struct viewer viewer;
+    bool is_operator; /* over the Unix socket: whoever owns the files may do everything */
 };
 
 const struct api_identity *api_identity(const struct http_req *r);
@@ -26,10 +30,27 @@ void api_chat_post(void *ctx, struct http_req *r);
 void api_chat_stream(void *ctx, struct http_req *r);
 void api_conversations_list(void *ctx, struct http_req *r);
 void api_conversations_get(void *ctx, struct http_req *r);
+void api_conversations_rename(void *ctx, struct http_req *r);
+void api_conversations_fork(void *ctx, struct http_req *r);
+void api_conversations_delete(void *ctx, struct http_req *r);
+void api_conversations_restore(void *ctx, struct http_req *r);
 void api_conversations_history(void *ctx, struct http_req *r);
 void api_conversations_events(void *ctx, struct http_req *r);
 void api_conversations_cancel(void *ctx, struct http_req *r);
+void api_conversations_export(void *ctx, struct http_req *r);
+void api_conversations_stats(void *ctx, struct http_req *r);
+void api_notes_list(void *ctx, struct http_req *r);
+void api_notes_add(void *ctx, struct http_req *r);
+void api_sharing_set(void *ctx, struct http_req *r);
+void api_sharing_end(void *ctx, struct http_req *r);
+void api_participants_add(void *ctx, struct http_req *r);
+void api_participants_remove(void *ctx, struct http_req *r);
+void api_search_get(void *ctx, struct http_req *r);
+void api_import_start(void *ctx, struct http_req *r);
+void api_import_get(void *ctx, struct http_req *r);
 void api_workspace_get(void *ctx, struct http_req *r);
+
+void api_import_free(struct api_import *im); /* cancels it; accepts NULL */
 
 /* ---- helpers ---- */
 
@@ -49,8 +70,24 @@ struct api_wait {
     struct http_req *req;
     struct store_op *op;
     struct viewer viewer;
+    bool is_operator;
+    str id;     /* of the conversation, when the route has one */
+    void *data; /* the handler's own, in the request's arena */
+    enum conv_right right;
+    void (*then)(struct api_wait *w, const struct conv *c);
 };
 struct api_wait *api_wait_new(struct api *api, struct http_req *r); /* in r's arena */
+bool api_may(const struct api_wait *w, const struct conv *c, enum conv_right right);
+const struct viewer *api_viewer(const struct api_wait *w); /* for queries; NULL = the operator */
+
+/* Finds the conversation r->params[0] and goes on with `then` if the asker has the right;
+ * answers 404 otherwise, whether it is absent or denied. */
+struct api_wait *api_find_conv(struct api *api, struct http_req *r, enum conv_right right,
+                               void *data, void (*then)(struct api_wait *w, const struct conv *c));
 
 /* The content of a conversation summary, without the braces. */
 void api_write_conv(struct json_writer *w, const struct conv *c);
+/* A store_conv_fn with a struct api_wait: answers with the conversation, or with the error. */
+void api_reply_conv(void *wait, const struct err *err, const struct conv *c);
+/* Answers 200 with what was written, or 500 when it did not fit; frees the buffer. */
+void api_reply_buf(struct http_req *r, struct buf *b);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "config/config.h"
+#include "http/local.h"
 #include "loop/loop.h"
 #include "runtime/runtime.h"
 
@@ -21,6 +22,10 @@ int server_new(struct loop *l, struct logger *log, struct config *config,
 /* Port and {workDir}/nb.sock. Refuses to leave the loopback without authentication unless
  * http.allowUnauthenticated is set. *ret_port is the port that was really bound. */
 int server_listen(struct server *s, uint16_t *ret_port, struct err *e);
+
+/* A request to the API from inside, answered as on the Unix socket: for commands that found
+ * no running server. Not for streams. */
+void server_ask(struct server *s, const struct http_local_ask *q, http_local_fn fn, void *ctx);
 
 /* Graceful, in order: listeners, runs, store. done is called when nothing is left. */
 void server_stop(struct server *s, uint64_t grace_ms, loop_fn done, void *ctx);

@@ -1,0 +1,77 @@
+/* /v1/conversations/:id/notes - what people and models wrote down beside a conversation. */
+#include "api/internal.h"
+
+#define NOTES_MAX (64u * 1024 * 1024)
+
+static void on_notes(void *ctx, const struct err *err, const struct store_note *notes, size_t n)
+{
+    struct api_wait *wait = ctx;
+    if (err) {
+        api_store_error(wait->req, err);
+        return;
+    }
+    struct buf b;
+    struct json_writer w;
+    buf_init(&b, NOTES_MAX);
+    jw_init(&w, &b);
+    jw_object(&w);
+    jw_kstr(&w, "conversationId", wait->id);
+    jw_key(&w, "notes");
+    jw_array(&w);
+    for (size_t i = 0; i < n; i++) {
+        jw_object(&w);
+        jw_kstr(&w, "timestamp", notes[i].ts);
+        jw_kstr(&w, "author", notes[i].author);
+        jw_kstr(&w, "content", notes[i].text);
+        jw_end(&w);
+    }
+    jw_end(&w);
+    jw_end(&w);
+    api_reply_buf(wait->req, &b);
+}
+
+static void read_notes(struct api_wait *w, const struct conv *c)
+{
+    w->op = store_notes(w->api->deps.store, w->id, on_notes, w);
+}
+
+void api_notes_list(void *ctx, struct http_req *r)
+{
+    api_find_conv(ctx, r, CONV_VIEW, NULL, read_notes);
+}
+
+struct note_body {
+    str content;
+};
+
+static const struct json_field NOTE_FIELDS[] = {
+    {"content", JF_STR, offsetof(struct note_body, content), JF_REQUIRED, NULL, 0}, {0}};
+
+/* Answers with all notes: who adds one wants to see it among the others. */
+static void on_added(void *ctx, const struct err *err, const struct conv *c)
+{
+    struct api_wait *w = ctx;
+    w->op = NULL;
+    if (err)
+        api_store_error(w->req, err);
+    else
+        read_notes(w, c);
+}
+
+static void add_note(struct api_wait *w, const struct conv *c)
+{
+    const struct note_body *body = w->data;
+    w->op =
+        store_add_note(w->api->deps.store, w->id, w->viewer.user_id, body->content, on_added, w);
+}
+
+void api_notes_add(void *ctx, struct http_req *r)
+{
+    struct note_body *body = ARENA_NEW(&r->arena, struct note_body);
+    if (!api_decode_body(r, NOTE_FIELDS, body))
+        return;
+    if (str_trim(body->content).n == 0)
+        http_reply_error(r, 400, "bad_request", "content: must not be empty", NULL);
+    else
+        api_find_conv(ctx, r, CONV_SEND, body, add_note);
+}

@@ -1,0 +1,104 @@
+/* GET /v1/search - full text over everything the asker may see. */
+#include "api/internal.h"
+
+#define SEARCH_BYTES_MAX (16u * 1024 * 1024)
+#define SEARCH_LIMIT     20
+#define SEARCH_LIMIT_MAX 200
+
+/* The store marks hits with U+0001 and U+0002; clients get plain text and its parts. */
+static void write_parts(struct json_writer *w, str snippet)
+{
+    bool is_hit = false;
+    jw_key(w, "parts");
+    jw_array(w);
+    for (size_t from = 0, i = 0; i <= snippet.n; i++) {
+        bool is_mark = i < snippet.n && (snippet.p[i] == '\1' || snippet.p[i] == '\2');
+        if (i < snippet.n && !is_mark)
+            continue;
+        if (i > from) {
+            jw_object(w);
+            jw_kstr(w, "text", str_slice(snippet, from, i));
+            jw_kbool(w, "isHit", is_hit);
+            jw_end(w);
+        }
+        is_hit = i < snippet.n && snippet.p[i] == '\1';
+        from = i + 1;
+    }
+    jw_end(w);
+}
+
+static str unmarked(struct arena *a, str snippet)
+{
+    char *out = arena_alloc(a, snippet.n + 1);
+    size_t n = 0;
+    for (size_t i = 0; i < snippet.n; i++)
+        if (snippet.p[i] != '\1' && snippet.p[i] != '\2')
+            out[n++] = snippet.p[i];
+    return str_make(out, n);
+}
+
+static void on_searched(void *ctx, const struct err *err, const struct store_hits *h)
+{
+    struct api_wait *wait = ctx;
+    if (err) {
+        api_store_error(wait->req, err);
+        return;
+    }
+    struct buf b;
+    struct json_writer w;
+    buf_init(&b, SEARCH_BYTES_MAX);
+    jw_init(&w, &b);
+    jw_object(&w);
+    jw_key(&w, "results");
+    jw_array(&w);
+    for (size_t i = 0; i < h->n; i++) {
+        const struct store_hit *hit = &h->hits[i];
+        jw_object(&w);
+        jw_kstr(&w, "conversationId", hit->conv_id);
+        jw_kstr(&w, "title", hit->title);
+        jw_kstr(&w, "timestamp", hit->ts);
+        jw_kstr(&w, "role", hit->role);
+        jw_kint(&w, "position", (int64_t)hit->pos);
+        jw_kstr(&w, "snippet", unmarked(&wait->req->arena, hit->snippet));
+        write_parts(&w, hit->snippet);
+        jw_end(&w);
+    }
+    jw_end(&w);
+    jw_key(&w, "total");
+    if (h->total >= 0)
+        jw_int(&w, h->total);
+    else
+        jw_null(&w);
+    jw_kbool(&w, "isPartial", h->is_partial);
+    jw_end(&w);
+    api_reply_buf(wait->req, &b);
+}
+
+static bool parse_order(struct http_req *r, bool *ret_by_relevance)
+{
+    str order = http_query(r, "order");
+    *ret_by_relevance = str_eq(order, STR("relevance"));
+    if (order.n == 0 || *ret_by_relevance || str_eq(order, STR("newest")))
+        return true;
+    http_reply_error(r, 400, "bad_request", "order: expected newest or relevance", NULL);
+    return false;
+}
+
+void api_search_get(void *ctx, struct http_req *r)
+{
+    struct api *api = ctx;
+    int64_t limit;
+    struct store_search_query q = {.text = str_trim(http_query(r, "q")),
+                                   .conv_id = http_query(r, "conversation")};
+    if (!api_query_int(r, "limit", SEARCH_LIMIT, SEARCH_LIMIT_MAX, &limit) ||
+        !parse_order(r, &q.by_relevance))
+        return;
+    if (q.text.n == 0) {
+        http_reply_error(r, 400, "bad_request", "q: say what to search for", NULL);
+        return;
+    }
+    struct api_wait *w = api_wait_new(api, r);
+    q.viewer = api_viewer(w);
+    q.limit = (size_t)limit;
+    w->op = store_search(api->deps.store, &q, on_searched, w);
+}

@@ -1,0 +1,52 @@
+/* GET /v1/conversations/stats?period= - what the conversations add up to. */
+#include "store/stats.h"
+
+#include "api/internal.h"
+
+#define STATS_BYTES_MAX (1024u * 1024)
+
+struct stats_request {
+    struct http_req *req;
+    struct stats_job *job;
+};
+
+static void on_stats(void *ctx, const struct err *err, const struct stats *s)
+{
+    struct stats_request *q = ctx;
+    if (err) {
+        api_store_error(q->req, err);
+        return;
+    }
+    struct buf b;
+    struct json_writer w;
+    buf_init(&b, STATS_BYTES_MAX);
+    jw_init(&w, &b);
+    stats_write(&w, s);
+    api_reply_buf(q->req, &b);
+}
+
+static void on_gone(struct http_req *r)
+{
+    struct stats_request *q = r->user;
+    stats_cancel(q->job);
+}
+
+void api_conversations_stats(void *ctx, struct http_req *r)
+{
+    struct api *api = ctx;
+    const struct api_identity *id = api_identity(r);
+    str name = http_query(r, "period");
+    enum stats_period period = STATS_ALL;
+    struct err e = {0};
+    if (name.n > 0 && stats_period_parse(name, &period, &e) < 0) {
+        err_prefix(&e, "period");
+        http_reply_error(r, 400, "bad_request", e.msg, NULL);
+        return;
+    }
+    struct stats_request *q = ARENA_NEW(&r->arena, struct stats_request);
+    q->req = r;
+    q->job =
+        stats_start(api->deps.store, id->is_operator ? NULL : &id->viewer, period, on_stats, q);
+    r->user = q;
+    r->on_gone = on_gone;
+}

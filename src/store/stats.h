@@ -1,0 +1,43 @@
+/* stats.h - what many conversations add up to: counts, tokens, cost, by model.
+ *
+ * Reads the listing page by page, newest first, so it costs what the listing costs and no log
+ * is opened. A conversation belongs to a period when something happened in it then, and counts
+ * as a whole. Loop thread. */
+#pragma once
+
+#include "store/store.h"
+
+#define STATS_MODELS_MAX 64 /* more are counted together as "other" */
+
+enum stats_period { STATS_DAY, STATS_WEEK, STATS_MONTH, STATS_YEAR, STATS_ALL };
+
+/* "day", "week", "month", "year", "all"; -EINVAL names what there is. */
+int stats_period_parse(str name, enum stats_period *ret, struct err *e);
+const char *stats_period_name(enum stats_period p);
+
+struct stats_sum {
+    str model; /* empty for conversations in which no model spoke, and for the total */
+    int64_t conversations, messages;
+    struct conv_usage usage;
+    double cost_usd;
+    int64_t unpriced; /* conversations whose cost is not known in full */
+};
+
+struct stats {
+    enum stats_period period;
+    char since[32]; /* ISO; empty for all */
+    struct stats_sum total;
+    struct stats_sum models[STATS_MODELS_MAX]; /* by the last model; most conversations first */
+    size_t nmodels;
+};
+
+struct stats_job;
+typedef void (*stats_fn)(void *ctx, const struct err *err, const struct stats *s);
+
+/* Only what the viewer may see; NULL = the operator: all. */
+struct stats_job *stats_start(struct store *s, const struct viewer *viewer, enum stats_period p,
+                              stats_fn fn, void *ctx);
+void stats_cancel(struct stats_job *j); /* no callback afterwards */
+
+/* {period, since, conversations, messages, inputTokens, ..., models: [...]} */
+void stats_write(struct json_writer *w, const struct stats *s);
