@@ -1,0 +1,99 @@
+#include <errno.h>
+
+#include "store/event.h"
+#include "store/store.h"
+#include "support/unit.h"
+
+static void test_types(void **state)
+{
+    assert_int_equal(event_type_of(STR("user.message")), EV_USER_MESSAGE);
+    assert_int_equal(event_type_of(STR("metadata.title")), EV_TITLE);
+    assert_int_equal(event_type_of(STR("user.messag")), EV_UNKNOWN);
+    for (int t = EV_USER_MESSAGE; t < EV_LEGACY_MESSAGE; t++)
+        assert_int_equal(event_type_of(event_name((enum event_type)t)), t);
+}
+
+static void test_scan(void **state)
+{
+    static const struct {
+        const char *line;
+        bool is_event;
+        enum event_type type;
+        const char *ts;
+    } cases[] = {
+        {"{\"type\":\"run.done\"}", true, EV_RUN_DONE, ""},
+        {"{\"ts\":\"x\",\"type\":\"new.thing\"}", true, EV_UNKNOWN, "\"x\""},
+        {"{\"timestamp\":1,\"role\":\"user\"}", true, EV_LEGACY_MESSAGE, "1"},
+        {"{\"timestamp\":1,\"ts\":2,\"role\":\"user\",\"type\":\"note\"}", true, EV_NOTE, "2"},
+        {"{\"data\":{\"type\":\"run.done\"}}", false, EV_UNKNOWN, ""},
+        {"{\"id\":\"x\",\"createdAt\":\"y\"}", false, EV_UNKNOWN, ""},
+        {"{\"type\":\"run.done\"", false, EV_UNKNOWN, ""},
+        {"{\"type\":7}", false, EV_UNKNOWN, ""},
+        {"[]", false, EV_UNKNOWN, ""},
+        {"", false, EV_UNKNOWN, ""},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct event_head head;
+        bool is_event = event_scan(str_from(cases[i].line), &head);
+        if (is_event != cases[i].is_event || (is_event && head.type != cases[i].type) ||
+            (is_event && !str_eq(head.ts, str_from(cases[i].ts))))
+            fail_msg("case %zu: %s", i, cases[i].line);
+    }
+}
+
+static void test_prepare(void **state)
+{
+    struct arena a;
+    str line;
+    struct err e;
+    arena_init(&a);
+    assert_int_equal(event_prepare(&a, STR("{\"type\":\"a\",\"n\":1.0}"), 0, &line, &e), 0);
+    assert_true(
+        str_eq(line, STR("{\"ts\":\"1970-01-01T00:00:00.000Z\",\"type\":\"a\",\"n\":1.0}\n")));
+    assert_int_equal(event_prepare(&a, STR(" {\"ts\":\"t\",\"type\":\"a\"}\n"), 0, &line, &e), 0);
+    assert_true(str_eq(line, STR("{\"ts\":\"t\",\"type\":\"a\"}\n")));
+    assert_int_equal(event_prepare(&a, STR("{\"ts\":\"t\",\r\n\"type\":\"a\\n\"}"), 0, &line, &e),
+                     0);
+    assert_true(str_eq(line, STR("{\"ts\":\"t\",\"type\":\"a\\n\"}\n")));
+    assert_int_equal(event_prepare(&a, STR("{\"type\":\"a\xff\"}"), 0, &line, &e), -EINVAL);
+    assert_non_null(strstr(e.msg, "not valid JSON"));
+    assert_int_equal(event_prepare(&a, STR("{\"no\":1}"), 0, &line, &e), -EINVAL);
+    arena_done(&a);
+}
+
+static void test_begin_and_time(void **state)
+{
+    struct arena a;
+    struct buf b;
+    struct json_writer w;
+    struct json *v;
+    int64_t ms;
+    arena_init(&a);
+    buf_init(&b, 1000);
+    event_begin(&w, &b, EV_NOTE, 1234567890123);
+    jw_kint(&w, "x", 1);
+    jw_end(&w);
+    assert_string_equal(buf_cstr(&b),
+                        "{\"ts\":\"2009-02-13T23:31:30.123Z\",\"type\":\"note\",\"x\":1}");
+    assert_int_equal(json_parse(&a, buf_str(&b), 0, &v, NULL), 0);
+    assert_true(event_time(v, &ms));
+    assert_int_equal(ms, 1234567890123);
+    assert_int_equal(json_parse(&a, STR("{\"createdAt\":5}"), 0, &v, NULL), 0);
+    assert_true(event_time(v, &ms));
+    assert_int_equal(ms, 5);
+    assert_int_equal(json_parse(&a, STR("{\"ts\":\"soon\"}"), 0, &v, NULL), 0);
+    assert_false(event_time(v, &ms));
+    buf_done(&b);
+    arena_done(&a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_types),
+        cmocka_unit_test(test_scan),
+        cmocka_unit_test(test_prepare),
+        cmocka_unit_test(test_begin_and_time),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
