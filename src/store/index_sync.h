@@ -1,0 +1,33 @@
+/* index_sync.h - brings the rows of the index up to the logs, reading only what is new.
+ *
+ * A log is taken for the one that was read before when it is the same file, has not become
+ * shorter than what was read of it, and its mark is the same: a checksum of its first bytes
+ * and of the last ones that were read, because inode numbers are used again. Otherwise it is
+ * read from its start, under a new number. Blocking; any thread with its own connection:
+ * everything that is decided is decided inside a transaction. */
+#pragma once
+
+#include <stdatomic.h>
+#include <sys/stat.h>
+
+#include "store/files.h"
+#include "store/index_conv.h"
+
+struct index_sync {
+    struct index_db *db;
+    struct store *store;
+    const atomic_bool *stop; /* ends the work early: -ECANCELED */
+};
+
+/* Compares the directory with the index, without opening a log. ret: the ids that differ,
+ * in the arena. ret_total: how many logs there are. */
+int index_sweep(struct index_sync *s, struct arena *a, str **ret, size_t *ret_n, size_t *ret_total);
+
+/* Catches up the rows of these logs; rows of logs that are gone go too. */
+int index_catch_up(struct index_sync *s, const str *ids, size_t n);
+
+/* Is the row what the file is now? */
+bool index_is_current(const struct index_log *log, const struct stat *st);
+
+/* Over the first bytes, and the last ones before the line feed that ends at `end`. */
+int64_t index_mark(int fd, off_t end);

@@ -1,0 +1,307 @@
+#include "store/search_find.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/map.h"
+#include "store/event.h"
+#include "store/lines.h"
+#include "store/query.h"
+#include "store/search_feed.h"
+#include "store/search_words.h"
+
+enum { BUDGET_MS = 3000, HITS_MAX = 20000 };
+
+struct log_info { /* what hits of one log need; in the op's arena */
+    str id, title;
+    const char *path;
+    bool is_visible;
+};
+
+struct finder {
+    struct index_sync *sync;
+    struct store_op *op;
+    struct query query;
+    struct map logs;        /* number, as 8 bytes -> struct log_info */
+    struct log_info gone;   /* stands for logs that are no more */
+    struct store_hit *hits; /* heap */
+    size_t n, cap;
+    struct arena scratch;
+    uint64_t deadline_ms;
+    bool is_partial, is_counted;
+};
+
+static bool is_over(struct finder *f)
+{
+    if (f->n >= HITS_MAX || clock_mono_ms() >= f->deadline_ms)
+        f->is_partial = true;
+    return f->is_partial;
+}
+
+/* ---- logs ---- */
+
+static struct log_info *info_of(struct finder *f, str id)
+{
+    struct arena *a = &f->op->arena;
+    struct files *files = f->op->store->impl;
+    const struct viewer *viewer = f->op->in.search.viewer;
+    struct log_info *info = ARENA_NEW(a, struct log_info);
+    struct derive d;
+    derive_init(&d, f->op->store->env);
+    info->id = arena_str(a, id);
+    info->path = files->layout->path(files, a, id);
+    if (info->path && index_conv_read(f->sync->db, id, &d) == 0) {
+        info->title = arena_str(a, d.conv.title);
+        info->is_visible = !viewer || access_allows(viewer, &d.conv.acl, CONV_VIEW);
+    }
+    derive_done(&d);
+    return info;
+}
+
+/* NULL: a message of a log that is gone. */
+static struct log_info *info_by_no(struct finder *f, int64_t no)
+{
+    static const char ID[] = "SELECT id FROM log WHERE no = ?";
+    str key = str_make((const char *)&no, sizeof(no));
+    struct log_info *info = map_get(&f->logs, key);
+    if (!info) {
+        sqlite3_stmt *st = index_db_sql(f->sync->db, ID);
+        sqlite3_bind_int64(st, 1, no);
+        info = index_db_step(f->sync->db, st) > 0 ? info_of(f, index_db_column(st, 0)) : &f->gone;
+        if (f->sync->db->sql)
+            sqlite3_reset(st);
+        map_put(&f->logs, key, info);
+    }
+    return info->is_visible ? info : NULL;
+}
+
+/* ---- hits ---- */
+
+static void add_hit(struct finder *f, const struct log_info *log, const struct event_text *text,
+                    const struct json *event, store_pos pos)
+{
+    struct arena *a = &f->op->arena;
+    char iso[CLOCK_ISO_LEN + 1] = "";
+    int64_t ms;
+    if (event_time(event, &ms))
+        clock_iso(ms, iso);
+    if (f->n == f->cap) {
+        f->cap = f->cap ? f->cap * 2 : 64;
+        f->hits = xrealloc(f->hits, f->cap * sizeof(*f->hits));
+    }
+    f->hits[f->n++] = (struct store_hit){
+        .conv_id = log->id,
+        .title = log->title,
+        .ts = arena_str(a, str_from(iso)),
+        .role = text->role,
+        .pos = pos,
+        .snippet = query_snippet(a, &f->query, text->text),
+    };
+}
+
+/* True when the line is a hit. */
+static bool try_line(struct finder *f, const struct log_info *log, str line, store_pos pos)
+{
+    const struct files *files = f->op->store->impl;
+    struct event_head head;
+    struct event_text text;
+    struct json *v;
+    arena_reset(&f->scratch);
+    str event = files_event(files->layout, &f->scratch, line);
+    if (!event_scan(event, &head) || json_parse(&f->scratch, event, 0, &v, NULL) < 0 ||
+        !text_of_event(&f->scratch, head.type, v, &text) ||
+        !query_matches(&f->query, &f->scratch, &text, v))
+        return false;
+    add_hit(f, log, &text, v, pos);
+    return true;
+}
+
+/* ---- from the index ---- */
+
+static bool read_line(struct finder *f, const struct log_info *log, int64_t pos, int64_t len,
+                      char *ret)
+{
+    int fd = open(log->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return false;
+    ssize_t n = pread(fd, ret, (size_t)len, (off_t)(pos - len - 1));
+    close(fd);
+    return n == len;
+}
+
+/* What the index says is a hint: the line itself decides. */
+static bool try_message(struct finder *f, int64_t log_no, int64_t pos, int64_t len)
+{
+    const struct log_info *log = info_by_no(f, log_no);
+    if (!log || len <= 0 || len > LINES_MAX_BYTES || pos <= len)
+        return false;
+    char *p = xcalloc(1, (size_t)len + 1);
+    bool is_hit = read_line(f, log, pos, len, p) &&
+                  try_line(f, log, str_make(p, (size_t)len), (store_pos)pos);
+    free(p);
+    return is_hit;
+}
+
+static sqlite3_stmt *ask(struct finder *f, str expression)
+{
+    static const char SAID[] = "SELECT m.log, m.pos, m.len FROM said CROSS JOIN message m"
+                               " ON m.no = said.rowid WHERE said MATCH ?3"
+                               " AND said.rowid >= ?1 AND said.rowid < ?2 ORDER BY said.rowid DESC";
+    static const char ANY[] = "SELECT log, pos, len FROM message WHERE no >= ?1 AND no < ?2"
+                              " ORDER BY no DESC";
+    sqlite3_stmt *st = index_db_sql(f->sync->db, expression.n ? SAID : ANY);
+    bool is_open = f->query.before_ms > SEARCH_MS_MAX || f->query.before_ms <= 0;
+    sqlite3_bind_int64(st, 1, search_number(f->query.after_ms));
+    sqlite3_bind_int64(st, 2, is_open ? INT64_MAX : search_number(f->query.before_ms));
+    if (expression.n)
+        index_db_bind(st, 3, expression);
+    return st;
+}
+
+/* The newest hits, at most `want`; is_counted when these are all. */
+static int find_newest(struct finder *f, str expression, size_t want)
+{
+    struct index_db *db = f->sync->db;
+    sqlite3_stmt *st = ask(f, expression);
+    int r;
+    while ((r = index_db_step(db, st)) > 0) {
+        if (f->n == want || is_over(f)) {
+            sqlite3_reset(st);
+            f->is_counted = false;
+            return 0;
+        }
+        int64_t log = sqlite3_column_int64(st, 0), pos = sqlite3_column_int64(st, 1);
+        (void)try_message(f, log, pos, sqlite3_column_int64(st, 2));
+        if (!db->sql)
+            return -EIO;
+    }
+    return r;
+}
+
+/* ---- from what the index has not reached ---- */
+
+struct tail {
+    struct log_info *log;
+    int64_t from, to;
+};
+
+static int behind(struct finder *f, int64_t only, struct tail **ret, size_t *ret_n)
+{
+    static const char BEHIND[] = "SELECT id, text_done, done, no FROM log"
+                                 " WHERE text_done <> done ORDER BY mtime DESC";
+    struct index_db *db = f->sync->db;
+    sqlite3_stmt *st = index_db_sql(db, BEHIND);
+    size_t cap = 0;
+    int r;
+    while ((r = index_db_step(db, st)) > 0) {
+        if (only && sqlite3_column_int64(st, 3) != only)
+            continue;
+        struct log_info *info = info_by_no(f, sqlite3_column_int64(st, 3));
+        if (!db->sql)
+            return -EIO;
+        if (!info)
+            continue;
+        if (*ret_n == cap) {
+            cap = cap ? cap * 2 : 16;
+            *ret = xrealloc(*ret, cap * sizeof(**ret));
+        }
+        (*ret)[(*ret_n)++] = (struct tail){
+            .log = info, .from = sqlite3_column_int64(st, 1), .to = sqlite3_column_int64(st, 2)};
+    }
+    return r;
+}
+
+static void find_in_tail(struct finder *f, const struct tail *t)
+{
+    struct lines lines;
+    struct line line;
+    struct arena a;
+    off_t size;
+    str text;
+    int fd = files_open_log(t->log->path, (uint64_t)t->to, &size, NULL);
+    if (fd < 0)
+        return;
+    arena_init(&a);
+    lines_init(&lines, fd, (off_t)t->from, size);
+    while (!is_over(f) && lines_next(&lines, &line) > 0) {
+        if (line.start > 0)
+            (void)try_line(f, t->log, line.text, (store_pos)line.end);
+    }
+    if (lines.at > 0 && lines.at < t->to && lines_unended(&a, fd, lines.at, t->to - 1, &text) > 0)
+        (void)try_line(f, t->log, text, (store_pos)t->to);
+    lines_done(&lines);
+    arena_done(&a);
+    close(fd);
+}
+
+/* ---- the whole ---- */
+
+static int newest_first(const void *a, const void *b)
+{
+    const struct store_hit *x = a, *y = b;
+    int by_time = str_cmp(y->ts, x->ts);
+    if (by_time)
+        return by_time;
+    int by_pos = (x->pos < y->pos) - (x->pos > y->pos);
+    return by_pos ? by_pos : str_cmp(x->conv_id, y->conv_id);
+}
+
+static void finish(struct finder *f)
+{
+    struct store_op *op = f->op;
+    if (f->n > 1 && !op->in.search.by_relevance)
+        qsort(f->hits, f->n, sizeof(*f->hits), newest_first);
+    size_t n = f->n < op->in.search.limit ? f->n : op->in.search.limit;
+    struct store_hit *hits = arena_array(&op->arena, n + 1, sizeof(*hits));
+    if (n)
+        memcpy(hits, f->hits, n * sizeof(*hits));
+    op->out.hits = (struct store_hits){.hits = hits,
+                                       .n = n,
+                                       .total = f->is_counted ? (int64_t)f->n : -1,
+                                       .is_partial = f->is_partial};
+}
+
+static int find(struct finder *f)
+{
+    const struct store_search_query *q = &f->op->in.search;
+    struct index_db *db = f->sync->db;
+    struct index_log log = {0};
+    struct tail *tails = NULL;
+    size_t ntails = 0;
+    int r = index_db_begin(db, false);
+    if (r == 0 && q->conv_id.n)
+        r = index_log_read(db, q->conv_id, &log);
+    if (r == 0 && q->conv_id.n && !log.no)
+        r = -ENOENT; /* let the scan say why */
+    str expression = search_expression(&f->op->arena, &f->query, log.no);
+    if (r == 0)
+        r = find_newest(f, expression, q->limit);
+    if (r == 0)
+        r = behind(f, log.no, &tails, &ntails);
+    if (r == 0)
+        r = index_db_commit(db);
+    index_db_rollback(db);
+    for (size_t i = 0; r == 0 && i < ntails && !is_over(f); i++)
+        find_in_tail(f, &tails[i]);
+    free(tails);
+    return r;
+}
+
+int search_find(struct index_sync *s, struct store_op *op)
+{
+    struct finder f = {.sync = s, .op = op, .is_counted = true};
+    if (query_parse(&op->arena, op->in.search.text, &f.query, &op->err) < 0)
+        return 0;
+    f.deadline_ms = clock_mono_ms() + BUDGET_MS;
+    map_init(&f.logs);
+    arena_init(&f.scratch);
+    int r = find(&f);
+    if (r == 0)
+        finish(&f);
+    free(f.hits);
+    map_done(&f.logs);
+    arena_done(&f.scratch);
+    return r;
+}
