@@ -1,13 +1,13 @@
 #include "builtin/builtin.h"
 
 #include <assert.h>
+#include <limits.h>
 
 #include "builtin/internal.h"
 
 static const struct builtin_tool *const TABLE[] = {
-    &BUILTIN_STATUS,
-    &BUILTIN_TIME,
-    &BUILTIN_CALCULATE,
+    &BUILTIN_STATUS,         &BUILTIN_TIME,     &BUILTIN_CALCULATE,
+    &BUILTIN_DISCOVER_TOOLS, &BUILTIN_DELEGATE, &BUILTIN_MANAGE_SKILL,
 };
 
 static const struct tool *list(void *self, size_t *ret_n)
@@ -56,6 +56,11 @@ static struct tool_call *call(void *self, str name, const struct json *args,
     c->viewer.user_id = arena_str(&c->arena, who->user_id);
     c->viewer.is_workspace_admin = who->is_workspace_admin;
     c->conversation_id = arena_str(&c->arena, who->conversation_id);
+    c->run_id = arena_str(&c->arena, who->run_id);
+    c->call_id = arena_str(&c->arena, who->call_id);
+    c->remaining_iterations = who->remaining_iterations;
+    c->host = who->host;
+    c->progress = progress;
     c->done = done;
     c->ctx = ctx;
     list_push(&b->calls, &c->node);
@@ -66,7 +71,10 @@ static struct tool_call *call(void *self, str name, const struct json *args,
 
 static void cancel(void *self, struct tool_call *c)
 {
-    call_free((struct builtin_call *)c);
+    struct builtin_call *call = (struct builtin_call *)c;
+    if (call->on_cancel)
+        call->on_cancel(call);
+    call_free(call);
 }
 
 static struct json *parse_const(struct arena *a, const char *text)
@@ -86,6 +94,7 @@ static void describe(struct builtin *b, const struct builtin_tool *t, struct too
         .input_schema = parse_const(&b->arena, t->schema),
         .annotations = parse_const(&b->arena, t->is_read_only ? "{\"readOnlyHint\":true}"
                                                               : "{\"readOnlyHint\":false}"),
+        .timeout_ms = t->timeout_ms,
     };
 }
 
@@ -104,7 +113,7 @@ struct builtin *builtin_new(const struct builtin_deps *deps)
                                      .call = call,
                                      .cancel = cancel,
                                      .self = b,
-                                     .max_concurrent = 64};
+                                     .max_concurrent = UINT_MAX};
     return b;
 }
 

@@ -11,6 +11,7 @@ struct builtin_tool {
     const char *name, *title, *description;
     const char *schema; /* JSON Schema text of the arguments */
     bool is_read_only;
+    uint64_t timeout_ms; /* 0 = the registry's, TOOL_NO_TIMEOUT = it ends by itself */
     void (*call)(struct builtin_call *c);
 };
 
@@ -22,10 +23,15 @@ struct builtin_call {
     struct arena arena;
     const struct json *args;
     struct viewer viewer;
-    str conversation_id;
+    str conversation_id, run_id, call_id;
+    int remaining_iterations; /* of the calling run */
+    void *host;               /* tool_caller.host: the calling turn, or NULL */
     tool_done_fn done;
+    tool_progress_fn progress;
     void *ctx;
-    struct store_op *op; /* what it waits for, cancelled with it; or NULL */
+    void *state;                              /* the tool's own */
+    void (*on_cancel)(struct builtin_call *); /* it is being cancelled; or NULL */
+    struct store_op *op;                      /* what it waits for, cancelled with it; or NULL */
     struct tool_result result;
     struct deferred answer;
 };
@@ -45,4 +51,5 @@ void builtin_reply_json(struct builtin_call *c, str text, const struct json *str
 void builtin_fail(struct builtin_call *c, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
-extern const struct builtin_tool BUILTIN_STATUS, BUILTIN_TIME, BUILTIN_CALCULATE;
+extern const struct builtin_tool BUILTIN_STATUS, BUILTIN_TIME, BUILTIN_CALCULATE, BUILTIN_DELEGATE,
+    BUILTIN_DISCOVER_TOOLS, BUILTIN_MANAGE_SKILL;

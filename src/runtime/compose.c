@@ -56,6 +56,12 @@ static const struct llm_tool *model_tools(struct arena *a, const struct surface 
 #define DENIED      STR("The settings of this workspace do not permit this tool.")
 #define NOBODY      STR("This tool needs a person's permission, and nobody can be asked here.")
 
+bool turn_may_use(void *tool_host, const struct toolset_item *it)
+{
+    struct tool_limits lim = limits(tool_host);
+    return surface_may_call(&lim, it);
+}
+
 enum run_gate turn_gate(void *turn, str tool, const struct json *args, str *ret_why)
 {
     const struct turn *t = turn;

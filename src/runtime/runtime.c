@@ -46,7 +46,7 @@ static const char *permissions_path(struct runtime *rt)
     return arena_printf(&rt->arena, "%s/" PERMISSIONS_FILE, rt->deps.config->work_dir).p;
 }
 
-int runtime_load_permissions(struct runtime *rt, struct err *e)
+static int load_permissions(struct runtime *rt, struct err *e)
 {
     str text;
     struct json *saved;
@@ -61,6 +61,50 @@ int runtime_load_permissions(struct runtime *rt, struct err *e)
     for (size_t i = 0; json_is(list, JSON_ARRAY) && i < list->len; i++)
         allow(rt, json_string(&list->items[i], STR_NONE));
     return r;
+}
+
+/* ---- skills ---- */
+
+static void use_skills(void *ctx, struct skills *fresh)
+{
+    struct runtime *rt = ctx;
+    const struct skill_problems *problems = skills_problems(fresh);
+    for (size_t i = 0; i < problems->len; i++) {
+        const struct skill_problem *p = &problems->items[i];
+        log_warn(rt->deps.log, "skills", "%.*s:%u: %.*s", STR_ARG(p->path), p->line,
+                 STR_ARG(p->message));
+    }
+    skills_unref(rt->skills);
+    rt->skills = fresh;
+}
+
+static void load_skills(struct runtime *rt)
+{
+    const struct config *c = rt->deps.config;
+    struct skill_places places = {
+        .work_dir = str_from(c->work_dir),
+        .skill_dirs = c->skill_dirs,
+        .skills = c->skills,
+        .home_dir = rt->deps.home_dir,
+        .project_dir = rt->deps.project_dir,
+    };
+    rt->watch = skill_watch_new(rt->deps.loop, rt->deps.pool, &places, use_skills, rt);
+    use_skills(rt, skill_watch_load(rt->watch));
+}
+
+int runtime_load_settings(struct runtime *rt, struct err *e)
+{
+    const struct config *c = rt->deps.config;
+    load_skills(rt);
+    int r = agents_decode(&rt->arena, c->agents, &rt->agents, e);
+    if (r < 0)
+        err_prefix(e, "%s", c->path);
+    return r < 0 ? r : load_permissions(rt, e);
+}
+
+const struct agents *runtime_agents(const struct runtime *rt)
+{
+    return &rt->agents;
 }
 
 void runtime_allow_for_ever(struct runtime *rt, str tool)
@@ -116,6 +160,7 @@ void runtime_free(struct runtime *rt)
         return;
     assert(rt->nturns == 0);
     defer_stop(&rt->stopped);
+    skill_watch_free(rt->watch);
     skills_unref(rt->skills);
     map_done(&rt->active);
     arena_done(&rt->arena);
@@ -132,10 +177,9 @@ struct skills *runtime_skills(const struct runtime *rt)
     return rt->skills;
 }
 
-void runtime_set_skills(struct runtime *rt, struct skills *skills)
+void runtime_reload_skills(struct runtime *rt, struct skill_check *c, loop_fn fn, void *ctx)
 {
-    skills_unref(rt->skills);
-    rt->skills = skills;
+    skill_watch_check(rt->watch, c, true, fn, ctx);
 }
 
 static struct turn *active_turn(const struct runtime *rt, str conversation_id)

@@ -10,7 +10,9 @@
 #include "config/config.h"
 #include "engine/run.h"
 #include "llm/llm.h"
+#include "runtime/agents.h"
 #include "runtime/skill.h"
+#include "runtime/skill_watch.h"
 #include "store/store.h"
 #include "tools/registry.h"
 
@@ -27,19 +29,23 @@ struct runtime_deps { /* all borrowed; they outlive the runtime */
     struct store *store;
     struct llm *llm;
     struct registry *tools;
+    struct pool *pool;           /* skill files */
+    str home_dir, project_dir;   /* where terminal users keep skills; empty on a server */
 };
 
 struct runtime *runtime_new(const struct runtime_deps *deps);
-/* The settings' rules and what was allowed for good; before the first turn. */
-int runtime_load_permissions(struct runtime *rt, struct err *e);
+/* Permissions and agents from the settings, what was allowed for good, and the skills; before
+ * the first turn. */
+int runtime_load_settings(struct runtime *rt, struct err *e);
 /* Cancels all runs, waits until their ends are durable, then calls done. */
 void runtime_stop(struct runtime *rt, loop_fn done, void *ctx);
 void runtime_free(struct runtime *rt); /* after stop */
 const struct runtime_deps *runtime_deps(const struct runtime *rt);
 
-/* The skills in use; swapped as a whole on reload. */
+/* The skills in use; swapped as a whole when their files change. */
 struct skills *runtime_skills(const struct runtime *rt);
-void runtime_set_skills(struct runtime *rt, struct skills *skills); /* takes the reference */
+/* Looks at the files now, and calls fn when the skills are fresh. */
+void runtime_reload_skills(struct runtime *rt, struct skill_check *c, loop_fn fn, void *ctx);
 
 struct turn_request {
     struct viewer viewer;
@@ -119,6 +125,10 @@ const struct permission_rules *runtime_permissions(const struct runtime *rt);
 /* A tool that nb__discover_tools returned becomes callable in this run. */
 void turn_promote(void *tool_host, str tool);
 const struct turn_info *turn_info(void *tool_host);
+void turn_record(void *tool_host, str line); /* an event of the tool's, into the same log */
+bool turn_may_use(void *tool_host, const struct toolset_item *it); /* within its hard limits */
+
+const struct agents *runtime_agents(const struct runtime *rt);
 
 /* The run in progress of a conversation, or empty. */
 str runtime_active_run(const struct runtime *rt, str conversation_id);

@@ -229,7 +229,7 @@ static bool check_message(const struct turn *t, struct err *e)
     return true;
 }
 
-static void begin(void *ctx)
+static void on_skills_fresh(void *ctx)
 {
     struct turn *t = ctx;
     struct err e = {0};
@@ -239,6 +239,12 @@ static void begin(void *ctx)
         create(t);
     else
         store_get(t->rt->deps.store, t->conversation_id, on_found, t);
+}
+
+static void begin(void *ctx)
+{
+    struct turn *t = ctx;
+    skill_watch_check(t->rt->watch, &t->check, false, on_skills_fresh, t);
 }
 
 /* ---- the request ---- */

@@ -12,8 +12,10 @@
 struct runtime {
     struct runtime_deps deps;
     struct skills *skills;
+    struct skill_watch *watch;
     struct permission_rules permissions;
-    struct arena arena; /* permissions */
+    struct agents agents;
+    struct arena arena; /* permissions, agents */
     struct map active;  /* conversation id -> struct turn, from acceptance to the end */
     struct list_node turns;
     struct list_node titles;
@@ -68,6 +70,7 @@ struct turn {
     const struct skill *skill; /* the one that matched, or NULL */
     struct promoted promoted;  /* tools discovered in this run */
     struct deferred begin;
+    struct skill_check check;
     struct list_node queued; /* turns that wait for this one, or steer it */
     struct list_node queue_node;
     struct turn_info info;

@@ -170,6 +170,11 @@ void turn_promote(void *tool_host, str tool)
     promoted_add(&t->promoted, tool);
 }
 
+void turn_record(void *tool_host, str line)
+{
+    turn_append(tool_host, &line, 1, NULL, NULL);
+}
+
 const struct turn_info *turn_info(void *tool_host)
 {
     const struct turn *t = tool_host;

@@ -22,6 +22,7 @@ struct server {
     struct loop *loop;
     struct logger *log;
     struct config *config;
+    struct server_options opt;
     struct arena arena;
     uint64_t started_ms;
 
@@ -117,30 +118,15 @@ static int make_runtime(struct server *s, struct err *e)
         .store = s->store,
         .llm = s->llm,
         .tools = s->tools,
+        .pool = s->readers,
+        .home_dir = str_from(s->opt.home_dir),
+        .project_dir = str_from(s->opt.project_dir),
     };
     s->runtime = runtime_new(&deps);
     struct builtin_deps bdeps = {.runtime = s->runtime, .started_ms = s->started_ms};
     s->builtin = builtin_new(&bdeps);
-    int r = runtime_load_permissions(s->runtime, e);
+    int r = runtime_load_settings(s->runtime, e);
     return r < 0 ? r : registry_add_source(s->tools, builtin_source(s->builtin), e);
-}
-
-/* Blocking, but before anything listens. Broken skills are reported, never fatal. */
-static void load_skills(struct server *s)
-{
-    struct config *c = s->config;
-    struct skill_dir *dirs = arena_array(&s->arena, c->skill_dirs.len + 1, sizeof *dirs);
-    size_t n = 0;
-    dirs[n++] = (struct skill_dir){str_from(config_path(c, "skills")), SKILL_GLOBAL, false, false};
-    for (size_t i = 0; i < c->skill_dirs.len; i++)
-        dirs[n++] = (struct skill_dir){c->skill_dirs.items[i], SKILL_CONFIG, false, true};
-    struct skills *skills = skills_load(dirs, n, NULL);
-    const struct skill_problems *problems = skills_problems(skills);
-    for (size_t i = 0; i < problems->len; i++) {
-        const struct skill_problem *p = &problems->items[i];
-        log_warn(s->log, "skills", "%.*s:%u: %.*s", STR_ARG(p->path), p->line, STR_ARG(p->message));
-    }
-    runtime_set_skills(s->runtime, skills);
 }
 
 static int build(struct server *s, struct err *e)
@@ -154,7 +140,6 @@ static int build(struct server *s, struct err *e)
         r = make_runtime(s, e);
     if (r < 0)
         return r;
-    load_skills(s);
     struct api_deps deps = {
         .loop = s->loop,
         .log = s->log,
@@ -177,6 +162,7 @@ int server_new(struct loop *l, struct logger *log, struct config *config,
     s->loop = l;
     s->log = log;
     s->config = config;
+    s->opt = *opt;
     s->started_ms = clock_mono_ms();
     arena_init(&s->arena);
     raise_file_limit(log);

@@ -13,6 +13,7 @@ struct server;
 
 struct server_options {
     bool with_local_probe; /* look for local model servers when nothing is configured */
+    const char *home_dir, *project_dir; /* a terminal: skills of .agents/ and .claude/ there */
 };
 
 /* `config` is borrowed and outlives the server. */

@@ -1,0 +1,182 @@
+#include "runtime/skill_watch.h"
+
+#include <assert.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/hash.h"
+
+#define CHECK_EVERY_MS 1000
+#define ENTRIES_MAX    2000
+
+struct skill_watch {
+    struct loop *loop;
+    struct pool *pool;
+    struct arena arena; /* the places */
+    struct skill_dir *dirs;
+    size_t ndirs;
+    skill_watch_fn on_change;
+    void *ctx;
+
+    uint64_t checked_ms;
+    uint8_t stamp[SHA256_LEN]; /* of what the current set was loaded from */
+    struct skills *current;    /* a reference of our own, for `previous` */
+    struct list_node waiting;
+    struct deferred at_once;
+
+    bool is_busy;
+    bool is_stale; /* somebody wants a look that began after now */
+    struct job job;
+    uint8_t seen[SHA256_LEN]; /* the job's */
+    struct skills *fresh;
+};
+
+/* ---- pool thread: what the files look like from outside ---- */
+
+static void add_stat(struct buf *b, int dir, const char *name)
+{
+    struct stat st;
+    if (fstatat(dir, name, &st, 0) < 0)
+        return;
+    buf_printf(b, "%s %lld %lld.%09ld;", name, (long long)st.st_size, (long long)st.st_mtim.tv_sec,
+               st.st_mtim.tv_nsec);
+}
+
+static void add_dir(struct buf *b, const struct skill_dir *d)
+{
+    char path[4096];
+    snprintf(path, sizeof path, "%.*s", STR_ARG(d->path));
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+    if (!dir) {
+        if (fd >= 0)
+            close(fd);
+        return;
+    }
+    struct dirent *it;
+    for (int i = 0; i < ENTRIES_MAX && (it = readdir(dir)) != NULL; i++) {
+        char inner[512];
+        add_stat(b, fd, it->d_name);
+        snprintf(inner, sizeof inner, "%.255s/SKILL.md", it->d_name);
+        if (d->is_standard && it->d_name[0] != '.')
+            add_stat(b, fd, inner);
+    }
+    closedir(dir);
+}
+
+static void make_stamp(const struct skill_watch *w, uint8_t ret[SHA256_LEN])
+{
+    struct buf b;
+    buf_init(&b, 16u * 1024 * 1024);
+    for (size_t i = 0; i < w->ndirs; i++)
+        add_dir(&b, &w->dirs[i]);
+    sha256(buf_str(&b), ret);
+    buf_done(&b);
+}
+
+static void work(struct job *j)
+{
+    struct skill_watch *w = CONTAINER_OF(j, struct skill_watch, job);
+    make_stamp(w, w->seen);
+    w->fresh = memcmp(w->seen, w->stamp, SHA256_LEN) == 0
+                   ? NULL
+                   : skills_load(w->dirs, w->ndirs, w->current);
+}
+
+/* ---- loop thread ---- */
+
+static void tell_waiting(void *ctx)
+{
+    struct skill_watch *w = ctx;
+    struct list_node *n;
+    while ((n = list_pop(&w->waiting)) != NULL) {
+        struct skill_check *c = LIST_ENTRY(n, struct skill_check, node);
+        c->fn(c->ctx);
+    }
+}
+
+static void take(struct skill_watch *w, struct skills *fresh)
+{
+    memcpy(w->stamp, w->seen, SHA256_LEN);
+    skills_unref(w->current);
+    w->current = skills_ref(fresh);
+}
+
+static void look(struct skill_watch *w)
+{
+    w->is_busy = true;
+    w->is_stale = false;
+    pool_submit(w->pool, &w->job);
+}
+
+static void done(struct job *j)
+{
+    struct skill_watch *w = CONTAINER_OF(j, struct skill_watch, job);
+    w->is_busy = false;
+    w->checked_ms = clock_mono_ms();
+    if (w->fresh) {
+        take(w, w->fresh);
+        w->on_change(w->ctx, w->fresh);
+    }
+    if (w->is_stale)
+        look(w);
+    else
+        tell_waiting(w);
+}
+
+struct skill_watch *skill_watch_new(struct loop *l, struct pool *pool,
+                                    const struct skill_places *places, skill_watch_fn on_change,
+                                    void *ctx)
+{
+    struct skill_watch *w = xcalloc(1, sizeof *w);
+    w->loop = l;
+    w->pool = pool;
+    w->on_change = on_change;
+    w->ctx = ctx;
+    arena_init(&w->arena);
+    list_init(&w->waiting);
+    defer_init(&w->at_once, tell_waiting, w);
+    w->job = (struct job){.work = work, .done = done};
+    w->dirs = skill_dirs(&w->arena, places, &w->ndirs);
+    return w;
+}
+
+void skill_watch_free(struct skill_watch *w)
+{
+    if (!w)
+        return;
+    assert(!w->is_busy && list_empty(&w->waiting));
+    defer_stop(&w->at_once);
+    skills_unref(w->current);
+    arena_done(&w->arena);
+    free(w);
+}
+
+struct skills *skill_watch_load(struct skill_watch *w)
+{
+    make_stamp(w, w->seen);
+    struct skills *s = skills_load(w->dirs, w->ndirs, NULL);
+    take(w, s);
+    w->checked_ms = clock_mono_ms();
+    return s;
+}
+
+void skill_watch_check(struct skill_watch *w, struct skill_check *c, bool is_forced, loop_fn fn,
+                       void *ctx)
+{
+    c->fn = fn;
+    c->ctx = ctx;
+    list_push(&w->waiting, &c->node);
+    if (w->is_busy) {
+        w->is_stale |= is_forced;
+        return;
+    }
+    if (!is_forced && clock_mono_ms() - w->checked_ms < CHECK_EVERY_MS) {
+        defer_start(w->loop, &w->at_once);
+        return;
+    }
+    look(w);
+}
