@@ -165,7 +165,6 @@ static void report_failure(struct llm_call *c, struct llm_failure *f)
 {
     f->had_output = c->answer.had_output;
     c->is_answered = true;
-    log_info(c->llm->log, "llm", "%s", f->err.msg);
     c->ev.on_fail(c->ctx, f);
     if (!c->is_dead)
         call_kill(c);

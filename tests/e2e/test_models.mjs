@@ -167,6 +167,18 @@ for (const model of ['anthropic:claude-sonnet-4-5-20250929', 'chat:gpt-4o']) {
     })
 }
 
+test('a tool that the server does not like is left out, the others stay', async () => {
+    const messages = { 'anthropic:claude-sonnet-5-5': 'tools.0.custom.input_schema: no', 'chat:gpt-4o': "Invalid 'tools[0].function.parameters'" }
+    for (const [model, message] of Object.entries(messages)) {
+        double.reset()
+        const r = await chat({ status: 400, type: 'invalid_request_error', message, times: 1, text: 'fine' }, { model })
+        assert.equal(r.response, 'fine', JSON.stringify(r))
+        const [first, second] = double.log.map((entry) => entry.body.tools.map((tool) => tool.name ?? tool.function.name))
+        assert.deepEqual(second, first.slice(1))
+        refusedNothing()
+    }
+})
+
 test('anthropic: a rate limit without a wait is a spending cap', async () => {
     double.reset()
     const r = await chat({ status: 429, type: 'rate_limit_error' })

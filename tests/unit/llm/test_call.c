@@ -516,6 +516,22 @@ static void the_demo_can_be_interrupted(void **state)
     assert_text(w, "I ");
 }
 
+static void the_demo_takes_its_time(void **state)
+{
+    struct world *w = *state;
+    bool never = false;
+    struct llm_conf conf = {.demo_delay_ms = 20};
+    w->llm = llm_new(w->loop, w->fetcher, &conf, NULL, NULL);
+    start(w, STR("demo"));
+    loop_run_until(w->loop, &never, 70);
+    assert_false(w->is_over);
+    assert_true(w->text.n > 0 && w->text.n < 40); /* a few words of many */
+    llm_cancel(w->call);
+    size_t before = w->text.n;
+    loop_run_until(w->loop, &never, 50);
+    assert_int_equal(w->text.n, before);
+}
+
 static void freeing_ends_all_calls(void **state)
 {
     struct world *w = *state;
@@ -555,6 +571,7 @@ int main(void)
         CASE(nobody_there_is_said_at_once),
         CASE(the_demo_needs_no_network),
         CASE(the_demo_can_be_interrupted),
+        CASE(the_demo_takes_its_time),
         CASE(freeing_ends_all_calls),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
