@@ -61,6 +61,7 @@ static bool open_gap(struct editor *e, size_t n)
     (void)buf_reserve(&e->text, n);
     memmove(e->text.p + e->cursor + n, e->text.p + e->cursor, e->text.n - e->cursor);
     e->text.n += n;
+    e->text.p[e->text.n] = '\0';
     return true;
 }
 

@@ -185,8 +185,12 @@ static void search_from(struct editor *e, size_t before_entry)
     e->cursor = at < 0 ? e->text.n : (size_t)at;
 }
 
+/* From the newest entry, wherever browsing had led. */
 static void search_begin(struct editor *e)
 {
+    buf_clear(&e->draft);
+    buf_add_str(&e->draft, buf_str(&e->text));
+    e->browse = e->history->len;
     e->is_searching = true;
     buf_clear(&e->query);
 }

@@ -91,8 +91,10 @@ static int read_file(const char *path, struct buf *ret)
     ssize_t n = 0;
     if (fstat(fd, &st) == 0 && st.st_size > FILE_MAX)
         (void)lseek(fd, -(off_t)FILE_MAX, SEEK_END);
-    while (buf_reserve(ret, 65536) == 0 && (n = read(fd, ret->p + ret->n, 65536)) > 0)
+    while (buf_reserve(ret, 65536) == 0 && (n = read(fd, ret->p + ret->n, 65536)) > 0) {
         ret->n += (size_t)n;
+        ret->p[ret->n] = '\0';
+    }
     int r = n < 0 ? -errno : 0;
     close(fd);
     return r;

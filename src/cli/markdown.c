@@ -77,7 +77,7 @@ static void flush_text(struct md *m)
 static void separate(struct md *m)
 {
     struct md_container *parent = m->depth > 0 ? &m->stack[m->depth - 1] : &m->root;
-    if (parent->children++ > 0 && !parent->is_tight)
+    if (parent->children++ > 0 && !parent->is_tight && m->too_deep == 0)
         blank_line(m);
 }
 

@@ -6,7 +6,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include "base/utf8.h"
+#include "base/clock.h"
 #include "cli/chat.h"
 #include "cli/editor.h"
 #include "cli/signals.h"
@@ -19,6 +19,7 @@
 #define DRAW_MAX        (16u * 1024 * 1024)
 #define ESCAPE_MS       50 /* a key's bytes come faster than this */
 #define INTERRUPTS_QUIT 2
+#define IN_A_ROW_MS     1500 /* the second Ctrl-C may come when the answer has just ended */
 
 struct repl {
     struct chat *chat;
@@ -30,7 +31,8 @@ struct repl {
     struct timer escape;
     struct buf typed; /* keys not yet used */
     struct buf message;
-    int interrupts; /* Ctrl-C in a row */
+    int interrupts;      /* Ctrl-C in a row */
+    uint64_t stopped_ms; /* when the latest answer was stopped by one */
     bool is_prompting;
     bool is_quitting;
     bool wake; /* ends the waiting */
@@ -90,6 +92,14 @@ static void on_submit(struct repl *r)
     r->wake = true;
 }
 
+static void on_interrupt(struct repl *r)
+{
+    if (++r->interrupts >= INTERRUPTS_QUIT || clock_mono_ms() - r->stopped_ms < IN_A_ROW_MS)
+        quit(r);
+    else
+        editor_hint(&r->editor, STR("Ctrl-C again, or Ctrl-D, to leave"));
+}
+
 static void on_editor_event(struct repl *r, enum editor_event event)
 {
     if (event != EDITOR_INTERRUPT && event != EDITOR_NOTHING)
@@ -102,10 +112,8 @@ static void on_editor_event(struct repl *r, enum editor_event event)
         screen_wipe(&r->screen);
     else if (event == EDITOR_SUSPEND)
         term_suspend(r->term);
-    else if (event == EDITOR_INTERRUPT && ++r->interrupts >= INTERRUPTS_QUIT)
-        quit(r);
     else if (event == EDITOR_INTERRUPT)
-        editor_hint(&r->editor, STR("Ctrl-C again, or Ctrl-D, to leave"));
+        on_interrupt(r);
 }
 
 /* Gives the editor what was typed, until a message is complete. */
@@ -138,6 +146,7 @@ static void on_escape_alone(void *ctx)
 static void interrupt_answer(struct repl *r)
 {
     buf_clear(&r->typed);
+    r->stopped_ms = clock_mono_ms();
     if (++r->interrupts >= INTERRUPTS_QUIT)
         quit(r);
     session_cancel(r->chat->session);
@@ -147,9 +156,9 @@ static void on_bytes(void *ctx, str bytes)
 {
     struct repl *r = ctx;
     timer_stop(&r->escape);
-    if (!r->is_prompting && str_find_char(bytes, '\x03') >= 0) {
+    while (!r->is_prompting && str_find_char(bytes, '\x03') >= 0) {
         interrupt_answer(r);
-        return;
+        bytes = str_skip(bytes, (size_t)str_find_char(bytes, '\x03') + 1);
     }
     if (r->typed.n + bytes.n <= TYPED_MAX)
         buf_add_str(&r->typed, bytes);

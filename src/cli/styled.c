@@ -54,6 +54,7 @@ void styled_add(struct styled *t, str s, unsigned style)
         return;
     memset(t->style.p + t->style.n, (int)style, s.n);
     t->style.n += s.n;
+    t->style.p[t->style.n] = '\0';
 }
 
 /* Closing punctuation of wide scripts must not begin a line. */

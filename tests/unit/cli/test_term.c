@@ -1,0 +1,142 @@
+#include <pty.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "cli/term.h"
+#include "support/unit.h"
+
+#define WAIT_MS 5000
+
+struct fixture {
+    int master, slave;
+    struct loop *loop;
+    struct term *term;
+    struct buf got;
+    bool has_bytes, has_ended, is_resized;
+};
+
+static void on_bytes(void *ctx, str bytes)
+{
+    struct fixture *f = ctx;
+    buf_add_str(&f->got, bytes);
+    f->has_bytes = true;
+}
+
+static void on_end(void *ctx)
+{
+    ((struct fixture *)ctx)->has_ended = true;
+}
+
+static void on_resize(void *ctx)
+{
+    ((struct fixture *)ctx)->is_resized = true;
+}
+
+static const struct term_events EVENTS = {on_bytes, on_end, on_resize};
+
+static int setup(void **state)
+{
+    struct fixture *f = xcalloc(1, sizeof *f);
+    assert_int_equal(openpty(&f->master, &f->slave, NULL, NULL, NULL), 0);
+    buf_init(&f->got, 65536);
+    f->loop = loop_new(NULL);
+    assert_int_equal(term_open(f->loop, f->slave, f->slave, &EVENTS, f, &f->term), 0);
+    *state = f;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *f = *state;
+    term_close(f->term);
+    loop_free(f->loop);
+    close(f->slave);
+    if (f->master >= 0)
+        close(f->master);
+    buf_done(&f->got);
+    free(f);
+    return 0;
+}
+
+static tcflag_t modes(const struct fixture *f)
+{
+    struct termios t;
+    assert_int_equal(tcgetattr(f->master, &t), 0);
+    return t.c_lflag & (ICANON | ECHO | ISIG);
+}
+
+static void test_keys_arrive_one_by_one_and_unechoed(void **state)
+{
+    struct fixture *f = *state;
+    assert_int_equal(modes(f), 0);
+    assert_int_equal(write(f->master, "a\x03\x1a", 3), 3);
+    assert_true(loop_run_until(f->loop, &f->has_bytes, WAIT_MS));
+    assert_string_equal(buf_cstr(&f->got), "a\x03\x1a");
+}
+
+static void test_closing_restores_the_mode(void **state)
+{
+    struct fixture *f = *state;
+    char out[64] = {0};
+    term_close(f->term);
+    assert_int_equal(modes(f), ICANON | ECHO | ISIG);
+    assert_true(read(f->master, out, sizeof out - 1) > 0);
+    assert_string_equal(out, "\x1b[?2004h\x1b[?2004l"); /* bracketed paste on, off */
+    assert_int_equal(term_open(f->loop, f->slave, f->slave, &EVENTS, f, &f->term), 0);
+}
+
+static void test_resizing_is_told(void **state)
+{
+    struct fixture *f = *state;
+    assert_int_equal(kill(getpid(), SIGWINCH), 0);
+    assert_true(loop_run_until(f->loop, &f->is_resized, WAIT_MS));
+}
+
+static void test_a_vanished_terminal_is_told(void **state)
+{
+    struct fixture *f = *state;
+    close(f->master);
+    f->master = -1;
+    assert_true(loop_run_until(f->loop, &f->has_ended, WAIT_MS));
+}
+
+/* A child with a terminal of its own aborts; its terminal must be usable again. */
+static void test_dying_restores_the_mode(void **state)
+{
+    int master, slave, status;
+    assert_int_equal(openpty(&master, &slave, NULL, NULL, NULL), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        struct fixture f = {.slave = slave};
+        struct term *t;
+        (void)dup2(slave, STDOUT_FILENO);
+        (void)signal(SIGABRT, SIG_DFL);
+        f.loop = loop_new(NULL);
+        if (term_open(f.loop, slave, slave, &EVENTS, &f, &t) < 0)
+            _exit(3);
+        abort();
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+    struct fixture f = {.master = master};
+    assert_int_equal(modes(&f), ICANON | ECHO | ISIG);
+    close(master);
+    close(slave);
+}
+
+#define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_dying_restores_the_mode),
+        TEST(test_keys_arrive_one_by_one_and_unechoed),
+        TEST(test_closing_restores_the_mode),
+        TEST(test_resizing_is_told),
+        TEST(test_a_vanished_terminal_is_told),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
