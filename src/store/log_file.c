@@ -197,6 +197,12 @@ void log_file_close(struct log_file *f)
     f->fd = -1;
 }
 
+/* Rare enough to be done at once even where appends may wait. */
+static bool syncs_creation(const struct log_file *f)
+{
+    return f->syncs || f->syncs_later;
+}
+
 static int write_lines(struct log_file *f, int fd, const str *lines, size_t n, off_t *ret_length)
 {
     struct iovec *iov = xcalloc(n, sizeof(*iov));
@@ -208,7 +214,7 @@ static int write_lines(struct log_file *f, int fd, const str *lines, size_t n, o
     int r = io_writev(f->io, fd, iov, n);
     free(iov);
     *ret_length = length;
-    return r < 0 || !f->syncs ? r : f->io->sync(f->io, fd);
+    return r < 0 || !syncs_creation(f) ? r : f->io->sync(f->io, fd);
 }
 
 static int build(struct log_file *f, const char *temp, int fd, const str *lines, size_t n,
@@ -224,7 +230,7 @@ static int build(struct log_file *f, const char *temp, int fd, const str *lines,
     r = f->io->link(f->io, temp, f->path);
     if (r == -EEXIST)
         return err_set(e, r, "this conversation exists already: %s", f->path);
-    if (r == 0 && f->syncs && (r = io_sync_parent(f->io, f->path)) < 0)
+    if (r == 0 && syncs_creation(f) && (r = io_sync_parent(f->io, f->path)) < 0)
         (void)f->io->unlink(f->io, f->path);
     if (r == 0)
         r = adopt(f, fd, length);

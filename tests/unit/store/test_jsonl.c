@@ -1,7 +1,9 @@
 /* The jsonl store on disk: the format, and what happens to damaged, foreign and huge files. */
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/file.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 
@@ -382,6 +384,58 @@ static void test_an_event_larger_than_the_limit(void **state)
     assert_int_equal(rig_append(r, ID, "{\"type\":\"c\"}"), 0);
 }
 
+/* On a real file system of 256 kB, in a mount namespace of its own. */
+static int fill_the_disk(struct rig *r)
+{
+    rig_init(r, NULL, NULL);
+    if (mkdir(r->conv_dir, 0700) < 0 ||
+        mount("tmpfs", r->conv_dir, "tmpfs", 0, "size=256k,mode=0700") < 0)
+        return 77;
+    rig_open_store(r, "jsonl");
+    assert_int_equal(rig_create(r, ID, "usr_a"), 0);
+    char event[8192];
+    int n = snprintf(event, sizeof(event), "{\"type\":\"fill\",\"x\":\"");
+    memset(event + n, 'x', 7000);
+    (void)snprintf(event + n + 7000, 8, "\"}");
+    size_t acked = 0;
+    while (rig_append(r, ID, event) == 0)
+        acked++;
+    assert_int_equal(r->err.code, -ENOSPC);
+    assert_non_null(strstr(r->err.msg, "pace left"));
+    assert_true(acked > 20 && acked < 40);
+    assert_int_equal(rig_create(r, "conv_other", "usr_a"), -ENOSPC);
+    assert_int_equal(rig_get(r, "conv_other"), -ENOENT); /* nothing half made */
+    assert_int_equal(rig_read(r, ID, &(struct store_range){0}), 0);
+    assert_int_equal(r->page.n, acked);
+    str file = rig_slurp(r, FILE_ID);
+    assert_int_equal(file.p[file.n - 1], '\n'); /* no half line either */
+    assert_int_equal(mount("tmpfs", r->conv_dir, "tmpfs", MS_REMOUNT, "size=1m"), 0);
+    assert_int_equal(rig_append(r, ID, event), 0); /* room again: goes on by itself */
+    assert_int_equal(rig_delete(r, ID, true), 0);
+    rig_close_store(r);
+    assert_int_equal(umount(r->conv_dir), 0);
+    rig_done(r);
+    return 0;
+}
+
+static void test_full_disk(void **state)
+{
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        int flags = CLONE_NEWNS | (geteuid() ? CLONE_NEWUSER : 0);
+        if (unshare(flags) < 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+            _exit(77);
+        struct rig *r = xcalloc(1, sizeof(*r));
+        _exit(fill_the_disk(r));
+    }
+    int status;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+        skip();
+    assert_int_equal(status, 0);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -403,6 +457,7 @@ int main(void)
         TEST(test_trash_expires),
         TEST(test_lines_too_long_to_hold),
         TEST(test_an_event_larger_than_the_limit),
+        cmocka_unit_test(test_full_disk),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
