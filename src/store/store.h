@@ -127,20 +127,27 @@ struct store_op *store_create(struct store *s, const struct conv_create *spec, s
 struct store_op *store_append(struct store *s, str id, const str *events, size_t n,
                               store_append_fn fn, void *ctx);
 
-/* only_if_unset: the auto-title, which never overwrites a title. */
+/* only_if_unset: the auto-title, which never overwrites a title. It is stored with
+ * "auto":true, so that it loses even when a rename was written just before it. */
 struct store_op *store_set_title(struct store *s, str id, str title, bool only_if_unset,
                                  store_conv_fn fn, void *ctx);
-/* participants: NULL keeps them. */
+/* participants: NULL keeps them. The owner is always among them; who makes a conversation
+ * private is left alone in it. */
 struct store_op *store_set_sharing(struct store *s, str id, bool is_shared,
                                    const struct json_strs *participants, store_conv_fn fn,
                                    void *ctx);
 struct store_op *store_add_note(struct store *s, str id, str author, str text, store_conv_fn fn,
                                 void *ctx);
 
-/* Raw events up to and including message number at_message (-1: all) into a new log. */
+/* Raw events up to and including message number at_message (-1: all) into a new log, without
+ * title and sharing. Messages count from 1, as conv.message_count does: each user.message and
+ * each run.done. */
 struct store_op *store_fork(struct store *s, str id, int64_t at_message, str new_owner,
                             store_conv_fn fn, void *ctx);
+/* To the trash for 7 days, or (purge) away at once, out of the trash as well. Live streams
+ * get a message of type conversation.deleted, with position 0. -EBUSY as for append. */
 struct store_op *store_delete(struct store *s, str id, bool purge, store_done_fn fn, void *ctx);
+/* The one deleted last under this id. -ENOENT not in the trash, -EEXIST the id is in use. */
 struct store_op *store_restore(struct store *s, str id, store_conv_fn fn, void *ctx);
 
 /* ---- blobs: large results and prompts, by content, beside the log ----
