@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "store/files.h"
+#include "store/index.h"
 #include "store/trash.h"
 
 static const char *log_path(struct files *f, struct arena *a, str id)
@@ -22,9 +23,13 @@ static int jsonl_open(struct store *s, struct err *e)
     if (!s->conf.dir || !*s->conf.dir)
         return err_set(e, -EINVAL, "store.dir: the jsonl store needs a directory");
     int r = files_open(s, &LAYOUT, e);
-    if (r == 0)
-        trash_sweep(s);
-    return r;
+    if (r < 0)
+        return r;
+    struct files *f = s->impl;
+    if (s->conf.cache_dir)
+        f->index = index_new(s, s->conf.dir);
+    trash_sweep(s);
+    return 0;
 }
 
 static int jsonl_each_id(struct store *s, store_id_fn fn, void *ctx, struct err *e)
@@ -58,6 +63,8 @@ const struct store_ops store_jsonl_ops = {
     .get_blob = files_get_blob,
     .get = files_get,
     .read = files_read,
+    .list = index_list,
+    .search = index_search,
     .scan = files_scan,
     .each_id = jsonl_each_id,
 };

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "store/files.h"
+#include "store/index.h"
 
 /* What belongs to a conversation, the log first: once it has moved, the rest follows. */
 static const char *const SUFFIXES[] = {".jsonl", ".jsonl.torn", ".blobs"};
@@ -144,6 +145,7 @@ static void on_removed(struct log_task *t)
     struct store_op *op = files_op(t);
     struct files *f = op->store->impl;
     cache_drop(&f->cache, op->id);
+    index_touch(f->index, op->id, true);
     if (t->err.code == -ENOENT && op->in.is_purge) {
         op_run(op, purge_trashed);
         return;
@@ -209,7 +211,9 @@ static int run_restore(struct log_task *t, const struct store_io *io)
 static void on_restored(struct log_task *t)
 {
     struct store_op *op = files_op(t);
+    struct files *f = op->store->impl;
     op->err = t->err;
+    index_touch(f->index, op->id, true);
     op_done(op);
 }
 
