@@ -153,7 +153,7 @@ test('pathological text is drawn in reasonable time', async () => {
             new globalThis.nbMarkdown.MarkdownView().update(t, true)
             return performance.now() - began
         }, text)
-        assert.ok(ms < 1500, `${name}: ${Math.round(ms)} ms`)
+        assert.ok(ms < 5000, `${name}: ${Math.round(ms)} ms`) // quadratic work would take minutes
     }
 })
 

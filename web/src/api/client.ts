@@ -75,9 +75,11 @@ export function getConversation(id: string): Promise<Conversation> {
   return get(address(`conversations/${id}`))
 }
 
+const HISTORY_EVENTS = 500 // per page: enough to fill a screen many times, little enough to be quick
+
 /** The newest page, or the one in front of a position. */
 export function getHistory(id: string, before: number | null = null): Promise<HistoryPage> {
-  return get(address(`conversations/${id}/history`, { before }))
+  return get(address(`conversations/${id}/history`, { before, limit: HISTORY_EVENTS }))
 }
 
 export async function cancelRun(id: string): Promise<void> {

@@ -7,14 +7,15 @@ import type { ConversationEvent } from './types'
 const RETRY_MIN_MS = 1000
 const RETRY_MAX_MS = 30_000
 const SILENCE_MAX_MS = 50_000 // the server pings every 20 s
+const HIDDEN_MAX_MS = 20_000 // a browser has six connections; tabs in the background give theirs back
 
-export type LinkState = 'connecting' | 'live' | 'lost'
+export type LinkState = 'connecting' | 'live' | 'lost' // lost: until it is live again
 
 export interface FollowEvents {
   /** Loads what lies before the stream; returns the position to follow from. */
   onOpen(): Promise<string>
   onEvent(event: ConversationEvent): void
-  onState(state: LinkState): void
+  onState(state: 'live' | 'lost'): void
   /** No further attempt will be made: it is gone, or access to it is. */
   onEnd(error: ApiError): void
 }
@@ -28,13 +29,15 @@ export class Follow {
   #wake: (() => void) | null = null
   #retryMs = RETRY_MIN_MS
   #silence = 0
+  #hiding = 0
+  #isAsleep = false
 
   constructor(id: string, events: FollowEvents) {
     this.#id = id
     this.#events = events
     const options = { signal: this.#abort.signal }
     addEventListener('online', () => this.#wake?.(), options)
-    document.addEventListener('visibilitychange', () => this.#onVisible(), options)
+    document.addEventListener('visibilitychange', () => this.#onVisibility(), options)
     void this.#run()
   }
 
@@ -42,11 +45,24 @@ export class Follow {
     this.#abort.abort()
     this.#attempt?.abort()
     this.#wake?.()
+    clearTimeout(this.#silence)
+    clearTimeout(this.#hiding)
   }
 
-  /** A page that comes back after a sleep does not wait for its back-off. */
-  #onVisible(): void {
-    if (document.visibilityState === 'visible') this.#wake?.()
+  /** A page that comes back does not wait for its back-off. */
+  #onVisibility(): void {
+    clearTimeout(this.#hiding)
+    if (document.hidden) {
+      this.#hiding = window.setTimeout(() => this.#fallAsleep(), HIDDEN_MAX_MS)
+    } else {
+      this.#isAsleep = false
+      this.#wake?.()
+    }
+  }
+
+  #fallAsleep(): void {
+    this.#isAsleep = true
+    this.#attempt?.abort()
   }
 
   async #run(): Promise<void> {
@@ -63,14 +79,17 @@ export class Follow {
       }
       clearTimeout(this.#silence)
       if (isStopped()) return
-      this.#events.onState('lost')
-      await this.#pause()
+      if (this.#isAsleep) {
+        await new Promise<void>((resolve) => (this.#wake = resolve))
+      } else {
+        this.#events.onState('lost')
+        await this.#pause()
+      }
     }
   }
 
   async #connect(): Promise<void> {
     this.#attempt = new AbortController()
-    this.#events.onState('connecting')
     const { signal } = this.#attempt
     this.#position ??= await this.#events.onOpen()
     if (this.#abort.signal.aborted) return

@@ -24,10 +24,10 @@ export class Chat {
   id: string | null
   link: LinkState = 'connecting'
   gone: string | null = null // why the conversation cannot be shown
-  people: string[] = [] // participants in the order of their colours
 
   #events: ChatEvents
   #transcript = new Transcript()
+  #speakers = new Set<string>()
   #unsaved: UserItem[] = [] // sent, but not yet seen in the log
   #follow: Follow | null = null
   #before: number | null = null // where the page in front of what is shown ends
@@ -71,14 +71,15 @@ export class Chat {
     return this.items.length === 0 && this.link === 'live'
   }
 
-  get isShared(): boolean {
-    return this.people.length > 1
+  /** Everybody who takes part or took part, in the order of their colours. */
+  get people(): string[] {
+    return [...new Set([...(this.#transcript.participants ?? []), ...this.#speakers])]
   }
 
   /** What lists know about the conversation before its stream says it. */
   describe(conversation: Conversation): void {
     this.#transcript.title ??= conversation.title
-    for (const person of conversation.participants) this.#meet(person)
+    this.#transcript.participants ??= conversation.participants
     this.changes.notify()
   }
 
@@ -125,7 +126,7 @@ export class Chat {
   async #loadHistory(id: string): Promise<string> {
     const page = await getHistory(id)
     this.#transcript.load(page.messages)
-    for (const { userId } of page.messages) if (userId) this.#meet(userId)
+    for (const { userId } of page.messages) if (userId) this.#speakers.add(userId)
     this.#before = page.before
     this.changes.notify()
     return String(page.end)
@@ -198,9 +199,6 @@ export class Chat {
   #apply(event: ConversationEvent): void {
     if (event.event === 'user.message') this.#settle(event)
     if (!this.#transcript.apply(event)) return
-    if (event.event === 'conversation.participants') {
-      for (const person of event.data.participants) this.#meet(person)
-    }
     if (event.event === 'run.done' || event.event === 'run.error') this.#isStopping = false
     if (event.id !== null && this.link === 'live') this.#events.onChanged(this)
     this.changes.notify()
@@ -209,15 +207,11 @@ export class Chat {
   /** A message from the log replaces the copy that was shown while it was sent. */
   #settle(event: ConversationEvent & { event: 'user.message' }): void {
     const { userId, content } = event.data
-    if (userId) this.#meet(userId)
+    if (userId) this.#speakers.add(userId)
     if (userId && userId !== this.me) return
     const text = typeof content === 'string' ? content : (content[0]?.text ?? '')
-    const at = this.#unsaved.findIndex((item) => item.text === text && item.sending?.state === 'pending')
+    const at = this.#unsaved.findIndex((item) => item.text === text) // "failed" may have been only its answer
     if (at >= 0) this.#unsaved.splice(at, 1)
-  }
-
-  #meet(person: string): void {
-    if (!this.people.includes(person)) this.people.push(person)
   }
 
   #setLink(state: LinkState): void {

@@ -15,7 +15,6 @@ type Folder<K extends keyof ConversationEvents> = (data: ConversationEvents[K], 
 export class Transcript {
   items: Item[] = []
   title: string | null = null
-  visibility: 'private' | 'shared' | null = null
   participants: string[] | null = null
 
   #runs = new Map<string, RunFold>()
@@ -35,7 +34,7 @@ export class Transcript {
     'run.done': (data) => this.#endRun(data),
     'run.error': (data) => this.#failRun(data),
     'conversation.title': (data) => (this.title = data.title),
-    'conversation.visibility': (data) => (this.visibility = data.visibility),
+    'conversation.visibility': () => {}, // lists show it
     'conversation.participants': (data) => (this.participants = data.participants),
     reset: () => this.#clear(),
   }

@@ -36,6 +36,7 @@ export class ChatView {
     this.#earlier = h('button', { type: 'button', class: 'more', on: { click: () => void this.#loadEarlier() } }, 'Load earlier messages')
     this.#content.append(this.#earlier, this.#notice, this.#messages.element)
     this.#scroll = new FollowingScroll(this.#content)
+    this.#watchTop()
     const dock = h('div', { class: 'dock' }, this.#scroll.jumpButton, this.#composer.element)
     this.element.append(this.#scroll.element, dock)
     this.#scope.add(chat.changes.subscribe(() => this.#schedule()))
@@ -58,7 +59,21 @@ export class ChatView {
     this.#composer.focus()
   }
 
+  /** Who scrolls to the top of what is loaded gets more; the button is for the keyboard. */
+  #watchTop(): void {
+    const observer = new IntersectionObserver(
+      (entries) => {
+        const isScrolled = this.#scroll.element.scrollTop < this.#scroll.element.scrollHeight - 2 * this.#scroll.element.clientHeight
+        if (entries.some((entry) => entry.isIntersecting) && isScrolled) void this.#loadEarlier()
+      },
+      { root: this.#scroll.element },
+    )
+    observer.observe(this.#earlier)
+    this.#scope.add(() => observer.disconnect())
+  }
+
   async #loadEarlier(): Promise<void> {
+    if (this.#earlier.disabled) return
     this.#earlier.disabled = true
     await this.#chat.loadEarlier()
     this.#scroll.keepPlace(() => this.#draw())

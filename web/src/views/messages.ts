@@ -15,6 +15,7 @@ export class Messages {
   #chat: Chat
   #actions: MessageActions
   #views = new Map<string, PersonView | RunView>()
+  #people: string[] = []
   #waiting = h('div', { class: 'message run' }, waiting('Thinking'))
 
   constructor(chat: Chat, actions: MessageActions) {
@@ -25,6 +26,7 @@ export class Messages {
   update(): void {
     const used = new Map<string, PersonView | RunView>()
     const items = this.#chat.items
+    this.#people = this.#chat.people
     let lastPerson: UserItem | null = null
     items.forEach((item, i) => {
       const view = this.#views.get(item.key) ?? (item.kind === 'user' ? new PersonView() : new RunView())
@@ -56,7 +58,7 @@ export class Messages {
       isOwn,
       isContinued: isNext && before?.userId === item.userId,
       hasLabel: !before || before.userId !== item.userId,
-      colour: Math.max(0, this.#chat.people.indexOf(item.userId ?? '')),
+      colour: Math.max(0, this.#people.indexOf(item.userId ?? '')),
       onRetry: () => {
         this.#chat.discard(item)
         this.#actions.onSend(item.text)

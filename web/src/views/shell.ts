@@ -100,10 +100,10 @@ export class Shell {
     const chat = this.#app.chat.value
     const title = chat?.id ? (chat.title ?? 'New conversation') : 'New chat'
     setText(this.#title, title)
-    document.title = chat?.id && chat.title ? `${chat.title} · nb` : 'nb'
+    const pageTitle = chat?.id && chat.title ? `${chat.title} · nb` : 'nb'
+    if (document.title !== pageTitle) document.title = pageTitle
     const isLost = this.#app.isUnreachable.value || (chat?.link === 'lost' && !chat.gone)
     setText(this.#status, isLost ? 'Offline, trying again…' : '')
-    this.element.classList.toggle('is-offline', isLost)
   }
 
   #escape(): boolean {

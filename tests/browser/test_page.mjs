@@ -1,0 +1,114 @@
+// The page as such: accessible in both themes, at home below a sub-path, quick with much text.
+import fs from 'node:fs'
+import http from 'node:http'
+import path from 'node:path'
+import { SRC_DIR, assert, before, eventually, startServer, test, tmpdir } from '../support/tap.mjs'
+import { answer, answered, demoEnv, said, send, withPage, writeLog } from './browser.mjs'
+
+const AXE = fs.readFileSync(path.join(SRC_DIR, 'node_modules/axe-core/axe.min.js'), 'utf8')
+const RICH = '# Title\n\nText with `code`, [link](https://x.example).\n\n| a | b |\n|---|--:|\n| 1 | 2 |\n\n```c\n/* why */ int x = f("s", 1);\n```\n\n> quote\n\n- [x] done'
+const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true }
+const LONG = 1200
+
+let server
+
+before(async () => {
+    const workdir = tmpdir()
+    const shared = { visibility: 'shared', participants: ['usr_default', ...Array.from('abcdefg', (c) => `usr_${c}`)] }
+    const tool = [{ type: 'text', text: RICH }, { type: 'tool-call', toolCallId: 't', toolName: 'nb__x', input: { a: 1 } }]
+    const failed = { type: 'tool.done', runId: 'run_1', id: 't', name: 'nb__x', ok: false, ms: 3, result: { content: [{ type: 'text', text: 'no' }] } }
+    const others = shared.participants.slice(1).map((person, i) => said(3 + i, `from ${person}`, person))
+    const error = [{ type: 'run.start', runId: 'run_2' }, { type: 'run.error', runId: 'run_2', error: 'The provider is overloaded.', errorType: 'x' }]
+    writeLog(workdir, 'conv_8000000000000001', [said(1, 'mine'), ...answer(2, 'run_1', tool, [failed]), ...others, said(20, 'again'), ...error], shared)
+    const turns = Array.from({ length: LONG / 2 }, (_, i) => [said(i, `question ${i}`), ...answer(i, `run_l${i}`, `Answer **${i}** with \`code\`.\n\n- a\n- b`)])
+    writeLog(workdir, 'conv_8000000000000002', turns.flat())
+    server = await startServer({ env: demoEnv(), workdir })
+})
+
+async function axe(page) {
+    await page.evaluate(AXE)
+    const { violations } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ['violations'] }))
+    return violations
+        .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+        .map(({ id, nodes }) => `${id}: ${nodes.map((n) => `${n.target} ${n.failureSummary}`).join('; ')}`)
+}
+
+for (const colorScheme of ['light', 'dark']) {
+    for (const [device, options] of [['desktop', {}], ['phone', PHONE]]) {
+        test(`axe finds nothing serious: ${colorScheme}, ${device}`, () =>
+            withPage(server.url, { ...options, colorScheme, reducedMotion: 'reduce' }, async (page) => {
+                await page.locator('.welcome').waitFor()
+                await page.locator('.row').first().waitFor({ state: 'attached' })
+                assert.deepEqual(await axe(page), [], 'welcome')
+                await page.goto(`${server.url}/#/c/conv_8000000000000001`)
+                await answered(page, 2, 'error')
+                await page.$$eval('details', (all) => all.forEach((e) => (e.open = true)))
+                assert.deepEqual(await axe(page), [], 'conversation')
+                if (device === 'phone') {
+                    await page.getByRole('button', { name: 'Show sidebar' }).click()
+                    await eventually(async () => (await page.locator('.sidebar').boundingBox()).x === 0)
+                    assert.deepEqual(await axe(page), [], 'drawer')
+                } else {
+                    await page.getByRole('button', { name: 'Keyboard shortcuts' }).click()
+                    assert.deepEqual(await axe(page), [], 'help')
+                }
+            }))
+    }
+}
+
+/** Hosts the server below /team/nb/, as a reverse proxy would. */
+function proxyBelow(prefix, port) {
+    const origin = `http://127.0.0.1:${port}`
+    const proxy = http.createServer((req, res) => {
+        if (!req.url.startsWith(prefix)) return res.writeHead(404).end()
+        const headers = { ...req.headers, host: `127.0.0.1:${port}` }
+        if (headers.origin) headers.origin = origin
+        const up = http.request({ port, host: '127.0.0.1', method: req.method, path: req.url.slice(prefix.length - 1), headers }, (down) => {
+            res.writeHead(down.statusCode, down.headers)
+            down.pipe(res)
+        })
+        up.on('error', () => res.destroy())
+        res.on('close', () => up.destroy())
+        req.pipe(up)
+    })
+    return new Promise((resolve) => proxy.listen(0, '127.0.0.1', () => resolve(proxy)))
+}
+
+test('works below a sub-path', async () => {
+    const proxy = await proxyBelow('/team/nb/', server.port)
+    try {
+        await withPage(`http://127.0.0.1:${proxy.address().port}/team/nb/`, {}, async (page) => {
+            await page.locator('.welcome').waitFor()
+            await send(page, 'say hello')
+            await answered(page, 1)
+            assert.match(page.url(), /\/team\/nb\/#\/c\/conv_/)
+            await page.reload()
+            await answered(page, 1)
+        })
+    } finally {
+        proxy.closeAllConnections()
+        await new Promise((resolve) => proxy.close(resolve))
+    }
+})
+
+test('a long conversation opens at its end, with earlier pages on request', () =>
+    withPage(`${server.url}/#/c/conv_8000000000000002`, {}, async (page) => {
+        await page.getByText(`question ${LONG / 2 - 1}`, { exact: true }).waitFor()
+        const scroll = page.locator('.scroll')
+        const questions = page.locator('.is-own')
+        await eventually(() => scroll.evaluate((e) => e.scrollHeight - e.scrollTop - e.clientHeight < 5))
+        const first = await questions.count()
+        assert.ok(first < LONG / 4, `${first} of ${LONG / 2} questions at first`)
+        await scroll.evaluate((e) => e.scrollTo(0, 0))
+        await eventually(async () => (await questions.count()) > first)
+        const place = await page.getByText(`question ${LONG / 2 - first}`, { exact: true }).boundingBox()
+        assert.ok(place.y > -200 && place.y < 800, `what was in view moved to ${place.y}`)
+        await eventually(async () => {
+            await scroll.evaluate((e) => e.scrollTo(0, e.scrollTop === 0 ? 200 : 0))
+            return (await questions.count()) === LONG / 2
+        }, 20000)
+        assert.equal(await page.getByRole('button', { name: 'Load earlier messages' }).isVisible(), false)
+        assert.equal(await page.locator('.messages > .run').count(), LONG / 2)
+        await send(page, 'say still quick')
+        await eventually(async () => /still quick/.test(await page.locator('.messages > .run').last().innerText()))
+    }))
