@@ -213,43 +213,42 @@ static str what_instead(struct arena *a, const struct provider *p, str model, st
     return STR("Name another one with --model, or as models.default in nimblebrain.json.");
 }
 
+static const struct {
+    int code;
+    const char *what;
+    const char *advice; /* NULL = made up by advice_for */
+} WORDS[] = {
+    [LLM_ERR_AUTH] = {-EACCES, "does not accept the API key", NULL},
+    [LLM_ERR_BILLING] = {-EDQUOT, "has no credit left for this key, or a spending limit is reached",
+                         "Check the account's billing page, or choose another model with --model."},
+    [LLM_ERR_MODEL] = {-ENOENT, "does not have this model, or has retired it", NULL},
+    [LLM_ERR_INVALID] = {-EINVAL, "refused the request", ""},
+    [LLM_ERR_TOO_LONG] = {-EMSGSIZE, "says that the conversation is too long for the model",
+                          "Start a new conversation, or choose a model with a larger context."},
+    [LLM_ERR_OVERLOADED] = {-EBUSY, "is overloaded or limits the rate of requests",
+                            "Try again in a while."},
+    [LLM_ERR_NETWORK] = {-ECONNRESET, "broke off its answer", ""},
+};
+
+static str advice_for(struct arena *a, const struct provider *p, str model, str successor,
+                      enum llm_error_kind kind)
+{
+    if (WORDS[kind].advice)
+        return str_from(WORDS[kind].advice);
+    return kind == LLM_ERR_AUTH ? how_to_set_key(a, p) : what_instead(a, p, model, successor);
+}
+
+/* "anthropic:claude-x: the provider does not have this model, or has retired it (404: ...). Use
+ * ..." */
 static void word(struct arena *a, const struct provider *p, str model, str successor,
                  const struct wire_error *w, struct llm_failure *f)
 {
-    str name = p->name, said = quote(a, p, w);
-    str advice = STR_NONE;
-    int code = -EIO;
-    const char *what = "failed";
-    switch (f->kind) {
-    case LLM_ERR_AUTH:
-        code = -EACCES, what = "does not accept the API key", advice = how_to_set_key(a, p);
-        break;
-    case LLM_ERR_BILLING:
-        code = -EDQUOT, what = "has no credit left for this key, or a spending limit is reached";
-        advice = STR("Check the account's billing page, or choose another model with --model.");
-        break;
-    case LLM_ERR_MODEL:
-        code = -ENOENT, advice = what_instead(a, p, model, successor);
-        err_set(&f->err, code, "%.*s does not have the model %.*s, or has retired it (%.*s). %.*s",
-                STR_ARG(name), STR_ARG(model), STR_ARG(said), STR_ARG(advice));
-        return;
-    case LLM_ERR_INVALID:
-        code = -EINVAL, what = "refused the request";
-        break;
-    case LLM_ERR_TOO_LONG:
-        code = -EMSGSIZE, what = "says that the conversation is too long for the model";
-        advice = STR("Start a new conversation, or choose a model with a larger context.");
-        break;
-    case LLM_ERR_OVERLOADED:
-        code = -EBUSY, what = "is overloaded or limits the rate of requests";
-        advice = STR("Try again in a while.");
-        break;
-    case LLM_ERR_NETWORK:
-        code = -ECONNRESET, what = "broke off its answer";
-        break;
-    }
-    err_set(&f->err, code, "%.*s %s (%.*s).%s%.*s", STR_ARG(name), what, STR_ARG(said),
-            advice.n > 0 ? " " : "", STR_ARG(advice));
+    str said = quote(a, p, w), advice = advice_for(a, p, model, successor, f->kind);
+    str who = p->name;
+    if (f->kind == LLM_ERR_MODEL)
+        who = arena_printf(a, "%.*s:%.*s: the provider", STR_ARG(p->name), STR_ARG(model));
+    err_set(&f->err, WORDS[f->kind].code, "%.*s %s (%.*s).%s%.*s", STR_ARG(who),
+            WORDS[f->kind].what, STR_ARG(said), advice.n > 0 ? " " : "", STR_ARG(advice));
 }
 
 struct verdict failure_judge(const struct provider *p, str model, str successor,

@@ -2,9 +2,9 @@
 
 /* in, 5 min write, 1 h write, cache read, out */
 #define PRICE(in, w5, w1h, read, out)                                                              \
-    .has_price = true, .price_in = in, .price_write_5m = w5, .price_write_1h = w1h,                \
-    .price_cache_read = read, .price_out = out
-#define LIMITS(context, output) .context_tokens = context, .max_output_tokens = output
+    .has_price = true, .price_in = (in), .price_write_5m = (w5), .price_write_1h = (w1h),          \
+    .price_cache_read = (read), .price_out = (out)
+#define LIMITS(context, output) .context_tokens = (context), .max_output_tokens = (output)
 #define EYES_AND_HANDS          .can_tools = true, .can_images = true
 #define OLD_THINKING            .thinks_enabled = true
 #define BOTH_THINKING           .thinks_enabled = true, .thinks_adaptive = true, .takes_effort = true
