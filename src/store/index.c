@@ -146,7 +146,7 @@ static void sync_work(struct job *job)
 }
 
 static void start_query(struct index *ix, struct store_op *op);
-static void want_feed(struct index *ix, uint64_t delay_ms);
+static void feed_start(struct index *ix);
 static void free_if_idle(struct index *ix);
 
 static void sync_start(struct index *ix);
@@ -167,7 +167,7 @@ static void sync_done(struct job *job)
         free_if_idle(ix);
         return;
     }
-    want_feed(ix, 0);
+    feed_start(ix);
     if (!list_empty(&ix->waiting))
         sync_start(ix);
 }
@@ -309,8 +309,6 @@ static void feed_work(struct job *job)
     f->status = r;
 }
 
-static void feed_start(struct index *ix);
-
 static void feed_done(struct job *job)
 {
     struct feed_job *f = CONTAINER_OF(job, struct feed_job, job);
@@ -347,15 +345,9 @@ static void on_timer(void *ctx)
 {
     struct index *ix = ctx;
     if (map_len(&ix->touched) > 0 && !ix->sync.is_busy)
-        sync_start(ix); /* which ends in want_feed */
+        sync_start(ix); /* which starts the feed when it is done */
     else
         feed_start(ix);
-}
-
-static void want_feed(struct index *ix, uint64_t delay_ms)
-{
-    if (!timer_active(&ix->timer))
-        timer_start(&ix->timer, delay_ms);
 }
 
 void index_touch(struct index *ix, str id, bool came_or_went)
@@ -370,7 +362,8 @@ void index_touch(struct index *ix, str id, bool came_or_went)
         map_put(&ix->touched, id, ix);
     else
         ix->touched_too_many = true;
-    want_feed(ix, TOUCH_DELAY_MS);
+    if (!timer_active(&ix->timer))
+        timer_start(&ix->timer, TOUCH_DELAY_MS);
 }
 
 /* ---- life ---- */

@@ -74,6 +74,57 @@ static void test_agrees_with_the_logs(void **state)
     agree(t);
 }
 
+static void change(struct twin *t, const char *sql)
+{
+    sqlite3 *db;
+    assert_int_equal(sqlite3_open(t->db, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+}
+
+static int64_t ask(struct twin *t, const char *sql)
+{
+    sqlite3 *db;
+    sqlite3_stmt *st;
+    assert_int_equal(sqlite3_open(t->db, &db), SQLITE_OK);
+    sqlite3_busy_timeout(db, 5000);
+    assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &st, NULL), SQLITE_OK);
+    int64_t n = sqlite3_step(st) == SQLITE_ROW ? sqlite3_column_int64(st, 0) : -1;
+    sqlite3_finalize(st);
+    sqlite3_close(db);
+    return n;
+}
+
+/* Lets the background reach the ends of all logs. */
+static void settle(struct twin *t)
+{
+    static const char BEHIND[] = "SELECT count(*) FROM log WHERE text_done <> done";
+    bool never = false;
+    assert_int_equal(rig_list(&t->a, &(struct store_query){.limit = 1}), 0);
+    for (int i = 0; i < 500 && ask(t, BEHIND) != 0; i++)
+        (void)loop_run_until(t->a.loop, &never, 10);
+    assert_int_equal(ask(t, BEHIND), 0);
+}
+
+/* What is changed in the index shows: nothing else was read. */
+static void test_answers_come_from_the_index(void **state)
+{
+    struct twin *t = *state;
+    fill(t, 10);
+    settle(t);
+    assert_int_equal(ask(t, "SELECT count(*) FROM log"), 10);
+    assert_int_equal(ask(t, "SELECT count(*) FROM message"), 10);
+    change(t, "UPDATE conv SET title = 'from the index'");
+    assert_int_equal(rig_list(&t->a, &(struct store_query){.limit = 1}), 0);
+    assert_str(t->a.listing.convs[0].title, "from the index");
+    assert_int_equal(rig_search(&t->a, "hello", NULL), 0);
+    assert_int_equal(t->a.hits.n, 10);
+    assert_str(t->a.hits.hits[0].title, "from the index");
+    change(t, "DELETE FROM message WHERE no IN (SELECT no FROM message ORDER BY no DESC LIMIT 4)");
+    assert_int_equal(rig_search(&t->a, "hello", NULL), 0);
+    assert_int_equal(t->a.hits.n, 6);
+}
+
 /* ---- what may happen to the file ---- */
 
 static void spoil(struct twin *t, const char *bytes, size_t n, off_t at, bool cut)
@@ -124,27 +175,6 @@ static void test_damaged(void **state)
     twin_open(t);
     agree(t);
     agree(t);
-}
-
-static void change(struct twin *t, const char *sql)
-{
-    sqlite3 *db;
-    assert_int_equal(sqlite3_open(t->db, &db), SQLITE_OK);
-    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
-    sqlite3_close(db);
-}
-
-static int64_t ask(struct twin *t, const char *sql)
-{
-    sqlite3 *db;
-    sqlite3_stmt *st;
-    assert_int_equal(sqlite3_open(t->db, &db), SQLITE_OK);
-    sqlite3_busy_timeout(db, 5000);
-    assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &st, NULL), SQLITE_OK);
-    int64_t n = sqlite3_step(st) == SQLITE_ROW ? sqlite3_column_int64(st, 0) : -1;
-    sqlite3_finalize(st);
-    sqlite3_close(db);
-    return n;
 }
 
 static void test_other_versions(void **state)
@@ -327,15 +357,11 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(test_agrees_with_the_logs),
-        TEST(test_deleted_while_running),
-        TEST(test_damaged),
-        TEST(test_other_versions),
-        TEST(test_replaced_by_another_process),
-        TEST(test_no_place_for_it),
-        TEST(test_logs_change_behind_our_back),
-        TEST(test_cursor_is_stable),
-        TEST(test_sharing),
+        TEST(test_agrees_with_the_logs),  TEST(test_answers_come_from_the_index),
+        TEST(test_deleted_while_running), TEST(test_damaged),
+        TEST(test_other_versions),        TEST(test_replaced_by_another_process),
+        TEST(test_no_place_for_it),       TEST(test_logs_change_behind_our_back),
+        TEST(test_cursor_is_stable),      TEST(test_sharing),
         TEST(test_two_handles),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
