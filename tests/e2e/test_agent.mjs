@@ -1,56 +1,9 @@
 // The whole server against a strict double of the model APIs: what is sent, what is stored, how
 // runs end. Whatever happens, the double must never have a reason to refuse a request.
-import fs from 'node:fs'
-import path from 'node:path'
-import { after, assert, before, eventually, sleep, sse, startServer, test, tmpdir } from '../support/tap.mjs'
-import { start as startDouble } from '../support/model_double.mjs'
+import { assert, eventually, sleep, sse, test } from '../support/tap.mjs'
+import { chat, double, events, refusedNothing, say, serve, server, types, withAgent } from '../support/agent.mjs'
 
-let double, server
-
-const settings = (extra = {}) => ({
-    defaultModel: 'anthropic:claude-sonnet-4-5-20250929',
-    models: { fast: 'demo:demo' },
-    providers: {
-        anthropic: { baseURL: double.url, apiKey: 'sk-ant-test-key' },
-        chat: { type: 'openai', baseURL: double.url + '/v1', apiKey: 'test-key' },
-    },
-    modelCalls: { retryBaseMs: 10, idleTimeoutMs: 1500 },
-    ...extra,
-})
-
-async function serve(extra) {
-    const workdir = tmpdir()
-    fs.writeFileSync(path.join(workdir, 'nimblebrain.json'), JSON.stringify(settings(extra)))
-    return startServer({ workdir, env: { NB_DEMO_DELAY_MS: '0', ANTHROPIC_API_KEY: '', OPENAI_API_KEY: '' } })
-}
-
-before(async () => {
-    double = await startDouble({ port: 0, seed: 7 })
-    server = await serve()
-})
-after(() => double.close())
-
-const say = (directive) => '@double ' + JSON.stringify(directive)
-
-async function chat(message, more = {}, on = server) {
-    const res = await fetch(on.url + '/v1/chat', {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ message: typeof message === 'string' ? message : say(message), ...more }),
-    })
-    return { status: res.status, ...(await res.json()) }
-}
-
-function events(id, on = server) {
-    const file = path.join(on.workdir, 'conversations', id + '.jsonl')
-    return fs.readFileSync(file, 'utf8').trimEnd().split('\n').slice(1).map((l) => JSON.parse(l))
-}
-
-const types = (id, on) => events(id, on).map((e) => e.type).filter((t) => !/^(aux|metadata)\./.test(t))
-
-function refusedNothing() {
-    assert.deepEqual(double.refusals.map((r) => r.refusal), [])
-}
+withAgent()
 
 test('a plain answer', async () => {
     const r = await chat({ text: 'Grüße aus 東京 🗼' })

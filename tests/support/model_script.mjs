@@ -37,7 +37,7 @@ export function lastQuestion(messages) {
         const { role, content } = messages[i]
         if (role === 'assistant') answers++
         const text = textOf(content)
-        if (role === 'user' && text.trim() !== '') return { text, answers }
+        if (role === 'user' && text.trim() !== '' && !text.startsWith('Go on exactly')) return { text, answers }
     }
     return { text: '', answers }
 }
@@ -70,7 +70,7 @@ export function readDirective(body) {
     const isAside = !body.tools && /\btitle\b/i.test(JSON.stringify(body.system ?? body.messages[0] ?? ''))
     if (isAside) return { text: 'A double title' }
     const { text, answers } = lastQuestion(body.messages)
-    const at = text.lastIndexOf('@double')
+    const at = text.startsWith('@double') ? 0 : text.lastIndexOf('@double') // one may quote another
     const value = at < 0 ? null : leadingJson(text.slice(at + '@double'.length).trimStart())
     const step = Array.isArray(value) ? (value[answers] ?? null) : answers === 0 || !value?.calls ? value : null
     if (step) return { ...step, key: JSON.stringify(step) }

@@ -1,0 +1,207 @@
+// Questions to the user, messages to a busy agent, delegation, skills: runs that are more than one call.
+import fs from 'node:fs'
+import path from 'node:path'
+import { assert, eventually, sleep, test, tmpdir } from '../support/tap.mjs'
+import { chat, double, events, refusedNothing, serve, server, types, withAgent } from '../support/agent.mjs'
+
+withAgent({
+    permissions: { ask: ['nb__calculate'], deny: ['nb__status'] },
+    agents: {
+        counter: { description: 'counts', systemPrompt: 'You count.', tools: ['nb__calculate'], maxIterations: 3 },
+    },
+})
+
+const calls = [
+    { name: 'nb__calculate', args: { expression: '6*7' } },
+    { name: 'nb__time' },
+    { name: 'nb__status' },
+]
+
+function answer(on, conversationId, body) {
+    return fetch(on.url + '/v1/chat', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ conversationId, answer: body }),
+    }).then(async (res) => ({ status: res.status, ...(await res.json()) }))
+}
+
+test('a run that needs permission waits, and an answer lets it go on', async () => {
+    const r = await chat([{ text: 'let me see', calls }, { text: 'done' }])
+    assert.equal(r.stopReason, 'waiting')
+    assert.deepEqual(r.ask.calls.map((c) => c.name), ['nb__calculate'])
+    assert.deepEqual(types(r.conversationId), ['user.message', 'run.start', 'llm.response', 'ask.opened', 'run.done'])
+    const wrong = await answer(server, r.conversationId, { askId: 'ask_0000000000000000', allow: true })
+    assert.equal(wrong.status, 409)
+    const on = await answer(server, r.conversationId, { askId: r.ask.askId, allow: true })
+    assert.equal(on.stopReason, 'complete', JSON.stringify(on))
+    assert.equal(on.toolCalls.find((c) => c.name === 'nb__calculate').output, '42')
+    assert.equal(on.toolCalls.find((c) => c.name === 'nb__time').ok, true)
+    assert.match(on.toolCalls.find((c) => c.name === 'nb__status').output, /do not permit/)
+    const start = events(r.conversationId).filter((e) => e.type === 'run.start')
+    assert.equal(start[1].resumes, start[0].runId)
+    const again = await answer(server, r.conversationId, { askId: r.ask.askId, allow: true })
+    assert.equal(again.status, 409)
+    refusedNothing()
+})
+
+test('a declined call is not executed', async () => {
+    const r = await chat([{ calls: [calls[0]] }, { text: 'never mind' }])
+    const on = await answer(server, r.conversationId, { askId: r.ask.askId, allow: false })
+    assert.equal(on.stopReason, 'complete')
+    assert.equal(on.toolCalls[0].ok, false)
+    assert.match(on.toolCalls[0].output, /did not allow/)
+    refusedNothing()
+})
+
+test('a new message declines what was asked', async () => {
+    const r = await chat([{ calls: [calls[0]] }])
+    const on = await chat({ text: 'moving on' }, { conversationId: r.conversationId })
+    assert.equal(on.response, 'moving on')
+    const log = events(r.conversationId)
+    assert.equal(log.find((e) => e.type === 'ask.answered').decision, 'declined')
+    assert.match(log.find((e) => e.type === 'tool.done').result.content[0].text, /without allowing/)
+    refusedNothing()
+})
+
+test('a question survives kill -9 and is answered afterwards', async () => {
+    const s = await serve({ permissions: { ask: ['nb__calculate'] } })
+    const r = await chat([{ calls: [calls[0]] }, { text: 'after the restart' }], {}, s)
+    assert.equal(r.stopReason, 'waiting')
+    s.kill9()
+    await s.exited
+    const t = await serve({ permissions: { ask: ['nb__calculate'] } }, s.workdir)
+    const on = await answer(t, r.conversationId, { askId: r.ask.askId, allow: true })
+    assert.equal(on.stopReason, 'complete', JSON.stringify(on))
+    assert.equal(on.toolCalls[0].output, '42')
+    assert.equal(on.response, 'after the restart')
+    refusedNothing()
+})
+
+test('"always" is remembered', async () => {
+    const s = await serve({ permissions: { ask: ['nb__calculate'] } })
+    const r = await chat([{ calls: [calls[0]] }, { text: 'ok' }], {}, s)
+    await answer(s, r.conversationId, { askId: r.ask.askId, allow: true, always: true })
+    const next = await chat([{ calls: [calls[0]] }, { text: 'ok' }], {}, s)
+    assert.equal(next.stopReason, 'complete')
+    assert.deepEqual(JSON.parse(fs.readFileSync(path.join(s.workdir, 'permissions.json'), 'utf8')).allow, ['nb__calculate'])
+})
+
+test('unattended, what would ask is refused; autoAllow lets it pass', async () => {
+    const refused = await chat([{ calls: [calls[0]] }, { text: 'ok' }], { unattended: true })
+    assert.match(refused.toolCalls[0].output, /nobody can be asked/)
+    const passed = await chat([{ calls: [calls[0]] }, { text: 'ok' }], { unattended: true, autoAllow: ['nb__calc*'] })
+    assert.equal(passed.toolCalls[0].output, '42')
+})
+
+test('a busy conversation queues or steers', async () => {
+    const first = await chat({ text: 'hello' })
+    const id = first.conversationId
+    const isRunning = () => fetch(`${server.url}/v1/conversations/${id}`).then((r) => r.json()).then((c) => c.isRunning)
+    let slow = chat({ words: 300, delayMs: 3 }, { conversationId: id })
+    await eventually(isRunning)
+    const queued = chat({ text: 'queued answer' }, { conversationId: id, whenBusy: 'queue' })
+    assert.equal((await slow).stopReason, 'complete')
+    assert.equal((await queued).response, 'queued answer')
+    slow = chat([{ words: 300, delayMs: 3, calls: [{ name: 'nb__time' }] }, { text: 'unused' }], { conversationId: id })
+    await eventually(isRunning)
+    const steered = chat({ text: 'steered answer' }, { conversationId: id, whenBusy: 'steer' })
+    const [a, b] = await Promise.all([slow, steered])
+    assert.equal(a.runId, b.runId, 'one run answers both')
+    assert.match(b.response, /steered answer/)
+    const bad = await chat('x', { conversationId: id, whenBusy: 'later' })
+    assert.equal(bad.status, 400)
+    refusedNothing()
+})
+
+test('an answer that is cut off is continued', async () => {
+    const r = await chat([{ text: 'first half, ', stop: 'max_tokens' }, { text: 'second half' }])
+    assert.equal(r.response, 'first half, second half')
+    assert.equal(r.stopReason, 'complete')
+    const endless = await chat(Array(9).fill({ text: 'x', stop: 'max_tokens' }))
+    assert.equal(endless.stopReason, 'length')
+    assert.equal(endless.usage.iterations, 5)
+    const on = await chat({ text: 'on' }, { conversationId: endless.conversationId })
+    assert.equal(on.response, 'on')
+    refusedNothing()
+})
+
+test('the same call with the same result three times ends the run', async () => {
+    const same = { calls: [{ name: 'nb__discover_tools', args: { query: 'zzz' } }] }
+    const r = await chat(Array(9).fill(same))
+    assert.equal(r.stopReason, 'max_iterations')
+    assert.equal(r.usage.iterations, 4)
+    assert.equal(events(r.conversationId).find((e) => e.type === 'run.done').detail, 'repeated_calls')
+    refusedNothing()
+})
+
+test('delegated runs have their own logs, budgets and tools, and are charged to the parent', async () => {
+    const task = (text) => '@double ' + JSON.stringify([{ text }])
+    const r = await chat([
+        { calls: [
+            { name: 'nb__delegate', args: { task: task('one') } },
+            { name: 'nb__delegate', args: { task: task('two'), agent: 'counter' } },
+            { name: 'nb__delegate', args: { task: 'x', agent: 'nobody' } },
+        ] },
+        { text: 'both are back' },
+    ])
+    assert.equal(r.stopReason, 'complete', JSON.stringify(r))
+    assert.equal(r.toolCalls[0].output, 'one')
+    assert.equal(r.toolCalls[1].output, 'two')
+    assert.match(r.toolCalls[2].output, /counter/)
+    const log = events(r.conversationId)
+    const charged = log.filter((e) => e.type === 'aux.usage' && e.source === 'delegate')
+    assert.equal(charged.length, 2)
+    assert.ok(charged[0].inputTokens > 0)
+    const child = charged[0].conversationId
+    const file = fs.readFileSync(path.join(server.workdir, 'conversations', child + '.jsonl'), 'utf8')
+    const meta = JSON.parse(file.split('\n')[0])
+    assert.equal(meta.parent.conversationId, r.conversationId)
+    assert.equal(meta.parent.runId, r.runId)
+    const list = await (await fetch(server.url + '/v1/conversations?limit=100')).json()
+    assert.ok(!list.conversations.some((c) => c.id === child), 'children are hidden')
+    const counted = double.log.filter((e) => JSON.stringify(e.body?.system ?? '').includes('You count.'))
+    assert.ok(counted.length > 0)
+    for (const e of counted) assert.deepEqual(e.body.tools.map((t) => t.name), ['nb__calculate'])
+    refusedNothing()
+})
+
+test('cancel reaches the children', async () => {
+    const slowTask = '@double ' + JSON.stringify({ words: 5000, delayMs: 5 })
+    const first = await chat({ text: 'hi' })
+    const pending = chat([{ calls: [{ name: 'nb__delegate', args: { task: slowTask } }] }, { text: 'no' }], { conversationId: first.conversationId })
+    await eventually(() => types(first.conversationId).includes('tool.start'))
+    await sleep(200)
+    const began = Date.now()
+    await fetch(`${server.url}/v1/conversations/${first.conversationId}/cancel`, { method: 'POST' })
+    const r = await pending
+    assert.ok(Date.now() - began < 1000)
+    assert.equal(r.stopReason, 'cancelled')
+    await eventually(() => {
+        const folder = path.join(server.workdir, 'conversations')
+        const children = fs.readdirSync(folder).filter((f) => f.endsWith('.jsonl'))
+            .map((f) => fs.readFileSync(path.join(folder, f), 'utf8'))
+            .filter((t) => t.includes('"parent":{"conversationId":"' + first.conversationId))
+        return children.length === 1 && /"stopReason":"cancelled"/.test(children[0])
+    })
+    refusedNothing()
+})
+
+test('skills: a trigger wins, tools are filtered, edits count at once', async () => {
+    const workdir = tmpdir()
+    fs.mkdirSync(path.join(workdir, 'skills'))
+    const skill = (body) => `---\nname: sums\ndescription: does sums\ntype: skill\nallowed-tools: ["nb__calculate"]\nmetadata:\n  triggers: ["do the sums"]\n  keywords: [add, subtract]\n---\n${body}\n`
+    fs.writeFileSync(path.join(workdir, 'skills', 'sums.md'), skill('SUMS-BODY-ONE'))
+    const s = await serve({}, workdir)
+    const systemOf = () => JSON.stringify(double.log.at(-1).body.system)
+    let r = await chat('please do the sums', {}, s)
+    assert.equal(r.skillName, 'sums')
+    assert.match(systemOf(), /SUMS-BODY-ONE/)
+    r = await chat('add this', {}, s)
+    assert.equal(r.skillName, null)
+    r = await chat('add or subtract this', {}, s)
+    assert.equal(r.skillName, 'sums')
+    await sleep(1100)
+    fs.writeFileSync(path.join(workdir, 'skills', 'sums.md'), skill('SUMS-BODY-TWO-CHANGED'))
+    r = await chat('do the sums', {}, s)
+    assert.match(systemOf(), /SUMS-BODY-TWO-CHANGED/)
+})
