@@ -39,7 +39,7 @@ struct store_ops {
     int (*each_id)(struct store *s, store_id_fn fn, void *ctx, struct err *e);
 };
 
-extern const struct store_ops store_memory_ops, store_jsonl_ops;
+extern const struct store_ops store_memory_ops, store_jsonl_ops, store_folder_ops;
 
 struct store {
     const struct store_ops *ops;
@@ -117,6 +117,7 @@ struct store_op {
     struct log_task task; /* file stores */
     const char *path;
     uint64_t limit; /* file stores: acknowledged length, UINT64_MAX = what is there */
+    void (*then)(struct store_op *op); /* folder: once it is known where the conversation is */
 };
 
 struct store_op *op_new(struct store *s, str id, void (*answer)(struct store_op *op), void *ctx);

@@ -9,7 +9,8 @@
 
 enum { ID_SUFFIX_MAX = 64 };
 
-static const struct store_ops *const BACKENDS[] = {&store_jsonl_ops, &store_memory_ops};
+static const struct store_ops *const BACKENDS[] = {&store_jsonl_ops, &store_folder_ops,
+                                                   &store_memory_ops};
 
 static bool is_id_char(char c)
 {

@@ -320,11 +320,17 @@ static void test_jsonl(void **state)
     run_model("jsonl", seed_of_run());
 }
 
+static void test_folder(void **state)
+{
+    run_model("folder", seed_of_run());
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_memory),
         cmocka_unit_test(test_jsonl),
+        cmocka_unit_test(test_folder),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,7 +6,7 @@
 #define ID    "conv_0123456789abcdef"
 #define OTHER "conv_fedcba9876543210"
 
-static const char *const BACKENDS[] = {"memory", "jsonl"};
+static const char *const BACKENDS[] = {"memory", "jsonl", "folder"};
 
 static const char *backend; /* of the group under way */
 
