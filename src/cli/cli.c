@@ -4,7 +4,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-static const struct command *const COMMANDS[] = {&CMD_SERVE, &CMD_DOCTOR};
+static const struct command *const COMMANDS[] = {&CMD_SERVE, &CMD_DOCTOR, &CMD_REPLAY};
 
 #define OPT(member)  offsetof(struct cli, opt.member)
 #define CHAT(member) offsetof(struct cli, chat.member)

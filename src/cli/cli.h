@@ -39,7 +39,7 @@ struct command {
 
 #define CLI_OPTIONS_MAX 1024
 
-extern const struct command CMD_SERVE, CMD_DOCTOR;
+extern const struct command CMD_SERVE, CMD_DOCTOR, CMD_REPLAY;
 extern const struct arg CLI_GLOBAL_ARGS[], CLI_CHAT_ARGS[];
 
 int cli_main(int argc, char **argv);

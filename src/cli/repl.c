@@ -394,6 +394,7 @@ static void say_goodbye(struct repl *r)
     str id = session_conversation(r->chat->session);
     bool is_kept = strcmp(r->chat->config->store.type, "memory") != 0;
     struct screen_region nothing = {0};
+    view_abandon(&r->view);
     view_gap(&r->view);
     if (id.n > 0 && is_kept)
         say(r, STYLE_DIM, "nb --resume %.*s goes on from here", STR_ARG(id));

@@ -451,6 +451,16 @@ void view_begin(struct view *v, void (*on_end)(void *ctx), void *ctx)
     timer_start(&v->timer, SPIN_MS);
 }
 
+void view_abandon(struct view *v)
+{
+    if (!v->is_running)
+        return;
+    end_tools(v);
+    end_text(v);
+    v->is_running = false;
+    timer_stop(&v->timer);
+}
+
 void view_gap(struct view *v)
 {
     if (v->last != VIEW_NOTHING)

@@ -43,7 +43,8 @@ void view_done(struct view *v);
 
 /* An answer is about to come; on_end is called when it has ended, well or not. */
 void view_begin(struct view *v, void (*on_end)(void *ctx), void *ctx);
-void view_redraw(struct view *v); /* after a resize */
+void view_redraw(struct view *v);  /* after a resize */
+void view_abandon(struct view *v); /* keeps what has come; the rest will not be seen */
 
 /* Text of our own, printed with the next drawing and set apart by blank lines: lines as they
  * are, Markdown, or a line in one style. A gap makes what follows stand alone. */

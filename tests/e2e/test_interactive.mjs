@@ -8,7 +8,9 @@ const offline = { ANTHROPIC_API_KEY: '', OPENAI_API_KEY: '', NB_DEMO_DELAY_MS: '
 
 // A terminal of its own with nb in it; ends with the case.
 async function open(args, { env = {}, cols = 80, rows = 24, command } = {}) {
-    const socket = path.join(tmpdir('nb-tmux-'), 's')
+    const dir = tmpdir('nb-tmux-')
+    const socket = path.join(dir, 's')
+    const status = path.join(dir, 'status') // tmux does not always tell
     const server = start('tmux', ['-u', '-D', '-f', '/dev/null', '-S', socket])
     const tmux = async (...words) => {
         const r = await run('tmux', ['-u', '-S', socket, ...words])
@@ -19,7 +21,7 @@ async function open(args, { env = {}, cols = 80, rows = 24, command } = {}) {
     const vars = Object.entries({ ...offline, ...env }).map(([k, v]) => `${k}=${v}`)
     await tmux('set-option', '-g', 'remain-on-exit', 'on', ';',
         'new-session', '-d', '-x', `${cols}`, '-y', `${rows}`, '--',
-        ...(command ?? ['env', ...vars, NB, ...args]))
+        ...(command ?? ['sh', '-c', '"$@"; echo $? > "$0"', status, 'env', ...vars, NB, ...args]))
     const term = {
         type: (text) => tmux('send-keys', '-l', '--', text),
         key: (...names) => tmux('send-keys', ...names),
@@ -27,7 +29,6 @@ async function open(args, { env = {}, cols = 80, rows = 24, command } = {}) {
         resize: (c, r) => tmux('resize-window', '-x', `${c}`, '-y', `${r}`),
         screen: async (...more) => (await tmux('capture-pane', '-p', ...more)).trimEnd(),
         all: () => term.screen('-J', '-S', '-'), // with what has scrolled away, wrapped lines joined
-        status: () => tmux('display-message', '-p', '#{pane_dead} #{pane_dead_status}'),
         pid: async () => Number(await tmux('display-message', '-p', '#{pane_pid}')),
         sees: (what, timeoutMs = 15000) =>
             eventually(async () => {
@@ -37,10 +38,9 @@ async function open(args, { env = {}, cols = 80, rows = 24, command } = {}) {
             }, timeoutMs),
         ended: () =>
             eventually(async () => {
-                const [dead, code] = (await term.status()).trim().split(' ')
-                assert.equal(dead, '1', 'still running:\n' + (await term.screen()))
-                assert.match(code ?? '', /^\d+$/, 'ended by a signal') // or tmux does not know yet
-                return { code: Number(code) }
+                assert.ok(fs.existsSync(status), 'still running:\n' + (await term.screen()))
+                const code = fs.readFileSync(status, 'utf8')
+                return code.endsWith('\n') && { code: Number(code) }
             }, 15000),
         message: async (text) => {
             await term.type(text)
