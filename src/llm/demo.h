@@ -29,9 +29,9 @@ struct demo_ask {
     str text;       /* its words, without what was attached */
     size_t context; /* bytes of text that came with them */
     size_t images;
-    size_t rounds;                             /* answers with tool calls since then */
-    bool is_first;                             /* nothing was answered before */
-    const struct llm_message *calls, *results; /* the last round, or NULL */
+    size_t rounds;   /* answers with tool calls since then */
+    bool is_first;   /* nothing was answered before */
+    size_t question; /* index of the message that holds it */
 };
 
 /* ---- demo_intent.c: what to do ---- */
@@ -47,7 +47,7 @@ str demo_introduction(void);
 str demo_help(const struct demo_ask *q);
 str demo_tool_list(const struct demo_ask *q);
 str demo_shrug(const struct demo_ask *q);  /* for what no rule covers */
-str demo_report(const struct demo_ask *q); /* the results of the last round */
+str demo_report(const struct demo_ask *q); /* what the tools returned since the question */
 str demo_title(const struct demo_ask *q);
 str demo_summary(const struct demo_ask *q);
 

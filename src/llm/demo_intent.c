@@ -61,17 +61,12 @@ static void understand(struct demo_ask *q)
         q->is_first &= req->messages[i].role == LLM_USER;
     for (size_t i = req->nmessages; i-- > 0;) {
         const struct llm_message *m = &req->messages[i];
-        if (m->role == LLM_ASSISTANT && has_calls(m)) {
-            q->rounds++;
-            if (!q->calls)
-                q->calls = m;
-        } else if (m->role == LLM_USER && has_results(m)) {
-            if (!q->results)
-                q->results = m;
-        } else if (m->role == LLM_USER) {
-            read_question(q, m);
-            break;
-        }
+        q->rounds += m->role == LLM_ASSISTANT && has_calls(m);
+        if (m->role != LLM_USER || has_results(m))
+            continue;
+        q->question = i;
+        read_question(q, m);
+        break;
     }
     split_attachment(q);
 }
@@ -202,7 +197,7 @@ static bool do_calls(struct demo_ask *q, struct demo_plan *ret)
 
 static bool do_report(struct demo_ask *q, struct demo_plan *ret)
 {
-    if (!q->calls)
+    if (q->rounds == 0)
         return false;
     ret->text = demo_report(q);
     return true;
@@ -256,6 +251,21 @@ static bool do_shell(struct demo_ask *q, struct demo_plan *ret)
     return true;
 }
 
+/* "Europe/Berlin", as time zones are named. */
+static str find_zone(const struct demo_ask *q)
+{
+    str rest = q->text, word;
+    while (str_split(&rest, ' ', &word)) {
+        while (word.n > 0 && ispunct((unsigned char)word.p[word.n - 1]))
+            word.n--;
+        ptrdiff_t slash = str_find_char(word, '/');
+        if (slash > 0 && (size_t)slash + 1 < word.n && isupper((unsigned char)word.p[0]) &&
+            isupper((unsigned char)word.p[slash + 1]))
+            return word;
+    }
+    return STR_NONE;
+}
+
 static bool do_time(struct demo_ask *q, struct demo_plan *ret)
 {
     static const char *const WORDS[] = {"what time",    "the time", "time is it", "current time",
@@ -265,7 +275,7 @@ static bool do_time(struct demo_ask *q, struct demo_plan *ret)
     const struct llm_tool *t = demo_find_tool(q->req, STR("time"));
     if (!t || (!says_any(q, WORDS) && !is_only(q, ALONE)))
         return false;
-    use_tool(q, t, STR_NONE, NULL, ret);
+    use_tool(q, t, find_zone(q), "timezone", ret);
     return true;
 }
 

@@ -42,6 +42,10 @@ str demo_help(const struct demo_ask *q)
         (void)buf_add_lit(&b, "- `status` tells how this workspace is doing\n");
     if (demo_find_tool(q->req, STR("bash_exec")))
         (void)buf_add_lit(&b, "- `run ls -la` runs a command\n");
+    if (demo_find_tool(q->req, STR("discover_tools")))
+        (void)buf_add_lit(&b, "- `find tools for files` searches all installed tools\n");
+    if (demo_find_tool(q->req, STR("delegate")))
+        (void)buf_add_lit(&b, "- `delegate count to 5` gives a task to a child agent\n");
     (void)buf_add_lit(&b, "- `count to 100` shows streaming; stop me whenever you like\n"
                           "- `say something` repeats it\n");
     return finish(q, &b);
@@ -196,20 +200,20 @@ static str result_text(const struct demo_ask *q, const struct llm_block *r, size
     return finish(q, &b);
 }
 
-static const struct llm_block *result_of(const struct demo_ask *q, str id)
+static const struct llm_block *result_of(const struct llm_message *results, str id)
 {
-    for (size_t i = 0; q->results && i < q->results->n; i++)
-        if (q->results->blocks[i].type == LLM_TOOL_RESULT && str_eq(q->results->blocks[i].id, id))
-            return &q->results->blocks[i];
+    for (size_t i = 0; results && i < results->n; i++)
+        if (results->blocks[i].type == LLM_TOOL_RESULT && str_eq(results->blocks[i].id, id))
+            return &results->blocks[i];
     return NULL;
 }
 
-static void add_result(const struct demo_ask *q, struct buf *b, const struct llm_block *use)
+static void add_result(const struct demo_ask *q, struct buf *b, const struct llm_block *use,
+                       const struct llm_block *r)
 {
-    const struct llm_block *r = result_of(q, use->id);
     size_t images = 0;
     str text = r ? result_text(q, r, &images) : STR_NONE;
-    (void)buf_printf(b, "`%.*s`", STR_ARG(use->name));
+    (void)buf_printf(b, "%s`%.*s`", b->n > 0 ? "\n" : "", STR_ARG(use->name));
     if (!r)
         (void)buf_add_lit(b, " gave no result.\n");
     else if (r->is_error)
@@ -224,14 +228,13 @@ static void add_result(const struct demo_ask *q, struct buf *b, const struct llm
 str demo_report(const struct demo_ask *q)
 {
     struct buf b;
-    size_t n = 0;
     buf_init(&b, TEXT_MAX);
-    for (size_t i = 0; i < q->calls->n; i++) {
-        if (q->calls->blocks[i].type != LLM_TOOL_USE)
-            continue;
-        if (n++ > 0)
-            (void)buf_add_char(&b, '\n');
-        add_result(q, &b, &q->calls->blocks[i]);
+    for (size_t i = q->question + 1; i < q->req->nmessages; i++) {
+        const struct llm_message *calls = &q->req->messages[i];
+        const struct llm_message *results = i + 1 < q->req->nmessages ? calls + 1 : NULL;
+        for (size_t k = 0; k < calls->n; k++)
+            if (calls->blocks[k].type == LLM_TOOL_USE)
+                add_result(q, &b, &calls->blocks[k], result_of(results, calls->blocks[k].id));
     }
     return finish(q, &b);
 }

@@ -137,6 +137,7 @@ static void picks_the_obvious_tool(void **state)
     } CASES[] = {
         {"what time is it?", "nb__time", "{}"},
         {"Time", "nb__time", "{}"},
+        {"what time is it in Europe/Berlin?", "nb__time", "{\"timezone\":\"Europe/Berlin\"}"},
         {"what is 6 * 7?", "nb__calculate", "{\"expression\":\"6 * 7\"}"},
         {"(1+2)*3", "nb__calculate", "{\"expression\":\"(1+2)*3\"}"},
         {"calculate 12 plus 30 please", "nb__calculate", "{\"expression\":\"12 + 30\"}"},
@@ -216,7 +217,7 @@ static void then_makes_rounds(void **state)
     used(t, "nb__status", "fine", false);
     plan(t);
     assert_int_equal(t->plan.nuses, 0);
-    assert_says(t, "`nb__status`: **fine**");
+    assert_says(t, "`nb__time`: **noon**\n\n`nb__status`: **fine**"); /* all rounds */
 }
 
 static void refuses_bad_arguments_and_unknown_tools(void **state)
