@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "engine/events.h"
 #include "runtime/prompt.h"
+#include "runtime/request_log.h"
 #include "runtime/turn.h"
 #include "runtime/zone.h"
 #include "tools/surface.h"
@@ -148,5 +149,6 @@ int turn_prepare(void *turn, struct arena *a, bool is_last, struct run_input *re
     ret->tools = model_tools(a, &s);
     ret->ntools = s.len;
     ret->thinking = arena_cstr(a, t->rt->deps.config->thinking);
+    request_log_note(t, ++t->steps, ret);
     return context_messages(a, &t->transcript, &ret->messages, &ret->nmessages, e);
 }

@@ -150,7 +150,7 @@ void runtime_stop(struct runtime *rt, loop_fn done, void *ctx)
 
 void runtime_check_stopped(struct runtime *rt)
 {
-    if (rt->on_stopped && rt->nturns == 0 && list_empty(&rt->titles))
+    if (rt->on_stopped && rt->nturns == 0 && rt->nrecords == 0 && list_empty(&rt->titles))
         defer_start(rt->deps.loop, &rt->stopped);
 }
 

@@ -19,7 +19,7 @@ struct runtime {
     struct map active;  /* conversation id -> struct turn, from acceptance to the end */
     struct list_node turns;
     struct list_node titles;
-    size_t nturns;
+    size_t nturns, nrecords; /* under way */
     loop_fn on_stopped;
     void *on_stopped_ctx;
     struct deferred stopped;
@@ -68,6 +68,8 @@ struct turn {
     struct transcript transcript;
     struct skills *skills;     /* a reference, so that a reload does not pull the rug */
     const struct skill *skill; /* the one that matched, or NULL */
+    int steps;                 /* model calls prepared so far */
+    char system_sha[65], tools_sha[65]; /* last recorded by request_log.c */
     struct promoted promoted;  /* tools discovered in this run */
     struct deferred begin;
     struct skill_check check;

@@ -47,7 +47,7 @@ export function events(id, on = server) {
     return fs.readFileSync(file, 'utf8').trimEnd().split('\n').slice(1).map((l) => JSON.parse(l))
 }
 
-export const types = (id, on) => events(id, on).map((e) => e.type).filter((t) => !/^(aux|metadata)\./.test(t))
+export const types = (id, on) => events(id, on).map((e) => e.type).filter((t) => !/^(aux|metadata)\.|^llm\.request/.test(t))
 
 export function refusedNothing() {
     assert.deepEqual(double.refusals.map((r) => r.refusal), [])

@@ -1,0 +1,186 @@
+/* nb replay - builds the requests of a conversation again, and compares. */
+#include <errno.h>
+
+#include "base/json.h"
+#include "cli/cli.h"
+#include "runtime/rebuild.h"
+#include "server/server.h"
+
+struct replay_options {
+    bool with_bodies;
+};
+
+static const struct arg ARGS[] = {{"bodies", 0, ARG_FLAG,
+                                   offsetof(struct replay_options, with_bodies), NULL,
+                                   "print the requests that would be sent"},
+                                  {0}};
+
+struct replaying {
+    const struct cli *cli;
+    const struct replay_options *opt;
+    struct server *server;
+    struct loop *loop;
+    str id;
+    struct arena arena;
+    str *lines;
+    size_t n, cap;
+    size_t calls, equal, different, unknown;
+    /* the answer of the store being waited for */
+    bool is_done, is_at_end;
+    struct err err;
+    store_pos next;
+    struct arena *blob_arena;
+    str blob;
+};
+
+static void wait_for(struct replaying *r)
+{
+    while (!r->is_done)
+        (void)loop_run_until(r->loop, &r->is_done, UINT32_MAX);
+}
+
+static void on_page(void *ctx, const struct err *err, const struct store_page *page)
+{
+    struct replaying *r = ctx;
+    r->is_done = true;
+    if (err) {
+        r->err = *err;
+        return;
+    }
+    for (size_t i = 0; i < page->n; i++) {
+        if (r->n == r->cap) {
+            r->cap = r->cap ? 2 * r->cap : 256;
+            r->lines = xrealloc(r->lines, r->cap * sizeof *r->lines);
+        }
+        r->lines[r->n++] = arena_str(&r->arena, page->events[i].line);
+        r->next = page->events[i].pos;
+    }
+    r->is_at_end = page->reached_end;
+}
+
+static int read_log(struct replaying *r)
+{
+    while (!r->is_at_end) {
+        struct store_range range = {.after = r->next, .with_blobs = true};
+        r->is_done = false;
+        store_read(server_store(r->server), r->id, &range, on_page, r);
+        wait_for(r);
+        if (r->err.code == -ENOENT)
+            err_set(&r->err, -ENOENT, "there is no conversation '%.*s'", STR_ARG(r->id));
+        if (r->err.code < 0)
+            return r->err.code;
+    }
+    return 0;
+}
+
+static void on_blob(void *ctx, const struct err *err, str bytes)
+{
+    struct replaying *r = ctx;
+    r->is_done = true;
+    r->blob = err ? STR_NONE : arena_str(r->blob_arena, bytes);
+}
+
+static bool get_blob(void *ctx, struct arena *a, str sha256, str *ret)
+{
+    struct replaying *r = ctx;
+    r->is_done = false;
+    r->blob_arena = a;
+    store_get_blob(server_store(r->server), r->id, sha256, on_blob, r);
+    wait_for(r);
+    *ret = r->blob;
+    return r->blob.n > 0;
+}
+
+static void print_json(const struct rebuilt *c, const char *verdict)
+{
+    struct buf b;
+    struct json_writer w;
+    buf_init(&b, 64u * 1024 * 1024);
+    jw_init(&w, &b);
+    jw_object(&w);
+    jw_kstr(&w, "runId", c->run_id);
+    jw_kint(&w, "iteration", c->iteration);
+    jw_kstr(&w, "model", c->model);
+    jw_kstr(&w, "verdict", str_from(verdict));
+    jw_kstr(&w, "recordedSha256", c->recorded_sha256);
+    jw_kstr(&w, "rebuiltSha256", str_from(c->rebuilt_sha256));
+    if (c->why.n > 0)
+        jw_kstr(&w, "why", c->why);
+    jw_end(&w);
+    printf("%s\n", buf_cstr(&b));
+    buf_done(&b);
+}
+
+static void on_rebuilt(void *ctx, const struct rebuilt *c)
+{
+    static const char *const WORDS[] = {"equal", "DIFFERENT", "unknown"};
+    struct replaying *r = ctx;
+    r->calls++;
+    r->equal += c->verdict == REBUILD_EQUAL;
+    r->different += c->verdict == REBUILD_DIFFERENT;
+    r->unknown += c->verdict == REBUILD_UNKNOWN;
+    if (r->cli->opt.is_json) {
+        print_json(c, WORDS[c->verdict]);
+        return;
+    }
+    printf("%.*s step %-2d %-9s %4zu messages  %.12s %s%.*s\n", STR_ARG(c->run_id), c->iteration,
+           WORDS[c->verdict], c->nmessages, c->rebuilt_sha256,
+           c->verdict == REBUILD_DIFFERENT ? "was " : "",
+           c->verdict == REBUILD_DIFFERENT ? 12 : (int)c->why.n,
+           c->verdict == REBUILD_DIFFERENT ? c->recorded_sha256.p
+           : c->why.p                      ? c->why.p
+                                           : "");
+    if (r->opt->with_bodies && c->body.n > 0)
+        printf("%.*s\n", STR_ARG(c->body));
+}
+
+static int replay(struct replaying *r)
+{
+    if (read_log(r) < 0)
+        return cli_fail(&r->err);
+    rebuild_requests(server_llm(r->server), r->lines, r->n, get_blob, on_rebuilt, r);
+    if (!r->cli->opt.is_json)
+        printf("%zu model calls: %zu equal, %zu different, %zu unknown\n", r->calls, r->equal,
+               r->different, r->unknown);
+    return r->different > 0 ? EXIT_FAILED : EXIT_DONE;
+}
+
+static int run(struct cli *cli, const void *options, int argc, char **argv)
+{
+    struct config c;
+    struct err e = {0};
+    struct server_options opt = {0};
+    if (argc != 1)
+        return cli_usage_error("replay: name one conversation");
+    int code = cli_load_config(cli, NULL, &c);
+    if (code != EXIT_DONE)
+        return code;
+    struct logger *log = cli_logger(cli, &c, LOG_WARN);
+    struct replaying r = {
+        .cli = cli, .opt = options, .loop = loop_new(log), .id = str_from(argv[0])};
+    arena_init(&r.arena);
+    if (server_new(r.loop, log, &c, &opt, &r.server, &e) < 0) {
+        code = cli_fail(&e);
+    } else {
+        code = replay(&r);
+        server_close(r.server, 0);
+    }
+    free(r.lines);
+    arena_done(&r.arena);
+    loop_free(r.loop);
+    logger_free(log);
+    config_done(&c);
+    return code;
+}
+
+const struct command CMD_REPLAY = {
+    .name = "replay",
+    .usage = "replay ID [--bodies] [--json]",
+    .summary = "build a conversation's requests again and compare",
+    .help = "Sends nothing. Every model call of the log is built from the log alone and compared, "
+            "by its\n"
+            "checksum, with what was really sent. Exits with 1 when one differs.\n",
+    .args = ARGS,
+    .options_size = sizeof(struct replay_options),
+    .run = run,
+};

@@ -1,0 +1,135 @@
+#include "runtime/rebuild.h"
+
+#include "base/hash.h"
+#include "runtime/request_log.h"
+#include "store/event.h"
+
+struct rebuilder {
+    struct llm *llm;
+    const str *lines;
+    size_t n;
+    struct json **events; /* parsed once; NULL = not JSON */
+    rebuild_blob_fn get_blob;
+    void (*fn)(void *ctx, const struct rebuilt *r);
+    void *ctx;
+};
+
+static bool is_type(const struct json *event, const char *type)
+{
+    return str_eq(json_get_string(event, "type"), str_from(type));
+}
+
+static bool is_of_run(const struct json *event, str run_id)
+{
+    return str_eq(json_get_string(event, "runId"), run_id);
+}
+
+/* How many model calls of this run came before line i; its own is the next. */
+static int iteration_of(const struct rebuilder *b, size_t i, str run_id)
+{
+    int n = 1;
+    for (size_t k = 0; k < i; k++)
+        n += is_type(b->events[k], "llm.response") && is_of_run(b->events[k], run_id);
+    return n;
+}
+
+/* The newest llm.request of the run that is not younger than the call. It may stand behind
+ * the answer: it is written in the background. */
+static const struct json *request_of(const struct rebuilder *b, str run_id, int iteration)
+{
+    const struct json *found = NULL;
+    int64_t best = 0;
+    for (size_t k = 0; k < b->n; k++) {
+        const struct json *e = b->events[k];
+        int64_t at = json_get_int(e, "iteration", 0);
+        if (is_type(e, "llm.request") && is_of_run(e, run_id) && at <= iteration && at > best) {
+            best = at;
+            found = e;
+        }
+    }
+    return found;
+}
+
+static bool load_inputs(struct rebuilder *b, struct arena *a, const struct json *request,
+                        struct run_input *in)
+{
+    str system, tools;
+    return b->get_blob(b->ctx, a, json_get_string(request, "system"), &system) &&
+           b->get_blob(b->ctx, a, json_get_string(request, "tools"), &tools) &&
+           request_system_parse(a, system, in) == 0 && request_tools_parse(a, tools, in) == 0;
+}
+
+static void build(struct rebuilder *b, struct arena *a, size_t i, const struct json *request,
+                  struct rebuilt *ret)
+{
+    struct run_input in = {0};
+    struct err e = {0};
+    struct transcript t = {.lines = (str *)b->lines, .n = i};
+    if (!load_inputs(b, a, request, &in)) {
+        ret->why = STR("the recorded prompt or tool list is missing");
+        return;
+    }
+    if (context_messages(a, &t, &in.messages, &in.nmessages, &e) < 0) {
+        ret->why = arena_str(a, str_from(e.msg));
+        return;
+    }
+    struct llm_request req = {
+        .system_stable = in.system_stable,
+        .system_volatile = in.system_volatile,
+        .messages = in.messages,
+        .nmessages = in.nmessages,
+        .tools = in.tools,
+        .ntools = in.ntools,
+        .max_tokens = json_get_int(request, "maxTokens", 0),
+        .thinking = arena_cstr(a, json_get_string(request, "thinking")),
+        .session_key = json_get_string(request, "session"),
+    };
+    ret->nmessages = in.nmessages;
+    if (llm_build_request(b->llm, json_get_string(request, "model"), &req, a, &ret->body, &e) < 0) {
+        ret->why = arena_str(a, str_from(e.msg));
+        return;
+    }
+    sha256_hex(ret->body, ret->rebuilt_sha256);
+    bool is_equal = str_eq(str_from(ret->rebuilt_sha256), ret->recorded_sha256);
+    ret->verdict = is_equal ? REBUILD_EQUAL : REBUILD_DIFFERENT;
+}
+
+static void rebuild_one(struct rebuilder *b, size_t i)
+{
+    const struct json *event = b->events[i];
+    struct arena a;
+    arena_init(&a);
+    struct rebuilt r = {
+        .run_id = json_get_string(event, "runId"),
+        .model = json_get_string(event, "model"),
+        .recorded_sha256 = json_get_string(event, "requestSha256"),
+        .verdict = REBUILD_UNKNOWN,
+    };
+    r.iteration = iteration_of(b, i, r.run_id);
+    const struct json *request = request_of(b, r.run_id, r.iteration);
+    if (r.recorded_sha256.n == 0)
+        r.why = STR("no checksum was recorded for this call");
+    else if (!request)
+        r.why = STR("what this call was given was not recorded");
+    else
+        build(b, &a, i, request, &r);
+    b->fn(b->ctx, &r);
+    arena_done(&a);
+}
+
+void rebuild_requests(struct llm *llm, const str *lines, size_t n, rebuild_blob_fn get_blob,
+                      void (*fn)(void *ctx, const struct rebuilt *r), void *ctx)
+{
+    struct arena a;
+    arena_init(&a);
+    struct rebuilder b = {
+        .llm = llm, .lines = lines, .n = n, .get_blob = get_blob, .fn = fn, .ctx = ctx};
+    b.events = arena_array(&a, n, sizeof *b.events);
+    for (size_t i = 0; i < n; i++)
+        if (json_parse(&a, lines[i], 0, &b.events[i], NULL) < 0)
+            b.events[i] = NULL;
+    for (size_t i = 0; i < n; i++)
+        if (is_type(b.events[i], "llm.response"))
+            rebuild_one(&b, i);
+    arena_done(&a);
+}

@@ -1,0 +1,32 @@
+/* rebuild.h - the requests of a stored conversation, built again from its log alone.
+ *
+ * Nothing is sent. For every answer in the log the request that led to it is built by the
+ * same functions as live, and its SHA-256 compared with the one recorded when it was really
+ * sent. Blocking: `get_blob` reads files. */
+#pragma once
+
+#include "llm/llm.h"
+#include "runtime/runtime.h"
+
+enum rebuild_verdict {
+    REBUILD_EQUAL,
+    REBUILD_DIFFERENT,
+    REBUILD_UNKNOWN, /* nothing was recorded: an old log, or a run that was cut off */
+};
+
+struct rebuilt {
+    str run_id, model, recorded_sha256;
+    char rebuilt_sha256[65];
+    int iteration; /* of the run, from 1 */
+    size_t nmessages;
+    str body; /* what would be sent */
+    enum rebuild_verdict verdict;
+    str why; /* for REBUILD_UNKNOWN */
+};
+
+/* Bytes of a blob, in the arena; false when it is not there. */
+typedef bool (*rebuild_blob_fn)(void *ctx, struct arena *a, str sha256, str *ret);
+
+/* Calls fn for each model call of the log, in order; what it gets is borrowed. */
+void rebuild_requests(struct llm *llm, const str *lines, size_t n, rebuild_blob_fn get_blob,
+                      void (*fn)(void *ctx, const struct rebuilt *r), void *ctx);

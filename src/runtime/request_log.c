@@ -1,0 +1,155 @@
+#include "runtime/request_log.h"
+
+#include <errno.h>
+
+#include "base/hash.h"
+
+#define BLOB_MAX (16u * 1024 * 1024)
+
+/* ---- blobs ---- */
+
+str request_system_json(struct arena *a, const struct run_input *in)
+{
+    struct buf b;
+    struct json_writer w;
+    buf_init(&b, BLOB_MAX);
+    jw_init(&w, &b);
+    jw_object(&w);
+    jw_kstr(&w, "stable", in->system_stable);
+    jw_kstr(&w, "volatile", in->system_volatile);
+    jw_end(&w);
+    str s = arena_str(a, buf_str(&b));
+    buf_done(&b);
+    return s;
+}
+
+str request_tools_json(struct arena *a, const struct run_input *in)
+{
+    struct buf b;
+    struct json_writer w;
+    buf_init(&b, BLOB_MAX);
+    jw_init(&w, &b);
+    jw_array(&w);
+    for (size_t i = 0; i < in->ntools; i++) {
+        jw_object(&w);
+        jw_kstr(&w, "name", in->tools[i].name);
+        jw_kstr(&w, "description", in->tools[i].description);
+        jw_kval(&w, "schema", in->tools[i].schema);
+        jw_end(&w);
+    }
+    jw_end(&w);
+    str s = arena_str(a, buf_str(&b));
+    buf_done(&b);
+    return s;
+}
+
+int request_system_parse(struct arena *a, str json, struct run_input *ret)
+{
+    struct json *v;
+    int r = json_parse(a, json, JSON_COPY, &v, NULL);
+    if (r < 0 || v->type != JSON_OBJECT)
+        return -EINVAL;
+    ret->system_stable = json_get_string(v, "stable");
+    ret->system_volatile = json_get_string(v, "volatile");
+    return 0;
+}
+
+int request_tools_parse(struct arena *a, str json, struct run_input *ret)
+{
+    struct json *v;
+    int r = json_parse(a, json, JSON_COPY, &v, NULL);
+    if (r < 0 || v->type != JSON_ARRAY)
+        return -EINVAL;
+    struct llm_tool *tools = arena_array(a, v->len, sizeof *tools);
+    for (size_t i = 0; i < v->len; i++) {
+        const struct json *t = &v->items[i], *schema = json_get(t, "schema");
+        tools[i] = (struct llm_tool){json_get_string(t, "name"), json_get_string(t, "description"),
+                                     json_is(schema, JSON_NULL) ? NULL : schema};
+    }
+    ret->tools = tools;
+    ret->ntools = v->len;
+    return 0;
+}
+
+/* ---- recording ---- */
+
+/* Two blobs on their way to the disk, then one event. Outlives the turn if need be. */
+struct record {
+    struct runtime *rt;
+    struct arena arena;
+    str conversation_id, line;
+    int pending;
+    bool has_failed;
+};
+
+static void on_recorded(void *ctx, const struct err *err, const store_pos *pos, size_t n)
+{
+    struct record *r = ctx;
+    if (err)
+        log_warn(r->rt->deps.log, "runtime", "a request is not recorded: %s", err->msg);
+    r->rt->nrecords--;
+    runtime_check_stopped(r->rt);
+    arena_done(&r->arena);
+    free(r);
+}
+
+static void on_blob(void *ctx, const struct err *err, str sha256)
+{
+    struct record *r = ctx;
+    static const struct err FAILED = {.code = -EIO, .msg = "a blob could not be written"};
+    r->has_failed |= err != NULL;
+    if (--r->pending > 0)
+        return;
+    if (r->has_failed)
+        on_recorded(r, &FAILED, NULL, 0);
+    else
+        store_append(r->rt->deps.store, r->conversation_id, &r->line, 1, on_recorded, r);
+}
+
+static str event_line(struct arena *a, const struct turn *t, int iteration,
+                      const struct run_input *in, const char *system, const char *tools)
+{
+    struct buf b;
+    struct json_writer w;
+    buf_init(&b, 8192);
+    jw_init(&w, &b);
+    jw_object(&w);
+    jw_kstr(&w, "type", STR("llm.request"));
+    jw_kstr(&w, "runId", str_from(t->run_id));
+    jw_kint(&w, "iteration", iteration);
+    jw_kstr(&w, "model", t->model);
+    jw_kstr(&w, "system", str_from(system));
+    jw_kstr(&w, "tools", str_from(tools));
+    jw_kint(&w, "maxTokens", t->rt->deps.config->limits.max_output_tokens);
+    jw_kstr(&w, "thinking", str_from(in->thinking));
+    jw_kstr(&w, "session", t->conversation_id);
+    jw_end(&w);
+    str s = arena_str(a, buf_str(&b));
+    buf_done(&b);
+    return s;
+}
+
+void request_log_note(struct turn *t, int iteration, const struct run_input *in)
+{
+    char system_sha[SHA256_HEX_LEN + 1], tools_sha[SHA256_HEX_LEN + 1];
+    struct record *r = xcalloc(1, sizeof *r);
+    arena_init(&r->arena);
+    str system = request_system_json(&r->arena, in), tools = request_tools_json(&r->arena, in);
+    sha256_hex(system, system_sha);
+    sha256_hex(tools, tools_sha);
+    bool is_same = strcmp(system_sha, t->system_sha) == 0 && strcmp(tools_sha, t->tools_sha) == 0;
+    if (is_same) {
+        arena_done(&r->arena);
+        free(r);
+        return;
+    }
+    memcpy(t->system_sha, system_sha, sizeof system_sha);
+    memcpy(t->tools_sha, tools_sha, sizeof tools_sha);
+    r->rt = t->rt;
+    r->conversation_id = arena_str(&r->arena, t->conversation_id);
+    r->line = event_line(&r->arena, t, iteration, in, system_sha, tools_sha);
+    r->pending = 2;
+    t->rt->nrecords++;
+    store_put_blob(t->rt->deps.store, r->conversation_id, system, on_blob, r);
+    store_put_blob(t->rt->deps.store, r->conversation_id, tools, on_blob, r);
+}

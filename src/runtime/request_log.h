@@ -1,0 +1,18 @@
+/* request_log.h - what a model call was given besides the messages, kept for replay.
+ *
+ * The messages of a request follow from the log. The system prompt and the tool list do not:
+ * they are stored as blobs beside the log, and an event llm.request names them. It is
+ * appended in the background when they differ from what the run used before, and once the
+ * blobs are durable; the call itself never waits for it. */
+#pragma once
+
+#include "runtime/turn.h"
+
+/* Called for every step, with what the model is about to get. */
+void request_log_note(struct turn *t, int iteration, const struct run_input *in);
+
+/* The blob of a system prompt or a tool list, and back. */
+str request_system_json(struct arena *a, const struct run_input *in);
+str request_tools_json(struct arena *a, const struct run_input *in);
+int request_system_parse(struct arena *a, str json, struct run_input *ret);
+int request_tools_parse(struct arena *a, str json, struct run_input *ret);
