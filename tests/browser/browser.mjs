@@ -6,7 +6,13 @@ import { chromium } from 'playwright-core'
 import { after, assert, before } from '../support/tap.mjs'
 
 const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium'
-const ARGS = ['--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking', '--disable-dev-shm-usage']
+const ARGS = [
+    '--no-sandbox',
+    '--disable-gpu',
+    '--no-first-run',
+    '--disable-background-networking',
+    '--disable-dev-shm-usage',
+]
 const ACTION_MS = 8000
 
 /** Without keys, so that the demo model answers; slow enough to be seen streaming if asked. */
@@ -76,7 +82,8 @@ export async function send(page, text) {
 export async function answered(page, n, state = 'done') {
     const run = page.locator('.messages > .run[data-state]').nth(n - 1)
     await page.waitForFunction(
-        ([index, wanted]) => document.querySelectorAll('.messages > .run[data-state]')[index]?.dataset.state === wanted,
+        ([index, wanted]) =>
+            document.querySelectorAll('.messages > .run[data-state]')[index]?.dataset.state === wanted,
         [n - 1, state],
         { timeout: 15000 },
     )
@@ -97,7 +104,10 @@ export function writeLog(workdir, id, events, header = {}) {
         participants: ['usr_default'],
         ...header,
     }
-    fs.writeFileSync(path.join(dir, `${id}.jsonl`), [first, ...events].map((line) => JSON.stringify(line) + '\n').join(''))
+    fs.writeFileSync(
+        path.join(dir, `${id}.jsonl`),
+        [first, ...events].map((line) => JSON.stringify(line) + '\n').join(''),
+    )
 }
 
 export function at(minute) {
@@ -112,7 +122,15 @@ export function answer(minute, runId, content, more = []) {
     const parts = typeof content === 'string' ? [{ type: 'text', text: content }] : content
     return [
         { ts: at(minute), type: 'run.start', runId, model: 'demo:demo' },
-        { ts: at(minute), type: 'llm.response', runId, model: 'demo:demo', content: parts, inputTokens: 5, outputTokens: 7 },
+        {
+            ts: at(minute),
+            type: 'llm.response',
+            runId,
+            model: 'demo:demo',
+            content: parts,
+            inputTokens: 5,
+            outputTokens: 7,
+        },
         ...more,
         { ts: at(minute), type: 'run.done', runId, stopReason: 'complete', totalMs: 12 },
     ]

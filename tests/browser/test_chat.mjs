@@ -79,12 +79,16 @@ test('two tabs of one conversation show the same, live; one stops what the other
     await answered(two, 1)
     await send(one, COUNT)
     await two.getByText(COUNT).first().waitFor()
-    await eventually(async () => numbersIn(await two.locator('.messages > .run').nth(1).innerText()).includes(5), 10000)
+    await eventually(
+        async () => numbersIn(await two.locator('.messages > .run').nth(1).innerText()).includes(5),
+        10000,
+    )
     assert.equal(await two.locator('.messages > .run').nth(1).getAttribute('data-state'), 'running')
     await two.getByRole('button', { name: 'Stop the answer' }).click()
     await answered(one, 2)
     await answered(two, 2)
-    for (const page of [one, two]) assert.match(await page.locator('.messages > .run').nth(1).innerText(), /Stopped\./)
+    for (const page of [one, two])
+        assert.match(await page.locator('.messages > .run').nth(1).innerText(), /Stopped\./)
     const all = (page) => page.locator('.bubble, .md, .stop-notice').allInnerTexts().then(String)
     await eventually(async () => (await all(one)) === (await all(two)))
     assert.equal(await one.locator('.is-own').count(), 2)
@@ -105,7 +109,10 @@ test('a list in another tab learns of a new conversation and its title', async (
 test('Escape stops an answer; what had come stays, also after a reload', () =>
     withPage(slow.url, {}, async (page) => {
         await send(page, COUNT)
-        await eventually(async () => numbersIn(await page.locator('.messages > .run').innerText()).includes(4), 10000)
+        await eventually(
+            async () => numbersIn(await page.locator('.messages > .run').innerText()).includes(4),
+            10000,
+        )
         await page.keyboard.press('Escape')
         await answered(page, 1)
         const before = await page.locator('.run .md').innerText()
@@ -119,11 +126,15 @@ test('Escape stops an answer; what had come stays, also after a reload', () =>
 test('a server that dies in the middle: offline, back again, interrupted, try again', async () => {
     const workdir = tmpdir()
     const port = await freePort()
-    const launch = (delayMs) => startServer({ env: demoEnv(delayMs), workdir, args: ['--port', String(port)] })
+    const launch = (delayMs) =>
+        startServer({ env: demoEnv(delayMs), workdir, args: ['--port', String(port)] })
     const first = await launch(60)
     await withPage(`http://127.0.0.1:${port}/`, {}, async (page) => {
         await send(page, COUNT)
-        await eventually(async () => numbersIn(await page.locator('.messages > .run').innerText()).includes(3), 10000)
+        await eventually(
+            async () => numbersIn(await page.locator('.messages > .run').innerText()).includes(3),
+            10000,
+        )
         await first.kill9()
         await page.getByText('Offline').waitFor()
         assert.match(await page.locator('.messages').innerText(), /\b3\b/)
@@ -132,7 +143,10 @@ test('a server that dies in the middle: offline, back again, interrupted, try ag
         await page.getByText('Offline').waitFor({ state: 'hidden' })
         await page.getByRole('button', { name: 'Try again' }).click()
         await answered(page, 2)
-        assert.deepEqual(numbersIn(await page.locator('.messages > .run').nth(1).locator('.md').innerText()), NUMBERS)
+        assert.deepEqual(
+            numbersIn(await page.locator('.messages > .run').nth(1).locator('.md').innerText()),
+            NUMBERS,
+        )
     })
 })
 
@@ -151,7 +165,11 @@ test('a message that cannot be sent is kept, and sent on request', () =>
 test('a refusal of the server is shown in its own words', () =>
     withPage(server.url, {}, async (page) => {
         const body = JSON.stringify({ error: 'run_in_progress', message: 'The agent is still answering.' })
-        await page.route('**/v1/chat/stream', (route) => route.fulfill({ status: 409, contentType: 'application/json', body }), { times: 1 })
+        await page.route(
+            '**/v1/chat/stream',
+            (route) => route.fulfill({ status: 409, contentType: 'application/json', body }),
+            { times: 1 },
+        )
         await send(page, 'say nothing')
         await page.getByText('The agent is still answering.').waitFor()
         await page.getByRole('button', { name: 'Edit' }).click()
@@ -232,41 +250,69 @@ test('scrolling up is respected while text streams; a button leads back', () =>
     }))
 
 test('on a phone: a drawer, no sideways scrolling, targets for thumbs', () =>
-    withPage(server.url, { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true }, async (page) => {
-        await page.locator('.welcome').waitFor()
-        assert.equal(await page.locator('.sidebar').isVisible(), false)
-        await send(page, 'tools')
-        await answered(page, 1)
-        await page.getByRole('button', { name: 'Show sidebar' }).click()
-        await page.locator('.row').first().waitFor()
-        const small = await page.$$eval('button, a.row', (all) =>
-            all.filter((e) => e.checkVisibility({ visibilityProperty: true })).map((e) => [e.className, e.getBoundingClientRect()])
-                .filter(([name, box]) => box.height > 0 && Math.max(box.height, box.width) < 40 && !/copy/.test(name)).map(([name]) => name))
-        assert.deepEqual(small, [])
-        await page.locator('.row').first().click()
-        await page.locator('.sidebar').waitFor({ state: 'hidden' })
-        const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
-        assert.equal(overflow, 0)
-    }))
+    withPage(
+        server.url,
+        { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true },
+        async (page) => {
+            await page.locator('.welcome').waitFor()
+            assert.equal(await page.locator('.sidebar').isVisible(), false)
+            await send(page, 'tools')
+            await answered(page, 1)
+            await page.getByRole('button', { name: 'Show sidebar' }).click()
+            await page.locator('.row').first().waitFor()
+            const small = await page.$$eval('button, a.row', (all) =>
+                all
+                    .filter((e) => e.checkVisibility({ visibilityProperty: true }))
+                    .map((e) => [e.className, e.getBoundingClientRect()])
+                    .filter(
+                        ([name, box]) =>
+                            box.height > 0 && Math.max(box.height, box.width) < 40 && !/copy/.test(name),
+                    )
+                    .map(([name]) => name),
+            )
+            assert.deepEqual(small, [])
+            await page.locator('.row').first().click()
+            await page.locator('.sidebar').waitFor({ state: 'hidden' })
+            const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
+            assert.equal(overflow, 0)
+        },
+    ))
 
 test('a shared conversation: names where the speaker changes, one colour per person', async () => {
     const workdir = tmpdir()
     const people = { visibility: 'shared', participants: ['usr_default', 'usr_ada', 'usr_bob'] }
-    writeLog(workdir, 'conv_5000000000000001', [
-        said(1, 'mine'), ...answer(2, 'run_1', 'an answer'), said(3, 'first', 'usr_ada'),
-        said(4, 'second', 'usr_ada'), said(5, 'third', 'usr_bob'), ...answer(6, 'run_2', 'more'),
-    ], people)
+    writeLog(
+        workdir,
+        'conv_5000000000000001',
+        [
+            said(1, 'mine'),
+            ...answer(2, 'run_1', 'an answer'),
+            said(3, 'first', 'usr_ada'),
+            said(4, 'second', 'usr_ada'),
+            said(5, 'third', 'usr_bob'),
+            ...answer(6, 'run_2', 'more'),
+        ],
+        people,
+    )
     const { url } = await startServer({ env: demoEnv(), workdir })
     await withPage(`${url}/#/c/conv_5000000000000001`, {}, async (page) => {
         await answered(page, 2)
         const others = page.locator('.is-other')
         assert.equal(await others.count(), 3)
-        const labels = await others.locator('.speaker').evaluateAll((all) => all.map((e) => (e.hidden ? '' : e.textContent)))
+        const labels = await others
+            .locator('.speaker')
+            .evaluateAll((all) => all.map((e) => (e.hidden ? '' : e.textContent)))
         assert.deepEqual(labels, ['ada', '', 'bob'])
-        const colours = await others.locator('.bubble').evaluateAll((all) => all.map((e) => getComputedStyle(e).borderInlineStartColor))
+        const colours = await others
+            .locator('.bubble')
+            .evaluateAll((all) => all.map((e) => getComputedStyle(e).borderInlineStartColor))
         assert.equal(colours[0], colours[1])
         assert.notEqual(colours[0], colours[2])
-        const right = (selector) => page.locator(selector).first().evaluate((e) => e.getBoundingClientRect().right)
+        const right = (selector) =>
+            page
+                .locator(selector)
+                .first()
+                .evaluate((e) => e.getBoundingClientRect().right)
         assert.ok((await right('.is-own .bubble')) > (await right('.is-other .bubble')))
         await page.locator('.mark-shared').waitFor()
     })
@@ -275,7 +321,9 @@ test('a shared conversation: names where the speaker changes, one colour per per
 test('a long list comes in pages and can be searched; an unknown conversation says so', async () => {
     const workdir = tmpdir()
     for (let i = 0; i < 70; i++) {
-        writeLog(workdir, `conv_60000000000000${String(i).padStart(2, '0')}`, [said(i, `question number ${i}`)])
+        writeLog(workdir, `conv_60000000000000${String(i).padStart(2, '0')}`, [
+            said(i, `question number ${i}`),
+        ])
     }
     const { url } = await startServer({ env: demoEnv(), workdir })
     await withPage(url, {}, async (page) => {

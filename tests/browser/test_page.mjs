@@ -6,7 +6,8 @@ import { SRC_DIR, assert, before, eventually, startServer, test, tmpdir } from '
 import { answer, answered, demoEnv, said, send, withPage, writeLog } from './browser.mjs'
 
 const AXE = fs.readFileSync(path.join(SRC_DIR, 'node_modules/axe-core/axe.min.js'), 'utf8')
-const RICH = '# Title\n\nText with `code`, [link](https://x.example).\n\n| a | b |\n|---|--:|\n| 1 | 2 |\n\n```c\n/* why */ int x = f("s", 1);\n```\n\n> quote\n\n- [x] done'
+const RICH =
+    '# Title\n\nText with `code`, [link](https://x.example).\n\n| a | b |\n|---|--:|\n| 1 | 2 |\n\n```c\n/* why */ int x = f("s", 1);\n```\n\n> quote\n\n- [x] done'
 const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true }
 const LONG = 1200
 
@@ -14,27 +15,57 @@ let server
 
 before(async () => {
     const workdir = tmpdir()
-    const shared = { visibility: 'shared', participants: ['usr_default', ...Array.from('abcdefg', (c) => `usr_${c}`)] }
-    const tool = [{ type: 'text', text: RICH }, { type: 'tool-call', toolCallId: 't', toolName: 'nb__x', input: { a: 1 } }]
-    const failed = { type: 'tool.done', runId: 'run_1', id: 't', name: 'nb__x', ok: false, ms: 3, result: { content: [{ type: 'text', text: 'no' }] } }
+    const shared = {
+        visibility: 'shared',
+        participants: ['usr_default', ...Array.from('abcdefg', (c) => `usr_${c}`)],
+    }
+    const tool = [
+        { type: 'text', text: RICH },
+        { type: 'tool-call', toolCallId: 't', toolName: 'nb__x', input: { a: 1 } },
+    ]
+    const failed = {
+        type: 'tool.done',
+        runId: 'run_1',
+        id: 't',
+        name: 'nb__x',
+        ok: false,
+        ms: 3,
+        result: { content: [{ type: 'text', text: 'no' }] },
+    }
     const others = shared.participants.slice(1).map((person, i) => said(3 + i, `from ${person}`, person))
-    const error = [{ type: 'run.start', runId: 'run_2' }, { type: 'run.error', runId: 'run_2', error: 'The provider is overloaded.', errorType: 'x' }]
-    writeLog(workdir, 'conv_8000000000000001', [said(1, 'mine'), ...answer(2, 'run_1', tool, [failed]), ...others, said(20, 'again'), ...error], shared)
-    const turns = Array.from({ length: LONG / 2 }, (_, i) => [said(i, `question ${i}`), ...answer(i, `run_l${i}`, `Answer **${i}** with \`code\`.\n\n- a\n- b`)])
+    const error = [
+        { type: 'run.start', runId: 'run_2' },
+        { type: 'run.error', runId: 'run_2', error: 'The provider is overloaded.', errorType: 'x' },
+    ]
+    writeLog(
+        workdir,
+        'conv_8000000000000001',
+        [said(1, 'mine'), ...answer(2, 'run_1', tool, [failed]), ...others, said(20, 'again'), ...error],
+        shared,
+    )
+    const turns = Array.from({ length: LONG / 2 }, (_, i) => [
+        said(i, `question ${i}`),
+        ...answer(i, `run_l${i}`, `Answer **${i}** with \`code\`.\n\n- a\n- b`),
+    ])
     writeLog(workdir, 'conv_8000000000000002', turns.flat())
     server = await startServer({ env: demoEnv(), workdir })
 })
 
 async function axe(page) {
     await page.evaluate(AXE)
-    const { violations } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ['violations'] }))
+    const { violations } = await page.evaluate(() =>
+        globalThis.axe.run(document, { resultTypes: ['violations'] }),
+    )
     return violations
         .filter(({ impact }) => impact === 'serious' || impact === 'critical')
         .map(({ id, nodes }) => `${id}: ${nodes.map((n) => `${n.target} ${n.failureSummary}`).join('; ')}`)
 }
 
 for (const colorScheme of ['light', 'dark']) {
-    for (const [device, options] of [['desktop', {}], ['phone', PHONE]]) {
+    for (const [device, options] of [
+        ['desktop', {}],
+        ['phone', PHONE],
+    ]) {
         test(`axe finds nothing serious: ${colorScheme}, ${device}`, () =>
             withPage(server.url, { ...options, colorScheme, reducedMotion: 'reduce' }, async (page) => {
                 await page.locator('.welcome').waitFor()
@@ -63,10 +94,13 @@ function proxyBelow(prefix, port) {
         if (!req.url.startsWith(prefix)) return res.writeHead(404).end()
         const headers = { ...req.headers, host: `127.0.0.1:${port}` }
         if (headers.origin) headers.origin = origin
-        const up = http.request({ port, host: '127.0.0.1', method: req.method, path: req.url.slice(prefix.length - 1), headers }, (down) => {
-            res.writeHead(down.statusCode, down.headers)
-            down.pipe(res)
-        })
+        const up = http.request(
+            { port, host: '127.0.0.1', method: req.method, path: req.url.slice(prefix.length - 1), headers },
+            (down) => {
+                res.writeHead(down.statusCode, down.headers)
+                down.pipe(res)
+            },
+        )
         up.on('error', () => res.destroy())
         res.on('close', () => up.destroy())
         req.pipe(up)
@@ -110,5 +144,7 @@ test('a long conversation opens at its end, with earlier pages on request', () =
         assert.equal(await page.getByRole('button', { name: 'Load earlier messages' }).isVisible(), false)
         assert.equal(await page.locator('.messages > .run').count(), LONG / 2)
         await send(page, 'say still quick')
-        await eventually(async () => /still quick/.test(await page.locator('.messages > .run').last().innerText()))
+        await eventually(async () =>
+            /still quick/.test(await page.locator('.messages > .run').last().innerText()),
+        )
     }))

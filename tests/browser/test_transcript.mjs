@@ -9,7 +9,12 @@ let Transcript
 
 before(async () => {
     const out = path.join(tmpdir(), 'transcript.mjs')
-    await esbuild.build({ entryPoints: [path.join(SRC_DIR, 'web/src/model/transcript.ts')], bundle: true, format: 'esm', outfile: out })
+    await esbuild.build({
+        entryPoints: [path.join(SRC_DIR, 'web/src/model/transcript.ts')],
+        bundle: true,
+        format: 'esm',
+        outfile: out,
+    })
     assert.ok(fs.existsSync(out))
     ;({ Transcript } = await import(out))
 })
@@ -24,7 +29,9 @@ function fold(...events) {
 function shown(transcript) {
     return transcript.items.map((item) => {
         if (item.kind === 'user') return `you: ${item.text}`
-        const blocks = item.blocks.map((b) => (b.kind === 'tools' ? b.calls.map((c) => `${c.name}=${c.state}`).join('+') : `${b.kind} ${b.text}`))
+        const blocks = item.blocks.map((b) =>
+            b.kind === 'tools' ? b.calls.map((c) => `${c.name}=${c.state}`).join('+') : `${b.kind} ${b.text}`,
+        )
         return `${item.state} [${blocks.join(' | ')}]`
     })
 }
@@ -36,21 +43,39 @@ const began = ['run.start', { runId: 'r', model: 'demo:demo' }, '2']
 
 test('a turn with tools, from the first delta to the end', () => {
     const events = [
-        asked('q'), began, ['text.delta', { runId: 'r', text: 'I ' }], ['text.delta', { runId: 'r', text: 'call' }],
+        asked('q'),
+        began,
+        ['text.delta', { runId: 'r', text: 'I ' }],
+        ['text.delta', { runId: 'r', text: 'call' }],
         ['tool.preparing', { runId: 'r', id: 'x', name: 'a' }],
-        ['llm.done', { runId: 'r', content: [...text('I call'), call('x', 'a'), call('y', 'b')], inputTokens: 3, outputTokens: 2 }, '3'],
-        ['tool.start', { runId: 'r', id: 'x', name: 'a', input: {} }, '4'], ['tool.start', { runId: 'r', id: 'y', name: 'b', input: {} }, '5'],
+        [
+            'llm.done',
+            {
+                runId: 'r',
+                content: [...text('I call'), call('x', 'a'), call('y', 'b')],
+                inputTokens: 3,
+                outputTokens: 2,
+            },
+            '3',
+        ],
+        ['tool.start', { runId: 'r', id: 'x', name: 'a', input: {} }, '4'],
+        ['tool.start', { runId: 'r', id: 'y', name: 'b', input: {} }, '5'],
         ['tool.settled', { runId: 'r', id: 'y', name: 'b', ok: false, ms: 3 }],
     ]
     assert.deepEqual(shown(fold(...events)), ['you: q', 'running [text I call | a=running+b=error]'])
     const rest = [
-        ['tool.done', { runId: 'r', id: 'x', name: 'a', ok: true, ms: 5, output: 'X' }, '6'], ['tool.done', { runId: 'r', id: 'y', name: 'b', ok: false, ms: 3, output: 'Y' }, '7'],
-        ['text.delta', { runId: 'r', text: '\n\n' }], ['text.delta', { runId: 'r', text: 'done' }],
+        ['tool.done', { runId: 'r', id: 'x', name: 'a', ok: true, ms: 5, output: 'X' }, '6'],
+        ['tool.done', { runId: 'r', id: 'y', name: 'b', ok: false, ms: 3, output: 'Y' }, '7'],
+        ['text.delta', { runId: 'r', text: '\n\n' }],
+        ['text.delta', { runId: 'r', text: 'done' }],
     ]
     const before = fold(...events, ...rest)
     assert.deepEqual(shown(before), ['you: q', 'running [text I call | a=ok+b=error | text done]'])
     const key = before.items[1].blocks.at(-1).key
-    const end = [['llm.done', { runId: 'r', content: text('done'), inputTokens: 4, outputTokens: 1 }, '8'], ['run.done', { runId: 'r', stopReason: 'complete', totalMs: 9 }, '9']]
+    const end = [
+        ['llm.done', { runId: 'r', content: text('done'), inputTokens: 4, outputTokens: 1 }, '8'],
+        ['run.done', { runId: 'r', stopReason: 'complete', totalMs: 9 }, '9'],
+    ]
     const after = fold(...events, ...rest, ...end)
     assert.deepEqual(shown(after), ['you: q', 'done [text I call | a=ok+b=error | text done]'])
     assert.equal(after.items[1].blocks.at(-1).key, key, 'streamed text keeps its view when it is stored')
@@ -59,14 +84,25 @@ test('a turn with tools, from the first delta to the end', () => {
 })
 
 test('a snapshot replaces what was streamed; deltas then append', () => {
-    const t = fold(asked('q'), began, ['text.delta', { runId: 'r', text: 'abc' }], ['text.snapshot', { runId: 'r', text: 'abcdef' }], ['text.delta', { runId: 'r', text: 'g' }])
+    const t = fold(
+        asked('q'),
+        began,
+        ['text.delta', { runId: 'r', text: 'abc' }],
+        ['text.snapshot', { runId: 'r', text: 'abcdef' }],
+        ['text.delta', { runId: 'r', text: 'g' }],
+    )
     assert.deepEqual(shown(t), ['you: q', 'running [text abcdefg]'])
     t.apply({ event: 'text.snapshot', data: { runId: 'r', text: '' }, id: null })
     assert.deepEqual(shown(t), ['you: q', 'running []'])
 })
 
 test('a snapshot without a run shows that the unfinished one has died', () => {
-    const t = fold(asked('q'), began, ['tool.start', { runId: 'r', id: 'x', name: 'a' }, '3'], ['text.snapshot', { runId: null, text: '' }])
+    const t = fold(
+        asked('q'),
+        began,
+        ['tool.start', { runId: 'r', id: 'x', name: 'a' }, '3'],
+        ['text.snapshot', { runId: null, text: '' }],
+    )
     assert.deepEqual(shown(t), ['you: q', 'interrupted [a=interrupted]'])
 })
 
@@ -77,14 +113,24 @@ test('words that overtake their question come after it', () => {
 
 test('an id of a call that is used again belongs to the newest answer', () => {
     const round = (n) => [
-        ['tool.preparing', { runId: 'r', id: 'c1', name: 'a' }], ['llm.done', { runId: 'r', content: [call('c1', 'a')] }, `${n}1`],
-        ['tool.start', { runId: 'r', id: 'c1', name: 'a' }, `${n}2`], ['tool.done', { runId: 'r', id: 'c1', name: 'a', ok: n === 1, ms: 1 }, `${n}3`],
+        ['tool.preparing', { runId: 'r', id: 'c1', name: 'a' }],
+        ['llm.done', { runId: 'r', content: [call('c1', 'a')] }, `${n}1`],
+        ['tool.start', { runId: 'r', id: 'c1', name: 'a' }, `${n}2`],
+        ['tool.done', { runId: 'r', id: 'c1', name: 'a', ok: n === 1, ms: 1 }, `${n}3`],
     ]
-    assert.deepEqual(shown(fold(asked('q'), began, ...round(1), ...round(2))), ['you: q', 'running [a=ok | a=error]'])
+    assert.deepEqual(shown(fold(asked('q'), began, ...round(1), ...round(2))), [
+        'you: q',
+        'running [a=ok | a=error]',
+    ])
 })
 
 test('a failed run keeps what it had said', () => {
-    const t = fold(asked('q'), began, ['text.delta', { runId: 'r', text: 'half' }], ['run.error', { runId: 'r', error: 'broken', partialText: 'half' }, '3'])
+    const t = fold(
+        asked('q'),
+        began,
+        ['text.delta', { runId: 'r', text: 'half' }],
+        ['run.error', { runId: 'r', error: 'broken', partialText: 'half' }, '3'],
+    )
     assert.deepEqual(shown(t), ['you: q', 'error [text half]'])
     assert.equal(t.items[1].error, 'broken')
 })
@@ -94,7 +140,13 @@ test('history and stream tell the same story', () => {
     t.load([
         { role: 'user', content: 'q', parts: text('q'), timestamp: 't', position: 1, userId: 'usr_a' },
         {
-            role: 'assistant', content: 'I call', parts: [...text('I call'), call('x', 'a')], timestamp: 't', position: 2, runId: 'r', inputTokens: 3,
+            role: 'assistant',
+            content: 'I call',
+            parts: [...text('I call'), call('x', 'a')],
+            timestamp: 't',
+            position: 2,
+            runId: 'r',
+            inputTokens: 3,
             toolCalls: [{ id: 'x', name: 'a', input: {}, output: 'X', ok: true, isAnswered: true, ms: 5 }],
         },
     ])
@@ -109,15 +161,36 @@ test('history and stream tell the same story', () => {
 test('old messages without runs, errors on messages, earlier pages', () => {
     const t = new Transcript()
     t.load([
-        { role: 'assistant', content: 'b', parts: text('b'), timestamp: 't', position: 5, runId: 'r', stopReason: 'complete' },
+        {
+            role: 'assistant',
+            content: 'b',
+            parts: text('b'),
+            timestamp: 't',
+            position: 5,
+            runId: 'r',
+            stopReason: 'complete',
+        },
         { role: 'user', content: 'x', parts: text('x'), timestamp: 't', position: 6, error: 'no model' },
     ])
     t.prepend([
-        { role: 'assistant', content: 'old', parts: text('old'), timestamp: 't', position: 1, toolCalls: [{ id: '1', name: 'a', output: '', ok: true, isAnswered: true, ms: 1 }] },
+        {
+            role: 'assistant',
+            content: 'old',
+            parts: text('old'),
+            timestamp: 't',
+            position: 1,
+            toolCalls: [{ id: '1', name: 'a', output: '', ok: true, isAnswered: true, ms: 1 }],
+        },
         { role: 'user', content: 'q', parts: text('q'), timestamp: 't', position: 2 },
         { role: 'assistant', content: 'a', parts: text('a'), timestamp: 't', position: 3, runId: 'r' },
     ])
-    assert.deepEqual(shown(t), ['done [a=ok | text old]', 'you: q', 'done [text a | text b]', 'you: x', 'error []'])
+    assert.deepEqual(shown(t), [
+        'done [a=ok | text old]',
+        'you: q',
+        'done [text a | text b]',
+        'you: x',
+        'error []',
+    ])
 })
 
 test('a reset starts over; unknown events are ignored', () => {

@@ -13,10 +13,14 @@ export class ApiError extends Error {
   }
 }
 
-export function address(path: string, query: Record<string, string | number | null | undefined> = {}): string {
+export function address(
+  path: string,
+  query: Record<string, string | number | null | undefined> = {},
+): string {
   const url = new URL(path, new URL('v1/', document.baseURI))
   for (const [key, value] of Object.entries(query)) {
-    if (value !== null && value !== undefined && value !== '') url.searchParams.set(key, String(value))
+    if (value !== null && value !== undefined && value !== '')
+      url.searchParams.set(key, String(value))
   }
   return url.href
 }
@@ -67,7 +71,10 @@ export interface ListQuery {
   limit?: number
 }
 
-export function listConversations(query: ListQuery, signal?: AbortSignal): Promise<ConversationPage> {
+export function listConversations(
+  query: ListQuery,
+  signal?: AbortSignal,
+): Promise<ConversationPage> {
   return get(address('conversations', { ...query }), signal)
 }
 

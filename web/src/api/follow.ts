@@ -1,5 +1,6 @@
-// Following one conversation from a position in its log on, across lost connections. The position of the last stored event is where it resumes, so
-// nothing is lost and nothing comes twice.
+// Following one conversation from a position in its log on, across lost connections. The
+// position of the last stored event is where it resumes, so nothing is lost and nothing
+// comes twice.
 import { ApiError, eventsAddress, request } from './client'
 import { frames } from './sse'
 import type { ConversationEvent } from './types'

@@ -42,11 +42,13 @@ export function h<K extends keyof HTMLElementTagNameMap>(
 function setProp(element: HTMLElement, name: string, value: unknown): void {
   if (value === undefined || value === false) return
   if (name === 'aria') {
-    for (const [key, v] of Object.entries(value as object)) element.setAttribute(`aria-${key}`, String(v))
+    for (const [key, v] of Object.entries(value as object))
+      element.setAttribute(`aria-${key}`, String(v))
   } else if (name === 'data') {
     for (const [key, v] of Object.entries(value as object)) element.dataset[key] = v
   } else if (name === 'on') {
-    for (const [type, handler] of Object.entries(value as object)) element.addEventListener(type, handler)
+    for (const [type, handler] of Object.entries(value as object))
+      element.addEventListener(type, handler)
   } else {
     element.setAttribute(name, value === true ? '' : String(value))
   }
@@ -87,6 +89,8 @@ export function setText(element: Node, text: string): void {
 export function isTyping(target: EventTarget | null): boolean {
   return (
     target instanceof HTMLElement &&
-    (target.isContentEditable || target instanceof HTMLTextAreaElement || target instanceof HTMLInputElement)
+    (target.isContentEditable ||
+      target instanceof HTMLTextAreaElement ||
+      target instanceof HTMLInputElement)
   )
 }

@@ -2,7 +2,8 @@
 // hosted, also below a sub-path, because the path itself never changes.
 import { Signal } from './signal'
 
-export type Route = { readonly name: 'new' } | { readonly name: 'conversation'; readonly id: string }
+export type Route =
+  { readonly name: 'new' } | { readonly name: 'conversation'; readonly id: string }
 
 const ID = /^[a-z]+_[A-Za-z0-9_-]{1,64}$/
 

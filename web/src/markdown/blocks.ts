@@ -146,7 +146,8 @@ class Reader {
     for (; this.#at < this.lines.length; this.#at++) {
       const next = this.lines[this.#at]!
       if (QUOTE.test(next)) inner.push(next.replace(QUOTE, ''))
-      else if (!isBlank(next) && !isBlank(inner.at(-1) ?? '') && !startsBlock(next)) inner.push(next)
+      else if (!isBlank(next) && !isBlank(inner.at(-1) ?? '') && !startsBlock(next))
+        inner.push(next)
       else break
     }
     return { type: 'quote', blocks: this.#inner(inner) }
@@ -176,7 +177,13 @@ class Reader {
     }
     while (this.#at < this.lines.length) {
       const marker = ITEM.exec(this.lines[this.#at]!)
-      if (!marker || kindOf(marker[2]!) !== kind || marker[1]!.length > 3 || RULE.test(this.lines[this.#at]!)) break
+      if (
+        !marker ||
+        kindOf(marker[2]!) !== kind ||
+        marker[1]!.length > 3 ||
+        RULE.test(this.lines[this.#at]!)
+      )
+        break
       list.items.push(this.#item(list, marker))
     }
     return list
@@ -185,8 +192,9 @@ class Reader {
   #item(list: List, marker: RegExpExecArray): ListItem {
     const outer = marker[1]!.length
     const padding = marker[0].length - outer - marker[2]!.length
-    const indent = outer + marker[2]!.length + (padding >= 1 && padding <= 4 ? padding : 1)
-    const inner = [dedent(this.lines[this.#at]!.slice(outer + marker[2]!.length), padding >= 1 && padding <= 4 ? padding : 1)]
+    const gap = padding >= 1 && padding <= 4 ? padding : 1 // more spaces begin indented code
+    const indent = outer + marker[2]!.length + gap
+    const inner = [dedent(this.lines[this.#at]!.slice(outer + marker[2]!.length), gap)]
     let blanks = 0
     for (this.#at++; this.#at < this.lines.length; this.#at++) {
       const line = this.lines[this.#at]!
@@ -198,11 +206,12 @@ class Reader {
       const isLazy = blanks === 0 && !startsBlock(line) && !ITEM.test(line)
       if (!isInside && !isLazy) break
       if (blanks > 0) list.isTight = false
-      while (blanks > 0) inner.push(''), blanks--
+      while (blanks > 0) (inner.push(''), blanks--)
       inner.push(dedent(line, indent))
     }
     // A blank line before the next item, unlike one after the last, spreads the list out.
-    if (blanks > 0 && this.#at < this.lines.length && ITEM.test(this.lines[this.#at]!)) list.isTight = false
+    if (blanks > 0 && this.#at < this.lines.length && ITEM.test(this.lines[this.#at]!))
+      list.isTight = false
     const task = TASK.exec(inner[0]!)
     if (task) inner[0] = inner[0]!.slice(task[0].length)
     return { task: task ? task[1] !== ' ' : null, blocks: this.#inner(inner) }
@@ -210,15 +219,24 @@ class Reader {
 
   #table(line: string): Table | null {
     const delimiter = this.lines[this.#at + 1]
-    const isGrowing = this.isOpenEnded && /^ {0,3}\|/.test(line) && this.#at + 2 >= this.lines.length
+    const isGrowing =
+      this.isOpenEnded && /^ {0,3}\|/.test(line) && this.#at + 2 >= this.lines.length
     const isPending = isGrowing && (delimiter === undefined || /^[ \t|:-]*$/.test(delimiter))
-    if (!isPending && (!line.includes('|') || delimiter === undefined || !DELIMITER.test(delimiter))) return null
+    if (
+      !isPending &&
+      (!line.includes('|') || delimiter === undefined || !DELIMITER.test(delimiter))
+    )
+      return null
     const head = cells(line)
     const align = cells(delimiter ?? '').map(alignOf)
     if (!isPending && align.length !== head.length) return null
     if (head.length > COLUMNS_MAX) return null
     const rows: string[][] = []
-    for (this.#at = Math.min(this.#at + 2, this.lines.length); this.#at < this.lines.length; this.#at++) {
+    for (
+      this.#at = Math.min(this.#at + 2, this.lines.length);
+      this.#at < this.lines.length;
+      this.#at++
+    ) {
       const next = this.lines[this.#at]!
       if (isBlank(next) || startsBlock(next)) break
       rows.push(cells(next).slice(0, head.length))
@@ -235,7 +253,11 @@ class Reader {
         const setext = SETEXT.exec(line)
         if (setext) {
           this.#at++
-          return { type: 'heading', level: setext[1]![0] === '=' ? 1 : 2, text: text.join('\n').trim() }
+          return {
+            type: 'heading',
+            level: setext[1]![0] === '=' ? 1 : 2,
+            text: text.join('\n').trim(),
+          }
         }
         if (startsBlock(line) || interrupts(line) || this.#startsTable()) break
       }
@@ -246,7 +268,12 @@ class Reader {
 
   #startsTable(): boolean {
     const next = this.lines[this.#at + 1]
-    return next !== undefined && next.includes('|') && DELIMITER.test(next) && this.lines[this.#at]!.includes('|')
+    return (
+      next !== undefined &&
+      next.includes('|') &&
+      DELIMITER.test(next) &&
+      this.lines[this.#at]!.includes('|')
+    )
   }
 }
 
@@ -264,18 +291,27 @@ function dedent(line: string, columns: number): string {
 
 function isFenceEnd(line: string, marker: string): boolean {
   const text = line.trim()
-  return indentOf(line) < 4 && text.length >= marker.length && text === marker[0]!.repeat(text.length)
+  return (
+    indentOf(line) < 4 && text.length >= marker.length && text === marker[0]!.repeat(text.length)
+  )
 }
 
 /** Lines that end a paragraph or a lazy continuation. */
 function startsBlock(line: string): boolean {
-  return FENCE.test(line) || /^ {0,3}#{1,6}(?:[ \t]|$)/.test(line) || QUOTE.test(line) || RULE.test(line)
+  return (
+    FENCE.test(line) || /^ {0,3}#{1,6}(?:[ \t]|$)/.test(line) || QUOTE.test(line) || RULE.test(line)
+  )
 }
 
 /** A list may interrupt a paragraph, unless it could be a number at the start of a line. */
 function interrupts(line: string): boolean {
   const item = ITEM.exec(line)
-  return item !== null && item[1]!.length < 4 && line.length > item[0].length && /^([-*+]|1[.)])$/.test(item[2]!)
+  return (
+    item !== null &&
+    item[1]!.length < 4 &&
+    line.length > item[0].length &&
+    /^([-*+]|1[.)])$/.test(item[2]!)
+  )
 }
 
 /** Models indent nested lists by two, even below "1. "; that is less than CommonMark asks. */

@@ -111,7 +111,8 @@ function highlightWith(code: string, { pattern, keywords, ignoresCase }: Family)
     const end = match.index + match[0].length
     const kind = kindOf(match, code, end, keywords, ignoresCase ?? false)
     if (!kind) continue
-    if (match.index > plainFrom) nodes.push(document.createTextNode(code.slice(plainFrom, match.index)))
+    if (match.index > plainFrom)
+      nodes.push(document.createTextNode(code.slice(plainFrom, match.index)))
     nodes.push(span(kind, match[0]))
     plainFrom = end
   }
@@ -119,7 +120,13 @@ function highlightWith(code: string, { pattern, keywords, ignoresCase }: Family)
   return nodes
 }
 
-function kindOf(match: RegExpExecArray, code: string, end: number, keywords: Set<string>, ignoresCase: boolean): string | null {
+function kindOf(
+  match: RegExpExecArray,
+  code: string,
+  end: number,
+  keywords: Set<string>,
+  ignoresCase: boolean,
+): string | null {
   if (match[1] !== undefined) return 'comment'
   if (match[2] !== undefined) return /^\s*:/.test(code.slice(end, end + 8)) ? 'key' : 'string'
   if (match[3] !== undefined) return 'number'

@@ -2,6 +2,8 @@
 // for any input: brackets and code spans are matched in one pass beforehand, and emphasis
 // nests only so deep.
 
+import { emphasise, type Delimiter } from './emphasis'
+
 export type Inline =
   | { type: 'text'; text: string }
   | { type: 'code'; text: string }
@@ -9,16 +11,6 @@ export type Inline =
   | { type: 'strong' | 'em' | 'del'; children: Inline[] }
   | { type: 'link'; href: string; title: string; isImage: boolean; children: Inline[] }
 
-interface Delimiter {
-  type: 'delimiter'
-  char: string
-  count: number
-  length: number // of the run as written, for the rule of three
-  canOpen: boolean
-  canClose: boolean
-}
-
-const OPENERS_MAX = 24 // open emphasis at one time; more is shown as written
 const INLINE_MAX = 50_000 // longer paragraphs are shown as written
 
 const ESCAPABLE = /[!-/:-@[-`{-~]/
@@ -26,10 +18,23 @@ const SPECIAL = /[\\`*_~[\]!<&\n]|https?:\/\//g
 const ENTITY = /&(?:#(\d{1,7})|#[xX]([0-9a-fA-F]{1,6})|([a-z]{2,8}));/y
 const AUTOLINK = /<((?:https?:\/\/|mailto:)[^\s<>]*)>/y
 const BARE_URL = /https?:\/\/[^\s<>"'`]+/y
-const DESTINATION = /\(\s*(?:<([^<>\n]*)>|([^\s()]*(?:\([^\s()]*\)[^\s()]*)*))(?:\s+(?:"([^"]*)"|'([^']*)'))?\s*\)/y
+const DESTINATION =
+  /\(\s*(?:<([^<>\n]*)>|([^\s()]*(?:\([^\s()]*\)[^\s()]*)*))(?:\s+(?:"([^"]*)"|'([^']*)'))?\s*\)/y
 const ENTITIES: Record<string, string> = {
-  amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: '\u00a0', copy: '\u00a9', hellip: '\u2026',
-  mdash: '\u2014', ndash: '\u2013', times: '\u00d7', rarr: '\u2192', larr: '\u2190', deg: '\u00b0',
+  amp: '&',
+  lt: '<',
+  gt: '>',
+  quot: '"',
+  apos: "'",
+  nbsp: '\u00a0',
+  copy: '\u00a9',
+  hellip: '\u2026',
+  mdash: '\u2014',
+  ndash: '\u2013',
+  times: '\u00d7',
+  rarr: '\u2192',
+  larr: '\u2190',
+  deg: '\u00b0',
 }
 
 /** isOpenEnded: the text is still growing, so what is open at its end counts as closed there. */
@@ -114,7 +119,11 @@ class Scanner {
   }
 
   /** What stands at a special character, and where it ends. A string is plain text. */
-  #special(at: number, to: number, isInLink: boolean): { part: Inline | Delimiter | string; end: number } {
+  #special(
+    at: number,
+    to: number,
+    isInLink: boolean,
+  ): { part: Inline | Delimiter | string; end: number } {
     const c = this.text[at]!
     const none = { part: c, end: at + 1 }
     switch (c) {
@@ -127,7 +136,9 @@ class Scanner {
       case '~':
         return this.#delimiter(at, to)
       case '!':
-        return this.text[at + 1] === '[' && !isInLink ? (this.#link(at + 1, to, true) ?? none) : none
+        return this.text[at + 1] === '[' && !isInLink
+          ? (this.#link(at + 1, to, true) ?? none)
+          : none
       case '[':
         return isInLink ? none : (this.#link(at, to, false) ?? none)
       case '<':
@@ -146,7 +157,9 @@ class Scanner {
   #escape(at: number): { part: Inline | string; end: number } {
     const next = this.text[at + 1]
     if (next === '\n') return { part: { type: 'break' }, end: at + 2 }
-    return next !== undefined && ESCAPABLE.test(next) ? { part: next, end: at + 2 } : { part: '\\', end: at + 1 }
+    return next !== undefined && ESCAPABLE.test(next)
+      ? { part: next, end: at + 2 }
+      : { part: '\\', end: at + 1 }
   }
 
   #code(at: number, to: number): { part: Inline | string; end: number } {
@@ -158,8 +171,12 @@ class Scanner {
     }
     const inner = this.text.slice(at + length, isOpen ? to : end).replace(/\n/g, ' ')
     if (isOpen && inner === '') return { part: '', end: to }
-    const isPadded = inner.length > 2 && inner.startsWith(' ') && inner.endsWith(' ') && inner.trim() !== ''
-    return { part: { type: 'code', text: isPadded ? inner.slice(1, -1) : inner }, end: isOpen ? to : end + length }
+    const isPadded =
+      inner.length > 2 && inner.startsWith(' ') && inner.endsWith(' ') && inner.trim() !== ''
+    return {
+      part: { type: 'code', text: isPadded ? inner.slice(1, -1) : inner },
+      end: isOpen ? to : end + length,
+    }
   }
 
   #delimiter(at: number, to: number): { part: Delimiter | string; end: number } {
@@ -169,8 +186,10 @@ class Scanner {
     if (char === '~' && length !== 2) return { part: char.repeat(length), end }
     const before = at === 0 ? ' ' : this.text[at - 1]!
     const after = end >= this.text.length ? ' ' : this.text[end]!
-    const isLeft = !isSpace(after) && (!isPunctuation(after) || isSpace(before) || isPunctuation(before))
-    const isRight = !isSpace(before) && (!isPunctuation(before) || isSpace(after) || isPunctuation(after))
+    const isLeft =
+      !isSpace(after) && (!isPunctuation(after) || isSpace(before) || isPunctuation(before))
+    const isRight =
+      !isSpace(before) && (!isPunctuation(before) || isSpace(after) || isPunctuation(after))
     const isUnderscore = char === '_'
     const canOpen = isLeft && (!isUnderscore || !isRight || isPunctuation(before))
     const canClose = isRight && (!isUnderscore || !isLeft || isPunctuation(after))
@@ -191,7 +210,10 @@ class Scanner {
     }
     const href = match[1] ?? match[2] ?? ''
     const title = match[3] ?? match[4] ?? ''
-    return { part: { type: 'link', href, title, isImage, children: children() }, end: close + 1 + match[0].length }
+    return {
+      part: { type: 'link', href, title, isImage, children: children() },
+      end: close + 1 + match[0].length,
+    }
   }
 
   #match(pattern: RegExp, at: number, to: number): { part: Inline; end: number } | null {
@@ -206,7 +228,8 @@ class Scanner {
     BARE_URL.lastIndex = at
     let url = BARE_URL.exec(this.text)?.[0].slice(0, to - at) ?? ''
     url = url.replace(/[?!.,:;*_~\]]+$/, '')
-    while (url.endsWith(')') && count(url, ')') > count(url, '(')) url = url.slice(0, -1).replace(/[?!.,:;*_~\]]+$/, '')
+    while (url.endsWith(')') && count(url, ')') > count(url, '('))
+      url = url.slice(0, -1).replace(/[?!.,:;*_~\]]+$/, '')
     return url.length > 'https://'.length ? { part: autolink(url), end: at + url.length } : null
   }
 
@@ -237,83 +260,4 @@ function isPunctuation(c: string): boolean {
 
 function count(text: string, c: string): number {
   return text.split(c).length - 1
-}
-
-/** CommonMark's pairing of delimiter runs, with a stack of limited height. */
-function emphasise(parts: (Inline | Delimiter)[], isOpenEnded: boolean): Inline[] {
-  const out: (Inline | Delimiter)[] = []
-  const openers: number[] = [] // indexes in out
-  const bottoms = new Map<string, number>() // below which a kind of closer has looked in vain
-  const last = isOpenEnded ? parts.at(-1) : undefined
-
-  const pair = (closer: Delimiter): boolean => {
-    const kind = `${closer.char}${closer.canOpen}${closer.length % 3}`
-    for (let i = openers.length - 1; i >= (bottoms.get(kind) ?? 0); i--) {
-      const opener = out[openers[i]!] as Delimiter
-      if (opener.char !== closer.char || !mayPair(opener, closer)) continue
-      if (closer === last && closer.count < opener.count) return false // its other half is still coming
-      openers.length = i + 1
-      wrap(out, openers, Math.min(opener.count, closer.count) >= 2 ? 2 : 1, closer)
-      return true
-    }
-    bottoms.set(kind, openers.length)
-    return false
-  }
-
-  for (const part of parts) {
-    if (part.type === 'delimiter' && part.canClose) while (part.count > 0 && pair(part));
-    if (part.type === 'delimiter' && part.count === 0) continue
-    if (part.type === 'delimiter' && part.canOpen && openers.length < OPENERS_MAX) openers.push(out.length)
-    out.push(part)
-    for (const [kind, bottom] of bottoms) if (bottom > openers.length) bottoms.set(kind, openers.length)
-  }
-  if (isOpenEnded) closeOpen(out, openers)
-  return asText(out)
-}
-
-function mayPair(opener: Delimiter, closer: Delimiter): boolean {
-  const isEither = (opener.canOpen && opener.canClose) || (closer.canOpen && closer.canClose)
-  const isMultiple = (opener.length + closer.length) % 3 === 0
-  return !isEither || !isMultiple || (opener.length % 3 === 0 && closer.length % 3 === 0)
-}
-
-/** Puts what follows the innermost opener into an element; uses up n of both runs. */
-function wrap(out: (Inline | Delimiter)[], openers: number[], n: 1 | 2, closer: Delimiter): void {
-  const at = openers.at(-1)!
-  const opener = out[at] as Delimiter
-  const type = opener.char === '~' ? 'del' : n === 2 ? 'strong' : 'em'
-  const children = asText(out.splice(at + 1))
-  opener.count -= n
-  closer.count -= n
-  if (opener.count === 0) {
-    out.pop()
-    openers.pop()
-  }
-  out.push({ type, children })
-}
-
-/** While the text grows: "**impor" is shown as it will be once its end has come. */
-function closeOpen(out: (Inline | Delimiter)[], openers: number[]): void {
-  const end = out.at(-1)
-  if (end?.type === 'delimiter' && end.char !== '_') {
-    out.pop() // the beginning of emphasis, or the first half of its end
-    if (openers.at(-1) === out.length) openers.pop()
-  }
-  while (openers.length > 0) {
-    const at = openers.at(-1)!
-    const opener = out[at] as Delimiter
-    const isLikely = opener.count >= 2 || !opener.canClose
-    if (!isLikely || at + 1 >= out.length) {
-      openers.pop()
-      continue
-    }
-    wrap(out, openers, opener.count >= 2 ? 2 : 1, { ...opener })
-    if (openers.at(-1) === at) openers.pop()
-  }
-}
-
-function asText(parts: (Inline | Delimiter)[]): Inline[] {
-  return parts.map((part) =>
-    part.type === 'delimiter' ? { type: 'text', text: part.char.repeat(part.count) } : part,
-  )
 }

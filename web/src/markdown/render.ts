@@ -46,7 +46,12 @@ function linkNode(node: Inline & { type: 'link' }): Node {
   const children = node.children.map(inlineNode)
   if (node.isImage && children.length === 0) children.push(document.createTextNode('picture'))
   if (!href) return h('span', { class: 'md-nolink', title: node.href }, ...children)
-  const props = { href, target: '_blank', rel: 'noopener noreferrer', title: node.title || undefined }
+  const props = {
+    href,
+    target: '_blank',
+    rel: 'noopener noreferrer',
+    title: node.title || undefined,
+  }
   return h('a', { ...props, class: node.isImage ? 'md-image' : undefined }, ...children)
 }
 
@@ -56,7 +61,11 @@ export function renderBlock(block: Block, isOpenEnded: boolean): HTMLElement {
     case 'heading': {
       // One level down, since the page has a heading of its own.
       const level = Math.min(block.level + 1, 6) as 2 | 3 | 4 | 5 | 6
-      return h(`h${level}`, { dir: 'auto', class: `md-h${block.level}` }, ...renderInline(block.text, isOpenEnded))
+      return h(
+        `h${level}`,
+        { dir: 'auto', class: `md-h${block.level}` },
+        ...renderInline(block.text, isOpenEnded),
+      )
     }
     case 'paragraph':
       return h('p', { dir: 'auto' }, ...renderInline(block.text, isOpenEnded))
@@ -83,7 +92,12 @@ function codeNode(block: Code): HTMLElement {
   return h(
     'figure',
     { class: 'code' },
-    h('figcaption', {}, h('span', { class: 'code-language' }, label), copyButton('Copy code', () => code.textContent ?? '')),
+    h(
+      'figcaption',
+      {},
+      h('span', { class: 'code-language' }, label),
+      copyButton('Copy code', () => code.textContent ?? ''),
+    ),
     h('pre', { tabindex: 0, aria: { label: `Code, ${label}` } }, code),
   )
 }
@@ -110,7 +124,11 @@ function listNode(list: List, isOpenEnded: boolean): HTMLElement {
 function itemNode(item: ListItem, isTight: boolean, isOpenEnded: boolean): HTMLElement {
   const element = h('li', { class: item.task === null ? undefined : 'md-task' })
   if (item.task !== null) {
-    const box = h('input', { type: 'checkbox', disabled: true, aria: { label: item.task ? 'done' : 'not done' } })
+    const box = h('input', {
+      type: 'checkbox',
+      disabled: true,
+      aria: { label: item.task ? 'done' : 'not done' },
+    })
     box.checked = item.task
     element.append(box)
   }
@@ -124,18 +142,30 @@ function itemNode(item: ListItem, isTight: boolean, isOpenEnded: boolean): HTMLE
 
 function tableNode(table: Table, isOpenEnded: boolean): HTMLElement {
   const row = (cells: string[], tag: 'td' | 'th', isLast: boolean) =>
-    h('tr', {}, ...table.head.map((_, i) => {
-      const cell = h(tag, { dir: 'auto' }, ...renderInline(cells[i] ?? '', isLast))
-      const align = table.align[i]
-      if (align) cell.classList.add(`align-${align}`)
-      return cell
-    }))
+    h(
+      'tr',
+      {},
+      ...table.head.map((_, i) => {
+        const cell = h(tag, { dir: 'auto' }, ...renderInline(cells[i] ?? '', isLast))
+        const align = table.align[i]
+        if (align) cell.classList.add(`align-${align}`)
+        return cell
+      }),
+    )
   return h(
     'div',
     { class: 'table', tabindex: 0, role: 'region', aria: { label: 'Table' } },
-    h('table', {},
+    h(
+      'table',
+      {},
       h('thead', {}, row(table.head, 'th', isOpenEnded && table.rows.length === 0)),
-      h('tbody', {}, ...table.rows.map((cells, i) => row(cells, 'td', isOpenEnded && i === table.rows.length - 1))),
+      h(
+        'tbody',
+        {},
+        ...table.rows.map((cells, i) =>
+          row(cells, 'td', isOpenEnded && i === table.rows.length - 1),
+        ),
+      ),
     ),
   )
 }

@@ -47,7 +47,9 @@ export class Chat {
   }
 
   get items(): Item[] {
-    return this.#unsaved.length === 0 ? this.#transcript.items : [...this.#transcript.items, ...this.#unsaved]
+    return this.#unsaved.length === 0
+      ? this.#transcript.items
+      : [...this.#transcript.items, ...this.#unsaved]
   }
 
   get title(): string | null {
@@ -60,7 +62,9 @@ export class Chat {
 
   /** The agent is answering, or about to. */
   get isBusy(): boolean {
-    return this.activeRun !== null || this.#unsaved.some((item) => item.sending?.state === 'pending')
+    return (
+      this.activeRun !== null || this.#unsaved.some((item) => item.sending?.state === 'pending')
+    )
   }
 
   get isStopping(): boolean {
@@ -165,7 +169,8 @@ export class Chat {
   async #transmit(text: string): Promise<void> {
     const response = await startChat(text, this.id)
     for await (const { event, data } of frames(response)) {
-      if (event === 'chat.start') this.#onStarted((data as { conversationId: string }).conversationId)
+      if (event === 'chat.start')
+        this.#onStarted((data as { conversationId: string }).conversationId)
       else if (event === 'error') this.#reportLater(data as { error: string; message: string })
     }
   }
@@ -191,7 +196,8 @@ export class Chat {
 
   #failSending(item: UserItem, error: unknown): void {
     if (!this.#unsaved.includes(item)) return // it arrived; only the answer's stream broke
-    const message = error instanceof ApiError ? error.message : 'The connection broke while sending.'
+    const message =
+      error instanceof ApiError ? error.message : 'The connection broke while sending.'
     item.sending = { state: 'failed', message }
     this.changes.notify()
   }
@@ -221,7 +227,9 @@ export class Chat {
 
   #end(error: ApiError): void {
     this.gone =
-      error.status === 404 ? 'This conversation does not exist, or is not shared with you.' : error.message
+      error.status === 404
+        ? 'This conversation does not exist, or is not shared with you.'
+        : error.message
     this.changes.notify()
   }
 }

@@ -72,7 +72,10 @@ export class Conversations {
     this.#abort?.abort()
     const abort = (this.#abort = new AbortController())
     try {
-      const page = await listConversations({ search: this.search, limit: Math.min(limit, 1000), cursor }, abort.signal)
+      const page = await listConversations(
+        { search: this.search, limit: Math.min(limit, 1000), cursor },
+        abort.signal,
+      )
       this.items = cursor ? [...this.items, ...page.conversations] : page.conversations
       this.nextCursor = page.nextCursor
       this.state = 'ready'

@@ -1,6 +1,11 @@
 // A conversation as the page shows it, folded from the events of its stream. Pure: events
 // in, items out; no network and no DOM.
-import type { ConversationEvent, ConversationEvents, HistoryMessage } from '../api/types'
+import type {
+  ContentPart,
+  ConversationEvent,
+  ConversationEvents,
+  HistoryMessage,
+} from '../api/types'
 import { blocksOf, closeRun, findCall, newRun, textOf } from './items'
 import type { Item, RunItem, TextBlock, ToolCall, ToolsBlock, UserItem } from './items'
 
@@ -10,7 +15,10 @@ interface RunFold {
   hasStarted: boolean // its run.start was seen
 }
 
-type Folder<K extends keyof ConversationEvents> = (data: ConversationEvents[K], id: string | null) => void
+type Folder<K extends keyof ConversationEvents> = (
+  data: ConversationEvents[K],
+  id: string | null,
+) => void
 
 export class Transcript {
   items: Item[] = []
@@ -27,9 +35,14 @@ export class Transcript {
     'tool.preparing': (data) => this.#updateCall(data, { state: 'preparing' }),
     'tool.start': (data) =>
       this.#updateCall(data, { state: 'running', input: data.input, startedAt: performance.now() }),
-    'tool.settled': (data) => this.#updateCall(data, { state: data.ok ? 'ok' : 'error', ms: data.ms }),
+    'tool.settled': (data) =>
+      this.#updateCall(data, { state: data.ok ? 'ok' : 'error', ms: data.ms }),
     'tool.done': (data) =>
-      this.#updateCall(data, { state: data.ok ? 'ok' : 'error', ms: data.ms, output: data.output ?? '' }),
+      this.#updateCall(data, {
+        state: data.ok ? 'ok' : 'error',
+        ms: data.ms,
+        output: data.output ?? '',
+      }),
     'llm.done': (data) => this.#commit(data),
     'run.done': (data) => this.#endRun(data),
     'run.error': (data) => this.#failRun(data),
@@ -64,7 +77,8 @@ export class Transcript {
     const last = earlier.items.at(-1)
     const first = this.items[0]
     if (last?.kind === 'run' && first?.kind === 'run' && last.key === first.key) {
-      first.blocks = [...last.blocks.map((block) => ({ ...block, key: `earlier ${block.key}` })), ...first.blocks]
+      const blocks = last.blocks.map((block) => ({ ...block, key: `earlier ${block.key}` }))
+      first.blocks = [...blocks, ...first.blocks]
       first.version++
       earlier.items.pop()
     }
@@ -94,7 +108,9 @@ export class Transcript {
     // The first words of an answer may overtake the question on its way to the disk.
     const last = this.items.at(-1)
     const isEarly =
-      last?.kind === 'run' && last.state === 'running' && this.#runs.get(last.key)?.hasStarted === false
+      last?.kind === 'run' &&
+      last.state === 'running' &&
+      this.#runs.get(last.key)?.hasStarted === false
     this.items.splice(isEarly ? this.items.length - 1 : this.items.length, 0, item)
   }
 
@@ -106,13 +122,10 @@ export class Transcript {
   #recallAnswer(message: HistoryMessage): void {
     const runId = message.runId ?? `run/${message.position}`
     const calls = message.toolCalls ?? []
-    // Old logs list the calls beside the text instead of within it.
-    const parts = message.parts.some((part) => part.type === 'tool-call')
-      ? message.parts
-      : [...calls.map(({ id, name, input }) => ({ type: 'tool-call', toolCallId: id, toolName: name, input })), ...message.parts]
-    this.#commit({ ...message, runId, content: parts, ts: message.timestamp })
+    this.#commit({ ...message, runId, content: contentOf(message), ts: message.timestamp })
     for (const { id, name, ok, ms, output, isAnswered } of calls) {
-      if (isAnswered) this.#updateCall({ runId, id, name }, { state: ok ? 'ok' : 'error', ms, output })
+      if (isAnswered)
+        this.#updateCall({ runId, id, name }, { state: ok ? 'ok' : 'error', ms, output })
     }
     if (message.stopReason) this.#endRun({ runId, stopReason: message.stopReason })
     else if (!message.runId) closeRun(this.#run(runId).item, 'done')
@@ -176,13 +189,19 @@ export class Transcript {
     fold.item.version++
   }
 
-  #updateCall({ runId, id, name }: { runId: string; id: string; name: string }, change: Partial<ToolCall>): void {
+  #updateCall(
+    { runId, id, name }: { runId: string; id: string; name: string },
+    change: Partial<ToolCall>,
+  ): void {
     const fold = this.#run(runId)
     const { item, round } = fold
     const isNew = change.state === 'preparing'
     if (!isNew) fold.hasStarted = true // calls follow run.start in the log
     item.version++
-    const known = findCall(isNew ? item.blocks.filter((b) => b.key.startsWith(`${round}/`)) : item.blocks, id)
+    const known = findCall(
+      isNew ? item.blocks.filter((b) => b.key.startsWith(`${round}/`)) : item.blocks,
+      id,
+    )
     if (known) {
       Object.assign(known, change)
       return
@@ -202,7 +221,9 @@ export class Transcript {
     const blocks = blocksOf(data.content, prefix)
     const hasThinking = blocks.some((block) => block.kind === 'thinking')
     // Thinking that only the stream carried stays until the page is left.
-    const thinking = item.blocks.filter((block) => block.key === `${prefix}thinking` && !hasThinking)
+    const thinking = item.blocks.filter(
+      (block) => block.key === `${prefix}thinking` && !hasThinking,
+    )
     item.blocks = item.blocks.filter((block) => !block.key.startsWith(prefix))
     item.blocks.push(...thinking, ...blocks)
     item.inputTokens += data.inputTokens ?? 0
@@ -226,4 +247,16 @@ export class Transcript {
     closeRun(fold.item, 'error')
     fold.item.error = data.error
   }
+}
+
+/** Old logs list the calls beside the text instead of within it. */
+function contentOf({ parts, toolCalls = [] }: HistoryMessage): ContentPart[] {
+  if (parts.some((part) => part.type === 'tool-call')) return parts
+  const calls = toolCalls.map(({ id, name, input }) => ({
+    type: 'tool-call',
+    toolCallId: id,
+    toolName: name,
+    input,
+  }))
+  return [...calls, ...parts]
 }

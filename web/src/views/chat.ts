@@ -4,6 +4,7 @@ import { Scope } from '../base/signal'
 import type { App } from '../model/app'
 import type { Chat } from '../model/chat'
 import { Composer } from './composer'
+import { textButton } from './controls'
 import { Messages } from './messages'
 import { FollowingScroll } from './scroll'
 import { welcome } from './welcome'
@@ -33,7 +34,9 @@ export class ChatView {
       onEdit: (text) => this.#composer.fill(text),
     })
     this.#composer = new Composer(app, chat, (text) => this.#send(text))
-    this.#earlier = h('button', { type: 'button', class: 'more', on: { click: () => void this.#loadEarlier() } }, 'Load earlier messages')
+    this.#earlier = textButton('Load earlier messages', () => void this.#loadEarlier(), {
+      class: 'more',
+    })
     this.#content.append(this.#earlier, this.#notice, this.#messages.element)
     this.#scroll = new FollowingScroll(this.#content)
     this.#watchTop()
@@ -63,8 +66,8 @@ export class ChatView {
   #watchTop(): void {
     const observer = new IntersectionObserver(
       (entries) => {
-        const isScrolled = this.#scroll.element.scrollTop < this.#scroll.element.scrollHeight - 2 * this.#scroll.element.clientHeight
-        if (entries.some((entry) => entry.isIntersecting) && isScrolled) void this.#loadEarlier()
+        const isSeen = entries.some((entry) => entry.isIntersecting)
+        if (isSeen && this.#scroll.isAway) void this.#loadEarlier()
       },
       { root: this.#scroll.element },
     )
@@ -123,8 +126,10 @@ export class ChatView {
     this.#notice.classList.toggle('is-loading', isLoading)
     this.#composer.element.hidden = gone !== null
     if (gone && this.#notice.textContent === '') {
-      const button = h('button', { type: 'button', class: 'button', on: { click: () => this.#app.newChat() } }, 'Start a new chat')
-      this.#notice.append(h('p', {}, gone), button)
+      this.#notice.append(
+        h('p', {}, gone),
+        textButton('Start a new chat', () => this.#app.newChat()),
+      )
     }
   }
 }

@@ -30,7 +30,12 @@ export class Composer {
     this.element = h(
       'form',
       { class: 'composer', on: { submit: (event) => this.#onSubmit(event) } },
-      h('div', { class: 'composer-box', on: { click: () => this.#field.focus() } }, this.#field, this.#button),
+      h(
+        'div',
+        { class: 'composer-box', on: { click: () => this.#field.focus() } },
+        this.#field,
+        this.#button,
+      ),
       this.#hint,
     )
     this.#field.addEventListener('keydown', (event) => this.#onKey(event))
@@ -97,7 +102,10 @@ export class Composer {
     this.#fit()
     this.update()
     clearTimeout(this.#draftTimer)
-    this.#draftTimer = window.setTimeout(() => saveDraft(this.#chat.id, this.#field.value), DRAFT_DELAY_MS)
+    this.#draftTimer = window.setTimeout(
+      () => saveDraft(this.#chat.id, this.#field.value),
+      DRAFT_DELAY_MS,
+    )
   }
 
   /** As high as its text; the stylesheet sets the limit. */

@@ -2,17 +2,18 @@
 import { h } from '../base/dom'
 import { icon } from '../base/icons'
 import { announce } from './announcer'
+import { iconButton } from './controls'
 
 const SHOWN_MS = 1600
 
 export function copyButton(label: string, read: () => string): HTMLButtonElement {
-  const button = h('button', { type: 'button', class: 'icon-button copy', title: label, aria: { label } }, icon('copy'))
-  button.addEventListener('click', async () => {
+  const onClick = async () => {
     const isCopied = await copy(read())
     announce(isCopied ? 'Copied' : 'The browser did not allow copying')
     button.replaceChildren(icon(isCopied ? 'check' : 'cross'))
     setTimeout(() => button.replaceChildren(icon('copy')), SHOWN_MS)
-  })
+  }
+  const button = iconButton('copy', label, () => void onClick(), 'copy')
   return button
 }
 

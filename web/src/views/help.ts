@@ -1,22 +1,28 @@
 // The sheet with the keyboard shortcuts.
 import { h } from '../base/dom'
-import { icon } from '../base/icons'
+import { iconButton } from './controls'
 import { SHORTCUTS } from './shortcuts'
 
 export class HelpSheet {
   readonly element = h('dialog', { class: 'sheet', aria: { labelledby: 'help-title' } })
 
   constructor() {
-    const close = h(
-      'button',
-      { type: 'button', class: 'icon-button', aria: { label: 'Close' }, on: { click: () => this.element.close() } },
-      icon('cross'),
-    )
+    const close = iconButton('cross', 'Close', () => this.element.close())
     const rows = SHORTCUTS.map(({ keys, what }) =>
-      h('div', { class: 'shortcut' }, h('dt', {}, what), h('dd', {}, ...keys.map((key) => h('kbd', {}, key)))),
+      h(
+        'div',
+        { class: 'shortcut' },
+        h('dt', {}, what),
+        h('dd', {}, ...keys.map((key) => h('kbd', {}, key))),
+      ),
     )
     this.element.append(
-      h('header', { class: 'sheet-head' }, h('h2', { id: 'help-title' }, 'Keyboard shortcuts'), close),
+      h(
+        'header',
+        { class: 'sheet-head' },
+        h('h2', { id: 'help-title' }, 'Keyboard shortcuts'),
+        close,
+      ),
       h('dl', { class: 'shortcuts' }, ...rows),
     )
     this.element.addEventListener('click', (event) => {

@@ -11,7 +11,11 @@ export interface MessageActions {
 }
 
 export class Messages {
-  readonly element = h('div', { class: 'messages', role: 'log', aria: { label: 'Conversation', live: 'off' } })
+  readonly element = h('div', {
+    class: 'messages',
+    role: 'log',
+    aria: { label: 'Conversation', live: 'off' },
+  })
   #chat: Chat
   #actions: MessageActions
   #views = new Map<string, PersonView | RunView>()
@@ -29,9 +33,11 @@ export class Messages {
     this.#people = this.#chat.people
     let lastPerson: UserItem | null = null
     items.forEach((item, i) => {
-      const view = this.#views.get(item.key) ?? (item.kind === 'user' ? new PersonView() : new RunView())
+      const view =
+        this.#views.get(item.key) ?? (item.kind === 'user' ? new PersonView() : new RunView())
       used.set(item.key, view)
-      if (item.kind === 'run') this.#updateRun(view as RunView, item, lastPerson, i === items.length - 1)
+      if (item.kind === 'run')
+        this.#updateRun(view as RunView, item, lastPerson, i === items.length - 1)
       else this.#updatePerson(view as PersonView, item, lastPerson, items[i - 1] === lastPerson)
       if (item.kind === 'user') lastPerson = item
     })

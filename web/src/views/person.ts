@@ -3,6 +3,7 @@ import { h, setText } from '../base/dom'
 import { icon } from '../base/icons'
 import { fullTime } from '../base/time'
 import type { UserItem } from '../model/items'
+import { textButton } from './controls'
 
 export const COLOURS = 8
 
@@ -30,15 +31,17 @@ export class PersonView {
 
   update(item: UserItem, props: PersonProps): void {
     const failure = item.sending?.state === 'failed' ? item.sending.message : ''
-    const shown = [item.text, props.isOwn, props.hasLabel, props.isContinued, props.colour, item.sending?.state, failure].join('\n')
+    const { isOwn, hasLabel, isContinued, colour } = props
+    const state = item.sending?.state ?? 'stored'
+    const shown = [item.text, isOwn, hasLabel, isContinued, colour, state, failure].join('\n')
     if (shown === this.#shown) return
     this.#shown = shown
-    this.element.className = `message person ${props.isOwn ? 'is-own' : `is-other p${props.colour % COLOURS}`}`
-    this.element.classList.toggle('is-pending', item.sending?.state === 'pending')
-    this.element.classList.toggle('is-continued', props.isContinued)
+    const whose = isOwn ? 'is-own' : `is-other p${colour % COLOURS}`
+    this.element.className = `message person is-${state} ${whose}`
+    this.element.classList.toggle('is-continued', isContinued)
     const name = nameOf(item)
-    this.element.setAttribute('aria-label', props.isOwn ? 'Your message' : `Message of ${name}`)
-    this.#label.hidden = props.isOwn || !props.hasLabel
+    this.element.setAttribute('aria-label', isOwn ? 'Your message' : `Message of ${name}`)
+    this.#label.hidden = isOwn || !hasLabel
     setText(this.#name, name)
     setText(this.#text, item.text)
     this.#text.title = fullTime(item.at)
@@ -51,8 +54,8 @@ export class PersonView {
       { class: 'failure', role: 'alert' },
       icon('alert'),
       h('p', {}, `Not sent. ${message}`),
-      h('button', { type: 'button', class: 'button', on: { click: () => props.onRetry() } }, icon('retry'), 'Try again'),
-      h('button', { type: 'button', class: 'button', on: { click: () => props.onEdit() } }, 'Edit'),
+      textButton('Try again', () => props.onRetry(), { icon: 'retry' }),
+      textButton('Edit', () => props.onEdit()),
     )
   }
 }

@@ -5,6 +5,7 @@ import { count, duration, fullTime } from '../base/time'
 import { MarkdownView } from '../markdown/view'
 import type { Block, RunItem, TextBlock, ToolsBlock } from '../model/items'
 import { announce } from './announcer'
+import { textButton } from './controls'
 import { copyButton } from './copy'
 import { ToolsView } from './tools'
 
@@ -76,8 +77,7 @@ export class RunView {
   /** Something is going on that no block shows. */
   #drawWaiting(item: RunItem): void {
     const last = item.blocks.at(-1)
-    const isCalling = last?.kind === 'tools' && last.calls.some((c) => c.state === 'running' || c.state === 'preparing')
-    const isShown = item.state === 'running' && last?.kind !== 'text' && !isCalling
+    const isShown = item.state === 'running' && last?.kind !== 'text' && !isCalling(last)
     this.#waiting.hidden = !isShown
     setText(this.#waiting.lastElementChild!, last ? 'Working' : 'Thinking')
   }
@@ -86,11 +86,13 @@ export class RunView {
     this.#end.replaceChildren()
     this.#foot.replaceChildren()
     if (item.state === 'running') return
-    const retry = onRetry && h('button', { type: 'button', class: 'button', on: { click: onRetry } }, icon('retry'), 'Try again')
+    const retry = onRetry && textButton('Try again', onRetry, { icon: 'retry' })
     if (item.state === 'error') {
-      this.#end.append(h('div', { class: 'failure', role: 'alert' }, icon('alert'), h('p', {}, item.error ?? 'The answer failed.'), retry))
+      const message = h('p', {}, item.error ?? 'The answer failed.')
+      this.#end.append(h('div', { class: 'failure', role: 'alert' }, icon('alert'), message, retry))
     } else if (item.state === 'interrupted') {
-      this.#end.append(h('div', { class: 'failure is-mild' }, icon('alert'), h('p', {}, 'This answer was interrupted.'), retry))
+      const message = h('p', {}, 'This answer was interrupted.')
+      this.#end.append(h('div', { class: 'failure is-mild' }, icon('alert'), message, retry))
     } else if (item.stopReason && STOP_NOTICES[item.stopReason]) {
       this.#end.append(h('p', { class: 'stop-notice' }, STOP_NOTICES[item.stopReason]!))
     }
@@ -100,10 +102,17 @@ export class RunView {
 
   /** Finished paragraphs are told to screen readers one by one; single words would be noise. */
   #readAloud(): void {
-    const finished = [...this.#views.values()].flatMap((view) => (view instanceof TextView ? view.markdown.finished : []))
-    if (finished.length > this.#announced) announce(finished.slice(this.#announced).map((e) => e.textContent).join('\n'))
+    const texts = [...this.#views.values()].filter((view) => view instanceof TextView)
+    const finished = texts.flatMap((view) => view.markdown.finished)
+    const more = finished.slice(this.#announced)
+    if (more.length > 0) announce(more.map((element) => element.textContent).join('\n'))
     this.#announced = finished.length
   }
+}
+
+function isCalling(block: Block | undefined): boolean {
+  if (block?.kind !== 'tools') return false
+  return block.calls.some(({ state }) => state === 'running' || state === 'preparing')
 }
 
 function newBlockView(block: Block): BlockView {
@@ -125,7 +134,12 @@ class TextView implements BlockView {
 
 class ThinkingView implements BlockView {
   #markdown = new MarkdownView()
-  readonly element = h('details', { class: 'thinking' }, h('summary', {}, icon('chevron'), 'Thinking'), this.#markdown.element)
+  readonly element = h(
+    'details',
+    { class: 'thinking' },
+    h('summary', {}, icon('chevron'), 'Thinking'),
+    this.#markdown.element,
+  )
 
   update(block: Block, isGrowing: boolean): void {
     this.#markdown.update((block as TextBlock).text, isGrowing)

@@ -1,6 +1,6 @@
 // Scrolling that follows what grows at the end, but only as long as one is there.
 import { h } from '../base/dom'
-import { icon } from '../base/icons'
+import { iconButton } from './controls'
 
 const NEAR_PX = 60
 
@@ -12,13 +12,12 @@ export class FollowingScroll {
 
   constructor(content: HTMLElement) {
     this.element = h('div', { class: 'scroll' }, content)
-    this.jumpButton = h(
-      'button',
-      { type: 'button', class: 'jump', hidden: true, title: 'Jump to the latest', aria: { label: 'Jump to the latest message' }, on: { click: () => this.toEnd() } },
-      icon('down'),
-    )
+    this.jumpButton = iconButton('down', 'Jump to the latest message', () => this.toEnd(), 'jump')
+    this.jumpButton.hidden = true
     this.element.addEventListener('scroll', () => this.#onScroll(), { passive: true })
-    this.element.addEventListener('wheel', (event) => event.deltaY < 0 && this.#leave(), { passive: true })
+    this.element.addEventListener('wheel', (event) => event.deltaY < 0 && this.#leave(), {
+      passive: true,
+    })
     this.#observer = new ResizeObserver(() => this.#onResize())
     this.#observer.observe(content)
     this.#observer.observe(this.element)
@@ -26,6 +25,11 @@ export class FollowingScroll {
 
   close(): void {
     this.#observer.disconnect()
+  }
+
+  /** Something above is being read. */
+  get isAway(): boolean {
+    return !this.#isFollowing && this.#distance() > this.element.clientHeight
   }
 
   toEnd(): void {

@@ -1,11 +1,11 @@
 // The frame of the page: sidebar, top bar, the view in the middle, and what lies above them.
 import { h, setText } from '../base/dom'
-import { icon } from '../base/icons'
 import type { App } from '../model/app'
 import type { Chat } from '../model/chat'
 import { isSidebarOpen } from '../model/preferences'
 import { announcer } from './announcer'
 import { ChatView } from './chat'
+import { iconButton, textButton } from './controls'
 import { HelpSheet } from './help'
 import { installShortcuts } from './shortcuts'
 import { Sidebar } from './sidebar'
@@ -31,23 +31,28 @@ export class Shell {
       onCollapse: () => this.toggleSidebar(),
       onNavigate: () => this.closeDrawer(),
     })
-    this.#menuButton = h(
-      'button',
-      { type: 'button', class: 'icon-button menu-button', title: 'Sidebar', aria: { label: 'Show sidebar' }, on: { click: () => this.toggleSidebar() } },
-      icon('sidebar'),
+    this.#menuButton = iconButton(
+      'sidebar',
+      'Show sidebar',
+      () => this.toggleSidebar(),
+      'menu-button',
     )
-    const newButton = h(
-      'button',
-      { type: 'button', class: 'icon-button topbar-new', title: 'New chat', aria: { label: 'New chat' }, on: { click: () => app.newChat() } },
-      icon('plus'),
+    const newButton = iconButton('plus', 'New chat', () => app.newChat(), 'topbar-new')
+    const topbar = h(
+      'header',
+      { class: 'topbar' },
+      this.#menuButton,
+      this.#title,
+      this.#status,
+      newButton,
     )
     this.element = h(
       'div',
       { class: 'shell' },
-      h('a', { class: 'skip', href: '#/', on: { click: (event) => this.#skip(event) } }, 'Skip to the conversation'),
+      textButton('Skip to the conversation', () => this.#view?.focus(), { class: 'skip' }),
       this.#sidebar.element,
       h('div', { class: 'scrim', on: { click: () => this.closeDrawer() } }),
-      h('main', { class: 'main' }, h('header', { class: 'topbar' }, this.#menuButton, this.#title, this.#status, newButton), this.#stage),
+      h('main', { class: 'main' }, topbar, this.#stage),
       this.#help.element,
       announcer(),
     )
@@ -129,11 +134,6 @@ export class Shell {
     this.element.dataset.sidebar = isShown ? 'open' : 'closed'
     this.#sidebar.element.inert = !isShown
     this.#menuButton.setAttribute('aria-expanded', String(isShown))
-    this.#menuButton.setAttribute('aria-label', isShown ? 'Hide sidebar' : 'Show sidebar')
-  }
-
-  #skip(event: Event): void {
-    event.preventDefault()
-    this.#view?.focus()
+    this.#menuButton.ariaLabel = this.#menuButton.title = isShown ? 'Hide sidebar' : 'Show sidebar'
   }
 }

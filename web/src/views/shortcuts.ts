@@ -37,7 +37,10 @@ export function installShortcuts(actions: ShortcutActions): void {
 }
 
 /** The action for a key; it returns undefined to leave the key to the browser. */
-function find(event: KeyboardEvent, actions: ShortcutActions): (() => true | undefined) | undefined {
+function find(
+  event: KeyboardEvent,
+  actions: ShortcutActions,
+): (() => true | undefined) | undefined {
   const isMod = isMac ? event.metaKey : event.ctrlKey
   const key = event.key.toLowerCase()
   const take = (action: () => void) => () => {

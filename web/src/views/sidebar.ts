@@ -6,6 +6,7 @@ import { hrefOf } from '../base/router'
 import { dayLabel, fullTime, shortTime } from '../base/time'
 import type { App } from '../model/app'
 import { nextTheme, theme, type Theme } from '../model/preferences'
+import { iconButton, spoken, textButton } from './controls'
 
 export interface SidebarActions {
   onHelp(): void
@@ -36,8 +37,17 @@ export class Sidebar {
   constructor(app: App, actions: SidebarActions) {
     this.#app = app
     this.#actions = actions
-    this.element = h('aside', { class: 'sidebar', aria: { label: 'Sidebar' } }, this.#head(), this.#tools(), this.#list, this.#foot())
-    this.#search.addEventListener('input', () => app.conversations.setSearch(this.#search.value.trim()))
+    this.element = h(
+      'aside',
+      { class: 'sidebar', aria: { label: 'Sidebar' } },
+      this.#head(),
+      this.#tools(),
+      this.#list,
+      this.#foot(),
+    )
+    this.#search.addEventListener('input', () =>
+      app.conversations.setSearch(this.#search.value.trim()),
+    )
     this.#search.addEventListener('keydown', (event) => this.#onSearchKey(event))
     app.conversations.changes.watch(() => this.#draw())
     app.chat.subscribe(() => this.#draw())
@@ -49,27 +59,31 @@ export class Sidebar {
   }
 
   #head(): HTMLElement {
+    const collapse = iconButton('sidebar', 'Hide sidebar', () => this.#actions.onCollapse())
     return h(
       'div',
       { class: 'sidebar-head' },
       logo(),
       h('span', { class: 'brand' }, 'nb'),
-      button('sidebar', 'Hide sidebar', () => this.#actions.onCollapse()),
+      collapse,
     )
   }
 
   #tools(): HTMLElement {
-    const create = h(
-      'button',
-      { type: 'button', class: 'new-chat', on: { click: () => this.#newChat() } },
-      icon('plus'),
-      h('span', {}, 'New chat'),
+    const create = textButton('New chat', () => this.#newChat(), {
+      class: 'new-chat',
+      icon: 'plus',
+    })
+    return h(
+      'div',
+      { class: 'sidebar-tools' },
+      create,
+      h('div', { class: 'search' }, icon('search'), this.#search),
     )
-    return h('div', { class: 'sidebar-tools' }, create, h('div', { class: 'search' }, icon('search'), this.#search))
   }
 
   #foot(): HTMLElement {
-    const themeButton = button('screen', '', nextTheme)
+    const themeButton = iconButton('screen', '', nextTheme)
     theme.watch((value) => {
       const { icon: name, label } = THEMES[value]
       themeButton.replaceChildren(icon(name))
@@ -81,7 +95,8 @@ export class Sidebar {
       setText(model, workspace ? modelLabel(workspace.model) : '')
       model.title = workspace ? `${workspace.model.name} (${workspace.model.why})` : ''
     })
-    return h('div', { class: 'sidebar-foot' }, model, themeButton, button('help', 'Keyboard shortcuts', () => this.#actions.onHelp()))
+    const help = iconButton('help', 'Keyboard shortcuts', () => this.#actions.onHelp())
+    return h('div', { class: 'sidebar-foot' }, model, themeButton, help)
   }
 
   #newChat(): void {
@@ -116,30 +131,29 @@ export class Sidebar {
       views.push(row)
     }
     this.#rows = used
-    if (nextCursor) views.push({ element: this.#moreButton() })
+    if (nextCursor) {
+      const more = () => void this.#app.conversations.loadMore()
+      views.push({ element: textButton('Load more', more, { class: 'more' }) })
+    }
     const note = this.#note()
     if (note) views.push({ element: note })
     arrange(this.#list, views)
-  }
-
-  #moreButton(): HTMLElement {
-    return h('button', { type: 'button', class: 'more', on: { click: () => void this.#app.conversations.loadMore() } }, 'Load more')
   }
 
   #note(): HTMLElement | null {
     const { items, state, search, error } = this.#app.conversations
     if (state === 'failed') return h('p', { class: 'list-note' }, error)
     if (items.length > 0 || state === 'loading') return null
-    return h('p', { class: 'list-note' }, search ? 'Nothing found.' : 'Your conversations will be listed here.')
+    return h(
+      'p',
+      { class: 'list-note' },
+      search ? 'Nothing found.' : 'Your conversations will be listed here.',
+    )
   }
 }
 
 function modelLabel({ name, isDemo }: { name: string; isDemo: boolean }): string {
   return isDemo ? 'Demo model' : name.replace(/^[^:]*:/, '')
-}
-
-function button(name: IconName, label: string, click: () => void): HTMLButtonElement {
-  return h('button', { type: 'button', class: 'icon-button', title: label, aria: { label }, on: { click } }, icon(name))
 }
 
 class Row {
@@ -151,7 +165,13 @@ class Row {
 
   constructor(id: string, onClick: () => void) {
     const href = hrefOf({ name: 'conversation', id })
-    this.element = h('a', { class: 'row', href, on: { click: onClick } }, this.#title, this.#marks, this.#time)
+    this.element = h(
+      'a',
+      { class: 'row', href, on: { click: onClick } },
+      this.#title,
+      this.#marks,
+      this.#time,
+    )
   }
 
   update(item: Conversation, isOpen: boolean): void {
@@ -170,10 +190,14 @@ class Row {
     else this.element.removeAttribute('aria-current')
     this.#marks.replaceChildren()
     if (people > 0) {
-      this.#marks.append(h('span', { class: 'mark-shared', title: `Shared with ${people} people` }, icon('people'), h('span', { class: 'visually-hidden' }, 'shared')))
+      const title = `Shared by ${people} people`
+      this.#marks.append(
+        h('span', { class: 'mark-shared', title }, icon('people'), spoken('shared')),
+      )
     }
     if (item.isRunning) {
-      this.#marks.append(h('span', { class: 'mark-running', title: 'The agent is answering' }, h('span', { class: 'visually-hidden' }, 'answering')))
+      const title = 'The agent is answering'
+      this.#marks.append(h('span', { class: 'mark-running', title }, spoken('answering')))
     }
   }
 }

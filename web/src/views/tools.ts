@@ -1,9 +1,10 @@
 // The cards of tool calls: what was called, how it went, and on demand with what and to what.
 import { arrange, h, setText } from '../base/dom'
 import { icon, type IconName } from '../base/icons'
-import { duration } from '../base/time'
+import { count, duration } from '../base/time'
 import type { ToolCall, ToolsBlock, ToolState } from '../model/items'
 import { highlight } from '../markdown/highlight'
+import { spoken, textButton } from './controls'
 import { copyButton } from './copy'
 
 const SHOWN_MAX = 20_000 // characters of an input or output before "show all"
@@ -54,7 +55,15 @@ class ToolCard {
   #bodyShown = ''
 
   constructor() {
-    const summary = h('summary', {}, this.#status, this.#name, this.#preview, this.#time, icon('chevron'))
+    const summary = h(
+      'summary',
+      {},
+      this.#status,
+      this.#name,
+      this.#preview,
+      this.#time,
+      icon('chevron'),
+    )
     this.element.append(summary, this.#body)
     this.element.addEventListener('toggle', () => this.#drawBody())
   }
@@ -66,7 +75,10 @@ class ToolCard {
     if (shown !== this.#shown) {
       this.#shown = shown
       this.element.dataset.state = call.state
-      this.#status.replaceChildren(name ? icon(name) : h('span', { class: 'spinner' }), h('span', { class: 'visually-hidden' }, label))
+      this.#status.replaceChildren(
+        name ? icon(name) : h('span', { class: 'spinner' }),
+        spoken(label),
+      )
       this.#drawName(call.name)
       setText(this.#preview, preview(call.input))
       setText(this.#time, call.ms === undefined ? '' : duration(call.ms))
@@ -78,7 +90,9 @@ class ToolCard {
   #drawName(name: string): void {
     const at = name.indexOf('__')
     this.#name.replaceChildren(
-      ...(at > 0 ? [h('span', { class: 'tool-source' }, name.slice(0, at)), name.slice(at + 2)] : [name]),
+      ...(at > 0
+        ? [h('span', { class: 'tool-source' }, name.slice(0, at)), name.slice(at + 2)]
+        : [name]),
     )
   }
 
@@ -90,7 +104,8 @@ class ToolCard {
     if (shown === this.#bodyShown) return
     this.#bodyShown = shown
     this.#body.replaceChildren(section('Input', pretty(call.input)))
-    if (call.output !== undefined) this.#body.append(section(call.state === 'error' ? 'Error' : 'Output', pretty(call.output)))
+    const label = call.state === 'error' ? 'Error' : 'Output'
+    if (call.output !== undefined) this.#body.append(section(label, pretty(call.output)))
   }
 }
 
@@ -101,15 +116,22 @@ function section(label: string, text: string): HTMLElement {
   const element = h(
     'section',
     { class: 'tool-section' },
-    h('header', {}, h('h4', {}, label), copyButton(`Copy ${label.toLowerCase()}`, () => text)),
+    h(
+      'header',
+      {},
+      h('h4', {}, label),
+      copyButton(`Copy ${label.toLowerCase()}`, () => text),
+    ),
     h('pre', { tabindex: 0, aria: { label } }, code),
   )
   show(text.slice(0, SHOWN_MAX))
   if (text.length <= SHOWN_MAX) return element
-  const more = h('button', { type: 'button', class: 'show-all' }, `Show all ${text.length.toLocaleString()} characters`)
-  more.addEventListener('click', () => {
+  const onMore = () => {
     show(text)
     more.remove()
+  }
+  const more = textButton(`Show all ${count(text.length)} characters`, onMore, {
+    class: 'show-all',
   })
   element.append(more)
   return element

@@ -16,9 +16,17 @@ const DEMO: readonly Suggestion[] = [
 ]
 
 const REAL: readonly Suggestion[] = [
-  { icon: 'wrench', title: 'See what it can do', text: 'Which tools do you have, and what would you use each of them for?' },
+  {
+    icon: 'wrench',
+    title: 'See what it can do',
+    text: 'Which tools do you have, and what would you use each of them for?',
+  },
   { icon: 'clock', title: 'Check on the workspace', text: 'What is the status of this workspace?' },
-  { icon: 'spark', title: 'Think something through', text: 'Help me plan a small project: ask me questions first, then propose steps in a table.' },
+  {
+    icon: 'spark',
+    title: 'Think something through',
+    text: 'Help me plan a small project: ask me questions first, then propose steps in a table.',
+  },
 ]
 
 export function welcome(workspace: Workspace, onTry: (text: string) => void): HTMLElement {
@@ -37,8 +45,14 @@ export function welcome(workspace: Workspace, onTry: (text: string) => void): HT
     { class: 'welcome' },
     logo(),
     h('h2', {}, isDemo ? 'Welcome to nb' : 'What shall we work on?'),
-    isDemo ? demoNotice() : h('p', { class: 'welcome-lead' }, 'Ask anything. Several people can join a conversation.'),
-    h('div', { class: 'suggestions', role: 'group', aria: { label: 'Things to try' } }, ...suggestions),
+    isDemo
+      ? demoNotice()
+      : h('p', { class: 'welcome-lead' }, 'Ask anything. Several people can join a conversation.'),
+    h(
+      'div',
+      { class: 'suggestions', role: 'group', aria: { label: 'Things to try' } },
+      ...suggestions,
+    ),
   )
 }
 
@@ -46,7 +60,20 @@ function demoNotice(): HTMLElement {
   return h(
     'div',
     { class: 'demo-notice' },
-    h('p', {}, h('strong', {}, 'The demo model is active.'), ' It follows a handful of rules, needs no key and no network, and can call tools, so that you can look around.'),
-    h('p', {}, 'For real answers set ', h('code', {}, 'ANTHROPIC_API_KEY'), ' or ', h('code', {}, 'OPENAI_API_KEY'), ', or start a local model such as Ollama, and start nb again.'),
+    h(
+      'p',
+      {},
+      h('strong', {}, 'The demo model is active.'),
+      ' It follows a handful of rules, needs no key and no network, and can call tools, so that you can look around.',
+    ),
+    h(
+      'p',
+      {},
+      'For real answers set ',
+      h('code', {}, 'ANTHROPIC_API_KEY'),
+      ' or ',
+      h('code', {}, 'OPENAI_API_KEY'),
+      ', or start a local model such as Ollama, and start nb again.',
+    ),
   )
 }
