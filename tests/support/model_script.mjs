@@ -66,11 +66,18 @@ function leadingJson(text) {
     return null
 }
 
+// One message may hold several, when turns without an answer were merged: the last one counts.
+// A directive may also quote another, but never at the beginning of a line.
+function findDirective(text) {
+    const starts = [...text.matchAll(/^@double/gm)]
+    return starts.length > 0 ? starts.at(-1).index : text.lastIndexOf('@double')
+}
+
 export function readDirective(body) {
     const isAside = !body.tools && /\btitle\b/i.test(JSON.stringify(body.system ?? body.messages[0] ?? ''))
     if (isAside) return { text: 'A double title' }
     const { text, answers } = lastQuestion(body.messages)
-    const at = text.startsWith('@double') ? 0 : text.lastIndexOf('@double') // one may quote another
+    const at = findDirective(text)
     const value = at < 0 ? null : leadingJson(text.slice(at + '@double'.length).trimStart())
     const step = Array.isArray(value) ? (value[answers] ?? null) : answers === 0 || !value?.calls ? value : null
     if (step) return { ...step, key: JSON.stringify(step) }
