@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "store/folder_impl.h"
+#include "store/index.h"
 #include "store/lines.h"
 
 enum { MISS_AGE_MS = 1000 }; /* how old the knowledge may be that something is not there */
@@ -75,6 +76,8 @@ static int folder_open(struct store *s, struct err *e)
         list_init(&d->waiting);
         catalog_init(&d->catalog, conversations);
         f->own = d;
+        if (s->conf.cache_dir)
+            f->index = index_new(s, conversations);
         folder_sweep(s);
     }
     arena_done(&a);
@@ -259,6 +262,8 @@ const struct store_ops store_folder_ops = {
     .get_blob = folder_get_blob,
     .get = folder_get,
     .read = folder_read,
+    .list = index_list,
+    .search = index_search,
     .scan = folder_scan,
     .each_id = folder_each_id,
 };

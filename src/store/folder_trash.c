@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/random.h"
 #include "store/folder_impl.h"
+#include "store/index.h"
 #include "store/trash.h"
 
 enum { LEFTOVER_MS = 3600 * 1000 };
@@ -123,6 +124,7 @@ static void on_removed(struct log_task *t)
     struct store_op *op = files_op(t);
     struct files *f = op->store->impl;
     cache_drop(&f->cache, op->id);
+    index_touch(f->index, op->id, true);
     if (!t->err.code || t->err.code == -ENOENT)
         catalog_remove(&folder_of(op->store)->catalog, op->id);
     if (t->err.code == -ENOENT && op->in.is_purge) {
@@ -215,6 +217,8 @@ static int run_restore(struct log_task *t, const struct store_io *io)
 static void on_restored(struct log_task *t)
 {
     struct store_op *op = files_op(t);
+    struct files *f = op->store->impl;
+    index_touch(f->index, op->id, true);
     op->err = t->err;
     op_done(op);
 }

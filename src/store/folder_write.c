@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/random.h"
 #include "store/folder_impl.h"
+#include "store/index.h"
 #include "store/lines.h"
 #include "store/recover.h"
 
@@ -214,9 +215,11 @@ static int run_create(struct log_task *t, const struct store_io *io)
 static void on_made(struct log_task *t)
 {
     struct store_op *op = files_op(t);
+    struct files *f = op->store->impl;
     struct catalog *c = &folder_of(op->store)->catalog;
     store_pos at = 0;
     op->err = t->err;
+    index_touch(f->index, op->id, true);
     if (op->err.code)
         catalog_remove(c, op->id);
     else

@@ -8,6 +8,8 @@
 
 #define ID "conv_0123456789abcdef"
 
+static const char *backend; /* of the test under way */
+
 struct faulty {
     struct store_io io;
     atomic_int calls;
@@ -161,7 +163,7 @@ static void check(struct rig *r, struct told *t, const char *where)
     appender_free(r->appender);
     r->appender = appender_new(r->loop, 2);
     r->env.appender = r->appender;
-    rig_open_store(r, "jsonl");
+    rig_open_store(r, backend);
     if (rig_get(r, ID) == -ENOENT) {
         if (t->created && rig_restore(r, ID) < 0)
             fail_msg("%s: the conversation is lost: %s", where, r->err.msg);
@@ -191,7 +193,7 @@ static int count_calls(void)
     struct rig *r = xcalloc(1, sizeof(*r));
     struct told t = {0};
     f.io.ctx = &f;
-    rig_init(r, "jsonl", &f.io);
+    rig_init(r, backend, &f.io);
     play(r, &t);
     assert_true(t.created && t.deleted && t.restored && t.forked);
     assert_string_equal(t.acked, "abcde");
@@ -208,7 +210,7 @@ static const struct {
     bool is_short;
 } KINDS[] = {{"EIO", -EIO, false}, {"ENOSPC", -ENOSPC, false}, {"half a write", -ENOSPC, true}};
 
-static void test_every_call_fails_once(void **state)
+static void every_call_fails_once(void)
 {
     int ncalls = count_calls(), tried = 0;
     for (size_t k = 0; k < ARRAY_LEN(KINDS); k++) {
@@ -225,7 +227,7 @@ static void test_every_call_fails_once(void **state)
             rig_init(r, NULL, &f.io);
             f.fail_at = at;
             struct store_conf conf = {
-                .type = "jsonl", .dir = r->conv_dir, .workspace_id = "ws_test"};
+                .type = backend, .dir = r->conv_dir, .workspace_id = "ws_test"};
             if (store_open(&r->env, &conf, &r->store, NULL) == 0) {
                 play(r, &t);
                 f.fail_at = -1;
@@ -235,12 +237,24 @@ static void test_every_call_fails_once(void **state)
             free(r);
         }
     }
-    print_message("%d calls, %d faults tried\n", ncalls, tried);
+    print_message("%s: %d calls, %d faults tried\n", backend, ncalls, tried);
     assert_true(ncalls > 40);
+}
+
+static void test_jsonl(void **state)
+{
+    backend = "jsonl";
+    every_call_fails_once();
+}
+
+static void test_folder(void **state)
+{
+    backend = "folder";
+    every_call_fails_once();
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_every_call_fails_once)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_jsonl), cmocka_unit_test(test_folder)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
