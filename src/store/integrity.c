@@ -62,7 +62,7 @@ int chain_resume(struct chain *c, bool wanted)
 {
     if (c->is_known)
         return 0;
-    char tail[SUFFIX_LEN + 2];
+    char tail[SUFFIX_LEN + 3]; /* with what stands before it, and the line feed */
     size_t n = c->size < (off_t)sizeof(tail) ? (size_t)c->size : sizeof(tail);
     ssize_t got = pread(c->fd, tail, n, c->size - (off_t)n);
     if (got != (ssize_t)n)
