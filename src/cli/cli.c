@@ -4,7 +4,8 @@
 #include <signal.h>
 #include <unistd.h>
 
-static const struct command *const COMMANDS[] = {&CMD_SERVE, &CMD_DOCTOR, &CMD_REPLAY};
+static const struct command *const COMMANDS[] = {&CMD_SERVE, &CMD_CONVERSATIONS, &CMD_DOCTOR,
+                                                 &CMD_REPLAY, NULL};
 
 #define OPT(member)  offsetof(struct cli, opt.member)
 #define CHAT(member) offsetof(struct cli, chat.member)
@@ -42,6 +43,12 @@ static void top_args(struct arg ret[TOP_ARGS_MAX])
     ret[n] = (struct arg){0};
 }
 
+static void print_commands(const struct command *const *list, FILE *out)
+{
+    for (; *list; list++)
+        fprintf(out, "  %-26s %s\n", (*list)->name, (*list)->summary);
+}
+
 static void print_help(FILE *out)
 {
     fputs("nb - a self-hosted agent workspace\n\n"
@@ -52,8 +59,7 @@ static void print_help(FILE *out)
           "  nb COMMAND [OPTIONS]\n\n"
           "Commands:\n",
           out);
-    for (size_t i = 0; i < ARRAY_LEN(COMMANDS); i++)
-        fprintf(out, "  %-26s %s\n", COMMANDS[i]->name, COMMANDS[i]->summary);
+    print_commands(COMMANDS, out);
     fputs("\nChat options:\n", out);
     args_print(CLI_CHAT_ARGS, out);
     fputs("\nOptions of every command:\n", out);
@@ -71,23 +77,27 @@ static void print_help(FILE *out)
           out);
 }
 
-static void print_command_help(const struct command *c)
+static void print_command_help(const struct command *c, FILE *out)
 {
-    printf("%s\n\nUsage: nb %s\n", c->summary, c->usage);
+    fprintf(out, "%s\n\nUsage: nb %s\n", c->summary, c->usage);
     if (c->help)
-        printf("\n%s", c->help);
-    if (c->args) {
-        puts("\nOptions:");
-        args_print(c->args, stdout);
+        fprintf(out, "\n%s", c->help);
+    if (c->subs) {
+        fputs("\nCommands:\n", out);
+        print_commands(c->subs, out);
     }
-    puts("\nOptions of every command:");
-    args_print(CLI_GLOBAL_ARGS, stdout);
+    if (c->args) {
+        fputs("\nOptions:\n", out);
+        args_print(c->args, out);
+    }
+    fputs("\nOptions of every command:\n", out);
+    args_print(CLI_GLOBAL_ARGS, out);
 }
 
-static const struct command *find_command(const char *name)
+static const struct command *find_command(const struct command *const *list, const char *name)
 {
-    for (size_t i = 0; i < ARRAY_LEN(COMMANDS); i++) {
-        const struct command *c = COMMANDS[i];
+    for (; *list; list++) {
+        const struct command *c = *list;
         if (strcmp(c->name, name) == 0 || (c->alias && strcmp(c->alias, name) == 0))
             return c;
     }
@@ -119,8 +129,28 @@ struct both {
 
 #define COMMAND_ARGS_MAX 40
 
+static int run_command(struct both *b, const struct command *c, int argc, char **argv);
+
+static int run_group(struct both *b, const struct command *c, int argc, char **argv)
+{
+    struct err e = {0};
+    int n;
+    if (args_parse(CLI_GLOBAL_ARGS, b, argc, argv, true, &n, &e) < 0)
+        return cli_usage_error("%s: %s", c->name, e.msg);
+    if (n == 0) {
+        print_command_help(c, b->cli.opt.is_help ? stdout : stderr);
+        return b->cli.opt.is_help ? EXIT_DONE : EXIT_USAGE;
+    }
+    const struct command *sub = find_command(c->subs, argv[0]);
+    if (!sub)
+        return cli_usage_error("%s: there is no command '%s'", c->name, argv[0]);
+    return run_command(b, sub, n - 1, argv + 1);
+}
+
 static int run_command(struct both *b, const struct command *c, int argc, char **argv)
 {
+    if (c->subs)
+        return run_group(b, c, argc, argv);
     struct arg table[COMMAND_ARGS_MAX] = {0};
     size_t n = 0;
     for (const struct arg *a = c->args; a && a->name; a++) {
@@ -134,7 +164,7 @@ static int run_command(struct both *b, const struct command *c, int argc, char *
     if (args_parse(table, b, argc, argv, false, &nargs, &e) < 0)
         return cli_usage_error("%s: %s", c->name, e.msg);
     if (b->cli.opt.is_help) {
-        print_command_help(c);
+        print_command_help(c, stdout);
         return EXIT_DONE;
     }
     return c->run(&b->cli, b->options, nargs, argv);
@@ -152,10 +182,14 @@ static int help_command(int argc, char **argv)
         print_help(stdout);
         return EXIT_DONE;
     }
-    const struct command *c = find_command(argv[0]);
-    if (!c)
-        return cli_usage_error("there is no command '%s'", argv[0]);
-    print_command_help(c);
+    const struct command *c = NULL, *const *among = COMMANDS;
+    for (int i = 0; among && i < argc; i++) {
+        c = find_command(among, argv[i]);
+        if (!c)
+            return cli_usage_error("there is no command '%s'", argv[i]);
+        among = c->subs;
+    }
+    print_command_help(c, stdout);
     return EXIT_DONE;
 }
 
@@ -186,7 +220,7 @@ int cli_main(int argc, char **argv)
         return cli_chat(&b.cli);
     if (strcmp(rest[0], "help") == 0)
         return help_command(n - 1, rest + 1);
-    const struct command *c = find_command(rest[0]);
+    const struct command *c = find_command(COMMANDS, rest[0]);
     if (!c)
         return cli_usage_error("there is no command '%s'", rest[0]);
     return run_command(&b, c, n - 1, rest + 1);

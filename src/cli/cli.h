@@ -35,11 +35,13 @@ struct command {
     const struct arg *args; /* its own options, or NULL */
     size_t options_size;    /* of the struct they fill, at most CLI_OPTIONS_MAX */
     int (*run)(struct cli *cli, const void *options, int argc, char **argv);
+    const struct command *const *subs; /* instead of run: its own commands, NULL at the end */
 };
 
 #define CLI_OPTIONS_MAX 1024
 
-extern const struct command CMD_SERVE, CMD_DOCTOR, CMD_REPLAY;
+extern const struct command CMD_SERVE, CMD_DOCTOR, CMD_REPLAY,
+    CMD_CONVERSATIONS;
 extern const struct arg CLI_GLOBAL_ARGS[], CLI_CHAT_ARGS[];
 
 int cli_main(int argc, char **argv);

@@ -1,0 +1,41 @@
+/* client.h - questions to the API: of the server that runs, or of one in this process.
+ *
+ * When a server answers on {workDir}/nb.sock it is asked, so that a command sees and changes
+ * what everybody else sees; otherwise the same handlers are built here, without a listener.
+ * The caller cannot tell the difference. Every call runs the loop until the answer is there.
+ * Loop thread only. */
+#pragma once
+
+#include "base/json.h"
+#include "config/config.h"
+#include "loop/loop.h"
+#include "net/fetch.h"
+
+struct client;
+
+#define CLIENT_BODY_MAX (64u * 1024 * 1024)
+
+int client_open(struct loop *l, struct config *c, struct client **ret, struct err *e);
+/* A server that is known to run. */
+struct client *client_open_remote(struct loop *l, const char *socket_path);
+void client_close(struct client *c); /* accepts NULL */
+
+bool client_is_remote(const struct client *c);
+struct fetcher *client_fetcher(const struct client *c); /* of a remote one */
+
+struct client_ask {
+    const char *method;  /* NULL = GET */
+    str path;            /* with its query, percent-encoded (client_encode) */
+    str body;            /* JSON, or empty */
+    uint64_t timeout_ms; /* 0 = CLIENT_TIMEOUT_MS */
+};
+
+#define CLIENT_TIMEOUT_MS 60000
+
+/* 0 with the answer in the arena, or the server's message: -ENOENT for 404, -EINVAL for 400,
+ * -EBUSY for 409, -EIO for the rest; -ETIMEDOUT, -ECONNREFUSED when there is no answer. */
+int client_ask(struct client *c, const struct client_ask *q, struct arena *a, struct json **ret,
+               struct err *e);
+
+/* For a segment of a path or a value of a query. */
+str client_encode(struct arena *a, str s);

@@ -1,0 +1,340 @@
+/* nb conversations list, search, stats. */
+#include <errno.h>
+
+#include "cli/conversations.h"
+#include "cli/styled.h"
+#include "cli/table.h"
+#include "cli/text.h"
+
+enum { PAGE = 1000, LIST_DEFAULT = 20, SEARCH_DEFAULT = 20, SNIPPET_MAX = 64 * 1024 };
+
+/* ---- list ---- */
+
+struct list_options {
+    const char *search, *sort;
+    int limit;
+    bool is_all, with_hidden;
+};
+
+static const struct arg LIST_ARGS[] = {
+    {"limit", 'n', ARG_INT, offsetof(struct list_options, limit), "N", "at most so many (20)"},
+    {"all", 'a', ARG_FLAG, offsetof(struct list_options, is_all), NULL, "all of them"},
+    {"search", 's', ARG_STRING, offsetof(struct list_options, search), "TEXT",
+     "only those with TEXT in the title or the first message"},
+    {"sort", 0, ARG_STRING, offsetof(struct list_options, sort), "KEY",
+     "updated (default) or created"},
+    {"hidden", 0, ARG_FLAG, offsetof(struct list_options, with_hidden), NULL,
+     "also those of delegated tasks"},
+    {0}};
+
+static const struct table_column LIST_COLUMNS[] = {
+    {"ID", false, STYLE_CYAN}, {"UPDATED", false, 0},        {"MESSAGES", true, 0},
+    {"COST", true, 0},         {"TITLE", false, STYLE_BOLD},
+};
+
+static void print_page(struct conv_cli *x, const struct json *convs, bool is_first)
+{
+    struct table t;
+    table_init(&t, LIST_COLUMNS, ARRAY_LEN(LIST_COLUMNS));
+    for (size_t i = 0; i < convs->len; i++) {
+        const struct json *c = json_at(convs, i);
+        if (x->cli->opt.is_json) {
+            conv_print_json(c);
+            continue;
+        }
+        table_row(&t);
+        table_cell(&t, 0, json_get_string(c, "id"));
+        table_cell(&t, 1, conv_ago(x, json_get_string(c, "updatedAt")));
+        table_cellf(&t, 2, "%lld", (long long)json_get_int(c, "messageCount", 0));
+        table_cell(&t, 3, conv_cost(x, json_get(c, "totalCostUsd")));
+        table_cell(&t, 4, conv_label(x, c));
+    }
+    if (t.nrows > 0)
+        table_print(&t, stdout, x->width, x->cli->has_color_out, is_first);
+    table_done(&t);
+}
+
+static str list_path(struct conv_cli *x, const struct list_options *o, int64_t limit, str cursor)
+{
+    struct arena *a = &x->arena;
+    return arena_printf(
+        a, "/v1/conversations?limit=%lld&sortBy=%sAt%s&search=%.*s&cursor=%.*s", (long long)limit,
+        o->sort ? o->sort : "updated", o->with_hidden ? "&hidden=true" : "",
+        STR_ARG(client_encode(a, str_from(o->search))), STR_ARG(client_encode(a, cursor)));
+}
+
+static void say_rest(struct conv_cli *x, int64_t shown, int64_t total)
+{
+    if (x->cli->opt.is_json)
+        return;
+    if (total == 0)
+        fputs("There are no conversations.\n", stderr);
+    else if (shown < total)
+        fprintf(stderr, "%lld of %lld; --all shows all of them.\n", (long long)shown,
+                (long long)total);
+}
+
+static int do_list(struct conv_cli *x, const void *options, int argc, char **argv)
+{
+    const struct list_options *o = options;
+    int64_t wanted = o->is_all ? INT64_MAX : o->limit ? o->limit : LIST_DEFAULT;
+    int64_t shown = 0, total = 0;
+    str cursor = STR_NONE;
+    do {
+        struct json *page;
+        int64_t limit = wanted - shown < PAGE ? wanted - shown : PAGE;
+        int code = conv_ask(x, NULL, list_path(x, o, limit, cursor), STR_NONE, NULL, &page);
+        if (code != EXIT_DONE)
+            return code;
+        const struct json *convs = json_get(page, "conversations");
+        print_page(x, convs, shown == 0);
+        shown += convs->len;
+        total = json_get_int(page, "totalCount", 0);
+        char next[512];
+        (void)snprintf(next, sizeof next, "%.*s", STR_ARG(json_get_string(page, "nextCursor")));
+        arena_reset(&x->arena); /* a long list needs no more memory than a page */
+        cursor = arena_str(&x->arena, str_from(next));
+    } while (cursor.n > 0 && shown < wanted);
+    say_rest(x, shown, total);
+    return EXIT_DONE;
+}
+
+static int run_list(struct cli *cli, const void *options, int argc, char **argv)
+{
+    const struct list_options *o = options;
+    if (argc > 0)
+        return cli_usage_error("list takes no argument '%s' (use --search TEXT)", argv[0]);
+    if (o->sort && strcmp(o->sort, "updated") != 0 && strcmp(o->sort, "created") != 0)
+        return cli_usage_error("--sort: expected updated or created, not '%s'", o->sort);
+    return conv_with(cli, true, do_list, options, argc, argv);
+}
+
+const struct command CONV_LIST = {
+    .name = "list",
+    .alias = "ls",
+    .usage = "conversations list [--limit N | --all] [--search TEXT] [--sort created]",
+    .summary = "the latest conversations",
+    .help = "With --json, one conversation per line.\n",
+    .args = LIST_ARGS,
+    .options_size = sizeof(struct list_options),
+    .run = run_list,
+};
+
+/* ---- search ---- */
+
+struct search_options {
+    const char *in;
+    int limit;
+    bool by_relevance;
+};
+
+static const struct arg SEARCH_ARGS[] = {
+    {"limit", 'n', ARG_INT, offsetof(struct search_options, limit), "N", "at most so many (20)"},
+    {"best", 'b', ARG_FLAG, offsetof(struct search_options, by_relevance), NULL,
+     "best matches first, not the newest"},
+    {"in", 'i', ARG_STRING, offsetof(struct search_options, in), "ID", "only in this conversation"},
+    {0}};
+
+/* Hits stand out by colour, or between asterisks where there is none. */
+static void add_snippet(struct conv_cli *x, struct buf *b, const struct json *parts)
+{
+    struct buf safe;
+    buf_init(&safe, SNIPPET_MAX);
+    for (size_t i = 0; parts && i < parts->len; i++) {
+        const struct json *p = json_at(parts, i);
+        str text = json_get_string(p, "text");
+        bool is_hit = json_get_bool(p, "isHit", false), has_color = x->cli->has_color_out;
+        buf_clear(&safe);
+        if (text.n > 0 && text.p[0] <= ' ')
+            buf_add_char(&safe, ' ');
+        text_add_line(&safe, text);
+        if (text.n > 1 && text.p[text.n - 1] <= ' ')
+            buf_add_char(&safe, ' ');
+        if (is_hit && !has_color)
+            buf_printf(b, "*%s*", buf_cstr(&safe));
+        else
+            style_add(b, has_color, is_hit ? STYLE_BOLD | STYLE_GREEN : 0, buf_str(&safe));
+    }
+    buf_done(&safe);
+}
+
+static void print_heading(struct conv_cli *x, const struct json *hit)
+{
+    struct buf b;
+    bool has_color = x->cli->has_color_out;
+    buf_init(&b, SNIPPET_MAX);
+    style_add(&b, has_color, STYLE_CYAN, json_get_string(hit, "conversationId"));
+    buf_add_lit(&b, "  ");
+    style_add(&b, has_color, STYLE_BOLD, conv_label(x, hit));
+    printf("%s\n", buf_cstr(&b));
+    buf_done(&b);
+}
+
+static void print_hit(struct conv_cli *x, const struct json *hit)
+{
+    struct buf b, clipped;
+    buf_init(&b, 2 * SNIPPET_MAX);
+    buf_init(&clipped, 2 * SNIPPET_MAX);
+    str ago = conv_ago(x, json_get_string(hit, "timestamp"));
+    str who = arena_printf(&x->arena, "  %-9.*s %-12.*s ", STR_ARG(json_get_string(hit, "role")),
+                           STR_ARG(ago));
+    style_add(&b, x->cli->has_color_out, STYLE_DIM, who);
+    add_snippet(x, &b, json_get(hit, "parts"));
+    text_clip(&clipped, buf_str(&b), x->width > 0 ? x->width : SNIPPET_MAX);
+    printf("%s\n", buf_cstr(&clipped));
+    buf_done(&b);
+    buf_done(&clipped);
+}
+
+static void print_hits(struct conv_cli *x, const struct json *found)
+{
+    const struct json *results = json_get(found, "results");
+    str before = STR_NONE;
+    for (size_t i = 0; results && i < results->len; i++) {
+        const struct json *hit = json_at(results, i);
+        str id = json_get_string(hit, "conversationId");
+        if (!str_eq(id, before)) {
+            if (before.n > 0)
+                putchar('\n');
+            print_heading(x, hit);
+        }
+        print_hit(x, hit);
+        before = id;
+    }
+    if (!results || results->len == 0)
+        fputs("Nothing was found.\n", stderr);
+    if (json_get_bool(found, "isPartial", false))
+        fputs("The search took too long and was ended: there may be more.\n", stderr);
+}
+
+static int do_search(struct conv_cli *x, const void *options, int argc, char **argv)
+{
+    const struct search_options *o = options;
+    struct arena *a = &x->arena;
+    struct buf words;
+    str in = STR_NONE;
+    int code = o->in ? conv_id(x, o->in, &in) : EXIT_DONE;
+    if (code != EXIT_DONE)
+        return code;
+    buf_init(&words, SNIPPET_MAX);
+    for (int i = 0; i < argc; i++)
+        buf_printf(&words, "%s%s", i ? " " : "", argv[i]);
+    str path = arena_printf(a, "/v1/search?q=%.*s&limit=%d&order=%s&conversation=%.*s",
+                            STR_ARG(client_encode(a, buf_str(&words))),
+                            o->limit ? o->limit : SEARCH_DEFAULT,
+                            o->by_relevance ? "relevance" : "newest", STR_ARG(in));
+    buf_done(&words);
+    struct json *found;
+    code = conv_ask(x, NULL, path, STR_NONE, "search", &found);
+    if (code != EXIT_DONE)
+        return code;
+    const struct json *results = json_get(found, "results");
+    if (!x->cli->opt.is_json)
+        print_hits(x, found);
+    for (size_t i = 0; x->cli->opt.is_json && results && i < results->len; i++)
+        conv_print_json(json_at(results, i));
+    return results && results->len > 0 ? EXIT_DONE : EXIT_FAILED;
+}
+
+static int run_search(struct cli *cli, const void *options, int argc, char **argv)
+{
+    if (argc == 0)
+        return cli_usage_error("search: say what to search for");
+    return conv_with(cli, true, do_search, options, argc, argv);
+}
+
+const struct command CONV_SEARCH = {
+    .name = "search",
+    .usage = "conversations search [--best] [--in ID] [--limit N] WORDS...",
+    .summary = "full text over messages, tools, titles and notes",
+    .help = "All words must occur. Also understood:\n"
+            "  \"two words\"          the phrase        wor*             the beginning of a word\n"
+            "  from:user            who said it: user, assistant, tool, note, or a user's id\n"
+            "  tool:calculate       what a tool was asked or answered\n"
+            "  in:title             only titles\n"
+            "  after:2026-03-01 before:2026-04-01\n"
+            "With --json, one hit per line. Exits with 1 when nothing was found.\n",
+    .args = SEARCH_ARGS,
+    .options_size = sizeof(struct search_options),
+    .run = run_search,
+};
+
+/* ---- stats ---- */
+
+struct stats_options {
+    const char *period;
+};
+
+static const struct arg STATS_ARGS[] = {{"period", 'p', ARG_STRING,
+                                         offsetof(struct stats_options, period), "P",
+                                         "day, week, month, year or all (default)"},
+                                        {0}};
+
+static const struct table_column STATS_COLUMNS[] = {
+    {"MODEL", false, STYLE_BOLD},
+    {"CONVERSATIONS", true, 0},
+    {"MESSAGES", true, 0},
+    {"INPUT", true, 0},
+    {"CACHED", true, 0},
+    {"OUTPUT", true, 0},
+    {"COST", true, 0},
+};
+
+static void add_stats_row(struct conv_cli *x, struct table *t, str name, const struct json *s)
+{
+    bool is_whole = json_get_int(s, "unpricedConversations", 0) == 0;
+    table_row(t);
+    table_cell(t, 0, name);
+    table_cell(t, 1, conv_count(x, json_get_int(s, "conversations", 0)));
+    table_cell(t, 2, conv_count(x, json_get_int(s, "messages", 0)));
+    table_cell(t, 3, conv_count(x, json_get_int(s, "inputTokens", 0)));
+    table_cell(t, 4, conv_count(x, json_get_int(s, "cacheReadTokens", 0)));
+    table_cell(t, 5, conv_count(x, json_get_int(s, "outputTokens", 0)));
+    str cost = conv_cost(x, json_get(s, "knownCostUsd"));
+    table_cellf(t, 6, "%s%.*s", is_whole ? "" : ">", STR_ARG(cost));
+}
+
+static int do_stats(struct conv_cli *x, const void *options, int argc, char **argv)
+{
+    const struct stats_options *o = options;
+    struct json *s;
+    str period = client_encode(&x->arena, str_from(o->period ? o->period : "all"));
+    str path = arena_printf(&x->arena, "/v1/conversations/stats?period=%.*s", STR_ARG(period));
+    int code = conv_ask(x, NULL, path, STR_NONE, NULL, &s);
+    if (code != EXIT_DONE)
+        return code;
+    if (x->cli->opt.is_json) {
+        conv_print_json(s);
+        return EXIT_DONE;
+    }
+    struct table t;
+    const struct json *models = json_get(s, "models");
+    table_init(&t, STATS_COLUMNS, ARRAY_LEN(STATS_COLUMNS));
+    for (size_t i = 0; models && i < models->len; i++) {
+        str model = json_get_string(json_at(models, i), "model");
+        add_stats_row(x, &t, model.n > 0 ? model : STR("(none)"), json_at(models, i));
+    }
+    add_stats_row(x, &t, STR("all"), s);
+    table_print(&t, stdout, x->width, x->cli->has_color_out, true);
+    table_done(&t);
+    return EXIT_DONE;
+}
+
+static int run_stats(struct cli *cli, const void *options, int argc, char **argv)
+{
+    if (argc > 0)
+        return cli_usage_error("stats takes no argument '%s'", argv[0]);
+    return conv_with(cli, true, do_stats, options, argc, argv);
+}
+
+const struct command CONV_STATS = {
+    .name = "stats",
+    .usage = "conversations stats [--period week]",
+    .summary = "how many, how many tokens, at what cost, by model",
+    .help = "A conversation counts as a whole when something happened in it during the period,\n"
+            "under the model that answered last. \">\" stands before a cost when the price of\n"
+            "some calls is not known.\n",
+    .args = STATS_ARGS,
+    .options_size = sizeof(struct stats_options),
+    .run = run_stats,
+};
