@@ -106,6 +106,35 @@ test('a list in another tab learns of a new conversation and its title', async (
     await own.close()
 })
 
+test('a tab in the background gives its connection back, and catches up when looked at', () =>
+    withPage(server.url, {}, async (page) => {
+        await page.clock.install()
+        await send(page, 'say one')
+        await answered(page, 1)
+        const conversationId = page.url().split('/').at(-1)
+        const show = (isShown) =>
+            page.evaluate((hidden) => {
+                Object.defineProperty(document, 'hidden', { value: hidden, configurable: true })
+                document.dispatchEvent(new Event('visibilitychange'))
+            }, !isShown)
+        await show(false)
+        await page.clock.fastForward(30_000)
+        await page.waitForTimeout(100)
+        const body = JSON.stringify({ message: 'say two', conversationId })
+        const res = await fetch(`${server.url}/v1/chat`, {
+            method: 'POST',
+            headers: { 'content-type': 'application/json' },
+            body,
+        })
+        assert.equal(res.status, 200)
+        await page.waitForTimeout(300)
+        assert.equal(await page.locator('.is-own').count(), 1)
+        await show(true)
+        await answered(page, 2)
+        assert.deepEqual(await page.locator('.is-own .bubble').allInnerTexts(), ['say one', 'say two'])
+        assert.equal(await page.getByText('Offline').count(), 0)
+    }))
+
 test('Escape stops an answer; what had come stays, also after a reload', () =>
     withPage(slow.url, {}, async (page) => {
         await send(page, COUNT)

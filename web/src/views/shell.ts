@@ -103,8 +103,7 @@ export class Shell {
 
   #describe(): void {
     const chat = this.#app.chat.value
-    const title = chat?.id ? (chat.title ?? 'New conversation') : 'New chat'
-    setText(this.#title, title)
+    setText(this.#title, chat ? titleOf(chat) : '')
     const pageTitle = chat?.id && chat.title ? `${chat.title} · nb` : 'nb'
     if (document.title !== pageTitle) document.title = pageTitle
     const isLost = this.#app.isUnreachable.value || (chat?.link === 'lost' && !chat.gone)
@@ -136,4 +135,9 @@ export class Shell {
     this.#menuButton.setAttribute('aria-expanded', String(isShown))
     this.#menuButton.ariaLabel = this.#menuButton.title = isShown ? 'Hide sidebar' : 'Show sidebar'
   }
+}
+
+function titleOf(chat: Chat): string {
+  if (chat.gone) return 'Not available'
+  return chat.id ? (chat.title ?? 'New conversation') : 'New chat'
 }
