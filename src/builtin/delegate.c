@@ -1,9 +1,9 @@
 /* nb__delegate - a child agent with its own conversation, prompt, tools and budget. */
 #include "builtin/internal.h"
+#include "runtime/usage_event.h"
 
 #define ITERATIONS_DEFAULT 5
 #define ITERATIONS_MAX     10
-#define USAGE_MAX          4096
 
 static const char PREAMBLE[] =
     "You are an agent that works on one task for another agent. Use your tools, then answer with "
@@ -17,26 +17,10 @@ struct delegation {
 /* The child's tokens are the parent's. */
 static void charge_parent(struct builtin_call *c, const struct turn_result *t)
 {
-    const struct conv_usage *u = &t->run->usage;
-    struct buf b;
-    struct json_writer w;
-    buf_init(&b, USAGE_MAX);
-    jw_init(&w, &b);
-    jw_object(&w);
-    jw_kstr(&w, "type", STR("aux.usage"));
-    jw_kstr(&w, "source", STR("delegate"));
-    jw_kstr(&w, "runId", c->run_id);
-    jw_kstr(&w, "toolCallId", c->call_id);
-    jw_kstr(&w, "conversationId", t->conversation_id);
-    jw_kstr(&w, "model", t->run->model);
-    jw_kint(&w, "inputTokens", u->input_tokens);
-    jw_kint(&w, "outputTokens", u->output_tokens);
-    jw_kint(&w, "cacheReadTokens", u->cache_read_tokens);
-    jw_kint(&w, "cacheWrite5mTokens", u->cache_write_5m_tokens);
-    jw_kint(&w, "cacheWrite1hTokens", u->cache_write_1h_tokens);
-    jw_end(&w);
-    turn_record(c->host, buf_str(&b));
-    buf_done(&b);
+    static const char *const KEYS[] = {"runId", "toolCallId", "conversationId", NULL};
+    const str values[] = {c->run_id, c->call_id, t->conversation_id};
+    turn_record(c->host, usage_event_with(&c->arena, "delegate", t->run->model, &t->run->usage,
+                                          t->run->llm_ms, KEYS, values));
 }
 
 static void on_started(void *ctx, str conversation_id, str run_id, bool is_new)

@@ -2,14 +2,18 @@
 #include <errno.h>
 
 #include "base/utf8.h"
+#include "runtime/escape.h"
 #include "runtime/replay.h"
 #include "runtime/turn.h"
 
 #define RESULT_TEXT_MAX 50000 /* bytes of a result that the model sees */
 
-#define NO_ANSWER   STR("[No answer: the run failed or was interrupted.]")
-#define GO_ON       STR("Go on exactly where your last message stopped.")
-#define INTERRUPTED STR("Interrupted: the tool did not finish, its effect is unknown.")
+#define NO_ANSWER        STR("[No answer: the run failed or was interrupted.]")
+#define VERBATIM_MAX     80000 /* bytes of user messages kept from a compacted part */
+#define VERBATIM_ONE_MAX 8000
+#define UNDERSTOOD       STR("Understood.")
+#define GO_ON            STR("Go on exactly where your last message stopped.")
+#define INTERRUPTED      STR("Interrupted: the tool did not finish, its effect is unknown.")
 
 struct builder {
     struct arena *a;
@@ -161,14 +165,42 @@ static bool needs_continuing(const struct replay *r, size_t i)
     return is_cut && (i + 1 == r->n || r->messages[i + 1].role == REPLAY_ASSISTANT);
 }
 
+/* The summary, and what the user said in so many words, newest first to go. */
+static str summary_text(struct arena *a, const struct replay *r)
+{
+    struct buf b;
+    size_t from = r->compacted, bytes = 0;
+    while (from > 0 && bytes < VERBATIM_MAX) {
+        from--;
+        if (r->messages[from].role == REPLAY_USER)
+            bytes += replay_text(a, &r->messages[from]).n;
+    }
+    buf_init(&b, 1024u * 1024);
+    buf_add_lit(&b, "The conversation so far, shortened:\n\n");
+    escape_container(&b, CONTAINER_SUMMARY, r->summary, VERBATIM_MAX);
+    buf_add_lit(&b, "\n\nWhat the user said in it:\n");
+    for (size_t i = from; i < r->compacted; i++)
+        if (r->messages[i].role == REPLAY_USER)
+            buf_printf(&b, "- %.*s\n",
+                       STR_ARG(utf8_truncate(replay_text(a, &r->messages[i]), VERBATIM_ONE_MAX)));
+    str s = arena_str(a, buf_str(&b));
+    buf_done(&b);
+    return s;
+}
+
 int context_messages(struct arena *a, const struct transcript *t, const struct llm_message **ret,
                      size_t *ret_n, struct err *e)
 {
     struct replay r = replay_lines(a, t->lines, NULL, t->n);
-    struct builder b = {.a = a, .messages = arena_array(a, 3 * r.n, sizeof *b.messages)};
-    for (size_t i = 0; i < r.n; i++) {
+    struct builder b = {.a = a, .messages = arena_array(a, 3 * r.n + 2, sizeof *b.messages)};
+    if (r.summary.n > 0) {
+        add_text(&b, LLM_USER, summary_text(a, &r));
+        add_text(&b, LLM_ASSISTANT, UNDERSTOOD);
+    }
+    size_t first = r.summary.n > 0 ? r.compacted : 0;
+    for (size_t i = first; i < r.n; i++) {
         const struct replay_message *m = &r.messages[i];
-        if (m->role == REPLAY_USER && i > 0 && r.messages[i - 1].role == REPLAY_USER)
+        if (m->role == REPLAY_USER && i > first && r.messages[i - 1].role == REPLAY_USER)
             add_text(&b, LLM_ASSISTANT, NO_ANSWER);
         if (m->role == REPLAY_USER)
             user(&b, m);

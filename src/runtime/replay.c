@@ -161,6 +161,15 @@ static void ask_answered(struct reader *r, const struct json *event)
         r->out.ask = (struct replay_ask){0};
 }
 
+static void history_compacted(struct reader *r, const struct json *event)
+{
+    int64_t kept = json_get_int(event, "keptMessages", 0);
+    if (kept < 0 || (uint64_t)kept > r->out.n)
+        return; /* of a log that was cut: nothing to leave out */
+    r->out.compacted = r->out.n - (size_t)kept;
+    r->out.summary = json_get_string(event, "summary");
+}
+
 /* ---- messages of the older format ---- */
 
 static void legacy_calls(struct reader *r, struct replay_message *m, const struct json *calls)
@@ -205,9 +214,15 @@ static const struct {
     enum event_type type;
     void (*read)(struct reader *r, const struct json *event);
 } READERS[] = {
-    {EV_USER_MESSAGE, user_message}, {EV_LLM_RESPONSE, llm_response},     {EV_TOOL_DONE, tool_done},
-    {EV_ASK_OPENED, ask_opened},     {EV_ASK_ANSWERED, ask_answered},     {EV_RUN_DONE, run_done},
-    {EV_RUN_ERROR, run_error},       {EV_LEGACY_MESSAGE, legacy_message},
+    {EV_USER_MESSAGE, user_message},
+    {EV_LLM_RESPONSE, llm_response},
+    {EV_TOOL_DONE, tool_done},
+    {EV_ASK_OPENED, ask_opened},
+    {EV_ASK_ANSWERED, ask_answered},
+    {EV_HISTORY_COMPACTED, history_compacted},
+    {EV_RUN_DONE, run_done},
+    {EV_RUN_ERROR, run_error},
+    {EV_LEGACY_MESSAGE, legacy_message},
 };
 
 static void read_line(struct reader *r, str line, store_pos pos)

@@ -43,6 +43,8 @@ struct replay {
     struct replay_message *messages;
     size_t n;
     struct replay_ask ask; /* ask_id is empty when there is none */
+    size_t compacted;      /* so many messages at the front are covered by the summary */
+    str summary;           /* empty = none */
 };
 
 /* pos may be NULL. The lines must outlive the result, which lives in the arena. */

@@ -142,8 +142,7 @@ void runtime_stop(struct runtime *rt, loop_fn done, void *ctx)
     title_hurry(rt);
     LIST_FOREACH (n, &rt->turns) {
         struct turn *t = LIST_ENTRY(n, struct turn, node);
-        if (t->run)
-            run_cancel(t->run);
+        turn_cancel(t);
     }
     runtime_check_stopped(rt);
 }
@@ -202,9 +201,9 @@ str runtime_streamed(const struct runtime *rt, str conversation_id)
 
 bool runtime_cancel(struct runtime *rt, str conversation_id)
 {
-    struct turn *t = active_turn(rt, conversation_id);
+    struct turn *t = map_get(&rt->active, conversation_id);
     if (t)
-        run_cancel(t->run);
+        turn_cancel(t);
     return t != NULL;
 }
 

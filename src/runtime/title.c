@@ -3,7 +3,7 @@
 #include "base/utf8.h"
 #include "runtime/escape.h"
 #include "runtime/turn.h"
-#include "store/event.h"
+#include "runtime/usage_event.h"
 
 #define TITLE_INPUT_MAX  200 /* bytes of question and answer that the model sees */
 #define TITLE_TOKENS     30
@@ -96,24 +96,8 @@ static void on_recorded(void *log, const struct err *err, const store_pos *pos, 
 /* Every model call is accounted for, this one included. */
 static void record_usage(struct title *t, const struct llm_result *r)
 {
-    struct buf b;
-    struct json_writer w;
-    buf_init(&b, 4096);
-    jw_init(&w, &b);
-    jw_object(&w);
-    jw_kstr(&w, "type", event_name(EV_AUX_USAGE));
-    jw_kstr(&w, "source", STR("title"));
-    jw_kstr(&w, "model", r->model);
-    jw_kint(&w, "inputTokens", r->usage.input_tokens);
-    jw_kint(&w, "outputTokens", r->usage.output_tokens);
-    jw_kint(&w, "cacheReadTokens", r->usage.cache_read_tokens);
-    jw_kint(&w, "cacheWrite5mTokens", r->usage.cache_write_5m_tokens);
-    jw_kint(&w, "cacheWrite1hTokens", r->usage.cache_write_1h_tokens);
-    jw_kint(&w, "llmMs", (int64_t)r->ms);
-    jw_end(&w);
-    str line = buf_str(&b);
+    str line = usage_event(&t->arena, "title", r->model, &r->usage, r->ms);
     store_append(t->rt->deps.store, t->conversation_id, &line, 1, on_recorded, t->rt->deps.log);
-    buf_done(&b);
 }
 
 static void on_text(void *ctx, str delta)
@@ -190,7 +174,7 @@ void title_start(struct runtime *rt, str conversation_id, str model, str user_te
 /* No time to wait for a model: the beginning of the question has to do. */
 void title_hurry(struct runtime *rt)
 {
-    LIST_FOREACH(n, &rt->titles) {
+    LIST_FOREACH (n, &rt->titles) {
         struct title *t = LIST_ENTRY(n, struct title, node);
         if (t->call)
             on_timeout(t);

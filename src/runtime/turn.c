@@ -5,6 +5,7 @@
 
 #include "base/utf8.h"
 #include "engine/events.h"
+#include "runtime/compact.h"
 
 #define HISTORY_PAGE_BYTES (4u * 1024 * 1024)
 #define HISTORY_BYTES_MAX  (32u * 1024 * 1024)
@@ -178,7 +179,7 @@ static void on_history(void *ctx, const struct err *err, const struct store_page
     else if (t->answer.ask_id.n > 0)
         turn_accept_answer(t);
     else
-        accept_message(t);
+        compact_if_needed(t, accept_message);
 }
 
 static void read_history(struct turn *t, store_pos before)
@@ -319,6 +320,7 @@ void turn_forget(struct turn *t)
 void turn_cancel(struct turn *t)
 {
     t->is_cancelled = true;
+    compact_abandon(t);
     if (t->run)
         run_cancel(t->run);
 }

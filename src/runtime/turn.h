@@ -71,6 +71,7 @@ struct turn {
     int steps;                 /* model calls prepared so far */
     char system_sha[65], tools_sha[65]; /* last recorded by request_log.c */
     struct promoted promoted;  /* tools discovered in this run */
+    struct compaction *compaction; /* under way before the run, or NULL */
     struct deferred begin;
     struct skill_check check;
     struct list_node queued; /* turns that wait for this one, or steer it */

@@ -1,7 +1,7 @@
 // Questions to the user, messages to a busy agent, delegation, skills: runs that are more than one call.
 import fs from 'node:fs'
 import path from 'node:path'
-import { assert, eventually, sleep, test, tmpdir } from '../support/tap.mjs'
+import { assert, eventually, nb, sleep, test, tmpdir } from '../support/tap.mjs'
 import { chat, double, events, refusedNothing, serve, server, types, withAgent } from '../support/agent.mjs'
 
 withAgent({
@@ -204,4 +204,37 @@ test('skills: a trigger wins, tools are filtered, edits count at once', async ()
     fs.writeFileSync(path.join(workdir, 'skills', 'sums.md'), skill('SUMS-BODY-TWO-CHANGED'))
     r = await chat('do the sums', {}, s)
     assert.match(systemOf(), /SUMS-BODY-TWO-CHANGED/)
+})
+
+test('a long conversation is compacted, goes on, and replays byte for byte', async () => {
+    const workdir = tmpdir()
+    fs.mkdirSync(path.join(workdir, 'skills'))
+    fs.writeFileSync(path.join(workdir, 'skills', 'sums.md'),
+        '---\nname: sums\ndescription: does sums\ntype: skill\nmetadata:\n  triggers: ["do the sums"]\n---\nBe exact.\n')
+    const s = await serve({ maxInputTokens: 9000 }, workdir)
+    let id
+    const long = (n) => 'lorem ipsum dolor sit amet '.repeat(n)
+    for (let i = 0; i < 30; i++) {
+        const steps = [
+            [{ text: `answer ${i} ` + long(80) }],
+            [{ text: 'calculating', calls: [{ name: 'nb__calculate', args: { expression: `${i}+0.10` } }, { name: 'nb__time' }] }, { text: 'done' }],
+            [{ thinking: 'hm ' + i, text: 'I thought about it' }],
+            [{ calls: [{ name: 'nb__delegate', args: { task: 'say it' } }] }, { text: 'delegated' }],
+        ][i % 4]
+        const text = (i % 7 === 3 ? 'do the sums ' : '') + long(40) + '@double ' + JSON.stringify(steps)
+        const r = await chat(text, { conversationId: id }, s)
+        assert.ok(['complete', 'token_budget'].includes(r.stopReason), JSON.stringify(r).slice(0, 500))
+        id = r.conversationId
+    }
+    const compacted = events(id, s).filter((e) => e.type === 'history.compacted')
+    assert.ok(compacted.length >= 2, 'compacted ' + compacted.length + ' times')
+    const last = double.log.filter((e) => e.body?.tools).at(-1)
+    assert.match(JSON.stringify(last.body.messages[0]), /conversation-summary|What the user said/)
+    refusedNothing()
+    await s.stop()
+    const r = await nb(['replay', '--workdir', workdir, '--json', id])
+    assert.equal(r.code, 0, r.stdout + r.stderr)
+    const verdicts = r.stdout.trim().split('\n').map((l) => JSON.parse(l).verdict)
+    assert.ok(verdicts.length >= 30)
+    assert.deepEqual([...new Set(verdicts)], ['equal'])
 })

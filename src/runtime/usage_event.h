@@ -1,0 +1,12 @@
+/* usage_event.h - model calls that are not part of a run are accounted for all the same. */
+#pragma once
+
+#include "base/arena.h"
+#include "store/store.h"
+
+/* aux.usage, one line. source: "title", "compaction", "delegate". */
+str usage_event(struct arena *a, const char *source, str model, const struct conv_usage *u,
+                uint64_t ms);
+/* The same, with members of the caller's: [key, value, ..., NULL]. */
+str usage_event_with(struct arena *a, const char *source, str model, const struct conv_usage *u,
+                     uint64_t ms, const char *const *keys, const str *values);
