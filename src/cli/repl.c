@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/utf8.h"
 #include "cli/chat.h"
 #include "cli/editor.h"
 #include "cli/signals.h"
@@ -15,11 +16,14 @@
 #include "cli/text.h"
 #include "cli/view.h"
 
-#define TYPED_MAX       (2u * 1024 * 1024) /* keys that wait for the prompt */
-#define DRAW_MAX        (16u * 1024 * 1024)
-#define ESCAPE_MS       50 /* a key's bytes come faster than this */
-#define INTERRUPTS_QUIT 2
-#define IN_A_ROW_MS     1500 /* the second Ctrl-C may come when the answer has just ended */
+#define TYPED_MAX        (2u * 1024 * 1024) /* keys that wait for the prompt */
+#define DRAW_MAX         (16u * 1024 * 1024)
+#define RESUMED_MESSAGES 6
+#define QUESTION_LINES   8
+#define QUESTION_BYTES   2000
+#define ESCAPE_MS        50 /* a key's bytes come faster than this */
+#define INTERRUPTS_QUIT  2
+#define IN_A_ROW_MS      1500 /* the second Ctrl-C may come when the answer has just ended */
 
 struct repl {
     struct chat *chat;
@@ -243,6 +247,45 @@ static void say(struct repl *r, unsigned style, const char *fmt, ...)
     buf_done(&safe);
 }
 
+/* The beginning of a message that may be long: whole files were attached to some. */
+static void show_question(struct repl *r, str text)
+{
+    struct buf out;
+    str line, rest = utf8_truncate(text, QUESTION_BYTES);
+    bool is_cut = rest.n < text.n;
+    buf_init(&out, DRAW_MAX);
+    for (size_t i = 0; str_split(&rest, '\n', &line); i++) {
+        is_cut = is_cut || i == QUESTION_LINES;
+        if (i == QUESTION_LINES)
+            break;
+        style_add(&out, r->view.has_color, STYLE_BOLD | STYLE_CYAN, i == 0 ? STR("❯ ") : STR("  "));
+        text_add(&out, line);
+        buf_add_char(&out, '\n');
+    }
+    if (is_cut)
+        style_add(&out, r->view.has_color, STYLE_DIM, STR("  …\n"));
+    view_lines(&r->view, buf_str(&out));
+    buf_done(&out);
+}
+
+static void show_message(void *ctx, bool is_user, str text)
+{
+    struct repl *r = ctx;
+    if (is_user)
+        show_question(r, text);
+    else
+        view_markdown(&r->view, text);
+}
+
+/* Where the conversation stood. */
+static void show_resumed(struct repl *r)
+{
+    struct err e = {0};
+    say(r, STYLE_DIM, "going on with %.*s", STR_ARG(session_conversation(r->chat->session)));
+    if (session_history(r->chat->session, RESUMED_MESSAGES, show_message, r, &e) < 0)
+        say(r, STYLE_RED, "%s", e.msg);
+}
+
 static void cmd_help(struct repl *r, str arg);
 
 static void cmd_new(struct repl *r, str arg)
@@ -257,7 +300,7 @@ static void cmd_resume(struct repl *r, str arg)
     if (session_resume(r->chat->session, arg, &e) < 0)
         say(r, STYLE_RED, "%s", e.msg);
     else
-        say(r, STYLE_DIM, "going on with %.*s", STR_ARG(session_conversation(r->chat->session)));
+        show_resumed(r);
 }
 
 static void cmd_model(struct repl *r, str arg)
@@ -384,9 +427,9 @@ static void greet(struct repl *r)
                       : STR("/help shows commands and keys."));
     buf_add_char(&line, '\n');
     view_lines(&r->view, buf_str(&line));
-    if (id.n > 0)
-        say(r, STYLE_DIM, "going on with %.*s", STR_ARG(id));
     buf_done(&line);
+    if (id.n > 0)
+        show_resumed(r);
 }
 
 static void say_goodbye(struct repl *r)

@@ -52,6 +52,19 @@ int session_resume(struct session *s, str id, struct err *e)
     return s->ops->resume(s, id, e);
 }
 
+int session_history(struct session *s, size_t max, session_message_fn fn, void *ctx, struct err *e)
+{
+    struct arena a;
+    struct session_message *messages;
+    size_t n = 0;
+    arena_init(&a);
+    int r = s->ops->history(s, &a, &messages, &n, e);
+    for (size_t i = n > max ? n - max : 0; r == 0 && i < n; i++)
+        fn(ctx, messages[i].is_user, messages[i].text);
+    arena_done(&a);
+    return r;
+}
+
 void session_forget(struct session *s)
 {
     s->conversation_id = STR_NONE;

@@ -37,6 +37,10 @@ str session_conversation(const struct session *s); /* empty before the first mes
  * loop until it is known. ret_title may be empty. */
 int session_resume(struct session *s, str id, struct err *e);
 
+/* The latest messages of the conversation that have text, oldest first. Runs the loop. */
+typedef void (*session_message_fn)(void *ctx, bool is_user, str text);
+int session_history(struct session *s, size_t max, session_message_fn fn, void *ctx, struct err *e);
+
 /* The next message begins a new conversation. */
 void session_forget(struct session *s);
 

@@ -3,8 +3,18 @@
 
 #include "cli/session.h"
 
+#define SESSION_HISTORY_EVENTS 200 /* at the end of the log, searched for messages */
+
+struct session_message {
+    bool is_user;
+    str text;
+};
+
 struct session_ops {
     int (*resume)(struct session *s, str id, struct err *e);
+    /* All messages in the last events of the log; they live in the arena. */
+    int (*history)(struct session *s, struct arena *a, struct session_message **ret, size_t *ret_n,
+                   struct err *e);
     void (*send)(struct session *s, str text);
     void (*cancel)(struct session *s);
     void (*close)(struct session *s);

@@ -3,6 +3,7 @@
 
 #include "api/frames.h"
 #include "cli/session_impl.h"
+#include "runtime/replay.h"
 #include "runtime/report.h"
 #include "server/server.h"
 
@@ -146,6 +147,54 @@ static int local_resume(struct session *s, str id, struct err *e)
     return k.err.code;
 }
 
+/* ---- what was said before ---- */
+
+struct reading {
+    struct arena *arena;
+    struct session_message *messages;
+    size_t n;
+    struct err err;
+    bool is_done;
+};
+
+static void on_page(void *ctx, const struct err *err, const struct store_page *page)
+{
+    struct reading *k = ctx;
+    k->is_done = true;
+    if (err) {
+        k->err = *err;
+        return;
+    }
+    str *lines = arena_array(k->arena, page->n, sizeof *lines);
+    for (size_t i = 0; i < page->n; i++)
+        lines[i] = arena_str(k->arena, page->events[i].line);
+    struct replay h = replay_lines(k->arena, lines, NULL, page->n);
+    k->messages = arena_array(k->arena, h.n, sizeof *k->messages);
+    for (size_t i = 0; i < h.n; i++) {
+        str text = replay_text(k->arena, &h.messages[i]);
+        if (text.n > 0)
+            k->messages[k->n++] = (struct session_message){h.messages[i].role == REPLAY_USER, text};
+    }
+}
+
+static int local_history(struct session *s, struct arena *a, struct session_message **ret,
+                         size_t *ret_n, struct err *e)
+{
+    struct local *l = (struct local *)s;
+    struct reading k = {.arena = a};
+    struct store_range range = {.backwards = true, .max_events = SESSION_HISTORY_EVENTS};
+    struct store_op *op =
+        store_read(server_store(l->server), s->conversation_id, &range, on_page, &k);
+    if (!loop_run_until(s->loop, &k.is_done, UINT32_MAX)) {
+        store_op_cancel(op);
+        return err_set(e, -ETIMEDOUT, "the conversation could not be read in time");
+    }
+    *ret = k.messages;
+    *ret_n = k.n;
+    *e = k.err;
+    return k.err.code;
+}
+
 /* ---- opening and closing ---- */
 
 static void local_close(struct session *s)
@@ -159,7 +208,8 @@ static void local_close(struct session *s)
     free(l);
 }
 
-static const struct session_ops OPS = {local_resume, local_send, local_cancel, local_close};
+static const struct session_ops OPS = {local_resume, local_history, local_send, local_cancel,
+                                       local_close};
 
 int session_open_local(struct loop *loop, struct config *c, struct session **ret, struct err *e)
 {

@@ -1,8 +1,8 @@
 /* A session through a running server: the same API as everybody's, over its Unix socket. */
 #include <errno.h>
 
+#include "cli/client.h"
 #include "cli/session_impl.h"
-#include "net/fetch.h"
 #include "net/sse_parse.h"
 
 #define BODY_MAX       (64u * 1024 * 1024)
@@ -11,7 +11,7 @@
 
 struct remote {
     struct session base;
-    struct fetcher *fetcher;
+    struct client *client;
     const char *socket_path;
     struct fetch *chat, *cancel;
     struct sse_parser sse;
@@ -20,64 +20,12 @@ struct remote {
     bool is_finished; /* the last event of the stream was seen */
 };
 
-/* ---- short questions: one request, the whole answer, the loop runs meanwhile ---- */
-
-struct ask {
-    int status;
-    struct buf body;
-    struct err err;
-    bool is_done;
-};
-
-static void on_ask_head(void *ctx, int status, const struct fetch_header *h, size_t n)
-{
-    ((struct ask *)ctx)->status = status;
-}
-
-static void on_ask_data(void *ctx, str bytes)
-{
-    buf_add_str(&((struct ask *)ctx)->body, bytes);
-}
-
-static void on_ask_done(void *ctx, const struct err *err)
-{
-    struct ask *a = ctx;
-    a->err = *err;
-    a->is_done = true;
-}
-
-static const struct fetch_events ASK_EVENTS = {on_ask_head, on_ask_data, on_ask_done};
+/* ---- resuming ---- */
 
 static int ask(struct remote *r, str path, struct arena *a, struct json **ret, struct err *e)
 {
-    struct ask q = {0};
-    buf_init(&q.body, BODY_MAX);
-    struct fetch_spec spec = {
-        .url = arena_printf(a, HOST "%.*s", STR_ARG(path)),
-        .unix_socket = r->socket_path,
-    };
-    struct fetch *f = fetch_start(r->fetcher, &spec, &ASK_EVENTS, &q);
-    int status;
-    if (!loop_run_until(r->base.loop, &q.is_done, ASK_TIMEOUT_MS)) {
-        fetch_cancel(f);
-        status = err_set(e, -ETIMEDOUT, "the running server (%s) does not answer", r->socket_path);
-    } else if (q.err.code != 0) {
-        *e = q.err;
-        status = q.err.code;
-    } else if (json_parse(a, buf_str(&q.body), JSON_COPY, ret, e) < 0) {
-        status = err_set(e, -EPROTO,
-                         "the running server (%s) answered with something that is not "
-                         "JSON",
-                         r->socket_path);
-    } else if (q.status == 404) {
-        status = err_set(e, -ENOENT, "%.*s", STR_ARG(json_get_string(*ret, "message")));
-    } else if (q.status != 200) {
-        status = err_set(e, -EIO, "%.*s", STR_ARG(json_get_string(*ret, "message")));
-    } else {
-        status = 0;
-    }
-    buf_done(&q.body);
-    return status;
+    struct client_ask q = {.path = path, .timeout_ms = ASK_TIMEOUT_MS};
+    return client_ask(r->client, &q, a, ret, e);
 }
 
 static int resume_latest(struct remote *r, struct arena *a, struct err *e)
@@ -109,6 +57,30 @@ static int remote_resume(struct session *s, str id, struct err *e)
     }
     arena_done(&a);
     return status;
+}
+
+static int remote_history(struct session *s, struct arena *a, struct session_message **ret,
+                          size_t *ret_n, struct err *e)
+{
+    struct remote *r = (struct remote *)s;
+    struct json *page;
+    str path = arena_printf(a, "/v1/conversations/%.*s/history?limit=%d",
+                            STR_ARG(s->conversation_id), SESSION_HISTORY_EVENTS);
+    int status = ask(r, path, a, &page, e);
+    if (status < 0)
+        return status;
+    const struct json *list = json_get(page, "messages");
+    size_t len = json_is(list, JSON_ARRAY) ? list->len : 0;
+    *ret = arena_array(a, len, sizeof **ret);
+    *ret_n = 0;
+    for (size_t i = 0; i < len; i++) {
+        const struct json *m = json_at(list, i);
+        str text = json_get_string(m, "content");
+        bool is_user = str_eq(json_get_string(m, "role"), STR("user"));
+        if (text.n > 0)
+            (*ret)[(*ret_n)++] = (struct session_message){is_user, text};
+    }
+    return 0;
 }
 
 /* ---- the chat itself ---- */
@@ -186,7 +158,7 @@ static void remote_send(struct session *s, str text)
         .has_body = true,
         .unix_socket = r->socket_path,
     };
-    r->chat = fetch_start(r->fetcher, &spec, &EVENTS, r);
+    r->chat = fetch_start(client_fetcher(r->client), &spec, &EVENTS, r);
     buf_done(&body);
 }
 
@@ -213,7 +185,7 @@ static void remote_cancel(struct session *s)
         .has_body = true,
         .unix_socket = r->socket_path,
     };
-    r->cancel = fetch_start(r->fetcher, &spec, &EVENTS, r);
+    r->cancel = fetch_start(client_fetcher(r->client), &spec, &EVENTS, r);
     arena_done(&a);
 }
 
@@ -226,12 +198,13 @@ static void remote_close(struct session *s)
         fetch_cancel(r->cancel);
     sse_parser_done(&r->sse);
     buf_done(&r->error_body);
-    fetcher_free(r->fetcher);
+    client_close(r->client);
     arena_done(&s->arena);
     free(r);
 }
 
-static const struct session_ops OPS = {remote_resume, remote_send, remote_cancel, remote_close};
+static const struct session_ops OPS = {remote_resume, remote_history, remote_send, remote_cancel,
+                                       remote_close};
 
 int session_open_remote(struct loop *l, struct config *c, const char *socket_path,
                         struct session **ret, struct err *e)
@@ -242,7 +215,7 @@ int session_open_remote(struct loop *l, struct config *c, const char *socket_pat
     r->base = (struct session){.ops = &OPS, .loop = l, .config = c};
     arena_init(&r->base.arena);
     r->socket_path = arena_cstr(&r->base.arena, str_from(socket_path));
-    r->fetcher = fetcher_new(l);
+    r->client = client_open_remote(l, socket_path);
     buf_init(&r->error_body, BODY_MAX);
     arena_init(&a);
     int status = ask(r, STR("/v1/workspace"), &a, &info, e);

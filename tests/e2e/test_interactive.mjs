@@ -258,6 +258,22 @@ test('the terminal is restored when nb ends, also by SIGTERM', async () => {
     }
 })
 
+test('--continue shows what was said', async () => {
+    const dir = tmpdir()
+    await run(NB, ['--workdir', dir, '-p', 'what is 6*7?'], { env: offline })
+    let t = await open(['--workdir', dir, '--continue'])
+    const text = await t.sees(/going on with conv_\w+[^]*❯$/)
+    assert.match(text, /^❯ what is 6\*7\?\n\n[^]*42/m)
+    await t.message('what is 2+3?')
+    await t.sees(/✓ nb__calculate 5[^]*\d+ out[^]*❯$/)
+    await t.key('C-d')
+    await t.ended()
+
+    const server = await startServer({ workdir: dir, env: offline })
+    t = await open(['--workdir', server.workdir, '--continue'])
+    assert.match(await t.sees(/❯ what is 6\*7[^]*❯ what is 2\+3\?[^]*❯$/), /through the running server/)
+})
+
 test('a running server does the work', async () => {
     const server = await startServer({ env: offline })
     const t = await open(['--workdir', server.workdir])
