@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "store/files.h"
+#include "store/index.h"
 #include "store/lines.h"
 
 struct cached {
@@ -92,6 +93,9 @@ static void work(struct job *j)
             e->dev = st.st_dev;
             e->ino = st.st_ino;
         }
+        const struct files *f = CONTAINER_OF(e->cache, struct files, cache);
+        if (limit > INDEX_LOAD_BYTES)
+            (void)index_load(f->index, str_from(e->id), fd, limit, &e->derive);
     }
     read_on(e, fd, limit);
     close(fd);

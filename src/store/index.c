@@ -13,7 +13,7 @@
 
 enum {
     IDLE_MAX = 4,          /* connections kept for the next query */
-    SMALL_DIR = 1000,      /* logs that are compared on every use */
+    SMALL_DIR = 200,       /* logs that are compared on every use */
     SETTLE_MS = 20,        /* a directory changed so recently may change in the same tick */
     SWEEP_EVERY_MS = 5000, /* in the background, while the index is used */
     TOUCH_DELAY_MS = 500,  /* from a write to full text */
@@ -364,6 +364,26 @@ void index_touch(struct index *ix, str id, bool came_or_went)
         ix->touched_too_many = true;
     if (!timer_active(&ix->timer))
         timer_start(&ix->timer, TOUCH_DELAY_MS);
+}
+
+/* ---- one row ---- */
+
+bool index_load(const struct index *ix, str id, int fd, off_t limit, struct derive *d)
+{
+    struct index_db db;
+    struct index_log log = {0};
+    struct stat st;
+    if (!ix || fstat(fd, &st) < 0)
+        return false;
+    index_db_init(&db, ix->path, ix->dir, ix->store->env);
+    bool is_known = index_db_ready(&db) >= 0 && index_db_begin(&db, false) == 0 &&
+                    index_log_read(&db, id, &log) == 0 && index_is_same(&log, fd, &st, limit) &&
+                    log.done > 0 && index_conv_read(&db, id, d) == 0;
+    index_db_rollback(&db);
+    index_db_close(&db);
+    if (is_known)
+        d->conv.end = (store_pos)log.done;
+    return is_known;
 }
 
 /* ---- life ---- */

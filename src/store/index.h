@@ -28,6 +28,12 @@ void index_free(struct index *ix, loop_fn done, void *ctx); /* accepts NULL; don
  * NULL. */
 void index_touch(struct index *ix, str id, bool came_or_went);
 
+/* Sets d to what the index knows of a log, up to limit at most, for those that are too large
+ * to be read from their start. False: it knows nothing. Blocking; any thread; ix may be
+ * NULL. */
+#define INDEX_LOAD_BYTES (1024 * 1024)
+bool index_load(const struct index *ix, str id, int fd, off_t limit, struct derive *d);
+
 /* store_ops.list and .search of a file store; without an index they scan. */
 void index_list(struct store_op *op);
 void index_search(struct store_op *op);

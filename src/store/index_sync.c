@@ -28,7 +28,8 @@ static size_t read_some(int fd, char *p, size_t n, off_t at)
     return got > 0 ? (size_t)got : 0;
 }
 
-int64_t index_mark(int fd, off_t end)
+/* Over the first bytes, and the last ones before the line feed that ends at `end`. */
+static int64_t mark_of(int fd, off_t end)
 {
     char bytes[MARK_FIRST + MARK_LAST];
     uint8_t digest[SHA256_LEN];
@@ -40,6 +41,13 @@ int64_t index_mark(int fd, off_t end)
     sha256(str_make(bytes, all), digest);
     memcpy(&mark, digest, sizeof(mark));
     return mark;
+}
+
+bool index_is_same(const struct index_log *log, int fd, const struct stat *st, off_t limit)
+{
+    return log->no && log->ino == (int64_t)st->st_ino && log->dev == (int64_t)st->st_dev &&
+           log->done <= limit && lines_is_boundary(fd, (off_t)log->done) == 1 &&
+           log->mark == mark_of(fd, (off_t)log->done);
 }
 
 /* ---- one log ---- */
@@ -72,20 +80,12 @@ static int next_number(struct index_db *db, int64_t *ret)
     return r > 0 ? index_db_run(db, st) : r;
 }
 
-static bool is_same_log(const struct reading *r)
-{
-    const struct index_log *l = &r->log;
-    return l->no && l->ino == (int64_t)r->st.st_ino && l->dev == (int64_t)r->st.st_dev &&
-           l->done <= r->st.st_size && lines_is_boundary(r->fd, (off_t)l->done) == 1 &&
-           l->mark == index_mark(r->fd, (off_t)l->done);
-}
-
 /* Loads what is known of the log, or forgets it. */
 static int resume(struct reading *r)
 {
     struct index_db *db = r->sync->db;
     int rc = -ENOENT;
-    if (is_same_log(r))
+    if (index_is_same(&r->log, r->fd, &r->st, r->st.st_size))
         rc = index_conv_read(db, r->id, &r->derive);
     if (rc == 0) {
         r->derive.conv.end = (store_pos)r->log.done;
@@ -143,7 +143,7 @@ static int save(struct reading *r, bool has_more)
     l->ino = (int64_t)r->st.st_ino;
     l->size = has_more ? -1 : r->st.st_size;
     l->mtime_ns = (int64_t)r->st.st_mtim.tv_sec * 1000000000 + r->st.st_mtim.tv_nsec;
-    l->mark = index_mark(r->fd, (off_t)l->done);
+    l->mark = mark_of(r->fd, (off_t)l->done);
     int rc = index_conv_write(r->sync->db, r->id, &r->derive);
     return rc < 0 ? rc : index_log_write(r->sync->db, r->id, l);
 }

@@ -29,5 +29,5 @@ int index_catch_up(struct index_sync *s, const str *ids, size_t n);
 /* Is the row what the file is now? */
 bool index_is_current(const struct index_log *log, const struct stat *st);
 
-/* Over the first bytes, and the last ones before the line feed that ends at `end`. */
-int64_t index_mark(int fd, off_t end);
+/* Is the file, up to limit, the one the row is about, and perhaps longer? */
+bool index_is_same(const struct index_log *log, int fd, const struct stat *st, off_t limit);

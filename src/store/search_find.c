@@ -10,9 +10,10 @@
 #include "store/lines.h"
 #include "store/query.h"
 #include "store/search_feed.h"
+#include "store/search_rank.h"
 #include "store/search_words.h"
 
-enum { BUDGET_MS = 3000, HITS_MAX = 20000 };
+enum { BUDGET_MS = 3000, HITS_MAX = 20000, COUNT_MAX = 20000 };
 
 struct log_info { /* what hits of one log need; in the op's arena */
     str id, title;
@@ -20,13 +21,19 @@ struct log_info { /* what hits of one log need; in the op's arena */
     bool is_visible;
 };
 
+struct found {
+    struct store_hit hit;
+    double score;
+};
+
 struct finder {
     struct index_sync *sync;
     struct store_op *op;
     struct query query;
-    struct map logs;        /* number, as 8 bytes -> struct log_info */
-    struct log_info gone;   /* stands for logs that are no more */
-    struct store_hit *hits; /* heap */
+    struct map logs;      /* number, as 8 bytes -> struct log_info */
+    struct log_info gone; /* stands for logs that are no more */
+    struct rank rank;
+    struct found *hits; /* heap */
     size_t n, cap;
     struct arena scratch;
     uint64_t deadline_ms;
@@ -91,7 +98,9 @@ static void add_hit(struct finder *f, const struct log_info *log, const struct e
         f->cap = f->cap ? f->cap * 2 : 64;
         f->hits = xrealloc(f->hits, f->cap * sizeof(*f->hits));
     }
-    f->hits[f->n++] = (struct store_hit){
+    struct found *found = &f->hits[f->n++];
+    *found = (struct found){0};
+    found->hit = (struct store_hit){
         .conv_id = log->id,
         .title = log->title,
         .ts = arena_str(a, str_from(iso)),
@@ -99,6 +108,8 @@ static void add_hit(struct finder *f, const struct log_info *log, const struct e
         .pos = pos,
         .snippet = query_snippet(a, &f->query, text->text),
     };
+    if (f->op->in.search.by_relevance)
+        found->score = rank_score(&f->rank, &f->query, &f->scratch, text);
 }
 
 /* True when the line is a hit. */
@@ -240,7 +251,8 @@ static void find_in_tail(struct finder *f, const struct tail *t)
 
 static int newest_first(const void *a, const void *b)
 {
-    const struct store_hit *x = a, *y = b;
+    const struct store_hit *x = &((const struct found *)a)->hit,
+                           *y = &((const struct found *)b)->hit;
     int by_time = str_cmp(y->ts, x->ts);
     if (by_time)
         return by_time;
@@ -248,19 +260,60 @@ static int newest_first(const void *a, const void *b)
     return by_pos ? by_pos : str_cmp(x->conv_id, y->conv_id);
 }
 
+static int best_first(const void *a, const void *b)
+{
+    const struct found *x = a, *y = b;
+    int by_score = (x->score < y->score) - (x->score > y->score);
+    return by_score ? by_score : newest_first(a, b);
+}
+
 static void finish(struct finder *f)
 {
     struct store_op *op = f->op;
-    if (f->n > 1 && !op->in.search.by_relevance)
-        qsort(f->hits, f->n, sizeof(*f->hits), newest_first);
+    if (f->n > 1)
+        qsort(f->hits, f->n, sizeof(*f->hits),
+              op->in.search.by_relevance ? best_first : newest_first);
     size_t n = f->n < op->in.search.limit ? f->n : op->in.search.limit;
     struct store_hit *hits = arena_array(&op->arena, n + 1, sizeof(*hits));
-    if (n)
-        memcpy(hits, f->hits, n * sizeof(*hits));
+    for (size_t i = 0; i < n; i++)
+        hits[i] = f->hits[i].hit;
     op->out.hits = (struct store_hits){.hits = hits,
                                        .n = n,
                                        .total = f->is_counted ? (int64_t)f->n : -1,
                                        .is_partial = f->is_partial};
+}
+
+static int count(struct finder *f, const char *sql, str expression, int64_t *ret)
+{
+    struct index_db *db = f->sync->db;
+    sqlite3_stmt *st = index_db_sql(db, sql);
+    if (expression.n) {
+        index_db_bind(st, 1, expression);
+        sqlite3_bind_int(st, 2, COUNT_MAX);
+    }
+    int r = index_db_step(db, st);
+    if (r > 0) {
+        *ret = sqlite3_column_int64(st, 0);
+        sqlite3_reset(st);
+    }
+    return r < 0 ? r : 0;
+}
+
+/* How rare each word is. Beyond COUNT_MAX messages a word is common, however common. */
+static int weigh(struct finder *f)
+{
+    static const char ALL[] = "SELECT value FROM fact WHERE name = 'messages'";
+    static const char WITH[] =
+        "SELECT count(*) FROM (SELECT 1 FROM said WHERE said MATCH ?1 LIMIT ?2)";
+    int64_t all = 0;
+    int r = count(f, ALL, STR_NONE, &all);
+    for (size_t i = 0; r == 0 && i < f->query.n; i++) {
+        struct query one = {.terms = &f->query.terms[i], .n = 1};
+        int64_t with = 0;
+        r = count(f, WITH, search_expression(&f->op->arena, &one, 0), &with);
+        f->rank.weight[i] = rank_weight(with, all);
+    }
+    return r;
 }
 
 static int find(struct finder *f)
@@ -276,8 +329,10 @@ static int find(struct finder *f)
     if (r == 0 && q->conv_id.n && !log.no)
         r = -ENOENT; /* let the scan say why */
     str expression = search_expression(&f->op->arena, &f->query, log.no);
+    if (r == 0 && q->by_relevance)
+        r = weigh(f);
     if (r == 0)
-        r = find_newest(f, expression, q->limit);
+        r = find_newest(f, expression, q->by_relevance ? RANK_HITS_MAX : q->limit);
     if (r == 0)
         r = behind(f, log.no, &tails, &ntails);
     if (r == 0)
