@@ -1,8 +1,8 @@
 // Markdown as DOM. Safe by construction: every node is made here, one by one, from a parsed
 // tree; text only ever becomes text, and an address becomes a link only if it is one of the
 // few harmless kinds.
+import { copyButton } from '../base/copy'
 import { h } from '../base/dom'
-import { copyButton } from '../views/copy'
 import type { Block, Code, List, ListItem, Table } from './blocks'
 import { highlight } from './highlight'
 import { parseInline, type Inline } from './inline'

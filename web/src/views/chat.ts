@@ -1,10 +1,10 @@
 // The open conversation: messages, composer, and what is shown instead when there is none.
+import { textButton } from '../base/controls'
 import { h } from '../base/dom'
 import { Scope } from '../base/signal'
 import type { App } from '../model/app'
 import type { Chat } from '../model/chat'
 import { Composer } from './composer'
-import { textButton } from './controls'
 import { Messages } from './messages'
 import { FollowingScroll } from './scroll'
 import { welcome } from './welcome'

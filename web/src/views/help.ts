@@ -1,6 +1,6 @@
 // The sheet with the keyboard shortcuts.
+import { iconButton } from '../base/controls'
 import { h } from '../base/dom'
-import { iconButton } from './controls'
 import { SHORTCUTS } from './shortcuts'
 
 export class HelpSheet {

@@ -1,9 +1,9 @@
 // A message of a person: one's own, or another participant's with name and colour.
+import { textButton } from '../base/controls'
 import { h, setText } from '../base/dom'
 import { icon } from '../base/icons'
 import { fullTime } from '../base/time'
 import type { UserItem } from '../model/items'
-import { textButton } from './controls'
 
 export const COLOURS = 8
 

@@ -1,12 +1,12 @@
 // An answer of the agent: its text, its thinking, its tool calls, and how it ended.
+import { announce } from '../base/announcer'
+import { textButton } from '../base/controls'
+import { copyButton } from '../base/copy'
 import { arrange, h, setText, type Keyed } from '../base/dom'
 import { icon } from '../base/icons'
 import { count, duration, fullTime } from '../base/time'
 import { MarkdownView } from '../markdown/view'
 import type { Block, RunItem, TextBlock, ToolsBlock } from '../model/items'
-import { announce } from './announcer'
-import { textButton } from './controls'
-import { copyButton } from './copy'
 import { ToolsView } from './tools'
 
 /** How a run ended, where that is worth a word. */

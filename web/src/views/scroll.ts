@@ -1,6 +1,6 @@
 // Scrolling that follows what grows at the end, but only as long as one is there.
+import { iconButton } from '../base/controls'
 import { h } from '../base/dom'
-import { iconButton } from './controls'
 
 const NEAR_PX = 60
 

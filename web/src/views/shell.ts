@@ -1,11 +1,11 @@
 // The frame of the page: sidebar, top bar, the view in the middle, and what lies above them.
+import { announcer } from '../base/announcer'
+import { iconButton, textButton } from '../base/controls'
 import { h, setText } from '../base/dom'
 import type { App } from '../model/app'
 import type { Chat } from '../model/chat'
 import { isSidebarOpen } from '../model/preferences'
-import { announcer } from './announcer'
 import { ChatView } from './chat'
-import { iconButton, textButton } from './controls'
 import { HelpSheet } from './help'
 import { installShortcuts } from './shortcuts'
 import { Sidebar } from './sidebar'

@@ -1,12 +1,12 @@
 // The sidebar: new chat, search, the conversations by day, and the settings of the page.
 import type { Conversation } from '../api/types'
+import { iconButton, spoken, textButton } from '../base/controls'
 import { arrange, h, setText } from '../base/dom'
 import { icon, logo, type IconName } from '../base/icons'
 import { hrefOf } from '../base/router'
 import { dayLabel, fullTime, shortTime } from '../base/time'
 import type { App } from '../model/app'
 import { nextTheme, theme, type Theme } from '../model/preferences'
-import { iconButton, spoken, textButton } from './controls'
 
 export interface SidebarActions {
   onHelp(): void

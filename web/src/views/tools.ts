@@ -1,11 +1,11 @@
 // The cards of tool calls: what was called, how it went, and on demand with what and to what.
+import { spoken, textButton } from '../base/controls'
+import { copyButton } from '../base/copy'
 import { arrange, h, setText } from '../base/dom'
 import { icon, type IconName } from '../base/icons'
 import { count, duration } from '../base/time'
-import type { ToolCall, ToolsBlock, ToolState } from '../model/items'
 import { highlight } from '../markdown/highlight'
-import { spoken, textButton } from './controls'
-import { copyButton } from './copy'
+import type { ToolCall, ToolsBlock, ToolState } from '../model/items'
 
 const SHOWN_MAX = 20_000 // characters of an input or output before "show all"
 const PREVIEW_MAX = 80

@@ -1,5 +1,5 @@
 // What screen readers are told. One polite region for the whole page.
-import { h } from '../base/dom'
+import { h } from './dom'
 
 const region = h('div', { class: 'visually-hidden', role: 'status', aria: { live: 'polite' } })
 const ANNOUNCE_MAX = 2000

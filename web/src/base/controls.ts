@@ -1,6 +1,6 @@
 // Buttons, made in one way everywhere: labelled, of type button, with or without an icon.
-import { h } from '../base/dom'
-import { icon, type IconName } from '../base/icons'
+import { h } from './dom'
+import { icon, type IconName } from './icons'
 
 /** A button that is only an icon; its label is for screen readers and the pointer. */
 export function iconButton(

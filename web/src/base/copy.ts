@@ -1,6 +1,6 @@
 // A button that copies something and says so.
-import { h } from '../base/dom'
-import { icon } from '../base/icons'
+import { h } from './dom'
+import { icon } from './icons'
 import { announce } from './announcer'
 import { iconButton } from './controls'
 
