@@ -133,7 +133,8 @@ static void run_single(struct log *l, struct log_task *t)
     if (t->needs_lock && !log_file_failed(&l->file) && log_file_open(&l->file, &t->err) < 0)
         return;
     t->run(t, l->appender->io);
-    log_file_close(&l->file); /* what it was open on may be gone or elsewhere */
+    if (!t->spares_log)
+        log_file_close(&l->file); /* what it was open on may be gone or elsewhere */
 }
 
 static void work(struct job *j)

@@ -44,6 +44,7 @@ struct log_task {
     struct list_node node;
     enum log_task_kind kind;
     bool needs_lock; /* LOG_RUN: the log exists and nobody else may write it meanwhile */
+    bool spares_log; /* LOG_RUN: works beside the log, which may stay open */
     str *lines;      /* each with its line feed; only read after prepare */
     size_t n;
     size_t bytes; /* about how much the lines hold, for the ceiling */

@@ -306,7 +306,7 @@ static void on_task(struct log_task *t)
 
 void files_put_blob(struct store_op *op)
 {
-    op->task = (struct log_task){.run = put_blob, .bytes = op->in.blob.n};
+    op->task = (struct log_task){.run = put_blob, .bytes = op->in.blob.n, .spares_log = true};
     if (files_locate(op, op->id))
         files_submit(op, LOG_RUN, on_task);
     else
