@@ -1,0 +1,221 @@
+/* Full-text search through the index: what is found, for whom, in which order. */
+#include <errno.h>
+#include <sqlite3.h>
+
+#include "index_rig.h"
+
+#define ID    "conv_0123456789abcdef"
+#define OTHER "conv_fedcba9876543210"
+
+static int setup(void **state)
+{
+    struct twin *t = xcalloc(1, sizeof(*t));
+    twin_init(t);
+    *state = t;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    twin_done(*state);
+    free(*state);
+    return 0;
+}
+
+static int64_t ask(struct twin *t, const char *sql)
+{
+    sqlite3 *db;
+    sqlite3_stmt *st;
+    assert_int_equal(sqlite3_open(t->db, &db), SQLITE_OK);
+    sqlite3_busy_timeout(db, 5000);
+    assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &st, NULL), SQLITE_OK);
+    int64_t n = sqlite3_step(st) == SQLITE_ROW ? sqlite3_column_int64(st, 0) : -1;
+    sqlite3_finalize(st);
+    sqlite3_close(db);
+    return n;
+}
+
+static void settle(struct twin *t)
+{
+    static const char BEHIND[] = "SELECT count(*) FROM log WHERE text_done <> done";
+    bool never = false;
+    assert_int_equal(rig_list(&t->a, &(struct store_query){.limit = 1}), 0);
+    for (int i = 0; i < 500 && ask(t, BEHIND) != 0; i++)
+        (void)loop_run_until(t->a.loop, &never, 10);
+    assert_int_equal(ask(t, BEHIND), 0);
+}
+
+static void say_at(struct twin *t, const char *id, const char *ts, const char *text)
+{
+    char event[2000];
+    (void)snprintf(event, sizeof(event),
+                   "{\"ts\":\"%s\",\"type\":\"user.message\",\"userId\":\"usr_a\","
+                   "\"content\":\"%s\"}",
+                   ts, text);
+    assert_int_equal(rig_append(&t->a, id, event), 0);
+}
+
+/* The order of time is not the order in which logs were read. */
+static void test_newest_first(void **state)
+{
+    struct twin *t = *state;
+    assert_int_equal(rig_create(&t->a, ID, "usr_a"), 0);
+    assert_int_equal(rig_create(&t->a, OTHER, "usr_a"), 0);
+    say_at(t, ID, "2024-05-01T00:00:00.000Z", "word five");
+    say_at(t, OTHER, "2024-03-01T00:00:00.000Z", "word three");
+    settle(t);
+    say_at(t, OTHER, "2024-04-01T00:00:00.000Z", "word four");
+    say_at(t, ID, "2024-01-01T00:00:00.000Z", "word one");
+    settle(t);
+    say_at(t, ID, "2024-02-01T00:00:00.000Z", "word two"); /* not in the full text yet */
+    struct store_search_query q = {.text = STR("word"), .limit = 4};
+    twin_find(t, &q);
+    struct rig *r = &t->a;
+    assert_int_equal(RIG_CALL(r, store_search(r->store, &q, rig_on_search, r)), 0);
+    static const char *const EXPECTED[] = {"2024-05", "2024-04", "2024-03", "2024-02"};
+    assert_int_equal(r->hits.n, 4);
+    for (size_t i = 0; i < 4; i++)
+        assert_true(str_starts(r->hits.hits[i].ts, str_from(EXPECTED[i])));
+    assert_str(r->hits.hits[3].snippet, "\x01word\x02 two");
+    q.limit = 2;
+    assert_int_equal(RIG_CALL(r, store_search(r->store, &q, rig_on_search, r)), 0);
+    assert_int_equal(r->hits.n, 2);
+    assert_int_equal(r->hits.total, -1); /* there are more, nobody counted them */
+}
+
+static void test_by_relevance(void **state)
+{
+    struct twin *t = *state;
+    struct rig *r = &t->a;
+    assert_int_equal(rig_create(r, ID, "usr_a"), 0);
+    say_at(t, ID, "2024-01-01T00:00:00.000Z", "tea tea tea");
+    say_at(t, ID, "2024-01-02T00:00:00.000Z", "coffee and tea and a lot of other things to drink");
+    say_at(t, ID, "2024-01-03T00:00:00.000Z", "tea, once");
+    settle(t);
+    say_at(t, ID, "2024-01-04T00:00:00.000Z", "tea tea tea tea");
+    struct store_search_query q = {.text = STR("tea"), .by_relevance = true};
+    assert_int_equal(RIG_CALL(r, store_search(r->store, &q, rig_on_search, r)), 0);
+    assert_int_equal(r->hits.n, 4);
+    assert_true(str_starts(r->hits.hits[0].ts, STR("2024-01-04")));
+    assert_true(str_starts(r->hits.hits[1].ts, STR("2024-01-01")));
+    assert_true(str_starts(r->hits.hits[3].ts, STR("2024-01-02")));
+}
+
+static void test_one_conversation(void **state)
+{
+    struct twin *t = *state;
+    assert_int_equal(rig_create(&t->a, ID, "usr_a"), 0);
+    assert_int_equal(rig_create(&t->a, OTHER, "usr_b"), 0);
+    say_at(t, ID, "2024-01-01T00:00:00.000Z", "word here");
+    say_at(t, OTHER, "2024-01-02T00:00:00.000Z", "word there");
+    settle(t);
+    struct viewer a = {.user_id = STR_INIT("usr_a")};
+    struct store_search_query q = {.text = STR("word"), .conv_id = STR(ID), .viewer = &a};
+    twin_find(t, &q);
+    assert_int_equal(t->a.hits.n, 1);
+    q.conv_id = STR(OTHER); /* somebody else's */
+    twin_find(t, &q);
+    assert_int_equal(t->a.hits.n, 0);
+    q.conv_id = STR("conv_none");
+    twin_find(t, &q);
+    q.conv_id = STR("../x");
+    twin_find(t, &q);
+    assert_int_equal(t->a.err.code, -ENOENT);
+}
+
+/* Thousands of messages in the same millisecond, and without any time at all. */
+static void test_same_time(void **state)
+{
+    enum { MESSAGES = 3000 };
+    struct twin *t = *state;
+    struct buf log;
+    buf_init(&log, 1u << 22);
+    buf_add_lit(&log, "{\"id\":\"" ID "\",\"createdAt\":\"2024-01-01T00:00:00.000Z\"}\n");
+    for (int i = 0; i < MESSAGES; i++)
+        buf_printf(&log, "{\"type\":\"user.message\",%s\"content\":\"same word %d\"}\n",
+                   i % 2 ? "\"ts\":\"2024-01-01T00:00:00.000Z\"," : "", i);
+    rig_spit(&t->a, ID ".jsonl", "we", buf_str(&log));
+    buf_done(&log);
+    settle(t);
+    assert_int_equal(ask(t, "SELECT count(*) FROM message"), MESSAGES);
+    struct store_search_query q = {.text = STR("word"), .limit = 1000};
+    assert_int_equal(RIG_CALL(&t->a, store_search(t->a.store, &q, rig_on_search, &t->a)), 0);
+    assert_int_equal(t->a.hits.n, 1000);
+    assert_int_equal(twin_search(t, "\"word 17\""), 1);
+    assert_int_equal(twin_search(t, "\"word 18\""), 1);
+    assert_int_equal(twin_search(t, "same word 19"), 1);
+}
+
+/* Two feeds, as of two processes, must not put the same message in twice. */
+static void test_two_feeds(void **state)
+{
+    struct twin *t = *state;
+    struct rig c;
+    rig_init(&c, NULL, NULL);
+    struct store_conf conf = {.type = "jsonl",
+                              .dir = t->a.conv_dir,
+                              .cache_dir = t->cache_dir,
+                              .workspace_id = "ws_test",
+                              .read_only = true};
+    assert_int_equal(store_open(&c.env, &conf, &c.store, NULL), 0);
+    bool never = false;
+    for (int i = 0; i < 10; i++) {
+        char id[40], text[80];
+        (void)snprintf(id, sizeof(id), "conv_%d", i);
+        assert_int_equal(rig_create(&t->a, id, "usr_a"), 0);
+        for (int k = 0; k < 20; k++) {
+            (void)snprintf(text, sizeof(text), "message %d of %d", k, i);
+            say_at(t, id, "2024-01-01T00:00:00.000Z", text);
+        }
+        assert_int_equal(rig_list(&c, &(struct store_query){.limit = 1}), 0);
+        assert_int_equal(rig_list(&t->a, &(struct store_query){.limit = 1}), 0);
+        (void)loop_run_until(c.loop, &never, 5); /* both are feeding now */
+        (void)loop_run_until(t->a.loop, &never, 5);
+    }
+    settle(t);
+    assert_int_equal(ask(t, "SELECT count(*) FROM message"), 200);
+    assert_int_equal(twin_search(t, "message"), 200);
+    rig_done(&c);
+}
+
+/* A log of more than a megabyte is opened from its row, and read on from there. */
+static void test_huge_logs_open_from_the_index(void **state)
+{
+    struct twin *t = *state;
+    struct rig *r = &t->a;
+    struct buf event;
+    buf_init(&event, 1u << 21);
+    buf_add_lit(&event, "{\"type\":\"user.message\",\"content\":\"");
+    for (int i = 0; i < 60000; i++)
+        buf_add_lit(&event, "word ");
+    buf_add_lit(&event, "\"}");
+    assert_int_equal(rig_create(r, ID, "usr_a"), 0);
+    for (int i = 0; i < 5; i++)
+        assert_int_equal(rig_append(r, ID, event.p), 0);
+    buf_done(&event);
+    settle(t);
+    sqlite3 *db;
+    assert_int_equal(sqlite3_open(t->db, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, "UPDATE conv SET message_count = 1005", NULL, NULL, NULL), 0);
+    sqlite3_close(db);
+    twin_reopen(t);
+    assert_int_equal(rig_get(r, ID), 0);
+    assert_int_equal(r->conv->message_count, 1005); /* nothing was counted again */
+    say_at(t, ID, "2024-01-01T00:00:00.000Z", "more");
+    assert_int_equal(rig_get(r, ID), 0);
+    assert_int_equal(r->conv->message_count, 1006);
+    twin_reopen(t);
+    assert_int_equal(unlink(t->db), 0);
+    assert_int_equal(rig_get(r, ID), 0);
+    assert_int_equal(r->conv->message_count, 6);
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(test_newest_first), TEST(test_by_relevance), TEST(test_one_conversation),
+        TEST(test_same_time),    TEST(test_two_feeds),    TEST(test_huge_logs_open_from_the_index),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
