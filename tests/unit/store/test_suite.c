@@ -656,6 +656,91 @@ static void test_feed_of_nothing_ends(void **state)
     assert_false(closed.has_ended);
 }
 
+static void on_event_leave(void *ctx, store_pos pos, str line)
+{
+    struct watch *w = ctx;
+    if (++w->events == 3)
+        feed_close(w->feed);
+}
+
+static void on_live_leave(void *ctx)
+{
+    struct watch *w = ctx;
+    w->is_live = true;
+    feed_close(w->feed);
+}
+
+static void on_reset_leave(void *ctx)
+{
+    struct watch *w = ctx;
+    w->resets++;
+    w->has_ended = true;
+    feed_close(w->feed);
+}
+
+/* Whoever gets a callback may close the feed in it, and hears nothing more. */
+static void test_feed_closed_in_its_callbacks(void **state)
+{
+    struct rig *r = *state;
+    assert_int_equal(rig_create(r, ID, "usr_a"), 0);
+    add_numbered(r, 10);
+    static const struct feed_events leave_event = {.on_event = on_event_leave};
+    static const struct feed_events leave_live = {.on_live = on_live_leave};
+    static const struct feed_events leave_reset = {.on_reset = on_reset_leave};
+    struct watch page = {0}, live = {0}, reset = {0}, later = {.events = 0};
+    page.feed = feed_open(r->store, STR(ID), 0, &leave_event, &page);
+    live.feed = feed_open(r->store, STR(ID), 0, &leave_live, &live);
+    reset.feed = feed_open(r->store, STR(ID), 1u << 30, &leave_reset, &reset);
+    later.feed = feed_open(r->store, STR(ID), STORE_FEED_TAIL, &leave_event, &later);
+    assert_true(loop_run_until(r->loop, &live.is_live, RIG_WAIT_MS));
+    assert_true(loop_run_until(r->loop, &reset.has_ended, RIG_WAIT_MS));
+    add_numbered(r, 5);
+    assert_int_equal(page.events, 3);
+    assert_int_equal(later.events, 3);
+    assert_int_equal(reset.resets, 1);
+}
+
+struct heard {
+    store_pos pos;
+    size_t n;
+    bool is_done, came_first;
+};
+
+static void on_heard(void *ctx, struct bus_msg *msg)
+{
+    struct heard *h = ctx;
+    assert_str(msg->type, "user.message");
+    h->pos = msg->pos;
+    h->n++;
+}
+
+static void on_heard_append(void *ctx, const struct err *err, const store_pos *pos, size_t n)
+{
+    struct heard *h = ctx;
+    assert_null(err);
+    h->came_first = h->n == n && h->pos == pos[n - 1];
+    h->is_done = true;
+}
+
+static void test_published_before_it_is_answered(void **state)
+{
+    struct rig *r = *state;
+    struct heard h = {0};
+    struct arena a;
+    arena_init(&a);
+    assert_int_equal(rig_create(r, ID, "usr_a"), 0);
+    struct bus_sub *sub = bus_subscribe(r->bus, store_topic(&a, r->store, STR(ID)), on_heard, &h);
+    str events[] = {STR_INIT(USER("1")), STR_INIT(USER("2"))};
+    store_append(r->store, STR(ID), events, 2, on_heard_append, &h);
+    assert_true(loop_run_until(r->loop, &h.is_done, RIG_WAIT_MS));
+    assert_true(h.came_first);
+    str bad = STR("no event");
+    assert_int_equal(rig_append_n(r, ID, &bad, 1), -EINVAL);
+    assert_int_equal(h.n, 2); /* what was refused is not heard of */
+    bus_unsubscribe(sub);
+    arena_done(&a);
+}
+
 static void count_append(void *ctx, const struct err *err, const store_pos *pos, size_t n)
 {
     struct watch *w = ctx;
@@ -725,6 +810,8 @@ int main(void)
         TEST(test_search),
         TEST(test_feed_has_no_gap_and_no_duplicate),
         TEST(test_feed_of_nothing_ends),
+        TEST(test_feed_closed_in_its_callbacks),
+        TEST(test_published_before_it_is_answered),
         TEST(test_order_and_cancel),
         TEST(test_read_only),
     };
