@@ -1,9 +1,10 @@
 /* export.h - a conversation as a document: Markdown, JSON, HTML, or its own lines.
  *
- * An exporter takes the events of one log in order and hands out text piece by piece: its
- * memory holds one run of the assistant at most (EXPORT_RUN_BYTES; what is larger is cut and
- * says so), whatever the size of the log. HTML is one file without scripts or links to
- * anything, for reading and printing; everything that came from outside is escaped. JSON is
+ * An exporter takes the events of one log in order and hands out text piece by piece; for
+ * JSON it holds one answer with the results of its tools (EXPORT_HELD_BYTES; results beyond
+ * are cut and say so), otherwise nothing, whatever the size of the log. HTML is one file without
+ * scripts or links to anything, for reading and printing; everything that came from outside is
+ * escaped. JSON is
  * {"conversation":{...},"messages":[{role,content,timestamp,...}],"notes":[...]}. jsonl is
  * the log itself, with line 1: what an import of it gives is the same conversation.
  *
@@ -16,7 +17,8 @@
 
 enum export_format { EXPORT_MARKDOWN, EXPORT_JSON, EXPORT_HTML, EXPORT_JSONL };
 
-#define EXPORT_RUN_BYTES (32u * 1024 * 1024)
+#define EXPORT_HELD_BYTES  (32u * 1024 * 1024)
+#define EXPORT_PIECE_BYTES (64u * 1024) /* of a document, handed out at once */
 
 /* "markdown" or "md", "json", "html", "jsonl"; -EINVAL names what there is. */
 int export_format_parse(str name, enum export_format *ret, struct err *e);

@@ -1,0 +1,351 @@
+#include "store/export.h"
+
+#include <errno.h>
+
+#include "base/clock.h"
+#include "base/utf8.h"
+#include "store/export_impl.h"
+#include "store/integrity.h"
+#include "store/text.h"
+
+enum { TOOL_BYTES = 16 * 1024, OUT_MAX = EXPORT_PIECE_BYTES + 8 * EXPORT_HELD_BYTES };
+
+static const struct {
+    const char *name, *suffix, *mime;
+    const struct export_style *style; /* NULL: the lines themselves */
+} FORMATS[] = {
+    [EXPORT_MARKDOWN] = {"markdown", "md", "text/markdown; charset=utf-8", &export_style_markdown},
+    [EXPORT_JSON] = {"json", "json", "application/json", &export_style_json},
+    [EXPORT_HTML] = {"html", "html", "text/html; charset=utf-8", &export_style_html},
+    [EXPORT_JSONL] = {"jsonl", "jsonl", "application/x-ndjson", NULL},
+};
+
+int export_format_parse(str name, enum export_format *ret, struct err *e)
+{
+    for (size_t i = 0; i < ARRAY_LEN(FORMATS); i++) {
+        if (str_eq(name, str_from(FORMATS[i].name)) || str_eq(name, str_from(FORMATS[i].suffix))) {
+            *ret = (enum export_format)i;
+            return 0;
+        }
+    }
+    return err_set(e, -EINVAL, "format \"%.*s\" is not one of markdown, json, html, jsonl",
+                   STR_ARG(utf8_truncate(name, 40)));
+}
+
+const char *export_mime(enum export_format f)
+{
+    return FORMATS[f].mime;
+}
+
+const char *export_suffix(enum export_format f)
+{
+    return FORMATS[f].suffix;
+}
+
+/* ---- what the styles share ---- */
+
+static void flush(struct exporter *x)
+{
+    if (x->status == 0 && x->out.n)
+        x->status = buf_failed(&x->out) ? -E2BIG : x->fn(x->ctx, buf_str(&x->out));
+    buf_clear(&x->out);
+}
+
+void export_put(struct exporter *x, str s)
+{
+    while (s.n && x->status == 0) {
+        size_t room = x->out.n < EXPORT_PIECE_BYTES ? EXPORT_PIECE_BYTES - x->out.n : 0;
+        str piece = str_slice(s, 0, room);
+        buf_add_str(&x->out, piece);
+        s = str_skip(s, piece.n);
+        if (x->out.n >= EXPORT_PIECE_BYTES)
+            flush(x);
+    }
+}
+
+str export_time(struct exporter *x, str ts)
+{
+    int64_t ms;
+    char iso[CLOCK_ISO_LEN + 1];
+    if (clock_parse_iso(ts, &ms) < 0)
+        return STR_NONE;
+    clock_iso(ms, iso);
+    return arena_printf(&x->scratch, "%.10s %.8s UTC", iso, iso + 11);
+}
+
+static enum export_item_type speaker_of(enum export_item_type t)
+{
+    return t == ITEM_USER || t == ITEM_SYSTEM || t == ITEM_NOTE ? t : ITEM_ASSISTANT;
+}
+
+bool export_is_new_speaker(struct exporter *x, const struct export_item *item)
+{
+    enum export_item_type speaker = speaker_of(item->type);
+    bool is_new = !x->has_spoken || speaker != ITEM_ASSISTANT || x->last != speaker;
+    x->has_spoken = true;
+    x->last = speaker;
+    return is_new;
+}
+
+str export_result_text(struct arena *a, const struct json *event)
+{
+    struct event_text text;
+    if (text_of_event(a, EV_TOOL_DONE, event, &text) && text.text.n)
+        return text.text;
+    const struct json *result = json_get(event, "result");
+    return result && !json_is(result, JSON_NULL) ? json_to_str(a, result) : STR_NONE;
+}
+
+/* ---- events to items ---- */
+
+static void emit(struct exporter *x, struct export_item item)
+{
+    bool is_tool = item.type == ITEM_CALL || item.type == ITEM_RESULT;
+    if ((is_tool && x->opt.without_tools) || (!is_tool && !item.text.n))
+        return;
+    if (item.type == ITEM_REASONING && !x->opt.with_reasoning)
+        return;
+    x->style->item(x, &item);
+}
+
+/* A part that is no text: its kind, and a name where it has one. */
+static str describe_part(struct arena *a, const struct json *part)
+{
+    static const char *const NAMES[] = {"filename", "name", "title", "uri", "url"};
+    str type = json_get_string(part, "type");
+    for (size_t i = 0; i < ARRAY_LEN(NAMES); i++) {
+        str name = json_get_string(part, NAMES[i]);
+        if (name.n)
+            return arena_printf(a, "[%.*s: %.*s]", STR_ARG(type), STR_ARG(name));
+    }
+    return arena_printf(a, "[%.*s]", STR_ARG(type));
+}
+
+static str args_of(struct arena *a, const struct json *input)
+{
+    if (json_is(input, JSON_STRING))
+        return input->s;
+    return input ? json_to_str(a, input) : STR_NONE;
+}
+
+static void emit_part(struct exporter *x, const struct json *part, struct export_item base)
+{
+    str type = json_get_string(part, "type");
+    const struct json *block = json_get(part, "block");
+    struct export_item item = base;
+    if (str_eq(type, STR("text"))) {
+        item.text = json_get_string(part, "text");
+    } else if (str_eq(type, STR("tool-call"))) {
+        item.type = ITEM_CALL;
+        item.who = json_get_string(part, "toolName");
+        item.text = args_of(&x->scratch, json_get(part, "input"));
+    } else if (str_eq(type, STR("reasoning"))) {
+        item.type = ITEM_REASONING;
+        item.text = json_get_string(part, "text");
+    } else if (str_eq(type, STR("opaque"))) { /* a provider's own block; thoughts are readable */
+        item.type = ITEM_REASONING;
+        item.text = json_get_string(block, "thinking");
+    } else if (json_is(part, JSON_STRING)) {
+        item.text = part->s;
+    } else {
+        item.text = describe_part(&x->scratch, part);
+    }
+    emit(x, item);
+}
+
+static void emit_content(struct exporter *x, const struct json *content, struct export_item base)
+{
+    if (json_is(content, JSON_STRING)) {
+        base.text = content->s;
+        emit(x, base);
+    }
+    for (size_t i = 0; json_is(content, JSON_ARRAY) && i < content->len; i++)
+        emit_part(x, &content->items[i], base);
+}
+
+/* An older log keeps calls and results together in the message. */
+static void emit_old_calls(struct exporter *x, const struct json *message, str ts)
+{
+    const struct json *calls = json_get(message, "toolCalls");
+    if (!calls)
+        calls = json_get(json_get(message, "metadata"), "toolCalls");
+    for (size_t i = 0; json_is(calls, JSON_ARRAY) && i < calls->len; i++) {
+        const struct json *c = &calls->items[i];
+        struct export_item item = {.type = ITEM_CALL, .ts = ts, .who = json_get_string(c, "name")};
+        item.text = args_of(&x->scratch, json_get(c, "input"));
+        emit(x, item);
+        item.type = ITEM_RESULT;
+        item.ok = json_get_bool(c, "ok", true);
+        item.ms = json_get_int(c, "ms", 0);
+        item.text = args_of(&x->scratch, json_get(c, "output"));
+        emit(x, item);
+    }
+}
+
+static void emit_old_message(struct exporter *x, const struct json *v, str ts)
+{
+    str role = json_get_string(v, "role");
+    struct export_item item = {.type = ITEM_ASSISTANT, .ts = ts};
+    if (str_eq(role, STR("user")))
+        item.type = ITEM_USER;
+    else if (str_eq(role, STR("system")))
+        item.type = ITEM_SYSTEM;
+    item.who = json_get_string(v, item.type == ITEM_USER ? "userId" : "model");
+    emit_old_calls(x, v, ts);
+    emit_content(x, json_get(v, "content"), item);
+}
+
+static str error_text(const struct json *v)
+{
+    const struct json *error = json_get(v, "error");
+    return json_is(error, JSON_STRING) ? error->s : json_get_string(error, "message");
+}
+
+static void emit_items(struct exporter *x, enum event_type type, const struct json *v)
+{
+    int64_t ms;
+    char iso[CLOCK_ISO_LEN + 1] = "";
+    if (event_time(v, &ms))
+        clock_iso(ms, iso);
+    struct export_item item = {.ts = arena_str(&x->scratch, str_from(iso))};
+    if (type == EV_USER_MESSAGE) {
+        item.type = ITEM_USER;
+        item.who = json_get_string(v, "userId");
+        emit_content(x, json_get(v, "content"), item);
+    } else if (type == EV_LLM_RESPONSE) {
+        item.type = ITEM_ASSISTANT;
+        item.who = json_get_string(v, "model");
+        emit_content(x, json_get(v, "content"), item);
+    } else if (type == EV_TOOL_DONE) {
+        item.type = ITEM_RESULT;
+        item.who = json_get_string(v, "name");
+        item.ok = json_get_bool(v, "ok", true);
+        item.ms = json_get_int(v, "ms", 0);
+        item.text = export_result_text(&x->scratch, v);
+        emit(x, item);
+    } else if (type == EV_RUN_ERROR) {
+        item.type = ITEM_ERROR;
+        item.text = error_text(v);
+        emit(x, item);
+    } else if (type == EV_NOTE) {
+        item.type = ITEM_NOTE;
+        item.who = json_get_string(v, "author");
+        item.text = text_of_content(&x->scratch, json_get(v, "content"));
+        emit(x, item);
+    } else if (type == EV_LEGACY_MESSAGE) {
+        emit_old_message(x, v, item.ts);
+    }
+}
+
+/* ---- the log itself ---- */
+
+static void optional(struct json_writer *w, const char *key, str value)
+{
+    if (value.n)
+        jw_kstr(w, key, value);
+}
+
+/* Line 1 with what the conversation is now: whatever changed it follows in the events. */
+static void put_header_line(struct exporter *x)
+{
+    const struct conv *c = x->conv;
+    struct json_writer w;
+    jw_init(&w, &x->out);
+    jw_object(&w);
+    jw_kstr(&w, "id", c->id);
+    jw_kstr(&w, "createdAt", c->created_at);
+    jw_kstr(&w, "format", STR("events"));
+    optional(&w, "workspaceId", c->workspace_id);
+    if (c->acl.owner_id.n) {
+        jw_kstr(&w, "ownerId", c->acl.owner_id);
+        jw_kstr(&w, "visibility", c->acl.is_shared ? STR("shared") : STR("private"));
+        jw_key(&w, "participants");
+        jw_array(&w);
+        for (size_t i = 0; i < c->acl.participants.len; i++)
+            jw_str(&w, c->acl.participants.items[i]);
+        jw_end(&w);
+    }
+    optional(&w, "title", c->title);
+    optional(&w, "channel", c->channel);
+    optional(&w, "model", c->model);
+    optional(&w, "forkedFrom", c->forked_from);
+    if (c->parent)
+        jw_kval(&w, "parent", c->parent);
+    if (c->metadata)
+        jw_kval(&w, "metadata", c->metadata);
+    jw_end(&w);
+    buf_add_char(&x->out, '\n');
+}
+
+/* ---- the exporter ---- */
+
+struct exporter *exporter_new(enum export_format f, const struct conv *conv,
+                              const struct export_options *opt, export_write_fn fn, void *ctx)
+{
+    struct exporter *x = xcalloc(1, sizeof(*x));
+    x->style = FORMATS[f].style;
+    x->conv = conv;
+    x->opt = opt ? *opt : (struct export_options){0};
+    if (!x->opt.max_tool_bytes)
+        x->opt.max_tool_bytes = TOOL_BYTES;
+    x->fn = fn;
+    x->ctx = ctx;
+    buf_init(&x->out, OUT_MAX);
+    arena_init(&x->scratch);
+    arena_init(&x->held.arena);
+    buf_init(&x->held.notes, EXPORT_HELD_BYTES);
+    return x;
+}
+
+static void begin(struct exporter *x)
+{
+    if (x->has_begun)
+        return;
+    x->has_begun = true;
+    if (x->style)
+        x->style->begin(x);
+    else
+        put_header_line(x);
+}
+
+int exporter_event(struct exporter *x, str line)
+{
+    struct event_head head;
+    struct json *v;
+    begin(x);
+    arena_reset(&x->scratch);
+    if (!event_scan(line, &head) || json_parse(&x->scratch, line, 0, &v, NULL) < 0)
+        return x->status;
+    if (!x->style) {
+        str body, hash; /* the chain is of the log, and this is another one */
+        (void)chain_split(line, &body, &hash, &x->scratch);
+        export_put(x, body);
+        export_lit(x, "\n");
+    } else if (x->style->event) {
+        x->style->event(x, head.type, v, line);
+    } else {
+        emit_items(x, head.type, v);
+    }
+    return x->status;
+}
+
+int exporter_end(struct exporter *x)
+{
+    begin(x);
+    arena_reset(&x->scratch);
+    if (x->style)
+        x->style->end(x);
+    flush(x);
+    return x->status;
+}
+
+void exporter_free(struct exporter *x)
+{
+    if (!x)
+        return;
+    buf_done(&x->out);
+    buf_done(&x->held.notes);
+    arena_done(&x->scratch);
+    arena_done(&x->held.arena);
+    free(x);
+}

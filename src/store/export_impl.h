@@ -1,0 +1,70 @@
+/* export_impl.h - the parts of an exporter. Private to export*.c. */
+#pragma once
+
+#include "store/event.h"
+#include "store/export.h"
+
+enum export_item_type {
+    ITEM_USER,
+    ITEM_ASSISTANT,
+    ITEM_SYSTEM,
+    ITEM_REASONING,
+    ITEM_CALL,   /* of a tool; text is its input */
+    ITEM_RESULT, /* of a tool */
+    ITEM_ERROR,
+    ITEM_NOTE,
+};
+
+struct export_item { /* something to read, in the order in which it was said */
+    enum export_item_type type;
+    str ts;
+    str who;  /* user, model, author, or the name of a tool */
+    str text; /* never empty, except of a call or a result */
+    bool ok;  /* of a result */
+    int64_t ms;
+};
+
+struct export_style {
+    void (*begin)(struct exporter *x);
+    void (*item)(struct exporter *x, const struct export_item *item); /* or: */
+    void (*event)(struct exporter *x, enum event_type type, const struct json *event, str line);
+    void (*end)(struct exporter *x);
+};
+
+extern const struct export_style export_style_markdown, export_style_html, export_style_json;
+
+struct exporter {
+    const struct export_style *style;
+    const struct conv *conv;
+    struct export_options opt;
+    export_write_fn fn;
+    void *ctx;
+    int status; /* the first failure of fn */
+    bool has_begun;
+    struct buf out;
+    struct arena scratch;       /* of one event */
+    enum export_item_type last; /* who spoke last (Markdown, HTML) */
+    bool has_spoken;
+
+    struct { /* JSON: an answer that waits for the results of its tools */
+        struct arena arena;
+        const struct json *event;
+        enum event_type type;
+        struct json *results; /* array of tool.done events */
+        size_t bytes;
+        bool has_messages, has_notes;
+        struct buf notes;
+    } held;
+};
+
+/* Adds to the document, and hands out what has gathered. */
+void export_put(struct exporter *x, str s);
+#define export_lit(x, literal) export_put((x), STR(literal))
+
+/* A time for people: "2026-03-25 10:30:00 UTC"; empty when it is none. */
+str export_time(struct exporter *x, str ts);
+/* Does this item begin a new section? Remembers who spoke. */
+bool export_is_new_speaker(struct exporter *x, const struct export_item *item);
+
+/* The text of a tool's result: what it says, or its JSON. */
+str export_result_text(struct arena *a, const struct json *event);

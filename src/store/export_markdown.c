@@ -1,0 +1,126 @@
+/* export_markdown.c - a conversation as Markdown: a heading per speaker, tools in fences. */
+#include "base/utf8.h"
+#include "store/export_impl.h"
+
+static const char *const HEADINGS[] = {
+    [ITEM_USER] = "User",
+    [ITEM_ASSISTANT] = "Assistant",
+    [ITEM_SYSTEM] = "System",
+    [ITEM_NOTE] = "Note",
+};
+
+static void put_line(struct exporter *x, const char *name, str value)
+{
+    if (value.n)
+        export_put(x, arena_printf(&x->scratch, "- %s: %.*s\n", name, STR_ARG(value)));
+}
+
+/* On one line, whatever it holds. */
+static str one_line(struct arena *a, str s)
+{
+    char *p = arena_cstr(a, s);
+    for (size_t i = 0; i < s.n; i++)
+        p[i] = (unsigned char)p[i] < ' ' ? ' ' : p[i];
+    return str_make(p, s.n);
+}
+
+static void begin(struct exporter *x)
+{
+    const struct conv *c = x->conv;
+    struct arena *a = &x->scratch;
+    str title = c->title.n ? c->title : STR("Conversation");
+    export_put(x, arena_printf(a, "# %.*s\n\n", STR_ARG(one_line(a, title))));
+    put_line(x, "Id", c->id);
+    put_line(x, "Created", export_time(x, c->created_at));
+    put_line(x, "Updated", export_time(x, c->updated_at));
+    put_line(x, "Model", one_line(a, c->last_model));
+    put_line(x, "Forked from", c->forked_from);
+    if (c->usage.input_tokens || c->usage.output_tokens)
+        export_put(x, arena_printf(a, "- Tokens: %lld in, %lld out\n",
+                                   (long long)c->usage.input_tokens,
+                                   (long long)c->usage.output_tokens));
+    if (c->is_cost_known && c->cost_usd > 0)
+        export_put(x, arena_printf(a, "- Cost: $%.4f\n", c->cost_usd));
+}
+
+static void put_heading(struct exporter *x, const struct export_item *item)
+{
+    enum export_item_type speaker = x->last;
+    str who = item->type == speaker ? one_line(&x->scratch, item->who) : STR_NONE;
+    str when = export_time(x, item->ts);
+    export_put(x, arena_printf(&x->scratch, "\n## %s%s%.*s%s%s%.*s\n", HEADINGS[speaker],
+                               who.n ? " (" : "", STR_ARG(who), who.n ? ")" : "",
+                               when.n ? " · " : "", STR_ARG(when)));
+}
+
+/* A fence longer than any run of backticks inside. */
+static void put_fenced(struct exporter *x, const char *language, str text)
+{
+    size_t run = 0, longest = 2;
+    for (size_t i = 0; i < text.n; i++) {
+        run = text.p[i] == '`' ? run + 1 : 0;
+        longest = run > longest ? run : longest;
+    }
+    str shown = utf8_truncate(text, x->opt.max_tool_bytes);
+    char *fence = arena_alloc(&x->scratch, longest + 1);
+    memset(fence, '`', longest + 1);
+    str mark = str_make(fence, longest + 1);
+    export_put(x, mark);
+    export_put(x, str_from(language));
+    export_lit(x, "\n");
+    export_put(x, shown);
+    if (!str_ends(shown, STR("\n")))
+        export_lit(x, "\n");
+    export_put(x, mark);
+    export_lit(x, "\n");
+    if (shown.n < text.n)
+        export_put(x, arena_printf(&x->scratch, "(%zu of %zu bytes)\n", shown.n, text.n));
+}
+
+static void put_tool(struct exporter *x, const struct export_item *item)
+{
+    str name = one_line(&x->scratch, item->who);
+    if (item->type == ITEM_CALL) {
+        export_put(x, arena_printf(&x->scratch, "\n**Tool call** `%.*s`\n\n", STR_ARG(name)));
+        put_fenced(x, "json", item->text);
+        return;
+    }
+    export_put(x, arena_printf(&x->scratch, "\n**Result** of `%.*s` (%s, %lld ms)\n\n",
+                               STR_ARG(name), item->ok ? "ok" : "failed", (long long)item->ms));
+    put_fenced(x, "", item->text);
+}
+
+static void put_quoted(struct exporter *x, const char *label, str text)
+{
+    str line;
+    export_put(x, arena_printf(&x->scratch, "\n> **%s**\n", label));
+    while (str_split(&text, '\n', &line)) {
+        export_lit(x, "> ");
+        export_put(x, line);
+        export_lit(x, "\n");
+    }
+}
+
+static void item(struct exporter *x, const struct export_item *item)
+{
+    if (export_is_new_speaker(x, item))
+        put_heading(x, item);
+    if (item->type == ITEM_CALL || item->type == ITEM_RESULT) {
+        put_tool(x, item);
+    } else if (item->type == ITEM_REASONING) {
+        put_quoted(x, "Reasoning", item->text);
+    } else if (item->type == ITEM_ERROR) {
+        put_quoted(x, "Error", item->text);
+    } else {
+        export_lit(x, "\n");
+        export_put(x, item->text);
+        export_lit(x, "\n");
+    }
+}
+
+static void end(struct exporter *x)
+{
+    (void)x;
+}
+
+const struct export_style export_style_markdown = {.begin = begin, .item = item, .end = end};

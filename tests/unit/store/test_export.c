@@ -1,0 +1,292 @@
+/* Documents made of a conversation: complete, escaped, in pieces. */
+#include <errno.h>
+
+#include "rig.h"
+#include "store/export.h"
+
+#define ID "conv_0123456789abcdef"
+
+static const str EVENTS[] = {
+    STR_INIT(
+        "{\"ts\":\"2026-03-25T10:30:00.000Z\",\"type\":\"user.message\",\"content\":[{\"type\":"
+        "\"text\",\"text\":\"<script>alert('x')</script> & \\\"more\\\"\"},{\"type\":\"file\","
+        "\"filename\":\"a<b>.txt\"}],\"userId\":\"usr_a\"}"),
+    STR_INIT("{\"ts\":\"2026-03-25T10:30:01.000Z\",\"type\":\"run.start\",\"runId\":\"r1\"}"),
+    STR_INIT(
+        "{\"ts\":\"2026-03-25T10:30:02.000Z\",\"type\":\"llm.response\",\"runId\":\"r1\","
+        "\"model\":\"m-1\",\"content\":[{\"type\":\"reasoning\",\"text\":\"let me see\"},{"
+        "\"type\":\"text\",\"text\":\"I look.\"},{\"type\":\"tool-call\",\"toolCallId\":\"t1\","
+        "\"toolName\":\"files__read\",\"input\":{\"path\":\"/x\"}}],\"inputTokens\":10,"
+        "\"outputTokens\":5}"),
+    STR_INIT(
+        "{\"ts\":\"2026-03-25T10:30:03.000Z\",\"type\":\"tool.done\",\"runId\":\"r1\",\"name\":"
+        "\"files__read\",\"id\":\"t1\",\"ok\":true,\"ms\":7,\"result\":{\"content\":[{\"type\":"
+        "\"text\",\"text\":\"```\\ncode\\n```\"}]}}"),
+    STR_INIT("{\"ts\":\"2026-03-25T10:30:04.000Z\",\"type\":\"llm.response\",\"runId\":\"r1\","
+             "\"model\":\"m-1\",\"content\":[{\"type\":\"text\",\"text\":\"Done.\"}]}"),
+    STR_INIT("{\"ts\":\"2026-03-25T10:30:05.000Z\",\"type\":\"run.done\",\"runId\":\"r1\"}"),
+    STR_INIT("{\"ts\":\"2026-03-25T10:30:06.000Z\",\"type\":\"note\",\"author\":\"usr_a\","
+             "\"content\":\"remember\"}"),
+    STR_INIT("{\"ts\":\"2026-03-25T10:30:07.000Z\",\"type\":\"run.error\",\"runId\":\"r2\","
+             "\"error\":{\"message\":\"no network\"}}"),
+    STR_INIT(
+        "{\"timestamp\":\"2026-03-25T10:30:08.000Z\",\"role\":\"assistant\",\"content\":"
+        "\"old\",\"metadata\":{\"toolCalls\":[{\"id\":\"o\",\"name\":\"old__tool\",\"input\":{},"
+        "\"output\":\"result of old\",\"ok\":false,\"ms\":3}]}}"),
+};
+
+static int setup(void **state)
+{
+    struct rig *r = xcalloc(1, sizeof(*r));
+    rig_init(r, "jsonl", NULL);
+    *state = r;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    rig_done(*state);
+    free(*state);
+    return 0;
+}
+
+static int add_piece(void *ctx, str piece)
+{
+    assert_true(piece.n <= 2 * EXPORT_PIECE_BYTES);
+    return buf_add_str(ctx, piece);
+}
+
+/* The whole document, in the rig's arena. */
+static str document(struct rig *r, enum export_format f, const struct export_options *opt)
+{
+    static const struct conv CONV = {
+        .id = STR_INIT(ID),
+        .title = STR_INIT("A <b>title</b>\n# x"),
+        .created_at = STR_INIT("2026-03-25T10:30:00.000Z"),
+        .updated_at = STR_INIT("2026-03-25T10:30:08.000Z"),
+        .acl = {.owner_id = STR_INIT("usr_a")},
+        .message_count = 3,
+    };
+    struct buf out;
+    buf_init(&out, 1u << 28);
+    struct exporter *x = exporter_new(f, &CONV, opt, add_piece, &out);
+    for (size_t i = 0; i < ARRAY_LEN(EVENTS); i++)
+        assert_int_equal(exporter_event(x, EVENTS[i]), 0);
+    assert_int_equal(exporter_event(x, STR("not json")), 0);
+    assert_int_equal(exporter_end(x), 0);
+    exporter_free(x);
+    str text = arena_str(&r->arena, buf_str(&out));
+    buf_done(&out);
+    return text;
+}
+
+static void assert_has(str text, const char *needle)
+{
+    if (str_find(text, str_from(needle), 0) < 0)
+        fail_msg("\"%s\" is missing in:\n%.*s", needle, STR_ARG(text));
+}
+
+static void assert_has_not(str text, const char *needle)
+{
+    if (str_find(text, str_from(needle), 0) >= 0)
+        fail_msg("\"%s\" stands in:\n%.*s", needle, STR_ARG(text));
+}
+
+static size_t count(str text, const char *needle)
+{
+    size_t n = 0;
+    for (ptrdiff_t at = 0; (at = str_find(text, str_from(needle), (size_t)at)) >= 0; at++)
+        n++;
+    return n;
+}
+
+static void test_formats_have_names(void **state)
+{
+    enum export_format f;
+    struct err e = {0};
+    assert_int_equal(export_format_parse(STR("md"), &f, &e), 0);
+    assert_int_equal(f, EXPORT_MARKDOWN);
+    assert_int_equal(export_format_parse(STR("markdown"), &f, &e), 0);
+    assert_int_equal(export_format_parse(STR("jsonl"), &f, &e), 0);
+    assert_int_equal(f, EXPORT_JSONL);
+    assert_string_equal(export_suffix(EXPORT_HTML), "html");
+    assert_int_equal(export_format_parse(STR("pdf"), &f, &e), -EINVAL);
+    assert_non_null(strstr(e.msg, "markdown, json, html, jsonl"));
+}
+
+static void test_markdown(void **state)
+{
+    str text = document(*state, EXPORT_MARKDOWN, NULL);
+    assert_true(str_starts(text, STR("# A <b>title</b> # x\n\n- Id: " ID "\n")));
+    assert_has(text, "\n## User (usr_a) · 2026-03-25 10:30:00 UTC\n\n<script>");
+    assert_has(text, "[file: a<b>.txt]");
+    assert_has(text, "\n## Assistant (m-1) · 2026-03-25 10:30:02 UTC\n\nI look.\n");
+    assert_has(text, "**Tool call** `files__read`\n\n```json\n{\"path\":\"/x\"}\n```\n");
+    assert_has(text, "(ok, 7 ms)\n\n````\n```\ncode\n```\n````\n");
+    assert_has(text, "\n## Note (usr_a) ·");
+    assert_has(text, "> **Error**\n> no network\n");
+    assert_has(text, "**Result** of `old__tool` (failed, 3 ms)\n\n```\nresult of old\n```\n");
+    assert_has_not(text, "let me see");
+    assert_has_not(text, "not json");
+    assert_int_equal(count(text, "## Assistant"), 2); /* one per turn, not per event */
+}
+
+static void test_options(void **state)
+{
+    struct export_options opt = {.without_tools = true, .with_reasoning = true};
+    str text = document(*state, EXPORT_MARKDOWN, &opt);
+    assert_has_not(text, "files__read");
+    assert_has(text, "> **Reasoning**\n> let me see\n");
+    opt = (struct export_options){.max_tool_bytes = 5};
+    text = document(*state, EXPORT_MARKDOWN, &opt);
+    assert_has(text, "(5 of 12 bytes)");
+}
+
+static void test_html(void **state)
+{
+    str text = document(*state, EXPORT_HTML, NULL);
+    assert_true(str_starts(text, STR("<!doctype html>")));
+    assert_true(str_ends(text, STR("</html>\n")));
+    assert_has(text, "<title>A &lt;b&gt;title&lt;/b&gt;");
+    assert_has(text, "&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt; &amp; &quot;more&quot;");
+    assert_has_not(text, "<script");
+    assert_has_not(text, "<b>");
+    assert_has(text, "default-src 'none'");
+    assert_has(text, "@media print");
+    assert_int_equal(count(text, "<article"), count(text, "</article>"));
+    assert_int_equal(count(text, "<details>"), count(text, "</details>"));
+    assert_int_equal(count(text, "<details>"), 4);
+}
+
+static void test_json(void **state)
+{
+    struct rig *r = *state;
+    struct json *v;
+    struct err e = {0};
+    str text = document(r, EXPORT_JSON, NULL);
+    if (json_parse(&r->arena, text, JSON_UNIQUE, &v, &e) < 0)
+        fail_msg("%s in %.*s", e.msg, STR_ARG(text));
+    assert_str(json_get_string(json_get(v, "conversation"), "id"), ID);
+    const struct json *messages = json_get(v, "messages");
+    assert_int_equal(messages->len, 4);
+    const struct json *user = json_at(messages, 0), *answer = json_at(messages, 1);
+    assert_str(json_get_string(user, "role"), "user");
+    assert_str(json_get_string(user, "content"), "<script>alert('x')</script> & \"more\"");
+    assert_str(json_get_string(user, "timestamp"), "2026-03-25T10:30:00.000Z");
+    assert_str(json_get_string(answer, "role"), "assistant");
+    const struct json *meta = json_get(answer, "metadata");
+    assert_int_equal(json_get_int(meta, "inputTokens", 0), 10);
+    assert_str(json_get_string(meta, "runId"), "r1");
+    const struct json *call = json_at(json_get(meta, "toolCalls"), 0);
+    assert_str(json_get_string(call, "name"), "files__read");
+    assert_str(json_get_string(call, "output"), "```\ncode\n```");
+    assert_true(json_get_bool(call, "ok", false));
+    assert_str(json_get_string(json_at(messages, 3), "content"), "old");
+    assert_int_equal(json_get(v, "notes")->len, 1);
+}
+
+/* ---- from a store ---- */
+
+struct download {
+    struct rig *rig;
+    struct buf out;
+    size_t pieces;
+    bool is_last;
+};
+
+static void on_piece(void *ctx, const struct err *err, str piece, bool is_last)
+{
+    struct download *d = ctx;
+    buf_add_str(&d->out, piece);
+    d->pieces++;
+    d->is_last = is_last;
+    rig_end(d->rig, err);
+}
+
+static int download(struct rig *r, const char *id, enum export_format f, struct download *d)
+{
+    struct export *x = export_open(r->store, str_from(id), f, NULL);
+    *d = (struct download){.rig = r};
+    buf_init(&d->out, 1u << 28);
+    int code = 0;
+    while (code == 0 && !d->is_last)
+        code = RIG_CALL(r, export_next(x, on_piece, d));
+    export_close(x);
+    return code;
+}
+
+static void test_a_large_log_comes_in_pieces(void **state)
+{
+    struct rig *r = *state;
+    struct download d;
+    struct buf b;
+    assert_int_equal(rig_create(r, ID, "usr_a"), 0);
+    buf_init(&b, 1u << 20);
+    buf_add_lit(&b, "{\"type\":\"tool.done\",\"id\":\"t\",\"name\":\"x\",\"result\":\"");
+    for (int i = 0; i < 100000; i++)
+        buf_add_char(&b, 'y');
+    buf_add_lit(&b, "\"}");
+    str lines[300];
+    for (size_t i = 0; i < ARRAY_LEN(lines); i++)
+        lines[i] = STR("{\"type\":\"user.message\",\"content\":\"hello\"}");
+    lines[299] = buf_str(&b);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(rig_append_n(r, ID, lines, ARRAY_LEN(lines)), 0);
+    assert_int_equal(download(r, ID, EXPORT_JSONL, &d), 0);
+    assert_true(d.pieces >= 4);
+    assert_int_equal(count(buf_str(&d.out), "\n"), 901);
+    assert_true(d.out.n > 300000); /* results are whole, not references */
+    assert_has_not(buf_str(&d.out), "$blob");
+    buf_done(&d.out);
+    assert_int_equal(download(r, ID, EXPORT_MARKDOWN, &d), 0);
+    assert_has(buf_str(&d.out), "of 100000 bytes)");
+    buf_done(&d.out);
+    assert_int_equal(download(r, "conv_missing", EXPORT_JSON, &d), -ENOENT);
+    buf_done(&d.out);
+    buf_done(&b);
+}
+
+static void test_an_export_that_is_closed_early(void **state)
+{
+    struct rig *r = *state;
+    struct download d = {.rig = r};
+    assert_int_equal(rig_create(r, ID, "usr_a"), 0);
+    struct export *x = export_open(r->store, STR(ID), EXPORT_JSON, NULL);
+    export_next(x, on_piece, &d);
+    export_close(x);
+    assert_int_equal(rig_get(r, ID), 0); /* whatever was under way has ended before this */
+    assert_int_equal(d.pieces, 0);
+    export_close(NULL);
+}
+
+static int refuse(void *ctx, str piece)
+{
+    return -EPIPE;
+}
+
+static void test_a_reader_that_goes_away(void **state)
+{
+    struct conv conv = {.id = STR(ID)};
+    struct exporter *x = exporter_new(EXPORT_HTML, &conv, NULL, refuse, NULL);
+    for (size_t i = 0; i < ARRAY_LEN(EVENTS); i++)
+        (void)exporter_event(x, EVENTS[i]);
+    assert_int_equal(exporter_end(x), -EPIPE);
+    exporter_free(x);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_formats_have_names),
+        TEST(test_markdown),
+        TEST(test_options),
+        TEST(test_html),
+        TEST(test_json),
+        TEST(test_a_large_log_comes_in_pieces),
+        TEST(test_an_export_that_is_closed_early),
+        TEST(test_a_reader_that_goes_away),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
