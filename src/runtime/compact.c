@@ -193,21 +193,34 @@ static void start(struct turn *t, const struct replay *h, size_t cut, void (*the
     c->call = llm_start(t->rt->deps.llm, fast.n > 0 ? fast : t->model, &req, &EVENTS, c);
 }
 
+/* Cheap, and never too low: a message is never longer than its line. */
+static bool may_be_long(const struct transcript *t, int64_t limit)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < t->n; i++)
+        bytes += t->lines[i].n;
+    return (int64_t)(bytes / 4) > limit;
+}
+
 void compact_if_needed(struct turn *t, void (*then)(struct turn *t))
 {
+    if (!may_be_long(&t->transcript, budget(t) * COMPACT_TRIGGER_PERCENT / 100)) {
+        then(t);
+        return;
+    }
     struct arena a;
     arena_init(&a);
-    struct replay h = replay_lines(&t->arena, t->transcript.lines, NULL, t->transcript.n);
-    size_t *tokens = arena_array(&a, h.n, sizeof *tokens);
-    int64_t total = (int64_t)prompt_estimate_tokens(h.summary), all = budget(t);
-    for (size_t i = h.compacted; i < h.n; i++)
-        total += (int64_t)(tokens[i] = message_tokens(&a, &h.messages[i]));
+    const struct replay *h = transcript_replay(&t->transcript);
+    size_t *tokens = arena_array(&a, h->n, sizeof *tokens);
+    int64_t total = (int64_t)prompt_estimate_tokens(h->summary), all = budget(t);
+    for (size_t i = h->compacted; i < h->n; i++)
+        total += (int64_t)(tokens[i] = message_tokens(&a, &h->messages[i]));
     size_t cut = 0;
     if (total > all * COMPACT_TRIGGER_PERCENT / 100)
-        cut = find_cut(&h, tokens, all * COMPACT_KEEP_PERCENT / 100);
+        cut = find_cut(h, tokens, all * COMPACT_KEEP_PERCENT / 100);
     arena_done(&a);
     if (cut > 0)
-        start(t, &h, cut, then);
+        start(t, h, cut, then);
     else
         then(t);
 }

@@ -150,5 +150,6 @@ int turn_prepare(void *turn, struct arena *a, bool is_last, struct run_input *re
     ret->ntools = s.len;
     ret->thinking = arena_cstr(a, t->rt->deps.config->thinking);
     request_log_note(t, ++t->steps, ret);
-    return context_messages(a, &t->transcript, &ret->messages, &ret->nmessages, e);
+    return context_messages(a, transcript_replay(&t->transcript), &ret->messages, &ret->nmessages,
+                            e);
 }

@@ -188,25 +188,24 @@ static str summary_text(struct arena *a, const struct replay *r)
     return s;
 }
 
-int context_messages(struct arena *a, const struct transcript *t, const struct llm_message **ret,
+int context_messages(struct arena *a, const struct replay *r, const struct llm_message **ret,
                      size_t *ret_n, struct err *e)
 {
-    struct replay r = replay_lines(a, t->lines, NULL, t->n);
-    struct builder b = {.a = a, .messages = arena_array(a, 3 * r.n + 2, sizeof *b.messages)};
-    if (r.summary.n > 0) {
-        add_text(&b, LLM_USER, summary_text(a, &r));
+    struct builder b = {.a = a, .messages = arena_array(a, 3 * r->n + 2, sizeof *b.messages)};
+    if (r->summary.n > 0) {
+        add_text(&b, LLM_USER, summary_text(a, r));
         add_text(&b, LLM_ASSISTANT, UNDERSTOOD);
     }
-    size_t first = r.summary.n > 0 ? r.compacted : 0;
-    for (size_t i = first; i < r.n; i++) {
-        const struct replay_message *m = &r.messages[i];
-        if (m->role == REPLAY_USER && i > first && r.messages[i - 1].role == REPLAY_USER)
+    size_t first = r->summary.n > 0 ? r->compacted : 0;
+    for (size_t i = first; i < r->n; i++) {
+        const struct replay_message *m = &r->messages[i];
+        if (m->role == REPLAY_USER && i > first && r->messages[i - 1].role == REPLAY_USER)
             add_text(&b, LLM_ASSISTANT, NO_ANSWER);
         if (m->role == REPLAY_USER)
             user(&b, m);
         else
             assistant(&b, m);
-        if (needs_continuing(&r, i))
+        if (needs_continuing(r, i))
             add_text(&b, LLM_USER, GO_ON);
     }
     if (b.n == 0)

@@ -64,12 +64,12 @@ static void build(struct rebuilder *b, struct arena *a, size_t i, const struct j
 {
     struct run_input in = {0};
     struct err e = {0};
-    struct transcript t = {.lines = (str *)b->lines, .n = i};
     if (!load_inputs(b, a, request, &in)) {
         ret->why = STR("the recorded prompt or tool list is missing");
         return;
     }
-    if (context_messages(a, &t, &in.messages, &in.nmessages, &e) < 0) {
+    struct replay h = replay_lines(a, b->lines, NULL, i);
+    if (context_messages(a, &h, &in.messages, &in.nmessages, &e) < 0) {
         ret->why = arena_str(a, str_from(e.msg));
         return;
     }

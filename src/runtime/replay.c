@@ -1,33 +1,25 @@
 #include "runtime/replay.h"
 
-#include "base/map.h"
 #include "store/event.h"
 
-struct reader {
-    struct arena *a;
-    struct replay out;
-    size_t cap;
-    struct map open_tools; /* call id -> struct replay_tool */
-};
-
-static struct replay_message *add(struct reader *r, enum replay_role role)
+static struct replay_message *add(struct replay *r, enum replay_role role)
 {
-    if (r->out.n == r->cap) {
+    if (r->n == r->cap) {
         size_t cap = r->cap ? r->cap * 2 : 32;
-        struct replay_message *grown = arena_array(r->a, cap, sizeof *grown);
-        if (r->out.n > 0)
-            memcpy(grown, r->out.messages, r->out.n * sizeof *grown);
-        r->out.messages = grown;
+        struct replay_message *grown = arena_array(r->arena, cap, sizeof *grown);
+        if (r->n > 0)
+            memcpy(grown, r->messages, r->n * sizeof *grown);
+        r->messages = grown;
         r->cap = cap;
     }
-    struct replay_message *m = &r->out.messages[r->out.n++];
+    struct replay_message *m = &r->messages[r->n++];
     *m = (struct replay_message){.role = role};
     return m;
 }
 
-static struct replay_message *last(struct reader *r)
+static struct replay_message *last(struct replay *r)
 {
-    return r->out.n > 0 ? &r->out.messages[r->out.n - 1] : NULL;
+    return r->n > 0 ? &r->messages[r->n - 1] : NULL;
 }
 
 /* Content as an array of parts; a plain string becomes one text part. */
@@ -66,13 +58,13 @@ static void read_usage(struct replay_message *m, const struct json *event)
     m->llm_ms = json_get_int(event, "llmMs", 0);
 }
 
-static void user_message(struct reader *r, const struct json *event)
+static void user_message(struct replay *r, const struct json *event)
 {
     struct replay_message *m = add(r, REPLAY_USER);
-    r->out.ask = (struct replay_ask){0};
+    r->ask = (struct replay_ask){0};
     m->ts = time_of(event);
     m->user_id = json_get_string(event, "userId");
-    m->content = parts_of(r->a, json_get(event, "content"));
+    m->content = parts_of(r->arena, json_get(event, "content"));
 }
 
 /* ---- assistant messages and their calls ---- */
@@ -85,9 +77,9 @@ static size_t count_calls(const struct json *parts)
     return n;
 }
 
-static void take_calls(struct reader *r, struct replay_message *m)
+static void take_calls(struct replay *r, struct replay_message *m)
 {
-    m->tools = arena_array(r->a, count_calls(m->content), sizeof *m->tools);
+    m->tools = arena_array(r->arena, count_calls(m->content), sizeof *m->tools);
     for (size_t i = 0; i < m->content->len; i++) {
         const struct json *part = &m->content->items[i];
         if (!str_eq(json_get_string(part, "type"), STR("tool-call")))
@@ -100,9 +92,9 @@ static void take_calls(struct reader *r, struct replay_message *m)
     }
 }
 
-static void llm_response(struct reader *r, const struct json *event)
+static void llm_response(struct replay *r, const struct json *event)
 {
-    const struct json *parts = parts_of(r->a, json_get(event, "content"));
+    const struct json *parts = parts_of(r->arena, json_get(event, "content"));
     struct replay_message *m = add(r, REPLAY_ASSISTANT);
     m->ts = time_of(event);
     m->run_id = json_get_string(event, "runId");
@@ -125,69 +117,69 @@ static const struct json *result_of(struct arena *a, const struct json *event)
     return made;
 }
 
-static void tool_done(struct reader *r, const struct json *event)
+static void tool_done(struct replay *r, const struct json *event)
 {
     struct replay_tool *t = map_del(&r->open_tools, json_get_string(event, "id"));
     if (!t)
         return; /* answers nothing we know of */
-    t->result = result_of(r->a, event);
+    t->result = result_of(r->arena, event);
     t->ok = json_get_bool(event, "ok", !json_get_bool(t->result, "isError", false));
     t->ms = json_get_int(event, "ms", 0);
 }
 
-static void run_done(struct reader *r, const struct json *event)
+static void run_done(struct replay *r, const struct json *event)
 {
     struct replay_message *m = last(r);
     if (m && m->role == REPLAY_ASSISTANT)
         m->stop_reason = json_get_string(event, "stopReason");
 }
 
-static void run_error(struct reader *r, const struct json *event)
+static void run_error(struct replay *r, const struct json *event)
 {
     struct replay_message *m = last(r);
     if (m)
         m->error = json_get_string(event, "error");
 }
 
-static void ask_opened(struct reader *r, const struct json *event)
+static void ask_opened(struct replay *r, const struct json *event)
 {
-    r->out.ask = (struct replay_ask){json_get_string(event, "askId"),
-                                     json_get_string(event, "runId"), json_get(event, "calls")};
+    r->ask = (struct replay_ask){json_get_string(event, "askId"), json_get_string(event, "runId"),
+                                 json_get(event, "calls")};
 }
 
-static void ask_answered(struct reader *r, const struct json *event)
+static void ask_answered(struct replay *r, const struct json *event)
 {
-    if (str_eq(r->out.ask.ask_id, json_get_string(event, "askId")))
-        r->out.ask = (struct replay_ask){0};
+    if (str_eq(r->ask.ask_id, json_get_string(event, "askId")))
+        r->ask = (struct replay_ask){0};
 }
 
-static void history_compacted(struct reader *r, const struct json *event)
+static void history_compacted(struct replay *r, const struct json *event)
 {
     int64_t kept = json_get_int(event, "keptMessages", 0);
-    if (kept < 0 || (uint64_t)kept > r->out.n)
+    if (kept < 0 || (uint64_t)kept > r->n)
         return; /* of a log that was cut: nothing to leave out */
-    r->out.compacted = r->out.n - (size_t)kept;
-    r->out.summary = json_get_string(event, "summary");
+    r->compacted = r->n - (size_t)kept;
+    r->summary = json_get_string(event, "summary");
 }
 
 /* ---- messages of the older format ---- */
 
-static void legacy_calls(struct reader *r, struct replay_message *m, const struct json *calls)
+static void legacy_calls(struct replay *r, struct replay_message *m, const struct json *calls)
 {
-    m->tools = arena_array(r->a, calls ? calls->len : 0, sizeof *m->tools);
+    m->tools = arena_array(r->arena, calls ? calls->len : 0, sizeof *m->tools);
     for (size_t i = 0; calls && i < calls->len; i++) {
         const struct json *c = &calls->items[i];
         struct replay_tool *t = &m->tools[m->ntools++];
         t->id = json_get_string(c, "id");
         t->name = json_get_string(c, "name");
         t->input = json_get(c, "input");
-        t->result = result_of(r->a, c);
+        t->result = result_of(r->arena, c);
         t->ok = json_get_bool(c, "ok", true);
         t->ms = json_get_int(c, "ms", 0);
     }
 }
 
-static void legacy_message(struct reader *r, const struct json *line)
+static void legacy_message(struct replay *r, const struct json *line)
 {
     str role = json_get_string(line, "role");
     if (str_eq(role, STR("user"))) {
@@ -212,7 +204,7 @@ static void legacy_message(struct reader *r, const struct json *line)
 
 static const struct {
     enum event_type type;
-    void (*read)(struct reader *r, const struct json *event);
+    void (*read)(struct replay *r, const struct json *event);
 } READERS[] = {
     {EV_USER_MESSAGE, user_message},
     {EV_LLM_RESPONSE, llm_response},
@@ -225,29 +217,40 @@ static const struct {
     {EV_LEGACY_MESSAGE, legacy_message},
 };
 
-static void read_line(struct reader *r, str line, store_pos pos)
+void replay_init(struct replay *r, struct arena *a)
+{
+    *r = (struct replay){.arena = a};
+    map_init(&r->open_tools);
+}
+
+void replay_done(struct replay *r)
+{
+    map_done(&r->open_tools);
+}
+
+void replay_add(struct replay *r, str line, store_pos pos)
 {
     struct json *event;
-    if (json_parse(r->a, line, 0, &event, NULL) < 0 || event->type != JSON_OBJECT)
+    if (json_parse(r->arena, line, 0, &event, NULL) < 0 || event->type != JSON_OBJECT)
         return;
     str name = json_get_string(event, "type");
     enum event_type type = name.n > 0 ? event_type_of(name) : EV_LEGACY_MESSAGE;
-    size_t before = r->out.n;
+    size_t before = r->n;
     for (size_t i = 0; i < ARRAY_LEN(READERS); i++)
         if (READERS[i].type == type)
             READERS[i].read(r, event);
-    for (size_t i = before; i < r->out.n; i++)
-        r->out.messages[i].pos = pos;
+    for (size_t i = before; i < r->n; i++)
+        r->messages[i].pos = pos;
 }
 
 struct replay replay_lines(struct arena *a, const str *lines, const store_pos *pos, size_t n)
 {
-    struct reader r = {.a = a};
-    map_init(&r.open_tools);
+    struct replay r;
+    replay_init(&r, a);
     for (size_t i = 0; i < n; i++)
-        read_line(&r, lines[i], pos ? pos[i] : 0);
-    map_done(&r.open_tools);
-    return r.out;
+        replay_add(&r, lines[i], pos ? pos[i] : 0);
+    replay_done(&r);
+    return r;
 }
 
 str replay_text(struct arena *a, const struct replay_message *m)

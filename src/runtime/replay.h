@@ -8,6 +8,7 @@
 
 #include "base/arena.h"
 #include "base/json.h"
+#include "base/map.h"
 #include "store/store.h"
 
 enum replay_role { REPLAY_USER, REPLAY_ASSISTANT };
@@ -43,11 +44,22 @@ struct replay {
     struct replay_message *messages;
     size_t n;
     struct replay_ask ask; /* ask_id is empty when there is none */
+    size_t cap;
+    struct arena *arena;
+    struct map open_tools; /* call id -> struct replay_tool without a result */
     size_t compacted;      /* so many messages at the front are covered by the summary */
     str summary;           /* empty = none */
 };
 
-/* pos may be NULL. The lines must outlive the result, which lives in the arena. */
+/* ---- line by line ---- */
+
+/* Everything lives in the arena; the lines must outlive it. */
+void replay_init(struct replay *r, struct arena *a);
+void replay_add(struct replay *r, str line, store_pos pos);
+void replay_done(struct replay *r);
+
+/* ---- all at once; pos may be NULL ---- */
+
 struct replay replay_lines(struct arena *a, const str *lines, const store_pos *pos, size_t n);
 
 /* The text parts of a message, joined by blank lines. */

@@ -153,8 +153,7 @@ static void create(struct turn *t)
 static void accept_message(struct turn *t)
 {
     str lines[FIRST_EVENTS_MAX];
-    struct replay h = replay_lines(&t->arena, t->transcript.lines, NULL, t->transcript.n);
-    size_t n = turn_decline_open(t, &h, lines, FIRST_EVENTS_MAX - 2);
+    size_t n = turn_decline_open(t, transcript_replay(&t->transcript), lines, FIRST_EVENTS_MAX - 2);
     turn_match_skill(t);
     lines[n++] = event_user_message(&t->arena, t->viewer.user_id, t->message);
     lines[n++] = turn_run_start_event(t, STR_NONE);

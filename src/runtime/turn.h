@@ -25,17 +25,21 @@ struct runtime {
     struct deferred stopped;
 };
 
-/* The lines of a conversation as a turn sees them: what was there, and what it added. */
+/* The lines of a conversation as a turn sees them: what was there, and what it added. Each
+ * line is parsed once, when somebody asks for the messages. */
 struct transcript {
     struct arena arena;
     str *lines;
     size_t n, cap;
+    struct replay replay;
+    size_t replayed; /* lines that are in it */
 };
 
 void transcript_init(struct transcript *t);
 void transcript_done(struct transcript *t);
 void transcript_add(struct transcript *t, str line); /* copies */
-void transcript_prepend(struct transcript *t, const struct store_page *page);
+void transcript_prepend(struct transcript *t, const struct store_page *page); /* before: */
+const struct replay *transcript_replay(struct transcript *t);
 
 enum turn_state {
     TURN_STARTING, /* reading, or waiting for its turn of the loop */
@@ -101,7 +105,7 @@ enum run_gate turn_gate(void *turn, str tool, const struct json *args, str *ret_
 void turn_match_skill(struct turn *t);
 
 /* ---- context.c: the log as messages for the model ---- */
-int context_messages(struct arena *a, const struct transcript *t, const struct llm_message **ret,
+int context_messages(struct arena *a, const struct replay *r, const struct llm_message **ret,
                      size_t *ret_n, struct err *e);
 
 /* ---- title.c: gives an untitled conversation its title; fire and forget ---- */

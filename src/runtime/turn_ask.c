@@ -81,7 +81,7 @@ void turn_accept_answer(struct turn *t)
 {
     struct err e = {0};
     struct run_pending *pending;
-    struct replay h = replay_lines(&t->arena, t->transcript.lines, NULL, t->transcript.n);
+    const struct replay h = *transcript_replay(&t->transcript);
     if (h.ask.ask_id.n == 0 || !str_eq(h.ask.ask_id, t->answer.ask_id)) {
         err_set(&e, -ENOENT, "This question is not open (any more).");
         turn_refuse(t, TURN_NO_QUESTION, &e);
