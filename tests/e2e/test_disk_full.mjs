@@ -1,0 +1,57 @@
+// A disk that fills up: clear errors, nothing half-written, and life goes on once there is room.
+import fs from 'node:fs'
+import path from 'node:path'
+import { spawnSync } from 'node:child_process'
+import { assert, NB, skip, start, test, tmpdir } from '../support/tap.mjs'
+
+const env = { NB_DEMO_DELAY_MS: '0', ANTHROPIC_API_KEY: '', OPENAI_API_KEY: '' }
+
+test('a full disk loses nothing that was acknowledged', async () => {
+    if (spawnSync('unshare', ['-m', 'true']).status !== 0) skip('no mount namespaces here')
+    const dir = tmpdir()
+    // The mount lives in the server's own namespace; its files are reached through /proc.
+    const script = 'mount -t tmpfs -o size=400k,mode=700 tmpfs "$1" && exec "$0" serve --port 0 --workdir "$1"'
+    const server = start('unshare', ['-m', 'sh', '-c', script, NB, dir], { env })
+    const m = await server.waitFor(/http:\/\/127\.0\.0\.1:(\d+)\//, 15000)
+    const root = `/proc/${server.pid}/root${dir}`
+    const post = async (body) => {
+        const res = await fetch(`http://127.0.0.1:${m[1]}/v1/chat`, {
+            method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body),
+        })
+        return { status: res.status, ...(await res.json()) }
+    }
+    const first = await post({ message: 'hello' })
+    const id = first.conversationId
+    const file = path.join(root, 'conversations', id + '.jsonl')
+    const acknowledged = []
+    let failed
+    for (let i = 0; i < 400 && !failed; i++) {
+        const message = `message number ${i} ` + 'x'.repeat(3000)
+        const r = await post({ message, conversationId: id })
+        if (r.status === 200) acknowledged.push(message)
+        else failed = r
+    }
+    assert.ok(failed, 'the disk never filled up')
+    assert.match(failed.message, /no space left/i, JSON.stringify(failed))
+    const check = () => {
+        const text = fs.readFileSync(file, 'utf8')
+        assert.ok(text.endsWith('\n'), 'no half line at the end')
+        const events = text.trimEnd().split('\n').map((l) => JSON.parse(l))
+        const said = events.filter((e) => e.type === 'user.message').map((e) => e.content[0].text)
+        for (const a of acknowledged) assert.ok(said.includes(a), a.slice(0, 30))
+        return events
+    }
+    check()
+    const health = await fetch(`http://127.0.0.1:${m[1]}/v1/health`)
+    assert.equal(health.status, 200)
+    const listed = await (await fetch(`http://127.0.0.1:${m[1]}/v1/conversations`)).json()
+    assert.ok(listed.conversations.some((c) => c.id === id))
+    // make room: drop the caches, which may go at any time
+    fs.rmSync(path.join(root, 'cache'), { recursive: true, force: true })
+    spawnSync('nsenter', ['-t', String(server.pid), '-m', 'mount', '-o', 'remount,size=4m', dir])
+    const again = await post({ message: 'is there room now?', conversationId: id })
+    assert.equal(again.status, 200, JSON.stringify(again))
+    acknowledged.push('is there room now?')
+    check()
+    await server.stop('SIGTERM')
+}, { timeoutMs: 60000 })
