@@ -117,6 +117,8 @@ static void on_end_saved(void *ctx, const struct err *err)
 {
     struct run *r = ctx;
     r->state = RUN_ENDED;
+    if (!err && r->lost.code != 0)
+        err = &r->lost;
     if (err) {
         r->result.stop = RUN_STOP_ERROR;
         r->result.error_type = "storage_error";
@@ -190,6 +192,8 @@ void run_cancel(struct run *r)
 
 void run_fail(struct run *r, const struct err *err)
 {
+    if (r->state == RUN_ENDING)
+        r->lost = *err; /* the end must not be taken for success */
     if (r->state == RUN_ENDING || r->state == RUN_ENDED)
         return;
     (void)halt(r, STR("The conversation could not be saved."));

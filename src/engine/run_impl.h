@@ -56,6 +56,7 @@ struct run {
     size_t response_saved; /* how much of it is in the log */
     bool needs_separator;
     struct run_result result;
+    struct err lost; /* an append that nobody waited for has failed */
     struct run_tool_record *records;
     size_t records_cap;
     const char *stop_detail;

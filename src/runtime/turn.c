@@ -104,7 +104,7 @@ static void on_created(void *ctx, const struct err *err, const struct conv *conv
     if (err)
         turn_refuse(t, TURN_FAILED, err);
     else
-        turn_start_run(t, NULL, 0, STR_NONE);
+        turn_start_run(t, NULL, 0);
 }
 
 static const struct json *parent_json(struct turn *t)
@@ -150,6 +150,16 @@ static void create(struct turn *t)
     store_create(t->rt->deps.store, &spec, on_created, t);
 }
 
+/* The model is asked only once the message is safe. */
+static void on_message_saved(void *ctx, const struct err *err)
+{
+    struct turn *t = ctx;
+    if (err)
+        turn_refuse(t, TURN_FAILED, err);
+    else
+        turn_start_run(t, NULL, 0);
+}
+
 static void accept_message(struct turn *t)
 {
     str lines[FIRST_EVENTS_MAX];
@@ -157,8 +167,7 @@ static void accept_message(struct turn *t)
     turn_match_skill(t);
     lines[n++] = event_user_message(&t->arena, t->viewer.user_id, t->message);
     lines[n++] = turn_run_start_event(t, STR_NONE);
-    turn_append(t, lines, n, NULL, NULL);
-    turn_start_run(t, NULL, 0, STR_NONE);
+    turn_append(t, lines, n, on_message_saved, t);
 }
 
 static void read_history(struct turn *t, store_pos before);

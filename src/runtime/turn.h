@@ -61,6 +61,8 @@ struct turn {
     struct json_strs allowed_tools, auto_allow;
     const struct json *metadata;
     struct turn_answer answer;
+    const struct run_pending *pending; /* calls that the answer is about */
+    size_t npending;
     struct turn_child child; /* depth 0 = not a child */
     enum turn_when_busy when_busy;
     bool is_new, is_untitled, is_unattended, is_cancelled;
@@ -89,7 +91,7 @@ void turn_free(struct turn *t);
 void turn_resume_queue(struct turn *from);
 
 /* ---- turn_host.c: the run's host ---- */
-void turn_start_run(struct turn *t, const struct run_pending *pending, size_t n, str resumes);
+void turn_start_run(struct turn *t, const struct run_pending *pending, size_t n);
 void turn_announce(struct turn *t, str run_id);
 void turn_append(void *turn, const str *lines, size_t n, run_appended_fn fn, void *fn_ctx);
 str turn_run_start_event(struct turn *t, str resumes);

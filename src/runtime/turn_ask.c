@@ -77,6 +77,15 @@ static void remember(struct turn *t, const struct replay *h)
     }
 }
 
+static void on_answer_saved(void *ctx, const struct err *err)
+{
+    struct turn *t = ctx;
+    if (err)
+        turn_refuse(t, TURN_FAILED, err);
+    else
+        turn_start_run(t, t->pending, t->npending);
+}
+
 void turn_accept_answer(struct turn *t)
 {
     struct err e = {0};
@@ -95,6 +104,7 @@ void turn_accept_answer(struct turn *t)
                            t->answer.is_allowed ? "allow" : "deny", t->answer.decisions),
         turn_run_start_event(t, h.ask.run_id),
     };
-    turn_append(t, lines, 2, NULL, NULL);
-    turn_start_run(t, pending, n, h.ask.run_id);
+    t->pending = pending;
+    t->npending = n;
+    turn_append(t, lines, 2, on_answer_saved, t);
 }

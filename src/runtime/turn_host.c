@@ -125,7 +125,7 @@ void turn_announce(struct turn *t, str run_id)
     t->is_announced = true;
 }
 
-void turn_start_run(struct turn *t, const struct run_pending *pending, size_t n, str resumes)
+void turn_start_run(struct turn *t, const struct run_pending *pending, size_t n)
 {
     static const struct run_host HOST = {
         .append = turn_append,
