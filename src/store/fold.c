@@ -68,10 +68,25 @@ void fold_init(struct folder *f, str text)
     *f = (struct folder){.rest = text};
 }
 
+/* Most characters of most texts. */
+static uint32_t fold_ascii(unsigned char c)
+{
+    if (c >= 'A' && c <= 'Z')
+        return c + 32u;
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ? c : ' ';
+}
+
 bool fold_next(struct folder *f, uint32_t *ret_cp, size_t *ret_at)
 {
     while (f->rest.n) {
         uint32_t cp;
+        unsigned char c = (unsigned char)*f->rest.p;
+        if (c < 0x80) {
+            *ret_at = f->at++;
+            f->rest = (str){f->rest.p + 1, f->rest.n - 1};
+            *ret_cp = fold_ascii(c);
+            return true;
+        }
         size_t len = utf8_decode(f->rest, &cp);
         *ret_at = f->at;
         f->at += len ? len : 1;
@@ -96,7 +111,9 @@ str fold_text(struct arena *a, str text)
     buf_init(&out, text.n * 3 + 8);
     fold_init(&f, text);
     while (fold_next(&f, &cp, &at)) {
-        if (cp != ' ' || !is_gap)
+        if (cp < 0x80 && (cp != ' ' || !is_gap))
+            buf_add_char(&out, (char)cp);
+        else if (cp != ' ')
             utf8_encode(&out, cp);
         is_gap = cp == ' ';
     }

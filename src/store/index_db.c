@@ -35,7 +35,7 @@ static const char SCHEMA[] =
     " UPDATE tally SET n = n - 1 WHERE name = old.name; END;"
     /* Where a message is; its number orders messages by time (search_feed.h). */
     "CREATE TABLE message(no INTEGER PRIMARY KEY, log INTEGER, pos INTEGER, len INTEGER);"
-    "CREATE VIRTUAL TABLE said USING fts5(words, content='', tokenize='ascii');"
+    "CREATE VIRTUAL TABLE said USING fts5(words, content='', columnsize=0, tokenize='ascii');"
     "CREATE TABLE price(model TEXT PRIMARY KEY, usd REAL) WITHOUT ROWID;"
     "CREATE TABLE fact(name TEXT PRIMARY KEY, value) WITHOUT ROWID;"
     "INSERT INTO fact VALUES('dead', 0), ('numbers', 0);";

@@ -13,6 +13,8 @@ enum {
     MARK_LAST = 64,
     STEP_BYTES = 8 * 1024 * 1024, /* of one log per transaction */
     STEP_MS = 50,                 /* a transaction that takes longer lets others write */
+    MANY = 2000,                  /* logs to read: nobody can use the index before it is done, */
+    MANY_MS = 1000, /* and writing the same pages again and again takes most of the time */
 };
 
 bool index_is_current(const struct index_log *log, const struct stat *st)
@@ -199,7 +201,7 @@ static int catch_up_some(struct index_sync *s, struct index_price *prices, const
 {
     size_t i = 0;
     int r = index_db_begin(s->db, true);
-    uint64_t until = clock_mono_ms() + STEP_MS;
+    uint64_t until = clock_mono_ms() + (n > MANY ? MANY_MS : STEP_MS);
     while (r >= 0 && i < n && clock_mono_ms() < until) {
         r = catch_up_one(s, &prices->env, ids[i]);
         if (r == 0)

@@ -48,7 +48,10 @@ static void add_char(struct splitter *s, uint32_t cp)
     } else {
         if (s->cjk)
             end_run(s, true);
-        utf8_encode(s->out, cp);
+        if (cp < 0x80)
+            buf_add_char(s->out, (char)cp);
+        else
+            utf8_encode(s->out, cp);
     }
 }
 
