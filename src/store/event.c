@@ -78,7 +78,8 @@ static int check(struct arena *a, str in, struct json **ret, struct err *e)
         err_prefix(e, "event is not valid JSON");
         return -EINVAL;
     }
-    if (json_get_string(*ret, "type").n == 0)
+    if (!json_get_string(*ret, "type").n &&
+        (json_get(*ret, "type") || !json_get_string(*ret, "role").n))
         return err_set(e, -EINVAL, "event has no \"type\"");
     return 0;
 }
@@ -125,4 +126,14 @@ bool event_time(const struct json *line, int64_t *ret_ms)
 {
     return time_of(json_get(line, "ts"), ret_ms) || time_of(json_get(line, "timestamp"), ret_ms) ||
            time_of(json_get(line, "createdAt"), ret_ms);
+}
+
+str event_dated(struct arena *a, str line, const struct json *v, int64_t *last_ms)
+{
+    char ts[CLOCK_ISO_LEN + 1];
+    (void)event_time(v, last_ms);
+    if (json_get(v, "ts"))
+        return line;
+    clock_iso(*last_ms, ts);
+    return arena_printf(a, "{\"ts\":\"%s\",%.*s", ts, STR_ARG(str_skip(line, 1)));
 }

@@ -40,12 +40,16 @@ struct event_head {
 bool event_scan(str line, struct event_head *ret);
 
 /* Makes of an event given to append the line that is stored: checked JSON, an object with a
- * type, on one line, with a ts, and a line feed at the end. The result lives in the arena.
- * -EINVAL, -E2BIG. */
+ * type (or a message of the older format, from an import), on one line, with a ts, and a line feed
+ * at the end. The result lives in the arena. -EINVAL, -E2BIG. */
 int event_prepare(struct arena *a, str in, int64_t now_ms, str *ret_line, struct err *e);
 
 /* {"ts":now,"type":name, ... open for more members; close with jw_end. */
 void event_begin(struct json_writer *w, struct buf *out, enum event_type t, int64_t now_ms);
+
+/* The line with a ts in front, when it has none: that of its own time under another name, or
+ * *last_ms, which follows the time of the lines. v is the parsed line. */
+str event_dated(struct arena *a, str line, const struct json *v, int64_t *last_ms);
 
 /* The time of a line: an ISO string or epoch milliseconds, under "ts", "timestamp" or
  * "createdAt". False when there is none. */

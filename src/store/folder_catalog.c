@@ -143,11 +143,8 @@ static bool read_first_line(struct arena *a, const char *path, str *ret)
 /* A folder whose header cannot be read is still a conversation: its name says which. */
 static void place_by_name(struct folder_place *p)
 {
-    size_t stamp = sizeof("conversation-2026-03-26T01-32-20-418Z-") - 1;
-    bool is_ours = str_starts(p->name, STR("conversation-")) && p->name.n > stamp;
-    *p = (struct folder_place){.name = p->name,
-                               .thread_id = is_ours ? str_skip(p->name, stamp) : p->name,
-                               .conversation_id = p->name};
+    *p = (struct folder_place){
+        .name = p->name, .thread_id = folder_thread(p->name), .conversation_id = p->name};
 }
 
 bool catalog_describe(struct arena *a, const char *folder, struct folder_place *p)

@@ -1,7 +1,6 @@
 #include "store/folder_record.h"
 
 #include "base/clock.h"
-#include "base/hash.h"
 #include "base/json_scan.h"
 #include "base/utf8.h"
 #include "store/backend.h"
@@ -54,6 +53,13 @@ str folder_name(struct arena *a, int64_t created_ms, str thread_id)
         thread[i] = is_word(c) ? c : '-';
     }
     return arena_printf(a, "conversation-%s-%.*s", iso, (int)n, thread);
+}
+
+str folder_thread(str name)
+{
+    size_t stamp = sizeof("conversation-2026-03-26T01-32-20-418Z-") - 1;
+    bool is_ours = str_starts(name, STR("conversation-")) && name.n > stamp;
+    return is_ours ? str_skip(name, stamp) : name;
 }
 
 /* ---- line 1 ---- */
@@ -329,4 +335,12 @@ str folder_note_event(struct arena *a, str line)
     if (!scan_record(line, &r) || !str_eq(r.type, STR("note")))
         return STR_NONE;
     return rewrite(a, line, STR("ts"), ts_of(a, &r), true);
+}
+
+void folder_note_key(struct arena *a, str event, char ret[SHA256_HEX_LEN + 1])
+{
+    struct json *v = NULL;
+    ret[0] = 0;
+    if (json_parse(a, event, 0, &v, NULL) == 0)
+        sha256_hex(folder_note(a, v), ret);
 }

@@ -7,6 +7,7 @@
  * message of the older log format; other records pass as they are. Pure; any thread. */
 #pragma once
 
+#include "base/hash.h"
 #include "store/event.h"
 #include "store/store.h"
 
@@ -32,9 +33,13 @@ str folder_event(struct arena *a, str line);
 str folder_note(struct arena *a, const struct json *event);
 /* Back again, without line feed; empty when the line is no note. */
 str folder_note_event(struct arena *a, str line);
+/* Two events of type note with the same key are the same note; hex, with a NUL. */
+void folder_note_key(struct arena *a, str event, char ret[SHA256_HEX_LEN + 1]);
 
 /* The id of a conversation whose header names this thread: the thread id itself when it may
  * be an id, otherwise thread_<what can be kept of it>-<8 hex of its hash>. */
 str folder_id(struct arena *a, str thread_id);
+/* The thread that the name of a folder speaks of; all of it when it is another kind of name. */
+str folder_thread(str name);
 /* conversation-<utc>-<thread>, from what a path may hold. */
 str folder_name(struct arena *a, int64_t created_ms, str thread_id);

@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/hash.h"
 #include "store/folder_impl.h"
 #include "store/index.h"
 #include "store/lines.h"
@@ -183,14 +182,6 @@ struct scanner {
     struct arena scratch;
 };
 
-static void note_key(struct arena *a, str event, char ret[SHA256_HEX_LEN + 1])
-{
-    struct json *v = NULL;
-    ret[0] = 0;
-    if (json_parse(a, event, 0, &v, NULL) == 0)
-        sha256_hex(folder_note(a, v), ret);
-}
-
 static bool on_chat_line(void *ctx, str line, store_pos end)
 {
     struct scanner *s = ctx;
@@ -198,7 +189,7 @@ static bool on_chat_line(void *ctx, str line, store_pos end)
     char key[SHA256_HEX_LEN + 1];
     if (event_scan(line, &head) && head.type == EV_NOTE) {
         arena_reset(&s->scratch);
-        note_key(&s->scratch, line, key);
+        folder_note_key(&s->scratch, line, key);
         map_put(&s->notes, str_from(key), s);
     }
     s->end = end;
@@ -217,7 +208,7 @@ static void scan_notes_file(struct scanner *s, int fd, off_t size)
         str event = folder_note_event(&s->scratch, line.text);
         if (!event.n)
             continue;
-        note_key(&s->scratch, event, key);
+        folder_note_key(&s->scratch, event, key);
         if (!map_get(&s->notes, str_from(key)))
             s->has_stopped = !s->fn(s->ctx, event, s->end);
     }

@@ -10,17 +10,17 @@
  * the conversation already there (-EEXIST) instead of making it twice. What could not be
  * taken over is counted and named in the report.
  *
- * An importer reads; import_run writes what it reads into a store. Files are read by lines or
- * in one piece of at most IMPORT_FILE_BYTES; the importer holds one batch or one conversation
- * of an export at a time beside the file. Fields relied on: import_chatgpt.c, import_claude.c,
- * import_code.c, each at its head. */
+ * An importer reads; import_run writes what it reads into a store. Files may be of any size:
+ * logs are read by lines, exports one conversation at a time (at most IMPORT_CONV_BYTES). The
+ * fields relied on stand at the head of import_chatgpt.c, import_claude.c and import_code.c. */
 #pragma once
 
 #include "store/store.h"
 
-#define IMPORT_FILE_BYTES  (1024u * 1024 * 1024) /* of a conversations.json */
+#define IMPORT_CONV_BYTES  (256u * 1024 * 1024) /* one conversation in a conversations.json */
 #define IMPORT_BATCH_BYTES (4u * 1024 * 1024)
 #define IMPORT_BATCH_MAX   1000
+#define IMPORT_FILES_MAX   1000000
 #define IMPORT_LOSSES_MAX  100
 
 enum import_kind {
@@ -65,10 +65,10 @@ struct import_batch {
 
 int importer_open(const char *path, enum import_kind kind, struct import_report *report,
                   struct importer **ret, struct err *e);
-enum import_kind importer_kind(const struct importer *im);
-/* 1 and the next batch (valid until the next call), 0 at the end, or -errno. What is broken
- * inside a file is a loss in the report; an error means that the file cannot be read on. */
-int importer_next(struct importer *im, struct import_batch *ret, struct err *e);
+enum import_kind importer_kind(const struct importer *im); /* of the file under way */
+/* 1 and the next batch (valid until the next call), or 0 at the end. Files that cannot be read
+ * and what is broken inside them are losses in the report. */
+int importer_next(struct importer *im, struct import_batch *ret);
 void importer_skip(struct importer *im); /* the rest of the conversation under way */
 void importer_close(struct importer *im);
 /* Share of the input read so far, 0 to 1, for a progress bar. */

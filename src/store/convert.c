@@ -1,0 +1,480 @@
+/* convert.c - one conversation after the other: made, filled page by page, completed.
+ *
+ * At most one call is under way. What is left to do for a conversation after its events is
+ * what no event said: notes that others wrote beside the log, and a title or sharing that
+ * stood in its first line. */
+#include "store/convert.h"
+
+#include <errno.h>
+#include <stdarg.h>
+
+#include "base/clock.h"
+#include "base/json_scan.h"
+#include "base/map.h"
+#include "store/backend.h"
+
+enum { PAGE_EVENTS = 500, PAGE_BYTES = 4 * 1024 * 1024, BLOBS_PER_PAGE = 10000 };
+
+struct convert {
+    struct convert_spec spec;
+    convert_done_fn fn;
+    void *ctx;
+    struct convert_report report;
+    struct arena arena; /* ids, losses */
+    str *ids;           /* heap */
+    size_t n, cap, at;
+    struct store_op *op;
+
+    struct arena conv_arena; /* of the conversation under way */
+    const struct conv *conv;
+    int64_t last_ms;
+    struct map notes; /* keys of notes among the events */
+    store_pos after;
+
+    struct arena page_arena;
+    str *events;
+    size_t nevents;
+    bool is_last_page;
+    str *blobs; /* named by the events of this page */
+    size_t nblobs, next_blob;
+    struct map seen_blobs; /* in this conversation */
+};
+
+static void convert_free(struct convert *c)
+{
+    map_done(&c->notes);
+    map_done(&c->seen_blobs);
+    arena_done(&c->page_arena);
+    arena_done(&c->conv_arena);
+    arena_done(&c->arena);
+    free(c->ids);
+    free(c);
+}
+
+static void finish(struct convert *c, const struct err *err)
+{
+    c->fn(c->ctx, err, &c->report);
+    convert_free(c);
+}
+
+static __attribute__((format(printf, 3, 4))) void lose(struct convert *c, int64_t n,
+                                                       const char *fmt, ...)
+{
+    c->report.lost += n;
+    if (c->report.nlosses == CONVERT_LOSSES_MAX)
+        return;
+    va_list ap;
+    va_start(ap, fmt);
+    str what = arena_vprintf(&c->arena, fmt, ap);
+    va_end(ap);
+    c->report.losses[c->report.nlosses++] =
+        arena_printf(&c->arena, "%.*s: %.*s", STR_ARG(c->ids[c->at]), STR_ARG(what));
+}
+
+static void next_conv(struct convert *c);
+static void read_page(struct convert *c);
+
+static void conv_ended(struct convert *c)
+{
+    c->at++;
+    if (c->spec.progress)
+        c->spec.progress(c->ctx, &c->report);
+    next_conv(c);
+}
+
+/* ---- taking back what cannot be finished ---- */
+
+static void on_taken_back(void *ctx, const struct err *err)
+{
+    struct convert *c = ctx;
+    c->op = NULL;
+    c->report.failed++;
+    conv_ended(c);
+}
+
+static void take_back(struct convert *c, const struct err *err)
+{
+    lose(c, 1, "%s", err->msg);
+    c->op = store_delete(c->spec.to, c->ids[c->at], true, on_taken_back, c);
+}
+
+/* ---- the end of a conversation ---- */
+
+static void on_checked(void *ctx, const struct err *err, const struct conv *made);
+
+static void on_completed(void *ctx, const struct err *err, const store_pos *pos, size_t n)
+{
+    struct convert *c = ctx;
+    c->op = NULL;
+    if (err) {
+        take_back(c, err);
+        return;
+    }
+    c->report.converted++;
+    conv_ended(c);
+}
+
+static bool same_people(const struct json_strs *a, const struct json_strs *b)
+{
+    bool same = a->len == b->len;
+    for (size_t i = 0; same && i < a->len; i++)
+        same = str_eq(a->items[i], b->items[i]);
+    return same;
+}
+
+static str own_event(struct convert *c, enum event_type type,
+                     void (*fill)(struct json_writer *w, const struct conv *conv))
+{
+    struct buf b;
+    struct json_writer w;
+    int64_t ms = c->last_ms;
+    (void)clock_parse_iso(c->conv->updated_at, &ms);
+    buf_init(&b, STORE_LINE_MAX);
+    event_begin(&w, &b, type, ms);
+    fill(&w, c->conv);
+    jw_end(&w);
+    str line = arena_str(&c->page_arena, buf_str(&b));
+    buf_done(&b);
+    return line;
+}
+
+static void fill_title(struct json_writer *w, const struct conv *conv)
+{
+    jw_kstr(w, "title", conv->title);
+}
+
+static void fill_visibility(struct json_writer *w, const struct conv *conv)
+{
+    jw_kstr(w, "visibility", conv->acl.is_shared ? STR("shared") : STR("private"));
+}
+
+static void fill_participants(struct json_writer *w, const struct conv *conv)
+{
+    jw_key(w, "participants");
+    jw_array(w);
+    for (size_t i = 0; i < conv->acl.participants.len; i++)
+        jw_str(w, conv->acl.participants.items[i]);
+    jw_end(w);
+}
+
+/* What line 1 of the source said, and no event. */
+static void on_checked(void *ctx, const struct err *err, const struct conv *made)
+{
+    struct convert *c = ctx;
+    c->op = NULL;
+    if (err) {
+        take_back(c, err);
+        return;
+    }
+    str lines[3];
+    size_t n = 0;
+    arena_reset(&c->page_arena);
+    if (c->conv->title.n && !str_eq(c->conv->title, made->title))
+        lines[n++] = own_event(c, EV_TITLE, fill_title);
+    if (c->conv->acl.is_shared != made->acl.is_shared)
+        lines[n++] = own_event(c, EV_VISIBILITY, fill_visibility);
+    if (!same_people(&c->conv->acl.participants, &made->acl.participants))
+        lines[n++] = own_event(c, EV_PARTICIPANTS, fill_participants);
+    c->op = store_append(c->spec.to, c->ids[c->at], lines, n, on_completed, c);
+}
+
+/* ---- notes that are not among the events ---- */
+
+static str note_key(struct arena *a, str ts, str author, str text)
+{
+    return arena_printf(a, "%.*s\n%.*s\n%.*s", STR_ARG(ts), STR_ARG(author), STR_ARG(text));
+}
+
+static void on_notes_written(void *ctx, const struct err *err, const store_pos *pos, size_t n)
+{
+    struct convert *c = ctx;
+    c->op = NULL;
+    c->report.events += (int64_t)n;
+    if (err)
+        take_back(c, err);
+    else
+        c->op = store_get(c->spec.to, c->ids[c->at], on_checked, c);
+}
+
+static str note_event(struct arena *a, const struct store_note *note)
+{
+    struct buf b;
+    struct json_writer w;
+    int64_t ms = 0;
+    (void)clock_parse_iso(note->ts, &ms);
+    buf_init(&b, STORE_LINE_MAX);
+    event_begin(&w, &b, EV_NOTE, ms);
+    jw_kstr(&w, "author", note->author);
+    jw_kstr(&w, "content", note->text);
+    jw_end(&w);
+    str line = arena_str(a, buf_str(&b));
+    buf_done(&b);
+    return line;
+}
+
+static void on_notes(void *ctx, const struct err *err, const struct store_note *notes, size_t n)
+{
+    struct convert *c = ctx;
+    c->op = NULL;
+    if (err) {
+        take_back(c, err);
+        return;
+    }
+    arena_reset(&c->page_arena);
+    str *lines = arena_array(&c->page_arena, n + 1, sizeof(*lines));
+    size_t missing = 0;
+    for (size_t i = 0; i < n; i++) {
+        str key = note_key(&c->page_arena, notes[i].ts, notes[i].author, notes[i].text);
+        if (!map_get(&c->notes, key))
+            lines[missing++] = note_event(&c->page_arena, &notes[i]);
+    }
+    c->op = store_append(c->spec.to, c->ids[c->at], lines, missing, on_notes_written, c);
+}
+
+/* ---- a page: its blobs, then its events ---- */
+
+static void on_page_written(void *ctx, const struct err *err, const store_pos *pos, size_t n)
+{
+    struct convert *c = ctx;
+    c->op = NULL;
+    if (err) {
+        take_back(c, err);
+        return;
+    }
+    c->report.events += (int64_t)n;
+    if (c->is_last_page)
+        c->op = store_notes(c->spec.from, c->ids[c->at], on_notes, c);
+    else
+        read_page(c);
+}
+
+static void next_blob(struct convert *c);
+
+static void on_blob_put(void *ctx, const struct err *err, str sha256)
+{
+    struct convert *c = ctx;
+    c->op = NULL;
+    if (err) {
+        take_back(c, err);
+        return;
+    }
+    c->report.blobs++;
+    next_blob(c);
+}
+
+/* What looks like a hash need not name a blob. */
+static void on_blob_got(void *ctx, const struct err *err, str bytes)
+{
+    struct convert *c = ctx;
+    c->op = NULL;
+    if (!err)
+        c->op = store_put_blob(c->spec.to, c->ids[c->at], bytes, on_blob_put, c);
+    else if (err->code == -ENOENT)
+        next_blob(c);
+    else
+        take_back(c, err);
+}
+
+static void next_blob(struct convert *c)
+{
+    if (c->next_blob < c->nblobs)
+        c->op =
+            store_get_blob(c->spec.from, c->ids[c->at], c->blobs[c->next_blob++], on_blob_got, c);
+    else
+        c->op = store_append(c->spec.to, c->ids[c->at], c->events, c->nevents, on_page_written, c);
+}
+
+static bool is_hash(str s)
+{
+    for (size_t i = 0; i < s.n; i++) {
+        if (!((s.p[i] >= '0' && s.p[i] <= '9') || (s.p[i] >= 'a' && s.p[i] <= 'f')))
+            return false;
+    }
+    return s.n == SHA256_HEX_LEN;
+}
+
+/* Every string of 64 hex digits in an event may be the name of a blob. */
+static void find_blobs(struct convert *c, str line)
+{
+    for (ptrdiff_t at = 0; (at = str_find(line, STR("\""), (size_t)at)) >= 0; at++) {
+        str hash = str_slice(line, (size_t)at + 1, (size_t)at + 1 + SHA256_HEX_LEN);
+        if (!is_hash(hash) || c->nblobs == BLOBS_PER_PAGE || map_get(&c->seen_blobs, hash))
+            continue;
+        map_put(&c->seen_blobs, hash, c);
+        c->blobs[c->nblobs++] = hash;
+    }
+}
+
+static void take_event(struct convert *c, str line)
+{
+    struct event_head head;
+    struct json *v;
+    str hash, body;
+    struct arena *a = &c->page_arena;
+    (void)chain_split(line, &body, &hash, a); /* the target has its own chain, or none */
+    if (!event_scan(body, &head) || json_parse(a, body, 0, &v, NULL) < 0)
+        return;
+    body = arena_str(a, event_dated(a, body, v, &c->last_ms));
+    if (head.type == EV_NOTE)
+        map_put(&c->notes,
+                note_key(a, json_get_string(v, "ts"), json_get_string(v, "author"),
+                         json_get_string(v, "content")),
+                c);
+    if (head.type == EV_TOOL_DONE && str_find(body, STR("{\"$blob\":\""), 0) >= 0)
+        lose(c, 1, "the blob of a tool's result is missing");
+    c->events[c->nevents++] = body;
+    find_blobs(c, body);
+}
+
+static void on_page(void *ctx, const struct err *err, const struct store_page *page)
+{
+    struct convert *c = ctx;
+    c->op = NULL;
+    if (err) {
+        take_back(c, err);
+        return;
+    }
+    arena_reset(&c->page_arena);
+    c->events = arena_array(&c->page_arena, page->n + 1, sizeof(str));
+    c->blobs = arena_array(&c->page_arena, BLOBS_PER_PAGE, sizeof(str));
+    c->nevents = c->nblobs = c->next_blob = 0;
+    for (size_t i = 0; i < page->n; i++) {
+        take_event(c, page->events[i].line);
+        c->after = page->events[i].pos;
+    }
+    c->is_last_page = page->reached_end || page->n == 0;
+    next_blob(c);
+}
+
+static void read_page(struct convert *c)
+{
+    struct store_range range = {
+        .after = c->after, .max_events = PAGE_EVENTS, .max_bytes = PAGE_BYTES, .with_blobs = true};
+    c->op = store_read(c->spec.from, c->ids[c->at], &range, on_page, c);
+}
+
+/* ---- one conversation ---- */
+
+static void on_created(void *ctx, const struct err *err, const struct conv *conv)
+{
+    struct convert *c = ctx;
+    c->op = NULL;
+    if (!err) {
+        read_page(c);
+    } else if (err->code == -EEXIST) {
+        c->report.existing++;
+        conv_ended(c);
+    } else {
+        finish(c, err);
+    }
+}
+
+static void on_source(void *ctx, const struct err *err, const struct conv *conv)
+{
+    struct convert *c = ctx;
+    c->op = NULL;
+    if (err) {
+        lose(c, 1, "%s", err->msg);
+        c->report.failed++;
+        conv_ended(c);
+        return;
+    }
+    c->conv = conv_clone(&c->conv_arena, conv);
+    if (conv->bad_lines)
+        lose(c, conv->bad_lines, "%lld lines that are no events", (long long)conv->bad_lines);
+    struct conv_create spec = {
+        .id = conv->id,
+        .owner_id = conv->acl.owner_id,
+        .channel = conv->channel,
+        .model = conv->model,
+        .forked_from = conv->forked_from,
+        .parent = conv->parent,
+        .metadata = conv->metadata,
+    };
+    if (clock_parse_iso(conv->created_at, &spec.created_ms) < 0)
+        lose(c, 1, "the time at which it was made");
+    c->last_ms = spec.created_ms;
+    c->op = store_create(c->spec.to, &spec, on_created, c);
+}
+
+static void next_conv(struct convert *c)
+{
+    if (c->at == c->n) {
+        finish(c, NULL);
+        return;
+    }
+    arena_reset(&c->conv_arena);
+    map_done(&c->notes);
+    map_init(&c->notes);
+    map_done(&c->seen_blobs);
+    map_init(&c->seen_blobs);
+    c->after = 0;
+    c->op = store_get(c->spec.from, c->ids[c->at], on_source, c);
+}
+
+/* ---- which ones ---- */
+
+static void add_id(struct convert *c, str id)
+{
+    if (c->n == c->cap) {
+        c->cap = c->cap ? c->cap * 2 : 64;
+        c->ids = xrealloc(c->ids, c->cap * sizeof(*c->ids));
+    }
+    c->ids[c->n++] = arena_str(&c->arena, id);
+}
+
+static void list_page(struct convert *c, str cursor);
+
+static void on_listed(void *ctx, const struct err *err, const struct store_listing *l)
+{
+    struct convert *c = ctx;
+    c->op = NULL;
+    if (err) {
+        finish(c, err);
+        return;
+    }
+    for (size_t i = 0; i < l->n; i++)
+        add_id(c, l->convs[i].id);
+    if (l->next_cursor.n) {
+        list_page(c, l->next_cursor);
+        return;
+    }
+    c->report.total = (int64_t)c->n;
+    next_conv(c);
+}
+
+/* By the time they were made: that order does not change under us. */
+static void list_page(struct convert *c, str cursor)
+{
+    struct store_query q = {
+        .limit = STORE_LIST_MAX, .sort = STORE_BY_CREATED, .with_hidden = true, .cursor = cursor};
+    c->op = store_list(c->spec.from, &q, on_listed, c);
+}
+
+struct convert *convert_run(const struct convert_spec *spec, convert_done_fn fn, void *ctx)
+{
+    struct convert *c = xcalloc(1, sizeof(*c));
+    c->spec = *spec;
+    c->fn = fn;
+    c->ctx = ctx;
+    c->report.total = -1;
+    arena_init(&c->arena);
+    arena_init(&c->conv_arena);
+    arena_init(&c->page_arena);
+    map_init(&c->notes);
+    map_init(&c->seen_blobs);
+    if (spec->id.n) {
+        add_id(c, spec->id);
+        c->report.total = 1;
+        next_conv(c);
+    } else {
+        list_page(c, STR_NONE);
+    }
+    return c;
+}
+
+void convert_cancel(struct convert *c)
+{
+    store_op_cancel(c->op);
+    convert_free(c);
+}

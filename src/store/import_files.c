@@ -1,0 +1,77 @@
+#include "store/import_files.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <sys/stat.h>
+
+enum { DEPTH_MAX = 3 };
+
+struct collector {
+    struct arena *arena;
+    struct import_file *files;
+    size_t n, cap, max;
+};
+
+static void add(struct collector *c, const char *path, int64_t size)
+{
+    if (c->n == c->max)
+        return;
+    if (c->n == c->cap) {
+        c->cap = c->cap ? c->cap * 2 : 64;
+        c->files = xrealloc(c->files, c->cap * sizeof(*c->files));
+    }
+    c->files[c->n++] = (struct import_file){.path = path, .size = size};
+}
+
+static bool is_wanted(str name)
+{
+    if (str_ends(name, STR(".json")))
+        return str_starts(name, STR("conversations"));
+    return str_ends(name, STR(".jsonl")) && !str_eq(name, STR("notes.jsonl"));
+}
+
+static void visit(struct collector *c, const char *dir, int depth)
+{
+    DIR *d = opendir(dir);
+    struct dirent *entry;
+    struct stat st;
+    while (d && (entry = readdir(d)) != NULL) {
+        str name = str_from(entry->d_name);
+        if (name.p[0] == '.' || str_eq(name, STR("trash")))
+            continue;
+        const char *path = arena_printf(c->arena, "%s/%s", dir, entry->d_name).p;
+        if (stat(path, &st) < 0)
+            continue;
+        if (S_ISDIR(st.st_mode) && depth < DEPTH_MAX)
+            visit(c, path, depth + 1);
+        else if (S_ISREG(st.st_mode) && is_wanted(name))
+            add(c, path, st.st_size);
+    }
+    if (d)
+        closedir(d);
+}
+
+static int by_path(const void *a, const void *b)
+{
+    return strcmp(((const struct import_file *)a)->path, ((const struct import_file *)b)->path);
+}
+
+int import_files(struct arena *a, const char *path, size_t max, struct import_file **ret,
+                 size_t *ret_n, struct err *e)
+{
+    struct collector c = {.arena = a, .max = max};
+    struct stat st;
+    if (stat(path, &st) < 0)
+        return err_errno(e, -errno, "cannot read", path);
+    if (S_ISDIR(st.st_mode))
+        visit(&c, path, 0);
+    else if (S_ISREG(st.st_mode))
+        add(&c, arena_cstr(a, str_from(path)), st.st_size);
+    if (c.n == 0)
+        return err_set(e, -ENOENT, "%s holds no conversations: no .jsonl and no conversations.json",
+                       path);
+    qsort(c.files, c.n, sizeof(*c.files), by_path);
+    *ret = c.files;
+    *ret_n = c.n;
+    return 0;
+}

@@ -1,0 +1,219 @@
+#include "store/import_log.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/json_scan.h"
+#include "store/blobs.h"
+#include "store/folder_record.h"
+#include "store/integrity.h"
+
+enum { BLOBS_MAX = 100000 };
+
+void log_reader_init(struct log_reader *r, const char *path, bool is_folder)
+{
+    *r = (struct log_reader){.is_folder = is_folder};
+    arena_init(&r->arena);
+    arena_init(&r->scratch);
+    map_init(&r->notes);
+    r->path = arena_cstr(&r->arena, str_from(path));
+}
+
+void log_reader_done(struct log_reader *r)
+{
+    arena_done(&r->arena);
+    arena_done(&r->scratch);
+    map_done(&r->notes);
+}
+
+/* The path of something beside the log. */
+static const char *beside(struct log_reader *r, const char *name)
+{
+    str path = str_from(r->path);
+    ptrdiff_t slash = str_rfind_char(path, '/');
+    return arena_printf(&r->arena, "%.*s%s", (int)(slash + 1), path.p, name).p;
+}
+
+static const char *blob_dir(struct log_reader *r)
+{
+    str path = str_from(r->path);
+    if (r->is_folder)
+        return beside(r, "blobs");
+    if (str_ends(path, STR(".jsonl")))
+        path.n -= 6;
+    return arena_printf(&r->arena, "%.*s.blobs", STR_ARG(path)).p;
+}
+
+static void find_blobs(struct log_reader *r)
+{
+    const char *dir = blob_dir(r);
+    DIR *d = opendir(dir);
+    struct dirent *entry;
+    size_t cap = 0;
+    while (d && (entry = readdir(d)) != NULL && r->nblobs < BLOBS_MAX) {
+        if (strlen(entry->d_name) != SHA256_HEX_LEN)
+            continue;
+        if (r->nblobs == cap) {
+            size_t more = cap ? cap * 2 : 16;
+            const char **paths = arena_array(&r->arena, more, sizeof(*paths));
+            if (cap)
+                memcpy(paths, r->blob_paths, cap * sizeof(*paths));
+            r->blob_paths = paths;
+            cap = more;
+        }
+        r->blob_paths[r->nblobs++] = arena_printf(&r->arena, "%s/%s", dir, entry->d_name).p;
+    }
+    if (d)
+        closedir(d);
+}
+
+/* ---- line 1 ---- */
+
+/* Takes the last name off a path. */
+static str last_name(str *path)
+{
+    ptrdiff_t slash = str_rfind_char(*path, '/');
+    str name = str_skip(*path, (size_t)(slash + 1));
+    path->n = slash < 0 ? 0 : (size_t)slash;
+    return name;
+}
+
+static str id_of(struct log_reader *r, const struct json *v)
+{
+    str id = json_get_string(v, "id");
+    str dir = str_from(r->path), name = last_name(&dir);
+    if (r->is_folder)
+        return folder_id(&r->arena, id.n ? id : folder_thread(last_name(&dir)));
+    if (str_ends(name, STR(".jsonl")))
+        name.n -= 6;
+    if (store_id_valid(name)) /* the path has the say, not line 1 */
+        return arena_str(&r->arena, name);
+    return store_id_valid(id) ? arena_str(&r->arena, id) : import_id(&r->arena, "nb", name);
+}
+
+static void tell_sharing(struct talk *t, struct arena *a, const struct json *v)
+{
+    const struct json *people = json_get(v, "participants");
+    if (!str_eq(json_get_string(v, "visibility"), STR("shared")))
+        return;
+    talk_event(t, arena_printf(a,
+                               "{\"ts\":\"%s\",\"type\":\"metadata.visibility\",\"visibility\":"
+                               "\"shared\"}",
+                               t->ts));
+    if (json_is(people, JSON_ARRAY))
+        talk_event(t, arena_printf(a,
+                                   "{\"ts\":\"%s\",\"type\":\"metadata.participants\","
+                                   "\"participants\":%.*s}",
+                                   t->ts, STR_ARG(json_to_str(a, people))));
+}
+
+static const struct json *object(struct log_reader *r, const struct json *v)
+{
+    return json_is(v, JSON_OBJECT) ? json_clone(&r->arena, v) : NULL;
+}
+
+static bool is_header(const struct json *v)
+{
+    return json_is(v, JSON_OBJECT) && !json_get(v, "type") && !json_get(v, "role") &&
+           (json_get(v, "id") || json_get(v, "createdAt"));
+}
+
+static void tell_header(struct log_reader *r, struct talk *t, const struct json *v,
+                        struct conv_create *conv)
+{
+    struct arena *a = &r->arena;
+    *conv = (struct conv_create){
+        .id = id_of(r, v),
+        .owner_id = arena_str(a, json_get_string(v, "ownerId")),
+        .channel = arena_str(a, json_get_string(v, "channel")),
+        .model = arena_str(a, json_get_string(v, "model")),
+        .forked_from = arena_str(a, json_get_string(v, "forkedFrom")),
+        .parent = object(r, json_get(v, "parent")),
+        .metadata = object(r, json_get(v, "metadata")),
+    };
+    (void)event_time(v, &conv->created_ms);
+    r->last_ms = conv->created_ms;
+    talk_at_ms(t, conv->created_ms);
+    talk_title(t, json_get_string(v, "title"));
+    tell_sharing(t, a, v);
+    find_blobs(r);
+}
+
+/* ---- the rest ---- */
+
+static void remember_note(struct log_reader *r, str event)
+{
+    struct event_head head;
+    char key[SHA256_HEX_LEN + 1];
+    if (!r->is_folder || !event_scan(event, &head) || head.type != EV_NOTE)
+        return;
+    folder_note_key(&r->scratch, event, key);
+    map_put(&r->notes, str_from(key), r);
+}
+
+static void tell_event(struct log_reader *r, struct talk *t, str line)
+{
+    struct event_head head;
+    struct json *v;
+    str hash;
+    (void)chain_split(line, &line, &hash, &r->scratch);
+    if (!event_scan(line, &head) || json_parse(&r->scratch, line, 0, &v, NULL) < 0) {
+        talk_skip(t, "a line that is no event");
+        return;
+    }
+    remember_note(r, line);
+    line = event_dated(&r->scratch, line, v, &r->last_ms);
+    str whole = blobs_restore(&r->scratch, blob_dir(r), line);
+    if (head.type == EV_TOOL_DONE && str_find(whole, STR("{\"$blob\":\""), 0) >= 0)
+        talk_skip(t, "a result whose blob is missing");
+    talk_event(t, whole);
+}
+
+bool log_reader_line(struct log_reader *r, struct talk *t, str line, struct conv_create *conv)
+{
+    bool is_first = !r->has_header;
+    struct json *v;
+    arena_reset(&r->scratch);
+    line = str_trim(line);
+    if (r->is_folder)
+        line = folder_event(&r->scratch, line);
+    if (is_first) {
+        r->has_header = true;
+        if (json_parse(&r->scratch, line, 0, &v, NULL) == 0 && is_header(v)) {
+            tell_header(r, t, v, conv);
+            return true;
+        }
+        /* No header: a conversation all the same, with what the path says. */
+        v = json_new(&r->scratch, JSON_OBJECT);
+        tell_header(r, t, v, conv);
+    }
+    if (line.n)
+        tell_event(r, t, line);
+    return is_first;
+}
+
+void log_reader_end(struct log_reader *r, struct talk *t)
+{
+    struct stat st;
+    struct lines lines;
+    struct line line;
+    char key[SHA256_HEX_LEN + 1];
+    int fd = r->is_folder ? open(beside(r, "notes.jsonl"), O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+    if (fd < 0)
+        return;
+    lines_init(&lines, fd, 0, fstat(fd, &st) == 0 ? st.st_size : 0);
+    while (lines_next(&lines, &line) > 0) {
+        arena_reset(&r->scratch);
+        str event = folder_note_event(&r->scratch, line.text);
+        if (!event.n)
+            continue;
+        folder_note_key(&r->scratch, event, key);
+        if (!map_get(&r->notes, str_from(key)))
+            tell_event(r, t, event);
+    }
+    lines_done(&lines);
+    close(fd);
+}

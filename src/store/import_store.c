@@ -1,0 +1,233 @@
+/* import_store.c - writes what an importer reads into a store.
+ *
+ * One thing at a time: a job on a reader thread gets the next batch (or reads a blob), then
+ * calls of the store write it. A conversation that cannot be finished is taken back, so that
+ * a later import does not find half of it and leave it alone. */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "store/backend.h"
+#include "store/blobs.h"
+#include "store/import.h"
+#include "store/import_talk.h"
+
+struct import {
+    struct store *store;
+    struct arena arena; /* of the strings given */
+    const char *path;
+    enum import_kind kind;
+    str owner_id;
+    void (*progress)(void *ctx, const struct import_report *r, double share);
+    import_done_fn fn;
+    void *ctx;
+
+    struct import_report report;
+    struct importer *importer;
+    struct import_batch batch;
+    struct arena conv_arena; /* the id of the conversation under way */
+    str id;
+    size_t next_blob;
+
+    struct job job; /* either this is under way, or op */
+    bool is_working, is_cancelled, must_skip;
+    int status;
+    struct err err;
+    struct arena scratch; /* a blob */
+    str blob;
+    struct store_op *op;
+};
+
+static void import_free(struct import *im)
+{
+    importer_close(im->importer);
+    import_report_done(&im->report);
+    arena_done(&im->arena);
+    arena_done(&im->conv_arena);
+    arena_done(&im->scratch);
+    free(im);
+}
+
+static void finish(struct import *im, const struct err *err)
+{
+    im->fn(im->ctx, err, &im->report);
+    import_free(im);
+}
+
+static void start_job(struct import *im, void (*work)(struct job *j), void (*done)(struct job *j))
+{
+    im->is_working = true;
+    im->job = (struct job){.work = work, .done = done};
+    pool_submit(im->store->env->readers, &im->job);
+}
+
+/* False when the import was cancelled meanwhile; it is gone then. */
+static bool job_ended(struct import *im)
+{
+    im->is_working = false;
+    if (im->is_cancelled)
+        import_free(im);
+    return !im->is_cancelled;
+}
+
+/* ---- batches ---- */
+
+static void next_step(struct import *im);
+
+static void next_batch(struct job *j)
+{
+    struct import *im = CONTAINER_OF(j, struct import, job);
+    im->status = 0;
+    if (!im->importer)
+        im->status = importer_open(im->path, im->kind, &im->report, &im->importer, &im->err);
+    if (im->status == 0 && im->must_skip)
+        importer_skip(im->importer);
+    if (im->status == 0)
+        im->status = importer_next(im->importer, &im->batch);
+    im->must_skip = false;
+    im->next_blob = 0;
+}
+
+static void on_created(void *ctx, const struct err *err, const struct conv *conv);
+
+static void on_batch(struct job *j)
+{
+    struct import *im = CONTAINER_OF(j, struct import, job);
+    if (!job_ended(im))
+        return;
+    if (im->status <= 0) {
+        finish(im, im->status < 0 ? &im->err : NULL);
+        return;
+    }
+    if (im->progress)
+        im->progress(im->ctx, &im->report, importer_progress(im->importer));
+    if (!im->batch.is_new) {
+        next_step(im);
+        return;
+    }
+    struct conv_create spec = im->batch.conv;
+    if (im->owner_id.n)
+        spec.owner_id = im->owner_id;
+    arena_reset(&im->conv_arena);
+    im->id = arena_str(&im->conv_arena, spec.id);
+    im->op = store_create(im->store, &spec, on_created, im);
+}
+
+static void on_created(void *ctx, const struct err *err, const struct conv *conv)
+{
+    struct import *im = ctx;
+    im->op = NULL;
+    if (!err) {
+        im->report.conversations++;
+        next_step(im);
+    } else if (err->code == -EEXIST) {
+        im->report.existing++;
+        im->must_skip = true;
+        start_job(im, next_batch, on_batch);
+    } else {
+        finish(im, err);
+    }
+}
+
+/* ---- taking back ---- */
+
+static void on_taken_back(void *ctx, const struct err *err)
+{
+    struct import *im = ctx;
+    im->op = NULL;
+    im->report.conversations--;
+    finish(im, &im->err);
+}
+
+static void take_back(struct import *im, const struct err *err)
+{
+    im->err = *err;
+    im->op = store_delete(im->store, im->id, true, on_taken_back, im);
+}
+
+/* ---- blobs, then events ---- */
+
+static void read_blob(struct job *j)
+{
+    struct import *im = CONTAINER_OF(j, struct import, job);
+    str path = str_from(im->batch.blob_paths[im->next_blob]);
+    size_t slash = (size_t)str_rfind_char(path, '/');
+    arena_reset(&im->scratch);
+    const char *dir = arena_cstr(&im->scratch, str_slice(path, 0, slash));
+    im->status = blobs_get(&im->scratch, dir, str_skip(path, slash + 1), &im->blob, &im->err);
+}
+
+static void on_blob_written(void *ctx, const struct err *err, str sha256)
+{
+    struct import *im = ctx;
+    im->op = NULL;
+    if (err) {
+        take_back(im, err);
+        return;
+    }
+    im->next_blob++;
+    next_step(im);
+}
+
+static void on_blob_read(struct job *j)
+{
+    struct import *im = CONTAINER_OF(j, struct import, job);
+    if (!job_ended(im))
+        return;
+    if (im->status < 0) {
+        import_lose(&im->report, "%s", im->err.msg);
+        im->next_blob++;
+        next_step(im);
+        return;
+    }
+    im->op = store_put_blob(im->store, im->id, im->blob, on_blob_written, im);
+}
+
+static void on_appended(void *ctx, const struct err *err, const store_pos *pos, size_t n)
+{
+    struct import *im = ctx;
+    im->op = NULL;
+    if (err) {
+        take_back(im, err);
+        return;
+    }
+    im->report.events += (int64_t)n;
+    start_job(im, next_batch, on_batch);
+}
+
+static void next_step(struct import *im)
+{
+    if (im->next_blob < im->batch.nblobs)
+        start_job(im, read_blob, on_blob_read);
+    else
+        im->op = store_append(im->store, im->id, im->batch.events, im->batch.n, on_appended, im);
+}
+
+struct import *import_run(struct store *s, const struct import_spec *spec, import_done_fn fn,
+                          void *ctx)
+{
+    struct import *im = xcalloc(1, sizeof(*im));
+    im->store = s;
+    arena_init(&im->arena);
+    arena_init(&im->conv_arena);
+    arena_init(&im->scratch);
+    im->path = arena_cstr(&im->arena, str_from(spec->path));
+    im->kind = spec->kind;
+    im->owner_id = arena_str(&im->arena, spec->owner_id);
+    im->progress = spec->progress;
+    im->fn = fn;
+    im->ctx = ctx;
+    import_report_init(&im->report);
+    start_job(im, next_batch, on_batch);
+    return im;
+}
+
+void import_cancel(struct import *im)
+{
+    im->is_cancelled = true;
+    if (im->is_working)
+        return; /* on_batch or on_blob_read frees it */
+    store_op_cancel(im->op);
+    import_free(im);
+}
