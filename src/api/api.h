@@ -23,7 +23,9 @@ struct api_deps { /* borrowed */
 };
 
 struct api *api_new(const struct api_deps *deps);
-void api_free(struct api *a); /* after the HTTP server has stopped */
+/* Ends what goes on without a client: imports. After the HTTP server, before the store. */
+void api_stop(struct api *a);
+void api_free(struct api *a);
 
 /* For http_server_new. */
 struct http_handlers api_handlers(struct api *a);

@@ -5,16 +5,36 @@
 
 #include "builtin/internal.h"
 
-static const struct builtin_tool *const TABLE[] = {
-    &BUILTIN_STATUS,         &BUILTIN_TIME,     &BUILTIN_CALCULATE,
-    &BUILTIN_DISCOVER_TOOLS, &BUILTIN_DELEGATE, &BUILTIN_MANAGE_SKILL,
+static const struct builtin_tool *const NB[] = {
+    &BUILTIN_STATUS,
+    &BUILTIN_TIME,
+    &BUILTIN_CALCULATE,
+    &BUILTIN_DISCOVER_TOOLS,
+    &BUILTIN_DELEGATE,
+    &BUILTIN_MANAGE_SKILL,
+    NULL,
+};
+
+static const struct builtin_tool *const CONVERSATIONS[] = {
+    &BUILTIN_CONV_LIST,  &BUILTIN_CONV_GET,    &BUILTIN_CONV_SEARCH,
+    &BUILTIN_CONV_STATS, &BUILTIN_CONV_UPDATE, &BUILTIN_CONV_DELETE,
+    &BUILTIN_CONV_FORK,  &BUILTIN_CONV_NOTE,   NULL,
+};
+
+static const struct {
+    const char *name;
+    const struct builtin_tool *const *tools;
+    unsigned max_concurrent;
+} SOURCES[] = {
+    {"nb", NB, UINT_MAX}, /* delegates wait for each other's tools */
+    {"conversations", CONVERSATIONS, 16},
 };
 
 static const struct tool *list(void *self, size_t *ret_n)
 {
-    const struct builtin *b = self;
-    *ret_n = b->ntools;
-    return b->tools;
+    const struct builtin_source *s = self;
+    *ret_n = s->ntools;
+    return s->tools;
 }
 
 static void call_free(struct builtin_call *c)
@@ -34,11 +54,11 @@ static void answer(void *ctx)
     call_free(c);
 }
 
-static const struct builtin_tool *find(str name)
+static const struct builtin_tool *find(const struct builtin_source *s, str name)
 {
-    for (size_t i = 0; i < ARRAY_LEN(TABLE); i++)
-        if (str_eq(name, str_from(TABLE[i]->name)))
-            return TABLE[i];
+    for (const struct builtin_tool *const *t = s->table; *t; t++)
+        if (str_eq(name, str_from((*t)->name)))
+            return *t;
     return NULL;
 }
 
@@ -46,11 +66,11 @@ static struct tool_call *call(void *self, str name, const struct json *args,
                               const struct tool_caller *who, tool_done_fn done,
                               tool_progress_fn progress, void *ctx)
 {
-    struct builtin *b = self;
+    struct builtin_source *s = self;
     struct builtin_call *c = xcalloc(1, sizeof *c);
     arena_init(&c->arena);
-    c->builtin = b;
-    c->tool = find(name);
+    c->builtin = s->builtin;
+    c->tool = find(s, name);
     assert(c->tool); /* the registry only passes on what list() offered */
     c->args = json_clone(&c->arena, args);
     c->viewer.user_id = arena_str(&c->arena, who->user_id);
@@ -63,7 +83,7 @@ static struct tool_call *call(void *self, str name, const struct json *args,
     c->progress = progress;
     c->done = done;
     c->ctx = ctx;
-    list_push(&b->calls, &c->node);
+    list_push(&s->builtin->calls, &c->node);
     defer_init(&c->answer, answer, c);
     c->tool->call(c);
     return (struct tool_call *)c;
@@ -85,6 +105,15 @@ static struct json *parse_const(struct arena *a, const char *text)
     return v;
 }
 
+/* The hints are given in full: what is left out means "destructive" to clients. */
+static const char *annotations(const struct builtin_tool *t)
+{
+    if (t->is_read_only)
+        return "{\"readOnlyHint\":true}";
+    return t->is_destructive ? "{\"readOnlyHint\":false,\"destructiveHint\":true}"
+                             : "{\"readOnlyHint\":false,\"destructiveHint\":false}";
+}
+
 static void describe(struct builtin *b, const struct builtin_tool *t, struct tool *ret)
 {
     *ret = (struct tool){
@@ -92,44 +121,60 @@ static void describe(struct builtin *b, const struct builtin_tool *t, struct too
         .title = str_from(t->title),
         .description = str_from(t->description),
         .input_schema = parse_const(&b->arena, t->schema),
-        .annotations = parse_const(&b->arena, t->is_read_only ? "{\"readOnlyHint\":true}"
-                                                              : "{\"readOnlyHint\":false}"),
+        .annotations = parse_const(&b->arena, annotations(t)),
         .timeout_ms = t->timeout_ms,
     };
 }
 
+static void make_source(struct builtin *b, size_t i)
+{
+    struct builtin_source *s = &b->sources[i];
+    s->builtin = b;
+    s->table = SOURCES[i].tools;
+    while (s->table[s->ntools])
+        s->ntools++;
+    s->tools = arena_array(&b->arena, s->ntools, sizeof *s->tools);
+    for (size_t k = 0; k < s->ntools; k++)
+        describe(b, s->table[k], &s->tools[k]);
+    s->source = (struct tool_source){.name = SOURCES[i].name,
+                                     .list = list,
+                                     .call = call,
+                                     .cancel = cancel,
+                                     .self = s,
+                                     .max_concurrent = SOURCES[i].max_concurrent};
+}
+
 struct builtin *builtin_new(const struct builtin_deps *deps)
 {
+    static_assert(ARRAY_LEN(SOURCES) <= BUILTIN_SOURCES_MAX, "");
     struct builtin *b = xcalloc(1, sizeof *b);
     b->deps = *deps;
     arena_init(&b->arena);
     list_init(&b->calls);
-    b->ntools = ARRAY_LEN(TABLE);
-    b->tools = arena_array(&b->arena, b->ntools, sizeof *b->tools);
-    for (size_t i = 0; i < b->ntools; i++)
-        describe(b, TABLE[i], &b->tools[i]);
-    b->source = (struct tool_source){.name = "nb",
-                                     .list = list,
-                                     .call = call,
-                                     .cancel = cancel,
-                                     .self = b,
-                                     .max_concurrent = UINT_MAX};
+    for (size_t i = 0; i < ARRAY_LEN(SOURCES); i++)
+        make_source(b, i);
     return b;
+}
+
+int builtin_register(struct builtin *b, struct registry *r, struct err *e)
+{
+    int code = 0;
+    b->registry = r;
+    for (size_t i = 0; code == 0 && i < ARRAY_LEN(SOURCES); i++)
+        code = registry_add_source(r, &b->sources[i].source, e);
+    return code;
 }
 
 void builtin_free(struct builtin *b)
 {
     if (!b)
         return;
+    for (size_t i = 0; b->registry && i < ARRAY_LEN(SOURCES); i++)
+        registry_remove_source(b->registry, str_from(SOURCES[i].name));
     LIST_FOREACH (n, &b->calls)
         call_free(LIST_ENTRY(n, struct builtin_call, node));
     arena_done(&b->arena);
     free(b);
-}
-
-const struct tool_source *builtin_source(const struct builtin *b)
-{
-    return &b->source;
 }
 
 static void send(struct builtin_call *c)

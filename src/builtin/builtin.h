@@ -1,11 +1,11 @@
-/* builtin.h - the tools every workspace has: nb__status, nb__time, nb__calculate, ...
+/* builtin.h - the tools every workspace has: nb__status, nb__time, conversations__list, ...
  *
- * One file per tool, each with a const struct builtin_tool; table.c lists them. A tool
- * answers through builtin_reply*, at once or later; the call lives until then. */
+ * Each is a const struct builtin_tool; builtin.c lists them by source. A tool answers through
+ * builtin_reply*, at once or later; the call lives until then. */
 #pragma once
 
 #include "runtime/runtime.h"
-#include "tools/tool.h"
+#include "tools/registry.h"
 
 struct builtin;
 
@@ -15,5 +15,6 @@ struct builtin_deps { /* borrowed */
 };
 
 struct builtin *builtin_new(const struct builtin_deps *deps);
-void builtin_free(struct builtin *b);                              /* cancels what runs */
-const struct tool_source *builtin_source(const struct builtin *b); /* "nb" */
+/* Adds its sources; the registry is borrowed until builtin_free. */
+int builtin_register(struct builtin *b, struct registry *r, struct err *e);
+void builtin_free(struct builtin *b); /* cancels what runs, takes its sources back */

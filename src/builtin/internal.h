@@ -11,6 +11,7 @@ struct builtin_tool {
     const char *name, *title, *description;
     const char *schema; /* JSON Schema text of the arguments */
     bool is_read_only;
+    bool is_destructive; /* asks for consent unless told otherwise */
     uint64_t timeout_ms; /* 0 = the registry's, TOOL_NO_TIMEOUT = it ends by itself */
     void (*call)(struct builtin_call *c);
 };
@@ -36,13 +37,22 @@ struct builtin_call {
     struct deferred answer;
 };
 
+#define BUILTIN_SOURCES_MAX 4
+
+struct builtin_source { /* one of the namespaces: "nb", "conversations" */
+    struct builtin *builtin;
+    const struct builtin_tool *const *table;
+    struct tool *tools;
+    size_t ntools;
+    struct tool_source source;
+};
+
 struct builtin {
     struct builtin_deps deps;
     struct arena arena;
-    struct tool *tools;
-    size_t ntools;
     struct list_node calls;
-    struct tool_source source;
+    struct registry *registry; /* once registered */
+    struct builtin_source sources[BUILTIN_SOURCES_MAX];
 };
 
 /* Exactly one of these per call. Text is copied; the answer goes out on the next turn. */
@@ -53,3 +63,6 @@ void builtin_fail(struct builtin_call *c, const char *fmt, ...)
 
 extern const struct builtin_tool BUILTIN_STATUS, BUILTIN_TIME, BUILTIN_CALCULATE, BUILTIN_DELEGATE,
     BUILTIN_DISCOVER_TOOLS, BUILTIN_MANAGE_SKILL;
+extern const struct builtin_tool BUILTIN_CONV_LIST, BUILTIN_CONV_GET, BUILTIN_CONV_SEARCH,
+    BUILTIN_CONV_STATS, BUILTIN_CONV_UPDATE, BUILTIN_CONV_DELETE, BUILTIN_CONV_FORK,
+    BUILTIN_CONV_NOTE;

@@ -66,15 +66,30 @@ static enum store_durability durability(const char *name)
 }
 
 /* Without instance.json there is one workspace, rooted at the work directory itself. */
+struct store_conf server_store_conf(struct config *c, const char *type, const char *dir)
+{
+    bool is_own = !type && !dir;
+    if (!type)
+        type = c->store.type;
+    if (!dir && strcmp(type, c->store.type) == 0)
+        dir = c->store.dir;
+    if (!dir)
+        dir = config_path(c, strcmp(type, "folder") == 0 ? "storage" : "conversations");
+    return (struct store_conf){
+        .type = type,
+        .dir = dir,
+        .cache_dir = is_own && strcmp(type, "memory") != 0 ? config_path(c, "cache") : NULL,
+        .workspace_id = WORKSPACE_ID,
+        .durability = durability(c->store.durability),
+        .integrity = c->store.integrity,
+    };
+}
+
 static int open_store(struct server *s, struct err *e)
 {
-    struct config *c = s->config;
-    bool is_folder = strcmp(c->store.type, "folder") == 0;
-    bool is_memory = strcmp(c->store.type, "memory") == 0;
-    const char *dir =
-        c->store.dir ? c->store.dir : config_path(c, is_folder ? "storage" : "conversations");
-    if (!is_memory) {
-        int r = file_make_dirs(dir, e);
+    struct store_conf conf = server_store_conf(s->config, NULL, NULL);
+    if (strcmp(conf.type, "memory") != 0) {
+        int r = file_make_dirs(conf.dir, e);
         if (r < 0)
             return r;
     }
@@ -86,14 +101,6 @@ static int open_store(struct server *s, struct err *e)
         .readers = s->readers,
         .price = llm_price,
         .price_ctx = s->llm,
-    };
-    struct store_conf conf = {
-        .type = c->store.type,
-        .dir = dir,
-        .cache_dir = is_memory ? NULL : config_path(c, "cache"),
-        .workspace_id = WORKSPACE_ID,
-        .durability = durability(c->store.durability),
-        .integrity = c->store.integrity,
     };
     return store_open(&s->store_env, &conf, &s->store, e);
 }
@@ -126,7 +133,7 @@ static int make_runtime(struct server *s, struct err *e)
     struct builtin_deps bdeps = {.runtime = s->runtime, .started_ms = s->started_ms};
     s->builtin = builtin_new(&bdeps);
     int r = runtime_load_settings(s->runtime, e);
-    return r < 0 ? r : registry_add_source(s->tools, builtin_source(s->builtin), e);
+    return r < 0 ? r : builtin_register(s->builtin, s->tools, e);
 }
 
 static int build(struct server *s, struct err *e)
@@ -248,6 +255,7 @@ static void on_runtime_stopped(void *ctx)
 static void on_http_stopped(void *ctx)
 {
     struct server *s = ctx;
+    api_stop(s->api);
     runtime_stop(s->runtime, on_runtime_stopped, s);
 }
 
@@ -268,8 +276,6 @@ void server_free(struct server *s)
     if (s->http)
         http_server_free(s->http);
     api_free(s->api);
-    if (s->builtin)
-        registry_remove_source(s->tools, STR("nb"));
     builtin_free(s->builtin);
     runtime_free(s->runtime);
     registry_free(s->tools);

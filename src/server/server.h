@@ -42,3 +42,6 @@ struct llm *server_llm(const struct server *s);
 struct registry *server_tools(const struct server *s);
 struct fetcher *server_fetcher(const struct server *s);
 const char *server_socket_path(struct config *c, struct arena *a);
+/* The store of these settings; another type or directory has the settings' defaults but no
+ * index. Strings live as long as the config. */
+struct store_conf server_store_conf(struct config *c, const char *type, const char *dir);

@@ -1,0 +1,137 @@
+/* /v1/import - taking over conversations from files of this machine.
+ *
+ * The path is one of the server's machine, so only its own user may ask, through the Unix
+ * socket; for everybody else there is nothing here. One import at a time; it goes on when the
+ * asker leaves, and is asked about until it has ended. */
+#include "store/import.h"
+
+#include "api/internal.h"
+
+#define IMPORT_ANSWER_MAX (1024u * 1024)
+
+struct api_import {
+    struct import *job; /* NULL once it has ended */
+    struct arena arena;
+    str path;
+    double share;
+    int64_t conversations, existing, events, lost;
+    struct json_strs losses;
+    struct err err;
+};
+
+void api_import_free(struct api_import *im)
+{
+    if (!im)
+        return;
+    if (im->job)
+        import_cancel(im->job);
+    arena_done(&im->arena);
+    free(im);
+}
+
+static void note(struct api_import *im, const struct import_report *r)
+{
+    im->conversations = r->conversations;
+    im->existing = r->existing;
+    im->events = r->events;
+    im->lost = r->lost;
+}
+
+static void on_progress(void *ctx, const struct import_report *r, double share)
+{
+    struct api_import *im = ctx;
+    im->share = share;
+    note(im, r);
+}
+
+static void on_done(void *ctx, const struct err *err, const struct import_report *r)
+{
+    struct api_import *im = ctx;
+    im->job = NULL;
+    im->share = 1;
+    note(im, r);
+    im->losses.items = arena_array(&im->arena, r->nlosses, sizeof(str));
+    for (; im->losses.len < r->nlosses; im->losses.len++)
+        im->losses.items[im->losses.len] = arena_str(&im->arena, r->losses[im->losses.len]);
+    if (err)
+        im->err = *err;
+}
+
+static void reply(struct http_req *r, const struct api_import *im)
+{
+    struct buf b;
+    struct json_writer w;
+    buf_init(&b, IMPORT_ANSWER_MAX);
+    jw_init(&w, &b);
+    jw_object(&w);
+    jw_kstr(&w, "path", im->path);
+    jw_kbool(&w, "isRunning", im->job != NULL);
+    jw_key(&w, "share");
+    jw_double(&w, im->share);
+    jw_kint(&w, "conversations", im->conversations);
+    jw_kint(&w, "existing", im->existing);
+    jw_kint(&w, "events", im->events);
+    jw_kint(&w, "lost", im->lost);
+    jw_key(&w, "losses");
+    jw_array(&w);
+    for (size_t i = 0; i < im->losses.len; i++)
+        jw_str(&w, im->losses.items[i]);
+    jw_end(&w);
+    jw_key(&w, "error");
+    jw_cstr(&w, im->err.code ? im->err.msg : NULL);
+    jw_end(&w);
+    api_reply_buf(r, &b);
+}
+
+struct import_body {
+    const char *path;
+    str kind;
+};
+
+static const struct json_field IMPORT_FIELDS[] = {
+    {"path", JF_CSTR, offsetof(struct import_body, path), JF_REQUIRED, NULL, 0},
+    {"kind", JF_STR, offsetof(struct import_body, kind), JF_NULLABLE, NULL, 0},
+    {0}};
+
+static void start(struct api *api, struct http_req *r, const struct import_spec *spec)
+{
+    struct api_import *im = xcalloc(1, sizeof *im);
+    arena_init(&im->arena);
+    im->path = arena_str(&im->arena, str_from(spec->path));
+    api_import_free(api->import);
+    api->import = im;
+    im->job = import_run(api->deps.store, spec, on_done, im);
+    reply(r, im);
+}
+
+void api_import_start(void *ctx, struct http_req *r)
+{
+    struct api *api = ctx;
+    struct import_body body = {0};
+    struct err e = {0};
+    struct import_spec spec = {.progress = on_progress};
+    if (!r->is_local_socket)
+        api_not_found(r, "address");
+    else if (!api_decode_body(r, IMPORT_FIELDS, &body))
+        return;
+    else if (body.path[0] != '/')
+        http_reply_error(r, 400, "bad_request", "path: expected an absolute path", NULL);
+    else if (body.kind.n > 0 && import_kind_parse(body.kind, &spec.kind, &e) < 0)
+        http_reply_error(r, 400, "bad_request", e.msg, NULL);
+    else if (api->import && api->import->job)
+        http_reply_error(r, 409, "import_in_progress", "Another import is still running.", NULL);
+    else {
+        spec.path = body.path;
+        spec.owner_id = api_identity(r)->viewer.user_id;
+        start(api, r, &spec);
+    }
+}
+
+void api_import_get(void *ctx, struct http_req *r)
+{
+    struct api *api = ctx;
+    if (!r->is_local_socket || !api->import)
+        api_not_found(r, "import");
+    else
+        reply(r, api->import);
+}

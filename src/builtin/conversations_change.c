@@ -1,0 +1,118 @@
+/* conversations__update, __fork, __note, __delete. */
+#include "builtin/conversations.h"
+
+/* ---- update ---- */
+
+static void update_found(struct builtin_call *c, const struct conv *conv)
+{
+    c->op = store_set_title(conv_tool_store(c), conv->id, json_get_string(c->args, "title"), false,
+                            conv_tool_reply, c);
+}
+
+static void update(struct builtin_call *c)
+{
+    if (str_trim(json_get_string(c->args, "title")).n == 0)
+        builtin_fail(c, "title: must not be empty");
+    else
+        conv_tool_find(c, CONV_MANAGE, update_found);
+}
+
+const struct builtin_tool BUILTIN_CONV_UPDATE = {
+    .name = "update",
+    .title = "Rename a conversation",
+    .description = "Gives a conversation another title.",
+    .schema = "{\"type\":\"object\",\"properties\":{"
+              "\"id\":{\"type\":\"string\",\"description\":\"This conversation when left out\"},"
+              "\"title\":{\"type\":\"string\",\"minLength\":1,\"maxLength\":500}},"
+              "\"required\":[\"title\"],\"additionalProperties\":false}",
+    .call = update,
+};
+
+/* ---- fork ---- */
+
+static void fork_found(struct builtin_call *c, const struct conv *conv)
+{
+    int64_t at = json_get_int(c->args, "atMessage", -1);
+    c->op = store_fork(conv_tool_store(c), conv->id, at, c->viewer.user_id, conv_tool_reply, c);
+}
+
+static void fork_conv(struct builtin_call *c)
+{
+    conv_tool_find(c, CONV_VIEW, fork_found);
+}
+
+const struct builtin_tool BUILTIN_CONV_FORK = {
+    .name = "fork",
+    .title = "Fork a conversation",
+    .description = "Copies the first atMessage messages (all when left out) into a new "
+                   "conversation. The original stays as it is.",
+    .schema = "{\"type\":\"object\",\"properties\":{"
+              "\"id\":{\"type\":\"string\",\"description\":\"This conversation when left out\"},"
+              "\"atMessage\":{\"type\":\"integer\",\"minimum\":0}},\"additionalProperties\":false}",
+    .call = fork_conv,
+};
+
+/* ---- note ---- */
+
+static void note_found(struct builtin_call *c, const struct conv *conv)
+{
+    c->op = store_add_note(conv_tool_store(c), conv->id, STR("model"),
+                           json_get_string(c->args, "text"), conv_tool_reply, c);
+}
+
+static void note(struct builtin_call *c)
+{
+    conv_tool_find(c, CONV_SEND, note_found);
+}
+
+const struct builtin_tool BUILTIN_CONV_NOTE = {
+    .name = "note",
+    .title = "Note something down",
+    .description = "Writes a note beside a conversation, for people to read and for search to "
+                   "find.",
+    .schema = "{\"type\":\"object\",\"properties\":{"
+              "\"id\":{\"type\":\"string\",\"description\":\"This conversation when left out\"},"
+              "\"text\":{\"type\":\"string\",\"minLength\":1,\"maxLength\":16000}},"
+              "\"required\":[\"text\"],\"additionalProperties\":false}",
+    .call = note,
+};
+
+/* ---- delete ---- */
+
+static void on_deleted(void *ctx, const struct err *err)
+{
+    struct builtin_call *c = ctx;
+    c->op = NULL;
+    if (err) {
+        conv_tool_fail(c, err);
+        return;
+    }
+    struct json *out = json_new(&c->arena, JSON_OBJECT);
+    json_set(&c->arena, out, STR("id"), json_of_str(json_get_string(c->args, "id")));
+    json_set(&c->arena, out, STR("deleted"), json_of_bool(true));
+    builtin_reply_json(c, STR("Deleted. It can be restored for 7 days."), out);
+}
+
+static void delete_found(struct builtin_call *c, const struct conv *conv)
+{
+    (void)runtime_cancel(c->builtin->deps.runtime, conv->id);
+    c->op = store_delete(conv_tool_store(c), conv->id, false, on_deleted, c);
+}
+
+static void delete_conv(struct builtin_call *c)
+{
+    if (str_eq(json_get_string(c->args, "id"), c->conversation_id))
+        builtin_fail(c, "This is the conversation you are in; it cannot be deleted from inside.");
+    else
+        conv_tool_find(c, CONV_MANAGE, delete_found);
+}
+
+const struct builtin_tool BUILTIN_CONV_DELETE = {
+    .name = "delete",
+    .title = "Delete a conversation",
+    .description = "Moves a conversation to the trash, from where it can be restored for 7 days.",
+    .schema = "{\"type\":\"object\",\"properties\":{\"id\":{\"type\":\"string\"}},"
+              "\"required\":[\"id\"],\"additionalProperties\":false}",
+    .is_destructive = true,
+    .call = delete_conv,
+};

@@ -1,0 +1,183 @@
+/* nb conversations verify - reads every line and every hash of the logs. */
+#include <errno.h>
+
+#include "cli/progress.h"
+#include "cli/stores.h"
+#include "cli/styled.h"
+#include "server/server.h"
+#include "store/integrity.h"
+
+struct check {
+    struct conv_cli *x;
+    struct stores stores;
+    struct store *store;
+    struct progress progress;
+    int64_t sound, unchained, bad;
+    /* the conversation under way */
+    struct integrity_report report;
+    int64_t bad_lines;
+    struct err err;
+    bool is_done;
+};
+
+static void on_conv(void *ctx, const struct err *err, const struct conv *c)
+{
+    struct check *k = ctx;
+    k->is_done = true;
+    if (err)
+        k->err = *err;
+    else
+        k->bad_lines = c->bad_lines;
+}
+
+static void on_verified(void *ctx, const struct err *err, const struct integrity_report *r)
+{
+    struct check *k = ctx;
+    k->is_done = true;
+    if (err)
+        k->err = *err;
+    else
+        k->report = *r;
+}
+
+static void examine(struct check *k, str id)
+{
+    err_clear(&k->err);
+    k->report = (struct integrity_report){0};
+    k->bad_lines = 0;
+    k->is_done = false;
+    store_verify(k->store, id, on_verified, k);
+    stores_wait(&k->stores, &k->is_done);
+    if (k->err.code)
+        return;
+    k->is_done = false;
+    store_get(k->store, id, on_conv, k);
+    stores_wait(&k->stores, &k->is_done);
+}
+
+static bool is_bad(const struct check *k)
+{
+    return k->err.code || k->report.is_broken || k->bad_lines > 0;
+}
+
+static void print_json(const struct check *k, str id)
+{
+    struct buf b;
+    struct json_writer w;
+    buf_init(&b, 64 * 1024);
+    jw_init(&w, &b);
+    jw_object(&w);
+    jw_kstr(&w, "id", id);
+    jw_kbool(&w, "ok", !is_bad(k));
+    jw_kint(&w, "lines", k->report.lines);
+    jw_kint(&w, "badLines", k->bad_lines);
+    jw_kbool(&w, "isChained", k->report.is_chained);
+    if (k->report.is_chained)
+        jw_kstr(&w, "head", str_from(k->report.head));
+    if (k->report.is_broken) {
+        jw_kint(&w, "brokenLine", k->report.bad_line);
+        jw_kstr(&w, "reason", str_from(k->report.reason));
+    }
+    if (k->err.code)
+        jw_kstr(&w, "error", str_from(k->err.msg));
+    jw_end(&w);
+    printf("%s\n", buf_cstr(&b));
+    buf_done(&b);
+}
+
+static str verdict(const struct check *k)
+{
+    struct arena *a = &k->x->arena;
+    if (k->err.code)
+        return arena_printf(a, "%s", k->err.msg);
+    if (k->report.is_broken)
+        return arena_printf(a, "line %lld is broken: %s", (long long)k->report.bad_line,
+                            k->report.reason);
+    if (k->bad_lines > 0)
+        return arena_printf(a, "%lld lines cannot be read", (long long)k->bad_lines);
+    if (!k->report.is_chained)
+        return arena_printf(a, "%lld lines, no hash chain", (long long)k->report.lines);
+    return arena_printf(a, "%lld lines, hash chain whole (head %.12s)", (long long)k->report.lines,
+                        k->report.head);
+}
+
+static void print_text(const struct check *k, str id)
+{
+    struct buf b;
+    bool bad = is_bad(k);
+    buf_init(&b, 64 * 1024);
+    style_add(&b, k->x->cli->has_color_out, bad ? STYLE_RED : STYLE_GREEN,
+              bad ? STR("BAD") : STR("ok "));
+    buf_printf(&b, " %.*s  %.*s", STR_ARG(id), STR_ARG(verdict(k)));
+    printf("%s\n", buf_cstr(&b));
+    buf_done(&b);
+}
+
+static int verify_one(void *ctx, str id, size_t i, int64_t n)
+{
+    struct check *k = ctx;
+    progress_update(&k->progress, n > 0 ? (double)i / (double)n : -1, id);
+    examine(k, id);
+    if (is_bad(k))
+        k->bad++;
+    else
+        k->sound++;
+    k->unchained += !k->report.is_chained && !k->err.code;
+    progress_end(&k->progress);
+    if (k->x->cli->opt.is_json)
+        print_json(k, id);
+    else
+        print_text(k, id);
+    return 0;
+}
+
+static int verify_named(struct check *k, int argc, char **argv)
+{
+    for (int i = 0; i < argc; i++) {
+        str id;
+        if (conv_id(k->x, argv[i], &id) != EXIT_DONE)
+            k->bad++;
+        else
+            (void)verify_one(k, id, (size_t)i, argc);
+    }
+    return 0;
+}
+
+static int do_verify(struct conv_cli *x, const void *options, int argc, char **argv)
+{
+    struct check k = {.x = x};
+    struct err e = {0};
+    struct store_conf conf = server_store_conf(&x->config, NULL, NULL);
+    conf.read_only = true;
+    stores_init(&k.stores, x);
+    progress_begin(&k.progress, "verifying");
+    int r = stores_open(&k.stores, &conf, &k.store, &e);
+    if (r == 0)
+        r = argc > 0 ? verify_named(&k, argc, argv)
+                     : stores_each(&k.stores, k.store, verify_one, &k, &e);
+    progress_end(&k.progress);
+    stores_close(&k.stores, k.store);
+    stores_done(&k.stores);
+    if (r < 0)
+        return cli_fail(&e);
+    if (!x->cli->opt.is_json)
+        fprintf(stderr, "%lld sound, %lld bad; %lld without a hash chain%s\n", (long long)k.sound,
+                (long long)k.bad, (long long)k.unchained,
+                k.unchained > 0 ? " (store.integrity makes one)" : "");
+    return k.bad > 0 ? EXIT_FAILED : EXIT_DONE;
+}
+
+static int run(struct cli *cli, const void *options, int argc, char **argv)
+{
+    return conv_with(cli, false, do_verify, options, argc, argv);
+}
+
+const struct command CONV_VERIFY = {
+    .name = "verify",
+    .usage = "conversations verify [ID...]",
+    .summary = "check that logs are whole and unchanged",
+    .help = "Reads every line, and follows the hash chain where there is one (setting\n"
+            "store.integrity): a changed, removed or inserted line is named. Without an ID, all\n"
+            "conversations. Exits with 1 when something is wrong. With --json, one line per log.\n",
+    .run = run,
+};

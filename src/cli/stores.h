@@ -1,0 +1,28 @@
+/* stores.h - stores opened by a command itself, beside a running server or without one.
+ *
+ * For commands that read everything (export, verify, convert) or that work on a store nobody
+ * serves. Read-only stores take no locks. Calls of store.h come back on the loop; stores_wait
+ * runs it. Loop thread only. */
+#pragma once
+
+#include "cli/conversations.h"
+#include "store/store.h"
+
+struct stores {
+    struct conv_cli *x;
+    struct store_env env;
+    size_t open;
+};
+
+void stores_init(struct stores *s, struct conv_cli *x);
+void stores_done(struct stores *s); /* after all were closed */
+
+int stores_open(struct stores *s, const struct store_conf *conf, struct store **ret, struct err *e);
+void stores_close(struct stores *s, struct store *store); /* accepts NULL; waits */
+
+void stores_wait(struct stores *s, const bool *is_done);
+
+/* Calls fn with the id of every conversation, hidden ones included; it may call the store and
+ * wait. -errno of the listing, or what fn returned when it was not 0. */
+int stores_each(struct stores *s, struct store *store,
+                int (*fn)(void *ctx, str id, size_t i, int64_t n), void *ctx, struct err *e);
