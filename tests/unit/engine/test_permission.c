@@ -1,0 +1,90 @@
+#include <errno.h>
+
+#include "engine/permission.h"
+#include "support/unit.h"
+
+static struct arena arena;
+
+static struct permission_rules rules(const char *json)
+{
+    struct json *conf = NULL;
+    struct permission_rules r;
+    struct err e = {0};
+    if (json)
+        assert_int_equal(json_parse(&arena, str_from(json), 0, &conf, &e), 0);
+    assert_int_equal(permission_decode(&arena, conf, &r, &e), 0);
+    return r;
+}
+
+static enum permission decide(const struct permission_rules *r, const char *name,
+                              const char *annotations)
+{
+    struct json *a = NULL;
+    if (annotations)
+        assert_int_equal(json_parse(&arena, str_from(annotations), 0, &a, NULL), 0);
+    struct tool t = {.annotations = a};
+    struct toolset_item it = {.name = str_from(name), .tool = &t};
+    return permission_decide(r, &it);
+}
+
+#define READS    "{\"readOnlyHint\":true}"
+#define DESTROYS "{\"destructiveHint\":true}"
+
+static void test_by_nature(void **state)
+{
+    struct permission_rules r = rules(NULL);
+    assert_int_equal(decide(&r, "fs__read", NULL), PERMISSION_ALLOW);
+    assert_int_equal(decide(&r, "fs__delete", DESTROYS), PERMISSION_ASK);
+    assert_int_equal(decide(&r, "nb__status", READS), PERMISSION_ALLOW);
+    assert_int_equal(decide(&r, "nb__manage_skill", NULL), PERMISSION_ASK);
+    r = rules("{\"default\":\"ask\"}");
+    assert_int_equal(decide(&r, "fs__read", READS), PERMISSION_ASK);
+    assert_int_equal(decide(&r, "nb__status", READS), PERMISSION_ALLOW);
+}
+
+static void test_rules(void **state)
+{
+    struct permission_rules r = rules("{\"allow\":[\"fs__*\",\"nb__manage_skill\"],\"ask\":[\"web__"
+                                      "*\",\"fs__x\"],\"deny\":[\"*__rm\"]}");
+    assert_int_equal(decide(&r, "fs__rm", NULL), PERMISSION_DENY);
+    assert_int_equal(decide(&r, "fs__delete", DESTROYS), PERMISSION_ALLOW);
+    assert_int_equal(decide(&r, "fs__x", NULL), PERMISSION_ALLOW); /* allow beats ask */
+    assert_int_equal(decide(&r, "web__get", NULL), PERMISSION_ASK);
+    assert_int_equal(decide(&r, "nb__manage_skill", NULL), PERMISSION_ALLOW);
+}
+
+static void test_mistakes(void **state)
+{
+    static const char *const BAD[] = {"{\"default\":\"deny\"}", "{\"allow\":\"x\"}",
+                                      "{\"deny\":[1]}"};
+    for (size_t i = 0; i < ARRAY_LEN(BAD); i++) {
+        struct json *conf;
+        struct permission_rules r;
+        struct err e = {0};
+        assert_int_equal(json_parse(&arena, str_from(BAD[i]), 0, &conf, NULL), 0);
+        assert_int_equal(permission_decode(&arena, conf, &r, &e), -EINVAL);
+        assert_non_null(strstr(e.msg, "permissions."));
+    }
+}
+
+static int set_up(void **state)
+{
+    arena_init(&arena);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    arena_done(&arena);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_by_nature),
+        cmocka_unit_test(test_rules),
+        cmocka_unit_test(test_mistakes),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
