@@ -24,8 +24,10 @@ static void build(struct fixture *f, const char *const *lines, size_t n)
 }
 
 #define BUILD(f, ...)                                                                              \
-    const char *const lines_[] = {__VA_ARGS__};                                                    \
-    build(f, lines_, ARRAY_LEN(lines_))
+    do {                                                                                           \
+        const char *const lines_[] = {__VA_ARGS__};                                                \
+        build(f, lines_, ARRAY_LEN(lines_));                                                       \
+    } while (0)
 
 #define USER(text)  "{\"type\":\"user.message\",\"content\":\"" text "\"}"
 #define MODEL(text) "{\"type\":\"llm.response\",\"content\":\"" text "\"}"

@@ -21,8 +21,10 @@ static void load(struct fixture *f, const char *const *lines, size_t n)
 }
 
 #define LOAD(f, ...)                                                                               \
-    const char *const lines_[] = {__VA_ARGS__};                                                    \
-    load(f, lines_, ARRAY_LEN(lines_))
+    do {                                                                                           \
+        const char *const lines_[] = {__VA_ARGS__};                                                \
+        load(f, lines_, ARRAY_LEN(lines_));                                                        \
+    } while (0)
 
 static str text(struct fixture *f, size_t i)
 {
