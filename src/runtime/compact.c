@@ -202,23 +202,37 @@ static bool may_be_long(const struct transcript *t, int64_t limit)
     return (int64_t)(bytes / 4) > limit;
 }
 
-void compact_if_needed(struct turn *t, void (*then)(struct turn *t))
+/* The provider said so, whatever our estimate is. */
+static bool was_too_long(const struct replay *h)
 {
-    if (!may_be_long(&t->transcript, budget(t) * COMPACT_TRIGGER_PERCENT / 100)) {
-        then(t);
-        return;
-    }
+    return h->n > 0 && str_eq(h->messages[h->n - 1].error_type, STR("context_too_long"));
+}
+
+static size_t choose_cut(struct turn *t, const struct replay *h)
+{
     struct arena a;
     arena_init(&a);
-    const struct replay *h = transcript_replay(&t->transcript);
+    bool is_forced = was_too_long(h);
     size_t *tokens = arena_array(&a, h->n, sizeof *tokens);
     int64_t total = (int64_t)prompt_estimate_tokens(h->summary), all = budget(t);
     for (size_t i = h->compacted; i < h->n; i++)
         total += (int64_t)(tokens[i] = message_tokens(&a, &h->messages[i]));
+    if (is_forced && total < all)
+        all = total;
     size_t cut = 0;
-    if (total > all * COMPACT_TRIGGER_PERCENT / 100)
+    if (is_forced || total > all * COMPACT_TRIGGER_PERCENT / 100)
         cut = find_cut(h, tokens, all * COMPACT_KEEP_PERCENT / 100);
     arena_done(&a);
+    return cut;
+}
+
+void compact_if_needed(struct turn *t, void (*then)(struct turn *t))
+{
+    const struct replay *h = transcript_replay(&t->transcript);
+    int64_t trigger = budget(t) * COMPACT_TRIGGER_PERCENT / 100;
+    size_t cut = 0;
+    if (was_too_long(h) || may_be_long(&t->transcript, trigger))
+        cut = choose_cut(t, h);
     if (cut > 0)
         start(t, h, cut, then);
     else

@@ -137,8 +137,10 @@ static void run_done(struct replay *r, const struct json *event)
 static void run_error(struct replay *r, const struct json *event)
 {
     struct replay_message *m = last(r);
-    if (m)
-        m->error = json_get_string(event, "error");
+    if (!m)
+        return;
+    m->error = json_get_string(event, "error");
+    m->error_type = json_get_string(event, "errorType");
 }
 
 static void ask_opened(struct replay *r, const struct json *event)

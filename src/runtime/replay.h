@@ -32,7 +32,7 @@ struct replay_message {
     int64_t llm_ms;
     str finish_reason;
     str stop_reason; /* how the run ended, on its last message; empty otherwise */
-    str error;       /* run.error after this message; empty = none */
+    str error, error_type; /* run.error after this message; empty = none */
 };
 
 struct replay_ask { /* a question that nobody has answered yet */
