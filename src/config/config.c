@@ -281,9 +281,8 @@ static str provider_key(const struct document *d, const char *provider, const ch
     return str_from(env);
 }
 
-static void apply_environment(struct loader *l, struct document *d)
+static void apply_environment(const struct loader *l, struct document *d)
 {
-    struct config *c = l->c;
     uint64_t number;
     const char *port = getenv_nonempty(l, "PORT");
     if (port && parse_u64(str_from(port), &number) == 0 && number <= 65535)
@@ -296,14 +295,28 @@ static void apply_environment(struct loader *l, struct document *d)
         d->demo_delay_ms = (int64_t)number;
     if (getenv_nonempty(l, "NB_DEBUG"))
         d->logging.level = "debug";
+}
 
-    const char *google = getenv_nonempty(l, "GOOGLE_GENERATIVE_AI_API_KEY");
-    c->secrets.anthropic_api_key =
-        arena_str(&c->arena, provider_key(d, "anthropic", getenv_nonempty(l, "ANTHROPIC_API_KEY")));
-    c->secrets.openai_api_key =
-        arena_str(&c->arena, provider_key(d, "openai", getenv_nonempty(l, "OPENAI_API_KEY")));
-    c->secrets.google_api_key = arena_str(&c->arena, provider_key(d, "google", google));
-    c->secrets.nb_api_key = arena_str(&c->arena, str_from(getenv_nonempty(l, "NB_API_KEY")));
+static void take_secrets(struct loader *l, const struct document *d)
+{
+    struct config_secrets *to = &l->c->secrets;
+    const struct {
+        const char *provider, *variable;
+        str *key;
+    } KEYS[] = {
+        {"anthropic", "ANTHROPIC_API_KEY", &to->anthropic_api_key},
+        {"openai", "OPENAI_API_KEY", &to->openai_api_key},
+        {"google", "GOOGLE_GENERATIVE_AI_API_KEY", &to->google_api_key},
+        {"openrouter", "OPENROUTER_API_KEY", &to->openrouter_api_key},
+        {"groq", "GROQ_API_KEY", &to->groq_api_key},
+        {"mistral", "MISTRAL_API_KEY", &to->mistral_api_key},
+        {"deepseek", "DEEPSEEK_API_KEY", &to->deepseek_api_key},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(KEYS); i++)
+        *KEYS[i].key =
+            arena_str(&l->c->arena,
+                      provider_key(d, KEYS[i].provider, getenv_nonempty(l, KEYS[i].variable)));
+    to->nb_api_key = arena_str(&l->c->arena, str_from(getenv_nonempty(l, "NB_API_KEY")));
 }
 
 static void apply_flags(const struct config_flags *f, struct document *d)
@@ -399,6 +412,7 @@ static int load(struct loader *l, struct err *e)
     if (d.work_dir && !l->flags->work_dir && !getenv_nonempty(l, "NB_WORK_DIR"))
         c->work_dir = absolute(c, cwd, d.work_dir);
     apply_environment(l, &d);
+    take_secrets(l, &d);
     apply_flags(l->flags, &d);
     take_document(c, &d);
     resolve_paths(c, &d);

@@ -58,6 +58,7 @@ struct config_model_calls {
 
 struct config_secrets { /* never logged, never written */
     str anthropic_api_key, openai_api_key, google_api_key, nb_api_key;
+    str openrouter_api_key, groq_api_key, mistral_api_key, deepseek_api_key;
 };
 
 struct config {

@@ -30,7 +30,7 @@ static const struct known {
     {"deepseek", &PROVIDER_OPENAI, "https://api.deepseek.com/v1", "api.deepseek.com",
      "DEEPSEEK_API_KEY", NULL, QUIRK_ECHO_REASONING},
     {"google", &PROVIDER_OPENAI, "https://generativelanguage.googleapis.com/v1beta/openai",
-     "generativelanguage.googleapis.com", "GOOGLE_API_KEY", NULL,
+     "generativelanguage.googleapis.com", "GOOGLE_GENERATIVE_AI_API_KEY", NULL,
      QUIRK_PLAIN_SCHEMA | QUIRK_THOUGHT_SIGNATURE},
     {"ollama", &PROVIDER_OPENAI, "http://127.0.0.1:11434/v1", NULL, NULL, NULL, QUIRK_LOCAL},
     {"llamacpp", &PROVIDER_OPENAI, "http://127.0.0.1:8080/v1", NULL, NULL, NULL, QUIRK_LOCAL},
@@ -422,6 +422,34 @@ size_t llm_providers(const struct llm *m, struct llm_provider_info *ret, size_t 
         };
     }
     return m->nproviders;
+}
+
+static str needs(struct arena *a, const struct known *k)
+{
+    if (k->key_env)
+        return arena_printf(a, "set %s, or providers.%s.apiKey in nimblebrain.json", k->key_env,
+                            k->name);
+    return arena_printf(a, "start it, and add \"%s\": {} to providers in nimblebrain.json",
+                        k->name);
+}
+
+struct llm_provider_info *llm_missing_providers(const struct llm *m, struct arena *a, size_t *ret_n)
+{
+    struct llm_provider_info *all = arena_array(a, ARRAY_LEN(KNOWN), sizeof *all);
+    size_t n = 0;
+    for (size_t i = 0; i < ARRAY_LEN(KNOWN); i++) {
+        const struct known *k = &KNOWN[i];
+        if (!llm_find_provider(m, str_from(k->name)))
+            all[n++] = (struct llm_provider_info){
+                .name = str_from(k->name),
+                .type = str_from(k->type->name),
+                .base_url = str_from(k->base_url),
+                .default_model = str_from(k->default_model),
+                .problem = needs(a, k),
+            };
+    }
+    *ret_n = n;
+    return all;
 }
 
 /* Old logs may name providers that are configured no more: the name alone must do. */

@@ -172,6 +172,13 @@ struct llm_provider_info {
 /* The configured providers (and those a probe found), the demo included: at most `max` are
  * written, all are counted. */
 size_t llm_providers(const struct llm *m, struct llm_provider_info *ret, size_t max);
+/* Well-known ones that are not configured; `problem` says what they need. In the arena. */
+struct llm_provider_info *llm_missing_providers(const struct llm *m, struct arena *a,
+                                                size_t *ret_n);
+
+/* "provider:model" of every model that something is known of and a configured provider has:
+ * the default first, then by provider. Others can be used all the same. */
+str *llm_known_models(const struct llm *m, struct arena *a, size_t *ret_n);
 
 /* ---- calls ---- */
 

@@ -44,7 +44,7 @@ static const struct model_caps MODELS[] = {
     {CHAT("gpt-5"), LIMITS(400000, 128000), .is_reasoning = true},
     {CHAT("o1"), LIMITS(200000, 100000), .is_reasoning = true},
     {CHAT("o3"), LIMITS(200000, 100000), .is_reasoning = true},
-    {CHAT("o4"), LIMITS(200000, 100000), .is_reasoning = true},
+    {CHAT("o4-"), LIMITS(200000, 100000), .is_reasoning = true},
     {CHAT("gemini-"), LIMITS(1000000, 65536)},
     {.prefix = STR_INIT("deepseek-"), LIMITS(128000, 8192), .can_tools = true},
     {.prefix = STR_INIT("demo"), LIMITS(200000, 16384), PRICE(0, 0, 0, 0, 0), EYES_AND_HANDS},
@@ -128,6 +128,11 @@ void model_lookup(str provider, str model, const struct json *overrides, struct 
     const struct json *o = find_override(provider, model, overrides);
     if (json_is(o, JSON_OBJECT))
         apply_override(o, ret);
+}
+
+const struct model_caps *model_row(size_t i)
+{
+    return i < ARRAY_LEN(MODELS) ? &MODELS[i] : NULL;
 }
 
 bool model_price(const struct model_caps *c, const struct conv_usage *u, double *ret_usd)

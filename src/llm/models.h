@@ -31,5 +31,8 @@ struct model_caps {
  * successor}, or NULL. Names there may be "provider:model" or bare, and are prefixes too. */
 void model_lookup(str provider, str model, const struct json *overrides, struct model_caps *ret);
 
+/* Row i of the table, NULL behind the last. A prefix that ends in '-' names a family. */
+const struct model_caps *model_row(size_t i);
+
 /* Cost of one call; false when the price is unknown. */
 bool model_price(const struct model_caps *caps, const struct conv_usage *u, double *ret_usd);

@@ -14,18 +14,18 @@ struct builder {
     size_t n;
 };
 
-/* Providers that exist when their key does, with the addresses the vendors publish. */
+/* Providers that exist when their key does; llm/ knows the rest of them by name. */
 static const struct {
-    const char *name, *type, *base_url;
-} KNOWN[] = {
-    {"anthropic", "anthropic", "https://api.anthropic.com"},
-    {"openai", "openai", "https://api.openai.com/v1"},
-    {"google", "openai", "https://generativelanguage.googleapis.com/v1beta/openai"},
-    {"openrouter", "openai", "https://openrouter.ai/api/v1"},
-    {"groq", "openai", "https://api.groq.com/openai/v1"},
-    {"mistral", "openai", "https://api.mistral.ai/v1"},
-    {"deepseek", "openai", "https://api.deepseek.com"},
-    {"ollama", "openai", "http://127.0.0.1:11434/v1"},
+    const char *name;
+    size_t key;
+} KEYS[] = {
+    {"anthropic", offsetof(struct config_secrets, anthropic_api_key)},
+    {"openai", offsetof(struct config_secrets, openai_api_key)},
+    {"google", offsetof(struct config_secrets, google_api_key)},
+    {"openrouter", offsetof(struct config_secrets, openrouter_api_key)},
+    {"groq", offsetof(struct config_secrets, groq_api_key)},
+    {"mistral", offsetof(struct config_secrets, mistral_api_key)},
+    {"deepseek", offsetof(struct config_secrets, deepseek_api_key)},
 };
 
 static struct llm_provider_conf *add(struct builder *b, str name, str type, str base_url, str key)
@@ -44,28 +44,16 @@ static bool has(const struct builder *b, str name)
     return false;
 }
 
-static void defaults_for(str name, str *type, str *base_url)
+static str key_of(const struct config *c, size_t i)
 {
-    for (size_t i = 0; i < ARRAY_LEN(KNOWN); i++) {
-        if (!str_eq(name, str_from(KNOWN[i].name)))
-            continue;
-        if (type->n == 0)
-            *type = str_from(KNOWN[i].type);
-        if (base_url->n == 0 && str_eq(*type, str_from(KNOWN[i].type)))
-            *base_url = str_from(KNOWN[i].base_url);
-    }
-    if (type->n == 0)
-        *type = STR("openai");
+    return *(const str *)((const char *)&c->secrets + KEYS[i].key);
 }
 
 static str key_from_environment(const struct config *c, str name)
 {
-    if (str_eq(name, STR("anthropic")))
-        return c->secrets.anthropic_api_key;
-    if (str_eq(name, STR("openai")))
-        return c->secrets.openai_api_key;
-    if (str_eq(name, STR("google")))
-        return c->secrets.google_api_key;
+    for (size_t i = 0; i < ARRAY_LEN(KEYS); i++)
+        if (str_eq(name, str_from(KEYS[i].name)))
+            return key_of(c, i);
     return STR_NONE;
 }
 
@@ -78,18 +66,29 @@ static int read_key_file(struct builder *b, str path, str *ret, struct err *e)
     return r;
 }
 
-static int check_url(const struct config *c, str name, str url, struct err *e)
-{
-    if (str_starts(url, STR("https://")) || str_starts(url, STR("http://")))
-        return 0;
-    return err_set(e, -EINVAL, "%s: providers.%.*s.baseURL: %s", c->path, STR_ARG(name),
-                   url.n ? "expected an http or https URL" : "is missing");
-}
-
 struct entry {
     str type, base_url, api_key, key_file;
     const struct json *headers, *models;
 };
+
+static int check_url(str path, str url, struct err *e)
+{
+    if (url.n == 0 || str_starts(url, STR("https://")) || str_starts(url, STR("http://")))
+        return 0;
+    return err_set(e, -EINVAL, "%.*s.baseURL: expected an http or https URL", STR_ARG(path));
+}
+
+/* Empty = what is known for the name. A server of one's own speaks chat completions. */
+static int check_type(str path, str name, const struct entry *in, str *ret, struct err *e)
+{
+    bool is_known = str_eq(in->type, STR("anthropic")) || str_eq(in->type, STR("openai"));
+    if (in->type.n > 0 && !is_known)
+        return err_set(e, -EINVAL, "%.*s.type: '%.*s' is not one of anthropic, openai",
+                       STR_ARG(path), STR_ARG(in->type));
+    bool is_own = in->base_url.n > 0 && !str_eq(name, STR("anthropic"));
+    *ret = in->type.n == 0 && is_own ? STR("openai") : in->type;
+    return 0;
+}
 
 static const struct json_field ENTRY_FIELDS[] = {
     {"type", JF_STR, offsetof(struct entry, type), 0, NULL, 0},
@@ -111,11 +110,9 @@ static int add_configured(struct builder *b, const struct json_member *m, struct
         r = read_key_file(b, in.key_file, &in.api_key, e);
     if (r < 0)
         return r;
-    defaults_for(m->key, &in.type, &in.base_url);
-    if (!str_eq(in.type, STR("anthropic")) && !str_eq(in.type, STR("openai")))
-        return err_set(e, -EINVAL, "%s.type: '%.*s' is not one of anthropic, openai", path.p,
-                       STR_ARG(in.type));
-    r = check_url(b->c, m->key, in.base_url, e);
+    r = check_type(path, m->key, &in, &in.type, e);
+    if (r == 0)
+        r = check_url(path, in.base_url, e);
     if (r < 0)
         return r;
     if (in.api_key.n == 0)
@@ -132,17 +129,15 @@ int providers_from_config(struct arena *a, const struct config *c, struct llm_co
     size_t configured = c->providers ? c->providers->len : 0;
     if (configured > PROVIDERS_MAX)
         return err_set(e, -EINVAL, "%s: providers: more than %d", c->path, PROVIDERS_MAX);
-    b.items = arena_array(a, configured + ARRAY_LEN(KNOWN), sizeof *b.items);
+    b.items = arena_array(a, configured + ARRAY_LEN(KEYS), sizeof *b.items);
     for (size_t i = 0; i < configured; i++) {
         int r = add_configured(&b, &c->providers->members[i], e);
         if (r < 0)
             return r;
     }
-    for (size_t i = 0; i < ARRAY_LEN(KNOWN); i++) {
-        str name = str_from(KNOWN[i].name), key = key_from_environment(c, name);
-        if (key.n > 0 && !has(&b, name))
-            add(&b, name, str_from(KNOWN[i].type), str_from(KNOWN[i].base_url), key);
-    }
+    for (size_t i = 0; i < ARRAY_LEN(KEYS); i++)
+        if (key_of(c, i).n > 0 && !has(&b, str_from(KEYS[i].name)))
+            add(&b, str_from(KEYS[i].name), STR_NONE, STR_NONE, key_of(c, i));
     *ret = (struct llm_conf){
         .providers = b.items,
         .nproviders = b.n,
