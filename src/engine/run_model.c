@@ -172,6 +172,21 @@ static void on_fail(void *ctx, const struct llm_failure *f)
     run_end_with_error(r, error_type(f->kind), &f->err);
 }
 
+struct llm_request run_request(const struct run_input *in, int64_t max_tokens, str conversation_id)
+{
+    return (struct llm_request){
+        .system_stable = in->system_stable,
+        .system_volatile = in->system_volatile,
+        .messages = in->messages,
+        .nmessages = in->nmessages,
+        .tools = in->tools,
+        .ntools = in->ntools,
+        .max_tokens = max_tokens,
+        .thinking = in->thinking,
+        .session_key = conversation_id,
+    };
+}
+
 void run_call_model(struct run *r)
 {
     static const struct llm_events EVENTS = {
@@ -193,17 +208,7 @@ void run_call_model(struct run *r)
         run_end_with_error(r, "engine_error", &e);
         return;
     }
-    struct llm_request req = {
-        .system_stable = in.system_stable,
-        .system_volatile = in.system_volatile,
-        .messages = in.messages,
-        .nmessages = in.nmessages,
-        .tools = in.tools,
-        .ntools = in.ntools,
-        .max_tokens = r->limits.max_output_tokens,
-        .thinking = in.thinking,
-        .session_key = r->conversation_id,
-    };
+    struct llm_request req = run_request(&in, r->limits.max_output_tokens, r->conversation_id);
     r->state = RUN_MODEL;
     r->call = llm_start(r->llm, r->model, &req, &EVENTS, r);
 }

@@ -4,11 +4,9 @@
 
 #include "base/clock.h"
 #include "engine/events.h"
-#include "runtime/prompt.h"
 #include "runtime/request_log.h"
 #include "runtime/turn.h"
 #include "runtime/zone.h"
-#include "tools/surface.h"
 
 void turn_match_skill(struct turn *t)
 {
@@ -135,21 +133,30 @@ static void take_steering(struct turn *t)
     }
 }
 
+int turn_compose(struct turn *t, struct arena *a, bool is_last, struct composed *ret,
+                 struct err *e)
+{
+    ret->surface = surface(t, a);
+    ret->prompt = compose(t, a, ret->surface.is_proxied);
+    struct run_input *in = &ret->input;
+    bool is_child = t->child.depth > 0;
+    in->system_stable = is_child ? t->child.system_prompt : ret->prompt.stable;
+    in->system_volatile = ret->prompt.volatile_part;
+    if (is_last)
+        in->system_volatile = arena_concat(a, in->system_volatile, LAST_STEP);
+    in->tools = model_tools(a, &ret->surface);
+    in->ntools = ret->surface.len;
+    in->thinking = arena_cstr(a, t->rt->deps.config->thinking);
+    return context_messages(a, transcript_replay(&t->transcript), &in->messages, &in->nmessages, e);
+}
+
 int turn_prepare(void *turn, struct arena *a, bool is_last, struct run_input *ret, struct err *e)
 {
     struct turn *t = turn;
+    struct composed c = {0};
     take_steering(t);
-    struct surface s = surface(t, a);
-    struct prompt p = compose(t, a, s.is_proxied);
-    bool is_child = t->child.depth > 0;
-    ret->system_stable = is_child ? t->child.system_prompt : p.stable;
-    ret->system_volatile = p.volatile_part;
-    if (is_last)
-        ret->system_volatile = arena_concat(a, p.volatile_part, LAST_STEP);
-    ret->tools = model_tools(a, &s);
-    ret->ntools = s.len;
-    ret->thinking = arena_cstr(a, t->rt->deps.config->thinking);
+    int r = turn_compose(t, a, is_last, &c, e);
+    *ret = c.input;
     request_log_note(t, ++t->steps, ret);
-    return context_messages(a, transcript_replay(&t->transcript), &ret->messages, &ret->nmessages,
-                            e);
+    return r;
 }

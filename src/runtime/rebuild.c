@@ -73,17 +73,9 @@ static void build(struct rebuilder *b, struct arena *a, size_t i, const struct j
         ret->why = arena_str(a, str_from(e.msg));
         return;
     }
-    struct llm_request req = {
-        .system_stable = in.system_stable,
-        .system_volatile = in.system_volatile,
-        .messages = in.messages,
-        .nmessages = in.nmessages,
-        .tools = in.tools,
-        .ntools = in.ntools,
-        .max_tokens = json_get_int(request, "maxTokens", 0),
-        .thinking = arena_cstr(a, json_get_string(request, "thinking")),
-        .session_key = json_get_string(request, "session"),
-    };
+    in.thinking = arena_cstr(a, json_get_string(request, "thinking"));
+    struct llm_request req = run_request(&in, json_get_int(request, "maxTokens", 0),
+                                         json_get_string(request, "session"));
     ret->nmessages = in.nmessages;
     if (llm_build_request(b->llm, json_get_string(request, "model"), &req, a, &ret->body, &e) < 0) {
         ret->why = arena_str(a, str_from(e.msg));

@@ -47,6 +47,9 @@ struct skills *runtime_skills(const struct runtime *rt);
 /* Looks at the files now, and calls fn when the skills are fresh. */
 void runtime_reload_skills(struct runtime *rt, struct skill_check *c, loop_fn fn, void *ctx);
 
+struct preview; /* preview.h */
+typedef void (*preview_fn)(void *ctx, const struct preview *p); /* the last call */
+
 struct turn_request {
     struct viewer viewer;
     str conversation_id; /* empty: a new conversation */
@@ -67,6 +70,8 @@ struct turn_request {
     bool is_unattended;          /* nobody can be asked: what would ask is refused */
     enum turn_when_busy { TURN_REFUSE_BUSY, TURN_QUEUE, TURN_STEER } when_busy;
     const struct turn_child *child; /* a delegated run, or NULL */
+    /* Instead of a run: the request it would begin with. Nothing is sent or stored. */
+    preview_fn on_preview;
 };
 
 /* What makes a run somebody's child (nb__delegate). */

@@ -126,6 +126,10 @@ static void create(struct turn *t)
         turn_refuse(t, TURN_BAD_REQUEST, &e);
         return;
     }
+    if (t->on_preview) {
+        preview_finish(t);
+        return;
+    }
     char id[RANDOM_ID_MAX];
     random_id("conv", id);
     t->conversation_id = arena_str(&t->arena, str_from(id));
@@ -184,6 +188,8 @@ static void on_history(void *ctx, const struct err *err, const struct store_page
         page->reached_start || page->n == 0 || t->transcript.arena.total >= HISTORY_BYTES_MAX;
     if (!is_enough)
         read_history(t, page->start);
+    else if (t->on_preview)
+        preview_finish(t);
     else if (t->answer.ask_id.n > 0)
         turn_accept_answer(t);
     else
@@ -215,6 +221,8 @@ static void on_found(void *ctx, const struct err *err, const struct conv *conv)
         turn_refuse(t, TURN_FAILED, err);
     } else if (choose_model(t, conv->model, &e) < 0) {
         turn_refuse(t, TURN_BAD_REQUEST, &e);
+    } else if (t->on_preview) {
+        read_history(t, 0);
     } else if (busy && busy != t) {
         wait_for(t, busy);
     } else {
@@ -296,6 +304,7 @@ static void copy_request(struct turn *t, const struct turn_request *req)
     t->answer.decisions = req->answer.decisions ? json_clone(a, req->answer.decisions) : NULL;
     t->is_unattended = req->is_unattended;
     t->when_busy = req->when_busy;
+    t->on_preview = req->on_preview;
     if (req->child)
         copy_child(t, req->child);
 }

@@ -5,6 +5,7 @@
 #include "base/random.h"
 #include "engine/permission.h"
 #include "loop/timer.h"
+#include "runtime/preview.h"
 #include "runtime/replay.h"
 #include "runtime/runtime.h"
 #include "tools/surface.h"
@@ -64,6 +65,7 @@ struct turn {
     const struct run_pending *pending; /* calls that the answer is about */
     size_t npending;
     struct turn_child child; /* depth 0 = not a child */
+    preview_fn on_preview;   /* instead of a run, or NULL */
     enum turn_when_busy when_busy;
     bool is_new, is_untitled, is_unattended, is_cancelled;
     bool is_announced; /* on_started was called */
@@ -90,6 +92,9 @@ void turn_refuse(struct turn *t, enum turn_refusal why, const struct err *err); 
 void turn_free(struct turn *t);
 void turn_resume_queue(struct turn *from);
 
+/* ---- preview.c ---- */
+void preview_finish(struct turn *t); /* shows the request the run would begin with, and frees t */
+
 /* ---- turn_host.c: the run's host ---- */
 void turn_start_run(struct turn *t, const struct run_pending *pending, size_t n);
 void turn_announce(struct turn *t, str run_id);
@@ -102,6 +107,9 @@ size_t turn_decline_open(struct turn *t, const struct replay *h, str *lines, siz
 void turn_accept_answer(struct turn *t);
 
 /* ---- compose.c ---- */
+/* Changes nothing but the arena. `is_last`: no further step follows. */
+int turn_compose(struct turn *t, struct arena *a, bool is_last, struct composed *ret,
+                 struct err *e);
 int turn_prepare(void *turn, struct arena *a, bool is_last, struct run_input *ret, struct err *e);
 enum run_gate turn_gate(void *turn, str tool, const struct json *args, str *ret_why);
 void turn_match_skill(struct turn *t);

@@ -79,8 +79,7 @@ static int64_t tokens(const struct json *v, const char *key)
     return n < 0 ? 0 : n;
 }
 
-/* Flat fields, or the same nested in "usage"; older names of the cache figures included. */
-static void read_usage(const struct json *v, struct conv_usage *u)
+void derive_usage(const struct json *v, struct conv_usage *u)
 {
     const struct json *nested = json_get(v, "usage");
     if (json_is(nested, JSON_OBJECT))
@@ -102,22 +101,32 @@ static bool is_free(const struct conv_usage *u)
     return u->input_tokens == 0 && u->output_tokens == 0;
 }
 
+bool derive_cost(const struct store_env *env, const struct json *v, str model,
+                 const struct conv_usage *u, double *ret_usd)
+{
+    if (env->price && env->price(env->price_ctx, model, u, ret_usd))
+        return true;
+    *ret_usd = json_double(json_get(v, "costUsd"), -1);
+    if (*ret_usd >= 0)
+        return true;
+    *ret_usd = 0;
+    return is_free(u);
+}
+
 static void add_usage(struct derive *d, const struct json *v, str model)
 {
     struct conv *c = &d->conv;
     struct conv_usage u;
-    read_usage(v, &u);
+    derive_usage(v, &u);
     c->usage.input_tokens += u.input_tokens;
     c->usage.output_tokens += u.output_tokens;
     c->usage.cache_read_tokens += u.cache_read_tokens;
     c->usage.cache_write_5m_tokens += u.cache_write_5m_tokens;
     c->usage.cache_write_1h_tokens += u.cache_write_1h_tokens;
-    double usd = 0;
-    if (d->env->price && d->env->price(d->env->price_ctx, model, &u, &usd))
+    double usd;
+    if (derive_cost(d->env, v, model, &u, &usd))
         c->cost_usd += usd;
-    else if (json_get(v, "costUsd") && json_double(json_get(v, "costUsd"), -1) >= 0)
-        c->cost_usd += json_double(json_get(v, "costUsd"), 0);
-    else if (!is_free(&u))
+    else
         c->is_cost_known = false;
 }
 

@@ -34,5 +34,14 @@ struct conv *derive_conv(const struct derive *d, struct arena *a, str id, str wo
 str derive_save(const struct derive *d, struct arena *a);
 int derive_load(struct derive *d, str saved);
 
+/* ---- one model call, as every total counts it ---- */
+
+/* The figures of an llm.response, an aux.usage or the metadata of an older message: flat
+ * fields, or the same nested in "usage"; older names of the cache figures included. */
+void derive_usage(const struct json *event, struct conv_usage *ret);
+/* By today's prices, else what the event says it cost. False: not known. */
+bool derive_cost(const struct store_env *env, const struct json *event, str model,
+                 const struct conv_usage *u, double *ret_usd);
+
 /* Deep copy of a conversation. */
 struct conv *conv_clone(struct arena *a, const struct conv *c);

@@ -1,0 +1,55 @@
+/* usage.h - what the model calls of a time add up to, by day, model or user.
+ *
+ * One derivation, from the logs: every llm.response and every aux.usage counts at its own
+ * time, in UTC. A delegated run has a log of its own, which is read like any other; the
+ * aux.usage with source "delegate" that charges it to its parent's conversation is therefore
+ * left out, or it would count twice. The user is whoever started the run, else the owner of
+ * the conversation.
+ *
+ * Logs are read page by page, newest conversation first, so memory does not grow with the
+ * store; a conversation that was not touched since `from` is not opened. Loop thread. */
+#pragma once
+
+#include "llm/llm.h"
+#include "store/store.h"
+
+#define USAGE_ROWS_MAX 5000 /* more keys are counted together as "other" */
+
+enum usage_key { USAGE_BY_DAY, USAGE_BY_MODEL, USAGE_BY_USER };
+
+/* "day", "model", "user"; -EINVAL names what there is. */
+int usage_key_parse(str name, enum usage_key *ret, struct err *e);
+const char *usage_key_name(enum usage_key k);
+
+struct usage_query {
+    const struct viewer *viewer; /* only what this person may see; NULL = the operator: all */
+    enum usage_key by;
+    int64_t from_ms, to_ms; /* from <= time < to; to_ms 0 = no end */
+};
+
+struct usage_row {
+    str key; /* "2026-03-25", "anthropic:claude-...", "usr_..." */
+    int64_t calls;
+    struct conv_usage usage;
+    double cost_usd;  /* of the calls whose price is known */
+    int64_t unpriced; /* calls whose price is not */
+};
+
+struct usage_report {
+    enum usage_key by;
+    int64_t from_ms, to_ms;
+    struct usage_row total;
+    const struct usage_row *rows; /* days in order; the others by cost, then by tokens */
+    size_t n;
+    int64_t conversations; /* that were read */
+};
+
+struct usage_job;
+typedef void (*usage_fn)(void *ctx, const struct err *err, const struct usage_report *r);
+
+struct usage_job *usage_start(struct store *s, struct llm *llm, const struct usage_query *q,
+                              usage_fn fn, void *ctx);
+void usage_cancel(struct usage_job *j); /* no callback afterwards */
+
+/* {from, to, groupBy, total: {...}, rows: [...]} */
+void usage_write(struct json_writer *w, const struct usage_report *r);
