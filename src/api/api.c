@@ -12,6 +12,7 @@
 static const struct route ROUTES[] = {
     {"GET", "/v1/health", api_health_get, API_OPEN, 0},
     {"POST", "/v1/chat", api_chat_post, 0, 0},
+    {"POST", "/v1/chat/start", api_chat_start, 0, 0},
     {"POST", "/v1/chat/stream", api_chat_stream, 0, 0},
     {"GET", "/v1/conversations", api_conversations_list, 0, 0},
     {"GET", "/v1/conversations/stats", api_conversations_stats, 0, 0},
@@ -20,6 +21,7 @@ static const struct route ROUTES[] = {
     {"DELETE", "/v1/conversations/:id", api_conversations_delete, 0, 0},
     {"POST", "/v1/conversations/:id/restore", api_conversations_restore, 0, 0},
     {"POST", "/v1/conversations/:id/fork", api_conversations_fork, 0, 0},
+    {"GET", "/v1/conversations/:id/export", api_conversations_export, 0, 0},
     {"GET", "/v1/conversations/:id/notes", api_notes_list, 0, 0},
     {"POST", "/v1/conversations/:id/notes", api_notes_add, 0, 0},
     {"POST", "/v1/conversations/:id/share", api_sharing_set, 0, 0},
@@ -29,7 +31,14 @@ static const struct route ROUTES[] = {
     {"GET", "/v1/conversations/:id/history", api_conversations_history, 0, 0},
     {"GET", "/v1/conversations/:id/events", api_conversations_events, 0, 0},
     {"POST", "/v1/conversations/:id/cancel", api_conversations_cancel, 0, 0},
+    {"GET", "/v1/models", api_models_list, 0, 0},
+    {"POST", "/v1/prompt", api_prompt_preview, 0, 0},
     {"GET", "/v1/search", api_search_get, 0, 0},
+    {"POST", "/v1/import", api_import_start, 0, 0},
+    {"GET", "/v1/import", api_import_get, 0, 0},
+    {"GET", "/v1/skills", api_skills_list, 0, 0},
+    {"POST", "/v1/skills/match", api_skills_match, 0, 0},
+    {"GET", "/v1/usage", api_usage_get, 0, 0},
     {"GET", "/v1/workspace", api_workspace_get, 0, 0},
 };
 
@@ -126,6 +135,12 @@ struct api *api_new(const struct api_deps *deps)
     struct api *a = xcalloc(1, sizeof *a);
     a->deps = *deps;
     return a;
+}
+
+void api_stop(struct api *a)
+{
+    api_import_free(a->import);
+    a->import = NULL;
 }
 
 void api_free(struct api *a)

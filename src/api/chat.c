@@ -89,7 +89,7 @@ static bool decode_chat(struct http_req *r, struct turn_request *ret)
     return true;
 }
 
-static void reply_refusal(struct http_req *r, enum turn_refusal why, const struct err *err)
+void api_turn_refused(struct http_req *r, enum turn_refusal why, const struct err *err)
 {
     static const struct {
         int status;
@@ -137,7 +137,7 @@ static void on_chat_done(void *ctx, const struct turn_result *t)
 static void on_chat_refused(void *ctx, enum turn_refusal why, const struct err *err)
 {
     struct chat_wait *c = ctx;
-    reply_refusal(c->req, why, err);
+    api_turn_refused(c->req, why, err);
 }
 
 static void on_chat_gone(struct http_req *r)
@@ -146,18 +146,41 @@ static void on_chat_gone(struct http_req *r)
     turn_forget(c->turn);
 }
 
-void api_chat_post(void *ctx, struct http_req *r)
+static void start_turn(struct api *api, struct http_req *r, const struct turn_events *ev)
 {
-    static const struct turn_events EVENTS = {NULL, on_chat_done, on_chat_refused};
-    struct api *api = ctx;
     struct turn_request req;
     if (!decode_chat(r, &req))
         return;
     struct chat_wait *c = ARENA_NEW(&r->arena, struct chat_wait);
     c->req = r;
-    c->turn = turn_start(api->deps.runtime, &req, &EVENTS, c);
+    c->turn = turn_start(api->deps.runtime, &req, ev, c);
     r->user = c;
     r->on_gone = on_chat_gone;
+}
+
+void api_chat_post(void *ctx, struct http_req *r)
+{
+    static const struct turn_events EVENTS = {NULL, on_chat_done, on_chat_refused};
+    start_turn(ctx, r, &EVENTS);
+}
+
+/* ---- POST /v1/chat/start: answered when the run begins, not when it ends ---- */
+
+static void on_start_started(void *ctx, str conversation_id, str run_id, bool is_new)
+{
+    struct chat_wait *c = ctx;
+    struct http_req *r = c->req;
+    struct json *v = json_new(&r->arena, JSON_OBJECT);
+    json_set(&r->arena, v, STR("conversationId"), json_of_str(conversation_id));
+    json_set(&r->arena, v, STR("runId"), json_of_str(run_id));
+    turn_forget(c->turn);
+    http_reply_json(r, 202, v);
+}
+
+void api_chat_start(void *ctx, struct http_req *r)
+{
+    static const struct turn_events EVENTS = {on_start_started, NULL, on_chat_refused};
+    start_turn(ctx, r, &EVENTS);
 }
 
 /* ---- POST /v1/chat/stream ---- */
@@ -251,7 +274,7 @@ static void on_stream_done(void *ctx, const struct turn_result *t)
 static void on_stream_refused(void *ctx, enum turn_refusal why, const struct err *err)
 {
     struct chat_stream *c = ctx;
-    reply_refusal(c->req, why, err);
+    api_turn_refused(c->req, why, err);
     stream_free(c);
 }
 

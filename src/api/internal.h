@@ -27,6 +27,7 @@ const struct api_identity *api_identity(const struct http_req *r);
 /* Handlers: void api_<resource>_<verb>(void *api, struct http_req *r). */
 void api_health_get(void *ctx, struct http_req *r);
 void api_chat_post(void *ctx, struct http_req *r);
+void api_chat_start(void *ctx, struct http_req *r);
 void api_chat_stream(void *ctx, struct http_req *r);
 void api_conversations_list(void *ctx, struct http_req *r);
 void api_conversations_get(void *ctx, struct http_req *r);
@@ -48,6 +49,11 @@ void api_participants_remove(void *ctx, struct http_req *r);
 void api_search_get(void *ctx, struct http_req *r);
 void api_import_start(void *ctx, struct http_req *r);
 void api_import_get(void *ctx, struct http_req *r);
+void api_models_list(void *ctx, struct http_req *r);
+void api_prompt_preview(void *ctx, struct http_req *r);
+void api_skills_list(void *ctx, struct http_req *r);
+void api_skills_match(void *ctx, struct http_req *r);
+void api_usage_get(void *ctx, struct http_req *r);
 void api_workspace_get(void *ctx, struct http_req *r);
 
 void api_import_free(struct api_import *im); /* cancels it; accepts NULL */
@@ -60,6 +66,8 @@ bool api_decode_body(struct http_req *r, const struct json_field *fields, void *
 void api_not_found(struct http_req *r, const char *what);
 /* Answers with the status that fits a negative errno of the store. */
 void api_store_error(struct http_req *r, const struct err *err);
+/* Answers with the status that fits a turn which was not begun. */
+void api_turn_refused(struct http_req *r, enum turn_refusal why, const struct err *err);
 /* Positive integer from the query, or `otherwise` when absent. False: answered with 400. */
 bool api_query_int(struct http_req *r, const char *name, int64_t otherwise, int64_t max,
                    int64_t *ret);
@@ -85,6 +93,8 @@ const struct viewer *api_viewer(const struct api_wait *w); /* for queries; NULL 
 struct api_wait *api_find_conv(struct api *api, struct http_req *r, enum conv_right right,
                                void *data, void (*then)(struct api_wait *w, const struct conv *c));
 
+/* Which skill a message gets, and why: an object. */
+void api_write_match(struct json_writer *w, const struct skill_match *m);
 /* The content of a conversation summary, without the braces. */
 void api_write_conv(struct json_writer *w, const struct conv *c);
 /* A store_conv_fn with a struct api_wait: answers with the conversation, or with the error. */

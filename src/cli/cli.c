@@ -4,8 +4,10 @@
 #include <signal.h>
 #include <unistd.h>
 
-static const struct command *const COMMANDS[] = {&CMD_SERVE, &CMD_CONVERSATIONS, &CMD_DOCTOR,
-                                                 &CMD_REPLAY, NULL};
+static const struct command *const COMMANDS[] = {
+    &CMD_SERVE, &CMD_CONVERSATIONS, &CMD_MODELS, &CMD_SKILL,  &CMD_PROMPT, &CMD_USAGE,
+    &CMD_BACKUP, &CMD_RESTORE,      &CMD_DOCTOR, &CMD_REPLAY, NULL,
+};
 
 #define OPT(member)  offsetof(struct cli, opt.member)
 #define CHAT(member) offsetof(struct cli, chat.member)

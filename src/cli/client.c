@@ -2,8 +2,8 @@
 
 #include <errno.h>
 
+#include "cli/own_server.h"
 #include "cli/session.h"
-#include "server/server.h"
 
 #define HOST          "http://localhost"
 #define STOP_GRACE_MS 5000
@@ -159,7 +159,6 @@ struct client *client_open_remote(struct loop *l, const char *socket_path)
 
 int client_open(struct loop *l, struct config *config, struct client **ret, struct err *e)
 {
-    struct server_options opt = {0};
     if (session_is_served(config)) {
         *ret = client_open_remote(l, server_socket_path(config, &config->arena));
         return 0;
@@ -167,7 +166,7 @@ int client_open(struct loop *l, struct config *config, struct client **ret, stru
     struct client *c = xcalloc(1, sizeof *c);
     c->loop = l;
     arena_init(&c->arena);
-    int r = server_new(l, loop_log(l), config, &opt, &c->server, e);
+    int r = own_server_new(l, config, &c->server, e);
     if (r < 0)
         client_close(c);
     else

@@ -2,10 +2,10 @@
 #include <errno.h>
 
 #include "api/frames.h"
+#include "cli/own_server.h"
 #include "cli/session_impl.h"
 #include "runtime/replay.h"
 #include "runtime/report.h"
-#include "server/server.h"
 
 #define REPORT_MAX    (64u * 1024 * 1024)
 #define STOP_GRACE_MS 5000
@@ -213,11 +213,10 @@ static const struct session_ops OPS = {local_resume, local_history, local_send, 
 
 int session_open_local(struct loop *loop, struct config *c, struct session **ret, struct err *e)
 {
-    struct server_options opt = {.with_local_probe = true};
     struct local *l = xcalloc(1, sizeof *l);
     l->base = (struct session){.ops = &OPS, .loop = loop, .config = c};
     arena_init(&l->base.arena);
-    int r = server_new(loop, loop_log(loop), c, &opt, &l->server, e);
+    int r = own_server_new(loop, c, &l->server, e);
     if (r < 0) {
         arena_done(&l->base.arena);
         free(l);

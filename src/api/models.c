@@ -1,0 +1,131 @@
+/* GET /v1/models - what can answer, what cannot and why, at what price. */
+#include "api/internal.h"
+#include "base/clock.h"
+
+#define MODELS_BYTES_MAX (1024u * 1024)
+#define PROVIDERS_MAX    64
+
+static void write_or_null(struct json_writer *w, const char *key, str s)
+{
+    jw_key(w, key);
+    if (s.n > 0)
+        jw_str(w, s);
+    else
+        jw_null(w);
+}
+
+static void write_price(struct json_writer *w, const struct llm_model_info *m)
+{
+    const struct {
+        const char *key;
+        double usd;
+    } PRICES[] = {
+        {"input", m->price_in},
+        {"output", m->price_out},
+        {"cacheRead", m->price_cache_read},
+        {"cacheWrite5m", m->price_write_5m},
+        {"cacheWrite1h", m->price_write_1h},
+    };
+    jw_key(w, "usdPerMillionTokens");
+    if (!m->has_price) {
+        jw_null(w);
+        return;
+    }
+    jw_object(w);
+    for (size_t i = 0; i < ARRAY_LEN(PRICES); i++) {
+        jw_key(w, PRICES[i].key);
+        jw_double(w, PRICES[i].usd);
+    }
+    jw_end(w);
+}
+
+static void write_limit(struct json_writer *w, const char *key, int64_t tokens)
+{
+    jw_key(w, key);
+    if (tokens > 0)
+        jw_int(w, tokens);
+    else
+        jw_null(w);
+}
+
+static bool is_past(str date)
+{
+    char now[CLOCK_ISO_LEN + 1];
+    clock_iso(clock_now_ms(), now);
+    return date.n > 0 && str_cmp(date, str_make(now, strlen("2026-03-25"))) <= 0;
+}
+
+static void write_model(struct json_writer *w, const struct llm *llm, str name, bool is_default)
+{
+    struct llm_model_info m;
+    if (!llm_model_info(llm, name, &m))
+        return;
+    jw_object(w);
+    jw_kstr(w, "name", name);
+    jw_kstr(w, "provider", m.provider);
+    jw_kbool(w, "isDefault", is_default);
+    write_limit(w, "contextTokens", m.context_tokens);
+    write_limit(w, "maxOutputTokens", m.max_output_tokens);
+    write_price(w, &m);
+    jw_kbool(w, "canUseTools", m.can_tools);
+    jw_kbool(w, "canSeeImages", m.can_images);
+    jw_kbool(w, "canThink", m.can_thinking);
+    write_or_null(w, "retiresOn", m.retires_on);
+    jw_kbool(w, "isRetired", is_past(m.retires_on));
+    write_or_null(w, "successor", m.successor);
+    jw_end(w);
+}
+
+static void write_provider(struct json_writer *w, const struct llm_provider_info *p,
+                           bool is_configured)
+{
+    jw_object(w);
+    jw_kstr(w, "name", p->name);
+    jw_kstr(w, "type", p->type);
+    jw_kstr(w, "baseUrl", p->base_url);
+    jw_kbool(w, "isConfigured", is_configured);
+    jw_kbool(w, "isUsable", is_configured && p->is_usable);
+    write_or_null(w, "problem", p->problem);
+    write_or_null(w, "defaultModel", p->default_model);
+    jw_end(w);
+}
+
+static void write_providers(struct json_writer *w, struct arena *a, const struct llm *llm)
+{
+    struct llm_provider_info *mine = arena_array(a, PROVIDERS_MAX, sizeof *mine);
+    size_t n = llm_providers(llm, mine, PROVIDERS_MAX), missing;
+    const struct llm_provider_info *others = llm_missing_providers(llm, a, &missing);
+    jw_key(w, "providers");
+    jw_array(w);
+    for (size_t i = 0; i < n && i < PROVIDERS_MAX; i++)
+        write_provider(w, &mine[i], true);
+    for (size_t i = 0; i < missing; i++)
+        write_provider(w, &others[i], false);
+    jw_end(w);
+}
+
+void api_models_list(void *ctx, struct http_req *r)
+{
+    const struct llm *llm = ((struct api *)ctx)->deps.llm;
+    struct buf b;
+    struct json_writer w;
+    size_t n;
+    str why, chosen = llm_default_model(llm, &why);
+    const str *names = llm_known_models(llm, &r->arena, &n);
+    buf_init(&b, MODELS_BYTES_MAX);
+    jw_init(&w, &b);
+    jw_object(&w);
+    jw_key(&w, "default");
+    jw_object(&w);
+    jw_kstr(&w, "model", chosen);
+    jw_kstr(&w, "why", why);
+    jw_end(&w);
+    write_providers(&w, &r->arena, llm);
+    jw_key(&w, "models");
+    jw_array(&w);
+    for (size_t i = 0; i < n; i++)
+        write_model(&w, llm, names[i], i == 0);
+    jw_end(&w);
+    jw_end(&w);
+    api_reply_buf(r, &b);
+}

@@ -1,0 +1,123 @@
+/* POST /v1/prompt {message, conversationId?, model?, allowedTools?} - what would be sent. */
+#include "api/internal.h"
+#include "runtime/preview.h"
+
+#define PROMPT_BYTES_MAX (64u * 1024 * 1024)
+
+struct prompt_body {
+    str message, conversation_id, model;
+    struct json_strs allowed_tools;
+};
+
+static const struct json_field FIELDS[] = {
+    {"message", JF_STR, offsetof(struct prompt_body, message), JF_REQUIRED, NULL, 0},
+    {"conversationId", JF_STR, offsetof(struct prompt_body, conversation_id), JF_NULLABLE, NULL, 0},
+    {"model", JF_STR, offsetof(struct prompt_body, model), JF_NULLABLE, NULL, 0},
+    {"allowedTools", JF_STRS, offsetof(struct prompt_body, allowed_tools), JF_NULLABLE, NULL, 0},
+    {0}};
+
+struct prompt_wait {
+    struct http_req *req;
+    struct turn *turn;
+};
+
+static void write_layers(struct json_writer *w, const struct prompt *p)
+{
+    jw_key(w, "layers");
+    jw_array(w);
+    for (size_t i = 0; i < p->n_layers; i++) {
+        jw_object(w);
+        jw_kint(w, "layer", p->layers[i].number);
+        jw_kstr(w, "name", str_from(p->layers[i].name));
+        jw_kint(w, "tokens", (int64_t)p->layers[i].tokens);
+        jw_kbool(w, "isVolatile", p->layers[i].is_volatile);
+        jw_kstr(w, "text", p->layers[i].text);
+        jw_end(w);
+    }
+    jw_end(w);
+}
+
+static void write_tools(struct json_writer *w, struct arena *a, const struct composed *c)
+{
+    jw_key(w, "tools");
+    jw_array(w);
+    for (size_t i = 0; i < c->input.ntools; i++) {
+        jw_object(w);
+        jw_kstr(w, "name", c->input.tools[i].name);
+        jw_kint(w, "tokens", (int64_t)preview_tool_tokens(a, &c->input.tools[i]));
+        jw_end(w);
+    }
+    jw_end(w);
+    jw_kint(w, "hiddenTools", (int64_t)c->surface.hidden);
+}
+
+static void write_tokens(struct json_writer *w, const struct preview *p)
+{
+    jw_key(w, "tokens");
+    jw_object(w);
+    jw_kint(w, "prompt", (int64_t)p->prompt_tokens);
+    jw_kint(w, "tools", (int64_t)p->tool_tokens);
+    jw_kint(w, "messages", (int64_t)p->message_tokens);
+    jw_kint(w, "total", (int64_t)(p->prompt_tokens + p->tool_tokens + p->message_tokens));
+    jw_end(w);
+}
+
+static void on_preview(void *ctx, const struct preview *p)
+{
+    struct prompt_wait *c = ctx;
+    struct buf b;
+    struct json_writer w;
+    buf_init(&b, PROMPT_BYTES_MAX);
+    jw_init(&w, &b);
+    jw_object(&w);
+    jw_kstr(&w, "model", p->model);
+    jw_key(&w, "conversationId");
+    if (p->conversation_id.n > 0)
+        jw_str(&w, p->conversation_id);
+    else
+        jw_null(&w);
+    jw_key(&w, "match");
+    api_write_match(&w, &p->match);
+    write_layers(&w, &p->parts->prompt);
+    write_tools(&w, &c->req->arena, p->parts);
+    jw_kint(&w, "messages", (int64_t)p->parts->input.nmessages);
+    write_tokens(&w, p);
+    jw_kbool(&w, "isCompactionDue", p->is_compaction_due);
+    jw_kstr(&w, "request", p->request);
+    jw_end(&w);
+    api_reply_buf(c->req, &b);
+}
+
+static void on_refused(void *ctx, enum turn_refusal why, const struct err *err)
+{
+    struct prompt_wait *c = ctx;
+    api_turn_refused(c->req, why, err);
+}
+
+static void on_gone(struct http_req *r)
+{
+    struct prompt_wait *c = r->user;
+    turn_forget(c->turn);
+}
+
+void api_prompt_preview(void *ctx, struct http_req *r)
+{
+    static const struct turn_events EVENTS = {NULL, NULL, on_refused};
+    struct api *api = ctx;
+    struct prompt_body in = {0};
+    if (!api_decode_body(r, FIELDS, &in))
+        return;
+    struct turn_request req = {
+        .viewer = api_identity(r)->viewer,
+        .conversation_id = in.conversation_id,
+        .message = in.message,
+        .model = in.model,
+        .allowed_tools = in.allowed_tools,
+        .on_preview = on_preview,
+    };
+    struct prompt_wait *c = ARENA_NEW(&r->arena, struct prompt_wait);
+    c->req = r;
+    r->user = c;
+    r->on_gone = on_gone;
+    c->turn = turn_start(api->deps.runtime, &req, &EVENTS, c);
+}

@@ -1,0 +1,169 @@
+/* GET /v1/skills, POST /v1/skills/match - what the agent knows how to do, and when it does. */
+#include "api/internal.h"
+
+#define SKILLS_BYTES_MAX (64u * 1024 * 1024)
+
+/* The skills are looked at anew before an answer, as before a turn. */
+struct skills_request {
+    struct runtime *runtime;
+    struct http_req *req; /* NULL = the client has gone */
+    struct skill_check check;
+    void (*reply)(struct skills_request *q, const struct skills *s);
+    struct arena arena;
+    str message;
+};
+
+static void on_fresh(void *ctx)
+{
+    struct skills_request *q = ctx;
+    if (q->req)
+        q->reply(q, runtime_skills(q->runtime));
+    arena_done(&q->arena);
+    free(q);
+}
+
+static void on_gone(struct http_req *r)
+{
+    struct skills_request *q = r->user;
+    q->req = NULL;
+}
+
+static void start(struct api *api, struct http_req *r, str message,
+                  void (*reply)(struct skills_request *q, const struct skills *s))
+{
+    struct skills_request *q = xcalloc(1, sizeof *q);
+    arena_init(&q->arena);
+    q->runtime = api->deps.runtime;
+    q->req = r;
+    q->reply = reply;
+    q->message = arena_str(&q->arena, message);
+    r->user = q;
+    r->on_gone = on_gone;
+    runtime_reload_skills(q->runtime, &q->check, on_fresh, q);
+}
+
+static void write_strs(struct json_writer *w, const char *key, struct json_strs list)
+{
+    jw_key(w, key);
+    jw_array(w);
+    for (size_t i = 0; i < list.len; i++)
+        jw_str(w, list.items[i]);
+    jw_end(w);
+}
+
+/* ---- the list ---- */
+
+static void write_skill(struct json_writer *w, const struct skill *s)
+{
+    jw_object(w);
+    jw_kstr(w, "name", s->name);
+    jw_kstr(w, "description", s->description);
+    jw_kstr(w, "version", s->version);
+    jw_kstr(w, "type", str_from(skill_type_name(s->type)));
+    jw_kint(w, "priority", s->priority);
+    jw_kstr(w, "source", str_from(skill_origin_name(s->origin)));
+    jw_kstr(w, "path", s->path);
+    write_strs(w, "allowedTools", s->allowed_tools);
+    write_strs(w, "requiresBundles", s->requires_bundles);
+    write_strs(w, "triggers", s->triggers);
+    write_strs(w, "keywords", s->keywords);
+    write_strs(w, "tags", s->tags);
+    jw_kstr(w, "category", s->category);
+    jw_kstr(w, "author", s->author);
+    jw_kstr(w, "body", s->body);
+    jw_end(w);
+}
+
+static void write_problem(struct json_writer *w, const struct skill_problem *p)
+{
+    jw_object(w);
+    jw_kstr(w, "severity", p->severity == SKILL_ERROR ? STR("error") : STR("warning"));
+    jw_kstr(w, "path", p->path);
+    jw_kint(w, "line", p->line);
+    jw_kstr(w, "message", p->message);
+    jw_end(w);
+}
+
+static void reply_list(struct skills_request *q, const struct skills *s)
+{
+    const struct skill_problems *problems = skills_problems(s);
+    struct buf b;
+    struct json_writer w;
+    buf_init(&b, SKILLS_BYTES_MAX);
+    jw_init(&w, &b);
+    jw_object(&w);
+    jw_key(&w, "skills");
+    jw_array(&w);
+    for (size_t i = 0; i < skills_len(s); i++)
+        write_skill(&w, skills_at(s, i));
+    jw_end(&w);
+    jw_key(&w, "problems");
+    jw_array(&w);
+    for (size_t i = 0; i < problems->len; i++)
+        write_problem(&w, &problems->items[i]);
+    jw_end(&w);
+    jw_end(&w);
+    api_reply_buf(q->req, &b);
+}
+
+void api_skills_list(void *ctx, struct http_req *r)
+{
+    start(ctx, r, STR_NONE, reply_list);
+}
+
+/* ---- which one a message would get ---- */
+
+void api_write_match(struct json_writer *w, const struct skill_match *m)
+{
+    static const char *const PHASES[] = {
+        [SKILL_NO_MATCH] = NULL, [SKILL_BY_TRIGGER] = "trigger", [SKILL_BY_KEYWORDS] = "keywords"};
+    jw_object(w);
+    jw_key(w, "skill");
+    if (m->skill)
+        jw_str(w, m->skill->name);
+    else
+        jw_null(w);
+    jw_key(w, "phase");
+    jw_cstr(w, PHASES[m->phase]);
+    jw_kint(w, "keywordsNeeded", SKILL_KEYWORDS_MIN);
+    jw_key(w, "candidates");
+    jw_array(w);
+    for (size_t i = 0; i < m->n_hits; i++) {
+        jw_object(w);
+        jw_kstr(w, "skill", m->hits[i].skill->name);
+        jw_key(w, "trigger");
+        if (m->hits[i].trigger.n > 0)
+            jw_str(w, m->hits[i].trigger);
+        else
+            jw_null(w);
+        write_strs(w, "keywords", m->hits[i].keywords);
+        jw_end(w);
+    }
+    jw_end(w);
+    jw_end(w);
+}
+
+static void reply_match(struct skills_request *q, const struct skills *s)
+{
+    struct skill_match m = skills_match(s, &q->arena, q->message);
+    struct buf b;
+    struct json_writer w;
+    buf_init(&b, SKILLS_BYTES_MAX);
+    jw_init(&w, &b);
+    api_write_match(&w, &m);
+    api_reply_buf(q->req, &b);
+}
+
+struct match_body {
+    str message;
+};
+
+static const struct json_field MATCH_FIELDS[] = {
+    {"message", JF_STR, offsetof(struct match_body, message), JF_REQUIRED, NULL, 0}, {0}};
+
+void api_skills_match(void *ctx, struct http_req *r)
+{
+    struct match_body in = {0};
+    if (api_decode_body(r, MATCH_FIELDS, &in))
+        start(ctx, r, in.message, reply_match);
+}

@@ -1,0 +1,65 @@
+/* GET /v1/usage?from=&to=&groupBy=day|model|user - tokens and cost, from the logs. */
+#include "runtime/usage.h"
+
+#include "api/internal.h"
+#include "base/clock.h"
+
+#define USAGE_BYTES_MAX (8u * 1024 * 1024)
+
+struct usage_request {
+    struct http_req *req;
+    struct usage_job *job;
+};
+
+static void on_usage(void *ctx, const struct err *err, const struct usage_report *report)
+{
+    struct usage_request *q = ctx;
+    if (err) {
+        api_store_error(q->req, err);
+        return;
+    }
+    struct buf b;
+    struct json_writer w;
+    buf_init(&b, USAGE_BYTES_MAX);
+    jw_init(&w, &b);
+    usage_write(&w, report);
+    api_reply_buf(q->req, &b);
+}
+
+static void on_gone(struct http_req *r)
+{
+    struct usage_request *q = r->user;
+    usage_cancel(q->job);
+}
+
+/* An ISO date or time; absent = 0. False: answered with 400. */
+static bool query_time(struct http_req *r, const char *name, int64_t *ret_ms)
+{
+    str text = http_query(r, name);
+    if (text.n == 0 || clock_parse_iso(text, ret_ms) == 0)
+        return true;
+    str msg = arena_printf(&r->arena, "%s: expected a date such as 2026-03-25", name);
+    http_reply_error(r, 400, "bad_request", msg.p, NULL);
+    return false;
+}
+
+void api_usage_get(void *ctx, struct http_req *r)
+{
+    struct api *api = ctx;
+    const struct api_identity *id = api_identity(r);
+    struct usage_query query = {.viewer = id->is_operator ? NULL : &id->viewer};
+    str by = http_query(r, "groupBy");
+    struct err e = {0};
+    if (!query_time(r, "from", &query.from_ms) || !query_time(r, "to", &query.to_ms))
+        return;
+    if (by.n > 0 && usage_key_parse(by, &query.by, &e) < 0) {
+        err_prefix(&e, "groupBy");
+        http_reply_error(r, 400, "bad_request", e.msg, NULL);
+        return;
+    }
+    struct usage_request *q = ARENA_NEW(&r->arena, struct usage_request);
+    q->req = r;
+    r->user = q;
+    r->on_gone = on_gone;
+    q->job = usage_start(api->deps.store, api->deps.llm, &query, on_usage, q);
+}

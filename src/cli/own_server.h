@@ -1,0 +1,11 @@
+/* own_server.h - a server inside a command, when none is running.
+ *
+ * The same struct server as `nb serve` has, without a listener, and with the skills of
+ * whoever sits at the terminal: .agents/skills and .claude/skills of the current directory
+ * and of the home directory count here, and only here. */
+#pragma once
+
+#include "server/server.h"
+
+/* `c` is borrowed and outlives the server. */
+int own_server_new(struct loop *l, struct config *c, struct server **ret, struct err *e);
