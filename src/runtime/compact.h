@@ -1,9 +1,9 @@
 /* compact.h - long conversations made short for the model; the log stays as it is.
  *
- * When the messages fill most of what the model can take, or its provider refused them as too
- * long, the older ones are summarised by a
- * model call, and an event history.compacted is appended. From then on the context is: the
- * summary, what the user said (verbatim, bounded), and the newest messages. */
+ * When the messages fill most of what the model can take, or its provider refused them as
+ * too long, the older ones are summarised by a model call, and an event history.compacted is
+ * appended. From then on the context is: the summary, what the user said (verbatim, bounded),
+ * and the newest messages. */
 #pragma once
 
 #include "runtime/turn.h"
