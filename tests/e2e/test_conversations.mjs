@@ -1,0 +1,438 @@
+// What can be done with conversations: from the terminal, over the API and by the agent's tools,
+// beside a running server and without one, in both file stores.
+import { execFileSync } from 'node:child_process'
+import fs from 'node:fs'
+import path from 'node:path'
+import { assert, eventually, nb, sse, startServer, test, tmpdir } from '../support/tap.mjs'
+
+const quick = { NB_DEMO_DELAY_MS: '0', ANTHROPIC_API_KEY: '', OPENAI_API_KEY: '' }
+const STORES = ['jsonl', 'folder']
+
+// A terminal on one work directory: conv('list') is `nb conv list`.
+function terminal(dir, store = 'jsonl') {
+    const call = (args, opts = {}) =>
+        nb(['--workdir', dir, '--store', store, ...args], { ...opts, env: { ...quick, ...opts.env } })
+    const t = {
+        dir,
+        call,
+        say: async (text, ...args) => {
+            const r = await call(['--json', '-p', text, ...args])
+            assert.equal(r.code, 0, r.stderr)
+            return JSON.parse(r.stdout)
+        },
+        conv: async (...args) => {
+            const r = await call(['conv', ...args])
+            assert.equal(r.code, 0, `nb conv ${args.join(' ')}: ${r.stderr}`)
+            return r.stdout
+        },
+        json: async (...args) => lines(await t.conv(...args, '--json')),
+        fails: async (code, ...args) => {
+            const r = await call(['conv', ...args])
+            assert.equal(r.code, code, `nb conv ${args.join(' ')}: ${r.stdout}${r.stderr}`)
+            return r.stderr
+        },
+    }
+    return t
+}
+
+function lines(text) {
+    return text.trim().split('\n').filter(Boolean).map((l) => JSON.parse(l))
+}
+
+function api(server) {
+    return async (method, url, body) => {
+        const res = await fetch(server.url + url, {
+            method,
+            headers: body === undefined ? {} : { 'content-type': 'application/json' },
+            body: body === undefined ? undefined : JSON.stringify(body),
+        })
+        const text = await res.text()
+        return { status: res.status, text, headers: res.headers, body: res.headers.get('content-type') === 'application/json' ? JSON.parse(text) : null }
+    }
+}
+
+function serve(dir, store = 'jsonl', env = {}) {
+    return startServer({ workdir: dir, args: ['--store', store], env: { ...quick, ...env } })
+}
+
+for (const store of STORES) {
+    test(`${store}: fork, rename, search, note, export, re-import from the terminal`, async () => {
+        const t = terminal(tmpdir(), store)
+        const { conversationId: id } = await t.say('what is 6*7?')
+        await t.say('call echo about zanzibar', '--resume', id)
+
+        const [before] = await t.json('list')
+        assert.equal(before.messageCount, 4)
+
+        const [fork] = await t.json('fork', '--at', '2', id)
+        assert.equal(fork.forkedFrom, id)
+        assert.equal(fork.messageCount, 2)
+        const [forked] = await t.json('show', fork.id)
+        assert.equal(forked.messages[0].content, 'what is 6*7?')
+        const calls = forked.messages.flatMap((m) => m.toolCalls ?? [])
+        assert.equal(calls[0]?.output, '42', 'a fork keeps tool calls and their results')
+
+        assert.match(await t.conv('rename', id, 'Numbers', 'and', 'islands'), /Numbers and islands/)
+        assert.equal((await t.json('show', id))[0].title, 'Numbers and islands')
+
+        assert.match(await t.conv('note', id, 'look', 'up', 'the', 'archipelago'), /noted/)
+        assert.match(await t.conv('note', id), /look up the archipelago/)
+
+        const hits = await t.json('search', 'zanzibar')
+        assert.ok(hits.some((h) => h.conversationId === id && h.role === 'user'), JSON.stringify(hits))
+        assert.match(hits[0].snippet, /zanzibar/)
+        const notes = await t.json('search', 'archipelago')
+        assert.deepEqual([notes[0].conversationId, notes[0].role], [id, 'note'])
+        assert.match(await t.conv('search', 'zanzi*'), /\*zanzi\w*\*/i, 'hits are marked')
+        assert.equal((await t.json('search', 'in:title', 'islands'))[0].conversationId, id)
+        await t.fails(1, 'search', 'nosuchwordanywhere')
+
+        const out = path.join(t.dir, 'out')
+        for (const [suffix, what] of [['md', /^# Numbers and islands/m], ['html', /<html/i], ['json', /"messages"/]]) {
+            await t.conv('export', id, '-o', `${out}.${suffix}`)
+            assert.match(fs.readFileSync(`${out}.${suffix}`, 'utf8'), what)
+        }
+        assert.match(await t.fails(1, 'export', id, '-o', `${out}.md`), /exists already/)
+        await t.conv('export', id, '-o', `${out}.jsonl`)
+
+        const other = terminal(tmpdir(), store)
+        assert.match(await other.conv('import', `${out}.jsonl`), /1 conversation/)
+        assert.match(await other.conv('import', `${out}.jsonl`), /already/)
+        const [again] = await other.json('show', id)
+        const [original] = await t.json('show', id)
+        const said = (c) => c.messages.map((m) => [m.role, m.content, m.timestamp, m.toolCalls?.map((x) => x.output)])
+        assert.deepEqual(said(again), said(original))
+        assert.equal(again.title, 'Numbers and islands')
+        assert.match(await other.conv('note', id), /archipelago/)
+        assert.equal(again.totalInputTokens, original.totalInputTokens)
+    }, { timeoutMs: 60000 })
+
+    test(`${store}: delete asks, restore brings back, purge does not`, async () => {
+        const t = terminal(tmpdir(), store)
+        const { conversationId: id } = await t.say('hello')
+        assert.match(await t.fails(2, 'delete', id), /--yes/)
+        assert.equal((await t.json('list')).length, 1, 'nothing was deleted')
+        await t.conv('delete', '--yes', id)
+        assert.equal((await t.json('list')).length, 0)
+        await t.fails(1, 'show', id)
+        await t.conv('restore', id)
+        assert.equal((await t.json('show', id))[0].messages[0].content, 'hello')
+        await t.conv('delete', '--yes', id)
+        await t.conv('delete', '--yes', '--purge', id)
+        await t.fails(1, 'restore', id)
+        const left = fs.readdirSync(t.dir, { recursive: true }).filter((f) => f.includes(id))
+        assert.deepEqual(left, [])
+    }, { timeoutMs: 60000 })
+
+    test(`${store}: the terminal beside a running server sees and changes the same`, async () => {
+        const server = await serve(tmpdir(), store)
+        const t = terminal(server.workdir, store)
+        const ask = api(server)
+        const chat = await ask('POST', '/v1/chat', { message: 'remember the quokka' })
+        const id = chat.body.conversationId
+        assert.deepEqual((await t.json('list')).map((c) => c.id), [id])
+        await t.conv('rename', id, 'Marsupials')
+        assert.equal((await ask('GET', `/v1/conversations/${id}`)).body.title, 'Marsupials')
+        await t.conv('note', id, 'from the terminal')
+        const { notes } = (await ask('GET', `/v1/conversations/${id}/notes`)).body
+        assert.deepEqual(notes.map((n) => [n.author, n.content]), [['usr_default', 'from the terminal']])
+        assert.match(await t.conv('export', id), /quokka/)
+        assert.match(await t.conv('verify'), new RegExp(`ok .*${id}`))
+
+        // A changed file is enough: what another process imports is listed.
+        const file = path.join(server.workdir, 'x.jsonl')
+        await t.conv('export', id, '-o', file)
+        const foreign = 'conv_00000000000000aa'
+        fs.writeFileSync(file, fs.readFileSync(file, 'utf8').replaceAll(id, foreign))
+        await t.conv('import', file)
+        assert.equal((await ask('GET', '/v1/conversations')).body.totalCount, 2)
+        await t.conv('delete', '--yes', foreign)
+        assert.equal((await ask('GET', `/v1/conversations/${foreign}`)).status, 404)
+    }, { timeoutMs: 60000 })
+
+    test(`${store}: the index may be removed while the server runs`, async () => {
+        const server = await serve(tmpdir(), store)
+        const ask = api(server)
+        const ids = []
+        for (const word of ['armadillo', 'baboon', 'capybara']) {
+            ids.push((await ask('POST', '/v1/chat', { message: `say ${word}` })).body.conversationId)
+        }
+        assert.equal((await ask('GET', '/v1/search?q=baboon')).body.results[0].conversationId, ids[1])
+        for (const f of fs.readdirSync(path.join(server.workdir, 'cache'))) {
+            fs.rmSync(path.join(server.workdir, 'cache', f), { recursive: true })
+        }
+        const list = (await ask('GET', '/v1/conversations')).body
+        assert.deepEqual(list.conversations.map((c) => c.id).sort(), [...ids].sort())
+        assert.equal(list.totalCount, 3)
+        const found = (await ask('GET', '/v1/search?q=capybara')).body.results
+        assert.equal(found[0]?.conversationId, ids[2])
+        await ask('POST', '/v1/chat', { message: 'say dormouse' })
+        await eventually(async () => (await ask('GET', '/v1/search?q=dormouse')).body.results.length > 0)
+        assert.equal((await ask('GET', '/v1/conversations')).body.totalCount, 4)
+    }, { timeoutMs: 60000 })
+}
+
+test('converting to folder and back keeps everything', async () => {
+    const t = terminal(tmpdir())
+    const { conversationId: id } = await t.say('what is 6*7?')
+    await t.conv('rename', id, 'Forty-two')
+    await t.conv('note', id, 'a note')
+    const [{ converted }] = await t.json('convert', '--to', 'folder')
+    assert.equal(converted, 1)
+    const folder = terminal(t.dir, 'folder')
+    const [there] = await folder.json('show', id)
+    assert.equal(there.title, 'Forty-two')
+    const back = path.join(t.dir, 'back')
+    await folder.conv('convert', '--to', 'jsonl', '--dir', back)
+    fs.writeFileSync(path.join(t.dir, 'nimblebrain.json'), JSON.stringify({ store: { type: 'jsonl', dir: back } }))
+    const [here] = lines((await nb(['--workdir', t.dir, 'conv', 'show', id, '--json'], { env: quick })).stdout)
+    const [original] = await terminal(t.dir).json('show', id)
+    assert.deepEqual(here.messages.map((m) => [m.role, m.content, m.timestamp]), original.messages.map((m) => [m.role, m.content, m.timestamp]))
+    assert.match((await t.fails(2, 'convert', '--to', 'sqlite')), /jsonl/)
+}, { timeoutMs: 60000 })
+
+test('bad ids and bad calls are refused with the right code', async () => {
+    const t = terminal(tmpdir())
+    await t.say('hello')
+    for (const bad of ['../../etc/passwd', 'conv_/x', 'conv_..', '', 'conv_ffffffffffffffff']) {
+        for (const command of [['show', bad], ['rename', bad, 'x'], ['fork', bad], ['delete', '-y', bad],
+            ['restore', bad], ['note', bad, 'x'], ['export', bad]]) {
+            assert.match(await t.fails(1, ...command), /no (such )?conversation|not in the trash/)
+        }
+    }
+    assert.match(await t.fails(2, 'frobnicate'), /no command/)
+    assert.match(await t.fails(2, 'list', '--bogus'), /--bogus/)
+    assert.match(await t.fails(2, 'search'), /what to search/)
+    assert.match(await t.fails(2, 'fork', '--at', '-1', 'conv_x'), /--at/)
+    assert.match(await t.fails(1, 'import', '/nonexistent/file'), /nonexistent/)
+    const help = await t.call(['conv', 'search', '--help'])
+    assert.equal(help.code, 0)
+    assert.match(help.stdout, /after:2026/)
+    assert.equal((await t.call(['help', 'conv', 'export'])).code, 0)
+    assert.equal((await t.call(['conv'])).code, 2)
+}, { timeoutMs: 60000 })
+
+test('the routes refuse what is wrong and hide what is absent', async () => {
+    const server = await serve(tmpdir())
+    const ask = api(server)
+    const id = (await ask('POST', '/v1/chat', { message: 'hello' })).body.conversationId
+    const base = `/v1/conversations/${id}`
+    for (const [method, url, body, status] of [
+        ['PATCH', base, {}, 400],
+        ['PATCH', base, { title: '  ' }, 400],
+        ['PATCH', base, { title: 7 }, 400],
+        ['POST', `${base}/fork`, { atMessage: -1 }, 400],
+        ['POST', `${base}/fork`, { atMessage: 'x' }, 400],
+        ['POST', `${base}/fork?atMessage=x`, undefined, 400],
+        ['POST', `${base}/notes`, { content: '' }, 400],
+        ['POST', `${base}/share`, { visibility: 'public' }, 400],
+        ['POST', `${base}/share`, { participants: [1] }, 400],
+        ['DELETE', `${base}/participants/usr_default`, undefined, 400],
+        ['DELETE', `${base}/participants/usr_other`, undefined, 404],
+        ['DELETE', `${base}?purge=maybe`, undefined, 400],
+        ['GET', `${base}/export?format=docx`, undefined, 400],
+        ['GET', '/v1/search', undefined, 400],
+        ['GET', '/v1/search?q=x&order=random', undefined, 400],
+        ['GET', '/v1/search?q=x&limit=0', undefined, 400],
+        ['GET', '/v1/conversations/stats?period=eon', undefined, 400],
+        ['POST', '/v1/import', { path: '/etc/passwd' }, 404],
+        ['GET', '/v1/import', undefined, 404],
+        ['GET', '/v1/conversations/conv_0000000000000000', undefined, 404],
+        ['PATCH', '/v1/conversations/..%2f..%2fetc', { title: 'x' }, 400],
+        ['DELETE', '/v1/conversations/conv_0000000000000000', undefined, 404],
+        ['POST', '/v1/conversations/conv_0000000000000000/fork', undefined, 404],
+        ['POST', '/v1/conversations/conv_0000000000000000/restore', undefined, 404],
+        ['GET', '/v1/conversations/conv_0000000000000000/export', undefined, 404],
+    ]) {
+        const r = await ask(method, url, body)
+        assert.equal(r.status, status, `${method} ${url}: ${r.text}`)
+        if (status < 404) assert.ok(r.body.error && r.body.message)
+    }
+    assert.equal((await ask('GET', base)).status, 200, 'it is still there')
+})
+
+test('the routes do what they say', async () => {
+    const server = await serve(tmpdir())
+    const ask = api(server)
+    const id = (await ask('POST', '/v1/chat', { message: 'what is 6*7?' })).body.conversationId
+    const base = `/v1/conversations/${id}`
+
+    const fork = (await ask('POST', `${base}/fork?atMessage=0`)).body
+    assert.equal(fork.messageCount, 0)
+    assert.equal((await ask('POST', `${base}/fork`)).body.messageCount, 2)
+
+    const shared = (await ask('POST', `${base}/share`, { participants: ['usr_a'] })).body
+    assert.deepEqual([shared.visibility, shared.participants], ['shared', ['usr_default', 'usr_a']])
+    const more = (await ask('POST', `${base}/participants`, { userId: 'usr_b' })).body
+    assert.deepEqual(more.participants, ['usr_default', 'usr_a', 'usr_b'])
+    const fewer = (await ask('DELETE', `${base}/participants/usr_a`)).body
+    assert.deepEqual(fewer.participants, ['usr_default', 'usr_b'])
+    const alone = (await ask('POST', `${base}/unshare`)).body
+    assert.deepEqual([alone.visibility, alone.participants], ['private', ['usr_default']])
+
+    for (const [format, type, what] of [['markdown', /text\/markdown/, /6\*7/], ['html', /text\/html/, /<html/i],
+        ['json', /json/, /"messages"/], ['jsonl', /./, /"type":"user.message"/]]) {
+        const r = await ask('GET', `${base}/export?format=${format}`)
+        assert.equal(r.status, 200)
+        assert.match(r.headers.get('content-type'), type)
+        assert.match(r.headers.get('content-disposition'), /^attachment/)
+        assert.match(r.text, what)
+    }
+    const stats = (await ask('GET', '/v1/conversations/stats?period=day')).body
+    assert.equal(stats.conversations, 3)
+    assert.ok(stats.inputTokens > 0)
+    const found = (await ask('GET', '/v1/conversations?search=6*7')).body
+    assert.ok(found.totalCount >= 1)
+})
+
+test('deleting ends live streams and cancels the run', async () => {
+    const server = await serve(tmpdir(), 'jsonl', { NB_DEMO_DELAY_MS: '50' })
+    const ask = api(server)
+    const id = (await ask('POST', '/v1/chat', { message: 'hello' })).body.conversationId
+    const stream = sse(`${server.url}/v1/conversations/${id}/events`)
+    await stream.next()
+    const run = fetch(`${server.url}/v1/chat`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ message: 'count to 200', conversationId: id }),
+    })
+    await eventually(async () => (await ask('GET', `/v1/conversations/${id}`)).body.isRunning)
+    const gone = await ask('DELETE', `/v1/conversations/${id}`)
+    assert.deepEqual([gone.status, gone.body.deleted], [200, true])
+    for (;;) if ((await stream.next()).done) break
+    assert.equal((await (await run).json()).stopReason, 'cancelled')
+    await ask('POST', `/v1/conversations/${id}/restore`)
+    const { messages } = (await ask('GET', `/v1/conversations/${id}/history`)).body
+    assert.equal(messages.filter((m) => m.role === 'user').length, 2, 'the restored log is whole')
+    assert.equal(messages.at(-1).stopReason, 'cancelled')
+})
+
+test('a title given by a person survives a late automatic one', async () => {
+    const server = await serve(tmpdir(), 'jsonl', { NB_DEMO_DELAY_MS: '30' })
+    const ask = api(server)
+    const stream = await fetch(`${server.url}/v1/chat/stream`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ message: 'count to 20' }),
+    })
+    const { conversations: [{ id }] } = await eventually(async () => {
+        const list = (await ask('GET', '/v1/conversations')).body
+        return list.totalCount > 0 && list
+    })
+    assert.equal((await ask('PATCH', `/v1/conversations/${id}`, { title: 'Mine' })).body.title, 'Mine')
+    await stream.text()
+    const log = path.join(server.workdir, 'conversations', `${id}.jsonl`)
+    await eventually(() => fs.readFileSync(log, 'utf8').includes('run.done'))
+    await new Promise((resolve) => setTimeout(resolve, 500))
+    assert.equal((await ask('GET', `/v1/conversations/${id}`)).body.title, 'Mine')
+})
+
+test('the agent can list, search, note and read conversations, but asks before it deletes', async () => {
+    const t = terminal(tmpdir())
+    const first = await t.say('tell me about pangolins')
+    const list = await t.say('call conversations__list {}')
+    assert.match(list.toolCalls[0].output, new RegExp(first.conversationId))
+    const found = await t.say('call conversations__search {"query":"pangolins"}')
+    assert.match(found.toolCalls[0].output, /pangolins/)
+    const read = await t.say(`call conversations__get {"id":"${first.conversationId}"}`)
+    assert.match(read.toolCalls[0].output, /pangolins/)
+    await t.say(`call conversations__note {"id":"${first.conversationId}","text":"scaly"}`)
+    assert.match(await t.conv('note', first.conversationId), /model[^]*scaly/)
+    const absent = await t.say('call conversations__get {"id":"conv_0000000000000000"}')
+    assert.equal(absent.toolCalls[0].ok, false)
+    const fork = await t.say(`call conversations__fork {"id":"${first.conversationId}","atMessage":2}`)
+    assert.match(fork.toolCalls[0].output, /conv_[0-9a-f]{16}/)
+    const stats = await t.say('call conversations__stats {}')
+    assert.match(stats.toolCalls[0].output, /conversations/)
+    const named = await t.say(`call conversations__update {"id":"${first.conversationId}","title":"Pangolins"}`)
+    assert.match(named.toolCalls[0].output, /Pangolins/)
+    await t.call(['--json', '-p', `call conversations__delete {"id":"${first.conversationId}"}`])
+    assert.equal((await t.json('show', first.conversationId))[0].title, 'Pangolins', 'nobody agreed')
+}, { timeoutMs: 60000 })
+
+test('verify names what was changed', async () => {
+    const t = terminal(tmpdir())
+    fs.writeFileSync(path.join(t.dir, 'nimblebrain.json'), JSON.stringify({ store: { integrity: true } }))
+    const { conversationId: id } = await t.say('what is 6*7?')
+    const [good] = await t.json('verify')
+    assert.deepEqual([good.id, good.ok, good.isChained], [id, true, true])
+    const file = path.join(t.dir, 'conversations', `${id}.jsonl`)
+    fs.writeFileSync(file, fs.readFileSync(file, 'utf8').replace('what is 6*7?', 'what is 6*8?'))
+    const r = await t.call(['conv', 'verify', '--json'])
+    assert.equal(r.code, 1)
+    const [bad] = lines(r.stdout)
+    assert.deepEqual([bad.ok, bad.brokenLine], [false, 2])
+})
+
+test('a backup made while the server writes holds whole lines and their blobs', async () => {
+    const server = await serve(tmpdir())
+    const ask = api(server)
+    fs.mkdirSync(path.join(server.workdir, 'skills'), { recursive: true })
+    fs.writeFileSync(path.join(server.workdir, 'skills/own.md'), '---\nname: own\n---\nhi\n')
+    fs.symlinkSync('/etc/passwd', path.join(server.workdir, 'link'))
+    const id = (await ask('POST', '/v1/chat', { message: 'what is 6*7?' })).body.conversationId
+    let isWriting = true
+    const writing = (async () => {
+        while (isWriting) await ask('POST', '/v1/chat', { message: 'say more', conversationId: id })
+    })()
+    const file = path.join(tmpdir(), 'all.tar')
+    const t = terminal(server.workdir)
+    const r = await t.call(['backup', file])
+    isWriting = false
+    await writing
+    assert.equal(r.code, 0, r.stderr)
+    assert.match(r.stderr, /1 links/)
+    assert.equal(fs.statSync(file).mode & 0o777, 0o600)
+    assert.equal((await t.call(['backup', file])).code, 1, 'it is not replaced unasked')
+
+    // Any tar can read it.
+    const names = execFileSync('tar', ['tf', file], { encoding: 'utf8' }).trim().split('\n')
+    assert.ok(names.includes('skills/own.md'))
+    assert.ok(!names.some((n) => n.startsWith('cache') || n === 'nb.sock' || n === 'link'))
+
+    const other = terminal(tmpdir())
+    const back = await other.call(['restore', file])
+    assert.equal(back.code, 0, back.stderr)
+    assert.equal((await other.json('show', id, '--all'))[0].messages[0].content, 'what is 6*7?')
+    assert.match(await other.conv('verify'), /ok/)
+    const log = fs.readFileSync(path.join(other.dir, 'conversations', `${id}.jsonl`), 'utf8')
+    assert.ok(log.endsWith('\n'))
+    for (const [, name, sha] of log.matchAll(/"(system|tools|\$blob)":"([0-9a-f]{64})"/g)) {
+        const blob = path.join(other.dir, 'conversations', `${id}.blobs`, sha)
+        assert.ok(fs.existsSync(blob), `${name} ${sha} is there`)
+    }
+    assert.equal((await other.call(['restore', file])).code, 1, 'nothing is replaced unasked')
+    assert.equal((await other.call(['restore', '--force', file])).code, 0)
+    assert.equal((await t.call(['restore', '--force', file])).code, 1, 'not under a running server')
+}, { timeoutMs: 60000 })
+
+test('a restore refuses archives that lead elsewhere, and damaged ones, and changes nothing', async () => {
+    const dir = tmpdir()
+    const evil = path.join(dir, 'evil')
+    fs.mkdirSync(path.join(evil, 'in'), { recursive: true })
+    fs.writeFileSync(path.join(evil, 'a.txt'), 'a')
+    fs.writeFileSync(path.join(dir, 'outside.txt'), 'x')
+    fs.symlinkSync('/etc', path.join(evil, 'in/link'))
+    const tar = (name, ...args) => {
+        execFileSync('tar', ['--format=ustar', '-P', '-cf', path.join(dir, name), ...args], { cwd: evil })
+        return path.join(dir, name)
+    }
+    const whole = tar('whole.tar', 'a.txt')
+    const cut = path.join(dir, 'cut.tar')
+    fs.writeFileSync(cut, fs.readFileSync(whole).subarray(0, 700))
+    const flipped = path.join(dir, 'flipped.tar')
+    const bytes = fs.readFileSync(whole)
+    bytes[2] ^= 1
+    fs.writeFileSync(flipped, bytes)
+    fs.writeFileSync(path.join(dir, 'text.tar'), 'this is no archive at all')
+    for (const file of [tar('up.tar', 'a.txt', '../outside.txt'), tar('abs.tar', 'a.txt', path.join(dir, 'outside.txt')),
+        tar('link.tar', 'a.txt', 'in/link'), cut, flipped, path.join(dir, 'text.tar'), '/nonexistent.tar']) {
+        const t = terminal(tmpdir())
+        const r = await t.call(['restore', '--force', file])
+        assert.equal(r.code, 1, `${file}: ${r.stdout}`)
+        assert.deepEqual(fs.readdirSync(t.dir), [], `${file} changed nothing`)
+    }
+    const t = terminal(tmpdir())
+    assert.equal((await t.call(['restore', whole])).code, 0)
+    assert.equal(fs.readFileSync(path.join(t.dir, 'a.txt'), 'utf8'), 'a')
+}, { timeoutMs: 60000 })
