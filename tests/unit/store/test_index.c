@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sqlite3.h>
+#include <time.h>
 
 #include "index_rig.h"
 
@@ -268,6 +269,63 @@ static void test_logs_change_behind_our_back(void **state)
     agree(t);
 }
 
+static void write_logs(struct twin *t, int n)
+{
+    for (int i = 0; i < n; i++) {
+        char name[60], log[300];
+        (void)snprintf(name, sizeof(name), "conv_many%04d.jsonl", i);
+        int len = snprintf(log, sizeof(log),
+                           "{\"id\":\"x\",\"createdAt\":\"2024-01-01T00:00:00.000Z\"}\n"
+                           "{\"type\":\"user.message\",\"ts\":\"2024-01-02T00:%02d:%02d.000Z\","
+                           "\"content\":\"hello %d\"}\n",
+                           i / 60, i % 60, i);
+        rig_spit(&t->a, name, "we", str_make(log, (size_t)len));
+    }
+}
+
+/* Beyond a few hundred logs the directory is not compared on every use: writes of our own
+ * are known, rows that are returned are checked, and a directory that changes is seen. */
+static void test_many_logs(void **state)
+{
+    const struct store_query page = {.limit = 5};
+    const struct timespec settled = {.tv_nsec = 50 * 1000 * 1000};
+    struct twin *t = *state;
+    write_logs(t, 300);
+    (void)nanosleep(&settled, NULL);
+    twin_list(t, &page);
+    assert_int_equal(t->a.listing.total, 300);
+    assert_str(t->a.listing.convs[0].id, "conv_many0299");
+    twin_list(t, &page);
+
+    assert_int_equal(rig_append(&t->a, "conv_many0007", USER("hello again")), 0);
+    twin_list(t, &page);
+    assert_str(t->a.listing.convs[0].id, "conv_many0007");
+
+    /* Somebody else appends to a log that is on the page. */
+    rig_spit(&t->a, "conv_many0299.jsonl", "ae", STR(USER("hello") "\n" USER("hello") "\n"));
+    assert_int_equal(rig_list(&t->a, &page), 0);
+    assert_str(t->a.listing.convs[1].id, "conv_many0299");
+    assert_int_equal(t->a.listing.convs[1].message_count, 3);
+    twin_list(t, &page);
+
+    assert_int_equal(rig_create(&t->a, ID, "usr_a"), 0);
+    twin_list(t, &page);
+    assert_int_equal(t->a.listing.total, 301);
+    assert_int_equal(rig_delete(&t->a, "conv_many0298", false), 0);
+    twin_list(t, &page);
+    assert_int_equal(t->a.listing.total, 300);
+
+    (void)nanosleep(&settled, NULL);
+    rig_spit(&t->a, "conv_stranger.jsonl", "we", STR("{\"id\":\"x\",\"createdAt\":1}\n"));
+    twin_list(t, &page);
+    assert_int_equal(t->a.listing.total, 301);
+    (void)nanosleep(&settled, NULL);
+    assert_int_equal(unlink(rig_path(&t->a, "conv_many0297.jsonl")), 0);
+    twin_list(t, &page);
+    assert_int_equal(t->a.listing.total, 300);
+    assert_int_equal(twin_search(t, "hello"), 301);
+}
+
 static void test_cursor_is_stable(void **state)
 {
     struct twin *t = *state;
@@ -357,11 +415,17 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(test_agrees_with_the_logs),  TEST(test_answers_come_from_the_index),
-        TEST(test_deleted_while_running), TEST(test_damaged),
-        TEST(test_other_versions),        TEST(test_replaced_by_another_process),
-        TEST(test_no_place_for_it),       TEST(test_logs_change_behind_our_back),
-        TEST(test_cursor_is_stable),      TEST(test_sharing),
+        TEST(test_agrees_with_the_logs),
+        TEST(test_answers_come_from_the_index),
+        TEST(test_deleted_while_running),
+        TEST(test_damaged),
+        TEST(test_other_versions),
+        TEST(test_replaced_by_another_process),
+        TEST(test_no_place_for_it),
+        TEST(test_logs_change_behind_our_back),
+        TEST(test_many_logs),
+        TEST(test_cursor_is_stable),
+        TEST(test_sharing),
         TEST(test_two_handles),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
