@@ -27,6 +27,7 @@ struct convert {
 
     struct arena conv_arena; /* of the conversation under way */
     const struct conv *conv;
+    bool is_made; /* in the target, and not whole yet */
     int64_t last_ms;
     struct map notes; /* keys of notes among the events */
     store_pos after;
@@ -76,6 +77,7 @@ static void read_page(struct convert *c);
 
 static void conv_ended(struct convert *c)
 {
+    c->is_made = false;
     c->at++;
     if (c->spec.progress)
         c->spec.progress(c->ctx, &c->report);
@@ -360,6 +362,7 @@ static void on_created(void *ctx, const struct err *err, const struct conv *conv
     struct convert *c = ctx;
     c->op = NULL;
     if (!err) {
+        c->is_made = true;
         read_page(c);
     } else if (err->code == -EEXIST) {
         c->report.existing++;
@@ -473,8 +476,15 @@ struct convert *convert_run(const struct convert_spec *spec, convert_done_fn fn,
     return c;
 }
 
+static void on_dropped(void *ctx, const struct err *err)
+{
+    (void)ctx;
+}
+
 void convert_cancel(struct convert *c)
 {
     store_op_cancel(c->op);
+    if (c->is_made)
+        store_delete(c->spec.to, c->ids[c->at], true, on_dropped, NULL);
     convert_free(c);
 }

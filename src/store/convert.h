@@ -33,4 +33,5 @@ typedef void (*convert_done_fn)(void *ctx, const struct err *err, const struct c
 struct convert;
 
 struct convert *convert_run(const struct convert_spec *spec, convert_done_fn fn, void *ctx);
-void convert_cancel(struct convert *c); /* no callback afterwards; what is written stays */
+/* No callback afterwards. What is whole stays; the conversation under way is taken back. */
+void convert_cancel(struct convert *c);

@@ -91,4 +91,5 @@ typedef void (*import_done_fn)(void *ctx, const struct err *err, const struct im
 
 struct import *import_run(struct store *s, const struct import_spec *spec, import_done_fn fn,
                           void *ctx);
-void import_cancel(struct import *im); /* no callback afterwards; what is written stays */
+/* No callback afterwards. What is whole stays; the conversation under way is taken back. */
+void import_cancel(struct import *im);

@@ -32,6 +32,7 @@ struct import {
 
     struct job job; /* either this is under way, or op */
     bool is_working, is_cancelled, must_skip;
+    bool is_unfinished; /* a conversation was made and may not be whole */
     int status;
     struct err err;
     struct arena scratch; /* a blob */
@@ -66,9 +67,10 @@ static void start_job(struct import *im, void (*work)(struct job *j), void (*don
 static bool job_ended(struct import *im)
 {
     im->is_working = false;
-    if (im->is_cancelled)
-        import_free(im);
-    return !im->is_cancelled;
+    if (!im->is_cancelled)
+        return true;
+    import_free(im);
+    return false;
 }
 
 /* ---- batches ---- */
@@ -106,6 +108,7 @@ static void on_batch(struct job *j)
         next_step(im);
         return;
     }
+    im->is_unfinished = false;
     struct conv_create spec = im->batch.conv;
     if (im->owner_id.n)
         spec.owner_id = im->owner_id;
@@ -120,6 +123,7 @@ static void on_created(void *ctx, const struct err *err, const struct conv *conv
     im->op = NULL;
     if (!err) {
         im->report.conversations++;
+        im->is_unfinished = true;
         next_step(im);
     } else if (err->code == -EEXIST) {
         im->report.existing++;
@@ -223,9 +227,16 @@ struct import *import_run(struct store *s, const struct import_spec *spec, impor
     return im;
 }
 
+static void on_dropped(void *ctx, const struct err *err)
+{
+    (void)ctx;
+}
+
 void import_cancel(struct import *im)
 {
     im->is_cancelled = true;
+    if (im->is_unfinished)
+        store_delete(im->store, im->id, true, on_dropped, NULL);
     if (im->is_working)
         return; /* on_batch or on_blob_read frees it */
     store_op_cancel(im->op);
