@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/footer.h"
 #include "cli/input.h"
 #include "cli/signals.h"
 #include "cli/view.h"
@@ -65,7 +66,7 @@ static void print_json_line(const struct json *v)
 
 static void explain_stop(const struct json *report)
 {
-    const char *words = view_stop_words(json_get_string(report, "stopReason"));
+    const char *words = footer_stop_words(json_get_string(report, "stopReason"));
     if (words)
         fprintf(stderr, "nb: %s\n", words);
 }
@@ -118,6 +119,13 @@ static void on_signal(void *ctx, int signum)
     session_cancel(c->session);
 }
 
+/* Whether answers may be drawn and redrawn, or just printed. */
+static bool is_drawable(const struct cli *cli)
+{
+    const char *term = getenv("TERM");
+    return cli->is_tty_out && !cli->opt.is_json && !(term && strcmp(term, "dumb") == 0);
+}
+
 static void on_shown(void *ctx)
 {
     *(bool *)ctx = true;
@@ -144,7 +152,7 @@ static bool show(struct chat *c, str text)
 /* Sends one message and waits for its end. */
 static bool exchange(struct chat *c, str text)
 {
-    if (c->cli->is_tty_out && !c->cli->opt.is_json)
+    if (is_drawable(c->cli))
         return show(c, text);
     struct exchange x = {.chat = c};
     session_send(c->session, text, &PRINT, &x);
@@ -196,7 +204,8 @@ static int run(struct chat *c)
     if ((o->resume || o->is_continue) &&
         session_resume(c->session, o->is_continue ? STR_NONE : str_from(o->resume), &e) < 0)
         code = cli_fail(&e);
-    bool is_interactive = !o->prompt && o->files.len == 0 && c->cli->is_tty_in;
+    bool is_interactive =
+        !o->prompt && o->files.len == 0 && c->cli->is_tty_in && is_drawable(c->cli);
     if (code == EXIT_DONE && is_interactive) {
         code = repl_run(c);
     } else if (code == EXIT_DONE) {

@@ -2,15 +2,16 @@
 
 #include "base/clock.h"
 #include "base/utf8.h"
+#include "cli/footer.h"
 #include "cli/styled.h"
 #include "cli/text.h"
 
 #define FINAL_MAX      (64u * 1024 * 1024)
 #define DRAW_MS        30
 #define SPIN_MS        80
-#define SILENCE_MS     700 /* of the model, until the spinner comes back */
-#define WIDTH_MAX      100 /* longer lines are hard to read */
-#define PREVIEW_MAX    400 /* bytes of a tool's input or output that are looked at */
+#define SILENCE_MS     700  /* of the model, until the spinner comes back */
+#define WIDTH_MAX      100  /* longer lines are hard to read */
+#define MESSAGE_BYTES  1000 /* of an error that are shown */
 #define LINE_MAX_BYTES 4096
 
 static struct markdown_style style_of(const struct view *v)
@@ -57,73 +58,22 @@ static void print_line(struct view *v, enum view_part part, str line)
     buf_add_char(&v->final, '\n');
 }
 
-/* ---- tools ---- */
-
-static char *safe_copy(str text)
+static void print_tools(struct view *v)
 {
-    struct buf b;
-    buf_init(&b, LINE_MAX_BYTES);
-    text_add_line(&b, utf8_truncate(text, PREVIEW_MAX));
-    char *copy = str_dup(buf_str(&b));
-    buf_done(&b);
-    return copy;
-}
-
-static void free_tool(struct view_tool *t)
-{
-    free(t->id);
-    free(t->name);
-    free(t->input);
-    free(t->result);
-}
-
-/* Prints the tools at the front that have ended, so that they stay in the order of calls. */
-static void retire_tools(struct view *v)
-{
-    size_t n = 0;
-    for (; n < v->ntools && v->tools[n].result; n++) {
-        print_line(v, VIEW_TOOLS, str_from(v->tools[n].result));
-        free_tool(&v->tools[n]);
+    struct buf out;
+    buf_init(&out, FINAL_MAX);
+    tool_lines_take(&v->tools, &out);
+    if (out.n > 0) {
+        set_apart(v, VIEW_TOOLS);
+        buf_add_str(&v->final, buf_str(&out));
     }
-    memmove(v->tools, v->tools + n, (v->ntools - n) * sizeof v->tools[0]);
-    v->ntools -= n;
+    buf_done(&out);
 }
 
-static struct view_tool *find_tool(struct view *v, str id)
+static void end_tools(struct view *v)
 {
-    for (size_t i = 0; i < v->ntools; i++)
-        if (!v->tools[i].result && str_eq(str_from(v->tools[i].id), id))
-            return &v->tools[i];
-    return NULL;
-}
-
-/* "✓ name output (3 ms)", the output cut so that the rest stays in sight. */
-static void tool_result(const struct view *v, const char *name, bool ok, str output, str tail,
-                        struct buf *out)
-{
-    size_t width = screen_width(v->screen);
-    size_t used = text_width(str_from(name)) + text_width(tail) + 4;
-    style_add(out, v->has_color, ok ? STYLE_GREEN : STYLE_RED, ok ? STR("✓") : STR("✗"));
-    buf_printf(out, " %s ", name);
-    struct buf clipped;
-    buf_init(&clipped, LINE_MAX_BYTES);
-    text_clip(&clipped, output, width > used ? width - used : 0);
-    style_add(out, v->has_color, ok ? STYLE_DIM : STYLE_RED, buf_str(&clipped));
-    buf_add_lit(out, clipped.n > 0 ? " " : "");
-    style_add(out, v->has_color, STYLE_DIM, tail);
-    buf_done(&clipped);
-}
-
-static char *result_line(const struct view *v, const char *name, bool ok, str output, str tail)
-{
-    struct buf line;
-    char *safe = safe_copy(output);
-    buf_init(&line, LINE_MAX_BYTES * 2);
-    tool_result(v, name, ok, str_from(safe), tail, &line);
-    char *copy = str_dup(buf_str(&line));
-    buf_done(&line);
-    free(safe);
-    return copy;
+    tool_lines_stop(&v->tools, screen_width(v->screen));
+    print_tools(v);
 }
 
 /* ---- the region ---- */
@@ -136,7 +86,7 @@ static str spinner(uint64_t ms)
 
 static bool is_spinning(const struct view *v, uint64_t now)
 {
-    return v->ntools == 0 && (v->text.pending.n == 0 || now - v->heard_ms > SILENCE_MS);
+    return v->tools.n == 0 && (v->text.pending.n == 0 || now - v->heard_ms > SILENCE_MS);
 }
 
 static void start_line(const struct view *v, struct buf *out, bool is_blank_wanted)
@@ -161,17 +111,10 @@ static void draw_text(const struct view *v, struct buf *out)
 
 static void draw_tools(const struct view *v, struct buf *out, uint64_t now)
 {
-    for (size_t i = 0; i < v->ntools; i++) {
-        const struct view_tool *t = &v->tools[i];
-        start_line(v, out, i == 0 && v->last != VIEW_TOOLS);
-        if (t->result) {
-            buf_add_lit(out, t->result);
-            continue;
-        }
-        style_add(out, v->has_color, STYLE_CYAN, spinner(now));
-        buf_printf(out, " %s ", t->name);
-        style_add(out, v->has_color, STYLE_DIM, str_from(t->input));
-    }
+    if (v->tools.n == 0)
+        return;
+    start_line(v, out, v->last != VIEW_TOOLS);
+    tool_lines_draw(&v->tools, spinner(now), out);
 }
 
 static void draw_spinner(const struct view *v, struct buf *out, uint64_t now)
@@ -214,7 +157,7 @@ static void on_tick(void *ctx)
     struct view *v = ctx;
     if (!v->is_running)
         return;
-    if (v->is_dirty || v->ntools > 0 || is_spinning(v, clock_mono_ms()))
+    if (v->is_dirty || v->tools.n > 0 || is_spinning(v, clock_mono_ms()))
         view_redraw(v);
     timer_start(&v->timer, SPIN_MS);
 }
@@ -237,7 +180,7 @@ static void on_text(void *ctx, str delta)
     struct view *v = ctx;
     struct buf out;
     struct markdown_style style = style_of(v);
-    retire_tools(v);
+    print_tools(v);
     v->thought[0] = '\0';
     buf_init(&out, MARKDOWN_OUTPUT_MAX);
     markdown_stream_feed(&v->text, delta, &style, &out);
@@ -255,7 +198,7 @@ static void on_thinking(void *ctx, str delta)
     ptrdiff_t cut = str_rfind_char(str_trim(delta), '\n');
     if (cut < 0)
         buf_add_lit(&all, v->thought);
-    text_add_line(&all, str_slice(delta, cut < 0 ? 0 : (size_t)cut, LINE_MAX_BYTES / 4));
+    text_add_line(&all, str_slice(delta, cut < 0 ? 0 : (size_t)cut, MESSAGE_BYTES));
     if (delta.n > 0 && delta.p[delta.n - 1] == ' ')
         buf_add_char(&all, ' ');
     str end = buf_str(&all);
@@ -270,36 +213,17 @@ static void on_thinking(void *ctx, str delta)
 static void on_tool_start(void *ctx, str id, str name, const struct json *input)
 {
     struct view *v = ctx;
-    struct buf args;
     end_text(v);
     v->thought[0] = '\0';
-    if (v->ntools < VIEW_TOOLS_MAX) {
-        buf_init(&args, 16u * 1024 * 1024);
-        if (input)
-            (void)json_write(&args, input);
-        v->tools[v->ntools++] = (struct view_tool){
-            .id = str_dup(id), .name = safe_copy(name), .input = safe_copy(buf_str(&args))};
-        buf_done(&args);
-    }
+    tool_lines_start(&v->tools, id, name, input);
     touch(v);
 }
 
 static void on_tool_done(void *ctx, str id, str name, bool ok, int64_t ms, str output)
 {
     struct view *v = ctx;
-    char tail[48];
-    struct view_tool *t = find_tool(v, id);
-    char *safe_name = safe_copy(name);
-    (void)snprintf(tail, sizeof tail, "(%lld ms)", (long long)ms);
-    char *line = result_line(v, safe_name, ok, output, str_from(tail));
-    if (t) {
-        t->result = line;
-    } else {
-        print_line(v, VIEW_TOOLS, str_from(line));
-        free(line);
-    }
-    free(safe_name);
-    retire_tools(v);
+    tool_lines_finish(&v->tools, id, name, ok, ms, output, screen_width(v->screen));
+    print_tools(v);
     touch(v);
 }
 
@@ -309,7 +233,7 @@ static void on_retry(void *ctx, str message)
     struct buf line;
     end_text(v);
     buf_init(&line, LINE_MAX_BYTES);
-    text_add_line(&line, utf8_truncate(message, PREVIEW_MAX));
+    text_add_line(&line, utf8_truncate(message, MESSAGE_BYTES));
     buf_add_lit(&line, "; trying again");
     view_notice(v, STYLE_DIM, buf_str(&line));
     buf_done(&line);
@@ -324,66 +248,11 @@ static void finish(struct view *v)
     v->on_end(v->ctx);
 }
 
-static void end_tools(struct view *v)
-{
-    for (size_t i = 0; i < v->ntools; i++)
-        if (!v->tools[i].result)
-            v->tools[i].result = result_line(v, v->tools[i].name, false, STR("stopped"), STR_NONE);
-    retire_tools(v);
-}
-
-static void add_part(struct buf *line, const char *text)
-{
-    buf_add_lit(line, line->n > 0 ? " · " : "");
-    buf_add_lit(line, text);
-}
-
-static void add_tokens(struct buf *line, const struct json *report)
-{
-    char text[96];
-    (void)snprintf(text, sizeof text, "%lld in · %lld out",
-                   (long long)json_get_int(report, "inputTokens", 0),
-                   (long long)json_get_int(report, "outputTokens", 0));
-    add_part(line, text);
-}
-
-static void add_cost(struct buf *line, const struct json *report)
-{
-    char text[48];
-    double cost = json_double(json_get(json_get(report, "usage"), "costUsd"), -1);
-    if (cost <= 0) /* unknown, or free */
-        return;
-    (void)snprintf(text, sizeof text, cost < 0.01 ? "$%.4f" : "$%.2f", cost);
-    add_part(line, text);
-}
-
-static void add_time(struct buf *line, const struct json *report)
-{
-    char text[48];
-    int64_t ms = json_get_int(json_get(report, "usage"), "totalMs", -1);
-    if (ms < 0)
-        return;
-    (void)snprintf(text, sizeof text, "%.1f s", (double)ms / 1000);
-    add_part(line, text);
-}
-
-static void add_skill(struct buf *line, const struct json *report)
-{
-    str skill = json_get_string(report, "skillName");
-    if (skill.n == 0)
-        return;
-    add_part(line, "skill ");
-    text_add_line(line, utf8_truncate(skill, PREVIEW_MAX));
-}
-
 static void print_footer(struct view *v, const struct json *report)
 {
     struct buf line;
     buf_init(&line, LINE_MAX_BYTES);
-    add_tokens(&line, report);
-    add_cost(&line, report);
-    add_time(&line, report);
-    add_skill(&line, report);
+    footer_add(&line, report);
     view_notice(v, STYLE_DIM, buf_str(&line));
     buf_done(&line);
 }
@@ -391,7 +260,7 @@ static void print_footer(struct view *v, const struct json *report)
 static void on_done(void *ctx, const struct json *report)
 {
     struct view *v = ctx;
-    const char *stopped = view_stop_words(json_get_string(report, "stopReason"));
+    const char *stopped = footer_stop_words(json_get_string(report, "stopReason"));
     end_tools(v);
     end_text(v);
     if (stopped)
@@ -410,7 +279,7 @@ static void on_error(void *ctx, str code, str message)
     end_text(v);
     buf_init(&line, LINE_MAX_BYTES);
     buf_add_lit(&line, "✗ ");
-    text_add_line(&line, utf8_truncate(message, LINE_MAX_BYTES / 4));
+    text_add_line(&line, utf8_truncate(message, MESSAGE_BYTES));
     view_notice(v, STYLE_RED, buf_str(&line));
     buf_done(&line);
     v->has_failed = true;
@@ -424,7 +293,7 @@ const struct session_events VIEW_EVENTS = {on_started,   on_text,  on_thinking, 
 
 void view_init(struct view *v, struct loop *l, struct screen *s, bool has_color)
 {
-    *v = (struct view){.screen = s, .has_color = has_color};
+    *v = (struct view){.screen = s, .has_color = has_color, .tools.has_color = has_color};
     timer_init(&v->timer, l, on_tick, v);
     markdown_stream_init(&v->text);
     buf_init(&v->final, FINAL_MAX);
@@ -433,8 +302,7 @@ void view_init(struct view *v, struct loop *l, struct screen *s, bool has_color)
 void view_done(struct view *v)
 {
     timer_stop(&v->timer);
-    for (size_t i = 0; i < v->ntools; i++)
-        free_tool(&v->tools[i]);
+    tool_lines_done(&v->tools);
     markdown_stream_done(&v->text);
     buf_done(&v->final);
 }
@@ -468,6 +336,13 @@ void view_gap(struct view *v)
     v->last = VIEW_NOTHING;
 }
 
+void view_wipe(struct view *v)
+{
+    buf_clear(&v->final);
+    v->last = VIEW_NOTHING;
+    screen_wipe(v->screen);
+}
+
 void view_lines(struct view *v, str lines)
 {
     set_apart(v, VIEW_NOTICE);
@@ -487,25 +362,23 @@ void view_markdown(struct view *v, str text)
 void view_notice(struct view *v, unsigned style, str text)
 {
     struct buf line;
-    buf_init(&line, LINE_MAX_BYTES * 2);
+    buf_init(&line, FINAL_MAX);
     style_add(&line, v->has_color, style, text);
     print_line(v, VIEW_NOTICE, buf_str(&line));
     buf_done(&line);
 }
 
-const char *view_stop_words(str stop_reason)
+void view_say(struct view *v, unsigned style, const char *fmt, ...)
 {
-    static const struct {
-        const char *reason, *words;
-    } WORDS[] = {
-        {"max_iterations", "stopped: the limit of steps was reached (maxIterations)"},
-        {"token_budget", "stopped: the token budget of this run is used up (maxInputTokens)"},
-        {"length", "the answer was cut off at its length limit (maxOutputTokens)"},
-        {"refusal", "the model declined to answer"},
-        {"cancelled", "stopped"},
-    };
-    for (size_t i = 0; i < ARRAY_LEN(WORDS); i++)
-        if (str_eq(stop_reason, str_from(WORDS[i].reason)))
-            return WORDS[i].words;
-    return NULL;
+    struct buf raw, safe;
+    va_list ap;
+    buf_init(&raw, LINE_MAX_BYTES);
+    buf_init(&safe, 4 * LINE_MAX_BYTES);
+    va_start(ap, fmt);
+    (void)buf_vprintf(&raw, fmt, ap);
+    va_end(ap);
+    text_add_line(&safe, buf_str(&raw));
+    view_notice(v, style, buf_str(&safe));
+    buf_done(&raw);
+    buf_done(&safe);
 }

@@ -8,14 +8,8 @@
 #include "cli/markdown.h"
 #include "cli/screen.h"
 #include "cli/session.h"
+#include "cli/tool_lines.h"
 #include "loop/timer.h"
-
-#define VIEW_TOOLS_MAX 64 /* shown while they run; more are shown when they end */
-
-struct view_tool {
-    char *id, *name, *input; /* owned; safe to print but for the id */
-    char *result;            /* the finished line, or NULL while it runs */
-};
 
 enum view_part { VIEW_NOTHING, VIEW_TEXT, VIEW_TOOLS, VIEW_NOTICE };
 
@@ -26,8 +20,7 @@ struct view {
     struct markdown_stream text;
     struct buf final;    /* goes out with the next update */
     enum view_part last; /* what was printed last: kinds are set apart by a blank line */
-    struct view_tool tools[VIEW_TOOLS_MAX];
-    size_t ntools;
+    struct tool_lines tools;
     char thought[256]; /* the end of what the model thinks, safe to print */
     uint64_t started_ms, heard_ms;
     bool is_dirty, is_running;
@@ -43,6 +36,7 @@ void view_done(struct view *v);
 
 /* An answer is about to come; on_end is called when it has ended, well or not. */
 void view_begin(struct view *v, void (*on_end)(void *ctx), void *ctx);
+void view_wipe(struct view *v);    /* an empty screen */
 void view_redraw(struct view *v);  /* after a resize */
 void view_abandon(struct view *v); /* keeps what has come; the rest will not be seen */
 
@@ -52,6 +46,6 @@ void view_gap(struct view *v);
 void view_lines(struct view *v, str lines);
 void view_markdown(struct view *v, str text);
 void view_notice(struct view *v, unsigned style, str text);
-
-/* Why an answer is not complete, in words; NULL when it is. */
-const char *view_stop_words(str stop_reason);
+/* The same for text that may be foreign in part. */
+void view_say(struct view *v, unsigned style, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));

@@ -1,0 +1,60 @@
+#include "cli/footer.h"
+
+#include "base/utf8.h"
+#include "cli/text.h"
+
+#define SKILL_BYTES 200
+
+static void add_tokens(struct buf *out, const struct json *report)
+{
+    buf_printf(out, "%lld in · %lld out", (long long)json_get_int(report, "inputTokens", 0),
+               (long long)json_get_int(report, "outputTokens", 0));
+}
+
+static void add_cost(struct buf *out, const struct json *report)
+{
+    double cost = json_double(json_get(json_get(report, "usage"), "costUsd"), -1);
+    if (cost > 0) /* neither unknown nor free */
+        buf_printf(out, cost < 0.01 ? " · $%.4f" : " · $%.2f", cost);
+}
+
+static void add_time(struct buf *out, const struct json *report)
+{
+    int64_t ms = json_get_int(json_get(report, "usage"), "totalMs", -1);
+    if (ms >= 0)
+        buf_printf(out, " · %.1f s", (double)ms / 1000);
+}
+
+static void add_skill(struct buf *out, const struct json *report)
+{
+    str skill = json_get_string(report, "skillName");
+    if (skill.n == 0)
+        return;
+    buf_add_lit(out, " · skill ");
+    text_add_line(out, utf8_truncate(skill, SKILL_BYTES));
+}
+
+void footer_add(struct buf *out, const struct json *report)
+{
+    add_tokens(out, report);
+    add_cost(out, report);
+    add_time(out, report);
+    add_skill(out, report);
+}
+
+const char *footer_stop_words(str stop_reason)
+{
+    static const struct {
+        const char *reason, *words;
+    } WORDS[] = {
+        {"max_iterations", "stopped: the limit of steps was reached (maxIterations)"},
+        {"token_budget", "stopped: the token budget of this run is used up (maxInputTokens)"},
+        {"length", "the answer was cut off at its length limit (maxOutputTokens)"},
+        {"refusal", "the model declined to answer"},
+        {"cancelled", "stopped"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(WORDS); i++)
+        if (str_eq(stop_reason, str_from(WORDS[i].reason)))
+            return WORDS[i].words;
+    return NULL;
+}

@@ -1,0 +1,34 @@
+/* tool_lines.h - the tools of an answer, a line each: at work, then what came of it.
+ *
+ * "⠋ name {input}" becomes "✓ name output (3 ms)" or "✗ name reason (3 ms)". Lines of ended
+ * tools are handed out in the order of the calls, so one that is fast waits for those before
+ * it. Everything is made safe to print here. One owner, loop thread. */
+#pragma once
+
+#include "base/json.h"
+
+#define TOOL_LINES_MAX 64 /* shown at work; further ones appear when they end */
+
+struct tool_line {
+    char *id, *name, *input; /* owned */
+    char *result;            /* the finished line, or NULL while it runs */
+};
+
+struct tool_lines {
+    struct tool_line items[TOOL_LINES_MAX];
+    size_t n;
+    bool has_color;
+};
+
+void tool_lines_done(struct tool_lines *t); /* forgets all of them */
+
+void tool_lines_start(struct tool_lines *t, str id, str name, const struct json *input);
+/* The line fits `width` columns. */
+void tool_lines_finish(struct tool_lines *t, str id, str name, bool ok, int64_t ms, str output,
+                       size_t width);
+void tool_lines_stop(struct tool_lines *t, size_t width); /* none of them will end any more */
+
+/* Appends the lines that are final, each ended by a line feed, and forgets them. */
+void tool_lines_take(struct tool_lines *t, struct buf *out);
+/* The others as they look now, joined by line feeds. `spinner` is one column wide. */
+void tool_lines_draw(const struct tool_lines *t, str spinner, struct buf *out);

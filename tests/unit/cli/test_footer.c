@@ -1,0 +1,51 @@
+#include "cli/footer.h"
+#include "support/unit.h"
+
+static const char *footer(const char *report)
+{
+    static struct buf b;
+    struct arena a;
+    struct json *v;
+    buf_done(&b);
+    buf_init(&b, 4096);
+    arena_init(&a);
+    assert_int_equal(json_parse(&a, str_from(report), 0, &v, NULL), 0);
+    footer_add(&b, v);
+    arena_done(&a);
+    return buf_cstr(&b);
+}
+
+static void test_only_what_is_known(void **state)
+{
+    assert_string_equal(footer("{\"inputTokens\":831,\"outputTokens\":7}"), "831 in · 7 out");
+    assert_string_equal(footer("{\"inputTokens\":1,\"outputTokens\":2,\"skillName\":null,"
+                               "\"usage\":{\"costUsd\":null,\"totalMs\":1240}}"),
+                        "1 in · 2 out · 1.2 s");
+    assert_string_equal(footer("{}"), "0 in · 0 out");
+}
+
+static void test_cost_and_skill(void **state)
+{
+    assert_string_equal(footer("{\"usage\":{\"costUsd\":0.00421}}"), "0 in · 0 out · $0.0042");
+    assert_string_equal(footer("{\"usage\":{\"costUsd\":1.5}}"), "0 in · 0 out · $1.50");
+    assert_string_equal(footer("{\"usage\":{\"costUsd\":0}}"), "0 in · 0 out");
+    assert_string_equal(footer("{\"skillName\":\"a\\u001b[2Jb\"}"), "0 in · 0 out · skill a␛[2Jb");
+}
+
+static void test_stop_words(void **state)
+{
+    assert_null(footer_stop_words(STR("complete")));
+    assert_null(footer_stop_words(STR_NONE));
+    assert_string_equal(footer_stop_words(STR("cancelled")), "stopped");
+    assert_non_null(strstr(footer_stop_words(STR("max_iterations")), "maxIterations"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_only_what_is_known),
+        cmocka_unit_test(test_cost_and_skill),
+        cmocka_unit_test(test_stop_words),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,109 @@
+#include "cli/tool_lines.h"
+#include "support/unit.h"
+
+static int setup(void **state)
+{
+    *state = xcalloc(1, sizeof(struct tool_lines));
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    tool_lines_done(*state);
+    free(*state);
+    return 0;
+}
+
+static const char *text_of(struct tool_lines *t, bool is_final)
+{
+    static struct buf b;
+    buf_done(&b);
+    buf_init(&b, 65536);
+    if (is_final)
+        tool_lines_take(t, &b);
+    else
+        tool_lines_draw(t, STR("*"), &b);
+    return buf_cstr(&b);
+}
+
+static void begin(struct tool_lines *t, str id, str name, const char *input)
+{
+    struct arena a;
+    struct json *v;
+    arena_init(&a);
+    assert_int_equal(json_parse(&a, str_from(input), 0, &v, NULL), 0);
+    tool_lines_start(t, id, name, v);
+    arena_done(&a);
+}
+
+static void test_a_call_from_start_to_end(void **state)
+{
+    struct tool_lines *t = *state;
+    begin(t, STR("1"), STR("nb__calculate"), "{\"expression\": \"6*7\"}");
+    assert_string_equal(text_of(t, false), "* nb__calculate {\"expression\":\"6*7\"}");
+    assert_string_equal(text_of(t, true), "");
+    tool_lines_finish(t, STR("1"), STR("nb__calculate"), true, 3, STR("42"), 80);
+    assert_string_equal(text_of(t, true), "✓ nb__calculate 42 (3 ms)\n");
+    assert_string_equal(text_of(t, false), "");
+}
+
+static void test_parallel_calls_keep_their_order(void **state)
+{
+    struct tool_lines *t = *state;
+    begin(t, STR("1"), STR("slow"), "{}");
+    begin(t, STR("2"), STR("fast"), "{}");
+    tool_lines_finish(t, STR("2"), STR("fast"), false, 1, STR("no\nsuch thing"), 80);
+    assert_string_equal(text_of(t, true), "");
+    assert_string_equal(text_of(t, false), "* slow {}\n✗ fast no such thing (1 ms)");
+    tool_lines_finish(t, STR("1"), STR("slow"), true, 9, STR(""), 80);
+    assert_string_equal(text_of(t, true), "✓ slow (9 ms)\n✗ fast no such thing (1 ms)\n");
+}
+
+static void test_long_output_leaves_room_for_the_rest(void **state)
+{
+    struct tool_lines *t = *state;
+    begin(t, STR("1"), STR("t"), "{}");
+    tool_lines_finish(t, STR("1"), STR("t"), true, 5, STR("0123456789012345678901234567890"), 20);
+    assert_string_equal(text_of(t, true), "✓ t 01234567… (5 ms)\n");
+}
+
+static void test_stopped_and_unknown_calls(void **state)
+{
+    struct tool_lines *t = *state;
+    begin(t, STR("1"), STR("t"), "{}");
+    tool_lines_finish(t, STR("?"), STR("u"), true, 1, STR("x"), 80);
+    tool_lines_stop(t, 80);
+    assert_string_equal(text_of(t, true), "✗ t stopped\n✓ u x (1 ms)\n");
+}
+
+static void test_foreign_text_is_made_safe(void **state)
+{
+    struct tool_lines *t = *state;
+    begin(t, STR("1"), STR("a\x1b[2J"), "\"\\u001b[2J\\u202e\"");
+    assert_null(strchr(text_of(t, false), '\x1b'));
+    tool_lines_finish(t, STR("1"), STR("x"), true, 1, STR("\x1b]0;t\x07"), 80);
+    assert_string_equal(text_of(t, true), "✓ a␛[2J ␛]0;t␇ (1 ms)\n");
+}
+
+static void test_has_a_ceiling(void **state)
+{
+    struct tool_lines *t = *state;
+    for (size_t i = 0; i < TOOL_LINES_MAX + 5; i++)
+        begin(t, STR("same"), STR("t"), "{}");
+    assert_int_equal(t->n, TOOL_LINES_MAX);
+}
+
+#define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_a_call_from_start_to_end),
+        TEST(test_parallel_calls_keep_their_order),
+        TEST(test_long_output_leaves_room_for_the_rest),
+        TEST(test_stopped_and_unknown_calls),
+        TEST(test_foreign_text_is_made_safe),
+        TEST(test_has_a_ceiling),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
