@@ -180,6 +180,13 @@ static void on_resize(void *ctx)
         view_redraw(&r->view);
 }
 
+static void on_continue(void *ctx)
+{
+    struct repl *r = ctx;
+    screen_forget(&r->screen);
+    on_resize(r);
+}
+
 static void on_signal(void *ctx, int signum)
 {
     struct repl *r = ctx;
@@ -269,7 +276,7 @@ static void leave(struct repl *r)
 
 int repl_run(struct chat *c)
 {
-    static const struct term_events EVENTS = {on_bytes, on_end, on_resize};
+    static const struct term_events EVENTS = {on_bytes, on_end, on_resize, on_continue};
     struct repl r = {.chat = c};
     struct err e = {0};
     open_repl(&r);

@@ -191,10 +191,15 @@ void screen_update(struct screen *s, str final, const struct screen_region *regi
     flush(s);
 }
 
-void screen_wipe(struct screen *s)
+void screen_forget(struct screen *s)
 {
     buf_clear(&s->drawn);
     s->lines = s->cursor = s->cursor_col = 0;
+}
+
+void screen_wipe(struct screen *s)
+{
+    screen_forget(s);
     buf_add_lit(&s->out, CLEAR_SCREEN);
     flush(s);
 }

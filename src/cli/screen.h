@@ -31,5 +31,7 @@ size_t screen_width(const struct screen *s); /* columns that lines may use */
 
 /* Prints `final` (whole lines, each ended by '\n') above the region and replaces the region. */
 void screen_update(struct screen *s, str final, const struct screen_region *region);
+/* Others have written to the terminal: the next region is drawn where the cursor is now. */
+void screen_forget(struct screen *s);
 /* Empties the screen; the region is forgotten. */
 void screen_wipe(struct screen *s);

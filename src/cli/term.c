@@ -97,7 +97,7 @@ static void on_continued(uv_signal_t *h, int signum)
     struct term *t = h->data;
     (void)uv_tty_set_mode(&t->tty, UV_TTY_MODE_NORMAL);
     (void)set_raw(t);
-    t->ev->on_resize(t->ctx);
+    t->ev->on_continue(t->ctx);
 }
 
 static void watch(struct term *t, struct uv_loop_s *loop, uv_signal_t *h, uv_signal_cb cb,

@@ -11,8 +11,9 @@ struct term;
 
 struct term_events {
     void (*on_bytes)(void *ctx, str bytes);
-    void (*on_end)(void *ctx);    /* the terminal is gone */
-    void (*on_resize)(void *ctx); /* also after being suspended: draw again */
+    void (*on_end)(void *ctx); /* the terminal is gone */
+    void (*on_resize)(void *ctx);
+    void (*on_continue)(void *ctx); /* after being stopped: draw everything again */
 };
 
 /* `in` and `out` are terminals, borrowed. -errno when the mode cannot be set. */

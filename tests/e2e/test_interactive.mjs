@@ -258,6 +258,21 @@ test('the terminal is restored when nb ends, also by SIGTERM', async () => {
     }
 })
 
+test('Ctrl-Z stops nb, fg brings the draft back', async () => {
+    const t = await open([], { command: ['sh', '-i'] })
+    const vars = Object.entries(offline).map(([k, v]) => `${k}=${v}`).join(' ')
+    await t.message(`${vars} '${NB}' --workdir '${tmpdir()}'`)
+    await t.sees(PROMPT_LAST)
+    await t.type('a draft')
+    await t.sees(/❯ a draft$/)
+    await t.key('C-z')
+    await t.sees(/Stopped/)
+    await t.message('fg')
+    await t.sees(/fg\n[^]*❯ a draft$/)
+    await t.key('C-u', 'C-d')
+    await t.sees(/[$#]$/)
+})
+
 test('--continue shows what was said', async () => {
     const dir = tmpdir()
     await run(NB, ['--workdir', dir, '-p', 'what is 6*7?'], { env: offline })

@@ -15,7 +15,7 @@ struct fixture {
     struct loop *loop;
     struct term *term;
     struct buf got;
-    bool has_bytes, has_ended, is_resized;
+    bool has_bytes, has_ended, is_resized, is_continued;
 };
 
 static void on_bytes(void *ctx, str bytes)
@@ -35,7 +35,12 @@ static void on_resize(void *ctx)
     ((struct fixture *)ctx)->is_resized = true;
 }
 
-static const struct term_events EVENTS = {on_bytes, on_end, on_resize};
+static void on_continue(void *ctx)
+{
+    ((struct fixture *)ctx)->is_continued = true;
+}
+
+static const struct term_events EVENTS = {on_bytes, on_end, on_resize, on_continue};
 
 static int setup(void **state)
 {
@@ -95,6 +100,19 @@ static void test_resizing_is_told(void **state)
     assert_true(loop_run_until(f->loop, &f->is_resized, WAIT_MS));
 }
 
+/* The shell sets its own mode while we are stopped. */
+static void test_continuing_sets_the_mode_again(void **state)
+{
+    struct fixture *f = *state;
+    struct termios t;
+    assert_int_equal(tcgetattr(f->slave, &t), 0);
+    t.c_lflag |= ICANON | ECHO | ISIG;
+    assert_int_equal(tcsetattr(f->slave, TCSANOW, &t), 0);
+    assert_int_equal(kill(getpid(), SIGCONT), 0);
+    assert_true(loop_run_until(f->loop, &f->is_continued, WAIT_MS));
+    assert_int_equal(modes(f), 0);
+}
+
 static void test_a_vanished_terminal_is_told(void **state)
 {
     struct fixture *f = *state;
@@ -136,6 +154,7 @@ int main(void)
         TEST(test_keys_arrive_one_by_one_and_unechoed),
         TEST(test_closing_restores_the_mode),
         TEST(test_resizing_is_told),
+        TEST(test_continuing_sets_the_mode_again),
         TEST(test_a_vanished_terminal_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
