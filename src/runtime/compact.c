@@ -226,15 +226,25 @@ static size_t choose_cut(struct turn *t, const struct replay *h)
     return cut;
 }
 
-void compact_if_needed(struct turn *t, void (*then)(struct turn *t))
+/* Where to cut; 0 = nothing to do. */
+static size_t find_work(struct turn *t)
 {
     const struct replay *h = transcript_replay(&t->transcript);
     int64_t trigger = budget(t) * COMPACT_TRIGGER_PERCENT / 100;
-    size_t cut = 0;
-    if (was_too_long(h) || may_be_long(&t->transcript, trigger))
-        cut = choose_cut(t, h);
+    bool is_long = was_too_long(h) || may_be_long(&t->transcript, trigger);
+    return is_long ? choose_cut(t, h) : 0;
+}
+
+bool compact_is_due(struct turn *t)
+{
+    return find_work(t) > 0;
+}
+
+void compact_if_needed(struct turn *t, void (*then)(struct turn *t))
+{
+    size_t cut = find_work(t);
     if (cut > 0)
-        start(t, h, cut, then);
+        start(t, transcript_replay(&t->transcript), cut, then);
     else
         then(t);
 }
