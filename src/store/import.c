@@ -372,7 +372,7 @@ static void take(struct importer *im, struct import_batch *ret)
            (n == 0 || bytes + t->events[im->taken + n].n <= IMPORT_BATCH_BYTES))
         bytes += t->events[im->taken + n++].n;
     *ret = (struct import_batch){
-        .is_new = im->is_new, .conv = im->conv, .events = t->events + im->taken, .n = n};
+        .is_new = im->is_new, .conv = im->conv, .events = n ? t->events + im->taken : NULL, .n = n};
     if (im->is_new && !is_array_kind(im->kind)) {
         ret->blob_paths = im->log.blob_paths;
         ret->nblobs = im->log.nblobs;
