@@ -58,7 +58,7 @@ struct index {
 
     struct feed_job { /* the background */
         struct job job;
-        bool is_busy, is_wanted, must_sweep, is_low;
+        bool is_busy, is_wanted, must_sweep, is_low, has_fed;
         struct sweep_state state;
         struct index_db db;
         int status;
@@ -306,6 +306,9 @@ static void feed_work(struct job *job)
         r = sweep(&s, ix->dir, &f->state);
     if (r == 0)
         r = search_feed(&s);
+    if (r == 0 && f->has_fed)
+        index_db_shrink(&f->db);
+    f->has_fed = r > 0;
     f->status = r;
 }
 

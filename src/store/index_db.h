@@ -54,5 +54,8 @@ int index_db_run(struct index_db *db, sqlite3_stmt *st); /* a statement without 
 void index_db_bind(sqlite3_stmt *st, int at, str s); /* not copied: valid until it is reset */
 str index_db_column(sqlite3_stmt *st, int at);       /* until the next step */
 
+/* Gives back memory after a lot of work. */
+void index_db_shrink(struct index_db *db);
+
 /* Throws the file away: the next index_db_ready makes a new one. */
 void index_db_discard(struct index_db *db);

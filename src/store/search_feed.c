@@ -8,9 +8,9 @@
 #include "store/search_words.h"
 
 enum {
-    SLICE_LOGS = 256,
-    SLICE_MESSAGES = 8192,
-    SLICE_WORDS = 2 * 1024 * 1024, /* one flush of FTS5, about 50 ms */
+    SLICE_LOGS = 1024,
+    SLICE_MESSAGES = 32768,
+    SLICE_WORDS = 4 * 1024 * 1024, /* what FTS5 gathers before it writes a segment */
     DEAD_MIN = 50000,
     WORDS_MAX = 4 * LINES_MAX_BYTES,
 };
