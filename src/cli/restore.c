@@ -11,6 +11,7 @@
 #include "cli/cli.h"
 #include "cli/progress.h"
 #include "cli/session.h"
+#include "cli/stores.h"
 #include "cli/tar.h"
 #include "config/file.h"
 
@@ -126,15 +127,6 @@ static int extract(struct restore *r, struct tar_reader *tar, const struct tar_e
     return code;
 }
 
-/* It describes what was there before; it is made again. */
-static void drop_index(struct config *c)
-{
-    static const char *const NAMES[] = {"cache/index.db", "cache/index.db-wal",
-                                        "cache/index.db-shm"};
-    for (size_t i = 0; i < ARRAY_LEN(NAMES); i++)
-        (void)unlink(config_path(c, NAMES[i]));
-}
-
 static int restore_from(const struct cli *cli, struct config *c, const char *path, bool is_forced)
 {
     struct restore r = {.root = c->work_dir, .is_forced = is_forced};
@@ -160,7 +152,7 @@ static int restore_from(const struct cli *cli, struct config *c, const char *pat
     (void)fclose(r.in);
     if (code < 0)
         return cli_fail(&r.err);
-    drop_index(c);
+    stores_drop_index(c); /* it describes what was there before */
     if (cli->opt.is_json)
         printf("{\"files\":%llu,\"bytes\":%llu}\n", (unsigned long long)r.files,
                (unsigned long long)r.bytes);

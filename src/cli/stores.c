@@ -1,5 +1,7 @@
 #include "cli/stores.h"
 
+#include <unistd.h>
+
 #include "store/appender.h"
 
 enum { READ_THREADS = 2, SYNC_THREADS = 4, PAGE = 1000 };
@@ -53,6 +55,14 @@ void stores_wait(struct stores *s, const bool *is_done)
 {
     while (!*is_done)
         (void)loop_run_until(s->x->loop, is_done, UINT32_MAX);
+}
+
+void stores_drop_index(struct config *c)
+{
+    static const char *const NAMES[] = {"cache/index.db", "cache/index.db-wal",
+                                        "cache/index.db-shm"};
+    for (size_t i = 0; i < ARRAY_LEN(NAMES); i++)
+        (void)unlink(config_path(c, NAMES[i]));
 }
 
 /* ---- all conversations ---- */

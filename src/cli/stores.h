@@ -22,6 +22,9 @@ void stores_close(struct stores *s, struct store *store); /* accepts NULL; waits
 
 void stores_wait(struct stores *s, const bool *is_done);
 
+/* Removes the index of the work directory; it is made again, also by a server that runs. */
+void stores_drop_index(struct config *c);
+
 /* Calls fn with the id of every conversation, hidden ones included; it may call the store and
  * wait. -errno of the listing, or what fn returned when it was not 0. */
 int stores_each(struct stores *s, struct store *store,

@@ -9,6 +9,7 @@
 #include "store/appender.h"
 #include "store/derive.h"
 #include "store/integrity.h"
+#include "store/repair.h"
 
 /* Called with each line of a log, line 1 included; false stops the scan. */
 typedef bool (*store_line_fn)(void *ctx, str line, store_pos end);
@@ -77,6 +78,7 @@ struct store_op {
         store_search_fn search;
         store_notes_fn notes;
         integrity_fn integrity;
+        repair_fn repair;
     } fn;
     void *ctx;
 
@@ -112,6 +114,7 @@ struct store_op {
         size_t nnotes;
         str blob;
         const struct integrity_report *integrity;
+        struct repairing *repairing; /* repair.c */
     } out;
 
     struct log_task task; /* file stores */

@@ -1,6 +1,4 @@
 /* nb conversations verify - reads every line and every hash of the logs. */
-#include <errno.h>
-
 #include "cli/progress.h"
 #include "cli/stores.h"
 #include "cli/styled.h"

@@ -1,0 +1,85 @@
+#include "store/repair.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+
+#include "store/files.h"
+
+struct repairing {
+    struct repair_report report;
+    int64_t size, torn_size; /* before */
+};
+
+static int64_t size_of(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 ? (int64_t)st.st_size : 0;
+}
+
+static int64_t torn_size(struct store_op *op)
+{
+    return size_of(arena_printf(&op->arena, "%s.torn", op->path).p);
+}
+
+static void measure(struct store_op *op)
+{
+    struct repairing *r = op->out.repairing;
+    r->size = size_of(op->path);
+    r->torn_size = torn_size(op);
+}
+
+/* The log is open and locked: what there was to mend has been mended. */
+static int compare(struct log_task *t, const struct store_io *io)
+{
+    struct store_op *op = files_op(t);
+    struct repairing *r = op->out.repairing;
+    r->report.torn_bytes = torn_size(op) - r->torn_size;
+    r->report.was_terminated = size_of(op->path) > r->size;
+    return 0;
+}
+
+static void on_compared(struct log_task *t)
+{
+    struct store_op *op = files_op(t);
+    op->err = t->err;
+    op_done(op);
+}
+
+static void mend(struct store_op *op)
+{
+    op->task = (struct log_task){.run = compare, .needs_lock = true, .spares_log = true};
+    files_submit(op, LOG_RUN, on_compared);
+}
+
+static void found(struct store_op *op)
+{
+    op->out.repairing = ARENA_NEW(&op->arena, struct repairing);
+    op->out.repairing->report.bad_lines = op->out.conv->bad_lines;
+    if (!files_locate(op, op->id)) {
+        op_done_later(op);
+        return;
+    }
+    op->step = mend;
+    op_run(op, measure);
+}
+
+static void answer(struct store_op *op)
+{
+    op->fn.repair(op->ctx, op_err(op), op->err.code ? NULL : &op->out.repairing->report);
+}
+
+struct store_op *store_repair(struct store *s, str id, repair_fn fn, void *ctx)
+{
+    struct store_op *op = op_new(s, id, answer, ctx);
+    op->fn.repair = fn;
+    if (!op_check(op, true))
+        return op;
+    if (s->ops->is_inline) {
+        err_set(&op->err, -ENOTSUP, "a %s store has no files to repair", s->ops->type);
+        op_done_later(op);
+        return op;
+    }
+    op->step = found;
+    then_get(op);
+    return op;
+}

@@ -1,0 +1,79 @@
+#include "cli/table.h"
+#include "support/unit.h"
+
+static const struct table_column COLUMNS[] = {
+    {"ID", false, 0}, {"N", true, 0}, {"TITLE", false, 0}};
+
+static void fill(struct table *t)
+{
+    table_init(t, COLUMNS, ARRAY_LEN(COLUMNS));
+    table_row(t);
+    table_cell(t, 0, STR("a"));
+    table_cellf(t, 1, "%d", 1000);
+    table_cell(t, 2, STR("two\nlines \x1b[31mred"));
+    table_row(t);
+    table_cell(t, 0, STR("漢字"));
+    table_cell(t, 2, STR("a title that is rather long"));
+}
+
+static void check(size_t width, bool with_titles, const char *expected)
+{
+    struct table t;
+    char *text = NULL;
+    size_t n = 0;
+    FILE *out = open_memstream(&text, &n);
+    fill(&t);
+    table_print(&t, out, width, false, with_titles);
+    fclose(out);
+    assert_string_equal(text, expected);
+    free(text);
+    table_done(&t);
+}
+
+static void test_columns(void **state)
+{
+    check(0, true,
+          "ID       N  TITLE\n"
+          "a     1000  two lines ␛[31mred\n"
+          "漢字        a title that is rather long\n");
+}
+
+static void test_cut_at_the_edge(void **state)
+{
+    check(28, false,
+          "a     1000  two lines ␛[31m…\n"
+          "漢字        a title that is…\n");
+}
+
+/* However narrow the terminal is, something of the last column is seen. */
+static void test_narrow(void **state)
+{
+    check(5, false,
+          "a     1000  two lines ␛…\n"
+          "漢字        a title tha…\n");
+}
+
+static void test_many_rows(void **state)
+{
+    struct table t;
+    table_init(&t, COLUMNS, ARRAY_LEN(COLUMNS));
+    for (int i = 0; i < 1000; i++) {
+        table_row(&t);
+        table_cellf(&t, 1, "%d", i);
+    }
+    assert_int_equal(t.nrows, 1000);
+    assert_true(str_eq(t.cells[999 * 3 + 1], STR("999")));
+    assert_int_equal(t.cells[999 * 3].n, 0);
+    table_done(&t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_columns),
+        cmocka_unit_test(test_cut_at_the_edge),
+        cmocka_unit_test(test_narrow),
+        cmocka_unit_test(test_many_rows),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
