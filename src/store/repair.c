@@ -7,7 +7,7 @@
 
 struct repairing {
     struct repair_report report;
-    int64_t size, torn_size; /* before */
+    int64_t size; /* before */
 };
 
 static int64_t size_of(const char *path)
@@ -16,16 +16,9 @@ static int64_t size_of(const char *path)
     return stat(path, &st) == 0 ? (int64_t)st.st_size : 0;
 }
 
-static int64_t torn_size(struct store_op *op)
-{
-    return size_of(arena_printf(&op->arena, "%s.torn", op->path).p);
-}
-
 static void measure(struct store_op *op)
 {
-    struct repairing *r = op->out.repairing;
-    r->size = size_of(op->path);
-    r->torn_size = torn_size(op);
+    op->out.repairing->size = size_of(op->path);
 }
 
 /* The log is open and locked: what there was to mend has been mended. */
@@ -33,8 +26,9 @@ static int compare(struct log_task *t, const struct store_io *io)
 {
     struct store_op *op = files_op(t);
     struct repairing *r = op->out.repairing;
-    r->report.torn_bytes = torn_size(op) - r->torn_size;
-    r->report.was_terminated = size_of(op->path) > r->size;
+    int64_t more = size_of(op->path) - r->size;
+    r->report.torn_bytes = more < 0 ? -more : 0;
+    r->report.was_terminated = more > 0;
     return 0;
 }
 

@@ -3,7 +3,7 @@
 import { execFileSync } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
-import { assert, eventually, nb, sse, startServer, test, tmpdir } from '../support/tap.mjs'
+import { assert, eventually, nb, NB, run, sse, startServer, test, tmpdir } from '../support/tap.mjs'
 
 const quick = { NB_DEMO_DELAY_MS: '0', ANTHROPIC_API_KEY: '', OPENAI_API_KEY: '' }
 const STORES = ['jsonl', 'folder']
@@ -342,6 +342,8 @@ test('the agent can list, search, note and read conversations, but asks before i
     assert.equal(absent.toolCalls[0].ok, false)
     const fork = await t.say(`call conversations__fork {"id":"${first.conversationId}","atMessage":2}`)
     assert.match(fork.toolCalls[0].output, /conv_[0-9a-f]{16}/)
+    const doc = await t.say(`call conversations__export {"id":"${first.conversationId}","format":"markdown"}`)
+    assert.match(doc.toolCalls[0].output, /pangolins/)
     const stats = await t.say('call conversations__stats {}')
     assert.match(stats.toolCalls[0].output, /conversations/)
     const named = await t.say(`call conversations__update {"id":"${first.conversationId}","title":"Pangolins"}`)
@@ -436,3 +438,82 @@ test('a restore refuses archives that lead elsewhere, and damaged ones, and chan
     assert.equal((await t.call(['restore', whole])).code, 0)
     assert.equal(fs.readFileSync(path.join(t.dir, 'a.txt'), 'utf8'), 'a')
 }, { timeoutMs: 60000 })
+
+test('at a terminal, deleting asks and lists are coloured; in a pipe neither', async () => {
+    const t = terminal(tmpdir())
+    const { conversationId: id } = await t.say('hello')
+    const atTerminal = (input, ...args) =>
+        run('script', ['-qec', [NB, '--workdir', t.dir, 'conv', ...args].join(' '), '/dev/null'], {
+            input,
+            env: { ...quick, TERM: 'xterm', NO_COLOR: '' },
+        })
+    const kept = await atTerminal('n\n', 'delete', id)
+    assert.equal(kept.code, 1)
+    assert.match(kept.stdout, /7 days.*\[y\/N\]/)
+    assert.equal((await t.json('list')).length, 1)
+    assert.match((await atTerminal('', 'list')).stdout, /\x1b\[/)
+    assert.doesNotMatch(await t.conv('list'), /\x1b/)
+    const gone = await atTerminal('y\n', 'delete', id)
+    assert.equal(gone.code, 0, gone.stdout)
+    assert.equal((await t.json('list')).length, 0)
+})
+
+test('repair mends the tail, keeps the rest, and says what it did', async () => {
+    const t = terminal(tmpdir())
+    const { conversationId: id } = await t.say('hello')
+    const file = path.join(t.dir, 'conversations', `${id}.jsonl`)
+    const whole = fs.readFileSync(file, 'utf8')
+    fs.appendFileSync(file, '{"ts":"2026-01-01T00:00:00.000Z","type":"user.mess')
+    const [torn] = await t.json('repair')
+    assert.deepEqual([torn.id, torn.tornBytes, torn.badLines], [id, 50, 0])
+    assert.equal(fs.readFileSync(file, 'utf8'), whole)
+    assert.match(fs.readFileSync(file + '.torn', 'utf8'), /user\.mess/)
+    fs.writeFileSync(file, whole.trimEnd())
+    assert.equal((await t.json('repair', id))[0].wasTerminated, true)
+    assert.equal(fs.readFileSync(file, 'utf8'), whole)
+    fs.appendFileSync(file, 'no JSON\n')
+    assert.equal((await t.json('repair'))[0].badLines, 1)
+    assert.match(fs.readFileSync(file, 'utf8'), /no JSON/, 'nothing but the tail is touched')
+    assert.equal((await t.json('show', id))[0].messages[0].content, 'hello')
+    assert.match(await t.fails(1, 'repair', 'conv_0000000000000000'), /0 repaired, 1 failed/)
+})
+
+test('a search finds phrases, prefixes, other scripts, and keeps to what was asked', async () => {
+    const t = terminal(tmpdir())
+    const a = (await t.say('say the quick brown fox')).conversationId
+    const b = (await t.say('say brown quick Überraschung 東京都')).conversationId
+    const ids = async (...q) => [...new Set((await t.json('search', ...q)).map((h) => h.conversationId))].sort()
+    assert.deepEqual(await ids('quick', 'brown'), [a, b].sort())
+    assert.deepEqual(await ids('"quick brown"'), [a])
+    assert.deepEqual(await ids('uberrasch*'), [b])
+    assert.deepEqual(await ids('東京'), [b])
+    assert.deepEqual(await ids('--in', a, 'brown'), [a])
+    assert.equal((await t.json('search', '-n', '1', 'brown')).length, 1)
+    await t.fails(1, 'search', 'before:2020-01-01', 'brown')
+})
+
+test("somebody else's conversation: an admin reads it, only its owner changes it, the terminal may", async () => {
+    const dir = tmpdir()
+    const id = 'conv_a1b2c3d4e5f67890'
+    fs.mkdirSync(path.join(dir, 'conversations'))
+    const meta = { id, createdAt: '2026-03-25T10:30:00.000Z', format: 'events', workspaceId: 'ws_default', ownerId: 'user_abc123', visibility: 'private', participants: ['user_abc123'] }
+    const event = { ts: '2026-03-25T10:30:00.000Z', type: 'user.message', content: [{ type: 'text', text: 'Summarize my meetings' }], userId: 'user_abc123' }
+    fs.writeFileSync(path.join(dir, 'conversations', `${id}.jsonl`), JSON.stringify(meta) + '\n' + JSON.stringify(event) + '\n')
+    const server = await serve(dir)
+    const ask = api(server)
+    const base = `/v1/conversations/${id}`
+    assert.equal((await ask('GET', base)).body.ownerId, 'user_abc123')
+    for (const [method, url, body] of [['PATCH', base, { title: 'x' }], ['DELETE', base], ['POST', `${base}/notes`, { content: 'x' }],
+        ['POST', `${base}/cancel`], ['POST', '/v1/chat', { message: 'x', conversationId: id }]]) {
+        assert.equal((await ask(method, url, body)).status, 404, `${method} ${url}`)
+    }
+    assert.equal((await ask('POST', `${base}/fork`)).body.ownerId, 'usr_default', 'a fork is the forker\'s own')
+    const t = terminal(dir)
+    await t.conv('rename', id, 'Meetings')
+    assert.equal((await ask('GET', base)).body.title, 'Meetings')
+    await t.conv('delete', '--yes', id)
+    assert.equal((await ask('POST', `${base}/restore`)).status, 404, 'restoring is for the owner')
+    assert.equal((await ask('GET', base)).status, 404, 'and it stays in the trash')
+    await t.conv('restore', id)
+    assert.equal((await ask('GET', base)).status, 200)
+})
