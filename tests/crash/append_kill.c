@@ -1,7 +1,7 @@
 /* append_kill.c - a writer is killed at random moments; what it was told is durable must be
  * there afterwards, in order, once.
  *
- *     append_kill KILLS [SEED]
+ *     append_kill KILLS [STORE [SEED]]    STORE: jsonl, folder
  *
  * Each round forks a writer that appends numbered events to several conversations, many in
  * flight, and reports every acknowledgement through a pipe. After 0 to MAX_RUN_US it gets
@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <glob.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -17,9 +18,12 @@
 
 #include "base/clock.h"
 #include "store/appender.h"
+#include "store/folder_record.h"
 #include "store/store.h"
 
 enum { CONVS = 4, IN_FLIGHT = 16, MAX_RUN_US = 40000, ROUNDS_PER_SET = 20, LARGE_EVERY = 37 };
+
+static const char *store_type = "jsonl";
 
 struct ack {
     int conv;
@@ -99,7 +103,7 @@ static void write_for_ever(const char *dir, const int next[CONVS], int pipe)
                                 .readers = pool_new(w->loop, "read", 1)};
     w->large = xcalloc(1, STORE_SPILL_BYTES + 100);
     memset(w->large, 'L', STORE_SPILL_BYTES + 50);
-    struct store_conf conf = {.type = "jsonl", .dir = dir, .workspace_id = "ws"};
+    struct store_conf conf = {.type = store_type, .dir = dir, .workspace_id = "ws"};
     if (store_open(&w->env, &conf, &w->store, NULL) < 0)
         _exit(5);
     for (int i = 0; i < CONVS; i++) {
@@ -116,18 +120,47 @@ static void write_for_ever(const char *dir, const int next[CONVS], int pipe)
 
 /* ---- the judge ---- */
 
-static int check_event(const char *dir, int conv, str line, int *ret_number)
+struct place { /* of one conversation */
+    char log[512], blobs[512];
+};
+
+static bool is_folder(void)
+{
+    return strcmp(store_type, "folder") == 0;
+}
+
+/* False while there is no such conversation. */
+static bool find_place(const char *dir, int conv, struct place *ret)
+{
+    if (!is_folder()) {
+        (void)snprintf(ret->log, sizeof(ret->log), "%s/conv_%d.jsonl", dir, conv);
+        (void)snprintf(ret->blobs, sizeof(ret->blobs), "%s/conv_%d.blobs", dir, conv);
+        return access(ret->log, F_OK) == 0;
+    }
+    char pattern[512];
+    glob_t found;
+    (void)snprintf(pattern, sizeof(pattern), "%s/conversations/*-conv_%d", dir, conv);
+    bool is_there = glob(pattern, 0, NULL, &found) == 0;
+    if (is_there) {
+        (void)snprintf(ret->log, sizeof(ret->log), "%s/chat.jsonl", found.gl_pathv[0]);
+        (void)snprintf(ret->blobs, sizeof(ret->blobs), "%s/blobs", found.gl_pathv[0]);
+        globfree(&found);
+    }
+    return is_there;
+}
+
+static int check_event(const struct place *place, str line, int *ret_number)
 {
     struct arena a;
     struct json *v;
     struct stat st;
     arena_init(&a);
-    int r = json_parse(&a, line, 0, &v, NULL);
+    int r = json_parse(&a, is_folder() ? folder_event(&a, line) : line, 0, &v, NULL);
     str type = json_get_string(v, "type");
     *ret_number = (int)json_get_int(v, "n", -1);
     if (r == 0 && str_eq(type, STR("tool.done"))) {
         str blob = json_get_string(json_get(v, "x"), "$blob");
-        const char *path = arena_printf(&a, "%s/conv_%d.blobs/%.*s", dir, conv, STR_ARG(blob)).p;
+        const char *path = arena_printf(&a, "%s/%.*s", place->blobs, STR_ARG(blob)).p;
         if (!blob.n || stat(path, &st) < 0 || st.st_size != (off_t)STORE_SPILL_BYTES + 52)
             r = -ENOENT; /* the event names a blob that is not whole */
     }
@@ -139,9 +172,8 @@ static int check_event(const char *dir, int conv, str line, int *ret_number)
  * are, or -1 with a message. */
 static int count_events(const char *dir, int conv)
 {
-    char path[512];
-    (void)snprintf(path, sizeof(path), "%s/conv_%d.jsonl", dir, conv);
-    FILE *f = fopen(path, "re");
+    struct place place;
+    FILE *f = find_place(dir, conv, &place) ? fopen(place.log, "re") : NULL;
     if (!f)
         return 0;
     char *line = NULL;
@@ -152,9 +184,9 @@ static int count_events(const char *dir, int conv)
          is_first = false) {
         if (line[n - 1] != '\n' || is_first)
             continue; /* a torn tail: nothing that was acknowledged */
-        int r = check_event(dir, conv, str_make(line, (size_t)n - 1), &number);
+        int r = check_event(&place, str_make(line, (size_t)n - 1), &number);
         if (r < 0 || number != expected) {
-            printf("# %s: expected event %d, found %d (%s)\n", path, expected, number,
+            printf("# %s: expected event %d, found %d (%s)\n", place.log, expected, number,
                    r < 0 ? "bad line or blob" : "out of order");
             expected = -2;
         }
@@ -225,7 +257,9 @@ int main(int argc, char **argv)
     uint64_t kills = 500, seed = (uint64_t)clock_now_ms();
     if (argc > 1 && parse_u64(str_from(argv[1]), &kills) < 0)
         return 2;
-    if (argc > 2 && parse_u64(str_from(argv[2]), &seed) < 0)
+    if (argc > 2)
+        store_type = argv[2];
+    if (argc > 3 && parse_u64(str_from(argv[3]), &seed) < 0)
         return 2;
     srandom((unsigned)seed);
     const char *tmp = getenv("TMPDIR");
@@ -248,6 +282,7 @@ int main(int argc, char **argv)
     }
     printf("# %llu kills, %ld events acknowledged\n", (unsigned long long)done, total);
     ok = ok && total > (long)kills; /* else it was killed before it did anything */
-    printf("%s every acknowledged event survives SIGKILL\n1..1\n", ok ? "ok" : "not ok");
+    printf("%s every acknowledged event survives SIGKILL (%s)\n1..1\n", ok ? "ok" : "not ok",
+           store_type);
     return !ok;
 }
