@@ -111,6 +111,8 @@ static int make_llm(struct server *s, struct err *e)
     int r = providers_from_config(&s->arena, s->config, &conf, e);
     if (r < 0)
         return r;
+    for (size_t i = 0; i < conf.nproviders; i++)
+        log_secret(s->log, conf.providers[i].api_key);
     s->llm = llm_new(s->loop, s->fetcher, &conf, s->log, e);
     return s->llm ? 0 : e->code;
 }
@@ -162,6 +164,22 @@ static int build(struct server *s, struct err *e)
     return 0;
 }
 
+static void set_true(void *flag)
+{
+    *(bool *)flag = true;
+}
+
+/* Building failed half-way: an open store has to be closed like that of a server that ran. */
+static void abandon(struct server *s)
+{
+    bool is_closed = s->store == NULL;
+    if (s->store)
+        store_close(s->store, set_true, &is_closed);
+    while (!is_closed)
+        (void)loop_run_until(s->loop, &is_closed, UINT32_MAX);
+    server_free(s);
+}
+
 int server_new(struct loop *l, struct logger *log, struct config *config,
                const struct server_options *opt, struct server **ret, struct err *e)
 {
@@ -181,7 +199,7 @@ int server_new(struct loop *l, struct logger *log, struct config *config,
     registry_set_result_limit(s->tools, (size_t)config->limits.max_tool_result_size);
     int r = build(s, e);
     if (r < 0) {
-        server_free(s);
+        abandon(s);
         return r;
     }
     *ret = s;
@@ -286,11 +304,6 @@ void server_free(struct server *s)
     bus_free(s->bus);
     arena_done(&s->arena);
     free(s);
-}
-
-static void set_true(void *flag)
-{
-    *(bool *)flag = true;
 }
 
 void server_close(struct server *s, uint64_t grace_ms)
