@@ -213,7 +213,8 @@ static int check(const struct config *c, struct err *e)
     if (r == 0)
         r = check_range(c, "maxToolResultSize", l->max_tool_result_size, 0, INT64_MAX, e);
     if (r == 0)
-        r = check_range(c, "modelCalls.idleTimeoutMs", c->model_calls.idle_timeout_ms, 0, 3600000, e);
+        r = check_range(c, "modelCalls.idleTimeoutMs", c->model_calls.idle_timeout_ms, 0, 3600000,
+                        e);
     if (r == 0)
         r = check_range(c, "modelCalls.maxTries", c->model_calls.max_tries, 0, 20, e);
     if (r == 0)
@@ -281,20 +282,30 @@ static str provider_key(const struct document *d, const char *provider, const ch
     return str_from(env);
 }
 
-static void apply_environment(const struct loader *l, struct document *d)
+/* A whole number from 0 to max, when the variable is set. */
+static int environment_number(const struct loader *l, const char *name, uint64_t max, int64_t *ret,
+                              struct err *e)
 {
     uint64_t number;
-    const char *port = getenv_nonempty(l, "PORT");
-    if (port && parse_u64(str_from(port), &number) == 0 && number <= 65535)
-        d->http.port = (int64_t)number;
+    const char *text = getenv_nonempty(l, name);
+    if (!text)
+        return 0;
+    if (parse_u64(str_from(text), &number) < 0 || number > max)
+        return err_set(e, -EINVAL, "%s: '%s' is not a whole number from 0 to %llu", name, text,
+                       (unsigned long long)max);
+    *ret = (int64_t)number;
+    return 0;
+}
+
+static int apply_environment(const struct loader *l, struct document *d, struct err *e)
+{
     const char *zone = getenv_nonempty(l, "NB_TIMEZONE");
     if (zone)
         d->time_zone = str_from(zone);
-    const char *delay = getenv_nonempty(l, "NB_DEMO_DELAY_MS");
-    if (delay && parse_u64(str_from(delay), &number) == 0 && number <= 10000)
-        d->demo_delay_ms = (int64_t)number;
     if (getenv_nonempty(l, "NB_DEBUG"))
         d->logging.level = "debug";
+    int r = environment_number(l, "PORT", 65535, &d->http.port, e);
+    return r < 0 ? r : environment_number(l, "NB_DEMO_DELAY_MS", 10000, &d->demo_delay_ms, e);
 }
 
 static void take_secrets(struct loader *l, const struct document *d)
@@ -313,9 +324,8 @@ static void take_secrets(struct loader *l, const struct document *d)
         {"deepseek", "DEEPSEEK_API_KEY", &to->deepseek_api_key},
     };
     for (size_t i = 0; i < ARRAY_LEN(KEYS); i++)
-        *KEYS[i].key =
-            arena_str(&l->c->arena,
-                      provider_key(d, KEYS[i].provider, getenv_nonempty(l, KEYS[i].variable)));
+        *KEYS[i].key = arena_str(
+            &l->c->arena, provider_key(d, KEYS[i].provider, getenv_nonempty(l, KEYS[i].variable)));
     to->nb_api_key = arena_str(&l->c->arena, str_from(getenv_nonempty(l, "NB_API_KEY")));
 }
 
@@ -411,7 +421,9 @@ static int load(struct loader *l, struct err *e)
         return r;
     if (d.work_dir && !l->flags->work_dir && !getenv_nonempty(l, "NB_WORK_DIR"))
         c->work_dir = absolute(c, cwd, d.work_dir);
-    apply_environment(l, &d);
+    r = apply_environment(l, &d, e);
+    if (r < 0)
+        return r;
     take_secrets(l, &d);
     apply_flags(l->flags, &d);
     take_document(c, &d);
