@@ -50,7 +50,10 @@ static void on_tool_done(void *ctx, str id, str name, bool ok, int64_t ms, str o
 
 static void on_retry(void *ctx, str message)
 {
-    fprintf(stderr, "nb: %.*s; trying again\n", STR_ARG(message));
+    struct arena a;
+    arena_init(&a);
+    cli_complain(arena_printf(&a, "%.*s; trying again", STR_ARG(message)));
+    arena_done(&a);
 }
 
 static void print_json_line(const struct json *v)
@@ -104,7 +107,7 @@ static void on_error(void *ctx, str code, str message)
     if (x->has_text && !x->ends_in_newline)
         putchar('\n');
     fflush(stdout);
-    fprintf(stderr, "nb: %.*s\n", STR_ARG(message));
+    cli_complain(message);
 }
 
 static const struct session_events PRINT = {on_started,   on_text,  on_thinking, on_tool_start,
@@ -149,16 +152,23 @@ static bool show(struct chat *c, str text)
     return ok;
 }
 
-/* Sends one message and waits for its end. */
-static bool exchange(struct chat *c, str text)
+static bool print(struct chat *c, str text)
 {
-    if (is_drawable(c->cli))
-        return show(c, text);
     struct exchange x = {.chat = c};
     session_send(c->session, text, &PRINT, &x);
     while (!x.is_done)
         (void)loop_run_until(c->loop, &x.is_done, UINT32_MAX);
     return !x.has_failed;
+}
+
+/* Sends one message and waits for its end. Signals are ours only meanwhile: who waits for
+ * input runs no loop that would see them, and simply dies. */
+static bool exchange(struct chat *c, str text)
+{
+    struct signals *signals = signals_new(c->loop, on_signal, c);
+    bool ok = is_drawable(c->cli) ? show(c, text) : print(c, text);
+    signals_free(signals);
+    return ok;
 }
 
 /* ---- the ways to chat ---- */
@@ -181,16 +191,20 @@ static int one_shot(struct chat *c)
 /* One message per line until the input ends. A failed turn does not stop the rest. */
 static int headless(struct chat *c)
 {
-    char *line = NULL;
-    size_t cap = 0;
-    ssize_t n;
+    struct buf line;
     int code = EXIT_DONE;
-    while (!c->is_interrupted && (n = getline(&line, &cap, stdin)) > 0) {
-        str text = str_trim(str_make(line, (size_t)n));
+    buf_init(&line, INPUT_LINE_MAX);
+    while (!c->is_interrupted && input_read_line(stdin, &line)) {
+        str text = str_trim(buf_str(&line));
         if (text.n > 0 && !exchange(c, text))
             code = EXIT_FAILED;
     }
-    free(line);
+    buf_done(&line);
+    if (ferror(stdin)) {
+        struct err e = {0};
+        err_set(&e, -errno, "cannot read the piped input: %s", err_reason(-errno));
+        code = cli_fail(&e);
+    }
     return code;
 }
 
@@ -209,9 +223,7 @@ static int run(struct chat *c)
     if (code == EXIT_DONE && is_interactive) {
         code = repl_run(c);
     } else if (code == EXIT_DONE) {
-        struct signals *signals = signals_new(c->loop, on_signal, c);
         code = o->prompt || o->files.len > 0 ? one_shot(c) : headless(c);
-        signals_free(signals);
     }
     session_close(c->session);
     return code;
@@ -221,6 +233,8 @@ int cli_chat(struct cli *cli)
 {
     if (cli->chat.resume && cli->chat.is_continue)
         return cli_usage_error("--resume and --continue exclude each other");
+    if (cli->chat.resume && !*cli->chat.resume)
+        return cli_usage_error("--resume needs the id of a conversation");
     struct config config;
     int code = cli_load_config(cli, NULL, &config);
     if (code != EXIT_DONE)

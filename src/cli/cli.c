@@ -1,12 +1,18 @@
 #include "cli/cli.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/text.h"
+
+#define COMPLAINT_MAX (64u * 1024)
+
 static const struct command *const COMMANDS[] = {
-    &CMD_SERVE, &CMD_CONVERSATIONS, &CMD_MODELS, &CMD_SKILL,  &CMD_PROMPT, &CMD_USAGE,
-    &CMD_BACKUP, &CMD_RESTORE,      &CMD_DOCTOR, &CMD_REPLAY, NULL,
+    &CMD_SERVE,  &CMD_CONVERSATIONS, &CMD_MODELS, &CMD_SKILL,  &CMD_PROMPT, &CMD_USAGE,
+    &CMD_BACKUP, &CMD_RESTORE,       &CMD_DOCTOR, &CMD_REPLAY, NULL,
 };
 
 #define OPT(member)  offsetof(struct cli, opt.member)
@@ -117,9 +123,18 @@ int cli_usage_error(const char *fmt, ...)
     return EXIT_USAGE;
 }
 
+void cli_complain(str message)
+{
+    struct buf b;
+    buf_init(&b, COMPLAINT_MAX);
+    text_add(&b, message);
+    fprintf(stderr, "nb: %.*s\n", STR_ARG(buf_str(&b)));
+    buf_done(&b);
+}
+
 int cli_fail(const struct err *e)
 {
-    fprintf(stderr, "nb: %s\n", e->msg);
+    cli_complain(str_from(e->msg));
     return EXIT_FAILED;
 }
 
@@ -195,7 +210,35 @@ static int help_command(int argc, char **argv)
     return EXIT_DONE;
 }
 
-int cli_main(int argc, char **argv)
+/* A closed descriptor below 3 would be given to the next file that is opened, and what is
+ * printed would end up in a log. Children inherit these three, hence no O_CLOEXEC. */
+static void open_standard_streams(void)
+{
+    int fd;
+    do
+        fd = open("/dev/null", O_RDWR);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd >= 0)
+        close(fd);
+}
+
+static bool is_pipe(int fd)
+{
+    struct stat st;
+    return fstat(fd, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode));
+}
+
+/* Output that was lost is a failure; that the reader of a pipe has seen enough needs no words. */
+static int check_output(int code)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return code;
+    if (!is_pipe(STDOUT_FILENO))
+        fputs("nb: the output could not be written\n", stderr);
+    return code == EXIT_DONE ? EXIT_FAILED : code;
+}
+
+static int dispatch(int argc, char **argv)
 {
     struct both b = {0};
     struct arg table[TOP_ARGS_MAX];
@@ -226,6 +269,12 @@ int cli_main(int argc, char **argv)
     if (!c)
         return cli_usage_error("there is no command '%s'", rest[0]);
     return run_command(&b, c, n - 1, rest + 1);
+}
+
+int cli_main(int argc, char **argv)
+{
+    open_standard_streams();
+    return check_output(dispatch(argc, argv));
 }
 
 /* ---- what commands share ---- */

@@ -51,6 +51,7 @@ int cli_chat(struct cli *cli); /* `nb` without a command */
 
 int cli_usage_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 int cli_fail(const struct err *e); /* prints it, returns EXIT_FAILED */
+void cli_complain(str message);    /* to stderr; foreign text is made safe for a terminal */
 
 /* Loads the configuration, printing its warnings; 0 or an exit code. */
 int cli_load_config(const struct cli *cli, const struct config_flags *more, struct config *ret);

@@ -5,7 +5,6 @@
 
 #include "base/utf8.h"
 #include "config/file.h"
-#include "runtime/runtime.h"
 
 int input_read_stdin(struct arena *a, size_t max, str *ret, struct err *e)
 {
@@ -30,6 +29,16 @@ int input_read_stdin(struct arena *a, size_t max, str *ret, struct err *e)
         *ret = arena_str(a, buf_str(&b));
     buf_done(&b);
     return r;
+}
+
+bool input_read_line(FILE *in, struct buf *line)
+{
+    int c;
+    buf_clear(line);
+    while ((c = getc(in)) != EOF && c != '\n')
+        if (line->n < INPUT_LINE_MAX)
+            buf_add_char(line, (char)c);
+    return c != EOF || (line->n > 0 && !ferror(in));
 }
 
 /* A fence longer than any run of backticks inside. */

@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/session.h"
 #include "cli/signals.h"
 #include "server/server.h"
 
@@ -61,10 +62,10 @@ static int listen_or_explain(struct serve *s, struct config *c, uint16_t *ret_po
     struct err e = {0};
     int r = server_listen(s->server, ret_port, &e);
     if (r == -EADDRINUSE)
-        fprintf(stderr,
-                "nb: %s\nIs another nb running? Choose another port with --port N (0 picks "
-                "a free one).\n",
-                e.msg);
+        fprintf(stderr, "nb: %s\nIs another nb running? %s\n", e.msg,
+                session_is_served(c)
+                    ? "It serves this work directory already; choose another with --workdir DIR."
+                    : "Choose another port with --port N (0 picks a free one).");
     else if (r < 0)
         cli_fail(&e);
     return r;

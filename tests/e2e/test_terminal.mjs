@@ -1,7 +1,7 @@
 // nb in a pipe, as one question, resumed, and with bad input: the binary as a user calls it.
 import fs from 'node:fs'
 import path from 'node:path'
-import { assert, nb, start, NB, test, tmpdir } from '../support/tap.mjs'
+import { assert, eventually, nb, run as sh, sleep, start, NB, test, tmpdir } from '../support/tap.mjs'
 
 const quick = { NB_DEMO_DELAY_MS: '0', ANTHROPIC_API_KEY: '', OPENAI_API_KEY: '' }
 
@@ -161,4 +161,67 @@ test('nb doctor reports and has --json', async () => {
     assert.equal(by('data').status, 'ok')
     assert.match(by('model').detail, /demo/)
     assert.equal(by('server').status, 'note')
+})
+
+// As a shell calls it, for what only a shell can do to its descriptors.
+function shell(dir, script, opts = {}) {
+    return sh('sh', ['-c', script.replaceAll('$NB', `'${NB}' --workdir '${dir}'`)], { ...opts, env: quick })
+}
+
+test('closed standard streams do not end up in the log', async () => {
+    const dir = tmpdir()
+    const r = await shell(dir, '$NB -p hello <&- >&- 2>&-')
+    assert.equal(r.code, 0)
+    assert.equal(lines(logs(dir)[0])[1].type, 'user.message')
+})
+
+test('lost output is a failure, a reader who has seen enough is not worth words', async () => {
+    const dir = tmpdir()
+    const full = await shell(dir, '$NB -p hello </dev/null >/dev/full')
+    assert.equal(full.code, 1)
+    assert.match(full.stderr, /could not be written/)
+    const cut = await shell(dir, '{ $NB -p help; echo $? >&3; } 3>&2 </dev/null | true')
+    assert.equal(cut.stderr, '1\n')
+})
+
+test('a signal ends nb while it waits for input', async () => {
+    for (const args of [['-p', 'hello'], []]) {
+        const dir = tmpdir()
+        const proc = start(NB, ['--workdir', dir, ...args], { env: quick })
+        await eventually(() => fs.existsSync(path.join(dir, 'conversations')))
+        await sleep(300) // the rest of the way to its input
+        process.kill(proc.pid, 'SIGTERM')
+        const { signal } = await proc.exited
+        assert.equal(signal, 'SIGTERM')
+    }
+})
+
+test('an endless line is refused, the next one is answered', async () => {
+    const r = await run(tmpdir(), [], { input: 'a'.repeat(3_000_000) + '\nwhat is 6*7?\n' })
+    assert.equal(r.code, 1)
+    assert.match(r.stderr, /the limit is 1048576/)
+    assert.match(r.stdout, /42/)
+})
+
+test('--resume with nothing does not go on with just any conversation', async () => {
+    const dir = tmpdir()
+    await run(dir, ['-p', 'hello'])
+    const r = await run(dir, ['--resume', '', '-p', 'hello'])
+    assert.equal(r.code, 2)
+    assert.match(r.stderr, /--resume needs the id/)
+})
+
+test('wrong settings and variables are named, and nothing aborts', async () => {
+    const dir = tmpdir()
+    const file = path.join(dir, 'nimblebrain.json')
+    for (const settings of [{ permissions: { default: 'deny' } }, { agents: { a: 5 } }]) {
+        fs.writeFileSync(file, JSON.stringify(settings))
+        const r = await run(dir, ['-p', 'hello'])
+        assert.equal(r.code, 1, r.stderr)
+        assert.match(r.stderr, /permissions\.default|agents\.a: expected object/)
+    }
+    fs.rmSync(file)
+    const r = await run(dir, ['serve'], { env: { PORT: 'abc' } })
+    assert.equal(r.code, 1)
+    assert.match(r.stderr, /PORT: 'abc' is not/)
 })
