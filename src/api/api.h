@@ -1,7 +1,8 @@
 /* api.h - the HTTP API: authenticate, authorise, decode, call the runtime, encode.
  *
- * One file per resource, each with its handlers; routes.c holds the table. Every request
- * passes the guard (guard.h) first. The API owns no state but its open streams. */
+ * One file per resource, each with its handlers; api.c holds the table of routes. Every request
+ * passes the guard (guard.h) first. The API owns no state but its open streams and the latest
+ * import. Loop thread only. */
 #pragma once
 
 #include "http/router.h"

@@ -3,8 +3,6 @@
 #include "http/sse.h"
 #include "runtime/report.h"
 
-#define REPORT_MAX (64u * 1024 * 1024)
-
 /* ---- the request, the same for both routes ---- */
 
 struct answer_body {
@@ -125,13 +123,10 @@ static void on_chat_done(void *ctx, const struct turn_result *t)
                          details);
         return;
     }
-    struct buf body;
-    struct json_writer w;
-    buf_init(&body, REPORT_MAX);
-    jw_init(&w, &body);
-    report_write(&w, t);
-    http_reply(r, 200, "application/json", buf_str(&body));
-    buf_done(&body);
+    struct api_json j;
+    api_json_begin(&j);
+    report_write(&j.w, t);
+    api_json_send(&j, r);
 }
 
 static void on_chat_refused(void *ctx, enum turn_refusal why, const struct err *err)
@@ -230,17 +225,14 @@ static void on_stream_started(void *ctx, str conversation_id, str run_id, bool i
     c->req = NULL;
     c->sse = sse_open(r, on_stream_closed, c);
 
-    struct buf data;
-    struct json_writer w;
-    buf_init(&data, 1024);
-    jw_init(&w, &data);
-    jw_object(&w);
-    jw_kstr(&w, "conversationId", conversation_id);
-    jw_kstr(&w, "runId", run_id);
-    jw_kbool(&w, "isNew", is_new);
-    jw_end(&w);
-    sse_send_now(c->sse, STR("chat.start"), STR_NONE, buf_str(&data));
-    buf_done(&data);
+    struct api_json j;
+    api_json_begin(&j);
+    jw_object(&j.w);
+    jw_kstr(&j.w, "conversationId", conversation_id);
+    jw_kstr(&j.w, "runId", run_id);
+    jw_kbool(&j.w, "isNew", is_new);
+    jw_end(&j.w);
+    api_json_send_event(&j, c->sse, STR("chat.start"));
     if (is_new)
         sse_send_now(c->sse, STR("data.changed"), STR_NONE,
                      STR("{\"server\":\"conversations\",\"tool\":\"list\"}"));
@@ -251,23 +243,20 @@ static void on_stream_started(void *ctx, str conversation_id, str run_id, bool i
 static void on_stream_done(void *ctx, const struct turn_result *t)
 {
     struct chat_stream *c = ctx;
-    struct buf data;
-    struct json_writer w;
+    struct api_json j;
     c->turn = NULL;
-    buf_init(&data, REPORT_MAX);
-    jw_init(&w, &data);
+    api_json_begin(&j);
     bool is_error = t->run->stop == RUN_STOP_ERROR;
     if (is_error) {
-        jw_object(&w);
-        jw_kstr(&w, "error", str_from(t->run->error_type));
-        jw_kstr(&w, "message", str_from(t->run->err.msg));
-        jw_kstr(&w, "conversationId", t->conversation_id);
-        jw_end(&w);
+        jw_object(&j.w);
+        jw_kstr(&j.w, "error", str_from(t->run->error_type));
+        jw_kstr(&j.w, "message", str_from(t->run->err.msg));
+        jw_kstr(&j.w, "conversationId", t->conversation_id);
+        jw_end(&j.w);
     } else {
-        report_write(&w, t);
+        report_write(&j.w, t);
     }
-    sse_send_now(c->sse, is_error ? STR("error") : STR("done"), STR_NONE, buf_str(&data));
-    buf_done(&data);
+    api_json_send_event(&j, c->sse, is_error ? STR("error") : STR("done"));
     sse_close(c->sse);
 }
 

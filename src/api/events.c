@@ -1,6 +1,4 @@
 /* GET /v1/conversations/:id/events - a conversation as it happens, from any position on. */
-#include <errno.h>
-
 #include "api/frames.h"
 #include "api/internal.h"
 #include "http/sse.h"
@@ -12,11 +10,6 @@ struct watcher {
     struct feed *feed;
     struct arena arena;
     str conversation_id;
-};
-
-struct watch_request {
-    struct api_wait wait;
-    store_pos after;
 };
 
 static void on_closed(void *ctx)
@@ -49,21 +42,14 @@ static void on_ephemeral(void *ctx, struct bus_msg *msg)
 static void on_live(void *ctx)
 {
     struct watcher *w = ctx;
-    str run = runtime_active_run(w->api->deps.runtime, w->conversation_id);
-    struct buf b;
-    struct json_writer j;
-    buf_init(&b, 64u * 1024 * 1024);
-    jw_init(&j, &b);
-    jw_object(&j);
-    jw_key(&j, "runId");
-    if (run.n > 0)
-        jw_str(&j, run);
-    else
-        jw_null(&j);
-    jw_kstr(&j, "text", runtime_streamed(w->api->deps.runtime, w->conversation_id));
-    jw_end(&j);
-    sse_send_now(w->sse, STR("text.snapshot"), STR_NONE, buf_str(&b));
-    buf_done(&b);
+    struct runtime *rt = w->api->deps.runtime;
+    struct api_json j;
+    api_json_begin(&j);
+    jw_object(&j.w);
+    jw_kstr_or_null(&j.w, "runId", runtime_active_run(rt, w->conversation_id));
+    jw_kstr(&j.w, "text", runtime_streamed(rt, w->conversation_id));
+    jw_end(&j.w);
+    api_json_send_event(&j, w->sse, STR("text.snapshot"));
 }
 
 static void on_reset(void *ctx)
@@ -79,7 +65,7 @@ static void on_end(void *ctx, const struct err *err)
     sse_close(w->sse);
 }
 
-static void on_checked(void *ctx, const struct err *err, const struct conv *c)
+static void watch(struct api_wait *wait, const struct conv *c)
 {
     static const struct feed_events EVENTS = {
         .on_event = on_event,
@@ -88,19 +74,8 @@ static void on_checked(void *ctx, const struct err *err, const struct conv *c)
         .on_reset = on_reset,
         .on_end = on_end,
     };
-    struct watch_request *q = ctx;
-    struct api_wait *wait = &q->wait;
-    bool is_denied = !err && !access_allows(&wait->viewer, &c->acl, CONV_VIEW);
-    if (is_denied || (err && (err->code == -ENOENT || err->code == -EINVAL))) {
-        api_not_found(wait->req, "conversation");
-        return;
-    }
-    if (err) {
-        api_store_error(wait->req, err);
-        return;
-    }
     struct watcher *w = xcalloc(1, sizeof *w);
-    store_pos after = q->after;
+    store_pos after = *(const store_pos *)wait->data;
     w->api = wait->api;
     arena_init(&w->arena);
     w->conversation_id = arena_str(&w->arena, c->id);
@@ -123,14 +98,7 @@ static bool parse_after(struct http_req *r, store_pos *ret)
 
 void api_conversations_events(void *ctx, struct http_req *r)
 {
-    struct api *api = ctx;
-    store_pos after;
-    if (!parse_after(r, &after))
-        return;
-    struct api_wait *w = api_wait_new(api, r);
-    struct watch_request *q = ARENA_NEW(&r->arena, struct watch_request);
-    q->wait = *w;
-    q->after = after;
-    r->user = &q->wait;
-    q->wait.op = store_get(api->deps.store, r->params[0], on_checked, q);
+    store_pos *after = ARENA_NEW(&r->arena, store_pos);
+    if (parse_after(r, after))
+        api_find_conv(ctx, r, CONV_VIEW, after, watch);
 }

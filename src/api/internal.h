@@ -5,6 +5,7 @@
 #include "base/json_decode.h"
 
 struct api_import;
+struct sse;
 
 struct api {
     struct api_deps deps;
@@ -58,7 +59,18 @@ void api_workspace_get(void *ctx, struct http_req *r);
 
 void api_import_free(struct api_import *im); /* cancels it; accepts NULL */
 
-/* ---- helpers ---- */
+/* ---- exchange.c: what handlers share ---- */
+
+#define API_JSON_MAX (64u * 1024 * 1024) /* of one answer; what is larger gets an error */
+
+/* An answer in JSON: begin, write to `w`, send it one way or the other, which frees it. */
+struct api_json {
+    struct json_writer w;
+    struct buf buf;
+};
+void api_json_begin(struct api_json *j);
+void api_json_send(struct api_json *j, struct http_req *r); /* 200 */
+void api_json_send_event(struct api_json *j, struct sse *to, str event);
 
 /* Parses the body as a JSON object and decodes it; answers 400 itself and returns false when
  * that fails. */

@@ -3,8 +3,6 @@
 
 #include "api/internal.h"
 
-#define STATS_BYTES_MAX (1024u * 1024)
-
 struct stats_request {
     struct http_req *req;
     struct stats_job *job;
@@ -17,12 +15,10 @@ static void on_stats(void *ctx, const struct err *err, const struct stats *s)
         api_store_error(q->req, err);
         return;
     }
-    struct buf b;
-    struct json_writer w;
-    buf_init(&b, STATS_BYTES_MAX);
-    jw_init(&w, &b);
-    stats_write(&w, s);
-    api_reply_buf(q->req, &b);
+    struct api_json j;
+    api_json_begin(&j);
+    stats_write(&j.w, s);
+    api_json_send(&j, q->req);
 }
 
 static void on_gone(struct http_req *r)

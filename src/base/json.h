@@ -126,6 +126,7 @@ void jw_raw(struct json_writer *w, str json);               /* text that is vali
 
 /* key and value in one call */
 void jw_kstr(struct json_writer *w, const char *key, str s);
+void jw_kstr_or_null(struct json_writer *w, const char *key, str s); /* empty writes null */
 void jw_kint(struct json_writer *w, const char *key, int64_t v);
 void jw_kbool(struct json_writer *w, const char *key, bool v);
 void jw_kval(struct json_writer *w, const char *key, const struct json *v);

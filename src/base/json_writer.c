@@ -133,6 +133,15 @@ void jw_kstr(struct json_writer *w, const char *key, str s)
     jw_str(w, s);
 }
 
+void jw_kstr_or_null(struct json_writer *w, const char *key, str s)
+{
+    jw_key(w, key);
+    if (s.n > 0)
+        jw_str(w, s);
+    else
+        jw_null(w);
+}
+
 void jw_kint(struct json_writer *w, const char *key, int64_t v)
 {
     jw_key(w, key);

@@ -40,11 +40,7 @@ void report_write(struct json_writer *w, const struct turn_result *t)
     jw_kstr(w, "response", r->response);
     jw_kstr(w, "conversationId", t->conversation_id);
     jw_kstr(w, "runId", t->run_id);
-    jw_key(w, "skillName");
-    if (t->skill.n > 0)
-        jw_str(w, t->skill);
-    else
-        jw_null(w);
+    jw_kstr_or_null(w, "skillName", t->skill);
     jw_key(w, "toolCalls");
     jw_array(w);
     for (size_t i = 0; i < r->ntools; i++)

@@ -16,6 +16,8 @@ static void test_an_object_of_everything(void **state)
     jw_init(&w, &b);
     jw_object(&w);
     jw_kstr(&w, "s", STR("a\"b"));
+    jw_kstr_or_null(&w, "o", STR("o"));
+    jw_kstr_or_null(&w, "n", STR_NONE);
     jw_kint(&w, "min", INT64_MIN);
     jw_kbool(&w, "t", true);
     jw_kval(&w, "v", &nested);
@@ -37,7 +39,8 @@ static void test_an_object_of_everything(void **state)
     jw_key_str(&w, STR("k\ny"));
     jw_double(&w, 0.1);
     jw_end(&w);
-    assert_string_equal(buf_cstr(&b), "{\"s\":\"a\\\"b\",\"min\":-9223372036854775808,\"t\":true,"
+    assert_string_equal(buf_cstr(&b), "{\"s\":\"a\\\"b\",\"o\":\"o\",\"n\":null,"
+                                      "\"min\":-9223372036854775808,\"t\":true,"
                                       "\"v\":\"v\",\"none\":null,\"list\":[1,\"\",\"c\",null,false,"
                                       "null,{\"raw\":1.50},[],{}],\"k\\ny\":0.1}");
     buf_done(&b);

@@ -1,0 +1,161 @@
+/* What handlers share: decoding a request, waiting for the store, answering. */
+#include <errno.h>
+
+#include "api/internal.h"
+#include "http/sse.h"
+
+static const char TOO_LARGE[] = "The answer is too large; ask for less.";
+
+void api_json_begin(struct api_json *j)
+{
+    buf_init(&j->buf, API_JSON_MAX);
+    jw_init(&j->w, &j->buf);
+}
+
+void api_json_send(struct api_json *j, struct http_req *r)
+{
+    if (buf_failed(&j->buf))
+        http_reply_error(r, 500, "too_large", TOO_LARGE, NULL);
+    else
+        http_reply(r, 200, "application/json", buf_str(&j->buf));
+    buf_done(&j->buf);
+}
+
+void api_json_send_event(struct api_json *j, struct sse *to, str event)
+{
+    if (buf_failed(&j->buf))
+        sse_send_now(to, STR("error"), STR_NONE, STR("{\"error\":\"too_large\"}"));
+    else
+        sse_send_now(to, event, STR_NONE, buf_str(&j->buf));
+    buf_done(&j->buf);
+}
+
+/* For handlers that are not rewritten yet. */
+void api_reply_buf(struct http_req *r, struct buf *b)
+{
+    if (buf_failed(b))
+        http_reply_error(r, 500, "too_large", TOO_LARGE, NULL);
+    else
+        http_reply(r, 200, "application/json", buf_str(b));
+    buf_done(b);
+}
+
+bool api_decode_body(struct http_req *r, const struct json_field *fields, void *ret_struct)
+{
+    struct json *body;
+    struct err e = {0};
+    if (json_parse(&r->arena, r->body, JSON_UNIQUE, &body, &e) < 0) {
+        err_prefix(&e, "The body is not valid JSON");
+        http_reply_error(r, 400, "bad_request", e.msg, NULL);
+        return false;
+    }
+    if (body->type != JSON_OBJECT) {
+        http_reply_error(r, 400, "bad_request", "The body must be a JSON object.", NULL);
+        return false;
+    }
+    if (json_decode(&r->arena, body, fields, ret_struct, "", NULL, NULL, &e) < 0) {
+        http_reply_error(r, 400, "bad_request", e.msg, NULL);
+        return false;
+    }
+    return true;
+}
+
+void api_not_found(struct http_req *r, const char *what)
+{
+    http_reply_error(r, 404, "not_found", arena_printf(&r->arena, "There is no such %s.", what).p,
+                     NULL);
+}
+
+void api_store_error(struct http_req *r, const struct err *err)
+{
+    switch (err->code) {
+    case -ENOENT:
+        api_not_found(r, "conversation");
+        break;
+    case -EINVAL:
+        http_reply_error(r, 400, "bad_request", err->msg, NULL);
+        break;
+    case -EEXIST:
+        http_reply_error(r, 409, "already_exists", err->msg, NULL);
+        break;
+    case -EBUSY:
+        http_reply_error(r, 409, "conversation_busy", err->msg, NULL);
+        break;
+    case -ENOSPC:
+        http_reply_error(r, 507, "storage_full", err->msg, NULL);
+        break;
+    default:
+        http_reply_error(r, 500, "storage_error", err->msg, NULL);
+    }
+}
+
+bool api_query_int(struct http_req *r, const char *name, int64_t otherwise, int64_t max,
+                   int64_t *ret)
+{
+    str text = http_query(r, name);
+    uint64_t v;
+    if (text.n == 0) {
+        *ret = otherwise;
+        return true;
+    }
+    if (parse_u64(text, &v) < 0 || v < 1 || v > (uint64_t)max) {
+        str msg = arena_printf(&r->arena, "%s: expected a whole number from 1 to %lld", name,
+                               (long long)max);
+        http_reply_error(r, 400, "bad_request", msg.p, NULL);
+        return false;
+    }
+    *ret = (int64_t)v;
+    return true;
+}
+
+static void on_wait_gone(struct http_req *r)
+{
+    struct api_wait *w = r->user;
+    store_op_cancel(w->op);
+}
+
+struct api_wait *api_wait_new(struct api *api, struct http_req *r)
+{
+    struct api_wait *w = ARENA_NEW(&r->arena, struct api_wait);
+    w->api = api;
+    w->req = r;
+    w->viewer = api_identity(r)->viewer;
+    w->is_operator = api_identity(r)->is_operator;
+    r->user = w;
+    r->on_gone = on_wait_gone;
+    return w;
+}
+
+bool api_may(const struct api_wait *w, const struct conv *c, enum conv_right right)
+{
+    return w->is_operator || access_allows(&w->viewer, &c->acl, right);
+}
+
+const struct viewer *api_viewer(const struct api_wait *w)
+{
+    return w->is_operator ? NULL : &w->viewer;
+}
+
+static void on_found(void *ctx, const struct err *err, const struct conv *c)
+{
+    struct api_wait *w = ctx;
+    w->op = NULL;
+    if (err)
+        api_store_error(w->req, err);
+    else if (!api_may(w, c, w->right))
+        api_not_found(w->req, "conversation");
+    else
+        w->then(w, c);
+}
+
+struct api_wait *api_find_conv(struct api *api, struct http_req *r, enum conv_right right,
+                               void *data, void (*then)(struct api_wait *w, const struct conv *c))
+{
+    struct api_wait *w = api_wait_new(api, r);
+    w->id = r->params[0];
+    w->right = right;
+    w->data = data;
+    w->then = then;
+    w->op = store_get(api->deps.store, w->id, on_found, w);
+    return w;
+}
