@@ -87,17 +87,18 @@ static bool decode_chat(struct http_req *r, struct turn_request *ret)
     return true;
 }
 
+static const struct {
+    int status;
+    const char *code;
+} REFUSALS[] = {
+    [TURN_NOT_FOUND] = {404, "not_found"},     [TURN_BUSY] = {409, "run_in_progress"},
+    [TURN_BAD_REQUEST] = {400, "bad_request"}, [TURN_NO_QUESTION] = {409, "no_open_question"},
+    [TURN_FAILED] = {500, "storage_error"},
+};
+
 void api_turn_refused(struct http_req *r, enum turn_refusal why, const struct err *err)
 {
-    static const struct {
-        int status;
-        const char *code;
-    } ANSWERS[] = {
-        [TURN_NOT_FOUND] = {404, "not_found"},     [TURN_BUSY] = {409, "run_in_progress"},
-        [TURN_BAD_REQUEST] = {400, "bad_request"}, [TURN_NO_QUESTION] = {409, "no_open_question"},
-        [TURN_FAILED] = {500, "storage_error"},
-    };
-    http_reply_error(r, ANSWERS[why].status, ANSWERS[why].code, err->msg, NULL);
+    http_reply_error(r, REFUSALS[why].status, REFUSALS[why].code, err->msg, NULL);
 }
 
 /* ---- POST /v1/chat ---- */
@@ -187,6 +188,7 @@ struct chat_stream {
     struct bus_sub *sub;
     struct turn *turn;
     struct arena arena;
+    str conversation_id;
 };
 
 static void stream_free(struct chat_stream *c)
@@ -236,33 +238,48 @@ static void on_stream_started(void *ctx, str conversation_id, str run_id, bool i
     if (is_new)
         sse_send_now(c->sse, STR("data.changed"), STR_NONE,
                      STR("{\"server\":\"conversations\",\"tool\":\"list\"}"));
+    c->conversation_id = arena_str(&c->arena, conversation_id);
     str topic = store_topic(&c->arena, c->api->deps.store, conversation_id);
     c->sub = bus_subscribe(c->api->deps.bus, topic, on_stream_msg, c);
+}
+
+static void end_with_error(struct chat_stream *c, const char *code, const char *message)
+{
+    struct api_json j;
+    c->turn = NULL;
+    api_json_begin(&j);
+    jw_object(&j.w);
+    jw_kstr(&j.w, "error", str_from(code));
+    jw_kstr(&j.w, "message", str_from(message));
+    jw_kstr(&j.w, "conversationId", c->conversation_id);
+    jw_end(&j.w);
+    api_json_send_event(&j, c->sse, STR("error"));
+    sse_close(c->sse);
 }
 
 static void on_stream_done(void *ctx, const struct turn_result *t)
 {
     struct chat_stream *c = ctx;
     struct api_json j;
+    if (t->run->stop == RUN_STOP_ERROR) {
+        end_with_error(c, t->run->error_type, t->run->err.msg);
+        return;
+    }
     c->turn = NULL;
     api_json_begin(&j);
-    bool is_error = t->run->stop == RUN_STOP_ERROR;
-    if (is_error) {
-        jw_object(&j.w);
-        jw_kstr(&j.w, "error", str_from(t->run->error_type));
-        jw_kstr(&j.w, "message", str_from(t->run->err.msg));
-        jw_kstr(&j.w, "conversationId", t->conversation_id);
-        jw_end(&j.w);
-    } else {
-        report_write(&j.w, t);
-    }
-    api_json_send_event(&j, c->sse, is_error ? STR("error") : STR("done"));
+    report_write(&j.w, t);
+    api_json_send_event(&j, c->sse, STR("done"));
     sse_close(c->sse);
 }
 
+/* Who steers has a stream before his own turn is accepted: it may be refused in there. */
 static void on_stream_refused(void *ctx, enum turn_refusal why, const struct err *err)
 {
     struct chat_stream *c = ctx;
+    if (!c->req) {
+        end_with_error(c, REFUSALS[why].code, err->msg);
+        return;
+    }
     api_turn_refused(c->req, why, err);
     stream_free(c);
 }

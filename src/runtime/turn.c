@@ -234,6 +234,8 @@ static void on_found(void *ctx, const struct err *err, const struct conv *conv)
 
 static bool check_message(const struct turn *t, struct err *e)
 {
+    if (t->answer.ask_id.n > 0 && t->conversation_id.n == 0)
+        return err_set(e, -EINVAL, "An answer needs the conversation of its question.") == 0;
     if (t->answer.ask_id.n > 0)
         return true;
     if (str_trim(t->message).n == 0)

@@ -113,6 +113,28 @@ test('a busy conversation queues or steers', async () => {
     refusedNothing()
 })
 
+test('who steers a conversation that is deleted is told so in his stream', async () => {
+    const { conversationId: id } = await chat({ text: 'hello' })
+    const slow = chat({ text: 'x', hang: 'middle' }, { conversationId: id })
+    await eventually(() => fetch(`${server.url}/v1/conversations/${id}`).then((r) => r.json()).then((c) => c.isRunning))
+    const steering = await fetch(server.url + '/v1/chat/stream', {
+        method: 'POST',
+        body: JSON.stringify({ message: 'and this', conversationId: id, whenBusy: 'steer' }),
+    })
+    const deleted = await fetch(`${server.url}/v1/conversations/${id}`, { method: 'DELETE' })
+    assert.equal(deleted.status, 200)
+    assert.match(await steering.text(), /event: error\ndata: \{"error":"(not_found|storage_error)"/)
+    await slow
+})
+
+test('an answer without its conversation creates none', async () => {
+    const count = () => fs.readdirSync(path.join(server.workdir, 'conversations')).length
+    const before = count()
+    const res = await fetch(server.url + '/v1/chat', { method: 'POST', body: '{"answer":{"askId":"ask_1","allow":true}}' })
+    assert.equal(res.status, 400)
+    assert.equal(count(), before)
+})
+
 test('an answer that is cut off is continued', async () => {
     const r = await chat([{ text: 'first half, ', stop: 'max_tokens' }, { text: 'second half' }])
     assert.equal(r.response, 'first half, second half')
