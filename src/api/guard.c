@@ -75,6 +75,13 @@ static bool key_ok(const struct http_req *r, str key)
     return bytes_eq_const_time(a, b, sizeof a);
 }
 
+/* A link on another page may lead here; a form of another page may not post here. */
+static bool is_followed_link(const struct http_req *r)
+{
+    return str_eq(http_get_header(r, "sec-fetch-mode"), STR("navigate")) &&
+           (str_eq(r->method, STR("GET")) || str_eq(r->method, STR("HEAD")));
+}
+
 int guard_check(const struct http_req *r, const char *own_host, str key, bool is_open,
                 struct guard_refusal *ret)
 {
@@ -94,8 +101,8 @@ int guard_check(const struct http_req *r, const char *own_host, str key, bool is
         return -EACCES;
     }
     str origin = http_get_header(r, "origin");
-    bool is_cross_site = str_eq(http_get_header(r, "sec-fetch-site"), STR("cross-site")) &&
-                         !str_eq(http_get_header(r, "sec-fetch-mode"), STR("navigate"));
+    bool is_cross_site =
+        str_eq(http_get_header(r, "sec-fetch-site"), STR("cross-site")) && !is_followed_link(r);
     if (!guard_origin_ok(origin, host) || is_cross_site) {
         *ret = (struct guard_refusal){403, "origin_not_allowed",
                                       "Requests from pages of other origins are refused."};

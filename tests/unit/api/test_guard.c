@@ -56,11 +56,36 @@ static void test_origins(void **state)
             fail_msg("Origin '%s' at '%s'", CASES[i].origin, CASES[i].host);
 }
 
+static void test_links_of_other_sites(void **state)
+{
+    static const struct {
+        const char *method, *mode;
+        int status;
+    } CASES[] = {
+        {"GET", "navigate", 0},  {"HEAD", "navigate", 0},     {"POST", "navigate", 403},
+        {"GET", "no-cors", 403}, {"DELETE", "navigate", 403}, {"POST", "cors", 403},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
+        struct http_header headers[] = {
+            {STR("host"), STR("localhost")},
+            {STR("sec-fetch-site"), STR("cross-site")},
+            {STR("sec-fetch-mode"), str_from(CASES[i].mode)},
+        };
+        struct http_req r = {.method = str_from(CASES[i].method),
+                             .headers = headers,
+                             .nheaders = ARRAY_LEN(headers)};
+        struct guard_refusal refusal = {0};
+        (void)guard_check(&r, "localhost", STR_NONE, false, &refusal);
+        assert_int_equal(refusal.status, CASES[i].status);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_hosts),
         cmocka_unit_test(test_origins),
+        cmocka_unit_test(test_links_of_other_sites),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
