@@ -7,12 +7,6 @@
 
 #define LIST_MAX (256u * 1024)
 
-static str skills_dir(struct builtin_call *c)
-{
-    const struct config *conf = runtime_deps(c->builtin->deps.runtime)->config;
-    return arena_printf(&c->arena, "%s/skills", conf->work_dir);
-}
-
 static void list(struct builtin_call *c, str name)
 {
     const struct skills *all = runtime_skills(c->builtin->deps.runtime);
@@ -39,33 +33,81 @@ static void show(struct builtin_call *c, str name)
     builtin_reply(c, skill_draft_render(&c->arena, &d));
 }
 
-/* The answer waits until the skills are loaded: the next message may rely on them. */
+/* A change of a file: a pool thread makes it, then the skills are loaded, and only then is the
+ * call answered: the next message may rely on them. Outlives a call that is cancelled. */
 struct change {
+    struct builtin_call *call; /* NULL = cancelled */
+    struct arena arena;
+    str dir, name, answer;
+    str text; /* of the file; empty = it is deleted */
+    struct err err;
+    struct job job;
     struct skill_check check;
-    str text;
+    bool is_made;
 };
+
+static void change_free(struct change *change)
+{
+    if (change->call)
+        change->call->on_cancel = NULL;
+    arena_done(&change->arena);
+    free(change);
+}
 
 static void on_loaded(void *ctx)
 {
-    struct builtin_call *c = ctx;
-    struct change *change = c->state;
-    builtin_reply(c, change->text);
+    struct change *change = ctx;
+    builtin_reply(change->call, change->answer);
+    change_free(change);
+}
+
+static void make(struct job *j) /* pool thread */
+{
+    struct change *change = CONTAINER_OF(j, struct change, job);
+    if (change->text.n > 0)
+        (void)skill_file_write(change->dir, change->name, change->text, &change->err);
+    else
+        (void)skill_file_delete(change->dir, change->name, &change->err);
+}
+
+static void on_made(struct job *j)
+{
+    struct change *change = CONTAINER_OF(j, struct change, job);
+    struct builtin_call *c = change->call;
+    if (c && change->err.code == 0) {
+        change->is_made = true;
+        runtime_reload_skills(c->builtin->deps.runtime, &change->check, on_loaded, change);
+        return;
+    }
+    if (c)
+        builtin_fail(c, "%s", change->err.msg);
+    change_free(change);
 }
 
 static void on_cancel(struct builtin_call *c)
 {
     struct change *change = c->state;
-    list_del(&change->check.node);
+    change->call = NULL;
+    if (change->is_made) {
+        list_del(&change->check.node);
+        change_free(change);
+    }
 }
 
-static void done(struct builtin_call *c, const char *what, str name, str warning)
+static void start(struct builtin_call *c, str name, str text, str answer)
 {
-    struct change *change = ARENA_NEW(&c->arena, struct change);
-    change->text = arena_printf(&c->arena, "Skill '%.*s' %s.%s%.*s", STR_ARG(name), what,
-                                warning.n > 0 ? " " : "", STR_ARG(warning));
+    const struct runtime_deps *deps = runtime_deps(c->builtin->deps.runtime);
+    struct change *change = xcalloc(1, sizeof *change);
+    arena_init(&change->arena);
+    change->call = c;
+    change->dir = arena_printf(&change->arena, "%s/skills", deps->config->work_dir);
+    change->name = arena_str(&change->arena, name);
+    change->text = arena_str(&change->arena, text);
+    change->answer = arena_str(&change->arena, answer);
+    change->job = (struct job){.work = make, .done = on_made};
     c->state = change;
     c->on_cancel = on_cancel;
-    runtime_reload_skills(c->builtin->deps.runtime, &change->check, on_loaded, c);
+    pool_submit(deps->pool, &change->job);
 }
 
 static void write(struct builtin_call *c, str name, bool is_new)
@@ -86,12 +128,14 @@ static void write(struct builtin_call *c, str name, bool is_new)
     if (!is_new)
         d = skill_draft_of(old);
     if (skill_draft_from_json(&c->arena, name, given, &d, &e) < 0 ||
-        skill_draft_check(&d, &warning, &e) < 0 ||
-        skill_file_write(skills_dir(c), name, skill_draft_render(&c->arena, &d), &e) < 0) {
+        skill_draft_check(&d, &warning, &e) < 0) {
         builtin_fail(c, "%s", e.msg);
         return;
     }
-    done(c, is_new ? "created" : "updated", name, warning);
+    str answer =
+        arena_printf(&c->arena, "Skill '%.*s' %s.%s%.*s", STR_ARG(name),
+                     is_new ? "created" : "updated", warning.n > 0 ? " " : "", STR_ARG(warning));
+    start(c, name, skill_draft_render(&c->arena, &d), answer);
 }
 
 static void create(struct builtin_call *c, str name)
@@ -106,11 +150,8 @@ static void edit(struct builtin_call *c, str name)
 
 static void delete (struct builtin_call *c, str name)
 {
-    struct err e = {0};
-    if (skill_file_delete(skills_dir(c), name, &e) < 0)
-        builtin_fail(c, "%s", e.msg);
-    else
-        done(c, "deleted", name, STR_NONE);
+    str answer = arena_printf(&c->arena, "Skill '%.*s' deleted.", STR_ARG(name));
+    start(c, name, STR_NONE, answer);
 }
 
 static const struct {

@@ -1,9 +1,9 @@
 #include "runtime/skill_edit.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
+
+#include "config/file.h"
 
 static const struct json_field FIELDS[] = {
     {"description", JF_STR, offsetof(struct skill_draft, description), 0, NULL, 0},
@@ -177,48 +177,6 @@ str skill_draft_render(struct arena *a, const struct skill_draft *d)
     return text;
 }
 
-static int open_dir(str dir, bool create, struct err *e)
-{
-    char *path = str_dup(dir);
-    int rc = create && mkdir(path, 0700) < 0 && errno != EEXIST ? -errno : 0;
-    int fd = rc < 0 ? -1 : open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-    if (fd < 0)
-        rc = err_errno(e, rc < 0 ? rc : -errno, "cannot open", path);
-    free(path);
-    return fd < 0 ? rc : fd;
-}
-
-static int write_all(int fd, str text)
-{
-    while (text.n > 0) {
-        ssize_t n = write(fd, text.p, text.n);
-        if (n < 0 && errno != EINTR)
-            return -errno;
-        if (n > 0)
-            text = str_skip(text, (size_t)n);
-    }
-    return fsync(fd) < 0 ? -errno : 0;
-}
-
-static int replace_file(int dir, const char *name, str text)
-{
-    char temporary[SKILL_NAME_MAX + 16];
-
-    snprintf(temporary, sizeof(temporary), ".%.*s.tmp", SKILL_NAME_MAX + 4, name);
-    int fd = openat(dir, temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (fd < 0)
-        return -errno;
-    int rc = write_all(fd, text);
-    if (close(fd) < 0 && rc == 0)
-        rc = -errno;
-    if (rc == 0 && renameat(dir, temporary, dir, name) < 0)
-        rc = -errno;
-    if (rc < 0)
-        (void)unlinkat(dir, temporary, 0);
-    return rc;
-}
-
 /* What could not be loaded again is not written. */
 static int check_text(str text, struct err *e)
 {
@@ -236,34 +194,37 @@ static int check_text(str text, struct err *e)
     return rc;
 }
 
+static const char *skill_path(struct arena *a, str dir, str name)
+{
+    return arena_printf(a, "%.*s/%.*s.md", STR_ARG(dir), STR_ARG(name)).p;
+}
+
 int skill_file_write(str dir, str name, str text, struct err *e)
 {
-    char file[SKILL_NAME_MAX + 8];
+    struct arena a;
     int rc = check_name(name, e);
 
     if (rc < 0 || (rc = check_text(text, e)) < 0)
         return rc;
-    int fd = open_dir(dir, /* create= */ true, e);
-    if (fd < 0)
-        return fd;
-    snprintf(file, sizeof(file), "%.*s.md", STR_ARG(name));
-    rc = replace_file(fd, file, text);
-    close(fd);
-    return rc < 0 ? err_errno(e, rc, "cannot write", file) : 0;
+    arena_init(&a);
+    rc = file_make_dirs(arena_cstr(&a, dir), e);
+    if (rc == 0)
+        rc = file_write_atomic(skill_path(&a, dir, name), text, 0600, e);
+    arena_done(&a);
+    return rc;
 }
 
 int skill_file_delete(str dir, str name, struct err *e)
 {
-    char file[SKILL_NAME_MAX + 8];
+    struct arena a;
     int rc = check_name(name, e);
 
     if (rc < 0)
         return rc;
-    int fd = open_dir(dir, /* create= */ false, e);
-    if (fd < 0)
-        return fd;
-    snprintf(file, sizeof(file), "%.*s.md", STR_ARG(name));
-    rc = unlinkat(fd, file, 0) < 0 ? -errno : 0;
-    close(fd);
-    return rc < 0 ? err_errno(e, rc, "cannot delete", file) : 0;
+    arena_init(&a);
+    const char *path = skill_path(&a, dir, name);
+    if (unlink(path) < 0)
+        rc = err_errno(e, -errno, "cannot delete", path);
+    arena_done(&a);
+    return rc;
 }

@@ -2,7 +2,7 @@
  *
  * A draft is checked, rendered as Markdown with frontmatter, and put into a directory as
  * <name>.md, by way of a temporary file, so that a reader sees the old or the new one.
- * Writing blocks: use a pool thread where that matters. */
+ * Writing and deleting block: for pool threads. */
 #pragma once
 
 #include "runtime/skill.h"
