@@ -230,6 +230,7 @@ struct query_job { /* in the op's arena */
     struct store_op *op;
     struct index *ix;
     struct index_db *db;
+    int64_t birth; /* of the database that was synced */
     int status;
 };
 
@@ -238,6 +239,8 @@ static void query_work(struct job *job)
     struct query_job *q = CONTAINER_OF(job, struct query_job, job);
     struct index_sync s = {.db = q->db, .store = q->ix->store, .stop = &q->ix->stop};
     q->status = index_db_ready(q->db);
+    if (q->status >= 0 && q->db->birth != q->birth)
+        q->status = -ESTALE; /* replaced since the sync: nobody knows what is in it */
     if (q->status < 0)
         return;
     bool is_search = q->op->work == scan_search;
@@ -277,7 +280,7 @@ static void start_query(struct index *ix, struct store_op *op)
         return;
     }
     struct query_job *q = ARENA_NEW(&op->arena, struct query_job);
-    *q = (struct query_job){.op = op, .ix = ix};
+    *q = (struct query_job){.op = op, .ix = ix, .birth = ix->sync.db.birth};
     q->job = (struct job){.work = query_work, .done = query_done};
     if (ix->nidle > 0) {
         q->db = ix->idle[--ix->nidle];

@@ -2,7 +2,9 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <limits.h>
 #include <malloc.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -41,7 +43,7 @@ static const char SCHEMA[] =
     "INSERT INTO said(said, rank) VALUES('hashsize', 4194304), ('automerge', 8);"
     "CREATE TABLE price(model TEXT PRIMARY KEY, usd REAL) WITHOUT ROWID;"
     "CREATE TABLE fact(name TEXT PRIMARY KEY, value) WITHOUT ROWID;"
-    "INSERT INTO fact VALUES('dead', 0), ('numbers', 0);";
+    "INSERT INTO fact VALUES('dead', 0), ('numbers', 0), ('birth', random());";
 
 void index_db_init(struct index_db *db, const char *path, const char *scope,
                    const struct store_env *env)
@@ -87,11 +89,44 @@ static bool has_moved(struct index_db *db)
            moved;
 }
 
+static void remove_files(const struct index_db *db)
+{
+    char journal[PATH_MAX];
+    (void)unlink(db->path);
+    if (snprintf(journal, sizeof(journal), "%s-journal", db->path) < PATH_MAX)
+        (void)unlink(journal);
+}
+
 void index_db_discard(struct index_db *db)
 {
-    if (db->sql && !has_moved(db))
-        (void)unlink(db->path);
+    bool is_ours = db->sql && !has_moved(db);
     index_db_close(db);
+    if (is_ours)
+        remove_files(db);
+}
+
+static bool is_journal_empty(const struct index_db *db)
+{
+    char journal[PATH_MAX];
+    struct stat st;
+    return snprintf(journal, sizeof(journal), "%s-journal", db->path) >= PATH_MAX ||
+           stat(journal, &st) < 0 || st.st_size == 0;
+}
+
+static bool is_being_written(struct index_db *db)
+{
+    sqlite3_file *file = NULL;
+    int is_reserved = 0;
+    (void)sqlite3_file_control(db->sql, "main", SQLITE_FCNTL_FILE_POINTER, &file);
+    return file && file->pMethods &&
+           file->pMethods->xCheckReservedLock(file, &is_reserved) == SQLITE_OK && is_reserved;
+}
+
+/* A journal that nobody is writing was left by a crash, or it belongs to a database that was
+ * replaced in the middle of a write: SQLite would put pages of that one into this one. */
+static bool has_stray_journal(struct index_db *db)
+{
+    return !is_journal_empty(db) && !is_being_written(db) && !is_journal_empty(db);
 }
 
 /* ---- opening ---- */
@@ -190,12 +225,16 @@ static int open_file(struct index_db *db)
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
     index_db_close(db);
     int rc = sqlite3_open_v2(db->path, &db->sql, flags, NULL);
+    if (rc == SQLITE_OK && has_stray_journal(db))
+        rc = SQLITE_CORRUPT;
     if (rc == SQLITE_OK)
         rc = configure(db);
     if (rc == SQLITE_OK)
         rc = check(db);
     if (rc == SQLITE_EMPTY)
         rc = make_if_empty(db);
+    if (rc == SQLITE_OK)
+        rc = number(db->sql, "SELECT value FROM fact WHERE name = 'birth'", &db->birth);
     return rc == SQLITE_OK ? 0 : fail(db, rc);
 }
 
@@ -211,7 +250,7 @@ static void make_directory(const char *path)
 int index_db_ready(struct index_db *db)
 {
     assert(!db->in_transaction);
-    if (db->sql && !has_moved(db))
+    if (db->sql && !has_moved(db) && !has_stray_journal(db))
         return 0;
     int r = open_file(db);
     if (r == -EACCES) {

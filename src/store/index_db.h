@@ -21,7 +21,8 @@ struct index_db {
     const char *scope; /* the logs it is about */
     const struct store_env *env;
 
-    sqlite3 *sql; /* NULL = closed */
+    sqlite3 *sql;  /* NULL = closed */
+    int64_t birth; /* tells one database from the next in its place */
     struct {
         const char *text;
         sqlite3_stmt *stmt;

@@ -79,6 +79,7 @@ static void change(struct twin *t, const char *sql)
 {
     sqlite3 *db;
     assert_int_equal(sqlite3_open(t->db, &db), SQLITE_OK);
+    sqlite3_busy_timeout(db, 5000);
     assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
     sqlite3_close(db);
 }

@@ -196,6 +196,7 @@ static void test_huge_logs_open_from_the_index(void **state)
     settle(t);
     sqlite3 *db;
     assert_int_equal(sqlite3_open(t->db, &db), SQLITE_OK);
+    sqlite3_busy_timeout(db, 5000);
     assert_int_equal(sqlite3_exec(db, "UPDATE conv SET message_count = 1005", NULL, NULL, NULL), 0);
     sqlite3_close(db);
     twin_reopen(t);
