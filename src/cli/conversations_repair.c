@@ -104,8 +104,6 @@ static int do_repair(struct conv_cli *x, const void *options, int argc, char **a
     struct repair k = {.x = x};
     struct err e = {0};
     struct store_conf conf = server_store_conf(&x->config, NULL, NULL);
-    conf.cache_dir = NULL;
-    stores_drop_index(&x->config);
     stores_init(&k.stores, x);
     progress_begin(&k.progress, "repairing");
     int r = stores_open(&k.stores, &conf, &k.store, &e);
@@ -114,6 +112,7 @@ static int do_repair(struct conv_cli *x, const void *options, int argc, char **a
     progress_end(&k.progress);
     stores_close(&k.stores, k.store);
     stores_done(&k.stores);
+    stores_drop_index(&x->config);
     if (r < 0)
         return cli_fail(&e);
     if (!x->cli->opt.is_json)
