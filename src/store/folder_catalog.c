@@ -207,19 +207,23 @@ static void drop_unseen(struct catalog *c)
 
 static int scan(struct catalog *c, struct err *e)
 {
-    struct arena a;
+    struct arena a, scratch;
     char **names = NULL;
     size_t n;
     arena_init(&a);
+    arena_init(&scratch);
     mark_unseen(c);
     int r = list_names(&a, c->dir, &names, &n, e);
     for (size_t i = 0; r == 0 && i < n; i++) {
-        if (!is_known(c, names[i]))
-            learn(c, &a, names[i]);
+        if (is_known(c, names[i]))
+            continue;
+        arena_reset(&scratch);
+        learn(c, &scratch, names[i]);
     }
     if (r == 0)
         drop_unseen(c);
     free(names);
+    arena_done(&scratch);
     arena_done(&a);
     return r;
 }
