@@ -73,6 +73,7 @@ void api_store_error(struct http_req *r, const struct err *err)
         api_not_found(r, "conversation");
         break;
     case -EINVAL:
+    case -E2BIG:
         http_reply_error(r, 400, "bad_request", err->msg, NULL);
         break;
     case -EEXIST:

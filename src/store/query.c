@@ -45,7 +45,7 @@ static int add_term(struct arena *a, struct query *q, str word, bool is_phrase, 
     if (!folded.n)
         return 0;
     if (q->n == QUERY_TERMS_MAX)
-        return err_set(e, -EINVAL, "a search has at most %d words", QUERY_TERMS_MAX);
+        return err_set(e, -E2BIG, "a search has at most %d words", QUERY_TERMS_MAX);
     q->terms[q->n++] = (struct query_term){
         .text = folded,
         .is_prefix = is_prefix,

@@ -233,6 +233,7 @@ test('the routes refuse what is wrong and hide what is absent', async () => {
         ['GET', `${base}/export?format=docx`, undefined, 400],
         ['GET', '/v1/search', undefined, 400],
         ['GET', '/v1/search?q=x&order=random', undefined, 400],
+        ['GET', '/v1/search?q=' + 'w+'.repeat(99), undefined, 400],
         ['GET', '/v1/search?q=x&limit=0', undefined, 400],
         ['GET', '/v1/conversations/stats?period=eon', undefined, 400],
         ['POST', '/v1/import', { path: '/etc/passwd' }, 404],
