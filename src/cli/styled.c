@@ -3,7 +3,8 @@
 #include "base/utf8.h"
 #include "cli/text.h"
 
-void style_set(struct buf *out, bool has_color, unsigned style)
+/* The sequence that sets exactly these; nothing when colours are off. */
+static void set_style(struct buf *out, bool has_color, unsigned style)
 {
     static const struct {
         unsigned style;
@@ -24,10 +25,10 @@ void style_set(struct buf *out, bool has_color, unsigned style)
 void style_add(struct buf *out, bool has_color, unsigned style, str text)
 {
     if (style != 0)
-        style_set(out, has_color, style);
+        set_style(out, has_color, style);
     buf_add_str(out, text);
     if (style != 0)
-        style_set(out, has_color, 0);
+        set_style(out, has_color, 0);
 }
 
 void styled_init(struct styled *t, size_t max_bytes)

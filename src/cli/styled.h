@@ -17,8 +17,6 @@ enum style {
     STYLE_RED = 128,
 };
 
-/* The sequence that sets exactly these; nothing when colours are off. */
-void style_set(struct buf *out, bool has_color, unsigned style);
 /* One piece of text in one style. */
 void style_add(struct buf *out, bool has_color, unsigned style, str text);
 

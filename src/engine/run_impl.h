@@ -46,7 +46,7 @@ struct run {
 
     enum run_state state;
     int iteration;
-    uint64_t started_ms, model_started_ms;
+    uint64_t started_ms;
     struct llm_call *call;
     struct call *calls;
     size_t ncalls, recorded;

@@ -1,7 +1,5 @@
 #include "http/assets.h"
 
-#include <assert.h>
-
 /* The generated table replaces this one at link time. */
 extern const struct asset_table assets_embedded;
 __attribute__((weak)) const struct asset_table assets_embedded = {NULL, 0};
@@ -27,15 +25,4 @@ const struct asset *asset_table_find(const struct asset_table *table, str path)
 const struct asset *assets_find(str path)
 {
     return asset_table_find(&assets_embedded, path);
-}
-
-size_t assets_count(void)
-{
-    return assets_embedded.count;
-}
-
-const struct asset *assets_at(size_t i)
-{
-    assert(i < assets_embedded.count);
-    return &assets_embedded.items[i];
 }

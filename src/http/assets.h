@@ -24,8 +24,5 @@ struct asset_table {
 /* The asset with exactly this path, or NULL. "/" is not an alias: ask for "/index.html". */
 const struct asset *assets_find(str path);
 
-size_t assets_count(void);
-const struct asset *assets_at(size_t i); /* i < assets_count() */
-
 /* The same lookup in a table of the caller's. */
 const struct asset *asset_table_find(const struct asset_table *table, str path);

@@ -130,8 +130,6 @@ struct llm_conf {
     str ollama_host; /* OLLAMA_HOST, where llm_probe looks; empty = 127.0.0.1:11434 */
 };
 
-#define LLM_DEMO_DELAY_MS 15 /* reads well in a terminal */
-
 struct llm *llm_new(struct loop *l, struct fetcher *f, const struct llm_conf *conf,
                     struct logger *log, struct err *e);
 void llm_free(struct llm *m);

@@ -82,16 +82,16 @@ static enum address_class lookup(const struct range *ranges, size_t n, const uin
     return ADDRESS_RESERVED;
 }
 
-enum address_class address_classify_v4(const uint8_t ip[4])
+static enum address_class classify_v4(const uint8_t ip[4])
 {
     return lookup(RANGES_V4, ARRAY_LEN(RANGES_V4), ip);
 }
 
-enum address_class address_classify_v6(const uint8_t ip[16])
+static enum address_class classify_v6(const uint8_t ip[16])
 {
     for (size_t i = 0; i < ARRAY_LEN(EMBEDDED); i++) {
         if (has_prefix(ip, EMBEDDED[i].prefix, EMBEDDED[i].bits))
-            return address_classify_v4(ip + EMBEDDED[i].at);
+            return classify_v4(ip + EMBEDDED[i].at);
     }
     return lookup(RANGES_V6, ARRAY_LEN(RANGES_V6), ip);
 }
@@ -101,12 +101,12 @@ enum address_class address_classify(const struct sockaddr *sa, size_t len)
     if (sa->sa_family == AF_INET && len >= sizeof(struct sockaddr_in)) {
         struct sockaddr_in in;
         memcpy(&in, sa, sizeof(in));
-        return address_classify_v4((const uint8_t *)&in.sin_addr);
+        return classify_v4((const uint8_t *)&in.sin_addr);
     }
     if (sa->sa_family == AF_INET6 && len >= sizeof(struct sockaddr_in6)) {
         struct sockaddr_in6 in6;
         memcpy(&in6, sa, sizeof(in6));
-        return address_classify_v6(in6.sin6_addr.s6_addr);
+        return classify_v6(in6.sin6_addr.s6_addr);
     }
     return ADDRESS_RESERVED;
 }

@@ -19,8 +19,6 @@ enum address_class {
 };
 
 enum address_class address_classify(const struct sockaddr *sa, size_t len);
-enum address_class address_classify_v4(const uint8_t ip[4]);
-enum address_class address_classify_v6(const uint8_t ip[16]);
 
 /* "a loopback address", for messages. */
 const char *address_class_name(enum address_class c);

@@ -25,11 +25,6 @@ int usage_key_parse(str name, enum usage_key *ret, struct err *e)
     return err_set(e, -EINVAL, "expected day, model or user");
 }
 
-const char *usage_key_name(enum usage_key k)
-{
-    return KEYS[k];
-}
-
 struct candidate { /* a conversation of the current page of the listing */
     str id, owner;
 };

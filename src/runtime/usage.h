@@ -19,7 +19,6 @@ enum usage_key { USAGE_BY_DAY, USAGE_BY_MODEL, USAGE_BY_USER };
 
 /* "day", "model", "user"; -EINVAL names what there is. */
 int usage_key_parse(str name, enum usage_key *ret, struct err *e);
-const char *usage_key_name(enum usage_key k);
 
 struct usage_query {
     const struct viewer *viewer; /* only what this person may see; NULL = the operator: all */

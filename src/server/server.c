@@ -193,7 +193,7 @@ int server_new(struct loop *l, struct logger *log, struct config *config,
     raise_file_limit(log);
     s->bus = bus_new(l);
     s->fetcher = fetcher_new(l);
-    s->readers = pool_new(l, "read", READ_THREADS);
+    s->readers = pool_new(l, "nb-read", READ_THREADS);
     s->appender = appender_new(l, SYNC_THREADS);
     s->tools = registry_new(l);
     registry_set_result_limit(s->tools, (size_t)config->limits.max_tool_result_size);
@@ -338,9 +338,4 @@ struct llm *server_llm(const struct server *s)
 struct registry *server_tools(const struct server *s)
 {
     return s->tools;
-}
-
-struct fetcher *server_fetcher(const struct server *s)
-{
-    return s->fetcher;
 }

@@ -40,7 +40,6 @@ struct store *server_store(const struct server *s);
 struct bus *server_bus(const struct server *s);
 struct llm *server_llm(const struct server *s);
 struct registry *server_tools(const struct server *s);
-struct fetcher *server_fetcher(const struct server *s);
 const char *server_socket_path(struct config *c, struct arena *a);
 /* The store of these settings; another type or directory has the settings' defaults but no
  * index. Strings live as long as the config. */

@@ -9,7 +9,8 @@ static str sort_key(enum store_sort sort, const struct conv *c)
     return sort == STORE_BY_CREATED ? c->created_at : c->updated_at;
 }
 
-int listing_cmp(enum store_sort sort, const struct conv *a, const struct conv *b)
+/* Newest first; equal times by id. Negative: a comes first. */
+static int compare(enum store_sort sort, const struct conv *a, const struct conv *b)
 {
     int by_time = str_cmp(sort_key(sort, b), sort_key(sort, a));
     return by_time ? by_time : str_cmp(b->id, a->id);
@@ -36,19 +37,19 @@ int listing_cursor_parse(str cursor, struct conv *ret_place, struct err *e)
     return 0;
 }
 
-str listing_cursor_make(struct arena *a, enum store_sort sort, const struct conv *last)
+static str make_cursor(struct arena *a, enum store_sort sort, const struct conv *last)
 {
     return arena_printf(a, "%.*s~%.*s", STR_ARG(sort_key(sort, last)), STR_ARG(last->id));
 }
 
 static int by_updated(const void *a, const void *b)
 {
-    return listing_cmp(STORE_BY_UPDATED, a, b);
+    return compare(STORE_BY_UPDATED, a, b);
 }
 
 static int by_created(const void *a, const void *b)
 {
-    return listing_cmp(STORE_BY_CREATED, a, b);
+    return compare(STORE_BY_CREATED, a, b);
 }
 
 int listing_page(struct arena *a, const struct store_query *q, struct conv *convs, size_t n,
@@ -63,11 +64,11 @@ int listing_page(struct arena *a, const struct store_query *q, struct conv *conv
     }
     if (n > 1)
         qsort(convs, n, sizeof(*convs), q->sort == STORE_BY_CREATED ? by_created : by_updated);
-    while (q->cursor.n && from < n && listing_cmp(q->sort, &convs[from], &place) <= 0)
+    while (q->cursor.n && from < n && compare(q->sort, &convs[from], &place) <= 0)
         from++;
     size_t take = n - from < q->limit ? n - from : q->limit;
     *ret = (struct store_listing){.convs = convs + from, .n = take, .total = (int64_t)n};
     if (take > 0 && from + take < n)
-        ret->next_cursor = listing_cursor_make(a, q->sort, &convs[from + take - 1]);
+        ret->next_cursor = make_cursor(a, q->sort, &convs[from + take - 1]);
     return 0;
 }

@@ -4,15 +4,11 @@
 
 #include "store/store.h"
 
-/* Newest first; equal times by id. Negative: a comes first. */
-int listing_cmp(enum store_sort sort, const struct conv *a, const struct conv *b);
-
 bool listing_wants(const struct store_query *q, const struct conv *c);
 
 /* A cursor names the last conversation of a page by its place in the order, so that it
  * still works when that conversation is gone. -EINVAL. */
 int listing_cursor_parse(str cursor, struct conv *ret_place, struct err *e);
-str listing_cursor_make(struct arena *a, enum store_sort sort, const struct conv *last);
 
 /* Sorts, counts and cuts the page out of everything that matches. convs is reordered. */
 int listing_page(struct arena *a, const struct store_query *q, struct conv *convs, size_t n,

@@ -57,7 +57,7 @@ struct toolset_part *toolset_part_new(str source, const struct tool *tools, size
     return p;
 }
 
-struct toolset_part *toolset_part_ref(struct toolset_part *p)
+static struct toolset_part *part_ref(struct toolset_part *p)
 {
     p->refs++;
     return p;
@@ -161,7 +161,7 @@ struct toolset *toolset_new(struct toolset_part *const *parts, size_t n_parts)
     t->parts = arena_array(&t->arena, n_parts, sizeof(*t->parts));
     t->n_parts = n_parts;
     for (size_t i = 0; i < n_parts; i++) {
-        t->parts[i] = toolset_part_ref(parts[i]);
+        t->parts[i] = part_ref(parts[i]);
         total += parts[i]->len;
     }
     struct toolset_item *items = arena_array(&t->arena, total, sizeof(*items));
