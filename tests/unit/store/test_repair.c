@@ -1,0 +1,90 @@
+#include <errno.h>
+
+#include "rig.h"
+#include "store/repair.h"
+
+struct answer {
+    struct repair_report report;
+    int code;
+    bool is_done;
+};
+
+static void on_repaired(void *ctx, const struct err *err, const struct repair_report *r)
+{
+    struct answer *a = ctx;
+    a->is_done = true;
+    a->code = err ? err->code : 0;
+    if (r)
+        a->report = *r;
+}
+
+static struct answer repair(struct rig *r, const char *id)
+{
+    struct answer a = {0};
+    store_repair(r->store, str_from(id), on_repaired, &a);
+    assert_true(loop_run_until(r->loop, &a.is_done, RIG_WAIT_MS));
+    return a;
+}
+
+#define META                                                                                       \
+    "{\"id\":\"conv_1\",\"createdAt\":\"2026-03-25T10:30:00.000Z\",\"format\":\"events\"}\n"
+#define EVENT                                                                                      \
+    "{\"ts\":\"2026-03-25T10:30:00.000Z\",\"type\":\"user.message\",\"content\":[{\"type\":"       \
+    "\"text\",\"text\":\"hi\"}]}"
+
+static void put(struct rig *r, const char *text)
+{
+    char path[400];
+    (void)snprintf(path, sizeof path, "%s/conv_1.jsonl", r->conv_dir);
+    FILE *f = fopen(path, "we");
+    assert_non_null(f);
+    fputs(text, f);
+    fclose(f);
+}
+
+static void test_reports(void **state)
+{
+    static const struct {
+        const char *text;
+        int64_t torn, bad;
+        bool was_terminated;
+    } CASES[] = {
+        {META EVENT "\n", 0, 0, false},
+        {META EVENT "\n{\"ts\":", 6, 0, false},
+        {META EVENT, 0, 0, true},
+        {META "garbage\n" EVENT "\n", 0, 1, false},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
+        struct rig rig, *r = &rig;
+        rig_init(r, "jsonl", NULL);
+        put(r, CASES[i].text);
+        struct answer a = repair(r, "conv_1");
+        assert_int_equal(a.code, 0);
+        assert_int_equal(a.report.torn_bytes, CASES[i].torn);
+        assert_int_equal(a.report.bad_lines, CASES[i].bad);
+        assert_int_equal(a.report.was_terminated, CASES[i].was_terminated);
+        struct answer again = repair(r, "conv_1");
+        assert_int_equal(again.report.torn_bytes, 0);
+        assert_false(again.report.was_terminated);
+        rig_done(r);
+    }
+}
+
+static void test_refusals(void **state)
+{
+    struct rig rig, *r = &rig;
+    rig_init(r, "jsonl", NULL);
+    assert_int_equal(repair(r, "conv_1").code, -ENOENT);
+    assert_int_equal(repair(r, "../x").code, -ENOENT);
+    rig_done(r);
+    rig_init(r, "memory", NULL);
+    assert_int_equal(repair(r, "conv_1").code, -ENOTSUP);
+    rig_done(r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_reports),
+                                       cmocka_unit_test(test_refusals)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
