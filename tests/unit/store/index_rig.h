@@ -114,7 +114,8 @@ static inline void twin_find(struct twin *t, const struct store_search_query *q)
     if (a->n != b->n)
         fail_msg("search %.*s: the index finds %zu, the logs have %zu", STR_ARG(q->text), a->n,
                  b->n);
-    assert_int_equal(a->total, b->total);
+    if (a->total >= 0 || a->n < q->limit) /* a full page need not be counted */
+        assert_int_equal(a->total, b->total);
     for (size_t i = 0; i < a->n; i++) /* equal times have no order of their own */
         same_str("time", a->hits[i].ts, b->hits[i].ts);
     if (a->n > 1) {
