@@ -87,6 +87,7 @@ static void reply(struct http_req *r, str id, const struct store_page *page)
     for (size_t i = 0; i < h.n; i++)
         write_message(&w, a, &h.messages[i]);
     jw_end(&w);
+    jw_kval(&w, "ask", replay_ask_json(a, &h));
     jw_kint(&w, "end", page->n > 0 ? (int64_t)page->events[page->n - 1].pos : 0);
     jw_key(&w, "before");
     if (page->reached_start)

@@ -7,6 +7,7 @@
 #include "cli/cli.h"
 #include "cli/footer.h"
 #include "cli/input.h"
+#include "cli/permit.h"
 #include "cli/signals.h"
 #include "cli/view.h"
 
@@ -74,18 +75,28 @@ static void explain_stop(const struct json *report)
         fprintf(stderr, "nb: %s\n", words);
 }
 
+static void explain_refusals(const struct json *report)
+{
+    str names[PERMIT_NAMES_MAX];
+    size_t n = permit_refused(report, names, PERMIT_NAMES_MAX);
+    for (size_t i = 0; i < n; i++)
+        fprintf(stderr, "nb: " PERMIT_REFUSED_FORMAT "\n", STR_ARG(names[i]), STR_ARG(names[i]));
+}
+
 static void on_done(void *ctx, const struct json *report)
 {
     struct exchange *x = ctx;
     x->is_done = true;
     if (x->chat->cli->opt.is_json) {
         print_json_line(report);
+        explain_refusals(report);
         return;
     }
     if (x->has_text && !x->ends_in_newline)
         putchar('\n');
     fflush(stdout);
     explain_stop(report);
+    explain_refusals(report);
     if (str_eq(json_get_string(report, "stopReason"), STR("cancelled")))
         x->has_failed = true;
 }
@@ -208,6 +219,15 @@ static int headless(struct chat *c)
     return code;
 }
 
+static struct json_strs allowed(struct chat *c)
+{
+    const struct arg_list *given = &c->cli->chat.allow;
+    struct json_strs globs = {arena_array(&c->config->arena, given->len, sizeof(str)), given->len};
+    for (size_t i = 0; i < given->len; i++)
+        globs.items[i] = str_from(given->items[i]);
+    return globs;
+}
+
 static int run(struct chat *c)
 {
     struct err e = {0};
@@ -220,6 +240,7 @@ static int run(struct chat *c)
         code = cli_fail(&e);
     bool is_interactive =
         !o->prompt && o->files.len == 0 && c->cli->is_tty_in && is_drawable(c->cli);
+    session_set_permissions(c->session, allowed(c), !is_interactive);
     if (code == EXIT_DONE && is_interactive) {
         code = repl_run(c);
     } else if (code == EXIT_DONE) {

@@ -34,6 +34,8 @@ const struct arg CLI_GLOBAL_ARGS[] = {
 const struct arg CLI_CHAT_ARGS[] = {
     {"prompt", 'p', ARG_STRING, CHAT(prompt), "TEXT", "ask once, print the answer and leave"},
     {"file", 'f', ARG_LIST, CHAT(files), "FILE", "attach a text file (may be repeated)"},
+    {"allow", 0, ARG_LIST, CHAT(allow), "GLOB",
+     "tools that need no permission now (may be repeated)"},
     {"resume", 'r', ARG_STRING, CHAT(resume), "ID", "go on with a conversation"},
     {"continue", 0, ARG_FLAG, CHAT(is_continue), NULL, "go on with the latest conversation"},
     {0}};

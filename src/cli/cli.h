@@ -18,7 +18,7 @@ struct cli_options { /* accepted before and after the command's name */
 
 struct chat_options {
     const char *prompt, *resume;
-    struct arg_list files;
+    struct arg_list files, allow;
     bool is_continue;
 };
 

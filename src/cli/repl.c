@@ -10,8 +10,10 @@
 #include "cli/chat.h"
 #include "cli/editor.h"
 #include "cli/greeting.h"
+#include "cli/permit.h"
 #include "cli/signals.h"
 #include "cli/slash.h"
+#include "cli/styled.h"
 #include "cli/term.h"
 #include "cli/view.h"
 
@@ -19,6 +21,8 @@
 #define DRAW_MAX        (16u * 1024 * 1024)
 #define ESCAPE_MS       50 /* a key's bytes come faster than this */
 #define INTERRUPTS_QUIT 2
+#define KEY_CTRL_C      '\x03'
+#define KEY_CTRL_D      '\x04'
 #define IN_A_ROW_MS     1500 /* the second Ctrl-C may come when the answer has just ended */
 
 struct repl {
@@ -33,7 +37,9 @@ struct repl {
     struct buf message;
     int interrupts;      /* Ctrl-C in a row */
     uint64_t stopped_ms; /* when the latest answer was stopped by one */
+    struct permit permit;
     bool is_prompting;
+    bool is_asking; /* about tool calls; keys are answers */
     bool is_quitting;
     bool wake; /* ends the waiting */
 };
@@ -141,6 +147,45 @@ static void on_escape_alone(void *ctx)
         draw_prompt(r);
 }
 
+/* ---- questions about tool calls ---- */
+
+static void draw_question(struct repl *r)
+{
+    struct buf text;
+    struct view *v = &r->view;
+    buf_init(&text, DRAW_MAX);
+    view_gap(v);
+    permit_add_question(&r->permit, &text, screen_width(&r->screen), v->has_color);
+    struct screen_region region = {.text = buf_str(&text), .row = SCREEN_AT_END};
+    screen_update(&r->screen, buf_str(&v->final), &region);
+    buf_clear(&v->final);
+    buf_done(&text);
+}
+
+static void decide(struct repl *r, enum permit_answer answer)
+{
+    static const char *const WORDS[] = {
+        [PERMIT_YES] = "allowed", [PERMIT_NO] = "not allowed", [PERMIT_ALWAYS] = "always allowed"};
+    view_say(&r->view, STYLE_DIM, "%.*s: %s", STR_ARG(permit_tool(&r->permit)), WORDS[answer]);
+    permit_decide(&r->permit, answer);
+}
+
+/* One key answers one question, whatever else came with it: pasted text decides nothing more. */
+static void on_question_key(struct repl *r, char key)
+{
+    enum permit_answer answer = permit_of_key(key);
+    if (key == KEY_CTRL_D)
+        quit(r);
+    while (key == KEY_CTRL_C && !permit_is_complete(&r->permit))
+        decide(r, PERMIT_NO);
+    if (answer != PERMIT_UNCLEAR)
+        decide(r, answer);
+    if (permit_is_complete(&r->permit))
+        r->wake = true;
+    else
+        draw_question(r);
+}
+
 /* ---- keys and signals ---- */
 
 static void interrupt_answer(struct repl *r)
@@ -156,6 +201,10 @@ static void on_bytes(void *ctx, str bytes)
 {
     struct repl *r = ctx;
     timer_stop(&r->escape);
+    if (r->is_asking) {
+        on_question_key(r, bytes.p[0]);
+        return;
+    }
     while (!r->is_prompting && str_find_char(bytes, '\x03') >= 0) {
         interrupt_answer(r);
         bytes = str_skip(bytes, (size_t)str_find_char(bytes, '\x03') + 1);
@@ -176,6 +225,8 @@ static void on_resize(void *ctx)
     struct repl *r = ctx;
     if (r->is_prompting)
         draw_prompt(r);
+    else if (r->is_asking)
+        draw_question(r);
     else
         view_redraw(&r->view);
 }
@@ -222,12 +273,53 @@ static void on_answer_end(void *ctx)
     r->wake = true;
 }
 
+/* Asks about the calls, and lets the run go on with the decisions. What was typed before the
+ * question was to be seen is no answer to it. Leaving keeps the question open. */
+static void ask_permission(struct repl *r, const struct json *ask)
+{
+    permit_init(&r->permit, ask);
+    r->is_asking = true;
+    if (permit_is_complete(&r->permit))
+        r->wake = true;
+    else
+        draw_question(r);
+    wait(r);
+    r->is_asking = false;
+    if (!r->is_quitting) {
+        view_begin(&r->view, on_answer_end, r);
+        session_answer(r->chat->session, r->permit.ask_id, r->permit.decisions, &VIEW_EVENTS,
+                       &r->view);
+        wait(r);
+    }
+    permit_done(&r->permit);
+}
+
+static void ask_until_done(struct repl *r)
+{
+    while (r->view.ask && !r->is_quitting)
+        ask_permission(r, r->view.ask);
+}
+
 static void answer(struct repl *r)
 {
     r->interrupts = 0;
     view_begin(&r->view, on_answer_end, r);
     session_send(r->chat->session, buf_str(&r->message), &VIEW_EVENTS, &r->view);
     wait(r);
+    ask_until_done(r);
+}
+
+/* A conversation that was left while it waited for permission. */
+static void ask_open_question(struct repl *r)
+{
+    struct arena a;
+    arena_init(&a);
+    const struct json *ask = session_question(r->chat->session, &a);
+    if (ask) {
+        ask_permission(r, ask);
+        ask_until_done(r);
+    }
+    arena_done(&a);
 }
 
 /* ---- beginning and end ---- */
@@ -260,9 +352,14 @@ static void close_repl(struct repl *r)
 static void converse(struct repl *r)
 {
     struct slash slash = {.chat = r->chat, .view = &r->view};
-    while (!r->is_quitting && !slash.is_quitting && read_message(r))
+    ask_open_question(r);
+    while (!r->is_quitting && !slash.is_quitting && read_message(r)) {
+        str before = session_conversation(r->chat->session);
         if (!slash_run(&slash, buf_str(&r->message)))
             answer(r);
+        else if (!str_eq(before, session_conversation(r->chat->session)))
+            ask_open_question(r);
+    }
 }
 
 static void leave(struct repl *r)

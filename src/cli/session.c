@@ -55,14 +55,22 @@ int session_resume(struct session *s, str id, struct err *e)
 int session_history(struct session *s, size_t max, session_message_fn fn, void *ctx, struct err *e)
 {
     struct arena a;
-    struct session_message *messages;
-    size_t n = 0;
+    struct session_past past = {0};
     arena_init(&a);
-    int r = s->ops->history(s, &a, &messages, &n, e);
-    for (size_t i = n > max ? n - max : 0; r == 0 && i < n; i++)
-        fn(ctx, messages[i].is_user, messages[i].text);
+    int r = s->ops->past(s, &a, &past, e);
+    for (size_t i = past.n > max ? past.n - max : 0; r == 0 && i < past.n; i++)
+        fn(ctx, past.messages[i].is_user, past.messages[i].text);
     arena_done(&a);
     return r;
+}
+
+const struct json *session_question(struct session *s, struct arena *a)
+{
+    struct session_past past = {0};
+    struct err e = {0};
+    if (s->conversation_id.n == 0 || s->ops->past(s, a, &past, &e) < 0)
+        return NULL;
+    return past.ask;
 }
 
 void session_forget(struct session *s)
@@ -72,9 +80,25 @@ void session_forget(struct session *s)
 
 void session_send(struct session *s, str text, const struct session_events *ev, void *ctx)
 {
+    struct session_input in = {.text = text};
     s->ev = ev;
     s->ctx = ctx;
-    s->ops->send(s, text);
+    s->ops->send(s, &in);
+}
+
+void session_answer(struct session *s, str ask_id, const struct json *decisions,
+                    const struct session_events *ev, void *ctx)
+{
+    struct session_input in = {.ask_id = ask_id, .decisions = decisions};
+    s->ev = ev;
+    s->ctx = ctx;
+    s->ops->send(s, &in);
+}
+
+void session_set_permissions(struct session *s, struct json_strs allow, bool is_unattended)
+{
+    s->allow = allow;
+    s->is_unattended = is_unattended;
 }
 
 void session_cancel(struct session *s)

@@ -5,7 +5,7 @@
  * without a listener. The caller cannot tell the difference. Loop thread only. */
 #pragma once
 
-#include "base/json.h"
+#include "base/json_decode.h"
 #include "cli/cli.h"
 
 struct session;
@@ -44,6 +44,17 @@ int session_history(struct session *s, size_t max, session_message_fn fn, void *
 /* The next message begins a new conversation. */
 void session_forget(struct session *s);
 
+/* Tools that need no permission in this session (globs, borrowed), and whether there is
+ * nobody to ask: then calls that would ask are refused. */
+void session_set_permissions(struct session *s, struct json_strs allow, bool is_unattended);
+
+/* The question that the conversation waits with, as in a report: {askId, calls}; NULL = none.
+ * It lives in the arena. Runs the loop. */
+const struct json *session_question(struct session *s, struct arena *a);
+
 /* One message at a time. */
 void session_send(struct session *s, str text, const struct session_events *ev, void *ctx);
+/* Instead of a message: the decisions on a question, {callId: true, false or "always"}. */
+void session_answer(struct session *s, str ask_id, const struct json *decisions,
+                    const struct session_events *ev, void *ctx);
 void session_cancel(struct session *s); /* the end still comes through the events */

@@ -10,12 +10,21 @@ struct session_message {
     str text;
 };
 
+struct session_past { /* the last events of the log; lives in the arena it was asked with */
+    struct session_message *messages;
+    size_t n;
+    const struct json *ask; /* {askId, calls}, or NULL */
+};
+
+struct session_input { /* a message, or the answer to a question */
+    str text, ask_id;
+    const struct json *decisions;
+};
+
 struct session_ops {
     int (*resume)(struct session *s, str id, struct err *e);
-    /* All messages in the last events of the log; they live in the arena. */
-    int (*history)(struct session *s, struct arena *a, struct session_message **ret, size_t *ret_n,
-                   struct err *e);
-    void (*send)(struct session *s, str text);
+    int (*past)(struct session *s, struct arena *a, struct session_past *ret, struct err *e);
+    void (*send)(struct session *s, const struct session_input *in);
     void (*cancel)(struct session *s);
     void (*close)(struct session *s);
 };
@@ -26,6 +35,8 @@ struct session { /* first member of the backends' own structs */
     struct config *config;
     struct arena arena; /* as long as the session */
     str model, conversation_id;
+    struct json_strs allow; /* globs; borrowed */
+    bool is_unattended;
     const struct session_events *ev; /* of the message under way */
     void *ctx;
 };

@@ -78,16 +78,19 @@ static void on_refused(void *ctx, enum turn_refusal why, const struct err *err)
     l->base.ev->on_error(l->base.ctx, STR("refused"), str_from(err->msg));
 }
 
-static void local_send(struct session *s, str text)
+static void local_send(struct session *s, const struct session_input *in)
 {
     static const struct turn_events EVENTS = {on_started, on_done, on_refused};
     struct local *l = (struct local *)s;
     struct turn_request req = {
         .viewer = {.user_id = STR("usr_default"), .is_workspace_admin = true},
         .conversation_id = s->conversation_id,
-        .message = text,
+        .message = in->text,
         .model = s->config->models.default_model,
         .channel = STR("tui"),
+        .answer = {.ask_id = in->ask_id, .decisions = in->decisions},
+        .auto_allow = s->allow,
+        .is_unattended = s->is_unattended,
     };
     l->turn = turn_start(server_runtime(l->server), &req, &EVENTS, l);
 }
@@ -151,8 +154,7 @@ static int local_resume(struct session *s, str id, struct err *e)
 
 struct reading {
     struct arena *arena;
-    struct session_message *messages;
-    size_t n;
+    struct session_past *past;
     struct err err;
     bool is_done;
 };
@@ -168,20 +170,21 @@ static void on_page(void *ctx, const struct err *err, const struct store_page *p
     str *lines = arena_array(k->arena, page->n, sizeof *lines);
     for (size_t i = 0; i < page->n; i++)
         lines[i] = arena_str(k->arena, page->events[i].line);
+    struct session_past *p = k->past;
     struct replay h = replay_lines(k->arena, lines, NULL, page->n);
-    k->messages = arena_array(k->arena, h.n, sizeof *k->messages);
+    p->messages = arena_array(k->arena, h.n, sizeof *p->messages);
     for (size_t i = 0; i < h.n; i++) {
         str text = replay_text(k->arena, &h.messages[i]);
         if (text.n > 0)
-            k->messages[k->n++] = (struct session_message){h.messages[i].role == REPLAY_USER, text};
+            p->messages[p->n++] = (struct session_message){h.messages[i].role == REPLAY_USER, text};
     }
+    p->ask = replay_ask_json(k->arena, &h);
 }
 
-static int local_history(struct session *s, struct arena *a, struct session_message **ret,
-                         size_t *ret_n, struct err *e)
+static int local_past(struct session *s, struct arena *a, struct session_past *ret, struct err *e)
 {
     struct local *l = (struct local *)s;
-    struct reading k = {.arena = a};
+    struct reading k = {.arena = a, .past = ret};
     struct store_range range = {.backwards = true, .max_events = SESSION_HISTORY_EVENTS};
     struct store_op *op =
         store_read(server_store(l->server), s->conversation_id, &range, on_page, &k);
@@ -189,8 +192,6 @@ static int local_history(struct session *s, struct arena *a, struct session_mess
         store_op_cancel(op);
         return err_set(e, -ETIMEDOUT, "the conversation could not be read in time");
     }
-    *ret = k.messages;
-    *ret_n = k.n;
     *e = k.err;
     return k.err.code;
 }
@@ -208,7 +209,7 @@ static void local_close(struct session *s)
     free(l);
 }
 
-static const struct session_ops OPS = {local_resume, local_history, local_send, local_cancel,
+static const struct session_ops OPS = {local_resume, local_past, local_send, local_cancel,
                                        local_close};
 
 int session_open_local(struct loop *loop, struct config *c, struct session **ret, struct err *e)

@@ -59,8 +59,7 @@ static int remote_resume(struct session *s, str id, struct err *e)
     return status;
 }
 
-static int remote_history(struct session *s, struct arena *a, struct session_message **ret,
-                          size_t *ret_n, struct err *e)
+static int remote_past(struct session *s, struct arena *a, struct session_past *ret, struct err *e)
 {
     struct remote *r = (struct remote *)s;
     struct json *page;
@@ -71,14 +70,15 @@ static int remote_history(struct session *s, struct arena *a, struct session_mes
         return status;
     const struct json *list = json_get(page, "messages");
     size_t len = json_is(list, JSON_ARRAY) ? list->len : 0;
-    *ret = arena_array(a, len, sizeof **ret);
-    *ret_n = 0;
+    const struct json *question = json_get(page, "ask");
+    ret->ask = json_is(question, JSON_OBJECT) ? question : NULL;
+    ret->messages = arena_array(a, len, sizeof *ret->messages);
     for (size_t i = 0; i < len; i++) {
         const struct json *m = json_at(list, i);
         str text = json_get_string(m, "content");
         bool is_user = str_eq(json_get_string(m, "role"), STR("user"));
         if (text.n > 0)
-            (*ret)[(*ret_n)++] = (struct session_message){is_user, text};
+            ret->messages[ret->n++] = (struct session_message){is_user, text};
     }
     return 0;
 }
@@ -122,13 +122,31 @@ static void on_chat_done(void *ctx, const struct err *err)
                                          "still be in the conversation"));
 }
 
-static str chat_body(struct remote *r, struct buf *b, str text)
+static void write_answer(struct json_writer *w, const struct session_input *in)
+{
+    jw_key(w, "answer");
+    jw_object(w);
+    jw_kstr(w, "askId", in->ask_id);
+    jw_kval(w, "decisions", in->decisions);
+    jw_end(w);
+}
+
+static str chat_body(struct remote *r, struct buf *b, const struct session_input *in)
 {
     struct json_writer w;
     jw_init(&w, b);
     jw_object(&w);
-    jw_kstr(&w, "message", text);
+    if (in->ask_id.n > 0)
+        write_answer(&w, in);
+    else
+        jw_kstr(&w, "message", in->text);
     jw_kstr(&w, "channel", STR("tui"));
+    jw_kbool(&w, "unattended", r->base.is_unattended);
+    jw_key(&w, "autoAllow");
+    jw_array(&w);
+    for (size_t i = 0; i < r->base.allow.len; i++)
+        jw_str(&w, r->base.allow.items[i]);
+    jw_end(&w);
     if (r->base.conversation_id.n > 0)
         jw_kstr(&w, "conversationId", r->base.conversation_id);
     if (r->base.config->models.default_model.n > 0)
@@ -137,7 +155,7 @@ static str chat_body(struct remote *r, struct buf *b, str text)
     return buf_str(b);
 }
 
-static void remote_send(struct session *s, str text)
+static void remote_send(struct session *s, const struct session_input *in)
 {
     static const struct fetch_events EVENTS = {on_chat_head, on_chat_data, on_chat_done};
     static const struct fetch_header JSON_HEADER = {STR_INIT("Content-Type"),
@@ -154,7 +172,7 @@ static void remote_send(struct session *s, str text)
         .url = STR(HOST "/v1/chat/stream"),
         .headers = &JSON_HEADER,
         .nheaders = 1,
-        .body = chat_body(r, &body, text),
+        .body = chat_body(r, &body, in),
         .has_body = true,
         .unix_socket = r->socket_path,
     };
@@ -203,7 +221,7 @@ static void remote_close(struct session *s)
     free(r);
 }
 
-static const struct session_ops OPS = {remote_resume, remote_history, remote_send, remote_cancel,
+static const struct session_ops OPS = {remote_resume, remote_past, remote_send, remote_cancel,
                                        remote_close};
 
 int session_open_remote(struct loop *l, struct config *c, const char *socket_path,

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/utf8.h"
 #include "cli/footer.h"
+#include "cli/permit.h"
 #include "cli/styled.h"
 #include "cli/text.h"
 
@@ -257,6 +258,14 @@ static void print_footer(struct view *v, const struct json *report)
     buf_done(&line);
 }
 
+static void explain_refusals(struct view *v, const struct json *report)
+{
+    str names[PERMIT_NAMES_MAX];
+    size_t n = permit_refused(report, names, PERMIT_NAMES_MAX);
+    for (size_t i = 0; i < n; i++)
+        view_say(v, STYLE_RED, PERMIT_REFUSED_FORMAT, STR_ARG(names[i]), STR_ARG(names[i]));
+}
+
 static void on_done(void *ctx, const struct json *report)
 {
     struct view *v = ctx;
@@ -265,9 +274,12 @@ static void on_done(void *ctx, const struct json *report)
     end_text(v);
     if (stopped)
         view_notice(v, STYLE_RED, str_from(stopped));
+    explain_refusals(v, report);
     if (v->has_footer)
         print_footer(v, report);
     v->has_failed = str_eq(json_get_string(report, "stopReason"), STR("cancelled"));
+    if (json_get(report, "ask"))
+        v->ask = json_clone(&v->arena, json_get(report, "ask"));
     finish(v);
 }
 
@@ -297,6 +309,7 @@ void view_init(struct view *v, struct loop *l, struct screen *s, bool has_color)
     timer_init(&v->timer, l, on_tick, v);
     markdown_stream_init(&v->text);
     buf_init(&v->final, FINAL_MAX);
+    arena_init(&v->arena);
 }
 
 void view_done(struct view *v)
@@ -304,6 +317,7 @@ void view_done(struct view *v)
     timer_stop(&v->timer);
     tool_lines_done(&v->tools);
     markdown_stream_done(&v->text);
+    arena_done(&v->arena);
     buf_done(&v->final);
 }
 
@@ -314,6 +328,8 @@ void view_begin(struct view *v, void (*on_end)(void *ctx), void *ctx)
     v->started_ms = v->heard_ms = clock_mono_ms();
     v->is_running = true;
     v->has_failed = false;
+    v->ask = NULL;
+    arena_reset(&v->arena);
     v->thought[0] = '\0';
     view_redraw(v);
     timer_start(&v->timer, SPIN_MS);

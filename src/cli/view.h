@@ -24,7 +24,9 @@ struct view {
     char thought[256]; /* the end of what the model thinks, safe to print */
     uint64_t started_ms, heard_ms;
     bool is_dirty, is_running;
-    bool has_failed; /* of the last answer */
+    bool has_failed;        /* of the last answer */
+    struct arena arena;     /* of the last answer: */
+    const struct json *ask; /* the question it ended with, {askId, calls}, or NULL */
     void (*on_end)(void *ctx);
     void *ctx;
 };

@@ -53,7 +53,6 @@ static const struct llm_tool *model_tools(struct arena *a, const struct surface 
 
 #define NOT_ALLOWED STR("This tool is not allowed in this request.")
 #define DENIED      STR("The settings of this workspace do not permit this tool.")
-#define NOBODY      STR("This tool needs a person's permission, and nobody can be asked here.")
 
 bool turn_may_use(void *tool_host, const struct toolset_item *it)
 {
@@ -80,7 +79,7 @@ enum run_gate turn_gate(void *turn, str tool, const struct json *args, str *ret_
     }
     if (p == PERMISSION_ALLOW || globs_match(t->auto_allow, item->name))
         return RUN_ALLOW;
-    *ret_why = NOBODY;
+    *ret_why = STR(TURN_NOBODY_TO_ASK);
     return t->is_unattended ? RUN_DENY : RUN_ASK;
 }
 

@@ -255,6 +255,17 @@ struct replay replay_lines(struct arena *a, const str *lines, const store_pos *p
     return r;
 }
 
+const struct json *replay_ask_json(struct arena *a, const struct replay *r)
+{
+    if (r->ask.ask_id.n == 0)
+        return NULL;
+    struct json *ask = json_new(a, JSON_OBJECT);
+    json_set(a, ask, STR("askId"), json_of_str(r->ask.ask_id));
+    if (r->ask.calls)
+        json_set(a, ask, STR("calls"), *r->ask.calls);
+    return ask;
+}
+
 str replay_text(struct arena *a, const struct replay_message *m)
 {
     str text = STR_NONE;

@@ -62,5 +62,8 @@ void replay_done(struct replay *r);
 
 struct replay replay_lines(struct arena *a, const str *lines, const store_pos *pos, size_t n);
 
+/* The open question as reports have it: {askId, calls}; NULL = none. Borrows. */
+const struct json *replay_ask_json(struct arena *a, const struct replay *r);
+
 /* The text parts of a message, joined by blank lines. */
 str replay_text(struct arena *a, const struct replay_message *m);

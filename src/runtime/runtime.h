@@ -63,11 +63,12 @@ struct turn_request {
     struct turn_answer {
         str ask_id;                   /* empty = there is none, this is a message */
         bool is_allowed;              /* all calls, unless decisions says otherwise */
-        const struct json *decisions; /* {callId: bool}, or NULL */
+        const struct json *decisions; /* {callId: true, false or "always"}, or NULL */
         bool is_for_ever;             /* remember: these tools are allowed from now on */
     } answer;
     struct json_strs auto_allow; /* globs that need not be asked for in this turn */
-    bool is_unattended;          /* nobody can be asked: what would ask is refused */
+    bool is_unattended;          /* nobody can be asked: what would ask is refused with */
+#define TURN_NOBODY_TO_ASK "This tool needs a person's permission, and nobody can be asked here."
     enum turn_when_busy { TURN_REFUSE_BUSY, TURN_QUEUE, TURN_STEER } when_busy;
     const struct turn_child *child; /* a delegated run, or NULL */
     /* Instead of a run: the request it would begin with. Nothing is sent or stored. */

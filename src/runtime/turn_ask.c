@@ -42,11 +42,18 @@ static bool was_asked(const struct replay *h, str call_id)
     return false;
 }
 
+static bool is_always(const struct json *decision)
+{
+    return str_eq(json_string(decision, STR_NONE), STR("always"));
+}
+
 static bool is_allowed(const struct turn_answer *a, const struct replay *h, str call_id)
 {
     if (!was_asked(h, call_id))
         return true; /* needed no permission; it only waited for the others */
     const struct json *own = json_get_str(a->decisions, call_id);
+    if (is_always(own))
+        return true;
     return json_is(own, JSON_BOOL) ? own->boolean : a->is_allowed;
 }
 
@@ -72,7 +79,9 @@ static void remember(struct turn *t, const struct replay *h)
 {
     for (size_t i = 0; h->ask.calls && i < h->ask.calls->len; i++) {
         const struct json *call = &h->ask.calls->items[i];
-        if (is_allowed(&t->answer, h, json_get_string(call, "id")))
+        str id = json_get_string(call, "id");
+        bool is_wanted = t->answer.is_for_ever || is_always(json_get_str(t->answer.decisions, id));
+        if (is_wanted && is_allowed(&t->answer, h, id))
             runtime_allow_for_ever(t->rt, json_get_string(call, "name"));
     }
 }
@@ -97,8 +106,7 @@ void turn_accept_answer(struct turn *t)
         return;
     }
     size_t n = pending_calls(t, &h, &pending);
-    if (t->answer.is_for_ever)
-        remember(t, &h);
+    remember(t, &h);
     str lines[2] = {
         event_ask_answered(&t->arena, h.ask.ask_id, t->viewer.user_id,
                            t->answer.is_allowed ? "allow" : "deny", t->answer.decisions),

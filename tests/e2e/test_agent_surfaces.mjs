@@ -2,8 +2,9 @@
 import { createHash } from 'node:crypto'
 import fs from 'node:fs'
 import path from 'node:path'
-import { assert, eventually, nb, run, NB, startServer, test, tmpdir } from '../support/tap.mjs'
-import { chat, double, events, refusedNothing, say, serve, server, types, withAgent } from '../support/agent.mjs'
+import { assert, eventually, nb, startServer, test, tmpdir } from '../support/tap.mjs'
+import { openTerminal } from '../support/terminal.mjs'
+import { chat, double, events, refusedNothing, say, serve, server, settings, types, withAgent } from '../support/agent.mjs'
 
 withAgent({ modelInfo: { 'chat:priced': { price: { input: 2, output: 10 } } } })
 
@@ -171,7 +172,7 @@ test('prompt: byte for byte what is then sent', async () => {
     assert.deepEqual(JSON.parse(p.request), double.log.filter((e) => e.body?.tools).at(-1).body)
     assert.equal(p.match.skill, 'research')
     assert.equal(p.messages, JSON.parse(p.request).messages.length)
-    assert.deepEqual([...new Set(p.layers.map((l) => l.layer))], [1, 2, 4])
+    assert.deepEqual([...new Set(p.layers.map((l) => l.layer))], [1, 2, 3, 4])
     for (const l of p.layers) assert.ok(l.tokens > 0 && l.text.length > 0)
     const system = JSON.parse(p.request).system.map((b) => b.text).join('')
     for (const l of p.layers) assert.ok(system.includes(l.text), l.name)
@@ -295,3 +296,66 @@ test('nb usage: a table with bars; days that are too old are left out', async ()
     assert.match(bad.stderr, /from: expected a date/)
     assert.equal((await command(tmpdir(), 'usage')).code, 0)
 })
+
+// ---- permissions at the terminal ----
+
+const calculate = { name: 'nb__calculate', args: { expression: '6*7' } }
+const asking = (workdir, permissions = { ask: ['nb__calculate', 'nb__time'] }) =>
+    fs.writeFileSync(path.join(workdir, 'nimblebrain.json'), JSON.stringify(settings({ permissions })))
+
+test('one shot: what would ask is refused with a hint, --allow lets it pass', async () => {
+    const workdir = tmpdir()
+    asking(workdir)
+    const message = say([{ calls: [calculate] }, { text: 'done' }])
+    const refused = await command(workdir, '-p', message)
+    assert.equal(refused.code, 0, refused.stderr)
+    assert.equal(refused.stdout, 'done\n')
+    assert.match(refused.stderr, /nb__calculate was not called: it needs permission \(--allow 'nb__calculate' gives it\)/)
+    const allowed = JSON.parse((await command(workdir, '--json', '--allow', 'nb__time', '--allow', 'nb__calc*', '-p', message)).stdout)
+    assert.equal(allowed.toolCalls[0].output, '42')
+    const piped = await nb(['--workdir', workdir, '--json'], { env: offline, input: message + '\n' })
+    assert.match(JSON.parse(piped.stdout).toolCalls[0].output, /nobody can be asked/)
+    const s = await serve({ permissions: { ask: ['nb__calculate'] } }, workdir)
+    const served = await command(s.workdir, '-p', message)
+    assert.match(served.stderr, /nb__calculate was not called/)
+    const passed = JSON.parse((await command(s.workdir, '--json', '--allow', '*', '-p', message)).stdout)
+    assert.equal(passed.toolCalls[0].output, '42')
+    refusedNothing()
+})
+
+for (const how of ['alone', 'through a server']) {
+    test(`at the keyboard, ${how}: calls are asked for one by one`, async () => {
+        const workdir = tmpdir()
+        asking(workdir)
+        if (how !== 'alone') await serve({ permissions: { ask: ['nb__calculate', 'nb__time'] } }, workdir)
+        const t = await openTerminal(['--workdir', workdir])
+        await t.sees(/❯/)
+        await t.message(say([{ calls: [calculate, { name: 'nb__time' }] }, { text: 'first done' }]))
+        await t.sees(/Allow nb__calculate \{"expression":"6\*7"\}\? \[y\]es \/ \[N\]o \/ \[a\]lways/)
+        await t.type('y')
+        await t.sees(/Allow nb__time \{\}\?/)
+        await t.type('n')
+        const text = await t.sees(/^first done/m)
+        assert.match(text, /nb__calculate: allowed/)
+        assert.match(text, /✓ nb__calculate 42/)
+        assert.match(text, /✗ nb__time .*did not allow/)
+        await t.message(say([{ calls: [calculate] }, { text: 'second done' }]))
+        await t.sees(/Allow nb__calculate/)
+        await t.type('a')
+        await t.sees(/^second done/m)
+        assert.deepEqual(JSON.parse(fs.readFileSync(path.join(workdir, 'permissions.json'), 'utf8')).allow, ['nb__calculate'])
+        await t.message(say([{ calls: [calculate] }, { text: 'third done' }]))
+        await t.sees(/^third done/m)
+        await t.message(say([{ calls: [{ name: 'nb__time' }] }, { text: 'fourth done' }]))
+        await t.sees(/Allow nb__time/)
+        await t.key('C-d') // leaves the question open
+        assert.equal((await t.ended()).code, 0)
+        const again = await openTerminal(['--workdir', workdir, '--continue'])
+        await again.sees(/Allow nb__time/)
+        await again.key('Enter')
+        await again.sees(/^fourth done/m)
+        await again.key('C-d')
+        assert.equal((await again.ended()).code, 0)
+        refusedNothing()
+    })
+}

@@ -2,53 +2,8 @@
 // is typed into and whose screen is read.
 import fs from 'node:fs'
 import path from 'node:path'
-import { assert, eventually, NB, run, start, startServer, test, tmpdir } from '../support/tap.mjs'
-
-const offline = { ANTHROPIC_API_KEY: '', OPENAI_API_KEY: '', NB_DEMO_DELAY_MS: '1', NO_COLOR: '', TERM: 'screen' }
-
-// A terminal of its own with nb in it; ends with the case.
-async function open(args, { env = {}, cols = 80, rows = 24, command } = {}) {
-    const dir = tmpdir('nb-tmux-')
-    const socket = path.join(dir, 's')
-    const status = path.join(dir, 'status') // tmux does not always tell
-    const server = start('tmux', ['-u', '-D', '-f', '/dev/null', '-S', socket])
-    const tmux = async (...words) => {
-        const r = await run('tmux', ['-u', '-S', socket, ...words])
-        assert.equal(r.code, 0, `tmux ${words.join(' ')}: ${r.stderr}${server.stderr}`)
-        return r.stdout
-    }
-    await eventually(() => fs.existsSync(socket))
-    const vars = Object.entries({ ...offline, ...env }).map(([k, v]) => `${k}=${v}`)
-    await tmux('set-option', '-g', 'remain-on-exit', 'on', ';',
-        'new-session', '-d', '-x', `${cols}`, '-y', `${rows}`, '--',
-        ...(command ?? ['sh', '-c', '"$@"; echo $? > "$0"', status, 'env', ...vars, NB, ...args]))
-    const term = {
-        type: (text) => tmux('send-keys', '-l', '--', text),
-        key: (...names) => tmux('send-keys', ...names),
-        paste: (text) => tmux('set-buffer', '--', text, ';', 'paste-buffer', '-p'),
-        resize: (c, r) => tmux('resize-window', '-x', `${c}`, '-y', `${r}`),
-        screen: async (...more) => (await tmux('capture-pane', '-p', ...more)).trimEnd(),
-        all: () => term.screen('-J', '-S', '-'), // with what has scrolled away, wrapped lines joined
-        pid: async () => Number(await tmux('display-message', '-p', '#{pane_pid}')),
-        sees: (what, timeoutMs = 15000) =>
-            eventually(async () => {
-                const text = await term.screen()
-                assert.match(text, what)
-                return text
-            }, timeoutMs),
-        ended: () =>
-            eventually(async () => {
-                assert.ok(fs.existsSync(status), 'still running:\n' + (await term.screen()))
-                const code = fs.readFileSync(status, 'utf8')
-                return code.endsWith('\n') && { code: Number(code) }
-            }, 15000),
-        message: async (text) => {
-            await term.type(text)
-            await term.key('Enter')
-        },
-    }
-    return term
-}
+import { assert, eventually, NB, run, startServer, test, tmpdir } from '../support/tap.mjs'
+import { offline, openTerminal as open } from '../support/terminal.mjs'
 
 const PROMPT_LAST = /❯$/
 

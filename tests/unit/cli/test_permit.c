@@ -1,0 +1,115 @@
+#include "cli/permit.h"
+#include "cli/text.h"
+#include "runtime/runtime.h"
+#include "support/unit.h"
+
+static const char ASK[] =
+    "{\"askId\":\"ask_1\",\"calls\":["
+    "{\"id\":\"c1\",\"name\":\"nb__calculate\",\"input\":{\"a\":\"6*7\"}},"
+    "{\"id\":\"c2\",\"name\":\"bash__run\",\"input\":{\"cmd\":\"\\u001b[2Jls\"}},"
+    "{\"id\":\"c3\",\"name\":\"nb__time\"}]}";
+
+static struct json *parse(struct arena *a, const char *text)
+{
+    struct json *v;
+    assert_int_equal(json_parse(a, str_from(text), JSON_COPY, &v, NULL), 0);
+    return v;
+}
+
+static void assert_question(const struct permit *p, size_t width, const char *expected)
+{
+    struct buf b;
+    buf_init(&b, 65536);
+    permit_add_question(p, &b, width, false);
+    assert_string_equal(buf_cstr(&b), expected);
+    buf_done(&b);
+}
+
+static void test_calls_are_decided_in_order(void **state)
+{
+    struct arena a;
+    struct permit p;
+    arena_init(&a);
+    permit_init(&p, parse(&a, ASK));
+    arena_done(&a); /* it has its own copy */
+    assert_question(&p, 80, "Allow nb__calculate {\"a\":\"6*7\"}? [y]es / [N]o / [a]lways ");
+    permit_decide(&p, PERMIT_YES);
+    assert_true(str_eq(permit_tool(&p), STR("bash__run")));
+    permit_decide(&p, PERMIT_ALWAYS);
+    assert_false(permit_is_complete(&p));
+    permit_decide(&p, PERMIT_NO);
+    assert_true(permit_is_complete(&p));
+    str decisions = json_to_str(&p.arena, p.decisions);
+    assert_true(str_eq(decisions, STR("{\"c1\":true,\"c2\":\"always\",\"c3\":false}")));
+    assert_true(str_eq(p.ask_id, STR("ask_1")));
+    permit_done(&p);
+}
+
+static void test_foreign_text_is_safe_and_cut(void **state)
+{
+    struct arena a;
+    struct permit p;
+    struct buf b;
+    arena_init(&a);
+    buf_init(&b, 65536);
+    permit_init(&p, parse(&a, ASK));
+    permit_decide(&p, PERMIT_NO);
+    permit_add_question(&p, &b, 60, false);
+    assert_true(text_width(buf_str(&b)) <= 60);
+    assert_true(str_find_char(buf_str(&b), '\033') < 0);
+    assert_true(str_ends(buf_str(&b), STR("? [y]es / [N]o / [a]lways ")));
+    buf_done(&b);
+    permit_done(&p);
+    arena_done(&a);
+}
+
+static void test_keys(void **state)
+{
+    assert_int_equal(permit_of_key('y'), PERMIT_YES);
+    assert_int_equal(permit_of_key('A'), PERMIT_ALWAYS);
+    assert_int_equal(permit_of_key('\r'), PERMIT_NO);
+    assert_int_equal(permit_of_key('n'), PERMIT_NO);
+    assert_int_equal(permit_of_key('x'), PERMIT_UNCLEAR);
+    assert_int_equal(permit_of_key('\033'), PERMIT_UNCLEAR);
+}
+
+static void test_a_strange_question_has_no_calls(void **state)
+{
+    struct arena a;
+    struct permit p;
+    arena_init(&a);
+    permit_init(&p, parse(&a, "{\"askId\":\"ask_1\",\"calls\":7}"));
+    assert_true(permit_is_complete(&p));
+    permit_done(&p);
+    arena_done(&a);
+}
+
+static void test_refused_calls_are_named_once(void **state)
+{
+    struct arena a;
+    str names[2];
+    arena_init(&a);
+    const struct json *report =
+        parse(&a, "{\"toolCalls\":[{\"name\":\"x\",\"output\":\"fine\"},"
+                  "{\"name\":\"y\",\"output\":\"" TURN_NOBODY_TO_ASK "\"},"
+                  "{\"name\":\"y\",\"output\":\"" TURN_NOBODY_TO_ASK "\"},"
+                  "{\"name\":\"z\",\"output\":\"" TURN_NOBODY_TO_ASK "\"},"
+                  "{\"name\":\"w\",\"output\":\"" TURN_NOBODY_TO_ASK "\"}]}");
+    assert_int_equal(permit_refused(report, names, 2), 2);
+    assert_true(str_eq(names[0], STR("y")));
+    assert_true(str_eq(names[1], STR("z")));
+    assert_int_equal(permit_refused(NULL, names, 2), 0);
+    arena_done(&a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_calls_are_decided_in_order),
+        cmocka_unit_test(test_foreign_text_is_safe_and_cut),
+        cmocka_unit_test(test_keys),
+        cmocka_unit_test(test_a_strange_question_has_no_calls),
+        cmocka_unit_test(test_refused_calls_are_named_once),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
