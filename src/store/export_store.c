@@ -1,8 +1,13 @@
-/* export_store.c - feeds an exporter from a store, one page per call. */
+/* export_store.c - feeds an exporter from a store, one page per call.
+ *
+ * Notes that others wrote into a folder are not among its events: they are asked for at the
+ * end, and added when they did not come before. */
 #include <errno.h>
 
+#include "base/map.h"
 #include "store/derive.h"
 #include "store/export.h"
+#include "store/folder_record.h"
 
 enum { PAGE_EVENTS = 256, PAGE_BYTES = 1024 * 1024, PIECE_MAX = 512 * 1024 * 1024 };
 
@@ -16,6 +21,7 @@ struct export
     struct exporter *exporter; /* NULL until the conversation is known */
     struct store_op *op;
     store_pos after;
+    struct map notes; /* keys of those among the events; folder stores only */
     struct buf piece;
     export_piece_fn fn;
     void *ctx;
@@ -38,12 +44,75 @@ struct export *export_open(struct store *s, str id, enum export_format f,
     if (opt)
         x->opt = *opt;
     buf_init(&x->piece, PIECE_MAX);
+    map_init(&x->notes);
     return x;
+}
+
+static bool has_notes_elsewhere(const struct export *x)
+{
+    return strcmp(store_conf(x->store)->type, "folder") == 0;
 }
 
 static void fail(struct export *x, const struct err *err)
 {
     x->fn(x->ctx, err, STR_NONE, true);
+}
+
+static void hand_out(struct export *x, int r, bool is_last)
+{
+    struct err e = {0};
+    if (r == 0 && is_last)
+        r = exporter_end(x->exporter);
+    if (r < 0) {
+        err_set(&e, r, "a page of the conversation is too large to export");
+        fail(x, &e);
+    } else {
+        x->fn(x->ctx, NULL, buf_str(&x->piece), is_last);
+    }
+}
+
+static void remember_note(struct export *x, str line)
+{
+    struct event_head head;
+    struct arena a;
+    char key[SHA256_HEX_LEN + 1];
+    if (!has_notes_elsewhere(x) || !event_scan(line, &head) || head.type != EV_NOTE)
+        return;
+    arena_init(&a);
+    folder_note_key(&a, line, key);
+    map_put(&x->notes, str_from(key), x);
+    arena_done(&a);
+}
+
+static int add_note(struct export *x, const struct store_note *note)
+{
+    struct arena a;
+    char key[SHA256_HEX_LEN + 1];
+    arena_init(&a);
+    struct json *v = json_new(&a, JSON_OBJECT);
+    json_set(&a, v, STR("ts"), json_of_str(note->ts));
+    json_set(&a, v, STR("type"), json_of_str(STR("note")));
+    json_set(&a, v, STR("author"), json_of_str(note->author));
+    json_set(&a, v, STR("content"), json_of_str(note->text));
+    str line = json_to_str(&a, v);
+    folder_note_key(&a, line, key);
+    int r = map_get(&x->notes, str_from(key)) ? 0 : exporter_event(x->exporter, line);
+    arena_done(&a);
+    return r;
+}
+
+static void on_notes(void *ctx, const struct err *err, const struct store_note *notes, size_t n)
+{
+    struct export *x = ctx;
+    int r = 0;
+    x->op = NULL;
+    if (err) {
+        fail(x, err);
+        return;
+    }
+    for (size_t i = 0; r == 0 && i < n; i++)
+        r = add_note(x, &notes[i]);
+    hand_out(x, r, true);
 }
 
 static void on_page(void *ctx, const struct err *err, const struct store_page *page)
@@ -59,17 +128,13 @@ static void on_page(void *ctx, const struct err *err, const struct store_page *p
     for (size_t i = 0; r == 0 && i < page->n; i++) {
         r = exporter_event(x->exporter, page->events[i].line);
         x->after = page->events[i].pos;
+        remember_note(x, page->events[i].line);
     }
     bool is_last = page->reached_end || page->n == 0;
-    if (r == 0 && is_last)
-        r = exporter_end(x->exporter);
-    struct err e = {0};
-    if (r < 0) {
-        err_set(&e, r, "a page of the conversation is too large to export");
-        fail(x, &e);
-    } else {
-        x->fn(x->ctx, NULL, buf_str(&x->piece), is_last);
-    }
+    if (r == 0 && is_last && has_notes_elsewhere(x))
+        x->op = store_notes(x->store, x->id, on_notes, x);
+    else
+        hand_out(x, r, is_last);
 }
 
 static void read_page(struct export *x)
@@ -108,6 +173,7 @@ void export_close(struct export *x)
     store_op_cancel(x->op);
     exporter_free(x->exporter);
     buf_done(&x->piece);
+    map_done(&x->notes);
     arena_done(&x->arena);
     free(x);
 }

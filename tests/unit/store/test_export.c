@@ -246,6 +246,26 @@ static void test_a_large_log_comes_in_pieces(void **state)
     buf_done(&b);
 }
 
+static void test_notes_beside_a_folder(void **state)
+{
+    struct rig *r = *state;
+    struct download d;
+    rig_reopen(r, "folder");
+    assert_int_equal(mkdir(rig_path(r, "conversations/x"), 0700), 0);
+    rig_spit(r, "conversations/x/chat.jsonl", "we",
+             STR("{\"type\":\"conversation-header\",\"threadId\":\"thread_x\"}\n"));
+    rig_spit(r, "conversations/x/notes.jsonl", "we",
+             STR("{\"type\":\"note\",\"createdAt\":1774402360000,\"author\":\"model\",\"content\":"
+                 "\"theirs\"}\n"));
+    assert_int_equal(RIG_CALL(r, store_add_note(r->store, STR("thread_x"), STR("usr_a"),
+                                                STR("ours"), rig_on_conv, r)),
+                     0);
+    assert_int_equal(download(r, "thread_x", EXPORT_JSONL, &d), 0);
+    assert_int_equal(count(buf_str(&d.out), "theirs"), 1);
+    assert_int_equal(count(buf_str(&d.out), "ours"), 1);
+    buf_done(&d.out);
+}
+
 static void test_an_export_that_is_closed_early(void **state)
 {
     struct rig *r = *state;
@@ -285,6 +305,7 @@ int main(void)
         TEST(test_html),
         TEST(test_json),
         TEST(test_a_large_log_comes_in_pieces),
+        TEST(test_notes_beside_a_folder),
         TEST(test_an_export_that_is_closed_early),
         TEST(test_a_reader_that_goes_away),
     };
