@@ -16,12 +16,9 @@ struct page {
     int64_t total;
 };
 
-#define SHELF_ROWS                                                                                 \
+#define ROW                                                                                        \
     "SELECT " INDEX_CONV_COLUMNS ", c.id, l.no, l.dev, l.ino, l.size, l.mtime, l.mark, l.done,"    \
-    " l.text_done, l.messages FROM shelf s CROSS JOIN conv c ON c.id = s.id"                       \
-    " CROSS JOIN log l ON l.id = s.id WHERE s.name = ?1 AND s.sort = ?2"                           \
-    " AND (s.at, s.id) < (?3, ?4)"
-#define IN_ORDER " ORDER BY s.at DESC, s.id DESC LIMIT ?5"
+    " l.text_done, l.messages"
 
 static void take(struct page *p, sqlite3_stmt *st)
 {
@@ -44,22 +41,23 @@ static void take(struct page *p, sqlite3_stmt *st)
     p->convs[p->n++] = *c;
 }
 
-/* The next rows of one shelf, in order. */
+/* ---- along the shelves ---- */
+
 static int walk(struct page *p, str shelf)
 {
-    static const char ALL[] = SHELF_ROWS IN_ORDER;
-    static const char SEARCH[] = SHELF_ROWS " AND has_text(c.title, c.preview, ?6)" IN_ORDER;
+    static const char WALK[] =
+        ROW " FROM shelf s CROSS JOIN conv c ON c.id = s.id CROSS JOIN log l ON l.id = s.id"
+            " WHERE s.name = ?1 AND s.sort = ?2 AND (s.at, s.id) < (?3, ?4)"
+            " ORDER BY s.at DESC, s.id DESC LIMIT ?5";
     const struct store_query *q = &p->op->in.query;
     struct index_db *db = p->sync->db;
-    sqlite3_stmt *st = index_db_sql(db, q->search.n ? SEARCH : ALL);
+    sqlite3_stmt *st = index_db_sql(db, WALK);
     int r;
     index_db_bind(st, 1, shelf);
     sqlite3_bind_int(st, 2, (int)q->sort);
     index_db_bind(st, 3, q->cursor.n ? p->place.updated_at : STR("~"));
     index_db_bind(st, 4, p->place.id);
     sqlite3_bind_int64(st, 5, (int64_t)q->limit + 1);
-    if (q->search.n)
-        index_db_bind(st, 6, q->search);
     while ((r = index_db_step(db, st)) > 0)
         take(p, st);
     return r;
@@ -67,16 +65,10 @@ static int walk(struct page *p, str shelf)
 
 static int count(struct page *p, str shelf)
 {
-    static const char ALL[] = "SELECT n FROM tally WHERE name = ?1";
-    static const char SEARCH[] = "SELECT count(*) FROM shelf s CROSS JOIN conv c ON c.id = s.id"
-                                 " WHERE s.name = ?1 AND s.sort = 0"
-                                 " AND has_text(c.title, c.preview, ?2)";
-    const struct store_query *q = &p->op->in.query;
+    static const char COUNT[] = "SELECT n FROM tally WHERE name = ?1";
     struct index_db *db = p->sync->db;
-    sqlite3_stmt *st = index_db_sql(db, q->search.n ? SEARCH : ALL);
+    sqlite3_stmt *st = index_db_sql(db, COUNT);
     index_db_bind(st, 1, shelf);
-    if (q->search.n)
-        index_db_bind(st, 2, q->search);
     int r = index_db_step(db, st);
     if (r > 0) {
         p->total += sqlite3_column_int64(st, 0);
@@ -85,19 +77,116 @@ static int count(struct page *p, str shelf)
     return r < 0 ? r : 0;
 }
 
-static int query(struct page *p)
+static int walk_shelves(struct page *p)
 {
     const struct store_query *q = &p->op->in.query;
     str shelves[INDEX_SHELVES_MAX];
     size_t n = index_shelves(&p->op->arena, q->viewer, q->with_hidden, shelves);
-    p->n = 0;
-    p->total = 0;
-    int r = index_db_begin(p->sync->db, false);
+    int r = 0;
     for (size_t i = 0; r == 0 && i < n; i++) {
         r = count(p, shelves[i]);
         if (r == 0)
             r = walk(p, shelves[i]);
     }
+    return r;
+}
+
+/* ---- by part of a title ---- */
+
+struct key { /* of a row that matches, in the order of the list */
+    str at, id;
+};
+
+struct keys {
+    struct arena arena;
+    struct key *items; /* heap */
+    size_t n, cap;
+};
+
+static int newest_first(const void *a, const void *b)
+{
+    const struct key *x = a, *y = b;
+    int by_time = str_cmp(y->at, x->at);
+    return by_time ? by_time : str_cmp(y->id, x->id);
+}
+
+static void add_key(struct page *p, struct keys *k, sqlite3_stmt *st)
+{
+    const struct store_query *q = &p->op->in.query;
+    struct derive d;
+    derive_init(&d, p->op->store->env);
+    index_conv_columns(st, 0, &d);
+    if (listing_wants(q, &d.conv)) {
+        str created = d.conv.created_at, updated = str_from(d.updated_at);
+        if (k->n == k->cap) {
+            k->cap = k->cap ? k->cap * 2 : 256;
+            k->items = xrealloc(k->items, k->cap * sizeof(*k->items));
+        }
+        bool by_created = q->sort == STORE_BY_CREATED && created.n;
+        k->items[k->n++] = (struct key){
+            .at = arena_str(&k->arena, by_created ? created : updated),
+            .id = arena_str(&k->arena, index_db_column(st, INDEX_CONV_NCOLUMNS)),
+        };
+    }
+    derive_done(&d);
+}
+
+/* Reads the rows in the order they lie in the file: hopping along a shelf is far slower. */
+static int match(struct page *p, struct keys *k)
+{
+    static const char MATCH[] = "SELECT " INDEX_CONV_COLUMNS ", c.id FROM conv c"
+                                " WHERE has_text(c.title, c.preview, ?1)";
+    struct index_db *db = p->sync->db;
+    sqlite3_stmt *st = index_db_sql(db, MATCH);
+    int r;
+    index_db_bind(st, 1, p->op->in.query.search);
+    while ((r = index_db_step(db, st)) > 0)
+        add_key(p, k, st);
+    if (k->n > 1)
+        qsort(k->items, k->n, sizeof(*k->items), newest_first);
+    return r;
+}
+
+static int take_one(struct page *p, str id)
+{
+    static const char ONE[] = ROW " FROM conv c CROSS JOIN log l ON l.id = c.id WHERE c.id = ?1";
+    sqlite3_stmt *st = index_db_sql(p->sync->db, ONE);
+    index_db_bind(st, 1, id);
+    int r = index_db_step(p->sync->db, st);
+    if (r > 0) {
+        take(p, st);
+        sqlite3_reset(st);
+    }
+    return r < 0 ? r : 0;
+}
+
+static int search_titles(struct page *p)
+{
+    const struct store_query *q = &p->op->in.query;
+    const struct key place = {.at = p->place.updated_at, .id = p->place.id};
+    struct keys k = {0};
+    size_t i = 0;
+    arena_init(&k.arena);
+    int r = match(p, &k);
+    while (q->cursor.n && i < k.n && newest_first(&k.items[i], &place) <= 0)
+        i++;
+    for (size_t end = i + q->limit + 1; r == 0 && i < k.n && i < end; i++)
+        r = take_one(p, k.items[i].id);
+    p->total = (int64_t)k.n;
+    free(k.items);
+    arena_done(&k.arena);
+    return r;
+}
+
+/* ---- the page ---- */
+
+static int query(struct page *p)
+{
+    p->n = 0;
+    p->total = 0;
+    int r = index_db_begin(p->sync->db, false);
+    if (r == 0)
+        r = p->op->in.query.search.n ? search_titles(p) : walk_shelves(p);
     if (r == 0)
         r = index_db_commit(p->sync->db);
     index_db_rollback(p->sync->db);
