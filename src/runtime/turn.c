@@ -10,6 +10,7 @@
 #define HISTORY_PAGE_BYTES (4u * 1024 * 1024)
 #define HISTORY_BYTES_MAX  (32u * 1024 * 1024)
 #define FIRST_EVENTS_MAX   256
+#define TURN_NAME_MAX      256u
 
 static void begin(void *ctx);
 
@@ -214,7 +215,14 @@ static void on_found(void *ctx, const struct err *err, const struct conv *conv)
     struct err e = {0};
     struct turn *busy = map_get(&t->rt->active, t->conversation_id);
     bool is_absent = err && (err->code == -ENOENT || err->code == -EINVAL);
-    if (is_absent || (!err && !access_allows(&t->viewer, &conv->acl, CONV_SEND))) {
+    bool is_sealed = !err && conv->acl.is_sealed && t->viewer.is_workspace_admin;
+    if (is_sealed) {
+        err_set(&e, -EIO,
+                "The first line of the log of '%.*s' is damaged: it can be read and "
+                "forked, but not continued.",
+                STR_ARG(t->conversation_id));
+        turn_refuse(t, TURN_FAILED, &e);
+    } else if (is_absent || (!err && !access_allows(&t->viewer, &conv->acl, CONV_SEND))) {
         err_set(&e, -ENOENT, "There is no conversation '%.*s'.", STR_ARG(t->conversation_id));
         turn_refuse(t, TURN_NOT_FOUND, &e);
     } else if (err) {
@@ -232,8 +240,22 @@ static void on_found(void *ctx, const struct err *err, const struct conv *conv)
     }
 }
 
-static bool check_message(const struct turn *t, struct err *e)
+/* Names go into every event and onto terminals. */
+static bool is_name(str s)
 {
+    for (size_t i = 0; i < s.n; i++)
+        if ((unsigned char)s.p[i] < 0x20 || s.p[i] == 0x7f)
+            return false;
+    return s.n <= TURN_NAME_MAX;
+}
+
+static bool check_request(const struct turn *t, struct err *e)
+{
+    if (!is_name(t->model) || !is_name(t->channel))
+        return err_set(e, -EINVAL,
+                       "The names of model and channel have at most %u bytes and no "
+                       "control characters.",
+                       TURN_NAME_MAX) == 0;
     if (t->answer.ask_id.n > 0 && t->conversation_id.n == 0)
         return err_set(e, -EINVAL, "An answer needs the conversation of its question.") == 0;
     if (t->answer.ask_id.n > 0)
@@ -252,7 +274,7 @@ static void on_skills_fresh(void *ctx)
 {
     struct turn *t = ctx;
     struct err e = {0};
-    if (!check_message(t, &e))
+    if (!check_request(t, &e))
         turn_refuse(t, TURN_BAD_REQUEST, &e);
     else if (t->conversation_id.n == 0)
         create(t);

@@ -288,6 +288,8 @@ struct conv *derive_conv(const struct derive *d, struct arena *a, str id, str wo
     struct conv c = d->conv;
     c.id = id;
     c.updated_at = str_from(d->updated_at);
+    if (!d->has_header)
+        c.acl.is_sealed = true; /* an empty log belongs to nobody, and must not be added to */
     if (!c.workspace_id.n)
         c.workspace_id = workspace_id;
     if (!c.created_at.n)

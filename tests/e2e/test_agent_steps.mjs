@@ -127,6 +127,23 @@ test('who steers a conversation that is deleted is told so in his stream', async
     await slow
 })
 
+test('names of models and channels are short and printable', async () => {
+    for (const more of [{ model: 'm'.repeat(1000) }, { model: 'anthropic:\u001b[2J' }, { channel: 'a\nb' }])
+        assert.equal((await chat('hello', more)).status, 400)
+})
+
+test('a log without its first line is not added to', async () => {
+    const id = 'conv_00000000000000ff'
+    const file = path.join(server.workdir, 'conversations', id + '.jsonl')
+    for (const text of ['', '{"type":"user.message","content":[{"type":"text","text":"hello"}]}\n']) {
+        fs.writeFileSync(file, text)
+        const r = await chat('hello', { conversationId: id })
+        assert.equal(r.status, 500)
+        assert.match(r.message, /first line .* is damaged/)
+        assert.equal(fs.readFileSync(file, 'utf8'), text)
+    }
+})
+
 test('an answer without its conversation creates none', async () => {
     const count = () => fs.readdirSync(path.join(server.workdir, 'conversations')).length
     const before = count()

@@ -68,6 +68,19 @@ static void test_everything(void **state)
 }
 
 /* Stopped, saved and loaded at any line: the result is the same. */
+static void test_an_empty_log_is_nobodys(void **state)
+{
+    struct derive d;
+    struct arena a;
+    arena_init(&a);
+    derive_init(&d, &ENV);
+    assert_true(derive_conv(&d, &a, STR("conv_x"), STR("ws"))->acl.is_sealed);
+    feed(&d, 0, 1);
+    assert_false(derive_conv(&d, &a, STR("conv_x"), STR("ws"))->acl.is_sealed);
+    derive_done(&d);
+    arena_done(&a);
+}
+
 static void test_save_and_go_on(void **state)
 {
     struct arena a;
@@ -149,11 +162,9 @@ static void test_memory_is_bounded(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_everything),
-        cmocka_unit_test(test_save_and_go_on),
-        cmocka_unit_test(test_foreign_saves_are_refused),
-        cmocka_unit_test(test_costs),
-        cmocka_unit_test(test_memory_is_bounded),
+        cmocka_unit_test(test_everything),     cmocka_unit_test(test_an_empty_log_is_nobodys),
+        cmocka_unit_test(test_save_and_go_on), cmocka_unit_test(test_foreign_saves_are_refused),
+        cmocka_unit_test(test_costs),          cmocka_unit_test(test_memory_is_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
