@@ -327,6 +327,7 @@ static void take_secrets(struct loader *l, const struct document *d)
         *KEYS[i].key = arena_str(
             &l->c->arena, provider_key(d, KEYS[i].provider, getenv_nonempty(l, KEYS[i].variable)));
     to->nb_api_key = arena_str(&l->c->arena, str_from(getenv_nonempty(l, "NB_API_KEY")));
+    l->c->ollama_host = arena_str(&l->c->arena, str_from(getenv_nonempty(l, "OLLAMA_HOST")));
 }
 
 static void apply_flags(const struct config_flags *f, struct document *d)

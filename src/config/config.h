@@ -81,6 +81,7 @@ struct config {
     const struct json *bundles, *skills, *agents, *features, *providers, *permissions, *home;
     const struct json *model_overrides;
     str thinking, time_zone;
+    str ollama_host; /* OLLAMA_HOST */
     int64_t demo_delay_ms;
 
     struct json_strs warnings; /* "unknown key 'colour' in /path/nimblebrain.json" */

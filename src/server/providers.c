@@ -148,6 +148,7 @@ int providers_from_config(struct arena *a, const struct config *c, struct llm_co
         .max_tries = (unsigned)c->model_calls.max_tries,
         .retry_base_ms = (uint64_t)c->model_calls.retry_base_ms,
         .demo_delay_ms = (uint64_t)c->demo_delay_ms,
+        .ollama_host = c->ollama_host,
     };
     return 0;
 }

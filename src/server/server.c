@@ -105,6 +105,11 @@ static int open_store(struct server *s, struct err *e)
     return store_open(&s->store_env, &conf, &s->store, e);
 }
 
+static void set_true(void *flag)
+{
+    *(bool *)flag = true;
+}
+
 static int make_llm(struct server *s, struct err *e)
 {
     struct llm_conf conf;
@@ -115,6 +120,16 @@ static int make_llm(struct server *s, struct err *e)
         log_secret(s->log, conf.providers[i].api_key);
     s->llm = llm_new(s->loop, s->fetcher, &conf, s->log, e);
     return s->llm ? 0 : e->code;
+}
+
+/* The first message may need what is found, and whoever starts nb wants to read it. A machine
+ * without such servers answers at once. */
+static void find_local_models(struct server *s)
+{
+    bool is_over = false;
+    llm_probe(s->llm, set_true, &is_over);
+    while (!is_over)
+        (void)loop_run_until(s->loop, &is_over, UINT32_MAX);
 }
 
 static int make_runtime(struct server *s, struct err *e)
@@ -143,6 +158,8 @@ static int build(struct server *s, struct err *e)
     int r = file_make_dirs(s->config->work_dir, e);
     if (r == 0)
         r = make_llm(s, e);
+    if (r == 0 && s->opt.with_local_probe)
+        find_local_models(s);
     if (r == 0)
         r = open_store(s, e);
     if (r == 0)
@@ -162,11 +179,6 @@ static int build(struct server *s, struct err *e)
     };
     s->api = api_new(&deps);
     return 0;
-}
-
-static void set_true(void *flag)
-{
-    *(bool *)flag = true;
 }
 
 /* Building failed half-way: an open store has to be closed like that of a server that ran. */

@@ -128,7 +128,8 @@ export async function eventually(fn, timeoutMs = 5000) {
 export function start(cmd, args = [], { env = {}, cwd, input } = {}) {
     const child = spawn(cmd, args, {
         cwd,
-        env: { ...process.env, ...env },
+        // An Ollama of the machine must not answer in the demo model's place.
+        env: { ...process.env, OLLAMA_HOST: '127.0.0.1:1', ...env },
         stdio: ['pipe', 'pipe', 'pipe'],
         detached: true,
     })
@@ -218,10 +219,10 @@ export function nb(args = [], opts = {}) {
 export async function startServer({ args = [], env = {}, workdir, nb: binary = NB, cwd } = {}) {
     workdir ??= tmpdir('nb-work-')
     const server = start(binary, ['serve', '--port', '0', '--workdir', workdir, ...args], { env, cwd })
-    const match = await server.waitFor(/http:\/\/(?:127\.0\.0\.1|localhost|\[::1\]):(\d+)/)
+    const match = await server.waitFor(/Open +\S*(http:\/\/(?:127\.0\.0\.1|localhost|\[::1\]):(\d+))/)
     server.isServer = true
-    server.url = match[0]
-    server.port = Number(match[1])
+    server.url = match[1]
+    server.port = Number(match[2])
     server.workdir = workdir
     return server
 }
