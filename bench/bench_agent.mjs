@@ -1,0 +1,178 @@
+// The agent under load: what streaming costs, and what many runs at a time take.
+// The model is a small server in here; CPU and memory are those of the nb process alone.
+import { spawn, spawnSync } from 'node:child_process'
+import fs from 'node:fs'
+import http from 'node:http'
+import os from 'node:os'
+import path from 'node:path'
+
+const NB = process.env.NB_RELEASE
+const DELTAS = 5000
+const RUNS = 200
+const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'nb-bench-'))
+
+function line(what, figure, floor) {
+    console.log(`${what.padEnd(52)} ${figure.padStart(16)}   ${floor ? 'floor: ' + floor : ''}`)
+}
+
+const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
+const turn = () => new Promise((resolve) => setImmediate(resolve))
+
+// ---- the model ----
+
+const event = (data) => `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`
+const delta = (i) => event({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: ` word${i}` } })
+
+const HEAD =
+    event({ type: 'message_start', message: { id: 'msg_1', type: 'message', role: 'assistant', model: 'claude-sonnet-4-5', content: [], stop_reason: null, usage: { input_tokens: 9, output_tokens: 1 } } }) +
+    event({ type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } })
+const TAIL =
+    event({ type: 'content_block_stop', index: 0 }) +
+    event({ type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: DELTAS } }) +
+    event({ type: 'message_stop' })
+
+// The newest message says how: "burst", "single" (each delta in a packet of its own) or "slow".
+const STREAMS = {
+    async burst(res) {
+        for (let i = 0; i < DELTAS; i += 100) {
+            res.write(Array.from({ length: 100 }, (_, k) => delta(i + k)).join(''))
+            await turn()
+        }
+    },
+    async single(res) {
+        for (let i = 0; i < DELTAS; i++) {
+            res.write(delta(i))
+            await turn()
+        }
+    },
+    async slow(res) {
+        for (let i = 0; i < 1000 && !res.destroyed; i++) {
+            res.write(delta(i))
+            await sleep(20)
+        }
+    },
+}
+
+function startModel() {
+    const server = http.createServer((req, res) => {
+        let text = ''
+        req.on('data', (d) => (text += d))
+        req.on('end', async () => {
+            const how = Object.keys(STREAMS).find((name) => text.includes(`stream:${name}`)) ?? 'burst'
+            res.socket.setNoDelay(true)
+            res.writeHead(200, { 'content-type': 'text/event-stream' })
+            res.write(HEAD)
+            await STREAMS[how](res)
+            res.end(TAIL)
+        })
+    })
+    return new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(server)))
+}
+
+// ---- nb ----
+
+async function startServer(model) {
+    const workdir = path.join(dir, 'work')
+    fs.mkdirSync(workdir)
+    fs.writeFileSync(path.join(workdir, 'nimblebrain.json'), JSON.stringify({
+        defaultModel: 'anthropic:claude-sonnet-4-5',
+        models: { fast: 'demo:demo' },
+        providers: { anthropic: { baseURL: `http://127.0.0.1:${model.address().port}`, apiKey: 'k' } },
+    }))
+    const child = spawn(NB, ['serve', '--port', '0', '--workdir', workdir], { stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, NB_DEMO_DELAY_MS: '0' } })
+    let out = ''
+    for await (const chunk of child.stdout) {
+        out += chunk
+        const match = /http:\/\/127\.0\.0\.1:(\d+)/.exec(out)
+        if (match) return { child, pid: child.pid, port: Number(match[1]) }
+    }
+    throw new Error('the server does not start')
+}
+
+function rssKb(pid) {
+    return Number(fs.readFileSync(`/proc/${pid}/status`, 'utf8').match(/VmRSS:\s+(\d+)/)[1])
+}
+
+/** Of all threads, in nanoseconds where the kernel counts them, in clock ticks otherwise. */
+function cpuMs(pid) {
+    let ns = 0
+    for (const task of fs.readdirSync(`/proc/${pid}/task`)) {
+        try {
+            ns += Number(fs.readFileSync(`/proc/${pid}/task/${task}/schedstat`, 'utf8').split(' ')[0])
+        } catch {
+            return ticksMs(pid)
+        }
+    }
+    return ns / 1e6
+}
+
+function ticksMs(pid) {
+    const f = fs.readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' ')
+    return ((Number(f[11]) + Number(f[12])) * 1000) / Number(spawnSync('getconf', ['CLK_TCK']).stdout)
+}
+
+/** A chat stream; resolves with the number of deltas. onDelta is called for each. */
+function stream(port, message, onDelta = () => {}) {
+    return new Promise((resolve, reject) => {
+        const req = http.request({ port, host: '127.0.0.1', path: '/v1/chat/stream', method: 'POST', headers: { 'content-type': 'application/json' } }, (res) => {
+            let deltas = 0
+            let rest = ''
+            res.setEncoding('utf8').on('data', (text) => {
+                const parts = (rest + text).split('event: text.delta\n')
+                rest = parts.pop().slice(-20)
+                for (let i = 0; i < parts.length; i++) onDelta(++deltas)
+            })
+            res.on('end', () => resolve(deltas))
+            res.on('error', reject)
+        })
+        req.on('error', reject)
+        req.end(JSON.stringify({ message }))
+        stream.open.add(req)
+    })
+}
+stream.open = new Set()
+
+async function measureDeltas(server, how, label) {
+    await stream(server.port, `stream:${how}`)
+    const before = cpuMs(server.pid)
+    const rounds = 4
+    let deltas = 0
+    for (let i = 0; i < rounds; i++) deltas += await stream(server.port, `stream:${how}`)
+    const used = cpuMs(server.pid) - before
+    if (deltas < 0.99 * rounds * DELTAS) throw new Error(`only ${deltas} deltas came`)
+    line(`CPU per 1,000 deltas, ${label}`, ((1000 * used) / (rounds * DELTAS)).toFixed(2) + ' ms', '4 ms')
+}
+
+async function measureRuns(server) {
+    await sleep(300)
+    const before = rssKb(server.pid)
+    let running = 0
+    const ends = Array.from({ length: RUNS }, () => stream(server.port, 'stream:slow', (n) => (running += n === 1)).catch(() => {}))
+    for (let i = 0; running < RUNS && i < 200; i++) await sleep(50)
+    if (running < RUNS) throw new Error(`only ${running} runs have begun`)
+    const cpu = cpuMs(server.pid)
+    await sleep(1000)
+    const after = rssKb(server.pid)
+    line(`RSS with ${RUNS} runs streaming`, (after / 1024).toFixed(1) + ' MB', '')
+    line('  more than before, per run', ((after - before) / RUNS).toFixed(1) + ' kB', '')
+    line('  CPU of one core while they stream', ((cpuMs(server.pid) - cpu) / 10).toFixed(1) + ' %', '')
+    for (const req of stream.open) req.destroy()
+    await Promise.all(ends)
+}
+
+const model = await startModel()
+let server
+try {
+    server = await startServer(model)
+    await measureDeltas(server, 'burst', '100 in a packet')
+    await measureDeltas(server, 'single', 'each in its own packet')
+    await measureRuns(server)
+} finally {
+    if (server) {
+        server.child.kill('SIGTERM')
+        await new Promise((resolve) => server.child.on('exit', resolve))
+    }
+    model.closeAllConnections()
+    model.close()
+    fs.rmSync(dir, { recursive: true, force: true })
+}
