@@ -260,7 +260,7 @@ int cli_chat(struct cli *cli)
     int code = cli_load_config(cli, NULL, &config);
     if (code != EXIT_DONE)
         return code;
-    struct logger *log = cli_logger(cli, &config, LOG_WARN);
+    struct logger *log = cli_logger(cli, &config, LOG_WARN, NULL);
     struct chat c = {.cli = cli, .config = &config, .loop = loop_new(log)};
     code = run(&c);
     loop_free(c.loop);

@@ -302,12 +302,17 @@ int cli_load_config(const struct cli *cli, const struct config_flags *more, stru
     return EXIT_DONE;
 }
 
-static void write_stderr(void *ctx, enum log_level level, str line)
+/* To stderr, and to the file whose descriptor ctx points to, if any. */
+static void write_line(void *ctx, enum log_level level, str line)
 {
+    const int *fd = ctx;
     (void)!write(STDERR_FILENO, line.p, line.n);
+    if (fd)
+        (void)!write(*fd, line.p, line.n);
 }
 
-struct logger *cli_logger(const struct cli *cli, const struct config *c, enum log_level at_least)
+struct logger *cli_logger(const struct cli *cli, const struct config *c, enum log_level at_least,
+                          int *also_fd)
 {
     enum log_level level = LOG_INFO;
     (void)log_level_parse(str_from(c->logging.level), &level); /* checked by config_load */
@@ -316,7 +321,7 @@ struct logger *cli_logger(const struct cli *cli, const struct config *c, enum lo
     if (level < at_least && !cli->opt.is_debug)
         level = at_least;
     bool is_json = strcmp(c->logging.format, "json") == 0;
-    struct logger *l = logger_new(level, is_json ? LOG_JSON : LOG_TEXT, write_stderr, NULL);
+    struct logger *l = logger_new(level, is_json ? LOG_JSON : LOG_TEXT, write_line, also_fd);
     log_secret(l, c->secrets.anthropic_api_key);
     log_secret(l, c->secrets.openai_api_key);
     log_secret(l, c->secrets.google_api_key);

@@ -55,5 +55,7 @@ void cli_complain(str message);    /* to stderr; foreign text is made safe for a
 
 /* Loads the configuration, printing its warnings; 0 or an exit code. */
 int cli_load_config(const struct cli *cli, const struct config_flags *more, struct config *ret);
-/* Writes log lines to stderr at the configured level, or at `at_least` if that is higher. */
-struct logger *cli_logger(const struct cli *cli, const struct config *c, enum log_level at_least);
+/* Writes log lines to stderr at the configured level, or at `at_least` if that is higher; and
+ * to *also_fd, which may be NULL and must outlive the logger. */
+struct logger *cli_logger(const struct cli *cli, const struct config *c, enum log_level at_least,
+                          int *also_fd);

@@ -36,7 +36,7 @@ int conv_with(struct cli *cli, bool with_client, conv_fn fn, const void *options
     if (code != EXIT_DONE)
         return code;
     arena_init(&x.arena);
-    x.log = cli_logger(cli, &x.config, LOG_WARN);
+    x.log = cli_logger(cli, &x.config, LOG_WARN, NULL);
     x.loop = loop_new(x.log);
     if (with_client && client_open(x.loop, &x.config, &x.client, &e) < 0)
         code = cli_fail(&e);

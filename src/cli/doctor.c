@@ -148,7 +148,7 @@ static int run(struct cli *cli, const void *options, int argc, char **argv)
     struct report r = {.cli = cli};
     arena_init(&r.arena);
     r.items = json_new(&r.arena, JSON_ARRAY);
-    struct logger *log = cli_logger(cli, &c, LOG_ERROR);
+    struct logger *log = cli_logger(cli, &c, LOG_ERROR, NULL);
     code = examine(&r, &c, log);
     if (cli->opt.is_json)
         printf("%.*s\n", STR_ARG(json_to_str(&r.arena, r.items)));

@@ -155,7 +155,7 @@ static int run(struct cli *cli, const void *options, int argc, char **argv)
     int code = cli_load_config(cli, NULL, &c);
     if (code != EXIT_DONE)
         return code;
-    struct logger *log = cli_logger(cli, &c, LOG_WARN);
+    struct logger *log = cli_logger(cli, &c, LOG_WARN, NULL);
     struct replaying r = {
         .cli = cli, .opt = options, .loop = loop_new(log), .id = str_from(argv[0])};
     arena_init(&r.arena);
