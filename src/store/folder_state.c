@@ -33,7 +33,7 @@ static int make_session(struct arena *a, const char *root, int64_t now_ms, const
 int folder_session_open(const char *root, int64_t now_ms, int *ret_fd, struct err *e)
 {
     struct arena a;
-    const char *dir;
+    const char *dir = NULL;
     arena_init(&a);
     int r = make_session(&a, root, now_ms, &dir, e);
     if (r == 0) {
