@@ -1,6 +1,7 @@
 /* GET /v1/conversations/:id/events - a conversation as it happens, from any position on. */
 #include "api/frames.h"
 #include "api/internal.h"
+#include "base/json_scan.h"
 #include "http/sse.h"
 #include "store/feed.h"
 
@@ -10,6 +11,9 @@ struct watcher {
     struct feed *feed;
     struct arena arena;
     str conversation_id;
+    struct viewer viewer;
+    bool is_operator;
+    struct store_op *recheck; /* under way after sharing has changed, or NULL */
 };
 
 static void on_closed(void *ctx)
@@ -17,9 +21,36 @@ static void on_closed(void *ctx)
     struct watcher *w = ctx;
     if (w->feed)
         feed_close(w->feed);
+    if (w->recheck)
+        store_op_cancel(w->recheck);
     arena_done(&w->arena);
     free(w);
 }
+
+/* ---- whose access ends, sees nothing more ---- */
+
+static void on_rechecked(void *ctx, const struct err *err, const struct conv *c)
+{
+    struct watcher *w = ctx;
+    w->recheck = NULL;
+    if (err || !access_allows(&w->viewer, &c->acl, CONV_VIEW))
+        sse_close(w->sse);
+}
+
+static bool changes_access(str line)
+{
+    str type = json_scan_plain(json_scan_field(line, STR("type")));
+    return str_eq(type, STR("metadata.visibility")) || str_eq(type, STR("metadata.participants"));
+}
+
+static void recheck(struct watcher *w)
+{
+    if (w->recheck)
+        store_op_cancel(w->recheck);
+    w->recheck = store_get(w->api->deps.store, w->conversation_id, on_rechecked, w);
+}
+
+/* ---- what is sent ---- */
 
 static void on_event(void *ctx, store_pos pos, str line)
 {
@@ -28,6 +59,8 @@ static void on_event(void *ctx, store_pos pos, str line)
     if (f)
         (void)sse_send(w->sse, f);
     sse_frame_unref(f);
+    if (!w->is_operator && changes_access(line))
+        recheck(w);
 }
 
 static void on_ephemeral(void *ctx, struct bus_msg *msg)
@@ -79,6 +112,9 @@ static void watch(struct api_wait *wait, const struct conv *c)
     w->api = wait->api;
     arena_init(&w->arena);
     w->conversation_id = arena_str(&w->arena, c->id);
+    w->viewer = wait->viewer;
+    w->viewer.user_id = arena_str(&w->arena, wait->viewer.user_id);
+    w->is_operator = wait->is_operator;
     w->sse = sse_open(wait->req, on_closed, w); /* the request is gone now */
     w->feed = feed_open(w->api->deps.store, w->conversation_id, after, &EVENTS, w);
 }
