@@ -2,6 +2,7 @@
 #include <errno.h>
 
 #include "api/internal.h"
+#include "base/json_scan.h"
 #include "runtime/replay.h"
 #include "tools/result.h"
 
@@ -66,9 +67,29 @@ static void write_message(struct json_writer *w, struct arena *a, const struct r
     jw_end(w);
 }
 
-static void reply(struct http_req *r, str id, const struct store_page *page)
+/* A page begins with a user's message where it can, so that no run is cut in two: its calls
+ * and their results come together. The events in front belong to the page before. */
+static size_t first_whole(const struct store_page *page)
+{
+    if (page->reached_start)
+        return 0;
+    for (size_t i = 0; i < page->n; i++)
+        if (str_eq(json_scan_plain(json_scan_field(page->events[i].line, STR("type"))),
+                   STR("user.message")))
+            return i;
+    return 0;
+}
+
+static void reply(struct http_req *r, str id, const struct store_page *read)
 {
     struct arena *a = &r->arena;
+    size_t skip = first_whole(read);
+    struct store_page whole = *read, *page = &whole;
+    if (skip > 0) {
+        whole.start = read->events[skip - 1].pos;
+        whole.events += skip;
+        whole.n -= skip;
+    }
     str *lines = arena_array(a, page->n, sizeof *lines);
     store_pos *pos = arena_array(a, page->n, sizeof *pos);
     for (size_t i = 0; i < page->n; i++) {

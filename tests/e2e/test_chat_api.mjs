@@ -75,6 +75,23 @@ test('POST /v1/chat answers with the whole result, and goes on with a conversati
     assert.deepEqual(history.messages.map((m) => m.role), ['user', 'assistant', 'user', 'assistant'])
 })
 
+test('history pages do not cut runs in two, and add up to the whole', async () => {
+    let id
+    for (let i = 0; i < 4; i++) id = (await (await post('/v1/chat', { message: `calculate ${i}*2`, conversationId: id })).json()).conversationId
+    const url = `${server.url}/v1/conversations/${id}/history`
+    const whole = (await (await fetch(url)).json()).messages
+    const paged = []
+    let before = ''
+    do {
+        const page = await (await fetch(`${url}?limit=10${before && '&before=' + before}`)).json()
+        if (page.before) assert.equal(page.messages[0].role, 'user')
+        for (const m of page.messages) for (const t of m.toolCalls ?? []) assert.ok(t.isAnswered)
+        paged.unshift(...page.messages)
+        before = page.before
+    } while (before)
+    assert.deepEqual(paged.map((m) => m.position), whole.map((m) => m.position))
+})
+
 test('the list shows conversations, newest first, with titles', async () => {
     const a = await (await post('/v1/chat', { message: 'tell me about the weather on Mars' })).json()
     const item = await eventually(async () => {
