@@ -287,11 +287,13 @@ static int unshelve(struct index_db *db, str id)
     return r == -ENOENT ? 0 : r;
 }
 
-int index_conv_write(struct index_db *db, str id, const struct derive *d)
+int index_conv_write(struct index_db *db, str id, const struct derive *derived)
 {
     static const char WRITE[] =
         "INSERT OR REPLACE INTO conv VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,"
         " ?, ?, ?, ?, ?, ?, ?, ?)";
+    struct derive row = *derived, *d = &row;
+    row.conv.acl.is_sealed |= !derived->has_header; /* as derive_conv says */
     int r = unshelve(db, id);
     if (r < 0)
         return r;

@@ -13,7 +13,7 @@
 #include "base/arena.h"
 #include "store/store.h"
 
-#define INDEX_SCHEMA         1
+#define INDEX_SCHEMA         1 /* raised with the tables, and with what is derived from a log */
 #define INDEX_STATEMENTS_MAX 32
 
 struct index_db {

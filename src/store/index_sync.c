@@ -88,7 +88,7 @@ static int resume(struct reading *r)
     struct index_db *db = r->sync->db;
     int rc = -ENOENT;
     if (index_is_same(&r->log, r->fd, &r->st, r->st.st_size))
-        rc = index_conv_read(db, r->id, &r->derive);
+        rc = r->log.done > 0 ? index_conv_read(db, r->id, &r->derive) : 0;
     if (rc == 0) {
         r->derive.conv.end = (store_pos)r->log.done;
         r->derive.has_header = r->log.done > 0;

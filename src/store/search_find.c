@@ -23,6 +23,8 @@ struct log_info { /* what hits of one log need; in the op's arena */
 
 struct found {
     struct store_hit hit;
+    const struct log_info *log;
+    int64_t len; /* of the line */
     double score;
 };
 
@@ -86,8 +88,25 @@ static struct log_info *info_by_no(struct finder *f, int64_t no)
 
 /* ---- hits ---- */
 
+static bool read_event(struct finder *f, str line, struct json **ret_event,
+                       struct event_text *ret_text)
+{
+    const struct files *files = f->op->store->impl;
+    struct event_head head;
+    arena_reset(&f->scratch);
+    str event = files_event(files->layout, &f->scratch, line);
+    return event_scan(event, &head) && json_parse(&f->scratch, event, 0, ret_event, NULL) == 0 &&
+           text_of_event(&f->scratch, head.type, *ret_event, ret_text);
+}
+
+static str snippet(struct finder *f, const struct event_text *text)
+{
+    return arena_str(&f->op->arena, query_snippet(&f->scratch, &f->query, text->text));
+}
+
+/* When hits are ranked, most of them are thrown away: snippets are cut at the end. */
 static void add_hit(struct finder *f, const struct log_info *log, const struct event_text *text,
-                    const struct json *event, store_pos pos)
+                    const struct json *event, int64_t pos, size_t len)
 {
     struct arena *a = &f->op->arena;
     char iso[CLOCK_ISO_LEN + 1] = "";
@@ -99,60 +118,66 @@ static void add_hit(struct finder *f, const struct log_info *log, const struct e
         f->hits = xrealloc(f->hits, f->cap * sizeof(*f->hits));
     }
     struct found *found = &f->hits[f->n++];
-    *found = (struct found){0};
+    *found = (struct found){.log = log, .len = (int64_t)len};
     found->hit = (struct store_hit){
         .conv_id = log->id,
         .title = log->title,
         .ts = arena_str(a, str_from(iso)),
         .role = text->role,
-        .pos = pos,
-        .snippet = query_snippet(a, &f->query, text->text),
+        .pos = (store_pos)pos,
     };
     if (f->op->in.search.by_relevance)
         found->score = rank_score(&f->rank, &f->query, &f->scratch, text);
+    else
+        found->hit.snippet = snippet(f, text);
 }
 
-/* True when the line is a hit. */
-static bool try_line(struct finder *f, const struct log_info *log, str line, store_pos pos)
+static void try_line(struct finder *f, const struct log_info *log, str line, int64_t pos)
 {
-    const struct files *files = f->op->store->impl;
-    struct event_head head;
     struct event_text text;
     struct json *v;
-    arena_reset(&f->scratch);
-    str event = files_event(files->layout, &f->scratch, line);
-    if (!event_scan(event, &head) || json_parse(&f->scratch, event, 0, &v, NULL) < 0 ||
-        !text_of_event(&f->scratch, head.type, v, &text) ||
-        !query_matches(&f->query, &f->scratch, &text, v))
-        return false;
-    add_hit(f, log, &text, v, pos);
-    return true;
+    if (read_event(f, line, &v, &text) && query_matches(&f->query, &f->scratch, &text, v))
+        add_hit(f, log, &text, v, pos, line.n);
 }
 
 /* ---- from the index ---- */
 
-static bool read_line(struct finder *f, const struct log_info *log, int64_t pos, int64_t len,
-                      char *ret)
+/* The line of a log that ends at pos; the caller frees it. NULL when it is not there. */
+static char *read_line(const struct log_info *log, int64_t pos, int64_t len)
 {
+    if (len <= 0 || len > LINES_MAX_BYTES || pos <= len)
+        return NULL;
     int fd = open(log->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
-        return false;
-    ssize_t n = pread(fd, ret, (size_t)len, (off_t)(pos - len - 1));
+        return NULL;
+    char *line = xcalloc(1, (size_t)len + 1);
+    ssize_t n = pread(fd, line, (size_t)len, (off_t)(pos - len - 1));
     close(fd);
-    return n == len;
+    if (n != len) {
+        free(line);
+        line = NULL;
+    }
+    return line;
 }
 
 /* What the index says is a hint: the line itself decides. */
-static bool try_message(struct finder *f, int64_t log_no, int64_t pos, int64_t len)
+static void try_message(struct finder *f, int64_t log_no, int64_t pos, int64_t len)
 {
     const struct log_info *log = info_by_no(f, log_no);
-    if (!log || len <= 0 || len > LINES_MAX_BYTES || pos <= len)
-        return false;
-    char *p = xcalloc(1, (size_t)len + 1);
-    bool is_hit = read_line(f, log, pos, len, p) &&
-                  try_line(f, log, str_make(p, (size_t)len), (store_pos)pos);
-    free(p);
-    return is_hit;
+    char *line = log ? read_line(log, pos, len) : NULL;
+    if (line)
+        try_line(f, log, str_make(line, (size_t)len), pos);
+    free(line);
+}
+
+static void cut_snippet(struct finder *f, struct found *found)
+{
+    struct event_text text;
+    struct json *v;
+    char *line = read_line(found->log, (int64_t)found->hit.pos, found->len);
+    if (line && read_event(f, str_make(line, (size_t)found->len), &v, &text))
+        found->hit.snippet = snippet(f, &text);
+    free(line);
 }
 
 static sqlite3_stmt *ask(struct finder *f, str expression)
@@ -184,7 +209,7 @@ static int find_newest(struct finder *f, str expression, size_t want)
             return 0;
         }
         int64_t log = sqlite3_column_int64(st, 0), pos = sqlite3_column_int64(st, 1);
-        (void)try_message(f, log, pos, sqlite3_column_int64(st, 2));
+        try_message(f, log, pos, sqlite3_column_int64(st, 2));
         if (!db->sql)
             return -EIO;
     }
@@ -238,10 +263,10 @@ static void find_in_tail(struct finder *f, const struct tail *t)
     lines_init(&lines, fd, (off_t)t->from, size);
     while (!is_over(f) && lines_next(&lines, &line) > 0) {
         if (line.start > 0)
-            (void)try_line(f, t->log, line.text, (store_pos)line.end);
+            try_line(f, t->log, line.text, line.end);
     }
     if (lines.at > 0 && lines.at < t->to && lines_unended(&a, fd, lines.at, t->to - 1, &text) > 0)
-        (void)try_line(f, t->log, text, (store_pos)t->to);
+        try_line(f, t->log, text, t->to);
     lines_done(&lines);
     arena_done(&a);
     close(fd);
@@ -275,8 +300,11 @@ static void finish(struct finder *f)
               op->in.search.by_relevance ? best_first : newest_first);
     size_t n = f->n < op->in.search.limit ? f->n : op->in.search.limit;
     struct store_hit *hits = arena_array(&op->arena, n + 1, sizeof(*hits));
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
+        if (op->in.search.by_relevance)
+            cut_snippet(f, &f->hits[i]);
         hits[i] = f->hits[i].hit;
+    }
     op->out.hits = (struct store_hits){.hits = hits,
                                        .n = n,
                                        .total = f->is_counted ? (int64_t)f->n : -1,

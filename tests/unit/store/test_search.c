@@ -99,6 +99,7 @@ static void test_by_relevance(void **state)
     assert_true(str_starts(r->hits.hits[0].ts, STR("2024-01-04")));
     assert_true(str_starts(r->hits.hits[1].ts, STR("2024-01-01")));
     assert_true(str_starts(r->hits.hits[3].ts, STR("2024-01-02")));
+    assert_str(r->hits.hits[1].snippet, "\x01tea\x02 tea tea");
 }
 
 static void test_one_conversation(void **state)
