@@ -77,7 +77,8 @@ enum run_gate turn_gate(void *turn, str tool, const struct json *args, str *ret_
         *ret_why = DENIED;
         return RUN_DENY;
     }
-    if (p == PERMISSION_ALLOW || globs_match(t->auto_allow, item->name))
+    if (p == PERMISSION_ALLOW || consents_has(&t->rt->consents, item->name) ||
+        globs_match(t->auto_allow, item->name))
         return RUN_ALLOW;
     *ret_why = STR(TURN_NOBODY_TO_ASK);
     return t->is_unattended ? RUN_DENY : RUN_ASK;

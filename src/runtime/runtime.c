@@ -2,7 +2,6 @@
 
 #include <assert.h>
 
-#include "config/file.h"
 #include "runtime/turn.h"
 
 static void on_stopped(void *ctx)
@@ -20,47 +19,8 @@ struct runtime *runtime_new(const struct runtime_deps *deps)
     list_init(&rt->titles);
     defer_init(&rt->stopped, on_stopped, rt);
     arena_init(&rt->arena);
+    consents_init(&rt->consents, deps->pool, deps->log);
     return rt;
-}
-
-/* ---- permissions: the settings, and what was allowed for good ---- */
-
-#define PERMISSIONS_FILE  "permissions.json"
-#define PERMISSIONS_BYTES (256u * 1024)
-#define PERMISSIONS_MAX   1000
-
-static void allow(struct runtime *rt, str tool)
-{
-    struct json_strs *a = &rt->permissions.allow;
-    if (globs_match(*a, tool) || a->len >= PERMISSIONS_MAX)
-        return;
-    str *grown = arena_array(&rt->arena, a->len + 1, sizeof(str));
-    if (a->len > 0)
-        memcpy(grown, a->items, a->len * sizeof(str));
-    grown[a->len] = arena_str(&rt->arena, tool);
-    *a = (struct json_strs){grown, a->len + 1};
-}
-
-static const char *permissions_path(struct runtime *rt)
-{
-    return arena_printf(&rt->arena, "%s/" PERMISSIONS_FILE, rt->deps.config->work_dir).p;
-}
-
-static int load_permissions(struct runtime *rt, struct err *e)
-{
-    str text;
-    struct json *saved;
-    const char *path = permissions_path(rt);
-    int r = permission_decode(&rt->arena, rt->deps.config->permissions, &rt->permissions, e);
-    if (r < 0 || !file_exists(path))
-        return r;
-    r = file_read(&rt->arena, path, PERMISSIONS_BYTES, &text, e);
-    if (r == 0 && (r = json_parse(&rt->arena, text, 0, &saved, e)) < 0)
-        err_prefix(e, "%s", path);
-    const struct json *list = r == 0 ? json_get(saved, "allow") : NULL;
-    for (size_t i = 0; json_is(list, JSON_ARRAY) && i < list->len; i++)
-        allow(rt, json_string(&list->items[i], STR_NONE));
-    return r;
 }
 
 /* ---- skills ---- */
@@ -92,6 +52,11 @@ static void load_skills(struct runtime *rt)
     use_skills(rt, skill_watch_load(rt->watch));
 }
 
+static const char *permissions_path(struct runtime *rt)
+{
+    return arena_printf(&rt->arena, "%s/permissions.json", rt->deps.config->work_dir).p;
+}
+
 int runtime_load_settings(struct runtime *rt, struct err *e)
 {
     const struct config *c = rt->deps.config;
@@ -99,7 +64,11 @@ int runtime_load_settings(struct runtime *rt, struct err *e)
     int r = agents_decode(&rt->arena, c->agents, &rt->agents, e);
     if (r < 0)
         err_prefix(e, "%s", c->path);
-    return r < 0 ? r : load_permissions(rt, e);
+    if (r == 0)
+        r = permission_decode(&rt->arena, c->permissions, &rt->permissions, e);
+    if (r == 0 && strcmp(c->store.type, "memory") != 0)
+        r = consents_load(&rt->consents, permissions_path(rt), e);
+    return r;
 }
 
 const struct agents *runtime_agents(const struct runtime *rt)
@@ -107,38 +76,21 @@ const struct agents *runtime_agents(const struct runtime *rt)
     return &rt->agents;
 }
 
-void runtime_allow_for_ever(struct runtime *rt, str tool)
-{
-    struct buf b;
-    struct json_writer w;
-    struct err e = {0};
-    allow(rt, tool);
-    buf_init(&b, PERMISSIONS_BYTES);
-    jw_init(&w, &b);
-    jw_object(&w);
-    jw_key(&w, "allow");
-    jw_array(&w);
-    for (size_t i = 0; i < rt->permissions.allow.len; i++)
-        jw_str(&w, rt->permissions.allow.items[i]);
-    jw_end(&w);
-    jw_end(&w);
-    bool is_memory = strcmp(rt->deps.config->store.type, "memory") == 0;
-    if (!is_memory && file_write_atomic(permissions_path(rt), buf_str(&b), 0600, &e) < 0)
-        log_error(rt->deps.log, "runtime", "the permission is not remembered: %s", e.msg);
-    buf_done(&b);
-}
-
-const struct permission_rules *runtime_permissions(const struct runtime *rt)
-{
-    return &rt->permissions;
-}
-
 /* ---- stopping ---- */
+
+static void on_skills_idle(void *ctx)
+{
+    struct runtime *rt = ctx;
+    rt->nrecords--;
+    runtime_check_stopped(rt);
+}
 
 void runtime_stop(struct runtime *rt, loop_fn done, void *ctx)
 {
     rt->on_stopped = done;
     rt->on_stopped_ctx = ctx;
+    rt->nrecords++; /* a look at the skills may be under way for somebody who has left */
+    skill_watch_check(rt->watch, &rt->last_check, false, on_skills_idle, rt);
     title_hurry(rt);
     LIST_FOREACH (n, &rt->turns) {
         struct turn *t = LIST_ENTRY(n, struct turn, node);
@@ -160,6 +112,7 @@ void runtime_free(struct runtime *rt)
     assert(rt->nturns == 0);
     defer_stop(&rt->stopped);
     skill_watch_free(rt->watch);
+    consents_done(&rt->consents);
     skills_unref(rt->skills);
     map_done(&rt->active);
     arena_done(&rt->arena);

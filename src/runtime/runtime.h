@@ -29,7 +29,7 @@ struct runtime_deps { /* all borrowed; they outlive the runtime */
     struct store *store;
     struct llm *llm;
     struct registry *tools;
-    struct pool *pool;           /* skill files */
+    struct pool *pool;           /* small files: skills, permissions */
     str home_dir, project_dir;   /* where terminal users keep skills; empty on a server */
 };
 
@@ -124,9 +124,6 @@ struct turn *turn_start(struct runtime *rt, const struct turn_request *req,
                         const struct turn_events *ev, void *ctx);
 void turn_forget(struct turn *t); /* the listener goes away; the run goes on */
 void turn_cancel(struct turn *t); /* the end still comes through the events */
-
-/* Tools that the user allowed for good; kept in permissions.json of the work directory. */
-const struct permission_rules *runtime_permissions(const struct runtime *rt);
 
 /* A tool that nb__discover_tools returned becomes callable in this run. */
 void turn_promote(void *tool_host, str tool);

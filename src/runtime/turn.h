@@ -5,6 +5,7 @@
 #include "base/random.h"
 #include "engine/permission.h"
 #include "loop/timer.h"
+#include "runtime/consent.h"
 #include "runtime/preview.h"
 #include "runtime/replay.h"
 #include "runtime/runtime.h"
@@ -14,7 +15,9 @@ struct runtime {
     struct runtime_deps deps;
     struct skills *skills;
     struct skill_watch *watch;
-    struct permission_rules permissions;
+    struct skill_check last_check; /* before the end */
+    struct permission_rules permissions; /* of the settings */
+    struct consents consents;
     struct agents agents;
     struct arena arena; /* permissions, agents */
     struct map active;  /* conversation id -> struct turn, from acceptance to the end */
@@ -82,6 +85,7 @@ struct turn {
     struct compaction *compaction; /* under way before the run, or NULL */
     struct deferred begin;
     struct skill_check check;
+    struct consent_save consent;
     struct list_node queued; /* turns that wait for this one, or steer it */
     struct list_node queue_node;
     struct turn_info info;
@@ -124,4 +128,3 @@ void title_hurry(struct runtime *rt); /* those under way are settled without a m
 
 /* ---- runtime.c ---- */
 void runtime_check_stopped(struct runtime *rt); /* a turn or a title has ended */
-void runtime_allow_for_ever(struct runtime *rt, str tool);

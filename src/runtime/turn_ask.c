@@ -75,15 +75,23 @@ static size_t pending_calls(struct turn *t, const struct replay *h, struct run_p
     return n;
 }
 
-static void remember(struct turn *t, const struct replay *h)
+/* False: there is nothing to remember. */
+static bool remember(struct turn *t, const struct replay *h)
 {
+    bool has_new = false;
     for (size_t i = 0; h->ask.calls && i < h->ask.calls->len; i++) {
         const struct json *call = &h->ask.calls->items[i];
         str id = json_get_string(call, "id");
         bool is_wanted = t->answer.is_for_ever || is_always(json_get_str(t->answer.decisions, id));
-        if (is_wanted && is_allowed(&t->answer, h, id))
-            runtime_allow_for_ever(t->rt, json_get_string(call, "name"));
+        str tool = json_get_string(call, "name");
+        if (!is_wanted || !is_allowed(&t->answer, h, id))
+            continue;
+        has_new = true;
+        if (!consents_add(&t->rt->consents, tool))
+            log_warn(t->rt->deps.log, "runtime", "%.*s is not remembered: %d tools are already",
+                     STR_ARG(tool), CONSENTS_MAX);
     }
+    return has_new;
 }
 
 static void on_answer_saved(void *ctx, const struct err *err)
@@ -93,6 +101,18 @@ static void on_answer_saved(void *ctx, const struct err *err)
         turn_refuse(t, TURN_FAILED, err);
     else
         turn_start_run(t, t->pending, t->npending);
+}
+
+static void save_answer(void *ctx)
+{
+    struct turn *t = ctx;
+    const struct replay *h = transcript_replay(&t->transcript);
+    str lines[2] = {
+        event_ask_answered(&t->arena, h->ask.ask_id, t->viewer.user_id,
+                           t->answer.is_allowed ? "allow" : "deny", t->answer.decisions),
+        turn_run_start_event(t, h->ask.run_id),
+    };
+    turn_append(t, lines, 2, on_answer_saved, t);
 }
 
 void turn_accept_answer(struct turn *t)
@@ -105,14 +125,10 @@ void turn_accept_answer(struct turn *t)
         turn_refuse(t, TURN_NO_QUESTION, &e);
         return;
     }
-    size_t n = pending_calls(t, &h, &pending);
-    remember(t, &h);
-    str lines[2] = {
-        event_ask_answered(&t->arena, h.ask.ask_id, t->viewer.user_id,
-                           t->answer.is_allowed ? "allow" : "deny", t->answer.decisions),
-        turn_run_start_event(t, h.ask.run_id),
-    };
+    t->npending = pending_calls(t, &h, &pending);
     t->pending = pending;
-    t->npending = n;
-    turn_append(t, lines, 2, on_answer_saved, t);
+    if (remember(t, &h))
+        consents_save(&t->rt->consents, &t->consent, save_answer, t);
+    else
+        save_answer(t);
 }

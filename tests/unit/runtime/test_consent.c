@@ -1,0 +1,132 @@
+#include <unistd.h>
+
+#include "config/file.h"
+#include "runtime/consent.h"
+#include "support/unit.h"
+
+#define WAIT_MS 5000
+
+struct world {
+    struct loop *loop;
+    struct pool *pool;
+    struct consents c;
+    char dir[32], path[64];
+};
+
+static int set_up(void **state)
+{
+    struct world *w = xcalloc(1, sizeof *w);
+    w->loop = loop_new(NULL);
+    w->pool = pool_new(w->loop, "test", 2);
+    snprintf(w->dir, sizeof w->dir, "/tmp/nb-consent-XXXXXX");
+    assert_non_null(mkdtemp(w->dir));
+    snprintf(w->path, sizeof w->path, "%s/permissions.json", w->dir);
+    consents_init(&w->c, w->pool, NULL);
+    *state = w;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct world *w = *state;
+    pool_free(w->pool);
+    consents_done(&w->c);
+    loop_free(w->loop);
+    (void)unlink(w->path);
+    assert_int_equal(rmdir(w->dir), 0);
+    free(w);
+    return 0;
+}
+
+static void on_saved(void *ctx)
+{
+    *(bool *)ctx = true;
+}
+
+static void save(struct world *w)
+{
+    struct consent_save s;
+    bool is_saved = false;
+    consents_save(&w->c, &s, on_saved, &is_saved);
+    assert_false(is_saved);
+    assert_true(loop_run_until(w->loop, &is_saved, WAIT_MS));
+}
+
+static void assert_file(struct world *w, const char *want)
+{
+    struct arena a;
+    str text = STR_NONE;
+    arena_init(&a);
+    assert_int_equal(file_read(&a, w->path, 1024 * 1024, &text, NULL), 0);
+    assert_true(str_eq(text, str_from(want)));
+    arena_done(&a);
+}
+
+static void what_is_saved_is_read_again(void **state)
+{
+    struct world *w = *state;
+    struct consents again;
+    assert_int_equal(consents_load(&w->c, w->path, NULL), 0);
+    assert_false(consents_has(&w->c, STR("mail__send")));
+    assert_true(consents_add(&w->c, STR("mail__send")));
+    assert_true(consents_add(&w->c, STR("mail__send")));
+    save(w);
+    assert_file(w, "{\"allow\":[\"mail__send\"]}");
+
+    consents_init(&again, w->pool, NULL);
+    assert_int_equal(consents_load(&again, w->path, NULL), 0);
+    assert_true(consents_has(&again, STR("mail__send")));
+    assert_false(consents_has(&again, STR("mail__send_all")));
+    consents_done(&again);
+}
+
+/* Two answers at once: whoever is told, finds all that was added before in the file. */
+static void saves_do_not_overtake_each_other(void **state)
+{
+    struct world *w = *state;
+    struct consent_save one, two;
+    bool is_one = false, is_two = false;
+    assert_int_equal(consents_load(&w->c, w->path, NULL), 0);
+    consents_add(&w->c, STR("a"));
+    consents_save(&w->c, &one, on_saved, &is_one);
+    consents_add(&w->c, STR("b"));
+    consents_save(&w->c, &two, on_saved, &is_two);
+    assert_true(loop_run_until(w->loop, &is_two, WAIT_MS));
+    assert_true(is_one);
+    assert_file(w, "{\"allow\":[\"a\",\"b\"]}");
+}
+
+static void a_broken_file_is_an_error_that_names_it(void **state)
+{
+    struct world *w = *state;
+    struct err e = {0};
+    assert_int_equal(file_write_atomic(w->path, STR("{\"allow\":["), 0600, NULL), 0);
+    assert_true(consents_load(&w->c, w->path, &e) < 0);
+    assert_non_null(strstr(e.msg, w->path));
+}
+
+static void there_is_a_ceiling(void **state)
+{
+    struct world *w = *state;
+    char name[32];
+    for (int i = 0; i < CONSENTS_MAX; i++) {
+        snprintf(name, sizeof name, "tool_%d", i);
+        assert_true(consents_add(&w->c, str_from(name)));
+    }
+    assert_false(consents_add(&w->c, STR("one_more")));
+    assert_true(consents_add(&w->c, STR("tool_7")));
+    save(w); /* without a path nothing is written */
+    assert_false(file_exists(w->path));
+}
+
+int main(void)
+{
+#define CASE(fn) cmocka_unit_test_setup_teardown(fn, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        CASE(what_is_saved_is_read_again),
+        CASE(saves_do_not_overtake_each_other),
+        CASE(a_broken_file_is_an_error_that_names_it),
+        CASE(there_is_a_ceiling),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
