@@ -65,7 +65,7 @@ static bool decode_chat(struct http_req *r, struct turn_request *ret)
 {
     struct chat_body b = {0};
     enum turn_when_busy busy;
-    if (!api_decode_body(r, CHAT_FIELDS, &b) || !parse_when_busy(r, b.when_busy, &busy))
+    if (!api_decode_open_body(r, CHAT_FIELDS, &b) || !parse_when_busy(r, b.when_busy, &busy))
         return false;
     if (!b.message.p && b.answer.ask_id.n == 0) {
         http_reply_error(r, 400, "bad_request", "message: required but missing", NULL);
@@ -110,6 +110,8 @@ struct chat_wait {
 
 static int error_status(const char *type)
 {
+    if (strcmp(type, "context_too_long") == 0)
+        return 413;
     return str_starts(str_from(type), STR("provider_")) ? 502 : 500;
 }
 

@@ -196,6 +196,12 @@ static bool parse_fork(struct http_req *r, int64_t *ret)
 static void fork_found(struct api_wait *w, const struct conv *c)
 {
     const int64_t *at_message = w->data;
+    if (*at_message > c->message_count) {
+        str msg = arena_printf(&w->req->arena, "atMessage: there are only %lld messages",
+                               (long long)c->message_count);
+        http_reply_error(w->req, 400, "bad_request", msg.p, NULL);
+        return;
+    }
     w->op =
         store_fork(w->api->deps.store, w->id, *at_message, w->viewer.user_id, api_reply_conv, w);
 }

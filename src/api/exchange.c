@@ -40,7 +40,20 @@ void api_reply_buf(struct http_req *r, struct buf *b)
     buf_done(b);
 }
 
-bool api_decode_body(struct http_req *r, const struct json_field *fields, void *ret_struct)
+struct unknown_key {
+    struct arena *arena;
+    str path; /* of the first one */
+};
+
+static void note_unknown(void *ctx, const char *path)
+{
+    struct unknown_key *k = ctx;
+    if (k->path.n == 0)
+        k->path = arena_str(k->arena, str_from(path));
+}
+
+static bool decode_body(struct http_req *r, const struct json_field *fields, void *ret_struct,
+                        struct unknown_key *unknown)
 {
     struct json *body;
     struct err e = {0};
@@ -53,11 +66,29 @@ bool api_decode_body(struct http_req *r, const struct json_field *fields, void *
         http_reply_error(r, 400, "bad_request", "The body must be a JSON object.", NULL);
         return false;
     }
-    if (json_decode(&r->arena, body, fields, ret_struct, "", NULL, NULL, &e) < 0) {
+    if (json_decode(&r->arena, body, fields, ret_struct, "", unknown ? note_unknown : NULL, unknown,
+                    &e) < 0) {
         http_reply_error(r, 400, "bad_request", e.msg, NULL);
         return false;
     }
     return true;
+}
+
+bool api_decode_open_body(struct http_req *r, const struct json_field *fields, void *ret_struct)
+{
+    return decode_body(r, fields, ret_struct, NULL);
+}
+
+bool api_decode_body(struct http_req *r, const struct json_field *fields, void *ret_struct)
+{
+    struct unknown_key unknown = {&r->arena, STR_NONE};
+    if (!decode_body(r, fields, ret_struct, &unknown))
+        return false;
+    if (unknown.path.n == 0)
+        return true;
+    str msg = arena_printf(&r->arena, "%.*s: unknown key", STR_ARG(unknown.path));
+    http_reply_error(r, 400, "bad_request", msg.p, NULL);
+    return false;
 }
 
 void api_not_found(struct http_req *r, const char *what)

@@ -73,8 +73,11 @@ void api_json_send(struct api_json *j, struct http_req *r); /* 200 */
 void api_json_send_event(struct api_json *j, struct sse *to, str event);
 
 /* Parses the body as a JSON object and decodes it; answers 400 itself and returns false when
- * that fails. */
+ * that fails, or when it has a key that is not in the table: a misspelt one must not do the
+ * opposite of what was meant. */
 bool api_decode_body(struct http_req *r, const struct json_field *fields, void *ret_struct);
+/* The same for bodies that may hold keys meant for others. */
+bool api_decode_open_body(struct http_req *r, const struct json_field *fields, void *ret_struct);
 void api_not_found(struct http_req *r, const char *what);
 /* Answers with the status that fits a negative errno of the store. */
 void api_store_error(struct http_req *r, const struct err *err);

@@ -3,6 +3,7 @@
 #include "api/internal.h"
 
 #define PARTICIPANTS_MAX 1000
+#define USER_ID_MAX      256
 
 struct sharing_body {
     str visibility;
@@ -14,18 +15,28 @@ static const struct json_field SHARING_FIELDS[] = {
     {"participants", JF_JSON, offsetof(struct sharing_body, participants), JF_NULLABLE, NULL, 0},
     {0}};
 
+/* Ids are printed in lists and compared byte by byte: nothing in them may be invisible. */
+static bool is_user_id(str id)
+{
+    bool ok = id.n > 0 && id.n <= USER_ID_MAX;
+    for (size_t i = 0; ok && i < id.n; i++)
+        ok = (unsigned char)id.p[i] > ' ' && id.p[i] != 0x7f;
+    return ok;
+}
+
 static bool parse_participants(struct http_req *r, const struct json *v, struct json_strs *ret)
 {
     *ret = (struct json_strs){arena_array(&r->arena, v->len + 1, sizeof(str)), 0};
     bool ok = v->type == JSON_ARRAY && v->len <= PARTICIPANTS_MAX;
     for (size_t i = 0; ok && i < v->len; i++) {
         str id = json_string(json_at(v, i), STR_NONE);
-        ok = id.n > 0;
+        ok = is_user_id(id);
         ret->items[ret->len++] = id;
     }
     if (!ok)
-        http_reply_error(r, 400, "bad_request", "participants: expected an array of user ids",
-                         NULL);
+        http_reply_error(
+            r, 400, "bad_request",
+            "participants: expected an array of user ids (no spaces, no control characters)", NULL);
     return ok;
 }
 
@@ -87,8 +98,11 @@ void api_participants_add(void *ctx, struct http_req *r)
     str *user = ARENA_NEW(&r->arena, str);
     if (!api_decode_body(r, PARTICIPANT_FIELDS, user))
         return;
-    if (user->n == 0)
-        http_reply_error(r, 400, "bad_request", "userId: must not be empty", NULL);
+    if (!is_user_id(*user))
+        http_reply_error(r, 400, "bad_request",
+                         "userId: must not be empty, too long, or contain spaces or control "
+                         "characters",
+                         NULL);
     else
         api_find_conv(ctx, r, CONV_SHARE, user, add_participant);
 }

@@ -112,6 +112,16 @@ static void append_buf(struct store_op *op, struct buf *b)
     buf_done(b);
 }
 
+/* One line: titles are printed in lists, file names and terminals. */
+static str title_line(struct arena *a, str title)
+{
+    char *p = arena_alloc(a, title.n + 1);
+    for (size_t i = 0; i < title.n; i++)
+        p[i] = (unsigned char)title.p[i] < ' ' || title.p[i] == 0x7f ? ' ' : title.p[i];
+    p[title.n] = 0;
+    return utf8_truncate(str_trim(str_make(p, title.n)), TITLE_MAX);
+}
+
 static void title_checked(struct store_op *op)
 {
     if (op->in.text.only_if_unset && op->out.conv->title.n) {
@@ -138,7 +148,7 @@ struct store_op *store_set_title(struct store *s, str id, str title, bool only_i
 {
     struct store_op *op = op_new(s, id, answer_conv, ctx);
     op->fn.conv = fn;
-    op->in.text.text = arena_str(&op->arena, utf8_truncate(str_trim(title), TITLE_MAX));
+    op->in.text.text = title_line(&op->arena, title);
     op->in.text.only_if_unset = only_if_unset;
     op->step = title_checked;
     if (!op_check(op, true))

@@ -137,6 +137,31 @@ test('bad requests are refused with a reason', async () => {
     assert.equal(fs.readdirSync(path.join(server.workdir, 'conversations')).length, before)
 })
 
+test('a misspelt key is refused, except in a chat; titles and ids are printable', async () => {
+    const chat = await (await post('/v1/chat', { message: 'hi', somethingElse: 1 })).json()
+    const at = '/v1/conversations/' + chat.conversationId
+    const cases = [
+        ['/fork', { at: -1 }, /at: unknown key/],
+        ['/fork', { atMessage: 99 }, /only 2 messages/],
+        ['/share', { visible: true }, /visible: unknown key/],
+        ['/participants', { user: 'x' }, /userId|user: unknown key/],
+        ['/participants', { userId: 'a\nb' }, /userId/],
+        ['/participants', { userId: 'a b' }, /userId/],
+        ['/share', { participants: ['\u001b[2J'] }, /participants/],
+        ['/notes', { content: 'x', colour: 'red' }, /colour: unknown key/],
+    ]
+    for (const [route, body, message] of cases) {
+        const res = await post(at + route, body)
+        assert.equal(res.status, 400, route + JSON.stringify(body))
+        assert.match((await res.json()).message, message)
+    }
+    const patch = (body) =>
+        fetch(server.url + at, { method: 'PATCH', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
+    assert.equal((await patch({ title: 'x', name: 'y' })).status, 400)
+    const renamed = await (await patch({ title: ' one\r\ntwo\u001b[31m\t' })).json()
+    assert.equal((renamed.conversation ?? renamed).title, 'one  two [31m')
+})
+
 test('unknown addresses, methods and oversized bodies', async () => {
     assert.equal((await fetch(server.url + '/v1/nothing')).status, 404)
     const res = await fetch(server.url + '/v1/chat')
