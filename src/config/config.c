@@ -192,6 +192,7 @@ static int check(const struct config *c, struct err *e)
     static const char *const DURABILITY[] = {"sync", "interval", "none", NULL};
     static const char *const LEVELS[] = {"debug", "info", "warn", "error", "off", NULL};
     static const char *const FORMATS[] = {"text", "json", NULL};
+    static const char *const THINKING[] = {"off", "adaptive", "enabled", NULL};
     const struct config_limits *l = &c->limits;
     int r = check_choice(c, "store.type", c->store.type, STORES, e);
     if (r == 0)
@@ -200,6 +201,8 @@ static int check(const struct config *c, struct err *e)
         r = check_choice(c, "logging.level", c->logging.level, LEVELS, e);
     if (r == 0)
         r = check_choice(c, "logging.format", c->logging.format, FORMATS, e);
+    if (r == 0)
+        r = check_choice(c, "thinking", c->thinking.p, THINKING, e);
     if (r == 0)
         r = check_range(c, "http.port", c->http.port, 0, 65535, e);
     if (r == 0)
@@ -370,7 +373,7 @@ static void take_document(struct config *c, const struct document *d)
     c->permissions = d->permissions;
     c->home = d->home;
     c->model_overrides = d->model_overrides;
-    c->thinking = d->thinking;
+    c->thinking = arena_str(a, d->thinking);
     c->time_zone = arena_str(a, d->time_zone);
     c->demo_delay_ms = d->demo_delay_ms;
 }

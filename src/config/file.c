@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/random.h"
 
 static int read_all(int fd, char *p, size_t n)
@@ -37,6 +38,31 @@ static int write_all(int fd, str bytes)
     return 0;
 }
 
+/* Files of /proc and /sys tell no size: what there is, up to the limit. */
+static int read_unsized(int fd, struct arena *a, const char *path, size_t max_bytes, str *ret,
+                        struct err *e)
+{
+    enum { CHUNK = 16 * 1024 };
+    struct buf b;
+    ssize_t n = 1;
+    int r = 0;
+    buf_init(&b, max_bytes + CHUNK);
+    while (r == 0 && n > 0) {
+        r = b.n > max_bytes ? -EFBIG : buf_reserve(&b, CHUNK);
+        n = r == 0 ? read(fd, b.p + b.n, CHUNK) : 0;
+        if (n < 0)
+            r = -errno;
+        else
+            b.n += (size_t)n;
+    }
+    if (r < 0)
+        err_errno(e, r, "cannot read", path);
+    else
+        *ret = arena_str(a, buf_str(&b));
+    buf_done(&b);
+    return r;
+}
+
 int file_read(struct arena *a, const char *path, size_t max_bytes, str *ret, struct err *e)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -49,6 +75,8 @@ int file_read(struct arena *a, const char *path, size_t max_bytes, str *ret, str
         r = err_errno(e, -errno, "cannot read", path);
     } else if (!S_ISREG(st.st_mode)) {
         r = err_set(e, -EINVAL, "cannot read %s: it is not a regular file", path);
+    } else if (st.st_size == 0) {
+        r = read_unsized(fd, a, path, max_bytes, ret, e);
     } else if ((uint64_t)st.st_size > max_bytes) {
         r = err_set(e, -EFBIG, "cannot read %s: %lld bytes, the limit is %zu", path,
                     (long long)st.st_size, max_bytes);

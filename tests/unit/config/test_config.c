@@ -133,6 +133,7 @@ static void test_errors_name_the_path(void **state)
         {"{\"store\":{\"type\":\"cloud\"}}",
          "store.type: 'cloud' is not one of jsonl, folder, memory"},
         {"{\"store\":{\"durability\":\"maybe\"}}", "store.durability"},
+        {"{\"thinking\":\"deep\"}", "thinking: 'deep' is not one of off, adaptive, enabled"},
         {"{\"skillDirs\":[1]}", "skillDirs[0]: expected string"},
         {"{\"noDefaultBundles\":1}", "noDefaultBundles: expected boolean"},
         {"{\"a\":1,\"a\":2}", "line 1"},

@@ -40,6 +40,18 @@ static void test_write_then_read(void **state)
     arena_done(&a);
 }
 
+static void test_files_that_tell_no_size(void **state)
+{
+    struct arena a;
+    struct err e = {0};
+    str got = STR_NONE;
+    arena_init(&a);
+    assert_int_equal(file_read(&a, "/proc/self/status", 1 << 20, &got, &e), 0);
+    assert_true(str_starts(got, STR("Name:")));
+    assert_int_equal(file_read(&a, "/proc/self/status", 3, &got, &e), -EFBIG);
+    arena_done(&a);
+}
+
 static void test_directories(void **state)
 {
     char path[128];
@@ -67,6 +79,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_write_then_read),
+        cmocka_unit_test(test_files_that_tell_no_size),
         cmocka_unit_test(test_directories),
     };
     return cmocka_run_group_tests(tests, make_dir, drop_dir);
