@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <malloc.h>
 #include <sys/stat.h>
@@ -220,10 +221,22 @@ static int configure(struct index_db *db)
     return rc;
 }
 
+/* What it holds is as private as the logs. Never opens a file that is there: closing it would
+ * drop the locks of the other connections of this process. The journal gets the same mode. */
+static void make_private(const char *path)
+{
+    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd >= 0)
+        close(fd);
+    else if (errno == EEXIST)
+        (void)chmod(path, 0600); /* somebody else's file stays as it is */
+}
+
 static int open_file(struct index_db *db)
 {
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
     index_db_close(db);
+    make_private(db->path);
     int rc = sqlite3_open_v2(db->path, &db->sql, flags, NULL);
     if (rc == SQLITE_OK && has_stray_journal(db))
         rc = SQLITE_CORRUPT;
