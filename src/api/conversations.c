@@ -3,33 +3,16 @@
 
 #include "api/internal.h"
 
-#define LISTING_MAX    (16u * 1024 * 1024)
 #define LIST_LIMIT     20
 #define LIST_LIMIT_MAX 1000
 
-static void write_strs(struct json_writer *w, struct json_strs s)
-{
-    jw_array(w);
-    for (size_t i = 0; i < s.len; i++)
-        jw_str(w, s.items[i]);
-    jw_end(w);
-}
-
-static void write_or_null(struct json_writer *w, const char *key, str s)
-{
-    jw_key(w, key);
-    if (s.n > 0)
-        jw_str(w, s);
-    else
-        jw_null(w);
-}
-
-void api_write_conv(struct json_writer *w, const struct conv *c)
+/* The content of a summary, without the braces. */
+static void write_conv(struct json_writer *w, const struct conv *c)
 {
     jw_kstr(w, "id", c->id);
     jw_kstr(w, "createdAt", c->created_at);
     jw_kstr(w, "updatedAt", c->updated_at);
-    write_or_null(w, "title", c->title);
+    jw_kstr_or_null(w, "title", c->title);
     jw_kstr(w, "preview", c->preview);
     jw_kint(w, "messageCount", c->message_count);
     jw_kint(w, "totalInputTokens", c->usage.input_tokens);
@@ -39,12 +22,11 @@ void api_write_conv(struct json_writer *w, const struct conv *c)
         jw_double(w, c->cost_usd);
     else
         jw_null(w);
-    write_or_null(w, "lastModel", c->last_model);
+    jw_kstr_or_null(w, "lastModel", c->last_model);
     jw_kstr(w, "workspaceId", c->workspace_id);
-    write_or_null(w, "ownerId", c->acl.owner_id);
+    jw_kstr_or_null(w, "ownerId", c->acl.owner_id);
     jw_kstr(w, "visibility", c->acl.is_shared ? STR("shared") : STR("private"));
-    jw_key(w, "participants");
-    write_strs(w, c->acl.participants);
+    api_write_strs(w, "participants", c->acl.participants);
     if (c->channel.n > 0)
         jw_kstr(w, "channel", c->channel);
     if (c->forked_from.n > 0)
@@ -62,15 +44,13 @@ void api_reply_conv(void *ctx, const struct err *err, const struct conv *c)
         api_store_error(wait->req, err);
         return;
     }
-    struct buf b;
-    struct json_writer w;
-    buf_init(&b, LISTING_MAX);
-    jw_init(&w, &b);
-    jw_object(&w);
-    api_write_conv(&w, c);
-    jw_kbool(&w, "isRunning", runtime_active_run(wait->api->deps.runtime, c->id).n > 0);
-    jw_end(&w);
-    api_reply_buf(wait->req, &b);
+    struct api_json j;
+    api_json_begin(&j);
+    jw_object(&j.w);
+    write_conv(&j.w, c);
+    jw_kbool(&j.w, "isRunning", runtime_active_run(wait->api->deps.runtime, c->id).n > 0);
+    jw_end(&j.w);
+    api_json_send(&j, wait->req);
 }
 
 /* ---- GET /v1/conversations ---- */
@@ -82,25 +62,23 @@ static void on_listed(void *ctx, const struct err *err, const struct store_listi
         api_store_error(wait->req, err);
         return;
     }
-    struct buf b;
-    struct json_writer w;
-    buf_init(&b, LISTING_MAX);
-    jw_init(&w, &b);
-    jw_object(&w);
-    jw_key(&w, "conversations");
-    jw_array(&w);
+    struct api_json j;
+    api_json_begin(&j);
+    jw_object(&j.w);
+    jw_key(&j.w, "conversations");
+    jw_array(&j.w);
     for (size_t i = 0; i < l->n; i++) {
-        jw_object(&w);
-        api_write_conv(&w, &l->convs[i]);
+        jw_object(&j.w);
+        write_conv(&j.w, &l->convs[i]);
         bool is_running = runtime_active_run(wait->api->deps.runtime, l->convs[i].id).n > 0;
-        jw_kbool(&w, "isRunning", is_running);
-        jw_end(&w);
+        jw_kbool(&j.w, "isRunning", is_running);
+        jw_end(&j.w);
     }
-    jw_end(&w);
-    write_or_null(&w, "nextCursor", l->next_cursor);
-    jw_kint(&w, "totalCount", l->total);
-    jw_end(&w);
-    api_reply_buf(wait->req, &b);
+    jw_end(&j.w);
+    jw_kstr_or_null(&j.w, "nextCursor", l->next_cursor);
+    jw_kint(&j.w, "totalCount", l->total);
+    jw_end(&j.w);
+    api_json_send(&j, wait->req);
 }
 
 static bool parse_sort(struct http_req *r, enum store_sort *ret)
@@ -222,16 +200,14 @@ static void on_deleted(void *ctx, const struct err *err)
         api_store_error(wait->req, err);
         return;
     }
-    struct buf b;
-    struct json_writer w;
-    buf_init(&b, 1024);
-    jw_init(&w, &b);
-    jw_object(&w);
-    jw_kstr(&w, "id", wait->id);
-    jw_kbool(&w, "deleted", true);
-    jw_kbool(&w, "purged", wait->data != NULL);
-    jw_end(&w);
-    api_reply_buf(wait->req, &b);
+    struct api_json j;
+    api_json_begin(&j);
+    jw_object(&j.w);
+    jw_kstr(&j.w, "id", wait->id);
+    jw_kbool(&j.w, "deleted", true);
+    jw_kbool(&j.w, "purged", wait->data != NULL);
+    jw_end(&j.w);
+    api_json_send(&j, wait->req);
 }
 
 /* A run in progress is cancelled; its last lines are queued before the deletion and go with

@@ -4,8 +4,6 @@
 #include "api/internal.h"
 #include "http/sse.h"
 
-static const char TOO_LARGE[] = "The answer is too large; ask for less.";
-
 void api_json_begin(struct api_json *j)
 {
     buf_init(&j->buf, API_JSON_MAX);
@@ -15,7 +13,7 @@ void api_json_begin(struct api_json *j)
 void api_json_send(struct api_json *j, struct http_req *r)
 {
     if (buf_failed(&j->buf))
-        http_reply_error(r, 500, "too_large", TOO_LARGE, NULL);
+        http_reply_error(r, 500, "too_large", "The answer is too large; ask for less.", NULL);
     else
         http_reply(r, 200, "application/json", buf_str(&j->buf));
     buf_done(&j->buf);
@@ -30,14 +28,13 @@ void api_json_send_event(struct api_json *j, struct sse *to, str event)
     buf_done(&j->buf);
 }
 
-/* For handlers that are not rewritten yet. */
-void api_reply_buf(struct http_req *r, struct buf *b)
+void api_write_strs(struct json_writer *w, const char *key, struct json_strs list)
 {
-    if (buf_failed(b))
-        http_reply_error(r, 500, "too_large", TOO_LARGE, NULL);
-    else
-        http_reply(r, 200, "application/json", buf_str(b));
-    buf_done(b);
+    jw_key(w, key);
+    jw_array(w);
+    for (size_t i = 0; i < list.len; i++)
+        jw_str(w, list.items[i]);
+    jw_end(w);
 }
 
 struct unknown_key {

@@ -1,20 +1,11 @@
 /* GET /v1/conversations/:id/history - the messages of a conversation, the newest page first. */
-#include <errno.h>
-
 #include "api/internal.h"
 #include "base/json_scan.h"
 #include "runtime/replay.h"
 #include "tools/result.h"
 
-#define HISTORY_MAX        (64u * 1024 * 1024)
 #define HISTORY_EVENTS     2000
 #define HISTORY_EVENTS_MAX 20000
-
-struct history_request {
-    struct api_wait wait;
-    struct store_range range;
-    str id;
-};
 
 static void write_tool(struct json_writer *w, struct arena *a, const struct replay_tool *t)
 {
@@ -97,65 +88,48 @@ static void reply(struct http_req *r, str id, const struct store_page *read)
         pos[i] = page->events[i].pos;
     }
     struct replay h = replay_lines(a, lines, pos, page->n);
-    struct buf b;
-    struct json_writer w;
-    buf_init(&b, HISTORY_MAX);
-    jw_init(&w, &b);
-    jw_object(&w);
-    jw_kstr(&w, "conversationId", id);
-    jw_key(&w, "messages");
-    jw_array(&w);
+    struct api_json j;
+    api_json_begin(&j);
+    jw_object(&j.w);
+    jw_kstr(&j.w, "conversationId", id);
+    jw_key(&j.w, "messages");
+    jw_array(&j.w);
     for (size_t i = 0; i < h.n; i++)
-        write_message(&w, a, &h.messages[i]);
-    jw_end(&w);
-    jw_kval(&w, "ask", replay_ask_json(a, &h));
-    jw_kint(&w, "end", page->n > 0 ? (int64_t)page->events[page->n - 1].pos : 0);
-    jw_key(&w, "before");
+        write_message(&j.w, a, &h.messages[i]);
+    jw_end(&j.w);
+    jw_kval(&j.w, "ask", replay_ask_json(a, &h));
+    jw_kint(&j.w, "end", page->n > 0 ? (int64_t)page->events[page->n - 1].pos : 0);
+    jw_key(&j.w, "before");
     if (page->reached_start)
-        jw_null(&w);
+        jw_null(&j.w);
     else
-        jw_int(&w, (int64_t)page->start);
-    jw_end(&w);
-    if (buf_failed(&b))
-        http_reply_error(r, 500, "too_large", "The page is too large; ask for fewer events.", NULL);
-    else
-        http_reply(r, 200, "application/json", buf_str(&b));
-    buf_done(&b);
+        jw_int(&j.w, (int64_t)page->start);
+    jw_end(&j.w);
+    api_json_send(&j, r);
 }
 
 static void on_page(void *ctx, const struct err *err, const struct store_page *page)
 {
-    struct history_request *q = ctx;
+    struct api_wait *w = ctx;
     if (err)
-        api_store_error(q->wait.req, err);
+        api_store_error(w->req, err);
     else
-        reply(q->wait.req, q->id, page);
+        reply(w->req, w->id, page);
 }
 
-static void on_checked(void *ctx, const struct err *err, const struct conv *c)
+static void read_page(struct api_wait *w, const struct conv *c)
 {
-    struct history_request *q = ctx;
-    if (err)
-        api_store_error(q->wait.req, err);
-    else if (!api_may(&q->wait, c, CONV_VIEW))
-        api_not_found(q->wait.req, "conversation");
-    else
-        q->wait.op = store_read(q->wait.api->deps.store, q->id, &q->range, on_page, q);
+    w->op = store_read(w->api->deps.store, w->id, w->data, on_page, w);
 }
 
 void api_conversations_history(void *ctx, struct http_req *r)
 {
-    struct api *api = ctx;
     int64_t limit, before;
     if (!api_query_int(r, "limit", HISTORY_EVENTS, HISTORY_EVENTS_MAX, &limit) ||
         !api_query_int(r, "before", 0, INT64_MAX, &before))
         return;
-    struct api_wait *w = api_wait_new(api, r);
-    struct history_request *q = ARENA_NEW(&r->arena, struct history_request);
-    q->wait = *w;
-    q->id = r->params[0];
-    q->range = (struct store_range){
+    struct store_range *range = ARENA_NEW(&r->arena, struct store_range);
+    *range = (struct store_range){
         .backwards = true, .before = (store_pos)before, .max_events = (size_t)limit};
-    r->user = &q->wait;
-    q->wait.op = store_get(api->deps.store, q->id, on_checked, q);
+    api_find_conv(ctx, r, CONV_VIEW, range, read_page);
 }

@@ -7,8 +7,6 @@
 
 #include "api/internal.h"
 
-#define IMPORT_ANSWER_MAX (1024u * 1024)
-
 struct api_import {
     struct import *job; /* NULL once it has ended */
     struct arena arena;
@@ -59,28 +57,22 @@ static void on_done(void *ctx, const struct err *err, const struct import_report
 
 static void reply(struct http_req *r, const struct api_import *im)
 {
-    struct buf b;
-    struct json_writer w;
-    buf_init(&b, IMPORT_ANSWER_MAX);
-    jw_init(&w, &b);
-    jw_object(&w);
-    jw_kstr(&w, "path", im->path);
-    jw_kbool(&w, "isRunning", im->job != NULL);
-    jw_key(&w, "share");
-    jw_double(&w, im->share);
-    jw_kint(&w, "conversations", im->conversations);
-    jw_kint(&w, "existing", im->existing);
-    jw_kint(&w, "events", im->events);
-    jw_kint(&w, "lost", im->lost);
-    jw_key(&w, "losses");
-    jw_array(&w);
-    for (size_t i = 0; i < im->losses.len; i++)
-        jw_str(&w, im->losses.items[i]);
-    jw_end(&w);
-    jw_key(&w, "error");
-    jw_cstr(&w, im->err.code ? im->err.msg : NULL);
-    jw_end(&w);
-    api_reply_buf(r, &b);
+    struct api_json j;
+    api_json_begin(&j);
+    jw_object(&j.w);
+    jw_kstr(&j.w, "path", im->path);
+    jw_kbool(&j.w, "isRunning", im->job != NULL);
+    jw_key(&j.w, "share");
+    jw_double(&j.w, im->share);
+    jw_kint(&j.w, "conversations", im->conversations);
+    jw_kint(&j.w, "existing", im->existing);
+    jw_kint(&j.w, "events", im->events);
+    jw_kint(&j.w, "lost", im->lost);
+    api_write_strs(&j.w, "losses", im->losses);
+    jw_key(&j.w, "error");
+    jw_cstr(&j.w, im->err.code ? im->err.msg : NULL);
+    jw_end(&j.w);
+    api_json_send(&j, r);
 }
 
 struct import_body {

@@ -108,11 +108,8 @@ const struct viewer *api_viewer(const struct api_wait *w); /* for queries; NULL 
 struct api_wait *api_find_conv(struct api *api, struct http_req *r, enum conv_right right,
                                void *data, void (*then)(struct api_wait *w, const struct conv *c));
 
+void api_write_strs(struct json_writer *w, const char *key, struct json_strs list);
 /* Which skill a message gets, and why: an object. */
 void api_write_match(struct json_writer *w, const struct skill_match *m);
-/* The content of a conversation summary, without the braces. */
-void api_write_conv(struct json_writer *w, const struct conv *c);
 /* A store_conv_fn with a struct api_wait: answers with the conversation, or with the error. */
 void api_reply_conv(void *wait, const struct err *err, const struct conv *c);
-/* Answers 200 with what was written, or 500 when it did not fit; frees the buffer. */
-void api_reply_buf(struct http_req *r, struct buf *b);

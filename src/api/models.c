@@ -2,17 +2,7 @@
 #include "api/internal.h"
 #include "base/clock.h"
 
-#define MODELS_BYTES_MAX (1024u * 1024)
-#define PROVIDERS_MAX    64
-
-static void write_or_null(struct json_writer *w, const char *key, str s)
-{
-    jw_key(w, key);
-    if (s.n > 0)
-        jw_str(w, s);
-    else
-        jw_null(w);
-}
+#define PROVIDERS_MAX 64
 
 static void write_price(struct json_writer *w, const struct llm_model_info *m)
 {
@@ -70,9 +60,9 @@ static void write_model(struct json_writer *w, const struct llm *llm, str name, 
     jw_kbool(w, "canUseTools", m.can_tools);
     jw_kbool(w, "canSeeImages", m.can_images);
     jw_kbool(w, "canThink", m.can_thinking);
-    write_or_null(w, "retiresOn", m.retires_on);
+    jw_kstr_or_null(w, "retiresOn", m.retires_on);
     jw_kbool(w, "isRetired", is_past(m.retires_on));
-    write_or_null(w, "successor", m.successor);
+    jw_kstr_or_null(w, "successor", m.successor);
     jw_end(w);
 }
 
@@ -85,8 +75,8 @@ static void write_provider(struct json_writer *w, const struct llm_provider_info
     jw_kstr(w, "baseUrl", p->base_url);
     jw_kbool(w, "isConfigured", is_configured);
     jw_kbool(w, "isUsable", is_configured && p->is_usable);
-    write_or_null(w, "problem", p->problem);
-    write_or_null(w, "defaultModel", p->default_model);
+    jw_kstr_or_null(w, "problem", p->problem);
+    jw_kstr_or_null(w, "defaultModel", p->default_model);
     jw_end(w);
 }
 
@@ -107,25 +97,23 @@ static void write_providers(struct json_writer *w, struct arena *a, const struct
 void api_models_list(void *ctx, struct http_req *r)
 {
     const struct llm *llm = ((struct api *)ctx)->deps.llm;
-    struct buf b;
-    struct json_writer w;
+    struct api_json j;
     size_t n;
     str why, chosen = llm_default_model(llm, &why);
     const str *names = llm_known_models(llm, &r->arena, &n);
-    buf_init(&b, MODELS_BYTES_MAX);
-    jw_init(&w, &b);
-    jw_object(&w);
-    jw_key(&w, "default");
-    jw_object(&w);
-    jw_kstr(&w, "model", chosen);
-    jw_kstr(&w, "why", why);
-    jw_end(&w);
-    write_providers(&w, &r->arena, llm);
-    jw_key(&w, "models");
-    jw_array(&w);
+    api_json_begin(&j);
+    jw_object(&j.w);
+    jw_key(&j.w, "default");
+    jw_object(&j.w);
+    jw_kstr(&j.w, "model", chosen);
+    jw_kstr(&j.w, "why", why);
+    jw_end(&j.w);
+    write_providers(&j.w, &r->arena, llm);
+    jw_key(&j.w, "models");
+    jw_array(&j.w);
     for (size_t i = 0; i < n; i++)
-        write_model(&w, llm, names[i], i == 0);
-    jw_end(&w);
-    jw_end(&w);
-    api_reply_buf(r, &b);
+        write_model(&j.w, llm, names[i], i == 0);
+    jw_end(&j.w);
+    jw_end(&j.w);
+    api_json_send(&j, r);
 }

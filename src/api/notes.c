@@ -1,8 +1,6 @@
 /* /v1/conversations/:id/notes - what people and models wrote down beside a conversation. */
 #include "api/internal.h"
 
-#define NOTES_MAX (64u * 1024 * 1024)
-
 static void on_notes(void *ctx, const struct err *err, const struct store_note *notes, size_t n)
 {
     struct api_wait *wait = ctx;
@@ -10,24 +8,22 @@ static void on_notes(void *ctx, const struct err *err, const struct store_note *
         api_store_error(wait->req, err);
         return;
     }
-    struct buf b;
-    struct json_writer w;
-    buf_init(&b, NOTES_MAX);
-    jw_init(&w, &b);
-    jw_object(&w);
-    jw_kstr(&w, "conversationId", wait->id);
-    jw_key(&w, "notes");
-    jw_array(&w);
+    struct api_json j;
+    api_json_begin(&j);
+    jw_object(&j.w);
+    jw_kstr(&j.w, "conversationId", wait->id);
+    jw_key(&j.w, "notes");
+    jw_array(&j.w);
     for (size_t i = 0; i < n; i++) {
-        jw_object(&w);
-        jw_kstr(&w, "timestamp", notes[i].ts);
-        jw_kstr(&w, "author", notes[i].author);
-        jw_kstr(&w, "content", notes[i].text);
-        jw_end(&w);
+        jw_object(&j.w);
+        jw_kstr(&j.w, "timestamp", notes[i].ts);
+        jw_kstr(&j.w, "author", notes[i].author);
+        jw_kstr(&j.w, "content", notes[i].text);
+        jw_end(&j.w);
     }
-    jw_end(&w);
-    jw_end(&w);
-    api_reply_buf(wait->req, &b);
+    jw_end(&j.w);
+    jw_end(&j.w);
+    api_json_send(&j, wait->req);
 }
 
 static void read_notes(struct api_wait *w, const struct conv *c)

@@ -2,8 +2,6 @@
 #include "api/internal.h"
 #include "runtime/preview.h"
 
-#define PROMPT_BYTES_MAX (64u * 1024 * 1024)
-
 struct prompt_body {
     str message, conversation_id, model;
     struct json_strs allowed_tools;
@@ -65,27 +63,21 @@ static void write_tokens(struct json_writer *w, const struct preview *p)
 static void on_preview(void *ctx, const struct preview *p)
 {
     struct prompt_wait *c = ctx;
-    struct buf b;
-    struct json_writer w;
-    buf_init(&b, PROMPT_BYTES_MAX);
-    jw_init(&w, &b);
-    jw_object(&w);
-    jw_kstr(&w, "model", p->model);
-    jw_key(&w, "conversationId");
-    if (p->conversation_id.n > 0)
-        jw_str(&w, p->conversation_id);
-    else
-        jw_null(&w);
-    jw_key(&w, "match");
-    api_write_match(&w, &p->match);
-    write_layers(&w, &p->parts->prompt);
-    write_tools(&w, &c->req->arena, p->parts);
-    jw_kint(&w, "messages", (int64_t)p->parts->input.nmessages);
-    write_tokens(&w, p);
-    jw_kbool(&w, "isCompactionDue", p->is_compaction_due);
-    jw_kstr(&w, "request", p->request);
-    jw_end(&w);
-    api_reply_buf(c->req, &b);
+    struct api_json j;
+    api_json_begin(&j);
+    jw_object(&j.w);
+    jw_kstr(&j.w, "model", p->model);
+    jw_kstr_or_null(&j.w, "conversationId", p->conversation_id);
+    jw_key(&j.w, "match");
+    api_write_match(&j.w, &p->match);
+    write_layers(&j.w, &p->parts->prompt);
+    write_tools(&j.w, &c->req->arena, p->parts);
+    jw_kint(&j.w, "messages", (int64_t)p->parts->input.nmessages);
+    write_tokens(&j.w, p);
+    jw_kbool(&j.w, "isCompactionDue", p->is_compaction_due);
+    jw_kstr(&j.w, "request", p->request);
+    jw_end(&j.w);
+    api_json_send(&j, c->req);
 }
 
 static void on_refused(void *ctx, enum turn_refusal why, const struct err *err)

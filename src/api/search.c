@@ -1,7 +1,6 @@
 /* GET /v1/search - full text over everything the asker may see. */
 #include "api/internal.h"
 
-#define SEARCH_BYTES_MAX (16u * 1024 * 1024)
 #define SEARCH_LIMIT     20
 #define SEARCH_LIMIT_MAX 200
 
@@ -44,34 +43,32 @@ static void on_searched(void *ctx, const struct err *err, const struct store_hit
         api_store_error(wait->req, err);
         return;
     }
-    struct buf b;
-    struct json_writer w;
-    buf_init(&b, SEARCH_BYTES_MAX);
-    jw_init(&w, &b);
-    jw_object(&w);
-    jw_key(&w, "results");
-    jw_array(&w);
+    struct api_json j;
+    api_json_begin(&j);
+    jw_object(&j.w);
+    jw_key(&j.w, "results");
+    jw_array(&j.w);
     for (size_t i = 0; i < h->n; i++) {
         const struct store_hit *hit = &h->hits[i];
-        jw_object(&w);
-        jw_kstr(&w, "conversationId", hit->conv_id);
-        jw_kstr(&w, "title", hit->title);
-        jw_kstr(&w, "timestamp", hit->ts);
-        jw_kstr(&w, "role", hit->role);
-        jw_kint(&w, "position", (int64_t)hit->pos);
-        jw_kstr(&w, "snippet", unmarked(&wait->req->arena, hit->snippet));
-        write_parts(&w, hit->snippet);
-        jw_end(&w);
+        jw_object(&j.w);
+        jw_kstr(&j.w, "conversationId", hit->conv_id);
+        jw_kstr(&j.w, "title", hit->title);
+        jw_kstr(&j.w, "timestamp", hit->ts);
+        jw_kstr(&j.w, "role", hit->role);
+        jw_kint(&j.w, "position", (int64_t)hit->pos);
+        jw_kstr(&j.w, "snippet", unmarked(&wait->req->arena, hit->snippet));
+        write_parts(&j.w, hit->snippet);
+        jw_end(&j.w);
     }
-    jw_end(&w);
-    jw_key(&w, "total");
+    jw_end(&j.w);
+    jw_key(&j.w, "total");
     if (h->total >= 0)
-        jw_int(&w, h->total);
+        jw_int(&j.w, h->total);
     else
-        jw_null(&w);
-    jw_kbool(&w, "isPartial", h->is_partial);
-    jw_end(&w);
-    api_reply_buf(wait->req, &b);
+        jw_null(&j.w);
+    jw_kbool(&j.w, "isPartial", h->is_partial);
+    jw_end(&j.w);
+    api_json_send(&j, wait->req);
 }
 
 static bool parse_order(struct http_req *r, bool *ret_by_relevance)

@@ -1,8 +1,6 @@
 /* GET /v1/skills, POST /v1/skills/match - what the agent knows how to do, and when it does. */
 #include "api/internal.h"
 
-#define SKILLS_BYTES_MAX (64u * 1024 * 1024)
-
 /* The skills are looked at anew before an answer, as before a turn. */
 struct skills_request {
     struct runtime *runtime;
@@ -42,15 +40,6 @@ static void start(struct api *api, struct http_req *r, str message,
     runtime_reload_skills(q->runtime, &q->check, on_fresh, q);
 }
 
-static void write_strs(struct json_writer *w, const char *key, struct json_strs list)
-{
-    jw_key(w, key);
-    jw_array(w);
-    for (size_t i = 0; i < list.len; i++)
-        jw_str(w, list.items[i]);
-    jw_end(w);
-}
-
 /* ---- the list ---- */
 
 static void write_skill(struct json_writer *w, const struct skill *s)
@@ -63,11 +52,11 @@ static void write_skill(struct json_writer *w, const struct skill *s)
     jw_kint(w, "priority", s->priority);
     jw_kstr(w, "source", str_from(skill_origin_name(s->origin)));
     jw_kstr(w, "path", s->path);
-    write_strs(w, "allowedTools", s->allowed_tools);
-    write_strs(w, "requiresBundles", s->requires_bundles);
-    write_strs(w, "triggers", s->triggers);
-    write_strs(w, "keywords", s->keywords);
-    write_strs(w, "tags", s->tags);
+    api_write_strs(w, "allowedTools", s->allowed_tools);
+    api_write_strs(w, "requiresBundles", s->requires_bundles);
+    api_write_strs(w, "triggers", s->triggers);
+    api_write_strs(w, "keywords", s->keywords);
+    api_write_strs(w, "tags", s->tags);
     jw_kstr(w, "category", s->category);
     jw_kstr(w, "author", s->author);
     jw_kstr(w, "body", s->body);
@@ -87,23 +76,21 @@ static void write_problem(struct json_writer *w, const struct skill_problem *p)
 static void reply_list(struct skills_request *q, const struct skills *s)
 {
     const struct skill_problems *problems = skills_problems(s);
-    struct buf b;
-    struct json_writer w;
-    buf_init(&b, SKILLS_BYTES_MAX);
-    jw_init(&w, &b);
-    jw_object(&w);
-    jw_key(&w, "skills");
-    jw_array(&w);
+    struct api_json j;
+    api_json_begin(&j);
+    jw_object(&j.w);
+    jw_key(&j.w, "skills");
+    jw_array(&j.w);
     for (size_t i = 0; i < skills_len(s); i++)
-        write_skill(&w, skills_at(s, i));
-    jw_end(&w);
-    jw_key(&w, "problems");
-    jw_array(&w);
+        write_skill(&j.w, skills_at(s, i));
+    jw_end(&j.w);
+    jw_key(&j.w, "problems");
+    jw_array(&j.w);
     for (size_t i = 0; i < problems->len; i++)
-        write_problem(&w, &problems->items[i]);
-    jw_end(&w);
-    jw_end(&w);
-    api_reply_buf(q->req, &b);
+        write_problem(&j.w, &problems->items[i]);
+    jw_end(&j.w);
+    jw_end(&j.w);
+    api_json_send(&j, q->req);
 }
 
 void api_skills_list(void *ctx, struct http_req *r)
@@ -118,11 +105,7 @@ void api_write_match(struct json_writer *w, const struct skill_match *m)
     static const char *const PHASES[] = {
         [SKILL_NO_MATCH] = NULL, [SKILL_BY_TRIGGER] = "trigger", [SKILL_BY_KEYWORDS] = "keywords"};
     jw_object(w);
-    jw_key(w, "skill");
-    if (m->skill)
-        jw_str(w, m->skill->name);
-    else
-        jw_null(w);
+    jw_kstr_or_null(w, "skill", m->skill ? m->skill->name : STR_NONE);
     jw_key(w, "phase");
     jw_cstr(w, PHASES[m->phase]);
     jw_kint(w, "keywordsNeeded", SKILL_KEYWORDS_MIN);
@@ -131,12 +114,8 @@ void api_write_match(struct json_writer *w, const struct skill_match *m)
     for (size_t i = 0; i < m->n_hits; i++) {
         jw_object(w);
         jw_kstr(w, "skill", m->hits[i].skill->name);
-        jw_key(w, "trigger");
-        if (m->hits[i].trigger.n > 0)
-            jw_str(w, m->hits[i].trigger);
-        else
-            jw_null(w);
-        write_strs(w, "keywords", m->hits[i].keywords);
+        jw_kstr_or_null(w, "trigger", m->hits[i].trigger);
+        api_write_strs(w, "keywords", m->hits[i].keywords);
         jw_end(w);
     }
     jw_end(w);
@@ -146,12 +125,10 @@ void api_write_match(struct json_writer *w, const struct skill_match *m)
 static void reply_match(struct skills_request *q, const struct skills *s)
 {
     struct skill_match m = skills_match(s, &q->arena, q->message);
-    struct buf b;
-    struct json_writer w;
-    buf_init(&b, SKILLS_BYTES_MAX);
-    jw_init(&w, &b);
-    api_write_match(&w, &m);
-    api_reply_buf(q->req, &b);
+    struct api_json j;
+    api_json_begin(&j);
+    api_write_match(&j.w, &m);
+    api_json_send(&j, q->req);
 }
 
 struct match_body {

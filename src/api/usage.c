@@ -4,8 +4,6 @@
 #include "api/internal.h"
 #include "base/clock.h"
 
-#define USAGE_BYTES_MAX (8u * 1024 * 1024)
-
 struct usage_request {
     struct http_req *req;
     struct usage_job *job;
@@ -18,12 +16,10 @@ static void on_usage(void *ctx, const struct err *err, const struct usage_report
         api_store_error(q->req, err);
         return;
     }
-    struct buf b;
-    struct json_writer w;
-    buf_init(&b, USAGE_BYTES_MAX);
-    jw_init(&w, &b);
-    usage_write(&w, report);
-    api_reply_buf(q->req, &b);
+    struct api_json j;
+    api_json_begin(&j);
+    usage_write(&j.w, report);
+    api_json_send(&j, q->req);
 }
 
 static void on_gone(struct http_req *r)
