@@ -172,27 +172,34 @@ static void tell_event(struct log_reader *r, struct talk *t, str line)
     talk_event(t, whole);
 }
 
+/* Line 1, or what stands in its place: without it there is a conversation all the same, with
+ * what the path says, once there is an event. */
+static bool begin(struct log_reader *r, struct talk *t, str line, struct conv_create *conv,
+                  bool *ret_is_event)
+{
+    struct event_head head;
+    struct json *v;
+    bool is_json = json_parse(&r->scratch, line, 0, &v, NULL) == 0;
+    *ret_is_event = !(is_json && is_header(v));
+    if (*ret_is_event && !(is_json && event_scan(line, &head)))
+        return false;
+    r->has_header = true;
+    tell_header(r, t, *ret_is_event ? json_new(&r->scratch, JSON_OBJECT) : v, conv);
+    return true;
+}
+
 bool log_reader_line(struct log_reader *r, struct talk *t, str line, struct conv_create *conv)
 {
-    bool is_first = !r->has_header;
-    struct json *v;
+    bool is_event = true, begins = false;
     arena_reset(&r->scratch);
     line = str_trim(line);
     if (r->is_folder)
         line = folder_event(&r->scratch, line);
-    if (is_first) {
-        r->has_header = true;
-        if (json_parse(&r->scratch, line, 0, &v, NULL) == 0 && is_header(v)) {
-            tell_header(r, t, v, conv);
-            return true;
-        }
-        /* No header: a conversation all the same, with what the path says. */
-        v = json_new(&r->scratch, JSON_OBJECT);
-        tell_header(r, t, v, conv);
-    }
-    if (line.n)
+    if (!r->has_header)
+        begins = begin(r, t, line, conv, &is_event);
+    if (line.n && is_event)
         tell_event(r, t, line);
-    return is_first;
+    return begins;
 }
 
 void log_reader_end(struct log_reader *r, struct talk *t)

@@ -432,14 +432,19 @@ static void test_what_cannot_be_read(void **state)
                                          "{\"a\":1}", "[1,2]", "[{\"mapping\":{\"a\":"};
     for (size_t i = 0; i < ARRAY_LEN(broken); i++) {
         put(t, "conversations.json", str_from(broken[i]));
-        assert_int_equal(import(t, "conversations.json", IMPORT_CHATGPT), 0);
+        assert_int_equal(import(t, "conversations.json", IMPORT_CHATGPT), i == 2 ? 0 : -ENODATA);
         assert_true(t->report.lost >= 1);
-        assert_int_equal(import(t, "conversations.json", IMPORT_ANY), 0);
+        assert_int_equal(import(t, "conversations.json", IMPORT_ANY), i == 2 ? 0 : -ENODATA);
         assert_true(t->report.lost >= 1);
     }
     put(t, "zeros.jsonl", str_make("\0\0\n\0", 4));
-    assert_int_equal(import(t, "zeros.jsonl", IMPORT_ANY), 0);
+    assert_int_equal(import(t, "zeros.jsonl", IMPORT_ANY), -ENODATA);
     assert_true(t->report.lost > 0);
+    put(t, "passwd", STR("root:x:0:0:root:/root:/bin/sh\nnobody:x:1:1::/:/bin/false\n"));
+    assert_int_equal(import(t, "passwd", IMPORT_ANY), -ENODATA);
+    assert_int_equal(import(t, "passwd", IMPORT_NB), -ENODATA);
+    assert_non_null(strstr(t->rig.err.msg, "holds no conversation"));
+    assert_int_equal(t->report.conversations, 0);
     enum import_kind k;
     assert_int_equal(import_kind_parse(STR("claude-code"), &k, NULL), 0);
     assert_int_equal(k, IMPORT_CLAUDE_CODE);
