@@ -6,15 +6,25 @@
 #include "server/server.h"
 #include "store/repair.h"
 
+struct repair_options {
+    bool is_sure;
+};
+
+static const struct arg REPAIR_ARGS[] = {{"yes", 'y', ARG_FLAG,
+                                          offsetof(struct repair_options, is_sure), NULL,
+                                          "write a lost first line anew without asking"},
+                                         {0}};
+
 struct repair {
     struct conv_cli *x;
+    const struct repair_options *opt;
     struct stores stores;
     struct store *store;
     struct progress progress;
     int64_t sound, repaired, failed;
     struct repair_report report;
     struct err err;
-    bool is_done;
+    bool is_done, has_new_header;
 };
 
 static void on_repaired(void *ctx, const struct err *err, const struct repair_report *r)
@@ -23,6 +33,38 @@ static void on_repaired(void *ctx, const struct err *err, const struct repair_re
     k->is_done = true;
     k->err = err ? *err : (struct err){0};
     k->report = r ? *r : (struct repair_report){0};
+}
+
+static void on_mended(void *ctx, const struct err *err)
+{
+    struct repair *k = ctx;
+    k->is_done = true;
+    k->has_new_header = !err;
+    k->err = err ? *err : (struct err){0};
+}
+
+static bool may_mend(const struct repair *k, str id)
+{
+    char answer[16];
+    if (k->opt->is_sure)
+        return true;
+    if (!k->x->cli->is_tty_in)
+        return false;
+    fprintf(stderr,
+            "%.*s  line 1 is lost or damaged, so that nobody owns it.\n"
+            "Write a new one that makes it yours, and keep the old log as .damaged? [y/N] ",
+            STR_ARG(id));
+    fflush(stderr);
+    return fgets(answer, sizeof answer, stdin) && (answer[0] == 'y' || answer[0] == 'Y');
+}
+
+static void mend_header(struct repair *k, str id)
+{
+    if (!may_mend(k, id))
+        return;
+    k->is_done = false;
+    store_mend_header(k->store, id, STR("usr_default"), on_mended, k);
+    stores_wait(&k->stores, &k->is_done);
 }
 
 static void print_repair_json(const struct repair *k, str id)
@@ -36,6 +78,8 @@ static void print_repair_json(const struct repair *k, str id)
     jw_kint(&w, "tornBytes", k->report.torn_bytes);
     jw_kbool(&w, "wasTerminated", k->report.was_terminated);
     jw_kint(&w, "badLines", k->report.bad_lines);
+    jw_kbool(&w, "lacksHeader", k->report.lacks_header && !k->has_new_header);
+    jw_kbool(&w, "hasNewHeader", k->has_new_header);
     jw_kbool(&w, "isInUse", k->err.code == -EBUSY);
     if (k->err.code && k->err.code != -EBUSY)
         jw_kstr(&w, "error", str_from(k->err.msg));
@@ -51,6 +95,10 @@ static void print_repair(const struct repair *k, str id)
         printf("in use; who writes it mended it on opening it");
     else if (k->err.code)
         printf("%s", k->err.msg);
+    else if (k->has_new_header)
+        printf("repaired: line 1 was written anew; the log as it was is kept (.damaged)");
+    else if (k->report.lacks_header)
+        printf("line 1 is lost or damaged, so that nobody owns it; repair --yes writes it anew");
     else if (k->report.torn_bytes > 0)
         printf("repaired: %lld bytes of an unfinished line were moved aside (.torn)",
                (long long)k->report.torn_bytes);
@@ -70,17 +118,21 @@ static int repair_one(void *ctx, str id, size_t i, int64_t n)
     k->is_done = false;
     store_repair(k->store, id, on_repaired, k);
     stores_wait(&k->stores, &k->is_done);
-    bool is_mended = k->report.torn_bytes > 0 || k->report.was_terminated;
-    if (k->err.code && k->err.code != -EBUSY)
+    k->has_new_header = false;
+    progress_end(&k->progress);
+    if (!k->err.code && k->report.lacks_header)
+        mend_header(k, id);
+    bool is_mended = k->report.torn_bytes > 0 || k->report.was_terminated || k->has_new_header;
+    bool is_left = k->report.lacks_header && !k->has_new_header;
+    if ((k->err.code && k->err.code != -EBUSY) || is_left)
         k->failed++;
     else if (is_mended)
         k->repaired++;
     else
         k->sound++;
-    progress_end(&k->progress);
     if (k->x->cli->opt.is_json)
         print_repair_json(k, id);
-    else if (is_mended || k->err.code || k->report.bad_lines > 0)
+    else if (is_mended || is_left || k->err.code || k->report.bad_lines > 0)
         print_repair(k, id);
     return 0;
 }
@@ -101,7 +153,7 @@ static int repair_all(struct repair *k, int argc, char **argv, struct err *e)
 
 static int do_repair(struct conv_cli *x, const void *options, int argc, char **argv)
 {
-    struct repair k = {.x = x};
+    struct repair k = {.x = x, .opt = options};
     struct err e = {0};
     struct store_conf conf = server_store_conf(&x->config, NULL, NULL);
     stores_init(&k.stores, x);
@@ -128,10 +180,14 @@ static int run_repair(struct cli *cli, const void *options, int argc, char **arg
 
 const struct command CONV_REPAIR = {
     .name = "repair",
-    .usage = "conversations repair [ID...]",
+    .usage = "conversations repair [--yes] [ID...]",
     .summary = "mend logs that a crash or a full disk left behind",
     .help = "Moves an unfinished last line to <log>.torn, adds a missing line feed, and drops the\n"
-            "index, which is made again. Nothing else is changed: lines that cannot be read stay\n"
-            "and are passed over. Opening a log for writing does the same by itself.\n",
+            "index, which is made again. Lines that cannot be read stay and are passed over.\n"
+            "Opening a log for writing does the same by itself. A first line that is lost is\n"
+            "written anew when you agree: the conversation becomes yours, and the log as it was\n"
+            "is kept as <log>.damaged.\n",
+    .args = REPAIR_ARGS,
+    .options_size = sizeof(struct repair_options),
     .run = run_repair,
 };

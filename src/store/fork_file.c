@@ -76,7 +76,7 @@ int fork_copy_lines(struct store_op *op, const struct store_io *io, int from, of
     int r = begin(&c, from, limit, header);
     while (r >= 0 && verdict != FORK_COPY_LAST && verdict != FORK_STOP &&
            (r = lines_next(&lines, &line)) > 0) {
-        verdict = line.start == 0 ? FORK_SKIP : copy_line(&c, line.text);
+        verdict = copy_line(&c, line.text); /* line 1 is no event, or it is one worth keeping */
         if (c.out.n >= WRITE_BYTES)
             r = flush(io, to, &c.out);
     }

@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+enum { COPY_BYTES = 256 * 1024 };
+
 static int sys_open(const struct store_io *io, const char *path, int flags, mode_t mode)
 {
     int fd = open(path, flags | O_CLOEXEC, mode);
@@ -90,6 +92,23 @@ int io_write(const struct store_io *io, int fd, str bytes)
 {
     struct iovec iov = {.iov_base = (void *)bytes.p, .iov_len = bytes.n};
     return bytes.n ? io_writev(io, fd, &iov, 1) : 0;
+}
+
+int io_copy(const struct store_io *io, int from, off_t at, off_t end, int to)
+{
+    char *chunk = xcalloc(1, COPY_BYTES);
+    int r = 0;
+    while (r == 0 && at < end) {
+        size_t want = end - at < COPY_BYTES ? (size_t)(end - at) : COPY_BYTES;
+        ssize_t n = pread(from, chunk, want, at);
+        if (n <= 0)
+            r = n < 0 ? -errno : -EIO;
+        else
+            r = io_write(io, to, str_make(chunk, (size_t)n));
+        at += n > 0 ? n : 0;
+    }
+    free(chunk);
+    return r;
 }
 
 int io_sync_dir(const struct store_io *io, const char *path)

@@ -28,6 +28,9 @@ extern const struct store_io store_io_system;
 int io_write(const struct store_io *io, int fd, str bytes);
 int io_writev(const struct store_io *io, int fd, struct iovec *iov, size_t n); /* uses up iov */
 
+/* Appends the bytes [at, end) of one file to another. */
+int io_copy(const struct store_io *io, int from, off_t at, off_t end, int to);
+
 int io_sync_dir(const struct store_io *io, const char *path);    /* the directory itself */
 int io_sync_parent(const struct store_io *io, const char *path); /* the one that holds path */
 

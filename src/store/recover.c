@@ -8,25 +8,6 @@
 
 #include "store/lines.h"
 
-enum { COPY_BYTES = 256 * 1024 };
-
-static int copy_range(const struct store_io *io, int from, off_t at, off_t end, int to)
-{
-    char *chunk = xcalloc(1, COPY_BYTES);
-    int r = 0;
-    while (r == 0 && at < end) {
-        size_t want = end - at < COPY_BYTES ? (size_t)(end - at) : COPY_BYTES;
-        ssize_t n = pread(from, chunk, want, at);
-        if (n <= 0)
-            r = n < 0 ? -errno : -EIO;
-        else
-            r = io_write(io, to, str_make(chunk, (size_t)n));
-        at += n > 0 ? n : 0;
-    }
-    free(chunk);
-    return r;
-}
-
 /* Keeps the bytes first, cuts second: a crash in between shows the tail twice, never not. */
 static int move_aside(const struct store_io *io, int fd, const char *path, off_t start, off_t end)
 {
@@ -36,7 +17,7 @@ static int move_aside(const struct store_io *io, int fd, const char *path, off_t
     int to = io->open(io, torn, O_WRONLY | O_CREAT | O_APPEND, 0600);
     if (to < 0)
         return to;
-    int r = copy_range(io, fd, start, end, to);
+    int r = io_copy(io, fd, start, end, to);
     if (r == 0)
         r = io_write(io, to, STR("\n"));
     if (r == 0)

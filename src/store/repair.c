@@ -49,6 +49,7 @@ static void found(struct store_op *op)
 {
     op->out.repairing = ARENA_NEW(&op->arena, struct repairing);
     op->out.repairing->report.bad_lines = op->out.conv->bad_lines;
+    op->out.repairing->report.lacks_header = op->out.conv->acl.is_sealed;
     if (!files_locate(op, op->id)) {
         op_done_later(op);
         return;

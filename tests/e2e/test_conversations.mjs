@@ -479,6 +479,37 @@ test('repair mends the tail, keeps the rest, and says what it did', async () => 
     assert.match(await t.fails(1, 'repair', 'conv_0000000000000000'), /0 repaired, 1 failed/)
 })
 
+test('a log that lost its first line gets a new one, and keeps every other byte', async () => {
+    const t = terminal(tmpdir())
+    const { conversationId: id } = await t.say('what is 6*7?')
+    const file = path.join(t.dir, 'conversations', `${id}.jsonl`)
+    const [, ...rest] = fs.readFileSync(file, 'utf8').split('\n')
+    for (const start of [[], ['{"id":"conv_']]) {
+        const damaged = [...start, ...rest].join('\n')
+        fs.rmSync(file + '.damaged', { force: true })
+        fs.writeFileSync(file, damaged)
+        const [fork] = await t.json('fork', id)
+        assert.equal((await t.json('show', fork.id))[0].messages[0].content, 'what is 6*7?', 'the fork has the first event')
+        assert.match((await t.call(['conv', 'repair', id])).stdout, /line 1 is lost/)
+        assert.equal(fs.readFileSync(file, 'utf8'), damaged, 'only when it is agreed')
+        const [mended] = await t.json('repair', '--yes', id)
+        assert.deepEqual([mended.hasNewHeader, mended.lacksHeader], [true, false])
+        assert.equal(fs.readFileSync(file + '.damaged', 'utf8'), damaged)
+        const [header, ...kept] = fs.readFileSync(file, 'utf8').split('\n')
+        assert.deepEqual(kept, rest)
+        const line = JSON.parse(header)
+        assert.deepEqual([line.id, line.ownerId, line.createdAt], [id, 'usr_default', JSON.parse(rest[0]).ts])
+        assert.equal((await t.json('show', id))[0].messages[0].content, 'what is 6*7?')
+        assert.equal((await t.json('repair', '--yes', id))[0].hasNewHeader, false)
+    }
+})
+
+test('an import of what is no conversation fails and makes nothing', async () => {
+    const t = terminal(tmpdir())
+    assert.match(await t.fails(1, 'import', '/etc/passwd'), /holds no conversation/)
+    assert.deepEqual(await t.json('list'), [])
+})
+
 test('a search finds phrases, prefixes, other scripts, and keeps to what was asked', async () => {
     const t = terminal(tmpdir())
     const a = (await t.say('say the quick brown fox')).conversationId
