@@ -55,6 +55,16 @@ void api_reply_conv(void *ctx, const struct err *err, const struct conv *c)
 
 /* ---- GET /v1/conversations ---- */
 
+/* Names paths: for those who can do something about it. */
+static void write_unreadable(struct json_writer *w, const struct store_listing *l)
+{
+    jw_key(w, "unreadable");
+    jw_array(w);
+    for (size_t i = 0; i < l->nunreadable; i++)
+        jw_str(w, l->unreadable[i]);
+    jw_end(w);
+}
+
 static void on_listed(void *ctx, const struct err *err, const struct store_listing *l)
 {
     struct api_wait *wait = ctx;
@@ -77,6 +87,8 @@ static void on_listed(void *ctx, const struct err *err, const struct store_listi
     jw_end(&j.w);
     jw_kstr_or_null(&j.w, "nextCursor", l->next_cursor);
     jw_kint(&j.w, "totalCount", l->total);
+    if (l->nunreadable > 0 && (wait->is_operator || wait->viewer.is_workspace_admin))
+        write_unreadable(&j.w, l);
     jw_end(&j.w);
     api_json_send(&j, wait->req);
 }
@@ -274,14 +286,28 @@ void api_conversations_restore(void *ctx, struct http_req *r)
 
 /* ---- POST /v1/conversations/:id/cancel ---- */
 
-static void cancel_found(struct api_wait *w, const struct conv *c)
+static void cancel_run(struct api *api, struct http_req *r)
 {
-    bool was_running = runtime_cancel(w->api->deps.runtime, c->id);
-    http_reply(w->req, 200, "application/json",
+    bool was_running = runtime_cancel(api->deps.runtime, r->params[0]);
+    http_reply(r, 200, "application/json",
                was_running ? STR("{\"cancelled\":true}") : STR("{\"cancelled\":false}"));
 }
 
+static void cancel_found(struct api_wait *w, const struct conv *c)
+{
+    cancel_run(w->api, w->req);
+}
+
+/* Whoever started a run may end it, even when its log is gone and cannot be asked. */
+
 void api_conversations_cancel(void *ctx, struct http_req *r)
 {
-    api_find_conv(ctx, r, CONV_SEND, NULL, cancel_found);
+    struct api *api = ctx;
+    const struct runtime *rt = api->deps.runtime;
+    const struct api_identity *who = api_identity(r);
+    bool is_own = runtime_has_run_of(rt, r->params[0], who->viewer.user_id);
+    if (is_own || (who->is_operator && runtime_active_run(rt, r->params[0]).n > 0))
+        cancel_run(api, r);
+    else
+        api_find_conv(api, r, CONV_SEND, NULL, cancel_found);
 }

@@ -71,6 +71,13 @@ static void say_rest(struct conv_cli *x, int64_t shown, int64_t total)
                 (long long)total);
 }
 
+static void say_unreadable(const struct json *page)
+{
+    const struct json *list = json_get(page, "unreadable");
+    for (size_t i = 0; json_is(list, JSON_ARRAY) && i < list->len; i++)
+        fprintf(stderr, "nb: warning: %.*s\n", STR_ARG(json_string(json_at(list, i), STR_NONE)));
+}
+
 static int do_list(struct conv_cli *x, const void *options, int argc, char **argv)
 {
     const struct list_options *o = options;
@@ -85,6 +92,8 @@ static int do_list(struct conv_cli *x, const void *options, int argc, char **arg
             return code;
         const struct json *convs = json_get(page, "conversations");
         print_page(x, convs, shown == 0);
+        if (cursor.n == 0)
+            say_unreadable(page);
         shown += convs->len;
         total = json_get_int(page, "totalCount", 0);
         char next[512];

@@ -4,10 +4,14 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "cli/cli.h"
 #include "cli/session.h"
 #include "config/file.h"
+#include "runtime/zone.h"
 #include "server/server.h"
+
+enum { LIST_MS = 30000 };
 
 /* One line of the report. */
 enum finding { GOOD, NOTE, BAD };
@@ -85,6 +89,42 @@ static void check_tools(struct report *r, const struct server *s)
     say(r, GOOD, "tools", "%zu", set->len);
 }
 
+struct listed {
+    struct report *report;
+    bool is_done;
+};
+
+static void on_listed(void *ctx, const struct err *err, const struct store_listing *l)
+{
+    struct listed *k = ctx;
+    k->is_done = true;
+    if (err) {
+        say(k->report, BAD, "store", "%s", err->msg);
+        return;
+    }
+    for (size_t i = 0; i < l->nunreadable; i++)
+        say(k->report, BAD, "store", "%.*s", STR_ARG(l->unreadable[i]));
+    say(k->report, GOOD, "store", "%lld conversations", (long long)l->total);
+}
+
+static void check_store(struct report *r, struct loop *l, const struct server *s)
+{
+    struct listed k = {.report = r};
+    struct store_query q = {.limit = 1};
+    store_list(server_store(s), &q, on_listed, &k);
+    if (!loop_run_until(l, &k.is_done, LIST_MS))
+        say(r, BAD, "store", "the conversations could not be listed in time");
+}
+
+static void check_time_zone(struct report *r, const struct config *c)
+{
+    int32_t offset;
+    char abbr[ZONE_ABBR_MAX];
+    struct err e = {0};
+    if (zone_offset(c->time_zone, clock_now_ms() / 1000, &offset, abbr, &e) < 0)
+        say(r, NOTE, "config", "timeZone: %s", e.msg);
+}
+
 static bool in_path(const char *program)
 {
     const char *path = getenv("PATH");
@@ -122,6 +162,7 @@ static int examine(struct report *r, struct config *c, struct logger *log)
         c->is_file_present ? "" : " (not there; defaults apply)");
     for (size_t i = 0; i < c->warnings.len; i++)
         say(r, NOTE, "config", "%.*s", STR_ARG(c->warnings.items[i]));
+    check_time_zone(r, c);
     check_work_dir(r, c);
     struct loop *l = loop_new(log);
     check_running(r, l, c);
@@ -130,6 +171,7 @@ static int examine(struct report *r, struct config *c, struct logger *log)
     } else {
         check_models(r, c, s);
         check_tools(r, s);
+        check_store(r, l, s);
         server_close(s, 0);
     }
     say(r, in_path("bwrap") ? GOOD : NOTE, "sandbox",

@@ -152,6 +152,12 @@ str runtime_streamed(const struct runtime *rt, str conversation_id)
     return t ? run_streamed(t->run) : STR_NONE;
 }
 
+bool runtime_has_run_of(const struct runtime *rt, str conversation_id, str user_id)
+{
+    const struct turn *t = map_get(&rt->active, conversation_id);
+    return t && str_eq(t->viewer.user_id, user_id);
+}
+
 bool runtime_cancel(struct runtime *rt, str conversation_id)
 {
     struct turn *t = map_get(&rt->active, conversation_id);

@@ -136,5 +136,7 @@ const struct agents *runtime_agents(const struct runtime *rt);
 /* The run in progress of a conversation, or empty. */
 str runtime_active_run(const struct runtime *rt, str conversation_id);
 str runtime_streamed(const struct runtime *rt, str conversation_id); /* for late joiners */
+/* Is one in progress that this person started? */
+bool runtime_has_run_of(const struct runtime *rt, str conversation_id, str user_id);
 bool runtime_cancel(struct runtime *rt, str conversation_id); /* false: nothing was running */
 size_t runtime_runs(const struct runtime *rt);

@@ -11,6 +11,7 @@
 #include "config/file.h"
 #include "net/fetch.h"
 #include "runtime/skill.h"
+#include "runtime/zone.h"
 #include "server/providers.h"
 #include "store/appender.h"
 
@@ -56,6 +57,16 @@ static void raise_file_limit(struct logger *log)
     lim.rlim_cur = lim.rlim_max;
     if (setrlimit(RLIMIT_NOFILE, &lim) < 0)
         log_warn(log, "server", "cannot raise the limit of open files: %s", err_reason(-errno));
+}
+
+/* A wrong zone is no reason not to start: UTC serves. */
+static void check_time_zone(const struct config *c, struct logger *log)
+{
+    int32_t offset;
+    char abbr[ZONE_ABBR_MAX];
+    struct err e = {0};
+    if (zone_offset(c->time_zone, clock_now_ms() / 1000, &offset, abbr, &e) < 0)
+        log_warn(log, "server", "timeZone: %s", e.msg);
 }
 
 static enum store_durability durability(const char *name)
@@ -203,6 +214,7 @@ int server_new(struct loop *l, struct logger *log, struct config *config,
     s->started_ms = clock_mono_ms();
     arena_init(&s->arena);
     raise_file_limit(log);
+    check_time_zone(config, log);
     s->bus = bus_new(l);
     s->fetcher = fetcher_new(l);
     s->readers = pool_new(l, "nb-read", READ_THREADS);

@@ -10,6 +10,7 @@
 #include "store/derive.h"
 #include "store/integrity.h"
 #include "store/repair.h"
+#include "store/unreadable.h"
 
 /* Called with each line of a log, line 1 included; false stops the scan. */
 typedef bool (*store_line_fn)(void *ctx, str line, store_pos end);
@@ -52,6 +53,7 @@ struct store {
     void *on_closed_ctx;
     struct deferred closing;
     bool is_closing;
+    struct unreadable unreadable;
 };
 
 void store_closed(struct store *s); /* by the backend, once everything is flushed */

@@ -220,6 +220,7 @@ static void finish(struct page *p)
         memcpy(convs, p->convs, p->n * sizeof(*convs));
     listing_page(&op->arena, &q, convs, p->n, &op->out.listing, &op->err);
     op->out.listing.total = p->total;
+    unreadable_name(op->store, &op->arena, &op->out.listing);
 }
 
 int index_list_page(struct index_sync *s, struct store_op *op)

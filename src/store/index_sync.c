@@ -171,16 +171,19 @@ static int catch_up_one(struct index_sync *s, const struct store_env *env, str i
     struct files *f = s->store->impl;
     struct reading r = {.sync = s, .id = id};
     struct arena a;
+    struct err e = {0};
     off_t size;
     arena_init(&a);
     const char *path = f->layout->path(f, &a, id);
-    r.fd = path ? files_open_log(path, UINT64_MAX, &size, NULL) : -ENOENT;
+    r.fd = path ? files_open_log(path, UINT64_MAX, &size, &e) : -ENOENT;
     if (r.fd >= 0 && fstat(r.fd, &r.st) < 0) {
         close(r.fd);
-        r.fd = -EIO;
+        r.fd = err_errno(&e, -EIO, "cannot read", path);
     }
     int rc;
     if (r.fd < 0) {
+        if (e.code)
+            unreadable_add(s->store, id, &e);
         rc = index_conv_delete(s->db, id);
     } else {
         derive_init(&r.derive, env);

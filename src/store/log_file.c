@@ -104,7 +104,7 @@ static int check_kind(int fd, const char *path, struct err *e)
 
 static int open_fresh(struct log_file *f, struct err *e)
 {
-    int fd = f->io->open(f->io, f->path, O_RDWR | O_APPEND | O_NONBLOCK, 0);
+    int fd = f->io->open(f->io, f->path, O_RDWR | O_APPEND | O_NONBLOCK | O_NOFOLLOW, 0);
     if (fd == -ENOENT)
         return err_set(e, -ENOENT, "no such conversation: %s does not exist", f->path);
     if (fd < 0)

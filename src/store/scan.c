@@ -17,14 +17,17 @@ static bool on_line(void *ctx, str line, store_pos end)
     return true;
 }
 
-/* An unreadable log is left out of the list, not the reason to fail it. */
+/* An unreadable log is left out of the list and named beside it, not the reason to fail it. */
 static void on_id(void *ctx, str id)
 {
     struct lister *l = ctx;
     struct store *s = l->op->store;
+    struct err e = {0};
     struct derive d;
     derive_init(&d, s->env);
-    if (s->ops->scan(s, id, on_line, &d, NULL) == 0) {
+    if (s->ops->scan(s, id, on_line, &d, &e) < 0) {
+        unreadable_add(s, id, &e);
+    } else {
         struct conv *c = derive_conv(&d, &l->op->arena, id, str_from(s->conf.workspace_id));
         if (listing_wants(&l->op->in.query, c)) {
             if (l->n == l->cap) {
@@ -46,6 +49,7 @@ void scan_list(struct store_op *op)
         if (l.n)
             memcpy(convs, l.convs, l.n * sizeof(*convs));
         listing_page(&op->arena, &op->in.query, convs, l.n, &op->out.listing, &op->err);
+        unreadable_name(s, &op->arena, &op->out.listing);
     }
     free(l.convs);
 }

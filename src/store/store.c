@@ -47,6 +47,7 @@ static void store_free(struct store *s)
     const char *owned[] = {s->conf.type, s->conf.dir, s->conf.cache_dir, s->conf.workspace_id};
     for (size_t i = 0; i < ARRAY_LEN(owned); i++)
         free((char *)owned[i]);
+    unreadable_done(&s->unreadable);
     free(s);
 }
 
@@ -76,6 +77,7 @@ int store_open(const struct store_env *env, const struct store_conf *conf, struc
     s->conf.cache_dir = own(conf->cache_dir);
     s->conf.workspace_id = own(conf->workspace_id);
     list_init(&s->calls);
+    unreadable_init(&s->unreadable);
     defer_init(&s->closing, on_close, s);
     int r = ops->open(s, e);
     if (r < 0)

@@ -202,6 +202,9 @@ struct store_listing {
     size_t n;
     str next_cursor; /* empty at the end */
     int64_t total;   /* before paging */
+    /* What is missing because its log cannot be read, each with its path and the reason. */
+    const str *unreadable;
+    size_t nunreadable;
 };
 
 typedef void (*store_list_fn)(void *ctx, const struct err *err, const struct store_listing *l);

@@ -308,6 +308,20 @@ test('deleting ends live streams and cancels the run', async () => {
     assert.equal(messages.at(-1).stopReason, 'cancelled')
 })
 
+test('a run can be cancelled when its log is gone', async () => {
+    const dir = tmpdir()
+    const server = await serve(dir, 'jsonl', { NB_DEMO_DELAY_MS: '50' })
+    const ask = api(server)
+    const id = (await ask('POST', '/v1/chat', { message: 'hello' })).body.conversationId
+    const run = ask('POST', '/v1/chat', { message: 'count to 200', conversationId: id })
+    await eventually(async () => (await ask('GET', `/v1/conversations/${id}`)).body.isRunning)
+    fs.rmSync(path.join(dir, 'conversations', `${id}.jsonl`))
+    const answer = await ask('POST', `/v1/conversations/${id}/cancel`)
+    assert.deepEqual([answer.status, answer.body?.cancelled], [200, true])
+    await run
+    assert.equal((await ask('POST', `/v1/conversations/${id}/cancel`)).status, 404)
+})
+
 test('a title given by a person survives a late automatic one', async () => {
     const server = await serve(tmpdir(), 'jsonl', { NB_DEMO_DELAY_MS: '30' })
     const ask = api(server)
@@ -502,6 +516,34 @@ test('a log that lost its first line gets a new one, and keeps every other byte'
         assert.equal((await t.json('show', id))[0].messages[0].content, 'what is 6*7?')
         assert.equal((await t.json('repair', '--yes', id))[0].hasNewHeader, false)
     }
+})
+
+test('logs that cannot be read are left out of lists, and named', async () => {
+    const t = terminal(tmpdir())
+    const { conversationId: id } = await t.say('hello')
+    const dir = path.join(t.dir, 'conversations')
+    fs.mkdirSync(path.join(dir, 'conv_dir.jsonl'))
+    execFileSync('mkfifo', [path.join(dir, 'conv_fifo.jsonl')])
+    fs.symlinkSync('/etc/passwd', path.join(dir, 'conv_link.jsonl'))
+    const named = (text) => ['conv_dir', 'conv_fifo', 'conv_link'].filter((n) => text.includes(`${n}.jsonl`)).length
+    for (const store of ['beside', 'served']) {
+        const server = store === 'served' ? await serve(t.dir) : null
+        for (let i = 0; i < 2; i++) {
+            const r = await t.call(['conv', 'list', '--json'])
+            assert.equal(r.code, 0)
+            assert.deepEqual(lines(r.stdout).map((c) => c.id), [id])
+            assert.equal(named(r.stderr), 3, r.stderr)
+            assert.match(r.stderr, /conv_link.jsonl: it is a symbolic link/)
+        }
+        await server?.stop()
+    }
+    const doctor = await t.call(['doctor', '--json'])
+    assert.equal(doctor.code, 1)
+    const problems = JSON.parse(doctor.stdout).filter((c) => c.status === 'problem')
+    assert.equal(named(JSON.stringify(problems)), 3)
+    for (const name of ['conv_fifo', 'conv_link']) fs.rmSync(path.join(dir, `${name}.jsonl`))
+    fs.rmdirSync(path.join(dir, 'conv_dir.jsonl'))
+    assert.equal((await t.call(['conv', 'list'])).stderr, '')
 })
 
 test('an import of what is no conversation fails and makes nothing', async () => {
