@@ -536,6 +536,8 @@ test('logs that cannot be read are left out of lists, and named', async () => {
             assert.match(r.stderr, /conv_link.jsonl: it is a symbolic link/)
         }
         await server?.stop()
+        if (server) assert.equal(named(server.stderr), 3)
+        if (server) assert.equal(server.stderr.match(/is left out of lists/g).length, 3, 'once each')
     }
     const doctor = await t.call(['doctor', '--json'])
     assert.equal(doctor.code, 1)
