@@ -41,6 +41,8 @@ static const struct frame_rule RULES[] = {
     {"llm.response", "llm.done", write_plain},
     {"tool.start", "tool.start", write_plain},
     {"tool.done", "tool.done", write_tool_done},
+    {"ask.opened", "ask.opened", write_plain},
+    {"ask.answered", "ask.answered", write_plain},
     {"run.done", "run.done", write_plain},
     {"run.error", "run.error", write_plain},
     {"metadata.title", "conversation.title", write_plain},

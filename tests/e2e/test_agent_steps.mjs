@@ -1,7 +1,7 @@
 // Questions to the user, messages to a busy agent, delegation, skills: runs that are more than one call.
 import fs from 'node:fs'
 import path from 'node:path'
-import { assert, eventually, nb, sleep, test, tmpdir } from '../support/tap.mjs'
+import { assert, eventually, nb, sleep, sse, test, tmpdir } from '../support/tap.mjs'
 import { chat, double, events, refusedNothing, serve, server, types, withAgent } from '../support/agent.mjs'
 
 withAgent({
@@ -84,6 +84,27 @@ test('"always" is remembered', async () => {
     const next = await chat([{ calls: [calls[0]] }, { text: 'ok' }], {}, s)
     assert.equal(next.stopReason, 'complete')
     assert.deepEqual(JSON.parse(fs.readFileSync(path.join(s.workdir, 'permissions.json'), 'utf8')).allow, ['nb__calculate'])
+})
+
+test('what the settings allowed ends with the settings', async () => {
+    const s = await serve({ permissions: { allow: ['nb__time'], ask: ['nb__calculate', 'nb__time'] } })
+    const r = await chat([{ calls: [calls[0]] }, { text: 'ok' }], {}, s)
+    await answer(s, r.conversationId, { askId: r.ask.askId, allow: true, always: true })
+    await s.stop()
+    const t = await serve({ permissions: { ask: ['nb__calculate', 'nb__time'] } }, s.workdir)
+    assert.equal((await chat([{ calls: [calls[0]] }, { text: 'ok' }], {}, t)).stopReason, 'complete')
+    assert.equal((await chat([{ calls: [{ name: 'nb__time' }] }], {}, t)).stopReason, 'waiting')
+})
+
+test('who watches sees the question and its answer', async () => {
+    const r = await chat([{ calls: [calls[0]] }, { text: 'ok' }])
+    await answer(server, r.conversationId, { askId: r.ask.askId, allow: true })
+    const seen = []
+    for await (const e of sse(`${server.url}/v1/conversations/${r.conversationId}/events?after=0`)) {
+        if (e.event.startsWith('ask.')) seen.push([e.event, e.data.askId])
+        if (e.event === 'text.snapshot') break
+    }
+    assert.deepEqual(seen, [['ask.opened', r.ask.askId], ['ask.answered', r.ask.askId]])
 })
 
 test('unattended, what would ask is refused; autoAllow lets it pass', async () => {
