@@ -185,11 +185,6 @@ void client_close(struct client *c)
     free(c);
 }
 
-bool client_is_remote(const struct client *c)
-{
-    return c->fetcher != NULL;
-}
-
 struct fetcher *client_fetcher(const struct client *c)
 {
     return c->fetcher;

@@ -20,7 +20,6 @@ int client_open(struct loop *l, struct config *c, struct client **ret, struct er
 struct client *client_open_remote(struct loop *l, const char *socket_path);
 void client_close(struct client *c); /* accepts NULL */
 
-bool client_is_remote(const struct client *c);
 struct fetcher *client_fetcher(const struct client *c); /* of a remote one */
 
 struct client_ask {

@@ -31,11 +31,6 @@ int import_kind_parse(str name, enum import_kind *ret, struct err *e)
                    STR_ARG(utf8_truncate(name, 40)));
 }
 
-const char *import_kind_name(enum import_kind k)
-{
-    return KINDS[k];
-}
-
 void import_report_init(struct import_report *r)
 {
     *r = (struct import_report){0};
@@ -106,11 +101,6 @@ int importer_open(const char *path, enum import_kind kind, struct import_report 
     else
         *ret = im;
     return r;
-}
-
-enum import_kind importer_kind(const struct importer *im)
-{
-    return im->kind;
 }
 
 static bool is_array_kind(enum import_kind k)

@@ -34,7 +34,6 @@ enum import_kind {
 
 /* "nb", "folder", "claude-code", "chatgpt", "claude"; -EINVAL names what there is. */
 int import_kind_parse(str name, enum import_kind *ret, struct err *e);
-const char *import_kind_name(enum import_kind k);
 
 struct import_report {
     int64_t conversations; /* made */
@@ -65,7 +64,6 @@ struct import_batch {
 
 int importer_open(const char *path, enum import_kind kind, struct import_report *report,
                   struct importer **ret, struct err *e);
-enum import_kind importer_kind(const struct importer *im); /* of the file under way */
 /* 1 and the next batch (valid until the next call), or 0 at the end. Files that cannot be read
  * and what is broken inside them are losses in the report. */
 int importer_next(struct importer *im, struct import_batch *ret);

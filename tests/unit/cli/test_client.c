@@ -32,7 +32,7 @@ static void test_nobody_listens(void **state)
     struct json *answer;
     struct err e = {0};
     arena_init(&a);
-    assert_true(client_is_remote(c));
+    assert_non_null(client_fetcher(c));
     assert_true(client_ask(c, &q, &a, &answer, &e) < 0);
     assert_true(e.code < 0 && e.msg[0] != 0);
     arena_done(&a);
