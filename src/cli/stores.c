@@ -20,7 +20,7 @@ void stores_init(struct stores *s, struct conv_cli *x)
         .log = x->log,
         .bus = bus_new(x->loop),
         .appender = appender_new(x->loop, SYNC_THREADS),
-        .readers = pool_new(x->loop, "read", READ_THREADS),
+        .readers = pool_new(x->loop, "nb-read", READ_THREADS),
         .price = no_price,
     };
 }
