@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sqlite3.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "index_rig.h"
@@ -109,6 +110,16 @@ static void settle(struct twin *t)
 }
 
 /* What is changed in the index shows: nothing else was read. */
+static void test_is_private(void **state)
+{
+    struct twin *t = *state;
+    struct stat st;
+    fill(t, 1);
+    agree(t);
+    assert_int_equal(stat(t->db, &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0600);
+}
+
 static void test_answers_come_from_the_index(void **state)
 {
     struct twin *t = *state;
@@ -417,6 +428,7 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
     const struct CMUnitTest tests[] = {
         TEST(test_agrees_with_the_logs),
+        TEST(test_is_private),
         TEST(test_answers_come_from_the_index),
         TEST(test_deleted_while_running),
         TEST(test_damaged),
