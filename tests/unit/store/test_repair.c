@@ -70,11 +70,47 @@ static void test_reports(void **state)
     }
 }
 
+struct mended {
+    int code;
+    bool is_done;
+};
+
+static void on_mended(void *ctx, const struct err *err)
+{
+    struct mended *m = ctx;
+    *m = (struct mended){err ? err->code : 0, true};
+}
+
+static int mend(struct rig *r, const char *id)
+{
+    struct mended m = {0};
+    store_mend_header(r->store, str_from(id), STR("usr_me"), on_mended, &m);
+    assert_true(loop_run_until(r->loop, &m.is_done, RIG_WAIT_MS));
+    return m.code;
+}
+
+static void test_a_lost_first_line(void **state)
+{
+    static const char *const CASES[] = {EVENT "\n", "garbage\n" EVENT "\n", "", "garbage"};
+    for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
+        struct rig rig, *r = &rig;
+        rig_init(r, "jsonl", NULL);
+        put(r, CASES[i]);
+        assert_true(repair(r, "conv_1").report.lacks_header);
+        assert_int_equal(mend(r, "conv_1"), 0);
+        assert_false(repair(r, "conv_1").report.lacks_header);
+        assert_int_equal(mend(r, "conv_1"), -EALREADY);
+        assert_int_equal(rig_append(r, "conv_1", EVENT), 0);
+        rig_done(r);
+    }
+}
+
 static void test_refusals(void **state)
 {
     struct rig rig, *r = &rig;
     rig_init(r, "jsonl", NULL);
     assert_int_equal(repair(r, "conv_1").code, -ENOENT);
+    assert_int_equal(mend(r, "conv_1"), -ENOENT);
     assert_int_equal(repair(r, "../x").code, -ENOENT);
     rig_done(r);
     rig_init(r, "memory", NULL);
@@ -85,6 +121,7 @@ static void test_refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_reports),
+                                       cmocka_unit_test(test_a_lost_first_line),
                                        cmocka_unit_test(test_refusals)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
