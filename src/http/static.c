@@ -18,7 +18,7 @@ static str parse_weighted(str item, bool *ret_allowed)
     return str_trim(name);
 }
 
-static bool accepts_coding(str accept_encoding, str coding)
+bool static_accepts_coding(str accept_encoding, str coding)
 {
     bool by_star = false;
     str item;
@@ -85,7 +85,7 @@ bool static_serve(struct http_req *r, const struct static_site *site)
         return false;
 
     bool is_gzip =
-        a->gzip.n > 0 && accepts_coding(http_get_header(r, "Accept-Encoding"), STR("gzip"));
+        a->gzip.n > 0 && static_accepts_coding(http_get_header(r, "Accept-Encoding"), STR("gzip"));
     str etag = tag_of(r, a, is_gzip);
     http_add_header(r, "ETag", etag);
     http_add_header(r, "Cache-Control",

@@ -18,3 +18,5 @@ struct static_site {
  * and the request is untouched. */
 bool static_serve(struct http_req *r, const struct static_site *site);
 
+/* Whether an Accept-Encoding value allows the coding (q=0 forbids; "*" stands for all). */
+bool static_accepts_coding(str accept_encoding, str coding);
