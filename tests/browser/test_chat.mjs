@@ -1,4 +1,6 @@
 // The page in a real browser: a first visit, chatting, tabs, reloads, stopping, keys, phones.
+import fs from 'node:fs'
+import path from 'node:path'
 import { assert, before, eventually, freePort, startServer, test, tmpdir } from '../support/tap.mjs'
 import { answer, answered, demoEnv, newContext, said, send, withPage, writeLog } from './browser.mjs'
 
@@ -370,5 +372,71 @@ test('a long list comes in pages and can be searched; an unknown conversation sa
         await page.getByText('does not exist').waitFor()
         await page.getByRole('button', { name: 'Start a new chat' }).click()
         await page.locator('.welcome').waitFor()
+    })
+})
+
+function startAsking() {
+    const workdir = tmpdir()
+    const settings = { permissions: { ask: ['nb__calculate'] } }
+    fs.writeFileSync(path.join(workdir, 'nimblebrain.json'), JSON.stringify(settings))
+    return startServer({ env: demoEnv(), workdir })
+}
+
+test('a question: allowed here, allowed in another tab, declined by a message', async () => {
+    const { url } = await startAsking()
+    const own = await newContext()
+    const one = await own.newPage()
+    await one.goto(url)
+    await send(one, 'calculate 6*7')
+    const question = (page) => page.getByRole('group', { name: 'Permission for nb__calculate' })
+    const run = (page, n) => page.locator('.messages > .run').nth(n - 1)
+    await question(one).locator('.tool summary').click()
+    assert.match(await question(one).locator('.tool-body').innerText(), /"expression": "6\*7"/)
+    assert.equal(await one.locator('.spinner, .waiting:not([hidden])').count(), 0)
+    assert.match(await one.locator('.composer-hint').innerText(), /declines/)
+    await question(one).getByRole('button', { name: 'Allow', exact: true }).focus()
+    await one.keyboard.press('Enter')
+    await run(one, 1).getByText('42', { exact: true }).waitFor()
+    await run(one, 1).locator('.tool[data-state=ok]').waitFor()
+    assert.equal(await run(one, 1).locator('.ask').innerText(), 'Allowed.')
+    assert.doesNotMatch(await one.locator('.composer-hint').innerText(), /declines/)
+
+    await send(one, 'calculate 6*8')
+    await question(one).getByRole('button', { name: 'Allow', exact: true }).waitFor()
+    const two = await own.newPage()
+    await two.goto(one.url())
+    await question(two).getByRole('button', { name: 'Allow', exact: true }).click()
+    for (const page of [one, two]) await run(page, 2).getByText('48', { exact: true }).waitFor()
+    assert.equal(await one.getByRole('button', { name: 'Decline' }).count(), 0)
+
+    await send(two, 'calculate 6*9')
+    await question(one).getByRole('button', { name: 'Decline' }).waitFor()
+    await send(one, 'say never mind')
+    for (const page of [one, two]) {
+        await run(page, 4).getByText('never mind').waitFor()
+        assert.match(await run(page, 3).locator('.ask').innerText(), /^Declined: a message/)
+        assert.equal(await run(page, 3).locator('.tool[data-state=error]').count(), 1)
+    }
+    await two.reload()
+    await run(two, 4).getByText('never mind').waitFor()
+    assert.equal(await run(two, 1).getByText('42', { exact: true }).count(), 1)
+    assert.equal(await two.locator('.messages > .run').count(), 4)
+    assert.equal(await two.getByRole('button', { name: 'Allow' }).count(), 0)
+    await own.close()
+})
+
+test('a question: always allowed is not asked again; one that is declined says so', async () => {
+    const { url } = await startAsking()
+    await withPage(url, {}, async (page) => {
+        await send(page, 'calculate 6*7')
+        await page.getByRole('button', { name: 'Decline' }).click()
+        await page.locator('.ask', { hasText: /^Declined\.$/ }).waitFor()
+        await answered(page, 1)
+        await send(page, 'calculate 6*8')
+        await page.getByRole('button', { name: 'Always allow' }).click()
+        await page.getByText('48', { exact: true }).waitFor()
+        await send(page, 'calculate 6*9')
+        await page.getByText('54', { exact: true }).waitFor()
+        assert.equal(await page.locator('.ask').count(), 2)
     })
 })

@@ -98,6 +98,21 @@ export function startChat(message: string, conversationId: string | null): Promi
   return post(address('chat/stream'), { message, conversationId, channel: 'web' })
 }
 
+export interface Answer {
+  allow: boolean
+  always?: boolean // the tools are not asked about again
+}
+
+/** Answers a question; the conversation's own stream tells what comes of it. */
+export async function answerQuestion(
+  conversationId: string,
+  askId: string,
+  answer: Answer,
+): Promise<void> {
+  const body = { conversationId, answer: { askId, ...answer }, channel: 'web' }
+  await post(address('chat/start'), body)
+}
+
 export function eventsAddress(id: string, after: string): string {
   return address(`conversations/${id}/events`, { after })
 }

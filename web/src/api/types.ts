@@ -67,12 +67,22 @@ export interface HistoryMessage {
   error?: string
 }
 
+/** Tool calls that wait for a person's permission. */
+export interface Question {
+  askId: string
+  calls: { id: string; name: string; input?: unknown }[]
+}
+
 export interface HistoryPage {
   conversationId: string
   messages: HistoryMessage[]
+  ask: Question | null // what the conversation waits for now
   end: number // the position to follow from
   before: number | null // asks for the page in front of this one
 }
+
+/** Declined: a message came instead of an answer. */
+export type AskDecision = 'allow' | 'deny' | 'declined'
 
 interface Stored {
   ts?: string
@@ -99,6 +109,13 @@ export interface ConversationEvents {
     inputTokens?: number
     outputTokens?: number
     finishReason?: string
+  }
+  'ask.opened': OfRun & Question
+  'ask.answered': Stored & {
+    askId: string
+    decision: AskDecision
+    decisions?: Record<string, boolean | 'always'> // where calls were answered one by one
+    userId?: string
   }
   'run.done': OfRun & { stopReason: string; iterations?: number; totalMs?: number }
   'run.error': OfRun & { error: string; errorType?: string; partialText?: string }

@@ -1,12 +1,12 @@
 // The open conversation: what it holds, how it is followed, sending and stopping. Everything
 // shown comes from the conversation's own stream, so that every tab shows the same; the
 // answer to a sent message is read only for its beginning and its failure.
-import { ApiError, cancelRun, getHistory, startChat } from '../api/client'
+import { ApiError, type Answer, answerQuestion, cancelRun, getHistory, startChat } from '../api/client'
 import { Follow, type LinkState } from '../api/follow'
 import { frames } from '../api/sse'
 import type { Conversation, ConversationEvent } from '../api/types'
 import { Signal } from '../base/signal'
-import type { Item, RunItem, UserItem } from './items'
+import type { AskBlock, Item, RunItem, Sending, UserItem } from './items'
 import { Transcript } from './transcript'
 
 export interface ChatEvents {
@@ -63,8 +63,15 @@ export class Chat {
   /** The agent is answering, or about to. */
   get isBusy(): boolean {
     return (
-      this.activeRun !== null || this.#unsaved.some((item) => item.sending?.state === 'pending')
+      this.activeRun !== null ||
+      this.openAsk?.sending?.state === 'pending' ||
+      this.#unsaved.some((item) => item.sending?.state === 'pending')
     )
+  }
+
+  /** The question that the agent waits for; a message declines it. */
+  get openAsk(): AskBlock | null {
+    return this.#transcript.openAsk
   }
 
   get isStopping(): boolean {
@@ -108,6 +115,26 @@ export class Chat {
     }
   }
 
+  /** Answers the open question. Whether it came through, the conversation's stream tells. */
+  async answer(answer: Answer): Promise<void> {
+    const ask = this.openAsk
+    if (!ask || !this.id || this.isBusy) return
+    this.#isStopping = false
+    this.#noteAnswer(ask, { state: 'pending' })
+    try {
+      await answerQuestion(this.id, ask.askId, answer)
+    } catch (error) {
+      const message = error instanceof ApiError ? error.message : 'The answer was not sent.'
+      this.#noteAnswer(ask, { state: 'failed', message })
+    }
+  }
+
+  #noteAnswer(ask: AskBlock, sending: Sending): void {
+    if (ask.decision !== null) return // somebody was quicker
+    this.#transcript.noteAnswer(ask, sending)
+    this.changes.notify()
+  }
+
   /** Takes a message that could not be sent out of the page again. */
   discard(item: UserItem): void {
     this.#unsaved = this.#unsaved.filter((other) => other !== item)
@@ -129,7 +156,7 @@ export class Chat {
 
   async #loadHistory(id: string): Promise<string> {
     const page = await getHistory(id)
-    this.#transcript.load(page.messages)
+    this.#transcript.load(page.messages, page.ask)
     for (const { userId } of page.messages) if (userId) this.#speakers.add(userId)
     this.#before = page.before
     this.changes.notify()

@@ -1,8 +1,8 @@
 // What a conversation on the page consists of: messages of people, and runs of the agent that
 // answer them. A run is a sequence of blocks.
-import type { ContentPart } from '../api/types'
+import type { AskDecision, ContentPart } from '../api/types'
 
-export type ToolState = 'preparing' | 'running' | 'ok' | 'error' | 'interrupted'
+export type ToolState = 'preparing' | 'waiting' | 'running' | 'ok' | 'error' | 'interrupted'
 
 export interface ToolCall {
   id: string
@@ -26,7 +26,19 @@ export interface ToolsBlock {
   calls: ToolCall[]
 }
 
-export type Block = TextBlock | ToolsBlock
+export interface AskBlock {
+  kind: 'ask' // may these calls be made?
+  key: string
+  askId: string
+  calls: ToolCall[] // the same objects as in the block of tools
+  decision: AskDecision | 'mixed' | null // null: open
+  /** Only while this page's own answer is on its way, or when it did not arrive. */
+  sending?: Sending
+}
+
+export type Block = TextBlock | ToolsBlock | AskBlock
+
+export type Sending = { state: 'pending' } | { state: 'failed'; message: string }
 
 export interface UserItem {
   kind: 'user'
@@ -36,7 +48,7 @@ export interface UserItem {
   text: string
   at: string
   /** Only for own messages that the log does not have yet. */
-  sending?: { state: 'pending' } | { state: 'failed'; message: string }
+  sending?: Sending
 }
 
 export type RunState = 'running' | 'done' | 'error' | 'interrupted'
@@ -75,15 +87,29 @@ export function newRun(key: string, at: string): RunItem {
   }
 }
 
-export function closeRun(item: RunItem, state: RunState): void {
+/** Calls without a result become what the end of the run makes of them. */
+export function closeRun(
+  item: RunItem,
+  state: RunState,
+  unfinished: ToolState = 'interrupted',
+): void {
   item.state = state
   item.version++
   for (const block of item.blocks) {
     if (block.kind !== 'tools') continue
     for (const call of block.calls) {
-      if (call.state === 'running' || call.state === 'preparing') call.state = 'interrupted'
+      if (isUnfinished(call)) call.state = unfinished
     }
   }
+}
+
+function isUnfinished({ state }: ToolCall): boolean {
+  return state === 'running' || state === 'preparing' || state === 'waiting'
+}
+
+export function openAsk(item: RunItem | undefined): AskBlock | null {
+  const ask = item?.blocks.findLast((block) => block.kind === 'ask')
+  return ask?.decision === null ? ask : null
 }
 
 /** The newest call with that id: providers may use an id again in a later answer. */

@@ -5,9 +5,19 @@ import type {
   ConversationEvent,
   ConversationEvents,
   HistoryMessage,
+  Question,
 } from '../api/types'
-import { blocksOf, closeRun, findCall, newRun, textOf } from './items'
-import type { Item, RunItem, TextBlock, ToolCall, ToolsBlock, UserItem } from './items'
+import { blocksOf, closeRun, findCall, newRun, openAsk, textOf } from './items'
+import type {
+  AskBlock,
+  Item,
+  RunItem,
+  Sending,
+  TextBlock,
+  ToolCall,
+  ToolsBlock,
+  UserItem,
+} from './items'
 
 interface RunFold {
   item: RunItem
@@ -44,6 +54,8 @@ export class Transcript {
         output: data.output ?? '',
       }),
     'llm.done': (data) => this.#commit(data),
+    'ask.opened': (data) => this.#openAsk(this.#run(data.runId, data.ts).item, data),
+    'ask.answered': (data) => this.#settleAsk(data),
     'run.done': (data) => this.#endRun(data),
     'run.error': (data) => this.#failRun(data),
     'conversation.title': (data) => (this.title = data.title),
@@ -61,13 +73,15 @@ export class Transcript {
   }
 
   /** Begins with a page of the history; the events that follow continue it. */
-  load(messages: HistoryMessage[]): void {
+  load(messages: HistoryMessage[], ask: Question | null = null): void {
     this.#clear()
     for (const message of messages) {
       if (message.role === 'user') this.#recallUser(message)
       else this.#recallAnswer(message)
       if (message.error) this.#recallError(message)
     }
+    const last = this.items.at(-1)
+    if (ask && last?.kind === 'run') this.#openAsk(last, ask)
   }
 
   /** Puts an earlier page of the history in front. */
@@ -87,8 +101,22 @@ export class Transcript {
   }
 
   get activeRun(): RunItem | null {
-    const last = this.items.findLast((item) => item.kind === 'run')
+    const last = this.#lastRun
     return last?.state === 'running' ? last : null
+  }
+
+  /** The question that the conversation waits for. */
+  get openAsk(): AskBlock | null {
+    return openAsk(this.#lastRun)
+  }
+
+  noteAnswer(ask: AskBlock, sending: Sending): void {
+    ask.sending = sending
+    for (const item of this.items) if (item.kind === 'run' && openAsk(item) === ask) item.version++
+  }
+
+  get #lastRun(): RunItem | undefined {
+    return this.items.findLast((item) => item.kind === 'run')
   }
 
   #clear(): void {
@@ -140,6 +168,11 @@ export class Transcript {
   #run(runId: string, at = ''): RunFold {
     const known = this.#runs.get(runId)
     if (known) return known
+    const waited = this.#continued()
+    if (waited) {
+      this.#runs.set(runId, waited)
+      return waited
+    }
     const fold = { item: newRun(runId, at), round: 0, hasStarted: false }
     this.#interruptOthers()
     this.#runs.set(runId, fold)
@@ -147,10 +180,45 @@ export class Transcript {
     return fold
   }
 
+  /**
+   * A run behind one that waited, with no message between them, goes on with it: together
+   * they are one answer. While the question is open, the message is only late.
+   */
+  #continued(): RunFold | null {
+    const last = this.items.at(-1)
+    if (last?.kind !== 'run' || last.stopReason !== 'waiting' || openAsk(last)) return null
+    const fold = this.#runs.get(last.key)
+    if (!fold) return null
+    last.state = 'running'
+    last.stopReason = null
+    last.version++
+    return fold
+  }
+
+  #openAsk(item: RunItem, { askId, calls }: Question): void {
+    const asked = calls.map((call) => {
+      const known: ToolCall = findCall(item.blocks, call.id) ?? { ...call, state: 'waiting' }
+      known.state = 'waiting'
+      return known
+    })
+    item.blocks.push({ kind: 'ask', key: `ask/${askId}`, askId, calls: asked, decision: null })
+    item.version++
+  }
+
+  #settleAsk({ askId, decision, decisions }: ConversationEvents['ask.answered']): void {
+    const item = this.#lastRun
+    const ask = openAsk(item)
+    if (!item || ask?.askId !== askId) return
+    ask.decision = decisions ? 'mixed' : decision
+    delete ask.sending
+    item.version++
+  }
+
   /** A conversation has one run at a time: a new one shows that the one before has died. */
   #interruptOthers(exceptRunId: string | null = null): void {
-    for (const [runId, { item }] of this.#runs) {
-      if (item.state === 'running' && runId !== exceptRunId) closeRun(item, 'interrupted')
+    const except = exceptRunId === null ? null : this.#runs.get(exceptRunId)?.item
+    for (const { item } of this.#runs.values()) {
+      if (item.state === 'running' && item !== except) closeRun(item, 'interrupted')
     }
   }
 
@@ -236,9 +304,9 @@ export class Transcript {
 
   #endRun(data: ConversationEvents['run.done']): void {
     const { item } = this.#run(data.runId, data.ts)
-    closeRun(item, 'done')
+    closeRun(item, 'done', data.stopReason === 'waiting' ? 'waiting' : 'interrupted')
     item.stopReason = data.stopReason
-    item.totalMs = data.totalMs ?? null
+    if (data.totalMs !== undefined) item.totalMs = (item.totalMs ?? 0) + data.totalMs
   }
 
   #failRun(data: ConversationEvents['run.error']): void {

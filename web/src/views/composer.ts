@@ -1,11 +1,12 @@
 // The field where messages are written.
-import { h } from '../base/dom'
+import { h, setText } from '../base/dom'
 import { icon } from '../base/icons'
 import type { App } from '../model/app'
 import type { Chat } from '../model/chat'
 import { loadDraft, saveDraft } from '../model/drafts'
 
 const DRAFT_DELAY_MS = 300
+const ASKED_HINT = 'Waiting for your permission. Sending a message declines.'
 
 export class Composer {
   readonly element: HTMLFormElement
@@ -21,6 +22,7 @@ export class Composer {
   })
   #button = h('button', { type: 'submit', class: 'send' })
   #hint = h('p', { class: 'composer-hint' })
+  #usualHint: string
   #isStopShown: boolean | null = null
   #draftTimer = 0
 
@@ -42,7 +44,7 @@ export class Composer {
     this.#field.addEventListener('input', () => this.#onInput())
     this.#field.value = loadDraft(chat.id)
     const workspace = app.workspace.value
-    this.#hint.textContent = workspace?.model.isDemo
+    this.#usualHint = workspace?.model.isDemo
       ? 'Demo model: a few rules, no neural network.'
       : `${workspace?.model.name.replace(/^[^:]*:/, '') ?? ''} can make mistakes. Check what matters.`
     this.update()
@@ -68,6 +70,8 @@ export class Composer {
 
   update(): void {
     const isBusy = this.#chat.isBusy
+    const isAsked = this.#chat.openAsk !== null && !isBusy
+    setText(this.#hint, isAsked ? ASKED_HINT : this.#usualHint)
     this.#button.disabled = isBusy ? this.#chat.isStopping : this.#field.value.trim() === ''
     if (isBusy === this.#isStopShown) return
     this.#isStopShown = isBusy

@@ -55,7 +55,10 @@ export class Messages {
 
   #updateRun(view: RunView, item: RunItem, question: UserItem | null, isLast: boolean): void {
     const canRetry = isLast && question !== null && this.#isOwn(question)
-    view.update(item, { onRetry: canRetry ? () => this.#actions.onSend(question.text) : null })
+    view.update(item, {
+      onRetry: canRetry ? () => this.#actions.onSend(question.text) : null,
+      onAnswer: (answer) => void this.#chat.answer(answer),
+    })
   }
 
   #updatePerson(view: PersonView, item: UserItem, before: UserItem | null, isNext: boolean): void {

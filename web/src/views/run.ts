@@ -1,4 +1,5 @@
 // An answer of the agent: its text, its thinking, its tool calls, and how it ended.
+import type { Answer } from '../api/client'
 import { announce } from '../base/announcer'
 import { textButton } from '../base/controls'
 import { copyButton } from '../base/copy'
@@ -6,7 +7,9 @@ import { arrange, h, setText, type Keyed } from '../base/dom'
 import { icon } from '../base/icons'
 import { count, duration, fullTime } from '../base/time'
 import { MarkdownView } from '../markdown/view'
-import type { Block, RunItem, TextBlock, ToolsBlock } from '../model/items'
+import { openAsk } from '../model/items'
+import type { AskBlock, Block, RunItem, TextBlock, ToolsBlock } from '../model/items'
+import { AskView } from './ask'
 import { ToolsView } from './tools'
 
 /** How a run ended, where that is worth a word. */
@@ -21,6 +24,8 @@ const STOP_NOTICES: Record<string, string> = {
 export interface RunActions {
   /** Null when there is nothing that could be asked again. */
   onRetry: (() => void) | null
+  /** Called with the answer to the open question. */
+  onAnswer: (answer: Answer) => void
 }
 
 /** The sign of work that nothing else shows. */
@@ -55,7 +60,7 @@ export class RunView {
     this.#item = item
     this.#version = item.version
     this.#hasRetry = hasRetry
-    this.#drawBlocks(item)
+    this.#drawBlocks(item, actions)
     this.#drawWaiting(item)
     this.#drawEnd(item, actions)
     this.element.dataset.state = item.state
@@ -63,11 +68,12 @@ export class RunView {
     if (item.state === 'running') this.#readAloud()
   }
 
-  #drawBlocks(item: RunItem): void {
+  #drawBlocks(item: RunItem, actions: RunActions): void {
     const used = new Map<string, BlockView>()
-    item.blocks.forEach((block, i) => {
-      const view = this.#views.get(block.key) ?? newBlockView(block)
-      view.update(block, item.state === 'running' && i === item.blocks.length - 1)
+    const blocks = shownBlocks(item)
+    blocks.forEach((block, i) => {
+      const view = this.#views.get(block.key) ?? newBlockView(block, actions)
+      view.update(block, item.state === 'running' && i === blocks.length - 1)
       used.set(block.key, view)
     })
     this.#views = used
@@ -77,7 +83,7 @@ export class RunView {
   /** Something is going on that no block shows. */
   #drawWaiting(item: RunItem): void {
     const last = item.blocks.at(-1)
-    const isShown = item.state === 'running' && last?.kind !== 'text' && !isCalling(last)
+    const isShown = item.state === 'running' && last?.kind !== 'text' && !item.blocks.some(isCalling)
     this.#waiting.hidden = !isShown
     setText(this.#waiting.lastElementChild!, last ? 'Working' : 'Thinking')
   }
@@ -110,12 +116,29 @@ export class RunView {
   }
 }
 
-function isCalling(block: Block | undefined): boolean {
-  if (block?.kind !== 'tools') return false
+/** The calls that an open question lists are not listed a second time. */
+function shownBlocks(item: RunItem): Block[] {
+  const asked = openAsk(item)?.calls
+  if (!asked) return item.blocks
+  return item.blocks
+    .map((block) =>
+      block.kind === 'tools'
+        ? { ...block, calls: block.calls.filter((call) => !asked.includes(call)) }
+        : block,
+    )
+    .filter((block) => block.kind !== 'tools' || block.calls.length > 0)
+}
+
+function isCalling(block: Block): boolean {
+  if (block.kind !== 'tools') return false
   return block.calls.some(({ state }) => state === 'running' || state === 'preparing')
 }
 
-function newBlockView(block: Block): BlockView {
+function newBlockView(block: Block, { onAnswer }: RunActions): BlockView {
+  if (block.kind === 'ask') {
+    const view = new AskView(onAnswer)
+    return { element: view.element, update: (b) => view.update(b as AskBlock) }
+  }
   if (block.kind === 'tools') {
     const view = new ToolsView()
     return { element: view.element, update: (b) => view.update(b as ToolsBlock) }

@@ -12,6 +12,7 @@ const PREVIEW_MAX = 80
 
 const STATES: Record<ToolState, { icon: IconName | null; label: string }> = {
   preparing: { icon: null, label: 'preparing' },
+  waiting: { icon: 'clock', label: 'waits for permission' },
   running: { icon: null, label: 'running' },
   ok: { icon: 'check', label: 'done' },
   error: { icon: 'alert', label: 'failed' },
@@ -43,7 +44,7 @@ export class ToolsView {
   }
 }
 
-class ToolCard {
+export class ToolCard {
   readonly element = h('details', { class: 'tool' })
   #status = h('span', { class: 'tool-status' })
   #name = h('span', { class: 'tool-name' })

@@ -1,0 +1,85 @@
+// The question whether tool calls may be made: a card while it is open, a line afterwards.
+import type { Answer } from '../api/client'
+import { announce } from '../base/announcer'
+import { textButton } from '../base/controls'
+import { h } from '../base/dom'
+import { icon } from '../base/icons'
+import type { AskBlock } from '../model/items'
+import { ToolCard } from './tools'
+
+const NOTES: Record<NonNullable<AskBlock['decision']>, string> = {
+  allow: 'Allowed.',
+  deny: 'Declined.',
+  declined: 'Declined: a message came instead.',
+  mixed: 'Answered call by call.',
+}
+
+export class AskView {
+  // Takes the focus of its buttons, which leave when the answer is given.
+  readonly element = h('div', { class: 'ask', role: 'group', tabindex: -1 })
+  #onAnswer: (answer: Answer) => void
+  #shown: AskBlock['decision'] | undefined
+  #buttons: HTMLButtonElement[] = []
+  #failure = h('p', { class: 'ask-failure', role: 'alert' })
+
+  constructor(onAnswer: (answer: Answer) => void) {
+    this.#onAnswer = onAnswer
+  }
+
+  update(ask: AskBlock): void {
+    if (ask.decision !== this.#shown) {
+      this.#shown = ask.decision
+      if (ask.decision === null) this.#drawQuestion(ask)
+      else this.#drawNote(ask.decision)
+    }
+    this.#drawSending(ask)
+  }
+
+  #drawQuestion({ calls }: AskBlock): void {
+    const names = [...new Set(calls.map(({ name }) => name))].join(', ')
+    const cards = calls.map((call) => {
+      const card = new ToolCard()
+      card.update(call)
+      return card.element
+    })
+    const title = calls.length === 1 ? 'Allow this call?' : `Allow these ${calls.length} calls?`
+    const always = this.#button('Always allow', { allow: true, always: true })
+    always.title = `Do not ask again about ${names}`
+    this.#buttons = [
+      this.#button('Allow', { allow: true }, 'button is-primary'),
+      always,
+      this.#button('Decline', { allow: false }),
+    ]
+    this.element.setAttribute('aria-label', `Permission for ${names}`)
+    this.element.replaceChildren(
+      h('p', { class: 'ask-title' }, icon('help'), title),
+      h('div', { class: 'tools-list' }, ...cards),
+      h('div', { class: 'ask-buttons' }, ...this.#buttons),
+      this.#failure,
+    )
+    announce(`${title} ${names}`)
+  }
+
+  #button(label: string, answer: Answer, className?: string): HTMLButtonElement {
+    const onClick = () => {
+      this.element.focus({ preventScroll: true })
+      this.#onAnswer(answer)
+    }
+    return textButton(label, onClick, { class: className })
+  }
+
+  #drawNote(decision: NonNullable<AskBlock['decision']>): void {
+    const hadFocus = this.element.contains(document.activeElement)
+    this.#buttons = []
+    this.element.classList.add('is-settled')
+    this.element.replaceChildren(icon(decision === 'allow' ? 'check' : 'cross'), NOTES[decision])
+    if (hadFocus) this.element.focus({ preventScroll: true })
+    announce(NOTES[decision])
+  }
+
+  #drawSending({ sending }: AskBlock): void {
+    for (const button of this.#buttons) button.disabled = sending?.state === 'pending'
+    this.#failure.hidden = sending?.state !== 'failed'
+    this.#failure.textContent = sending?.state === 'failed' ? sending.message : ''
+  }
+}
