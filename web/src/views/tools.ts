@@ -12,7 +12,7 @@ const PREVIEW_MAX = 80
 
 const STATES: Record<ToolState, { icon: IconName | null; label: string }> = {
   preparing: { icon: null, label: 'preparing' },
-  waiting: { icon: 'clock', label: 'waits for permission' },
+  waiting: { icon: 'clock', label: 'waiting' },
   running: { icon: null, label: 'running' },
   ok: { icon: 'check', label: 'done' },
   error: { icon: 'alert', label: 'failed' },
