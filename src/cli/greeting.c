@@ -65,12 +65,14 @@ void greeting_hello(struct chat *c, struct view *v)
     style_add(&line, v->has_color, STYLE_BOLD, STR("nb " NB_VERSION));
     buf_add_lit(&line, " · ");
     text_add_line(&line, model);
+    if (session_is_remote(c->session))
+        buf_add_lit(&line, " · through the running server");
     buf_add_lit(&line, " · ");
     if (strcmp(c->config->store.type, "memory") == 0)
         buf_add_lit(&line, "nothing is kept (--store memory)");
     else
         add_path(&line, c->config->work_dir);
-    buf_add_lit(&line, session_is_remote(c->session) ? " · through the running server\n" : "\n");
+    buf_add_char(&line, '\n');
     style_add(&line, v->has_color, STYLE_DIM,
               is_demo ? STR("Offline demo; ANTHROPIC_API_KEY or OPENAI_API_KEY brings a real model."
                             "\n/help shows commands and keys.")

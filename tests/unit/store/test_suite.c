@@ -663,6 +663,12 @@ static void on_event_leave(void *ctx, store_pos pos, str line)
         feed_close(w->feed);
 }
 
+static void on_live_note(void *ctx)
+{
+    struct watch *w = ctx;
+    w->is_live = true;
+}
+
 static void on_live_leave(void *ctx)
 {
     struct watch *w = ctx;
@@ -684,7 +690,8 @@ static void test_feed_closed_in_its_callbacks(void **state)
     struct rig *r = *state;
     assert_int_equal(rig_create(r, ID, "usr_a"), 0);
     add_numbered(r, 10);
-    static const struct feed_events leave_event = {.on_event = on_event_leave};
+    static const struct feed_events leave_event = {.on_event = on_event_leave,
+                                                   .on_live = on_live_note};
     static const struct feed_events leave_live = {.on_live = on_live_leave};
     static const struct feed_events leave_reset = {.on_reset = on_reset_leave};
     struct watch page = {0}, live = {0}, reset = {0}, later = {.events = 0};
@@ -694,6 +701,7 @@ static void test_feed_closed_in_its_callbacks(void **state)
     later.feed = feed_open(r->store, STR(ID), STORE_FEED_TAIL, &leave_event, &later);
     assert_true(loop_run_until(r->loop, &live.is_live, RIG_WAIT_MS));
     assert_true(loop_run_until(r->loop, &reset.has_ended, RIG_WAIT_MS));
+    assert_true(loop_run_until(r->loop, &later.is_live, RIG_WAIT_MS)); /* from here on it hears */
     add_numbered(r, 5);
     assert_int_equal(page.events, 3);
     assert_int_equal(later.events, 3);
