@@ -111,7 +111,7 @@ str conv_label(struct conv_cli *x, const struct json *conv)
     str title = json_get_string(conv, "title");
     buf_init(&b, LABEL_MAX);
     text_add_line(&b, title.n > 0 ? title : json_get_string(conv, "preview"));
-    str label = arena_str(&x->arena, b.n > 0 ? buf_str(&b) : STR("(empty)"));
+    str label = arena_str(&x->arena, b.n > 0 ? buf_str(&b) : STR("(untitled)"));
     buf_done(&b);
     return label;
 }

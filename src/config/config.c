@@ -394,6 +394,29 @@ static void resolve_paths(struct config *c, const struct document *d)
     }
 }
 
+/* Settings of parts that are not built yet: better a word than silence. */
+static void warn_without_effect(struct loader *l, const struct document *d)
+{
+    const struct {
+        const char *key;
+        bool is_set;
+    } unused[] = {
+        {"bundles", d->bundles && d->bundles->len > 0},
+        {"noDefaultBundles", d->no_default_bundles},
+        {"allowInsecureRemotes", d->allow_insecure_remotes},
+        {"features", d->features && d->features->len > 0},
+        {"models.reasoning", d->models.reasoning.n > 0},
+        {"logging.dir", d->logging.dir != NULL},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(unused); i++) {
+        if (!unused[i].is_set)
+            continue;
+        buf_printf(&l->warnings, "%s: '%s' has no effect in this version", l->c->path,
+                   unused[i].key);
+        buf_add_char(&l->warnings, 0);
+    }
+}
+
 static void take_warnings(struct loader *l)
 {
     struct config *c = l->c;
@@ -432,6 +455,7 @@ static int load(struct loader *l, struct err *e)
     apply_flags(l->flags, &d);
     take_document(c, &d);
     resolve_paths(c, &d);
+    warn_without_effect(l, &d);
     take_warnings(l);
     return check(c, e);
 }

@@ -18,7 +18,7 @@ str request_system_json(struct arena *a, const struct run_input *in)
     jw_kstr(&w, "stable", in->system_stable);
     jw_kstr(&w, "volatile", in->system_volatile);
     jw_end(&w);
-    str s = arena_str(a, buf_str(&b));
+    str s = buf_failed(&b) ? STR_NONE : arena_str(a, buf_str(&b));
     buf_done(&b);
     return s;
 }
@@ -38,7 +38,7 @@ str request_tools_json(struct arena *a, const struct run_input *in)
         jw_end(&w);
     }
     jw_end(&w);
-    str s = arena_str(a, buf_str(&b));
+    str s = buf_failed(&b) ? STR_NONE : arena_str(a, buf_str(&b));
     buf_done(&b);
     return s;
 }
@@ -82,6 +82,12 @@ struct record {
     bool has_failed;
 };
 
+static void record_free(struct record *r)
+{
+    arena_done(&r->arena);
+    free(r);
+}
+
 static void on_recorded(void *ctx, const struct err *err, const store_pos *pos, size_t n)
 {
     struct record *r = ctx;
@@ -89,8 +95,7 @@ static void on_recorded(void *ctx, const struct err *err, const store_pos *pos, 
         log_warn(r->rt->deps.log, "runtime", "a request is not recorded: %s", err->msg);
     r->rt->nrecords--;
     runtime_check_stopped(r->rt);
-    arena_done(&r->arena);
-    free(r);
+    record_free(r);
 }
 
 static void on_blob(void *ctx, const struct err *err, str sha256)
@@ -137,10 +142,13 @@ void request_log_note(struct turn *t, int iteration, const struct run_input *in)
     str system = request_system_json(&r->arena, in), tools = request_tools_json(&r->arena, in);
     sha256_hex(system, system_sha);
     sha256_hex(tools, tools_sha);
+    if (system.n == 0 || tools.n == 0) { /* too large to keep */
+        record_free(r);
+        return;
+    }
     bool is_same = strcmp(system_sha, t->system_sha) == 0 && strcmp(tools_sha, t->tools_sha) == 0;
     if (is_same) {
-        arena_done(&r->arena);
-        free(r);
+        record_free(r);
         return;
     }
     memcpy(t->system_sha, system_sha, sizeof system_sha);

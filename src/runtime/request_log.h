@@ -11,7 +11,7 @@
 /* Called for every step, with what the model is about to get. */
 void request_log_note(struct turn *t, int iteration, const struct run_input *in);
 
-/* The blob of a system prompt or a tool list, and back. */
+/* The blob of a system prompt or a tool list (empty when it is too large), and back. */
 str request_system_json(struct arena *a, const struct run_input *in);
 str request_tools_json(struct arena *a, const struct run_input *in);
 int request_system_parse(struct arena *a, str json, struct run_input *ret);

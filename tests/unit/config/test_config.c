@@ -168,6 +168,19 @@ static void test_unknown_keys_warn(void **state)
     world_drop(&w);
 }
 
+static void test_settings_without_effect_warn(void **state)
+{
+    struct world w = {0};
+    struct config c;
+    struct err e = {0};
+    world_make(&w, "{\"bundles\":[{\"path\":\"x\"}],\"features\":{}}");
+    assert_int_equal(load(&w, NULL, &c, &e), 0);
+    assert_int_equal(c.warnings.len, 1);
+    assert_true(str_find(c.warnings.items[0], STR("'bundles' has no effect"), 0) > 0);
+    config_done(&c);
+    world_drop(&w);
+}
+
 static void test_named_file_must_exist(void **state)
 {
     struct world w = {0};
@@ -190,6 +203,7 @@ int main(void)
         cmocka_unit_test(test_relative_paths),
         cmocka_unit_test(test_errors_name_the_path),
         cmocka_unit_test(test_unknown_keys_warn),
+        cmocka_unit_test(test_settings_without_effect_warn),
         cmocka_unit_test(test_named_file_must_exist),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
