@@ -7,7 +7,9 @@
 #include "cli/cli.h"
 #include "cli/footer.h"
 #include "cli/input.h"
+#include "cli/locate.h"
 #include "cli/permit.h"
+#include "cli/session_impl.h"
 #include "cli/signals.h"
 #include "cli/view.h"
 
@@ -228,11 +230,25 @@ static struct json_strs allowed(struct chat *c)
     return globs;
 }
 
+static bool find_elsewhere(struct chat *c)
+{
+    const char *id = c->cli->chat.resume;
+    const char *dir = id ? locate_log(c->config, str_from(id)) : NULL;
+    if (!dir)
+        return false;
+    fprintf(stderr, "nb: %s is in %s\n", id, dir);
+    c->config->store.dir = dir;
+    return true;
+}
+
 static int run(struct chat *c)
 {
     struct err e = {0};
     const struct chat_options *o = &c->cli->chat;
-    if (session_open(c->loop, c->config, &c->session, &e) < 0)
+    /* A log outside of the configured store is not the running server's. */
+    int r = find_elsewhere(c) ? session_open_local(c->loop, c->config, &c->session, &e)
+                              : session_open(c->loop, c->config, &c->session, &e);
+    if (r < 0)
         return cli_fail(&e);
     int code = EXIT_DONE;
     if ((o->resume || o->is_continue) &&

@@ -7,6 +7,7 @@
 
 #include "api/api.h"
 #include "base/clock.h"
+#include "base/hash.h"
 #include "builtin/builtin.h"
 #include "config/file.h"
 #include "net/fetch.h"
@@ -77,6 +78,24 @@ static enum store_durability durability(const char *name)
 }
 
 /* Without instance.json there is one workspace, rooted at the work directory itself. */
+static const char *default_dir(struct config *c, const char *type)
+{
+    return config_path(c, strcmp(type, "folder") == 0 ? "storage" : "conversations");
+}
+
+/* An index belongs to one directory of logs: a directory of the user's own choice gets a
+ * cache of its own, so that two never take turns in rebuilding one. */
+static const char *cache_dir(struct config *c, const char *type, const char *dir)
+{
+    char sha[SHA256_HEX_LEN + 1];
+    if (strcmp(type, "memory") == 0)
+        return NULL;
+    if (strcmp(dir, default_dir(c, type)) == 0)
+        return config_path(c, "cache");
+    sha256_hex(str_from(dir), sha);
+    return arena_printf(&c->arena, "%s/cache/%.12s", c->work_dir, sha).p;
+}
+
 struct store_conf server_store_conf(struct config *c, const char *type, const char *dir)
 {
     bool is_own = !type && !dir;
@@ -85,11 +104,11 @@ struct store_conf server_store_conf(struct config *c, const char *type, const ch
     if (!dir && strcmp(type, c->store.type) == 0)
         dir = c->store.dir;
     if (!dir)
-        dir = config_path(c, strcmp(type, "folder") == 0 ? "storage" : "conversations");
+        dir = default_dir(c, type);
     return (struct store_conf){
         .type = type,
         .dir = dir,
-        .cache_dir = is_own && strcmp(type, "memory") != 0 ? config_path(c, "cache") : NULL,
+        .cache_dir = is_own ? cache_dir(c, type, dir) : NULL,
         .workspace_id = WORKSPACE_ID,
         .durability = durability(c->store.durability),
         .integrity = c->store.integrity,

@@ -271,8 +271,25 @@ test('a long conversation is compacted, goes on, and replays byte for byte', asy
     fs.mkdirSync(path.join(workdir, 'skills'))
     fs.writeFileSync(path.join(workdir, 'skills', 'sums.md'),
         '---\nname: sums\ndescription: does sums\ntype: skill\nmetadata:\n  triggers: ["do the sums"]\n---\nBe exact.\n')
+    // a tool result with a picture, as a bundle would have given it
+    let id = 'conv_00000000000000aa'
+    const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+    const ts = new Date().toISOString()
+    const log = [
+        { id, createdAt: ts, format: 'events', workspaceId: 'ws_default', ownerId: 'usr_default', visibility: 'private', participants: ['usr_default'] },
+        { ts, type: 'user.message', content: [{ type: 'text', text: 'draw a dot' }], userId: 'usr_default' },
+        { ts, type: 'run.start', runId: 'run_0000000000000001', model: 'anthropic:claude-sonnet-4-5-20250929' },
+        { ts, type: 'llm.response', runId: 'run_0000000000000001', model: 'anthropic:claude-sonnet-4-5-20250929',
+            content: [{ type: 'tool-call', toolCallId: 'toolu_dot', toolName: 'paint__dot', input: {} }] },
+        { ts, type: 'tool.done', runId: 'run_0000000000000001', id: 'toolu_dot', name: 'paint__dot', ok: true, ms: 1,
+            result: { content: [{ type: 'text', text: 'a dot' }, { type: 'image', data: png, mimeType: 'image/png' }], isError: false } },
+        { ts, type: 'llm.response', runId: 'run_0000000000000001', model: 'anthropic:claude-sonnet-4-5-20250929', content: [{ type: 'text', text: 'There.' }] },
+        { ts, type: 'run.done', runId: 'run_0000000000000001', stopReason: 'complete' },
+    ]
+    fs.mkdirSync(path.join(workdir, 'conversations'))
+    fs.writeFileSync(path.join(workdir, 'conversations', id + '.jsonl'), log.map((l) => JSON.stringify(l) + '\n').join(''))
     const s = await serve({ maxInputTokens: 9000 }, workdir)
-    let id
+    double.reset()
     const long = (n) => 'lorem ipsum dolor sit amet '.repeat(n)
     for (let i = 0; i < 30; i++) {
         const steps = [
@@ -290,11 +307,13 @@ test('a long conversation is compacted, goes on, and replays byte for byte', asy
     assert.ok(compacted.length >= 2, 'compacted ' + compacted.length + ' times')
     const last = double.log.filter((e) => e.body?.tools).at(-1)
     assert.match(JSON.stringify(last.body.messages[0]), /conversation-summary|What the user said/)
+    assert.ok(double.log.some((e) => JSON.stringify(e.body?.messages ?? '').includes(png)), 'the picture was sent')
     refusedNothing()
     await s.stop()
     const r = await nb(['replay', '--workdir', workdir, '--json', id])
     assert.equal(r.code, 0, r.stdout + r.stderr)
     const verdicts = r.stdout.trim().split('\n').map((l) => JSON.parse(l).verdict)
+    assert.deepEqual(verdicts.splice(0, 2), ['unknown', 'unknown'], 'the two calls made elsewhere have no checksum')
     assert.ok(verdicts.length >= 30)
     assert.deepEqual([...new Set(verdicts)], ['equal'])
 })

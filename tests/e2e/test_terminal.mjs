@@ -70,6 +70,23 @@ test('--resume and --continue go on with the same log', async () => {
     assert.deepEqual(users.map((e) => e.content[0].text), ['hello', 'help', 'what time is it?'])
 })
 
+test('--resume finds logs that earlier settings left elsewhere', async () => {
+    const dir = tmpdir()
+    const first = JSON.parse((await run(dir, ['--json', '-p', 'hello'])).stdout)
+    const flat = logs(dir)[0]
+    fs.writeFileSync(path.join(dir, 'nimblebrain.json'), JSON.stringify({ store: { type: 'jsonl', dir: 'elsewhere' } }))
+    const on = await run(dir, ['--json', '--resume', first.conversationId, '-p', 'help'])
+    assert.equal(on.code, 0, on.stderr)
+    assert.match(on.stderr, /is in .*conversations/)
+    assert.equal(lines(flat).filter((e) => e.type === 'user.message').length, 2)
+    const home = path.join(dir, 'workspaces', 'ws_engineering', 'conversations')
+    fs.mkdirSync(home, { recursive: true })
+    fs.renameSync(flat, path.join(home, path.basename(flat)))
+    const again = await run(dir, ['--json', '--resume', first.conversationId, '-p', 'help'])
+    assert.equal(again.code, 0, again.stderr)
+    assert.equal(lines(path.join(home, path.basename(flat))).filter((e) => e.type === 'user.message').length, 3)
+})
+
 test('an unknown conversation is refused and nothing is created', async () => {
     const dir = tmpdir()
     const r = await run(dir, ['--resume', 'conv_0000000000000000', '-p', 'hi'])
