@@ -19,6 +19,7 @@ import { parseArgs } from 'node:util'
 const root = path.resolve(import.meta.dirname, '..')
 const SUITES = ['checks', 'unit', 'e2e', 'crash', 'browser', 'fuzz']
 const NEEDS = { checks: ['build'], unit: ['unit-tests'], fuzz: ['fuzzers'] } // others: build and asan
+const SOAK_TIMEOUT_S = 3600 // one test of a soak run
 const TIMEOUT_S = { checks: 120, unit: 120, e2e: 300, crash: 300, browser: 300 }
 const SMOKE_SECONDS = 3
 const OUTPUT_MAX = 1 << 20 // bytes kept of one test's output
@@ -72,6 +73,10 @@ async function runSuites() {
     } while (total.failed === 0 && total.passed > 0 && Date.now() < deadline)
 }
 
+function timeoutOf(suite) {
+    return options.minutes ? SOAK_TIMEOUT_S : TIMEOUT_S[suite]
+}
+
 function isChosen(job) {
     return words.length === 0 || words.some((word) => job.name.includes(word))
 }
@@ -88,7 +93,7 @@ function jobsOf(suite) {
         .map((file) => ({
             name: `${suite}/${file.slice('test_'.length).replace(/\.[a-z]+$/, '')}`,
             command: () => [file.endsWith('.mjs') ? process.execPath : 'sh', path.join(dir, file)],
-            timeoutS: TIMEOUT_S[suite],
+            timeoutS: timeoutOf(suite),
             count: countCases,
         }))
 }
