@@ -74,8 +74,8 @@ static struct decimal read_decimal(str s)
         first++;
     while (last > first && is_zero_or_point(last[-1]))
         last--;
-    if (first == last)
-        return (struct decimal){0};
+    if (first == last) /* zero, whatever its sign and exponent; not NULL, which takes no sums */
+        return (struct decimal){.first = first, .end = first};
     d.first = first;
     d.end = last;
     /* Digits between the first one and the point; negative for zeros behind the point. */
