@@ -123,6 +123,7 @@ function fuzzJobs() {
                 command: (tmp) => [
                     target.filename[0],
                     `-max_total_time=${seconds}`,
+                    ...(options['fuzz-seconds'] ? [] : ['-seed=1']), // a smoke run is the same every time
                     '-timeout=10',
                     '-rss_limit_mb=2048',
                     '-print_final_stats=1',
