@@ -6,12 +6,14 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "llm/llm_impl.h"
 
 #define PROBE_MS       300u
+#define CONNECT_MS     2 /* to a port of this machine */
 #define PROBE_BODY_MAX (1024u * 1024)
 #define MODELS_TRIED   8
 
@@ -211,6 +213,17 @@ static void look_next(struct look *k)
 
 /* ---- starting ---- */
 
+/* Whether a connection that is under way got through. On the loopback the answer is there
+ * at once; a moment is allowed for machines that take their time. */
+static bool is_connected(int fd)
+{
+    struct pollfd p = {.fd = fd, .events = POLLOUT};
+    int why = 0;
+    socklen_t size = sizeof why;
+    return poll(&p, 1, CONNECT_MS) == 1 && getsockopt(fd, SOL_SOCKET, SO_ERROR, &why, &size) == 0 &&
+           why == 0;
+}
+
 static bool is_port_open(uint16_t port)
 {
     struct sockaddr_in to = {
@@ -219,7 +232,7 @@ static bool is_port_open(uint16_t port)
     if (fd < 0)
         return false;
     int rc = connect(fd, (struct sockaddr *)&to, sizeof to);
-    bool is_open = rc == 0 || errno == EINPROGRESS;
+    bool is_open = rc == 0 || (errno == EINPROGRESS && is_connected(fd));
     close(fd);
     return is_open;
 }
