@@ -2,8 +2,8 @@
 
 #include "base/clock.h"
 #include "builtin/internal.h"
-#include "runtime/zone.h"
 #include "config/config.h"
+#include "runtime/zone.h"
 
 static void tell_time(struct builtin_call *c)
 {

@@ -11,7 +11,7 @@
 
 #define CONFIG_BYTES_MAX (1024u * 1024)
 
-#define CONFIG_PORT 27247
+#define CONFIG_PORT           27247
 #define CONFIG_ITERATIONS_MAX 25
 
 /* What the command line said; NULL or negative = not given. */
@@ -63,7 +63,7 @@ struct config_secrets { /* never logged, never written */
 
 struct config {
     struct arena arena;
-    const char *path;     /* of the file, whether it exists or not */
+    const char *path; /* of the file, whether it exists or not */
     bool is_file_present;
     const char *work_dir; /* absolute */
 

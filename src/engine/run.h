@@ -67,8 +67,7 @@ struct run_input {
 };
 
 /* The request that a run makes of it; borrows everything. */
-struct llm_request run_request(const struct run_input *in, int64_t max_tokens,
-                               str conversation_id);
+struct llm_request run_request(const struct run_input *in, int64_t max_tokens, str conversation_id);
 
 enum run_gate { RUN_ALLOW, RUN_ASK, RUN_DENY };
 

@@ -15,5 +15,5 @@
 /* Calls `then` when the turn may go on: at once if there is nothing to do. A compaction that
  * fails is logged and changes nothing. */
 void compact_if_needed(struct turn *t, void (*then)(struct turn *t));
-bool compact_is_due(struct turn *t); /* whether there is something to do */
+bool compact_is_due(struct turn *t);  /* whether there is something to do */
 void compact_abandon(struct turn *t); /* goes on without, at once; nothing under way is fine */

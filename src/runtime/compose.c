@@ -133,8 +133,7 @@ static void take_steering(struct turn *t)
     }
 }
 
-int turn_compose(struct turn *t, struct arena *a, bool is_last, struct composed *ret,
-                 struct err *e)
+int turn_compose(struct turn *t, struct arena *a, bool is_last, struct composed *ret, struct err *e)
 {
     ret->surface = surface(t, a);
     ret->prompt = compose(t, a, ret->surface.is_proxied);

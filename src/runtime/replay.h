@@ -31,7 +31,7 @@ struct replay_message {
     struct conv_usage usage;
     int64_t llm_ms;
     str finish_reason;
-    str stop_reason; /* how the run ended, on its last message; empty otherwise */
+    str stop_reason;       /* how the run ended, on its last message; empty otherwise */
     str error, error_type; /* run.error after this message; empty = none */
 };
 

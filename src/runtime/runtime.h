@@ -29,8 +29,8 @@ struct runtime_deps { /* all borrowed; they outlive the runtime */
     struct store *store;
     struct llm *llm;
     struct registry *tools;
-    struct pool *pool;           /* small files: skills, permissions */
-    str home_dir, project_dir;   /* where terminal users keep skills; empty on a server */
+    struct pool *pool;         /* small files: skills, permissions */
+    str home_dir, project_dir; /* where terminal users keep skills; empty on a server */
 };
 
 struct runtime *runtime_new(const struct runtime_deps *deps);
@@ -47,7 +47,7 @@ struct skills *runtime_skills(const struct runtime *rt);
 /* Looks at the files now, and calls fn when the skills are fresh. */
 void runtime_reload_skills(struct runtime *rt, struct skill_check *c, loop_fn fn, void *ctx);
 
-struct preview; /* preview.h */
+struct preview;                                                 /* preview.h */
 typedef void (*preview_fn)(void *ctx, const struct preview *p); /* the last call */
 
 struct turn_request {

@@ -15,7 +15,7 @@ struct runtime {
     struct runtime_deps deps;
     struct skills *skills;
     struct skill_watch *watch;
-    struct skill_check last_check; /* before the end */
+    struct skill_check last_check;       /* before the end */
     struct permission_rules permissions; /* of the settings */
     struct consents consents;
     struct agents agents;
@@ -41,7 +41,7 @@ struct transcript {
 
 void transcript_init(struct transcript *t);
 void transcript_done(struct transcript *t);
-void transcript_add(struct transcript *t, str line); /* copies */
+void transcript_add(struct transcript *t, str line);                          /* copies */
 void transcript_prepend(struct transcript *t, const struct store_page *page); /* before: */
 const struct replay *transcript_replay(struct transcript *t);
 
@@ -77,12 +77,12 @@ struct turn {
     struct run *run;
     size_t appends; /* under way */
     struct transcript transcript;
-    struct skills *skills;     /* a reference, so that a reload does not pull the rug */
-    const struct skill *skill; /* the one that matched, or NULL */
-    int steps;                 /* model calls prepared so far */
+    struct skills *skills;              /* a reference, so that a reload does not pull the rug */
+    const struct skill *skill;          /* the one that matched, or NULL */
+    int steps;                          /* model calls prepared so far */
     char system_sha[65], tools_sha[65]; /* last recorded by request_log.c */
-    struct promoted promoted;  /* tools discovered in this run */
-    struct compaction *compaction; /* under way before the run, or NULL */
+    struct promoted promoted;           /* tools discovered in this run */
+    struct compaction *compaction;      /* under way before the run, or NULL */
     struct deferred begin;
     struct skill_check check;
     struct consent_save consent;

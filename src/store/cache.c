@@ -73,8 +73,8 @@ static void read_on(struct cached *e, int fd, off_t limit)
 {
     struct conv *c = &e->derive.conv;
     const struct files *f = CONTAINER_OF(e->cache, struct files, cache);
-    int r = files_each_line(f->layout, fd, (off_t)c->end, limit, e->limit != UINT64_MAX, on_line, &e->derive,
-                            &c->bad_lines);
+    int r = files_each_line(f->layout, fd, (off_t)c->end, limit, e->limit != UINT64_MAX, on_line,
+                            &e->derive, &c->bad_lines);
     if (r < 0)
         err_errno(&e->err, r, "cannot read", e->path);
 }

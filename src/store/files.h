@@ -33,7 +33,7 @@ struct files { /* store.impl of a file store */
     const struct store_io *io;
     struct cache cache;
     struct index *index; /* NULL: none, list and search read everything */
-    void *own; /* the layout's */
+    void *own;           /* the layout's */
 };
 
 static inline str files_event(const struct file_layout *l, struct arena *a, str line)

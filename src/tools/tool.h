@@ -14,7 +14,7 @@
 #define TOOL_NO_TIMEOUT UINT64_MAX
 
 struct tool {
-    str name;        /* within its source, as the source calls it */
+    str name; /* within its source, as the source calls it */
     str title, description;
     const struct json *input_schema;
     const struct json *output_schema; /* or NULL */
@@ -60,5 +60,5 @@ struct tool_source {
     /* 0 = 6. A source whose calls wait for other calls of its own (delegation) must say
      * UINT_MAX, or they would wait for each other. */
     unsigned max_concurrent;
-    uint64_t timeout_ms;     /* 0 = 120 s */
+    uint64_t timeout_ms; /* 0 = 120 s */
 };

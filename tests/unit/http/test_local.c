@@ -1,7 +1,6 @@
-#include "http/local.h"
-
 #include <unistd.h>
 
+#include "http/local.h"
 #include "support/unit.h"
 
 struct answer {
