@@ -303,12 +303,12 @@ static void test_places_in_load_order(void **state)
 {
     str configured[] = {STR_INIT("/conf/skills")};
     struct json inline_skills = {.type = JSON_ARRAY};
-    struct skill_places p = {.work_dir = STR("/work"),
+    struct skill_places p = {.work_dir = STR("/data"),
                              .skill_dirs = {configured, 1},
                              .skills = &inline_skills,
                              .home_dir = STR("/home/ada"),
                              .project_dir = STR("/src/app"),
-                             .workspace_dir = STR("/work/workspaces/ws_1")};
+                             .workspace_dir = STR("/data/workspaces/ws_1")};
     static const struct {
         const char *path;
         enum skill_origin origin;
@@ -316,12 +316,12 @@ static void test_places_in_load_order(void **state)
     } EXPECTED[] = {
         {"/home/ada/.agents/skills", SKILL_GLOBAL, true},
         {"/home/ada/.claude/skills", SKILL_GLOBAL, true},
-        {"/work/skills", SKILL_GLOBAL, false},
+        {"/data/skills", SKILL_GLOBAL, false},
         {"/conf/skills", SKILL_CONFIG, false},
         {"skills", SKILL_CONFIG, false},
         {"/src/app/.agents/skills", SKILL_PROJECT, true},
         {"/src/app/.claude/skills", SKILL_PROJECT, true},
-        {"/work/workspaces/ws_1/skills", SKILL_WORKSPACE, false},
+        {"/data/workspaces/ws_1/skills", SKILL_WORKSPACE, false},
     };
     struct arena a;
     size_t n;
@@ -335,7 +335,7 @@ static void test_places_in_load_order(void **state)
     }
     assert_ptr_equal(dirs[4].inline_skills, &inline_skills);
 
-    skill_dirs(&a, &(struct skill_places){.work_dir = STR("/work")}, &n);
+    skill_dirs(&a, &(struct skill_places){.work_dir = STR("/data")}, &n);
     assert_int_equal(n, 1);
     p.project_dir = p.home_dir; /* started in the home directory: not twice */
     skill_dirs(&a, &p, &n);
