@@ -1,0 +1,132 @@
+/* bundle.h - the MCP servers of one workspace: started, watched, restarted, stopped.
+ *
+ * A bundle is a child process or a remote server with a state:
+ *
+ *   starting -> running -> crashed -> running ... or dead;  any -> stopped by a person
+ *
+ * crashed restarts by itself after 1 s, 2 s, 4 s ... until BUNDLE_FAILURES_MAX failures came one
+ * after another; dead and stopped are left only by bundle_start. A call that times out is not
+ * a crash. Starting never holds anybody up: bundles start side by side in the background, and
+ * a hanging one costs only its own users anything.
+ *
+ * The set follows the settings: bundles_apply compares and starts, restarts or removes only what
+ * differs. This floor knows nothing of tools as models see them; the floor above makes tool
+ * sources out of bundles. Loop thread only. */
+#pragma once
+
+#include "base/list.h"
+#include "bundle/entry.h"
+#include "loop/pool.h"
+#include "mcp/lanes.h"
+
+#define BUNDLE_FAILURES_MAX  5
+#define BUNDLE_HEALTH_MS     30000
+#define BUNDLE_LOG_BYTES_MAX (64u * 1024) /* stderr kept for each */
+#define BUNDLE_DRAIN_MS      5000
+
+enum bundle_state { BUNDLE_STARTING, BUNDLE_RUNNING, BUNDLE_CRASHED, BUNDLE_DEAD, BUNDLE_STOPPED };
+const char *bundle_state_name(enum bundle_state s);
+
+struct bundles;
+struct bundle;
+
+enum bundle_change {
+    BUNDLE_ADDED,
+    BUNDLE_STATE, /* also the reason, restarts, version */
+    BUNDLE_TOOLS, /* its list is another one */
+    BUNDLE_RESOURCES,
+    BUNDLE_PROMPTS,
+    BUNDLE_RESOURCE_UPDATED, /* bundle_host.notified says which */
+    BUNDLE_REMOVED,          /* the last; the bundle is freed after the call */
+};
+
+/* What bundles need of the floors above; all optional. */
+struct bundle_host {
+    void (*changed)(void *ctx, struct bundle *b, enum bundle_change what);
+    /* A server asks: sampling, elicitation, roots. Answer through mcp_ask_*. NULL = refused. */
+    void (*ask)(void *ctx, struct bundle *b, struct mcp_ask *a);
+    void (*ask_gone)(void *ctx, struct bundle *b, struct mcp_ask *a);
+    void (*notified)(void *ctx, struct bundle *b, str method, const struct json *params);
+    void *ctx;
+};
+
+struct bundles_conf { /* copied; pointers outlive the set */
+    struct loop *loop;
+    struct logger *log;
+    struct fetcher *fetcher;
+    struct pool *pool;                  /* archives, manifests, directories */
+    const char *data_dir;               /* {workspace}/data: each bundle has a directory in it */
+    const char *credentials_dir;        /* {workspace}/credentials */
+    const char *package_dir;            /* what was downloaded or unpacked */
+    const char *work_dir;               /* hidden from every sandbox */
+    const char *home_dir, *project_dir; /* a terminal; NULL on a server */
+    const char *own_program;            /* nb itself: launcher and built-in bundles */
+    const char *registry_url;           /* NULL = the public one */
+    bool allow_insecure_remotes, no_default_bundles;
+    struct bundle_host host;
+};
+
+struct bundles *bundles_new(const struct bundles_conf *conf);
+/* Stops all of them in order, then calls done. */
+void bundles_stop(struct bundles *s, loop_fn done, void *ctx);
+void bundles_free(struct bundles *s); /* after stop */
+
+/* From now on these (the built-in ones are added). Entries are copied. */
+void bundles_apply(struct bundles *s, const struct bundle_entry *entries, size_t n);
+
+size_t bundles_count(const struct bundles *s);
+struct bundle *bundles_at(const struct bundles *s, size_t i); /* sorted by name */
+struct bundle *bundles_find(const struct bundles *s, str server_name);
+
+/* ---- one of them ---- */
+
+struct bundle_info {
+    str name; /* server name */
+    enum bundle_kind kind;
+    enum bundle_state state;
+    str reason; /* why it is crashed, dead or stopped: for people; may be empty */
+    str version, description, author, title; /* manifest, else serverInfo; may be empty */
+    str package;       /* "@scope/name", path, URL or command line, without secrets */
+    int64_t uptime_ms; /* -1 = not running */
+    int64_t rss_bytes; /* -1 = unknown or remote */
+    unsigned restarts; /* since it was started by a person or by the settings */
+    unsigned failures; /* one after another */
+    int pid;
+    size_t ntools;
+    int64_t trust_score; /* -1 = unknown */
+    bool is_protected;
+    str sandbox; /* "bubblewrap: network no, writes ~/notes": for people */
+    enum mcp_era era;
+    str protocol_version;
+    const struct json *ui; /* or NULL */
+};
+
+const struct bundle_info *bundle_info(struct bundle *b); /* valid until the next call */
+const struct bundle_entry *bundle_entry(const struct bundle *b);
+str bundle_logs(const struct bundle *b, struct arena *a);
+const struct json *bundle_server_capabilities(const struct bundle *b); /* NULL unless running */
+str bundle_instructions(const struct bundle *b);
+
+/* The tools as the server listed them (Tool objects); stable until BUNDLE_TOOLS. What it listed
+ * last stays known while it is crashed. */
+const struct json *const *bundle_tools(const struct bundle *b, size_t *ret_n);
+
+void bundle_start(struct bundle *b); /* no-op when it runs; leaves dead and stopped */
+void bundle_stop(struct bundle *b);
+void bundle_restart(struct bundle *b);
+
+/* ---- requests ---- */
+
+struct bundle_call;
+
+/* A crashed bundle is started once for it and the request repeated once, unless it may have
+ * had an effect (a timeout, a task). Answered exactly once, never before this returned. The
+ * request is copied. */
+struct bundle_call *bundle_request(struct bundle *b, const struct mcp_request *req,
+                                   const struct mcp_call_events *ev, void *ctx);
+void bundle_cancel(struct bundle_call *c, const char *reason); /* no callback any more */
+
+/* A connection of somebody's own (a session of /mcp whose questions must not meet others').
+ * It is not restarted; it ends with the bundle. */
+struct lanes *bundle_connect(struct bundle *b, const struct mcp_host *host,
+                             const struct mcp_client_events *ev, void *ctx);

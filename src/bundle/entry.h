@@ -1,0 +1,60 @@
+/* entry.h - one bundle as the settings name it.
+ *
+ * Exactly one of name (from the registry), path (a folder or a .mcpb archive), url (a remote
+ * server) or command (a plain stdio server). Decoding is strict: an unknown key, a missing or a
+ * doubled source, a URL with credentials in it are errors that name the entry. */
+#pragma once
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/json_decode.h"
+
+#define BUNDLE_NAME_MAX 40
+#define BUNDLES_MAX     200 /* of one workspace */
+
+enum bundle_kind { BUNDLE_NAMED, BUNDLE_LOCAL, BUNDLE_REMOTE, BUNDLE_COMMAND, BUNDLE_BUILT_IN };
+
+struct bundle_sandbox { /* what a stdio bundle may touch besides its own data directory */
+    bool is_off;
+    bool network;
+    struct json_strs read, write; /* absolute paths, or below ~ */
+};
+
+struct bundle_pair {
+    str key, value;
+};
+
+struct bundle_entry {
+    enum bundle_kind kind;
+    str server_name;   /* [a-z0-9-]: the prefix of its tools; unique in its workspace */
+    str name, version; /* named: "@scope/package", and the version or empty for the latest */
+    str path;          /* local: absolute */
+    str url;
+    bool is_sse;                 /* transport.type "sse" */
+    struct bundle_pair *headers; /* of every request; from transport.headers and .auth */
+    size_t nheaders;
+    int64_t reconnect_initial_ms, reconnect_max_ms, reconnect_tries;
+    bool allow_private; /* the URL may lead to this machine or its network */
+    str command, cwd;
+    struct json_strs args;
+    struct bundle_pair *env;
+    size_t nenv;
+    struct json_strs allowed_env; /* names passed through from nb's own environment */
+    struct bundle_sandbox sandbox;
+    bool is_protected, is_disabled;
+    int64_t memory_mb;      /* ceiling; 0 = 1024 */
+    int64_t trust_score;    /* -1 = unknown */
+    const struct json *ui;  /* or NULL */
+    const struct json *raw; /* the entry as it stands in the settings */
+};
+
+/* base_dir: what relative paths are relative to (the directory of the settings file). */
+int bundle_entry_decode(struct arena *a, const struct json *v, const char *base_dir,
+                        struct bundle_entry *ret, struct err *e);
+
+/* A list; the error names the index. Two entries with one server name are refused. */
+int bundle_entries_decode(struct arena *a, const struct json *list, const char *base_dir,
+                          struct bundle_entry **ret, size_t *ret_n, struct err *e);
+
+/* "@scope/My_Server" -> "my-server"; "nb" and empty names are refused. */
+int bundle_server_name(struct arena *a, str source, str *ret, struct err *e);
