@@ -43,6 +43,8 @@ static const struct frame_rule RULES[] = {
     {"tool.done", "tool.done", write_tool_done},
     {"ask.opened", "ask.opened", write_plain},
     {"ask.answered", "ask.answered", write_plain},
+    {"input.requested", "input.requested", write_plain},
+    {"input.answered", "input.answered", write_plain},
     {"run.done", "run.done", write_plain},
     {"run.error", "run.error", write_plain},
     {"metadata.title", "conversation.title", write_plain},

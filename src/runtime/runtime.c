@@ -17,6 +17,7 @@ struct runtime *runtime_new(const struct runtime_deps *deps)
     map_init(&rt->active);
     list_init(&rt->turns);
     list_init(&rt->titles);
+    list_init(&rt->inquiries);
     defer_init(&rt->stopped, on_stopped, rt);
     arena_init(&rt->arena);
     consents_init(&rt->consents, deps->pool, deps->log);

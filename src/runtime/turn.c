@@ -17,6 +17,7 @@ static void begin(void *ctx);
 void turn_free(struct turn *t)
 {
     struct runtime *rt = t->rt;
+    inquiries_drop(t);
     if (map_get(&rt->active, t->conversation_id) == t)
         map_del(&rt->active, t->conversation_id);
     list_del(&t->node);

@@ -23,6 +23,7 @@ struct runtime {
     struct map active;  /* conversation id -> struct turn, from acceptance to the end */
     struct list_node turns;
     struct list_node titles;
+    struct list_node inquiries; /* questions of tools that are open (inquiry.c) */
     size_t nturns, nrecords; /* under way */
     loop_fn on_stopped;
     void *on_stopped_ctx;
@@ -109,6 +110,9 @@ str turn_run_start_event(struct turn *t, str resumes);
 /* Ends an open question, because the user went on without answering it. */
 size_t turn_decline_open(struct turn *t, const struct replay *h, str *lines, size_t max);
 void turn_accept_answer(struct turn *t);
+
+/* ---- inquiry.c ---- */
+void inquiries_drop(struct turn *t); /* its open questions end unanswered */
 
 /* ---- compose.c ---- */
 /* Changes nothing but the arena. `is_last`: no further step follows. */
