@@ -1,0 +1,171 @@
+/* identity.h - who sends a request, and how they came to be known.
+ *
+ * A request brings a bearer credential (API key, API token nb_..., or a JWT of the OpenID
+ * provider) or the session cookie. auth_check answers at once from memory for all but a JWT
+ * whose signature, key or person has not been seen yet; that, logins and refreshes
+ * take a pool thread or the network and answer later. Every later answer can be cancelled and never
+ * comes before the call returns.
+ *
+ * Errors: -EACCES not who they claim to be (401), -EBUSY too many attempts (429), -EHOSTUNREACH
+ * the provider cannot be asked now (503: nobody must be logged out for that), -ENOTSUP this way
+ * is not configured (400), -EPERM known, but not let in (domain, no account; 403). Messages
+ * never tell whether an account exists. Loop thread only. */
+#pragma once
+
+#include "auth/instance.h"
+#include "net/fetch.h"
+#include "workspace/directory.h"
+
+struct auth;
+
+enum auth_how { AUTH_BY_MODE, AUTH_BY_KEY, AUTH_BY_TOKEN, AUTH_BY_SESSION, AUTH_BY_JWT };
+
+enum auth_scope {
+    SCOPE_READ = 1,  /* see what the user sees */
+    SCOPE_WRITE = 2, /* chat, share, call tools */
+    SCOPE_MCP = 4,   /* the /mcp endpoint */
+    SCOPE_ADMIN = 8, /* users, workspaces, bundles, tokens */
+    SCOPE_ALL = 15,
+};
+#define SCOPES_DEFAULT (SCOPE_READ | SCOPE_WRITE | SCOPE_MCP)
+
+struct identity {
+    str user_id;
+    enum org_role role;
+    enum auth_how how;
+    unsigned scopes;
+    struct json_strs tools;   /* globs of a token, none = all */
+    str workspace_id;         /* the only one a token is for; empty = all of the user's */
+    str session_id, token_id; /* stable names, not secrets; empty when not by that way */
+    int64_t expires_ms;       /* 0 = open end */
+};
+
+bool identity_has(const struct identity *who, enum auth_scope scope);
+bool identity_may_call(const struct identity *who, str tool);
+
+int auth_scope_parse(str name, unsigned *ret); /* read, write, mcp, admin, all */
+str auth_scope_name(enum auth_scope one);
+
+/* ---- the service ---- */
+
+struct auth_deps {
+    struct loop *loop;
+    struct logger *log;
+    struct directory *directory;
+    struct fetcher *fetcher;         /* oidc; may be NULL in other modes */
+    const struct instance *instance; /* borrowed, outlives this */
+    const char *work_dir;
+};
+
+int auth_new(const struct auth_deps *deps, struct auth **ret, struct err *e);
+void auth_free(struct auth *a); /* writes what is pending; cancels the rest; accepts NULL */
+
+enum auth_mode auth_mode(const struct auth *a);
+
+/* ---- every request ---- */
+
+struct auth_credentials {
+    str bearer; /* behind "Bearer ", or empty */
+    str cookie; /* the value of nb_session, or empty; counts only without a bearer */
+};
+
+/* 0 with the identity copied to the arena; -EACCES; -EAGAIN: ask auth_check_later. */
+int auth_check(struct auth *a, struct arena *arena, const struct auth_credentials *c,
+               struct identity *ret);
+
+struct auth_op;                       /* an answer that is still to come */
+void auth_cancel(struct auth_op *op); /* no callback any more; accepts NULL */
+
+/* `who` is NULL on failure and lives for the call. */
+typedef void (*auth_check_done)(void *ctx, const struct err *err, const struct identity *who);
+struct auth_op *auth_check_later(struct auth *a, const struct auth_credentials *c,
+                                 auth_check_done done, void *ctx);
+
+/* ---- logging in and out ---- */
+
+#define AUTH_COOKIE_SESSION "nb_session" /* HttpOnly; SameSite=Lax; Path=/ */
+#define AUTH_COOKIE_REFRESH "nb_refresh" /* HttpOnly; SameSite=Strict; Path=/v1/auth */
+#define AUTH_COOKIE_FLOW    "nb_login"   /* HttpOnly; SameSite=Lax; Path=/v1/auth */
+#define AUTH_FLOW_MAX_AGE_S 600
+
+struct auth_session { /* of a login or a refresh: values for two cookies */
+    str user_id, session_id;
+    str session_value, refresh_value;
+    int64_t session_max_age_s, refresh_max_age_s;
+    str return_to; /* callback only: where the person wanted to go; a path of this server */
+};
+
+/* `s` is NULL on failure and lives for the call. */
+typedef void (*auth_session_done)(void *ctx, const struct err *err, const struct auth_session *s);
+
+struct auth_login {
+    str email, password; /* local */
+    str key;             /* key mode: the API key */
+    str client;          /* address of the peer, for the rate limit */
+};
+struct auth_op *auth_login(struct auth *a, const struct auth_login *in, auth_session_done done,
+                           void *ctx);
+
+/* New values for both cookies; the old ones stop working (the session value after a grace of
+ * some seconds, for requests on their way). A refresh value that comes twice ends the session:
+ * somebody else has it. */
+struct auth_op *auth_refresh(struct auth *a, str refresh_value, auth_session_done done, void *ctx);
+
+/* Ends the session of this cookie and calls back once that is on disk. */
+void auth_logout(struct auth *a, str session_value, loop_fn done, void *ctx);
+/* Ends every session of the user but `except` (a session id, may be empty). */
+void auth_logout_all(struct auth *a, str user_id, str except, loop_fn done, void *ctx);
+
+/* ---- passwords and tokens (the caller has checked who may) ---- */
+
+#define AUTH_PASSWORD_MIN 8
+#define AUTH_PASSWORD_MAX 1024
+
+/* Hashes and stores; ends all sessions of the user. `current` is verified first unless its
+ * p is NULL (an admin sets it). */
+struct auth_op *auth_set_password(struct auth *a, str user_id, str current, str password,
+                                  directory_done done, void *ctx);
+
+struct auth_new_token {
+    str user_id, name, workspace_id;
+    unsigned scopes; /* 0 = SCOPES_DEFAULT */
+    struct json_strs tools;
+    int64_t expires_ms; /* 0 = never */
+};
+/* `value` is the token itself, shown this once; NULL str on failure. */
+typedef void (*auth_token_done)(void *ctx, const struct err *err, str id, str value);
+struct auth_op *auth_create_token(struct auth *a, const struct auth_new_token *in,
+                                  auth_token_done done, void *ctx);
+/* Milliseconds since the epoch, 0 = not since this was recorded. */
+int64_t auth_token_used(const struct auth *a, str token_id);
+
+/* ---- OpenID Connect ---- */
+
+struct auth_authorize {
+    str redirect_uri; /* of /v1/auth/callback; ignored when instance.json names one */
+    str return_to;    /* a path of this server; anything else is ignored */
+};
+/* url: where to send the browser; flow: value of the AUTH_COOKIE_FLOW cookie, which ties the
+ * answer to this browser. */
+typedef void (*auth_authorize_done)(void *ctx, const struct err *err, str url, str flow);
+struct auth_op *auth_authorize(struct auth *a, const struct auth_authorize *in,
+                               auth_authorize_done done, void *ctx);
+
+struct auth_callback {
+    str state, code, error, iss; /* from the query; empty when absent */
+    str flow;                    /* the cookie */
+};
+struct auth_op *auth_callback(struct auth *a, const struct auth_callback *in,
+                              auth_session_done done, void *ctx);
+
+/* ---- news ---- */
+
+struct auth_observer { /* embedded in whoever listens: streams, mcp sessions */
+    struct list_node node;
+    /* A session or token no longer counts: logged out, revoked, expired, its user gone. One of
+     * the ids is empty. What hangs on it must end now. */
+    void (*on_ended)(void *ctx, str user_id, str session_id, str token_id);
+    void *ctx;
+};
+void auth_observe(struct auth *a, struct auth_observer *o);
+void auth_unobserve(struct auth_observer *o);
