@@ -57,19 +57,44 @@ static bool is_api_path(str path)
 
 /* ---- every request ---- */
 
-/* Without users there is one person: the owner of the machine's account. */
-static void identify(struct http_req *r)
+/* Without users there is one person, the owner of the machine's account, in one workspace.
+ * False: answered. */
+static bool identify(struct api *api, struct http_req *r)
 {
     struct api_identity *id = ARENA_NEW(&r->arena, struct api_identity);
+    struct err e = {0};
     id->viewer.user_id = STR("usr_default");
     id->viewer.is_workspace_admin = true;
     id->is_operator = r->is_local_socket;
-    r->user = id;
+    id->space = api->deps.open_space(api->deps.space_ctx, STR("ws_default"), &e);
+    if (!id->space) {
+        http_reply_error(r, 500, "workspace_error", e.msg, NULL);
+        return false;
+    }
+    api_hold(api, id->space);
+    r->caller = id;
+    return true;
 }
 
 const struct api_identity *api_identity(const struct http_req *r)
 {
-    return r->user;
+    return r->caller;
+}
+
+struct api_space *api_space(const struct http_req *r)
+{
+    return api_identity(r)->space;
+}
+
+struct api_space *api_hold(struct api *api, struct api_space *s)
+{
+    api->deps.hold_space(api->deps.space_ctx, s);
+    return s;
+}
+
+void api_release(struct api *api, struct api_space *s)
+{
+    api->deps.release_space(api->deps.space_ctx, s);
 }
 
 static bool refuse(struct http_req *r, const struct guard_refusal *g)
@@ -109,10 +134,9 @@ static bool on_head(void *ctx, struct http_req *r)
     } else if (!route && !is_page) {
         reply_no_route(r, found, &allow);
     } else {
-        identify(r);
         if (route && route->body_max > 0)
             r->body_max = route->body_max;
-        go_on = true;
+        go_on = identify(api, r);
     }
     buf_done(&allow);
     return go_on;
@@ -125,6 +149,13 @@ static void on_request(void *ctx, struct http_req *r)
         route->handle(ctx, r);
     else if (!static_serve(r, &SITE))
         http_reply_error(r, 404, "not_found", "There is nothing at this address.", NULL);
+}
+
+static void on_released(void *ctx, struct http_req *r)
+{
+    const struct api_identity *id = r->caller;
+    if (id)
+        api_release(ctx, id->space);
 }
 
 struct api *api_new(const struct api_deps *deps)
@@ -147,5 +178,6 @@ void api_free(struct api *a)
 
 struct http_handlers api_handlers(struct api *a)
 {
-    return (struct http_handlers){.on_head = on_head, .on_request = on_request, .ctx = a};
+    return (struct http_handlers){
+        .on_head = on_head, .on_request = on_request, .on_released = on_released, .ctx = a};
 }

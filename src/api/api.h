@@ -11,16 +11,34 @@
 
 struct api;
 
+struct bundles;
+
+/* One workspace as requests see it. Whoever keeps it beyond a request holds it. */
+struct api_space {
+    str id;           /* NUL-terminated behind */
+    const char *root; /* its directory */
+    const struct config *config;
+    struct store *store;
+    struct runtime *runtime;
+    struct registry *tools;
+    struct bundles *bundles; /* NULL = there are none */
+    size_t users;            /* requests and streams that hold it */
+    bool is_closing;         /* its workspace is gone: no new holders */
+};
+
 struct api_deps { /* borrowed */
     struct loop *loop;
     struct logger *log;
     const struct config *config;
-    struct runtime *runtime;
-    struct store *store;
     struct bus *bus;
     struct llm *llm;
-    struct registry *tools;
     uint64_t started_ms; /* monotonic */
+
+    /* Opened on first use; NULL and *e when that fails. */
+    struct api_space *(*open_space)(void *ctx, str id, struct err *e);
+    void (*hold_space)(void *ctx, struct api_space *s);
+    void (*release_space)(void *ctx, struct api_space *s);
+    void *space_ctx;
 };
 
 struct api *api_new(const struct api_deps *deps);

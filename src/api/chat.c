@@ -144,14 +144,14 @@ static void on_chat_gone(struct http_req *r)
     turn_forget(c->turn);
 }
 
-static void start_turn(struct api *api, struct http_req *r, const struct turn_events *ev)
+static void start_turn(struct http_req *r, const struct turn_events *ev)
 {
     struct turn_request req;
     if (!decode_chat(r, &req))
         return;
     struct chat_wait *c = ARENA_NEW(&r->arena, struct chat_wait);
     c->req = r;
-    c->turn = turn_start(api->deps.runtime, &req, ev, c);
+    c->turn = turn_start(api_space(r)->runtime, &req, ev, c);
     r->user = c;
     r->on_gone = on_chat_gone;
 }
@@ -159,7 +159,7 @@ static void start_turn(struct api *api, struct http_req *r, const struct turn_ev
 void api_chat_post(void *ctx, struct http_req *r)
 {
     static const struct turn_events EVENTS = {NULL, on_chat_done, on_chat_refused};
-    start_turn(ctx, r, &EVENTS);
+    start_turn(r, &EVENTS);
 }
 
 /* ---- POST /v1/chat/start: answered when the run begins, not when it ends ---- */
@@ -178,15 +178,16 @@ static void on_start_started(void *ctx, str conversation_id, str run_id, bool is
 void api_chat_start(void *ctx, struct http_req *r)
 {
     static const struct turn_events EVENTS = {on_start_started, NULL, on_chat_refused};
-    start_turn(ctx, r, &EVENTS);
+    start_turn(r, &EVENTS);
 }
 
 /* ---- POST /v1/chat/stream ---- */
 
 struct chat_stream {
     struct api *api;
-    struct http_req *req; /* until the run has started */
-    struct sse *sse;      /* from then on; NULL when the client has gone */
+    struct api_space *space; /* held */
+    struct http_req *req;    /* until the run has started */
+    struct sse *sse;         /* from then on; NULL when the client has gone */
     struct bus_sub *sub;
     struct turn *turn;
     struct arena arena;
@@ -197,6 +198,7 @@ static void stream_free(struct chat_stream *c)
 {
     bus_unsubscribe(c->sub);
     arena_done(&c->arena);
+    api_release(c->api, c->space);
     free(c);
 }
 
@@ -241,7 +243,7 @@ static void on_stream_started(void *ctx, str conversation_id, str run_id, bool i
         sse_send_now(c->sse, STR("data.changed"), STR_NONE,
                      STR("{\"server\":\"conversations\",\"tool\":\"list\"}"));
     c->conversation_id = arena_str(&c->arena, conversation_id);
-    str topic = store_topic(&c->arena, c->api->deps.store, conversation_id);
+    str topic = store_topic(&c->arena, c->space->store, conversation_id);
     c->sub = bus_subscribe(c->api->deps.bus, topic, on_stream_msg, c);
 }
 
@@ -303,8 +305,9 @@ void api_chat_stream(void *ctx, struct http_req *r)
     struct chat_stream *c = xcalloc(1, sizeof *c);
     arena_init(&c->arena);
     c->api = api;
+    c->space = api_hold(api, api_space(r));
     c->req = r;
     r->user = c;
     r->on_gone = on_stream_gone;
-    c->turn = turn_start(api->deps.runtime, &req, &EVENTS, c);
+    c->turn = turn_start(c->space->runtime, &req, &EVENTS, c);
 }

@@ -48,7 +48,7 @@ void api_reply_conv(void *ctx, const struct err *err, const struct conv *c)
     api_json_begin(&j);
     jw_object(&j.w);
     write_conv(&j.w, c);
-    jw_kbool(&j.w, "isRunning", runtime_active_run(wait->api->deps.runtime, c->id).n > 0);
+    jw_kbool(&j.w, "isRunning", runtime_active_run(wait->space->runtime, c->id).n > 0);
     jw_end(&j.w);
     api_json_send(&j, wait->req);
 }
@@ -80,7 +80,7 @@ static void on_listed(void *ctx, const struct err *err, const struct store_listi
     for (size_t i = 0; i < l->n; i++) {
         jw_object(&j.w);
         write_conv(&j.w, &l->convs[i]);
-        bool is_running = runtime_active_run(wait->api->deps.runtime, l->convs[i].id).n > 0;
+        bool is_running = runtime_active_run(wait->space->runtime, l->convs[i].id).n > 0;
         jw_kbool(&j.w, "isRunning", is_running);
         jw_end(&j.w);
     }
@@ -117,7 +117,7 @@ void api_conversations_list(void *ctx, struct http_req *r)
     struct api_wait *w = api_wait_new(api, r);
     q.viewer = api_viewer(w);
     q.limit = (size_t)limit;
-    w->op = store_list(api->deps.store, &q, on_listed, w);
+    w->op = store_list(w->space->store, &q, on_listed, w);
 }
 
 /* ---- GET, PATCH /v1/conversations/:id ---- */
@@ -142,7 +142,7 @@ static const struct json_field RENAME_FIELDS[] = {
 static void rename_found(struct api_wait *w, const struct conv *c)
 {
     const struct rename_body *body = w->data;
-    w->op = store_set_title(w->api->deps.store, w->id, body->title, false, api_reply_conv, w);
+    w->op = store_set_title(w->space->store, w->id, body->title, false, api_reply_conv, w);
 }
 
 void api_conversations_rename(void *ctx, struct http_req *r)
@@ -192,8 +192,7 @@ static void fork_found(struct api_wait *w, const struct conv *c)
         http_reply_error(w->req, 400, "bad_request", msg.p, NULL);
         return;
     }
-    w->op =
-        store_fork(w->api->deps.store, w->id, *at_message, w->viewer.user_id, api_reply_conv, w);
+    w->op = store_fork(w->space->store, w->id, *at_message, w->viewer.user_id, api_reply_conv, w);
 }
 
 void api_conversations_fork(void *ctx, struct http_req *r)
@@ -226,8 +225,8 @@ static void on_deleted(void *ctx, const struct err *err)
  * the log. Streams end with the deletion. */
 static void delete_now(struct api_wait *w)
 {
-    (void)runtime_cancel(w->api->deps.runtime, w->id);
-    w->op = store_delete(w->api->deps.store, w->id, w->data != NULL, on_deleted, w);
+    (void)runtime_cancel(w->space->runtime, w->id);
+    w->op = store_delete(w->space->store, w->id, w->data != NULL, on_deleted, w);
 }
 
 /* What lies in the trash cannot be asked whose it is: purging it is for admins. */
@@ -256,7 +255,7 @@ void api_conversations_delete(void *ctx, struct http_req *r)
     struct api_wait *w = api_wait_new(api, r);
     w->id = r->params[0];
     w->data = is_purge ? r : NULL;
-    w->op = store_get(api->deps.store, w->id, on_delete_found, w);
+    w->op = store_get(w->space->store, w->id, on_delete_found, w);
 }
 
 static void on_put_back(void *ctx, const struct err *err)
@@ -271,7 +270,7 @@ static void on_restored(void *ctx, const struct err *err, const struct conv *c)
     struct api_wait *w = ctx;
     w->op = NULL;
     if (!err && !api_may(w, c, CONV_MANAGE))
-        w->op = store_delete(w->api->deps.store, w->id, false, on_put_back, w);
+        w->op = store_delete(w->space->store, w->id, false, on_put_back, w);
     else
         api_reply_conv(w, err, c);
 }
@@ -281,33 +280,32 @@ void api_conversations_restore(void *ctx, struct http_req *r)
     struct api *api = ctx;
     struct api_wait *w = api_wait_new(api, r);
     w->id = r->params[0];
-    w->op = store_restore(api->deps.store, w->id, on_restored, w);
+    w->op = store_restore(w->space->store, w->id, on_restored, w);
 }
 
 /* ---- POST /v1/conversations/:id/cancel ---- */
 
-static void cancel_run(struct api *api, struct http_req *r)
+static void cancel_run(struct http_req *r)
 {
-    bool was_running = runtime_cancel(api->deps.runtime, r->params[0]);
+    bool was_running = runtime_cancel(api_space(r)->runtime, r->params[0]);
     http_reply(r, 200, "application/json",
                was_running ? STR("{\"cancelled\":true}") : STR("{\"cancelled\":false}"));
 }
 
 static void cancel_found(struct api_wait *w, const struct conv *c)
 {
-    cancel_run(w->api, w->req);
+    cancel_run(w->req);
 }
 
 /* Whoever started a run may end it, even when its log is gone and cannot be asked. */
 
 void api_conversations_cancel(void *ctx, struct http_req *r)
 {
-    struct api *api = ctx;
-    const struct runtime *rt = api->deps.runtime;
+    const struct runtime *rt = api_space(r)->runtime;
     const struct api_identity *who = api_identity(r);
     bool is_own = runtime_has_run_of(rt, r->params[0], who->viewer.user_id);
     if (is_own || (who->is_operator && runtime_active_run(rt, r->params[0]).n > 0))
-        cancel_run(api, r);
+        cancel_run(r);
     else
-        api_find_conv(api, r, CONV_SEND, NULL, cancel_found);
+        api_find_conv(ctx, r, CONV_SEND, NULL, cancel_found);
 }

@@ -7,6 +7,7 @@
 
 struct watcher {
     struct api *api;
+    struct api_space *space; /* held */
     struct sse *sse;
     struct feed *feed;
     struct arena arena;
@@ -24,6 +25,7 @@ static void on_closed(void *ctx)
     if (w->recheck)
         store_op_cancel(w->recheck);
     arena_done(&w->arena);
+    api_release(w->api, w->space);
     free(w);
 }
 
@@ -47,7 +49,7 @@ static void recheck(struct watcher *w)
 {
     if (w->recheck)
         store_op_cancel(w->recheck);
-    w->recheck = store_get(w->api->deps.store, w->conversation_id, on_rechecked, w);
+    w->recheck = store_get(w->space->store, w->conversation_id, on_rechecked, w);
 }
 
 /* ---- what is sent ---- */
@@ -75,7 +77,7 @@ static void on_ephemeral(void *ctx, struct bus_msg *msg)
 static void on_live(void *ctx)
 {
     struct watcher *w = ctx;
-    struct runtime *rt = w->api->deps.runtime;
+    struct runtime *rt = w->space->runtime;
     struct api_json j;
     api_json_begin(&j);
     jw_object(&j.w);
@@ -110,13 +112,14 @@ static void watch(struct api_wait *wait, const struct conv *c)
     struct watcher *w = xcalloc(1, sizeof *w);
     store_pos after = *(const store_pos *)wait->data;
     w->api = wait->api;
+    w->space = api_hold(wait->api, wait->space);
     arena_init(&w->arena);
     w->conversation_id = arena_str(&w->arena, c->id);
     w->viewer = wait->viewer;
     w->viewer.user_id = arena_str(&w->arena, wait->viewer.user_id);
     w->is_operator = wait->is_operator;
     w->sse = sse_open(wait->req, on_closed, w); /* the request is gone now */
-    w->feed = feed_open(w->api->deps.store, w->conversation_id, after, &EVENTS, w);
+    w->feed = feed_open(w->space->store, w->conversation_id, after, &EVENTS, w);
 }
 
 /* The position to go on from: Last-Event-ID, ?after=, or only what comes. */

@@ -147,6 +147,7 @@ struct api_wait *api_wait_new(struct api *api, struct http_req *r)
 {
     struct api_wait *w = ARENA_NEW(&r->arena, struct api_wait);
     w->api = api;
+    w->space = api_space(r);
     w->req = r;
     w->viewer = api_identity(r)->viewer;
     w->is_operator = api_identity(r)->is_operator;
@@ -185,6 +186,6 @@ struct api_wait *api_find_conv(struct api *api, struct http_req *r, enum conv_ri
     w->right = right;
     w->data = data;
     w->then = then;
-    w->op = store_get(api->deps.store, w->id, on_found, w);
+    w->op = store_get(w->space->store, w->id, on_found, w);
     return w;
 }

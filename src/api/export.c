@@ -69,7 +69,7 @@ static void on_piece(void *ctx, const struct err *err, str piece, bool is_last)
 static void export_found(struct api_wait *w, const struct conv *c)
 {
     struct export_request *q = w->data;
-    q->export = export_open(w->api->deps.store, w->id, q->format, &q->options);
+    q->export = export_open(w->space->store, w->id, q->format, &q->options);
     export_next(q->export, on_piece, q);
 }
 

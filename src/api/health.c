@@ -45,8 +45,8 @@ void api_workspace_get(void *ctx, struct http_req *r)
     jw_key(&j.w, "status");
     jw_object(&j.w);
     jw_kint(&j.w, "uptime", uptime_s(api));
-    jw_kint(&j.w, "totalTools", (int64_t)registry_tools(api->deps.tools)->len);
-    jw_kint(&j.w, "runs", (int64_t)runtime_runs(api->deps.runtime));
+    jw_kint(&j.w, "totalTools", (int64_t)registry_tools(api_space(r)->tools)->len);
+    jw_kint(&j.w, "runs", (int64_t)runtime_runs(api_space(r)->runtime));
     jw_end(&j.w);
     jw_end(&j.w);
     api_json_send(&j, r);

@@ -119,7 +119,7 @@ static void on_page(void *ctx, const struct err *err, const struct store_page *p
 
 static void read_page(struct api_wait *w, const struct conv *c)
 {
-    w->op = store_read(w->api->deps.store, w->id, w->data, on_page, w);
+    w->op = store_read(w->space->store, w->id, w->data, on_page, w);
 }
 
 void api_conversations_history(void *ctx, struct http_req *r)

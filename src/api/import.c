@@ -92,7 +92,7 @@ static void start(struct api *api, struct http_req *r, const struct import_spec 
     im->path = arena_str(&im->arena, str_from(spec->path));
     api_import_free(api->import);
     api->import = im;
-    im->job = import_run(api->deps.store, spec, on_done, im);
+    im->job = import_run(api_space(r)->store, spec, on_done, im);
     reply(r, im);
 }
 

@@ -17,13 +17,18 @@ enum {
     API_OPEN = 1, /* no authentication */
 };
 
-/* Who asks; in the request's arena, found through req->user until a handler takes that over. */
+/* Who asks, and in which workspace; in the request's arena, as long as the request. */
 struct api_identity {
     struct viewer viewer;
     bool is_operator; /* over the Unix socket: whoever owns the files may do everything */
+    struct api_space *space;
 };
 
 const struct api_identity *api_identity(const struct http_req *r);
+struct api_space *api_space(const struct http_req *r);
+/* What goes on when its request is over, holds the workspace itself. */
+struct api_space *api_hold(struct api *api, struct api_space *s);
+void api_release(struct api *api, struct api_space *s);
 
 /* Handlers: void api_<resource>_<verb>(void *api, struct http_req *r). */
 void api_health_get(void *ctx, struct http_req *r);
@@ -90,6 +95,7 @@ bool api_query_int(struct http_req *r, const char *name, int64_t otherwise, int6
 /* A request that waits for an answer of the store: `op` is cancelled when the client goes. */
 struct api_wait {
     struct api *api;
+    struct api_space *space;
     struct http_req *req;
     struct store_op *op;
     struct viewer viewer;

@@ -28,7 +28,7 @@ static void on_notes(void *ctx, const struct err *err, const struct store_note *
 
 static void read_notes(struct api_wait *w, const struct conv *c)
 {
-    w->op = store_notes(w->api->deps.store, w->id, on_notes, w);
+    w->op = store_notes(w->space->store, w->id, on_notes, w);
 }
 
 void api_notes_list(void *ctx, struct http_req *r)
@@ -57,8 +57,7 @@ static void on_added(void *ctx, const struct err *err, const struct conv *c)
 static void add_note(struct api_wait *w, const struct conv *c)
 {
     const struct note_body *body = w->data;
-    w->op =
-        store_add_note(w->api->deps.store, w->id, w->viewer.user_id, body->content, on_added, w);
+    w->op = store_add_note(w->space->store, w->id, w->viewer.user_id, body->content, on_added, w);
 }
 
 void api_notes_add(void *ctx, struct http_req *r)

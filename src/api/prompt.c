@@ -95,7 +95,6 @@ static void on_gone(struct http_req *r)
 void api_prompt_preview(void *ctx, struct http_req *r)
 {
     static const struct turn_events EVENTS = {NULL, NULL, on_refused};
-    struct api *api = ctx;
     struct prompt_body in = {0};
     if (!api_decode_body(r, FIELDS, &in))
         return;
@@ -111,5 +110,5 @@ void api_prompt_preview(void *ctx, struct http_req *r)
     c->req = r;
     r->user = c;
     r->on_gone = on_gone;
-    c->turn = turn_start(api->deps.runtime, &req, &EVENTS, c);
+    c->turn = turn_start(api_space(r)->runtime, &req, &EVENTS, c);
 }

@@ -97,5 +97,5 @@ void api_search_get(void *ctx, struct http_req *r)
     struct api_wait *w = api_wait_new(api, r);
     q.viewer = api_viewer(w);
     q.limit = (size_t)limit;
-    w->op = store_search(api->deps.store, &q, on_searched, w);
+    w->op = store_search(w->space->store, &q, on_searched, w);
 }

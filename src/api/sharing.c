@@ -50,7 +50,7 @@ struct sharing {
 static void set_sharing(struct api_wait *w, const struct conv *c)
 {
     const struct sharing *s = w->data;
-    w->op = store_set_sharing(w->api->deps.store, w->id, s->is_shared,
+    w->op = store_set_sharing(w->space->store, w->id, s->is_shared,
                               s->has_participants ? &s->participants : NULL, api_reply_conv, w);
 }
 
@@ -77,7 +77,7 @@ void api_sharing_end(void *ctx, struct http_req *r)
 
 static void set_participants(struct api_wait *w, const struct json_strs *who)
 {
-    w->op = store_set_sharing(w->api->deps.store, w->id, true, who, api_reply_conv, w);
+    w->op = store_set_sharing(w->space->store, w->id, true, who, api_reply_conv, w);
 }
 
 static void add_participant(struct api_wait *w, const struct conv *c)

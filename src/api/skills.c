@@ -26,12 +26,12 @@ static void on_gone(struct http_req *r)
     q->req = NULL;
 }
 
-static void start(struct api *api, struct http_req *r, str message,
+static void start(struct http_req *r, str message,
                   void (*reply)(struct skills_request *q, const struct skills *s))
 {
     struct skills_request *q = xcalloc(1, sizeof *q);
     arena_init(&q->arena);
-    q->runtime = api->deps.runtime;
+    q->runtime = api_space(r)->runtime;
     q->req = r;
     q->reply = reply;
     q->message = arena_str(&q->arena, message);
@@ -95,7 +95,7 @@ static void reply_list(struct skills_request *q, const struct skills *s)
 
 void api_skills_list(void *ctx, struct http_req *r)
 {
-    start(ctx, r, STR_NONE, reply_list);
+    start(r, STR_NONE, reply_list);
 }
 
 /* ---- which one a message would get ---- */
@@ -142,5 +142,5 @@ void api_skills_match(void *ctx, struct http_req *r)
 {
     struct match_body in = {0};
     if (api_decode_body(r, MATCH_FIELDS, &in))
-        start(ctx, r, in.message, reply_match);
+        start(r, in.message, reply_match);
 }

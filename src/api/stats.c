@@ -29,7 +29,6 @@ static void on_gone(struct http_req *r)
 
 void api_conversations_stats(void *ctx, struct http_req *r)
 {
-    struct api *api = ctx;
     const struct api_identity *id = api_identity(r);
     str name = http_query(r, "period");
     enum stats_period period = STATS_ALL;
@@ -42,7 +41,7 @@ void api_conversations_stats(void *ctx, struct http_req *r)
     struct stats_request *q = ARENA_NEW(&r->arena, struct stats_request);
     q->req = r;
     q->job =
-        stats_start(api->deps.store, id->is_operator ? NULL : &id->viewer, period, on_stats, q);
+        stats_start(api_space(r)->store, id->is_operator ? NULL : &id->viewer, period, on_stats, q);
     r->user = q;
     r->on_gone = on_gone;
 }

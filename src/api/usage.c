@@ -57,5 +57,5 @@ void api_usage_get(void *ctx, struct http_req *r)
     q->req = r;
     r->user = q;
     r->on_gone = on_gone;
-    q->job = usage_start(api->deps.store, api->deps.llm, &query, on_usage, q);
+    q->job = usage_start(api_space(r)->store, api->deps.llm, &query, on_usage, q);
 }

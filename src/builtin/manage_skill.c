@@ -100,7 +100,7 @@ static void start(struct builtin_call *c, str name, str text, str answer)
     struct change *change = xcalloc(1, sizeof *change);
     arena_init(&change->arena);
     change->call = c;
-    change->dir = arena_printf(&change->arena, "%s/skills", deps->config->work_dir);
+    change->dir = arena_printf(&change->arena, "%.*s/skills", STR_ARG(deps->root_dir));
     change->name = arena_str(&change->arena, name);
     change->text = arena_str(&change->arena, text);
     change->answer = arena_str(&change->arena, answer);

@@ -77,6 +77,8 @@ static void request_free(struct request *r)
 void request_release(struct request *r)
 {
     struct http_server *s = r->pub.server;
+    if (s && s->handlers.on_released)
+        s->handlers.on_released(s->handlers.ctx, &r->pub);
     list_del(&r->node);
     if (!s || s->nspare >= HTTP_SPARE_MAX) {
         request_free(r);

@@ -48,7 +48,8 @@ struct http_req {
     char peer_addr[48];   /* "127.0.0.1", "::1", "" for the Unix socket */
     uint64_t started_us;
 
-    void *user; /* the handler's own */
+    void *caller; /* who asks: set by on_head and left alone by handlers */
+    void *user;   /* the handler's own */
     /* The client went away before the answer; the request must not be answered and is gone
      * after this call. Without it a request lives until it is answered, client or not. */
     void (*on_gone)(struct http_req *);
@@ -75,6 +76,8 @@ struct http_handlers {
     /* Optional: the answer is about to be sent, refusals of our own (whose method and path
      * may be empty) included. For access logs and metrics. */
     void (*on_answered)(void *ctx, const struct http_req *req, int status);
+    /* Optional: the request is over, answered or not; its arena goes after this call. */
+    void (*on_released)(void *ctx, struct http_req *req);
     void *ctx;
 };
 

@@ -49,13 +49,15 @@ static void load_skills(struct runtime *rt)
         .home_dir = rt->deps.home_dir,
         .project_dir = rt->deps.project_dir,
     };
+    if (!str_eq(rt->deps.root_dir, places.work_dir))
+        places.workspace_dir = rt->deps.root_dir;
     rt->watch = skill_watch_new(rt->deps.loop, rt->deps.pool, &places, use_skills, rt);
     use_skills(rt, skill_watch_load(rt->watch));
 }
 
 static const char *permissions_path(struct runtime *rt)
 {
-    return arena_printf(&rt->arena, "%s/permissions.json", rt->deps.config->work_dir).p;
+    return arena_printf(&rt->arena, "%.*s/permissions.json", STR_ARG(rt->deps.root_dir)).p;
 }
 
 int runtime_load_settings(struct runtime *rt, struct err *e)
@@ -93,10 +95,7 @@ void runtime_stop(struct runtime *rt, loop_fn done, void *ctx)
     rt->nrecords++; /* a look at the skills may be under way for somebody who has left */
     skill_watch_check(rt->watch, &rt->last_check, false, on_skills_idle, rt);
     title_hurry(rt);
-    LIST_FOREACH (n, &rt->turns) {
-        struct turn *t = LIST_ENTRY(n, struct turn, node);
-        turn_cancel(t);
-    }
+    runtime_cancel_all(rt);
     runtime_check_stopped(rt);
 }
 
@@ -165,6 +164,12 @@ bool runtime_cancel(struct runtime *rt, str conversation_id)
     if (t)
         turn_cancel(t);
     return t != NULL;
+}
+
+void runtime_cancel_all(struct runtime *rt)
+{
+    LIST_FOREACH (n, &rt->turns)
+        turn_cancel(LIST_ENTRY(n, struct turn, node));
 }
 
 size_t runtime_runs(const struct runtime *rt)

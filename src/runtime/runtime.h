@@ -30,6 +30,7 @@ struct runtime_deps { /* all borrowed; they outlive the runtime */
     struct llm *llm;
     struct registry *tools;
     struct pool *pool;         /* small files: skills, permissions */
+    str root_dir;              /* the workspace's own: skills, what was allowed for good */
     str home_dir, project_dir; /* where terminal users keep skills; empty on a server */
 };
 
@@ -139,4 +140,5 @@ str runtime_streamed(const struct runtime *rt, str conversation_id); /* for late
 /* Is one in progress that this person started? */
 bool runtime_has_run_of(const struct runtime *rt, str conversation_id, str user_id);
 bool runtime_cancel(struct runtime *rt, str conversation_id); /* false: nothing was running */
+void runtime_cancel_all(struct runtime *rt);
 size_t runtime_runs(const struct runtime *rt);

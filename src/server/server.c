@@ -7,18 +7,15 @@
 
 #include "api/api.h"
 #include "base/clock.h"
-#include "base/hash.h"
-#include "builtin/builtin.h"
 #include "config/file.h"
 #include "net/fetch.h"
-#include "runtime/skill.h"
 #include "runtime/zone.h"
 #include "server/providers.h"
+#include "server/space.h"
 #include "store/appender.h"
 
 #define SYNC_THREADS 8
 #define READ_THREADS 2
-#define WORKSPACE_ID "ws_default"
 
 struct server {
     struct loop *loop;
@@ -34,10 +31,8 @@ struct server {
     struct pool *readers;
     struct appender *appender;
     struct store_env store_env;
-    struct store *store;
-    struct registry *tools;
-    struct runtime *runtime;
-    struct builtin *builtin;
+    struct spaces spaces;
+    struct space *home; /* the one workspace there is without users */
     struct api *api;
     struct http_server *http;
 
@@ -70,59 +65,14 @@ static void check_time_zone(const struct config *c, struct logger *log)
         log_warn(log, "server", "timeZone: %s", e.msg);
 }
 
-static enum store_durability durability(const char *name)
-{
-    return strcmp(name, "none") == 0       ? STORE_NONE
-           : strcmp(name, "interval") == 0 ? STORE_INTERVAL
-                                           : STORE_SYNC;
-}
-
 /* Without instance.json there is one workspace, rooted at the work directory itself. */
-static const char *default_dir(struct config *c, const char *type)
-{
-    return config_path(c, strcmp(type, "folder") == 0 ? "storage" : "conversations");
-}
-
-/* An index belongs to one directory of logs: a directory of the user's own choice gets a
- * cache of its own, so that two never take turns in rebuilding one. */
-static const char *cache_dir(struct config *c, const char *type, const char *dir)
-{
-    char sha[SHA256_HEX_LEN + 1];
-    if (strcmp(type, "memory") == 0)
-        return NULL;
-    if (strcmp(dir, default_dir(c, type)) == 0)
-        return config_path(c, "cache");
-    sha256_hex(str_from(dir), sha);
-    return arena_printf(&c->arena, "%s/cache/%.12s", c->work_dir, sha).p;
-}
-
 struct store_conf server_store_conf(struct config *c, const char *type, const char *dir)
 {
-    bool is_own = !type && !dir;
-    if (!type)
-        type = c->store.type;
-    if (!dir && strcmp(type, c->store.type) == 0)
-        dir = c->store.dir;
-    if (!dir)
-        dir = default_dir(c, type);
-    return (struct store_conf){
-        .type = type,
-        .dir = dir,
-        .cache_dir = is_own ? cache_dir(c, type, dir) : NULL,
-        .workspace_id = WORKSPACE_ID,
-        .durability = durability(c->store.durability),
-        .integrity = c->store.integrity,
-    };
+    return space_store_conf(&c->arena, c, SPACE_DEFAULT_ID, c->work_dir, type, dir);
 }
 
-static int open_store(struct server *s, struct err *e)
+static void prepare_spaces(struct server *s)
 {
-    struct store_conf conf = server_store_conf(s->config, NULL, NULL);
-    if (strcmp(conf.type, "memory") != 0) {
-        int r = file_make_dirs(conf.dir, e);
-        if (r < 0)
-            return r;
-    }
     s->store_env = (struct store_env){
         .loop = s->loop,
         .log = s->log,
@@ -132,7 +82,20 @@ static int open_store(struct server *s, struct err *e)
         .price = llm_price,
         .price_ctx = s->llm,
     };
-    return store_open(&s->store_env, &conf, &s->store, e);
+    struct space_env env = {
+        .loop = s->loop,
+        .log = s->log,
+        .config = s->config,
+        .bus = s->bus,
+        .llm = s->llm,
+        .readers = s->readers,
+        .fetcher = s->fetcher,
+        .store_env = &s->store_env,
+        .started_ms = s->started_ms,
+        .home_dir = s->opt.home_dir,
+        .project_dir = s->opt.project_dir,
+    };
+    spaces_init(&s->spaces, &env);
 }
 
 static void set_true(void *flag)
@@ -162,25 +125,21 @@ static void find_local_models(struct server *s)
         (void)loop_run_until(s->loop, &is_over, UINT32_MAX);
 }
 
-static int make_runtime(struct server *s, struct err *e)
+static struct api_space *open_space(void *ctx, str id, struct err *e)
 {
-    struct runtime_deps deps = {
-        .loop = s->loop,
-        .log = s->log,
-        .config = s->config,
-        .bus = s->bus,
-        .store = s->store,
-        .llm = s->llm,
-        .tools = s->tools,
-        .pool = s->readers,
-        .home_dir = str_from(s->opt.home_dir),
-        .project_dir = str_from(s->opt.project_dir),
-    };
-    s->runtime = runtime_new(&deps);
-    struct builtin_deps bdeps = {.runtime = s->runtime, .started_ms = s->started_ms};
-    s->builtin = builtin_new(&bdeps);
-    int r = runtime_load_settings(s->runtime, e);
-    return r < 0 ? r : builtin_register(s->builtin, s->tools, e);
+    struct server *s = ctx;
+    struct space *sp = spaces_open(&s->spaces, id, e);
+    return sp ? &sp->api : NULL;
+}
+
+static void hold_space(void *ctx, struct api_space *sp)
+{
+    spaces_hold(CONTAINER_OF(sp, struct space, api));
+}
+
+static void release_space(void *ctx, struct api_space *sp)
+{
+    spaces_release(CONTAINER_OF(sp, struct space, api));
 }
 
 static int build(struct server *s, struct err *e)
@@ -190,36 +149,26 @@ static int build(struct server *s, struct err *e)
         r = make_llm(s, e);
     if (r == 0 && s->opt.with_local_probe)
         find_local_models(s);
-    if (r == 0)
-        r = open_store(s, e);
-    if (r == 0)
-        r = make_runtime(s, e);
     if (r < 0)
         return r;
+    prepare_spaces(s);
+    s->home = spaces_open(&s->spaces, STR(SPACE_DEFAULT_ID), e);
+    if (!s->home)
+        return e->code;
     struct api_deps deps = {
         .loop = s->loop,
         .log = s->log,
         .config = s->config,
-        .runtime = s->runtime,
-        .store = s->store,
         .bus = s->bus,
         .llm = s->llm,
-        .tools = s->tools,
         .started_ms = s->started_ms,
+        .open_space = open_space,
+        .hold_space = hold_space,
+        .release_space = release_space,
+        .space_ctx = s,
     };
     s->api = api_new(&deps);
     return 0;
-}
-
-/* Building failed half-way: an open store has to be closed like that of a server that ran. */
-static void abandon(struct server *s)
-{
-    bool is_closed = s->store == NULL;
-    if (s->store)
-        store_close(s->store, set_true, &is_closed);
-    while (!is_closed)
-        (void)loop_run_until(s->loop, &is_closed, UINT32_MAX);
-    server_free(s);
 }
 
 int server_new(struct loop *l, struct logger *log, struct config *config,
@@ -238,11 +187,9 @@ int server_new(struct loop *l, struct logger *log, struct config *config,
     s->fetcher = fetcher_new(l);
     s->readers = pool_new(l, "nb-read", READ_THREADS);
     s->appender = appender_new(l, SYNC_THREADS);
-    s->tools = registry_new(l);
-    registry_set_result_limit(s->tools, (size_t)config->limits.max_tool_result_size);
     int r = build(s, e);
     if (r < 0) {
-        abandon(s);
+        server_free(s);
         return r;
     }
     *ret = s;
@@ -298,26 +245,20 @@ void server_ask(struct server *s, const struct http_local_ask *q, http_local_fn 
     http_local(http(s), q, fn, ctx);
 }
 
-/* ---- stopping: listeners, then runs, then the store ---- */
+/* ---- stopping: listeners, then the spaces with their runs and stores ---- */
 
-static void on_store_closed(void *ctx)
+static void on_spaces_closed(void *ctx)
 {
     struct server *s = ctx;
-    s->store = NULL;
+    s->home = NULL;
     s->on_stopped(s->on_stopped_ctx);
-}
-
-static void on_runtime_stopped(void *ctx)
-{
-    struct server *s = ctx;
-    store_close(s->store, on_store_closed, s);
 }
 
 static void on_http_stopped(void *ctx)
 {
     struct server *s = ctx;
     api_stop(s->api);
-    runtime_stop(s->runtime, on_runtime_stopped, s);
+    spaces_close_all(&s->spaces, on_spaces_closed, s);
 }
 
 void server_stop(struct server *s, uint64_t grace_ms, loop_fn done, void *ctx)
@@ -337,9 +278,7 @@ void server_free(struct server *s)
     if (s->http)
         http_server_free(s->http);
     api_free(s->api);
-    builtin_free(s->builtin);
-    runtime_free(s->runtime);
-    registry_free(s->tools);
+    spaces_done(&s->spaces);
     llm_free(s->llm);
     fetcher_free(s->fetcher);
     appender_free(s->appender);
@@ -360,12 +299,12 @@ void server_close(struct server *s, uint64_t grace_ms)
 
 struct runtime *server_runtime(const struct server *s)
 {
-    return s->runtime;
+    return s->home->api.runtime;
 }
 
 struct store *server_store(const struct server *s)
 {
-    return s->store;
+    return s->home->api.store;
 }
 
 struct bus *server_bus(const struct server *s)
@@ -380,5 +319,5 @@ struct llm *server_llm(const struct server *s)
 
 struct registry *server_tools(const struct server *s)
 {
-    return s->tools;
+    return s->home->api.tools;
 }

@@ -1,0 +1,259 @@
+#include "server/space.h"
+
+#include <assert.h>
+#include <errno.h>
+
+#include "base/hash.h"
+#include "config/file.h"
+
+/* ---- where things are ---- */
+
+static enum store_durability durability(const char *name)
+{
+    return strcmp(name, "none") == 0       ? STORE_NONE
+           : strcmp(name, "interval") == 0 ? STORE_INTERVAL
+                                           : STORE_SYNC;
+}
+
+static const char *below(struct arena *a, const char *dir, const char *name)
+{
+    return arena_printf(a, "%s/%s", dir, name).p;
+}
+
+static const char *default_dir(struct arena *a, const char *root, const char *type)
+{
+    return below(a, root, strcmp(type, "folder") == 0 ? "storage" : "conversations");
+}
+
+/* An index belongs to one directory of logs: a directory of the user's own choice gets a
+ * cache of its own, so that two never take turns in rebuilding one. */
+static const char *cache_dir(struct arena *a, const struct config *c, const char *root,
+                             const char *type, const char *dir)
+{
+    char sha[SHA256_HEX_LEN + 1];
+    if (strcmp(type, "memory") == 0)
+        return NULL;
+    if (strcmp(dir, default_dir(a, root, type)) == 0)
+        return below(a, root, "cache");
+    sha256_hex(str_from(dir), sha);
+    return arena_printf(a, "%s/cache/%.12s", c->work_dir, sha).p;
+}
+
+struct store_conf space_store_conf(struct arena *a, const struct config *c, const char *id,
+                                   const char *root, const char *type, const char *dir)
+{
+    bool is_own = !type && !dir;
+    bool is_alone = strcmp(root, c->work_dir) == 0;
+    if (!type)
+        type = c->store.type;
+    if (!dir && c->store.dir && strcmp(type, c->store.type) == 0)
+        dir = is_alone ? c->store.dir : below(a, c->store.dir, id);
+    if (!dir)
+        dir = default_dir(a, root, type);
+    return (struct store_conf){
+        .type = type,
+        .dir = dir,
+        .cache_dir = is_own ? cache_dir(a, c, root, type, dir) : NULL,
+        .workspace_id = id,
+        .durability = durability(c->store.durability),
+        .integrity = c->store.integrity,
+    };
+}
+
+/* ---- opening ---- */
+
+static int open_store(struct space *sp, struct err *e)
+{
+    struct store_conf conf =
+        space_store_conf(&sp->arena, &sp->config, sp->api.id.p, sp->api.root, NULL, NULL);
+    if (strcmp(conf.type, "memory") != 0) {
+        int r = file_make_dirs(conf.dir, e);
+        if (r < 0)
+            return r;
+    }
+    return store_open(sp->env->store_env, &conf, &sp->api.store, e);
+}
+
+static int make_runtime(struct space *sp, struct err *e)
+{
+    const struct space_env *env = sp->env;
+    struct runtime_deps deps = {
+        .loop = env->loop,
+        .log = env->log,
+        .config = &sp->config,
+        .bus = env->bus,
+        .store = sp->api.store,
+        .llm = env->llm,
+        .tools = sp->api.tools,
+        .pool = env->readers,
+        .root_dir = str_from(sp->api.root),
+        .home_dir = str_from(env->home_dir),
+        .project_dir = str_from(env->project_dir),
+    };
+    sp->api.runtime = runtime_new(&deps);
+    struct builtin_deps bdeps = {.runtime = sp->api.runtime, .started_ms = env->started_ms};
+    sp->builtin = builtin_new(&bdeps);
+    int r = runtime_load_settings(sp->api.runtime, e);
+    return r < 0 ? r : builtin_register(sp->builtin, sp->api.tools, e);
+}
+
+static struct space *space_new(struct spaces *set, str id)
+{
+    struct space *sp = xcalloc(1, sizeof *sp);
+    const struct space_env *env = &set->env;
+    arena_init(&sp->arena);
+    list_init(&sp->node);
+    sp->set = set;
+    sp->env = env;
+    sp->config = *env->config;
+    sp->api.id = arena_str(&sp->arena, id);
+    sp->api.config = &sp->config;
+    sp->api.root =
+        env->has_many
+            ? arena_printf(&sp->arena, "%s/workspaces/%.*s", env->config->work_dir, STR_ARG(id)).p
+            : env->config->work_dir;
+    sp->api.tools = registry_new(env->loop);
+    registry_set_result_limit(sp->api.tools, (size_t)sp->config.limits.max_tool_result_size);
+    return sp;
+}
+
+/* ---- closing: runs, then the store, then the rest ---- */
+
+static void space_free(struct space *sp)
+{
+    builtin_free(sp->builtin);
+    runtime_free(sp->api.runtime);
+    registry_free(sp->api.tools);
+    arena_done(&sp->arena);
+    free(sp);
+}
+
+static void on_store_closed(void *ctx)
+{
+    struct space *sp = ctx;
+    struct spaces *set = sp->set;
+    loop_fn done = sp->on_closed;
+    void *done_ctx = sp->on_closed_ctx;
+    space_free(sp);
+    set->nopen--;
+    if (done)
+        done(done_ctx);
+    if (set->nopen == 0 && set->on_closed)
+        set->on_closed(set->on_closed_ctx);
+}
+
+static void on_runtime_stopped(void *ctx)
+{
+    struct space *sp = ctx;
+    store_close(sp->api.store, on_store_closed, sp);
+}
+
+static void stop(struct space *sp)
+{
+    list_del(&sp->node);
+    runtime_stop(sp->api.runtime, on_runtime_stopped, sp);
+}
+
+static void set_true(void *flag)
+{
+    *(bool *)flag = true;
+}
+
+/* Opening failed half-way: an open store has to be closed like that of one that was used. */
+static void abandon(struct space *sp)
+{
+    bool is_closed = sp->api.store == NULL;
+    if (sp->api.store)
+        store_close(sp->api.store, set_true, &is_closed);
+    while (!is_closed)
+        (void)loop_run_until(sp->env->loop, &is_closed, UINT32_MAX);
+    space_free(sp);
+}
+
+/* ---- the set ---- */
+
+void spaces_init(struct spaces *s, const struct space_env *env)
+{
+    *s = (struct spaces){.env = *env};
+    map_init(&s->open);
+    list_init(&s->closing);
+}
+
+struct space *spaces_find(const struct spaces *s, str id)
+{
+    return map_get(&s->open, id);
+}
+
+struct space *spaces_open(struct spaces *s, str id, struct err *e)
+{
+    struct space *sp = map_get(&s->open, id);
+    if (sp)
+        return sp;
+    if (s->nopen >= SPACES_OPEN_MAX) {
+        err_set(e, -EMFILE, "%u workspaces are in use already", SPACES_OPEN_MAX);
+        return NULL;
+    }
+    sp = space_new(s, id);
+    int r = open_store(sp, e);
+    if (r == 0)
+        r = make_runtime(sp, e);
+    if (r < 0) {
+        abandon(sp);
+        return NULL;
+    }
+    map_put(&s->open, sp->api.id, sp);
+    s->nopen++;
+    return sp;
+}
+
+void spaces_hold(struct space *sp)
+{
+    sp->api.users++;
+}
+
+void spaces_release(struct space *sp)
+{
+    assert(sp->api.users > 0);
+    if (--sp->api.users == 0 && sp->api.is_closing)
+        stop(sp);
+}
+
+void spaces_close(struct spaces *s, str id, loop_fn done, void *ctx)
+{
+    struct space *sp = map_del(&s->open, id);
+    if (!sp) {
+        if (done)
+            done(ctx);
+        return;
+    }
+    sp->on_closed = done;
+    sp->on_closed_ctx = ctx;
+    sp->api.is_closing = true;
+    list_push(&s->closing, &sp->node);
+    runtime_cancel_all(sp->api.runtime);
+    if (sp->api.users == 0)
+        stop(sp);
+}
+
+void spaces_close_all(struct spaces *s, loop_fn done, void *ctx)
+{
+    struct map_entry *m;
+    s->on_closed = done;
+    s->on_closed_ctx = ctx;
+    if (s->nopen == 0) {
+        done(ctx);
+        return;
+    }
+    for (size_t i = 0; (m = map_next(&s->open, &i)) != NULL;) {
+        struct space *sp = m->value;
+        map_del(&s->open, m->key);
+        stop(sp);
+    }
+    LIST_FOREACH (n, &s->closing)
+        stop(LIST_ENTRY(n, struct space, node));
+}
+
+void spaces_done(struct spaces *s)
+{
+    map_done(&s->open);
+}

@@ -1,0 +1,73 @@
+/* space.h - one workspace with everything that is its own, and the set of those in use.
+ *
+ * A space has an id, a directory, settings, a store, tools, a runtime: nothing in it is reachable
+ * from another. It is opened when somebody first asks for it, and closed with the server or when
+ * its workspace is deleted; requests and streams hold it, so that a closed one goes only after
+ * the last of them. Loop thread only; opening reads small files. */
+#pragma once
+
+#include "api/api.h"
+#include "base/map.h"
+#include "builtin/builtin.h"
+#include "net/fetch.h"
+
+#define SPACE_DEFAULT_ID "ws_default"
+#define SPACES_OPEN_MAX  10000 /* workspaces in use at once */
+
+struct space_env { /* what all spaces share; borrowed */
+    struct loop *loop;
+    struct logger *log;
+    struct config *config;
+    struct bus *bus;
+    struct llm *llm;
+    struct pool *readers;
+    struct fetcher *fetcher;
+    const struct store_env *store_env;
+    uint64_t started_ms;
+    const char *home_dir, *project_dir; /* a terminal, else NULL */
+    bool has_many;                      /* rooted at workspaces/<id>, not at the work directory */
+};
+
+struct space {
+    struct api_space api; /* id, root, config, store, runtime, tools: what others see of it */
+    const struct space_env *env;
+    struct spaces *set;
+    struct list_node node; /* in set->closing, while somebody holds it */
+    struct arena arena;
+    struct config config; /* the server's, with the workspace's own on top; borrows strings */
+    struct builtin *builtin;
+    loop_fn on_closed;
+    void *on_closed_ctx;
+};
+
+/* ---- one ---- */
+
+/* Where a workspace's conversations are; another type or directory than the settings' has no
+ * index. Strings live in the arena or as long as the config. */
+struct store_conf space_store_conf(struct arena *a, const struct config *c, const char *id,
+                                   const char *root, const char *type, const char *dir);
+
+/* ---- the set ---- */
+
+struct spaces {
+    struct space_env env;
+    struct map open; /* id -> struct space */
+    struct list_node closing;
+    size_t nopen;      /* those that are closing or being stopped included */
+    loop_fn on_closed; /* all of them */
+    void *on_closed_ctx;
+};
+
+void spaces_init(struct spaces *s, const struct space_env *env);
+/* The one in use, or a new one. NULL and *e when it cannot be opened. Does not ask whether
+ * there is such a workspace. */
+struct space *spaces_open(struct spaces *s, str id, struct err *e);
+struct space *spaces_find(const struct spaces *s, str id); /* in use, or NULL */
+void spaces_hold(struct space *sp);
+void spaces_release(struct space *sp);
+/* Its workspace is gone: nobody finds it any more, runs are cancelled, and when the last holder
+ * has let go it is freed; then done is called. */
+void spaces_close(struct spaces *s, str id, loop_fn done, void *ctx);
+/* With the server: nobody holds any more. Runs end, stores are flushed; done may come at once. */
+void spaces_close_all(struct spaces *s, loop_fn done, void *ctx);
+void spaces_done(struct spaces *s); /* after close_all */
