@@ -123,8 +123,16 @@ static void on_error(void *ctx, str code, str message)
     cli_complain(message);
 }
 
-static const struct session_events PRINT = {on_started,   on_text,  on_thinking, on_tool_start,
-                                            on_tool_done, on_retry, on_done,     on_error};
+static const struct session_events PRINT = {
+    .on_started = on_started,
+    .on_text = on_text,
+    .on_thinking = on_thinking,
+    .on_tool_start = on_tool_start,
+    .on_tool_done = on_tool_done,
+    .on_retry = on_retry,
+    .on_done = on_done,
+    .on_error = on_error,
+};
 
 static void on_signal(void *ctx, int signum)
 {

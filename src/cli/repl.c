@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "cli/chat.h"
 #include "cli/editor.h"
+#include "cli/filling.h"
 #include "cli/greeting.h"
 #include "cli/permit.h"
 #include "cli/signals.h"
@@ -38,6 +39,7 @@ struct repl {
     int interrupts;      /* Ctrl-C in a row */
     uint64_t stopped_ms; /* when the latest answer was stopped by one */
     struct permit permit;
+    struct filling filling; /* what tools ask during an answer; keys go there */
     bool is_prompting;
     bool is_asking; /* about tool calls; keys are answers */
     bool is_quitting;
@@ -205,6 +207,10 @@ static void on_bytes(void *ctx, str bytes)
         on_question_key(r, bytes.p[0]);
         return;
     }
+    if (filling_is_active(&r->filling)) {
+        filling_keys(&r->filling, bytes);
+        return;
+    }
     while (!r->is_prompting && str_find_char(bytes, '\x03') >= 0) {
         interrupt_answer(r);
         bytes = str_skip(bytes, (size_t)str_find_char(bytes, '\x03') + 1);
@@ -227,6 +233,8 @@ static void on_resize(void *ctx)
         draw_prompt(r);
     else if (r->is_asking)
         draw_question(r);
+    else if (filling_is_active(&r->filling))
+        filling_draw(&r->filling);
     else
         view_redraw(&r->view);
 }
@@ -267,9 +275,22 @@ static bool read_message(struct repl *r)
 
 /* ---- answers ---- */
 
+static void on_input(void *ctx, const struct json *question)
+{
+    struct repl *r = ctx;
+    filling_add(&r->filling, question);
+}
+
+static void on_input_gone(void *ctx, str input_id)
+{
+    struct repl *r = ctx;
+    filling_gone(&r->filling, input_id);
+}
+
 static void on_answer_end(void *ctx)
 {
     struct repl *r = ctx;
+    filling_clear(&r->filling);
     r->wake = true;
 }
 
@@ -331,6 +352,9 @@ static void open_repl(struct repl *r)
     screen_init(&r->screen, STDOUT_FILENO);
     view_init(&r->view, c->loop, &r->screen, c->cli->has_color_out);
     r->view.has_footer = true;
+    r->view.on_input = on_input;
+    r->view.on_input_gone = on_input_gone;
+    filling_init(&r->filling, c->session, &r->view);
     (void)history_init(&r->history, is_kept ? config_path(c->config, "history") : NULL);
     editor_init(&r->editor, &r->history, SLASH_WORDS);
     timer_init(&r->escape, c->loop, on_escape_alone, r);
@@ -341,6 +365,7 @@ static void open_repl(struct repl *r)
 static void close_repl(struct repl *r)
 {
     timer_stop(&r->escape);
+    filling_done(&r->filling);
     view_done(&r->view);
     editor_done(&r->editor);
     history_done(&r->history);

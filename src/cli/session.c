@@ -101,6 +101,12 @@ void session_set_permissions(struct session *s, struct json_strs allow, bool is_
     s->is_unattended = is_unattended;
 }
 
+void session_answer_input(struct session *s, str input_id, const char *action,
+                          const struct json *content)
+{
+    s->ops->answer_input(s, input_id, action, content);
+}
+
 void session_cancel(struct session *s)
 {
     s->ops->cancel(s);
@@ -142,6 +148,18 @@ static void got_retry(struct session *s, const struct json *d)
     s->ev->on_retry(s->ctx, json_get_string(d, "message"));
 }
 
+static void got_input(struct session *s, const struct json *d)
+{
+    if (s->ev->on_input)
+        s->ev->on_input(s->ctx, d);
+}
+
+static void got_input_gone(struct session *s, const struct json *d)
+{
+    if (s->ev->on_input_gone)
+        s->ev->on_input_gone(s->ctx, json_get_string(d, "inputId"));
+}
+
 static void got_done(struct session *s, const struct json *d)
 {
     s->ev->on_done(s->ctx, d);
@@ -163,6 +181,8 @@ static const struct {
     {"tool.start", got_tool_start, false},
     {"tool.done", got_tool_done, false},
     {"run.retry", got_retry, false},
+    {"input.requested", got_input, false},
+    {"input.answered", got_input_gone, false},
     {"done", got_done, true},
     {"error", got_error, true},
 };

@@ -17,8 +17,10 @@ struct session_events {
     void (*on_tool_start)(void *ctx, str id, str name, const struct json *input);
     void (*on_tool_done)(void *ctx, str id, str name, bool ok, int64_t ms, str output);
     void (*on_retry)(void *ctx, str message);
-    void (*on_done)(void *ctx, const struct json *report); /* last call, or: */
-    void (*on_error)(void *ctx, str code, str message);    /* last call */
+    void (*on_input)(void *ctx, const struct json *question); /* a tool asks (form.h); or NULL */
+    void (*on_input_gone)(void *ctx, str input_id);           /* answered or withdrawn; or NULL */
+    void (*on_done)(void *ctx, const struct json *report);    /* last call, or: */
+    void (*on_error)(void *ctx, str code, str message);       /* last call */
 };
 
 /* Whether a server accepts connections on {workDir}/nb.sock. */
@@ -57,4 +59,7 @@ void session_send(struct session *s, str text, const struct session_events *ev, 
 /* Instead of a message: the decisions on a question, {callId: true, false or "always"}. */
 void session_answer(struct session *s, str ask_id, const struct json *decisions,
                     const struct session_events *ev, void *ctx);
+/* The answer to a tool's question while the message is under way. content may be NULL. */
+void session_answer_input(struct session *s, str input_id, const char *action,
+                          const struct json *content);
 void session_cancel(struct session *s); /* the end still comes through the events */

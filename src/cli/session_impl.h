@@ -25,6 +25,8 @@ struct session_ops {
     int (*resume)(struct session *s, str id, struct err *e);
     int (*past)(struct session *s, struct arena *a, struct session_past *ret, struct err *e);
     void (*send)(struct session *s, const struct session_input *in);
+    void (*answer_input)(struct session *s, str input_id, const char *action,
+                         const struct json *content);
     void (*cancel)(struct session *s);
     void (*close)(struct session *s);
 };

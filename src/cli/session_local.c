@@ -4,6 +4,7 @@
 #include "api/frames.h"
 #include "cli/own_server.h"
 #include "cli/session_impl.h"
+#include "runtime/inquiry.h"
 #include "runtime/replay.h"
 #include "runtime/report.h"
 
@@ -93,6 +94,18 @@ static void local_send(struct session *s, const struct session_input *in)
         .is_unattended = s->is_unattended,
     };
     l->turn = turn_start(server_runtime(l->server), &req, &EVENTS, l);
+}
+
+static void local_answer_input(struct session *s, str input_id, const char *action,
+                               const struct json *content)
+{
+    struct local *l = (struct local *)s;
+    struct err e = {0};
+    enum inquiry_action act;
+    if (inquiry_parse_action(str_from(action), &act) &&
+        inquiry_answer(server_runtime(l->server), s->conversation_id, input_id, STR("usr_default"),
+                       act, content, &e) < 0)
+        cli_complain(str_from(e.msg));
 }
 
 static void local_cancel(struct session *s)
@@ -209,8 +222,8 @@ static void local_close(struct session *s)
     free(l);
 }
 
-static const struct session_ops OPS = {local_resume, local_past, local_send, local_cancel,
-                                       local_close};
+static const struct session_ops OPS = {local_resume,       local_past,   local_send,
+                                       local_answer_input, local_cancel, local_close};
 
 int session_open_local(struct loop *loop, struct config *c, struct session **ret, struct err *e)
 {

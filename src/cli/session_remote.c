@@ -14,6 +14,7 @@ struct remote {
     struct client *client;
     const char *socket_path;
     struct fetch *chat, *cancel;
+    struct list_node posted;
     struct sse_parser sse;
     struct buf error_body;
     int status;
@@ -189,6 +190,67 @@ static void on_cancel_data(void *ctx, str bytes) {}
 
 static void on_cancel_head(void *ctx, int status, const struct fetch_header *h, size_t n) {}
 
+/* An answer on its way; nobody waits for what comes back, the stream tells. */
+struct posted {
+    struct list_node node;
+    struct fetch *fetch;
+};
+
+static void on_posted(void *ctx, const struct err *err)
+{
+    struct posted *p = ctx;
+    list_del(&p->node);
+    free(p);
+}
+
+static str input_body(struct buf *b, const char *action, const struct json *content)
+{
+    struct json_writer w;
+    jw_init(&w, b);
+    jw_object(&w);
+    jw_kstr(&w, "action", str_from(action));
+    if (content)
+        jw_kval(&w, "content", content);
+    jw_end(&w);
+    return buf_str(b);
+}
+
+static void remote_answer_input(struct session *s, str input_id, const char *action,
+                                const struct json *content)
+{
+    static const struct fetch_events EVENTS = {on_cancel_head, on_cancel_data, on_posted};
+    static const struct fetch_header JSON_HEADER = {STR_INIT("Content-Type"),
+                                                    STR_INIT("application/json")};
+    struct remote *r = (struct remote *)s;
+    struct posted *p = xcalloc(1, sizeof *p);
+    struct arena a;
+    struct buf body;
+    arena_init(&a);
+    buf_init(&body, BODY_MAX);
+    struct fetch_spec spec = {
+        .url = arena_printf(&a, HOST "/v1/conversations/%.*s/inputs/%.*s",
+                            STR_ARG(s->conversation_id), STR_ARG(input_id)),
+        .headers = &JSON_HEADER,
+        .nheaders = 1,
+        .body = input_body(&body, action, content),
+        .has_body = true,
+        .unix_socket = r->socket_path,
+    };
+    list_push(&r->posted, &p->node);
+    p->fetch = fetch_start(client_fetcher(r->client), &spec, &EVENTS, p);
+    buf_done(&body);
+    arena_done(&a);
+}
+
+static void drop_posted(struct remote *r)
+{
+    LIST_FOREACH (n, &r->posted) {
+        struct posted *p = LIST_ENTRY(n, struct posted, node);
+        fetch_cancel(p->fetch);
+        on_posted(p, NULL);
+    }
+}
+
 static void remote_cancel(struct session *s)
 {
     static const struct fetch_events EVENTS = {on_cancel_head, on_cancel_data, on_cancel_done};
@@ -214,6 +276,7 @@ static void remote_close(struct session *s)
         fetch_cancel(r->chat);
     if (r->cancel)
         fetch_cancel(r->cancel);
+    drop_posted(r);
     sse_parser_done(&r->sse);
     buf_done(&r->error_body);
     client_close(r->client);
@@ -221,8 +284,8 @@ static void remote_close(struct session *s)
     free(r);
 }
 
-static const struct session_ops OPS = {remote_resume, remote_past, remote_send, remote_cancel,
-                                       remote_close};
+static const struct session_ops OPS = {remote_resume,       remote_past,   remote_send,
+                                       remote_answer_input, remote_cancel, remote_close};
 
 int session_open_remote(struct loop *l, struct config *c, const char *socket_path,
                         struct session **ret, struct err *e)
@@ -232,6 +295,7 @@ int session_open_remote(struct loop *l, struct config *c, const char *socket_pat
     struct json *info;
     r->base = (struct session){.ops = &OPS, .loop = l, .config = c};
     arena_init(&r->base.arena);
+    list_init(&r->posted);
     r->socket_path = arena_cstr(&r->base.arena, str_from(socket_path));
     r->client = client_open_remote(l, socket_path);
     buf_init(&r->error_body, BODY_MAX);

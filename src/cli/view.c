@@ -138,7 +138,7 @@ void view_redraw(struct view *v)
 {
     struct buf region;
     uint64_t now = clock_mono_ms();
-    if (!v->is_running && v->final.n == 0)
+    if ((!v->is_running && v->final.n == 0) || v->is_paused)
         return;
     buf_init(&region, FINAL_MAX);
     if (v->is_running) {
@@ -243,7 +243,7 @@ static void on_retry(void *ctx, str message)
 
 static void finish(struct view *v)
 {
-    v->is_running = false;
+    v->is_running = v->is_paused = false;
     timer_stop(&v->timer);
     view_redraw(v);
     v->on_end(v->ctx);
@@ -298,8 +298,32 @@ static void on_error(void *ctx, str code, str message)
     finish(v);
 }
 
-const struct session_events VIEW_EVENTS = {on_started,   on_text,  on_thinking, on_tool_start,
-                                           on_tool_done, on_retry, on_done,     on_error};
+static void on_input(void *ctx, const struct json *question)
+{
+    struct view *v = ctx;
+    if (v->on_input)
+        v->on_input(v->ctx, question);
+}
+
+static void on_input_gone(void *ctx, str input_id)
+{
+    struct view *v = ctx;
+    if (v->on_input_gone)
+        v->on_input_gone(v->ctx, input_id);
+}
+
+const struct session_events VIEW_EVENTS = {
+    .on_started = on_started,
+    .on_text = on_text,
+    .on_thinking = on_thinking,
+    .on_tool_start = on_tool_start,
+    .on_tool_done = on_tool_done,
+    .on_retry = on_retry,
+    .on_input = on_input,
+    .on_input_gone = on_input_gone,
+    .on_done = on_done,
+    .on_error = on_error,
+};
 
 /* ---- life ---- */
 
@@ -327,7 +351,7 @@ void view_begin(struct view *v, void (*on_end)(void *ctx), void *ctx)
     v->ctx = ctx;
     v->started_ms = v->heard_ms = clock_mono_ms();
     v->is_running = true;
-    v->has_failed = false;
+    v->has_failed = v->is_paused = false;
     v->ask = NULL;
     arena_reset(&v->arena);
     v->thought[0] = '\0';

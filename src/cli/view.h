@@ -28,7 +28,11 @@ struct view {
     struct arena arena;     /* of the last answer: */
     const struct json *ask; /* the question it ended with, {askId, calls}, or NULL */
     void (*on_end)(void *ctx);
+    /* A tool asks for something, and no longer does; NULL = nobody can answer. */
+    void (*on_input)(void *ctx, const struct json *question);
+    void (*on_input_gone)(void *ctx, str input_id);
     void *ctx;
+    bool is_paused; /* somebody else draws; what comes is kept */
 };
 
 extern const struct session_events VIEW_EVENTS; /* their ctx is the view */
