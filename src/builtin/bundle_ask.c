@@ -1,0 +1,218 @@
+/* bundle_ask.c - what a server asks back while one of its tools is being called.
+ *
+ * Forms and links go to the people of the conversation; without anybody to ask they are
+ * declined. The model may be used once a person has agreed, which then holds for the run. */
+#include <errno.h>
+
+#include "builtin/bundle_impl.h"
+#include "builtin/sampling.h"
+#include "mcp/protocol.h"
+#include "runtime/inquiry.h"
+
+struct pending_ask {
+    struct list_node node;
+    struct bundle_tool_call *call;
+    struct mcp_ask *ask;
+    struct inquiry *inquiry;   /* or: */
+    struct sampling *sampling; /* or NULL */
+};
+
+static void pending_free(struct pending_ask *p)
+{
+    if (p->inquiry)
+        inquiry_withdraw(p->inquiry);
+    if (p->sampling)
+        sampling_cancel(p->sampling);
+    list_del(&p->node);
+    free(p);
+}
+
+static struct pending_ask *pending_new(struct bundle_tool_call *c, struct mcp_ask *a)
+{
+    struct pending_ask *p = xcalloc(1, sizeof *p);
+    p->call = c;
+    p->ask = a;
+    list_push(&c->asks, &p->node);
+    return p;
+}
+
+void bundle_ask_gone(struct bundle_tool_call *c, struct mcp_ask *a)
+{
+    LIST_FOREACH (n, &c->asks) {
+        struct pending_ask *p = LIST_ENTRY(n, struct pending_ask, node);
+        if (p->ask == a)
+            pending_free(p);
+    }
+}
+
+void bundle_asks_drop(struct bundle_tool_call *c)
+{
+    LIST_FOREACH (n, &c->asks)
+        pending_free(LIST_ENTRY(n, struct pending_ask, node));
+}
+
+static str source_name(const struct bundle_tool_call *c)
+{
+    return str_from(c->source->source.name);
+}
+
+/* ---- elicitation ---- */
+
+static void answer_elicitation(struct mcp_ask *a, enum inquiry_action action,
+                               const struct json *content)
+{
+    static const char *const WORDS[] = {
+        [INQUIRY_ACCEPT] = "accept", [INQUIRY_DECLINE] = "decline", [INQUIRY_CANCEL] = "cancel"};
+    struct arena arena;
+    arena_init(&arena);
+    struct json *result = json_new(&arena, JSON_OBJECT);
+    json_set(&arena, result, STR("action"), json_of_str(str_from(WORDS[action])));
+    if (content)
+        json_set(&arena, result, STR("content"), *content);
+    mcp_ask_answer(a, result);
+    arena_done(&arena);
+}
+
+static void on_elicited(void *ctx, enum inquiry_action action, const struct json *content)
+{
+    struct pending_ask *p = ctx;
+    p->inquiry = NULL;
+    answer_elicitation(p->ask, action, content);
+    pending_free(p);
+}
+
+static bool is_web_url(str url)
+{
+    return str_starts(url, STR("https://")) || str_starts(url, STR("http://"));
+}
+
+static void elicit(struct bundle_tool_call *c, struct mcp_ask *a)
+{
+    bool is_url = str_eq(json_get_string(a->params, "mode"), STR("url"));
+    struct inquiry_question q = {
+        .kind = is_url ? INQUIRY_URL : INQUIRY_FORM,
+        .source = source_name(c),
+        .call_id = c->call_id,
+        .message = json_get_string(a->params, "message"),
+        .schema = is_url ? NULL : json_get(a->params, "requestedSchema"),
+        .url = is_url ? json_get_string(a->params, "url") : STR_NONE,
+    };
+    if (is_url ? !is_web_url(q.url) : !json_is(q.schema, JSON_OBJECT)) {
+        mcp_ask_refuse(a, MCP_INVALID_PARAMS,
+                       is_url ? "url: expected an http(s) address"
+                              : "requestedSchema: expected an object");
+        return;
+    }
+    struct pending_ask *p = pending_new(c, a);
+    p->inquiry = inquiry_open(c->host, &q, on_elicited, p);
+    if (!p->inquiry) {
+        answer_elicitation(a, INQUIRY_DECLINE, NULL);
+        pending_free(p);
+    }
+}
+
+/* ---- sampling ---- */
+
+static void on_sampled(void *ctx, const struct json *result, const struct err *err)
+{
+    struct pending_ask *p = ctx;
+    p->sampling = NULL;
+    if (result)
+        mcp_ask_answer(p->ask, result);
+    else
+        mcp_ask_refuse(p->ask, MCP_INTERNAL_ERROR, err->msg);
+    pending_free(p);
+}
+
+static void sample(struct pending_ask *p)
+{
+    struct err e = {0};
+    struct bundle_tool_call *c = p->call;
+    int r = c->samplings++ >= SAMPLING_CALLS_MAX
+                ? err_set(&e, -EDQUOT, "this call has used the model %d times already",
+                          SAMPLING_CALLS_MAX)
+                : sampling_start(c->source->all->rt, c->host, source_name(c), p->ask->params,
+                                 on_sampled, p, &p->sampling, &e);
+    if (r == 0)
+        return;
+    mcp_ask_refuse(p->ask, r == -EINVAL ? MCP_INVALID_PARAMS : MCP_INTERNAL_ERROR, e.msg);
+    pending_free(p);
+}
+
+static void on_consent(void *ctx, enum inquiry_action action, const struct json *content)
+{
+    struct pending_ask *p = ctx;
+    struct bundle_source *s = p->call->source;
+    p->inquiry = NULL;
+    if (action != INQUIRY_ACCEPT) {
+        mcp_ask_refuse(p->ask, MCP_USER_REJECTED, "The user did not allow the use of the model.");
+        pending_free(p);
+        return;
+    }
+    snprintf(s->sampling_run, sizeof s->sampling_run, "%.*s", STR_ARG(p->call->run_id));
+    sample(p);
+}
+
+static bool is_consented(const struct bundle_tool_call *c)
+{
+    return c->run_id.n > 0 && str_eq(c->run_id, str_from(c->source->sampling_run));
+}
+
+static void consider_sampling(struct bundle_tool_call *c, struct mcp_ask *a)
+{
+    struct inquiry_question q = {
+        .kind = INQUIRY_SAMPLING,
+        .source = source_name(c),
+        .call_id = c->call_id,
+        .message = STR("This server wants to use the workspace's model."),
+        .detail = a->params,
+    };
+    struct pending_ask *p = pending_new(c, a);
+    if (c->host && is_consented(c)) {
+        sample(p);
+        return;
+    }
+    p->inquiry = inquiry_open(c->host, &q, on_consent, p);
+    if (!p->inquiry) {
+        mcp_ask_refuse(a, MCP_USER_REJECTED, "Nobody can be asked for permission here.");
+        pending_free(p);
+    }
+}
+
+/* ---- roots ---- */
+
+static void answer_roots(const struct bundle_sources *all, struct mcp_ask *a)
+{
+    struct arena arena;
+    arena_init(&arena);
+    struct json *result = json_new(&arena, JSON_OBJECT), *list = json_new(&arena, JSON_ARRAY);
+    if (all->project_dir) {
+        struct json *root = json_new(&arena, JSON_OBJECT);
+        json_set(&arena, root, STR("uri"),
+                 json_of_str(arena_printf(&arena, "file://%s", all->project_dir)));
+        json_push(&arena, list, *root);
+    }
+    json_set(&arena, result, STR("roots"), *list);
+    mcp_ask_answer(a, result);
+    arena_done(&arena);
+}
+
+void bundle_ask(struct bundle_tool_call *c, struct mcp_ask *a)
+{
+    if (a->kind == MCP_ASK_ELICITATION)
+        elicit(c, a);
+    else if (a->kind == MCP_ASK_SAMPLING)
+        consider_sampling(c, a);
+    else
+        answer_roots(c->source->all, a);
+}
+
+void bundle_ask_alone(struct bundle_sources *all, struct mcp_ask *a)
+{
+    if (a->kind == MCP_ASK_ROOTS)
+        answer_roots(all, a);
+    else if (a->kind == MCP_ASK_ELICITATION)
+        answer_elicitation(a, INQUIRY_DECLINE, NULL);
+    else
+        mcp_ask_refuse(a, MCP_USER_REJECTED, "Nobody can be asked for permission here.");
+}

@@ -1,0 +1,254 @@
+#include "builtin/bundle_source.h"
+
+#include "builtin/bundle_impl.h"
+#include "tools/result.h"
+
+const char BUNDLE_CLIENT_CAPABILITIES[] =
+    "{\"sampling\":{\"tools\":{}},\"elicitation\":{\"form\":{},\"url\":{}},\"roots\":{}}";
+
+/* ---- what it offers ---- */
+
+static bool is_for_models(const struct json *tool)
+{
+    const struct json *to = json_get(json_get(json_get(tool, "_meta"), "ui"), "visibility");
+    bool is_found = !json_is(to, JSON_ARRAY);
+    for (size_t i = 0; !is_found && i < to->len; i++)
+        is_found = str_eq(json_string(json_at(to, i), STR_NONE), STR("model"));
+    return is_found;
+}
+
+/* Some servers describe nothing; models need at least a name in words. */
+static str description(struct arena *a, const struct json *tool, str server)
+{
+    str text = json_get_string(tool, "description"), title = json_get_string(tool, "title");
+    if (text.n > 0)
+        return text;
+    return arena_printf(a, "%.*s (a tool of %.*s)",
+                        STR_ARG(title.n > 0 ? title : json_get_string(tool, "name")),
+                        STR_ARG(server));
+}
+
+static void describe(struct bundle_source *s, const struct json *given, struct tool *ret)
+{
+    const struct json *v = json_clone(&s->tools_arena, given);
+    *ret = (struct tool){
+        .name = json_get_string(v, "name"),
+        .title = json_get_string(v, "title"),
+        .description = description(&s->tools_arena, v, str_from(s->source.name)),
+        .input_schema = json_get(v, "inputSchema"),
+        .output_schema = json_get(v, "outputSchema"),
+        .annotations = json_get(v, "annotations"),
+        .meta = json_get(v, "_meta"),
+        .is_internal = !is_for_models(v),
+    };
+}
+
+/* A stopped or dead bundle offers nothing; a crashed one is about to come back. */
+static bool is_offering(struct bundle *b)
+{
+    enum bundle_state state = bundle_info(b)->state;
+    return state == BUNDLE_RUNNING || state == BUNDLE_CRASHED;
+}
+
+static void refresh(struct bundle_source *s)
+{
+    size_t n = 0;
+    const struct json *const *given = is_offering(s->bundle) ? bundle_tools(s->bundle, &n) : NULL;
+    arena_done(&s->tools_arena);
+    arena_init(&s->tools_arena);
+    s->tools = arena_array(&s->tools_arena, n, sizeof *s->tools);
+    s->ntools = n;
+    for (size_t i = 0; i < n; i++)
+        describe(s, given[i], &s->tools[i]);
+    registry_changed(runtime_deps(s->all->rt)->tools, str_from(s->source.name));
+}
+
+static const struct tool *list(void *self, size_t *ret_n)
+{
+    const struct bundle_source *s = self;
+    *ret_n = s->ntools;
+    return s->tools;
+}
+
+/* ---- calls ---- */
+
+static void call_free(struct bundle_tool_call *c)
+{
+    bundle_asks_drop(c);
+    list_del(&c->node);
+    arena_done(&c->arena);
+    free(c);
+}
+
+static struct tool_result result_of(struct bundle_tool_call *c, const struct mcp_reply *r)
+{
+    const char *server = c->source->source.name;
+    if (r->err)
+        return tool_result_error(&c->arena, "%s: %s", server, r->err->msg);
+    if (r->error)
+        return tool_result_error(&c->arena, "%s refused the call: %.*s", server,
+                                 STR_ARG(json_get_string(r->error, "message")));
+    return (struct tool_result){
+        .content = json_get(r->result, "content"),
+        .structured = json_get(r->result, "structuredContent"),
+        .meta = json_get(r->result, "_meta"),
+        .is_error = json_get_bool(r->result, "isError", false),
+    };
+}
+
+static void on_done(void *ctx, const struct mcp_reply *r)
+{
+    struct bundle_tool_call *c = ctx;
+    struct tool_result res = result_of(c, r);
+    c->call = NULL;
+    bundle_asks_drop(c);
+    c->done(c->ctx, &res);
+    call_free(c);
+}
+
+static void on_progress(void *ctx, const struct json *p)
+{
+    struct bundle_tool_call *c = ctx;
+    if (c->progress)
+        c->progress(c->ctx, json_double(json_get(p, "progress"), 0),
+                    json_double(json_get(p, "total"), 0), json_get_string(p, "message"));
+}
+
+static void on_ask(void *ctx, struct mcp_ask *a)
+{
+    bundle_ask(ctx, a);
+}
+
+static void on_ask_gone(void *ctx, struct mcp_ask *a)
+{
+    bundle_ask_gone(ctx, a);
+}
+
+static const struct json *schema_of(const struct bundle_source *s, str tool)
+{
+    for (size_t i = 0; i < s->ntools; i++)
+        if (str_eq(s->tools[i].name, tool))
+            return s->tools[i].input_schema;
+    return NULL;
+}
+
+static struct tool_call *call(void *self, str tool, const struct json *args,
+                              const struct tool_caller *who, tool_done_fn done,
+                              tool_progress_fn progress, void *ctx)
+{
+    static const struct mcp_call_events EVENTS = {
+        .done = on_done, .progress = on_progress, .ask = on_ask, .ask_gone = on_ask_gone};
+    struct bundle_source *s = self;
+    struct bundle_tool_call *c = xcalloc(1, sizeof *c);
+    arena_init(&c->arena);
+    list_init(&c->asks);
+    c->source = s;
+    c->call_id = arena_str(&c->arena, who->call_id);
+    c->run_id = arena_str(&c->arena, who->run_id);
+    c->host = who->host;
+    c->done = done;
+    c->progress = progress;
+    c->ctx = ctx;
+    list_push(&s->calls, &c->node);
+    struct json *params = json_new(&c->arena, JSON_OBJECT);
+    json_set(&c->arena, params, STR("name"), json_of_str(tool));
+    json_set(&c->arena, params, STR("arguments"), *args);
+    struct mcp_request req = {
+        .method = STR("tools/call"),
+        .params = params,
+        .wants_progress = true,
+        .input_schema = schema_of(s, tool),
+    };
+    c->call = bundle_request(s->bundle, &req, &EVENTS, c);
+    return (struct tool_call *)c;
+}
+
+static void cancel(void *self, struct tool_call *call)
+{
+    struct bundle_tool_call *c = (struct bundle_tool_call *)call;
+    bundle_cancel(c->call, "The run was cancelled.");
+    call_free(c);
+}
+
+/* ---- coming and going ---- */
+
+static void add_source(struct bundle_sources *all, struct bundle *b)
+{
+    struct err e = {0};
+    struct bundle_source *s = xcalloc(1, sizeof *s);
+    arena_init(&s->arena);
+    arena_init(&s->tools_arena);
+    list_init(&s->calls);
+    s->all = all;
+    s->bundle = b;
+    s->source = (struct tool_source){
+        .name = arena_cstr(&s->arena, bundle_info(b)->name),
+        .list = list,
+        .call = call,
+        .cancel = cancel,
+        .self = s,
+        .timeout_ms = TOOL_NO_TIMEOUT, /* the connection's own limits count, people's time not */
+    };
+    const struct runtime_deps *d = runtime_deps(all->rt);
+    if (registry_add_source(d->tools, &s->source, &e) < 0)
+        log_warn(d->log, "bundle", "%s: its tools cannot be used: %s", s->source.name, e.msg);
+    map_put(&all->by_bundle, str_from(s->source.name), s);
+}
+
+static void remove_source(struct bundle_sources *all, struct bundle_source *s)
+{
+    registry_remove_source(runtime_deps(all->rt)->tools, str_from(s->source.name));
+    map_del(&all->by_bundle, str_from(s->source.name));
+    arena_done(&s->tools_arena);
+    arena_done(&s->arena);
+    free(s);
+}
+
+static void on_changed(void *ctx, struct bundle *b, enum bundle_change what)
+{
+    struct bundle_sources *all = ctx;
+    struct bundle_source *s = map_get(&all->by_bundle, bundle_info(b)->name);
+    if (what == BUNDLE_ADDED && !s)
+        add_source(all, b);
+    else if ((what == BUNDLE_STATE || what == BUNDLE_TOOLS) && s)
+        refresh(s);
+    if (what == BUNDLE_REMOVED && s)
+        remove_source(all, s);
+    if (all->changed)
+        all->changed(all->ctx, b, what);
+}
+
+static void on_ask_alone(void *ctx, struct bundle *b, struct mcp_ask *a)
+{
+    bundle_ask_alone(ctx, a);
+}
+
+struct bundle_sources *bundle_sources_new(struct runtime *rt, const char *project_dir,
+                                          void (*changed)(void *ctx, struct bundle *b,
+                                                          enum bundle_change what),
+                                          void *ctx)
+{
+    struct bundle_sources *s = xcalloc(1, sizeof *s);
+    s->rt = rt;
+    s->project_dir = project_dir;
+    s->changed = changed;
+    s->ctx = ctx;
+    map_init(&s->by_bundle);
+    return s;
+}
+
+void bundle_sources_free(struct bundle_sources *s)
+{
+    if (!s)
+        return;
+    struct map_entry *e;
+    for (size_t i = 0; (e = map_next(&s->by_bundle, &i)) != NULL;)
+        remove_source(s, e->value);
+    map_done(&s->by_bundle);
+    free(s);
+}
+
+struct bundle_host bundle_sources_host(struct bundle_sources *s)
+{
+    return (struct bundle_host){.changed = on_changed, .ask = on_ask_alone, .ctx = s};
+}

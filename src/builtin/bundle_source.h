@@ -1,0 +1,25 @@
+/* bundle_source.h - the tools of bundles as sources of the registry.
+ *
+ * Each bundle is one source under its server name, from the moment it is known until it is
+ * removed; what it offers follows its state. A call becomes tools/call; what the server asks
+ * back meanwhile goes to the person whose run it is (bundle_ask.c). Loop thread only. */
+#pragma once
+
+#include "bundle/bundle.h"
+#include "runtime/runtime.h"
+
+struct bundle_sources;
+
+/* Everything is borrowed. `changed` (may be NULL) hears of every change afterwards: states,
+ * tools, additions, removals. */
+struct bundle_sources *bundle_sources_new(struct runtime *rt, const char *project_dir,
+                                          void (*changed)(void *ctx, struct bundle *b,
+                                                          enum bundle_change what),
+                                          void *ctx);
+/* Takes its sources out of the registry. After the bundles have stopped. */
+void bundle_sources_free(struct bundle_sources *s);
+
+/* For bundles_conf.host. */
+struct bundle_host bundle_sources_host(struct bundle_sources *s);
+/* ClientCapabilities that go with it. */
+extern const char BUNDLE_CLIENT_CAPABILITIES[];
