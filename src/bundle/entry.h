@@ -58,3 +58,9 @@ int bundle_entries_decode(struct arena *a, const struct json *list, const char *
 
 /* "@scope/My_Server" -> "my-server"; "nb" and empty names are refused. */
 int bundle_server_name(struct arena *a, str source, str *ret, struct err *e);
+
+/* Whether its URL may be used: https, and no address of this machine or its network unless the
+ * entry says allowPrivate; http://localhost also where the settings say allowInsecureRemotes.
+ * -EACCES with the reason. Names are judged again when they are resolved (FETCH_PUBLIC_ONLY). */
+int bundle_entry_check_url(const struct bundle_entry *entry, bool allow_insecure_remotes,
+                           struct err *e);

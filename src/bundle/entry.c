@@ -1,0 +1,675 @@
+#include "bundle/entry.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+
+#include "net/address.h"
+#include "net/url.h"
+
+#define RECONNECT_INITIAL_MS 1000
+#define RECONNECT_MAX_MS     30000
+#define RECONNECT_TRIES      5
+
+#define PATH_TEXT_MAX 256 /* of a place in the settings: "bundles[12].transport.auth" */
+#define MEMORY_MB_MAX (1024 * 1024)
+
+/* ---- the entry's shape ---- */
+
+struct transport {
+    str type;
+    const struct json *auth, *headers;
+    int64_t initial_ms, max_ms, tries;
+    str session_id; /* accepted; a session is always begun anew */
+};
+
+struct document {
+    str name, version, path, url, command, cwd, server_name;
+    struct json_strs args, allowed_env;
+    const struct json *env, *ui, *sandbox;
+    struct transport transport;
+    bool is_protected, is_disabled, allow_private;
+    int64_t trust_score, memory_mb;
+};
+
+#define AT(member) offsetof(struct document, member)
+
+static const struct json_field RECONNECT_FIELDS[] = {
+    {"initialReconnectionDelay", JF_INT, offsetof(struct transport, initial_ms), 0, NULL, 0},
+    {"maxReconnectionDelay", JF_INT, offsetof(struct transport, max_ms), 0, NULL, 0},
+    {"maxRetries", JF_INT, offsetof(struct transport, tries), 0, NULL, 0},
+    {0}};
+
+static const struct json_field TRANSPORT_FIELDS[] = {
+    {"type", JF_STR, offsetof(struct transport, type), 0, NULL, 0},
+    {"auth", JF_JSON_OBJECT, offsetof(struct transport, auth), JF_NULLABLE, NULL, 0},
+    {"headers", JF_JSON_OBJECT, offsetof(struct transport, headers), JF_NULLABLE, NULL, 0},
+    {"sessionId", JF_STR, offsetof(struct transport, session_id), JF_NULLABLE, NULL, 0},
+    {"reconnection", JF_OBJECT, 0, JF_NULLABLE, RECONNECT_FIELDS, 0},
+    {0}};
+
+static const struct json_field FIELDS[] = {
+    {"name", JF_STR, AT(name), 0, NULL, 0},
+    {"version", JF_STR, AT(version), 0, NULL, 0},
+    {"path", JF_STR, AT(path), 0, NULL, 0},
+    {"url", JF_STR, AT(url), 0, NULL, 0},
+    {"command", JF_STR, AT(command), 0, NULL, 0},
+    {"args", JF_STRS, AT(args), 0, NULL, 0},
+    {"cwd", JF_STR, AT(cwd), 0, NULL, 0},
+    {"serverName", JF_STR, AT(server_name), 0, NULL, 0},
+    {"transport", JF_OBJECT, AT(transport), JF_NULLABLE, TRANSPORT_FIELDS, 0},
+    {"env", JF_JSON_OBJECT, AT(env), JF_NULLABLE, NULL, 0},
+    {"allowedEnv", JF_STRS, AT(allowed_env), JF_NULLABLE, NULL, 0},
+    {"protected", JF_BOOL, AT(is_protected), 0, NULL, 0},
+    {"disabled", JF_BOOL, AT(is_disabled), 0, NULL, 0},
+    {"trustScore", JF_INT, AT(trust_score), JF_NULLABLE, NULL, 0},
+    {"ui", JF_JSON_OBJECT, AT(ui), JF_NULLABLE, NULL, 0},
+    {"sandbox", JF_JSON, AT(sandbox), JF_NULLABLE, NULL, 0},
+    {"memoryMb", JF_INT, AT(memory_mb), 0, NULL, 0},
+    {"allowPrivate", JF_BOOL, AT(allow_private), 0, NULL, 0},
+    {0}};
+
+static const struct json_field SANDBOX_FIELDS[] = {
+    {"network", JF_BOOL, offsetof(struct bundle_sandbox, network), 0, NULL, 0},
+    {"read", JF_STRS, offsetof(struct bundle_sandbox, read), 0, NULL, 0},
+    {"write", JF_STRS, offsetof(struct bundle_sandbox, write), 0, NULL, 0},
+    {0}};
+
+/* ---- one entry on its way ---- */
+
+struct decoder {
+    struct arena *arena;
+    const char *base_dir;
+    const char *at; /* where the entry stands: "bundles[2]", or "" */
+    struct document doc;
+    struct bundle_entry *out;
+    str unknown; /* the first key that no table knows */
+    struct err *e;
+};
+
+/* "bundles[2].env: message". */
+static int refuse(struct decoder *d, const char *field, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static int refuse(struct decoder *d, const char *field, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    str text = arena_vprintf(d->arena, fmt, ap);
+    va_end(ap);
+    const char *dot = *d->at && *field ? "." : "";
+    const char *colon = *d->at || *field ? ": " : "";
+    return err_set(d->e, -EINVAL, "%s%s%s%s%.*s", d->at, dot, field, colon, STR_ARG(text));
+}
+
+static const char *below(struct decoder *d, const char *field)
+{
+    return arena_printf(d->arena, "%s%s%s", d->at, *d->at ? "." : "", field).p;
+}
+
+static void note_unknown(void *ctx, const char *path)
+{
+    struct decoder *d = ctx;
+    if (d->unknown.n == 0)
+        d->unknown = arena_str(d->arena, str_from(path));
+}
+
+static bool has_control(str s)
+{
+    for (size_t i = 0; i < s.n; i++)
+        if ((unsigned char)s.p[i] < 0x20 || s.p[i] == 0x7f)
+            return true;
+    return false;
+}
+
+static bool has_nul(str s)
+{
+    return str_find_char(s, 0) >= 0;
+}
+
+/* An object whose values are all strings, as pairs. */
+static int decode_pairs(struct decoder *d, const char *field, const struct json *obj,
+                        struct bundle_pair **ret, size_t *ret_n)
+{
+    size_t n = obj ? obj->len : 0;
+    struct bundle_pair *pairs = arena_array(d->arena, n, sizeof *pairs);
+    for (size_t i = 0; i < n; i++) {
+        const struct json_member *m = &obj->members[i];
+        if (m->value.type != JSON_STRING)
+            return refuse(d, field, "the value of '%.*s' must be a string", STR_ARG(m->key));
+        if (has_nul(m->value.s))
+            return refuse(d, field, "the value of '%.*s' has a NUL in it", STR_ARG(m->key));
+        pairs[i] = (struct bundle_pair){m->key, m->value.s};
+    }
+    *ret = pairs;
+    *ret_n = n;
+    return 0;
+}
+
+/* ---- environment ---- */
+
+static bool is_env_name(str s)
+{
+    for (size_t i = 0; i < s.n; i++) {
+        char c = s.p[i];
+        bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+        if (!is_letter && !(i > 0 && c >= '0' && c <= '9'))
+            return false;
+    }
+    return s.n > 0;
+}
+
+/* nb's own keys: no bundle gets them, whatever the settings say. */
+static bool is_own_secret(str name)
+{
+    static const str OWN[] = {STR_INIT("NB_API_KEY"), STR_INIT("NB_INTERNAL_TOKEN")};
+    for (size_t i = 0; i < ARRAY_LEN(OWN); i++)
+        if (str_eq(name, OWN[i]))
+            return true;
+    return false;
+}
+
+static int decode_env(struct decoder *d)
+{
+    struct bundle_entry *out = d->out;
+    int r = decode_pairs(d, "env", d->doc.env, &out->env, &out->nenv);
+    for (size_t i = 0; r == 0 && i < out->nenv; i++)
+        if (!is_env_name(out->env[i].key))
+            r = refuse(d, "env", "'%.*s' cannot be the name of a variable",
+                       STR_ARG(out->env[i].key));
+    out->allowed_env = d->doc.allowed_env;
+    for (size_t i = 0; r == 0 && i < out->allowed_env.len; i++) {
+        str name = out->allowed_env.items[i];
+        if (!is_env_name(name))
+            r = refuse(d, "allowedEnv", "'%.*s' cannot be the name of a variable", STR_ARG(name));
+        else if (is_own_secret(name))
+            r = refuse(d, "allowedEnv", "%.*s is a key of nb itself and never given to a bundle",
+                       STR_ARG(name));
+    }
+    return r;
+}
+
+/* ---- a remote server ---- */
+
+static bool is_header_name(str s)
+{
+    for (size_t i = 0; i < s.n; i++) {
+        unsigned char c = (unsigned char)s.p[i];
+        if (c <= 0x20 || c >= 0x7f || strchr("\"(),/:;<=>?@[\\]{}", c))
+            return false;
+    }
+    return s.n > 0;
+}
+
+static int check_header(struct decoder *d, const char *field, struct bundle_pair h)
+{
+    if (!is_header_name(h.key))
+        return refuse(d, field, "'%.*s' cannot be the name of a header", STR_ARG(h.key));
+    if (has_control(h.value))
+        return refuse(d, field, "the value of '%.*s' has a control character in it",
+                      STR_ARG(h.key));
+    return 0;
+}
+
+static int unknown_auth(struct decoder *d, const struct json *auth, const char *const *known)
+{
+    for (size_t i = 0; i < auth->len; i++) {
+        str key = auth->members[i].key;
+        bool is_known = false;
+        for (size_t k = 0; known[k]; k++)
+            is_known |= str_eq(key, str_from(known[k]));
+        if (!is_known)
+            return refuse(d, "transport.auth", "unknown key '%.*s'", STR_ARG(key));
+    }
+    return 0;
+}
+
+/* {"type": "bearer", "token"} | {"type": "header", "name", "value"} | {"type": "none"}.
+ * *ret.key stays empty when there is no header to send. */
+static int decode_auth(struct decoder *d, const struct json *auth, struct bundle_pair *ret)
+{
+    static const char *const KNOWN[] = {"type", "token", "name", "value", NULL};
+    str type = json_get_string(auth, "type");
+    int r = unknown_auth(d, auth, KNOWN);
+    if (r < 0)
+        return r;
+    if (str_eq(type, STR("none")))
+        return 0;
+    if (str_eq(type, STR("bearer"))) {
+        str token = json_get_string(auth, "token");
+        if (token.n == 0)
+            return refuse(d, "transport.auth", "the type 'bearer' needs a token");
+        *ret = (struct bundle_pair){STR("Authorization"),
+                                    arena_printf(d->arena, "Bearer %.*s", STR_ARG(token))};
+        return 0;
+    }
+    if (str_eq(type, STR("header"))) {
+        *ret = (struct bundle_pair){json_get_string(auth, "name"), json_get_string(auth, "value")};
+        return ret->key.n > 0 ? 0 : refuse(d, "transport.auth", "the type 'header' needs a name");
+    }
+    return refuse(d, "transport.auth", "type '%.*s' is not one of bearer, header, none",
+                  STR_ARG(type));
+}
+
+static int decode_headers(struct decoder *d)
+{
+    struct bundle_pair *plain, auth = {0};
+    struct bundle_entry *out = d->out;
+    size_t n;
+    int r = decode_pairs(d, "transport.headers", d->doc.transport.headers, &plain, &n);
+    if (r == 0 && d->doc.transport.auth)
+        r = decode_auth(d, d->doc.transport.auth, &auth);
+    if (r < 0)
+        return r;
+    out->headers = arena_array(d->arena, n + 1, sizeof *out->headers);
+    for (size_t i = 0; r == 0 && i < n; i++) {
+        out->headers[out->nheaders++] = plain[i];
+        r = check_header(d, "transport.headers", plain[i]);
+        if (r == 0 && str_eq_nocase(plain[i].key, auth.key))
+            r = refuse(d, "transport", "auth and headers both set '%.*s'", STR_ARG(auth.key));
+    }
+    if (r == 0 && auth.key.n > 0) {
+        out->headers[out->nheaders++] = auth;
+        r = check_header(d, "transport.auth", auth);
+    }
+    return r;
+}
+
+static int decode_remote(struct decoder *d)
+{
+    struct url u;
+    struct err e = {0};
+    const struct transport *t = &d->doc.transport;
+    if (url_parse(d->doc.url, &u, &e) < 0)
+        return refuse(d, "url", "%s", e.msg);
+    if (u.has_userinfo)
+        return refuse(d, "url",
+                      "credentials do not belong in a URL, which is shown and logged; "
+                      "use transport.auth");
+    if (t->type.n > 0 && !str_eq(t->type, STR("streamable-http")) &&
+        !str_eq(t->type, STR("http")) && !str_eq(t->type, STR("sse")))
+        return refuse(d, "transport.type", "'%.*s' is not one of streamable-http, sse",
+                      STR_ARG(t->type));
+    if (t->initial_ms < 0 || t->max_ms < 0 || t->tries < 0)
+        return refuse(d, "transport.reconnection", "a number below 0");
+    d->out->is_sse = str_eq(t->type, STR("sse"));
+    d->out->reconnect_initial_ms = t->initial_ms;
+    d->out->reconnect_max_ms = t->max_ms;
+    d->out->reconnect_tries = t->tries;
+    return decode_headers(d);
+}
+
+/* ---- what it may touch ---- */
+
+static int check_sandbox_paths(struct decoder *d, const char *field, struct json_strs paths)
+{
+    for (size_t i = 0; i < paths.len; i++) {
+        str p = paths.items[i];
+        bool is_home = str_eq(p, STR("~")) || str_starts(p, STR("~/"));
+        if ((!is_home && !str_starts(p, STR("/"))) || has_nul(p))
+            return refuse(d, field, "'%.*s' must start with / or ~/", STR_ARG(p));
+    }
+    return 0;
+}
+
+static int decode_sandbox(struct decoder *d)
+{
+    const struct json *v = d->doc.sandbox;
+    struct bundle_sandbox *s = &d->out->sandbox;
+    if (!v)
+        return 0;
+    if (v->type == JSON_STRING && str_eq(v->s, STR("off"))) {
+        s->is_off = true;
+        return 0;
+    }
+    if (v->type != JSON_OBJECT)
+        return refuse(d, "sandbox", "expected \"off\" or an object {network, read, write}");
+    int r = json_decode(d->arena, v, SANDBOX_FIELDS, s, below(d, "sandbox"), note_unknown, d, d->e);
+    if (r == 0)
+        r = check_sandbox_paths(d, "sandbox.read", s->read);
+    return r < 0 ? r : check_sandbox_paths(d, "sandbox.write", s->write);
+}
+
+/* ---- which of the four kinds ---- */
+
+static int decode_kind(struct decoder *d)
+{
+    const struct document *doc = &d->doc;
+    const struct {
+        const char *key;
+        str value;
+        enum bundle_kind kind;
+    } SOURCES[] = {
+        {"name", doc->name, BUNDLE_NAMED},
+        {"path", doc->path, BUNDLE_LOCAL},
+        {"url", doc->url, BUNDLE_REMOTE},
+        {"command", doc->command, BUNDLE_COMMAND},
+    };
+    const char *found = NULL;
+    for (size_t i = 0; i < ARRAY_LEN(SOURCES); i++) {
+        if (!json_get(d->out->raw, SOURCES[i].key))
+            continue;
+        if (found)
+            return refuse(d, "", "has both '%s' and '%s': a bundle comes from one place", found,
+                          SOURCES[i].key);
+        if (SOURCES[i].value.n == 0 || has_control(SOURCES[i].value))
+            return refuse(d, SOURCES[i].key, "is empty or has control characters in it");
+        found = SOURCES[i].key;
+        d->out->kind = SOURCES[i].kind;
+    }
+    return found ? 0 : refuse(d, "", "needs one of name, path, url or command");
+}
+
+/* Keys that mean something for one kind only. */
+static int check_applicable(struct decoder *d)
+{
+    static const struct {
+        const char *key;
+        enum bundle_kind kind;
+        const char *with;
+    } ONLY[] = {
+        {"version", BUNDLE_NAMED, "name"},      {"args", BUNDLE_COMMAND, "command"},
+        {"cwd", BUNDLE_COMMAND, "command"},     {"transport", BUNDLE_REMOTE, "url"},
+        {"allowPrivate", BUNDLE_REMOTE, "url"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(ONLY); i++)
+        if (json_get(d->out->raw, ONLY[i].key) && d->out->kind != ONLY[i].kind)
+            return refuse(d, ONLY[i].key, "has a meaning only together with '%s'", ONLY[i].with);
+    return 0;
+}
+
+static bool is_package_char(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           strchr("-_.", c) != NULL;
+}
+
+static bool is_package_part(str s)
+{
+    for (size_t i = 0; i < s.n; i++)
+        if (s.p[i] == 0 || !is_package_char(s.p[i]))
+            return false;
+    return s.n > 0 && s.p[0] != '.';
+}
+
+/* "@scope/package" or "@scope/package@1.2.3". */
+static int decode_package(struct decoder *d)
+{
+    str name = d->doc.name, version = d->doc.version;
+    ptrdiff_t at = str_rfind_char(name, '@'), slash = str_find_char(name, '/');
+    if (at > 0) {
+        if (version.n > 0)
+            return refuse(d, "version", "stands in the name as well");
+        version = str_skip(name, (size_t)at + 1);
+        name = str_slice(name, 0, (size_t)at);
+        if (!is_package_part(version))
+            return refuse(d, "name", "'%.*s' is not a version", STR_ARG(version));
+    }
+    bool is_fine = name.p[0] == '@' && slash > 1 &&
+                   is_package_part(str_slice(name, 1, (size_t)slash)) &&
+                   is_package_part(str_skip(name, (size_t)slash + 1));
+    if (!is_fine)
+        return refuse(d, "name", "'%.*s' is not of the form @scope/package", STR_ARG(name));
+    if (version.n > 0 && !is_package_part(version))
+        return refuse(d, "version", "'%.*s' is not a version", STR_ARG(version));
+    d->out->name = name;
+    d->out->version = str_eq(version, STR("latest")) ? STR_NONE : version;
+    return 0;
+}
+
+static str absolute_path(struct decoder *d, str path)
+{
+    if (path.n > 0 && path.p[0] == '/')
+        return path;
+    if (str_starts(path, STR("./")))
+        path = str_skip(path, 2);
+    return arena_printf(d->arena, "%s/%.*s", d->base_dir, STR_ARG(path));
+}
+
+static int decode_command(struct decoder *d)
+{
+    struct bundle_entry *out = d->out;
+    out->command = d->doc.command;
+    /* A bare name is looked up in PATH; what has a slash is a file near the settings. */
+    if (str_find_char(out->command, '/') >= 0)
+        out->command = absolute_path(d, out->command);
+    out->args = d->doc.args;
+    for (size_t i = 0; i < out->args.len; i++)
+        if (has_nul(out->args.items[i]))
+            return refuse(d, "args", "argument %zu has a NUL in it", i + 1);
+    if (d->doc.cwd.n > 0)
+        out->cwd = absolute_path(d, d->doc.cwd);
+    return 0;
+}
+
+static int decode_source(struct decoder *d)
+{
+    switch (d->out->kind) {
+    case BUNDLE_NAMED:
+        return decode_package(d);
+    case BUNDLE_LOCAL:
+        d->out->path = absolute_path(d, d->doc.path);
+        return 0;
+    case BUNDLE_REMOTE:
+        d->out->url = d->doc.url;
+        return decode_remote(d);
+    default:
+        return decode_command(d);
+    }
+}
+
+/* ---- its name ---- */
+
+static str last_segment(str s)
+{
+    while (s.n > 0 && s.p[s.n - 1] == '/')
+        s.n--;
+    return str_skip(s, (size_t)(str_rfind_char(s, '/') + 1));
+}
+
+static str default_name(const struct decoder *d)
+{
+    const struct bundle_entry *out = d->out;
+    struct url u;
+    str s = STR_NONE;
+    if (out->kind == BUNDLE_NAMED)
+        s = out->name;
+    else if (out->kind == BUNDLE_LOCAL)
+        s = last_segment(out->path);
+    else if (out->kind == BUNDLE_COMMAND)
+        s = last_segment(out->command);
+    else if (url_parse(out->url, &u, NULL) == 0)
+        s = u.host;
+    if (out->kind == BUNDLE_LOCAL && str_ends(s, STR(".mcpb")))
+        s.n -= strlen(".mcpb");
+    return s;
+}
+
+/* Runners of other programs would all give the same name. */
+static bool is_runner(str command)
+{
+    static const char *const RUNNERS[] = {"node",    "npx",    "bunx",   "bun",  "deno", "python",
+                                          "python3", "uv",     "uvx",    "pipx", "env",  "sh",
+                                          "bash",    "docker", "podman", "java", "ruby", NULL};
+    for (size_t i = 0; RUNNERS[i]; i++)
+        if (str_eq(last_segment(command), str_from(RUNNERS[i])))
+            return true;
+    return false;
+}
+
+static int decode_name(struct decoder *d)
+{
+    struct err e = {0};
+    str given = d->doc.server_name;
+    if (json_get(d->out->raw, "serverName") && given.n == 0)
+        return refuse(d, "serverName", "is empty");
+    if (given.n == 0 && d->out->kind == BUNDLE_COMMAND && is_runner(d->out->command))
+        return refuse(d, "serverName", "is needed: '%.*s' says nothing about what it runs",
+                      STR_ARG(d->out->command));
+    str source = given.n > 0 ? given : default_name(d);
+    if (bundle_server_name(d->arena, source, &d->out->server_name, &e) < 0)
+        return refuse(d, "serverName", "%s", e.msg);
+    return 0;
+}
+
+int bundle_server_name(struct arena *a, str source, str *ret, struct err *e)
+{
+    str s = last_segment(source);
+    char *out = arena_alloc(a, s.n + 1);
+    for (size_t i = 0; i < s.n; i++) {
+        char c = s.p[i];
+        if (c >= 'A' && c <= 'Z')
+            c = (char)(c - 'A' + 'a');
+        out[i] = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ? c : '-';
+    }
+    out[s.n] = 0;
+    str name = str_make(out, s.n);
+    while (name.n > 0 && name.p[0] == '-')
+        name = str_skip(name, 1);
+    while (name.n > 0 && name.p[name.n - 1] == '-')
+        out[name.p + --name.n - out] = 0;
+    if (name.n == 0)
+        return err_set(e, -EINVAL, "'%.*s' has no letter or digit to make a name of",
+                       STR_ARG(source));
+    if (name.n > BUNDLE_NAME_MAX)
+        return err_set(e, -EINVAL, "'%s' is longer than %d characters; give it a serverName",
+                       name.p, BUNDLE_NAME_MAX);
+    if (str_eq(name, STR("nb")))
+        return err_set(e, -EINVAL,
+                       "'nb' is the name of nb's own tools; give it another serverName");
+    *ret = name;
+    return 0;
+}
+
+/* ---- all of it ---- */
+
+static int check_numbers(struct decoder *d)
+{
+    const struct document *doc = &d->doc;
+    if (doc->trust_score < -1 || doc->trust_score > 100 ||
+        (doc->trust_score == -1 && json_is(json_get(d->out->raw, "trustScore"), JSON_INT)))
+        return refuse(d, "trustScore", "must be 0 to 100, or null");
+    if (doc->memory_mb < 0 || doc->memory_mb > MEMORY_MB_MAX)
+        return refuse(d, "memoryMb", "must be 1 to %d", MEMORY_MB_MAX);
+    d->out->trust_score = doc->trust_score;
+    d->out->memory_mb = doc->memory_mb;
+    return 0;
+}
+
+static int check_unknown(struct decoder *d)
+{
+    if (d->unknown.n == 0)
+        return 0;
+    return err_set(d->e, -EINVAL, "%.*s: there is no such setting of a bundle",
+                   STR_ARG(d->unknown));
+}
+
+static int decode(struct decoder *d, const struct json *v)
+{
+    static int (*const STEPS[])(struct decoder *) = {
+        check_unknown, decode_kind,    check_applicable, decode_source, decode_name,
+        decode_env,    decode_sandbox, check_unknown,    check_numbers,
+    };
+    struct document *doc = &d->doc;
+    if (!v || v->type != JSON_OBJECT)
+        return refuse(d, "", "expected an object with one of name, path, url or command");
+    *doc = (struct document){
+        .transport = {.initial_ms = RECONNECT_INITIAL_MS,
+                      .max_ms = RECONNECT_MAX_MS,
+                      .tries = RECONNECT_TRIES},
+        .trust_score = -1,
+    };
+    d->out->raw = json_clone(d->arena, v);
+    int r = json_decode(d->arena, d->out->raw, FIELDS, doc, d->at, note_unknown, d, d->e);
+    for (size_t i = 0; r == 0 && i < ARRAY_LEN(STEPS); i++)
+        r = STEPS[i](d);
+    d->out->is_protected = doc->is_protected;
+    d->out->is_disabled = doc->is_disabled;
+    d->out->allow_private = doc->allow_private;
+    d->out->ui = doc->ui;
+    return r;
+}
+
+static int decode_at(struct arena *a, const struct json *v, const char *base_dir, const char *at,
+                     struct bundle_entry *ret, struct err *e)
+{
+    struct bundle_entry out = {0};
+    struct decoder d = {.arena = a, .base_dir = base_dir, .at = at, .out = &out, .e = e};
+    int r = decode(&d, v);
+    if (r == 0)
+        *ret = out;
+    return r;
+}
+
+int bundle_entry_decode(struct arena *a, const struct json *v, const char *base_dir,
+                        struct bundle_entry *ret, struct err *e)
+{
+    return decode_at(a, v, base_dir, "", ret, e);
+}
+
+int bundle_entries_decode(struct arena *a, const struct json *list, const char *base_dir,
+                          struct bundle_entry **ret, size_t *ret_n, struct err *e)
+{
+    size_t n = list ? list->len : 0;
+    if (list && list->type != JSON_ARRAY)
+        return err_set(e, -EINVAL, "bundles: expected an array");
+    if (n > BUNDLES_MAX)
+        return err_set(e, -EINVAL, "bundles: %zu are too many, the limit is %d", n, BUNDLES_MAX);
+    struct bundle_entry *all = arena_array(a, n, sizeof *all);
+    for (size_t i = 0; i < n; i++) {
+        char at[PATH_TEXT_MAX];
+        snprintf(at, sizeof at, "bundles[%zu]", i);
+        int r = decode_at(a, json_at(list, i), base_dir, at, &all[i], e);
+        if (r < 0)
+            return r;
+        for (size_t k = 0; k < i; k++)
+            if (str_eq(all[k].server_name, all[i].server_name))
+                return err_set(e, -EINVAL,
+                               "%s: the name '%.*s' is taken by bundles[%zu]; give one of them a "
+                               "serverName",
+                               at, STR_ARG(all[i].server_name), k);
+    }
+    *ret = all;
+    *ret_n = n;
+    return 0;
+}
+
+/* ---- where a URL may lead ---- */
+
+/* Host names are judged when the connection is made; addresses can be judged now. */
+static enum address_class classify_literal(const struct url *u)
+{
+    char host[INET6_ADDRSTRLEN + 1];
+    struct sockaddr_in v4 = {.sin_family = AF_INET};
+    struct sockaddr_in6 v6 = {.sin6_family = AF_INET6};
+    if (u->host.n >= sizeof host)
+        return ADDRESS_PUBLIC;
+    snprintf(host, sizeof host, "%.*s", STR_ARG(u->host));
+    if (inet_pton(AF_INET, host, &v4.sin_addr) == 1)
+        return address_classify((const struct sockaddr *)&v4, sizeof v4);
+    if (u->is_ip_literal && inet_pton(AF_INET6, host, &v6.sin6_addr) == 1)
+        return address_classify((const struct sockaddr *)&v6, sizeof v6);
+    return url_is_local(u) ? ADDRESS_LOOPBACK : ADDRESS_PUBLIC;
+}
+
+int bundle_entry_check_url(const struct bundle_entry *entry, bool allow_insecure_remotes,
+                           struct err *e)
+{
+    struct url u;
+    int r = url_parse(entry->url, &u, e);
+    if (r < 0)
+        return r;
+    enum address_class c = classify_literal(&u);
+    bool may_be_own = entry->allow_private || (allow_insecure_remotes && url_is_local(&u));
+    if (c == ADDRESS_METADATA)
+        return err_set(e, -EACCES, "the URL leads to a cloud's metadata service");
+    if (c != ADDRESS_PUBLIC && !may_be_own)
+        return err_set(e, -EACCES,
+                       "the URL leads to %s; say \"allowPrivate\": true in its entry if that is "
+                       "meant",
+                       address_class_name(c));
+    if (!u.is_https && !may_be_own)
+        return err_set(e, -EACCES,
+                       "the URL must start with https:// (or say \"allowPrivate\": true for a "
+                       "server in your own network)");
+    return 0;
+}

@@ -1,0 +1,217 @@
+#include "bundle/settings.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "bundle/settings_text.h"
+#include "config/config.h"
+#include "config/file.h"
+
+#define NEW_FILE      "{\n  \"version\": \"1\",\n  \"bundles\": []\n}\n"
+#define NEW_FILE_MODE 0600 /* entries may hold tokens */
+#define LOCK_RETRY_MS 10
+
+/* ---- the file, locked ---- */
+
+struct file {
+    struct arena arena;
+    const char *path; /* symbolic links followed: the link stays, its target changes */
+    const char *dir;
+    int lock; /* of the directory: leaves no file behind, and survives the rename */
+    unsigned mode;
+    str text;
+    struct bundle_entry *entries;
+    size_t n;
+};
+
+static const char *dir_of(struct arena *a, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    if (!slash)
+        return ".";
+    return slash == path ? "/" : arena_cstr(a, str_make(path, (size_t)(slash - path)));
+}
+
+static const char *follow(struct arena *a, const char *path)
+{
+    char real[PATH_MAX];
+    return arena_cstr(a, str_from(realpath(path, real) ? real : path));
+}
+
+static int lock_dir(const char *dir, int *ret, struct err *e)
+{
+    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return err_errno(e, -errno, "cannot open", dir);
+    for (int waited = 0; flock(fd, LOCK_EX | LOCK_NB) < 0; waited += LOCK_RETRY_MS) {
+        int code = -errno;
+        if (code != -EWOULDBLOCK || waited >= SETTINGS_LOCK_MS) {
+            close(fd);
+            return code == -EWOULDBLOCK
+                       ? err_set(e, -EBUSY, "the settings in %s are being changed by someone else",
+                                 dir)
+                       : err_errno(e, code, "cannot lock", dir);
+        }
+        (void)usleep(LOCK_RETRY_MS * 1000);
+    }
+    *ret = fd;
+    return 0;
+}
+
+static int read_text(struct arena *a, const char *path, str *ret, struct err *e)
+{
+    int r = file_read(a, path, CONFIG_BYTES_MAX, ret, e);
+    if (r == -ENOENT) {
+        err_clear(e);
+        *ret = STR(NEW_FILE);
+        return 0;
+    }
+    return r;
+}
+
+static int decode_text(struct arena *a, const char *path, str text, struct bundle_entry **ret,
+                       size_t *ret_n, struct err *e)
+{
+    struct json *root;
+    int r = json_parse(a, text, JSON_COPY | JSON_UNIQUE, &root, e);
+    if (r == 0)
+        r = bundle_entries_decode(a, json_get(root, "bundles"), dir_of(a, path), ret, ret_n, e);
+    if (r < 0)
+        err_prefix(e, "%s", path);
+    return r;
+}
+
+static int open_locked(struct file *f, const char *path, struct err *e)
+{
+    struct stat st;
+    *f = (struct file){.lock = -1};
+    arena_init(&f->arena);
+    f->path = follow(&f->arena, path);
+    f->dir = dir_of(&f->arena, f->path);
+    int r = file_make_dirs(f->dir, e);
+    if (r == 0)
+        r = lock_dir(f->dir, &f->lock, e);
+    if (r == 0)
+        r = read_text(&f->arena, f->path, &f->text, e);
+    if (r == 0)
+        r = decode_text(&f->arena, f->path, f->text, &f->entries, &f->n, e);
+    f->mode = stat(f->path, &st) == 0 ? st.st_mode & 0777 : NEW_FILE_MODE;
+    return r;
+}
+
+static void close_locked(struct file *f)
+{
+    if (f->lock >= 0)
+        close(f->lock);
+    arena_done(&f->arena);
+}
+
+static int find(const struct file *f, str server_name, size_t *ret, struct err *e)
+{
+    for (size_t i = 0; i < f->n; i++) {
+        if (str_eq(f->entries[i].server_name, server_name)) {
+            *ret = i;
+            return 0;
+        }
+    }
+    return err_set(e, -ENOENT, "there is no bundle '%.*s' in %s", STR_ARG(server_name), f->path);
+}
+
+static int change(struct file *f, enum settings_edit what, size_t at, const struct json *entry,
+                  struct err *e)
+{
+    str text;
+    int r = settings_text_edit(&f->arena, f->text, what, at, entry, &text, e);
+    if (r < 0) {
+        err_prefix(e, "%s", f->path);
+        return r;
+    }
+    return file_write_atomic(f->path, text, f->mode, e);
+}
+
+/* ---- reading and changing ---- */
+
+int settings_load_bundles(struct arena *a, const char *path, struct bundle_entry **ret,
+                          size_t *ret_n, struct err *e)
+{
+    str text;
+    const char *real = follow(a, path);
+    int r = read_text(a, real, &text, e);
+    return r < 0 ? r : decode_text(a, real, text, ret, ret_n, e);
+}
+
+/* Whether the list with `entry` in it is one that can be read back. `but`: the place it takes. */
+static int check_entry(struct file *f, const struct json *entry, size_t but, struct err *e)
+{
+    struct bundle_entry decoded;
+    int r = bundle_entry_decode(&f->arena, entry, f->dir, &decoded, e);
+    if (r < 0)
+        return r;
+    if (but == f->n && f->n >= BUNDLES_MAX)
+        return err_set(e, -ENOSPC, "there are %d bundles already, which is the limit", BUNDLES_MAX);
+    for (size_t i = 0; i < f->n; i++)
+        if (i != but && str_eq(f->entries[i].server_name, decoded.server_name))
+            return err_set(e, -EEXIST,
+                           "there is a bundle '%.*s' already; give the new one another serverName",
+                           STR_ARG(decoded.server_name));
+    return 0;
+}
+
+int settings_add_bundle(const char *path, const struct json *entry, struct err *e)
+{
+    struct file f;
+    int r = open_locked(&f, path, e);
+    if (r == 0)
+        r = check_entry(&f, entry, f.n, e);
+    if (r == 0)
+        r = change(&f, SETTINGS_ADD, 0, entry, e);
+    close_locked(&f);
+    return r;
+}
+
+int settings_remove_bundle(const char *path, str server_name, struct err *e)
+{
+    struct file f;
+    size_t at;
+    int r = open_locked(&f, path, e);
+    if (r == 0)
+        r = find(&f, server_name, &at, e);
+    if (r == 0 && f.entries[at].is_protected)
+        r = err_set(e, -EPERM, "the bundle '%.*s' is protected; change that in %s first",
+                    STR_ARG(server_name), f.path);
+    if (r == 0)
+        r = change(&f, SETTINGS_REMOVE, at, NULL, e);
+    close_locked(&f);
+    return r;
+}
+
+int settings_replace_bundle(const char *path, str server_name, const struct json *entry,
+                            struct err *e)
+{
+    struct file f;
+    size_t at;
+    int r = open_locked(&f, path, e);
+    if (r == 0)
+        r = find(&f, server_name, &at, e);
+    if (r == 0)
+        r = check_entry(&f, entry, at, e);
+    if (r == 0)
+        r = change(&f, SETTINGS_REPLACE, at, entry, e);
+    close_locked(&f);
+    return r;
+}
+
+int settings_request_reload(const char *reload_path, struct err *e)
+{
+    char now[CLOCK_ISO_LEN + 2];
+    clock_iso(clock_now_ms(), now);
+    now[CLOCK_ISO_LEN] = '\n';
+    return file_write_atomic(reload_path, str_make(now, CLOCK_ISO_LEN + 1), 0600, e);
+}

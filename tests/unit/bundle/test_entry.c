@@ -1,0 +1,271 @@
+#include <errno.h>
+
+#include "bundle/entry.h"
+#include "support/unit.h"
+
+static struct arena arena;
+
+static int decode(const char *text, struct bundle_entry *ret, struct err *e)
+{
+    struct json *v;
+    *e = (struct err){0};
+    assert_int_equal(json_parse(&arena, str_from(text), JSON_COPY, &v, e), 0);
+    return bundle_entry_decode(&arena, v, "/etc/nb", ret, e);
+}
+
+static struct bundle_entry good(const char *text)
+{
+    struct bundle_entry b = {0};
+    struct err e;
+    if (decode(text, &b, &e) < 0)
+        fail_msg("%s: %s", text, e.msg);
+    return b;
+}
+
+static void bad(const char *text, const char *message)
+{
+    struct bundle_entry b;
+    struct err e;
+    if (decode(text, &b, &e) != -EINVAL)
+        fail_msg("%s was accepted", text);
+    if (!strstr(e.msg, message))
+        fail_msg("%s: expected '%s', got '%s'", text, message, e.msg);
+}
+
+static void is(str s, const char *expected)
+{
+    if (!str_eq(s, str_from(expected)))
+        fail_msg("'%.*s' is not '%s'", STR_ARG(s), expected);
+}
+
+static void a_named_bundle(void **state)
+{
+    struct bundle_entry b = good("{\"name\":\"@Scope/My_Server\"}");
+    assert_int_equal(b.kind, BUNDLE_NAMED);
+    is(b.server_name, "my-server");
+    is(b.name, "@Scope/My_Server");
+    assert_int_equal(b.version.n, 0);
+    assert_int_equal(b.trust_score, -1);
+    assert_false(b.sandbox.is_off);
+
+    b = good("{\"name\":\"@a/b@1.2.3\"}");
+    is(b.name, "@a/b");
+    is(b.version, "1.2.3");
+    is(good("{\"name\":\"@a/b\",\"version\":\"2.0.0\"}").version, "2.0.0");
+    assert_int_equal(good("{\"name\":\"@a/b@latest\"}").version.n, 0);
+
+    bad("{\"name\":\"plain\"}", "name: 'plain' is not of the form @scope/package");
+    bad("{\"name\":\"@a/../../etc\"}", "@scope/package");
+    bad("{\"name\":\"@a/b/c\"}", "@scope/package");
+    bad("{\"name\":\"@a/b@1\",\"version\":\"1\"}", "as well");
+    bad("{\"name\":\"@/b\"}", "@scope/package");
+}
+
+static void a_local_bundle(void **state)
+{
+    struct bundle_entry b = good("{\"path\":\"./tools/Echo.mcpb\"}");
+    assert_int_equal(b.kind, BUNDLE_LOCAL);
+    is(b.path, "/etc/nb/tools/Echo.mcpb");
+    is(b.server_name, "echo");
+    is(good("{\"path\":\"/opt/x/\"}").server_name, "x");
+    bad("{\"path\":\"\"}", "path: is empty");
+}
+
+static void a_remote_bundle(void **state)
+{
+    struct bundle_entry b =
+        good("{\"url\":\"https://mcp.example.com/mcp\",\"transport\":{\"type\":\"sse\",\"auth\":"
+             "{\"type\":\"bearer\",\"token\":\"t0ken\"},\"headers\":{\"X-A\":\"1\"},"
+             "\"reconnection\":{\"maxRetries\":2},\"sessionId\":\"s\"}}");
+    assert_int_equal(b.kind, BUNDLE_REMOTE);
+    is(b.server_name, "mcp-example-com");
+    assert_true(b.is_sse);
+    assert_int_equal(b.nheaders, 2);
+    is(b.headers[0].key, "X-A");
+    is(b.headers[1].key, "Authorization");
+    is(b.headers[1].value, "Bearer t0ken");
+    assert_int_equal(b.reconnect_initial_ms, 1000);
+    assert_int_equal(b.reconnect_max_ms, 30000);
+    assert_int_equal(b.reconnect_tries, 2);
+
+    b = good("{\"url\":\"https://x.io\",\"serverName\":\"X\",\"transport\":{\"auth\":{\"type\":"
+             "\"header\",\"name\":\"X-Key\",\"value\":\"v\"}}}");
+    is(b.server_name, "x");
+    assert_false(b.is_sse);
+    is(b.headers[0].key, "X-Key");
+
+    bad("{\"url\":\"https://user:secret@x.io\"}", "credentials do not belong in a URL");
+    bad("{\"url\":\"ftp://x.io\"}", "url: ");
+    bad("{\"url\":\"https://x.io\",\"transport\":{\"type\":\"carrier\"}}", "transport.type");
+    bad("{\"url\":\"https://x.io\",\"transport\":{\"auth\":{\"type\":\"basic\"}}}", "basic");
+    bad("{\"url\":\"https://x.io\",\"transport\":{\"auth\":{\"type\":\"bearer\"}}}", "a token");
+    bad("{\"url\":\"https://x.io\",\"transport\":{\"auth\":{\"type\":\"none\",\"x\":1}}}", "'x'");
+    bad("{\"url\":\"https://x.io\",\"transport\":{\"headers\":{\"a b\":\"1\"}}}", "a header");
+    bad("{\"url\":\"https://x.io\",\"transport\":{\"headers\":{\"A\":\"1\\r\\nB: 2\"}}}",
+        "control character");
+    bad("{\"url\":\"https://x.io\",\"transport\":{\"headers\":{\"authorization\":\"1\"},"
+        "\"auth\":{\"type\":\"bearer\",\"token\":\"t\"}}}",
+        "both set");
+}
+
+static void a_plain_command(void **state)
+{
+    struct bundle_entry b =
+        good("{\"command\":\"npx\",\"args\":[\"-y\",\"x\"],\"serverName\":\"Every Thing\","
+             "\"env\":{\"A\":\"1\"},\"allowedEnv\":[\"HTTP_PROXY\"],\"cwd\":\"sub\"}");
+    assert_int_equal(b.kind, BUNDLE_COMMAND);
+    is(b.server_name, "every-thing");
+    is(b.command, "npx");
+    is(b.cwd, "/etc/nb/sub");
+    assert_int_equal(b.args.len, 2);
+    is(b.env[0].value, "1");
+    is(b.allowed_env.items[0], "HTTP_PROXY");
+    is(good("{\"command\":\"./bin/my-server\"}").command, "/etc/nb/bin/my-server");
+    is(good("{\"command\":\"my-server\"}").server_name, "my-server");
+
+    bad("{\"command\":\"node\",\"args\":[\"x.js\"]}", "serverName: is needed");
+    bad("{\"command\":\"a\",\"args\":[1]}", "args[0]: expected string");
+    bad("{\"command\":\"a\",\"args\":[\"\\u0000\"]}", "NUL");
+    bad("{\"command\":\"a\",\"env\":{\"A=B\":\"1\"}}", "name of a variable");
+    bad("{\"command\":\"a\",\"env\":{\"A\":1}}", "must be a string");
+    bad("{\"command\":\"a\",\"allowedEnv\":[\"NB_API_KEY\"]}", "never given");
+}
+
+static void what_it_may_touch(void **state)
+{
+    struct bundle_entry b = good("{\"path\":\"x\",\"sandbox\":{\"network\":true,\"read\":"
+                                 "[\"~/notes\"],\"write\":[\"/srv/x\"]},\"memoryMb\":64}");
+    assert_true(b.sandbox.network);
+    is(b.sandbox.read.items[0], "~/notes");
+    is(b.sandbox.write.items[0], "/srv/x");
+    assert_int_equal(b.memory_mb, 64);
+    assert_true(good("{\"path\":\"x\",\"sandbox\":\"off\"}").sandbox.is_off);
+
+    bad("{\"path\":\"x\",\"sandbox\":\"on\"}", "expected \"off\" or an object");
+    bad("{\"path\":\"x\",\"sandbox\":{\"read\":[\"notes\"]}}", "must start with / or ~/");
+    bad("{\"path\":\"x\",\"sandbox\":{\"reads\":[]}}", "sandbox.reads");
+    bad("{\"path\":\"x\",\"memoryMb\":-1}", "memoryMb");
+}
+
+static void the_rest_of_an_entry(void **state)
+{
+    struct bundle_entry b = good("{\"path\":\"x\",\"protected\":true,\"disabled\":true,"
+                                 "\"trustScore\":80,\"ui\":{\"name\":\"X\"}}");
+    assert_true(b.is_protected);
+    assert_true(b.is_disabled);
+    assert_int_equal(b.trust_score, 80);
+    is(json_get_string(b.ui, "name"), "X");
+    is(json_get_string(b.raw, "path"), "x");
+    assert_int_equal(good("{\"path\":\"x\",\"trustScore\":null}").trust_score, -1);
+    bad("{\"path\":\"x\",\"trustScore\":101}", "0 to 100");
+    bad("{\"path\":\"x\",\"trustScore\":-1}", "0 to 100");
+    bad("{\"path\":\"x\",\"protected\":1}", "protected: expected");
+}
+
+static void exactly_one_source(void **state)
+{
+    bad("{}", "needs one of name, path, url or command");
+    bad("{\"path\":\"a\",\"url\":\"https://x.io\"}", "both 'path' and 'url'");
+    bad("{\"path\":\"a\",\"colour\":1}", "colour: there is no such setting");
+    bad("{\"path\":\"a\",\"args\":[]}", "only together with 'command'");
+    bad("{\"name\":\"@a/b\",\"transport\":{}}", "only together with 'url'");
+    bad("[]", "expected an object");
+}
+
+static void names_of_servers(void **state)
+{
+    str name;
+    struct err e = {0};
+    bad("{\"path\":\"nb\"}", "the name of nb's own tools");
+    bad("{\"path\":\"___\"}", "no letter or digit");
+    bad("{\"path\":\"a\",\"serverName\":\"\"}", "serverName: is empty");
+    bad("{\"path\":\"aaaaaaaaaabbbbbbbbbbccccccccccddddddddddX\"}", "longer than 40");
+    assert_int_equal(bundle_server_name(&arena, STR("@s/-A.b-"), &name, &e), 0);
+    is(name, "a-b");
+    assert_string_equal(name.p, "a-b");
+}
+
+static void a_list_names_the_entry_that_is_wrong(void **state)
+{
+    struct bundle_entry *all;
+    struct json *v;
+    struct err e = {0};
+    size_t n = 7;
+    json_parse(&arena, STR("[{\"path\":\"a\"},{\"path\":\"b\"}]"), JSON_COPY, &v, NULL);
+    assert_int_equal(bundle_entries_decode(&arena, v, "/d", &all, &n, &e), 0);
+    assert_int_equal(n, 2);
+    assert_int_equal(bundle_entries_decode(&arena, NULL, "/d", &all, &n, &e), 0);
+    assert_int_equal(n, 0);
+
+    json_parse(&arena, STR("[{\"path\":\"a\"},{\"url\":7}]"), JSON_COPY, &v, NULL);
+    assert_int_equal(bundle_entries_decode(&arena, v, "/d", &all, &n, &e), -EINVAL);
+    assert_non_null(strstr(e.msg, "bundles[1].url: expected string"));
+
+    json_parse(&arena, STR("[{\"path\":\"a\"},{\"path\":\"x/a\"}]"), JSON_COPY, &v, NULL);
+    assert_int_equal(bundle_entries_decode(&arena, v, "/d", &all, &n, &e), -EINVAL);
+    assert_non_null(strstr(e.msg, "'a' is taken by bundles[0]"));
+
+    v = json_new(&arena, JSON_ARRAY);
+    for (int i = 0; i <= BUNDLES_MAX; i++)
+        json_push(&arena, v, json_of_null());
+    assert_int_equal(bundle_entries_decode(&arena, v, "/d", &all, &n, &e), -EINVAL);
+    assert_non_null(strstr(e.msg, "too many"));
+}
+
+static int check(const char *url, bool allow_private, bool allow_insecure)
+{
+    struct err e = {0};
+    struct bundle_entry b = {
+        .kind = BUNDLE_REMOTE, .url = str_from(url), .allow_private = allow_private};
+    int r = bundle_entry_check_url(&b, allow_insecure, &e);
+    assert_int_equal(r < 0, e.msg[0] != 0);
+    return r;
+}
+
+static void urls_stay_outside(void **state)
+{
+    assert_int_equal(check("https://example.com/mcp", false, false), 0);
+    assert_int_equal(check("https://8.8.8.8/mcp", false, false), 0);
+    assert_int_equal(check("http://example.com/mcp", false, false), -EACCES);
+    assert_int_equal(check("http://example.com/mcp", false, true), -EACCES);
+    assert_int_equal(check("https://127.0.0.1/", false, false), -EACCES);
+    assert_int_equal(check("https://10.0.0.1/", false, false), -EACCES);
+    assert_int_equal(check("https://[::1]/", false, false), -EACCES);
+    assert_int_equal(check("https://[::ffff:10.0.0.1]/", false, false), -EACCES);
+    assert_int_equal(check("https://[fd00::1]/", false, false), -EACCES);
+    assert_int_equal(check("http://localhost:3000/mcp", false, false), -EACCES);
+    assert_int_equal(check("http://localhost:3000/mcp", false, true), 0);
+    assert_int_equal(check("http://192.168.1.9:3000/mcp", false, true), -EACCES);
+    assert_int_equal(check("http://192.168.1.9:3000/mcp", true, false), 0);
+    assert_int_equal(check("http://169.254.169.254/", false, true), -EACCES);
+    assert_int_equal(check("http://169.254.169.254/", true, true), -EACCES);
+}
+
+static int setup(void **state)
+{
+    arena_init(&arena);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    arena_done(&arena);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_named_bundle, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_local_bundle, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_remote_bundle, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_plain_command, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_it_may_touch, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_rest_of_an_entry, setup, teardown),
+        cmocka_unit_test_setup_teardown(exactly_one_source, setup, teardown),
+        cmocka_unit_test_setup_teardown(names_of_servers, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_list_names_the_entry_that_is_wrong, setup, teardown),
+        cmocka_unit_test_setup_teardown(urls_stay_outside, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
