@@ -28,6 +28,8 @@ static const struct route ROUTES[] = {
     {"GET", "/v1/conversations/:id/history", api_conversations_history, 0, 0},
     {"GET", "/v1/conversations/:id/events", api_conversations_events, 0, 0},
     {"POST", "/v1/conversations/:id/cancel", api_conversations_cancel, 0, 0},
+    {"GET", "/v1/conversations/:id/inputs", api_inputs_list, 0, 0},
+    {"POST", "/v1/conversations/:id/inputs/:input", api_inputs_answer, 0, 0},
     {"GET", "/v1/models", api_models_list, 0, 0},
     {"POST", "/v1/prompt", api_prompt_preview, 0, 0},
     {"GET", "/v1/search", api_search_get, 0, 0},

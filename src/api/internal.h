@@ -55,6 +55,8 @@ void api_participants_remove(void *ctx, struct http_req *r);
 void api_search_get(void *ctx, struct http_req *r);
 void api_import_start(void *ctx, struct http_req *r);
 void api_import_get(void *ctx, struct http_req *r);
+void api_inputs_list(void *ctx, struct http_req *r);
+void api_inputs_answer(void *ctx, struct http_req *r);
 void api_models_list(void *ctx, struct http_req *r);
 void api_prompt_preview(void *ctx, struct http_req *r);
 void api_skills_list(void *ctx, struct http_req *r);

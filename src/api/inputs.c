@@ -1,0 +1,65 @@
+/* /v1/conversations/:id/inputs - what tools ask people while their call waits. */
+#include <errno.h>
+
+#include "api/internal.h"
+#include "runtime/inquiry.h"
+
+static void send_list(struct api_wait *w, const struct conv *c)
+{
+    struct api_json j;
+    api_json_begin(&j);
+    jw_object(&j.w);
+    jw_kstr(&j.w, "conversationId", w->id);
+    jw_kval(&j.w, "inputs", inquiries_json(w->space->runtime, w->id, &w->req->arena));
+    jw_end(&j.w);
+    api_json_send(&j, w->req);
+}
+
+void api_inputs_list(void *ctx, struct http_req *r)
+{
+    api_find_conv(ctx, r, CONV_VIEW, NULL, send_list);
+}
+
+struct input_body {
+    str action;
+    const struct json *content;
+};
+
+static const struct json_field FIELDS[] = {
+    {"action", JF_STR, offsetof(struct input_body, action), JF_REQUIRED, NULL, 0},
+    {"content", JF_JSON_OBJECT, offsetof(struct input_body, content), 0, NULL, 0},
+    {0}};
+
+static void answer(struct api_wait *w, const struct conv *c)
+{
+    const struct input_body *body = w->data;
+    struct err e = {0};
+    enum inquiry_action action;
+    if (!inquiry_parse_action(body->action, &action)) {
+        http_reply_error(w->req, 400, "bad_request", "action: expected accept, decline or cancel",
+                         NULL);
+        return;
+    }
+    int r = inquiry_answer(w->space->runtime, w->id, w->req->params[1], w->viewer.user_id, action,
+                           body->content, &e);
+    if (r == -ENOENT) {
+        http_reply_error(w->req, 404, "not_found", e.msg, NULL);
+    } else if (r < 0) {
+        http_reply_error(w->req, 400, "invalid_input", e.msg, NULL);
+    } else {
+        struct api_json j;
+        api_json_begin(&j);
+        jw_object(&j.w);
+        jw_kstr(&j.w, "inputId", w->req->params[1]);
+        jw_kstr(&j.w, "action", body->action);
+        jw_end(&j.w);
+        api_json_send(&j, w->req);
+    }
+}
+
+void api_inputs_answer(void *ctx, struct http_req *r)
+{
+    struct input_body *body = ARENA_NEW(&r->arena, struct input_body);
+    if (api_decode_body(r, FIELDS, body))
+        api_find_conv(ctx, r, CONV_SEND, body, answer);
+}
