@@ -9,6 +9,8 @@
 #include "mcp/protocol.h"
 #include "runtime/inquiry.h"
 
+#define USER_REJECTED (-1) /* what MCP wants to hear of sampling that a person refused */
+
 struct pending_ask {
     struct list_node node;
     struct bundle_tool_call *call;
@@ -98,7 +100,7 @@ static void elicit(struct bundle_tool_call *c, struct mcp_ask *a)
         .url = is_url ? json_get_string(a->params, "url") : STR_NONE,
     };
     if (is_url ? !is_web_url(q.url) : !json_is(q.schema, JSON_OBJECT)) {
-        mcp_ask_refuse(a, MCP_INVALID_PARAMS,
+        mcp_ask_refuse(a, RPC_INVALID_PARAMS,
                        is_url ? "url: expected an http(s) address"
                               : "requestedSchema: expected an object");
         return;
@@ -120,7 +122,7 @@ static void on_sampled(void *ctx, const struct json *result, const struct err *e
     if (result)
         mcp_ask_answer(p->ask, result);
     else
-        mcp_ask_refuse(p->ask, MCP_INTERNAL_ERROR, err->msg);
+        mcp_ask_refuse(p->ask, RPC_INTERNAL_ERROR, err->msg);
     pending_free(p);
 }
 
@@ -135,7 +137,7 @@ static void sample(struct pending_ask *p)
                                  on_sampled, p, &p->sampling, &e);
     if (r == 0)
         return;
-    mcp_ask_refuse(p->ask, r == -EINVAL ? MCP_INVALID_PARAMS : MCP_INTERNAL_ERROR, e.msg);
+    mcp_ask_refuse(p->ask, r == -EINVAL ? RPC_INVALID_PARAMS : RPC_INTERNAL_ERROR, e.msg);
     pending_free(p);
 }
 
@@ -145,7 +147,7 @@ static void on_consent(void *ctx, enum inquiry_action action, const struct json 
     struct bundle_source *s = p->call->source;
     p->inquiry = NULL;
     if (action != INQUIRY_ACCEPT) {
-        mcp_ask_refuse(p->ask, MCP_USER_REJECTED, "The user did not allow the use of the model.");
+        mcp_ask_refuse(p->ask, USER_REJECTED, "The user did not allow the use of the model.");
         pending_free(p);
         return;
     }
@@ -174,7 +176,7 @@ static void consider_sampling(struct bundle_tool_call *c, struct mcp_ask *a)
     }
     p->inquiry = inquiry_open(c->host, &q, on_consent, p);
     if (!p->inquiry) {
-        mcp_ask_refuse(a, MCP_USER_REJECTED, "Nobody can be asked for permission here.");
+        mcp_ask_refuse(a, USER_REJECTED, "Nobody can be asked for permission here.");
         pending_free(p);
     }
 }
@@ -214,5 +216,5 @@ void bundle_ask_alone(struct bundle_sources *all, struct mcp_ask *a)
     else if (a->kind == MCP_ASK_ELICITATION)
         answer_elicitation(a, INQUIRY_DECLINE, NULL);
     else
-        mcp_ask_refuse(a, MCP_USER_REJECTED, "Nobody can be asked for permission here.");
+        mcp_ask_refuse(a, USER_REJECTED, "Nobody can be asked for permission here.");
 }

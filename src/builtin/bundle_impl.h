@@ -1,6 +1,7 @@
 /* bundle_impl.h - a tool call of a bundle, shared by bundle_source.c and bundle_ask.c only. */
 #pragma once
 
+#include "base/map.h"
 #include "builtin/bundle_source.h"
 
 struct bundle_source;
