@@ -97,12 +97,13 @@ struct store_op {
         } text;
         struct {
             bool is_shared, keeps_participants;
-            struct json_strs participants;
+            struct json_strs participants; /* given, then as written */
         } sharing;
         str blob; /* bytes, or the sha256 */
     } in;
     struct viewer viewer; /* a copy, for query and search */
     int64_t at_message;   /* fork */
+    str announcement;     /* remove: what to say of it, while that can be read */
     str *lines;           /* create, append: given, then as stored (with line feeds) */
     size_t nlines;
     store_pos *pos; /* past each line */
@@ -137,6 +138,13 @@ const struct err *op_err(const struct store_op *op); /* NULL = none */
 void answer_conv(struct store_op *op);
 void answer_blob(struct store_op *op);
 void then_get(struct store_op *op); /* a step */
+
+/* ---- announce.c: what the whole workspace may want to know ---- */
+str announce_line(struct arena *a, const struct conv *c, const struct conv_acl *acl, str title);
+void announce(struct store_op *op, str type, str line);
+/* Tells that those who took part before and do not now have lost it. */
+void announce_hidden(struct store_op *op, const struct conv_acl *before,
+                     const struct conv_acl *after);
 
 /* Shared by the backends. */
 void scan_list(struct store_op *op);   /* blocking; out.listing */

@@ -83,7 +83,9 @@ static void on_msg(void *ctx, struct bus_msg *msg)
             f->ev.on_ephemeral(f->ctx, msg);
     } else if (msg->pos > f->at) {
         f->at = msg->pos;
-        if (f->ev.on_event)
+        if (f->ev.on_live_event)
+            f->ev.on_live_event(f->ctx, msg);
+        else if (f->ev.on_event)
             f->ev.on_event(f->ctx, msg->pos, msg->data);
     }
 }

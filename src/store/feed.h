@@ -15,6 +15,9 @@ struct feed_events {
     void (*on_live)(void *ctx);  /* caught up; called once, and again after a reset */
     void (*on_reset)(void *ctx); /* the position does not exist any more: starts over at 0 */
     void (*on_end)(void *ctx, const struct err *err); /* deleted or unreadable; feed is gone */
+    /* Instead of on_event for what comes from the bus, so that all feeds of a conversation can
+     * share what they make of a message; NULL = on_event gets that too. */
+    void (*on_live_event)(void *ctx, struct bus_msg *msg);
 };
 
 /* after: deliver events past this position; STORE_FEED_TAIL: only new ones. */

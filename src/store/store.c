@@ -116,6 +116,11 @@ str store_topic(struct arena *a, const struct store *s, str id)
     return arena_printf(a, "conv/%s/%.*s", ws, STR_ARG(id));
 }
 
+str store_space_topic(struct arena *a, const struct store *s)
+{
+    return arena_printf(a, "space/%s", s->conf.workspace_id ? s->conf.workspace_id : "");
+}
+
 /* ---- the life of a call ---- */
 
 static void on_later(void *ctx)

@@ -73,6 +73,13 @@ const struct store_conf *store_conf(const struct store *s);
 
 /* The bus topic of a conversation: "conv/<workspace>/<id>". */
 str store_topic(struct arena *a, const struct store *s, str id);
+/* The bus topic of the workspace: "space/<workspace>". The store publishes there, before the
+ * conversation's own topic hears of it,
+ *   conversation.created, conversation.renamed, conversation.shared, conversation.deleted
+ *     {conversationId, title, ownerId, visibility, participants, timestamp}
+ *   conversation.hidden {conversationId, users}: those users do not take part any more
+ * and others publish what else concerns all of it. */
+str store_space_topic(struct arena *a, const struct store *s);
 
 void store_op_cancel(struct store_op *op); /* the work may still happen; the callback will not */
 

@@ -32,10 +32,24 @@ static void copy_lines(struct store_op *op, const str *events, size_t n, size_t 
         op->lines[room + i] = arena_str(&op->arena, events[i]);
 }
 
+static void announce_created(struct store_op *op)
+{
+    const struct conv *c = op->out.conv;
+    announce(op, STR("conversation.created"), announce_line(&op->arena, c, &c->acl, c->title));
+    op_done(op);
+}
+
+/* A log that is there now and was not before. */
+static void appeared(struct store_op *op)
+{
+    op->step = announce_created;
+    then_get(op);
+}
+
 static void created(struct store_op *op)
 {
     publish(op, 1);
-    then_get(op);
+    appeared(op);
 }
 
 static void copy_spec(struct store_op *op, const struct conv_create *spec)
@@ -98,17 +112,18 @@ static void appended(struct store_op *op)
     then_get(op);
 }
 
-static void append_own(struct store_op *op, const str *lines, size_t n)
+static void append_own(struct store_op *op, const str *lines, size_t n,
+                       void (*step)(struct store_op *op))
 {
     copy_lines(op, lines, n, 0);
-    op->step = appended;
+    op->step = step;
     op->store->ops->append(op);
 }
 
-static void append_buf(struct store_op *op, struct buf *b)
+static void append_buf(struct store_op *op, struct buf *b, void (*step)(struct store_op *op))
 {
     str line = buf_str(b);
-    append_own(op, &line, 1);
+    append_own(op, &line, 1, step);
     buf_done(b);
 }
 
@@ -137,6 +152,14 @@ static str title_line(struct arena *a, str title)
     return utf8_truncate(str_trim(str_make(p, n)), TITLE_MAX);
 }
 
+static void renamed(struct store_op *op)
+{
+    const struct conv *c = op->out.conv;
+    announce(op, STR("conversation.renamed"),
+             announce_line(&op->arena, c, &c->acl, op->in.text.text));
+    appended(op);
+}
+
 static void title_checked(struct store_op *op)
 {
     if (op->in.text.only_if_unset && op->out.conv->title.n) {
@@ -155,7 +178,7 @@ static void title_checked(struct store_op *op)
     if (op->in.text.only_if_unset)
         jw_kbool(&w, "auto", true);
     jw_end(&w);
-    append_buf(op, &b);
+    append_buf(op, &b, renamed);
 }
 
 struct store_op *store_set_title(struct store *s, str id, str title, bool only_if_unset,
@@ -189,7 +212,7 @@ static bool contains(const struct json_strs *set, str s)
 /* The owner first, then whoever was given, each once; only the owner once it is private. */
 static str participants_line(struct store_op *op, int64_t now_ms)
 {
-    const struct json_strs *given = &op->in.sharing.participants;
+    struct json_strs *given = &op->in.sharing.participants;
     struct json_strs out = {.items = arena_array(&op->arena, given->len + 1, sizeof(str))};
     if (op->out.conv->acl.owner_id.n)
         out.items[out.len++] = op->out.conv->acl.owner_id;
@@ -197,6 +220,7 @@ static str participants_line(struct store_op *op, int64_t now_ms)
         if (!contains(&out, given->items[i]) && utf8_valid(given->items[i]))
             out.items[out.len++] = given->items[i];
     }
+    *given = out;
     struct buf b;
     struct json_writer w;
     buf_init(&b, STORE_LINE_MAX);
@@ -212,6 +236,20 @@ static str participants_line(struct store_op *op, int64_t now_ms)
     return line;
 }
 
+/* Whose access ends hears of it before anything else of the conversation. */
+static void shared(struct store_op *op)
+{
+    const struct conv *before = op->out.conv;
+    struct conv_acl now = before->acl;
+    now.is_shared = op->in.sharing.is_shared;
+    if (op->nlines > 1)
+        now.participants = op->in.sharing.participants;
+    announce_hidden(op, &before->acl, &now);
+    announce(op, STR("conversation.shared"),
+             announce_line(&op->arena, before, &now, before->title));
+    appended(op);
+}
+
 static void sharing_checked(struct store_op *op)
 {
     int64_t now_ms = clock_now_ms();
@@ -225,7 +263,7 @@ static void sharing_checked(struct store_op *op)
     size_t n = 1;
     if (!op->in.sharing.is_shared || !op->in.sharing.keeps_participants)
         lines[n++] = participants_line(op, now_ms);
-    append_own(op, lines, n);
+    append_own(op, lines, n, shared);
     buf_done(&b);
 }
 
@@ -267,7 +305,7 @@ struct store_op *store_add_note(struct store *s, str id, str author, str text, s
     jw_kstr(&w, "author", author);
     jw_kstr(&w, "content", text);
     jw_end(&w);
-    append_buf(op, &b);
+    append_buf(op, &b, appended);
     return op;
 }
 
@@ -285,7 +323,7 @@ struct store_op *store_fork(struct store *s, str id, int64_t at_message, str new
     spec->forked_from = op->id;
     spec->owner_id = arena_str(&op->arena, new_owner);
     op->id = arena_str(&op->arena, str_from(fresh));
-    op->step = then_get;
+    op->step = appeared;
     s->ops->fork(op);
     return op;
 }
@@ -297,11 +335,21 @@ static void answer_done(struct store_op *op)
 
 static void removed(struct store_op *op)
 {
+    announce(op, STR("conversation.deleted"), op->announcement);
     struct bus_msg msg = {.topic = store_topic(&op->arena, op->store, op->id),
                           .type = STR("conversation.deleted"),
                           .data = STR("{\"type\":\"conversation.deleted\"}")};
     bus_publish(op->store->env->bus, &msg);
     op_done(op);
+}
+
+/* Who may hear of it can only be read before. What is in the trash nobody sees anyway. */
+static void on_last_look(void *ctx, const struct err *err, const struct conv *c)
+{
+    struct store_op *op = ctx;
+    if (c)
+        op->announcement = announce_line(&op->arena, c, &c->acl, c->title);
+    op->store->ops->remove(op);
 }
 
 struct store_op *store_delete(struct store *s, str id, bool purge, store_done_fn fn, void *ctx)
@@ -311,7 +359,7 @@ struct store_op *store_delete(struct store *s, str id, bool purge, store_done_fn
     op->in.is_purge = purge;
     op->step = removed;
     if (op_check(op, true))
-        s->ops->remove(op);
+        store_get(s, op->id, on_last_look, op);
     return op;
 }
 
@@ -319,7 +367,7 @@ struct store_op *store_restore(struct store *s, str id, store_conv_fn fn, void *
 {
     struct store_op *op = op_new(s, id, answer_conv, ctx);
     op->fn.conv = fn;
-    op->step = then_get;
+    op->step = appeared;
     if (op_check(op, true))
         s->ops->restore(op);
     return op;
