@@ -6,13 +6,7 @@
 #include "builtin/internal.h"
 
 static const struct builtin_tool *const NB[] = {
-    &BUILTIN_STATUS,
-    &BUILTIN_TIME,
-    &BUILTIN_CALCULATE,
-    &BUILTIN_DISCOVER_TOOLS,
-    &BUILTIN_DELEGATE,
-    &BUILTIN_MANAGE_SKILL,
-    NULL,
+    &BUILTIN_STATUS,   &BUILTIN_TIME,         &BUILTIN_CALCULATE,     &BUILTIN_DISCOVER_TOOLS,
 };
 
 static const struct builtin_tool *const CONVERSATIONS[] = {
@@ -156,6 +150,11 @@ struct builtin *builtin_new(const struct builtin_deps *deps)
     for (size_t i = 0; i < ARRAY_LEN(SOURCES); i++)
         make_source(b, i);
     return b;
+}
+
+void builtin_set_bundles(struct builtin *b, struct bundles *bundles)
+{
+    b->bundles = bundles;
 }
 
 int builtin_register(struct builtin *b, struct registry *r, struct err *e)

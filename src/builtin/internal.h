@@ -52,6 +52,7 @@ struct builtin {
     struct arena arena;
     struct list_node calls;
     struct registry *registry; /* once registered */
+    struct bundles *bundles;   /* or NULL */
     struct builtin_source sources[BUILTIN_SOURCES_MAX];
 };
 
@@ -61,8 +62,12 @@ void builtin_reply_json(struct builtin_call *c, str text, const struct json *str
 void builtin_fail(struct builtin_call *c, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* ---- bundle_status.c ---- */
+/* A line or two for each bundle with `part` in its name; returns how many. */
+size_t builtin_say_bundles(struct builtin_call *c, struct buf *b, str part);
+
 extern const struct builtin_tool BUILTIN_STATUS, BUILTIN_TIME, BUILTIN_CALCULATE, BUILTIN_DELEGATE,
-    BUILTIN_DISCOVER_TOOLS, BUILTIN_MANAGE_SKILL;
+    BUILTIN_DISCOVER_TOOLS, BUILTIN_MANAGE_SKILL, BUILTIN_BUNDLE_STATUS;
 extern const struct builtin_tool BUILTIN_CONV_LIST, BUILTIN_CONV_GET, BUILTIN_CONV_SEARCH,
     BUILTIN_CONV_STATS, BUILTIN_CONV_UPDATE, BUILTIN_CONV_DELETE, BUILTIN_CONV_FORK,
     BUILTIN_CONV_NOTE, BUILTIN_CONV_EXPORT;

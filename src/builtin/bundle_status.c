@@ -1,0 +1,77 @@
+/* nb__bundle_status - which bundles there are and how they are. */
+#include "base/utf8.h"
+#include "builtin/internal.h"
+#include "bundle/bundle.h"
+#include "runtime/skill.h"
+
+#define ANSWER_MAX      (256u * 1024)
+#define DESCRIPTION_MAX 300
+
+static void say_uptime(struct buf *b, int64_t ms)
+{
+    int64_t s = ms / 1000;
+    if (s >= 3600)
+        buf_printf(b, "up %lld h %lld min", (long long)(s / 3600), (long long)(s / 60 % 60));
+    else
+        buf_printf(b, "up %lld min %lld s", (long long)(s / 60), (long long)(s % 60));
+}
+
+static void say_bundle(struct buf *b, const struct bundle_info *i)
+{
+    buf_printf(b, "- %.*s", STR_ARG(i->name));
+    if (i->version.n > 0)
+        buf_printf(b, " %.*s", STR_ARG(i->version));
+    buf_printf(b, ": %s (%s), %zu tool%s", i->state == BUNDLE_RUNNING ? "healthy" : "down",
+               bundle_state_name(i->state), i->ntools, i->ntools == 1 ? "" : "s");
+    if (i->uptime_ms >= 0) {
+        buf_add_lit(b, ", ");
+        say_uptime(b, i->uptime_ms);
+    }
+    if (i->restarts > 0)
+        buf_printf(b, ", %u restart%s", i->restarts, i->restarts == 1 ? "" : "s");
+    if (i->author.n > 0)
+        buf_printf(b, ", by %.*s", STR_ARG(i->author));
+    buf_add_char(b, '\n');
+    if (i->description.n > 0)
+        buf_printf(b, "  %.*s\n", STR_ARG(utf8_truncate(i->description, DESCRIPTION_MAX)));
+    if (i->reason.n > 0)
+        buf_printf(b, "  %.*s\n", STR_ARG(utf8_truncate(i->reason, DESCRIPTION_MAX)));
+}
+
+size_t builtin_say_bundles(struct builtin_call *c, struct buf *b, str part)
+{
+    struct bundles *all = c->builtin->bundles;
+    str wanted = skill_fold(&c->arena, part);
+    size_t n = 0;
+    for (size_t i = 0; all && i < bundles_count(all); i++) {
+        const struct bundle_info *info = bundle_info(bundles_at(all, i));
+        if (str_find(skill_fold(&c->arena, info->name), wanted, 0) < 0)
+            continue;
+        say_bundle(b, info);
+        n++;
+    }
+    return n;
+}
+
+static void bundle_status(struct builtin_call *c)
+{
+    str name = json_get_string(c->args, "name");
+    struct buf b;
+    buf_init(&b, ANSWER_MAX);
+    if (builtin_say_bundles(c, &b, name) == 0)
+        buf_add_lit(&b,
+                    name.n > 0 ? "No bundle has this in its name." : "No bundles are installed.");
+    builtin_reply(c, buf_str(&b));
+    buf_done(&b);
+}
+
+const struct builtin_tool BUILTIN_BUNDLE_STATUS = {
+    .name = "bundle_status",
+    .title = "Bundle status",
+    .description = "The installed bundles (MCP servers): version, number of tools, whether they "
+                   "are healthy, and why not.",
+    .schema = "{\"type\":\"object\",\"properties\":{\"name\":{\"type\":\"string\",\"description\":"
+              "\"Part of a bundle's name; empty lists all\"}},\"additionalProperties\":false}",
+    .is_read_only = true,
+    .call = bundle_status,
+};
