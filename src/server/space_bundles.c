@@ -1,0 +1,186 @@
+/* space_bundles.c - the bundles of a workspace: they start with it and follow its settings. */
+#include <errno.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "builtin/bundle_source.h"
+#include "bundle/settings.h"
+#include "server/space.h"
+
+static const char *below(struct space *sp, const char *dir, const char *name)
+{
+    return arena_printf(&sp->arena, "%s/%s", dir, name).p;
+}
+
+/* Where this workspace's bundles are written down. */
+static const char *settings_path(struct space *sp)
+{
+    return sp->env->has_many ? below(sp, sp->api.root, "workspace.json") : sp->config.path;
+}
+
+static const char *directory_of(struct space *sp, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? arena_printf(&sp->arena, "%.*s", (int)(slash - path), path).p : ".";
+}
+
+static const char *own_program(struct space *sp)
+{
+    char path[4096];
+    ssize_t n = readlink("/proc/self/exe", path, sizeof path);
+    return n > 0 && (size_t)n < sizeof path ? arena_printf(&sp->arena, "%.*s", (int)n, path).p
+                                            : "/proc/self/exe";
+}
+
+/* ---- telling those who watch the workspace ---- */
+
+static const char *event_type(enum bundle_change what, const struct bundle_info *i)
+{
+    if (what == BUNDLE_ADDED)
+        return "bundle.installed";
+    if (what == BUNDLE_REMOVED)
+        return "bundle.uninstalled";
+    switch (i->state) {
+    case BUNDLE_CRASHED:
+        return "bundle.crashed";
+    case BUNDLE_DEAD:
+        return "bundle.dead";
+    case BUNDLE_RUNNING:
+        return i->restarts > 0 ? "bundle.recovered" : "bundle.state";
+    default:
+        return "bundle.state";
+    }
+}
+
+static void on_changed(void *ctx, struct bundle *b, enum bundle_change what)
+{
+    struct space *sp = ctx;
+    const struct bundle_info *i = bundle_info(b);
+    struct json_writer w;
+    struct buf data;
+    struct arena a;
+    if (what != BUNDLE_ADDED && what != BUNDLE_REMOVED && what != BUNDLE_STATE)
+        return;
+    arena_init(&a);
+    buf_init(&data, 64u * 1024);
+    jw_init(&w, &data);
+    jw_object(&w);
+    jw_kstr(&w, "name", i->name);
+    jw_kstr(&w, "bundleName", i->package);
+    jw_kstr(&w, "status", str_from(bundle_state_name(i->state)));
+    if (i->state == BUNDLE_CRASHED)
+        jw_kint(&w, "restartAttempt", (int64_t)i->restarts + 1);
+    if (i->reason.n > 0)
+        jw_kstr(&w, "message", i->reason);
+    jw_kval(&w, "ui", i->ui);
+    jw_kint(&w, "timestamp", clock_now_ms());
+    jw_end(&w);
+    struct bus_msg msg = {
+        .topic = space_topic(&a, sp->api.id),
+        .type = str_from(event_type(what, i)),
+        .data = buf_str(&data),
+    };
+    bus_publish(sp->env->bus, &msg);
+    buf_done(&data);
+    arena_done(&a);
+}
+
+/* ---- settings ---- */
+
+static void on_settings(void *ctx, const struct bundle_entry *entries, size_t n,
+                        const struct err *err)
+{
+    struct space *sp = ctx;
+    if (err) {
+        log_warn(sp->env->log, "bundle", "the settings are not used: %s", err->msg);
+        return;
+    }
+    log_info(sp->env->log, "bundle", "settings of %.*s: %zu bundle%s", STR_ARG(sp->api.id), n,
+             n == 1 ? "" : "s");
+    bundles_apply(sp->api.bundles, entries, n);
+}
+
+static struct bundles *make_bundles(struct space *sp)
+{
+    struct config *c = &sp->config;
+    struct json *capabilities = NULL;
+    (void)json_parse(&sp->arena, str_from(BUNDLE_CLIENT_CAPABILITIES), 0, &capabilities, NULL);
+    struct bundles_conf conf = {
+        .loop = sp->env->loop,
+        .log = sp->env->log,
+        .fetcher = sp->env->fetcher,
+        .pool = sp->env->readers,
+        .data_dir = below(sp, sp->api.root, "data"),
+        .credentials_dir = below(sp, sp->api.root, "credentials"),
+        .package_dir = below(sp, c->work_dir, "apps"),
+        .work_dir = c->work_dir,
+        .home_dir = sp->env->home_dir,
+        .project_dir = sp->env->project_dir,
+        .own_program = own_program(sp),
+        .registry_url = c->registry_url,
+        .allow_insecure_remotes = c->allow_insecure_remotes,
+        .no_default_bundles = c->no_default_bundles,
+        .capabilities = capabilities,
+        .host = bundle_sources_host(sp->sources),
+    };
+    return bundles_new(&conf);
+}
+
+int space_bundles_open(struct space *sp, struct err *e)
+{
+    struct bundle_entry *entries;
+    size_t n;
+    const char *path = settings_path(sp);
+    int r = bundle_entries_decode(&sp->arena, sp->config.bundles, directory_of(sp, path), &entries,
+                                  &n, e);
+    if (r < 0) {
+        err_prefix(e, "%s", path);
+        return r;
+    }
+    sp->sources = bundle_sources_new(sp->api.runtime, sp->env->project_dir, on_changed, sp);
+    sp->api.bundles = make_bundles(sp);
+    sp->api.settings_path = path;
+    bundles_apply(sp->api.bundles, entries, n);
+    struct settings_watch_conf watch = {
+        .loop = sp->env->loop,
+        .pool = sp->env->readers,
+        .path = path,
+        .reload_path = below(sp, sp->config.work_dir, ".reload"),
+        .changed = on_settings,
+        .ctx = sp,
+    };
+    sp->watch = settings_watch_new(&watch);
+    return 0;
+}
+
+void space_bundles_look(struct space *sp)
+{
+    settings_watch_look(sp->watch);
+}
+
+bool space_bundles_settled(const struct space *sp)
+{
+    for (size_t i = 0; sp->api.bundles && i < bundles_count(sp->api.bundles); i++)
+        if (bundle_info(bundles_at(sp->api.bundles, i))->state == BUNDLE_STARTING)
+            return false;
+    return true;
+}
+
+void space_bundles_stop(struct space *sp, loop_fn done, void *ctx)
+{
+    settings_watch_free(sp->watch);
+    sp->watch = NULL;
+    if (sp->api.bundles)
+        bundles_stop(sp->api.bundles, done, ctx);
+    else
+        done(ctx);
+}
+
+void space_bundles_free(struct space *sp)
+{
+    if (!sp->api.bundles)
+        return;
+    bundles_free(sp->api.bundles);
+    bundle_sources_free(sp->sources);
+    sp->api.bundles = NULL;
+}
