@@ -6,7 +6,10 @@
 #include "builtin/internal.h"
 
 static const struct builtin_tool *const NB[] = {
-    &BUILTIN_STATUS,   &BUILTIN_TIME,         &BUILTIN_CALCULATE,     &BUILTIN_DISCOVER_TOOLS,
+    &BUILTIN_STATUS,
+    &BUILTIN_TIME,
+    &BUILTIN_CALCULATE,
+    &BUILTIN_DISCOVER_TOOLS,
 };
 
 static const struct builtin_tool *const CONVERSATIONS[] = {
@@ -122,16 +125,24 @@ static void describe(struct builtin *b, const struct builtin_tool *t, struct too
     };
 }
 
+static bool is_on(const struct builtin *b, const struct builtin_tool *t)
+{
+    const struct config *c = runtime_deps(b->deps.runtime)->config;
+    return t->feature == 0 || *(const bool *)((const char *)&c->features + t->feature - 1);
+}
+
 static void make_source(struct builtin *b, size_t i)
 {
     struct builtin_source *s = &b->sources[i];
     s->builtin = b;
     s->table = SOURCES[i].tools;
-    while (s->table[s->ntools])
-        s->ntools++;
-    s->tools = arena_array(&b->arena, s->ntools, sizeof *s->tools);
-    for (size_t k = 0; k < s->ntools; k++)
-        describe(b, s->table[k], &s->tools[k]);
+    size_t n = 0;
+    while (s->table[n])
+        n++;
+    s->tools = arena_array(&b->arena, n, sizeof *s->tools);
+    for (size_t k = 0; k < n; k++)
+        if (is_on(b, s->table[k]))
+            describe(b, s->table[k], &s->tools[s->ntools++]);
     s->source = (struct tool_source){.name = SOURCES[i].name,
                                      .list = list,
                                      .call = call,

@@ -174,5 +174,6 @@ const struct builtin_tool BUILTIN_DELEGATE = {
         "\"required\":[\"task\"],\"additionalProperties\":false}",
     .is_read_only = true, /* what the child does is gated call by call */
     .timeout_ms = TOOL_NO_TIMEOUT,
+    .feature = BUILTIN_FEATURE(delegation),
     .call = delegate,
 };

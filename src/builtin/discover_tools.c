@@ -118,5 +118,6 @@ const struct builtin_tool BUILTIN_DISCOVER_TOOLS = {
               "from the name or the purpose of the tool; empty lists "
               "all\"}},\"additionalProperties\":false}",
     .is_read_only = true,
+    .feature = BUILTIN_FEATURE(tool_discovery),
     .call = discover,
 };

@@ -5,6 +5,8 @@
 #include "builtin/builtin.h"
 #include "tools/result.h"
 
+#define BUILTIN_FEATURE(member) (offsetof(struct config_features, member) + 1)
+
 struct builtin_call;
 
 struct builtin_tool {
@@ -12,6 +14,8 @@ struct builtin_tool {
     const char *schema; /* JSON Schema text of the arguments */
     bool is_read_only;
     bool is_destructive; /* asks for consent unless told otherwise */
+    /* The switch that takes it away: offsetof in struct config_features, plus 1; 0 = none. */
+    size_t feature;
     uint64_t timeout_ms; /* 0 = the registry's, TOOL_NO_TIMEOUT = it ends by itself */
     void (*call)(struct builtin_call *c);
 };

@@ -200,5 +200,6 @@ const struct builtin_tool BUILTIN_MANAGE_SKILL = {
               "\"category\":{\"type\":\"string\"},\"tags\":{\"type\":\"array\",\"items\":{\"type\":"
               "\"string\"}}}}},"
               "\"required\":[\"action\"],\"additionalProperties\":false}",
+    .feature = BUILTIN_FEATURE(skill_management),
     .call = manage,
 };

@@ -20,12 +20,13 @@ struct document {
     struct config_models models;
     struct config_limits limits;
     struct config_model_calls model_calls;
+    struct config_features features;
     struct legacy_model model;
     str default_model, thinking, time_zone;
-    const char *work_dir;
+    const char *work_dir, *registry_url;
     bool no_default_bundles, allow_insecure_remotes;
     struct json_strs skill_dirs;
-    const struct json *bundles, *skills, *agents, *features, *providers, *permissions, *home;
+    const struct json *bundles, *skills, *agents, *providers, *permissions, *home;
     const struct json *model_overrides, *ignored;
     int64_t demo_delay_ms, max_history;
 };
@@ -65,6 +66,23 @@ static const struct json_field CALLS_FIELDS[] = {
     {"retryBaseMs", JF_INT, offsetof(struct config_model_calls, retry_base_ms), 0, NULL, 0},
     {0}};
 
+#define FEATURE(name, member)                                                                      \
+    {                                                                                              \
+        name, JF_BOOL, offsetof(struct config_features, member), 0, NULL, 0                        \
+    }
+static const struct json_field FEATURE_FIELDS[] = {
+    FEATURE("bundleManagement", bundle_management),
+    FEATURE("bundleDiscovery", bundle_discovery),
+    FEATURE("skillManagement", skill_management),
+    FEATURE("delegation", delegation),
+    FEATURE("toolDiscovery", tool_discovery),
+    FEATURE("mcpServer", mcp_server),
+    FEATURE("fileContext", file_context),
+    FEATURE("userManagement", user_management),
+    FEATURE("workspaceManagement", workspace_management),
+    {0}};
+#undef FEATURE
+
 static const struct json_field MODEL_FIELDS[] = {
     {"provider", JF_STR, offsetof(struct legacy_model, provider), 0, NULL, 0},
     {"apiKey", JF_STR, offsetof(struct legacy_model, api_key), JF_NULLABLE, NULL, 0},
@@ -98,7 +116,8 @@ static const struct json_field FIELDS[] = {
     {"skillDirs", JF_STRS, AT(skill_dirs), 0, NULL, 0},
     {"skills", JF_JSON, AT(skills), 0, NULL, 0},
     {"agents", JF_JSON_OBJECT, AT(agents), 0, NULL, 0},
-    {"features", JF_JSON_OBJECT, AT(features), 0, NULL, 0},
+    {"features", JF_OBJECT, AT(features), 0, FEATURE_FIELDS, 0},
+    {"registryUrl", JF_CSTR, AT(registry_url), JF_NULLABLE, NULL, 0},
     {"permissions", JF_JSON_OBJECT, AT(permissions), 0, NULL, 0},
     {"home", JF_JSON_OBJECT, AT(home), 0, NULL, 0},
     {"demoDelayMs", JF_INT, AT(demo_delay_ms), 0, NULL, 0},
@@ -238,6 +257,7 @@ static void set_defaults(struct document *d)
                    .max_output_tokens = 16384,
                    .max_direct_tools = 30,
                    .max_tool_result_size = 1000000},
+        .features = {true, true, true, true, true, true, true, true, true},
         .thinking = STR("off"),
         .demo_delay_ms = 12,
     };
@@ -302,6 +322,8 @@ static int environment_number(const struct loader *l, const char *name, uint64_t
 
 static int apply_environment(const struct loader *l, struct document *d, struct err *e)
 {
+    if (getenv_nonempty(l, "NB_REGISTRY_URL"))
+        d->registry_url = getenv_nonempty(l, "NB_REGISTRY_URL");
     const char *zone = getenv_nonempty(l, "NB_TIMEZONE");
     if (zone)
         d->time_zone = str_from(zone);
@@ -372,6 +394,7 @@ static void take_document(struct config *c, const struct document *d)
     c->providers = d->providers;
     c->permissions = d->permissions;
     c->home = d->home;
+    c->registry_url = d->registry_url ? arena_cstr(a, str_from(d->registry_url)) : NULL;
     c->model_overrides = d->model_overrides;
     c->thinking = arena_str(a, d->thinking);
     c->time_zone = arena_str(a, d->time_zone);
@@ -401,10 +424,6 @@ static void warn_without_effect(struct loader *l, const struct document *d)
         const char *key;
         bool is_set;
     } unused[] = {
-        {"bundles", d->bundles && d->bundles->len > 0},
-        {"noDefaultBundles", d->no_default_bundles},
-        {"allowInsecureRemotes", d->allow_insecure_remotes},
-        {"features", d->features && d->features->len > 0},
         {"models.reasoning", d->models.reasoning.n > 0},
         {"logging.dir", d->logging.dir != NULL},
     };

@@ -56,6 +56,11 @@ struct config_model_calls {
     int64_t idle_timeout_ms, max_tries, retry_base_ms; /* 0 = the provider floor's defaults */
 };
 
+struct config_features { /* what is switched off is neither listed nor callable */
+    bool bundle_management, bundle_discovery, skill_management, delegation, tool_discovery;
+    bool mcp_server, file_context, user_management, workspace_management;
+};
+
 struct config_secrets { /* never logged, never written */
     str anthropic_api_key, openai_api_key, google_api_key, nb_api_key;
     str openrouter_api_key, groq_api_key, mistral_api_key, deepseek_api_key;
@@ -73,15 +78,17 @@ struct config {
     struct config_models models;
     struct config_limits limits;
     struct config_model_calls model_calls;
+    struct config_features features;
     struct config_secrets secrets;
 
     bool no_default_bundles, allow_insecure_remotes;
     struct json_strs skill_dirs; /* absolute, or relative to the file's directory */
     /* Sections that upper floors decode themselves; NULL when absent. */
-    const struct json *bundles, *skills, *agents, *features, *providers, *permissions, *home;
+    const struct json *bundles, *skills, *agents, *providers, *permissions, *home;
     const struct json *model_overrides;
     str thinking, time_zone;
-    str ollama_host; /* OLLAMA_HOST */
+    str ollama_host;          /* OLLAMA_HOST */
+    const char *registry_url; /* of bundles; NULL = the public one */
     int64_t demo_delay_ms;
 
     struct json_strs warnings; /* "unknown key 'colour' in /path/nimblebrain.json" */

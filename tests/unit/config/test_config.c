@@ -173,10 +173,12 @@ static void test_settings_without_effect_warn(void **state)
     struct world w = {0};
     struct config c;
     struct err e = {0};
-    world_make(&w, "{\"bundles\":[{\"path\":\"x\"}],\"features\":{}}");
+    world_make(&w, "{\"models\":{\"reasoning\":\"x\"},\"features\":{\"delegation\":false}}");
     assert_int_equal(load(&w, NULL, &c, &e), 0);
     assert_int_equal(c.warnings.len, 1);
-    assert_true(str_find(c.warnings.items[0], STR("'bundles' has no effect"), 0) > 0);
+    assert_true(str_find(c.warnings.items[0], STR("'models.reasoning' has no effect"), 0) > 0);
+    assert_false(c.features.delegation);
+    assert_true(c.features.mcp_server);
     config_done(&c);
     world_drop(&w);
 }
