@@ -66,7 +66,8 @@ struct workspace {
 struct roster {
     struct arena arena;
     const char *work_dir;
-    bool is_sole; /* one implicit person and workspace */
+    bool is_sole;  /* one implicit person and workspace */
+    uint64_t mark; /* of the lock file when this was read */
     struct user *users;
     size_t nusers;
     struct workspace *workspaces;

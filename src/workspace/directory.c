@@ -1,0 +1,246 @@
+#include "workspace/directory.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+
+#include "loop/watch.h"
+#include "workspace/lock.h"
+#include "workspace/news.h"
+
+struct directory {
+    struct loop *loop;
+    struct logger *log;
+    char dir[PATH_MAX];
+    bool is_sole;
+    struct pool *pool; /* one thread: rosters come back in the order they were read */
+    struct watch *watch;
+    struct roster *roster;
+    struct list_node observers;
+    size_t pending;
+    bool is_looking, is_stale; /* stale: written to since that look was sent */
+};
+
+/* One visit to the files: a change, or a look. */
+struct visit {
+    struct job job;
+    struct directory *directory;
+    struct arena arena;
+    bool is_change;
+    struct change change;
+    directory_done done;
+    bool is_refresh; /* a look that somebody waits for: not only when the mark is new */
+    loop_fn seen;
+    void *ctx;
+    uint64_t known_mark;
+
+    struct change_result result; /* the pool thread's */
+    struct err err;
+};
+
+/* ---- pool thread ---- */
+
+static void look(struct visit *v)
+{
+    struct directory *d = v->directory; /* only what never changes */
+    struct lock l;
+    if (!v->is_refresh && lock_take(&l, d->dir, false, &v->err) == 0) {
+        uint64_t mark = lock_mark(&l);
+        lock_drop(&l);
+        if (mark == v->known_mark)
+            return;
+    }
+    err_clear(&v->err);
+    roster_load(d->dir, d->is_sole, &v->result.roster, &v->err);
+}
+
+static void visit_work(struct job *j)
+{
+    struct visit *v = CONTAINER_OF(j, struct visit, job);
+    if (v->is_change)
+        change_apply(v->directory->dir, v->directory->is_sole, &v->change, &v->result, &v->err);
+    else
+        look(v);
+}
+
+/* ---- loop thread ---- */
+
+static void pass_on(void *ctx, const struct directory_item *item)
+{
+    struct directory *d = ctx;
+    LIST_FOREACH (it, &d->observers) {
+        struct directory_observer *o = LIST_ENTRY(it, struct directory_observer, node);
+        o->on_news(o->ctx, item);
+    }
+}
+
+static void report_problems(struct directory *d, const struct roster *r)
+{
+    for (size_t i = 0; i < r->problems.len; i++)
+        log_error(d->log, "workspace", "%.*s", STR_ARG(r->problems.items[i]));
+}
+
+static void replace(struct directory *d, struct roster *now)
+{
+    struct roster *before = d->roster;
+    d->roster = now;
+    report_problems(d, now);
+    news_tell(before, now, pass_on, d);
+    roster_free(before);
+}
+
+static void on_touched(void *ctx);
+
+static void look_done(struct directory *d)
+{
+    d->is_looking = false;
+    if (d->is_stale)
+        on_touched(d);
+}
+
+static void visit_done(struct job *j)
+{
+    struct visit *v = CONTAINER_OF(j, struct visit, job);
+    struct directory *d = v->directory;
+    d->pending--;
+    if (v->result.roster)
+        replace(d, v->result.roster);
+    else if (v->err.code < 0 && !v->is_change)
+        log_error(d->log, "workspace", "users and workspaces stay as they were: %s", v->err.msg);
+    if (v->done)
+        v->done(v->ctx, &v->err, v->err.code < 0 ? STR_NONE : str_from(v->result.id));
+    if (v->seen)
+        v->seen(v->ctx);
+    if (!v->is_change && !v->is_refresh)
+        look_done(d);
+    arena_done(&v->arena);
+    free(v);
+}
+
+static struct visit *visit_new(struct directory *d, void *ctx)
+{
+    struct visit *v = xcalloc(1, sizeof *v);
+    arena_init(&v->arena);
+    v->directory = d;
+    v->ctx = ctx;
+    v->job = (struct job){.work = visit_work, .done = visit_done};
+    return v;
+}
+
+static void visit_start(struct visit *v)
+{
+    v->directory->pending++;
+    pool_submit(v->directory->pool, &v->job);
+}
+
+/* Another process has written, or we have ourselves: the mark tells. */
+static void on_touched(void *ctx)
+{
+    struct directory *d = ctx;
+    d->is_stale = d->is_looking;
+    if (d->is_looking)
+        return;
+    d->is_looking = true;
+    struct visit *v = visit_new(d, NULL);
+    v->known_mark = d->roster->mark;
+    visit_start(v);
+}
+
+static int start_watching(struct directory *d, struct err *e)
+{
+    char path[PATH_MAX];
+    int r = lock_path(path, sizeof path, d->dir, true, e);
+    if (r == 0 && (r = watch_start(d->loop, path, on_touched, d, &d->watch)) < 0) {
+        log_warn(d->log, "workspace", "changes by other processes go unnoticed: %s", err_reason(r));
+        r = 0;
+    }
+    return r;
+}
+
+int directory_new(struct loop *l, struct logger *log, const char *work_dir, bool is_sole,
+                  struct directory **ret, struct err *e)
+{
+    struct directory *d = xcalloc(1, sizeof *d);
+    d->loop = l;
+    d->log = log;
+    d->is_sole = is_sole;
+    list_init(&d->observers);
+    int r = 0;
+    if (snprintf(d->dir, sizeof d->dir, "%s", work_dir) >= (int)sizeof d->dir)
+        r = err_set(e, -ENAMETOOLONG, "the path of the work directory is too long");
+    if (r == 0) /* first, so that nothing happens between the reading and the watching */
+        r = start_watching(d, e);
+    if (r == 0)
+        r = roster_load(d->dir, is_sole, &d->roster, e);
+    if (r < 0) {
+        watch_stop(d->watch);
+        free(d);
+        return r;
+    }
+    d->pool = pool_new(l, "directory", 1);
+    report_problems(d, d->roster);
+    *ret = d;
+    return 0;
+}
+
+void directory_free(struct directory *d)
+{
+    if (!d)
+        return;
+    watch_stop(d->watch);
+    pool_free(d->pool);
+    roster_free(d->roster);
+    free(d);
+}
+
+const struct roster *directory_roster(const struct directory *d)
+{
+    return d->roster;
+}
+
+void directory_observe(struct directory *d, struct directory_observer *o)
+{
+    list_push(&d->observers, &o->node);
+}
+
+void directory_unobserve(struct directory_observer *o)
+{
+    list_del(&o->node);
+}
+
+/* Too many are waiting: said later all the same, as every answer is. */
+static void refuse_work(struct job *j)
+{
+    struct visit *v = CONTAINER_OF(j, struct visit, job);
+    err_set(&v->err, -EBUSY, "too many changes are waiting; try again");
+}
+
+void directory_change(struct directory *d, const struct change *c, directory_done done, void *ctx)
+{
+    struct visit *v = visit_new(d, ctx);
+    v->is_change = true;
+    v->done = done;
+    if (d->pending >= DIRECTORY_QUEUE_MAX)
+        v->job.work = refuse_work;
+    else
+        v->change = change_clone(&v->arena, c);
+    visit_start(v);
+}
+
+void directory_refresh(struct directory *d, loop_fn done, void *ctx)
+{
+    struct visit *v = visit_new(d, ctx);
+    v->seen = done;
+    v->is_refresh = true;
+    visit_start(v);
+}
+
+bool directory_viewer(const struct directory *d, str workspace_id, str user_id, struct viewer *ret)
+{
+    const struct workspace *w = roster_workspace(d->roster, workspace_id);
+    enum ws_role role = w ? workspace_role(w, user_id) : WS_NONE;
+    if (role == WS_NONE)
+        return false;
+    *ret = (struct viewer){.user_id = user_id, .is_workspace_admin = role == WS_ADMIN};
+    return true;
+}

@@ -1,0 +1,14 @@
+/* roster_impl.h - how files become parts of a roster; for the files of workspace/ alone. */
+#pragma once
+
+#include "workspace/lock.h"
+#include "workspace/roster.h"
+
+/* The roster as of a lock that the caller holds. */
+int roster_load_locked(const struct lock *l, const char *work_dir, bool is_sole,
+                       struct roster **ret, struct err *e);
+
+/* Files below `dir` (users/<id>, workspaces/<id>) into structs. -ENOENT: the file is not there. */
+int user_read(struct arena *a, const char *dir, str id, struct user *ret, struct err *e);
+int workspace_read(struct arena *a, const char *dir, str id, const struct roster *r,
+                   struct workspace *ret, struct err *e);

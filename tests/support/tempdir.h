@@ -1,0 +1,28 @@
+/* tempdir.h - a directory of a test's own, and its end with everything in it. */
+#pragma once
+
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+struct tempdir {
+    char path[64];
+};
+
+static inline int tempdir_make(struct tempdir *d)
+{
+    snprintf(d->path, sizeof d->path, "/tmp/nb-unit-XXXXXX");
+    return mkdtemp(d->path) ? 0 : -1;
+}
+
+static inline int tempdir_remove_one(const char *path, const struct stat *st, int type,
+                                     struct FTW *ftw)
+{
+    return remove(path);
+}
+
+static inline int tempdir_drop(struct tempdir *d)
+{
+    return nftw(d->path, tempdir_remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}

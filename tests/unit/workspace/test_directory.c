@@ -1,0 +1,169 @@
+#include <errno.h>
+
+#include "support/tempdir.h"
+#include "support/unit.h"
+#include "workspace/directory.h"
+
+enum { PATIENCE_MS = 10000 };
+
+static struct tempdir dir;
+static struct loop *loop;
+static struct directory *d;
+
+static int begin(void **state)
+{
+    loop = loop_new(NULL);
+    return tempdir_make(&dir) || directory_new(loop, NULL, dir.path, false, &d, NULL);
+}
+
+static int end(void **state)
+{
+    directory_free(d);
+    loop_free(loop);
+    return tempdir_drop(&dir);
+}
+
+struct answer {
+    bool is_done;
+    int code;
+    char id[CHANGE_ID_MAX];
+};
+
+static void on_done(void *ctx, const struct err *err, str id)
+{
+    struct answer *a = ctx;
+    a->is_done = true;
+    a->code = err->code;
+    snprintf(a->id, sizeof a->id, "%.*s", STR_ARG(id));
+}
+
+static int change(struct change c, struct answer *ret)
+{
+    *ret = (struct answer){0};
+    directory_change(d, &c, on_done, ret);
+    assert_false(ret->is_done); /* never before the call returns */
+    assert_true(loop_run_until(loop, &ret->is_done, PATIENCE_MS));
+    return ret->code;
+}
+
+struct listener {
+    struct directory_observer observer;
+    enum directory_news wanted;
+    bool is_heard;
+    char user_id[64];
+};
+
+static void on_news(void *ctx, const struct directory_item *item)
+{
+    struct listener *l = ctx;
+    if (item->news != l->wanted)
+        return;
+    l->is_heard = true;
+    snprintf(l->user_id, sizeof l->user_id, "%.*s", STR_ARG(item->user_id));
+    assert_null(roster_user(directory_roster(d), STR("usr_b"))); /* the new one is in place */
+}
+
+static const struct change ADD_A = {.kind = CHANGE_USER_ADD,
+                                    .user_id = STR_INIT("usr_a"),
+                                    .email = STR_INIT("a@x"),
+                                    .role = ORG_OWNER};
+static const struct change ADD_B = {
+    .kind = CHANGE_USER_ADD, .user_id = STR_INIT("usr_b"), .email = STR_INIT("b@x")};
+static const struct change REMOVE_B = {.kind = CHANGE_USER_REMOVE, .user_id = STR_INIT("usr_b")};
+
+static void test_changes_and_their_news(void **state)
+{
+    struct answer a;
+    struct listener l = {.wanted = NEWS_USER_REMOVED};
+    l.observer = (struct directory_observer){.on_news = on_news, .ctx = &l};
+    assert_int_equal(change(ADD_A, &a), 0);
+    assert_string_equal(a.id, "usr_a");
+    assert_non_null(roster_user(directory_roster(d), STR("usr_a")));
+    assert_int_equal(change(ADD_A, &a), -EEXIST);
+    assert_string_equal(a.id, "");
+    assert_int_equal(change(ADD_B, &a), 0);
+    directory_observe(d, &l.observer);
+    assert_int_equal(change(REMOVE_B, &a), 0);
+    assert_true(l.is_heard);
+    assert_string_equal(l.user_id, "usr_b");
+    directory_unobserve(&l.observer);
+    directory_unobserve(&l.observer);
+}
+
+static void test_other_processes_are_noticed(void **state)
+{
+    struct answer a;
+    struct listener l = {.wanted = NEWS_USER_REMOVED};
+    l.observer = (struct directory_observer){.on_news = on_news, .ctx = &l};
+    assert_int_equal(change(ADD_A, &a), 0);
+    assert_int_equal(change(ADD_B, &a), 0);
+    directory_observe(d, &l.observer);
+    struct change_result res;
+    assert_int_equal(change_apply(dir.path, false, &REMOVE_B, &res, NULL), 0);
+    roster_free(res.roster);
+    assert_true(loop_run_until(loop, &l.is_heard, PATIENCE_MS));
+    directory_unobserve(&l.observer);
+}
+
+static void note(void *ctx)
+{
+    *(bool *)ctx = true;
+}
+
+static void test_refresh(void **state)
+{
+    bool is_done = false;
+    struct answer a;
+    assert_int_equal(change(ADD_A, &a), 0);
+    char path[128];
+    snprintf(path, sizeof path, "%s/users/usr_a/profile.json", dir.path);
+    assert_int_equal(unlink(path), 0); /* by hand: no mark is left */
+    directory_refresh(d, note, &is_done);
+    assert_true(loop_run_until(loop, &is_done, PATIENCE_MS));
+    assert_null(roster_user(directory_roster(d), STR("usr_a")));
+}
+
+static void test_the_queue_has_an_end(void **state)
+{
+    enum { MORE = DIRECTORY_QUEUE_MAX + 3 };
+    static struct answer all[MORE];
+    int busy = 0;
+    for (int i = 0; i < MORE; i++)
+        directory_change(d, &ADD_A, on_done, &all[i]);
+    assert_true(loop_run_until(loop, &all[MORE - 1].is_done, PATIENCE_MS * 3));
+    assert_int_equal(all[0].code, 0);
+    assert_int_equal(all[1].code, -EEXIST);
+    for (int i = 0; i < MORE; i++)
+        busy += all[i].code == -EBUSY;
+    assert_int_equal(busy, 3);
+}
+
+static void test_viewers(void **state)
+{
+    struct answer a;
+    struct viewer v;
+    assert_int_equal(change(ADD_A, &a), 0);
+    assert_int_equal(change(ADD_B, &a), 0);
+    assert_int_equal(change((struct change){.kind = CHANGE_WORKSPACE_ADD,
+                                            .name = STR("W"),
+                                            .user_id = STR("usr_a")},
+                            &a),
+                     0);
+    assert_true(directory_viewer(d, STR("ws_w"), STR("usr_a"), &v));
+    assert_true(v.is_workspace_admin);
+    assert_false(directory_viewer(d, STR("ws_w"), STR("usr_b"), &v));
+    assert_false(directory_viewer(d, STR("ws_x"), STR("usr_a"), &v));
+}
+
+int main(void)
+{
+#define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
+    const struct CMUnitTest tests[] = {
+        T(test_changes_and_their_news),
+        T(test_other_processes_are_noticed),
+        T(test_refresh),
+        T(test_the_queue_has_an_end),
+        T(test_viewers),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
