@@ -25,7 +25,7 @@ struct transport {
 struct document {
     str name, version, path, url, command, cwd, server_name;
     struct json_strs args, allowed_env;
-    const struct json *env, *ui, *sandbox;
+    const struct json *env, *ui, *user_config, *sandbox;
     struct transport transport;
     bool is_protected, is_disabled, allow_private;
     int64_t trust_score, memory_mb;
@@ -63,6 +63,7 @@ static const struct json_field FIELDS[] = {
     {"disabled", JF_BOOL, AT(is_disabled), 0, NULL, 0},
     {"trustScore", JF_INT, AT(trust_score), JF_NULLABLE, NULL, 0},
     {"ui", JF_JSON_OBJECT, AT(ui), JF_NULLABLE, NULL, 0},
+    {"userConfig", JF_JSON_OBJECT, AT(user_config), JF_NULLABLE, NULL, 0},
     {"sandbox", JF_JSON, AT(sandbox), JF_NULLABLE, NULL, 0},
     {"memoryMb", JF_INT, AT(memory_mb), 0, NULL, 0},
     {"allowPrivate", JF_BOOL, AT(allow_private), 0, NULL, 0},
@@ -586,6 +587,7 @@ static int decode(struct decoder *d, const struct json *v)
     d->out->is_disabled = doc->is_disabled;
     d->out->allow_private = doc->allow_private;
     d->out->ui = doc->ui;
+    d->out->user_config = doc->user_config;
     return r;
 }
 

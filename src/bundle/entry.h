@@ -42,10 +42,11 @@ struct bundle_entry {
     struct json_strs allowed_env; /* names passed through from nb's own environment */
     struct bundle_sandbox sandbox;
     bool is_protected, is_disabled;
-    int64_t memory_mb;      /* ceiling; 0 = 1024 */
-    int64_t trust_score;    /* -1 = unknown */
-    const struct json *ui;  /* or NULL */
-    const struct json *raw; /* the entry as it stands in the settings */
+    int64_t memory_mb;              /* ceiling; 0 = 1024 */
+    int64_t trust_score;            /* -1 = unknown */
+    const struct json *ui;          /* or NULL */
+    const struct json *user_config; /* values for a manifest's user_config, or NULL */
+    const struct json *raw;         /* the entry as it stands in the settings */
 };
 
 /* base_dir: what relative paths are relative to (the directory of the settings file). */

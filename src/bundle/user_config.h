@@ -1,0 +1,34 @@
+/* user_config.h - the values that a manifest asks a person for.
+ *
+ * For each: an explicit setting, else what is stored, else a variable of nb's environment that
+ * the entry allows and the manifest passes on under the same name, else the manifest's default.
+ * Pure, apart from the environment; any thread. */
+#pragma once
+
+#include "bundle/manifest.h"
+
+#define USER_VALUES_MAX 100 /* of one option with "multiple" */
+
+struct user_value {
+    const struct manifest_option *option;
+    struct json_strs values; /* len 0 = not set; more than 1 only with "multiple" */
+};
+
+struct user_config_sources {
+    const struct json *given;  /* "userConfig" of the entry, or NULL */
+    const struct json *stored; /* credentials of the workspace, or NULL */
+    const struct json *mpak;   /* of ~/.mpak/config.json, or NULL */
+    struct json_strs allowed_env;
+    const char *(*getenv)(void *ctx, const char *name); /* NULL = no environment */
+    void *env_ctx;
+    const char *home_dir; /* ${HOME} in defaults; NULL = the literal text stays */
+};
+
+/* One value per option, in their order. -ENOKEY when required ones are missing: the message
+ * names all of them. -EINVAL: a value is not of its type. */
+int user_config_resolve(struct arena *a, const struct manifest *m,
+                        const struct user_config_sources *from, struct user_value **ret,
+                        struct err *e);
+
+/* Whether one value is of the option's type; for `nb config set`. */
+int user_config_check(const struct manifest_option *o, str value, struct err *e);

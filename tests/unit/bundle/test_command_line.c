@@ -1,0 +1,120 @@
+#include <errno.h>
+#include <stdlib.h>
+
+#include "bundle/command_line.h"
+#include "support/unit.h"
+
+static struct arena arena;
+
+#define OPTIONS                                                                                    \
+    "\"user_config\":{\"key\":{\"type\":\"string\",\"sensitive\":true,\"default\":\"s3cret\"},"    \
+    "\"dirs\":{\"type\":\"directory\",\"multiple\":true,\"default\":[\"/a\",\"/b\"]},"             \
+    "\"off\":{\"type\":\"string\"}}"
+
+/* type and mcp_config (or "") in, a command line out. */
+static int build(const char *type, const char *config, struct command_line *ret, struct err *e)
+{
+    struct manifest m;
+    struct user_config_sources from = {0};
+    struct user_value *values;
+    str text =
+        arena_printf(&arena,
+                     "{\"manifest_version\":\"0.4\",\"name\":\"m\",\"version\":\"1\",\"server\":{"
+                     "\"type\":\"%s\",\"entry_point\":\"server/main\"%s%s}," OPTIONS "}",
+                     type, *config ? ",\"mcp_config\":" : "", config);
+    if (manifest_parse(&arena, text, &m, e) < 0)
+        fail_msg("%s", e->msg);
+    assert_int_equal(user_config_resolve(&arena, &m, &from, &values, e), 0);
+    struct variables vars = {"/opt/b", "/home/ann", "/data/b", values, m.noptions};
+    return command_line_build(&arena, &m, &vars, ret, e);
+}
+
+static const char *join(const char *const *list)
+{
+    str s = STR_NONE;
+    for (; *list; list++)
+        s = arena_printf(&arena, "%.*s%s%s", STR_ARG(s), s.n > 0 ? " " : "", *list);
+    return s.n > 0 ? s.p : "";
+}
+
+static void is(const char *type, const char *config, const char *argv, const char *env)
+{
+    struct command_line c;
+    struct err e = {0};
+    if (build(type, config, &c, &e) < 0)
+        fail_msg("%s", e.msg);
+    assert_string_equal(join(c.argv), argv);
+    assert_string_equal(join(c.env), env);
+    assert_string_equal(c.cwd, "/opt/b");
+    assert_int_equal(c.chosen_paths.len, 2);
+}
+
+static void refused(const char *config, const char *message)
+{
+    struct command_line c;
+    struct err e = {0};
+    assert_int_equal(build("node", config, &c, &e), -EINVAL);
+    if (!strstr(e.msg, message))
+        fail_msg("expected '%s', got '%s'", message, e.msg);
+    assert_null(strstr(e.msg, "s3cret"));
+}
+
+static void the_usual_ones(void **state)
+{
+    setenv("PATH", "/nonexistent", 1);
+    is("node", "", "node /opt/b/server/main", "");
+    is("binary", "", "/opt/b/server/main", "");
+    is("python", "", "python3 /opt/b/server/main", "PYTHONPATH=/opt/b/deps:/opt/b/src");
+    is("uv", "", "uv run --directory /opt/b /opt/b/server/main", "");
+}
+
+static void as_the_manifest_says(void **state)
+{
+    is("binary", "{\"command\":\"server/main\",\"args\":[\"-d\",\"${DATA_DIR}\"]}",
+       "/opt/b/server/main -d /data/b", "");
+    is("binary", "{\"command\":\"${__dirname}/x\"}", "/opt/b/x", "");
+    is("node",
+       "{\"command\":\"node\",\"args\":[\"${user_config.dirs}\",\"${user_config.off}\",\"-x\"]}",
+       "node /a /b -x", "");
+    is("node",
+       "{\"command\":\"node\",\"env\":{\"K\":\"${user_config.key}\",\"O\":\"${user_config.off}\"}}",
+       "node", "K=s3cret");
+    is("python", "{\"command\":\"/usr/bin/python\",\"env\":{\"PYTHONPATH\":\"${__dirname}/lib\"}}",
+       "/usr/bin/python", "PYTHONPATH=/opt/b/deps:/opt/b/src:/opt/b/lib");
+}
+
+static void secrets_stay_off_the_command_line(void **state)
+{
+    refused("{\"command\":\"node\",\"args\":[\"--key=${user_config.key}\"]}", "the secret 'key'");
+    refused("{\"command\":\"node\",\"args\":[\"${user_config.key}\"]}", "the secret 'key'");
+    refused("{\"command\":\"x${user_config.key}\"}", "the secret 'key'");
+}
+
+static void what_nobody_declared(void **state)
+{
+    refused("{\"command\":\"node\",\"args\":[\"${user_config.zz}\"]}", "user_config has no 'zz'");
+    refused("{\"command\":\"node\",\"env\":{\"A\":\"${user_config.zz}\"}}", "has no 'zz'");
+}
+
+static int setup(void **state)
+{
+    arena_init(&arena);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    arena_done(&arena);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_usual_ones),
+        cmocka_unit_test(as_the_manifest_says),
+        cmocka_unit_test(secrets_stay_off_the_command_line),
+        cmocka_unit_test(what_nobody_declared),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}

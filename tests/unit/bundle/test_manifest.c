@@ -1,0 +1,160 @@
+#include <errno.h>
+
+#include "bundle/manifest.h"
+#include "support/unit.h"
+
+static struct arena arena;
+
+#define HEAD "\"manifest_version\":\"0.3\",\"name\":\"echo\",\"version\":\"1.2.0\""
+#define NODE "\"server\":{\"type\":\"node\",\"entry_point\":\"server/index.js\"}"
+
+static struct manifest good(const char *text)
+{
+    struct manifest m;
+    struct err e = {0};
+    if (manifest_parse(&arena, str_from(text), &m, &e) < 0)
+        fail_msg("%s: %s", text, e.msg);
+    return m;
+}
+
+static void bad(const char *text, const char *message)
+{
+    struct manifest m;
+    struct err e = {0};
+    if (manifest_parse(&arena, str_from(text), &m, &e) != -EINVAL)
+        fail_msg("%s was accepted", text);
+    if (!strstr(e.msg, message))
+        fail_msg("%s: expected '%s', got '%s'", text, message, e.msg);
+}
+
+static void is(str s, const char *expected)
+{
+    assert_string_equal(arena_cstr(&arena, s), expected);
+}
+
+static void a_whole_manifest(void **state)
+{
+    struct manifest m = good(
+        "{" HEAD
+        ",\"display_name\":\"Echo\",\"description\":\"Says it again\",\"author\":{\"name\":"
+        "\"Ann\"},\"x-unknown\":[],\"server\":{\"type\":\"python\",\"entry_point\":\"main.py\","
+        "\"mcp_config\":{\"command\":\"python\",\"args\":[\"${__dirname}/main.py\"],\"env\":"
+        "{\"A\":\"1\",\"B\":\"2\"},\"platform_overrides\":{\"win32\":{\"command\":\"py\"},"
+        "\"linux\":{\"args\":[\"-u\"],\"env\":{\"B\":\"3\",\"C\":\"4\"}}}}},\"user_config\":"
+        "{\"dirs\":{\"type\":\"directory\",\"title\":\"Dirs\",\"multiple\":true,\"default\":"
+        "[\"${HOME}\"]},\"n\":{\"type\":\"number\",\"min\":1,\"max\":2.5,\"required\":true}},"
+        "\"_meta\":{\"ai.nimblebrain/host\":{\"name\":\"E\"}}}");
+    is(m.name, "echo");
+    is(m.version, "1.2.0");
+    is(m.title, "Echo");
+    is(m.author, "Ann");
+    assert_int_equal(m.type, SERVER_PYTHON);
+    is(m.command, "python");
+    assert_int_equal(m.args.len, 1);
+    is(m.args.items[0], "-u");
+    assert_int_equal(m.nenv, 3);
+    is(m.env[0].value, "1");
+    is(m.env[1].value, "3");
+    is(m.env[2].key, "C");
+    assert_int_equal(m.noptions, 2);
+    const struct manifest_option *o = manifest_option(&m, STR("n"));
+    assert_true(o->is_required);
+    assert_true(o->min == 1 && o->max == 2.5);
+    assert_string_equal(option_type_name(o->type), "number");
+    assert_true(manifest_option(&m, STR("dirs"))->is_multiple);
+    assert_null(manifest_option(&m, STR("zz")));
+    is(json_get_string(m.ui, "name"), "E");
+}
+
+static void the_smallest_ones(void **state)
+{
+    struct manifest m = good("{" HEAD "," NODE "}");
+    assert_int_equal(m.type, SERVER_NODE);
+    assert_int_equal(m.command.n, 0);
+    assert_null(m.ui);
+    assert_int_equal(m.noptions, 0);
+    m = good(
+        "{\"dxt_version\":\"0.1\",\"name\":\"a\",\"version\":\"1\",\"author\":\"Bo\",\"server\":"
+        "{\"type\":\"uv\",\"entry_point\":\"s.py\"},\"compatibility\":{\"platforms\":"
+        "[\"darwin\",\"linux\"]},\"_meta\":{\"ai.nimblebrain/synapse\":{}}}");
+    assert_int_equal(m.type, SERVER_UV);
+    assert_string_equal(manifest_server_name(m.type), "uv");
+    is(m.author, "Bo");
+    assert_non_null(m.ui);
+}
+
+static void what_is_missing_or_wrong_is_named(void **state)
+{
+    bad("", "line 1");
+    bad("[]", "expected an object");
+    bad("{\"name\":\"a\",\"version\":\"1\"," NODE "}", "manifest_version: is missing");
+    bad("{\"manifest_version\":\"2.0\",\"name\":\"a\",\"version\":\"1\"," NODE "}",
+        "2.0 is not known");
+    bad("{\"manifest_version\":\"0.3\",\"version\":\"1\"," NODE "}", "name");
+    bad("{\"manifest_version\":\"0.3\",\"name\":\"\",\"version\":\"1\"," NODE "}",
+        "name: is empty");
+    bad("{\"manifest_version\":\"0.3\",\"name\":7,\"version\":\"1\"," NODE "}",
+        "name: expected string");
+    bad("{" HEAD "}", "server");
+    bad("{" HEAD ",\"server\":{\"entry_point\":\"a\"}}", "server.type");
+    bad("{" HEAD ",\"server\":{\"type\":\"ruby\",\"entry_point\":\"a\"}}",
+        "'ruby' is not one of node");
+    bad("{" HEAD ",\"server\":{\"type\":\"node\",\"entry_point\":\"../a\"}}", "inside the bundle");
+    bad("{" HEAD ",\"server\":{\"type\":\"node\",\"entry_point\":\"/a\"}}", "inside the bundle");
+    bad("{" HEAD
+        ",\"server\":{\"type\":\"node\",\"entry_point\":\"a\",\"mcp_config\":{\"args\":[1]}}}",
+        "server.mcp_config.args[0]: expected string");
+    bad("{" HEAD
+        ",\"server\":{\"type\":\"node\",\"entry_point\":\"a\",\"mcp_config\":{\"env\":{\"A\":1}}}}",
+        "server.mcp_config.env.A: expected string");
+    bad("{" HEAD ",\"server\":{\"type\":\"node\",\"entry_point\":\"a\",\"mcp_config\":"
+        "{\"env\":{\"A=B\":\"1\"}}}}",
+        "name of a variable");
+    bad("{" HEAD ",\"server\":{\"type\":\"node\",\"entry_point\":\"a\",\"mcp_config\":"
+        "{\"platform_overrides\":{\"linux\":[]}}}}",
+        "platform_overrides.linux: expected object");
+    bad("{" HEAD "," NODE ",\"compatibility\":{\"platforms\":[\"darwin\"]}}", "not for linux");
+    bad("{" HEAD "," NODE ",\"user_config\":{\"k\":{\"type\":\"colour\"}}}",
+        "user_config.k.type: 'colour'");
+    bad("{" HEAD "," NODE ",\"user_config\":{\"k\":{}}}", "user_config.k.type");
+    bad("{" HEAD "," NODE ",\"user_config\":{\"k\":[]}}", "user_config.k: expected object");
+    bad("{" HEAD "," NODE ",\"user_config\":{\"a b\":{\"type\":\"string\"}}}", "name of a value");
+    bad("{" HEAD "," NODE ",\"user_config\":{\"k\":{\"type\":\"string\",\"default\":[\"a\"]}}}",
+        "user_config.k.default");
+    bad("{" HEAD "," HEAD "," NODE "}", "");
+}
+
+static void too_many_options(void **state)
+{
+    struct buf b;
+    buf_init(&b, 1 << 20);
+    buf_add_lit(&b, "{" HEAD "," NODE ",\"user_config\":{");
+    for (int i = 0; i <= MANIFEST_OPTIONS_MAX; i++)
+        buf_printf(&b, "%s\"k%d\":{\"type\":\"string\"}", i ? "," : "", i);
+    buf_add_lit(&b, "}}");
+    bad(buf_cstr(&b), "the limit is 100");
+    buf_done(&b);
+}
+
+static int setup(void **state)
+{
+    arena_init(&arena);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    arena_done(&arena);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_whole_manifest),
+        cmocka_unit_test(the_smallest_ones),
+        cmocka_unit_test(what_is_missing_or_wrong_is_named),
+        cmocka_unit_test(too_many_options),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
