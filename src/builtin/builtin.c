@@ -10,6 +10,9 @@ static const struct builtin_tool *const NB[] = {
     &BUILTIN_TIME,
     &BUILTIN_CALCULATE,
     &BUILTIN_DISCOVER_TOOLS,
+    &BUILTIN_DELEGATE,
+    &BUILTIN_MANAGE_SKILL,
+    NULL,
 };
 
 static const struct builtin_tool *const CONVERSATIONS[] = {
