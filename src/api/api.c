@@ -1,7 +1,9 @@
 #include "api/api.h"
 
 #include "api/guard.h"
+#include "api/hub.h"
 #include "api/internal.h"
+#include "base/random.h"
 #include "http/static.h"
 
 /* ---- the table ---- */
@@ -27,6 +29,9 @@ static const struct route ROUTES[] = {
     {"DELETE", "/v1/conversations/:id/participants/:user", api_participants_remove, 0, 0},
     {"GET", "/v1/conversations/:id/history", api_conversations_history, 0, 0},
     {"GET", "/v1/conversations/:id/events", api_conversations_events, 0, 0},
+    {"POST", "/v1/conversations/:id/typing", api_conversations_typing, 0, 0},
+    {"GET", "/v1/events", api_events_get, 0, 0},
+    {"POST", "/v1/events/:stream/watch", api_events_watch, 0, 0},
     {"POST", "/v1/conversations/:id/cancel", api_conversations_cancel, 0, 0},
     {"GET", "/v1/conversations/:id/inputs", api_inputs_list, 0, 0},
     {"POST", "/v1/conversations/:id/inputs/:input", api_inputs_answer, 0, 0},
@@ -160,10 +165,23 @@ static void on_released(void *ctx, struct http_req *r)
         api_release(ctx, id->space);
 }
 
+str api_display_name(const struct api *api, str user_id)
+{
+    return STR_NONE;
+}
+
+static str find_name(void *ctx, str user_id)
+{
+    return api_display_name(ctx, user_id);
+}
+
 struct api *api_new(const struct api_deps *deps)
 {
     struct api *a = xcalloc(1, sizeof *a);
     a->deps = *deps;
+    a->names = (struct frame_names){find_name, a};
+    map_init(&a->hubs);
+    random_id("b", a->boot_id);
     return a;
 }
 
@@ -171,10 +189,13 @@ void api_stop(struct api *a)
 {
     api_import_free(a->import);
     a->import = NULL;
+    hubs_free(a);
 }
 
 void api_free(struct api *a)
 {
+    if (a)
+        map_done(&a->hubs);
     free(a);
 }
 

@@ -1,4 +1,4 @@
-#include "api/frames.h"
+#include "api/hub.h"
 #include "api/internal.h"
 #include "http/sse.h"
 #include "runtime/report.h"
@@ -184,6 +184,8 @@ void api_chat_start(void *ctx, struct http_req *r)
 /* ---- POST /v1/chat/stream ---- */
 
 struct chat_stream {
+    struct tap tap; /* joined while there is a stream */
+    struct seat seat;
     struct api *api;
     struct api_space *space; /* held */
     struct http_req *req;    /* until the run has started */
@@ -196,6 +198,10 @@ struct chat_stream {
 
 static void stream_free(struct chat_stream *c)
 {
+    if (c->tap.hub) {
+        hub_stand(&c->seat);
+        hub_leave(&c->tap);
+    }
     bus_unsubscribe(c->sub);
     arena_done(&c->arena);
     api_release(c->api, c->space);
@@ -219,9 +225,29 @@ static void on_stream_msg(void *ctx, struct bus_msg *msg)
     for (size_t i = 0; i < ARRAY_LEN(HIDDEN); i++)
         if (str_eq(msg->type, HIDDEN[i]))
             return; /* `done` and `error` say it here */
-    struct sse_frame *f = frame_of_msg(msg);
+    struct sse_frame *f = frame_of_msg(msg, &c->api->names, c->conversation_id, FRAME_OWN);
     if (f && c->sse)
         (void)sse_send(c->sse, f);
+}
+
+/* The run goes on, or is cancelled by whoever ended the access; the stream shows no more of it. */
+static void on_stream_revoked(struct tap *t, struct seat *s)
+{
+    struct chat_stream *c = CONTAINER_OF(t, struct chat_stream, tap);
+    bus_unsubscribe(c->sub);
+    c->sub = NULL;
+    if (c->turn)
+        turn_forget(c->turn);
+    c->turn = NULL;
+    sse_close(c->sse);
+}
+
+static void join_hub(struct chat_stream *c)
+{
+    static const struct tap_events EVENTS = {.on_revoked = on_stream_revoked};
+    c->tap.ev = &EVENTS;
+    hub_join(hub_of(c->api, c->space), &c->tap);
+    hub_sit(&c->tap, &c->seat, c->conversation_id);
 }
 
 static void on_stream_started(void *ctx, str conversation_id, str run_id, bool is_new)
@@ -245,6 +271,7 @@ static void on_stream_started(void *ctx, str conversation_id, str run_id, bool i
     c->conversation_id = arena_str(&c->arena, conversation_id);
     str topic = store_topic(&c->arena, c->space->store, conversation_id);
     c->sub = bus_subscribe(c->api->deps.bus, topic, on_stream_msg, c);
+    join_hub(c);
 }
 
 static void end_with_error(struct chat_stream *c, const char *code, const char *message)
@@ -306,6 +333,7 @@ void api_chat_stream(void *ctx, struct http_req *r)
     arena_init(&c->arena);
     c->api = api;
     c->space = api_hold(api, api_space(r));
+    tap_identify(&c->tap, &c->arena, api_identity(r));
     c->req = r;
     r->user = c;
     r->on_gone = on_stream_gone;

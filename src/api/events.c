@@ -1,126 +1,8 @@
-/* GET /v1/conversations/:id/events - a conversation as it happens, from any position on. */
-#include "api/frames.h"
-#include "api/internal.h"
-#include "base/json_scan.h"
-#include "http/sse.h"
-#include "store/feed.h"
+/* GET /v1/conversations/:id/events - a conversation as it happens, from any position on.
+ * GET /v1/events - the workspace as it happens, with any conversations in it. */
+#include <errno.h>
 
-struct watcher {
-    struct api *api;
-    struct api_space *space; /* held */
-    struct sse *sse;
-    struct feed *feed;
-    struct arena arena;
-    str conversation_id;
-    struct viewer viewer;
-    bool is_operator;
-    struct store_op *recheck; /* under way after sharing has changed, or NULL */
-};
-
-static void on_closed(void *ctx)
-{
-    struct watcher *w = ctx;
-    if (w->feed)
-        feed_close(w->feed);
-    if (w->recheck)
-        store_op_cancel(w->recheck);
-    arena_done(&w->arena);
-    api_release(w->api, w->space);
-    free(w);
-}
-
-/* ---- whose access ends, sees nothing more ---- */
-
-static void on_rechecked(void *ctx, const struct err *err, const struct conv *c)
-{
-    struct watcher *w = ctx;
-    w->recheck = NULL;
-    if (err || !access_allows(&w->viewer, &c->acl, CONV_VIEW))
-        sse_close(w->sse);
-}
-
-static bool changes_access(str line)
-{
-    str type = json_scan_plain(json_scan_field(line, STR("type")));
-    return str_eq(type, STR("metadata.visibility")) || str_eq(type, STR("metadata.participants"));
-}
-
-static void recheck(struct watcher *w)
-{
-    if (w->recheck)
-        store_op_cancel(w->recheck);
-    w->recheck = store_get(w->space->store, w->conversation_id, on_rechecked, w);
-}
-
-/* ---- what is sent ---- */
-
-static void on_event(void *ctx, store_pos pos, str line)
-{
-    struct watcher *w = ctx;
-    struct sse_frame *f = frame_of_line(pos, line);
-    if (f)
-        (void)sse_send(w->sse, f);
-    sse_frame_unref(f);
-    if (!w->is_operator && changes_access(line))
-        recheck(w);
-}
-
-static void on_ephemeral(void *ctx, struct bus_msg *msg)
-{
-    struct watcher *w = ctx;
-    struct sse_frame *f = frame_of_msg(msg);
-    if (f)
-        (void)sse_send(w->sse, f);
-}
-
-/* Who joins during an answer first gets all of it that is not in the log yet. */
-static void on_live(void *ctx)
-{
-    struct watcher *w = ctx;
-    struct runtime *rt = w->space->runtime;
-    struct api_json j;
-    api_json_begin(&j);
-    jw_object(&j.w);
-    jw_kstr_or_null(&j.w, "runId", runtime_active_run(rt, w->conversation_id));
-    jw_kstr(&j.w, "text", runtime_streamed(rt, w->conversation_id));
-    jw_end(&j.w);
-    api_json_send_event(&j, w->sse, STR("text.snapshot"));
-}
-
-static void on_reset(void *ctx)
-{
-    struct watcher *w = ctx;
-    sse_send_now(w->sse, STR("reset"), STR_NONE, STR("{}"));
-}
-
-static void on_end(void *ctx, const struct err *err)
-{
-    struct watcher *w = ctx;
-    w->feed = NULL;
-    sse_close(w->sse);
-}
-
-static void watch(struct api_wait *wait, const struct conv *c)
-{
-    static const struct feed_events EVENTS = {
-        .on_event = on_event,
-        .on_ephemeral = on_ephemeral,
-        .on_live = on_live,
-        .on_reset = on_reset,
-        .on_end = on_end,
-    };
-    struct watcher *w = xcalloc(1, sizeof *w);
-    store_pos after = *(const store_pos *)wait->data;
-    w->api = wait->api;
-    w->space = api_hold(wait->api, wait->space);
-    arena_init(&w->arena);
-    w->conversation_id = arena_str(&w->arena, c->id);
-    w->viewer = wait->viewer;
-    w->viewer.user_id = arena_str(&w->arena, wait->viewer.user_id);
-    w->is_operator = wait->is_operator;
-    w->sse = sse_open(wait->req, on_closed, w); /* the request is gone now */
-    w->feed = feed_open(w->space->store, w->conversation_id, after, &EVENTS, w);
-}
+#include "api/stream.h"
 
 /* The position to go on from: Last-Event-ID, ?after=, or only what comes. */
 static bool parse_after(struct http_req *r, store_pos *ret)
@@ -135,9 +17,166 @@ static bool parse_after(struct http_req *r, store_pos *ret)
     return false;
 }
 
+static void watch_one(struct api_wait *w, const struct conv *c)
+{
+    struct arena a; /* the request's own goes with the request */
+    store_pos after = *(const store_pos *)w->data;
+    arena_init(&a);
+    str id = arena_str(&a, c->id);
+    struct stream *s = stream_open(w->api, w->req, false);
+    (void)stream_watch(s, id, after, true);
+    arena_done(&a);
+}
+
 void api_conversations_events(void *ctx, struct http_req *r)
 {
     store_pos *after = ARENA_NEW(&r->arena, store_pos);
     if (parse_after(r, after))
-        api_find_conv(ctx, r, CONV_VIEW, after, watch);
+        api_find_conv(ctx, r, CONV_VIEW, after, watch_one);
+}
+
+/* ---- POST /v1/conversations/:id/typing ---- */
+
+struct typing_body {
+    bool is_over;
+    const struct json *is_typing;
+};
+
+static const struct json_field TYPING_FIELDS[] = {
+    {"isTyping", JF_JSON, offsetof(struct typing_body, is_typing), JF_NULLABLE, NULL, 0}, {0}};
+
+static void tell_typing(struct api_wait *w, const struct conv *c)
+{
+    const struct typing_body *body = w->data;
+    struct api_json j;
+    api_json_begin(&j);
+    jw_object(&j.w);
+    jw_kstr(&j.w, "userId", w->viewer.user_id);
+    jw_kstr_or_null(&j.w, "displayName", api_display_name(w->api, w->viewer.user_id));
+    jw_kbool(&j.w, "isTyping", !body->is_over);
+    jw_end(&j.w);
+    struct bus_msg msg = {
+        .topic = store_topic(&w->req->arena, w->space->store, w->id),
+        .type = STR("typing"),
+        .data = buf_str(&j.buf),
+    };
+    bus_publish(w->api->deps.bus, &msg);
+    buf_done(&j.buf);
+    http_reply(w->req, 204, NULL, STR_NONE);
+}
+
+void api_conversations_typing(void *ctx, struct http_req *r)
+{
+    struct typing_body *body = ARENA_NEW(&r->arena, struct typing_body);
+    if (r->body.n > 0 && !api_decode_body(r, TYPING_FIELDS, body))
+        return;
+    body->is_over =
+        body->is_typing && body->is_typing->type == JSON_BOOL && !body->is_typing->boolean;
+    api_find_conv(ctx, r, CONV_SEND, body, tell_typing);
+}
+
+/* ---- GET /v1/events ---- */
+
+/* "conv_a@120" or "conv_a": from that position on, or what comes. */
+static bool parse_watch(str text, str *ret_id, store_pos *ret_after)
+{
+    ptrdiff_t at = str_find_char(text, '@');
+    *ret_after = STORE_FEED_TAIL;
+    *ret_id = at < 0 ? text : str_slice(text, 0, (size_t)at);
+    return store_id_valid(*ret_id) &&
+           (at < 0 || parse_u64(str_skip(text, (size_t)at + 1), ret_after) == 0);
+}
+
+static bool watches_ok(str list)
+{
+    size_t n = 0;
+    str one, id;
+    store_pos after;
+    while (str_split(&list, ',', &one))
+        if (!parse_watch(one, &id, &after) || ++n > STREAM_WATCHES_MAX)
+            return false;
+    return true;
+}
+
+static void watch_all(struct stream *s, str list)
+{
+    str one, id;
+    store_pos after;
+    while (str_split(&list, ',', &one))
+        if (parse_watch(one, &id, &after))
+            (void)stream_watch(s, id, after, false);
+}
+
+static void send_subscribed(struct stream *s)
+{
+    char id[48];
+    struct api_json j;
+    api_json_begin(&j);
+    jw_object(&j.w);
+    jw_key(&j.w, "streamId");
+    jw_str(&j.w, str_make(id, (size_t)snprintf(id, sizeof id, "%llu",
+                                               (unsigned long long)stream_number(s))));
+    jw_end(&j.w);
+    stream_send(s, STR("subscribed"), hub_last_id(stream_tap(s)->hub, id), buf_str(&j.buf));
+    buf_done(&j.buf);
+}
+
+#define WATCH_HINT                                                                                 \
+    "watch: expected conversation ids, each with @ and a position or without, separated by "       \
+    "commas; at most 50"
+
+void api_events_get(void *ctx, struct http_req *r)
+{
+    struct arena a; /* the request's own goes with the request */
+    arena_init(&a);
+    str last = arena_str(&a, http_get_header(r, "last-event-id"));
+    if (last.n == 0)
+        last = arena_str(&a, http_query(r, "after"));
+    str list = arena_str(&a, http_query(r, "watch"));
+    if (!watches_ok(list)) {
+        http_reply_error(r, 400, "bad_request", WATCH_HINT, NULL);
+    } else {
+        struct stream *s = stream_open(ctx, r, true);
+        if (last.n > 0 && !hub_replay(stream_tap(s), last))
+            stream_send(s, STR("reset"), STR_NONE, STR("{}"));
+        send_subscribed(s);
+        watch_all(s, list);
+    }
+    arena_done(&a);
+}
+
+/* ---- POST /v1/events/:stream/watch {add, remove} ---- */
+
+struct watch_body {
+    struct json_strs add, remove;
+};
+
+static const struct json_field WATCH_FIELDS[] = {
+    {"add", JF_STRS, offsetof(struct watch_body, add), JF_NULLABLE, NULL, 0},
+    {"remove", JF_STRS, offsetof(struct watch_body, remove), JF_NULLABLE, NULL, 0},
+    {0}};
+
+void api_events_watch(void *ctx, struct http_req *r)
+{
+    struct watch_body body = {0};
+    if (!api_decode_body(r, WATCH_FIELDS, &body))
+        return;
+    struct stream *s = stream_find(ctx, r, r->params[0]);
+    if (!s) {
+        api_not_found(r, "stream");
+        return;
+    }
+    int code = 0;
+    for (size_t i = 0; i < body.remove.len; i++)
+        stream_unwatch(s, body.remove.items[i]);
+    for (size_t i = 0; code == 0 && i < body.add.len; i++) {
+        str id;
+        store_pos after;
+        bool is_ok = parse_watch(body.add.items[i], &id, &after);
+        code = is_ok ? stream_watch(s, id, after, false) : -EINVAL;
+    }
+    if (code < 0)
+        http_reply_error(r, 400, "bad_request", WATCH_HINT, NULL);
+    else
+        http_reply(r, 204, NULL, STR_NONE);
 }

@@ -5,11 +5,18 @@
 
 #define FRAME_MAX (64u * 1024 * 1024)
 
-typedef void (*frame_writer)(struct json_writer *w, struct arena *a, const struct json *event);
+struct frame_source {
+    struct arena *arena;
+    const struct json *event;
+    const struct frame_names *names;
+};
+
+typedef void (*frame_writer)(struct json_writer *w, const struct frame_source *from);
 
 /* All members but `type`, which is the frame's event name already. */
-static void write_plain(struct json_writer *w, struct arena *a, const struct json *event)
+static void write_plain(struct json_writer *w, const struct frame_source *from)
 {
+    const struct json *event = from->event;
     for (uint32_t i = 0; i < event->len; i++) {
         const struct json_member *m = &event->members[i];
         if (str_eq(m->key, STR("type")))
@@ -19,14 +26,23 @@ static void write_plain(struct json_writer *w, struct arena *a, const struct jso
     }
 }
 
-static void write_tool_done(struct json_writer *w, struct arena *a, const struct json *event)
+static void write_tool_done(struct json_writer *w, const struct frame_source *from)
 {
-    const struct json *result = json_get(event, "result");
-    write_plain(w, a, event);
-    if (!result || json_get(event, "output"))
+    const struct json *result = json_get(from->event, "result");
+    write_plain(w, from);
+    if (!result || json_get(from->event, "output"))
         return;
     struct tool_result r = {.content = json_get(result, "content")};
-    jw_kstr(w, "output", tool_result_to_text(a, &r));
+    jw_kstr(w, "output", tool_result_to_text(from->arena, &r));
+}
+
+static void write_user_message(struct json_writer *w, const struct frame_source *from)
+{
+    str user = json_get_string(from->event, "userId");
+    str name = user.n > 0 && from->names ? from->names->find(from->names->ctx, user) : STR_NONE;
+    write_plain(w, from);
+    if (name.n > 0)
+        jw_kstr(w, "displayName", name);
 }
 
 struct frame_rule {
@@ -36,7 +52,7 @@ struct frame_rule {
 
 /* Stored events and what clients call them. Types not listed here are not shown. */
 static const struct frame_rule RULES[] = {
-    {"user.message", "user.message", write_plain},
+    {"user.message", "user.message", write_user_message},
     {"run.start", "run.start", write_plain},
     {"llm.response", "llm.done", write_plain},
     {"tool.start", "tool.start", write_plain},
@@ -61,7 +77,7 @@ static const struct frame_rule *find_rule(str type)
     return NULL;
 }
 
-str frame_data(str line, struct buf *out)
+str frame_data(str line, const struct frame_names *names, struct buf *out)
 {
     struct arena a;
     struct json *event;
@@ -70,42 +86,88 @@ str frame_data(str line, struct buf *out)
     if (json_parse(&a, line, 0, &event, NULL) == 0)
         rule = find_rule(json_get_string(event, "type"));
     if (rule) {
+        struct frame_source from = {&a, event, names};
         struct json_writer w;
         jw_init(&w, out);
         jw_object(&w);
-        rule->write(&w, &a, event);
+        rule->write(&w, &from);
         jw_end(&w);
     }
     arena_done(&a);
     return rule && !buf_failed(out) ? str_from(rule->event) : STR_NONE;
 }
 
-struct sse_frame *frame_of_line(uint64_t pos, str line)
+/* The same object with two members more in front. Ids are plain (store_id_valid). */
+static struct sse_frame *mixed_frame(str event, uint64_t pos, str data, str conv_id)
+{
+    struct buf b;
+    bool is_empty = data.n <= 2;
+    buf_init(&b, FRAME_MAX);
+    buf_printf(&b, "{\"conversationId\":\"%.*s\"", STR_ARG(conv_id));
+    if (pos > 0)
+        buf_printf(&b, ",\"position\":%llu", (unsigned long long)pos);
+    buf_add_str(&b, is_empty ? STR("}") : STR(","));
+    if (!is_empty)
+        buf_add_str(&b, str_skip(data, 1));
+    struct sse_frame *f = buf_failed(&b) ? NULL : sse_frame_new(event, STR_NONE, buf_str(&b));
+    buf_done(&b);
+    return f;
+}
+
+static struct sse_frame *make_frame(str event, uint64_t pos, str data, str conv_id,
+                                    enum frame_form form)
+{
+    char id[24] = "";
+    if (form == FRAME_MIXED)
+        return mixed_frame(event, pos, data, conv_id);
+    if (pos > 0)
+        snprintf(id, sizeof id, "%llu", (unsigned long long)pos);
+    return sse_frame_new(event, str_from(id), data);
+}
+
+struct sse_frame *frame_of_data(str event, str data, str conv_id, enum frame_form form)
+{
+    return make_frame(event, 0, data, conv_id, form);
+}
+
+struct sse_frame *frame_of_line(uint64_t pos, str line, const struct frame_names *names,
+                                str conv_id, enum frame_form form)
 {
     struct buf data;
-    struct sse_frame *f = NULL;
-    char id[24];
-    snprintf(id, sizeof id, "%llu", (unsigned long long)pos);
     buf_init(&data, FRAME_MAX);
-    str event = frame_data(line, &data);
-    if (event.n > 0)
-        f = sse_frame_new(event, str_from(id), buf_str(&data));
+    str event = frame_data(line, names, &data);
+    struct sse_frame *f =
+        event.n > 0 ? make_frame(event, pos, buf_str(&data), conv_id, form) : NULL;
     buf_done(&data);
     return f;
 }
 
-static void unref_frame(void *frame)
+/* What the streams of a conversation share of a message: a frame of each form that was needed. */
+struct shared_frames {
+    struct sse_frame *frames[2];
+    bool is_made[2];
+};
+
+static void free_shared(void *shared)
 {
-    sse_frame_unref(frame);
+    struct shared_frames *s = shared;
+    for (size_t i = 0; i < ARRAY_LEN(s->frames); i++)
+        sse_frame_unref(s->frames[i]);
+    free(s);
 }
 
-struct sse_frame *frame_of_msg(struct bus_msg *msg)
+struct sse_frame *frame_of_msg(struct bus_msg *msg, const struct frame_names *names, str conv_id,
+                               enum frame_form form)
 {
-    if (msg->shared)
-        return msg->shared;
-    struct sse_frame *f = msg->pos > 0 ? frame_of_line(msg->pos, msg->data)
-                                       : sse_frame_new(msg->type, STR_NONE, msg->data);
-    msg->shared = f;
-    msg->shared_free = unref_frame;
-    return f;
+    if (!msg->shared) {
+        msg->shared = xcalloc(1, sizeof(struct shared_frames));
+        msg->shared_free = free_shared;
+    }
+    struct shared_frames *s = msg->shared;
+    if (!s->is_made[form]) {
+        s->is_made[form] = true;
+        s->frames[form] = msg->pos > 0 ? frame_of_line(msg->pos, msg->data, names, conv_id, form)
+                                       : make_frame(msg->type, 0, msg->data, conv_id, form);
+    }
+    return s->frames[form];
 }

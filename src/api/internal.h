@@ -2,7 +2,12 @@
 #pragma once
 
 #include "api/api.h"
+#include "api/frames.h"
 #include "base/json_decode.h"
+#include "base/map.h"
+#include "loop/timer.h"
+
+#define API_BEAT_S 30 /* between two heartbeats of a stream */
 
 struct api_import;
 struct sse;
@@ -10,6 +15,12 @@ struct sse;
 struct api {
     struct api_deps deps;
     struct api_import *import; /* the latest one, or NULL */
+    char boot_id[32];          /* of this process, in the ids of the workspace streams */
+    struct map hubs;           /* workspace id -> struct hub */
+    struct timer beat;
+    unsigned beats;
+    uint64_t nstreams; /* opened so far */
+    struct frame_names names;
 };
 
 /* Route flags. */
@@ -26,6 +37,7 @@ struct api_identity {
 
 const struct api_identity *api_identity(const struct http_req *r);
 struct api_space *api_space(const struct http_req *r);
+str api_display_name(const struct api *api, str user_id); /* may be empty; for this turn */
 /* What goes on when its request is over, holds the workspace itself. */
 struct api_space *api_hold(struct api *api, struct api_space *s);
 void api_release(struct api *api, struct api_space *s);
@@ -43,6 +55,9 @@ void api_conversations_delete(void *ctx, struct http_req *r);
 void api_conversations_restore(void *ctx, struct http_req *r);
 void api_conversations_history(void *ctx, struct http_req *r);
 void api_conversations_events(void *ctx, struct http_req *r);
+void api_conversations_typing(void *ctx, struct http_req *r);
+void api_events_get(void *ctx, struct http_req *r);
+void api_events_watch(void *ctx, struct http_req *r);
 void api_conversations_cancel(void *ctx, struct http_req *r);
 void api_conversations_export(void *ctx, struct http_req *r);
 void api_conversations_stats(void *ctx, struct http_req *r);

@@ -29,7 +29,7 @@ static void on_msg(void *ctx, struct bus_msg *msg)
     }
     struct buf data;
     buf_init(&data, REPORT_MAX);
-    str event = frame_data(msg->data, &data);
+    str event = frame_data(msg->data, NULL, &data);
     if (event.n > 0)
         (void)session_dispatch(&l->base, event, buf_str(&data));
     buf_done(&data);
