@@ -1,8 +1,11 @@
 #include "api/api.h"
 
+#include <errno.h>
+
 #include "api/guard.h"
 #include "api/hub.h"
 #include "api/internal.h"
+#include "base/hash.h"
 #include "base/random.h"
 #include "http/static.h"
 
@@ -123,6 +126,23 @@ static void reply_no_route(struct http_req *r, enum route_result found, const st
     }
 }
 
+static int check_key(const struct http_req *r, str key, struct guard_refusal *ret)
+{
+    str given = http_get_header(r, "authorization");
+    if (key.n == 0 || r->is_local_socket)
+        return 0;
+    given = str_starts_nocase(given, STR("Bearer ")) ? str_trim(str_skip(given, 7)) : STR_NONE;
+    /* Hashes have equal lengths, so the comparison tells nothing about the key. */
+    uint8_t a[SHA256_LEN], b[SHA256_LEN];
+    sha256(given, a);
+    sha256(key, b);
+    if (bytes_eq_const_time(a, b, sizeof a))
+        return 0;
+    *ret = (struct guard_refusal){401, "unauthorized",
+                                  "Send the API key: Authorization: Bearer <NB_API_KEY>."};
+    return -EACCES;
+}
+
 static bool on_head(void *ctx, struct http_req *r)
 {
     struct api *api = ctx;
@@ -136,7 +156,9 @@ static bool on_head(void *ctx, struct http_req *r)
     bool go_on = false;
 
     const struct config *c = api->deps.config;
-    if (guard_check(r, c->http.host, c->secrets.nb_api_key, is_open, &g) < 0) {
+    struct guard_rules rules = {c->http.host, c->http.allowed_hosts, c->http.allowed_origins};
+    if (guard_check(r, &rules, &g) < 0 ||
+        (!is_open && check_key(r, c->secrets.nb_api_key, &g) < 0)) {
         refuse(r, &g);
     } else if (!route && !is_page) {
         reply_no_route(r, found, &allow);

@@ -4,8 +4,6 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "base/hash.h"
-
 /* Splits "name:port", "[v6]:port"; false when the port is not a number. */
 static bool split_host(str header, str *ret_name, bool *ret_is_v6)
 {
@@ -37,7 +35,15 @@ static bool is_ip_literal(str name, bool is_v6)
     return inet_pton(is_v6 ? AF_INET6 : AF_INET, text, addr) == 1;
 }
 
-bool guard_host_ok(str host_header, const char *own_host)
+static bool is_listed(const struct json_strs *list, str s)
+{
+    for (size_t i = 0; i < list->len; i++)
+        if (str_eq_nocase(list->items[i], s))
+            return true;
+    return false;
+}
+
+bool guard_host_ok(str host_header, const struct guard_rules *rules)
 {
     str name;
     bool is_v6;
@@ -45,7 +51,20 @@ bool guard_host_ok(str host_header, const char *own_host)
         return false;
     if (is_v6 || is_ip_literal(name, false))
         return is_ip_literal(name, is_v6);
-    return str_eq_nocase(name, STR("localhost")) || str_eq_nocase(name, str_from(own_host));
+    return str_eq_nocase(name, STR("localhost")) ||
+           str_eq_nocase(name, str_from(rules->own_host)) || is_listed(&rules->hosts, name);
+}
+
+bool guard_is_loopback(str host_header)
+{
+    str name;
+    bool is_v6;
+    if (!split_host(host_header, &name, &is_v6))
+        return false;
+    if (is_v6)
+        return str_eq(name, STR("::1"));
+    return str_eq_nocase(name, STR("localhost")) ||
+           (is_ip_literal(name, false) && str_starts(name, STR("127.")));
 }
 
 bool guard_origin_ok(str origin_header, str host_header)
@@ -62,17 +81,18 @@ bool guard_origin_ok(str origin_header, str host_header)
     return str_eq_nocase(rest, host_header);
 }
 
-static bool key_ok(const struct http_req *r, str key)
+bool guard_origin_listed(str origin_header, const struct guard_rules *rules)
 {
-    str given = http_get_header(r, "authorization");
-    if (!str_starts_nocase(given, STR("Bearer ")))
-        return false;
-    given = str_trim(str_skip(given, 7));
-    /* Hashes have equal lengths, so the comparison tells nothing about the key. */
-    uint8_t a[SHA256_LEN], b[SHA256_LEN];
-    sha256(given, a);
-    sha256(key, b);
-    return bytes_eq_const_time(a, b, sizeof a);
+    return origin_header.n > 0 && is_listed(&rules->origins, origin_header);
+}
+
+bool guard_same_site(const struct http_req *r, const struct guard_rules *rules)
+{
+    str origin = http_get_header(r, "origin");
+    if (origin.n == 0)
+        return str_eq(http_get_header(r, "sec-fetch-site"), STR("same-origin"));
+    return guard_origin_ok(origin, http_get_header(r, "host")) ||
+           guard_origin_listed(origin, rules);
 }
 
 /* A link on another page may lead here; a form of another page may not post here. */
@@ -82,7 +102,7 @@ static bool is_followed_link(const struct http_req *r)
            (str_eq(r->method, STR("GET")) || str_eq(r->method, STR("HEAD")));
 }
 
-int guard_check(const struct http_req *r, const char *own_host, str key, bool is_open,
+int guard_check(const struct http_req *r, const struct guard_rules *rules,
                 struct guard_refusal *ret)
 {
     if (r->is_local_socket) {
@@ -93,24 +113,21 @@ int guard_check(const struct http_req *r, const char *own_host, str key, bool is
         return -EACCES;
     }
     str host = http_get_header(r, "host");
-    if (!guard_host_ok(host, own_host)) {
+    if (!guard_host_ok(host, rules)) {
         *ret = (struct guard_refusal){
             403, "host_not_allowed",
             "This server does not answer to that Host name. Use its IP address or localhost, or "
-            "set http.host to the name."};
+            "add the name to http.allowedHosts."};
         return -EACCES;
     }
     str origin = http_get_header(r, "origin");
+    if (guard_origin_listed(origin, rules))
+        return 0;
     bool is_cross_site =
         str_eq(http_get_header(r, "sec-fetch-site"), STR("cross-site")) && !is_followed_link(r);
     if (!guard_origin_ok(origin, host) || is_cross_site) {
         *ret = (struct guard_refusal){403, "origin_not_allowed",
                                       "Requests from pages of other origins are refused."};
-        return -EACCES;
-    }
-    if (!is_open && key.n > 0 && !key_ok(r, key)) {
-        *ret = (struct guard_refusal){401, "unauthorized",
-                                      "Send the API key: Authorization: Bearer <NB_API_KEY>."};
         return -EACCES;
     }
     return 0;

@@ -6,6 +6,7 @@
  * the server's own. Requests over the Unix socket carry the peer's uid instead. */
 #pragma once
 
+#include "base/json_decode.h"
 #include "http/server.h"
 
 struct guard_refusal {
@@ -13,12 +14,28 @@ struct guard_refusal {
     const char *code, *message;
 };
 
-/* True when the Host header names this server by IP address, localhost, or `own_host`. */
-bool guard_host_ok(str host_header, const char *own_host);
+/* What the settings allow besides the obvious. */
+struct guard_rules {
+    const char *own_host;
+    struct json_strs hosts, origins;
+};
+
+/* True when the Host header names this server by IP address, localhost, or a name of its own. */
+bool guard_host_ok(str host_header, const struct guard_rules *rules);
 
 /* True when there is no Origin, or it is http(s)://<Host>. */
 bool guard_origin_ok(str origin_header, str host_header);
 
-/* 0, or fills *ret and returns -EACCES. `key` is the API key, empty = none required. */
-int guard_check(const struct http_req *r, const char *own_host, str key, bool is_open,
+/* An origin that the settings let in (CORS). */
+bool guard_origin_listed(str origin_header, const struct guard_rules *rules);
+
+/* A write that the browser authenticates by itself must come from a page of ours: true when
+ * the Origin is our own or listed, or there is none and the browser calls it same-origin. */
+bool guard_same_site(const struct http_req *r, const struct guard_rules *rules);
+
+/* Who has to prove who they are is not looked at here. 0, or fills *ret and returns -EACCES. */
+int guard_check(const struct http_req *r, const struct guard_rules *rules,
                 struct guard_refusal *ret);
+
+/* Does the Host header name the machine itself? Cookies are marked Secure elsewhere. */
+bool guard_is_loopback(str host_header);

@@ -6,6 +6,8 @@
 
 #include "config/file.h"
 
+#define RATE_MAX 1000000 /* requests a minute */
+
 /* ---- the file's shape ---- */
 
 /* The seed's older "model": {"provider", "apiKey"}. */
@@ -33,11 +35,20 @@ struct document {
 
 #define AT(member) offsetof(struct document, member)
 
+static const struct json_field RATE_FIELDS[] = {
+    {"chat", JF_INT, offsetof(struct config_rates, chat), 0, NULL, 0},
+    {"tools", JF_INT, offsetof(struct config_rates, tools), 0, NULL, 0},
+    {"mcp", JF_INT, offsetof(struct config_rates, mcp), 0, NULL, 0},
+    {0}};
+
 static const struct json_field HTTP_FIELDS[] = {
     {"port", JF_INT, offsetof(struct config_http, port), 0, NULL, 0},
     {"host", JF_CSTR, offsetof(struct config_http, host), 0, NULL, 0},
     {"allowUnauthenticated", JF_BOOL, offsetof(struct config_http, allow_unauthenticated), 0, NULL,
      0},
+    {"allowedHosts", JF_STRS, offsetof(struct config_http, allowed_hosts), 0, NULL, 0},
+    {"allowedOrigins", JF_STRS, offsetof(struct config_http, allowed_origins), 0, NULL, 0},
+    {"rateLimits", JF_OBJECT, offsetof(struct config_http, rates), 0, RATE_FIELDS, 0},
     {0}};
 
 static const struct json_field STORE_FIELDS[] = {
@@ -225,6 +236,12 @@ static int check(const struct config *c, struct err *e)
     if (r == 0)
         r = check_range(c, "http.port", c->http.port, 0, 65535, e);
     if (r == 0)
+        r = check_range(c, "http.rateLimits.chat", c->http.rates.chat, 0, RATE_MAX, e);
+    if (r == 0)
+        r = check_range(c, "http.rateLimits.tools", c->http.rates.tools, 0, RATE_MAX, e);
+    if (r == 0)
+        r = check_range(c, "http.rateLimits.mcp", c->http.rates.mcp, 0, RATE_MAX, e);
+    if (r == 0)
         r = check_range(c, "maxIterations", l->max_iterations, 1, CONFIG_ITERATIONS_MAX, e);
     if (r == 0)
         r = check_range(c, "maxInputTokens", l->max_input_tokens, 1, INT64_MAX, e);
@@ -249,7 +266,9 @@ static int check(const struct config *c, struct err *e)
 static void set_defaults(struct document *d)
 {
     *d = (struct document){
-        .http = {.host = "127.0.0.1", .port = CONFIG_PORT},
+        .http = {.host = "127.0.0.1",
+                 .port = CONFIG_PORT,
+                 .rates = {.chat = 20, .tools = 600, .mcp = 300}},
         .store = {.type = "jsonl", .durability = "sync"},
         .logging = {.level = "info", .format = "text"},
         .limits = {.max_iterations = 10,
@@ -320,8 +339,32 @@ static int environment_number(const struct loader *l, const char *name, uint64_t
     return 0;
 }
 
+/* "https://a.example, https://b.example" */
+static struct json_strs environment_list(const struct loader *l, const char *name,
+                                         struct json_strs otherwise)
+{
+    str rest = str_from(getenv_nonempty(l, name)), one;
+    if (rest.n == 0)
+        return otherwise;
+    struct json_strs out = {arena_array(&l->c->arena, rest.n, sizeof(str)), 0};
+    while (str_split(&rest, ',', &one))
+        if (str_trim(one).n > 0)
+            out.items[out.len++] = arena_str(&l->c->arena, str_trim(one));
+    return out;
+}
+
+static int apply_rates(const struct loader *l, struct config_rates *to, struct err *e)
+{
+    int r = environment_number(l, "NB_CHAT_RATE_LIMIT", RATE_MAX, &to->chat, e);
+    if (r == 0)
+        r = environment_number(l, "NB_TOOL_RATE_LIMIT", RATE_MAX, &to->tools, e);
+    return r < 0 ? r : environment_number(l, "NB_MCP_RATE_LIMIT", RATE_MAX, &to->mcp, e);
+}
+
 static int apply_environment(const struct loader *l, struct document *d, struct err *e)
 {
+    d->http.allowed_hosts = environment_list(l, "ALLOWED_HOSTS", d->http.allowed_hosts);
+    d->http.allowed_origins = environment_list(l, "ALLOWED_ORIGINS", d->http.allowed_origins);
     if (getenv_nonempty(l, "NB_REGISTRY_URL"))
         d->registry_url = getenv_nonempty(l, "NB_REGISTRY_URL");
     const char *zone = getenv_nonempty(l, "NB_TIMEZONE");
@@ -330,6 +373,8 @@ static int apply_environment(const struct loader *l, struct document *d, struct 
     if (getenv_nonempty(l, "NB_DEBUG"))
         d->logging.level = "debug";
     int r = environment_number(l, "PORT", 65535, &d->http.port, e);
+    if (r == 0)
+        r = apply_rates(l, &d->http.rates, e);
     return r < 0 ? r : environment_number(l, "NB_DEMO_DELAY_MS", 10000, &d->demo_delay_ms, e);
 }
 

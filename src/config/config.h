@@ -25,10 +25,17 @@ struct config_flags {
 
 typedef const char *(*config_getenv)(void *ctx, const char *name);
 
+struct config_rates { /* requests of one person in a minute; 0 = no limit */
+    int64_t chat, tools, mcp;
+};
+
 struct config_http {
     const char *host;
     int64_t port;
     bool allow_unauthenticated;
+    struct json_strs allowed_hosts;   /* names this server answers to, besides `host` */
+    struct json_strs allowed_origins; /* pages of other origins that may use the API */
+    struct config_rates rates;
 };
 
 struct config_store {

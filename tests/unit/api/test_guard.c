@@ -16,6 +16,8 @@ static void test_hosts(void **state)
         {"10.0.0.5:27247", true},
         {"nb.example.org", true},
         {"nb.example.org:443", true},
+        {"other.example.org:443", true},
+        {"another.example.org", false},
         {"", false},
         {"evil.example", false},
         {"localhost.evil.example", false},
@@ -29,8 +31,10 @@ static void test_hosts(void **state)
         {"localhost:80:80", false},
         {"[localhost]", false},
     };
+    str more[] = {STR("Other.example.org")};
+    struct guard_rules rules = {.own_host = "nb.example.org", .hosts = {more, 1}};
     for (size_t i = 0; i < ARRAY_LEN(CASES); i++)
-        if (guard_host_ok(str_from(CASES[i].host), "nb.example.org") != CASES[i].ok)
+        if (guard_host_ok(str_from(CASES[i].host), &rules) != CASES[i].ok)
             fail_msg("Host '%s' should be %s", CASES[i].host, CASES[i].ok ? "allowed" : "refused");
 }
 
@@ -75,9 +79,58 @@ static void test_links_of_other_sites(void **state)
                              .headers = headers,
                              .nheaders = ARRAY_LEN(headers)};
         struct guard_refusal refusal = {0};
-        (void)guard_check(&r, "localhost", STR_NONE, false, &refusal);
+        struct guard_rules rules = {.own_host = "localhost"};
+        (void)guard_check(&r, &rules, &refusal);
         assert_int_equal(refusal.status, CASES[i].status);
     }
+}
+
+/* Writes with a cookie: no page of another origin, and no page that does not say which. */
+static void test_cookie_writes(void **state)
+{
+    static const struct {
+        const char *origin, *site;
+        bool ok;
+    } CASES[] = {
+        {"http://localhost", "", true},
+        {"http://localhost", "same-origin", true},
+        {"https://app.example", "cross-site", true},
+        {"", "same-origin", true},
+        {"", "", false},
+        {"", "same-site", false},
+        {"", "none", false},
+        {"null", "same-origin", false},
+        {"http://evil.example", "", false},
+        {"http://localhost.evil.example", "", false},
+        {"http://localhost:8080", "", false},
+    };
+    str listed[] = {STR("https://app.example")};
+    struct guard_rules rules = {.own_host = "localhost", .origins = {listed, 1}};
+    for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
+        struct http_header headers[] = {
+            {STR("host"), STR("localhost")},
+            {STR("origin"), str_from(CASES[i].origin)},
+            {STR("sec-fetch-site"), str_from(CASES[i].site)},
+        };
+        struct http_req r = {.headers = headers, .nheaders = ARRAY_LEN(headers)};
+        if (guard_same_site(&r, &rules) != CASES[i].ok)
+            fail_msg("Origin '%s', site '%s'", CASES[i].origin, CASES[i].site);
+    }
+}
+
+static void test_loopback_names(void **state)
+{
+    static const struct {
+        const char *host;
+        bool ok;
+    } CASES[] = {
+        {"localhost:27247", true},  {"127.0.0.1", true}, {"127.8.8.8:1", true},
+        {"[::1]:80", true},         {"10.0.0.1", false}, {"nb.example.org", false},
+        {"127.example.org", false}, {"[::2]", false},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(CASES); i++)
+        if (guard_is_loopback(str_from(CASES[i].host)) != CASES[i].ok)
+            fail_msg("%s", CASES[i].host);
 }
 
 int main(void)
@@ -86,6 +139,8 @@ int main(void)
         cmocka_unit_test(test_hosts),
         cmocka_unit_test(test_origins),
         cmocka_unit_test(test_links_of_other_sites),
+        cmocka_unit_test(test_cookie_writes),
+        cmocka_unit_test(test_loopback_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
