@@ -1,0 +1,217 @@
+#include "auth/instance.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+
+#include "config/file.h"
+#include "net/url.h"
+
+#define FILE_MAX_BYTES (64u * 1024)
+
+struct auth_in {
+    str adapter;
+    struct instance_oidc oidc;
+    bool signup;
+};
+
+struct document {
+    struct auth_in auth;
+    str org_name, org_id;
+    const struct json *schema;
+};
+
+#define OIDC(member) offsetof(struct auth_in, oidc.member)
+
+static const struct json_field AUTH_FIELDS[] = {
+    {"adapter", JF_STR, offsetof(struct auth_in, adapter), JF_REQUIRED, NULL, 0},
+    {"issuer", JF_STR, OIDC(issuer), 0, NULL, 0},
+    {"clientId", JF_STR, OIDC(client_id), 0, NULL, 0},
+    {"clientSecret", JF_STR, OIDC(client_secret), 0, NULL, 0},
+    {"redirectUri", JF_STR, OIDC(redirect_uri), 0, NULL, 0},
+    {"jwksUri", JF_STR, OIDC(jwks_uri), 0, NULL, 0},
+    {"scopes", JF_STR, OIDC(scopes), 0, NULL, 0},
+    {"allowedDomains", JF_STRS, OIDC(allowed_domains), 0, NULL, 0},
+    {"allowPrivate", JF_BOOL, OIDC(allow_private), 0, NULL, 0},
+    {"trustEmail", JF_BOOL, OIDC(trust_email), 0, NULL, 0},
+    {"signup", JF_BOOL, offsetof(struct auth_in, signup), 0, NULL, 0},
+    {0}};
+
+static const struct json_field FIELDS[] = {
+    {"$schema", JF_JSON, offsetof(struct document, schema), 0, NULL, 0},
+    {"auth", JF_OBJECT, offsetof(struct document, auth), JF_REQUIRED, AUTH_FIELDS, 0},
+    {"orgName", JF_STR, offsetof(struct document, org_name), JF_NULLABLE, NULL, 0},
+    {"orgId", JF_STR, offsetof(struct document, org_id), JF_NULLABLE, NULL, 0},
+    {0}};
+
+static void note_unknown(void *ctx, const char *path)
+{
+    struct err *first = ctx;
+    if (first->code == 0)
+        err_set(first, -EINVAL, "unknown key '%s'", path);
+}
+
+static void warn(struct instance *i, const char *message)
+{
+    if (!i->warnings.items)
+        i->warnings.items = arena_array(&i->arena, 4, sizeof(str));
+    if (i->warnings.len < 4)
+        i->warnings.items[i->warnings.len++] = str_from(message);
+}
+
+/* ---- OpenID Connect ---- */
+
+/* Whoever can change what the issuer says can be anybody: plain HTTP only on this machine. */
+static int check_url(const char *key, str value, struct err *e)
+{
+    struct url u;
+    struct err why = {0};
+    if (url_parse(value, &u, &why) < 0)
+        return err_set(e, -EINVAL, "auth.%s: %s", key, why.msg);
+    if (!u.is_https && !url_is_local(&u))
+        return err_set(e, -EINVAL, "auth.%s: use https", key);
+    if (u.has_userinfo)
+        return err_set(e, -EINVAL, "auth.%s: no user name or password in it, please", key);
+    return 0;
+}
+
+static int check_domains(struct json_strs domains, struct err *e)
+{
+    for (size_t i = 0; i < domains.len; i++)
+        if (domains.items[i].n == 0 || str_find_char(domains.items[i], '@') >= 0)
+            return err_set(e, -EINVAL,
+                           "auth.allowedDomains[%zu]: expected a domain such as example.com", i);
+    return 0;
+}
+
+static int take_oidc(struct instance *i, const struct auth_in *in, str secret, struct err *e)
+{
+    struct instance_oidc *o = &i->oidc;
+    *o = in->oidc;
+    o->is_closed = !in->signup;
+    if (secret.n > 0)
+        o->client_secret = arena_str(&i->arena, secret);
+    if (o->issuer.n == 0)
+        return err_set(e, -EINVAL, "auth.issuer: missing; the address of the OpenID provider");
+    if (o->client_id.n == 0)
+        return err_set(e, -EINVAL, "auth.clientId: missing; the provider gives it to you");
+    int r = check_url("issuer", o->issuer, e);
+    if (r == 0 && o->redirect_uri.n > 0)
+        r = check_url("redirectUri", o->redirect_uri, e);
+    if (r == 0 && o->jwks_uri.n > 0)
+        r = check_url("jwksUri", o->jwks_uri, e);
+    if (r == 0)
+        r = check_domains(o->allowed_domains, e);
+    if (r == 0 && o->allowed_domains.len == 0 && !o->is_closed)
+        warn(i, "instance.json: without auth.allowedDomains everybody whom the provider knows "
+                "gets an account");
+    return r;
+}
+
+/* ---- local ---- */
+
+static int take_local(struct instance *i, const struct auth_in *in, str secret, struct err *e)
+{
+    if (in->oidc.issuer.n > 0 || in->oidc.client_id.n > 0)
+        return err_set(e, -EINVAL, "auth.issuer and auth.clientId are for the adapter 'oidc'");
+    return 0;
+}
+
+static const struct {
+    const char *name;
+    enum auth_mode mode;
+    int (*take)(struct instance *i, const struct auth_in *in, str secret, struct err *e);
+} ADAPTERS[] = {
+    {"local", AUTH_LOCAL, take_local},
+    {"oidc", AUTH_OIDC, take_oidc},
+};
+
+static int decode(struct instance *i, str text, str secret, struct err *e)
+{
+    struct document d = {.auth.signup = true};
+    struct err unknown = {0};
+    struct json *doc;
+    int r = json_parse(&i->arena, text, JSON_UNIQUE, &doc, e);
+    if (r == 0)
+        r = json_decode(&i->arena, doc, FIELDS, &d, "", note_unknown, &unknown, e);
+    if (r < 0)
+        return r;
+    if (unknown.code < 0)
+        return err_set(e, unknown.code, "%s", unknown.msg);
+    i->org_name = d.org_name;
+    i->org_id = d.org_id;
+    for (size_t k = 0; k < ARRAY_LEN(ADAPTERS); k++) {
+        if (!str_eq(d.auth.adapter, str_from(ADAPTERS[k].name)))
+            continue;
+        i->mode = ADAPTERS[k].mode;
+        return ADAPTERS[k].take(i, &d.auth, secret, e);
+    }
+    return err_set(e, -EINVAL, "auth.adapter: expected 'local' or 'oidc', not '%.*s'",
+                   STR_ARG(str_slice(d.auth.adapter, 0, 40)));
+}
+
+/* ---- without a file ---- */
+
+static int take_key(struct instance *i, str key, struct err *e)
+{
+    if (key.n == 0) {
+        i->mode = AUTH_DEV;
+        return 0;
+    }
+    if (key.n < INSTANCE_KEY_MIN)
+        return err_set(e, -EINVAL, "NB_API_KEY has %zu characters; it needs at least %d", key.n,
+                       INSTANCE_KEY_MIN);
+    if (key.n < INSTANCE_KEY_WEAK)
+        warn(i, "NB_API_KEY is short; 16 characters or more are hard to guess");
+    i->mode = AUTH_KEY;
+    i->api_key = arena_str(&i->arena, key);
+    return 0;
+}
+
+static int load_file(struct instance *i, str api_key, str secret, struct err *e)
+{
+    str text;
+    struct stat st;
+    int r = file_read(&i->arena, i->path, FILE_MAX_BYTES, &text, e);
+    if (r < 0)
+        return r;
+    r = decode(i, text, secret, e);
+    if (r < 0) {
+        err_prefix(e, "%s", i->path);
+        return r;
+    }
+    if (api_key.n > 0)
+        warn(i, "NB_API_KEY has no effect beside instance.json; use nb token create");
+    if (i->oidc.client_secret.n > 0 && secret.n == 0 && stat(i->path, &st) == 0 &&
+        (st.st_mode & 077) != 0)
+        warn(i, "instance.json holds a secret and others may read it; chmod 600 it");
+    return 0;
+}
+
+int instance_load(struct instance *ret, const char *work_dir, str api_key, str client_secret,
+                  struct err *e)
+{
+    *ret = (struct instance){0};
+    arena_init(&ret->arena);
+    ret->path = arena_printf(&ret->arena, "%s/instance.json", work_dir).p;
+    int r = file_exists(ret->path) ? load_file(ret, api_key, client_secret, e)
+                                   : take_key(ret, api_key, e);
+    if (r < 0)
+        instance_done(ret);
+    return r;
+}
+
+void instance_done(struct instance *i)
+{
+    arena_done(&i->arena);
+}
+
+bool instance_is_sole(const struct instance *i)
+{
+    return i->mode == AUTH_DEV || i->mode == AUTH_KEY;
+}
+
+const char *auth_mode_name(enum auth_mode mode)
+{
+    static const char *const NAMES[] = {"dev", "key", "local", "oidc"};
+    return NAMES[mode];
+}

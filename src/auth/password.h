@@ -1,0 +1,20 @@
+/* password.h - argon2id, by libsodium, which is loaded when the first password comes.
+ *
+ * Each call takes tens of milliseconds and 64 MiB: for pool threads and commands. Thread-safe. */
+#pragma once
+
+#include "base/err.h"
+
+#define PASSWORD_MIN      8
+#define PASSWORD_MAX      1024
+#define PASSWORD_HASH_MAX 128
+
+/* Long enough, not too long, and text. */
+int password_check(str password, struct err *e);
+
+int password_hash(str password, char ret[PASSWORD_HASH_MAX], struct err *e);
+
+/* 0 right, -EACCES wrong. An empty hash (there is no such user, or none with a password) takes
+ * as long as a wrong password and is always wrong. *ret_is_old (may be NULL): right, but hashed
+ * with other parameters than today's. */
+int password_verify(str hash, str password, bool *ret_is_old, struct err *e);

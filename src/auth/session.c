@@ -1,0 +1,270 @@
+#include "auth/session.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "auth/session_impl.h"
+#include "base/clock.h"
+#include "base/random.h"
+
+#define SWEEP_MS 60000
+
+/* ---- the maps ---- */
+
+static void put_hash(struct sessions *s, struct session *x, const char *hash)
+{
+    if (*hash)
+        map_put(&s->by_hash, str_from(hash), x);
+}
+
+static void drop_hash(struct sessions *s, const char *hash)
+{
+    if (*hash)
+        map_del(&s->by_hash, str_from(hash));
+}
+
+void session_index(struct sessions *s, struct session *x)
+{
+    map_put(&s->all, str_from(x->id), x);
+    put_hash(s, x, x->value_hash);
+    put_hash(s, x, x->refresh_hash);
+    put_hash(s, x, x->former_hash);
+    put_hash(s, x, x->spent_hash);
+}
+
+void session_release(struct session *x)
+{
+    free((void *)x->user_id.p);
+    if (x->provider_refresh.n > 0)
+        explicit_bzero((void *)x->provider_refresh.p, x->provider_refresh.n);
+    free((void *)x->provider_refresh.p);
+    free(x);
+}
+
+static void forget(struct sessions *s, struct session *x)
+{
+    drop_hash(s, x->value_hash);
+    drop_hash(s, x->refresh_hash);
+    drop_hash(s, x->former_hash);
+    drop_hash(s, x->spent_hash);
+    map_del(&s->all, str_from(x->id));
+    session_release(x);
+}
+
+static void set_provider_refresh(struct session *x, str token)
+{
+    if (token.n == 0)
+        return;
+    free((void *)x->provider_refresh.p);
+    x->provider_refresh = str_make(str_dup(token), token.n);
+}
+
+/* ---- life ---- */
+
+static bool is_over(const struct session *x, int64_t now)
+{
+    return now - x->seen_ms >= x->policy.idle_ms || now - x->created_ms >= x->policy.absolute_ms;
+}
+
+static void on_sweep(void *ctx)
+{
+    struct sessions *s = ctx;
+    struct map_entry *e;
+    int64_t now = s->now_ms();
+    for (size_t i = 0; (e = map_next(&s->all, &i)) != NULL;)
+        if (is_over(e->value, now))
+            session_end(s, e->value);
+    if (s->is_seen_dirty)
+        sessions_changed(s);
+    if (map_len(&s->all) > 0)
+        timer_start(&s->sweep, SWEEP_MS);
+}
+
+struct sessions *sessions_new(struct loop *l, struct logger *log, const char *work_dir, str origin,
+                              session_ended on_ended, void *ctx)
+{
+    struct sessions *s = xcalloc(1, sizeof *s);
+    s->loop = l;
+    s->log = log;
+    s->origin = str_dup(origin);
+    s->on_ended = on_ended;
+    s->ctx = ctx;
+    s->now_ms = clock_now_ms;
+    map_init(&s->all);
+    map_init(&s->by_hash);
+    list_init(&s->waiting);
+    timer_init(&s->sweep, l, on_sweep, s);
+    struct buf path;
+    buf_init(&path, 8192);
+    buf_printf(&path, "%s/auth/sessions.json", work_dir);
+    s->path = buf_take(&path, NULL);
+    sessions_read(s);
+    if (map_len(&s->all) > 0)
+        timer_start(&s->sweep, SWEEP_MS);
+    return s;
+}
+
+void sessions_free(struct sessions *s)
+{
+    struct map_entry *e;
+    if (!s)
+        return;
+    timer_stop(&s->sweep);
+    sessions_write_end(s);
+    for (size_t i = 0; (e = map_next(&s->all, &i)) != NULL;)
+        session_release(e->value);
+    map_done(&s->all);
+    map_done(&s->by_hash);
+    free(s->path);
+    free(s->origin);
+    free(s);
+}
+
+size_t sessions_len(const struct sessions *s)
+{
+    return map_len(&s->all);
+}
+
+void sessions_set_clock(struct sessions *s, int64_t (*now_ms)(void))
+{
+    s->now_ms = now_ms;
+}
+
+static void end_idlest(struct sessions *s, str user_id)
+{
+    struct map_entry *e;
+    struct session *idlest = NULL;
+    for (size_t i = 0; (e = map_next(&s->all, &i)) != NULL;) {
+        struct session *x = e->value;
+        if ((user_id.n == 0 || str_eq(x->user_id, user_id)) &&
+            (!idlest || x->seen_ms < idlest->seen_ms))
+            idlest = x;
+    }
+    if (idlest)
+        session_end(s, idlest);
+}
+
+static void make_room(struct sessions *s, str user_id)
+{
+    struct map_entry *e;
+    size_t n = 0;
+    for (size_t i = 0; (e = map_next(&s->all, &i)) != NULL;)
+        n += str_eq(((struct session *)e->value)->user_id, user_id);
+    if (n >= SESSIONS_PER_USER)
+        end_idlest(s, user_id);
+    if (map_len(&s->all) >= SESSIONS_MAX)
+        end_idlest(s, STR_NONE);
+}
+
+static void draw(struct session *x, int64_t now, struct session_values *ret)
+{
+    secret_make(ret->value);
+    secret_make(ret->refresh);
+    sha256_hex(str_from(ret->value), x->value_hash);
+    sha256_hex(str_from(ret->refresh), x->refresh_hash);
+    x->value_until_ms = now + x->policy.value_ms;
+}
+
+const struct session *session_begin(struct sessions *s, str user_id,
+                                    const struct session_policy *policy, str provider_refresh,
+                                    struct session_values *ret)
+{
+    make_room(s, user_id);
+    struct session *x = xcalloc(1, sizeof *x);
+    random_id("ses", x->id);
+    x->user_id = str_make(str_dup(user_id), user_id.n);
+    x->policy = *policy;
+    x->created_ms = x->seen_ms = s->now_ms();
+    set_provider_refresh(x, provider_refresh);
+    draw(x, x->created_ms, ret);
+    session_index(s, x);
+    sessions_changed(s);
+    if (!timer_active(&s->sweep))
+        timer_start(&s->sweep, SWEEP_MS);
+    return x;
+}
+
+static struct session *find(struct sessions *s, str secret, char hash[SHA256_HEX_LEN + 1])
+{
+    if (secret.n != SECRET_CHARS)
+        return NULL;
+    sha256_hex(secret, hash);
+    struct session *x = map_get(&s->by_hash, str_make(hash, SHA256_HEX_LEN));
+    if (!x || !is_over(x, s->now_ms()))
+        return x;
+    session_end(s, x);
+    return NULL;
+}
+
+const struct session *session_find(struct sessions *s, str value)
+{
+    char hash[SHA256_HEX_LEN + 1];
+    struct session *x = find(s, value, hash);
+    if (!x)
+        return NULL;
+    int64_t now = s->now_ms();
+    bool is_current = strcmp(hash, x->value_hash) == 0 && now < x->value_until_ms;
+    bool is_former = strcmp(hash, x->former_hash) == 0 && now < x->former_until_ms;
+    if (!is_current && !is_former)
+        return NULL;
+    x->seen_ms = now;
+    s->is_seen_dirty = true;
+    return x;
+}
+
+const struct session *session_find_refresh(struct sessions *s, str refresh, bool *ret_is_spent)
+{
+    char hash[SHA256_HEX_LEN + 1];
+    struct session *x = find(s, refresh, hash);
+    *ret_is_spent = false;
+    if (!x || strcmp(hash, x->refresh_hash) == 0)
+        return x;
+    if (strcmp(hash, x->spent_hash) != 0)
+        return NULL;
+    if (s->now_ms() < x->former_until_ms) {
+        *ret_is_spent = true;
+        return x;
+    }
+    log_warn(s->log, "auth", "a refresh value came twice: session %s of %.*s is ended", x->id,
+             STR_ARG(x->user_id));
+    session_end(s, x);
+    return NULL;
+}
+
+const struct session *session_rotate(struct sessions *s, const struct session *of,
+                                     str provider_refresh, struct session_values *ret)
+{
+    struct session *x = map_get(&s->all, str_from(of->id));
+    assert(x == of);
+    drop_hash(s, x->former_hash);
+    drop_hash(s, x->spent_hash);
+    memcpy(x->former_hash, x->value_hash, sizeof x->former_hash);
+    memcpy(x->spent_hash, x->refresh_hash, sizeof x->spent_hash);
+    x->seen_ms = s->now_ms();
+    x->former_until_ms = x->seen_ms + SESSION_GRACE_MS;
+    set_provider_refresh(x, provider_refresh);
+    draw(x, x->seen_ms, ret);
+    session_index(s, x);
+    sessions_changed(s);
+    return x;
+}
+
+void session_end(struct sessions *s, const struct session *of)
+{
+    struct session *x = map_get(&s->all, str_from(of->id));
+    assert(x == of);
+    s->on_ended(s->ctx, x);
+    forget(s, x);
+    sessions_changed(s);
+}
+
+void sessions_end_user(struct sessions *s, str user_id, int64_t before_ms, str except)
+{
+    struct map_entry *e;
+    for (size_t i = 0; (e = map_next(&s->all, &i)) != NULL;) {
+        struct session *x = e->value;
+        if (str_eq(x->user_id, user_id) && x->created_ms < before_ms &&
+            !str_eq(str_from(x->id), except))
+            session_end(s, x);
+    }
+}

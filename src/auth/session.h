@@ -1,0 +1,75 @@
+/* session.h - who is logged in.
+ *
+ * A session lives on the server; the browser has two random values for it: one that goes with
+ * every request and one that buys a new pair. Only their hashes are kept, in memory and in
+ * {workDir}/auth/sessions.json (0600), so that a restart logs nobody out. A session ends when it
+ * was idle for too long, at its absolute end, when it is revoked, or when a refresh value comes
+ * a second time. Ends and beginnings are written by a pool thread at once; when a session was
+ * last seen, once a minute. Loop thread. */
+#pragma once
+
+#include "auth/token.h"
+#include "base/err.h"
+#include "loop/loop.h"
+
+#define SESSIONS_MAX      20000
+#define SESSIONS_PER_USER 100 /* the one that was idle longest makes room */
+
+#define SESSION_GRACE_MS 10000 /* the former value still counts, for requests on their way */
+
+struct session_policy {
+    int64_t value_ms;    /* how long one value is good */
+    int64_t idle_ms;     /* without a request */
+    int64_t absolute_ms; /* from the login on */
+};
+
+struct session {
+    char id[32]; /* ses_<16 hex>, no secret */
+    str user_id;
+    int64_t created_ms, seen_ms, value_until_ms;
+    struct session_policy policy;
+    char value_hash[SHA256_HEX_LEN + 1], refresh_hash[SHA256_HEX_LEN + 1];
+    char former_hash[SHA256_HEX_LEN + 1], spent_hash[SHA256_HEX_LEN + 1];
+    int64_t former_until_ms;
+    str provider_refresh; /* the OpenID provider's refresh token; empty = none */
+};
+
+struct session_values { /* for cookies; known here and to the browser only */
+    char value[SECRET_CHARS + 1], refresh[SECRET_CHARS + 1];
+};
+
+struct sessions;
+
+typedef void (*session_ended)(void *ctx, const struct session *s); /* just before it goes */
+
+/* `origin` names how people log in (mode, issuer or key): sessions of another one are dropped.
+ * A damaged file is reported and set aside; then everybody logs in again. */
+struct sessions *sessions_new(struct loop *l, struct logger *log, const char *work_dir, str origin,
+                              session_ended on_ended, void *ctx);
+void sessions_free(struct sessions *s); /* writes what is not written; accepts NULL */
+
+size_t sessions_len(const struct sessions *s);
+
+const struct session *session_begin(struct sessions *s, str user_id,
+                                    const struct session_policy *policy, str provider_refresh,
+                                    struct session_values *ret);
+
+/* By the value of the cookie: NULL when it opens nothing (any more). Marks it as seen. */
+const struct session *session_find(struct sessions *s, str value);
+/* By its refresh value. One that was spent ends its session and finds nothing, because somebody
+ * else must have it; but just after it was spent (*ret_is_spent) it is another tab of the
+ * same browser, which has the new values already. */
+const struct session *session_find_refresh(struct sessions *s, str refresh, bool *ret_is_spent);
+
+/* New values; the old refresh value is spent. provider_refresh empty = keep the one it has. */
+const struct session *session_rotate(struct sessions *s, const struct session *x,
+                                     str provider_refresh, struct session_values *ret);
+
+void session_end(struct sessions *s, const struct session *x);
+/* All of the user that began before then, but `except` (an id, may be empty). */
+void sessions_end_user(struct sessions *s, str user_id, int64_t before_ms, str except);
+
+/* Calls fn once everything up to now is on disk (or could not be written, which is logged). */
+void sessions_sync(struct sessions *s, loop_fn fn, void *ctx);
+
+void sessions_set_clock(struct sessions *s, int64_t (*now_ms)(void)); /* tests */

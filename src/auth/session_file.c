@@ -1,0 +1,236 @@
+#include <errno.h>
+#include <stdlib.h>
+
+#include "auth/session_impl.h"
+#include "base/json_decode.h"
+#include "config/file.h"
+
+#define FILE_MAX_BYTES (64u * 1024 * 1024)
+
+struct sync { /* somebody who waits for the disk */
+    struct list_node node;
+    uint64_t change;
+    loop_fn fn;
+    void *ctx;
+};
+
+/* ---- reading ---- */
+
+struct session_in {
+    str id, user_id, origin, value, refresh, former, spent, provider_refresh;
+    int64_t created, seen, value_until, former_until, value_ms, idle_ms, absolute_ms;
+};
+
+#define AT(member) offsetof(struct session_in, member)
+
+static const struct json_field FIELDS[] = {
+    {"id", JF_STR, AT(id), JF_REQUIRED, NULL, 0},
+    {"userId", JF_STR, AT(user_id), JF_REQUIRED, NULL, 0},
+    {"origin", JF_STR, AT(origin), JF_REQUIRED, NULL, 0},
+    {"value", JF_STR, AT(value), JF_REQUIRED, NULL, 0},
+    {"refresh", JF_STR, AT(refresh), JF_REQUIRED, NULL, 0},
+    {"former", JF_STR, AT(former), 0, NULL, 0},
+    {"spent", JF_STR, AT(spent), 0, NULL, 0},
+    {"providerRefresh", JF_STR, AT(provider_refresh), 0, NULL, 0},
+    {"createdMs", JF_INT, AT(created), JF_REQUIRED, NULL, 0},
+    {"seenMs", JF_INT, AT(seen), JF_REQUIRED, NULL, 0},
+    {"valueUntilMs", JF_INT, AT(value_until), JF_REQUIRED, NULL, 0},
+    {"formerUntilMs", JF_INT, AT(former_until), 0, NULL, 0},
+    {"valueMs", JF_INT, AT(value_ms), JF_REQUIRED, NULL, 0},
+    {"idleMs", JF_INT, AT(idle_ms), JF_REQUIRED, NULL, 0},
+    {"absoluteMs", JF_INT, AT(absolute_ms), JF_REQUIRED, NULL, 0},
+    {0}};
+
+static bool copy_hash(char to[SHA256_HEX_LEN + 1], str from)
+{
+    if (from.n != SHA256_HEX_LEN)
+        return from.n == 0;
+    memcpy(to, from.p, SHA256_HEX_LEN);
+    return true;
+}
+
+static void take(struct sessions *s, const struct session_in *in)
+{
+    struct session *x = xcalloc(1, sizeof *x);
+    bool is_ok = copy_hash(x->value_hash, in->value) && copy_hash(x->refresh_hash, in->refresh) &&
+                 copy_hash(x->former_hash, in->former) && copy_hash(x->spent_hash, in->spent) &&
+                 in->id.n > 0 && in->id.n < sizeof x->id && !map_get(&s->all, in->id);
+    if (!is_ok || !str_eq(in->origin, str_from(s->origin))) {
+        free(x);
+        return;
+    }
+    snprintf(x->id, sizeof x->id, "%.*s", STR_ARG(in->id));
+    x->user_id = str_make(str_dup(in->user_id), in->user_id.n);
+    if (in->provider_refresh.n > 0)
+        x->provider_refresh = str_make(str_dup(in->provider_refresh), in->provider_refresh.n);
+    x->created_ms = in->created;
+    x->seen_ms = in->seen;
+    x->value_until_ms = in->value_until;
+    x->former_until_ms = in->former_until;
+    x->policy = (struct session_policy){in->value_ms, in->idle_ms, in->absolute_ms};
+    session_index(s, x);
+}
+
+static int read_file(struct sessions *s, struct arena *a, struct err *e)
+{
+    str text;
+    struct json *doc;
+    int r = file_read(a, s->path, FILE_MAX_BYTES, &text, e);
+    if (r == 0)
+        r = json_parse(a, text, 0, &doc, e);
+    if (r < 0)
+        return r;
+    const struct json *list = json_get(doc, "sessions");
+    for (size_t i = 0; list && i < list->len && map_len(&s->all) < SESSIONS_MAX; i++) {
+        struct session_in in = {0};
+        if (json_decode(a, json_at(list, i), FIELDS, &in, "", NULL, NULL, e) < 0)
+            return -EINVAL;
+        take(s, &in);
+    }
+    return 0;
+}
+
+void sessions_read(struct sessions *s)
+{
+    struct arena a;
+    struct err e = {0};
+    arena_init(&a);
+    int r = read_file(s, &a, &e);
+    if (r < 0 && r != -ENOENT)
+        log_error(s->log, "auth", "some people must log in again: %s: %s", s->path, e.msg);
+    arena_done(&a);
+}
+
+/* ---- writing ---- */
+
+static void write_session(struct json_writer *w, const struct sessions *s, const struct session *x)
+{
+    jw_object(w);
+    jw_kstr(w, "id", str_from(x->id));
+    jw_kstr(w, "userId", x->user_id);
+    jw_kstr(w, "origin", str_from(s->origin));
+    jw_kstr(w, "value", str_from(x->value_hash));
+    jw_kstr(w, "refresh", str_from(x->refresh_hash));
+    if (x->former_hash[0]) {
+        jw_kstr(w, "former", str_from(x->former_hash));
+        jw_kstr(w, "spent", str_from(x->spent_hash));
+        jw_kint(w, "formerUntilMs", x->former_until_ms);
+    }
+    if (x->provider_refresh.n > 0)
+        jw_kstr(w, "providerRefresh", x->provider_refresh);
+    jw_kint(w, "createdMs", x->created_ms);
+    jw_kint(w, "seenMs", x->seen_ms);
+    jw_kint(w, "valueUntilMs", x->value_until_ms);
+    jw_kint(w, "valueMs", x->policy.value_ms);
+    jw_kint(w, "idleMs", x->policy.idle_ms);
+    jw_kint(w, "absoluteMs", x->policy.absolute_ms);
+    jw_end(w);
+}
+
+static void write_all(struct sessions *s)
+{
+    struct json_writer w;
+    struct map_entry *e;
+    buf_init(&s->text, FILE_MAX_BYTES);
+    jw_init(&w, &s->text);
+    jw_object(&w);
+    jw_kint(&w, "version", 1);
+    jw_key(&w, "sessions");
+    jw_array(&w);
+    for (size_t i = 0; (e = map_next(&s->all, &i)) != NULL;)
+        write_session(&w, s, e->value);
+    jw_end(&w);
+    jw_end(&w);
+    s->text_of = s->changed;
+    s->is_seen_dirty = false;
+}
+
+static int save(struct sessions *s)
+{
+    char *dir = str_dup(str_slice(str_from(s->path), 0, (size_t)(strrchr(s->path, '/') - s->path)));
+    int r = file_make_dirs(dir, &s->err);
+    if (r == 0)
+        r = file_write_atomic(s->path, buf_str(&s->text), 0600, &s->err);
+    free(dir);
+    return r;
+}
+
+static void save_work(struct job *j)
+{
+    struct sessions *s = CONTAINER_OF(j, struct sessions, job);
+    err_clear(&s->err);
+    (void)save(s); /* s->err */
+}
+
+static void wake(struct sessions *s)
+{
+    LIST_FOREACH (it, &s->waiting) {
+        struct sync *y = LIST_ENTRY(it, struct sync, node);
+        if (y->change > s->written)
+            continue;
+        list_del(&y->node);
+        y->fn(y->ctx);
+        free(y);
+    }
+}
+
+/* What could not be written counts as written: it would not go better at once, and the next
+ * change tries again. */
+static void saved(struct sessions *s)
+{
+    s->is_writing = false;
+    s->written = s->text_of;
+    if (s->err.code < 0)
+        log_error(s->log, "auth", "sessions are not saved: %s", s->err.msg);
+    buf_done(&s->text);
+}
+
+static void start_writing(struct sessions *s);
+
+static void save_done(struct job *j)
+{
+    struct sessions *s = CONTAINER_OF(j, struct sessions, job);
+    saved(s);
+    if (s->changed > s->written)
+        start_writing(s);
+    wake(s);
+}
+
+static void start_writing(struct sessions *s)
+{
+    if (!s->pool)
+        s->pool = pool_new(s->loop, "sessions", 1);
+    s->is_writing = true;
+    write_all(s);
+    s->job = (struct job){.work = save_work, .done = save_done};
+    pool_submit(s->pool, &s->job);
+}
+
+void sessions_changed(struct sessions *s)
+{
+    s->changed++;
+    if (!s->is_writing)
+        start_writing(s);
+}
+
+void sessions_sync(struct sessions *s, loop_fn fn, void *ctx)
+{
+    if (s->changed == s->written && !s->is_writing) {
+        loop_post(s->loop, fn, ctx);
+        return;
+    }
+    struct sync *y = xcalloc(1, sizeof *y);
+    *y = (struct sync){.change = s->changed, .fn = fn, .ctx = ctx};
+    list_push(&s->waiting, &y->node);
+}
+
+void sessions_write_end(struct sessions *s)
+{
+    pool_free(s->pool); /* with what follows in save_done */
+    if (!s->is_seen_dirty)
+        return;
+    write_all(s);
+    err_clear(&s->err);
+    (void)save(s);
+    saved(s);
+}

@@ -1,0 +1,41 @@
+/* session_impl.h - what session.c and session_file.c share. */
+#pragma once
+
+#include "auth/session.h"
+#include "base/buf.h"
+#include "base/list.h"
+#include "base/map.h"
+#include "loop/pool.h"
+#include "loop/timer.h"
+
+struct sessions {
+    struct loop *loop;
+    struct logger *log;
+    char *path;
+    char *origin;
+    session_ended on_ended;
+    void *ctx;
+    int64_t (*now_ms)(void);
+
+    struct map all;     /* id -> struct session */
+    struct map by_hash; /* each of its hashes -> the same */
+    struct timer sweep;
+
+    struct pool *pool;
+    uint64_t changed, written; /* counters: what is dirty has changed > written */
+    bool is_seen_dirty;        /* only times of the last request changed */
+    struct list_node waiting;  /* struct sync */
+
+    bool is_writing;
+    struct job job;
+    struct buf text; /* the job's */
+    uint64_t text_of;
+    struct err err;
+};
+
+void session_index(struct sessions *s, struct session *x); /* into both maps; takes it */
+void session_release(struct session *x);
+
+void sessions_read(struct sessions *s);      /* once, blocking */
+void sessions_changed(struct sessions *s);   /* starts writing unless that is under way */
+void sessions_write_end(struct sessions *s); /* blocking: the last word */
