@@ -1,0 +1,155 @@
+#include "bundle/change.h"
+
+#include <errno.h>
+
+#include "base/clock.h"
+#include "bundle/settings.h"
+#include "loop/timer.h"
+
+#define LOOK_MS 50
+
+struct bundle_change_op {
+    const struct bundle_changer *by;
+    struct arena arena;
+    const struct json *entry; /* NULL = it is removed */
+    str name;
+    bundle_changed_fn fn; /* NULL = nobody listens any more */
+    void *ctx;
+    struct err err;
+    uint64_t until_ms;
+    bool is_rollback;
+    struct timer timer;
+    struct job job;
+};
+
+static void finish(struct bundle_change_op *op, struct bundle *b)
+{
+    if (op->fn)
+        op->fn(op->ctx, b, op->err.code ? &op->err : NULL);
+    timer_stop(&op->timer);
+    arena_done(&op->arena);
+    free(op);
+}
+
+static void write_settings(struct job *j) /* pool thread */
+{
+    struct bundle_change_op *op = CONTAINER_OF(j, struct bundle_change_op, job);
+    const char *path = op->by->settings_path;
+    struct err ignored = {0};
+    if (op->is_rollback)
+        (void)settings_remove_bundle(path, op->name, &ignored); /* op->err says what went wrong */
+    else if (op->entry)
+        (void)settings_add_bundle(path, op->entry, &op->err);
+    else
+        (void)settings_remove_bundle(path, op->name, &op->err);
+}
+
+static void on_written(struct job *j)
+{
+    struct bundle_change_op *op = CONTAINER_OF(j, struct bundle_change_op, job);
+    if (op->err.code == 0 || op->is_rollback)
+        op->by->look(op->by->ctx);
+    if (op->err.code || op->is_rollback)
+        finish(op, NULL);
+    else
+        timer_start(&op->timer, LOOK_MS);
+}
+
+static void roll_back(struct bundle_change_op *op, int code, str why)
+{
+    err_set(&op->err, code, "'%.*s' did not start: %.*s", STR_ARG(op->name), STR_ARG(why));
+    op->is_rollback = true;
+    pool_submit(op->by->pool, &op->job);
+}
+
+static void await_start(struct bundle_change_op *op, struct bundle *b)
+{
+    const struct bundle_info *i = b ? bundle_info(b) : NULL;
+    if (i && i->state == BUNDLE_RUNNING)
+        finish(op, b);
+    else if (i && i->state != BUNDLE_STARTING)
+        roll_back(op, -ECONNABORTED, i->reason);
+    else if (clock_mono_ms() >= op->until_ms)
+        roll_back(op, -ETIMEDOUT, STR("it took too long"));
+    else
+        timer_start(&op->timer, LOOK_MS);
+}
+
+static void on_timer(void *ctx)
+{
+    struct bundle_change_op *op = ctx;
+    struct bundle *b = bundles_find(op->by->bundles, op->name);
+    if (op->entry)
+        await_start(op, b);
+    else if (!b || clock_mono_ms() >= op->until_ms)
+        finish(op, NULL);
+    else
+        timer_start(&op->timer, LOOK_MS);
+}
+
+static struct bundle_change_op *op_new(const struct bundle_changer *c, bundle_changed_fn fn,
+                                       void *ctx)
+{
+    struct bundle_change_op *op = xcalloc(1, sizeof *op);
+    arena_init(&op->arena);
+    op->by = c;
+    op->fn = fn;
+    op->ctx = ctx;
+    op->until_ms = clock_mono_ms() + BUNDLE_CHANGE_MS;
+    op->job = (struct job){.work = write_settings, .done = on_written};
+    timer_init(&op->timer, c->loop, on_timer, op);
+    return op;
+}
+
+/* What is wrong at once is told in a turn of its own. */
+static void on_wrong(void *ctx)
+{
+    finish(ctx, NULL);
+}
+
+static void fail_later(struct bundle_change_op *op)
+{
+    timer_init(&op->timer, op->by->loop, on_wrong, op);
+    timer_start(&op->timer, 0);
+}
+
+struct bundle_change_op *bundle_add(const struct bundle_changer *c, const struct json *entry,
+                                    bundle_changed_fn fn, void *ctx)
+{
+    struct bundle_change_op *op = op_new(c, fn, ctx);
+    struct bundle_entry decoded;
+    op->entry = json_clone(&op->arena, entry);
+    if (bundle_entry_decode(&op->arena, op->entry, "/", &decoded, &op->err) < 0) {
+        fail_later(op);
+        return op;
+    }
+    op->name = decoded.server_name;
+    if (bundles_find(c->bundles, op->name)) {
+        err_set(&op->err, -EEXIST, "a bundle '%.*s' is installed already", STR_ARG(op->name));
+        fail_later(op);
+        return op;
+    }
+    pool_submit(c->pool, &op->job);
+    return op;
+}
+
+struct bundle_change_op *bundle_remove(const struct bundle_changer *c, str server_name,
+                                       bundle_changed_fn fn, void *ctx)
+{
+    struct bundle_change_op *op = op_new(c, fn, ctx);
+    struct bundle *b = bundles_find(c->bundles, server_name);
+    op->name = arena_str(&op->arena, server_name);
+    if (b && bundle_info(b)->kind == BUNDLE_BUILT_IN) {
+        err_set(&op->err, -EPERM, "'%.*s' comes with nb; noDefaultBundles turns it off",
+                STR_ARG(op->name));
+        fail_later(op);
+        return op;
+    }
+    pool_submit(c->pool, &op->job);
+    return op;
+}
+
+void bundle_change_cancel(struct bundle_change_op *op)
+{
+    op->fn = NULL;
+}

@@ -1,0 +1,33 @@
+/* change.h - bundles are added and removed while nb runs.
+ *
+ * The settings are changed, the running set follows, and what becomes of it is awaited. A
+ * bundle that does not come up is taken out of the settings again: an installation succeeds as
+ * a whole or not at all. Loop thread only; files are written on the pool. */
+#pragma once
+
+#include "bundle/bundle.h"
+
+#define BUNDLE_CHANGE_MS 60000 /* for a download and a start */
+
+struct bundle_changer { /* borrowed by every change; outlives them */
+    struct loop *loop;
+    struct pool *pool;
+    struct bundles *bundles;
+    const char *settings_path;
+    void (*look)(void *ctx); /* the settings have been changed: follow them now */
+    void *ctx;
+};
+
+struct bundle_change_op; /* one under way; dies with its callback or its cancellation */
+
+/* b: the bundle as it runs now; NULL once it was removed, and on failure. err: NULL on success.
+ * -EEXIST the name is taken, -ENOENT there is none, -EPERM protected or built in, -EINVAL no
+ * entry, anything else: it did not start, and why. */
+typedef void (*bundle_changed_fn)(void *ctx, struct bundle *b, const struct err *err);
+
+/* Everything is copied. Never call back before they return. */
+struct bundle_change_op *bundle_add(const struct bundle_changer *c, const struct json *entry,
+                                    bundle_changed_fn fn, void *ctx);
+struct bundle_change_op *bundle_remove(const struct bundle_changer *c, str server_name,
+                                       bundle_changed_fn fn, void *ctx);
+void bundle_change_cancel(struct bundle_change_op *op); /* it still happens, unheard */
