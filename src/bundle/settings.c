@@ -1,22 +1,19 @@
 #include "bundle/settings.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
-#include <sys/file.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "bundle/dir_lock.h"
 #include "bundle/settings_text.h"
 #include "config/config.h"
 #include "config/file.h"
 
 #define NEW_FILE      "{\n  \"version\": \"1\",\n  \"bundles\": []\n}\n"
 #define NEW_FILE_MODE 0600 /* entries may hold tokens */
-#define LOCK_RETRY_MS 10
 
 /* ---- the file, locked ---- */
 
@@ -43,26 +40,6 @@ static const char *follow(struct arena *a, const char *path)
 {
     char real[PATH_MAX];
     return arena_cstr(a, str_from(realpath(path, real) ? real : path));
-}
-
-static int lock_dir(const char *dir, int *ret, struct err *e)
-{
-    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0)
-        return err_errno(e, -errno, "cannot open", dir);
-    for (int waited = 0; flock(fd, LOCK_EX | LOCK_NB) < 0; waited += LOCK_RETRY_MS) {
-        int code = -errno;
-        if (code != -EWOULDBLOCK || waited >= SETTINGS_LOCK_MS) {
-            close(fd);
-            return code == -EWOULDBLOCK
-                       ? err_set(e, -EBUSY, "the settings in %s are being changed by someone else",
-                                 dir)
-                       : err_errno(e, code, "cannot lock", dir);
-        }
-        (void)usleep(LOCK_RETRY_MS * 1000);
-    }
-    *ret = fd;
-    return 0;
 }
 
 static int read_text(struct arena *a, const char *path, str *ret, struct err *e)
@@ -97,7 +74,7 @@ static int open_locked(struct file *f, const char *path, struct err *e)
     f->dir = dir_of(&f->arena, f->path);
     int r = file_make_dirs(f->dir, e);
     if (r == 0)
-        r = lock_dir(f->dir, &f->lock, e);
+        r = dir_lock(f->dir, &f->lock, e);
     if (r == 0)
         r = read_text(&f->arena, f->path, &f->text, e);
     if (r == 0)

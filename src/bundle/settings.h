@@ -9,8 +9,6 @@
 #include "bundle/entry.h"
 #include "loop/pool.h"
 
-#define SETTINGS_LOCK_MS 5000
-
 /* The entries of the file's "bundles"; none when it is missing. */
 int settings_load_bundles(struct arena *a, const char *path, struct bundle_entry **ret,
                           size_t *ret_n, struct err *e);

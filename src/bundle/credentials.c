@@ -1,0 +1,137 @@
+#include "bundle/credentials.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/utf8.h"
+#include "bundle/dir_lock.h"
+#include "config/file.h"
+
+#define FILE_MODE  0600
+#define DIR_MODE   0700
+#define MASK       "****"
+#define MASK_SHOWN 2 /* characters of a longer value */
+#define MASK_LONG  4 /* values up to this length show nothing */
+
+str credentials_slug(struct arena *a, const struct bundle_entry *entry)
+{
+    if (entry->kind != BUNDLE_NAMED)
+        return entry->server_name;
+    /* "@scope/package": neither part can hold an @ or a slash (entry.c). */
+    str bare = str_skip(entry->name, 1);
+    char *slug = arena_cstr(a, bare);
+    slug[str_find_char(bare, '/')] = '@';
+    return str_make(slug, bare.n);
+}
+
+static const char *path_of(struct arena *a, const char *dir, str slug)
+{
+    return arena_printf(a, "%s/%.*s.json", dir, STR_ARG(slug)).p;
+}
+
+static int read_object(struct arena *a, const char *path, struct json **ret, struct err *e)
+{
+    str text;
+    int r = file_read(a, path, CREDENTIALS_BYTES_MAX, &text, e);
+    if (r == -ENOENT) {
+        err_clear(e);
+        *ret = json_new(a, JSON_OBJECT);
+        return 0;
+    }
+    if (r < 0)
+        return r;
+    struct json *root;
+    /* The parser's message could quote what it stumbled over. */
+    if (json_parse(a, text, JSON_COPY | JSON_UNIQUE, &root, NULL) < 0 || root->type != JSON_OBJECT)
+        return err_set(e, -EINVAL, "%s is not a JSON object; mend it or delete it", path);
+    *ret = root;
+    return 0;
+}
+
+int credentials_load(struct arena *a, const char *dir, str slug, struct json **ret, struct err *e)
+{
+    return read_object(a, path_of(a, dir, slug), ret, e);
+}
+
+static int write_object(struct arena *a, const char *path, const struct json *v, struct err *e)
+{
+    struct buf b;
+    buf_init(&b, CREDENTIALS_BYTES_MAX);
+    json_write_pretty(&b, v);
+    buf_add_char(&b, '\n');
+    int r = buf_failed(&b) ? err_set(e, -EFBIG, "%s would be larger than %u bytes", path,
+                                     CREDENTIALS_BYTES_MAX)
+                           : file_write_atomic(path, buf_str(&b), FILE_MODE, e);
+    if (b.p)
+        explicit_bzero(b.p, b.n);
+    buf_done(&b);
+    return r;
+}
+
+static int change(struct arena *a, const char *path, str key, const struct json *value,
+                  struct err *e)
+{
+    struct json *all;
+    int r = read_object(a, path, &all, e);
+    if (r < 0)
+        return r;
+    if (value) {
+        json_set(a, all, key, *value);
+    } else if (json_get_str(all, key)) {
+        json_unset(all, arena_cstr(a, key));
+    } else {
+        return err_set(e, -ENOENT, "no value is stored for '%.*s'", STR_ARG(key));
+    }
+    return write_object(a, path, all, e);
+}
+
+int credentials_set(const char *dir, str slug, str key, const struct json *value, struct err *e)
+{
+    struct arena a;
+    int lock, r = file_make_dirs(dir, e);
+    if (r == 0 && chmod(dir, DIR_MODE) < 0)
+        r = err_errno(e, -errno, "cannot protect", dir);
+    if (r == 0)
+        r = dir_lock(dir, &lock, e);
+    if (r < 0)
+        return r;
+    arena_init(&a);
+    r = change(&a, path_of(&a, dir, slug), key, value, e);
+    arena_done(&a);
+    close(lock);
+    return r;
+}
+
+int credentials_remove(const char *dir, str slug, struct err *e)
+{
+    struct arena a;
+    arena_init(&a);
+    const char *path = path_of(&a, dir, slug);
+    int r = unlink(path) < 0 && errno != ENOENT ? err_errno(e, -errno, "cannot delete", path) : 0;
+    arena_done(&a);
+    return r;
+}
+
+const struct json *credentials_of_mpak(struct arena *a, const char *home_dir, str package)
+{
+    struct json *root;
+    if (!home_dir || package.n == 0)
+        return NULL;
+    const char *path = arena_printf(a, "%s/.mpak/config.json", home_dir).p;
+    if (read_object(a, path, &root, NULL) < 0)
+        return NULL;
+    const struct json *found = json_get_str(json_get(root, "packages"), package);
+    return json_is(found, JSON_OBJECT) ? found : NULL;
+}
+
+str credentials_mask(struct arena *a, str value)
+{
+    size_t shown = 0;
+    uint32_t cp;
+    if (value.n <= MASK_LONG)
+        return STR(MASK);
+    for (int i = 0; i < MASK_SHOWN; i++)
+        shown += utf8_decode(str_skip(value, shown), &cp);
+    return arena_concat(a, str_slice(value, 0, shown), STR(MASK));
+}

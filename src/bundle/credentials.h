@@ -1,0 +1,30 @@
+/* credentials.h - values for bundles that a person has given: {workspace}/credentials/.
+ *
+ * One file per bundle, {"key": value}, mode 0600 in a directory of mode 0700. Changes are made
+ * under a lock and written whole. Values are never logged and never part of a message.
+ * Blocking: for pool threads and commands. */
+#pragma once
+
+#include "bundle/entry.h"
+
+#define CREDENTIALS_BYTES_MAX (256u * 1024)
+
+/* The name of the bundle's file without ".json": "scope@package" for a named one, so that no
+ * other package of the same short name can read it; else the server name. */
+str credentials_slug(struct arena *a, const struct bundle_entry *entry);
+
+/* An object; empty when nothing is stored. */
+int credentials_load(struct arena *a, const char *dir, str slug, struct json **ret, struct err *e);
+
+/* NULL takes the key away: -ENOENT when it is not there. */
+int credentials_set(const char *dir, str slug, str key, const struct json *value, struct err *e);
+
+/* All of a bundle, when it is removed for good; none is fine. */
+int credentials_remove(const char *dir, str slug, struct err *e);
+
+/* What the mpak command has stored for a package: packages.<name> of config.json in
+ * {home}/.mpak. NULL when there is nothing, or nothing usable. */
+const struct json *credentials_of_mpak(struct arena *a, const char *home_dir, str package);
+
+/* "sk-abc" -> "sk****", short ones "****". */
+str credentials_mask(struct arena *a, str value);

@@ -1,0 +1,12 @@
+/* dir_lock.h - one writer at a time for the files of a directory.
+ *
+ * The lock is on the directory itself: it leaves no file behind and outlives the renaming of
+ * what it protects. It holds between processes and between threads. Blocking. */
+#pragma once
+
+#include "base/err.h"
+
+#define DIR_LOCK_WAIT_MS 5000
+
+/* Waits up to DIR_LOCK_WAIT_MS; -EBUSY after that. close(*ret_fd) gives it back. */
+int dir_lock(const char *dir, int *ret_fd, struct err *e);

@@ -1,0 +1,117 @@
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "bundle/credentials.h"
+#include "config/file.h"
+#include "store/io.h"
+#include "support/unit.h"
+
+static struct arena arena;
+static char root[64];
+static const char *dir;
+
+static int set(const char *key, const char *value, struct err *e)
+{
+    struct json v = json_of_str(str_from(value));
+    return credentials_set(dir, STR("echo"), str_from(key), value ? &v : NULL, e);
+}
+
+static str get(const char *key)
+{
+    struct json *all;
+    struct err e = {0};
+    assert_int_equal(credentials_load(&arena, dir, STR("echo"), &all, &e), 0);
+    return json_get_string(all, key);
+}
+
+static void values_are_kept_for_the_owner_alone(void **state)
+{
+    struct err e = {0};
+    struct stat st;
+    assert_int_equal(get("key").n, 0);
+    assert_int_equal(set("key", "s3cret", &e), 0);
+    assert_int_equal(set("other", "x", &e), 0);
+    assert_int_equal(set("key", "again", &e), 0);
+    assert_true(str_eq(get("key"), STR("again")));
+    assert_true(str_eq(get("other"), STR("x")));
+    assert_int_equal(stat(dir, &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0700);
+    assert_int_equal(stat(arena_printf(&arena, "%s/echo.json", dir).p, &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0600);
+    assert_int_equal(set("key", NULL, &e), 0);
+    assert_int_equal(get("key").n, 0);
+    assert_int_equal(set("key", NULL, &e), -ENOENT);
+    assert_int_equal(credentials_remove(dir, STR("echo"), &e), 0);
+    assert_int_equal(credentials_remove(dir, STR("echo"), &e), 0);
+    assert_int_equal(get("other").n, 0);
+}
+
+static void a_broken_file_is_not_quoted(void **state)
+{
+    struct err e = {0};
+    struct json *all;
+    assert_int_equal(set("a", "b", &e), 0);
+    file_write_atomic(arena_printf(&arena, "%s/echo.json", dir).p, STR("{\"k\":s3cret"), 0600, &e);
+    assert_int_equal(credentials_load(&arena, dir, STR("echo"), &all, &e), -EINVAL);
+    assert_null(strstr(e.msg, "s3cret"));
+    assert_int_equal(set("a", "b", &e), -EINVAL);
+}
+
+static void a_package_has_a_file_of_its_own(void **state)
+{
+    struct bundle_entry named = {
+        .kind = BUNDLE_NAMED, .name = STR("@a/b-c"), .server_name = STR("b-c")};
+    struct bundle_entry local = {.kind = BUNDLE_LOCAL, .server_name = STR("b-c")};
+    assert_true(str_eq(credentials_slug(&arena, &named), STR("a@b-c")));
+    assert_true(str_eq(credentials_slug(&arena, &local), STR("b-c")));
+}
+
+static void what_mpak_stored_is_read(void **state)
+{
+    struct err e = {0};
+    assert_null(credentials_of_mpak(&arena, root, STR("@a/b")));
+    assert_null(credentials_of_mpak(&arena, NULL, STR("@a/b")));
+    assert_int_equal(file_make_dirs(arena_printf(&arena, "%s/.mpak", root).p, &e), 0);
+    file_write_atomic(arena_printf(&arena, "%s/.mpak/config.json", root).p,
+                      STR("{\"packages\":{\"@a/b\":{\"k\":\"v\"},\"@a/c\":7}}"), 0600, &e);
+    assert_true(
+        str_eq(json_get_string(credentials_of_mpak(&arena, root, STR("@a/b")), "k"), STR("v")));
+    assert_null(credentials_of_mpak(&arena, root, STR("@a/c")));
+}
+
+static void values_are_masked(void **state)
+{
+    assert_true(str_eq(credentials_mask(&arena, STR("sk-abc")), STR("sk****")));
+    assert_true(str_eq(credentials_mask(&arena, STR("abcd")), STR("****")));
+    assert_true(str_eq(credentials_mask(&arena, STR("")), STR("****")));
+}
+
+static int setup(void **state)
+{
+    arena_init(&arena);
+    snprintf(root, sizeof root, "/tmp/nb-cred-XXXXXX");
+    if (!mkdtemp(root))
+        return -1;
+    dir = arena_printf(&arena, "%s/credentials", root).p;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    arena_done(&arena);
+    return io_remove_tree(&store_io_system, root, 8);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(values_are_kept_for_the_owner_alone, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_broken_file_is_not_quoted, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_package_has_a_file_of_its_own, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_mpak_stored_is_read, setup, teardown),
+        cmocka_unit_test_setup_teardown(values_are_masked, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
