@@ -5,9 +5,11 @@
  *   starting -> running -> crashed -> running ... or dead;  any -> stopped by a person
  *
  * crashed restarts by itself after 1 s, 2 s, 4 s ... until BUNDLE_FAILURES_MAX failures came one
- * after another; dead and stopped are left only by bundle_start. A call that times out is not
- * a crash. Starting never holds anybody up: bundles start side by side in the background, and
- * a hanging one costs only its own users anything.
+ * after another; dead and stopped are left only by bundle_start. A remote server is never given
+ * up: it is tried after 0, 500 and 2000 ms, then every 30 s. What cannot work without a change
+ * (no such program, missing settings, no sandbox on this machine) is stopped with the reason at
+ * once. A call that times out is not a crash. Starting never holds anybody up: bundles start side
+ * by side in the background, and a hanging one costs only its own users anything.
  *
  * The set follows the settings: bundles_apply compares and starts, restarts or removes only what
  * differs. This floor knows nothing of tools as models see them; the floor above makes tool
@@ -37,7 +39,8 @@ enum bundle_change {
     BUNDLE_RESOURCES,
     BUNDLE_PROMPTS,
     BUNDLE_RESOURCE_UPDATED, /* bundle_host.notified says which */
-    BUNDLE_REMOVED,          /* the last; the bundle is freed after the call */
+    /* The last: do not touch the bundle after this call. Requests under way are still answered. */
+    BUNDLE_REMOVED,
 };
 
 /* What bundles need of the floors above; all optional. */
@@ -48,6 +51,10 @@ struct bundle_host {
     void (*ask_gone)(void *ctx, struct bundle *b, struct mcp_ask *a);
     void (*notified)(void *ctx, struct bundle *b, str method, const struct json *params);
     void *ctx;
+};
+
+struct bundle_times { /* 0 = the usual; tests are in a hurry */
+    uint64_t health_ms, backoff_ms, drain_ms;
 };
 
 struct bundles_conf { /* copied; pointers outlive the set */
@@ -63,6 +70,8 @@ struct bundles_conf { /* copied; pointers outlive the set */
     const char *own_program;            /* nb itself: launcher and built-in bundles */
     const char *registry_url;           /* NULL = the public one */
     bool allow_insecure_remotes, no_default_bundles;
+    const struct json *capabilities; /* that we declare to servers; NULL = {} */
+    struct bundle_times times;
     struct bundle_host host;
 };
 
@@ -127,6 +136,9 @@ struct bundle_call *bundle_request(struct bundle *b, const struct mcp_request *r
 void bundle_cancel(struct bundle_call *c, const char *reason); /* no callback any more */
 
 /* A connection of somebody's own (a session of /mcp whose questions must not meet others').
- * It is not restarted; it ends with the bundle. */
+ * It is not restarted; it ends with the bundle, and then `closed` of the events comes. NULL
+ * unless the bundle runs. End it with lanes_close, or at once with bundle_disconnect. */
 struct lanes *bundle_connect(struct bundle *b, const struct mcp_host *host,
                              const struct mcp_client_events *ev, void *ctx);
+/* No callbacks any more. Allowed until `closed` came, even of a bundle that was removed. */
+void bundle_disconnect(struct bundle *b, struct lanes *p);

@@ -1,0 +1,273 @@
+#include <assert.h>
+#include <errno.h>
+
+#include "base/clock.h"
+#include "bundle/bundle_impl.h"
+
+const char *bundle_state_name(enum bundle_state s)
+{
+    static const char *const NAMES[] = {"starting", "running", "crashed", "dead", "stopped"};
+    return NAMES[s];
+}
+
+void bundle_changed(struct bundle *b, enum bundle_change what)
+{
+    const struct bundle_host *h = &b->set->conf.host;
+    if (h->changed && !b->is_removed)
+        h->changed(h->ctx, b, what);
+}
+
+/* ---- what a server says without being asked ---- */
+
+static void on_ask(void *ctx, struct mcp_ask *a)
+{
+    struct bundle *b = ctx;
+    const struct bundle_host *h = &b->set->conf.host;
+    if (h->ask && !b->is_removed)
+        h->ask(h->ctx, b, a);
+    else
+        mcp_ask_refuse(a, -32601, "This client answers no questions.");
+}
+
+static void on_ask_gone(void *ctx, struct mcp_ask *a)
+{
+    struct bundle *b = ctx;
+    const struct bundle_host *h = &b->set->conf.host;
+    if (h->ask_gone)
+        h->ask_gone(h->ctx, b, a);
+}
+
+static void on_notified(void *ctx, str method, const struct json *params)
+{
+    struct bundle *b = ctx;
+    const struct bundle_host *h = &b->set->conf.host;
+    if (h->notified && !b->is_removed)
+        h->notified(h->ctx, b, method, params);
+    watch_notified(b, method, params);
+}
+
+static void on_said(void *ctx, str bytes)
+{
+    struct bundle *b = ctx;
+    stderr_ring_add(&b->said, bytes);
+}
+
+/* ---- life ---- */
+
+struct bundle *bundle_new(struct bundles *s, const struct bundle_entry *e)
+{
+    struct bundle *b = xcalloc(1, sizeof(*b));
+    b->set = s;
+    b->entry = bundle_entry_copy(&b->arena, e);
+    b->rss_bytes = -1;
+    b->facts.trust_score = -1;
+    b->state = BUNDLE_STOPPED;
+    b->host = (struct mcp_host){
+        .capabilities = s->conf.capabilities,
+        .ask = on_ask,
+        .ask_gone = on_ask_gone,
+        .notified = on_notified,
+        .said = on_said,
+        .ctx = b,
+    };
+    list_init(&b->node);
+    list_init(&b->guests);
+    list_init(&b->calls);
+    stderr_ring_init(&b->said, BUNDLE_LOG_BYTES_MAX);
+    supervise_init(b);
+    return b;
+}
+
+bool bundle_is_idle(const struct bundle *b)
+{
+    return !b->lanes && !b->start && list_empty(&b->calls) && list_empty(&b->guests);
+}
+
+void bundle_free(struct bundle *b)
+{
+    assert(bundle_is_idle(b));
+    supervise_done(b);
+    stderr_ring_done(&b->said);
+    struct arena *arenas[] = {&b->arena, &b->dial_arena, &b->facts.arena, &b->server.arena,
+                              &b->tools.arena};
+    for (size_t i = 0; i < ARRAY_LEN(arenas); i++)
+        arena_done(arenas[i]);
+    free(b);
+}
+
+void bundle_learn_server(struct bundle *b)
+{
+    const struct mcp_client *c = lanes_main(b->lanes);
+    const struct json *info = mcp_server_info(c);
+    struct server_facts *f = &b->server;
+    arena_reset(&f->arena);
+    b->era = mcp_era(c);
+    f->version = arena_str(&f->arena, json_get_string(info, "version"));
+    f->title = arena_str(&f->arena, json_get_string(info, "title"));
+    f->description = arena_str(&f->arena, json_get_string(info, "description"));
+    f->protocol_version = arena_str(&f->arena, mcp_version(c));
+    f->instructions = arena_str(&f->arena, mcp_instructions(c));
+    f->capabilities = json_clone(&f->arena, mcp_server_capabilities(c));
+}
+
+/* ---- what others ask ---- */
+
+/* "npx server-x": the arguments are left out, people put tokens there. */
+static str package_of(const struct bundle_entry *e)
+{
+    switch (e->kind) {
+    case BUNDLE_NAMED:
+    case BUNDLE_BUILT_IN:
+        return e->name;
+    case BUNDLE_LOCAL:
+        return e->path;
+    case BUNDLE_REMOTE: { /* what follows a '?' may be a key */
+        ptrdiff_t query = str_find_char(e->url, '?');
+        return query < 0 ? e->url : str_slice(e->url, 0, (size_t)query);
+    }
+    case BUNDLE_COMMAND:
+        break;
+    }
+    return e->command;
+}
+
+static str either(str first, str second)
+{
+    return first.n > 0 ? first : second;
+}
+
+const struct bundle_info *bundle_info(struct bundle *b)
+{
+    bool is_running = b->state == BUNDLE_RUNNING;
+    const struct bundle_entry *e = &b->entry;
+    b->info = (struct bundle_info){
+        .name = e->server_name,
+        .kind = e->kind,
+        .state = b->state,
+        .reason = str_from(b->reason),
+        .version = either(b->facts.version, b->server.version),
+        .description = either(b->facts.description, b->server.description),
+        .author = b->facts.author,
+        .title = either(b->facts.title, b->server.title),
+        .package = package_of(e),
+        .uptime_ms = is_running ? (int64_t)(clock_mono_ms() - b->running_since_ms) : -1,
+        .rss_bytes = is_running ? b->rss_bytes : -1,
+        .restarts = b->restarts,
+        .failures = b->failures,
+        .pid = b->is_ready ? mcp_pid(lanes_main(b->lanes)) : 0,
+        .ntools = b->tools.n,
+        .trust_score = e->trust_score >= 0 ? e->trust_score : b->facts.trust_score,
+        .is_protected = e->is_protected,
+        .sandbox = b->facts.sandbox,
+        .era = b->era,
+        .protocol_version = b->server.protocol_version,
+        .ui = e->ui ? e->ui : b->facts.ui,
+    };
+    return &b->info;
+}
+
+const struct bundle_entry *bundle_entry(const struct bundle *b)
+{
+    return &b->entry;
+}
+
+str bundle_logs(const struct bundle *b, struct arena *a)
+{
+    return arena_str(a, stderr_ring_text(&b->said));
+}
+
+const struct json *bundle_server_capabilities(const struct bundle *b)
+{
+    return b->state == BUNDLE_RUNNING ? b->server.capabilities : NULL;
+}
+
+str bundle_instructions(const struct bundle *b)
+{
+    return b->server.instructions;
+}
+
+const struct json *const *bundle_tools(const struct bundle *b, size_t *ret_n)
+{
+    *ret_n = b->tools.n;
+    return b->tools.items;
+}
+
+void bundle_start(struct bundle *b)
+{
+    if (b->state == BUNDLE_DEAD || b->state == BUNDLE_STOPPED || b->state == BUNDLE_CRASHED)
+        supervise_start(b);
+}
+
+void bundle_stop(struct bundle *b)
+{
+    supervise_stop(b, "stopped by hand");
+}
+
+void bundle_restart(struct bundle *b)
+{
+    supervise_restart(b);
+}
+
+/* ---- guests ---- */
+
+struct guest {
+    struct list_node node;
+    struct bundle *bundle;
+    struct lanes *lanes;
+    struct mcp_client_events ev;
+    void *ctx;
+};
+
+static void guest_free(struct guest *g)
+{
+    struct bundles *s = g->bundle->set;
+    list_del(&g->node);
+    free(g);
+    defer_start(s->conf.loop, &s->sweep);
+}
+
+static void on_guest_ready(void *ctx)
+{
+    struct guest *g = ctx;
+    if (g->ev.ready)
+        g->ev.ready(g->ctx);
+}
+
+static void on_guest_closed(void *ctx, const struct err *err)
+{
+    struct guest g = *(struct guest *)ctx;
+    guest_free(ctx);
+    g.ev.closed(g.ctx, err);
+}
+
+struct lanes *bundle_connect(struct bundle *b, const struct mcp_host *host,
+                             const struct mcp_client_events *ev, void *ctx)
+{
+    static const struct mcp_client_events EVENTS = {on_guest_ready, on_guest_closed};
+    if (b->state != BUNDLE_RUNNING || !b->is_ready)
+        return NULL;
+    struct guest *g = xcalloc(1, sizeof(*g));
+    *g = (struct guest){.bundle = b, .ev = *ev, .ctx = ctx};
+    list_push(&b->guests, &g->node);
+    struct mcp_dial dial = b->dial;
+    dial.era = b->era;
+    g->lanes = lanes_open(b->set->conf.loop, b->set->conf.fetcher, &dial, host, &EVENTS, g);
+    return g->lanes;
+}
+
+void bundle_disconnect(struct bundle *b, struct lanes *p)
+{
+    LIST_FOREACH (node, &b->guests) {
+        struct guest *g = LIST_ENTRY(node, struct guest, node);
+        if (g->lanes != p)
+            continue;
+        lanes_abort(p);
+        guest_free(g);
+    }
+}
+
+void bundle_close_guests(struct bundle *b)
+{
+    LIST_FOREACH (node, &b->guests)
+        lanes_close(LIST_ENTRY(node, struct guest, node)->lanes, 0);
+}

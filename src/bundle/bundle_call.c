@@ -1,0 +1,209 @@
+/* bundle_call.c - a request, and its one repetition.
+ *
+ * A call waits (sent == NULL) until there is a connection to give it to. When the connection
+ * is lost under it, it waits once more, for the next one. */
+#include <assert.h>
+#include <errno.h>
+
+#include "bundle/bundle_impl.h"
+
+struct bundle_call {
+    struct list_node node;
+    struct bundle *bundle;
+    struct arena arena;
+    struct mcp_request req;
+    struct mcp_call_events ev;
+    void *ctx;
+    struct lanes_call *sent;
+    bool was_sent;
+};
+
+static void call_free(struct bundle_call *c)
+{
+    struct bundle *b = c->bundle;
+    list_del(&c->node);
+    arena_done(&c->arena);
+    free(c);
+    if (b->is_removed || b->set->is_stopping)
+        defer_start(b->set->conf.loop, &b->set->sweep);
+}
+
+static void answer(struct bundle_call *c, const struct mcp_reply *r)
+{
+    struct mcp_call_events ev = c->ev;
+    void *ctx = c->ctx;
+    call_free(c);
+    ev.done(ctx, r);
+}
+
+/* A task lives in the server that was lost: to ask another one about it, or to begin it
+ * again, would be wrong. */
+static bool is_about_task(const struct mcp_request *req)
+{
+    return json_get(req->params, "task") || str_starts(req->method, STR("tasks/"));
+}
+
+static bool may_repeat(const struct bundle_call *c, const struct mcp_reply *r)
+{
+    const struct bundle *b = c->bundle;
+    if (!r->err || c->was_sent || is_about_task(&c->req))
+        return false;
+    if (r->err->code != -ECONNRESET && r->err->code != -EPIPE && r->err->code != -ENOTCONN)
+        return false;
+    return b->is_ready && !b->is_closing && !b->set->is_stopping;
+}
+
+/* ---- the server's answers ---- */
+
+static void on_done(void *ctx, const struct mcp_reply *r)
+{
+    struct bundle_call *c = ctx;
+    c->sent = NULL;
+    if (may_repeat(c, r)) {
+        c->was_sent = true;
+        return;
+    }
+    answer(c, r);
+}
+
+static void on_progress(void *ctx, const struct json *params)
+{
+    struct bundle_call *c = ctx;
+    c->ev.progress(c->ctx, params);
+}
+
+static void on_logged(void *ctx, const struct json *params)
+{
+    struct bundle_call *c = ctx;
+    c->ev.logged(c->ctx, params);
+}
+
+static void on_ask(void *ctx, struct mcp_ask *a)
+{
+    struct bundle_call *c = ctx;
+    c->ev.ask(c->ctx, a);
+}
+
+static void on_ask_gone(void *ctx, struct mcp_ask *a)
+{
+    struct bundle_call *c = ctx;
+    c->ev.ask_gone(c->ctx, a);
+}
+
+/* ---- waiting ---- */
+
+static void send_call(struct bundle_call *c)
+{
+    /* What the caller does not want to hear is not asked for. */
+    struct mcp_call_events ev = {
+        .done = on_done,
+        .progress = c->ev.progress ? on_progress : NULL,
+        .logged = c->ev.logged ? on_logged : NULL,
+        .ask = c->ev.ask ? on_ask : NULL,
+        .ask_gone = c->ev.ask_gone ? on_ask_gone : NULL,
+    };
+    c->sent = lanes_request(c->bundle->lanes, &c->req, &ev, c);
+}
+
+static struct bundle_call *first_waiting(const struct bundle *b)
+{
+    LIST_FOREACH (node, &b->calls) {
+        struct bundle_call *c = LIST_ENTRY(node, struct bundle_call, node);
+        if (!c->sent)
+            return c;
+    }
+    return NULL;
+}
+
+bool bundle_calls_waiting(const struct bundle *b)
+{
+    return first_waiting(b) != NULL;
+}
+
+size_t bundle_calls_sent(const struct bundle *b)
+{
+    size_t n = 0;
+    LIST_FOREACH (node, &b->calls)
+        n += LIST_ENTRY(node, struct bundle_call, node)->sent != NULL;
+    return n;
+}
+
+void bundle_calls_fail(struct bundle *b, const struct err *err)
+{
+    struct mcp_reply r = {.err = err};
+    struct list_node given_up;
+    list_init(&given_up);
+    LIST_FOREACH (node, &b->calls) {
+        if (LIST_ENTRY(node, struct bundle_call, node)->sent)
+            continue;
+        list_del(node);
+        list_push(&given_up, node);
+    }
+    /* One at a time from the front: an answer may cancel others of them. */
+    while (!list_empty(&given_up))
+        answer(LIST_ENTRY(given_up.next, struct bundle_call, node), &r);
+}
+
+static void refuse_waiting(struct bundle *b)
+{
+    struct err err = {0};
+    err_set(&err, -ENOTCONN, "%.*s is %s%s%.900s", STR_ARG(b->entry.server_name),
+            bundle_state_name(b->state), b->reason[0] ? ": " : "", b->reason);
+    bundle_calls_fail(b, &err);
+}
+
+static void on_dispatch(void *ctx)
+{
+    struct bundle *b = ctx;
+    struct bundle_call *c;
+    if (b->state == BUNDLE_DEAD || b->state == BUNDLE_STOPPED) {
+        refuse_waiting(b);
+        return;
+    }
+    while (b->lanes && !b->is_closing && (c = first_waiting(b)) != NULL)
+        send_call(c);
+    if (first_waiting(b))
+        supervise_hurry(b);
+}
+
+void bundle_dispatch_later(struct bundle *b)
+{
+    if (!list_empty(&b->calls))
+        defer_start(b->set->conf.loop, &b->dispatch);
+}
+
+void bundle_calls_init(struct bundle *b)
+{
+    defer_init(&b->dispatch, on_dispatch, b);
+}
+
+/* ---- the caller's side ---- */
+
+struct bundle_call *bundle_request(struct bundle *b, const struct mcp_request *req,
+                                   const struct mcp_call_events *ev, void *ctx)
+{
+    assert(ev->done);
+    struct bundle_call *c = xcalloc(1, sizeof(*c));
+    c->bundle = b;
+    c->req = *req;
+    c->req.method = arena_str(&c->arena, req->method);
+    c->req.log_level = arena_str(&c->arena, req->log_level);
+    const struct json **docs[] = {&c->req.params, &c->req.capabilities, &c->req.input_schema};
+    for (size_t i = 0; i < ARRAY_LEN(docs); i++)
+        *docs[i] = *docs[i] ? json_clone(&c->arena, *docs[i]) : NULL;
+    c->ev = *ev;
+    c->ctx = ctx;
+    list_push(&b->calls, &c->node);
+    if (b->is_ready && !b->is_closing)
+        send_call(c);
+    else
+        bundle_dispatch_later(b);
+    return c;
+}
+
+void bundle_cancel(struct bundle_call *c, const char *reason)
+{
+    if (c->sent)
+        lanes_cancel(c->sent, reason);
+    call_free(c);
+}

@@ -1,0 +1,153 @@
+/* bundle_impl.h - what the files of the supervisor share. Nobody else includes it.
+ *
+ *   bundles.c          the set: apply, find, stop
+ *   bundle.c           one bundle as others see it: facts, logs, tools, guests
+ *   bundle_call.c      requests, and the one repetition
+ *   bundle_start.c     from an entry to a connection: resolve, plan the sandbox, dial
+ *   supervise.c        its life: start, crash, restart, stop
+ *   supervise_watch.c  while it runs: health, lists
+ *   memory_watch.c     while it runs: memory */
+#pragma once
+
+#include "bundle/bundle.h"
+#include "bundle/entry_copy.h"
+#include "bundle/resolve.h"
+#include "bundle/sandbox.h"
+#include "bundle/stderr_ring.h"
+#include "loop/timer.h"
+
+struct start;        /* an attempt as long as there is no connection */
+struct memory_watch; /* one for the whole set */
+
+struct bundle_facts { /* what the package or the server said last; outlives a crash */
+    struct arena arena;
+    str version, description, author, title; /* of the manifest */
+    str sandbox;
+    const struct json *ui;
+    int64_t trust_score;
+};
+
+struct server_facts { /* of the connection, kept after its end */
+    struct arena arena;
+    str version, title, description, protocol_version, instructions;
+    const struct json *capabilities;
+};
+
+struct bundle_toolset {
+    struct arena arena;
+    const struct json *list; /* the array as it was listed */
+    const struct json **items;
+    size_t n;
+};
+
+struct bundle {
+    struct list_node node; /* of set->leaving, once removed */
+    struct bundles *set;
+    struct arena arena; /* of the entry */
+    struct bundle_entry entry;
+
+    enum bundle_state state;
+    char reason[ERR_MAX];
+    char kill_reason[ERR_MAX]; /* why we ended it ourselves; empty = it was not us */
+    unsigned failures, restarts;
+    uint64_t running_since_ms;
+    bool is_removed;
+    bool wants_start; /* as soon as the old connection has closed */
+
+    struct start *start;
+    struct lanes *lanes; /* opened; ready or not */
+    bool is_ready, is_closing;
+    struct mcp_host host;
+    struct arena dial_arena;
+    struct mcp_dial dial; /* valid while lanes is set */
+    enum mcp_era era;     /* of the last connection: saves the probe */
+    struct list_node guests;
+    struct list_node calls;   /* all that are not answered */
+    struct deferred dispatch; /* sends or answers what waits */
+
+    struct timer retry, health, relist;
+    struct mcp_call *listing, *check;
+    unsigned unanswered_checks;
+    bool is_list_stale;
+
+    struct bundle_facts facts;
+    struct server_facts server;
+    struct bundle_toolset tools;
+    struct stderr_ring said;
+    int64_t rss_bytes;
+    struct bundle_info info;
+};
+
+struct bundles {
+    struct bundles_conf conf;
+    struct resolver *resolver;
+    struct bundle *items[BUNDLES_MAX + 1]; /* sorted by name; one more for the built-in */
+    size_t n;
+    struct list_node leaving; /* removed, and something is still under way */
+    struct deferred sweep;    /* frees what has left, and says when all is stopped */
+    bool is_stopping;
+    loop_fn stopped;
+    void *stopped_ctx;
+    size_t nstarts; /* attempts that are not over, abandoned ones included */
+
+    struct sandbox_probe *probe; /* what this machine offers: asked once, by the first start */
+    struct sandbox_waiter probe_over;
+    struct memory_watch *memory;
+};
+
+static inline bool bundle_is_child(const struct bundle *b)
+{
+    return b->entry.kind != BUNDLE_REMOTE;
+}
+
+/* ---- supervise.c ---- */
+
+void supervise_init(struct bundle *b);
+void supervise_done(struct bundle *b);
+void supervise_start(struct bundle *b);
+void supervise_stop(struct bundle *b, const char *reason);
+void supervise_restart(struct bundle *b);
+void supervise_hurry(struct bundle *b); /* a crashed one does not wait any longer */
+void supervise_state(struct bundle *b, enum bundle_state state, const char *reason);
+/* Of an attempt: it ended without a connection, or with one (lanes is set). */
+void supervise_failed(struct bundle *b, const struct err *err);
+extern const struct mcp_client_events SUPERVISE_EVENTS;
+/* Ends the server now; what follows is a crash with this reason. */
+void supervise_kill(struct bundle *b, const char *reason);
+
+/* ---- bundle_start.c ---- */
+
+void start_begin(struct bundle *b);
+void start_cancel(struct bundle *b);
+
+/* ---- supervise_watch.c ---- */
+
+void watch_init(struct bundle *b);
+void watch_begin(struct bundle *b); /* the connection is ready */
+void watch_end(struct bundle *b);
+void watch_notified(struct bundle *b, str method, const struct json *params);
+
+/* ---- memory_watch.c ---- */
+
+struct memory_watch *memory_watch_new(struct bundles *s);
+void memory_watch_start(struct memory_watch *w); /* a child runs; a no-op when it is started */
+/* No more looks. False while one is under way: set->sweep follows. */
+bool memory_watch_stop(struct memory_watch *w);
+void memory_watch_free(struct memory_watch *w);
+
+/* ---- bundle.c ---- */
+
+struct bundle *bundle_new(struct bundles *s, const struct bundle_entry *e);
+void bundle_free(struct bundle *b);
+void bundle_changed(struct bundle *b, enum bundle_change what);
+void bundle_learn_server(struct bundle *b); /* from the connection that became ready */
+void bundle_close_guests(struct bundle *b);
+bool bundle_is_idle(const struct bundle *b); /* nothing under way: may be freed */
+
+/* ---- bundle_call.c ---- */
+
+void bundle_calls_init(struct bundle *b);
+void bundle_dispatch_later(struct bundle *b);
+void bundle_calls_fail(struct bundle *b, const struct err *err); /* those not with the server */
+bool bundle_calls_waiting(const struct bundle *b);
+size_t bundle_calls_sent(const struct bundle *b);

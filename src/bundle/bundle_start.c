@@ -1,0 +1,348 @@
+/* bundle_start.c - an attempt: from an entry to a connection.
+ *
+ *   resolve the package -> what sandbox is there -> plan the command line (pool) -> dial
+ *
+ * Given up at any point by start_cancel; only a job on the pool is waited for, by its own
+ * memory, not by the bundle. */
+#include <errno.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "bundle/bundle_env.h"
+#include "bundle/bundle_impl.h"
+
+struct start {
+    struct bundle *bundle; /* NULL once given up */
+    struct bundles *set;
+    struct arena arena;
+    struct resolve *resolve;
+    struct sandbox_waiter waiter;
+    struct job job;
+    bool is_planning;
+
+    struct bundle_entry entry; /* a copy: the pool reads it */
+    struct sandbox_want want;
+    struct sandbox_plan plan;
+    int rc;
+    struct err err;
+};
+
+static void start_free(struct start *s)
+{
+    struct bundles *set = s->set;
+    set->nstarts--;
+    arena_done(&s->arena);
+    free(s);
+    defer_start(set->conf.loop, &set->sweep);
+}
+
+/* The attempt has failed before there was a connection. */
+static void give_up(struct start *s)
+{
+    struct bundle *b = s->bundle;
+    struct err err = s->err;
+    b->start = NULL;
+    start_free(s);
+    supervise_failed(b, &err);
+}
+
+/* ---- the connection ---- */
+
+static struct mcp_reconnect reconnect_of(const struct bundle_entry *e)
+{
+    return (struct mcp_reconnect){
+        .initial_ms = (uint64_t)(e->reconnect_initial_ms > 0 ? e->reconnect_initial_ms : 0),
+        .max_ms = (uint64_t)(e->reconnect_max_ms > 0 ? e->reconnect_max_ms : 0),
+        .max_tries = (unsigned)(e->reconnect_tries > 0 ? e->reconnect_tries : 0),
+    };
+}
+
+/* The dial lives as long as the connection: guests use it again. */
+static void dial_remote(struct bundle *b, const struct bundle_entry *e)
+{
+    struct arena *a = &b->dial_arena;
+    struct fetch_header *headers = arena_array(a, e->nheaders, sizeof(*headers));
+    for (size_t i = 0; i < e->nheaders; i++)
+        headers[i] = (struct fetch_header){arena_str(a, e->headers[i].key),
+                                           arena_str(a, e->headers[i].value)};
+    bool is_private = e->allow_private || b->set->conf.allow_insecure_remotes;
+    b->dial = (struct mcp_dial){
+        .wire = e->is_sse ? MCP_WIRE_SSE : MCP_WIRE_HTTP,
+        .url = arena_str(a, e->url),
+        .headers = headers,
+        .nheaders = e->nheaders,
+        .fetch_flags = is_private ? 0 : FETCH_PUBLIC_ONLY | FETCH_HTTPS_ONLY,
+        .reconnect = reconnect_of(e),
+    };
+}
+
+static const char *const *copy_list(struct arena *a, const char *const *list)
+{
+    size_t n = 0;
+    while (list[n])
+        n++;
+    const char **ret = arena_array(a, n + 1, sizeof(*ret));
+    for (size_t i = 0; i < n; i++)
+        ret[i] = arena_cstr(a, str_from(list[i]));
+    return ret;
+}
+
+static void dial_child(struct bundle *b, const struct start *s)
+{
+    struct arena *a = &b->dial_arena;
+    b->dial = (struct mcp_dial){
+        .wire = MCP_WIRE_STDIO,
+        .child = {.argv = copy_list(a, s->plan.argv),
+                  .env = copy_list(a, s->want.env),
+                  .cwd = arena_cstr(a, str_from(s->plan.cwd))},
+    };
+    b->facts.sandbox = arena_str(&b->facts.arena, s->plan.description);
+}
+
+static void open_connection(struct start *s)
+{
+    struct bundle *b = s->bundle;
+    arena_reset(&b->dial_arena);
+    if (s->entry.kind == BUNDLE_REMOTE)
+        dial_remote(b, &s->entry);
+    else
+        dial_child(b, s);
+    b->dial.era = b->era;
+    b->start = NULL;
+    start_free(s);
+    b->lanes = lanes_open(b->set->conf.loop, b->set->conf.fetcher, &b->dial, &b->host,
+                          &SUPERVISE_EVENTS, b);
+    bundle_dispatch_later(b);
+}
+
+/* ---- planning ---- */
+
+static int make_directory(const char *path, struct err *e)
+{
+    if (mkdir(path, 0700) < 0 && errno != EEXIST)
+        return err_set(e, -errno, "cannot create its data directory %s: %s", path,
+                       err_reason(-errno));
+    return 0;
+}
+
+static void plan_work(struct job *j)
+{
+    struct start *s = CONTAINER_OF(j, struct start, job);
+    s->rc = make_directory(s->set->conf.data_dir, &s->err);
+    if (s->rc == 0)
+        s->rc = make_directory(s->want.data_dir, &s->err);
+    if (s->rc == 0 && s->want.offer->kind == SANDBOX_LANDLOCK)
+        s->rc = make_directory(arena_printf(&s->arena, "%s/tmp", s->want.data_dir).p, &s->err);
+    if (s->rc == 0)
+        s->rc = sandbox_plan(&s->arena, &s->want, &s->plan, &s->err);
+}
+
+static void plan_done(struct job *j)
+{
+    struct start *s = CONTAINER_OF(j, struct start, job);
+    s->is_planning = false;
+    if (!s->bundle)
+        start_free(s);
+    else if (s->rc < 0)
+        give_up(s);
+    else
+        open_connection(s);
+}
+
+/* Private below /tmp with bubblewrap; with Landlock there is only one /tmp for all. */
+static const char *tmp_dir_of(struct start *s, const struct sandbox_offer *offer)
+{
+    if (s->entry.sandbox.is_off)
+        return NULL;
+    if (offer->kind == SANDBOX_BUBBLEWRAP)
+        return "/tmp";
+    return arena_printf(&s->arena, "%s/tmp", s->want.data_dir).p;
+}
+
+static void on_offer(void *ctx, const struct sandbox_offer *offer)
+{
+    struct start *s = ctx;
+    struct bundle_env_want env = {
+        .entry = &s->entry,
+        .package_env = s->want.env,
+        .data_dir = s->want.data_dir,
+        .tmp_dir = tmp_dir_of(s, offer),
+        .keeps_home = s->entry.sandbox.is_off || s->want.reads_home,
+    };
+    s->want.offer = offer;
+    s->want.env = bundle_env(&s->arena, &env);
+    s->is_planning = true;
+    s->job = (struct job){.work = plan_work, .done = plan_done};
+    pool_submit(s->set->conf.pool, &s->job);
+}
+
+/* ---- what is to be run ---- */
+
+/* {workspace}/data/<scope-name> for packages, the server's name for the rest. */
+static const char *data_dir_of(struct start *s)
+{
+    const struct bundle_entry *e = &s->entry;
+    str name = e->server_name;
+    if (e->kind == BUNDLE_NAMED && str_starts(e->name, STR("@"))) {
+        char *flat = arena_cstr(&s->arena, str_skip(e->name, 1));
+        for (char *p = flat; *p; p++)
+            *p = *p == '/' ? '-' : *p;
+        name = str_from(flat);
+    }
+    return arena_printf(&s->arena, "%s/%.*s", s->set->conf.data_dir, STR_ARG(name)).p;
+}
+
+static const char *home_of(const struct bundles_conf *conf)
+{
+    const char *home = conf->home_dir ? conf->home_dir : getenv("HOME");
+    return home && home[0] == '/' ? home : "/nonexistent";
+}
+
+static void set_command(struct start *s)
+{
+    const struct bundle_entry *e = &s->entry;
+    const char **argv = arena_array(&s->arena, e->args.len + 2, sizeof(*argv));
+    argv[0] = arena_cstr(&s->arena, e->command);
+    for (size_t i = 0; i < e->args.len; i++)
+        argv[i + 1] = arena_cstr(&s->arena, e->args.items[i]);
+    s->want.argv = argv;
+    s->want.cwd = e->cwd.n > 0 ? arena_cstr(&s->arena, e->cwd) : NULL;
+}
+
+/* In a terminal it works where its user does; on a server it has a room of its own. */
+static void set_built_in(struct start *s)
+{
+    const struct bundles_conf *conf = &s->set->conf;
+    const char **argv = arena_array(&s->arena, 4, sizeof(*argv));
+    argv[0] = conf->own_program;
+    argv[1] = "mcp";
+    argv[2] = "bash";
+    s->want.argv = argv;
+    s->want.reads_home = conf->home_dir && conf->project_dir;
+    s->want.project_dir = s->want.reads_home ? conf->project_dir : NULL;
+    s->want.cwd = s->want.project_dir;
+}
+
+static void look_for_sandbox(struct start *s)
+{
+    s->waiter = (struct sandbox_waiter){.fn = on_offer, .ctx = s};
+    sandbox_probe_ask(s->set->probe, &s->waiter);
+}
+
+static struct json_strs copy_strs(struct arena *a, const struct json_strs *from)
+{
+    struct json_strs ret = {arena_array(a, from->len, sizeof(str)), from->len};
+    for (size_t i = 0; i < from->len; i++)
+        ret.items[i] = arena_str(a, from->items[i]);
+    return ret;
+}
+
+static void learn_package(struct bundle *b, const struct resolved *r)
+{
+    struct bundle_facts *f = &b->facts;
+    f->version = arena_str(&f->arena, r->version);
+    f->description = arena_str(&f->arena, r->description);
+    f->author = arena_str(&f->arena, r->author);
+    f->title = arena_str(&f->arena, r->title);
+    f->ui = r->ui ? json_clone(&f->arena, r->ui) : NULL;
+    f->trust_score = r->trust_score;
+}
+
+static void on_resolved(void *ctx, const struct resolved *r, const struct err *err)
+{
+    struct start *s = ctx;
+    s->resolve = NULL;
+    if (err) {
+        s->err = *err;
+        give_up(s);
+        return;
+    }
+    learn_package(s->bundle, r);
+    s->want.argv = copy_list(&s->arena, r->argv);
+    s->want.env = r->env ? copy_list(&s->arena, r->env) : NULL;
+    s->want.cwd = r->cwd ? arena_cstr(&s->arena, str_from(r->cwd)) : NULL;
+    s->want.package_dir = r->dir ? arena_cstr(&s->arena, str_from(r->dir)) : NULL;
+    s->want.chosen = copy_strs(&s->arena, &r->chosen_paths);
+    look_for_sandbox(s);
+}
+
+static void resolve_package(struct start *s)
+{
+    struct bundles *set = s->set;
+    const struct bundles_conf *c = &set->conf;
+    if (!set->resolver) {
+        struct resolver_conf conf = {c->loop,        c->log,         c->fetcher,
+                                     c->pool,        c->package_dir, c->credentials_dir,
+                                     c->registry_url};
+        set->resolver = resolver_new(&conf);
+    }
+    s->resolve = bundle_resolve(set->resolver, &s->entry, s->want.data_dir, on_resolved, s);
+}
+
+/* ---- beginning and giving up ---- */
+
+static void forget_package(struct bundle *b)
+{
+    struct arena kept = b->facts.arena;
+    arena_reset(&kept);
+    b->facts = (struct bundle_facts){.arena = kept, .trust_score = -1};
+}
+
+static void start_remote(struct start *s)
+{
+    if (bundle_entry_check_url(&s->entry, s->set->conf.allow_insecure_remotes, &s->err) < 0)
+        give_up(s);
+    else
+        open_connection(s);
+}
+
+void start_begin(struct bundle *b)
+{
+    struct start *s = xcalloc(1, sizeof(*s));
+    s->bundle = b;
+    s->set = b->set;
+    s->set->nstarts++;
+    list_init(&s->waiter.node);
+    b->start = s;
+    s->entry = bundle_entry_copy(&s->arena, &b->entry);
+    s->want = (struct sandbox_want){
+        .declared = &s->entry.sandbox,
+        .data_dir = data_dir_of(s),
+        .work_dir = s->set->conf.work_dir,
+        .home_dir = home_of(&s->set->conf),
+        .own_program = s->set->conf.own_program,
+    };
+    forget_package(b);
+    switch (s->entry.kind) {
+    case BUNDLE_REMOTE:
+        start_remote(s);
+        return;
+    case BUNDLE_COMMAND:
+        set_command(s);
+        look_for_sandbox(s);
+        return;
+    case BUNDLE_BUILT_IN:
+        set_built_in(s);
+        look_for_sandbox(s);
+        return;
+    case BUNDLE_NAMED:
+    case BUNDLE_LOCAL:
+        resolve_package(s);
+        return;
+    }
+}
+
+void start_cancel(struct bundle *b)
+{
+    struct start *s = b->start;
+    if (!s)
+        return;
+    b->start = NULL;
+    s->bundle = NULL;
+    if (s->resolve)
+        resolve_cancel(s->resolve);
+    s->resolve = NULL;
+    sandbox_probe_forget(&s->waiter);
+    if (!s->is_planning)
+        start_free(s);
+}

@@ -1,0 +1,234 @@
+/* confine_syscalls.c - the seccomp filter.
+ *
+ * A list of what is refused, not of what is allowed: servers are written in any language, and
+ * files are Landlock's business. The program is classic BPF, so short that a library to write
+ * it would be longer. */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "bundle/confine.h"
+
+#if defined(__x86_64__)
+#define ARCH AUDIT_ARCH_X86_64
+#elif defined(__aarch64__)
+#define ARCH AUDIT_ARCH_AARCH64
+#else
+#define ARCH 0
+#endif
+
+#ifndef __NR_fchmodat2
+#define __NR_fchmodat2 452
+#endif
+
+/* Other numbers of the same calls (x32): not for us. */
+#define X32_BIT 0x40000000
+
+#define FILTER_MAX 256
+
+static const int REFUSED[] = {
+    /* other processes */
+    __NR_ptrace,
+    __NR_process_vm_readv,
+    __NR_process_vm_writev,
+    __NR_pidfd_getfd,
+    __NR_kcmp,
+    /* another view of the file system */
+    __NR_mount,
+    __NR_umount2,
+    __NR_pivot_root,
+    __NR_chroot,
+    __NR_setns,
+    __NR_unshare,
+    __NR_open_tree,
+    __NR_move_mount,
+    __NR_fsopen,
+    __NR_fsconfig,
+    __NR_fsmount,
+    __NR_fspick,
+    __NR_mount_setattr,
+    __NR_name_to_handle_at,
+    __NR_open_by_handle_at,
+    __NR_fanotify_init,
+    __NR_quotactl,
+    __NR_swapon,
+    __NR_swapoff,
+    __NR_acct,
+    /* what Landlock lets pass: modes, owners and attributes of any file */
+    __NR_fchmodat,
+    __NR_fchmodat2,
+    __NR_fchownat,
+    __NR_setxattr,
+    __NR_lsetxattr,
+    __NR_removexattr,
+    __NR_lremovexattr,
+#ifdef __NR_chmod
+    __NR_chmod,
+    __NR_chown,
+    __NR_lchown,
+#endif
+    /* the kernel itself */
+    __NR_kexec_load,
+    __NR_init_module,
+    __NR_finit_module,
+    __NR_delete_module,
+    __NR_bpf,
+    __NR_perf_event_open,
+    __NR_userfaultfd,
+    __NR_reboot,
+    __NR_syslog,
+    __NR_settimeofday,
+    __NR_clock_settime,
+    __NR_sethostname,
+    __NR_setdomainname,
+    __NR_vhangup,
+#ifdef __NR_kexec_file_load
+    __NR_kexec_file_load,
+#endif
+#ifdef __NR_iopl
+    __NR_iopl,
+    __NR_ioperm,
+#endif
+    /* keys, and a way round this filter */
+    __NR_keyctl,
+    __NR_add_key,
+    __NR_request_key,
+    __NR_io_uring_setup,
+    __NR_io_uring_enter,
+    __NR_io_uring_register,
+};
+
+/* Callers have another way when these do not exist; their arguments cannot be looked at. */
+static const int ABSENT[] = {__NR_clone3, __NR_openat2};
+
+#define NAMESPACES                                                                                 \
+    (CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS |     \
+     CLONE_NEWCGROUP)
+
+struct program {
+    struct sock_filter at[FILTER_MAX];
+    unsigned short n;
+};
+
+static void emit(struct program *p, unsigned short code, uint8_t yes, uint8_t no, uint32_t k)
+{
+    if (p->n < FILTER_MAX)
+        p->at[p->n++] = (struct sock_filter){code, yes, no, k};
+}
+
+static void load(struct program *p, size_t offset)
+{
+    emit(p, BPF_LD | BPF_W | BPF_ABS, 0, 0, (uint32_t)offset);
+}
+
+static void give(struct program *p, uint32_t action)
+{
+    emit(p, BPF_RET | BPF_K, 0, 0, action);
+}
+
+static uint32_t errno_action(int code)
+{
+    return SECCOMP_RET_ERRNO | (uint32_t)code;
+}
+
+static void refuse(struct program *p, int nr, int code)
+{
+    emit(p, BPF_JMP | BPF_JEQ | BPF_K, 0, 1, (uint32_t)nr);
+    give(p, errno_action(code));
+}
+
+/* The low half of an argument; flags and families fit into it. */
+static size_t argument(unsigned i)
+{
+    return offsetof(struct seccomp_data, args) + 8 * i;
+}
+
+/* A call with (argument & mask) == value is refused. Ends with the call's number loaded again. */
+static void refuse_masked(struct program *p, int nr, unsigned arg, uint32_t mask, uint32_t value,
+                          int code)
+{
+    emit(p, BPF_JMP | BPF_JEQ | BPF_K, 0, 5, (uint32_t)nr);
+    load(p, argument(arg));
+    emit(p, BPF_ALU | BPF_AND | BPF_K, 0, 0, mask);
+    emit(p, BPF_JMP | BPF_JEQ | BPF_K, 0, 1, value);
+    give(p, errno_action(code));
+    load(p, offsetof(struct seccomp_data, nr));
+}
+
+/* Reading must not empty a file. */
+static void refuse_truncating(struct program *p)
+{
+#ifdef __NR_open
+    refuse_masked(p, __NR_open, 1, O_TRUNC | O_ACCMODE, O_TRUNC | O_RDONLY, EACCES);
+#endif
+    refuse_masked(p, __NR_openat, 2, O_TRUNC | O_ACCMODE, O_TRUNC | O_RDONLY, EACCES);
+}
+
+static void refuse_namespaces(struct program *p)
+{
+    static const uint32_t FLAGS[] = {CLONE_NEWUSER, CLONE_NEWNS,  CLONE_NEWPID,   CLONE_NEWNET,
+                                     CLONE_NEWIPC,  CLONE_NEWUTS, CLONE_NEWCGROUP};
+    for (size_t i = 0; i < ARRAY_LEN(FLAGS); i++)
+        refuse_masked(p, __NR_clone, 0, FLAGS[i], FLAGS[i], EPERM);
+}
+
+/* Sockets of the machine itself (AF_UNIX by name) are never made: nb's own among them takes
+ * whoever connects for its owner. socketpair() is another call and stays. */
+static void limit_sockets(struct program *p, bool network)
+{
+    static const uint32_t FAMILIES[] = {AF_INET, AF_INET6, AF_NETLINK};
+    size_t n = network ? ARRAY_LEN(FAMILIES) : 0;
+    emit(p, BPF_JMP | BPF_JEQ | BPF_K, 0, (uint8_t)(2 + n + (n > 0)), __NR_socket);
+    load(p, argument(0));
+    for (size_t i = 0; i < n; i++)
+        emit(p, BPF_JMP | BPF_JEQ | BPF_K, (uint8_t)(n - i), 0, FAMILIES[i]);
+    give(p, errno_action(EACCES));
+    if (n > 0)
+        give(p, SECCOMP_RET_ALLOW);
+}
+
+static void write_program(struct program *p, bool network, int landlock_abi)
+{
+    load(p, offsetof(struct seccomp_data, arch));
+    emit(p, BPF_JMP | BPF_JEQ | BPF_K, 1, 0, ARCH);
+    give(p, errno_action(ENOSYS));
+    load(p, offsetof(struct seccomp_data, nr));
+    emit(p, BPF_JMP | BPF_JGE | BPF_K, 0, 1, X32_BIT);
+    give(p, errno_action(ENOSYS));
+    for (size_t i = 0; i < ARRAY_LEN(REFUSED); i++)
+        refuse(p, REFUSED[i], EPERM);
+    for (size_t i = 0; i < ARRAY_LEN(ABSENT); i++)
+        refuse(p, ABSENT[i], ENOSYS);
+    if (landlock_abi < 3)
+        refuse(p, __NR_truncate, EACCES);
+    refuse_truncating(p);
+    refuse_namespaces(p);
+    limit_sockets(p, network);
+    give(p, SECCOMP_RET_ALLOW);
+}
+
+bool confine_has_seccomp(void)
+{
+    uint32_t action = SECCOMP_RET_ERRNO;
+    return ARCH != 0 && syscall(__NR_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) == 0;
+}
+
+int confine_syscalls(bool network, int landlock_abi, struct err *e)
+{
+    struct program p = {.n = 0};
+    write_program(&p, network, landlock_abi);
+    if (ARCH == 0 || p.n == FILTER_MAX)
+        return err_set(e, -ENOSYS, "cannot limit system calls on this kind of machine");
+    struct sock_fprog prog = {p.n, p.at};
+    if (syscall(__NR_seccomp, SECCOMP_SET_MODE_FILTER, 0, &prog) < 0)
+        return err_set(e, -errno, "cannot limit system calls: %s", err_reason(-errno));
+    return 0;
+}

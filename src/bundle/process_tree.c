@@ -1,0 +1,104 @@
+#include "bundle/process_tree.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#define STAT_BYTES_MAX 1024
+/* Fields of /proc/PID/stat counted from the state, which follows the name in parentheses. */
+#define FIELD_PARENT 1
+#define FIELD_RSS    21
+
+/* The name may hold spaces and parentheses: fields start behind the last ')'. */
+static int parse_stat(str text, struct process *ret)
+{
+    ptrdiff_t end = str_rfind_char(text, ')');
+    if (end < 0)
+        return -EINVAL;
+    str rest = str_trim(str_skip(text, (size_t)end + 1)), field;
+    for (int i = 0; i <= FIELD_RSS && str_split(&rest, ' ', &field); i++) {
+        int64_t v = 0;
+        if (i != FIELD_PARENT && i != FIELD_RSS)
+            continue;
+        if (parse_i64(field, &v) < 0)
+            return -EINVAL;
+        if (i == FIELD_PARENT)
+            ret->parent = (int)v;
+        else
+            ret->rss_bytes = v * sysconf(_SC_PAGESIZE);
+    }
+    return 0;
+}
+
+static int read_process(int proc, const char *name, struct process *ret)
+{
+    char path[64], text[STAT_BYTES_MAX];
+    int64_t pid;
+    if (parse_i64(str_from(name), &pid) < 0 || pid <= 0 || pid > INT32_MAX)
+        return -EINVAL;
+    snprintf(path, sizeof(path), "%d/stat", (int)pid);
+    int fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return -errno;
+    ssize_t n = read(fd, text, sizeof(text));
+    close(fd);
+    if (n <= 0)
+        return -ESRCH;
+    *ret = (struct process){.pid = (int)pid};
+    return parse_stat((str){text, (size_t)n}, ret);
+}
+
+int process_table_read(struct process_table *ret)
+{
+    DIR *dir = opendir("/proc");
+    if (!dir)
+        return -errno;
+    struct process_table t = {0};
+    size_t cap = 0;
+    const struct dirent *d;
+    while ((d = readdir(dir)) != NULL && t.n < PROCESS_TABLE_MAX) {
+        struct process p;
+        if (read_process(dirfd(dir), d->d_name, &p) < 0)
+            continue;
+        if (t.n == cap) {
+            cap = cap ? 2 * cap : 256;
+            t.at = xrealloc(t.at, cap * sizeof(*t.at));
+        }
+        t.at[t.n++] = p;
+    }
+    closedir(dir);
+    *ret = t;
+    return 0;
+}
+
+void process_table_done(struct process_table *t)
+{
+    free(t->at);
+    *t = (struct process_table){0};
+}
+
+/* Breadth first: `found` is the queue, and what is in it before `from` has been looked at. */
+void process_tree_walk(const struct process_table *t, int root, process_fn fn, void *ctx)
+{
+    size_t *found = xcalloc(t->n + 1, sizeof(*found)), n = 0, from = 0;
+    int parent = root;
+    unsigned depth = 1;
+    size_t last_of_depth = 0;
+    for (;;) {
+        for (size_t i = 0; i < t->n && n < t->n; i++) {
+            if (t->at[i].parent != parent || t->at[i].pid == root)
+                continue;
+            found[n++] = i;
+            fn(ctx, &t->at[i], depth);
+        }
+        if (from == last_of_depth) {
+            depth++;
+            last_of_depth = n;
+        }
+        if (from == n)
+            break;
+        parent = t->at[found[from++]].pid;
+    }
+    free(found);
+}

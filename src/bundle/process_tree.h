@@ -1,0 +1,27 @@
+/* process_tree.h - who descends from whom: one look at /proc.
+ *
+ * Blocks for a millisecond or two: for pool threads and for the launcher. What it finds may
+ * be gone when it is used; callers must not mind. */
+#pragma once
+
+#include "base/str.h"
+
+#define PROCESS_TABLE_MAX 100000
+
+struct process {
+    int pid, parent;
+    int64_t rss_bytes;
+};
+
+struct process_table {
+    struct process *at;
+    size_t n;
+};
+
+int process_table_read(struct process_table *ret); /* 0 or -errno */
+void process_table_done(struct process_table *t);  /* accepts a zeroed struct */
+
+typedef void (*process_fn)(void *ctx, const struct process *p, unsigned depth);
+
+/* Calls fn for every descendant of root, nearest first; children have depth 1. */
+void process_tree_walk(const struct process_table *t, int root, process_fn fn, void *ctx);

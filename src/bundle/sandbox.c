@@ -1,0 +1,271 @@
+/* sandbox.c - rules as the arguments of bubblewrap, or of the launcher. */
+#include "bundle/sandbox.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <limits.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/json.h"
+#include "bundle/sandbox_reach.h"
+#include "bundle/sandbox_rules.h"
+
+/* ---- a list of arguments ---- */
+
+struct args {
+    struct arena *arena;
+    const char **at;
+    size_t n, cap;
+};
+
+static void arg(struct args *l, const char *text)
+{
+    if (l->n + 1 >= l->cap) {
+        size_t cap = l->cap ? 2 * l->cap : 128;
+        const char **more = arena_array(l->arena, cap, sizeof(*more));
+        if (l->n > 0)
+            memcpy(more, l->at, l->n * sizeof(*more));
+        l->at = more;
+        l->cap = cap;
+    }
+    l->at[l->n++] = text;
+    l->at[l->n] = NULL;
+}
+
+static void arg2(struct args *l, const char *option, const char *value)
+{
+    arg(l, option);
+    arg(l, value);
+}
+
+static void bind_path(struct args *l, const char *option, const char *path)
+{
+    arg2(l, option, path);
+    arg(l, path);
+}
+
+static void program_args(struct args *l, const struct sandbox_want *w, const char *program)
+{
+    arg2(l, "--", program);
+    for (const char *const *p = w->argv + 1; *p; p++)
+        arg(l, *p);
+}
+
+/* ---- bubblewrap ---- */
+
+static void bind_system(struct args *l)
+{
+    for (const char *const *d = SANDBOX_SYSTEM_DIRS; *d; d++) {
+        struct stat st;
+        char target[PATH_MAX];
+        if (lstat(*d, &st) < 0)
+            continue;
+        ssize_t n = S_ISLNK(st.st_mode) ? readlink(*d, target, sizeof(target) - 1) : -1;
+        if (n < 0) {
+            bind_path(l, "--ro-bind", *d);
+            continue;
+        }
+        arg2(l, "--symlink", arena_cstr(l->arena, (str){target, (size_t)n}));
+        arg(l, *d);
+    }
+    for (const char *const *f = SANDBOX_SYSTEM_FILES; *f; f++) {
+        if (access(*f, F_OK) == 0)
+            bind_path(l, "--ro-bind-try", *f);
+    }
+}
+
+struct declared {
+    const char *path;
+    bool is_written;
+};
+
+static int shorter_first(const void *x, const void *y)
+{
+    const struct declared *a = x, *b = y;
+    int order = strcmp(a->path, b->path); /* a directory sorts before what is in it */
+    return order != 0 ? order : (int)a->is_written - (int)b->is_written;
+}
+
+/* A mount hides what was mounted below it before: from the outside to the inside. */
+static void bind_declared(struct args *l, const struct path_list *read,
+                          const struct path_list *write)
+{
+    size_t n = read->n + write->n;
+    struct declared *all = arena_array(l->arena, n, sizeof(*all));
+    for (size_t i = 0; i < read->n; i++)
+        all[i] = (struct declared){read->at[i], false};
+    for (size_t i = 0; i < write->n; i++)
+        all[read->n + i] = (struct declared){write->at[i], true};
+    qsort(all, n, sizeof(*all), shorter_first);
+    for (size_t i = 0; i < n; i++)
+        bind_path(l, all[i].is_written ? "--bind" : "--ro-bind", all[i].path);
+}
+
+static void bind_nothing(struct args *l, const char *path)
+{
+    struct stat st;
+    if (stat(path, &st) < 0)
+        return;
+    if (S_ISDIR(st.st_mode)) {
+        arg2(l, "--tmpfs", path);
+    } else {
+        arg2(l, "--ro-bind", "/dev/null");
+        arg(l, path);
+    }
+}
+
+static void bwrap_args(struct args *l, const struct sandbox_want *w, const struct sandbox_rules *r)
+{
+    static const char *const ALWAYS[] = {"--unshare-user-try",
+                                         "--unshare-ipc",
+                                         "--unshare-pid",
+                                         "--unshare-uts",
+                                         "--unshare-cgroup-try",
+                                         "--die-with-parent",
+                                         "--new-session",
+                                         "--cap-drop",
+                                         "ALL",
+                                         "--proc",
+                                         "/proc",
+                                         "--dev",
+                                         "/dev",
+                                         "--tmpfs",
+                                         "/tmp",
+                                         "--tmpfs",
+                                         "/var/tmp",
+                                         "--tmpfs",
+                                         "/run"};
+    arg(l, w->offer->bwrap);
+    for (size_t i = 0; i < ARRAY_LEN(ALWAYS); i++)
+        arg(l, ALWAYS[i]);
+    if (!r->network)
+        arg(l, "--unshare-net");
+    bind_system(l);
+    bind_declared(l, &r->read, &r->write);
+    for (size_t i = 0; i < r->hide.n; i++)
+        bind_nothing(l, r->hide.at[i]);
+    bind_declared(l, &r->own_read, &r->own_write);
+    arg2(l, "--remount-ro", "/");
+    arg2(l, "--chdir", r->cwd);
+    program_args(l, w, r->program);
+}
+
+/* ---- the launcher ---- */
+
+static void json_paths(struct json_writer *j, const char *key, const struct path_list *l)
+{
+    jw_key(j, key);
+    jw_array(j);
+    for (size_t i = 0; i < l->n; i++)
+        jw_cstr(j, l->at[i]);
+    jw_end(j);
+}
+
+#define SPEC_BYTES_MAX (120u * 1024) /* the kernel's ceiling for one argument is 128 KiB */
+
+static const char *landlock_spec(struct arena *a, const struct sandbox_rules *r)
+{
+    struct buf out;
+    struct json_writer j;
+    buf_init(&out, SPEC_BYTES_MAX);
+    jw_init(&j, &out);
+    jw_object(&j);
+    jw_kbool(&j, "confine", true);
+    jw_kbool(&j, "network", r->network);
+    json_paths(&j, "read", &r->read);
+    json_paths(&j, "write", &r->write);
+    json_paths(&j, "hide", &r->hide);
+    json_paths(&j, "ownRead", &r->own_read);
+    json_paths(&j, "ownWrite", &r->own_write);
+    jw_end(&j);
+    const char *ret = buf_failed(&out) ? NULL : arena_cstr(a, buf_str(&out));
+    buf_done(&out);
+    return ret;
+}
+
+/* ---- in words ---- */
+
+static void describe_paths(struct buf *out, const char *verb, const struct path_list *l,
+                           const char *home)
+{
+    for (size_t i = 0; i < l->n; i++) {
+        str p = str_from(l->at[i]), h = str_from(home);
+        bool is_in_home = path_is_at_or_below(p, h);
+        buf_printf(out, "%s%s%.*s", i == 0 ? verb : ", ", is_in_home ? "~" : "",
+                   STR_ARG(is_in_home ? str_skip(p, h.n) : p));
+    }
+}
+
+#define DESCRIPTION_MAX (16u * 1024)
+
+static str describe(struct arena *a, const struct sandbox_want *w, const struct sandbox_rules *r)
+{
+    struct buf out;
+    buf_init(&out, DESCRIPTION_MAX);
+    bool is_bwrap = w->offer->kind == SANDBOX_BUBBLEWRAP;
+    buf_add_lit(&out, is_bwrap ? "bubblewrap: " : "Landlock and seccomp: ");
+    buf_add_lit(&out, r->network ? "network" : "no network");
+    describe_paths(&out, "; reads ", &r->read, w->home_dir);
+    if (r->hide.n > 0)
+        buf_add_lit(&out, " without keys and tokens");
+    describe_paths(&out, "; writes ", &r->write, w->home_dir);
+    if (r->write.n == 0)
+        buf_add_lit(&out, "; writes only its own data directory");
+    if (!is_bwrap)
+        buf_printf(&out, "; not hidden: names of files%s (%s)",
+                   w->offer->landlock_abi < 6 ? ", other processes of yours (it may end them)" : "",
+                   w->offer->why_not);
+    str ret = arena_str(a, buf_str(&out));
+    buf_done(&out);
+    return ret;
+}
+
+/* ---- the plan ---- */
+
+static int plan_off(struct args *l, const struct sandbox_want *w, struct sandbox_plan *ret,
+                    struct err *e)
+{
+    const char *cwd = w->cwd ? w->cwd : w->data_dir;
+    struct reach_query q = {w->argv, w->env, cwd, w->home_dir, w->work_dir};
+    struct path_list unused = {0};
+    const char *program;
+    int rc = reach_program(l->arena, &q, &unused, &program, e);
+    if (rc < 0)
+        return rc;
+    arg(l, "{}");
+    program_args(l, w, program);
+    *ret = (struct sandbox_plan){l->at, cwd, STR("off: it may do whatever nb may do")};
+    return 0;
+}
+
+int sandbox_plan(struct arena *a, const struct sandbox_want *w, struct sandbox_plan *ret,
+                 struct err *e)
+{
+    struct args l = {.arena = a};
+    struct sandbox_rules r;
+    arg2(&l, w->own_program, "launch");
+    if (w->declared->is_off)
+        return plan_off(&l, w, ret, e);
+    if (w->offer->kind == SANDBOX_NONE)
+        return err_set(e, -ENOSYS,
+                       "no sandbox is available: %s, and this kernel has no Landlock. Install "
+                       "bubblewrap, or run it unprotected with \"sandbox\": \"off\" in its entry",
+                       w->offer->why_not);
+    int rc = sandbox_rules_make(a, w, &r, e);
+    if (rc < 0)
+        return rc;
+    if (w->offer->kind == SANDBOX_BUBBLEWRAP) {
+        arg2(&l, "{\"wrapped\":true}", "--");
+        bwrap_args(&l, w, &r);
+    } else {
+        const char *spec = landlock_spec(a, &r);
+        if (!spec)
+            return err_set(e, -EINVAL, "the entry declares too many paths");
+        arg(&l, spec);
+        program_args(&l, w, r.program);
+    }
+    *ret = (struct sandbox_plan){l.at, w->offer->kind == SANDBOX_BUBBLEWRAP ? "/" : r.cwd,
+                                 describe(a, w, &r)};
+    return 0;
+}

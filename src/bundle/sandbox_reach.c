@@ -1,0 +1,266 @@
+#include "bundle/sandbox_reach.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define SHEBANG_MAX     256
+#define PACKAGE_UPWARDS 6 /* how far above a script its package may begin */
+#define DEFAULT_PATH    "/usr/local/bin:/usr/bin:/bin"
+
+const char *const SANDBOX_SYSTEM_DIRS[] = {
+    "/usr",   "/bin",    "/sbin",      "/lib",       "/lib32",
+    "/lib64", "/libx32", "/nix/store", "/gnu/store", "/run/current-system",
+    NULL,
+};
+
+/* What libraries and interpreters look up. No accounts' secrets, no keys, no machine id. */
+const char *const SANDBOX_SYSTEM_FILES[] = {
+    "/etc/alternatives",
+    "/etc/ca-certificates",
+    "/etc/ca-certificates.conf",
+    "/etc/crypto-policies",
+    "/etc/debian_version",
+    "/etc/fonts",
+    "/etc/gai.conf",
+    "/etc/group",
+    "/etc/host.conf",
+    "/etc/hosts",
+    "/etc/ld.so.cache",
+    "/etc/ld.so.conf",
+    "/etc/ld.so.conf.d",
+    "/etc/locale.alias",
+    "/etc/locale.conf",
+    "/etc/localtime",
+    "/etc/magic",
+    "/etc/mime.types",
+    "/etc/nsswitch.conf",
+    "/etc/os-release",
+    "/etc/passwd",
+    "/etc/pki/ca-trust",
+    "/etc/pki/tls/certs",
+    "/etc/protocols",
+    "/etc/resolv.conf",
+    "/etc/services",
+    "/etc/ssl/certs",
+    "/etc/ssl/cert.pem",
+    "/etc/ssl/openssl.cnf",
+    "/etc/terminfo",
+    "/etc/timezone",
+    NULL,
+};
+
+/* ---- small questions ---- */
+
+static bool is_program(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
+}
+
+static bool exists(struct arena *a, str dir, const char *name)
+{
+    return access(arena_printf(a, "%.*s/%s", STR_ARG(dir), name).p, F_OK) == 0;
+}
+
+static str parent_of(str path)
+{
+    ptrdiff_t slash = str_rfind_char(path, '/');
+    return slash > 0 ? str_slice(path, 0, (size_t)slash) : STR("/");
+}
+
+static str base_of(str path)
+{
+    return str_skip(path, (size_t)(str_rfind_char(path, '/') + 1));
+}
+
+static bool is_system(str path)
+{
+    for (const char *const *d = SANDBOX_SYSTEM_DIRS; *d; d++) {
+        if (path_is_at_or_below(path, str_from(*d)))
+            return true;
+    }
+    return false;
+}
+
+/* Holds more than programs: a home, what is above one, nb's own data, places where programs lie
+ * beside keys. */
+static bool is_too_much(struct arena *a, const struct reach_query *q, str dir)
+{
+    static const char *const MIXED[] = {".local", ".cargo", ".config", ".cache", "bin", "go"};
+    str home = str_from(q->home_dir), work = str_from(q->work_dir);
+    if (str_eq(dir, STR("/")) || path_is_at_or_below(home, dir) || path_is_at_or_below(work, dir) ||
+        path_is_at_or_below(dir, work))
+        return true;
+    for (size_t i = 0; i < ARRAY_LEN(MIXED); i++) {
+        if (str_eq(dir, arena_printf(a, "%.*s/%s", STR_ARG(home), MIXED[i])))
+            return true;
+    }
+    static const char *const TOP[] = {"/home", "/root", "/tmp", "/var", "/etc",
+                                      "/opt",  "/run",  "/mnt", "/srv", "/media"};
+    for (size_t i = 0; i < ARRAY_LEN(TOP); i++) {
+        if (str_eq(dir, str_from(TOP[i])))
+            return true;
+    }
+    return false;
+}
+
+static void add(struct arena *a, const struct reach_query *q, struct path_list *ret, str dir,
+                str file)
+{
+    if (is_system(file))
+        return;
+    path_list_add(a, ret, is_too_much(a, q, dir) ? file : dir);
+}
+
+/* ---- programs ---- */
+
+static str path_variable(const char *const *env)
+{
+    for (; env && *env; env++) {
+        if (str_starts(str_from(*env), STR("PATH=")))
+            return str_skip(str_from(*env), sizeof("PATH=") - 1);
+    }
+    return STR(DEFAULT_PATH);
+}
+
+static const char *find_program(struct arena *a, const struct reach_query *q, str name)
+{
+    if (str_find_char(name, '/') >= 0) {
+        str path = path_clean(a, name, str_from(q->cwd), str_from(q->home_dir));
+        return is_program(path.p) ? path.p : NULL;
+    }
+    str rest = path_variable(q->env), dir;
+    while (str_split(&rest, ':', &dir)) {
+        if (dir.n == 0 || dir.p[0] != '/')
+            continue;
+        str path = arena_printf(a, "%.*s/%.*s", STR_ARG(dir), STR_ARG(name));
+        if (is_program(path.p))
+            return path.p;
+    }
+    return NULL;
+}
+
+/* "<prefix>/bin/node" belongs to an installation when there is something beside bin. */
+static void add_installation(struct arena *a, const struct reach_query *q, struct path_list *ret,
+                             str file)
+{
+    static const char *const BINS[] = {"bin", "sbin", "shims", "Scripts"};
+    static const char *const BESIDE[] = {"lib", "lib64", "libexec", "pyvenv.cfg", "include"};
+    str dir = parent_of(file), prefix = parent_of(dir);
+    bool is_bin = false, is_installation = false;
+    for (size_t i = 0; i < ARRAY_LEN(BINS); i++)
+        is_bin = is_bin || str_eq(base_of(dir), str_from(BINS[i]));
+    for (size_t i = 0; is_bin && i < ARRAY_LEN(BESIDE); i++)
+        is_installation = is_installation || exists(a, prefix, BESIDE[i]);
+    add(a, q, ret, is_installation ? prefix : file, file);
+}
+
+/* ---- scripts ---- */
+
+/* All modules a script below node_modules may ask for lie below the outermost one. */
+static bool add_node_modules(struct arena *a, struct path_list *ret, str file)
+{
+    ptrdiff_t at = str_find(file, STR("/node_modules/"), 0);
+    if (at < 0)
+        return false;
+    path_list_add(a, ret, str_slice(file, 0, (size_t)at + sizeof("/node_modules") - 1));
+    return true;
+}
+
+static void add_script(struct arena *a, const struct reach_query *q, struct path_list *ret,
+                       str file)
+{
+    static const char *const MARKS[] = {"package.json", "pyproject.toml", "setup.py",
+                                        "manifest.json", "node_modules"};
+    str dir = parent_of(file), up = dir;
+    if (is_system(file) || add_node_modules(a, ret, file))
+        return;
+    for (int level = 0; level < PACKAGE_UPWARDS && !is_too_much(a, q, up); level++) {
+        for (size_t i = 0; i < ARRAY_LEN(MARKS); i++) {
+            if (exists(a, up, MARKS[i])) {
+                path_list_add(a, ret, up);
+                return;
+            }
+        }
+        up = parent_of(up);
+    }
+    add(a, q, ret, dir, file);
+}
+
+/* A link and what it leads to both count: a virtual environment is found by the link. */
+static void add_with_target(struct arena *a, const struct reach_query *q, struct path_list *ret,
+                            str file,
+                            void (*fn)(struct arena *, const struct reach_query *,
+                                       struct path_list *, str))
+{
+    char real[PATH_MAX];
+    fn(a, q, ret, file);
+    if (realpath(file.p, real) && !str_eq(str_from(real), file))
+        fn(a, q, ret, arena_str(a, str_from(real)));
+}
+
+static str read_shebang(struct arena *a, const char *path)
+{
+    char head[SHEBANG_MAX];
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return STR_NONE;
+    ssize_t n = read(fd, head, sizeof(head));
+    close(fd);
+    str line = {head, n > 0 ? (size_t)n : 0};
+    if (!str_starts(line, STR("#!")))
+        return STR_NONE;
+    ptrdiff_t lf = str_find_char(line, '\n');
+    return arena_str(a, str_trim(str_slice(line, 2, lf < 0 ? line.n : (size_t)lf)));
+}
+
+/* "#!/usr/bin/env -S node --x" names node, which may be anywhere in PATH. */
+static void add_interpreter(struct arena *a, const struct reach_query *q, struct path_list *ret,
+                            const char *program)
+{
+    str rest = read_shebang(a, program), word;
+    while (str_split(&rest, ' ', &word)) {
+        if (word.n == 0 || word.p[0] == '-' || str_eq(base_of(word), STR("env")))
+            continue;
+        const char *found = find_program(a, q, word);
+        if (found)
+            add_with_target(a, q, ret, str_from(found), add_installation);
+        return;
+    }
+}
+
+/* The first operand that is a file is the script; what comes behind it is its own business. */
+static void add_first_operand(struct arena *a, const struct reach_query *q, struct path_list *ret)
+{
+    for (const char *const *arg = q->argv + 1; *arg; arg++) {
+        struct stat st;
+        if ((*arg)[0] == '-')
+            continue;
+        str path = path_clean(a, str_from(*arg), str_from(q->cwd), str_from(q->home_dir));
+        if (stat(path.p, &st) == 0 && S_ISREG(st.st_mode))
+            add_with_target(a, q, ret, path, add_script);
+        return;
+    }
+}
+
+int reach_program(struct arena *a, const struct reach_query *q, struct path_list *ret,
+                  const char **ret_program, struct err *e)
+{
+    str name = str_from(q->argv[0]);
+    const char *program = find_program(a, q, name);
+    if (!program && str_find_char(name, '/') >= 0)
+        return err_set(e, -ENOENT, "cannot start %s: no such program", q->argv[0]);
+    if (!program)
+        return err_set(e, -ENOENT, "cannot start %s: no such program in PATH (%.*s)", q->argv[0],
+                       STR_ARG(path_variable(q->env)));
+    *ret_program = program;
+    add_with_target(a, q, ret, str_from(program), add_installation);
+    add_interpreter(a, q, ret, program);
+    if (read_shebang(a, program).n > 0)
+        add_with_target(a, q, ret, str_from(program), add_script);
+    add_first_operand(a, q, ret);
+    return 0;
+}

@@ -1,0 +1,24 @@
+/* sandbox_reach.h - which files outside the system's directories a program needs to run.
+ *
+ * An interpreter installed below a home directory (nvm, pyenv, a virtual environment) needs
+ * its whole installation; a script needs its package and the modules beside it. Never a
+ * directory that holds more than programs: for those only the one file counts. */
+#pragma once
+
+#include "base/err.h"
+#include "bundle/path_list.h"
+
+/* Directories of the system that every server may read. Where a distribution keeps them as
+ * links (/bin -> usr/bin) they stay links. NULL-terminated. */
+extern const char *const SANDBOX_SYSTEM_DIRS[], *const SANDBOX_SYSTEM_FILES[];
+
+struct reach_query {
+    const char *const *argv, *const *env;
+    const char *cwd;
+    const char *home_dir, *work_dir;
+};
+
+/* Adds to `ret` what must be readable; *ret_program is where argv[0] is. -ENOENT with a message
+ * when there is no such program. Looks at files: for a pool thread. */
+int reach_program(struct arena *a, const struct reach_query *q, struct path_list *ret,
+                  const char **ret_program, struct err *e);

@@ -1,0 +1,156 @@
+#include "bundle/sandbox_rules.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "bundle/sandbox_reach.h"
+#include "bundle/sandbox_secrets.h"
+
+/* ---- declared ---- */
+
+static int check(const struct sandbox_want *w, str path, const char *what, struct err *e)
+{
+    str work = str_from(w->work_dir);
+    if (str_eq(path, STR("/")))
+        return err_set(e, -EINVAL, "%s: the whole file system cannot be shown to a bundle", what);
+    if (path_is_at_or_below(path, work) && !path_is_at_or_below(path, str_from(w->data_dir)))
+        return err_set(e, -EINVAL, "%s: %.*s is in nb's own work directory, which no bundle sees",
+                       what, STR_ARG(path));
+    if (access(path.p, F_OK) < 0)
+        return err_set(e, -ENOENT,
+                       "%s: %.*s does not exist; create it, or take it out of the entry", what,
+                       STR_ARG(path));
+    return 0;
+}
+
+static int declare(struct arena *a, const struct sandbox_want *w, const struct json_strs *paths,
+                   const char *what, struct path_list *ret, struct err *e)
+{
+    for (size_t i = 0; i < paths->len; i++) {
+        str path = path_clean(a, paths->items[i], str_from(w->data_dir), str_from(w->home_dir));
+        int rc = check(w, path, what, e);
+        if (rc < 0)
+            return rc;
+        path_list_add(a, ret, path);
+    }
+    return 0;
+}
+
+/* Where nb was started, unless that is more than a project. */
+static void declare_project(struct arena *a, const struct sandbox_want *w, struct sandbox_rules *r)
+{
+    str dir = str_from(w->project_dir), home = str_from(w->home_dir), work = str_from(w->work_dir);
+    if (dir.n == 0 || path_is_at_or_below(home, dir) || path_is_at_or_below(work, dir) ||
+        path_is_at_or_below(dir, work))
+        return;
+    for (const char *const *s = SANDBOX_SECRETS; *s; s++) {
+        if (path_is_at_or_below(dir, arena_printf(a, "%.*s/%s", STR_ARG(home), *s)))
+            return;
+    }
+    path_list_add(a, &r->write, dir);
+}
+
+/* ---- hidden ---- */
+
+static bool shows(const struct sandbox_rules *r, str path)
+{
+    const struct path_list *lists[] = {&r->read, &r->write};
+    for (size_t k = 0; k < ARRAY_LEN(lists); k++) {
+        for (size_t i = 0; i < lists[k]->n; i++) {
+            if (path_is_below(path, str_from(lists[k]->at[i])))
+                return true;
+        }
+    }
+    return false;
+}
+
+static void hide(struct arena *a, struct sandbox_rules *r, str path)
+{
+    if (shows(r, path) && access(path.p, F_OK) == 0)
+        path_list_add(a, &r->hide, path);
+}
+
+static void hide_secrets(struct arena *a, const struct sandbox_want *w, struct sandbox_rules *r)
+{
+    for (const char *const *s = SANDBOX_SECRETS; *s; s++)
+        hide(a, r, arena_printf(a, "%s/%s", w->home_dir, *s));
+    hide(a, r, arena_str(a, str_from(w->work_dir)));
+}
+
+/* A secret that was declared itself is wanted. */
+static void keep_declared(struct arena *a, struct sandbox_rules *r, const struct path_list *from,
+                          struct path_list *to)
+{
+    for (size_t i = 0; i < from->n; i++) {
+        for (size_t k = 0; k < r->hide.n; k++) {
+            if (path_is_at_or_below(str_from(from->at[i]), str_from(r->hide.at[k])))
+                path_list_add(a, to, str_from(from->at[i]));
+        }
+    }
+}
+
+/* ---- its own ---- */
+
+static int add_package(struct arena *a, const struct sandbox_want *w, struct sandbox_rules *r,
+                       struct err *e)
+{
+    str dir = str_from(w->package_dir), work = str_from(w->work_dir), home = str_from(w->home_dir);
+    if (dir.n == 0)
+        return 0;
+    if (path_is_at_or_below(work, dir) || path_is_at_or_below(home, dir))
+        return err_set(e, -EINVAL,
+                       "%s holds more than a bundle: it contains the home or the work directory; "
+                       "move the bundle to a directory of its own",
+                       w->package_dir);
+    path_list_add(a, &r->own_read, dir);
+    return 0;
+}
+
+static int add_cwd(struct arena *a, const struct sandbox_want *w, struct sandbox_rules *r,
+                   struct err *e)
+{
+    str dir = str_from(r->cwd), home = str_from(w->home_dir);
+    if (path_is_at_or_below(dir, str_from(w->data_dir)) ||
+        (w->package_dir && path_is_at_or_below(dir, str_from(w->package_dir))) || shows(r, dir))
+        return 0;
+    if (path_is_at_or_below(home, dir))
+        return err_set(e, -EINVAL,
+                       "cwd: %s shows the home directory; name a directory in it, or declare it "
+                       "with sandbox.read",
+                       r->cwd);
+    int rc = check(w, dir, "cwd", e);
+    if (rc == 0)
+        path_list_add(a, &r->read, dir);
+    return rc;
+}
+
+int sandbox_rules_make(struct arena *a, const struct sandbox_want *w, struct sandbox_rules *ret,
+                       struct err *e)
+{
+    struct sandbox_rules r = {.network = w->declared->network};
+    r.cwd = w->cwd ? w->cwd : w->data_dir;
+    struct reach_query q = {w->argv, w->env, r.cwd, w->home_dir, w->work_dir};
+    int rc = reach_program(a, &q, &r.own_read, &r.program, e);
+    if (rc == 0)
+        rc = declare(a, w, &w->declared->read, "sandbox.read", &r.read, e);
+    if (rc == 0)
+        rc = declare(a, w, &w->declared->write, "sandbox.write", &r.write, e);
+    if (rc == 0)
+        rc = declare(a, w, &w->chosen, "user_config", &r.write, e);
+    if (rc < 0)
+        return rc;
+    if (w->reads_home)
+        path_list_add(a, &r.read, str_from(w->home_dir));
+    declare_project(a, w, &r);
+    rc = add_cwd(a, w, &r, e);
+    if (rc == 0)
+        rc = add_package(a, w, &r, e);
+    if (rc < 0)
+        return rc;
+    hide_secrets(a, w, &r);
+    keep_declared(a, &r, &r.read, &r.own_read);
+    keep_declared(a, &r, &r.write, &r.own_write);
+    path_list_add(a, &r.own_write, str_from(w->data_dir));
+    *ret = r;
+    return 0;
+}

@@ -1,0 +1,232 @@
+/* supervise.c - the life of a bundle.
+ *
+ * At any time a bundle has at most one of: an attempt to start (b->start), a connection
+ * (b->lanes), a timer for the next attempt (b->retry). A connection that was asked to close
+ * (b->is_closing) is waited for before anything follows: two servers never work on one data
+ * directory. */
+#include <assert.h>
+#include <errno.h>
+#include <signal.h>
+
+#include "base/clock.h"
+#include "bundle/bundle_impl.h"
+#include "bundle/denial.h"
+
+#define BACKOFF_MS 1000
+
+/* A remote server is not ours to restart: it is looked for again at once, then patiently. */
+static const uint64_t REMOTE_DELAYS_MS[] = {0, 500, 2000, 30000};
+
+void supervise_state(struct bundle *b, enum bundle_state state, const char *reason)
+{
+    bool is_same = b->state == state && strcmp(b->reason, reason) == 0;
+    b->state = state;
+    snprintf(b->reason, sizeof(b->reason), "%s", reason);
+    if (is_same)
+        return;
+    log_info(b->set->conf.log, "bundle", "%.*s is %s%s%s", STR_ARG(b->entry.server_name),
+             bundle_state_name(state), reason[0] ? ": " : "", reason);
+    bundle_changed(b, BUNDLE_STATE);
+}
+
+/* ---- failures ---- */
+
+/* These stay as they are until somebody changes something. */
+static bool is_final(int code)
+{
+    return code == -ENOKEY || code == -EINVAL || code == -ENOENT || code == -EACCES ||
+           code == -ENOEXEC || code == -ENOSYS;
+}
+
+static uint64_t delay_of(const struct bundle *b)
+{
+    unsigned n = b->failures - 1;
+    if (bundle_is_child(b)) {
+        uint64_t base = b->set->conf.times.backoff_ms ? b->set->conf.times.backoff_ms : BACKOFF_MS;
+        return base << n;
+    }
+    return REMOTE_DELAYS_MS[n < ARRAY_LEN(REMOTE_DELAYS_MS) ? n : ARRAY_LEN(REMOTE_DELAYS_MS) - 1];
+}
+
+static void explain(struct bundle *b, const struct err *err, char ret[ERR_MAX])
+{
+    if (b->kill_reason[0])
+        snprintf(ret, ERR_MAX, "%s", b->kill_reason);
+    else
+        denial_explain(err->msg, stderr_ring_text(&b->said),
+                       bundle_is_child(b) ? &b->entry.sandbox : NULL, ret);
+    b->kill_reason[0] = '\0';
+    stderr_ring_note(&b->said, ret);
+}
+
+/* The connection, or the attempt at one, is over; nobody asked for that. */
+static void fail(struct bundle *b, const struct err *err, bool was_connected)
+{
+    char reason[ERR_MAX];
+    bool was_ready = b->is_ready;
+    struct err why = {err->code, {0}};
+    b->is_ready = false;
+    explain(b, err, reason);
+    snprintf(why.msg, sizeof(why.msg), "%.*s: %.900s", STR_ARG(b->entry.server_name), reason);
+    b->failures++;
+    if (!was_connected && is_final(err->code)) {
+        supervise_state(b, BUNDLE_STOPPED, reason);
+    } else if (bundle_is_child(b) && b->failures >= BUNDLE_FAILURES_MAX) {
+        char dead[ERR_MAX];
+        snprintf(dead, sizeof(dead), "failed %u times in a row: %.900s", b->failures, reason);
+        supervise_state(b, BUNDLE_DEAD, dead);
+    } else {
+        timer_start(&b->retry, delay_of(b));
+        supervise_state(b, BUNDLE_CRASHED, reason);
+    }
+    /* Who waited for this start has waited enough; who was interrupted gets another one. */
+    if (!was_ready)
+        bundle_calls_fail(b, &why);
+    else if (bundle_calls_waiting(b))
+        supervise_hurry(b);
+    bundle_dispatch_later(b);
+    defer_start(b->set->conf.loop, &b->set->sweep);
+}
+
+void supervise_failed(struct bundle *b, const struct err *err)
+{
+    assert(!b->start && !b->lanes);
+    fail(b, err, false);
+}
+
+/* ---- starting ---- */
+
+static void attempt(struct bundle *b)
+{
+    assert(!b->start && !b->lanes);
+    timer_stop(&b->retry);
+    start_begin(b);
+}
+
+static void on_retry(void *ctx)
+{
+    struct bundle *b = ctx;
+    b->restarts++;
+    attempt(b);
+}
+
+void supervise_hurry(struct bundle *b)
+{
+    if (b->state == BUNDLE_CRASHED && timer_active(&b->retry))
+        timer_start(&b->retry, 0);
+}
+
+static void begin_anew(struct bundle *b)
+{
+    b->failures = b->restarts = 0;
+    supervise_state(b, BUNDLE_STARTING, "");
+    if (b->lanes)
+        b->wants_start = true;
+    else if (!b->start)
+        attempt(b);
+}
+
+void supervise_start(struct bundle *b)
+{
+    if (b->set->is_stopping || b->is_removed || (b->lanes && !b->is_closing))
+        return;
+    begin_anew(b);
+}
+
+/* ---- a connection's events ---- */
+
+static void on_ready(void *ctx)
+{
+    struct bundle *b = ctx;
+    if (b->is_closing)
+        return;
+    b->is_ready = true;
+    bundle_learn_server(b);
+    watch_begin(b);
+}
+
+static void finish_closing(struct bundle *b)
+{
+    b->is_closing = false;
+    if (b->wants_start) {
+        b->wants_start = false;
+        attempt(b);
+    }
+    bundle_dispatch_later(b);
+    defer_start(b->set->conf.loop, &b->set->sweep);
+}
+
+static void on_closed(void *ctx, const struct err *err)
+{
+    struct bundle *b = ctx;
+    watch_end(b);
+    b->lanes = NULL;
+    b->rss_bytes = -1;
+    bundle_close_guests(b);
+    if (b->is_closing) {
+        b->is_ready = false;
+        finish_closing(b);
+    } else {
+        fail(b, err, true);
+    }
+}
+
+const struct mcp_client_events SUPERVISE_EVENTS = {on_ready, on_closed};
+
+/* ---- ending ---- */
+
+static void close_connection(struct bundle *b)
+{
+    uint64_t drain_ms = b->set->conf.times.drain_ms ? b->set->conf.times.drain_ms : BUNDLE_DRAIN_MS;
+    timer_stop(&b->retry);
+    start_cancel(b);
+    bundle_close_guests(b);
+    watch_end(b);
+    if (!b->lanes || b->is_closing)
+        return;
+    b->is_closing = true;
+    lanes_close(b->lanes, drain_ms);
+}
+
+void supervise_stop(struct bundle *b, const char *reason)
+{
+    b->wants_start = false;
+    close_connection(b);
+    supervise_state(b, BUNDLE_STOPPED, reason);
+    bundle_dispatch_later(b);
+    defer_start(b->set->conf.loop, &b->set->sweep);
+}
+
+void supervise_restart(struct bundle *b)
+{
+    if (b->set->is_stopping || b->is_removed)
+        return;
+    close_connection(b);
+    begin_anew(b);
+}
+
+void supervise_kill(struct bundle *b, const char *reason)
+{
+    int pid = b->lanes ? mcp_pid(lanes_main(b->lanes)) : 0;
+    if (!b->lanes || b->is_closing)
+        return;
+    snprintf(b->kill_reason, sizeof(b->kill_reason), "%s", reason);
+    if (pid > 0)
+        (void)kill(pid, SIGKILL); /* its connection ends by that */
+    else
+        lanes_close(b->lanes, 0);
+}
+
+void supervise_init(struct bundle *b)
+{
+    timer_init(&b->retry, b->set->conf.loop, on_retry, b);
+    watch_init(b);
+    bundle_calls_init(b);
+}
+
+void supervise_done(struct bundle *b)
+{
+    timer_stop(&b->retry);
+    watch_end(b);
+    defer_stop(&b->dispatch);
+}
