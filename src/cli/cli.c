@@ -12,7 +12,7 @@
 
 static const struct command *const COMMANDS[] = {
     &CMD_SERVE,  &CMD_CONVERSATIONS, &CMD_MODELS, &CMD_SKILL,  &CMD_PROMPT, &CMD_USAGE,
-    &CMD_BACKUP, &CMD_RESTORE,       &CMD_DOCTOR, &CMD_REPLAY, NULL,
+    &CMD_BACKUP, &CMD_RESTORE,       &CMD_DOCTOR, &CMD_REPLAY, &CMD_LAUNCH, NULL,
 };
 
 #define OPT(member)  offsetof(struct cli, opt.member)
@@ -55,8 +55,10 @@ static void top_args(struct arg ret[TOP_ARGS_MAX])
 
 static void print_commands(const struct command *const *list, FILE *out)
 {
-    for (; *list; list++)
-        fprintf(out, "  %-26s %s\n", (*list)->name, (*list)->summary);
+    for (; *list; list++) {
+        if ((*list)->summary) /* others are for nb itself */
+            fprintf(out, "  %-26s %s\n", (*list)->name, (*list)->summary);
+    }
 }
 
 static void print_help(FILE *out)
@@ -89,7 +91,9 @@ static void print_help(FILE *out)
 
 static void print_command_help(const struct command *c, FILE *out)
 {
-    fprintf(out, "%s\n\nUsage: nb %s\n", c->summary, c->usage);
+    if (c->summary)
+        fprintf(out, "%s\n\n", c->summary);
+    fprintf(out, "Usage: nb %s\n", c->usage);
     if (c->help)
         fprintf(out, "\n%s", c->help);
     if (c->subs) {

@@ -30,7 +30,8 @@ struct cli {
 };
 
 struct command {
-    const char *name, *alias, *usage, *summary;
+    const char *name, *alias, *usage;
+    const char *summary;    /* NULL = not in the list of commands */
     const char *help;       /* paragraphs below the usage, or NULL */
     const struct arg *args; /* its own options, or NULL */
     size_t options_size;    /* of the struct they fill, at most CLI_OPTIONS_MAX */
@@ -41,7 +42,7 @@ struct command {
 #define CLI_OPTIONS_MAX 1024
 
 extern const struct command CMD_SERVE, CMD_DOCTOR, CMD_REPLAY, CMD_MODELS, CMD_SKILL, CMD_PROMPT,
-    CMD_USAGE, CMD_CONVERSATIONS, CMD_BACKUP, CMD_RESTORE;
+    CMD_USAGE, CMD_CONVERSATIONS, CMD_BACKUP, CMD_RESTORE, CMD_LAUNCH;
 extern const struct arg CLI_GLOBAL_ARGS[], CLI_CHAT_ARGS[];
 
 int cli_main(int argc, char **argv);
