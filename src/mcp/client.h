@@ -13,13 +13,12 @@
 #include "base/err.h"
 #include "base/json.h"
 #include "loop/loop.h"
+#include "mcp/protocol.h"
 #include "net/child.h"
 #include "net/fetch.h"
 
 struct mcp_client;
 struct mcp_call; /* a request under way; dies with its answer or its cancellation */
-
-enum mcp_era { MCP_ERA_UNKNOWN, MCP_ERA_LEGACY, MCP_ERA_MODERN };
 
 /* ---- how to reach it ---- */
 
@@ -97,6 +96,11 @@ int mcp_pid(const struct mcp_client *c); /* 0 when it is not a child of ours */
  * nothing says to which call such a request belongs. Never true of the stateless era. */
 bool mcp_has_asked(const struct mcp_client *c);
 
+/* Lines that were no messages, since it was opened. */
+uint64_t mcp_noise(const struct mcp_client *c);
+/* The tool says that it only runs as a task (execution.taskSupport); known once listed. */
+bool mcp_tool_needs_task(const struct mcp_client *c, str name);
+
 /* ---- requests ---- */
 
 struct mcp_request {
@@ -106,6 +110,9 @@ struct mcp_request {
     uint64_t max_ms;           /* in all; 0 = 15 min */
     /* input_required and task results are answers like any other: for a bridge. */
     bool is_raw;
+    /* The tool's execution.taskSupport is "required": it is run as a task and waited for. The
+     * connection also knows this by itself once it has listed the tools. */
+    bool is_task;
     const struct json *capabilities; /* of the one it is made for; NULL = the host's */
     str log_level;                   /* which log messages are wanted; empty = none */
     /* Progress is wanted. Its token is ours; the params given to `progress` have no token. */

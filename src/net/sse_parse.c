@@ -37,15 +37,19 @@ static void take_event(struct sse_parser *p, str value)
 
 static void take_id(struct sse_parser *p, str value)
 {
-    if (str_find_char(value, '\0') < 0) /* the standard ignores such an id */
-        set_name(p, &p->id, value);
+    if (str_find_char(value, '\0') >= 0) /* the standard ignores such an id */
+        return;
+    set_name(p, &p->id, value);
+    p->has_field = true;
 }
 
 static void take_retry(struct sse_parser *p, str value)
 {
     uint64_t ms;
-    if (parse_u64(value, &ms) == 0 && ms <= INT64_MAX)
-        p->retry_ms = (int64_t)ms;
+    if (parse_u64(value, &ms) < 0 || ms > INT64_MAX)
+        return;
+    p->retry_ms = (int64_t)ms;
+    p->has_field = true;
 }
 
 static const struct field FIELDS[] = {
@@ -62,12 +66,12 @@ static void drop_block(struct sse_parser *p)
     else
         buf_clear(&p->data);
     buf_clear(&p->event);
-    p->has_data = false;
+    p->has_data = p->has_field = false;
 }
 
 static void dispatch(struct sse_parser *p)
 {
-    if (p->has_data) {
+    if (p->has_data || (p->wants_empty && p->has_field)) {
         struct sse_event ev = {
             .event = p->event.n > 0 ? buf_str(&p->event) : STR("message"),
             .data = buf_str(&p->data),

@@ -26,6 +26,9 @@ struct sse_parser {
     struct buf data, event, id;
     int64_t retry_ms;
     bool at_start, after_cr, has_data, failed;
+    /* Set after init: blocks without data are events too when they hold an id or a retry. */
+    bool wants_empty;
+    bool has_field; /* such a one, in this block */
     sse_event_fn on_event;
     void *ctx;
 };

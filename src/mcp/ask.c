@@ -1,0 +1,251 @@
+/* ask.c - what a server wants of us: as a request of its own, or inside a result. */
+#include <assert.h>
+#include <errno.h>
+
+#include "mcp/client_impl.h"
+
+static const struct {
+    str method;
+    enum mcp_ask_kind kind;
+    const char *capability;
+} KINDS[] = {
+    {STR_INIT("sampling/createMessage"), MCP_ASK_SAMPLING, "sampling"},
+    {STR_INIT("elicitation/create"), MCP_ASK_ELICITATION, "elicitation"},
+    {STR_INIT("roots/list"), MCP_ASK_ROOTS, "roots"},
+};
+
+/* ---- the answer ---- */
+
+static void ask_free(struct ask *a)
+{
+    list_del(&a->node);
+    a->client->nasks--;
+    arena_done(&a->mem);
+    free(a);
+}
+
+/* Nothing more can be done where it does not arrive: the call it belongs to will end too. */
+static void send_answer(struct mcp_client *c)
+{
+    struct outgoing m = {.text = buf_str(&c->out), .era = c->era};
+    (void)client_send(c, &m, NULL);
+}
+
+static void reply_result(struct mcp_client *c, const struct json *id, const struct json *result)
+{
+    buf_clear(&c->out);
+    rpc_write_result(&c->out, id, result);
+    if (buf_failed(&c->out)) {
+        buf_clear(&c->out);
+        rpc_write_error(&c->out, id, RPC_INTERNAL_ERROR, STR("the answer is too large"));
+    }
+    send_answer(c);
+}
+
+static void reply_error(struct mcp_client *c, const struct json *id, int code, const char *message)
+{
+    buf_clear(&c->out);
+    rpc_write_error(&c->out, id, code, str_from(message));
+    send_answer(c);
+}
+
+void mcp_ask_answer(struct mcp_ask *pub, const struct json *result)
+{
+    struct ask *a = CONTAINER_OF(pub, struct ask, pub);
+    struct mcp_client *c = a->client;
+    client_enter(c);
+    if (a->id) {
+        reply_result(c, a->id, result);
+        if (a->pub.call)
+            exchange_touch(&a->pub.call->x);
+    } else {
+        rounds_answered(a->pub.call, a->key, result);
+    }
+    ask_free(a);
+    client_leave(c);
+}
+
+void mcp_ask_refuse(struct mcp_ask *pub, int code, const char *message)
+{
+    struct ask *a = CONTAINER_OF(pub, struct ask, pub);
+    if (a->id)
+        reply_error(a->client, a->id, code, message);
+    else
+        rounds_refused(a->pub.call, code, message);
+    ask_free(a);
+}
+
+/* ---- whom to ask ---- */
+
+static bool has_mode(const struct json *elicitation, const struct json *params)
+{
+    str mode = json_get_string(params, "mode");
+    if (str_eq(mode, STR("url")))
+        return json_get(elicitation, "url") != NULL;
+    /* {} is another way to say "form". */
+    return json_get(elicitation, "form") || !json_get(elicitation, "url");
+}
+
+/* 0, or the error code to answer with. */
+static int check_declared(const struct json *declared, size_t kind, const struct json *params)
+{
+    const struct json *capability = json_get(declared, KINDS[kind].capability);
+    if (!json_is(capability, JSON_OBJECT))
+        return RPC_METHOD_NOT_FOUND;
+    if (KINDS[kind].kind == MCP_ASK_ELICITATION && !has_mode(capability, params))
+        return RPC_INVALID_PARAMS;
+    return 0;
+}
+
+static int find_kind(str method, size_t *ret)
+{
+    for (size_t i = 0; i < ARRAY_LEN(KINDS); i++) {
+        if (str_eq(method, KINDS[i].method)) {
+            *ret = i;
+            return 0;
+        }
+    }
+    return -ENOENT;
+}
+
+static struct ask *ask_new(struct mcp_client *c, size_t kind, const struct json *params,
+                           struct mcp_call *call)
+{
+    struct ask *a = xcalloc(1, sizeof(*a));
+    a->client = c;
+    a->pub.kind = KINDS[kind].kind;
+    a->pub.params = params ? json_clone(&a->mem, params) : json_new(&a->mem, JSON_OBJECT);
+    a->pub.call = call;
+    list_push(&c->asks, &a->node);
+    c->nasks++;
+    return a;
+}
+
+static void put(struct ask *a)
+{
+    struct mcp_client *c = a->client;
+    struct mcp_call *call = a->pub.call;
+    if (call && call->ev.ask) {
+        a->is_calls = true;
+        call->ev.ask(call->ctx, &a->pub);
+    } else if (c->host.ask) {
+        c->host.ask(c->host.ctx, &a->pub);
+    } else {
+        mcp_ask_refuse(&a->pub, RPC_METHOD_NOT_FOUND, "nobody here can answer that");
+    }
+}
+
+static void tell_gone(struct ask *a)
+{
+    struct mcp_call *call = a->pub.call;
+    struct mcp_client *c = a->client;
+    if (a->is_calls && call->ev.ask_gone)
+        call->ev.ask_gone(call->ctx, &a->pub);
+    else if (!a->is_calls && c->host.ask_gone)
+        c->host.ask_gone(c->host.ctx, &a->pub);
+}
+
+/* ---- requests of a legacy server ---- */
+
+void ask_take_request(struct mcp_client *c, int64_t during, const struct rpc_message *m)
+{
+    size_t kind;
+    if (str_eq(m->method, STR("ping"))) {
+        reply_result(c, m->id, &(struct json){.type = JSON_OBJECT});
+        return;
+    }
+    if (c->era == MCP_ERA_MODERN) {
+        client_say(c, "a request from the server, which this revision does not have: %.*s\n",
+                   STR_ARG(str_slice(m->method, 0, 128)));
+        return;
+    }
+    int code = find_kind(m->method, &kind) < 0
+                   ? RPC_METHOD_NOT_FOUND
+                   : check_declared(c->host.capabilities, kind, m->params);
+    if (code != 0) {
+        reply_error(c, m->id, code, "the client has not declared this");
+        return;
+    }
+    c->has_asked = true;
+    if (c->nasks >= MCP_ASKS_MAX) {
+        reply_error(c, m->id, RPC_INTERNAL_ERROR, "too many requests at once");
+        return;
+    }
+    struct ask *a = ask_new(c, kind, m->params, client_call_during(c, during));
+    a->id = json_clone(&a->mem, m->id);
+    put(a);
+}
+
+static bool same_id(const struct json *a, const struct json *b)
+{
+    return a && b && a->type == b->type && json_equal(a, b);
+}
+
+void ask_take_cancelled(struct mcp_client *c, const struct json *params)
+{
+    const struct json *id = json_get(params, "requestId");
+    LIST_FOREACH (n, &c->asks) {
+        struct ask *a = LIST_ENTRY(n, struct ask, node);
+        if (same_id(a->id, id)) {
+            tell_gone(a);
+            ask_free(a);
+            return;
+        }
+    }
+}
+
+/* ---- questions inside results ---- */
+
+int ask_start_input(struct mcp_call *call, str key, const struct json *request, struct err *e)
+{
+    struct mcp_client *c = call->client;
+    str method = json_get_string(request, "method");
+    const struct json *params = json_get(request, "params");
+    size_t kind;
+    if (find_kind(method, &kind) < 0 || check_declared(call->declared, kind, params) != 0)
+        return err_set(e, -EPROTO, "the server asks for \"%.*s\", which was not offered to it",
+                       STR_ARG(str_slice(method, 0, 64)));
+    if (c->nasks >= MCP_ASKS_MAX)
+        return err_set(e, -EBUSY, "the server asks more than %d things at once", MCP_ASKS_MAX);
+    struct ask *a = ask_new(c, kind, params, call);
+    a->key = arena_str(&a->mem, key);
+    put(a);
+    return 0;
+}
+
+/* ---- the end of a call, and of all ---- */
+
+static void drop(struct ask *a, bool is_quiet)
+{
+    struct mcp_client *c = a->client;
+    if (!is_quiet)
+        tell_gone(a);
+    if (a->id && c->transport)
+        reply_error(c, a->id, RPC_INTERNAL_ERROR, "the request that it belongs to has ended");
+    ask_free(a);
+}
+
+/* From the head each time: what is told may answer others. */
+static struct ask *first_of(struct mcp_client *c, const struct mcp_call *call)
+{
+    LIST_FOREACH (n, &c->asks) {
+        struct ask *a = LIST_ENTRY(n, struct ask, node);
+        if (!call || a->pub.call == call)
+            return a;
+    }
+    return NULL;
+}
+
+void ask_drop_of(struct mcp_call *call, bool is_cancelled)
+{
+    struct ask *a;
+    while ((a = first_of(call->client, call)) != NULL)
+        drop(a, is_cancelled && a->is_calls);
+}
+
+void ask_drop_all(struct mcp_client *c, bool is_quiet)
+{
+    struct ask *a;
+    while ((a = first_of(c, NULL)) != NULL)
+        drop(a, is_quiet);
+}

@@ -1,0 +1,300 @@
+/* call.c - a caller's request, from its first message to its one answer. */
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "mcp/client_impl.h"
+#include "mcp/message.h"
+
+/* ---- the end ---- */
+
+static void retire(struct mcp_call *call, bool is_cancelled)
+{
+    struct mcp_client *c = call->client;
+    call->is_dead = true;
+    timer_stop(&call->later);
+    list_del(&call->node);
+    c->ncalls--;
+    list_push(&c->graves, &call->node);
+    ask_drop_of(call, is_cancelled);
+}
+
+void call_answer(struct mcp_call *call, const struct mcp_reply *r)
+{
+    assert(call->client->depth > 0 && !call->is_dead);
+    retire(call, false);
+    call->ev.done(call->ctx, r);
+}
+
+void call_result(struct mcp_call *call, const struct json *result)
+{
+    call_answer(call, &(struct mcp_reply){.result = result});
+}
+
+void call_error(struct mcp_call *call, const struct json *error)
+{
+    call_answer(call, &(struct mcp_reply){.error = error});
+}
+
+void call_fail_with(struct mcp_call *call, const struct err *e)
+{
+    exchange_drop(&call->x);
+    call_answer(call, &(struct mcp_reply){.err = e});
+}
+
+void call_fail(struct mcp_call *call, int code, const char *fmt, ...)
+{
+    char text[ERR_MAX];
+    va_list ap;
+    va_start(ap, fmt);
+    (void)vsnprintf(text, sizeof(text), fmt, ap);
+    va_end(ap);
+    struct err e;
+    err_set(&e, code, "%s", text);
+    call_fail_with(call, &e);
+}
+
+void mcp_cancel(struct mcp_call *call, const char *reason)
+{
+    struct mcp_client *c = call->client;
+    if (call->is_dead)
+        return;
+    client_enter(c);
+    exchange_cancel(&call->x, reason);
+    if (call->task)
+        task_cancel(call);
+    retire(call, true);
+    client_leave(c);
+}
+
+/* ---- sending ---- */
+
+static void send(struct mcp_call *call, str method, const struct json *params,
+                 const struct json *more)
+{
+    struct mcp_client *c = call->client;
+    struct exchange_spec s = {
+        .method = method,
+        .params = params,
+        .more = more,
+        .era = c->era,
+        .capabilities = call->capabilities,
+        .log_level = call->log_level,
+        .wants_progress = call->wants_progress,
+        .timeout_ms = call->timeout_ms,
+        .deadline_ms = call->deadline_ms,
+        .headers = call->headers.n > 0 ? &call->headers : NULL,
+    };
+    exchange_send(&call->x, &s);
+}
+
+void call_send(struct mcp_call *call, const struct json *more)
+{
+    call->x.done = call_on_first_answer;
+    send(call, call->method, call->params, more);
+}
+
+void call_send_other(struct mcp_call *call, str method, const struct json *params,
+                     void (*done)(struct exchange *x, const struct mcp_reply *r))
+{
+    call->x.done = done;
+    send(call, method, params, NULL);
+}
+
+/* ---- answers ---- */
+
+static void take_modern_result(struct mcp_call *call, const struct json *result)
+{
+    const struct json *type = json_get(result, "resultType");
+    str name = json_string(type, STR_NONE);
+    if (!type || str_eq(name, STR("complete")))
+        call_result(call, result);
+    else if (str_eq(name, STR("input_required")) && call->params)
+        rounds_take(call, result);
+    else if (str_eq(name, STR("task")))
+        task_take_modern(call, result);
+    else
+        call_fail(call, -EPROTO, "the server gave a result of type \"%.*s\", which is not known",
+                  STR_ARG(str_slice(name, 0, 64)));
+}
+
+static void take_result(struct mcp_call *call, struct json *result)
+{
+    struct mcp_client *c = call->client;
+    if (str_eq(call->method, STR("tools/list")))
+        tools_take_list(c, result, !json_get(call->params, "cursor"));
+    if (call->is_raw)
+        call_result(call, result);
+    else if (c->era == MCP_ERA_MODERN)
+        take_modern_result(call, result);
+    else if (call->is_task)
+        task_take_legacy(call, result);
+    else
+        call_result(call, result);
+}
+
+/* The tool may have other annotations now than when it was listed. */
+static bool should_refresh(const struct mcp_call *call, const struct json *error)
+{
+    return json_get_int(error, "code", 0) == MCP_HEADER_MISMATCH && call->params &&
+           !call->has_refreshed && call->client->transport->ops->is_http &&
+           str_eq(call->method, STR("tools/call"));
+}
+
+void call_on_first_answer(struct exchange *x, const struct mcp_reply *r)
+{
+    struct mcp_call *call = x->call;
+    if (r->result)
+        take_result(call, (struct json *)r->result);
+    else if (r->error && should_refresh(call, r->error))
+        pages_refresh_tool(call, r->error);
+    else
+        call_answer(call, r);
+}
+
+/* ---- what an era has no method for ---- */
+
+static void on_answer_empty(void *ctx)
+{
+    struct mcp_call *call = ctx;
+    struct mcp_client *c = call->client;
+    client_enter(c);
+    call_result(call, json_new(&call->mem, JSON_OBJECT));
+    client_leave(c);
+}
+
+void call_answer_empty(struct mcp_call *call)
+{
+    timer_init(&call->later, call->client->loop, on_answer_empty, call);
+    timer_start(&call->later, 0);
+}
+
+static bool serve_for_modern(struct mcp_call *call, const struct mcp_request *req)
+{
+    struct mcp_client *c = call->client;
+    if (str_eq(req->method, STR("ping"))) {
+        call->method = STR("server/discover");
+        return false;
+    }
+    if (str_eq(req->method, STR("logging/setLevel"))) {
+        c->default_log_level = arena_str(&c->mem, json_get_string(req->params, "level"));
+        call_answer_empty(call);
+        return true;
+    }
+    return listen_serve(call, req);
+}
+
+/* A legacy server has one level for the whole session: the most talkative that was asked for. */
+static void lower_log_level(struct mcp_client *c, str wanted)
+{
+    int level = protocol_log_level(wanted);
+    if (level < 0 || (c->log_level >= 0 && c->log_level <= level) ||
+        !json_get(c->server_capabilities, "logging"))
+        return;
+    c->log_level = level;
+    struct json_member member = {STR("level"), json_of_str(wanted)};
+    struct json params = {.type = JSON_OBJECT, .len = 1, .members = &member};
+    exchange_send_forgotten(c, STR("logging/setLevel"), &params);
+}
+
+/* ---- the start ---- */
+
+static struct mcp_call *call_new(struct mcp_client *c, const struct mcp_call_events *ev, void *ctx)
+{
+    struct mcp_call *call = xcalloc(1, sizeof(*call));
+    call->client = c;
+    call->ev = *ev;
+    call->ctx = ctx;
+    call->timeout_ms = MCP_TIMEOUT_MS;
+    call->deadline_ms = clock_mono_ms() + MCP_MAX_MS;
+    buf_init(&call->rounds.state, RPC_MESSAGE_MAX);
+    exchange_init(&call->x, c, call_on_first_answer);
+    call->x.call = call;
+    timer_init(&call->later, c->loop, on_answer_empty, call);
+    list_push(&c->calls, &call->node);
+    c->ncalls++;
+    return call;
+}
+
+static void copy_capabilities(struct mcp_call *call, const struct mcp_request *req)
+{
+    struct mcp_client *c = call->client;
+    call->declared =
+        req->capabilities ? json_clone(&call->mem, req->capabilities) : c->host.capabilities;
+    if (c->era != MCP_ERA_MODERN || (!req->capabilities && !req->is_raw))
+        return;
+    buf_clear(&c->out);
+    message_write_capabilities(&c->out, call->declared, MCP_ERA_MODERN, !req->is_raw);
+    call->capabilities = arena_str(&call->mem, buf_str(&c->out));
+}
+
+static void find_headers(struct mcp_call *call, const struct mcp_request *req)
+{
+    struct mcp_client *c = call->client;
+    if (!str_eq(req->method, STR("tools/call")))
+        return;
+    const struct known_tool *tool = tools_find(c, json_get_string(req->params, "name"));
+    call->is_task =
+        !req->is_raw && c->era == MCP_ERA_LEGACY && (req->is_task || (tool && tool->needs_task));
+    if (c->era != MCP_ERA_MODERN || !c->transport || !c->transport->ops->is_http)
+        return;
+    /* Invalid annotations: the tool should not have been offered. The server will say so. */
+    if (req->input_schema)
+        (void)param_headers_compile(&call->mem, req->input_schema, &call->headers, NULL);
+    else if (tool)
+        call->headers = param_headers_copy(&call->mem, &tool->headers);
+}
+
+static bool may_send_again(const struct mcp_call *call, const struct mcp_request *req)
+{
+    return call->client->era == MCP_ERA_MODERN && protocol_may_need_input(req->method) &&
+           (!req->is_raw || call->headers.n > 0);
+}
+
+static void start(struct mcp_call *call, const struct mcp_request *req)
+{
+    struct mcp_client *c = call->client;
+    const struct json *params = req->params;
+    if (call->is_task) {
+        struct json *more = json_new(&call->mem, JSON_OBJECT);
+        json_set(&call->mem, more, STR("task"), *json_new(&call->mem, JSON_OBJECT));
+        send(call, call->method, params, more);
+        return;
+    }
+    if (may_send_again(call, req) || str_eq(req->method, STR("tools/list")))
+        call->params = params ? json_clone(&call->mem, params) : json_new(&call->mem, JSON_OBJECT);
+    if (c->era == MCP_ERA_LEGACY && call->log_level.n > 0)
+        lower_log_level(c, call->log_level);
+    send(call, call->method, params, NULL);
+}
+
+struct mcp_call *mcp_request(struct mcp_client *c, const struct mcp_request *req,
+                             const struct mcp_call_events *ev, void *ctx)
+{
+    struct mcp_call *call = call_new(c, ev, ctx);
+    call->method = arena_str(&call->mem, req->method);
+    if (req->timeout_ms > 0)
+        call->timeout_ms = req->timeout_ms;
+    if (req->max_ms > 0)
+        call->deadline_ms = clock_mono_ms() + req->max_ms;
+    call->is_raw = req->is_raw;
+    call->wants_progress = req->wants_progress;
+    call->log_level =
+        arena_str(&call->mem, req->log_level.n > 0 ? req->log_level : c->default_log_level);
+    copy_capabilities(call, req);
+    find_headers(call, req);
+    if (c->era != MCP_ERA_MODERN || !serve_for_modern(call, req))
+        start(call, req);
+    return call;
+}
+
+struct mcp_call *mcp_list_all(struct mcp_client *c, str method, const char *key,
+                              const struct mcp_call_events *ev, void *ctx)
+{
+    struct mcp_call *call = call_new(c, ev, ctx);
+    call->method = arena_str(&call->mem, method);
+    call->declared = c->host.capabilities;
+    pages_start(call, key);
+    return call;
+}

@@ -1,0 +1,531 @@
+/* client.c - the life of a connection, and where each incoming message goes. */
+#include "mcp/client.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+
+#include "mcp/client_impl.h"
+#include "mcp/dial.h"
+#include "mcp/message.h"
+
+#define NOISE_SHOWN   200 /* bytes of a line that is no message */
+#define NOISE_TOLD    20  /* such lines in a row that are reported one by one */
+#define IN_KEEP_BYTES (1024u * 1024)
+#define SAY_MAX       2048
+
+/* ---- memory ---- */
+
+static void bury(struct mcp_client *c)
+{
+    struct list_node *n;
+    while ((n = list_pop(&c->graves)) != NULL) {
+        struct mcp_call *call = LIST_ENTRY(n, struct mcp_call, node);
+        buf_done(&call->rounds.state);
+        arena_done(&call->round_mem);
+        arena_done(&call->mem);
+        free(call);
+    }
+}
+
+static void client_delete(struct mcp_client *c)
+{
+    assert(list_empty(&c->calls) && list_empty(&c->asks) && !c->transport);
+    bury(c);
+    known_tools_done(&c->tools);
+    free(c->table.buckets);
+    buf_done(&c->out);
+    arena_done(&c->in);
+    arena_done(&c->facts);
+    arena_done(&c->mem);
+    free(c);
+}
+
+void client_enter(struct mcp_client *c)
+{
+    c->depth++;
+}
+
+void client_leave(struct mcp_client *c)
+{
+    if (--c->depth > 0)
+        return;
+    bury(c);
+    if (c->state == CLIENT_DEAD)
+        client_delete(c);
+}
+
+/* ---- the end ---- */
+
+static void drop_transport(struct mcp_client *c)
+{
+    if (c->transport)
+        c->transport->ops->free(c->transport);
+    c->transport = NULL;
+}
+
+static void answer_all(struct mcp_client *c, const struct err *e)
+{
+    struct err closing;
+    if (e->code == 0)
+        err_set(&closing, -ECANCELED, "the connection was closed");
+    while (!list_empty(&c->calls)) {
+        struct mcp_call *call = LIST_ENTRY(c->calls.next, struct mcp_call, node);
+        call_fail_with(call, e->code == 0 ? &closing : e);
+    }
+}
+
+static void finish(struct mcp_client *c, const struct err *e)
+{
+    if (c->state == CLIENT_DEAD)
+        return;
+    struct err why = *e; /* may belong to something that goes now */
+    c->state = CLIENT_CLOSING;
+    connect_stop(c);
+    listen_stop(c);
+    drop_transport(c);
+    answer_all(c, &why);
+    ask_drop_all(c, false);
+    if (c->state == CLIENT_DEAD) /* aborted by one of those */
+        return;
+    c->state = CLIENT_DEAD;
+    c->ev.closed(c->ctx, &why);
+}
+
+void client_fail(struct mcp_client *c, const struct err *e)
+{
+    assert(c->depth > 0);
+    finish(c, e);
+}
+
+void client_ready(struct mcp_client *c)
+{
+    c->state = CLIENT_READY;
+    connect_stop(c);
+    if (c->ev.ready)
+        c->ev.ready(c->ctx);
+    if (c->state == CLIENT_READY)
+        listen_start(c);
+}
+
+void client_say(struct mcp_client *c, const char *fmt, ...)
+{
+    if (!c->host.said)
+        return;
+    char line[SAY_MAX];
+    va_list ap;
+    va_start(ap, fmt);
+    int n = vsnprintf(line, sizeof(line), fmt, ap);
+    va_end(ap);
+    size_t len = n < 0 ? 0 : (size_t)n < sizeof(line) ? (size_t)n : sizeof(line) - 1;
+    c->host.said(c->host.ctx, (str){line, len});
+}
+
+/* ---- out ---- */
+
+int client_send(struct mcp_client *c, const struct outgoing *m, struct err *e)
+{
+    if (buf_failed(&c->out))
+        return err_set(e, -EMSGSIZE, "the request is larger than %u bytes", RPC_MESSAGE_MAX);
+    if (!c->transport)
+        return err_set(e, -ENOTCONN, "the connection to the server is closed");
+    return c->transport->ops->send(c->transport, m, e);
+}
+
+int mcp_notify(struct mcp_client *c, str method, const struct json *params)
+{
+    buf_clear(&c->out);
+    rpc_write_notification(&c->out, method, params);
+    struct outgoing m = {
+        .text = buf_str(&c->out), .era = c->era, .method = method, .params = params};
+    return client_send(c, &m, NULL);
+}
+
+/* ---- in ---- */
+
+void client_notify_host(struct mcp_client *c, str method, const struct json *params)
+{
+    if (c->host.notified)
+        c->host.notified(c->host.ctx, method, params);
+}
+
+static void take_answer(struct mcp_client *c, int64_t during, const struct rpc_message *m)
+{
+    int64_t id = m->id ? (m->id->type == JSON_INT ? m->id->i : 0) : during;
+    struct exchange *x = exchange_find(c, id);
+    if (x) /* else it was cancelled, or never asked */
+        exchange_answer(x, &(struct mcp_reply){.result = m->result, .error = m->error});
+    else if (!m->id)
+        client_say(c, "the server reports: %.*s\n", STR_ARG(json_get_string(m->error, "message")));
+}
+
+static void take_progress(struct mcp_client *c, struct json *params)
+{
+    const struct json *token = json_get(params, MCP_PROGRESS_TOKEN);
+    struct exchange *x = json_is(token, JSON_INT) ? exchange_find(c, token->i) : NULL;
+    if (!x || !x->call || !x->call->wants_progress)
+        return;
+    exchange_touch(x);
+    json_unset(params, MCP_PROGRESS_TOKEN);
+    if (x->call->ev.progress)
+        x->call->ev.progress(x->call->ctx, params);
+}
+
+struct mcp_call *client_call_during(struct mcp_client *c, int64_t during)
+{
+    struct exchange *x = exchange_find(c, during);
+    if (x)
+        return x->call;
+    return during == 0 && c->ncalls == 1 ? LIST_ENTRY(c->calls.next, struct mcp_call, node) : NULL;
+}
+
+static void take_log(struct mcp_client *c, int64_t during, const struct json *params)
+{
+    struct mcp_call *call = client_call_during(c, during);
+    int wanted = call ? protocol_log_level(call->log_level) : -1;
+    if (wanted < 0 || !call->ev.logged)
+        client_notify_host(c, STR("notifications/message"), params);
+    else if (protocol_log_level(json_get_string(params, "level")) >= wanted)
+        call->ev.logged(call->ctx, params);
+}
+
+static void take_notification(struct mcp_client *c, int64_t during, const struct rpc_message *m)
+{
+    if (str_eq(m->method, STR("notifications/progress")))
+        take_progress(c, m->params);
+    else if (str_eq(m->method, STR("notifications/message")))
+        take_log(c, during, m->params);
+    else if (str_eq(m->method, STR("notifications/cancelled")))
+        ask_take_cancelled(c, m->params);
+    else if (str_eq(m->method, STR("notifications/subscriptions/acknowledged")))
+        listen_acknowledged(c, m->params);
+    else
+        client_notify_host(c, m->method, m->params);
+}
+
+static void take_noise(struct mcp_client *c, str text, const struct err *why)
+{
+    c->noise++;
+    if (++c->noise_in_row <= NOISE_TOLD)
+        client_say(c, "not a message: %.*s (%s)\n", STR_ARG(str_slice(text, 0, NOISE_SHOWN)),
+                   why->msg);
+    if (c->noise_in_row < MCP_NOISE_MAX || c->state == CLIENT_DEAD)
+        return;
+    struct err e;
+    err_set(&e, -EPROTO, "the server writes something else than messages: %u lines in a row",
+            c->noise_in_row);
+    client_fail(c, &e);
+}
+
+static void take_malformed(struct mcp_client *c, str text, const struct rpc_message *m,
+                           const struct err *why)
+{
+    struct exchange *x =
+        m->id && m->id->type == JSON_INT && !m->method.p ? exchange_find(c, m->id->i) : NULL;
+    if (!x) {
+        take_noise(c, text, why);
+        return;
+    }
+    struct err e;
+    err_set(&e, -EPROTO, "the server's answer is not valid: %s", why->msg);
+    exchange_fail(x, &e);
+}
+
+static void take_one(struct mcp_client *c, int64_t during, struct json *v, str text)
+{
+    struct rpc_message m;
+    struct err e;
+    if (rpc_classify(v, &m, &e) < 0) {
+        take_malformed(c, text, &m, &e);
+        return;
+    }
+    c->noise_in_row = 0;
+    if (m.kind == RPC_NOTIFICATION)
+        take_notification(c, during, &m);
+    else if (m.kind == RPC_REQUEST)
+        ask_take_request(c, during, &m);
+    else
+        take_answer(c, during, &m);
+}
+
+/* Only one revision has batches; before the handshake it may be that one. */
+static bool may_batch(const struct mcp_client *c)
+{
+    return c->version.n == 0 || str_eq(c->version, STR(MCP_REVISION_BATCH));
+}
+
+static void take_text(struct mcp_client *c, int64_t during, str text)
+{
+    struct json *v;
+    struct err e;
+    if (rpc_parse(&c->in, text, &v, &e) < 0) {
+        take_noise(c, text, &e);
+        return;
+    }
+    if (v->type != JSON_ARRAY || !may_batch(c)) {
+        take_one(c, during, v, text);
+        return;
+    }
+    for (uint32_t i = 0; i < v->len && c->state != CLIENT_DEAD; i++)
+        take_one(c, during, &v->items[i], text);
+}
+
+/* ---- events of the transport ---- */
+
+static void on_message(void *ctx, int64_t during, str text)
+{
+    struct mcp_client *c = ctx;
+    client_enter(c);
+    take_text(c, during, text);
+    if (c->in.total > IN_KEEP_BYTES)
+        arena_done(&c->in);
+    else
+        arena_reset(&c->in);
+    client_leave(c);
+}
+
+static void on_accepted(void *ctx)
+{
+    struct mcp_client *c = ctx;
+    client_enter(c);
+    connect_accepted(c);
+    client_leave(c);
+}
+
+static int status_errno(int status)
+{
+    return status == 401 || status == 403 ? -EACCES
+           : status == 404                ? -ENOENT
+           : status >= 500                ? -EREMOTEIO
+                                          : -EPROTO;
+}
+
+static void describe_refusal(struct err *e, int status, str body)
+{
+    str text = str_trim(str_slice(body, 0, NOISE_SHOWN));
+    const char *hint = status == 401 || status == 403 ? " (it wants credentials)" : "";
+    err_set(e, status_errno(status), "the server answered with HTTP status %d%s%s%.*s", status,
+            hint, text.n > 0 ? ": " : "", STR_ARG(text));
+}
+
+/* A refusal with an error object in its body is an answer like any other. */
+static bool take_error_body(struct mcp_client *c, struct exchange *x, str body)
+{
+    struct json *v;
+    struct rpc_message m;
+    if (rpc_parse(&c->in, body, &v, NULL) < 0 || rpc_classify(v, &m, NULL) < 0 ||
+        m.kind != RPC_ERROR)
+        return false;
+    exchange_answer(x, &(struct mcp_reply){.error = m.error});
+    return true;
+}
+
+static void on_refused(void *ctx, int64_t during, int status, str body)
+{
+    struct mcp_client *c = ctx;
+    client_enter(c);
+    struct exchange *x = exchange_find(c, during);
+    struct err e;
+    describe_refusal(&e, status, body);
+    if (x) {
+        x->http_status = status;
+        if (!take_error_body(c, x, body))
+            exchange_fail(x, &e);
+        arena_reset(&c->in);
+    } else if (during == OUTGOING_INITIALIZED) {
+        err_prefix(&e, "notifications/initialized");
+        client_fail(c, &e);
+    }
+    client_leave(c);
+}
+
+static void on_lost(void *ctx, int64_t during, const struct err *e)
+{
+    struct mcp_client *c = ctx;
+    client_enter(c);
+    struct exchange *x = exchange_find(c, during);
+    if (x)
+        exchange_fail(x, e);
+    else if (during == OUTGOING_INITIALIZED)
+        client_fail(c, e);
+    client_leave(c);
+}
+
+static void on_alive(void *ctx, int64_t during)
+{
+    struct exchange *x = exchange_find(ctx, during);
+    if (x)
+        exchange_touch(x);
+}
+
+static void on_said(void *ctx, str bytes)
+{
+    struct mcp_client *c = ctx;
+    client_enter(c);
+    if (c->host.said)
+        c->host.said(c->host.ctx, bytes);
+    client_leave(c);
+}
+
+/* Its id was in what was dropped: any of the calls under way may have been meant. */
+static void on_overflowed(void *ctx)
+{
+    struct mcp_client *c = ctx;
+    client_enter(c);
+    struct err e;
+    err_set(&e, -EMSGSIZE, "the server sent a message of more than %u MiB",
+            RPC_MESSAGE_MAX / 1024 / 1024);
+    answer_all(c, &e);
+    if (c->state == CLIENT_CONNECTING)
+        client_fail(c, &e);
+    client_leave(c);
+}
+
+static void on_session_lost(void *ctx)
+{
+    struct mcp_client *c = ctx;
+    client_enter(c);
+    connect_renew(c);
+    client_leave(c);
+}
+
+static void on_gap(void *ctx)
+{
+    static const str LISTS[][2] = {
+        {STR_INIT("tools"), STR_INIT("notifications/tools/list_changed")},
+        {STR_INIT("resources"), STR_INIT("notifications/resources/list_changed")},
+        {STR_INIT("prompts"), STR_INIT("notifications/prompts/list_changed")},
+    };
+    struct mcp_client *c = ctx;
+    client_enter(c);
+    for (size_t i = 0; i < ARRAY_LEN(LISTS) && c->state == CLIENT_READY; i++) {
+        if (json_get_bool(json_get_str(c->server_capabilities, LISTS[i][0]), "listChanged", false))
+            client_notify_host(c, LISTS[i][1], NULL);
+    }
+    client_leave(c);
+}
+
+static void on_transport_closed(void *ctx, const struct err *e)
+{
+    struct mcp_client *c = ctx;
+    client_enter(c);
+    if (c->state != CLIENT_CONNECTING || !connect_again(c, e))
+        finish(c, e);
+    client_leave(c);
+}
+
+const struct transport_events CLIENT_TRANSPORT_EVENTS = {
+    .message = on_message,
+    .accepted = on_accepted,
+    .refused = on_refused,
+    .lost = on_lost,
+    .alive = on_alive,
+    .said = on_said,
+    .overflowed = on_overflowed,
+    .session_lost = on_session_lost,
+    .gap = on_gap,
+    .closed = on_transport_closed,
+};
+
+/* ---- opening and closing ---- */
+
+static void copy_capabilities(struct mcp_client *c)
+{
+    if (c->host.capabilities)
+        c->host.capabilities = json_clone(&c->mem, c->host.capabilities);
+    message_write_capabilities(&c->out, c->host.capabilities, MCP_ERA_MODERN, true);
+    c->capabilities = arena_str(&c->mem, buf_str(&c->out));
+}
+
+struct mcp_client *mcp_open(struct loop *l, struct fetcher *f, const struct mcp_dial *dial,
+                            const struct mcp_host *host, const struct mcp_client_events *ev,
+                            void *ctx)
+{
+    assert(f || dial->wire == MCP_WIRE_STDIO);
+    struct mcp_client *c = xcalloc(1, sizeof(*c));
+    c->loop = l;
+    c->fetcher = f;
+    c->host = host ? *host : (struct mcp_host){0};
+    c->ev = *ev;
+    c->ctx = ctx;
+    c->log_level = -1;
+    list_init(&c->calls);
+    list_init(&c->asks);
+    list_init(&c->graves);
+    buf_init(&c->out, RPC_MESSAGE_MAX);
+    known_tools_init(&c->tools);
+    c->dial = dial_copy(&c->mem, dial);
+    copy_capabilities(c);
+    connect_init(c);
+    return c;
+}
+
+void mcp_close(struct mcp_client *c)
+{
+    if (c->state == CLIENT_DEAD || c->state == CLIENT_CLOSING)
+        return;
+    c->state = CLIENT_CLOSING;
+    connect_stop(c);
+    listen_stop(c);
+    if (c->transport)
+        c->transport->ops->close(c->transport);
+    else
+        connect_init(c); /* not yet begun: its first turn finds that it is closing */
+}
+
+void mcp_abort(struct mcp_client *c)
+{
+    if (c->state == CLIENT_DEAD)
+        return;
+    client_enter(c);
+    c->state = CLIENT_DEAD;
+    connect_stop(c);
+    listen_stop(c);
+    drop_transport(c);
+    while (!list_empty(&c->calls))
+        mcp_cancel(LIST_ENTRY(c->calls.next, struct mcp_call, node), NULL);
+    ask_drop_all(c, true);
+    client_leave(c);
+}
+
+/* ---- what is known ---- */
+
+enum mcp_era mcp_era(const struct mcp_client *c)
+{
+    return c->era;
+}
+
+str mcp_version(const struct mcp_client *c)
+{
+    return c->version;
+}
+
+const struct json *mcp_server_capabilities(const struct mcp_client *c)
+{
+    return c->server_capabilities;
+}
+
+const struct json *mcp_server_info(const struct mcp_client *c)
+{
+    return c->server_info;
+}
+
+str mcp_instructions(const struct mcp_client *c)
+{
+    return c->instructions;
+}
+
+int mcp_pid(const struct mcp_client *c)
+{
+    return c->transport ? c->transport->ops->pid(c->transport) : 0;
+}
+
+bool mcp_has_asked(const struct mcp_client *c)
+{
+    return c->has_asked;
+}
+
+uint64_t mcp_noise(const struct mcp_client *c)
+{
+    return c->noise;
+}

@@ -1,0 +1,265 @@
+/* client_impl.h - what the files of the client share. Nobody else includes it.
+ *
+ *   client.c    opening, closing, messages in
+ *   connect.c   which era, which transport; the handshake
+ *   exchange.c  one request on the wire: id, time limits, answer
+ *   call.c      what a caller asked for, in one exchange or several
+ *   rounds.c    a modern server's questions inside results
+ *   task.c      results that come later
+ *   pages.c     lists of many pages
+ *   ask.c       what the server wants of us
+ *   listen.c    the stream of a modern server's change notifications
+ *   tools.c     what lists of tools say that later calls need
+ *
+ * Everything that calls back runs between client_enter and client_leave: what dies meanwhile
+ * is freed on leaving, so that a callback may cancel, close or abort anything. */
+#pragma once
+
+#include "base/list.h"
+#include "base/map.h"
+#include "loop/timer.h"
+#include "mcp/client.h"
+#include "mcp/jsonrpc.h"
+#include "mcp/param_headers.h"
+#include "mcp/transport.h"
+
+#define MCP_CALLS_MAX  4096 /* requests under way on one connection */
+#define MCP_ASKS_MAX   64   /* of the server's requests */
+#define MCP_ROUNDS_MAX 32   /* of input_required for one request */
+#define MCP_PAGES_MAX  1000
+#define MCP_NOISE_MAX  1000 /* lines in a row that are no messages */
+
+#define MCP_TIMEOUT_MS (60 * 1000u)
+#define MCP_MAX_MS     (15 * 60 * 1000u)
+
+/* ---- one request on the wire ---- */
+
+struct exchange {
+    struct mcp_client *client;
+    struct exchange *next; /* in its bucket of the table */
+    int64_t id;            /* 0: not under way */
+    struct mcp_call *call; /* or NULL: the client's own */
+    uint64_t timeout_ms;   /* of silence */
+    uint64_t deadline_ms;  /* monotonic */
+    struct timer timer;
+    struct err *failure; /* of sending; told in a turn of its own */
+    int http_status;     /* of a refusal; else 0 */
+    /* The exchange is no longer under way and may be used again. */
+    void (*done)(struct exchange *x, const struct mcp_reply *r);
+};
+
+struct exchange_spec {
+    str method;
+    const struct json *params, *more;
+    enum mcp_era era;
+    str capabilities; /* text */
+    str log_level;
+    bool wants_progress;
+    uint64_t timeout_ms, deadline_ms;
+    const struct param_headers *headers;
+};
+
+struct exchange_table {
+    struct exchange **buckets;
+    size_t mask; /* number of buckets - 1 */
+    size_t n;
+};
+
+void exchange_init(struct exchange *x, struct mcp_client *c,
+                   void (*done)(struct exchange *x, const struct mcp_reply *r));
+void exchange_send(struct exchange *x, const struct exchange_spec *s);
+/* Without an answer: the server is told to stop where the era has a way to say so. */
+void exchange_cancel(struct exchange *x, const char *reason);
+void exchange_drop(struct exchange *x); /* forgets it; nobody is told */
+void exchange_answer(struct exchange *x, const struct mcp_reply *r);
+void exchange_fail(struct exchange *x, const struct err *e);
+void exchange_touch(struct exchange *x); /* a sign of life */
+/* A request whose answer nobody waits for. */
+void exchange_send_forgotten(struct mcp_client *c, str method, const struct json *params);
+struct exchange *exchange_find(const struct mcp_client *c, int64_t id);
+
+/* ---- a call ---- */
+
+struct task;
+struct pages;
+
+struct rounds { /* questions inside results */
+    unsigned n;
+    size_t waiting;
+    struct json *responses; /* so far */
+    struct json *refusal;
+    void (*then)(struct mcp_call *call, struct json *responses);
+    struct buf state; /* requestState, to be given back as it came */
+    bool has_state;
+};
+
+struct mcp_call {
+    struct exchange x;
+    struct list_node node; /* in the client's calls */
+    struct mcp_client *client;
+    struct arena mem;
+    str method;
+    struct json *params; /* our copy where it may be sent again, else NULL */
+    struct mcp_call_events ev;
+    void *ctx;
+    uint64_t timeout_ms, deadline_ms;
+    str capabilities; /* text */
+    const struct json *declared;
+    str log_level;
+    bool is_raw, is_task, wants_progress, is_dead;
+    bool has_refreshed; /* the list of tools, after a header mismatch */
+    struct param_headers headers;
+    struct timer later; /* the next poll or round */
+    struct rounds rounds;
+    struct arena round_mem; /* of the answers of one round */
+    struct task *task;
+    struct pages *pages;
+};
+
+/* Sends the call's request once more, with more members. */
+void call_send(struct mcp_call *call, const struct json *more);
+/* Another request on the way to the call's answer. */
+void call_send_other(struct mcp_call *call, str method, const struct json *params,
+                     void (*done)(struct exchange *x, const struct mcp_reply *r));
+void call_answer_empty(struct mcp_call *call); /* in a turn of its own */
+void call_on_first_answer(struct exchange *x, const struct mcp_reply *r);
+/* Each ends the call: it is dead afterwards, and freed on leaving the client. */
+void call_answer(struct mcp_call *call, const struct mcp_reply *r);
+void call_result(struct mcp_call *call, const struct json *result);
+void call_error(struct mcp_call *call, const struct json *error);
+void call_fail(struct mcp_call *call, int code, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+void call_fail_with(struct mcp_call *call, const struct err *e);
+
+void rounds_take(struct mcp_call *call, const struct json *result); /* it was input_required */
+/* Puts questions to whoever answers them; `then` gets {key: answer}. */
+void rounds_ask(struct mcp_call *call, const struct json *requests,
+                void (*then)(struct mcp_call *call, struct json *responses));
+void rounds_answered(struct mcp_call *call, str key, const struct json *result);
+void rounds_refused(struct mcp_call *call, int code, const char *message);
+
+void task_take_modern(struct mcp_call *call, const struct json *result);
+void task_take_legacy(struct mcp_call *call, const struct json *result);
+void task_cancel(struct mcp_call *call);
+
+void pages_start(struct mcp_call *call, const char *key);
+/* Lists the tools again, then sends the call with the headers that its tool wants now; or
+ * answers it with the error where they are the same. */
+void pages_refresh_tool(struct mcp_call *call, const struct json *error);
+
+/* ---- what the server asks ---- */
+
+struct ask {
+    struct mcp_ask pub;
+    struct list_node node; /* in the client's asks */
+    struct mcp_client *client;
+    struct arena mem;
+    const struct json *id; /* of its request; NULL: it stands in a result */
+    str key;               /* there */
+    bool is_calls;         /* the call itself was asked, not the host */
+};
+
+void ask_take_request(struct mcp_client *c, int64_t during, const struct rpc_message *m);
+void ask_take_cancelled(struct mcp_client *c, const struct json *params);
+/* A question inside a result. -EPROTO when we never said that we answer such. */
+int ask_start_input(struct mcp_call *call, str key, const struct json *request, struct err *e);
+/* The call ends: its questions go. is_cancelled: its own callbacks are not called. */
+void ask_drop_of(struct mcp_call *call, bool is_cancelled);
+void ask_drop_all(struct mcp_client *c, bool is_quiet);
+
+/* ---- tools ---- */
+
+struct known_tools {
+    struct arena mem;
+    struct map by_name; /* struct known_tool, for those with something to know */
+};
+
+struct known_tool {
+    struct param_headers headers;
+    bool needs_task;
+};
+
+void known_tools_init(struct known_tools *k);
+void known_tools_done(struct known_tools *k);
+/* Notes what later calls need and takes tools out that cannot be called over HTTP. Reports
+ * each of those to `said` of the host. */
+void tools_take_list(struct mcp_client *c, struct json *result, bool is_first);
+const struct known_tool *tools_find(const struct mcp_client *c, str name);
+
+/* ---- change notifications of the modern era ---- */
+
+struct listen;
+
+void listen_start(struct mcp_client *c);
+void listen_stop(struct mcp_client *c);
+void listen_acknowledged(struct mcp_client *c, const struct json *params);
+/* resources/subscribe and unsubscribe, which the modern era has not: true when taken. */
+bool listen_serve(struct mcp_call *call, const struct mcp_request *req);
+
+/* ---- the connection ---- */
+
+enum client_state { CLIENT_CONNECTING, CLIENT_READY, CLIENT_CLOSING, CLIENT_DEAD };
+
+struct mcp_client {
+    struct loop *loop;
+    struct fetcher *fetcher;
+    struct arena mem; /* the dial */
+    struct mcp_dial dial;
+    struct mcp_host host;
+    struct mcp_client_events ev;
+    void *ctx;
+
+    struct transport *transport;
+    enum client_state state;
+    unsigned depth; /* client_enter */
+    struct list_node calls, asks, graves;
+    size_t ncalls, nasks;
+    struct exchange_table table;
+    int64_t last_id;
+    struct buf out;   /* the message being written */
+    struct arena in;  /* the message being read */
+    str capabilities; /* ours, as text for the modern era */
+
+    struct connect {
+        struct exchange discover, initialize;
+        struct timer deadline, patience;
+        struct deferred start;
+        unsigned versions_tried;
+        bool is_discovered; /* too late: the handshake has begun */
+        bool has_probed, has_respawned, is_renewing, is_sse;
+        struct err before_sse;
+    } connect;
+
+    enum mcp_era era;
+    str version;
+    struct arena facts; /* of the server */
+    const struct json *server_capabilities, *server_info;
+    str instructions;
+    bool has_asked;
+    int log_level;         /* that a legacy server was told; -1 = none */
+    str default_log_level; /* by logging/setLevel in the modern era */
+    unsigned noise_in_row;
+    uint64_t noise;
+    struct known_tools tools;
+    struct listen *listen;
+};
+
+void client_enter(struct mcp_client *c);
+void client_leave(struct mcp_client *c);
+/* Ends the connection for good. */
+void client_fail(struct mcp_client *c, const struct err *e);
+void client_ready(struct mcp_client *c);
+int client_send(struct mcp_client *c, const struct outgoing *m, struct err *e);
+void client_say(struct mcp_client *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* The call on whose stream something came; on a shared stream the only call there is. */
+struct mcp_call *client_call_during(struct mcp_client *c, int64_t during);
+void client_notify_host(struct mcp_client *c, str method, const struct json *params);
+extern const struct transport_events CLIENT_TRANSPORT_EVENTS;
+
+void connect_init(struct mcp_client *c);
+void connect_start(struct mcp_client *c);
+void connect_stop(struct mcp_client *c);
+void connect_accepted(struct mcp_client *c);
+void connect_renew(struct mcp_client *c);
+/* The transport ended while connecting: true when another attempt has begun. */
+bool connect_again(struct mcp_client *c, const struct err *e);

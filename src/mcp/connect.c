@@ -1,0 +1,365 @@
+/* connect.c - which era, which transport, and the handshake.
+ *
+ * The stateless revision is tried first with server/discover. Its answer, or an error that only
+ * a modern server gives, settles the era. Anything else, or silence, means the handshake of
+ * the older revisions; over HTTP, where even that is unknown, the oldest transport. A child
+ * that is slow to start may answer both: the handshake then counts, and what server/discover
+ * said counts only where the handshake is refused. Some old servers end themselves over an
+ * unknown first message: these are started a second time and greeted the old way. */
+#include <errno.h>
+
+#include "base/clock.h"
+#include "mcp/client_impl.h"
+#include "mcp/message.h"
+
+#define STDIO_TIMEOUT_MS  (30 * 1000u)
+#define HTTP_TIMEOUT_MS   (15 * 1000u)
+#define STDIO_PATIENCE_MS 2500
+#define HTTP_PATIENCE_MS  5000
+#define VERSION_TRIES_MAX 3
+
+static void send_discover(struct mcp_client *c);
+static void send_initialize(struct mcp_client *c);
+
+static uint64_t connect_ms(const struct mcp_client *c)
+{
+    if (c->dial.connect_timeout_ms > 0)
+        return c->dial.connect_timeout_ms;
+    return c->dial.wire == MCP_WIRE_STDIO ? STDIO_TIMEOUT_MS : HTTP_TIMEOUT_MS;
+}
+
+static void fail(struct mcp_client *c, int code, const char *what, const struct mcp_reply *r)
+{
+    struct err e;
+    if (r && r->error)
+        err_set(&e, code, "%s: %.*s (error %lld)", what,
+                STR_ARG(json_get_string(r->error, "message")),
+                (long long)json_get_int(r->error, "code", 0));
+    else if (r && r->err)
+        err_set(&e, r->err->code, "%s: %s", what, r->err->msg);
+    else
+        err_set(&e, code, "%s", what);
+    client_fail(c, &e);
+}
+
+/* ---- facts about the server ---- */
+
+static void take_facts(struct mcp_client *c, const struct json *result, const struct json *info)
+{
+    arena_reset(&c->facts);
+    const struct json *capabilities = json_get(result, "capabilities");
+    c->server_capabilities = json_is(capabilities, JSON_OBJECT)
+                                 ? json_clone(&c->facts, capabilities)
+                                 : json_new(&c->facts, JSON_OBJECT);
+    c->server_info = json_is(info, JSON_OBJECT) ? json_clone(&c->facts, info) : NULL;
+    c->instructions = arena_str(&c->facts, json_get_string(result, "instructions"));
+}
+
+static void settle(struct mcp_client *c, enum mcp_era era, str version)
+{
+    c->era = era;
+    c->version = arena_str(&c->facts, version);
+    c->transport->ops->settle(c->transport, era, c->version);
+}
+
+/* ---- the stateless era ---- */
+
+static bool names(const struct json *versions, str wanted)
+{
+    for (uint32_t i = 0; json_is(versions, JSON_ARRAY) && i < versions->len; i++) {
+        if (str_eq(json_string(&versions->items[i], STR_NONE), wanted))
+            return true;
+    }
+    return false;
+}
+
+static void become_modern(struct mcp_client *c)
+{
+    exchange_drop(&c->connect.initialize);
+    settle(c, MCP_ERA_MODERN, STR(MCP_REVISION_MODERN));
+    client_ready(c);
+}
+
+static void take_discovered(struct mcp_client *c, const struct json *result)
+{
+    if (!names(json_get(result, "supportedVersions"), STR(MCP_REVISION_MODERN))) {
+        send_initialize(c);
+        return;
+    }
+    take_facts(c, result, json_get(json_get(result, "_meta"), META_SERVER_INFO));
+    if (c->connect.initialize.id != 0)
+        c->connect.is_discovered = true;
+    else
+        become_modern(c);
+}
+
+/* A server that has no server/discover, but whose refusal only the modern era knows. */
+static void assume_modern(struct mcp_client *c)
+{
+    struct json tools = {.type = JSON_OBJECT};
+    struct json_member member = {STR("tools"), tools};
+    struct json capabilities = {.type = JSON_OBJECT, .len = 1, .members = &member};
+    struct json_member outer = {STR("capabilities"), capabilities};
+    take_facts(c, &(struct json){.type = JSON_OBJECT, .len = 1, .members = &outer}, NULL);
+    become_modern(c);
+}
+
+static void take_modern_error(struct mcp_client *c, const struct mcp_reply *r)
+{
+    const struct json *supported = json_get(json_get(r->error, "data"), "supported");
+    if (json_get_int(r->error, "code", 0) != MCP_UNSUPPORTED_VERSION)
+        fail(c, -EPROTO, "the server refuses server/discover", r);
+    else if (names(supported, STR(MCP_REVISION_MODERN)) &&
+             ++c->connect.versions_tried < VERSION_TRIES_MAX)
+        send_discover(c);
+    else if (names(supported, STR(MCP_REVISION_LEGACY)))
+        send_initialize(c);
+    else
+        fail(c, -EPROTO, "no revision of MCP in common with the server", r);
+}
+
+static void on_discovered(struct exchange *x, const struct mcp_reply *r)
+{
+    struct mcp_client *c = x->client;
+    timer_stop(&c->connect.patience);
+    if (r->result) {
+        take_discovered(c, r->result);
+        return;
+    }
+    if (c->connect.initialize.id != 0) /* the handshake is under way already */
+        return;
+    int64_t code = r->error ? json_get_int(r->error, "code", 0) : 0;
+    if (r->error && protocol_is_modern_error(code))
+        take_modern_error(c, r);
+    else if (r->error && x->http_status == 404 && code == RPC_METHOD_NOT_FOUND)
+        assume_modern(c);
+    else if (r->err && (r->err->code == -EACCES || (x->http_status == 0 && code == 0)))
+        fail(c, r->err->code, "cannot connect", r);
+    else
+        send_initialize(c);
+}
+
+static void on_patience_over(void *ctx)
+{
+    struct mcp_client *c = ctx;
+    client_enter(c);
+    if (c->transport->ops->is_http)
+        exchange_drop(&c->connect.discover);
+    send_initialize(c);
+    client_leave(c);
+}
+
+static void send_discover(struct mcp_client *c)
+{
+    c->connect.has_probed = true;
+    struct exchange_spec s = {
+        .method = STR("server/discover"),
+        .era = MCP_ERA_MODERN,
+        .timeout_ms = connect_ms(c),
+        .deadline_ms = clock_mono_ms() + connect_ms(c),
+    };
+    exchange_send(&c->connect.discover, &s);
+    timer_start(&c->connect.patience,
+                c->transport->ops->is_http ? HTTP_PATIENCE_MS : STDIO_PATIENCE_MS);
+}
+
+/* ---- the handshake ---- */
+
+static void to_oldest_transport(struct mcp_client *c, const struct mcp_reply *r)
+{
+    c->connect.is_sse = true;
+    err_set(&c->connect.before_sse, -EPROTO, "%.*s",
+            STR_ARG(r->err ? str_from(r->err->msg) : json_get_string(r->error, "message")));
+    exchange_drop(&c->connect.discover);
+    c->transport->ops->free(c->transport);
+    c->transport = transport_sse_open(c->loop, c->fetcher, &c->dial, &CLIENT_TRANSPORT_EVENTS, c);
+    send_initialize(c);
+}
+
+static void take_handshake(struct mcp_client *c, const struct json *result)
+{
+    str version = json_get_string(result, "protocolVersion");
+    if (protocol_era(version) != MCP_ERA_LEGACY) {
+        struct err e;
+        err_set(&e, -EPROTO, "the server speaks revision \"%.*s\", which is not known here",
+                STR_ARG(str_slice(version, 0, 64)));
+        client_fail(c, &e);
+        return;
+    }
+    timer_stop(&c->connect.patience);
+    exchange_drop(&c->connect.discover);
+    take_facts(c, result, json_get(result, "serverInfo"));
+    settle(c, MCP_ERA_LEGACY, version);
+    buf_clear(&c->out);
+    rpc_write_notification(&c->out, STR("notifications/initialized"), NULL);
+    struct err e;
+    struct outgoing m = {.text = buf_str(&c->out),
+                         .id = OUTGOING_INITIALIZED,
+                         .era = MCP_ERA_LEGACY,
+                         .method = STR("notifications/initialized")};
+    if (client_send(c, &m, &e) < 0)
+        client_fail(c, &e);
+    else if (c->transport->ops->is_ordered)
+        connect_accepted(c);
+}
+
+static bool may_be_older(const struct mcp_client *c, int status)
+{
+    return c->dial.wire == MCP_WIRE_HTTP && !c->connect.is_sse && !c->connect.is_renewing &&
+           (status == 400 || status == 404 || status == 405);
+}
+
+static void on_handshake(struct exchange *x, const struct mcp_reply *r)
+{
+    struct mcp_client *c = x->client;
+    if (r->result)
+        take_handshake(c, r->result);
+    else if (c->connect.is_discovered)
+        become_modern(c);
+    else if (!c->connect.has_probed && !c->connect.is_sse && r->error)
+        send_discover(c);
+    else if (may_be_older(c, x->http_status))
+        to_oldest_transport(c, r);
+    else
+        fail(c, -EPROTO, "the server refuses the handshake", r);
+}
+
+static void send_initialize(struct mcp_client *c)
+{
+    if (c->connect.initialize.id != 0)
+        return;
+    struct arena a;
+    arena_init(&a);
+    struct json *params = json_new(&a, JSON_OBJECT);
+    json_set(&a, params, STR("protocolVersion"), json_of_str(STR(MCP_REVISION_LEGACY)));
+    json_set(&a, params, STR("capabilities"),
+             c->host.capabilities ? *c->host.capabilities : *json_new(&a, JSON_OBJECT));
+    struct json *info = json_set(&a, params, STR("clientInfo"), *json_new(&a, JSON_OBJECT));
+    json_set(&a, info, STR("name"), json_of_str(STR("nb")));
+    json_set(&a, info, STR("version"), json_of_str(STR(NB_VERSION)));
+    struct exchange_spec s = {
+        .method = STR("initialize"),
+        .params = params,
+        .era = MCP_ERA_LEGACY,
+        .timeout_ms = connect_ms(c),
+        .deadline_ms = clock_mono_ms() + connect_ms(c),
+    };
+    exchange_send(&c->connect.initialize, &s);
+    arena_done(&a);
+}
+
+void connect_accepted(struct mcp_client *c)
+{
+    if (c->state == CLIENT_CONNECTING)
+        client_ready(c);
+    else if (c->connect.is_renewing)
+        c->transport->ev->gap(c);
+    c->connect.is_renewing = false;
+}
+
+/* The server has forgotten the session: a new one, as if nothing had happened. */
+void connect_renew(struct mcp_client *c)
+{
+    if (c->state != CLIENT_READY || c->connect.is_renewing)
+        return;
+    c->connect.is_renewing = true;
+    c->log_level = -1;
+    send_initialize(c);
+}
+
+/* ---- opening ---- */
+
+static struct transport *open_transport(struct mcp_client *c, struct err *e)
+{
+    const struct transport_events *ev = &CLIENT_TRANSPORT_EVENTS;
+    if (c->dial.wire == MCP_WIRE_STDIO)
+        return transport_stdio_open(c->loop, &c->dial, ev, c, e);
+    return c->dial.wire == MCP_WIRE_SSE ? transport_sse_open(c->loop, c->fetcher, &c->dial, ev, c)
+                                        : transport_http_open(c->loop, c->fetcher, &c->dial, ev, c);
+}
+
+void connect_start(struct mcp_client *c)
+{
+    struct err e = {0};
+    if (c->state == CLIENT_CLOSING) {
+        client_fail(c, &e);
+        return;
+    }
+    c->transport = open_transport(c, &e);
+    if (!c->transport) {
+        client_fail(c, &e);
+        return;
+    }
+    timer_start(&c->connect.deadline, connect_ms(c));
+    c->connect.is_sse = c->dial.wire == MCP_WIRE_SSE;
+    if (c->connect.is_sse || c->dial.era == MCP_ERA_LEGACY)
+        send_initialize(c);
+    else
+        send_discover(c);
+}
+
+static void on_start(void *ctx)
+{
+    struct mcp_client *c = ctx;
+    client_enter(c);
+    connect_start(c);
+    client_leave(c);
+}
+
+static void on_deadline(void *ctx)
+{
+    struct mcp_client *c = ctx;
+    client_enter(c);
+    struct err e;
+    err_set(&e, -ETIMEDOUT, "the server did not answer the first request within %.3g s",
+            (double)connect_ms(c) / 1000);
+    client_fail(c, &e);
+    client_leave(c);
+}
+
+void connect_init(struct mcp_client *c)
+{
+    struct connect *k = &c->connect;
+    exchange_init(&k->discover, c, on_discovered);
+    exchange_init(&k->initialize, c, on_handshake);
+    timer_init(&k->deadline, c->loop, on_deadline, c);
+    timer_init(&k->patience, c->loop, on_patience_over, c);
+    defer_init(&k->start, on_start, c);
+    defer_start(c->loop, &k->start);
+}
+
+void connect_stop(struct mcp_client *c)
+{
+    timer_stop(&c->connect.deadline);
+    timer_stop(&c->connect.patience);
+    defer_stop(&c->connect.start);
+    exchange_drop(&c->connect.discover);
+    exchange_drop(&c->connect.initialize);
+}
+
+bool connect_again(struct mcp_client *c, const struct err *e)
+{
+    struct connect *k = &c->connect;
+    bool is_over_probe = c->dial.wire == MCP_WIRE_STDIO && k->has_probed && !k->has_respawned;
+    if (!is_over_probe) {
+        if (k->is_sse && k->before_sse.code != 0) {
+            struct err both = *e;
+            err_prefix(&both, "%s; and as the oldest transport", k->before_sse.msg);
+            client_fail(c, &both);
+            return true;
+        }
+        return false;
+    }
+    k->has_respawned = true;
+    timer_stop(&k->patience);
+    exchange_drop(&k->discover);
+    exchange_drop(&k->initialize);
+    c->transport->ops->free(c->transport);
+    struct err spawn;
+    c->transport = transport_stdio_open(c->loop, &c->dial, &CLIENT_TRANSPORT_EVENTS, c, &spawn);
+    if (!c->transport)
+        client_fail(c, &spawn);
+    else
+        send_initialize(c);
+    return true;
+}

@@ -1,0 +1,52 @@
+#include "mcp/dial.h"
+
+static const char *const *copy_strings(struct arena *a, const char *const *list)
+{
+    size_t n = 0;
+    while (list && list[n])
+        n++;
+    const char **copy = arena_array(a, n + 1, sizeof(*copy));
+    for (size_t i = 0; i < n; i++)
+        copy[i] = arena_cstr(a, str_from(list[i]));
+    return copy;
+}
+
+static const struct fetch_header *copy_headers(struct arena *a, const struct mcp_dial *dial)
+{
+    struct fetch_header *headers = arena_array(a, dial->nheaders + 1, sizeof(*headers));
+    for (size_t i = 0; i < dial->nheaders; i++) {
+        headers[i].name = arena_str(a, dial->headers[i].name);
+        headers[i].value = arena_str(a, dial->headers[i].value);
+    }
+    return headers;
+}
+
+struct mcp_dial dial_copy(struct arena *a, const struct mcp_dial *dial)
+{
+    struct mcp_dial d = *dial;
+    if (dial->wire == MCP_WIRE_STDIO) {
+        d.child.argv = copy_strings(a, dial->child.argv);
+        d.child.env = copy_strings(a, dial->child.env);
+        if (dial->child.cwd)
+            d.child.cwd = arena_cstr(a, str_from(dial->child.cwd));
+    }
+    d.url = arena_str(a, dial->url);
+    d.headers = copy_headers(a, dial);
+    return d;
+}
+
+static const struct json *copy_json(struct arena *a, const struct json *v)
+{
+    return v ? json_clone(a, v) : NULL;
+}
+
+struct mcp_request dial_copy_request(struct arena *a, const struct mcp_request *req)
+{
+    struct mcp_request r = *req;
+    r.method = arena_str(a, req->method);
+    r.log_level = arena_str(a, req->log_level);
+    r.params = copy_json(a, req->params);
+    r.capabilities = copy_json(a, req->capabilities);
+    r.input_schema = copy_json(a, req->input_schema);
+    return r;
+}

@@ -1,0 +1,8 @@
+/* dial.h - copies of how to reach a server, and of what to ask of it. */
+#pragma once
+
+#include "base/arena.h"
+#include "mcp/client.h"
+
+struct mcp_dial dial_copy(struct arena *a, const struct mcp_dial *dial);
+struct mcp_request dial_copy_request(struct arena *a, const struct mcp_request *req);

@@ -1,0 +1,56 @@
+#include "mcp/endpoint.h"
+
+#include <errno.h>
+
+#include "net/url.h"
+
+static bool is_absolute(str s)
+{
+    return str_starts_nocase(s, STR("http://")) || str_starts_nocase(s, STR("https://"));
+}
+
+/* The part of the target that a relative reference is added to. */
+static str base_of(const struct url *u, str reference)
+{
+    str path = u->target;
+    ptrdiff_t query = str_find_char(path, '?');
+    if (query >= 0)
+        path = str_slice(path, 0, (size_t)query);
+    if (reference.n > 0 && reference.p[0] == '/')
+        return STR_NONE;
+    if (reference.n > 0 && reference.p[0] == '?')
+        return path.n > 0 ? path : STR("/");
+    ptrdiff_t slash = str_rfind_char(path, '/');
+    return slash < 0 ? STR("/") : str_slice(path, 0, (size_t)slash + 1);
+}
+
+static str join(struct arena *a, const struct url *u, str reference)
+{
+    struct buf b;
+    buf_init(&b, URL_MAX * 2);
+    (void)url_add_origin(&b, u);
+    (void)buf_add_str(&b, base_of(u, reference));
+    (void)buf_add_str(&b, reference);
+    str whole = arena_str(a, buf_str(&b));
+    buf_done(&b);
+    return whole;
+}
+
+int endpoint_resolve(struct arena *a, str stream_url, str reference, str *ret, struct err *e)
+{
+    struct url from, to;
+    reference = str_trim(reference);
+    int rc = url_parse(stream_url, &from, e);
+    if (rc < 0)
+        return rc;
+    if (reference.n == 0 || reference.n > URL_MAX || str_starts(reference, STR("//")))
+        return err_set(e, -EINVAL, "the server does not say where to send messages");
+    str whole = is_absolute(reference) ? arena_str(a, reference) : join(a, &from, reference);
+    rc = url_parse(whole, &to, e);
+    if (rc < 0)
+        return rc;
+    if (!url_same_origin(&from, &to) || to.has_userinfo)
+        return err_set(e, -EACCES, "the server wants messages sent to another origin");
+    *ret = whole;
+    return 0;
+}

@@ -1,0 +1,249 @@
+#include <assert.h>
+#include <errno.h>
+
+#include "base/clock.h"
+#include "mcp/client_impl.h"
+#include "mcp/message.h"
+
+#define BUCKETS_MIN 16
+
+/* ---- the table ---- */
+
+static struct exchange **bucket(const struct exchange_table *t, int64_t id)
+{
+    return &t->buckets[(size_t)id & t->mask];
+}
+
+static void grow(struct exchange_table *t)
+{
+    struct exchange_table wider = {.mask = t->buckets ? t->mask * 2 + 1 : BUCKETS_MIN - 1};
+    wider.buckets = xcalloc(wider.mask + 1, sizeof(*wider.buckets));
+    for (size_t i = 0; t->buckets && i <= t->mask; i++) {
+        for (struct exchange *x = t->buckets[i], *next; x; x = next) {
+            next = x->next;
+            struct exchange **to = bucket(&wider, x->id);
+            x->next = *to;
+            *to = x;
+        }
+    }
+    free(t->buckets);
+    wider.n = t->n;
+    *t = wider;
+}
+
+static void table_add(struct exchange_table *t, struct exchange *x)
+{
+    if (!t->buckets || t->n > t->mask)
+        grow(t);
+    struct exchange **to = bucket(t, x->id);
+    x->next = *to;
+    *to = x;
+    t->n++;
+}
+
+static void table_remove(struct exchange_table *t, struct exchange *x)
+{
+    struct exchange **at = bucket(t, x->id);
+    while (*at != x)
+        at = &(*at)->next;
+    *at = x->next;
+    t->n--;
+}
+
+struct exchange *exchange_find(const struct mcp_client *c, int64_t id)
+{
+    if (id <= 0 || !c->table.buckets)
+        return NULL;
+    struct exchange *x = *bucket(&c->table, id);
+    while (x && x->id != id)
+        x = x->next;
+    return x;
+}
+
+/* ---- the end of an exchange ---- */
+
+/* Leaves the table. Returns the id it had. */
+static int64_t leave(struct exchange *x)
+{
+    int64_t id = x->id;
+    timer_stop(&x->timer);
+    free(x->failure);
+    x->failure = NULL;
+    if (id != 0)
+        table_remove(&x->client->table, x);
+    x->id = 0;
+    return id;
+}
+
+static void end(struct exchange *x, bool was_answered)
+{
+    int64_t id = leave(x);
+    struct transport *t = x->client->transport;
+    if (id != 0 && t)
+        t->ops->release(t, id, was_answered);
+}
+
+void exchange_drop(struct exchange *x)
+{
+    end(x, false);
+}
+
+void exchange_answer(struct exchange *x, const struct mcp_reply *r)
+{
+    end(x, true);
+    x->done(x, r);
+}
+
+void exchange_fail(struct exchange *x, const struct err *e)
+{
+    end(x, false);
+    x->done(x, &(struct mcp_reply){.err = e});
+}
+
+/* Over stateless HTTP the closed connection says it. */
+static void tell_cancelled(struct mcp_client *c, int64_t id, const char *reason)
+{
+    if (c->transport->ops->is_http && c->era == MCP_ERA_MODERN)
+        return;
+    struct arena a;
+    arena_init(&a);
+    struct json *params = json_new(&a, JSON_OBJECT);
+    json_set(&a, params, STR("requestId"), json_of_int(id));
+    if (reason)
+        json_set(&a, params, STR("reason"), json_of_str(str_from(reason)));
+    (void)mcp_notify(c, STR("notifications/cancelled"), params);
+    arena_done(&a);
+}
+
+void exchange_cancel(struct exchange *x, const char *reason)
+{
+    struct mcp_client *c = x->client;
+    int64_t id = x->id;
+    bool was_sent = id != 0 && !x->failure;
+    end(x, false);
+    if (was_sent && c->transport && x != &c->connect.initialize)
+        tell_cancelled(c, id, reason);
+}
+
+/* ---- time ---- */
+
+static void arm(struct exchange *x)
+{
+    uint64_t now = clock_mono_ms();
+    uint64_t left = x->deadline_ms > now ? x->deadline_ms - now : 0;
+    timer_start(&x->timer, left < x->timeout_ms ? left : x->timeout_ms);
+}
+
+void exchange_touch(struct exchange *x)
+{
+    if (!x->failure)
+        arm(x);
+}
+
+static void time_out(struct exchange *x)
+{
+    struct err e;
+    bool is_over = clock_mono_ms() >= x->deadline_ms;
+    if (!is_over && x->client->nasks > 0) { /* the server waits for us */
+        arm(x);
+        return;
+    }
+    err_set(&e, -ETIMEDOUT,
+            is_over ? "the server has not finished within the time limit"
+                    : "no answer from the server for %.3g s",
+            (double)x->timeout_ms / 1000);
+    exchange_cancel(x, "timed out");
+    x->done(x, &(struct mcp_reply){.err = &e});
+}
+
+static void on_timer(void *ctx)
+{
+    struct exchange *x = ctx;
+    struct mcp_client *c = x->client;
+    client_enter(c);
+    if (x->failure) {
+        struct err e = *x->failure;
+        exchange_fail(x, &e);
+    } else {
+        time_out(x);
+    }
+    client_leave(c);
+}
+
+/* ---- the start ---- */
+
+void exchange_init(struct exchange *x, struct mcp_client *c,
+                   void (*done)(struct exchange *x, const struct mcp_reply *r))
+{
+    *x = (struct exchange){.client = c, .done = done};
+    timer_init(&x->timer, c->loop, on_timer, x);
+}
+
+/* Told in a turn of its own: no callback comes from inside a request. */
+static void fail_later(struct exchange *x, const struct err *e)
+{
+    x->failure = xcalloc(1, sizeof(*x->failure));
+    *x->failure = *e;
+    timer_start(&x->timer, 0);
+}
+
+static int transmit(struct exchange *x, const struct exchange_spec *s, struct err *e)
+{
+    struct mcp_client *c = x->client;
+    struct message_request r = {
+        .id = x->id,
+        .method = s->method,
+        .params = s->params,
+        .more = s->more,
+        .era = s->era,
+        .capabilities = s->capabilities.n > 0 ? s->capabilities : c->capabilities,
+        .log_level = s->log_level,
+        .wants_progress = s->wants_progress,
+    };
+    buf_clear(&c->out);
+    message_write_request(&c->out, &r);
+    return client_send(c,
+                       &(struct outgoing){.text = buf_str(&c->out),
+                                          .id = x->id,
+                                          .era = s->era,
+                                          .method = s->method,
+                                          .params = s->params,
+                                          .headers = s->headers},
+                       e);
+}
+
+void exchange_send(struct exchange *x, const struct exchange_spec *s)
+{
+    struct mcp_client *c = x->client;
+    assert(x->id == 0 && "an exchange carries one request at a time");
+    x->id = ++c->last_id;
+    x->timeout_ms = s->timeout_ms;
+    x->deadline_ms = s->deadline_ms;
+    x->http_status = 0;
+    table_add(&c->table, x);
+    struct err e;
+    if (c->table.n > MCP_CALLS_MAX) {
+        err_set(&e, -EBUSY, "more than %d requests under way to one server", MCP_CALLS_MAX);
+        fail_later(x, &e);
+    } else if (transmit(x, s, &e) < 0) {
+        fail_later(x, &e);
+    } else {
+        arm(x);
+    }
+}
+
+void exchange_send_forgotten(struct mcp_client *c, str method, const struct json *params)
+{
+    struct message_request r = {
+        .id = ++c->last_id,
+        .method = method,
+        .params = params,
+        .era = c->era,
+        .capabilities = c->capabilities,
+    };
+    buf_clear(&c->out);
+    message_write_request(&c->out, &r);
+    struct outgoing m = {
+        .text = buf_str(&c->out), .id = r.id, .era = c->era, .method = method, .params = params};
+    (void)client_send(c, &m, NULL);
+}

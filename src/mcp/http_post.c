@@ -1,0 +1,353 @@
+/* http_post.c - one message to a server over Streamable HTTP.
+ *
+ * Its answer is an object or a stream of events. A stream of the legacy era that breaks before
+ * the answer is taken up again with a GET after the time that the server named. "Too many
+ * requests" is a matter of pace: the same message is sent again later. A session that the
+ * server has forgotten parks the message until there is a new one. */
+#include <errno.h>
+
+#include "base/str.h"
+#include "mcp/param_headers.h"
+#include "mcp/transport_http.h"
+
+#define RETRY_MS        1000 /* where a broken stream named no time */
+#define RETRY_MAX_MS    60000
+#define RESUMES_MAX     5 /* attempts in a row that brought nothing */
+#define PACE_MS         1000
+#define PACE_MAX_MS     30000
+#define LINGER_MS       2000 /* a stream that goes on after its answer */
+#define PACED_NOTES_MAX 5
+
+struct post {
+    struct http *t;
+    struct list_node node;
+    struct arena mem;
+    int64_t id;
+    enum mcp_era era;
+    bool is_initialize, is_answered, is_parked, was_parked, is_resuming;
+    str text;
+    struct fetch_header *headers; /* its own */
+    size_t nheaders;
+    struct wire *wire;
+    struct timer later;
+    struct buf last_id;
+    uint64_t retry_ms, pace_ms;
+    unsigned resumes, paced;
+};
+
+static void start(struct post *p);
+static void resume(struct post *p);
+
+void http_post_free(struct post *p)
+{
+    list_del(&p->node);
+    timer_stop(&p->later);
+    wire_stop(p->wire);
+    buf_done(&p->last_id);
+    arena_done(&p->mem);
+    free(p);
+}
+
+static void on_linger_over(void *ctx)
+{
+    http_post_free(ctx);
+}
+
+struct post *http_post_find(struct http *t, int64_t id)
+{
+    LIST_FOREACH (n, &t->posts) {
+        struct post *p = LIST_ENTRY(n, struct post, node);
+        if (p->id == id && id != 0 && !p->is_answered)
+            return p;
+    }
+    return NULL;
+}
+
+/* The owner may free the whole transport in an event. What it does not release then is of no
+ * interest to it. */
+static void leave(struct http *t, int64_t id)
+{
+    struct post *p = t->is_freed ? NULL : http_post_find(t, id);
+    if (p)
+        http_post_free(p);
+    http_leave(t);
+}
+
+static void lose(struct post *p, const struct err *e)
+{
+    struct http *t = p->t;
+    int64_t id = p->id;
+    http_enter(t);
+    if (id == 0)
+        http_post_free(p);
+    else
+        t->base.ev->lost(t->base.ctx, id, e);
+    leave(t, id);
+}
+
+void http_post_release(struct post *p, bool was_answered)
+{
+    if (!was_answered || !p->wire) {
+        http_post_free(p);
+        return;
+    }
+    /* Most servers end the stream now, and the connection can be used again. */
+    p->is_answered = true;
+    timer_init(&p->later, p->t->loop, on_linger_over, p);
+    timer_start(&p->later, LINGER_MS);
+}
+
+/* ---- streams ---- */
+
+static void on_head(void *ctx, int status, bool is_stream, const struct fetch_header *headers,
+                    size_t n)
+{
+    struct post *p = ctx;
+    if (p->is_initialize && status >= 200 && status < 300)
+        http_take_session(p->t, wire_header(headers, n, "mcp-session-id"));
+    if (status == 429) {
+        uint64_t seconds;
+        if (parse_u64(str_trim(wire_header(headers, n, "retry-after")), &seconds) == 0)
+            p->pace_ms = seconds < PACE_MAX_MS / 1000 ? seconds * 1000 : PACE_MAX_MS;
+    }
+}
+
+static void on_event(void *ctx, const struct sse_event *ev)
+{
+    struct post *p = ctx;
+    struct http *t = p->t;
+    p->resumes = 0;
+    if (ev->retry_ms >= 0)
+        p->retry_ms = (uint64_t)ev->retry_ms < RETRY_MAX_MS ? (uint64_t)ev->retry_ms : RETRY_MAX_MS;
+    buf_clear(&p->last_id);
+    (void)buf_add_str(&p->last_id, ev->id);
+    if (ev->data.n > 0 && str_eq(ev->event, STR("message")))
+        t->base.ev->message(t->base.ctx, p->id, ev->data);
+}
+
+static bool can_resume(const struct post *p)
+{
+    return p->id > 0 && p->era == MCP_ERA_LEGACY && p->last_id.n > 0 && p->resumes < RESUMES_MAX;
+}
+
+static void on_resume_time(void *ctx)
+{
+    resume(ctx);
+}
+
+static void resume_later(struct post *p)
+{
+    p->resumes++;
+    p->is_resuming = true;
+    timer_init(&p->later, p->t->loop, on_resume_time, p);
+    timer_start(&p->later, p->retry_ms);
+}
+
+/* ---- the end of one HTTP request ---- */
+
+static void on_pace_over(void *ctx)
+{
+    start(ctx);
+}
+
+static void send_later(struct post *p)
+{
+    struct http *t = p->t;
+    if (p->id == 0 && ++p->paced > PACED_NOTES_MAX) {
+        http_post_free(p);
+        return;
+    }
+    timer_init(&p->later, t->loop, on_pace_over, p);
+    timer_start(&p->later, p->pace_ms);
+    p->pace_ms = p->pace_ms * 2 < PACE_MAX_MS ? p->pace_ms * 2 + 1 : PACE_MAX_MS;
+    if (p->id > 0)
+        t->base.ev->alive(t->base.ctx, p->id);
+}
+
+static void park(struct post *p)
+{
+    struct http *t = p->t;
+    p->is_parked = p->was_parked = true;
+    if (p->id == 0)
+        http_post_free(p); /* the new session would not know what it is about */
+    http_session_gone(t);
+}
+
+static void refuse(struct post *p, int status, str body)
+{
+    struct http *t = p->t;
+    int64_t id = p->id;
+    http_enter(t);
+    if (id == 0)
+        http_post_free(p);
+    else
+        t->base.ev->refused(t->base.ctx, id, status, body);
+    leave(t, id);
+}
+
+static bool is_session_unknown(const struct post *p, int status)
+{
+    return status == 404 && p->era == MCP_ERA_LEGACY && p->t->session.n > 0 && !p->is_initialize &&
+           !p->was_parked && p->id != OUTGOING_INITIALIZED;
+}
+
+static void lose_unanswered(struct post *p)
+{
+    struct err e;
+    err_set(&e, -ECONNRESET, "the server ended its answer before it was complete");
+    lose(p, &e);
+}
+
+/* The body should hold the answer, and the owner releases the post when it does. */
+static void take_body(struct post *p, str body)
+{
+    struct http *t = p->t;
+    int64_t id = p->id;
+    http_enter(t);
+    t->base.ev->message(t->base.ctx, id, body);
+    p = t->is_freed ? NULL : http_post_find(t, id);
+    if (p)
+        lose_unanswered(p);
+    http_leave(t);
+}
+
+static void end_success(struct post *p, str body)
+{
+    struct http *t = p->t;
+    if (p->id == OUTGOING_INITIALIZED) {
+        http_post_free(p);
+        http_initialized(t);
+    } else if (p->id == 0) {
+        http_post_free(p);
+    } else if (body.n > 0) {
+        take_body(p, body);
+    } else {
+        lose_unanswered(p);
+    }
+}
+
+static void end_resumed(struct post *p, int status, const struct err *err)
+{
+    struct err e = *err;
+    if (e.code == 0)
+        err_set(&e, -ECONNRESET,
+                "the stream of the answer broke, and cannot be taken up (HTTP status %d)", status);
+    lose(p, &e);
+}
+
+static void on_end(void *ctx, int status, str body, const struct err *err)
+{
+    struct post *p = ctx;
+    p->wire = NULL;
+    bool is_success = status >= 200 && status < 300;
+    if (p->is_answered)
+        http_post_free(p);
+    else if (can_resume(p) && (is_success || (p->is_resuming && (status == 0 || status >= 500))))
+        resume_later(p);
+    else if (p->is_resuming)
+        end_resumed(p, status, err);
+    else if (err->code != 0)
+        lose(p, err);
+    else if (status == 429)
+        send_later(p);
+    else if (is_session_unknown(p, status))
+        park(p);
+    else if (!is_success)
+        refuse(p, status, body);
+    else
+        end_success(p, body);
+}
+
+static const struct wire_events WIRE_EVENTS = {on_head, on_event, on_end};
+
+/* ---- sending ---- */
+
+static void resume(struct post *p)
+{
+    struct http *t = p->t;
+    struct fetch_header h[HTTP_HEADERS_MAX];
+    size_t n = 0;
+    http_common_headers(t, p->era, false, h, &n);
+    h[n++] = (struct fetch_header){STR("Accept"), STR("text/event-stream")};
+    h[n++] = (struct fetch_header){STR("Last-Event-ID"), buf_str(&p->last_id)};
+    struct fetch_spec s = {.method = "GET", .url = t->dial.url, .headers = h, .nheaders = n};
+    s.flags = t->dial.fetch_flags | FETCH_FOLLOW_SAME_ORIGIN;
+    p->wire = wire_start(t->fetcher, &s, &WIRE_EVENTS, p);
+}
+
+static void start(struct post *p)
+{
+    struct http *t = p->t;
+    struct fetch_header h[HTTP_HEADERS_MAX];
+    size_t n = 0;
+    p->is_parked = false;
+    http_common_headers(t, p->era, p->is_initialize, h, &n);
+    h[n++] = (struct fetch_header){STR("Content-Type"), STR("application/json")};
+    h[n++] = (struct fetch_header){STR("Accept"), STR("application/json, text/event-stream")};
+    for (size_t i = 0; i < p->nheaders && n < HTTP_HEADERS_MAX; i++)
+        h[n++] = p->headers[i];
+    struct fetch_spec s = {.method = "POST", .url = t->dial.url, .headers = h, .nheaders = n};
+    s.body = p->text;
+    s.has_body = true;
+    s.flags = t->dial.fetch_flags | FETCH_FOLLOW_SAME_ORIGIN;
+    p->wire = wire_start(t->fetcher, &s, &WIRE_EVENTS, p);
+}
+
+void http_post_resend_parked(struct http *t)
+{
+    LIST_FOREACH (n, &t->posts) {
+        struct post *p = LIST_ENTRY(n, struct post, node);
+        if (p->is_parked)
+            start(p);
+    }
+}
+
+void http_post_free_all(struct http *t)
+{
+    while (!list_empty(&t->posts))
+        http_post_free(LIST_ENTRY(t->posts.next, struct post, node));
+}
+
+static void add_header(struct post *p, str name, str value)
+{
+    p->headers[p->nheaders++] =
+        (struct fetch_header){arena_str(&p->mem, name), arena_str(&p->mem, value)};
+}
+
+static void add_modern_headers(struct post *p, const struct outgoing *m)
+{
+    size_t nparams = m->headers ? m->headers->n : 0;
+    p->headers = arena_array(&p->mem, nparams + 2, sizeof(*p->headers));
+    add_header(p, STR("Mcp-Method"), m->method);
+    const char *member = protocol_name_member(m->method);
+    const struct json *name = member ? json_get(m->params, member) : NULL;
+    if (json_is(name, JSON_STRING))
+        add_header(p, STR("Mcp-Name"), header_value_encode(&p->mem, name->s));
+    for (size_t i = 0; i < nparams; i++) {
+        const struct param_header *ph = &m->headers->items[i];
+        str value;
+        if (param_header_value(&p->mem, ph, json_get(m->params, "arguments"), &value))
+            add_header(p, arena_concat(&p->mem, STR("Mcp-Param-"), ph->name), value);
+    }
+}
+
+void http_post_send(struct http *t, const struct outgoing *m)
+{
+    struct post *p = xcalloc(1, sizeof(*p));
+    p->t = t;
+    p->id = m->id;
+    p->era = m->era;
+    p->text = arena_str(&p->mem, m->text);
+    p->is_initialize = str_eq(m->method, STR("initialize"));
+    p->retry_ms = t->dial.reconnect.initial_ms ? t->dial.reconnect.initial_ms : RETRY_MS;
+    p->pace_ms = PACE_MS;
+    buf_init(&p->last_id, SSE_NAME_MAX);
+    timer_init(&p->later, t->loop, on_pace_over, p);
+    if (m->era == MCP_ERA_MODERN && m->method.n > 0)
+        add_modern_headers(p, m);
+    list_push(&t->posts, &p->node);
+    if (t->is_renewing && p->era == MCP_ERA_LEGACY && p->id > 0 && !p->is_initialize)
+        p->is_parked = true;
+    else
+        start(p);
+}

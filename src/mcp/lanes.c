@@ -1,0 +1,490 @@
+#include "mcp/lanes.h"
+
+#include <assert.h>
+#include <errno.h>
+
+#include "base/list.h"
+#include "loop/timer.h"
+#include "mcp/dial.h"
+
+#define WAIT_MAX_MS (15 * 60 * 1000u) /* in the queue, where the request names no limit */
+
+struct lane {
+    struct lanes *p;
+    struct mcp_client *client; /* NULL: not open */
+    bool is_ready;
+    size_t busy;
+    struct timer idle; /* not of the main lane */
+};
+
+struct lanes {
+    struct loop *loop;
+    struct fetcher *fetcher;
+    struct arena mem;
+    struct mcp_dial dial;
+    struct mcp_host host;
+    struct mcp_client_events ev;
+    void *ctx;
+    struct lane lanes[LANES_MAX]; /* the first is the main one */
+    struct list_node waiting, under_way;
+    size_t nwaiting, nunder_way;
+    bool is_exclusive; /* the server has asked something: one call for each lane */
+    bool is_draining, is_closing, is_dead;
+    struct timer drain;
+    struct err why; /* of the main lane's end */
+    unsigned depth;
+};
+
+struct lanes_call {
+    struct lanes *p;
+    struct list_node node; /* in waiting or under_way */
+    struct lane *lane;     /* NULL: it waits */
+    struct mcp_call *call;
+    struct arena mem; /* of req, while it waits */
+    struct mcp_request req;
+    struct mcp_call_events ev;
+    void *ctx;
+    struct timer limit;
+    struct err *failure; /* told in a turn of its own */
+};
+
+static void pump(struct lanes *p);
+static void close_all(struct lanes *p);
+
+static void enter(struct lanes *p)
+{
+    p->depth++;
+}
+
+static void leave(struct lanes *p)
+{
+    if (--p->depth > 0 || !p->is_dead)
+        return;
+    arena_done(&p->mem);
+    free(p);
+}
+
+/* ---- calls ---- */
+
+static void call_unlink(struct lanes_call *c)
+{
+    struct lanes *p = c->p;
+    list_del(&c->node);
+    timer_stop(&c->limit);
+    if (!c->lane) {
+        p->nwaiting--;
+        return;
+    }
+    p->nunder_way--;
+    if (--c->lane->busy == 0 && c->lane != &p->lanes[0] && c->lane->client)
+        timer_start(&c->lane->idle, LANES_IDLE_MS);
+}
+
+static void call_free(struct lanes_call *c)
+{
+    arena_done(&c->mem);
+    free(c->failure);
+    free(c);
+}
+
+static void finish_drain(struct lanes *p)
+{
+    if (p->is_draining && !p->is_closing && p->nwaiting + p->nunder_way == 0)
+        close_all(p);
+}
+
+static void call_end(struct lanes_call *c, const struct mcp_reply *r)
+{
+    struct lanes *p = c->p;
+    enter(p);
+    call_unlink(c);
+    c->ev.done(c->ctx, r);
+    call_free(c);
+    if (!p->is_dead) {
+        pump(p);
+        finish_drain(p);
+    }
+    leave(p);
+}
+
+static void on_done(void *ctx, const struct mcp_reply *r)
+{
+    call_end(ctx, r);
+}
+
+static void on_progress(void *ctx, const struct json *params)
+{
+    struct lanes_call *c = ctx;
+    c->ev.progress(c->ctx, params);
+}
+
+static void on_logged(void *ctx, const struct json *params)
+{
+    struct lanes_call *c = ctx;
+    c->ev.logged(c->ctx, params);
+}
+
+static void on_ask(void *ctx, struct mcp_ask *a)
+{
+    struct lanes_call *c = ctx;
+    c->ev.ask(c->ctx, a);
+}
+
+static void on_ask_gone(void *ctx, struct mcp_ask *a)
+{
+    struct lanes_call *c = ctx;
+    c->ev.ask_gone(c->ctx, a);
+}
+
+static void send_on(struct lane *lane, struct lanes_call *c, const struct mcp_request *req)
+{
+    struct mcp_call_events ev = {
+        .done = on_done,
+        .progress = c->ev.progress ? on_progress : NULL,
+        .logged = c->ev.logged ? on_logged : NULL,
+        .ask = c->ev.ask ? on_ask : NULL,
+        .ask_gone = c->ev.ask_gone ? on_ask_gone : NULL,
+    };
+    struct mcp_request r = *req;
+    if (str_eq(r.method, STR("tools/call")) && lane->p->lanes[0].client)
+        r.is_task = r.is_task || mcp_tool_needs_task(lane->p->lanes[0].client,
+                                                     json_get_string(r.params, "name"));
+    timer_stop(&c->limit);
+    timer_stop(&lane->idle);
+    c->lane = lane;
+    lane->busy++;
+    list_push(&lane->p->under_way, &c->node);
+    lane->p->nunder_way++;
+    c->call = mcp_request(lane->client, &r, &ev, c);
+}
+
+/* ---- which lane ---- */
+
+static void open_lane(struct lanes *p, size_t i);
+
+/* Only these can lead to questions. */
+static bool is_interactive(str method)
+{
+    return protocol_may_need_input(method) || str_eq(method, STR("tasks/result"));
+}
+
+static struct lane *find_free(struct lanes *p)
+{
+    for (size_t i = 0; i < LANES_MAX; i++) {
+        if (p->lanes[i].is_ready && p->lanes[i].busy == 0)
+            return &p->lanes[i];
+    }
+    return NULL;
+}
+
+static bool is_opening(const struct lanes *p)
+{
+    for (size_t i = 0; i < LANES_MAX; i++) {
+        if (p->lanes[i].client && !p->lanes[i].is_ready)
+            return true;
+    }
+    return false;
+}
+
+static void open_another(struct lanes *p)
+{
+    for (size_t i = 1; i < LANES_MAX && !is_opening(p); i++) {
+        if (!p->lanes[i].client)
+            open_lane(p, i);
+    }
+}
+
+static void notice_asking(struct lanes *p)
+{
+    for (size_t i = 0; i < LANES_MAX && !p->is_exclusive; i++)
+        p->is_exclusive = p->lanes[i].client && mcp_has_asked(p->lanes[i].client);
+}
+
+/* NULL: it has to wait. */
+static struct lane *choose(struct lanes *p, str method)
+{
+    if (!p->lanes[0].is_ready || p->is_closing)
+        return NULL;
+    notice_asking(p);
+    if (!p->is_exclusive || !is_interactive(method))
+        return &p->lanes[0];
+    struct lane *lane = find_free(p);
+    if (!lane)
+        open_another(p);
+    return lane;
+}
+
+static void pump(struct lanes *p)
+{
+    LIST_FOREACH (n, &p->waiting) {
+        struct lanes_call *c = LIST_ENTRY(n, struct lanes_call, node);
+        struct lane *lane = c->failure ? NULL : choose(p, c->req.method);
+        if (!lane)
+            continue;
+        list_del(&c->node);
+        p->nwaiting--;
+        send_on(lane, c, &c->req);
+    }
+}
+
+/* ---- connections ---- */
+
+static void lane_closed(struct lane *lane)
+{
+    lane->client = NULL;
+    lane->is_ready = false;
+    timer_stop(&lane->idle);
+}
+
+static size_t count_open(const struct lanes *p)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < LANES_MAX; i++)
+        n += p->lanes[i].client != NULL;
+    return n;
+}
+
+static void fail_waiting(struct lanes *p, const struct err *e)
+{
+    while (!list_empty(&p->waiting) && !p->is_dead) {
+        struct lanes_call *c = LIST_ENTRY(p->waiting.next, struct lanes_call, node);
+        call_end(c, &(struct mcp_reply){.err = e});
+    }
+}
+
+/* All connections are gone. */
+static void finish(struct lanes *p)
+{
+    struct err e = p->why;
+    if (e.code == 0)
+        err_set(&e, -ECANCELED, "the connection was closed");
+    fail_waiting(p, &e);
+    if (p->is_dead)
+        return;
+    p->is_dead = true;
+    timer_stop(&p->drain);
+    p->ev.closed(p->ctx, &p->why);
+}
+
+static void abort_others(struct lanes *p)
+{
+    for (size_t i = 1; i < LANES_MAX; i++) {
+        struct mcp_client *client = p->lanes[i].client;
+        lane_closed(&p->lanes[i]);
+        if (client)
+            mcp_abort(client);
+    }
+}
+
+/* The calls of an aborted lane have no answer any more. */
+static void fail_under_way(struct lanes *p)
+{
+    while (!list_empty(&p->under_way) && !p->is_dead) {
+        struct lanes_call *c = LIST_ENTRY(p->under_way.next, struct lanes_call, node);
+        call_end(c, &(struct mcp_reply){.err = &p->why});
+    }
+}
+
+static void on_main_closed(struct lanes *p, const struct err *e)
+{
+    p->why = *e;
+    if (!p->is_closing) { /* lost */
+        p->is_closing = true;
+        abort_others(p);
+        fail_under_way(p);
+    }
+}
+
+static void on_closed(void *ctx, const struct err *e)
+{
+    struct lane *lane = ctx;
+    struct lanes *p = lane->p;
+    enter(p);
+    lane_closed(lane);
+    if (lane == &p->lanes[0])
+        on_main_closed(p, e);
+    if (!p->is_dead && p->is_closing && count_open(p) == 0)
+        finish(p);
+    else if (!p->is_dead)
+        pump(p);
+    leave(p);
+}
+
+static void on_ready(void *ctx)
+{
+    struct lane *lane = ctx;
+    struct lanes *p = lane->p;
+    enter(p);
+    lane->is_ready = true;
+    if (lane == &p->lanes[0] && p->ev.ready)
+        p->ev.ready(p->ctx);
+    if (!p->is_dead)
+        pump(p);
+    if (!p->is_dead && lane != &p->lanes[0] && lane->client && lane->busy == 0)
+        timer_start(&lane->idle, LANES_IDLE_MS);
+    leave(p);
+}
+
+static void on_idle(void *ctx)
+{
+    struct lane *lane = ctx;
+    mcp_close(lane->client);
+    lane->is_ready = false;
+}
+
+static const struct mcp_client_events LANE_EVENTS = {.ready = on_ready, .closed = on_closed};
+
+static void open_lane(struct lanes *p, size_t i)
+{
+    struct lane *lane = &p->lanes[i];
+    struct mcp_dial dial = p->dial;
+    struct mcp_host host = p->host;
+    if (i > 0) {
+        dial.era = mcp_era(p->lanes[0].client);
+        host.notified = NULL; /* the main one tells of changes */
+    }
+    lane->client = mcp_open(p->loop, p->fetcher, &dial, &host, &LANE_EVENTS, lane);
+}
+
+/* ---- the whole ---- */
+
+static void on_drain_over(void *ctx)
+{
+    struct lanes *p = ctx;
+    enter(p);
+    close_all(p);
+    leave(p);
+}
+
+struct lanes *lanes_open(struct loop *l, struct fetcher *f, const struct mcp_dial *dial,
+                         const struct mcp_host *host, const struct mcp_client_events *ev, void *ctx)
+{
+    struct lanes *p = xcalloc(1, sizeof(*p));
+    p->loop = l;
+    p->fetcher = f;
+    p->dial = dial_copy(&p->mem, dial);
+    p->host = host ? *host : (struct mcp_host){0};
+    if (p->host.capabilities)
+        p->host.capabilities = json_clone(&p->mem, p->host.capabilities);
+    p->ev = *ev;
+    p->ctx = ctx;
+    list_init(&p->waiting);
+    list_init(&p->under_way);
+    timer_init(&p->drain, l, on_drain_over, p);
+    for (size_t i = 0; i < LANES_MAX; i++) {
+        p->lanes[i].p = p;
+        timer_init(&p->lanes[i].idle, l, on_idle, &p->lanes[i]);
+    }
+    open_lane(p, 0);
+    return p;
+}
+
+static void close_all(struct lanes *p)
+{
+    p->is_closing = true;
+    timer_stop(&p->drain);
+    for (size_t i = 0; i < LANES_MAX; i++) {
+        timer_stop(&p->lanes[i].idle);
+        p->lanes[i].is_ready = false;
+        if (p->lanes[i].client)
+            mcp_close(p->lanes[i].client);
+    }
+}
+
+void lanes_close(struct lanes *p, uint64_t drain_ms)
+{
+    p->is_draining = true;
+    if (p->nwaiting + p->nunder_way == 0 || drain_ms == 0)
+        close_all(p);
+    else
+        timer_start(&p->drain, drain_ms);
+}
+
+void lanes_abort(struct lanes *p)
+{
+    if (p->is_dead)
+        return;
+    enter(p);
+    p->is_dead = true;
+    timer_stop(&p->drain);
+    for (size_t i = 0; i < LANES_MAX; i++) {
+        struct mcp_client *client = p->lanes[i].client;
+        lane_closed(&p->lanes[i]);
+        if (client)
+            mcp_abort(client);
+    }
+    struct list_node *n;
+    while ((n = list_pop(&p->under_way)) != NULL || (n = list_pop(&p->waiting)) != NULL) {
+        struct lanes_call *c = LIST_ENTRY(n, struct lanes_call, node);
+        timer_stop(&c->limit);
+        call_free(c);
+    }
+    leave(p);
+}
+
+struct mcp_client *lanes_main(const struct lanes *p)
+{
+    return p->lanes[0].client;
+}
+
+size_t lanes_busy(const struct lanes *p)
+{
+    return p->nwaiting + p->nunder_way;
+}
+
+/* ---- requests ---- */
+
+static void on_limit(void *ctx)
+{
+    struct lanes_call *c = ctx;
+    struct err late;
+    err_set(&late, -ETIMEDOUT, "the request waited too long for the server");
+    call_end(c, &(struct mcp_reply){.err = c->failure ? c->failure : &late});
+}
+
+static void wait(struct lanes_call *c, const struct mcp_request *req)
+{
+    struct lanes *p = c->p;
+    c->req = dial_copy_request(&c->mem, req);
+    list_push(&p->waiting, &c->node);
+    p->nwaiting++;
+    timer_start(&c->limit, req->max_ms ? req->max_ms : WAIT_MAX_MS);
+    if (!p->is_draining && p->nwaiting <= LANES_QUEUE_MAX)
+        return;
+    c->failure = xcalloc(1, sizeof(*c->failure));
+    if (p->is_draining)
+        err_set(c->failure, -ECANCELED, "the connection is being closed");
+    else
+        err_set(c->failure, -EBUSY, "more than %d requests wait for the server", LANES_QUEUE_MAX);
+    timer_start(&c->limit, 0);
+}
+
+struct lanes_call *lanes_request(struct lanes *p, const struct mcp_request *req,
+                                 const struct mcp_call_events *ev, void *ctx)
+{
+    struct lanes_call *c = xcalloc(1, sizeof(*c));
+    c->p = p;
+    c->ev = *ev;
+    c->ctx = ctx;
+    timer_init(&c->limit, p->loop, on_limit, c);
+    bool is_queue = p->is_draining || (p->nwaiting > 0 && is_interactive(req->method));
+    struct lane *lane = is_queue ? NULL : choose(p, req->method);
+    if (lane)
+        send_on(lane, c, req);
+    else
+        wait(c, req);
+    return c;
+}
+
+void lanes_cancel(struct lanes_call *c, const char *reason)
+{
+    struct lanes *p = c->p;
+    enter(p);
+    call_unlink(c);
+    if (c->call)
+        mcp_cancel(c->call, reason);
+    call_free(c);
+    pump(p);
+    finish_drain(p);
+    leave(p);
+}

@@ -1,0 +1,192 @@
+/* listen.c - the one stream on which a modern server tells of changes.
+ *
+ * What older revisions send unasked has to be asked for here: lists that change, and the
+ * resources that somebody subscribed to. The stream is opened again when it ends; what may
+ * have been missed meanwhile is reported as changed. */
+#include <errno.h>
+
+#include "mcp/client_impl.h"
+
+#define URIS_MAX    1000
+#define WAIT_MS     1000
+#define WAIT_MAX_MS 30000
+#define TRIES_MAX   5
+
+struct listen {
+    struct mcp_client *client;
+    struct exchange x;
+    struct timer again;
+    struct map uris; /* subscribed: to the listen itself, as a mark */
+    uint64_t wait_ms;
+    unsigned tries;
+    bool was_open; /* a later acknowledgement comes after a gap */
+};
+
+static const struct {
+    const char *capability, *wanted;
+} LISTS[] = {
+    {"tools", "toolsListChanged"},
+    {"prompts", "promptsListChanged"},
+    {"resources", "resourcesListChanged"},
+};
+
+static bool tells_of(const struct mcp_client *c, size_t list)
+{
+    return json_get_bool(json_get(c->server_capabilities, LISTS[list].capability), "listChanged",
+                         false);
+}
+
+static bool has_anything(const struct mcp_client *c)
+{
+    for (size_t i = 0; i < ARRAY_LEN(LISTS); i++) {
+        if (tells_of(c, i))
+            return true;
+    }
+    return c->listen && map_len(&c->listen->uris) > 0;
+}
+
+static struct json *build_params(struct listen *l, struct arena *a)
+{
+    struct json *wanted = json_new(a, JSON_OBJECT);
+    for (size_t i = 0; i < ARRAY_LEN(LISTS); i++) {
+        if (tells_of(l->client, i))
+            json_set(a, wanted, str_from(LISTS[i].wanted), json_of_bool(true));
+    }
+    struct json *uris = json_new(a, JSON_ARRAY);
+    struct map_entry *e;
+    for (size_t i = 0; (e = map_next(&l->uris, &i)) != NULL;)
+        json_push(a, uris, json_of_str(e->key));
+    if (uris->len > 0)
+        json_set(a, wanted, STR("resourceSubscriptions"), *uris);
+    struct json *params = json_new(a, JSON_OBJECT);
+    json_set(a, params, STR("notifications"), *wanted);
+    return params;
+}
+
+static void open_stream(struct listen *l)
+{
+    struct arena a;
+    arena_init(&a);
+    struct exchange_spec s = {
+        .method = STR("subscriptions/listen"),
+        .params = build_params(l, &a),
+        .era = MCP_ERA_MODERN,
+        .timeout_ms = UINT64_MAX,
+        .deadline_ms = UINT64_MAX,
+    };
+    exchange_send(&l->x, &s);
+    arena_done(&a);
+}
+
+static void on_again(void *ctx)
+{
+    struct listen *l = ctx;
+    client_enter(l->client);
+    open_stream(l);
+    client_leave(l->client);
+}
+
+static void retry(struct listen *l, const struct err *e)
+{
+    const struct mcp_reconnect *policy = &l->client->dial.reconnect;
+    unsigned max_tries = policy->max_tries ? policy->max_tries : TRIES_MAX;
+    uint64_t max_ms = policy->max_ms ? policy->max_ms : WAIT_MAX_MS;
+    if (e && ++l->tries > max_tries) {
+        client_fail(l->client, e);
+        return;
+    }
+    timer_start(&l->again, l->wait_ms);
+    l->wait_ms = l->wait_ms * 3 / 2 < max_ms ? l->wait_ms * 3 / 2 : max_ms;
+}
+
+static uint64_t first_wait_ms(const struct mcp_client *c)
+{
+    return c->dial.reconnect.initial_ms ? c->dial.reconnect.initial_ms : WAIT_MS;
+}
+
+static void on_ended(struct exchange *x, const struct mcp_reply *r)
+{
+    struct listen *l = CONTAINER_OF(x, struct listen, x);
+    if (r->error || (r->err && r->err->code == -EACCES) || x->http_status != 0)
+        client_say(
+            l->client, "the server does not tell of changes: %.*s\n",
+            STR_ARG(r->error ? json_get_string(r->error, "message") : str_from(r->err->msg)));
+    else
+        retry(l, r->err);
+}
+
+void listen_acknowledged(struct mcp_client *c, const struct json *params)
+{
+    struct listen *l = c->listen;
+    if (!l || l->x.id == 0)
+        return;
+    l->tries = 0;
+    l->wait_ms = first_wait_ms(c);
+    bool was_open = l->was_open;
+    l->was_open = true;
+    if (was_open)
+        CLIENT_TRANSPORT_EVENTS.gap(c);
+}
+
+static struct listen *listen_new(struct mcp_client *c)
+{
+    struct listen *l = xcalloc(1, sizeof(*l));
+    l->client = c;
+    l->wait_ms = first_wait_ms(c);
+    map_init(&l->uris);
+    exchange_init(&l->x, c, on_ended);
+    timer_init(&l->again, c->loop, on_again, l);
+    return l;
+}
+
+void listen_start(struct mcp_client *c)
+{
+    if (c->era != MCP_ERA_MODERN || !c->host.notified || c->listen || !has_anything(c))
+        return;
+    c->listen = listen_new(c);
+    open_stream(c->listen);
+}
+
+void listen_stop(struct mcp_client *c)
+{
+    struct listen *l = c->listen;
+    if (!l)
+        return;
+    exchange_drop(&l->x);
+    timer_stop(&l->again);
+    map_done(&l->uris);
+    free(l);
+    c->listen = NULL;
+}
+
+/* ---- subscriptions ---- */
+
+static void reopen(struct listen *l)
+{
+    exchange_cancel(&l->x, "what is wanted has changed");
+    timer_stop(&l->again);
+    l->was_open = false;
+    if (has_anything(l->client))
+        open_stream(l);
+}
+
+bool listen_serve(struct mcp_call *call, const struct mcp_request *req)
+{
+    struct mcp_client *c = call->client;
+    bool is_new = str_eq(req->method, STR("resources/subscribe"));
+    if (!is_new && !str_eq(req->method, STR("resources/unsubscribe")))
+        return false;
+    str uri = json_get_string(req->params, "uri");
+    if (!c->listen)
+        c->listen = listen_new(c);
+    struct listen *l = c->listen;
+    bool had = map_get(&l->uris, uri) != NULL;
+    if (is_new && !had && map_len(&l->uris) < URIS_MAX)
+        map_put(&l->uris, uri, l);
+    else if (!is_new)
+        map_del(&l->uris, uri);
+    if (had != (map_get(&l->uris, uri) != NULL))
+        reopen(l);
+    call_answer_empty(call);
+    return true;
+}

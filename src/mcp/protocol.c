@@ -1,0 +1,67 @@
+#include "mcp/protocol.h"
+
+static const struct {
+    str revision;
+    enum mcp_era era;
+} REVISIONS[] = {
+    {STR_INIT("2024-11-05"), MCP_ERA_LEGACY}, {STR_INIT("2025-03-26"), MCP_ERA_LEGACY},
+    {STR_INIT("2025-06-18"), MCP_ERA_LEGACY}, {STR_INIT("2025-11-25"), MCP_ERA_LEGACY},
+    {STR_INIT("2026-07-28"), MCP_ERA_MODERN},
+};
+
+static const struct {
+    str method;
+    const char *name_member; /* repeated in Mcp-Name */
+    bool may_need_input;
+} METHODS[] = {
+    {STR_INIT("tools/call"), "name", true},      {STR_INIT("prompts/get"), "name", true},
+    {STR_INIT("resources/read"), "uri", true},   {STR_INIT("tasks/get"), "taskId", false},
+    {STR_INIT("tasks/update"), "taskId", false}, {STR_INIT("tasks/cancel"), "taskId", false},
+};
+
+static const str LOG_LEVELS[] = {
+    STR_INIT("debug"), STR_INIT("info"),     STR_INIT("notice"), STR_INIT("warning"),
+    STR_INIT("error"), STR_INIT("critical"), STR_INIT("alert"),  STR_INIT("emergency"),
+};
+
+enum mcp_era protocol_era(str revision)
+{
+    for (size_t i = 0; i < ARRAY_LEN(REVISIONS); i++) {
+        if (str_eq(revision, REVISIONS[i].revision))
+            return REVISIONS[i].era;
+    }
+    return MCP_ERA_UNKNOWN;
+}
+
+bool protocol_is_modern_error(int64_t code)
+{
+    return code == MCP_HEADER_MISMATCH || code == MCP_MISSING_CAPABILITY ||
+           code == MCP_UNSUPPORTED_VERSION;
+}
+
+const char *protocol_name_member(str method)
+{
+    for (size_t i = 0; i < ARRAY_LEN(METHODS); i++) {
+        if (str_eq(method, METHODS[i].method))
+            return METHODS[i].name_member;
+    }
+    return NULL;
+}
+
+bool protocol_may_need_input(str method)
+{
+    for (size_t i = 0; i < ARRAY_LEN(METHODS); i++) {
+        if (str_eq(method, METHODS[i].method))
+            return METHODS[i].may_need_input;
+    }
+    return false;
+}
+
+int protocol_log_level(str name)
+{
+    for (size_t i = 0; i < ARRAY_LEN(LOG_LEVELS); i++) {
+        if (str_eq(name, LOG_LEVELS[i]))
+            return (int)i;
+    }
+    return -1;
+}

@@ -1,0 +1,144 @@
+/* rounds.c - a result that says what is missing, the answers, and the same request again. */
+#include <errno.h>
+
+#include "base/clock.h"
+#include "mcp/client_impl.h"
+
+/* A server that only wants to be asked again is not asked in a tight loop. */
+#define PAUSE_STEP_MS 100
+#define PAUSE_MAX_MS  2000
+
+static void on_wait_over(void *ctx)
+{
+    struct mcp_call *call = ctx;
+    struct mcp_client *c = call->client;
+    client_enter(c);
+    call_fail(call, -ETIMEDOUT, "what the server asked was not answered within the time limit");
+    client_leave(c);
+}
+
+/* Nothing is on the wire now that would count the time. */
+static void watch_deadline(struct mcp_call *call)
+{
+    uint64_t now = clock_mono_ms();
+    timer_stop(&call->later);
+    timer_init(&call->later, call->client->loop, on_wait_over, call);
+    timer_start(&call->later, call->deadline_ms > now ? call->deadline_ms - now : 0);
+}
+
+static void one_less(struct mcp_call *call)
+{
+    if (--call->rounds.waiting > 0)
+        return;
+    timer_stop(&call->later);
+    call->rounds.then(call, call->rounds.responses);
+}
+
+void rounds_ask(struct mcp_call *call, const struct json *requests,
+                void (*then)(struct mcp_call *call, struct json *responses))
+{
+    struct rounds *r = &call->rounds;
+    uint32_t n = json_is(requests, JSON_OBJECT) ? requests->len : 0;
+    if (n > MCP_ASKS_MAX) {
+        call_fail(call, -EPROTO, "the server asks %u things at once; at most %d are answered", n,
+                  MCP_ASKS_MAX);
+        return;
+    }
+    arena_reset(&call->round_mem);
+    r->responses = json_new(&call->round_mem, JSON_OBJECT);
+    r->then = then;
+    r->waiting = n + 1; /* one for this function: answers may come at once */
+    watch_deadline(call);
+    for (uint32_t i = 0; i < n && !call->is_dead; i++) {
+        struct err e;
+        if (ask_start_input(call, requests->members[i].key, &requests->members[i].value, &e) < 0) {
+            call_fail_with(call, &e);
+            return;
+        }
+    }
+    if (!call->is_dead)
+        one_less(call);
+}
+
+void rounds_answered(struct mcp_call *call, str key, const struct json *result)
+{
+    struct arena *a = &call->round_mem;
+    json_set(a, call->rounds.responses, arena_str(a, key), *json_clone(a, result));
+    one_less(call);
+}
+
+static void on_refusal(void *ctx)
+{
+    struct mcp_call *call = ctx;
+    struct mcp_client *c = call->client;
+    client_enter(c);
+    call_error(call, call->rounds.refusal);
+    client_leave(c);
+}
+
+/* A result has no place for a refusal: the call fails with it. */
+void rounds_refused(struct mcp_call *call, int code, const char *message)
+{
+    struct json *error = json_new(&call->mem, JSON_OBJECT);
+    json_set(&call->mem, error, STR("code"), json_of_int(code));
+    json_set(&call->mem, error, STR("message"),
+             json_of_str(arena_str(&call->mem, str_from(message))));
+    call->rounds.refusal = error;
+    timer_stop(&call->later);
+    timer_init(&call->later, call->client->loop, on_refusal, call);
+    timer_start(&call->later, 0);
+}
+
+/* ---- input_required ---- */
+
+static void send_round(struct mcp_call *call, struct json *responses)
+{
+    struct arena *a = &call->round_mem;
+    struct json *more = json_new(a, JSON_OBJECT);
+    if (responses->len > 0)
+        json_set(a, more, STR("inputResponses"), *responses);
+    if (call->rounds.has_state)
+        json_set(a, more, STR("requestState"), json_of_str(buf_str(&call->rounds.state)));
+    call_send(call, more);
+}
+
+static void on_pause_over(void *ctx)
+{
+    struct mcp_call *call = ctx;
+    struct mcp_client *c = call->client;
+    client_enter(c);
+    send_round(call, json_new(&call->round_mem, JSON_OBJECT));
+    client_leave(c);
+}
+
+static void pause_round(struct mcp_call *call)
+{
+    uint64_t ms = (uint64_t)call->rounds.n * PAUSE_STEP_MS;
+    timer_stop(&call->later);
+    timer_init(&call->later, call->client->loop, on_pause_over, call);
+    timer_start(&call->later, ms < PAUSE_MAX_MS ? ms : PAUSE_MAX_MS);
+}
+
+void rounds_take(struct mcp_call *call, const struct json *result)
+{
+    struct rounds *r = &call->rounds;
+    const struct json *requests = json_get(result, "inputRequests");
+    const struct json *state = json_get(result, "requestState");
+    if ((requests && !json_is(requests, JSON_OBJECT)) || (state && !json_is(state, JSON_STRING)) ||
+        (!requests && !state)) {
+        call_fail(call, -EPROTO, "the server wants input and does not say which");
+        return;
+    }
+    if (++r->n > MCP_ROUNDS_MAX) {
+        call_fail(call, -EPROTO, "the server still wants input after %d rounds", MCP_ROUNDS_MAX);
+        return;
+    }
+    r->has_state = state != NULL;
+    buf_clear(&r->state);
+    if (state)
+        (void)buf_add_str(&r->state, state->s);
+    if (json_is(requests, JSON_OBJECT) && requests->len > 0)
+        rounds_ask(call, requests, send_round);
+    else
+        pause_round(call);
+}

@@ -1,0 +1,200 @@
+/* task.c - results that come later: a task is looked at until it has ended.
+ *
+ * Two kinds. In 2025-11-25 the requestor asks for a task and fetches its result with a request
+ * that blocks; in the modern era the server decides, and the task itself carries the result,
+ * the error or the questions. */
+#include <errno.h>
+
+#include "mcp/client_impl.h"
+
+#define INTERVAL_MS     500 /* where the server names none */
+#define INTERVAL_MIN_MS 20
+#define INTERVAL_MAX_MS 30000
+
+struct task {
+    str id;
+    struct json *params; /* {taskId} */
+    uint64_t interval_ms;
+    struct json *answered; /* keys of questions that were answered: {key: true} */
+};
+
+static void on_modern(struct exchange *x, const struct mcp_reply *r);
+static void on_legacy(struct exchange *x, const struct mcp_reply *r);
+
+/* ---- looking again ---- */
+
+static void on_interval_over(void *ctx)
+{
+    struct mcp_call *call = ctx;
+    struct mcp_client *c = call->client;
+    client_enter(c);
+    call_send_other(call, STR("tasks/get"), call->task->params,
+                    c->era == MCP_ERA_MODERN ? on_modern : on_legacy);
+    client_leave(c);
+}
+
+static void look_later(struct mcp_call *call)
+{
+    timer_stop(&call->later);
+    timer_init(&call->later, call->client->loop, on_interval_over, call);
+    timer_start(&call->later, call->task->interval_ms);
+}
+
+static void take_interval(struct task *t, const struct json *v, const char *key)
+{
+    int64_t ms = json_get_int(v, key, (int64_t)t->interval_ms);
+    t->interval_ms = ms < INTERVAL_MIN_MS   ? INTERVAL_MIN_MS
+                     : ms > INTERVAL_MAX_MS ? INTERVAL_MAX_MS
+                                            : (uint64_t)ms;
+}
+
+static int task_new(struct mcp_call *call, const struct json *v, const char *interval_key)
+{
+    str id = json_get_string(v, "taskId");
+    if (id.n == 0) {
+        call_fail(call, -EPROTO, "the server started a task and did not name it");
+        return -EPROTO;
+    }
+    struct task *t = ARENA_NEW(&call->mem, struct task);
+    t->id = arena_str(&call->mem, id);
+    t->params = json_new(&call->mem, JSON_OBJECT);
+    json_set(&call->mem, t->params, STR("taskId"), json_of_str(t->id));
+    t->answered = json_new(&call->mem, JSON_OBJECT);
+    t->interval_ms = INTERVAL_MS;
+    take_interval(t, v, interval_key);
+    call->task = t;
+    return 0;
+}
+
+void task_cancel(struct mcp_call *call)
+{
+    struct mcp_client *c = call->client;
+    if (c->state == CLIENT_READY)
+        exchange_send_forgotten(c, STR("tasks/cancel"), call->task->params);
+}
+
+/* A task that cannot be waited for any longer is not left running. */
+static void end_without_result(struct mcp_call *call, const struct mcp_reply *r)
+{
+    if (r->err)
+        task_cancel(call);
+    call_answer(call, r);
+}
+
+static void end_cancelled(struct mcp_call *call)
+{
+    call->task = NULL;
+    call_fail(call, -ECANCELED, "the server has cancelled the task");
+}
+
+/* ---- the extension of the modern era ---- */
+
+static void on_updated(struct exchange *x, const struct mcp_reply *r)
+{
+    if (r->result)
+        look_later(x->call);
+    else
+        end_without_result(x->call, r);
+}
+
+static void send_update(struct mcp_call *call, struct json *responses)
+{
+    struct arena *a = &call->round_mem;
+    for (uint32_t i = 0; i < responses->len; i++)
+        json_set(&call->mem, call->task->answered, arena_str(&call->mem, responses->members[i].key),
+                 json_of_bool(true));
+    struct json *params = json_new(a, JSON_OBJECT);
+    json_set(a, params, STR("taskId"), json_of_str(call->task->id));
+    json_set(a, params, STR("inputResponses"), *responses);
+    call_send_other(call, STR("tasks/update"), params, on_updated);
+}
+
+/* Questions stay in the task until the server has taken the answers. */
+static void take_questions(struct mcp_call *call, const struct json *requests)
+{
+    struct json *fresh = json_new(&call->client->in, JSON_OBJECT);
+    for (uint32_t i = 0; json_is(requests, JSON_OBJECT) && i < requests->len; i++) {
+        if (!json_get_str(call->task->answered, requests->members[i].key))
+            json_set(&call->client->in, fresh, requests->members[i].key,
+                     requests->members[i].value);
+    }
+    if (fresh->len == 0)
+        look_later(call);
+    else if (call->task->answered->len + fresh->len > MCP_LIST_MAX)
+        call_fail(call, -EPROTO, "the task has asked too much");
+    else
+        rounds_ask(call, fresh, send_update);
+}
+
+static void take_modern_state(struct mcp_call *call, const struct json *v)
+{
+    str status = json_get_string(v, "status");
+    take_interval(call->task, v, "pollIntervalMs");
+    if (str_eq(status, STR("working"))) {
+        look_later(call);
+    } else if (str_eq(status, STR("input_required"))) {
+        take_questions(call, json_get(v, "inputRequests"));
+    } else if (str_eq(status, STR("completed")) && json_is(json_get(v, "result"), JSON_OBJECT)) {
+        call_result(call, json_get(v, "result"));
+    } else if (str_eq(status, STR("failed")) && json_is(json_get(v, "error"), JSON_OBJECT)) {
+        call_error(call, json_get(v, "error"));
+    } else if (str_eq(status, STR("cancelled"))) {
+        end_cancelled(call);
+    } else {
+        call_fail(call, -EPROTO, "the task is in the state \"%.*s\", which is not known",
+                  STR_ARG(str_slice(status, 0, 64)));
+    }
+}
+
+static void on_modern(struct exchange *x, const struct mcp_reply *r)
+{
+    if (r->result)
+        take_modern_state(x->call, r->result);
+    else
+        end_without_result(x->call, r);
+}
+
+void task_take_modern(struct mcp_call *call, const struct json *result)
+{
+    if (task_new(call, result, "pollIntervalMs") == 0)
+        take_modern_state(call, result);
+}
+
+/* ---- 2025-11-25 ---- */
+
+static void on_legacy_result(struct exchange *x, const struct mcp_reply *r)
+{
+    if (r->result)
+        call_answer(x->call, r);
+    else
+        end_without_result(x->call, r);
+}
+
+static void take_legacy_state(struct mcp_call *call, const struct json *v)
+{
+    str status = json_get_string(v, "status");
+    take_interval(call->task, v, "pollInterval");
+    if (str_eq(status, STR("working")))
+        look_later(call);
+    else if (str_eq(status, STR("cancelled")))
+        end_cancelled(call);
+    else /* ended, or waiting for answers: the server then asks while this request waits */
+        call_send_other(call, STR("tasks/result"), call->task->params, on_legacy_result);
+}
+
+static void on_legacy(struct exchange *x, const struct mcp_reply *r)
+{
+    if (r->result)
+        take_legacy_state(x->call, r->result);
+    else
+        end_without_result(x->call, r);
+}
+
+void task_take_legacy(struct mcp_call *call, const struct json *result)
+{
+    const struct json *v = json_get(result, "task");
+    if (!json_is(v, JSON_OBJECT)) /* it ran at once after all */
+        call_result(call, result);
+    else if (task_new(call, v, "pollInterval") == 0)
+        take_legacy_state(call, v);
+}

@@ -1,0 +1,75 @@
+#include <errno.h>
+
+#include "mcp/client_impl.h"
+
+void known_tools_init(struct known_tools *k)
+{
+    arena_init(&k->mem);
+    map_init(&k->by_name);
+}
+
+void known_tools_done(struct known_tools *k)
+{
+    map_done(&k->by_name);
+    arena_done(&k->mem);
+}
+
+static void forget_all(struct known_tools *k)
+{
+    map_done(&k->by_name);
+    map_init(&k->by_name);
+    arena_reset(&k->mem);
+}
+
+static bool needs_task(const struct json *tool)
+{
+    return str_eq(json_get_string(json_get(tool, "execution"), "taskSupport"), STR("required"));
+}
+
+/* False when the tool cannot be used over this connection. */
+static bool take_tool(struct mcp_client *c, const struct json *tool, bool has_headers)
+{
+    struct known_tools *k = &c->tools;
+    str name = json_get_string(tool, "name");
+    struct known_tool found = {.needs_task = needs_task(tool)};
+    struct err e;
+    if (has_headers &&
+        param_headers_compile(&k->mem, json_get(tool, "inputSchema"), &found.headers, &e) < 0) {
+        client_say(c, "the tool \"%.*s\" is left out: %s\n", STR_ARG(str_slice(name, 0, 128)),
+                   e.msg);
+        return false;
+    }
+    if ((found.headers.n == 0 && !found.needs_task) || map_len(&k->by_name) >= MCP_LIST_MAX)
+        return true;
+    struct known_tool *kept = ARENA_NEW(&k->mem, struct known_tool);
+    *kept = found;
+    map_put(&k->by_name, name, kept);
+    return true;
+}
+
+void tools_take_list(struct mcp_client *c, struct json *result, bool is_first)
+{
+    struct json *tools = json_get(result, "tools");
+    if (!json_is(tools, JSON_ARRAY))
+        return;
+    if (is_first)
+        forget_all(&c->tools);
+    bool has_headers = c->era == MCP_ERA_MODERN && c->transport->ops->is_http;
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < tools->len; i++) {
+        if (take_tool(c, &tools->items[i], has_headers))
+            tools->items[kept++] = tools->items[i];
+    }
+    tools->len = kept;
+}
+
+const struct known_tool *tools_find(const struct mcp_client *c, str name)
+{
+    return map_get(&c->tools.by_name, name);
+}
+
+bool mcp_tool_needs_task(const struct mcp_client *c, str name)
+{
+    const struct known_tool *tool = tools_find(c, name);
+    return tool && tool->needs_task;
+}

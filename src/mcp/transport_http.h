@@ -1,0 +1,57 @@
+/* transport_http.h - what the two files of the Streamable HTTP transport share.
+ *
+ *   transport_http.c  the connection: session, revision, the standing stream, closing
+ *   http_post.c       one message on its way, and the answer that comes back on its stream */
+#pragma once
+
+#include "base/list.h"
+#include "loop/timer.h"
+#include "mcp/client.h"
+#include "mcp/transport.h"
+#include "mcp/wire.h"
+
+#define HTTP_SESSION_MAX 1024 /* bytes of a session id */
+#define HTTP_HEADERS_MAX 160  /* of one request */
+
+struct http {
+    struct transport base;
+    struct loop *loop;
+    struct fetcher *fetcher;
+    struct mcp_dial dial; /* borrowed from the client */
+    enum mcp_era era;
+    str revision;       /* negotiated; empty before */
+    struct buf session; /* empty: none */
+    struct list_node posts;
+    unsigned depth;
+    bool is_freed;
+    bool is_renewing; /* the session is gone: requests wait */
+    struct wire *standing;
+    struct timer standing_later;
+    struct buf standing_id; /* the last event of the standing stream */
+    uint64_t standing_wait_ms, standing_retry_ms;
+    unsigned standing_tries;
+    bool has_standing, was_standing, standing_had_event;
+    struct wire *farewell; /* DELETE of the session */
+    struct timer closing;
+};
+
+/* Around everything that calls the owner back: it may free the transport there. */
+void http_enter(struct http *t);
+void http_leave(struct http *t);
+
+/* One message to the server. Lives until its answer stream has ended. */
+struct post;
+
+void http_post_send(struct http *t, const struct outgoing *m);
+struct post *http_post_find(struct http *t, int64_t id); /* one that waits for its answer */
+void http_post_release(struct post *p, bool was_answered);
+void http_post_free(struct post *p);
+void http_post_resend_parked(struct http *t);
+void http_post_free_all(struct http *t);
+
+/* Headers of every request of this connection, added to `h` from *n on. */
+void http_common_headers(const struct http *t, enum mcp_era era, bool is_handshake,
+                         struct fetch_header h[HTTP_HEADERS_MAX], size_t *n);
+void http_take_session(struct http *t, str id);
+void http_session_gone(struct http *t);
+void http_initialized(struct http *t); /* the handshake is over */

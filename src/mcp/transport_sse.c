@@ -1,0 +1,249 @@
+/* transport_sse.c - the oldest transport: everything comes on one GET stream, and messages are
+ * POSTed to the address that its first event names. Losing the stream is losing the session. */
+#include <errno.h>
+
+#include "base/list.h"
+#include "loop/timer.h"
+#include "mcp/client.h"
+#include "mcp/endpoint.h"
+#include "mcp/jsonrpc.h"
+#include "mcp/transport.h"
+#include "mcp/wire.h"
+
+#define HEADERS_MAX 72
+#define QUEUE_MAX   256 /* messages that wait for the address */
+
+struct sse {
+    struct transport base;
+    struct loop *loop;
+    struct fetcher *fetcher;
+    struct mcp_dial dial;
+    str revision;
+    struct arena mem;
+    str endpoint; /* empty until the first event */
+    struct wire *stream;
+    struct list_node notes;
+    size_t nnotes;
+    struct timer closing;
+};
+
+/* A message on its way. */
+struct note {
+    struct sse *t;
+    struct list_node node;
+    int64_t id;
+    struct wire *wire; /* NULL: it waits for the address */
+    size_t n;
+    char text[];
+};
+
+static struct sse *sse_of(struct transport *t)
+{
+    return CONTAINER_OF(t, struct sse, base);
+}
+
+static size_t add_headers(const struct sse *t, struct fetch_header h[HEADERS_MAX])
+{
+    size_t n = 0;
+    for (size_t i = 0; i < t->dial.nheaders && n < HEADERS_MAX - 4; i++)
+        h[n++] = t->dial.headers[i];
+    if (t->revision.n > 0)
+        h[n++] = (struct fetch_header){STR("MCP-Protocol-Version"), t->revision};
+    return n;
+}
+
+/* ---- messages to the server ---- */
+
+static void note_free(struct note *m)
+{
+    list_del(&m->node);
+    m->t->nnotes--;
+    wire_stop(m->wire);
+    free(m);
+}
+
+static void on_note_event(void *ctx, const struct sse_event *ev) {}
+
+static void on_note_end(void *ctx, int status, str body, const struct err *err)
+{
+    struct note *m = ctx;
+    struct sse *t = m->t;
+    int64_t id = m->id;
+    m->wire = NULL;
+    note_free(m);
+    if (id == OUTGOING_INITIALIZED && err->code == 0 && status >= 200 && status < 300)
+        t->base.ev->accepted(t->base.ctx);
+    else if (id != 0 && err->code != 0)
+        t->base.ev->lost(t->base.ctx, id, err);
+    else if (id != 0 && (status < 200 || status >= 300))
+        t->base.ev->refused(t->base.ctx, id, status, body);
+}
+
+static const struct wire_events NOTE_EVENTS = {NULL, on_note_event, on_note_end};
+
+static void note_start(struct note *m)
+{
+    struct sse *t = m->t;
+    struct fetch_header h[HEADERS_MAX];
+    size_t n = add_headers(t, h);
+    h[n++] = (struct fetch_header){STR("Content-Type"), STR("application/json")};
+    struct fetch_spec s = {.method = "POST", .url = t->endpoint, .headers = h, .nheaders = n};
+    s.body = (str){m->text, m->n};
+    s.has_body = true;
+    s.flags = t->dial.fetch_flags | FETCH_FOLLOW_SAME_ORIGIN;
+    m->wire = wire_start(t->fetcher, &s, &NOTE_EVENTS, m);
+}
+
+static int sse_send(struct transport *base, const struct outgoing *out, struct err *e)
+{
+    struct sse *t = sse_of(base);
+    if (t->endpoint.n == 0 && t->nnotes == QUEUE_MAX)
+        return err_set(e, -ENOBUFS, "the server has not yet said where to send messages");
+    struct note *m = xcalloc(1, sizeof(*m) + out->text.n);
+    m->t = t;
+    m->id = out->id;
+    m->n = out->text.n;
+    memcpy(m->text, out->text.p, out->text.n);
+    list_push(&t->notes, &m->node);
+    t->nnotes++;
+    if (t->endpoint.n > 0)
+        note_start(m);
+    return 0;
+}
+
+/* ---- the stream ---- */
+
+static void fail(struct sse *t, const struct err *e)
+{
+    wire_stop(t->stream);
+    t->stream = NULL;
+    t->base.ev->closed(t->base.ctx, e);
+}
+
+static void take_endpoint(struct sse *t, str reference)
+{
+    struct err e;
+    if (t->endpoint.n > 0)
+        return;
+    if (endpoint_resolve(&t->mem, t->dial.url, reference, &t->endpoint, &e) < 0) {
+        fail(t, &e);
+        return;
+    }
+    LIST_FOREACH (n, &t->notes)
+        note_start(LIST_ENTRY(n, struct note, node));
+}
+
+static void on_event(void *ctx, const struct sse_event *ev)
+{
+    struct sse *t = ctx;
+    if (str_eq(ev->event, STR("endpoint")))
+        take_endpoint(t, ev->data);
+    else if (ev->data.n > 0 && str_eq(ev->event, STR("message")))
+        t->base.ev->message(t->base.ctx, 0, ev->data);
+}
+
+static void on_end(void *ctx, int status, str body, const struct err *err)
+{
+    struct sse *t = ctx;
+    struct err e = *err;
+    t->stream = NULL;
+    if (e.code == 0 && status >= 200 && status < 300)
+        err_set(&e, -ECONNRESET, "the server has ended the stream");
+    else if (e.code == 0)
+        err_set(&e, status == 401 || status == 403 ? -EACCES : -EPROTO,
+                "the server answered with HTTP status %d", status);
+    t->base.ev->closed(t->base.ctx, &e);
+}
+
+static const struct wire_events STREAM_EVENTS = {NULL, on_event, on_end};
+
+static void open_stream(struct sse *t)
+{
+    struct fetch_header h[HEADERS_MAX];
+    size_t n = add_headers(t, h);
+    h[n++] = (struct fetch_header){STR("Accept"), STR("text/event-stream")};
+    struct fetch_spec s = {.method = "GET", .url = t->dial.url, .headers = h, .nheaders = n};
+    s.flags = t->dial.fetch_flags | FETCH_FOLLOW_SAME_ORIGIN;
+    t->stream = wire_start(t->fetcher, &s, &STREAM_EVENTS, t);
+}
+
+/* ---- operations ---- */
+
+/* The answer comes on the shared stream: a message that is out cannot be called back. */
+static void sse_release(struct transport *base, int64_t id, bool was_answered)
+{
+    struct sse *t = sse_of(base);
+    LIST_FOREACH (n, &t->notes) {
+        struct note *m = LIST_ENTRY(n, struct note, node);
+        if (m->id != id)
+            continue;
+        if (m->wire)
+            m->id = 0;
+        else
+            note_free(m);
+    }
+}
+
+static void sse_settle(struct transport *base, enum mcp_era era, str revision)
+{
+    sse_of(base)->revision = revision;
+}
+
+static void drop_all(struct sse *t)
+{
+    while (!list_empty(&t->notes))
+        note_free(LIST_ENTRY(t->notes.next, struct note, node));
+    wire_stop(t->stream);
+    t->stream = NULL;
+}
+
+static void say_closed(void *ctx)
+{
+    struct sse *t = ctx;
+    struct err none = {0};
+    t->base.ev->closed(t->base.ctx, &none);
+}
+
+static void sse_close(struct transport *base)
+{
+    struct sse *t = sse_of(base);
+    drop_all(t);
+    timer_start(&t->closing, 0);
+}
+
+static void sse_free(struct transport *base)
+{
+    struct sse *t = sse_of(base);
+    drop_all(t);
+    timer_stop(&t->closing);
+    arena_done(&t->mem);
+    free(t);
+}
+
+static int sse_pid(const struct transport *base)
+{
+    return 0;
+}
+
+static const struct transport_ops OPS = {
+    .send = sse_send,
+    .release = sse_release,
+    .settle = sse_settle,
+    .close = sse_close,
+    .free = sse_free,
+    .pid = sse_pid,
+};
+
+struct transport *transport_sse_open(struct loop *l, struct fetcher *f, const struct mcp_dial *dial,
+                                     const struct transport_events *ev, void *ctx)
+{
+    struct sse *t = xcalloc(1, sizeof(*t));
+    t->base = (struct transport){.ops = &OPS, .ev = ev, .ctx = ctx};
+    t->loop = l;
+    t->fetcher = f;
+    t->dial = *dial;
+    list_init(&t->notes);
+    timer_init(&t->closing, l, say_closed, t);
+    open_stream(t);
+    return &t->base;
+}

@@ -1,0 +1,159 @@
+/* transport_stdio.c - one message per line over the pipes of a child. */
+#include <assert.h>
+#include <errno.h>
+#include <signal.h>
+
+#include "mcp/client.h"
+#include "mcp/jsonrpc.h"
+#include "mcp/transport.h"
+#include "net/child.h"
+
+/* Between the end of its input and the signals. */
+#define TERM_AFTER_MS 2000
+#define KILL_AFTER_MS 4000
+
+struct stdio {
+    struct transport base;
+    struct child *child;
+    struct buf line;
+    bool is_closing;
+    bool is_freed; /* by its owner: only the child's end is waited for */
+};
+
+static struct stdio *stdio_of(struct transport *t)
+{
+    return CONTAINER_OF(t, struct stdio, base);
+}
+
+static void stdio_delete(struct stdio *s)
+{
+    buf_done(&s->line);
+    free(s);
+}
+
+/* ---- events of the child ---- */
+
+static void on_line(void *ctx, str line)
+{
+    struct stdio *s = ctx;
+    if (line.n > 0 && line.p[line.n - 1] == '\r')
+        line.n--;
+    if (!s->is_freed && line.n > 0)
+        s->base.ev->message(s->base.ctx, 0, line);
+}
+
+static void on_stderr(void *ctx, str bytes)
+{
+    struct stdio *s = ctx;
+    if (!s->is_freed)
+        s->base.ev->said(s->base.ctx, bytes);
+}
+
+static void on_overflow(void *ctx)
+{
+    struct stdio *s = ctx;
+    if (!s->is_freed)
+        s->base.ev->overflowed(s->base.ctx);
+}
+
+static void describe_end(const struct stdio *s, int code, struct err *e)
+{
+    if (s->is_closing)
+        err_clear(e);
+    else if (code >= 0)
+        err_set(e, -ECONNRESET, "the server has exited with status %d", code);
+    else
+        err_set(e, -ECONNRESET, "the server was ended by signal %d (%s)", -code,
+                sigdescr_np(-code) ? sigdescr_np(-code) : "unknown");
+}
+
+static void on_exit_of_child(void *ctx, int code)
+{
+    struct stdio *s = ctx;
+    s->child = NULL;
+    if (s->is_freed) {
+        stdio_delete(s);
+        return;
+    }
+    struct err e;
+    describe_end(s, code, &e);
+    s->base.ev->closed(s->base.ctx, &e);
+}
+
+static const struct child_events CHILD_EVENTS = {
+    .on_line = on_line,
+    .on_stderr = on_stderr,
+    .on_overflow = on_overflow,
+    .on_exit = on_exit_of_child,
+};
+
+/* ---- operations ---- */
+
+static int stdio_send(struct transport *t, const struct outgoing *m, struct err *e)
+{
+    struct stdio *s = stdio_of(t);
+    assert(memchr(m->text.p, '\n', m->text.n) == NULL && "one message is one line");
+    buf_clear(&s->line);
+    (void)buf_add_str(&s->line, m->text);
+    if (buf_add_char(&s->line, '\n') < 0)
+        return err_set(e, -EMSGSIZE, "the request is larger than %u bytes", RPC_MESSAGE_MAX);
+    int rc = s->child ? child_write(s->child, buf_str(&s->line)) : -EPIPE;
+    if (s->line.cap > 64 * 1024)
+        buf_reset(&s->line);
+    if (rc == -ENOBUFS)
+        return err_set(e, rc, "the server does not read its input");
+    return rc < 0 ? err_set(e, rc, "the server has closed its input") : 0;
+}
+
+static void stdio_release(struct transport *t, int64_t id, bool was_answered) {}
+
+static void stdio_settle(struct transport *t, enum mcp_era era, str revision) {}
+
+static void stdio_close(struct transport *t)
+{
+    struct stdio *s = stdio_of(t);
+    s->is_closing = true;
+    if (s->child)
+        child_stop(s->child, TERM_AFTER_MS, KILL_AFTER_MS);
+}
+
+static void stdio_free(struct transport *t)
+{
+    struct stdio *s = stdio_of(t);
+    s->is_freed = true;
+    if (s->child)
+        child_kill(s->child, SIGKILL);
+    else
+        stdio_delete(s);
+}
+
+static int stdio_pid(const struct transport *t)
+{
+    const struct stdio *s = CONTAINER_OF(t, const struct stdio, base);
+    return s->child ? child_pid(s->child) : 0;
+}
+
+static const struct transport_ops OPS = {
+    .is_ordered = true,
+    .send = stdio_send,
+    .release = stdio_release,
+    .settle = stdio_settle,
+    .close = stdio_close,
+    .free = stdio_free,
+    .pid = stdio_pid,
+};
+
+struct transport *transport_stdio_open(struct loop *l, const struct mcp_dial *dial,
+                                       const struct transport_events *ev, void *ctx, struct err *e)
+{
+    struct stdio *s = xcalloc(1, sizeof(*s));
+    s->base = (struct transport){.ops = &OPS, .ev = ev, .ctx = ctx};
+    buf_init(&s->line, RPC_MESSAGE_MAX + 1);
+    struct child_spec spec = dial->child;
+    spec.line_max = RPC_MESSAGE_MAX;
+    if (child_spawn(l, &spec, &CHILD_EVENTS, s, &s->child, e) < 0) {
+        stdio_delete(s);
+        return NULL;
+    }
+    return &s->base;
+}

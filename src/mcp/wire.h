@@ -1,0 +1,27 @@
+/* wire.h - one HTTP request whose answer is a body or a stream of events.
+ *
+ * What is not a stream is collected and given to on_end whole. Ends exactly once with on_end,
+ * unless it is stopped first; stopping is allowed in every callback. Loop thread only. */
+#pragma once
+
+#include "net/fetch.h"
+#include "net/sse_parse.h"
+
+struct wire;
+
+struct wire_events {
+    /* May be NULL. is_stream: events follow. */
+    void (*on_head)(void *ctx, int status, bool is_stream, const struct fetch_header *headers,
+                    size_t n);
+    void (*on_event)(void *ctx, const struct sse_event *ev);
+    /* Last. err.code 0: complete. status 0: there was no answer. */
+    void (*on_end)(void *ctx, int status, str body, const struct err *err);
+};
+
+/* The spec is copied; time limits and ceilings in it are not used: silence may last. */
+struct wire *wire_start(struct fetcher *f, const struct fetch_spec *spec,
+                        const struct wire_events *ev, void *ctx);
+void wire_stop(struct wire *w); /* closes the connection; no callback any more */
+
+/* The value of a header, or STR_NONE. */
+str wire_header(const struct fetch_header *headers, size_t n, const char *name);
