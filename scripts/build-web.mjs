@@ -73,7 +73,6 @@ async function bundle(entries) {
             entryNames: '[name]-[hash]',
             chunkNames: '[name]-[hash]',
             assetNames: '[name]-[hash]',
-            publicPath: '/assets',
             bundle: true,
             minify: true,
             splitting: true,

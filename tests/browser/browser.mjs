@@ -80,10 +80,10 @@ export async function send(page, text) {
 
 /** Waits until the n-th answer (from 1) of the open conversation has ended. */
 export async function answered(page, n, state = 'done') {
-    const run = page.locator('.messages > .run[data-state]').nth(n - 1)
+    const run = page.locator('.content .chunk > .run[data-state]').nth(n - 1)
     await page.waitForFunction(
         ([index, wanted]) =>
-            document.querySelectorAll('.messages > .run[data-state]')[index]?.dataset.state === wanted,
+            document.querySelectorAll('.content .chunk > .run[data-state]')[index]?.dataset.state === wanted,
         [n - 1, state],
         { timeout: 15000 },
     )

@@ -27,7 +27,7 @@ test('a first visit: the demo says what it is and offers three things to try', a
     await page.getByRole('heading', { name: 'Welcome to nb' }).waitFor()
     assert.match(await page.locator('.demo-notice').innerText(), /demo model is active[^]*ANTHROPIC_API_KEY/)
     assert.equal(await page.locator('.suggestion').count(), 3)
-    assert.match(await page.locator('.conversations').innerText(), /will be listed here/)
+    await page.getByText('will be listed here').waitFor()
     let bytes = 0
     for (const request of finished) {
         assert.ok(request.url().startsWith(fresh.url), request.url())
@@ -61,11 +61,11 @@ test('chat with tools: cards in a group, their input and output, a title that ar
 test('a reload in the middle of an answer resumes it without loss or repetition', () =>
     withPage(slow.url, {}, async (page) => {
         await send(page, COUNT)
-        const text = () => page.locator('.messages > .run').innerText()
+        const text = () => page.locator('.content .chunk > .run').innerText()
         await eventually(async () => numbersIn(await text()).includes(10), 10000)
         await page.reload()
         await eventually(async () => numbersIn(await text()).includes(12), 10000)
-        assert.equal(await page.locator('.messages > .run').getAttribute('data-state'), 'running')
+        assert.equal(await page.locator('.content .chunk > .run').getAttribute('data-state'), 'running')
         await answered(page, 1)
         assert.deepEqual(numbersIn(await page.locator('.run .md').innerText()), NUMBERS)
         assert.equal(await page.locator('.is-own').count(), 1)
@@ -82,15 +82,15 @@ test('two tabs of one conversation show the same, live; one stops what the other
     await send(one, COUNT)
     await two.getByText(COUNT).first().waitFor()
     await eventually(
-        async () => numbersIn(await two.locator('.messages > .run').nth(1).innerText()).includes(5),
+        async () => numbersIn(await two.locator('.content .chunk > .run').nth(1).innerText()).includes(5),
         10000,
     )
-    assert.equal(await two.locator('.messages > .run').nth(1).getAttribute('data-state'), 'running')
+    assert.equal(await two.locator('.content .chunk > .run').nth(1).getAttribute('data-state'), 'running')
     await two.getByRole('button', { name: 'Stop the answer' }).click()
     await answered(one, 2)
     await answered(two, 2)
     for (const page of [one, two])
-        assert.match(await page.locator('.messages > .run').nth(1).innerText(), /Stopped\./)
+        assert.match(await page.locator('.content .chunk > .run').nth(1).innerText(), /Stopped\./)
     const all = (page) => page.locator('.bubble, .md, .stop-notice').allInnerTexts().then(String)
     await eventually(async () => (await all(one)) === (await all(two)))
     assert.equal(await one.locator('.is-own').count(), 2)
@@ -108,40 +108,45 @@ test('a list in another tab learns of a new conversation and its title', async (
     await own.close()
 })
 
-test('a tab in the background gives its connection back, and catches up when looked at', () =>
-    withPage(server.url, {}, async (page) => {
-        await page.clock.install()
-        await send(page, 'say one')
+test('seven tabs, one connection; when the tab that holds it closes, another takes over', async () => {
+    const own = await newContext()
+    const open = new Set()
+    let most = 0
+    own.context.on('request', (request) => {
+        if (!/\/v1\/events\?|\/v1\/events$/.test(request.url())) return
+        open.add(request)
+        most = Math.max(most, open.size)
+    })
+    for (const end of ['requestfinished', 'requestfailed'])
+        own.context.on(end, (request) => open.delete(request))
+    const first = await own.newPage()
+    await first.goto(server.url)
+    await send(first, 'say one')
+    await answered(first, 1)
+    const others = []
+    for (let i = 0; i < 6; i++) {
+        const page = await own.newPage()
+        await page.goto(first.url())
         await answered(page, 1)
-        const conversationId = page.url().split('/').at(-1)
-        const show = (isShown) =>
-            page.evaluate((hidden) => {
-                Object.defineProperty(document, 'hidden', { value: hidden, configurable: true })
-                document.dispatchEvent(new Event('visibilitychange'))
-            }, !isShown)
-        await show(false)
-        await page.clock.fastForward(30_000)
-        await page.waitForTimeout(100)
-        const body = JSON.stringify({ message: 'say two', conversationId })
-        const res = await fetch(`${server.url}/v1/chat`, {
-            method: 'POST',
-            headers: { 'content-type': 'application/json' },
-            body,
-        })
-        assert.equal(res.status, 200)
-        await page.waitForTimeout(300)
-        assert.equal(await page.locator('.is-own').count(), 1)
-        await show(true)
-        await answered(page, 2)
-        assert.deepEqual(await page.locator('.is-own .bubble').allInnerTexts(), ['say one', 'say two'])
-        assert.equal(await page.getByText('Offline').count(), 0)
-    }))
+        others.push(page)
+    }
+    assert.equal(most, 1)
+    await send(others[3], 'say two')
+    for (const page of [first, ...others]) await answered(page, 2)
+    await first.close()
+    await send(others[0], 'say three')
+    for (const page of others) {
+        await answered(page, 3)
+        assert.deepEqual(await page.locator('.is-own .bubble').allInnerTexts(), ['say one', 'say two', 'say three'])
+    }
+    await own.close()
+}, { timeoutMs: 60_000 })
 
 test('Escape stops an answer; what had come stays, also after a reload', () =>
     withPage(slow.url, {}, async (page) => {
         await send(page, COUNT)
         await eventually(
-            async () => numbersIn(await page.locator('.messages > .run').innerText()).includes(4),
+            async () => numbersIn(await page.locator('.content .chunk > .run').innerText()).includes(4),
             10000,
         )
         await page.keyboard.press('Escape')
@@ -163,7 +168,7 @@ test('a server that dies in the middle: offline, back again, interrupted, try ag
     await withPage(`http://127.0.0.1:${port}/`, {}, async (page) => {
         await send(page, COUNT)
         await eventually(
-            async () => numbersIn(await page.locator('.messages > .run').innerText()).includes(3),
+            async () => numbersIn(await page.locator('.content .chunk > .run').innerText()).includes(3),
             10000,
         )
         await first.kill9()
@@ -175,7 +180,7 @@ test('a server that dies in the middle: offline, back again, interrupted, try ag
         await page.getByRole('button', { name: 'Try again' }).click()
         await answered(page, 2)
         assert.deepEqual(
-            numbersIn(await page.locator('.messages > .run').nth(1).locator('.md').innerText()),
+            numbersIn(await page.locator('.content .chunk > .run').nth(1).locator('.md').innerText()),
             NUMBERS,
         )
     })
@@ -218,7 +223,7 @@ test('keyboard only: write, send, new line, search, help, theme, sidebar', () =>
         await page.keyboard.press('Enter')
         await answered(page, 1)
         assert.equal(await page.locator('.is-own .bubble').innerText(), 'say first\nsecond')
-        await page.keyboard.press('Control+k')
+        await page.keyboard.press('Control+Shift+F')
         assert.equal(await page.evaluate(() => document.activeElement.type), 'search')
         await page.keyboard.type('no such conversation')
         await page.getByText('Nothing found.').waitFor()
@@ -291,7 +296,7 @@ test('on a phone: a drawer, no sideways scrolling, targets for thumbs', () =>
             await answered(page, 1)
             await page.getByRole('button', { name: 'Show sidebar' }).click()
             await page.locator('.row').first().waitFor()
-            const small = await page.$$eval('button, a.row', (all) =>
+            const small = await page.$$eval('button, a.row-link', (all) =>
                 all
                     .filter((e) => e.checkVisibility({ visibilityProperty: true }))
                     .map((e) => [e.className, e.getBoundingClientRect()])
@@ -302,7 +307,7 @@ test('on a phone: a drawer, no sideways scrolling, targets for thumbs', () =>
                     .map(([name]) => name),
             )
             assert.deepEqual(small, [])
-            await page.locator('.row').first().click()
+            await page.locator('.row-link').first().click()
             await page.locator('.sidebar').waitFor({ state: 'hidden' })
             const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
             assert.equal(overflow, 0)
@@ -349,31 +354,38 @@ test('a shared conversation: names where the speaker changes, one colour per per
     })
 })
 
-test('a long list comes in pages and can be searched; an unknown conversation says so', async () => {
+test('a list of ten thousand: only what is in view exists; an unknown conversation says so', async () => {
     const workdir = tmpdir()
-    for (let i = 0; i < 70; i++) {
-        writeLog(workdir, `conv_60000000000000${String(i).padStart(2, '0')}`, [
-            said(i, `question number ${i}`),
-        ])
+    const many = 10_000
+    for (let i = 0; i < many; i++) {
+        const id = `conv_6${String(i).padStart(15, '0')}`
+        writeLog(workdir, id, [said(i, `question number ${i}`)])
     }
     const { url } = await startServer({ env: demoEnv(), workdir })
     await withPage(url, {}, async (page) => {
         const rows = page.locator('.row')
-        await eventually(async () => (await rows.count()) === 30)
-        assert.equal(await rows.first().locator('.row-title').innerText(), 'question number 69')
-        await page.getByRole('button', { name: 'Load more' }).click()
-        await eventually(async () => (await rows.count()) === 60)
-        await page.getByRole('button', { name: 'Load more' }).click()
-        await eventually(async () => (await rows.count()) === 70)
-        assert.equal(await page.getByRole('button', { name: 'Load more' }).count(), 0)
-        await page.getByLabel('Search conversations').fill('number 33')
-        await eventually(async () => (await rows.count()) === 1)
+        await rows.first().waitFor()
+        assert.equal(await rows.first().locator('.row-title').innerText(), `question number ${many - 1}`)
+        const list = page.locator('.conversations')
+        const seen = () => page.locator('.row-title').allInnerTexts()
+        const deep = async () => {
+            await list.evaluate((e) => e.scrollTo(0, e.scrollHeight))
+            return (await seen()).some((title) => Number(title.split(' ').at(-1)) < many - 1500)
+        }
+        await eventually(deep, 20000)
+        assert.ok((await rows.count()) < 80, `${await rows.count()} rows exist`)
+        await list.evaluate((e) => e.scrollTo(0, 0))
+        await eventually(async () => (await seen())[0] === `question number ${many - 1}`)
+        await page.locator('.row-link').first().focus()
+        for (let i = 0; i < 30; i++) await page.keyboard.press('ArrowDown')
+        const focused = await page.evaluate(() => document.activeElement.innerText)
+        assert.match(focused, new RegExp(`question number ${many - 31}`))
         await page.goto(`${url}/#/c/conv_ffffffffffffffff`)
         await page.getByText('does not exist').waitFor()
         await page.getByRole('button', { name: 'Start a new chat' }).click()
         await page.locator('.welcome').waitFor()
     })
-})
+}, { timeoutMs: 90_000 })
 
 function startAsking() {
     const workdir = tmpdir()
@@ -389,7 +401,7 @@ test('a question: allowed here, allowed in another tab, declined by a message', 
     await one.goto(url)
     await send(one, 'calculate 6*7')
     const question = (page) => page.getByRole('group', { name: 'Permission for nb__calculate' })
-    const run = (page, n) => page.locator('.messages > .run').nth(n - 1)
+    const run = (page, n) => page.locator('.content .chunk > .run').nth(n - 1)
     await question(one).locator('.tool summary').click()
     assert.match(await question(one).locator('.tool-body').innerText(), /"expression": "6\*7"/)
     assert.equal(await one.locator('.spinner, .waiting:not([hidden])').count(), 0)
@@ -420,7 +432,7 @@ test('a question: allowed here, allowed in another tab, declined by a message', 
     await two.reload()
     await run(two, 4).getByText('never mind').waitFor()
     assert.equal(await run(two, 1).getByText('42', { exact: true }).count(), 1)
-    assert.equal(await two.locator('.messages > .run').count(), 4)
+    assert.equal(await two.locator('.content .chunk > .run').count(), 4)
     assert.equal(await two.getByRole('button', { name: 'Allow' }).count(), 0)
     await own.close()
 })

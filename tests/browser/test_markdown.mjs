@@ -322,7 +322,8 @@ test('hostile text everywhere: no script runs, no dialog, no breach of the polic
     )
     writeLog(workdir, 'conv_7000000000000001', events, { visibility: 'shared' })
     const { url } = await startServer({ env: demoEnv(), workdir })
-    await withPage(`${url}/#/c/conv_7000000000000001`, {}, async (page) => {
+    const tall = { viewport: { width: 1280, height: 20_000 } } // all of it is in view
+    await withPage(`${url}/#/c/conv_7000000000000001`, tall, async (page) => {
         await answered(page, HOSTILE.length)
         await page.$$eval('details', (all) => all.forEach((e) => (e.open = true)))
         await page.waitForTimeout(300) // for whatever would have run
@@ -356,6 +357,7 @@ test('hostile text everywhere: no script runs, no dialog, no breach of the polic
             'p',
             'path',
             'pre',
+            'progress',
             'section',
             'span',
             'strong',

@@ -125,26 +125,37 @@ test('works below a sub-path', async () => {
     }
 })
 
-test('a long conversation opens at its end, with earlier pages on request', () =>
+test('a long conversation opens at its end, pages backwards, and keeps only what is near', () =>
     withPage(`${server.url}/#/c/conv_8000000000000002`, {}, async (page) => {
         await page.getByText(`question ${LONG / 2 - 1}`, { exact: true }).waitFor()
         const scroll = page.locator('.scroll')
-        const questions = page.locator('.is-own')
-        await eventually(() => scroll.evaluate((e) => e.scrollHeight - e.scrollTop - e.clientHeight < 5))
-        const first = await questions.count()
-        assert.ok(first < LONG / 4, `${first} of ${LONG / 2} questions at first`)
-        await scroll.evaluate((e) => e.scrollTo(0, 0))
-        await eventually(async () => (await questions.count()) > first)
-        const place = await page.getByText(`question ${LONG / 2 - first}`, { exact: true }).boundingBox()
-        assert.ok(place.y > -200 && place.y < 800, `what was in view moved to ${place.y}`)
+        const fromEnd = () => scroll.evaluate((e) => e.scrollHeight - e.scrollTop - e.clientHeight)
+        await eventually(async () => (await fromEnd()) < 5)
+        const oldest = () =>
+            page
+                .locator('.is-own .bubble')
+                .allInnerTexts()
+                .then((all) => Number(all[0].split(' ').at(-1)))
+        const earlier = page.getByRole('button', { name: 'Load earlier messages' })
         await eventually(async () => {
-            await scroll.evaluate((e) => e.scrollTo(0, e.scrollTop === 0 ? 200 : 0))
-            return (await questions.count()) === LONG / 2
+            await scroll.evaluate((e) => e.scrollTo(0, e.scrollTop === 0 ? 300 : 0))
+            return (await oldest()) === 0
         }, 20000)
-        assert.equal(await page.getByRole('button', { name: 'Load earlier messages' }).isVisible(), false)
-        assert.equal(await page.locator('.messages > .run').count(), LONG / 2)
+        assert.equal(await earlier.isVisible(), false)
+        const drawn = await page.locator('.message').count()
+        assert.ok(drawn < 200, `${drawn} of ${LONG} messages exist`)
+        await scroll.evaluate((e) => e.scrollTo(0, e.scrollHeight / 2))
+        await eventually(async () => (await page.locator('.message').count()) > 10)
+        const middle = await scroll.evaluate((e) => {
+            const seen = [...e.querySelectorAll('.is-own .bubble')].find((b) => b.getBoundingClientRect().top > 100)
+            return { text: seen.textContent, top: seen.getBoundingClientRect().top }
+        })
+        await page.waitForTimeout(400)
+        const box = await page.getByText(middle.text, { exact: true }).boundingBox()
+        assert.ok(Math.abs(box.y - middle.top) < 30, `what is read moved by ${box.y - middle.top} px`)
         await send(page, 'say still quick')
         await eventually(async () =>
-            /still quick/.test(await page.locator('.messages > .run').last().innerText()),
+            /still quick/.test(await page.locator('.content .chunk > .run').last().innerText()),
         )
+        assert.ok((await fromEnd()) < 5)
     }))

@@ -79,7 +79,7 @@ test('a turn with tools, from the first delta to the end', () => {
     const after = fold(...events, ...rest, ...end)
     assert.deepEqual(shown(after), ['you: q', 'done [text I call | a=ok+b=error | text done]'])
     assert.equal(after.items[1].blocks.at(-1).key, key, 'streamed text keeps its view when it is stored')
-    assert.equal(after.items[1].inputTokens, 7)
+    assert.equal(after.items[1].usage.inputTokens, 7)
     assert.equal(after.activeRun, null)
 })
 
@@ -137,7 +137,7 @@ test('a failed run keeps what it had said', () => {
 
 test('history and stream tell the same story', () => {
     const t = new Transcript()
-    t.load([
+    t.load({ ask: null, messages: [
         { role: 'user', content: 'q', parts: text('q'), timestamp: 't', position: 1, userId: 'usr_a' },
         {
             role: 'assistant',
@@ -149,7 +149,7 @@ test('history and stream tell the same story', () => {
             inputTokens: 3,
             toolCalls: [{ id: 'x', name: 'a', input: {}, output: 'X', ok: true, isAnswered: true, ms: 5 }],
         },
-    ])
+    ] })
     assert.deepEqual(shown(t), ['you: q', 'running [text I call | a=ok]'])
     t.apply({ event: 'text.snapshot', data: { runId: 'r', text: '\n\ndo' }, id: null })
     t.apply({ event: 'text.delta', data: { runId: 'r', text: 'ne' }, id: null })
@@ -160,7 +160,7 @@ test('history and stream tell the same story', () => {
 
 test('old messages without runs, errors on messages, earlier pages', () => {
     const t = new Transcript()
-    t.load([
+    t.load({ ask: null, messages: [
         {
             role: 'assistant',
             content: 'b',
@@ -171,7 +171,7 @@ test('old messages without runs, errors on messages, earlier pages', () => {
             stopReason: 'complete',
         },
         { role: 'user', content: 'x', parts: text('x'), timestamp: 't', position: 6, error: 'no model' },
-    ])
+    ] })
     t.prepend([
         {
             role: 'assistant',
@@ -191,6 +191,38 @@ test('old messages without runs, errors on messages, earlier pages', () => {
         'you: x',
         'error []',
     ])
+})
+
+test('a message in the middle of a run: what follows is shown below it', () => {
+    const t = fold(
+        asked('q'),
+        began,
+        ['llm.done', { runId: 'r', content: [call('x', 'a')] }, '3'],
+        ['tool.done', { runId: 'r', id: 'x', name: 'a', ok: true, ms: 5, output: 'X' }, '4'],
+        asked('rather this', '5'),
+        ['text.delta', { runId: 'r', text: 'as you ' }],
+        ['llm.done', { runId: 'r', content: text('as you wish') }, '6'],
+        ['run.done', { runId: 'r', stopReason: 'complete' }, '7'],
+    )
+    assert.deepEqual(shown(t), ['you: q', 'done [a=ok]', 'you: rather this', 'done [text as you wish]'])
+    assert.equal(t.activeRun, null)
+})
+
+test('progress of a call, the run it delegated to, and what it asks', () => {
+    const t = fold(
+        asked('q'),
+        began,
+        ['llm.done', { runId: 'r', content: [call('x', 'nb__delegate')] }, '3'],
+        ['tool.start', { runId: 'r', id: 'x', name: 'nb__delegate', input: {} }, '4'],
+        ['tool.progress', { runId: 'r', id: 'x', progress: 1, total: 4, message: 'started conv_1' }],
+        ['input.requested', { runId: 'r', inputId: 'i', kind: 'form', source: 's', message: 'm' }, '5'],
+    )
+    const [tools, input] = t.items[1].blocks
+    assert.deepEqual(tools.calls[0].progress, { share: 0.25, message: 'started conv_1' })
+    assert.equal(tools.calls[0].childId, 'conv_1')
+    assert.equal(input.outcome, null)
+    t.apply({ event: 'input.answered', data: { runId: 'r', inputId: 'i', action: 'decline' }, id: '6' })
+    assert.equal(input.outcome, 'decline')
 })
 
 test('a reset starts over; unknown events are ignored', () => {

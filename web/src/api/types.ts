@@ -1,9 +1,12 @@
 // The server's JSON, as far as the page reads it.
 
 export interface Workspace {
+  id?: string
+  name?: string
+  workspaces?: { id: string; name: string; role?: string }[] // all that this person may enter
   version: string
   model: { name: string; why: string; isDemo: boolean }
-  user: { id: string; displayName?: string }
+  user: { id: string; displayName?: string; email?: string; role?: string }
   dataDir: string
   store: string
   status: { uptime: number; totalTools: number; runs: number }
@@ -20,6 +23,7 @@ export interface Conversation {
   totalOutputTokens: number
   totalCostUsd: number | null
   lastModel: string | null
+  forkedFrom?: string
   ownerId: string | null
   visibility: 'private' | 'shared'
   participants: string[]
@@ -54,6 +58,7 @@ export interface HistoryMessage {
   model?: string
   inputTokens?: number
   outputTokens?: number
+  cacheReadTokens?: number
   toolCalls?: {
     id: string
     name: string
@@ -62,6 +67,7 @@ export interface HistoryMessage {
     ok: boolean
     isAnswered: boolean
     ms: number
+    childId?: string // the conversation of the run it delegated to
   }[]
   stopReason?: string
   error?: string
@@ -73,10 +79,69 @@ export interface Question {
   calls: { id: string; name: string; input?: unknown }[]
 }
 
+/** What a tool asks people while its call waits: a form, a page to visit, the use of the model. */
+export interface InputRequest {
+  inputId: string
+  kind: 'form' | 'url' | 'sampling'
+  source: string // the bundle that asks
+  callId?: string
+  message: string
+  schema?: FormSchema // flat: strings, numbers, booleans and choices
+  url?: string
+  detail?: unknown
+}
+
+/** Withdrawn and timeout: nobody answered. */
+export type InputAction = 'accept' | 'decline' | 'cancel'
+
+export interface FormSchema {
+  properties?: Record<string, FieldSchema>
+  required?: string[]
+}
+
+export interface FieldSchema {
+  type?: string
+  title?: string
+  description?: string
+  default?: unknown
+  enum?: string[]
+  enumNames?: string[]
+  oneOf?: { const: string; title?: string }[]
+  items?: { enum?: string[]; anyOf?: { const: string; title?: string }[] }
+  format?: string
+  minLength?: number
+  maxLength?: number
+  minimum?: number
+  maximum?: number
+}
+
+export interface Note {
+  timestamp: string
+  author: string
+  content: string
+}
+
+export interface SearchHit {
+  conversationId: string
+  title: string
+  timestamp: string
+  role: string
+  position: number
+  snippet: string
+  parts: { text: string; isHit: boolean }[]
+}
+
+export interface SearchPage {
+  results: SearchHit[]
+  total: number | null
+  isPartial: boolean
+}
+
 export interface HistoryPage {
   conversationId: string
   messages: HistoryMessage[]
   ask: Question | null // what the conversation waits for now
+  inputs?: InputRequest[] // what tools wait for now
   end: number // the position to follow from
   before: number | null // asks for the page in front of this one
 }
@@ -86,6 +151,11 @@ export type AskDecision = 'allow' | 'deny' | 'declined'
 
 interface Stored {
   ts?: string
+}
+
+interface Someone {
+  userId: string
+  displayName?: string | null
 }
 
 interface OfRun extends Stored {
@@ -101,13 +171,30 @@ export interface ConversationEvents {
   'text.snapshot': { runId: string | null; text: string }
   'tool.preparing': OfRun & { id: string; name: string }
   'tool.start': OfRun & { id: string; name: string; input?: unknown }
+  'tool.progress': OfRun & {
+    id: string
+    name: string
+    progress: number
+    total?: number
+    message?: string
+  }
   'tool.settled': OfRun & { id: string; name: string; ok: boolean; ms: number }
-  'tool.done': OfRun & { id: string; name: string; ok: boolean; ms: number; output?: string }
+  'tool.done': OfRun & {
+    id: string
+    name: string
+    ok: boolean
+    ms: number
+    output?: string
+    result?: { structuredContent?: unknown }
+  }
   'llm.done': OfRun & {
     model?: string
     content: ContentPart[]
     inputTokens?: number
     outputTokens?: number
+    cacheReadTokens?: number
+    cacheWrite5mTokens?: number
+    cacheWrite1hTokens?: number
     finishReason?: string
   }
   'ask.opened': OfRun & Question
@@ -117,14 +204,57 @@ export interface ConversationEvents {
     decisions?: Record<string, boolean | 'always'> // where calls were answered one by one
     userId?: string
   }
+  'input.requested': OfRun & InputRequest
+  'input.answered': OfRun & { inputId: string; action: string; userId?: string }
   'run.done': OfRun & { stopReason: string; iterations?: number; totalMs?: number }
   'run.error': OfRun & { error: string; errorType?: string; partialText?: string }
   'conversation.title': Stored & { title: string | null }
   'conversation.visibility': Stored & { visibility: 'private' | 'shared' }
   'conversation.participants': Stored & { participants: string[] }
+  typing: Someone & { isTyping: boolean }
+  presence: Someone & { state: 'joined' | 'left' }
+  'presence.snapshot': { users: Someone[] }
+  note: Stored & { author?: string; content?: string }
   reset: Record<string, never>
 }
 
 export type ConversationEvent = {
   [K in keyof ConversationEvents]: { event: K; data: ConversationEvents[K]; id: string | null }
 }[keyof ConversationEvents]
+
+export interface ModelInfo {
+  name: string // provider:model
+  provider: string
+  isDefault: boolean
+  contextTokens: number | null
+  maxOutputTokens: number | null
+  usdPerMillionTokens: {
+    input: number
+    output: number
+    cacheRead: number
+    cacheWrite5m: number
+    cacheWrite1h: number
+  } | null
+  canUseTools: boolean
+  canSeeImages: boolean
+  canThink: boolean
+  retiresOn: string | null
+  isRetired: boolean
+  successor: string | null
+}
+
+export interface ProviderInfo {
+  name: string
+  type: string
+  baseUrl: string
+  isConfigured: boolean
+  isUsable: boolean
+  problem: string | null
+  defaultModel: string | null
+}
+
+export interface ModelList {
+  default: { model: string; why: string }
+  providers: ProviderInfo[]
+  models: ModelInfo[]
+}

@@ -3,6 +3,7 @@ import { h } from './dom'
 import { icon } from './icons'
 import { announce } from './announcer'
 import { iconButton } from './controls'
+import { toast } from './toast'
 
 const SHOWN_MS = 1600
 
@@ -17,6 +18,11 @@ export function copyButton(label: string, read: () => string): HTMLButtonElement
   return button
 }
 
+/** Copies without a button of its own, and tells how it went. */
+export async function copyText(text: string, what = 'Link'): Promise<void> {
+  toast((await copy(text)) ? `${what} copied` : 'The browser did not allow copying')
+}
+
 /** The clipboard exists only on secure pages; a selection can be copied on the others too. */
 async function copy(text: string): Promise<boolean> {
   try {
@@ -25,7 +31,8 @@ async function copy(text: string): Promise<boolean> {
   } catch {
     const area = h('textarea', { class: 'visually-hidden' })
     area.value = text
-    document.body.append(area)
+    const layer = document.querySelector('dialog[open]') ?? document.body
+    layer.append(area)
     area.select()
     const isCopied = document.execCommand('copy')
     area.remove()

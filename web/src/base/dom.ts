@@ -18,10 +18,15 @@ export interface Props {
   autocomplete?: string
   enterkeyhint?: string
   spellcheck?: string
+  popover?: string
+  name?: string
+  lang?: string
   rows?: number
   tabindex?: number
   hidden?: boolean
   disabled?: boolean
+  required?: boolean
+  readonly?: boolean
   aria?: Record<string, string | boolean | number>
   data?: Record<string, string>
   on?: { [K in keyof HTMLElementEventMap]?: Handler<K> }
@@ -91,6 +96,7 @@ export function isTyping(target: EventTarget | null): boolean {
     target instanceof HTMLElement &&
     (target.isContentEditable ||
       target instanceof HTMLTextAreaElement ||
+      target instanceof HTMLSelectElement ||
       target instanceof HTMLInputElement)
   )
 }

@@ -2,19 +2,40 @@
 // hosted, also below a sub-path, because the path itself never changes.
 import { Signal } from './signal'
 
+export const SCREENS = ['apps', 'skills', 'usage', 'context', 'permissions', 'settings'] as const
+export type ScreenName = (typeof SCREENS)[number]
+
 export type Route =
-  { readonly name: 'new' } | { readonly name: 'conversation'; readonly id: string }
+  | { readonly name: 'new' }
+  | { readonly name: 'conversation'; readonly id: string; readonly at?: number } // at: a message
+  | { readonly name: 'screen'; readonly screen: ScreenName; readonly part?: string }
 
 const ID = /^[a-z]+_[A-Za-z0-9_-]{1,64}$/
+const POSITION = /^\d{1,15}$/
 
 function parse(hash: string): Route {
-  const [, kind, id] = hash.replace(/^#/, '').split('/')
-  if (kind === 'c' && id && ID.test(id)) return { name: 'conversation', id }
+  const [, kind, id, at] = hash.replace(/^#/, '').split('/')
+  if (kind === 'c' && id && ID.test(id))
+    return { name: 'conversation', id, at: at && POSITION.test(at) ? Number(at) : undefined }
+  const screen = SCREENS.find((name) => name === kind)
+  if (screen) return { name: 'screen', screen, part: id ? decode(id) : undefined }
   return { name: 'new' }
 }
 
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
 export function hrefOf(route: Route): string {
-  return route.name === 'conversation' ? `#/c/${route.id}` : '#/'
+  if (route.name === 'conversation')
+    return `#/c/${route.id}${route.at === undefined ? '' : `/${route.at}`}`
+  if (route.name === 'screen')
+    return `#/${route.screen}${route.part ? `/${encodeURIComponent(route.part)}` : ''}`
+  return '#/'
 }
 
 function isSame(a: Route, b: Route): boolean {

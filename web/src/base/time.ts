@@ -2,12 +2,26 @@
 
 const DAY_MS = 86_400_000
 
+/** Formats are slow to make and dates of a list are often of the same day. */
+const labels = new Map<string, string>()
+const LABELS_MAX = 5000
+
 function startOfDay(date: Date): number {
   return new Date(date.getFullYear(), date.getMonth(), date.getDate()).getTime()
 }
 
 /** "Today", "Yesterday", a weekday within a week, else month and year. */
 export function dayLabel(iso: string, now = new Date()): string {
+  const key = `${iso.slice(0, 13)} ${startOfDay(now)}` // zones differ by whole hours, nearly all
+  const known = labels.get(key)
+  if (known !== undefined) return known
+  if (labels.size > LABELS_MAX) labels.clear()
+  const label = makeDayLabel(iso, now)
+  labels.set(key, label)
+  return label
+}
+
+function makeDayLabel(iso: string, now: Date): string {
   const date = new Date(iso)
   if (Number.isNaN(date.getTime())) return 'Undated'
   const days = Math.round((startOfDay(now) - startOfDay(date)) / DAY_MS)
@@ -48,4 +62,10 @@ export function duration(ms: number): string {
 
 export function count(n: number): string {
   return n.toLocaleString()
+}
+
+/** US dollars, with as many digits as small amounts need. */
+export function money(usd: number): string {
+  if (usd > 0 && usd < 0.01) return `$${usd.toPrecision(2)}`
+  return usd.toLocaleString(undefined, { style: 'currency', currency: 'USD' })
 }

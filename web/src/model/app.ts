@@ -1,9 +1,11 @@
 // The page as a whole: who is here, which conversation is open, and what follows from the
 // address. Views read it and call its few actions.
-import { getWorkspace } from '../api/client'
+import { ApiError, get, session } from '../api/client'
+import { live } from '../api/live'
 import type { Workspace } from '../api/types'
 import { go, route, type Route } from '../base/router'
 import { Signal } from '../base/signal'
+import { recall, remember } from '../base/storage'
 import { Chat } from './chat'
 import { Conversations } from './conversations'
 import { saveDraft } from './drafts'
@@ -13,11 +15,18 @@ const WORKSPACE_RETRY_MS = 2000
 export class App {
   readonly workspace = new Signal<Workspace | null>(null)
   readonly isUnreachable = new Signal(false)
+  readonly isLoggedOut = new Signal(false)
   readonly conversations = new Conversations()
   readonly chat = new Signal<Chat | null>(null)
+  readonly news = new Signal('') // what the workspace's stream told last: screens look again
 
   async start(): Promise<void> {
+    session.workspaceId = recall<string | null>('workspace', null)
+    session.onExpired = () => (this.isLoggedOut.value = true)
     this.workspace.value = await this.#loadWorkspace()
+    this.isLoggedOut.value = false
+    live.start()
+    live.onNews((event) => this.#onNews(event))
     this.conversations.start()
     route.watch((where) => this.#open(where))
   }
@@ -28,22 +37,63 @@ export class App {
     this.#open({ name: 'new' })
   }
 
+  /** Everything on the page belongs to one workspace, so that another one begins anew. */
+  switchWorkspace(id: string): void {
+    remember('workspace', id)
+    history.replaceState(null, '', '#/')
+    location.reload()
+  }
+
+  #onNews(event: string): void {
+    if (event.startsWith('conversation.') || event === 'reset') this.conversations.refreshSoon()
+    this.news.value = event
+    this.news.notify()
+  }
+
   async #loadWorkspace(): Promise<Workspace> {
     for (;;) {
       try {
-        const workspace = await getWorkspace()
+        const workspace = await get<Workspace>('workspace')
         this.isUnreachable.value = false
         return workspace
-      } catch {
-        this.isUnreachable.value = true
-        await new Promise((resolve) => setTimeout(resolve, WORKSPACE_RETRY_MS))
+      } catch (error) {
+        if (error instanceof ApiError && isForgotten(error)) this.#forgetWorkspace()
+        else if (error instanceof ApiError && error.status === 401) await this.#untilLoggedIn()
+        else await this.#pause()
       }
     }
   }
 
+  /** The workspace of the last visit may be gone, or no longer open to us. */
+  #forgetWorkspace(): void {
+    session.workspaceId = null
+    remember('workspace', null)
+  }
+
+  #untilLoggedIn(): Promise<void> {
+    this.isLoggedOut.value = true
+    return new Promise((resolve) => {
+      const end = this.isLoggedOut.subscribe((isOut) => {
+        if (isOut) return
+        end()
+        resolve()
+      })
+    })
+  }
+
+  async #pause(): Promise<void> {
+    this.isUnreachable.value = true
+    await new Promise((resolve) => setTimeout(resolve, WORKSPACE_RETRY_MS))
+  }
+
   #open(where: Route): void {
-    const id = where.name === 'conversation' ? where.id : null
     const open = this.chat.value
+    if (where.name === 'screen') {
+      open?.close()
+      this.chat.value = null
+      return
+    }
+    const id = where.name === 'conversation' ? where.id : null
     if (open && open.id === id && id !== null) return
     open?.close()
     const chat = new Chat(id, this.workspace.value!.user.id, {
@@ -68,4 +118,8 @@ export class App {
     if (chat.id && chat.title) this.conversations.amend(chat.id, { title: chat.title })
     this.conversations.touch()
   }
+}
+
+function isForgotten({ status, code }: ApiError): boolean {
+  return session.workspaceId !== null && (code === 'workspace_error' || status === 403 || status === 404)
 }

@@ -1,12 +1,17 @@
 // The open conversation: what it holds, how it is followed, sending and stopping. Everything
 // shown comes from the conversation's own stream, so that every tab shows the same; the
 // answer to a sent message is read only for its beginning and its failure.
-import { ApiError, type Answer, answerQuestion, cancelRun, getHistory, startChat } from '../api/client'
+import { answerInput, answerQuestion, cancelRun, startChat } from '../api/chat'
+import type { Answer, WhenBusy } from '../api/chat'
+import { ApiError, messageOf } from '../api/client'
+import { getConversation, getHistory } from '../api/conversations'
 import { Follow, type LinkState } from '../api/follow'
 import { frames } from '../api/sse'
-import type { Conversation, ConversationEvent } from '../api/types'
+import type { Conversation, ConversationEvent, InputAction } from '../api/types'
 import { Signal } from '../base/signal'
-import type { AskBlock, Item, RunItem, Sending, UserItem } from './items'
+import { Company } from './company'
+import { isAt, messagesIn, startOf } from './items'
+import type { AskBlock, InputBlock, Item, RunItem, Sending, UserItem } from './items'
 import { Transcript } from './transcript'
 
 export interface ChatEvents {
@@ -16,6 +21,8 @@ export interface ChatEvents {
   onChanged(chat: Chat): void
 }
 
+const REVEAL_EVENTS = 4000 // per page, when looking for a message far back
+
 let sentCount = 0
 
 export class Chat {
@@ -24,24 +31,31 @@ export class Chat {
   id: string | null
   link: LinkState = 'connecting'
   gone: string | null = null // why the conversation cannot be shown
+  conversation: Conversation | null = null // as lists know it; its title and people may be older
+  model: string | null = null // chosen for the next message; null: as before
 
   #events: ChatEvents
   #transcript = new Transcript()
   #speakers = new Set<string>()
   #unsaved: UserItem[] = [] // sent, but not yet seen in the log
+  #company: Company
   #follow: Follow | null = null
   #before: number | null = null // where the page in front of what is shown ends
   #isStopping = false
+  #onOpened: () => void = () => {}
+  #opened = new Promise<void>((resolve) => (this.#onOpened = resolve))
 
   constructor(id: string | null, me: string, events: ChatEvents) {
     this.id = id
     this.me = me
     this.#events = events
+    this.#company = new Company(me, () => this.changes.notify())
     if (id) this.#open(id, () => this.#loadHistory(id))
     else this.link = 'live'
   }
 
   close(): void {
+    this.#company.close()
     this.#follow?.stop()
     this.#follow = null
   }
@@ -65,7 +79,7 @@ export class Chat {
     return (
       this.activeRun !== null ||
       this.openAsk?.sending?.state === 'pending' ||
-      this.#unsaved.some((item) => item.sending?.state === 'pending')
+      this.#unsaved.some(({ sending }) => sending?.state === 'pending' && !sending.waits)
     )
   }
 
@@ -89,12 +103,22 @@ export class Chat {
 
   /** What lists know about the conversation before its stream says it. */
   describe(conversation: Conversation): void {
+    this.conversation = conversation
     this.#transcript.title ??= conversation.title
     this.#transcript.participants ??= conversation.participants
     this.changes.notify()
   }
 
-  async send(text: string): Promise<void> {
+  get isShared(): boolean {
+    return (this.#transcript.visibility ?? this.conversation?.visibility) === 'shared'
+  }
+
+  get participants(): string[] {
+    return this.#transcript.participants ?? []
+  }
+
+  async send(text: string, whenBusy: WhenBusy = 'refuse'): Promise<void> {
+    const waits = this.isBusy && whenBusy !== 'refuse' ? whenBusy : undefined
     const item: UserItem = {
       kind: 'user',
       key: `sent/${++sentCount}`,
@@ -102,14 +126,15 @@ export class Chat {
       displayName: null,
       text,
       at: new Date().toISOString(),
-      sending: { state: 'pending' },
+      position: null,
+      sending: { state: 'pending', waits },
     }
     this.#unsaved = this.#unsaved.filter((other) => other.sending?.state === 'pending')
     this.#unsaved.push(item)
-    this.#isStopping = false
+    this.#isStopping &&= waits !== undefined
     this.changes.notify()
     try {
-      await this.#transmit(text)
+      await this.#transmit(text, waits ?? 'refuse')
     } catch (error) {
       this.#failSending(item, error)
     }
@@ -124,15 +149,41 @@ export class Chat {
     try {
       await answerQuestion(this.id, ask.askId, answer)
     } catch (error) {
-      const message = error instanceof ApiError ? error.message : 'The answer was not sent.'
-      this.#noteAnswer(ask, { state: 'failed', message })
+      this.#noteAnswer(ask, { state: 'failed', message: messageOf(error) })
     }
   }
 
-  #noteAnswer(ask: AskBlock, sending: Sending): void {
-    if (ask.decision !== null) return // somebody was quicker
-    this.#transcript.noteAnswer(ask, sending)
+  /** Gives a tool the input that it waits for, or refuses it. */
+  async provide(block: InputBlock, action: InputAction, content?: object): Promise<void> {
+    if (!this.id || block.outcome !== null) return
+    this.#noteAnswer(block, { state: 'pending' })
+    try {
+      await answerInput(this.id, block.request.inputId, action, content)
+    } catch (error) {
+      this.#noteAnswer(block, { state: 'failed', message: messageOf(error) })
+    }
+  }
+
+  #noteAnswer(block: AskBlock | InputBlock, sending: Sending): void {
+    const isSettled = block.kind === 'ask' ? block.decision !== null : block.outcome !== null
+    if (isSettled) return // somebody was quicker
+    this.#transcript.noteAnswer(block, sending)
     this.changes.notify()
+  }
+
+  /** Names of others who are writing now. */
+  get typing(): string[] {
+    return this.#company.typing
+  }
+
+  /** Who has the conversation open now. */
+  get present(): string[] {
+    return this.#company.present
+  }
+
+  /** This person is writing; the others are told where there are any. */
+  noteTyping(): void {
+    if (this.id && this.isShared) this.#company.sayTyping(this.id)
   }
 
   /** Takes a message that could not be sent out of the page again. */
@@ -154,36 +205,63 @@ export class Chat {
     }
   }
 
-  async #loadHistory(id: string): Promise<string> {
+  async #loadHistory(id: string): Promise<number> {
     const page = await getHistory(id)
-    this.#transcript.load(page.messages, page.ask)
+    this.#transcript.load(page)
     for (const { userId } of page.messages) if (userId) this.#speakers.add(userId)
     this.#before = page.before
+    this.#onOpened()
     this.changes.notify()
-    return String(page.end)
+    return page.end
   }
 
   /** Loads the page in front of what is shown; false when there was none. */
-  async loadEarlier(): Promise<boolean> {
+  async loadEarlier(events?: number): Promise<boolean> {
     if (!this.id || this.#before === null) return false
     const before = this.#before
     this.#before = null // no second request while this one is under way
     try {
-      const page = await getHistory(this.id, before)
+      const page = await getHistory(this.id, before, events)
       this.#transcript.prepend(page.messages)
+      for (const { userId } of page.messages) if (userId) this.#speakers.add(userId)
       this.#before = page.before
     } catch {
       this.#before = before
+      return false
+    } finally {
+      this.changes.notify()
     }
-    this.changes.notify()
     return true
+  }
+
+  /** Loads as far back as needed for the message at that position; null when it is not there. */
+  async reveal(position: number): Promise<Item | null> {
+    await this.#opened
+    for (;;) {
+      const found = this.#transcript.items.find((item) => isAt(item, position))
+      if (found) return found
+      const first = startOf(this.#transcript.items[0] ?? ({ kind: 'user' } as UserItem))
+      if (first !== null && first !== undefined && first < position) return null
+      if (!(await this.loadEarlier(REVEAL_EVENTS))) return null
+    }
+  }
+
+  /**
+   * The number of the message, as the server counts them from 1. It is known from the end,
+   * because the beginning may not be loaded.
+   */
+  async numberOf(item: Item): Promise<number> {
+    const { messageCount } = await getConversation(this.id!)
+    const at = this.#transcript.items.indexOf(item)
+    const behind = this.#transcript.items.slice(at + 1)
+    return messageCount - behind.reduce((sum, other) => sum + messagesIn(other), 0)
   }
 
   get hasEarlier(): boolean {
     return this.#before !== null
   }
 
-  #open(id: string, onOpen: () => Promise<string>): void {
+  #open(id: string, onOpen: () => Promise<number>): void {
     this.id = id
     this.#follow = new Follow(id, {
       onOpen,
@@ -193,8 +271,9 @@ export class Chat {
     })
   }
 
-  async #transmit(text: string): Promise<void> {
-    const response = await startChat(text, this.id)
+  async #transmit(text: string, whenBusy: WhenBusy): Promise<void> {
+    const { id: conversationId, model } = this
+    const response = await startChat({ message: text, conversationId, whenBusy, model })
     for await (const { event, data } of frames(response)) {
       if (event === 'chat.start')
         this.#onStarted((data as { conversationId: string }).conversationId)
@@ -204,7 +283,7 @@ export class Chat {
 
   #onStarted(conversationId: string): void {
     if (!this.id) {
-      this.#open(conversationId, async () => '0') // all of it is still to come
+      this.#open(conversationId, async () => 0) // all of it is still to come
       this.#events.onCreated(this)
       if (this.#isStopping) void cancelRun(conversationId).catch(() => {})
     }
@@ -230,6 +309,7 @@ export class Chat {
   }
 
   #apply(event: ConversationEvent): void {
+    if (this.#company.apply(event)) return
     if (event.event === 'user.message') this.#settle(event)
     if (!this.#transcript.apply(event)) return
     if (event.event === 'run.done' || event.event === 'run.error') this.#isStopping = false
@@ -253,10 +333,13 @@ export class Chat {
   }
 
   #end(error: ApiError): void {
-    this.gone =
-      error.status === 404
-        ? 'This conversation does not exist, or is not shared with you.'
-        : error.message
+    const wasHere = this.items.length > 0
+    const absent = wasHere
+      ? 'This conversation was deleted, or is no longer shared with you.'
+      : 'This conversation does not exist, or is not shared with you.'
+    this.gone = error.status === 404 ? absent : error.message
+    this.#transcript = new Transcript() // what may not be seen is not shown
+    this.#unsaved = []
     this.changes.notify()
   }
 }

@@ -1,25 +1,26 @@
-// The list of conversations in the sidebar: pages of it, a search, and its freshness. Other
+// The list of conversations: what is loaded of it, from the newest on, and its freshness. Other
 // tabs of this browser are told of changes at once; what happens elsewhere is found by
-// asking again now and then while the page is visible.
-import { ApiError, getConversation, listConversations } from '../api/client'
+// asking again now and then while the page is visible, or told by the workspace's stream.
+import { messageOf } from '../api/client'
+import { getConversation, listConversations } from '../api/conversations'
 import type { Conversation } from '../api/types'
 import { Signal } from '../base/signal'
 
-const PAGE = 30
+const PAGE = 100
 const REFRESH_MS = 20_000
 const SOON_MS = 250 // changes come in bursts
-const SEARCH_DELAY_MS = 150
 
 export class Conversations {
   readonly changes = new Signal(0)
   items: Conversation[] = []
+  total = 0
   nextCursor: string | null = null
-  search = ''
   state: 'loading' | 'ready' | 'failed' = 'loading'
   error = ''
 
   #channel = new BroadcastChannel('nb.conversations')
-  #abort: AbortController | null = null
+  #hidden = new Set<string>() // being deleted
+  #isLoadingMore = false
   #soon = 0
 
   start(): void {
@@ -35,6 +36,11 @@ export class Conversations {
     this.#refreshSoon()
   }
 
+  /** The server says that something has changed. */
+  refreshSoon(): void {
+    this.#refreshSoon()
+  }
+
   find(id: string): Conversation | undefined {
     return this.items.find((item) => item.id === id)
   }
@@ -47,20 +53,45 @@ export class Conversations {
     this.changes.notify()
   }
 
-  setSearch(text: string): void {
-    if (text === this.search) return
-    this.search = text
-    this.#refreshSoon(SEARCH_DELAY_MS)
+  /** Takes one out before the server has done so. */
+  hide(id: string): void {
+    this.#hidden.add(id)
+    this.items = this.items.filter((item) => item.id !== id)
+    this.changes.notify()
   }
 
-  /** Loads as much again as is shown, so that a long list does not jump back. */
+  /** The server has done it, or will not. */
+  unhide(id: string): void {
+    this.#hidden.delete(id)
+  }
+
+  /** Looks at the newest page; what lies behind it has not moved, only been pushed down. */
   async refresh(): Promise<void> {
-    const limit = Math.max(PAGE, Math.ceil(this.items.length / PAGE) * PAGE)
-    await this.#load(limit, null)
+    try {
+      const page = await listConversations({ limit: PAGE })
+      this.#merge(page.conversations, page.nextCursor)
+      this.total = page.totalCount
+      this.state = 'ready'
+    } catch (error) {
+      this.state = 'failed'
+      this.error = messageOf(error)
+    }
+    this.changes.notify()
   }
 
   async loadMore(): Promise<void> {
-    if (this.nextCursor) await this.#load(PAGE, this.nextCursor)
+    if (!this.nextCursor || this.#isLoadingMore) return
+    this.#isLoadingMore = true
+    try {
+      const page = await listConversations({ limit: PAGE * 2, cursor: this.nextCursor })
+      const known = new Set(this.items.map(({ id }) => id))
+      this.items = [...this.items, ...page.conversations.filter(({ id }) => !known.has(id))]
+      this.nextCursor = page.nextCursor
+    } catch {
+      // Scrolling on tries again.
+    }
+    this.#isLoadingMore = false
+    this.changes.notify()
   }
 
   /** One conversation, also when it lies beyond the part of the list that is loaded. */
@@ -68,23 +99,17 @@ export class Conversations {
     return this.find(id) ?? (await getConversation(id).catch(() => null))
   }
 
-  async #load(limit: number, cursor: string | null): Promise<void> {
-    this.#abort?.abort()
-    const abort = (this.#abort = new AbortController())
-    try {
-      const page = await listConversations(
-        { search: this.search, limit: Math.min(limit, 1000), cursor },
-        abort.signal,
-      )
-      this.items = cursor ? [...this.items, ...page.conversations] : page.conversations
-      this.nextCursor = page.nextCursor
-      this.state = 'ready'
-    } catch (error) {
-      if (abort.signal.aborted) return
-      this.state = 'failed'
-      this.error = error instanceof ApiError ? error.message : String(error)
+  #merge(newest: Conversation[], nextCursor: string | null): void {
+    const shown = newest.filter(({ id }) => !this.#hidden.has(id))
+    const oldest = newest.at(-1)
+    if (!nextCursor || !oldest || this.items.length <= newest.length) {
+      this.items = shown
+      this.nextCursor = nextCursor
+      return
     }
-    this.changes.notify()
+    const known = new Set(newest.map(({ id }) => id))
+    const rest = this.items.filter((i) => !known.has(i.id) && i.updatedAt <= oldest.updatedAt)
+    this.items = [...shown, ...rest]
   }
 
   #refreshIfVisible(): void {

@@ -1,6 +1,6 @@
 // What a conversation on the page consists of: messages of people, and runs of the agent that
 // answer them. A run is a sequence of blocks.
-import type { AskDecision, ContentPart } from '../api/types'
+import type { AskDecision, ContentPart, InputRequest } from '../api/types'
 
 export type ToolState = 'preparing' | 'waiting' | 'running' | 'ok' | 'error' | 'interrupted'
 
@@ -12,6 +12,13 @@ export interface ToolCall {
   output?: string
   ms?: number
   startedAt?: number // this browser's clock, for calls seen starting
+  progress?: Progress
+  childId?: string // the conversation of a run that this call delegated to
+}
+
+export interface Progress {
+  share: number | null // 0 to 1; null: unknown how much there is
+  message: string
 }
 
 export interface TextBlock {
@@ -36,9 +43,19 @@ export interface AskBlock {
   sending?: Sending
 }
 
-export type Block = TextBlock | ToolsBlock | AskBlock
+export interface InputBlock {
+  kind: 'input' // what does a tool need to know?
+  key: string
+  request: InputRequest
+  outcome: string | null // null: open
+  sending?: Sending
+}
 
-export type Sending = { state: 'pending' } | { state: 'failed'; message: string }
+export type Block = TextBlock | ToolsBlock | AskBlock | InputBlock
+
+/** waits: it was sent while the agent was answering. */
+export type Sending =
+  { state: 'pending'; waits?: 'queue' | 'steer' } | { state: 'failed'; message: string }
 
 export interface UserItem {
   kind: 'user'
@@ -47,8 +64,17 @@ export interface UserItem {
   displayName: string | null
   text: string
   at: string
+  position: number | null // in the log; null: not yet there
   /** Only for own messages that the log does not have yet. */
   sending?: Sending
+}
+
+export interface TokenUsage {
+  inputTokens: number // all of it, cached or not
+  outputTokens: number
+  cacheReadTokens: number
+  cacheWrite5mTokens: number
+  cacheWrite1hTokens: number
 }
 
 export type RunState = 'running' | 'done' | 'error' | 'interrupted'
@@ -62,9 +88,10 @@ export interface RunItem {
   blocks: Block[]
   stopReason: string | null
   error: string | null
-  inputTokens: number
-  outputTokens: number
+  usage: TokenUsage
   totalMs: number | null
+  positions: number[] // of its answers in the log
+  ends: number // how often it ended: each end counts as one message of the conversation
   version: number // grows with every change, so that views know what to look at again
 }
 
@@ -80,9 +107,16 @@ export function newRun(key: string, at: string): RunItem {
     blocks: [],
     stopReason: null,
     error: null,
-    inputTokens: 0,
-    outputTokens: 0,
+    usage: {
+      inputTokens: 0,
+      outputTokens: 0,
+      cacheReadTokens: 0,
+      cacheWrite5mTokens: 0,
+      cacheWrite1hTokens: 0,
+    },
     totalMs: null,
+    positions: [],
+    ends: 0,
     version: 0,
   }
 }
@@ -96,6 +130,7 @@ export function closeRun(
   item.state = state
   item.version++
   for (const block of item.blocks) {
+    if (block.kind === 'input') block.outcome ??= 'withdrawn'
     if (block.kind !== 'tools') continue
     for (const call of block.calls) {
       if (isUnfinished(call)) call.state = unfinished
@@ -155,4 +190,24 @@ export function blocksOf(content: ContentPart[], prefix: string): Block[] {
     }
   }
   return blocks
+}
+
+export function addUsage(to: TokenUsage, more: Partial<TokenUsage>): void {
+  for (const key of Object.keys(to) as (keyof TokenUsage)[]) to[key] += more[key] ?? 0
+}
+
+/** How many messages of the conversation the item stands for, as the server counts them. */
+export function messagesIn(item: Item): number {
+  if (item.kind === 'run') return item.ends
+  return item.position === null ? 0 : 1
+}
+
+/** Whether the event at that position of the log is shown by the item. */
+export function isAt(item: Item, position: number): boolean {
+  return item.kind === 'run' ? item.positions.includes(position) : item.position === position
+}
+
+/** The first position of the log that the item shows; null when it is not in the log yet. */
+export function startOf(item: Item): number | null {
+  return item.kind === 'run' ? (item.positions[0] ?? null) : item.position
 }

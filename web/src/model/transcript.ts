@@ -1,15 +1,17 @@
 // A conversation as the page shows it, folded from the events of its stream. Pure: events
 // in, items out; no network and no DOM.
 import type {
-  ContentPart,
   ConversationEvent,
   ConversationEvents,
   HistoryMessage,
+  HistoryPage,
+  InputRequest,
   Question,
 } from '../api/types'
-import { blocksOf, closeRun, findCall, newRun, openAsk, textOf } from './items'
+import { addUsage, blocksOf, closeRun, findCall, newRun, openAsk, textOf } from './items'
 import type {
   AskBlock,
+  InputBlock,
   Item,
   RunItem,
   Sending,
@@ -18,12 +20,16 @@ import type {
   ToolsBlock,
   UserItem,
 } from './items'
+import { eventsOf } from './recall'
 
 interface RunFold {
   item: RunItem
   round: number // answers of the model so far
   hasStarted: boolean // its run.start was seen
+  isSteered: boolean // a message came in between: what follows is shown below it
 }
+
+const DELEGATES = /(?:^|__)delegate$/
 
 type Folder<K extends keyof ConversationEvents> = (
   data: ConversationEvents[K],
@@ -34,9 +40,10 @@ export class Transcript {
   items: Item[] = []
   title: string | null = null
   participants: string[] | null = null
+  visibility: 'private' | 'shared' | null = null
 
   #runs = new Map<string, RunFold>()
-  #folders: { [K in keyof ConversationEvents]: Folder<K> } = {
+  #folders: { [K in keyof ConversationEvents]?: Folder<K> } = {
     'user.message': (data, id) => this.#addUser(data, id),
     'run.start': (data) => this.#startRun(data),
     'text.delta': (data) => this.#addDelta(data.runId, 'text', data.text),
@@ -45,21 +52,19 @@ export class Transcript {
     'tool.preparing': (data) => this.#updateCall(data, { state: 'preparing' }),
     'tool.start': (data) =>
       this.#updateCall(data, { state: 'running', input: data.input, startedAt: performance.now() }),
+    'tool.progress': (data) => this.#noteProgress(data),
     'tool.settled': (data) =>
       this.#updateCall(data, { state: data.ok ? 'ok' : 'error', ms: data.ms }),
-    'tool.done': (data) =>
-      this.#updateCall(data, {
-        state: data.ok ? 'ok' : 'error',
-        ms: data.ms,
-        output: data.output ?? '',
-      }),
-    'llm.done': (data) => this.#commit(data),
+    'tool.done': (data) => this.#finishCall(data),
+    'llm.done': (data, id) => this.#commit(data, id),
     'ask.opened': (data) => this.#openAsk(this.#run(data.runId, data.ts).item, data),
     'ask.answered': (data) => this.#settleAsk(data),
+    'input.requested': (data) => this.#openInput(this.#run(data.runId, data.ts).item, data),
+    'input.answered': (data) => this.#settleInput(data),
     'run.done': (data) => this.#endRun(data),
     'run.error': (data) => this.#failRun(data),
     'conversation.title': (data) => (this.title = data.title),
-    'conversation.visibility': () => {}, // lists show it
+    'conversation.visibility': (data) => (this.visibility = data.visibility),
     'conversation.participants': (data) => (this.participants = data.participants),
     reset: () => this.#clear(),
   }
@@ -73,26 +78,27 @@ export class Transcript {
   }
 
   /** Begins with a page of the history; the events that follow continue it. */
-  load(messages: HistoryMessage[], ask: Question | null = null): void {
+  load({ messages, ask, inputs }: Pick<HistoryPage, 'messages' | 'ask' | 'inputs'>): void {
     this.#clear()
-    for (const message of messages) {
-      if (message.role === 'user') this.#recallUser(message)
-      else this.#recallAnswer(message)
-      if (message.error) this.#recallError(message)
-    }
+    for (const event of eventsOf(messages)) this.apply(event)
     const last = this.items.at(-1)
-    if (ask && last?.kind === 'run') this.#openAsk(last, ask)
+    if (last?.kind !== 'run') return
+    if (ask) this.#openAsk(last, ask)
+    for (const input of inputs ?? []) this.#openInput(last, input)
   }
 
   /** Puts an earlier page of the history in front. */
   prepend(messages: HistoryMessage[]): void {
     const earlier = new Transcript()
-    earlier.load(messages)
+    earlier.load({ messages, ask: null })
     const last = earlier.items.at(-1)
     const first = this.items[0]
     if (last?.kind === 'run' && first?.kind === 'run' && last.key === first.key) {
       const blocks = last.blocks.map((block) => ({ ...block, key: `earlier ${block.key}` }))
       first.blocks = [...blocks, ...first.blocks]
+      first.positions = [...last.positions, ...first.positions]
+      first.ends += last.ends
+      addUsage(first.usage, last.usage)
       first.version++
       earlier.items.pop()
     }
@@ -110,9 +116,10 @@ export class Transcript {
     return openAsk(this.#lastRun)
   }
 
-  noteAnswer(ask: AskBlock, sending: Sending): void {
-    ask.sending = sending
-    for (const item of this.items) if (item.kind === 'run' && openAsk(item) === ask) item.version++
+  noteAnswer(block: AskBlock | InputBlock, sending: Sending): void {
+    block.sending = sending
+    for (const item of this.items)
+      if (item.kind === 'run' && item.blocks.includes(block)) item.version++
   }
 
   get #lastRun(): RunItem | undefined {
@@ -132,52 +139,43 @@ export class Transcript {
       displayName: data.displayName ?? null,
       text: textOf(data.content),
       at: data.ts ?? '',
+      position: id === null ? null : Number(id),
     }
     // The first words of an answer may overtake the question on its way to the disk.
     const last = this.items.at(-1)
-    const isEarly =
-      last?.kind === 'run' &&
-      last.state === 'running' &&
-      this.#runs.get(last.key)?.hasStarted === false
+    const open = last?.kind === 'run' && last.state === 'running' ? this.#foldOf(last) : null
+    const isEarly = open?.hasStarted === false
+    if (open && !isEarly) open.isSteered = true
     this.items.splice(isEarly ? this.items.length - 1 : this.items.length, 0, item)
-  }
-
-  #recallUser(message: HistoryMessage): void {
-    const { userId, displayName, parts, timestamp } = message
-    this.#addUser({ content: parts, userId, displayName, ts: timestamp }, String(message.position))
-  }
-
-  #recallAnswer(message: HistoryMessage): void {
-    const runId = message.runId ?? `run/${message.position}`
-    const calls = message.toolCalls ?? []
-    this.#commit({ ...message, runId, content: contentOf(message), ts: message.timestamp })
-    for (const { id, name, ok, ms, output, isAnswered } of calls) {
-      if (isAnswered)
-        this.#updateCall({ runId, id, name }, { state: ok ? 'ok' : 'error', ms, output })
-    }
-    if (message.stopReason) this.#endRun({ runId, stopReason: message.stopReason })
-    else if (!message.runId) closeRun(this.#run(runId).item, 'done')
-  }
-
-  #recallError(message: HistoryMessage): void {
-    const runId = message.runId ?? `run/${message.position}/error`
-    this.#failRun({ runId, error: message.error!, ts: message.timestamp })
   }
 
   /** The run; made here when it was not seen starting. */
   #run(runId: string, at = ''): RunFold {
     const known = this.#runs.get(runId)
-    if (known) return known
+    if (known) return known.isSteered ? this.#goOnBelow(known) : known
     const waited = this.#continued()
     if (waited) {
       this.#runs.set(runId, waited)
       return waited
     }
-    const fold = { item: newRun(runId, at), round: 0, hasStarted: false }
+    const fold = { item: newRun(runId, at), round: 0, hasStarted: false, isSteered: false }
     this.#interruptOthers()
     this.#runs.set(runId, fold)
     this.items.push(fold.item)
     return fold
+  }
+
+  /** The rest of a run behind the message that steered it. */
+  #goOnBelow(fold: RunFold): RunFold {
+    closeRun(fold.item, 'done')
+    fold.item = newRun(`${fold.item.key}+`, fold.item.at)
+    fold.isSteered = false
+    this.items.push(fold.item)
+    return fold
+  }
+
+  #foldOf(item: RunItem): RunFold | undefined {
+    return [...this.#runs.values()].find((fold) => fold.item === item)
   }
 
   /**
@@ -187,7 +185,7 @@ export class Transcript {
   #continued(): RunFold | null {
     const last = this.items.at(-1)
     if (last?.kind !== 'run' || last.stopReason !== 'waiting' || openAsk(last)) return null
-    const fold = this.#runs.get(last.key)
+    const fold = this.#foldOf(last)
     if (!fold) return null
     last.state = 'running'
     last.stopReason = null
@@ -211,6 +209,22 @@ export class Transcript {
     if (!item || ask?.askId !== askId) return
     ask.decision = decisions ? 'mixed' : decision
     delete ask.sending
+    item.version++
+  }
+
+  #openInput(item: RunItem, request: InputRequest): void {
+    const key = `input/${request.inputId}`
+    if (item.blocks.some((block) => block.key === key)) return
+    item.blocks.push({ kind: 'input', key, request, outcome: null })
+    item.version++
+  }
+
+  #settleInput({ runId, inputId, action }: ConversationEvents['input.answered']): void {
+    const { item } = this.#run(runId)
+    const block = item.blocks.find((b): b is InputBlock => b.key === `input/${inputId}`)
+    if (!block) return
+    block.outcome = action
+    delete block.sending
     item.version++
   }
 
@@ -281,8 +295,26 @@ export class Transcript {
     else item.blocks.push({ kind: 'tools', key, calls: [call] })
   }
 
+  #finishCall(data: ConversationEvents['tool.done']): void {
+    const { ok, ms, output = '', result } = data
+    const childId = DELEGATES.test(data.name) ? childOf(result?.structuredContent) : null
+    const change: Partial<ToolCall> = { state: ok ? 'ok' : 'error', ms, output }
+    this.#updateCall(data, childId ? { ...change, childId } : change)
+  }
+
+  #noteProgress(data: ConversationEvents['tool.progress']): void {
+    const { item } = this.#run(data.runId)
+    const call = findCall(item.blocks, data.id)
+    if (!call) return
+    const share = data.total ? Math.min(1, data.progress / data.total) : null
+    call.progress = { share, message: data.message ?? '' }
+    const child = /^started (conv_\w+)$/.exec(call.progress.message)?.[1]
+    if (child) call.childId = child
+    item.version++
+  }
+
   /** An answer of the model is in the log: what was streamed of it is replaced by it. */
-  #commit(data: ConversationEvents['llm.done']): void {
+  #commit(data: ConversationEvents['llm.done'], id: string | null): void {
     const fold = this.#run(data.runId, data.ts)
     const { item, round } = fold
     const prefix = `${round}/`
@@ -294,8 +326,8 @@ export class Transcript {
     )
     item.blocks = item.blocks.filter((block) => !block.key.startsWith(prefix))
     item.blocks.push(...thinking, ...blocks)
-    item.inputTokens += data.inputTokens ?? 0
-    item.outputTokens += data.outputTokens ?? 0
+    addUsage(item.usage, data)
+    if (id !== null) item.positions.push(Number(id))
     item.model = data.model ?? item.model
     item.version++
     fold.hasStarted = true
@@ -306,6 +338,7 @@ export class Transcript {
     const { item } = this.#run(data.runId, data.ts)
     closeRun(item, 'done', data.stopReason === 'waiting' ? 'waiting' : 'interrupted')
     item.stopReason = data.stopReason
+    item.ends++
     if (data.totalMs !== undefined) item.totalMs = (item.totalMs ?? 0) + data.totalMs
   }
 
@@ -317,14 +350,7 @@ export class Transcript {
   }
 }
 
-/** Old logs list the calls beside the text instead of within it. */
-function contentOf({ parts, toolCalls = [] }: HistoryMessage): ContentPart[] {
-  if (parts.some((part) => part.type === 'tool-call')) return parts
-  const calls = toolCalls.map(({ id, name, input }) => ({
-    type: 'tool-call',
-    toolCallId: id,
-    toolName: name,
-    input,
-  }))
-  return [...calls, ...parts]
+function childOf(structured: unknown): string | null {
+  const id = (structured as { conversationId?: unknown } | null | undefined)?.conversationId
+  return typeof id === 'string' ? id : null
 }

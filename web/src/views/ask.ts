@@ -1,5 +1,5 @@
 // The question whether tool calls may be made: a card while it is open, a line afterwards.
-import type { Answer } from '../api/client'
+import type { Answer } from '../api/chat'
 import { announce } from '../base/announcer'
 import { textButton } from '../base/controls'
 import { h } from '../base/dom'

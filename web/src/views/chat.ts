@@ -1,15 +1,23 @@
 // The open conversation: messages, composer, and what is shown instead when there is none.
+import type { WhenBusy } from '../api/chat'
 import { textButton } from '../base/controls'
+import { copyText } from '../base/copy'
 import { h } from '../base/dom'
+import { route } from '../base/router'
 import { Scope } from '../base/signal'
+import { toast } from '../base/toast'
+import { forkAt, linkTo, revise } from '../model/actions'
 import type { App } from '../model/app'
 import type { Chat } from '../model/chat'
+import { people } from '../model/people'
+import { models } from '../model/prices'
 import { Composer } from './composer'
 import { Messages } from './messages'
 import { FollowingScroll } from './scroll'
 import { welcome } from './welcome'
 
 const REST_FACTOR = 3 // after drawing for a while, rest for this many times as long
+const FLASH_MS = 2400
 
 export class ChatView {
   readonly element = h('section', { class: 'chat', aria: { label: 'Chat' } })
@@ -21,6 +29,7 @@ export class ChatView {
   #scroll: FollowingScroll
   #content = h('div', { class: 'content' })
   #notice = h('div', { class: 'notice' })
+  #typing = h('p', { class: 'typing', role: 'status' })
   #earlier: HTMLButtonElement
   #welcome: HTMLElement | null = null
   #isScheduled = false
@@ -29,20 +38,29 @@ export class ChatView {
   constructor(app: App, chat: Chat) {
     this.#app = app
     this.#chat = chat
-    this.#messages = new Messages(chat, {
-      onSend: (text) => this.#send(text),
+    this.#scroll = new FollowingScroll(this.#content)
+    this.#messages = new Messages(chat, this.#scroll.element, {
+      onSend: (text) => this.send(text, 'queue'),
       onEdit: (text) => this.#composer.fill(text),
+      onRevise: (item, text) => void revise(app, chat, item, text),
+      onFork: (item) => void forkAt(app, chat, item),
+      onLink: (position) => void copyText(linkTo(chat.id!, position)),
     })
-    this.#composer = new Composer(app, chat, (text) => this.#send(text))
+    this.#composer = new Composer(app, chat, {
+      onSend: (text, whenBusy) => this.send(text, whenBusy),
+      onTyping: () => chat.noteTyping(),
+    })
     this.#earlier = textButton('Load earlier messages', () => void this.#loadEarlier(), {
       class: 'more',
     })
-    this.#content.append(this.#earlier, this.#notice, this.#messages.element)
-    this.#scroll = new FollowingScroll(this.#content)
+    this.#content.append(this.#earlier, this.#notice, this.#messages.element, this.#typing)
     this.#watchTop()
     const dock = h('div', { class: 'dock' }, this.#scroll.jumpButton, this.#composer.element)
     this.element.append(this.#scroll.element, dock)
     this.#scope.add(chat.changes.subscribe(() => this.#schedule()))
+    this.#scope.add(people.subscribe(() => this.#schedule()))
+    this.#scope.add(models.subscribe(() => this.#schedule()))
+    this.#scope.add(route.watch(() => this.#jumpToAddress()))
     this.#draw()
   }
 
@@ -50,16 +68,35 @@ export class ChatView {
     this.#scope.end()
     this.#composer.close()
     this.#scroll.close()
+    this.#messages.close()
   }
 
   focus(): void {
     this.#composer.focus()
   }
 
-  #send(text: string): void {
-    void this.#chat.send(text)
+  send(text: string, whenBusy: WhenBusy): void {
+    void this.#chat.send(text, whenBusy)
     this.#scroll.toEnd()
     this.#composer.focus()
+  }
+
+  /** An address may name a message: it is loaded, shown and marked for a moment. */
+  async #jumpToAddress(): Promise<void> {
+    const where = route.value
+    if (where.name !== 'conversation' || where.id !== this.#chat.id || !where.at) return
+    this.#scroll.leave()
+    const item = await this.#chat.reveal(where.at)
+    if (!item) {
+      if (!this.#chat.gone) toast('That message is not in this conversation.')
+      return
+    }
+    this.#draw()
+    const element = this.#messages.show(item)
+    if (!element) return
+    this.#scroll.show(element)
+    element.classList.add('is-found')
+    setTimeout(() => element.classList.remove('is-found'), FLASH_MS)
   }
 
   /** Who scrolls to the top of what is loaded gets more; the button is for the keyboard. */
@@ -69,7 +106,7 @@ export class ChatView {
         const isSeen = entries.some((entry) => entry.isIntersecting)
         if (isSeen && this.#scroll.isAway) void this.#loadEarlier()
       },
-      { root: this.#scroll.element },
+      { root: this.#scroll.element, rootMargin: '800px 0px 0px' },
     )
     observer.observe(this.#earlier)
     this.#scope.add(() => observer.disconnect())
@@ -85,7 +122,6 @@ export class ChatView {
 
   /** Draws at most once per frame, and less often when drawing is slow. */
   #schedule(): void {
-    this.#composer.update()
     if (this.#isScheduled) return
     this.#isScheduled = true
     const rest = this.#restUntil - performance.now()
@@ -106,6 +142,7 @@ export class ChatView {
     this.#earlier.hidden = !chat.hasEarlier
     this.#drawWelcome()
     this.#drawNotice()
+    this.#drawTyping()
     this.element.classList.toggle('is-empty', this.#welcome !== null)
     const now = performance.now()
     this.#restUntil = now + (now - began) * REST_FACTOR
@@ -115,7 +152,9 @@ export class ChatView {
     const isShown = this.#chat.isEmpty && this.#chat.id === null
     if (isShown === (this.#welcome !== null)) return
     this.#welcome?.remove()
-    this.#welcome = isShown ? welcome(this.#app.workspace.value!, (text) => this.#send(text)) : null
+    this.#welcome = isShown
+      ? welcome(this.#app.workspace.value!, (text) => this.send(text, 'queue'))
+      : null
     if (this.#welcome) this.#content.prepend(this.#welcome)
   }
 
@@ -127,9 +166,17 @@ export class ChatView {
     this.#composer.element.hidden = gone !== null
     if (gone && this.#notice.textContent === '') {
       this.#notice.append(
-        h('p', {}, gone),
+        h('p', { role: 'alert' }, gone),
         textButton('Start a new chat', () => this.#app.newChat()),
       )
     }
+  }
+
+  #drawTyping(): void {
+    const names = this.#chat.typing
+    this.#typing.hidden = names.length === 0
+    const who = names.length > 2 ? 'Several people' : names.join(' and ')
+    const text = names.length === 0 ? '' : `${who} ${names.length === 1 ? 'is' : 'are'} writing…`
+    if (this.#typing.textContent !== text) this.#typing.textContent = text
   }
 }

@@ -1,17 +1,28 @@
-// The field where messages are written.
+// The field where messages are written. While the agent answers, Enter queues the message and
+// the modifier puts it into the answer.
+import type { WhenBusy } from '../api/chat'
+import { iconButton } from '../base/controls'
 import { h, setText } from '../base/dom'
 import { icon } from '../base/icons'
+import { isMac } from '../base/keys'
 import type { App } from '../model/app'
 import type { Chat } from '../model/chat'
 import { loadDraft, saveDraft } from '../model/drafts'
+import { modelChip } from './models'
 
 const DRAFT_DELAY_MS = 300
 const ASKED_HINT = 'Waiting for your permission. Sending a message declines.'
+const BUSY_HINT = `Enter queues it. ${isMac ? '⌘' : 'Ctrl'} Enter puts it into the answer.`
+
+export interface ComposerActions {
+  onSend(text: string, whenBusy: WhenBusy): void
+  onTyping(): void
+}
 
 export class Composer {
   readonly element: HTMLFormElement
   #chat: Chat
-  #onSend: (text: string) => void
+  #actions: ComposerActions
   #field = h('textarea', {
     class: 'composer-field',
     rows: 1,
@@ -20,33 +31,39 @@ export class Composer {
     enterkeyhint: 'send',
     aria: { label: 'Message' },
   })
-  #button = h('button', { type: 'submit', class: 'send' })
+  #sendButton = h('button', { type: 'submit', class: 'send' }, icon('send'))
+  #steerButton = iconButton('steer', 'Put into this answer', () => this.#send('steer'), 'steer')
+  #stopButton = iconButton('stop', 'Stop the answer', () => void this.#chat.stop(), 'stop')
   #hint = h('p', { class: 'composer-hint' })
   #usualHint: string
-  #isStopShown: boolean | null = null
   #draftTimer = 0
 
-  constructor(app: App, chat: Chat, onSend: (text: string) => void) {
+  constructor(app: App, chat: Chat, actions: ComposerActions) {
     this.#chat = chat
-    this.#onSend = onSend
+    this.#actions = actions
+    const tools = h(
+      'div',
+      { class: 'composer-tools' },
+      modelChip(app, chat),
+      this.#steerButton,
+      this.#stopButton,
+      this.#sendButton,
+    )
+    const onClick = (event: Event) => {
+      if (event.target instanceof HTMLDivElement) this.#field.focus()
+    }
     this.element = h(
       'form',
       { class: 'composer', on: { submit: (event) => this.#onSubmit(event) } },
-      h(
-        'div',
-        { class: 'composer-box', on: { click: () => this.#field.focus() } },
-        this.#field,
-        this.#button,
-      ),
+      h('div', { class: 'composer-box', on: { click: onClick } }, this.#field, tools),
       this.#hint,
     )
     this.#field.addEventListener('keydown', (event) => this.#onKey(event))
     this.#field.addEventListener('input', () => this.#onInput())
     this.#field.value = loadDraft(chat.id)
-    const workspace = app.workspace.value
-    this.#usualHint = workspace?.model.isDemo
+    this.#usualHint = app.workspace.value?.model.isDemo
       ? 'Demo model: a few rules, no neural network.'
-      : `${workspace?.model.name.replace(/^[^:]*:/, '') ?? ''} can make mistakes. Check what matters.`
+      : 'Models make mistakes. Check what matters.'
     this.update()
     requestAnimationFrame(() => this.#fit())
   }
@@ -69,42 +86,50 @@ export class Composer {
   }
 
   update(): void {
-    const isBusy = this.#chat.isBusy
-    const isAsked = this.#chat.openAsk !== null && !isBusy
-    setText(this.#hint, isAsked ? ASKED_HINT : this.#usualHint)
-    this.#button.disabled = isBusy ? this.#chat.isStopping : this.#field.value.trim() === ''
-    if (isBusy === this.#isStopShown) return
-    this.#isStopShown = isBusy
-    const label = isBusy ? 'Stop the answer' : 'Send'
-    this.#button.replaceChildren(icon(isBusy ? 'stop' : 'send'))
-    this.#button.classList.toggle('is-stop', isBusy)
-    this.#button.title = label
-    this.#button.setAttribute('aria-label', label)
+    const { isBusy, openAsk, isStopping } = this.#chat
+    const hasText = this.#field.value.trim() !== ''
+    const isWaiting = isBusy && hasText
+    setText(this.#hint, this.#hintFor(isWaiting, openAsk !== null && !isBusy))
+    this.#stopButton.hidden = !isBusy
+    this.#stopButton.disabled = isStopping
+    this.#steerButton.hidden = !isWaiting
+    this.#sendButton.hidden = isBusy && !hasText
+    this.#sendButton.disabled = !hasText
+    const label = isBusy ? 'Send after this answer' : 'Send'
+    if (this.#sendButton.title === label) return
+    this.#sendButton.title = label
+    this.#sendButton.setAttribute('aria-label', label)
+  }
+
+  #hintFor(isWaiting: boolean, isAsked: boolean): string {
+    if (isWaiting) return BUSY_HINT
+    return isAsked ? ASKED_HINT : this.#usualHint
   }
 
   #onSubmit(event: Event): void {
     event.preventDefault()
-    if (this.#chat.isBusy) void this.#chat.stop()
-    else this.#send()
+    this.#send('queue')
   }
 
-  #send(): void {
+  /** How matters only while the agent answers. */
+  #send(whenBusy: WhenBusy): void {
     const text = this.#field.value.trim()
-    if (text === '' || this.#chat.isBusy || this.#chat.gone) return
+    if (text === '' || this.#chat.gone) return
     this.#field.value = ''
     this.#onInput()
-    this.#onSend(text)
+    this.#actions.onSend(text, whenBusy)
   }
 
   #onKey(event: KeyboardEvent): void {
     if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return
     event.preventDefault()
-    this.#send()
+    this.#send(event.ctrlKey || event.metaKey ? 'steer' : 'queue')
   }
 
   #onInput(): void {
     this.#fit()
     this.update()
+    if (this.#field.value) this.#actions.onTyping()
     clearTimeout(this.#draftTimer)
     this.#draftTimer = window.setTimeout(
       () => saveDraft(this.#chat.id, this.#field.value),

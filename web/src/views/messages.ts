@@ -1,14 +1,24 @@
-// The list of messages: keeps one view per item and touches only what has changed.
+// The list of messages: keeps one view per item near the window and touches only what changed.
 import { arrange, h, type Keyed } from '../base/dom'
 import type { Chat } from '../model/chat'
 import type { Item, RunItem, UserItem } from '../model/items'
+import { nameOf } from '../model/people'
+import { Chunks } from './chunks'
+import { nestedRun } from './nested'
 import { PersonView } from './person'
 import { RunView, waiting } from './run'
 
 export interface MessageActions {
   onSend(text: string): void
   onEdit(text: string): void
+  /** Asks the question differently, in a fork that ends before it. */
+  onRevise(item: UserItem, text: string): void
+  /** A fork that ends with the item. */
+  onFork(item: Item): void
+  onLink(position: number): void
 }
+
+type View = PersonView | RunView
 
 export class Messages {
   readonly element = h('div', {
@@ -17,65 +27,115 @@ export class Messages {
     aria: { label: 'Conversation', live: 'off' },
   })
   #chat: Chat
-  #actions: MessageActions
-  #views = new Map<string, PersonView | RunView>()
+  #actions: MessageActions | null // null: only to be read
+  #chunks: Chunks
+  #views = new Map<string, View>()
   #people: string[] = []
   #waiting = h('div', { class: 'message run' }, waiting('Thinking'))
 
-  constructor(chat: Chat, actions: MessageActions) {
+  constructor(chat: Chat, root: Element | null, actions: MessageActions | null) {
     this.#chat = chat
     this.#actions = actions
+    this.#chunks = new Chunks(root, () => this.update())
+  }
+
+  close(): void {
+    this.#chunks.close()
   }
 
   update(): void {
-    const used = new Map<string, PersonView | RunView>()
-    const items = this.#chat.items
+    const { items } = this.#chat
+    const last = items.at(-1)
     this.#people = this.#chat.people
-    let lastPerson: UserItem | null = null
-    items.forEach((item, i) => {
-      const view =
-        this.#views.get(item.key) ?? (item.kind === 'user' ? new PersonView() : new RunView())
-      used.set(item.key, view)
-      if (item.kind === 'run')
-        this.#updateRun(view as RunView, item, lastPerson, i === items.length - 1)
-      else this.#updatePerson(view as PersonView, item, lastPerson, items[i - 1] === lastPerson)
-      if (item.kind === 'user') lastPerson = item
-    })
-    this.#views = used
-    arrange(this.element, this.#placed(items, used))
+    this.#chunks.assign(items)
+    const placed: Keyed[] = [...this.#chunks.list]
+    // While a message is on its way, the answer's place is shown already.
+    if (last?.kind === 'user' && this.#chat.isBusy) placed.push({ element: this.#waiting })
+    arrange(this.element, placed)
+    this.#drawChunks(last)
   }
 
-  /** While a message is on its way, the answer's place is shown already. */
-  #placed(items: Item[], views: Map<string, Keyed>): Keyed[] {
-    const placed: Keyed[] = [...views.values()]
-    const last = items.at(-1)
-    if (last?.kind === 'user' && this.#chat.isBusy) placed.push({ element: this.#waiting })
-    return placed
+  /** Brings an item onto the page and returns its element. */
+  show(item: Item): HTMLElement | null {
+    const chunk = this.#chunks.find(item.key)
+    if (!chunk) return null
+    chunk.isNear = true
+    this.update()
+    return this.#views.get(item.key)?.element ?? null
+  }
+
+  #drawChunks(last: Item | undefined): void {
+    const used = new Map<string, View>()
+    let before: Item | null = null
+    let lastPerson: UserItem | null = null
+    for (const chunk of this.#chunks.list) {
+      const isShown = chunk.isNear || chunk.items.includes(last!) || chunk.isBusy
+      const views: View[] = []
+      for (const item of chunk.items) {
+        if (isShown) views.push(this.#drawItem(item, before, lastPerson, item === last, used))
+        if (item.kind === 'user') lastPerson = item
+        before = item
+      }
+      if (isShown) chunk.draw(views)
+      else chunk.empty()
+    }
+    this.#views = used
+  }
+
+  #drawItem(
+    item: Item,
+    before: Item | null,
+    lastPerson: UserItem | null,
+    isLast: boolean,
+    used: Map<string, View>,
+  ): View {
+    const known = this.#views.get(item.key)
+    if (item.kind === 'run') {
+      const view = (known as RunView | undefined) ?? new RunView()
+      this.#updateRun(view, item, lastPerson, isLast)
+      used.set(item.key, view)
+      return view
+    }
+    const view = (known as PersonView | undefined) ?? new PersonView()
+    this.#updatePerson(view, item, lastPerson, before === lastPerson)
+    used.set(item.key, view)
+    return view
   }
 
   #updateRun(view: RunView, item: RunItem, question: UserItem | null, isLast: boolean): void {
-    const canRetry = isLast && question !== null && this.#isOwn(question)
+    const actions = this.#actions
+    const own = actions && question && this.#isOwn(question) ? question : null
+    const position = item.positions[0]
     view.update(item, {
-      onRetry: canRetry ? () => this.#actions.onSend(question.text) : null,
+      onRetry: isLast && own ? () => actions!.onSend(own.text) : null,
+      onRegenerate: own ? () => actions!.onRevise(own, own.text) : null,
+      onFork: actions && (() => actions.onFork(item)),
+      onLink: actions && position !== undefined ? () => actions.onLink(position) : null,
       onAnswer: (answer) => void this.#chat.answer(answer),
+      onInput: (block, action, content) => void this.#chat.provide(block, action, content),
+      nested: (id) => nestedRun(id, this.#chat.me),
     })
   }
 
   #updatePerson(view: PersonView, item: UserItem, before: UserItem | null, isNext: boolean): void {
-    const isOwn = this.#isOwn(item)
+    const actions = this.#actions
+    const { position } = item
     view.update(item, {
-      isOwn,
+      isOwn: this.#isOwn(item),
+      name: nameOf(item.userId, item.displayName),
       isContinued: isNext && before?.userId === item.userId,
       hasLabel: !before || before.userId !== item.userId,
       colour: Math.max(0, this.#people.indexOf(item.userId ?? '')),
       onRetry: () => {
         this.#chat.discard(item)
-        this.#actions.onSend(item.text)
+        actions?.onSend(item.text)
       },
       onEdit: () => {
         this.#chat.discard(item)
-        this.#actions.onEdit(item.text)
+        actions?.onEdit(item.text)
       },
+      onFork: actions && position !== null ? (text) => actions.onRevise(item, text) : null,
+      onLink: actions && position !== null ? () => actions.onLink(position) : null,
     })
   }
 

@@ -1,5 +1,6 @@
 // A message of a person: one's own, or another participant's with name and colour.
-import { textButton } from '../base/controls'
+import { iconButton, textButton } from '../base/controls'
+import { copyButton } from '../base/copy'
 import { h, setText } from '../base/dom'
 import { icon } from '../base/icons'
 import { fullTime } from '../base/time'
@@ -7,13 +8,21 @@ import type { UserItem } from '../model/items'
 
 export const COLOURS = 8
 
+const WAITS = {
+  queue: 'Queued: sent after this answer.',
+  steer: 'Goes into the answer at its next step.',
+}
+
 export interface PersonProps {
   isOwn: boolean
+  name: string
   hasLabel: boolean // the speaker is another one than before
   isContinued: boolean // nothing stands between this and the same person's last message
   colour: number // 0 to COLOURS - 1
-  onRetry(): void
+  onRetry(): void // one that was not sent
   onEdit(): void
+  onFork: ((text: string) => void) | null // asks differently, in a fork
+  onLink: (() => void) | null
 }
 
 export class PersonView {
@@ -21,31 +30,93 @@ export class PersonView {
   #label = h('p', { class: 'speaker' }, h('span', { class: 'speaker-dot' }))
   #name = h('span', { class: 'speaker-name' })
   #text = h('div', { class: 'bubble', dir: 'auto' })
+  #foot = h('footer', { class: 'message-foot person-foot' })
   #end = h('div', { class: 'person-end' })
   #shown = ''
+  #editor: HTMLElement | null = null
 
   constructor() {
     this.#label.append(this.#name)
-    this.element.append(this.#label, this.#text, this.#end)
+    this.element.append(this.#label, this.#text, this.#foot, this.#end)
   }
 
   update(item: UserItem, props: PersonProps): void {
     const failure = item.sending?.state === 'failed' ? item.sending.message : ''
-    const { isOwn, hasLabel, isContinued, colour } = props
+    const waits = item.sending?.state === 'pending' ? (item.sending.waits ?? '') : ''
+    const { isOwn, name, hasLabel, isContinued, colour } = props
     const state = item.sending?.state ?? 'stored'
-    const shown = [item.text, isOwn, hasLabel, isContinued, colour, state, failure].join('\n')
+    const canFork = props.onFork !== null
+    const looks = [isOwn, name, hasLabel, isContinued, colour, state, waits, canFork]
+    const shown = [item.text, failure, ...looks].join('\n')
     if (shown === this.#shown) return
     this.#shown = shown
     const whose = isOwn ? 'is-own' : `is-other p${colour % COLOURS}`
     this.element.className = `message person is-${state} ${whose}`
     this.element.classList.toggle('is-continued', isContinued)
-    const name = nameOf(item)
     this.element.setAttribute('aria-label', isOwn ? 'Your message' : `Message of ${name}`)
     this.#label.hidden = isOwn || !hasLabel
     setText(this.#name, name)
     setText(this.#text, item.text)
-    this.#text.title = fullTime(item.at)
-    this.#end.replaceChildren(...(failure ? [this.#failure(failure, props)] : []))
+    this.#drawFoot(item, props)
+    this.#end.replaceChildren(
+      ...(failure ? [this.#failure(failure, props)] : []),
+      ...(waits ? [h('p', { class: 'waits' }, icon('clock'), WAITS[waits])] : []),
+    )
+  }
+
+  #drawFoot(item: UserItem, { onFork, onLink }: PersonProps): void {
+    this.#foot.replaceChildren()
+    if (item.sending) return
+    this.#foot.append(copyButton('Copy message', () => item.text))
+    if (onFork)
+      this.#foot.append(
+        iconButton('edit', 'Edit and ask again, in a fork', () => this.#edit(item, onFork)),
+      )
+    if (onLink) this.#foot.append(iconButton('link', 'Copy link to this message', onLink))
+    this.#foot.append(h('span', { class: 'message-meta' }, fullTime(item.at)))
+  }
+
+  /** The bubble becomes a field; what is sent from it goes into a fork. */
+  #edit(item: UserItem, onFork: (text: string) => void): void {
+    if (this.#editor) return
+    const area = h('textarea', { class: 'edit-field', dir: 'auto', aria: { label: 'New wording' } })
+    area.value = item.text
+    const close = () => {
+      this.#editor?.remove()
+      this.#editor = null
+      this.element.classList.remove('is-editing')
+    }
+    const submit = () => {
+      const text = area.value.trim()
+      if (text === '') return
+      close()
+      onFork(text)
+    }
+    area.addEventListener('keydown', (event) => {
+      if (event.key === 'Escape') {
+        event.stopPropagation()
+        close()
+      } else if (event.key === 'Enter' && !event.shiftKey && !event.isComposing) {
+        event.preventDefault()
+        submit()
+      }
+    })
+    this.#editor = h(
+      'div',
+      { class: 'editor' },
+      area,
+      h('p', { class: 'editor-hint' }, 'The conversation so far is kept; this becomes a fork of it.'),
+      h(
+        'div',
+        { class: 'editor-buttons' },
+        textButton('Cancel', close),
+        textButton('Send', submit, { class: 'button is-primary' }),
+      ),
+    )
+    this.element.classList.add('is-editing')
+    this.#text.after(this.#editor)
+    area.style.height = `${Math.max(72, area.scrollHeight)}px`
+    area.focus()
   }
 
   #failure(message: string, props: PersonProps): HTMLElement {
@@ -58,9 +129,4 @@ export class PersonView {
       textButton('Edit', () => props.onEdit()),
     )
   }
-}
-
-/** Without a display name: the id without its prefix. */
-function nameOf(item: UserItem): string {
-  return item.displayName ?? item.userId?.replace(/^(?:usr|user)_/, '') ?? 'Someone'
 }

@@ -1,16 +1,17 @@
 // An answer of the agent: its text, its thinking, its tool calls, and how it ended.
-import type { Answer } from '../api/client'
+import type { Answer } from '../api/chat'
 import { announce } from '../base/announcer'
-import { textButton } from '../base/controls'
+import { iconButton, textButton } from '../base/controls'
 import { copyButton } from '../base/copy'
-import { arrange, h, setText, type Keyed } from '../base/dom'
+import { arrange, h, setText } from '../base/dom'
 import { icon } from '../base/icons'
-import { count, duration, fullTime } from '../base/time'
-import { MarkdownView } from '../markdown/view'
+import { count, duration, fullTime, money } from '../base/time'
 import { openAsk } from '../model/items'
-import type { AskBlock, Block, RunItem, TextBlock, ToolsBlock } from '../model/items'
-import { AskView } from './ask'
-import { ToolsView } from './tools'
+import type { Block, InputBlock, RunItem, TextBlock } from '../model/items'
+import { costOf } from '../model/prices'
+import { newBlockView, TextView, type BlockView } from './blocks'
+import type { OnInput } from './input'
+import type { NestedRun } from './tools'
 
 /** How a run ended, where that is worth a word. */
 const STOP_NOTICES: Record<string, string> = {
@@ -22,20 +23,22 @@ const STOP_NOTICES: Record<string, string> = {
 }
 
 export interface RunActions {
-  /** Null when there is nothing that could be asked again. */
+  /** Sends the question again; null when there is none of one's own. */
   onRetry: (() => void) | null
+  /** Another answer to the same question, in a fork. */
+  onRegenerate: (() => void) | null
+  onFork: (() => void) | null
+  onLink: (() => void) | null
   /** Called with the answer to the open question. */
   onAnswer: (answer: Answer) => void
+  onInput: (block: InputBlock, ...args: Parameters<OnInput>) => void
+  nested: NestedRun
 }
 
 /** The sign of work that nothing else shows. */
 export function waiting(text: string): HTMLElement {
   const dots = h('span', { class: 'dots' }, h('i'), h('i'), h('i'))
   return h('div', { class: 'waiting' }, dots, h('span', { class: 'waiting-text' }, text))
-}
-
-interface BlockView extends Keyed {
-  update(block: Block, isGrowing: boolean): void
 }
 
 export class RunView {
@@ -83,15 +86,17 @@ export class RunView {
   /** Something is going on that no block shows. */
   #drawWaiting(item: RunItem): void {
     const last = item.blocks.at(-1)
-    const isShown = item.state === 'running' && last?.kind !== 'text' && !item.blocks.some(isCalling)
+    const isShown =
+      item.state === 'running' && last?.kind !== 'text' && !item.blocks.some(isCalling)
     this.#waiting.hidden = !isShown
     setText(this.#waiting.lastElementChild!, last ? 'Working' : 'Thinking')
   }
 
-  #drawEnd(item: RunItem, { onRetry }: RunActions): void {
+  #drawEnd(item: RunItem, actions: RunActions): void {
     this.#end.replaceChildren()
     this.#foot.replaceChildren()
     if (item.state === 'running') return
+    const { onRetry } = actions
     const retry = onRetry && textButton('Try again', onRetry, { icon: 'retry' })
     if (item.state === 'error') {
       const message = h('p', {}, item.error ?? 'The answer failed.')
@@ -102,7 +107,17 @@ export class RunView {
     } else if (item.stopReason && STOP_NOTICES[item.stopReason]) {
       this.#end.append(h('p', { class: 'stop-notice' }, STOP_NOTICES[item.stopReason]!))
     }
-    if (textOf(item)) this.#foot.append(copyButton('Copy answer', () => textOf(item)))
+    this.#drawFoot(item, actions)
+  }
+
+  #drawFoot(item: RunItem, { onRegenerate, onFork, onLink }: RunActions): void {
+    const text = textOf(item)
+    if (text) this.#foot.append(copyButton('Copy answer', () => text))
+    if (onRegenerate && item.state === 'done')
+      this.#foot.append(iconButton('retry', 'Answer again, in a fork', onRegenerate))
+    if (onFork && item.ends > 0) this.#foot.append(iconButton('fork', 'Fork from here', onFork))
+    if (onLink && item.positions.length > 0)
+      this.#foot.append(iconButton('link', 'Copy link to this answer', onLink))
     this.#foot.append(h('span', { class: 'message-meta' }, describe(item)))
   }
 
@@ -130,44 +145,9 @@ function shownBlocks(item: RunItem): Block[] {
 }
 
 function isCalling(block: Block): boolean {
+  if (block.kind === 'input') return block.outcome === null
   if (block.kind !== 'tools') return false
   return block.calls.some(({ state }) => state === 'running' || state === 'preparing')
-}
-
-function newBlockView(block: Block, { onAnswer }: RunActions): BlockView {
-  if (block.kind === 'ask') {
-    const view = new AskView(onAnswer)
-    return { element: view.element, update: (b) => view.update(b as AskBlock) }
-  }
-  if (block.kind === 'tools') {
-    const view = new ToolsView()
-    return { element: view.element, update: (b) => view.update(b as ToolsBlock) }
-  }
-  return block.kind === 'thinking' ? new ThinkingView() : new TextView()
-}
-
-class TextView implements BlockView {
-  readonly markdown = new MarkdownView()
-  readonly element = this.markdown.element
-
-  update(block: Block, isGrowing: boolean): void {
-    this.markdown.update((block as TextBlock).text, isGrowing)
-  }
-}
-
-class ThinkingView implements BlockView {
-  #markdown = new MarkdownView()
-  readonly element = h(
-    'details',
-    { class: 'thinking' },
-    h('summary', {}, icon('chevron'), 'Thinking'),
-    this.#markdown.element,
-  )
-
-  update(block: Block, isGrowing: boolean): void {
-    this.#markdown.update((block as TextBlock).text, isGrowing)
-    this.element.classList.toggle('is-growing', isGrowing)
-  }
 }
 
 function textOf(item: RunItem): string {
@@ -178,12 +158,16 @@ function textOf(item: RunItem): string {
 }
 
 function describe(item: RunItem): string {
-  const tokens = item.inputTokens + item.outputTokens
+  const { usage } = item
+  const hasTokens = usage.inputTokens + usage.outputTokens > 0
+  const cost = hasTokens ? costOf(item.model, usage) : null
   return [
     fullTime(item.at),
     item.model?.replace(/^[^:]*:/, ''),
-    tokens > 0 ? `${count(item.inputTokens)} in, ${count(item.outputTokens)} out` : null,
+    hasTokens ? `${count(usage.inputTokens)} in, ${count(usage.outputTokens)} out` : null,
+    cost ? money(cost) : null,
     item.totalMs !== null ? duration(item.totalMs) : null,
+    item.stopReason && item.stopReason !== 'complete' ? item.stopReason.replace('_', ' ') : null,
   ]
     .filter(Boolean)
     .join(' · ')

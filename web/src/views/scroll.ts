@@ -3,6 +3,7 @@ import { iconButton } from '../base/controls'
 import { h } from '../base/dom'
 
 const NEAR_PX = 60
+const SETTLE_MS = [50, 200]
 
 export class FollowingScroll {
   readonly element: HTMLElement
@@ -36,6 +37,21 @@ export class FollowingScroll {
     this.#isFollowing = true
     this.element.scrollTop = this.element.scrollHeight
     this.#show()
+  }
+
+  /** Stays where it is from now on, until somebody goes to the end. */
+  leave(): void {
+    this.#isFollowing = false
+  }
+
+  /** Scrolls so that the element is in the middle, also while what is above it takes shape. */
+  show(element: HTMLElement): void {
+    this.#isFollowing = false
+    const centre = () => element.scrollIntoView({ block: 'center' })
+    centre()
+    for (const delayMs of SETTLE_MS) setTimeout(() => element.isConnected && centre(), delayMs)
+    element.setAttribute('tabindex', '-1')
+    element.focus({ preventScroll: true })
   }
 
   /** Runs a change at the top of the content without moving what is in view. */

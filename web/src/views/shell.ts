@@ -1,27 +1,43 @@
 // The frame of the page: sidebar, top bar, the view in the middle, and what lies above them.
 import { announcer } from '../base/announcer'
-import { iconButton, textButton } from '../base/controls'
-import { h, setText } from '../base/dom'
+import { textButton } from '../base/controls'
+import { h } from '../base/dom'
+import { MOD, SHIFT } from '../base/keys'
+import { go, route, type Route, type ScreenName } from '../base/router'
+import { toasts } from '../base/toast'
 import type { App } from '../model/app'
 import type { Chat } from '../model/chat'
-import { isSidebarOpen } from '../model/preferences'
+import { isSidebarOpen, nextTheme } from '../model/preferences'
 import { ChatView } from './chat'
+import { conversationMenu } from './conversation_menu'
 import { HelpSheet } from './help'
+import { NotesPanel } from './notes'
+import { Palette, type Command } from './palette'
 import { installShortcuts } from './shortcuts'
 import { Sidebar } from './sidebar'
+import { Topbar } from './topbar'
 
 const PHONE = matchMedia('(max-width: 767px)')
+
+const SCREEN_TITLES: Record<ScreenName, string> = {
+  apps: 'Bundles and tools',
+  skills: 'Skills',
+  usage: 'Usage',
+  context: 'What the model sees',
+  permissions: 'Permissions',
+  settings: 'Settings',
+}
 
 export class Shell {
   readonly element: HTMLElement
   #app: App
   #sidebar: Sidebar
+  #topbar: Topbar
   #help = new HelpSheet()
-  #title = h('h1', { class: 'topbar-title', dir: 'auto' })
-  #status = h('div', { class: 'topbar-status', role: 'status' })
+  #palette: Palette
   #stage = h('div', { class: 'stage' })
-  #menuButton: HTMLButtonElement
   #view: ChatView | null = null
+  #notes: NotesPanel | null = null
   #isDrawerOpen = false
 
   constructor(app: App) {
@@ -31,29 +47,21 @@ export class Shell {
       onCollapse: () => this.toggleSidebar(),
       onNavigate: () => this.closeDrawer(),
     })
-    this.#menuButton = iconButton(
-      'sidebar',
-      'Show sidebar',
-      () => this.toggleSidebar(),
-      'menu-button',
-    )
-    const newButton = iconButton('plus', 'New chat', () => app.newChat(), 'topbar-new')
-    const topbar = h(
-      'header',
-      { class: 'topbar' },
-      this.#menuButton,
-      this.#title,
-      this.#status,
-      newButton,
-    )
+    this.#topbar = new Topbar(app, {
+      onMenu: () => this.toggleSidebar(),
+      onNotes: () => this.#toggleNotes(),
+    })
+    this.#palette = new Palette(app, () => this.#commands())
     this.element = h(
       'div',
       { class: 'shell' },
       textButton('Skip to the conversation', () => this.#view?.focus(), { class: 'skip' }),
       this.#sidebar.element,
       h('div', { class: 'scrim', on: { click: () => this.closeDrawer() } }),
-      h('main', { class: 'main' }, topbar, this.#stage),
+      h('main', { class: 'main' }, this.#topbar.element, this.#stage),
       this.#help.element,
+      this.#palette.element,
+      toasts(),
       announcer(),
     )
     this.#watch()
@@ -79,9 +87,12 @@ export class Shell {
     isSidebarOpen.watch(() => this.#layOut())
     PHONE.addEventListener('change', () => this.#setDrawer(false))
     this.#app.chat.watch((chat) => this.#show(chat))
+    route.subscribe((where) => void this.#showScreen(where))
+    if (route.value.name === 'screen') void this.#whenReady().then(() => this.#showScreen(route.value))
     this.#app.isUnreachable.watch(() => this.#describe())
     this.#app.workspace.subscribe(() => this.#describe())
     installShortcuts({
+      palette: () => this.#palette.toggle(),
       search: () => this.search(),
       newChat: () => this.#app.newChat(),
       toggleSidebar: () => this.toggleSidebar(),
@@ -91,8 +102,20 @@ export class Shell {
     })
   }
 
+  #whenReady(): Promise<void> {
+    const { workspace } = this.#app
+    if (workspace.value) return Promise.resolve()
+    return new Promise((resolve) => {
+      const end = workspace.subscribe(() => {
+        end()
+        resolve()
+      })
+    })
+  }
+
   #show(chat: Chat | null): void {
     this.#view?.close()
+    this.#closeNotes()
     this.#view = chat ? new ChatView(this.#app, chat) : null
     this.#stage.replaceChildren(...(this.#view ? [this.#view.element] : []))
     chat?.changes.subscribe(() => this.#describe())
@@ -101,20 +124,86 @@ export class Shell {
     if (!PHONE.matches) this.#view?.focus()
   }
 
+  /** Screens are loaded when they are first looked at. */
+  async #showScreen(where: Route): Promise<void> {
+    if (where.name !== 'screen') return
+    const { openScreen } = await import('../screens/screens')
+    if (route.value !== where) return
+    this.#stage.replaceChildren(openScreen(this.#app, where.screen, where.part))
+    this.#describe()
+    this.closeDrawer()
+  }
+
   #describe(): void {
     const chat = this.#app.chat.value
-    setText(this.#title, chat ? titleOf(chat) : '')
-    const pageTitle = chat?.id && chat.title ? `${chat.title} · nb` : 'nb'
+    const where = route.value
+    const title = where.name === 'screen' ? SCREEN_TITLES[where.screen] : chat ? titleOf(chat) : ''
+    const isNamed = where.name === 'screen' || (chat?.id && chat.title)
+    const pageTitle = isNamed ? `${title} · nb` : 'nb'
     if (document.title !== pageTitle) document.title = pageTitle
     const isLost = this.#app.isUnreachable.value || (chat?.link === 'lost' && !chat.gone)
-    setText(this.#status, isLost ? 'Offline, trying again…' : '')
+    this.#topbar.update(title, chat, isLost ? 'Offline, trying again…' : '')
+  }
+
+  #commands(): Command[] {
+    const { value: chat } = this.#app.chat
+    const screen = (label: string, name: ScreenName, icon: Command['icon']): Command => ({
+      label,
+      icon,
+      run: () => go({ name: 'screen', screen: name }),
+    })
+    const here = chat?.id
+      ? conversationMenu(this.#app, chat.id).map(({ label, icon, run }) => ({
+          label: `${label} this conversation`,
+          icon: icon ?? ('note' as const),
+          run,
+        }))
+      : []
+    return [
+      { label: 'New chat', icon: 'plus', keys: `${MOD} ${SHIFT} O`, run: () => this.#app.newChat() },
+      { label: 'Search in all messages', icon: 'search', keys: `${MOD} ${SHIFT} F`, run: () => this.search() },
+      ...here,
+      ...(chat?.id ? [{ label: 'Notes', icon: 'note' as const, run: () => this.#toggleNotes() }] : []),
+      screen('Bundles and tools', 'apps', 'box'),
+      screen('Skills', 'skills', 'book'),
+      screen('Permissions', 'permissions', 'shield'),
+      screen('Usage', 'usage', 'chart'),
+      screen('What the model sees', 'context', 'layers'),
+      screen('Settings', 'settings', 'gear'),
+      { label: 'Change the theme', icon: 'moon', keys: `${MOD} ${SHIFT} L`, run: nextTheme },
+      { label: 'Show or hide the sidebar', icon: 'sidebar', keys: `${MOD} B`, run: () => this.toggleSidebar() },
+      { label: 'Keyboard shortcuts', icon: 'help', keys: '?', run: () => this.#help.open() },
+    ]
+  }
+
+  #toggleNotes(): void {
+    const { value: chat } = this.#app.chat
+    if (this.#notes) {
+      this.#closeNotes()
+    } else if (chat?.id) {
+      this.#notes = new NotesPanel(chat, () => this.#closeNotes())
+      this.#stage.append(this.#notes.element)
+      this.#stage.classList.add('has-panel')
+      this.#notes.focus()
+    }
+  }
+
+  #closeNotes(): void {
+    this.#notes?.element.remove()
+    this.#notes = null
+    this.#stage.classList.remove('has-panel')
   }
 
   #escape(): boolean {
-    if (this.#help.isOpen) return false // the dialog closes itself
+    if (document.querySelector('dialog[open], [popover]:popover-open')) return false // closes itself
     if (this.#isDrawerOpen) {
       this.closeDrawer()
-      this.#menuButton.focus()
+      this.#topbar.menuButton.focus()
+      return true
+    }
+    if (this.#notes) {
+      this.#closeNotes()
+      this.#view?.focus()
       return true
     }
     const chat = this.#app.chat.value
@@ -130,10 +219,11 @@ export class Shell {
 
   #layOut(): void {
     const isShown = PHONE.matches ? this.#isDrawerOpen : isSidebarOpen.value
+    const { menuButton } = this.#topbar
     this.element.dataset.sidebar = isShown ? 'open' : 'closed'
     this.#sidebar.element.inert = !isShown
-    this.#menuButton.setAttribute('aria-expanded', String(isShown))
-    this.#menuButton.ariaLabel = this.#menuButton.title = isShown ? 'Hide sidebar' : 'Show sidebar'
+    menuButton.setAttribute('aria-expanded', String(isShown))
+    menuButton.ariaLabel = menuButton.title = isShown ? 'Hide sidebar' : 'Show sidebar'
   }
 }
 

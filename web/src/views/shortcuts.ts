@@ -1,8 +1,10 @@
 // The keys that work everywhere on the page.
 import { isTyping } from '../base/dom'
+import { isModKey, MOD, SHIFT } from '../base/keys'
 import { nextTheme } from '../model/preferences'
 
 export interface ShortcutActions {
+  palette(): void
   search(): void
   newChat(): void
   toggleSidebar(): void
@@ -11,17 +13,14 @@ export interface ShortcutActions {
   /** Returns true when there was something to close or stop. */
   escape(): boolean
 }
-
-export const isMac = /Mac|iPhone|iPad/.test(navigator.platform)
-const MOD = isMac ? '⌘' : 'Ctrl'
-const SHIFT = isMac ? '⇧' : 'Shift'
-
 /** For the help sheet, in its order. */
 export const SHORTCUTS: readonly { keys: string[]; what: string }[] = [
   { keys: ['Enter'], what: 'Send the message' },
   { keys: [SHIFT, 'Enter'], what: 'New line' },
   { keys: ['Esc'], what: 'Stop the answer, or close what is open' },
-  { keys: [MOD, 'K'], what: 'Search conversations' },
+  { keys: [MOD, 'Enter'], what: 'Put the message into the running answer' },
+  { keys: [MOD, 'K'], what: 'Commands and conversations' },
+  { keys: [MOD, SHIFT, 'F'], what: 'Search in all messages' },
   { keys: [MOD, SHIFT, 'O'], what: 'New chat' },
   { keys: [MOD, 'B'], what: 'Show or hide the sidebar' },
   { keys: [MOD, SHIFT, 'L'], what: 'Change the theme' },
@@ -41,15 +40,16 @@ function find(
   event: KeyboardEvent,
   actions: ShortcutActions,
 ): (() => true | undefined) | undefined {
-  const isMod = isMac ? event.metaKey : event.ctrlKey
+  const isMod = isModKey(event)
   const key = event.key.toLowerCase()
   const take = (action: () => void) => () => {
     action()
     return true as const
   }
   if (event.key === 'Escape') return () => actions.escape() || undefined
-  if (isMod && event.shiftKey) return { o: take(actions.newChat), l: take(nextTheme) }[key]
-  if (isMod) return { k: take(actions.search), b: take(actions.toggleSidebar) }[key]
+  if (isMod && event.shiftKey)
+    return { o: take(actions.newChat), l: take(nextTheme), f: take(actions.search) }[key]
+  if (isMod) return { k: take(actions.palette), b: take(actions.toggleSidebar) }[key]
   if (isTyping(event.target)) return undefined
   return { '?': take(actions.help), '/': take(actions.compose) }[key]
 }

@@ -1,12 +1,14 @@
-// The sidebar: new chat, search, the conversations by day, and the settings of the page.
-import type { Conversation } from '../api/types'
-import { iconButton, spoken, textButton } from '../base/controls'
-import { arrange, h, setText } from '../base/dom'
+// The sidebar: workspace, new chat, search, conversations, and the way to everything else.
+import { iconButton, textButton } from '../base/controls'
+import { h, setText } from '../base/dom'
 import { icon, logo, type IconName } from '../base/icons'
-import { hrefOf } from '../base/router'
-import { dayLabel, fullTime, shortTime } from '../base/time'
+import { openMenu } from '../base/menu'
+import { hrefOf, route, type ScreenName } from '../base/router'
 import type { App } from '../model/app'
 import { nextTheme, theme, type Theme } from '../model/preferences'
+import { Search } from '../model/search'
+import { ConversationList } from './rows'
+import { SearchResults } from './search_results'
 
 export interface SidebarActions {
   onHelp(): void
@@ -20,53 +22,83 @@ const THEMES: Record<Theme, { icon: IconName; label: string }> = {
   dark: { icon: 'moon', label: 'Theme: dark' },
 }
 
+const PLACES: readonly { screen: ScreenName; label: string; icon: IconName }[] = [
+  { screen: 'apps', label: 'Bundles', icon: 'box' },
+  { screen: 'skills', label: 'Skills', icon: 'book' },
+  { screen: 'usage', label: 'Usage', icon: 'chart' },
+  { screen: 'settings', label: 'Settings', icon: 'gear' },
+]
+
 export class Sidebar {
   readonly element: HTMLElement
   #app: App
   #actions: SidebarActions
-  #search = h('input', {
+  #search = new Search()
+  #field = h('input', {
     type: 'search',
     class: 'search-input',
-    placeholder: 'Search',
+    placeholder: 'Search messages',
     autocomplete: 'off',
-    aria: { label: 'Search conversations' },
+    dir: 'auto',
+    aria: { label: 'Search messages' },
   })
-  #list = h('nav', { class: 'conversations', aria: { label: 'Conversations' } })
-  #rows = new Map<string, Row>()
+  #list: ConversationList
+  #results: SearchResults
 
   constructor(app: App, actions: SidebarActions) {
     this.#app = app
     this.#actions = actions
+    this.#list = new ConversationList(app, () => actions.onNavigate())
+    this.#results = new SearchResults(this.#search, () => actions.onNavigate())
     this.element = h(
       'aside',
       { class: 'sidebar', aria: { label: 'Sidebar' } },
       this.#head(),
       this.#tools(),
-      this.#list,
+      this.#list.element,
+      this.#results.element,
+      this.#places(),
       this.#foot(),
     )
-    this.#search.addEventListener('input', () =>
-      app.conversations.setSearch(this.#search.value.trim()),
-    )
-    this.#search.addEventListener('keydown', (event) => this.#onSearchKey(event))
-    app.conversations.changes.watch(() => this.#draw())
-    app.chat.subscribe(() => this.#draw())
+    this.#field.addEventListener('input', () => this.#search.set(this.#field.value.trim()))
+    this.#field.addEventListener('keydown', (event) => this.#onSearchKey(event))
+    this.#search.changes.watch(() => (this.#list.element.hidden = this.#search.text !== ''))
   }
 
   focusSearch(): void {
-    this.#search.focus()
-    this.#search.select()
+    this.#field.focus()
+    this.#field.select()
   }
 
   #head(): HTMLElement {
     const collapse = iconButton('sidebar', 'Hide sidebar', () => this.#actions.onCollapse())
-    return h(
-      'div',
-      { class: 'sidebar-head' },
-      logo(),
-      h('span', { class: 'brand' }, 'nb'),
-      collapse,
+    return h('div', { class: 'sidebar-head' }, logo(), this.#workspaceName(), collapse)
+  }
+
+  /** The name of the workspace; a menu where there are several. */
+  #workspaceName(): HTMLElement {
+    const name = h('span', { class: 'brand' }, 'nb')
+    const open = () => {
+      const { workspaces = [], id } = this.#app.workspace.value ?? {}
+      const items = workspaces.map((workspace) => ({
+        label: workspace.name,
+        hint: workspace.role,
+        isChecked: workspace.id === id,
+        run: () => this.#app.switchWorkspace(workspace.id),
+      }))
+      openMenu(button, items, 'Workspaces')
+    }
+    const button = h(
+      'button',
+      { type: 'button', class: 'workspace', aria: { haspopup: 'menu', expanded: false }, on: { click: open } },
+      name,
+      icon('chevron'),
     )
+    this.#app.workspace.watch((workspace) => {
+      setText(name, workspace?.name ?? 'nb')
+      button.disabled = (workspace?.workspaces?.length ?? 0) < 2
+    })
+    return button
   }
 
   #tools(): HTMLElement {
@@ -78,8 +110,27 @@ export class Sidebar {
       'div',
       { class: 'sidebar-tools' },
       create,
-      h('div', { class: 'search' }, icon('search'), this.#search),
+      h('div', { class: 'search' }, icon('search'), this.#field),
     )
+  }
+
+  #places(): HTMLElement {
+    const links = PLACES.map(({ screen, label, icon: name }) => {
+      const href = hrefOf({ name: 'screen', screen })
+      const link = h(
+        'a',
+        { class: 'place', href, on: { click: () => this.#actions.onNavigate() } },
+        icon(name),
+        label,
+      )
+      route.watch((where) => {
+        const isHere = where.name === 'screen' && where.screen === screen
+        if (isHere) link.setAttribute('aria-current', 'page')
+        else link.removeAttribute('aria-current')
+      })
+      return link
+    })
+    return h('nav', { class: 'places', aria: { label: 'Workspace' } }, ...links)
   }
 
   #foot(): HTMLElement {
@@ -90,13 +141,13 @@ export class Sidebar {
       themeButton.title = label
       themeButton.setAttribute('aria-label', label)
     })
-    const model = h('span', { class: 'model-name' })
+    const who = h('span', { class: 'who' })
     this.#app.workspace.watch((workspace) => {
-      setText(model, workspace ? modelLabel(workspace.model) : '')
-      model.title = workspace ? `${workspace.model.name} (${workspace.model.why})` : ''
+      setText(who, workspace?.user.displayName ?? '')
+      who.title = workspace?.user.email ?? ''
     })
     const help = iconButton('help', 'Keyboard shortcuts', () => this.#actions.onHelp())
-    return h('div', { class: 'sidebar-foot' }, model, themeButton, help)
+    return h('div', { class: 'sidebar-foot' }, who, themeButton, help)
   }
 
   #newChat(): void {
@@ -105,99 +156,14 @@ export class Sidebar {
   }
 
   #onSearchKey(event: KeyboardEvent): void {
-    if (event.key === 'Escape' && this.#search.value) {
+    if (event.key === 'Escape' && this.#field.value) {
       event.stopPropagation()
-      this.#search.value = ''
-      this.#app.conversations.setSearch('')
+      this.#field.value = ''
+      this.#search.set('')
     } else if (event.key === 'ArrowDown' || event.key === 'Enter') {
       event.preventDefault()
-      this.#list.querySelector('a')?.focus()
-    }
-  }
-
-  #draw(): void {
-    const { items, nextCursor } = this.#app.conversations
-    const openId = this.#app.chat.value?.id
-    const views: { element: HTMLElement }[] = []
-    const used = new Map<string, Row>()
-    let label = ''
-    for (const item of items) {
-      const day = dayLabel(item.updatedAt)
-      if (day !== label) views.push({ element: h('h2', { class: 'day' }, day) })
-      label = day
-      const row = this.#rows.get(item.id) ?? new Row(item.id, () => this.#actions.onNavigate())
-      row.update(item, item.id === openId)
-      used.set(item.id, row)
-      views.push(row)
-    }
-    this.#rows = used
-    if (nextCursor) {
-      const more = () => void this.#app.conversations.loadMore()
-      views.push({ element: textButton('Load more', more, { class: 'more' }) })
-    }
-    const note = this.#note()
-    if (note) views.push({ element: note })
-    arrange(this.#list, views)
-  }
-
-  #note(): HTMLElement | null {
-    const { items, state, search, error } = this.#app.conversations
-    if (state === 'failed') return h('p', { class: 'list-note' }, error)
-    if (items.length > 0 || state === 'loading') return null
-    return h(
-      'p',
-      { class: 'list-note' },
-      search ? 'Nothing found.' : 'Your conversations will be listed here.',
-    )
-  }
-}
-
-function modelLabel({ name, isDemo }: { name: string; isDemo: boolean }): string {
-  return isDemo ? 'Demo model' : name.replace(/^[^:]*:/, '')
-}
-
-class Row {
-  readonly element: HTMLAnchorElement
-  #title = h('span', { class: 'row-title', dir: 'auto' })
-  #time = h('time', { class: 'row-time' })
-  #marks = h('span', { class: 'row-marks' })
-  #shown = ''
-
-  constructor(id: string, onClick: () => void) {
-    const href = hrefOf({ name: 'conversation', id })
-    this.element = h(
-      'a',
-      { class: 'row', href, on: { click: onClick } },
-      this.#title,
-      this.#marks,
-      this.#time,
-    )
-  }
-
-  update(item: Conversation, isOpen: boolean): void {
-    const title = item.title ?? (item.preview.trim() || 'New conversation')
-    const people = item.visibility === 'shared' ? item.participants.length : 0
-    const shown = [title, item.updatedAt, item.isRunning, people, isOpen].join('\n')
-    if (shown === this.#shown) return
-    this.#shown = shown
-    setText(this.#title, title)
-    this.#title.title = title
-    setText(this.#time, shortTime(item.updatedAt))
-    this.#time.dateTime = item.updatedAt
-    this.#time.title = fullTime(item.updatedAt)
-    this.element.classList.toggle('is-open', isOpen)
-    if (isOpen) this.element.setAttribute('aria-current', 'page')
-    else this.element.removeAttribute('aria-current')
-    this.#marks.replaceChildren()
-    if (people > 0) {
-      const title = `Shared by ${people} people`
-      this.#marks.append(
-        h('span', { class: 'mark-shared', title }, icon('people'), spoken('shared')),
-      )
-    }
-    if (item.isRunning) {
-      const title = 'The agent is answering'
-      this.#marks.append(h('span', { class: 'mark-running', title }, spoken('answering')))
+      if (this.#search.text) this.#results.focus()
+      else this.#list.focus()
     }
   }
 }

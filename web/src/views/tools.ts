@@ -1,14 +1,14 @@
 // The cards of tool calls: what was called, how it went, and on demand with what and to what.
-import { spoken, textButton } from '../base/controls'
-import { copyButton } from '../base/copy'
+import { spoken } from '../base/controls'
 import { arrange, h, setText } from '../base/dom'
 import { icon, type IconName } from '../base/icons'
-import { count, duration } from '../base/time'
-import { highlight } from '../markdown/highlight'
+import { duration } from '../base/time'
 import type { ToolCall, ToolsBlock, ToolState } from '../model/items'
+import { payload, preview } from './payload'
 
-const SHOWN_MAX = 20_000 // characters of an input or output before "show all"
-const PREVIEW_MAX = 80
+const GROUP_FOLDS_AT = 4 // calls; as many in a row would push the answer out of sight
+const TICK_MS = 1000
+const TICKS_FROM_MS = 2000 // quick calls need no clock
 
 const STATES: Record<ToolState, { icon: IconName | null; label: string }> = {
   preparing: { icon: null, label: 'preparing' },
@@ -19,43 +19,75 @@ const STATES: Record<ToolState, { icon: IconName | null; label: string }> = {
   interrupted: { icon: 'cross', label: 'interrupted' },
 }
 
+/** Shows the run that a call delegated to. */
+export type NestedRun = (conversationId: string) => HTMLElement
+
 /** The calls of one answer. Several of them run at the same time and form a group. */
 export class ToolsView {
-  readonly element = h('div', { class: 'tools' })
-  #label = h('p', { class: 'tools-label' })
+  readonly element = h('details', { class: 'tools', aria: { label: 'Tool calls' } })
+  #label = h('span', { class: 'tools-label' })
+  #summary = h('summary', { class: 'tools-summary' }, icon('chevron'), this.#label)
   #cards = new Map<string, ToolCard>()
   #list = h('div', { class: 'tools-list' })
+  #nested: NestedRun
+  #isFolding = false
 
-  constructor() {
-    this.element.append(this.#label, this.#list)
+  constructor(nested: NestedRun) {
+    this.#nested = nested
+    this.element.open = true
+    this.element.append(this.#summary, this.#list)
   }
 
   update({ calls }: ToolsBlock): void {
-    this.#label.hidden = calls.length < 2
+    this.#summary.hidden = calls.length < 2
     this.element.classList.toggle('is-group', calls.length > 1)
-    setText(this.#label, `${calls.length} tools at the same time`)
+    this.#fold(calls)
+    setText(this.#label, describe(calls))
     const cards = calls.map((call) => {
-      const card = this.#cards.get(call.id) ?? new ToolCard()
+      const card = this.#cards.get(call.id) ?? new ToolCard(this.#nested)
       this.#cards.set(call.id, card)
       card.update(call)
       return card
     })
     arrange(this.#list, cards)
   }
+
+  /** A large group closes once, when all of it went well; afterwards it is as people leave it. */
+  #fold(calls: readonly ToolCall[]): void {
+    if (calls.length < GROUP_FOLDS_AT || this.#isFolding) return
+    if (!calls.every(({ state }) => state === 'ok')) return
+    this.#isFolding = true
+    this.element.open = false
+  }
+}
+
+function describe(calls: readonly ToolCall[]): string {
+  const ended = calls.filter(({ state }) => state === 'ok' || state === 'error')
+  const failed = calls.filter(({ state }) => state === 'error').length
+  if (ended.length < calls.length) return `${ended.length} of ${calls.length} tools done`
+  const longest = Math.max(...calls.map(({ ms }) => ms ?? 0))
+  const parts = [`${calls.length} tools at the same time`, duration(longest)]
+  if (failed > 0) parts.push(`${failed} failed`)
+  return parts.join(' · ')
 }
 
 export class ToolCard {
   readonly element = h('details', { class: 'tool' })
   #status = h('span', { class: 'tool-status' })
   #name = h('span', { class: 'tool-name' })
-  #preview = h('span', { class: 'tool-preview' })
+  #preview = h('span', { class: 'tool-preview', dir: 'auto' })
   #time = h('span', { class: 'tool-time' })
+  #bar = h('progress', { class: 'tool-progress', aria: { label: 'Progress' } })
   #body = h('div', { class: 'tool-body' })
+  #nested: NestedRun | null
   #call: ToolCall | null = null
   #shown = ''
   #bodyShown = ''
+  #child: HTMLElement | null = null
+  #clock = 0
 
-  constructor() {
+  constructor(nested: NestedRun | null = null) {
+    this.#nested = nested
     const summary = h(
       'summary',
       {},
@@ -65,14 +97,16 @@ export class ToolCard {
       this.#time,
       icon('chevron'),
     )
-    this.element.append(summary, this.#body)
+    this.#bar.max = 1
+    this.element.append(summary, this.#bar, this.#body)
     this.element.addEventListener('toggle', () => this.#drawBody())
   }
 
   update(call: ToolCall): void {
     this.#call = call
     const { icon: name, label } = STATES[call.state]
-    const shown = [call.name, call.state, call.ms, preview(call.input)].join('\n')
+    const line = call.state === 'running' && call.progress?.message ? call.progress.message : ''
+    const shown = [call.name, call.state, call.ms, line || preview(call.input)].join('\n')
     if (shown !== this.#shown) {
       this.#shown = shown
       this.element.dataset.state = call.state
@@ -81,15 +115,17 @@ export class ToolCard {
         spoken(label),
       )
       this.#drawName(call.name)
-      setText(this.#preview, preview(call.input))
-      setText(this.#time, call.ms === undefined ? '' : duration(call.ms))
+      setText(this.#preview, line || preview(call.input))
+      this.#drawTime()
     }
+    this.#drawProgress(call)
     this.#drawBody()
   }
 
   /** "nb__calculate": the source small, the tool plain. */
   #drawName(name: string): void {
     const at = name.indexOf('__')
+    this.#name.title = name
     this.#name.replaceChildren(
       ...(at > 0
         ? [h('span', { class: 'tool-source' }, name.slice(0, at)), name.slice(at + 2)]
@@ -97,64 +133,36 @@ export class ToolCard {
     )
   }
 
+  #drawProgress({ state, progress }: ToolCall): void {
+    this.#bar.hidden = state !== 'running' || !progress
+    if (progress?.share === null || progress?.share === undefined) this.#bar.removeAttribute('value')
+    else this.#bar.value = progress.share
+  }
+
+  /** A call that takes long shows that time passes. */
+  #drawTime(): void {
+    const { state, ms, startedAt } = this.#call!
+    clearTimeout(this.#clock)
+    const isTicking = state === 'running' && startedAt !== undefined
+    const elapsed = isTicking ? performance.now() - startedAt : 0
+    if (isTicking) this.#clock = window.setTimeout(() => this.#drawTime(), TICK_MS)
+    if (isTicking) setText(this.#time, elapsed < TICKS_FROM_MS ? '' : `${Math.floor(elapsed / 1000)} s`)
+    else setText(this.#time, ms === undefined ? '' : duration(ms))
+  }
+
   /** Only what is open is built: outputs may be large. */
   #drawBody(): void {
     const call = this.#call
     if (!this.element.open || !call) return
-    const shown = `${call.state}\n${call.output?.length}\n${call.input === undefined}`
+    const shown = [call.state, call.output?.length, call.input === undefined, call.childId].join('\n')
     if (shown === this.#bodyShown) return
     this.#bodyShown = shown
-    this.#body.replaceChildren(section('Input', pretty(call.input)))
+    if (call.childId && this.#nested) this.#child ??= this.#nested(call.childId)
     const label = call.state === 'error' ? 'Error' : 'Output'
-    if (call.output !== undefined) this.#body.append(section(label, pretty(call.output)))
+    this.#body.replaceChildren(
+      payload('Input', call.input),
+      ...(this.#child ? [this.#child] : []),
+      ...(call.output !== undefined ? [payload(label, call.output)] : []),
+    )
   }
-}
-
-function section(label: string, text: string): HTMLElement {
-  const code = h('code', { dir: 'ltr' })
-  const language = /^\s*[[{]/.test(text) ? 'json' : ''
-  const show = (shown: string) => code.replaceChildren(...highlight(shown || '(empty)', language))
-  const element = h(
-    'section',
-    { class: 'tool-section' },
-    h(
-      'header',
-      {},
-      h('h4', {}, label),
-      copyButton(`Copy ${label.toLowerCase()}`, () => text),
-    ),
-    h('pre', { tabindex: 0, aria: { label } }, code),
-  )
-  show(text.slice(0, SHOWN_MAX))
-  if (text.length <= SHOWN_MAX) return element
-  const onMore = () => {
-    show(text)
-    more.remove()
-  }
-  const more = textButton(`Show all ${count(text.length)} characters`, onMore, {
-    class: 'show-all',
-  })
-  element.append(more)
-  return element
-}
-
-/** JSON laid out; other text as it is. */
-function pretty(value: unknown): string {
-  if (value === undefined) return ''
-  if (typeof value !== 'string') return JSON.stringify(value, null, 2)
-  if (!/^\s*[[{]/.test(value)) return value
-  try {
-    return JSON.stringify(JSON.parse(value), null, 2)
-  } catch {
-    return value
-  }
-}
-
-/** The arguments in a few words: values of an object, else the beginning. */
-function preview(input: unknown): string {
-  if (input === undefined || input === null) return ''
-  const values = typeof input === 'object' ? Object.values(input) : [input]
-  const text = values.map((v) => (typeof v === 'string' ? v : JSON.stringify(v))).join(', ')
-  const line = text.replace(/\s+/g, ' ')
-  return line.length > PREVIEW_MAX ? `${line.slice(0, PREVIEW_MAX)}…` : line
 }

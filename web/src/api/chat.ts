@@ -1,0 +1,48 @@
+// Talking to the agent: messages, answers to its questions, stopping it.
+import { address, call, request, withJson } from './client'
+import type { InputAction } from './types'
+
+/** What becomes of a message that comes while the agent is answering. */
+export type WhenBusy = 'refuse' | 'queue' | 'steer'
+
+export interface ChatRequest {
+  message: string
+  conversationId: string | null
+  whenBusy: WhenBusy
+  model?: string | null
+}
+
+/** Sends a message; the answer is the stream of the run it starts, or goes into. */
+export function startChat(body: ChatRequest): Promise<Response> {
+  return request(address('chat/stream'), withJson('POST', { ...body, channel: 'web' }))
+}
+
+/** To a question for permission. */
+export interface Answer {
+  allow: boolean
+  always?: boolean // the tools are not asked about again
+}
+
+/** Answers a question; the conversation's own stream tells what comes of it. */
+export async function answerQuestion(
+  conversationId: string,
+  askId: string,
+  answer: Answer,
+): Promise<void> {
+  const body = { conversationId, answer: { askId, ...answer }, channel: 'web' }
+  await call('POST', 'chat/start', body)
+}
+
+/** Answers what a tool asked; the stream tells everybody. */
+export async function answerInput(
+  conversationId: string,
+  inputId: string,
+  action: InputAction,
+  content?: object,
+): Promise<void> {
+  await call('POST', `conversations/${conversationId}/inputs/${inputId}`, { action, content })
+}
+
+export async function cancelRun(id: string): Promise<void> {
+  await call('POST', `conversations/${id}/cancel`, {})
+}

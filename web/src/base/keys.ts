@@ -1,0 +1,9 @@
+// The keys of this machine, and what is written on them.
+export const isMac = /Mac|iPhone|iPad/.test(navigator.platform)
+export const MOD = isMac ? '⌘' : 'Ctrl'
+export const SHIFT = isMac ? '⇧' : 'Shift'
+
+/** The key that goes with letters for commands. */
+export function isModKey(event: KeyboardEvent): boolean {
+  return isMac ? event.metaKey : event.ctrlKey
+}

@@ -1,0 +1,21 @@
+// Names of people, by id: from the workspace's members where they may be seen, else from what
+// messages say.
+import { Signal } from '../base/signal'
+
+export interface Person {
+  id: string
+  displayName: string
+  email?: string
+}
+
+export const people = new Signal<ReadonlyMap<string, Person>>(new Map())
+
+export function learnPeople(members: readonly Person[]): void {
+  people.value = new Map(members.map((person) => [person.id, person]))
+}
+
+/** Without a display name: the id without its prefix. */
+export function nameOf(userId: string | null, said: string | null = null): string {
+  const known = userId ? people.value.get(userId)?.displayName : null
+  return known ?? said ?? userId?.replace(/^(?:usr|user)_/, '') ?? 'Someone'
+}

@@ -1,0 +1,44 @@
+// What models cost, asked for once. An unknown price is no price, never nothing.
+import { get } from '../api/client'
+import type { ModelInfo, ModelList } from '../api/types'
+import { Signal } from '../base/signal'
+import type { TokenUsage } from './items'
+
+const MILLION = 1_000_000
+
+export const models = new Signal<ModelList | null>(null)
+
+let isAsked = false
+
+/** Asks for the list of models; whoever watches `models` hears of it. */
+export async function loadModels(): Promise<void> {
+  if (isAsked) return
+  isAsked = true
+  try {
+    models.value = await get<ModelList>('models')
+  } catch {
+    isAsked = false // the next one who needs them asks again
+  }
+}
+
+export function costOf(model: string | null, usage: TokenUsage): number | null {
+  const info = models.value?.models.find(({ name }) => isSameModel(name, model))
+  return info?.usdPerMillionTokens ? cost(info.usdPerMillionTokens, usage) : null
+}
+
+/** Prices are named "provider:model"; logs may have only the model. */
+function isSameModel(name: string, wanted: string | null): boolean {
+  return wanted !== null && (name === wanted || name.endsWith(`:${wanted}`))
+}
+
+function cost(price: NonNullable<ModelInfo['usdPerMillionTokens']>, usage: TokenUsage): number {
+  const { inputTokens, outputTokens, cacheReadTokens, cacheWrite5mTokens, cacheWrite1hTokens } = usage
+  const uncached = inputTokens - cacheReadTokens - cacheWrite5mTokens - cacheWrite1hTokens
+  const usd =
+    uncached * price.input +
+    outputTokens * price.output +
+    cacheReadTokens * price.cacheRead +
+    cacheWrite5mTokens * price.cacheWrite5m +
+    cacheWrite1hTokens * price.cacheWrite1h
+  return usd / MILLION
+}

@@ -1,0 +1,53 @@
+// The history as the events it was made from, so that there is one way to show a conversation.
+import type { ContentPart, ConversationEvent, HistoryMessage } from '../api/types'
+
+export function eventsOf(messages: HistoryMessage[]): ConversationEvent[] {
+  return messages.flatMap((message) => [
+    ...(message.role === 'user' ? [userMessage(message)] : answer(message)),
+    ...(message.error ? [failure(message)] : []),
+  ])
+}
+
+function userMessage(message: HistoryMessage): ConversationEvent {
+  const { userId, displayName, parts, timestamp, position } = message
+  const data = { content: parts, userId, displayName, ts: timestamp }
+  return { event: 'user.message', data, id: String(position) }
+}
+
+function answer(message: HistoryMessage): ConversationEvent[] {
+  const runId = message.runId ?? `run/${message.position}`
+  const ts = message.timestamp
+  const data = { ...message, runId, content: contentOf(message), ts }
+  const events: ConversationEvent[] = [{ event: 'llm.done', data, id: String(message.position) }]
+  for (const call of message.toolCalls ?? []) {
+    const { id, name, ok, ms, output, childId } = call
+    const result = childId ? { structuredContent: { conversationId: childId } } : undefined
+    if (call.isAnswered)
+      events.push({ event: 'tool.done', data: { runId, id, name, ok, ms, output, result }, id: null })
+  }
+  // Messages of old logs belong to no run, and are complete.
+  const stopReason = message.stopReason ?? (message.runId ? null : 'complete')
+  if (stopReason) events.push({ event: 'run.done', data: { runId, stopReason }, id: null })
+  return events
+}
+
+function failure(message: HistoryMessage): ConversationEvent {
+  const runId = message.runId ?? `run/${message.position}/error`
+  return {
+    event: 'run.error',
+    data: { runId, error: message.error!, ts: message.timestamp },
+    id: null,
+  }
+}
+
+/** Old logs list the calls beside the text instead of within it. */
+function contentOf({ parts, toolCalls = [] }: HistoryMessage): ContentPart[] {
+  if (parts.some((part) => part.type === 'tool-call')) return parts
+  const calls = toolCalls.map(({ id, name, input }) => ({
+    type: 'tool-call',
+    toolCallId: id,
+    toolName: name,
+    input,
+  }))
+  return [...calls, ...parts]
+}

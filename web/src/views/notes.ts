@@ -1,0 +1,72 @@
+// The notes beside a conversation: what people and models wrote down, newest last.
+import { messageOf } from '../api/client'
+import { addNote, listNotes } from '../api/conversations'
+import type { Note } from '../api/types'
+import { iconButton } from '../base/controls'
+import { h } from '../base/dom'
+import { form, textarea } from '../base/form'
+import { fullTime } from '../base/time'
+import { MarkdownView } from '../markdown/view'
+import type { Chat } from '../model/chat'
+import { nameOf } from '../model/people'
+
+export class NotesPanel {
+  readonly element: HTMLElement
+  #chat: Chat
+  #list = h('div', { class: 'notes-list' })
+  #field = textarea({ rows: 3, placeholder: 'Write something down', aria: { label: 'New note' } })
+
+  constructor(chat: Chat, onClose: () => void) {
+    this.#chat = chat
+    this.element = h(
+      'aside',
+      { class: 'panel', aria: { label: 'Notes' } },
+      h(
+        'header',
+        { class: 'panel-head' },
+        h('h2', {}, 'Notes'),
+        iconButton('cross', 'Close the notes', onClose),
+      ),
+      this.#list,
+      form([this.#field], 'Add note', () => this.#add()),
+    )
+    void this.load()
+  }
+
+  focus(): void {
+    this.#field.focus()
+  }
+
+  async load(): Promise<void> {
+    if (!this.#chat.id) return
+    try {
+      this.#draw(await listNotes(this.#chat.id))
+    } catch (error) {
+      this.#list.replaceChildren(h('p', { class: 'list-note' }, messageOf(error)))
+    }
+  }
+
+  async #add(): Promise<void> {
+    const text = this.#field.value.trim()
+    if (text === '' || !this.#chat.id) return
+    this.#draw(await addNote(this.#chat.id, text))
+    this.#field.value = ''
+  }
+
+  #draw(notes: Note[]): void {
+    const shown = notes.map(({ author, timestamp, content }) => {
+      const markdown = new MarkdownView()
+      markdown.update(content, false)
+      const by = author ? nameOf(author) : 'The agent'
+      return h(
+        'article',
+        { class: 'note' },
+        h('p', { class: 'note-head' }, `${by} · ${fullTime(timestamp)}`),
+        markdown.element,
+      )
+    })
+    const empty = h('p', { class: 'list-note' }, 'Nothing noted yet. Notes are kept beside the conversation and not sent to the model.')
+    this.#list.replaceChildren(...(shown.length > 0 ? shown : [empty]))
+    this.#list.scrollTop = this.#list.scrollHeight
+  }
+}
