@@ -13,6 +13,17 @@
 
 static const struct route ROUTES[] = {
     {"GET", "/v1/health", api_health_get, API_OPEN, 0},
+    {"GET", "/v1/apps", api_apps_list, 0, 0},
+    {"POST", "/v1/apps/install", api_apps_install, 0, 0},
+    {"GET", "/v1/apps/:name", api_apps_get, 0, 0},
+    {"DELETE", "/v1/apps/:name", api_apps_uninstall, 0, 0},
+    {"POST", "/v1/apps/:name/start", api_apps_start, 0, 0},
+    {"POST", "/v1/apps/:name/stop", api_apps_stop, 0, 0},
+    {"POST", "/v1/apps/:name/restart", api_apps_restart, 0, 0},
+    {"GET", "/v1/apps/:name/logs", api_apps_logs, 0, 0},
+    {"GET", "/v1/bundles/health", api_bundles_health, 0, 0},
+    {"GET", "/v1/tools", api_tools_list, 0, 0},
+    {"POST", "/v1/tools/call", api_tools_call, 0, 0},
     {"POST", "/v1/chat", api_chat_post, 0, 0},
     {"POST", "/v1/chat/start", api_chat_start, 0, 0},
     {"POST", "/v1/chat/stream", api_chat_stream, 0, 0},

@@ -12,6 +12,7 @@
 struct api;
 
 struct bundles;
+struct bundle_changer;
 
 /* One workspace as requests see it. Whoever keeps it beyond a request holds it. */
 struct api_space {
@@ -21,9 +22,10 @@ struct api_space {
     struct store *store;
     struct runtime *runtime;
     struct registry *tools;
-    struct bundles *bundles; /* NULL = there are none */
-    size_t users;            /* requests and streams that hold it */
-    bool is_closing;         /* its workspace is gone: no new holders */
+    struct bundles *bundles;              /* NULL = there are none */
+    const struct bundle_changer *changer; /* NULL = bundles cannot be added or removed here */
+    size_t users;                         /* requests and streams that hold it */
+    bool is_closing;                      /* its workspace is gone: no new holders */
 };
 
 struct api_deps { /* borrowed */

@@ -44,6 +44,17 @@ void api_release(struct api *api, struct api_space *s);
 
 /* Handlers: void api_<resource>_<verb>(void *api, struct http_req *r). */
 void api_health_get(void *ctx, struct http_req *r);
+void api_apps_list(void *ctx, struct http_req *r);
+void api_apps_get(void *ctx, struct http_req *r);
+void api_apps_install(void *ctx, struct http_req *r);
+void api_apps_uninstall(void *ctx, struct http_req *r);
+void api_apps_start(void *ctx, struct http_req *r);
+void api_apps_stop(void *ctx, struct http_req *r);
+void api_apps_restart(void *ctx, struct http_req *r);
+void api_apps_logs(void *ctx, struct http_req *r);
+void api_bundles_health(void *ctx, struct http_req *r);
+void api_tools_list(void *ctx, struct http_req *r);
+void api_tools_call(void *ctx, struct http_req *r);
 void api_chat_post(void *ctx, struct http_req *r);
 void api_chat_start(void *ctx, struct http_req *r);
 void api_chat_stream(void *ctx, struct http_req *r);

@@ -1,0 +1,361 @@
+/* /v1/apps, /v1/bundles/health - the bundles of a workspace: shown, started, added, removed. */
+#include <errno.h>
+
+#include "api/internal.h"
+#include "bundle/change.h"
+
+/* ---- showing ---- */
+
+static void write_ms(struct json_writer *w, const char *key, int64_t ms)
+{
+    jw_key(w, key);
+    if (ms < 0)
+        jw_null(w);
+    else
+        jw_int(w, ms);
+}
+
+static void write_ui(struct json_writer *w, const struct bundle_info *i)
+{
+    const struct json *ui = i->ui;
+    jw_key(w, "ui");
+    jw_value(w, ui);
+}
+
+static bool has_upjack(const struct bundle_info *i)
+{
+    return json_get(i->ui, "upjack") != NULL;
+}
+
+static const char *kind_name(enum bundle_kind k)
+{
+    static const char *const NAMES[] = {[BUNDLE_NAMED] = "named",
+                                        [BUNDLE_LOCAL] = "local",
+                                        [BUNDLE_REMOTE] = "remote",
+                                        [BUNDLE_COMMAND] = "command",
+                                        [BUNDLE_BUILT_IN] = "built-in"};
+    return NAMES[k];
+}
+
+static void write_members(struct json_writer *w, struct bundle *b)
+{
+    const struct bundle_info *i = bundle_info(b);
+    jw_kstr(w, "name", i->name);
+    jw_kstr(w, "bundleName", i->package);
+    jw_kstr(w, "version", i->version);
+    jw_kstr(w, "status", str_from(bundle_state_name(i->state)));
+    jw_kstr_or_null(w, "reason", i->reason);
+    jw_kstr(w, "kind", str_from(kind_name(i->kind)));
+    jw_kstr(w, "type", has_upjack(i) ? STR("upjack") : STR("plain"));
+    jw_kint(w, "toolCount", (int64_t)i->ntools);
+    write_ms(w, "trustScore", i->trust_score);
+    jw_kbool(w, "protected", i->is_protected);
+    jw_kstr_or_null(w, "title", i->title);
+    jw_kstr_or_null(w, "description", i->description);
+    write_ui(w, i);
+}
+
+static void write_app(struct json_writer *w, struct bundle *b)
+{
+    jw_object(w);
+    write_members(w, b);
+    jw_end(w);
+}
+
+static void write_tools(struct json_writer *w, const struct bundle *b)
+{
+    size_t n;
+    const struct json *const *tools = bundle_tools(b, &n);
+    jw_key(w, "tools");
+    jw_array(w);
+    for (size_t i = 0; i < n; i++) {
+        jw_object(w);
+        jw_kstr(w, "name", json_get_string(tools[i], "name"));
+        jw_kstr(w, "description", json_get_string(tools[i], "description"));
+        jw_end(w);
+    }
+    jw_end(w);
+}
+
+/* All that a person may want to know of one. */
+static void write_detail(struct json_writer *w, struct bundle *b)
+{
+    jw_object(w);
+    write_members(w, b);
+    const struct bundle_info *i = bundle_info(b);
+    jw_kstr_or_null(w, "author", i->author);
+    write_ms(w, "uptimeMs", i->uptime_ms);
+    write_ms(w, "rssBytes", i->rss_bytes);
+    jw_kint(w, "restartCount", i->restarts);
+    jw_kint(w, "failures", i->failures);
+    write_ms(w, "pid", i->pid > 0 ? i->pid : -1);
+    jw_kstr_or_null(w, "sandbox", i->sandbox);
+    jw_kstr_or_null(w, "protocolVersion", i->protocol_version);
+    write_tools(w, b);
+    jw_end(w);
+}
+
+static size_t count(const struct api_space *s)
+{
+    return s->bundles ? bundles_count(s->bundles) : 0;
+}
+
+void api_apps_list(void *ctx, struct http_req *r)
+{
+    struct api_space *s = api_space(r);
+    struct api_json j;
+    api_json_begin(&j);
+    jw_object(&j.w);
+    jw_key(&j.w, "apps");
+    jw_array(&j.w);
+    for (size_t i = 0; i < count(s); i++)
+        write_app(&j.w, bundles_at(s->bundles, i));
+    jw_end(&j.w);
+    jw_end(&j.w);
+    api_json_send(&j, r);
+}
+
+void api_bundles_health(void *ctx, struct http_req *r)
+{
+    struct api_space *s = api_space(r);
+    struct api_json j;
+    api_json_begin(&j);
+    jw_array(&j.w);
+    for (size_t k = 0; k < count(s); k++) {
+        const struct bundle_info *i = bundle_info(bundles_at(s->bundles, k));
+        jw_object(&j.w);
+        jw_kstr(&j.w, "name", i->name);
+        jw_kstr(&j.w, "state", str_from(bundle_state_name(i->state)));
+        write_ms(&j.w, "uptime", i->uptime_ms);
+        jw_kint(&j.w, "restartCount", i->restarts);
+        jw_end(&j.w);
+    }
+    jw_end(&j.w);
+    api_json_send(&j, r);
+}
+
+/* The one that the path names; answers 404 itself. */
+static struct bundle *find(struct http_req *r)
+{
+    struct api_space *s = api_space(r);
+    struct bundle *b = s->bundles ? bundles_find(s->bundles, r->params[0]) : NULL;
+    if (!b)
+        api_not_found(r, "bundle");
+    return b;
+}
+
+void api_apps_get(void *ctx, struct http_req *r)
+{
+    struct bundle *b = find(r);
+    struct api_json j;
+    if (!b)
+        return;
+    api_json_begin(&j);
+    write_detail(&j.w, b);
+    api_json_send(&j, r);
+}
+
+/* ---- starting and stopping ---- */
+
+/* Bundles run programs: only admins change them. Answers 403 itself. */
+static bool may_change(struct http_req *r)
+{
+    const struct api_identity *id = api_identity(r);
+    if (!api_space(r)->config->features.bundle_management) {
+        http_reply_error(r, 403, "feature_disabled", "Bundles cannot be changed here.", NULL);
+        return false;
+    }
+    if (id->is_operator || id->viewer.is_workspace_admin)
+        return true;
+    http_reply_error(r, 403, "forbidden", "Only admins of the workspace may change its bundles.",
+                     NULL);
+    return false;
+}
+
+void api_apps_logs(void *ctx, struct http_req *r)
+{
+    struct api_json j;
+    if (!may_change(r)) /* servers print what they like, secrets included */
+        return;
+    struct bundle *b = find(r);
+    if (!b)
+        return;
+    api_json_begin(&j);
+    jw_object(&j.w);
+    jw_kstr(&j.w, "name", bundle_info(b)->name);
+    jw_kstr(&j.w, "logs", bundle_logs(b, &r->arena));
+    jw_end(&j.w);
+    api_json_send(&j, r);
+}
+
+static void set_state(struct http_req *r, void (*set)(struct bundle *b))
+{
+    struct bundle *b = may_change(r) ? find(r) : NULL;
+    struct api_json j;
+    if (!b)
+        return;
+    set(b);
+    api_json_begin(&j);
+    jw_object(&j.w);
+    jw_kstr(&j.w, "name", bundle_info(b)->name);
+    jw_kstr(&j.w, "status", str_from(bundle_state_name(bundle_info(b)->state)));
+    jw_end(&j.w);
+    api_json_send(&j, r);
+}
+
+void api_apps_start(void *ctx, struct http_req *r)
+{
+    set_state(r, bundle_start);
+}
+
+void api_apps_stop(void *ctx, struct http_req *r)
+{
+    set_state(r, bundle_stop);
+}
+
+void api_apps_restart(void *ctx, struct http_req *r)
+{
+    set_state(r, bundle_restart);
+}
+
+/* ---- adding and removing ---- */
+
+struct app_wait { /* in the request's arena */
+    struct http_req *req;
+    struct bundle_change_op *op;
+    str name;
+};
+
+static void on_gone(struct http_req *r)
+{
+    bundle_change_cancel(((struct app_wait *)r->user)->op);
+}
+
+static struct app_wait *wait_new(struct http_req *r)
+{
+    struct app_wait *w = ARENA_NEW(&r->arena, struct app_wait);
+    w->req = r;
+    r->user = w;
+    r->on_gone = on_gone;
+    return w;
+}
+
+/* The message of a missing value says how to set it. */
+static bool needs_values(const struct err *err)
+{
+    return strstr(err->msg, "nb config set") != NULL;
+}
+
+static void refuse_change(struct http_req *r, const struct err *err, const char *otherwise)
+{
+    static const struct {
+        int code, status;
+        const char *name;
+    } KNOWN[] = {{-EEXIST, 409, "already_installed"},
+                 {-ENOENT, 404, "not_found"},
+                 {-EPERM, 403, "forbidden"},
+                 {-EINVAL, 400, "bad_request"},
+                 {-ENOSPC, 409, "too_many_bundles"}};
+    if (needs_values(err)) {
+        http_reply_error(r, 400, "credentials_required", err->msg, NULL);
+        return;
+    }
+    for (size_t i = 0; i < ARRAY_LEN(KNOWN); i++) {
+        if (KNOWN[i].code == err->code) {
+            http_reply_error(r, KNOWN[i].status, KNOWN[i].name, err->msg, NULL);
+            return;
+        }
+    }
+    http_reply_error(r, 500, otherwise, err->msg, NULL);
+}
+
+static void on_installed(void *ctx, struct bundle *b, const struct err *err)
+{
+    struct app_wait *w = ctx;
+    struct api_json j;
+    if (err) {
+        refuse_change(w->req, err, "install_failed");
+        return;
+    }
+    api_json_begin(&j);
+    write_app(&j.w, b);
+    api_json_send(&j, w->req);
+}
+
+/* What runs a program of the caller's choice, opens the sandbox or hands out variables of ours
+ * is for whoever owns the machine: over the network an admin could otherwise become the account
+ * that runs nb. */
+static bool is_entry_allowed(struct http_req *r, const struct json *entry)
+{
+    static const char *const OWNERS_ONLY[] = {"command",    "args",         "cwd",       "sandbox",
+                                              "allowedEnv", "allowPrivate", "userConfig"};
+    if (api_identity(r)->is_operator)
+        return true;
+    for (size_t i = 0; i < ARRAY_LEN(OWNERS_ONLY); i++) {
+        if (!json_get(entry, OWNERS_ONLY[i]))
+            continue;
+        str message = arena_printf(&r->arena,
+                                   "'%s' can be set only on the machine itself: nb bundle add, or "
+                                   "nimblebrain.json.",
+                                   OWNERS_ONLY[i]);
+        http_reply_error(r, 403, "forbidden", message.p, NULL);
+        return false;
+    }
+    return true;
+}
+
+void api_apps_install(void *ctx, struct http_req *r)
+{
+    struct api_space *s = api_space(r);
+    struct json *entry;
+    struct err e = {0};
+    if (!may_change(r))
+        return;
+    if (json_parse(&r->arena, r->body, JSON_COPY | JSON_UNIQUE, &entry, &e) < 0 ||
+        entry->type != JSON_OBJECT) {
+        http_reply_error(r, 400, "bad_request", e.code ? e.msg : "Send an object.", NULL);
+        return;
+    }
+    if (!is_entry_allowed(r, entry))
+        return;
+    if (!s->changer) {
+        http_reply_error(r, 403, "forbidden", "Bundles cannot be added here.", NULL);
+        return;
+    }
+    struct app_wait *w = wait_new(r);
+    w->op = bundle_add(s->changer, entry, on_installed, w);
+}
+
+static void on_uninstalled(void *ctx, struct bundle *b, const struct err *err)
+{
+    struct app_wait *w = ctx;
+    struct api_json j;
+    if (err) {
+        refuse_change(w->req, err, "uninstall_failed");
+        return;
+    }
+    api_json_begin(&j);
+    jw_object(&j.w);
+    jw_kstr(&j.w, "name", w->name);
+    jw_kbool(&j.w, "uninstalled", true);
+    jw_kbool(&j.w, "dataPreserved", true);
+    jw_kstr(
+        &j.w, "dataPath",
+        arena_printf(&w->req->arena, "%s/data/%.*s", api_space(w->req)->root, STR_ARG(w->name)));
+    jw_end(&j.w);
+    api_json_send(&j, w->req);
+}
+
+void api_apps_uninstall(void *ctx, struct http_req *r)
+{
+    struct api_space *s = api_space(r);
+    if (!may_change(r) || !find(r))
+        return;
+    if (!s->changer) {
+        http_reply_error(r, 403, "forbidden", "Bundles cannot be removed here.", NULL);
+        return;
+    }
+    struct app_wait *w = wait_new(r);
+    w->name = r->params[0];
+    w->op = bundle_remove(s->changer, w->name, on_uninstalled, w);
+}

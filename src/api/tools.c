@@ -1,0 +1,226 @@
+/* /v1/tools, /v1/tools/call - the tools of a workspace, called by a person or by a page. */
+#include <errno.h>
+
+#include "api/internal.h"
+#include "base/clock.h"
+#include "base/random.h"
+#include "engine/permission.h"
+#include "tools/schema.h"
+
+/* ---- listing ---- */
+
+static void write_tool(struct json_writer *w, const struct toolset_item *it)
+{
+    jw_object(w);
+    jw_kstr(w, "name", it->name);
+    jw_kstr(w, "server", it->source);
+    jw_kstr(w, "tool", it->tool->name);
+    jw_kstr_or_null(w, "title", it->tool->title);
+    jw_kstr(w, "description", it->tool->description);
+    jw_kval(w, "inputSchema", it->tool->input_schema);
+    if (it->tool->annotations)
+        jw_kval(w, "annotations", it->tool->annotations);
+    jw_end(w);
+}
+
+static bool is_admin(const struct http_req *r)
+{
+    const struct api_identity *id = api_identity(r);
+    return id->is_operator || id->viewer.is_workspace_admin;
+}
+
+void api_tools_list(void *ctx, struct http_req *r)
+{
+    const struct toolset *all = registry_tools(api_space(r)->tools);
+    str server = http_query(r, "server");
+    struct api_json j;
+    api_json_begin(&j);
+    jw_object(&j.w);
+    jw_key(&j.w, "tools");
+    jw_array(&j.w);
+    for (size_t i = 0; i < all->len; i++) {
+        const struct toolset_item *it = &all->items[i];
+        if (it->tool->is_internal || (it->tool->is_admin_only && !is_admin(r)) ||
+            (server.n > 0 && !str_eq(server, it->source)))
+            continue;
+        write_tool(&j.w, it);
+    }
+    jw_end(&j.w);
+    jw_end(&j.w);
+    api_json_send(&j, r);
+}
+
+/* ---- one call ---- */
+
+struct call_in {
+    str server, tool;
+    const struct json *arguments;
+};
+
+static const struct json_field CALL_FIELDS[] = {
+    {"server", JF_STR, offsetof(struct call_in, server), JF_REQUIRED, NULL, 0},
+    {"tool", JF_STR, offsetof(struct call_in, tool), JF_REQUIRED, NULL, 0},
+    {"arguments", JF_JSON_OBJECT, offsetof(struct call_in, arguments), JF_NULLABLE, NULL, 0},
+    {0}};
+
+struct call_wait { /* in the request's arena, as long as the request */
+    struct api *api;
+    struct http_req *req;
+    struct registry_call *call;
+    struct api_space *space;
+    str name, server;
+    char id[RANDOM_ID_MAX];
+    uint64_t started_ms;
+};
+
+/* By its own name, or by the public one, which is how models know it. */
+static const struct toolset_item *find_tool(struct http_req *r, const struct call_in *in)
+{
+    const struct toolset *all = registry_tools(api_space(r)->tools);
+    for (size_t i = 0; i < all->len; i++) {
+        const struct toolset_item *it = &all->items[i];
+        bool is_named = str_eq(it->tool->name, in->tool) || str_eq(it->name, in->tool);
+        if (is_named && str_eq(it->source, in->server) &&
+            !(it->tool->is_admin_only && !is_admin(r)))
+            return it;
+    }
+    return NULL;
+}
+
+static void announce(const struct call_wait *w, const char *type, const bool *ok)
+{
+    struct buf data;
+    struct json_writer j;
+    buf_init(&data, 16u * 1024);
+    jw_init(&j, &data);
+    jw_object(&j);
+    jw_kstr(&j, "id", str_from(w->id));
+    jw_kstr(&j, "name", w->name);
+    jw_kstr(&j, "server", w->server);
+    jw_kstr(&j, "tool", w->name);
+    jw_kstr(&j, "userId", api_identity(w->req)->viewer.user_id);
+    if (ok) {
+        jw_kbool(&j, "ok", *ok);
+        jw_kint(&j, "ms", (int64_t)(clock_mono_ms() - w->started_ms));
+    }
+    jw_kint(&j, "timestamp", clock_now_ms());
+    jw_end(&j);
+    struct bus_msg msg = {.topic = store_space_topic(&w->req->arena, w->space->store),
+                          .type = str_from(type),
+                          .data = buf_str(&data)};
+    bus_publish(w->api->deps.bus, &msg);
+    buf_done(&data);
+}
+
+/* `result` is the text as older clients want it: parsed when it is JSON. */
+static void write_plain_result(struct json_writer *w, struct arena *a, const struct tool_result *t)
+{
+    struct json *parsed;
+    str text = tool_result_to_text(a, t);
+    jw_key(w, "result");
+    if (t->structured)
+        jw_value(w, t->structured);
+    else if (json_parse(a, text, 0, &parsed, NULL) == 0)
+        jw_value(w, parsed);
+    else
+        jw_str(w, text);
+}
+
+static void on_done(void *ctx, const struct tool_result *result)
+{
+    struct call_wait *w = ctx;
+    bool ok = !result->is_error;
+    struct api_json j;
+    announce(w, "bridge.tool.done", &ok);
+    api_json_begin(&j);
+    jw_object(&j.w);
+    jw_key(&j.w, "content");
+    if (result->content) {
+        jw_value(&j.w, result->content);
+    } else {
+        jw_array(&j.w);
+        jw_end(&j.w);
+    }
+    if (result->structured)
+        jw_kval(&j.w, "structuredContent", result->structured);
+    if (result->meta)
+        jw_kval(&j.w, "_meta", result->meta);
+    jw_kbool(&j.w, "isError", result->is_error);
+    write_plain_result(&j.w, &w->req->arena, result);
+    jw_end(&j.w);
+    api_json_send(&j, w->req);
+}
+
+static void on_gone(struct http_req *r)
+{
+    registry_cancel(((struct call_wait *)r->user)->call);
+}
+
+/* A person who calls a tool has decided on it; what is forbidden stays so. */
+static bool is_denied(struct http_req *r, const struct toolset_item *it)
+{
+    struct permission_rules rules;
+    if (permission_decode(&r->arena, api_space(r)->config->permissions, &rules, NULL) < 0)
+        return true;
+    return permission_decide(&rules, it) == PERMISSION_DENY;
+}
+
+static void refuse_input(struct http_req *r, const struct toolset_item *it, const struct err *e)
+{
+    struct arena *a = &r->arena;
+    struct json *details = json_new(a, JSON_OBJECT), *errors = json_new(a, JSON_ARRAY);
+    json_push(a, errors, json_of_str(str_from(e->msg)));
+    json_set(a, details, STR("tool"), json_of_str(it->name));
+    json_set(a, details, STR("errors"), *errors);
+    http_reply_error(r, 400, "invalid_input", e->msg, details);
+}
+
+static bool check_call(struct http_req *r, const struct call_in *in, const struct toolset_item *it)
+{
+    struct err e = {0};
+    if (!it) {
+        str message = arena_printf(&r->arena, "There is no tool '%.*s' of '%.*s'.",
+                                   STR_ARG(in->tool), STR_ARG(in->server));
+        http_reply_error(r, 404, "tool_not_found", message.p, NULL);
+        return false;
+    }
+    if (is_denied(r, it)) {
+        http_reply_error(r, 403, "forbidden", "The workspace's permissions deny this tool.", NULL);
+        return false;
+    }
+    if (schema_validate(it->tool->input_schema, in->arguments, "arguments", &e) < 0) {
+        refuse_input(r, it, &e);
+        return false;
+    }
+    return true;
+}
+
+void api_tools_call(void *ctx, struct http_req *r)
+{
+    static const struct registry_call_events EVENTS = {.done = on_done};
+    struct call_in in = {0};
+    if (!api_decode_body(r, CALL_FIELDS, &in))
+        return;
+    if (!in.arguments)
+        in.arguments = json_new(&r->arena, JSON_OBJECT);
+    const struct toolset_item *it = find_tool(r, &in);
+    if (!check_call(r, &in, it))
+        return;
+    struct call_wait *w = ARENA_NEW(&r->arena, struct call_wait);
+    w->api = ctx;
+    w->req = r;
+    w->space = api_space(r);
+    w->name = arena_str(&r->arena, it->name);
+    w->server = arena_str(&r->arena, it->source);
+    w->started_ms = clock_mono_ms();
+    random_id("api", w->id);
+    struct tool_caller who = {
+        .user_id = api_identity(r)->viewer.user_id,
+        .is_workspace_admin = is_admin(r),
+        .call_id = str_from(w->id),
+    };
+    r->user = w;
+    r->on_gone = on_gone;
+    announce(w, "bridge.tool.call", NULL);
+    w->call = registry_call(w->space->tools, w->name, in.arguments, &who, &EVENTS, w);
+}
