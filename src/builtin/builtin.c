@@ -6,13 +6,9 @@
 #include "builtin/internal.h"
 
 static const struct builtin_tool *const NB[] = {
-    &BUILTIN_STATUS,
-    &BUILTIN_TIME,
-    &BUILTIN_CALCULATE,
-    &BUILTIN_DISCOVER_TOOLS,
-    &BUILTIN_DELEGATE,
-    &BUILTIN_MANAGE_SKILL,
-    NULL,
+    &BUILTIN_STATUS,         &BUILTIN_TIME,          &BUILTIN_CALCULATE,
+    &BUILTIN_DISCOVER_TOOLS, &BUILTIN_DELEGATE,      &BUILTIN_MANAGE_SKILL,
+    &BUILTIN_BUNDLE_STATUS,  &BUILTIN_MANAGE_BUNDLE, NULL,
 };
 
 static const struct builtin_tool *const CONVERSATIONS[] = {
@@ -166,8 +162,10 @@ struct builtin *builtin_new(const struct builtin_deps *deps)
     return b;
 }
 
-void builtin_set_bundles(struct builtin *b, struct bundles *bundles)
+void builtin_set_bundles(struct builtin *b, struct bundles *bundles,
+                         const struct bundle_changer *changer)
 {
+    b->changer = changer;
     b->bundles = bundles;
 }
 

@@ -55,8 +55,9 @@ struct builtin {
     struct builtin_deps deps;
     struct arena arena;
     struct list_node calls;
-    struct registry *registry; /* once registered */
-    struct bundles *bundles;   /* or NULL */
+    struct registry *registry;            /* once registered */
+    struct bundles *bundles;              /* or NULL */
+    const struct bundle_changer *changer; /* or NULL */
     struct builtin_source sources[BUILTIN_SOURCES_MAX];
 };
 
@@ -71,7 +72,7 @@ void builtin_fail(struct builtin_call *c, const char *fmt, ...)
 size_t builtin_say_bundles(struct builtin_call *c, struct buf *b, str part);
 
 extern const struct builtin_tool BUILTIN_STATUS, BUILTIN_TIME, BUILTIN_CALCULATE, BUILTIN_DELEGATE,
-    BUILTIN_DISCOVER_TOOLS, BUILTIN_MANAGE_SKILL, BUILTIN_BUNDLE_STATUS;
+    BUILTIN_DISCOVER_TOOLS, BUILTIN_MANAGE_SKILL, BUILTIN_BUNDLE_STATUS, BUILTIN_MANAGE_BUNDLE;
 extern const struct builtin_tool BUILTIN_CONV_LIST, BUILTIN_CONV_GET, BUILTIN_CONV_SEARCH,
     BUILTIN_CONV_STATS, BUILTIN_CONV_UPDATE, BUILTIN_CONV_DELETE, BUILTIN_CONV_FORK,
     BUILTIN_CONV_NOTE, BUILTIN_CONV_EXPORT;

@@ -1,6 +1,7 @@
 #include "base/clock.h"
 #include "builtin/internal.h"
 #include "config/config.h"
+#include "runtime/skill.h"
 
 #define STATUS_MAX (256u * 1024)
 #define RECENT     5
@@ -50,20 +51,71 @@ static void on_listed(void *ctx, const struct err *err, const struct store_listi
     buf_done(&b);
 }
 
-static void status(struct builtin_call *c)
+static void overview(struct builtin_call *c)
 {
     struct store_query q = {.viewer = &c->viewer, .limit = RECENT};
     c->op = store_list(runtime_deps(c->builtin->deps.runtime)->store, &q, on_listed, c);
+}
+
+static void say_skills(struct builtin_call *c, struct buf *b, str part)
+{
+    const struct skills *all = runtime_skills(c->builtin->deps.runtime);
+    str wanted = skill_fold(&c->arena, part);
+    for (size_t i = 0; i < skills_len(all); i++) {
+        const struct skill *s = skills_at(all, i);
+        if (str_find(skill_fold(&c->arena, s->name), wanted, 0) >= 0)
+            buf_printf(b, "- %.*s (%s, %s): %.*s\n", STR_ARG(s->name), skill_type_name(s->type),
+                       skill_origin_name(s->origin), STR_ARG(s->description));
+    }
+}
+
+/* Nothing here is secret: no keys, no headers, no addresses. */
+static void say_config(struct builtin_call *c, struct buf *b, str part)
+{
+    const struct config *k = runtime_deps(c->builtin->deps.runtime)->config;
+    buf_printf(b, "Store: %s, durability %s\n", k->store.type, k->store.durability);
+    buf_printf(b, "Limits: %lld iterations, %lld input tokens, %lld output tokens, %lld tools\n",
+               (long long)k->limits.max_iterations, (long long)k->limits.max_input_tokens,
+               (long long)k->limits.max_output_tokens, (long long)k->limits.max_direct_tools);
+    buf_printf(b, "Models: default %.*s, fast %.*s\n",
+               STR_ARG(k->models.default_model.n ? k->models.default_model : STR("chosen by nb")),
+               STR_ARG(k->models.fast.n ? k->models.fast : STR("the same")));
+}
+
+static void say_bundles(struct builtin_call *c, struct buf *b, str part)
+{
+    (void)builtin_say_bundles(c, b, part);
+}
+
+static void status(struct builtin_call *c)
+{
+    static const struct {
+        const char *scope;
+        void (*say)(struct builtin_call *c, struct buf *b, str part);
+    } SCOPES[] = {{"bundles", say_bundles}, {"skills", say_skills}, {"config", say_config}};
+    str scope = json_get_string(c->args, "scope");
+    for (size_t i = 0; i < ARRAY_LEN(SCOPES); i++) {
+        struct buf b;
+        if (!str_eq(scope, str_from(SCOPES[i].scope)))
+            continue;
+        buf_init(&b, STATUS_MAX);
+        SCOPES[i].say(c, &b, json_get_string(c->args, "name"));
+        builtin_reply(c, b.n > 0 ? buf_str(&b) : STR("There are none."));
+        buf_done(&b);
+        return;
+    }
+    overview(c);
 }
 
 const struct builtin_tool BUILTIN_STATUS = {
     .name = "status",
     .title = "Workspace status",
     .description = "What this workspace is: version, model in use, tools, store, uptime and the "
-                   "most recent conversations.",
+                   "most recent conversations; or its bundles, its skills, its settings.",
     .schema = "{\"type\":\"object\",\"properties\":{\"scope\":{\"type\":\"string\",\"enum\":["
-              "\"overview\"],\"description\":\"What to report; overview is everything\"}},"
-              "\"additionalProperties\":false}",
+              "\"overview\",\"bundles\",\"skills\",\"config\"],\"description\":\"What to report; "
+              "overview when left out\"},\"name\":{\"type\":\"string\",\"description\":\"Part of "
+              "a name: only bundles or skills with it\"}},\"additionalProperties\":false}",
     .is_read_only = true,
     .call = status,
 };

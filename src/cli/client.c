@@ -166,7 +166,7 @@ int client_open(struct loop *l, struct config *config, struct client **ret, stru
     struct client *c = xcalloc(1, sizeof *c);
     c->loop = l;
     arena_init(&c->arena);
-    int r = own_server_new(l, config, &c->server, e);
+    int r = own_server_new(l, config, false, &c->server, e);
     if (r < 0)
         client_close(c);
     else

@@ -8,4 +8,5 @@
 #include "server/server.h"
 
 /* `c` is borrowed and outlives the server. */
-int own_server_new(struct loop *l, struct config *c, struct server **ret, struct err *e);
+int own_server_new(struct loop *l, struct config *c, bool with_bundles, struct server **ret,
+                   struct err *e);

@@ -76,7 +76,7 @@ static int listen_or_explain(struct serve *s, struct config *c, uint16_t *ret_po
 static int serve(const struct cli *cli, struct config *c, struct serve *s)
 {
     struct err e = {0};
-    struct server_options opt = {.with_local_probe = true};
+    struct server_options opt = {.with_bundles = true, .with_local_probe = true};
     uint16_t port;
     if (server_new(s->loop, loop_log(s->loop), c, &opt, &s->server, &e) < 0)
         return cli_fail(&e);

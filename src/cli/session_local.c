@@ -230,7 +230,7 @@ int session_open_local(struct loop *loop, struct config *c, struct session **ret
     struct local *l = xcalloc(1, sizeof *l);
     l->base = (struct session){.ops = &OPS, .loop = loop, .config = c};
     arena_init(&l->base.arena);
-    int r = own_server_new(loop, c, &l->server, e);
+    int r = own_server_new(loop, c, true, &l->server, e);
     if (r < 0) {
         arena_done(&l->base.arena);
         free(l);

@@ -17,6 +17,8 @@
 #define SYNC_THREADS 8
 #define READ_THREADS 2
 
+#define AWAIT_TICK_MS 5
+
 struct server {
     struct loop *loop;
     struct logger *log;
@@ -94,6 +96,7 @@ static void prepare_spaces(struct server *s)
         .started_ms = s->started_ms,
         .home_dir = s->opt.home_dir,
         .project_dir = s->opt.project_dir,
+        .with_bundles = s->opt.with_bundles,
     };
     spaces_init(&s->spaces, &env);
 }
@@ -269,6 +272,14 @@ void server_stop(struct server *s, uint64_t grace_ms, loop_fn done, void *ctx)
         http_server_stop(s->http, grace_ms, on_http_stopped, s);
     else
         on_http_stopped(s);
+}
+
+void server_await_bundles(struct server *s, uint64_t max_ms)
+{
+    uint64_t until = clock_mono_ms() + max_ms;
+    bool never = false;
+    while (s->home && !space_bundles_settled(s->home) && clock_mono_ms() < until)
+        (void)loop_run_until(s->loop, &never, AWAIT_TICK_MS);
 }
 
 void server_free(struct server *s)

@@ -12,6 +12,7 @@
 struct server;
 
 struct server_options {
+    bool with_bundles;     /* start the MCP servers of the settings */
     bool with_local_probe; /* look for local model servers when nothing is configured */
     const char *home_dir, *project_dir; /* a terminal: skills of .agents/ and .claude/ there */
 };
@@ -34,6 +35,9 @@ void server_free(struct server *s); /* after stop */
 
 /* Stops and frees, running the loop meanwhile: for commands that are done with it. */
 void server_close(struct server *s, uint64_t grace_ms);
+
+/* Runs the loop until no bundle is starting any more, at most so long. */
+void server_await_bundles(struct server *s, uint64_t max_ms);
 
 struct runtime *server_runtime(const struct server *s);
 struct store *server_store(const struct server *s);

@@ -121,6 +121,7 @@ static struct space *space_new(struct spaces *set, str id)
 
 static void space_free(struct space *sp)
 {
+    space_bundles_free(sp);
     builtin_free(sp->builtin);
     runtime_free(sp->api.runtime);
     registry_free(sp->api.tools);
@@ -142,10 +143,16 @@ static void on_store_closed(void *ctx)
         set->on_closed(set->on_closed_ctx);
 }
 
-static void on_runtime_stopped(void *ctx)
+static void on_bundles_stopped(void *ctx)
 {
     struct space *sp = ctx;
     store_close(sp->api.store, on_store_closed, sp);
+}
+
+static void on_runtime_stopped(void *ctx)
+{
+    struct space *sp = ctx;
+    space_bundles_stop(sp, on_bundles_stopped, sp);
 }
 
 static void stop(struct space *sp)
@@ -197,6 +204,8 @@ struct space *spaces_open(struct spaces *s, str id, struct err *e)
     int r = open_store(sp, e);
     if (r == 0)
         r = make_runtime(sp, e);
+    if (r == 0 && s->env.with_bundles)
+        r = space_bundles_open(sp, e);
     if (r < 0) {
         abandon(sp);
         return NULL;

@@ -9,6 +9,7 @@
 #include "api/api.h"
 #include "base/map.h"
 #include "builtin/builtin.h"
+#include "bundle/change.h"
 #include "net/fetch.h"
 
 #define SPACE_DEFAULT_ID "ws_default"
@@ -25,6 +26,7 @@ struct space_env { /* what all spaces share; borrowed */
     const struct store_env *store_env;
     uint64_t started_ms;
     const char *home_dir, *project_dir; /* a terminal, else NULL */
+    bool with_bundles;                  /* their MCP servers are started */
     bool has_many;                      /* rooted at workspaces/<id>, not at the work directory */
 };
 
@@ -36,6 +38,9 @@ struct space {
     struct arena arena;
     struct config config; /* the server's, with the workspace's own on top; borrows strings */
     struct builtin *builtin;
+    struct bundle_sources *sources; /* NULL = without bundles */
+    struct settings_watch *watch;
+    struct bundle_changer changer;
     loop_fn on_closed;
     void *on_closed_ctx;
 };
@@ -46,6 +51,14 @@ struct space {
  * index. Strings live in the arena or as long as the config. */
 struct store_conf space_store_conf(struct arena *a, const struct config *c, const char *id,
                                    const char *root, const char *type, const char *dir);
+
+/* ---- space_bundles.c: its MCP servers ---- */
+
+/* Starts them in the background. Only wrong settings are an error. */
+int space_bundles_open(struct space *sp, struct err *e);
+bool space_bundles_settled(const struct space *sp); /* none is starting */
+void space_bundles_stop(struct space *sp, loop_fn done, void *ctx);
+void space_bundles_free(struct space *sp); /* after stop */
 
 /* ---- the set ---- */
 

@@ -76,7 +76,7 @@ static void on_changed(void *ctx, struct bundle *b, enum bundle_change what)
     jw_kint(&w, "timestamp", clock_now_ms());
     jw_end(&w);
     struct bus_msg msg = {
-        .topic = space_topic(&a, sp->api.id),
+        .topic = store_space_topic(&a, sp->api.store),
         .type = str_from(event_type(what, i)),
         .data = buf_str(&data),
     };
@@ -126,6 +126,12 @@ static struct bundles *make_bundles(struct space *sp)
     return bundles_new(&conf);
 }
 
+static void look(void *ctx)
+{
+    struct space *sp = ctx;
+    settings_watch_look(sp->watch);
+}
+
 int space_bundles_open(struct space *sp, struct err *e)
 {
     struct bundle_entry *entries;
@@ -139,7 +145,16 @@ int space_bundles_open(struct space *sp, struct err *e)
     }
     sp->sources = bundle_sources_new(sp->api.runtime, sp->env->project_dir, on_changed, sp);
     sp->api.bundles = make_bundles(sp);
-    sp->api.settings_path = path;
+    sp->changer = (struct bundle_changer){
+        .loop = sp->env->loop,
+        .pool = sp->env->readers,
+        .bundles = sp->api.bundles,
+        .settings_path = path,
+        .look = look,
+        .ctx = sp,
+    };
+    sp->api.changer = &sp->changer;
+    builtin_set_bundles(sp->builtin, sp->api.bundles, &sp->changer);
     bundles_apply(sp->api.bundles, entries, n);
     struct settings_watch_conf watch = {
         .loop = sp->env->loop,
@@ -151,11 +166,6 @@ int space_bundles_open(struct space *sp, struct err *e)
     };
     sp->watch = settings_watch_new(&watch);
     return 0;
-}
-
-void space_bundles_look(struct space *sp)
-{
-    settings_watch_look(sp->watch);
 }
 
 bool space_bundles_settled(const struct space *sp)

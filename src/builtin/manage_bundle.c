@@ -1,0 +1,106 @@
+/* nb__manage_bundle - the agent adds and removes bundles, with the user's permission. */
+#include <errno.h>
+
+#include "builtin/internal.h"
+#include "bundle/change.h"
+
+static void on_cancel(struct builtin_call *c)
+{
+    bundle_change_cancel(c->state);
+}
+
+static void on_added(void *ctx, struct bundle *b, const struct err *err)
+{
+    struct builtin_call *c = ctx;
+    c->on_cancel = NULL;
+    if (err) {
+        builtin_fail(c, "Nothing was installed: %s", err->msg);
+        return;
+    }
+    const struct bundle_info *i = bundle_info(b);
+    builtin_reply(c, arena_printf(&c->arena,
+                                  "'%.*s' is installed and running with %zu tool%s. "
+                                  "nb__discover_tools finds them.",
+                                  STR_ARG(i->name), i->ntools, i->ntools == 1 ? "" : "s"));
+}
+
+static void on_removed(void *ctx, struct bundle *b, const struct err *err)
+{
+    struct builtin_call *c = ctx;
+    c->on_cancel = NULL;
+    if (err)
+        builtin_fail(c, "Nothing was removed: %s", err->msg);
+    else
+        builtin_reply(c, STR("It is removed. Its data stays where it is."));
+}
+
+static void wait_for(struct builtin_call *c, struct bundle_change_op *op)
+{
+    c->state = op;
+    c->on_cancel = on_cancel;
+}
+
+static void install(struct builtin_call *c, str name)
+{
+    struct json *entry = json_new(&c->arena, JSON_OBJECT);
+    json_set(&c->arena, entry, STR("name"), json_of_str(name));
+    wait_for(c, bundle_add(c->builtin->changer, entry, on_added, c));
+}
+
+static void uninstall(struct builtin_call *c, str name)
+{
+    wait_for(c, bundle_remove(c->builtin->changer, name, on_removed, c));
+}
+
+/* Values may be secret: they never pass through a conversation. */
+static void configure(struct builtin_call *c, str name)
+{
+    struct bundle *b = bundles_find(c->builtin->changer->bundles, name);
+    if (!b) {
+        builtin_fail(c, "There is no bundle '%.*s'. nb__bundle_status lists them.", STR_ARG(name));
+        return;
+    }
+    const struct bundle_info *i = bundle_info(b);
+    builtin_reply(c, arena_printf(&c->arena,
+                                  "Settings and keys are given outside of the conversation, by the "
+                                  "user: `nb config set %.*s KEY=VALUE` in a terminal, or on the "
+                                  "page of the bundle.%s%.*s",
+                                  STR_ARG(name), i->reason.n > 0 ? " It says: " : "",
+                                  STR_ARG(i->reason)));
+}
+
+static void manage(struct builtin_call *c)
+{
+    static const struct {
+        const char *action;
+        void (*act)(struct builtin_call *c, str name);
+    } ACTIONS[] = {{"install", install}, {"uninstall", uninstall}, {"configure", configure}};
+    str action = json_get_string(c->args, "action");
+    if (!c->builtin->changer) {
+        builtin_fail(c, "Bundles cannot be changed here.");
+        return;
+    }
+    if (!c->viewer.is_workspace_admin) {
+        builtin_fail(c, "Only admins of the workspace may change its bundles.");
+        return;
+    }
+    for (size_t i = 0; i < ARRAY_LEN(ACTIONS); i++)
+        if (str_eq(action, str_from(ACTIONS[i].action)))
+            ACTIONS[i].act(c, json_get_string(c->args, "name"));
+}
+
+const struct builtin_tool BUILTIN_MANAGE_BUNDLE = {
+    .name = "manage_bundle",
+    .title = "Manage bundles",
+    .description = "Install a bundle (MCP server) from the registry by its name, uninstall one, or "
+                   "learn how the user can configure it. Asks the user first.",
+    .schema =
+        "{\"type\":\"object\",\"properties\":{\"action\":{\"type\":\"string\",\"enum\":["
+        "\"install\",\"uninstall\",\"configure\"]},\"name\":{\"type\":\"string\",\"minLength\":"
+        "1,\"description\":\"install: the package, like @scope/name; otherwise the bundle's "
+        "name\"}},\"required\":[\"action\",\"name\"],\"additionalProperties\":false}",
+    .is_destructive = true,
+    .feature = BUILTIN_FEATURE(bundle_management),
+    .timeout_ms = BUNDLE_CHANGE_MS + 10000,
+    .call = manage,
+};
