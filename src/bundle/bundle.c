@@ -181,6 +181,11 @@ const struct json *bundle_server_capabilities(const struct bundle *b)
     return b->state == BUNDLE_RUNNING ? b->server.capabilities : NULL;
 }
 
+enum mcp_era bundle_era(const struct bundle *b)
+{
+    return b->era;
+}
+
 str bundle_instructions(const struct bundle *b)
 {
     return b->server.instructions;

@@ -115,6 +115,7 @@ const struct bundle_entry *bundle_entry(const struct bundle *b);
 str bundle_logs(const struct bundle *b, struct arena *a);
 const struct json *bundle_server_capabilities(const struct bundle *b); /* NULL unless running */
 str bundle_instructions(const struct bundle *b);
+enum mcp_era bundle_era(const struct bundle *b); /* of its last connection; UNKNOWN at first */
 
 /* The tools as the server listed them (Tool objects); stable until BUNDLE_TOOLS. What it listed
  * last stays known while it is crashed. */
