@@ -14,7 +14,7 @@ SOURCES = $(shell git ls-files 'src/*.[ch]' 'tests/*.[ch]' 'bench/*.[ch]')
 TESTS   = $(NODE) scripts/run-tests.mjs
 
 .DEFAULT_GOAL := build
-.PHONY: build run test unit e2e crash browser lint format asan unit-tests fuzz fuzzers bench coverage soak \
+.PHONY: build run test unit e2e conformance crash browser lint format asan unit-tests fuzz fuzzers bench coverage soak \
         install clean help
 
 build: build/build.ninja ## Compile build/nb: optimised, hardened
@@ -26,7 +26,7 @@ run: build ## Build, then serve the API and the page (ARGS="--port 8080")
 test: $(NODE) ## Build and run every test; ends with "N passed, N failed"
 	@$(TESTS) $(ARGS)
 
-unit e2e crash browser: $(NODE) ## Only the unit (e2e, crash, browser) tests (ARGS="word in name")
+unit e2e conformance crash browser: $(NODE) ## Only the unit (e2e, conformance ...) tests (ARGS="word in name")
 	@$(TESTS) --only $@ $(ARGS)
 
 asan: build-asan/build.ninja ## Compile build-asan/ with ASan and UBSan, unit tests included

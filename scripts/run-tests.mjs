@@ -1,6 +1,6 @@
 // run-tests.mjs - builds, then runs every test and ends with one line: N passed, N failed.
 //
-//   --only SUITE,...   checks, unit, e2e, crash, browser, fuzz (default: all)
+//   --only SUITE,...   checks, unit, e2e, conformance, crash, browser, fuzz (default: all)
 //   --fuzz-seconds N   per fuzzer (default 3; new inputs are kept when given)
 //   --minutes N        repeat until the time is up or something fails
 //   --dir DIR          sanitizer build to test (default build-asan)
@@ -17,10 +17,10 @@ import path from 'node:path'
 import { parseArgs } from 'node:util'
 
 const root = path.resolve(import.meta.dirname, '..')
-const SUITES = ['checks', 'unit', 'e2e', 'crash', 'browser', 'fuzz']
+const SUITES = ['checks', 'unit', 'e2e', 'conformance', 'crash', 'browser', 'fuzz']
 const NEEDS = { checks: ['build'], unit: ['unit-tests'], fuzz: ['fuzzers'] } // others: build and asan
 const SOAK_TIMEOUT_S = 3600 // one test of a soak run
-const TIMEOUT_S = { checks: 120, unit: 120, e2e: 300, crash: 300, browser: 300 }
+const TIMEOUT_S = { checks: 120, unit: 120, e2e: 300, conformance: 300, crash: 300, browser: 300 }
 const SMOKE_SECONDS = 3
 const OUTPUT_MAX = 1 << 20 // bytes kept of one test's output
 const LINES_SHOWN = 200 // of a failed test
