@@ -1,0 +1,126 @@
+/* ask.c - what servers ask clients with a session: a request with an id of ours, answered some
+ * time, or never. */
+#include "gateway/session.h"
+
+#define ASKS_MAX 64 /* open questions of one session */
+
+struct gw_ask {
+    struct list_node node; /* in session->asks */
+    uint64_t id;
+    struct mcp_ask *ask;
+    const void *owner; /* the call during which it came, or NULL */
+};
+
+static const char *const METHODS[] = {[MCP_ASK_SAMPLING] = "sampling/createMessage",
+                                      [MCP_ASK_ELICITATION] = "elicitation/create",
+                                      [MCP_ASK_ROOTS] = "roots/list"};
+
+static void ask_free(struct gw_ask *a)
+{
+    list_del(&a->node);
+    free(a);
+}
+
+static void write_params(struct json_writer *w, const struct gw_session *s, const struct mcp_ask *a,
+                         uint64_t id)
+{
+    jw_object(w);
+    for (uint32_t i = 0; json_is(a->params, JSON_OBJECT) && i < a->params->len; i++) {
+        jw_key_str(w, a->params->members[i].key);
+        jw_value(w, &a->params->members[i].value);
+    }
+    /* Stateless servers give their questions no id; this revision wants one for addresses. */
+    bool is_url = str_eq(json_get_string(a->params, "mode"), STR("url"));
+    if (is_url && !json_get(a->params, "elicitationId")) {
+        char made[64];
+        snprintf(made, sizeof made, "%.16s-%llu", s->id, (unsigned long long)id);
+        jw_kstr(w, "elicitationId", str_from(made));
+    }
+    jw_end(w);
+}
+
+static size_t count(const struct list_node *head)
+{
+    size_t n = 0;
+    LIST_FOREACH (it, head)
+        n++;
+    return n;
+}
+
+void ask_session(struct gw_session *s, struct gw_request *q, struct mcp_ask *a, void *owner)
+{
+    struct buf b;
+    struct json_writer w;
+    if (!client_can(s->capabilities, a->kind, a->params)) {
+        mcp_ask_refuse(a, RPC_METHOD_NOT_FOUND, "The client cannot do that.");
+        return;
+    }
+    if (count(&s->asks) >= ASKS_MAX) {
+        mcp_ask_refuse(a, RPC_INTERNAL_ERROR, "Too many questions are open.");
+        return;
+    }
+    struct gw_ask *mine = xcalloc(1, sizeof *mine);
+    *mine = (struct gw_ask){.id = ++s->next_ask, .ask = a, .owner = owner};
+    list_push(&s->asks, &mine->node);
+    buf_init(&b, GW_MESSAGE_MAX);
+    jw_init(&w, &b);
+    jw_object(&w);
+    jw_kstr(&w, "jsonrpc", STR("2.0"));
+    jw_kint(&w, "id", (int64_t)mine->id);
+    jw_kstr(&w, "method", str_from(METHODS[a->kind]));
+    jw_key(&w, "params");
+    write_params(&w, s, a, mine->id);
+    jw_end(&w);
+    if (!q || !q->out->emit(q, buf_str(&b)))
+        session_send(s, buf_str(&b));
+    buf_done(&b);
+}
+
+void ask_withdraw(struct gw_session *s, struct mcp_ask *a)
+{
+    LIST_FOREACH (n, &s->asks) {
+        struct gw_ask *mine = LIST_ENTRY(n, struct gw_ask, node);
+        if (mine->ask != a)
+            continue;
+        struct json_member id = {STR("requestId"), json_of_int((int64_t)mine->id)};
+        struct json params = {.type = JSON_OBJECT, .len = 1, .members = &id};
+        session_notify(s, "notifications/cancelled", &params);
+        ask_free(mine);
+    }
+}
+
+void ask_drop_owner(struct gw_session *s, const void *owner)
+{
+    LIST_FOREACH (n, &s->asks) {
+        struct gw_ask *mine = LIST_ENTRY(n, struct gw_ask, node);
+        if (mine->owner == owner)
+            ask_free(mine);
+    }
+}
+
+void ask_answered(struct gw_session *s, const struct rpc_message *m)
+{
+    LIST_FOREACH (n, &s->asks) {
+        struct gw_ask *mine = LIST_ENTRY(n, struct gw_ask, node);
+        if (!m->id || m->id->type != JSON_INT || (uint64_t)m->id->i != mine->id)
+            continue;
+        struct mcp_ask *a = mine->ask;
+        ask_free(mine);
+        if (m->kind == RPC_RESULT)
+            mcp_ask_answer(a, m->result);
+        else
+            mcp_ask_refuse(a, (int)json_get_int(m->error, "code", RPC_INTERNAL_ERROR),
+                           "The client refused.");
+        return;
+    }
+}
+
+void ask_drop_all(struct gw_session *s)
+{
+    LIST_FOREACH (n, &s->asks) {
+        struct gw_ask *mine = LIST_ENTRY(n, struct gw_ask, node);
+        struct mcp_ask *a = mine->ask;
+        ask_free(mine);
+        mcp_ask_refuse(a, RPC_INTERNAL_ERROR, "The client has gone.");
+    }
+}

@@ -1,0 +1,171 @@
+#include "gateway/audit.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/json.h"
+#include "config/file.h"
+#include "loop/timer.h"
+
+struct audit {
+    struct loop *loop;
+    struct pool *pool;
+    struct logger *log;
+    char *path;
+    struct buf filling, writing;
+    struct timer flush;
+    struct job job;
+    bool is_writing, is_dir_made;
+    int status;       /* of the last write; 0 or -errno */
+    uint64_t dropped; /* lines that found no room */
+};
+
+/* ---- writing: on the pool, or on the loop at the very end ---- */
+
+static void rotate(const char *path)
+{
+    char from[4096], to[4096];
+    for (int i = AUDIT_FILES - 1; i > 0; i--) {
+        snprintf(to, sizeof to, "%s.%d", path, i);
+        if (i == 1)
+            snprintf(from, sizeof from, "%s", path);
+        else
+            snprintf(from, sizeof from, "%s.%d", path, i - 1);
+        (void)rename(from, to);
+    }
+}
+
+static int write_all(int fd, str s)
+{
+    while (s.n > 0) {
+        ssize_t n = write(fd, s.p, s.n);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return -errno;
+        s = str_skip(s, (size_t)n);
+    }
+    return 0;
+}
+
+static int make_dir(const char *path)
+{
+    str file = str_from(path);
+    ptrdiff_t slash = str_rfind_char(file, '/');
+    if (slash <= 0)
+        return 0;
+    char *dir = str_dup(str_slice(file, 0, (size_t)slash));
+    int r = file_make_dirs(dir, NULL);
+    free(dir);
+    return r;
+}
+
+static void write_out(struct audit *a)
+{
+    struct stat st;
+    if (!a->is_dir_made && make_dir(a->path) == 0)
+        a->is_dir_made = true;
+    if (stat(a->path, &st) == 0 && st.st_size > (off_t)AUDIT_FILE_MAX)
+        rotate(a->path);
+    int fd = open(a->path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0) {
+        a->status = -errno;
+        return;
+    }
+    a->status = write_all(fd, buf_str(&a->writing));
+    if (close(fd) < 0 && a->status == 0)
+        a->status = -errno;
+}
+
+static void on_work(struct job *j)
+{
+    write_out(CONTAINER_OF(j, struct audit, job));
+}
+
+static void on_written(struct job *j)
+{
+    struct audit *a = CONTAINER_OF(j, struct audit, job);
+    a->is_writing = false;
+    if (a->status < 0)
+        log_warn(a->log, "audit", "cannot write %s: %s", a->path, err_reason(a->status));
+    if (a->dropped > 0)
+        log_warn(a->log, "audit", "%llu calls are missing from %s", (unsigned long long)a->dropped,
+                 a->path);
+    a->dropped = 0;
+    buf_clear(&a->writing);
+    if (a->filling.n > 0)
+        timer_start(&a->flush, AUDIT_FLUSH_MS);
+}
+
+static void on_flush(void *audit)
+{
+    struct audit *a = audit;
+    struct buf full = a->filling;
+    a->filling = a->writing;
+    a->writing = full;
+    a->is_writing = true;
+    a->job = (struct job){.work = on_work, .done = on_written};
+    pool_submit(a->pool, &a->job);
+}
+
+/* ---- gathering ---- */
+
+struct audit *audit_new(struct loop *l, struct pool *p, struct logger *log, const char *path)
+{
+    struct audit *a = xcalloc(1, sizeof *a);
+    a->loop = l;
+    a->pool = p;
+    a->log = log;
+    a->path = str_dup(str_from(path));
+    buf_init(&a->filling, AUDIT_BUFFER_MAX);
+    buf_init(&a->writing, AUDIT_BUFFER_MAX);
+    timer_init(&a->flush, l, on_flush, a);
+    return a;
+}
+
+void audit_add(struct audit *a, const struct audit_entry *e)
+{
+    char now[CLOCK_ISO_LEN + 1];
+    struct json_writer w;
+    size_t before = a->filling.n;
+    clock_iso(clock_now_ms(), now);
+    jw_init(&w, &a->filling);
+    jw_object(&w);
+    jw_kstr(&w, "ts", str_from(now));
+    jw_kstr(&w, "user", e->user_id);
+    jw_kstr(&w, "workspace", e->workspace_id);
+    if (e->client.n > 0)
+        jw_kstr(&w, "client", e->client);
+    jw_kstr(&w, "tool", e->tool);
+    jw_key(&w, "ms");
+    jw_double(&w, (double)e->took_us / 1000.0);
+    jw_kstr(&w, "outcome", str_from(e->outcome));
+    jw_end(&w);
+    buf_add_char(&a->filling, '\n');
+    if (buf_failed(&a->filling)) {
+        a->filling.failed = false;
+        buf_truncate(&a->filling, before);
+        a->dropped++;
+    }
+    if (!a->is_writing && !timer_active(&a->flush))
+        timer_start(&a->flush, AUDIT_FLUSH_MS);
+}
+
+void audit_free(struct audit *a)
+{
+    if (!a)
+        return;
+    timer_stop(&a->flush);
+    buf_done(&a->writing);
+    a->writing = a->filling;
+    if (a->writing.n > 0)
+        write_out(a);
+    buf_done(&a->writing);
+    free(a->path);
+    free(a);
+}

@@ -1,0 +1,103 @@
+/* chat.c - nb__chat: a message to the workspace's agent, as a tool.
+ *
+ * Not among the built-in tools, because the agent itself must not have it. */
+#include "engine/run.h"
+#include "gateway/internal.h"
+
+static const char DEFINITION[] =
+    "{\"title\":\"Chat\",\"description\":\"Send a message to the agent of this workspace and wait "
+    "for its answer. It has all tools of the workspace and remembers the conversation. Without "
+    "conversationId a new conversation begins; its id is in the "
+    "result.\",\"inputSchema\":{\"type\":"
+    "\"object\",\"properties\":{\"message\":{\"type\":\"string\",\"description\":\"What to say\"},"
+    "\"conversationId\":{\"type\":\"string\",\"description\":\"The conversation to go on with\"},"
+    "\"model\":{\"type\":\"string\",\"description\":\"The model to use, instead of the usual "
+    "one\"}},"
+    "\"required\":[\"message\"],\"additionalProperties\":false},\"annotations\":{\"title\":"
+    "\"Chat\","
+    "\"readOnlyHint\":false,\"openWorldHint\":true}}";
+
+const struct json *chat_tool(struct arena *a)
+{
+    struct json *tool = NULL;
+    (void)json_parse(a, str_from(DEFINITION), 0, &tool, NULL);
+    return tool;
+}
+
+bool chat_is_offered(const struct gw_request *q)
+{
+    bool is_own = q->source.n == 0 || str_eq(q->source, STR("nb"));
+    return is_own && q->space->runtime &&
+           (!q->who.globs.items || globs_match(q->who.globs, STR(CHAT_TOOL)));
+}
+
+static void on_started(void *ctx, str conversation_id, str run_id, bool is_new)
+{
+    struct gw_request *q = ctx;
+    struct json_member m[] = {
+        {STR("progress"), json_of_int(0)},
+        {STR("message"), json_of_str(arena_concat(&q->arena, STR("started "), conversation_id))},
+    };
+    struct json params = {.type = JSON_OBJECT, .len = ARRAY_LEN(m), .members = m};
+    request_progress(q, &params);
+}
+
+static void reply(struct gw_request *q, str text, struct json *structured, bool is_error)
+{
+    struct arena *a = &q->arena;
+    struct json *block = json_new(a, JSON_OBJECT), *content = json_new(a, JSON_ARRAY),
+                *result = json_new(a, JSON_OBJECT);
+    q->on_cancel = NULL;
+    json_set(a, block, STR("type"), json_of_str(STR("text")));
+    json_set(a, block, STR("text"), json_of_str(text));
+    json_push(a, content, *block);
+    json_set(a, result, STR("content"), *content);
+    if (structured)
+        json_set(a, result, STR("structuredContent"), *structured);
+    if (is_error)
+        json_set(a, result, STR("isError"), json_of_bool(true));
+    tools_called(q, is_error ? "tool_error" : "ok");
+    request_result(q, result, MCP_ERA_LEGACY);
+}
+
+static void on_done(void *ctx, const struct turn_result *t)
+{
+    struct gw_request *q = ctx;
+    struct arena *a = &q->arena;
+    bool is_error = t->run->stop == RUN_STOP_ERROR;
+    struct json *out = json_new(a, JSON_OBJECT);
+    json_set(a, out, STR("conversationId"), json_of_str(t->conversation_id));
+    json_set(a, out, STR("runId"), json_of_str(t->run_id));
+    json_set(a, out, STR("stopReason"), json_of_str(str_from(run_stop_name(t->run->stop))));
+    json_set(a, out, STR("iterations"), json_of_int(t->run->iterations));
+    reply(q, is_error ? str_from(t->run->err.msg) : t->run->response, out, is_error);
+}
+
+static void on_refused(void *ctx, enum turn_refusal why, const struct err *err)
+{
+    reply(ctx, str_from(err->msg), NULL, true);
+}
+
+static void on_cancel(struct gw_request *q)
+{
+    struct turn *t = q->work;
+    turn_forget(t);
+    turn_cancel(t);
+}
+
+void chat_call(struct gw_request *q)
+{
+    static const struct turn_events EVENTS = {on_started, on_done, on_refused};
+    const struct json *args = json_get(q->params, "arguments");
+    struct turn_request req = {
+        .viewer = {.user_id = q->who.user_id, .is_workspace_admin = q->who.is_admin},
+        .conversation_id = json_get_string(args, "conversationId"),
+        .message = json_get_string(args, "message"),
+        .model = json_get_string(args, "model"),
+        .channel = STR("mcp"),
+        .allowed_tools = q->who.globs,
+        .is_unattended = true,
+    };
+    q->on_cancel = on_cancel;
+    q->work = turn_start(q->space->runtime, &req, &EVENTS, q);
+}

@@ -1,0 +1,302 @@
+#include "gateway/gateway.h"
+
+#include "base/random.h"
+#include "gateway/session.h"
+
+/* ---- workspaces ---- */
+
+static void on_tools_changed(void *ctx, str source)
+{
+    space_tell(ctx, GW_TOOLS);
+}
+
+static void on_tell(void *space)
+{
+    struct gw_space *s = space;
+    unsigned changed = s->changed;
+    s->changed = 0;
+    for (int i = 0; i < GW_LISTS; i++) {
+        if (changed & (1u << i))
+            listen_changed(s, (enum gw_list)i);
+    }
+}
+
+void space_tell(struct gw_space *s, enum gw_list what)
+{
+    s->changed |= 1u << what;
+    defer_start(s->g->deps.loop, &s->tell);
+}
+
+static struct gw_space *space_find(struct gateway *g, const struct registry *tools)
+{
+    LIST_FOREACH (n, &g->spaces) {
+        struct gw_space *s = LIST_ENTRY(n, struct gw_space, node);
+        if (s->tools == tools)
+            return s;
+    }
+    return NULL;
+}
+
+struct gw_space *space_of(struct gateway *g, const struct gateway_caller *who)
+{
+    struct gw_space *s = space_find(g, who->tools);
+    if (s) {
+        s->bundles = who->bundles;
+        s->runtime = who->runtime;
+        return s;
+    }
+    s = xcalloc(1, sizeof *s);
+    s->g = g;
+    s->tools = who->tools;
+    s->bundles = who->bundles;
+    s->runtime = who->runtime;
+    s->id = str_dup(who->workspace_id);
+    list_init(&s->requests);
+    list_init(&s->listens);
+    list_init(&s->ups);
+    list_init(&s->parked);
+    map_init(&s->catalogs);
+    map_init(&s->pools);
+    map_init(&s->watches);
+    defer_init(&s->tell, on_tell, s);
+    s->observer = (struct registry_observer){.changed = on_tools_changed, .ctx = s};
+    registry_observe(s->tools, &s->observer);
+    list_push(&g->spaces, &s->node);
+    return s;
+}
+
+static void drop_sessions(struct gateway *g, const struct gw_space *of, str user_id)
+{
+    LIST_FOREACH (n, &g->lru) {
+        struct gw_session *s = LIST_ENTRY(n, struct gw_session, node);
+        if (s->space == of && (user_id.n == 0 || str_eq(s->who.user_id, user_id)))
+            session_end(s);
+    }
+}
+
+static void drop_requests(struct gw_space *s, str user_id)
+{
+    for (struct list_node *n = s->requests.next; n != &s->requests;) {
+        struct gw_request *q = LIST_ENTRY(n, struct gw_request, node);
+        n = n->next;
+        if (user_id.n == 0 || str_eq(q->who.user_id, user_id))
+            request_cancel(q);
+    }
+}
+
+void space_forget(struct gw_space *s)
+{
+    drop_sessions(s->g, s, STR_NONE);
+    drop_requests(s, STR_NONE);
+    park_drop_all(s, STR_NONE);
+    catalogs_done(s);
+    lanes_done(s);
+    watches_done(s);
+    defer_stop(&s->tell);
+    registry_unobserve(&s->observer);
+    list_del(&s->node);
+    free(s->id);
+    free(s);
+}
+
+void gateway_space_gone(struct gateway *g, const struct registry *tools)
+{
+    struct gw_space *s = space_find(g, tools);
+    if (s)
+        space_forget(s);
+}
+
+void gateway_drop_user(struct gateway *g, str workspace_id, str user_id)
+{
+    LIST_FOREACH (n, &g->spaces) {
+        struct gw_space *s = LIST_ENTRY(n, struct gw_space, node);
+        if (workspace_id.n > 0 && !str_eq(str_from(s->id), workspace_id))
+            continue;
+        drop_sessions(g, s, user_id);
+        drop_requests(s, user_id);
+        park_drop_all(s, user_id);
+    }
+}
+
+/* ---- news of bundles ---- */
+
+static void bundle_removed(struct gw_space *s, struct bundle *b)
+{
+    upstream_bundle_gone(s, b);
+    LIST_FOREACH (n, &s->g->lru) {
+        struct gw_session *one = LIST_ENTRY(n, struct gw_session, node);
+        if (one->space == s)
+            instance_bundle_gone(one, b);
+    }
+    lane_bundle_gone(s, b);
+    catalog_bundle_gone(s, b);
+    watch_bundle_gone(s, b);
+}
+
+void gateway_bundle_changed(struct gateway *g, struct registry *tools, struct bundle *b,
+                            enum bundle_change what)
+{
+    struct gw_space *s = space_find(g, tools);
+    if (!s)
+        return;
+    if (what == BUNDLE_RESOURCES) {
+        catalog_stale(s, b, GW_RESOURCES);
+        catalog_stale(s, b, GW_TEMPLATES);
+        space_tell(s, GW_RESOURCES);
+    } else if (what == BUNDLE_PROMPTS) {
+        catalog_stale(s, b, GW_PROMPTS);
+        space_tell(s, GW_PROMPTS);
+    } else if (what == BUNDLE_STATE && bundle_server_capabilities(b)) {
+        for (int i = 0; i < GW_LISTS; i++)
+            catalog_stale(s, b, (enum gw_list)i);
+        watch_bundle_running(s, b);
+    } else if (what == BUNDLE_REMOVED) {
+        bundle_removed(s, b);
+    }
+}
+
+void gateway_bundle_notified(struct gateway *g, struct registry *tools, struct bundle *b,
+                             str method, const struct json *params)
+{
+    struct gw_space *s = space_find(g, tools);
+    if (s && str_eq(method, STR("notifications/resources/updated")))
+        listen_updated(s, b, params);
+}
+
+/* ---- the gateway ---- */
+
+struct gateway *gateway_new(const struct gateway_deps *deps)
+{
+    struct gateway *g = xcalloc(1, sizeof *g);
+    g->deps = *deps;
+    if (g->deps.max_sessions == 0)
+        g->deps.max_sessions = GATEWAY_SESSIONS_MAX;
+    if (g->deps.session_ttl_ms == 0)
+        g->deps.session_ttl_ms = GATEWAY_SESSION_TTL_MS;
+    list_init(&g->spaces);
+    list_init(&g->lru);
+    list_init(&g->spare);
+    map_init(&g->sessions);
+    timer_init(&g->sweep, deps->loop, session_sweep, g);
+    random_bytes(g->key, sizeof g->key);
+    metrics_init(&g->metrics);
+    buf_init(&g->scratch, GW_MESSAGE_MAX);
+    if (deps->audit_path)
+        g->audit = audit_new(deps->loop, deps->pool, deps->log, deps->audit_path);
+    return g;
+}
+
+void gateway_stop(struct gateway *g)
+{
+    LIST_FOREACH (n, &g->spaces)
+        space_forget(LIST_ENTRY(n, struct gw_space, node));
+    timer_stop(&g->sweep);
+}
+
+void gateway_free(struct gateway *g)
+{
+    if (!g)
+        return;
+    gateway_stop(g);
+    struct list_node *n;
+    while ((n = list_pop(&g->spare)) != NULL) {
+        struct gw_request *q = LIST_ENTRY(n, struct gw_request, node);
+        arena_done(&q->arena);
+        free(q);
+    }
+    audit_free(g->audit);
+    metrics_done(&g->metrics);
+    map_done(&g->sessions);
+    buf_done(&g->scratch);
+    free(g);
+}
+
+void gateway_write_metrics(const struct gateway *g, struct buf *out)
+{
+    buf_printf(out,
+               "# HELP nb_mcp_sessions Sessions of MCP clients.\n# TYPE nb_mcp_sessions gauge\n"
+               "nb_mcp_sessions %zu\n",
+               map_len(&g->sessions));
+    metrics_write(&g->metrics, out);
+}
+
+/* ---- HTTP ---- */
+
+static bool is_json(const struct http_req *r)
+{
+    str type = http_get_header(r, "content-type");
+    ptrdiff_t end = str_find_char(type, ';');
+    return str_eq_nocase(str_trim(end < 0 ? type : str_slice(type, 0, (size_t)end)),
+                         STR("application/json"));
+}
+
+static bool is_modern(const struct http_req *r, const struct json *doc)
+{
+    str version = http_get_header(r, "mcp-protocol-version");
+    const struct json *meta = json_get(json_get(doc, "params"), "_meta");
+    if (http_has_header(r, "mcp-session-id") || doc->type != JSON_OBJECT)
+        return false;
+    return json_get(meta, META_VERSION) ||
+           (version.n > 0 && protocol_era(version) != MCP_ERA_LEGACY);
+}
+
+static void post(struct gateway *g, struct http_req *r, const struct gateway_caller *who,
+                 str source)
+{
+    struct gw_request *q = request_make(space_of(g, who), who, source);
+    struct json *doc;
+    struct rpc_message m = {0};
+    struct err e = {0};
+    str body = arena_str(&q->arena, r->body); /* a stream outlives the HTTP request */
+    if (rpc_parse(&q->arena, body, &doc, &e) < 0) {
+        http_outlet_init(q, r);
+        request_fail_status(q, 400, RPC_PARSE_ERROR, NULL, "The body is not valid JSON.");
+        return;
+    }
+    if (doc->type != JSON_ARRAY && rpc_classify(doc, &m, &e) < 0) {
+        q->id = m.id;
+        http_outlet_init(q, r);
+        request_fail_status(q, 400, RPC_INVALID_REQUEST, NULL, e.msg);
+        return;
+    }
+    if (is_modern(r, doc))
+        modern_post(q, r, &m);
+    else
+        legacy_post(q, r, who, doc);
+}
+
+static void refuse_method(struct http_req *r)
+{
+    http_add_header(r, "Allow", STR("POST"));
+    http_reply_error(r, 405, "method_not_allowed", "In this revision everything is a POST.", NULL);
+}
+
+static bool has_source(const struct gateway_caller *who, str source)
+{
+    size_t n;
+    const str *all = registry_sources(who->tools, &n);
+    for (size_t i = 0; i < n; i++) {
+        if (str_eq(all[i], source))
+            return true;
+    }
+    return who->bundles && bundles_find(who->bundles, source);
+}
+
+void gateway_handle(struct gateway *g, struct http_req *r, const struct gateway_caller *who,
+                    str source)
+{
+    str version = http_get_header(r, "mcp-protocol-version");
+    bool is_post = str_eq(r->method, STR("POST"));
+    if (source.n > 0 && !has_source(who, source))
+        http_reply_error(r, 404, "not_found", "There is no such source of tools.", NULL);
+    else if (is_post && !is_json(r))
+        http_reply_error(r, 415, "unsupported_media_type", "Send application/json.", NULL);
+    else if (is_post)
+        post(g, r, who, source);
+    else if (!http_has_header(r, "mcp-session-id") && protocol_era(version) == MCP_ERA_MODERN)
+        refuse_method(r);
+    else if (str_eq(r->method, STR("DELETE")))
+        legacy_delete(g, r, who, source);
+    else
+        legacy_get(g, r, who, source);
+}

@@ -1,0 +1,90 @@
+/* gateway.h - the workspace as an MCP server.
+ *
+ * One address serves both eras of the protocol: sessions that open with a handshake, and requests
+ * that carry everything themselves. Behind it are the built-in tools and every bundle of the
+ * caller's workspace; whatever the eras of the two sides are, the gateway translates: questions
+ * of a server travel to the client as requests or as results to be repeated, progress and log
+ * messages keep their order before the answer, cancellation reaches the server. JSON of others is
+ * passed on as it came.
+ *
+ * The gateway owns its sessions, streams and the connections that sessions have of their own;
+ * workspaces are borrowed, and it must hear of their end (gateway_space_gone). Who the caller is
+ * and what they may do has been found out before. Loop thread only. */
+#pragma once
+
+#include "bundle/bundle.h"
+#include "engine/permission.h"
+#include "http/server.h"
+#include "runtime/runtime.h"
+
+struct gateway;
+
+#define GATEWAY_BODY_MAX       (4u * 1024 * 1024) /* of one POST: for the table of routes */
+#define GATEWAY_SESSIONS_MAX   1000               /* the least recently used one makes room */
+#define GATEWAY_SESSION_TTL_MS (8u * 3600 * 1000)
+
+struct gateway_deps { /* borrowed */
+    struct loop *loop;
+    struct logger *log;
+    struct pool *pool;      /* writes the audit log */
+    const char *audit_path; /* NULL = no audit log */
+    size_t max_sessions;    /* 0 = GATEWAY_SESSIONS_MAX */
+    uint64_t session_ttl_ms;
+};
+
+struct gateway *gateway_new(const struct gateway_deps *deps);
+/* Ends all requests, sessions and connections. After the HTTP server, before the bundles. */
+void gateway_stop(struct gateway *g);
+void gateway_free(struct gateway *g);
+
+/* ---- who asks ---- */
+
+struct gateway_caller { /* borrowed for the call */
+    struct registry *tools;
+    struct bundles *bundles; /* NULL = there are none */
+    struct runtime *runtime; /* NULL = no chat tool */
+    str workspace_id;
+    struct viewer viewer;
+    struct json_strs tool_globs;                /* of an API token; items NULL = all */
+    const struct permission_rules *permissions; /* or NULL; lives as long as the workspace */
+};
+
+/* ---- HTTP ---- */
+
+/* POST, GET and DELETE of /mcp (source empty) and /mcp/<source>: one source, names without its
+ * prefix. Answers or takes over r. */
+void gateway_handle(struct gateway *g, struct http_req *r, const struct gateway_caller *who,
+                    str source);
+/* The oldest transport: GET /sse opens a stream, POST /sse/message?session=... talks. */
+void gateway_sse_open(struct gateway *g, struct http_req *r, const struct gateway_caller *who);
+void gateway_sse_post(struct gateway *g, struct http_req *r, const struct gateway_caller *who);
+
+/* RFC 9728 for /.well-known/oauth-protected-resource[/mcp]. issuer NULL = 404. */
+void gateway_reply_metadata(struct http_req *r, str base_url, const char *issuer);
+
+/* ---- one client on a pipe: lines in, lines out ---- */
+
+struct gateway_pipe;
+
+/* `send` gets one message without its line end. */
+struct gateway_pipe *gateway_pipe_open(struct gateway *g, const struct gateway_caller *who,
+                                       str source, void (*send)(void *ctx, str message), void *ctx);
+void gateway_pipe_line(struct gateway_pipe *p, str line);
+void gateway_pipe_close(struct gateway_pipe *p); /* what is under way is cancelled */
+
+/* ---- news of workspaces ---- */
+
+/* From bundle_host.changed and .notified of each workspace. */
+void gateway_bundle_changed(struct gateway *g, struct registry *tools, struct bundle *b,
+                            enum bundle_change what);
+void gateway_bundle_notified(struct gateway *g, struct registry *tools, struct bundle *b,
+                             str method, const struct json *params);
+/* The workspace is about to be freed. */
+void gateway_space_gone(struct gateway *g, const struct registry *tools);
+/* What these people had open ends now: a member has left, a token is revoked. Empty = all users
+ * of the workspace; an empty workspace = all of them. */
+void gateway_drop_user(struct gateway *g, str workspace_id, str user_id);
+
+/* ---- figures: Prometheus text ---- */
+
+void gateway_write_metrics(const struct gateway *g, struct buf *out);

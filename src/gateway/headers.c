@@ -1,0 +1,98 @@
+/* headers.c - headers that must repeat what the body says (2026-07-28). */
+#include <errno.h>
+
+#include "base/base64.h"
+#include "base/utf8.h"
+#include "gateway/internal.h"
+#include "mcp/param_headers.h"
+
+#define VALUE_MAX (8u * 1024)
+
+/* "=?base64?...?=" stands for what it encodes; with only one of the two ends it is literal. */
+static bool decode(struct arena *a, str value, str *ret)
+{
+    static const str PREFIX = STR_INIT("=?base64?"), SUFFIX = STR_INIT("?=");
+    *ret = value;
+    if (!str_starts(value, PREFIX) || !str_ends(value, SUFFIX) || value.n < PREFIX.n + SUFFIX.n)
+        return true;
+    struct buf b;
+    buf_init(&b, VALUE_MAX);
+    int r = base64_decode(&b, str_slice(value, PREFIX.n, value.n - SUFFIX.n));
+    if (r == 0 && utf8_valid(buf_str(&b)))
+        *ret = arena_str(a, buf_str(&b));
+    else
+        r = -EINVAL;
+    buf_done(&b);
+    return r == 0;
+}
+
+static bool name_fits(struct gw_request *q, const struct http_req *r, struct err *e)
+{
+    const char *member = protocol_name_member(q->method);
+    str value;
+    if (!member)
+        return true;
+    if (!http_has_header(r, "mcp-name")) {
+        err_set(e, -EINVAL, "Mcp-Name is missing: it repeats params.%s", member);
+        return false;
+    }
+    if (decode(&q->arena, http_get_header(r, "mcp-name"), &value) &&
+        str_eq(value, json_get_string(q->params, member)))
+        return true;
+    err_set(e, -EINVAL, "Mcp-Name is not params.%s", member);
+    return false;
+}
+
+/* 1 and 1.0 are one number. */
+static bool values_equal(str header, str argument)
+{
+    double x, y;
+    if (str_eq(header, argument))
+        return true;
+    return parse_double(header, &x) == 0 && parse_double(argument, &y) == 0 && x == y;
+}
+
+static bool param_fits(struct gw_request *q, const struct http_req *r, const struct param_header *h,
+                       struct err *e)
+{
+    char name[256];
+    str wanted, value = STR_NONE;
+    snprintf(name, sizeof name, "mcp-param-%.*s", STR_ARG(str_slice(h->name, 0, 200)));
+    bool is_wanted = param_header_value(&q->arena, h, json_get(q->params, "arguments"), &wanted);
+    bool is_there = http_has_header(r, name);
+    if (is_wanted)
+        (void)decode(&q->arena, wanted, &wanted); /* it comes encoded as it would be sent */
+    if (is_there && !decode(&q->arena, http_get_header(r, name), &value)) {
+        err_set(e, -EINVAL, "%s is not valid base64", name);
+        return false;
+    }
+    if (is_there == is_wanted && (!is_wanted || values_equal(value, wanted)))
+        return true;
+    err_set(e, -EINVAL, "%s does not repeat its argument", name);
+    return false;
+}
+
+static bool params_fit(struct gw_request *q, const struct http_req *r, struct err *e)
+{
+    struct bundle *b;
+    struct param_headers all;
+    if (!str_eq(q->method, STR("tools/call")))
+        return true;
+    const struct toolset_item *it = tools_find(q, json_get_string(q->params, "name"), &b);
+    if (!it || param_headers_compile(&q->arena, it->tool->input_schema, &all, NULL) < 0)
+        return true;
+    for (size_t i = 0; i < all.n; i++) {
+        if (!param_fits(q, r, &all.items[i], e))
+            return false;
+    }
+    return true;
+}
+
+bool headers_fit(struct gw_request *q, const struct http_req *r, struct err *e)
+{
+    if (!str_eq(http_get_header(r, "mcp-method"), q->method)) {
+        err_set(e, -EINVAL, "Mcp-Method is missing, or not the method of the request");
+        return false;
+    }
+    return name_fits(q, r, e) && params_fit(q, r, e);
+}

@@ -1,0 +1,167 @@
+/* instance.c - connections that belong to one session.
+ *
+ * A server of the older revisions does not say for whom it asks something. A session whose client
+ * can be asked therefore talks to such a server over a connection of its own: whatever comes on it
+ * is meant for this client. */
+#include "gateway/session.h"
+#include "gateway/upstream.h"
+
+static void instance_free(struct gw_instance *i)
+{
+    list_del(&i->node);
+    arena_done(&i->arena);
+    free(i);
+}
+
+/* What cannot be attributed belongs to the only request there is, if it is the only one. */
+static struct gw_request *only(const struct gw_instance *i)
+{
+    const struct list_node *first = i->ups.next;
+    if (first == &i->ups || first->next != &i->ups)
+        return NULL;
+    return LIST_ENTRY(first, struct gw_up, sibling)->q;
+}
+
+static void on_ask(void *ctx, struct mcp_ask *a)
+{
+    struct gw_instance *i = ctx;
+    ask_session(i->session, only(i), a, NULL);
+}
+
+static void on_ask_gone(void *ctx, struct mcp_ask *a)
+{
+    struct gw_instance *i = ctx;
+    ask_withdraw(i->session, a);
+}
+
+static bool is_forwarded(str method)
+{
+    static const str METHODS[] = {
+        STR_INIT("notifications/message"),
+        STR_INIT("notifications/elicitation/complete"),
+        STR_INIT("notifications/tasks/status"),
+    };
+    for (size_t i = 0; i < ARRAY_LEN(METHODS); i++) {
+        if (str_eq(method, METHODS[i]))
+            return true;
+    }
+    return false; /* what concerns lists and resources comes through the shared connection */
+}
+
+static void on_notified(void *ctx, str method, const struct json *params)
+{
+    struct gw_instance *i = ctx;
+    struct gw_session *s = i->session;
+    if (!is_forwarded(method))
+        return;
+    if (str_eq(method, STR("notifications/message")) &&
+        protocol_log_level(json_get_string(params, "level")) < s->log_level)
+        return;
+    struct buf *b = &s->g->scratch;
+    buf_clear(b);
+    rpc_write_notification(b, method, params);
+    if (buf_failed(b))
+        return;
+    struct gw_request *q = only(i);
+    if (!q || !q->out->emit(q, buf_str(b)))
+        session_send(s, buf_str(b));
+}
+
+static void on_ready(void *ctx) {}
+
+static void on_closed(void *ctx, const struct err *e)
+{
+    instance_free(ctx);
+}
+
+static const struct mcp_client_events EVENTS = {on_ready, on_closed};
+
+/* Of what the client can, what a server may make use of through us. */
+static const struct json *shared_capabilities(struct arena *a, const struct json *client)
+{
+    static const char *const KEYS[] = {"sampling", "elicitation", "roots"};
+    struct json *out = json_new(a, JSON_OBJECT);
+    for (size_t i = 0; i < ARRAY_LEN(KEYS); i++) {
+        const struct json *v = json_get(client, KEYS[i]);
+        if (v)
+            json_set(a, out, str_from(KEYS[i]), *json_clone(a, v));
+    }
+    return out;
+}
+
+static struct gw_instance *find(struct gw_session *s, const struct bundle *b)
+{
+    LIST_FOREACH (n, &s->instances) {
+        struct gw_instance *i = LIST_ENTRY(n, struct gw_instance, node);
+        if (i->bundle == b)
+            return i;
+    }
+    return NULL;
+}
+
+struct gw_instance *instance_of(struct gw_session *s, struct bundle *b)
+{
+    struct gw_instance *i = find(s, b);
+    if (i)
+        return i;
+    i = xcalloc(1, sizeof *i);
+    list_init(&i->ups);
+    i->session = s;
+    i->bundle = b;
+    arena_init(&i->arena);
+    i->host = (struct mcp_host){
+        .capabilities = shared_capabilities(&i->arena, s->capabilities),
+        .ask = on_ask,
+        .ask_gone = on_ask_gone,
+        .notified = on_notified,
+        .ctx = i,
+    };
+    list_push(&s->instances, &i->node);
+    i->lanes = bundle_connect(b, &i->host, &EVENTS, i);
+    if (i->lanes)
+        return i;
+    instance_free(i);
+    return NULL;
+}
+
+void instance_drop_all(struct gw_session *s)
+{
+    LIST_FOREACH (n, &s->instances) {
+        struct gw_instance *i = LIST_ENTRY(n, struct gw_instance, node);
+        bundle_disconnect(i->bundle, i->lanes);
+        instance_free(i);
+    }
+}
+
+void instance_bundle_gone(struct gw_session *s, struct bundle *b)
+{
+    struct gw_instance *i = find(s, b);
+    if (!i)
+        return;
+    bundle_disconnect(i->bundle, i->lanes);
+    instance_free(i);
+}
+
+void instance_notify_all(struct gw_session *s, str method, const struct json *params)
+{
+    LIST_FOREACH (n, &s->instances) {
+        struct gw_instance *i = LIST_ENTRY(n, struct gw_instance, node);
+        struct mcp_client *c = lanes_main(i->lanes);
+        if (c)
+            (void)mcp_notify(c, method, params);
+    }
+}
+
+static void on_level_set(void *ctx, const struct mcp_reply *r) {}
+
+void instance_set_level(struct gw_session *s, str level)
+{
+    struct json_member m = {STR("level"), json_of_str(level)};
+    struct json params = {.type = JSON_OBJECT, .len = 1, .members = &m};
+    struct mcp_request req = {.method = STR("logging/setLevel"), .params = &params};
+    static const struct mcp_call_events NOBODY = {.done = on_level_set};
+    LIST_FOREACH (n, &s->instances) {
+        struct gw_instance *i = LIST_ENTRY(n, struct gw_instance, node);
+        (void)lanes_request(i->lanes, &req, &NOBODY, NULL);
+    }
+}

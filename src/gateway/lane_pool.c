@@ -1,0 +1,209 @@
+/* lane_pool.c - connections to servers of the older revisions, each for one request at a time.
+ *
+ * A request of a stateless client that can be asked has its connection to itself: whatever the
+ * server asks on it belongs to that request, even while the client is away to find answers. The
+ * connections are kept a while for the next request. */
+#include <errno.h>
+
+#include "gateway/internal.h"
+
+struct gw_pool {
+    struct gw_space *space;
+    struct bundle *bundle;
+    struct list_node lanes;
+    struct list_node waiting; /* struct gw_lane_wait */
+    size_t nlanes, nwaiting;
+    struct deferred pump;
+};
+
+struct gw_lane {
+    struct list_node node;
+    struct gw_pool *pool;
+    struct lanes *lanes; /* NULL: it has closed, whoever has it may still hold it */
+    struct mcp_host host;
+    struct arena arena;
+    struct timer idle;
+    bool is_busy;
+};
+
+static void pump(void *pool);
+
+static void lane_free(struct gw_lane *l)
+{
+    timer_stop(&l->idle);
+    list_del(&l->node);
+    l->pool->nlanes--;
+    arena_done(&l->arena);
+    free(l);
+}
+
+static void on_ready(void *ctx) {}
+
+static void on_closed(void *ctx, const struct err *e)
+{
+    struct gw_lane *l = ctx;
+    struct gw_pool *p = l->pool;
+    l->lanes = NULL;
+    if (!l->is_busy)
+        lane_free(l);
+    defer_start(p->space->g->deps.loop, &p->pump);
+}
+
+static void on_ask(void *ctx, struct mcp_ask *a)
+{
+    mcp_ask_refuse(a, RPC_METHOD_NOT_FOUND, "Nobody is there to be asked.");
+}
+
+static void on_idle(void *lane)
+{
+    struct gw_lane *l = lane;
+    struct lanes *c = l->lanes;
+    struct gw_pool *p = l->pool;
+    lane_free(l);
+    if (c)
+        bundle_disconnect(p->bundle, c);
+}
+
+static struct gw_lane *lane_open(struct gw_pool *p)
+{
+    static const struct mcp_client_events EVENTS = {on_ready, on_closed};
+    static const char ALL[] = "{\"sampling\":{\"tools\":{}},\"elicitation\":{\"form\":{},"
+                              "\"url\":{}},\"roots\":{}}";
+    struct gw_lane *l = xcalloc(1, sizeof *l);
+    struct json *can = NULL;
+    l->pool = p;
+    arena_init(&l->arena);
+    timer_init(&l->idle, p->space->g->deps.loop, on_idle, l);
+    (void)json_parse(&l->arena, str_from(ALL), 0, &can, NULL);
+    l->host = (struct mcp_host){.capabilities = can, .ask = on_ask, .ctx = l};
+    list_push(&p->lanes, &l->node);
+    p->nlanes++;
+    l->lanes = bundle_connect(p->bundle, &l->host, &EVENTS, l);
+    if (l->lanes)
+        return l;
+    lane_free(l);
+    return NULL;
+}
+
+static struct gw_lane *find_free(struct gw_pool *p)
+{
+    LIST_FOREACH (n, &p->lanes) {
+        struct gw_lane *l = LIST_ENTRY(n, struct gw_lane, node);
+        if (!l->is_busy && l->lanes)
+            return l;
+    }
+    return p->nlanes < GW_LANES_MAX ? lane_open(p) : NULL;
+}
+
+static void give(struct gw_pool *p, struct gw_lane_wait *w, struct gw_lane *l, const struct err *e)
+{
+    list_del(&w->node);
+    p->nwaiting--;
+    if (l) {
+        timer_stop(&l->idle);
+        l->is_busy = true;
+    }
+    w->fn(w->ctx, l, e);
+}
+
+static void pump(void *pool)
+{
+    struct gw_pool *p = pool;
+    while (!list_empty(&p->waiting)) {
+        struct gw_lane *l = find_free(p);
+        struct err e = {0};
+        if (!l && p->nlanes > 0)
+            return;
+        err_set(&e, -ECONNREFUSED, "it is not running");
+        give(p, LIST_ENTRY(p->waiting.next, struct gw_lane_wait, node), l, &e);
+    }
+}
+
+static struct gw_pool *pool_of(struct gw_space *s, struct bundle *b)
+{
+    str name = bundle_entry(b)->server_name;
+    struct gw_pool *p = map_get(&s->pools, name);
+    if (p)
+        return p;
+    p = xcalloc(1, sizeof *p);
+    p->space = s;
+    p->bundle = b;
+    list_init(&p->lanes);
+    list_init(&p->waiting);
+    defer_init(&p->pump, pump, p);
+    map_put(&s->pools, name, p);
+    return p;
+}
+
+void lane_take(struct gw_space *s, struct bundle *b, struct gw_lane_wait *w, gw_lane_fn fn,
+               void *ctx)
+{
+    struct gw_pool *p = pool_of(s, b);
+    struct err e = {0};
+    w->fn = fn;
+    w->ctx = ctx;
+    w->pool = p;
+    if (p->nwaiting >= GW_LANE_QUEUE_MAX) {
+        err_set(&e, -EBUSY, "too many requests wait for it");
+        fn(ctx, NULL, &e);
+        return;
+    }
+    list_push(&p->waiting, &w->node);
+    p->nwaiting++;
+    defer_start(s->g->deps.loop, &p->pump);
+}
+
+void lane_wait_stop(struct gw_lane_wait *w)
+{
+    if (w->node.next == &w->node)
+        return;
+    list_del(&w->node);
+    w->pool->nwaiting--;
+}
+
+void lane_give_back(struct gw_lane *l)
+{
+    struct gw_pool *p = l->pool;
+    l->is_busy = false;
+    if (l->lanes)
+        timer_start(&l->idle, GW_LANE_IDLE_MS);
+    else
+        lane_free(l);
+    defer_start(p->space->g->deps.loop, &p->pump);
+}
+
+struct lanes *lane_connection(struct gw_lane *l)
+{
+    return l->lanes;
+}
+
+static void drop_pool(struct gw_pool *p)
+{
+    struct err e = {0};
+    err_set(&e, -ECONNRESET, "the server was removed");
+    while (!list_empty(&p->waiting))
+        give(p, LIST_ENTRY(p->waiting.next, struct gw_lane_wait, node), NULL, &e);
+    LIST_FOREACH (n, &p->lanes) {
+        struct gw_lane *l = LIST_ENTRY(n, struct gw_lane, node);
+        if (l->lanes)
+            bundle_disconnect(p->bundle, l->lanes);
+        lane_free(l);
+    }
+    defer_stop(&p->pump);
+    free(p);
+}
+
+void lane_bundle_gone(struct gw_space *s, struct bundle *b)
+{
+    struct gw_pool *p = map_del(&s->pools, bundle_entry(b)->server_name);
+    if (p)
+        drop_pool(p);
+}
+
+void lanes_done(struct gw_space *s)
+{
+    struct map_entry *e;
+    for (size_t i = 0; (e = map_next(&s->pools, &i)) != NULL;)
+        drop_pool(e->value);
+    map_done(&s->pools);
+}

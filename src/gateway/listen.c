@@ -1,0 +1,356 @@
+/* listen.c - who is told that something has changed.
+ *
+ * Sessions are told of every changed list; stateless clients open a stream and say what they want
+ * on it. Resources are watched at their server once, for however many want to know. */
+#include "gateway/session.h"
+
+#define KEY_MAX (8u * 1024) /* of one address */
+
+struct gw_listen {
+    struct list_node node;
+    struct gw_request *q;
+    unsigned lists; /* bits of enum gw_list */
+    struct json_strs uris;
+    struct gw_watch **watches; /* one for each address, or NULL */
+    size_t opened;
+    bool is_open; /* acknowledged */
+};
+
+struct gw_session_watch {
+    struct list_node node;
+    struct gw_watch *watch;
+};
+
+struct gw_watch { /* one address of one bundle */
+    struct gw_space *space;
+    struct bundle *bundle;
+    char *key, *uri;
+    size_t users;
+};
+
+/* ---- at the server ---- */
+
+static void on_said(void *ctx, const struct mcp_reply *r) {}
+
+static void say(const struct gw_watch *w, const char *method)
+{
+    static const struct mcp_call_events EVENTS = {.done = on_said};
+    struct json_member m = {STR("uri"), json_of_str(str_from(w->uri))};
+    struct json params = {.type = JSON_OBJECT, .len = 1, .members = &m};
+    struct mcp_request req = {.method = str_from(method), .params = &params};
+    (void)bundle_request(w->bundle, &req, &EVENTS, NULL);
+}
+
+static struct gw_watch *watch_take(struct gw_space *s, struct bundle *b, str uri)
+{
+    struct buf key;
+    buf_init(&key, KEY_MAX);
+    buf_printf(&key, "%.*s\n%.*s", STR_ARG(bundle_entry(b)->server_name), STR_ARG(uri));
+    struct gw_watch *w = map_get(&s->watches, buf_str(&key));
+    if (!w && !buf_failed(&key)) {
+        w = xcalloc(1, sizeof *w);
+        w->space = s;
+        w->bundle = b;
+        w->key = str_dup(buf_str(&key));
+        w->uri = str_dup(uri);
+        map_put(&s->watches, buf_str(&key), w);
+        say(w, "resources/subscribe");
+    }
+    if (w)
+        w->users++;
+    buf_done(&key);
+    return w;
+}
+
+static void watch_free(struct gw_watch *w)
+{
+    free(w->key);
+    free(w->uri);
+    free(w);
+}
+
+static void watch_let_go(struct gw_watch *w)
+{
+    if (!w || --w->users > 0)
+        return;
+    if (w->bundle) {
+        map_del(&w->space->watches, str_from(w->key));
+        say(w, "resources/unsubscribe");
+    }
+    watch_free(w);
+}
+
+void watch_bundle_running(struct gw_space *s, struct bundle *b)
+{
+    struct map_entry *e;
+    for (size_t i = 0; (e = map_next(&s->watches, &i)) != NULL;) {
+        struct gw_watch *w = e->value;
+        if (w->bundle == b)
+            say(w, "resources/subscribe");
+    }
+}
+
+/* Those who hold it find an address that never changes again. */
+void watch_bundle_gone(struct gw_space *s, struct bundle *b)
+{
+    struct map_entry *e;
+    for (size_t i = 0; (e = map_next(&s->watches, &i)) != NULL;) {
+        struct gw_watch *w = e->value;
+        if (w->bundle != b)
+            continue;
+        w->bundle = NULL;
+        map_del(&s->watches, e->key);
+    }
+}
+
+/* ---- sessions ---- */
+
+static struct gw_session_watch *find_watch(struct gw_session *s, str uri)
+{
+    LIST_FOREACH (n, &s->watches) {
+        struct gw_session_watch *w = LIST_ENTRY(n, struct gw_session_watch, node);
+        if (str_eq(str_from(w->watch->uri), uri))
+            return w;
+    }
+    return NULL;
+}
+
+static void session_watch(struct gw_request *q, str uri, struct bundle *b)
+{
+    struct gw_session *s = q->session;
+    if (!b) {
+        request_fail(q, -32002, "Resource not found");
+        return;
+    }
+    struct gw_watch *w = s->nwatches < GW_SESSION_WATCHES ? watch_take(q->space, b, uri) : NULL;
+    if (!w) {
+        request_fail(q, RPC_INTERNAL_ERROR, "This session watches too many resources.");
+        return;
+    }
+    struct gw_session_watch *mine = xcalloc(1, sizeof *mine);
+    mine->watch = w;
+    list_push(&s->watches, &mine->node);
+    s->nwatches++;
+    request_empty(q);
+}
+
+void resources_subscribe(struct gw_request *q)
+{
+    str uri = json_get_string(q->params, "uri");
+    if (!q->session || uri.n == 0)
+        request_fail(q, RPC_INVALID_PARAMS, "resources/subscribe needs a session and a uri.");
+    else if (find_watch(q->session, uri))
+        request_empty(q);
+    else
+        resources_route(q, uri, session_watch);
+}
+
+static void drop_watch(struct gw_session *s, struct gw_session_watch *w)
+{
+    list_del(&w->node);
+    s->nwatches--;
+    watch_let_go(w->watch);
+    free(w);
+}
+
+void resources_unsubscribe(struct gw_request *q)
+{
+    struct gw_session_watch *w =
+        q->session ? find_watch(q->session, json_get_string(q->params, "uri")) : NULL;
+    if (w)
+        drop_watch(q->session, w);
+    request_empty(q);
+}
+
+void watch_drop_session(struct gw_session *s)
+{
+    LIST_FOREACH (n, &s->watches)
+        drop_watch(s, LIST_ENTRY(n, struct gw_session_watch, node));
+}
+
+/* ---- subscriptions/listen ---- */
+
+static const struct {
+    const char *key, *method;
+    enum gw_list what;
+} KINDS[] = {
+    {"toolsListChanged", "notifications/tools/list_changed", GW_TOOLS},
+    {"resourcesListChanged", "notifications/resources/list_changed", GW_RESOURCES},
+    {"promptsListChanged", "notifications/prompts/list_changed", GW_PROMPTS},
+};
+
+static void write_tag(struct json_writer *w, const struct gw_request *q)
+{
+    jw_key(w, "_meta");
+    jw_object(w);
+    jw_kval(w, META_SUBSCRIPTION, q->id);
+    jw_end(w);
+}
+
+static void acknowledge(struct gw_listen *l)
+{
+    struct json_writer w;
+    request_notify_begin(l->q, &w, "notifications/subscriptions/acknowledged");
+    jw_key(&w, "notifications");
+    jw_object(&w);
+    for (size_t i = 0; i < ARRAY_LEN(KINDS); i++) {
+        if (l->lists & (1u << KINDS[i].what))
+            jw_kbool(&w, KINDS[i].key, true);
+    }
+    if (l->uris.len > 0) {
+        jw_key(&w, "resourceSubscriptions");
+        jw_array(&w);
+        for (size_t i = 0; i < l->uris.len; i++) {
+            if (l->watches[i])
+                jw_str(&w, l->uris.items[i]);
+        }
+        jw_end(&w);
+    }
+    jw_end(&w);
+    write_tag(&w, l->q);
+    (void)request_notify_end(l->q, &w);
+    l->is_open = true;
+}
+
+static void listen_end(struct gw_request *q)
+{
+    struct gw_listen *l = q->work;
+    list_del(&l->node);
+    for (size_t i = 0; i < l->opened; i++)
+        watch_let_go(l->watches[i]);
+}
+
+static void open_next(struct gw_request *q);
+
+static void on_routed(struct gw_request *q, str uri, struct bundle *b)
+{
+    struct gw_listen *l = q->plan;
+    q->work = l;
+    q->on_cancel = listen_end;
+    l->watches[l->opened++] = b ? watch_take(q->space, b, uri) : NULL;
+    open_next(q);
+}
+
+/* One address after the other: each has to be routed. */
+static void open_next(struct gw_request *q)
+{
+    struct gw_listen *l = q->plan;
+    if (l->opened < l->uris.len)
+        resources_route(q, l->uris.items[l->opened], on_routed);
+    else
+        acknowledge(l);
+}
+
+static void read_filter(struct gw_listen *l, const struct json *wanted, struct arena *a)
+{
+    const struct json *uris = json_get(wanted, "resourceSubscriptions");
+    for (size_t i = 0; i < ARRAY_LEN(KINDS); i++) {
+        if (json_get_bool(wanted, KINDS[i].key, false))
+            l->lists |= 1u << KINDS[i].what;
+    }
+    l->uris.items = arena_array(a, GW_LISTEN_URIS, sizeof(str));
+    l->watches = arena_array(a, GW_LISTEN_URIS, sizeof *l->watches);
+    for (uint32_t i = 0; json_is(uris, JSON_ARRAY) && i < uris->len && i < GW_LISTEN_URIS; i++) {
+        if (uris->items[i].type == JSON_STRING)
+            l->uris.items[l->uris.len++] = uris->items[i].s;
+    }
+}
+
+static size_t count(const struct list_node *head)
+{
+    size_t n = 0;
+    LIST_FOREACH (it, head)
+        n++;
+    return n;
+}
+
+void subscriptions_listen(struct gw_request *q)
+{
+    const struct json *wanted = json_get(q->params, "notifications");
+    if (!json_is(wanted, JSON_OBJECT)) {
+        request_fail(q, RPC_INVALID_PARAMS, "subscriptions/listen needs notifications.");
+        return;
+    }
+    if (count(&q->space->listens) >= GW_LISTENS_MAX || (q->http && !http_outlet_stream(q))) {
+        request_fail(q, RPC_INTERNAL_ERROR, "No stream can be opened.");
+        return;
+    }
+    struct gw_listen *l = ARENA_NEW(&q->arena, struct gw_listen);
+    l->q = q;
+    list_push(&q->space->listens, &l->node);
+    read_filter(l, wanted, &q->arena);
+    q->plan = l;
+    q->work = l;
+    q->on_cancel = listen_end;
+    open_next(q);
+}
+
+/* ---- telling ---- */
+
+static void tell_listener(struct gw_listen *l, const char *method, const struct json *params)
+{
+    struct json_writer w;
+    if (!l->is_open)
+        return;
+    request_notify_begin(l->q, &w, method);
+    for (uint32_t i = 0; json_is(params, JSON_OBJECT) && i < params->len; i++) {
+        if (str_eq(params->members[i].key, STR("_meta")))
+            continue;
+        jw_key_str(&w, params->members[i].key);
+        jw_value(&w, &params->members[i].value);
+    }
+    write_tag(&w, l->q);
+    (void)request_notify_end(l->q, &w);
+}
+
+void listen_changed(struct gw_space *s, enum gw_list what)
+{
+    const char *method = NULL;
+    for (size_t i = 0; i < ARRAY_LEN(KINDS); i++) {
+        if (KINDS[i].what == what)
+            method = KINDS[i].method;
+    }
+    if (!method)
+        return;
+    LIST_FOREACH (n, &s->g->lru) {
+        struct gw_session *one = LIST_ENTRY(n, struct gw_session, node);
+        if (one->space == s && one->version.n > 0)
+            session_notify(one, method, NULL);
+    }
+    LIST_FOREACH (n, &s->listens) {
+        struct gw_listen *l = LIST_ENTRY(n, struct gw_listen, node);
+        if (l->lists & (1u << what))
+            tell_listener(l, method, NULL);
+    }
+}
+
+static bool wants(const struct gw_watch *w, const struct bundle *b, str uri)
+{
+    return w && w->bundle == b && str_eq(str_from(w->uri), uri);
+}
+
+void listen_updated(struct gw_space *s, struct bundle *b, const struct json *params)
+{
+    static const char METHOD[] = "notifications/resources/updated";
+    str uri = json_get_string(params, "uri");
+    struct json_member m = {STR("uri"), json_of_str(uri)};
+    struct json plain = {.type = JSON_OBJECT, .len = 1, .members = &m};
+    LIST_FOREACH (n, &s->g->lru) {
+        struct gw_session *one = LIST_ENTRY(n, struct gw_session, node);
+        struct gw_session_watch *w = one->space == s ? find_watch(one, uri) : NULL;
+        if (w && wants(w->watch, b, uri))
+            session_notify(one, METHOD, &plain);
+    }
+    LIST_FOREACH (n, &s->listens) {
+        struct gw_listen *l = LIST_ENTRY(n, struct gw_listen, node);
+        for (size_t i = 0; i < l->opened; i++) {
+            if (wants(l->watches[i], b, uri))
+                tell_listener(l, METHOD, &plain);
+        }
+    }
+}
+
+void watches_done(struct gw_space *s)
+{
+    map_done(&s->watches);
+}

@@ -1,0 +1,124 @@
+#include "gateway/session.h"
+
+static void ping(struct gw_request *q)
+{
+    request_empty(q);
+}
+
+static void set_level(struct gw_request *q)
+{
+    str level = json_get_string(q->params, "level");
+    int n = protocol_log_level(level);
+    if (n < 0) {
+        request_fail(q, RPC_INVALID_PARAMS, "There is no such level.");
+        return;
+    }
+    if (q->session) {
+        q->session->log_level = n;
+        instance_set_level(q->session, level);
+    }
+    request_empty(q);
+}
+
+static void add_instructions(struct buf *text, struct bundle *b, bool is_one)
+{
+    str s = bundle_instructions(b);
+    if (s.n == 0)
+        return;
+    if (!is_one)
+        buf_printf(text, "%s# %.*s\n", text->n ? "\n\n" : "",
+                   STR_ARG(bundle_entry(b)->server_name));
+    buf_add_str(text, s);
+}
+
+/* Of the source, or of all of them under their names. */
+void write_instructions(struct json_writer *w, const struct gw_request *q)
+{
+    struct bundle *one = request_bundle(q);
+    struct buf text;
+    buf_init(&text, GW_INSTRUCTIONS_MAX);
+    if (one)
+        add_instructions(&text, one, true);
+    for (size_t i = 0; !one && q->space->bundles && i < bundles_count(q->space->bundles); i++)
+        add_instructions(&text, bundles_at(q->space->bundles, i), false);
+    if (text.n > 0 && !buf_failed(&text))
+        jw_kstr(w, "instructions", buf_str(&text));
+    buf_done(&text);
+}
+
+static void discover(struct gw_request *q)
+{
+    struct buf b;
+    struct json_writer w;
+    buf_init(&b, GW_MESSAGE_MAX);
+    jw_init(&w, &b);
+    write_envelope(&w, q->id);
+    jw_key(&w, "result");
+    jw_object(&w);
+    jw_key(&w, "supportedVersions");
+    jw_array(&w);
+    jw_str(&w, STR(MCP_REVISION_MODERN));
+    jw_end(&w);
+    jw_key(&w, "capabilities");
+    write_capabilities(&w, q);
+    write_instructions(&w, q);
+    write_list_end(&w, q, GW_LIST_SHORT_MS);
+    jw_end(&w);
+    request_send(q, buf_str(&b));
+    buf_done(&b);
+}
+
+enum { LEGACY = MCP_ERA_BIT(MCP_ERA_LEGACY), MODERN = MCP_ERA_BIT(MCP_ERA_MODERN) };
+
+static const struct method {
+    str name;
+    unsigned eras;
+    void (*run)(struct gw_request *q);
+} METHODS[] = {
+    {STR_INIT("tools/call"), LEGACY | MODERN, tools_call},
+    {STR_INIT("tools/list"), LEGACY | MODERN, tools_list},
+    {STR_INIT("ping"), LEGACY, ping},
+    {STR_INIT("server/discover"), MODERN, discover},
+    {STR_INIT("resources/list"), LEGACY | MODERN, list_entries},
+    {STR_INIT("resources/templates/list"), LEGACY | MODERN, list_entries},
+    {STR_INIT("resources/read"), LEGACY | MODERN, resources_read},
+    {STR_INIT("resources/subscribe"), LEGACY, resources_subscribe},
+    {STR_INIT("resources/unsubscribe"), LEGACY, resources_unsubscribe},
+    {STR_INIT("prompts/list"), LEGACY | MODERN, list_entries},
+    {STR_INIT("prompts/get"), LEGACY | MODERN, prompts_get},
+    {STR_INIT("completion/complete"), LEGACY | MODERN, completion_complete},
+    {STR_INIT("logging/setLevel"), LEGACY, set_level},
+    {STR_INIT("subscriptions/listen"), MODERN, subscriptions_listen},
+    {STR_INIT("tasks/get"), LEGACY | MODERN, tasks_route},
+    {STR_INIT("tasks/cancel"), LEGACY | MODERN, tasks_route},
+    {STR_INIT("tasks/update"), MODERN, tasks_route},
+    {STR_INIT("tasks/result"), LEGACY, tasks_route},
+    {STR_INIT("tasks/list"), LEGACY, tasks_list},
+};
+
+static const struct method *find(str name, enum mcp_era era)
+{
+    for (size_t i = 0; i < ARRAY_LEN(METHODS); i++) {
+        if (str_eq(name, METHODS[i].name))
+            return METHODS[i].eras & MCP_ERA_BIT(era) ? &METHODS[i] : NULL;
+    }
+    return NULL;
+}
+
+bool method_exists(str method, enum mcp_era era)
+{
+    return find(method, era) != NULL;
+}
+
+void method_run(struct gw_request *q)
+{
+    const struct method *m = find(q->method, q->era);
+    if (!m) {
+        request_fail(q, RPC_METHOD_NOT_FOUND, "Method not found: %.*s",
+                     STR_ARG(str_slice(q->method, 0, 200)));
+        return;
+    }
+    if (q->era == MCP_ERA_MODERN && protocol_may_need_input(q->method))
+        park_prepare(q);
+    m->run(q);
+}

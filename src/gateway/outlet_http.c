@@ -1,0 +1,113 @@
+/* outlet_http.c - the answer to a POST: one JSON object, or a stream once something has to be said
+ * before it. */
+#include "gateway/session.h"
+
+static bool takes(const struct http_req *r, const char *type)
+{
+    str accept = http_get_header(r, "accept");
+    return str_find_nocase(accept, str_from(type)) >= 0 || str_find(accept, STR("*/*"), 0) >= 0;
+}
+
+static void on_gone(struct http_req *r)
+{
+    struct gw_request *q = r->user;
+    q->http = NULL;
+    request_cancel(q);
+}
+
+static void on_quiet(void *request)
+{
+    struct gw_request *q = request;
+    if (q->http)
+        (void)http_outlet_stream(q);
+}
+
+void http_outlet_init(struct gw_request *q, struct http_req *r)
+{
+    q->out = &GW_OUT_HTTP;
+    q->http = r;
+    q->takes_stream = takes(r, "text/event-stream");
+    q->takes_json = !q->takes_stream || takes(r, "application/json");
+    r->user = q;
+    r->on_gone = q->era == MCP_ERA_MODERN ? on_gone : NULL;
+    if (!q->takes_stream)
+        return;
+    timer_init(&q->quiet, q->g->deps.loop, on_quiet, q);
+    timer_start(&q->quiet, GW_QUIET_MS);
+}
+
+bool http_outlet_stream(struct gw_request *q)
+{
+    struct http_req *r = q->http;
+    if (!r || !q->takes_stream)
+        return false;
+    if (timer_active(&q->quiet))
+        timer_stop(&q->quiet);
+    q->http = NULL;
+    r->on_gone = NULL;
+    if (q->session && q->session->is_http) {
+        http_add_header(r, "Mcp-Session-Id", str_from(q->session->id));
+        q->log = log_new(q->session);
+        q->log->pending = 1;
+        log_attach(q->log, r);
+        return true;
+    }
+    q->stream = stream_open(q->g, r);
+    q->stream->owner = q;
+    return true;
+}
+
+static bool emit(struct gw_request *q, str message)
+{
+    if (q->http && !http_outlet_stream(q))
+        return false;
+    if (q->log)
+        log_add(q->log, message);
+    else if (q->stream)
+        stream_send(q->stream, STR("message"), STR_NONE, message);
+    return true;
+}
+
+static void let_go(struct gw_request *q)
+{
+    if (q->log)
+        log_over(q->log);
+    if (q->stream)
+        stream_close(q->stream);
+    q->log = NULL;
+    q->stream = NULL;
+}
+
+static void answer(struct gw_request *q, int status, str message)
+{
+    if (q->http && !q->takes_json)
+        (void)http_outlet_stream(q);
+    struct http_req *r = q->http;
+    if (r) {
+        q->http = NULL;
+        r->on_gone = NULL;
+        if (q->session && q->session->is_http)
+            http_add_header(r, "Mcp-Session-Id", str_from(q->session->id));
+        http_reply(r, status, "application/json", message);
+        return;
+    }
+    if (q->log)
+        log_add(q->log, message);
+    else if (q->stream)
+        stream_send(q->stream, STR("message"), STR_NONE, message);
+    let_go(q);
+}
+
+/* Whoever cancels a request gets no answer to it, but HTTP wants one: a stream without events. */
+static void end(struct gw_request *q)
+{
+    struct http_req *r = q->http;
+    if (r && !http_outlet_stream(q)) {
+        q->http = NULL;
+        r->on_gone = NULL;
+        http_reply(r, 204, NULL, STR_NONE);
+    }
+    let_go(q);
+}
+
+const struct gw_outlet GW_OUT_HTTP = {emit, answer, end};

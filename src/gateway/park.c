@@ -1,0 +1,316 @@
+/* park.c - calls of stateless clients to servers that ask back.
+ *
+ * Such a client is not asked: it gets the questions as a result and repeats its request with the
+ * answers. Meanwhile the call waits here. What the client carries is a handle, signed together
+ * with who it is and what it asked for, so that nobody can take up somebody else's call or answer
+ * another one's questions. */
+#include <errno.h>
+
+#include "base/base64.h"
+#include "base/hash.h"
+#include "base/random.h"
+#include "gateway/upstream.h"
+
+static const char *const METHODS[] = {[MCP_ASK_SAMPLING] = "sampling/createMessage",
+                                      [MCP_ASK_ELICITATION] = "elicitation/create",
+                                      [MCP_ASK_ROOTS] = "roots/list"};
+
+static const char RERUN[] = "again"; /* the body of a state behind which nothing waits */
+
+/* Who and what: a state is good for nothing else. */
+void park_prepare(struct gw_request *q)
+{
+    char digest[SHA256_HEX_LEN + 1];
+    const char *member = protocol_name_member(q->method);
+    const struct json *args = json_get(q->params, "arguments");
+    str what = arena_printf(&q->arena, "%.*s\n%.*s\n%.*s", STR_ARG(q->method),
+                            STR_ARG(member ? json_get_string(q->params, member) : STR_NONE),
+                            STR_ARG(args ? json_to_str(&q->arena, args) : STR_NONE));
+    sha256_hex(what, digest);
+    q->context = arena_printf(&q->arena, "%s\n%.*s\n%.*s\n%s", q->space->id,
+                              STR_ARG(q->who.user_id), STR_ARG(q->source), digest);
+}
+
+/* ---- questions ---- */
+
+static void question_free(struct gw_question *x)
+{
+    list_del(&x->node);
+    free(x);
+}
+
+static void drop_questions(struct gw_up *u)
+{
+    LIST_FOREACH (n, &u->questions)
+        question_free(LIST_ENTRY(n, struct gw_question, node));
+}
+
+void park_done(struct gw_up *u)
+{
+    if (list_empty(&u->questions) && !u->user_id && !u->kept && !u->put.fn)
+        return;
+    drop_questions(u);
+    if (u->put.fn)
+        defer_stop(&u->put);
+    if (timer_active(&u->expiry))
+        timer_stop(&u->expiry);
+    if (u->node.next != &u->node)
+        u->g->nparked--;
+    list_del(&u->node);
+    arena_done(&u->arena);
+    free(u->user_id);
+    u->user_id = NULL;
+    u->put.fn = NULL;
+}
+
+static void write_question(struct json_writer *w, const struct gw_question *x)
+{
+    const struct json *params = x->ask->params;
+    jw_key(w, x->key);
+    jw_object(w);
+    jw_kstr(w, "method", str_from(METHODS[x->ask->kind]));
+    jw_key(w, "params");
+    jw_object(w);
+    for (uint32_t i = 0; json_is(params, JSON_OBJECT) && i < params->len; i++) {
+        if (str_eq(params->members[i].key, STR("elicitationId")))
+            continue; /* this era has none */
+        jw_key_str(w, params->members[i].key);
+        jw_value(w, &params->members[i].value);
+    }
+    jw_end(w);
+    jw_end(w);
+}
+
+static void begin_required(struct gw_request *q, struct json_writer *w, struct buf *b)
+{
+    buf_init(b, GW_MESSAGE_MAX);
+    jw_init(w, b);
+    write_envelope(w, q->id);
+    jw_key(w, "result");
+    jw_object(w);
+    jw_kstr(w, "resultType", STR("input_required"));
+    jw_key(w, "inputRequests");
+    jw_object(w);
+}
+
+static void end_required(struct gw_request *q, struct json_writer *w, struct buf *b, str state)
+{
+    jw_end(w);
+    jw_kstr(w, "requestState", state);
+    jw_key(w, "_meta");
+    jw_object(w);
+    jw_key(w, META_SERVER_INFO);
+    write_server_info(w);
+    jw_end(w);
+    jw_end(w);
+    jw_end(w);
+    request_send(q, buf_str(b));
+    buf_done(b);
+}
+
+/* ---- waiting ---- */
+
+static size_t parked_by(const struct gw_space *s, str user_id)
+{
+    size_t n = 0;
+    LIST_FOREACH (it, &s->parked) {
+        struct gw_up *u = LIST_ENTRY(it, struct gw_up, node);
+        n += u->user_id && str_eq(str_from(u->user_id), user_id);
+    }
+    return n;
+}
+
+static void on_expired(void *up)
+{
+    up_cancel(up, "The client did not come back with answers.");
+}
+
+/* The client gets the questions; the call stays. */
+static void put_questions(void *up)
+{
+    struct gw_up *u = up;
+    struct gw_request *q = u->q;
+    struct json_writer w;
+    struct buf b;
+    if (!q || list_empty(&u->questions))
+        return;
+    if (u->handle[0] == 0) {
+        uint8_t raw[16];
+        random_bytes(raw, sizeof raw);
+        hex_encode(u->handle, raw, sizeof raw);
+        u->user_id = str_dup(q->who.user_id);
+        list_push(&u->space->parked, &u->node);
+        u->g->nparked++;
+    }
+    timer_init(&u->expiry, u->g->deps.loop, on_expired, u);
+    timer_start(&u->expiry, GW_PARK_MS);
+    begin_required(q, &w, &b);
+    LIST_FOREACH (n, &u->questions)
+        write_question(&w, LIST_ENTRY(n, struct gw_question, node));
+    str state = sign_text(u->g, &q->arena, str_from(u->handle), q->context);
+    u->q = NULL;
+    q->on_cancel = NULL;
+    end_required(q, &w, &b, state);
+}
+
+void park_question(struct gw_up *u, struct mcp_ask *a)
+{
+    struct gw_request *q = u->q;
+    bool is_full = u->g->nparked >= GW_PARKED_MAX ||
+                   (q && parked_by(u->space, q->who.user_id) >= GW_PARKED_USER_MAX);
+    if (q && !client_can(q->capabilities, a->kind, a->params)) {
+        mcp_ask_refuse(a, RPC_METHOD_NOT_FOUND, "The client cannot do that.");
+        return;
+    }
+    if (is_full && u->handle[0] == 0) {
+        mcp_ask_refuse(a, RPC_INTERNAL_ERROR, "Too many calls wait for their clients.");
+        return;
+    }
+    struct gw_question *x = xcalloc(1, sizeof *x);
+    x->ask = a;
+    snprintf(x->key, sizeof x->key, "question-%u", ++u->next_key);
+    list_push(&u->questions, &x->node);
+    /* Others may come in the same breath: one round for all of them. */
+    defer_init(&u->put, put_questions, u);
+    defer_start(u->g->deps.loop, &u->put);
+}
+
+void park_question_gone(struct gw_up *u, struct mcp_ask *a)
+{
+    LIST_FOREACH (n, &u->questions) {
+        struct gw_question *x = LIST_ENTRY(n, struct gw_question, node);
+        if (x->ask == a)
+            question_free(x);
+    }
+}
+
+void park_keep(struct gw_up *u, const struct mcp_reply *r)
+{
+    struct mcp_reply *kept;
+    drop_questions(u);
+    arena_init(&u->arena);
+    kept = ARENA_NEW(&u->arena, struct mcp_reply);
+    kept->result = r->result ? json_clone(&u->arena, r->result) : NULL;
+    kept->error = r->error ? json_clone(&u->arena, r->error) : NULL;
+    if (r->err) {
+        u->kept_err = *r->err;
+        kept->err = &u->kept_err;
+    }
+    u->kept = kept;
+}
+
+/* ---- coming back ---- */
+
+static struct gw_up *find(struct gw_space *s, str handle)
+{
+    LIST_FOREACH (n, &s->parked) {
+        struct gw_up *u = LIST_ENTRY(n, struct gw_up, node);
+        if (str_eq(str_from(u->handle), handle))
+            return u;
+    }
+    return NULL;
+}
+
+static void answer_questions(struct gw_up *u, const struct json *responses)
+{
+    LIST_FOREACH (n, &u->questions) {
+        struct gw_question *x = LIST_ENTRY(n, struct gw_question, node);
+        const struct json *given = json_get(responses, x->key);
+        if (!json_is(given, JSON_OBJECT))
+            continue;
+        struct mcp_ask *a = x->ask;
+        question_free(x);
+        mcp_ask_answer(a, given);
+    }
+}
+
+static void take_up(struct gw_up *u, struct gw_request *q)
+{
+    timer_stop(&u->expiry);
+    up_attach(u, q);
+    answer_questions(u, json_get(q->params, "inputResponses"));
+    if (u->kept) {
+        struct mcp_reply r = *u->kept;
+        struct arena alive = u->arena;
+        struct err e = u->kept_err;
+        r.err = r.err ? &e : NULL;
+        arena_init(&u->arena);
+        up_deliver(u, &r);
+        arena_done(&alive);
+    } else if (!list_empty(&u->questions)) {
+        defer_start(u->g->deps.loop, &u->put);
+    }
+}
+
+static bool are_objects(const struct json *responses)
+{
+    if (!responses)
+        return true;
+    if (!json_is(responses, JSON_OBJECT))
+        return false;
+    for (uint32_t i = 0; i < responses->len; i++) {
+        if (responses->members[i].value.type != JSON_OBJECT)
+            return false;
+    }
+    return true;
+}
+
+bool park_resume(struct gw_request *q)
+{
+    const struct json *state = json_get(q->params, "requestState");
+    str body;
+    if (!are_objects(json_get(q->params, "inputResponses"))) {
+        request_fail(q, RPC_INVALID_PARAMS, "inputResponses must be an object of objects.");
+        return true;
+    }
+    if (!state)
+        return false;
+    bool is_ours = json_is(state, JSON_STRING) && sign_check(q->g, state->s, q->context, &body);
+    if (is_ours && str_eq(body, str_from(RERUN)))
+        return false;
+    struct gw_up *u = is_ours ? find(q->space, body) : NULL;
+    if (u && !u->q)
+        take_up(u, q);
+    else
+        request_fail(q, RPC_INVALID_PARAMS,
+                     "requestState is not one of this request, or has expired.");
+    return true;
+}
+
+void park_drop_all(struct gw_space *s, str user_id)
+{
+    LIST_FOREACH (n, &s->parked) {
+        struct gw_up *u = LIST_ENTRY(n, struct gw_up, node);
+        if (!u->q && (user_id.n == 0 || str_eq(str_from(u->user_id), user_id)))
+            up_cancel(u, "The workspace is closing.");
+    }
+}
+
+/* ---- addresses first ---- */
+
+void park_addresses(struct gw_request *q, const struct json *elicitations)
+{
+    struct json_writer w;
+    struct buf b;
+    begin_required(q, &w, &b);
+    for (uint32_t i = 0; i < elicitations->len; i++) {
+        const struct json *e = &elicitations->items[i];
+        char key[24];
+        snprintf(key, sizeof key, "address-%u", i + 1);
+        jw_key(&w, key);
+        jw_object(&w);
+        jw_kstr(&w, "method", STR("elicitation/create"));
+        jw_key(&w, "params");
+        jw_object(&w);
+        for (uint32_t k = 0; json_is(e, JSON_OBJECT) && k < e->len; k++) {
+            if (str_eq(e->members[k].key, STR("elicitationId")))
+                continue;
+            jw_key_str(&w, e->members[k].key);
+            jw_value(&w, &e->members[k].value);
+        }
+        jw_end(&w);
+        jw_end(&w);
+    }
+    str state = sign_text(q->g, &q->arena, str_from(RERUN), q->context);
+    end_required(q, &w, &b, state);
+}

@@ -1,0 +1,67 @@
+#include "gateway/internal.h"
+
+static bool is_named(const struct gw_entry *e, str name)
+{
+    char made[TOOL_NAME_MAX + 1];
+    size_t n = tool_name_make(e->source, json_get_string(e->item, "name"), made);
+    return str_eq(str_make(made, n), name);
+}
+
+/* Where the name of the prompt stands: params, or params.ref of a completion. */
+static struct json *holder(struct gw_request *q)
+{
+    return str_eq(q->method, STR("prompts/get")) ? q->params : json_get(q->params, "ref");
+}
+
+static void on_prompts(struct gw_request *q, const struct gw_entries *found)
+{
+    struct json *at = holder(q);
+    str name = json_get_string(at, "name");
+    for (size_t i = 0; i < found->len; i++) {
+        if (!is_named(&found->items[i], name))
+            continue;
+        str own = arena_str(&q->arena, json_get_string(found->items[i].item, "name"));
+        json_set(&q->arena, at, STR("name"), json_of_str(own));
+        upstream_forward(q, found->items[i].bundle);
+        return;
+    }
+    request_fail(q, RPC_INVALID_PARAMS, "Unknown prompt: %.*s", STR_ARG(str_slice(name, 0, 200)));
+}
+
+static void by_name(struct gw_request *q)
+{
+    struct bundle *only = request_bundle(q);
+    str name = json_get_string(holder(q), "name");
+    if (name.n == 0)
+        request_fail(q, RPC_INVALID_PARAMS, "The name of a prompt is missing.");
+    else if (only)
+        upstream_forward(q, only);
+    else
+        catalog_gather(q, GW_PROMPTS, on_prompts);
+}
+
+void prompts_get(struct gw_request *q)
+{
+    by_name(q);
+}
+
+static void complete_from(struct gw_request *q, str uri, struct bundle *b)
+{
+    if (b)
+        upstream_forward(q, b);
+    else
+        request_fail(q, RPC_INVALID_PARAMS, "Unknown resource template: %.*s",
+                     STR_ARG(str_slice(uri, 0, 200)));
+}
+
+void completion_complete(struct gw_request *q)
+{
+    const struct json *ref = json_get(q->params, "ref");
+    str type = json_get_string(ref, "type"), uri = json_get_string(ref, "uri");
+    if (str_eq(type, STR("ref/prompt")))
+        by_name(q);
+    else if (str_eq(type, STR("ref/resource")) && uri.n > 0)
+        resources_route(q, uri, complete_from);
+    else
+        request_fail(q, RPC_INVALID_PARAMS, "ref must be a ref/prompt or a ref/resource.");
+}

@@ -1,0 +1,305 @@
+#include <assert.h>
+
+#include "base/clock.h"
+#include "gateway/session.h"
+
+/* ---- life ---- */
+
+static struct gw_request *request_alloc(struct gateway *g)
+{
+    struct list_node *n = list_pop(&g->spare);
+    if (!n)
+        return xcalloc(1, sizeof(struct gw_request));
+    g->nspare--;
+    struct gw_request *q = LIST_ENTRY(n, struct gw_request, node);
+    struct arena kept = q->arena;
+    *q = (struct gw_request){.arena = kept};
+    return q;
+}
+
+static struct json_strs copy_globs(struct arena *a, struct json_strs globs)
+{
+    if (!globs.items)
+        return globs;
+    struct json_strs out = {arena_array(a, globs.len + 1, sizeof(str)), globs.len};
+    for (size_t i = 0; i < globs.len; i++)
+        out.items[i] = arena_str(a, globs.items[i]);
+    return out;
+}
+
+struct gw_request *request_make(struct gw_space *s, const struct gateway_caller *who, str source)
+{
+    struct gw_request *q = request_alloc(s->g);
+    q->g = s->g;
+    q->space = s;
+    q->who = (struct gw_who){
+        .user_id = arena_str(&q->arena, who->viewer.user_id),
+        .is_admin = who->viewer.is_workspace_admin,
+        .globs = copy_globs(&q->arena, who->tool_globs),
+        .permissions = who->permissions,
+    };
+    q->source = arena_str(&q->arena, source);
+    q->log_level = -1;
+    q->began_us = clock_mono_us();
+    list_push(&s->requests, &q->node);
+    list_init(&q->peer);
+    return q;
+}
+
+void request_set(struct gw_request *q, const struct rpc_message *m, enum mcp_era era)
+{
+    q->era = era;
+    q->id = m->id;
+    q->method = m->method;
+    q->params = m->params;
+    q->progress_token = json_get(json_get(m->params, "_meta"), MCP_PROGRESS_TOKEN);
+    if (q->progress_token && q->progress_token->type != JSON_STRING &&
+        q->progress_token->type != JSON_INT)
+        q->progress_token = NULL;
+}
+
+void request_free(struct gw_request *q)
+{
+    struct gateway *g = q->g;
+    if (timer_active(&q->quiet))
+        timer_stop(&q->quiet);
+    list_del(&q->node);
+    if (q->session && q->peer.next != &q->peer)
+        q->session->nrequests--;
+    list_del(&q->peer);
+    if (g->nspare >= GW_SPARE_MAX || q->arena.total > GW_SPARE_BYTES) {
+        arena_done(&q->arena);
+        free(q);
+        return;
+    }
+    arena_reset(&q->arena);
+    list_push_front(&g->spare, &q->node);
+    g->nspare++;
+}
+
+void request_cancel(struct gw_request *q)
+{
+    if (q->on_cancel)
+        q->on_cancel(q);
+    if (q->tool.n > 0)
+        tools_called(q, "cancelled");
+    q->out->end(q);
+    request_free(q);
+}
+
+struct gw_request *request_find(struct list_node *peers, const struct json *id)
+{
+    LIST_FOREACH (n, peers) {
+        struct gw_request *q = LIST_ENTRY(n, struct gw_request, peer);
+        if (q->id && id && q->id->type == id->type && json_equal(q->id, id))
+            return q;
+    }
+    return NULL;
+}
+
+/* ---- answers ---- */
+
+static struct buf *scratch(struct gw_request *q)
+{
+    buf_clear(&q->g->scratch);
+    return &q->g->scratch;
+}
+
+/* A modern client learns from the status what kind of error it is, while there is still one. */
+static int status_of(const struct gw_request *q, int64_t code)
+{
+    if (q->era != MCP_ERA_MODERN)
+        return 200;
+    if (code == RPC_METHOD_NOT_FOUND)
+        return 404;
+    return protocol_is_modern_error(code) ? 400 : 200;
+}
+
+static void finish(struct gw_request *q, int status)
+{
+    struct buf *b = &q->g->scratch;
+    if (buf_failed(b)) {
+        struct json_writer w;
+        buf_clear(b);
+        jw_init(&w, b);
+        write_envelope(&w, q->id);
+        jw_key(&w, "error");
+        jw_object(&w);
+        jw_kint(&w, "code", RPC_INTERNAL_ERROR);
+        jw_kstr(&w, "message", STR("The answer is too large."));
+        jw_end(&w);
+        jw_end(&w);
+    }
+    q->out->answer(q, status, buf_str(b));
+    if (b->cap > 1024u * 1024)
+        buf_reset(b);
+    request_free(q);
+}
+
+void request_send(struct gw_request *q, str message)
+{
+    q->out->answer(q, 200, message);
+    request_free(q);
+}
+
+void request_result(struct gw_request *q, const struct json *result, enum mcp_era from)
+{
+    struct json_writer w;
+    struct gw_result how = {.to = q->era, .from = from, .method = q->method};
+    jw_init(&w, scratch(q));
+    write_envelope(&w, q->id);
+    jw_key(&w, "result");
+    write_result(&w, &how, result);
+    jw_end(&w);
+    finish(q, 200);
+}
+
+void request_empty(struct gw_request *q)
+{
+    struct json none = {.type = JSON_OBJECT};
+    request_result(q, &none, MCP_ERA_LEGACY);
+}
+
+static void begin_error(struct gw_request *q, struct json_writer *w, int64_t code, str message)
+{
+    jw_init(w, scratch(q));
+    write_envelope(w, q->id);
+    jw_key(w, "error");
+    jw_object(w);
+    jw_kint(w, "code", code);
+    jw_kstr(w, "message", message);
+}
+
+void request_fail_status(struct gw_request *q, int status, int code, const struct json *data,
+                         const char *message)
+{
+    struct json_writer w;
+    begin_error(q, &w, code, str_from(message));
+    if (data)
+        jw_kval(&w, "data", data);
+    jw_end(&w);
+    jw_end(&w);
+    finish(q, status);
+}
+
+void request_fail_data(struct gw_request *q, int code, const struct json *data, const char *fmt,
+                       ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    str message = arena_vprintf(&q->arena, fmt, ap);
+    va_end(ap);
+    request_fail_status(q, status_of(q, code), code, data, message.p);
+}
+
+void request_fail(struct gw_request *q, int code, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    str message = arena_vprintf(&q->arena, fmt, ap);
+    va_end(ap);
+    request_fail_status(q, status_of(q, code), code, NULL, message.p);
+}
+
+/* The eras disagree on the number for a resource that does not exist. */
+static int64_t code_for(const struct gw_request *q, int64_t code, enum mcp_era from)
+{
+    bool is_read = str_eq(q->method, STR("resources/read"));
+    if (is_read && code == -32002 && q->era == MCP_ERA_MODERN)
+        return RPC_INVALID_PARAMS;
+    if (is_read && code == RPC_INVALID_PARAMS && q->era == MCP_ERA_LEGACY && from == MCP_ERA_MODERN)
+        return -32002;
+    return code;
+}
+
+void request_error(struct gw_request *q, const struct json *error, enum mcp_era from)
+{
+    struct json_writer w;
+    int64_t code = json_get_int(error, "code", RPC_INTERNAL_ERROR);
+    int64_t shown = code_for(q, code, from);
+    begin_error(q, &w, shown, json_get_string(error, "message"));
+    const struct json *data = json_get(error, "data");
+    if (data) {
+        jw_kval(&w, "data", data);
+    } else if (shown != code) {
+        jw_key(&w, "data");
+        jw_object(&w);
+        jw_kstr(&w, "uri", json_get_string(q->params, "uri"));
+        jw_end(&w);
+    }
+    jw_end(&w);
+    jw_end(&w);
+    finish(q, status_of(q, shown));
+}
+
+/* ---- before the answer ---- */
+
+void request_notify_begin(struct gw_request *q, struct json_writer *w, const char *method)
+{
+    jw_init(w, scratch(q));
+    jw_object(w);
+    jw_kstr(w, "jsonrpc", STR("2.0"));
+    jw_kstr(w, "method", str_from(method));
+    jw_key(w, "params");
+    jw_object(w);
+}
+
+bool request_notify_end(struct gw_request *q, struct json_writer *w)
+{
+    jw_end(w);
+    jw_end(w);
+    return !buf_failed(w->out) && q->out->emit(q, buf_str(w->out));
+}
+
+void request_progress(struct gw_request *q, const struct json *params)
+{
+    struct json_writer w;
+    if (!q->progress_token)
+        return;
+    request_notify_begin(q, &w, "notifications/progress");
+    jw_kval(&w, MCP_PROGRESS_TOKEN, q->progress_token);
+    for (uint32_t i = 0; i < params->len; i++) {
+        if (str_eq(params->members[i].key, STR(MCP_PROGRESS_TOKEN)))
+            continue;
+        jw_key_str(&w, params->members[i].key);
+        jw_value(&w, &params->members[i].value);
+    }
+    (void)request_notify_end(q, &w);
+}
+
+void request_log(struct gw_request *q, const struct json *params)
+{
+    struct json_writer w;
+    int level = protocol_log_level(json_get_string(params, "level"));
+    if (q->log_level < 0 || level < q->log_level)
+        return;
+    request_notify_begin(q, &w, "notifications/message");
+    for (uint32_t i = 0; i < params->len; i++) {
+        jw_key_str(&w, params->members[i].key);
+        jw_value(&w, &params->members[i].value);
+    }
+    (void)request_notify_end(q, &w);
+}
+
+/* ---- what clients can ---- */
+
+bool client_can(const struct json *capabilities, enum mcp_ask_kind kind, const struct json *params)
+{
+    static const char *const NAMES[] = {[MCP_ASK_SAMPLING] = "sampling",
+                                        [MCP_ASK_ELICITATION] = "elicitation",
+                                        [MCP_ASK_ROOTS] = "roots"};
+    const struct json *can = json_get(capabilities, NAMES[kind]);
+    if (!json_is(can, JSON_OBJECT))
+        return false;
+    if (kind == MCP_ASK_ELICITATION && str_eq(json_get_string(params, "mode"), STR("url")))
+        return json_get(can, "url") != NULL;
+    if (kind == MCP_ASK_ELICITATION)
+        return can->len == 0 || json_get(can, "form") || !json_get(can, "url");
+    return true;
+}
+
+bool client_is_interactive(const struct json *capabilities)
+{
+    return json_get(capabilities, "sampling") || json_get(capabilities, "elicitation") ||
+           json_get(capabilities, "roots");
+}

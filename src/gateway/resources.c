@@ -1,0 +1,221 @@
+/* resources.c - the resources of all bundles under the addresses their servers gave them.
+ *
+ * Addresses are not rewritten, because they occur inside results. Whose an address is follows
+ * from the lists, then from the templates; if neither knows it, the servers are tried in turn. */
+#include "gateway/internal.h"
+
+/* ---- lists ---- */
+
+static str shown_name(struct gw_request *q, const struct gw_entry *e)
+{
+    char made[TOOL_NAME_MAX + 1];
+    str name = json_get_string(e->item, "name");
+    if (q->source.n > 0)
+        return name;
+    size_t n = tool_name_make(e->source, name, made);
+    return arena_str(&q->arena, str_make(made, n));
+}
+
+static void write_entry(struct json_writer *w, struct gw_request *q, const struct gw_entry *e)
+{
+    bool is_prompt = str_eq(q->method, STR("prompts/list"));
+    jw_object(w);
+    for (uint32_t i = 0; i < e->item->len; i++) {
+        const struct json_member *m = &e->item->members[i];
+        jw_key_str(w, m->key);
+        if (is_prompt && str_eq(m->key, STR("name")))
+            jw_str(w, shown_name(q, e));
+        else
+            jw_value(w, &m->value);
+    }
+    jw_end(w);
+}
+
+static enum gw_list list_of(str method)
+{
+    for (int i = 0; i < GW_LISTS; i++) {
+        if (str_eq(method, str_from(gw_list_method((enum gw_list)i))))
+            return (enum gw_list)i;
+    }
+    return GW_TOOLS;
+}
+
+/* Two servers with one address: the first has it. */
+static size_t drop_doubles(struct gw_request *q, const struct gw_entries *found,
+                           const struct gw_entry **out)
+{
+    struct map seen;
+    size_t n = 0;
+    map_init(&seen);
+    for (size_t i = 0; i < found->len; i++) {
+        str uri = json_get_string(found->items[i].item, "uri");
+        if (found->items[i].item->type != JSON_OBJECT)
+            continue;
+        if (uri.n > 0 && map_put(&seen, uri, q))
+            continue;
+        out[n++] = &found->items[i];
+    }
+    map_done(&seen);
+    return n;
+}
+
+static void reply_list(struct gw_request *q, const struct gw_entries *found)
+{
+    const struct gw_entry **all = arena_array(&q->arena, found->len + 1, sizeof *all);
+    size_t n = drop_doubles(q, found, all), from, to;
+    struct buf b;
+    struct json_writer w;
+    if (!page_of(q, n, &from, &to))
+        return;
+    buf_init(&b, GW_MESSAGE_MAX);
+    jw_init(&w, &b);
+    write_envelope(&w, q->id);
+    jw_key(&w, "result");
+    jw_object(&w);
+    jw_key(&w, gw_list_key(list_of(q->method)));
+    jw_array(&w);
+    for (size_t i = from; i < to; i++)
+        write_entry(&w, q, all[i]);
+    jw_end(&w);
+    page_write_cursor(&w, to, n);
+    write_list_end(&w, q, found->ttl_ms);
+    jw_end(&w);
+    request_send(q, buf_str(&b));
+    buf_done(&b);
+}
+
+void list_entries(struct gw_request *q)
+{
+    catalog_gather(q, list_of(q->method), reply_list);
+}
+
+/* ---- whose is it ---- */
+
+/* RFC 6570 level 1, loosely: an expression stands for any text without what follows it. */
+static bool template_fits(str pattern, str uri)
+{
+    while (pattern.n > 0) {
+        if (pattern.p[0] != '{') {
+            if (uri.n == 0 || uri.p[0] != pattern.p[0])
+                return false;
+            pattern = str_skip(pattern, 1);
+            uri = str_skip(uri, 1);
+            continue;
+        }
+        ptrdiff_t end = str_find_char(pattern, '}');
+        if (end < 0)
+            return false;
+        pattern = str_skip(pattern, (size_t)end + 1);
+        ptrdiff_t brace = str_find_char(pattern, '{');
+        str literal = brace < 0 ? pattern : str_slice(pattern, 0, (size_t)brace);
+        if (literal.n == 0)
+            return true;
+        ptrdiff_t at = str_find(uri, literal, 0);
+        if (at < 0)
+            return false;
+        uri = str_skip(uri, (size_t)at);
+    }
+    return uri.n == 0;
+}
+
+struct route {
+    str uri;
+    void (*fn)(struct gw_request *q, str uri, struct bundle *b);
+};
+
+static struct route *route_of(struct gw_request *q)
+{
+    return q->route;
+}
+
+static void on_templates(struct gw_request *q, const struct gw_entries *found)
+{
+    struct route *r = route_of(q);
+    struct bundle *b = NULL;
+    for (size_t i = 0; i < found->len && !b; i++) {
+        str pattern = json_get_string(found->items[i].item, "uriTemplate");
+        if (str_eq(pattern, r->uri) || template_fits(pattern, r->uri))
+            b = found->items[i].bundle;
+    }
+    r->fn(q, r->uri, b);
+}
+
+static void on_resources(struct gw_request *q, const struct gw_entries *found)
+{
+    struct route *r = route_of(q);
+    for (size_t i = 0; i < found->len; i++) {
+        if (str_eq(json_get_string(found->items[i].item, "uri"), r->uri)) {
+            r->fn(q, r->uri, found->items[i].bundle);
+            return;
+        }
+    }
+    catalog_gather(q, GW_TEMPLATES, on_templates);
+}
+
+void resources_route(struct gw_request *q, str uri,
+                     void (*fn)(struct gw_request *q, str uri, struct bundle *b))
+{
+    struct bundle *only = request_bundle(q);
+    if (q->source.n > 0) {
+        fn(q, uri, only);
+        return;
+    }
+    struct route *r = ARENA_NEW(&q->arena, struct route);
+    *r = (struct route){uri, fn};
+    q->route = r;
+    catalog_gather(q, GW_RESOURCES, on_resources);
+}
+
+/* ---- resources/read ---- */
+
+static void not_found(struct gw_request *q)
+{
+    struct json *data = json_new(&q->arena, JSON_OBJECT);
+    json_set(&q->arena, data, STR("uri"), json_of_str(json_get_string(q->params, "uri")));
+    request_fail_data(q, q->era == MCP_ERA_MODERN ? RPC_INVALID_PARAMS : -32002, data,
+                      "Resource not found");
+}
+
+static void try_next(struct gw_request *q);
+
+static void on_tried(struct gw_request *q, struct bundle *b, const struct mcp_reply *r)
+{
+    const struct json *contents = json_get(r->result, "contents");
+    bool is_asking = str_eq(json_get_string(r->result, "resultType"), STR("input_required"));
+    if (r->result && (is_asking || (json_is(contents, JSON_ARRAY) && contents->len > 0)))
+        request_result(q, r->result, upstream_era(b));
+    else
+        try_next(q);
+}
+
+static void try_next(struct gw_request *q)
+{
+    struct bundles *set = q->space->bundles;
+    while (set && q->tried < bundles_count(set)) {
+        struct bundle *b = bundles_at(set, q->tried++);
+        if (bundle_server_capabilities(b) && bundle_offers(b, "resources")) {
+            upstream_ask(q, b, on_tried);
+            return;
+        }
+    }
+    not_found(q);
+}
+
+static void read_from(struct gw_request *q, str uri, struct bundle *b)
+{
+    if (b)
+        upstream_forward(q, b);
+    else if (q->source.n > 0)
+        not_found(q);
+    else
+        try_next(q);
+}
+
+void resources_read(struct gw_request *q)
+{
+    str uri = json_get_string(q->params, "uri");
+    if (uri.n == 0)
+        request_fail(q, RPC_INVALID_PARAMS, "resources/read needs a uri.");
+    else
+        resources_route(q, uri, read_from);
+}

@@ -1,0 +1,134 @@
+/* session.h - clients of the older revisions: who they are, what they can, what waits for them.
+ *
+ * A session belongs to one person, one workspace and one source. Over Streamable HTTP it keeps
+ * what it sent in logs, one per stream, so that a client whose connection broke can read on
+ * (log.c); over a pipe or the oldest transport there is one way out, its sink. */
+#pragma once
+
+#include "gateway/internal.h"
+
+#define GW_LOG_BYTES_MAX  (1024u * 1024) /* kept for readers that come back, per session */
+#define GW_LOG_EVENTS_MAX 4096
+#define GW_LOGS_MAX       64
+#define GW_SESSION_ID_LEN 32
+#define GW_RETRY_MS       1000
+
+struct gw_event {
+    struct list_node node;
+    uint64_t seq;
+    size_t n;
+    char text[];
+};
+
+struct gw_log {
+    struct list_node node; /* in session->logs, oldest first */
+    struct gw_session *session;
+    uint32_t number;
+    uint64_t seq;      /* of the newest event */
+    uint64_t read_seq; /* what some reader was sent */
+    struct list_node events;
+    size_t nevents;
+    unsigned pending; /* requests that will still be answered here */
+    struct gw_stream *reader;
+};
+
+struct gw_session {
+    struct list_node node; /* in gateway->lru */
+    struct gateway *g;
+    struct gw_space *space;
+    char id[GW_SESSION_ID_LEN + 1];
+    struct arena arena;
+    struct gw_who who;
+    str source;
+    str version; /* empty until initialized */
+    const struct json *capabilities;
+    str client;
+    int log_level;
+    bool is_http; /* Streamable HTTP: has logs */
+    void (*sink)(void *ctx, str message);
+    void *sink_ctx;
+    struct gw_stream *sink_stream; /* the oldest transport */
+
+    struct list_node requests; /* struct gw_request.peer */
+    size_t nrequests;
+    struct list_node asks; /* struct gw_ask: what it was asked */
+    uint64_t next_ask;
+    struct list_node instances; /* struct gw_instance: connections of its own */
+    struct list_node watches;   /* struct gw_session_watch */
+    size_t nwatches;
+    struct list_node logs;
+    struct gw_log *general; /* of the stream that belongs to no request */
+    uint32_t next_log;
+    size_t nlogs, log_bytes;
+    uint64_t used_ms;
+};
+
+struct gw_session *session_new(struct gw_space *s, const struct gateway_caller *who, str source);
+void session_end(struct gw_session *s);
+struct gw_session *session_find(struct gateway *g, str id, const struct gateway_caller *who,
+                                str source);
+void session_touch(struct gw_session *s);
+void session_sweep(void *gateway);
+bool session_is(const struct gw_session *s, const char *version); /* this revision or a later one */
+
+/* Outside of any request. */
+void session_send(struct gw_session *s, str message);
+void session_notify(struct gw_session *s, const char *method, const struct json *params);
+
+/* `initialize`: the request is answered. */
+void session_initialize(struct gw_session *s, struct gw_request *q);
+/* Takes q over as one of the session's. False: it has been answered. */
+bool session_adopt(struct gw_session *s, struct gw_request *q);
+/* One message that came in the session; q is used up, and NULL unless m is a request. */
+void session_message(struct gw_session *s, struct gw_request *q, const struct rpc_message *m);
+
+/* ---- log.c ---- */
+
+struct gw_log *log_new(struct gw_session *s);
+void log_free(struct gw_log *l);
+void log_add(struct gw_log *l, str message); /* empty: an event that only has an id */
+void log_over(struct gw_log *l);             /* one of its requests is answered or gone */
+/* Opens a stream for this client from the event after `last_id` on ("3-17", or empty). */
+void log_read(struct gw_session *s, struct http_req *r, str last_id);
+void log_attach(struct gw_log *l, struct http_req *r);
+
+/* ---- stream.c: an open answer ---- */
+
+struct gw_stream {
+    struct gateway *g;
+    struct sse *sse;            /* NULL: it is over */
+    struct gw_request *owner;   /* or: */
+    struct gw_log *log;         /* or: */
+    struct gw_session *session; /* the oldest transport */
+};
+struct gw_stream *stream_open(struct gateway *g, struct http_req *r);
+void stream_send(struct gw_stream *s, str event, str id, str data);
+void stream_close(struct gw_stream *s); /* flushes; its owner no longer hears of it */
+
+/* ---- ask.c: questions of servers to clients with a session ---- */
+
+/* Puts the question to the client: on q's own stream when there is one. */
+void ask_session(struct gw_session *s, struct gw_request *q, struct mcp_ask *a, void *owner);
+void ask_withdraw(struct gw_session *s, struct mcp_ask *a); /* the server no longer wants to know */
+void ask_drop_owner(struct gw_session *s, const void *owner);
+void ask_answered(struct gw_session *s, const struct rpc_message *m);
+void ask_drop_all(struct gw_session *s);
+
+/* ---- instance.c: a session's own connection to a bundle ---- */
+
+struct gw_instance {
+    struct list_node node; /* in session->instances */
+    struct gw_session *session;
+    struct bundle *bundle;
+    struct lanes *lanes;
+    struct mcp_host host;
+    struct arena arena;
+    struct list_node ups; /* struct gw_up.sibling: what is under way on it */
+};
+
+/* The one it has, or a new one; NULL when there can be none now. */
+struct gw_instance *instance_of(struct gw_session *s, struct bundle *b);
+void instance_drop_all(struct gw_session *s);
+void instance_bundle_gone(struct gw_session *s, struct bundle *b);
+void instance_notify_all(struct gw_session *s, str method, const struct json *params);
+void instance_set_level(struct gw_session *s, str level);

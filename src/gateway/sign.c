@@ -1,0 +1,49 @@
+/* sign.c - HMAC-SHA-256 over what clients carry for us. */
+#include "base/base64.h"
+#include "base/hash.h"
+#include "gateway/internal.h"
+
+#define BLOCK 64
+
+static void hmac(const uint8_t key[32], str text, struct arena *a, uint8_t out[SHA256_LEN])
+{
+    char *inner = arena_alloc(a, BLOCK + text.n);
+    char outer[BLOCK + SHA256_LEN];
+    for (size_t i = 0; i < BLOCK; i++) {
+        uint8_t k = i < 32 ? key[i] : 0;
+        inner[i] = (char)(k ^ 0x36);
+        outer[i] = (char)(k ^ 0x5c);
+    }
+    memcpy(inner + BLOCK, text.p, text.n);
+    sha256(str_make(inner, BLOCK + text.n), (uint8_t *)outer + BLOCK);
+    sha256(str_make(outer, sizeof outer), out);
+}
+
+static str mac_of(struct gateway *g, struct arena *a, str body, str context)
+{
+    uint8_t sum[SHA256_LEN];
+    char *hex = arena_alloc(a, 2 * SHA256_LEN + 1);
+    hmac(g->key, arena_printf(a, "%.*s\n%.*s", STR_ARG(body), STR_ARG(context)), a, sum);
+    hex_encode(hex, sum, 16); /* 128 bits */
+    return str_make(hex, 32);
+}
+
+str sign_text(struct gateway *g, struct arena *a, str body, str context)
+{
+    str mac = mac_of(g, a, body, context);
+    return arena_printf(a, "%.*s.%.*s", STR_ARG(mac), STR_ARG(body));
+}
+
+bool sign_check(struct gateway *g, str text, str context, str *ret_body)
+{
+    struct arena a;
+    str mac = str_slice(text, 0, 32), body = str_skip(text, 33);
+    if (text.n < 33 || text.p[32] != '.')
+        return false;
+    arena_init(&a);
+    str right = mac_of(g, &a, body, context);
+    bool is_right = bytes_eq_const_time(mac.p, right.p, right.n);
+    arena_done(&a);
+    *ret_body = body;
+    return is_right;
+}

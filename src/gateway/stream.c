@@ -1,0 +1,48 @@
+#include "gateway/session.h"
+
+/* The client has gone, or was too slow, or the stream was closed by us. */
+static void on_close(void *ctx)
+{
+    struct gw_stream *s = ctx;
+    struct gw_request *owner = s->owner;
+    s->sse = NULL;
+    if (s->log)
+        s->log->reader = NULL;
+    if (owner) {
+        owner->stream = NULL;
+        /* In the stateless era a closed stream is how a request is cancelled. */
+        if (owner->era == MCP_ERA_MODERN)
+            request_cancel(owner);
+    }
+    if (s->session) {
+        s->session->sink_stream = NULL;
+        session_end(s->session);
+    }
+    free(s);
+}
+
+struct gw_stream *stream_open(struct gateway *g, struct http_req *r)
+{
+    struct gw_stream *s = xcalloc(1, sizeof *s);
+    s->g = g;
+    http_add_header(r, "X-Accel-Buffering", STR("no"));
+    s->sse = sse_open(r, on_close, s);
+    return s;
+}
+
+void stream_send(struct gw_stream *s, str event, str id, str data)
+{
+    if (s->sse)
+        sse_send_now(s->sse, event, id, data);
+}
+
+void stream_close(struct gw_stream *s)
+{
+    s->owner = NULL;
+    s->session = NULL;
+    if (s->log)
+        s->log->reader = NULL;
+    s->log = NULL;
+    if (s->sse)
+        sse_close(s->sse);
+}

@@ -1,0 +1,267 @@
+#include <math.h>
+
+#include "base/clock.h"
+#include "gateway/session.h"
+#include "tools/result.h"
+
+/* ---- which tools a caller has ---- */
+
+static bool is_permitted(const struct gw_request *q, const struct toolset_item *it)
+{
+    struct tool_limits limits = {.profile = q->who.globs, .is_admin = q->who.is_admin};
+    if (it->tool->is_internal || !surface_may_call(&limits, it))
+        return false;
+    /* What would ask in a chat is asked by the client at the other end. */
+    return !q->who.permissions || permission_decide(q->who.permissions, it) != PERMISSION_DENY;
+}
+
+static struct bundle *bundle_of(const struct gw_request *q, const struct toolset_item *it)
+{
+    return q->space->bundles ? bundles_find(q->space->bundles, it->source) : NULL;
+}
+
+/* Within one source tools have the names that their server gave them. */
+static const struct toolset_item *find_unprefixed(struct gw_request *q, str name)
+{
+    char made[TOOL_NAME_MAX + 1];
+    struct toolset *all = registry_tools(q->space->tools);
+    size_t n = tool_name_make(q->source, name, made);
+    const struct toolset_item *it = toolset_find(all, str_make(made, n));
+    if (it && str_eq(it->tool->name, name) && str_eq(it->source, q->source))
+        return it;
+    n = tool_name_make_hashed(q->source, name, made);
+    it = toolset_find(all, str_make(made, n));
+    return it && str_eq(it->tool->name, name) ? it : NULL;
+}
+
+const struct toolset_item *tools_find(struct gw_request *q, str name, struct bundle **ret_bundle)
+{
+    const struct toolset_item *it =
+        q->source.n > 0 ? find_unprefixed(q, name)
+                        : registry_find(q->space->tools, name, json_get(q->params, "arguments"),
+                                        q->who.is_admin);
+    if (!it || !is_permitted(q, it))
+        return NULL;
+    *ret_bundle = bundle_of(q, it);
+    return it;
+}
+
+/* ---- pages ---- */
+
+bool page_of(struct gw_request *q, size_t n, size_t *ret_from, size_t *ret_to)
+{
+    const struct json *cursor = json_get(q->params, "cursor");
+    uint64_t from = 0;
+    str text = json_string(cursor, STR_NONE);
+    bool is_ours = str_starts(text, STR("at-")) && parse_u64(str_skip(text, 3), &from) == 0;
+    if (cursor && (!is_ours || from > n)) {
+        request_fail(q, RPC_INVALID_PARAMS, "This cursor is unknown.");
+        return false;
+    }
+    *ret_from = (size_t)from;
+    *ret_to = n - *ret_from > GW_PAGE_ITEMS ? *ret_from + GW_PAGE_ITEMS : n;
+    return true;
+}
+
+void page_write_cursor(struct json_writer *w, size_t to, size_t n)
+{
+    char text[32];
+    if (to >= n)
+        return;
+    snprintf(text, sizeof text, "at-%zu", to);
+    jw_kstr(w, "nextCursor", str_from(text));
+}
+
+/* ---- tools/list ---- */
+
+static const struct json *raw_tool(struct bundle *b, const struct toolset_item *it)
+{
+    size_t n;
+    const struct json *const *all = bundle_tools(b, &n);
+    for (size_t i = 0; i < n; i++) {
+        if (str_eq(json_get_string(all[i], "name"), it->tool->name))
+            return all[i];
+    }
+    return NULL;
+}
+
+/* A built-in tool as MCP describes one. */
+static const struct json *own_tool(struct arena *a, const struct tool *t)
+{
+    struct json *o = json_new(a, JSON_OBJECT);
+    if (t->title.n > 0)
+        json_set(a, o, STR("title"), json_of_str(t->title));
+    json_set(a, o, STR("description"), json_of_str(t->description));
+    json_set(a, o, STR("inputSchema"), *t->input_schema);
+    if (t->output_schema)
+        json_set(a, o, STR("outputSchema"), *t->output_schema);
+    if (t->annotations)
+        json_set(a, o, STR("annotations"), *t->annotations);
+    if (t->meta)
+        json_set(a, o, STR("_meta"), *t->meta);
+    return o;
+}
+
+struct listed {
+    str name;
+    const struct json *raw;
+};
+
+static size_t collect(struct gw_request *q, struct listed **ret)
+{
+    struct toolset *all = registry_tools(q->space->tools);
+    struct listed *out = arena_array(&q->arena, all->len + 1, sizeof *out);
+    size_t n = 0;
+    for (size_t i = 0; i < all->len; i++) {
+        const struct toolset_item *it = &all->items[i];
+        if ((q->source.n > 0 && !str_eq(it->source, q->source)) || !is_permitted(q, it))
+            continue;
+        struct bundle *b = bundle_of(q, it);
+        const struct json *raw = b ? raw_tool(b, it) : NULL;
+        out[n++] = (struct listed){q->source.n > 0 ? it->tool->name : it->name,
+                                   raw ? raw : own_tool(&q->arena, it->tool)};
+    }
+    if (chat_is_offered(q))
+        out[n++] = (struct listed){STR(CHAT_TOOL), chat_tool(&q->arena)};
+    *ret = out;
+    return n;
+}
+
+void tools_list(struct gw_request *q)
+{
+    struct listed *all;
+    size_t n = collect(q, &all), from, to;
+    struct buf b;
+    struct json_writer w;
+    if (!page_of(q, n, &from, &to))
+        return;
+    buf_init(&b, GW_MESSAGE_MAX);
+    jw_init(&w, &b);
+    write_envelope(&w, q->id);
+    jw_key(&w, "result");
+    jw_object(&w);
+    jw_key(&w, "tools");
+    jw_array(&w);
+    for (size_t i = from; i < to; i++)
+        write_tool(&w, q, all[i].raw, all[i].name);
+    jw_end(&w);
+    page_write_cursor(&w, to, n);
+    write_list_end(&w, q, GW_LIST_FRESH_MS);
+    jw_end(&w);
+    request_send(q, buf_str(&b));
+    buf_done(&b);
+}
+
+/* ---- tools/call: built-in ones, through the registry ---- */
+
+void tools_called(struct gw_request *q, const char *outcome)
+{
+    uint64_t took = clock_mono_us() - q->began_us;
+    struct audit_entry e = {
+        .user_id = q->who.user_id,
+        .workspace_id = str_from(q->space->id),
+        .tool = q->tool,
+        .client = q->session ? q->session->client : STR_NONE,
+        .outcome = outcome,
+        .took_us = took,
+    };
+    if (q->tool.n == 0)
+        return;
+    metrics_add(&q->g->metrics, q->tool, outcome, took);
+    if (q->g->audit)
+        audit_add(q->g->audit, &e);
+    q->tool = STR_NONE;
+}
+
+static void on_called(void *ctx, const struct tool_result *r)
+{
+    struct gw_request *q = ctx;
+    struct arena *a = &q->arena;
+    struct json *result = json_new(a, JSON_OBJECT);
+    q->on_cancel = NULL;
+    json_set(a, result, STR("content"), r->content ? *r->content : *json_new(a, JSON_ARRAY));
+    if (r->structured)
+        json_set(a, result, STR("structuredContent"), *r->structured);
+    if (r->meta)
+        json_set(a, result, STR("_meta"), *r->meta);
+    if (r->is_error)
+        json_set(a, result, STR("isError"), json_of_bool(true));
+    tools_called(q, r->is_error ? "tool_error" : "ok");
+    request_result(q, result, MCP_ERA_LEGACY);
+}
+
+static void on_progress(void *ctx, double progress, double total, str message)
+{
+    struct gw_request *q = ctx;
+    struct arena a;
+    arena_init(&a);
+    struct json *params = json_new(&a, JSON_OBJECT);
+    json_set(&a, params, STR("progress"), json_of_double(&a, progress));
+    if (total > 0 && isfinite(total))
+        json_set(&a, params, STR("total"), json_of_double(&a, total));
+    if (message.n > 0)
+        json_set(&a, params, STR("message"), json_of_str(message));
+    request_progress(q, params);
+    arena_done(&a);
+}
+
+static void on_cancel(struct gw_request *q)
+{
+    registry_cancel(q->work);
+}
+
+static void call_own(struct gw_request *q)
+{
+    static const struct registry_call_events EVENTS = {on_called, on_progress};
+    struct tool_caller who = {
+        .user_id = q->who.user_id,
+        .is_workspace_admin = q->who.is_admin,
+    };
+    q->on_cancel = on_cancel;
+    q->work =
+        registry_call(q->space->tools, q->tool, json_get(q->params, "arguments"), &who, &EVENTS, q);
+}
+
+/* ---- tools/call ---- */
+
+/* A server that is only just starting has tools that nobody knows yet. */
+static struct bundle *unlisted(struct gw_request *q)
+{
+    struct bundle *b = request_bundle(q);
+    size_t n = 0;
+    if (b)
+        (void)bundle_tools(b, &n);
+    return b && n == 0 && q->who.globs.items == NULL && !q->who.permissions ? b : NULL;
+}
+
+void tools_call(struct gw_request *q)
+{
+    const struct json *args = json_get(q->params, "arguments");
+    str name = json_get_string(q->params, "name");
+    struct bundle *b = NULL;
+    if (!json_is(json_get(q->params, "name"), JSON_STRING) || (args && args->type != JSON_OBJECT)) {
+        request_fail(q, RPC_INVALID_PARAMS, "tools/call needs a name, and arguments as an object.");
+        return;
+    }
+    if (chat_is_offered(q) && str_eq(name, STR(CHAT_TOOL))) {
+        q->tool = STR(CHAT_TOOL);
+        chat_call(q);
+        return;
+    }
+    const struct toolset_item *it = tools_find(q, name, &b);
+    if (!it && (b = unlisted(q)) != NULL) {
+        upstream_forward(q, b);
+        return;
+    }
+    if (!it) {
+        request_fail(q, RPC_INVALID_PARAMS, "Unknown tool: %.*s", STR_ARG(str_slice(name, 0, 200)));
+        return;
+    }
+    q->tool = arena_str(&q->arena, it->name);
+    if (!b) {
+        call_own(q);
+        return;
+    }
+    json_set(&q->arena, q->params, STR("name"), json_of_str(arena_str(&q->arena, it->tool->name)));
+    upstream_forward(q, b);
+}

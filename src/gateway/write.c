@@ -1,0 +1,233 @@
+/* write.c - what is said to clients, in the words of their era. */
+#include "gateway/internal.h"
+
+void write_envelope(struct json_writer *w, const struct json *id)
+{
+    jw_object(w);
+    jw_kstr(w, "jsonrpc", STR("2.0"));
+    jw_kval(w, "id", id);
+}
+
+void write_server_info(struct json_writer *w)
+{
+    jw_object(w);
+    jw_kstr(w, "name", STR("nimblebrain"));
+    jw_kstr(w, "title", STR("NimbleBrain"));
+    jw_kstr(w, "version", STR(NB_VERSION));
+    jw_end(w);
+}
+
+/* ---- results ---- */
+
+/* Members that only the modern era knows. */
+static bool is_modern_member(str key)
+{
+    return str_eq(key, STR("resultType")) || str_eq(key, STR("ttlMs")) ||
+           str_eq(key, STR("cacheScope"));
+}
+
+static bool is_cacheable(str method)
+{
+    return str_ends(method, STR("/list")) || str_eq(method, STR("resources/read")) ||
+           str_eq(method, STR("server/discover"));
+}
+
+static void write_meta(struct json_writer *w, const struct gw_result *how, const struct json *meta)
+{
+    jw_key(w, "_meta");
+    jw_object(w);
+    for (uint32_t i = 0; json_is(meta, JSON_OBJECT) && i < meta->len; i++) {
+        if (str_eq(meta->members[i].key, STR(META_SERVER_INFO)))
+            continue;
+        jw_key_str(w, meta->members[i].key);
+        jw_value(w, &meta->members[i].value);
+    }
+    if (how->to == MCP_ERA_MODERN) {
+        jw_key(w, META_SERVER_INFO);
+        write_server_info(w);
+    }
+    jw_end(w);
+}
+
+/* Older clients know only objects in structuredContent. */
+static bool is_left_out(const struct gw_result *how, const struct json_member *m)
+{
+    if (str_eq(m->key, STR("_meta")))
+        return true;
+    if (how->to != MCP_ERA_LEGACY || how->from != MCP_ERA_MODERN)
+        return false;
+    return is_modern_member(m->key) ||
+           (str_eq(m->key, STR("structuredContent")) && m->value.type != JSON_OBJECT);
+}
+
+static bool is_complete(const struct json *result)
+{
+    str type = json_get_string(result, "resultType");
+    return type.n == 0 || str_eq(type, STR("complete"));
+}
+
+static void write_added(struct json_writer *w, const struct gw_result *how,
+                        const struct json *result)
+{
+    if (!json_get(result, "resultType"))
+        jw_kstr(w, "resultType", STR("complete"));
+    if (!is_cacheable(how->method) || !is_complete(result))
+        return;
+    if (!json_get(result, "ttlMs"))
+        jw_kint(w, "ttlMs", 0);
+    if (!json_get(result, "cacheScope"))
+        jw_kstr(w, "cacheScope", STR("private"));
+}
+
+void write_result(struct json_writer *w, const struct gw_result *how, const struct json *result)
+{
+    const struct json *meta = json_get(result, "_meta");
+    jw_object(w);
+    for (uint32_t i = 0; i < result->len; i++) {
+        const struct json_member *m = &result->members[i];
+        if (is_left_out(how, m))
+            continue;
+        jw_key_str(w, m->key);
+        if (how->task_id.n > 0 && str_eq(m->key, STR("taskId")))
+            jw_str(w, how->task_id);
+        else
+            jw_value(w, &m->value);
+    }
+    bool is_only_info =
+        json_is(meta, JSON_OBJECT) && meta->len == 1 && json_get(meta, META_SERVER_INFO);
+    if (how->to == MCP_ERA_MODERN)
+        write_added(w, how, result);
+    if (how->to == MCP_ERA_MODERN || (meta && !is_only_info))
+        write_meta(w, how, meta);
+    jw_end(w);
+}
+
+void write_list_end(struct json_writer *w, const struct gw_request *q, uint64_t ttl_ms)
+{
+    if (q->era == MCP_ERA_MODERN) {
+        jw_kstr(w, "resultType", STR("complete"));
+        jw_kint(w, "ttlMs", (int64_t)ttl_ms);
+        jw_kstr(w, "cacheScope", STR("private"));
+        jw_key(w, "_meta");
+        jw_object(w);
+        jw_key(w, META_SERVER_INFO);
+        write_server_info(w);
+        jw_end(w);
+    }
+    jw_end(w);
+}
+
+/* ---- capabilities ---- */
+
+static void write_flags(struct json_writer *w, const char *name, bool has_subscribe)
+{
+    jw_key(w, name);
+    jw_object(w);
+    if (has_subscribe)
+        jw_kbool(w, "subscribe", true);
+    jw_kbool(w, "listChanged", true);
+    jw_end(w);
+}
+
+static void write_empty(struct json_writer *w, const char *name)
+{
+    jw_key(w, name);
+    jw_object(w);
+    jw_end(w);
+}
+
+static bool is_task_server(const struct bundle *b, enum mcp_era era)
+{
+    const struct json *can = bundle_server_capabilities(b);
+    if (era == MCP_ERA_MODERN)
+        return json_get(json_get(can, "extensions"), MCP_EXTENSION_TASKS) != NULL;
+    return json_get(can, "tasks") != NULL;
+}
+
+static bool has_tasks(const struct gw_request *q)
+{
+    struct bundle *one = request_bundle(q);
+    if (q->source.n > 0)
+        return one && is_task_server(one, q->era);
+    for (size_t i = 0; q->space->bundles && i < bundles_count(q->space->bundles); i++) {
+        if (is_task_server(bundles_at(q->space->bundles, i), q->era))
+            return true;
+    }
+    return false;
+}
+
+static void write_tasks(struct json_writer *w, const struct gw_request *q)
+{
+    if (q->era == MCP_ERA_MODERN) {
+        jw_key(w, "extensions");
+        jw_object(w);
+        write_empty(w, MCP_EXTENSION_TASKS);
+        jw_end(w);
+        return;
+    }
+    jw_key(w, "tasks");
+    jw_object(w);
+    write_empty(w, "list");
+    write_empty(w, "cancel");
+    jw_key(w, "requests");
+    jw_object(w);
+    jw_key(w, "tools");
+    jw_object(w);
+    write_empty(w, "call");
+    jw_end(w);
+    jw_end(w);
+    jw_end(w);
+}
+
+/* Of one source what it has; of the whole workspace everything, some lists may be empty. A server
+ * that is not there yet may turn out to have anything. */
+static bool is_offered(const struct gw_request *q, const char *capability)
+{
+    struct bundle *b = request_bundle(q);
+    return q->source.n == 0 || (b && bundle_offers(b, capability));
+}
+
+void write_capabilities(struct json_writer *w, const struct gw_request *q)
+{
+    jw_object(w);
+    write_flags(w, "tools", false);
+    if (is_offered(q, "resources"))
+        write_flags(w, "resources", true);
+    if (is_offered(q, "prompts"))
+        write_flags(w, "prompts", false);
+    if (is_offered(q, "completions"))
+        write_empty(w, "completions");
+    write_empty(w, "logging");
+    if (has_tasks(q))
+        write_tasks(w, q);
+    jw_end(w);
+}
+
+/* ---- tools ---- */
+
+static bool is_object_schema(const struct json *schema)
+{
+    return str_eq(json_get_string(schema, "type"), STR("object"));
+}
+
+void write_tool(struct json_writer *w, const struct gw_request *q, const struct json *raw, str name)
+{
+    bool is_legacy = q->era == MCP_ERA_LEGACY;
+    jw_object(w);
+    jw_kstr(w, "name", name);
+    for (uint32_t i = 0; i < raw->len; i++) {
+        const struct json_member *m = &raw->members[i];
+        if (str_eq(m->key, STR("name")))
+            continue;
+        if (!is_legacy && str_eq(m->key, STR("execution")))
+            continue;
+        if (is_legacy && str_eq(m->key, STR("outputSchema")) && !is_object_schema(&m->value))
+            continue;
+        jw_key_str(w, m->key);
+        jw_value(w, &m->value);
+    }
+    /* Some clients refuse a tool that says nothing about itself. */
+    if (!json_is(json_get(raw, "description"), JSON_STRING))
+        jw_kstr(w, "description", name);
+    jw_end(w);
+}
