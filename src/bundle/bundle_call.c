@@ -40,7 +40,7 @@ static void answer(struct bundle_call *c, const struct mcp_reply *r)
  * again, would be wrong. */
 static bool is_about_task(const struct mcp_request *req)
 {
-    return json_get(req->params, "task") || str_starts(req->method, STR("tasks/"));
+    return req->is_task || json_get(req->params, "task") || str_starts(req->method, STR("tasks/"));
 }
 
 static bool may_repeat(const struct bundle_call *c, const struct mcp_reply *r)

@@ -1,0 +1,5 @@
+/* mcp.h - the commands of `nb mcp`. */
+#pragma once
+
+struct command;
+extern const struct command CMD_MCP_BASH;
