@@ -1,0 +1,9 @@
+/* jsonc.h - JSON with comments and trailing commas, as editors write it.
+ *
+ * Comments and superfluous commas become spaces, so that lines and columns in messages of the
+ * parser stay right. What is in strings is not touched. Pure; any thread. */
+#pragma once
+
+#include "base/arena.h"
+
+str jsonc_to_json(struct arena *a, str text);

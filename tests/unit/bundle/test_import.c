@@ -1,0 +1,122 @@
+#include <errno.h>
+
+#include "bundle/import.h"
+#include "support/unit.h"
+
+static struct arena arena;
+
+static struct import_list parse(const char *text)
+{
+    struct import_list l;
+    struct err e = {0};
+    if (import_parse(&arena, str_from(text), "/work/p/.vscode", "/home/ann", &l, &e) < 0)
+        fail_msg("%s", e.msg);
+    return l;
+}
+
+static void is(const struct import_server *s, const char *entry)
+{
+    if (!s->entry)
+        fail_msg("not taken: %.*s", STR_ARG(s->notes.items[0]));
+    str got = json_to_str(&arena, s->entry);
+    assert_string_equal(arena_cstr(&arena, got), entry);
+}
+
+static void notes(const struct import_server *s, const char *part)
+{
+    for (size_t i = 0; i < s->notes.len; i++)
+        if (str_find(s->notes.items[i], str_from(part), 0) >= 0)
+            return;
+    fail_msg("nothing is said about '%s'", part);
+}
+
+static void claude_desktop_and_cursor(void **state)
+{
+    struct import_list l = parse(
+        "{ // mine\n\"mcpServers\": {"
+        "\"My Files\": {\"command\":\"npx\",\"args\":[\"-y\",\"@x/fs\",\"/tmp\"],"
+        "\"env\":{\"A\":\"1\",\"N\":2,},\"alwaysAllow\":[\"read\"]},"
+        "\"far\": {\"url\":\"https://x.io/mcp\",\"headers\":{\"Authorization\":\"Bearer t\"}},"
+        "\"near\": {\"type\":\"sse\",\"url\":\"http://localhost:3000/sse\",\"disabled\":true}"
+        "}}");
+    assert_int_equal(l.len, 3);
+    is(&l.items[0],
+       "{\"serverName\":\"my-files\",\"command\":\"npx\",\"args\":[\"-y\",\"@x/fs\",\"/tmp\"],"
+       "\"env\":{\"A\":\"1\",\"N\":\"2\"},\"sandbox\":{\"network\":true}}");
+    notes(&l.items[0], "called 'my-files'");
+    notes(&l.items[0], "'alwaysAllow'");
+    notes(&l.items[0], "network");
+    assert_int_equal(l.items[0].bundle.kind, BUNDLE_COMMAND);
+    is(&l.items[1], "{\"serverName\":\"far\",\"url\":\"https://x.io/mcp\",\"transport\":"
+                    "{\"headers\":{\"Authorization\":\"Bearer t\"}}}");
+    assert_int_equal(l.items[1].notes.len, 0);
+    is(&l.items[2], "{\"serverName\":\"near\",\"url\":\"http://localhost:3000/sse\",\"transport\":"
+                    "{\"type\":\"sse\"},\"allowPrivate\":true,\"disabled\":true}");
+}
+
+static void vs_code_with_inputs(void **state)
+{
+    struct import_list l = parse(
+        "{\"inputs\":[{\"id\":\"key\",\"type\":\"promptString\",\"description\":\"The API key\"}],"
+        "\"servers\":{\"s\":{\"type\":\"stdio\",\"command\":\"/bin/s\",\"args\":["
+        "\"${workspaceFolder}/d\",\"${userHome}\"],\"env\":{\"KEY\":\"${input:key}\",\"TOKEN\":"
+        "\"${env:TOKEN}\",\"B\":\"${B:-fallback}\"},\"envFile\":\".env\"}}}");
+    is(&l.items[0], "{\"serverName\":\"s\",\"command\":\"/bin/s\",\"args\":[\"/work/p/d\","
+                    "\"/home/ann\"],\"env\":{\"B\":\"fallback\"},\"allowedEnv\":[\"TOKEN\"]}");
+    notes(&l.items[0], "env.KEY asks for \"The API key\"");
+    notes(&l.items[0], "envFile");
+    l = parse("{\"mcp\":{\"servers\":{\"x\":{\"command\":\"x\"}}}}");
+    is(&l.items[0], "{\"serverName\":\"x\",\"command\":\"x\"}");
+}
+
+static void what_cannot_be_used(void **state)
+{
+    struct import_list l = parse("{\"mcpServers\":{\"a\":{},\"b\":7,\"nb\":{\"command\":\"x\"},"
+                                 "\"c\":{\"command\":\"x\",\"args\":[\"${SECRET}\"]},"
+                                 "\"d\":{\"url\":\"https://u:p@x.io\"},"
+                                 "\"e\":{\"url\":\"https://${HOST}/\"}}}");
+    static const char *const WHY[] = {"neither a command nor a url",
+                                      "not an object",
+                                      "nb's own tools",
+                                      "${SECRET}",
+                                      "credentials",
+                                      "${HOST}"};
+    assert_int_equal(l.len, ARRAY_LEN(WHY));
+    for (size_t i = 0; i < l.len; i++) {
+        assert_null(l.items[i].entry);
+        notes(&l.items[i], WHY[i]);
+    }
+}
+
+static void what_is_no_such_file(void **state)
+{
+    struct import_list l;
+    struct err e = {0};
+    assert_int_equal(import_parse(&arena, STR("{}"), "/", NULL, &l, &e), -EINVAL);
+    assert_non_null(strstr(e.msg, "mcpServers"));
+    assert_int_equal(import_parse(&arena, STR("{\"mcpServers\":"), "/", NULL, &l, &e), -EINVAL);
+    assert_int_equal(import_parse(&arena, STR("{\"mcpServers\":[]}"), "/", NULL, &l, &e), -EINVAL);
+}
+
+static int setup(void **state)
+{
+    arena_init(&arena);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    arena_done(&arena);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(claude_desktop_and_cursor),
+        cmocka_unit_test(vs_code_with_inputs),
+        cmocka_unit_test(what_cannot_be_used),
+        cmocka_unit_test(what_is_no_such_file),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
