@@ -45,6 +45,7 @@ bool identity_may_call(const struct identity *who, str tool);
 
 int auth_scope_parse(str name, unsigned *ret); /* read, write, mcp, admin, all */
 str auth_scope_name(enum auth_scope one);
+struct json_strs auth_scope_names(struct arena *a, unsigned scopes);
 
 /* ---- the service ---- */
 
@@ -90,7 +91,7 @@ struct auth_op *auth_check_later(struct auth *a, const struct auth_credentials *
 
 struct auth_session { /* of a login or a refresh: values for two cookies */
     str user_id, session_id;
-    str session_value, refresh_value;
+    str session_value, refresh_value; /* both empty: another tab has just got new ones */
     int64_t session_max_age_s, refresh_max_age_s;
     str return_to; /* callback only: where the person wanted to go; a path of this server */
 };
@@ -117,9 +118,6 @@ void auth_logout(struct auth *a, str session_value, loop_fn done, void *ctx);
 void auth_logout_all(struct auth *a, str user_id, str except, loop_fn done, void *ctx);
 
 /* ---- passwords and tokens (the caller has checked who may) ---- */
-
-#define AUTH_PASSWORD_MIN 8
-#define AUTH_PASSWORD_MAX 1024
 
 /* Hashes and stores; ends all sessions of the user. `current` is verified first unless its
  * p is NULL (an admin sets it). */
@@ -162,8 +160,9 @@ struct auth_op *auth_callback(struct auth *a, const struct auth_callback *in,
 
 struct auth_observer { /* embedded in whoever listens: streams, mcp sessions */
     struct list_node node;
-    /* A session or token no longer counts: logged out, revoked, expired, its user gone. One of
-     * the ids is empty. What hangs on it must end now. */
+    /* A session or token no longer counts: logged out, revoked, its user gone, a session
+     * expired (a token's end is known before: expires_ms). One of the ids is empty. What hangs
+     * on it must end now. */
     void (*on_ended)(void *ctx, str user_id, str session_id, str token_id);
     void *ctx;
 };

@@ -31,7 +31,6 @@ static const struct json_field AUTH_FIELDS[] = {
     {"jwksUri", JF_STR, OIDC(jwks_uri), 0, NULL, 0},
     {"scopes", JF_STR, OIDC(scopes), 0, NULL, 0},
     {"allowedDomains", JF_STRS, OIDC(allowed_domains), 0, NULL, 0},
-    {"allowPrivate", JF_BOOL, OIDC(allow_private), 0, NULL, 0},
     {"trustEmail", JF_BOOL, OIDC(trust_email), 0, NULL, 0},
     {"signup", JF_BOOL, offsetof(struct auth_in, signup), 0, NULL, 0},
     {0}};

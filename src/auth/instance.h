@@ -22,7 +22,6 @@ struct instance_oidc {
     str jwks_uri;                         /* empty: from discovery */
     str scopes;                           /* "openid email profile" and what discovery offers */
     struct json_strs allowed_domains;     /* none = whoever the provider lets in */
-    bool allow_private;                   /* the issuer may have a private address */
     bool trust_email;                     /* the provider never says email_verified */
     bool is_closed;                       /* "signup": false - only users that exist already */
 };

@@ -22,7 +22,6 @@ struct sodium {
     typeof(sodium_init) *init;
     typeof(crypto_pwhash_str) *hash;
     typeof(crypto_pwhash_str_verify) *verify;
-    typeof(crypto_pwhash_str_needs_rehash) *is_old;
 };
 
 /* Linked in, it would cost every start what only logins need. dlopen counts references and
@@ -37,14 +36,12 @@ static int load(struct sodium *ret, struct err *e)
                        LIBRARY, dlerror());
     void *init = dlsym(library, "sodium_init"), *hash = dlsym(library, "crypto_pwhash_str");
     void *verify = dlsym(library, "crypto_pwhash_str_verify");
-    void *is_old = dlsym(library, "crypto_pwhash_str_needs_rehash");
     dlclose(library);
-    if (!init || !hash || !verify || !is_old)
+    if (!init || !hash || !verify)
         return err_set(e, -ENOSYS, "%s has no argon2id; install a newer one", LIBRARY);
     memcpy(&ret->init, &init, sizeof init);
     memcpy(&ret->hash, &hash, sizeof hash);
     memcpy(&ret->verify, &verify, sizeof verify);
-    memcpy(&ret->is_old, &is_old, sizeof is_old);
     return ret->init() < 0 ? err_set(e, -ENOSYS, "%s does not start", LIBRARY) : 0;
 }
 
@@ -73,7 +70,7 @@ int password_hash(str password, char ret[PASSWORD_HASH_MAX], struct err *e)
     return 0;
 }
 
-int password_verify(str hash, str password, bool *ret_is_old, struct err *e)
+int password_verify(str hash, str password, struct err *e)
 {
     char text[PASSWORD_HASH_MAX] = NOBODY;
     struct sodium s;
@@ -88,7 +85,5 @@ int password_verify(str hash, str password, bool *ret_is_old, struct err *e)
     bool is_right = s.verify(text, password.p ? password.p : "", password.n) == 0;
     if (!is_right || !is_somebody || password.n == 0)
         return err_set(e, -EACCES, "wrong e-mail address or password");
-    if (ret_is_old)
-        *ret_is_old = s.is_old(text, OPSLIMIT, MEMLIMIT) != 0;
     return 0;
 }

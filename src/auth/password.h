@@ -15,6 +15,5 @@ int password_check(str password, struct err *e);
 int password_hash(str password, char ret[PASSWORD_HASH_MAX], struct err *e);
 
 /* 0 right, -EACCES wrong. An empty hash (there is no such user, or none with a password) takes
- * as long as a wrong password and is always wrong. *ret_is_old (may be NULL): right, but hashed
- * with other parameters than today's. */
-int password_verify(str hash, str password, bool *ret_is_old, struct err *e);
+ * as long as a wrong password and is always wrong. */
+int password_verify(str hash, str password, struct err *e);

@@ -231,6 +231,11 @@ const struct session *session_find_refresh(struct sessions *s, str refresh, bool
     return NULL;
 }
 
+const struct session *session_by_id(const struct sessions *s, str id)
+{
+    return map_get(&s->all, id);
+}
+
 const struct session *session_rotate(struct sessions *s, const struct session *of,
                                      str provider_refresh, struct session_values *ret)
 {

@@ -61,6 +61,8 @@ const struct session *session_find(struct sessions *s, str value);
  * same browser, which has the new values already. */
 const struct session *session_find_refresh(struct sessions *s, str refresh, bool *ret_is_spent);
 
+const struct session *session_by_id(const struct sessions *s, str id);
+
 /* New values; the old refresh value is spent. provider_refresh empty = keep the one it has. */
 const struct session *session_rotate(struct sessions *s, const struct session *x,
                                      str provider_refresh, struct session_values *ret);

@@ -1,0 +1,66 @@
+/* auth_impl.h - what the files of identity.h share. */
+#pragma once
+
+#include "auth/identity.h"
+#include "auth/limit.h"
+#include "auth/session.h"
+#include "auth/token_use.h"
+#include "loop/pool.h"
+
+#define LOGINS_PER_KEY 10 /* a minute */
+#define LOGINS_TOTAL   50
+
+struct oidc;
+
+struct auth {
+    struct auth_deps deps;
+    uint8_t key_hash[SHA256_LEN]; /* of the API key */
+    struct sessions *sessions;
+    struct token_use *use;
+    struct limit logins;
+    struct pool *pool; /* one thread for passwords: each takes 64 MiB */
+    struct oidc *oidc; /* NULL in other modes */
+    struct list_node ops;
+    struct list_node observers;
+    struct directory_observer news;
+};
+
+/* An answer to come; the first member of each kind. It ends by itself: with its callback, or
+ * without when it was cancelled or the service has gone meanwhile. */
+struct auth_op {
+    struct list_node node; /* in auth->ops */
+    struct auth *auth;     /* NULL: the service is gone */
+    bool is_cancelled;
+    bool is_with_directory; /* which will bring it back, whatever happens here */
+    struct deferred later;
+    struct arena arena;
+    struct err err;
+    void *ctx;
+    void (*drop)(struct auth_op *op); /* more to let go than the arena, or NULL */
+};
+
+/* Zeroed, of `size` bytes, with an arena. */
+void *op_new(struct auth *a, size_t size, void *ctx);
+void op_free(struct auth_op *op);
+static inline bool op_is_over(const struct auth_op *op)
+{
+    return op->is_cancelled || !op->auth;
+}
+/* Goes on in the next turn: for answers that are known at once. */
+void op_defer(struct auth_op *op, void (*fn)(void *op));
+/* Hands it to the directory; `fn` gets the op as its ctx and calls op_is_back first, which is
+ * false when there is nobody left to answer: then the op is gone. */
+void op_change(struct auth_op *op, const struct change *c, directory_done fn);
+bool op_is_back(struct auth_op *op);
+
+const struct roster *auth_roster(const struct auth *a);
+
+/* The identity of a user that exists. Copies to the arena. */
+void identity_fill(const struct user *u, struct arena *arena, enum auth_how how,
+                   struct identity *ret);
+
+extern const struct session_policy SESSION_LOCAL;
+
+/* What a login gives out, in the arena. */
+struct auth_session session_offer(struct arena *arena, const struct session *s,
+                                  const struct session_values *v);

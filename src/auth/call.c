@@ -1,0 +1,77 @@
+#include "auth/call.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/buf.h"
+#include "loop/timer.h"
+
+struct call {
+    struct fetch *fetch;
+    struct timer limit; /* a server that sends a byte now and then must not hold us up */
+    call_done done;
+    void *ctx;
+    int status;
+    struct buf body;
+};
+
+static void finish(struct call *c, const struct err *err)
+{
+    timer_stop(&c->limit);
+    c->done(c->ctx, err, c->status, buf_str(&c->body));
+    buf_done(&c->body);
+    free(c);
+}
+
+static void on_head(void *ctx, int status, const struct fetch_header *headers, size_t n)
+{
+    struct call *c = ctx;
+    c->status = status;
+}
+
+static void on_data(void *ctx, str bytes)
+{
+    struct call *c = ctx;
+    buf_add_str(&c->body, bytes); /* bounded by the fetch */
+}
+
+static void on_done(void *ctx, const struct err *err)
+{
+    finish(ctx, err);
+}
+
+static void on_limit(void *ctx)
+{
+    struct call *c = ctx;
+    struct err e;
+    err_set(&e, -ETIMEDOUT, "no answer within %d seconds", CALL_TIMEOUT_MS / 1000);
+    fetch_cancel(c->fetch);
+    finish(c, &e);
+}
+
+struct call *call_start(struct loop *l, struct fetcher *f, const struct fetch_spec *spec,
+                        call_done done, void *ctx)
+{
+    static const struct fetch_events EVENTS = {on_head, on_data, on_done};
+    struct fetch_spec bounded = *spec;
+    struct call *c = xcalloc(1, sizeof *c);
+    c->done = done;
+    c->ctx = ctx;
+    buf_init(&c->body, CALL_BODY_MAX);
+    timer_init(&c->limit, l, on_limit, c);
+    timer_start(&c->limit, CALL_TIMEOUT_MS);
+    bounded.body_max = CALL_BODY_MAX;
+    bounded.connect_timeout_ms = bounded.idle_timeout_ms = CALL_TIMEOUT_MS;
+    c->fetch = fetch_start(f, &bounded, &EVENTS, c);
+    return c;
+}
+
+void call_cancel(struct call *c)
+{
+    if (!c)
+        return;
+    timer_stop(&c->limit);
+    fetch_cancel(c->fetch);
+    buf_done(&c->body);
+    free(c);
+}

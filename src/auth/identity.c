@@ -1,0 +1,304 @@
+#include "auth/identity.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "auth/auth_impl.h"
+#include "auth/oidc.h"
+#include "base/clock.h"
+#include "base/glob.h"
+
+/* ---- scopes ---- */
+
+static const struct {
+    str name;
+    unsigned bits;
+} SCOPES[] = {
+    {STR_INIT("read"), SCOPE_READ}, {STR_INIT("write"), SCOPE_WRITE},
+    {STR_INIT("mcp"), SCOPE_MCP},   {STR_INIT("admin"), SCOPE_ADMIN},
+    {STR_INIT("all"), SCOPE_ALL},
+};
+
+int auth_scope_parse(str name, unsigned *ret)
+{
+    for (size_t i = 0; i < ARRAY_LEN(SCOPES); i++) {
+        if (!str_eq(name, SCOPES[i].name))
+            continue;
+        *ret = SCOPES[i].bits;
+        return 0;
+    }
+    return -EINVAL;
+}
+
+str auth_scope_name(enum auth_scope one)
+{
+    for (size_t i = 0; i < ARRAY_LEN(SCOPES); i++)
+        if (SCOPES[i].bits == (unsigned)one)
+            return SCOPES[i].name;
+    return STR_NONE;
+}
+
+bool identity_has(const struct identity *who, enum auth_scope scope)
+{
+    return (who->scopes & (unsigned)scope) == (unsigned)scope;
+}
+
+bool identity_may_call(const struct identity *who, str tool)
+{
+    for (size_t i = 0; i < who->tools.len; i++)
+        if (glob_match(who->tools.items[i], tool))
+            return true;
+    return who->tools.len == 0;
+}
+
+/* ---- operations ---- */
+
+void *op_new(struct auth *a, size_t size, void *ctx)
+{
+    struct auth_op *op = xcalloc(1, size);
+    op->auth = a;
+    op->ctx = ctx;
+    defer_init(&op->later, NULL, NULL);
+    arena_init(&op->arena);
+    list_push(&a->ops, &op->node);
+    return op;
+}
+
+void op_free(struct auth_op *op)
+{
+    list_del(&op->node);
+    defer_stop(&op->later);
+    if (op->drop)
+        op->drop(op);
+    arena_done(&op->arena);
+    free(op);
+}
+
+void op_defer(struct auth_op *op, void (*fn)(void *op))
+{
+    defer_init(&op->later, fn, op);
+    defer_start(op->auth->deps.loop, &op->later);
+}
+
+void op_change(struct auth_op *op, const struct change *c, directory_done fn)
+{
+    op->is_with_directory = true;
+    directory_change(op->auth->deps.directory, c, fn, op);
+}
+
+bool op_is_back(struct auth_op *op)
+{
+    op->is_with_directory = false;
+    if (!op_is_over(op))
+        return true;
+    op_free(op);
+    return false;
+}
+
+void auth_cancel(struct auth_op *op)
+{
+    if (op)
+        op->is_cancelled = true;
+}
+
+/* ---- life ---- */
+
+static void tell_ended(struct auth *a, str user_id, str session_id, str token_id)
+{
+    LIST_FOREACH (it, &a->observers) {
+        struct auth_observer *o = LIST_ENTRY(it, struct auth_observer, node);
+        o->on_ended(o->ctx, user_id, session_id, token_id);
+    }
+}
+
+static void on_session_ended(void *ctx, const struct session *s)
+{
+    tell_ended(ctx, s->user_id, str_from(s->id), STR_NONE);
+}
+
+static void on_news(void *ctx, const struct directory_item *item)
+{
+    struct auth *a = ctx;
+    if (item->news == NEWS_TOKEN_REVOKED) {
+        token_use_forget(a->use, item->token_id);
+        tell_ended(a, item->user_id, STR_NONE, item->token_id);
+    } else if (item->news == NEWS_USER_SIGNED_OUT) {
+        const struct user *u = roster_user(auth_roster(a), item->user_id);
+        sessions_end_user(a->sessions, item->user_id, u ? u->sessions_from_ms : INT64_MAX,
+                          STR_NONE);
+    }
+}
+
+/* Another key or another issuer is another world: its sessions do not count here. */
+static str origin_of(struct arena *a, const struct instance *i)
+{
+    char hash[SHA256_HEX_LEN + 1];
+    str secret = i->mode == AUTH_KEY ? i->api_key : i->oidc.issuer;
+    sha256_hex(secret, hash);
+    return arena_printf(a, "%s-%.16s", auth_mode_name(i->mode), hash);
+}
+
+int auth_new(const struct auth_deps *deps, struct auth **ret, struct err *e)
+{
+    struct auth *a = xcalloc(1, sizeof *a);
+    struct arena arena;
+    a->deps = *deps;
+    list_init(&a->ops);
+    list_init(&a->observers);
+    sha256(deps->instance->api_key, a->key_hash);
+    limit_init(&a->logins, LOGINS_PER_KEY, LOGINS_TOTAL);
+    arena_init(&arena);
+    a->sessions = sessions_new(deps->loop, deps->log, deps->work_dir,
+                               origin_of(&arena, deps->instance), on_session_ended, a);
+    arena_done(&arena);
+    a->use = token_use_new(deps->loop, deps->log, deps->work_dir);
+    a->pool = pool_new(deps->loop, "passwords", 1);
+    a->news = (struct directory_observer){.on_news = on_news, .ctx = a};
+    directory_observe(deps->directory, &a->news);
+    if (deps->instance->mode == AUTH_OIDC)
+        a->oidc = oidc_new(a);
+    *ret = a;
+    return 0;
+}
+
+static void end_ops(struct auth *a)
+{
+    LIST_FOREACH (it, &a->ops) {
+        struct auth_op *op = LIST_ENTRY(it, struct auth_op, node);
+        if (!op->is_with_directory) {
+            op_free(op);
+            continue;
+        }
+        op->auth = NULL;
+        list_del(&op->node);
+    }
+}
+
+void auth_free(struct auth *a)
+{
+    if (!a)
+        return;
+    directory_unobserve(&a->news);
+    LIST_FOREACH (it, &a->ops)
+        LIST_ENTRY(it, struct auth_op, node)->is_cancelled = true;
+    pool_free(a->pool); /* ends the cancelled ones it has */
+    end_ops(a);
+    oidc_free(a->oidc);
+    sessions_free(a->sessions);
+    token_use_free(a->use);
+    limit_done(&a->logins);
+    free(a);
+}
+
+enum auth_mode auth_mode(const struct auth *a)
+{
+    return a->deps.instance->mode;
+}
+
+const struct roster *auth_roster(const struct auth *a)
+{
+    return directory_roster(a->deps.directory);
+}
+
+void auth_observe(struct auth *a, struct auth_observer *o)
+{
+    list_push(&a->observers, &o->node);
+}
+
+void auth_unobserve(struct auth_observer *o)
+{
+    list_del(&o->node);
+}
+
+/* ---- every request ---- */
+
+void identity_fill(const struct user *u, struct arena *arena, enum auth_how how,
+                   struct identity *ret)
+{
+    *ret = (struct identity){
+        .user_id = arena_str(arena, u->id), .role = u->role, .how = how, .scopes = SCOPE_ALL};
+}
+
+static unsigned scopes_of(struct json_strs names)
+{
+    unsigned all = 0, one;
+    for (size_t i = 0; i < names.len; i++)
+        if (auth_scope_parse(names.items[i], &one) == 0)
+            all |= one;
+    return all;
+}
+
+static int check_token(struct auth *a, struct arena *arena, str bearer, struct identity *ret)
+{
+    char hash[SHA256_HEX_LEN + 1];
+    sha256_hex(bearer, hash);
+    const struct user_token *t = roster_token(auth_roster(a), str_make(hash, SHA256_HEX_LEN));
+    if (!t || (t->expires_ms > 0 && clock_now_ms() >= t->expires_ms))
+        return -EACCES;
+    identity_fill(t->user, arena, AUTH_BY_TOKEN, ret);
+    ret->scopes = scopes_of(t->scopes);
+    ret->token_id = arena_str(arena, t->id);
+    ret->workspace_id = arena_str(arena, t->workspace_id);
+    ret->expires_ms = t->expires_ms;
+    ret->tools = (struct json_strs){arena_array(arena, t->tools.len, sizeof(str)), t->tools.len};
+    for (size_t i = 0; i < t->tools.len; i++)
+        ret->tools.items[i] = arena_str(arena, t->tools.items[i]);
+    token_use_note(a->use, t->id);
+    return 0;
+}
+
+static int check_key(struct auth *a, struct arena *arena, str bearer, struct identity *ret)
+{
+    /* Hashes have equal lengths, so the comparison tells nothing about the key. */
+    uint8_t hash[SHA256_LEN];
+    sha256(bearer, hash);
+    if (!bytes_eq_const_time(hash, a->key_hash, sizeof hash))
+        return -EACCES;
+    identity_fill(&auth_roster(a)->users[0], arena, AUTH_BY_KEY, ret);
+    return 0;
+}
+
+static int check_session(struct auth *a, struct arena *arena, str cookie, struct identity *ret)
+{
+    const struct session *s = session_find(a->sessions, cookie);
+    if (!s)
+        return -EACCES;
+    const struct user *u = roster_user(auth_roster(a), s->user_id);
+    if (!u || s->created_ms < u->sessions_from_ms) { /* while no server was running */
+        session_end(a->sessions, s);
+        return -EACCES;
+    }
+    identity_fill(u, arena, AUTH_BY_SESSION, ret);
+    ret->session_id = arena_str(arena, str_from(s->id));
+    ret->expires_ms = s->value_until_ms;
+    return 0;
+}
+
+static int check_nothing(struct auth *a, struct arena *arena, struct identity *ret)
+{
+    if (auth_mode(a) != AUTH_DEV)
+        return -EACCES;
+    identity_fill(&auth_roster(a)->users[0], arena, AUTH_BY_MODE, ret);
+    return 0;
+}
+
+int auth_check(struct auth *a, struct arena *arena, const struct auth_credentials *c,
+               struct identity *ret)
+{
+    if (token_looks_right(c->bearer))
+        return check_token(a, arena, c->bearer, ret);
+    if (auth_mode(a) == AUTH_DEV)
+        return check_nothing(a, arena, ret);
+    if (c->bearer.n > 0 && auth_mode(a) == AUTH_KEY)
+        return check_key(a, arena, c->bearer, ret);
+    if (c->bearer.n > 0 && a->oidc)
+        return oidc_check(a->oidc, arena, c->bearer, ret);
+    if (c->bearer.n > 0)
+        return -EACCES;
+    return check_session(a, arena, c->cookie, ret);
+}
+
+int64_t auth_token_used(const struct auth *a, str token_id)
+{
+    return token_use_ms(a->use, token_id);
+}

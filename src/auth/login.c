@@ -1,0 +1,278 @@
+/* Logging in with a password or the API key, refreshing, logging out. */
+#include <errno.h>
+
+#include "auth/auth_impl.h"
+#include "auth/oidc.h"
+#include "auth/password.h"
+#include "base/clock.h"
+
+#define HOUR_MS (60 * 60 * 1000LL)
+#define DAY_MS  (24 * HOUR_MS)
+
+const struct session_policy SESSION_LOCAL = {
+    .value_ms = 30 * DAY_MS, .idle_ms = 7 * DAY_MS, .absolute_ms = 30 * DAY_MS};
+
+struct auth_session session_offer(struct arena *arena, const struct session *s,
+                                  const struct session_values *v)
+{
+    int64_t left_ms = s->created_ms + s->policy.absolute_ms - s->seen_ms;
+    int64_t value_ms = s->policy.value_ms < left_ms ? s->policy.value_ms : left_ms;
+    return (struct auth_session){.user_id = arena_str(arena, s->user_id),
+                                 .session_id = arena_str(arena, str_from(s->id)),
+                                 .session_value = arena_str(arena, str_from(v->value)),
+                                 .refresh_value = arena_str(arena, str_from(v->refresh)),
+                                 .session_max_age_s = value_ms / 1000,
+                                 .refresh_max_age_s = left_ms / 1000};
+}
+
+/* ---- logging in ---- */
+
+struct login_op {
+    struct auth_op op;
+    struct job job;
+    auth_session_done done;
+    str email, password, client, hash, user_id;
+};
+
+static void login_fail(struct login_op *x)
+{
+    x->done(x->op.ctx, &x->op.err, NULL);
+    op_free(&x->op);
+}
+
+static void login_succeed(struct login_op *x)
+{
+    struct auth *a = x->op.auth;
+    struct session_values values;
+    const struct session *s =
+        session_begin(a->sessions, x->user_id, &SESSION_LOCAL, STR_NONE, &values);
+    struct auth_session offer = session_offer(&x->op.arena, s, &values);
+    explicit_bzero(&values, sizeof values);
+    limit_give_back(&a->logins, x->client, clock_mono_ms());
+    if (x->email.n > 0)
+        limit_give_back(&a->logins, x->email, clock_mono_ms());
+    x->done(x->op.ctx, &x->op.err, &offer);
+    op_free(&x->op);
+}
+
+static void login_deferred(void *op)
+{
+    struct login_op *x = op;
+    if (x->op.is_cancelled)
+        op_free(&x->op);
+    else if (x->op.err.code < 0)
+        login_fail(x);
+    else
+        login_succeed(x);
+}
+
+static void verify_work(struct job *j)
+{
+    struct login_op *x = CONTAINER_OF(j, struct login_op, job);
+    (void)password_verify(x->hash, x->password, &x->op.err); /* x->op.err */
+}
+
+/* The account may have changed while the password was checked. */
+static void verify_done(struct job *j)
+{
+    struct login_op *x = CONTAINER_OF(j, struct login_op, job);
+    if (op_is_over(&x->op)) {
+        op_free(&x->op);
+        return;
+    }
+    const struct user *u = roster_user(auth_roster(x->op.auth), x->user_id);
+    if (x->op.err.code == 0 && (!u || !str_eq(u->password, x->hash)))
+        err_set(&x->op.err, -EACCES, "wrong e-mail address or password");
+    login_deferred(x);
+}
+
+static void login_local(struct login_op *x)
+{
+    struct auth *a = x->op.auth;
+    if (x->email.n == 0 || x->password.n == 0) {
+        err_set(&x->op.err, -EINVAL, "email and password are needed");
+        op_defer(&x->op, login_deferred);
+        return;
+    }
+    const struct user *u = roster_user_by_email(auth_roster(a), x->email);
+    x->hash = u ? arena_str(&x->op.arena, u->password) : STR_NONE;
+    x->user_id = u ? arena_str(&x->op.arena, u->id) : STR_NONE;
+    x->job = (struct job){.work = verify_work, .done = verify_done};
+    pool_submit(a->pool, &x->job);
+}
+
+static void login_key(struct login_op *x, str key)
+{
+    uint8_t hash[SHA256_LEN];
+    sha256(key, hash);
+    if (key.n == 0)
+        err_set(&x->op.err, -EINVAL, "key is needed");
+    else if (!bytes_eq_const_time(hash, x->op.auth->key_hash, sizeof hash))
+        err_set(&x->op.err, -EACCES, "wrong key");
+    x->user_id = STR(ROSTER_SOLE_USER);
+    op_defer(&x->op, login_deferred);
+}
+
+/* The address and the account count, each on its own: neither many accounts from one place nor
+ * one account from many places can be tried at speed. */
+static bool is_too_often(struct auth *a, const struct login_op *x)
+{
+    uint64_t now = clock_mono_ms();
+    if (!limit_take(&a->logins, x->client, now))
+        return true;
+    return x->email.n > 0 && !limit_take(&a->logins, x->email, now);
+}
+
+struct auth_op *auth_login(struct auth *a, const struct auth_login *in, auth_session_done done,
+                           void *ctx)
+{
+    struct login_op *x = op_new(a, sizeof *x, ctx);
+    x->done = done;
+    x->client = arena_str(&x->op.arena, in->client);
+    x->email = arena_str(&x->op.arena, str_slice(in->email, 0, PASSWORD_MAX));
+    x->password = arena_str(&x->op.arena, in->password);
+    bool is_local = auth_mode(a) == AUTH_LOCAL;
+    if (!is_local && auth_mode(a) != AUTH_KEY) {
+        err_set(&x->op.err, -ENOTSUP, "this server has no login of that kind");
+        op_defer(&x->op, login_deferred);
+    } else if (is_too_often(a, x)) {
+        err_set(&x->op.err, -EBUSY, "too many attempts; wait a minute");
+        op_defer(&x->op, login_deferred);
+    } else if (is_local) {
+        login_local(x);
+    } else {
+        login_key(x, in->key);
+    }
+    return &x->op;
+}
+
+/* ---- refreshing ---- */
+
+/* Rotated at once; only the answer comes later. */
+struct refresh_op {
+    struct auth_op op;
+    auth_session_done done;
+    struct auth_session offer;
+};
+
+static void refresh_deferred(void *op)
+{
+    struct refresh_op *x = op;
+    if (!x->op.is_cancelled)
+        x->done(x->op.ctx, &x->op.err, x->op.err.code < 0 ? NULL : &x->offer);
+    op_free(&x->op);
+}
+
+struct auth_op *auth_refresh(struct auth *a, str refresh_value, auth_session_done done, void *ctx)
+{
+    bool is_spent = false;
+    const struct session *s = session_find_refresh(a->sessions, refresh_value, &is_spent);
+    const struct user *u = s ? roster_user(auth_roster(a), s->user_id) : NULL;
+    bool is_good = u && s->created_ms >= u->sessions_from_ms;
+    if (is_good && !is_spent && a->oidc)
+        return oidc_refresh(a->oidc, s, done, ctx);
+    struct refresh_op *x = op_new(a, sizeof *x, ctx);
+    x->done = done;
+    if (!is_good) {
+        err_set(&x->op.err, -EACCES, "the session has ended; log in again");
+    } else if (is_spent) {
+        x->offer = (struct auth_session){.user_id = arena_str(&x->op.arena, s->user_id),
+                                         .session_id = arena_str(&x->op.arena, str_from(s->id))};
+    } else {
+        struct session_values values;
+        s = session_rotate(a->sessions, s, STR_NONE, &values);
+        x->offer = session_offer(&x->op.arena, s, &values);
+    }
+    op_defer(&x->op, refresh_deferred);
+    return &x->op;
+}
+
+/* ---- logging out ---- */
+
+void auth_logout(struct auth *a, str session_value, loop_fn done, void *ctx)
+{
+    const struct session *s = session_find(a->sessions, session_value);
+    if (s)
+        session_end(a->sessions, s);
+    sessions_sync(a->sessions, done, ctx);
+}
+
+void auth_logout_all(struct auth *a, str user_id, str except, loop_fn done, void *ctx)
+{
+    sessions_end_user(a->sessions, user_id, INT64_MAX, except);
+    sessions_sync(a->sessions, done, ctx);
+}
+
+/* ---- passwords ---- */
+
+struct password_op {
+    struct auth_op op;
+    struct job job;
+    directory_done done;
+    str user_id, current, password, hash;
+    char fresh[PASSWORD_HASH_MAX];
+};
+
+static void password_deferred(void *op)
+{
+    struct password_op *x = op;
+    if (!op_is_over(&x->op))
+        x->done(x->op.ctx, &x->op.err, STR_NONE);
+    op_free(&x->op);
+}
+
+static void password_changed(void *op, const struct err *err, str id)
+{
+    struct password_op *x = op;
+    if (!op_is_back(&x->op))
+        return;
+    x->done(x->op.ctx, err, id);
+    op_free(&x->op);
+}
+
+static void hash_work(struct job *j)
+{
+    struct password_op *x = CONTAINER_OF(j, struct password_op, job);
+    if (x->current.p && password_verify(x->hash, x->current, &x->op.err) < 0)
+        return;
+    (void)password_hash(x->password, x->fresh, &x->op.err); /* x->op.err */
+}
+
+static void hash_done(struct job *j)
+{
+    struct password_op *x = CONTAINER_OF(j, struct password_op, job);
+    if (op_is_over(&x->op) || x->op.err.code < 0) {
+        password_deferred(x);
+        return;
+    }
+    struct change c = {
+        .kind = CHANGE_USER_PASSWORD, .user_id = x->user_id, .password = str_from(x->fresh)};
+    op_change(&x->op, &c, password_changed);
+}
+
+struct auth_op *auth_set_password(struct auth *a, str user_id, str current, str password,
+                                  directory_done done, void *ctx)
+{
+    struct password_op *x = op_new(a, sizeof *x, ctx);
+    const struct user *u = roster_user(auth_roster(a), user_id);
+    x->done = done;
+    x->user_id = arena_str(&x->op.arena, user_id);
+    x->password = arena_str(&x->op.arena, password);
+    x->current = current.p ? arena_str(&x->op.arena, current) : STR_NONE;
+    if (auth_mode(a) != AUTH_LOCAL)
+        err_set(&x->op.err, -ENOTSUP, "passwords are not kept here");
+    else if (!u)
+        err_set(&x->op.err, -ENOENT, "there is no such user");
+    else if (current.p && !limit_take(&a->logins, user_id, clock_mono_ms()))
+        err_set(&x->op.err, -EBUSY, "too many attempts; wait a minute");
+    else
+        (void)password_check(password, &x->op.err);
+    if (x->op.err.code < 0) {
+        op_defer(&x->op, password_deferred);
+        return &x->op;
+    }
+    x->hash = arena_str(&x->op.arena, u->password);
+    x->job = (struct job){.work = hash_work, .done = hash_done};
+    pool_submit(a->pool, &x->job);
+    return &x->op;
+}

@@ -1,0 +1,454 @@
+#include "auth/oidc.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "auth/oidc_impl.h"
+#include "base/base64.h"
+#include "base/clock.h"
+#include "net/url.h"
+
+#define MINUTE_MS (60 * 1000LL)
+#define HOUR_MS   (60 * MINUTE_MS)
+#define DAY_MS    (24 * HOUR_MS)
+
+#define FLOW_MS        (10 * MINUTE_MS)
+#define RETURN_TO_MAX  2048
+#define PARAMETER_MAX  4096
+#define FORM_MAX_BYTES (16u * 1024)
+
+/* An hour between visits to the provider: that is how long somebody it has locked out may
+ * stay. Where it gives no refresh token a working day must do. */
+static const struct session_policy SESSION_OIDC = {
+    .value_ms = HOUR_MS, .idle_ms = 7 * DAY_MS, .absolute_ms = 30 * DAY_MS};
+static const struct session_policy SESSION_BRIEF = {
+    .value_ms = 8 * HOUR_MS, .idle_ms = 8 * HOUR_MS, .absolute_ms = 8 * HOUR_MS};
+
+struct flow { /* a browser that went to the provider */
+    struct list_node node;
+    char state[SECRET_CHARS + 1], nonce[SECRET_CHARS + 1], verifier[SECRET_CHARS + 1];
+    uint8_t cookie_hash[SHA256_LEN];
+    uint64_t until_ms;
+    char *redirect_uri, *return_to;
+};
+
+/* ---- flows ---- */
+
+static void flow_free(struct oidc *o, struct flow *f)
+{
+    map_del(&o->flows, str_from(f->state));
+    list_del(&f->node);
+    free(f->redirect_uri);
+    free(f->return_to);
+    free(f);
+}
+
+static void drop_old_flows(struct oidc *o)
+{
+    uint64_t now = clock_mono_ms();
+    LIST_FOREACH (it, &o->by_age) {
+        struct flow *f = LIST_ENTRY(it, struct flow, node);
+        if (f->until_ms > now && map_len(&o->flows) < OIDC_FLOWS_MAX)
+            break;
+        flow_free(o, f);
+    }
+}
+
+static struct flow *flow_new(struct oidc *o, str redirect_uri, str return_to,
+                             char cookie[SECRET_CHARS + 1])
+{
+    drop_old_flows(o);
+    struct flow *f = xcalloc(1, sizeof *f);
+    secret_make(f->state);
+    secret_make(f->nonce);
+    secret_make(f->verifier);
+    secret_make(cookie);
+    sha256(str_from(cookie), f->cookie_hash);
+    f->until_ms = clock_mono_ms() + FLOW_MS;
+    f->redirect_uri = str_dup(redirect_uri);
+    f->return_to = str_dup(return_to);
+    map_put(&o->flows, str_from(f->state), f);
+    list_push(&o->by_age, &f->node);
+    return f;
+}
+
+/* ---- operations ---- */
+
+static void drop(struct auth_op *op)
+{
+    struct oidc_op *x = (struct oidc_op *)op;
+    call_cancel(x->call);
+    list_del(&x->wait.node);
+}
+
+struct oidc_op *oidc_op_new(struct oidc *o, enum oidc_purpose purpose, void *ctx)
+{
+    struct oidc_op *x = op_new(o->auth, sizeof *x, ctx);
+    x->op.drop = drop;
+    x->oidc = o;
+    x->purpose = purpose;
+    list_init(&x->wait.node);
+    return x;
+}
+
+void oidc_fail(struct oidc_op *x)
+{
+    if (x->op.is_cancelled) {
+        op_free(&x->op);
+        return;
+    }
+    if (x->purpose == OIDC_AUTHORIZE)
+        x->done.authorize(x->op.ctx, &x->op.err, STR_NONE, STR_NONE);
+    else if (x->purpose == OIDC_BEARER)
+        x->done.check(x->op.ctx, &x->op.err, NULL);
+    else
+        x->done.session(x->op.ctx, &x->op.err, NULL);
+    op_free(&x->op);
+}
+
+void oidc_fail_deferred(void *op)
+{
+    oidc_fail(op);
+}
+
+bool oidc_is_over(struct oidc_op *x)
+{
+    if (!op_is_over(&x->op))
+        return false;
+    op_free(&x->op);
+    return true;
+}
+
+static void fail_unreachable(struct oidc_op *x)
+{
+    err_set(&x->op.err, -EHOSTUNREACH, "the login provider does not answer; try again later");
+    oidc_fail(x);
+}
+
+static struct auth_op *fail_later(struct oidc_op *x, int code, const char *message)
+{
+    err_set(&x->op.err, code, "%s", message);
+    op_defer(&x->op, oidc_fail_deferred);
+    return &x->op;
+}
+
+/* Modes without a provider have no struct oidc to hang an operation on. */
+struct refusal {
+    struct auth_op op;
+    auth_session_done session;
+    auth_authorize_done authorize;
+};
+
+static void refusal_deferred(void *op)
+{
+    struct refusal *x = op;
+    err_set(&x->op.err, -ENOTSUP, "this server has no login of that kind");
+    if (!x->op.is_cancelled && x->session)
+        x->session(x->op.ctx, &x->op.err, NULL);
+    else if (!x->op.is_cancelled)
+        x->authorize(x->op.ctx, &x->op.err, STR_NONE, STR_NONE);
+    op_free(&x->op);
+}
+
+static struct auth_op *not_configured(struct auth *a, auth_session_done session,
+                                      auth_authorize_done authorize, void *ctx)
+{
+    struct refusal *x = op_new(a, sizeof *x, ctx);
+    x->session = session;
+    x->authorize = authorize;
+    op_defer(&x->op, refusal_deferred);
+    return &x->op;
+}
+
+/* ---- to the provider ---- */
+
+/* A path of this server; browsers read "//" and "/\" as another host. */
+static bool is_own_path(str s)
+{
+    if (s.n == 0 || s.n > RETURN_TO_MAX || s.p[0] != '/')
+        return false;
+    for (size_t i = 0; i < s.n; i++)
+        if ((unsigned char)s.p[i] <= 0x20 || (unsigned char)s.p[i] >= 0x7f || s.p[i] == '\\')
+            return false;
+    return s.n == 1 || s.p[1] != '/';
+}
+
+static void add_challenge(struct buf *url, const struct flow *f)
+{
+    uint8_t hash[SHA256_LEN];
+    struct buf text;
+    sha256(str_from(f->verifier), hash);
+    buf_init(&text, SECRET_CHARS);
+    base64url_encode(&text, str_make((const char *)hash, sizeof hash));
+    form_add(url, "code_challenge", buf_str(&text));
+    form_add(url, "code_challenge_method", STR("S256"));
+    buf_done(&text);
+}
+
+static void build_url(const struct oidc *o, const struct flow *f, struct buf *url)
+{
+    const struct provider_meta *m = provider_meta(o->provider);
+    str scopes = o->conf->scopes;
+    if (scopes.n == 0)
+        scopes = m->has_offline_access ? STR("openid email profile offline_access")
+                                       : STR("openid email profile");
+    buf_add_str(url, m->authorization_endpoint);
+    buf_add_lit(url, str_find_char(m->authorization_endpoint, '?') >= 0 ? "" : "?");
+    buf_add_lit(url, "response_type=code");
+    form_add(url, "client_id", o->conf->client_id);
+    form_add(url, "redirect_uri", str_from(f->redirect_uri));
+    form_add(url, "scope", scopes);
+    form_add(url, "state", str_from(f->state));
+    form_add(url, "nonce", str_from(f->nonce));
+    add_challenge(url, f);
+}
+
+static void on_authorize_meta(void *ctx, const struct err *err)
+{
+    struct oidc_op *x = ctx;
+    if (oidc_is_over(x))
+        return;
+    if (err->code < 0 && provider_meta(x->oidc->provider)->authorization_endpoint.n == 0) {
+        fail_unreachable(x);
+        return;
+    }
+    char cookie[SECRET_CHARS + 1];
+    struct buf url;
+    const struct flow *f = flow_new(x->oidc, x->redirect_uri, x->return_to, cookie);
+    buf_init(&url, FORM_MAX_BYTES);
+    build_url(x->oidc, f, &url);
+    x->done.authorize(x->op.ctx, &x->op.err, buf_str(&url), str_from(cookie));
+    buf_done(&url);
+    op_free(&x->op);
+}
+
+struct auth_op *auth_authorize(struct auth *a, const struct auth_authorize *in,
+                               auth_authorize_done done, void *ctx)
+{
+    if (!a->oidc)
+        return not_configured(a, NULL, done, ctx);
+    struct oidc_op *x = oidc_op_new(a->oidc, OIDC_AUTHORIZE, ctx);
+    str own = a->oidc->conf->redirect_uri;
+    struct url u;
+    x->done.authorize = done;
+    x->redirect_uri = arena_str(&x->op.arena, own.n > 0 ? own : in->redirect_uri);
+    x->return_to = is_own_path(in->return_to) ? arena_str(&x->op.arena, in->return_to) : STR("/");
+    if (url_parse(x->redirect_uri, &u, NULL) < 0)
+        return fail_later(x, -EINVAL, "the address to return to is not valid");
+    x->wait.fn = on_authorize_meta;
+    x->wait.ctx = x;
+    provider_discover(a->oidc->provider, &x->wait);
+    return &x->op;
+}
+
+/* ---- what the token endpoint says ---- */
+
+/* invalid_grant is about this person; everything else is about us or the provider, and nobody
+ * should be logged out for it. */
+static bool take_answer(struct oidc_op *x, const struct err *err, int status, str body)
+{
+    struct json *doc = NULL;
+    if (err->code == 0)
+        (void)json_parse(&x->op.arena, body, JSON_COPY, &doc, NULL);
+    str error = json_get_string(doc, "error");
+    if (err->code == 0 && status >= 400 && status < 500 && str_eq(error, STR("invalid_grant"))) {
+        err_set(&x->op.err, -EACCES, "the login provider refuses; log in again");
+        return false;
+    }
+    if (err->code < 0 || status != 200 || !json_is(doc, JSON_OBJECT)) {
+        log_error(x->op.auth->deps.log, "auth",
+                  "the OpenID provider gives no token: status %d %.*s%s", status,
+                  STR_ARG(str_slice(error, 0, 100)), err->msg);
+        err_set(&x->op.err, -EHOSTUNREACH, "the login provider does not answer; try again later");
+        return false;
+    }
+    x->token = json_get_string(doc, "id_token");
+    x->provider_refresh = json_get_string(doc, "refresh_token");
+    return true;
+}
+
+void oidc_give_session(struct oidc_op *x, const struct user *u)
+{
+    struct sessions *all = x->op.auth->sessions;
+    struct session_values values;
+    const struct session *s = NULL;
+    if (x->purpose == OIDC_CALLBACK) {
+        bool is_lasting = x->provider_refresh.n > 0;
+        s = session_begin(all, u->id, is_lasting ? &SESSION_OIDC : &SESSION_BRIEF,
+                          x->provider_refresh, &values);
+    } else {
+        s = session_by_id(all, x->session_id); /* it may have ended meanwhile */
+        if (s && str_eq(s->user_id, u->id))
+            s = session_rotate(all, s, x->provider_refresh, &values);
+        else
+            s = NULL;
+    }
+    if (!s) {
+        err_set(&x->op.err, -EACCES, "the session has ended; log in again");
+        oidc_fail(x);
+        return;
+    }
+    struct auth_session offer = session_offer(&x->op.arena, s, &values);
+    offer.return_to = x->return_to;
+    x->done.session(x->op.ctx, &x->op.err, &offer);
+    op_free(&x->op);
+}
+
+/* ---- back from the provider ---- */
+
+static void on_code_answer(void *ctx, const struct err *err, int status, str body)
+{
+    struct oidc_op *x = ctx;
+    x->call = NULL;
+    if (oidc_is_over(x))
+        return;
+    if (!take_answer(x, err, status, body))
+        oidc_fail(x);
+    else
+        oidc_verify(x);
+}
+
+static void on_callback_meta(void *ctx, const struct err *err)
+{
+    struct oidc_op *x = ctx;
+    if (oidc_is_over(x))
+        return;
+    if (provider_meta(x->oidc->provider)->token_endpoint.n == 0) {
+        fail_unreachable(x);
+        return;
+    }
+    struct buf form;
+    buf_init(&form, FORM_MAX_BYTES);
+    form_add(&form, "grant_type", STR("authorization_code"));
+    form_add(&form, "code", x->code);
+    form_add(&form, "redirect_uri", x->redirect_uri);
+    form_add(&form, "code_verifier", x->verifier);
+    x->call = provider_token(x->oidc->provider, buf_str(&form), on_code_answer, x);
+    buf_done(&form);
+}
+
+/* Single use: whatever comes of it, this state is spent. */
+static bool take_flow(struct oidc_op *x, const struct auth_callback *in)
+{
+    struct flow *f = map_get(&x->oidc->flows, in->state);
+    uint8_t hash[SHA256_LEN];
+    if (!f)
+        return false;
+    sha256(in->flow, hash);
+    bool is_ok =
+        clock_mono_ms() < f->until_ms && bytes_eq_const_time(hash, f->cookie_hash, sizeof hash);
+    x->redirect_uri = arena_str(&x->op.arena, str_from(f->redirect_uri));
+    x->return_to = arena_str(&x->op.arena, str_from(f->return_to));
+    x->verifier = arena_str(&x->op.arena, str_from(f->verifier));
+    x->nonce = arena_str(&x->op.arena, str_from(f->nonce));
+    flow_free(x->oidc, f);
+    return is_ok;
+}
+
+struct auth_op *auth_callback(struct auth *a, const struct auth_callback *in,
+                              auth_session_done done, void *ctx)
+{
+    if (!a->oidc)
+        return not_configured(a, done, NULL, ctx);
+    struct oidc_op *x = oidc_op_new(a->oidc, OIDC_CALLBACK, ctx);
+    x->done.session = done;
+    if (!take_flow(x, in))
+        return fail_later(x, -EACCES, "this login took too long or began elsewhere; try again");
+    if (in->iss.n > 0 && !str_eq(in->iss, a->oidc->conf->issuer))
+        return fail_later(x, -EACCES, "this answer comes from another provider");
+    if (in->error.n > 0)
+        return fail_later(x, -EACCES, "the login provider refused");
+    if (in->code.n == 0 || in->code.n > PARAMETER_MAX)
+        return fail_later(x, -EACCES, "the login provider sent no code");
+    x->code = arena_str(&x->op.arena, in->code);
+    x->wait.fn = on_callback_meta;
+    x->wait.ctx = x;
+    provider_discover(a->oidc->provider, &x->wait);
+    return &x->op;
+}
+
+/* ---- staying ---- */
+
+static void on_refresh_answer(void *ctx, const struct err *err, int status, str body)
+{
+    struct oidc_op *x = ctx;
+    x->call = NULL;
+    if (oidc_is_over(x))
+        return;
+    struct auth *a = x->op.auth;
+    const struct session *s = session_by_id(a->sessions, x->session_id);
+    if (!take_answer(x, err, status, body)) {
+        if (s && x->op.err.code == -EACCES)
+            session_end(a->sessions, s);
+        oidc_fail(x);
+        return;
+    }
+    const struct user *u = s ? roster_user(auth_roster(a), s->user_id) : NULL;
+    if (x->token.n > 0) {
+        oidc_verify(x);
+    } else if (u) {
+        oidc_give_session(x, u);
+    } else {
+        err_set(&x->op.err, -EACCES, "the session has ended; log in again");
+        oidc_fail(x);
+    }
+}
+
+static void on_refresh_meta(void *ctx, const struct err *err)
+{
+    struct oidc_op *x = ctx;
+    if (oidc_is_over(x))
+        return;
+    const struct session *s = session_by_id(x->op.auth->sessions, x->session_id);
+    if (!s || provider_meta(x->oidc->provider)->token_endpoint.n == 0) {
+        fail_unreachable(x);
+        return;
+    }
+    struct buf form;
+    buf_init(&form, FORM_MAX_BYTES);
+    form_add(&form, "grant_type", STR("refresh_token"));
+    form_add(&form, "refresh_token", s->provider_refresh);
+    x->call = provider_token(x->oidc->provider, buf_str(&form), on_refresh_answer, x);
+    buf_done(&form);
+}
+
+struct auth_op *oidc_refresh(struct oidc *o, const struct session *s, auth_session_done done,
+                             void *ctx)
+{
+    struct oidc_op *x = oidc_op_new(o, OIDC_REFRESH, ctx);
+    x->done.session = done;
+    x->session_id = arena_str(&x->op.arena, str_from(s->id));
+    if (s->provider_refresh.n == 0)
+        return fail_later(x, -EACCES, "the session has ended; log in again");
+    x->wait.fn = on_refresh_meta;
+    x->wait.ctx = x;
+    provider_discover(o->provider, &x->wait);
+    return &x->op;
+}
+
+/* ---- life ---- */
+
+struct oidc *oidc_new(struct auth *a)
+{
+    struct oidc *o = xcalloc(1, sizeof *o);
+    o->auth = a;
+    o->conf = &a->deps.instance->oidc;
+    o->provider = provider_new(a->deps.loop, a->deps.log, a->deps.fetcher, o->conf);
+    map_init(&o->flows);
+    map_init(&o->seen);
+    list_init(&o->by_age);
+    list_init(&o->seen_age);
+    return o;
+}
+
+void oidc_free(struct oidc *o)
+{
+    if (!o)
+        return;
+    LIST_FOREACH (it, &o->by_age)
+        flow_free(o, LIST_ENTRY(it, struct flow, node));
+    map_done(&o->flows);
+    oidc_seen_free(o);
+    provider_free(o->provider);
+    free(o);
+}

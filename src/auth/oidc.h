@@ -1,0 +1,22 @@
+/* oidc.h - OpenID Connect: the code flow with PKCE, refreshes, and tokens as bearer.
+ *
+ * The provider's keys and addresses are in provider.h. A login in progress is kept here for ten
+ * minutes, found by its `state` once, and tied to one browser by a cookie. People are matched by
+ * issuer and subject; the first time by their verified e-mail address, or they get an
+ * account if their domain is allowed. For identity.c alone. Loop thread. */
+#pragma once
+
+#include "auth/auth_impl.h"
+
+#define OIDC_FLOWS_MAX 10000 /* the oldest makes room */
+#define OIDC_SEEN_MAX  4096  /* bearer tokens whose signature was checked */
+
+struct oidc *oidc_new(struct auth *a);
+void oidc_free(struct oidc *o); /* accepts NULL; no operation may be under way */
+
+/* A bearer that was verified before: 0, -EACCES, or -EAGAIN when it must be looked at. */
+int oidc_check(struct oidc *o, struct arena *arena, str bearer, struct identity *ret);
+
+/* Asks the provider whether this person may stay. */
+struct auth_op *oidc_refresh(struct oidc *o, const struct session *s, auth_session_done done,
+                             void *ctx);

@@ -1,0 +1,52 @@
+/* oidc_impl.h - what the files of oidc.h share. */
+#pragma once
+
+#include "auth/oidc.h"
+#include "auth/provider.h"
+
+struct oidc {
+    struct auth *auth;
+    const struct instance_oidc *conf;
+    struct provider *provider;
+    struct map flows;          /* state -> struct flow */
+    struct list_node by_age;   /* struct flow, oldest first */
+    struct map seen;           /* hash of a bearer -> struct seen */
+    struct list_node seen_age; /* struct seen, oldest first */
+};
+
+enum oidc_purpose { OIDC_AUTHORIZE, OIDC_BEARER, OIDC_CALLBACK, OIDC_REFRESH };
+
+struct oidc_op {
+    struct auth_op op;
+    struct oidc *oidc;
+    enum oidc_purpose purpose;
+    struct provider_wait wait;
+    struct call *call;
+    union {
+        auth_authorize_done authorize;
+        auth_check_done check;
+        auth_session_done session;
+    } done;
+    str redirect_uri, return_to; /* authorize, callback */
+    str code, verifier, nonce;   /* callback */
+    str session_id;              /* refresh */
+    str provider_refresh;        /* the provider's answer */
+    str token;                   /* to be verified */
+    struct jwt jwt;
+    bool is_second_try;
+};
+
+struct oidc_op *oidc_op_new(struct oidc *o, enum oidc_purpose purpose, void *ctx);
+/* Calls back with op.err and ends it. */
+void oidc_fail(struct oidc_op *x);
+void oidc_fail_deferred(void *op);
+/* Ends it when nobody waits for the answer any more. */
+bool oidc_is_over(struct oidc_op *x);
+
+/* Verifies x->token, finds or makes its person, and goes on with oidc_admit. */
+void oidc_verify(struct oidc_op *x);
+void oidc_admit(struct oidc_op *x, const struct user *u);
+/* Sessions; for OIDC_CALLBACK and OIDC_REFRESH. */
+void oidc_give_session(struct oidc_op *x, const struct user *u);
+
+void oidc_seen_free(struct oidc *o);

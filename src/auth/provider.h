@@ -1,0 +1,48 @@
+/* provider.h - what an OpenID provider says about itself: addresses and keys.
+ *
+ * Both are fetched when they are first needed and kept: addresses for an hour, keys for five
+ * minutes. A token with an unknown key asks for the keys anew, but not more often
+ * than every ten seconds, so that nobody can make us hammer the provider. When it does not
+ * answer, what is known counts for another hour. Loop thread. */
+#pragma once
+
+#include "auth/call.h"
+#include "auth/instance.h"
+#include "auth/jwt.h"
+#include "base/list.h"
+
+struct provider;
+
+struct provider_meta {
+    str authorization_endpoint, token_endpoint, jwks_uri;
+    bool has_offline_access, wants_secret_in_body;
+};
+
+struct provider *provider_new(struct loop *l, struct logger *log, struct fetcher *f,
+                              const struct instance_oidc *conf);
+void provider_free(struct provider *p); /* nobody may be waiting */
+
+/* Embedded in whoever waits; list_del(&w->node) stops waiting. */
+struct provider_wait {
+    struct list_node node;
+    void (*fn)(void *ctx, const struct err *err); /* -EHOSTUNREACH: it cannot be asked now */
+    void *ctx;
+};
+
+/* Calls back, never before it returns, once the addresses are known. */
+void provider_discover(struct provider *p, struct provider_wait *w);
+const struct provider_meta *provider_meta(const struct provider *p); /* after that */
+
+/* The key of this token, if it is known and fresh; NULL: ask for the keys, then again. */
+const struct jwk *provider_key(const struct provider *p, const struct jwt *t);
+void provider_fetch_keys(struct provider *p, struct provider_wait *w);
+/* After that: the key, fresh or not. */
+const struct jwk *provider_known_key(const struct provider *p, const struct jwt *t);
+
+/* Asks the token endpoint: `form` is the body. Only after discovery. */
+struct call *provider_token(struct provider *p, str form, call_done done, void *ctx);
+
+/* name=value, encoded, with & before it where needed. */
+void form_add(struct buf *out, const char *name, str value);
+
+void provider_set_clock(struct provider *p, uint64_t (*mono_ms)(void)); /* tests */

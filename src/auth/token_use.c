@@ -1,0 +1,164 @@
+#include "auth/token_use.h"
+
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/map.h"
+#include "config/file.h"
+#include "loop/pool.h"
+#include "loop/timer.h"
+
+#define SAVE_AFTER_MS  60000
+#define FILE_MAX_BYTES (16u * 1024 * 1024)
+#define FILE_NAME      "token-use.json"
+
+struct token_use {
+    struct loop *loop;
+    struct logger *log;
+    char *dir;
+    struct map times; /* id -> int64_t */
+    struct timer soon;
+    struct pool *pool;
+    struct job job;
+    bool is_saving;
+    struct buf text; /* the job's */
+    struct err err;
+};
+
+const struct json *token_use_read(struct arena *a, const char *work_dir)
+{
+    str text, path = arena_printf(a, "%s/auth/" FILE_NAME, work_dir);
+    struct json *doc;
+    if (file_read(a, path.p, FILE_MAX_BYTES, &text, NULL) == 0 &&
+        json_parse(a, text, 0, &doc, NULL) == 0 && json_is(doc, JSON_OBJECT))
+        return doc;
+    return json_new(a, JSON_OBJECT);
+}
+
+static void set(struct token_use *u, str token_id, int64_t ms)
+{
+    int64_t *t = map_get(&u->times, token_id);
+    if (!t) {
+        t = xcalloc(1, sizeof *t);
+        map_put(&u->times, token_id, t);
+    }
+    *t = ms;
+}
+
+/* ---- writing ---- */
+
+static void write_all(struct token_use *u)
+{
+    struct json_writer w;
+    struct map_entry *e;
+    buf_init(&u->text, FILE_MAX_BYTES);
+    jw_init(&w, &u->text);
+    jw_object(&w);
+    for (size_t i = 0; (e = map_next(&u->times, &i)) != NULL;) {
+        jw_key_str(&w, e->key);
+        jw_int(&w, *(int64_t *)e->value);
+    }
+    jw_end(&w);
+}
+
+static void save(struct token_use *u)
+{
+    struct arena a;
+    arena_init(&a);
+    err_clear(&u->err);
+    str path = arena_printf(&a, "%s/" FILE_NAME, u->dir);
+    if (file_make_dirs(u->dir, &u->err) == 0)
+        (void)file_write_atomic(path.p, buf_str(&u->text), 0600, &u->err);
+    arena_done(&a);
+}
+
+static void save_work(struct job *j)
+{
+    save(CONTAINER_OF(j, struct token_use, job));
+}
+
+static void saved(struct token_use *u)
+{
+    if (u->err.code < 0)
+        log_warn(u->log, "auth", "%s", u->err.msg);
+    buf_done(&u->text);
+    u->is_saving = false;
+}
+
+static void save_done(struct job *j)
+{
+    saved(CONTAINER_OF(j, struct token_use, job));
+}
+
+static void on_soon(void *ctx)
+{
+    struct token_use *u = ctx;
+    if (u->is_saving) {
+        timer_start(&u->soon, SAVE_AFTER_MS);
+        return;
+    }
+    if (!u->pool)
+        u->pool = pool_new(u->loop, "token use", 1);
+    u->is_saving = true;
+    write_all(u);
+    u->job = (struct job){.work = save_work, .done = save_done};
+    pool_submit(u->pool, &u->job);
+}
+
+/* ---- life ---- */
+
+struct token_use *token_use_new(struct loop *l, struct logger *log, const char *work_dir)
+{
+    struct token_use *u = xcalloc(1, sizeof *u);
+    struct arena a;
+    arena_init(&a);
+    u->loop = l;
+    u->log = log;
+    u->dir = str_dup(arena_printf(&a, "%s/auth", work_dir));
+    map_init(&u->times);
+    timer_init(&u->soon, l, on_soon, u);
+    const struct json *doc = token_use_read(&a, work_dir);
+    for (size_t i = 0; i < doc->len; i++)
+        if (json_is(&doc->members[i].value, JSON_INT))
+            set(u, doc->members[i].key, doc->members[i].value.i);
+    arena_done(&a);
+    return u;
+}
+
+void token_use_free(struct token_use *u)
+{
+    struct map_entry *e;
+    if (!u)
+        return;
+    bool is_dirty = timer_active(&u->soon);
+    timer_stop(&u->soon);
+    pool_free(u->pool);
+    if (is_dirty) {
+        write_all(u);
+        save(u);
+        saved(u);
+    }
+    for (size_t i = 0; (e = map_next(&u->times, &i)) != NULL;)
+        free(e->value);
+    map_done(&u->times);
+    free(u->dir);
+    free(u);
+}
+
+void token_use_note(struct token_use *u, str token_id)
+{
+    set(u, token_id, clock_now_ms());
+    if (!timer_active(&u->soon))
+        timer_start(&u->soon, SAVE_AFTER_MS);
+}
+
+void token_use_forget(struct token_use *u, str token_id)
+{
+    free(map_del(&u->times, token_id));
+}
+
+int64_t token_use_ms(const struct token_use *u, str token_id)
+{
+    const int64_t *t = map_get(&u->times, token_id);
+    return t ? *t : 0;
+}
