@@ -6,9 +6,11 @@
 #include "builtin/internal.h"
 
 static const struct builtin_tool *const NB[] = {
-    &BUILTIN_STATUS,         &BUILTIN_TIME,          &BUILTIN_CALCULATE,
-    &BUILTIN_DISCOVER_TOOLS, &BUILTIN_DELEGATE,      &BUILTIN_MANAGE_SKILL,
-    &BUILTIN_BUNDLE_STATUS,  &BUILTIN_MANAGE_BUNDLE, NULL,
+    &BUILTIN_STATUS,           &BUILTIN_TIME,
+    &BUILTIN_CALCULATE,        &BUILTIN_DISCOVER_TOOLS,
+    &BUILTIN_DELEGATE,         &BUILTIN_MANAGE_SKILL,
+    &BUILTIN_BUNDLE_STATUS,    &BUILTIN_MANAGE_BUNDLE,
+    &BUILTIN_DISCOVER_BUNDLES, NULL,
 };
 
 static const struct builtin_tool *const CONVERSATIONS[] = {

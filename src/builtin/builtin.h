@@ -4,6 +4,7 @@
  * builtin_reply*, at once or later; the call lives until then. */
 #pragma once
 
+#include "bundle/mpak.h"
 #include "runtime/runtime.h"
 #include "tools/registry.h"
 
@@ -13,7 +14,8 @@ struct bundles;
 
 struct builtin_deps { /* borrowed */
     struct runtime *runtime;
-    uint64_t started_ms; /* monotonic */
+    uint64_t started_ms;       /* monotonic */
+    struct mpak_conf registry; /* of bundles; without a fetcher there is none */
 };
 
 struct builtin *builtin_new(const struct builtin_deps *deps);

@@ -10,6 +10,7 @@
 
 #define REPORT_MAX    (64u * 1024 * 1024)
 #define STOP_GRACE_MS 5000
+#define BUNDLES_MS    5000 /* bundles that start slower are missing from the first answer */
 
 struct local {
     struct session base;
@@ -236,6 +237,7 @@ int session_open_local(struct loop *loop, struct config *c, struct session **ret
         free(l);
         return r;
     }
+    server_await_bundles(l->server, BUNDLES_MS);
     str why;
     l->base.model = arena_str(&l->base.arena, llm_default_model(server_llm(l->server), &why));
     *ret = &l->base;

@@ -91,7 +91,11 @@ static int make_runtime(struct space *sp, struct err *e)
         .project_dir = str_from(env->project_dir),
     };
     sp->api.runtime = runtime_new(&deps);
-    struct builtin_deps bdeps = {.runtime = sp->api.runtime, .started_ms = env->started_ms};
+    struct builtin_deps bdeps = {
+        .runtime = sp->api.runtime,
+        .started_ms = env->started_ms,
+        .registry = {.fetcher = env->fetcher, .base_url = sp->config.registry_url},
+    };
     sp->builtin = builtin_new(&bdeps);
     int r = runtime_load_settings(sp->api.runtime, e);
     return r < 0 ? r : builtin_register(sp->builtin, sp->api.tools, e);
