@@ -11,6 +11,8 @@
 
 /* ---- the table ---- */
 
+#define API_MCP_BODY_MAX (4u * 1024 * 1024)
+
 static const struct route ROUTES[] = {
     {"GET", "/v1/health", api_health_get, API_OPEN, 0},
     {"GET", "/v1/apps", api_apps_list, 0, 0},
@@ -58,6 +60,15 @@ static const struct route ROUTES[] = {
     {"POST", "/v1/skills/match", api_skills_match, 0, 0},
     {"GET", "/v1/usage", api_usage_get, 0, 0},
     {"GET", "/v1/workspace", api_workspace_get, 0, 0},
+    {"POST", "/mcp", api_mcp_handle, 0, API_MCP_BODY_MAX},
+    {"GET", "/mcp", api_mcp_handle, 0, 0},
+    {"DELETE", "/mcp", api_mcp_handle, 0, 0},
+    {"POST", "/mcp/:source", api_mcp_handle, 0, API_MCP_BODY_MAX},
+    {"GET", "/mcp/:source", api_mcp_handle, 0, 0},
+    {"DELETE", "/mcp/:source", api_mcp_handle, 0, 0},
+    {"GET", "/sse", api_mcp_sse_open, 0, 0},
+    {"POST", "/sse/message", api_mcp_sse_post, 0, API_MCP_BODY_MAX},
+    {"GET", "/metrics", api_metrics_get, 0, 0},
 };
 
 /* The page loads nothing from elsewhere and runs no inline script. */

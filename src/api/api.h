@@ -28,6 +28,22 @@ struct api_space {
     bool is_closing;                      /* its workspace is gone: no new holders */
 };
 
+/* Who asks, where a request is handed on. */
+struct api_caller {
+    struct api_space *space;
+    struct viewer viewer;
+    struct json_strs tools; /* globs of an API token; items NULL = all */
+};
+
+/* The MCP endpoint, a floor beside this one; without handle there is none. */
+struct api_mcp {
+    void (*handle)(void *ctx, struct http_req *r, const struct api_caller *who, str source);
+    void (*sse_open)(void *ctx, struct http_req *r, const struct api_caller *who);
+    void (*sse_post)(void *ctx, struct http_req *r, const struct api_caller *who);
+    void (*metrics)(void *ctx, struct buf *out); /* Prometheus text */
+    void *ctx;
+};
+
 struct api_deps { /* borrowed */
     struct loop *loop;
     struct logger *log;
@@ -41,6 +57,7 @@ struct api_deps { /* borrowed */
     void (*hold_space)(void *ctx, struct api_space *s);
     void (*release_space)(void *ctx, struct api_space *s);
     void *space_ctx;
+    struct api_mcp mcp;
 };
 
 struct api *api_new(const struct api_deps *deps);

@@ -37,6 +37,7 @@ struct bundle_sources {
     const char *project_dir;
     struct map by_bundle; /* server name -> struct bundle_source */
     void (*changed)(void *ctx, struct bundle *b, enum bundle_change what);
+    void (*notified)(void *ctx, struct bundle *b, str method, const struct json *params);
     void *ctx;
 };
 

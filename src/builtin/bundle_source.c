@@ -248,7 +248,22 @@ void bundle_sources_free(struct bundle_sources *s)
     free(s);
 }
 
+static void on_notified(void *ctx, struct bundle *b, str method, const struct json *params)
+{
+    struct bundle_sources *s = ctx;
+    if (s->notified)
+        s->notified(s->ctx, b, method, params);
+}
+
+void bundle_sources_on_notified(struct bundle_sources *s,
+                                void (*notified)(void *ctx, struct bundle *b, str method,
+                                                 const struct json *params))
+{
+    s->notified = notified;
+}
+
 struct bundle_host bundle_sources_host(struct bundle_sources *s)
 {
-    return (struct bundle_host){.changed = on_changed, .ask = on_ask_alone, .ctx = s};
+    return (struct bundle_host){
+        .changed = on_changed, .ask = on_ask_alone, .notified = on_notified, .ctx = s};
 }

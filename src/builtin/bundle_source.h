@@ -19,6 +19,11 @@ struct bundle_sources *bundle_sources_new(struct runtime *rt, const char *projec
 /* Takes its sources out of the registry. After the bundles have stopped. */
 void bundle_sources_free(struct bundle_sources *s);
 
+/* From now on this hears, with the same ctx as `changed`, what servers tell besides. */
+void bundle_sources_on_notified(struct bundle_sources *s,
+                                void (*notified)(void *ctx, struct bundle *b, str method,
+                                                 const struct json *params));
+
 /* For bundles_conf.host. */
 struct bundle_host bundle_sources_host(struct bundle_sources *s);
 /* ClientCapabilities that go with it. */

@@ -74,6 +74,11 @@ int runtime_load_settings(struct runtime *rt, struct err *e)
     return r;
 }
 
+const struct permission_rules *runtime_permissions(const struct runtime *rt)
+{
+    return &rt->permissions;
+}
+
 const struct agents *runtime_agents(const struct runtime *rt)
 {
     return &rt->agents;

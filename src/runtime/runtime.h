@@ -133,6 +133,7 @@ void turn_record(void *tool_host, str line); /* an event of the tool's, into the
 bool turn_may_use(void *tool_host, const struct toolset_item *it); /* within its hard limits */
 
 const struct agents *runtime_agents(const struct runtime *rt);
+const struct permission_rules *runtime_permissions(const struct runtime *rt);
 
 /* The run in progress of a conversation, or empty. */
 str runtime_active_run(const struct runtime *rt, str conversation_id);

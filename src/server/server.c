@@ -10,6 +10,7 @@
 #include "config/file.h"
 #include "net/fetch.h"
 #include "runtime/zone.h"
+#include "server/mcp.h"
 #include "server/providers.h"
 #include "server/space.h"
 #include "store/appender.h"
@@ -35,6 +36,7 @@ struct server {
     struct store_env store_env;
     struct spaces spaces;
     struct space *home; /* the one workspace there is without users */
+    struct gateway *gateway;
     struct api *api;
     struct http_server *http;
 
@@ -92,6 +94,7 @@ static void prepare_spaces(struct server *s)
         .llm = s->llm,
         .readers = s->readers,
         .fetcher = s->fetcher,
+        .gateway = s->gateway,
         .store_env = &s->store_env,
         .started_ms = s->started_ms,
         .home_dir = s->opt.home_dir,
@@ -145,6 +148,17 @@ static void release_space(void *ctx, struct api_space *sp)
     spaces_release(CONTAINER_OF(sp, struct space, api));
 }
 
+static void make_gateway(struct server *s)
+{
+    struct gateway_deps deps = {
+        .loop = s->loop,
+        .log = s->log,
+        .pool = s->readers,
+        .audit_path = arena_printf(&s->arena, "%s/logs/audit.jsonl", s->config->work_dir).p,
+    };
+    s->gateway = gateway_new(&deps);
+}
+
 static int build(struct server *s, struct err *e)
 {
     int r = file_make_dirs(s->config->work_dir, e);
@@ -154,6 +168,7 @@ static int build(struct server *s, struct err *e)
         find_local_models(s);
     if (r < 0)
         return r;
+    make_gateway(s);
     prepare_spaces(s);
     s->home = spaces_open(&s->spaces, STR(SPACE_DEFAULT_ID), e);
     if (!s->home)
@@ -169,6 +184,7 @@ static int build(struct server *s, struct err *e)
         .hold_space = hold_space,
         .release_space = release_space,
         .space_ctx = s,
+        .mcp = mcp_endpoint(s->gateway),
     };
     s->api = api_new(&deps);
     return 0;
@@ -261,6 +277,7 @@ static void on_http_stopped(void *ctx)
 {
     struct server *s = ctx;
     api_stop(s->api);
+    gateway_stop(s->gateway);
     spaces_close_all(&s->spaces, on_spaces_closed, s);
 }
 
@@ -289,6 +306,7 @@ void server_free(struct server *s)
     if (s->http)
         http_server_free(s->http);
     api_free(s->api);
+    gateway_free(s->gateway);
     spaces_done(&s->spaces);
     llm_free(s->llm);
     fetcher_free(s->fetcher);

@@ -5,6 +5,7 @@
 
 #include "base/hash.h"
 #include "config/file.h"
+#include "gateway/gateway.h"
 
 /* ---- where things are ---- */
 
@@ -162,6 +163,7 @@ static void on_runtime_stopped(void *ctx)
 static void stop(struct space *sp)
 {
     list_del(&sp->node);
+    gateway_space_gone(sp->env->gateway, sp->api.tools);
     runtime_stop(sp->api.runtime, on_runtime_stopped, sp);
 }
 

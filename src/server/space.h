@@ -23,6 +23,7 @@ struct space_env { /* what all spaces share; borrowed */
     struct llm *llm;
     struct pool *readers;
     struct fetcher *fetcher;
+    struct gateway *gateway; /* hears of bundles and of the end of spaces */
     const struct store_env *store_env;
     uint64_t started_ms;
     const char *home_dir, *project_dir; /* a terminal, else NULL */

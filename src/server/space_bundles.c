@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "builtin/bundle_source.h"
 #include "bundle/settings.h"
+#include "gateway/gateway.h"
 #include "server/space.h"
 
 static const char *below(struct space *sp, const char *dir, const char *name)
@@ -59,6 +60,7 @@ static void on_changed(void *ctx, struct bundle *b, enum bundle_change what)
     struct json_writer w;
     struct buf data;
     struct arena a;
+    gateway_bundle_changed(sp->env->gateway, sp->api.tools, b, what);
     if (what != BUNDLE_ADDED && what != BUNDLE_REMOVED && what != BUNDLE_STATE)
         return;
     arena_init(&a);
@@ -83,6 +85,12 @@ static void on_changed(void *ctx, struct bundle *b, enum bundle_change what)
     bus_publish(sp->env->bus, &msg);
     buf_done(&data);
     arena_done(&a);
+}
+
+static void on_notified(void *ctx, struct bundle *b, str method, const struct json *params)
+{
+    struct space *sp = ctx;
+    gateway_bundle_notified(sp->env->gateway, sp->api.tools, b, method, params);
 }
 
 /* ---- settings ---- */
@@ -144,6 +152,7 @@ int space_bundles_open(struct space *sp, struct err *e)
         return r;
     }
     sp->sources = bundle_sources_new(sp->api.runtime, sp->env->project_dir, on_changed, sp);
+    bundle_sources_on_notified(sp->sources, on_notified);
     sp->api.bundles = make_bundles(sp);
     sp->changer = (struct bundle_changer){
         .loop = sp->env->loop,

@@ -1,0 +1,41 @@
+/* mcp.c - the way to the MCP endpoint: who asks and whether there is one. What happens there is the
+ * gateway's business (api_deps.mcp). */
+#include "api/internal.h"
+
+/* False: answered. */
+static bool admit(struct api *api, struct http_req *r, struct api_caller *ret)
+{
+    const struct api_identity *id = api_identity(r);
+    if (!api->deps.mcp.handle || !id->space->config->features.mcp_server) {
+        http_reply_error(r, 403, "feature_disabled",
+                         "The MCP server is switched off: features.mcpServer in the settings.",
+                         NULL);
+        return false;
+    }
+    *ret = (struct api_caller){.space = id->space, .viewer = id->viewer};
+    return true;
+}
+
+void api_mcp_handle(void *ctx, struct http_req *r)
+{
+    struct api *api = ctx;
+    struct api_caller who;
+    if (admit(api, r, &who))
+        api->deps.mcp.handle(api->deps.mcp.ctx, r, &who, r->params[0]);
+}
+
+void api_mcp_sse_open(void *ctx, struct http_req *r)
+{
+    struct api *api = ctx;
+    struct api_caller who;
+    if (admit(api, r, &who))
+        api->deps.mcp.sse_open(api->deps.mcp.ctx, r, &who);
+}
+
+void api_mcp_sse_post(void *ctx, struct http_req *r)
+{
+    struct api *api = ctx;
+    struct api_caller who;
+    if (admit(api, r, &who))
+        api->deps.mcp.sse_post(api->deps.mcp.ctx, r, &who);
+}

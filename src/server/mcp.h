@@ -1,0 +1,10 @@
+/* mcp.h - the gateway with the server's workspaces behind it. */
+#pragma once
+
+#include "api/api.h"
+#include "gateway/gateway.h"
+
+/* For api_deps.mcp. */
+struct api_mcp mcp_endpoint(struct gateway *g);
+/* Who somebody is to the gateway; borrows. */
+struct gateway_caller mcp_caller(const struct api_caller *who);
