@@ -103,7 +103,7 @@ static void send(struct filling *f)
     const struct json *content =
         form->fields && strcmp(form->action, "accept") == 0 ? json_clone(&a, form->content) : NULL;
     view_say(f->view, STYLE_DIM, "%.*s: %s", STR_ARG(json_get_string(form->question, "source")),
-             form->action);
+             strcmp(form->action, "accept") == 0 ? "answered" : "declined");
     const char *action = form->action;
     remove_at(f, 0);
     session_answer_input(f->session, id, action, content);
