@@ -47,11 +47,11 @@ static size_t count(const struct list_node *head)
     return n;
 }
 
-void ask_session(struct gw_session *s, struct gw_request *q, struct mcp_ask *a, void *owner)
+void gw_ask_session(struct gw_session *s, struct gw_request *q, struct mcp_ask *a, void *owner)
 {
     struct buf b;
     struct json_writer w;
-    if (!client_can(s->capabilities, a->kind, a->params)) {
+    if (!gw_client_can(s->capabilities, a->kind, a->params)) {
         mcp_ask_refuse(a, RPC_METHOD_NOT_FOUND, "The client cannot do that.");
         return;
     }
@@ -72,11 +72,11 @@ void ask_session(struct gw_session *s, struct gw_request *q, struct mcp_ask *a, 
     write_params(&w, s, a, mine->id);
     jw_end(&w);
     if (!q || !q->out->emit(q, buf_str(&b)))
-        session_send(s, buf_str(&b));
+        gw_session_send(s, buf_str(&b));
     buf_done(&b);
 }
 
-void ask_withdraw(struct gw_session *s, struct mcp_ask *a)
+void gw_ask_withdraw(struct gw_session *s, struct mcp_ask *a)
 {
     LIST_FOREACH (n, &s->asks) {
         struct gw_ask *mine = LIST_ENTRY(n, struct gw_ask, node);
@@ -84,12 +84,12 @@ void ask_withdraw(struct gw_session *s, struct mcp_ask *a)
             continue;
         struct json_member id = {STR("requestId"), json_of_int((int64_t)mine->id)};
         struct json params = {.type = JSON_OBJECT, .len = 1, .members = &id};
-        session_notify(s, "notifications/cancelled", &params);
+        gw_session_notify(s, "notifications/cancelled", &params);
         ask_free(mine);
     }
 }
 
-void ask_drop_owner(struct gw_session *s, const void *owner)
+void gw_ask_drop_owner(struct gw_session *s, const void *owner)
 {
     LIST_FOREACH (n, &s->asks) {
         struct gw_ask *mine = LIST_ENTRY(n, struct gw_ask, node);
@@ -98,7 +98,7 @@ void ask_drop_owner(struct gw_session *s, const void *owner)
     }
 }
 
-void ask_answered(struct gw_session *s, const struct rpc_message *m)
+void gw_ask_answered(struct gw_session *s, const struct rpc_message *m)
 {
     LIST_FOREACH (n, &s->asks) {
         struct gw_ask *mine = LIST_ENTRY(n, struct gw_ask, node);
@@ -115,7 +115,7 @@ void ask_answered(struct gw_session *s, const struct rpc_message *m)
     }
 }
 
-void ask_drop_all(struct gw_session *s)
+void gw_ask_drop_all(struct gw_session *s)
 {
     LIST_FOREACH (n, &s->asks) {
         struct gw_ask *mine = LIST_ENTRY(n, struct gw_ask, node);

@@ -55,13 +55,13 @@ const char *gw_list_key(enum gw_list what)
     return KEYS[what];
 }
 
-bool bundle_offers(const struct bundle *b, const char *capability)
+bool gw_bundle_offers(const struct bundle *b, const char *capability)
 {
     const struct json *can = bundle_server_capabilities(b);
     return !can || json_get(can, capability) != NULL;
 }
 
-struct bundle *request_bundle(const struct gw_request *q)
+struct bundle *gw_request_bundle(const struct gw_request *q)
 {
     if (q->source.n == 0 || !q->space->bundles)
         return NULL;
@@ -176,7 +176,7 @@ static void fetch(struct list_cache *l)
     fetch_page(l, STR_NONE);
 }
 
-void catalog_stale(struct gw_space *s, struct bundle *b, enum gw_list what)
+void gw_catalog_stale(struct gw_space *s, struct bundle *b, enum gw_list what)
 {
     catalog_of(s, b)->lists[what].is_stale = true;
 }
@@ -198,7 +198,7 @@ static void catalog_free(struct gw_catalog *c)
     free(c);
 }
 
-void catalog_bundle_gone(struct gw_space *s, struct bundle *b)
+void gw_catalog_bundle_gone(struct gw_space *s, struct bundle *b)
 {
     struct gw_catalog *c = map_del(&s->catalogs, bundle_entry(b)->server_name);
     if (!c)
@@ -206,7 +206,7 @@ void catalog_bundle_gone(struct gw_space *s, struct bundle *b)
     /* Requests that have this list but have not been told yet must not look at it. */
     LIST_FOREACH (n, &s->requests) {
         struct gw_request *q = LIST_ENTRY(n, struct gw_request, node);
-        struct gather *g = q->on_cancel == catalog_cancel ? q->work : NULL;
+        struct gather *g = q->on_cancel == gw_catalog_cancel ? q->work : NULL;
         for (size_t i = 0; g && i < g->nparts; i++) {
             if (g->parts[i].list && g->parts[i].list->owner == c && list_empty(&g->parts[i].node))
                 g->parts[i].list = NULL;
@@ -215,7 +215,7 @@ void catalog_bundle_gone(struct gw_space *s, struct bundle *b)
     catalog_free(c);
 }
 
-void catalogs_done(struct gw_space *s)
+void gw_catalogs_done(struct gw_space *s)
 {
     struct map_entry *e;
     for (size_t i = 0; (e = map_next(&s->catalogs, &i)) != NULL;)
@@ -233,7 +233,7 @@ static void gather_stop(struct gather *g)
         list_del(&g->parts[i].node);
 }
 
-void catalog_cancel(struct gw_request *q)
+void gw_catalog_cancel(struct gw_request *q)
 {
     gather_stop(q->work);
 }
@@ -276,10 +276,10 @@ static bool is_asked(const struct gw_request *q, struct bundle *b, enum gw_list 
         return false;
     if (!bundle_server_capabilities(b))
         return q->source.n > 0;
-    return bundle_offers(b, CAPABILITIES[what]);
+    return gw_bundle_offers(b, CAPABILITIES[what]);
 }
 
-void catalog_gather(struct gw_request *q, enum gw_list what, gw_entries_fn fn)
+void gw_catalog_gather(struct gw_request *q, enum gw_list what, gw_entries_fn fn)
 {
     struct bundles *set = q->space->bundles;
     size_t n = set ? bundles_count(set) : 0;
@@ -289,7 +289,7 @@ void catalog_gather(struct gw_request *q, enum gw_list what, gw_entries_fn fn)
     g->parts = arena_array(&q->arena, n + 1, sizeof *g->parts);
     timer_init(&g->timeout, q->g->deps.loop, on_timeout, g);
     defer_init(&g->ready, on_ready, g);
-    q->on_cancel = catalog_cancel;
+    q->on_cancel = gw_catalog_cancel;
     q->work = g;
     for (size_t i = 0; i < n; i++) {
         struct bundle *b = bundles_at(set, i);

@@ -17,14 +17,14 @@ static const char DEFINITION[] =
     "\"Chat\","
     "\"readOnlyHint\":false,\"openWorldHint\":true}}";
 
-const struct json *chat_tool(struct arena *a)
+const struct json *gw_chat_tool(struct arena *a)
 {
     struct json *tool = NULL;
     (void)json_parse(a, str_from(DEFINITION), 0, &tool, NULL);
     return tool;
 }
 
-bool chat_is_offered(const struct gw_request *q)
+bool gw_chat_is_offered(const struct gw_request *q)
 {
     bool is_own = q->source.n == 0 || str_eq(q->source, STR("nb"));
     return is_own && q->space->runtime &&
@@ -39,7 +39,7 @@ static void on_started(void *ctx, str conversation_id, str run_id, bool is_new)
         {STR("message"), json_of_str(arena_concat(&q->arena, STR("started "), conversation_id))},
     };
     struct json params = {.type = JSON_OBJECT, .len = ARRAY_LEN(m), .members = m};
-    request_progress(q, &params);
+    gw_request_progress(q, &params);
 }
 
 static void reply(struct gw_request *q, str text, struct json *structured, bool is_error)
@@ -56,8 +56,8 @@ static void reply(struct gw_request *q, str text, struct json *structured, bool 
         json_set(a, result, STR("structuredContent"), *structured);
     if (is_error)
         json_set(a, result, STR("isError"), json_of_bool(true));
-    tools_called(q, is_error ? "tool_error" : "ok");
-    request_result(q, result, MCP_ERA_LEGACY);
+    gw_tools_called(q, is_error ? "tool_error" : "ok");
+    gw_request_result(q, result, MCP_ERA_LEGACY);
 }
 
 static void on_done(void *ctx, const struct turn_result *t)
@@ -85,7 +85,7 @@ static void on_cancel(struct gw_request *q)
     turn_cancel(t);
 }
 
-void chat_call(struct gw_request *q)
+void gw_chat_call(struct gw_request *q)
 {
     static const struct turn_events EVENTS = {on_started, on_done, on_refused};
     const struct json *args = json_get(q->params, "arguments");

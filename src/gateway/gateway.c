@@ -7,7 +7,7 @@
 
 static void on_tools_changed(void *ctx, str source)
 {
-    space_tell(ctx, GW_TOOLS);
+    gw_space_tell(ctx, GW_TOOLS);
 }
 
 static void on_tell(void *space)
@@ -17,11 +17,11 @@ static void on_tell(void *space)
     s->changed = 0;
     for (int i = 0; i < GW_LISTS; i++) {
         if (changed & (1u << i))
-            listen_changed(s, (enum gw_list)i);
+            gw_listen_changed(s, (enum gw_list)i);
     }
 }
 
-void space_tell(struct gw_space *s, enum gw_list what)
+void gw_space_tell(struct gw_space *s, enum gw_list what)
 {
     s->changed |= 1u << what;
     defer_start(s->g->deps.loop, &s->tell);
@@ -37,7 +37,7 @@ static struct gw_space *space_find(struct gateway *g, const struct registry *too
     return NULL;
 }
 
-struct gw_space *space_of(struct gateway *g, const struct gateway_caller *who)
+struct gw_space *gw_space_of(struct gateway *g, const struct gateway_caller *who)
 {
     struct gw_space *s = space_find(g, who->tools);
     if (s) {
@@ -70,7 +70,7 @@ static void drop_sessions(struct gateway *g, const struct gw_space *of, str user
     LIST_FOREACH (n, &g->lru) {
         struct gw_session *s = LIST_ENTRY(n, struct gw_session, node);
         if (s->space == of && (user_id.n == 0 || str_eq(s->who.user_id, user_id)))
-            session_end(s);
+            gw_session_end(s);
     }
 }
 
@@ -80,18 +80,18 @@ static void drop_requests(struct gw_space *s, str user_id)
         struct gw_request *q = LIST_ENTRY(n, struct gw_request, node);
         n = n->next;
         if (user_id.n == 0 || str_eq(q->who.user_id, user_id))
-            request_cancel(q);
+            gw_request_cancel(q);
     }
 }
 
-void space_forget(struct gw_space *s)
+void gw_space_forget(struct gw_space *s)
 {
     drop_sessions(s->g, s, STR_NONE);
     drop_requests(s, STR_NONE);
-    park_drop_all(s, STR_NONE);
-    catalogs_done(s);
-    lanes_done(s);
-    watches_done(s);
+    gw_park_drop_all(s, STR_NONE);
+    gw_catalogs_done(s);
+    gw_lanes_done(s);
+    gw_watches_done(s);
     defer_stop(&s->tell);
     registry_unobserve(&s->observer);
     list_del(&s->node);
@@ -103,7 +103,7 @@ void gateway_space_gone(struct gateway *g, const struct registry *tools)
 {
     struct gw_space *s = space_find(g, tools);
     if (s)
-        space_forget(s);
+        gw_space_forget(s);
 }
 
 void gateway_drop_user(struct gateway *g, str workspace_id, str user_id)
@@ -114,7 +114,7 @@ void gateway_drop_user(struct gateway *g, str workspace_id, str user_id)
             continue;
         drop_sessions(g, s, user_id);
         drop_requests(s, user_id);
-        park_drop_all(s, user_id);
+        gw_park_drop_all(s, user_id);
     }
 }
 
@@ -122,15 +122,15 @@ void gateway_drop_user(struct gateway *g, str workspace_id, str user_id)
 
 static void bundle_removed(struct gw_space *s, struct bundle *b)
 {
-    upstream_bundle_gone(s, b);
+    gw_upstream_bundle_gone(s, b);
     LIST_FOREACH (n, &s->g->lru) {
         struct gw_session *one = LIST_ENTRY(n, struct gw_session, node);
         if (one->space == s)
-            instance_bundle_gone(one, b);
+            gw_instance_bundle_gone(one, b);
     }
-    lane_bundle_gone(s, b);
-    catalog_bundle_gone(s, b);
-    watch_bundle_gone(s, b);
+    gw_lane_bundle_gone(s, b);
+    gw_catalog_bundle_gone(s, b);
+    gw_watch_bundle_gone(s, b);
 }
 
 void gateway_bundle_changed(struct gateway *g, struct registry *tools, struct bundle *b,
@@ -140,16 +140,16 @@ void gateway_bundle_changed(struct gateway *g, struct registry *tools, struct bu
     if (!s)
         return;
     if (what == BUNDLE_RESOURCES) {
-        catalog_stale(s, b, GW_RESOURCES);
-        catalog_stale(s, b, GW_TEMPLATES);
-        space_tell(s, GW_RESOURCES);
+        gw_catalog_stale(s, b, GW_RESOURCES);
+        gw_catalog_stale(s, b, GW_TEMPLATES);
+        gw_space_tell(s, GW_RESOURCES);
     } else if (what == BUNDLE_PROMPTS) {
-        catalog_stale(s, b, GW_PROMPTS);
-        space_tell(s, GW_PROMPTS);
+        gw_catalog_stale(s, b, GW_PROMPTS);
+        gw_space_tell(s, GW_PROMPTS);
     } else if (what == BUNDLE_STATE && bundle_server_capabilities(b)) {
         for (int i = 0; i < GW_LISTS; i++)
-            catalog_stale(s, b, (enum gw_list)i);
-        watch_bundle_running(s, b);
+            gw_catalog_stale(s, b, (enum gw_list)i);
+        gw_watch_bundle_running(s, b);
     } else if (what == BUNDLE_REMOVED) {
         bundle_removed(s, b);
     }
@@ -160,7 +160,7 @@ void gateway_bundle_notified(struct gateway *g, struct registry *tools, struct b
 {
     struct gw_space *s = space_find(g, tools);
     if (s && str_eq(method, STR("notifications/resources/updated")))
-        listen_updated(s, b, params);
+        gw_listen_updated(s, b, params);
 }
 
 /* ---- the gateway ---- */
@@ -177,7 +177,7 @@ struct gateway *gateway_new(const struct gateway_deps *deps)
     list_init(&g->lru);
     list_init(&g->spare);
     map_init(&g->sessions);
-    timer_init(&g->sweep, deps->loop, session_sweep, g);
+    timer_init(&g->sweep, deps->loop, gw_session_sweep, g);
     random_bytes(g->key, sizeof g->key);
     metrics_init(&g->metrics);
     buf_init(&g->scratch, GW_MESSAGE_MAX);
@@ -189,7 +189,7 @@ struct gateway *gateway_new(const struct gateway_deps *deps)
 void gateway_stop(struct gateway *g)
 {
     LIST_FOREACH (n, &g->spaces)
-        space_forget(LIST_ENTRY(n, struct gw_space, node));
+        gw_space_forget(LIST_ENTRY(n, struct gw_space, node));
     timer_stop(&g->sweep);
 }
 
@@ -243,26 +243,26 @@ static bool is_modern(const struct http_req *r, const struct json *doc)
 static void post(struct gateway *g, struct http_req *r, const struct gateway_caller *who,
                  str source)
 {
-    struct gw_request *q = request_make(space_of(g, who), who, source);
+    struct gw_request *q = gw_request_make(gw_space_of(g, who), who, source);
     struct json *doc;
     struct rpc_message m = {0};
     struct err e = {0};
     str body = arena_str(&q->arena, r->body); /* a stream outlives the HTTP request */
     if (rpc_parse(&q->arena, body, &doc, &e) < 0) {
-        http_outlet_init(q, r);
-        request_fail_status(q, 400, RPC_PARSE_ERROR, NULL, "The body is not valid JSON.");
+        gw_http_outlet_init(q, r);
+        gw_request_fail_status(q, 400, RPC_PARSE_ERROR, NULL, "The body is not valid JSON.");
         return;
     }
     if (doc->type != JSON_ARRAY && rpc_classify(doc, &m, &e) < 0) {
         q->id = m.id;
-        http_outlet_init(q, r);
-        request_fail_status(q, 400, RPC_INVALID_REQUEST, NULL, e.msg);
+        gw_http_outlet_init(q, r);
+        gw_request_fail_status(q, 400, RPC_INVALID_REQUEST, NULL, e.msg);
         return;
     }
     if (is_modern(r, doc))
-        modern_post(q, r, &m);
+        gw_modern_post(q, r, &m);
     else
-        legacy_post(q, r, who, doc);
+        gw_legacy_post(q, r, who, doc);
 }
 
 static void refuse_method(struct http_req *r)
@@ -296,7 +296,7 @@ void gateway_handle(struct gateway *g, struct http_req *r, const struct gateway_
     else if (!http_has_header(r, "mcp-session-id") && protocol_era(version) == MCP_ERA_MODERN)
         refuse_method(r);
     else if (str_eq(r->method, STR("DELETE")))
-        legacy_delete(g, r, who, source);
+        gw_legacy_delete(g, r, who, source);
     else
-        legacy_get(g, r, who, source);
+        gw_legacy_get(g, r, who, source);
 }

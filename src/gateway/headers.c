@@ -78,7 +78,7 @@ static bool params_fit(struct gw_request *q, const struct http_req *r, struct er
     struct param_headers all;
     if (!str_eq(q->method, STR("tools/call")))
         return true;
-    const struct toolset_item *it = tools_find(q, json_get_string(q->params, "name"), &b);
+    const struct toolset_item *it = gw_tools_find(q, json_get_string(q->params, "name"), &b);
     if (!it || param_headers_compile(&q->arena, it->tool->input_schema, &all, NULL) < 0)
         return true;
     for (size_t i = 0; i < all.n; i++) {
@@ -88,7 +88,7 @@ static bool params_fit(struct gw_request *q, const struct http_req *r, struct er
     return true;
 }
 
-bool headers_fit(struct gw_request *q, const struct http_req *r, struct err *e)
+bool gw_headers_fit(struct gw_request *q, const struct http_req *r, struct err *e)
 {
     if (!str_eq(http_get_header(r, "mcp-method"), q->method)) {
         err_set(e, -EINVAL, "Mcp-Method is missing, or not the method of the request");

@@ -3,7 +3,7 @@
 
 static void refuse(struct gw_request *q, int status, int code, const char *message)
 {
-    request_fail_status(q, status, code, NULL, message);
+    gw_request_fail_status(q, status, code, NULL, message);
 }
 
 static void accepted(struct gw_request *q)
@@ -12,7 +12,7 @@ static void accepted(struct gw_request *q)
     q->http = NULL;
     r->on_gone = NULL;
     http_reply(r, 202, NULL, STR_NONE);
-    request_free(q);
+    gw_request_free(q);
 }
 
 /* Old scripts list and call tools without any handshake. */
@@ -37,35 +37,35 @@ static void run_batch(struct gw_request *carrier, struct gw_session *s,
     struct http_req *r = carrier->http;
     for (uint32_t i = 0; i < list->len; i++) {
         struct rpc_message m;
-        struct gw_request *q = request_make(s->space, who, s->source);
+        struct gw_request *q = gw_request_make(s->space, who, s->source);
         struct json *copy = json_clone(&q->arena, &list->items[i]);
         bool is_ok = rpc_classify(copy, &m, NULL) == 0 && !str_eq(m.method, STR("initialize"));
         if (!is_ok || m.kind != RPC_REQUEST) {
-            request_free(q);
+            gw_request_free(q);
             if (is_ok)
-                session_message(s, NULL, &m);
+                gw_session_message(s, NULL, &m);
             continue;
         }
         if (!log) {
-            log = log_new(s);
+            log = gw_log_new(s);
             log->pending = 1; /* until all have been begun */
             http_add_header(r, "Mcp-Session-Id", str_from(s->id));
-            log_attach(log, r);
+            gw_log_attach(log, r);
             carrier->http = NULL;
         }
-        request_set(q, &m, MCP_ERA_LEGACY);
+        gw_request_set(q, &m, MCP_ERA_LEGACY);
         q->out = &GW_OUT_HTTP;
         q->log = log;
         q->takes_stream = true;
         log->pending++;
-        session_message(s, q, &m);
+        gw_session_message(s, q, &m);
     }
     if (!log) {
         accepted(carrier);
         return;
     }
-    log_over(log);
-    request_free(carrier);
+    gw_log_over(log);
+    gw_request_free(carrier);
 }
 
 /* ---- POST ---- */
@@ -86,32 +86,32 @@ static void post_in_session(struct gw_request *q, struct gw_session *s,
     (void)rpc_classify(doc, &m, NULL);
     if (m.kind != RPC_REQUEST) {
         accepted(q);
-        session_message(s, NULL, &m);
+        gw_session_message(s, NULL, &m);
         return;
     }
-    session_message(s, q, &m);
+    gw_session_message(s, q, &m);
 }
 
 static void initialize(struct gw_request *q, const struct gateway_caller *who)
 {
-    struct gw_session *s = session_new(q->space, who, q->source);
+    struct gw_session *s = gw_session_new(q->space, who, q->source);
     s->is_http = true;
     q->session = s;
-    session_initialize(s, q);
+    gw_session_initialize(s, q);
     if (s->version.n == 0)
-        session_end(s);
+        gw_session_end(s);
 }
 
-void legacy_post(struct gw_request *q, struct http_req *r, const struct gateway_caller *who,
-                 struct json *doc)
+void gw_legacy_post(struct gw_request *q, struct http_req *r, const struct gateway_caller *who,
+                    struct json *doc)
 {
     struct rpc_message m = {0};
     str id = http_get_header(r, "mcp-session-id");
-    struct gw_session *s = id.n > 0 ? session_find(q->g, id, who, q->source) : NULL;
+    struct gw_session *s = id.n > 0 ? gw_session_find(q->g, id, who, q->source) : NULL;
     if (doc->type == JSON_OBJECT && rpc_classify(doc, &m, NULL) == 0)
-        request_set(q, &m, MCP_ERA_LEGACY);
+        gw_request_set(q, &m, MCP_ERA_LEGACY);
     q->era = MCP_ERA_LEGACY;
-    http_outlet_init(q, r);
+    gw_http_outlet_init(q, r);
     if (!version_ok(r))
         refuse(q, 400, RPC_INVALID_REQUEST, "MCP-Protocol-Version names an unknown revision.");
     else if (id.n > 0 && !s)
@@ -123,7 +123,7 @@ void legacy_post(struct gw_request *q, struct http_req *r, const struct gateway_
     else if (m.kind == RPC_REQUEST && str_eq(m.method, STR("initialize")))
         initialize(q, who);
     else if (m.kind == RPC_REQUEST && is_stateless(m.method))
-        method_run(q);
+        gw_method_run(q);
     else
         refuse(q, 400, -32000, "Mcp-Session-Id is missing. Send initialize first.");
 }
@@ -134,7 +134,7 @@ static struct gw_session *find_or_refuse(struct gateway *g, struct http_req *r,
                                          const struct gateway_caller *who, str source)
 {
     str id = http_get_header(r, "mcp-session-id");
-    struct gw_session *s = id.n > 0 ? session_find(g, id, who, source) : NULL;
+    struct gw_session *s = id.n > 0 ? gw_session_find(g, id, who, source) : NULL;
     if (s && version_ok(r))
         return s;
     if (id.n > 0 && !s)
@@ -145,7 +145,8 @@ static struct gw_session *find_or_refuse(struct gateway *g, struct http_req *r,
     return NULL;
 }
 
-void legacy_get(struct gateway *g, struct http_req *r, const struct gateway_caller *who, str source)
+void gw_legacy_get(struct gateway *g, struct http_req *r, const struct gateway_caller *who,
+                   str source)
 {
     if (str_find_nocase(http_get_header(r, "accept"), STR("text/event-stream")) < 0) {
         http_reply_error(r, 406, "not_acceptable", "Accept must name text/event-stream.", NULL);
@@ -153,15 +154,15 @@ void legacy_get(struct gateway *g, struct http_req *r, const struct gateway_call
     }
     struct gw_session *s = find_or_refuse(g, r, who, source);
     if (s)
-        log_read(s, r, http_get_header(r, "last-event-id"));
+        gw_log_read(s, r, http_get_header(r, "last-event-id"));
 }
 
-void legacy_delete(struct gateway *g, struct http_req *r, const struct gateway_caller *who,
-                   str source)
+void gw_legacy_delete(struct gateway *g, struct http_req *r, const struct gateway_caller *who,
+                      str source)
 {
     struct gw_session *s = find_or_refuse(g, r, who, source);
     if (!s)
         return;
-    session_end(s);
+    gw_session_end(s);
     http_reply(r, 204, NULL, STR_NONE);
 }

@@ -11,17 +11,17 @@ static void fail_version(struct gw_request *q, str asked)
     json_push(a, supported, json_of_str(STR(MCP_REVISION_MODERN)));
     json_set(a, data, STR("supported"), *supported);
     json_set(a, data, STR("requested"), json_of_str(asked));
-    request_fail_data(q, MCP_UNSUPPORTED_VERSION, data, "This revision is not supported.");
+    gw_request_fail_data(q, MCP_UNSUPPORTED_VERSION, data, "This revision is not supported.");
 }
 
-bool modern_accept(struct gw_request *q)
+bool gw_modern_accept(struct gw_request *q)
 {
     const struct json *meta = json_get(q->params, "_meta");
     const struct json *version = json_get(meta, META_VERSION);
     const struct json *can = json_get(meta, META_CAPABILITIES);
     if (!json_is(version, JSON_STRING) || !json_is(can, JSON_OBJECT)) {
-        request_fail_status(q, 400, RPC_INVALID_PARAMS, NULL,
-                            "_meta lacks " META_VERSION " or " META_CAPABILITIES ".");
+        gw_request_fail_status(q, 400, RPC_INVALID_PARAMS, NULL,
+                               "_meta lacks " META_VERSION " or " META_CAPABILITIES ".");
         return false;
     }
     if (!str_eq(version->s, STR(MCP_REVISION_MODERN))) {
@@ -33,26 +33,26 @@ bool modern_accept(struct gw_request *q)
     return true;
 }
 
-void modern_post(struct gw_request *q, struct http_req *r, const struct rpc_message *m)
+void gw_modern_post(struct gw_request *q, struct http_req *r, const struct rpc_message *m)
 {
     struct err e = {0};
     str header = http_get_header(r, "mcp-protocol-version");
     const struct json *version = json_get(json_get(m->params, "_meta"), META_VERSION);
-    request_set(q, m, MCP_ERA_MODERN);
-    http_outlet_init(q, r);
+    gw_request_set(q, m, MCP_ERA_MODERN);
+    gw_http_outlet_init(q, r);
     if (m->kind == RPC_NOTIFICATION) {
         q->out->answer(q, 202, STR_NONE);
-        request_free(q);
+        gw_request_free(q);
     } else if (m->kind != RPC_REQUEST) {
-        request_fail_status(q, 400, RPC_INVALID_REQUEST, NULL,
-                            "In this revision clients send requests only.");
+        gw_request_fail_status(q, 400, RPC_INVALID_REQUEST, NULL,
+                               "In this revision clients send requests only.");
     } else if (header.n == 0 || (json_is(version, JSON_STRING) && !str_eq(header, version->s))) {
-        request_fail(q, MCP_HEADER_MISMATCH,
-                     "MCP-Protocol-Version is missing, or not the version in _meta.");
-    } else if (modern_accept(q)) {
-        if (!headers_fit(q, r, &e))
-            request_fail(q, MCP_HEADER_MISMATCH, "%s.", e.msg);
+        gw_request_fail(q, MCP_HEADER_MISMATCH,
+                        "MCP-Protocol-Version is missing, or not the version in _meta.");
+    } else if (gw_modern_accept(q)) {
+        if (!gw_headers_fit(q, r, &e))
+            gw_request_fail(q, MCP_HEADER_MISMATCH, "%s.", e.msg);
         else
-            method_run(q);
+            gw_method_run(q);
     }
 }

@@ -25,13 +25,13 @@ static struct gw_request *only(const struct gw_instance *i)
 static void on_ask(void *ctx, struct mcp_ask *a)
 {
     struct gw_instance *i = ctx;
-    ask_session(i->session, only(i), a, NULL);
+    gw_ask_session(i->session, only(i), a, NULL);
 }
 
 static void on_ask_gone(void *ctx, struct mcp_ask *a)
 {
     struct gw_instance *i = ctx;
-    ask_withdraw(i->session, a);
+    gw_ask_withdraw(i->session, a);
 }
 
 static bool is_forwarded(str method)
@@ -64,7 +64,7 @@ static void on_notified(void *ctx, str method, const struct json *params)
         return;
     struct gw_request *q = only(i);
     if (!q || !q->out->emit(q, buf_str(b)))
-        session_send(s, buf_str(b));
+        gw_session_send(s, buf_str(b));
 }
 
 static void on_ready(void *ctx) {}
@@ -99,7 +99,7 @@ static struct gw_instance *find(struct gw_session *s, const struct bundle *b)
     return NULL;
 }
 
-struct gw_instance *instance_of(struct gw_session *s, struct bundle *b)
+struct gw_instance *gw_instance_of(struct gw_session *s, struct bundle *b)
 {
     struct gw_instance *i = find(s, b);
     if (i)
@@ -124,7 +124,7 @@ struct gw_instance *instance_of(struct gw_session *s, struct bundle *b)
     return NULL;
 }
 
-void instance_drop_all(struct gw_session *s)
+void gw_instance_drop_all(struct gw_session *s)
 {
     LIST_FOREACH (n, &s->instances) {
         struct gw_instance *i = LIST_ENTRY(n, struct gw_instance, node);
@@ -133,7 +133,7 @@ void instance_drop_all(struct gw_session *s)
     }
 }
 
-void instance_bundle_gone(struct gw_session *s, struct bundle *b)
+void gw_instance_bundle_gone(struct gw_session *s, struct bundle *b)
 {
     struct gw_instance *i = find(s, b);
     if (!i)
@@ -142,7 +142,7 @@ void instance_bundle_gone(struct gw_session *s, struct bundle *b)
     instance_free(i);
 }
 
-void instance_notify_all(struct gw_session *s, str method, const struct json *params)
+void gw_instance_notify_all(struct gw_session *s, str method, const struct json *params)
 {
     LIST_FOREACH (n, &s->instances) {
         struct gw_instance *i = LIST_ENTRY(n, struct gw_instance, node);
@@ -154,7 +154,7 @@ void instance_notify_all(struct gw_session *s, str method, const struct json *pa
 
 static void on_level_set(void *ctx, const struct mcp_reply *r) {}
 
-void instance_set_level(struct gw_session *s, str level)
+void gw_instance_set_level(struct gw_session *s, str level)
 {
     struct json_member m = {STR("level"), json_of_str(level)};
     struct json params = {.type = JSON_OBJECT, .len = 1, .members = &m};

@@ -127,48 +127,50 @@ struct gw_request {
     void *route;  /* of an address that has to be found first */
     size_t tried; /* bundles, one after the other */
     str tool;     /* its public name, once a call is under way */
-    str context;  /* what a requestState is bound to; set by park_prepare */
+    str context;  /* what a requestState is bound to; set by gw_park_prepare */
     uint64_t began_us;
 };
 
 /* ---- gateway.c ---- */
 
-struct gw_space *space_of(struct gateway *g, const struct gateway_caller *who);
-void space_forget(struct gw_space *s);
-void space_tell(struct gw_space *s, enum gw_list what); /* soon, once */
-const char *gw_list_method(enum gw_list what);          /* "tools/list" */
-const char *gw_list_key(enum gw_list what);             /* "tools" */
+struct gw_space *gw_space_of(struct gateway *g, const struct gateway_caller *who);
+void gw_space_forget(struct gw_space *s);
+void gw_space_tell(struct gw_space *s, enum gw_list what); /* soon, once */
+const char *gw_list_method(enum gw_list what);             /* "tools/list" */
+const char *gw_list_key(enum gw_list what);                /* "tools" */
 
 /* ---- request.c ---- */
 
-struct gw_request *request_make(struct gw_space *s, const struct gateway_caller *who, str source);
-void request_set(struct gw_request *q, const struct rpc_message *m, enum mcp_era era);
-void request_free(struct gw_request *q); /* nothing is said any more */
+struct gw_request *gw_request_make(struct gw_space *s, const struct gateway_caller *who,
+                                   str source);
+void gw_request_set(struct gw_request *q, const struct rpc_message *m, enum mcp_era era);
+void gw_request_free(struct gw_request *q); /* nothing is said any more */
 /* Its client no longer wants it: the work stops, and it ends without an answer. */
-void request_cancel(struct gw_request *q);
-struct gw_request *request_find(struct list_node *peers, const struct json *id);
+void gw_request_cancel(struct gw_request *q);
+struct gw_request *gw_request_find(struct list_node *peers, const struct json *id);
 
 /* The answer; the request is gone afterwards. `from` is the era of what is answered. */
-void request_result(struct gw_request *q, const struct json *result, enum mcp_era from);
-void request_empty(struct gw_request *q); /* {} */
-void request_error(struct gw_request *q, const struct json *error, enum mcp_era from);
-void request_fail(struct gw_request *q, int code, const char *fmt, ...)
+void gw_request_result(struct gw_request *q, const struct json *result, enum mcp_era from);
+void gw_request_empty(struct gw_request *q); /* {} */
+void gw_request_error(struct gw_request *q, const struct json *error, enum mcp_era from);
+void gw_request_fail(struct gw_request *q, int code, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-void request_fail_data(struct gw_request *q, int code, const struct json *data, const char *fmt,
-                       ...) __attribute__((format(printf, 4, 5)));
+void gw_request_fail_data(struct gw_request *q, int code, const struct json *data, const char *fmt,
+                          ...) __attribute__((format(printf, 4, 5)));
 /* The same with a status other than the code's own. */
-void request_fail_status(struct gw_request *q, int status, int code, const struct json *data,
-                         const char *message);
-void request_send(struct gw_request *q, str message); /* a whole message, as the answer */
+void gw_request_fail_status(struct gw_request *q, int status, int code, const struct json *data,
+                            const char *message);
+void gw_request_send(struct gw_request *q, str message); /* a whole message, as the answer */
 
-/* {"jsonrpc":"2.0","method":method,"params":{ ... - to be closed by request_notify_end. */
-void request_notify_begin(struct gw_request *q, struct json_writer *w, const char *method);
-bool request_notify_end(struct gw_request *q, struct json_writer *w);
-void request_progress(struct gw_request *q, const struct json *params);
-void request_log(struct gw_request *q, const struct json *params);
+/* {"jsonrpc":"2.0","method":method,"params":{ ... - to be closed by gw_request_notify_end. */
+void gw_request_notify_begin(struct gw_request *q, struct json_writer *w, const char *method);
+bool gw_request_notify_end(struct gw_request *q, struct json_writer *w);
+void gw_request_progress(struct gw_request *q, const struct json *params);
+void gw_request_log(struct gw_request *q, const struct json *params);
 
-bool client_can(const struct json *capabilities, enum mcp_ask_kind kind, const struct json *params);
-bool client_is_interactive(const struct json *capabilities);
+bool gw_client_can(const struct json *capabilities, enum mcp_ask_kind kind,
+                   const struct json *params);
+bool gw_client_is_interactive(const struct json *capabilities);
 
 /* ---- write.c: results between the eras ---- */
 
@@ -177,62 +179,63 @@ struct gw_result {
     str method;
     str task_id; /* what taskId becomes; empty = as it is */
 };
-void write_result(struct json_writer *w, const struct gw_result *how, const struct json *result);
-void write_envelope(struct json_writer *w, const struct json *id); /* {"jsonrpc","id" - open */
-void write_server_info(struct json_writer *w);
-void write_instructions(struct json_writer *w, const struct gw_request *q);
-void write_capabilities(struct json_writer *w, const struct gw_request *q);
+void gw_write_result(struct json_writer *w, const struct gw_result *how, const struct json *result);
+void gw_write_envelope(struct json_writer *w, const struct json *id); /* {"jsonrpc","id" - open */
+void gw_write_server_info(struct json_writer *w);
+void gw_write_instructions(struct json_writer *w, const struct gw_request *q);
+void gw_write_capabilities(struct json_writer *w, const struct gw_request *q);
 /* What a list result has besides its items; ends the result. */
-void write_list_end(struct json_writer *w, const struct gw_request *q, uint64_t ttl_ms);
-void write_tool(struct json_writer *w, const struct gw_request *q, const struct json *raw,
-                str name);
+void gw_write_list_end(struct json_writer *w, const struct gw_request *q, uint64_t ttl_ms);
+void gw_write_tool(struct json_writer *w, const struct gw_request *q, const struct json *raw,
+                   str name);
 
 /* ---- outlet_http.c ---- */
 
 extern const struct gw_outlet GW_OUT_HTTP;
-void http_outlet_init(struct gw_request *q, struct http_req *r);
+void gw_http_outlet_init(struct gw_request *q, struct http_req *r);
 /* Opens the stream now: for requests that are nothing but one. */
-bool http_outlet_stream(struct gw_request *q);
+bool gw_http_outlet_stream(struct gw_request *q);
 
 /* ---- http_modern.c, http_legacy.c ---- */
 
-void modern_post(struct gw_request *q, struct http_req *r, const struct rpc_message *m);
-void legacy_post(struct gw_request *q, struct http_req *r, const struct gateway_caller *who,
-                 struct json *doc);
-void legacy_get(struct gateway *g, struct http_req *r, const struct gateway_caller *who,
-                str source);
-void legacy_delete(struct gateway *g, struct http_req *r, const struct gateway_caller *who,
+void gw_modern_post(struct gw_request *q, struct http_req *r, const struct rpc_message *m);
+void gw_legacy_post(struct gw_request *q, struct http_req *r, const struct gateway_caller *who,
+                    struct json *doc);
+void gw_legacy_get(struct gateway *g, struct http_req *r, const struct gateway_caller *who,
                    str source);
+void gw_legacy_delete(struct gateway *g, struct http_req *r, const struct gateway_caller *who,
+                      str source);
 /* Checks Mcp-Name and Mcp-Param-*; true, or why not in *e. */
-bool headers_fit(struct gw_request *q, const struct http_req *r, struct err *e);
+bool gw_headers_fit(struct gw_request *q, const struct http_req *r, struct err *e);
 /* The metadata every modern request carries. False: the request has been answered. */
-bool modern_accept(struct gw_request *q);
+bool gw_modern_accept(struct gw_request *q);
 
 /* ---- method.c ---- */
 
-void method_run(struct gw_request *q);
-bool method_exists(str method, enum mcp_era era);
+void gw_method_run(struct gw_request *q);
+bool gw_method_exists(str method, enum mcp_era era);
 /* A notification of the client, outside HTTP's modern era. */
-void session_noticed(struct gw_session *s, const struct rpc_message *m);
+void gw_session_noticed(struct gw_session *s, const struct rpc_message *m);
 
 /* ---- tools.c ---- */
 
-void tools_list(struct gw_request *q);
-void tools_call(struct gw_request *q);
+void gw_tools_list(struct gw_request *q);
+void gw_tools_call(struct gw_request *q);
 /* The tool that a name means to this caller, or NULL; the bundle that has it, or NULL. */
-const struct toolset_item *tools_find(struct gw_request *q, str name, struct bundle **ret_bundle);
+const struct toolset_item *gw_tools_find(struct gw_request *q, str name,
+                                         struct bundle **ret_bundle);
 /* Page from..to of n items, or false: answered, the cursor is nonsense. */
-bool page_of(struct gw_request *q, size_t n, size_t *ret_from, size_t *ret_to);
-void page_write_cursor(struct json_writer *w, size_t to, size_t n);
-void tools_called(struct gw_request *q, const char *outcome); /* for the log and the figures */
+bool gw_page_of(struct gw_request *q, size_t n, size_t *ret_from, size_t *ret_to);
+void gw_page_write_cursor(struct json_writer *w, size_t to, size_t n);
+void gw_tools_called(struct gw_request *q, const char *outcome); /* for the log and the figures */
 
 /* ---- chat.c: the workspace's own tools ---- */
 
 #define CHAT_TOOL "nb__chat"
 
-const struct json *chat_tool(struct arena *a);
-bool chat_is_offered(const struct gw_request *q);
-void chat_call(struct gw_request *q);
+const struct json *gw_chat_tool(struct arena *a);
+bool gw_chat_is_offered(const struct gw_request *q);
+void gw_chat_call(struct gw_request *q);
 
 /* ---- catalog.c: what bundles list besides tools ---- */
 
@@ -249,47 +252,47 @@ struct gw_entries {
 typedef void (*gw_entries_fn)(struct gw_request *q, const struct gw_entries *found);
 
 /* Lists of this kind from all bundles the request may see. Sets q->on_cancel meanwhile. */
-void catalog_gather(struct gw_request *q, enum gw_list what, gw_entries_fn fn);
-void catalog_cancel(struct gw_request *q);
-void catalog_bundle_gone(struct gw_space *s, struct bundle *b);
-void catalog_stale(struct gw_space *s, struct bundle *b, enum gw_list what);
-void catalogs_done(struct gw_space *s);
-bool bundle_offers(const struct bundle *b, const char *capability);
-struct bundle *request_bundle(const struct gw_request *q); /* of its source, or NULL */
+void gw_catalog_gather(struct gw_request *q, enum gw_list what, gw_entries_fn fn);
+void gw_catalog_cancel(struct gw_request *q);
+void gw_catalog_bundle_gone(struct gw_space *s, struct bundle *b);
+void gw_catalog_stale(struct gw_space *s, struct bundle *b, enum gw_list what);
+void gw_catalogs_done(struct gw_space *s);
+bool gw_bundle_offers(const struct bundle *b, const char *capability);
+struct bundle *gw_request_bundle(const struct gw_request *q); /* of its source, or NULL */
 
 /* ---- resources.c, prompts.c ---- */
 
-void list_entries(struct gw_request *q);
-void resources_read(struct gw_request *q);
-void prompts_get(struct gw_request *q);
-void completion_complete(struct gw_request *q);
+void gw_list_entries(struct gw_request *q);
+void gw_resources_read(struct gw_request *q);
+void gw_prompts_get(struct gw_request *q);
+void gw_completion_complete(struct gw_request *q);
 /* Which bundle a URI belongs to; NULL: the caller is to try each in turn. */
-void resources_route(struct gw_request *q, str uri,
-                     void (*fn)(struct gw_request *q, str uri, struct bundle *b));
+void gw_resources_route(struct gw_request *q, str uri,
+                        void (*fn)(struct gw_request *q, str uri, struct bundle *b));
 
 /* ---- upstream.c ---- */
 
 /* Sends q->params as they are now, and answers q with what comes back. */
-void upstream_forward(struct gw_request *q, struct bundle *b);
+void gw_upstream_forward(struct gw_request *q, struct bundle *b);
 /* The same, but `done` decides; it gets exactly one of result and error, or neither when the
  * connection failed. */
 typedef void (*upstream_fn)(struct gw_request *q, struct bundle *b, const struct mcp_reply *r);
-void upstream_ask(struct gw_request *q, struct bundle *b, upstream_fn done);
-enum mcp_era upstream_era(struct bundle *b);
+void gw_upstream_ask(struct gw_request *q, struct bundle *b, upstream_fn done);
+enum mcp_era gw_upstream_era(struct bundle *b);
 /* What is said when a bundle could not be reached. */
 /* The bundle is being removed. */
-void upstream_bundle_gone(struct gw_space *s, struct bundle *b);
-void upstream_unreachable(struct gw_request *q, struct bundle *b, const struct err *e);
+void gw_upstream_bundle_gone(struct gw_space *s, struct bundle *b);
+void gw_upstream_unreachable(struct gw_request *q, struct bundle *b, const struct err *e);
 
 /* ---- park.c: calls that wait for their client ---- */
 
 /* Before anything in params is changed: what the client asked for. */
-void park_prepare(struct gw_request *q);
-bool park_resume(struct gw_request *q); /* the request repeats one: it has been dealt with */
-void park_drop_all(struct gw_space *s, str user_id); /* empty = everybody's */
+void gw_park_prepare(struct gw_request *q);
+bool gw_park_resume(struct gw_request *q); /* the request repeats one: it has been dealt with */
+void gw_park_drop_all(struct gw_space *s, str user_id); /* empty = everybody's */
 /* Signed texts that clients carry: "<body>.<mac over body and context>". */
-str sign_text(struct gateway *g, struct arena *a, str body, str context);
-bool sign_check(struct gateway *g, str text, str context, str *ret_body);
+str gw_sign_text(struct gateway *g, struct arena *a, str body, str context);
+bool gw_sign_check(struct gateway *g, str text, str context, str *ret_body);
 
 /* ---- lane_pool.c ---- */
 
@@ -303,29 +306,29 @@ struct gw_lane_wait {
     void *ctx;
 };
 /* Calls fn later or now with a lane of the caller's own, or an error. */
-void lane_take(struct gw_space *s, struct bundle *b, struct gw_lane_wait *w, gw_lane_fn fn,
-               void *ctx);
-void lane_wait_stop(struct gw_lane_wait *w);
-void lane_give_back(struct gw_lane *lane);
-struct lanes *lane_connection(struct gw_lane *lane);
-void lane_bundle_gone(struct gw_space *s, struct bundle *b);
-void lanes_done(struct gw_space *s);
+void gw_lane_take(struct gw_space *s, struct bundle *b, struct gw_lane_wait *w, gw_lane_fn fn,
+                  void *ctx);
+void gw_lane_wait_stop(struct gw_lane_wait *w);
+void gw_lane_give_back(struct gw_lane *lane);
+struct lanes *gw_lane_connection(struct gw_lane *lane);
+void gw_lane_bundle_gone(struct gw_space *s, struct bundle *b);
+void gw_lanes_done(struct gw_space *s);
 
 /* ---- listen.c: who wants to hear of changes ---- */
 
-void subscriptions_listen(struct gw_request *q);
-void resources_subscribe(struct gw_request *q);
-void resources_unsubscribe(struct gw_request *q);
-void listen_changed(struct gw_space *s, enum gw_list what);
-void listen_updated(struct gw_space *s, struct bundle *b, const struct json *params);
-void watch_drop_session(struct gw_session *s);
-void watch_bundle_running(struct gw_space *s, struct bundle *b); /* subscribe anew */
-void watch_bundle_gone(struct gw_space *s, struct bundle *b);
-void watches_done(struct gw_space *s);
+void gw_subscriptions_listen(struct gw_request *q);
+void gw_resources_subscribe(struct gw_request *q);
+void gw_resources_unsubscribe(struct gw_request *q);
+void gw_listen_changed(struct gw_space *s, enum gw_list what);
+void gw_listen_updated(struct gw_space *s, struct bundle *b, const struct json *params);
+void gw_watch_drop_session(struct gw_session *s);
+void gw_watch_bundle_running(struct gw_space *s, struct bundle *b); /* subscribe anew */
+void gw_watch_bundle_gone(struct gw_space *s, struct bundle *b);
+void gw_watches_done(struct gw_space *s);
 
 /* ---- tasks.c ---- */
 
-void tasks_route(struct gw_request *q); /* get, update, cancel, result */
-void tasks_list(struct gw_request *q);
+void gw_tasks_route(struct gw_request *q); /* get, update, cancel, result */
+void gw_tasks_list(struct gw_request *q);
 /* Answers q with what the bundle said; ids of tasks become ours. */
-void tasks_answer(struct gw_request *q, struct bundle *b, const struct json *result);
+void gw_tasks_answer(struct gw_request *q, struct bundle *b, const struct json *result);

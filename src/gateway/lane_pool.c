@@ -135,8 +135,8 @@ static struct gw_pool *pool_of(struct gw_space *s, struct bundle *b)
     return p;
 }
 
-void lane_take(struct gw_space *s, struct bundle *b, struct gw_lane_wait *w, gw_lane_fn fn,
-               void *ctx)
+void gw_lane_take(struct gw_space *s, struct bundle *b, struct gw_lane_wait *w, gw_lane_fn fn,
+                  void *ctx)
 {
     struct gw_pool *p = pool_of(s, b);
     struct err e = {0};
@@ -153,7 +153,7 @@ void lane_take(struct gw_space *s, struct bundle *b, struct gw_lane_wait *w, gw_
     defer_start(s->g->deps.loop, &p->pump);
 }
 
-void lane_wait_stop(struct gw_lane_wait *w)
+void gw_lane_wait_stop(struct gw_lane_wait *w)
 {
     if (w->node.next == &w->node)
         return;
@@ -161,7 +161,7 @@ void lane_wait_stop(struct gw_lane_wait *w)
     w->pool->nwaiting--;
 }
 
-void lane_give_back(struct gw_lane *l)
+void gw_lane_give_back(struct gw_lane *l)
 {
     struct gw_pool *p = l->pool;
     l->is_busy = false;
@@ -172,7 +172,7 @@ void lane_give_back(struct gw_lane *l)
     defer_start(p->space->g->deps.loop, &p->pump);
 }
 
-struct lanes *lane_connection(struct gw_lane *l)
+struct lanes *gw_lane_connection(struct gw_lane *l)
 {
     return l->lanes;
 }
@@ -193,14 +193,14 @@ static void drop_pool(struct gw_pool *p)
     free(p);
 }
 
-void lane_bundle_gone(struct gw_space *s, struct bundle *b)
+void gw_lane_bundle_gone(struct gw_space *s, struct bundle *b)
 {
     struct gw_pool *p = map_del(&s->pools, bundle_entry(b)->server_name);
     if (p)
         drop_pool(p);
 }
 
-void lanes_done(struct gw_space *s)
+void gw_lanes_done(struct gw_space *s)
 {
     struct map_entry *e;
     for (size_t i = 0; (e = map_next(&s->pools, &i)) != NULL;)

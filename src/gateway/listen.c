@@ -80,7 +80,7 @@ static void watch_let_go(struct gw_watch *w)
     watch_free(w);
 }
 
-void watch_bundle_running(struct gw_space *s, struct bundle *b)
+void gw_watch_bundle_running(struct gw_space *s, struct bundle *b)
 {
     struct map_entry *e;
     for (size_t i = 0; (e = map_next(&s->watches, &i)) != NULL;) {
@@ -91,7 +91,7 @@ void watch_bundle_running(struct gw_space *s, struct bundle *b)
 }
 
 /* Those who hold it find an address that never changes again. */
-void watch_bundle_gone(struct gw_space *s, struct bundle *b)
+void gw_watch_bundle_gone(struct gw_space *s, struct bundle *b)
 {
     struct map_entry *e;
     for (size_t i = 0; (e = map_next(&s->watches, &i)) != NULL;) {
@@ -119,30 +119,30 @@ static void session_watch(struct gw_request *q, str uri, struct bundle *b)
 {
     struct gw_session *s = q->session;
     if (!b) {
-        request_fail(q, -32002, "Resource not found");
+        gw_request_fail(q, -32002, "Resource not found");
         return;
     }
     struct gw_watch *w = s->nwatches < GW_SESSION_WATCHES ? watch_take(q->space, b, uri) : NULL;
     if (!w) {
-        request_fail(q, RPC_INTERNAL_ERROR, "This session watches too many resources.");
+        gw_request_fail(q, RPC_INTERNAL_ERROR, "This session watches too many resources.");
         return;
     }
     struct gw_session_watch *mine = xcalloc(1, sizeof *mine);
     mine->watch = w;
     list_push(&s->watches, &mine->node);
     s->nwatches++;
-    request_empty(q);
+    gw_request_empty(q);
 }
 
-void resources_subscribe(struct gw_request *q)
+void gw_resources_subscribe(struct gw_request *q)
 {
     str uri = json_get_string(q->params, "uri");
     if (!q->session || uri.n == 0)
-        request_fail(q, RPC_INVALID_PARAMS, "resources/subscribe needs a session and a uri.");
+        gw_request_fail(q, RPC_INVALID_PARAMS, "resources/subscribe needs a session and a uri.");
     else if (find_watch(q->session, uri))
-        request_empty(q);
+        gw_request_empty(q);
     else
-        resources_route(q, uri, session_watch);
+        gw_resources_route(q, uri, session_watch);
 }
 
 static void drop_watch(struct gw_session *s, struct gw_session_watch *w)
@@ -153,16 +153,16 @@ static void drop_watch(struct gw_session *s, struct gw_session_watch *w)
     free(w);
 }
 
-void resources_unsubscribe(struct gw_request *q)
+void gw_resources_unsubscribe(struct gw_request *q)
 {
     struct gw_session_watch *w =
         q->session ? find_watch(q->session, json_get_string(q->params, "uri")) : NULL;
     if (w)
         drop_watch(q->session, w);
-    request_empty(q);
+    gw_request_empty(q);
 }
 
-void watch_drop_session(struct gw_session *s)
+void gw_watch_drop_session(struct gw_session *s)
 {
     LIST_FOREACH (n, &s->watches)
         drop_watch(s, LIST_ENTRY(n, struct gw_session_watch, node));
@@ -190,7 +190,7 @@ static void write_tag(struct json_writer *w, const struct gw_request *q)
 static void acknowledge(struct gw_listen *l)
 {
     struct json_writer w;
-    request_notify_begin(l->q, &w, "notifications/subscriptions/acknowledged");
+    gw_request_notify_begin(l->q, &w, "notifications/subscriptions/acknowledged");
     jw_key(&w, "notifications");
     jw_object(&w);
     for (size_t i = 0; i < ARRAY_LEN(KINDS); i++) {
@@ -208,7 +208,7 @@ static void acknowledge(struct gw_listen *l)
     }
     jw_end(&w);
     write_tag(&w, l->q);
-    (void)request_notify_end(l->q, &w);
+    (void)gw_request_notify_end(l->q, &w);
     l->is_open = true;
 }
 
@@ -236,7 +236,7 @@ static void open_next(struct gw_request *q)
 {
     struct gw_listen *l = q->plan;
     if (l->opened < l->uris.len)
-        resources_route(q, l->uris.items[l->opened], on_routed);
+        gw_resources_route(q, l->uris.items[l->opened], on_routed);
     else
         acknowledge(l);
 }
@@ -264,15 +264,15 @@ static size_t count(const struct list_node *head)
     return n;
 }
 
-void subscriptions_listen(struct gw_request *q)
+void gw_subscriptions_listen(struct gw_request *q)
 {
     const struct json *wanted = json_get(q->params, "notifications");
     if (!json_is(wanted, JSON_OBJECT)) {
-        request_fail(q, RPC_INVALID_PARAMS, "subscriptions/listen needs notifications.");
+        gw_request_fail(q, RPC_INVALID_PARAMS, "subscriptions/listen needs notifications.");
         return;
     }
-    if (count(&q->space->listens) >= GW_LISTENS_MAX || (q->http && !http_outlet_stream(q))) {
-        request_fail(q, RPC_INTERNAL_ERROR, "No stream can be opened.");
+    if (count(&q->space->listens) >= GW_LISTENS_MAX || (q->http && !gw_http_outlet_stream(q))) {
+        gw_request_fail(q, RPC_INTERNAL_ERROR, "No stream can be opened.");
         return;
     }
     struct gw_listen *l = ARENA_NEW(&q->arena, struct gw_listen);
@@ -292,7 +292,7 @@ static void tell_listener(struct gw_listen *l, const char *method, const struct 
     struct json_writer w;
     if (!l->is_open)
         return;
-    request_notify_begin(l->q, &w, method);
+    gw_request_notify_begin(l->q, &w, method);
     for (uint32_t i = 0; json_is(params, JSON_OBJECT) && i < params->len; i++) {
         if (str_eq(params->members[i].key, STR("_meta")))
             continue;
@@ -300,10 +300,10 @@ static void tell_listener(struct gw_listen *l, const char *method, const struct 
         jw_value(&w, &params->members[i].value);
     }
     write_tag(&w, l->q);
-    (void)request_notify_end(l->q, &w);
+    (void)gw_request_notify_end(l->q, &w);
 }
 
-void listen_changed(struct gw_space *s, enum gw_list what)
+void gw_listen_changed(struct gw_space *s, enum gw_list what)
 {
     const char *method = NULL;
     for (size_t i = 0; i < ARRAY_LEN(KINDS); i++) {
@@ -315,7 +315,7 @@ void listen_changed(struct gw_space *s, enum gw_list what)
     LIST_FOREACH (n, &s->g->lru) {
         struct gw_session *one = LIST_ENTRY(n, struct gw_session, node);
         if (one->space == s && one->version.n > 0)
-            session_notify(one, method, NULL);
+            gw_session_notify(one, method, NULL);
     }
     LIST_FOREACH (n, &s->listens) {
         struct gw_listen *l = LIST_ENTRY(n, struct gw_listen, node);
@@ -329,7 +329,7 @@ static bool wants(const struct gw_watch *w, const struct bundle *b, str uri)
     return w && w->bundle == b && str_eq(str_from(w->uri), uri);
 }
 
-void listen_updated(struct gw_space *s, struct bundle *b, const struct json *params)
+void gw_listen_updated(struct gw_space *s, struct bundle *b, const struct json *params)
 {
     static const char METHOD[] = "notifications/resources/updated";
     str uri = json_get_string(params, "uri");
@@ -339,7 +339,7 @@ void listen_updated(struct gw_space *s, struct bundle *b, const struct json *par
         struct gw_session *one = LIST_ENTRY(n, struct gw_session, node);
         struct gw_session_watch *w = one->space == s ? find_watch(one, uri) : NULL;
         if (w && wants(w->watch, b, uri))
-            session_notify(one, METHOD, &plain);
+            gw_session_notify(one, METHOD, &plain);
     }
     LIST_FOREACH (n, &s->listens) {
         struct gw_listen *l = LIST_ENTRY(n, struct gw_listen, node);
@@ -350,7 +350,7 @@ void listen_updated(struct gw_space *s, struct bundle *b, const struct json *par
     }
 }
 
-void watches_done(struct gw_space *s)
+void gw_watches_done(struct gw_space *s)
 {
     map_done(&s->watches);
 }

@@ -8,7 +8,7 @@
 
 #define EVENT_ID_MAX 48
 
-struct gw_log *log_new(struct gw_session *s)
+struct gw_log *gw_log_new(struct gw_session *s)
 {
     struct gw_log *l = xcalloc(1, sizeof *l);
     l->session = s;
@@ -27,10 +27,10 @@ static void drop_first(struct gw_log *l)
     free(e);
 }
 
-void log_free(struct gw_log *l)
+void gw_log_free(struct gw_log *l)
 {
     if (l->reader)
-        stream_close(l->reader);
+        gw_stream_close(l->reader);
     while (l->nevents > 0)
         drop_first(l);
     list_del(&l->node);
@@ -50,7 +50,7 @@ static void make_room(struct gw_session *s, const struct gw_log *keep, size_t n)
         struct gw_log *l = LIST_ENTRY(it, struct gw_log, node);
         bool is_full = s->log_bytes + n > GW_LOG_BYTES_MAX || s->nlogs > GW_LOGS_MAX;
         if (is_full && l != keep && is_over(l) && !l->reader)
-            log_free(l);
+            gw_log_free(l);
     }
     LIST_FOREACH (it, &s->logs) {
         struct gw_log *l = LIST_ENTRY(it, struct gw_log, node);
@@ -64,12 +64,12 @@ static void send_event(struct gw_log *l, const struct gw_event *e)
 {
     char id[EVENT_ID_MAX];
     snprintf(id, sizeof id, "%u-%llu", l->number, (unsigned long long)e->seq);
-    stream_send(l->reader, e->n > 0 ? STR("message") : STR_NONE, str_from(id),
-                str_make(e->text, e->n));
+    gw_stream_send(l->reader, e->n > 0 ? STR("message") : STR_NONE, str_from(id),
+                   str_make(e->text, e->n));
     l->read_seq = e->seq;
 }
 
-void log_add(struct gw_log *l, str message)
+void gw_log_add(struct gw_log *l, str message)
 {
     struct gw_session *s = l->session;
     make_room(s, l, message.n);
@@ -85,23 +85,23 @@ void log_add(struct gw_log *l, str message)
         send_event(l, e);
 }
 
-void log_over(struct gw_log *l)
+void gw_log_over(struct gw_log *l)
 {
     assert(l->pending > 0);
     if (--l->pending == 0 && l->reader)
-        stream_close(l->reader);
+        gw_stream_close(l->reader);
 }
 
-void log_attach(struct gw_log *l, struct http_req *r)
+void gw_log_attach(struct gw_log *l, struct http_req *r)
 {
     if (l->reader)
-        stream_close(l->reader);
-    l->reader = stream_open(l->session->g, r);
+        gw_stream_close(l->reader);
+    l->reader = gw_stream_open(l->session->g, r);
     l->reader->log = l;
     /* The first event has an id and nothing else, so that even a stream that breaks at once can
      * be resumed; clients of older revisions would take it for a broken message. */
-    if (l->seq == 0 && session_is(l->session, "2025-11-25"))
-        log_add(l, STR_NONE);
+    if (l->seq == 0 && gw_session_is(l->session, "2025-11-25"))
+        gw_log_add(l, STR_NONE);
 }
 
 static struct gw_log *find(struct gw_session *s, str id, uint64_t *ret_seq)
@@ -119,7 +119,7 @@ static struct gw_log *find(struct gw_session *s, str id, uint64_t *ret_seq)
     return NULL;
 }
 
-void log_read(struct gw_session *s, struct http_req *r, str last_id)
+void gw_log_read(struct gw_session *s, struct http_req *r, str last_id)
 {
     uint64_t seen = 0;
     struct gw_log *l = find(s, last_id, &seen);
@@ -128,12 +128,12 @@ void log_read(struct gw_session *s, struct http_req *r, str last_id)
         seen = l->read_seq; /* what nobody was there to hear comes first */
     }
     http_add_header(r, "Mcp-Session-Id", str_from(s->id));
-    log_attach(l, r);
+    gw_log_attach(l, r);
     LIST_FOREACH (it, &l->events) {
         struct gw_event *e = LIST_ENTRY(it, struct gw_event, node);
         if (e->seq > seen && e->n > 0 && l->reader)
             send_event(l, e);
     }
     if (is_over(l) && l->reader)
-        stream_close(l->reader);
+        gw_stream_close(l->reader);
 }

@@ -2,7 +2,7 @@
 
 static void ping(struct gw_request *q)
 {
-    request_empty(q);
+    gw_request_empty(q);
 }
 
 static void set_level(struct gw_request *q)
@@ -10,14 +10,14 @@ static void set_level(struct gw_request *q)
     str level = json_get_string(q->params, "level");
     int n = protocol_log_level(level);
     if (n < 0) {
-        request_fail(q, RPC_INVALID_PARAMS, "There is no such level.");
+        gw_request_fail(q, RPC_INVALID_PARAMS, "There is no such level.");
         return;
     }
     if (q->session) {
         q->session->log_level = n;
-        instance_set_level(q->session, level);
+        gw_instance_set_level(q->session, level);
     }
-    request_empty(q);
+    gw_request_empty(q);
 }
 
 static void add_instructions(struct buf *text, struct bundle *b, bool is_one)
@@ -32,9 +32,9 @@ static void add_instructions(struct buf *text, struct bundle *b, bool is_one)
 }
 
 /* Of the source, or of all of them under their names. */
-void write_instructions(struct json_writer *w, const struct gw_request *q)
+void gw_write_instructions(struct json_writer *w, const struct gw_request *q)
 {
-    struct bundle *one = request_bundle(q);
+    struct bundle *one = gw_request_bundle(q);
     struct buf text;
     buf_init(&text, GW_INSTRUCTIONS_MAX);
     if (one)
@@ -52,7 +52,7 @@ static void discover(struct gw_request *q)
     struct json_writer w;
     buf_init(&b, GW_MESSAGE_MAX);
     jw_init(&w, &b);
-    write_envelope(&w, q->id);
+    gw_write_envelope(&w, q->id);
     jw_key(&w, "result");
     jw_object(&w);
     jw_key(&w, "supportedVersions");
@@ -60,11 +60,11 @@ static void discover(struct gw_request *q)
     jw_str(&w, STR(MCP_REVISION_MODERN));
     jw_end(&w);
     jw_key(&w, "capabilities");
-    write_capabilities(&w, q);
-    write_instructions(&w, q);
-    write_list_end(&w, q, GW_LIST_SHORT_MS);
+    gw_write_capabilities(&w, q);
+    gw_write_instructions(&w, q);
+    gw_write_list_end(&w, q, GW_LIST_SHORT_MS);
     jw_end(&w);
-    request_send(q, buf_str(&b));
+    gw_request_send(q, buf_str(&b));
     buf_done(&b);
 }
 
@@ -75,25 +75,25 @@ static const struct method {
     unsigned eras;
     void (*run)(struct gw_request *q);
 } METHODS[] = {
-    {STR_INIT("tools/call"), LEGACY | MODERN, tools_call},
-    {STR_INIT("tools/list"), LEGACY | MODERN, tools_list},
+    {STR_INIT("tools/call"), LEGACY | MODERN, gw_tools_call},
+    {STR_INIT("tools/list"), LEGACY | MODERN, gw_tools_list},
     {STR_INIT("ping"), LEGACY, ping},
     {STR_INIT("server/discover"), MODERN, discover},
-    {STR_INIT("resources/list"), LEGACY | MODERN, list_entries},
-    {STR_INIT("resources/templates/list"), LEGACY | MODERN, list_entries},
-    {STR_INIT("resources/read"), LEGACY | MODERN, resources_read},
-    {STR_INIT("resources/subscribe"), LEGACY, resources_subscribe},
-    {STR_INIT("resources/unsubscribe"), LEGACY, resources_unsubscribe},
-    {STR_INIT("prompts/list"), LEGACY | MODERN, list_entries},
-    {STR_INIT("prompts/get"), LEGACY | MODERN, prompts_get},
-    {STR_INIT("completion/complete"), LEGACY | MODERN, completion_complete},
+    {STR_INIT("resources/list"), LEGACY | MODERN, gw_list_entries},
+    {STR_INIT("resources/templates/list"), LEGACY | MODERN, gw_list_entries},
+    {STR_INIT("resources/read"), LEGACY | MODERN, gw_resources_read},
+    {STR_INIT("resources/subscribe"), LEGACY, gw_resources_subscribe},
+    {STR_INIT("resources/unsubscribe"), LEGACY, gw_resources_unsubscribe},
+    {STR_INIT("prompts/list"), LEGACY | MODERN, gw_list_entries},
+    {STR_INIT("prompts/get"), LEGACY | MODERN, gw_prompts_get},
+    {STR_INIT("completion/complete"), LEGACY | MODERN, gw_completion_complete},
     {STR_INIT("logging/setLevel"), LEGACY, set_level},
-    {STR_INIT("subscriptions/listen"), MODERN, subscriptions_listen},
-    {STR_INIT("tasks/get"), LEGACY | MODERN, tasks_route},
-    {STR_INIT("tasks/cancel"), LEGACY | MODERN, tasks_route},
-    {STR_INIT("tasks/update"), MODERN, tasks_route},
-    {STR_INIT("tasks/result"), LEGACY, tasks_route},
-    {STR_INIT("tasks/list"), LEGACY, tasks_list},
+    {STR_INIT("subscriptions/listen"), MODERN, gw_subscriptions_listen},
+    {STR_INIT("tasks/get"), LEGACY | MODERN, gw_tasks_route},
+    {STR_INIT("tasks/cancel"), LEGACY | MODERN, gw_tasks_route},
+    {STR_INIT("tasks/update"), MODERN, gw_tasks_route},
+    {STR_INIT("tasks/result"), LEGACY, gw_tasks_route},
+    {STR_INIT("tasks/list"), LEGACY, gw_tasks_list},
 };
 
 static const struct method *find(str name, enum mcp_era era)
@@ -105,20 +105,20 @@ static const struct method *find(str name, enum mcp_era era)
     return NULL;
 }
 
-bool method_exists(str method, enum mcp_era era)
+bool gw_method_exists(str method, enum mcp_era era)
 {
     return find(method, era) != NULL;
 }
 
-void method_run(struct gw_request *q)
+void gw_method_run(struct gw_request *q)
 {
     const struct method *m = find(q->method, q->era);
     if (!m) {
-        request_fail(q, RPC_METHOD_NOT_FOUND, "Method not found: %.*s",
-                     STR_ARG(str_slice(q->method, 0, 200)));
+        gw_request_fail(q, RPC_METHOD_NOT_FOUND, "Method not found: %.*s",
+                        STR_ARG(str_slice(q->method, 0, 200)));
         return;
     }
     if (q->era == MCP_ERA_MODERN && protocol_may_need_input(q->method))
-        park_prepare(q);
+        gw_park_prepare(q);
     m->run(q);
 }

@@ -12,17 +12,17 @@ static void on_gone(struct http_req *r)
 {
     struct gw_request *q = r->user;
     q->http = NULL;
-    request_cancel(q);
+    gw_request_cancel(q);
 }
 
 static void on_quiet(void *request)
 {
     struct gw_request *q = request;
     if (q->http)
-        (void)http_outlet_stream(q);
+        (void)gw_http_outlet_stream(q);
 }
 
-void http_outlet_init(struct gw_request *q, struct http_req *r)
+void gw_http_outlet_init(struct gw_request *q, struct http_req *r)
 {
     q->out = &GW_OUT_HTTP;
     q->http = r;
@@ -36,7 +36,7 @@ void http_outlet_init(struct gw_request *q, struct http_req *r)
     timer_start(&q->quiet, GW_QUIET_MS);
 }
 
-bool http_outlet_stream(struct gw_request *q)
+bool gw_http_outlet_stream(struct gw_request *q)
 {
     struct http_req *r = q->http;
     if (!r || !q->takes_stream)
@@ -47,33 +47,33 @@ bool http_outlet_stream(struct gw_request *q)
     r->on_gone = NULL;
     if (q->session && q->session->is_http) {
         http_add_header(r, "Mcp-Session-Id", str_from(q->session->id));
-        q->log = log_new(q->session);
+        q->log = gw_log_new(q->session);
         q->log->pending = 1;
-        log_attach(q->log, r);
+        gw_log_attach(q->log, r);
         return true;
     }
-    q->stream = stream_open(q->g, r);
+    q->stream = gw_stream_open(q->g, r);
     q->stream->owner = q;
     return true;
 }
 
 static bool emit(struct gw_request *q, str message)
 {
-    if (q->http && !http_outlet_stream(q))
+    if (q->http && !gw_http_outlet_stream(q))
         return false;
     if (q->log)
-        log_add(q->log, message);
+        gw_log_add(q->log, message);
     else if (q->stream)
-        stream_send(q->stream, STR("message"), STR_NONE, message);
+        gw_stream_send(q->stream, STR("message"), STR_NONE, message);
     return true;
 }
 
 static void let_go(struct gw_request *q)
 {
     if (q->log)
-        log_over(q->log);
+        gw_log_over(q->log);
     if (q->stream)
-        stream_close(q->stream);
+        gw_stream_close(q->stream);
     q->log = NULL;
     q->stream = NULL;
 }
@@ -81,7 +81,7 @@ static void let_go(struct gw_request *q)
 static void answer(struct gw_request *q, int status, str message)
 {
     if (q->http && !q->takes_json)
-        (void)http_outlet_stream(q);
+        (void)gw_http_outlet_stream(q);
     struct http_req *r = q->http;
     if (r) {
         q->http = NULL;
@@ -92,9 +92,9 @@ static void answer(struct gw_request *q, int status, str message)
         return;
     }
     if (q->log)
-        log_add(q->log, message);
+        gw_log_add(q->log, message);
     else if (q->stream)
-        stream_send(q->stream, STR("message"), STR_NONE, message);
+        gw_stream_send(q->stream, STR("message"), STR_NONE, message);
     let_go(q);
 }
 
@@ -102,7 +102,7 @@ static void answer(struct gw_request *q, int status, str message)
 static void end(struct gw_request *q)
 {
     struct http_req *r = q->http;
-    if (r && !http_outlet_stream(q)) {
+    if (r && !gw_http_outlet_stream(q)) {
         q->http = NULL;
         r->on_gone = NULL;
         http_reply(r, 204, NULL, STR_NONE);

@@ -18,7 +18,7 @@ static const char *const METHODS[] = {[MCP_ASK_SAMPLING] = "sampling/createMessa
 static const char RERUN[] = "again"; /* the body of a state behind which nothing waits */
 
 /* Who and what: a state is good for nothing else. */
-void park_prepare(struct gw_request *q)
+void gw_park_prepare(struct gw_request *q)
 {
     char digest[SHA256_HEX_LEN + 1];
     const char *member = protocol_name_member(q->method);
@@ -45,7 +45,7 @@ static void drop_questions(struct gw_up *u)
         question_free(LIST_ENTRY(n, struct gw_question, node));
 }
 
-void park_done(struct gw_up *u)
+void gw_park_done(struct gw_up *u)
 {
     if (list_empty(&u->questions) && !u->user_id && !u->kept && !u->put.fn)
         return;
@@ -85,7 +85,7 @@ static void begin_required(struct gw_request *q, struct json_writer *w, struct b
 {
     buf_init(b, GW_MESSAGE_MAX);
     jw_init(w, b);
-    write_envelope(w, q->id);
+    gw_write_envelope(w, q->id);
     jw_key(w, "result");
     jw_object(w);
     jw_kstr(w, "resultType", STR("input_required"));
@@ -100,11 +100,11 @@ static void end_required(struct gw_request *q, struct json_writer *w, struct buf
     jw_key(w, "_meta");
     jw_object(w);
     jw_key(w, META_SERVER_INFO);
-    write_server_info(w);
+    gw_write_server_info(w);
     jw_end(w);
     jw_end(w);
     jw_end(w);
-    request_send(q, buf_str(b));
+    gw_request_send(q, buf_str(b));
     buf_done(b);
 }
 
@@ -122,7 +122,7 @@ static size_t parked_by(const struct gw_space *s, str user_id)
 
 static void on_expired(void *up)
 {
-    up_cancel(up, "The client did not come back with answers.");
+    gw_up_cancel(up, "The client did not come back with answers.");
 }
 
 /* The client gets the questions; the call stays. */
@@ -147,18 +147,18 @@ static void put_questions(void *up)
     begin_required(q, &w, &b);
     LIST_FOREACH (n, &u->questions)
         write_question(&w, LIST_ENTRY(n, struct gw_question, node));
-    str state = sign_text(u->g, &q->arena, str_from(u->handle), q->context);
+    str state = gw_sign_text(u->g, &q->arena, str_from(u->handle), q->context);
     u->q = NULL;
     q->on_cancel = NULL;
     end_required(q, &w, &b, state);
 }
 
-void park_question(struct gw_up *u, struct mcp_ask *a)
+void gw_park_question(struct gw_up *u, struct mcp_ask *a)
 {
     struct gw_request *q = u->q;
     bool is_full = u->g->nparked >= GW_PARKED_MAX ||
                    (q && parked_by(u->space, q->who.user_id) >= GW_PARKED_USER_MAX);
-    if (q && !client_can(q->capabilities, a->kind, a->params)) {
+    if (q && !gw_client_can(q->capabilities, a->kind, a->params)) {
         mcp_ask_refuse(a, RPC_METHOD_NOT_FOUND, "The client cannot do that.");
         return;
     }
@@ -175,7 +175,7 @@ void park_question(struct gw_up *u, struct mcp_ask *a)
     defer_start(u->g->deps.loop, &u->put);
 }
 
-void park_question_gone(struct gw_up *u, struct mcp_ask *a)
+void gw_park_question_gone(struct gw_up *u, struct mcp_ask *a)
 {
     LIST_FOREACH (n, &u->questions) {
         struct gw_question *x = LIST_ENTRY(n, struct gw_question, node);
@@ -184,7 +184,7 @@ void park_question_gone(struct gw_up *u, struct mcp_ask *a)
     }
 }
 
-void park_keep(struct gw_up *u, const struct mcp_reply *r)
+void gw_park_keep(struct gw_up *u, const struct mcp_reply *r)
 {
     struct mcp_reply *kept;
     drop_questions(u);
@@ -227,7 +227,7 @@ static void answer_questions(struct gw_up *u, const struct json *responses)
 static void take_up(struct gw_up *u, struct gw_request *q)
 {
     timer_stop(&u->expiry);
-    up_attach(u, q);
+    gw_up_attach(u, q);
     answer_questions(u, json_get(q->params, "inputResponses"));
     if (u->kept) {
         struct mcp_reply r = *u->kept;
@@ -235,7 +235,7 @@ static void take_up(struct gw_up *u, struct gw_request *q)
         struct err e = u->kept_err;
         r.err = r.err ? &e : NULL;
         arena_init(&u->arena);
-        up_deliver(u, &r);
+        gw_up_deliver(u, &r);
         arena_done(&alive);
     } else if (!list_empty(&u->questions)) {
         defer_start(u->g->deps.loop, &u->put);
@@ -255,40 +255,40 @@ static bool are_objects(const struct json *responses)
     return true;
 }
 
-bool park_resume(struct gw_request *q)
+bool gw_park_resume(struct gw_request *q)
 {
     const struct json *state = json_get(q->params, "requestState");
     str body;
     if (!are_objects(json_get(q->params, "inputResponses"))) {
-        request_fail(q, RPC_INVALID_PARAMS, "inputResponses must be an object of objects.");
+        gw_request_fail(q, RPC_INVALID_PARAMS, "inputResponses must be an object of objects.");
         return true;
     }
     if (!state)
         return false;
-    bool is_ours = json_is(state, JSON_STRING) && sign_check(q->g, state->s, q->context, &body);
+    bool is_ours = json_is(state, JSON_STRING) && gw_sign_check(q->g, state->s, q->context, &body);
     if (is_ours && str_eq(body, str_from(RERUN)))
         return false;
     struct gw_up *u = is_ours ? find(q->space, body) : NULL;
     if (u && !u->q)
         take_up(u, q);
     else
-        request_fail(q, RPC_INVALID_PARAMS,
-                     "requestState is not one of this request, or has expired.");
+        gw_request_fail(q, RPC_INVALID_PARAMS,
+                        "requestState is not one of this request, or has expired.");
     return true;
 }
 
-void park_drop_all(struct gw_space *s, str user_id)
+void gw_park_drop_all(struct gw_space *s, str user_id)
 {
     LIST_FOREACH (n, &s->parked) {
         struct gw_up *u = LIST_ENTRY(n, struct gw_up, node);
         if (!u->q && (user_id.n == 0 || str_eq(str_from(u->user_id), user_id)))
-            up_cancel(u, "The workspace is closing.");
+            gw_up_cancel(u, "The workspace is closing.");
     }
 }
 
 /* ---- addresses first ---- */
 
-void park_addresses(struct gw_request *q, const struct json *elicitations)
+void gw_park_addresses(struct gw_request *q, const struct json *elicitations)
 {
     struct json_writer w;
     struct buf b;
@@ -311,6 +311,6 @@ void park_addresses(struct gw_request *q, const struct json *elicitations)
         jw_end(&w);
         jw_end(&w);
     }
-    str state = sign_text(q->g, &q->arena, str_from(RERUN), q->context);
+    str state = gw_sign_text(q->g, &q->arena, str_from(RERUN), q->context);
     end_required(q, &w, &b, state);
 }

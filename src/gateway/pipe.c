@@ -33,7 +33,7 @@ struct gateway_pipe *gateway_pipe_open(struct gateway *g, const struct gateway_c
 {
     struct gateway_pipe *p = xcalloc(1, sizeof *p);
     arena_init(&p->arena);
-    p->space = space_of(g, who);
+    p->space = gw_space_of(g, who);
     p->who = *who;
     p->who.workspace_id = arena_str(&p->arena, who->workspace_id);
     p->who.viewer.user_id = arena_str(&p->arena, who->viewer.user_id);
@@ -62,27 +62,27 @@ static void to_session(void *ctx, str message)
 static void legacy(struct gateway_pipe *p, struct gw_request *q, const struct rpc_message *m)
 {
     if (!p->session) {
-        p->session = session_new(p->space, &p->who, p->source);
+        p->session = gw_session_new(p->space, &p->who, p->source);
         p->session->sink = to_session;
         p->session->sink_ctx = p;
     }
     if (m->kind == RPC_REQUEST) {
-        session_message(p->session, q, m);
+        gw_session_message(p->session, q, m);
         return;
     }
-    session_message(p->session, NULL, m);
-    request_free(q);
+    gw_session_message(p->session, NULL, m);
+    gw_request_free(q);
 }
 
 static void modern(struct gateway_pipe *p, struct gw_request *q, const struct rpc_message *m)
 {
     if (m->kind == RPC_REQUEST) {
         list_push(&p->requests, &q->peer);
-        if (modern_accept(q))
-            method_run(q);
+        if (gw_modern_accept(q))
+            gw_method_run(q);
         return;
     }
-    request_free(q);
+    gw_request_free(q);
 }
 
 /* Cancellation looks the same in both eras: whose it is, its id says. */
@@ -90,9 +90,9 @@ static bool cancel_modern(struct gateway_pipe *p, const struct rpc_message *m)
 {
     if (m->kind != RPC_NOTIFICATION || !str_eq(m->method, STR("notifications/cancelled")))
         return false;
-    struct gw_request *q = request_find(&p->requests, json_get(m->params, "requestId"));
+    struct gw_request *q = gw_request_find(&p->requests, json_get(m->params, "requestId"));
     if (q)
-        request_cancel(q);
+        gw_request_cancel(q);
     return q != NULL;
 }
 
@@ -104,7 +104,7 @@ static bool is_modern(const struct gateway_pipe *p, const struct rpc_message *m)
 
 void gateway_pipe_line(struct gateway_pipe *p, str line)
 {
-    struct gw_request *q = request_make(p->space, &p->who, p->source);
+    struct gw_request *q = gw_request_make(p->space, &p->who, p->source);
     struct json *doc;
     struct rpc_message m = {0};
     struct err e = {0};
@@ -112,17 +112,17 @@ void gateway_pipe_line(struct gateway_pipe *p, str line)
     q->pipe = p;
     if (rpc_parse(&q->arena, arena_str(&q->arena, line), &doc, &e) < 0) {
         send_failure(p, NULL, RPC_PARSE_ERROR, "This line is not valid JSON.");
-        request_free(q);
+        gw_request_free(q);
     } else if (doc->type != JSON_OBJECT || rpc_classify(doc, &m, &e) < 0) {
         send_failure(p, m.id, RPC_INVALID_REQUEST, "This is no request.");
-        request_free(q);
+        gw_request_free(q);
     } else if (cancel_modern(p, &m)) {
-        request_free(q);
+        gw_request_free(q);
     } else if (is_modern(p, &m)) {
-        request_set(q, &m, MCP_ERA_MODERN);
+        gw_request_set(q, &m, MCP_ERA_MODERN);
         modern(p, q, &m);
     } else {
-        request_set(q, &m, MCP_ERA_LEGACY);
+        gw_request_set(q, &m, MCP_ERA_LEGACY);
         legacy(p, q, &m);
     }
 }
@@ -130,9 +130,9 @@ void gateway_pipe_line(struct gateway_pipe *p, str line)
 void gateway_pipe_close(struct gateway_pipe *p)
 {
     LIST_FOREACH (n, &p->requests)
-        request_cancel(LIST_ENTRY(n, struct gw_request, peer));
+        gw_request_cancel(LIST_ENTRY(n, struct gw_request, peer));
     if (p->session)
-        session_end(p->session);
+        gw_session_end(p->session);
     arena_done(&p->arena);
     free(p);
 }

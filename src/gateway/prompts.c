@@ -22,25 +22,26 @@ static void on_prompts(struct gw_request *q, const struct gw_entries *found)
             continue;
         str own = arena_str(&q->arena, json_get_string(found->items[i].item, "name"));
         json_set(&q->arena, at, STR("name"), json_of_str(own));
-        upstream_forward(q, found->items[i].bundle);
+        gw_upstream_forward(q, found->items[i].bundle);
         return;
     }
-    request_fail(q, RPC_INVALID_PARAMS, "Unknown prompt: %.*s", STR_ARG(str_slice(name, 0, 200)));
+    gw_request_fail(q, RPC_INVALID_PARAMS, "Unknown prompt: %.*s",
+                    STR_ARG(str_slice(name, 0, 200)));
 }
 
 static void by_name(struct gw_request *q)
 {
-    struct bundle *only = request_bundle(q);
+    struct bundle *only = gw_request_bundle(q);
     str name = json_get_string(holder(q), "name");
     if (name.n == 0)
-        request_fail(q, RPC_INVALID_PARAMS, "The name of a prompt is missing.");
+        gw_request_fail(q, RPC_INVALID_PARAMS, "The name of a prompt is missing.");
     else if (only)
-        upstream_forward(q, only);
+        gw_upstream_forward(q, only);
     else
-        catalog_gather(q, GW_PROMPTS, on_prompts);
+        gw_catalog_gather(q, GW_PROMPTS, on_prompts);
 }
 
-void prompts_get(struct gw_request *q)
+void gw_prompts_get(struct gw_request *q)
 {
     by_name(q);
 }
@@ -48,20 +49,20 @@ void prompts_get(struct gw_request *q)
 static void complete_from(struct gw_request *q, str uri, struct bundle *b)
 {
     if (b)
-        upstream_forward(q, b);
+        gw_upstream_forward(q, b);
     else
-        request_fail(q, RPC_INVALID_PARAMS, "Unknown resource template: %.*s",
-                     STR_ARG(str_slice(uri, 0, 200)));
+        gw_request_fail(q, RPC_INVALID_PARAMS, "Unknown resource template: %.*s",
+                        STR_ARG(str_slice(uri, 0, 200)));
 }
 
-void completion_complete(struct gw_request *q)
+void gw_completion_complete(struct gw_request *q)
 {
     const struct json *ref = json_get(q->params, "ref");
     str type = json_get_string(ref, "type"), uri = json_get_string(ref, "uri");
     if (str_eq(type, STR("ref/prompt")))
         by_name(q);
     else if (str_eq(type, STR("ref/resource")) && uri.n > 0)
-        resources_route(q, uri, complete_from);
+        gw_resources_route(q, uri, complete_from);
     else
-        request_fail(q, RPC_INVALID_PARAMS, "ref must be a ref/prompt or a ref/resource.");
+        gw_request_fail(q, RPC_INVALID_PARAMS, "ref must be a ref/prompt or a ref/resource.");
 }

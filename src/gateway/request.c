@@ -27,7 +27,7 @@ static struct json_strs copy_globs(struct arena *a, struct json_strs globs)
     return out;
 }
 
-struct gw_request *request_make(struct gw_space *s, const struct gateway_caller *who, str source)
+struct gw_request *gw_request_make(struct gw_space *s, const struct gateway_caller *who, str source)
 {
     struct gw_request *q = request_alloc(s->g);
     q->g = s->g;
@@ -46,7 +46,7 @@ struct gw_request *request_make(struct gw_space *s, const struct gateway_caller 
     return q;
 }
 
-void request_set(struct gw_request *q, const struct rpc_message *m, enum mcp_era era)
+void gw_request_set(struct gw_request *q, const struct rpc_message *m, enum mcp_era era)
 {
     q->era = era;
     q->id = m->id;
@@ -58,7 +58,7 @@ void request_set(struct gw_request *q, const struct rpc_message *m, enum mcp_era
         q->progress_token = NULL;
 }
 
-void request_free(struct gw_request *q)
+void gw_request_free(struct gw_request *q)
 {
     struct gateway *g = q->g;
     if (timer_active(&q->quiet))
@@ -77,17 +77,17 @@ void request_free(struct gw_request *q)
     g->nspare++;
 }
 
-void request_cancel(struct gw_request *q)
+void gw_request_cancel(struct gw_request *q)
 {
     if (q->on_cancel)
         q->on_cancel(q);
     if (q->tool.n > 0)
-        tools_called(q, "cancelled");
+        gw_tools_called(q, "cancelled");
     q->out->end(q);
-    request_free(q);
+    gw_request_free(q);
 }
 
-struct gw_request *request_find(struct list_node *peers, const struct json *id)
+struct gw_request *gw_request_find(struct list_node *peers, const struct json *id)
 {
     LIST_FOREACH (n, peers) {
         struct gw_request *q = LIST_ENTRY(n, struct gw_request, peer);
@@ -122,7 +122,7 @@ static void finish(struct gw_request *q, int status)
         struct json_writer w;
         buf_clear(b);
         jw_init(&w, b);
-        write_envelope(&w, q->id);
+        gw_write_envelope(&w, q->id);
         jw_key(&w, "error");
         jw_object(&w);
         jw_kint(&w, "code", RPC_INTERNAL_ERROR);
@@ -133,45 +133,45 @@ static void finish(struct gw_request *q, int status)
     q->out->answer(q, status, buf_str(b));
     if (b->cap > 1024u * 1024)
         buf_reset(b);
-    request_free(q);
+    gw_request_free(q);
 }
 
-void request_send(struct gw_request *q, str message)
+void gw_request_send(struct gw_request *q, str message)
 {
     q->out->answer(q, 200, message);
-    request_free(q);
+    gw_request_free(q);
 }
 
-void request_result(struct gw_request *q, const struct json *result, enum mcp_era from)
+void gw_request_result(struct gw_request *q, const struct json *result, enum mcp_era from)
 {
     struct json_writer w;
     struct gw_result how = {.to = q->era, .from = from, .method = q->method};
     jw_init(&w, scratch(q));
-    write_envelope(&w, q->id);
+    gw_write_envelope(&w, q->id);
     jw_key(&w, "result");
-    write_result(&w, &how, result);
+    gw_write_result(&w, &how, result);
     jw_end(&w);
     finish(q, 200);
 }
 
-void request_empty(struct gw_request *q)
+void gw_request_empty(struct gw_request *q)
 {
     struct json none = {.type = JSON_OBJECT};
-    request_result(q, &none, MCP_ERA_LEGACY);
+    gw_request_result(q, &none, MCP_ERA_LEGACY);
 }
 
 static void begin_error(struct gw_request *q, struct json_writer *w, int64_t code, str message)
 {
     jw_init(w, scratch(q));
-    write_envelope(w, q->id);
+    gw_write_envelope(w, q->id);
     jw_key(w, "error");
     jw_object(w);
     jw_kint(w, "code", code);
     jw_kstr(w, "message", message);
 }
 
-void request_fail_status(struct gw_request *q, int status, int code, const struct json *data,
-                         const char *message)
+void gw_request_fail_status(struct gw_request *q, int status, int code, const struct json *data,
+                            const char *message)
 {
     struct json_writer w;
     begin_error(q, &w, code, str_from(message));
@@ -182,23 +182,23 @@ void request_fail_status(struct gw_request *q, int status, int code, const struc
     finish(q, status);
 }
 
-void request_fail_data(struct gw_request *q, int code, const struct json *data, const char *fmt,
-                       ...)
+void gw_request_fail_data(struct gw_request *q, int code, const struct json *data, const char *fmt,
+                          ...)
 {
     va_list ap;
     va_start(ap, fmt);
     str message = arena_vprintf(&q->arena, fmt, ap);
     va_end(ap);
-    request_fail_status(q, status_of(q, code), code, data, message.p);
+    gw_request_fail_status(q, status_of(q, code), code, data, message.p);
 }
 
-void request_fail(struct gw_request *q, int code, const char *fmt, ...)
+void gw_request_fail(struct gw_request *q, int code, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
     str message = arena_vprintf(&q->arena, fmt, ap);
     va_end(ap);
-    request_fail_status(q, status_of(q, code), code, NULL, message.p);
+    gw_request_fail_status(q, status_of(q, code), code, NULL, message.p);
 }
 
 /* The eras disagree on the number for a resource that does not exist. */
@@ -212,7 +212,7 @@ static int64_t code_for(const struct gw_request *q, int64_t code, enum mcp_era f
     return code;
 }
 
-void request_error(struct gw_request *q, const struct json *error, enum mcp_era from)
+void gw_request_error(struct gw_request *q, const struct json *error, enum mcp_era from)
 {
     struct json_writer w;
     int64_t code = json_get_int(error, "code", RPC_INTERNAL_ERROR);
@@ -234,7 +234,7 @@ void request_error(struct gw_request *q, const struct json *error, enum mcp_era 
 
 /* ---- before the answer ---- */
 
-void request_notify_begin(struct gw_request *q, struct json_writer *w, const char *method)
+void gw_request_notify_begin(struct gw_request *q, struct json_writer *w, const char *method)
 {
     jw_init(w, scratch(q));
     jw_object(w);
@@ -244,19 +244,19 @@ void request_notify_begin(struct gw_request *q, struct json_writer *w, const cha
     jw_object(w);
 }
 
-bool request_notify_end(struct gw_request *q, struct json_writer *w)
+bool gw_request_notify_end(struct gw_request *q, struct json_writer *w)
 {
     jw_end(w);
     jw_end(w);
     return !buf_failed(w->out) && q->out->emit(q, buf_str(w->out));
 }
 
-void request_progress(struct gw_request *q, const struct json *params)
+void gw_request_progress(struct gw_request *q, const struct json *params)
 {
     struct json_writer w;
     if (!q->progress_token)
         return;
-    request_notify_begin(q, &w, "notifications/progress");
+    gw_request_notify_begin(q, &w, "notifications/progress");
     jw_kval(&w, MCP_PROGRESS_TOKEN, q->progress_token);
     for (uint32_t i = 0; i < params->len; i++) {
         if (str_eq(params->members[i].key, STR(MCP_PROGRESS_TOKEN)))
@@ -264,26 +264,27 @@ void request_progress(struct gw_request *q, const struct json *params)
         jw_key_str(&w, params->members[i].key);
         jw_value(&w, &params->members[i].value);
     }
-    (void)request_notify_end(q, &w);
+    (void)gw_request_notify_end(q, &w);
 }
 
-void request_log(struct gw_request *q, const struct json *params)
+void gw_request_log(struct gw_request *q, const struct json *params)
 {
     struct json_writer w;
     int level = protocol_log_level(json_get_string(params, "level"));
     if (q->log_level < 0 || level < q->log_level)
         return;
-    request_notify_begin(q, &w, "notifications/message");
+    gw_request_notify_begin(q, &w, "notifications/message");
     for (uint32_t i = 0; i < params->len; i++) {
         jw_key_str(&w, params->members[i].key);
         jw_value(&w, &params->members[i].value);
     }
-    (void)request_notify_end(q, &w);
+    (void)gw_request_notify_end(q, &w);
 }
 
 /* ---- what clients can ---- */
 
-bool client_can(const struct json *capabilities, enum mcp_ask_kind kind, const struct json *params)
+bool gw_client_can(const struct json *capabilities, enum mcp_ask_kind kind,
+                   const struct json *params)
 {
     static const char *const NAMES[] = {[MCP_ASK_SAMPLING] = "sampling",
                                         [MCP_ASK_ELICITATION] = "elicitation",
@@ -298,7 +299,7 @@ bool client_can(const struct json *capabilities, enum mcp_ask_kind kind, const s
     return true;
 }
 
-bool client_is_interactive(const struct json *capabilities)
+bool gw_client_is_interactive(const struct json *capabilities)
 {
     return json_get(capabilities, "sampling") || json_get(capabilities, "elicitation") ||
            json_get(capabilities, "roots");

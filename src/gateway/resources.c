@@ -65,11 +65,11 @@ static void reply_list(struct gw_request *q, const struct gw_entries *found)
     size_t n = drop_doubles(q, found, all), from, to;
     struct buf b;
     struct json_writer w;
-    if (!page_of(q, n, &from, &to))
+    if (!gw_page_of(q, n, &from, &to))
         return;
     buf_init(&b, GW_MESSAGE_MAX);
     jw_init(&w, &b);
-    write_envelope(&w, q->id);
+    gw_write_envelope(&w, q->id);
     jw_key(&w, "result");
     jw_object(&w);
     jw_key(&w, gw_list_key(list_of(q->method)));
@@ -77,16 +77,16 @@ static void reply_list(struct gw_request *q, const struct gw_entries *found)
     for (size_t i = from; i < to; i++)
         write_entry(&w, q, all[i]);
     jw_end(&w);
-    page_write_cursor(&w, to, n);
-    write_list_end(&w, q, found->ttl_ms);
+    gw_page_write_cursor(&w, to, n);
+    gw_write_list_end(&w, q, found->ttl_ms);
     jw_end(&w);
-    request_send(q, buf_str(&b));
+    gw_request_send(q, buf_str(&b));
     buf_done(&b);
 }
 
-void list_entries(struct gw_request *q)
+void gw_list_entries(struct gw_request *q)
 {
-    catalog_gather(q, list_of(q->method), reply_list);
+    gw_catalog_gather(q, list_of(q->method), reply_list);
 }
 
 /* ---- whose is it ---- */
@@ -149,13 +149,13 @@ static void on_resources(struct gw_request *q, const struct gw_entries *found)
             return;
         }
     }
-    catalog_gather(q, GW_TEMPLATES, on_templates);
+    gw_catalog_gather(q, GW_TEMPLATES, on_templates);
 }
 
-void resources_route(struct gw_request *q, str uri,
-                     void (*fn)(struct gw_request *q, str uri, struct bundle *b))
+void gw_resources_route(struct gw_request *q, str uri,
+                        void (*fn)(struct gw_request *q, str uri, struct bundle *b))
 {
-    struct bundle *only = request_bundle(q);
+    struct bundle *only = gw_request_bundle(q);
     if (q->source.n > 0) {
         fn(q, uri, only);
         return;
@@ -163,7 +163,7 @@ void resources_route(struct gw_request *q, str uri,
     struct route *r = ARENA_NEW(&q->arena, struct route);
     *r = (struct route){uri, fn};
     q->route = r;
-    catalog_gather(q, GW_RESOURCES, on_resources);
+    gw_catalog_gather(q, GW_RESOURCES, on_resources);
 }
 
 /* ---- resources/read ---- */
@@ -172,8 +172,8 @@ static void not_found(struct gw_request *q)
 {
     struct json *data = json_new(&q->arena, JSON_OBJECT);
     json_set(&q->arena, data, STR("uri"), json_of_str(json_get_string(q->params, "uri")));
-    request_fail_data(q, q->era == MCP_ERA_MODERN ? RPC_INVALID_PARAMS : -32002, data,
-                      "Resource not found");
+    gw_request_fail_data(q, q->era == MCP_ERA_MODERN ? RPC_INVALID_PARAMS : -32002, data,
+                         "Resource not found");
 }
 
 static void try_next(struct gw_request *q);
@@ -183,7 +183,7 @@ static void on_tried(struct gw_request *q, struct bundle *b, const struct mcp_re
     const struct json *contents = json_get(r->result, "contents");
     bool is_asking = str_eq(json_get_string(r->result, "resultType"), STR("input_required"));
     if (r->result && (is_asking || (json_is(contents, JSON_ARRAY) && contents->len > 0)))
-        request_result(q, r->result, upstream_era(b));
+        gw_request_result(q, r->result, gw_upstream_era(b));
     else
         try_next(q);
 }
@@ -193,8 +193,8 @@ static void try_next(struct gw_request *q)
     struct bundles *set = q->space->bundles;
     while (set && q->tried < bundles_count(set)) {
         struct bundle *b = bundles_at(set, q->tried++);
-        if (bundle_server_capabilities(b) && bundle_offers(b, "resources")) {
-            upstream_ask(q, b, on_tried);
+        if (bundle_server_capabilities(b) && gw_bundle_offers(b, "resources")) {
+            gw_upstream_ask(q, b, on_tried);
             return;
         }
     }
@@ -204,18 +204,18 @@ static void try_next(struct gw_request *q)
 static void read_from(struct gw_request *q, str uri, struct bundle *b)
 {
     if (b)
-        upstream_forward(q, b);
+        gw_upstream_forward(q, b);
     else if (q->source.n > 0)
         not_found(q);
     else
         try_next(q);
 }
 
-void resources_read(struct gw_request *q)
+void gw_resources_read(struct gw_request *q)
 {
     str uri = json_get_string(q->params, "uri");
     if (uri.n == 0)
-        request_fail(q, RPC_INVALID_PARAMS, "resources/read needs a uri.");
+        gw_request_fail(q, RPC_INVALID_PARAMS, "resources/read needs a uri.");
     else
-        resources_route(q, uri, read_from);
+        gw_resources_route(q, uri, read_from);
 }

@@ -13,7 +13,8 @@ static struct json_strs no_globs(void)
     return (struct json_strs){0};
 }
 
-struct gw_session *session_new(struct gw_space *space, const struct gateway_caller *who, str source)
+struct gw_session *gw_session_new(struct gw_space *space, const struct gateway_caller *who,
+                                  str source)
 {
     struct gateway *g = space->g;
     struct gw_session *s = xcalloc(1, sizeof *s);
@@ -32,30 +33,30 @@ struct gw_session *session_new(struct gw_space *space, const struct gateway_call
     list_init(&s->instances);
     list_init(&s->watches);
     list_init(&s->logs);
-    s->general = log_new(s);
+    s->general = gw_log_new(s);
     map_put(&g->sessions, str_from(s->id), s);
     list_push(&g->lru, &s->node);
     s->used_ms = clock_mono_ms();
     while (map_len(&g->sessions) > g->deps.max_sessions && g->lru.next != &s->node)
-        session_end(LIST_ENTRY(g->lru.next, struct gw_session, node));
+        gw_session_end(LIST_ENTRY(g->lru.next, struct gw_session, node));
     if (!timer_active(&g->sweep))
         timer_start(&g->sweep, SWEEP_MS);
     return s;
 }
 
-void session_end(struct gw_session *s)
+void gw_session_end(struct gw_session *s)
 {
     map_del(&s->g->sessions, str_from(s->id));
     list_del(&s->node);
     LIST_FOREACH (n, &s->requests)
-        request_cancel(LIST_ENTRY(n, struct gw_request, peer));
-    ask_drop_all(s);
-    watch_drop_session(s);
-    instance_drop_all(s);
+        gw_request_cancel(LIST_ENTRY(n, struct gw_request, peer));
+    gw_ask_drop_all(s);
+    gw_watch_drop_session(s);
+    gw_instance_drop_all(s);
     if (s->sink_stream)
-        stream_close(s->sink_stream);
+        gw_stream_close(s->sink_stream);
     LIST_FOREACH (n, &s->logs)
-        log_free(LIST_ENTRY(n, struct gw_log, node));
+        gw_log_free(LIST_ENTRY(n, struct gw_log, node));
     arena_done(&s->arena);
     free(s);
 }
@@ -67,7 +68,7 @@ static bool is_idle(const struct gw_session *s)
     return !s->general->reader;
 }
 
-void session_sweep(void *gateway)
+void gw_session_sweep(void *gateway)
 {
     struct gateway *g = gateway;
     uint64_t now = clock_mono_ms();
@@ -76,13 +77,13 @@ void session_sweep(void *gateway)
         if (now - s->used_ms < g->deps.session_ttl_ms)
             break;
         if (is_idle(s))
-            session_end(s);
+            gw_session_end(s);
     }
     if (map_len(&g->sessions) > 0)
         timer_start(&g->sweep, SWEEP_MS);
 }
 
-void session_touch(struct gw_session *s)
+void gw_session_touch(struct gw_session *s)
 {
     s->used_ms = clock_mono_ms();
     list_del(&s->node);
@@ -90,41 +91,41 @@ void session_touch(struct gw_session *s)
 }
 
 /* Somebody else's session looks like none. */
-struct gw_session *session_find(struct gateway *g, str id, const struct gateway_caller *who,
-                                str source)
+struct gw_session *gw_session_find(struct gateway *g, str id, const struct gateway_caller *who,
+                                   str source)
 {
     struct gw_session *s = map_get(&g->sessions, id);
     if (!s || !str_eq(s->who.user_id, who->viewer.user_id) || s->space->tools != who->tools ||
         !str_eq(s->source, source))
         return NULL;
-    session_touch(s);
+    gw_session_touch(s);
     return s;
 }
 
-bool session_is(const struct gw_session *s, const char *version)
+bool gw_session_is(const struct gw_session *s, const char *version)
 {
     return str_cmp(s->version, str_from(version)) >= 0;
 }
 
 /* ---- speaking ---- */
 
-void session_send(struct gw_session *s, str message)
+void gw_session_send(struct gw_session *s, str message)
 {
     if (s->sink)
         s->sink(s->sink_ctx, message);
     else if (s->sink_stream)
-        stream_send(s->sink_stream, STR("message"), STR_NONE, message);
+        gw_stream_send(s->sink_stream, STR("message"), STR_NONE, message);
     else if (s->is_http)
-        log_add(s->general, message);
+        gw_log_add(s->general, message);
 }
 
-void session_notify(struct gw_session *s, const char *method, const struct json *params)
+void gw_session_notify(struct gw_session *s, const char *method, const struct json *params)
 {
     struct buf *b = &s->g->scratch;
     buf_clear(b);
     rpc_write_notification(b, str_from(method), params);
     if (!buf_failed(b))
-        session_send(s, buf_str(b));
+        gw_session_send(s, buf_str(b));
 }
 
 /* ---- the handshake ---- */
@@ -134,14 +135,14 @@ static str version_for(str asked)
     return protocol_era(asked) == MCP_ERA_LEGACY ? asked : STR(MCP_REVISION_LEGACY);
 }
 
-void session_initialize(struct gw_session *s, struct gw_request *q)
+void gw_session_initialize(struct gw_session *s, struct gw_request *q)
 {
     const struct json *params = q->params;
     const struct json *can = json_get(params, "capabilities");
     if (s->version.n > 0 || !json_is(json_get(params, "protocolVersion"), JSON_STRING)) {
-        request_fail(q, RPC_INVALID_REQUEST, "%s",
-                     s->version.n > 0 ? "This session is initialized already."
-                                      : "initialize needs a protocolVersion.");
+        gw_request_fail(q, RPC_INVALID_REQUEST, "%s",
+                        s->version.n > 0 ? "This session is initialized already."
+                                         : "initialize needs a protocolVersion.");
         return;
     }
     s->version = arena_str(&s->arena, version_for(json_get_string(params, "protocolVersion")));
@@ -152,30 +153,30 @@ void session_initialize(struct gw_session *s, struct gw_request *q)
     struct json_writer w;
     buf_init(&b, GW_MESSAGE_MAX);
     jw_init(&w, &b);
-    write_envelope(&w, q->id);
+    gw_write_envelope(&w, q->id);
     jw_key(&w, "result");
     jw_object(&w);
     jw_kstr(&w, "protocolVersion", s->version);
     jw_key(&w, "capabilities");
-    write_capabilities(&w, q);
+    gw_write_capabilities(&w, q);
     jw_key(&w, "serverInfo");
-    write_server_info(&w);
-    write_instructions(&w, q);
+    gw_write_server_info(&w);
+    gw_write_instructions(&w, q);
     jw_end(&w);
     jw_end(&w);
-    request_send(q, buf_str(&b));
+    gw_request_send(q, buf_str(&b));
     buf_done(&b);
 }
 
 /* ---- messages ---- */
 
-bool session_adopt(struct gw_session *s, struct gw_request *q)
+bool gw_session_adopt(struct gw_session *s, struct gw_request *q)
 {
     q->session = s;
     q->capabilities = s->capabilities;
     q->log_level = s->log_level;
     if (s->nrequests >= GW_SESSION_REQUESTS) {
-        request_fail(q, RPC_INTERNAL_ERROR, "Too many requests are under way in this session.");
+        gw_request_fail(q, RPC_INTERNAL_ERROR, "Too many requests are under way in this session.");
         return false;
     }
     list_push(&s->requests, &q->peer);
@@ -183,29 +184,29 @@ bool session_adopt(struct gw_session *s, struct gw_request *q)
     return true;
 }
 
-void session_noticed(struct gw_session *s, const struct rpc_message *m)
+void gw_session_noticed(struct gw_session *s, const struct rpc_message *m)
 {
     if (str_eq(m->method, STR("notifications/cancelled"))) {
-        struct gw_request *q = request_find(&s->requests, json_get(m->params, "requestId"));
+        struct gw_request *q = gw_request_find(&s->requests, json_get(m->params, "requestId"));
         if (q)
-            request_cancel(q);
+            gw_request_cancel(q);
     } else if (str_eq(m->method, STR("notifications/roots/list_changed"))) {
-        instance_notify_all(s, m->method, m->params);
+        gw_instance_notify_all(s, m->method, m->params);
     }
 }
 
-void session_message(struct gw_session *s, struct gw_request *q, const struct rpc_message *m)
+void gw_session_message(struct gw_session *s, struct gw_request *q, const struct rpc_message *m)
 {
     if (m->kind == RPC_NOTIFICATION) {
-        session_noticed(s, m);
+        gw_session_noticed(s, m);
     } else if (m->kind != RPC_REQUEST) {
-        ask_answered(s, m);
+        gw_ask_answered(s, m);
     } else if (str_eq(m->method, STR("initialize"))) {
         q->session = s;
-        session_initialize(s, q);
+        gw_session_initialize(s, q);
     } else if (s->version.n == 0 && !str_eq(m->method, STR("ping"))) {
-        request_fail(q, RPC_INVALID_REQUEST, "initialize comes first.");
-    } else if (session_adopt(s, q)) {
-        method_run(q);
+        gw_request_fail(q, RPC_INVALID_REQUEST, "initialize comes first.");
+    } else if (gw_session_adopt(s, q)) {
+        gw_method_run(q);
     }
 }

@@ -63,34 +63,35 @@ struct gw_session {
     uint64_t used_ms;
 };
 
-struct gw_session *session_new(struct gw_space *s, const struct gateway_caller *who, str source);
-void session_end(struct gw_session *s);
-struct gw_session *session_find(struct gateway *g, str id, const struct gateway_caller *who,
-                                str source);
-void session_touch(struct gw_session *s);
-void session_sweep(void *gateway);
-bool session_is(const struct gw_session *s, const char *version); /* this revision or a later one */
+struct gw_session *gw_session_new(struct gw_space *s, const struct gateway_caller *who, str source);
+void gw_session_end(struct gw_session *s);
+struct gw_session *gw_session_find(struct gateway *g, str id, const struct gateway_caller *who,
+                                   str source);
+void gw_session_touch(struct gw_session *s);
+void gw_session_sweep(void *gateway);
+bool gw_session_is(const struct gw_session *s,
+                   const char *version); /* this revision or a later one */
 
 /* Outside of any request. */
-void session_send(struct gw_session *s, str message);
-void session_notify(struct gw_session *s, const char *method, const struct json *params);
+void gw_session_send(struct gw_session *s, str message);
+void gw_session_notify(struct gw_session *s, const char *method, const struct json *params);
 
 /* `initialize`: the request is answered. */
-void session_initialize(struct gw_session *s, struct gw_request *q);
+void gw_session_initialize(struct gw_session *s, struct gw_request *q);
 /* Takes q over as one of the session's. False: it has been answered. */
-bool session_adopt(struct gw_session *s, struct gw_request *q);
+bool gw_session_adopt(struct gw_session *s, struct gw_request *q);
 /* One message that came in the session; q is used up, and NULL unless m is a request. */
-void session_message(struct gw_session *s, struct gw_request *q, const struct rpc_message *m);
+void gw_session_message(struct gw_session *s, struct gw_request *q, const struct rpc_message *m);
 
 /* ---- log.c ---- */
 
-struct gw_log *log_new(struct gw_session *s);
-void log_free(struct gw_log *l);
-void log_add(struct gw_log *l, str message); /* empty: an event that only has an id */
-void log_over(struct gw_log *l);             /* one of its requests is answered or gone */
+struct gw_log *gw_log_new(struct gw_session *s);
+void gw_log_free(struct gw_log *l);
+void gw_log_add(struct gw_log *l, str message); /* empty: an event that only has an id */
+void gw_log_over(struct gw_log *l);             /* one of its requests is answered or gone */
 /* Opens a stream for this client from the event after `last_id` on ("3-17", or empty). */
-void log_read(struct gw_session *s, struct http_req *r, str last_id);
-void log_attach(struct gw_log *l, struct http_req *r);
+void gw_log_read(struct gw_session *s, struct http_req *r, str last_id);
+void gw_log_attach(struct gw_log *l, struct http_req *r);
 
 /* ---- stream.c: an open answer ---- */
 
@@ -101,18 +102,19 @@ struct gw_stream {
     struct gw_log *log;         /* or: */
     struct gw_session *session; /* the oldest transport */
 };
-struct gw_stream *stream_open(struct gateway *g, struct http_req *r);
-void stream_send(struct gw_stream *s, str event, str id, str data);
-void stream_close(struct gw_stream *s); /* flushes; its owner no longer hears of it */
+struct gw_stream *gw_stream_open(struct gateway *g, struct http_req *r);
+void gw_stream_send(struct gw_stream *s, str event, str id, str data);
+void gw_stream_close(struct gw_stream *s); /* flushes; its owner no longer hears of it */
 
 /* ---- ask.c: questions of servers to clients with a session ---- */
 
 /* Puts the question to the client: on q's own stream when there is one. */
-void ask_session(struct gw_session *s, struct gw_request *q, struct mcp_ask *a, void *owner);
-void ask_withdraw(struct gw_session *s, struct mcp_ask *a); /* the server no longer wants to know */
-void ask_drop_owner(struct gw_session *s, const void *owner);
-void ask_answered(struct gw_session *s, const struct rpc_message *m);
-void ask_drop_all(struct gw_session *s);
+void gw_ask_session(struct gw_session *s, struct gw_request *q, struct mcp_ask *a, void *owner);
+void gw_ask_withdraw(struct gw_session *s,
+                     struct mcp_ask *a); /* the server no longer wants to know */
+void gw_ask_drop_owner(struct gw_session *s, const void *owner);
+void gw_ask_answered(struct gw_session *s, const struct rpc_message *m);
+void gw_ask_drop_all(struct gw_session *s);
 
 /* ---- instance.c: a session's own connection to a bundle ---- */
 
@@ -127,8 +129,8 @@ struct gw_instance {
 };
 
 /* The one it has, or a new one; NULL when there can be none now. */
-struct gw_instance *instance_of(struct gw_session *s, struct bundle *b);
-void instance_drop_all(struct gw_session *s);
-void instance_bundle_gone(struct gw_session *s, struct bundle *b);
-void instance_notify_all(struct gw_session *s, str method, const struct json *params);
-void instance_set_level(struct gw_session *s, str level);
+struct gw_instance *gw_instance_of(struct gw_session *s, struct bundle *b);
+void gw_instance_drop_all(struct gw_session *s);
+void gw_instance_bundle_gone(struct gw_session *s, struct bundle *b);
+void gw_instance_notify_all(struct gw_session *s, str method, const struct json *params);
+void gw_instance_set_level(struct gw_session *s, str level);

@@ -28,13 +28,13 @@ static str mac_of(struct gateway *g, struct arena *a, str body, str context)
     return str_make(hex, 32);
 }
 
-str sign_text(struct gateway *g, struct arena *a, str body, str context)
+str gw_sign_text(struct gateway *g, struct arena *a, str body, str context)
 {
     str mac = mac_of(g, a, body, context);
     return arena_printf(a, "%.*s.%.*s", STR_ARG(mac), STR_ARG(body));
 }
 
-bool sign_check(struct gateway *g, str text, str context, str *ret_body)
+bool gw_sign_check(struct gateway *g, str text, str context, str *ret_body)
 {
     struct arena a;
     str mac = str_slice(text, 0, 32), body = str_skip(text, 33);

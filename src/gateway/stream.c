@@ -12,16 +12,16 @@ static void on_close(void *ctx)
         owner->stream = NULL;
         /* In the stateless era a closed stream is how a request is cancelled. */
         if (owner->era == MCP_ERA_MODERN)
-            request_cancel(owner);
+            gw_request_cancel(owner);
     }
     if (s->session) {
         s->session->sink_stream = NULL;
-        session_end(s->session);
+        gw_session_end(s->session);
     }
     free(s);
 }
 
-struct gw_stream *stream_open(struct gateway *g, struct http_req *r)
+struct gw_stream *gw_stream_open(struct gateway *g, struct http_req *r)
 {
     struct gw_stream *s = xcalloc(1, sizeof *s);
     s->g = g;
@@ -30,13 +30,13 @@ struct gw_stream *stream_open(struct gateway *g, struct http_req *r)
     return s;
 }
 
-void stream_send(struct gw_stream *s, str event, str id, str data)
+void gw_stream_send(struct gw_stream *s, str event, str id, str data)
 {
     if (s->sse)
         sse_send_now(s->sse, event, id, data);
 }
 
-void stream_close(struct gw_stream *s)
+void gw_stream_close(struct gw_stream *s)
 {
     s->owner = NULL;
     s->session = NULL;

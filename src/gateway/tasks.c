@@ -13,14 +13,14 @@ static str context_of(struct gw_request *q)
 static str public_id(struct gw_request *q, str source, str id)
 {
     str body = arena_printf(&q->arena, "%.*s/%.*s", STR_ARG(source), STR_ARG(id));
-    return sign_text(q->g, &q->arena, body, context_of(q));
+    return gw_sign_text(q->g, &q->arena, body, context_of(q));
 }
 
 /* Which bundle has it, and what it calls it. */
 static struct bundle *find(struct gw_request *q, str public, str *ret_id)
 {
     str body, source;
-    if (!q->space->bundles || !sign_check(q->g, public, context_of(q), &body) ||
+    if (!q->space->bundles || !gw_sign_check(q->g, public, context_of(q), &body) ||
         !str_split(&body, '/', &source))
         return NULL;
     if (q->source.n > 0 && !str_eq(source, q->source))
@@ -29,7 +29,7 @@ static struct bundle *find(struct gw_request *q, str public, str *ret_id)
     return bundles_find(q->space->bundles, source);
 }
 
-void tasks_route(struct gw_request *q)
+void gw_tasks_route(struct gw_request *q)
 {
     str id;
     bool may = q->era != MCP_ERA_MODERN ||
@@ -40,16 +40,16 @@ void tasks_route(struct gw_request *q)
             &q->arena,
             STR("{\"requiredCapabilities\":{\"extensions\":{\"" MCP_EXTENSION_TASKS "\":{}}}}"), 0,
             &data, NULL);
-        request_fail_data(q, MCP_MISSING_CAPABILITY, data, "The client does not know tasks.");
+        gw_request_fail_data(q, MCP_MISSING_CAPABILITY, data, "The client does not know tasks.");
         return;
     }
     struct bundle *b = find(q, json_get_string(q->params, "taskId"), &id);
     if (!b) {
-        request_fail(q, RPC_INVALID_PARAMS, "There is no such task.");
+        gw_request_fail(q, RPC_INVALID_PARAMS, "There is no such task.");
         return;
     }
     json_set(&q->arena, q->params, STR("taskId"), json_of_str(arena_str(&q->arena, id)));
-    upstream_forward(q, b);
+    gw_upstream_forward(q, b);
 }
 
 /* Replaces the id where the eras put it: flat, in `task`, in related-task. */
@@ -67,11 +67,11 @@ static bool is_about_tasks(const struct gw_request *q, const struct json *result
            str_starts(q->method, STR("tasks/"));
 }
 
-void tasks_answer(struct gw_request *q, struct bundle *b, const struct json *result)
+void gw_tasks_answer(struct gw_request *q, struct bundle *b, const struct json *result)
 {
     bool is_ours = str_eq(q->method, STR("tools/call")) || str_starts(q->method, STR("tasks/"));
     if (!is_ours || !is_about_tasks(q, result)) {
-        request_result(q, result, upstream_era(b));
+        gw_request_result(q, result, gw_upstream_era(b));
         return;
     }
     str source = bundle_entry(b)->server_name;
@@ -79,7 +79,7 @@ void tasks_answer(struct gw_request *q, struct bundle *b, const struct json *res
     rename_in(q, copy, source);
     rename_in(q, json_get(copy, "task"), source);
     rename_in(q, json_get(json_get(copy, "_meta"), META_RELATED_TASK), source);
-    request_result(q, copy, upstream_era(b));
+    gw_request_result(q, copy, gw_upstream_era(b));
 }
 
 /* ---- tasks/list: of one server after the other ---- */
@@ -114,16 +114,16 @@ static void collect_next(struct gw_request *q)
         const struct json *can = bundle_server_capabilities(b);
         if (is_asked && json_get(json_get(can, "tasks"), "list")) {
             q->params = NULL;
-            upstream_ask(q, b, on_listed);
+            gw_upstream_ask(q, b, on_listed);
             return;
         }
     }
     struct json *result = json_new(&q->arena, JSON_OBJECT);
     json_set(&q->arena, result, STR("tasks"), *c->tasks);
-    request_result(q, result, MCP_ERA_LEGACY);
+    gw_request_result(q, result, MCP_ERA_LEGACY);
 }
 
-void tasks_list(struct gw_request *q)
+void gw_tasks_list(struct gw_request *q)
 {
     struct collected *c = ARENA_NEW(&q->arena, struct collected);
     c->tasks = json_new(&q->arena, JSON_ARRAY);

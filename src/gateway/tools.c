@@ -34,7 +34,7 @@ static const struct toolset_item *find_unprefixed(struct gw_request *q, str name
     return it && str_eq(it->tool->name, name) ? it : NULL;
 }
 
-const struct toolset_item *tools_find(struct gw_request *q, str name, struct bundle **ret_bundle)
+const struct toolset_item *gw_tools_find(struct gw_request *q, str name, struct bundle **ret_bundle)
 {
     const struct toolset_item *it =
         q->source.n > 0 ? find_unprefixed(q, name)
@@ -48,14 +48,14 @@ const struct toolset_item *tools_find(struct gw_request *q, str name, struct bun
 
 /* ---- pages ---- */
 
-bool page_of(struct gw_request *q, size_t n, size_t *ret_from, size_t *ret_to)
+bool gw_page_of(struct gw_request *q, size_t n, size_t *ret_from, size_t *ret_to)
 {
     const struct json *cursor = json_get(q->params, "cursor");
     uint64_t from = 0;
     str text = json_string(cursor, STR_NONE);
     bool is_ours = str_starts(text, STR("at-")) && parse_u64(str_skip(text, 3), &from) == 0;
     if (cursor && (!is_ours || from > n)) {
-        request_fail(q, RPC_INVALID_PARAMS, "This cursor is unknown.");
+        gw_request_fail(q, RPC_INVALID_PARAMS, "This cursor is unknown.");
         return false;
     }
     *ret_from = (size_t)from;
@@ -63,7 +63,7 @@ bool page_of(struct gw_request *q, size_t n, size_t *ret_from, size_t *ret_to)
     return true;
 }
 
-void page_write_cursor(struct json_writer *w, size_t to, size_t n)
+void gw_page_write_cursor(struct json_writer *w, size_t to, size_t n)
 {
     char text[32];
     if (to >= n)
@@ -121,40 +121,40 @@ static size_t collect(struct gw_request *q, struct listed **ret)
         out[n++] = (struct listed){q->source.n > 0 ? it->tool->name : it->name,
                                    raw ? raw : own_tool(&q->arena, it->tool)};
     }
-    if (chat_is_offered(q))
-        out[n++] = (struct listed){STR(CHAT_TOOL), chat_tool(&q->arena)};
+    if (gw_chat_is_offered(q))
+        out[n++] = (struct listed){STR(CHAT_TOOL), gw_chat_tool(&q->arena)};
     *ret = out;
     return n;
 }
 
-void tools_list(struct gw_request *q)
+void gw_tools_list(struct gw_request *q)
 {
     struct listed *all;
     size_t n = collect(q, &all), from, to;
     struct buf b;
     struct json_writer w;
-    if (!page_of(q, n, &from, &to))
+    if (!gw_page_of(q, n, &from, &to))
         return;
     buf_init(&b, GW_MESSAGE_MAX);
     jw_init(&w, &b);
-    write_envelope(&w, q->id);
+    gw_write_envelope(&w, q->id);
     jw_key(&w, "result");
     jw_object(&w);
     jw_key(&w, "tools");
     jw_array(&w);
     for (size_t i = from; i < to; i++)
-        write_tool(&w, q, all[i].raw, all[i].name);
+        gw_write_tool(&w, q, all[i].raw, all[i].name);
     jw_end(&w);
-    page_write_cursor(&w, to, n);
-    write_list_end(&w, q, GW_LIST_FRESH_MS);
+    gw_page_write_cursor(&w, to, n);
+    gw_write_list_end(&w, q, GW_LIST_FRESH_MS);
     jw_end(&w);
-    request_send(q, buf_str(&b));
+    gw_request_send(q, buf_str(&b));
     buf_done(&b);
 }
 
 /* ---- tools/call: built-in ones, through the registry ---- */
 
-void tools_called(struct gw_request *q, const char *outcome)
+void gw_tools_called(struct gw_request *q, const char *outcome)
 {
     uint64_t took = clock_mono_us() - q->began_us;
     struct audit_entry e = {
@@ -186,8 +186,8 @@ static void on_called(void *ctx, const struct tool_result *r)
         json_set(a, result, STR("_meta"), *r->meta);
     if (r->is_error)
         json_set(a, result, STR("isError"), json_of_bool(true));
-    tools_called(q, r->is_error ? "tool_error" : "ok");
-    request_result(q, result, MCP_ERA_LEGACY);
+    gw_tools_called(q, r->is_error ? "tool_error" : "ok");
+    gw_request_result(q, result, MCP_ERA_LEGACY);
 }
 
 static void on_progress(void *ctx, double progress, double total, str message)
@@ -201,7 +201,7 @@ static void on_progress(void *ctx, double progress, double total, str message)
         json_set(&a, params, STR("total"), json_of_double(&a, total));
     if (message.n > 0)
         json_set(&a, params, STR("message"), json_of_str(message));
-    request_progress(q, params);
+    gw_request_progress(q, params);
     arena_done(&a);
 }
 
@@ -227,34 +227,36 @@ static void call_own(struct gw_request *q)
 /* A server that is only just starting has tools that nobody knows yet. */
 static struct bundle *unlisted(struct gw_request *q)
 {
-    struct bundle *b = request_bundle(q);
+    struct bundle *b = gw_request_bundle(q);
     size_t n = 0;
     if (b)
         (void)bundle_tools(b, &n);
     return b && n == 0 && q->who.globs.items == NULL && !q->who.permissions ? b : NULL;
 }
 
-void tools_call(struct gw_request *q)
+void gw_tools_call(struct gw_request *q)
 {
     const struct json *args = json_get(q->params, "arguments");
     str name = json_get_string(q->params, "name");
     struct bundle *b = NULL;
     if (!json_is(json_get(q->params, "name"), JSON_STRING) || (args && args->type != JSON_OBJECT)) {
-        request_fail(q, RPC_INVALID_PARAMS, "tools/call needs a name, and arguments as an object.");
+        gw_request_fail(q, RPC_INVALID_PARAMS,
+                        "tools/call needs a name, and arguments as an object.");
         return;
     }
-    if (chat_is_offered(q) && str_eq(name, STR(CHAT_TOOL))) {
+    if (gw_chat_is_offered(q) && str_eq(name, STR(CHAT_TOOL))) {
         q->tool = STR(CHAT_TOOL);
-        chat_call(q);
+        gw_chat_call(q);
         return;
     }
-    const struct toolset_item *it = tools_find(q, name, &b);
+    const struct toolset_item *it = gw_tools_find(q, name, &b);
     if (!it && (b = unlisted(q)) != NULL) {
-        upstream_forward(q, b);
+        gw_upstream_forward(q, b);
         return;
     }
     if (!it) {
-        request_fail(q, RPC_INVALID_PARAMS, "Unknown tool: %.*s", STR_ARG(str_slice(name, 0, 200)));
+        gw_request_fail(q, RPC_INVALID_PARAMS, "Unknown tool: %.*s",
+                        STR_ARG(str_slice(name, 0, 200)));
         return;
     }
     q->tool = arena_str(&q->arena, it->name);
@@ -263,5 +265,5 @@ void tools_call(struct gw_request *q)
         return;
     }
     json_set(&q->arena, q->params, STR("name"), json_of_str(arena_str(&q->arena, it->tool->name)));
-    upstream_forward(q, b);
+    gw_upstream_forward(q, b);
 }

@@ -17,65 +17,65 @@ static const char *const LEVELS[] = {"debug", "info",     "notice", "warning",
 static void release_way(struct gw_up *u)
 {
     list_del(&u->sibling);
-    lane_wait_stop(&u->wait);
+    gw_lane_wait_stop(&u->wait);
     if (u->lane)
-        lane_give_back(u->lane);
+        gw_lane_give_back(u->lane);
     u->lane = NULL;
     u->shared = NULL;
     u->call = NULL;
 }
 
-void up_free(struct gw_up *u)
+void gw_up_free(struct gw_up *u)
 {
     release_way(u);
-    park_done(u);
+    gw_park_done(u);
     list_del(&u->all);
     free(u);
 }
 
-void up_cancel(struct gw_up *u, const char *why)
+void gw_up_cancel(struct gw_up *u, const char *why)
 {
     if (u->q && u->q->session)
-        ask_drop_owner(u->q->session, u);
+        gw_ask_drop_owner(u->q->session, u);
     if (u->shared)
         bundle_cancel(u->shared, why);
     else if (u->call)
         lanes_cancel(u->call, why);
-    up_free(u);
+    gw_up_free(u);
 }
 
 static void on_client_cancelled(struct gw_request *q)
 {
-    up_cancel(q->work, "The client cancelled the request.");
+    gw_up_cancel(q->work, "The client cancelled the request.");
 }
 
-void up_attach(struct gw_up *u, struct gw_request *q)
+void gw_up_attach(struct gw_up *u, struct gw_request *q)
 {
     u->q = q;
     q->work = u;
     q->on_cancel = on_client_cancelled;
 }
 
-void up_deliver(struct gw_up *u, const struct mcp_reply *r)
+void gw_up_deliver(struct gw_up *u, const struct mcp_reply *r)
 {
     struct gw_request *q = u->q;
     struct bundle *b = u->bundle;
     upstream_fn done = u->done;
     if (q->session)
-        ask_drop_owner(q->session, u);
+        gw_ask_drop_owner(q->session, u);
     q->on_cancel = NULL;
     q->work = NULL;
-    up_free(u);
+    gw_up_free(u);
     done(q, b, r);
 }
 
-void up_failed(struct gw_up *u, const struct err *e)
+void gw_up_failed(struct gw_up *u, const struct err *e)
 {
     struct mcp_reply r = {.err = e};
     if (u->q)
-        up_deliver(u, &r);
+        gw_up_deliver(u, &r);
     else
-        park_keep(u, &r);
+        gw_park_keep(u, &r);
 }
 
 static void give_up(struct gw_up *u)
@@ -87,7 +87,7 @@ static void give_up(struct gw_up *u)
     release_way(u);
 }
 
-void upstream_bundle_gone(struct gw_space *s, struct bundle *b)
+void gw_upstream_bundle_gone(struct gw_space *s, struct bundle *b)
 {
     struct err e = {0};
     err_set(&e, -ECONNRESET, "it was removed");
@@ -97,9 +97,9 @@ void upstream_bundle_gone(struct gw_space *s, struct bundle *b)
             continue;
         give_up(u);
         if (u->q)
-            up_failed(u, &e);
+            gw_up_failed(u, &e);
         else
-            up_free(u);
+            gw_up_free(u);
     }
 }
 
@@ -110,32 +110,32 @@ static void on_done(void *ctx, const struct mcp_reply *r)
     struct gw_up *u = ctx;
     release_way(u);
     if (u->q)
-        up_deliver(u, r);
+        gw_up_deliver(u, r);
     else
-        park_keep(u, r);
+        gw_park_keep(u, r);
 }
 
 static void on_progress(void *ctx, const struct json *params)
 {
     struct gw_up *u = ctx;
     if (u->q)
-        request_progress(u->q, params);
+        gw_request_progress(u->q, params);
 }
 
 static void on_logged(void *ctx, const struct json *params)
 {
     struct gw_up *u = ctx;
     if (u->q)
-        request_log(u->q, params);
+        gw_request_log(u->q, params);
 }
 
 static void on_ask(void *ctx, struct mcp_ask *a)
 {
     struct gw_up *u = ctx;
     if (u->q && u->q->session)
-        ask_session(u->q->session, u->q, a, u);
+        gw_ask_session(u->q->session, u->q, a, u);
     else if (u->lane)
-        park_question(u, a);
+        gw_park_question(u, a);
     else
         mcp_ask_refuse(a, RPC_METHOD_NOT_FOUND, "The client cannot do that.");
 }
@@ -144,9 +144,9 @@ static void on_ask_gone(void *ctx, struct mcp_ask *a)
 {
     struct gw_up *u = ctx;
     if (u->q && u->q->session)
-        ask_withdraw(u->q->session, a);
+        gw_ask_withdraw(u->q->session, a);
     else
-        park_question_gone(u, a);
+        gw_park_question_gone(u, a);
 }
 
 static const struct mcp_call_events EVENTS = {on_done, on_progress, on_logged, on_ask, on_ask_gone};
@@ -208,12 +208,12 @@ static void send_on_lane(void *ctx, struct gw_lane *lane, const struct err *e)
 {
     struct gw_up *u = ctx;
     if (!lane) {
-        up_failed(u, e);
+        gw_up_failed(u, e);
         return;
     }
     u->lane = lane;
     struct mcp_request req = wire_request(u);
-    u->call = lanes_request(lane_connection(lane), &req, &EVENTS, u);
+    u->call = lanes_request(gw_lane_connection(lane), &req, &EVENTS, u);
 }
 
 /* Which way it goes depends on whether the server may have questions, and on whether it would say
@@ -221,9 +221,9 @@ static void send_on_lane(void *ctx, struct gw_lane *lane, const struct err *e)
 static void send_up(struct gw_up *u)
 {
     struct gw_request *q = u->q;
-    bool may_be_asked = client_is_interactive(q->capabilities);
+    bool may_be_asked = gw_client_is_interactive(q->capabilities);
     if (u->era != MCP_ERA_MODERN && may_be_asked && q->session) {
-        u->instance = instance_of(q->session, u->bundle);
+        u->instance = gw_instance_of(q->session, u->bundle);
         if (u->instance) {
             struct mcp_request req = wire_request(u);
             list_push(&u->instance->ups, &u->sibling);
@@ -232,31 +232,31 @@ static void send_up(struct gw_up *u)
         }
     }
     if (u->era != MCP_ERA_MODERN && may_be_asked && protocol_may_need_input(q->method)) {
-        lane_take(u->space, u->bundle, &u->wait, send_on_lane, u);
+        gw_lane_take(u->space, u->bundle, &u->wait, send_on_lane, u);
         return;
     }
     struct mcp_request req = wire_request(u);
     u->shared = bundle_request(u->bundle, &req, &EVENTS, u);
 }
 
-void upstream_ask(struct gw_request *q, struct bundle *b, upstream_fn done)
+void gw_upstream_ask(struct gw_request *q, struct bundle *b, upstream_fn done)
 {
     struct gw_up *u = xcalloc(1, sizeof *u);
     u->g = q->g;
     u->space = q->space;
     u->bundle = b;
     u->done = done;
-    u->era = upstream_era(b);
+    u->era = gw_upstream_era(b);
     list_init(&u->node);
     list_init(&u->sibling);
     list_init(&u->wait.node);
     list_init(&u->questions);
     list_push(&q->space->ups, &u->all);
-    up_attach(u, q);
+    gw_up_attach(u, q);
     send_up(u);
 }
 
-enum mcp_era upstream_era(struct bundle *b)
+enum mcp_era gw_upstream_era(struct bundle *b)
 {
     return bundle_era(b);
 }
@@ -276,28 +276,28 @@ static void fail_as_tool(struct gw_request *q, const char *fmt, ...)
     struct json *result = json_new(a, JSON_OBJECT);
     json_set(a, result, STR("content"), *t.content);
     json_set(a, result, STR("isError"), json_of_bool(true));
-    tools_called(q, "error");
-    request_result(q, result, MCP_ERA_LEGACY);
+    gw_tools_called(q, "error");
+    gw_request_result(q, result, MCP_ERA_LEGACY);
 }
 
-void upstream_unreachable(struct gw_request *q, struct bundle *b, const struct err *e)
+void gw_upstream_unreachable(struct gw_request *q, struct bundle *b, const struct err *e)
 {
     str name = bundle_entry(b)->server_name;
     if (str_eq(q->method, STR("tools/call")))
         fail_as_tool(q, "The server %.*s did not answer: %s", STR_ARG(name), e->msg);
     else
-        request_fail(q, RPC_INTERNAL_ERROR, "The server %.*s did not answer: %s", STR_ARG(name),
-                     e->msg);
+        gw_request_fail(q, RPC_INTERNAL_ERROR, "The server %.*s did not answer: %s", STR_ARG(name),
+                        e->msg);
 }
 
 static void answer_error(struct gw_request *q, struct bundle *b, const struct json *error)
 {
-    enum mcp_era from = upstream_era(b);
+    enum mcp_era from = gw_upstream_era(b);
     int64_t code = json_get_int(error, "code", RPC_INTERNAL_ERROR);
     bool is_tool = str_eq(q->method, STR("tools/call"));
     const struct json *addresses = json_get(json_get(error, "data"), "elicitations");
     if (code == MCP_URL_FIRST && q->era == MCP_ERA_MODERN && json_is(addresses, JSON_ARRAY)) {
-        park_addresses(q, addresses);
+        gw_park_addresses(q, addresses);
         return;
     }
     if (code == MCP_MISSING_CAPABILITY && q->era == MCP_ERA_LEGACY && is_tool) {
@@ -306,31 +306,31 @@ static void answer_error(struct gw_request *q, struct bundle *b, const struct js
         return;
     }
     if (is_tool)
-        tools_called(q, "error");
-    request_error(q, error, from);
+        gw_tools_called(q, "error");
+    gw_request_error(q, error, from);
 }
 
 static void answer_result(struct gw_request *q, struct bundle *b, const struct json *result)
 {
     if (str_eq(q->method, STR("tools/call")))
-        tools_called(q, json_get_bool(result, "isError", false) ? "tool_error" : "ok");
-    tasks_answer(q, b, result);
+        gw_tools_called(q, json_get_bool(result, "isError", false) ? "tool_error" : "ok");
+    gw_tasks_answer(q, b, result);
 }
 
 static void on_forwarded(struct gw_request *q, struct bundle *b, const struct mcp_reply *r)
 {
     if (r->err)
-        upstream_unreachable(q, b, r->err);
+        gw_upstream_unreachable(q, b, r->err);
     else if (r->error)
         answer_error(q, b, r->error);
     else
         answer_result(q, b, r->result);
 }
 
-void upstream_forward(struct gw_request *q, struct bundle *b)
+void gw_upstream_forward(struct gw_request *q, struct bundle *b)
 {
     /* A stateless server keeps its own states; for the others we do. */
-    if (q->era == MCP_ERA_MODERN && upstream_era(b) != MCP_ERA_MODERN && park_resume(q))
+    if (q->era == MCP_ERA_MODERN && gw_upstream_era(b) != MCP_ERA_MODERN && gw_park_resume(q))
         return;
-    upstream_ask(q, b, on_forwarded);
+    gw_upstream_ask(q, b, on_forwarded);
 }

@@ -43,17 +43,18 @@ struct gw_up {
     struct err kept_err;
 };
 
-void up_free(struct gw_up *u);
-void up_cancel(struct gw_up *u, const char *why); /* and frees it */
-void up_failed(struct gw_up *u, const struct err *e);
-void up_deliver(struct gw_up *u, const struct mcp_reply *r); /* to the request it has; frees it */
-void up_attach(struct gw_up *u, struct gw_request *q);
+void gw_up_free(struct gw_up *u);
+void gw_up_cancel(struct gw_up *u, const char *why); /* and frees it */
+void gw_up_failed(struct gw_up *u, const struct err *e);
+void gw_up_deliver(struct gw_up *u,
+                   const struct mcp_reply *r); /* to the request it has; frees it */
+void gw_up_attach(struct gw_up *u, struct gw_request *q);
 
 /* ---- park.c ---- */
 
-void park_question(struct gw_up *u, struct mcp_ask *a);
-void park_question_gone(struct gw_up *u, struct mcp_ask *a);
-void park_keep(struct gw_up *u, const struct mcp_reply *r); /* until the client is back */
-void park_done(struct gw_up *u);
+void gw_park_question(struct gw_up *u, struct mcp_ask *a);
+void gw_park_question_gone(struct gw_up *u, struct mcp_ask *a);
+void gw_park_keep(struct gw_up *u, const struct mcp_reply *r); /* until the client is back */
+void gw_park_done(struct gw_up *u);
 /* The answer to a server that wants an address opened first (-32042). */
-void park_addresses(struct gw_request *q, const struct json *elicitations);
+void gw_park_addresses(struct gw_request *q, const struct json *elicitations);

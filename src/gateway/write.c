@@ -1,14 +1,14 @@
 /* write.c - what is said to clients, in the words of their era. */
 #include "gateway/internal.h"
 
-void write_envelope(struct json_writer *w, const struct json *id)
+void gw_write_envelope(struct json_writer *w, const struct json *id)
 {
     jw_object(w);
     jw_kstr(w, "jsonrpc", STR("2.0"));
     jw_kval(w, "id", id);
 }
 
-void write_server_info(struct json_writer *w)
+void gw_write_server_info(struct json_writer *w)
 {
     jw_object(w);
     jw_kstr(w, "name", STR("nimblebrain"));
@@ -44,7 +44,7 @@ static void write_meta(struct json_writer *w, const struct gw_result *how, const
     }
     if (how->to == MCP_ERA_MODERN) {
         jw_key(w, META_SERVER_INFO);
-        write_server_info(w);
+        gw_write_server_info(w);
     }
     jw_end(w);
 }
@@ -79,7 +79,7 @@ static void write_added(struct json_writer *w, const struct gw_result *how,
         jw_kstr(w, "cacheScope", STR("private"));
 }
 
-void write_result(struct json_writer *w, const struct gw_result *how, const struct json *result)
+void gw_write_result(struct json_writer *w, const struct gw_result *how, const struct json *result)
 {
     const struct json *meta = json_get(result, "_meta");
     jw_object(w);
@@ -102,7 +102,7 @@ void write_result(struct json_writer *w, const struct gw_result *how, const stru
     jw_end(w);
 }
 
-void write_list_end(struct json_writer *w, const struct gw_request *q, uint64_t ttl_ms)
+void gw_write_list_end(struct json_writer *w, const struct gw_request *q, uint64_t ttl_ms)
 {
     if (q->era == MCP_ERA_MODERN) {
         jw_kstr(w, "resultType", STR("complete"));
@@ -111,7 +111,7 @@ void write_list_end(struct json_writer *w, const struct gw_request *q, uint64_t 
         jw_key(w, "_meta");
         jw_object(w);
         jw_key(w, META_SERVER_INFO);
-        write_server_info(w);
+        gw_write_server_info(w);
         jw_end(w);
     }
     jw_end(w);
@@ -146,7 +146,7 @@ static bool is_task_server(const struct bundle *b, enum mcp_era era)
 
 static bool has_tasks(const struct gw_request *q)
 {
-    struct bundle *one = request_bundle(q);
+    struct bundle *one = gw_request_bundle(q);
     if (q->source.n > 0)
         return one && is_task_server(one, q->era);
     for (size_t i = 0; q->space->bundles && i < bundles_count(q->space->bundles); i++) {
@@ -183,11 +183,11 @@ static void write_tasks(struct json_writer *w, const struct gw_request *q)
  * that is not there yet may turn out to have anything. */
 static bool is_offered(const struct gw_request *q, const char *capability)
 {
-    struct bundle *b = request_bundle(q);
-    return q->source.n == 0 || (b && bundle_offers(b, capability));
+    struct bundle *b = gw_request_bundle(q);
+    return q->source.n == 0 || (b && gw_bundle_offers(b, capability));
 }
 
-void write_capabilities(struct json_writer *w, const struct gw_request *q)
+void gw_write_capabilities(struct json_writer *w, const struct gw_request *q)
 {
     jw_object(w);
     write_flags(w, "tools", false);
@@ -210,7 +210,8 @@ static bool is_object_schema(const struct json *schema)
     return str_eq(json_get_string(schema, "type"), STR("object"));
 }
 
-void write_tool(struct json_writer *w, const struct gw_request *q, const struct json *raw, str name)
+void gw_write_tool(struct json_writer *w, const struct gw_request *q, const struct json *raw,
+                   str name)
 {
     bool is_legacy = q->era == MCP_ERA_LEGACY;
     jw_object(w);
