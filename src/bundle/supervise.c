@@ -19,7 +19,8 @@ static const uint64_t REMOTE_DELAYS_MS[] = {0, 500, 2000, 30000};
 
 void supervise_state(struct bundle *b, enum bundle_state state, const char *reason)
 {
-    bool is_same = b->state == state && strcmp(b->reason, reason) == 0;
+    /* Every crash counts, even if it is like the one before. */
+    bool is_same = b->state == state && state != BUNDLE_CRASHED && strcmp(b->reason, reason) == 0;
     b->state = state;
     snprintf(b->reason, sizeof(b->reason), "%s", reason);
     if (is_same)

@@ -1,0 +1,246 @@
+// Servers that misbehave, one way each: a clear state and a clear reason, and nobody else notices.
+import { assert, eventually, sleep, test } from '../support/tap.mjs'
+import { marked, noneLeft, quick, startHost, unruly } from '../support/bundles.mjs'
+
+test('a server starts, answers, and leaves nothing behind', async () => {
+    const host = startHost()
+    host.apply(unruly('one'))
+    const running = await host.state('one', 'running')
+    assert.equal(running.version, '1.2.3')
+    assert.ok(running.ntools > 10)
+    assert.equal(await host.text('one', 'echo', { text: 'grüß dich' }), 'grüß dich')
+    assert.ok(marked(host.mark, host.proc.pid).length >= 3, 'a launcher of two, and the server')
+    await host.quit()
+    await noneLeft(host.mark)
+})
+
+test('one that never answers holds up nobody', async () => {
+    const host = startHost()
+    const began = Date.now()
+    host.apply(unruly('mute', 'silent'), unruly('fine'))
+    await host.state('fine', 'running')
+    assert.ok(Date.now() - began < 5000, 'the other one had to wait')
+    assert.equal(await host.text('fine', 'echo', { text: 'here' }), 'here')
+    assert.equal((await host.info('mute')).state, 'starting')
+    await host.quit()
+    await noneLeft(host.mark)
+})
+
+test('lines that are no messages are passed over', async () => {
+    const host = startHost()
+    host.apply(unruly('noisy', 'garbage'))
+    await host.state('noisy', 'running')
+    assert.equal(await host.text('noisy', 'echo', { text: 'still here' }), 'still here')
+    await host.quit()
+})
+
+test('one that ends at once is tried five times, then dead, with its own words as the reason', async () => {
+    const host = startHost({ backoffMs: 20 })
+    host.apply(unruly('moody', 'exits'))
+    const dead = await host.state('moody', 'dead', 20000)
+    assert.match(dead.reason, /failed 5 times in a row/)
+    assert.match(dead.reason, /I do not feel like it/)
+    assert.equal(dead.restarts, 4)
+    const refused = await host.call('moody', 'echo')
+    assert.match(refused.message, /moody is dead/)
+    host.send({ logs: 'moody' })
+    assert.match((await host.until((e) => e.event === 'logs')).text, /I do not feel like it/)
+    await host.quit()
+    await noneLeft(host.mark)
+})
+
+test('pauses between attempts double', async () => {
+    const host = startHost({ backoffMs: 100 })
+    host.apply(unruly('moody', 'exits'))
+    const times = []
+    for (let i = 0; i < 4; i++) {
+        await host.state('moody', 'crashed', 20000)
+        times.push(Date.now())
+    }
+    await host.state('moody', 'dead', 20000)
+    times.push(Date.now())
+    const pauses = times.slice(1).map((t, i) => t - times[i])
+    for (const [i, pause] of pauses.entries()) assert.ok(pause >= 100 * 2 ** i, `pause ${i} was ${pause} ms`)
+    await host.quit()
+})
+
+test('a program that does not exist is stopped at once and says so', async () => {
+    const host = startHost()
+    host.apply({ serverName: 'ghost', command: 'no-such-program-anywhere' })
+    const stopped = await host.state('ghost', 'stopped')
+    assert.match(stopped.reason, /no such program in PATH/)
+    await host.quit()
+})
+
+test('a crash in a call: started again, asked once more, then the error', async () => {
+    const host = startHost()
+    host.apply(unruly('fragile'))
+    await host.state('fragile', 'running')
+    const failed = await host.call('fragile', 'crash')
+    assert.ok(failed.failed < 0, JSON.stringify(failed)) // it crashed a second time as well
+    await host.state('fragile', 'running')
+    assert.equal(await host.text('fragile', 'echo', { text: 'back' }), 'back')
+    assert.equal((await host.info('fragile')).restarts, 2)
+    await host.quit()
+})
+
+test('calls that a crash interrupted are answered by the next one', async () => {
+    const host = startHost()
+    host.apply(unruly('fragile'))
+    const { pid } = await host.state('fragile', 'running')
+    const calls = Array.from({ length: 8 }, () => host.start('fragile', 'sleep', { ms: 400 }))
+    await sleep(150)
+    process.kill(pid, 'SIGKILL')
+    for (const call of calls) assert.equal((await call.answer()).result.content[0].text, 'slept')
+    assert.equal((await host.info('fragile')).restarts, 1)
+    await host.quit()
+    await noneLeft(host.mark)
+})
+
+test('a timeout is no crash, and the calls beside it go on', async () => {
+    const host = startHost()
+    host.apply(unruly('slow'))
+    await host.state('slow', 'running')
+    const beside = host.start('slow', 'sleep', { ms: 900 })
+    const late = await host.call('slow', 'hang', {}, { timeoutMs: 200 })
+    assert.equal(late.failed, -110)
+    assert.equal((await beside.answer()).result.content[0].text, 'slept')
+    const info = await host.info('slow')
+    assert.deepEqual([info.state, info.restarts], ['running', 0])
+    await host.quit()
+})
+
+test('5,000 tools, and a list that changes', async () => {
+    const host = startHost()
+    host.apply(unruly('many', 'many'), unruly('growing'))
+    const many = await host.state('many', 'running')
+    assert.ok(many.ntools >= 5000)
+    const before = (await host.state('growing', 'running')).ntools
+    host.forget()
+    await host.text('growing', 'grow', { tools: 7 })
+    const tools = await host.until((e) => e.event === 'tools' && e.name === 'growing')
+    assert.equal(tools.ntools, before + 7)
+    await host.quit()
+})
+
+test('floods and answers of 100 MB hurt only their own call', async () => {
+    const host = startHost()
+    host.apply(unruly('loud'), unruly('calm'))
+    await host.state('loud', 'running')
+    await host.state('calm', 'running')
+    const flood = host.start('loud', 'flood', { count: 100000 })
+    assert.equal(await host.text('calm', 'echo', { text: 'calm' }), 'calm')
+    assert.equal((await flood.answer(30000)).result.content[0].text, 'flooded')
+    const huge = host.start('loud', 'huge', { bytes: 100 << 20 })
+    assert.equal(await host.text('calm', 'echo', { text: 'calm' }), 'calm')
+    const answer = await huge.answer(60000)
+    assert.ok(answer.failed < 0, 'an answer of 100 MB was let in')
+    await eventually(async () => (await host.text('loud', 'echo', { text: 'again' })) === 'again')
+    await host.quit()
+}, { timeoutMs: 120000 })
+
+test('one that ignores SIGTERM and the end of its input is killed', async () => {
+    const host = startHost()
+    host.apply(unruly('stubborn', 'stubborn'))
+    await host.state('stubborn', 'running')
+    host.send({ stop: 'stubborn' })
+    await host.quit(30000)
+    await noneLeft(host.mark)
+}, { timeoutMs: 60000 })
+
+for (const sandbox of [undefined, 'off']) {
+    test(`processes that ran away are ended with it (sandbox ${sandbox ?? 'on'})`, async () => {
+        const host = startHost()
+        host.apply(unruly('forks', 'forks', { sandbox }), unruly('stays'))
+        await host.state('forks', 'running')
+        await host.state('stays', 'running')
+        await host.text('forks', 'runaway')
+        host.apply(unruly('stays'))
+        await host.until((e) => e.event === 'removed' && e.name === 'forks')
+        assert.equal(await host.text('stays', 'echo', { text: 'untouched' }), 'untouched')
+        await host.quit()
+        await noneLeft(host.mark)
+    })
+}
+
+test('too much memory: ended, with the reason, and started again', async () => {
+    const host = startHost()
+    host.apply(unruly('hungry', 'ok', { memoryMb: 300 }))
+    await host.state('hungry', 'running')
+    await host.text('hungry', 'eat', { mb: 400 })
+    const crashed = await host.state('hungry', 'crashed', 20000)
+    assert.match(crashed.reason, /more than its limit of 300 MB/)
+    await host.state('hungry', 'running', 20000)
+    await host.quit()
+})
+
+test('health: checked again and again; an interval without trouble clears the count', async () => {
+    const host = startHost({ healthMs: 300, backoffMs: 20 })
+    host.apply(unruly('frail'))
+    for (let i = 0; i < 7; i++) {
+        const { pid } = await host.state('frail', 'running')
+        await sleep(500)
+        process.kill(pid, 'SIGKILL')
+        await host.state('frail', 'crashed')
+    }
+    await host.state('frail', 'running')
+    await host.quit()
+}, { timeoutMs: 60000 })
+
+test('settings are followed: only what differs is restarted, removed or added', async () => {
+    const host = startHost()
+    host.apply(quick('a'), quick('b'), quick('c'))
+    const pids = {}
+    for (const name of ['a', 'b', 'c']) pids[name] = (await host.state(name, 'running')).pid
+    host.apply(quick('a'), quick('b', { env: { X: '1' } }), quick('d'))
+    await host.until((e) => e.event === 'removed' && e.name === 'c')
+    const b = await host.state('b', 'running')
+    await host.state('d', 'running')
+    assert.notEqual(b.pid, pids.b)
+    assert.equal((await host.info('a')).pid, pids.a)
+    host.apply(quick('a', { disabled: true }), quick('b', { env: { X: '1' } }), quick('d'))
+    assert.match((await host.state('a', 'stopped')).reason, /disabled/)
+    await host.quit()
+    await noneLeft(host.mark)
+})
+
+test('stopping waits for calls under way; a stopped one stays stopped until it is started', async () => {
+    const host = startHost()
+    host.apply(unruly('one'))
+    await host.state('one', 'running')
+    const call = host.start('one', 'sleep', { ms: 300 })
+    await sleep(50)
+    host.send({ stop: 'one' })
+    assert.equal((await call.answer()).result.content[0].text, 'slept')
+    assert.match((await host.call('one', 'echo')).message, /one is stopped/)
+    host.send({ start: 'one' })
+    await host.state('one', 'running')
+    host.send({ restart: 'one' })
+    assert.equal(await host.text('one', 'echo', { text: 'waited' }), 'waited')
+    await host.quit()
+})
+
+test('only a few variables of the environment are passed on', async () => {
+    const host = startHost({ env: { SECRET_OF_NB: 'x', NB_API_KEY: 'k', WANTED: 'w', LANG: 'C.UTF-8' } })
+    host.apply(unruly('one', 'ok', { env: { GIVEN: 'g' }, allowedEnv: ['WANTED'] }))
+    await host.state('one', 'running')
+    const env = JSON.parse(await host.text('one', 'env'))
+    assert.deepEqual(
+        [env.SECRET_OF_NB, env.NB_API_KEY, env.WANTED, env.GIVEN, env.LANG],
+        [undefined, undefined, 'w', 'g', 'C.UTF-8'],
+    )
+    assert.equal(env.MPAK_WORKSPACE, `${host.workdir}/data/one`)
+    await host.quit()
+})
+
+test('a hundred calls at once', async () => {
+    const host = startHost()
+    host.apply(unruly('one'))
+    await host.state('one', 'running')
+    const calls = Array.from({ length: 100 }, (_, i) => host.start('one', 'echo', { text: `n${i}` }))
+    for (const [i, call] of calls.entries()) assert.equal((await call.answer()).result.content[0].text, `n${i}`)
+    const cancelled = host.start('one', 'hang')
+    host.send({ cancel: cancelled.id })
+    assert.equal(await host.text('one', 'echo', { text: 'after' }), 'after')
+    await host.quit()
+})
