@@ -41,9 +41,9 @@ static void run_batch(struct gw_request *carrier, struct gw_session *s,
         struct json *copy = json_clone(&q->arena, &list->items[i]);
         bool is_ok = rpc_classify(copy, &m, NULL) == 0 && !str_eq(m.method, STR("initialize"));
         if (!is_ok || m.kind != RPC_REQUEST) {
-            gw_request_free(q);
             if (is_ok)
                 gw_session_message(s, NULL, &m);
+            gw_request_free(q);
             continue;
         }
         if (!log) {
@@ -85,8 +85,8 @@ static void post_in_session(struct gw_request *q, struct gw_session *s,
     }
     (void)rpc_classify(doc, &m, NULL);
     if (m.kind != RPC_REQUEST) {
-        accepted(q);
         gw_session_message(s, NULL, &m);
+        accepted(q);
         return;
     }
     gw_session_message(s, q, &m);
