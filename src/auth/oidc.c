@@ -178,7 +178,7 @@ static void add_challenge(struct buf *url, const struct flow *f)
     uint8_t hash[SHA256_LEN];
     struct buf text;
     sha256(str_from(f->verifier), hash);
-    buf_init(&text, SECRET_CHARS);
+    buf_init(&text, SECRET_CHARS + 1); /* the encoder works with room for padding */
     base64url_encode(&text, str_make((const char *)hash, sizeof hash));
     form_add(url, "code_challenge", buf_str(&text));
     form_add(url, "code_challenge_method", STR("S256"));

@@ -12,7 +12,7 @@ void secret_make(char ret[SECRET_CHARS + 1])
     uint8_t bytes[SECRET_BYTES];
     struct buf b;
     random_bytes(bytes, sizeof bytes);
-    buf_init(&b, SECRET_CHARS);
+    buf_init(&b, SECRET_CHARS + 1); /* the encoder works with room for padding */
     int r = base64url_encode(&b, str_make((const char *)bytes, sizeof bytes));
     assert(r == 0 && b.n == SECRET_CHARS);
     memcpy(ret, b.p, SECRET_CHARS);

@@ -1,0 +1,26 @@
+#include "auth/token.h"
+#include "support/unit.h"
+
+static void test_shape(void **state)
+{
+    char a[TOKEN_MAX], b[TOKEN_MAX], s[SECRET_CHARS + 1];
+    token_make(a);
+    token_make(b);
+    secret_make(s);
+    assert_string_not_equal(a, b);
+    assert_int_equal(strlen(a), TOKEN_CHARS);
+    assert_int_equal(strlen(s), SECRET_CHARS);
+    assert_int_equal(
+        strspn(a + 3, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"),
+        SECRET_CHARS);
+    assert_true(token_looks_right(str_from(a)));
+    assert_false(token_looks_right(str_from(s)));
+    assert_false(token_looks_right(str_make(a, TOKEN_CHARS - 1)));
+    assert_false(token_looks_right(STR_NONE));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_shape)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
