@@ -1,0 +1,346 @@
+#include "base/clock.h"
+#include "support/identity.h"
+
+#define LOCAL "{\"auth\":{\"adapter\":\"local\"}}"
+
+static int begin(void **state)
+{
+    loop = loop_new(NULL);
+    return tempdir_make(&dir);
+}
+
+static int end(void **state)
+{
+    if (auth)
+        stop_identity();
+    loop_free(loop);
+    return tempdir_drop(&dir);
+}
+
+static struct answer log_in(struct auth_login in)
+{
+    struct answer a = {0};
+    in.client = in.client.p ? in.client : STR("192.0.2.1");
+    auth_login(auth, &in, on_session, &a);
+    wait_for(&a);
+    return a;
+}
+
+static void add_ann(void)
+{
+    struct answer a = {0};
+    assert_int_equal(change((struct change){.kind = CHANGE_USER_ADD,
+                                            .user_id = STR("usr_ann"),
+                                            .email = STR("ann@x.org"),
+                                            .role = ORG_OWNER}),
+                     0);
+    auth_set_password(auth, STR("usr_ann"), STR_NONE, STR("correct horse"), on_change, &a);
+    assert_int_equal(wait_for(&a), 0);
+}
+
+static const struct auth_login ANN = {.email = STR_INIT("Ann@X.org"),
+                                      .password = STR_INIT("correct horse")};
+
+static void test_dev(void **state)
+{
+    int r;
+    start_identity(NULL);
+    assert_string_equal(who_is(NULL, NULL, &r), "usr_default");
+    assert_string_equal(who_is("anything", NULL, &r), "usr_default");
+    /* What claims to be a token must be one. */
+    assert_string_equal(who_is("nb_0000000000000000000000000000000000000000000", NULL, &r), "");
+    assert_int_equal(r, -EACCES);
+    assert_int_equal(log_in(ANN).code, -ENOTSUP);
+}
+
+static void test_key(void **state)
+{
+    int r;
+    start_identity("a key of some length");
+    assert_string_equal(who_is("a key of some length", NULL, &r), "usr_default");
+    assert_string_equal(who_is("a key of some lengti", NULL, &r), "");
+    assert_int_equal(r, -EACCES);
+    assert_string_equal(who_is(NULL, NULL, &r), "");
+    struct answer a = log_in((struct auth_login){.key = STR("wrong")});
+    assert_int_equal(a.code, -EACCES);
+    a = log_in((struct auth_login){.key = STR("a key of some length")});
+    assert_int_equal(a.code, 0);
+    assert_string_equal(who_is(NULL, a.value, &r), "usr_default");
+    stop_identity();
+    start_identity("another key, same server");
+    assert_string_equal(who_is(NULL, a.value, &r), ""); /* sessions of the old key are gone */
+}
+
+static void test_passwords(void **state)
+{
+    int r;
+    put_instance(LOCAL);
+    start_identity(NULL);
+    add_ann();
+    assert_string_equal(who_is(NULL, NULL, &r), "");
+    assert_int_equal(r, -EACCES);
+    struct answer a = log_in(ANN);
+    assert_int_equal(a.code, 0);
+    assert_string_equal(who_is(NULL, a.value, &r), "usr_ann");
+    assert_string_equal(who_is("something", a.value, &r), ""); /* the bearer counts */
+
+    /* Unknown people and wrong passwords look the same. */
+    struct answer wrong = log_in((struct auth_login){.email = ANN.email, .password = STR("x")});
+    struct answer nobody =
+        log_in((struct auth_login){.email = STR("bob@x.org"), .password = STR("x")});
+    assert_int_equal(wrong.code, -EACCES);
+    assert_int_equal(nobody.code, -EACCES);
+    assert_string_equal(wrong.msg, nobody.msg);
+
+    /* A session survives a restart. */
+    stop_identity();
+    start_identity(NULL);
+    assert_string_equal(who_is(NULL, a.value, &r), "usr_ann");
+}
+
+struct ends {
+    struct auth_observer observer;
+    int sessions, tokens;
+};
+
+static void on_ended(void *ctx, str user_id, str session_id, str token_id)
+{
+    struct ends *e = ctx;
+    e->sessions += session_id.n > 0;
+    e->tokens += token_id.n > 0;
+}
+
+static void test_a_new_password_ends_sessions(void **state)
+{
+    int r;
+    struct ends ends = {.observer = {.on_ended = on_ended, .ctx = &ends}};
+    put_instance(LOCAL);
+    start_identity(NULL);
+    add_ann();
+    auth_observe(auth, &ends.observer);
+    struct answer session = log_in(ANN), a = {0};
+    auth_set_password(auth, STR("usr_ann"), STR("wrong one"), STR("battery staple"), on_change, &a);
+    assert_int_equal(wait_for(&a), -EACCES);
+    a = (struct answer){0};
+    auth_set_password(auth, STR("usr_ann"), ANN.password, STR("short"), on_change, &a);
+    assert_int_equal(wait_for(&a), -EINVAL);
+    assert_string_equal(who_is(NULL, session.value, &r), "usr_ann");
+    a = (struct answer){0};
+    auth_set_password(auth, STR("usr_ann"), ANN.password, STR("battery staple"), on_change, &a);
+    assert_int_equal(wait_for(&a), 0);
+    assert_string_equal(who_is(NULL, session.value, &r), "");
+    assert_int_equal(ends.sessions, 1);
+    assert_int_equal(log_in(ANN).code, -EACCES);
+    session = log_in((struct auth_login){.email = ANN.email, .password = STR("battery staple")});
+    assert_int_equal(session.code, 0);
+
+    /* While no server runs, too. */
+    auth_unobserve(&ends.observer);
+    stop_identity();
+    struct change c = {.kind = CHANGE_USER_SIGN_OUT, .user_id = STR("usr_ann")};
+    struct change_result res;
+    assert_int_equal(change_apply(dir.path, false, &c, &res, NULL), 0);
+    roster_free(res.roster);
+    start_identity(NULL);
+    a = (struct answer){0};
+    auth_refresh(auth, str_from(session.refresh), on_session, &a);
+    assert_int_equal(wait_for(&a), -EACCES);
+    assert_string_equal(who_is(NULL, session.value, &r), "");
+}
+
+static void note(void *ctx)
+{
+    *(bool *)ctx = true;
+}
+
+static void test_refresh_and_logout(void **state)
+{
+    int r;
+    bool is_done = false;
+    put_instance(LOCAL);
+    start_identity(NULL);
+    add_ann();
+    struct answer one = log_in(ANN), two = {0}, again = {0};
+    auth_refresh(auth, str_from(one.refresh), on_session, &two);
+    assert_int_equal(wait_for(&two), 0);
+    assert_string_not_equal(one.value, two.value);
+    assert_string_equal(who_is(NULL, two.value, &r), "usr_ann");
+    auth_refresh(auth, str_from(one.refresh), on_session, &again);
+    assert_int_equal(wait_for(&again), 0);
+    assert_string_equal(again.value, ""); /* another tab has them */
+    struct answer bad = {0};
+    auth_refresh(auth, STR("nonsense"), on_session, &bad);
+    assert_int_equal(wait_for(&bad), -EACCES);
+    auth_logout(auth, str_from(two.value), note, &is_done);
+    assert_string_equal(who_is(NULL, two.value, &r), "");
+    assert_true(loop_run_until(loop, &is_done, PATIENCE_MS));
+
+    /* Everywhere but here. */
+    struct answer here = log_in(ANN), there = log_in(ANN);
+    struct arena arena;
+    struct identity who;
+    struct auth_credentials c = {.cookie = str_from(here.value)};
+    arena_init(&arena);
+    assert_int_equal(auth_check(auth, &arena, &c, &who), 0);
+    is_done = false;
+    auth_logout_all(auth, STR("usr_ann"), who.session_id, note, &is_done);
+    assert_string_equal(who_is(NULL, there.value, &r), "");
+    assert_string_equal(who_is(NULL, here.value, &r), "usr_ann");
+    assert_true(loop_run_until(loop, &is_done, PATIENCE_MS));
+    arena_done(&arena);
+}
+
+static void test_guessing_is_slow(void **state)
+{
+    put_instance(LOCAL);
+    start_identity(NULL);
+    add_ann();
+    struct auth_login guess = {.email = ANN.email, .password = STR("x")};
+    struct answer a;
+    int tried = 0;
+    do
+        a = log_in(guess);
+    while (a.code == -EACCES && ++tried < 50);
+    assert_int_equal(a.code, -EBUSY);
+    assert_int_equal(tried, 10);
+    /* From elsewhere the account is still closed; others are not. */
+    struct auth_login ann = ANN;
+    ann.client = STR("192.0.2.2");
+    assert_int_equal(log_in(ann).code, -EBUSY);
+    guess = (struct auth_login){
+        .email = STR("bob@x.org"), .password = STR("x"), .client = STR("192.0.2.3")};
+    assert_int_equal(log_in(guess).code, -EACCES);
+}
+
+static void on_token(void *ctx, const struct err *err, str id, str value)
+{
+    struct answer *a = ctx;
+    answer_err(a, err);
+    keep(a->id, sizeof a->id, id);
+    keep(a->value, sizeof a->value, value);
+}
+
+static void test_tokens(void **state)
+{
+    int r;
+    str tools[] = {STR("files__*"), STR("nb__status")};
+    struct ends ends = {.observer = {.on_ended = on_ended, .ctx = &ends}};
+    struct answer t = {0}, old = {0};
+    put_instance(LOCAL);
+    start_identity(NULL);
+    add_ann();
+    auth_observe(auth, &ends.observer);
+    struct auth_new_token in = {.user_id = STR("usr_ann"),
+                                .name = STR("ci"),
+                                .scopes = SCOPE_READ | SCOPE_MCP,
+                                .tools = {tools, 2},
+                                .expires_ms = clock_now_ms() + 3600000};
+    auth_create_token(auth, &in, on_token, &t);
+    assert_int_equal(wait_for(&t), 0);
+    assert_int_equal(strlen(t.value), 46);
+    assert_int_equal(auth_token_used(auth, str_from(t.id)), 0);
+
+    struct arena a;
+    struct identity who;
+    struct auth_credentials c = {.bearer = str_from(t.value)};
+    arena_init(&a);
+    assert_int_equal(auth_check(auth, &a, &c, &who), 0);
+    assert_true(str_eq(who.token_id, str_from(t.id)));
+    assert_int_equal(who.how, AUTH_BY_TOKEN);
+    assert_true(identity_has(&who, SCOPE_READ) && identity_has(&who, SCOPE_MCP));
+    assert_false(identity_has(&who, SCOPE_WRITE) || identity_has(&who, SCOPE_ADMIN));
+    assert_true(identity_may_call(&who, STR("files__read")));
+    assert_false(identity_may_call(&who, STR("bash__run")));
+    assert_int_equal(who.expires_ms, in.expires_ms);
+    assert_true(auth_token_used(auth, str_from(t.id)) > 0);
+    arena_done(&a);
+
+    in.expires_ms = clock_now_ms() - 1;
+    auth_create_token(auth, &in, on_token, &old);
+    assert_int_equal(wait_for(&old), 0);
+    assert_string_equal(who_is(old.value, NULL, &r), "");
+
+    t.value[20] ^= 1;
+    assert_string_equal(who_is(t.value, NULL, &r), "");
+    t.value[20] ^= 1;
+    assert_int_equal(change((struct change){.kind = CHANGE_TOKEN_REVOKE,
+                                            .user_id = STR("usr_ann"),
+                                            .token = {.id = str_from(t.id)}}),
+                     0);
+    assert_string_equal(who_is(t.value, NULL, &r), "");
+    assert_int_equal(ends.tokens, 1);
+    auth_unobserve(&ends.observer);
+}
+
+static void test_who_is_removed_is_out(void **state)
+{
+    int r;
+    struct ends ends = {.observer = {.on_ended = on_ended, .ctx = &ends}};
+    put_instance(LOCAL);
+    start_identity(NULL);
+    add_ann();
+    assert_int_equal(change((struct change){.kind = CHANGE_USER_ADD,
+                                            .user_id = STR("usr_bob"),
+                                            .email = STR("bob@x.org"),
+                                            .role = ORG_OWNER}),
+                     0);
+    struct answer session = log_in(ANN);
+    auth_observe(auth, &ends.observer);
+    assert_int_equal(change((struct change){.kind = CHANGE_USER_REMOVE, .user_id = STR("usr_ann")}),
+                     0);
+    assert_int_equal(ends.sessions, 1);
+    assert_string_equal(who_is(NULL, session.value, &r), "");
+    assert_int_equal(log_in(ANN).code, -EACCES);
+    auth_unobserve(&ends.observer);
+}
+
+/* Answers that are still to come when everything ends, or that nobody wants any more. */
+static void test_cancelled_and_abandoned(void **state)
+{
+    struct answer a = {0}, b = {0};
+    put_instance(LOCAL);
+    start_identity(NULL);
+    add_ann();
+    auth_cancel(auth_login(auth, &ANN, on_session, &a));
+    auth_cancel(NULL);
+    struct auth_new_token in = {.user_id = STR("usr_ann"), .name = STR("ci")};
+    auth_create_token(auth, &in, on_token, &b);
+    auth_login(auth, &ANN, on_session, &a);
+    auth_set_password(auth, STR("usr_ann"), STR_NONE, STR("another one"), on_change, &a);
+    auth_login(auth, &(struct auth_login){.client = STR("x")}, on_session, &a);
+    stop_identity();
+    assert_false(a.is_done);
+    assert_false(b.is_done);
+}
+
+static void test_scope_names(void **state)
+{
+    unsigned bits;
+    struct arena a;
+    assert_int_equal(auth_scope_parse(STR("mcp"), &bits), 0);
+    assert_int_equal(bits, SCOPE_MCP);
+    assert_int_equal(auth_scope_parse(STR("all"), &bits), 0);
+    assert_int_equal(bits, SCOPE_ALL);
+    assert_int_equal(auth_scope_parse(STR("root"), &bits), -EINVAL);
+    arena_init(&a);
+    assert_int_equal(auth_scope_names(&a, SCOPE_ALL).len, 4);
+    arena_done(&a);
+}
+
+int main(void)
+{
+#define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
+    const struct CMUnitTest tests[] = {
+        T(test_dev),
+        T(test_key),
+        T(test_passwords),
+        T(test_a_new_password_ends_sessions),
+        T(test_refresh_and_logout),
+        T(test_guessing_is_slow),
+        T(test_tokens),
+        T(test_who_is_removed_is_out),
+        T(test_cancelled_and_abandoned),
+        cmocka_unit_test(test_scope_names),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

