@@ -28,6 +28,13 @@ static str description(struct arena *a, const struct json *tool, str server)
                         STR_ARG(server));
 }
 
+/* At a terminal the built-in shell works in the person's own directory. */
+static bool is_unconfined(const struct bundle_source *s)
+{
+    const struct bundle_entry *e = bundle_entry(s->bundle);
+    return e->sandbox.is_off || (e->kind == BUNDLE_BUILT_IN && s->all->project_dir);
+}
+
 static void describe(struct bundle_source *s, const struct json *given, struct tool *ret)
 {
     const struct json *v = json_clone(&s->tools_arena, given);
@@ -40,6 +47,7 @@ static void describe(struct bundle_source *s, const struct json *given, struct t
         .annotations = json_get(v, "annotations"),
         .meta = json_get(v, "_meta"),
         .is_internal = !is_for_models(v),
+        .is_unconfined = is_unconfined(s),
     };
 }
 

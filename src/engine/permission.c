@@ -44,7 +44,8 @@ static enum permission by_nature(const struct permission_rules *r, const struct 
     bool is_system = tool_name_is_system(it->name);
     if (is_system)
         return is_read_only(it->tool) ? PERMISSION_ALLOW : PERMISSION_ASK;
-    if (r->is_default_ask || json_get_bool(it->tool->annotations, "destructiveHint", false))
+    if (r->is_default_ask || it->tool->is_unconfined ||
+        json_get_bool(it->tool->annotations, "destructiveHint", false))
         return PERMISSION_ASK;
     return PERMISSION_ALLOW;
 }

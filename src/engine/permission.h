@@ -2,7 +2,8 @@
  *
  * Rules are globs over public tool names: deny beats allow beats ask. Without a rule,
  * installing a bundle was consent to its tools, so they may be called - except those that
- * say they destroy something, and the built-in ones that change the workspace: those ask.
+ * say they destroy something, those that no sandbox confines (and bash at a terminal, which
+ * works in people's own files), and the built-in ones that change the workspace: those ask.
  * permissions.default "ask" turns it round: everything asks but built-in tools that only read.
  * Pure. */
 #pragma once

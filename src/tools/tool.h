@@ -22,6 +22,7 @@ struct tool {
     const struct json *meta;          /* _meta: ui.resourceUri ...; or NULL */
     bool is_internal;                 /* never shown to models */
     bool is_admin_only;               /* absent for everybody but workspace admins */
+    bool is_unconfined;               /* can touch more than its own: asks before each call */
     uint64_t timeout_ms;              /* 0 = its source's; TOOL_NO_TIMEOUT = ends by itself */
 };
 

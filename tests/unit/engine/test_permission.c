@@ -42,6 +42,15 @@ static void test_by_nature(void **state)
     assert_int_equal(decide(&r, "nb__status", READS), PERMISSION_ALLOW);
 }
 
+static void test_unconfined_tools_ask(void **state)
+{
+    struct permission_rules r = rules(NULL), allowed = rules("{\"allow\":[\"bash__*\"]}");
+    struct tool t = {.is_unconfined = true};
+    struct toolset_item it = {.name = STR("bash__bash_exec"), .tool = &t};
+    assert_int_equal(permission_decide(&r, &it), PERMISSION_ASK);
+    assert_int_equal(permission_decide(&allowed, &it), PERMISSION_ALLOW);
+}
+
 static void test_rules(void **state)
 {
     struct permission_rules r = rules("{\"allow\":[\"fs__*\",\"nb__manage_skill\"],\"ask\":[\"web__"
@@ -83,6 +92,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_by_nature),
+        cmocka_unit_test(test_unconfined_tools_ask),
         cmocka_unit_test(test_rules),
         cmocka_unit_test(test_mistakes),
     };
