@@ -40,7 +40,7 @@ struct auth_op {
 };
 
 /* Zeroed, of `size` bytes, with an arena. */
-void *op_new(struct auth *a, size_t size, void *ctx);
+void *auth_op_new(struct auth *a, size_t size, void *ctx);
 void op_free(struct auth_op *op);
 static inline bool op_is_over(const struct auth_op *op)
 {

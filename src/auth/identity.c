@@ -53,7 +53,7 @@ bool identity_may_call(const struct identity *who, str tool)
 
 /* ---- operations ---- */
 
-void *op_new(struct auth *a, size_t size, void *ctx)
+void *auth_op_new(struct auth *a, size_t size, void *ctx)
 {
     struct auth_op *op = xcalloc(1, size);
     op->auth = a;

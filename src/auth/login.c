@@ -126,7 +126,7 @@ static bool is_too_often(struct auth *a, const struct login_op *x)
 struct auth_op *auth_login(struct auth *a, const struct auth_login *in, auth_session_done done,
                            void *ctx)
 {
-    struct login_op *x = op_new(a, sizeof *x, ctx);
+    struct login_op *x = auth_op_new(a, sizeof *x, ctx);
     x->done = done;
     x->client = arena_str(&x->op.arena, in->client);
     x->email = arena_str(&x->op.arena, str_slice(in->email, 0, PASSWORD_MAX));
@@ -171,7 +171,7 @@ struct auth_op *auth_refresh(struct auth *a, str refresh_value, auth_session_don
     bool is_good = u && s->created_ms >= u->sessions_from_ms;
     if (is_good && !is_spent && a->oidc)
         return oidc_refresh(a->oidc, s, done, ctx);
-    struct refresh_op *x = op_new(a, sizeof *x, ctx);
+    struct refresh_op *x = auth_op_new(a, sizeof *x, ctx);
     x->done = done;
     if (!is_good) {
         err_set(&x->op.err, -EACCES, "the session has ended; log in again");
@@ -253,7 +253,7 @@ static void hash_done(struct job *j)
 struct auth_op *auth_set_password(struct auth *a, str user_id, str current, str password,
                                   directory_done done, void *ctx)
 {
-    struct password_op *x = op_new(a, sizeof *x, ctx);
+    struct password_op *x = auth_op_new(a, sizeof *x, ctx);
     const struct user *u = roster_user(auth_roster(a), user_id);
     x->done = done;
     x->user_id = arena_str(&x->op.arena, user_id);

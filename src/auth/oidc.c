@@ -83,7 +83,7 @@ static void drop(struct auth_op *op)
 
 struct oidc_op *oidc_op_new(struct oidc *o, enum oidc_purpose purpose, void *ctx)
 {
-    struct oidc_op *x = op_new(o->auth, sizeof *x, ctx);
+    struct oidc_op *x = auth_op_new(o->auth, sizeof *x, ctx);
     x->op.drop = drop;
     x->oidc = o;
     x->purpose = purpose;
@@ -153,7 +153,7 @@ static void refusal_deferred(void *op)
 static struct auth_op *not_configured(struct auth *a, auth_session_done session,
                                       auth_authorize_done authorize, void *ctx)
 {
-    struct refusal *x = op_new(a, sizeof *x, ctx);
+    struct refusal *x = auth_op_new(a, sizeof *x, ctx);
     x->session = session;
     x->authorize = authorize;
     op_defer(&x->op, refusal_deferred);

@@ -31,7 +31,7 @@ struct json_strs auth_scope_names(struct arena *a, unsigned scopes)
 struct auth_op *auth_create_token(struct auth *a, const struct auth_new_token *in,
                                   auth_token_done done, void *ctx)
 {
-    struct token_op *x = op_new(a, sizeof *x, ctx);
+    struct token_op *x = auth_op_new(a, sizeof *x, ctx);
     char hash[SHA256_HEX_LEN + 1];
     x->done = done;
     token_make(x->value);
