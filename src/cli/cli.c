@@ -11,8 +11,9 @@
 #define COMPLAINT_MAX (64u * 1024)
 
 static const struct command *const COMMANDS[] = {
-    &CMD_SERVE,   &CMD_CONVERSATIONS, &CMD_MODELS, &CMD_SKILL, &CMD_PROMPT, &CMD_USAGE, &CMD_BACKUP,
-    &CMD_RESTORE, &CMD_DOCTOR,        &CMD_REPLAY, &CMD_MCP,   &CMD_LAUNCH, NULL,
+    &CMD_SERVE,   &CMD_STATUS, &CMD_RELOAD, &CMD_CONVERSATIONS, &CMD_BUNDLE, &CMD_CONFIG,
+    &CMD_MCP,     &CMD_MODELS, &CMD_SKILL,  &CMD_PROMPT,        &CMD_USAGE,  &CMD_BACKUP,
+    &CMD_RESTORE, &CMD_DOCTOR, &CMD_REPLAY, &CMD_LAUNCH,        NULL,
 };
 
 #define OPT(member)  offsetof(struct cli, opt.member)

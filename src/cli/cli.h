@@ -39,10 +39,11 @@ struct command {
     const struct command *const *subs; /* instead of run: its own commands, NULL at the end */
 };
 
-#define CLI_OPTIONS_MAX 1024
+#define CLI_OPTIONS_MAX 8192
 
 extern const struct command CMD_SERVE, CMD_DOCTOR, CMD_REPLAY, CMD_MODELS, CMD_SKILL, CMD_PROMPT,
-    CMD_USAGE, CMD_CONVERSATIONS, CMD_BACKUP, CMD_RESTORE, CMD_LAUNCH, CMD_MCP;
+    CMD_USAGE, CMD_CONVERSATIONS, CMD_BACKUP, CMD_RESTORE, CMD_LAUNCH, CMD_MCP, CMD_BUNDLE,
+    CMD_CONFIG, CMD_STATUS, CMD_RELOAD;
 extern const struct arg CLI_GLOBAL_ARGS[], CLI_CHAT_ARGS[];
 
 int cli_main(int argc, char **argv);

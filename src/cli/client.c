@@ -8,6 +8,8 @@
 #define HOST          "http://localhost"
 #define STOP_GRACE_MS 5000
 
+#define BUNDLES_WAIT_MS 30000
+
 struct client {
     struct loop *loop;
     struct arena arena;
@@ -157,7 +159,8 @@ struct client *client_open_remote(struct loop *l, const char *socket_path)
     return c;
 }
 
-int client_open(struct loop *l, struct config *config, struct client **ret, struct err *e)
+static int open_any(struct loop *l, struct config *config, bool with_bundles, struct client **ret,
+                    struct err *e)
 {
     if (session_is_served(config)) {
         *ret = client_open_remote(l, server_socket_path(config, &config->arena));
@@ -166,11 +169,24 @@ int client_open(struct loop *l, struct config *config, struct client **ret, stru
     struct client *c = xcalloc(1, sizeof *c);
     c->loop = l;
     arena_init(&c->arena);
-    int r = own_server_new(l, config, false, &c->server, e);
+    int r = own_server_new(l, config, with_bundles, &c->server, e);
     if (r < 0)
         client_close(c);
     else
         *ret = c;
+    return r;
+}
+
+int client_open(struct loop *l, struct config *config, struct client **ret, struct err *e)
+{
+    return open_any(l, config, false, ret, e);
+}
+
+int client_open_bundles(struct loop *l, struct config *config, struct client **ret, struct err *e)
+{
+    int r = open_any(l, config, true, ret, e);
+    if (r == 0 && (*ret)->server)
+        server_await_bundles((*ret)->server, BUNDLES_WAIT_MS);
     return r;
 }
 

@@ -16,6 +16,9 @@ struct client;
 #define CLIENT_BODY_MAX (64u * 1024 * 1024)
 
 int client_open(struct loop *l, struct config *c, struct client **ret, struct err *e);
+/* The same for commands that use tools: a server of our own starts the bundles of the settings
+ * and waits until they run or have failed. */
+int client_open_bundles(struct loop *l, struct config *c, struct client **ret, struct err *e);
 /* A server that is known to run. */
 struct client *client_open_remote(struct loop *l, const char *socket_path);
 void client_close(struct client *c); /* accepts NULL */

@@ -2,11 +2,11 @@
 
 #include "cli/cli.h"
 
-static const struct command *const SUBS[] = {&CMD_MCP_BASH, NULL};
+static const struct command *const SUBS[] = {&CMD_MCP_LIST, &CMD_MCP_CALL, &CMD_MCP_BASH, NULL};
 
 const struct command CMD_MCP = {
     .name = "mcp",
     .usage = "mcp COMMAND",
-    .summary = "MCP servers that come with nb",
+    .summary = "tools from the command line, and the MCP server that comes with nb",
     .subs = SUBS,
 };

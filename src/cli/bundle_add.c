@@ -1,0 +1,334 @@
+/* nb bundle add - from the registry, a path, a URL or a command line. */
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "bundle/credentials.h"
+#include "bundle/package.h"
+#include "bundle/settings.h"
+#include "cli/bundle.h"
+#include "cli/secret.h"
+
+struct add_options {
+    const char *name, *url, *auth, *token;
+    struct arg_list headers, env, allow_env, read, write, config;
+    bool is_sse, has_network, is_unconfined, allow_private, is_protected, is_sure;
+    int memory_mb;
+};
+
+#define OPT(member) offsetof(struct add_options, member)
+
+static const struct arg ADD_ARGS[] = {
+    {"name", 'n', ARG_STRING, OPT(name), "NAME", "what its tools are called by"},
+    {"url", 0, ARG_STRING, OPT(url), "URL", "a remote server"},
+    {"auth", 0, ARG_STRING, OPT(auth), "TYPE", "bearer or none (with --url)"},
+    {"token", 0, ARG_STRING, OPT(token), "TOKEN",
+     "for --auth bearer; - reads it from the keyboard"},
+    {"header", 0, ARG_LIST, OPT(headers), "K=V", "sent with every request (may be repeated)"},
+    {"sse", 0, ARG_FLAG, OPT(is_sse), NULL, "the older HTTP+SSE transport"},
+    {"allow-private", 0, ARG_FLAG, OPT(allow_private), NULL,
+     "the URL may lead to this machine or its network"},
+    {"env", 'e', ARG_LIST, OPT(env), "K=V", "a variable for it (may be repeated)"},
+    {"allow-env", 0, ARG_LIST, OPT(allow_env), "NAME", "a variable of yours that it may see"},
+    {"set", 's', ARG_LIST, OPT(config), "K=V", "a value it asks for, as nb config set"},
+    {"network", 0, ARG_FLAG, OPT(has_network), NULL, "it may use the network"},
+    {"read", 0, ARG_LIST, OPT(read), "PATH", "it may read this (may be repeated)"},
+    {"write", 0, ARG_LIST, OPT(write), "PATH", "it may change this (may be repeated)"},
+    {"no-sandbox", 0, ARG_FLAG, OPT(is_unconfined), NULL, "it may do whatever you may"},
+    {"memory", 0, ARG_INT, OPT(memory_mb), "MB", "memory it may use (1024)"},
+    {"protected", 0, ARG_FLAG, OPT(is_protected), NULL, "the agent may not remove it"},
+    {"yes", 'y', ARG_FLAG, OPT(is_sure), NULL, "do not ask"},
+    {0}};
+
+/* ---- the entry ---- */
+
+struct adding {
+    struct conv_cli *x;
+    const struct add_options *o;
+    struct json *entry;
+};
+
+static void set_str(struct adding *d, const char *key, const char *value)
+{
+    if (value)
+        json_set(&d->x->arena, d->entry, str_from(key), json_of_str(str_from(value)));
+}
+
+/* "K=V" pairs as an object; a usage error when one has no '='. */
+static int set_pairs(struct adding *d, struct json *into, const char *key,
+                     const struct arg_list *list)
+{
+    struct arena *a = &d->x->arena;
+    struct json *obj = json_new(a, JSON_OBJECT);
+    for (size_t i = 0; i < list->len; i++) {
+        str pair = str_from(list->items[i]);
+        ptrdiff_t eq = str_find_char(pair, '=');
+        if (eq <= 0)
+            return cli_usage_error("bundle add: '%s' is not of the form KEY=VALUE", list->items[i]);
+        json_set(a, obj, str_slice(pair, 0, (size_t)eq),
+                 json_of_str(str_skip(pair, (size_t)eq + 1)));
+    }
+    if (obj->len > 0)
+        json_set(a, into, str_from(key), *obj);
+    return EXIT_DONE;
+}
+
+static void set_list(struct adding *d, struct json *into, const char *key,
+                     const struct arg_list *list)
+{
+    struct json *arr = json_new(&d->x->arena, JSON_ARRAY);
+    for (size_t i = 0; i < list->len; i++)
+        json_push(&d->x->arena, arr, json_of_str(str_from(list->items[i])));
+    if (arr->len > 0)
+        json_set(&d->x->arena, into, str_from(key), *arr);
+}
+
+static void set_sandbox(struct adding *d)
+{
+    struct arena *a = &d->x->arena;
+    struct json *s = json_new(a, JSON_OBJECT);
+    if (d->o->is_unconfined) {
+        set_str(d, "sandbox", "off");
+        return;
+    }
+    if (d->o->has_network)
+        json_set(a, s, STR("network"), json_of_bool(true));
+    set_list(d, s, "read", &d->o->read);
+    set_list(d, s, "write", &d->o->write);
+    if (s->len > 0)
+        json_set(a, d->entry, STR("sandbox"), *s);
+}
+
+static int set_auth(struct adding *d, struct json *transport)
+{
+    struct arena *a = &d->x->arena;
+    const struct add_options *o = d->o;
+    bool is_bearer = o->auth ? strcmp(o->auth, "bearer") == 0 : o->token != NULL;
+    str token = str_from(o->token);
+    if (o->auth && !is_bearer && strcmp(o->auth, "none") != 0)
+        return cli_usage_error("--auth: '%s' is neither bearer nor none", o->auth);
+    if (!is_bearer)
+        return EXIT_DONE;
+    if (!o->token)
+        return cli_usage_error("--auth bearer needs --token");
+    if (strcmp(o->token, "-") == 0 && !secret_read(a, "Token: ", &token))
+        return cli_usage_error("--token -: there is nothing to read");
+    struct json *auth = json_new(a, JSON_OBJECT);
+    json_set(a, auth, STR("type"), json_of_str(STR("bearer")));
+    json_set(a, auth, STR("token"), json_of_str(token));
+    json_set(a, transport, STR("auth"), *auth);
+    return EXIT_DONE;
+}
+
+static int set_remote(struct adding *d, const char *url)
+{
+    struct arena *a = &d->x->arena;
+    struct json *transport = json_new(a, JSON_OBJECT);
+    set_str(d, "url", url);
+    if (d->o->is_sse)
+        json_set(a, transport, STR("type"), json_of_str(STR("sse")));
+    int code = set_auth(d, transport);
+    if (code == EXIT_DONE)
+        code = set_pairs(d, transport, "headers", &d->o->headers);
+    if (transport->len > 0)
+        json_set(a, d->entry, STR("transport"), *transport);
+    if (d->o->allow_private)
+        json_set(a, d->entry, STR("allowPrivate"), json_of_bool(true));
+    return code;
+}
+
+static bool is_package_path(const char *arg)
+{
+    struct stat st;
+    return str_ends(str_from(arg), STR(".mcpb")) || (stat(arg, &st) == 0 && S_ISDIR(st.st_mode));
+}
+
+static void set_command(struct adding *d, int argc, char **argv)
+{
+    struct arena *a = &d->x->arena;
+    char real[PATH_MAX];
+    struct json *args = json_new(a, JSON_ARRAY);
+    /* A program named by a path is meant from here, not from where the settings are. */
+    bool is_path = strchr(argv[0], '/') && realpath(argv[0], real);
+    json_set(a, d->entry, STR("command"),
+             json_of_str(arena_str(a, str_from(is_path ? real : argv[0]))));
+    for (int i = 1; i < argc; i++)
+        json_push(a, args, json_of_str(str_from(argv[i])));
+    if (args->len > 0)
+        json_set(a, d->entry, STR("args"), *args);
+}
+
+static int set_source(struct adding *d, int argc, char **argv)
+{
+    char real[PATH_MAX];
+    str first = argc > 0 ? str_from(argv[0]) : STR_NONE;
+    if (d->o->url)
+        return argc == 0 ? set_remote(d, d->o->url)
+                         : cli_usage_error("bundle add: --url and '%s' are two bundles", argv[0]);
+    if (argc == 0)
+        return cli_usage_error("bundle add: name a package, a path, a URL or a command");
+    if (argc == 1 && (str_starts(first, STR("https://")) || str_starts(first, STR("http://"))))
+        return set_remote(d, argv[0]);
+    if (argc == 1 && first.p[0] == '@') {
+        set_str(d, "name", argv[0]);
+    } else if (argc == 1 && is_package_path(argv[0])) {
+        if (!realpath(argv[0], real)) {
+            fprintf(stderr, "nb: there is no %s\n", argv[0]);
+            return EXIT_FAILED;
+        }
+        set_str(d, "path", arena_cstr(&d->x->arena, str_from(real)));
+    } else {
+        set_command(d, argc, argv);
+    }
+    return EXIT_DONE;
+}
+
+static int make_entry(struct adding *d, int argc, char **argv)
+{
+    struct arena *a = &d->x->arena;
+    const struct add_options *o = d->o;
+    int code = set_source(d, argc, argv);
+    if (code == EXIT_DONE)
+        code = set_pairs(d, d->entry, "env", &o->env);
+    if (code != EXIT_DONE)
+        return code;
+    set_str(d, "serverName", o->name);
+    set_list(d, d->entry, "allowedEnv", &o->allow_env);
+    set_sandbox(d);
+    if (o->memory_mb > 0)
+        json_set(a, d->entry, STR("memoryMb"), json_of_int(o->memory_mb));
+    if (o->is_protected)
+        json_set(a, d->entry, STR("protected"), json_of_bool(true));
+    return EXIT_DONE;
+}
+
+/* ---- consent ---- */
+
+static void describe(struct conv_cli *x, const struct bundle_entry *b)
+{
+    static const char *const WHAT[] = {[BUNDLE_NAMED] = "package",
+                                       [BUNDLE_LOCAL] = "bundle",
+                                       [BUNDLE_REMOTE] = "server",
+                                       [BUNDLE_COMMAND] = "command",
+                                       [BUNDLE_BUILT_IN] = ""};
+    bundle_print_line(stderr, WHAT[b->kind], bundle_source(&x->arena, b));
+    for (size_t i = 0; i < b->nenv; i++) /* names only: values may be secret */
+        bundle_print_line(stderr, i == 0 ? "variables" : "", b->env[i].key);
+    if (b->kind == BUNDLE_REMOTE)
+        return;
+    if (b->sandbox.is_off) {
+        bundle_print_line(stderr, "sandbox", STR("none: it may do whatever you may"));
+        return;
+    }
+    bundle_print_line(stderr, "network", b->sandbox.network ? STR("yes") : STR("no"));
+    for (size_t i = 0; i < b->sandbox.read.len; i++)
+        bundle_print_line(stderr, i == 0 ? "reads" : "", b->sandbox.read.items[i]);
+    for (size_t i = 0; i < b->sandbox.write.len; i++)
+        bundle_print_line(stderr, i == 0 ? "writes" : "", b->sandbox.write.items[i]);
+}
+
+static bool is_agreed(struct conv_cli *x, const struct add_options *o, const struct bundle_entry *b)
+{
+    if (b->kind == BUNDLE_REMOTE)
+        return true;
+    describe(x, b);
+    return bundle_confirm("Run this on this machine?", o->is_sure);
+}
+
+/* ---- adding ---- */
+
+static int store_values(struct conv_cli *x, const struct add_options *o,
+                        const struct bundle_entry *b)
+{
+    const char *dir = config_path(&x->config, "credentials");
+    str slug = credentials_slug(&x->arena, b);
+    for (size_t i = 0; i < o->config.len; i++) {
+        str pair = str_from(o->config.items[i]);
+        ptrdiff_t eq = str_find_char(pair, '=');
+        struct err e = {0};
+        if (eq <= 0)
+            return cli_usage_error("--set: '%s' is not of the form KEY=VALUE", o->config.items[i]);
+        struct json v = json_of_str(str_skip(pair, (size_t)eq + 1));
+        if (credentials_set(dir, slug, str_slice(pair, 0, (size_t)eq), &v, &e) < 0)
+            return cli_fail(&e);
+    }
+    return EXIT_DONE;
+}
+
+static int add_running(struct conv_cli *x, const struct json *entry)
+{
+    struct json *app;
+    int code = bundle_ask(x, "POST", STR("/v1/apps/install"), entry, NULL, &app);
+    if (code != EXIT_DONE)
+        return code;
+    if (x->cli->opt.is_json)
+        conv_print_json(app);
+    else
+        printf("%.*s is %.*s with %lld tools.\n", STR_ARG(json_get_string(app, "name")),
+               STR_ARG(json_get_string(app, "status")),
+               (long long)json_get_int(app, "toolCount", 0));
+    return EXIT_DONE;
+}
+
+static int add_entry(struct conv_cli *x, const struct json *entry, const struct bundle_entry *b)
+{
+    struct err e = {0};
+    if (settings_add_bundle(x->config.path, entry, &e) < 0)
+        return cli_fail(&e);
+    if (x->cli->opt.is_json)
+        conv_print_json(entry);
+    else
+        printf("%.*s is in %s and starts with the next nb or nb serve.\n", STR_ARG(b->server_name),
+               x->config.path);
+    return EXIT_DONE;
+}
+
+static int do_add(struct conv_cli *x, const void *options, int argc, char **argv)
+{
+    struct adding d = {x, options, json_new(&x->arena, JSON_OBJECT)};
+    struct bundle_entry b;
+    struct err e = {0};
+    int code = make_entry(&d, argc, argv);
+    if (code != EXIT_DONE)
+        return code;
+    if (bundle_entry_decode(&x->arena, d.entry, "/", &b, &e) < 0 ||
+        (b.kind == BUNDLE_REMOTE &&
+         bundle_entry_check_url(&b, x->config.allow_insecure_remotes, &e) < 0))
+        return cli_fail(&e);
+    if (!is_agreed(x, options, &b)) {
+        fputs("Nothing was added.\n", stderr);
+        return EXIT_FAILED;
+    }
+    code = store_values(x, options, &b);
+    if (code != EXIT_DONE)
+        return code;
+    return bundle_served(x) ? add_running(x, d.entry) : add_entry(x, d.entry, &b);
+}
+
+static int run_add(struct cli *cli, const void *options, int argc, char **argv)
+{
+    const struct add_options *o = options;
+    bool is_remote = o->url || (argc == 1 && strncmp(argv[0], "http", 4) == 0);
+    if (!o->is_sure && !cli->is_tty_in && argc > 0 && !is_remote)
+        return cli_usage_error("bundle add: nobody can be asked here; say --yes");
+    return conv_with(cli, false, do_add, options, argc, argv);
+}
+
+const struct command BUNDLE_ADD = {
+    .name = "add",
+    .usage = "bundle add [OPTIONS] @SCOPE/PACKAGE[@VERSION] | PATH | URL | [--] COMMAND [ARG...]",
+    .summary = "add a bundle, after showing what it may do",
+    .help =
+        "  nb bundle add @scope/package            from the registry\n"
+        "  nb bundle add ./notes.mcpb              an archive, or a folder with a manifest.json\n"
+        "  nb bundle add --url https://x.io/mcp --name x --auth bearer --token -\n"
+        "  nb bundle add --name files --read ~/notes -- npx -y some-server ~/notes\n\n"
+        "Programs run in a sandbox: without --network, --read and --write they reach neither the\n"
+        "network nor your files. With a server running the bundle is started at once, and taken "
+        "out\n"
+        "again if it does not come up.\n",
+    .args = ADD_ARGS,
+    .options_size = sizeof(struct add_options),
+    .run = run_add,
+};

@@ -1,0 +1,172 @@
+/* nb bundle import - servers from the settings of other programs. */
+#include <limits.h>
+#include <stdlib.h>
+
+#include "bundle/import.h"
+#include "bundle/settings.h"
+#include "cli/bundle.h"
+#include "cli/text.h"
+#include "config/file.h"
+
+struct import_options {
+    bool is_sure, is_dry;
+};
+
+static const struct arg IMPORT_ARGS[] = {
+    {"dry-run", 0, ARG_FLAG, offsetof(struct import_options, is_dry), NULL,
+     "only show what would be taken"},
+    {"yes", 'y', ARG_FLAG, offsetof(struct import_options, is_sure), NULL, "do not ask"},
+    {0}};
+
+struct import {
+    struct conv_cli *x;
+    struct import_list list;
+    size_t taken, failed;
+};
+
+static void print_notes(FILE *out, const struct import_server *s)
+{
+    for (size_t i = 0; i < s->notes.len; i++) {
+        struct buf b;
+        buf_init(&b, 64u * 1024);
+        text_add_line(&b, s->notes.items[i]);
+        fprintf(out, "    %s\n", buf_cstr(&b));
+        buf_done(&b);
+    }
+}
+
+static void show(struct import *im, FILE *out)
+{
+    for (size_t i = 0; i < im->list.len; i++) {
+        const struct import_server *s = &im->list.items[i];
+        struct buf b;
+        buf_init(&b, 64u * 1024);
+        text_add_line(&b, s->name);
+        if (s->entry) {
+            buf_add_lit(&b, ": ");
+            text_add_line(&b, bundle_source(&im->x->arena, &s->bundle));
+        } else {
+            buf_add_lit(&b, " cannot be taken over");
+        }
+        fprintf(out, "%s\n", buf_cstr(&b));
+        buf_done(&b);
+        print_notes(out, s);
+    }
+}
+
+static int read_list(struct import *im, const char *file)
+{
+    char real[PATH_MAX];
+    struct err e = {0};
+    str text;
+    struct arena *a = &im->x->arena;
+    if (file_read(a, file, IMPORT_BYTES_MAX, &text, &e) < 0)
+        return cli_fail(&e);
+    const char *path = realpath(file, real) ? real : file;
+    const char *slash = strrchr(path, '/');
+    const char *dir = slash ? arena_cstr(a, str_make(path, (size_t)(slash - path))) : ".";
+    if (import_parse(a, text, dir, getenv("HOME"), &im->list, &e) < 0) {
+        err_prefix(&e, "%s", file);
+        return cli_fail(&e);
+    }
+    return EXIT_DONE;
+}
+
+/* Straight into the file, also when a server runs: it notices, and starts them side by side. */
+static void take_all(struct import *im)
+{
+    for (size_t i = 0; i < im->list.len; i++) {
+        struct import_server *s = &im->list.items[i];
+        struct err e = {0};
+        if (!s->entry) {
+            im->failed++;
+        } else if (settings_add_bundle(im->x->config.path, s->entry, &e) < 0) {
+            im->failed++;
+            s->entry = NULL;
+            s->notes.items = arena_array(&im->x->arena, 1, sizeof(str));
+            s->notes.items[0] = arena_str(&im->x->arena, str_from(e.msg));
+            s->notes.len = 1;
+        } else {
+            im->taken++;
+        }
+    }
+}
+
+static void print_json(struct import *im)
+{
+    struct buf b;
+    struct json_writer w;
+    buf_init(&b, CLIENT_BODY_MAX);
+    jw_init(&w, &b);
+    jw_array(&w);
+    for (size_t i = 0; i < im->list.len; i++) {
+        const struct import_server *s = &im->list.items[i];
+        jw_object(&w);
+        jw_kstr(&w, "name", s->name);
+        jw_kbool(&w, "taken", s->entry != NULL);
+        jw_kval(&w, "entry", s->entry);
+        jw_key(&w, "notes");
+        jw_array(&w);
+        for (size_t k = 0; k < s->notes.len; k++)
+            jw_str(&w, s->notes.items[k]);
+        jw_end(&w);
+        jw_end(&w);
+    }
+    jw_end(&w);
+    printf("%s\n", buf_cstr(&b));
+    buf_done(&b);
+}
+
+static size_t usable(const struct import *im)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < im->list.len; i++)
+        n += im->list.items[i].entry != NULL;
+    return n;
+}
+
+static int do_import(struct conv_cli *x, const void *options, int argc, char **argv)
+{
+    const struct import_options *o = options;
+    struct import im = {.x = x};
+    bool is_json = x->cli->opt.is_json;
+    int code = read_list(&im, argv[0]);
+    if (code != EXIT_DONE)
+        return code;
+    if (!is_json)
+        show(&im, o->is_dry ? stdout : stderr);
+    if (!o->is_dry && usable(&im) > 0 &&
+        !bundle_confirm("Add those that can be taken over, and run them?", o->is_sure)) {
+        fputs("Nothing was added.\n", stderr);
+        return EXIT_FAILED;
+    }
+    if (!o->is_dry)
+        take_all(&im);
+    if (is_json)
+        print_json(&im);
+    else if (!o->is_dry)
+        printf("%zu added to %s, %zu not.\n", im.taken, x->config.path, im.failed);
+    return !o->is_dry && im.taken == 0 && im.failed > 0 ? EXIT_FAILED : EXIT_DONE;
+}
+
+static int run_import(struct cli *cli, const void *options, int argc, char **argv)
+{
+    const struct import_options *o = options;
+    if (argc != 1)
+        return cli_usage_error("bundle import: name one file");
+    if (!o->is_sure && !o->is_dry && !cli->is_tty_in)
+        return cli_usage_error("bundle import: nobody can be asked here; say --yes or --dry-run");
+    return conv_with(cli, false, do_import, options, argc, argv);
+}
+
+const struct command BUNDLE_IMPORT = {
+    .name = "import",
+    .usage = "bundle import FILE [--dry-run] [--yes] [--json]",
+    .summary = "take servers over from Claude Desktop, Cursor, VS Code or .mcp.json",
+    .help = "Reads \"mcpServers\" and \"servers\", comments included, and says for each server "
+            "what was\n"
+            "taken and what was not. A running server notices the change by itself.\n",
+    .args = IMPORT_ARGS,
+    .options_size = sizeof(struct import_options),
+    .run = run_import,
+};

@@ -1,0 +1,113 @@
+/* nb bundle search - what the registry has. */
+#include "bundle/mpak.h"
+#include "cli/bundle.h"
+#include "cli/styled.h"
+#include "cli/table.h"
+
+#define LIMIT_DEFAULT 20
+#define LIMIT_MAX     100
+
+struct search_options {
+    int limit;
+};
+
+static const struct arg SEARCH_ARGS[] = {
+    {"limit", 0, ARG_INT, offsetof(struct search_options, limit), "N", "at most so many (20)"},
+    {0}};
+
+static const struct table_column COLUMNS[] = {
+    {"PACKAGE", false, STYLE_BOLD}, {"VERSION", false, 0}, {"TRUST", true, 0}, {"", false, 0}};
+
+struct answer {
+    struct conv_cli *x;
+    bool is_done;
+    const struct json *result;
+    struct err err;
+};
+
+static void on_found(void *ctx, const struct json *result, const struct err *err)
+{
+    struct answer *a = ctx;
+    a->is_done = true;
+    if (err)
+        a->err = *err;
+    else
+        a->result = json_clone(&a->x->arena, result);
+}
+
+static str version_of(const struct json *b)
+{
+    str v = json_get_string(b, "latest_version");
+    return v.n > 0 ? v : json_get_string(b, "version");
+}
+
+static void print(struct conv_cli *x, const struct json *bundles)
+{
+    struct table t;
+    table_init(&t, COLUMNS, ARRAY_LEN(COLUMNS));
+    for (size_t i = 0; i < bundles->len; i++) {
+        const struct json *b = json_at(bundles, i);
+        int64_t trust = mpak_trust_score(b);
+        table_row(&t);
+        table_cell(&t, 0, json_get_string(b, "name"));
+        table_cell(&t, 1, version_of(b));
+        if (trust >= 0)
+            table_cellf(&t, 2, "%lld", (long long)trust);
+        table_cell(&t, 3, json_get_string(b, "description"));
+    }
+    table_print(&t, stdout, x->width, x->cli->has_color_out, true);
+    table_done(&t);
+}
+
+static str words(struct conv_cli *x, int argc, char **argv)
+{
+    str s = STR_NONE;
+    for (int i = 0; i < argc; i++)
+        s = arena_printf(&x->arena, "%.*s%s%s", STR_ARG(s), i ? " " : "", argv[i]);
+    return s;
+}
+
+static int do_search(struct conv_cli *x, const void *options, int argc, char **argv)
+{
+    const struct search_options *o = options;
+    struct answer a = {.x = x};
+    struct fetcher *f = fetcher_new(x->loop);
+    struct mpak_conf conf = {f, x->config.registry_url};
+    mpak_search(&conf, words(x, argc, argv), o->limit > 0 ? o->limit : LIMIT_DEFAULT, 0, on_found,
+                &a);
+    while (!a.is_done)
+        (void)loop_run_until(x->loop, &a.is_done, UINT32_MAX);
+    fetcher_free(f);
+    if (!a.result)
+        return cli_fail(&a.err);
+    const struct json *bundles = json_get(a.result, "bundles");
+    if (x->cli->opt.is_json)
+        conv_print_json(a.result);
+    else if (bundles->len == 0)
+        puts("Nothing found.");
+    else
+        print(x, bundles);
+    return EXIT_DONE;
+}
+
+static int run_search(struct cli *cli, const void *options, int argc, char **argv)
+{
+    const struct search_options *o = options;
+    if (argc == 0)
+        return cli_usage_error("bundle search: what are you looking for?");
+    if (o->limit > LIMIT_MAX)
+        return cli_usage_error("--limit: at most %d", LIMIT_MAX);
+    return conv_with(cli, false, do_search, options, argc, argv);
+}
+
+const struct command BUNDLE_SEARCH = {
+    .name = "search",
+    .usage = "bundle search WORDS... [--limit N] [--json]",
+    .summary = "look for bundles in the registry",
+    .help = "`nb bundle add @scope/package` adds what was found. registryUrl in nimblebrain.json "
+            "names\n"
+            "another registry.\n",
+    .args = SEARCH_ARGS,
+    .options_size = sizeof(struct search_options),
+    .run = run_search,
+};
