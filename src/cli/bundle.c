@@ -26,15 +26,15 @@ const struct command CMD_BUNDLE = {
     .subs = COMMANDS,
 };
 
-bool bundle_served(struct conv_cli *x)
+bool bundle_cli_served(struct conv_cli *x)
 {
     if (!x->client && session_is_served(&x->config))
         x->client = client_open_remote(x->loop, server_socket_path(&x->config, &x->arena));
     return x->client != NULL;
 }
 
-int bundle_ask(struct conv_cli *x, const char *method, str path, const struct json *body,
-               const char *subject, struct json **ret)
+int bundle_cli_ask(struct conv_cli *x, const char *method, str path, const struct json *body,
+                   const char *subject, struct json **ret)
 {
     struct client_ask q = {.method = method, .path = path, .timeout_ms = ASK_MS};
     struct err e = {0};
@@ -47,13 +47,13 @@ int bundle_ask(struct conv_cli *x, const char *method, str path, const struct js
     return cli_fail(&e);
 }
 
-str bundle_path(struct conv_cli *x, const char *name, const char *rest)
+str bundle_cli_path(struct conv_cli *x, const char *name, const char *rest)
 {
     return arena_printf(&x->arena, "/v1/apps/%.*s%s",
                         STR_ARG(client_encode(&x->arena, str_from(name))), rest);
 }
 
-int bundle_entries(struct conv_cli *x, struct bundle_entry **ret, size_t *ret_n)
+int bundle_cli_entries(struct conv_cli *x, struct bundle_entry **ret, size_t *ret_n)
 {
     struct err e = {0};
     if (settings_load_bundles(&x->arena, x->config.path, ret, ret_n, &e) < 0)
@@ -61,7 +61,8 @@ int bundle_entries(struct conv_cli *x, struct bundle_entry **ret, size_t *ret_n)
     return EXIT_DONE;
 }
 
-const struct bundle_entry *bundle_entry_named(const struct bundle_entry *all, size_t n, str name)
+const struct bundle_entry *bundle_cli_entry_named(const struct bundle_entry *all, size_t n,
+                                                  str name)
 {
     for (size_t i = 0; i < n; i++)
         if (str_eq(all[i].server_name, name) || str_eq(all[i].name, name))
@@ -90,7 +91,7 @@ static str command_text(struct arena *a, const struct bundle_entry *b)
     return text;
 }
 
-str bundle_source(struct arena *a, const struct bundle_entry *b)
+str bundle_cli_source(struct arena *a, const struct bundle_entry *b)
 {
     switch (b->kind) {
     case BUNDLE_NAMED:
@@ -108,7 +109,7 @@ str bundle_source(struct arena *a, const struct bundle_entry *b)
     }
 }
 
-const char *bundle_kind_name(enum bundle_kind k)
+const char *bundle_cli_kind_name(enum bundle_kind k)
 {
     static const char *const NAMES[] = {[BUNDLE_NAMED] = "named",
                                         [BUNDLE_LOCAL] = "local",
@@ -118,7 +119,7 @@ const char *bundle_kind_name(enum bundle_kind k)
     return NAMES[k];
 }
 
-bool bundle_confirm(const char *question, bool is_sure)
+bool bundle_cli_confirm(const char *question, bool is_sure)
 {
     char answer[16];
     if (is_sure)
@@ -128,7 +129,7 @@ bool bundle_confirm(const char *question, bool is_sure)
     return fgets(answer, sizeof answer, stdin) && (answer[0] == 'y' || answer[0] == 'Y');
 }
 
-void bundle_print_line(FILE *out, const char *label, str text)
+void bundle_cli_print_line(FILE *out, const char *label, str text)
 {
     struct buf b;
     if (text.n == 0)

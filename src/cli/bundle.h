@@ -11,24 +11,25 @@ extern const struct command BUNDLE_LIST, BUNDLE_INFO, BUNDLE_LOGS, BUNDLE_ADD, B
     BUNDLE_START, BUNDLE_STOP, BUNDLE_RESTART, BUNDLE_SEARCH, BUNDLE_IMPORT, BUNDLE_VALIDATE;
 
 /* Whether a server runs; then x->client is connected to it. */
-bool bundle_served(struct conv_cli *x);
+bool bundle_cli_served(struct conv_cli *x);
 
 /* Like conv_ask, with the time that an installation may take. */
-int bundle_ask(struct conv_cli *x, const char *method, str path, const struct json *body,
-               const char *subject, struct json **ret);
-str bundle_path(struct conv_cli *x, const char *name, const char *rest); /* /v1/apps/NAME... */
+int bundle_cli_ask(struct conv_cli *x, const char *method, str path, const struct json *body,
+                   const char *subject, struct json **ret);
+str bundle_cli_path(struct conv_cli *x, const char *name, const char *rest); /* /v1/apps/NAME... */
 
 /* The entries of the settings file. Prints what is wrong and returns an exit code. */
-int bundle_entries(struct conv_cli *x, struct bundle_entry **ret, size_t *ret_n);
+int bundle_cli_entries(struct conv_cli *x, struct bundle_entry **ret, size_t *ret_n);
 /* The one with this server name or package name, or NULL. */
-const struct bundle_entry *bundle_entry_named(const struct bundle_entry *all, size_t n, str name);
+const struct bundle_entry *bundle_cli_entry_named(const struct bundle_entry *all, size_t n,
+                                                  str name);
 
 /* Where an entry comes from, as people write it: "@scope/name", a path, a URL, a command line.
  * Nothing in it is secret but what stands on the command line itself. */
-str bundle_source(struct arena *a, const struct bundle_entry *b);
-const char *bundle_kind_name(enum bundle_kind k); /* "named" ... */
+str bundle_cli_source(struct arena *a, const struct bundle_entry *b);
+const char *bundle_cli_kind_name(enum bundle_kind k); /* "named" ... */
 
 /* Prints the question and reads y or n; `is_sure` answers yes by itself. */
-bool bundle_confirm(const char *question, bool is_sure);
+bool bundle_cli_confirm(const char *question, bool is_sure);
 
-void bundle_print_line(FILE *out, const char *label, str text); /* "label: text", made safe */
+void bundle_cli_print_line(FILE *out, const char *label, str text); /* "label: text", made safe */

@@ -212,20 +212,20 @@ static void describe(struct conv_cli *x, const struct bundle_entry *b)
                                        [BUNDLE_REMOTE] = "server",
                                        [BUNDLE_COMMAND] = "command",
                                        [BUNDLE_BUILT_IN] = ""};
-    bundle_print_line(stderr, WHAT[b->kind], bundle_source(&x->arena, b));
+    bundle_cli_print_line(stderr, WHAT[b->kind], bundle_cli_source(&x->arena, b));
     for (size_t i = 0; i < b->nenv; i++) /* names only: values may be secret */
-        bundle_print_line(stderr, i == 0 ? "variables" : "", b->env[i].key);
+        bundle_cli_print_line(stderr, i == 0 ? "variables" : "", b->env[i].key);
     if (b->kind == BUNDLE_REMOTE)
         return;
     if (b->sandbox.is_off) {
-        bundle_print_line(stderr, "sandbox", STR("none: it may do whatever you may"));
+        bundle_cli_print_line(stderr, "sandbox", STR("none: it may do whatever you may"));
         return;
     }
-    bundle_print_line(stderr, "network", b->sandbox.network ? STR("yes") : STR("no"));
+    bundle_cli_print_line(stderr, "network", b->sandbox.network ? STR("yes") : STR("no"));
     for (size_t i = 0; i < b->sandbox.read.len; i++)
-        bundle_print_line(stderr, i == 0 ? "reads" : "", b->sandbox.read.items[i]);
+        bundle_cli_print_line(stderr, i == 0 ? "reads" : "", b->sandbox.read.items[i]);
     for (size_t i = 0; i < b->sandbox.write.len; i++)
-        bundle_print_line(stderr, i == 0 ? "writes" : "", b->sandbox.write.items[i]);
+        bundle_cli_print_line(stderr, i == 0 ? "writes" : "", b->sandbox.write.items[i]);
 }
 
 static bool is_agreed(struct conv_cli *x, const struct add_options *o, const struct bundle_entry *b)
@@ -233,7 +233,7 @@ static bool is_agreed(struct conv_cli *x, const struct add_options *o, const str
     if (b->kind == BUNDLE_REMOTE)
         return true;
     describe(x, b);
-    return bundle_confirm("Run this on this machine?", o->is_sure);
+    return bundle_cli_confirm("Run this on this machine?", o->is_sure);
 }
 
 /* ---- adding ---- */
@@ -259,7 +259,7 @@ static int store_values(struct conv_cli *x, const struct add_options *o,
 static int add_running(struct conv_cli *x, const struct json *entry)
 {
     struct json *app;
-    int code = bundle_ask(x, "POST", STR("/v1/apps/install"), entry, NULL, &app);
+    int code = bundle_cli_ask(x, "POST", STR("/v1/apps/install"), entry, NULL, &app);
     if (code != EXIT_DONE)
         return code;
     if (x->cli->opt.is_json)
@@ -303,7 +303,7 @@ static int do_add(struct conv_cli *x, const void *options, int argc, char **argv
     code = store_values(x, options, &b);
     if (code != EXIT_DONE)
         return code;
-    return bundle_served(x) ? add_running(x, d.entry) : add_entry(x, d.entry, &b);
+    return bundle_cli_served(x) ? add_running(x, d.entry) : add_entry(x, d.entry, &b);
 }
 
 static int run_add(struct cli *cli, const void *options, int argc, char **argv)

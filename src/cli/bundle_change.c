@@ -7,7 +7,7 @@
 static int remove_running(struct conv_cli *x, const char *name)
 {
     struct json *answer;
-    int code = bundle_ask(x, "DELETE", bundle_path(x, name, ""), NULL, NULL, &answer);
+    int code = bundle_cli_ask(x, "DELETE", bundle_cli_path(x, name, ""), NULL, NULL, &answer);
     if (code != EXIT_DONE)
         return code;
     if (x->cli->opt.is_json)
@@ -23,10 +23,10 @@ static int remove_entry(struct conv_cli *x, const char *typed)
     struct bundle_entry *all;
     size_t n;
     struct err e = {0};
-    int code = bundle_entries(x, &all, &n);
+    int code = bundle_cli_entries(x, &all, &n);
     if (code != EXIT_DONE)
         return code;
-    const struct bundle_entry *b = bundle_entry_named(all, n, str_from(typed));
+    const struct bundle_entry *b = bundle_cli_entry_named(all, n, str_from(typed));
     str name = b ? b->server_name : str_from(typed);
     if (settings_remove_bundle(x->config.path, name, &e) < 0)
         return cli_fail(&e);
@@ -39,7 +39,7 @@ static int remove_entry(struct conv_cli *x, const char *typed)
 
 static int do_remove(struct conv_cli *x, const void *options, int argc, char **argv)
 {
-    return bundle_served(x) ? remove_running(x, argv[0]) : remove_entry(x, argv[0]);
+    return bundle_cli_served(x) ? remove_running(x, argv[0]) : remove_entry(x, argv[0]);
 }
 
 static int run_remove(struct cli *cli, const void *options, int argc, char **argv)
@@ -62,12 +62,12 @@ const struct command BUNDLE_REMOVE = {
 static int set_state(struct conv_cli *x, const char *name, const char *verb)
 {
     struct json *answer;
-    if (!bundle_served(x)) {
+    if (!bundle_cli_served(x)) {
         fprintf(stderr, "nb: no server is running; bundles start with `nb` and `nb serve`\n");
         return EXIT_FAILED;
     }
     const char *rest = arena_printf(&x->arena, "/%s", verb).p;
-    int code = bundle_ask(x, "POST", bundle_path(x, name, rest), NULL, name, &answer);
+    int code = bundle_cli_ask(x, "POST", bundle_cli_path(x, name, rest), NULL, name, &answer);
     if (code != EXIT_DONE)
         return code;
     if (x->cli->opt.is_json)

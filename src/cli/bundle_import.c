@@ -44,7 +44,7 @@ static void show(struct import *im, FILE *out)
         text_add_line(&b, s->name);
         if (s->entry) {
             buf_add_lit(&b, ": ");
-            text_add_line(&b, bundle_source(&im->x->arena, &s->bundle));
+            text_add_line(&b, bundle_cli_source(&im->x->arena, &s->bundle));
         } else {
             buf_add_lit(&b, " cannot be taken over");
         }
@@ -136,7 +136,7 @@ static int do_import(struct conv_cli *x, const void *options, int argc, char **a
     if (!is_json)
         show(&im, o->is_dry ? stdout : stderr);
     if (!o->is_dry && usable(&im) > 0 &&
-        !bundle_confirm("Add those that can be taken over, and run them?", o->is_sure)) {
+        !bundle_cli_confirm("Add those that can be taken over, and run them?", o->is_sure)) {
         fputs("Nothing was added.\n", stderr);
         return EXIT_FAILED;
     }

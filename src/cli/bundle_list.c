@@ -39,7 +39,7 @@ static void print_running(struct conv_cli *x, const struct json *apps)
 static int list_running(struct conv_cli *x)
 {
     struct json *all;
-    int code = bundle_ask(x, NULL, STR("/v1/apps"), NULL, NULL, &all);
+    int code = bundle_cli_ask(x, NULL, STR("/v1/apps"), NULL, NULL, &all);
     if (code != EXIT_DONE)
         return code;
     if (x->cli->opt.is_json)
@@ -65,7 +65,7 @@ static int list_entries(struct conv_cli *x)
     struct bundle_entry *all;
     size_t n;
     struct table t;
-    int code = bundle_entries(x, &all, &n);
+    int code = bundle_cli_entries(x, &all, &n);
     if (code != EXIT_DONE)
         return code;
     if (x->cli->opt.is_json) {
@@ -80,9 +80,9 @@ static int list_entries(struct conv_cli *x)
     for (size_t i = 0; i < n; i++) {
         table_row(&t);
         table_cell(&t, 0, all[i].server_name);
-        table_cellf(&t, 1, "(%s)%s", bundle_kind_name(all[i].kind),
+        table_cellf(&t, 1, "(%s)%s", bundle_cli_kind_name(all[i].kind),
                     all[i].is_disabled ? " disabled" : "");
-        table_cell(&t, 2, bundle_source(&x->arena, &all[i]));
+        table_cell(&t, 2, bundle_cli_source(&x->arena, &all[i]));
     }
     table_print(&t, stdout, x->width, x->cli->has_color_out, true);
     table_done(&t);
@@ -91,7 +91,7 @@ static int list_entries(struct conv_cli *x)
 
 static int do_list(struct conv_cli *x, const void *options, int argc, char **argv)
 {
-    return bundle_served(x) ? list_running(x) : list_entries(x);
+    return bundle_cli_served(x) ? list_running(x) : list_entries(x);
 }
 
 static int run_list(struct cli *cli, const void *options, int argc, char **argv)
@@ -150,7 +150,7 @@ static int info_running(struct conv_cli *x, const char *name)
                  {"author", "author"},   {"about", "description"},
                  {"sandbox", "sandbox"}, {"protocol", "protocolVersion"}};
     struct json *app;
-    int code = bundle_ask(x, NULL, bundle_path(x, name, ""), NULL, name, &app);
+    int code = bundle_cli_ask(x, NULL, bundle_cli_path(x, name, ""), NULL, name, &app);
     if (code != EXIT_DONE)
         return code;
     if (x->cli->opt.is_json) {
@@ -158,7 +158,7 @@ static int info_running(struct conv_cli *x, const char *name)
         return EXIT_DONE;
     }
     for (size_t i = 0; i < ARRAY_LEN(LINES); i++)
-        bundle_print_line(stdout, LINES[i].label, json_get_string(app, LINES[i].key));
+        bundle_cli_print_line(stdout, LINES[i].label, json_get_string(app, LINES[i].key));
     print_number("uptime", app, "uptimeMs", 1000, " s");
     print_number("memory", app, "rssBytes", 1024 * 1024, " MiB");
     print_number("restarts", app, "restartCount", 1, "");
@@ -182,7 +182,7 @@ static void print_sandbox(struct conv_cli *x, const struct bundle_entry *b)
         for (size_t i = 0; i < b->sandbox.write.len; i++)
             buf_printf(&out, ", writes %.*s", STR_ARG(b->sandbox.write.items[i]));
     }
-    bundle_print_line(stdout, "sandbox", buf_str(&out));
+    bundle_cli_print_line(stdout, "sandbox", buf_str(&out));
     buf_done(&out);
 }
 
@@ -200,9 +200,9 @@ static void print_manifest(struct conv_cli *x, const struct bundle_entry *b)
         dir = p.dir;
     if (!dir || package_manifest(&x->arena, dir, &m, &e) < 0)
         return;
-    bundle_print_line(stdout, "version", m.version);
-    bundle_print_line(stdout, "author", m.author);
-    bundle_print_line(stdout, "about", m.description);
+    bundle_cli_print_line(stdout, "version", m.version);
+    bundle_cli_print_line(stdout, "author", m.author);
+    bundle_cli_print_line(stdout, "about", m.description);
     for (size_t i = 0; i < m.noptions; i++)
         printf("%-12s %.*s (%s%s%s)\n", i == 0 ? "values" : "", STR_ARG(m.options[i].key),
                option_type_name(m.options[i].type), m.options[i].is_required ? ", required" : "",
@@ -213,10 +213,10 @@ static int info_entry(struct conv_cli *x, const char *name)
 {
     struct bundle_entry *all;
     size_t n;
-    int code = bundle_entries(x, &all, &n);
+    int code = bundle_cli_entries(x, &all, &n);
     if (code != EXIT_DONE)
         return code;
-    const struct bundle_entry *b = bundle_entry_named(all, n, str_from(name));
+    const struct bundle_entry *b = bundle_cli_entry_named(all, n, str_from(name));
     if (!b) {
         fprintf(stderr, "nb: there is no bundle '%s' in %s\n", name, x->config.path);
         return EXIT_FAILED;
@@ -225,9 +225,10 @@ static int info_entry(struct conv_cli *x, const char *name)
         conv_print_json(b->raw);
         return EXIT_DONE;
     }
-    bundle_print_line(stdout, "name", b->server_name);
-    bundle_print_line(stdout, "status", b->is_disabled ? STR("disabled") : STR("no server runs"));
-    bundle_print_line(stdout, "from", bundle_source(&x->arena, b));
+    bundle_cli_print_line(stdout, "name", b->server_name);
+    bundle_cli_print_line(stdout, "status",
+                          b->is_disabled ? STR("disabled") : STR("no server runs"));
+    bundle_cli_print_line(stdout, "from", bundle_cli_source(&x->arena, b));
     print_sandbox(x, b);
     print_manifest(x, b);
     return EXIT_DONE;
@@ -235,7 +236,7 @@ static int info_entry(struct conv_cli *x, const char *name)
 
 static int do_info(struct conv_cli *x, const void *options, int argc, char **argv)
 {
-    return bundle_served(x) ? info_running(x, argv[0]) : info_entry(x, argv[0]);
+    return bundle_cli_served(x) ? info_running(x, argv[0]) : info_entry(x, argv[0]);
 }
 
 static int run_info(struct cli *cli, const void *options, int argc, char **argv)
@@ -258,11 +259,12 @@ static int do_logs(struct conv_cli *x, const void *options, int argc, char **arg
 {
     struct json *answer;
     struct buf b;
-    if (!bundle_served(x)) {
+    if (!bundle_cli_served(x)) {
         fputs("nb: no server is running, so there are no logs\n", stderr);
         return EXIT_FAILED;
     }
-    int code = bundle_ask(x, NULL, bundle_path(x, argv[0], "/logs"), NULL, argv[0], &answer);
+    int code =
+        bundle_cli_ask(x, NULL, bundle_cli_path(x, argv[0], "/logs"), NULL, argv[0], &answer);
     if (code != EXIT_DONE)
         return code;
     if (x->cli->opt.is_json) {

@@ -97,7 +97,7 @@ static int validate_settings(struct conv_cli *x)
 {
     struct bundle_entry *all;
     size_t n, bad = 0;
-    int code = bundle_entries(x, &all, &n);
+    int code = bundle_cli_entries(x, &all, &n);
     if (code != EXIT_DONE)
         return code;
     for (size_t i = 0; i < n; i++) {

@@ -16,10 +16,10 @@ static int find(struct conv_cli *x, const char *name, struct target *ret)
 {
     struct bundle_entry *all;
     size_t n;
-    int code = bundle_entries(x, &all, &n);
+    int code = bundle_cli_entries(x, &all, &n);
     if (code != EXIT_DONE)
         return code;
-    ret->entry = bundle_entry_named(all, n, str_from(name));
+    ret->entry = bundle_cli_entry_named(all, n, str_from(name));
     if (!ret->entry) {
         fprintf(stderr, "nb: there is no bundle '%s' in %s\n", name, x->config.path);
         return EXIT_FAILED;
@@ -49,9 +49,9 @@ static void restart(struct conv_cli *x, const struct bundle_entry *b)
 {
     struct json *answer;
     struct err e = {0};
-    if (!bundle_served(x))
+    if (!bundle_cli_served(x))
         return;
-    str path = bundle_path(x, arena_cstr(&x->arena, b->server_name), "/restart");
+    str path = bundle_cli_path(x, arena_cstr(&x->arena, b->server_name), "/restart");
     struct client_ask q = {.method = "POST", .path = path};
     if (client_ask(x->client, &q, &x->arena, &answer, &e) == 0)
         fprintf(stderr, "%.*s is restarted.\n", STR_ARG(b->server_name));
@@ -173,8 +173,8 @@ static int do_get(struct conv_cli *x, const void *options, int argc, char **argv
         return EXIT_DONE;
     }
     for (size_t i = 0; i < shown->len; i++)
-        bundle_print_line(stdout, arena_cstr(&x->arena, shown->members[i].key),
-                          shown->members[i].value.s);
+        bundle_cli_print_line(stdout, arena_cstr(&x->arena, shown->members[i].key),
+                              shown->members[i].value.s);
     return EXIT_DONE;
 }
 

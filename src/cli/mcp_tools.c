@@ -34,7 +34,7 @@ static int do_list(struct conv_cli *x, int argc, char **argv)
     if (argc > 0)
         path = arena_printf(&x->arena, "/v1/tools?server=%.*s",
                             STR_ARG(client_encode(&x->arena, str_from(argv[0]))));
-    int code = bundle_ask(x, NULL, path, NULL, NULL, &answer);
+    int code = bundle_cli_ask(x, NULL, path, NULL, NULL, &answer);
     if (code != EXIT_DONE)
         return code;
     const struct json *tools = json_get(answer, "tools");
@@ -128,7 +128,7 @@ static void print_content(const struct json *content)
 static int find_tool(struct conv_cli *x, const char *name, struct json *body)
 {
     struct json *answer;
-    int code = bundle_ask(x, NULL, STR("/v1/tools"), NULL, NULL, &answer);
+    int code = bundle_cli_ask(x, NULL, STR("/v1/tools"), NULL, NULL, &answer);
     const struct json *tools = code == EXIT_DONE ? json_get(answer, "tools") : NULL;
     for (size_t i = 0; tools && i < tools->len; i++) {
         const struct json *t = json_at(tools, i);

@@ -33,7 +33,7 @@ static const struct json *health_of(const struct status *s, str name)
 
 static const struct bundle_entry *entry_of(const struct status *s, str name)
 {
-    return bundle_entry_named(s->entries, s->n, name);
+    return bundle_cli_entry_named(s->entries, s->n, name);
 }
 
 static void add_row(struct status *s, struct table *t, str name, str from, const struct json *h)
@@ -58,7 +58,7 @@ static void print(struct status *s)
     printf("skills    %zu\n", s->skills);
     table_init(&t, COLUMNS, ARRAY_LEN(COLUMNS));
     for (size_t i = 0; i < s->n; i++)
-        add_row(s, &t, s->entries[i].server_name, bundle_source(&s->x->arena, &s->entries[i]),
+        add_row(s, &t, s->entries[i].server_name, bundle_cli_source(&s->x->arena, &s->entries[i]),
                 health_of(s, s->entries[i].server_name));
     for (size_t i = 0; s->health && i < s->health->len; i++) {
         const struct json *h = json_at(s->health, i);
@@ -85,8 +85,8 @@ static void print_json(struct status *s)
     for (size_t i = 0; i < s->n; i++) {
         jw_object(&w);
         jw_kstr(&w, "name", s->entries[i].server_name);
-        jw_kstr(&w, "kind", str_from(bundle_kind_name(s->entries[i].kind)));
-        jw_kstr(&w, "source", bundle_source(&s->x->arena, &s->entries[i]));
+        jw_kstr(&w, "kind", str_from(bundle_cli_kind_name(s->entries[i].kind)));
+        jw_kstr(&w, "source", bundle_cli_source(&s->x->arena, &s->entries[i]));
         jw_kbool(&w, "disabled", s->entries[i].is_disabled);
         jw_end(&w);
     }
@@ -114,7 +114,7 @@ static int do_status(struct conv_cli *x, const void *options, int argc, char **a
     struct status s = {.x = x};
     struct json *health;
     struct err e = {0};
-    int code = bundle_entries(x, &s.entries, &s.n);
+    int code = bundle_cli_entries(x, &s.entries, &s.n);
     if (code != EXIT_DONE)
         return code;
     struct client_ask q = {.path = STR("/v1/bundles/health"), .timeout_ms = HEALTH_MS};
@@ -149,7 +149,7 @@ static int do_reload(struct conv_cli *x, const void *options, int argc, char **a
     struct err e = {0};
     struct bundle_entry *all;
     size_t n;
-    int code = bundle_entries(x, &all, &n); /* better told now than in the server's log */
+    int code = bundle_cli_entries(x, &all, &n); /* better told now than in the server's log */
     if (code != EXIT_DONE)
         return code;
     if (settings_request_reload(config_path(&x->config, ".reload"), &e) < 0)
