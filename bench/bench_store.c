@@ -1,5 +1,8 @@
 /* bench_store.c - durable appends beside plain write + fdatasync, and one huge conversation.
  *
+ * What a disk takes changes from second to second, so the appends to one conversation and the
+ * plain writes take turns, and the medians of the rounds are compared.
+ *
  * All on the file system of TMPDIR (default: the current directory), with 1 KB events. The
  * huge log has BIG_BYTES of them; it is opened as a person would open it: the last page,
  * then what is known about the conversation, cold and warm. */
@@ -12,7 +15,15 @@
 #include "store/appender.h"
 #include "store/store.h"
 
-enum { EVENT_BYTES = 1024, MEASURE_MS = 1500, THREADS = 8, PAGE_EVENTS = 50, CONVS_MAX = 64 };
+enum {
+    EVENT_BYTES = 1024,
+    MEASURE_MS = 1500,
+    ROUND_MS = 300, /* of the peers that take turns */
+    ROUNDS = 7,
+    THREADS = 16,
+    PAGE_EVENTS = 50,
+    CONVS_MAX = 64,
+};
 
 #define BIG_BYTES (1024u * 1024 * 1024)
 
@@ -51,7 +62,7 @@ static int by_value(const void *a, const void *b)
 
 struct load {
     struct bench *bench;
-    char id[CONVS_MAX][32];
+    char id[CONVS_MAX][48];
     uint64_t end_us;
     size_t in_flight, done;
     bool is_over;
@@ -110,7 +121,7 @@ static void create(struct bench *b, const char *id)
     loop_run_until(b->loop, &created, 10000);
 }
 
-static double run_load(struct bench *b, const char *name, int convs, int in_flight)
+static struct load *load_new(struct bench *b, int convs, int in_flight)
 {
     struct load *l = xcalloc(1, sizeof(*l));
     l->bench = b;
@@ -120,23 +131,47 @@ static double run_load(struct bench *b, const char *name, int convs, int in_flig
         (void)snprintf(l->id[i], sizeof(l->id[i]), "conv_%d-%d-%d", convs, in_flight, i);
         create(b, l->id[i]);
     }
+    return l;
+}
+
+static void load_free(struct load *l)
+{
+    free(l->waits_us);
+    free(l);
+}
+
+/* Appends per second. */
+static double run_load(struct load *l, int convs, int in_flight, uint64_t ms)
+{
     uint64_t began = clock_mono_us();
-    l->end_us = began + MEASURE_MS * 1000;
+    size_t before = l->done;
+    l->end_us = began + ms * 1000;
+    l->is_over = false;
     for (int i = 0; i < convs * in_flight; i++) {
         struct flight *f = xcalloc(1, sizeof(*f));
         *f = (struct flight){.load = l, .conv = i % convs};
         l->in_flight++;
         append(f);
     }
-    loop_run_until(b->loop, &l->is_over, 60000);
+    loop_run_until(l->bench->loop, &l->is_over, 60000);
     double seconds = (double)(clock_mono_us() - began) / 1e6;
+    return (double)(l->done - before) / seconds;
+}
+
+static void print_load(struct load *l, const char *name, double rate)
+{
     size_t n = l->done < l->cap ? l->done : l->cap;
     qsort(l->waits_us, n, sizeof(*l->waits_us), by_value);
-    double rate = (double)l->done / seconds;
     printf("  %-44s %9.0f/s   p50 %6.2f ms  p99 %6.2f ms\n", name, rate,
            (double)l->waits_us[n / 2] / 1e3, (double)l->waits_us[n * 99 / 100] / 1e3);
-    free(l->waits_us);
-    free(l);
+}
+
+static double measure_load(struct bench *b, const char *name, int convs, int in_flight)
+{
+    struct load *l = load_new(b, convs, in_flight);
+    double rate = run_load(l, convs, in_flight, MEASURE_MS);
+    print_load(l, name, rate);
+    load_free(l);
     return rate;
 }
 
@@ -152,11 +187,39 @@ static double run_plain(struct bench *b)
             fail("plain write", NULL);
         n++;
         now = clock_mono_us();
-    } while (now < began + MEASURE_MS * 1000);
+    } while (now < began + ROUND_MS * 1000);
     close(fd);
-    double rate = (double)n / ((double)(now - began) / 1e6);
+    return (double)n / ((double)(now - began) / 1e6);
+}
+
+static int by_rate(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median(double *rates)
+{
+    qsort(rates, ROUNDS, sizeof(*rates), by_rate);
+    return rates[ROUNDS / 2];
+}
+
+/* One conversation and the plain loop in turns. Returns the rate of the plain one. */
+static double measure_one(struct bench *b)
+{
+    double plain[ROUNDS], one[ROUNDS], ratio[ROUNDS];
+    struct load *l = load_new(b, 1, 1);
+    for (int i = 0; i < ROUNDS; i++) {
+        plain[i] = run_plain(b);
+        one[i] = run_load(l, 1, 1, ROUND_MS);
+        ratio[i] = one[i] / plain[i];
+    }
+    double rate = median(plain);
     printf("  %-44s %9.0f/s   (the peer: a loop of write, fdatasync)\n", "plain write + fdatasync",
            rate);
+    print_load(l, "1 conversation, 1 in flight (target 4,000)", median(one));
+    printf("  %-44s %9.2f times\n", "  beside plain", median(ratio));
+    load_free(l);
     return rate;
 }
 
@@ -269,13 +332,11 @@ int main(void)
     open_store(b);
 
     printf("durable appends of %d bytes\n", EVENT_BYTES);
-    double plain = run_plain(b);
-    double one = run_load(b, "1 conversation, 1 in flight (target 4,000)", 1, 1);
-    run_load(b, "1 conversation, 32 in flight", 1, 32);
-    run_load(b, "64 conversations, 1 in flight", 64, 1);
-    double many = run_load(b, "64 conversations, 16 in flight (100,000)", 64, 16);
-    printf("  beside plain: %.2f times for one, %.0f times for 64 pipelined\n", one / plain,
-           many / plain);
+    double plain = measure_one(b);
+    measure_load(b, "1 conversation, 32 in flight", 1, 32);
+    measure_load(b, "64 conversations, 1 in flight", 64, 1);
+    double many = measure_load(b, "64 conversations, 16 in flight (100,000)", 64, 16);
+    printf("  %-44s %9.0f times\n", "  beside plain", many / plain);
 
     char path[400];
     (void)snprintf(path, sizeof(path), "%s/conv_big.jsonl", b->conv_dir);
