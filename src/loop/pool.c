@@ -27,6 +27,7 @@ struct pool {
     pthread_cond_t work, finish;
     struct list_node queue, finished;
     size_t queued, idle;
+    bool is_awaited; /* pool_free sleeps on `finish`, nobody looks at `wake` */
     bool quit;
 };
 
@@ -59,8 +60,15 @@ static void *run_worker(void *arg)
         j->work(j);
         pthread_mutex_lock(&p->lock);
         list_push(&p->finished, &j->node);
-        pthread_cond_signal(&p->finish);
-        uv_async_send(&p->wake);
+        bool is_awaited = p->is_awaited;
+        pthread_mutex_unlock(&p->lock);
+        /* Without the lock, which the loop thread takes as soon as it is awake. The handle
+         * is there: it is closed only after this thread has ended. */
+        if (is_awaited)
+            pthread_cond_signal(&p->finish);
+        else
+            uv_async_send(&p->wake);
+        pthread_mutex_lock(&p->lock);
     }
     pthread_mutex_unlock(&p->lock);
     return NULL;
@@ -140,8 +148,8 @@ void pool_submit(struct pool *p, struct job *j)
     list_push(&p->queue, &j->node);
     p->queued++;
     bool short_handed = p->queued > p->idle && p->nthreads < p->max_threads;
-    pthread_cond_signal(&p->work);
     pthread_mutex_unlock(&p->lock);
+    pthread_cond_signal(&p->work);
     /* Fewer threads than wanted are merely slow; none at all would wait for ever. */
     if (short_handed && start_thread(p) < 0 && p->nthreads == 0) {
         fputs("nb: cannot start a thread\n", stderr);
@@ -157,6 +165,7 @@ size_t pool_pending(const struct pool *p)
 static void wait_for_finished(struct pool *p)
 {
     pthread_mutex_lock(&p->lock);
+    p->is_awaited = true;
     while (list_empty(&p->finished))
         pthread_cond_wait(&p->finish, &p->lock);
     pthread_mutex_unlock(&p->lock);

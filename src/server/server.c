@@ -15,7 +15,7 @@
 #include "server/space.h"
 #include "store/appender.h"
 
-#define SYNC_THREADS 8
+#define SYNC_THREADS 16
 #define READ_THREADS 2
 
 #define AWAIT_TICK_MS 5
