@@ -59,14 +59,23 @@ int json_parse(struct arena *a, str in, int flags, struct json **ret, struct err
 
 /* ---- looking things up: all accept NULL and wrong types, and then find nothing ---- */
 
-struct json *json_get(const struct json *obj, const char *key);
 struct json *json_get_str(const struct json *obj, str key);
+static inline struct json *json_get(const struct json *obj, const char *key)
+{
+    return json_get_str(obj, str_from(key));
+}
 struct json *json_at(const struct json *arr, size_t index);
 str json_string(const struct json *v, str otherwise);
-str json_get_string(const struct json *obj, const char *key); /* STR_NONE when absent */
+static inline str json_get_string(const struct json *obj, const char *key)
+{
+    return json_string(json_get(obj, key), STR_NONE); /* when absent */
+}
 int64_t json_get_int(const struct json *obj, const char *key, int64_t otherwise);
 bool json_get_bool(const struct json *obj, const char *key, bool otherwise);
-bool json_is(const struct json *v, enum json_type type);
+static inline bool json_is(const struct json *v, enum json_type type)
+{
+    return v && v->type == type;
+}
 double json_double(const struct json *v, double otherwise);
 /* The order of keys does not count, and numbers are compared by their exact value: 1 is 1.0
  * and 10e-1, but 2^63 is not 2^63 + 1. */
@@ -113,8 +122,11 @@ void jw_init(struct json_writer *w, struct buf *out);
 void jw_object(struct json_writer *w);
 void jw_array(struct json_writer *w);
 void jw_end(struct json_writer *w);
-void jw_key(struct json_writer *w, const char *key);
 void jw_key_str(struct json_writer *w, str key);
+static inline void jw_key(struct json_writer *w, const char *key)
+{
+    jw_key_str(w, str_from(key));
+}
 void jw_str(struct json_writer *w, str s);
 void jw_cstr(struct json_writer *w, const char *s); /* NULL writes null */
 void jw_int(struct json_writer *w, int64_t v);
@@ -125,7 +137,11 @@ void jw_value(struct json_writer *w, const struct json *v); /* NULL writes null 
 void jw_raw(struct json_writer *w, str json);               /* text that is valid JSON already */
 
 /* key and value in one call */
-void jw_kstr(struct json_writer *w, const char *key, str s);
+static inline void jw_kstr(struct json_writer *w, const char *key, str s)
+{
+    jw_key(w, key);
+    jw_str(w, s);
+}
 void jw_kstr_or_null(struct json_writer *w, const char *key, str s); /* empty writes null */
 void jw_kint(struct json_writer *w, const char *key, int64_t v);
 void jw_kbool(struct json_writer *w, const char *key, bool v);

@@ -5,11 +5,6 @@
 
 #define FIRST_CAP 8
 
-struct json *json_get(const struct json *obj, const char *key)
-{
-    return json_get_str(obj, str_from(key));
-}
-
 struct json *json_get_str(const struct json *obj, str key)
 {
     if (!json_is(obj, JSON_OBJECT))
@@ -30,11 +25,6 @@ str json_string(const struct json *v, str otherwise)
     return json_is(v, JSON_STRING) ? v->s : otherwise;
 }
 
-str json_get_string(const struct json *obj, const char *key)
-{
-    return json_string(json_get(obj, key), STR_NONE);
-}
-
 int64_t json_get_int(const struct json *obj, const char *key, int64_t otherwise)
 {
     const struct json *v = json_get(obj, key);
@@ -45,11 +35,6 @@ bool json_get_bool(const struct json *obj, const char *key, bool otherwise)
 {
     const struct json *v = json_get(obj, key);
     return json_is(v, JSON_BOOL) ? v->boolean : otherwise;
-}
-
-bool json_is(const struct json *v, enum json_type type)
-{
-    return v && v->type == type;
 }
 
 static int cmp_members(const void *x, const void *y)

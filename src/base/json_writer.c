@@ -54,11 +54,6 @@ void jw_end(struct json_writer *w)
     w->comma = true;
 }
 
-void jw_key(struct json_writer *w, const char *key)
-{
-    jw_key_str(w, str_from(key));
-}
-
 void jw_key_str(struct json_writer *w, str key)
 {
     assert(in_object(w) && !w->has_key);
@@ -125,12 +120,6 @@ void jw_raw(struct json_writer *w, str json)
 {
     before_value(w);
     (void)buf_add_str(w->out, json);
-}
-
-void jw_kstr(struct json_writer *w, const char *key, str s)
-{
-    jw_key(w, key);
-    jw_str(w, s);
 }
 
 void jw_kstr_or_null(struct json_writer *w, const char *key, str s)

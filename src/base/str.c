@@ -34,16 +34,6 @@ static bool same_bytes_nocase(const char *a, const char *b, size_t n)
     return true;
 }
 
-str str_from(const char *cstr)
-{
-    return cstr ? (str){cstr, strlen(cstr)} : STR_NONE;
-}
-
-bool str_eq(str a, str b)
-{
-    return a.n == b.n && same_bytes(a.p, b.p, a.n);
-}
-
 bool str_eq_nocase(str a, str b)
 {
     return a.n == b.n && same_bytes_nocase(a.p, b.p, a.n);

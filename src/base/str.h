@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/banned.h"
 
@@ -34,9 +35,16 @@ static inline str str_make(const char *p, size_t n)
 {
     return (str){p, n};
 }
-str str_from(const char *cstr); /* NULL gives the empty slice */
+/* Inline, like str_eq, so that the length of a literal is known when it is compiled. */
+static inline str str_from(const char *cstr) /* NULL gives the empty slice */
+{
+    return cstr ? (str){cstr, strlen(cstr)} : STR_NONE;
+}
 
-bool str_eq(str a, str b);
+static inline bool str_eq(str a, str b)
+{
+    return a.n == b.n && (a.n == 0 || memcmp(a.p, b.p, a.n) == 0);
+}
 bool str_eq_nocase(str a, str b); /* ASCII only */
 int str_cmp(str a, str b);        /* bytewise; a prefix sorts first */
 bool str_starts(str s, str prefix);
