@@ -196,10 +196,7 @@ static void start(struct turn *t, const struct replay *h, size_t cut, void (*the
 /* Cheap, and never too low: a message is never longer than its line. */
 static bool may_be_long(const struct transcript *t, int64_t limit)
 {
-    size_t bytes = 0;
-    for (size_t i = 0; i < t->n; i++)
-        bytes += t->lines[i].n;
-    return (int64_t)(bytes / 4) > limit;
+    return (int64_t)(t->bytes / 4) > limit;
 }
 
 /* The provider said so, whatever our estimate is. */
@@ -229,9 +226,9 @@ static size_t choose_cut(struct turn *t, const struct replay *h)
 /* Where to cut; 0 = nothing to do. */
 static size_t find_work(struct turn *t)
 {
-    const struct replay *h = transcript_replay(&t->transcript);
+    const struct replay *h = transcript_replay(t->transcript);
     int64_t trigger = budget(t) * COMPACT_TRIGGER_PERCENT / 100;
-    bool is_long = was_too_long(h) || may_be_long(&t->transcript, trigger);
+    bool is_long = was_too_long(h) || may_be_long(t->transcript, trigger);
     return is_long ? choose_cut(t, h) : 0;
 }
 
@@ -244,7 +241,7 @@ void compact_if_needed(struct turn *t, void (*then)(struct turn *t))
 {
     size_t cut = find_work(t);
     if (cut > 0)
-        start(t, transcript_replay(&t->transcript), cut, then);
+        start(t, transcript_replay(t->transcript), cut, then);
     else
         then(t);
 }

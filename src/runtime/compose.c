@@ -146,7 +146,7 @@ int turn_compose(struct turn *t, struct arena *a, bool is_last, struct composed 
     in->tools = model_tools(a, &ret->surface);
     in->ntools = ret->surface.len;
     in->thinking = arena_cstr(a, t->rt->deps.config->thinking);
-    return context_messages(a, transcript_replay(&t->transcript), &in->messages, &in->nmessages, e);
+    return context_messages(a, transcript_replay(t->transcript), &in->messages, &in->nmessages, e);
 }
 
 int turn_prepare(void *turn, struct arena *a, bool is_last, struct run_input *ret, struct err *e)

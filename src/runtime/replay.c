@@ -230,17 +230,29 @@ void replay_done(struct replay *r)
     map_done(&r->open_tools);
 }
 
+static int reader_of(str name)
+{
+    enum event_type type = name.n > 0 ? event_type_of(name) : EV_LEGACY_MESSAGE;
+    for (size_t i = 0; i < ARRAY_LEN(READERS); i++)
+        if (READERS[i].type == type)
+            return (int)i;
+    return -1;
+}
+
+bool replay_reads(str type)
+{
+    return reader_of(type) >= 0;
+}
+
 void replay_add(struct replay *r, str line, store_pos pos)
 {
     struct json *event;
     if (json_parse(r->arena, line, 0, &event, NULL) < 0 || event->type != JSON_OBJECT)
         return;
-    str name = json_get_string(event, "type");
-    enum event_type type = name.n > 0 ? event_type_of(name) : EV_LEGACY_MESSAGE;
+    int reader = reader_of(json_get_string(event, "type"));
     size_t before = r->n;
-    for (size_t i = 0; i < ARRAY_LEN(READERS); i++)
-        if (READERS[i].type == type)
-            READERS[i].read(r, event);
+    if (reader >= 0)
+        READERS[reader].read(r, event);
     for (size_t i = before; i < r->n; i++)
         r->messages[i].pos = pos;
 }

@@ -57,6 +57,8 @@ struct replay {
 void replay_init(struct replay *r, struct arena *a);
 void replay_add(struct replay *r, str line, store_pos pos);
 void replay_done(struct replay *r);
+/* Do messages depend on events of this type? An empty one is that of older formats. */
+bool replay_reads(str type);
 
 /* ---- all at once; pos may be NULL ---- */
 

@@ -78,6 +78,7 @@ struct record {
     struct runtime *rt;
     struct arena arena;
     str conversation_id, line;
+    char system_sha[SHA256_HEX_LEN + 1], tools_sha[SHA256_HEX_LEN + 1];
     int pending;
     bool has_failed;
 };
@@ -98,6 +99,16 @@ static void on_recorded(void *ctx, const struct err *err, const store_pos *pos, 
     record_free(r);
 }
 
+/* The next run with the same prompt and tools need not write them again. */
+static void remember_blobs(const struct record *r)
+{
+    struct transcript *t = runtime_transcript(r->rt, r->conversation_id);
+    if (!t)
+        return;
+    memcpy(t->system_sha, r->system_sha, sizeof t->system_sha);
+    memcpy(t->tools_sha, r->tools_sha, sizeof t->tools_sha);
+}
+
 static void on_blob(void *ctx, const struct err *err, str sha256)
 {
     struct record *r = ctx;
@@ -105,10 +116,12 @@ static void on_blob(void *ctx, const struct err *err, str sha256)
     r->has_failed |= err != NULL;
     if (--r->pending > 0)
         return;
-    if (r->has_failed)
+    if (r->has_failed) {
         on_recorded(r, &FAILED, NULL, 0);
-    else
-        store_append(r->rt->deps.store, r->conversation_id, &r->line, 1, on_recorded, r);
+        return;
+    }
+    remember_blobs(r);
+    store_append(r->rt->deps.store, r->conversation_id, &r->line, 1, on_recorded, r);
 }
 
 static str event_line(struct arena *a, const struct turn *t, int iteration,
@@ -134,30 +147,40 @@ static str event_line(struct arena *a, const struct turn *t, int iteration,
     return s;
 }
 
-void request_log_note(struct turn *t, int iteration, const struct run_input *in)
+static bool are_equal(const struct record *r, const char *system_sha, const char *tools_sha)
 {
-    char system_sha[SHA256_HEX_LEN + 1], tools_sha[SHA256_HEX_LEN + 1];
-    struct record *r = xcalloc(1, sizeof *r);
-    arena_init(&r->arena);
-    str system = request_system_json(&r->arena, in), tools = request_tools_json(&r->arena, in);
-    sha256_hex(system, system_sha);
-    sha256_hex(tools, tools_sha);
-    if (system.n == 0 || tools.n == 0) { /* too large to keep */
-        record_free(r);
-        return;
-    }
-    bool is_same = strcmp(system_sha, t->system_sha) == 0 && strcmp(tools_sha, t->tools_sha) == 0;
-    if (is_same) {
-        record_free(r);
-        return;
-    }
-    memcpy(t->system_sha, system_sha, sizeof system_sha);
-    memcpy(t->tools_sha, tools_sha, sizeof tools_sha);
+    return strcmp(r->system_sha, system_sha) == 0 && strcmp(r->tools_sha, tools_sha) == 0;
+}
+
+static void put_blobs(struct turn *t, struct record *r, str system, str tools)
+{
     r->rt = t->rt;
     r->conversation_id = arena_str(&r->arena, t->conversation_id);
-    r->line = event_line(&r->arena, t, iteration, in, system_sha, tools_sha);
     r->pending = 2;
     t->rt->nrecords++;
     store_put_blob(t->rt->deps.store, r->conversation_id, system, on_blob, r);
     store_put_blob(t->rt->deps.store, r->conversation_id, tools, on_blob, r);
+}
+
+void request_log_note(struct turn *t, int iteration, const struct run_input *in)
+{
+    struct record *r = xcalloc(1, sizeof *r);
+    arena_init(&r->arena);
+    str system = request_system_json(&r->arena, in), tools = request_tools_json(&r->arena, in);
+    sha256_hex(system, r->system_sha);
+    sha256_hex(tools, r->tools_sha);
+    bool is_too_large = system.n == 0 || tools.n == 0;
+    if (is_too_large || are_equal(r, t->system_sha, t->tools_sha)) {
+        record_free(r);
+        return;
+    }
+    memcpy(t->system_sha, r->system_sha, sizeof t->system_sha);
+    memcpy(t->tools_sha, r->tools_sha, sizeof t->tools_sha);
+    r->line = event_line(&r->arena, t, iteration, in, r->system_sha, r->tools_sha);
+    if (are_equal(r, t->transcript->system_sha, t->transcript->tools_sha)) {
+        t->request_line = arena_str(&t->arena, r->line);
+        record_free(r);
+    } else {
+        put_blobs(t, r, system, tools);
+    }
 }

@@ -1,9 +1,10 @@
 /* request_log.h - what a model call was given besides the messages, kept for replay.
  *
  * The messages of a request follow from the log. The system prompt and the tool list do not:
- * they are stored as blobs beside the log, and an event llm.request names them. It is
- * appended in the background when they differ from what the run used before, and once the
- * blobs are durable; the call itself never waits for it. */
+ * they are stored as blobs beside the log, and an event llm.request names them when they
+ * differ from what the run used before. If the blobs are known to be there, it goes with the
+ * run's next append; if not, it is appended in the background once they are durable. The call
+ * itself never waits for it. */
 #pragma once
 
 #include "runtime/turn.h"

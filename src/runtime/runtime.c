@@ -15,6 +15,7 @@ struct runtime *runtime_new(const struct runtime_deps *deps)
     struct runtime *rt = xcalloc(1, sizeof *rt);
     rt->deps = *deps;
     map_init(&rt->active);
+    recall_init(&rt->recall);
     list_init(&rt->turns);
     list_init(&rt->titles);
     list_init(&rt->inquiries);
@@ -120,6 +121,7 @@ void runtime_free(struct runtime *rt)
     consents_done(&rt->consents);
     skills_unref(rt->skills);
     map_done(&rt->active);
+    recall_done(&rt->recall);
     arena_done(&rt->arena);
     free(rt);
 }
@@ -137,6 +139,12 @@ struct skills *runtime_skills(const struct runtime *rt)
 void runtime_reload_skills(struct runtime *rt, struct skill_check *c, loop_fn fn, void *ctx)
 {
     skill_watch_check(rt->watch, c, true, fn, ctx);
+}
+
+struct transcript *runtime_transcript(const struct runtime *rt, str conversation_id)
+{
+    const struct turn *t = map_get(&rt->active, conversation_id);
+    return t ? t->transcript : recall_peek(&rt->recall, conversation_id);
 }
 
 static struct turn *active_turn(const struct runtime *rt, str conversation_id)

@@ -24,7 +24,10 @@ void turn_free(struct turn *t)
     list_del(&t->queue_node);
     rt->nturns--;
     defer_stop(&t->begin);
-    transcript_done(&t->transcript);
+    if (t->conversation_id.n > 0 && !t->on_preview)
+        recall_give(&rt->recall, t->conversation_id, t->transcript);
+    else
+        transcript_free(t->transcript);
     skills_unref(t->skills);
     arena_done(&t->arena);
     free(t);
@@ -103,10 +106,12 @@ static int choose_model(struct turn *t, str conversation_model, struct err *e)
 static void on_created(void *ctx, const struct err *err, const struct conv *conv)
 {
     struct turn *t = ctx;
-    if (err)
+    if (err) {
         turn_refuse(t, TURN_FAILED, err);
-    else
-        turn_start_run(t, NULL, 0);
+        return;
+    }
+    transcript_settle(t->transcript, conv->end);
+    turn_start_run(t, NULL, 0);
 }
 
 static const struct json *parent_json(struct turn *t)
@@ -152,7 +157,7 @@ static void create(struct turn *t)
         .nevents = ARRAY_LEN(events),
     };
     for (size_t i = 0; i < spec.nevents; i++)
-        transcript_add(&t->transcript, events[i]);
+        transcript_add(t->transcript, events[i]);
     store_create(t->rt->deps.store, &spec, on_created, t);
 }
 
@@ -169,11 +174,21 @@ static void on_message_saved(void *ctx, const struct err *err)
 static void accept_message(struct turn *t)
 {
     str lines[FIRST_EVENTS_MAX];
-    size_t n = turn_decline_open(t, transcript_replay(&t->transcript), lines, FIRST_EVENTS_MAX - 2);
+    size_t n = turn_decline_open(t, transcript_replay(t->transcript), lines, FIRST_EVENTS_MAX - 2);
     turn_match_skill(t);
     lines[n++] = event_user_message(&t->arena, t->viewer.user_id, t->message);
     lines[n++] = turn_run_start_event(t, STR_NONE);
     turn_append(t, lines, n, on_message_saved, t);
+}
+
+static void history_read(struct turn *t)
+{
+    if (t->on_preview)
+        preview_finish(t);
+    else if (t->answer.ask_id.n > 0)
+        turn_accept_answer(t);
+    else
+        compact_if_needed(t, accept_message);
 }
 
 static void read_history(struct turn *t, store_pos before);
@@ -185,17 +200,13 @@ static void on_history(void *ctx, const struct err *err, const struct store_page
         turn_refuse(t, TURN_FAILED, err);
         return;
     }
-    transcript_prepend(&t->transcript, page);
+    transcript_prepend(t->transcript, page);
     bool is_enough =
-        page->reached_start || page->n == 0 || t->transcript.arena.total >= HISTORY_BYTES_MAX;
-    if (!is_enough)
-        read_history(t, page->start);
-    else if (t->on_preview)
-        preview_finish(t);
-    else if (t->answer.ask_id.n > 0)
-        turn_accept_answer(t);
+        page->reached_start || page->n == 0 || t->transcript->arena.total >= HISTORY_BYTES_MAX;
+    if (is_enough)
+        history_read(t);
     else
-        compact_if_needed(t, accept_message);
+        read_history(t, page->start);
 }
 
 static void read_history(struct turn *t, store_pos before)
@@ -208,6 +219,32 @@ static void read_history(struct turn *t, store_pos before)
         .with_blobs = true,
     };
     store_read(t->rt->deps.store, t->conversation_id, &range, on_history, t);
+}
+
+static void on_news(void *ctx, const struct err *err, const struct store_page *page)
+{
+    struct turn *t = ctx;
+    if (!err && transcript_catch_up(t->transcript, page)) {
+        history_read(t);
+        return;
+    }
+    transcript_free(t->transcript);
+    t->transcript = transcript_new();
+    read_history(t, 0);
+}
+
+/* What the last turn left is taken up again, if the log still agrees with it. */
+static void recall_history(struct turn *t)
+{
+    struct transcript *kept = recall_take(&t->rt->recall, t->conversation_id);
+    if (!kept) {
+        read_history(t, 0);
+        return;
+    }
+    transcript_free(t->transcript);
+    t->transcript = kept;
+    struct store_range range = {.after = kept->known, .max_bytes = HISTORY_PAGE_BYTES};
+    store_read(t->rt->deps.store, t->conversation_id, &range, on_news, t);
 }
 
 static void on_found(void *ctx, const struct err *err, const struct conv *conv)
@@ -237,7 +274,7 @@ static void on_found(void *ctx, const struct err *err, const struct conv *conv)
     } else {
         map_put(&t->rt->active, t->conversation_id, t);
         t->is_untitled = conv->title.n == 0;
-        read_history(t, 0);
+        recall_history(t);
     }
 }
 
@@ -342,7 +379,7 @@ struct turn *turn_start(struct runtime *rt, const struct turn_request *req,
     t->ev = ev;
     t->ctx = ctx;
     arena_init(&t->arena);
-    transcript_init(&t->transcript);
+    t->transcript = transcript_new();
     list_init(&t->queued);
     list_init(&t->queue_node);
     copy_request(t, req);

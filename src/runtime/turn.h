@@ -7,7 +7,7 @@
 #include "loop/timer.h"
 #include "runtime/consent.h"
 #include "runtime/preview.h"
-#include "runtime/replay.h"
+#include "runtime/recall.h"
 #include "runtime/runtime.h"
 #include "tools/surface.h"
 
@@ -21,6 +21,7 @@ struct runtime {
     struct agents agents;
     struct arena arena; /* permissions, agents */
     struct map active;  /* conversation id -> struct turn, from acceptance to the end */
+    struct recall recall;
     struct list_node turns;
     struct list_node titles;
     struct list_node inquiries; /* questions of tools that are open (inquiry.c) */
@@ -29,22 +30,6 @@ struct runtime {
     void *on_stopped_ctx;
     struct deferred stopped;
 };
-
-/* The lines of a conversation as a turn sees them: what was there, and what it added. Each
- * line is parsed once, when somebody asks for the messages. */
-struct transcript {
-    struct arena arena;
-    str *lines;
-    size_t n, cap;
-    struct replay replay;
-    size_t replayed; /* lines that are in it */
-};
-
-void transcript_init(struct transcript *t);
-void transcript_done(struct transcript *t);
-void transcript_add(struct transcript *t, str line);                          /* copies */
-void transcript_prepend(struct transcript *t, const struct store_page *page); /* before: */
-const struct replay *transcript_replay(struct transcript *t);
 
 enum turn_state {
     TURN_STARTING, /* reading, or waiting for its turn of the loop */
@@ -77,11 +62,12 @@ struct turn {
     char run_id[RANDOM_ID_MAX];
     struct run *run;
     size_t appends; /* under way */
-    struct transcript transcript;
+    struct transcript *transcript;
     struct skills *skills;              /* a reference, so that a reload does not pull the rug */
     const struct skill *skill;          /* the one that matched, or NULL */
     int steps;                          /* model calls prepared so far */
     char system_sha[65], tools_sha[65]; /* last recorded by request_log.c */
+    str request_line;                   /* an event that goes with the next append */
     struct promoted promoted;           /* tools discovered in this run */
     struct compaction *compaction;      /* under way before the run, or NULL */
     struct deferred begin;
@@ -132,3 +118,5 @@ void title_hurry(struct runtime *rt); /* those under way are settled without a m
 
 /* ---- runtime.c ---- */
 void runtime_check_stopped(struct runtime *rt); /* a turn or a title has ended */
+/* That of the turn under way, or what the last one left; NULL = none. */
+struct transcript *runtime_transcript(const struct runtime *rt, str conversation_id);

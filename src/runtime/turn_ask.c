@@ -106,7 +106,7 @@ static void on_answer_saved(void *ctx, const struct err *err)
 static void save_answer(void *ctx)
 {
     struct turn *t = ctx;
-    const struct replay *h = transcript_replay(&t->transcript);
+    const struct replay *h = transcript_replay(t->transcript);
     str lines[2] = {
         event_ask_answered(&t->arena, h->ask.ask_id, t->viewer.user_id,
                            t->answer.is_allowed ? "allow" : "deny", t->answer.decisions),
@@ -119,7 +119,7 @@ void turn_accept_answer(struct turn *t)
 {
     struct err e = {0};
     struct run_pending *pending;
-    const struct replay h = *transcript_replay(&t->transcript);
+    const struct replay h = *transcript_replay(t->transcript);
     if (h.ask.ask_id.n == 0 || !str_eq(h.ask.ask_id, t->answer.ask_id)) {
         err_set(&e, -ENOENT, "This question is not open (any more).");
         turn_refuse(t, TURN_NO_QUESTION, &e);

@@ -8,6 +8,7 @@ struct pending_append {
     struct turn *turn;
     run_appended_fn fn;
     void *fn_ctx;
+    size_t first, skipped; /* in the transcript; lines that are not in it */
 };
 
 static void on_appended(void *ctx, const struct err *err, const store_pos *pos, size_t n)
@@ -16,6 +17,10 @@ static void on_appended(void *ctx, const struct err *err, const store_pos *pos, 
     struct turn *t = p->turn;
     run_appended_fn fn = p->fn;
     void *fn_ctx = p->fn_ctx;
+    if (err)
+        t->transcript->is_lost = true;
+    else
+        transcript_place(t->transcript, p->first, pos + p->skipped, n - p->skipped);
     free(p);
     t->appends--;
     if (fn)
@@ -24,13 +29,27 @@ static void on_appended(void *ctx, const struct err *err, const store_pos *pos, 
         run_fail(t->run, err);
 }
 
+/* The record of what the model was given goes in front: one write, one sync for both. */
+static const str *with_request(struct turn *t, const str *lines, size_t n)
+{
+    str *all = arena_array(&t->arena, n + 1, sizeof *all);
+    all[0] = t->request_line;
+    memcpy(all + 1, lines, n * sizeof *all);
+    t->request_line = STR_NONE;
+    return all;
+}
+
 void turn_append(void *turn, const str *lines, size_t n, run_appended_fn fn, void *fn_ctx)
 {
     struct turn *t = turn;
-    for (size_t i = 0; i < n; i++)
-        transcript_add(&t->transcript, lines[i]);
     struct pending_append *p = xcalloc(1, sizeof *p);
-    *p = (struct pending_append){t, fn, fn_ctx};
+    *p = (struct pending_append){t, fn, fn_ctx, .first = t->transcript->n};
+    for (size_t i = 0; i < n; i++)
+        transcript_add(t->transcript, lines[i]);
+    if (t->request_line.n > 0) {
+        lines = with_request(t, lines, n++);
+        p->skipped = 1;
+    }
     t->appends++;
     store_append(t->rt->deps.store, t->conversation_id, lines, n, on_appended, p);
 }

@@ -1,0 +1,98 @@
+#include "runtime/recall.h"
+#include "support/unit.h"
+
+#define LINE STR("{\"type\":\"user.message\",\"content\":\"hi\"}")
+
+static struct transcript *make(size_t bytes)
+{
+    struct transcript *t = transcript_new();
+    transcript_add(t, LINE);
+    transcript_settle(t, 100);
+    (void)arena_alloc(&t->arena, bytes);
+    return t;
+}
+
+static void test_what_was_given_can_be_taken_once(void **state)
+{
+    struct recall r;
+    recall_init(&r);
+    struct transcript *t = make(1);
+    recall_give(&r, STR("conv_a"), t);
+    assert_ptr_equal(recall_peek(&r, STR("conv_a")), t);
+    assert_null(recall_take(&r, STR("conv_b")));
+    assert_ptr_equal(recall_take(&r, STR("conv_a")), t);
+    assert_null(recall_take(&r, STR("conv_a")));
+    assert_int_equal(r.bytes, 0);
+    transcript_free(t);
+    recall_done(&r);
+}
+
+static void test_a_newer_one_replaces_the_older(void **state)
+{
+    struct recall r;
+    recall_init(&r);
+    struct transcript *t = make(1);
+    recall_give(&r, STR("conv_a"), make(1));
+    recall_give(&r, STR("conv_a"), t);
+    assert_ptr_equal(recall_peek(&r, STR("conv_a")), t);
+    assert_int_equal(map_len(&r.entries), 1);
+    assert_int_equal(r.bytes, t->arena.total);
+    recall_done(&r);
+}
+
+static void test_doubtful_empty_and_long_ones_are_not_kept(void **state)
+{
+    struct recall r;
+    recall_init(&r);
+    struct transcript *lost = make(1);
+    lost->is_lost = true;
+    recall_give(&r, STR("conv_a"), lost);
+    recall_give(&r, STR("conv_a"), transcript_new());
+    recall_give(&r, STR("conv_a"), make(RECALL_ONE_BYTES + 1));
+    assert_null(recall_peek(&r, STR("conv_a")));
+    assert_int_equal(r.bytes, 0);
+    recall_done(&r);
+}
+
+static void give_many(struct recall *r, size_t n, size_t bytes)
+{
+    for (size_t i = 0; i < n; i++) {
+        char id[32];
+        (void)snprintf(id, sizeof id, "conv_%zu", i);
+        recall_give(r, str_from(id), make(bytes));
+    }
+}
+
+static void test_bytes_have_a_ceiling(void **state)
+{
+    struct recall r;
+    recall_init(&r);
+    give_many(&r, 40, 1024 * 1024);
+    assert_in_range(r.bytes, RECALL_ALL_BYTES / 2, RECALL_ALL_BYTES);
+    assert_null(recall_peek(&r, STR("conv_0")));
+    assert_non_null(recall_peek(&r, STR("conv_39")));
+    recall_done(&r);
+}
+
+static void test_their_number_has_a_ceiling(void **state)
+{
+    struct recall r;
+    recall_init(&r);
+    give_many(&r, RECALL_MAX + 3, 1);
+    assert_int_equal(map_len(&r.entries), RECALL_MAX);
+    assert_null(recall_peek(&r, STR("conv_2")));
+    assert_non_null(recall_peek(&r, STR("conv_3")));
+    recall_done(&r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_what_was_given_can_be_taken_once),
+        cmocka_unit_test(test_a_newer_one_replaces_the_older),
+        cmocka_unit_test(test_doubtful_empty_and_long_ones_are_not_kept),
+        cmocka_unit_test(test_bytes_have_a_ceiling),
+        cmocka_unit_test(test_their_number_has_a_ceiling),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,121 @@
+#include "runtime/transcript.h"
+#include "support/unit.h"
+
+#define USER    STR("{\"type\":\"user.message\",\"content\":[{\"type\":\"text\",\"text\":\"hi\"}]}")
+#define ANSWER  STR("{\"type\":\"llm.response\",\"content\":[{\"type\":\"text\",\"text\":\"yes\"}]}")
+#define TITLE   STR("{\"type\":\"metadata.title\",\"title\":\"t\"}")
+#define LEGACY  STR("{\"role\":\"user\",\"content\":\"old\"}")
+#define ESCAPED STR("{\"type\":\"user\\u002emessage\",\"content\":\"sly\"}")
+
+static struct store_page page_of(const struct store_event *events, size_t n)
+{
+    return (struct store_page){.events = events, .n = n, .reached_end = true};
+}
+
+/* What a log of two lines gave, and two more that the turn appended at 300 and 400. */
+static struct transcript *make(void)
+{
+    const struct store_event old[] = {{100, USER}, {200, ANSWER}};
+    struct store_page page = page_of(old, 2);
+    struct transcript *t = transcript_new();
+    transcript_prepend(t, &page);
+    transcript_add(t, USER);
+    transcript_add(t, ANSWER);
+    transcript_place(t, 2, (store_pos[]){300, 400}, 2);
+    return t;
+}
+
+static void test_pages_stand_before_what_is_there(void **state)
+{
+    const struct store_event newer[] = {{300, ANSWER}}, older[] = {{100, LEGACY}, {200, USER}};
+    struct store_page first = page_of(newer, 1), second = page_of(older, 2);
+    struct transcript *t = transcript_new();
+    transcript_prepend(t, &first);
+    transcript_prepend(t, &second);
+    assert_int_equal(t->known, 300);
+    assert_int_equal(t->bytes, ANSWER.n + LEGACY.n + USER.n);
+    const struct replay *r = transcript_replay(t);
+    assert_int_equal(r->n, 3);
+    assert_int_equal(r->messages[0].role, REPLAY_USER);
+    assert_int_equal(r->messages[2].role, REPLAY_ASSISTANT);
+    transcript_free(t);
+}
+
+static void test_own_lines_and_harmless_ones_agree(void **state)
+{
+    const struct store_event news[] = {{300, USER}, {350, TITLE}, {400, ANSWER}, {450, TITLE}};
+    struct store_page page = page_of(news, 4);
+    struct transcript *t = make();
+    assert_true(transcript_catch_up(t, &page));
+    assert_int_equal(t->known, 450);
+    assert_int_equal(transcript_replay(t)->n, 4);
+    page = page_of(NULL, 0);
+    assert_true(transcript_catch_up(t, &page));
+    assert_int_equal(t->known, 450);
+    transcript_free(t);
+}
+
+static void assert_refused(const struct store_event *events, size_t n)
+{
+    struct store_page page = page_of(events, n);
+    struct transcript *t = make();
+    assert_false(transcript_catch_up(t, &page));
+    transcript_free(t);
+}
+
+static void test_what_others_added_is_noticed(void **state)
+{
+    const struct store_event between[] = {{300, USER}, {350, USER}, {400, ANSWER}};
+    const struct store_event behind[] = {{300, USER}, {400, ANSWER}, {500, LEGACY}};
+    const struct store_event sly[] = {{300, USER}, {400, ANSWER}, {500, ESCAPED}};
+    const struct store_event missing[] = {{300, USER}};
+    const struct store_event elsewhere[] = {{310, USER}, {410, ANSWER}};
+    assert_refused(between, ARRAY_LEN(between));
+    assert_refused(behind, ARRAY_LEN(behind));
+    assert_refused(sly, ARRAY_LEN(sly));
+    assert_refused(missing, ARRAY_LEN(missing));
+    assert_refused(elsewhere, ARRAY_LEN(elsewhere));
+}
+
+static void test_doubt_means_reading_again(void **state)
+{
+    const struct store_event news[] = {{300, USER}, {400, ANSWER}};
+    struct transcript *t = make();
+    struct store_page page = page_of(news, 2);
+    page.reached_end = false;
+    assert_false(transcript_catch_up(t, &page));
+    page = page_of(NULL, 0);
+    page.is_beyond_end = true;
+    assert_false(transcript_catch_up(t, &page));
+    page = page_of(news, 2);
+    t->is_lost = true;
+    assert_false(transcript_catch_up(t, &page));
+    t->is_lost = false;
+    transcript_add(t, USER); /* on its way to the log, or lost on it */
+    assert_false(transcript_catch_up(t, &page));
+    transcript_free(t);
+}
+
+static void test_a_new_log_is_settled_at_once(void **state)
+{
+    struct transcript *t = transcript_new();
+    struct store_page page = page_of(NULL, 0);
+    transcript_add(t, USER);
+    assert_false(transcript_catch_up(t, &page));
+    transcript_settle(t, 120);
+    assert_true(transcript_catch_up(t, &page));
+    assert_int_equal(t->known, 120);
+    transcript_free(t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_pages_stand_before_what_is_there),
+        cmocka_unit_test(test_own_lines_and_harmless_ones_agree),
+        cmocka_unit_test(test_what_others_added_is_noticed),
+        cmocka_unit_test(test_doubt_means_reading_again),
+        cmocka_unit_test(test_a_new_log_is_settled_at_once),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
