@@ -111,18 +111,23 @@ function ticksMs(pid) {
     return ((Number(f[11]) + Number(f[12])) * 1000) / Number(spawnSync('getconf', ['CLK_TCK']).stdout)
 }
 
-/** A chat stream; resolves with the number of deltas. onDelta is called for each. */
-function stream(port, message, onDelta = () => {}) {
+/** A chat stream; resolves with the words and the frames that came. onWords is called for each
+ * piece. nb sends several deltas of the model in one frame, so words are what counts. */
+function stream(port, message, onWords = () => {}) {
     return new Promise((resolve, reject) => {
         const req = http.request({ port, host: '127.0.0.1', path: '/v1/chat/stream', method: 'POST', headers: { 'content-type': 'application/json' } }, (res) => {
-            let deltas = 0
-            let rest = ''
-            res.setEncoding('utf8').on('data', (text) => {
-                const parts = (rest + text).split('event: text.delta\n')
-                rest = parts.pop().slice(-20)
-                for (let i = 0; i < parts.length; i++) onDelta(++deltas)
+            const came = { words: 0, frames: 0 }
+            let text = ''
+            res.setEncoding('utf8').on('data', (piece) => {
+                text += piece
+                const end = text.lastIndexOf('\n\n')
+                const events = text.slice(0, end + 1).split('\n').filter((s) => /^data: \{"runId":"[^"]*","text":/.test(s))
+                text = text.slice(end + 1)
+                for (const data of events) came.words += data.split(' word').length - 1
+                came.frames += events.length
+                if (events.length > 0) onWords(came.words)
             })
-            res.on('end', () => resolve(deltas))
+            res.on('end', () => resolve(came))
             res.on('error', reject)
         })
         req.on('error', reject)
@@ -136,20 +141,26 @@ async function measureDeltas(server, how, label) {
     await stream(server.port, `stream:${how}`)
     const before = cpuMs(server.pid)
     const rounds = 4
-    let deltas = 0
-    for (let i = 0; i < rounds; i++) deltas += await stream(server.port, `stream:${how}`)
+    let words = 0
+    let frames = 0
+    for (let i = 0; i < rounds; i++) {
+        const came = await stream(server.port, `stream:${how}`)
+        words += came.words
+        frames += came.frames
+    }
     const used = cpuMs(server.pid) - before
-    if (deltas < 0.99 * rounds * DELTAS) throw new Error(`only ${deltas} deltas came`)
+    if (words !== rounds * DELTAS) throw new Error(`${words} words came, not ${rounds * DELTAS}`)
     line(`CPU per 1,000 deltas, ${label}`, ((1000 * used) / (rounds * DELTAS)).toFixed(2) + ' ms', '4 ms')
+    line('  frames sent for 1,000 deltas', ((1000 * frames) / (rounds * DELTAS)).toFixed(0), '')
 }
 
 async function measureRuns(server) {
     await sleep(300)
     const before = rssKb(server.pid)
-    let running = 0
-    const ends = Array.from({ length: RUNS }, () => stream(server.port, 'stream:slow', (n) => (running += n === 1)).catch(() => {}))
-    for (let i = 0; running < RUNS && i < 200; i++) await sleep(50)
-    if (running < RUNS) throw new Error(`only ${running} runs have begun`)
+    const running = new Set()
+    const ends = Array.from({ length: RUNS }, (_, i) => stream(server.port, 'stream:slow', () => running.add(i)).catch(() => {}))
+    for (let i = 0; running.size < RUNS && i < 200; i++) await sleep(50)
+    if (running.size < RUNS) throw new Error(`only ${running.size} runs have begun`)
     const cpu = cpuMs(server.pid)
     await sleep(1000)
     const after = rssKb(server.pid)

@@ -70,6 +70,7 @@ struct run *run_new(struct loop *l, struct llm *llm, struct registry *tools,
     r->result.model = r->model;
     run_take_pending(r, spec);
     buf_init(&r->response, RESPONSE_MAX);
+    deltas_init(&r->deltas, l, run_publish_delta, r);
     defer_init(&r->next, on_next, r);
     return r;
 }
@@ -77,6 +78,7 @@ struct run *run_new(struct loop *l, struct llm *llm, struct registry *tools,
 static void run_free(struct run *r)
 {
     defer_stop(&r->next);
+    deltas_done(&r->deltas);
     buf_done(&r->response);
     arena_done(&r->step);
     arena_done(&r->arena);
@@ -90,13 +92,14 @@ str run_id(const struct run *r)
 
 str run_streamed(const struct run *r)
 {
-    return str_skip(buf_str(&r->response), r->response_saved);
+    return str_slice(buf_str(&r->response), r->response_saved, r->response_shown);
 }
 
 /* ---- what watchers see at once, and the log never ---- */
 
-void notice_begin(struct notice *n, const struct run *r)
+void notice_begin(struct notice *n, struct run *r)
 {
+    deltas_flush(&r->deltas);
     buf_init(&n->buf, NOTICE_MAX);
     jw_init(&n->w, &n->buf);
     jw_object(&n->w);
@@ -109,6 +112,12 @@ void notice_end(struct notice *n, struct run *r, str type)
     if (!buf_failed(&n->buf))
         r->host.publish(r->ctx, type, buf_str(&n->buf));
     buf_done(&n->buf);
+}
+
+void run_append(struct run *r, const str *lines, size_t n, run_appended_fn fn)
+{
+    deltas_flush(&r->deltas);
+    r->host.append(r->ctx, lines, n, fn, r);
 }
 
 /* ---- the end ---- */
@@ -143,7 +152,7 @@ void run_end(struct run *r, enum run_stop stop, str line)
         lines[n++] = line;
     lines[n++] =
         event_run_done(&r->step, r->id, stop, r->stop_detail, r->iteration, r->result.total_ms);
-    r->host.append(r->ctx, lines, n, on_end_saved, r);
+    run_append(r, lines, n, on_end_saved);
 }
 
 void run_end_with_error(struct run *r, const char *type, const struct err *err)
@@ -155,8 +164,9 @@ void run_end_with_error(struct run *r, const char *type, const struct err *err)
     r->result.err = *err;
     r->result.iterations = r->iteration;
     r->result.total_ms = clock_mono_ms() - r->started_ms;
+    deltas_flush(&r->deltas);
     str line = event_run_error(&r->step, r->id, type, str_from(err->msg), run_streamed(r));
-    r->host.append(r->ctx, &line, 1, on_end_saved, r);
+    run_append(r, &line, 1, on_end_saved);
 }
 
 /* ---- beginning and stopping ---- */
@@ -175,6 +185,7 @@ static str halt(struct run *r, str why)
     if (r->call) {
         llm_cancel(r->call);
         r->call = NULL;
+        deltas_flush(&r->deltas);
         if (run_streamed(r).n > 0)
             partial = event_llm_partial(&r->step, r->id, r->model, run_streamed(r));
     }

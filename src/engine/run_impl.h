@@ -1,6 +1,7 @@
 /* run_impl.h - the inside of a run, shared by run.c, run_model.c and run_tools.c only. */
 #pragma once
 
+#include "engine/deltas.h"
 #include "engine/events.h"
 #include "engine/run.h"
 
@@ -54,6 +55,8 @@ struct run {
 
     struct buf response;   /* all text of all iterations */
     size_t response_saved; /* how much of it is in the log */
+    size_t response_shown; /* how much of it was published */
+    struct deltas deltas;
     bool needs_separator;
     struct run_result result;
     struct err lost; /* an append that nobody waited for has failed */
@@ -74,17 +77,20 @@ void run_again(struct run *r); /* calls the model once more, on the next turn of
 void run_end(struct run *r, enum run_stop stop, str line);
 void run_end_with_error(struct run *r, const char *type, const struct err *err);
 
-/* What watchers see at once, and the log never. */
+/* What watchers see at once, and the log never. Streamed text that waits goes first. */
 struct notice {
     struct buf buf;
     struct json_writer w;
 };
-void notice_begin(struct notice *n, const struct run *r);
+void notice_begin(struct notice *n, struct run *r);
+/* As host.append; watchers see what was streamed before. */
+void run_append(struct run *r, const str *lines, size_t n, run_appended_fn fn);
 void notice_end(struct notice *n, struct run *r, str type);
 
 /* ---- run_model.c: one call of the model ---- */
 
 void run_call_model(struct run *r);
+void run_publish_delta(void *run, str type, str text); /* deltas_fn */
 
 /* ---- run_tools.c: the calls of one response ---- */
 

@@ -4,12 +4,24 @@
 
 /* ---- the model's answer ---- */
 
-static void publish_delta(struct run *r, str type, str text)
+#define TEXT_DELTA      STR("text.delta")
+#define REASONING_DELTA STR("reasoning.delta")
+
+void run_publish_delta(void *run, str type, str text)
 {
+    struct run *r = run;
     struct notice n;
+    if (str_eq(type, TEXT_DELTA))
+        r->response_shown += text.n;
     notice_begin(&n, r);
     jw_kstr(&n.w, "text", text);
     notice_end(&n, r, type);
+}
+
+static void add_text(struct run *r, str text)
+{
+    buf_add_str(&r->response, text);
+    deltas_add(&r->deltas, TEXT_DELTA, text);
 }
 
 /* A blank line between the texts of two iterations. It goes out before the later text, so
@@ -24,8 +36,7 @@ static void separate(struct run *r)
     }
     if (gap.n == 0)
         return;
-    buf_add_str(&r->response, gap);
-    publish_delta(r, STR("text.delta"), gap);
+    add_text(r, gap);
 }
 
 static void on_text(void *ctx, str delta)
@@ -35,13 +46,13 @@ static void on_text(void *ctx, str delta)
         return;
     if (r->needs_separator)
         separate(r);
-    buf_add_str(&r->response, delta);
-    publish_delta(r, STR("text.delta"), delta);
+    add_text(r, delta);
 }
 
 static void on_thinking(void *ctx, str delta)
 {
-    publish_delta(ctx, STR("reasoning.delta"), delta);
+    struct run *r = ctx;
+    deltas_add(&r->deltas, REASONING_DELTA, delta);
 }
 
 static void on_tool_announced(void *ctx, str id, str name)
@@ -83,7 +94,7 @@ static void end_waiting(struct run *r, str response_line, const struct json *cal
     json_set(&r->arena, ask, STR("askId"), json_of_str(ask_id));
     json_set(&r->arena, ask, STR("calls"), *calls);
     r->result.ask = ask;
-    r->host.append(r->ctx, &response_line, 1, NULL, NULL);
+    run_append(r, &response_line, 1, NULL);
     run_end(r, RUN_STOP_WAITING, event_ask_opened(&r->step, r->id, ask_id, calls));
 }
 
@@ -92,7 +103,7 @@ static void end_waiting(struct run *r, str response_line, const struct json *cal
 /* An answer that was cut off is continued, a few times; a call that was cut off is not run. */
 static void after_length(struct run *r, str line)
 {
-    r->host.append(r->ctx, &line, 1, NULL, NULL);
+    run_append(r, &line, 1, NULL);
     run_drop_calls(r,
                    STR("Not executed: the message was cut off at its length limit. Send fewer or "
                        "shorter calls."));
@@ -113,7 +124,7 @@ static void after_calls(struct run *r, str line)
     const struct json *ask;
     bool is_stuck = r->repeats >= RUN_REPEATS_MAX;
     if (is_stuck || r->result.usage.input_tokens > r->limits.max_input_tokens) {
-        r->host.append(r->ctx, &line, 1, NULL, NULL);
+        run_append(r, &line, 1, NULL);
         run_drop_calls(r, is_stuck
                               ? STR("Not executed: the same calls gave the same results again and "
                                     "again.")
@@ -131,6 +142,7 @@ static void on_done(void *ctx, const struct llm_result *res)
 {
     struct run *r = ctx;
     r->call = NULL;
+    deltas_flush(&r->deltas);
     add_usage(&r->result.usage, &res->usage);
     r->result.llm_ms += res->ms;
     r->result.model = arena_str(&r->arena, res->model);
@@ -147,7 +159,7 @@ static void on_done(void *ctx, const struct llm_result *res)
     } else if (r->ncalls > 0) {
         after_calls(r, line);
     } else if (res->stop == LLM_STOP_PAUSE && r->iteration < r->limits.max_iterations) {
-        r->host.append(r->ctx, &line, 1, NULL, NULL);
+        run_append(r, &line, 1, NULL);
         run_again(r);
     } else {
         run_end(r, RUN_STOP_COMPLETE, line);

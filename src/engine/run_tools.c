@@ -76,7 +76,7 @@ static void record_answers(struct run *r)
     }
     bool is_all = r->recorded == r->ncalls;
     if (n > 0)
-        r->host.append(r->ctx, lines, n, is_all ? on_results_saved : NULL, r);
+        run_append(r, lines, n, is_all ? on_results_saved : NULL);
 }
 
 static void publish_settled(struct run *r, const struct call *c)
@@ -258,7 +258,7 @@ void run_save_and_start_tools(struct run *r, str response_line)
         lines[n++] = event_tool_start(&r->step, r->id, c->id, c->name, c->args);
     }
     r->state = RUN_SAVING;
-    r->host.append(r->ctx, lines, n, on_response_saved, r);
+    run_append(r, lines, n, on_response_saved);
     for (size_t i = CALLS_MAX; i < r->ncalls; i++)
         answer_error(&r->calls[i], STR("Too many tool calls in one response; call again."));
 }
@@ -276,7 +276,7 @@ void run_start_pending(struct run *r)
     r->has_pending = false;
     r->state = RUN_SAVING;
     if (n > 0)
-        r->host.append(r->ctx, lines, n, on_response_saved, r);
+        run_append(r, lines, n, on_response_saved);
     else
         start_tools(r);
 }
