@@ -50,6 +50,8 @@ struct log {
     struct list_node batch;
     enum { STEP_WRITE, STEP_SYNC, STEP_CLOSE } step;
     struct log_file file;
+    struct chain chain;     /* where the last append left it */
+    unsigned chain_opening; /* the opening of the file that it belongs to; 0 = none */
 };
 
 static void on_tick(void *ctx);
@@ -93,6 +95,16 @@ static void fail_batch(struct log *l, const struct err *e)
     }
 }
 
+/* While the log is open nobody else writes it, so the chain need not be read again. */
+static struct chain *chain_of(struct log *l)
+{
+    bool is_current = l->chain_opening == l->file.openings && l->chain.size == l->file.length;
+    if (!is_current)
+        chain_init(&l->chain, l->file.fd, l->file.length);
+    l->chain_opening = l->file.openings;
+    return &l->chain;
+}
+
 static void append_batch(struct log *l)
 {
     struct err e = {0};
@@ -103,11 +115,10 @@ static void append_batch(struct log *l)
     struct iovec *iov = NULL;
     size_t niov = 0;
     uint64_t at = (uint64_t)l->file.length;
-    struct chain chain;
-    chain_init(&chain, l->file.fd, l->file.length);
+    struct chain *chain = chain_of(l);
     LIST_FOREACH (it, &l->batch) {
         struct log_task *t = LIST_ENTRY(it, struct log_task, node);
-        t->chain = &chain;
+        t->chain = chain;
         if (t->prepare && t->prepare(t, l->appender->io) < 0)
             continue; /* fails alone */
         t->start = at;
@@ -117,8 +128,11 @@ static void append_batch(struct log *l)
             at += t->lines[i].n;
         }
     }
-    if (log_file_write(&l->file, iov, niov, &e) < 0)
+    if (log_file_write(&l->file, iov, niov, &e) < 0) {
+        l->chain_opening = 0; /* it went ahead of the log */
         fail_batch(l, &e);
+    }
+    chain->size = l->file.length;
     free(iov);
 }
 

@@ -74,6 +74,7 @@ static int adopt(struct log_file *f, int fd, off_t length)
     if (fstat(fd, &st) < 0)
         return -errno;
     f->fd = fd;
+    f->openings++;
     f->dev = st.st_dev;
     f->ino = st.st_ino;
     f->length = length;

@@ -11,7 +11,8 @@
 struct log_file {
     const struct store_io *io;
     char *path;
-    int fd; /* -1 = closed */
+    int fd;            /* -1 = closed */
+    unsigned openings; /* how often; tells this opening from an earlier one */
     dev_t dev;
     ino_t ino;
     off_t length; /* known good: everything before it was written whole */
