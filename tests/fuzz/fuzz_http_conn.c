@@ -54,7 +54,7 @@ static void on_request(void *ctx, struct http_req *r)
 
 static void set_up(void)
 {
-    struct http_handlers h = {on_head, on_request, NULL, NULL};
+    struct http_handlers h = {.on_head = on_head, .on_request = on_request};
     struct err e;
     rig.loop = loop_new(NULL);
     rig.server = http_server_new(rig.loop, NULL, &h);

@@ -14,7 +14,7 @@ static inline void probe_on_request(void *ctx, struct http_req *r)
 static inline void probe(probe_handler handler, str request, struct reply *ret)
 {
     struct rig rig;
-    struct http_handlers h = {NULL, probe_on_request, NULL, &handler};
+    struct http_handlers h = {.on_request = probe_on_request, .ctx = &handler};
     rig_make(&rig, NULL, &h);
     rig_listen(&rig);
     rig_run(&rig);

@@ -163,7 +163,10 @@ static inline void rig_listen(struct rig *rig)
 /* The same with the application above, listening. */
 static inline void rig_init(struct rig *rig, const struct http_limits *limits)
 {
-    struct http_handlers h = {rig_on_head, rig_on_request, rig_on_answered, rig};
+    struct http_handlers h = {.on_head = rig_on_head,
+                              .on_request = rig_on_request,
+                              .on_answered = rig_on_answered,
+                              .ctx = rig};
     rig_make(rig, limits, &h);
     rig_listen(rig);
 }

@@ -253,7 +253,7 @@ static void on_request_look(void *ctx, struct http_req *r)
 static void test_nodelay_is_inherited(void **state)
 {
     struct rig rig;
-    struct http_handlers h = {NULL, on_request_look, NULL, NULL};
+    struct http_handlers h = {.on_request = on_request_look};
     rig_make(&rig, NULL, &h);
     rig_listen(&rig);
     rig_run(&rig);

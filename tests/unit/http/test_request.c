@@ -108,7 +108,7 @@ static void test_reuse(void **state)
 {
     struct rig rig;
     probe_handler handler = use_arena;
-    struct http_handlers h = {NULL, probe_on_request, NULL, &handler};
+    struct http_handlers h = {.on_request = probe_on_request, .ctx = &handler};
     rig_make(&rig, NULL, &h);
     rig_listen(&rig);
     rig_run(&rig);

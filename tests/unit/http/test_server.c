@@ -138,7 +138,7 @@ static void test_two_servers(void **state)
     struct rig rig, other = {0};
     struct err e;
     rig_init(&rig, NULL);
-    struct http_handlers h = {NULL, rig_on_request, NULL, &rig};
+    struct http_handlers h = {.on_request = rig_on_request, .ctx = &rig};
     struct http_server *second = http_server_new(rig.loop, NULL, &h);
     assert_int_equal(http_listen_tcp(second, "127.0.0.1", 0, &other.port, &e), 0);
     assert_int_not_equal(other.port, rig.port);
