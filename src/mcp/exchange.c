@@ -222,7 +222,10 @@ void exchange_send(struct exchange *x, const struct exchange_spec *s)
     x->http_status = 0;
     table_add(&c->table, x);
     struct err e;
-    if (c->table.n > MCP_CALLS_MAX) {
+    if (x->call && c->state != CLIENT_READY) {
+        err_set(&e, -ENOTCONN, "there is no connection to the server");
+        fail_later(x, &e);
+    } else if (c->table.n > MCP_CALLS_MAX) {
         err_set(&e, -EBUSY, "more than %d requests under way to one server", MCP_CALLS_MAX);
         fail_later(x, &e);
     } else if (transmit(x, s, &e) < 0) {

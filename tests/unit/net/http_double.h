@@ -19,7 +19,11 @@
 
 enum { DOUBLE_CONNS_MAX = 256 };
 
+struct exchange;
+
 struct http_double {
+    void (*serve)(struct exchange *x); /* instead of ROUTES; set before the first request */
+    void *ctx;                         /* of serve */
     int listen_fd, port;
     pthread_t thread;
     pthread_mutex_t lock;
@@ -285,6 +289,10 @@ static inline bool dbl_read_request(struct exchange *x)
 
 static inline void dbl_serve(struct exchange *x)
 {
+    if (x->d->serve) {
+        x->d->serve(x);
+        return;
+    }
     str line = buf_str(&x->in), method, path;
     str_split(&line, ' ', &method);
     str_split(&line, ' ', &path);

@@ -1,0 +1,110 @@
+#include "mcp/message.h"
+#include "support/unit.h"
+
+static void check(const struct message_request *r, const char *expected)
+{
+    struct buf out;
+    buf_init(&out, 1 << 16);
+    message_write_request(&out, r);
+    assert_string_equal(buf_cstr(&out), expected);
+    buf_done(&out);
+}
+
+static struct json *parse(struct arena *a, const char *text)
+{
+    struct json *v;
+    assert_int_equal(json_parse(a, str_from(text), JSON_COPY, &v, NULL), 0);
+    return v;
+}
+
+static void test_legacy_is_bare(void **state)
+{
+    check(&(struct message_request){.id = 3, .method = STR("ping"), .era = MCP_ERA_LEGACY},
+          "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"ping\"}");
+}
+
+static void test_meta_is_added_to(void **state)
+{
+    struct arena a;
+    arena_init(&a);
+    struct message_request r = {
+        .id = 4,
+        .method = STR("tools/call"),
+        .params = parse(&a, "{\"name\":\"t\",\"_meta\":{\"traceparent\":\"x\","
+                            "\"progressToken\":\"theirs\"},\"odd\":1.50}"),
+        .era = MCP_ERA_LEGACY,
+        .wants_progress = true,
+    };
+    check(&r, "{\"jsonrpc\":\"2.0\",\"id\":4,\"method\":\"tools/call\",\"params\":{\"name\":\"t\","
+              "\"odd\":1.50,\"_meta\":{\"traceparent\":\"x\",\"progressToken\":4}}}");
+    arena_done(&a);
+}
+
+static void test_modern_names_itself(void **state)
+{
+    struct message_request r = {
+        .id = 1,
+        .method = STR("tools/list"),
+        .era = MCP_ERA_MODERN,
+        .capabilities = STR("{\"roots\":{}}"),
+        .log_level = STR("info"),
+    };
+    check(&r, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\",\"params\":{\"_meta\":{"
+              "\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
+              "\"io.modelcontextprotocol/clientCapabilities\":{\"roots\":{}},"
+              "\"io.modelcontextprotocol/clientInfo\":{\"name\":\"nb\",\"version\":\"" NB_VERSION
+              "\"},\"io.modelcontextprotocol/logLevel\":\"info\"}}}");
+}
+
+static void test_more_members_replace(void **state)
+{
+    struct arena a;
+    arena_init(&a);
+    struct message_request r = {
+        .id = 2,
+        .method = STR("m"),
+        .params = parse(&a, "{\"a\":1,\"requestState\":\"old\"}"),
+        .more = parse(&a, "{\"requestState\":\"new\",\"inputResponses\":{}}"),
+        .era = MCP_ERA_LEGACY,
+    };
+    check(&r, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"m\",\"params\":{\"a\":1,"
+              "\"requestState\":\"new\",\"inputResponses\":{}}}");
+    arena_done(&a);
+}
+
+static void check_capabilities(const char *declared, enum mcp_era era, bool with_tasks,
+                               const char *expected)
+{
+    struct arena a;
+    arena_init(&a);
+    struct buf out;
+    buf_init(&out, 1 << 16);
+    message_write_capabilities(&out, declared ? parse(&a, declared) : NULL, era, with_tasks);
+    assert_string_equal(buf_cstr(&out), expected);
+    buf_done(&out);
+    arena_done(&a);
+}
+
+static void test_capabilities_by_era(void **state)
+{
+    const char *declared = "{\"roots\":{\"listChanged\":true},\"tasks\":{},\"sampling\":{"
+                           "\"tools\":{}},\"extensions\":{\"x/y\":{}}}";
+    check_capabilities(declared, MCP_ERA_LEGACY, true, declared);
+    check_capabilities(declared, MCP_ERA_MODERN, false,
+                       "{\"roots\":{},\"sampling\":{\"tools\":{}},\"extensions\":{\"x/y\":{}}}");
+    check_capabilities(declared, MCP_ERA_MODERN, true,
+                       "{\"roots\":{},\"sampling\":{\"tools\":{}},\"extensions\":{\"x/y\":{},"
+                       "\"io.modelcontextprotocol/tasks\":{}}}");
+    check_capabilities(NULL, MCP_ERA_LEGACY, true, "{}");
+    check_capabilities(NULL, MCP_ERA_MODERN, false, "{}");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_legacy_is_bare),      cmocka_unit_test(test_meta_is_added_to),
+        cmocka_unit_test(test_modern_names_itself), cmocka_unit_test(test_more_members_replace),
+        cmocka_unit_test(test_capabilities_by_era),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
