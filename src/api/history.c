@@ -11,6 +11,8 @@
 static void write_tool(struct json_writer *w, struct arena *a, const struct replay_tool *t)
 {
     struct tool_result r = {.content = t->result ? json_get(t->result, "content") : NULL};
+    const struct json *structured = t->result ? json_get(t->result, "structuredContent") : NULL;
+    str child = structured ? json_get_string(structured, "conversationId") : STR_NONE;
     jw_object(w);
     jw_kstr(w, "id", t->id);
     jw_kstr(w, "name", t->name);
@@ -19,6 +21,8 @@ static void write_tool(struct json_writer *w, struct arena *a, const struct repl
     jw_kbool(w, "ok", t->ok);
     jw_kbool(w, "isAnswered", t->result != NULL);
     jw_kint(w, "ms", t->ms);
+    if (child.n > 0 && str_ends(t->name, STR("delegate")))
+        jw_kstr(w, "childId", child);
     jw_end(w);
 }
 
