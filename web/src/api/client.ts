@@ -37,18 +37,36 @@ export const session = {
 
 /** fetch() whose failures, of network or status, are all ApiErrors. */
 export async function request(url: string, init: RequestInit = {}): Promise<Response> {
+  const response = await attempt(url, init)
+  if (response.ok) return response
+  if (response.status !== 401 || url.includes('/auth/')) throw await refusal(response)
+  // Sessions are short, and renewed without anybody noticing.
+  const again = (await renew()) ? await attempt(url, init) : response
+  if (again.ok) return again
+  if (again.status === 401) session.onExpired()
+  throw await refusal(again)
+}
+
+async function attempt(url: string, init: RequestInit): Promise<Response> {
   const headers = new Headers(init.headers)
   if (session.workspaceId) headers.set('x-workspace-id', session.workspaceId)
-  let response: Response
   try {
-    response = await fetch(url, { ...init, headers })
+    return await fetch(url, { ...init, headers })
   } catch (error) {
     if (init.signal?.aborted) throw error
     throw new ApiError(0, 'unreachable', 'The server cannot be reached.')
   }
-  if (response.ok) return response
-  if (response.status === 401 && !url.includes('/auth/')) session.onExpired()
-  throw await refusal(response)
+}
+
+let renewal: Promise<boolean> | null = null
+
+/** Many requests may find out at once; one of them renews for all. */
+function renew(): Promise<boolean> {
+  renewal ??= attempt(address('auth/refresh'), { method: 'POST' })
+    .then(({ ok }) => ok)
+    .catch(() => false)
+    .finally(() => (renewal = null))
+  return renewal
 }
 
 async function refusal(response: Response): Promise<ApiError> {

@@ -3,7 +3,8 @@
 export interface Workspace {
   id?: string
   name?: string
-  workspaces?: { id: string; name: string; role?: string }[] // all that this person may enter
+  workspaces?: { id: string; name: string; role: string | null }[] // all that this person may enter
+  authMode?: string
   version: string
   model: { name: string; why: string; isDemo: boolean }
   user: { id: string; displayName?: string; email?: string; role?: string }

@@ -2,6 +2,7 @@
 // address. Views read it and call its few actions.
 import { ApiError, get, session } from '../api/client'
 import { live } from '../api/live'
+import { bootstrap, listMembers } from '../api/people'
 import type { Workspace } from '../api/types'
 import { go, route, type Route } from '../base/router'
 import { Signal } from '../base/signal'
@@ -9,6 +10,7 @@ import { recall, remember } from '../base/storage'
 import { Chat } from './chat'
 import { Conversations } from './conversations'
 import { saveDraft } from './drafts'
+import { learnPeople, nameOf } from './people'
 
 const WORKSPACE_RETRY_MS = 2000
 
@@ -24,7 +26,7 @@ export class App {
     session.workspaceId = recall<string | null>('workspace', null)
     session.onExpired = () => (this.isLoggedOut.value = true)
     this.workspace.value = await this.#loadWorkspace()
-    this.isLoggedOut.value = false
+    void this.#meet()
     live.start()
     live.onNews((event) => this.#onNews(event))
     this.conversations.start()
@@ -53,7 +55,7 @@ export class App {
   async #loadWorkspace(): Promise<Workspace> {
     for (;;) {
       try {
-        const workspace = await get<Workspace>('workspace')
+        const workspace = await this.#ask()
         this.isUnreachable.value = false
         return workspace
       } catch (error) {
@@ -64,21 +66,54 @@ export class App {
     }
   }
 
+  /** Who is here and where, then what there is. */
+  async #ask(): Promise<Workspace> {
+    const start = await bootstrap(session.workspaceId)
+    if (!start) return get<Workspace>('workspace')
+    session.workspaceId = start.activeWorkspace
+    const workspace = await get<Workspace>('workspace')
+    const active = start.workspaces.find(({ id }) => id === start.activeWorkspace)
+    const { user } = start
+    return {
+      ...workspace,
+      id: active?.id,
+      name: active?.name,
+      workspaces: start.workspaces,
+      authMode: start.authMode,
+      user: {
+        ...workspace.user,
+        displayName: user?.displayName ?? undefined,
+        email: user?.email ?? undefined,
+        role: user?.orgRole,
+      },
+    }
+  }
+
+  /** Names for ids; not everybody may see them all. */
+  async #meet(): Promise<void> {
+    const { id, user } = this.workspace.value!
+    learnPeople([{ id: user.id, displayName: user.displayName ?? 'You' }])
+    if (!id) return
+    const members = await listMembers(id).catch(() => [])
+    learnPeople(
+      members.map(({ userId, displayName, email }) => ({
+        id: userId,
+        displayName: displayName ?? nameOf(userId),
+        email: email ?? undefined,
+      })),
+    )
+  }
+
   /** The workspace of the last visit may be gone, or no longer open to us. */
   #forgetWorkspace(): void {
     session.workspaceId = null
     remember('workspace', null)
   }
 
-  #untilLoggedIn(): Promise<void> {
+  /** The login page loads this one anew. */
+  #untilLoggedIn(): Promise<never> {
     this.isLoggedOut.value = true
-    return new Promise((resolve) => {
-      const end = this.isLoggedOut.subscribe((isOut) => {
-        if (isOut) return
-        end()
-        resolve()
-      })
-    })
+    return new Promise(() => {})
   }
 
   async #pause(): Promise<void> {

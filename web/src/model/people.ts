@@ -10,8 +10,9 @@ export interface Person {
 
 export const people = new Signal<ReadonlyMap<string, Person>>(new Map())
 
-export function learnPeople(members: readonly Person[]): void {
-  people.value = new Map(members.map((person) => [person.id, person]))
+export function learnPeople(more: readonly Person[]): void {
+  if (more.length === 0) return
+  people.value = new Map([...people.value, ...more.map((person) => [person.id, person] as const)])
 }
 
 /** Without a display name: the id without its prefix. */

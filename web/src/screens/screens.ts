@@ -1,13 +1,24 @@
 // The screens beside the chat, by name. Loaded together, when the first of them is opened.
-import { h } from '../base/dom'
 import type { ScreenName } from '../base/router'
 import type { App } from '../model/app'
+import { appsScreen } from './apps'
+import { contextScreen } from './context'
+import { permissionsScreen } from './permissions'
+import { settingsScreen } from './settings'
+import { skillsScreen } from './skills'
+import { usageScreen } from './usage'
 
 export type Screen = (app: App, part: string | undefined) => HTMLElement
 
-const SCREENS: Partial<Record<ScreenName, Screen>> = {}
+const SCREENS: Record<ScreenName, Screen> = {
+  apps: appsScreen,
+  skills: skillsScreen,
+  usage: usageScreen,
+  context: contextScreen,
+  permissions: permissionsScreen,
+  settings: settingsScreen,
+}
 
 export function openScreen(app: App, name: ScreenName, part: string | undefined): HTMLElement {
-  const screen = SCREENS[name]
-  return screen ? screen(app, part) : h('section', { class: 'screen' })
+  return SCREENS[name](app, part)
 }

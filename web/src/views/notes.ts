@@ -34,7 +34,7 @@ export class NotesPanel {
   }
 
   focus(): void {
-    this.#field.focus()
+    this.#field.focus({ preventScroll: true })
   }
 
   async load(): Promise<void> {

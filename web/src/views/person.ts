@@ -26,7 +26,7 @@ export interface PersonProps {
 }
 
 export class PersonView {
-  readonly element = h('article', { class: 'message person' })
+  readonly element = h('article', { class: 'message person', tabindex: -1 })
   #label = h('p', { class: 'speaker' }, h('span', { class: 'speaker-dot' }))
   #name = h('span', { class: 'speaker-name' })
   #text = h('div', { class: 'bubble', dir: 'auto' })

@@ -42,7 +42,11 @@ export function waiting(text: string): HTMLElement {
 }
 
 export class RunView {
-  readonly element = h('article', { class: 'message run', aria: { label: 'Answer' } })
+  readonly element = h('article', {
+    class: 'message run',
+    tabindex: -1,
+    aria: { label: 'Answer' },
+  })
   #body = h('div', { class: 'run-body' })
   #waiting = waiting('')
   #end = h('div', { class: 'run-end' })

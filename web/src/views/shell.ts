@@ -154,7 +154,7 @@ export class Shell {
     })
     const here = chat?.id
       ? conversationMenu(this.#app, chat.id).map(({ label, icon, run }) => ({
-          label: `${label} this conversation`,
+          label: `${label}${label.endsWith('link') ? ' to' : ''} this conversation`,
           icon: icon ?? ('note' as const),
           run,
         }))
@@ -227,7 +227,10 @@ export class Shell {
   }
 }
 
+/** Until it has a title, a conversation is called by its first words. */
 function titleOf(chat: Chat): string {
   if (chat.gone) return 'Not available'
-  return chat.id ? (chat.title ?? 'New conversation') : 'New chat'
+  if (!chat.id) return 'New chat'
+  const first = chat.items.find((item) => item.kind === 'user')
+  return chat.title ?? (first && !chat.hasEarlier ? first.text : 'New conversation')
 }

@@ -82,7 +82,7 @@ export class Sidebar {
       const { workspaces = [], id } = this.#app.workspace.value ?? {}
       const items = workspaces.map((workspace) => ({
         label: workspace.name,
-        hint: workspace.role,
+        hint: workspace.role ?? '',
         isChecked: workspace.id === id,
         run: () => this.#app.switchWorkspace(workspace.id),
       }))

@@ -2,6 +2,7 @@
 import type { Workspace } from '../api/types'
 import { h } from '../base/dom'
 import { icon, logo, type IconName } from '../base/icons'
+import { hrefOf, type ScreenName } from '../base/router'
 
 interface Suggestion {
   icon: IconName
@@ -53,6 +54,20 @@ export function welcome(workspace: Workspace, onTry: (text: string) => void): HT
       { class: 'suggestions', role: 'group', aria: { label: 'Things to try' } },
       ...suggestions,
     ),
+    isDemo ? nextSteps() : null,
+  )
+}
+
+/** Where to go from the first look. */
+function nextSteps(): HTMLElement {
+  const link = (screen: ScreenName, name: IconName, text: string, part?: string) =>
+    h('a', { class: 'next-step', href: hrefOf({ name: 'screen', screen, part }) }, icon(name), text)
+  return h(
+    'p',
+    { class: 'next-steps' },
+    link('settings', 'key', 'Connect a model', 'model'),
+    link('apps', 'box', 'Add or import bundles'),
+    link('skills', 'book', 'Look at the skills'),
   )
 }
 

@@ -1,0 +1,102 @@
+// screenshots.mjs [OUT_DIR] [word...] - every screen, light and dark, desktop and phone.
+//
+// Starts $NB (default build/nb) with a sample workspace and writes PNGs to docs/screenshots/.
+// With words, only screens whose name has one of them.
+import fs from 'node:fs'
+import path from 'node:path'
+import { chromium } from 'playwright-core'
+import { SRC_DIR, startServer, test, tmpdir } from '../tests/support/tap.mjs'
+import { demoEnv, send } from '../tests/browser/browser.mjs'
+import { SAMPLE_ID, SHARED_ID, writeSample } from '../tests/browser/sample.mjs'
+
+const [outDir = path.join(SRC_DIR, 'docs/screenshots'), ...words] = process.argv.slice(2)
+process.argv.splice(2) // the test helper would take them for names of cases
+
+const DEVICES = {
+    desktop: { viewport: { width: 1280, height: 800 } },
+    phone: { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true, deviceScaleFactor: 2 },
+}
+
+/** name → where, and what to do there before the picture is taken */
+const SCREENS = {
+    welcome: ['#/'],
+    chat: [`#/c/${SAMPLE_ID}`, (page) => page.locator('.tool').first().waitFor()],
+    shared: [`#/c/${SHARED_ID}`, (page) => page.locator('.is-other').first().waitFor()],
+    streaming: [
+        '#/',
+        async (page) => {
+            await send(page, 'count to 400')
+            await page.locator('.run[data-state=running] .md').waitFor()
+            await page.getByLabel('Message', { exact: true }).fill('And then say hello')
+        },
+    ],
+    permission: [
+        '#/',
+        async (page) => {
+            await send(page, 'calculate 6*7')
+            await page.getByRole('button', { name: 'Always allow' }).waitFor()
+        },
+    ],
+    search: [
+        `#/c/${SAMPLE_ID}`,
+        async (page, device) => {
+            if (device === 'phone') await page.getByRole('button', { name: 'Show sidebar' }).click()
+            await page.getByLabel('Search messages').fill('importer')
+            await page.locator('.hit').first().waitFor()
+        },
+    ],
+    palette: [`#/c/${SAMPLE_ID}`, (page) => page.keyboard.press('Control+k')],
+    notes: [`#/c/${SAMPLE_ID}`, (page) => page.getByRole('button', { name: 'Notes' }).click()],
+    share: [`#/c/${SHARED_ID}`, (page) => page.locator('.faces').click()],
+    help: [`#/c/${SAMPLE_ID}`, (page) => page.locator('.topbar-title').click().then(() => page.keyboard.press('?'))],
+    bundles: ['#/apps'],
+    bundle: ['#/apps/bash'],
+    'add-bundle': ['#/apps', (page) => page.getByRole('button', { name: 'Add a bundle' }).click()],
+    permissions: ['#/permissions'],
+    skills: ['#/skills'],
+    usage: ['#/usage'],
+    context: [
+        '#/context',
+        async (page) => {
+            await page.getByRole('button', { name: 'Show what would be sent' }).click()
+            await page.locator('.layer').first().waitFor()
+        },
+    ],
+    'settings-models': ['#/settings/model'],
+    'settings-appearance': ['#/settings/appearance'],
+    about: ['#/settings/about'],
+}
+
+test(
+    'screenshots',
+    async () => {
+        fs.mkdirSync(outDir, { recursive: true })
+        const workdir = tmpdir()
+        writeSample(workdir)
+        const settings = { permissions: { ask: ['nb__calculate'] } }
+        fs.writeFileSync(path.join(workdir, 'nimblebrain.json'), JSON.stringify(settings))
+        const server = await startServer({ env: demoEnv(25), workdir })
+        const browser = await chromium.launch({
+            executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+            args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
+        })
+        for (const [device, options] of Object.entries(DEVICES)) {
+            for (const colorScheme of ['light', 'dark']) {
+                const context = await browser.newContext({ ...options, colorScheme })
+                for (const [name, [hash, prepare]] of Object.entries(SCREENS)) {
+                    if (words.length > 0 && !words.some((word) => name.includes(word))) continue
+                    const page = await context.newPage()
+                    await page.goto(`${server.url}/${hash}`)
+                    await page.waitForTimeout(500)
+                    await prepare?.(page, device)
+                    await page.waitForTimeout(400)
+                    await page.screenshot({ path: path.join(outDir, `${name}-${device}-${colorScheme}.png`) })
+                    await page.close()
+                }
+                await context.close()
+            }
+        }
+        await browser.close()
+    },
+    { timeoutMs: 600_000 },
+)

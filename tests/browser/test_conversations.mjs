@@ -1,0 +1,265 @@
+// Working with conversations: searching, jumping, forking, renaming, deleting, notes, sharing,
+// exporting, the palette; and messages sent while the agent is answering.
+import fs from 'node:fs'
+import { assert, before, eventually, startServer, test, tmpdir } from '../support/tap.mjs'
+import { answer, answered, demoEnv, newContext, said, send, withPage, writeLog } from './browser.mjs'
+
+const LONG_ID = 'conv_9000000000000001'
+const LONG = 10_000
+const NEEDLE = 137 // the turn, far back, with a word of its own
+let server, slow, workdir
+
+before(async () => {
+    workdir = tmpdir()
+    const turns = Array.from({ length: LONG / 2 }, (_, i) => [
+        said(i, i === NEEDLE ? 'where is the xylophone?' : `question ${i}`),
+        ...answer(i, `run_n${i}`, `Answer ${i}.`),
+    ])
+    writeLog(workdir, LONG_ID, turns.flat())
+    server = await startServer({ env: demoEnv(), workdir })
+    slow = await startServer({ env: demoEnv(40) })
+})
+
+const titles = (page) => page.locator('.row-title').allInnerTexts()
+const bubbles = (page) => page.locator('.is-own .bubble').allInnerTexts()
+const field = (page) => page.getByLabel('Message', { exact: true })
+
+async function menu(page, label) {
+    await page.getByRole('button', { name: 'More about this conversation' }).click()
+    await page.getByRole('menuitem', { name: label }).click()
+}
+
+test('search: highlighted hits; one leads to its message among ten thousand', () =>
+    withPage(server.url, {}, async (page) => {
+        await page.keyboard.press('Control+Shift+F')
+        await page.keyboard.type('xylophone')
+        const hit = page.locator('.hit')
+        await hit.waitFor()
+        assert.equal(await hit.locator('mark').innerText(), 'xylophone')
+        await hit.click()
+        const target = page.locator('.is-found .bubble', { hasText: 'xylophone' })
+        await target.waitFor({ timeout: 15000 })
+        await eventually(async () => {
+            const box = await target.boundingBox()
+            return box && box.y > 0 && box.y < 700
+        })
+        assert.match(page.url(), new RegExp(`#/c/${LONG_ID}/\\d+$`))
+        const drawn = await page.locator('.message').count()
+        assert.ok(drawn < 300, `${drawn} messages exist`)
+        await page.getByRole('button', { name: 'Jump to the latest message' }).click()
+        await page.getByText(`question ${LONG / 2 - 1}`, { exact: true }).waitFor()
+    }))
+
+test('the address of a message leads to it, also in a fresh browser', () =>
+    withPage(server.url, { permissions: ['clipboard-read', 'clipboard-write'] }, async (page) => {
+        await send(page, 'say one')
+        await answered(page, 1)
+        await send(page, 'say two')
+        await answered(page, 2)
+        await page.locator('.is-own').first().hover()
+        await page.getByRole('button', { name: 'Copy link to this message' }).first().click()
+        await page.locator('.toast', { hasText: 'Link copied' }).waitFor()
+        const link = await page.evaluate(() => navigator.clipboard.readText())
+        assert.match(link, /#\/c\/conv_[0-9a-f]{16}\/\d+$/)
+        await withPage(link, {}, async (other) => {
+            await other.locator('.is-found .bubble', { hasText: 'say one' }).waitFor()
+        })
+    }))
+
+test('rename, then delete with undo', () =>
+    withPage(server.url, {}, async (page) => {
+        await send(page, 'say roses')
+        await answered(page, 1)
+        await menu(page, 'Rename')
+        await page.getByLabel('Title').fill('Red flowers')
+        await page.keyboard.press('Enter')
+        await eventually(async () => (await titles(page)).includes('Red flowers'))
+        await eventually(async () => (await page.locator('.topbar-title').innerText()) === 'Red flowers')
+        const url = page.url()
+        await menu(page, 'Delete')
+        await page.locator('.welcome').waitFor()
+        assert.equal((await titles(page)).includes('Red flowers'), false)
+        await page.getByRole('button', { name: 'Undo' }).click()
+        await answered(page, 1)
+        assert.equal(page.url(), url)
+        await eventually(async () => (await titles(page)).includes('Red flowers'))
+    }))
+
+test('a fork from an answer; a message edited into a fork; an answer asked for again', () =>
+    withPage(server.url, {}, async (page) => {
+        for (const [i, word] of ['one', 'two', 'three'].entries()) {
+            await send(page, `say ${word}`)
+            await answered(page, i + 1)
+        }
+        const original = page.url()
+        const leave = (from) => eventually(() => page.url() !== from)
+        const runs = page.locator('.content .chunk > .run')
+        await runs.nth(1).getByRole('button', { name: 'Fork from here' }).click()
+        await leave(original)
+        await answered(page, 2)
+        assert.deepEqual(await bubbles(page), ['say one', 'say two'])
+        await page.locator('.topbar-origin').click()
+        await answered(page, 3)
+        assert.equal(page.url(), original)
+
+        await page.locator('.is-own').nth(1).hover()
+        await page.getByRole('button', { name: 'Edit and ask again' }).nth(1).click()
+        await page.getByLabel('New wording').fill('say second')
+        await page.keyboard.press('Enter')
+        await leave(original)
+        await answered(page, 2)
+        assert.deepEqual(await bubbles(page), ['say one', 'say second'])
+        assert.match(await runs.nth(1).innerText(), /second/)
+
+        const edited = page.url()
+        await runs.nth(1).getByRole('button', { name: 'Answer again' }).click()
+        await leave(edited)
+        await answered(page, 2)
+        assert.deepEqual(await bubbles(page), ['say one', 'say second'])
+
+        await page.goto(original)
+        await answered(page, 3)
+        await page.locator('.is-own').first().hover()
+        await page.getByRole('button', { name: 'Edit and ask again' }).first().click()
+        await page.getByLabel('New wording').fill('say anew')
+        await page.getByRole('button', { name: 'Send', exact: true }).first().click()
+        await leave(original)
+        await answered(page, 1)
+        assert.deepEqual(await bubbles(page), ['say anew'])
+    }))
+
+test('while the agent answers: queued messages wait, in order, in every tab', async () => {
+    const own = await newContext()
+    const one = await own.newPage()
+    await one.goto(slow.url)
+    await send(one, 'count to 40')
+    await one.locator('.run[data-state=running] .md').waitFor()
+    await send(one, 'say second')
+    await one.getByText('Queued').waitFor()
+    await send(one, 'say third')
+    const two = await own.newPage()
+    await two.goto(one.url())
+    for (const page of [one, two]) {
+        await answered(page, 3)
+        assert.deepEqual(await bubbles(page), ['count to 40', 'say second', 'say third'])
+        assert.equal(await page.getByText('Queued').count(), 0)
+    }
+    await own.close()
+})
+
+test('while the agent answers: a message can be put into the answer between two steps', () =>
+    withPage(slow.url, {}, async (page) => {
+        await send(page, 'call time {} then call status {} then call time {}')
+        await page.locator('.run[data-state=running] .md').waitFor()
+        await field(page).fill('say steered')
+        await page.keyboard.press('Control+Enter')
+        await eventually(async () => (await page.locator('.is-own.is-stored').count()) === 2, 15000)
+        await eventually(async () => {
+            const last = page.locator('.content .chunk > .run').last()
+            return (await last.getAttribute('data-state')) === 'done'
+        }, 15000)
+        assert.deepEqual(await bubbles(page), [
+            'call time {} then call status {} then call time {}',
+            'say steered',
+        ])
+        assert.equal(await page.locator('.waits').count(), 0)
+    }))
+
+test('notes beside a conversation; the panel is remembered by nobody and closes with Escape', () =>
+    withPage(server.url, {}, async (page) => {
+        await send(page, 'say hello')
+        await answered(page, 1)
+        await page.getByRole('button', { name: 'Notes', exact: true }).click()
+        const panel = page.getByRole('complementary', { name: 'Notes' })
+        await panel.getByLabel('New note').fill('Remember the **milk**')
+        await panel.getByRole('button', { name: 'Add note' }).click()
+        await panel.locator('.note strong', { hasText: 'milk' }).waitFor()
+        assert.equal(await page.locator('.sidebar').isVisible(), true)
+        await page.keyboard.press('Escape')
+        await panel.waitFor({ state: 'hidden' })
+        await page.getByRole('button', { name: 'Notes', exact: true }).click()
+        await panel.locator('.note strong', { hasText: 'milk' }).waitFor()
+    }))
+
+test('sharing: people are added, seen in the top bar, removed; private again', () =>
+    withPage(server.url, {}, async (page) => {
+        await send(page, 'say shared')
+        await answered(page, 1)
+        await menu(page, 'Share')
+        const dialog = page.getByRole('dialog', { name: 'Share the conversation' })
+        await dialog.getByLabel('Shared').check()
+        await dialog.getByLabel('Add a person').fill('usr_ada')
+        await page.keyboard.press('Enter')
+        const people = dialog.locator('.share-person')
+        await eventually(async () => (await people.count()) === 2)
+        await dialog.getByRole('button', { name: 'Remove ada' }).waitFor()
+        await page.keyboard.press('Escape')
+        await eventually(async () => (await page.locator('.face').count()) === 2)
+        await page.locator('.row.is-open .mark-shared').waitFor()
+        await page.locator('.faces').click()
+        await dialog.getByRole('button', { name: 'Remove ada' }).click()
+        await eventually(async () => (await people.count()) === 1)
+        await dialog.getByLabel('Private').check()
+        await eventually(async () => (await people.count()) === 0)
+        await page.keyboard.press('Escape')
+        await page.locator('.faces').waitFor({ state: 'hidden' })
+    }))
+
+test('export: a file with the conversation', () =>
+    withPage(server.url, { acceptDownloads: true }, async (page) => {
+        await send(page, 'say exported')
+        await answered(page, 1)
+        await menu(page, 'Export')
+        const waiting = page.waitForEvent('download')
+        await page.getByRole('button', { name: /^Markdown/ }).click()
+        const download = await waiting
+        assert.match(download.suggestedFilename(), /^conv_[0-9a-f]{16}\.md$/)
+        assert.match(fs.readFileSync(await download.path(), 'utf8'), /say exported/)
+    }))
+
+test('the palette: commands and conversations, by keyboard alone', () =>
+    withPage(server.url, {}, async (page) => {
+        await send(page, 'say tulips')
+        await answered(page, 1)
+        const url = page.url()
+        await page.keyboard.press('Control+k')
+        await page.keyboard.type('new chat')
+        await page.keyboard.press('Enter')
+        await page.locator('.welcome').waitFor()
+        await page.keyboard.press('Control+k')
+        await page.keyboard.type('tulips')
+        await page.getByRole('option', { name: /tulips/i }).first().waitFor()
+        await page.keyboard.press('Enter')
+        await answered(page, 1)
+        assert.equal(page.url(), url)
+        await page.keyboard.press('Control+k')
+        await page.keyboard.type('usage')
+        await page.keyboard.press('ArrowDown')
+        await page.keyboard.press('ArrowUp')
+        await page.keyboard.press('Enter')
+        await page.getByRole('heading', { name: 'Usage' }).waitFor()
+    }))
+
+test('a conversation that is deleted elsewhere leaves the page at once', () =>
+    withPage(server.url, {}, async (page) => {
+        await send(page, 'say goodbye')
+        await answered(page, 1)
+        const id = page.url().split('/').at(-1)
+        await fetch(`${server.url}/v1/conversations/${id}`, { method: 'DELETE' })
+        await page.getByRole('alert').getByText('was deleted, or is no longer shared').waitFor()
+        assert.equal(await page.locator('.message').count(), 0)
+        await eventually(async () => !(await titles(page)).some((title) => /goodbye/.test(title)))
+    }))
+
+test('a delegated run is shown inside the card of its call', () =>
+    withPage(server.url, {}, async (page) => {
+        await send(page, 'call nb__delegate {"task": "say from the child"}')
+        const run = await answered(page, 1)
+        await run.locator('.tool', { hasText: 'delegate' }).locator('summary').first().click()
+        const nested = run.getByRole('region', { name: 'Delegated run' })
+        await nested.locator('.run[data-state=done]', { hasText: 'from the child' }).waitFor()
+        await page.reload()
+        await answered(page, 1)
+        await page.locator('.tool', { hasText: 'delegate' }).locator('summary').first().click()
+        await page.locator('.nested .run', { hasText: 'from the child' }).waitFor()
+    }))

@@ -1,0 +1,81 @@
+// Bundles and their tools.
+import { call, get } from './client'
+
+export interface AppInfo {
+  name: string
+  bundleName: string
+  version: string
+  status: 'starting' | 'running' | 'crashed' | 'dead' | 'stopped'
+  reason: string | null
+  kind: string
+  toolCount: number
+  trustScore: number | null
+  protected: boolean
+  title: string | null
+  description: string | null
+}
+
+export interface AppDetail extends AppInfo {
+  author: string | null
+  uptimeMs: number | null
+  rssBytes: number | null
+  restartCount: number
+  failures: number
+  pid: number | null
+  sandbox: string | null
+  protocolVersion: string | null
+  tools: { name: string; description: string }[]
+}
+
+export interface ToolInfo {
+  name: string
+  server: string
+  tool: string
+  title: string | null
+  description: string
+  annotations?: { readOnlyHint?: boolean; destructiveHint?: boolean; openWorldHint?: boolean }
+}
+
+export async function listApps(): Promise<AppInfo[]> {
+  return (await get<{ apps: AppInfo[] }>('apps')).apps
+}
+
+export function getApp(name: string): Promise<AppDetail> {
+  return get(`apps/${encodeURIComponent(name)}`)
+}
+
+export async function getLogs(name: string): Promise<string> {
+  return (await get<{ logs: string }>(`apps/${encodeURIComponent(name)}/logs`)).logs
+}
+
+export type AppAction = 'start' | 'stop' | 'restart'
+
+export function changeApp(name: string, action: AppAction): Promise<unknown> {
+  return call('POST', `apps/${encodeURIComponent(name)}/${action}`)
+}
+
+export function installApp(entry: object): Promise<AppInfo> {
+  return call('POST', 'apps/install', entry)
+}
+
+export function uninstallApp(name: string): Promise<{ dataPath: string }> {
+  return call('DELETE', `apps/${encodeURIComponent(name)}`)
+}
+
+export async function listTools(): Promise<ToolInfo[]> {
+  return (await get<{ tools: ToolInfo[] }>('tools')).tools
+}
+
+export interface ToolResult {
+  content: { type: string; text?: string }[]
+  isError: boolean
+}
+
+/** Calls a tool as the person who sits here; an error it tells of is thrown. */
+export async function callTool(server: string, tool: string, args: object): Promise<string> {
+  const body = { server, tool, arguments: args }
+  const { content, isError } = await call<ToolResult>('POST', 'tools/call', body)
+  const text = content.map((part) => part.text ?? '').join('\n')
+  if (isError) throw new Error(text || 'The tool failed.')
+  return text
+}

@@ -1,0 +1,103 @@
+// Adding a bundle: from the registry by name, a server by its address, or the mcpServers of
+// another program's settings.
+import { installApp } from '../api/bundles'
+import { messageOf } from '../api/client'
+import { openDialog, type Dialog } from '../base/dialog'
+import { h } from '../base/dom'
+import { field, form, input, select, textarea } from '../base/form'
+import { toast } from '../base/toast'
+
+interface Way {
+  value: string
+  label: string
+  build(dialog: Dialog, onAdded: () => void): HTMLElement
+}
+
+const WAYS: readonly Way[] = [
+  { value: 'name', label: 'From the registry, by name', build: byName },
+  { value: 'url', label: 'A server on the network, by address', build: byUrl },
+  { value: 'path', label: 'A folder or .mcpb file on the server', build: byPath },
+  { value: 'import', label: 'Import an mcpServers file', build: byImport },
+]
+
+export function openAddDialog(onAdded: () => void): void {
+  const dialog = openDialog('Add a bundle')
+  const choice = select(WAYS)
+  choice.value = WAYS[0]!.value
+  const place = h('div', {})
+  const show = () => {
+    const way = WAYS.find(({ value }) => value === choice.value)!
+    place.replaceChildren(way.build(dialog, onAdded))
+  }
+  choice.addEventListener('change', show)
+  show()
+  dialog.body.append(h('div', { class: 'form' }, field('Where from', choice), place))
+}
+
+async function add(entry: object, dialog: Dialog, onAdded: () => void): Promise<void> {
+  const { name } = await installApp(entry)
+  dialog.close()
+  toast(`${name} was added.`)
+  onAdded()
+}
+
+function byName(dialog: Dialog, onAdded: () => void): HTMLElement {
+  const name = input({ placeholder: '@scope/name', required: true })
+  const hint = 'nb downloads it, checks it and runs it in a sandbox.'
+  return form([field('Name', name, hint)], 'Add', () => add({ name: name.value.trim() }, dialog, onAdded))
+}
+
+function byUrl(dialog: Dialog, onAdded: () => void): HTMLElement {
+  const url = input({ type: 'url', placeholder: 'https://example.com/mcp', required: true })
+  const name = input({ placeholder: 'example', required: true })
+  const token = input({ type: 'password' })
+  const submit = () => {
+    const auth = token.value ? { auth: { type: 'bearer', token: token.value } } : undefined
+    return add({ url: url.value.trim(), serverName: name.value.trim(), transport: auth }, dialog, onAdded)
+  }
+  return form(
+    [
+      field('Address', url),
+      field('Name', name, 'The prefix of its tools.'),
+      field('Token (optional)', token, 'Sent as Authorization: Bearer. Stored on the server, never shown again.'),
+    ],
+    'Add',
+    submit,
+  )
+}
+
+function byPath(dialog: Dialog, onAdded: () => void): HTMLElement {
+  const path = input({ placeholder: '/srv/bundles/notes', required: true })
+  const hint = 'A path of the machine that nb runs on. The server may allow this only on the machine itself.'
+  return form([field('Path', path, hint)], 'Add', () => add({ path: path.value.trim() }, dialog, onAdded))
+}
+
+/** {"mcpServers": {name: {command, args, env} or {url}}}: each becomes a bundle. */
+function byImport(dialog: Dialog, onAdded: () => void): HTMLElement {
+  const text = textarea({ rows: 8, class: 'input is-code', spellcheck: 'false', required: true, placeholder: '{"mcpServers": { … }}' })
+  const submit = async () => {
+    const failures: string[] = []
+    const entries = entriesOf(text.value)
+    for (const entry of entries) {
+      await installApp(entry).catch((error) => failures.push(`${entry.serverName}: ${messageOf(error)}`))
+    }
+    onAdded()
+    if (failures.length > 0) throw new Error(failures.join('\n'))
+    dialog.close()
+    toast(`${entries.length} bundles were added.`)
+  }
+  return form([field('Settings', text, 'As other MCP clients keep them.')], 'Import', submit)
+}
+
+function entriesOf(text: string): { serverName: string }[] {
+  let parsed: unknown
+  try {
+    parsed = JSON.parse(text)
+  } catch {
+    throw new Error('This is not JSON.')
+  }
+  const { mcpServers } = (parsed ?? {}) as { mcpServers?: unknown }
+  if (typeof mcpServers !== 'object' || mcpServers === null)
+    throw new Error('There is no "mcpServers" in it.')
+  return Object.entries(mcpServers).map(([serverName, server]) => ({ ...(server as object), serverName }))
+}

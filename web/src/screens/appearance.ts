@@ -1,0 +1,22 @@
+// How the page looks in this browser.
+import { h } from '../base/dom'
+import type { App } from '../model/app'
+import { theme, type Theme } from '../model/preferences'
+import { lead, section } from './parts'
+
+const THEMES: readonly { value: Theme; label: string; hint: string }[] = [
+  { value: 'system', label: 'As the system', hint: 'Changes with it.' },
+  { value: 'light', label: 'Light', hint: '' },
+  { value: 'dark', label: 'Dark', hint: '' },
+]
+
+export function appearancePart(_app: App): HTMLElement {
+  const choices = THEMES.map(({ value, label, hint }) => {
+    const box = h('input', { type: 'radio', name: 'theme' })
+    theme.watch((chosen) => (box.checked = chosen === value))
+    box.addEventListener('change', () => (theme.value = value))
+    const text = h('span', {}, h('strong', {}, label), h('span', { class: 'field-hint' }, hint))
+    return h('label', { class: 'share-choice' }, box, text)
+  })
+  return h('div', {}, section('Theme', h('div', { class: 'choices' }, ...choices), lead('Kept in this browser.')))
+}

@@ -1,0 +1,80 @@
+// What the screens are built from: a column with sections, tables, and things that load.
+import { messageOf } from '../api/client'
+import { textButton } from '../base/controls'
+import { h } from '../base/dom'
+
+type Child = Node | string | null | undefined | false
+
+export function screen(...children: Child[]): HTMLElement {
+  return h('section', { class: 'screen' }, h('div', { class: 'screen-column' }, ...children))
+}
+
+export function section(title: string, ...children: Child[]): HTMLElement {
+  return h('section', { class: 'section' }, h('h2', {}, title), ...children)
+}
+
+export function lead(text: string): HTMLElement {
+  return h('p', { class: 'lead' }, text)
+}
+
+export function table(head: readonly string[], rows: readonly Child[][]): HTMLElement {
+  const label = head.filter(Boolean).join(', ')
+  return h(
+    'div',
+    { class: 'grid-scroll', tabindex: 0, role: 'region', aria: { label } },
+    h(
+      'table',
+      { class: 'grid' },
+      h('thead', {}, h('tr', {}, ...head.map((text) => h('th', {}, text)))),
+      h('tbody', {}, ...rows.map((cells) => h('tr', {}, ...cells.map((cell) => h('td', {}, cell))))),
+    ),
+  )
+}
+
+/** Names and values below each other. */
+export function facts(entries: readonly (readonly [string, Child])[]): HTMLElement {
+  const shown = entries.filter(([, value]) => value !== null && value !== undefined && value !== '')
+  return h('dl', { class: 'facts' }, ...shown.flatMap(([name, value]) => [h('dt', {}, name), h('dd', {}, value)]))
+}
+
+export function empty(text: string): HTMLElement {
+  return h('p', { class: 'empty' }, text)
+}
+
+/** A place whose content comes from the server; it can be asked for again. */
+export class Loading<T> {
+  readonly element = h('div', { class: 'loading', aria: { busy: true } }, h('span', { class: 'spinner' }))
+  #load: () => Promise<T>
+  #draw: (value: T) => Child[]
+
+  constructor(load: () => Promise<T>, draw: (value: T) => Child[]) {
+    this.#load = load
+    this.#draw = draw
+    void this.reload()
+  }
+
+  async reload(): Promise<void> {
+    try {
+      this.show(await this.#load())
+    } catch (error) {
+      this.#settle()
+      const again = textButton('Try again', () => void this.reload())
+      this.element.replaceChildren(h('p', { class: 'form-failure', role: 'alert' }, messageOf(error)), again)
+    }
+  }
+
+  show(value: T): void {
+    this.#settle()
+    const children = this.#draw(value).filter((child) => child !== null && child !== undefined && child !== false)
+    this.element.replaceChildren(...(children as (Node | string)[]))
+  }
+
+  #settle(): void {
+    this.element.className = 'loaded'
+    this.element.removeAttribute('aria-busy')
+  }
+}
+
+export function badge(text: string, kind: 'ok' | 'bad' | 'warn' | 'plain' = 'plain'): HTMLElement {
+  return h('span', { class: `badge is-${kind}` }, text)
+}

@@ -1,0 +1,64 @@
+// The person who is logged in: name, password, sessions.
+import { logout, setPassword, setProfile, signOutEverywhere } from '../api/people'
+import { messageOf } from '../api/client'
+import { textButton } from '../base/controls'
+import { h } from '../base/dom'
+import { field, form, input } from '../base/form'
+import { toast } from '../base/toast'
+import type { App } from '../model/app'
+import { facts, section } from './parts'
+
+const PASSWORD_MIN = 12
+
+export function profilePart(app: App): HTMLElement {
+  const { user, authMode } = app.workspace.value!
+  return h(
+    'div',
+    {},
+    section('Profile', facts([['E-mail', user.email], ['Role', user.role], ['Id', user.id]]), nameForm(app)),
+    authMode === 'local' && section('Password', passwordForm()),
+    section('Sessions', sessions()),
+  )
+}
+
+function nameForm(app: App): HTMLElement {
+  const workspace = app.workspace.value!
+  const name = input({ dir: 'auto', required: true, value: workspace.user.displayName ?? '' })
+  const submit = async () => {
+    const { displayName } = await setProfile(name.value.trim())
+    workspace.user.displayName = displayName ?? undefined
+    app.workspace.notify()
+    toast('Saved.')
+  }
+  return form([field('Name', name, 'As others see it beside your messages.')], 'Save', submit)
+}
+
+function passwordForm(): HTMLElement {
+  const current = input({ type: 'password', required: true, autocomplete: 'current-password' })
+  const next = input({ type: 'password', required: true, autocomplete: 'new-password' })
+  next.minLength = PASSWORD_MIN
+  const submit = async () => {
+    await setPassword(current.value, next.value)
+    current.value = next.value = ''
+    toast('The password was changed.')
+  }
+  const hint = `At least ${PASSWORD_MIN} characters.`
+  return form([field('Current password', current), field('New password', next, hint)], 'Change', submit)
+}
+
+function sessions(): HTMLElement {
+  const leave = async (how: () => Promise<unknown>) => {
+    try {
+      await how()
+      location.reload()
+    } catch (error) {
+      toast(messageOf(error))
+    }
+  }
+  return h(
+    'div',
+    { class: 'form-buttons' },
+    textButton('Log out', () => void leave(logout), { icon: 'exit' }),
+    textButton('Log out everywhere', () => void leave(signOutEverywhere), { class: 'button is-dangerous' }),
+  )
+}

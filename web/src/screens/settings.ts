@@ -1,0 +1,49 @@
+// Settings, in parts: the own things for everybody, people and workspaces for admins.
+import { h } from '../base/dom'
+import { hrefOf } from '../base/router'
+import type { App } from '../model/app'
+import { aboutPart } from './about'
+import { appearancePart } from './appearance'
+import { modelsPart } from './models'
+import { screen } from './parts'
+import { profilePart } from './profile'
+import { tokensPart } from './tokens'
+import { usersPart } from './users'
+import { workspacesPart } from './workspaces'
+
+interface Part {
+  name: string
+  label: string
+  build(app: App): HTMLElement
+  /** Absent: for everybody. */
+  isFor?(app: App): boolean
+}
+
+const PARTS: readonly Part[] = [
+  { name: 'profile', label: 'Profile', build: profilePart, isFor: hasUsers },
+  { name: 'model', label: 'Models', build: modelsPart },
+  { name: 'appearance', label: 'Appearance', build: appearancePart },
+  { name: 'tokens', label: 'Tokens', build: tokensPart, isFor: hasUsers },
+  { name: 'users', label: 'People', build: usersPart, isFor: isAdmin },
+  { name: 'workspaces', label: 'Workspaces', build: workspacesPart, isFor: isAdmin },
+  { name: 'about', label: 'About', build: aboutPart },
+]
+
+function hasUsers(app: App): boolean {
+  return (app.workspace.value?.authMode ?? 'dev') !== 'dev'
+}
+
+function isAdmin(app: App): boolean {
+  const role = app.workspace.value?.user.role
+  return hasUsers(app) && (role === 'owner' || role === 'admin')
+}
+
+export function settingsScreen(app: App, part: string | undefined): HTMLElement {
+  const parts = PARTS.filter(({ isFor }) => !isFor || isFor(app))
+  const chosen = parts.find(({ name }) => name === part) ?? parts[0]!
+  const links = parts.map(({ name, label }) => {
+    const href = hrefOf({ name: 'screen', screen: 'settings', part: name })
+    return h('a', { class: 'tab', href, aria: name === chosen.name ? { current: 'page' } : {} }, label)
+  })
+  return screen(h('nav', { class: 'tabs', aria: { label: 'Settings' } }, ...links), chosen.build(app))
+}

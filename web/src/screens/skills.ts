@@ -1,0 +1,182 @@
+// Skills: what there is, what a message would get and why, and an editor for the workspace's own.
+import { callTool } from '../api/bundles'
+import { call, get } from '../api/client'
+import { textButton } from '../base/controls'
+import { openDialog } from '../base/dialog'
+import { h } from '../base/dom'
+import { field, form, input, select, textarea } from '../base/form'
+import { toast } from '../base/toast'
+import type { App } from '../model/app'
+import { MarkdownView } from '../markdown/view'
+import { matchView, type SkillMatch } from './match'
+import { badge, empty, facts, lead, Loading, screen, section } from './parts'
+
+interface Skill {
+  name: string
+  description: string
+  version: string
+  type: string
+  priority: number
+  source: string
+  path: string
+  allowedTools: string[]
+  requiresBundles: string[]
+  triggers: string[]
+  keywords: string[]
+  category: string
+  body: string
+}
+
+interface SkillList {
+  skills: Skill[]
+  problems: { severity: string; path: string; line: number; message: string }[]
+}
+
+const PRIORITY = { default: 50, min: 11, max: 99 }
+
+export function skillsScreen(_app: App, _part: string | undefined): HTMLElement {
+  const loading = new Loading(
+    () => get<SkillList>('skills'),
+    ({ skills, problems }) => [
+      problems.length > 0 &&
+        section(
+          'Problems',
+          h(
+            'ul',
+            { class: 'problems' },
+            ...problems.map(({ severity, path, line, message }) =>
+              h('li', {}, badge(severity, severity === 'error' ? 'bad' : 'warn'), ` ${path}:${line} ${message}`),
+            ),
+          ),
+        ),
+      skills.length === 0 ? empty('There are none.') : null,
+      ...skills.map((skill) => skillView(skill, () => void loading.reload())),
+    ],
+  )
+  const create = textButton('New skill', () => openEditor(null, () => void loading.reload()), {
+    class: 'button is-primary',
+    icon: 'plus',
+  })
+  return screen(
+    lead('A skill is a text that the agent gets when a message calls for it. Context skills are always there.'),
+    h('div', { class: 'screen-actions' }, create),
+    tester(),
+    section('All skills', loading.element),
+  )
+}
+
+/** Types a message, sees which skill it would get. */
+function tester(): HTMLElement {
+  const message = input({ dir: 'auto', required: true, placeholder: 'A message as people would write it' })
+  const result = h('div', { role: 'status' })
+  const submit = async () => {
+    const match = await call<SkillMatch>('POST', 'skills/match', { message: message.value })
+    result.replaceChildren(matchView(match))
+  }
+  return section('Which skill would a message get?', form([field('Message', message)], 'Try', submit), result)
+}
+
+function skillView(skill: Skill, onChanged: () => void): HTMLElement {
+  const isOwn = skill.source === 'workspace'
+  const body = h('div', { class: 'skill-body' })
+  const element = h(
+    'details',
+    { class: 'skill' },
+    h(
+      'summary',
+      {},
+      h('span', { class: 'skill-name' }, skill.name),
+      h('span', { class: 'skill-text' }, skill.description),
+      badge(skill.type),
+      badge(skill.source),
+    ),
+    body,
+  )
+  element.addEventListener('toggle', () => {
+    if (!element.open || body.childElementCount > 0) return
+    const markdown = new MarkdownView()
+    markdown.update(skill.body, false)
+    body.append(
+      facts([
+        ['Priority', String(skill.priority)],
+        ['Triggers', skill.triggers.join(', ')],
+        ['Keywords', skill.keywords.join(', ')],
+        ['Tools', skill.allowedTools.join(', ')],
+        ['Needs bundles', skill.requiresBundles.join(', ')],
+        ['File', skill.path],
+      ]),
+      markdown.element,
+      ...(isOwn ? [ownActions(skill, onChanged)] : []),
+    )
+  })
+  return element
+}
+
+function ownActions(skill: Skill, onChanged: () => void): HTMLElement {
+  const remove = async () => {
+    await change('delete', skill.name)
+    toast(`The skill ${skill.name} was deleted.`)
+    onChanged()
+  }
+  return h(
+    'div',
+    { class: 'form-buttons' },
+    textButton('Edit', () => openEditor(skill, onChanged), { icon: 'edit' }),
+    textButton('Delete', () => void remove().catch((error: Error) => toast(error.message)), {
+      class: 'button is-dangerous',
+    }),
+  )
+}
+
+function change(action: 'create' | 'edit' | 'delete', name: string, skill?: object): Promise<string> {
+  return callTool('nb', 'manage_skill', skill ? { action, name, skill } : { action, name })
+}
+
+function openEditor(skill: Skill | null, onChanged: () => void): void {
+  const dialog = openDialog(skill ? `Edit ${skill.name}` : 'New skill', 'is-wide')
+  const name = input({ required: true, value: skill?.name ?? '', readonly: skill !== null })
+  name.pattern = '[A-Za-z0-9_\\-]+'
+  const description = input({ required: true, dir: 'auto', value: skill?.description ?? '' })
+  const type = select(
+    [
+      { value: 'skill', label: 'Skill: when a message calls for it' },
+      { value: 'context', label: 'Context: always' },
+    ],
+    skill?.type ?? 'skill',
+  )
+  const priority = input({ type: 'number', value: String(skill?.priority ?? PRIORITY.default) })
+  priority.min = String(PRIORITY.min)
+  priority.max = String(PRIORITY.max)
+  const triggers = input({ dir: 'auto', value: skill?.triggers.join(', ') ?? '' })
+  const keywords = input({ dir: 'auto', value: skill?.keywords.join(', ') ?? '' })
+  const tools = input({ value: skill?.allowedTools.join(', ') ?? '' })
+  const body = textarea({ rows: 12, class: 'input is-code', required: true, value: skill?.body ?? '' })
+  const submit = async () => {
+    await change(skill ? 'edit' : 'create', name.value, {
+      description: description.value,
+      type: type.value,
+      priority: Number(priority.value),
+      triggers: listOf(triggers.value),
+      keywords: listOf(keywords.value),
+      allowed_tools: listOf(tools.value),
+      body: body.value,
+    })
+    dialog.close()
+    onChanged()
+  }
+  const fields = [
+    field('Name', name, 'Letters, digits, - and _.'),
+    field('Description', description),
+    field('Type', type),
+    field('Triggers', triggers, 'Phrases, separated by commas. One of them is enough.'),
+    field('Keywords', keywords, 'Words, separated by commas. Two of them are enough.'),
+    field('Tools', tools, 'Names or patterns such as files__*, separated by commas. Empty: all.'),
+    field('Priority', priority, `${PRIORITY.min} to ${PRIORITY.max}; the lower comes first.`),
+    field('Text', body, 'Markdown.'),
+  ]
+  dialog.body.append(form(fields, 'Save', submit))
+}
+
+function listOf(text: string): string[] {
+  return text.split(',').map((part) => part.trim()).filter(Boolean)
+}

@@ -1,0 +1,174 @@
+// Tokens and money, by day, model and person.
+import { get } from '../api/client'
+import { h } from '../base/dom'
+import { select } from '../base/form'
+import { count, money } from '../base/time'
+import type { App } from '../model/app'
+import { nameOf } from '../model/people'
+import { modelLabel } from '../views/models'
+import { empty, Loading, screen, section, table } from './parts'
+
+interface Sums {
+  calls: number
+  inputTokens: number
+  outputTokens: number
+  cacheReadTokens: number
+  costUsd: number | null
+  knownCostUsd: number
+  unpricedCalls: number
+}
+
+interface Row extends Sums {
+  day?: string
+  model?: string
+  user?: string
+}
+
+interface Report {
+  conversations: number
+  total: Sums
+  rows: Row[]
+}
+
+const PERIODS = [
+  { value: '7', label: 'Last 7 days' },
+  { value: '30', label: 'Last 30 days' },
+  { value: '90', label: 'Last 90 days' },
+  { value: '', label: 'All the time' },
+]
+const DAY_MS = 86_400_000
+const BARS_MAX = 90
+
+export function usageScreen(_app: App, _part: string | undefined): HTMLElement {
+  const period = select(PERIODS, '30')
+  period.setAttribute('aria-label', 'Period')
+  const loading = new Loading(
+    () => load(period.value),
+    ([days, models, users]) => draw(days!, models!, users!, period.value),
+  )
+  period.addEventListener('change', () => void loading.reload())
+  return screen(h('div', { class: 'screen-actions' }, period), loading.element)
+}
+
+function load(days: string): Promise<Report[]> {
+  const from = days ? new Date(Date.now() - (Number(days) - 1) * DAY_MS).toISOString().slice(0, 10) : ''
+  return Promise.all(['day', 'model', 'user'].map((groupBy) => get<Report>('usage', { from, groupBy })))
+}
+
+function draw(days: Report, models: Report, users: Report, period: string): HTMLElement[] {
+  const { total, conversations } = days
+  if (total.calls === 0) return [empty('Nothing was used in this time.')]
+  return [
+    h(
+      'div',
+      { class: 'tiles' },
+      tile('Tokens in', count(total.inputTokens)),
+      tile('Tokens out', count(total.outputTokens)),
+      tile('From the cache', percent(total.cacheReadTokens, total.inputTokens)),
+      tile('Cost', costText(total)),
+      tile('Conversations', count(conversations)),
+    ),
+    section('By day', chart(fill(days.rows, period))),
+    section('By model', breakdown('Model', models.rows, (row) => modelLabel(row.model ?? ''))),
+    section('By person', breakdown('Person', users.rows, (row) => nameOf(row.user || null))),
+  ]
+}
+
+function tile(label: string, value: string): HTMLElement {
+  return h('div', { class: 'tile' }, h('span', { class: 'tile-label' }, label), h('span', { class: 'tile-value' }, value))
+}
+
+function percent(part: number, whole: number): string {
+  return whole === 0 ? '0 %' : `${Math.round((part / whole) * 100)} %`
+}
+
+/** What has no price is said, not counted as nothing. */
+function costText({ costUsd, knownCostUsd, unpricedCalls }: Sums): string {
+  if (costUsd !== null) return money(costUsd)
+  return knownCostUsd > 0 ? `${money(knownCostUsd)} + ${count(unpricedCalls)} calls` : 'unknown'
+}
+
+/** Days without use are part of the picture. */
+function fill(rows: readonly Row[], period: string): Row[] {
+  const known = new Map(rows.map((row) => [row.day, row]))
+  const first = rows.map(({ day }) => day!).sort()[0]!
+  const from = period ? Date.now() - (Number(period) - 1) * DAY_MS : Date.parse(first)
+  const all: Row[] = []
+  for (let at = from; at <= Date.now() + DAY_MS / 2; at += DAY_MS) {
+    const day = new Date(at).toISOString().slice(0, 10)
+    all.push(known.get(day) ?? { day, calls: 0, inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, costUsd: 0, knownCostUsd: 0, unpricedCalls: 0 })
+  }
+  return all.slice(-BARS_MAX)
+}
+
+const SVG = 'http://www.w3.org/2000/svg'
+const HEIGHT = 160
+
+/** Bars: what went in below, what came out above. */
+function chart(rows: readonly Row[]): HTMLElement {
+  const most = Math.max(1, ...rows.map((row) => row.inputTokens + row.outputTokens))
+  const svg = document.createElementNS(SVG, 'svg')
+  svg.setAttribute('viewBox', `0 0 ${rows.length * 10} ${HEIGHT}`)
+  svg.setAttribute('preserveAspectRatio', 'none')
+  svg.setAttribute('class', 'chart')
+  svg.setAttribute('role', 'img')
+  svg.setAttribute('aria-label', `Tokens by day, at most ${count(most)}`)
+  rows.forEach((row, i) => {
+    const scale = (HEIGHT - 4) / most
+    const inHeight = row.inputTokens * scale
+    const outHeight = row.outputTokens * scale
+    const group = document.createElementNS(SVG, 'g')
+    const title = document.createElementNS(SVG, 'title')
+    title.textContent = `${row.day}: ${count(row.inputTokens)} in, ${count(row.outputTokens)} out, ${costText(row)}`
+    group.append(
+      title,
+      bar(i, 0, HEIGHT, 'chart-hover'),
+      bar(i, HEIGHT - inHeight, inHeight, 'chart-in'),
+      bar(i, HEIGHT - inHeight - outHeight, outHeight, 'chart-out'),
+    )
+    svg.append(group)
+  })
+  const [first, last] = [rows[0]?.day ?? '', rows.at(-1)?.day ?? '']
+  return h(
+    'figure',
+    { class: 'figure' },
+    h('p', { class: 'chart-scale' }, `${count(most)} tokens`),
+    svgHost(svg),
+    h('figcaption', {}, h('span', {}, first), legend(), h('span', {}, last)),
+  )
+}
+
+function svgHost(svg: SVGElement): HTMLElement {
+  const host = h('div', {})
+  host.append(svg)
+  return host
+}
+
+function legend(): HTMLElement {
+  return h(
+    'span',
+    { class: 'legend' },
+    h('i', { class: 'legend-in' }),
+    'in',
+    h('i', { class: 'legend-out' }),
+    'out',
+  )
+}
+
+function bar(i: number, y: number, height: number, className: string): SVGRectElement {
+  const rect = document.createElementNS(SVG, 'rect')
+  rect.setAttribute('x', String(i * 10 + 1))
+  rect.setAttribute('y', String(y))
+  rect.setAttribute('width', '8')
+  rect.setAttribute('height', String(Math.max(0, height)))
+  rect.setAttribute('class', className)
+  return rect
+}
+
+function breakdown(label: string, rows: readonly Row[], name: (row: Row) => string): HTMLElement {
+  const sorted = [...rows].sort((a, b) => b.inputTokens + b.outputTokens - a.inputTokens - a.outputTokens)
+  return table(
+    [label, 'Calls', 'Tokens in', 'Tokens out', 'Cost'],
+    sorted.map((row) => [name(row) || '–', count(row.calls), count(row.inputTokens), count(row.outputTokens), costText(row)]),
+  )
+}

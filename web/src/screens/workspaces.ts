@@ -1,0 +1,76 @@
+// Workspaces and who is in them, for admins.
+import * as api from '../api/people'
+import { messageOf } from '../api/client'
+import { textButton } from '../base/controls'
+import { openDialog } from '../base/dialog'
+import { h } from '../base/dom'
+import { field, form, input, select } from '../base/form'
+import { count } from '../base/time'
+import { toast } from '../base/toast'
+import type { App } from '../model/app'
+import { Loading, section, table } from './parts'
+
+const ROLES = ['member', 'admin'].map((value) => ({ value, label: value }))
+
+export function workspacesPart(_app: App): HTMLElement {
+  const loading = new Loading(api.listWorkspaces, (workspaces) => [
+    table(
+      ['Name', 'Members', 'Bundles', ''],
+      workspaces.map((workspace) => [
+        workspace.name,
+        count(workspace.memberCount),
+        count(workspace.bundleCount),
+        textButton('Members', () => openMembers(workspace, () => void loading.reload()), { icon: 'people' }),
+      ]),
+    ),
+  ])
+  const create = textButton('New workspace', () => openCreate(() => void loading.reload()), {
+    class: 'button is-primary',
+    icon: 'plus',
+  })
+  return h('div', {}, section('Workspaces', h('div', { class: 'screen-actions' }, create), loading.element))
+}
+
+function openCreate(onChanged: () => void): void {
+  const dialog = openDialog('New workspace')
+  const name = input({ required: true, dir: 'auto' })
+  const submit = async () => {
+    await api.addWorkspace(name.value.trim())
+    dialog.close()
+    onChanged()
+  }
+  dialog.body.append(form([field('Name', name)], 'Create', submit))
+}
+
+function openMembers(workspace: api.WorkspaceInfo, onChanged: () => void): void {
+  const dialog = openDialog(`Members of ${workspace.name}`, 'is-wide')
+  const reload = () => {
+    void loading.reload()
+    onChanged()
+  }
+  const attempt = (action: Promise<unknown>) =>
+    void action.catch((error) => toast(messageOf(error))).then(reload)
+  const loading = new Loading(
+    () => api.listMembers(workspace.id),
+    (members) => [table(['Name', 'E-mail', 'Role', ''], members.map((member) => row(workspace.id, member, attempt)))],
+  )
+  const who = input({ required: true, placeholder: 'name@example.com' })
+  const role = select(ROLES, 'member')
+  const add = async () => {
+    await api.addMember(workspace.id, who.value.trim(), role.value)
+    who.value = ''
+    reload()
+  }
+  dialog.body.append(loading.element, form([field('Add a person, by e-mail', who), field('Role', role)], 'Add', add))
+}
+
+function row(workspaceId: string, member: api.Member, attempt: (action: Promise<unknown>) => void): (string | HTMLElement)[] {
+  const name = member.displayName ?? member.userId
+  const role = select(ROLES, member.role)
+  role.setAttribute('aria-label', `Role of ${name}`)
+  role.addEventListener('change', () => attempt(api.changeMember(workspaceId, member.userId, role.value)))
+  const remove = textButton('Remove', () => attempt(api.removeMember(workspaceId, member.userId)), {
+    class: 'button is-dangerous',
+  })
+  return [name, member.email ?? '–', role, remove]
+}

@@ -1,0 +1,45 @@
+// What is shown to those who are not logged in: a key, a password, or the way to a provider.
+import { loginWays, login, authorizeAddress, type LoginWays } from '../api/people'
+import { h } from '../base/dom'
+import { field, form, input } from '../base/form'
+import { logo } from '../base/icons'
+
+export function loginView(onDone: () => void): HTMLElement {
+  const place = h('div', { class: 'login-form' }, h('span', { class: 'spinner' }))
+  const title = h('h1', {}, 'Log in')
+  void loginWays().then((ways) => {
+    if (ways.orgName) title.textContent = `Log in to ${ways.orgName}`
+    place.replaceChildren(...fieldsFor(ways, onDone))
+    place.querySelector('input')?.focus()
+  })
+  return h('main', { class: 'login' }, h('div', { class: 'login-card' }, logo(), title, place))
+}
+
+function fieldsFor({ mode }: LoginWays, onDone: () => void): HTMLElement[] {
+  const failed = new URLSearchParams(location.search).has('error')
+  const notice = h('p', { class: 'form-failure', role: 'alert' }, 'Logging in did not work. Try again.')
+  if (mode === 'oidc') {
+    const link = h('a', { class: 'button is-primary login-link', href: authorizeAddress() }, 'Continue')
+    return failed ? [notice, link] : [link]
+  }
+  return [mode === 'local' ? byPassword(onDone) : byKey(onDone)]
+}
+
+function byKey(onDone: () => void): HTMLElement {
+  const key = input({ type: 'password', required: true, autocomplete: 'current-password' })
+  const submit = async () => {
+    await login({ key: key.value })
+    onDone()
+  }
+  return form([field('Key', key, 'Whoever runs this server has it: NB_API_KEY.')], 'Log in', submit)
+}
+
+function byPassword(onDone: () => void): HTMLElement {
+  const email = input({ type: 'email', required: true, autocomplete: 'username' })
+  const password = input({ type: 'password', required: true, autocomplete: 'current-password' })
+  const submit = async () => {
+    await login({ email: email.value.trim(), password: password.value })
+    onDone()
+  }
+  return form([field('E-mail', email), field('Password', password)], 'Log in', submit)
+}
