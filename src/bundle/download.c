@@ -26,6 +26,7 @@ struct download {
     /* The job's own while it is busy. */
     struct buf piece;
     int fd;
+    bool is_ours;              /* the file: one that was there before is not removed */
     bool is_last, is_unwanted; /* the file is to be closed; removed */
     int write_error;
 };
@@ -59,6 +60,7 @@ static void work(struct job *j)
     if (d->fd < 0 && d->write_error == 0) {
         d->fd = open(d->spec.path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
         d->write_error = d->fd < 0 ? -errno : 0;
+        d->is_ours = d->fd >= 0;
     }
     if (d->write_error == 0)
         d->write_error = write_all(d->fd, buf_str(&d->piece));
@@ -68,7 +70,7 @@ static void work(struct job *j)
     if (d->fd >= 0 && close(d->fd) < 0 && d->write_error == 0)
         d->write_error = -errno;
     d->fd = -1;
-    if (d->write_error < 0 || d->is_unwanted)
+    if (d->is_ours && (d->write_error < 0 || d->is_unwanted))
         (void)unlink(d->spec.path);
 }
 
@@ -109,7 +111,7 @@ static void written(struct job *j)
     if (d->is_last) {
         if (!d->is_cancelled)
             d->done(d->ctx, d->err.code < 0 ? &d->err : NULL);
-        else if (!d->is_unwanted)
+        else if (d->is_ours && !d->is_unwanted)
             (void)unlink(d->spec.path); /* cancelled while it was being closed */
         destroy(d);
         return;
