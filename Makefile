@@ -41,8 +41,8 @@ fuzzers: build-fuzz/build.ninja
 fuzz: $(NODE) ## Run every fuzzer for FUZZ_SECONDS each
 	@$(TESTS) --only fuzz --fuzz-seconds $(FUZZ_SECONDS) $(ARGS)
 
-soak: $(NODE) ## Repeat e2e and crash tests for SOAK_MINUTES, with 10,000 kills of a writer each time
-	@KILLS=10000 $(TESTS) --only e2e,crash --minutes $(SOAK_MINUTES) $(ARGS)
+soak: $(NODE) ## Repeat e2e and crash tests for SOAK_MINUTES, with 10,000 kills of a writer and 1,200 of bundles and nb each time
+	@KILLS=10000 BUNDLE_KILLS=1000 HOST_KILLS=200 $(TESTS) --only e2e,crash --minutes $(SOAK_MINUTES) $(ARGS)
 
 bench: build ## Measure the release build; needs the tools of ./dev bench
 	@scripts/run-bench $(ARGS)

@@ -478,7 +478,7 @@ static void on_line(struct server *s, str line)
     if (line.n == 0)
         return;
     arena_init(&a);
-    if (rpc_parse(&a, line, &doc, &e) < 0)
+    if (json_parse(&a, line, 0, &doc, &e) < 0)
         send_error(s, NULL, RPC_PARSE_ERROR, e.msg);
     else if (rpc_classify(doc, &m, &e) < 0)
         send_error(s, m.id, RPC_INVALID_REQUEST, e.msg);

@@ -1,6 +1,6 @@
 /* bundle_call.c - a request, and its one repetition.
  *
- * A call waits (sent == NULL) until there is a connection to give it to. When the connection
+ * A call waits (sent == NULL) until there is a connection that is ready for it. When the connection
  * is lost under it, it waits once more, for the next one. */
 #include <assert.h>
 #include <errno.h>
@@ -15,7 +15,7 @@ struct bundle_call {
     struct mcp_call_events ev;
     void *ctx;
     struct lanes_call *sent;
-    bool was_sent;
+    bool is_second; /* it has been sent before */
 };
 
 static void call_free(struct bundle_call *c)
@@ -43,14 +43,26 @@ static bool is_about_task(const struct mcp_request *req)
     return req->is_task || json_get(req->params, "task") || str_starts(req->method, STR("tasks/"));
 }
 
+static bool is_connection_error(const struct bundle *b, const struct err *err)
+{
+    switch (err->code) {
+    case -ECONNRESET:
+    case -EPIPE:
+    case -ENOTCONN:
+    case -ECONNREFUSED:
+    case -EHOSTUNREACH:
+        return true;
+    case -ECANCELED: /* it was closed under the call, by us */
+        return b->is_lost;
+    }
+    return false;
+}
+
 static bool may_repeat(const struct bundle_call *c, const struct mcp_reply *r)
 {
     const struct bundle *b = c->bundle;
-    if (!r->err || c->was_sent || is_about_task(&c->req))
-        return false;
-    if (r->err->code != -ECONNRESET && r->err->code != -EPIPE && r->err->code != -ENOTCONN)
-        return false;
-    return b->is_ready && !b->is_closing && !b->set->is_stopping;
+    return r->err && !c->is_second && !is_about_task(&c->req) && is_connection_error(b, r->err) &&
+           b->is_ready && !b->is_closing;
 }
 
 /* ---- the server's answers ---- */
@@ -58,12 +70,18 @@ static bool may_repeat(const struct bundle_call *c, const struct mcp_reply *r)
 static void on_done(void *ctx, const struct mcp_reply *r)
 {
     struct bundle_call *c = ctx;
+    struct bundle *b = c->bundle;
     c->sent = NULL;
-    if (may_repeat(c, r)) {
-        c->was_sent = true;
+    bool is_unreachable = watch_is_unreachable(b, r->err);
+    if (!may_repeat(c, r)) {
+        answer(c, r);
         return;
     }
-    answer(c, r);
+    c->is_second = true;
+    if (is_unreachable)
+        supervise_kill(b, r->err->msg);
+    else if (!bundle_is_child(b)) /* one request was lost, the server was not */
+        bundle_dispatch_later(b);
 }
 
 static void on_progress(void *ctx, const struct json *params)
@@ -160,7 +178,11 @@ static void on_dispatch(void *ctx)
         refuse_waiting(b);
         return;
     }
-    while (b->lanes && !b->is_closing && (c = first_waiting(b)) != NULL)
+    if (supervise_is_cooling(b) && !b->lanes && !b->start) {
+        refuse_waiting(b);
+        return;
+    }
+    while (bundle_takes_calls(b) && (c = first_waiting(b)) != NULL)
         send_call(c);
     if (first_waiting(b))
         supervise_hurry(b);
@@ -194,7 +216,7 @@ struct bundle_call *bundle_request(struct bundle *b, const struct mcp_request *r
     c->ev = *ev;
     c->ctx = ctx;
     list_push(&b->calls, &c->node);
-    if (b->is_ready && !b->is_closing)
+    if (bundle_takes_calls(b))
         send_call(c);
     else
         bundle_dispatch_later(b);

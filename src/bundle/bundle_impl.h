@@ -57,6 +57,7 @@ struct bundle {
     struct start *start;
     struct lanes *lanes; /* opened; ready or not */
     bool is_ready, is_closing;
+    bool is_lost; /* we ended it, or it does not answer: nothing more is sent */
     struct mcp_host host;
     struct arena dial_arena;
     struct mcp_dial dial; /* valid while lanes is set */
@@ -100,6 +101,11 @@ static inline bool bundle_is_child(const struct bundle *b)
     return b->entry.kind != BUNDLE_REMOTE;
 }
 
+static inline bool bundle_takes_calls(const struct bundle *b)
+{
+    return b->is_ready && !b->is_closing && !b->is_lost;
+}
+
 /* ---- supervise.c ---- */
 
 void supervise_init(struct bundle *b);
@@ -107,7 +113,9 @@ void supervise_done(struct bundle *b);
 void supervise_start(struct bundle *b);
 void supervise_stop(struct bundle *b, const char *reason);
 void supervise_restart(struct bundle *b);
-void supervise_hurry(struct bundle *b); /* a crashed one does not wait any longer */
+void supervise_hurry(struct bundle *b); /* a crashed child does not wait any longer */
+/* A remote server that failed several times in a row is left alone for a while. */
+bool supervise_is_cooling(const struct bundle *b);
 void supervise_state(struct bundle *b, enum bundle_state state, const char *reason);
 /* Of an attempt: it ended without a connection, or with one (lanes is set). */
 void supervise_failed(struct bundle *b, const struct err *err);
@@ -126,6 +134,8 @@ void watch_init(struct bundle *b);
 void watch_begin(struct bundle *b); /* the connection is ready */
 void watch_end(struct bundle *b);
 void watch_notified(struct bundle *b, str method, const struct json *params);
+/* The error of a request: does it mean that a remote server cannot be reached at all? */
+bool watch_is_unreachable(const struct bundle *b, const struct err *err);
 
 /* ---- memory_watch.c ---- */
 

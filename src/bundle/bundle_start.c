@@ -112,7 +112,6 @@ static void open_connection(struct start *s)
     start_free(s);
     b->lanes = lanes_open(b->set->conf.loop, b->set->conf.fetcher, &b->dial, &b->host,
                           &SUPERVISE_EVENTS, b);
-    bundle_dispatch_later(b);
 }
 
 /* ---- planning ---- */

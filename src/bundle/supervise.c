@@ -49,6 +49,12 @@ static uint64_t delay_of(const struct bundle *b)
     return REMOTE_DELAYS_MS[n < ARRAY_LEN(REMOTE_DELAYS_MS) ? n : ARRAY_LEN(REMOTE_DELAYS_MS) - 1];
 }
 
+bool supervise_is_cooling(const struct bundle *b)
+{
+    return !bundle_is_child(b) && b->state == BUNDLE_CRASHED &&
+           b->failures >= ARRAY_LEN(REMOTE_DELAYS_MS);
+}
+
 static void explain(struct bundle *b, const struct err *err, char ret[ERR_MAX])
 {
     if (b->kill_reason[0])
@@ -81,10 +87,8 @@ static void fail(struct bundle *b, const struct err *err, bool was_connected)
         supervise_state(b, BUNDLE_CRASHED, reason);
     }
     /* Who waited for this start has waited enough; who was interrupted gets another one. */
-    if (!was_ready)
+    if (!was_ready && (bundle_is_child(b) || supervise_is_cooling(b)))
         bundle_calls_fail(b, &why);
-    else if (bundle_calls_waiting(b))
-        supervise_hurry(b);
     bundle_dispatch_later(b);
     defer_start(b->set->conf.loop, &b->set->sweep);
 }
@@ -113,7 +117,7 @@ static void on_retry(void *ctx)
 
 void supervise_hurry(struct bundle *b)
 {
-    if (b->state == BUNDLE_CRASHED && timer_active(&b->retry))
+    if (b->state == BUNDLE_CRASHED && bundle_is_child(b) && timer_active(&b->retry))
         timer_start(&b->retry, 0);
 }
 
@@ -144,6 +148,7 @@ static void on_ready(void *ctx)
     b->is_ready = true;
     bundle_learn_server(b);
     watch_begin(b);
+    bundle_dispatch_later(b);
 }
 
 static void finish_closing(struct bundle *b)
@@ -162,6 +167,7 @@ static void on_closed(void *ctx, const struct err *err)
     struct bundle *b = ctx;
     watch_end(b);
     b->lanes = NULL;
+    b->is_lost = false;
     b->rss_bytes = -1;
     bundle_close_guests(b);
     if (b->is_closing) {
@@ -208,9 +214,10 @@ void supervise_restart(struct bundle *b)
 
 void supervise_kill(struct bundle *b, const char *reason)
 {
-    int pid = b->lanes ? mcp_pid(lanes_main(b->lanes)) : 0;
-    if (!b->lanes || b->is_closing)
+    if (!bundle_takes_calls(b))
         return;
+    int pid = mcp_pid(lanes_main(b->lanes));
+    b->is_lost = true;
     snprintf(b->kill_reason, sizeof(b->kill_reason), "%s", reason);
     if (pid > 0)
         (void)kill(pid, SIGKILL); /* its connection ends by that */

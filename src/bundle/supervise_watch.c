@@ -25,7 +25,6 @@ static void become_running(struct bundle *b)
     if (bundle_is_child(b))
         memory_watch_start(b->set->memory);
     supervise_state(b, BUNDLE_RUNNING, "");
-    bundle_dispatch_later(b);
 }
 
 static void take_tools(struct bundle *b, const struct json *list)
@@ -120,6 +119,11 @@ void watch_notified(struct bundle *b, str method, const struct json *params)
 
 /* ---- health ---- */
 
+bool watch_is_unreachable(const struct bundle *b, const struct err *err)
+{
+    return err && !bundle_is_child(b) && (err->code == -ECONNREFUSED || err->code == -EHOSTUNREACH);
+}
+
 static void on_checked(void *ctx, const struct mcp_reply *r)
 {
     struct bundle *b = ctx;
@@ -128,6 +132,8 @@ static void on_checked(void *ctx, const struct mcp_reply *r)
         b->unanswered_checks = 0;
     else if (r->err->code == -ETIMEDOUT)
         b->unanswered_checks++;
+    else if (watch_is_unreachable(b, r->err))
+        supervise_kill(b, r->err->msg);
 }
 
 static void check(struct bundle *b)

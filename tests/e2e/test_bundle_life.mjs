@@ -1,6 +1,9 @@
 // Servers that misbehave, one way each: a clear state and a clear reason, and nobody else notices.
-import { assert, eventually, sleep, test } from '../support/tap.mjs'
+import path from 'node:path'
+import { assert, eventually, freePort, sleep, SRC_DIR, start, test } from '../support/tap.mjs'
 import { marked, noneLeft, quick, startHost, unruly } from '../support/bundles.mjs'
+
+const MCP_FIXTURE = path.join(SRC_DIR, 'tests/fixtures/mcp-fixture.mjs')
 
 test('a server starts, answers, and leaves nothing behind', async () => {
     const host = startHost()
@@ -242,5 +245,44 @@ test('a hundred calls at once', async () => {
     const cancelled = host.start('one', 'hang')
     host.send({ cancel: cancelled.id })
     assert.equal(await host.text('one', 'echo', { text: 'after' }), 'after')
+    await host.quit()
+})
+
+test('a remote server that goes away and comes back', async () => {
+    const port = await freePort()
+    const serve = async () => {
+        const server = start(process.execPath, [MCP_FIXTURE, '--http', String(port)])
+        await server.waitFor(/127\.0\.0\.1/)
+        return server
+    }
+    let server = await serve()
+    const host = startHost({ healthMs: 300 })
+    host.apply({ serverName: 'far', url: `http://127.0.0.1:${port}/mcp` })
+    await host.state('far', 'running')
+    await host.text('far', 'echo', { text: 'x' })
+    await server.kill9()
+    const crashed = await host.state('far', 'crashed') // noticed by a check, not by a call
+    assert.match(crashed.reason, /127\.0\.0\.1/)
+    const waiting = host.start('far', 'echo', { text: 'waited' })
+    server = await serve()
+    assert.ok((await waiting.answer()).result, 'a call waits for the first attempts')
+    await host.state('far', 'running')
+    await sleep(700) // more than an interval: the count of failures begins anew
+    await server.kill9()
+    const began = Date.now()
+    const failed = await host.call('far', 'echo', { text: 'x' })
+    assert.ok(failed.failed < 0)
+    assert.ok(Date.now() - began >= 2500, 'tried again after 0, 500 and 2000 ms')
+    const at_once = Date.now()
+    assert.match((await host.call('far', 'echo')).message, /far is crashed/)
+    assert.ok(Date.now() - at_once < 500, 'left alone for a while')
+    assert.equal((await host.info('far')).state, 'crashed')
+    await host.quit()
+}, { timeoutMs: 60000 })
+
+test('a remote address that is not allowed is stopped, with the reason', async () => {
+    const host = startHost()
+    host.apply({ serverName: 'meta', url: 'http://169.254.169.254/mcp' })
+    assert.match((await host.state('meta', 'stopped')).reason, /metadata service/)
     await host.quit()
 })
