@@ -1,0 +1,177 @@
+#include "cli/people.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "auth/password.h"
+#include "base/clock.h"
+#include "cli/ago.h"
+#include "cli/ask.h"
+#include "cli/table.h"
+
+static int open_all(struct people *p)
+{
+    struct err e = {0};
+    str secret = str_from(getenv("NB_OIDC_CLIENT_SECRET"));
+    if (instance_load(&p->instance, p->config.work_dir, p->config.secrets.nb_api_key, secret, &e) <
+        0)
+        return cli_fail(&e);
+    if (roster_load(p->config.work_dir, instance_is_sole(&p->instance), &p->roster, &e) < 0)
+        return cli_fail(&e);
+    for (size_t i = 0; i < p->roster->problems.len; i++)
+        cli_complain(p->roster->problems.items[i]);
+    return EXIT_DONE;
+}
+
+int people_with(struct cli *cli, people_fn fn, const void *options, int argc, char **argv)
+{
+    struct people p = {.cli = cli, .width = table_terminal_width(STDOUT_FILENO)};
+    int code = cli_load_config(cli, NULL, &p.config);
+    if (code != EXIT_DONE)
+        return code;
+    arena_init(&p.arena);
+    code = open_all(&p);
+    if (code == EXIT_DONE)
+        code = fn(&p, options, argc, argv);
+    roster_free(p.roster);
+    instance_done(&p.instance);
+    arena_done(&p.arena);
+    config_done(&p.config);
+    return code;
+}
+
+const struct user *people_user(struct people *p, const char *typed)
+{
+    const struct user *u = roster_user(p->roster, str_from(typed));
+    if (!u)
+        u = roster_user_by_email(p->roster, str_from(typed));
+    if (!u)
+        cli_complain(
+            arena_printf(&p->arena, "there is no user '%s'; nb user list shows all", typed));
+    return u;
+}
+
+const struct workspace *people_workspace(struct people *p, const char *typed)
+{
+    const struct roster *r = p->roster;
+    const struct workspace *w = roster_workspace(r, str_from(typed)), *named = NULL;
+    size_t n = 0;
+    if (!w)
+        w = roster_workspace(r, arena_printf(&p->arena, "ws_%s", typed));
+    for (size_t i = 0; i < r->nworkspaces; i++) {
+        if (!str_eq_nocase(r->workspaces[i].name, str_from(typed)))
+            continue;
+        named = &r->workspaces[i];
+        n++;
+    }
+    if (!w && n > 1)
+        cli_complain(
+            arena_printf(&p->arena, "%zu workspaces are called '%s'; use an id", n, typed));
+    else if (!w && n == 0)
+        cli_complain(arena_printf(
+            &p->arena, "there is no workspace '%s'; nb workspace list shows all", typed));
+    return w ? w : n == 1 ? named : NULL;
+}
+
+int people_change(struct people *p, const struct change *c, char *ret_id)
+{
+    struct change_result res;
+    struct err e = {0};
+    if (change_apply(p->config.work_dir, instance_is_sole(&p->instance), c, &res, &e) < 0)
+        return cli_fail(&e);
+    roster_free(p->roster);
+    p->roster = res.roster;
+    if (ret_id)
+        memcpy(ret_id, res.id, CHANGE_ID_MAX);
+    return EXIT_DONE;
+}
+
+/* ---- passwords ---- */
+
+static int ask_twice(struct buf *ret, struct err *e)
+{
+    struct buf again;
+    buf_init(&again, ASK_LINE_MAX);
+    int r = ask_secret(ret, "Password");
+    if (r == 0)
+        r = password_check(buf_str(ret), e);
+    if (r == 0)
+        r = ask_secret(&again, "Once more");
+    if (r == 0 && !str_eq(buf_str(ret), buf_str(&again)))
+        r = err_set(e, -EINVAL, "the two are not the same");
+    if (r == -ECANCELED)
+        err_set(e, r, "nothing was changed");
+    if (again.p)
+        explicit_bzero(again.p, again.cap);
+    buf_done(&again);
+    return r;
+}
+
+int people_password(struct people *p, bool from_stdin, str *ret_hash)
+{
+    char hash[PASSWORD_HASH_MAX];
+    struct buf typed;
+    struct err e = {0};
+    if (!from_stdin && !p->cli->is_tty_in)
+        return cli_usage_error("a password is needed: --password-stdin reads it from a pipe");
+    buf_init(&typed, ASK_LINE_MAX);
+    int r = from_stdin ? ask_stdin(&typed, &e) : ask_twice(&typed, &e);
+    if (r == 0)
+        r = password_hash(buf_str(&typed), hash, &e);
+    if (typed.p)
+        explicit_bzero(typed.p, typed.cap);
+    buf_done(&typed);
+    if (r < 0)
+        return cli_fail(&e);
+    *ret_hash = arena_str(&p->arena, str_from(hash));
+    return EXIT_DONE;
+}
+
+bool people_confirm(struct people *p, bool is_sure, const char *question)
+{
+    if (is_sure)
+        return true;
+    if (!p->cli->is_tty_in) {
+        (void)cli_usage_error("nobody can be asked here; --yes says that you are sure");
+        return false;
+    }
+    bool is_yes = ask_yes(question);
+    if (!is_yes)
+        fputs("Nothing was changed.\n", stderr);
+    return is_yes;
+}
+
+/* ---- output ---- */
+
+void people_print(struct people *p, const struct json *v)
+{
+    str line = json_to_str(&p->arena, v);
+    printf("%.*s\n", STR_ARG(line));
+}
+
+str people_iso(struct people *p, int64_t ms)
+{
+    char iso[CLOCK_ISO_LEN + 1];
+    if (ms <= 0)
+        return STR_NONE;
+    clock_iso(ms, iso);
+    return arena_str(&p->arena, str_from(iso));
+}
+
+str people_ago(struct people *p, int64_t ms)
+{
+    struct buf b;
+    if (ms <= 0)
+        return STR("never");
+    buf_init(&b, 64);
+    ago_add(&b, ms, clock_now_ms());
+    str s = arena_str(&p->arena, buf_str(&b));
+    buf_done(&b);
+    return s;
+}
+
+void people_set_str(struct people *p, struct json *obj, const char *key, str value)
+{
+    json_set(&p->arena, obj, str_from(key), value.n > 0 ? json_of_str(value) : json_of_null());
+}
