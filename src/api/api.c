@@ -1,73 +1,100 @@
 #include "api/api.h"
 
-#include <errno.h>
-
-#include "api/guard.h"
+#include "api/admit.h"
 #include "api/hub.h"
 #include "api/internal.h"
-#include "base/hash.h"
 #include "base/random.h"
 #include "http/static.h"
 
 /* ---- the table ---- */
 
 #define API_MCP_BODY_MAX (4u * 1024 * 1024)
+#define CONV             API_CONV
+#define OPEN             (API_OPEN | API_NO_SPACE)
 
 static const struct route ROUTES[] = {
-    {"GET", "/v1/health", api_health_get, API_OPEN, 0},
+    {"GET", "/v1/health", api_health_get, OPEN, 0},
+    {"POST", "/v1/auth/login", api_auth_login, OPEN, 0},
+    {"POST", "/v1/auth/logout", api_auth_logout, OPEN, 0},
+    {"GET", "/v1/auth/session", api_auth_session, OPEN, 0},
+    {"POST", "/v1/auth/refresh", api_auth_refresh, OPEN, 0},
+    {"GET", "/v1/auth/authorize", api_auth_authorize, OPEN, 0},
+    {"GET", "/v1/auth/callback", api_auth_callback, OPEN, 0},
+    {"GET", "/v1/bootstrap", api_bootstrap_get, API_HOME, 0},
+    {"GET", "/v1/users", api_users_list, API_NO_SPACE | API_ADMIN, 0},
+    {"POST", "/v1/users", api_users_add, API_NO_SPACE | API_ADMIN, 0},
+    {"GET", "/v1/users/:user", api_users_get, API_NO_SPACE, 0},
+    {"PATCH", "/v1/users/:user", api_users_set, API_NO_SPACE | API_ADMIN, 0},
+    {"DELETE", "/v1/users/:user", api_users_remove, API_NO_SPACE | API_ADMIN, 0},
+    {"POST", "/v1/users/:user/password", api_users_password, API_NO_SPACE | API_ADMIN, 0},
+    {"POST", "/v1/users/:user/sign-out", api_users_sign_out, API_NO_SPACE | API_ADMIN, 0},
+    {"GET", "/v1/preferences", api_preferences_get, API_NO_SPACE, 0},
+    {"PATCH", "/v1/preferences", api_preferences_set, API_NO_SPACE, 0},
+    {"GET", "/v1/tokens", api_tokens_list, API_NO_SPACE | API_ADMIN, 0},
+    {"POST", "/v1/tokens", api_tokens_add, API_NO_SPACE | API_ADMIN, 0},
+    {"DELETE", "/v1/tokens/:token", api_tokens_revoke, API_NO_SPACE | API_ADMIN, 0},
+    {"GET", "/v1/workspaces", api_workspaces_list, API_HOME, 0},
+    {"POST", "/v1/workspaces", api_workspaces_add, API_NO_SPACE | API_ADMIN, 0},
+    {"GET", "/v1/workspaces/:ws", api_workspaces_get, API_NO_SPACE, 0},
+    {"PATCH", "/v1/workspaces/:ws", api_workspaces_set, API_NO_SPACE | API_ADMIN, 0},
+    {"DELETE", "/v1/workspaces/:ws", api_workspaces_remove, API_NO_SPACE | API_ADMIN, 0},
+    {"GET", "/v1/workspaces/:ws/members", api_members_list, API_NO_SPACE, 0},
+    {"POST", "/v1/workspaces/:ws/members", api_members_add, API_NO_SPACE | API_ADMIN, 0},
+    {"PATCH", "/v1/workspaces/:ws/members/:user", api_members_set, API_NO_SPACE | API_ADMIN, 0},
+    {"DELETE", "/v1/workspaces/:ws/members/:user", api_members_remove, API_NO_SPACE | API_ADMIN, 0},
     {"GET", "/v1/apps", api_apps_list, 0, 0},
-    {"POST", "/v1/apps/install", api_apps_install, 0, 0},
+    {"POST", "/v1/apps/install", api_apps_install, API_ADMIN, 0},
     {"GET", "/v1/apps/:name", api_apps_get, 0, 0},
-    {"DELETE", "/v1/apps/:name", api_apps_uninstall, 0, 0},
-    {"POST", "/v1/apps/:name/start", api_apps_start, 0, 0},
-    {"POST", "/v1/apps/:name/stop", api_apps_stop, 0, 0},
-    {"POST", "/v1/apps/:name/restart", api_apps_restart, 0, 0},
+    {"DELETE", "/v1/apps/:name", api_apps_uninstall, API_ADMIN, 0},
+    {"POST", "/v1/apps/:name/start", api_apps_start, API_ADMIN, 0},
+    {"POST", "/v1/apps/:name/stop", api_apps_stop, API_ADMIN, 0},
+    {"POST", "/v1/apps/:name/restart", api_apps_restart, API_ADMIN, 0},
     {"GET", "/v1/apps/:name/logs", api_apps_logs, 0, 0},
     {"GET", "/v1/bundles/health", api_bundles_health, 0, 0},
     {"GET", "/v1/tools", api_tools_list, 0, 0},
-    {"POST", "/v1/tools/call", api_tools_call, 0, 0},
-    {"POST", "/v1/chat", api_chat_post, 0, 0},
-    {"POST", "/v1/chat/start", api_chat_start, 0, 0},
-    {"POST", "/v1/chat/stream", api_chat_stream, 0, 0},
+    {"POST", "/v1/tools/call", api_tools_call, API_CALLS, 0},
+    {"POST", "/v1/chat", api_chat_post, API_BODY_CONV | API_CHAT, 0},
+    {"POST", "/v1/chat/start", api_chat_start, API_BODY_CONV | API_CHAT, 0},
+    {"POST", "/v1/chat/stream", api_chat_stream, API_BODY_CONV | API_CHAT, 0},
     {"GET", "/v1/conversations", api_conversations_list, 0, 0},
     {"GET", "/v1/conversations/stats", api_conversations_stats, 0, 0},
-    {"GET", "/v1/conversations/:id", api_conversations_get, 0, 0},
-    {"PATCH", "/v1/conversations/:id", api_conversations_rename, 0, 0},
-    {"DELETE", "/v1/conversations/:id", api_conversations_delete, 0, 0},
-    {"POST", "/v1/conversations/:id/restore", api_conversations_restore, 0, 0},
-    {"POST", "/v1/conversations/:id/fork", api_conversations_fork, 0, 0},
-    {"GET", "/v1/conversations/:id/export", api_conversations_export, 0, 0},
-    {"GET", "/v1/conversations/:id/notes", api_notes_list, 0, 0},
-    {"POST", "/v1/conversations/:id/notes", api_notes_add, 0, 0},
-    {"POST", "/v1/conversations/:id/share", api_sharing_set, 0, 0},
-    {"POST", "/v1/conversations/:id/unshare", api_sharing_end, 0, 0},
-    {"POST", "/v1/conversations/:id/participants", api_participants_add, 0, 0},
-    {"DELETE", "/v1/conversations/:id/participants/:user", api_participants_remove, 0, 0},
-    {"GET", "/v1/conversations/:id/history", api_conversations_history, 0, 0},
-    {"GET", "/v1/conversations/:id/events", api_conversations_events, 0, 0},
-    {"POST", "/v1/conversations/:id/typing", api_conversations_typing, 0, 0},
+    {"GET", "/v1/conversations/:id", api_conversations_get, CONV, 0},
+    {"PATCH", "/v1/conversations/:id", api_conversations_rename, CONV, 0},
+    {"DELETE", "/v1/conversations/:id", api_conversations_delete, CONV, 0},
+    {"POST", "/v1/conversations/:id/restore", api_conversations_restore, CONV, 0},
+    {"POST", "/v1/conversations/:id/fork", api_conversations_fork, CONV, 0},
+    {"GET", "/v1/conversations/:id/export", api_conversations_export, CONV, 0},
+    {"GET", "/v1/conversations/:id/notes", api_notes_list, CONV, 0},
+    {"POST", "/v1/conversations/:id/notes", api_notes_add, CONV, 0},
+    {"POST", "/v1/conversations/:id/share", api_sharing_set, CONV, 0},
+    {"POST", "/v1/conversations/:id/unshare", api_sharing_end, CONV, 0},
+    {"POST", "/v1/conversations/:id/participants", api_participants_add, CONV, 0},
+    {"DELETE", "/v1/conversations/:id/participants/:user", api_participants_remove, CONV, 0},
+    {"GET", "/v1/conversations/:id/history", api_conversations_history, CONV, 0},
+    {"GET", "/v1/conversations/:id/events", api_conversations_events, CONV, 0},
+    {"POST", "/v1/conversations/:id/typing", api_conversations_typing, CONV, 0},
+    {"POST", "/v1/conversations/:id/cancel", api_conversations_cancel, CONV, 0},
+    {"GET", "/v1/conversations/:id/inputs", api_inputs_list, CONV, 0},
+    {"POST", "/v1/conversations/:id/inputs/:input", api_inputs_answer, CONV, 0},
     {"GET", "/v1/events", api_events_get, 0, 0},
-    {"POST", "/v1/events/:stream/watch", api_events_watch, 0, 0},
-    {"POST", "/v1/conversations/:id/cancel", api_conversations_cancel, 0, 0},
-    {"GET", "/v1/conversations/:id/inputs", api_inputs_list, 0, 0},
-    {"POST", "/v1/conversations/:id/inputs/:input", api_inputs_answer, 0, 0},
+    {"POST", "/v1/events/:stream/watch", api_events_watch, API_READS, 0},
     {"GET", "/v1/models", api_models_list, 0, 0},
-    {"POST", "/v1/prompt", api_prompt_preview, 0, 0},
+    {"POST", "/v1/prompt", api_prompt_preview, API_BODY_CONV | API_READS, 0},
     {"GET", "/v1/search", api_search_get, 0, 0},
     {"POST", "/v1/import", api_import_start, 0, 0},
     {"GET", "/v1/import", api_import_get, 0, 0},
     {"GET", "/v1/skills", api_skills_list, 0, 0},
-    {"POST", "/v1/skills/match", api_skills_match, 0, 0},
+    {"POST", "/v1/skills/match", api_skills_match, API_READS, 0},
     {"GET", "/v1/usage", api_usage_get, 0, 0},
     {"GET", "/v1/workspace", api_workspace_get, 0, 0},
-    {"POST", "/mcp", api_mcp_handle, 0, API_MCP_BODY_MAX},
-    {"GET", "/mcp", api_mcp_handle, 0, 0},
-    {"DELETE", "/mcp", api_mcp_handle, 0, 0},
-    {"POST", "/mcp/:source", api_mcp_handle, 0, API_MCP_BODY_MAX},
-    {"GET", "/mcp/:source", api_mcp_handle, 0, 0},
-    {"DELETE", "/mcp/:source", api_mcp_handle, 0, 0},
-    {"GET", "/sse", api_mcp_sse_open, 0, 0},
-    {"POST", "/sse/message", api_mcp_sse_post, 0, API_MCP_BODY_MAX},
+    {"POST", "/mcp", api_mcp_handle, API_MCP, API_MCP_BODY_MAX},
+    {"GET", "/mcp", api_mcp_handle, API_MCP, 0},
+    {"DELETE", "/mcp", api_mcp_handle, API_MCP, 0},
+    {"POST", "/mcp/:source", api_mcp_handle, API_MCP, API_MCP_BODY_MAX},
+    {"GET", "/mcp/:source", api_mcp_handle, API_MCP, 0},
+    {"DELETE", "/mcp/:source", api_mcp_handle, API_MCP, 0},
+    {"GET", "/sse", api_mcp_sse_open, API_MCP, 0},
+    {"POST", "/sse/message", api_mcp_sse_post, API_MCP, API_MCP_BODY_MAX},
     {"GET", "/metrics", api_metrics_get, 0, 0},
 };
 
@@ -89,25 +116,6 @@ static bool is_api_path(str path)
 
 /* ---- every request ---- */
 
-/* Without users there is one person, the owner of the machine's account, in one workspace.
- * False: answered. */
-static bool identify(struct api *api, struct http_req *r)
-{
-    struct api_identity *id = ARENA_NEW(&r->arena, struct api_identity);
-    struct err e = {0};
-    id->viewer.user_id = STR("usr_default");
-    id->viewer.is_workspace_admin = true;
-    id->is_operator = r->is_local_socket;
-    id->space = api->deps.open_space(api->deps.space_ctx, STR("ws_default"), &e);
-    if (!id->space) {
-        http_reply_error(r, 500, "workspace_error", e.msg, NULL);
-        return false;
-    }
-    api_hold(api, id->space);
-    r->caller = id;
-    return true;
-}
-
 const struct api_identity *api_identity(const struct http_req *r)
 {
     return r->caller;
@@ -116,6 +124,12 @@ const struct api_identity *api_identity(const struct http_req *r)
 struct api_space *api_space(const struct http_req *r)
 {
     return api_identity(r)->space;
+}
+
+struct json_strs api_token_tools(const struct http_req *r)
+{
+    const struct json_strs *globs = &api_identity(r)->who.tools;
+    return globs->len > 0 ? *globs : (struct json_strs){0};
 }
 
 struct api_space *api_hold(struct api *api, struct api_space *s)
@@ -129,14 +143,6 @@ void api_release(struct api *api, struct api_space *s)
     api->deps.release_space(api->deps.space_ctx, s);
 }
 
-static bool refuse(struct http_req *r, const struct guard_refusal *g)
-{
-    if (g->status == 401)
-        http_add_header(r, "WWW-Authenticate", STR("Bearer"));
-    http_reply_error(r, g->status, g->code, g->message, NULL);
-    return false;
-}
-
 static void reply_no_route(struct http_req *r, enum route_result found, const struct buf *allow)
 {
     if (found == ROUTE_WRONG_METHOD) {
@@ -148,70 +154,42 @@ static void reply_no_route(struct http_req *r, enum route_result found, const st
     }
 }
 
-static int check_key(const struct http_req *r, str key, struct guard_refusal *ret)
-{
-    str given = http_get_header(r, "authorization");
-    if (key.n == 0 || r->is_local_socket)
-        return 0;
-    given = str_starts_nocase(given, STR("Bearer ")) ? str_trim(str_skip(given, 7)) : STR_NONE;
-    /* Hashes have equal lengths, so the comparison tells nothing about the key. */
-    uint8_t a[SHA256_LEN], b[SHA256_LEN];
-    sha256(given, a);
-    sha256(key, b);
-    if (bytes_eq_const_time(a, b, sizeof a))
-        return 0;
-    *ret = (struct guard_refusal){401, "unauthorized",
-                                  "Send the API key: Authorization: Bearer <NB_API_KEY>."};
-    return -EACCES;
-}
-
 static bool on_head(void *ctx, struct http_req *r)
 {
     struct api *api = ctx;
-    struct guard_refusal g;
     struct buf allow;
     buf_init(&allow, 256);
     enum route_result found = route_find(ROUTES, ARRAY_LEN(ROUTES), r, &allow);
     const struct route *route = found == ROUTE_FOUND ? r->route : NULL;
     bool is_page = found == ROUTE_NOT_FOUND && !is_api_path(r->path);
-    bool is_open = is_page || (route && (route->flags & API_OPEN));
-    bool go_on = false;
-
-    const struct config *c = api->deps.config;
-    struct guard_rules rules = {c->http.host, c->http.allowed_hosts, c->http.allowed_origins};
-    if (guard_check(r, &rules, &g) < 0 ||
-        (!is_open && check_key(r, c->secrets.nb_api_key, &g) < 0)) {
-        refuse(r, &g);
-    } else if (!route && !is_page) {
+    bool go_on = admit_head(api, r, is_page);
+    if (go_on && !route && !is_page) {
         reply_no_route(r, found, &allow);
-    } else {
-        if (route && route->body_max > 0)
-            r->body_max = route->body_max;
-        go_on = identify(api, r);
+        go_on = false;
     }
+    if (go_on && route && route->body_max > 0)
+        r->body_max = route->body_max;
     buf_done(&allow);
     return go_on;
 }
 
 static void on_request(void *ctx, struct http_req *r)
 {
-    const struct route *route = r->route;
-    if (route)
-        route->handle(ctx, r);
+    if (r->route)
+        admit_request(ctx, r);
     else if (!static_serve(r, &SITE))
         http_reply_error(r, 404, "not_found", "There is nothing at this address.", NULL);
 }
 
 static void on_released(void *ctx, struct http_req *r)
 {
-    const struct api_identity *id = r->caller;
-    if (id)
-        api_release(ctx, id->space);
+    admit_released(ctx, r);
 }
 
 str api_display_name(const struct api *api, str user_id)
 {
-    return STR_NONE;
+    const struct user *u = roster_user(directory_roster(api->deps.directory), user_id);
+    return u ? u->display_name : STR_NONE;
 }
 
 static str find_name(void *ctx, str user_id)
@@ -219,13 +197,88 @@ static str find_name(void *ctx, str user_id)
     return api_display_name(ctx, user_id);
 }
 
+/* ---- whose access ends ---- */
+
+static void tell_space(struct api *api, const struct directory_item *item, str type)
+{
+    struct arena a;
+    arena_init(&a);
+    struct bus_msg msg = {
+        .topic = arena_printf(&a, "space/%.*s", STR_ARG(item->workspace_id)),
+        .type = type,
+        .data = arena_printf(&a, "{\"userId\":\"%.*s\"}", STR_ARG(item->user_id)),
+    };
+    bus_publish(api->deps.bus, &msg);
+    arena_done(&a);
+}
+
+/* Streams and runs of who has left end now; requests on their way are checked by themselves. */
+static void end_membership(struct api *api, const struct directory_item *item)
+{
+    struct api_space *s = api->deps.find_space(api->deps.space_ctx, item->workspace_id);
+    hub_end_user(api, item->workspace_id, item->user_id);
+    if (api->deps.mcp.drop_user)
+        api->deps.mcp.drop_user(api->deps.mcp.ctx, item->workspace_id, item->user_id);
+    if (s)
+        runtime_cancel_user(s->runtime, item->user_id);
+    tell_space(api, item, STR("member.left"));
+}
+
+static void change_role(struct api *api, const struct directory_item *item)
+{
+    struct viewer now = {0};
+    if (directory_viewer(api->deps.directory, item->workspace_id, item->user_id, &now))
+        hub_role_changed(api, item->workspace_id, item->user_id, now.is_workspace_admin);
+    tell_space(api, item, STR("member.changed"));
+}
+
+static void on_news(void *ctx, const struct directory_item *item)
+{
+    struct api *api = ctx;
+    switch (item->news) {
+    case NEWS_MEMBER_LEFT:
+        end_membership(api, item);
+        break;
+    case NEWS_MEMBER_ROLE:
+        change_role(api, item);
+        break;
+    case NEWS_MEMBER_JOINED:
+        tell_space(api, item, STR("member.joined"));
+        break;
+    case NEWS_USER_REMOVED:
+        hub_end_user(api, STR_NONE, item->user_id);
+        break;
+    case NEWS_WORKSPACE_REMOVED:
+        api->deps.close_space(api->deps.space_ctx, item->workspace_id);
+        break;
+    default:
+        break;
+    }
+}
+
+static void on_login_ended(void *ctx, str user_id, str session_id, str token_id)
+{
+    struct api *api = ctx;
+    hub_end_login(api, session_id, token_id);
+    if (api->deps.mcp.drop_user)
+        api->deps.mcp.drop_user(api->deps.mcp.ctx, STR_NONE, user_id);
+}
+
+/* ---- life ---- */
+
 struct api *api_new(const struct api_deps *deps)
 {
     struct api *a = xcalloc(1, sizeof *a);
     a->deps = *deps;
     a->names = (struct frame_names){find_name, a};
     map_init(&a->hubs);
+    map_init(&a->provisions);
+    rates_init(&a->rates);
     random_id("b", a->boot_id);
+    a->people = (struct directory_observer){.on_news = on_news, .ctx = a};
+    a->logins = (struct auth_observer){.on_ended = on_login_ended, .ctx = a};
+    directory_observe(deps->directory, &a->people);
+    auth_observe(deps->auth, &a->logins);
     return a;
 }
 
@@ -233,13 +286,18 @@ void api_stop(struct api *a)
 {
     api_import_free(a->import);
     a->import = NULL;
+    directory_unobserve(&a->people);
+    auth_unobserve(&a->logins);
     hubs_free(a);
 }
 
 void api_free(struct api *a)
 {
-    if (a)
-        map_done(&a->hubs);
+    if (!a)
+        return;
+    map_done(&a->hubs);
+    map_done(&a->provisions);
+    rates_done(&a->rates);
     free(a);
 }
 

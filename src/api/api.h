@@ -5,6 +5,7 @@
  * import. Loop thread only. */
 #pragma once
 
+#include "auth/identity.h"
 #include "http/router.h"
 #include "http/server.h"
 #include "runtime/runtime.h"
@@ -41,6 +42,8 @@ struct api_mcp {
     void (*sse_open)(void *ctx, struct http_req *r, const struct api_caller *who);
     void (*sse_post)(void *ctx, struct http_req *r, const struct api_caller *who);
     void (*metrics)(void *ctx, struct buf *out); /* Prometheus text */
+    /* What this person has open in the workspace (empty = in all) ends now. */
+    void (*drop_user)(void *ctx, str workspace_id, str user_id);
     void *ctx;
 };
 
@@ -50,12 +53,17 @@ struct api_deps { /* borrowed */
     const struct config *config;
     struct bus *bus;
     struct llm *llm;
+    struct directory *directory;
+    struct auth *auth;
+    str org_name;
     uint64_t started_ms; /* monotonic */
 
     /* Opened on first use; NULL and *e when that fails. */
     struct api_space *(*open_space)(void *ctx, str id, struct err *e);
     void (*hold_space)(void *ctx, struct api_space *s);
     void (*release_space)(void *ctx, struct api_space *s);
+    struct api_space *(*find_space)(void *ctx, str id); /* in use, or NULL */
+    void (*close_space)(void *ctx, str id);             /* its workspace is gone */
     void *space_ctx;
     struct api_mcp mcp;
 };

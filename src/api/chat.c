@@ -78,6 +78,7 @@ static bool decode_chat(struct http_req *r, struct turn_request *ret)
         .model = b.model,
         .channel = b.channel.n > 0 ? b.channel : STR("api"),
         .allowed_tools = b.allowed_tools,
+        .token_tools = api_token_tools(r),
         .auto_allow = b.auto_allow,
         .is_unattended = b.is_unattended,
         .when_busy = busy,

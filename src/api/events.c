@@ -2,7 +2,7 @@
  * GET /v1/events - the workspace as it happens, with any conversations in it. */
 #include <errno.h>
 
-#include "api/stream.h"
+#include "api/live.h"
 
 /* The position to go on from: Last-Event-ID, ?after=, or only what comes. */
 static bool parse_after(struct http_req *r, store_pos *ret)
@@ -23,8 +23,8 @@ static void watch_one(struct api_wait *w, const struct conv *c)
     store_pos after = *(const store_pos *)w->data;
     arena_init(&a);
     str id = arena_str(&a, c->id);
-    struct stream *s = stream_open(w->api, w->req, false);
-    (void)stream_watch(s, id, after, true);
+    struct live *s = live_open(w->api, w->req, false);
+    (void)live_watch(s, id, after, true);
     arena_done(&a);
 }
 
@@ -93,21 +93,21 @@ static bool watches_ok(str list)
     str one, id;
     store_pos after;
     while (str_split(&list, ',', &one))
-        if (!parse_watch(one, &id, &after) || ++n > STREAM_WATCHES_MAX)
+        if (!parse_watch(one, &id, &after) || ++n > LIVE_WATCHES_MAX)
             return false;
     return true;
 }
 
-static void watch_all(struct stream *s, str list)
+static void watch_all(struct live *s, str list)
 {
     str one, id;
     store_pos after;
     while (str_split(&list, ',', &one))
         if (parse_watch(one, &id, &after))
-            (void)stream_watch(s, id, after, false);
+            (void)live_watch(s, id, after, false);
 }
 
-static void send_subscribed(struct stream *s)
+static void send_subscribed(struct live *s)
 {
     char id[48];
     struct api_json j;
@@ -115,9 +115,9 @@ static void send_subscribed(struct stream *s)
     jw_object(&j.w);
     jw_key(&j.w, "streamId");
     jw_str(&j.w, str_make(id, (size_t)snprintf(id, sizeof id, "%llu",
-                                               (unsigned long long)stream_number(s))));
+                                               (unsigned long long)live_number(s))));
     jw_end(&j.w);
-    stream_send(s, STR("subscribed"), hub_last_id(stream_tap(s)->hub, id), buf_str(&j.buf));
+    live_send(s, STR("subscribed"), hub_last_id(live_tap(s)->hub, id), buf_str(&j.buf));
     buf_done(&j.buf);
 }
 
@@ -136,9 +136,9 @@ void api_events_get(void *ctx, struct http_req *r)
     if (!watches_ok(list)) {
         http_reply_error(r, 400, "bad_request", WATCH_HINT, NULL);
     } else {
-        struct stream *s = stream_open(ctx, r, true);
-        if (last.n > 0 && !hub_replay(stream_tap(s), last))
-            stream_send(s, STR("reset"), STR_NONE, STR("{}"));
+        struct live *s = live_open(ctx, r, true);
+        if (last.n > 0 && !hub_replay(live_tap(s), last))
+            live_send(s, STR("reset"), STR_NONE, STR("{}"));
         send_subscribed(s);
         watch_all(s, list);
     }
@@ -161,19 +161,19 @@ void api_events_watch(void *ctx, struct http_req *r)
     struct watch_body body = {0};
     if (!api_decode_body(r, WATCH_FIELDS, &body))
         return;
-    struct stream *s = stream_find(ctx, r, r->params[0]);
+    struct live *s = live_find(ctx, r, r->params[0]);
     if (!s) {
         api_not_found(r, "stream");
         return;
     }
     int code = 0;
     for (size_t i = 0; i < body.remove.len; i++)
-        stream_unwatch(s, body.remove.items[i]);
+        live_unwatch(s, body.remove.items[i]);
     for (size_t i = 0; code == 0 && i < body.add.len; i++) {
         str id;
         store_pos after;
         bool is_ok = parse_watch(body.add.items[i], &id, &after);
-        code = is_ok ? stream_watch(s, id, after, false) : -EINVAL;
+        code = is_ok ? live_watch(s, id, after, false) : -EINVAL;
     }
     if (code < 0)
         http_reply_error(r, 400, "bad_request", WATCH_HINT, NULL);

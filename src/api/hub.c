@@ -345,6 +345,8 @@ void tap_identify(struct tap *t, struct arena *a, const struct api_identity *id)
 {
     t->viewer = id->viewer;
     t->viewer.user_id = arena_str(a, id->viewer.user_id);
+    t->session_id = arena_str(a, id->who.session_id);
+    t->token_id = arena_str(a, id->who.token_id);
     t->is_operator = id->is_operator;
 }
 

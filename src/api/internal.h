@@ -3,6 +3,7 @@
 
 #include "api/api.h"
 #include "api/frames.h"
+#include "api/rate.h"
 #include "base/json_decode.h"
 #include "base/map.h"
 #include "loop/timer.h"
@@ -21,23 +22,40 @@ struct api {
     unsigned beats;
     uint64_t nstreams; /* opened so far */
     struct frame_names names;
+    struct rates rates;
+    struct map provisions; /* user id -> their first workspace, which is being made */
+    struct directory_observer people;
+    struct auth_observer logins;
 };
 
 /* Route flags. */
 enum {
-    API_OPEN = 1, /* no authentication */
+    API_OPEN = 1,       /* no authentication */
+    API_NO_SPACE = 2,   /* about people or the process, not about one workspace */
+    API_HOME = 4,       /* the same, but everybody has a workspace by then */
+    API_ADMIN = 8,      /* tokens need the scope admin */
+    API_READS = 16,     /* changes nothing, whatever the method */
+    API_CONV = 32,      /* params[0] is a conversation, which may tell the workspace */
+    API_BODY_CONV = 64, /* the body's conversationId may tell it */
+    API_CHAT = 128,     /* limited per minute: chat, */
+    API_CALLS = 256,    /* calls of tools, */
+    API_MCP = 512,      /* the MCP endpoint, which has a scope of its own */
 };
 
 /* Who asks, and in which workspace; in the request's arena, as long as the request. */
 struct api_identity {
+    struct identity who;
     struct viewer viewer;
-    bool is_operator; /* over the Unix socket: whoever owns the files may do everything */
-    struct api_space *space;
+    bool is_operator;        /* over the Unix socket: whoever owns the files may do everything */
+    bool is_known;           /* false only with API_OPEN */
+    bool is_pending;         /* the credentials are still being looked at */
+    struct api_space *space; /* NULL with API_NO_SPACE and API_HOME */
 };
 
 const struct api_identity *api_identity(const struct http_req *r);
 struct api_space *api_space(const struct http_req *r);
-str api_display_name(const struct api *api, str user_id); /* may be empty; for this turn */
+struct json_strs api_token_tools(const struct http_req *r); /* items NULL = no limit */
+str api_display_name(const struct api *api, str user_id);   /* may be empty; for this turn */
 /* What goes on when its request is over, holds the workspace itself. */
 struct api_space *api_hold(struct api *api, struct api_space *s);
 void api_release(struct api *api, struct api_space *s);
@@ -94,6 +112,35 @@ void api_skills_match(void *ctx, struct http_req *r);
 void api_usage_get(void *ctx, struct http_req *r);
 void api_workspace_get(void *ctx, struct http_req *r);
 
+void api_auth_authorize(void *ctx, struct http_req *r);
+void api_auth_callback(void *ctx, struct http_req *r);
+void api_auth_login(void *ctx, struct http_req *r);
+void api_auth_logout(void *ctx, struct http_req *r);
+void api_auth_refresh(void *ctx, struct http_req *r);
+void api_auth_session(void *ctx, struct http_req *r);
+void api_bootstrap_get(void *ctx, struct http_req *r);
+void api_members_add(void *ctx, struct http_req *r);
+void api_members_list(void *ctx, struct http_req *r);
+void api_members_remove(void *ctx, struct http_req *r);
+void api_members_set(void *ctx, struct http_req *r);
+void api_preferences_get(void *ctx, struct http_req *r);
+void api_preferences_set(void *ctx, struct http_req *r);
+void api_tokens_add(void *ctx, struct http_req *r);
+void api_tokens_list(void *ctx, struct http_req *r);
+void api_tokens_revoke(void *ctx, struct http_req *r);
+void api_users_add(void *ctx, struct http_req *r);
+void api_users_get(void *ctx, struct http_req *r);
+void api_users_list(void *ctx, struct http_req *r);
+void api_users_password(void *ctx, struct http_req *r);
+void api_users_remove(void *ctx, struct http_req *r);
+void api_users_set(void *ctx, struct http_req *r);
+void api_users_sign_out(void *ctx, struct http_req *r);
+void api_workspaces_add(void *ctx, struct http_req *r);
+void api_workspaces_get(void *ctx, struct http_req *r);
+void api_workspaces_list(void *ctx, struct http_req *r);
+void api_workspaces_remove(void *ctx, struct http_req *r);
+void api_workspaces_set(void *ctx, struct http_req *r);
+
 void api_import_free(struct api_import *im); /* cancels it; accepts NULL */
 
 /* ---- exchange.c: what handlers share ---- */
@@ -147,6 +194,10 @@ struct api_wait *api_find_conv(struct api *api, struct http_req *r, enum conv_ri
                                void *data, void (*then)(struct api_wait *w, const struct conv *c));
 
 void api_write_strs(struct json_writer *w, const char *key, struct json_strs list);
+void api_write_time(struct json_writer *w, int64_t ms); /* 0 = null */
+/* An array of the workspaces somebody is in, or of all. */
+void api_write_workspaces(struct json_writer *w, const struct api *api,
+                          const struct api_identity *me, bool is_all);
 /* Which skill a message gets, and why: an object. */
 void api_write_match(struct json_writer *w, const struct skill_match *m);
 /* A store_conv_fn with a struct api_wait: answers with the conversation, or with the error. */

@@ -12,7 +12,7 @@ static bool admit(struct api *api, struct http_req *r, struct api_caller *ret)
                          NULL);
         return false;
     }
-    *ret = (struct api_caller){.space = id->space, .viewer = id->viewer};
+    *ret = (struct api_caller){id->space, id->viewer, api_token_tools(r)};
     return true;
 }
 

@@ -104,6 +104,7 @@ void api_prompt_preview(void *ctx, struct http_req *r)
         .message = in.message,
         .model = in.model,
         .allowed_tools = in.allowed_tools,
+        .token_tools = api_token_tools(r),
         .on_preview = on_preview,
     };
     struct prompt_wait *c = ARENA_NEW(&r->arena, struct prompt_wait);

@@ -40,6 +40,24 @@ static bool parse_participants(struct http_req *r, const struct json *v, struct 
     return ok;
 }
 
+/* People are shared with by being members; what others are called is nobody's business. */
+static bool are_members(const struct api_wait *w, const struct json_strs *who)
+{
+    const struct roster *all = directory_roster(w->api->deps.directory);
+    const struct workspace *ws = roster_workspace(all, w->space->id);
+    for (size_t i = 0; i < who->len; i++) {
+        if (ws && workspace_role(ws, who->items[i]) != WS_NONE)
+            continue;
+        str msg = arena_printf(&w->req->arena,
+                               "participants: '%.*s' is not a member of this "
+                               "workspace",
+                               STR_ARG(who->items[i]));
+        http_reply_error(w->req, 400, "bad_request", msg.p, NULL);
+        return false;
+    }
+    return true;
+}
+
 /* ---- POST .../share, .../unshare ---- */
 
 struct sharing {
@@ -50,6 +68,8 @@ struct sharing {
 static void set_sharing(struct api_wait *w, const struct conv *c)
 {
     const struct sharing *s = w->data;
+    if (s->is_shared && s->has_participants && !are_members(w, &s->participants))
+        return;
     w->op = store_set_sharing(w->space->store, w->id, s->is_shared,
                               s->has_participants ? &s->participants : NULL, api_reply_conv, w);
 }
@@ -87,7 +107,9 @@ static void add_participant(struct api_wait *w, const struct conv *c)
     for (size_t i = 0; i < c->acl.participants.len; i++)
         who.items[who.len++] = c->acl.participants.items[i];
     who.items[who.len++] = *(const str *)w->data;
-    set_participants(w, &who);
+    struct json_strs added = {w->data, 1};
+    if (are_members(w, &added))
+        set_participants(w, &who);
 }
 
 static const struct json_field PARTICIPANT_FIELDS[] = {{"userId", JF_STR, 0, JF_REQUIRED, NULL, 0},

@@ -184,6 +184,10 @@ static bool check_call(struct http_req *r, const struct call_in *in, const struc
         http_reply_error(r, 404, "tool_not_found", message.p, NULL);
         return false;
     }
+    if (!identity_may_call(&api_identity(r)->who, it->name)) {
+        http_reply_error(r, 403, "forbidden", "This token is not for that tool.", NULL);
+        return false;
+    }
     if (is_denied(r, it)) {
         http_reply_error(r, 403, "forbidden", "The workspace's permissions deny this tool.", NULL);
         return false;

@@ -46,6 +46,8 @@ void conv_tool_find(struct builtin_call *c, enum conv_right right,
 {
     struct finder *f = ARENA_NEW(&c->arena, struct finder);
     str id = json_get_string(c->args, "id");
+    if (id.n == 0)
+        id = json_get_string(c->args, "conversationId");
     *f = (struct finder){c, right, then, id.n > 0 ? id : c->conversation_id};
     c->op = store_get(conv_tool_store(c), f->id, on_found, f);
 }

@@ -127,6 +127,7 @@ static void start(struct builtin_call *c, const struct agent *agent, int iterati
         .model = agent && agent->model.n > 0 ? agent->model : parent->model,
         .channel = STR("delegate"),
         .auto_allow = parent->auto_allow,
+        .token_tools = parent->token_tools,
         .is_unattended = true, /* a child has nobody to ask */
         .child = &child,
     };

@@ -397,6 +397,8 @@ static void take_secrets(struct loader *l, const struct document *d)
         *KEYS[i].key = arena_str(
             &l->c->arena, provider_key(d, KEYS[i].provider, getenv_nonempty(l, KEYS[i].variable)));
     to->nb_api_key = arena_str(&l->c->arena, str_from(getenv_nonempty(l, "NB_API_KEY")));
+    to->oidc_client_secret =
+        arena_str(&l->c->arena, str_from(getenv_nonempty(l, "NB_OIDC_CLIENT_SECRET")));
     l->c->ollama_host = arena_str(&l->c->arena, str_from(getenv_nonempty(l, "OLLAMA_HOST")));
 }
 

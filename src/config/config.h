@@ -69,6 +69,7 @@ struct config_features { /* what is switched off is neither listed nor callable 
 };
 
 struct config_secrets { /* never logged, never written */
+    str oidc_client_secret;
     str anthropic_api_key, openai_api_key, google_api_key, nb_api_key;
     str openrouter_api_key, groq_api_key, mistral_api_key, deepseek_api_key;
 };

@@ -7,6 +7,7 @@
 #include "runtime/request_log.h"
 #include "runtime/turn.h"
 #include "runtime/zone.h"
+#include "workspace/directory.h"
 
 void turn_match_skill(struct turn *t)
 {
@@ -22,6 +23,7 @@ static struct tool_limits limits(const struct turn *t)
     return (struct tool_limits){
         .request = t->allowed_tools,
         .profile = t->child.tools,
+        .token = t->token_tools,
         .is_child = t->child.depth > 0,
         .is_admin = t->viewer.is_workspace_admin,
     };
@@ -101,6 +103,34 @@ static str today(struct arena *a, str zone)
     return arena_str(a, str_make(text, n));
 }
 
+static const struct user *find_user(const struct turn *t, str id)
+{
+    const struct directory *d = t->rt->deps.directory;
+    return d ? roster_user(directory_roster(d), id) : NULL;
+}
+
+static void name_participants(const struct turn *t, struct arena *a, struct prompt_input *in)
+{
+    size_t n = t->participants.len;
+    struct prompt_person *people = arena_array(a, n, sizeof *people);
+    for (size_t i = 0; i < n; i++) {
+        str id = t->participants.items[i];
+        const struct user *u = find_user(t, id);
+        people[i] = (struct prompt_person){id, u && u->display_name.n > 0 ? u->display_name : id};
+    }
+    in->participants = people;
+    in->n_participants = n > 1 ? n : 0;
+}
+
+/* The settings of who runs nb alone; otherwise what people say of themselves. */
+static str user_name(const struct turn *t)
+{
+    str own = json_get_string(t->rt->deps.config->home, "userName");
+    const struct user *u = find_user(t, t->viewer.user_id);
+    bool is_named = u && u->display_name.n > 0 && !str_eq(u->id, STR(ROSTER_SOLE_USER));
+    return is_named ? u->display_name : own;
+}
+
 static struct prompt compose(const struct turn *t, struct arena *a, bool is_proxied)
 {
     const struct config *c = t->rt->deps.config;
@@ -109,8 +139,9 @@ static struct prompt compose(const struct turn *t, struct arena *a, bool is_prox
         .date = today(a, c->time_zone),
         .is_proxied = is_proxied,
         .matched = t->skill,
-        .user_name = json_get_string(c->home, "userName"),
+        .user_name = user_name(t),
     };
+    name_participants(t, a, &in);
     if (t->skills)
         in.context = skills_context(t->skills, &in.n_context);
     return prompt_compose(a, &in);

@@ -19,6 +19,7 @@ struct builder {
     struct arena *a;
     struct llm_message *messages;
     size_t n;
+    bool has_several_people;
 };
 
 static void add(struct builder *b, enum llm_role role, const struct llm_block *blocks, size_t n)
@@ -102,10 +103,29 @@ static struct llm_block result_block(struct arena *a, const struct replay_tool *
 
 /* ---- messages ---- */
 
+/* Which of several people wrote a message is told by their ids, which the log has; the prompt
+ * says whose they are. */
+static bool has_several_people(const struct replay *r)
+{
+    str first = STR_NONE;
+    for (size_t i = 0; i < r->n; i++) {
+        const struct replay_message *m = &r->messages[i];
+        if (m->role != REPLAY_USER || m->user_id.n == 0)
+            continue;
+        if (first.n > 0 && !str_eq(first, m->user_id))
+            return true;
+        first = m->user_id;
+    }
+    return false;
+}
+
 static void user(struct builder *b, const struct replay_message *m)
 {
     struct llm_block *block = ARENA_NEW(b->a, struct llm_block);
-    *block = text_block(replay_text(b->a, m));
+    str text = replay_text(b->a, m);
+    if (b->has_several_people && text.n > 0 && m->user_id.n > 0)
+        text = arena_printf(b->a, "[%.*s] %.*s", STR_ARG(m->user_id), STR_ARG(text));
+    *block = text_block(text);
     add(b, LLM_USER, block, block->text.n > 0 ? 1 : 0);
 }
 
@@ -192,6 +212,7 @@ int context_messages(struct arena *a, const struct replay *r, const struct llm_m
                      size_t *ret_n, struct err *e)
 {
     struct builder b = {.a = a, .messages = arena_array(a, 3 * r->n + 2, sizeof *b.messages)};
+    b.has_several_people = has_several_people(r);
     if (r->summary.n > 0) {
         add_text(&b, LLM_USER, summary_text(a, r));
         add_text(&b, LLM_ASSISTANT, UNDERSTOOD);

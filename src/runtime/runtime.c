@@ -185,6 +185,15 @@ void runtime_cancel_all(struct runtime *rt)
         turn_cancel(LIST_ENTRY(n, struct turn, node));
 }
 
+void runtime_cancel_user(struct runtime *rt, str user_id)
+{
+    LIST_FOREACH (n, &rt->turns) {
+        struct turn *t = LIST_ENTRY(n, struct turn, node);
+        if (str_eq(t->viewer.user_id, user_id))
+            turn_cancel(t);
+    }
+}
+
 size_t runtime_runs(const struct runtime *rt)
 {
     return map_len(&rt->active);

@@ -16,6 +16,7 @@
 #include "store/store.h"
 #include "tools/registry.h"
 
+struct directory;
 struct runtime;
 struct turn; /* a turn under way */
 
@@ -29,9 +30,10 @@ struct runtime_deps { /* all borrowed; they outlive the runtime */
     struct store *store;
     struct llm *llm;
     struct registry *tools;
-    struct pool *pool;         /* small files: skills, permissions */
-    str root_dir;              /* the workspace's own: skills, what was allowed for good */
-    str home_dir, project_dir; /* where terminal users keep skills; empty on a server */
+    struct pool *pool;                 /* small files: skills, permissions */
+    const struct directory *directory; /* names of people; NULL = nobody has one */
+    str root_dir;                      /* the workspace's own: skills, what was allowed for good */
+    str home_dir, project_dir;         /* where terminal users keep skills; empty on a server */
 };
 
 struct runtime *runtime_new(const struct runtime_deps *deps);
@@ -58,6 +60,7 @@ struct turn_request {
     str model;                      /* empty: the conversation's, else the default */
     str channel;                    /* tui, web, api ... */
     struct json_strs allowed_tools; /* globs; items NULL = no limit */
+    struct json_strs token_tools;   /* the same, of the token that is used: for children too */
     const struct json *metadata;    /* for a new conversation, or NULL */
 
     /* Instead of a message: the answer to a question that the last run left open. */
@@ -95,7 +98,7 @@ struct turn_info {
     struct viewer viewer;
     int depth;
     bool is_unattended;
-    struct json_strs auto_allow;
+    struct json_strs auto_allow, token_tools;
 };
 
 enum turn_refusal {
@@ -142,4 +145,5 @@ str runtime_streamed(const struct runtime *rt, str conversation_id); /* for late
 bool runtime_has_run_of(const struct runtime *rt, str conversation_id, str user_id);
 bool runtime_cancel(struct runtime *rt, str conversation_id); /* false: nothing was running */
 void runtime_cancel_all(struct runtime *rt);
+void runtime_cancel_user(struct runtime *rt, str user_id); /* what this person started */
 size_t runtime_runs(const struct runtime *rt);

@@ -247,11 +247,23 @@ static void recall_history(struct turn *t)
     store_read(t->rt->deps.store, t->conversation_id, &range, on_news, t);
 }
 
+static struct json_strs copy_strs(struct arena *a, struct json_strs in)
+{
+    if (!in.items)
+        return in;
+    struct json_strs out = {arena_array(a, in.len + 1, sizeof(str)), in.len};
+    for (size_t i = 0; i < in.len; i++)
+        out.items[i] = arena_str(a, in.items[i]);
+    return out;
+}
+
 static void on_found(void *ctx, const struct err *err, const struct conv *conv)
 {
     struct turn *t = ctx;
     struct err e = {0};
     struct turn *busy = map_get(&t->rt->active, t->conversation_id);
+    if (!err && conv->acl.is_shared)
+        t->participants = copy_strs(&t->arena, conv->acl.participants);
     bool is_absent = err && (err->code == -ENOENT || err->code == -EINVAL);
     bool is_sealed = !err && conv->acl.is_sealed && t->viewer.is_workspace_admin;
     if (is_sealed) {
@@ -328,16 +340,6 @@ static void begin(void *ctx)
 
 /* ---- the request ---- */
 
-static struct json_strs copy_strs(struct arena *a, struct json_strs in)
-{
-    if (!in.items)
-        return in;
-    struct json_strs out = {arena_array(a, in.len + 1, sizeof(str)), in.len};
-    for (size_t i = 0; i < in.len; i++)
-        out.items[i] = arena_str(a, in.items[i]);
-    return out;
-}
-
 static void copy_child(struct turn *t, const struct turn_child *c)
 {
     struct arena *a = &t->arena;
@@ -359,6 +361,7 @@ static void copy_request(struct turn *t, const struct turn_request *req)
     t->model = arena_str(a, req->model);
     t->channel = arena_str(a, req->channel);
     t->allowed_tools = copy_strs(a, req->allowed_tools);
+    t->token_tools = copy_strs(a, req->token_tools);
     t->auto_allow = copy_strs(a, req->auto_allow);
     t->metadata = req->metadata ? json_clone(a, req->metadata) : NULL;
     t->answer = req->answer;

@@ -25,7 +25,7 @@ struct runtime {
     struct list_node turns;
     struct list_node titles;
     struct list_node inquiries; /* questions of tools that are open (inquiry.c) */
-    size_t nturns, nrecords; /* under way */
+    size_t nturns, nrecords;    /* under way */
     loop_fn on_stopped;
     void *on_stopped_ctx;
     struct deferred stopped;
@@ -48,7 +48,8 @@ struct turn {
 
     struct viewer viewer;
     str conversation_id, message, model, channel;
-    struct json_strs allowed_tools, auto_allow;
+    struct json_strs allowed_tools, token_tools, auto_allow;
+    struct json_strs participants; /* of a shared conversation, when the turn began */
     const struct json *metadata;
     struct turn_answer answer;
     const struct run_pending *pending; /* calls that the answer is about */

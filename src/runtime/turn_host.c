@@ -163,6 +163,7 @@ void turn_start_run(struct turn *t, const struct run_pending *pending, size_t n)
         .depth = t->child.depth,
         .is_unattended = t->is_unattended,
         .auto_allow = t->auto_allow,
+        .token_tools = t->token_tools,
     };
     struct run_spec spec = {
         .run_id = t->info.run_id,

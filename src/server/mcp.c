@@ -36,7 +36,12 @@ static void metrics(void *ctx, struct buf *out)
     gateway_write_metrics(ctx, out);
 }
 
+static void drop_user(void *ctx, str workspace_id, str user_id)
+{
+    gateway_drop_user(ctx, workspace_id, user_id);
+}
+
 struct api_mcp mcp_endpoint(struct gateway *g)
 {
-    return (struct api_mcp){handle, sse_open_old, sse_post_old, metrics, g};
+    return (struct api_mcp){handle, sse_open_old, sse_post_old, metrics, drop_user, g};
 }

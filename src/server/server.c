@@ -34,8 +34,11 @@ struct server {
     struct pool *readers;
     struct appender *appender;
     struct store_env store_env;
+    struct instance instance;
+    struct directory *directory;
+    struct auth *auth;
     struct spaces spaces;
-    struct space *home; /* the one workspace there is without users */
+    struct space *home; /* where commands work; NULL = a server of many workspaces */
     struct gateway *gateway;
     struct api *api;
     struct http_server *http;
@@ -96,12 +99,55 @@ static void prepare_spaces(struct server *s)
         .fetcher = s->fetcher,
         .gateway = s->gateway,
         .store_env = &s->store_env,
+        .directory = s->directory,
         .started_ms = s->started_ms,
         .home_dir = s->opt.home_dir,
         .project_dir = s->opt.project_dir,
         .with_bundles = s->opt.with_bundles,
     };
+    env.has_many = !instance_is_sole(&s->instance);
     spaces_init(&s->spaces, &env);
+}
+
+static int know_people(struct server *s, struct err *e)
+{
+    const struct config_secrets *k = &s->config->secrets;
+    const char *dir = s->config->work_dir;
+    int r = instance_load(&s->instance, dir, k->nb_api_key, k->oidc_client_secret, e);
+    if (r == 0)
+        r = directory_new(s->loop, s->log, dir, instance_is_sole(&s->instance), &s->directory, e);
+    struct auth_deps deps = {
+        .loop = s->loop,
+        .log = s->log,
+        .directory = s->directory,
+        .fetcher = s->fetcher,
+        .instance = &s->instance,
+        .work_dir = dir,
+    };
+    if (r == 0)
+        r = auth_new(&deps, &s->auth, e);
+    for (size_t i = 0; r == 0 && i < s->instance.warnings.len; i++)
+        log_warn(s->log, "server", "%.*s", STR_ARG(s->instance.warnings.items[i]));
+    return r;
+}
+
+static int open_home(struct server *s, struct err *e)
+{
+    const struct roster *all = directory_roster(s->directory);
+    str id = str_from(s->opt.workspace_id);
+    if (id.n == 0 && all->nworkspaces == 1 && (all->is_sole || s->opt.needs_home))
+        id = all->workspaces[0].id;
+    if (id.n == 0 && !s->opt.needs_home)
+        return 0;
+    if (id.n == 0)
+        return err_set(e, -EINVAL,
+                       all->nworkspaces == 0
+                           ? "there is no workspace yet: nb workspace create NAME"
+                           : "say which workspace: --workspace ID (nb workspace list)");
+    if (!roster_workspace(all, id))
+        return err_set(e, -ENOENT, "there is no workspace '%.*s'", STR_ARG(id));
+    s->home = spaces_open(&s->spaces, id, e);
+    return s->home ? 0 : e->code;
 }
 
 static void set_true(void *flag)
@@ -148,6 +194,19 @@ static void release_space(void *ctx, struct api_space *sp)
     spaces_release(CONTAINER_OF(sp, struct space, api));
 }
 
+static struct api_space *find_space(void *ctx, str id)
+{
+    struct server *s = ctx;
+    struct space *sp = spaces_find(&s->spaces, id);
+    return sp ? &sp->api : NULL;
+}
+
+static void close_space(void *ctx, str id)
+{
+    struct server *s = ctx;
+    spaces_close(&s->spaces, id, NULL, NULL);
+}
+
 static void make_gateway(struct server *s)
 {
     struct gateway_deps deps = {
@@ -169,20 +228,28 @@ static int build(struct server *s, struct err *e)
     if (r < 0)
         return r;
     make_gateway(s);
+    r = know_people(s, e);
+    if (r < 0)
+        return r;
     prepare_spaces(s);
-    s->home = spaces_open(&s->spaces, STR(SPACE_DEFAULT_ID), e);
-    if (!s->home)
-        return e->code;
+    r = open_home(s, e);
+    if (r < 0)
+        return r;
     struct api_deps deps = {
         .loop = s->loop,
         .log = s->log,
         .config = s->config,
         .bus = s->bus,
         .llm = s->llm,
+        .directory = s->directory,
+        .auth = s->auth,
+        .org_name = s->instance.org_name,
         .started_ms = s->started_ms,
         .open_space = open_space,
         .hold_space = hold_space,
         .release_space = release_space,
+        .find_space = find_space,
+        .close_space = close_space,
         .space_ctx = s,
         .mcp = mcp_endpoint(s->gateway),
     };
@@ -228,15 +295,18 @@ static bool is_loopback(const char *host)
     return inet_pton(AF_INET6, host, &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6);
 }
 
-static int check_exposure(const struct config *c, struct err *e)
+static int check_exposure(const struct server *s, struct err *e)
 {
-    if (is_loopback(c->http.host) || c->secrets.nb_api_key.n > 0 || c->http.allow_unauthenticated)
+    const struct config *c = s->config;
+    if (is_loopback(c->http.host) || auth_mode(s->auth) != AUTH_DEV ||
+        c->http.allow_unauthenticated)
         return 0;
-    return err_set(e, -EACCES,
-                   "refusing to listen on %s without authentication: anyone on the network could "
-                   "use your tools and read your conversations. Set NB_API_KEY, or listen on "
-                   "127.0.0.1, or set http.allowUnauthenticated to true in %s.",
-                   c->http.host, c->path);
+    return err_set(
+        e, -EACCES,
+        "refusing to listen on %s without authentication: anyone on the network could "
+        "use your tools and read your conversations. Run nb init, or set NB_API_KEY, or listen on "
+        "127.0.0.1, or set http.allowUnauthenticated to true in %s.",
+        c->http.host, c->path);
 }
 
 static struct http_server *http(struct server *s)
@@ -250,7 +320,7 @@ static struct http_server *http(struct server *s)
 int server_listen(struct server *s, uint16_t *ret_port, struct err *e)
 {
     struct config *c = s->config;
-    int r = check_exposure(c, e);
+    int r = check_exposure(s, e);
     if (r < 0)
         return r;
     r = http_listen_unix(http(s), server_socket_path(c, &s->arena), e);
@@ -305,6 +375,9 @@ void server_free(struct server *s)
         return;
     if (s->http)
         http_server_free(s->http);
+    auth_free(s->auth);
+    directory_free(s->directory);
+    instance_done(&s->instance);
     api_free(s->api);
     gateway_free(s->gateway);
     spaces_done(&s->spaces);

@@ -12,6 +12,10 @@
 struct server;
 
 struct server_options {
+    /* A command that works in one workspace: this one, or the only one there is. Without users
+     * there always is one. */
+    const char *workspace_id;
+    bool needs_home;
     bool with_bundles;     /* start the MCP servers of the settings */
     bool with_local_probe; /* look for local model servers when nothing is configured */
     const char *home_dir, *project_dir; /* a terminal: skills of .agents/ and .claude/ there */

@@ -87,6 +87,7 @@ static int make_runtime(struct space *sp, struct err *e)
         .llm = env->llm,
         .tools = sp->api.tools,
         .pool = env->readers,
+        .directory = env->directory,
         .root_dir = str_from(sp->api.root),
         .home_dir = str_from(env->home_dir),
         .project_dir = str_from(env->project_dir),

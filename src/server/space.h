@@ -25,6 +25,7 @@ struct space_env { /* what all spaces share; borrowed */
     struct fetcher *fetcher;
     struct gateway *gateway; /* hears of bundles and of the end of spaces */
     const struct store_env *store_env;
+    const struct directory *directory;
     uint64_t started_ms;
     const char *home_dir, *project_dir; /* a terminal, else NULL */
     bool with_bundles;                  /* their MCP servers are started */

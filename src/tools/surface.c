@@ -20,6 +20,8 @@ bool surface_may_call(const struct tool_limits *l, const struct toolset_item *it
 {
     if (it->tool->is_admin_only && !l->is_admin)
         return false;
+    if (l->token.items && !globs_match(l->token, it->name))
+        return false;
     if (l->request.items && !tool_name_is_system(it->name) && !globs_match(l->request, it->name))
         return false;
     if (l->profile.items)

@@ -21,7 +21,8 @@ bool globs_match(struct json_strs g, str name);
 struct tool_limits {
     /* No limit while items is NULL; a list that is there and empty excludes everything. */
     struct json_strs request; /* allowedTools of the request; system tools pass it */
-    struct json_strs profile; /* tools of an agent profile or a token */
+    struct json_strs profile; /* tools of an agent profile */
+    struct json_strs token;   /* tools of the API token that is used; nothing passes it */
     bool is_child;            /* a delegated run: no nb__delegate and no admin tools unless the
                                  profile names them */
     bool is_admin;

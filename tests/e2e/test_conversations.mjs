@@ -262,12 +262,11 @@ test('the routes do what they say', async () => {
     assert.equal(fork.messageCount, 0)
     assert.equal((await ask('POST', `${base}/fork`)).body.messageCount, 2)
 
-    const shared = (await ask('POST', `${base}/share`, { participants: ['usr_a'] })).body
-    assert.deepEqual([shared.visibility, shared.participants], ['shared', ['usr_default', 'usr_a']])
-    const more = (await ask('POST', `${base}/participants`, { userId: 'usr_b' })).body
-    assert.deepEqual(more.participants, ['usr_default', 'usr_a', 'usr_b'])
-    const fewer = (await ask('DELETE', `${base}/participants/usr_a`)).body
-    assert.deepEqual(fewer.participants, ['usr_default', 'usr_b'])
+    const stranger = await ask('POST', `${base}/share`, { participants: ['usr_a'] })
+    assert.deepEqual([stranger.status, stranger.body.message], [400, "participants: 'usr_a' is not a member of this workspace"])
+    assert.equal((await ask('POST', `${base}/participants`, { userId: 'usr_b' })).status, 400)
+    const shared = (await ask('POST', `${base}/share`, { participants: ['usr_default'] })).body
+    assert.deepEqual([shared.visibility, shared.participants], ['shared', ['usr_default']])
     const alone = (await ask('POST', `${base}/unshare`)).body
     assert.deepEqual([alone.visibility, alone.participants], ['private', ['usr_default']])
 

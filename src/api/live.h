@@ -1,4 +1,4 @@
-/* stream.h - an open stream: of one conversation, or of the workspace with any number of
+/* live.h - an open stream: of one conversation, or of the workspace with any number of
  * conversations in it.
  *
  * A stream ends when its client leaves or is too slow, when its owner's access ends, or with the
@@ -9,21 +9,21 @@
 #include "api/internal.h"
 #include "store/feed.h"
 
-#define STREAM_WATCHES_MAX 50
+#define LIVE_WATCHES_MAX 50
 
-struct stream;
+struct live;
 
 /* Answers the request and takes it over. A stream of the workspace gets its news; that of a
  * conversation ends with it. */
-struct stream *stream_open(struct api *api, struct http_req *r, bool is_workspace);
-struct tap *stream_tap(struct stream *s);
-void stream_send(struct stream *s, str event, str id, str data);
+struct live *live_open(struct api *api, struct http_req *r, bool is_workspace);
+struct tap *live_tap(struct live *s);
+void live_send(struct live *s, str event, str id, str data);
 
 /* From this position on, or STORE_FEED_TAIL. Whether it may be seen is looked up first, unless
  * the caller has done so; if not, a stream of the workspace says watch.ended. -ENOSPC: too many. */
-int stream_watch(struct stream *s, str conv_id, store_pos after, bool is_checked);
-void stream_unwatch(struct stream *s, str conv_id);
+int live_watch(struct live *s, str conv_id, store_pos after, bool is_checked);
+void live_unwatch(struct live *s, str conv_id);
 
 /* The caller's own stream of that number, or NULL. */
-struct stream *stream_find(struct api *api, const struct http_req *r, str number);
-uint64_t stream_number(const struct stream *s);
+struct live *live_find(struct api *api, const struct http_req *r, str number);
+uint64_t live_number(const struct live *s);

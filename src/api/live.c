@@ -1,10 +1,10 @@
-#include "api/stream.h"
+#include "api/live.h"
 
 #include <errno.h>
 
 struct watch { /* a conversation in a stream */
     struct watch *next;
-    struct stream *stream;
+    struct live *stream;
     struct seat seat;
     struct feed *feed;     /* NULL until it is known that it may be seen */
     struct store_op *look; /* whether it may be seen, (once more), or NULL */
@@ -12,7 +12,7 @@ struct watch { /* a conversation in a stream */
     char id[STORE_ID_MAX + 1];
 };
 
-struct stream {
+struct live {
     struct tap tap;
     struct api *api;
     struct api_space *space; /* held */
@@ -25,7 +25,7 @@ struct stream {
     char names[]; /* what the tap's strings point to */
 };
 
-static enum frame_form form(const struct stream *s)
+static enum frame_form form(const struct live *s)
 {
     return s->is_workspace ? FRAME_MIXED : FRAME_OWN;
 }
@@ -45,7 +45,7 @@ static void watch_free(struct watch *w)
     free(w);
 }
 
-static void end_watches(struct stream *s)
+static void end_watches(struct live *s)
 {
     while (s->watches)
         watch_free(s->watches);
@@ -53,7 +53,7 @@ static void end_watches(struct stream *s)
 
 static void on_closed(void *ctx)
 {
-    struct stream *s = ctx;
+    struct live *s = ctx;
     end_watches(s);
     hub_leave(&s->tap);
     api_release(s->api, s->space);
@@ -61,7 +61,7 @@ static void on_closed(void *ctx)
 }
 
 /* Nothing more is sent; the rest follows when the connection has ended. */
-static void stream_end(struct stream *s)
+static void live_end(struct live *s)
 {
     if (s->is_closing)
         return;
@@ -70,13 +70,13 @@ static void stream_end(struct stream *s)
     sse_close(s->sse);
 }
 
-static void send_frame(struct stream *s, struct sse_frame *f)
+static void send_frame(struct live *s, struct sse_frame *f)
 {
     if (f && !s->is_closing)
         (void)sse_send(s->sse, f);
 }
 
-void stream_send(struct stream *s, str event, str id, str data)
+void live_send(struct live *s, str event, str id, str data)
 {
     if (!s->is_closing)
         sse_send_now(s->sse, event, id, data);
@@ -92,9 +92,9 @@ static void send_about(struct watch *w, str event, str data)
 /* It was deleted, or is not for this person (any more): the two look the same. */
 static void watch_end(struct watch *w)
 {
-    struct stream *s = w->stream;
+    struct live *s = w->stream;
     if (!s->is_workspace) {
-        stream_end(s);
+        live_end(s);
         return;
     }
     send_about(w, STR("watch.ended"), STR("{}"));
@@ -185,21 +185,21 @@ static void look(struct watch *w)
 
 static void on_role(struct tap *t)
 {
-    struct stream *s = CONTAINER_OF(t, struct stream, tap);
+    struct live *s = CONTAINER_OF(t, struct live, tap);
     for (struct watch *w = s->watches; w; w = w->next)
         look(w);
 }
 
 static void on_revoked(struct tap *t, struct seat *seat)
 {
-    struct stream *s = CONTAINER_OF(t, struct stream, tap);
+    struct live *s = CONTAINER_OF(t, struct live, tap);
     if (seat)
         watch_end(CONTAINER_OF(seat, struct watch, seat));
     else
-        stream_end(s);
+        live_end(s);
 }
 
-static struct watch *find_watch(const struct stream *s, str conv_id)
+static struct watch *find_watch(const struct live *s, str conv_id)
 {
     struct watch *w = s->watches;
     while (w && !str_eq(conv_id, str_from(w->id)))
@@ -207,20 +207,20 @@ static struct watch *find_watch(const struct stream *s, str conv_id)
     return w;
 }
 
-void stream_unwatch(struct stream *s, str conv_id)
+void live_unwatch(struct live *s, str conv_id)
 {
     struct watch *w = find_watch(s, conv_id);
     if (w)
         watch_free(w);
 }
 
-int stream_watch(struct stream *s, str conv_id, store_pos after, bool is_checked)
+int live_watch(struct live *s, str conv_id, store_pos after, bool is_checked)
 {
     if (!store_id_valid(conv_id))
         return -EINVAL;
     if (find_watch(s, conv_id) || s->is_closing)
         return 0;
-    if (s->nwatches >= STREAM_WATCHES_MAX)
+    if (s->nwatches >= LIVE_WATCHES_MAX)
         return -ENOSPC;
     struct watch *w = xcalloc(1, sizeof *w);
     w->stream = s;
@@ -240,7 +240,7 @@ int stream_watch(struct stream *s, str conv_id, store_pos after, bool is_checked
 
 static void on_frame(struct tap *t, struct sse_frame *f)
 {
-    send_frame(CONTAINER_OF(t, struct stream, tap), f);
+    send_frame(CONTAINER_OF(t, struct live, tap), f);
 }
 
 static const struct tap_events OWN_EVENTS = {
@@ -257,20 +257,20 @@ static char *put(char *at, str *s)
 }
 
 /* Ten thousand streams wait for something to happen: each is one small block. */
-static struct stream *stream_new(const struct tap *who)
+static struct live *live_new(const struct tap *who)
 {
     size_t n = who->viewer.user_id.n + who->session_id.n + who->token_id.n;
-    struct stream *s = xcalloc(1, sizeof *s + n);
+    struct live *s = xcalloc(1, sizeof *s + n);
     s->tap = *who;
     put(put(put(s->names, &s->tap.viewer.user_id), &s->tap.session_id), &s->tap.token_id);
     return s;
 }
 
-struct stream *stream_open(struct api *api, struct http_req *r, bool is_workspace)
+struct live *live_open(struct api *api, struct http_req *r, bool is_workspace)
 {
     struct tap who = {0};
     tap_identify(&who, &r->arena, api_identity(r));
-    struct stream *s = stream_new(&who);
+    struct live *s = live_new(&who);
     s->api = api;
     s->space = api_hold(api, api_space(r));
     s->number = ++api->nstreams;
@@ -281,17 +281,17 @@ struct stream *stream_open(struct api *api, struct http_req *r, bool is_workspac
     return s;
 }
 
-struct tap *stream_tap(struct stream *s)
+struct tap *live_tap(struct live *s)
 {
     return &s->tap;
 }
 
-uint64_t stream_number(const struct stream *s)
+uint64_t live_number(const struct live *s)
 {
     return s->number;
 }
 
-struct stream *stream_find(struct api *api, const struct http_req *r, str number)
+struct live *live_find(struct api *api, const struct http_req *r, str number)
 {
     uint64_t wanted;
     const struct viewer *who = &api_identity(r)->viewer;
@@ -301,7 +301,7 @@ struct stream *stream_find(struct api *api, const struct http_req *r, str number
     while ((t = hub_next_tap(hub_of(api, api_space(r)), t)) != NULL) {
         if (t->ev != &WORKSPACE_EVENTS)
             continue;
-        struct stream *s = CONTAINER_OF(t, struct stream, tap);
+        struct live *s = CONTAINER_OF(t, struct live, tap);
         if (s->number == wanted && str_eq(t->viewer.user_id, who->user_id))
             return s;
     }

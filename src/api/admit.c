@@ -1,0 +1,525 @@
+#include "api/admit.h"
+
+#include <errno.h>
+
+#include "api/guard.h"
+#include "base/clock.h"
+#include "base/json_scan.h"
+#include "base/random.h"
+
+#define WORKSPACES_NAMED_MAX 100 /* in an error */
+
+/* A request on its way to its handler; in its arena. */
+struct admission {
+    struct api *api;
+    struct http_req *req;
+    struct api_identity *id;
+    struct auth_op *check;
+    struct store_op *look;
+    struct list_node node; /* among those who wait for a workspace to be made */
+    str conv_id;
+    size_t tried; /* workspaces in which the conversation was looked for */
+};
+
+/* ---- refusing ---- */
+
+static bool refuse(struct http_req *r, int status, const char *code, const char *message)
+{
+    http_reply_error(r, status, code, message, NULL);
+    return false;
+}
+
+static bool refuse_unknown(const struct api *api, struct http_req *r)
+{
+    static const char *const HINTS[] = {
+        [AUTH_DEV] = "This request could not be authenticated.",
+        [AUTH_KEY] = "Send the API key: Authorization: Bearer <NB_API_KEY>.",
+        [AUTH_LOCAL] = "Log in, or send an API token: Authorization: Bearer <token>.",
+        [AUTH_OIDC] = "Log in, or send a token: Authorization: Bearer <token>.",
+    };
+    bool has_tried = http_has_header(r, "authorization");
+    http_add_header(r, "WWW-Authenticate",
+                    has_tried ? STR("Bearer error=\"invalid_token\"") : STR("Bearer"));
+    return refuse(r, 401, "unauthorized", HINTS[auth_mode(api->deps.auth)]);
+}
+
+static const struct {
+    int code, status;
+    const char *name;
+} AUTH_ERRORS[] = {
+    {-EACCES, 401, "unauthorized"},    {-EPERM, 403, "forbidden"},
+    {-EBUSY, 429, "rate_limited"},     {-EHOSTUNREACH, 503, "provider_unavailable"},
+    {-ENOTSUP, 400, "not_configured"}, {-EINVAL, 400, "bad_request"},
+    {-ENOENT, 404, "not_found"},
+};
+
+void api_auth_error(struct http_req *r, const struct err *err)
+{
+    int status = 500;
+    const char *name = NULL;
+    for (size_t i = 0; i < ARRAY_LEN(AUTH_ERRORS); i++)
+        if (AUTH_ERRORS[i].code == err->code) {
+            status = AUTH_ERRORS[i].status;
+            name = AUTH_ERRORS[i].name;
+        }
+    if (status == 401)
+        http_add_header(r, "WWW-Authenticate", STR("Bearer"));
+    if (status == 429)
+        http_add_header(r, "Retry-After", STR("60"));
+    http_reply_error(r, status, name, status == 500 ? "That did not work." : err->msg, NULL);
+}
+
+static const struct {
+    int code, status;
+    const char *name;
+} CHANGE_ERRORS[] = {
+    {-EINVAL, 400, "bad_request"}, {-ENOENT, 404, "not_found"},  {-EEXIST, 409, "already_exists"},
+    {-EPERM, 409, "conflict"},     {-EBUSY, 503, "unavailable"}, {-ENOTSUP, 400, "not_configured"},
+};
+
+void api_change_error(struct http_req *r, const struct err *err)
+{
+    int status = 500;
+    const char *name = "storage_error";
+    for (size_t i = 0; i < ARRAY_LEN(CHANGE_ERRORS); i++)
+        if (CHANGE_ERRORS[i].code == err->code) {
+            status = CHANGE_ERRORS[i].status;
+            name = CHANGE_ERRORS[i].name;
+        }
+    http_reply_error(r, status, name, err->msg, NULL);
+}
+
+/* ---- the head ---- */
+
+str admit_operator(const struct api *api)
+{
+    const struct roster *all = directory_roster(api->deps.directory);
+    const struct user *first = NULL;
+    for (size_t i = 0; i < all->nusers; i++) {
+        const struct user *u = &all->users[i];
+        if (u->role == ORG_OWNER && (!first || u->created_ms < first->created_ms))
+            first = u;
+    }
+    return first ? first->id : STR(ROSTER_SOLE_USER);
+}
+
+static struct guard_rules rules(const struct api *api)
+{
+    const struct config_http *h = &api->deps.config->http;
+    return (struct guard_rules){h->host, h->allowed_hosts, h->allowed_origins};
+}
+
+static struct auth_credentials credentials(const struct http_req *r)
+{
+    str given = http_get_header(r, "authorization");
+    if (given.n == 0)
+        return (struct auth_credentials){.cookie = http_cookie(r, AUTH_COOKIE_SESSION)};
+    bool is_bearer = str_starts_nocase(given, STR("Bearer "));
+    return (struct auth_credentials){.bearer = is_bearer ? str_trim(str_skip(given, 7)) : STR("-")};
+}
+
+static bool is_write(const struct http_req *r)
+{
+    return !str_eq(r->method, STR("GET")) && !str_eq(r->method, STR("HEAD"));
+}
+
+static unsigned scope_of(const struct http_req *r, const struct route *route)
+{
+    if (route->flags & API_MCP)
+        return SCOPE_MCP;
+    if (route->flags & API_ADMIN)
+        return SCOPE_ADMIN;
+    return is_write(r) && !(route->flags & API_READS) ? SCOPE_WRITE : SCOPE_READ;
+}
+
+static bool check_scope(struct http_req *r, const struct api_identity *id)
+{
+    if (identity_has(&id->who, scope_of(r, r->route)))
+        return true;
+    http_add_header(r, "WWW-Authenticate", STR("Bearer error=\"insufficient_scope\""));
+    return refuse(r, 403, "forbidden", "This token's scopes do not cover that.");
+}
+
+static bool check_rate(struct api *api, struct http_req *r, const struct api_identity *id)
+{
+    const struct config_rates *max = &api->deps.config->http.rates;
+    const struct {
+        unsigned flag;
+        enum rate_kind kind;
+        int64_t limit;
+    } KINDS[] = {{API_CHAT, RATE_CHAT, max->chat},
+                 {API_CALLS, RATE_TOOLS, max->tools},
+                 {API_MCP, RATE_MCP, max->mcp}};
+    const struct route *route = r->route;
+    if (id->is_operator || auth_mode(api->deps.auth) == AUTH_DEV)
+        return true;
+    for (size_t i = 0; i < ARRAY_LEN(KINDS); i++) {
+        int wait_s = 0;
+        if (route->flags & KINDS[i].flag)
+            wait_s = rates_take(&api->rates, id->who.user_id, KINDS[i].kind, KINDS[i].limit,
+                                clock_now_ms());
+        if (wait_s == 0)
+            continue;
+        http_add_header(r, "Retry-After", arena_printf(&r->arena, "%d", wait_s));
+        return refuse(r, 429, "rate_limited", "That is too often; wait a little.");
+    }
+    return true;
+}
+
+/* They are known now: may they do this? */
+static bool check_known(struct api *api, struct http_req *r, struct api_identity *id)
+{
+    struct guard_rules g = rules(api);
+    id->is_known = true;
+    id->viewer.user_id = id->who.user_id;
+    if (id->who.how == AUTH_BY_SESSION && is_write(r) && !guard_same_site(r, &g))
+        return refuse(r, 403, "origin_not_allowed",
+                      "Requests with a cookie must come from a page of this server.");
+    return check_scope(r, id) && check_rate(api, r, id);
+}
+
+static bool identify(struct api *api, struct http_req *r, struct api_identity *id)
+{
+    const struct route *route = r->route;
+    bool is_open = route->flags & API_OPEN;
+    if (r->is_local_socket) {
+        id->is_operator = true;
+        id->who = (struct identity){.user_id = arena_str(&r->arena, admit_operator(api)),
+                                    .role = ORG_OWNER,
+                                    .scopes = SCOPE_ALL};
+        return check_known(api, r, id);
+    }
+    struct auth_credentials c = credentials(r);
+    int code = auth_check(api->deps.auth, &r->arena, &c, &id->who);
+    if (code == 0)
+        return is_open ? (id->is_known = true) : check_known(api, r, id);
+    id->is_pending = code == -EAGAIN && !is_open;
+    return is_open || id->is_pending || refuse_unknown(api, r);
+}
+
+/* What scripts of other origins may read; only for origins that the settings name. */
+static void add_cors(struct http_req *r, const struct guard_rules *g)
+{
+    str origin = http_get_header(r, "origin");
+    if (g->origins.len == 0)
+        return;
+    http_add_header(r, "Vary", STR("Origin"));
+    if (!guard_origin_listed(origin, g))
+        return;
+    http_add_header(r, "Access-Control-Allow-Origin", origin);
+    http_add_header(r, "Access-Control-Allow-Credentials", STR("true"));
+    http_add_header(r, "Access-Control-Expose-Headers",
+                    STR("Mcp-Session-Id, Mcp-Protocol-Version, X-Request-Id"));
+}
+
+static bool is_preflight(const struct http_req *r, const struct guard_rules *g)
+{
+    return str_eq(r->method, STR("OPTIONS")) &&
+           http_has_header(r, "access-control-request-method") &&
+           guard_origin_listed(http_get_header(r, "origin"), g);
+}
+
+static bool reply_preflight(struct http_req *r)
+{
+    http_add_header(r, "Access-Control-Allow-Methods", STR("GET, POST, PATCH, DELETE, OPTIONS"));
+    http_add_header(r, "Access-Control-Allow-Headers",
+                    STR("Content-Type, Authorization, Mcp-Session-Id, Last-Event-ID, "
+                        "Mcp-Protocol-Version, X-Workspace-Id, X-Preferred-Workspace"));
+    http_add_header(r, "Access-Control-Max-Age", STR("600"));
+    http_reply(r, 204, NULL, STR_NONE);
+    return false;
+}
+
+bool admit_head(struct api *api, struct http_req *r, bool is_page)
+{
+    struct guard_rules g = rules(api);
+    struct guard_refusal no;
+    if (guard_check(r, &g, &no) < 0)
+        return refuse(r, no.status, no.code, no.message);
+    add_cors(r, &g);
+    if (is_preflight(r, &g))
+        return reply_preflight(r);
+    struct api_identity *id = ARENA_NEW(&r->arena, struct api_identity);
+    r->caller = id;
+    if (is_page || r->route)
+        return is_page || identify(api, r, id);
+    return true;
+}
+
+/* ---- the workspace ---- */
+
+static void go_on(struct admission *a);
+
+static void dispatch(struct admission *a)
+{
+    struct http_req *r = a->req;
+    const struct route *route = r->route;
+    r->user = NULL;
+    r->on_gone = NULL;
+    route->handle(a->api, r);
+}
+
+static void refuse_workspace(struct admission *a, int status, const char *message)
+{
+    http_reply_error(a->req, status, "workspace_error", message, NULL);
+}
+
+static const struct workspace *nth_workspace(const struct admission *a, size_t n)
+{
+    const struct roster *all = directory_roster(a->api->deps.directory);
+    for (size_t i = 0; i < all->nworkspaces; i++) {
+        const struct workspace *w = &all->workspaces[i];
+        bool is_mine = a->id->is_operator || workspace_role(w, a->id->who.user_id) != WS_NONE;
+        if (is_mine && n-- == 0)
+            return w;
+    }
+    return NULL;
+}
+
+/* Whether there is no such workspace or they are not in it, is not told. */
+static void enter(struct admission *a, str workspace_id)
+{
+    struct api *api = a->api;
+    struct api_identity *id = a->id;
+    struct err e = {0};
+    bool is_there = roster_workspace(directory_roster(api->deps.directory), workspace_id) != NULL;
+    if (id->is_operator)
+        id->viewer.is_workspace_admin = true;
+    else if (is_there)
+        is_there =
+            directory_viewer(api->deps.directory, workspace_id, id->who.user_id, &id->viewer);
+    id->viewer.user_id = id->who.user_id;
+    if (!is_there) {
+        refuse_workspace(a, 403, "You are not a member of such a workspace.");
+        return;
+    }
+    struct api_space *s = api->deps.open_space(api->deps.space_ctx, workspace_id, &e);
+    if (!s) {
+        log_error(api->deps.log, "api", "workspace %.*s: %s", STR_ARG(workspace_id), e.msg);
+        refuse_workspace(a, 500, "The workspace could not be opened.");
+        return;
+    }
+    id->space = api_hold(api, s);
+    dispatch(a);
+}
+
+/* ---- which has the conversation? ---- */
+
+static void on_looked(void *ctx, const struct err *err, const struct conv *c);
+
+static void look_on(struct admission *a)
+{
+    struct err e = {0};
+    const struct workspace *w = nth_workspace(a, a->tried);
+    if (!w) {
+        api_not_found(a->req, "conversation");
+        return;
+    }
+    struct api_space *s = a->api->deps.open_space(a->api->deps.space_ctx, w->id, &e);
+    if (s)
+        a->look = store_get(s->store, a->conv_id, on_looked, a);
+    else
+        refuse_workspace(a, 500, "A workspace could not be opened.");
+}
+
+static void on_looked(void *ctx, const struct err *err, const struct conv *c)
+{
+    struct admission *a = ctx;
+    a->look = NULL;
+    const struct workspace *w = nth_workspace(a, a->tried++);
+    if (!err && w && str_eq(w->id, c->workspace_id.n > 0 ? c->workspace_id : w->id))
+        enter(a, arena_str(&a->req->arena, w->id));
+    else
+        look_on(a);
+}
+
+static str conversation_of(struct http_req *r)
+{
+    const struct route *route = r->route;
+    if (route->flags & API_CONV)
+        return r->params[0];
+    if (route->flags & API_BODY_CONV)
+        return json_scan_plain(json_scan_field(r->body, STR("conversationId")));
+    return STR_NONE;
+}
+
+/* ---- a first workspace for somebody who has none ---- */
+
+/* Requests of the same person wait for the same workspace. */
+struct provision {
+    struct api *api;
+    struct list_node waiting;
+    char *user_id;
+};
+
+static void on_provisioned(void *ctx, const struct err *err, str id)
+{
+    struct provision *p = ctx;
+    struct list_node *n;
+    map_del(&p->api->provisions, str_from(p->user_id));
+    while ((n = list_pop(&p->waiting)) != NULL) {
+        struct admission *a = LIST_ENTRY(n, struct admission, node);
+        if (err)
+            api_change_error(a->req, err);
+        else
+            go_on(a);
+    }
+    free(p->user_id);
+    free(p);
+}
+
+static void provision(struct admission *a)
+{
+    struct api *api = a->api;
+    str user_id = a->id->who.user_id;
+    struct provision *p = map_get(&api->provisions, user_id);
+    if (!p) {
+        char id[RANDOM_ID_MAX];
+        random_id("ws", id);
+        const struct user *u = roster_user(directory_roster(api->deps.directory), user_id);
+        p = xcalloc(1, sizeof *p);
+        p->api = api;
+        p->user_id = str_dup(user_id);
+        list_init(&p->waiting);
+        map_put(&api->provisions, user_id, p);
+        struct change c = {
+            .kind = CHANGE_WORKSPACE_ADD,
+            .workspace_id = str_from(id),
+            .name = u && u->display_name.n > 0 ? u->display_name : STR("Personal"),
+            .user_id = user_id,
+        };
+        directory_change(api->deps.directory, &c, on_provisioned, p);
+    }
+    list_push(&p->waiting, &a->node);
+}
+
+/* ---- the choice ---- */
+
+static void refuse_choice(struct admission *a)
+{
+    struct arena *mem = &a->req->arena;
+    struct json *details = json_new(mem, JSON_OBJECT), *list = json_new(mem, JSON_ARRAY);
+    const struct workspace *w;
+    for (size_t i = 0; i < WORKSPACES_NAMED_MAX && (w = nth_workspace(a, i)) != NULL; i++) {
+        struct json *one = json_new(mem, JSON_OBJECT);
+        json_set(mem, one, STR("id"), json_of_str(arena_str(mem, w->id)));
+        json_set(mem, one, STR("name"), json_of_str(arena_str(mem, w->name)));
+        json_push(mem, list, *one);
+    }
+    json_set(mem, details, STR("workspaces"), *list);
+    http_reply_error(a->req, 400, "workspace_error",
+                     "Say which workspace: send the header X-Workspace-Id.", details);
+}
+
+static str lower_case(struct arena *mem, str s)
+{
+    char *p = arena_cstr(mem, s);
+    for (size_t i = 0; i < s.n; i++)
+        if (p[i] >= 'A' && p[i] <= 'Z')
+            p[i] = (char)(p[i] + ('a' - 'A'));
+    return str_make(p, s.n);
+}
+
+/* A page's EventSource cannot send headers, so the query may say it too. */
+static str named_workspace(struct http_req *r)
+{
+    str given = http_get_header(r, "x-workspace-id");
+    if (given.n == 0)
+        given = http_query(r, "workspace");
+    return lower_case(&r->arena, given);
+}
+
+static void resolve(struct admission *a)
+{
+    struct http_req *r = a->req;
+    str named = named_workspace(r), bound = a->id->who.workspace_id;
+    if (named.n > 0 && !workspace_id_ok(named)) {
+        refuse_workspace(a, 400, "X-Workspace-Id: that is not the id of a workspace.");
+        return;
+    }
+    if (bound.n > 0 && named.n > 0 && !str_eq(named, bound)) {
+        refuse_workspace(a, 403, "You are not a member of such a workspace.");
+        return;
+    }
+    if (bound.n > 0)
+        named = bound;
+    const struct workspace *first = nth_workspace(a, 0);
+    bool has_more = first && nth_workspace(a, 1);
+    if (named.n > 0) {
+        enter(a, named);
+    } else if (!first) {
+        provision(a);
+    } else if (!has_more) {
+        enter(a, arena_str(&r->arena, first->id));
+    } else {
+        a->conv_id = arena_str(&r->arena, conversation_of(r));
+        if (a->conv_id.n > 0)
+            look_on(a);
+        else
+            refuse_choice(a);
+    }
+}
+
+/* ---- the request ---- */
+
+static void on_gone(struct http_req *r)
+{
+    struct admission *a = r->user;
+    auth_cancel(a->check);
+    store_op_cancel(a->look);
+    list_del(&a->node);
+}
+
+static void go_on(struct admission *a)
+{
+    const struct route *route = a->req->route;
+    bool has_home = (route->flags & API_HOME) && nth_workspace(a, 0);
+    if ((route->flags & API_NO_SPACE) || has_home)
+        dispatch(a);
+    else if (route->flags & API_HOME)
+        provision(a);
+    else
+        resolve(a);
+}
+
+static void on_checked(void *ctx, const struct err *err, const struct identity *who)
+{
+    struct admission *a = ctx;
+    struct arena *mem = &a->req->arena;
+    a->check = NULL;
+    if (err) {
+        api_auth_error(a->req, err);
+        return;
+    }
+    a->id->who = *who;
+    a->id->who.user_id = arena_str(mem, who->user_id);
+    a->id->who.workspace_id = arena_str(mem, who->workspace_id);
+    a->id->who.session_id = arena_str(mem, who->session_id);
+    a->id->who.token_id = arena_str(mem, who->token_id);
+    if (check_known(a->api, a->req, a->id))
+        go_on(a);
+}
+
+void admit_request(struct api *api, struct http_req *r)
+{
+    struct admission *a = ARENA_NEW(&r->arena, struct admission);
+    a->api = api;
+    a->req = r;
+    a->id = r->caller;
+    list_init(&a->node);
+    r->user = a;
+    r->on_gone = on_gone;
+    if (!a->id->is_pending) {
+        go_on(a);
+        return;
+    }
+    struct auth_credentials c = credentials(r);
+    a->check = auth_check_later(api->deps.auth, &c, on_checked, a);
+}
+
+void admit_released(struct api *api, struct http_req *r)
+{
+    const struct api_identity *id = r->caller;
+    if (id && id->space)
+        api_release(api, id->space);
+}

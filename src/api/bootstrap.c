@@ -1,0 +1,82 @@
+/* GET /v1/bootstrap - all a page needs to begin: who, where, with what. */
+#include "api/people.h"
+
+static str active_workspace(const struct api *api, struct http_req *r)
+{
+    const struct api_identity *me = api_identity(r);
+    const struct workspace *first = NULL;
+    str wanted = me->who.workspace_id.n > 0 ? me->who.workspace_id
+                                            : http_get_header(r, "x-preferred-workspace");
+    const struct workspace *w = roster_workspace(api_roster(api), wanted);
+    if (w && workspace_role(w, me->who.user_id) != WS_NONE)
+        return w->id;
+    (void)roster_memberships(api_roster(api), me->who.user_id, &first);
+    return first ? first->id : STR_NONE;
+}
+
+static void write_shell(struct json_writer *w)
+{
+    jw_key(w, "shell");
+    jw_object(w);
+    jw_key(w, "placements");
+    jw_array(w);
+    jw_end(w);
+    jw_kstr(w, "chatEndpoint", STR("/v1/chat/stream"));
+    jw_kstr(w, "eventsEndpoint", STR("/v1/events"));
+    jw_end(w);
+}
+
+static void write_config(struct json_writer *w, const struct api *api, struct arena *a)
+{
+    const struct config *c = api->deps.config;
+    struct llm_provider_info providers[16];
+    size_t n = llm_providers(api->deps.llm, providers, ARRAY_LEN(providers));
+    str why;
+    jw_key(w, "config");
+    jw_object(w);
+    jw_key(w, "models");
+    jw_object(w);
+    jw_kstr(w, "default", llm_default_model(api->deps.llm, &why));
+    jw_kstr_or_null(w, "fast", c->models.fast);
+    jw_kstr_or_null(w, "reasoning", c->models.reasoning);
+    jw_end(w);
+    jw_key(w, "configuredProviders");
+    jw_array(w);
+    for (size_t i = 0; i < n && i < ARRAY_LEN(providers); i++)
+        jw_str(w, providers[i].name);
+    jw_end(w);
+    jw_kint(w, "maxIterations", c->limits.max_iterations);
+    jw_kint(w, "maxInputTokens", c->limits.max_input_tokens);
+    jw_kint(w, "maxOutputTokens", c->limits.max_output_tokens);
+    jw_end(w);
+}
+
+static void write_me(struct json_writer *w, const struct api *api, const struct api_identity *me)
+{
+    const struct user *u = roster_user(api_roster(api), me->who.user_id);
+    jw_key(w, "user");
+    if (u)
+        api_write_user(w, u, true);
+    else
+        jw_null(w);
+}
+
+void api_bootstrap_get(void *ctx, struct http_req *r)
+{
+    const struct api *api = ctx;
+    const struct api_identity *me = api_identity(r);
+    struct api_json j;
+    api_json_begin(&j);
+    jw_object(&j.w);
+    write_me(&j.w, api, me);
+    jw_key(&j.w, "workspaces");
+    api_write_workspaces(&j.w, api, me, false);
+    jw_kstr_or_null(&j.w, "activeWorkspace", active_workspace(api, r));
+    jw_kstr(&j.w, "authMode", str_from(auth_mode_name(auth_mode(api->deps.auth))));
+    jw_kstr_or_null(&j.w, "orgName", api->deps.org_name);
+    write_shell(&j.w);
+    write_config(&j.w, api, &r->arena);
+    jw_kstr(&j.w, "version", STR(NB_VERSION));
+    jw_end(&j.w);
+    api_json_send(&j, r);
+}

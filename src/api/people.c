@@ -1,0 +1,73 @@
+#include "api/people.h"
+
+#include "base/clock.h"
+
+const struct roster *api_roster(const struct api *api)
+{
+    return directory_roster(api->deps.directory);
+}
+
+bool api_is_org_admin(const struct api_identity *me)
+{
+    return me->is_operator || me->who.role >= ORG_ADMIN;
+}
+
+void api_forbidden(struct http_req *r)
+{
+    http_reply_error(r, 403, "forbidden", "That is for administrators.", NULL);
+}
+
+static void on_changed(void *ctx, const struct err *err, str id)
+{
+    struct api_change *c = ctx;
+    if (err)
+        api_change_error(c->req, err);
+    else
+        c->then(c, id);
+}
+
+void api_change(struct api *api, struct http_req *r, const struct change *what,
+                void (*then)(struct api_change *c, str id), void *data)
+{
+    struct api_change *c = ARENA_NEW(&r->arena, struct api_change);
+    *c = (struct api_change){api, r, then, data};
+    directory_change(api->deps.directory, what, on_changed, c);
+}
+
+void api_reply_deleted(struct api_change *c, str id)
+{
+    struct api_json j;
+    api_json_begin(&j);
+    jw_object(&j.w);
+    jw_kstr(&j.w, "id", id);
+    jw_kbool(&j.w, "deleted", true);
+    jw_end(&j.w);
+    api_json_send(&j, c->req);
+}
+
+void api_write_time(struct json_writer *w, int64_t ms)
+{
+    char text[CLOCK_ISO_LEN + 1];
+    if (ms == 0) {
+        jw_null(w);
+        return;
+    }
+    clock_iso(ms, text);
+    jw_str(w, str_from(text));
+}
+
+void api_write_user(struct json_writer *w, const struct user *u, bool is_private)
+{
+    jw_object(w);
+    jw_kstr(w, "id", u->id);
+    jw_kstr_or_null(w, "email", u->email);
+    jw_kstr_or_null(w, "displayName", u->display_name);
+    jw_kstr(w, "orgRole", org_role_name(u->role));
+    jw_key(w, "createdAt");
+    api_write_time(w, u->created_ms);
+    if (is_private) {
+        jw_kbool(w, "hasPassword", u->password.n > 0);
+        jw_kval(w, "preferences", u->preferences);
+    }
+    jw_end(w);
+}

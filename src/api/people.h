@@ -1,0 +1,25 @@
+/* people.h - what the routes about users, workspaces and tokens share. */
+#pragma once
+
+#include "api/admit.h"
+
+/* A change under way; the request lives until it is answered. */
+struct api_change {
+    struct api *api;
+    struct http_req *req;
+    /* After success, with the id of what was made or changed. */
+    void (*then)(struct api_change *c, str id);
+    void *data;
+};
+
+/* Carries it out and goes on with `then`, or answers with the error. */
+void api_change(struct api *api, struct http_req *r, const struct change *what,
+                void (*then)(struct api_change *c, str id), void *data);
+
+const struct roster *api_roster(const struct api *api);
+bool api_is_org_admin(const struct api_identity *me); /* admin or owner of the instance */
+void api_forbidden(struct http_req *r);
+/* {"id": ..., "deleted": true} */
+void api_reply_deleted(struct api_change *c, str id);
+
+void api_write_user(struct json_writer *w, const struct user *u, bool is_private);

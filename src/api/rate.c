@@ -1,0 +1,51 @@
+#include "api/rate.h"
+
+#include <stdlib.h>
+
+static void forget_all(struct rates *r)
+{
+    struct map_entry *m;
+    for (size_t i = 0; (m = map_next(&r->people, &i)) != NULL;)
+        free(m->value);
+    map_done(&r->people);
+    map_init(&r->people);
+}
+
+void rates_init(struct rates *r)
+{
+    *r = (struct rates){0};
+    map_init(&r->people);
+}
+
+void rates_done(struct rates *r)
+{
+    forget_all(r);
+    map_done(&r->people);
+}
+
+static uint32_t *counts_of(struct rates *r, str user_id)
+{
+    str who = map_len(&r->people) < RATE_PEOPLE_MAX ? user_id : STR("");
+    uint32_t *counts = map_get(&r->people, who);
+    if (!counts) {
+        counts = xcalloc(RATE_KINDS, sizeof *counts);
+        map_put(&r->people, who, counts);
+    }
+    return counts;
+}
+
+int rates_take(struct rates *r, str user_id, enum rate_kind kind, int64_t limit, int64_t now_ms)
+{
+    int64_t window = now_ms / RATE_WINDOW_MS;
+    if (limit <= 0)
+        return 0;
+    if (window != r->window) {
+        forget_all(r);
+        r->window = window;
+    }
+    uint32_t *counts = counts_of(r, user_id);
+    if (counts[kind] >= limit)
+        return (int)((RATE_WINDOW_MS - now_ms % RATE_WINDOW_MS + 999) / 1000);
+    counts[kind]++;
+    return 0;
+}

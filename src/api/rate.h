@@ -1,0 +1,23 @@
+/* rate.h - how often one person may do what costs.
+ *
+ * Windows of a minute, the same for everybody, each counting from zero. The table holds who came
+ * in this window and nobody else. Loop thread only. */
+#pragma once
+
+#include "base/map.h"
+
+enum rate_kind { RATE_CHAT, RATE_TOOLS, RATE_MCP, RATE_KINDS };
+
+#define RATE_WINDOW_MS  60000
+#define RATE_PEOPLE_MAX 100000 /* more than that in a minute share one count */
+
+struct rates {
+    struct map people; /* user id -> uint32_t[RATE_KINDS] */
+    int64_t window;
+};
+
+void rates_init(struct rates *r);
+void rates_done(struct rates *r);
+
+/* Counts one more. 0, or the seconds to wait when `limit` (0 = none) is used up. */
+int rates_take(struct rates *r, str user_id, enum rate_kind kind, int64_t limit, int64_t now_ms);

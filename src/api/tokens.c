@@ -1,0 +1,156 @@
+/* /v1/tokens - API tokens: made by the person they act for, shown once, revoked at any time. */
+#include "api/people.h"
+#include "base/clock.h"
+
+#define DAY_MS           (24LL * 3600 * 1000)
+#define EXPIRES_DAYS_MAX 3650
+
+static void write_token(struct json_writer *w, const struct api *api, const struct user_token *t)
+{
+    jw_object(w);
+    jw_kstr(w, "id", t->id);
+    jw_kstr(w, "name", t->name);
+    api_write_strs(w, "scopes", t->scopes);
+    api_write_strs(w, "tools", t->tools);
+    jw_kstr_or_null(w, "workspaceId", t->workspace_id);
+    jw_key(w, "createdAt");
+    api_write_time(w, t->created_ms);
+    jw_key(w, "expiresAt");
+    api_write_time(w, t->expires_ms);
+    jw_key(w, "lastUsedAt");
+    api_write_time(w, auth_token_used(api->deps.auth, t->id));
+    jw_end(w);
+}
+
+/* Admins may look at and end the tokens of others; nobody makes one in another's name. */
+static const struct user *whose(const struct api *api, struct http_req *r)
+{
+    const struct api_identity *me = api_identity(r);
+    str id = http_query(r, "userId");
+    if (id.n == 0 || str_eq(id, me->who.user_id))
+        return roster_user(api_roster(api), me->who.user_id);
+    return api_is_org_admin(me) ? roster_user(api_roster(api), id) : NULL;
+}
+
+void api_tokens_list(void *ctx, struct http_req *r)
+{
+    const struct user *u = whose(ctx, r);
+    if (!u) {
+        api_not_found(r, "user");
+        return;
+    }
+    struct api_json j;
+    api_json_begin(&j);
+    jw_object(&j.w);
+    jw_key(&j.w, "tokens");
+    jw_array(&j.w);
+    for (size_t i = 0; i < u->ntokens; i++)
+        write_token(&j.w, ctx, &u->tokens[i]);
+    jw_end(&j.w);
+    jw_end(&j.w);
+    api_json_send(&j, r);
+}
+
+/* ---- making one ---- */
+
+struct token_body {
+    str name, workspace_id;
+    struct json_strs scopes, tools;
+    const struct json *days;
+};
+
+static const struct json_field TOKEN_FIELDS[] = {
+    {"name", JF_STR, offsetof(struct token_body, name), JF_REQUIRED, NULL, 0},
+    {"workspaceId", JF_STR, offsetof(struct token_body, workspace_id), JF_NULLABLE, NULL, 0},
+    {"scopes", JF_STRS, offsetof(struct token_body, scopes), JF_NULLABLE, NULL, 0},
+    {"tools", JF_STRS, offsetof(struct token_body, tools), JF_NULLABLE, NULL, 0},
+    {"expiresInDays", JF_JSON, offsetof(struct token_body, days), JF_NULLABLE, NULL, 0},
+    {0}};
+
+struct token_wait {
+    struct http_req *req;
+    struct auth_op *op;
+};
+
+static void on_token(void *ctx, const struct err *err, str id, str value)
+{
+    struct token_wait *w = ctx;
+    if (err) {
+        api_change_error(w->req, err);
+        return;
+    }
+    struct api_json j;
+    api_json_begin(&j);
+    jw_object(&j.w);
+    jw_kstr(&j.w, "id", id);
+    jw_kstr(&j.w, "token", value);
+    jw_end(&j.w);
+    api_json_send(&j, w->req);
+}
+
+static bool read_scopes(struct http_req *r, const struct json_strs *names, unsigned *ret)
+{
+    unsigned all = 0, one;
+    for (size_t i = 0; i < names->len; i++) {
+        if (auth_scope_parse(names->items[i], &one) < 0) {
+            http_reply_error(r, 400, "bad_request",
+                             "scopes: expected read, write, mcp, admin or all", NULL);
+            return false;
+        }
+        all |= one;
+    }
+    *ret = all;
+    return true;
+}
+
+static bool read_expiry(struct http_req *r, const struct json *days, int64_t *ret_ms)
+{
+    *ret_ms = 0;
+    if (!days)
+        return true;
+    if (days->type != JSON_INT || days->i < 1 || days->i > EXPIRES_DAYS_MAX) {
+        http_reply_error(r, 400, "bad_request",
+                         "expiresInDays: expected a whole number from 1 to 3650", NULL);
+        return false;
+    }
+    *ret_ms = clock_now_ms() + days->i * DAY_MS;
+    return true;
+}
+
+void api_tokens_add(void *ctx, struct http_req *r)
+{
+    struct api *api = ctx;
+    const struct api_identity *me = api_identity(r);
+    struct token_body b = {0};
+    struct auth_new_token in = {.user_id = me->who.user_id};
+    if (me->who.how == AUTH_BY_TOKEN) {
+        http_reply_error(r, 403, "forbidden", "A token cannot make tokens.", NULL);
+        return;
+    }
+    if (!api_decode_body(r, TOKEN_FIELDS, &b) || !read_scopes(r, &b.scopes, &in.scopes) ||
+        !read_expiry(r, b.days, &in.expires_ms))
+        return;
+    const struct workspace *ws = roster_workspace(api_roster(api), b.workspace_id);
+    if (b.workspace_id.n > 0 && (!ws || workspace_role(ws, in.user_id) == WS_NONE)) {
+        api_not_found(r, "workspace");
+        return;
+    }
+    in.name = b.name;
+    in.workspace_id = b.workspace_id;
+    in.tools = b.tools;
+    struct token_wait *w = ARENA_NEW(&r->arena, struct token_wait);
+    w->req = r; /* lives until it is answered: the token would be lost otherwise */
+    w->op = auth_create_token(api->deps.auth, &in, on_token, w);
+}
+
+void api_tokens_revoke(void *ctx, struct http_req *r)
+{
+    const struct user *u = whose(ctx, r);
+    struct change c = {.kind = CHANGE_TOKEN_REVOKE, .token.id = r->params[0]};
+    if (!u) {
+        api_not_found(r, "token");
+        return;
+    }
+    c.user_id = u->id;
+    api_change(ctx, r, &c, api_reply_deleted, NULL);
+}

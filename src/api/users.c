@@ -1,0 +1,280 @@
+/* /v1/users, /v1/preferences - the people of this instance. Admins manage them; everybody may
+ * look at and name themselves. Owners are made and unmade by owners only. */
+#include "api/people.h"
+#include "auth/password.h"
+
+static void reply_user(struct api *api, struct http_req *r, str id)
+{
+    const struct user *u = roster_user(api_roster(api), id);
+    if (!u) {
+        api_not_found(r, "user");
+        return;
+    }
+    struct api_json j;
+    api_json_begin(&j);
+    api_write_user(&j.w, u, true);
+    api_json_send(&j, r);
+}
+
+static void reply_changed(struct api_change *c, str id)
+{
+    reply_user(c->api, c->req, id);
+}
+
+static str user_in_path(const struct http_req *r)
+{
+    bool is_me = str_eq(r->params[0], STR("me"));
+    return is_me ? api_identity(r)->who.user_id : r->params[0];
+}
+
+/* ---- reading ---- */
+
+void api_users_list(void *ctx, struct http_req *r)
+{
+    const struct roster *all = api_roster(ctx);
+    if (!api_is_org_admin(api_identity(r))) {
+        api_forbidden(r);
+        return;
+    }
+    struct api_json j;
+    api_json_begin(&j);
+    jw_object(&j.w);
+    jw_key(&j.w, "users");
+    jw_array(&j.w);
+    for (size_t i = 0; i < all->nusers; i++)
+        api_write_user(&j.w, &all->users[i], false);
+    jw_end(&j.w);
+    api_write_strs(&j.w, "problems", all->problems);
+    jw_end(&j.w);
+    api_json_send(&j, r);
+}
+
+void api_users_get(void *ctx, struct http_req *r)
+{
+    const struct api_identity *me = api_identity(r);
+    str id = user_in_path(r);
+    if (str_eq(id, me->who.user_id) || api_is_org_admin(me))
+        reply_user(ctx, r, id);
+    else
+        api_not_found(r, "user");
+}
+
+/* ---- making and changing ---- */
+
+struct user_body {
+    str email, display_name, role, password;
+    const struct json *preferences;
+};
+
+static const struct json_field USER_FIELDS[] = {
+    {"email", JF_STR, offsetof(struct user_body, email), JF_NULLABLE, NULL, 0},
+    {"displayName", JF_STR, offsetof(struct user_body, display_name), JF_NULLABLE, NULL, 0},
+    {"orgRole", JF_STR, offsetof(struct user_body, role), JF_NULLABLE, NULL, 0},
+    {"password", JF_STR, offsetof(struct user_body, password), JF_NULLABLE, NULL, 0},
+    {"preferences", JF_JSON_OBJECT, offsetof(struct user_body, preferences), JF_NULLABLE, NULL, 0},
+    {0}};
+
+/* Only an owner deals with owners. */
+static bool may_give_role(const struct api_identity *me, enum org_role role)
+{
+    return me->is_operator || me->who.role == ORG_OWNER || role != ORG_OWNER;
+}
+
+static bool may_touch(const struct api *api, const struct api_identity *me, str id)
+{
+    const struct user *u = roster_user(api_roster(api), id);
+    return api_is_org_admin(me) && (!u || may_give_role(me, u->role));
+}
+
+/* Fills in what was given. False: answered. */
+static bool read_body(struct http_req *r, struct user_body *b, struct change *c)
+{
+    if (!api_decode_body(r, USER_FIELDS, b))
+        return false;
+    c->email = b->email;
+    c->display_name = b->display_name;
+    c->preferences = b->preferences;
+    c->has_role = b->role.n > 0;
+    if (c->has_role && org_role_parse(b->role, &c->role) < 0) {
+        http_reply_error(r, 400, "bad_request", "orgRole: expected owner, admin or member", NULL);
+        return false;
+    }
+    return true;
+}
+
+static bool password_ok(struct http_req *r, str password)
+{
+    if (password.n >= PASSWORD_MIN && password.n <= PASSWORD_MAX)
+        return true;
+    str msg = arena_printf(&r->arena, "password: expected %d to %d characters", PASSWORD_MIN,
+                           PASSWORD_MAX);
+    http_reply_error(r, 400, "bad_request", msg.p, NULL);
+    return false;
+}
+
+static void on_first_password(void *ctx, const struct err *err, str id)
+{
+    struct api_change *c = ctx;
+    if (err)
+        api_change_error(c->req, err);
+    else
+        reply_user(c->api, c->req, c->data ? *(const str *)c->data : id);
+}
+
+static void set_first_password(struct api_change *c, str id)
+{
+    const str *password = c->data;
+    str *kept = ARENA_NEW(&c->req->arena, str);
+    *kept = arena_str(&c->req->arena, id);
+    c->data = kept;
+    auth_set_password(c->api->deps.auth, id, STR_NONE, *password, on_first_password, c);
+}
+
+void api_users_add(void *ctx, struct http_req *r)
+{
+    const struct api_identity *me = api_identity(r);
+    struct user_body *b = ARENA_NEW(&r->arena, struct user_body);
+    struct change c = {.kind = CHANGE_USER_ADD, .role = ORG_MEMBER};
+    if (!api_is_org_admin(me))
+        api_forbidden(r);
+    else if (!read_body(r, b, &c) || (b->password.p && !password_ok(r, b->password)))
+        return;
+    else if (!may_give_role(me, c.role))
+        api_forbidden(r);
+    else
+        api_change(ctx, r, &c, b->password.p ? set_first_password : reply_changed, &b->password);
+}
+
+/* People may name themselves and have their preferences; the rest is for admins. */
+static bool is_own_business(const struct user_body *b)
+{
+    return !b->email.p && !b->role.p;
+}
+
+void api_users_set(void *ctx, struct http_req *r)
+{
+    const struct api_identity *me = api_identity(r);
+    struct user_body b = {0};
+    struct change c = {.kind = CHANGE_USER_SET,
+                       .user_id = user_in_path(r),
+                       .actor = arena_cstr(&r->arena, me->who.user_id)};
+    if (!read_body(r, &b, &c))
+        return;
+    bool is_me = str_eq(c.user_id, me->who.user_id);
+    if (b.password.p)
+        http_reply_error(r, 400, "bad_request", "password: use /v1/users/:id/password", NULL);
+    else if (!(is_me && is_own_business(&b)) && !may_touch(ctx, me, c.user_id))
+        api_forbidden(r);
+    else if (c.has_role && !may_give_role(me, c.role))
+        api_forbidden(r);
+    else
+        api_change(ctx, r, &c, reply_changed, NULL);
+}
+
+void api_users_remove(void *ctx, struct http_req *r)
+{
+    const struct api_identity *me = api_identity(r);
+    struct change c = {
+        .kind = CHANGE_USER_REMOVE,
+        .user_id = user_in_path(r),
+        .is_cascade = str_eq(http_query(r, "cascade"), STR("true")),
+        .actor = arena_cstr(&r->arena, me->who.user_id),
+    };
+    if (may_touch(ctx, me, c.user_id))
+        api_change(ctx, r, &c, api_reply_deleted, NULL);
+    else
+        api_forbidden(r);
+}
+
+/* ---- POST /v1/users/:id/password, .../sign-out ---- */
+
+struct password_body {
+    str current, password;
+};
+
+static const struct json_field PASSWORD_FIELDS[] = {
+    {"current", JF_STR, offsetof(struct password_body, current), JF_NULLABLE, NULL, 0},
+    {"password", JF_STR, offsetof(struct password_body, password), JF_REQUIRED, NULL, 0},
+    {0}};
+
+static void on_password(void *ctx, const struct err *err, str id)
+{
+    struct api_change *c = ctx;
+    if (err)
+        api_auth_error(c->req, err);
+    else
+        http_reply(c->req, 200, "application/json", STR("{\"ok\":true}"));
+}
+
+/* Who changes the own password has to know it; a stolen session must not be enough. */
+void api_users_password(void *ctx, struct http_req *r)
+{
+    struct api *api = ctx;
+    const struct api_identity *me = api_identity(r);
+    struct password_body b = {0};
+    str id = user_in_path(r);
+    bool is_me = !me->is_operator && str_eq(id, me->who.user_id);
+    if (!api_decode_body(r, PASSWORD_FIELDS, &b) || !password_ok(r, b.password))
+        return;
+    if (is_me && me->who.how == AUTH_BY_TOKEN) {
+        http_reply_error(r, 403, "forbidden", "A token cannot change a password.", NULL);
+        return;
+    }
+    if (!is_me && !may_touch(api, me, id)) {
+        api_forbidden(r);
+        return;
+    }
+    struct api_change *c = ARENA_NEW(&r->arena, struct api_change);
+    *c = (struct api_change){.api = api, .req = r};
+    str current = is_me ? (b.current.p ? b.current : STR("")) : STR_NONE;
+    auth_set_password(api->deps.auth, id, current, b.password, on_password, c);
+}
+
+static void reply_ok(struct api_change *c, str id)
+{
+    http_reply(c->req, 200, "application/json", STR("{\"ok\":true}"));
+}
+
+void api_users_sign_out(void *ctx, struct http_req *r)
+{
+    const struct api_identity *me = api_identity(r);
+    struct change c = {.kind = CHANGE_USER_SIGN_OUT, .user_id = user_in_path(r)};
+    if (str_eq(c.user_id, me->who.user_id) || may_touch(ctx, me, c.user_id))
+        api_change(ctx, r, &c, reply_ok, NULL);
+    else
+        api_forbidden(r);
+}
+
+/* ---- /v1/preferences ---- */
+
+static void reply_preferences(struct api *api, struct http_req *r, str id)
+{
+    const struct user *u = roster_user(api_roster(api), id);
+    if (u)
+        http_reply_json(r, 200, u->preferences);
+    else
+        http_reply(r, 200, "application/json", STR("{}"));
+}
+
+void api_preferences_get(void *ctx, struct http_req *r)
+{
+    reply_preferences(ctx, r, api_identity(r)->who.user_id);
+}
+
+static void reply_new_preferences(struct api_change *c, str id)
+{
+    reply_preferences(c->api, c->req, id);
+}
+
+void api_preferences_set(void *ctx, struct http_req *r)
+{
+    struct json *body;
+    struct err e = {0};
+    if (json_parse(&r->arena, r->body, JSON_UNIQUE, &body, &e) < 0 || body->type != JSON_OBJECT) {
+        http_reply_error(r, 400, "bad_request", "The body must be a JSON object.", NULL);
+        return;
+    }
+    struct change c = {
+        .kind = CHANGE_USER_SET, .user_id = api_identity(r)->who.user_id, .preferences = body};
+    api_change(ctx, r, &c, reply_new_preferences, NULL);
+}

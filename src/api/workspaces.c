@@ -1,0 +1,257 @@
+/* /v1/workspaces - workspaces and their members.
+ *
+ * Members see theirs; its admins and those of the instance manage it. To everybody else it does
+ * not exist. */
+#include "api/people.h"
+
+/* ---- who may ---- */
+
+static bool is_ws_admin(const struct api_identity *me, const struct workspace *w)
+{
+    return api_is_org_admin(me) || workspace_role(w, me->who.user_id) == WS_ADMIN;
+}
+
+/* The workspace of the path, or NULL: answered. */
+static const struct workspace *find(struct api *api, struct http_req *r)
+{
+    const struct api_identity *me = api_identity(r);
+    const struct workspace *w = roster_workspace(api_roster(api), r->params[0]);
+    bool is_bound = me->who.workspace_id.n > 0 && !str_eq(me->who.workspace_id, r->params[0]);
+    if (w && !is_bound && (api_is_org_admin(me) || workspace_role(w, me->who.user_id) != WS_NONE))
+        return w;
+    api_not_found(r, "workspace");
+    return NULL;
+}
+
+static const struct workspace *find_managed(struct api *api, struct http_req *r)
+{
+    const struct workspace *w = find(api, r);
+    if (!w || is_ws_admin(api_identity(r), w))
+        return w;
+    http_reply_error(r, 403, "forbidden", "That is for admins of the workspace.", NULL);
+    return NULL;
+}
+
+/* ---- reading ---- */
+
+static void write_workspace(struct json_writer *w, const struct workspace *ws,
+                            const struct api_identity *me)
+{
+    enum ws_role role = workspace_role(ws, me->who.user_id);
+    jw_object(w);
+    jw_kstr(w, "id", ws->id);
+    jw_kstr(w, "name", ws->name);
+    jw_kstr_or_null(w, "role", role == WS_NONE ? STR_NONE : ws_role_name(role));
+    jw_kint(w, "memberCount", (int64_t)ws->nmembers);
+    jw_kint(w, "bundleCount",
+            ws->bundles && ws->bundles->type == JSON_ARRAY ? (int64_t)ws->bundles->len : 0);
+    jw_key(w, "createdAt");
+    api_write_time(w, ws->created_ms);
+    jw_end(w);
+}
+
+void api_write_workspaces(struct json_writer *w, const struct api *api,
+                          const struct api_identity *me, bool is_all)
+{
+    const struct roster *all = api_roster(api);
+    jw_array(w);
+    for (size_t i = 0; i < all->nworkspaces; i++) {
+        const struct workspace *ws = &all->workspaces[i];
+        bool is_bound = me->who.workspace_id.n > 0 && !str_eq(me->who.workspace_id, ws->id);
+        bool is_mine = workspace_role(ws, me->who.user_id) != WS_NONE;
+        if (!is_bound && (is_all || is_mine || me->is_operator))
+            write_workspace(w, ws, me);
+    }
+    jw_end(w);
+}
+
+void api_workspaces_list(void *ctx, struct http_req *r)
+{
+    const struct api_identity *me = api_identity(r);
+    bool is_all = str_eq(http_query(r, "all"), STR("true"));
+    struct api_json j;
+    api_json_begin(&j);
+    jw_object(&j.w);
+    jw_key(&j.w, "workspaces");
+    api_write_workspaces(&j.w, ctx, me, is_all && api_is_org_admin(me));
+    jw_end(&j.w);
+    api_json_send(&j, r);
+}
+
+static void reply_workspace(struct api *api, struct http_req *r, str id)
+{
+    const struct workspace *ws = roster_workspace(api_roster(api), id);
+    if (!ws) {
+        api_not_found(r, "workspace");
+        return;
+    }
+    struct api_json j;
+    api_json_begin(&j);
+    write_workspace(&j.w, ws, api_identity(r));
+    api_json_send(&j, r);
+}
+
+void api_workspaces_get(void *ctx, struct http_req *r)
+{
+    if (find(ctx, r))
+        reply_workspace(ctx, r, r->params[0]);
+}
+
+/* ---- making and changing ---- */
+
+struct workspace_body {
+    str name, id;
+};
+
+static const struct json_field WORKSPACE_FIELDS[] = {
+    {"name", JF_STR, offsetof(struct workspace_body, name), JF_REQUIRED, NULL, 0},
+    {"id", JF_STR, offsetof(struct workspace_body, id), JF_NULLABLE, NULL, 0},
+    {0}};
+
+static void reply_changed(struct api_change *c, str id)
+{
+    reply_workspace(c->api, c->req, id);
+}
+
+void api_workspaces_add(void *ctx, struct http_req *r)
+{
+    const struct api_identity *me = api_identity(r);
+    struct workspace_body b = {0};
+    if (!api_is_org_admin(me)) {
+        api_forbidden(r);
+        return;
+    }
+    if (!api_decode_body(r, WORKSPACE_FIELDS, &b))
+        return;
+    struct change c = {.kind = CHANGE_WORKSPACE_ADD,
+                       .name = b.name,
+                       .workspace_id = b.id,
+                       .user_id = me->who.user_id,
+                       .actor = arena_cstr(&r->arena, me->who.user_id)};
+    api_change(ctx, r, &c, reply_changed, NULL);
+}
+
+static const struct json_field RENAME_FIELDS[] = {{"name", JF_STR, 0, JF_REQUIRED, NULL, 0}, {0}};
+
+void api_workspaces_set(void *ctx, struct http_req *r)
+{
+    str name = STR_NONE;
+    if (!find_managed(ctx, r) || !api_decode_body(r, RENAME_FIELDS, &name))
+        return;
+    struct change c = {.kind = CHANGE_WORKSPACE_SET, .workspace_id = r->params[0], .name = name};
+    api_change(ctx, r, &c, reply_changed, NULL);
+}
+
+void api_workspaces_remove(void *ctx, struct http_req *r)
+{
+    struct change c = {.kind = CHANGE_WORKSPACE_REMOVE,
+                       .workspace_id = r->params[0],
+                       .actor = arena_cstr(&r->arena, api_identity(r)->who.user_id)};
+    if (find_managed(ctx, r))
+        api_change(ctx, r, &c, api_reply_deleted, NULL);
+}
+
+/* ---- members ---- */
+
+static void write_member(struct json_writer *w, const struct member *m)
+{
+    jw_object(w);
+    jw_kstr(w, "userId", m->user->id);
+    jw_kstr_or_null(w, "displayName", m->user->display_name);
+    jw_kstr_or_null(w, "email", m->user->email);
+    jw_kstr(w, "role", ws_role_name(m->role));
+    jw_end(w);
+}
+
+static void reply_members(struct api *api, struct http_req *r)
+{
+    const struct workspace *ws = roster_workspace(api_roster(api), r->params[0]);
+    struct api_json j;
+    api_json_begin(&j);
+    jw_object(&j.w);
+    jw_key(&j.w, "members");
+    jw_array(&j.w);
+    for (size_t i = 0; ws && i < ws->nmembers; i++)
+        write_member(&j.w, &ws->members[i]);
+    jw_end(&j.w);
+    jw_end(&j.w);
+    api_json_send(&j, r);
+}
+
+static void reply_new_members(struct api_change *c, str id)
+{
+    reply_members(c->api, c->req);
+}
+
+void api_members_list(void *ctx, struct http_req *r)
+{
+    if (find(ctx, r))
+        reply_members(ctx, r);
+}
+
+struct member_body {
+    str user_id, email, role;
+};
+
+static const struct json_field MEMBER_FIELDS[] = {
+    {"userId", JF_STR, offsetof(struct member_body, user_id), JF_NULLABLE, NULL, 0},
+    {"email", JF_STR, offsetof(struct member_body, email), JF_NULLABLE, NULL, 0},
+    {"role", JF_STR, offsetof(struct member_body, role), JF_NULLABLE, NULL, 0},
+    {0}};
+
+static void set_member(struct api *api, struct http_req *r, str user_id, str role)
+{
+    struct change c = {.kind = CHANGE_MEMBER_SET,
+                       .workspace_id = r->params[0],
+                       .user_id = user_id,
+                       .ws_role = WS_MEMBER};
+    if (role.n > 0 && ws_role_parse(role, &c.ws_role) < 0)
+        http_reply_error(r, 400, "bad_request", "role: expected admin or member", NULL);
+    else
+        api_change(api, r, &c, reply_new_members, NULL);
+}
+
+void api_members_add(void *ctx, struct http_req *r)
+{
+    struct api *api = ctx;
+    struct member_body b = {0};
+    if (!find_managed(api, r) || !api_decode_body(r, MEMBER_FIELDS, &b))
+        return;
+    const struct user *u = b.user_id.n > 0 ? roster_user(api_roster(api), b.user_id)
+                                           : roster_user_by_email(api_roster(api), b.email);
+    if (b.user_id.n == 0 && b.email.n == 0)
+        http_reply_error(r, 400, "bad_request", "Send userId or email.", NULL);
+    else if (!u)
+        api_not_found(r, "user");
+    else
+        set_member(api, r, u->id, b.role);
+}
+
+static const struct json_field ROLE_FIELDS[] = {{"role", JF_STR, 0, JF_REQUIRED, NULL, 0}, {0}};
+
+static bool is_member(const struct workspace *w, struct http_req *r)
+{
+    if (workspace_role(w, r->params[1]) != WS_NONE)
+        return true;
+    api_not_found(r, "member");
+    return false;
+}
+
+void api_members_set(void *ctx, struct http_req *r)
+{
+    str role = STR_NONE;
+    const struct workspace *w = find_managed(ctx, r);
+    if (w && is_member(w, r) && api_decode_body(r, ROLE_FIELDS, &role))
+        set_member(ctx, r, r->params[1], role);
+}
+
+/* Everybody may leave. */
+void api_members_remove(void *ctx, struct http_req *r)
+{
+    struct change c = {
+        .kind = CHANGE_MEMBER_REMOVE, .workspace_id = r->params[0], .user_id = r->params[1]};
+    bool is_me = str_eq(r->params[1], api_identity(r)->who.user_id);
+    const struct workspace *w = is_me ? find(ctx, r) : find_managed(ctx, r);
+    if (w && is_member(w, r))
+        api_change(ctx, r, &c, api_reply_deleted, NULL);
+}
