@@ -19,7 +19,9 @@
 
 #define GW_MESSAGE_MAX      RPC_MESSAGE_MAX
 #define GW_QUIET_MS         5000   /* without a word: the answer becomes a stream, with pings */
+#define GW_ASK_GATHER_MS    5      /* questions that come together are asked together */
 #define GW_PARK_MS          300000 /* a call that waits for its client to come back */
+#define GW_PARK_LEAST_MS    15000  /* however many wait for the connection it holds */
 #define GW_PARKED_MAX       256
 #define GW_PARKED_USER_MAX  16
 #define GW_LANES_MAX        8   /* connections to one server for requests that may be asked */
@@ -44,6 +46,8 @@ struct gw_session;
 struct gw_stream;
 struct gw_log;
 struct gw_up;
+struct gw_lane;
+struct gw_pool;
 
 enum gw_list { GW_TOOLS, GW_RESOURCES, GW_TEMPLATES, GW_PROMPTS, GW_LISTS };
 
@@ -289,6 +293,9 @@ void gw_upstream_unreachable(struct gw_request *q, struct bundle *b, const struc
 /* Before anything in params is changed: what the client asked for. */
 void gw_park_prepare(struct gw_request *q);
 bool gw_park_resume(struct gw_request *q); /* the request repeats one: it has been dealt with */
+/* Gives up the call that has waited longest on one of these connections. False: none has waited
+ * long enough. */
+bool gw_park_evict(struct gw_space *s, const struct gw_pool *pool);
 void gw_park_drop_all(struct gw_space *s, str user_id); /* empty = everybody's */
 /* Signed texts that clients carry: "<body>.<mac over body and context>". */
 str gw_sign_text(struct gateway *g, struct arena *a, str body, str context);
@@ -296,8 +303,6 @@ bool gw_sign_check(struct gateway *g, str text, str context, str *ret_body);
 
 /* ---- lane_pool.c ---- */
 
-struct gw_lane;
-struct gw_pool;
 typedef void (*gw_lane_fn)(void *ctx, struct gw_lane *lane, const struct err *e);
 struct gw_lane_wait {
     struct list_node node;
@@ -311,6 +316,7 @@ void gw_lane_take(struct gw_space *s, struct bundle *b, struct gw_lane_wait *w, 
 void gw_lane_wait_stop(struct gw_lane_wait *w);
 void gw_lane_give_back(struct gw_lane *lane);
 struct lanes *gw_lane_connection(struct gw_lane *lane);
+bool gw_lane_is_of(const struct gw_lane *lane, const struct gw_pool *pool);
 void gw_lane_bundle_gone(struct gw_space *s, struct bundle *b);
 void gw_lanes_done(struct gw_space *s);
 

@@ -7,6 +7,8 @@
 
 #include "gateway/internal.h"
 
+#define EVICT_MS 1000 /* between two looks for a connection that can be freed */
+
 struct gw_pool {
     struct gw_space *space;
     struct bundle *bundle;
@@ -14,6 +16,7 @@ struct gw_pool {
     struct list_node waiting; /* struct gw_lane_wait */
     size_t nlanes, nwaiting;
     struct deferred pump;
+    struct timer again;
 };
 
 struct gw_lane {
@@ -112,8 +115,12 @@ static void pump(void *pool)
     while (!list_empty(&p->waiting)) {
         struct gw_lane *l = find_free(p);
         struct err e = {0};
-        if (!l && p->nlanes > 0)
+        if (!l && p->nlanes > 0) {
+            /* Calls that wait for their clients must not keep everybody out. */
+            if (!gw_park_evict(p->space, p))
+                timer_start(&p->again, EVICT_MS);
             return;
+        }
         err_set(&e, -ECONNREFUSED, "it is not running");
         give(p, LIST_ENTRY(p->waiting.next, struct gw_lane_wait, node), l, &e);
     }
@@ -131,6 +138,7 @@ static struct gw_pool *pool_of(struct gw_space *s, struct bundle *b)
     list_init(&p->lanes);
     list_init(&p->waiting);
     defer_init(&p->pump, pump, p);
+    timer_init(&p->again, s->g->deps.loop, pump, p);
     map_put(&s->pools, name, p);
     return p;
 }
@@ -190,6 +198,7 @@ static void drop_pool(struct gw_pool *p)
         lane_free(l);
     }
     defer_stop(&p->pump);
+    timer_stop(&p->again);
     free(p);
 }
 
@@ -206,4 +215,9 @@ void gw_lanes_done(struct gw_space *s)
     for (size_t i = 0; (e = map_next(&s->pools, &i)) != NULL;)
         drop_pool(e->value);
     map_done(&s->pools);
+}
+
+bool gw_lane_is_of(const struct gw_lane *lane, const struct gw_pool *pool)
+{
+    return lane->pool == pool;
 }

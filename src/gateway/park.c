@@ -7,6 +7,7 @@
 #include <errno.h>
 
 #include "base/base64.h"
+#include "base/clock.h"
 #include "base/hash.h"
 #include "base/random.h"
 #include "gateway/upstream.h"
@@ -48,10 +49,10 @@ static void drop_questions(struct gw_up *u)
 void gw_park_done(struct gw_up *u)
 {
     if (list_empty(&u->questions) && !u->user_id && !u->kept && !u->put.fn)
-        return;
+        return; /* nothing was ever asked */
     drop_questions(u);
     if (u->put.fn)
-        defer_stop(&u->put);
+        timer_stop(&u->put);
     if (timer_active(&u->expiry))
         timer_stop(&u->expiry);
     if (u->node.next != &u->node)
@@ -134,14 +135,16 @@ static void put_questions(void *up)
     struct buf b;
     if (!q || list_empty(&u->questions))
         return;
-    if (u->handle[0] == 0) {
-        uint8_t raw[16];
-        random_bytes(raw, sizeof raw);
-        hex_encode(u->handle, raw, sizeof raw);
+    bool is_first = u->handle[0] == 0;
+    uint8_t raw[16];
+    random_bytes(raw, sizeof raw); /* each round has a state of its own */
+    hex_encode(u->handle, raw, sizeof raw);
+    if (is_first) {
         u->user_id = str_dup(q->who.user_id);
         list_push(&u->space->parked, &u->node);
         u->g->nparked++;
     }
+    u->parked_ms = clock_mono_ms();
     timer_init(&u->expiry, u->g->deps.loop, on_expired, u);
     timer_start(&u->expiry, GW_PARK_MS);
     begin_required(q, &w, &b);
@@ -171,8 +174,9 @@ void gw_park_question(struct gw_up *u, struct mcp_ask *a)
     snprintf(x->key, sizeof x->key, "question-%u", ++u->next_key);
     list_push(&u->questions, &x->node);
     /* Others may come in the same breath: one round for all of them. */
-    defer_init(&u->put, put_questions, u);
-    defer_start(u->g->deps.loop, &u->put);
+    if (!u->put.fn)
+        timer_init(&u->put, u->g->deps.loop, put_questions, u);
+    timer_start(&u->put, GW_ASK_GATHER_MS);
 }
 
 void gw_park_question_gone(struct gw_up *u, struct mcp_ask *a)
@@ -238,7 +242,7 @@ static void take_up(struct gw_up *u, struct gw_request *q)
         gw_up_deliver(u, &r);
         arena_done(&alive);
     } else if (!list_empty(&u->questions)) {
-        defer_start(u->g->deps.loop, &u->put);
+        timer_start(&u->put, GW_ASK_GATHER_MS);
     }
 }
 
@@ -275,6 +279,19 @@ bool gw_park_resume(struct gw_request *q)
         gw_request_fail(q, RPC_INVALID_PARAMS,
                         "requestState is not one of this request, or has expired.");
     return true;
+}
+
+bool gw_park_evict(struct gw_space *s, const struct gw_pool *pool)
+{
+    LIST_FOREACH (n, &s->parked) { /* oldest first */
+        struct gw_up *u = LIST_ENTRY(n, struct gw_up, node);
+        bool is_ripe = !u->q && clock_mono_ms() - u->parked_ms >= GW_PARK_LEAST_MS;
+        if (!is_ripe || !u->lane || !gw_lane_is_of(u->lane, pool))
+            continue;
+        gw_up_cancel(u, "Others wait for the server.");
+        return true;
+    }
+    return false;
 }
 
 void gw_park_drop_all(struct gw_space *s, str user_id)

@@ -34,7 +34,8 @@ struct gw_up {
 
     struct list_node questions;
     unsigned next_key;
-    struct deferred put; /* the questions to the client */
+    struct timer put; /* the questions to the client */
+    uint64_t parked_ms;
     struct timer expiry;
     char handle[33];
     char *user_id;
