@@ -43,7 +43,7 @@ static inline struct json *rig_rule(struct json *script, str method, unsigned *u
         struct json *rule = &script->items[i];
         str on = json_get_string(rule, "on");
         if ((!str_eq(on, method) && !str_eq(on, STR("*"))) ||
-            used[i] >= (unsigned)json_get_int(rule, "times", 1000))
+            used[i] >= (unsigned)json_get_int(rule, "times", 1000000))
             continue;
         used[i]++;
         return rule;
@@ -200,13 +200,25 @@ static inline void rig_run(struct rig *r, uint64_t ms)
     loop_run_until(r->loop, &never, ms);
 }
 
+static inline bool rig_has_children(void)
+{
+    FILE *f = fopen("/proc/thread-self/children", "re");
+    assert_non_null(f);
+    bool has = fgetc(f) != EOF;
+    fclose(f);
+    return has;
+}
+
 static inline int rig_tear_down(void **state)
 {
     struct rig *r = *state;
     if (r->client) {
-        mcp_abort(r->client);
-        rig_run(r, 100); /* the killed child is reaped */
+        mcp_close(r->client);
+        assert_true(loop_run_until(r->loop, &r->is_closed, RIG_WAIT_MS));
     }
+    for (int i = 0; i < 500 && rig_has_children(); i++)
+        rig_run(r, 10); /* one that was killed is reaped by the loop */
+    rig_run(r, 10);
     fetcher_free(r->fetcher);
     loop_free(r->loop);
     buf_done(&r->heard);
@@ -263,7 +275,7 @@ static inline void rig_open(struct rig *r, const char *script)
     "\"tools\":{\"listChanged\":true}},\"ttlMs\":0,\"cacheScope\":\"public\"}}]},"
 #define RIG_RESULT(method, result)                                                                 \
     "{\"on\":\"" method "\",\"send\":[{\"jsonrpc\":\"2.0\",\"id\":\"$id\",\"result\":" result "}]" \
-                                                                                              "}"
+    "}"
 
 /* ---- calls ---- */
 

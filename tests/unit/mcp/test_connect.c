@@ -1,0 +1,125 @@
+#include <errno.h>
+
+#include "unit/mcp/rig.h"
+
+static void test_handshake(void **state)
+{
+    struct rig *r = *state;
+    rig_open(r, "[" RIG_LEGACY "{\"on\":\"x\"}]");
+    assert_true(r->is_ready);
+    assert_int_equal(mcp_era(r->client), MCP_ERA_LEGACY);
+    assert_text(mcp_version(r->client), "2025-11-25");
+    assert_text(mcp_instructions(r->client), "be kind");
+    assert_text(json_get_string(mcp_server_info(r->client), "name"), "rig");
+    assert_non_null(json_get(mcp_server_capabilities(r->client), "tools"));
+    assert_true(mcp_pid(r->client) > 0);
+    rig_hears(r, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}");
+    assert_true(rig_has(&r->heard, "\"method\":\"server/discover\""));
+}
+
+static void test_stateless_server(void **state)
+{
+    struct rig *r = *state;
+    rig_open(r, "[" RIG_MODERN "{\"on\":\"x\"}]");
+    assert_true(r->is_ready);
+    assert_int_equal(mcp_era(r->client), MCP_ERA_MODERN);
+    assert_text(mcp_version(r->client), "2026-07-28");
+    rig_run(r, 100);
+    assert_false(rig_has(&r->heard, "initialize"));
+}
+
+static void test_version_is_tried_again(void **state)
+{
+    struct rig *r = *state;
+    rig_open(r, "[{\"on\":\"server/discover\",\"times\":1,\"send\":[{\"jsonrpc\":\"2.0\",\"id\":"
+                "\"$id\",\"error\":{\"code\":-32022,\"message\":\"no\",\"data\":{\"supported\":["
+                "\"2026-07-28\"],\"requested\":\"x\"}}}]}," RIG_MODERN "{\"on\":\"x\"}]");
+    assert_true(r->is_ready);
+    assert_int_equal(mcp_era(r->client), MCP_ERA_MODERN);
+}
+
+static void test_no_version_in_common(void **state)
+{
+    struct rig *r = *state;
+    rig_open(r, "[{\"on\":\"server/discover\",\"send\":[{\"jsonrpc\":\"2.0\",\"id\":\"$id\","
+                "\"error\":{\"code\":-32022,\"message\":\"no\",\"data\":{\"supported\":["
+                "\"2099-01-01\"]}}}]}]");
+    assert_true(r->is_closed);
+    assert_int_equal(r->closed.code, -EPROTO);
+    assert_non_null(strstr(r->closed.msg, "no revision"));
+}
+
+static void test_unknown_revision_ends_it(void **state)
+{
+    struct rig *r = *state;
+    rig_open(r, "[" RIG_RESULT("initialize", "{\"protocolVersion\":\"1999-01-01\","
+                                             "\"capabilities\":{}}") "]");
+    assert_true(r->is_closed);
+    assert_non_null(strstr(r->closed.msg, "1999-01-01"));
+}
+
+/* Some servers end themselves over any first message but "initialize". */
+static void test_server_that_dies_over_the_probe(void **state)
+{
+    struct rig *r = *state;
+    rig_open(r, "[{\"on\":\"server/discover\",\"exit\":1}," RIG_LEGACY "{\"on\":\"x\"}]");
+    assert_true(r->is_ready);
+    assert_int_equal(mcp_era(r->client), MCP_ERA_LEGACY);
+}
+
+static void test_server_that_dies_always(void **state)
+{
+    struct rig *r = *state;
+    rig_open(r, "[{\"on\":\"*\",\"exit\":7}]");
+    assert_true(r->is_closed);
+    assert_int_equal(r->closed.code, -ECONNRESET);
+    assert_non_null(strstr(r->closed.msg, "status 7"));
+}
+
+static void test_silence_is_bounded(void **state)
+{
+    struct rig *r = *state;
+    struct mcp_dial dial = rig_child(r, "[{\"on\":\"*\"}]");
+    dial.connect_timeout_ms = 300;
+    rig_dial(r, &dial);
+    assert_true(r->is_closed);
+    assert_int_equal(r->closed.code, -ETIMEDOUT);
+}
+
+static void test_no_such_program(void **state)
+{
+    struct rig *r = *state;
+    const char *argv[] = {"/no/such/program", NULL};
+    rig_dial(r, &(struct mcp_dial){.wire = MCP_WIRE_STDIO, .child = {.argv = argv}});
+    assert_true(r->is_closed);
+    assert_int_equal(r->closed.code, -ENOENT);
+}
+
+static void test_remembered_era_skips_the_probe(void **state)
+{
+    struct rig *r = *state;
+    struct mcp_dial dial = rig_child(r, "[" RIG_LEGACY "{\"on\":\"x\"}]");
+    dial.era = MCP_ERA_LEGACY;
+    rig_dial(r, &dial);
+    assert_true(r->is_ready);
+    rig_hears(r, "notifications/initialized");
+    assert_false(rig_has(&r->heard, "server/discover"));
+}
+
+int main(int argc, char **argv)
+{
+    RIG_SERVE(argc, argv);
+    const struct CMUnitTest tests[] = {
+        rig_test(test_handshake),
+        rig_test(test_stateless_server),
+        rig_test(test_version_is_tried_again),
+        rig_test(test_no_version_in_common),
+        rig_test(test_unknown_revision_ends_it),
+        rig_test(test_server_that_dies_over_the_probe),
+        rig_test(test_server_that_dies_always),
+        rig_test(test_silence_is_bounded),
+        rig_test(test_no_such_program),
+        rig_test(test_remembered_era_skips_the_probe),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,132 @@
+#include <errno.h>
+
+#include "unit/mcp/rig.h"
+
+#define ASKED(more)                                                                                \
+    "{\"resultType\":\"input_required\",\"inputRequests\":{\"k\\\"1\":{\"method\":\"roots/list\"," \
+    "\"params\":{}}}" more "}"
+
+#define FIRST(result)                                                                              \
+    "{\"on\":\"tools/call\",\"times\":1,\"send\":[{\"jsonrpc\":\"2.0\",\"id\":\"$id\","            \
+    "\"result\":" result "}]},"
+
+static void test_answers_and_state_go_back(void **state)
+{
+    struct rig *r = *state;
+    rig_open(r, "[" RIG_MODERN FIRST(ASKED(",\"requestState\":\"a\\u0001\\/\xc3\xbc\""))
+                    RIG_RESULT("tools/call", "{\"ok\":true}") "]");
+    struct rig_call c;
+    rig_start(r, &c,
+              &(struct mcp_request){.method = STR("tools/call"),
+                                    .params = rig_json(r, "{\"name\":\"t\"}")});
+    assert_true(rig_until(r, &r->is_asked));
+    assert_ptr_equal(r->asks[0]->call, c.call);
+    mcp_ask_answer(r->asks[0], rig_json(r, "{\"roots\":[1]}"));
+    assert_true(rig_until(r, &c.is_done));
+    assert_text(c.result, "{\"ok\":true}");
+    assert_true(rig_has(&r->heard, "\"params\":{\"name\":\"t\",\"inputResponses\":{\"k\\\"1\":"
+                                   "{\"roots\":[1]}},\"requestState\":\"a\\u0001/\xc3\xbc\""));
+    rig_call_done(&c);
+}
+
+static void test_state_alone_is_repeated(void **state)
+{
+    struct rig *r = *state;
+    rig_open(r, "[" RIG_MODERN FIRST("{\"resultType\":\"input_required\",\"requestState\":\"s\"}")
+                    RIG_RESULT("tools/call", "{}") "]");
+    struct rig_call c;
+    rig_request(r, &c, "tools/call", "{\"name\":\"t\"}");
+    assert_text(c.result, "{}");
+    assert_true(rig_has(&r->heard, "{\"name\":\"t\",\"requestState\":\"s\""));
+    assert_false(rig_has(&r->heard, "inputResponses"));
+}
+
+static void test_refusal_is_the_error(void **state)
+{
+    struct rig *r = *state;
+    rig_open(r, "[" RIG_MODERN RIG_RESULT("tools/call", ASKED("")) "]");
+    struct rig_call c;
+    rig_start(r, &c, &(struct mcp_request){.method = STR("tools/call")});
+    assert_true(rig_until(r, &r->is_asked));
+    mcp_ask_refuse(r->asks[0], -1, "never");
+    assert_true(rig_until(r, &c.is_done));
+    assert_text(c.error, "{\"code\":-1,\"message\":\"never\"}");
+    rig_call_done(&c);
+}
+
+static void test_what_was_not_offered(void **state)
+{
+    struct rig *r = *state;
+    rig_open(
+        r,
+        "[" RIG_MODERN FIRST("{\"resultType\":\"input_required\",\"inputRequests\":{\"k\":{"
+                             "\"method\":\"secrets/list\"}}}")
+            FIRST("{\"resultType\":\"input_required\"}") RIG_RESULT(
+                "tools/call",
+                "{\"resultType\":\"input_required\",\"inputRequests\":{"
+                "\"k\":{\"method\":\"elicitation/create\",\"params\":{\"mode\":\"url\"}}}}") "]");
+    struct rig_call c;
+    for (int i = 0; i < 3; i++) {
+        rig_request(r, &c, "tools/call", NULL);
+        assert_int_equal(c.err.code, -EPROTO);
+    }
+    assert_int_equal(r->nasks, 0);
+}
+
+static void answer_at_once(void *ctx, struct mcp_ask *a)
+{
+    struct json roots = {.type = JSON_OBJECT};
+    mcp_ask_answer(a, &roots);
+}
+
+static void test_rounds_are_bounded(void **state)
+{
+    struct rig *r = *state;
+    rig_open(r, "[" RIG_MODERN RIG_RESULT("tools/call", ASKED("")) "]");
+    struct rig_call c = {.r = r};
+    struct mcp_call_events ev = {.done = rig_on_done, .ask = answer_at_once};
+    mcp_request(r->client, &(struct mcp_request){.method = STR("tools/call")}, &ev, &c);
+    assert_true(rig_until(r, &c.is_done));
+    assert_int_equal(c.err.code, -EPROTO);
+    assert_non_null(strstr(c.err.msg, "32 rounds"));
+    assert_int_equal(r->nasks, 0); /* the call itself was asked */
+}
+
+static void test_cancel_while_waiting(void **state)
+{
+    struct rig *r = *state;
+    rig_open(r, "[" RIG_MODERN RIG_RESULT("tools/call", ASKED("")) "]");
+    struct rig_call c;
+    rig_start(r, &c, &(struct mcp_request){.method = STR("tools/call")});
+    assert_true(rig_until(r, &r->is_asked));
+    mcp_cancel(c.call, NULL);
+    assert_int_equal(r->ngone, 1);
+    rig_call_done(&c);
+}
+
+static void test_nobody_answers(void **state)
+{
+    struct rig *r = *state;
+    rig_open(r, "[" RIG_MODERN RIG_RESULT("tools/call", ASKED("")) "]");
+    struct rig_call c;
+    rig_start(r, &c, &(struct mcp_request){.method = STR("tools/call"), .max_ms = 150});
+    assert_true(rig_until(r, &c.is_done));
+    assert_int_equal(c.err.code, -ETIMEDOUT);
+    assert_int_equal(r->ngone, 1);
+    rig_call_done(&c);
+}
+
+int main(int argc, char **argv)
+{
+    RIG_SERVE(argc, argv);
+    const struct CMUnitTest tests[] = {
+        rig_test(test_answers_and_state_go_back),
+        rig_test(test_state_alone_is_repeated),
+        rig_test(test_refusal_is_the_error),
+        rig_test(test_what_was_not_offered),
+        rig_test(test_rounds_are_bounded),
+        rig_test(test_cancel_while_waiting),
+        rig_test(test_nobody_answers),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
