@@ -44,13 +44,12 @@ static bool has_any(str text, const char *const *signs, size_t n)
     return false;
 }
 
-/* Lines of ours ("-- ...") are not the server's. */
 static str last_line(str text)
 {
     str last = STR_NONE, rest = text, line;
     while (str_split(&rest, '\n', &line)) {
         line = str_trim(line);
-        if (line.n > 0 && !str_starts(line, STR("-- ")))
+        if (line.n > 0)
             last = line;
     }
     return last;
@@ -59,11 +58,12 @@ static str last_line(str text)
 /* What it said since it was started last: behind our own latest note. */
 static str own_words(str said)
 {
-    for (ptrdiff_t at; (at = str_find(said, STR("\n-- "), 0)) >= 0;)
-        said = str_skip(said, (size_t)at + 1 + sizeof("-- ") - 1);
-    if (said.n > TAIL_BYTES)
-        said = str_skip(said, said.n - TAIL_BYTES);
-    return said;
+    str rest = said, line;
+    while (str_split(&rest, '\n', &line)) {
+        if (str_starts(line, STR("-- ")))
+            said = rest;
+    }
+    return said.n > TAIL_BYTES ? str_skip(said, said.n - TAIL_BYTES) : said;
 }
 
 void denial_explain(const char *what, str said, const struct bundle_sandbox *sandbox,

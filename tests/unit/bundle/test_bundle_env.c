@@ -1,0 +1,66 @@
+#include "bundle/bundle_env.h"
+#include "support/unit.h"
+
+static const char *value_of(const char *const *env, const char *name)
+{
+    size_t n = strlen(name);
+    for (; *env; env++) {
+        if (strncmp(*env, name, n) == 0 && (*env)[n] == '=')
+            return *env + n + 1;
+    }
+    return NULL;
+}
+
+static void only_what_is_allowed_and_later_wins(void **state)
+{
+    struct arena a;
+    struct bundle_pair own[] = {{STR("TOKEN"), STR("mine")}, {STR("LANG"), STR("xx")}};
+    str allowed[] = {STR("WANTED"), STR("NB_API_KEY"), STR("PATH")};
+    struct bundle_entry e = {.env = own, .nenv = 2, .allowed_env = {allowed, 3}};
+    const char *const package[] = {"TOKEN=packaged", "MODE=fast", NULL};
+    arena_init(&a);
+    setenv("LANG", "C", 1);
+    setenv("WANTED", "w", 1);
+    setenv("UNWANTED", "u", 1);
+    setenv("NB_API_KEY", "secret", 1);
+    setenv("HOME", "/home/me", 1);
+    setenv("XDG_CONFIG_HOME", "/home/me/.config", 1);
+    struct bundle_env_want w = {&e, package, "/data/x", "/tmp", false};
+    const char *const *env = bundle_env(&a, &w);
+    assert_string_equal(value_of(env, "TOKEN"), "mine");
+    assert_string_equal(value_of(env, "MODE"), "fast");
+    assert_string_equal(value_of(env, "LANG"), "xx");
+    assert_string_equal(value_of(env, "WANTED"), "w");
+    assert_string_equal(value_of(env, "HOME"), "/data/x");
+    assert_string_equal(value_of(env, "TMPDIR"), "/tmp");
+    assert_string_equal(value_of(env, "MPAK_WORKSPACE"), "/data/x");
+    assert_string_equal(value_of(env, "UPJACK_ROOT"), "/data/x");
+    assert_non_null(value_of(env, "PATH"));
+    assert_null(value_of(env, "UNWANTED"));
+    assert_null(value_of(env, "NB_API_KEY"));
+    assert_null(value_of(env, "XDG_CONFIG_HOME"));
+    arena_done(&a);
+}
+
+static void without_a_sandbox_the_home_stays(void **state)
+{
+    struct arena a;
+    struct bundle_entry e = {0};
+    arena_init(&a);
+    setenv("HOME", "/home/me", 1);
+    setenv("XDG_CONFIG_HOME", "/home/me/.config", 1);
+    struct bundle_env_want w = {&e, NULL, "/data/x", NULL, true};
+    const char *const *env = bundle_env(&a, &w);
+    assert_string_equal(value_of(env, "HOME"), "/home/me");
+    assert_string_equal(value_of(env, "XDG_CONFIG_HOME"), "/home/me/.config");
+    arena_done(&a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(only_what_is_allowed_and_later_wins),
+        cmocka_unit_test(without_a_sandbox_the_home_stays),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,135 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "bundle/launch.h"
+#include "bundle/process_tree.h"
+#include "support/unit.h"
+
+/* Starts a launcher in a process of its own, as nb does. */
+static pid_t launch(const char *spec_text, const char *script)
+{
+    pid_t pid = fork();
+    if (pid != 0)
+        return pid;
+    struct arena a;
+    struct launch_spec spec;
+    char *argv[] = {(char *)"/bin/sh", (char *)"-c", (char *)script, NULL};
+    arena_init(&a);
+    setsid();
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (launch_spec_decode(&a, str_from(spec_text), &spec, NULL) < 0)
+        _exit(99);
+    _exit(launch_run(&a, &spec, argv));
+}
+
+static int status_of(pid_t pid)
+{
+    int status;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    return status;
+}
+
+static void count_one(void *ctx, const struct process *p, unsigned depth)
+{
+    (*(int *)ctx)++;
+}
+
+static int descendants(void)
+{
+    struct process_table t;
+    int n = 0;
+    assert_int_equal(process_table_read(&t), 0);
+    process_tree_walk(&t, getpid(), count_one, &n);
+    process_table_done(&t);
+    return n;
+}
+
+/* Waits for orphans that were given to us, the test being a subreaper. */
+static void await_descendants(int wanted)
+{
+    for (int i = 0; i < 500 && descendants() != wanted; i++) {
+        while (waitpid(-1, NULL, WNOHANG) > 0)
+            ;
+        (void)poll(NULL, 0, 10);
+    }
+    while (waitpid(-1, NULL, WNOHANG) > 0)
+        ;
+    assert_int_equal(descendants(), wanted);
+}
+
+static void the_code_of_the_server_is_its_own(void **state)
+{
+    int status = status_of(launch("{}", "exit 42"));
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 42);
+    status = status_of(launch("{}", "kill -11 $$"));
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV);
+}
+
+static void what_the_server_leaves_behind_ends_with_it(void **state)
+{
+    (void)status_of(launch("{}", "setsid sleep 1000 & (setsid sh -c 'sleep 1000 &') & exit 0"));
+    assert_int_equal(descendants(), 0);
+}
+
+static void a_killed_launcher_takes_all_along(void **state)
+{
+    pid_t pid = launch("{}", "setsid sleep 1000 & sleep 1000");
+    for (int i = 0; i < 500 && descendants() < 5; i++)
+        (void)poll(NULL, 0, 10);
+    assert_int_equal(descendants(), 5); /* outer, inner, shell, two sleeps */
+    kill(pid, SIGKILL);
+    (void)status_of(pid);
+    await_descendants(0);
+}
+
+static void a_request_to_end_is_passed_on(void **state)
+{
+    pid_t pid = launch("{}", "trap 'exit 5' TERM; while :; do sleep 0.05; done");
+    (void)poll(NULL, 0, 200);
+    kill(pid, SIGTERM);
+    int status = status_of(pid);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 5);
+}
+
+static void confinement_holds(void **state)
+{
+    if (confine_landlock_abi() == 0 || !confine_has_seccomp())
+        skip();
+    int status = status_of(launch("{\"confine\":true}", "cat /etc/passwd >/dev/null || exit 1; "
+                                                        "ls /root 2>/dev/null && exit 2; "
+                                                        "exit 7"));
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 7);
+}
+
+static void a_bad_specification_is_refused(void **state)
+{
+    struct arena a;
+    struct launch_spec spec;
+    struct err e = {0};
+    arena_init(&a);
+    assert_int_equal(launch_spec_decode(&a, STR("{"), &spec, &e), -EINVAL);
+    assert_int_equal(launch_spec_decode(&a, STR("{\"read\":\"/x\"}"), &spec, &e), -EINVAL);
+    assert_int_equal(launch_spec_decode(&a, STR("{\"read\":[\"/x\"],\"confine\":true}"), &spec, &e),
+                     0);
+    assert_true(spec.is_confined && spec.confine.read.n == 1 && !spec.confine.network);
+    arena_done(&a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_code_of_the_server_is_its_own),
+        cmocka_unit_test(what_the_server_leaves_behind_ends_with_it),
+        cmocka_unit_test(a_killed_launcher_takes_all_along),
+        cmocka_unit_test(a_request_to_end_is_passed_on),
+        cmocka_unit_test(confinement_holds),
+        cmocka_unit_test(a_bad_specification_is_refused),
+    };
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,76 @@
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "bundle/process_tree.h"
+#include "support/unit.h"
+
+struct seen {
+    int pids[16];
+    unsigned depths[16];
+    size_t n;
+};
+
+static void see(void *ctx, const struct process *p, unsigned depth)
+{
+    struct seen *s = ctx;
+    if (s->n == ARRAY_LEN(s->pids))
+        return;
+    s->pids[s->n] = p->pid;
+    s->depths[s->n++] = depth;
+}
+
+static void walks_from_the_nearest_to_the_farthest(void **state)
+{
+    struct process at[] = {{5, 4, 0}, {3, 2, 0}, {2, 1, 0}, {4, 2, 0}, {9, 8, 0}, {7, 1, 0}};
+    struct process_table t = {at, ARRAY_LEN(at)};
+    struct seen s = {0};
+    process_tree_walk(&t, 1, see, &s);
+    const int expected[] = {2, 7, 3, 4, 5};
+    const unsigned depths[] = {1, 1, 2, 2, 3};
+    assert_int_equal(s.n, ARRAY_LEN(expected));
+    assert_memory_equal(s.pids, expected, sizeof(expected));
+    assert_memory_equal(s.depths, depths, sizeof(depths));
+}
+
+/* What it sees may change while it looks: ids are used again. */
+static void a_circle_ends(void **state)
+{
+    struct process at[] = {{2, 3, 0}, {3, 2, 0}, {4, 1, 0}};
+    struct process_table t = {at, ARRAY_LEN(at)};
+    struct seen s = {0};
+    process_tree_walk(&t, 2, see, &s);
+    assert_int_equal(s.n, 1);
+}
+
+static void real_processes_are_found(void **state)
+{
+    pid_t child = fork();
+    if (child == 0) {
+        for (;;)
+            pause();
+    }
+    struct process_table t;
+    struct seen s = {0};
+    assert_int_equal(process_table_read(&t), 0);
+    process_tree_walk(&t, getpid(), see, &s);
+    bool is_found = false;
+    for (size_t i = 0; i < t.n; i++)
+        is_found = is_found || (t.at[i].pid == getpid() && t.at[i].rss_bytes > 100000);
+    process_table_done(&t);
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    assert_true(is_found);
+    assert_int_equal(s.n, 1);
+    assert_int_equal(s.pids[0], child);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(walks_from_the_nearest_to_the_farthest),
+        cmocka_unit_test(a_circle_ends),
+        cmocka_unit_test(real_processes_are_found),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,110 @@
+#include <errno.h>
+
+#include "bundle/sandbox_rules.h"
+#include "sandbox_rig.h"
+
+static struct sandbox_rules rules;
+static struct err err;
+
+static struct sandbox_want want_of(void)
+{
+    static const char *const ARGV[] = {"cat", NULL}, *const ENV[] = {"PATH=/usr/bin", NULL};
+    static const struct bundle_sandbox NONE;
+    return (struct sandbox_want){
+        .declared = &NONE,
+        .argv = ARGV,
+        .env = ENV,
+        .data_dir = at("work/data/me"),
+        .work_dir = at("work"),
+        .home_dir = at("home"),
+        .own_program = "/opt/nb",
+    };
+}
+
+static bool in(const struct path_list *l, const char *name)
+{
+    for (size_t i = 0; i < l->n; i++) {
+        if (strcmp(l->at[i], at(name)) == 0)
+            return true;
+    }
+    return false;
+}
+
+static int make(const struct sandbox_want *w)
+{
+    err = (struct err){0};
+    return sandbox_rules_make(&rig.arena, w, &rules, &err);
+}
+
+static void bash_in_a_terminal(void **state)
+{
+    struct sandbox_want w = want_of();
+    make_dirs(at("home/project"));
+    w.reads_home = true;
+    w.project_dir = w.cwd = at("home/project");
+    assert_int_equal(make(&w), 0);
+    assert_true(in(&rules.read, "home") && in(&rules.write, "home/project"));
+    assert_true(in(&rules.hide, "home/.ssh") && in(&rules.hide, "home/.config/gh"));
+    assert_false(rules.network);
+}
+
+/* A home that may be written is a home whose start-up files may be written. */
+static void the_home_itself_is_no_project(void **state)
+{
+    struct sandbox_want w = want_of();
+    const char *const dirs[] = {at("home"), rig.root, "/", at("work"), at("home/.ssh")};
+    for (size_t i = 0; i < ARRAY_LEN(dirs); i++) {
+        w.reads_home = true;
+        w.project_dir = dirs[i];
+        assert_int_equal(make(&w), 0);
+        assert_int_equal(rules.write.n, 0);
+    }
+}
+
+static void the_working_directory_can_be_read(void **state)
+{
+    struct sandbox_want w = want_of();
+    w.cwd = at("app");
+    assert_int_equal(make(&w), 0);
+    assert_true(in(&rules.read, "app"));
+    w.cwd = at("home");
+    assert_int_equal(make(&w), -EINVAL);
+    assert_non_null(strstr(err.msg, "shows the home directory"));
+    w.cwd = at("work/data/other");
+    assert_int_equal(make(&w), -EINVAL);
+}
+
+static void a_package_is_read_and_must_be_one(void **state)
+{
+    struct sandbox_want w = want_of();
+    w.package_dir = at("app");
+    w.cwd = at("app/dist");
+    assert_int_equal(make(&w), 0);
+    assert_true(in(&rules.own_read, "app"));
+    assert_int_equal(rules.read.n, 0);
+    w.package_dir = rig.root;
+    assert_int_equal(make(&w), -EINVAL);
+    assert_non_null(strstr(err.msg, "a directory of its own"));
+}
+
+static void chosen_paths_are_written(void **state)
+{
+    struct sandbox_want w = want_of();
+    str chosen[] = {str_from(at("home/notes"))};
+    w.chosen = (struct json_strs){chosen, 1};
+    assert_int_equal(make(&w), 0);
+    assert_true(in(&rules.write, "home/notes"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(bash_in_a_terminal, rig_open, rig_close),
+        cmocka_unit_test_setup_teardown(the_home_itself_is_no_project, rig_open, rig_close),
+        cmocka_unit_test_setup_teardown(the_working_directory_can_be_read, rig_open, rig_close),
+        cmocka_unit_test_setup_teardown(a_package_is_read_and_must_be_one, rig_open, rig_close),
+        cmocka_unit_test_setup_teardown(chosen_paths_are_written, rig_open, rig_close),
+    };
+    (void)has;
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
