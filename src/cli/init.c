@@ -169,6 +169,8 @@ static const char *const MOVED[] = {"conversations", "storage", "data", "credent
 static bool has_data(const struct people *p)
 {
     struct stat st;
+    if (roster_user(p->roster, STR(ROSTER_SOLE_USER)))
+        return true;
     for (size_t i = 0; i < ARRAY_LEN(MOVED); i++) {
         char path[4096];
         snprintf(path, sizeof path, "%s/%s", p->config.work_dir, MOVED[i]);
@@ -216,23 +218,31 @@ static struct json *own_bundles(struct people *p)
 
 /* ---- carrying it out ---- */
 
+static str name_of(const struct init *x)
+{
+    str email = str_from(x->email);
+    ptrdiff_t at = str_find_char(email, '@');
+    return x->name && *x->name ? str_from(x->name) : str_slice(email, 0, at < 0 ? 0 : (size_t)at);
+}
+
 static int add_owner(struct init *x, bool is_heir, char *ret_id)
 {
     struct people *p = x->people;
     const struct user *u = roster_user_by_email(p->roster, str_from(x->email));
-    struct change c = {.kind = CHANGE_USER_ADD,
+    if (!u && is_heir)
+        u = roster_user(p->roster, STR(ROSTER_SOLE_USER));
+    struct change c = {.kind = u ? CHANGE_USER_SET : CHANGE_USER_ADD,
                        .user_id = is_heir ? STR(ROSTER_SOLE_USER) : STR_NONE,
                        .email = str_from(x->email),
-                       .display_name = str_from(x->name),
+                       .display_name = name_of(x),
                        .has_role = true,
                        .role = ORG_OWNER,
                        .password = x->password};
-    if (u) { /* a setup that was broken off */
-        c.kind = CHANGE_USER_SET;
+    if (u) /* who was alone here until now, or a setup that was broken off */
         c.user_id = arena_str(&p->arena, u->id);
-    }
+    bool is_new = !u;
     int code = people_change(p, &c, ret_id);
-    if (code == EXIT_DONE && u && x->password.n > 0) {
+    if (code == EXIT_DONE && !is_new && x->password.n > 0) {
         c = (struct change){
             .kind = CHANGE_USER_PASSWORD, .user_id = c.user_id, .password = x->password};
         code = people_change(p, &c, NULL);

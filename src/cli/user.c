@@ -54,7 +54,7 @@ static int do_list(struct people *p, const void *options, int argc, char **argv)
         table_cell(&t, 2, org_role_name(u->role));
         table_cellf(&t, 3, "%zu", roster_memberships(p->roster, u->id, NULL));
         table_cellf(&t, 4, "%zu", u->ntokens);
-        table_cell(&t, 5, people_ago(p, u->created_ms));
+        table_cell(&t, 5, u->created_ms > 0 ? people_ago(p, u->created_ms) : STR("-"));
         table_cell(&t, 6, u->id);
     }
     if (t.nrows > 0)
