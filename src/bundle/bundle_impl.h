@@ -61,6 +61,7 @@ struct bundle {
     struct mcp_host host;
     struct arena dial_arena;
     struct mcp_dial dial; /* valid while lanes is set */
+    char *cgroup;         /* of its child, or NULL */
     enum mcp_era era;     /* of the last connection: saves the probe */
     struct list_node guests;
     struct list_node calls;   /* all that are not answered */
@@ -101,6 +102,13 @@ static inline bool bundle_is_child(const struct bundle *b)
     return b->entry.kind != BUNDLE_REMOTE;
 }
 
+#define BUNDLE_MEMORY_MB 1024 /* unless its entry says otherwise */
+
+static inline int64_t bundle_memory_max(const struct bundle_entry *e)
+{
+    return (e->memory_mb > 0 ? e->memory_mb : BUNDLE_MEMORY_MB) * 1024 * 1024;
+}
+
 static inline bool bundle_takes_calls(const struct bundle *b)
 {
     return b->is_ready && !b->is_closing && !b->is_lost;
@@ -139,6 +147,7 @@ bool watch_is_unreachable(const struct bundle *b, const struct err *err);
 
 /* ---- memory_watch.c ---- */
 
+void memory_explain(const struct bundle_entry *e, char ret[ERR_MAX]); /* why it was ended */
 struct memory_watch *memory_watch_new(struct bundles *s);
 void memory_watch_start(struct memory_watch *w); /* a child runs; a no-op when it is started */
 /* No more looks. False while one is under way: set->sweep follows. */

@@ -10,6 +10,7 @@
 
 #include "bundle/bundle_env.h"
 #include "bundle/bundle_impl.h"
+#include "bundle/cgroup.h"
 
 struct start {
     struct bundle *bundle; /* NULL once given up */
@@ -30,6 +31,8 @@ struct start {
 static void start_free(struct start *s)
 {
     struct bundles *set = s->set;
+    if (s->want.cgroup)
+        cgroup_remove(s->want.cgroup);
     set->nstarts--;
     arena_done(&s->arena);
     free(s);
@@ -87,7 +90,7 @@ static const char *const *copy_list(struct arena *a, const char *const *list)
     return ret;
 }
 
-static void dial_child(struct bundle *b, const struct start *s)
+static void dial_child(struct bundle *b, struct start *s)
 {
     struct arena *a = &b->dial_arena;
     b->dial = (struct mcp_dial){
@@ -97,6 +100,8 @@ static void dial_child(struct bundle *b, const struct start *s)
                   .cwd = arena_cstr(a, str_from(s->plan.cwd))},
     };
     b->facts.sandbox = arena_str(&b->facts.arena, s->plan.description);
+    b->cgroup = s->want.cgroup ? str_dup(str_from(s->want.cgroup)) : NULL;
+    s->want.cgroup = NULL; /* goes with the connection from now on */
 }
 
 static void open_connection(struct start *s)
@@ -132,6 +137,9 @@ static void plan_work(struct job *j)
         s->rc = make_directory(s->want.data_dir, &s->err);
     if (s->rc == 0 && s->want.offer->kind == SANDBOX_LANDLOCK)
         s->rc = make_directory(arena_printf(&s->arena, "%s/tmp", s->want.data_dir).p, &s->err);
+    if (s->rc == 0)
+        s->want.cgroup = cgroup_make(&s->arena, &CGROUP_SYSTEM, s->entry.server_name,
+                                     bundle_memory_max(&s->entry));
     if (s->rc == 0)
         s->rc = sandbox_plan(&s->arena, &s->want, &s->plan, &s->err);
 }

@@ -19,6 +19,7 @@ enum { EXIT_NO_SANDBOX = 125, EXIT_NOT_STARTED = 127 };
 
 struct decoded {
     bool wrapped, confine, network;
+    const char *cgroup;
     struct json_strs read, write, hide, own_read, own_write;
 };
 
@@ -38,15 +39,11 @@ static struct path_list paths_of(struct arena *a, const struct json_strs *s)
 int launch_spec_decode(struct arena *a, str json, struct launch_spec *ret, struct err *e)
 {
     static const struct json_field FIELDS[] = {
-        FIELD("wrapped", JF_BOOL, wrapped),
-        FIELD("confine", JF_BOOL, confine),
-        FIELD("network", JF_BOOL, network),
-        FIELD("read", JF_STRS, read),
-        FIELD("write", JF_STRS, write),
-        FIELD("hide", JF_STRS, hide),
-        FIELD("ownRead", JF_STRS, own_read),
-        FIELD("ownWrite", JF_STRS, own_write),
-        {0},
+        FIELD("wrapped", JF_BOOL, wrapped),    FIELD("cgroup", JF_CSTR, cgroup),
+        FIELD("confine", JF_BOOL, confine),    FIELD("network", JF_BOOL, network),
+        FIELD("read", JF_STRS, read),          FIELD("write", JF_STRS, write),
+        FIELD("hide", JF_STRS, hide),          FIELD("ownRead", JF_STRS, own_read),
+        FIELD("ownWrite", JF_STRS, own_write), {0},
     };
     struct decoded d = {0};
     struct json *doc;
@@ -58,6 +55,7 @@ int launch_spec_decode(struct arena *a, str json, struct launch_spec *ret, struc
     *ret = (struct launch_spec){
         .is_wrapped = d.wrapped,
         .is_confined = d.confine,
+        .cgroup = d.cgroup,
         .confine = {paths_of(a, &d.read), paths_of(a, &d.write), paths_of(a, &d.hide),
                     paths_of(a, &d.own_read), paths_of(a, &d.own_write), d.network},
     };
@@ -146,6 +144,18 @@ static void watched_signals(sigset_t *ret)
 
 /* ---- the server ---- */
 
+static void join_cgroup(const char *path)
+{
+    char file[4096];
+    snprintf(file, sizeof(file), "%s/cgroup.procs", path);
+    int fd = open(file, O_WRONLY | O_CLOEXEC);
+    if (fd < 0 || write(fd, "0", 1) < 0)
+        dprintf(STDERR_FILENO, "nb: its memory is not limited by the kernel: %s: %s\n", file,
+                err_reason(-errno));
+    if (fd >= 0)
+        close(fd);
+}
+
 static _Noreturn void become_server(struct arena *a, const struct launch_spec *spec,
                                     char *const *argv, pid_t parent)
 {
@@ -155,6 +165,8 @@ static _Noreturn void become_server(struct arena *a, const struct launch_spec *s
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent)
         _exit(EXIT_NOT_STARTED);
     (void)close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
+    if (spec->cgroup)
+        join_cgroup(spec->cgroup);
     if (spec->is_confined && confine_self(a, &spec->confine, &e) < 0) {
         dprintf(STDERR_FILENO, "nb: no sandbox: %s\n", e.msg);
         _exit(EXIT_NO_SANDBOX);

@@ -12,13 +12,15 @@
 #include "bundle/confine.h"
 
 struct launch_spec {
-    bool is_wrapped;  /* the command line is bubblewrap with the server inside */
-    bool is_confined; /* Landlock and seccomp are put on it here */
+    bool is_wrapped;    /* the command line is bubblewrap with the server inside */
+    bool is_confined;   /* Landlock and seccomp are put on it here */
+    const char *cgroup; /* the server joins it; or NULL */
     struct confine_spec confine;
 };
 
-/* {} or {"wrapped": true} or {"confine": true, "network": false, "read": [...], "write": [...],
- * "hide": [...], "ownRead": [...], "ownWrite": [...]}: no secrets, it is seen in process lists. */
+/* {"cgroup": PATH} and {"wrapped": true} or {"confine": true, "network": false, "read": [...],
+ * "write": [...], "hide": [...], "ownRead": [...], "ownWrite": [...]}: no secrets, it is seen in
+ * process lists. */
 int launch_spec_decode(struct arena *a, str json, struct launch_spec *ret, struct err *e);
 
 /* argv[0] is a path. Returns the exit code, or ends by the server's signal. */

@@ -7,10 +7,9 @@
 #include "bundle/bundle_impl.h"
 #include "bundle/process_tree.h"
 
-#define LOOK_MS           3000
-#define MEMORY_MB_DEFAULT 1024
-#define MIB               (1024 * 1024)
-#define LAUNCHER_DEPTH    1 /* the inner process of the launcher; the outer one is the root */
+#define LOOK_MS        3000
+#define MIB            (1024 * 1024)
+#define LAUNCHER_DEPTH 1 /* the inner process of the launcher; the outer one is the root */
 
 struct sample {
     int pid;
@@ -44,6 +43,13 @@ static void work(struct job *j)
     process_table_done(&t);
 }
 
+void memory_explain(const struct bundle_entry *e, char ret[ERR_MAX])
+{
+    snprintf(ret, ERR_MAX,
+             "it used more than its limit of %lld MB of memory (\"memoryMb\" in its entry)",
+             (long long)(bundle_memory_max(e) / MIB));
+}
+
 static int pid_of(const struct bundle *b)
 {
     return b->is_ready && b->lanes && bundle_is_child(b) ? mcp_pid(lanes_main(b->lanes)) : 0;
@@ -51,15 +57,11 @@ static int pid_of(const struct bundle *b)
 
 static void judge(struct bundle *b, int64_t rss_bytes)
 {
-    int64_t max_mb = b->entry.memory_mb > 0 ? b->entry.memory_mb : MEMORY_MB_DEFAULT;
     char reason[ERR_MAX];
     b->rss_bytes = rss_bytes;
-    if (rss_bytes <= max_mb * MIB)
+    if (rss_bytes <= bundle_memory_max(&b->entry))
         return;
-    snprintf(
-        reason, sizeof(reason),
-        "it used %lld MB of memory, more than its limit of %lld MB (\"memoryMb\" in its entry)",
-        (long long)(rss_bytes / MIB), (long long)max_mb);
+    memory_explain(&b->entry, reason);
     supervise_kill(b, reason);
 }
 

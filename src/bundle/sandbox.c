@@ -164,20 +164,28 @@ static void json_paths(struct json_writer *j, const char *key, const struct path
 
 #define SPEC_BYTES_MAX (120u * 1024) /* the kernel's ceiling for one argument is 128 KiB */
 
-static const char *landlock_spec(struct arena *a, const struct sandbox_rules *r)
+/* rules: NULL when the launcher is not to confine it. */
+static const char *launch_spec(struct arena *a, const struct sandbox_want *w, bool is_wrapped,
+                               const struct sandbox_rules *r)
 {
     struct buf out;
     struct json_writer j;
     buf_init(&out, SPEC_BYTES_MAX);
     jw_init(&j, &out);
     jw_object(&j);
-    jw_kbool(&j, "confine", true);
-    jw_kbool(&j, "network", r->network);
-    json_paths(&j, "read", &r->read);
-    json_paths(&j, "write", &r->write);
-    json_paths(&j, "hide", &r->hide);
-    json_paths(&j, "ownRead", &r->own_read);
-    json_paths(&j, "ownWrite", &r->own_write);
+    if (w->cgroup)
+        jw_kstr(&j, "cgroup", str_from(w->cgroup));
+    if (is_wrapped)
+        jw_kbool(&j, "wrapped", true);
+    if (r) {
+        jw_kbool(&j, "confine", true);
+        jw_kbool(&j, "network", r->network);
+        json_paths(&j, "read", &r->read);
+        json_paths(&j, "write", &r->write);
+        json_paths(&j, "hide", &r->hide);
+        json_paths(&j, "ownRead", &r->own_read);
+        json_paths(&j, "ownWrite", &r->own_write);
+    }
     jw_end(&j);
     const char *ret = buf_failed(&out) ? NULL : arena_cstr(a, buf_str(&out));
     buf_done(&out);
@@ -233,7 +241,7 @@ static int plan_off(struct args *l, const struct sandbox_want *w, struct sandbox
     int rc = reach_program(l->arena, &q, &unused, &program, e);
     if (rc < 0)
         return rc;
-    arg(l, "{}");
+    arg(l, launch_spec(l->arena, w, false, NULL));
     program_args(l, w, program);
     *ret = (struct sandbox_plan){l->at, cwd, STR("off: it may do whatever nb may do")};
     return 0;
@@ -255,17 +263,17 @@ int sandbox_plan(struct arena *a, const struct sandbox_want *w, struct sandbox_p
     int rc = sandbox_rules_make(a, w, &r, e);
     if (rc < 0)
         return rc;
-    if (w->offer->kind == SANDBOX_BUBBLEWRAP) {
-        arg2(&l, "{\"wrapped\":true}", "--");
+    bool is_wrapped = w->offer->kind == SANDBOX_BUBBLEWRAP;
+    const char *spec = launch_spec(a, w, is_wrapped, is_wrapped ? NULL : &r);
+    if (!spec)
+        return err_set(e, -EINVAL, "the entry declares too many paths");
+    arg(&l, spec);
+    if (is_wrapped) {
+        arg(&l, "--");
         bwrap_args(&l, w, &r);
     } else {
-        const char *spec = landlock_spec(a, &r);
-        if (!spec)
-            return err_set(e, -EINVAL, "the entry declares too many paths");
-        arg(&l, spec);
         program_args(&l, w, r.program);
     }
-    *ret = (struct sandbox_plan){l.at, w->offer->kind == SANDBOX_BUBBLEWRAP ? "/" : r.cwd,
-                                 describe(a, w, &r)};
+    *ret = (struct sandbox_plan){l.at, is_wrapped ? "/" : r.cwd, describe(a, w, &r)};
     return 0;
 }

@@ -55,6 +55,7 @@ struct sandbox_want {
     const char *work_dir;    /* nb's: never seen */
     const char *home_dir;    /* what ~ means */
     const char *own_program; /* nb, the launcher */
+    const char *cgroup;      /* that limits it, or NULL */
     bool reads_home;         /* bash in a terminal: all of it but secrets */
     const char *project_dir; /* bash in a terminal: written; or NULL */
 };

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "bundle/bundle_impl.h"
+#include "bundle/cgroup.h"
 #include "bundle/denial.h"
 
 #define BACKOFF_MS 1000
@@ -162,10 +163,22 @@ static void finish_closing(struct bundle *b)
     defer_start(b->set->conf.loop, &b->set->sweep);
 }
 
+static void leave_cgroup(struct bundle *b)
+{
+    if (!b->cgroup)
+        return;
+    if (cgroup_ran_out(b->cgroup))
+        memory_explain(&b->entry, b->kill_reason);
+    cgroup_remove(b->cgroup);
+    free(b->cgroup);
+    b->cgroup = NULL;
+}
+
 static void on_closed(void *ctx, const struct err *err)
 {
     struct bundle *b = ctx;
     watch_end(b);
+    leave_cgroup(b);
     b->lanes = NULL;
     b->is_lost = false;
     b->rss_bytes = -1;

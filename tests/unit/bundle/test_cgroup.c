@@ -1,0 +1,76 @@
+#include <sys/xattr.h>
+
+#include "bundle/cgroup.h"
+#include "sandbox_rig.h"
+
+/* Files stand in for the kernel's: what is written to them can be read back. */
+static const struct cgroup_place *place(const char *self)
+{
+    static struct cgroup_place p;
+    p.self = make_file("self", self, 0644);
+    p.mount = at("fs");
+    return &p;
+}
+
+static bool holds(const char *path, const char *text)
+{
+    char buf[256] = {0};
+    FILE *f = fopen(path, "r");
+    if (!f)
+        return false;
+    size_t n = fread(buf, 1, sizeof(buf) - 1, f);
+    fclose(f);
+    return n == strlen(text) && strcmp(buf, text) == 0;
+}
+
+static void make_tree(bool is_delegated)
+{
+    make_file("fs/system.slice/nb.service/cgroup.controllers", "cpu memory pids\n", 0644);
+    make_file("fs/system.slice/nb.service/cgroup.subtree_control", "", 0644);
+    make_file("fs/system.slice/nb.service/nb/cgroup.procs", "", 0644);
+    if (is_delegated && setxattr(at("fs/system.slice/nb.service"), "user.delegate", "1", 1, 0) < 0)
+        skip();
+}
+
+static void what_is_not_ours_is_left_alone(void **state)
+{
+    make_tree(false);
+    assert_null(cgroup_make(&rig.arena, place("0::/system.slice/nb.service\n"), STR("x"), 1));
+    assert_true(holds(at("fs/system.slice/nb.service/cgroup.subtree_control"), ""));
+    assert_null(cgroup_make(&rig.arena, place("5:memory:/x\n1:name=systemd:/\n"), STR("x"), 1));
+    assert_null(cgroup_make(&rig.arena, place(""), STR("x"), 1));
+}
+
+/* The files of a new directory are the kernel's to make; here nobody does, so it fails, and the
+ * directory is gone again. */
+static void a_delegated_one_is_divided(void **state)
+{
+    make_tree(true);
+    const char *selves[] = {"0::/system.slice/nb.service\n",
+                            "1:x:/\n0::/system.slice/nb.service/nb\n"};
+    for (size_t i = 0; i < ARRAY_LEN(selves); i++) {
+        assert_null(cgroup_make(&rig.arena, place(selves[i]), STR("x"), 1 << 20));
+        assert_true(holds(at("fs/system.slice/nb.service/nb/cgroup.procs"), "0"));
+        assert_true(holds(at("fs/system.slice/nb.service/cgroup.subtree_control"), "+memory"));
+    }
+}
+
+static void the_kernel_says_when_memory_ran_out(void **state)
+{
+    make_file("g/memory.events", "low 0\nmax 3\noom 1\noom_kill 2\n", 0644);
+    make_file("h/memory.events", "low 0\nmax 3\noom 0\noom_kill 0\n", 0644);
+    assert_true(cgroup_ran_out(at("g")));
+    assert_false(cgroup_ran_out(at("h")));
+    assert_false(cgroup_ran_out(at("nothing")));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(what_is_not_ours_is_left_alone, rig_open, rig_close),
+        cmocka_unit_test_setup_teardown(a_delegated_one_is_divided, rig_open, rig_close),
+        cmocka_unit_test_setup_teardown(the_kernel_says_when_memory_ran_out, rig_open, rig_close),
+    };
+    (void)has;
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
