@@ -48,7 +48,14 @@ const SCREENS = {
     palette: [`#/c/${SAMPLE_ID}`, (page) => page.keyboard.press('Control+k')],
     notes: [`#/c/${SAMPLE_ID}`, (page) => page.getByRole('button', { name: 'Notes' }).click()],
     share: [`#/c/${SHARED_ID}`, (page) => page.locator('.faces').click()],
-    help: [`#/c/${SAMPLE_ID}`, (page) => page.locator('.topbar-title').click().then(() => page.keyboard.press('?'))],
+    help: [
+        `#/c/${SAMPLE_ID}`,
+        (page) =>
+            page
+                .locator('.topbar-title')
+                .click()
+                .then(() => page.keyboard.press('?')),
+    ],
     bundles: ['#/apps'],
     bundle: ['#/apps/bash'],
     'add-bundle': ['#/apps', (page) => page.getByRole('button', { name: 'Add a bundle' }).click()],

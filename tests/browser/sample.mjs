@@ -32,8 +32,16 @@ Two things are worth a look:
 
 function toolTurn(minute, runId) {
     const calls = [
-        ['db__query', { sql: "SELECT region, sum(revenue) FROM sales WHERE quarter = '2026-Q3' GROUP BY region" }, 182],
-        ['db__query', { sql: "SELECT region, sum(revenue) FROM sales WHERE quarter = '2025-Q3' GROUP BY region" }, 164],
+        [
+            'db__query',
+            { sql: "SELECT region, sum(revenue) FROM sales WHERE quarter = '2026-Q3' GROUP BY region" },
+            182,
+        ],
+        [
+            'db__query',
+            { sql: "SELECT region, sum(revenue) FROM sales WHERE quarter = '2025-Q3' GROUP BY region" },
+            164,
+        ],
         ['files__read', { path: 'finance/margins-2026.csv' }, 12],
     ].map(([name, input, ms], i) => ({ id: `call_${runId}_${i}`, name, input, ms }))
     const parts = [
@@ -81,8 +89,14 @@ const TITLES = [
 /** As if it had happened within the last hour. */
 function writeLog(workdir, id, events, header) {
     const shift = Date.now() - 3_600_000 - Date.parse(at(0))
-    const recent = (ts) => (Date.parse(ts) > Date.parse(at(60)) ? ts : new Date(Date.parse(ts) + shift).toISOString())
-    write(workdir, id, events.map((event) => ({ ...event, ts: recent(event.ts) })), header)
+    const recent = (ts) =>
+        Date.parse(ts) > Date.parse(at(60)) ? ts : new Date(Date.parse(ts) + shift).toISOString()
+    write(
+        workdir,
+        id,
+        events.map((event) => ({ ...event, ts: recent(event.ts) })),
+        header,
+    )
 }
 
 export function writeSample(workdir) {
@@ -96,14 +110,23 @@ export function writeSample(workdir) {
             'Subject: **Two things from Q3**\n\nHi all,\n\ngood quarter overall, thank you! Two points I would like to understand better before Friday:\n\n- West: what happened with the two accounts we lost in August?\n- South: how much do we depend on the one reseller?\n\nA few lines each are plenty.',
         ),
         { ts: at(6), type: 'metadata.title', title: 'Third quarter by region' },
-        { ts: at(7), type: 'note', author: 'usr_default', content: 'Books close on the **12th**. Ask again then.' },
+        {
+            ts: at(7),
+            type: 'note',
+            author: 'usr_default',
+            content: 'Books close on the **12th**. Ask again then.',
+        },
     ])
     writeLog(
         workdir,
         SHARED_ID,
         [
             said(11, 'We need a name for the new importer. It reads CSV, Excel and Google Sheets.'),
-            ...answer(12, 'run_p1', 'A few that are free as package names: **Sluice**, **Gather**, **Rowboat**, **Inlet**.'),
+            ...answer(
+                12,
+                'run_p1',
+                'A few that are free as package names: **Sluice**, **Gather**, **Rowboat**, **Inlet**.',
+            ),
             said(13, 'Rowboat! Easy to say, easy to draw.', 'usr_ada'),
             said(14, 'And it does not promise too much.', 'usr_ada'),
             said(15, 'I would avoid Gather, there is a product with that name already.', 'usr_grace'),

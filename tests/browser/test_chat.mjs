@@ -108,39 +108,47 @@ test('a list in another tab learns of a new conversation and its title', async (
     await own.close()
 })
 
-test('seven tabs, one connection; when the tab that holds it closes, another takes over', async () => {
-    const own = await newContext()
-    const open = new Set()
-    let most = 0
-    own.context.on('request', (request) => {
-        if (!/\/v1\/events\?|\/v1\/events$/.test(request.url())) return
-        open.add(request)
-        most = Math.max(most, open.size)
-    })
-    for (const end of ['requestfinished', 'requestfailed'])
-        own.context.on(end, (request) => open.delete(request))
-    const first = await own.newPage()
-    await first.goto(server.url)
-    await send(first, 'say one')
-    await answered(first, 1)
-    const others = []
-    for (let i = 0; i < 6; i++) {
-        const page = await own.newPage()
-        await page.goto(first.url())
-        await answered(page, 1)
-        others.push(page)
-    }
-    assert.equal(most, 1)
-    await send(others[3], 'say two')
-    for (const page of [first, ...others]) await answered(page, 2)
-    await first.close()
-    await send(others[0], 'say three')
-    for (const page of others) {
-        await answered(page, 3)
-        assert.deepEqual(await page.locator('.is-own .bubble').allInnerTexts(), ['say one', 'say two', 'say three'])
-    }
-    await own.close()
-}, { timeoutMs: 60_000 })
+test(
+    'seven tabs, one connection; when the tab that holds it closes, another takes over',
+    async () => {
+        const own = await newContext()
+        const open = new Set()
+        let most = 0
+        own.context.on('request', (request) => {
+            if (!/\/v1\/events\?|\/v1\/events$/.test(request.url())) return
+            open.add(request)
+            most = Math.max(most, open.size)
+        })
+        for (const end of ['requestfinished', 'requestfailed'])
+            own.context.on(end, (request) => open.delete(request))
+        const first = await own.newPage()
+        await first.goto(server.url)
+        await send(first, 'say one')
+        await answered(first, 1)
+        const others = []
+        for (let i = 0; i < 6; i++) {
+            const page = await own.newPage()
+            await page.goto(first.url())
+            await answered(page, 1)
+            others.push(page)
+        }
+        assert.equal(most, 1)
+        await send(others[3], 'say two')
+        for (const page of [first, ...others]) await answered(page, 2)
+        await first.close()
+        await send(others[0], 'say three')
+        for (const page of others) {
+            await answered(page, 3)
+            assert.deepEqual(await page.locator('.is-own .bubble').allInnerTexts(), [
+                'say one',
+                'say two',
+                'say three',
+            ])
+        }
+        await own.close()
+    },
+    { timeoutMs: 60_000 },
+)
 
 test('Escape stops an answer; what had come stays, also after a reload', () =>
     withPage(slow.url, {}, async (page) => {
@@ -354,38 +362,42 @@ test('a shared conversation: names where the speaker changes, one colour per per
     })
 })
 
-test('a list of ten thousand: only what is in view exists; an unknown conversation says so', async () => {
-    const workdir = tmpdir()
-    const many = 10_000
-    for (let i = 0; i < many; i++) {
-        const id = `conv_6${String(i).padStart(15, '0')}`
-        writeLog(workdir, id, [said(i, `question number ${i}`)])
-    }
-    const { url } = await startServer({ env: demoEnv(), workdir })
-    await withPage(url, {}, async (page) => {
-        const rows = page.locator('.row')
-        await rows.first().waitFor()
-        assert.equal(await rows.first().locator('.row-title').innerText(), `question number ${many - 1}`)
-        const list = page.locator('.conversations')
-        const seen = () => page.locator('.row-title').allInnerTexts()
-        const deep = async () => {
-            await list.evaluate((e) => e.scrollTo(0, e.scrollHeight))
-            return (await seen()).some((title) => Number(title.split(' ').at(-1)) < many - 1500)
+test(
+    'a list of ten thousand: only what is in view exists; an unknown conversation says so',
+    async () => {
+        const workdir = tmpdir()
+        const many = 10_000
+        for (let i = 0; i < many; i++) {
+            const id = `conv_6${String(i).padStart(15, '0')}`
+            writeLog(workdir, id, [said(i, `question number ${i}`)])
         }
-        await eventually(deep, 20000)
-        assert.ok((await rows.count()) < 80, `${await rows.count()} rows exist`)
-        await list.evaluate((e) => e.scrollTo(0, 0))
-        await eventually(async () => (await seen())[0] === `question number ${many - 1}`)
-        await page.locator('.row-link').first().focus()
-        for (let i = 0; i < 30; i++) await page.keyboard.press('ArrowDown')
-        const focused = await page.evaluate(() => document.activeElement.innerText)
-        assert.match(focused, new RegExp(`question number ${many - 31}`))
-        await page.goto(`${url}/#/c/conv_ffffffffffffffff`)
-        await page.getByText('does not exist').waitFor()
-        await page.getByRole('button', { name: 'Start a new chat' }).click()
-        await page.locator('.welcome').waitFor()
-    })
-}, { timeoutMs: 90_000 })
+        const { url } = await startServer({ env: demoEnv(), workdir })
+        await withPage(url, {}, async (page) => {
+            const rows = page.locator('.row')
+            await rows.first().waitFor()
+            assert.equal(await rows.first().locator('.row-title').innerText(), `question number ${many - 1}`)
+            const list = page.locator('.conversations')
+            const seen = () => page.locator('.row-title').allInnerTexts()
+            const deep = async () => {
+                await list.evaluate((e) => e.scrollTo(0, e.scrollHeight))
+                return (await seen()).some((title) => Number(title.split(' ').at(-1)) < many - 1500)
+            }
+            await eventually(deep, 20000)
+            assert.ok((await rows.count()) < 80, `${await rows.count()} rows exist`)
+            await list.evaluate((e) => e.scrollTo(0, 0))
+            await eventually(async () => (await seen())[0] === `question number ${many - 1}`)
+            await page.locator('.row-link').first().focus()
+            for (let i = 0; i < 30; i++) await page.keyboard.press('ArrowDown')
+            const focused = await page.evaluate(() => document.activeElement.innerText)
+            assert.match(focused, new RegExp(`question number ${many - 31}`))
+            await page.goto(`${url}/#/c/conv_ffffffffffffffff`)
+            await page.getByText('does not exist').waitFor()
+            await page.getByRole('button', { name: 'Start a new chat' }).click()
+            await page.locator('.welcome').waitFor()
+        })
+    },
+    { timeoutMs: 90_000 },
+)
 
 function startAsking() {
     const workdir = tmpdir()

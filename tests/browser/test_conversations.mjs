@@ -228,7 +228,10 @@ test('the palette: commands and conversations, by keyboard alone', () =>
         await page.locator('.welcome').waitFor()
         await page.keyboard.press('Control+k')
         await page.keyboard.type('tulips')
-        await page.getByRole('option', { name: /tulips/i }).first().waitFor()
+        await page
+            .getByRole('option', { name: /tulips/i })
+            .first()
+            .waitFor()
         await page.keyboard.press('Enter')
         await answered(page, 1)
         assert.equal(page.url(), url)

@@ -147,7 +147,9 @@ test('a long conversation opens at its end, pages backwards, and keeps only what
         await scroll.evaluate((e) => e.scrollTo(0, e.scrollHeight / 2))
         await eventually(async () => (await page.locator('.message').count()) > 10)
         const middle = await scroll.evaluate((e) => {
-            const seen = [...e.querySelectorAll('.is-own .bubble')].find((b) => b.getBoundingClientRect().top > 100)
+            const seen = [...e.querySelectorAll('.is-own .bubble')].find(
+                (b) => b.getBoundingClientRect().top > 100,
+            )
             return { text: seen.textContent, top: seen.getBoundingClientRect().top }
         })
         await page.waitForTimeout(400)

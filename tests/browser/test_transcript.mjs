@@ -137,19 +137,24 @@ test('a failed run keeps what it had said', () => {
 
 test('history and stream tell the same story', () => {
     const t = new Transcript()
-    t.load({ ask: null, messages: [
-        { role: 'user', content: 'q', parts: text('q'), timestamp: 't', position: 1, userId: 'usr_a' },
-        {
-            role: 'assistant',
-            content: 'I call',
-            parts: [...text('I call'), call('x', 'a')],
-            timestamp: 't',
-            position: 2,
-            runId: 'r',
-            inputTokens: 3,
-            toolCalls: [{ id: 'x', name: 'a', input: {}, output: 'X', ok: true, isAnswered: true, ms: 5 }],
-        },
-    ] })
+    t.load({
+        ask: null,
+        messages: [
+            { role: 'user', content: 'q', parts: text('q'), timestamp: 't', position: 1, userId: 'usr_a' },
+            {
+                role: 'assistant',
+                content: 'I call',
+                parts: [...text('I call'), call('x', 'a')],
+                timestamp: 't',
+                position: 2,
+                runId: 'r',
+                inputTokens: 3,
+                toolCalls: [
+                    { id: 'x', name: 'a', input: {}, output: 'X', ok: true, isAnswered: true, ms: 5 },
+                ],
+            },
+        ],
+    })
     assert.deepEqual(shown(t), ['you: q', 'running [text I call | a=ok]'])
     t.apply({ event: 'text.snapshot', data: { runId: 'r', text: '\n\ndo' }, id: null })
     t.apply({ event: 'text.delta', data: { runId: 'r', text: 'ne' }, id: null })
@@ -160,18 +165,21 @@ test('history and stream tell the same story', () => {
 
 test('old messages without runs, errors on messages, earlier pages', () => {
     const t = new Transcript()
-    t.load({ ask: null, messages: [
-        {
-            role: 'assistant',
-            content: 'b',
-            parts: text('b'),
-            timestamp: 't',
-            position: 5,
-            runId: 'r',
-            stopReason: 'complete',
-        },
-        { role: 'user', content: 'x', parts: text('x'), timestamp: 't', position: 6, error: 'no model' },
-    ] })
+    t.load({
+        ask: null,
+        messages: [
+            {
+                role: 'assistant',
+                content: 'b',
+                parts: text('b'),
+                timestamp: 't',
+                position: 5,
+                runId: 'r',
+                stopReason: 'complete',
+            },
+            { role: 'user', content: 'x', parts: text('x'), timestamp: 't', position: 6, error: 'no model' },
+        ],
+    })
     t.prepend([
         {
             role: 'assistant',

@@ -36,7 +36,11 @@ export class Follow {
   }
 
   async #open(): Promise<void> {
-    for (let retryMs = RETRY_MIN_MS; !this.#isStopped; retryMs = Math.min(retryMs * 2, RETRY_MAX_MS)) {
+    for (
+      let retryMs = RETRY_MIN_MS;
+      !this.#isStopped;
+      retryMs = Math.min(retryMs * 2, RETRY_MAX_MS)
+    ) {
       try {
         const position = await this.#events.onOpen()
         if (!this.#isStopped) this.#unwatch = live.watch(this.#id, position, this.#events)

@@ -110,9 +110,11 @@ export class Hub {
   #onConversation(id: string, frame: Frame, position: number): void {
     this.#emit({ kind: 'frame', id, frame })
     for (const watcher of this.#watchers.values()) {
-      if (watcher.id === id && watcher.isSynced && position > watcher.after) watcher.after = position
+      if (watcher.id === id && watcher.isSynced && position > watcher.after)
+        watcher.after = position
     }
-    if (frame.event === 'watch.ended') for (const key of this.#keysOf(id)) this.#watchers.delete(key)
+    if (frame.event === 'watch.ended')
+      for (const key of this.#keysOf(id)) this.#watchers.delete(key)
     if (frame.event !== 'text.snapshot') return
     const keys = [...(this.#syncing.get(id) ?? [])]
     this.#syncing.delete(id)

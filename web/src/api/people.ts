@@ -55,7 +55,9 @@ export async function loginWays(): Promise<LoginWays> {
   }
 }
 
-export function login(credentials: { key: string } | { email: string; password: string }): Promise<unknown> {
+export function login(
+  credentials: { key: string } | { email: string; password: string },
+): Promise<unknown> {
   return call('POST', 'auth/login', credentials)
 }
 
@@ -153,9 +155,14 @@ export async function listMembers(workspaceId: string): Promise<Member[]> {
   return (await get<{ members: Member[] }>(`workspaces/${workspaceId}/members`)).members
 }
 
-export async function addMember(workspaceId: string, email: string, role: string): Promise<Member[]> {
+export async function addMember(
+  workspaceId: string,
+  email: string,
+  role: string,
+): Promise<Member[]> {
   const body = email.startsWith('usr_') ? { userId: email, role } : { email, role }
-  return (await call<{ members: Member[] }>('POST', `workspaces/${workspaceId}/members`, body)).members
+  return (await call<{ members: Member[] }>('POST', `workspaces/${workspaceId}/members`, body))
+    .members
 }
 
 export function changeMember(workspaceId: string, userId: string, role: string): Promise<unknown> {

@@ -17,7 +17,12 @@ export function openDialog(title: string, className = ''): Dialog {
   const body = h('div', { class: 'sheet-body' })
   const close = () => element.close()
   element.append(
-    h('header', { class: 'sheet-head' }, h('h2', { id }, title), iconButton('cross', 'Close', close)),
+    h(
+      'header',
+      { class: 'sheet-head' },
+      h('h2', { id }, title),
+      iconButton('cross', 'Close', close),
+    ),
     body,
   )
   closeBeside(element)

@@ -156,5 +156,7 @@ export class App {
 }
 
 function isForgotten({ status, code }: ApiError): boolean {
-  return session.workspaceId !== null && (code === 'workspace_error' || status === 403 || status === 404)
+  return (
+    session.workspaceId !== null && (code === 'workspace_error' || status === 403 || status === 404)
+  )
 }

@@ -34,10 +34,13 @@ export class Company {
   apply({ event, data }: ConversationEvent): boolean {
     switch (event) {
       case 'presence.snapshot':
-        this.#present = new Map(data.users.map((user) => [user.userId, nameOf(user.userId, user.displayName)]))
+        this.#present = new Map(
+          data.users.map((user) => [user.userId, nameOf(user.userId, user.displayName)]),
+        )
         break
       case 'presence':
-        if (data.state === 'joined') this.#present.set(data.userId, nameOf(data.userId, data.displayName))
+        if (data.state === 'joined')
+          this.#present.set(data.userId, nameOf(data.userId, data.displayName))
         else this.#leave(data.userId)
         break
       case 'typing':

@@ -32,7 +32,8 @@ function isSameModel(name: string, wanted: string | null): boolean {
 }
 
 function cost(price: NonNullable<ModelInfo['usdPerMillionTokens']>, usage: TokenUsage): number {
-  const { inputTokens, outputTokens, cacheReadTokens, cacheWrite5mTokens, cacheWrite1hTokens } = usage
+  const { inputTokens, outputTokens, cacheReadTokens, cacheWrite5mTokens, cacheWrite1hTokens } =
+    usage
   const uncached = inputTokens - cacheReadTokens - cacheWrite5mTokens - cacheWrite1hTokens
   const usd =
     uncached * price.input +

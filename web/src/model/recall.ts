@@ -23,7 +23,11 @@ function answer(message: HistoryMessage): ConversationEvent[] {
     const { id, name, ok, ms, output, childId } = call
     const result = childId ? { structuredContent: { conversationId: childId } } : undefined
     if (call.isAnswered)
-      events.push({ event: 'tool.done', data: { runId, id, name, ok, ms, output, result }, id: null })
+      events.push({
+        event: 'tool.done',
+        data: { runId, id, name, ok, ms, output, result },
+        id: null,
+      })
   }
   // Messages of old logs belong to no run, and are complete.
   const stopReason = message.stopReason ?? (message.runId ? null : 'complete')

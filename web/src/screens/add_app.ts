@@ -44,7 +44,9 @@ async function add(entry: object, dialog: Dialog, onAdded: () => void): Promise<
 function byName(dialog: Dialog, onAdded: () => void): HTMLElement {
   const name = input({ placeholder: '@scope/name', required: true })
   const hint = 'nb downloads it, checks it and runs it in a sandbox.'
-  return form([field('Name', name, hint)], 'Add', () => add({ name: name.value.trim() }, dialog, onAdded))
+  return form([field('Name', name, hint)], 'Add', () =>
+    add({ name: name.value.trim() }, dialog, onAdded),
+  )
 }
 
 function byUrl(dialog: Dialog, onAdded: () => void): HTMLElement {
@@ -53,13 +55,21 @@ function byUrl(dialog: Dialog, onAdded: () => void): HTMLElement {
   const token = input({ type: 'password' })
   const submit = () => {
     const auth = token.value ? { auth: { type: 'bearer', token: token.value } } : undefined
-    return add({ url: url.value.trim(), serverName: name.value.trim(), transport: auth }, dialog, onAdded)
+    return add(
+      { url: url.value.trim(), serverName: name.value.trim(), transport: auth },
+      dialog,
+      onAdded,
+    )
   }
   return form(
     [
       field('Address', url),
       field('Name', name, 'The prefix of its tools.'),
-      field('Token (optional)', token, 'Sent as Authorization: Bearer. Stored on the server, never shown again.'),
+      field(
+        'Token (optional)',
+        token,
+        'Sent as Authorization: Bearer. Stored on the server, never shown again.',
+      ),
     ],
     'Add',
     submit,
@@ -68,18 +78,29 @@ function byUrl(dialog: Dialog, onAdded: () => void): HTMLElement {
 
 function byPath(dialog: Dialog, onAdded: () => void): HTMLElement {
   const path = input({ placeholder: '/srv/bundles/notes', required: true })
-  const hint = 'A path of the machine that nb runs on. The server may allow this only on the machine itself.'
-  return form([field('Path', path, hint)], 'Add', () => add({ path: path.value.trim() }, dialog, onAdded))
+  const hint =
+    'A path of the machine that nb runs on. The server may allow this only on the machine itself.'
+  return form([field('Path', path, hint)], 'Add', () =>
+    add({ path: path.value.trim() }, dialog, onAdded),
+  )
 }
 
 /** {"mcpServers": {name: {command, args, env} or {url}}}: each becomes a bundle. */
 function byImport(dialog: Dialog, onAdded: () => void): HTMLElement {
-  const text = textarea({ rows: 8, class: 'input is-code', spellcheck: 'false', required: true, placeholder: '{"mcpServers": { … }}' })
+  const text = textarea({
+    rows: 8,
+    class: 'input is-code',
+    spellcheck: 'false',
+    required: true,
+    placeholder: '{"mcpServers": { … }}',
+  })
   const submit = async () => {
     const failures: string[] = []
     const entries = entriesOf(text.value)
     for (const entry of entries) {
-      await installApp(entry).catch((error) => failures.push(`${entry.serverName}: ${messageOf(error)}`))
+      await installApp(entry).catch((error) =>
+        failures.push(`${entry.serverName}: ${messageOf(error)}`),
+      )
     }
     onAdded()
     if (failures.length > 0) throw new Error(failures.join('\n'))
@@ -99,5 +120,8 @@ function entriesOf(text: string): { serverName: string }[] {
   const { mcpServers } = (parsed ?? {}) as { mcpServers?: unknown }
   if (typeof mcpServers !== 'object' || mcpServers === null)
     throw new Error('There is no "mcpServers" in it.')
-  return Object.entries(mcpServers).map(([serverName, server]) => ({ ...(server as object), serverName }))
+  return Object.entries(mcpServers).map(([serverName, server]) => ({
+    ...(server as object),
+    serverName,
+  }))
 }

@@ -18,5 +18,9 @@ export function appearancePart(_app: App): HTMLElement {
     const text = h('span', {}, h('strong', {}, label), h('span', { class: 'field-hint' }, hint))
     return h('label', { class: 'share-choice' }, box, text)
   })
-  return h('div', {}, section('Theme', h('div', { class: 'choices' }, ...choices), lead('Kept in this browser.')))
+  return h(
+    'div',
+    {},
+    section('Theme', h('div', { class: 'choices' }, ...choices), lead('Kept in this browser.')),
+  )
 }

@@ -38,17 +38,30 @@ export function appsScreen(app: App, part: string | undefined): HTMLElement {
 function list(app: App): HTMLElement {
   const loading = new Loading(listApps, (apps) => [
     apps.length === 0
-      ? empty('No bundle is installed. A bundle is a server that brings tools: files, a database, an API.')
-      : h('div', { class: 'cards' }, ...apps.map((info) => card(info, () => void loading.reload()))),
+      ? empty(
+          'No bundle is installed. A bundle is a server that brings tools: files, a database, an API.',
+        )
+      : h(
+          'div',
+          { class: 'cards' },
+          ...apps.map((info) => card(info, () => void loading.reload())),
+        ),
   ])
   watchNews(app, loading)
   const add = textButton('Add a bundle', () => openAddDialog(() => void loading.reload()), {
     class: 'button is-primary',
     icon: 'plus',
   })
-  const rights = h('a', { class: 'button', href: hrefOf({ name: 'screen', screen: 'permissions' }) }, icon('shield'), 'Tools and permissions')
+  const rights = h(
+    'a',
+    { class: 'button', href: hrefOf({ name: 'screen', screen: 'permissions' }) },
+    icon('shield'),
+    'Tools and permissions',
+  )
   return screen(
-    lead('Bundles are MCP servers. They run in a sandbox, and nb starts them again when they fail.'),
+    lead(
+      'Bundles are MCP servers. They run in a sandbox, and nb starts them again when they fail.',
+    ),
     h('div', { class: 'screen-actions' }, add, rights),
     loading.element,
   )
@@ -79,7 +92,9 @@ function card(info: AppInfo, onChanged: () => void): HTMLElement {
     h(
       'p',
       { class: 'card-meta' },
-      [info.kind, info.version, `${count(info.toolCount)} tools`, trust(info)].filter(Boolean).join(' · '),
+      [info.kind, info.version, `${count(info.toolCount)} tools`, trust(info)]
+        .filter(Boolean)
+        .join(' · '),
     ),
     h('div', { class: 'card-actions' }, ...actions(info, onChanged)),
   )
@@ -110,7 +125,8 @@ function detail(app: App, name: string): HTMLElement {
         { class: 'screen-actions' },
         badge(info.status, STATES[info.status]),
         ...actions(info, () => void loading.reload()),
-        !info.protected && textButton('Remove', () => confirmRemoval(info), { class: 'button is-dangerous' }),
+        !info.protected &&
+          textButton('Remove', () => confirmRemoval(info), { class: 'button is-dangerous' }),
       ),
       info.reason && h('p', { class: 'card-reason' }, info.reason),
       info.description && h('p', {}, info.description),
@@ -119,13 +135,25 @@ function detail(app: App, name: string): HTMLElement {
         `Tools (${info.tools.length})`,
         info.tools.length === 0
           ? empty('None are known; the bundle has not run yet.')
-          : h('dl', { class: 'facts is-tools' }, ...info.tools.flatMap((tool) => [h('dt', {}, h('code', {}, tool.name)), h('dd', {}, tool.description)])),
+          : h(
+              'dl',
+              { class: 'facts is-tools' },
+              ...info.tools.flatMap((tool) => [
+                h('dt', {}, h('code', {}, tool.name)),
+                h('dd', {}, tool.description),
+              ]),
+            ),
       ),
       section('Log', logs(name)),
     ],
   )
   watchNews(app, loading)
-  const back = h('a', { class: 'back', href: hrefOf({ name: 'screen', screen: 'apps' }) }, icon('chevron'), 'All bundles')
+  const back = h(
+    'a',
+    { class: 'back', href: hrefOf({ name: 'screen', screen: 'apps' }) },
+    icon('chevron'),
+    'All bundles',
+  )
   return screen(back, h('h2', { class: 'screen-title' }, name), loading.element)
 }
 
@@ -138,7 +166,10 @@ function factsOf(info: AppDetail): [string, string | null][] {
     ['Sandbox', info.sandbox],
     ['Protocol', info.protocolVersion],
     ['Running for', info.uptimeMs === null ? null : duration(info.uptimeMs)],
-    ['Memory', info.rssBytes === null ? null : `${count(Math.round(info.rssBytes / 1_048_576))} MB`],
+    [
+      'Memory',
+      info.rssBytes === null ? null : `${count(Math.round(info.rssBytes / 1_048_576))} MB`,
+    ],
     ['Process', info.pid === null ? null : String(info.pid)],
     ['Restarts', String(info.restartCount)],
   ]
@@ -157,7 +188,12 @@ function logs(name: string): HTMLElement {
     box.scrollTop = box.scrollHeight
   }
   void load()
-  return h('div', {}, box, textButton('Refresh', () => void load(), { icon: 'retry' }))
+  return h(
+    'div',
+    {},
+    box,
+    textButton('Refresh', () => void load(), { icon: 'retry' }),
+  )
 }
 
 function confirmRemoval(info: AppInfo): void {
@@ -173,7 +209,11 @@ function confirmRemoval(info: AppInfo): void {
     }
   }
   dialog.body.append(
-    h('p', {}, 'Its tools disappear from every conversation of this workspace. Its data stays on the server.'),
+    h(
+      'p',
+      {},
+      'Its tools disappear from every conversation of this workspace. Its data stays on the server.',
+    ),
     h(
       'div',
       { class: 'form-buttons' },

@@ -75,7 +75,11 @@ function draw(preview: Preview): HTMLElement[] {
       `Tools (${preview.tools.length})`,
       facts(preview.tools.map(({ name, tokens: n }) => [name, `${count(n)} tokens`])),
       preview.hiddenTools > 0 &&
-        h('p', { class: 'lead' }, `${count(preview.hiddenTools)} more can be found by the agent when it needs them.`),
+        h(
+          'p',
+          { class: 'lead' },
+          `${count(preview.hiddenTools)} more can be found by the agent when it needs them.`,
+        ),
     ),
     section('Request', payload('Request', preview.request)),
   ]
@@ -95,13 +99,24 @@ function weights(parts: readonly [string, number][]): HTMLElement {
   )
 }
 
-function layerView({ layer, name, tokens, isVolatile, text }: Preview['layers'][number]): HTMLElement {
+function layerView({
+  layer,
+  name,
+  tokens,
+  isVolatile,
+  text,
+}: Preview['layers'][number]): HTMLElement {
   const title = `${layer}. ${name}`
   const meta = `${count(tokens)} tokens${isVolatile ? ', changes from run to run' : ''}`
   return h(
     'details',
     { class: 'layer' },
-    h('summary', {}, h('span', { class: 'layer-name' }, title), h('span', { class: 'layer-meta' }, meta)),
+    h(
+      'summary',
+      {},
+      h('span', { class: 'layer-name' }, title),
+      h('span', { class: 'layer-meta' }, meta),
+    ),
     h('pre', { tabindex: 0, aria: { label: title } }, text),
   )
 }

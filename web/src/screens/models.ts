@@ -13,12 +13,20 @@ export function modelsPart(_app: App): HTMLElement {
     (list) => [
       section(
         'In use',
-        h('p', {}, h('strong', {}, modelLabel(list.default.model)), ` because ${list.default.why}.`),
+        h(
+          'p',
+          {},
+          h('strong', {}, modelLabel(list.default.model)),
+          ` because ${list.default.why}.`,
+        ),
       ),
       section('Providers', h('div', { class: 'cards' }, ...list.providers.map(providerCard))),
       section(
         'Models and prices',
-        table(['Model', 'Context', 'Per million in', 'Per million out', ''], usable(list).map(modelRow)),
+        table(
+          ['Model', 'Context', 'Per million in', 'Per million out', ''],
+          usable(list).map(modelRow),
+        ),
       ),
     ],
   )

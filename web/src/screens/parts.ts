@@ -26,7 +26,11 @@ export function table(head: readonly string[], rows: readonly Child[][]): HTMLEl
       'table',
       { class: 'grid' },
       h('thead', {}, h('tr', {}, ...head.map((text) => h('th', {}, text)))),
-      h('tbody', {}, ...rows.map((cells) => h('tr', {}, ...cells.map((cell) => h('td', {}, cell))))),
+      h(
+        'tbody',
+        {},
+        ...rows.map((cells) => h('tr', {}, ...cells.map((cell) => h('td', {}, cell)))),
+      ),
     ),
   )
 }
@@ -34,7 +38,11 @@ export function table(head: readonly string[], rows: readonly Child[][]): HTMLEl
 /** Names and values below each other. */
 export function facts(entries: readonly (readonly [string, Child])[]): HTMLElement {
   const shown = entries.filter(([, value]) => value !== null && value !== undefined && value !== '')
-  return h('dl', { class: 'facts' }, ...shown.flatMap(([name, value]) => [h('dt', {}, name), h('dd', {}, value)]))
+  return h(
+    'dl',
+    { class: 'facts' },
+    ...shown.flatMap(([name, value]) => [h('dt', {}, name), h('dd', {}, value)]),
+  )
 }
 
 export function empty(text: string): HTMLElement {
@@ -43,7 +51,11 @@ export function empty(text: string): HTMLElement {
 
 /** A place whose content comes from the server; it can be asked for again. */
 export class Loading<T> {
-  readonly element = h('div', { class: 'loading', aria: { busy: true } }, h('span', { class: 'spinner' }))
+  readonly element = h(
+    'div',
+    { class: 'loading', aria: { busy: true } },
+    h('span', { class: 'spinner' }),
+  )
   #load: () => Promise<T>
   #draw: (value: T) => Child[]
 
@@ -59,13 +71,18 @@ export class Loading<T> {
     } catch (error) {
       this.#settle()
       const again = textButton('Try again', () => void this.reload())
-      this.element.replaceChildren(h('p', { class: 'form-failure', role: 'alert' }, messageOf(error)), again)
+      this.element.replaceChildren(
+        h('p', { class: 'form-failure', role: 'alert' }, messageOf(error)),
+        again,
+      )
     }
   }
 
   show(value: T): void {
     this.#settle()
-    const children = this.#draw(value).filter((child) => child !== null && child !== undefined && child !== false)
+    const children = this.#draw(value).filter(
+      (child) => child !== null && child !== undefined && child !== false,
+    )
     this.element.replaceChildren(...(children as (Node | string)[]))
   }
 

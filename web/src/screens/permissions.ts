@@ -6,7 +6,11 @@ import type { App } from '../model/app'
 import { badge, empty, lead, Loading, screen, section } from './parts'
 
 export function permissionsScreen(_app: App, _part: string | undefined): HTMLElement {
-  const filter = input({ type: 'search', placeholder: 'Find a tool', aria: { label: 'Find a tool' } })
+  const filter = input({
+    type: 'search',
+    placeholder: 'Find a tool',
+    aria: { label: 'Find a tool' },
+  })
   let tools: ToolInfo[] = []
   const loading = new Loading(listTools, (all) => {
     tools = all
@@ -52,7 +56,13 @@ function row({ tool, name, title, description, annotations = {} }: ToolInfo): HT
   return h(
     'details',
     { class: 'tool-row' },
-    h('summary', {}, h('code', { title: name }, tool), h('span', { class: 'tool-row-title' }, title ?? ''), ...marks),
+    h(
+      'summary',
+      {},
+      h('code', { title: name }, tool),
+      h('span', { class: 'tool-row-title' }, title ?? ''),
+      ...marks,
+    ),
     h('p', {}, description),
   )
 }

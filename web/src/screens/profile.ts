@@ -15,7 +15,15 @@ export function profilePart(app: App): HTMLElement {
   return h(
     'div',
     {},
-    section('Profile', facts([['E-mail', user.email], ['Role', user.role], ['Id', user.id]]), nameForm(app)),
+    section(
+      'Profile',
+      facts([
+        ['E-mail', user.email],
+        ['Role', user.role],
+        ['Id', user.id],
+      ]),
+      nameForm(app),
+    ),
     authMode === 'local' && section('Password', passwordForm()),
     section('Sessions', sessions()),
   )
@@ -43,7 +51,11 @@ function passwordForm(): HTMLElement {
     toast('The password was changed.')
   }
   const hint = `At least ${PASSWORD_MIN} characters.`
-  return form([field('Current password', current), field('New password', next, hint)], 'Change', submit)
+  return form(
+    [field('Current password', current), field('New password', next, hint)],
+    'Change',
+    submit,
+  )
 }
 
 function sessions(): HTMLElement {
@@ -59,6 +71,8 @@ function sessions(): HTMLElement {
     'div',
     { class: 'form-buttons' },
     textButton('Log out', () => void leave(logout), { icon: 'exit' }),
-    textButton('Log out everywhere', () => void leave(signOutEverywhere), { class: 'button is-dangerous' }),
+    textButton('Log out everywhere', () => void leave(signOutEverywhere), {
+      class: 'button is-dangerous',
+    }),
   )
 }

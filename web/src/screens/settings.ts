@@ -43,7 +43,14 @@ export function settingsScreen(app: App, part: string | undefined): HTMLElement 
   const chosen = parts.find(({ name }) => name === part) ?? parts[0]!
   const links = parts.map(({ name, label }) => {
     const href = hrefOf({ name: 'screen', screen: 'settings', part: name })
-    return h('a', { class: 'tab', href, aria: name === chosen.name ? { current: 'page' } : {} }, label)
+    return h(
+      'a',
+      { class: 'tab', href, aria: name === chosen.name ? { current: 'page' } : {} },
+      label,
+    )
   })
-  return screen(h('nav', { class: 'tabs', aria: { label: 'Settings' } }, ...links), chosen.build(app))
+  return screen(
+    h('nav', { class: 'tabs', aria: { label: 'Settings' } }, ...links),
+    chosen.build(app),
+  )
 }

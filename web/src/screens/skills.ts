@@ -45,7 +45,12 @@ export function skillsScreen(_app: App, _part: string | undefined): HTMLElement 
             'ul',
             { class: 'problems' },
             ...problems.map(({ severity, path, line, message }) =>
-              h('li', {}, badge(severity, severity === 'error' ? 'bad' : 'warn'), ` ${path}:${line} ${message}`),
+              h(
+                'li',
+                {},
+                badge(severity, severity === 'error' ? 'bad' : 'warn'),
+                ` ${path}:${line} ${message}`,
+              ),
             ),
           ),
         ),
@@ -58,7 +63,9 @@ export function skillsScreen(_app: App, _part: string | undefined): HTMLElement 
     icon: 'plus',
   })
   return screen(
-    lead('A skill is a text that the agent gets when a message calls for it. Context skills are always there.'),
+    lead(
+      'A skill is a text that the agent gets when a message calls for it. Context skills are always there.',
+    ),
     h('div', { class: 'screen-actions' }, create),
     tester(),
     section('All skills', loading.element),
@@ -67,13 +74,21 @@ export function skillsScreen(_app: App, _part: string | undefined): HTMLElement 
 
 /** Types a message, sees which skill it would get. */
 function tester(): HTMLElement {
-  const message = input({ dir: 'auto', required: true, placeholder: 'A message as people would write it' })
+  const message = input({
+    dir: 'auto',
+    required: true,
+    placeholder: 'A message as people would write it',
+  })
   const result = h('div', { role: 'status' })
   const submit = async () => {
     const match = await call<SkillMatch>('POST', 'skills/match', { message: message.value })
     result.replaceChildren(matchView(match))
   }
-  return section('Which skill would a message get?', form([field('Message', message)], 'Try', submit), result)
+  return section(
+    'Which skill would a message get?',
+    form([field('Message', message)], 'Try', submit),
+    result,
+  )
 }
 
 function skillView(skill: Skill, onChanged: () => void): HTMLElement {
@@ -128,7 +143,11 @@ function ownActions(skill: Skill, onChanged: () => void): HTMLElement {
   )
 }
 
-function change(action: 'create' | 'edit' | 'delete', name: string, skill?: object): Promise<string> {
+function change(
+  action: 'create' | 'edit' | 'delete',
+  name: string,
+  skill?: object,
+): Promise<string> {
   return callTool('nb', 'manage_skill', skill ? { action, name, skill } : { action, name })
 }
 
@@ -150,7 +169,12 @@ function openEditor(skill: Skill | null, onChanged: () => void): void {
   const triggers = input({ dir: 'auto', value: skill?.triggers.join(', ') ?? '' })
   const keywords = input({ dir: 'auto', value: skill?.keywords.join(', ') ?? '' })
   const tools = input({ value: skill?.allowedTools.join(', ') ?? '' })
-  const body = textarea({ rows: 12, class: 'input is-code', required: true, value: skill?.body ?? '' })
+  const body = textarea({
+    rows: 12,
+    class: 'input is-code',
+    required: true,
+    value: skill?.body ?? '',
+  })
   const submit = async () => {
     await change(skill ? 'edit' : 'create', name.value, {
       description: description.value,
@@ -178,5 +202,8 @@ function openEditor(skill: Skill | null, onChanged: () => void): void {
 }
 
 function listOf(text: string): string[] {
-  return text.split(',').map((part) => part.trim()).filter(Boolean)
+  return text
+    .split(',')
+    .map((part) => part.trim())
+    .filter(Boolean)
 }

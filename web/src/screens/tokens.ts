@@ -36,7 +36,9 @@ export function tokensPart(app: App): HTMLElement {
     {},
     section(
       'Tokens',
-      lead('A token lets a program act as you: scripts, other MCP clients, the terminal on another machine.'),
+      lead(
+        'A token lets a program act as you: scripts, other MCP clients, the terminal on another machine.',
+      ),
       h('div', { class: 'screen-actions' }, create),
       loading.element,
     ),
@@ -63,7 +65,10 @@ function openCreate(app: App, onChanged: () => void): void {
   const boxes = SCOPES.map((scope) => [scope, ...checkbox(scope, scope !== 'admin')] as const)
   const expiry = select(EXPIRIES, '90')
   const spaces = app.workspace.value?.workspaces ?? []
-  const where = select([{ value: '', label: 'All of mine' }, ...spaces.map(({ id, name: label }) => ({ value: id, label }))])
+  const where = select([
+    { value: '', label: 'All of mine' },
+    ...spaces.map(({ id, name: label }) => ({ value: id, label })),
+  ])
   where.value = ''
   const submit = async () => {
     const token = await createToken({
@@ -76,11 +81,26 @@ function openCreate(app: App, onChanged: () => void): void {
     const shown = input({ value: token, readonly: true, class: 'input is-code' })
     dialog.body.replaceChildren(
       h('p', { class: 'lead' }, 'This is the only time it is shown.'),
-      h('div', { class: 'share-add' }, field('Token', shown), copyButton('Copy the token', () => token)),
+      h(
+        'div',
+        { class: 'share-add' },
+        field('Token', shown),
+        copyButton('Copy the token', () => token),
+      ),
     )
     shown.select()
   }
-  const scopes = h('fieldset', { class: 'field' }, h('legend', {}, 'May'), ...boxes.map(([, element]) => element))
-  const fields = [field('Name', name), scopes, field('Workspaces', where), field('Expires after', expiry)]
+  const scopes = h(
+    'fieldset',
+    { class: 'field' },
+    h('legend', {}, 'May'),
+    ...boxes.map(([, element]) => element),
+  )
+  const fields = [
+    field('Name', name),
+    scopes,
+    field('Workspaces', where),
+    field('Expires after', expiry),
+  ]
   dialog.body.append(form(fields, 'Create', submit))
 }

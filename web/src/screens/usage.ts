@@ -51,8 +51,12 @@ export function usageScreen(_app: App, _part: string | undefined): HTMLElement {
 }
 
 function load(days: string): Promise<Report[]> {
-  const from = days ? new Date(Date.now() - (Number(days) - 1) * DAY_MS).toISOString().slice(0, 10) : ''
-  return Promise.all(['day', 'model', 'user'].map((groupBy) => get<Report>('usage', { from, groupBy })))
+  const from = days
+    ? new Date(Date.now() - (Number(days) - 1) * DAY_MS).toISOString().slice(0, 10)
+    : ''
+  return Promise.all(
+    ['day', 'model', 'user'].map((groupBy) => get<Report>('usage', { from, groupBy })),
+  )
 }
 
 function draw(days: Report, models: Report, users: Report, period: string): HTMLElement[] {
@@ -69,13 +73,24 @@ function draw(days: Report, models: Report, users: Report, period: string): HTML
       tile('Conversations', count(conversations)),
     ),
     section('By day', chart(fill(days.rows, period))),
-    section('By model', breakdown('Model', models.rows, (row) => modelLabel(row.model ?? ''))),
-    section('By person', breakdown('Person', users.rows, (row) => nameOf(row.user || null))),
+    section(
+      'By model',
+      breakdown('Model', models.rows, (row) => modelLabel(row.model ?? '')),
+    ),
+    section(
+      'By person',
+      breakdown('Person', users.rows, (row) => nameOf(row.user || null)),
+    ),
   ]
 }
 
 function tile(label: string, value: string): HTMLElement {
-  return h('div', { class: 'tile' }, h('span', { class: 'tile-label' }, label), h('span', { class: 'tile-value' }, value))
+  return h(
+    'div',
+    { class: 'tile' },
+    h('span', { class: 'tile-label' }, label),
+    h('span', { class: 'tile-value' }, value),
+  )
 }
 
 function percent(part: number, whole: number): string {
@@ -96,7 +111,18 @@ function fill(rows: readonly Row[], period: string): Row[] {
   const all: Row[] = []
   for (let at = from; at <= Date.now() + DAY_MS / 2; at += DAY_MS) {
     const day = new Date(at).toISOString().slice(0, 10)
-    all.push(known.get(day) ?? { day, calls: 0, inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, costUsd: 0, knownCostUsd: 0, unpricedCalls: 0 })
+    all.push(
+      known.get(day) ?? {
+        day,
+        calls: 0,
+        inputTokens: 0,
+        outputTokens: 0,
+        cacheReadTokens: 0,
+        costUsd: 0,
+        knownCostUsd: 0,
+        unpricedCalls: 0,
+      },
+    )
   }
   return all.slice(-BARS_MAX)
 }
@@ -166,9 +192,17 @@ function bar(i: number, y: number, height: number, className: string): SVGRectEl
 }
 
 function breakdown(label: string, rows: readonly Row[], name: (row: Row) => string): HTMLElement {
-  const sorted = [...rows].sort((a, b) => b.inputTokens + b.outputTokens - a.inputTokens - a.outputTokens)
+  const sorted = [...rows].sort(
+    (a, b) => b.inputTokens + b.outputTokens - a.inputTokens - a.outputTokens,
+  )
   return table(
     [label, 'Calls', 'Tokens in', 'Tokens out', 'Cost'],
-    sorted.map((row) => [name(row) || '–', count(row.calls), count(row.inputTokens), count(row.outputTokens), costText(row)]),
+    sorted.map((row) => [
+      name(row) || '–',
+      count(row.calls),
+      count(row.inputTokens),
+      count(row.outputTokens),
+      costText(row),
+    ]),
   )
 }

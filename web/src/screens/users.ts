@@ -24,7 +24,11 @@ export function usersPart(app: App): HTMLElement {
     class: 'button is-primary',
     icon: 'plus',
   })
-  return h('div', {}, section('People', h('div', { class: 'screen-actions' }, create), loading.element))
+  return h(
+    'div',
+    {},
+    section('People', h('div', { class: 'screen-actions' }, create), loading.element),
+  )
 }
 
 function row(user: User, isMe: boolean, onChanged: () => void): (string | HTMLElement)[] {
@@ -37,9 +41,13 @@ function row(user: User, isMe: boolean, onChanged: () => void): (string | HTMLEl
   role.setAttribute('aria-label', `Role of ${user.displayName ?? user.id}`)
   role.disabled = isMe
   role.addEventListener('change', () => attempt(changeUser(user.id, { orgRole: role.value })))
-  const remove = textButton('Remove', () => confirmRemoval(user, () => attempt(removeUser(user.id))), {
-    class: 'button is-dangerous',
-  })
+  const remove = textButton(
+    'Remove',
+    () => confirmRemoval(user, () => attempt(removeUser(user.id))),
+    {
+      class: 'button is-dangerous',
+    },
+  )
   return [user.displayName ?? user.id, user.email ?? '–', role, isMe ? 'you' : remove]
 }
 
@@ -73,6 +81,13 @@ function openCreate(hasPassword: boolean, onChanged: () => void): void {
     onChanged()
   }
   const fields = [field('E-mail', email), field('Name', name), field('Role', role)]
-  if (hasPassword) fields.push(field('First password', password, 'At least 12 characters; to be changed after the first login.'))
+  if (hasPassword)
+    fields.push(
+      field(
+        'First password',
+        password,
+        'At least 12 characters; to be changed after the first login.',
+      ),
+    )
   dialog.body.append(form(fields, 'Add', submit))
 }

@@ -20,7 +20,9 @@ export function workspacesPart(_app: App): HTMLElement {
         workspace.name,
         count(workspace.memberCount),
         count(workspace.bundleCount),
-        textButton('Members', () => openMembers(workspace, () => void loading.reload()), { icon: 'people' }),
+        textButton('Members', () => openMembers(workspace, () => void loading.reload()), {
+          icon: 'people',
+        }),
       ]),
     ),
   ])
@@ -28,7 +30,11 @@ export function workspacesPart(_app: App): HTMLElement {
     class: 'button is-primary',
     icon: 'plus',
   })
-  return h('div', {}, section('Workspaces', h('div', { class: 'screen-actions' }, create), loading.element))
+  return h(
+    'div',
+    {},
+    section('Workspaces', h('div', { class: 'screen-actions' }, create), loading.element),
+  )
 }
 
 function openCreate(onChanged: () => void): void {
@@ -52,7 +58,12 @@ function openMembers(workspace: api.WorkspaceInfo, onChanged: () => void): void 
     void action.catch((error) => toast(messageOf(error))).then(reload)
   const loading = new Loading(
     () => api.listMembers(workspace.id),
-    (members) => [table(['Name', 'E-mail', 'Role', ''], members.map((member) => row(workspace.id, member, attempt)))],
+    (members) => [
+      table(
+        ['Name', 'E-mail', 'Role', ''],
+        members.map((member) => row(workspace.id, member, attempt)),
+      ),
+    ],
   )
   const who = input({ required: true, placeholder: 'name@example.com' })
   const role = select(ROLES, 'member')
@@ -61,14 +72,23 @@ function openMembers(workspace: api.WorkspaceInfo, onChanged: () => void): void 
     who.value = ''
     reload()
   }
-  dialog.body.append(loading.element, form([field('Add a person, by e-mail', who), field('Role', role)], 'Add', add))
+  dialog.body.append(
+    loading.element,
+    form([field('Add a person, by e-mail', who), field('Role', role)], 'Add', add),
+  )
 }
 
-function row(workspaceId: string, member: api.Member, attempt: (action: Promise<unknown>) => void): (string | HTMLElement)[] {
+function row(
+  workspaceId: string,
+  member: api.Member,
+  attempt: (action: Promise<unknown>) => void,
+): (string | HTMLElement)[] {
   const name = member.displayName ?? member.userId
   const role = select(ROLES, member.role)
   role.setAttribute('aria-label', `Role of ${name}`)
-  role.addEventListener('change', () => attempt(api.changeMember(workspaceId, member.userId, role.value)))
+  role.addEventListener('change', () =>
+    attempt(api.changeMember(workspaceId, member.userId, role.value)),
+  )
   const remove = textButton('Remove', () => attempt(api.removeMember(workspaceId, member.userId)), {
     class: 'button is-dangerous',
   })

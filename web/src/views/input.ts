@@ -121,8 +121,14 @@ function bind(schema: FieldSchema, title: string, isRequired: boolean): BoundFie
   if (schema.type === 'array') return bindMany(schema, label)
   if (options) {
     const first = isRequired ? [] : [{ value: '', label: '–' }]
-    const control = select([...first, ...options], String(schema.default ?? first[0]?.value ?? options[0]?.value ?? ''))
-    return { element: field(label, control, schema.description), read: () => control.value || undefined }
+    const control = select(
+      [...first, ...options],
+      String(schema.default ?? first[0]?.value ?? options[0]?.value ?? ''),
+    )
+    return {
+      element: field(label, control, schema.description),
+      read: () => control.value || undefined,
+    }
   }
   return bindText(schema, label, isRequired)
 }
@@ -151,13 +157,20 @@ function bindText(schema: FieldSchema, label: string, isRequired: boolean): Boun
 /** Several of a few choices. */
 function bindMany(schema: FieldSchema, label: string): BoundField {
   const { enum: values = [], anyOf } = schema.items ?? {}
-  const options = anyOf ? anyOf.map(({ const: v, title }) => ({ value: v, label: title ?? v })) : values.map((v) => ({ value: v, label: v }))
+  const options = anyOf
+    ? anyOf.map(({ const: v, title }) => ({ value: v, label: title ?? v }))
+    : values.map((v) => ({ value: v, label: v }))
   const chosen = Array.isArray(schema.default) ? (schema.default as unknown[]) : []
   const boxes = options.map(({ value, label: text }) => {
     const [element, box] = checkbox(text, chosen.includes(value))
     return { value, element, box }
   })
-  const element = h('fieldset', { class: 'field' }, h('legend', {}, label), ...boxes.map((b) => b.element))
+  const element = h(
+    'fieldset',
+    { class: 'field' },
+    h('legend', {}, label),
+    ...boxes.map((b) => b.element),
+  )
   return { element, read: () => boxes.filter(({ box }) => box.checked).map(({ value }) => value) }
 }
 

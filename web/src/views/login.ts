@@ -17,9 +17,17 @@ export function loginView(onDone: () => void): HTMLElement {
 
 function fieldsFor({ mode }: LoginWays, onDone: () => void): HTMLElement[] {
   const failed = new URLSearchParams(location.search).has('error')
-  const notice = h('p', { class: 'form-failure', role: 'alert' }, 'Logging in did not work. Try again.')
+  const notice = h(
+    'p',
+    { class: 'form-failure', role: 'alert' },
+    'Logging in did not work. Try again.',
+  )
   if (mode === 'oidc') {
-    const link = h('a', { class: 'button is-primary login-link', href: authorizeAddress() }, 'Continue')
+    const link = h(
+      'a',
+      { class: 'button is-primary login-link', href: authorizeAddress() },
+      'Continue',
+    )
     return failed ? [notice, link] : [link]
   }
   return [mode === 'local' ? byPassword(onDone) : byKey(onDone)]

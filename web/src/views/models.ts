@@ -22,7 +22,14 @@ export function modelChip(app: App, chat: Chat): HTMLElement {
   }
   const open = async () => {
     await loadModels()
-    openMenu(chip, choices(current(), (name) => { chat.model = name; draw() }), 'Model')
+    openMenu(
+      chip,
+      choices(current(), (name) => {
+        chat.model = name
+        draw()
+      }),
+      'Model',
+    )
   }
   const chip = h(
     'button',

@@ -65,7 +65,11 @@ export class NotesPanel {
         markdown.element,
       )
     })
-    const empty = h('p', { class: 'list-note' }, 'Nothing noted yet. Notes are kept beside the conversation and not sent to the model.')
+    const empty = h(
+      'p',
+      { class: 'list-note' },
+      'Nothing noted yet. Notes are kept beside the conversation and not sent to the model.',
+    )
     this.#list.replaceChildren(...(shown.length > 0 ? shown : [empty]))
     this.#list.scrollTop = this.#list.scrollHeight
   }

@@ -36,7 +36,12 @@ export class Palette {
       autocomplete: 'list',
     },
   })
-  #list = h('div', { id: 'palette-list', class: 'palette-list', role: 'listbox', aria: { label: 'Results' } })
+  #list = h('div', {
+    id: 'palette-list',
+    class: 'palette-list',
+    role: 'listbox',
+    aria: { label: 'Results' },
+  })
   #shown: Command[] = []
   #found: Command[] = []
   #at = 0
@@ -45,7 +50,10 @@ export class Palette {
   constructor(app: App, commands: () => Command[]) {
     this.#app = app
     this.#commands = commands
-    this.element.append(h('div', { class: 'palette-head' }, icon('search'), this.#field), this.#list)
+    this.element.append(
+      h('div', { class: 'palette-head' }, icon('search'), this.#field),
+      this.#list,
+    )
     this.#field.addEventListener('input', () => this.#onInput())
     this.#field.addEventListener('keydown', (event) => this.#onKey(event))
     closeBeside(this.element)
@@ -58,7 +66,9 @@ export class Palette {
 
   open(): void {
     this.#field.value = ''
-    this.#found = this.#app.conversations.items.slice(0, CONVERSATIONS).map((item) => this.#opener(item))
+    this.#found = this.#app.conversations.items
+      .slice(0, CONVERSATIONS)
+      .map((item) => this.#opener(item))
     this.element.showModal()
     this.#draw()
   }

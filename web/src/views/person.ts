@@ -105,7 +105,11 @@ export class PersonView {
       'div',
       { class: 'editor' },
       area,
-      h('p', { class: 'editor-hint' }, 'The conversation so far is kept; this becomes a fork of it.'),
+      h(
+        'p',
+        { class: 'editor-hint' },
+        'The conversation so far is kept; this becomes a fork of it.',
+      ),
       h(
         'div',
         { class: 'editor-buttons' },

@@ -100,7 +100,12 @@ class Row {
       this.#marks,
       this.#time,
     )
-    const more = iconButton('more', 'More', () => openMenu(more, conversationMenu(app, id), 'Conversation'), 'row-more')
+    const more = iconButton(
+      'more',
+      'More',
+      () => openMenu(more, conversationMenu(app, id), 'Conversation'),
+      'row-more',
+    )
     more.setAttribute('aria-haspopup', 'menu')
     this.element = h('div', { class: 'row', data: { id } }, this.#link, more)
     this.element.addEventListener('contextmenu', (event) => {
@@ -133,7 +138,8 @@ class Row {
     if (people > 0) {
       const title = people === 1 ? 'Shared' : `Shared by ${people} people`
       const mark = h('span', { class: 'mark-shared', title }, icon('people'), spoken(title))
-      if (people > 1) mark.append(h('span', { class: 'mark-count', aria: { hidden: true } }, String(people)))
+      if (people > 1)
+        mark.append(h('span', { class: 'mark-count', aria: { hidden: true } }, String(people)))
       this.#marks.append(mark)
     }
     if (isRunning) {

@@ -37,10 +37,21 @@ export class SearchResults {
     if (error) return error
     if (hits.length === 0) return 'Nothing found.'
     const all = total ?? hits.length
-    return all > hits.length ? `The newest ${hits.length} of ${count(all)} hits` : all === 1 ? '1 hit' : `${all} hits`
+    return all > hits.length
+      ? `The newest ${hits.length} of ${count(all)} hits`
+      : all === 1
+        ? '1 hit'
+        : `${all} hits`
   }
 
-  #hit({ conversationId: id, position: at, title, timestamp, role, parts }: SearchHit): HTMLElement {
+  #hit({
+    conversationId: id,
+    position: at,
+    title,
+    timestamp,
+    role,
+    parts,
+  }: SearchHit): HTMLElement {
     const words = parts.map(({ text, isHit }) => (isHit ? h('mark', {}, text) : text))
     const time = h('time', { class: 'row-time', title: fullTime(timestamp) }, shortTime(timestamp))
     return h(

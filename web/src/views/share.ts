@@ -75,10 +75,14 @@ class ShareDialog {
   #people({ participants, ownerId }: Conversation): HTMLElement {
     const me = this.#app.workspace.value?.user.id
     const rows = participants.map((userId, i) => {
-      const remove = iconButton('cross', `Remove ${nameOf(userId)}`, () =>
-        void this.#change(() => api.removeParticipant(this.#id, userId)),
+      const remove = iconButton(
+        'cross',
+        `Remove ${nameOf(userId)}`,
+        () => void this.#change(() => api.removeParticipant(this.#id, userId)),
       )
-      const role = [userId === me && 'you', userId === ownerId && 'owner'].filter(Boolean).join(', ')
+      const role = [userId === me && 'you', userId === ownerId && 'owner']
+        .filter(Boolean)
+        .join(', ')
       return h(
         'li',
         { class: `share-person p${i % COLOURS}` },

@@ -88,7 +88,8 @@ export class Shell {
     PHONE.addEventListener('change', () => this.#setDrawer(false))
     this.#app.chat.watch((chat) => this.#show(chat))
     route.subscribe((where) => void this.#showScreen(where))
-    if (route.value.name === 'screen') void this.#whenReady().then(() => this.#showScreen(route.value))
+    if (route.value.name === 'screen')
+      void this.#whenReady().then(() => this.#showScreen(route.value))
     this.#app.isUnreachable.watch(() => this.#describe())
     this.#app.workspace.subscribe(() => this.#describe())
     installShortcuts({
@@ -160,10 +161,22 @@ export class Shell {
         }))
       : []
     return [
-      { label: 'New chat', icon: 'plus', keys: `${MOD} ${SHIFT} O`, run: () => this.#app.newChat() },
-      { label: 'Search in all messages', icon: 'search', keys: `${MOD} ${SHIFT} F`, run: () => this.search() },
+      {
+        label: 'New chat',
+        icon: 'plus',
+        keys: `${MOD} ${SHIFT} O`,
+        run: () => this.#app.newChat(),
+      },
+      {
+        label: 'Search in all messages',
+        icon: 'search',
+        keys: `${MOD} ${SHIFT} F`,
+        run: () => this.search(),
+      },
       ...here,
-      ...(chat?.id ? [{ label: 'Notes', icon: 'note' as const, run: () => this.#toggleNotes() }] : []),
+      ...(chat?.id
+        ? [{ label: 'Notes', icon: 'note' as const, run: () => this.#toggleNotes() }]
+        : []),
       screen('Bundles and tools', 'apps', 'box'),
       screen('Skills', 'skills', 'book'),
       screen('Permissions', 'permissions', 'shield'),
@@ -171,7 +184,12 @@ export class Shell {
       screen('What the model sees', 'context', 'layers'),
       screen('Settings', 'settings', 'gear'),
       { label: 'Change the theme', icon: 'moon', keys: `${MOD} ${SHIFT} L`, run: nextTheme },
-      { label: 'Show or hide the sidebar', icon: 'sidebar', keys: `${MOD} B`, run: () => this.toggleSidebar() },
+      {
+        label: 'Show or hide the sidebar',
+        icon: 'sidebar',
+        keys: `${MOD} B`,
+        run: () => this.toggleSidebar(),
+      },
       { label: 'Keyboard shortcuts', icon: 'help', keys: '?', run: () => this.#help.open() },
     ]
   }

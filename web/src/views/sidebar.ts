@@ -90,7 +90,12 @@ export class Sidebar {
     }
     const button = h(
       'button',
-      { type: 'button', class: 'workspace', aria: { haspopup: 'menu', expanded: false }, on: { click: open } },
+      {
+        type: 'button',
+        class: 'workspace',
+        aria: { haspopup: 'menu', expanded: false },
+        on: { click: open },
+      },
       name,
       icon('chevron'),
     )

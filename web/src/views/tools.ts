@@ -135,7 +135,8 @@ export class ToolCard {
 
   #drawProgress({ state, progress }: ToolCall): void {
     this.#bar.hidden = state !== 'running' || !progress
-    if (progress?.share === null || progress?.share === undefined) this.#bar.removeAttribute('value')
+    if (progress?.share === null || progress?.share === undefined)
+      this.#bar.removeAttribute('value')
     else this.#bar.value = progress.share
   }
 
@@ -146,7 +147,8 @@ export class ToolCard {
     const isTicking = state === 'running' && startedAt !== undefined
     const elapsed = isTicking ? performance.now() - startedAt : 0
     if (isTicking) this.#clock = window.setTimeout(() => this.#drawTime(), TICK_MS)
-    if (isTicking) setText(this.#time, elapsed < TICKS_FROM_MS ? '' : `${Math.floor(elapsed / 1000)} s`)
+    if (isTicking)
+      setText(this.#time, elapsed < TICKS_FROM_MS ? '' : `${Math.floor(elapsed / 1000)} s`)
     else setText(this.#time, ms === undefined ? '' : duration(ms))
   }
 
@@ -154,7 +156,9 @@ export class ToolCard {
   #drawBody(): void {
     const call = this.#call
     if (!this.element.open || !call) return
-    const shown = [call.state, call.output?.length, call.input === undefined, call.childId].join('\n')
+    const shown = [call.state, call.output?.length, call.input === undefined, call.childId].join(
+      '\n',
+    )
     if (shown === this.#bodyShown) return
     this.#bodyShown = shown
     if (call.childId && this.#nested) this.#child ??= this.#nested(call.childId)

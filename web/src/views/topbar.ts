@@ -23,7 +23,11 @@ export class Topbar {
   readonly menuButton: HTMLButtonElement
   #app: App
   #title = h('h1', { class: 'topbar-title', dir: 'auto' })
-  #origin = h('a', { class: 'topbar-origin', title: 'Forked from another conversation' }, icon('fork'))
+  #origin = h(
+    'a',
+    { class: 'topbar-origin', title: 'Forked from another conversation' },
+    icon('fork'),
+  )
   #faces = h('button', { type: 'button', class: 'faces' })
   #status = h('div', { class: 'topbar-status', role: 'status' })
   #notes: HTMLButtonElement
@@ -34,7 +38,12 @@ export class Topbar {
     this.#app = app
     this.menuButton = iconButton('sidebar', 'Show sidebar', () => actions.onMenu(), 'menu-button')
     this.#notes = iconButton('note', 'Notes', () => actions.onNotes(), 'topbar-tool')
-    this.#more = iconButton('more', 'More about this conversation', () => this.#openMore(), 'topbar-tool')
+    this.#more = iconButton(
+      'more',
+      'More about this conversation',
+      () => this.#openMore(),
+      'topbar-tool',
+    )
     this.#more.setAttribute('aria-haspopup', 'menu')
     this.#faces.addEventListener('click', () => this.#withId((id) => openShareDialog(app, id)))
     this.#title.addEventListener('dblclick', () => this.#withId((id) => openRenameDialog(app, id)))
@@ -83,7 +92,8 @@ export class Topbar {
       )
     })
     const rest = who.length - dots.length
-    if (rest > 0) dots.push(h('span', { class: 'face is-rest', aria: { hidden: true } }, `+${rest}`))
+    if (rest > 0)
+      dots.push(h('span', { class: 'face is-rest', aria: { hidden: true } }, `+${rest}`))
     this.#faces.replaceChildren(spoken(`Shared with ${names}`), ...dots)
   }
 
