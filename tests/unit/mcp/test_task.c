@@ -81,26 +81,25 @@ static void test_cancelled_task_is_cancelled_there(void **state)
 static void test_legacy_task(void **state)
 {
     struct rig *r = *state;
-    rig_open(
-        r, "[" RIG_LEGACY RIG_RESULT("tools/list", "{\"tools\":[{\"name\":\"t\",\"execution\":{"
-                                                   "\"taskSupport\":\"required\"}},{\"name\":\"u\"}"
-                                                   "]}") "," LEGACY_TASK ","
-                                                         "{\"on\":\"tasks/"
-                                                         "get\",\"times\":1,\"send\":[{\"jsonrpc\":"
-                                                         "\"2.0\",\"id\":\"$id\","
-                                                         "\"result\":{\"taskId\":\"t2\",\"status\":"
-                                                         "\"working\"}}]}," RIG_RESULT(
-                                                             "tasks/get",
-                                                             "{\"taskId\":\"t2\",\"status\":"
-                                                             "\"completed\"}") "," RIG_RESULT("task"
-                                                                                              "s/"
-                                                                                              "resu"
-                                                                                              "lt",
-                                                                                              "{\"c"
-                                                                                              "onte"
-                                                                                              "nt\""
-                                                                                              ":[1]"
-                                                                                              "}") "]");
+    rig_open(r, "[" RIG_LEGACY RIG_RESULT(
+                    "tools/list", "{\"tools\":[{\"name\":\"t\",\"execution\":{"
+                                  "\"taskSupport\":\"required\"}},{\"name\":\"u\"}"
+                                  "]}") "," LEGACY_TASK ","
+                                        "{\"on\":\"tasks/"
+                                        "get\",\"times\":1,\"send\":[{\"jsonrpc\":"
+                                        "\"2.0\",\"id\":\"$id\","
+                                        "\"result\":{\"taskId\":\"t2\",\"status\":"
+                                        "\"working\"}}]}," RIG_RESULT(
+                                            "tasks/get", "{\"taskId\":\"t2\",\"status\":"
+                                                         "\"completed\"}") "," RIG_RESULT("task"
+                                                                                          "s/"
+                                                                                          "resu"
+                                                                                          "lt",
+                                                                                          "{\"c"
+                                                                                          "onte"
+                                                                                          "nt\""
+                                                                                          ":[1]"
+                                                                                          "}") "]");
     struct rig_call c;
     rig_request(r, &c, "tools/list", NULL);
     assert_true(mcp_tool_needs_task(r->client, STR("t")));

@@ -1,0 +1,50 @@
+#include "unit/mcp/rig.h"
+
+#define BAD  "{\"name\":\"bad\",\"inputSchema\":{\"x-mcp-header\":\"A\"}}"
+#define TASK "{\"name\":\"t\",\"execution\":{\"taskSupport\":\"required\"}}"
+
+/* Annotations for headers matter only where there are headers. */
+static void test_all_tools_stay_over_pipes(void **state)
+{
+    struct rig *r = *state;
+    rig_open(r, "[" RIG_MODERN RIG_RESULT("tools/list", "{\"tools\":[" BAD "]}") "]");
+    struct rig_call c;
+    rig_request(r, &c, "tools/list", NULL);
+    assert_true(str_find(c.result, STR("\"bad\""), 0) > 0);
+}
+
+static void test_a_new_list_replaces_what_is_known(void **state)
+{
+    struct rig *r = *state;
+    rig_open(r, "[" RIG_LEGACY "{\"on\":\"tools/list\",\"times\":1,\"send\":[{\"jsonrpc\":\"2.0\","
+                "\"id\":\"$id\",\"result\":{\"tools\":[" TASK
+                "]}}]}," RIG_RESULT("tools/list", "{\"tools\":[]}") "]");
+    struct rig_call c;
+    assert_false(mcp_tool_needs_task(r->client, STR("t")));
+    rig_request(r, &c, "tools/list", NULL);
+    assert_true(mcp_tool_needs_task(r->client, STR("t")));
+    rig_request(r, &c, "tools/list", "{\"cursor\":\"2\"}"); /* a later page adds */
+    assert_true(mcp_tool_needs_task(r->client, STR("t")));
+    rig_request(r, &c, "tools/list", NULL);
+    assert_false(mcp_tool_needs_task(r->client, STR("t")));
+}
+
+static void test_lists_that_are_none(void **state)
+{
+    struct rig *r = *state;
+    rig_open(r, "[" RIG_LEGACY RIG_RESULT("tools/list", "{\"tools\":[1,null,{\"name\":5}]}") "]");
+    struct rig_call c;
+    rig_request(r, &c, "tools/list", NULL);
+    assert_text(c.result, "{\"tools\":[1,null,{\"name\":5}]}");
+}
+
+int main(int argc, char **argv)
+{
+    RIG_SERVE(argc, argv);
+    const struct CMUnitTest tests[] = {
+        rig_test(test_all_tools_stay_over_pipes),
+        rig_test(test_a_new_list_replaces_what_is_known),
+        rig_test(test_lists_that_are_none),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
