@@ -1,6 +1,9 @@
 // No orphan, however it ends: bundles are killed, and what runs them is killed, at any moment.
 // BUNDLE_KILLS and HOST_KILLS say how often (make soak: 1,000 and 200).
-import { assert, sleep, test } from '../support/tap.mjs'
+import { randomUUID } from 'node:crypto'
+import fs from 'node:fs'
+import path from 'node:path'
+import { assert, eventually, sleep, startServer, test, tmpdir } from '../support/tap.mjs'
 import { marked, noneLeft, quick, startHost, unruly } from '../support/bundles.mjs'
 
 const BUNDLE_KILLS = Number(process.env.BUNDLE_KILLS ?? 40)
@@ -67,3 +70,18 @@ for (const sandbox of SANDBOXES) {
         }
     }, { timeoutMs: 60000 + HOST_KILLS * 2000 })
 }
+
+test(`kill -9 of nb serve, ${Math.ceil(HOST_KILLS / 4)} times`, async () => {
+    for (let i = 0; i < Math.ceil(HOST_KILLS / 4); i++) {
+        const workdir = tmpdir()
+        const env = { NB_TEST_MARK: randomUUID() }
+        const bundles = [unruly('forks', 'forks', { env }), unruly('stubborn', 'stubborn', { env, sandbox: 'off' })]
+        fs.writeFileSync(path.join(workdir, 'nimblebrain.json'), JSON.stringify({ bundles }))
+        const server = await startServer({ workdir })
+        await eventually(() => marked(env.NB_TEST_MARK).length > 0)
+        await sleep((i * 97) % 500)
+        process.kill(server.pid, 'SIGKILL')
+        await server.exited
+        await noneLeft(env.NB_TEST_MARK)
+    }
+}, { timeoutMs: 60000 + HOST_KILLS * 2000 })
