@@ -359,7 +359,7 @@ static void on_provisioned(void *ctx, const struct err *err, str id)
     map_del(&p->api->provisions, str_from(p->user_id));
     while ((n = list_pop(&p->waiting)) != NULL) {
         struct admission *a = LIST_ENTRY(n, struct admission, node);
-        if (err)
+        if (err->code < 0)
             api_change_error(a->req, err);
         else
             go_on(a);
@@ -487,7 +487,7 @@ static void on_checked(void *ctx, const struct err *err, const struct identity *
     struct admission *a = ctx;
     struct arena *mem = &a->req->arena;
     a->check = NULL;
-    if (err) {
+    if (err->code < 0) {
         api_auth_error(a->req, err);
         return;
     }

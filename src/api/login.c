@@ -70,7 +70,7 @@ static void reply_ok(struct http_req *r)
 static void on_login(void *ctx, const struct err *err, const struct auth_session *s)
 {
     struct auth_wait *w = ctx;
-    if (err) {
+    if (err->code < 0) {
         api_auth_error(w->req, err);
         return;
     }
@@ -154,7 +154,7 @@ void api_auth_session(void *ctx, struct http_req *r)
 static void on_refreshed(void *ctx, const struct err *err, const struct auth_session *s)
 {
     struct auth_wait *w = ctx;
-    if (err && err->code == -EACCES) {
+    if (err->code == -EACCES) {
         clear_session(w->req);
         http_reply_error(w->req, 401, "refresh_failed", "Log in again.", NULL);
     } else {
@@ -198,7 +198,7 @@ static str own_url(struct http_req *r, const char *path)
 static void on_authorize(void *ctx, const struct err *err, str url, str flow)
 {
     struct auth_wait *w = ctx;
-    if (err) {
+    if (err->code < 0) {
         api_auth_error(w->req, err);
         return;
     }
@@ -218,7 +218,7 @@ static void on_callback(void *ctx, const struct err *err, const struct auth_sess
 {
     struct auth_wait *w = ctx;
     set_cookie(w->req, AUTH_COOKIE_FLOW, STR_NONE, FOR_FLOW, 0);
-    if (err) {
+    if (err->code < 0) {
         log_warn(w->api->deps.log, "auth", "a login at the provider failed: %s", err->msg);
         redirect(w->req, STR("/?error=auth_failed"));
         return;

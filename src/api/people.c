@@ -20,7 +20,7 @@ void api_forbidden(struct http_req *r)
 static void on_changed(void *ctx, const struct err *err, str id)
 {
     struct api_change *c = ctx;
-    if (err)
+    if (err->code < 0)
         api_change_error(c->req, err);
     else
         c->then(c, id);

@@ -75,7 +75,7 @@ struct token_wait {
 static void on_token(void *ctx, const struct err *err, str id, str value)
 {
     struct token_wait *w = ctx;
-    if (err) {
+    if (err->code < 0) {
         api_change_error(w->req, err);
         return;
     }

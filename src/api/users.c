@@ -115,7 +115,7 @@ static bool password_ok(struct http_req *r, str password)
 static void on_first_password(void *ctx, const struct err *err, str id)
 {
     struct api_change *c = ctx;
-    if (err)
+    if (err->code < 0)
         api_change_error(c->req, err);
     else
         reply_user(c->api, c->req, c->data ? *(const str *)c->data : id);
@@ -200,7 +200,7 @@ static const struct json_field PASSWORD_FIELDS[] = {
 static void on_password(void *ctx, const struct err *err, str id)
 {
     struct api_change *c = ctx;
-    if (err)
+    if (err->code < 0)
         api_auth_error(c->req, err);
     else
         http_reply(c->req, 200, "application/json", STR("{\"ok\":true}"));
