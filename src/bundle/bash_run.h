@@ -24,6 +24,9 @@ struct bash_want {
     int64_t timeout_ms;
 };
 
+/* From the arguments of the tool (borrowed; may be NULL). -EINVAL with words for the model. */
+int bash_want_read(const struct json *args, struct bash_want *ret, struct err *e);
+
 struct bash_stream {
     int fd; /* -1 after its end */
     struct buf bytes;

@@ -6,17 +6,13 @@
 
 #include "base/clock.h"
 #include "base/list.h"
-#include "base/utf8.h"
+#include "bundle/bash_answer.h"
 #include "bundle/bash_run.h"
-#include "mcp/jsonrpc.h"
-#include "mcp/protocol.h"
 
 #define RUNS_MAX       32
 #define LINE_MAX_BYTES (16u * 1024 * 1024)
 #define READ_BYTES     (64u * 1024)
 #define PROGRESS_MS    1000
-#define ANSWER_MAX     (256u * 1024 * 1024) /* both outputs, escaped, twice */
-#define LIST_TTL_MS    3600000
 
 struct run { /* one tools/call under way */
     struct list_node node;
@@ -43,157 +39,25 @@ struct request {
     bool is_modern;
 };
 
-/* ---- writing ---- */
-
-static void send_line(struct server *s, struct buf *b)
+static void send_answer(struct server *s, struct bash_answer *a)
 {
     size_t at = 0;
-    buf_add_char(b, '\n');
-    while (!s->is_broken && at < b->n) {
-        ssize_t n = write(s->out, b->p + at, b->n - at);
+    buf_add_char(&a->bytes, '\n');
+    while (!s->is_broken && at < a->bytes.n) {
+        ssize_t n = write(s->out, a->bytes.p + at, a->bytes.n - at);
         if (n > 0)
             at += (size_t)n;
         else if (errno != EINTR)
             s->is_broken = true;
     }
-    buf_done(b);
+    buf_done(&a->bytes);
 }
 
 static void send_error(struct server *s, const struct json *id, int code, const char *message)
 {
-    struct buf b;
-    buf_init(&b, RPC_MESSAGE_MAX);
-    rpc_write_error(&b, id, code, str_from(message));
-    send_line(s, &b);
-}
-
-/* Begins {"jsonrpc":"2.0","id":...,"result":{ and, in the modern era, what every result has. */
-static void begin_result(struct buf *b, struct json_writer *w, const struct json *id,
-                         bool is_modern)
-{
-    buf_init(b, ANSWER_MAX);
-    jw_init(w, b);
-    jw_object(w);
-    jw_kstr(w, "jsonrpc", STR("2.0"));
-    jw_kval(w, "id", id);
-    jw_key(w, "result");
-    jw_object(w);
-    if (!is_modern)
-        return;
-    jw_kstr(w, "resultType", STR("complete"));
-    jw_key(w, "_meta");
-    jw_object(w);
-    jw_key(w, META_SERVER_INFO);
-    jw_object(w);
-    jw_kstr(w, "name", STR("bash"));
-    jw_kstr(w, "version", STR(NB_VERSION));
-    jw_end(w);
-    jw_end(w);
-}
-
-static void end_result(struct server *s, struct buf *b, struct json_writer *w)
-{
-    jw_end(w);
-    jw_end(w);
-    send_line(s, b);
-}
-
-static void write_capabilities(struct json_writer *w)
-{
-    jw_key(w, "capabilities");
-    jw_object(w);
-    jw_key(w, "tools");
-    jw_object(w);
-    jw_end(w);
-    jw_end(w);
-}
-
-static void write_caching(struct json_writer *w, bool is_modern)
-{
-    if (!is_modern)
-        return;
-    jw_kint(w, "ttlMs", LIST_TTL_MS);
-    jw_kstr(w, "cacheScope", STR("public"));
-}
-
-/* ---- the tool ---- */
-
-static const char TOOL[] =
-    "{\"name\":\"bash_exec\",\"title\":\"Run a command\","
-    "\"description\":\"Runs a shell command (bash -c) and returns its output and exit code. No "
-    "terminal, no input, nothing keeps running in the background after it has ended.\","
-    "\"inputSchema\":{\"type\":\"object\",\"properties\":{"
-    "\"command\":{\"type\":\"string\",\"minLength\":1,\"description\":\"The command line\"},"
-    "\"cwd\":{\"type\":\"string\",\"description\":\"Directory to run it in\"},"
-    "\"timeout\":{\"type\":\"number\",\"exclusiveMinimum\":0,\"maximum\":600,\"default\":30,"
-    "\"description\":\"Seconds until it is stopped (exit code 124)\"},"
-    "\"env\":{\"type\":\"object\",\"additionalProperties\":{\"type\":\"string\"},"
-    "\"description\":\"More environment variables\"}},"
-    "\"required\":[\"command\"],\"additionalProperties\":false},"
-    "\"outputSchema\":{\"type\":\"object\",\"properties\":{"
-    "\"stdout\":{\"type\":\"string\"},\"stderr\":{\"type\":\"string\"},"
-    "\"exit_code\":{\"type\":\"integer\"},\"duration_ms\":{\"type\":\"integer\"}},"
-    "\"required\":[\"stdout\",\"stderr\",\"exit_code\",\"duration_ms\"]},"
-    "\"annotations\":{\"readOnlyHint\":false,\"destructiveHint\":true,\"idempotentHint\":false,"
-    "\"openWorldHint\":true}}";
-
-static void send_tool_error(struct server *s, const struct request *q, const char *message)
-{
-    struct buf b;
-    struct json_writer w;
-    begin_result(&b, &w, q->id, q->is_modern);
-    jw_key(&w, "content");
-    jw_array(&w);
-    jw_object(&w);
-    jw_kstr(&w, "type", STR("text"));
-    jw_kstr(&w, "text", str_from(message));
-    jw_end(&w);
-    jw_end(&w);
-    jw_kbool(&w, "isError", true);
-    end_result(s, &b, &w);
-}
-
-/* As text: invalid bytes replaced, and a last line that says how much is missing. */
-static void jw_output(struct json_writer *w, const char *key, const struct bash_stream *o)
-{
-    struct buf text;
-    buf_init(&text, 4 * BASH_OUTPUT_MAX);
-    (void)utf8_sanitise(&text, buf_str(&o->bytes));
-    if (o->dropped > 0)
-        buf_printf(&text, "\n[%llu more bytes were dropped]", (unsigned long long)o->dropped);
-    jw_kstr(w, key, buf_str(&text));
-    buf_done(&text);
-}
-
-static void write_output(struct json_writer *w, const struct bash_run *r)
-{
-    jw_object(w);
-    jw_output(w, "stdout", &r->out);
-    jw_output(w, "stderr", &r->err);
-    jw_kint(w, "exit_code", r->exit_code);
-    jw_kint(w, "duration_ms", (int64_t)(r->ended_ms - r->began_ms));
-    jw_end(w);
-}
-
-static void send_output(struct server *s, struct run *r)
-{
-    struct buf b, text;
-    struct json_writer w, inner;
-    buf_init(&text, ANSWER_MAX);
-    jw_init(&inner, &text);
-    write_output(&inner, &r->shell);
-    begin_result(&b, &w, r->id, r->is_modern);
-    jw_key(&w, "content");
-    jw_array(&w);
-    jw_object(&w);
-    jw_kstr(&w, "type", STR("text"));
-    jw_kstr(&w, "text", buf_str(&text));
-    jw_end(&w);
-    jw_end(&w);
-    jw_key(&w, "structuredContent");
-    jw_raw(&w, buf_str(&text));
-    end_result(s, &b, &w);
-    buf_done(&text);
+    struct bash_answer a;
+    bash_answer_error(&a, id, code, message);
+    send_answer(s, &a);
 }
 
 static void run_free(struct server *s, struct run *r)
@@ -205,85 +69,14 @@ static void run_free(struct server *s, struct run *r)
     free(r);
 }
 
-static void send_progress(struct server *s, const struct run *r, uint64_t now_ms)
-{
-    struct buf b;
-    struct json_writer w;
-    uint64_t seconds = (now_ms - r->shell.began_ms) / 1000;
-    char message[96];
-    snprintf(message, sizeof(message), "running for %llu s, %zu bytes of output",
-             (unsigned long long)seconds, r->shell.out.bytes.n + r->shell.err.bytes.n);
-    buf_init(&b, RPC_MESSAGE_MAX);
-    jw_init(&w, &b);
-    jw_object(&w);
-    jw_kstr(&w, "jsonrpc", STR("2.0"));
-    jw_kstr(&w, "method", STR("notifications/progress"));
-    jw_key(&w, "params");
-    jw_object(&w);
-    jw_kval(&w, "progressToken", r->progress_token);
-    jw_kint(&w, "progress", (int64_t)seconds);
-    jw_kint(&w, "total", r->timeout_ms / 1000);
-    jw_kstr(&w, "message", str_from(message));
-    jw_end(&w);
-    jw_end(&w);
-    send_line(s, &b);
-}
-
-/* ---- arguments ---- */
-
-static bool has_nul(str s)
-{
-    return str_find_char(s, '\0') >= 0;
-}
-
-static int check_env(const struct json *env, struct err *e)
-{
-    for (size_t i = 0; env && i < env->len; i++) {
-        const struct json_member *m = &env->members[i];
-        if (m->value.type != JSON_STRING || has_nul(m->value.s))
-            return err_set(e, -EINVAL, "env.%.*s: must be a string", STR_ARG(m->key));
-        if (m->key.n == 0 || has_nul(m->key) || str_find_char(m->key, '=') >= 0)
-            return err_set(e, -EINVAL, "env: '%.*s' is no name of a variable", STR_ARG(m->key));
-    }
-    return 0;
-}
-
-static int read_timeout(const struct json *v, int64_t *ret, struct err *e)
-{
-    double seconds = v ? json_double(v, -1) : BASH_TIMEOUT_S;
-    if (!(seconds > 0) || seconds > BASH_TIMEOUT_MAX_S)
-        return err_set(e, -EINVAL, "timeout: must be a number of seconds up to %d",
-                       BASH_TIMEOUT_MAX_S);
-    *ret = (int64_t)(seconds * 1000) + (seconds < 0.001);
-    return 0;
-}
-
-static int read_want(const struct json *args, struct bash_want *ret, struct err *e)
-{
-    static const char *const KNOWN[] = {"command", "cwd", "timeout", "env"};
-    for (size_t i = 0; i < (args ? args->len : 0); i++) {
-        bool is_known = false;
-        for (size_t k = 0; k < ARRAY_LEN(KNOWN); k++)
-            is_known = is_known || str_eq(args->members[i].key, str_from(KNOWN[k]));
-        if (!is_known)
-            return err_set(e, -EINVAL, "there is no argument '%.*s'",
-                           STR_ARG(args->members[i].key));
-    }
-    const struct json *cwd = json_get(args, "cwd"), *env = json_get(args, "env");
-    ret->command = json_get_string(args, "command");
-    if (ret->command.n == 0 || has_nul(ret->command))
-        return err_set(e, -EINVAL, "command: must be a text that is not empty");
-    if ((cwd && !json_is(cwd, JSON_STRING)) || has_nul(json_string(cwd, STR_NONE)))
-        return err_set(e, -EINVAL, "cwd: must be a text");
-    if (env && !json_is(env, JSON_OBJECT))
-        return err_set(e, -EINVAL, "env: must be an object of texts");
-    ret->cwd = json_string(cwd, STR_NONE);
-    ret->env = env;
-    int rc = read_timeout(json_get(args, "timeout"), &ret->timeout_ms, e);
-    return rc < 0 ? rc : check_env(env, e);
-}
-
 /* ---- methods ---- */
+
+static void send_failure(struct server *s, const struct request *q, const char *message)
+{
+    struct bash_answer a;
+    bash_answer_failure(&a, q->id, q->is_modern, message);
+    send_answer(s, &a);
+}
 
 static void call_tool(struct server *s, const struct request *q)
 {
@@ -299,13 +92,13 @@ static void call_tool(struct server *s, const struct request *q)
         return;
     }
     if (s->nruns == RUNS_MAX) {
-        send_tool_error(s, q, "Too many commands are running; wait for one to end.");
+        send_failure(s, q, "Too many commands are running; wait for one to end.");
         return;
     }
     struct run *r = xcalloc(1, sizeof(*r));
-    if (read_want(args, &want, &e) < 0 || bash_run_start(&r->shell, &want, &e) < 0) {
+    if (bash_want_read(args, &want, &e) < 0 || bash_run_start(&r->shell, &want, &e) < 0) {
         free(r);
-        send_tool_error(s, q, e.msg);
+        send_failure(s, q, e.msg);
         return;
     }
     const struct json *token = json_get(json_get(q->params, "_meta"), MCP_PROGRESS_TOKEN);
@@ -320,60 +113,38 @@ static void call_tool(struct server *s, const struct request *q)
 
 static void list_tools(struct server *s, const struct request *q)
 {
-    struct buf b;
-    struct json_writer w;
+    struct bash_answer a;
     if (json_get(q->params, "cursor")) {
         send_error(s, q->id, RPC_INVALID_PARAMS, "There is no such page");
         return;
     }
-    begin_result(&b, &w, q->id, q->is_modern);
-    jw_key(&w, "tools");
-    jw_array(&w);
-    jw_raw(&w, (str){TOOL, sizeof(TOOL) - 1});
-    jw_end(&w);
-    write_caching(&w, q->is_modern);
-    end_result(s, &b, &w);
+    bash_answer_tools(&a, q->id, q->is_modern);
+    send_answer(s, &a);
 }
 
 static void discover(struct server *s, const struct request *q)
 {
-    struct buf b;
-    struct json_writer w;
-    begin_result(&b, &w, q->id, true);
-    jw_key(&w, "supportedVersions");
-    jw_array(&w);
-    jw_str(&w, STR(MCP_REVISION_MODERN));
-    jw_end(&w);
-    write_capabilities(&w);
-    write_caching(&w, true);
-    end_result(s, &b, &w);
+    struct bash_answer a;
+    bash_answer_discover(&a, q->id);
+    send_answer(s, &a);
 }
 
 static void initialize(struct server *s, const struct request *q)
 {
-    struct buf b;
-    struct json_writer w;
+    struct bash_answer a;
     str asked = json_get_string(q->params, "protocolVersion");
     bool is_known = protocol_era(asked) == MCP_ERA_LEGACY;
-    begin_result(&b, &w, q->id, false);
-    jw_kstr(&w, "protocolVersion", is_known ? asked : STR(MCP_REVISION_LEGACY));
-    write_capabilities(&w);
-    jw_key(&w, "serverInfo");
-    jw_object(&w);
-    jw_kstr(&w, "name", STR("bash"));
-    jw_kstr(&w, "title", STR("Shell"));
-    jw_kstr(&w, "version", STR(NB_VERSION));
-    jw_end(&w);
-    end_result(s, &b, &w);
+    bash_answer_initialize(&a, q->id, is_known ? asked : STR(MCP_REVISION_LEGACY));
+    send_answer(s, &a);
     s->is_initialized = true;
 }
 
 static void ping(struct server *s, const struct request *q)
 {
-    struct buf b;
-    struct json_writer w;
-    begin_result(&b, &w, q->id, false);
-    end_result(s, &b, &w);
+    struct bash_answer a;
+    bash_answer_begin(&a, q->id, false);
+    bash_answer_end(&a);
+    send_answer(s, &a);
 }
 
 enum { LEGACY = 1, MODERN = 2, EARLY = 4 /* before the handshake as well */ };
@@ -392,35 +163,10 @@ static const struct method {
 
 /* ---- messages ---- */
 
-static void send_unsupported_version(struct server *s, const struct json *id, str asked)
-{
-    struct buf b;
-    struct json_writer w;
-    buf_init(&b, RPC_MESSAGE_MAX);
-    jw_init(&w, &b);
-    jw_object(&w);
-    jw_kstr(&w, "jsonrpc", STR("2.0"));
-    jw_kval(&w, "id", id);
-    jw_key(&w, "error");
-    jw_object(&w);
-    jw_kint(&w, "code", MCP_UNSUPPORTED_VERSION);
-    jw_kstr(&w, "message", STR("Unsupported protocol version"));
-    jw_key(&w, "data");
-    jw_object(&w);
-    jw_key(&w, "supported");
-    jw_array(&w);
-    jw_str(&w, STR(MCP_REVISION_MODERN));
-    jw_end(&w);
-    jw_kstr(&w, "requested", asked);
-    jw_end(&w);
-    jw_end(&w);
-    jw_end(&w);
-    send_line(s, &b);
-}
-
 /* True when the metadata of a modern request is in order, or it is none. */
 static bool check_metadata(struct server *s, const struct request *q, str method)
 {
+    struct bash_answer a;
     const struct json *meta = json_get(q->params, "_meta");
     str version = json_get_string(meta, META_VERSION);
     if (!q->is_modern) {
@@ -428,7 +174,8 @@ static bool check_metadata(struct server *s, const struct request *q, str method
             return true;
         send_error(s, q->id, RPC_INVALID_PARAMS, "_meta: " META_VERSION " is missing");
     } else if (!str_eq(version, STR(MCP_REVISION_MODERN))) {
-        send_unsupported_version(s, q->id, version);
+        bash_answer_version(&a, q->id, version);
+        send_answer(s, &a);
     } else if (!json_is(json_get(meta, META_CAPABILITIES), JSON_OBJECT)) {
         send_error(s, q->id, RPC_INVALID_PARAMS, "_meta: " META_CAPABILITIES " is missing");
     } else {
@@ -508,6 +255,22 @@ static void take_input(struct server *s, str bytes)
         s->is_skipping = true;
         buf_reset(&s->line);
     }
+}
+
+static void send_output(struct server *s, const struct run *r)
+{
+    struct bash_answer a;
+    bash_answer_output(&a, r->id, r->is_modern, &r->shell);
+    send_answer(s, &a);
+}
+
+static void send_progress(struct server *s, const struct run *r, uint64_t now_ms)
+{
+    struct bash_answer a;
+    const struct bash_run *b = &r->shell;
+    bash_answer_progress(&a, r->progress_token, (int64_t)(now_ms - b->began_ms) / 1000,
+                         r->timeout_ms / 1000, b->out.bytes.n + b->err.bytes.n);
+    send_answer(s, &a);
 }
 
 static void step_runs(struct server *s)

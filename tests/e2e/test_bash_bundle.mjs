@@ -175,7 +175,17 @@ test('10 MB of each output are kept, the rest is counted', async () => {
     assert.equal(r.exit_code, 0)
     assert.equal(r.stderr, 'done\n')
     const kept = 10 * 1024 * 1024
-    assert.equal(r.stdout.slice(kept - 1), `x\n[${12000000 - kept} more bytes were dropped]`)
+    assert.equal(r.stdout.slice(kept - 1), `x\n[${12000000 - kept} more bytes]`)
+}, { timeoutMs: 60000 })
+
+test('an answer stays below what clients take, whatever was printed', async () => {
+    const b = bash()
+    await b.initialize()
+    const id = b.request('tools/call', { name: 'bash_exec', arguments: { command: 'head -c 12000000 /dev/zero | tee /dev/stderr' } })
+    const answer = await b.answer(id, 30000) // every byte takes six in JSON
+    assert.ok(JSON.stringify(answer).length < 32 * 1024 * 1024)
+    assert.match(answer.result.structuredContent.stderr.slice(-30), /\[\d+ more bytes\]/)
+    assert.ok(answer.result.content[0].text.length < 2 * 1024 * 1024)
 }, { timeoutMs: 60000 })
 
 test('progress, when it is asked for', async () => {
