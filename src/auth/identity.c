@@ -285,8 +285,11 @@ static int check_nothing(struct auth *a, struct arena *arena, struct identity *r
 int auth_check(struct auth *a, struct arena *arena, const struct auth_credentials *c,
                struct identity *ret)
 {
+    int r = -EACCES;
     if (token_looks_right(c->bearer))
-        return check_token(a, arena, c->bearer, ret);
+        r = check_token(a, arena, c->bearer, ret);
+    if (r == 0 || (token_looks_right(c->bearer) && auth_mode(a) != AUTH_KEY))
+        return r; /* an API key may look like a token */
     if (auth_mode(a) == AUTH_DEV)
         return check_nothing(a, arena, ret);
     if (c->bearer.n > 0 && auth_mode(a) == AUTH_KEY)

@@ -31,7 +31,8 @@ struct login_op {
     struct auth_op op;
     struct job job;
     auth_session_done done;
-    str email, password, client, hash, user_id;
+    str email, password, hash, user_id;
+    str by_client, by_account; /* keys of the limit */
 };
 
 static void login_fail(struct login_op *x)
@@ -48,9 +49,8 @@ static void login_succeed(struct login_op *x)
         session_begin(a->sessions, x->user_id, &SESSION_LOCAL, STR_NONE, &values);
     struct auth_session offer = session_offer(&x->op.arena, s, &values);
     explicit_bzero(&values, sizeof values);
-    limit_give_back(&a->logins, x->client, clock_mono_ms());
-    if (x->email.n > 0)
-        limit_give_back(&a->logins, x->email, clock_mono_ms());
+    limit_give_back(&a->logins, x->by_client, clock_mono_ms());
+    limit_give_back(&a->logins, x->by_account, clock_mono_ms());
     x->done(x->op.ctx, &x->op.err, &offer);
     op_free(&x->op);
 }
@@ -113,14 +113,24 @@ static void login_key(struct login_op *x, str key)
     op_defer(&x->op, login_deferred);
 }
 
+static str limit_key(struct arena *a, const char *kind, str name)
+{
+    str key = arena_printf(a, "%s %.*s", kind, STR_ARG(name));
+    for (char *p = (char *)key.p; *p; p++)
+        if (*p >= 'A' && *p <= 'Z')
+            *p = (char)(*p | 0x20);
+    return key;
+}
+
 /* The address and the account count, each on its own: neither many accounts from one place nor
  * one account from many places can be tried at speed. */
-static bool is_too_often(struct auth *a, const struct login_op *x)
+static bool is_too_often(struct auth *a, struct login_op *x, str client)
 {
     uint64_t now = clock_mono_ms();
-    if (!limit_take(&a->logins, x->client, now))
-        return true;
-    return x->email.n > 0 && !limit_take(&a->logins, x->email, now);
+    x->by_client = limit_key(&x->op.arena, "from", client);
+    x->by_account = limit_key(&x->op.arena, "to", x->email);
+    return !limit_take(&a->logins, x->by_client, now) ||
+           !limit_take(&a->logins, x->by_account, now);
 }
 
 struct auth_op *auth_login(struct auth *a, const struct auth_login *in, auth_session_done done,
@@ -128,14 +138,13 @@ struct auth_op *auth_login(struct auth *a, const struct auth_login *in, auth_ses
 {
     struct login_op *x = auth_op_new(a, sizeof *x, ctx);
     x->done = done;
-    x->client = arena_str(&x->op.arena, in->client);
     x->email = arena_str(&x->op.arena, str_slice(in->email, 0, PASSWORD_MAX));
     x->password = arena_str(&x->op.arena, in->password);
     bool is_local = auth_mode(a) == AUTH_LOCAL;
     if (!is_local && auth_mode(a) != AUTH_KEY) {
         err_set(&x->op.err, -ENOTSUP, "this server has no login of that kind");
         op_defer(&x->op, login_deferred);
-    } else if (is_too_often(a, x)) {
+    } else if (is_too_often(a, x, in->client)) {
         err_set(&x->op.err, -EBUSY, "too many attempts; wait a minute");
         op_defer(&x->op, login_deferred);
     } else if (is_local) {
@@ -263,7 +272,8 @@ struct auth_op *auth_set_password(struct auth *a, str user_id, str current, str 
         err_set(&x->op.err, -ENOTSUP, "passwords are not kept here");
     else if (!u)
         err_set(&x->op.err, -ENOENT, "there is no such user");
-    else if (current.p && !limit_take(&a->logins, user_id, clock_mono_ms()))
+    else if (current.p &&
+             !limit_take(&a->logins, limit_key(&x->op.arena, "to", u->email), clock_mono_ms()))
         err_set(&x->op.err, -EBUSY, "too many attempts; wait a minute");
     else
         (void)password_check(password, &x->op.err);

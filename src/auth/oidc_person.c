@@ -5,8 +5,10 @@
 
 #include "auth/oidc_impl.h"
 #include "base/clock.h"
+#include "base/utf8.h"
 
-#define SUBJECT_HEX 12 /* of the id of somebody new */
+#define NAME_MAX_BYTES 200
+#define SUBJECT_HEX    12 /* of the id of somebody new */
 
 /* ---- bearer tokens that were verified before ---- */
 
@@ -119,6 +121,16 @@ static void on_person(void *op, const struct err *err, str id)
     oidc_admit(x, u);
 }
 
+/* A name we could not keep is no reason to keep somebody out. */
+static str name_of(const struct oidc_op *x)
+{
+    str name = utf8_truncate(json_get_string(x->jwt.claims, "name"), NAME_MAX_BYTES);
+    for (size_t i = 0; i < name.n; i++)
+        if ((unsigned char)name.p[i] < 0x20 || name.p[i] == 0x7f)
+            return STR_NONE;
+    return str_trim(name);
+}
+
 static void make_person(struct oidc_op *x, str email)
 {
     char hash[SHA256_HEX_LEN + 1];
@@ -126,7 +138,7 @@ static void make_person(struct oidc_op *x, str email)
     struct change c = {.kind = CHANGE_USER_ADD,
                        .user_id = arena_printf(&x->op.arena, "usr_oidc_%.*s", SUBJECT_HEX, hash),
                        .email = email,
-                       .display_name = json_get_string(x->jwt.claims, "name"),
+                       .display_name = name_of(x),
                        .role = ORG_MEMBER,
                        .issuer = x->oidc->conf->issuer,
                        .subject = x->jwt.subject};

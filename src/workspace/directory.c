@@ -146,15 +146,17 @@ static void on_touched(void *ctx)
     visit_start(v);
 }
 
-static int start_watching(struct directory *d, struct err *e)
+/* Without a work directory, or one that we may write to, there is nothing to watch. */
+static void start_watching(struct directory *d)
 {
     char path[PATH_MAX];
-    int r = lock_path(path, sizeof path, d->dir, true, e);
-    if (r == 0 && (r = watch_start(d->loop, path, on_touched, d, &d->watch)) < 0) {
-        log_warn(d->log, "workspace", "changes by other processes go unnoticed: %s", err_reason(r));
-        r = 0;
-    }
-    return r;
+    struct err e = {0};
+    int r = lock_path(path, sizeof path, d->dir, true, &e);
+    if (r == 0)
+        r = watch_start(d->loop, path, on_touched, d, &d->watch);
+    if (r < 0 && r != -ENOENT)
+        log_warn(d->log, "workspace", "changes by other processes go unnoticed: %s",
+                 e.code < 0 ? e.msg : err_reason(r));
 }
 
 int directory_new(struct loop *l, struct logger *log, const char *work_dir, bool is_sole,
@@ -168,10 +170,10 @@ int directory_new(struct loop *l, struct logger *log, const char *work_dir, bool
     int r = 0;
     if (snprintf(d->dir, sizeof d->dir, "%s", work_dir) >= (int)sizeof d->dir)
         r = err_set(e, -ENAMETOOLONG, "the path of the work directory is too long");
-    if (r == 0) /* first, so that nothing happens between the reading and the watching */
-        r = start_watching(d, e);
-    if (r == 0)
+    if (r == 0) { /* first, so that nothing happens between the reading and the watching */
+        start_watching(d);
         r = roster_load(d->dir, is_sole, &d->roster, e);
+    }
     if (r < 0) {
         watch_stop(d->watch);
         free(d);

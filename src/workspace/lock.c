@@ -20,9 +20,6 @@ int lock_path(char *ret, size_t size, const char *work_dir, bool create, struct 
         return err_set(e, -ENAMETOOLONG, "the path of the work directory is too long");
     if (!create)
         return 0;
-    int r = file_make_dirs(work_dir, e);
-    if (r < 0)
-        return r;
     int fd = open(ret, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (fd < 0)
         return err_errno(e, -errno, "cannot create", ret);
@@ -48,7 +45,9 @@ static int take_in_time(int fd, int how)
 int lock_take(struct lock *ret, const char *work_dir, bool is_exclusive, struct err *e)
 {
     char path[PATH_MAX];
-    int r = lock_path(path, sizeof path, work_dir, is_exclusive, e);
+    int r = is_exclusive ? file_make_dirs(work_dir, e) : 0;
+    if (r == 0)
+        r = lock_path(path, sizeof path, work_dir, is_exclusive, e);
     if (r < 0)
         return r;
     int fd = open(path, (is_exclusive ? O_RDWR : O_RDONLY) | O_CLOEXEC);

@@ -20,5 +20,5 @@ void lock_drop(struct lock *l);
 uint64_t lock_mark(const struct lock *l);         /* 0 = none yet */
 int lock_set_mark(struct lock *l, struct err *e); /* a new one; exclusive locks only */
 
-/* The path, for watching; `create` makes the file. */
+/* The path, for watching; `create` makes the file, but no directory (-ENOENT). */
 int lock_path(char *ret, size_t size, const char *work_dir, bool create, struct err *e);

@@ -71,6 +71,16 @@ static void test_key(void **state)
     assert_string_equal(who_is(NULL, a.value, &r), ""); /* sessions of the old key are gone */
 }
 
+/* A key is whatever the operator chose. */
+static void test_a_key_like_a_token(void **state)
+{
+    int r;
+    start_identity("nb_0123456789012345678901234567890123456789012");
+    assert_string_equal(who_is("nb_0123456789012345678901234567890123456789012", NULL, &r),
+                        "usr_default");
+    assert_string_equal(who_is("nb_0123456789012345678901234567890123456789013", NULL, &r), "");
+}
+
 static void test_passwords(void **state)
 {
     int r;
@@ -207,6 +217,8 @@ static void test_guessing_is_slow(void **state)
     struct auth_login ann = ANN;
     ann.client = STR("192.0.2.2");
     assert_int_equal(log_in(ann).code, -EBUSY);
+    ann.email = STR("aNN@x.ORG"); /* written in another way */
+    assert_int_equal(log_in(ann).code, -EBUSY);
     guess = (struct auth_login){
         .email = STR("bob@x.org"), .password = STR("x"), .client = STR("192.0.2.3")};
     assert_int_equal(log_in(guess).code, -EACCES);
@@ -333,6 +345,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         T(test_dev),
         T(test_key),
+        T(test_a_key_like_a_token),
         T(test_passwords),
         T(test_a_new_password_ends_sessions),
         T(test_refresh_and_logout),

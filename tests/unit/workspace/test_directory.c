@@ -123,6 +123,17 @@ static void test_refresh(void **state)
     assert_null(roster_user(directory_roster(d), STR("usr_a")));
 }
 
+static void test_a_work_directory_that_is_not_there(void **state)
+{
+    struct directory *other;
+    char path[128];
+    snprintf(path, sizeof path, "%s/not/yet", dir.path);
+    assert_int_equal(directory_new(loop, NULL, path, true, &other, NULL), 0);
+    assert_non_null(roster_user(directory_roster(other), STR("usr_default")));
+    directory_free(other);
+    assert_int_not_equal(access(path, F_OK), 0); /* and nobody has made it */
+}
+
 static void test_the_queue_has_an_end(void **state)
 {
     enum { MORE = DIRECTORY_QUEUE_MAX + 3 };
@@ -159,11 +170,8 @@ int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
     const struct CMUnitTest tests[] = {
-        T(test_changes_and_their_news),
-        T(test_other_processes_are_noticed),
-        T(test_refresh),
-        T(test_the_queue_has_an_end),
-        T(test_viewers),
+        T(test_changes_and_their_news), T(test_other_processes_are_noticed),        T(test_refresh),
+        T(test_the_queue_has_an_end),   T(test_a_work_directory_that_is_not_there), T(test_viewers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
