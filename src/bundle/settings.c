@@ -11,6 +11,7 @@
 #include "bundle/settings_text.h"
 #include "config/config.h"
 #include "config/file.h"
+#include "workspace/lock.h"
 
 #define NEW_FILE      "{\n  \"version\": \"1\",\n  \"bundles\": []\n}\n"
 #define NEW_FILE_MODE 0600 /* entries may hold tokens */
@@ -21,7 +22,8 @@ struct file {
     struct arena arena;
     const char *path; /* symbolic links followed: the link stays, its target changes */
     const char *dir;
-    int lock; /* of the directory: leaves no file behind, and survives the rename */
+    int lock;           /* of the directory */
+    struct lock roster; /* of all workspaces, when this is the file of one */
     unsigned mode;
     str text;
     struct bundle_entry *entries;
@@ -65,14 +67,29 @@ static int decode_text(struct arena *a, const char *path, str text, struct bundl
     return r;
 }
 
+/* {workDir}/workspaces/<id>/workspace.json also holds its name and its members, which are changed
+ * under a lock of their own. */
+static int lock_roster(struct file *f, struct err *e)
+{
+    enum { LEVELS = 3 };
+    str dir = str_from(f->path);
+    if (!str_ends(dir, STR("/workspace.json")))
+        return 0;
+    for (int i = 0; i < LEVELS && dir.n > 0; i++)
+        dir = str_slice(dir, 0, (size_t)str_rfind_char(dir, '/'));
+    return lock_take(&f->roster, arena_cstr(&f->arena, dir), true, e);
+}
+
 static int open_locked(struct file *f, const char *path, struct err *e)
 {
     struct stat st;
-    *f = (struct file){.lock = -1};
+    *f = (struct file){.lock = -1, .roster = {-1}};
     arena_init(&f->arena);
     f->path = follow(&f->arena, path);
     f->dir = dir_of(&f->arena, f->path);
     int r = file_make_dirs(f->dir, e);
+    if (r == 0)
+        r = lock_roster(f, e);
     if (r == 0)
         r = dir_lock(f->dir, &f->lock, e);
     if (r == 0)
@@ -87,6 +104,8 @@ static void close_locked(struct file *f)
 {
     if (f->lock >= 0)
         close(f->lock);
+    if (f->roster.fd >= 0)
+        lock_drop(&f->roster);
     arena_done(&f->arena);
 }
 
@@ -110,7 +129,8 @@ static int change(struct file *f, enum settings_edit what, size_t at, const stru
         err_prefix(e, "%s", f->path);
         return r;
     }
-    return file_write_atomic(f->path, text, f->mode, e);
+    r = file_write_atomic(f->path, text, f->mode, e);
+    return r == 0 && f->roster.fd >= 0 ? lock_set_mark(&f->roster, e) : r;
 }
 
 /* ---- reading and changing ---- */

@@ -1,10 +1,13 @@
 /* nb bundle - the group, and what its commands share. */
 #include "cli/bundle.h"
 
+#include <dirent.h>
+
 #include "bundle/change.h"
 #include "bundle/settings.h"
 #include "cli/session.h"
 #include "cli/text.h"
+#include "config/file.h"
 #include "server/server.h"
 
 #define LINE_MAX_BYTES (64u * 1024)
@@ -26,10 +29,80 @@ const struct command CMD_BUNDLE = {
     .subs = COMMANDS,
 };
 
+/* ---- which workspace ---- */
+
+/* The only one there is, or NULL. */
+static const char *sole_workspace(struct conv_cli *x)
+{
+    const char *found = NULL;
+    DIR *d = opendir(config_path(&x->config, "workspaces"));
+    struct dirent *it;
+    size_t n = 0;
+    while (d && (it = readdir(d)) != NULL) {
+        if (strncmp(it->d_name, "ws_", 3) != 0)
+            continue;
+        found = arena_cstr(&x->arena, str_from(it->d_name));
+        n++;
+    }
+    if (d)
+        closedir(d);
+    return n == 1 ? found : NULL;
+}
+
+int bundle_cli_place(struct conv_cli *x)
+{
+    const char *ws = x->config.workspace;
+    if (!file_exists(config_path(&x->config, "instance.json")))
+        return EXIT_DONE;
+    if (!ws)
+        ws = sole_workspace(x);
+    if (!ws && session_is_served(&x->config))
+        return EXIT_DONE; /* it will say so itself where it matters */
+    if (!ws)
+        return cli_usage_error("there are several workspaces; say --workspace");
+    const char *root = config_path(&x->config, arena_printf(&x->arena, "workspaces/%s", ws).p);
+    if (strchr(ws, '/') || !file_exists(root)) {
+        fprintf(stderr, "nb: there is no workspace '%s'\n", ws);
+        return EXIT_FAILED;
+    }
+    x->config.path = arena_printf(&x->arena, "%s/workspace.json", root).p;
+    return EXIT_DONE;
+}
+
+const char *bundle_cli_credentials(struct conv_cli *x)
+{
+    str path = str_from(x->config.path);
+    if (!str_ends(path, STR("/workspace.json")))
+        return config_path(&x->config, "credentials");
+    path.n -= strlen("workspace.json");
+    return arena_printf(&x->arena, "%.*scredentials", STR_ARG(path)).p;
+}
+
+struct call {
+    conv_fn fn;
+    const void *options;
+};
+
+static int call_there(struct conv_cli *x, const void *options, int argc, char **argv)
+{
+    const struct call *c = options;
+    int code = bundle_cli_place(x);
+    return code == EXIT_DONE ? c->fn(x, c->options, argc, argv) : code;
+}
+
+int bundle_cli_with(struct cli *cli, conv_fn fn, const void *options, int argc, char **argv)
+{
+    struct call c = {fn, options};
+    return conv_with(cli, false, call_there, &c, argc, argv);
+}
+
+/* ---- the server, or the file ---- */
+
 bool bundle_cli_served(struct conv_cli *x)
 {
     if (!x->client && session_is_served(&x->config))
-        x->client = client_open_remote(x->loop, server_socket_path(&x->config, &x->arena));
+        x->client = client_open_remote(x->loop, server_socket_path(&x->config, &x->arena),
+                                       x->config.workspace);
     return x->client != NULL;
 }
 

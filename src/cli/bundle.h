@@ -10,6 +10,12 @@
 extern const struct command BUNDLE_LIST, BUNDLE_INFO, BUNDLE_LOGS, BUNDLE_ADD, BUNDLE_REMOVE,
     BUNDLE_START, BUNDLE_STOP, BUNDLE_RESTART, BUNDLE_SEARCH, BUNDLE_IMPORT, BUNDLE_VALIDATE;
 
+/* Like conv_with, after finding the workspace that is meant: x->config.path is then the file
+ * with its bundles. */
+int bundle_cli_with(struct cli *cli, conv_fn fn, const void *options, int argc, char **argv);
+int bundle_cli_place(struct conv_cli *x); /* the same for who uses conv_with; an exit code */
+const char *bundle_cli_credentials(struct conv_cli *x);
+
 /* Whether a server runs; then x->client is connected to it. */
 bool bundle_cli_served(struct conv_cli *x);
 

@@ -241,7 +241,7 @@ static bool is_agreed(struct conv_cli *x, const struct add_options *o, const str
 static int store_values(struct conv_cli *x, const struct add_options *o,
                         const struct bundle_entry *b)
 {
-    const char *dir = config_path(&x->config, "credentials");
+    const char *dir = bundle_cli_credentials(x);
     str slug = credentials_slug(&x->arena, b);
     for (size_t i = 0; i < o->config.len; i++) {
         str pair = str_from(o->config.items[i]);
@@ -312,7 +312,7 @@ static int run_add(struct cli *cli, const void *options, int argc, char **argv)
     bool is_remote = o->url || (argc == 1 && strncmp(argv[0], "http", 4) == 0);
     if (!o->is_sure && !cli->is_tty_in && argc > 0 && !is_remote)
         return cli_usage_error("bundle add: nobody can be asked here; say --yes");
-    return conv_with(cli, false, do_add, options, argc, argv);
+    return bundle_cli_with(cli, do_add, options, argc, argv);
 }
 
 const struct command BUNDLE_ADD = {

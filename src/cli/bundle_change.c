@@ -46,7 +46,7 @@ static int run_remove(struct cli *cli, const void *options, int argc, char **arg
 {
     if (argc != 1)
         return cli_usage_error("bundle remove: name one bundle");
-    return conv_with(cli, false, do_remove, options, argc, argv);
+    return bundle_cli_with(cli, do_remove, options, argc, argv);
 }
 
 const struct command BUNDLE_REMOVE = {
@@ -96,7 +96,7 @@ static int run_one(struct cli *cli, const char *verb, conv_fn fn, int argc, char
 {
     if (argc != 1)
         return cli_usage_error("bundle %s: name one bundle", verb);
-    return conv_with(cli, false, fn, NULL, argc, argv);
+    return bundle_cli_with(cli, fn, NULL, argc, argv);
 }
 
 static int run_start(struct cli *cli, const void *options, int argc, char **argv)

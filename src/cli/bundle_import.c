@@ -156,7 +156,7 @@ static int run_import(struct cli *cli, const void *options, int argc, char **arg
         return cli_usage_error("bundle import: name one file");
     if (!o->is_sure && !o->is_dry && !cli->is_tty_in)
         return cli_usage_error("bundle import: nobody can be asked here; say --yes or --dry-run");
-    return conv_with(cli, false, do_import, options, argc, argv);
+    return bundle_cli_with(cli, do_import, options, argc, argv);
 }
 
 const struct command BUNDLE_IMPORT = {

@@ -98,7 +98,7 @@ static int run_list(struct cli *cli, const void *options, int argc, char **argv)
 {
     if (argc > 0)
         return cli_usage_error("bundle list takes no argument '%s'", argv[0]);
-    return conv_with(cli, false, do_list, options, argc, argv);
+    return bundle_cli_with(cli, do_list, options, argc, argv);
 }
 
 const struct command BUNDLE_LIST = {
@@ -243,7 +243,7 @@ static int run_info(struct cli *cli, const void *options, int argc, char **argv)
 {
     if (argc != 1)
         return cli_usage_error("bundle info: name one bundle");
-    return conv_with(cli, false, do_info, options, argc, argv);
+    return bundle_cli_with(cli, do_info, options, argc, argv);
 }
 
 const struct command BUNDLE_INFO = {
@@ -284,7 +284,7 @@ static int run_logs(struct cli *cli, const void *options, int argc, char **argv)
 {
     if (argc != 1)
         return cli_usage_error("bundle logs: name one bundle");
-    return conv_with(cli, false, do_logs, options, argc, argv);
+    return bundle_cli_with(cli, do_logs, options, argc, argv);
 }
 
 const struct command BUNDLE_LOGS = {

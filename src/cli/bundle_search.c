@@ -97,7 +97,7 @@ static int run_search(struct cli *cli, const void *options, int argc, char **arg
         return cli_usage_error("bundle search: what are you looking for?");
     if (o->limit > LIMIT_MAX)
         return cli_usage_error("--limit: at most %d", LIMIT_MAX);
-    return conv_with(cli, false, do_search, options, argc, argv);
+    return bundle_cli_with(cli, do_search, options, argc, argv);
 }
 
 const struct command BUNDLE_SEARCH = {

@@ -128,7 +128,7 @@ static int do_validate(struct conv_cli *x, const void *options, int argc, char *
 
 static int run_validate(struct cli *cli, const void *options, int argc, char **argv)
 {
-    return conv_with(cli, false, do_validate, options, argc, argv);
+    return bundle_cli_with(cli, do_validate, options, argc, argv);
 }
 
 const struct command BUNDLE_VALIDATE = {

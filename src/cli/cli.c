@@ -24,6 +24,7 @@ const struct arg CLI_GLOBAL_ARGS[] = {
     {"config", 'c', ARG_STRING, OPT(config), "FILE",
      "settings (default: nimblebrain.json in the work directory)"},
     {"workdir", 0, ARG_STRING, OPT(work_dir), "DIR", "where data lives (default: ~/.nimblebrain)"},
+    {"workspace", 0, ARG_STRING, OPT(workspace), "WS", "which workspace, where there are several"},
     {"model", 'm', ARG_STRING, OPT(model), "NAME",
      "model to use, as provider:model or a bare name"},
     {"store", 0, ARG_STRING, OPT(store), "TYPE", "jsonl, folder or memory"},
@@ -84,6 +85,7 @@ static void print_help(FILE *out)
           "                                      local model server, the built-in demo model "
           "answers\n"
           "  NB_WORK_DIR                         like --workdir\n"
+          "  NB_WORKSPACE                        like --workspace\n"
           "  NB_API_KEY                          key that API clients must send\n"
           "  PORT                                like --port of nb serve\n"
           "  NO_COLOR                            no colours\n\n"
@@ -303,6 +305,10 @@ int cli_load_config(const struct cli *cli, const struct config_flags *more, stru
     struct err e = {0};
     if (config_load(ret, &f, from_environment, NULL, &e) < 0)
         return cli_fail(&e);
+    const char *from_env = getenv("NB_WORKSPACE");
+    ret->workspace = cli->opt.workspace      ? cli->opt.workspace
+                     : from_env && *from_env ? from_env
+                                             : NULL;
     for (size_t i = 0; i < ret->warnings.len; i++)
         fprintf(stderr, "nb: warning: %.*s\n", STR_ARG(ret->warnings.items[i]));
     return EXIT_DONE;

@@ -12,7 +12,7 @@
 enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
 struct cli_options { /* accepted before and after the command's name */
-    const char *config, *work_dir, *model, *store;
+    const char *config, *work_dir, *workspace, *model, *store;
     bool is_json, is_debug, is_help, is_version;
 };
 

@@ -14,6 +14,7 @@ struct client {
     struct loop *loop;
     struct arena arena;
     const char *socket_path; /* remote */
+    const char *workspace;   /* or NULL */
     struct fetcher *fetcher;
     struct server *server; /* our own */
 };
@@ -49,15 +50,19 @@ static int ask_remote(struct client *c, const struct client_ask *q, struct arena
                       struct answer *ret, struct err *e)
 {
     static const struct fetch_events EVENTS = {on_head, on_data, on_done};
-    static const struct fetch_header JSON_HEADER = {STR_INIT("Content-Type"),
-                                                    STR_INIT("application/json")};
+    struct fetch_header headers[2];
+    size_t nheaders = 0;
+    if (q->body.n > 0)
+        headers[nheaders++] = (struct fetch_header){STR("Content-Type"), STR("application/json")};
+    if (c->workspace)
+        headers[nheaders++] = (struct fetch_header){STR("X-Workspace-Id"), str_from(c->workspace)};
     uint64_t timeout_ms = q->timeout_ms ? q->timeout_ms : CLIENT_TIMEOUT_MS;
     bool is_get = !q->method || strcmp(q->method, "GET") == 0;
     struct fetch_spec spec = {
         .method = q->method,
         .url = arena_printf(a, HOST "%.*s", STR_ARG(q->path)),
-        .headers = &JSON_HEADER,
-        .nheaders = q->body.n > 0 ? 1 : 0,
+        .headers = headers,
+        .nheaders = nheaders,
         .body = q->body,
         .has_body = !is_get,
         .idle_timeout_ms = timeout_ms,
@@ -149,12 +154,14 @@ str client_encode(struct arena *a, str s)
     return str_make(out, n);
 }
 
-struct client *client_open_remote(struct loop *l, const char *socket_path)
+struct client *client_open_remote(struct loop *l, const char *socket_path, const char *workspace)
 {
     struct client *c = xcalloc(1, sizeof *c);
     c->loop = l;
     arena_init(&c->arena);
     c->socket_path = arena_cstr(&c->arena, str_from(socket_path));
+    if (workspace)
+        c->workspace = arena_cstr(&c->arena, str_from(workspace));
     c->fetcher = fetcher_new(l);
     return c;
 }
@@ -163,7 +170,7 @@ static int open_any(struct loop *l, struct config *config, bool with_bundles, st
                     struct err *e)
 {
     if (session_is_served(config)) {
-        *ret = client_open_remote(l, server_socket_path(config, &config->arena));
+        *ret = client_open_remote(l, server_socket_path(config, &config->arena), config->workspace);
         return 0;
     }
     struct client *c = xcalloc(1, sizeof *c);

@@ -20,7 +20,8 @@ int client_open(struct loop *l, struct config *c, struct client **ret, struct er
  * and waits until they run or have failed. */
 int client_open_bundles(struct loop *l, struct config *c, struct client **ret, struct err *e);
 /* A server that is known to run. */
-struct client *client_open_remote(struct loop *l, const char *socket_path);
+/* workspace: NULL, or the id of the one that is meant. */
+struct client *client_open_remote(struct loop *l, const char *socket_path, const char *workspace);
 void client_close(struct client *c); /* accepts NULL */
 
 struct fetcher *client_fetcher(const struct client *c); /* of a remote one */

@@ -24,7 +24,7 @@ static int find(struct conv_cli *x, const char *name, struct target *ret)
         fprintf(stderr, "nb: there is no bundle '%s' in %s\n", name, x->config.path);
         return EXIT_FAILED;
     }
-    ret->dir = config_path(&x->config, "credentials");
+    ret->dir = bundle_cli_credentials(x);
     ret->slug = credentials_slug(&x->arena, ret->entry);
     return EXIT_DONE;
 }
@@ -128,7 +128,7 @@ static int run_set(struct cli *cli, const void *options, int argc, char **argv)
 {
     if (argc < 2)
         return cli_usage_error("config set: name a bundle, then KEY=VALUE");
-    return conv_with(cli, false, do_set, options, argc, argv);
+    return bundle_cli_with(cli, do_set, options, argc, argv);
 }
 
 static const struct command CONFIG_SET = {
@@ -182,7 +182,7 @@ static int run_get(struct cli *cli, const void *options, int argc, char **argv)
 {
     if (argc < 1 || argc > 2)
         return cli_usage_error("config get: name a bundle, and a key if you like");
-    return conv_with(cli, false, do_get, options, argc, argv);
+    return bundle_cli_with(cli, do_get, options, argc, argv);
 }
 
 static const struct command CONFIG_GET = {
@@ -213,7 +213,7 @@ static int run_clear(struct cli *cli, const void *options, int argc, char **argv
 {
     if (argc != 2)
         return cli_usage_error("config clear: name a bundle and a key");
-    return conv_with(cli, false, do_clear, options, argc, argv);
+    return bundle_cli_with(cli, do_clear, options, argc, argv);
 }
 
 static const struct command CONFIG_CLEAR = {

@@ -13,6 +13,8 @@ struct remote {
     struct session base;
     struct client *client;
     const char *socket_path;
+    struct fetch_header headers[2]; /* of every request of ours */
+    size_t nheaders;
     struct fetch *chat, *cancel;
     struct list_node posted;
     struct sse_parser sse;
@@ -159,8 +161,6 @@ static str chat_body(struct remote *r, struct buf *b, const struct session_input
 static void remote_send(struct session *s, const struct session_input *in)
 {
     static const struct fetch_events EVENTS = {on_chat_head, on_chat_data, on_chat_done};
-    static const struct fetch_header JSON_HEADER = {STR_INIT("Content-Type"),
-                                                    STR_INIT("application/json")};
     struct remote *r = (struct remote *)s;
     struct buf body;
     buf_init(&body, BODY_MAX);
@@ -171,8 +171,8 @@ static void remote_send(struct session *s, const struct session_input *in)
     sse_parser_init(&r->sse, BODY_MAX, on_sse, r);
     struct fetch_spec spec = {
         .url = STR(HOST "/v1/chat/stream"),
-        .headers = &JSON_HEADER,
-        .nheaders = 1,
+        .headers = r->headers,
+        .nheaders = r->nheaders,
         .body = chat_body(r, &body, in),
         .has_body = true,
         .unix_socket = r->socket_path,
@@ -219,8 +219,6 @@ static void remote_answer_input(struct session *s, str input_id, const char *act
                                 const struct json *content)
 {
     static const struct fetch_events EVENTS = {on_cancel_head, on_cancel_data, on_posted};
-    static const struct fetch_header JSON_HEADER = {STR_INIT("Content-Type"),
-                                                    STR_INIT("application/json")};
     struct remote *r = (struct remote *)s;
     struct posted *p = xcalloc(1, sizeof *p);
     struct arena a;
@@ -230,8 +228,8 @@ static void remote_answer_input(struct session *s, str input_id, const char *act
     struct fetch_spec spec = {
         .url = arena_printf(&a, HOST "/v1/conversations/%.*s/inputs/%.*s",
                             STR_ARG(s->conversation_id), STR_ARG(input_id)),
-        .headers = &JSON_HEADER,
-        .nheaders = 1,
+        .headers = r->headers,
+        .nheaders = r->nheaders,
         .body = input_body(&body, action, content),
         .has_body = true,
         .unix_socket = r->socket_path,
@@ -262,6 +260,8 @@ static void remote_cancel(struct session *s)
     struct fetch_spec spec = {
         .method = "POST",
         .url = arena_printf(&a, HOST "/v1/conversations/%.*s/cancel", STR_ARG(s->conversation_id)),
+        .headers = r->headers,
+        .nheaders = r->nheaders,
         .has_body = true,
         .unix_socket = r->socket_path,
     };
@@ -297,7 +297,11 @@ int session_open_remote(struct loop *l, struct config *c, const char *socket_pat
     arena_init(&r->base.arena);
     list_init(&r->posted);
     r->socket_path = arena_cstr(&r->base.arena, str_from(socket_path));
-    r->client = client_open_remote(l, socket_path);
+    r->client = client_open_remote(l, socket_path, c->workspace);
+    r->headers[r->nheaders++] = (struct fetch_header){STR("Content-Type"), STR("application/json")};
+    if (c->workspace)
+        r->headers[r->nheaders++] =
+            (struct fetch_header){STR("X-Workspace-Id"), str_from(c->workspace)};
     buf_init(&r->error_body, BODY_MAX);
     arena_init(&a);
     int status = ask(r, STR("/v1/workspace"), &a, &info, e);

@@ -114,7 +114,9 @@ static int do_status(struct conv_cli *x, const void *options, int argc, char **a
     struct status s = {.x = x};
     struct json *health;
     struct err e = {0};
-    int code = bundle_cli_entries(x, &s.entries, &s.n);
+    int code = bundle_cli_place(x);
+    if (code == EXIT_DONE)
+        code = bundle_cli_entries(x, &s.entries, &s.n);
     if (code != EXIT_DONE)
         return code;
     struct client_ask q = {.path = STR("/v1/bundles/health"), .timeout_ms = HEALTH_MS};
@@ -167,7 +169,7 @@ static int run_reload(struct cli *cli, const void *options, int argc, char **arg
 {
     if (argc > 0)
         return cli_usage_error("reload takes no argument '%s'", argv[0]);
-    return conv_with(cli, false, do_reload, options, argc, argv);
+    return bundle_cli_with(cli, do_reload, options, argc, argv);
 }
 
 const struct command CMD_RELOAD = {

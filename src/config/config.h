@@ -78,7 +78,8 @@ struct config {
     struct arena arena;
     const char *path; /* of the file, whether it exists or not */
     bool is_file_present;
-    const char *work_dir; /* absolute */
+    const char *work_dir;  /* absolute */
+    const char *workspace; /* that a command is about; NULL = the only one */
 
     struct config_http http;
     struct config_store store;

@@ -26,7 +26,7 @@ static void test_encode(void **state)
 static void test_nobody_listens(void **state)
 {
     struct loop *l = loop_new(NULL);
-    struct client *c = client_open_remote(l, "/nonexistent/nb.sock");
+    struct client *c = client_open_remote(l, "/nonexistent/nb.sock", NULL);
     struct client_ask q = {.path = STR("/v1/health"), .timeout_ms = 2000};
     struct arena a;
     struct json *answer;
