@@ -8,7 +8,7 @@ import { toast } from '../base/toast'
 import type { App } from '../model/app'
 import { facts, section } from './parts'
 
-const PASSWORD_MIN = 12
+const PASSWORD_MIN = 8
 
 export function profilePart(app: App): HTMLElement {
   const { user, authMode } = app.workspace.value!

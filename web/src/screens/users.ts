@@ -86,7 +86,7 @@ function openCreate(hasPassword: boolean, onChanged: () => void): void {
       field(
         'First password',
         password,
-        'At least 12 characters; to be changed after the first login.',
+        'At least 8 characters; to be changed after the first login.',
       ),
     )
   dialog.body.append(form(fields, 'Add', submit))

@@ -1,0 +1,164 @@
+// Several people in one server: logging in, managing people and workspaces, one conversation
+// that two of them have open, and what happens to the page of somebody who loses access.
+import fs from 'node:fs'
+import path from 'node:path'
+import { SRC_DIR, assert, before, eventually, nb, startServer, test, tmpdir } from '../support/tap.mjs'
+import { answered, demoEnv, newContext, send } from './browser.mjs'
+
+const AXE = fs.readFileSync(path.join(SRC_DIR, 'node_modules/axe-core/axe.min.js'), 'utf8')
+const PASSWORD = 'correct horse'
+let server
+
+before(async () => {
+    const workdir = tmpdir()
+    const args = ['init', '--mode', 'local', '--email', 'ann@example.com', '--name', 'Ann']
+    const more = ['--password-stdin', '--org', 'Example', '-w', 'Team A', '--workdir', workdir]
+    const made = await nb([...args, ...more], { input: `${PASSWORD}\n`, env: demoEnv() })
+    assert.equal(made.code, 0, made.stderr)
+    server = await startServer({ env: demoEnv(20), workdir })
+})
+
+async function serious(page) {
+    await page.evaluate(AXE)
+    const { violations } = await page.evaluate(() =>
+        globalThis.axe.run(document, { resultTypes: ['violations'] }),
+    )
+    return violations
+        .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+        .map(({ id, nodes }) => `${id}: ${nodes.map((n) => `${n.target} ${n.failureSummary}`).join('; ')}`)
+}
+
+async function logIn(own, email, url = server.url) {
+    const page = await own.newPage()
+    await page.goto(url)
+    await page.getByLabel('E-mail').fill(email)
+    await page.getByLabel('Password').fill(PASSWORD)
+    await page.keyboard.press('Enter')
+    await page.locator('.shell').waitFor()
+    return page
+}
+
+test('the login page: a wrong password is refused, the right one leads in, logging out leads back', async () => {
+    for (const colorScheme of ['light', 'dark']) {
+        const own = await newContext({ colorScheme })
+        const page = await own.newPage()
+        await page.goto(server.url)
+        await page.getByRole('heading', { name: 'Log in to Example' }).waitFor()
+        assert.deepEqual(await serious(page), [])
+        await page.getByLabel('E-mail').fill('ann@example.com')
+        await page.getByLabel('Password').fill('wrong horse')
+        await page.keyboard.press('Enter')
+        await page.getByRole('alert').waitFor()
+        await page.getByLabel('Password').fill(PASSWORD)
+        await page.keyboard.press('Enter')
+        await page.locator('.welcome').waitFor()
+        await page.goto(`${server.url}/#/settings/profile`)
+        assert.match(await page.locator('.facts').innerText(), /ann@example\.com/)
+        await page.getByRole('button', { name: 'Log out', exact: true }).click()
+        await page.getByLabel('E-mail').waitFor()
+        await own.close()
+    }
+})
+
+test('an admin adds people and puts them into a workspace; axe finds nothing serious', async () => {
+    const own = await newContext({ reducedMotion: 'reduce' })
+    const page = await logIn(own, 'ann@example.com')
+    await page.goto(`${server.url}/#/settings/users`)
+    await page.getByRole('cell', { name: 'ann@example.com' }).waitFor()
+    for (const name of ['Bob', 'Cleo']) {
+        await page.getByRole('button', { name: 'Add a person' }).click()
+        const adding = page.getByRole('dialog', { name: 'Add a person' })
+        await adding.getByLabel('E-mail').fill(`${name.toLowerCase()}@example.com`)
+        await adding.getByLabel('Name').fill(name)
+        await adding.getByLabel('First password').fill(PASSWORD)
+        await adding.getByRole('button', { name: 'Add', exact: true }).click()
+        await page.getByRole('cell', { name, exact: true }).waitFor()
+    }
+    assert.deepEqual(await serious(page), [], 'people')
+    await page.getByRole('link', { name: 'Workspaces' }).click()
+    await page
+        .getByRole('row', { name: /Team A/ })
+        .getByRole('button', { name: 'Members' })
+        .click()
+    const dialog = page.getByRole('dialog', { name: 'Members of Team A' })
+    for (const name of ['Bob', 'Cleo']) {
+        await dialog.getByLabel('Add a person, by e-mail').fill(`${name.toLowerCase()}@example.com`)
+        await dialog.getByRole('button', { name: 'Add', exact: true }).click()
+        await dialog.getByRole('cell', { name, exact: true }).waitFor()
+    }
+    assert.deepEqual(await serious(page), [], 'members')
+    await page.keyboard.press('Escape')
+    await page.getByRole('link', { name: 'Tokens' }).click()
+    await page.getByRole('button', { name: 'New token' }).click()
+    await page.getByRole('dialog').getByLabel('Name').fill('script')
+    await page.getByRole('button', { name: 'Create' }).click()
+    const token = await page.getByLabel('Token', { exact: true }).inputValue()
+    const headers = { authorization: `Bearer ${token}` }
+    assert.equal((await fetch(`${server.url}/v1/conversations`, { headers })).status, 200)
+    assert.deepEqual(await serious(page), [], 'token')
+    await page.keyboard.press('Escape')
+    await page.getByRole('button', { name: 'Revoke' }).click()
+    await page.getByText('There are none.').waitFor()
+    assert.equal((await fetch(`${server.url}/v1/conversations`, { headers })).status, 401)
+    await own.close()
+})
+
+test('two people in one conversation: names, colours, live text, presence, typing, removal', async () => {
+    const annsBrowser = await newContext()
+    const bobsBrowser = await newContext()
+    const ann = await logIn(annsBrowser, 'ann@example.com')
+    await send(ann, 'say welcome')
+    await answered(ann, 1)
+    await ann.getByRole('button', { name: 'More about this conversation' }).click()
+    await ann.getByRole('menuitem', { name: 'Share' }).click()
+    const dialog = ann.getByRole('dialog', { name: 'Share the conversation' })
+    await dialog.getByLabel('Shared').check()
+    await dialog.getByLabel('Add a person').fill('Bob')
+    await ann.keyboard.press('Enter')
+    await dialog.getByRole('button', { name: 'Remove Bob' }).waitFor()
+    await ann.keyboard.press('Escape')
+
+    const bob = await logIn(bobsBrowser, 'bob@example.com', ann.url())
+    await answered(bob, 1)
+    assert.equal(await bob.locator('.is-other .speaker-name').innerText(), 'Ann')
+    await ann.locator('.face.is-here').nth(1).waitFor()
+    await bob.getByLabel('Message', { exact: true }).pressSequentially('count')
+    await ann.getByText('Bob is writing…').waitFor()
+    await send(bob, 'count to 40')
+    await ann.locator('.is-other .speaker-name', { hasText: 'Bob' }).waitFor()
+    await ann.locator('.run[data-state=running] .md').waitFor()
+    assert.equal(await ann.getByText('Bob is writing…').count(), 0)
+    await answered(ann, 2)
+    await answered(bob, 2)
+    const colour = (page) =>
+        page
+            .locator('.is-other .bubble')
+            .first()
+            .evaluate((e) => getComputedStyle(e).borderInlineStartColor)
+    assert.notEqual(await colour(ann), await colour(bob))
+    assert.equal(await bob.locator('.is-own .bubble').innerText(), 'count to 40')
+    await bob.locator('.row .mark-shared').first().waitFor()
+
+    await ann.locator('.faces').click()
+    await dialog.getByRole('button', { name: 'Remove Bob' }).click()
+    await bob.getByRole('alert').getByText('no longer shared with you').waitFor()
+    assert.equal(await bob.locator('.message').count(), 0)
+    assert.equal(await bob.locator('.composer').isVisible(), false)
+    await eventually(async () => (await bob.locator('.row').count()) === 0)
+    await annsBrowser.close()
+    await bobsBrowser.close()
+})
+
+test('who is removed from the server is at the login page at once', async () => {
+    const annsBrowser = await newContext()
+    const cleosBrowser = await newContext()
+    const ann = await logIn(annsBrowser, 'ann@example.com')
+    const cleo = await logIn(cleosBrowser, 'cleo@example.com')
+    await cleo.locator('.welcome').waitFor()
+    await ann.goto(`${server.url}/#/settings/users`)
+    await ann.getByRole('row', { name: /Cleo/ }).getByRole('button', { name: 'Remove' }).click()
+    await ann.getByRole('dialog').getByRole('button', { name: 'Remove' }).click()
+    await cleo.getByLabel('E-mail').waitFor({ timeout: 15000 })
+    await annsBrowser.close()
+    await cleosBrowser.close()
+})

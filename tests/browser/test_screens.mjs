@@ -1,0 +1,225 @@
+// Every screen beside the chat: it works, and axe finds nothing serious in it, light and dark.
+import fs from 'node:fs'
+import path from 'node:path'
+import { SRC_DIR, assert, before, eventually, startServer, test, tmpdir } from '../support/tap.mjs'
+import { demoEnv, newContext, send, withPage } from './browser.mjs'
+import { SAMPLE_ID, SHARED_ID, writeSample } from './sample.mjs'
+
+const AXE = fs.readFileSync(path.join(SRC_DIR, 'node_modules/axe-core/axe.min.js'), 'utf8')
+const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true }
+let server
+
+before(async () => {
+    const workdir = tmpdir()
+    writeSample(workdir)
+    server = await startServer({ env: demoEnv(), workdir })
+})
+
+async function serious(page) {
+    await page.evaluate(AXE)
+    const { violations } = await page.evaluate(() =>
+        globalThis.axe.run(document, { resultTypes: ['violations'] }),
+    )
+    return violations
+        .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+        .map(({ id, nodes }) => `${id}: ${nodes.map((n) => `${n.target} ${n.failureSummary}`).join('; ')}`)
+}
+
+const open = (page, name) => page.getByRole('button', { name }).first().click()
+
+/** What is looked at: where, and what is opened there. */
+const SCREENS = {
+    welcome: ['#/', (page) => page.locator('.welcome').waitFor()],
+    chat: [
+        `#/c/${SAMPLE_ID}`,
+        async (page) => {
+            await page.locator('.tool').first().waitFor({ state: 'attached' })
+            await page.$$eval('details', (all) => all.forEach((e) => (e.open = true)))
+        },
+    ],
+    shared: [`#/c/${SHARED_ID}`, (page) => page.locator('.is-other').first().waitFor()],
+    notes: [`#/c/${SAMPLE_ID}`, (page) => open(page, 'Notes').then(() => page.locator('.note').waitFor())],
+    menu: [`#/c/${SAMPLE_ID}`, (page) => open(page, 'More about this conversation')],
+    share: [
+        `#/c/${SHARED_ID}`,
+        (page) =>
+            page
+                .locator('.faces')
+                .click()
+                .then(() => page.locator('.share-person').first().waitFor()),
+    ],
+    palette: [
+        '#/',
+        (page) =>
+            page
+                .locator('.welcome')
+                .waitFor()
+                .then(() => page.keyboard.press('Control+k')),
+    ],
+    bundles: ['#/apps', (page) => page.locator('.card, .empty').first().waitFor()],
+    'add a bundle': ['#/apps', (page) => open(page, 'Add a bundle')],
+    permissions: ['#/permissions', (page) => page.locator('.tool-row').first().waitFor()],
+    skills: ['#/skills', (page) => page.locator('.skill summary').first().click()],
+    'a new skill': ['#/skills', (page) => open(page, 'New skill')],
+    usage: ['#/usage', (page) => page.locator('.chart').waitFor()],
+    context: [
+        '#/context',
+        async (page) => {
+            await open(page, 'Show what would be sent')
+            await page.locator('.layer').first().waitFor()
+        },
+    ],
+    models: ['#/settings/model', (page) => page.locator('.card').first().waitFor()],
+    appearance: ['#/settings/appearance', (page) => page.locator('.share-choice').first().waitFor()],
+    about: ['#/settings/about', (page) => page.locator('.facts').waitFor()],
+}
+
+for (const colorScheme of ['light', 'dark']) {
+    test(
+        `axe finds nothing serious on any screen: ${colorScheme}`,
+        async () => {
+            const own = await newContext({ colorScheme, reducedMotion: 'reduce' })
+            for (const [name, [hash, prepare]] of Object.entries(SCREENS)) {
+                const page = await own.newPage()
+                await page.goto(`${server.url}/${hash}`)
+                await prepare(page)
+                assert.deepEqual(await serious(page), [], name)
+                await page.close()
+            }
+            await own.close()
+        },
+        { timeoutMs: 150_000 },
+    )
+}
+
+test(
+    'on a phone no screen is wider than the window',
+    async () => {
+        const own = await newContext(PHONE)
+        for (const [name, [hash, prepare]] of Object.entries(SCREENS)) {
+            const page = await own.newPage()
+            await page.goto(`${server.url}/${hash}`)
+            await prepare(page)
+            const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
+            assert.equal(overflow, 0, name)
+            await page.close()
+        }
+        await own.close()
+    },
+    { timeoutMs: 60_000 },
+)
+
+test('skills: why a message gets one; a skill is written, edited and deleted', () =>
+    withPage(`${server.url}/#/skills`, {}, async (page) => {
+        await page.getByLabel('Message', { exact: true }).fill('please explain this stack trace')
+        await open(page, 'Try')
+        await page.locator('.match').waitFor()
+        await open(page, 'New skill')
+        await page.getByLabel('Name').fill('haiku')
+        await page.getByLabel('Description').fill('Answers in haiku')
+        await page.getByLabel('Triggers').fill('in haiku')
+        await page.getByLabel('Text', { exact: true }).fill('Answer with a haiku.')
+        await open(page, 'Save')
+        const skill = page.locator('.skill', { hasText: 'haiku' })
+        await skill.waitFor()
+        await page.getByLabel('Message', { exact: true }).fill('tell me in haiku')
+        await open(page, 'Try')
+        await page.locator('.match .badge', { hasText: 'haiku' }).waitFor()
+        await skill.locator('summary').click()
+        await skill.getByRole('button', { name: 'Edit' }).click()
+        await page.getByLabel('Description').fill('Answers in three lines')
+        await open(page, 'Save')
+        await page.locator('.skill', { hasText: 'in three lines' }).waitFor()
+        await skill.locator('summary').click()
+        await skill.getByRole('button', { name: 'Delete' }).click()
+        await skill.waitFor({ state: 'detached' })
+    }))
+
+test('bundles: stopped and started again, with tools and a log; a bad import says why', () =>
+    withPage(`${server.url}/#/apps`, {}, async (page) => {
+        const card = page.locator('.card', { hasText: 'bash' })
+        await card.getByRole('button', { name: 'Stop' }).click()
+        await card.locator('.badge', { hasText: 'stopped' }).waitFor()
+        await card.getByRole('button', { name: 'Start' }).click()
+        await card.locator('.badge', { hasText: 'running' }).waitFor({ timeout: 15000 })
+        await card.getByRole('link', { name: 'bash' }).click()
+        await page.locator('.facts code', { hasText: 'bash_exec' }).waitFor()
+        await page.getByRole('link', { name: 'All bundles' }).click()
+        await open(page, 'Add a bundle')
+        await page.getByLabel('Where from').selectOption('import')
+        await page.getByLabel('Settings').fill('{"servers": 1}')
+        await open(page, 'Import')
+        await page.getByRole('alert').getByText('no "mcpServers"').waitFor()
+    }))
+
+test('the context inspector shows layers, tools and weight of a conversation', () =>
+    withPage(`${server.url}/#/context/${SAMPLE_ID}`, {}, async (page) => {
+        await open(page, 'Show what would be sent')
+        await page.locator('.layer summary').first().click()
+        assert.match(await page.locator('.layer pre').first().innerText(), /\w/)
+        assert.match(await page.locator('.weights').innerText(), /Prompt[^]*Tools[^]*Messages/)
+        const messages = page.locator('.facts dt', { hasText: 'Messages' }).locator('+ dd')
+        assert.ok(Number(await messages.innerText()) > 3)
+    }))
+
+test('a screen opened by its address; back leads to the conversation', () =>
+    withPage(`${server.url}/#/usage`, {}, async (page) => {
+        await page.getByRole('heading', { name: 'Usage' }).waitFor()
+        assert.match(await page.title(), /^Usage/)
+        await page.goto(`${server.url}/#/c/${SAMPLE_ID}`)
+        await page.locator('.md').first().waitFor()
+        await page.getByRole('link', { name: 'Settings' }).click()
+        await page.getByRole('link', { name: 'Models' }).waitFor()
+        await page.goBack()
+        await page.locator('.md').first().waitFor()
+    }))
+
+test('what a tool asks: a form that any tab may fill in', async () => {
+    const request = {
+        runId: 'run_f',
+        inputId: 'inp_1',
+        kind: 'form',
+        source: 'travel',
+        message: 'Where to?',
+        schema: {
+            properties: {
+                city: { type: 'string', title: 'City', minLength: 2 },
+                nights: { type: 'integer', minimum: 1, default: 2 },
+                class: { type: 'string', enum: ['second', 'first'] },
+                window: { type: 'boolean', title: 'Window seat' },
+            },
+            required: ['city', 'class'],
+        },
+    }
+    await withPage(server.url, {}, async (page) => {
+        await send(page, 'say hello')
+        await page.locator('.run[data-state=done]').waitFor()
+        const answers = []
+        await page.route('**/inputs/inp_1', (route) => {
+            answers.push(route.request().postDataJSON())
+            return route.fulfill({
+                status: 400,
+                contentType: 'application/json',
+                body: '{"error":"invalid_input","message":"city: too far"}',
+            })
+        })
+        await page.route('**/history?*', async (route) => {
+            const response = await route.fetch()
+            const body = await response.json()
+            await route.fulfill({ response, json: { ...body, inputs: [request] } })
+        })
+        await page.reload()
+        const form = page.getByRole('form', { name: 'travel asks' })
+        await form.getByLabel('City').fill('Oslo')
+        await form.getByLabel('class').selectOption('first')
+        await form.getByLabel('Window seat').check()
+        assert.deepEqual(await serious(page), [])
+        await form.getByRole('button', { name: 'Send' }).click()
+        await form.getByRole('alert').getByText('too far').waitFor()
+        await eventually(() => answers.length === 1)
+        assert.deepEqual(answers[0], {
+            action: 'accept',
+            content: { city: 'Oslo', nights: 2, class: 'first', window: true },
+        })
+    })
+})
