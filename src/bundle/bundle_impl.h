@@ -70,7 +70,7 @@ struct bundle {
     struct timer retry, health, relist;
     struct mcp_call *listing, *check;
     unsigned unanswered_checks;
-    bool is_list_stale;
+    bool is_list_stale, is_list_missing; /* changed meanwhile; could not be had */
 
     struct bundle_facts facts;
     struct server_facts server;

@@ -66,6 +66,17 @@ static str own_words(str said)
     return said.n > TAIL_BYTES ? str_skip(said, said.n - TAIL_BYTES) : said;
 }
 
+/* For people, possibly in a terminal: no control characters. */
+static void add_words(struct buf *out, str words)
+{
+    size_t from = out->n;
+    (void)utf8_sanitise(out, words);
+    for (size_t i = from; i < out->n; i++) {
+        if ((unsigned char)out->p[i] < 0x20 || out->p[i] == 0x7f)
+            out->p[i] = ' ';
+    }
+}
+
 void denial_explain(const char *what, str said, const struct bundle_sandbox *sandbox,
                     char ret[ERR_MAX])
 {
@@ -75,7 +86,7 @@ void denial_explain(const char *what, str said, const struct bundle_sandbox *san
     buf_add_lit(&out, what);
     if (last.n > 0 && str_find(str_from(what), last, 0) < 0) {
         buf_add_lit(&out, "; it said: ");
-        (void)utf8_sanitise(&out, last);
+        add_words(&out, last);
     }
     bool is_sandboxed = sandbox && !sandbox->is_off;
     if (is_sandboxed && !sandbox->network &&

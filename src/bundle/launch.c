@@ -72,9 +72,11 @@ static void kill_child(void *ctx, const struct process *p, unsigned depth)
         (void)kill(p->pid, SIGKILL);
 }
 
+#define PATIENCE_MAX_MS 64
+
 static void end_descendants(void)
 {
-    for (;;) {
+    for (int patience_ms = 1;;) {
         struct process_table t;
         if (process_table_read(&t) < 0)
             return;
@@ -86,8 +88,11 @@ static void end_descendants(void)
             reaped++;
         if (pid < 0 && errno == ECHILD)
             return;
-        if (reaped == 0)
-            (void)poll(NULL, 0, 1);
+        if (reaped == 0) /* one that cannot even be killed now is waited for */
+            (void)poll(NULL, 0, patience_ms);
+        patience_ms = reaped > 0                      ? 1
+                      : patience_ms < PATIENCE_MAX_MS ? 2 * patience_ms
+                                                      : patience_ms;
     }
 }
 

@@ -87,10 +87,9 @@ static bool is_system(str path)
 
 /* Holds more than programs: a home, what is above one, nb's own data, places where programs lie
  * beside keys. */
-static bool is_too_much(struct arena *a, const struct reach_query *q, str dir)
+static bool is_too_much_of(struct arena *a, str home, str work, str dir)
 {
     static const char *const MIXED[] = {".local", ".cargo", ".config", ".cache", "bin", "go"};
-    str home = str_from(q->home_dir), work = str_from(q->work_dir);
     if (str_eq(dir, STR("/")) || path_is_at_or_below(home, dir) || path_is_at_or_below(work, dir) ||
         path_is_at_or_below(dir, work))
         return true;
@@ -98,6 +97,18 @@ static bool is_too_much(struct arena *a, const struct reach_query *q, str dir)
         if (str_eq(dir, arena_printf(a, "%.*s/%s", STR_ARG(home), MIXED[i])))
             return true;
     }
+    return false;
+}
+
+/* Homes are often reached by a link (/home -> /var/home): both names count. */
+static bool is_too_much(struct arena *a, const struct reach_query *q, str dir)
+{
+    char home[PATH_MAX], work[PATH_MAX];
+    if (is_too_much_of(a, str_from(q->home_dir), str_from(q->work_dir), dir))
+        return true;
+    if (realpath(q->home_dir, home) && realpath(q->work_dir, work) &&
+        is_too_much_of(a, str_from(home), str_from(work), dir))
+        return true;
     static const char *const TOP[] = {"/home", "/root", "/tmp", "/var", "/etc",
                                       "/opt",  "/run",  "/mnt", "/srv", "/media"};
     for (size_t i = 0; i < ARRAY_LEN(TOP); i++) {

@@ -1,6 +1,7 @@
 #include "bundle/sandbox_rules.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <unistd.h>
 
 #include "bundle/sandbox_reach.h"
@@ -8,12 +9,20 @@
 
 /* ---- declared ---- */
 
-static int check(const struct sandbox_want *w, str path, const char *what, struct err *e)
+/* Where it really is; as it is when it is not there. */
+static str real_path(struct arena *a, const char *path)
 {
-    str work = str_from(w->work_dir);
+    char real[PATH_MAX];
+    return arena_str(a, str_from(realpath(path, real) ? real : path));
+}
+
+static int check(struct arena *a, const struct sandbox_want *w, str path, const char *what,
+                 struct err *e)
+{
+    str work = real_path(a, w->work_dir), real = real_path(a, path.p);
     if (str_eq(path, STR("/")))
         return err_set(e, -EINVAL, "%s: the whole file system cannot be shown to a bundle", what);
-    if (path_is_at_or_below(path, work) && !path_is_at_or_below(path, str_from(w->data_dir)))
+    if (path_is_at_or_below(real, work) && !path_is_at_or_below(real, real_path(a, w->data_dir)))
         return err_set(e, -EINVAL, "%s: %.*s is in nb's own work directory, which no bundle sees",
                        what, STR_ARG(path));
     if (access(path.p, F_OK) < 0)
@@ -28,7 +37,7 @@ static int declare(struct arena *a, const struct sandbox_want *w, const struct j
 {
     for (size_t i = 0; i < paths->len; i++) {
         str path = path_clean(a, paths->items[i], str_from(w->data_dir), str_from(w->home_dir));
-        int rc = check(w, path, what, e);
+        int rc = check(a, w, path, what, e);
         if (rc < 0)
             return rc;
         path_list_add(a, ret, path);
@@ -57,24 +66,39 @@ static bool shows(const struct sandbox_rules *r, str path)
     const struct path_list *lists[] = {&r->read, &r->write};
     for (size_t k = 0; k < ARRAY_LEN(lists); k++) {
         for (size_t i = 0; i < lists[k]->n; i++) {
-            if (path_is_below(path, str_from(lists[k]->at[i])))
+            if (path_is_at_or_below(path, str_from(lists[k]->at[i])))
                 return true;
         }
     }
     return false;
 }
 
-static void hide(struct arena *a, struct sandbox_rules *r, str path)
+/* A secret may be a link to somewhere else in what is shown, and what is shown may be declared
+ * by way of a link: what counts is where both really are. */
+static void hide_below(struct arena *a, struct sandbox_rules *r, str secret, const char *shown)
 {
-    if (shows(r, path) && access(path.p, F_OK) == 0)
-        path_list_add(a, &r->hide, path);
+    str root = real_path(a, shown);
+    if (path_is_below(secret, root))
+        path_list_add(a, &r->hide,
+                      arena_printf(a, "%s%.*s", shown, STR_ARG(str_skip(secret, root.n))));
+}
+
+static void hide(struct arena *a, struct sandbox_rules *r, const char *path)
+{
+    if (access(path, F_OK) < 0)
+        return;
+    str secret = real_path(a, path);
+    for (size_t i = 0; i < r->read.n; i++)
+        hide_below(a, r, secret, r->read.at[i]);
+    for (size_t i = 0; i < r->write.n; i++)
+        hide_below(a, r, secret, r->write.at[i]);
 }
 
 static void hide_secrets(struct arena *a, const struct sandbox_want *w, struct sandbox_rules *r)
 {
     for (const char *const *s = SANDBOX_SECRETS; *s; s++)
-        hide(a, r, arena_printf(a, "%s/%s", w->home_dir, *s));
-    hide(a, r, arena_str(a, str_from(w->work_dir)));
+        hide(a, r, arena_printf(a, "%s/%s", w->home_dir, *s).p);
+    hide(a, r, w->work_dir);
 }
 
 /* A secret that was declared itself is wanted. */
@@ -113,12 +137,16 @@ static int add_cwd(struct arena *a, const struct sandbox_want *w, struct sandbox
     if (path_is_at_or_below(dir, str_from(w->data_dir)) ||
         (w->package_dir && path_is_at_or_below(dir, str_from(w->package_dir))) || shows(r, dir))
         return 0;
+    if (w->reads_home) { /* nb was started where its shell must not go */
+        r->cwd = w->data_dir;
+        return 0;
+    }
     if (path_is_at_or_below(home, dir))
         return err_set(e, -EINVAL,
                        "cwd: %s shows the home directory; name a directory in it, or declare it "
                        "with sandbox.read",
                        r->cwd);
-    int rc = check(w, dir, "cwd", e);
+    int rc = check(a, w, dir, "cwd", e);
     if (rc == 0)
         path_list_add(a, &r->read, dir);
     return rc;

@@ -58,6 +58,14 @@ static void note_list_trouble(struct bundle *b, const struct mcp_reply *r)
     log_warn(b->set->conf.log, "bundle", "%.*s: %s", STR_ARG(b->entry.server_name), text);
 }
 
+/* The end of a child's connection is reported on its own. */
+static bool is_connection_lost(const struct bundle *b, const struct err *err)
+{
+    return err && bundle_is_child(b) &&
+           (err->code == -ECONNRESET || err->code == -EPIPE || err->code == -ENOTCONN ||
+            err->code == -ECANCELED);
+}
+
 static void on_listed(void *ctx, const struct mcp_reply *r)
 {
     struct bundle *b = ctx;
@@ -69,9 +77,11 @@ static void on_listed(void *ctx, const struct mcp_reply *r)
         take_tools(b, list);
     else
         note_list_trouble(b, r);
-    if (r->err && r->err->code != -ETIMEDOUT)
-        return; /* the connection is gone: its end is reported on its own */
-    become_running(b);
+    b->is_list_missing = !list;
+    if (watch_is_unreachable(b, r->err))
+        supervise_kill(b, r->err->msg);
+    else if (!is_connection_lost(b, r->err))
+        become_running(b);
     if (b->is_list_stale)
         timer_start(&b->relist, RELIST_MS);
 }
@@ -158,6 +168,8 @@ static void on_health(void *ctx)
     }
     if (!b->check)
         check(b);
+    if (b->is_list_missing && !b->listing)
+        list_tools(b);
     timer_start(&b->health, health_ms(b));
 }
 

@@ -28,7 +28,7 @@ function makeWorld(user) {
     const at = (...parts) => path.join(root, ...parts)
     const dirs = ['home/.ssh', 'home/.config/gh', 'home/notes', 'home/project', 'work/data/other', 'elsewhere']
     for (const dir of dirs) fs.mkdirSync(at(dir), { recursive: true })
-    const files = ['home/.ssh/id_ed25519', 'home/.config/gh/hosts.yml', 'home/.config/harmless', 'home/notes/list', 'home/project/main.c', 'work/conversation', 'work/data/other/private', 'elsewhere/file']
+    const files = ['home/.ssh/id_ed25519', 'home/.config/gh/hosts.yml', 'home/.config/harmless', 'home/.npmrc', 'home/notes/list', 'home/project/main.c', 'work/conversation', 'work/data/other/private', 'elsewhere/file']
     for (const file of files) fs.writeFileSync(at(file), 'content')
     const socket = net.createServer((c) => c.end())
     socket.listen(at('work/nb.sock'))
@@ -131,6 +131,7 @@ for (const kind of KINDS) {
                 refused(await host.text('prisoner', 'write', { path: world.at('home/project/main.c') }), 'project')
                 refused(await host.text('prisoner', 'read', { path: world.at('home/.ssh/id_ed25519') }), '.ssh')
                 refused(await host.text('prisoner', 'read', { path: world.at('home/.config/gh/hosts.yml') }), 'gh')
+                assert.ok(!(await host.text('prisoner', 'read', { path: world.at('home/.npmrc') })).includes('content'))
                 refused(await host.text('prisoner', 'read', { path: world.at('work/conversation') }), 'work')
             })
         })

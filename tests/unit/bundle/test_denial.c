@@ -18,6 +18,7 @@ static void check(const char *said, const struct bundle_sandbox *s, const char *
 static void the_last_words_are_part_of_it(void **state)
 {
     check("starting\nbad config\n\n", &CLOSED, "it said: bad config", "sandbox");
+    check("\033[31mred\a\n", &CLOSED, "it said:  [31mred ", "\033");
     check("", &CLOSED, NULL, "it said");
     check("the server has exited with status 1\n", &CLOSED, NULL, "it said");
 }

@@ -55,10 +55,36 @@ static void the_home_itself_is_no_project(void **state)
     const char *const dirs[] = {at("home"), rig.root, "/", at("work"), at("home/.ssh")};
     for (size_t i = 0; i < ARRAY_LEN(dirs); i++) {
         w.reads_home = true;
-        w.project_dir = dirs[i];
+        w.project_dir = w.cwd = dirs[i];
         assert_int_equal(make(&w), 0);
         assert_int_equal(rules.write.n, 0);
+        assert_true(strcmp(rules.cwd, i == 0 || i == 4 ? dirs[i] : at("work/data/me")) == 0);
     }
+}
+
+static void secrets_are_hidden_where_they_really_are(void **state)
+{
+    str read[] = {str_from(at("alias"))};
+    struct bundle_sandbox s = {.read = {read, 1}};
+    struct sandbox_want w = want_of();
+    make_file("home/dotfiles/netrc", "", 0600);
+    assert_int_equal(symlink("dotfiles/netrc", at("home/.netrc")), 0);
+    assert_int_equal(symlink("home", at("alias")), 0);
+    w.declared = &s;
+    assert_int_equal(make(&w), 0);
+    assert_true(in(&rules.hide, "alias/.ssh") && in(&rules.hide, "alias/dotfiles/netrc"));
+    assert_false(in(&rules.hide, "alias/.netrc")); /* a link into nothing is left */
+}
+
+static void the_work_directory_by_another_name(void **state)
+{
+    str read[] = {str_from(at("alias"))};
+    struct bundle_sandbox s = {.read = {read, 1}};
+    struct sandbox_want w = want_of();
+    assert_int_equal(symlink("work/data/other", at("alias")), 0);
+    w.declared = &s;
+    assert_int_equal(make(&w), -EINVAL);
+    assert_non_null(strstr(err.msg, "own work directory"));
 }
 
 static void the_working_directory_can_be_read(void **state)
@@ -101,6 +127,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(bash_in_a_terminal, rig_open, rig_close),
         cmocka_unit_test_setup_teardown(the_home_itself_is_no_project, rig_open, rig_close),
+        cmocka_unit_test_setup_teardown(secrets_are_hidden_where_they_really_are, rig_open,
+                                        rig_close),
+        cmocka_unit_test_setup_teardown(the_work_directory_by_another_name, rig_open, rig_close),
         cmocka_unit_test_setup_teardown(the_working_directory_can_be_read, rig_open, rig_close),
         cmocka_unit_test_setup_teardown(a_package_is_read_and_must_be_one, rig_open, rig_close),
         cmocka_unit_test_setup_teardown(chosen_paths_are_written, rig_open, rig_close),
