@@ -147,6 +147,18 @@ static void tell_gone(struct ask *a)
 
 /* ---- requests of a legacy server ---- */
 
+/* Many servers ask for the roots once, right after the handshake: that is about no call. */
+static bool is_about_a_call(const struct mcp_client *c, size_t kind)
+{
+    if (KINDS[kind].kind != MCP_ASK_ROOTS)
+        return true;
+    LIST_FOREACH (n, &c->calls) {
+        if (protocol_may_need_input(LIST_ENTRY(n, struct mcp_call, node)->method))
+            return true;
+    }
+    return false;
+}
+
 void ask_take_request(struct mcp_client *c, int64_t during, const struct rpc_message *m)
 {
     size_t kind;
@@ -166,7 +178,7 @@ void ask_take_request(struct mcp_client *c, int64_t during, const struct rpc_mes
         reply_error(c, m->id, code, "the client has not declared this");
         return;
     }
-    c->has_asked = true;
+    c->has_asked = c->has_asked || is_about_a_call(c, kind);
     if (c->nasks >= MCP_ASKS_MAX) {
         reply_error(c, m->id, RPC_INTERNAL_ERROR, "too many requests at once");
         return;

@@ -60,7 +60,9 @@ void mcp_ask_refuse(struct mcp_ask *a, int code, const char *message);
 struct mcp_host {                    /* all optional; lives as long as the client */
     const struct json *capabilities; /* ClientCapabilities that we declare; NULL = {} */
     void (*ask)(void *ctx, struct mcp_ask *a);
-    void (*ask_gone)(void *ctx, struct mcp_ask *a); /* the server no longer wants to know */
+    /* The server no longer wants to know, or the call or the connection has ended. Not for
+     * questions that a call was asked itself and that go with its cancellation. */
+    void (*ask_gone)(void *ctx, struct mcp_ask *a);
     /* Everything else that belongs to no call: list_changed, resources/updated,
      * elicitation/complete, tasks/status, and log messages. */
     void (*notified)(void *ctx, str method, const struct json *params);
@@ -93,7 +95,8 @@ const struct json *mcp_server_info(const struct mcp_client *c);         /* or NU
 str mcp_instructions(const struct mcp_client *c);
 int mcp_pid(const struct mcp_client *c); /* 0 when it is not a child of ours */
 /* It has sent a request of its own: from now on it should carry one call at a time, because
- * nothing says to which call such a request belongs. Never true of the stateless era. */
+ * nothing says to which call such a request belongs. A question for the roots counts only
+ * during a call that may lead to it. Never true of the stateless era. */
 bool mcp_has_asked(const struct mcp_client *c);
 
 /* Lines that were no messages, since it was opened. */

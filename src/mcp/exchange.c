@@ -136,7 +136,7 @@ static void arm(struct exchange *x)
 
 void exchange_touch(struct exchange *x)
 {
-    if (!x->failure)
+    if (x->id != 0 && !x->failure)
         arm(x);
 }
 

@@ -11,8 +11,7 @@
 #include "mcp/transport_http.h"
 
 #define RETRY_MS        1000 /* where a broken stream named no time */
-#define RETRY_MAX_MS    60000
-#define RESUMES_MAX     5 /* attempts in a row that brought nothing */
+#define RESUMES_MAX     5    /* attempts in a row that brought nothing */
 #define PACE_MS         1000
 #define PACE_MAX_MS     30000
 #define LINGER_MS       2000 /* a stream that goes on after its answer */
@@ -118,7 +117,7 @@ static void on_event(void *ctx, const struct sse_event *ev)
     struct http *t = p->t;
     p->resumes = 0;
     if (ev->retry_ms >= 0)
-        p->retry_ms = (uint64_t)ev->retry_ms < RETRY_MAX_MS ? (uint64_t)ev->retry_ms : RETRY_MAX_MS;
+        p->retry_ms = wire_retry_ms(ev);
     buf_clear(&p->last_id);
     (void)buf_add_str(&p->last_id, ev->id);
     if (ev->data.n > 0 && str_eq(ev->event, STR("message")))

@@ -6,7 +6,9 @@
 
 #include "base/json.h"
 
-#define RPC_MESSAGE_MAX (32u * 1024 * 1024) /* bytes of one message, either way */
+/* Bytes of one message, either way. The worst of that size needs hundreds of megabytes as a
+ * document (json.h). */
+#define RPC_MESSAGE_MAX (16u * 1024 * 1024)
 #define RPC_BATCH_MAX   1000
 
 enum rpc_kind { RPC_REQUEST, RPC_NOTIFICATION, RPC_RESULT, RPC_ERROR };

@@ -170,6 +170,14 @@ static void on_legacy_result(struct exchange *x, const struct mcp_reply *r)
         end_without_result(x->call, r);
 }
 
+/* The task has ended, or waits for answers: then the server asks while this request waits,
+ * and goes on to work afterwards. That may take as long as the call itself. */
+static void fetch_legacy_result(struct mcp_call *call)
+{
+    call->timeout_ms = UINT64_MAX;
+    call_send_other(call, STR("tasks/result"), call->task->params, on_legacy_result);
+}
+
 static void take_legacy_state(struct mcp_call *call, const struct json *v)
 {
     str status = json_get_string(v, "status");
@@ -178,8 +186,8 @@ static void take_legacy_state(struct mcp_call *call, const struct json *v)
         look_later(call);
     else if (str_eq(status, STR("cancelled")))
         end_cancelled(call);
-    else /* ended, or waiting for answers: the server then asks while this request waits */
-        call_send_other(call, STR("tasks/result"), call->task->params, on_legacy_result);
+    else
+        fetch_legacy_result(call);
 }
 
 static void on_legacy(struct exchange *x, const struct mcp_reply *r)

@@ -32,34 +32,10 @@ void http_leave(struct http *t)
 
 /* ---- headers ---- */
 
-static const str OURS[] = {
-    STR_INIT("accept"),
-    STR_INIT("content-type"),
-    STR_INIT("content-length"),
-    STR_INIT("host"),
-    STR_INIT("mcp-protocol-version"),
-    STR_INIT("mcp-session-id"),
-    STR_INIT("mcp-method"),
-    STR_INIT("mcp-name"),
-    STR_INIT("last-event-id"),
-};
-
-static bool is_ours(str name)
-{
-    for (size_t i = 0; i < ARRAY_LEN(OURS); i++) {
-        if (str_eq_nocase(name, OURS[i]))
-            return true;
-    }
-    return str_starts_nocase(name, STR("mcp-param-"));
-}
-
 void http_common_headers(const struct http *t, enum mcp_era era, bool is_handshake,
                          struct fetch_header h[HTTP_HEADERS_MAX], size_t *n)
 {
-    for (size_t i = 0; i < t->dial.nheaders && *n < USER_HEADERS_MAX; i++) {
-        if (!is_ours(t->dial.headers[i].name))
-            h[(*n)++] = t->dial.headers[i];
-    }
+    *n = wire_add_headers(h, USER_HEADERS_MAX, t->dial.headers, t->dial.nheaders);
     if (era == MCP_ERA_MODERN) {
         h[(*n)++] = (struct fetch_header){STR("MCP-Protocol-Version"), STR(MCP_REVISION_MODERN)};
         return;
@@ -135,7 +111,7 @@ static void on_standing_event(void *ctx, const struct sse_event *ev)
     struct http *t = ctx;
     t->standing_had_event = true;
     if (ev->retry_ms >= 0)
-        t->standing_retry_ms = (uint64_t)ev->retry_ms;
+        t->standing_retry_ms = wire_retry_ms(ev);
     buf_clear(&t->standing_id);
     (void)buf_add_str(&t->standing_id, ev->id);
     if (ev->data.n > 0 && str_eq(ev->event, STR("message")))
@@ -154,8 +130,8 @@ static void open_later(struct http *t)
         t->standing_wait_ms = first_wait_ms(t);
         t->standing_tries = 0;
     }
-    uint64_t wait_ms = t->standing_retry_ms ? t->standing_retry_ms : t->standing_wait_ms;
-    timer_start(&t->standing_later, wait_ms < max_ms ? wait_ms : max_ms);
+    timer_start(&t->standing_later,
+                t->standing_retry_ms ? t->standing_retry_ms : t->standing_wait_ms);
     t->standing_wait_ms =
         t->standing_wait_ms * 3 / 2 < max_ms ? t->standing_wait_ms * 3 / 2 : max_ms;
 }

@@ -49,7 +49,7 @@ void http_post_free(struct post *p);
 void http_post_resend_parked(struct http *t);
 void http_post_free_all(struct http *t);
 
-/* Headers of every request of this connection, added to `h` from *n on. */
+/* Headers of every request of this connection; the first *n of `h`. */
 void http_common_headers(const struct http *t, enum mcp_era era, bool is_handshake,
                          struct fetch_header h[HTTP_HEADERS_MAX], size_t *n);
 void http_take_session(struct http *t, str id);

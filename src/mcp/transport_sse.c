@@ -44,9 +44,7 @@ static struct sse *sse_of(struct transport *t)
 
 static size_t add_headers(const struct sse *t, struct fetch_header h[HEADERS_MAX])
 {
-    size_t n = 0;
-    for (size_t i = 0; i < t->dial.nheaders && n < HEADERS_MAX - 4; i++)
-        h[n++] = t->dial.headers[i];
+    size_t n = wire_add_headers(h, HEADERS_MAX - 4, t->dial.headers, t->dial.nheaders);
     if (t->revision.n > 0)
         h[n++] = (struct fetch_header){STR("MCP-Protocol-Version"), t->revision};
     return n;

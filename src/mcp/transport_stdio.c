@@ -8,6 +8,9 @@
 #include "mcp/transport.h"
 #include "net/child.h"
 
+/* What is said in one turn of the loop goes into the pipe together, up to so much. */
+#define BATCH_BYTES (64u * 1024)
+
 /* Between the end of its input and the signals. */
 #define TERM_AFTER_MS 2000
 #define KILL_AFTER_MS 4000
@@ -15,7 +18,9 @@
 struct stdio {
     struct transport base;
     struct child *child;
-    struct buf line;
+    struct loop *loop;
+    struct buf lines; /* not yet written */
+    struct deferred flush;
     bool is_closing;
     bool is_freed; /* by its owner: only the child's end is waited for */
 };
@@ -27,7 +32,8 @@ static struct stdio *stdio_of(struct transport *t)
 
 static void stdio_delete(struct stdio *s)
 {
-    buf_done(&s->line);
+    defer_stop(&s->flush);
+    buf_done(&s->lines);
     free(s);
 }
 
@@ -89,20 +95,41 @@ static const struct child_events CHILD_EVENTS = {
 
 /* ---- operations ---- */
 
+/* Lines that the child has no room for stay, and keep later ones out. */
+static int flush(struct stdio *s)
+{
+    int rc = s->child ? child_write(s->child, buf_str(&s->lines)) : -EPIPE;
+    if (rc == -ENOBUFS)
+        return rc;
+    if (s->lines.cap > 2 * BATCH_BYTES)
+        buf_reset(&s->lines);
+    else
+        buf_clear(&s->lines);
+    return rc;
+}
+
+static void on_flush(void *stdio)
+{
+    (void)flush(stdio); /* a closed pipe is followed by the end of the child, which is told */
+}
+
 static int stdio_send(struct transport *t, const struct outgoing *m, struct err *e)
 {
     struct stdio *s = stdio_of(t);
     assert(memchr(m->text.p, '\n', m->text.n) == NULL && "one message is one line");
-    buf_clear(&s->line);
-    (void)buf_add_str(&s->line, m->text);
-    if (buf_add_char(&s->line, '\n') < 0)
+    if (m->text.n >= RPC_MESSAGE_MAX)
         return err_set(e, -EMSGSIZE, "the request is larger than %u bytes", RPC_MESSAGE_MAX);
-    int rc = s->child ? child_write(s->child, buf_str(&s->line)) : -EPIPE;
-    if (s->line.cap > 64 * 1024)
-        buf_reset(&s->line);
+    int rc = s->child ? 0 : -EPIPE;
+    if (rc == 0 && s->lines.n > 0 && s->lines.n + m->text.n > BATCH_BYTES)
+        rc = flush(s);
     if (rc == -ENOBUFS)
         return err_set(e, rc, "the server does not read its input");
-    return rc < 0 ? err_set(e, rc, "the server has closed its input") : 0;
+    if (rc < 0)
+        return err_set(e, rc, "the server has closed its input");
+    buf_add_str(&s->lines, m->text);
+    buf_add_char(&s->lines, '\n');
+    defer_start(s->loop, &s->flush);
+    return 0;
 }
 
 static void stdio_release(struct transport *t, int64_t id, bool was_answered) {}
@@ -114,6 +141,8 @@ static void stdio_close(struct transport *t)
     struct stdio *s = stdio_of(t);
     s->is_closing = true;
     if (s->child)
+        (void)flush(s);
+    if (s->child)
         child_stop(s->child, TERM_AFTER_MS, KILL_AFTER_MS);
 }
 
@@ -121,6 +150,7 @@ static void stdio_free(struct transport *t)
 {
     struct stdio *s = stdio_of(t);
     s->is_freed = true;
+    defer_stop(&s->flush);
     if (s->child)
         child_kill(s->child, SIGKILL);
     else
@@ -148,7 +178,9 @@ struct transport *transport_stdio_open(struct loop *l, const struct mcp_dial *di
 {
     struct stdio *s = xcalloc(1, sizeof(*s));
     s->base = (struct transport){.ops = &OPS, .ev = ev, .ctx = ctx};
-    buf_init(&s->line, RPC_MESSAGE_MAX + 1);
+    s->loop = l;
+    buf_init(&s->lines, RPC_MESSAGE_MAX + BATCH_BYTES + 1);
+    defer_init(&s->flush, on_flush, s);
     struct child_spec spec = dial->child;
     spec.line_max = RPC_MESSAGE_MAX;
     if (child_spawn(l, &spec, &CHILD_EVENTS, s, &s->child, e) < 0) {

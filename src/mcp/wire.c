@@ -57,6 +57,35 @@ static void end(struct wire *w, const struct err *e)
     wire_delete(w);
 }
 
+uint64_t wire_retry_ms(const struct sse_event *ev)
+{
+    return ev->retry_ms < WIRE_RETRY_MAX_MS ? (uint64_t)ev->retry_ms : WIRE_RETRY_MAX_MS;
+}
+
+static bool is_protocols_own(str name)
+{
+    static const str OWN[] = {
+        STR_INIT("accept"), STR_INIT("content-type"),  STR_INIT("content-length"),
+        STR_INIT("host"),   STR_INIT("last-event-id"),
+    };
+    for (size_t i = 0; i < ARRAY_LEN(OWN); i++) {
+        if (str_eq_nocase(name, OWN[i]))
+            return true;
+    }
+    return str_starts_nocase(name, STR("mcp-"));
+}
+
+size_t wire_add_headers(struct fetch_header *out, size_t max, const struct fetch_header *headers,
+                        size_t n)
+{
+    size_t added = 0;
+    for (size_t i = 0; i < n && added < max; i++) {
+        if (!is_protocols_own(headers[i].name))
+            out[added++] = headers[i];
+    }
+    return added;
+}
+
 str wire_header(const struct fetch_header *headers, size_t n, const char *name)
 {
     for (size_t i = 0; i < n; i++) {

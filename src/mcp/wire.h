@@ -23,5 +23,14 @@ struct wire *wire_start(struct fetcher *f, const struct fetch_spec *spec,
                         const struct wire_events *ev, void *ctx);
 void wire_stop(struct wire *w); /* closes the connection; no callback any more */
 
+/* What the server says about when to come back, within reason. */
+#define WIRE_RETRY_MAX_MS 60000
+uint64_t wire_retry_ms(const struct sse_event *ev);
+
+/* Copies headers that the user wants in every request, at most `max`, without those that are
+ * the protocol's own. Returns their number. */
+size_t wire_add_headers(struct fetch_header *out, size_t max, const struct fetch_header *headers,
+                        size_t n);
+
 /* The value of a header, or STR_NONE. */
 str wire_header(const struct fetch_header *headers, size_t n, const char *name);

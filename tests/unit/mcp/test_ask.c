@@ -24,6 +24,26 @@ static void test_answer_keeps_the_id(void **state)
     rig_call_done(&c);
 }
 
+static void test_roots_outside_a_call(void **state)
+{
+    struct rig *r = *state;
+    rig_open(r, "[" RIG_LEGACY "{\"on\":\"tools/list\",\"send\":[" ASK(
+                    "1", "roots/list",
+                    "{}") ","
+                          "{\"jsonrpc\":\"2.0\",\"id\":\"$id\",\"result\":{}}]},{\"on\":\"tools/"
+                          "call\",\"send\":[" ASK("2", "roots/list", "{}") "]}]");
+    struct rig_call c;
+    rig_request(r, &c, "tools/list", NULL);
+    assert_int_equal(r->nasks, 1);
+    assert_false(mcp_has_asked(r->client));
+    r->is_asked = false;
+    rig_start(r, &c, &(struct mcp_request){.method = STR("tools/call")});
+    assert_true(rig_until(r, &r->is_asked));
+    assert_true(mcp_has_asked(r->client));
+    mcp_cancel(c.call, NULL);
+    rig_call_done(&c);
+}
+
 static void test_what_is_not_declared(void **state)
 {
     struct rig *r = *state;
@@ -134,6 +154,7 @@ int main(int argc, char **argv)
     RIG_SERVE(argc, argv);
     const struct CMUnitTest tests[] = {
         rig_test(test_answer_keeps_the_id),
+        rig_test(test_roots_outside_a_call),
         rig_test(test_what_is_not_declared),
         rig_test(test_two_calls_cannot_be_told_apart),
         rig_test(test_server_takes_it_back),

@@ -14,7 +14,7 @@ static void test_message_of_100_mb(void **state)
     rig_dial(r, &dial);
     assert_true(r->is_closed);
     assert_int_equal(r->closed.code, -EMSGSIZE);
-    assert_non_null(strstr(r->closed.msg, "32 MiB"));
+    assert_non_null(strstr(r->closed.msg, "16 MiB"));
 }
 
 static void test_large_answer_fails_only_its_call(void **state)
