@@ -183,7 +183,7 @@ void ask_take_request(struct mcp_client *c, int64_t during, const struct rpc_mes
         reply_error(c, m->id, RPC_INTERNAL_ERROR, "too many requests at once");
         return;
     }
-    struct ask *a = ask_new(c, kind, m->params, client_call_during(c, during));
+    struct ask *a = ask_new(c, kind, m->params, incoming_call(c, during));
     a->id = json_clone(&a->mem, m->id);
     put(a);
 }

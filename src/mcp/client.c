@@ -1,4 +1,4 @@
-/* client.c - the life of a connection, and where each incoming message goes. */
+/* client.c - the life of a connection, and what its transport reports. */
 #include "mcp/client.h"
 
 #include <assert.h>
@@ -9,8 +9,7 @@
 #include "mcp/dial.h"
 #include "mcp/message.h"
 
-#define NOISE_SHOWN   200 /* bytes of a line that is no message */
-#define NOISE_TOLD    20  /* such lines in a row that are reported one by one */
+#define BODY_SHOWN    200 /* bytes of what came with a refusal */
 #define IN_KEEP_BYTES (1024u * 1024)
 #define SAY_MAX       2048
 
@@ -141,133 +140,10 @@ int mcp_notify(struct mcp_client *c, str method, const struct json *params)
     return client_send(c, &m, NULL);
 }
 
-/* ---- in ---- */
-
 void client_notify_host(struct mcp_client *c, str method, const struct json *params)
 {
     if (c->host.notified)
         c->host.notified(c->host.ctx, method, params);
-}
-
-static void take_answer(struct mcp_client *c, int64_t during, const struct rpc_message *m)
-{
-    int64_t id = m->id ? (m->id->type == JSON_INT ? m->id->i : 0) : during;
-    struct exchange *x = exchange_find(c, id);
-    if (x) /* else it was cancelled, or never asked */
-        exchange_answer(x, &(struct mcp_reply){.result = m->result, .error = m->error});
-    else if (!m->id)
-        client_say(c, "the server reports: %.*s\n", STR_ARG(json_get_string(m->error, "message")));
-}
-
-static void take_progress(struct mcp_client *c, struct json *params)
-{
-    const struct json *token = json_get(params, MCP_PROGRESS_TOKEN);
-    struct exchange *x = json_is(token, JSON_INT) ? exchange_find(c, token->i) : NULL;
-    if (!x || !x->call || !x->call->wants_progress)
-        return;
-    exchange_touch(x);
-    json_unset(params, MCP_PROGRESS_TOKEN);
-    if (x->call->ev.progress)
-        x->call->ev.progress(x->call->ctx, params);
-}
-
-struct mcp_call *client_call_during(struct mcp_client *c, int64_t during)
-{
-    struct exchange *x = exchange_find(c, during);
-    if (x)
-        return x->call;
-    return during == 0 && c->ncalls == 1 ? LIST_ENTRY(c->calls.next, struct mcp_call, node) : NULL;
-}
-
-static void take_log(struct mcp_client *c, int64_t during, const struct json *params)
-{
-    struct mcp_call *call = client_call_during(c, during);
-    int wanted = call ? protocol_log_level(call->log_level) : -1;
-    if (wanted < 0 || !call->ev.logged)
-        client_notify_host(c, STR("notifications/message"), params);
-    else if (protocol_log_level(json_get_string(params, "level")) >= wanted)
-        call->ev.logged(call->ctx, params);
-}
-
-static void take_notification(struct mcp_client *c, int64_t during, const struct rpc_message *m)
-{
-    if (str_eq(m->method, STR("notifications/progress")))
-        take_progress(c, m->params);
-    else if (str_eq(m->method, STR("notifications/message")))
-        take_log(c, during, m->params);
-    else if (str_eq(m->method, STR("notifications/cancelled")))
-        ask_take_cancelled(c, m->params);
-    else if (str_eq(m->method, STR("notifications/subscriptions/acknowledged")))
-        listen_acknowledged(c, m->params);
-    else
-        client_notify_host(c, m->method, m->params);
-}
-
-static void take_noise(struct mcp_client *c, str text, const struct err *why)
-{
-    c->noise++;
-    if (++c->noise_in_row <= NOISE_TOLD)
-        client_say(c, "not a message: %.*s (%s)\n", STR_ARG(str_slice(text, 0, NOISE_SHOWN)),
-                   why->msg);
-    if (c->noise_in_row < MCP_NOISE_MAX || c->state == CLIENT_DEAD)
-        return;
-    struct err e;
-    err_set(&e, -EPROTO, "the server writes something else than messages: %u lines in a row",
-            c->noise_in_row);
-    client_fail(c, &e);
-}
-
-static void take_malformed(struct mcp_client *c, str text, const struct rpc_message *m,
-                           const struct err *why)
-{
-    struct exchange *x =
-        m->id && m->id->type == JSON_INT && !m->method.p ? exchange_find(c, m->id->i) : NULL;
-    if (!x) {
-        take_noise(c, text, why);
-        return;
-    }
-    struct err e;
-    err_set(&e, -EPROTO, "the server's answer is not valid: %s", why->msg);
-    exchange_fail(x, &e);
-}
-
-static void take_one(struct mcp_client *c, int64_t during, struct json *v, str text)
-{
-    struct rpc_message m;
-    struct err e;
-    if (rpc_classify(v, &m, &e) < 0) {
-        take_malformed(c, text, &m, &e);
-        return;
-    }
-    c->noise_in_row = 0;
-    if (m.kind == RPC_NOTIFICATION)
-        take_notification(c, during, &m);
-    else if (m.kind == RPC_REQUEST)
-        ask_take_request(c, during, &m);
-    else
-        take_answer(c, during, &m);
-}
-
-/* Only one revision has batches; before the handshake it may be that one. */
-static bool may_batch(const struct mcp_client *c)
-{
-    return c->version.n == 0 || str_eq(c->version, STR(MCP_REVISION_BATCH));
-}
-
-static void take_text(struct mcp_client *c, int64_t during, str text)
-{
-    struct json *v;
-    struct err e;
-    if (rpc_parse(&c->in, text, &v, &e) < 0) {
-        take_noise(c, text, &e);
-        return;
-    }
-    if (v->type != JSON_ARRAY || !may_batch(c)) {
-        take_one(c, during, v, text);
-        return;
-    }
-    for (uint32_t i = 0; i < v->len && c->state != CLIENT_DEAD; i++)
-        take_one(c, during, &v->items[i], text);
 }
 
 /* ---- events of the transport ---- */
@@ -276,7 +152,7 @@ static void on_message(void *ctx, int64_t during, str text)
 {
     struct mcp_client *c = ctx;
     client_enter(c);
-    take_text(c, during, text);
+    incoming_take(c, during, text);
     if (c->in.total > IN_KEEP_BYTES)
         arena_done(&c->in);
     else
@@ -302,7 +178,7 @@ static int status_errno(int status)
 
 static void describe_refusal(struct err *e, int status, str body)
 {
-    str text = str_trim(str_slice(body, 0, NOISE_SHOWN));
+    str text = str_trim(str_slice(body, 0, BODY_SHOWN));
     const char *hint = status == 401 || status == 403 ? " (it wants credentials)" : "";
     err_set(e, status_errno(status), "the server answered with HTTP status %d%s%s%.*s", status,
             hint, text.n > 0 ? ": " : "", STR_ARG(text));

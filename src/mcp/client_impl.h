@@ -1,6 +1,7 @@
 /* client_impl.h - what the files of the client share. Nobody else includes it.
  *
- *   client.c    opening, closing, messages in
+ *   client.c    opening, closing, events of the transport
+ *   incoming.c  where each message of the server goes
  *   connect.c   which era, which transport; the handshake
  *   exchange.c  one request on the wire: id, time limits, answer
  *   call.c      what a caller asked for, in one exchange or several
@@ -251,10 +252,13 @@ void client_fail(struct mcp_client *c, const struct err *e);
 void client_ready(struct mcp_client *c);
 int client_send(struct mcp_client *c, const struct outgoing *m, struct err *e);
 void client_say(struct mcp_client *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* The call on whose stream something came; on a shared stream the only call there is. */
-struct mcp_call *client_call_during(struct mcp_client *c, int64_t during);
 void client_notify_host(struct mcp_client *c, str method, const struct json *params);
 extern const struct transport_events CLIENT_TRANSPORT_EVENTS;
+
+/* One message, or a batch where the revision has them. */
+void incoming_take(struct mcp_client *c, int64_t during, str text);
+/* The call on whose stream something came; on a shared stream the only call there is. */
+struct mcp_call *incoming_call(struct mcp_client *c, int64_t during);
 
 void connect_init(struct mcp_client *c);
 void connect_start(struct mcp_client *c);
