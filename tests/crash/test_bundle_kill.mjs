@@ -6,8 +6,8 @@ import path from 'node:path'
 import { assert, eventually, sleep, startServer, test, tmpdir } from '../support/tap.mjs'
 import { marked, noneLeft, quick, startHost, unruly } from '../support/bundles.mjs'
 
-const BUNDLE_KILLS = Number(process.env.BUNDLE_KILLS ?? 40)
-const HOST_KILLS = Number(process.env.HOST_KILLS ?? 12)
+const BUNDLE_KILLS = Number(process.env.BUNDLE_KILLS ?? 25)
+const HOST_KILLS = Number(process.env.HOST_KILLS ?? 10)
 const SANDBOXES = [undefined, 'off']
 
 /** One of the processes of a bundle: launcher, sandbox, server or what the server started. */
