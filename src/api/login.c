@@ -26,6 +26,8 @@ static void set_cookie(struct http_req *r, const char *name, str value, const ch
 
 static void set_session(struct http_req *r, const struct auth_session *s)
 {
+    if (s->session_value.n == 0) /* another tab of this browser has just got new ones */
+        return;
     set_cookie(r, AUTH_COOKIE_SESSION, s->session_value, FOR_ALL, s->session_max_age_s);
     set_cookie(r, AUTH_COOKIE_REFRESH, s->refresh_value, FOR_AUTH, s->refresh_max_age_s);
 }
