@@ -443,6 +443,8 @@ static void resolve(struct admission *a)
     }
     if (bound.n > 0)
         named = bound;
+    if (named.n == 0 && a->id->is_operator)
+        named = a->api->deps.home_id;
     const struct workspace *first = nth_workspace(a, 0);
     bool has_more = first && nth_workspace(a, 1);
     if (named.n > 0) {

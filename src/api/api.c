@@ -95,7 +95,7 @@ static const struct route ROUTES[] = {
     {"DELETE", "/mcp/:source", api_mcp_handle, API_MCP, 0},
     {"GET", "/sse", api_mcp_sse_open, API_MCP, 0},
     {"POST", "/sse/message", api_mcp_sse_post, API_MCP, API_MCP_BODY_MAX},
-    {"GET", "/metrics", api_metrics_get, 0, 0},
+    {"GET", "/metrics", api_metrics_get, API_NO_SPACE, 0},
 };
 
 /* The page loads nothing from elsewhere and runs no inline script. */

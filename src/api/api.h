@@ -56,6 +56,7 @@ struct api_deps { /* borrowed */
     struct directory *directory;
     struct auth *auth;
     str org_name;
+    str home_id; /* the workspace of a command that asks from inside; empty on a server */
     uint64_t started_ms; /* monotonic */
 
     /* Opened on first use; NULL and *e when that fails. */

@@ -155,7 +155,8 @@ static void check_running(struct report *r, struct loop *l, struct config *c)
 static int examine(struct report *r, struct config *c, struct logger *log)
 {
     struct err e = {0};
-    struct server_options opt = {.with_local_probe = true};
+    struct server_options opt = {
+        .workspace_id = c->workspace, .needs_home = true, .with_local_probe = true};
     struct server *s;
     say(r, GOOD, "version", "nb %s", NB_VERSION);
     say(r, c->is_file_present ? GOOD : NOTE, "config", "%s%s", c->path,

@@ -149,12 +149,13 @@ static int run(struct cli *cli, const void *options, int argc, char **argv)
 {
     struct config c;
     struct err e = {0};
-    struct server_options opt = {0};
+    struct server_options opt = {.needs_home = true};
     if (argc != 1)
         return cli_usage_error("replay: name one conversation");
     int code = cli_load_config(cli, NULL, &c);
     if (code != EXIT_DONE)
         return code;
+    opt.workspace_id = c.workspace;
     struct logger *log = cli_logger(cli, &c, LOG_WARN, NULL);
     struct replaying r = {
         .cli = cli, .opt = options, .loop = loop_new(log), .id = str_from(argv[0])};

@@ -244,6 +244,7 @@ static int build(struct server *s, struct err *e)
         .directory = s->directory,
         .auth = s->auth,
         .org_name = s->instance.org_name,
+        .home_id = s->home ? s->home->api.id : STR_NONE,
         .started_ms = s->started_ms,
         .open_space = open_space,
         .hold_space = hold_space,

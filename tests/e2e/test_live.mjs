@@ -1,0 +1,209 @@
+// Several people in one live conversation: who sees what, when, and what happens to those who go.
+import fs from 'node:fs'
+import path from 'node:path'
+import { EventSource } from 'eventsource'
+import { assert, eventually, sleep, startServer, test } from '../support/tap.mjs'
+import { client, listen, openOffice, QUICK } from '../support/office.mjs'
+
+const PEOPLE = { ann: 'owner', bob: 'member', cat: 'member', dan: 'member' }
+const TEAM = { ws_team: { ann: 'admin', bob: 'member', cat: 'member' }, ws_other: { dan: 'admin' } }
+const open = (options) => openOffice(PEOPLE, TEAM, options)
+
+const lines = (office, id) =>
+    fs.readFileSync(path.join(office.workdir, 'workspaces/ws_team/conversations', id + '.jsonl'), 'utf8').trimEnd().split('\n').map((l) => JSON.parse(l))
+
+// Every stored event that clients get to see, with its position: what a stream must bring.
+function visible(office, id) {
+    const bytes = fs.readFileSync(path.join(office.workdir, 'workspaces/ws_team/conversations', id + '.jsonl'))
+    const out = []
+    for (let from = bytes.indexOf(10) + 1; from < bytes.length;) {
+        const end = bytes.indexOf(10, from)
+        const event = JSON.parse(bytes.subarray(from, end))
+        from = end + 1
+        if (!/^(aux\.usage|llm\.request|skills\.|history\.)/.test(event.type)) out.push(String(from))
+    }
+    return out
+}
+
+async function startConversation(office, owner = 'bob', participants = ['usr_cat']) {
+    const c = office.as(owner)
+    const { body } = await c.post('/v1/chat', { message: 'hello' })
+    assert.match(body.conversationId, /^conv_/, JSON.stringify(body))
+    if (participants.length > 0) {
+        const shared = await c.post(`/v1/conversations/${body.conversationId}/share`, { participants })
+        assert.equal(shared.status, 200, shared.text)
+    }
+    await eventually(() => lines(office, body.conversationId).some((e) => e.type === 'metadata.title'))
+    return body.conversationId
+}
+
+const idsOf = (stream) => stream.frames.filter((f) => f.id).map((f) => f.id)
+const watch = (office, name, id, query = '') =>
+    listen(office.server, `/v1/conversations/${id}/events${query}`, office.as(name).headers())
+
+test('two people chat, one drops and resumes: nothing is missing and nothing comes twice', async () => {
+    const office = await open({ env: { NB_DEMO_DELAY_MS: '4' } })
+    const id = await startConversation(office)
+    const bob = watch(office, 'bob', id, '?after=0')
+    const first = watch(office, 'cat', id, '?after=0')
+    await Promise.all([bob.event('text.snapshot'), first.event('text.snapshot')])
+
+    const answer = office.as('cat').post('/v1/chat', { message: 'explain yourself at length', conversationId: id })
+    await first.event('text.delta')
+    first.drop() // in the middle of the answer
+    await first.done
+    const last = idsOf(first).at(-1)
+    const second = listen(office.server, `/v1/conversations/${id}/events`, { ...office.as('cat').headers(), 'last-event-id': last })
+    assert.equal((await answer).status, 200)
+    await office.as('bob').post('/v1/chat', { message: 'and mine', conversationId: id })
+    const all = visible(office, id)
+    await Promise.all([bob, second].map((s) => s.until(() => idsOf(s).at(-1) === all.at(-1), 'last event')))
+
+    assert.deepEqual(idsOf(bob), all)
+    assert.deepEqual([...idsOf(first), ...idsOf(second)], all)
+    const said = bob.frames.filter((f) => f.event === 'user.message').map((f) => [f.data.userId, f.data.displayName])
+    assert.deepEqual(said, [['usr_bob', 'Bob'], ['usr_cat', 'Cat'], ['usr_bob', 'Bob']])
+    assert.ok(bob.frames.some((f) => f.event === 'text.delta'), 'answers to others stream as well')
+    // Who comes late gets what was said so far, and then the rest: together the whole answer.
+    const snapshot = second.frames.find((f) => f.event === 'text.snapshot')
+    const done = second.frames.find((f) => f.event === 'llm.done')
+    const rest = second.frames.filter((f) => f.event === 'text.delta' && f.at <= done.at && f.data.runId === done.data.runId)
+    assert.equal(snapshot.data.text + rest.map((f) => f.data.text).join(''), done.data.content[0].text)
+    for (const s of [bob, second]) s.drop()
+})
+
+test('whoever is removed loses the stream within 100 ms, and the conversation is gone for them', async () => {
+    const office = await open()
+    for (const [what, remove] of [
+        ['removed', (id) => office.as('bob').ask('DELETE', `/v1/conversations/${id}/participants/usr_cat`)],
+        ['unshared', (id) => office.as('bob').post(`/v1/conversations/${id}/unshare`)],
+        ['out of the workspace', async () => {
+            const r = await office.as('ann').ask('DELETE', '/v1/workspaces/ws_team/members/usr_cat')
+            assert.equal(r.status, 200, r.text)
+            return r
+        }],
+    ]) {
+        const id = await startConversation(office)
+        const own = watch(office, 'cat', id)
+        const news = listen(office.server, `/v1/events?watch=${id}`, office.as('cat').headers())
+        await Promise.all([own.event('text.snapshot'), news.event('text.snapshot')])
+        const before = performance.now()
+        assert.equal((await remove(id)).status, 200)
+        await own.until((s) => s.closed, 'end of the stream')
+        assert.ok(own.closed - before < 100 + 400, `${what}: ${own.closed - before} ms`) // 400 ms for the request itself, under sanitizers
+        const leaked = own.frames.filter((f) => /^conversation\./.test(f.event) && f.at > before)
+        assert.deepEqual(leaked, [], 'nothing is told any more')
+        if (what === 'out of the workspace') {
+            await news.until((s) => s.closed, 'end of the workspace stream')
+            assert.equal((await office.as('cat', 'ws_team').get(`/v1/conversations/${id}`)).status, 403)
+        } else {
+            await news.event('watch.ended', (d) => d.conversationId === id)
+            await news.event('conversation.deleted', (d) => d.conversationId === id)
+            assert.equal(news.closed, null)
+            assert.equal((await office.as('cat').get(`/v1/conversations/${id}`)).status, 404)
+            assert.equal((await office.as('cat').post('/v1/chat', { message: 'x', conversationId: id })).status, 404)
+        }
+        news.drop()
+    }
+})
+
+test('a member who leaves loses runs, and a revoked token its streams', async () => {
+    const office = await open({ env: { NB_DEMO_DELAY_MS: '200' }, tokens: { cat: [{ name: 'extra' }] } })
+    const started = await office.as('cat').post('/v1/chat/start', { message: 'tell me a very long story please' })
+    assert.equal(started.status, 202, started.text)
+    const id = started.body.conversationId
+    const stream = listen(office.server, '/v1/events', client(office.server, office.tokens.extra).headers())
+    await stream.event('subscribed')
+    const revoked = await office.as('cat').ask('DELETE', '/v1/tokens/tok_cat1')
+    assert.equal(revoked.status, 200, revoked.text)
+    await stream.until((s) => s.closed, 'end of the stream')
+    assert.equal((await client(office.server, office.tokens.extra).get('/v1/conversations')).status, 401)
+    assert.equal((await office.nb(['workspace', 'remove-member', 'ws_team', 'usr_cat'])).code, 0)
+    await eventually(() => lines(office, id).some((e) => e.type === 'run.done' && e.stopReason === 'cancelled'))
+})
+
+test('the workspace stream: news for those who may see them, resumed, reset after a restart', async () => {
+    const office = await open()
+    const seen = Object.fromEntries(['ann', 'bob', 'cat', 'dan'].map((name) => [name, listen(office.server, '/v1/events', office.as(name).headers())]))
+    for (const s of Object.values(seen)) await s.event('subscribed')
+    const id = await startConversation(office, 'bob', [])
+    await office.as('bob').ask('PATCH', `/v1/conversations/${id}`, { title: 'Plans' })
+    await seen.bob.event('conversation.renamed', (d) => d.title === 'Plans')
+    await seen.ann.event('conversation.renamed', (d) => d.title === 'Plans') // an admin sees all
+    assert.equal(seen.cat.frames.filter((f) => f.event.startsWith('conversation.')).length, 0)
+    await office.as('bob').post(`/v1/conversations/${id}/share`, { participants: ['usr_cat'] })
+    const shared = await seen.cat.event('conversation.shared')
+    assert.deepEqual(shared.data.participants, ['usr_bob', 'usr_cat'])
+    seen.cat.drop()
+    await office.as('bob').ask('DELETE', `/v1/conversations/${id}`)
+    const again = listen(office.server, '/v1/events', { ...office.as('cat').headers(), 'last-event-id': shared.id })
+    await again.event('conversation.deleted', (d) => d.conversationId === id)
+    assert.equal(again.frames[0].event, 'conversation.deleted', 'only what was missed')
+    assert.equal(seen.dan.frames.filter((f) => /conversation|member/.test(f.event)).length, 0, 'another workspace hears nothing')
+    const strange = listen(office.server, '/v1/events', { ...office.as('cat').headers(), 'last-event-id': 'b_0123456789abcdef-7' })
+    await strange.event('reset')
+    for (const s of [...Object.values(seen), again, strange]) s.drop()
+})
+
+test('several conversations in one stream, changed without reconnecting', async () => {
+    const office = await open()
+    const a = await startConversation(office), b = await startConversation(office)
+    const mine = await startConversation(office, 'bob', [])
+    const cat = office.as('cat')
+    const stream = listen(office.server, `/v1/events?watch=${a}@0,${mine}`, cat.headers())
+    const { data } = await stream.event('subscribed')
+    await stream.event('watch.ended', (d) => d.conversationId === mine) // private: as if it were not there
+    await stream.event('user.message', (d) => d.conversationId === a && d.position > 0)
+    const change = (body, who = cat) => who.post(`/v1/events/${data.streamId}/watch`, body)
+    assert.equal((await change({ add: [`${b}@0`], remove: [a] })).status, 204)
+    await stream.event('text.snapshot', (d) => d.conversationId === b)
+    assert.equal((await change({ add: ['../x'] })).status, 400)
+    assert.equal((await change({ add: [a] }, office.as('bob'))).status, 404, 'the stream of somebody else')
+    await office.as('bob').post('/v1/chat', { message: 'one more', conversationId: b })
+    await stream.event('run.done', (d) => d.conversationId === b)
+    assert.equal((await cat.get('/v1/events?watch=x@y')).status, 400)
+    assert.equal((await cat.get('/v1/events?watch=' + Array(51).fill(a).join(','))).status, 400)
+    stream.drop()
+})
+
+test('typing and presence are told and not kept', async () => {
+    const office = await open()
+    const id = await startConversation(office)
+    const bob = watch(office, 'bob', id)
+    await bob.event('presence.snapshot')
+    const cat = watch(office, 'cat', id)
+    const here = await cat.event('presence.snapshot')
+    assert.deepEqual(here.data.users.map((u) => u.displayName).sort(), ['Bob', 'Cat'])
+    assert.deepEqual((await bob.event('presence')).data, { userId: 'usr_cat', displayName: 'Cat', state: 'joined' })
+    assert.equal((await office.as('cat').post(`/v1/conversations/${id}/typing`)).status, 204)
+    await bob.event('typing', (d) => d.userId === 'usr_cat' && d.isTyping)
+    assert.equal((await office.as('ann').post(`/v1/conversations/${id}/typing`)).status, 404, 'an admin reads, and does not write')
+    cat.drop()
+    await bob.event('presence', (d) => d.state === 'left')
+    assert.ok(!JSON.stringify(lines(office, id)).match(/typing|presence/))
+    bob.drop()
+})
+
+test('the standard EventSource goes on by itself after the server was killed in mid-answer', async () => {
+    const office = await open({ env: { NB_DEMO_DELAY_MS: '30' } })
+    const id = await startConversation(office)
+    const got = []
+    const source = new EventSource(`${office.server.url}/v1/conversations/${id}/events?after=0`, {
+        fetch: (url, init) => fetch(url, { ...init, headers: { ...init.headers, ...office.as('bob').headers() } }),
+    })
+    for (const name of ['user.message', 'run.start', 'llm.done', 'run.done', 'run.error', 'conversation.title', 'conversation.visibility', 'conversation.participants', 'tool.done'])
+        source.addEventListener(name, (e) => got.push(e.lastEventId))
+    let isStreaming = false
+    source.addEventListener('text.delta', () => (isStreaming = true))
+    await eventually(() => got.length > 0)
+    await office.as('bob').post('/v1/chat/start', { message: 'explain yourself at length', conversationId: id })
+    await eventually(() => isStreaming)
+    await office.server.kill9()
+    await sleep(50)
+    const server = await startServer({ workdir: office.workdir, env: QUICK, args: ['--port', String(office.server.port)] })
+    const after = await client(server, office.tokens.bob).post('/v1/chat', { message: 'still there?', conversationId: id })
+    assert.equal(after.status, 200, after.text)
+    await eventually(() => got.at(-1) === visible(office, id).at(-1), 20000)
+    source.close()
+    assert.deepEqual(got, visible(office, id))
+})
