@@ -1,7 +1,7 @@
 // nb init, user, token and workspace: what they write, what they refuse, and what they say.
 import fs from 'node:fs'
 import path from 'node:path'
-import { assert, nb, test, tmpdir } from '../support/tap.mjs'
+import { assert, eventually, nb, startServer, test, tmpdir } from '../support/tap.mjs'
 import { openTerminal } from '../support/terminal.mjs'
 
 const PASSWORD = 'correct horse\n'
@@ -226,6 +226,47 @@ test('instance.json with a mistake stops every command, with the reason', async 
     fs.writeFileSync(path.join(workdir, 'instance.json'), '{"auth":{"adapter":"local","allowedDomain":["x"]}}')
     await fails(['user', 'list'], /instance\.json: unknown key 'auth\.allowedDomain'/)
 })
+
+test('a running server notices at once: tokens, passwords, accounts', async () => {
+    const { workdir, call, json } = await setUp()
+    const server = await startServer({ workdir, env })
+    const status = async (headers) => (await fetch(server.url + '/v1/bootstrap', { headers })).status
+    const login = async (password) => {
+        const res = await fetch(server.url + '/v1/auth/login', {
+            method: 'POST',
+            headers: { 'content-type': 'application/json', origin: server.url },
+            body: JSON.stringify({ email: 'ann@example.com', password }),
+        })
+        return { status: res.status, cookie: res.headers.getSetCookie().map((line) => line.split(';')[0]).join('; ') }
+    }
+    assert.equal(await status({}), 401)
+
+    const [token] = await json(['token', 'create', 'ci'])
+    const bearer = { authorization: `Bearer ${token.token}` }
+    await eventually(async () => (await status(bearer)) === 200)
+    await call(['token', 'revoke', token.id])
+    await eventually(async () => (await status(bearer)) === 401)
+
+    const session = await login('correct horse')
+    assert.equal(session.status, 200)
+    assert.match(session.cookie, /nb_session=[A-Za-z0-9_-]{43}; nb_refresh=/)
+    assert.equal(await status({ cookie: session.cookie }), 200)
+    await call(['user', 'passwd', 'ann@example.com', '--password-stdin'], { input: 'battery staple\n' })
+    await eventually(async () => (await status({ cookie: session.cookie })) === 401)
+    assert.equal((await login('correct horse')).status, 401)
+    const again = await login('battery staple')
+    assert.equal(await status({ cookie: again.cookie }), 200)
+
+    // The session is still there after a restart, and ends with the account.
+    await server.stop()
+    const next = await startServer({ workdir, env })
+    const there = async () => (await fetch(next.url + '/v1/bootstrap', { headers: { cookie: again.cookie } })).status
+    assert.equal(await there(), 200)
+    const [bob] = await json(['user', 'add', 'bob@x.org', '--no-password', '--role', 'owner', '-w', 'team_a'])
+    await call(['ws', 'role', 'team_a', bob.id, 'admin'])
+    await call(['user', 'remove', 'ann@example.com', '--yes'])
+    await eventually(async () => (await there()) === 401)
+}, { timeoutMs: 60000 })
 
 test('init walks a person through it, and shows no password', async () => {
     const workdir = tmpdir('nb-people-')
