@@ -250,7 +250,9 @@ static void post(struct gateway *g, struct http_req *r, const struct gateway_cal
     str body = arena_str(&q->arena, r->body); /* a stream outlives the HTTP request */
     if (rpc_parse(&q->arena, body, &doc, &e) < 0) {
         gw_http_outlet_init(q, r);
-        gw_request_fail_status(q, 400, RPC_PARSE_ERROR, NULL, "The body is not valid JSON.");
+        bool is_json_text = json_parse(&q->arena, body, 0, &doc, NULL) == 0;
+        gw_request_fail_status(q, 400, is_json_text ? RPC_INVALID_REQUEST : RPC_PARSE_ERROR, NULL,
+                               e.msg);
         return;
     }
     if (doc->type != JSON_ARRAY && rpc_classify(doc, &m, &e) < 0) {

@@ -243,12 +243,11 @@ test('a state that was changed, or belongs to another request, is refused', asyn
 
 test('a server that dies while it asks fails the call and comes back', async () => {
     const client = await legacyClient(of('legacy'), { capabilities: INTERACTIVE, asked: async () => undefined })
-    const call = client.request('tools/call', { name: 'test_elicitation', arguments: { message: 'wait' } })
-    await eventually(() => client.asks.length === 1)
-    const other = await client.request('tools/call', { name: 'crash', arguments: {} })
-    const first = await call
-    assert.ok(other.result?.isError || other.error)
-    assert.ok(first.result?.isError || first.error, JSON.stringify(first))
+    const reply = await client.request('tools/call', { name: 'dying_question', arguments: {} })
+    assert.equal(client.asks.length, 1)
+    assert.ok(reply.result?.isError || reply.error, JSON.stringify(reply))
+    const said = () => [...reply.notifications, ...client.notifications].map((n) => [n.method, n.params?.requestId])
+    await eventually(() => said().some(([method, id]) => method === 'notifications/cancelled' && id === client.asks[0].id), 3000)
     assert.equal(textOf(await client.request('tools/call', { name: 'greet', arguments: { name: 'again' } })), 'Hello, again!')
     client.close()
     const plain = modernClient(of('legacy'))
