@@ -38,4 +38,7 @@ const char *bundle_cli_kind_name(enum bundle_kind k); /* "named" ... */
 /* Prints the question and reads y or n; `is_sure` answers yes by itself. */
 bool bundle_cli_confirm(const char *question, bool is_sure);
 
+/* What the registry says of a package that is not installed; an exit code. */
+int bundle_cli_registry_info(struct conv_cli *x, const char *package);
+
 void bundle_cli_print_line(FILE *out, const char *label, str text); /* "label: text", made safe */

@@ -140,6 +140,21 @@ static void print_number(const char *label, const struct json *v, const char *ke
         printf("%-12s %.0f%s\n", label, n / unit, suffix);
 }
 
+/* A running bundle goes by the name of its tools; a package is looked up among them. */
+static const char *name_of_package(struct conv_cli *x, const char *package)
+{
+    struct json *all;
+    struct err e = {0};
+    struct client_ask q = {.path = STR("/v1/apps")};
+    if (client_ask(x->client, &q, &x->arena, &all, &e) < 0)
+        return NULL;
+    const struct json *apps = json_get(all, "apps");
+    for (size_t i = 0; apps && i < apps->len; i++)
+        if (str_eq(json_get_string(json_at(apps, i), "bundleName"), str_from(package)))
+            return arena_cstr(&x->arena, json_get_string(json_at(apps, i), "name"));
+    return NULL;
+}
+
 static int info_running(struct conv_cli *x, const char *name)
 {
     static const struct {
@@ -150,7 +165,10 @@ static int info_running(struct conv_cli *x, const char *name)
                  {"author", "author"},   {"about", "description"},
                  {"sandbox", "sandbox"}, {"protocol", "protocolVersion"}};
     struct json *app;
-    int code = bundle_cli_ask(x, NULL, bundle_cli_path(x, name, ""), NULL, name, &app);
+    const char *installed = name[0] == '@' ? name_of_package(x, name) : name;
+    if (!installed)
+        return bundle_cli_registry_info(x, name);
+    int code = bundle_cli_ask(x, NULL, bundle_cli_path(x, installed, ""), NULL, name, &app);
     if (code != EXIT_DONE)
         return code;
     if (x->cli->opt.is_json) {
@@ -217,6 +235,8 @@ static int info_entry(struct conv_cli *x, const char *name)
     if (code != EXIT_DONE)
         return code;
     const struct bundle_entry *b = bundle_cli_entry_named(all, n, str_from(name));
+    if (!b && name[0] == '@')
+        return bundle_cli_registry_info(x, name);
     if (!b) {
         fprintf(stderr, "nb: there is no bundle '%s' in %s\n", name, x->config.path);
         return EXIT_FAILED;
@@ -248,8 +268,9 @@ static int run_info(struct cli *cli, const void *options, int argc, char **argv)
 
 const struct command BUNDLE_INFO = {
     .name = "info",
-    .usage = "bundle info NAME [--json]",
+    .usage = "bundle info NAME | @SCOPE/PACKAGE [--json]",
     .summary = "one bundle: state, sandbox, tools",
+    .help = "A package that is not installed is looked up in the registry.\n",
     .run = run_info,
 };
 

@@ -67,22 +67,59 @@ static str words(struct conv_cli *x, int argc, char **argv)
     return s;
 }
 
-static int do_search(struct conv_cli *x, const void *options, int argc, char **argv)
+struct question {
+    str text;
+    int64_t limit; /* 0 = about the one package that text names */
+};
+
+/* Runs the loop until the registry has answered; NULL when it did not, which is printed. */
+static const struct json *ask(struct conv_cli *x, const struct question *q)
 {
-    const struct search_options *o = options;
     struct answer a = {.x = x};
     struct fetcher *f = fetcher_new(x->loop);
     struct mpak_conf conf = {f, x->config.registry_url};
-    mpak_search(&conf, words(x, argc, argv), o->limit > 0 ? o->limit : LIMIT_DEFAULT, 0, on_found,
-                &a);
+    if (q->limit > 0)
+        mpak_search(&conf, q->text, q->limit, 0, on_found, &a);
+    else
+        mpak_info(&conf, q->text, on_found, &a);
     while (!a.is_done)
         (void)loop_run_until(x->loop, &a.is_done, UINT32_MAX);
     fetcher_free(f);
     if (!a.result)
-        return cli_fail(&a.err);
-    const struct json *bundles = json_get(a.result, "bundles");
+        cli_fail(&a.err);
+    return a.result;
+}
+
+int bundle_cli_registry_info(struct conv_cli *x, const char *package)
+{
+    struct question q = {str_from(package), 0};
+    const struct json *b = ask(x, &q);
+    if (!b)
+        return EXIT_FAILED;
+    if (x->cli->opt.is_json) {
+        conv_print_json(b);
+        return EXIT_DONE;
+    }
+    int64_t trust = mpak_trust_score(b);
+    bundle_cli_print_line(stdout, "package", json_get_string(b, "name"));
+    bundle_cli_print_line(stdout, "status", STR("not installed"));
+    bundle_cli_print_line(stdout, "version", version_of(b));
+    bundle_cli_print_line(stdout, "about", json_get_string(b, "description"));
+    if (trust >= 0)
+        printf("%-12s %lld of 100\n", "trust", (long long)trust);
+    return EXIT_DONE;
+}
+
+static int do_search(struct conv_cli *x, const void *options, int argc, char **argv)
+{
+    const struct search_options *o = options;
+    struct question q = {words(x, argc, argv), o->limit > 0 ? o->limit : LIMIT_DEFAULT};
+    const struct json *found = ask(x, &q);
+    if (!found)
+        return EXIT_FAILED;
+    const struct json *bundles = json_get(found, "bundles");
     if (x->cli->opt.is_json)
-        conv_print_json(a.result);
+        conv_print_json(found);
     else if (bundles->len == 0)
         puts("Nothing found.");
     else

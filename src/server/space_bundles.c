@@ -140,17 +140,34 @@ static void look(void *ctx)
     settings_watch_look(sp->watch);
 }
 
+/* A server whose own settings are wrong does not start; one workspace among many whose list is
+ * wrong has no bundles until it is mended. */
+static int load_entries(struct space *sp, const char *path, struct bundle_entry **ret,
+                        size_t *ret_n, struct err *e)
+{
+    if (sp->env->has_many) {
+        struct err wrong = {0};
+        *ret = NULL;
+        *ret_n = 0;
+        if (settings_load_bundles(&sp->arena, path, ret, ret_n, &wrong) < 0)
+            on_settings(sp, NULL, 0, &wrong);
+        return 0;
+    }
+    int r = bundle_entries_decode(&sp->arena, sp->config.bundles, directory_of(sp, path), ret,
+                                  ret_n, e);
+    if (r < 0)
+        err_prefix(e, "%s", path);
+    return r;
+}
+
 int space_bundles_open(struct space *sp, struct err *e)
 {
     struct bundle_entry *entries;
     size_t n;
     const char *path = settings_path(sp);
-    int r = bundle_entries_decode(&sp->arena, sp->config.bundles, directory_of(sp, path), &entries,
-                                  &n, e);
-    if (r < 0) {
-        err_prefix(e, "%s", path);
+    int r = load_entries(sp, path, &entries, &n, e);
+    if (r < 0)
         return r;
-    }
     sp->sources = bundle_sources_new(sp->api.runtime, sp->env->project_dir, on_changed, sp);
     bundle_sources_on_notified(sp->sources, on_notified);
     sp->api.bundles = make_bundles(sp);

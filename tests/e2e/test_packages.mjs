@@ -125,6 +125,8 @@ test('a package is searched for, installed, used, updated, and used without the 
     assert.equal(found.code, 0, found.stderr)
     assert.match(found.stdout, /@test\/tiny +1\.0\.0 +50 +Adds numbers/)
     assert.match((await nbw('bundle', 'search', 'zzz')).stdout, /Nothing found/)
+    assert.match((await nbw('bundle', 'info', '@test/tiny')).stdout, /^status +not installed$/m)
+    assert.match((await nbw('bundle', 'info', '@test/absent')).stderr, /the registry has no @test\/absent/)
 
     const added = await nbw('bundle', 'add', '@test/tiny', '--read', SRC_DIR, '--yes')
     assert.equal(added.code, 0, added.stderr)
@@ -133,6 +135,7 @@ test('a package is searched for, installed, used, updated, and used without the 
     assert.equal((await app(server, 'tiny')).bundleName, '@test/tiny')
     const settings = JSON.parse(fs.readFileSync(path.join(workdir, 'nimblebrain.json')))
     assert.deepEqual(settings.bundles, [{ name: '@test/tiny', sandbox: { read: [SRC_DIR] } }])
+    assert.match((await nbw('bundle', 'info', '@test/tiny')).stdout, /^status +running$/m)
     const again = await nbw('bundle', 'add', '@test/tiny', '--yes')
     assert.equal(again.code, 1)
     assert.match(again.stderr, /already/)
