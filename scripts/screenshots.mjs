@@ -7,14 +7,14 @@ import path from 'node:path'
 import { chromium } from 'playwright-core'
 import { SRC_DIR, startServer, test, tmpdir } from '../tests/support/tap.mjs'
 import { demoEnv, send } from '../tests/browser/browser.mjs'
-import { SAMPLE_ID, SHARED_ID, writeSample } from '../tests/browser/sample.mjs'
+import { RTL_ID, SAMPLE_ID, SHARED_ID, writeSample } from '../tests/browser/sample.mjs'
 
 const [outDir = path.join(SRC_DIR, 'docs/screenshots'), ...words] = process.argv.slice(2)
 process.argv.splice(2) // the test helper would take them for names of cases
 
 const DEVICES = {
     desktop: { viewport: { width: 1280, height: 800 } },
-    phone: { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true, deviceScaleFactor: 2 },
+    phone: { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true },
 }
 
 /** name → where, and what to do there before the picture is taken */
@@ -22,6 +22,14 @@ const SCREENS = {
     welcome: ['#/'],
     chat: [`#/c/${SAMPLE_ID}`, (page) => page.locator('.tool').first().waitFor()],
     shared: [`#/c/${SHARED_ID}`, (page) => page.locator('.is-other').first().waitFor()],
+    rtl: [`#/c/${RTL_ID}`, (page) => page.locator('.md').first().waitFor()],
+    tools: [
+        `#/c/${SAMPLE_ID}`,
+        async (page) => {
+            await page.locator('.tool summary').first().click()
+            await page.locator('.scroll').evaluate((e) => e.scrollTo(0, 0))
+        },
+    ],
     streaming: [
         '#/',
         async (page) => {

@@ -3,6 +3,7 @@ import { answer, at, said, writeLog as write } from './browser.mjs'
 
 export const SAMPLE_ID = 'conv_5a00000000000001'
 export const SHARED_ID = 'conv_5a00000000000002'
+export const RTL_ID = 'conv_5a00000000000003'
 export const PEOPLE = ['usr_default', 'usr_ada', 'usr_grace', 'usr_linus']
 
 const REPORT = `Here is how the three regions did. **North** grew most, and its margin held.
@@ -77,7 +78,6 @@ const TITLES = [
     'Release notes for 2.4',
     'Why the nightly job is slow',
     'Draft: answer to the auditors',
-    'رحلة إلى القاهرة',
     'Regex for order numbers',
     'Onboarding plan for Mira',
     'Compare three vector stores',
@@ -140,6 +140,15 @@ export function writeSample(workdir) {
         ],
         { visibility: 'shared', participants: PEOPLE },
     )
+    writeLog(workdir, RTL_ID, [
+        said(21, 'اكتب لي قائمة قصيرة بما أحتاجه لرحلة إلى القاهرة.'),
+        ...answer(
+            22,
+            'run_a1',
+            'هذه قائمة قصيرة:\n\n1. جواز السفر، صالح ستة أشهر على الأقل\n2. ملابس خفيفة وقبعة\n3. واقي الشمس\n\nللطقس اليوم: `curl wttr.in/Cairo`',
+        ),
+        { ts: at(23), type: 'metadata.title', title: 'رحلة إلى القاهرة' },
+    ])
     TITLES.forEach((title, i) => {
         writeLog(workdir, `conv_5b${String(i).padStart(14, '0')}`, [
             { ...said(0, title), ts: daysAgo(i * 1.4) },

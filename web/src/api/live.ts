@@ -54,8 +54,9 @@ export class Live {
   }
 
   /** Calls back with what concerns the workspace; "reset" when something was missed. */
-  onNews(listener: (event: string, data: unknown) => void): void {
+  onNews(listener: (event: string, data: unknown) => void): () => void {
     this.#news.add(listener)
+    return () => this.#news.delete(listener)
   }
 
   #share(): void {
@@ -108,7 +109,7 @@ export class Live {
         for (const key of message.keys) this.#catchUp(this.#watches.get(key))
         break
       case 'news':
-        for (const listener of this.#news) listener(message.frame.event, message.frame.data)
+        for (const listener of [...this.#news]) listener(message.frame.event, message.frame.data)
         break
       case 'lost':
         for (const watch of this.#watches.values()) this.#lose(watch)

@@ -209,7 +209,7 @@ export interface ConversationEvents {
   'input.answered': OfRun & { inputId: string; action: string; userId?: string }
   'run.done': OfRun & { stopReason: string; iterations?: number; totalMs?: number }
   'run.error': OfRun & { error: string; errorType?: string; partialText?: string }
-  'conversation.title': Stored & { title: string | null }
+  'conversation.title': Stored & { title: string | null; auto?: boolean }
   'conversation.visibility': Stored & { visibility: 'private' | 'shared' }
   'conversation.participants': Stored & { participants: string[] }
   typing: Someone & { isTyping: boolean }

@@ -20,7 +20,6 @@ export class App {
   readonly isLoggedOut = new Signal(false)
   readonly conversations = new Conversations()
   readonly chat = new Signal<Chat | null>(null)
-  readonly news = new Signal('') // what the workspace's stream told last: screens look again
 
   async start(): Promise<void> {
     session.workspaceId = recall<string | null>('workspace', null)
@@ -48,8 +47,6 @@ export class App {
 
   #onNews(event: string): void {
     if (event.startsWith('conversation.') || event === 'reset') this.conversations.refreshSoon()
-    this.news.value = event
-    this.news.notify()
   }
 
   async #loadWorkspace(): Promise<Workspace> {

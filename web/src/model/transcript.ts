@@ -63,7 +63,7 @@ export class Transcript {
     'input.answered': (data) => this.#settleInput(data),
     'run.done': (data) => this.#endRun(data),
     'run.error': (data) => this.#failRun(data),
-    'conversation.title': (data) => (this.title = data.title),
+    'conversation.title': (data) => this.#setTitle(data),
     'conversation.visibility': (data) => (this.visibility = data.visibility),
     'conversation.participants': (data) => (this.participants = data.participants),
     reset: () => this.#clear(),
@@ -124,6 +124,11 @@ export class Transcript {
 
   get #lastRun(): RunItem | undefined {
     return this.items.findLast((item) => item.kind === 'run')
+  }
+
+  /** An automatic title never replaces one, in whichever order they come. */
+  #setTitle({ title, auto }: ConversationEvents['conversation.title']): void {
+    if (!auto || this.title === null) this.title = title
   }
 
   #clear(): void {

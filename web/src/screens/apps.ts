@@ -2,6 +2,7 @@
 import { changeApp, getApp, getLogs, listApps, uninstallApp } from '../api/bundles'
 import type { AppAction, AppDetail, AppInfo } from '../api/bundles'
 import { ApiError, messageOf } from '../api/client'
+import { live } from '../api/live'
 import { textButton } from '../base/controls'
 import { openDialog } from '../base/dialog'
 import { h } from '../base/dom'
@@ -31,11 +32,11 @@ const ACTIONS: Record<AppInfo['status'], readonly AppAction[]> = {
 
 const LABELS: Record<AppAction, string> = { start: 'Start', stop: 'Stop', restart: 'Restart' }
 
-export function appsScreen(app: App, part: string | undefined): HTMLElement {
-  return part ? detail(app, part) : list(app)
+export function appsScreen(_app: App, part: string | undefined): HTMLElement {
+  return part ? detail(part) : list()
 }
 
-function list(app: App): HTMLElement {
+function list(): HTMLElement {
   const loading = new Loading(listApps, (apps) => [
     apps.length === 0
       ? empty(
@@ -47,7 +48,7 @@ function list(app: App): HTMLElement {
           ...apps.map((info) => card(info, () => void loading.reload())),
         ),
   ])
-  watchNews(app, loading)
+  watchNews(loading)
   const add = textButton('Add a bundle', () => openAddDialog(() => void loading.reload()), {
     class: 'button is-primary',
     icon: 'plus',
@@ -68,8 +69,8 @@ function list(app: App): HTMLElement {
 }
 
 /** Looks again when the workspace's stream tells of bundles. */
-function watchNews<T>(app: App, loading: Loading<T>): void {
-  const end = app.news.subscribe((event) => {
+function watchNews<T>(loading: Loading<T>): void {
+  const end = live.onNews((event) => {
     if (!loading.element.isConnected) end()
     else if (event.startsWith('bundle.') || event === 'reset') void loading.reload()
   })
@@ -116,7 +117,7 @@ function actions(info: AppInfo, onChanged: () => void): HTMLElement[] {
   })
 }
 
-function detail(app: App, name: string): HTMLElement {
+function detail(name: string): HTMLElement {
   const loading = new Loading(
     () => getApp(name),
     (info) => [
@@ -147,7 +148,7 @@ function detail(app: App, name: string): HTMLElement {
       section('Log', logs(name)),
     ],
   )
-  watchNews(app, loading)
+  watchNews(loading)
   const back = h(
     'a',
     { class: 'back', href: hrefOf({ name: 'screen', screen: 'apps' }) },

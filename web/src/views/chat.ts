@@ -155,7 +155,9 @@ export class ChatView {
     this.#welcome = isShown
       ? welcome(this.#app.workspace.value!, (text) => this.send(text, 'queue'))
       : null
-    if (this.#welcome) this.#content.prepend(this.#welcome)
+    if (!this.#welcome) return
+    this.#content.prepend(this.#welcome)
+    this.#scroll.leave() // it is read from its beginning
   }
 
   #drawNotice(): void {
