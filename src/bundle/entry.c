@@ -1,9 +1,6 @@
-#include "bundle/entry.h"
-
-#include <arpa/inet.h>
 #include <errno.h>
 
-#include "net/address.h"
+#include "bundle/entry_impl.h"
 #include "net/url.h"
 
 #define RECONNECT_INITIAL_MS 1000
@@ -15,35 +12,19 @@
 
 /* ---- the entry's shape ---- */
 
-struct transport {
-    str type;
-    const struct json *auth, *headers;
-    int64_t initial_ms, max_ms, tries;
-    str session_id; /* accepted; a session is always begun anew */
-};
-
-struct document {
-    str name, version, path, url, command, cwd, server_name;
-    struct json_strs args, allowed_env;
-    const struct json *env, *ui, *user_config, *sandbox;
-    struct transport transport;
-    bool is_protected, is_disabled, allow_private;
-    int64_t trust_score, memory_mb;
-};
-
-#define AT(member) offsetof(struct document, member)
+#define AT(member) offsetof(struct entry_document, member)
 
 static const struct json_field RECONNECT_FIELDS[] = {
-    {"initialReconnectionDelay", JF_INT, offsetof(struct transport, initial_ms), 0, NULL, 0},
-    {"maxReconnectionDelay", JF_INT, offsetof(struct transport, max_ms), 0, NULL, 0},
-    {"maxRetries", JF_INT, offsetof(struct transport, tries), 0, NULL, 0},
+    {"initialReconnectionDelay", JF_INT, offsetof(struct entry_transport, initial_ms), 0, NULL, 0},
+    {"maxReconnectionDelay", JF_INT, offsetof(struct entry_transport, max_ms), 0, NULL, 0},
+    {"maxRetries", JF_INT, offsetof(struct entry_transport, tries), 0, NULL, 0},
     {0}};
 
 static const struct json_field TRANSPORT_FIELDS[] = {
-    {"type", JF_STR, offsetof(struct transport, type), 0, NULL, 0},
-    {"auth", JF_JSON_OBJECT, offsetof(struct transport, auth), JF_NULLABLE, NULL, 0},
-    {"headers", JF_JSON_OBJECT, offsetof(struct transport, headers), JF_NULLABLE, NULL, 0},
-    {"sessionId", JF_STR, offsetof(struct transport, session_id), JF_NULLABLE, NULL, 0},
+    {"type", JF_STR, offsetof(struct entry_transport, type), 0, NULL, 0},
+    {"auth", JF_JSON_OBJECT, offsetof(struct entry_transport, auth), JF_NULLABLE, NULL, 0},
+    {"headers", JF_JSON_OBJECT, offsetof(struct entry_transport, headers), JF_NULLABLE, NULL, 0},
+    {"sessionId", JF_STR, offsetof(struct entry_transport, session_id), JF_NULLABLE, NULL, 0},
     {"reconnection", JF_OBJECT, 0, JF_NULLABLE, RECONNECT_FIELDS, 0},
     {0}};
 
@@ -75,23 +56,7 @@ static const struct json_field SANDBOX_FIELDS[] = {
     {"write", JF_STRS, offsetof(struct bundle_sandbox, write), 0, NULL, 0},
     {0}};
 
-/* ---- one entry on its way ---- */
-
-struct decoder {
-    struct arena *arena;
-    const char *base_dir;
-    const char *at; /* where the entry stands: "bundles[2]", or "" */
-    struct document doc;
-    struct bundle_entry *out;
-    str unknown; /* the first key that no table knows */
-    struct err *e;
-};
-
-/* "bundles[2].env: message". */
-static int refuse(struct decoder *d, const char *field, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
-
-static int refuse(struct decoder *d, const char *field, const char *fmt, ...)
+int entry_refuse(struct entry_decoder *d, const char *field, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
@@ -102,19 +67,19 @@ static int refuse(struct decoder *d, const char *field, const char *fmt, ...)
     return err_set(d->e, -EINVAL, "%s%s%s%s%.*s", d->at, dot, field, colon, STR_ARG(text));
 }
 
-static const char *below(struct decoder *d, const char *field)
+static const char *below(struct entry_decoder *d, const char *field)
 {
     return arena_printf(d->arena, "%s%s%s", d->at, *d->at ? "." : "", field).p;
 }
 
 static void note_unknown(void *ctx, const char *path)
 {
-    struct decoder *d = ctx;
+    struct entry_decoder *d = ctx;
     if (d->unknown.n == 0)
         d->unknown = arena_str(d->arena, str_from(path));
 }
 
-static bool has_control(str s)
+bool entry_has_control(str s)
 {
     for (size_t i = 0; i < s.n; i++)
         if ((unsigned char)s.p[i] < 0x20 || s.p[i] == 0x7f)
@@ -127,18 +92,17 @@ static bool has_nul(str s)
     return str_find_char(s, 0) >= 0;
 }
 
-/* An object whose values are all strings, as pairs. */
-static int decode_pairs(struct decoder *d, const char *field, const struct json *obj,
-                        struct bundle_pair **ret, size_t *ret_n)
+int entry_decode_pairs(struct entry_decoder *d, const char *field, const struct json *obj,
+                       struct bundle_pair **ret, size_t *ret_n)
 {
     size_t n = obj ? obj->len : 0;
     struct bundle_pair *pairs = arena_array(d->arena, n, sizeof *pairs);
     for (size_t i = 0; i < n; i++) {
         const struct json_member *m = &obj->members[i];
         if (m->value.type != JSON_STRING)
-            return refuse(d, field, "the value of '%.*s' must be a string", STR_ARG(m->key));
+            return entry_refuse(d, field, "the value of '%.*s' must be a string", STR_ARG(m->key));
         if (has_nul(m->value.s))
-            return refuse(d, field, "the value of '%.*s' has a NUL in it", STR_ARG(m->key));
+            return entry_refuse(d, field, "the value of '%.*s' has a NUL in it", STR_ARG(m->key));
         pairs[i] = (struct bundle_pair){m->key, m->value.s};
     }
     *ret = pairs;
@@ -169,150 +133,42 @@ static bool is_own_secret(str name)
     return false;
 }
 
-static int decode_env(struct decoder *d)
+static int decode_env(struct entry_decoder *d)
 {
     struct bundle_entry *out = d->out;
-    int r = decode_pairs(d, "env", d->doc.env, &out->env, &out->nenv);
+    int r = entry_decode_pairs(d, "env", d->doc.env, &out->env, &out->nenv);
     for (size_t i = 0; r == 0 && i < out->nenv; i++)
         if (!is_env_name(out->env[i].key))
-            r = refuse(d, "env", "'%.*s' cannot be the name of a variable",
-                       STR_ARG(out->env[i].key));
+            r = entry_refuse(d, "env", "'%.*s' cannot be the name of a variable",
+                             STR_ARG(out->env[i].key));
     out->allowed_env = d->doc.allowed_env;
     for (size_t i = 0; r == 0 && i < out->allowed_env.len; i++) {
         str name = out->allowed_env.items[i];
         if (!is_env_name(name))
-            r = refuse(d, "allowedEnv", "'%.*s' cannot be the name of a variable", STR_ARG(name));
+            r = entry_refuse(d, "allowedEnv", "'%.*s' cannot be the name of a variable",
+                             STR_ARG(name));
         else if (is_own_secret(name))
-            r = refuse(d, "allowedEnv", "%.*s is a key of nb itself and never given to a bundle",
-                       STR_ARG(name));
+            r = entry_refuse(d, "allowedEnv",
+                             "%.*s is a key of nb itself and never given to a bundle",
+                             STR_ARG(name));
     }
     return r;
-}
-
-/* ---- a remote server ---- */
-
-static bool is_header_name(str s)
-{
-    for (size_t i = 0; i < s.n; i++) {
-        unsigned char c = (unsigned char)s.p[i];
-        if (c <= 0x20 || c >= 0x7f || strchr("\"(),/:;<=>?@[\\]{}", c))
-            return false;
-    }
-    return s.n > 0;
-}
-
-static int check_header(struct decoder *d, const char *field, struct bundle_pair h)
-{
-    if (!is_header_name(h.key))
-        return refuse(d, field, "'%.*s' cannot be the name of a header", STR_ARG(h.key));
-    if (has_control(h.value))
-        return refuse(d, field, "the value of '%.*s' has a control character in it",
-                      STR_ARG(h.key));
-    return 0;
-}
-
-static int unknown_auth(struct decoder *d, const struct json *auth, const char *const *known)
-{
-    for (size_t i = 0; i < auth->len; i++) {
-        str key = auth->members[i].key;
-        bool is_known = false;
-        for (size_t k = 0; known[k]; k++)
-            is_known |= str_eq(key, str_from(known[k]));
-        if (!is_known)
-            return refuse(d, "transport.auth", "unknown key '%.*s'", STR_ARG(key));
-    }
-    return 0;
-}
-
-/* {"type": "bearer", "token"} | {"type": "header", "name", "value"} | {"type": "none"}.
- * *ret.key stays empty when there is no header to send. */
-static int decode_auth(struct decoder *d, const struct json *auth, struct bundle_pair *ret)
-{
-    static const char *const KNOWN[] = {"type", "token", "name", "value", NULL};
-    str type = json_get_string(auth, "type");
-    int r = unknown_auth(d, auth, KNOWN);
-    if (r < 0)
-        return r;
-    if (str_eq(type, STR("none")))
-        return 0;
-    if (str_eq(type, STR("bearer"))) {
-        str token = json_get_string(auth, "token");
-        if (token.n == 0)
-            return refuse(d, "transport.auth", "the type 'bearer' needs a token");
-        *ret = (struct bundle_pair){STR("Authorization"),
-                                    arena_printf(d->arena, "Bearer %.*s", STR_ARG(token))};
-        return 0;
-    }
-    if (str_eq(type, STR("header"))) {
-        *ret = (struct bundle_pair){json_get_string(auth, "name"), json_get_string(auth, "value")};
-        return ret->key.n > 0 ? 0 : refuse(d, "transport.auth", "the type 'header' needs a name");
-    }
-    return refuse(d, "transport.auth", "type '%.*s' is not one of bearer, header, none",
-                  STR_ARG(type));
-}
-
-static int decode_headers(struct decoder *d)
-{
-    struct bundle_pair *plain, auth = {0};
-    struct bundle_entry *out = d->out;
-    size_t n;
-    int r = decode_pairs(d, "transport.headers", d->doc.transport.headers, &plain, &n);
-    if (r == 0 && d->doc.transport.auth)
-        r = decode_auth(d, d->doc.transport.auth, &auth);
-    if (r < 0)
-        return r;
-    out->headers = arena_array(d->arena, n + 1, sizeof *out->headers);
-    for (size_t i = 0; r == 0 && i < n; i++) {
-        out->headers[out->nheaders++] = plain[i];
-        r = check_header(d, "transport.headers", plain[i]);
-        if (r == 0 && str_eq_nocase(plain[i].key, auth.key))
-            r = refuse(d, "transport", "auth and headers both set '%.*s'", STR_ARG(auth.key));
-    }
-    if (r == 0 && auth.key.n > 0) {
-        out->headers[out->nheaders++] = auth;
-        r = check_header(d, "transport.auth", auth);
-    }
-    return r;
-}
-
-static int decode_remote(struct decoder *d)
-{
-    struct url u;
-    struct err e = {0};
-    const struct transport *t = &d->doc.transport;
-    if (url_parse(d->doc.url, &u, &e) < 0)
-        return refuse(d, "url", "%s", e.msg);
-    if (u.has_userinfo)
-        return refuse(d, "url",
-                      "credentials do not belong in a URL, which is shown and logged; "
-                      "use transport.auth");
-    if (t->type.n > 0 && !str_eq(t->type, STR("streamable-http")) &&
-        !str_eq(t->type, STR("http")) && !str_eq(t->type, STR("sse")))
-        return refuse(d, "transport.type", "'%.*s' is not one of streamable-http, sse",
-                      STR_ARG(t->type));
-    if (t->initial_ms < 0 || t->max_ms < 0 || t->tries < 0)
-        return refuse(d, "transport.reconnection", "a number below 0");
-    d->out->is_sse = str_eq(t->type, STR("sse"));
-    d->out->reconnect_initial_ms = t->initial_ms;
-    d->out->reconnect_max_ms = t->max_ms;
-    d->out->reconnect_tries = t->tries;
-    return decode_headers(d);
 }
 
 /* ---- what it may touch ---- */
 
-static int check_sandbox_paths(struct decoder *d, const char *field, struct json_strs paths)
+static int check_sandbox_paths(struct entry_decoder *d, const char *field, struct json_strs paths)
 {
     for (size_t i = 0; i < paths.len; i++) {
         str p = paths.items[i];
         bool is_home = str_eq(p, STR("~")) || str_starts(p, STR("~/"));
         if ((!is_home && !str_starts(p, STR("/"))) || has_nul(p))
-            return refuse(d, field, "'%.*s' must start with / or ~/", STR_ARG(p));
+            return entry_refuse(d, field, "'%.*s' must start with / or ~/", STR_ARG(p));
     }
     return 0;
 }
 
-static int decode_sandbox(struct decoder *d)
+static int decode_sandbox(struct entry_decoder *d)
 {
     const struct json *v = d->doc.sandbox;
     struct bundle_sandbox *s = &d->out->sandbox;
@@ -323,7 +179,7 @@ static int decode_sandbox(struct decoder *d)
         return 0;
     }
     if (v->type != JSON_OBJECT)
-        return refuse(d, "sandbox", "expected \"off\" or an object {network, read, write}");
+        return entry_refuse(d, "sandbox", "expected \"off\" or an object {network, read, write}");
     int r = json_decode(d->arena, v, SANDBOX_FIELDS, s, below(d, "sandbox"), note_unknown, d, d->e);
     if (r == 0)
         r = check_sandbox_paths(d, "sandbox.read", s->read);
@@ -332,9 +188,9 @@ static int decode_sandbox(struct decoder *d)
 
 /* ---- which of the four kinds ---- */
 
-static int decode_kind(struct decoder *d)
+static int decode_kind(struct entry_decoder *d)
 {
-    const struct document *doc = &d->doc;
+    const struct entry_document *doc = &d->doc;
     const struct {
         const char *key;
         str value;
@@ -350,18 +206,18 @@ static int decode_kind(struct decoder *d)
         if (!json_get(d->out->raw, SOURCES[i].key))
             continue;
         if (found)
-            return refuse(d, "", "has both '%s' and '%s': a bundle comes from one place", found,
-                          SOURCES[i].key);
-        if (SOURCES[i].value.n == 0 || has_control(SOURCES[i].value))
-            return refuse(d, SOURCES[i].key, "is empty or has control characters in it");
+            return entry_refuse(d, "", "has both '%s' and '%s': a bundle comes from one place",
+                                found, SOURCES[i].key);
+        if (SOURCES[i].value.n == 0 || entry_has_control(SOURCES[i].value))
+            return entry_refuse(d, SOURCES[i].key, "is empty or has control characters in it");
         found = SOURCES[i].key;
         d->out->kind = SOURCES[i].kind;
     }
-    return found ? 0 : refuse(d, "", "needs one of name, path, url or command");
+    return found ? 0 : entry_refuse(d, "", "needs one of name, path, url or command");
 }
 
 /* Keys that mean something for one kind only. */
-static int check_applicable(struct decoder *d)
+static int check_applicable(struct entry_decoder *d)
 {
     static const struct {
         const char *key;
@@ -374,7 +230,8 @@ static int check_applicable(struct decoder *d)
     };
     for (size_t i = 0; i < ARRAY_LEN(ONLY); i++)
         if (json_get(d->out->raw, ONLY[i].key) && d->out->kind != ONLY[i].kind)
-            return refuse(d, ONLY[i].key, "has a meaning only together with '%s'", ONLY[i].with);
+            return entry_refuse(d, ONLY[i].key, "has a meaning only together with '%s'",
+                                ONLY[i].with);
     return 0;
 }
 
@@ -393,31 +250,31 @@ static bool is_package_part(str s)
 }
 
 /* "@scope/package" or "@scope/package@1.2.3". */
-static int decode_package(struct decoder *d)
+static int decode_package(struct entry_decoder *d)
 {
     str name = d->doc.name, version = d->doc.version;
     ptrdiff_t at = str_rfind_char(name, '@'), slash = str_find_char(name, '/');
     if (at > 0) {
         if (version.n > 0)
-            return refuse(d, "version", "stands in the name as well");
+            return entry_refuse(d, "version", "stands in the name as well");
         version = str_skip(name, (size_t)at + 1);
         name = str_slice(name, 0, (size_t)at);
         if (!is_package_part(version))
-            return refuse(d, "name", "'%.*s' is not a version", STR_ARG(version));
+            return entry_refuse(d, "name", "'%.*s' is not a version", STR_ARG(version));
     }
     bool is_fine = name.p[0] == '@' && slash > 1 &&
                    is_package_part(str_slice(name, 1, (size_t)slash)) &&
                    is_package_part(str_skip(name, (size_t)slash + 1));
     if (!is_fine)
-        return refuse(d, "name", "'%.*s' is not of the form @scope/package", STR_ARG(name));
+        return entry_refuse(d, "name", "'%.*s' is not of the form @scope/package", STR_ARG(name));
     if (version.n > 0 && !is_package_part(version))
-        return refuse(d, "version", "'%.*s' is not a version", STR_ARG(version));
+        return entry_refuse(d, "version", "'%.*s' is not a version", STR_ARG(version));
     d->out->name = name;
     d->out->version = str_eq(version, STR("latest")) ? STR_NONE : version;
     return 0;
 }
 
-static str absolute_path(struct decoder *d, str path)
+static str absolute_path(struct entry_decoder *d, str path)
 {
     if (path.n > 0 && path.p[0] == '/')
         return path;
@@ -426,7 +283,7 @@ static str absolute_path(struct decoder *d, str path)
     return arena_printf(d->arena, "%s/%.*s", d->base_dir, STR_ARG(path));
 }
 
-static int decode_command(struct decoder *d)
+static int decode_command(struct entry_decoder *d)
 {
     struct bundle_entry *out = d->out;
     out->command = d->doc.command;
@@ -436,13 +293,13 @@ static int decode_command(struct decoder *d)
     out->args = d->doc.args;
     for (size_t i = 0; i < out->args.len; i++)
         if (has_nul(out->args.items[i]))
-            return refuse(d, "args", "argument %zu has a NUL in it", i + 1);
+            return entry_refuse(d, "args", "argument %zu has a NUL in it", i + 1);
     if (d->doc.cwd.n > 0)
         out->cwd = absolute_path(d, d->doc.cwd);
     return 0;
 }
 
-static int decode_source(struct decoder *d)
+static int decode_source(struct entry_decoder *d)
 {
     switch (d->out->kind) {
     case BUNDLE_NAMED:
@@ -452,7 +309,7 @@ static int decode_source(struct decoder *d)
         return 0;
     case BUNDLE_REMOTE:
         d->out->url = d->doc.url;
-        return decode_remote(d);
+        return entry_decode_remote(d);
     default:
         return decode_command(d);
     }
@@ -467,7 +324,7 @@ static str last_segment(str s)
     return str_skip(s, (size_t)(str_rfind_char(s, '/') + 1));
 }
 
-static str default_name(const struct decoder *d)
+static str default_name(const struct entry_decoder *d)
 {
     const struct bundle_entry *out = d->out;
     struct url u;
@@ -497,18 +354,18 @@ static bool is_runner(str command)
     return false;
 }
 
-static int decode_name(struct decoder *d)
+static int decode_name(struct entry_decoder *d)
 {
     struct err e = {0};
     str given = d->doc.server_name;
     if (json_get(d->out->raw, "serverName") && given.n == 0)
-        return refuse(d, "serverName", "is empty");
+        return entry_refuse(d, "serverName", "is empty");
     if (given.n == 0 && d->out->kind == BUNDLE_COMMAND && is_runner(d->out->command))
-        return refuse(d, "serverName", "is needed: '%.*s' says nothing about what it runs",
-                      STR_ARG(d->out->command));
+        return entry_refuse(d, "serverName", "is needed: '%.*s' says nothing about what it runs",
+                            STR_ARG(d->out->command));
     str source = given.n > 0 ? given : default_name(d);
     if (bundle_server_name(d->arena, source, &d->out->server_name, &e) < 0)
-        return refuse(d, "serverName", "%s", e.msg);
+        return entry_refuse(d, "serverName", "%s", e.msg);
     return 0;
 }
 
@@ -543,20 +400,20 @@ int bundle_server_name(struct arena *a, str source, str *ret, struct err *e)
 
 /* ---- all of it ---- */
 
-static int check_numbers(struct decoder *d)
+static int check_numbers(struct entry_decoder *d)
 {
-    const struct document *doc = &d->doc;
+    const struct entry_document *doc = &d->doc;
     if (doc->trust_score < -1 || doc->trust_score > 100 ||
         (doc->trust_score == -1 && json_is(json_get(d->out->raw, "trustScore"), JSON_INT)))
-        return refuse(d, "trustScore", "must be 0 to 100, or null");
+        return entry_refuse(d, "trustScore", "must be 0 to 100, or null");
     if (doc->memory_mb < 0 || doc->memory_mb > MEMORY_MB_MAX)
-        return refuse(d, "memoryMb", "must be 1 to %d", MEMORY_MB_MAX);
+        return entry_refuse(d, "memoryMb", "must be 1 to %d", MEMORY_MB_MAX);
     d->out->trust_score = doc->trust_score;
     d->out->memory_mb = doc->memory_mb;
     return 0;
 }
 
-static int check_unknown(struct decoder *d)
+static int check_unknown(struct entry_decoder *d)
 {
     if (d->unknown.n == 0)
         return 0;
@@ -564,16 +421,16 @@ static int check_unknown(struct decoder *d)
                    STR_ARG(d->unknown));
 }
 
-static int decode(struct decoder *d, const struct json *v)
+static int decode(struct entry_decoder *d, const struct json *v)
 {
-    static int (*const STEPS[])(struct decoder *) = {
+    static int (*const STEPS[])(struct entry_decoder *) = {
         check_unknown, decode_kind,    check_applicable, decode_source, decode_name,
         decode_env,    decode_sandbox, check_unknown,    check_numbers,
     };
-    struct document *doc = &d->doc;
+    struct entry_document *doc = &d->doc;
     if (!v || v->type != JSON_OBJECT)
-        return refuse(d, "", "expected an object with one of name, path, url or command");
-    *doc = (struct document){
+        return entry_refuse(d, "", "expected an object with one of name, path, url or command");
+    *doc = (struct entry_document){
         .transport = {.initial_ms = RECONNECT_INITIAL_MS,
                       .max_ms = RECONNECT_MAX_MS,
                       .tries = RECONNECT_TRIES},
@@ -595,7 +452,7 @@ static int decode_at(struct arena *a, const struct json *v, const char *base_dir
                      struct bundle_entry *ret, struct err *e)
 {
     struct bundle_entry out = {0};
-    struct decoder d = {.arena = a, .base_dir = base_dir, .at = at, .out = &out, .e = e};
+    struct entry_decoder d = {.arena = a, .base_dir = base_dir, .at = at, .out = &out, .e = e};
     int r = decode(&d, v);
     if (r == 0)
         *ret = out;
@@ -632,46 +489,5 @@ int bundle_entries_decode(struct arena *a, const struct json *list, const char *
     }
     *ret = all;
     *ret_n = n;
-    return 0;
-}
-
-/* ---- where a URL may lead ---- */
-
-/* Host names are judged when the connection is made; addresses can be judged now. */
-static enum address_class classify_literal(const struct url *u)
-{
-    char host[INET6_ADDRSTRLEN + 1];
-    struct sockaddr_in v4 = {.sin_family = AF_INET};
-    struct sockaddr_in6 v6 = {.sin6_family = AF_INET6};
-    if (u->host.n >= sizeof host)
-        return ADDRESS_PUBLIC;
-    snprintf(host, sizeof host, "%.*s", STR_ARG(u->host));
-    if (inet_pton(AF_INET, host, &v4.sin_addr) == 1)
-        return address_classify((const struct sockaddr *)&v4, sizeof v4);
-    if (u->is_ip_literal && inet_pton(AF_INET6, host, &v6.sin6_addr) == 1)
-        return address_classify((const struct sockaddr *)&v6, sizeof v6);
-    return url_is_local(u) ? ADDRESS_LOOPBACK : ADDRESS_PUBLIC;
-}
-
-int bundle_entry_check_url(const struct bundle_entry *entry, bool allow_insecure_remotes,
-                           struct err *e)
-{
-    struct url u;
-    int r = url_parse(entry->url, &u, e);
-    if (r < 0)
-        return r;
-    enum address_class c = classify_literal(&u);
-    bool may_be_own = entry->allow_private || (allow_insecure_remotes && url_is_local(&u));
-    if (c == ADDRESS_METADATA)
-        return err_set(e, -EACCES, "the URL leads to a cloud's metadata service");
-    if (c != ADDRESS_PUBLIC && !may_be_own)
-        return err_set(e, -EACCES,
-                       "the URL leads to %s; say \"allowPrivate\": true in its entry if that is "
-                       "meant",
-                       address_class_name(c));
-    if (!u.is_https && !may_be_own)
-        return err_set(e, -EACCES,
-                       "the URL must start with https:// (or say \"allowPrivate\": true for a "
-                       "server in your own network)");
     return 0;
 }

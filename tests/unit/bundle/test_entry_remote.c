@@ -1,0 +1,126 @@
+#include <errno.h>
+
+#include "bundle/entry.h"
+#include "support/unit.h"
+
+static struct arena arena;
+
+static int decode(const char *text, struct bundle_entry *ret, struct err *e)
+{
+    struct json *v;
+    *e = (struct err){0};
+    assert_int_equal(json_parse(&arena, str_from(text), JSON_COPY, &v, e), 0);
+    return bundle_entry_decode(&arena, v, "/etc/nb", ret, e);
+}
+
+static struct bundle_entry good(const char *text)
+{
+    struct bundle_entry b = {0};
+    struct err e;
+    if (decode(text, &b, &e) < 0)
+        fail_msg("%s: %s", text, e.msg);
+    return b;
+}
+
+static void bad(const char *text, const char *message)
+{
+    struct bundle_entry b;
+    struct err e;
+    if (decode(text, &b, &e) != -EINVAL)
+        fail_msg("%s was accepted", text);
+    if (!strstr(e.msg, message))
+        fail_msg("%s: expected '%s', got '%s'", text, message, e.msg);
+}
+
+static void is(str s, const char *expected)
+{
+    if (!str_eq(s, str_from(expected)))
+        fail_msg("'%.*s' is not '%s'", STR_ARG(s), expected);
+}
+
+static void a_remote_bundle(void **state)
+{
+    struct bundle_entry b =
+        good("{\"url\":\"https://mcp.example.com/mcp\",\"transport\":{\"type\":\"sse\",\"auth\":"
+             "{\"type\":\"bearer\",\"token\":\"t0ken\"},\"headers\":{\"X-A\":\"1\"},"
+             "\"reconnection\":{\"maxRetries\":2},\"sessionId\":\"s\"}}");
+    assert_int_equal(b.kind, BUNDLE_REMOTE);
+    is(b.server_name, "mcp-example-com");
+    assert_true(b.is_sse);
+    assert_int_equal(b.nheaders, 2);
+    is(b.headers[0].key, "X-A");
+    is(b.headers[1].key, "Authorization");
+    is(b.headers[1].value, "Bearer t0ken");
+    assert_int_equal(b.reconnect_initial_ms, 1000);
+    assert_int_equal(b.reconnect_max_ms, 30000);
+    assert_int_equal(b.reconnect_tries, 2);
+
+    b = good("{\"url\":\"https://x.io\",\"serverName\":\"X\",\"transport\":{\"auth\":{\"type\":"
+             "\"header\",\"name\":\"X-Key\",\"value\":\"v\"}}}");
+    is(b.server_name, "x");
+    assert_false(b.is_sse);
+    is(b.headers[0].key, "X-Key");
+
+    bad("{\"url\":\"https://user:secret@x.io\"}", "credentials do not belong in a URL");
+    bad("{\"url\":\"ftp://x.io\"}", "url: ");
+    bad("{\"url\":\"https://x.io\",\"transport\":{\"type\":\"carrier\"}}", "transport.type");
+    bad("{\"url\":\"https://x.io\",\"transport\":{\"auth\":{\"type\":\"basic\"}}}", "basic");
+    bad("{\"url\":\"https://x.io\",\"transport\":{\"auth\":{\"type\":\"bearer\"}}}", "a token");
+    bad("{\"url\":\"https://x.io\",\"transport\":{\"auth\":{\"type\":\"none\",\"x\":1}}}", "'x'");
+    bad("{\"url\":\"https://x.io\",\"transport\":{\"headers\":{\"a b\":\"1\"}}}", "a header");
+    bad("{\"url\":\"https://x.io\",\"transport\":{\"headers\":{\"A\":\"1\\r\\nB: 2\"}}}",
+        "control character");
+    bad("{\"url\":\"https://x.io\",\"transport\":{\"headers\":{\"authorization\":\"1\"},"
+        "\"auth\":{\"type\":\"bearer\",\"token\":\"t\"}}}",
+        "both set");
+}
+
+static int check(const char *url, bool allow_private, bool allow_insecure)
+{
+    struct err e = {0};
+    struct bundle_entry b = {
+        .kind = BUNDLE_REMOTE, .url = str_from(url), .allow_private = allow_private};
+    int r = bundle_entry_check_url(&b, allow_insecure, &e);
+    assert_int_equal(r < 0, e.msg[0] != 0);
+    return r;
+}
+
+static void urls_stay_outside(void **state)
+{
+    assert_int_equal(check("https://example.com/mcp", false, false), 0);
+    assert_int_equal(check("https://8.8.8.8/mcp", false, false), 0);
+    assert_int_equal(check("http://example.com/mcp", false, false), -EACCES);
+    assert_int_equal(check("http://example.com/mcp", false, true), -EACCES);
+    assert_int_equal(check("https://127.0.0.1/", false, false), -EACCES);
+    assert_int_equal(check("https://10.0.0.1/", false, false), -EACCES);
+    assert_int_equal(check("https://[::1]/", false, false), -EACCES);
+    assert_int_equal(check("https://[::ffff:10.0.0.1]/", false, false), -EACCES);
+    assert_int_equal(check("https://[fd00::1]/", false, false), -EACCES);
+    assert_int_equal(check("http://localhost:3000/mcp", false, false), -EACCES);
+    assert_int_equal(check("http://localhost:3000/mcp", false, true), 0);
+    assert_int_equal(check("http://192.168.1.9:3000/mcp", false, true), -EACCES);
+    assert_int_equal(check("http://192.168.1.9:3000/mcp", true, false), 0);
+    assert_int_equal(check("http://169.254.169.254/", false, true), -EACCES);
+    assert_int_equal(check("http://169.254.169.254/", true, true), -EACCES);
+}
+
+static int setup(void **state)
+{
+    arena_init(&arena);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    arena_done(&arena);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_remote_bundle, setup, teardown),
+        cmocka_unit_test_setup_teardown(urls_stay_outside, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
