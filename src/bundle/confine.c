@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <linux/landlock.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -157,6 +158,20 @@ static void allow_spec(struct confinement *c)
     allow_list(c, &c->spec->own_write, c->all);
 }
 
+/* Root's privileges open doors that Landlock guards: with CAP_PERFMON any process's environment
+ * can be read. Who has none keeps none. */
+static int drop_capabilities(void)
+{
+    struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct none[2] = {0};
+    (void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+    for (unsigned long cap = 0; prctl(PR_CAPBSET_READ, cap, 0, 0, 0) >= 0; cap++) {
+        if (prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) < 0 && geteuid() == 0)
+            return -errno; /* root would have it again after exec */
+    }
+    return syscall(__NR_capset, &head, none) < 0 ? -errno : 0;
+}
+
 int confine_self(struct arena *a, const struct confine_spec *spec, struct err *e)
 {
     struct confinement c = {.arena = a, .spec = spec};
@@ -165,7 +180,10 @@ int confine_self(struct arena *a, const struct confine_spec *spec, struct err *e
         return err_set(e, -ENOSYS, "this kernel has no Landlock");
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
         return err_set(e, -errno, "cannot give up privileges: %s", err_reason(-errno));
-    int rc = make_ruleset(&c, abi);
+    int rc = drop_capabilities();
+    if (rc < 0)
+        return err_set(e, rc, "cannot give up privileges: %s", err_reason(rc));
+    rc = make_ruleset(&c, abi);
     if (rc < 0)
         return err_set(e, rc, "cannot limit files: %s", err_reason(rc));
     allow_spec(&c);

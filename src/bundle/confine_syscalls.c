@@ -109,10 +109,6 @@ static const int REFUSED[] = {
 /* Callers have another way when these do not exist; their arguments cannot be looked at. */
 static const int ABSENT[] = {__NR_clone3, __NR_openat2};
 
-#define NAMESPACES                                                                                 \
-    (CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS |     \
-     CLONE_NEWCGROUP)
-
 struct program {
     struct sock_filter at[FILTER_MAX];
     unsigned short n;
@@ -163,6 +159,16 @@ static void refuse_masked(struct program *p, int nr, unsigned arg, uint32_t mask
     load(p, offsetof(struct seccomp_data, nr));
 }
 
+/* Limits of oneself (0) may be changed, not those of others, nb's among them. */
+static void refuse_limits_of_others(struct program *p)
+{
+    emit(p, BPF_JMP | BPF_JEQ | BPF_K, 0, 4, __NR_prlimit64);
+    load(p, argument(0));
+    emit(p, BPF_JMP | BPF_JEQ | BPF_K, 1, 0, 0);
+    give(p, errno_action(EPERM));
+    load(p, offsetof(struct seccomp_data, nr));
+}
+
 /* Reading must not empty a file. */
 static void refuse_truncating(struct program *p)
 {
@@ -209,6 +215,7 @@ static void write_program(struct program *p, bool network, int landlock_abi)
         refuse(p, ABSENT[i], ENOSYS);
     if (landlock_abi < 3)
         refuse(p, __NR_truncate, EACCES);
+    refuse_limits_of_others(p);
     refuse_truncating(p);
     refuse_namespaces(p);
     limit_sockets(p, network);

@@ -108,6 +108,8 @@ static bool try_bwrap(const char *bwrap, char *why, size_t why_size)
         while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
             ;
         str line = str_trim((str){said, n});
+        if (line.n == 0)
+            line = STR("it failed without a word");
         snprintf(why, why_size, "%s does not work here: %.*s", bwrap, STR_ARG(line));
     } else {
         snprintf(why, why_size, "%s: %s", bwrap, err_reason(rc));

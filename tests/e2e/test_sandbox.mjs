@@ -97,6 +97,10 @@ for (const kind of KINDS) {
                 for (const dir of ['elsewhere', 'home', 'work']) assert.ok(!fs.existsSync(world.at(dir, 'new')), dir)
                 refused(await host.text('prisoner', 'write', { path: '/usr/nb-was-here' }), '/usr')
                 refused(await host.text('prisoner', 'read', { path: '/etc/shadow' }), '/etc/shadow')
+                // nb's keys are in its environment.
+                for (const file of ['environ', 'mem', 'maps', `root${world.at('home/.ssh/id_ed25519')}`, 'cwd/package.json']) {
+                    refused(await host.text('prisoner', 'read', { path: `/proc/${host.proc.pid}/${file}` }), file)
+                }
             }))
 
         test(`its own data directory and its own tmp (${who})`, () =>

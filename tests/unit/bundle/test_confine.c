@@ -1,0 +1,147 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "bundle/confine.h"
+#include "sandbox_rig.h"
+
+static void needs_both(void)
+{
+    if (confine_landlock_abi() == 0 || !confine_has_seccomp())
+        skip();
+}
+
+/* Each attempt runs in a process of its own: there is no way back. Returns its errno. */
+static int attempt(const struct confine_spec *spec, int (*fn)(void))
+{
+    int status;
+    pid_t pid = fork();
+    if (pid == 0) {
+        struct err e = {0};
+        if (confine_self(&rig.arena, spec, &e) < 0)
+            _exit(255);
+        errno = 0;
+        _exit(fn() < 0 ? errno : 0);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status));
+    assert_int_not_equal(WEXITSTATUS(status), 255);
+    return WEXITSTATUS(status);
+}
+
+static const struct confine_spec CLOSED = {0}, ONLINE = {.network = true};
+
+static int open_inet(void)
+{
+    return socket(AF_INET, SOCK_STREAM, 0);
+}
+
+static int open_unix(void)
+{
+    return socket(AF_UNIX, SOCK_STREAM, 0);
+}
+
+static int open_pair(void)
+{
+    int fds[2];
+    return socketpair(AF_UNIX, SOCK_STREAM, 0, fds);
+}
+
+static int open_packet(void)
+{
+    return socket(AF_PACKET, SOCK_RAW, 0);
+}
+
+static int limit_parent(void)
+{
+    struct rlimit l = {1, 1};
+    return prlimit(getppid(), RLIMIT_NOFILE, &l, NULL);
+}
+
+static int limit_self(void)
+{
+    struct rlimit l = {64, 64};
+    return setrlimit(RLIMIT_NOFILE, &l);
+}
+
+static int new_namespace(void)
+{
+    return unshare(CLONE_NEWUSER);
+}
+
+static int change_mode(void)
+{
+    return chmod(at("home/notes/list"), 0777);
+}
+
+static int read_notes(void)
+{
+    return open(at("home/notes/list"), O_RDONLY | O_CLOEXEC);
+}
+
+static int write_notes(void)
+{
+    return open(at("home/notes/list"), O_WRONLY | O_CLOEXEC);
+}
+
+static int empty_notes(void)
+{
+    return open(at("home/notes/list"), O_RDONLY | O_TRUNC | O_CLOEXEC);
+}
+
+static int read_key(void)
+{
+    return open(at("home/.ssh/id"), O_RDONLY | O_CLOEXEC);
+}
+
+static void sockets(void **state)
+{
+    needs_both();
+    assert_int_equal(attempt(&CLOSED, open_inet), EACCES);
+    assert_int_equal(attempt(&CLOSED, open_unix), EACCES);
+    assert_int_equal(attempt(&CLOSED, open_pair), 0);
+    assert_int_equal(attempt(&ONLINE, open_inet), 0);
+    assert_int_equal(attempt(&ONLINE, open_unix), EACCES);
+    assert_int_equal(attempt(&ONLINE, open_packet), EACCES);
+}
+
+static void other_processes_and_namespaces(void **state)
+{
+    needs_both();
+    assert_int_equal(attempt(&CLOSED, limit_parent), EPERM);
+    assert_int_equal(attempt(&CLOSED, limit_self), 0);
+    assert_int_equal(attempt(&CLOSED, new_namespace), EPERM);
+}
+
+static void files(void **state)
+{
+    needs_both();
+    struct confine_spec s = {0};
+    assert_int_equal(attempt(&s, read_notes), EACCES);
+    path_list_add(&rig.arena, &s.read, str_from(at("home")));
+    path_list_add(&rig.arena, &s.hide, str_from(at("home/.ssh")));
+    assert_int_equal(attempt(&s, read_notes), 0);
+    assert_int_equal(attempt(&s, write_notes), EACCES);
+    assert_int_equal(attempt(&s, empty_notes), EACCES);
+    assert_int_equal(attempt(&s, change_mode), EPERM);
+    assert_int_equal(attempt(&s, read_key), EACCES);
+    path_list_add(&rig.arena, &s.write, str_from(at("home/notes")));
+    assert_int_equal(attempt(&s, write_notes), 0);
+    path_list_add(&rig.arena, &s.own_read, str_from(at("home/.ssh")));
+    assert_int_equal(attempt(&s, read_key), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(sockets, rig_open, rig_close),
+        cmocka_unit_test_setup_teardown(other_processes_and_namespaces, rig_open, rig_close),
+        cmocka_unit_test_setup_teardown(files, rig_open, rig_close),
+    };
+    (void)has;
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
