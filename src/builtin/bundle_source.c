@@ -55,7 +55,7 @@ static void describe(struct bundle_source *s, const struct json *given, struct t
 static bool is_offering(struct bundle *b)
 {
     enum bundle_state state = bundle_info(b)->state;
-    return state == BUNDLE_RUNNING || state == BUNDLE_CRASHED;
+    return state == BUNDLE_RUNNING || state == BUNDLE_CRASHED || bundle_is_waiting(b);
 }
 
 static void refresh(struct bundle_source *s)

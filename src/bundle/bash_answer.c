@@ -4,8 +4,8 @@
 
 #define LIST_TTL_MS 3600000
 
-static const char TOOL[] =
-    "{\"name\":\"bash_exec\",\"title\":\"Run a command\","
+const char BASH_TOOLS[] =
+    "[{\"name\":\"bash_exec\",\"title\":\"Run a command\","
     "\"description\":\"Runs a shell command (bash -c) and returns its output and exit code. No "
     "terminal, no input, nothing keeps running in the background after it has ended.\","
     "\"inputSchema\":{\"type\":\"object\",\"properties\":{"
@@ -21,7 +21,7 @@ static const char TOOL[] =
     "\"exit_code\":{\"type\":\"integer\"},\"duration_ms\":{\"type\":\"integer\"}},"
     "\"required\":[\"stdout\",\"stderr\",\"exit_code\",\"duration_ms\"]},"
     "\"annotations\":{\"readOnlyHint\":false,\"destructiveHint\":true,\"idempotentHint\":false,"
-    "\"openWorldHint\":true}}";
+    "\"openWorldHint\":true}}]";
 
 /* ---- the frame ---- */
 
@@ -136,9 +136,7 @@ void bash_answer_tools(struct bash_answer *a, const struct json *id, bool is_mod
 {
     bash_answer_begin(a, id, is_modern);
     jw_key(&a->w, "tools");
-    jw_array(&a->w);
-    jw_raw(&a->w, (str){TOOL, sizeof(TOOL) - 1});
-    jw_end(&a->w);
+    jw_raw(&a->w, (str){BASH_TOOLS, sizeof(BASH_TOOLS) - 1});
     if (is_modern)
         write_caching(&a->w);
     bash_answer_end(a);

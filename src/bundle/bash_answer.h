@@ -10,6 +10,8 @@
 #define BASH_ENCODED_MAX (12u * 1024 * 1024) /* bytes of one output in JSON */
 #define BASH_TEXT_MAX    (256u * 1024)       /* of one output in the copy as text */
 
+extern const char BASH_TOOLS[]; /* what tools/list says: an array */
+
 struct bash_answer { /* one that is being written */
     struct buf bytes;
     struct json_writer w;

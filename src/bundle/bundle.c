@@ -191,6 +191,11 @@ str bundle_instructions(const struct bundle *b)
     return b->server.instructions;
 }
 
+bool bundle_is_waiting(const struct bundle *b)
+{
+    return b->is_waiting;
+}
+
 const struct json *const *bundle_tools(const struct bundle *b, size_t *ret_n)
 {
     *ret_n = b->tools.n;

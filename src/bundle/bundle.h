@@ -70,6 +70,7 @@ struct bundles_conf { /* copied; pointers outlive the set */
     const char *own_program;            /* nb itself: launcher and built-in bundles */
     const char *registry_url;           /* NULL = the public one */
     bool allow_insecure_remotes, no_default_bundles;
+    bool is_lazy; /* a bundle whose tools are known beforehand starts with its first call */
     const struct json *capabilities; /* that we declare to servers; NULL = {} */
     struct bundle_times times;
     struct bundle_host host;
@@ -120,6 +121,9 @@ enum mcp_era bundle_era(const struct bundle *b); /* of its last connection; UNKN
 /* The tools as the server listed them (Tool objects); stable until BUNDLE_TOOLS. What it listed
  * last stays known while it is crashed. */
 const struct json *const *bundle_tools(const struct bundle *b, size_t *ret_n);
+
+/* Not started yet: its tools are known, the first call starts it. Its state is stopped. */
+bool bundle_is_waiting(const struct bundle *b);
 
 void bundle_start(struct bundle *b); /* no-op when it runs; leaves dead and stopped */
 void bundle_stop(struct bundle *b);

@@ -174,6 +174,10 @@ static void on_dispatch(void *ctx)
 {
     struct bundle *b = ctx;
     struct bundle_call *c;
+    if (b->is_waiting) {
+        supervise_start(b);
+        return;
+    }
     if (b->state == BUNDLE_DEAD || b->state == BUNDLE_STOPPED) {
         refuse_waiting(b);
         return;

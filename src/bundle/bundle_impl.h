@@ -57,7 +57,8 @@ struct bundle {
     struct start *start;
     struct lanes *lanes; /* opened; ready or not */
     bool is_ready, is_closing;
-    bool is_lost; /* we ended it, or it does not answer: nothing more is sent */
+    bool is_waiting; /* for its first call, with tools that are known */
+    bool is_lost;    /* we ended it, or it does not answer: nothing more is sent */
     struct mcp_host host;
     struct arena dial_arena;
     struct mcp_dial dial; /* valid while lanes is set */
@@ -119,6 +120,7 @@ static inline bool bundle_takes_calls(const struct bundle *b)
 void supervise_init(struct bundle *b);
 void supervise_done(struct bundle *b);
 void supervise_start(struct bundle *b);
+void supervise_wait(struct bundle *b, str tools); /* tools: what tools/list will say, as text */
 void supervise_stop(struct bundle *b, const char *reason);
 void supervise_restart(struct bundle *b);
 void supervise_hurry(struct bundle *b); /* a crashed child does not wait any longer */
@@ -140,6 +142,7 @@ void start_cancel(struct bundle *b);
 
 void watch_init(struct bundle *b);
 void watch_begin(struct bundle *b); /* the connection is ready */
+void watch_know_tools(struct bundle *b, str tools);
 void watch_end(struct bundle *b);
 void watch_notified(struct bundle *b, str method, const struct json *params);
 /* The error of a request: does it mean that a remote server cannot be reached at all? */

@@ -2,6 +2,7 @@
 #include <assert.h>
 #include <errno.h>
 
+#include "bundle/bash_answer.h"
 #include "bundle/bundle_impl.h"
 
 /* The default bundle. An entry of this package name configures it; any other entry whose
@@ -75,6 +76,8 @@ static void add(struct bundles *s, const struct bundle_entry *e)
     bundle_changed(b, BUNDLE_ADDED);
     if (e->is_disabled)
         supervise_state(b, BUNDLE_STOPPED, "disabled in the settings");
+    else if (s->conf.is_lazy && e->kind == BUNDLE_BUILT_IN)
+        supervise_wait(b, str_from(BASH_TOOLS));
     else
         supervise_start(b);
 }

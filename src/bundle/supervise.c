@@ -125,11 +125,19 @@ void supervise_hurry(struct bundle *b)
 static void begin_anew(struct bundle *b)
 {
     b->failures = b->restarts = 0;
+    b->is_waiting = false;
     supervise_state(b, BUNDLE_STARTING, "");
     if (b->lanes)
         b->wants_start = true;
     else if (!b->start)
         attempt(b);
+}
+
+void supervise_wait(struct bundle *b, str tools)
+{
+    b->is_waiting = true;
+    supervise_state(b, BUNDLE_STOPPED, "it starts with its first call");
+    watch_know_tools(b, tools);
 }
 
 void supervise_start(struct bundle *b)
@@ -210,7 +218,7 @@ static void close_connection(struct bundle *b)
 
 void supervise_stop(struct bundle *b, const char *reason)
 {
-    b->wants_start = false;
+    b->wants_start = b->is_waiting = false;
     close_connection(b);
     supervise_state(b, BUNDLE_STOPPED, reason);
     bundle_dispatch_later(b);

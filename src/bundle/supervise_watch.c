@@ -46,6 +46,16 @@ static void take_tools(struct bundle *b, const struct json *list)
     arena_done(&old.arena); /* listeners may still have looked at the old ones */
 }
 
+void watch_know_tools(struct bundle *b, str tools)
+{
+    struct arena a;
+    struct json *list;
+    arena_init(&a);
+    if (json_parse(&a, tools, 0, &list, NULL) == 0)
+        take_tools(b, list);
+    arena_done(&a);
+}
+
 static void note_list_trouble(struct bundle *b, const struct mcp_reply *r)
 {
     char text[ERR_MAX];

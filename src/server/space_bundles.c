@@ -128,6 +128,7 @@ static struct bundles *make_bundles(struct space *sp)
         .registry_url = c->registry_url,
         .allow_insecure_remotes = c->allow_insecure_remotes,
         .no_default_bundles = c->no_default_bundles,
+        .is_lazy = sp->env->project_dir != NULL, /* a terminal wants its answer now */
         .capabilities = capabilities,
         .host = bundle_sources_host(sp->sources),
     };
