@@ -2,7 +2,8 @@
 
 #include "cli/cli.h"
 
-static const struct command *const SUBS[] = {&CMD_MCP_LIST, &CMD_MCP_CALL, &CMD_MCP_BASH, NULL};
+static const struct command *const SUBS[] = {&CMD_MCP_LIST, &CMD_MCP_CALL, &CMD_MCP_SERVE,
+                                             &CMD_MCP_BASH, NULL};
 
 const struct command CMD_MCP = {
     .name = "mcp",

@@ -70,7 +70,8 @@ struct gateway_pipe;
 struct gateway_pipe *gateway_pipe_open(struct gateway *g, const struct gateway_caller *who,
                                        str source, void (*send)(void *ctx, str message), void *ctx);
 void gateway_pipe_line(struct gateway_pipe *p, str line);
-void gateway_pipe_close(struct gateway_pipe *p); /* what is under way is cancelled */
+bool gateway_pipe_is_idle(const struct gateway_pipe *p); /* nothing is under way */
+void gateway_pipe_close(struct gateway_pipe *p);         /* what is under way is cancelled */
 
 /* ---- news of workspaces ---- */
 

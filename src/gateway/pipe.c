@@ -127,12 +127,19 @@ void gateway_pipe_line(struct gateway_pipe *p, str line)
     }
 }
 
+bool gateway_pipe_is_idle(const struct gateway_pipe *p)
+{
+    return list_empty(&p->requests) && (!p->session || p->session->nrequests == 0);
+}
+
 void gateway_pipe_close(struct gateway_pipe *p)
 {
     LIST_FOREACH (n, &p->requests)
         gw_request_cancel(LIST_ENTRY(n, struct gw_request, peer));
-    if (p->session)
+    if (p->session) {
+        p->session->sink = NULL;
         gw_session_end(p->session);
+    }
     arena_done(&p->arena);
     free(p);
 }

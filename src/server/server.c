@@ -420,6 +420,17 @@ struct llm *server_llm(const struct server *s)
     return s->llm;
 }
 
+struct gateway_pipe *server_open_pipe(struct server *s, str source,
+                                      void (*send)(void *ctx, str message), void *ctx)
+{
+    struct api_caller owner = {
+        .space = &s->home->api,
+        .viewer = {.user_id = STR("usr_default"), .is_workspace_admin = true},
+    };
+    struct gateway_caller who = mcp_caller(&owner);
+    return gateway_pipe_open(s->gateway, &who, source, send, ctx);
+}
+
 struct registry *server_tools(const struct server *s)
 {
     return s->home->api.tools;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "config/config.h"
+#include "gateway/gateway.h"
 #include "http/local.h"
 #include "loop/loop.h"
 #include "runtime/runtime.h"
@@ -48,6 +49,9 @@ struct store *server_store(const struct server *s);
 struct bus *server_bus(const struct server *s);
 struct llm *server_llm(const struct server *s);
 struct registry *server_tools(const struct server *s);
+/* One MCP client of the owner's, on a pipe (gateway.h). Close it before the server stops. */
+struct gateway_pipe *server_open_pipe(struct server *s, str source,
+                                      void (*send)(void *ctx, str message), void *ctx);
 const char *server_socket_path(struct config *c, struct arena *a);
 /* The store of these settings; another type or directory has the settings' defaults but no
  * index. Strings live as long as the config. */

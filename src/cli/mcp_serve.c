@@ -1,0 +1,222 @@
+/* nb mcp serve - the workspace as an MCP server over stdin and stdout. */
+#include <errno.h>
+#include <unistd.h>
+#include <uv.h>
+
+#include "cli/cli.h"
+#include "cli/mcp.h"
+#include "cli/own_server.h"
+#include "cli/signals.h"
+#include "loop/timer.h"
+#include "mcp/jsonrpc.h"
+
+#define GRACE_MS      5000
+#define LAST_WORDS_MS 30000 /* after the end of the input, for what is under way */
+#define LOOK_MS       20
+#define BUNDLES_MS    10000               /* until they have started, or not */
+#define OUT_MAX       (64u * 1024 * 1024) /* unread by the client: it does not read at all */
+
+struct serve_options {
+    const char *source;
+};
+
+static const struct arg ARGS[] = {{"source", 0, ARG_STRING, offsetof(struct serve_options, source),
+                                   "NAME", "only this source, its tools without prefix"},
+                                  {0}};
+
+struct stdio {
+    struct loop *loop;
+    struct server *server;
+    struct gateway_pipe *pipe;
+    union {
+        uv_handle_t handle;
+        uv_stream_t stream;
+        uv_pipe_t pipe;
+        uv_tty_t tty;
+    } in;
+    bool has_in;
+    struct buf lines; /* read, not yet a whole line */
+    char chunk[64 * 1024];
+    struct timer look;
+    uint64_t waited_ms;
+    bool is_ending;
+};
+
+/* ---- out ---- */
+
+/* Pipes are set to blocking: a client that does not read is not served either way. */
+static void send_line(void *ctx, str message)
+{
+    struct stdio *s = ctx;
+    struct buf b;
+    buf_init(&b, OUT_MAX);
+    buf_add_str(&b, message);
+    buf_add_char(&b, '\n');
+    str rest = buf_str(&b);
+    while (rest.n > 0) {
+        ssize_t n = write(STDOUT_FILENO, rest.p, rest.n);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0) {
+            loop_stop(s->loop);
+            break;
+        }
+        rest = str_skip(rest, (size_t)n);
+    }
+    buf_done(&b);
+}
+
+/* ---- the end ---- */
+
+static void on_stopped(void *loop)
+{
+    loop_stop(loop);
+}
+
+static void end(struct stdio *s)
+{
+    if (s->is_ending)
+        return;
+    s->is_ending = true;
+    timer_stop(&s->look);
+    if (s->has_in)
+        uv_close(&s->in.handle, NULL);
+    gateway_pipe_close(s->pipe);
+    server_stop(s->server, GRACE_MS, on_stopped, s->loop);
+}
+
+/* Whoever closes the input may still want the answers to what was asked. */
+static void on_look(void *stdio)
+{
+    struct stdio *s = stdio;
+    s->waited_ms += LOOK_MS;
+    if (gateway_pipe_is_idle(s->pipe) || s->waited_ms > LAST_WORDS_MS)
+        end(s);
+    else
+        timer_start(&s->look, LOOK_MS);
+}
+
+static void on_signal(void *ctx, int signum)
+{
+    end(ctx);
+}
+
+/* ---- in ---- */
+
+static void take(struct stdio *s, str bytes)
+{
+    while (bytes.n > 0 && !s->is_ending) {
+        ptrdiff_t at = str_find_char(bytes, '\n');
+        buf_add_str(&s->lines, at < 0 ? bytes : str_slice(bytes, 0, (size_t)at));
+        if (at < 0)
+            break;
+        str line = str_trim(buf_str(&s->lines));
+        if (line.n > 0)
+            gateway_pipe_line(s->pipe, line);
+        buf_clear(&s->lines);
+        bytes = str_skip(bytes, (size_t)at + 1);
+    }
+    if (buf_failed(&s->lines)) {
+        fputs("nb: a message is too long\n", stderr);
+        end(s);
+    }
+}
+
+static void on_alloc(uv_handle_t *h, size_t suggested, uv_buf_t *ret)
+{
+    struct stdio *s = h->data;
+    *ret = uv_buf_init(s->chunk, sizeof s->chunk);
+}
+
+static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
+{
+    struct stdio *s = stream->data;
+    if (n > 0) {
+        take(s, str_make(buf->base, (size_t)n));
+    } else if (n < 0) {
+        uv_read_stop(stream);
+        timer_start(&s->look, LOOK_MS);
+    }
+}
+
+/* A file has no end to wait for: all of it now. */
+static void read_file(struct stdio *s)
+{
+    ssize_t n;
+    while ((n = read(STDIN_FILENO, s->chunk, sizeof s->chunk)) > 0)
+        take(s, str_make(s->chunk, (size_t)n));
+    timer_start(&s->look, LOOK_MS);
+}
+
+static int open_input(struct stdio *s)
+{
+    uv_loop_t *uv = loop_uv(s->loop);
+    uv_handle_type type = uv_guess_handle(STDIN_FILENO);
+    if (type == UV_FILE || type == UV_UNKNOWN_HANDLE) {
+        read_file(s);
+        return 0;
+    }
+    int r = type == UV_TTY ? uv_tty_init(uv, &s->in.tty, STDIN_FILENO, 0)
+                           : uv_pipe_init(uv, &s->in.pipe, 0);
+    if (r == 0 && type != UV_TTY)
+        r = uv_pipe_open(&s->in.pipe, STDIN_FILENO);
+    s->in.handle.data = s;
+    s->has_in = true;
+    return r < 0 ? r : uv_read_start(&s->in.stream, on_alloc, on_read);
+}
+
+/* ---- the command ---- */
+
+static int serve(struct stdio *s, struct config *c, str source)
+{
+    struct err e = {0};
+    if (own_server_new(s->loop, c, true, &s->server, &e) < 0)
+        return cli_fail(&e);
+    server_await_bundles(s->server, BUNDLES_MS); /* most clients ask for the tools just once */
+    buf_init(&s->lines, RPC_MESSAGE_MAX);
+    timer_init(&s->look, s->loop, on_look, s);
+    s->pipe = server_open_pipe(s->server, source, send_line, s);
+    struct signals *signals = signals_new(s->loop, on_signal, s);
+    int r = open_input(s);
+    if (r < 0)
+        end(s);
+    loop_run(s->loop);
+    signals_free(signals);
+    server_free(s->server);
+    buf_done(&s->lines);
+    return r < 0 ? EXIT_FAILED : EXIT_DONE;
+}
+
+static int run(struct cli *cli, const void *options, int argc, char **argv)
+{
+    const struct serve_options *o = options;
+    struct config c;
+    if (argc > 0)
+        return cli_usage_error("mcp serve takes no argument '%s'", argv[0]);
+    int code = cli_load_config(cli, &CONFIG_FLAGS_NONE, &c);
+    if (code != EXIT_DONE)
+        return code;
+    struct logger *log = cli_logger(cli, &c, LOG_WARN, NULL);
+    struct stdio *s = xcalloc(1, sizeof *s);
+    s->loop = loop_new(log);
+    code = serve(s, &c, str_from(o->source));
+    loop_free(s->loop);
+    free(s);
+    logger_free(log);
+    config_done(&c);
+    return code;
+}
+
+const struct command CMD_MCP_SERVE = {
+    .name = "serve",
+    .usage = "mcp serve [--source NAME]",
+    .summary = "serve all tools of the workspace over stdin and stdout",
+    .help =
+        "For MCP clients that start their servers themselves, in either era of the protocol:\n"
+        "  claude mcp add nb -- nb mcp serve\n"
+        "A client that can use HTTP does better with `nb serve` and http://127.0.0.1:27247/mcp:\n"
+        "there all clients share one server and its bundles.\n",
+    .args = ARGS,
+    .options_size = sizeof(struct serve_options),
+    .run = run,
+};
