@@ -120,6 +120,9 @@ static void send_call(struct bundle_call *c)
         .ask = c->ev.ask ? on_ask : NULL,
         .ask_gone = c->ev.ask_gone ? on_ask_gone : NULL,
     };
+    if (str_eq(c->req.method, STR("tools/call")) &&
+        mcp_tool_needs_task(lanes_main(c->bundle->lanes), json_get_string(c->req.params, "name")))
+        c->req.is_task = true;
     c->sent = lanes_request(c->bundle->lanes, &c->req, &ev, c);
 }
 
