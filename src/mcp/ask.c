@@ -178,7 +178,7 @@ void ask_take_request(struct mcp_client *c, int64_t during, const struct rpc_mes
         reply_error(c, m->id, code, "the client has not declared this");
         return;
     }
-    c->has_asked = c->has_asked || is_about_a_call(c, kind);
+    c->has_asked = c->has_asked || (during == 0 && is_about_a_call(c, kind));
     if (c->nasks >= MCP_ASKS_MAX) {
         reply_error(c, m->id, RPC_INTERNAL_ERROR, "too many requests at once");
         return;
@@ -196,6 +196,8 @@ static bool same_id(const struct json *a, const struct json *b)
 void ask_take_cancelled(struct mcp_client *c, const struct json *params)
 {
     const struct json *id = json_get(params, "requestId");
+    if (json_is(id, JSON_INT) && listen_cancelled(c, id->i))
+        return;
     LIST_FOREACH (n, &c->asks) {
         struct ask *a = LIST_ENTRY(n, struct ask, node);
         if (same_id(a->id, id)) {

@@ -284,6 +284,8 @@ struct mcp_call *mcp_request(struct mcp_client *c, const struct mcp_request *req
         arena_str(&call->mem, req->log_level.n > 0 ? req->log_level : c->default_log_level);
     copy_capabilities(call, req);
     find_headers(call, req);
+    if (str_eq(req->method, STR("logging/setLevel")))
+        c->log_level = protocol_log_level(json_get_string(req->params, "level"));
     if (c->era != MCP_ERA_MODERN || !serve_for_modern(call, req))
         start(call, req);
     return call;

@@ -75,7 +75,9 @@ struct mcp_host {                    /* all optional; lives as long as the clien
 struct mcp_client_events {
     void (*ready)(void *ctx);
     /* The last call: it could not be opened, or was lost, or closed. Calls under way have been
-     * answered. The client is freed after this. code of err: 0 after mcp_close. */
+     * answered. The client is freed after this. code of err: 0 after mcp_close. Over HTTP a
+     * server is lost when its stream of notifications is and cannot be opened again; without
+     * such a stream only requests show it. */
     void (*closed)(void *ctx, const struct err *err);
 };
 
@@ -88,15 +90,17 @@ void mcp_close(struct mcp_client *c);
 /* At once, without any callback; a child is killed. */
 void mcp_abort(struct mcp_client *c);
 
+/* What the server says of itself stays as it is, unless it begins a new session and says
+ * something else: then `notified` reports that its lists have changed. */
 enum mcp_era mcp_era(const struct mcp_client *c);
 str mcp_version(const struct mcp_client *c);                            /* "2025-11-25" */
 const struct json *mcp_server_capabilities(const struct mcp_client *c); /* never NULL once ready */
 const struct json *mcp_server_info(const struct mcp_client *c);         /* or NULL */
 str mcp_instructions(const struct mcp_client *c);
 int mcp_pid(const struct mcp_client *c); /* 0 when it is not a child of ours */
-/* It has sent a request of its own: from now on it should carry one call at a time, because
- * nothing says to which call such a request belongs. A question for the roots counts only
- * during a call that may lead to it. Never true of the stateless era. */
+/* It has sent a request of its own on a stream that calls share: from now on it should carry one
+ * call at a time, because nothing says to which call such a request belongs. A question for the
+ * roots counts only during a call that may lead to it. Never true of the stateless era. */
 bool mcp_has_asked(const struct mcp_client *c);
 
 /* Lines that were no messages, since it was opened. */

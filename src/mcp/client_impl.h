@@ -193,6 +193,8 @@ struct listen;
 
 void listen_start(struct mcp_client *c);
 void listen_stop(struct mcp_client *c);
+/* The server ends the stream; false when that is not its id. */
+bool listen_cancelled(struct mcp_client *c, int64_t id);
 void listen_acknowledged(struct mcp_client *c, const struct json *params);
 /* resources/subscribe and unsubscribe, which the modern era has not: true when taken. */
 bool listen_serve(struct mcp_call *call, const struct mcp_request *req);

@@ -44,8 +44,19 @@ static void fail(struct mcp_client *c, int code, const char *what, const struct 
 
 /* ---- facts about the server ---- */
 
+/* A renewed session with the same server tells the same: what callers hold stays valid. */
+static bool is_known(const struct mcp_client *c, const struct json *result, const struct json *info)
+{
+    return c->server_capabilities && c->server_info && info &&
+           json_equal(c->server_capabilities, json_get(result, "capabilities")) &&
+           json_equal(c->server_info, info) &&
+           str_eq(c->instructions, json_get_string(result, "instructions"));
+}
+
 static void take_facts(struct mcp_client *c, const struct json *result, const struct json *info)
 {
+    if (is_known(c, result, info))
+        return;
     arena_reset(&c->facts);
     const struct json *capabilities = json_get(result, "capabilities");
     c->server_capabilities = json_is(capabilities, JSON_OBJECT)
@@ -58,7 +69,8 @@ static void take_facts(struct mcp_client *c, const struct json *result, const st
 static void settle(struct mcp_client *c, enum mcp_era era, str version)
 {
     c->era = era;
-    c->version = arena_str(&c->facts, version);
+    if (!str_eq(c->version, version))
+        c->version = arena_str(&c->mem, version);
     c->transport->ops->settle(c->transport, era, c->version);
 }
 
@@ -205,7 +217,7 @@ static void take_handshake(struct mcp_client *c, const struct json *result)
 
 static bool may_be_older(const struct mcp_client *c, int status)
 {
-    return c->dial.wire == MCP_WIRE_HTTP && !c->connect.is_sse && !c->connect.is_renewing &&
+    return c->dial.wire == MCP_WIRE_HTTP && !c->connect.is_sse &&
            (status == 400 || status == 404 || status == 405);
 }
 
@@ -214,6 +226,8 @@ static void on_handshake(struct exchange *x, const struct mcp_reply *r)
     struct mcp_client *c = x->client;
     if (r->result)
         take_handshake(c, r->result);
+    else if (c->connect.is_renewing)
+        fail(c, -EPROTO, "the server refuses a new session", r);
     else if (c->connect.is_discovered)
         become_modern(c);
     else if (!c->connect.has_probed && !c->connect.is_sse && r->error)

@@ -115,6 +115,16 @@ static void on_ended(struct exchange *x, const struct mcp_reply *r)
         retry(l, r->err);
 }
 
+bool listen_cancelled(struct mcp_client *c, int64_t id)
+{
+    struct listen *l = c->listen;
+    if (!l || id == 0 || l->x.id != id)
+        return false;
+    exchange_drop(&l->x);
+    retry(l, NULL);
+    return true;
+}
+
 void listen_acknowledged(struct mcp_client *c, const struct json *params)
 {
     struct listen *l = c->listen;

@@ -59,7 +59,8 @@ static void end(struct wire *w, const struct err *e)
 
 uint64_t wire_retry_ms(const struct sse_event *ev)
 {
-    return ev->retry_ms < WIRE_RETRY_MAX_MS ? (uint64_t)ev->retry_ms : WIRE_RETRY_MAX_MS;
+    int64_t ms = ev->retry_ms < WIRE_RETRY_MAX_MS ? ev->retry_ms : WIRE_RETRY_MAX_MS;
+    return (uint64_t)(ms > WIRE_RETRY_MIN_MS ? ms : WIRE_RETRY_MIN_MS);
 }
 
 static bool is_protocols_own(str name)

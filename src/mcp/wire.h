@@ -24,6 +24,7 @@ struct wire *wire_start(struct fetcher *f, const struct fetch_spec *spec,
 void wire_stop(struct wire *w); /* closes the connection; no callback any more */
 
 /* What the server says about when to come back, within reason. */
+#define WIRE_RETRY_MIN_MS 20
 #define WIRE_RETRY_MAX_MS 60000
 uint64_t wire_retry_ms(const struct sse_event *ev);
 

@@ -5,7 +5,7 @@
 #define ASK(id, method, params)                                                                    \
     "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"method\":\"" method "\",\"params\":" params "}"
 
-static void test_answer_keeps_the_id(void **state)
+static void answer_keeps_the_id(void **state)
 {
     struct rig *r = *state;
     rig_open(r, "[" RIG_LEGACY "{\"on\":\"tools/call\",\"send\":[" ASK(
@@ -24,7 +24,7 @@ static void test_answer_keeps_the_id(void **state)
     rig_call_done(&c);
 }
 
-static void test_roots_outside_a_call(void **state)
+static void roots_outside_a_call(void **state)
 {
     struct rig *r = *state;
     rig_open(r, "[" RIG_LEGACY "{\"on\":\"tools/list\",\"send\":[" ASK(
@@ -44,7 +44,7 @@ static void test_roots_outside_a_call(void **state)
     rig_call_done(&c);
 }
 
-static void test_what_is_not_declared(void **state)
+static void what_is_not_declared(void **state)
 {
     struct rig *r = *state;
     rig_open(r, "[" RIG_LEGACY "{\"on\":\"a\",\"send\":[" ASK("1", "odd/method", "{}") "," ASK(
@@ -60,7 +60,7 @@ static void test_what_is_not_declared(void **state)
     assert_false(mcp_has_asked(r->client)); /* a ping asks nothing */
 }
 
-static void test_two_calls_cannot_be_told_apart(void **state)
+static void two_calls_cannot_be_told_apart(void **state)
 {
     struct rig *r = *state;
     rig_open(r, "[" RIG_LEGACY
@@ -78,7 +78,7 @@ static void test_two_calls_cannot_be_told_apart(void **state)
     rig_call_done(&second);
 }
 
-static void test_server_takes_it_back(void **state)
+static void server_takes_it_back(void **state)
 {
     struct rig *r = *state;
     rig_open(r,
@@ -94,7 +94,7 @@ static void test_server_takes_it_back(void **state)
     assert_int_equal(r->ngone, 1); /* the text "7" is another id */
 }
 
-static void test_end_of_the_call_is_the_end_of_its_questions(void **state)
+static void end_of_the_call_is_the_end_of_its_questions(void **state)
 {
     struct rig *r = *state;
     rig_open(r,
@@ -106,7 +106,7 @@ static void test_end_of_the_call_is_the_end_of_its_questions(void **state)
     rig_hears(r, "\"id\":7,\"error\":{\"code\":-32603");
 }
 
-static void test_silence_while_we_are_asked(void **state)
+static void silence_while_we_are_asked(void **state)
 {
     struct rig *r = *state;
     rig_open(
@@ -128,7 +128,7 @@ static void test_silence_while_we_are_asked(void **state)
 
 static void leave_open(void *ctx, struct mcp_ask *a) {}
 
-static void test_questions_are_bounded(void **state)
+static void questions_are_bounded(void **state)
 {
     struct rig *r = *state;
     struct buf script;
@@ -153,14 +153,10 @@ int main(int argc, char **argv)
 {
     RIG_SERVE(argc, argv);
     const struct CMUnitTest tests[] = {
-        rig_test(test_answer_keeps_the_id),
-        rig_test(test_roots_outside_a_call),
-        rig_test(test_what_is_not_declared),
-        rig_test(test_two_calls_cannot_be_told_apart),
-        rig_test(test_server_takes_it_back),
-        rig_test(test_end_of_the_call_is_the_end_of_its_questions),
-        rig_test(test_silence_while_we_are_asked),
-        rig_test(test_questions_are_bounded),
+        rig_test(answer_keeps_the_id),        rig_test(roots_outside_a_call),
+        rig_test(what_is_not_declared),       rig_test(two_calls_cannot_be_told_apart),
+        rig_test(server_takes_it_back),       rig_test(end_of_the_call_is_the_end_of_its_questions),
+        rig_test(silence_while_we_are_asked), rig_test(questions_are_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 #include "mcp/dial.h"
 #include "support/unit.h"
 
-static void test_dial_outlives_its_source(void **state)
+static void dial_outlives_its_source(void **state)
 {
     struct arena a;
     arena_init(&a);
@@ -24,7 +24,7 @@ static void test_dial_outlives_its_source(void **state)
     arena_done(&a);
 }
 
-static void test_request_outlives_its_source(void **state)
+static void request_outlives_its_source(void **state)
 {
     struct arena a, b;
     arena_init(&a);
@@ -45,8 +45,8 @@ static void test_request_outlives_its_source(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_dial_outlives_its_source),
-        cmocka_unit_test(test_request_outlives_its_source),
+        cmocka_unit_test(dial_outlives_its_source),
+        cmocka_unit_test(request_outlives_its_source),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,7 +3,7 @@
 #include "mcp/endpoint.h"
 #include "support/unit.h"
 
-static void test_resolves(void **state)
+static void resolves(void **state)
 {
     static const char *const CASES[][3] = {
         {"http://h:1/sse", "/messages?s=1", "http://h:1/messages?s=1"},
@@ -26,7 +26,7 @@ static void test_resolves(void **state)
     }
 }
 
-static void test_refuses(void **state)
+static void refuses(void **state)
 {
     static const struct {
         const char *reference;
@@ -51,8 +51,8 @@ static void test_refuses(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_resolves),
-        cmocka_unit_test(test_refuses),
+        cmocka_unit_test(resolves),
+        cmocka_unit_test(refuses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "unit/mcp/rig.h"
 
-static void test_silence_and_cancellation(void **state)
+static void silence_and_cancellation(void **state)
 {
     struct rig *r = *state;
     rig_open(r, "[" RIG_LEGACY "{\"on\":\"slow\"}]");
@@ -16,7 +16,7 @@ static void test_silence_and_cancellation(void **state)
     rig_hears(r, "\"reason\":\"timed out\"");
 }
 
-static void test_cancel_has_no_callback(void **state)
+static void cancel_has_no_callback(void **state)
 {
     struct rig *r = *state;
     rig_open(r, "[" RIG_LEGACY RIG_RESULT("a", "{}") "]");
@@ -33,7 +33,7 @@ static void test_cancel_has_no_callback(void **state)
     "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{\"progressToken\":"    \
     "\"$id\",\"progress\":1}}"
 
-static void test_progress(void **state)
+static void progress(void **state)
 {
     struct rig *r = *state;
     rig_open(r, "[" RIG_LEGACY "{\"on\":\"a\",\"send\":[" PROGRESS "," PROGRESS
@@ -46,7 +46,7 @@ static void test_progress(void **state)
     rig_call_done(&c);
 }
 
-static void test_hard_limit(void **state)
+static void hard_limit(void **state)
 {
     struct rig *r = *state;
     rig_open(r, "[" RIG_LEGACY "{\"on\":\"a\",\"send\":[" PROGRESS "]}]");
@@ -61,7 +61,7 @@ static void test_hard_limit(void **state)
     rig_call_done(&c);
 }
 
-static void test_too_many_at_once(void **state)
+static void too_many_at_once(void **state)
 {
     struct rig *r = *state;
     rig_open(r, "[" RIG_LEGACY "{\"on\":\"slow\"}]");
@@ -79,7 +79,7 @@ static void test_too_many_at_once(void **state)
     free(calls);
 }
 
-static void test_request_that_is_too_large(void **state)
+static void request_that_is_too_large(void **state)
 {
     struct rig *r = *state;
     rig_open(r, "[" RIG_LEGACY "{\"on\":\"x\"}]");
@@ -100,12 +100,12 @@ int main(int argc, char **argv)
 {
     RIG_SERVE(argc, argv);
     const struct CMUnitTest tests[] = {
-        rig_test(test_silence_and_cancellation),
-        rig_test(test_cancel_has_no_callback),
-        rig_test(test_progress),
-        rig_test(test_hard_limit),
-        rig_test(test_too_many_at_once),
-        rig_test(test_request_that_is_too_large),
+        rig_test(silence_and_cancellation),
+        rig_test(cancel_has_no_callback),
+        rig_test(progress),
+        rig_test(hard_limit),
+        rig_test(too_many_at_once),
+        rig_test(request_that_is_too_large),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -33,7 +33,7 @@ static void serve_broken_stream(struct exchange *x)
     }
 }
 
-static void test_broken_stream_is_taken_up(void **state)
+static void broken_stream_is_taken_up(void **state)
 {
     struct rig *r = *state;
     struct web *w = web_new(serve_broken_stream);
@@ -58,7 +58,7 @@ static void serve_cut(struct exchange *x)
     dbl_say(x, ": nothing else\n\n");
 }
 
-static void test_stream_without_ids_is_lost(void **state)
+static void stream_without_ids_is_lost(void **state)
 {
     struct rig *r = *state;
     struct web *w = web_new(serve_cut);
@@ -86,7 +86,7 @@ static void serve_pace(struct exchange *x)
     }
 }
 
-static void test_too_many_requests_is_no_failure(void **state)
+static void too_many_requests_is_no_failure(void **state)
 {
     struct rig *r = *state;
     struct web *w = web_new(serve_pace);
@@ -128,7 +128,7 @@ static void serve_modern(struct exchange *x)
     }
 }
 
-static void test_headers_repeat_the_message(void **state)
+static void headers_repeat_the_message(void **state)
 {
     struct rig *r = *state;
     struct web *w = web_new(serve_modern);
@@ -152,7 +152,7 @@ static void test_headers_repeat_the_message(void **state)
     web_free(w);
 }
 
-static void test_cancel_closes_the_stream(void **state)
+static void cancel_closes_the_stream(void **state)
 {
     struct rig *r = *state;
     struct web *w = web_new(serve_modern);
@@ -169,7 +169,7 @@ static void test_cancel_closes_the_stream(void **state)
     web_free(w);
 }
 
-static void test_changed_annotations_are_fetched(void **state)
+static void changed_annotations_are_fetched(void **state)
 {
     struct rig *r = *state;
     struct web *w = web_new(serve_modern);
@@ -183,7 +183,7 @@ static void test_changed_annotations_are_fetched(void **state)
     web_free(w);
 }
 
-static void test_refusals(void **state)
+static void refusals(void **state)
 {
     struct rig *r = *state;
     struct web *w = web_new(serve_modern);
@@ -197,7 +197,7 @@ static void test_refusals(void **state)
     web_free(w);
 }
 
-static void test_tools_with_wrong_annotations(void **state)
+static void tools_with_wrong_annotations(void **state)
 {
     struct rig *r = *state;
     struct web *w = web_new(serve_modern);
@@ -218,7 +218,7 @@ static void serve_other_answer(struct exchange *x)
                   web_is(x, "\"empty\"") ? "" : "{\"jsonrpc\":\"2.0\",\"id\":12345,\"result\":{}}");
 }
 
-static void test_body_without_the_answer(void **state)
+static void body_without_the_answer(void **state)
 {
     struct rig *r = *state;
     struct web *w = web_new(serve_other_answer);
@@ -235,15 +235,15 @@ int main(int argc, char **argv)
 {
     RIG_SERVE(argc, argv);
     const struct CMUnitTest tests[] = {
-        rig_test(test_broken_stream_is_taken_up),
-        rig_test(test_stream_without_ids_is_lost),
-        rig_test(test_too_many_requests_is_no_failure),
-        rig_test(test_headers_repeat_the_message),
-        rig_test(test_cancel_closes_the_stream),
-        rig_test(test_changed_annotations_are_fetched),
-        rig_test(test_refusals),
-        rig_test(test_tools_with_wrong_annotations),
-        rig_test(test_body_without_the_answer),
+        rig_test(broken_stream_is_taken_up),
+        rig_test(stream_without_ids_is_lost),
+        rig_test(too_many_requests_is_no_failure),
+        rig_test(headers_repeat_the_message),
+        rig_test(cancel_closes_the_stream),
+        rig_test(changed_annotations_are_fetched),
+        rig_test(refusals),
+        rig_test(tools_with_wrong_annotations),
+        rig_test(body_without_the_answer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,7 +10,7 @@ static int classify(struct arena *a, const char *text, struct rpc_message *m, st
     return rc < 0 ? rc : rpc_classify(v, m, e);
 }
 
-static void test_kinds(void **state)
+static void kinds(void **state)
 {
     static const struct {
         const char *text;
@@ -35,7 +35,7 @@ static void test_kinds(void **state)
     }
 }
 
-static void test_ids_keep_their_type(void **state)
+static void ids_keep_their_type(void **state)
 {
     struct arena a;
     arena_init(&a);
@@ -58,7 +58,7 @@ static void test_ids_keep_their_type(void **state)
     arena_done(&a);
 }
 
-static void test_malformed_is_refused(void **state)
+static void malformed_is_refused(void **state)
 {
     static const char *const CASES[] = {
         "",
@@ -96,7 +96,7 @@ static void test_malformed_is_refused(void **state)
     }
 }
 
-static void test_malformed_answer_names_its_request(void **state)
+static void malformed_answer_names_its_request(void **state)
 {
     struct arena a;
     arena_init(&a);
@@ -107,7 +107,7 @@ static void test_malformed_answer_names_its_request(void **state)
     arena_done(&a);
 }
 
-static void test_size_is_bounded(void **state)
+static void size_is_bounded(void **state)
 {
     struct arena a;
     arena_init(&a);
@@ -130,11 +130,11 @@ static void test_size_is_bounded(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_kinds),
-        cmocka_unit_test(test_ids_keep_their_type),
-        cmocka_unit_test(test_malformed_is_refused),
-        cmocka_unit_test(test_malformed_answer_names_its_request),
-        cmocka_unit_test(test_size_is_bounded),
+        cmocka_unit_test(kinds),
+        cmocka_unit_test(ids_keep_their_type),
+        cmocka_unit_test(malformed_is_refused),
+        cmocka_unit_test(malformed_answer_names_its_request),
+        cmocka_unit_test(size_is_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -30,7 +30,7 @@ static void close_lanes(struct rig *r, struct lanes *p, uint64_t drain_ms)
     assert_int_equal(r->closed.code, 0);
 }
 
-static void test_requests_wait_until_ready(void **state)
+static void requests_wait_until_ready(void **state)
 {
     struct rig *r = *state;
     struct lanes *p = open_lanes(r, "[" RIG_LEGACY RIG_RESULT("tools/call", "{\"n\":1}") "]");
@@ -54,7 +54,7 @@ static int count_children(void)
     return n;
 }
 
-static void test_one_connection_until_it_asks(void **state)
+static void one_connection_until_it_asks(void **state)
 {
     struct rig *r = *state;
     struct lanes *p = open_lanes(r, "[" RIG_LEGACY "{\"on\":\"tools/call\"}]");
@@ -70,7 +70,7 @@ static void test_one_connection_until_it_asks(void **state)
     close_lanes(r, p, 0);
 }
 
-static void test_lanes_and_queue(void **state)
+static void lanes_and_queue(void **state)
 {
     struct rig *r = *state;
     struct lanes *p =
@@ -102,7 +102,7 @@ static void test_lanes_and_queue(void **state)
     assert_int_equal(c[5].err.code, -ECANCELED);
 }
 
-static void test_loss_of_the_main_one(void **state)
+static void loss_of_the_main_one(void **state)
 {
     struct rig *r = *state;
     struct lanes *p = open_lanes(r, "[" RIG_LEGACY "{\"on\":\"die\",\"exit\":4},"
@@ -116,7 +116,7 @@ static void test_loss_of_the_main_one(void **state)
     assert_int_equal(dead.err.code, -ECONNRESET);
 }
 
-static void test_draining(void **state)
+static void draining(void **state)
 {
     struct rig *r = *state;
     struct lanes *p = open_lanes(r, "[" RIG_LEGACY "{\"on\":\"(none)\"}," ASKS "]");
@@ -130,7 +130,7 @@ static void test_draining(void **state)
     assert_int_equal(late.err.code, -ECANCELED);
 }
 
-static void test_queue_is_bounded(void **state)
+static void queue_is_bounded(void **state)
 {
     struct rig *r = *state;
     struct lanes *p = open_lanes(r, "[{\"on\":\"*\"}]");
@@ -152,7 +152,7 @@ static void abort_in_done(void *ctx, const struct mcp_reply *reply)
     r->is_closed = true;
 }
 
-static void test_abort_from_inside(void **state)
+static void abort_from_inside(void **state)
 {
     struct rig *r = *state;
     struct lanes *p = open_lanes(r, "[" RIG_LEGACY "{\"on\":\"x\"}]");
@@ -167,13 +167,13 @@ int main(int argc, char **argv)
 {
     RIG_SERVE(argc, argv);
     const struct CMUnitTest tests[] = {
-        rig_test(test_requests_wait_until_ready),
-        rig_test(test_one_connection_until_it_asks),
-        rig_test(test_lanes_and_queue),
-        rig_test(test_loss_of_the_main_one),
-        rig_test(test_draining),
-        rig_test(test_queue_is_bounded),
-        rig_test(test_abort_from_inside),
+        rig_test(requests_wait_until_ready),
+        rig_test(one_connection_until_it_asks),
+        rig_test(lanes_and_queue),
+        rig_test(loss_of_the_main_one),
+        rig_test(draining),
+        rig_test(queue_is_bounded),
+        rig_test(abort_from_inside),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,7 +14,7 @@ static struct mcp_dial quick(struct rig *r, const char *script)
     return dial;
 }
 
-static void test_what_the_server_offers_is_asked_for(void **state)
+static void what_the_server_offers_is_asked_for(void **state)
 {
     struct rig *r = *state;
     rig_open(r, "[" RIG_MODERN "{\"on\":\"subscriptions/listen\",\"send\":[" ACK "," CHANGED "]}]");
@@ -26,7 +26,7 @@ static void test_what_the_server_offers_is_asked_for(void **state)
     assert_false(rig_has(&r->notified, "acknowledged"));
 }
 
-static void test_subscriptions_open_it_anew(void **state)
+static void subscriptions_open_it_anew(void **state)
 {
     struct rig *r = *state;
     rig_open(r, "[" RIG_MODERN "{\"on\":\"subscriptions/listen\",\"send\":[" ACK "]}]");
@@ -42,7 +42,7 @@ static void test_subscriptions_open_it_anew(void **state)
     assert_false(rig_has(&r->heard, "\"resources/"));
 }
 
-static void test_end_is_followed_by_another(void **state)
+static void end_is_followed_by_another(void **state)
 {
     struct rig *r = *state;
     struct mcp_dial dial =
@@ -56,7 +56,20 @@ static void test_end_is_followed_by_another(void **state)
     assert_true(rig_has(&r->notified, "notifications/tools/list_changed"));
 }
 
-static void test_server_without_it(void **state)
+static void end_by_notification(void **state)
+{
+    struct rig *r = *state;
+    struct mcp_dial dial =
+        quick(r, "[" RIG_MODERN "{\"on\":\"subscriptions/listen\",\"times\":1,\"send\":[" ACK
+                 ",{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{"
+                 "\"requestId\":\"$id\"}}]},{\"on\":\"subscriptions/listen\",\"send\":[" ACK "]}]");
+    rig_dial(r, &dial);
+    for (int i = 0; i < 200 && r->notified.n == 0; i++)
+        rig_run(r, 10);
+    assert_true(rig_has(&r->notified, "notifications/tools/list_changed"));
+}
+
+static void server_without_it(void **state)
 {
     struct rig *r = *state;
     struct mcp_dial dial = quick(r, "[" RIG_MODERN "{\"on\":\"x\"}]");
@@ -72,10 +85,11 @@ int main(int argc, char **argv)
 {
     RIG_SERVE(argc, argv);
     const struct CMUnitTest tests[] = {
-        rig_test(test_what_the_server_offers_is_asked_for),
-        rig_test(test_subscriptions_open_it_anew),
-        rig_test(test_end_is_followed_by_another),
-        rig_test(test_server_without_it),
+        rig_test(what_the_server_offers_is_asked_for),
+        rig_test(subscriptions_open_it_anew),
+        rig_test(end_is_followed_by_another),
+        rig_test(end_by_notification),
+        rig_test(server_without_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,13 +17,13 @@ static struct json *parse(struct arena *a, const char *text)
     return v;
 }
 
-static void test_legacy_is_bare(void **state)
+static void legacy_is_bare(void **state)
 {
     check(&(struct message_request){.id = 3, .method = STR("ping"), .era = MCP_ERA_LEGACY},
           "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"ping\"}");
 }
 
-static void test_meta_is_added_to(void **state)
+static void meta_is_added_to(void **state)
 {
     struct arena a;
     arena_init(&a);
@@ -40,7 +40,7 @@ static void test_meta_is_added_to(void **state)
     arena_done(&a);
 }
 
-static void test_modern_names_itself(void **state)
+static void modern_names_itself(void **state)
 {
     struct message_request r = {
         .id = 1,
@@ -56,7 +56,7 @@ static void test_modern_names_itself(void **state)
               "\"},\"io.modelcontextprotocol/logLevel\":\"info\"}}}");
 }
 
-static void test_more_members_replace(void **state)
+static void more_members_replace(void **state)
 {
     struct arena a;
     arena_init(&a);
@@ -85,7 +85,7 @@ static void check_capabilities(const char *declared, enum mcp_era era, bool with
     arena_done(&a);
 }
 
-static void test_capabilities_by_era(void **state)
+static void capabilities_by_era(void **state)
 {
     const char *declared = "{\"roots\":{\"listChanged\":true},\"tasks\":{},\"sampling\":{"
                            "\"tools\":{}},\"extensions\":{\"x/y\":{}}}";
@@ -102,9 +102,9 @@ static void test_capabilities_by_era(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_legacy_is_bare),      cmocka_unit_test(test_meta_is_added_to),
-        cmocka_unit_test(test_modern_names_itself), cmocka_unit_test(test_more_members_replace),
-        cmocka_unit_test(test_capabilities_by_era),
+        cmocka_unit_test(legacy_is_bare),      cmocka_unit_test(meta_is_added_to),
+        cmocka_unit_test(modern_names_itself), cmocka_unit_test(more_members_replace),
+        cmocka_unit_test(capabilities_by_era),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,7 +12,7 @@ static struct json *parse(struct arena *a, const char *text)
 
 #define REGION "{\"type\":\"string\",\"x-mcp-header\":\"Region\"}"
 
-static void test_nested_properties(void **state)
+static void nested_properties(void **state)
 {
     struct arena a;
     arena_init(&a);
@@ -38,7 +38,7 @@ static void test_nested_properties(void **state)
     arena_done(&a);
 }
 
-static void test_invalid_annotations(void **state)
+static void invalid_annotations(void **state)
 {
     static const char *const CASES[] = {
         "{\"x-mcp-header\":\"A\",\"type\":\"string\"}",
@@ -72,7 +72,7 @@ static void test_invalid_annotations(void **state)
     }
 }
 
-static void test_number_of_headers_is_bounded(void **state)
+static void number_of_headers_is_bounded(void **state)
 {
     struct arena a;
     arena_init(&a);
@@ -89,7 +89,7 @@ static void test_number_of_headers_is_bounded(void **state)
     arena_done(&a);
 }
 
-static void test_encoding(void **state)
+static void encoding(void **state)
 {
     static const struct {
         str plain, header;
@@ -116,10 +116,10 @@ static void test_encoding(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nested_properties),
-        cmocka_unit_test(test_invalid_annotations),
-        cmocka_unit_test(test_number_of_headers_is_bounded),
-        cmocka_unit_test(test_encoding),
+        cmocka_unit_test(nested_properties),
+        cmocka_unit_test(invalid_annotations),
+        cmocka_unit_test(number_of_headers_is_bounded),
+        cmocka_unit_test(encoding),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

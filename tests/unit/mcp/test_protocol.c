@@ -1,7 +1,7 @@
 #include "mcp/protocol.h"
 #include "support/unit.h"
 
-static void test_eras(void **state)
+static void eras(void **state)
 {
     assert_int_equal(protocol_era(STR("2024-11-05")), MCP_ERA_LEGACY);
     assert_int_equal(protocol_era(STR(MCP_REVISION_BATCH)), MCP_ERA_LEGACY);
@@ -12,7 +12,7 @@ static void test_eras(void **state)
     assert_int_equal(protocol_era(STR_NONE), MCP_ERA_UNKNOWN);
 }
 
-static void test_methods(void **state)
+static void methods(void **state)
 {
     assert_string_equal(protocol_name_member(STR("tools/call")), "name");
     assert_string_equal(protocol_name_member(STR("resources/read")), "uri");
@@ -23,7 +23,7 @@ static void test_methods(void **state)
     assert_false(protocol_may_need_input(STR("tools/list")));
 }
 
-static void test_modern_errors(void **state)
+static void modern_errors(void **state)
 {
     assert_true(protocol_is_modern_error(-32020));
     assert_true(protocol_is_modern_error(-32022));
@@ -31,7 +31,7 @@ static void test_modern_errors(void **state)
     assert_false(protocol_is_modern_error(-32601));
 }
 
-static void test_log_levels_are_ordered(void **state)
+static void log_levels_are_ordered(void **state)
 {
     assert_int_equal(protocol_log_level(STR("debug")), 0);
     assert_int_equal(protocol_log_level(STR("emergency")), 7);
@@ -43,10 +43,10 @@ static void test_log_levels_are_ordered(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_eras),
-        cmocka_unit_test(test_methods),
-        cmocka_unit_test(test_modern_errors),
-        cmocka_unit_test(test_log_levels_are_ordered),
+        cmocka_unit_test(eras),
+        cmocka_unit_test(methods),
+        cmocka_unit_test(modern_errors),
+        cmocka_unit_test(log_levels_are_ordered),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

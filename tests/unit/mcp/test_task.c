@@ -9,7 +9,7 @@
     "{\"on\":\"tasks/get\",\"times\":1,\"send\":[{\"jsonrpc\":\"2.0\",\"id\":\"$id\",\"result\":{" \
     "\"resultType\":\"complete\",\"taskId\":\"t1\"," state "}}]},"
 
-static void test_modern_task(void **state)
+static void modern_task(void **state)
 {
     struct rig *r = *state;
     rig_open(r, "[" RIG_MODERN CREATED "," STATE_ONCE("\"status\":\"working\"") STATE_ONCE(
@@ -19,7 +19,7 @@ static void test_modern_task(void **state)
     assert_text(c.result, "{\"content\":[5]}");
 }
 
-static void test_modern_questions_are_put_once(void **state)
+static void modern_questions_are_put_once(void **state)
 {
     struct rig *r = *state;
     rig_open(r, "[" RIG_MODERN CREATED
@@ -40,7 +40,7 @@ static void test_modern_questions_are_put_once(void **state)
     rig_call_done(&c);
 }
 
-static void test_modern_ends(void **state)
+static void modern_ends(void **state)
 {
     struct rig *r = *state;
     rig_open(r, "[" RIG_MODERN CREATED
@@ -56,7 +56,7 @@ static void test_modern_ends(void **state)
     assert_int_equal(c.err.code, -EPROTO);
 }
 
-static void test_cancelled_task_is_cancelled_there(void **state)
+static void cancelled_task_is_cancelled_there(void **state)
 {
     struct rig *r = *state;
     rig_open(r, "[" RIG_MODERN CREATED "," RIG_RESULT("tasks/get", "{\"status\":\"working\"}") "]");
@@ -78,7 +78,7 @@ static void test_cancelled_task_is_cancelled_there(void **state)
     RIG_RESULT("tools/call", "{\"task\":{\"taskId\":\"t2\",\"status\":\"working\","                \
                              "\"pollInterval\":20}}")
 
-static void test_legacy_task(void **state)
+static void legacy_task(void **state)
 {
     struct rig *r = *state;
     rig_open(r, "[" RIG_LEGACY RIG_RESULT(
@@ -111,7 +111,7 @@ static void test_legacy_task(void **state)
     assert_true(str_starts(c.result, STR("{\"task\":")));
 }
 
-static void test_task_without_a_name(void **state)
+static void task_without_a_name(void **state)
 {
     struct rig *r = *state;
     rig_open(r, "[" RIG_MODERN RIG_RESULT("tools/call", "{\"resultType\":\"task\"}") "]");
@@ -124,9 +124,9 @@ int main(int argc, char **argv)
 {
     RIG_SERVE(argc, argv);
     const struct CMUnitTest tests[] = {
-        rig_test(test_modern_task), rig_test(test_modern_questions_are_put_once),
-        rig_test(test_modern_ends), rig_test(test_cancelled_task_is_cancelled_there),
-        rig_test(test_legacy_task), rig_test(test_task_without_a_name),
+        rig_test(modern_task), rig_test(modern_questions_are_put_once),
+        rig_test(modern_ends), rig_test(cancelled_task_is_cancelled_there),
+        rig_test(legacy_task), rig_test(task_without_a_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,7 +10,7 @@ static void serve_plain(struct exchange *x)
         web_json(x, "", "{\"ok\":1}");
 }
 
-static void test_session_and_revision(void **state)
+static void session_and_revision(void **state)
 {
     struct rig *r = *state;
     struct web *w = web_new(serve_plain);
@@ -51,7 +51,7 @@ static void serve_standing(struct exchange *x)
                    "tools/list_changed\"}\n\n");
 }
 
-static void test_standing_stream_is_taken_up(void **state)
+static void standing_stream_is_taken_up(void **state)
 {
     struct rig *r = *state;
     struct web *w = web_new(serve_standing);
@@ -71,7 +71,7 @@ static void serve_vanishing(struct exchange *x)
     x->close = true; /* without a word */
 }
 
-static void test_standing_stream_that_is_lost(void **state)
+static void standing_stream_that_is_lost(void **state)
 {
     struct rig *r = *state;
     struct web *w = web_new(serve_vanishing);
@@ -102,7 +102,7 @@ static void serve_forgetful(struct exchange *x)
     }
 }
 
-static void test_forgotten_session_is_renewed(void **state)
+static void forgotten_session_is_renewed(void **state)
 {
     struct rig *r = *state;
     struct web *w = web_new(serve_forgetful);
@@ -123,7 +123,7 @@ static void serve_denial(struct exchange *x)
     web_reply(x, "401 Unauthorized", "WWW-Authenticate: Bearer\r\n", "who are you?");
 }
 
-static void test_denied(void **state)
+static void denied(void **state)
 {
     struct rig *r = *state;
     struct web *w = web_new(serve_denial);
@@ -135,7 +135,7 @@ static void test_denied(void **state)
     web_free(w);
 }
 
-static void test_nobody_listens(void **state)
+static void nobody_listens(void **state)
 {
     struct rig *r = *state;
     rig_dial(r, &(struct mcp_dial){.wire = MCP_WIRE_HTTP, .url = STR("http://127.0.0.1:1/mcp")});
@@ -147,12 +147,12 @@ int main(int argc, char **argv)
 {
     RIG_SERVE(argc, argv);
     const struct CMUnitTest tests[] = {
-        rig_test(test_session_and_revision),
-        rig_test(test_standing_stream_is_taken_up),
-        rig_test(test_standing_stream_that_is_lost),
-        rig_test(test_forgotten_session_is_renewed),
-        rig_test(test_denied),
-        rig_test(test_nobody_listens),
+        rig_test(session_and_revision),
+        rig_test(standing_stream_is_taken_up),
+        rig_test(standing_stream_that_is_lost),
+        rig_test(forgotten_session_is_renewed),
+        rig_test(denied),
+        rig_test(nobody_listens),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

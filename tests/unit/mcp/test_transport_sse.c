@@ -63,17 +63,17 @@ static void open_and_ask(struct rig *r, enum mcp_wire wire)
     web_free(w);
 }
 
-static void test_named(void **state)
+static void named(void **state)
 {
     open_and_ask(*state, MCP_WIRE_SSE);
 }
 
-static void test_found_out(void **state)
+static void found_out(void **state)
 {
     open_and_ask(*state, MCP_WIRE_HTTP);
 }
 
-static void test_lost_stream_is_the_end(void **state)
+static void lost_stream_is_the_end(void **state)
 {
     struct rig *r = *state;
     struct web *w = web_new(serve_old);
@@ -93,7 +93,7 @@ static void serve_elsewhere(struct exchange *x)
     serve_stream(x, "http://evil.example/steal");
 }
 
-static void test_other_origin_is_refused(void **state)
+static void other_origin_is_refused(void **state)
 {
     struct rig *r = *state;
     struct web *w = web_new(serve_elsewhere);
@@ -110,7 +110,7 @@ static void serve_nothing(struct exchange *x)
     web_reply(x, "404 Not Found", "", "nothing here");
 }
 
-static void test_no_transport_at_all(void **state)
+static void no_transport_at_all(void **state)
 {
     struct rig *r = *state;
     struct web *w = web_new(serve_nothing);
@@ -125,11 +125,11 @@ int main(int argc, char **argv)
 {
     RIG_SERVE(argc, argv);
     const struct CMUnitTest tests[] = {
-        rig_test(test_named),
-        rig_test(test_found_out),
-        rig_test(test_lost_stream_is_the_end),
-        rig_test(test_other_origin_is_refused),
-        rig_test(test_no_transport_at_all),
+        rig_test(named),
+        rig_test(found_out),
+        rig_test(lost_stream_is_the_end),
+        rig_test(other_origin_is_refused),
+        rig_test(no_transport_at_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

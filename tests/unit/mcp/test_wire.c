@@ -84,7 +84,7 @@ static void run(struct rig *r, const char *path, struct seen *s)
     web_free(w);
 }
 
-static void test_body(void **state)
+static void body(void **state)
 {
     struct rig *r = *state;
     struct seen s = {0};
@@ -95,7 +95,7 @@ static void test_body(void **state)
     buf_done(&s.events);
 }
 
-static void test_events(void **state)
+static void events(void **state)
 {
     struct rig *r = *state;
     struct seen s = {0};
@@ -106,7 +106,7 @@ static void test_events(void **state)
     buf_done(&s.events);
 }
 
-static void test_stop_in_callbacks(void **state)
+static void stop_in_callbacks(void **state)
 {
     struct rig *r = *state;
     struct web *w = web_new(serve);
@@ -123,7 +123,26 @@ static void test_stop_in_callbacks(void **state)
     web_free(w);
 }
 
-static void test_ceilings(void **state)
+static void time_to_come_back_is_within_reason(void **state)
+{
+    assert_int_equal(wire_retry_ms(&(struct sse_event){.retry_ms = 500}), 500);
+    assert_int_equal(wire_retry_ms(&(struct sse_event){.retry_ms = 0}), WIRE_RETRY_MIN_MS);
+    assert_int_equal(wire_retry_ms(&(struct sse_event){.retry_ms = INT64_MAX}), WIRE_RETRY_MAX_MS);
+}
+
+static void the_users_headers_do_not_speak_for_the_protocol(void **state)
+{
+    struct fetch_header mine[] = {{STR("X-A"), STR("1")},
+                                  {STR("MCP-Method"), STR("2")},
+                                  {STR("accept"), STR("3")},
+                                  {STR("Authorization"), STR("4")}};
+    struct fetch_header out[4];
+    assert_int_equal(wire_add_headers(out, 4, mine, 4), 2);
+    assert_true(str_eq(out[1].name, STR("Authorization")));
+    assert_int_equal(wire_add_headers(out, 1, mine, 4), 1);
+}
+
+static void ceilings(void **state)
 {
     struct rig *r = *state;
     struct seen large = {0}, refused = {0};
@@ -141,10 +160,12 @@ int main(int argc, char **argv)
 {
     RIG_SERVE(argc, argv);
     const struct CMUnitTest tests[] = {
-        rig_test(test_body),
-        rig_test(test_events),
-        rig_test(test_stop_in_callbacks),
-        rig_test(test_ceilings),
+        rig_test(body),
+        rig_test(events),
+        rig_test(stop_in_callbacks),
+        rig_test(ceilings),
+        rig_test(time_to_come_back_is_within_reason),
+        rig_test(the_users_headers_do_not_speak_for_the_protocol),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -57,6 +57,19 @@ static void whole_stream(void **state)
     expect((str){STREAM, sizeof(STREAM) - 1}, EVENTS);
 }
 
+static void blocks_without_data_where_wanted(void **state)
+{
+    static const char STREAM_OF_IDS[] = "id: 1\n\nretry: 5\n\n: c\n\nevent: e\n\ndata: d\n\nid: 2";
+    expect((str){STREAM_OF_IDS, sizeof(STREAM_OF_IDS) - 1}, "message|d|1|5\n");
+    struct record r;
+    record_init(&r, 4096);
+    r.parser.wants_empty = true;
+    assert_int_equal(sse_parser_feed(&r.parser, (str){STREAM_OF_IDS, sizeof(STREAM_OF_IDS) - 1}),
+                     0);
+    assert_string_equal(buf_cstr(&r.text), "message||1|-1\nmessage||1|5\nmessage|d|1|-1\n");
+    record_done(&r);
+}
+
 static void split_at_every_byte(void **state)
 {
     for (size_t cut = 0; cut <= sizeof(STREAM) - 1; cut++) {
@@ -199,6 +212,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(whole_stream),
+        cmocka_unit_test(blocks_without_data_where_wanted),
         cmocka_unit_test(split_at_every_byte),
         cmocka_unit_test(one_byte_at_a_time),
         cmocka_unit_test(line_ends_of_every_kind),
