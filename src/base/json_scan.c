@@ -116,28 +116,59 @@ static bool broken(struct json_scan *s)
     return false;
 }
 
-/* `p` stands behind a member, or behind the opening brace of an empty object. */
+/* `p` stands behind a member, or behind the opening bracket of something empty. */
 static bool finish(struct json_scan *s, const char *p)
 {
-    if (p == s->end || *p != '}' || skip_space(p + 1, s->end) != s->end)
+    if (p == s->end || *p != s->close || skip_space(p + 1, s->end) != s->end)
         return broken(s);
     s->at = NULL;
     return true;
 }
 
-void json_scan_init(struct json_scan *s, str line)
+static void begin(struct json_scan *s, str text, char open, char close)
 {
-    if (line.n == 0)
-        line = STR("");
-    *s = (struct json_scan){.end = line.p + line.n};
-    const char *p = skip_space(line.p, s->end);
-    if (p == s->end || *p != '{') {
+    if (text.n == 0)
+        text = STR("");
+    *s = (struct json_scan){.end = text.p + text.n, .close = close};
+    const char *p = skip_space(text.p, s->end);
+    if (p == s->end || *p != open) {
         (void)broken(s);
         return;
     }
     s->at = skip_space(p + 1, s->end);
-    if (s->at == s->end || *s->at == '}')
+    if (s->at == s->end || *s->at == close)
         (void)finish(s, s->at);
+}
+
+void json_scan_init(struct json_scan *s, str line)
+{
+    begin(s, line, '{', '}');
+}
+
+void json_scan_array(struct json_scan *s, str text)
+{
+    begin(s, text, '[', ']');
+}
+
+/* The value at p, and moves on to what follows it. */
+static bool take_value(struct json_scan *s, const char *p, str *ret)
+{
+    const char *value = skip_space(p, s->end);
+    const char *value_end = skip_value(value, s->end);
+    if (!value_end)
+        return broken(s);
+    p = skip_space(value_end, s->end);
+    if (p < s->end && *p == ',')
+        s->at = p + 1;
+    else if (!finish(s, p))
+        return false;
+    *ret = str_make(value, (size_t)(value_end - value));
+    return true;
+}
+
+bool json_scan_element(struct json_scan *s, str *ret_value)
+{
+    return s->at && take_value(s, s->at, ret_value);
 }
 
 bool json_scan_next(struct json_scan *s, str *ret_key, str *ret_value)
@@ -151,17 +182,9 @@ bool json_scan_next(struct json_scan *s, str *ret_key, str *ret_value)
     const char *p = skip_space(key_end, s->end);
     if (p == s->end || *p != ':')
         return broken(s);
-    const char *value = skip_space(p + 1, s->end);
-    const char *value_end = skip_value(value, s->end);
-    if (!value_end)
-        return broken(s);
-    p = skip_space(value_end, s->end);
-    if (p < s->end && *p == ',')
-        s->at = p + 1;
-    else if (!finish(s, p))
+    if (!take_value(s, p + 1, ret_value))
         return false;
     *ret_key = str_make(key + 1, (size_t)(key_end - key) - 2);
-    *ret_value = str_make(value, (size_t)(value_end - value));
     return true;
 }
 

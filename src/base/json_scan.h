@@ -9,6 +9,7 @@
 
 struct json_scan {
     const char *at, *end;
+    char close;  /* the bracket that ends it */
     bool failed; /* the line is not an object, or is broken before its end */
 };
 
@@ -17,6 +18,10 @@ void json_scan_init(struct json_scan *s, str line);
 /* The next member: key without quotes (escapes left as they are) and the raw value text,
  * quotes included for strings. False at the end or on a broken line (s->failed). */
 bool json_scan_next(struct json_scan *s, str *ret_key, str *ret_value);
+
+/* The same for an array: the raw texts of its elements. */
+void json_scan_array(struct json_scan *s, str text);
+bool json_scan_element(struct json_scan *s, str *ret_value);
 
 /* Raw value of the first top-level key whose raw text is `key`, or STR_NONE. The line is
  * read only as far as that. */

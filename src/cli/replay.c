@@ -2,9 +2,12 @@
 #include <errno.h>
 
 #include "base/json.h"
+#include "base/utf8.h"
 #include "cli/cli.h"
 #include "runtime/rebuild.h"
 #include "server/server.h"
+
+#define SHOWN_MAX 600 /* bytes of a part that differs */
 
 struct replay_options {
     bool with_bodies;
@@ -31,6 +34,7 @@ struct replaying {
     store_pos next;
     struct arena *blob_arena;
     str blob;
+    struct err *blob_err;
 };
 
 static void wait_for(struct replaying *r)
@@ -77,18 +81,39 @@ static void on_blob(void *ctx, const struct err *err, str bytes)
 {
     struct replaying *r = ctx;
     r->is_done = true;
-    r->blob = err ? STR_NONE : arena_str(r->blob_arena, bytes);
+    if (err)
+        *r->blob_err = *err;
+    else
+        r->blob = arena_str(r->blob_arena, bytes);
 }
 
-static bool get_blob(void *ctx, struct arena *a, str sha256, str *ret)
+static int get_blob(void *ctx, struct arena *a, str sha256, str *ret, struct err *e)
 {
     struct replaying *r = ctx;
     r->is_done = false;
     r->blob_arena = a;
+    r->blob_err = e;
     store_get_blob(server_store(r->server), r->id, sha256, on_blob, r);
     wait_for(r);
     *ret = r->blob;
-    return r->blob.n > 0;
+    return e->code;
+}
+
+/* ---- what is printed ---- */
+
+static void write_differences(struct json_writer *w, const struct rebuilt *c)
+{
+    jw_key(w, "differences");
+    jw_array(w);
+    for (size_t i = 0; i < c->ndifferences; i++) {
+        const struct outline_difference *d = &c->differences[i];
+        jw_object(w);
+        jw_kstr(w, "part", d->part);
+        jw_kstr_or_null(w, "was", d->was);
+        jw_kstr_or_null(w, "now", d->now);
+        jw_end(w);
+    }
+    jw_end(w);
 }
 
 static void print_json(const struct rebuilt *c, const char *verdict)
@@ -104,11 +129,50 @@ static void print_json(const struct rebuilt *c, const char *verdict)
     jw_kstr(&w, "verdict", str_from(verdict));
     jw_kstr(&w, "recordedSha256", c->recorded_sha256);
     jw_kstr(&w, "rebuiltSha256", str_from(c->rebuilt_sha256));
+    if (c->ndifferences > 0)
+        write_differences(&w, c);
     if (c->why.n > 0)
         jw_kstr(&w, "why", c->why);
     jw_end(&w);
     printf("%s\n", buf_cstr(&b));
     buf_done(&b);
+}
+
+/* "was 120 bytes" for what was only outlined, the value itself when it was short. */
+static void print_was(str was)
+{
+    ptrdiff_t bytes = str_starts(str_trim(was), STR("#")) ? str_find_char(was, '/') : -1;
+    if (was.n == 0)
+        printf("was not there");
+    else if (bytes >= 0)
+        printf("was another text of %.*s bytes", STR_ARG(str_skip(was, (size_t)bytes + 1)));
+    else
+        printf("was %.*s", STR_ARG(was));
+}
+
+static void print_difference(const struct outline_difference *d)
+{
+    printf("    %.*s ", STR_ARG(d->part));
+    print_was(d->was);
+    if (d->now.n == 0) {
+        printf("%s\n", str_starts(d->part, STR("the first")) ? "" : ", is not there now");
+        return;
+    }
+    str shown = utf8_truncate(d->now, SHOWN_MAX);
+    printf(", is now (%zu bytes)\n        %.*s%s\n", d->now.n, STR_ARG(shown),
+           shown.n < d->now.n ? " ..." : "");
+}
+
+static void print_text(const struct rebuilt *c, const char *verdict)
+{
+    bool is_different = c->verdict == REBUILD_DIFFERENT;
+    printf("%.*s step %-2d %-9s %4zu messages  %.12s", STR_ARG(c->run_id), c->iteration, verdict,
+           c->nmessages, c->rebuilt_sha256);
+    if (is_different)
+        printf(" was %.12s", c->recorded_sha256.p);
+    printf("%s%.*s\n", c->why.n > 0 ? "  " : "", STR_ARG(c->why));
+    for (size_t i = 0; i < c->ndifferences; i++)
+        print_difference(&c->differences[i]);
 }
 
 static void on_rebuilt(void *ctx, const struct rebuilt *c)
@@ -123,13 +187,7 @@ static void on_rebuilt(void *ctx, const struct rebuilt *c)
         print_json(c, WORDS[c->verdict]);
         return;
     }
-    printf("%.*s step %-2d %-9s %4zu messages  %.12s %s%.*s\n", STR_ARG(c->run_id), c->iteration,
-           WORDS[c->verdict], c->nmessages, c->rebuilt_sha256,
-           c->verdict == REBUILD_DIFFERENT ? "was " : "",
-           c->verdict == REBUILD_DIFFERENT ? 12 : (int)c->why.n,
-           c->verdict == REBUILD_DIFFERENT ? c->recorded_sha256.p
-           : c->why.p                      ? c->why.p
-                                           : "");
+    print_text(c, WORDS[c->verdict]);
     if (r->opt->with_bodies && c->body.n > 0)
         printf("%.*s\n", STR_ARG(c->body));
 }
@@ -180,7 +238,8 @@ const struct command CMD_REPLAY = {
     .summary = "build a conversation's requests again and compare",
     .help = "Sends nothing. Every model call of the log is built from the log alone and compared, "
             "by its\n"
-            "checksum, with what was really sent. Exits with 1 when one differs.\n",
+            "checksum, with what was really sent. Where one differs, the parts that do are shown.\n"
+            "Exits with 1 then.\n",
     .args = ARGS,
     .options_size = sizeof(struct replay_options),
     .run = run,

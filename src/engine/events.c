@@ -155,6 +155,10 @@ str event_llm_response(struct arena *a, str run_id, const struct llm_result *r)
         jw_kstr(&l.w, "requestId", r->request_id);
     if (r->request_sha256[0])
         jw_kstr(&l.w, "requestSha256", str_from(r->request_sha256));
+    if (r->request_parts.n > 0) {
+        jw_key(&l.w, "requestParts");
+        jw_raw(&l.w, r->request_parts);
+    }
     return line_end(&l, a);
 }
 

@@ -14,6 +14,7 @@
 #include "llm/demo.h"
 #include "llm/failure.h"
 #include "llm/llm_impl.h"
+#include "llm/outline.h"
 
 #define EVENT_BYTES_MAX (16u * 1024 * 1024)
 #define ERROR_BODY_MAX  (256u * 1024)
@@ -149,6 +150,7 @@ static void report_done(struct llm_call *c)
     if (r.request_id.n == 0)
         r.request_id = c->head.request_id;
     memcpy(r.request_sha256, c->body_sha256, sizeof r.request_sha256);
+    r.request_parts = outline_of(&c->arena, buf_str(&c->body));
     c->is_answered = true;
     c->ev.on_done(c->ctx, &r);
     if (c->is_dead)

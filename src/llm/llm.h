@@ -74,6 +74,7 @@ struct llm_result {
     str stop_detail; /* refusal text; may be empty */
     uint64_t ms;
     char request_sha256[65]; /* of the body that was sent */
+    str request_parts;       /* its outline (outline.h), JSON text */
 };
 
 enum llm_error_kind {

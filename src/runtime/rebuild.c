@@ -50,13 +50,41 @@ static const struct json *request_of(const struct rebuilder *b, str run_id, int 
     return found;
 }
 
-static bool load_inputs(struct rebuilder *b, struct arena *a, const struct json *request,
-                        struct run_input *in)
+typedef int (*parse_fn)(struct arena *a, str json, struct run_input *ret);
+
+static int load(struct rebuilder *b, struct arena *a, str sha256, parse_fn parse,
+                struct run_input *in, struct err *e)
 {
-    str system, tools;
-    return b->get_blob(b->ctx, a, json_get_string(request, "system"), &system) &&
-           b->get_blob(b->ctx, a, json_get_string(request, "tools"), &tools) &&
-           request_system_parse(a, system, in) == 0 && request_tools_parse(a, tools, in) == 0;
+    str blob;
+    int r = b->get_blob(b->ctx, a, sha256, &blob, e);
+    if (r == 0 && (r = parse(a, blob, in)) < 0)
+        err_set(e, r, "the blob does not hold it");
+    return r;
+}
+
+static int load_inputs(struct rebuilder *b, struct arena *a, const struct json *request,
+                       struct run_input *in, struct err *e)
+{
+    int r = load(b, a, json_get_string(request, "system"), request_system_parse, in, e);
+    if (r < 0)
+        return err_prefix(e, "the recorded system prompt cannot be read"), r;
+    r = load(b, a, json_get_string(request, "tools"), request_tools_parse, in, e);
+    if (r < 0)
+        err_prefix(e, "the recorded tool list cannot be read");
+    return r;
+}
+
+/* Which parts are not what was sent. */
+static void explain(struct arena *a, const struct json *parts, struct rebuilt *ret)
+{
+    if (!json_is(parts, JSON_OBJECT)) {
+        ret->why = STR("which part differs was not recorded");
+        return;
+    }
+    ret->ndifferences =
+        outline_compare(a, parts, ret->body, ret->differences, REBUILD_DIFFERENCES_MAX);
+    if (ret->ndifferences == 0)
+        ret->why = STR("all parts look the same; their order or their form differs");
 }
 
 static void build(struct rebuilder *b, struct arena *a, size_t i, const struct json *request,
@@ -64,8 +92,8 @@ static void build(struct rebuilder *b, struct arena *a, size_t i, const struct j
 {
     struct run_input in = {0};
     struct err e = {0};
-    if (!load_inputs(b, a, request, &in)) {
-        ret->why = STR("the recorded prompt or tool list is missing");
+    if (load_inputs(b, a, request, &in, &e) < 0) {
+        ret->why = arena_str(a, str_from(e.msg));
         return;
     }
     struct replay h = replay_lines(a, b->lines, NULL, i);
@@ -84,6 +112,8 @@ static void build(struct rebuilder *b, struct arena *a, size_t i, const struct j
     sha256_hex(ret->body, ret->rebuilt_sha256);
     bool is_equal = str_eq(str_from(ret->rebuilt_sha256), ret->recorded_sha256);
     ret->verdict = is_equal ? REBUILD_EQUAL : REBUILD_DIFFERENT;
+    if (!is_equal)
+        explain(a, json_get(b->events[i], "requestParts"), ret);
 }
 
 static void rebuild_one(struct rebuilder *b, size_t i)

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "llm/llm.h"
+#include "llm/outline.h"
 #include "runtime/runtime.h"
 
 enum rebuild_verdict {
@@ -14,6 +15,8 @@ enum rebuild_verdict {
     REBUILD_UNKNOWN, /* nothing was recorded: an old log, or a run that was cut off */
 };
 
+#define REBUILD_DIFFERENCES_MAX 16 /* told of one request */
+
 struct rebuilt {
     str run_id, model, recorded_sha256;
     char rebuilt_sha256[65];
@@ -21,11 +24,13 @@ struct rebuilt {
     size_t nmessages;
     str body; /* what would be sent */
     enum rebuild_verdict verdict;
-    str why; /* for REBUILD_UNKNOWN */
+    str why; /* for REBUILD_UNKNOWN; for REBUILD_DIFFERENT when the parts do not tell */
+    struct outline_difference differences[REBUILD_DIFFERENCES_MAX]; /* REBUILD_DIFFERENT */
+    size_t ndifferences;
 };
 
-/* Bytes of a blob, in the arena; false when it is not there. */
-typedef bool (*rebuild_blob_fn)(void *ctx, struct arena *a, str sha256, str *ret);
+/* Bytes of a blob, in the arena, or 0 - errno. */
+typedef int (*rebuild_blob_fn)(void *ctx, struct arena *a, str sha256, str *ret, struct err *e);
 
 /* Calls fn for each model call of the log, in order; what it gets is borrowed. */
 void rebuild_requests(struct llm *llm, const str *lines, size_t n, rebuild_blob_fn get_blob,

@@ -318,6 +318,46 @@ test('a long conversation is compacted, goes on, and replays byte for byte', asy
     assert.deepEqual([...new Set(verdicts)], ['equal'])
 })
 
+test('a replay names the part of a request that is not what was sent', async () => {
+    const workdir = tmpdir()
+    const s = await serve({}, workdir)
+    let id
+    for (const word of ['alpha', 'beta', 'gamma', 'delta', 'epsilon', 'zeta'])
+        id = (await chat(`say ${word} @double ` + JSON.stringify([{ text: 'said ' + word }]), { conversationId: id }, s)).conversationId
+    await s.stop()
+    const replay = async () => {
+        const r = await nb(['replay', '--workdir', workdir, '--json', id])
+        return { code: r.code, calls: r.stdout.trim().split('\n').map((l) => JSON.parse(l)) }
+    }
+    const whole = await replay()
+    assert.deepEqual([whole.code, ...new Set(whole.calls.map((c) => c.verdict))], [0, 'equal'])
+
+    const file = path.join(workdir, 'conversations', id + '.jsonl')
+    const log = fs.readFileSync(file, 'utf8')
+    fs.writeFileSync(file, log.replace('say gamma', 'say GAMMA'))
+    const tampered = await replay()
+    assert.equal(tampered.code, 1)
+    assert.deepEqual(tampered.calls.map((c) => c.verdict), ['equal', 'equal', ...Array(4).fill('DIFFERENT')])
+    const [first] = tampered.calls[2].differences
+    assert.deepEqual([tampered.calls[2].differences.length, first.part], [1, 'messages[4]'])
+    assert.match(first.now, /say GAMMA/)
+    assert.equal(tampered.calls[5].differences[0].part, 'the first 5 of messages')
+    const text = await nb(['replay', '--workdir', workdir, id])
+    assert.match(text.stdout, /DIFFERENT.*\n +messages\[4\] was another text of \d+ bytes, is now \(\d+ bytes\)\n.*say GAMMA/)
+    assert.match(text.stdout, /6 model calls: 2 equal, 4 different, 0 unknown/)
+
+    fs.writeFileSync(file, log.replace('"maxTokens":16384', '"maxTokens":99'))
+    const limited = (await replay()).calls[0].differences
+    assert.deepEqual(limited, [{ part: 'max_tokens', was: '16384', now: '99' }])
+
+    fs.writeFileSync(file, log)
+    const sha = JSON.parse(log.split('\n').find((l) => l.includes('"llm.request"'))).system
+    fs.appendFileSync(path.join(workdir, 'conversations', id + '.blobs', sha), ' ')
+    const damaged = await replay()
+    assert.deepEqual([...new Set(damaged.calls.map((c) => c.verdict))], ['unknown'])
+    assert.match(damaged.calls[0].why, /system prompt cannot be read.*damaged/)
+})
+
 test('what a provider finds too long is compacted for the next message', async () => {
     const s = await serve()
     let id

@@ -137,6 +137,37 @@ static void assert_agreement(struct arena *a, str text)
     assert_true(s.failed);
 }
 
+static void assert_elements(const char *text, const char *expected)
+{
+    struct buf found;
+    struct json_scan s;
+    str value;
+    buf_init(&found, TEXT_MAX);
+    json_scan_array(&s, str_from(text));
+    while (json_scan_element(&s, &value))
+        (void)buf_printf(&found, "<%.*s>", STR_ARG(value));
+    if (s.failed)
+        (void)buf_add_char(&found, '!');
+    assert_false(json_scan_element(&s, &value));
+    if (strcmp(buf_cstr(&found), expected) != 0)
+        fail_msg("%s: found %s", text, buf_cstr(&found));
+    buf_done(&found);
+}
+
+static void test_elements(void **state)
+{
+    (void)state;
+    assert_elements("[]", "");
+    assert_elements(" [ ] ", "");
+    assert_elements("[1, \"a,]\" ,{\"b\":[2]},[],null]", "<1><\"a,]\"><{\"b\":[2]}><[]><null>");
+    assert_elements("", "!");
+    assert_elements("{}", "!");
+    assert_elements("[1", "!");
+    assert_elements("[1}", "!");
+    assert_elements("[1,]", "<1>!");
+    assert_elements("[1]2", "!");
+}
+
 static void test_agrees_with_the_reader(void **state)
 {
     (void)state;
@@ -164,11 +195,9 @@ static void test_agrees_with_the_reader(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_members),
-        cmocka_unit_test(test_broken_lines),
-        cmocka_unit_test(test_field),
-        cmocka_unit_test(test_plain),
-        cmocka_unit_test(test_agrees_with_the_reader),
+        cmocka_unit_test(test_members),  cmocka_unit_test(test_broken_lines),
+        cmocka_unit_test(test_field),    cmocka_unit_test(test_plain),
+        cmocka_unit_test(test_elements), cmocka_unit_test(test_agrees_with_the_reader),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

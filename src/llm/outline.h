@@ -1,0 +1,29 @@
+/* outline.h - what a request body is made of, in a few hundred bytes.
+ *
+ * The SHA-256 of a body proves that another one is the same; it does not say what is
+ * different. The outline does: each top-level field, short values as they are, long ones as
+ * "#<checksum>/<bytes>", and of an array its newest OUTLINE_NEWEST elements one by one, the
+ * older ones together. A message is new once, so the first request that differs names it.
+ * It grows with neither the length of a conversation nor that of a message. Pure. */
+#pragma once
+
+#include "base/arena.h"
+#include "base/json.h"
+
+#define OUTLINE_NEWEST      6
+#define OUTLINE_FIELDS_MAX  32
+#define OUTLINE_SHORT_BYTES 64 /* values up to here are kept as they are */
+
+/* The outline of a body (JSON text): {"max_tokens":16384,"messages":{"n":9,"older":"#..",
+ * "newest":["#..",...]}}. Empty when it is no JSON object. */
+str outline_of(struct arena *a, str body);
+
+struct outline_difference {
+    str part; /* "max_tokens", "messages[3]", "the first 12 of messages" */
+    str was;  /* as outlined; empty = it was not there */
+    str now;  /* JSON text; empty = it is not there any more, or it is several elements */
+};
+
+/* Where a body differs from the one that was outlined, at most `max`. */
+size_t outline_compare(struct arena *a, const struct json *outline, str body,
+                       struct outline_difference *ret, size_t max);
