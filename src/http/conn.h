@@ -122,6 +122,8 @@ struct http_server {
 
     struct list_node streams; /* struct sse, longest silent first */
     size_t nstreams;          /* on_close still to come */
+    struct list_node unsent;  /* struct sse with frames of this turn */
+    struct deferred send;     /* writes them */
     struct timer ping;
     uint64_t ping_ms; /* SSE_PING_MS; shorter in tests */
     struct sse_frame *ping_frame;
@@ -191,3 +193,4 @@ void response_refuse(struct request *r, int status, const char *message);
 void sse_conn_gone(struct sse *s); /* the connection is closing */
 void sse_stop_all(struct http_server *s);
 void sse_ping_due(void *server);
+void sse_send_unsent(void *server);

@@ -37,6 +37,8 @@ struct http_server *http_server_new(struct loop *l, const struct http_limits *li
     list_init(&s->live);
     list_init(&s->spare);
     list_init(&s->streams);
+    list_init(&s->unsent);
+    defer_init(&s->send, sse_send_unsent, s);
     timer_init(&s->ping, l, sse_ping_due, s);
     timer_init(&s->grace, l, on_grace_over, s);
     defer_init(&s->stopped, on_stopped, s);
@@ -54,6 +56,7 @@ void http_server_free(struct http_server *s)
         return;
     assert(s->stats.conns == 0 && s->nlisteners == 0 && s->nstreams == 0);
     timer_stop(&s->ping);
+    defer_stop(&s->send);
     timer_stop(&s->grace);
     defer_stop(&s->stopped);
     request_drop_all(s);

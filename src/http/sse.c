@@ -1,5 +1,6 @@
-/* A stream writes straight into the socket while the kernel takes it. Only what it does not
- * take is queued, as references to shared frames, with one write under way at a time. */
+/* Frames are queued, as references, until the end of the loop's turn: then all of a stream go
+ * out with one system call, for that costs more than everything else about a frame. What the
+ * kernel does not take at once stays queued, with one write under way at a time. */
 #include "http/sse.h"
 
 #include <assert.h>
@@ -7,7 +8,8 @@
 #include "http/conn.h"
 
 enum {
-    WRITE_FRAMES_MAX = 16, /* frames handed to libuv in one write */
+    WRITE_FRAMES_MAX = 16,        /* frames handed to libuv in one write */
+    UNSENT_BYTES_MAX = 64 * 1024, /* that wait for the end of the turn */
     PINGS_PER_TURN = 256,
     PING_PAUSE_MS = 5, /* between two batches of pings */
 };
@@ -27,8 +29,9 @@ struct queued {
 
 struct sse {
     struct http_server *server;
-    struct http_conn *conn; /* NULL: ended, on_close is on its way */
-    struct list_node node;  /* in server->streams */
+    struct http_conn *conn;  /* NULL: ended, on_close is on its way */
+    struct list_node node;   /* in server->streams */
+    struct list_node unsent; /* in server->unsent */
     void (*on_close)(void *ctx);
     void *ctx;
     struct queued *first, **last;
@@ -192,39 +195,83 @@ static void touch(struct sse *s)
     list_push(&s->server->streams, &s->node);
 }
 
-/* What the kernel does not take at once is left in *rest. False: the connection is gone. */
-static bool send_now(struct sse *s, str *rest)
+static void drop_sent(struct sse *s, size_t n)
 {
-    if (s->first || s->is_writing)
-        return true;
-    uv_buf_t b = uv_buf_init((char *)rest->p, (unsigned)rest->n);
-    int n = uv_try_write(&s->conn->uv.stream, &b, 1);
-    if (n < 0 && n != UV_EAGAIN) {
-        conn_close(s->conn);
-        return false;
+    s->queued_bytes -= n;
+    while (s->first && n >= s->first->rest.n) {
+        struct queued *q = s->first;
+        n -= q->rest.n;
+        s->first = q->next;
+        q->next = NULL;
+        free_queue(q);
     }
-    *rest = str_skip(*rest, n < 0 ? 0 : (size_t)n);
-    return true;
+    if (s->first)
+        s->first->rest = str_skip(s->first->rest, n);
+    else
+        s->last = &s->first;
+}
+
+/* Writes what the kernel takes now and leaves the rest to libuv. */
+static void send_queue(struct sse *s)
+{
+    list_del(&s->unsent);
+    while (s->first) {
+        uv_buf_t bufs[WRITE_FRAMES_MAX];
+        unsigned n = 0;
+        size_t bytes = 0;
+        for (struct queued *q = s->first; q && n < WRITE_FRAMES_MAX; q = q->next) {
+            bufs[n++] = uv_buf_init((char *)q->rest.p, (unsigned)q->rest.n);
+            bytes += q->rest.n;
+        }
+        int sent = uv_try_write(&s->conn->uv.stream, bufs, n);
+        if (sent < 0 && sent != UV_EAGAIN) {
+            conn_close(s->conn);
+            return;
+        }
+        drop_sent(s, sent < 0 ? 0 : (size_t)sent);
+        if (sent < 0 || (size_t)sent < bytes) {
+            write_queue(s);
+            return;
+        }
+    }
+}
+
+void sse_send_unsent(void *server)
+{
+    struct http_server *v = server;
+    while (!list_empty(&v->unsent))
+        send_queue(LIST_ENTRY(v->unsent.next, struct sse, unsent));
+}
+
+/* False: a reader that does not keep up was dropped, or has gone. A frame that is larger than
+ * the ceiling passes alone, or nobody could ever get it. */
+static bool has_room(struct sse *s, size_t bytes)
+{
+    if (s->queued_bytes + bytes > SSE_QUEUE_MAX && !s->is_writing)
+        send_queue(s);
+    if (s->conn && s->queued_bytes > 0 && s->queued_bytes + bytes > SSE_QUEUE_MAX)
+        conn_reset(s->conn);
+    return s->conn != NULL;
 }
 
 bool sse_send(struct sse *s, struct sse_frame *f)
 {
     if (!s->conn || s->is_closing)
         return false;
-    str rest = s->is_chunked ? f->chunk : f->event;
-    s->server->stats.bytes_out += rest.n;
+    str frame = s->is_chunked ? f->chunk : f->event;
+    if (!has_room(s, frame.n))
+        return false;
+    s->server->stats.bytes_out += frame.n;
     touch(s);
-    if (!send_now(s, &rest))
-        return false;
-    if (rest.n == 0)
+    enqueue(s, f, frame);
+    if (s->is_writing)
         return true;
-    if (s->queued_bytes + rest.n > SSE_QUEUE_MAX) {
-        conn_reset(s->conn);
-        return false;
+    if (s->queued_bytes > UNSENT_BYTES_MAX) {
+        send_queue(s);
+    } else if (list_empty(&s->unsent)) {
+        list_push(&s->server->unsent, &s->unsent);
+        defer_start(s->server->loop, &s->server->send);
     }
-    enqueue(s, f, rest);
-    if (!s->is_writing)
-        write_queue(s);
     return s->conn != NULL;
 }
 
@@ -278,6 +325,7 @@ void sse_conn_gone(struct sse *s)
 {
     s->conn = NULL;
     list_del(&s->node);
+    list_del(&s->unsent);
     defer_start(s->server->loop, &s->ended);
 }
 
@@ -298,6 +346,10 @@ static void finish(struct sse *s)
 void sse_close(struct sse *s)
 {
     if (!s->conn || s->is_closing)
+        return;
+    if (s->first && !s->is_writing)
+        send_queue(s);
+    if (!s->conn)
         return;
     s->is_closing = true;
     if (!s->first && !s->is_writing) {
@@ -358,6 +410,7 @@ struct sse *sse_open(struct http_req *q, void (*on_close)(void *ctx), void *ctx)
     s->last = &s->first;
     s->is_chunked = r->minor == 1;
     list_init(&s->node);
+    list_init(&s->unsent);
     defer_init(&s->ended, on_ended, s);
     s->server->nstreams++;
     if (q->conn)

@@ -149,6 +149,64 @@ static void test_slow_reader_is_dropped(void **state)
     assert_int_equal(rig.closed, 1);
 }
 
+static void send_three(struct rig *rig)
+{
+    struct sse *s = rig->streams[0];
+    sse_send_now(s, STR_NONE, STR_NONE, STR("1"));
+    sse_send_now(s, STR_NONE, STR_NONE, STR("2"));
+    sse_send_now(s, STR_NONE, STR_NONE, STR("3"));
+    assert_int_equal(sse_queued(s), 3 * strlen("9\r\ndata: 1\n\n\r\n"));
+}
+
+/* Frames of one turn go out together, in one packet. */
+static void test_frames_of_a_turn_are_one_write(void **state)
+{
+    struct rig rig;
+    char got[256];
+    rig_start(&rig, NULL);
+    int fd = open_stream(&rig);
+    rig_call(&rig, send_three);
+    ssize_t n = recv(fd, got, sizeof(got) - 1, 0);
+    assert_true(n > 0);
+    got[n] = '\0';
+    assert_string_equal(got, "9\r\ndata: 1\n\n\r\n9\r\ndata: 2\n\n\r\n9\r\ndata: 3\n\n\r\n");
+    close(fd);
+    rig_await(&rig.closed, 1);
+    rig_stop(&rig);
+}
+
+enum { HUGE_DATA = 3 * SSE_QUEUE_MAX };
+
+static void send_huge(struct rig *rig)
+{
+    static char data[HUGE_DATA];
+    memset(data, 'h', sizeof(data));
+    sse_send_now(rig->streams[0], STR_NONE, STR_NONE, STR("small"));
+    sse_send_now(rig->streams[0], STR_NONE, STR_NONE, str_make(data, sizeof(data)));
+    close_streams(rig);
+}
+
+/* One frame above the ceiling is no reason to drop who reads. */
+static void test_a_huge_frame_arrives(void **state)
+{
+    struct rig rig;
+    struct reply r;
+    struct buf got;
+    rig_start(&rig, NULL);
+    int fd = rig_connect(&rig);
+    SEND(fd, "GET /events HTTP/1.0\r\n\r\n");
+    rig_await(&rig.requests, 1);
+    rig_call(&rig, send_huge);
+    buf_init(&got, 64 << 20);
+    read_head(fd, &r);
+    assert_int_equal(read_to_end(fd, &got), 0);
+    assert_int_equal(got.n, HUGE_DATA + strlen("data: small\n\ndata: \n\n"));
+    buf_done(&got);
+    close(fd);
+    rig_await(&rig.closed, 1);
+    rig_stop(&rig);
+}
+
 enum { FRAME_DATA = 16 * 1024 };
 
 static unsigned nsent;
@@ -305,6 +363,8 @@ int main(void)
         cmocka_unit_test(test_head_request),
         cmocka_unit_test(test_client_leaves),
         cmocka_unit_test(test_slow_reader_is_dropped),
+        cmocka_unit_test(test_frames_of_a_turn_are_one_write),
+        cmocka_unit_test(test_a_huge_frame_arrives),
         cmocka_unit_test(test_queue_is_flushed),
         cmocka_unit_test(test_flush_stalls),
         cmocka_unit_test(test_pings),
