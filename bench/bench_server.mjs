@@ -1,4 +1,5 @@
-// The release binary as a whole: start, memory, small requests, idle streams, chat turns.
+// The release binary as a whole: start, memory, small requests, idle streams. Chat turns are
+// measured by bench_turns.c.
 // CPU figures are of the server process (from /proc), so the load generator does not count.
 import { spawn, spawnSync } from 'node:child_process'
 import fs from 'node:fs'
@@ -18,10 +19,6 @@ function line(what, figure, floor) {
 
 function median(list) {
     return [...list].sort((a, b) => a - b)[Math.floor(list.length / 2)]
-}
-
-function percentile(list, p) {
-    return [...list].sort((a, b) => a - b)[Math.min(list.length - 1, Math.floor(list.length * p))]
 }
 
 function freePort() {
@@ -149,26 +146,6 @@ async function measureStreams(server, count) {
     agent.destroy()
 }
 
-async function measureTurns(server, clients, turns) {
-    const agent = new http.Agent({ keepAlive: true, maxSockets: clients })
-    const times = []
-    const ids = await Promise.all(Array.from({ length: clients }, () => post(server.port, agent, { message: 'hi' })))
-    const began = performance.now()
-    const cpu = cpuMs(server.pid)
-    await Promise.all(ids.map(async ({ conversationId }) => {
-        for (let i = 0; i < turns; i++) {
-            const t = performance.now()
-            await post(server.port, agent, { message: 'echo x', conversationId })
-            times.push(performance.now() - t)
-        }
-    }))
-    const seconds = (performance.now() - began) / 1000
-    const n = clients * turns
-    line(`durable chat turn, ${clients} at a time: p50 / p99`, `${percentile(times, 0.5).toFixed(2)} / ${percentile(times, 0.99).toFixed(2)} ms`, clients === 1 ? '1 ms p50' : '')
-    line('  turns per second; CPU per turn', `${(n / seconds).toFixed(0)}; ${(1000 * (cpuMs(server.pid) - cpu) / n).toFixed(0)} µs`, clients === 64 ? '5,000/s' : '')
-    agent.destroy()
-}
-
 try {
     const stat = fs.statSync(NB)
     line('binary as built (not stripped)', (stat.size / 1e6).toFixed(1) + ' MB', '')
@@ -177,17 +154,11 @@ try {
         line('binary, stripped', (fs.statSync(stripped).size / 1e6).toFixed(2) + ' MB', '6 MB')
     await measureStart()
     measureOneShot()
-    let server = await startServer(path.join(dir, 'idle'))
+    const server = await startServer(path.join(dir, 'idle'))
     await new Promise((r) => setTimeout(r, 500))
     line('idle RSS', (rssKb(server.pid) / 1024).toFixed(1) + ' MB', '12 MB')
     measureRequests(server)
     await measureStreams(server, 2000)
-    await stop(server)
-    server = await startServer(path.join(dir, 'turns'))
-    await measureTurns(server, 1, 200)
-    await measureTurns(server, 16, 40)
-    await measureTurns(server, 64, 20)
-    line('RSS after these turns', (rssKb(server.pid) / 1024).toFixed(1) + ' MB', '')
     await stop(server)
 } finally {
     fs.rmSync(dir, { recursive: true, force: true })

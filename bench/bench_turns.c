@@ -224,6 +224,18 @@ static void measure(const struct server *s, int clients, int turns, const char *
     free(c);
 }
 
+static double rss_mb(const struct server *s)
+{
+    char path[64];
+    unsigned long size = 0, resident = 0;
+    (void)snprintf(path, sizeof(path), "/proc/%d/statm", (int)s->pid);
+    FILE *f = fopen(path, "re");
+    if (!f || fscanf(f, "%lu %lu", &size, &resident) != 2)
+        die("memory");
+    (void)fclose(f);
+    return (double)resident * (double)sysconf(_SC_PAGESIZE) / 1048576;
+}
+
 /* The median of write + fdatasync, in milliseconds. */
 static double plain_ms(const char *dir)
 {
@@ -258,6 +270,7 @@ int main(void)
     measure(&s, 1, 200, "(floor 1 ms p50)");
     measure(&s, 16, 100, "");
     measure(&s, 64, 50, "(floor 5,000/s)");
+    printf("  RSS after these turns                      %.1f MB\n", rss_mb(&s));
     stop_server(&s);
     return 0;
 }
