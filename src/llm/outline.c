@@ -89,9 +89,15 @@ static bool is_short(str value)
     return is_scalar && value.n <= OUTLINE_SHORT_BYTES;
 }
 
-static void write_part(struct json_writer *w, struct arena *a, str value)
+/* Tools are many, and the whole list is in the log's blobs anyway. */
+static bool is_split(str key, str value)
 {
-    if (value.p[0] == '[')
+    return value.p[0] == '[' && !str_eq(key, STR("tools"));
+}
+
+static void write_part(struct json_writer *w, struct arena *a, str key, str value)
+{
+    if (is_split(key, value))
         write_elements(w, a, value);
     else if (is_short(value))
         jw_raw(w, value);
@@ -111,7 +117,7 @@ str outline_of(struct arena *a, str body)
     json_scan_init(&s, body);
     for (size_t i = 0; i < OUTLINE_FIELDS_MAX && json_scan_next(&s, &key, &value); i++) {
         jw_key_str(&w, key);
-        write_part(&w, a, value);
+        write_part(&w, a, key, value);
     }
     jw_end(&w);
     str out = s.failed || buf_failed(&b) ? STR_NONE : arena_str(a, buf_str(&b));
@@ -176,7 +182,7 @@ static void compare_part(struct comparison *c, str name, const struct json *was,
         report(c, name, STR_NONE, now);
         return;
     }
-    if (now.p[0] == '[' && was->type == JSON_OBJECT) {
+    if (is_split(name, now) && was->type == JSON_OBJECT) {
         compare_elements(c, name, was, now);
         return;
     }

@@ -2,8 +2,9 @@
  *
  * The SHA-256 of a body proves that another one is the same; it does not say what is
  * different. The outline does: each top-level field, short values as they are, long ones as
- * "#<checksum>/<bytes>", and of an array its newest OUTLINE_NEWEST elements one by one, the
- * older ones together. A message is new once, so the first request that differs names it.
+ * "#<checksum>/<bytes>", and of messages the newest OUTLINE_NEWEST one by one, the older ones
+ * together. A message is new once, so the first request that differs names it. So are the
+ * elements of other arrays, except tools: those do not change from call to call.
  * It grows with neither the length of a conversation nor that of a message. Pure. */
 #pragma once
 

@@ -147,6 +147,35 @@ static str event_line(struct arena *a, const struct turn *t, int iteration,
     return s;
 }
 
+void tools_memo_done(struct tools_memo *m)
+{
+    arena_done(&m->arena);
+    toolset_unref(m->set);
+    *m = (struct tools_memo){0};
+}
+
+/* The list as JSON and its checksum, borrowed until the next call. Tools are compared by
+ * their addresses: a toolset never changes. */
+static const struct tools_memo *remember_tools(struct runtime *rt, const struct run_input *in)
+{
+    struct tools_memo *m = &rt->tools_memo;
+    struct toolset *set = registry_tools(rt->deps.tools);
+    size_t bytes = in->ntools * sizeof *in->tools;
+    if (m->set == set && m->n == in->ntools && m->n > 0 && memcmp(m->tools, in->tools, bytes) == 0)
+        return m;
+    tools_memo_done(m);
+    m->set = toolset_ref(set);
+    arena_init(&m->arena);
+    struct llm_tool *tools = arena_array(&m->arena, in->ntools, sizeof *tools);
+    if (bytes > 0)
+        memcpy(tools, in->tools, bytes);
+    m->tools = tools;
+    m->n = in->ntools;
+    m->json = request_tools_json(&m->arena, in);
+    sha256_hex(m->json, m->sha);
+    return m;
+}
+
 static bool are_equal(const struct record *r, const char *system_sha, const char *tools_sha)
 {
     return strcmp(r->system_sha, system_sha) == 0 && strcmp(r->tools_sha, tools_sha) == 0;
@@ -166,10 +195,11 @@ void request_log_note(struct turn *t, int iteration, const struct run_input *in)
 {
     struct record *r = xcalloc(1, sizeof *r);
     arena_init(&r->arena);
-    str system = request_system_json(&r->arena, in), tools = request_tools_json(&r->arena, in);
+    const struct tools_memo *tools = remember_tools(t->rt, in);
+    str system = request_system_json(&r->arena, in);
     sha256_hex(system, r->system_sha);
-    sha256_hex(tools, r->tools_sha);
-    bool is_too_large = system.n == 0 || tools.n == 0;
+    memcpy(r->tools_sha, tools->sha, sizeof r->tools_sha);
+    bool is_too_large = system.n == 0 || tools->json.n == 0;
     if (is_too_large || are_equal(r, t->system_sha, t->tools_sha)) {
         record_free(r);
         return;
@@ -181,6 +211,6 @@ void request_log_note(struct turn *t, int iteration, const struct run_input *in)
         t->request_line = arena_str(&t->arena, r->line);
         record_free(r);
     } else {
-        put_blobs(t, r, system, tools);
+        put_blobs(t, r, system, tools->json);
     }
 }

@@ -9,6 +9,8 @@
 
 #include "runtime/turn.h"
 
+void tools_memo_done(struct tools_memo *m);
+
 /* Called for every step, with what the model is about to get. */
 void request_log_note(struct turn *t, int iteration, const struct run_input *in);
 

@@ -2,6 +2,7 @@
 
 #include <assert.h>
 
+#include "runtime/request_log.h"
 #include "runtime/turn.h"
 
 static void on_stopped(void *ctx)
@@ -122,6 +123,7 @@ void runtime_free(struct runtime *rt)
     skills_unref(rt->skills);
     map_done(&rt->active);
     recall_done(&rt->recall);
+    tools_memo_done(&rt->tools_memo);
     arena_done(&rt->arena);
     free(rt);
 }

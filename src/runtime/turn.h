@@ -11,6 +11,16 @@
 #include "runtime/runtime.h"
 #include "tools/surface.h"
 
+/* The tool list that was recorded last, so that it is not written and hashed for every call. */
+struct tools_memo {
+    struct toolset *set; /* a reference: no other tool can have the same address */
+    struct arena arena;
+    const struct llm_tool *tools;
+    size_t n;
+    str json;
+    char sha[65];
+};
+
 struct runtime {
     struct runtime_deps deps;
     struct skills *skills;
@@ -22,6 +32,7 @@ struct runtime {
     struct arena arena; /* permissions, agents */
     struct map active;  /* conversation id -> struct turn, from acceptance to the end */
     struct recall recall;
+    struct tools_memo tools_memo; /* request_log.c */
     struct list_node turns;
     struct list_node titles;
     struct list_node inquiries; /* questions of tools that are open (inquiry.c) */

@@ -70,6 +70,9 @@ static void test_short_values_stand_as_they_are(void **state)
     assert_true(str_starts(json_get_string(v, "b"), STR("#")));
     assert_true(str_ends(json_get_string(v, "b"), STR("/8")));
     assert_true(str_ends(json_get_string(v, "c"), STR("/2")));
+    v = outline(f, STR("{\"tools\":[1,2],\"others\":[1,2]}"));
+    assert_true(str_ends(json_get_string(v, "tools"), STR("/5")));
+    assert_int_equal(json_get_int(json_get(v, "others"), "n", 0), 2);
 }
 
 static void test_what_is_no_object_has_no_outline(void **state)
