@@ -63,6 +63,7 @@ struct run_input {
     size_t nmessages;
     const struct llm_tool *tools;
     size_t ntools;
+    str tools_key; /* llm_request.tools_key; may be empty */
     const char *thinking;
 };
 

@@ -193,6 +193,7 @@ struct llm_request run_request(const struct run_input *in, int64_t max_tokens, s
         .nmessages = in->nmessages,
         .tools = in->tools,
         .ntools = in->ntools,
+        .tools_key = in->tools_key,
         .max_tokens = max_tokens,
         .thinking = in->thinking,
         .session_key = conversation_id,

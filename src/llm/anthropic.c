@@ -51,6 +51,11 @@ static void write_system(struct json_writer *w, struct arena *a, const struct ll
 static void write_tools(struct json_writer *w, struct arena *a, const struct llm_request *req)
 {
     size_t n;
+    if (req->tools_json.n > 0) {
+        jw_key(w, "tools");
+        jw_raw(w, req->tools_json);
+        return;
+    }
     const struct llm_tool *tools = provider_tools(a, req, TOOLS_MAX, 0, &n);
     if (n == 0)
         return;

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
+#include "base/json_scan.h"
 #include "base/random.h"
 #include "llm/demo.h"
 #include "llm/failure.h"
@@ -444,6 +445,37 @@ static void defer(struct llm_call *c, loop_fn fn)
 
 /* ---- starting ---- */
 
+static str known_tools(const struct tools_text *t, const struct provider *p, str key)
+{
+    bool is_known = key.n > 0 && t->provider == p && str_eq(key, str_from(t->key));
+    return is_known ? buf_str(&t->json) : STR_NONE;
+}
+
+static void keep_tools(struct tools_text *t, const struct provider *p, str key, str body)
+{
+    str tools =
+        key.n > 0 && key.n <= TOOLS_KEY_MAX ? json_scan_field(body, STR("tools")) : STR_NONE;
+    if (tools.n == 0)
+        return;
+    buf_done(&t->json);
+    buf_init(&t->json, LLM_BODY_MAX);
+    (void)buf_add_str(&t->json, tools);
+    memcpy(t->key, key.p, key.n);
+    t->key[key.n] = '\0';
+    t->provider = p;
+}
+
+static int build_body(struct llm_call *c, const struct llm_request *req, struct err *e)
+{
+    struct llm_request r = *req;
+    r.model = c->model;
+    r.tools_json = known_tools(&c->llm->tools, c->provider, r.tools_key);
+    int rc = c->provider->type->build(c->provider, &c->caps, &r, &c->body, e);
+    if (rc == 0 && r.tools_json.n == 0)
+        keep_tools(&c->llm->tools, c->provider, r.tools_key, buf_str(&c->body));
+    return rc;
+}
+
 static int prepare(struct llm_call *c, str name, const struct llm_request *req)
 {
     struct llm_failure *f = &c->setup;
@@ -459,9 +491,7 @@ static int prepare(struct llm_call *c, str name, const struct llm_request *req)
     if (!llm_is_usable(c->provider))
         return err_set(&f->err, -EACCES, "%.*s cannot be used: %.*s", STR_ARG(provider),
                        STR_ARG(c->provider->key_hint));
-    struct llm_request r = *req;
-    r.model = c->model;
-    rc = c->provider->type->build(c->provider, &c->caps, &r, &c->body, &f->err);
+    rc = build_body(c, req, &f->err);
     f->kind = rc == -EMSGSIZE ? LLM_ERR_TOO_LONG : LLM_ERR_INVALID;
     sha256_hex(buf_str(&c->body), c->body_sha256);
     return rc;

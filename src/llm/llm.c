@@ -211,6 +211,7 @@ void llm_free(struct llm *m)
         return;
     probe_free(m->probe);
     llm_cancel_all(m);
+    buf_done(&m->tools.json);
     arena_done(&m->arena);
     free(m);
 }

@@ -55,6 +55,8 @@ struct llm_request {
     size_t nmessages;
     const struct llm_tool *tools; /* sorted by name */
     size_t ntools;
+    str tools_key;  /* equal keys mean equal tools (a checksum of them); may be empty */
+    str tools_json; /* for this floor: they as the provider writes them, if that is known */
     int64_t max_tokens;
     const char *thinking;    /* "off", "adaptive", "enabled"; NULL = off */
     const char *effort;      /* low medium high max; NULL = the model's default */

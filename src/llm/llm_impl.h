@@ -6,6 +6,16 @@
 
 struct probe;
 
+#define TOOLS_KEY_MAX 64
+
+/* The tools of the last request as its provider writes them: they are long, and mostly the
+ * same from call to call. */
+struct tools_text {
+    const struct provider *provider;
+    char key[TOOLS_KEY_MAX + 1]; /* empty = nothing is kept */
+    struct buf json;
+};
+
 struct llm {
     struct loop *loop;
     struct fetcher *fetcher;
@@ -20,6 +30,7 @@ struct llm {
     unsigned max_tries;
     str ollama_host;
     struct list_node calls;
+    struct tools_text tools;
     struct probe *probe; /* under way, or NULL */
 };
 

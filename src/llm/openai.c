@@ -23,6 +23,11 @@ static void write_tools(struct chat *c, const struct llm_request *req)
     unsigned flags = c->p->quirks & QUIRK_PLAIN_SCHEMA ? SCHEMA_PLAIN : 0;
     struct json_writer *w = &c->w;
     size_t n;
+    if (req->tools_json.n > 0) {
+        jw_key(w, "tools");
+        jw_raw(w, req->tools_json);
+        return;
+    }
     const struct llm_tool *tools = provider_tools(c->a, req, TOOLS_MAX, flags, &n);
     if (n == 0)
         return;

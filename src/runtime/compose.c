@@ -188,5 +188,6 @@ int turn_prepare(void *turn, struct arena *a, bool is_last, struct run_input *re
     int r = turn_compose(t, a, is_last, &c, e);
     *ret = c.input;
     request_log_note(t, ++t->steps, ret);
+    ret->tools_key = str_from(t->rt->tools_memo.sha);
     return r;
 }
