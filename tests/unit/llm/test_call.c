@@ -506,6 +506,47 @@ static void the_demo_needs_no_network(void **state)
     assert_int_equal(strlen(w->sha), 64);
 }
 
+/* The checksum of what a request with this tool was. */
+static void call_with_tool(struct world *w, const char *tool, const char *key, char ret_sha[65])
+{
+    static const struct llm_events EVENTS = {
+        .on_text = on_text, .on_done = on_done, .on_fail = on_fail};
+    struct llm_block block = {.type = LLM_TEXT, .text = STR("hello")};
+    struct llm_message message = {LLM_USER, &block, 1};
+    struct llm_tool tools[1] = {{str_from(tool), STR("a tool"), NULL}};
+    struct llm_request req = {.messages = &message,
+                              .nmessages = 1,
+                              .tools = tools,
+                              .ntools = 1,
+                              .tools_key = str_from(key),
+                              .max_tokens = 100};
+    w->is_over = w->is_done = false;
+    (void)llm_start(w->llm, STR("demo"), &req, &EVENTS, w);
+    assert_true(loop_run_until(w->loop, &w->is_over, WAIT_MS));
+    assert_true(w->is_done);
+    memcpy(ret_sha, w->sha, 65);
+}
+
+static void tools_that_are_known_give_the_same_bytes(void **state)
+{
+    struct world *w = *state;
+    char plain[2][65], keyed[65];
+    make_llm(w, "anthropic", "k");
+    call_with_tool(w, "a__one", "", plain[0]);
+    call_with_tool(w, "b__two", "", plain[1]);
+    assert_string_not_equal(plain[0], plain[1]);
+    for (int i = 0; i < 3; i++) {
+        call_with_tool(w, "a__one", "key-a", keyed);
+        assert_string_equal(keyed, plain[0]);
+    }
+    for (int i = 0; i < 2; i++) {
+        call_with_tool(w, "b__two", "key-b", keyed);
+        assert_string_equal(keyed, plain[1]);
+    }
+    call_with_tool(w, "a__one", "", keyed);
+    assert_string_equal(keyed, plain[0]);
+}
+
 static void the_demo_can_be_interrupted(void **state)
 {
     struct world *w = *state;
@@ -551,6 +592,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(streams_an_answer),
         CASE(hashes_what_was_sent),
+        CASE(tools_that_are_known_give_the_same_bytes),
         CASE(takes_one_byte_at_a_time),
         CASE(does_not_wait_for_the_socket),
         CASE(retries_until_it_works),
