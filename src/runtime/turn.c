@@ -274,6 +274,8 @@ static void on_found(void *ctx, const struct err *err, const struct conv *conv)
         turn_refuse(t, TURN_FAILED, &e);
     } else if (is_absent || (!err && !access_allows(&t->viewer, &conv->acl, CONV_SEND))) {
         err_set(&e, -ENOENT, "There is no conversation '%.*s'.", STR_ARG(t->conversation_id));
+        if (err)
+            transcript_free(recall_take(&t->rt->recall, t->conversation_id));
         turn_refuse(t, TURN_NOT_FOUND, &e);
     } else if (err) {
         turn_refuse(t, TURN_FAILED, err);
