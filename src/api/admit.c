@@ -38,8 +38,16 @@ static bool refuse_unknown(const struct api *api, struct http_req *r)
         [AUTH_OIDC] = "Log in, or send a token: Authorization: Bearer <token>.",
     };
     bool has_tried = http_has_header(r, "authorization");
-    http_add_header(r, "WWW-Authenticate",
-                    has_tried ? STR("Bearer error=\"invalid_token\"") : STR("Bearer"));
+    const struct route *route = r->route;
+    str where = route && (route->flags & API_MCP) ? api_mcp_metadata_url(api, r) : STR_NONE;
+    if (where.n > 0)
+        http_add_header(r, "WWW-Authenticate",
+                        arena_printf(&r->arena, "Bearer %sresource_metadata=\"%.*s\"",
+                                     has_tried ? "error=\"invalid_token\", " : "",
+                                     STR_ARG(where)));
+    else
+        http_add_header(r, "WWW-Authenticate",
+                        has_tried ? STR("Bearer error=\"invalid_token\"") : STR("Bearer"));
     return refuse(r, 401, "unauthorized", HINTS[auth_mode(api->deps.auth)]);
 }
 

@@ -96,6 +96,9 @@ static const struct route ROUTES[] = {
     {"GET", "/sse", api_mcp_sse_open, API_MCP, 0},
     {"POST", "/sse/message", api_mcp_sse_post, API_MCP, API_MCP_BODY_MAX},
     {"GET", "/metrics", api_metrics_get, API_NO_SPACE, 0},
+    {"GET", "/.well-known/oauth-protected-resource", api_mcp_metadata, API_OPEN | API_NO_SPACE, 0},
+    {"GET", "/.well-known/oauth-protected-resource/mcp", api_mcp_metadata, API_OPEN | API_NO_SPACE,
+     0},
 };
 
 /* The page loads nothing from elsewhere and runs no inline script. */
@@ -111,7 +114,7 @@ static const struct static_site SITE = {
 static bool is_api_path(str path)
 {
     return str_starts(path, STR("/v1/")) || str_eq(path, STR("/v1")) ||
-           str_starts(path, STR("/mcp"));
+           str_starts(path, STR("/mcp")) || str_starts(path, STR("/.well-known/"));
 }
 
 /* ---- every request ---- */

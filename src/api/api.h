@@ -67,6 +67,7 @@ struct api_deps { /* borrowed */
     void (*close_space)(void *ctx, str id);             /* its workspace is gone */
     void *space_ctx;
     struct api_mcp mcp;
+    str issuer; /* who gives out tokens, for clients that are told 401; empty = we do */
 };
 
 struct api *api_new(const struct api_deps *deps);

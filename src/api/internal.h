@@ -104,6 +104,9 @@ void api_inputs_answer(void *ctx, struct http_req *r);
 void api_mcp_handle(void *ctx, struct http_req *r);
 void api_mcp_sse_open(void *ctx, struct http_req *r);
 void api_mcp_sse_post(void *ctx, struct http_req *r);
+void api_mcp_metadata(void *ctx, struct http_req *r);
+/* Where a client that was told 401 finds out who gives out tokens; empty = nowhere. */
+str api_mcp_metadata_url(const struct api *api, struct http_req *r);
 void api_metrics_get(void *ctx, struct http_req *r);
 void api_models_list(void *ctx, struct http_req *r);
 void api_prompt_preview(void *ctx, struct http_req *r);

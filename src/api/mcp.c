@@ -39,3 +39,43 @@ void api_mcp_sse_post(void *ctx, struct http_req *r)
     if (admit(api, r, &who))
         api->deps.mcp.sse_post(api->deps.mcp.ctx, r, &who);
 }
+
+/* ---- RFC 9728 ---- */
+
+static str own_address(struct http_req *r)
+{
+    bool is_tls = str_eq_nocase(http_get_header(r, "x-forwarded-proto"), STR("https"));
+    return arena_printf(&r->arena, "%s://%.*s", is_tls ? "https" : "http",
+                        STR_ARG(http_get_header(r, "host")));
+}
+
+str api_mcp_metadata_url(const struct api *api, struct http_req *r)
+{
+    if (api->deps.issuer.n == 0)
+        return STR_NONE;
+    return arena_concat(&r->arena, own_address(r),
+                        STR("/.well-known/oauth-protected-resource/mcp"));
+}
+
+void api_mcp_metadata(void *ctx, struct http_req *r)
+{
+    struct api *api = ctx;
+    struct api_json j;
+    if (api->deps.issuer.n == 0) {
+        http_reply_error(r, 404, "not_found", "This server gives out its tokens itself.", NULL);
+        return;
+    }
+    api_json_begin(&j);
+    jw_object(&j.w);
+    jw_kstr(&j.w, "resource", arena_concat(&r->arena, own_address(r), STR("/mcp")));
+    jw_key(&j.w, "authorization_servers");
+    jw_array(&j.w);
+    jw_str(&j.w, api->deps.issuer);
+    jw_end(&j.w);
+    jw_key(&j.w, "bearer_methods_supported");
+    jw_array(&j.w);
+    jw_str(&j.w, STR("header"));
+    jw_end(&j.w);
+    jw_end(&j.w);
+    api_json_send(&j, r);
+}

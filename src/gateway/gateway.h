@@ -59,9 +59,6 @@ void gateway_handle(struct gateway *g, struct http_req *r, const struct gateway_
 void gateway_sse_open(struct gateway *g, struct http_req *r, const struct gateway_caller *who);
 void gateway_sse_post(struct gateway *g, struct http_req *r, const struct gateway_caller *who);
 
-/* RFC 9728 for /.well-known/oauth-protected-resource[/mcp]. issuer NULL = 404. */
-void gateway_reply_metadata(struct http_req *r, str base_url, const char *issuer);
-
 /* ---- one client on a pipe: lines in, lines out ---- */
 
 struct gateway_pipe;

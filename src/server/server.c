@@ -244,6 +244,7 @@ static int build(struct server *s, struct err *e)
         .directory = s->directory,
         .auth = s->auth,
         .org_name = s->instance.org_name,
+        .issuer = s->instance.mode == AUTH_OIDC ? s->instance.oidc.issuer : STR_NONE,
         .home_id = s->home ? s->home->api.id : STR_NONE,
         .started_ms = s->started_ms,
         .open_space = open_space,
