@@ -8,7 +8,8 @@
 #include "cli/conversations.h"
 
 extern const struct command BUNDLE_LIST, BUNDLE_INFO, BUNDLE_LOGS, BUNDLE_ADD, BUNDLE_REMOVE,
-    BUNDLE_START, BUNDLE_STOP, BUNDLE_RESTART, BUNDLE_SEARCH, BUNDLE_IMPORT, BUNDLE_VALIDATE;
+    BUNDLE_ENABLE, BUNDLE_DISABLE, BUNDLE_START, BUNDLE_STOP, BUNDLE_RESTART, BUNDLE_SEARCH,
+    BUNDLE_IMPORT, BUNDLE_VALIDATE;
 
 /* Like conv_with, after finding the workspace that is meant: x->config.path is then the file
  * with its bundles. */

@@ -1,8 +1,18 @@
-/* nb bundle remove, start, stop, restart. */
+/* nb bundle remove, enable, disable, start, stop, restart. */
+#include "bundle/credentials.h"
 #include "bundle/settings.h"
 #include "cli/bundle.h"
 
 /* ---- remove ---- */
+
+struct remove_options {
+    bool is_forgetting;
+};
+
+static const struct arg REMOVE_ARGS[] = {{"forget", 0, ARG_FLAG,
+                                          offsetof(struct remove_options, is_forgetting), NULL,
+                                          "also the values that were stored for it"},
+                                         {0}};
 
 static int remove_running(struct conv_cli *x, const char *name)
 {
@@ -18,28 +28,34 @@ static int remove_running(struct conv_cli *x, const char *name)
     return EXIT_DONE;
 }
 
-static int remove_entry(struct conv_cli *x, const char *typed)
+static int remove_entry(struct conv_cli *x, const char *name)
 {
+    struct err e = {0};
+    if (settings_remove_bundle(x->config.path, str_from(name), &e) < 0)
+        return cli_fail(&e);
+    if (x->cli->opt.is_json)
+        printf("{\"name\":\"%s\",\"uninstalled\":true}\n", name);
+    else
+        printf("%s is no longer in %s.\n", name, x->config.path);
+    return EXIT_DONE;
+}
+
+static int do_remove(struct conv_cli *x, const void *options, int argc, char **argv)
+{
+    const struct remove_options *o = options;
     struct bundle_entry *all;
     size_t n;
     struct err e = {0};
     int code = bundle_cli_entries(x, &all, &n);
     if (code != EXIT_DONE)
         return code;
-    const struct bundle_entry *b = bundle_cli_entry_named(all, n, str_from(typed));
-    str name = b ? b->server_name : str_from(typed);
-    if (settings_remove_bundle(x->config.path, name, &e) < 0)
-        return cli_fail(&e);
-    if (x->cli->opt.is_json)
-        printf("{\"name\":\"%.*s\",\"uninstalled\":true}\n", STR_ARG(name));
-    else
-        printf("%.*s is no longer in %s.\n", STR_ARG(name), x->config.path);
-    return EXIT_DONE;
-}
-
-static int do_remove(struct conv_cli *x, const void *options, int argc, char **argv)
-{
-    return bundle_cli_served(x) ? remove_running(x, argv[0]) : remove_entry(x, argv[0]);
+    const struct bundle_entry *b = bundle_cli_entry_named(all, n, str_from(argv[0]));
+    const char *name = b ? arena_cstr(&x->arena, b->server_name) : argv[0];
+    code = bundle_cli_served(x) ? remove_running(x, name) : remove_entry(x, name);
+    if (code != EXIT_DONE || !o->is_forgetting || !b)
+        return code;
+    str slug = credentials_slug(&x->arena, b);
+    return credentials_remove(bundle_cli_credentials(x), slug, &e) < 0 ? cli_fail(&e) : EXIT_DONE;
 }
 
 static int run_remove(struct cli *cli, const void *options, int argc, char **argv)
@@ -52,10 +68,52 @@ static int run_remove(struct cli *cli, const void *options, int argc, char **arg
 const struct command BUNDLE_REMOVE = {
     .name = "remove",
     .alias = "rm",
-    .usage = "bundle remove NAME [--json]",
+    .usage = "bundle remove NAME [--forget] [--json]",
     .summary = "take a bundle out of the settings; its data stays",
+    .args = REMOVE_ARGS,
+    .options_size = sizeof(struct remove_options),
     .run = run_remove,
 };
+
+/* ---- enable, disable ---- */
+
+/* In the file, also when a server runs: it notices. */
+static int set_disabled(struct conv_cli *x, const char *name, bool is_disabled)
+{
+    struct bundle_entry *all;
+    size_t n;
+    struct err e = {0};
+    int code = bundle_cli_entries(x, &all, &n);
+    if (code != EXIT_DONE)
+        return code;
+    const struct bundle_entry *b = bundle_cli_entry_named(all, n, str_from(name));
+    if (!b) {
+        fprintf(stderr, "nb: there is no bundle '%s' in %s\n", name, x->config.path);
+        return EXIT_FAILED;
+    }
+    struct json *entry = json_clone(&x->arena, b->raw);
+    if (is_disabled)
+        json_set(&x->arena, entry, STR("disabled"), json_of_bool(true));
+    else
+        json_unset(entry, "disabled");
+    if (settings_replace_bundle(x->config.path, b->server_name, entry, &e) < 0)
+        return cli_fail(&e);
+    if (x->cli->opt.is_json)
+        conv_print_json(entry);
+    else
+        printf("%.*s is %s.\n", STR_ARG(b->server_name), is_disabled ? "disabled" : "enabled");
+    return EXIT_DONE;
+}
+
+static int do_enable(struct conv_cli *x, const void *options, int argc, char **argv)
+{
+    return set_disabled(x, argv[0], false);
+}
+
+static int do_disable(struct conv_cli *x, const void *options, int argc, char **argv)
+{
+    return set_disabled(x, argv[0], true);
+}
 
 /* ---- start, stop, restart ---- */
 
@@ -99,6 +157,16 @@ static int run_one(struct cli *cli, const char *verb, conv_fn fn, int argc, char
     return bundle_cli_with(cli, fn, NULL, argc, argv);
 }
 
+static int run_enable(struct cli *cli, const void *options, int argc, char **argv)
+{
+    return run_one(cli, "enable", do_enable, argc, argv);
+}
+
+static int run_disable(struct cli *cli, const void *options, int argc, char **argv)
+{
+    return run_one(cli, "disable", do_disable, argc, argv);
+}
+
 static int run_start(struct cli *cli, const void *options, int argc, char **argv)
 {
     return run_one(cli, "start", do_start, argc, argv);
@@ -114,6 +182,20 @@ static int run_restart(struct cli *cli, const void *options, int argc, char **ar
     return run_one(cli, "restart", do_restart, argc, argv);
 }
 
+const struct command BUNDLE_ENABLE = {
+    .name = "enable",
+    .usage = "bundle enable NAME [--json]",
+    .summary = "let a bundle start again that was disabled",
+    .run = run_enable,
+};
+
+const struct command BUNDLE_DISABLE = {
+    .name = "disable",
+    .usage = "bundle disable NAME [--json]",
+    .summary = "keep a bundle in the settings without starting it",
+    .run = run_disable,
+};
+
 const struct command BUNDLE_START = {
     .name = "start",
     .usage = "bundle start NAME",
@@ -125,7 +207,7 @@ const struct command BUNDLE_STOP = {
     .name = "stop",
     .usage = "bundle stop NAME",
     .summary = "stop a bundle until it is started again",
-    .help = "Only for this run of the server; \"disabled\": true in its entry stops it for good.\n",
+    .help = "Only for this run of the server; nb bundle disable stops it for good.\n",
     .run = run_stop,
 };
 

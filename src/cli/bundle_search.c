@@ -69,7 +69,8 @@ static str words(struct conv_cli *x, int argc, char **argv)
 
 struct question {
     str text;
-    int64_t limit; /* 0 = about the one package that text names */
+    int64_t limit;    /* 0 = about the one package that text names */
+    bool of_versions; /* which there are of it */
 };
 
 /* Runs the loop until the registry has answered; NULL when it did not, which is printed. */
@@ -80,6 +81,8 @@ static const struct json *ask(struct conv_cli *x, const struct question *q)
     struct mpak_conf conf = {f, x->config.registry_url};
     if (q->limit > 0)
         mpak_search(&conf, q->text, q->limit, 0, on_found, &a);
+    else if (q->of_versions)
+        mpak_versions(&conf, q->text, on_found, &a);
     else
         mpak_info(&conf, q->text, on_found, &a);
     while (!a.is_done)
@@ -90,9 +93,22 @@ static const struct json *ask(struct conv_cli *x, const struct question *q)
     return a.result;
 }
 
+static void print_versions(struct conv_cli *x, const struct json *answer)
+{
+    const struct json *all = json_get(answer, "versions");
+    str list = STR_NONE;
+    for (size_t i = 0; all && i < all->len; i++) {
+        const struct json *v = json_at(all, i);
+        str version = json_string(v, json_get_string(v, "version"));
+        list = arena_printf(&x->arena, "%.*s%s%.*s", STR_ARG(list), i > 0 ? ", " : "",
+                            STR_ARG(version));
+    }
+    bundle_cli_print_line(stdout, "versions", list);
+}
+
 int bundle_cli_registry_info(struct conv_cli *x, const char *package)
 {
-    struct question q = {str_from(package), 0};
+    struct question q = {str_from(package), 0, false};
     const struct json *b = ask(x, &q);
     if (!b)
         return EXIT_FAILED;
@@ -107,13 +123,15 @@ int bundle_cli_registry_info(struct conv_cli *x, const char *package)
     bundle_cli_print_line(stdout, "about", json_get_string(b, "description"));
     if (trust >= 0)
         printf("%-12s %lld of 100\n", "trust", (long long)trust);
+    q.of_versions = true;
+    print_versions(x, ask(x, &q));
     return EXIT_DONE;
 }
 
 static int do_search(struct conv_cli *x, const void *options, int argc, char **argv)
 {
     const struct search_options *o = options;
-    struct question q = {words(x, argc, argv), o->limit > 0 ? o->limit : LIMIT_DEFAULT};
+    struct question q = {words(x, argc, argv), o->limit > 0 ? o->limit : LIMIT_DEFAULT, false};
     const struct json *found = ask(x, &q);
     if (!found)
         return EXIT_FAILED;

@@ -128,6 +128,13 @@ test('with a server everything takes effect at once', async () => {
     assert.equal((await nbw(['bundle', 'start', 'zz'])).code, 1)
     assert.equal((await nbw(['bundle', 'logs', 'two'])).code, 0)
 
+    assert.match((await nbw(['bundle', 'disable', 'two'])).stdout, /two is disabled/)
+    await eventually(async () => (await state('two')) === 'stopped', 10000)
+    assert.match((await nbw(['bundle', 'enable', 'two'])).stdout, /two is enabled/)
+    await eventually(async () => (await state('two')) === 'running', 10000)
+    assert.equal(JSON.parse(read(workdir)).bundles[1].disabled, undefined)
+    assert.equal((await nbw(['bundle', 'disable', 'zz'])).code, 1)
+
     const status = JSON.parse((await nbw(['status', '--json'])).stdout)
     assert.deepEqual(Object.keys(status), ['bundles', 'skills', 'health'])
     assert.deepEqual(status.health.map((h) => [h.name, h.state, h.restartCount]), [['one', 'running', 0], ['two', 'running', 0]])

@@ -125,7 +125,9 @@ test('a package is searched for, installed, used, updated, and used without the 
     assert.equal(found.code, 0, found.stderr)
     assert.match(found.stdout, /@test\/tiny +1\.0\.0 +50 +Adds numbers/)
     assert.match((await nbw('bundle', 'search', 'zzz')).stdout, /Nothing found/)
-    assert.match((await nbw('bundle', 'info', '@test/tiny')).stdout, /^status +not installed$/m)
+    const offered = (await nbw('bundle', 'info', '@test/tiny')).stdout
+    assert.match(offered, /^status +not installed$/m)
+    assert.match(offered, /^versions +1\.0\.0$/m)
     assert.match((await nbw('bundle', 'info', '@test/absent')).stderr, /the registry has no @test\/absent/)
 
     const added = await nbw('bundle', 'add', '@test/tiny', '--read', SRC_DIR, '--yes')
@@ -213,7 +215,12 @@ test('values that a package asks for are stored, masked, checked and passed on',
     assert.deepEqual(JSON.parse((await nbw(['config', 'get', 'key', 'key', '--json'])).stdout), { key: 'sk****' })
     assert.equal((await nbw(['config', 'clear', 'key', 'key'])).code, 0)
     assert.equal((await nbw(['config', 'clear', 'key', 'key'])).code, 1)
+    assert.ok(fs.existsSync(file))
+    assert.equal((await nbw(['bundle', 'remove', '@test/key', '--forget'])).code, 0)
+    assert.ok(!fs.existsSync(file))
+    await nbw(['bundle', 'add', '@test/key', '--yes']) // does not start, so it is not there
     assert.doesNotMatch(server.stderr, /very-secret/)
     assert.equal((await nbw(['config', 'set', 'nobody', 'k=v'])).code, 1)
+    assert.equal((await nbw(['config', 'set', 'key', 'k=v'])).code, 1)
     assert.equal((await nbw(['config', 'set', 'key'])).code, 2)
 }, { timeoutMs: 60000 })
