@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "bundle/sandbox.h"
 #include "cli/cli.h"
 #include "cli/session.h"
 #include "config/file.h"
@@ -45,6 +46,20 @@ static void say(struct report *r, enum finding f, const char *what, const char *
     json_set(&r->arena, item, STR("status"), json_of_str(str_from(NAMES[f])));
     json_set(&r->arena, item, STR("detail"), json_of_str(text));
     json_push(&r->arena, r->items, *item);
+}
+
+static void check_sandbox(struct report *r)
+{
+    struct sandbox_offer offer;
+    sandbox_look(&offer);
+    if (offer.kind == SANDBOX_BUBBLEWRAP)
+        say(r, GOOD, "sandbox", "bundles run in bubblewrap");
+    else if (offer.kind == SANDBOX_LANDLOCK)
+        say(r, NOTE, "sandbox", "bundles run with Landlock and seccomp, which hides less: %s",
+            offer.why_not);
+    else
+        say(r, NOTE, "sandbox", "none, so bundles will not start: %s; this kernel has no Landlock",
+            offer.why_not);
 }
 
 static void check_work_dir(struct report *r, const struct config *c)
@@ -125,19 +140,6 @@ static void check_time_zone(struct report *r, const struct config *c)
         say(r, NOTE, "config", "timeZone: %s", e.msg);
 }
 
-static bool in_path(const char *program)
-{
-    const char *path = getenv("PATH");
-    str rest = str_from(path ? path : "/usr/bin:/bin"), dir;
-    while (str_split(&rest, ':', &dir)) {
-        char full[4096];
-        snprintf(full, sizeof full, "%.*s/%s", STR_ARG(dir), program);
-        if (access(full, X_OK) == 0)
-            return true;
-    }
-    return false;
-}
-
 static void check_running(struct report *r, struct loop *l, struct config *c)
 {
     struct session *s;
@@ -165,6 +167,7 @@ static int examine(struct report *r, struct config *c, struct logger *log)
         say(r, NOTE, "config", "%.*s", STR_ARG(c->warnings.items[i]));
     check_time_zone(r, c);
     check_work_dir(r, c);
+    check_sandbox(r);
     struct loop *l = loop_new(log);
     check_running(r, l, c);
     if (server_new(l, log, c, &opt, &s, &e) < 0) {
@@ -175,9 +178,6 @@ static int examine(struct report *r, struct config *c, struct logger *log)
         check_store(r, l, s);
         server_close(s, 0);
     }
-    say(r, in_path("bwrap") ? GOOD : NOTE, "sandbox",
-        in_path("bwrap") ? "bubblewrap is there"
-                         : "bubblewrap is missing (apt install bubblewrap)");
     loop_free(l);
     return r->bad ? EXIT_FAILED : EXIT_DONE;
 }
