@@ -2,7 +2,7 @@
 // manifest asks for, through the real program.
 import fs from 'node:fs'
 import path from 'node:path'
-import { SRC_DIR, after, assert, before, eventually, nb, run, startServer, test, tmpdir } from '../support/tap.mjs'
+import { NB, SRC_DIR, after, assert, before, eventually, nb, run, startServer, test, tmpdir } from '../support/tap.mjs'
 import { startRegistry } from '../support/registry_double.mjs'
 import { LINK, zip } from '../support/zip.mjs'
 
@@ -223,4 +223,56 @@ test('values that a package asks for are stored, masked, checked and passed on',
     assert.equal((await nbw(['config', 'set', 'nobody', 'k=v'])).code, 1)
     assert.equal((await nbw(['config', 'set', 'key', 'k=v'])).code, 1)
     assert.equal((await nbw(['config', 'set', 'key'])).code, 2)
+}, { timeoutMs: 60000 })
+
+const PYTHON_SERVER = `
+import json, os, sys
+import helper
+for line in sys.stdin:
+    m = json.loads(line)
+    if m.get('method') == 'initialize':
+        r = {'protocolVersion': m['params']['protocolVersion'], 'capabilities': {'tools': {}}, 'serverInfo': {'name': 'py', 'version': '1'}}
+    elif m.get('method') == 'tools/list':
+        r = {'tools': [{'name': 'who', 'inputSchema': {'type': 'object'}}]}
+    elif m.get('method') == 'tools/call':
+        r = {'content': [{'type': 'text', 'text': helper.NAME + ' ' + ' '.join(sys.argv[1:])}]}
+    elif m.get('method') == 'ping':
+        r = {}
+    else:
+        if 'id' in m:
+            print(json.dumps({'jsonrpc': '2.0', 'id': m['id'], 'error': {'code': -32601, 'message': 'no'}}), flush=True)
+        continue
+    print(json.dumps({'jsonrpc': '2.0', 'id': m['id'], 'result': r}), flush=True)
+`
+
+test('packages in Python and of native programs run, and one without its runner says so', async () => {
+    const python = archive([
+        { name: 'manifest.json', data: JSON.stringify({
+            manifest_version: '0.2', name: 'py', version: '2.0.0', description: '', author: { name: 'Ann' },
+            server: { type: 'python', entry_point: 'main.py', mcp_config: { command: 'python', args: ['${__dirname}/main.py', '${user_config.places}'], platform_overrides: { win32: { command: 'py.exe' } } } },
+            user_config: { places: { type: 'string', title: '', description: '', multiple: true, default: ['a', 'b'] } },
+        }) },
+        { name: 'main.py', data: PYTHON_SERVER },
+        { name: 'deps/helper.py', data: 'NAME = "found"\n' },
+    ])
+    const native = path.join(tmpdir(), 'native')
+    fs.mkdirSync(path.join(native, 'bin'), { recursive: true })
+    fs.copyFileSync(NB, path.join(native, 'bin/nb'))
+    fs.writeFileSync(path.join(native, 'manifest.json'), JSON.stringify({
+        manifest_version: '0.3', name: 'native', version: '3.0.0', server: { type: 'binary', entry_point: 'bin/nb', mcp_config: { command: 'bin/nb', args: ['mcp', 'bash'] } },
+    }))
+    const uv = folder({ manifest_version: '0.4', name: 'uv', version: '1', server: { type: 'uv', entry_point: 'server/index.mjs' } })
+    const workdir = tmpdir()
+    fs.writeFileSync(path.join(workdir, 'nimblebrain.json'), JSON.stringify({
+        noDefaultBundles: true, bundles: [{ path: python, serverName: 'py' }, { path: native, memoryMb: 4096 }, { path: uv, serverName: 'uv' }],
+    }))
+    const server = await startServer({ workdir, env: { ...ENV, PATH: '/usr/bin:/bin' } })
+    await eventually(async () => (await apps(server)).slice(0, 2).every((b) => b.status === 'running'), 20000)
+    assert.equal(await text(server, 'py', 'who'), 'found a b')
+    assert.equal((await app(server, 'py')).version, '2.0.0')
+    const ran = await call(server, 'native', 'bash_exec', { command: 'echo native' })
+    assert.match(JSON.stringify(ran), /native/)
+    await eventually(async () => (await app(server, 'uv')).status !== 'starting', 10000)
+    assert.notEqual((await app(server, 'uv')).status, 'running')
+    assert.match((await app(server, 'uv')).reason, /uv/)
 }, { timeoutMs: 60000 })
