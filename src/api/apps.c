@@ -6,25 +6,14 @@
 
 /* ---- showing ---- */
 
-static void write_ms(struct json_writer *w, const char *key, int64_t ms)
+/* What is not known is below 0. */
+static void write_or_null(struct json_writer *w, const char *key, int64_t v)
 {
     jw_key(w, key);
-    if (ms < 0)
+    if (v < 0)
         jw_null(w);
     else
-        jw_int(w, ms);
-}
-
-static void write_ui(struct json_writer *w, const struct bundle_info *i)
-{
-    const struct json *ui = i->ui;
-    jw_key(w, "ui");
-    jw_value(w, ui);
-}
-
-static bool has_upjack(const struct bundle_info *i)
-{
-    return json_get(i->ui, "upjack") != NULL;
+        jw_int(w, v);
 }
 
 static const char *kind_name(enum bundle_kind k)
@@ -46,13 +35,13 @@ static void write_members(struct json_writer *w, struct bundle *b)
     jw_kstr(w, "status", str_from(bundle_state_name(i->state)));
     jw_kstr_or_null(w, "reason", i->reason);
     jw_kstr(w, "kind", str_from(kind_name(i->kind)));
-    jw_kstr(w, "type", has_upjack(i) ? STR("upjack") : STR("plain"));
+    jw_kstr(w, "type", STR("plain"));
     jw_kint(w, "toolCount", (int64_t)i->ntools);
-    write_ms(w, "trustScore", i->trust_score);
+    write_or_null(w, "trustScore", i->trust_score);
     jw_kbool(w, "protected", i->is_protected);
     jw_kstr_or_null(w, "title", i->title);
     jw_kstr_or_null(w, "description", i->description);
-    write_ui(w, i);
+    jw_kval(w, "ui", i->ui);
 }
 
 static void write_app(struct json_writer *w, struct bundle *b)
@@ -84,11 +73,11 @@ static void write_detail(struct json_writer *w, struct bundle *b)
     write_members(w, b);
     const struct bundle_info *i = bundle_info(b);
     jw_kstr_or_null(w, "author", i->author);
-    write_ms(w, "uptimeMs", i->uptime_ms);
-    write_ms(w, "rssBytes", i->rss_bytes);
+    write_or_null(w, "uptimeMs", i->uptime_ms);
+    write_or_null(w, "rssBytes", i->rss_bytes);
     jw_kint(w, "restartCount", i->restarts);
     jw_kint(w, "failures", i->failures);
-    write_ms(w, "pid", i->pid > 0 ? i->pid : -1);
+    write_or_null(w, "pid", i->pid > 0 ? i->pid : -1);
     jw_kstr_or_null(w, "sandbox", i->sandbox);
     jw_kstr_or_null(w, "protocolVersion", i->protocol_version);
     write_tools(w, b);
@@ -126,7 +115,7 @@ void api_bundles_health(void *ctx, struct http_req *r)
         jw_object(&j.w);
         jw_kstr(&j.w, "name", i->name);
         jw_kstr(&j.w, "state", str_from(bundle_state_name(i->state)));
-        write_ms(&j.w, "uptime", i->uptime_ms);
+        write_or_null(&j.w, "uptime", i->uptime_ms);
         jw_kint(&j.w, "restartCount", i->restarts);
         jw_end(&j.w);
     }
