@@ -5,7 +5,7 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import { chromium } from 'playwright-core'
-import { SRC_DIR, startServer, test, tmpdir } from '../tests/support/tap.mjs'
+import { SRC_DIR, nb, startServer, test, tmpdir } from '../tests/support/tap.mjs'
 import { demoEnv, send } from '../tests/browser/browser.mjs'
 import { RTL_ID, SAMPLE_ID, SHARED_ID, writeSample } from '../tests/browser/sample.mjs'
 
@@ -82,15 +82,49 @@ const SCREENS = {
     about: ['#/settings/about'],
 }
 
+/** With people: the same, after logging in as the owner. */
+const PASSWORD = 'correct horse'
+const OWNERS_SCREENS = {
+    profile: ['#/settings/profile'],
+    tokens: ['#/settings/tokens'],
+    people: ['#/settings/users'],
+    workspaces: ['#/settings/workspaces'],
+    members: ['#/settings/workspaces', (page) => page.getByRole('button', { name: 'Members' }).click()],
+}
+
+async function startWithPeople() {
+    const workdir = tmpdir()
+    const run = async (args, input = '') => {
+        const result = await nb([...args, '--workdir', workdir], { input, env: demoEnv() })
+        if (result.code !== 0) throw new Error(result.stderr)
+    }
+    const owner = ['--email', 'ada@example.com', '--name', 'Ada', '--password-stdin']
+    await run(['init', '--mode', 'local', ...owner, '--org', 'Example', '-w', 'Research'], `${PASSWORD}\n`)
+    return startServer({ env: demoEnv(), workdir })
+}
+
+async function logIn(page) {
+    await page.getByLabel('E-mail').fill('ada@example.com')
+    await page.getByLabel('Password').fill(PASSWORD)
+    await page.keyboard.press('Enter')
+    await page.locator('.shell').waitFor()
+}
+
+function startSample() {
+    const workdir = tmpdir()
+    writeSample(workdir)
+    const settings = { permissions: { ask: ['nb__calculate'] } }
+    fs.writeFileSync(path.join(workdir, 'nimblebrain.json'), JSON.stringify(settings))
+    return startServer({ env: demoEnv(25), workdir })
+}
+
+const isChosen = (name) => words.length === 0 || words.some((word) => name.includes(word))
+
 test(
     'screenshots',
     async () => {
         fs.mkdirSync(outDir, { recursive: true })
-        const workdir = tmpdir()
-        writeSample(workdir)
-        const settings = { permissions: { ask: ['nb__calculate'] } }
-        fs.writeFileSync(path.join(workdir, 'nimblebrain.json'), JSON.stringify(settings))
-        const server = await startServer({ env: demoEnv(25), workdir })
+        const [sample, people] = [await startSample(), await startWithPeople()]
         const browser = await chromium.launch({
             executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
             args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
@@ -98,20 +132,33 @@ test(
         for (const [device, options] of Object.entries(DEVICES)) {
             for (const colorScheme of ['light', 'dark']) {
                 const context = await browser.newContext({ ...options, colorScheme })
-                for (const [name, [hash, prepare]] of Object.entries(SCREENS)) {
-                    if (words.length > 0 && !words.some((word) => name.includes(word))) continue
-                    const page = await context.newPage()
-                    await page.goto(`${server.url}/${hash}`)
-                    await page.waitForTimeout(500)
-                    await prepare?.(page, device)
+                const shoot = async (page, name) => {
                     await page.waitForTimeout(400)
                     await page.screenshot({ path: path.join(outDir, `${name}-${device}-${colorScheme}.png`) })
-                    await page.close()
                 }
+                const shootAll = async (url, screens) => {
+                    for (const [name, [hash, prepare]] of Object.entries(screens).filter(([n]) =>
+                        isChosen(n),
+                    )) {
+                        const page = await context.newPage()
+                        await page.goto(`${url}/${hash}`)
+                        await page.waitForTimeout(500)
+                        await prepare?.(page, device)
+                        await shoot(page, name)
+                        await page.close()
+                    }
+                }
+                await shootAll(sample.url, SCREENS)
+                const page = await context.newPage()
+                await page.goto(people.url)
+                await page.getByLabel('E-mail').waitFor()
+                if (isChosen('login')) await shoot(page, 'login')
+                await logIn(page)
+                await shootAll(people.url, OWNERS_SCREENS)
                 await context.close()
             }
         }
         await browser.close()
     },
-    { timeoutMs: 600_000 },
+    { timeoutMs: 900_000 },
 )

@@ -137,12 +137,12 @@ test('skills: why a message gets one; a skill is written, edited and deleted', (
 
 test('bundles: stopped and started again, with tools and a log; a bad import says why', () =>
     withPage(`${server.url}/#/apps`, {}, async (page) => {
-        const card = page.locator('.card', { hasText: 'bash' })
+        const card = page.locator('.card[data-name=bash]')
         await card.getByRole('button', { name: 'Stop' }).click()
         await card.locator('.badge', { hasText: 'stopped' }).waitFor()
         await card.getByRole('button', { name: 'Start' }).click()
         await card.locator('.badge', { hasText: 'running' }).waitFor({ timeout: 15000 })
-        await card.getByRole('link', { name: 'bash' }).click()
+        await card.getByRole('link').click()
         await page.locator('.facts code', { hasText: 'bash_exec' }).waitFor()
         await page.getByRole('link', { name: 'All bundles' }).click()
         await open(page, 'Add a bundle')
@@ -223,3 +223,32 @@ test('what a tool asks: a form that any tab may fill in', async () => {
         })
     })
 })
+
+test('hostile text on the screens: nothing of it runs', () =>
+    withPage(server.url, {}, async (page) => {
+        const hostile = '<img src=x onerror=alert(1)><script>alert(2)</script>'
+        const skill = {
+            description: hostile,
+            body: `${hostile}\n\n[x](javascript:alert(3))`,
+            triggers: [hostile],
+        }
+        const body = {
+            server: 'nb',
+            tool: 'manage_skill',
+            arguments: { action: 'create', name: 'hostile', skill },
+        }
+        const made = await fetch(`${server.url}/v1/tools/call`, {
+            method: 'POST',
+            headers: { 'content-type': 'application/json' },
+            body: JSON.stringify(body),
+        })
+        assert.equal((await made.json()).isError, false)
+        await page.goto(`${server.url}/#/skills`)
+        await page.locator('.skill', { hasText: 'hostile' }).locator('summary').click()
+        await page.getByLabel('Message', { exact: true }).fill(hostile)
+        await open(page, 'Try')
+        await page.locator('.match').waitFor()
+        await page.getByLabel('Search messages').fill('onerror')
+        await page.waitForTimeout(500)
+        assert.equal(await page.locator('main img, main script, main a[href^=javascript]').count(), 0)
+    }))

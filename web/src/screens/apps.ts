@@ -80,7 +80,7 @@ function card(info: AppInfo, onChanged: () => void): HTMLElement {
   const href = hrefOf({ name: 'screen', screen: 'apps', part: info.name })
   return h(
     'article',
-    { class: 'card' },
+    { class: 'card', data: { name: info.name } },
     h(
       'header',
       { class: 'card-head' },
@@ -93,7 +93,13 @@ function card(info: AppInfo, onChanged: () => void): HTMLElement {
     h(
       'p',
       { class: 'card-meta' },
-      [info.kind, info.version, `${count(info.toolCount)} tools`, trust(info)]
+      [
+        info.name,
+        info.kind,
+        info.version,
+        info.toolCount === 1 ? '1 tool' : `${count(info.toolCount)} tools`,
+        trust(info),
+      ]
         .filter(Boolean)
         .join(' · '),
     ),

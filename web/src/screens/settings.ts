@@ -49,8 +49,10 @@ export function settingsScreen(app: App, part: string | undefined): HTMLElement 
       label,
     )
   })
-  return screen(
-    h('nav', { class: 'tabs', aria: { label: 'Settings' } }, ...links),
-    chosen.build(app),
-  )
+  const tabs = h('nav', { class: 'tabs', aria: { label: 'Settings' } }, ...links)
+  // On a phone there are more of them than fit.
+  requestAnimationFrame(() => {
+    tabs.querySelector('[aria-current]')?.scrollIntoView({ inline: 'center', block: 'nearest' })
+  })
+  return screen(tabs, chosen.build(app))
 }

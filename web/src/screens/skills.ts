@@ -32,6 +32,9 @@ interface SkillList {
   problems: { severity: string; path: string; line: number; message: string }[]
 }
 
+/** Where skills of this workspace lie; the only workspace of a server has them in the global place. */
+const EDITABLE = ['workspace', 'global']
+
 const PRIORITY = { default: 50, min: 11, max: 99 }
 
 export function skillsScreen(_app: App, _part: string | undefined): HTMLElement {
@@ -92,7 +95,7 @@ function tester(): HTMLElement {
 }
 
 function skillView(skill: Skill, onChanged: () => void): HTMLElement {
-  const isOwn = skill.source === 'workspace'
+  const isOwn = EDITABLE.includes(skill.source)
   const body = h('div', { class: 'skill-body' })
   const element = h(
     'details',
