@@ -140,6 +140,8 @@ static struct prompt compose(const struct turn *t, struct arena *a, bool is_prox
         .is_proxied = is_proxied,
         .matched = t->skill,
         .user_name = user_name(t),
+        .identity = t->rt->deps.identity,
+        .workspace_name = t->rt->deps.workspace_name,
     };
     name_participants(t, a, &in);
     if (t->skills)

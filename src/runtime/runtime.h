@@ -33,6 +33,8 @@ struct runtime_deps { /* all borrowed; they outlive the runtime */
     struct pool *pool;                 /* small files: skills, permissions */
     const struct directory *directory; /* names of people; NULL = nobody has one */
     str root_dir;                      /* the workspace's own: skills, what was allowed for good */
+    str default_model;                 /* of the workspace; empty = the server's */
+    str identity, workspace_name;      /* for the prompt; may be empty */
     str home_dir, project_dir;         /* where terminal users keep skills; empty on a server */
 };
 

@@ -96,6 +96,8 @@ static int choose_model(struct turn *t, str conversation_model, struct err *e)
     if (t->model.n == 0)
         t->model = arena_str(&t->arena, conversation_model);
     if (t->model.n == 0)
+        t->model = t->rt->deps.default_model;
+    if (t->model.n == 0)
         t->model = llm_default_model(llm, &why);
     int r = llm_resolve(llm, t->model, &provider, &model, e);
     if (r == 0)

@@ -39,6 +39,7 @@ struct space {
     struct list_node node; /* in set->closing, while somebody holds it */
     struct arena arena;
     struct config config; /* the server's, with the workspace's own on top; borrows strings */
+    str identity, name;   /* from workspace.json; may be empty */
     struct builtin *builtin;
     struct bundle_sources *sources; /* NULL = without bundles */
     struct settings_watch *watch;
