@@ -23,7 +23,9 @@ static str mac_of(struct gateway *g, struct arena *a, str body, str context)
 {
     uint8_t sum[SHA256_LEN];
     char *hex = arena_alloc(a, 2 * SHA256_LEN + 1);
-    hmac(g->key, arena_printf(a, "%.*s\n%.*s", STR_ARG(body), STR_ARG(context)), a, sum);
+    /* The length keeps the two apart, whatever is in them. */
+    hmac(g->key, arena_printf(a, "%zu\n%.*s\n%.*s", body.n, STR_ARG(body), STR_ARG(context)), a,
+         sum);
     hex_encode(hex, sum, 16); /* 128 bits */
     return str_make(hex, 32);
 }

@@ -1,0 +1,109 @@
+#include <sys/stat.h>
+
+#include "base/json.h"
+#include "base/log.h"
+#include "gateway/audit.h"
+#include "support/tempdir.h"
+#include "support/unit.h"
+
+static struct tempdir dir;
+static char path[128];
+
+static size_t read_file(const char *name, char *out, size_t max)
+{
+    FILE *f = fopen(name, "re");
+    if (!f)
+        return 0;
+    size_t n = fread(out, 1, max - 1, f);
+    out[n] = 0;
+    fclose(f);
+    return n;
+}
+
+static void add(struct audit *a, const char *tool, const char *outcome)
+{
+    struct audit_entry e = {
+        .user_id = STR("usr_a"),
+        .workspace_id = STR("ws_b"),
+        .tool = str_from(tool),
+        .outcome = outcome,
+        .took_us = 1500,
+    };
+    audit_add(a, &e);
+}
+
+static void calls_are_written_one_line_each(void **state)
+{
+    char text[4096];
+    bool never = false;
+    struct loop *l = loop_new(NULL);
+    struct pool *p = pool_new(l, "test", 1);
+    struct audit *a = audit_new(l, p, NULL, path);
+    add(a, "x__one", "ok");
+    add(a, "x__two", "cancelled");
+    (void)loop_run_until(l, &never, 2 * AUDIT_FLUSH_MS);
+    assert_true(read_file(path, text, sizeof text) > 0);
+    add(a, "x__three", "ok"); /* written by the end at the latest */
+    audit_free(a);
+    assert_true(read_file(path, text, sizeof text) > 0);
+
+    struct arena mem;
+    arena_init(&mem);
+    str rest = str_from(text), line;
+    static const char *const TOOLS[] = {"x__one", "x__two", "x__three"};
+    size_t n = 0;
+    for (; str_split(&rest, '\n', &line); n++) {
+        struct json *v;
+        assert_int_equal(json_parse(&mem, line, 0, &v, NULL), 0);
+        assert_true(str_eq(json_get_string(v, "tool"), str_from(TOOLS[n])));
+        assert_true(str_eq(json_get_string(v, "user"), STR("usr_a")));
+        assert_true(json_double(json_get(v, "ms"), 0) == 1.5);
+    }
+    assert_int_equal(n, 3);
+    arena_done(&mem);
+    struct stat st;
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0600);
+    pool_free(p);
+    loop_free(l);
+}
+
+static void a_full_file_makes_room(void **state)
+{
+    char old[160], text[4096];
+    struct loop *l = loop_new(NULL);
+    struct pool *p = pool_new(l, "test", 1);
+    assert_int_equal(truncate(path, AUDIT_FILE_MAX + 1), 0);
+    struct audit *a = audit_new(l, p, NULL, path);
+    add(a, "x__new", "ok");
+    audit_free(a);
+    snprintf(old, sizeof old, "%s.1", path);
+    struct stat st;
+    assert_int_equal(stat(old, &st), 0);
+    assert_true(st.st_size > (off_t)AUDIT_FILE_MAX);
+    assert_true(read_file(path, text, sizeof text) < 1000);
+    assert_non_null(strstr(text, "x__new"));
+    pool_free(p);
+    loop_free(l);
+}
+
+static int set_up(void **state)
+{
+    int r = tempdir_make(&dir);
+    snprintf(path, sizeof path, "%s/logs/audit.jsonl", dir.path);
+    return r;
+}
+
+static int tear_down(void **state)
+{
+    return tempdir_drop(&dir);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(calls_are_written_one_line_each),
+        cmocka_unit_test(a_full_file_makes_room),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
