@@ -156,3 +156,22 @@ test('server-memory: keeps what it is told', async () => {
     assert.match(textOf(await client.call('search_nodes', { query: 'Ada' })), /counts/)
     assert.equal((await client.close()).errno, 0)
 })
+
+for (const wire of ['stdio', 'http']) {
+    test(`the official SDK of the stateless revision over ${wire}`, async () => {
+        const server = path.join(SRC_DIR, 'tests/fixtures/sdk-server.mjs')
+        const dial = wire === 'stdio' ? { command: [process.execPath, server] } : { url: await serveSdk(server) }
+        const client = await connect(dial)
+        assert.equal(client.opened.era, 'modern', client.opened.message)
+        assert.equal(client.opened.info.name, 'sdk')
+        const [tool] = await client.list('tools/list', 'tools')
+        assert.equal(tool.name, 'hello')
+        assert.equal(textOf(await client.call('hello')), 'hello')
+        assert.equal((await client.close()).errno, 0)
+    })
+}
+
+async function serveSdk(server) {
+    const [url] = await start(process.execPath, [server, '--http']).waitFor(/http:\S+/, 15000)
+    return url
+}
