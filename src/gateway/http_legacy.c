@@ -35,9 +35,13 @@ static void run_batch(struct gw_request *carrier, struct gw_session *s,
 {
     struct gw_log *log = NULL;
     struct http_req *r = carrier->http;
+    /* Opening the stream ends the HTTP request, and with it what the caller was described by. */
+    struct gateway_caller kept = *who;
+    kept.viewer.user_id = carrier->who.user_id;
+    kept.tool_globs = carrier->who.globs;
     for (uint32_t i = 0; i < list->len; i++) {
         struct rpc_message m;
-        struct gw_request *q = gw_request_make(s->space, who, s->source);
+        struct gw_request *q = gw_request_make(s->space, &kept, s->source);
         struct json *copy = json_clone(&q->arena, &list->items[i]);
         bool is_ok = rpc_classify(copy, &m, NULL) == 0 && !str_eq(m.method, STR("initialize"));
         if (!is_ok || m.kind != RPC_REQUEST) {
