@@ -42,7 +42,7 @@ const watch = (office, name, id, query = '') =>
     listen(office.server, `/v1/conversations/${id}/events${query}`, office.as(name).headers())
 
 test('two people chat, one drops and resumes: nothing is missing and nothing comes twice', async () => {
-    const office = await open({ env: { NB_DEMO_DELAY_MS: '4' } })
+    const office = await open({ env: { NB_DEMO_DELAY_MS: '40' } })
     const id = await startConversation(office)
     const bob = watch(office, 'bob', id, '?after=0')
     const first = watch(office, 'cat', id, '?after=0')
