@@ -147,6 +147,18 @@ test('while the agent answers: queued messages wait, in order, in every tab', as
     await own.close()
 })
 
+test('two messages in a row, before the server knows the conversation, are one conversation', () =>
+    withPage(server.url, {}, async (page) => {
+        await page.route('**/v1/chat/stream', async (route) => {
+            await new Promise((resolve) => setTimeout(resolve, 300))
+            await route.continue()
+        })
+        await send(page, 'say alpha')
+        await send(page, 'say beta')
+        await answered(page, 2)
+        assert.deepEqual(await bubbles(page), ['say alpha', 'say beta'])
+    }))
+
 test('while the agent answers: a message can be put into the answer between two steps', () =>
     withPage(slow.url, {}, async (page) => {
         await send(page, 'call time {} then call status {} then call time {}')

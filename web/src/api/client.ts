@@ -11,6 +11,11 @@ export class ApiError extends Error {
   ) {
     super(message)
   }
+
+  /** Asking again would not help. */
+  get isFinal(): boolean {
+    return [400, 401, 403, 404].includes(this.status)
+  }
 }
 
 /** What to tell a person about anything that was thrown. */

@@ -47,7 +47,7 @@ export class Follow {
         return
       } catch (error) {
         if (this.#isStopped) return
-        if (error instanceof ApiError && error.status >= 400 && error.status < 500) {
+        if (error instanceof ApiError && error.isFinal) {
           this.#events.onEnd(error)
           return
         }

@@ -67,7 +67,7 @@ export class Stream {
         await this.#connect()
       } catch (error) {
         if (isStopped()) return
-        if (error instanceof ApiError && isFinal(error.status)) {
+        if (error instanceof ApiError && error.isFinal) {
           this.#events.onEnd(error)
           return
         }
@@ -107,8 +107,4 @@ export class Stream {
       }
     })
   }
-}
-
-function isFinal(status: number): boolean {
-  return status === 400 || status === 401 || status === 403 || status === 404
 }

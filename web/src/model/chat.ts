@@ -21,6 +21,9 @@ export interface ChatEvents {
   onChanged(chat: Chat): void
 }
 
+/** What lists of conversations show something of. */
+const LISTED = new Set<string>(['user.message', 'run.done', 'run.error', 'conversation.title'])
+
 const REVEAL_EVENTS = 4000 // per page, when looking for a message far back
 
 let sentCount = 0
@@ -134,7 +137,10 @@ export class Chat {
     this.#isStopping &&= waits !== undefined
     this.changes.notify()
     try {
-      await this.#transmit(text, waits ?? 'refuse')
+      // What is loaded must not hold what is being sent: it would be shown twice. And a
+      // second message of a new conversation has to know which one that is.
+      if (this.id || waits) await this.#opened
+      await this.#transmit(text, whenBusy)
     } catch (error) {
       this.#failSending(item, error)
     }
@@ -284,6 +290,7 @@ export class Chat {
   #onStarted(conversationId: string): void {
     if (!this.id) {
       this.#open(conversationId, async () => 0) // all of it is still to come
+      this.#onOpened()
       this.#events.onCreated(this)
       if (this.#isStopping) void cancelRun(conversationId).catch(() => {})
     }
@@ -313,7 +320,7 @@ export class Chat {
     if (event.event === 'user.message') this.#settle(event)
     if (!this.#transcript.apply(event)) return
     if (event.event === 'run.done' || event.event === 'run.error') this.#isStopping = false
-    if (event.id !== null && this.link === 'live') this.#events.onChanged(this)
+    if (LISTED.has(event.event) && this.link === 'live') this.#events.onChanged(this)
     this.changes.notify()
   }
 

@@ -10,7 +10,7 @@ import { forkAt, linkTo, revise } from '../model/actions'
 import type { App } from '../model/app'
 import type { Chat } from '../model/chat'
 import { people } from '../model/people'
-import { models } from '../model/prices'
+import { loadModels, models } from '../model/prices'
 import { Composer } from './composer'
 import { Messages } from './messages'
 import { FollowingScroll } from './scroll'
@@ -18,6 +18,7 @@ import { welcome } from './welcome'
 
 const REST_FACTOR = 3 // after drawing for a while, rest for this many times as long
 const FLASH_MS = 2400
+const PRICES_DELAY_MS = 1500 // they are looked at last
 
 export class ChatView {
   readonly element = h('section', { class: 'chat', aria: { label: 'Chat' } })
@@ -60,6 +61,8 @@ export class ChatView {
     this.#scope.add(chat.changes.subscribe(() => this.#schedule()))
     this.#scope.add(people.subscribe(() => this.#schedule()))
     this.#scope.add(models.subscribe(() => this.#schedule()))
+    const prices = setTimeout(() => void loadModels(), PRICES_DELAY_MS)
+    this.#scope.add(() => clearTimeout(prices))
     this.#scope.add(route.watch(() => this.#jumpToAddress()))
     this.#draw()
   }

@@ -1,5 +1,6 @@
 // An answer of the agent: its text, its thinking, its tool calls, and how it ended.
 import type { Answer } from '../api/chat'
+import type { ModelList } from '../api/types'
 import { announce } from '../base/announcer'
 import { iconButton, textButton } from '../base/controls'
 import { copyButton } from '../base/copy'
@@ -8,7 +9,7 @@ import { icon } from '../base/icons'
 import { count, duration, fullTime, money } from '../base/time'
 import { openAsk } from '../model/items'
 import type { Block, InputBlock, RunItem, TextBlock } from '../model/items'
-import { costOf } from '../model/prices'
+import { costOf, models } from '../model/prices'
 import { newBlockView, TextView, type BlockView } from './blocks'
 import type { OnInput } from './input'
 import type { NestedRun } from './tools'
@@ -55,6 +56,7 @@ export class RunView {
   #item: RunItem | null = null
   #version = -1
   #hasRetry: boolean | null = null
+  #prices: ModelList | null = null
   #announced = 0
 
   constructor() {
@@ -63,7 +65,9 @@ export class RunView {
 
   update(item: RunItem, actions: RunActions): void {
     const hasRetry = actions.onRetry !== null
-    if (this.#version === item.version && this.#item === item && this.#hasRetry === hasRetry) return
+    const isSame = this.#item === item && this.#version === item.version
+    if (isSame && this.#hasRetry === hasRetry && this.#prices === models.value) return
+    this.#prices = models.value
     this.#item = item
     this.#version = item.version
     this.#hasRetry = hasRetry
