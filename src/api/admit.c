@@ -43,8 +43,7 @@ static bool refuse_unknown(const struct api *api, struct http_req *r)
     if (where.n > 0)
         http_add_header(r, "WWW-Authenticate",
                         arena_printf(&r->arena, "Bearer %sresource_metadata=\"%.*s\"",
-                                     has_tried ? "error=\"invalid_token\", " : "",
-                                     STR_ARG(where)));
+                                     has_tried ? "error=\"invalid_token\", " : "", STR_ARG(where)));
     else
         http_add_header(r, "WWW-Authenticate",
                         has_tried ? STR("Bearer error=\"invalid_token\"") : STR("Bearer"));
@@ -99,7 +98,7 @@ void api_change_error(struct http_req *r, const struct err *err)
 
 /* ---- the head ---- */
 
-str admit_operator(const struct api *api)
+str api_operator(const struct api *api)
 {
     const struct roster *all = directory_roster(api->deps.directory);
     const struct user *first = NULL;
@@ -192,7 +191,7 @@ static bool identify(struct api *api, struct http_req *r, struct api_identity *i
     bool is_open = route->flags & API_OPEN;
     if (r->is_local_socket) {
         id->is_operator = true;
-        id->who = (struct identity){.user_id = arena_str(&r->arena, admit_operator(api)),
+        id->who = (struct identity){.user_id = arena_str(&r->arena, api_operator(api)),
                                     .role = ORG_OWNER,
                                     .scopes = SCOPE_ALL};
         return check_known(api, r, id);

@@ -12,9 +12,6 @@ bool admit_head(struct api *api, struct http_req *r, bool is_page);
 void admit_request(struct api *api, struct http_req *r);
 void admit_released(struct api *api, struct http_req *r);
 
-/* Somebody to act for when the machine's own user asks: the first owner. */
-str admit_operator(const struct api *api);
-
 /* Answers 401, 403, 429 or 503 as fits an error of auth/identity.h. */
 void api_auth_error(struct http_req *r, const struct err *err);
 /* Answers as fits an error of workspace/change.h. */

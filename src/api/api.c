@@ -252,6 +252,7 @@ static void on_news(void *ctx, const struct directory_item *item)
         hub_end_user(api, STR_NONE, item->user_id);
         break;
     case NEWS_WORKSPACE_REMOVED:
+        hub_end_workspace(api, item->workspace_id);
         api->deps.close_space(api->deps.space_ctx, item->workspace_id);
         break;
     default:

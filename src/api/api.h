@@ -56,7 +56,7 @@ struct api_deps { /* borrowed */
     struct directory *directory;
     struct auth *auth;
     str org_name;
-    str home_id; /* the workspace of a command that asks from inside; empty on a server */
+    str home_id;         /* the workspace of a command that asks from inside; empty on a server */
     uint64_t started_ms; /* monotonic */
 
     /* Opened on first use; NULL and *e when that fails. */
@@ -74,6 +74,9 @@ struct api *api_new(const struct api_deps *deps);
 /* Ends what goes on without a client: imports. After the HTTP server, before the store. */
 void api_stop(struct api *a);
 void api_free(struct api *a);
+
+/* Whom the machine's own user acts for, over the Unix socket or inside: the first owner. */
+str api_operator(const struct api *a);
 
 /* For http_server_new. */
 struct http_handlers api_handlers(struct api *a);

@@ -255,6 +255,15 @@ void hub_end_user(struct api *api, str workspace_id, str user_id)
     }
 }
 
+void hub_end_workspace(struct api *api, str workspace_id)
+{
+    struct hub *h = map_get(&api->hubs, workspace_id);
+    if (!h)
+        return;
+    LIST_FOREACH (n, &h->taps)
+        revoke_tap(LIST_ENTRY(n, struct tap, node));
+}
+
 void hub_end_login(struct api *api, str session_id, str token_id)
 {
     struct map_entry *m;

@@ -73,5 +73,6 @@ str hub_last_id(const struct hub *h, char out[48]);
 /* ---- whose access ends ---- */
 
 void hub_end_user(struct api *api, str workspace_id, str user_id); /* workspace empty = all */
+void hub_end_workspace(struct api *api, str workspace_id);         /* it is gone, for everybody */
 void hub_end_login(struct api *api, str session_id, str token_id);
 void hub_role_changed(struct api *api, str workspace_id, str user_id, bool is_admin);

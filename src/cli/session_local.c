@@ -85,7 +85,7 @@ static void local_send(struct session *s, const struct session_input *in)
     static const struct turn_events EVENTS = {on_started, on_done, on_refused};
     struct local *l = (struct local *)s;
     struct turn_request req = {
-        .viewer = {.user_id = STR("usr_default"), .is_workspace_admin = true},
+        .viewer = {.user_id = server_operator(l->server), .is_workspace_admin = true},
         .conversation_id = s->conversation_id,
         .message = in->text,
         .model = s->config->models.default_model,
@@ -104,8 +104,8 @@ static void local_answer_input(struct session *s, str input_id, const char *acti
     struct err e = {0};
     enum inquiry_action act;
     if (inquiry_parse_action(str_from(action), &act) &&
-        inquiry_answer(server_runtime(l->server), s->conversation_id, input_id, STR("usr_default"),
-                       act, content, &e) < 0)
+        inquiry_answer(server_runtime(l->server), s->conversation_id, input_id,
+                       server_operator(l->server), act, content, &e) < 0)
         cli_complain(str_from(e.msg));
 }
 

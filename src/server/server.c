@@ -401,6 +401,11 @@ void server_close(struct server *s, uint64_t grace_ms)
     server_free(s);
 }
 
+str server_operator(const struct server *s)
+{
+    return api_operator(s->api);
+}
+
 struct runtime *server_runtime(const struct server *s)
 {
     return s->home->api.runtime;
@@ -426,7 +431,7 @@ struct gateway_pipe *server_open_pipe(struct server *s, str source,
 {
     struct api_caller owner = {
         .space = &s->home->api,
-        .viewer = {.user_id = STR("usr_default"), .is_workspace_admin = true},
+        .viewer = {.user_id = server_operator(s), .is_workspace_admin = true},
     };
     struct gateway_caller who = mcp_caller(&owner);
     return gateway_pipe_open(s->gateway, &who, source, send, ctx);

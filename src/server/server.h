@@ -44,6 +44,7 @@ void server_close(struct server *s, uint64_t grace_ms);
 /* Runs the loop until no bundle is starting any more, at most so long. */
 void server_await_bundles(struct server *s, uint64_t max_ms);
 
+str server_operator(const struct server *s); /* the user that commands act for; for this turn */
 struct runtime *server_runtime(const struct server *s);
 struct store *server_store(const struct server *s);
 struct bus *server_bus(const struct server *s);

@@ -207,3 +207,19 @@ test('the standard EventSource goes on by itself after the server was killed in 
     source.close()
     assert.deepEqual(got, visible(office, id))
 })
+
+test('a workspace that is deleted ends for everybody in it, and its data are out of reach', async () => {
+    const office = await open({ env: { NB_DEMO_DELAY_MS: '100' } })
+    const id = await startConversation(office)
+    const bob = watch(office, 'bob', id)
+    const news = listen(office.server, '/v1/events', office.as('cat').headers())
+    await Promise.all([bob.event('text.snapshot'), news.event('subscribed')])
+    const chat = office.as('bob').post('/v1/chat', { message: 'explain yourself at length', conversationId: id })
+    await bob.event('text.delta')
+    assert.equal((await office.as('ann').ask('DELETE', '/v1/workspaces/ws_team')).status, 200)
+    await Promise.all([bob, news].map((s) => s.until(() => s.closed, 'end of the stream')))
+    await chat // answered one way or the other
+    assert.equal((await office.as('bob', 'ws_team').get('/v1/conversations')).status, 403)
+    assert.equal(fs.existsSync(path.join(office.workdir, 'workspaces/ws_team')), false)
+    assert.equal((await office.as('dan').get('/v1/conversations')).status, 200)
+})
