@@ -50,6 +50,23 @@ test('search: highlighted hits; one leads to its message among ten thousand', ()
         await page.getByText(`question ${LONG / 2 - 1}`, { exact: true }).waitFor()
     }))
 
+test('a hit in a title or in the result of a tool leads to where it belongs', () =>
+    withPage(server.url, {}, async (page) => {
+        await send(page, 'calculate 123456*2')
+        await answered(page, 1)
+        await send(page, 'say something else')
+        await answered(page, 2)
+        await eventually(async () => (await titles(page)).some((title) => /123456/.test(title)))
+        await page.getByLabel('Search messages').fill('123456')
+        await eventually(async () => (await page.locator('.hit').count()) > 1)
+        for (let i = 0; i < (await page.locator('.hit').count()); i++) {
+            await page.locator('.hit').nth(i).click()
+            await page.locator('.is-found').waitFor()
+            await page.locator('.is-found').waitFor({ state: 'detached' })
+        }
+        assert.equal(await page.locator('.toast').count(), 0)
+    }))
+
 test('the address of a message leads to it, also in a fresh browser', () =>
     withPage(server.url, { permissions: ['clipboard-read', 'clipboard-write'] }, async (page) => {
         await send(page, 'say one')

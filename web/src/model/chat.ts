@@ -10,7 +10,7 @@ import { frames } from '../api/sse'
 import type { Conversation, ConversationEvent, InputAction } from '../api/types'
 import { Signal } from '../base/signal'
 import { Company } from './company'
-import { isAt, messagesIn, startOf } from './items'
+import { messagesIn, startOf } from './items'
 import type { AskBlock, InputBlock, Item, RunItem, Sending, UserItem } from './items'
 import { Transcript } from './transcript'
 
@@ -240,14 +240,16 @@ export class Chat {
     return true
   }
 
-  /** Loads as far back as needed for the message at that position; null when it is not there. */
+  /**
+   * Loads as far back as needed for what stands at that position of the log: a message, or the
+   * answer that a tool's result belongs to. Null: it lies before everything that is shown.
+   */
   async reveal(position: number): Promise<Item | null> {
     await this.#opened
+    const isBefore = (item: Item) => (startOf(item) ?? Infinity) <= position
     for (;;) {
-      const found = this.#transcript.items.find((item) => isAt(item, position))
-      if (found) return found
-      const first = startOf(this.#transcript.items[0] ?? ({ kind: 'user' } as UserItem))
-      if (first !== null && first !== undefined && first < position) return null
+      const { items } = this.#transcript
+      if (items[0] && isBefore(items[0])) return items.findLast(isBefore) ?? null
       if (!(await this.loadEarlier(REVEAL_EVENTS))) return null
     }
   }

@@ -202,11 +202,6 @@ export function messagesIn(item: Item): number {
   return item.position === null ? 0 : 1
 }
 
-/** Whether the event at that position of the log is shown by the item. */
-export function isAt(item: Item, position: number): boolean {
-  return item.kind === 'run' ? item.positions.includes(position) : item.position === position
-}
-
 /** The first position of the log that the item shows; null when it is not in the log yet. */
 export function startOf(item: Item): number | null {
   return item.kind === 'run' ? (item.positions[0] ?? null) : item.position
