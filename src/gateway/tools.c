@@ -11,6 +11,9 @@ static bool is_permitted(const struct gw_request *q, const struct toolset_item *
     struct tool_limits limits = {.profile = q->who.globs, .is_admin = q->who.is_admin};
     if (it->tool->is_internal || !surface_may_call(&limits, it))
         return false;
+    /* It hands work on from a conversation, and here is none. */
+    if (str_eq(it->name, STR("nb__delegate")))
+        return false;
     /* What would ask in a chat is asked by the client at the other end. */
     return !q->who.permissions || permission_decide(q->who.permissions, it) != PERMISSION_DENY;
 }
