@@ -129,6 +129,23 @@ static void test_summary_replaces_the_beginning(void **state)
     arena_done(&f.arena);
 }
 
+#define SAYS(who, text)                                                                            \
+    "{\"type\":\"user.message\",\"userId\":\"" who "\",\"content\":\"" text "\"}"
+
+/* One person needs no name; of several the model must know who wrote what. */
+static void test_who_wrote_what(void **state)
+{
+    struct fixture f;
+    BUILD(&f, SAYS("usr_a", "one"), MODEL("m"), SAYS("usr_a", "two"));
+    assert_true(str_eq(f.messages[0].blocks[0].text, STR("one")));
+    arena_done(&f.arena);
+    BUILD(&f, SAYS("usr_a", "one"), MODEL("m"), SAYS("usr_b", "two"), MODEL("m"), USER("three"));
+    assert_true(str_eq(f.messages[0].blocks[0].text, STR("[usr_a] one")));
+    assert_true(str_eq(f.messages[2].blocks[0].text, STR("[usr_b] two")));
+    assert_true(str_eq(f.messages[4].blocks[0].text, STR("three")));
+    arena_done(&f.arena);
+}
+
 static void test_nothing_to_say(void **state)
 {
     struct fixture f;
@@ -145,6 +162,7 @@ int main(void)
         cmocka_unit_test(test_cut_off_answers_go_on),
         cmocka_unit_test(test_long_results_are_bounded),
         cmocka_unit_test(test_summary_replaces_the_beginning),
+        cmocka_unit_test(test_who_wrote_what),
         cmocka_unit_test(test_nothing_to_say),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -211,6 +211,20 @@ static void test_children(void **state)
     world_done(&w);
 }
 
+/* What a token does not name cannot be called: no system tool, and whatever else allows it. */
+static void test_a_token_binds_everything(void **state)
+{
+    str token[] = {STR_INIT("web__*")}, all[] = {STR_INIT("*")};
+    struct world w;
+    world_init(&w, 1);
+    w.limits = (struct tool_limits){.is_admin = true, .token = {token, 1}};
+    assert_string_equal(names(&w, compute(&w, (struct surface_input){0})), "web__t01");
+    w.limits.request = (struct json_strs){all, 1};
+    w.limits.profile = (struct json_strs){all, 1};
+    assert_string_equal(names(&w, compute(&w, (struct surface_input){0})), "web__t01");
+    world_done(&w);
+}
+
 static void test_both_limits_hold(void **state)
 {
     str request[] = {STR_INIT("web__*")}, profile[] = {STR_INIT("*__t01"), STR_INIT("mail__*")};
@@ -235,6 +249,7 @@ int main(void)
         cmocka_unit_test(test_discovered_tools_are_shown),
         cmocka_unit_test(test_promotion_forgets_the_least_recent),
         cmocka_unit_test(test_children),
+        cmocka_unit_test(test_a_token_binds_everything),
         cmocka_unit_test(test_both_limits_hold),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
