@@ -164,26 +164,28 @@ void bash_answer_failure(struct bash_answer *a, const struct json *id, bool is_m
     bash_answer_end(a);
 }
 
-/* The longest beginning that takes at most `max` bytes in JSON: a NUL takes six. */
-static str fitting(str text, size_t max)
+/* The longest beginning that takes at most *room bytes in JSON (a NUL takes six), and what is
+ * left of the room. */
+static str fitting(str text, size_t *room)
 {
-    size_t cost = 0, i = 0;
+    size_t i = 0;
     for (; i < text.n; i++) {
         unsigned char c = (unsigned char)text.p[i];
-        cost += c < 0x20 ? 6 : c == '"' || c == '\\' ? 2 : 1;
-        if (cost > max)
+        size_t cost = c < 0x20 ? 6 : c == '"' || c == '\\' ? 2 : 1;
+        if (cost > *room)
             break;
+        *room -= cost;
     }
     return utf8_truncate(text, i);
 }
 
 static void write_stream(struct json_writer *w, const char *key, const struct bash_stream *o,
-                         size_t max)
+                         size_t *room)
 {
     struct buf text;
     buf_init(&text, 4 * BASH_OUTPUT_MAX);
     (void)utf8_sanitise(&text, buf_str(&o->bytes));
-    str kept = fitting(buf_str(&text), max);
+    str kept = fitting(buf_str(&text), room);
     uint64_t missing = o->dropped + (text.n - kept.n);
     buf_truncate(&text, kept.n);
     if (missing > 0)
@@ -194,9 +196,12 @@ static void write_stream(struct json_writer *w, const char *key, const struct ba
 
 static void write_output(struct json_writer *w, const struct bash_run *r, size_t max)
 {
+    size_t for_stderr = max / 4 < BASH_STDERR_MIN ? max / 4 : BASH_STDERR_MIN;
+    size_t room = max - for_stderr;
     jw_object(w);
-    write_stream(w, "stdout", &r->out, max);
-    write_stream(w, "stderr", &r->err, max);
+    write_stream(w, "stdout", &r->out, &room);
+    room += for_stderr;
+    write_stream(w, "stderr", &r->err, &room);
     jw_kint(w, "exit_code", r->exit_code);
     jw_kint(w, "duration_ms", (int64_t)(r->ended_ms - r->began_ms));
     jw_end(w);

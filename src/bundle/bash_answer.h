@@ -7,8 +7,11 @@
 #include "mcp/jsonrpc.h"
 #include "mcp/protocol.h"
 
-#define BASH_ENCODED_MAX (12u * 1024 * 1024) /* bytes of one output in JSON */
-#define BASH_TEXT_MAX    (256u * 1024)       /* of one output in the copy as text */
+/* Bytes in JSON. Of both outputs together: what stdout leaves is stderr's, and that is at
+ * least BASH_STDERR_MIN. */
+#define BASH_ENCODED_MAX (14u * 1024 * 1024)
+#define BASH_STDERR_MIN  (3u * 1024 * 1024)
+#define BASH_TEXT_MAX    (256u * 1024) /* of both in the copy as text */
 
 extern const char BASH_TOOLS[]; /* what tools/list says: an array */
 

@@ -58,7 +58,7 @@ static void output_is_cut_to_what_fits(void **state)
     str cut = json_get_string(out, "stdout");
     char expected[64];
     snprintf(expected, sizeof(expected), "\n[%u more bytes]",
-             (10u << 20) + 5 - BASH_ENCODED_MAX / 6);
+             (10u << 20) + 5 - (BASH_ENCODED_MAX - BASH_STDERR_MIN) / 6);
     assert_true(str_ends(cut, str_from(expected)));
     arena_done(&arena);
     buf_done(&r.out.bytes);
