@@ -181,6 +181,8 @@ const OTHER_ROUTES = {
     'POST /mcp/:source': ['member', '/mcp/nb', { jsonrpc: '2.0', id: 1, method: 'tools/list' }, [400, 406, 415]],
     'GET /mcp/:source': ['member', '/mcp/nb', undefined, [400, 405, 406]],
     'DELETE /mcp/:source': ['member', '/mcp/nb', undefined, [400, 404, 405]],
+    'GET /.well-known/oauth-protected-resource': ['open', '/.well-known/oauth-protected-resource', undefined, [404]],
+    'GET /.well-known/oauth-protected-resource/mcp': ['open', '/.well-known/oauth-protected-resource/mcp', undefined, [404]],
     'GET /sse': 'stream',
     'POST /sse/message': ['member', '/sse/message?session=none', {}, [400, 404]],
     'GET /metrics': 'org',
