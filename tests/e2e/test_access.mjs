@@ -358,6 +358,7 @@ test('the workspace of a request: named, the conversation\'s own, the only one, 
     await office.operator('POST', '/v1/users', { email: 'gus@example.com', displayName: 'Gus' })
     const made = await office.nb(['token', 'create', 'x', '--user', 'gus@example.com'])
     office.tokens.gus = made.stdout.trim()
+    await eventually(async () => (await office.as('gus').get('/v1/auth/session')).status === 200) // by another process
     const both = await Promise.all([office.as('gus').get('/v1/bootstrap'), office.as('gus').get('/v1/conversations')])
     assert.deepEqual(both.map((r) => r.status), [200, 200])
     const mine = (await office.as('gus').get('/v1/workspaces')).body.workspaces
