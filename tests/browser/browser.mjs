@@ -13,7 +13,7 @@ const ARGS = [
     '--disable-background-networking',
     '--disable-dev-shm-usage',
 ]
-const ACTION_MS = 8000
+const ACTION_MS = 20000
 
 /** Without keys, so that the demo model answers; slow enough to be seen streaming if asked. */
 export function demoEnv(delayMs = 2) {

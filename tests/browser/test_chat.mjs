@@ -417,7 +417,7 @@ test('a question: allowed here, allowed in another tab, declined by a message', 
     await question(one).locator('.tool summary').click()
     assert.match(await question(one).locator('.tool-body').innerText(), /"expression": "6\*7"/)
     assert.equal(await one.locator('.spinner, .waiting:not([hidden])').count(), 0)
-    assert.match(await one.locator('.composer-hint').innerText(), /declines/)
+    await one.locator('.composer-hint', { hasText: 'declines' }).waitFor()
     await question(one).getByRole('button', { name: 'Allow', exact: true }).focus()
     await one.keyboard.press('Enter')
     await run(one, 1).getByText('42', { exact: true }).waitFor()
