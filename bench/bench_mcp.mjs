@@ -50,7 +50,7 @@ function measure(what, pid, port, at, tool, era, connections) {
     const figure = `${r.perSecond}/s`.padStart(10)
     const times = `p50 ${(r.p50 / 1000).toFixed(2)} ms  p99 ${(r.p99 / 1000).toFixed(2)} ms`
     const floor = what === 'nb' && connections === 64 ? '   floor: 30000/s, p99 5 ms' : ''
-    console.log(`${`${what}, ${era}, ${connections} connections`.padEnd(40)} ${figure}  ${times.padEnd(30)} ${rss(pid).toFixed(0).padStart(4)} MB${r.errors ? `  ${r.errors} errors` : ''}${floor}`)
+    console.log(`${`${what}, ${era}, ${connections} connections`.padEnd(40)} ${figure}  ${times.padEnd(30)} ${rss(pid).toFixed(0).padStart(4)} MB${r.errors ? `  ${r.errors} errors` : ''}${r.stalled ? `  ${r.stalled} stalled` : ''}${floor}`)
     return r.perSecond
 }
 

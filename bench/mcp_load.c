@@ -3,7 +3,8 @@
  *   mcp_load HOST PORT PATH TOOL legacy|modern CONNECTIONS SECONDS
  *
  * One request at a time on each connection. Prints JSON: requests, seconds, p50, p99 and max in
- * microseconds, errors (answers without a result, or lost connections). Streams are read too. */
+ * microseconds, errors (answers without a result, lost connections), stalled (connections that
+ * still wait at the end, for longer than a second). Streams are read too. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/tcp.h>
@@ -21,6 +22,8 @@
 #define SLOT_US    5
 #define SLOTS      200000 /* one second */
 #define WARM_UP_US 500000
+#define STALL_US   1000000      /* an answer that takes longer by the end counts as lost */
+#define FIRST_ID   "1000000000" /* ten digits, so that the length stays */
 
 struct conn {
     int fd;
@@ -33,7 +36,8 @@ static struct conn conns[CONNS_MAX];
 static uint32_t histogram[SLOTS + 1];
 static uint64_t done, errors;
 static char request[4096];
-static size_t request_n;
+static size_t request_n, id_at; /* where in it the id stands */
+static uint64_t next_id;
 
 static uint64_t now_us(void)
 {
@@ -140,26 +144,32 @@ static void prepare(const char *host, int port, const char *path, const char *to
         snprintf(headers, sizeof headers,
                  "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: %s\r\n",
                  tool);
-        snprintf(
-            body, sizeof body,
-            "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"%s\","
-            "\"arguments\":{\"text\":\"hello\"},\"_meta\":{"
-            "\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
-            "\"io.modelcontextprotocol/clientCapabilities\":{}}}}",
-            tool);
+        snprintf(body, sizeof body,
+                 "{\"jsonrpc\":\"2.0\",\"id\":" FIRST_ID
+                 ",\"method\":\"tools/call\",\"params\":{\"name\":\"%s\","
+                 "\"arguments\":{\"text\":\"hello\"},\"_meta\":{"
+                 "\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
+                 "\"io.modelcontextprotocol/clientCapabilities\":{}}}}",
+                 tool);
     } else {
         open_session(host, port, path, headers, sizeof headers);
-        snprintf(
-            body, sizeof body,
-            "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"%s\","
-            "\"arguments\":{\"text\":\"hello\"}}}",
-            tool);
+        snprintf(body, sizeof body,
+                 "{\"jsonrpc\":\"2.0\",\"id\":" FIRST_ID
+                 ",\"method\":\"tools/call\",\"params\":{\"name\":\"%s\","
+                 "\"arguments\":{\"text\":\"hello\"}}}",
+                 tool);
     }
     request_n = http_text(request, sizeof request, path, headers, body);
+    id_at = (size_t)(strstr(request, FIRST_ID) - request);
+    next_id = strtoull(FIRST_ID, NULL, 10);
 }
 
 static void fire(struct conn *c)
 {
+    char id[16];
+    /* Ids are unique within a session: servers may tell answers apart by them. */
+    snprintf(id, sizeof id, "%llu", (unsigned long long)next_id++);
+    memcpy(request + id_at, id, strlen(FIRST_ID));
     c->have = 0;
     c->sent_us = now_us();
     send_all(c->fd, request, request_n);
@@ -225,10 +235,13 @@ int main(int argc, char **argv)
         }
         now = now_us();
     }
+    uint64_t stalled = 0;
+    for (int i = 0; i < n; i++)
+        stalled += now_us() - conns[i].sent_us > STALL_US;
     printf("{\"requests\":%llu,\"seconds\":%.3f,\"perSecond\":%.0f,\"p50\":%llu,\"p99\":%llu,"
-           "\"errors\":%llu}\n",
+           "\"errors\":%llu,\"stalled\":%llu}\n",
            (unsigned long long)done, (double)run_us / 1e6, (double)done / ((double)run_us / 1e6),
            (unsigned long long)percentile(0.5), (unsigned long long)percentile(0.99),
-           (unsigned long long)errors);
+           (unsigned long long)errors, (unsigned long long)stalled);
     return 0;
 }
