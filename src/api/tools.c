@@ -159,10 +159,8 @@ static void on_gone(struct http_req *r)
 /* A person who calls a tool has decided on it; what is forbidden stays so. */
 static bool is_denied(struct http_req *r, const struct toolset_item *it)
 {
-    struct permission_rules rules;
-    if (permission_decode(&r->arena, api_space(r)->config->permissions, &rules, NULL) < 0)
-        return true;
-    return permission_decide(&rules, it) == PERMISSION_DENY;
+    const struct permission_rules *rules = runtime_permissions(api_space(r)->runtime);
+    return permission_decide(rules, it) == PERMISSION_DENY;
 }
 
 static void refuse_input(struct http_req *r, const struct toolset_item *it, const struct err *e)

@@ -120,6 +120,12 @@ static int find(const struct file *f, str server_name, size_t *ret, struct err *
     return err_set(e, -ENOENT, "there is no bundle '%.*s' in %s", STR_ARG(server_name), f->path);
 }
 
+static int write_text(struct file *f, str text, struct err *e)
+{
+    int r = file_write_atomic(f->path, text, f->mode, e);
+    return r == 0 && f->roster.fd >= 0 ? lock_set_mark(&f->roster, e) : r;
+}
+
 static int change(struct file *f, enum settings_edit what, size_t at, const struct json *entry,
                   struct err *e)
 {
@@ -129,8 +135,7 @@ static int change(struct file *f, enum settings_edit what, size_t at, const stru
         err_prefix(e, "%s", f->path);
         return r;
     }
-    r = file_write_atomic(f->path, text, f->mode, e);
-    return r == 0 && f->roster.fd >= 0 ? lock_set_mark(&f->roster, e) : r;
+    return write_text(f, text, e);
 }
 
 /* ---- reading and changing ---- */
@@ -201,6 +206,33 @@ int settings_replace_bundle(const char *path, str server_name, const struct json
         r = check_entry(&f, entry, at, e);
     if (r == 0)
         r = change(&f, SETTINGS_REPLACE, at, entry, e);
+    close_locked(&f);
+    return r;
+}
+
+static int merge_permissions(struct file *f, const struct json *members, str *ret, struct err *e)
+{
+    struct json *root;
+    int r = json_parse(&f->arena, f->text, JSON_COPY | JSON_UNIQUE, &root, e);
+    if (r < 0)
+        return r;
+    struct json *section = json_get(root, "permissions");
+    if (!json_is(section, JSON_OBJECT))
+        section = json_new(&f->arena, JSON_OBJECT);
+    for (size_t i = 0; i < members->len; i++)
+        json_set(&f->arena, section, members->members[i].key, members->members[i].value);
+    return settings_text_set(&f->arena, f->text, "permissions", section, ret, e);
+}
+
+int settings_set_permissions(const char *path, const struct json *members, struct err *e)
+{
+    struct file f;
+    str text;
+    int r = open_locked(&f, path, e);
+    if (r == 0 && (r = merge_permissions(&f, members, &text, e)) < 0)
+        err_prefix(e, "%s", f.path);
+    if (r == 0)
+        r = write_text(&f, text, e);
     close_locked(&f);
     return r;
 }

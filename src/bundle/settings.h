@@ -1,8 +1,8 @@
-/* settings.h - the bundles in a settings file: read, changed, watched.
+/* settings.h - the bundles and permissions in a settings file: read, changed, watched.
  *
  * nimblebrain.json (and workspace.json) belongs to people. A change is made under a lock, on
  * the file as it is at that moment, written beside it and renamed over it; everything but the
- * entry in question stays as it was. A file that is missing is created. All functions but
+ * part in question stays as it was. A file that is missing is created. All functions but
  * those of the watch block: for commands and pool threads. */
 #pragma once
 
@@ -20,6 +20,9 @@ int settings_remove_bundle(const char *path, str server_name, struct err *e);
 /* Puts `entry` in its place. */
 int settings_replace_bundle(const char *path, str server_name, const struct json *entry,
                             struct err *e);
+
+/* Gives these members of "permissions" new values; what else is in it stays. */
+int settings_set_permissions(const char *path, const struct json *members, struct err *e);
 
 /* {workDir}/.reload: its change is noticed by a running server. */
 int settings_request_reload(const char *reload_path, struct err *e);

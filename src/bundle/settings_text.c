@@ -17,8 +17,8 @@ struct layout {
     str text;
     size_t object_end; /* of the closing brace of the document */
     struct span last;  /* the document's last value; from == to: it has none */
-    bool has_bundles;
-    struct span bundles; /* the array with its brackets */
+    bool has_member;
+    struct span member; /* the value in question; of bundles: the array with its brackets */
     struct span *items;
     size_t nitems;
     bool is_one_line;
@@ -48,7 +48,7 @@ static bool is_space(char c)
 /* The elements of an array whose text is known to be valid JSON. */
 static void find_items(struct arena *a, struct layout *l, size_t count)
 {
-    size_t depth = 0, i = l->bundles.from + 1, end = l->bundles.to - 1;
+    size_t depth = 0, i = l->member.from + 1, end = l->member.to - 1;
     l->items = arena_array(a, count, sizeof *l->items);
     struct span at = {0};
     bool is_inside = false;
@@ -71,7 +71,7 @@ static void find_items(struct arena *a, struct layout *l, size_t count)
     }
 }
 
-static void find_members(struct layout *l)
+static void find_members(struct layout *l, const char *wanted)
 {
     struct json_scan scan;
     str key, value;
@@ -79,9 +79,9 @@ static void find_members(struct layout *l)
     while (json_scan_next(&scan, &key, &value)) {
         value = str_trim(value);
         l->last = span_of(l->text, value);
-        if (str_eq(key, STR("bundles"))) {
-            l->has_bundles = true;
-            l->bundles = l->last;
+        if (str_eq(key, str_from(wanted))) {
+            l->has_member = true;
+            l->member = l->last;
         }
     }
     l->object_end = (size_t)str_rfind_char(l->text, '}');
@@ -163,46 +163,55 @@ static void add_array(struct buf *out, const struct json *entry, str indent, str
     buf_add_char(out, ']');
 }
 
+static bool has_no_member(const struct layout *l)
+{
+    return l->last.from == l->last.to;
+}
+
 /* What one level of the document is indented by. */
 static str indent_step(const struct layout *l)
 {
-    if (l->last.from == l->last.to)
+    if (has_no_member(l))
         return STR(INDENT_USUAL);
     str indent = line_indent(l->text, l->last.from);
     return indent.n > 0 ? indent : STR(INDENT_USUAL);
 }
 
-static void add_key(struct buf *out, const struct layout *l, const struct json *entry)
+/* A member at the end of the document: what comes before its value, and what after it. */
+static void begin_member(struct buf *out, const struct layout *l, const char *key)
 {
-    bool is_empty = l->last.from == l->last.to;
-    bool is_one_line = l->is_one_line && !is_empty;
-    str step = indent_step(l);
-    size_t at = is_empty ? (size_t)str_find_char(l->text, '{') + 1 : l->last.to;
-    add_range(out, l, 0, at);
+    bool is_empty = has_no_member(l);
+    add_range(out, l, 0, is_empty ? (size_t)str_find_char(l->text, '{') + 1 : l->last.to);
     if (!is_empty)
         buf_add_char(out, ',');
-    if (is_one_line)
+    if (l->is_one_line && !is_empty)
         buf_add_char(out, ' ');
     else
-        buf_printf(out, "\n%.*s", STR_ARG(step));
-    buf_add_lit(out, "\"bundles\": ");
-    add_array(out, entry, step, step, is_one_line);
+        buf_printf(out, "\n%.*s", STR_ARG(indent_step(l)));
+    buf_printf(out, "\"%s\": ", key);
+}
+
+static void end_member(struct buf *out, const struct layout *l)
+{
+    bool is_empty = has_no_member(l);
     if (is_empty)
         buf_add_char(out, '\n');
-    add_range(out, l, is_empty ? l->object_end : at, l->text.n);
+    add_range(out, l, is_empty ? l->object_end : l->last.to, l->text.n);
 }
 
 static void add_item(struct buf *out, const struct layout *l, const struct json *entry)
 {
-    if (!l->has_bundles) {
-        add_key(out, l, entry);
+    if (!l->has_member) {
+        str step = indent_step(l);
+        begin_member(out, l, "bundles");
+        add_array(out, entry, step, step, l->is_one_line && !has_no_member(l));
+        end_member(out, l);
         return;
     }
     if (l->nitems == 0) {
-        add_range(out, l, 0, l->bundles.from);
-        add_array(out, entry, line_indent(l->text, l->bundles.from), indent_step(l),
-                  l->is_one_line);
-        add_range(out, l, l->bundles.to, l->text.n);
+        add_range(out, l, 0, l->member.from);
+        add_array(out, entry, line_indent(l->text, l->member.from), indent_step(l), l->is_one_line);
+        add_range(out, l, l->member.to, l->text.n);
         return;
     }
     struct span last = l->items[l->nitems - 1];
@@ -231,7 +240,7 @@ static void remove_item(struct buf *out, const struct layout *l, size_t at)
 {
     struct span gap = l->items[at];
     if (l->nitems == 1)
-        gap = (struct span){l->bundles.from + 1, l->bundles.to - 1};
+        gap = (struct span){l->member.from + 1, l->member.to - 1};
     else if (at + 1 < l->nitems)
         gap.to = l->items[at + 1].from;
     else
@@ -304,13 +313,47 @@ int settings_text_edit(struct arena *a, str text, enum settings_edit what, size_
         return err_set(e, -ENOENT, "there is no entry %zu in \"bundles\"", at);
     struct layout l = {.text = text};
     struct buf out;
-    find_members(&l);
-    if (l.has_bundles)
+    find_members(&l, "bundles");
+    if (l.has_member)
         find_items(a, &l, count);
     edit_document(a, root, what, at, entry);
     buf_init(&out, TEXT_MAX);
     if (l.nitems == count)
         edit_text(&out, &l, what, at, entry);
+    r = settle(a, &out, root, ret, e);
+    buf_done(&out);
+    return r;
+}
+
+static void set_member(struct buf *out, const struct layout *l, const char *key,
+                       const struct json *value)
+{
+    if (l->has_member) {
+        add_range(out, l, 0, l->member.from);
+        add_value(out, value, line_indent(l->text, l->member.from), l->is_one_line);
+        add_range(out, l, l->member.to, l->text.n);
+        return;
+    }
+    begin_member(out, l, key);
+    add_value(out, value, indent_step(l), l->is_one_line && !has_no_member(l));
+    end_member(out, l);
+}
+
+int settings_text_set(struct arena *a, str text, const char *key, const struct json *value,
+                      str *ret, struct err *e)
+{
+    struct json *root;
+    struct layout l = {.text = text};
+    struct buf out;
+    int r = json_parse(a, text, JSON_UNIQUE | JSON_COPY, &root, e);
+    if (r < 0)
+        return r;
+    if (root->type != JSON_OBJECT)
+        return err_set(e, -EINVAL, "the document is not an object");
+    find_members(&l, key);
+    json_set(a, root, str_from(key), *value);
+    buf_init(&out, TEXT_MAX);
+    set_member(&out, &l, key, value);
     r = settle(a, &out, root, ret, e);
     buf_done(&out);
     return r;

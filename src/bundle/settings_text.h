@@ -1,7 +1,7 @@
-/* settings_text.h - changes to the list of bundles inside the text of a settings file.
+/* settings_text.h - changes to the list of bundles, or to one member, of a settings file.
  *
  * People write these files by hand: order, spacing and keys that we do not know stay as they
- * are, byte for byte; only the entry in question changes. Pure; any thread. */
+ * are, byte for byte; only what is in question changes. Pure; any thread. */
 #pragma once
 
 #include "base/arena.h"
@@ -15,3 +15,7 @@ enum settings_edit { SETTINGS_ADD, SETTINGS_REPLACE, SETTINGS_REMOVE };
  * the text is not such a document, -ENOENT when there is no such place. */
 int settings_text_edit(struct arena *a, str text, enum settings_edit what, size_t at,
                        const struct json *entry, str *ret, struct err *e);
+
+/* Gives the member `key` of the document this value, in its place or at the end. */
+int settings_text_set(struct arena *a, str text, const char *key, const struct json *value,
+                      str *ret, struct err *e);

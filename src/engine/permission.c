@@ -2,6 +2,7 @@
 
 #include <errno.h>
 
+#include "base/utf8.h"
 #include "tools/names.h"
 #include "tools/surface.h"
 
@@ -32,6 +33,53 @@ int permission_decode(struct arena *a, const struct json *conf, struct permissio
                        STR_ARG(s.fallback));
     *ret = (struct permission_rules){s.allow, s.ask, s.deny, str_eq(s.fallback, STR("ask"))};
     return 0;
+}
+
+static bool is_glob(str s)
+{
+    static const char CHARS[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+                                "0123456789_-*";
+    for (size_t i = 0; i < s.n; i++)
+        if (!memchr(CHARS, s.p[i], sizeof CHARS - 1))
+            return false;
+    return s.n > 0 && s.n <= PERMISSION_GLOB_MAX;
+}
+
+static int check_list(const char *name, struct json_strs list, struct err *e)
+{
+    if (list.len > PERMISSION_GLOBS_MAX)
+        return err_set(e, -EINVAL, "permissions.%s: more than %d names", name,
+                       PERMISSION_GLOBS_MAX);
+    for (size_t i = 0; i < list.len; i++) {
+        str shown = utf8_truncate(list.items[i], PERMISSION_GLOB_MAX);
+        if (!is_glob(list.items[i]))
+            return err_set(e, -EINVAL,
+                           "permissions.%s: '%.*s' matches no tool: a name has letters, digits, _ "
+                           "and -, and * for any of them",
+                           name, STR_ARG(shown));
+    }
+    return 0;
+}
+
+int permission_check(const struct permission_rules *r, struct err *e)
+{
+    const struct {
+        const char *name;
+        struct json_strs list;
+    } LISTS[] = {{"allow", r->allow}, {"ask", r->ask}, {"deny", r->deny}};
+    for (size_t i = 0; i < ARRAY_LEN(LISTS); i++) {
+        int code = check_list(LISTS[i].name, LISTS[i].list, e);
+        if (code < 0)
+            return code;
+    }
+    return 0;
+}
+
+const char *permission_name(enum permission p)
+{
+    static const char *const NAMES[] = {
+        [PERMISSION_ALLOW] = "allow", [PERMISSION_ASK] = "ask", [PERMISSION_DENY] = "deny"};
+    return NAMES[p];
 }
 
 static bool is_read_only(const struct tool *t)

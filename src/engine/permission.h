@@ -11,6 +11,9 @@
 #include "base/json_decode.h"
 #include "tools/toolset.h"
 
+#define PERMISSION_GLOBS_MAX 1000 /* per list, of rules that are entered */
+#define PERMISSION_GLOB_MAX  128
+
 enum permission { PERMISSION_ALLOW, PERMISSION_ASK, PERMISSION_DENY };
 
 struct permission_rules {
@@ -21,5 +24,11 @@ struct permission_rules {
 /* {"default": "allow"|"ask", "allow": [...], "ask": [...], "deny": [...]}; conf may be NULL. */
 int permission_decode(struct arena *a, const struct json *conf, struct permission_rules *ret,
                       struct err *e);
+
+/* For rules that somebody enters: -EINVAL when a glob could never match a tool, or they are too
+ * many. */
+int permission_check(const struct permission_rules *r, struct err *e);
+
+const char *permission_name(enum permission p); /* allow, ask, deny */
 
 enum permission permission_decide(const struct permission_rules *r, const struct toolset_item *it);

@@ -55,6 +55,19 @@ bool consents_add(struct consents *c, str tool)
     return true;
 }
 
+bool consents_remove(struct consents *c, str tool)
+{
+    for (size_t i = 0; i < c->tools.len; i++) {
+        if (!str_eq(c->tools.items[i], tool))
+            continue;
+        c->tools.len--;
+        memmove(&c->tools.items[i], &c->tools.items[i + 1],
+                (c->tools.len - i) * sizeof *c->tools.items);
+        return true;
+    }
+    return false;
+}
+
 /* ---- the file ---- */
 
 static char *render(const struct consents *c)
@@ -105,9 +118,10 @@ static void on_written(struct job *j)
     free(c->text);
     c->text = NULL;
     if (c->err.code < 0)
-        log_error(c->log, "runtime", "a permission is not remembered: %s", c->err.msg);
+        log_error(c->log, "runtime", "what is allowed for good is not saved: %s", c->err.msg);
     while ((n = list_pop(&c->served)) != NULL) {
         struct consent_save *s = LIST_ENTRY(n, struct consent_save, node);
+        s->has_failed = c->err.code < 0;
         s->fn(s->ctx);
     }
     c->is_writing = false;

@@ -28,6 +28,7 @@ struct consent_save { /* embedded in whoever waits */
     struct list_node node;
     loop_fn fn;
     void *ctx;
+    bool has_failed; /* set when fn is called */
 };
 
 void consents_init(struct consents *c, struct pool *pool, struct logger *log);
@@ -38,6 +39,7 @@ void consents_done(struct consents *c); /* nothing may be under way */
 bool consents_has(const struct consents *c, str tool);
 /* False: there are too many; the tool is asked for again. */
 bool consents_add(struct consents *c, str tool);
-/* Calls fn when all that was added is durable, or cannot be, which is logged; never before it
- * returns. */
+bool consents_remove(struct consents *c, str tool); /* false: it is not among them */
+/* Calls fn when all that was added and removed is durable, or cannot be, which is logged; never
+ * before it returns. */
 void consents_save(struct consents *c, struct consent_save *s, loop_fn fn, void *ctx);

@@ -20,6 +20,7 @@ struct runtime *runtime_new(const struct runtime_deps *deps)
     list_init(&rt->turns);
     list_init(&rt->titles);
     list_init(&rt->inquiries);
+    list_init(&rt->rule_changes);
     defer_init(&rt->stopped, on_stopped, rt);
     arena_init(&rt->arena);
     consents_init(&rt->consents, deps->pool, deps->log);
@@ -70,15 +71,10 @@ int runtime_load_settings(struct runtime *rt, struct err *e)
     if (r < 0)
         err_prefix(e, "%s", c->path);
     if (r == 0)
-        r = permission_decode(&rt->arena, c->permissions, &rt->permissions, e);
+        r = rules_use(rt, c->permissions, e);
     if (r == 0 && strcmp(c->store.type, "memory") != 0)
         r = consents_load(&rt->consents, permissions_path(rt), e);
     return r;
-}
-
-const struct permission_rules *runtime_permissions(const struct runtime *rt)
-{
-    return &rt->permissions;
 }
 
 const struct agents *runtime_agents(const struct runtime *rt)
@@ -124,6 +120,7 @@ void runtime_free(struct runtime *rt)
     map_done(&rt->active);
     recall_done(&rt->recall);
     tools_memo_done(&rt->tools_memo);
+    arena_done(&rt->rules);
     arena_done(&rt->arena);
     free(rt);
 }

@@ -33,6 +33,7 @@ struct runtime_deps { /* all borrowed; they outlive the runtime */
     struct pool *pool;                 /* small files: skills, permissions */
     const struct directory *directory; /* names of people; NULL = nobody has one */
     str root_dir;                      /* the workspace's own: skills, what was allowed for good */
+    const char *settings_path;         /* where its permissions are written; NULL = nowhere */
     str default_model;                 /* of the workspace; empty = the server's */
     str identity, workspace_name;      /* for the prompt; may be empty */
     str home_dir, project_dir;         /* where terminal users keep skills; empty on a server */
@@ -138,7 +139,23 @@ void turn_record(void *tool_host, str line); /* an event of the tool's, into the
 bool turn_may_use(void *tool_host, const struct toolset_item *it); /* within its hard limits */
 
 const struct agents *runtime_agents(const struct runtime *rt);
-const struct permission_rules *runtime_permissions(const struct runtime *rt);
+
+/* ---- rules.c: what tools may do ---- */
+
+const struct permission_rules *runtime_permissions(const struct runtime *rt); /* always the same */
+struct json_strs runtime_consents(const struct runtime *rt); /* allowed for good; for this turn */
+
+struct rule_change; /* one under way; dies with its callback */
+typedef void (*rule_changed_fn)(void *ctx, const struct err *err); /* err: NULL on success */
+
+/* Writes a section that permission_decode has accepted into the settings, then goes by it. One
+ * after the other; copied; never calls back before it returns. */
+struct rule_change *runtime_set_permissions(struct runtime *rt, const struct json *section,
+                                            rule_changed_fn fn, void *ctx);
+/* What was allowed for good asks again, at once. NULL: nobody had allowed it. */
+struct rule_change *runtime_withdraw_consent(struct runtime *rt, str tool, rule_changed_fn fn,
+                                             void *ctx);
+void rule_change_forget(struct rule_change *c); /* it still happens, unheard */
 
 /* The run in progress of a conversation, or empty. */
 str runtime_active_run(const struct runtime *rt, str conversation_id);

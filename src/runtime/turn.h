@@ -27,9 +27,11 @@ struct runtime {
     struct skill_watch *watch;
     struct skill_check last_check;       /* before the end */
     struct permission_rules permissions; /* of the settings */
+    struct arena rules;                  /* what they are made of */
+    struct list_node rule_changes;       /* the first one is being written */
     struct consents consents;
     struct agents agents;
-    struct arena arena; /* permissions, agents */
+    struct arena arena; /* agents */
     struct map active;  /* conversation id -> struct turn, from acceptance to the end */
     struct recall recall;
     struct tools_memo tools_memo; /* request_log.c */
@@ -127,6 +129,9 @@ int context_messages(struct arena *a, const struct replay *r, const struct llm_m
 /* ---- title.c: gives an untitled conversation its title; fire and forget ---- */
 void title_start(struct runtime *rt, str conversation_id, str model, str user_text, str answer);
 void title_hurry(struct runtime *rt); /* those under way are settled without a model */
+
+/* ---- rules.c ---- */
+int rules_use(struct runtime *rt, const struct json *section, struct err *e);
 
 /* ---- runtime.c ---- */
 void runtime_check_stopped(struct runtime *rt); /* a turn or a title has ended */

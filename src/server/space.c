@@ -62,6 +62,11 @@ struct store_conf space_store_conf(struct arena *a, const struct config *c, cons
     };
 }
 
+const char *space_settings_path(struct space *sp)
+{
+    return sp->env->has_many ? below(&sp->arena, sp->api.root, "workspace.json") : sp->config.path;
+}
+
 /* ---- opening ---- */
 
 static int open_store(struct space *sp, struct err *e)
@@ -90,6 +95,7 @@ static int make_runtime(struct space *sp, struct err *e)
         .pool = env->readers,
         .directory = env->directory,
         .root_dir = str_from(sp->api.root),
+        .settings_path = space_settings_path(sp),
         .default_model = env->has_many ? sp->config.models.default_model : STR_NONE,
         .identity = sp->identity,
         .workspace_name = sp->name,

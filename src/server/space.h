@@ -55,6 +55,9 @@ struct space {
 struct store_conf space_store_conf(struct arena *a, const struct config *c, const char *id,
                                    const char *root, const char *type, const char *dir);
 
+/* Where the bundles and permissions of this workspace are written down. */
+const char *space_settings_path(struct space *sp);
+
 /* ---- space_bundles.c: its MCP servers ---- */
 
 /* Starts them in the background. Only wrong settings are an error. */

@@ -13,12 +13,6 @@ static const char *below(struct space *sp, const char *dir, const char *name)
     return arena_printf(&sp->arena, "%s/%s", dir, name).p;
 }
 
-/* Where this workspace's bundles are written down. */
-static const char *settings_path(struct space *sp)
-{
-    return sp->env->has_many ? below(sp, sp->api.root, "workspace.json") : sp->config.path;
-}
-
 static const char *directory_of(struct space *sp, const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -165,7 +159,7 @@ int space_bundles_open(struct space *sp, struct err *e)
 {
     struct bundle_entry *entries;
     size_t n;
-    const char *path = settings_path(sp);
+    const char *path = space_settings_path(sp);
     int r = load_entries(sp, path, &entries, &n, e);
     if (r < 0)
         return r;

@@ -129,6 +129,24 @@ static void changes_do_not_overwrite_each_other(void **state)
     assert_int_equal(n, WRITERS * EACH);
 }
 
+static void permissions_are_set_and_what_else_is_in_them_stays(void **state)
+{
+    struct json *v;
+    struct err e = {0};
+    write_file("{\n  \"permissions\": {\"note\": \"mine\", \"deny\": [\"a\"]},\n  \"x\": 1.0\n}\n");
+    assert_int_equal(settings_set_permissions(path, entry("{\"deny\":[],\"ask\":[\"b\"]}"), &e), 0);
+    assert_non_null(strstr(content(), "\"x\": 1.0"));
+    assert_int_equal(json_parse(&arena, str_from(content()), JSON_COPY, &v, NULL), 0);
+    v = json_get(v, "permissions");
+    assert_true(str_eq(json_get_string(v, "note"), STR("mine")));
+    assert_int_equal(json_get(v, "deny")->len, 0);
+    assert_int_equal(json_get(v, "ask")->len, 1);
+
+    write_file("{ broken");
+    assert_int_equal(settings_set_permissions(path, entry("{}"), &e), -EINVAL);
+    assert_string_equal(content(), "{ broken");
+}
+
 static int setup(void **state)
 {
     arena_init(&arena);
@@ -153,6 +171,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_missing_file_is_made, setup, teardown),
         cmocka_unit_test_setup_teardown(only_the_entry_changes, setup, teardown),
         cmocka_unit_test_setup_teardown(what_cannot_be_done_changes_nothing, setup, teardown),
+        cmocka_unit_test_setup_teardown(permissions_are_set_and_what_else_is_in_them_stays, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(a_link_stays_a_link, setup, teardown),
         cmocka_unit_test_setup_teardown(changes_do_not_overwrite_each_other, setup, teardown),
     };

@@ -75,6 +75,28 @@ static void an_entry_is_replaced(void **state)
            "{\"bundles\": [\n {\n   \"url\": \"u\"\n }\n ]}");
 }
 
+static str set(const char *text, const char *value)
+{
+    struct json *v;
+    struct err e = {0};
+    str out;
+    assert_int_equal(json_parse(&arena, str_from(value), JSON_COPY, &v, &e), 0);
+    if (settings_text_set(&arena, str_from(text), "p", v, &out, &e) < 0)
+        fail_msg("%s", e.msg);
+    return out;
+}
+
+static void a_member_is_set_and_all_else_stays(void **state)
+{
+    expect(set("{}", "{\"a\":1}"), "{\n  \"p\": {\n    \"a\": 1\n  }\n}");
+    expect(set("{ \"z\" : 1e2 }", "{\"a\":1}"), "{ \"z\" : 1e2, \"p\": {\"a\":1} }");
+    expect(set("{\n    \"z\": [ 1.0 ]\n}\n", "{\"a\":1}"),
+           "{\n    \"z\": [ 1.0 ],\n    \"p\": {\n      \"a\": 1\n    }\n}\n");
+    expect(set("{\n  \"p\": { \"old\": {} },\n  \"z\":   1\n}", "{\"a\":1}"),
+           "{\n  \"p\": {\n    \"a\": 1\n  },\n  \"z\":   1\n}");
+    expect(set("{\"p\":null,\"z\":{\"p\":2}}", "3"), "{\"p\":3,\"z\":{\"p\":2}}");
+}
+
 static void an_escaped_key_is_found_by_meaning(void **state)
 {
     struct json *v;
@@ -117,6 +139,7 @@ int main(void)
         cmocka_unit_test(the_list_is_made_when_it_is_missing),
         cmocka_unit_test(an_entry_is_removed),
         cmocka_unit_test(an_entry_is_replaced),
+        cmocka_unit_test(a_member_is_set_and_all_else_stays),
         cmocka_unit_test(an_escaped_key_is_found_by_meaning),
         cmocka_unit_test(what_is_no_such_document_is_refused),
     };

@@ -76,6 +76,31 @@ static void test_mistakes(void **state)
     }
 }
 
+static int check(const char *text, struct err *e)
+{
+    struct json *conf;
+    struct permission_rules r;
+    assert_int_equal(json_parse(&arena, str_from(text), 0, &conf, NULL), 0);
+    assert_int_equal(permission_decode(&arena, conf, &r, NULL), 0);
+    return permission_check(&r, e);
+}
+
+static void test_globs_that_match_nothing(void **state)
+{
+    static const char *const BAD[] = {"", "a b", "a.b", "ü", "a/*", "a\\nb"};
+    struct err e = {0};
+    assert_int_equal(check("{\"allow\":[\"*\",\"files__*\"],\"deny\":[\"a-b__C_9\"]}", &e), 0);
+    for (size_t i = 0; i < ARRAY_LEN(BAD); i++) {
+        const char *text = arena_printf(&arena, "{\"ask\":[\"x\",\"%s\"]}", BAD[i]).p;
+        assert_int_equal(check(text, &e), -EINVAL);
+        assert_non_null(strstr(e.msg, "permissions.ask"));
+    }
+    char long_one[PERMISSION_GLOB_MAX + 2] = {0};
+    memset(long_one, 'a', PERMISSION_GLOB_MAX + 1);
+    assert_int_equal(check(arena_printf(&arena, "{\"deny\":[\"%s\"]}", long_one).p, &e), -EINVAL);
+    assert_int_equal(check(arena_printf(&arena, "{\"deny\":[\"%s\"]}", long_one + 1).p, &e), 0);
+}
+
 static int set_up(void **state)
 {
     arena_init(&arena);
@@ -95,6 +120,7 @@ int main(void)
         cmocka_unit_test(test_unconfined_tools_ask),
         cmocka_unit_test(test_rules),
         cmocka_unit_test(test_mistakes),
+        cmocka_unit_test(test_globs_that_match_nothing),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -105,6 +105,37 @@ static void a_broken_file_is_an_error_that_names_it(void **state)
     assert_non_null(strstr(e.msg, w->path));
 }
 
+static void what_is_removed_is_gone_for_good(void **state)
+{
+    struct world *w = *state;
+    struct consents again;
+    assert_int_equal(consents_load(&w->c, w->path, NULL), 0);
+    consents_add(&w->c, STR("a"));
+    consents_add(&w->c, STR("b"));
+    consents_add(&w->c, STR("c"));
+    assert_true(consents_remove(&w->c, STR("b")));
+    assert_false(consents_remove(&w->c, STR("b")));
+    assert_false(consents_has(&w->c, STR("b")));
+    save(w);
+    assert_file(w, "{\"allow\":[\"a\",\"c\"]}");
+    consents_init(&again, w->pool, NULL);
+    assert_int_equal(consents_load(&again, w->path, NULL), 0);
+    assert_false(consents_has(&again, STR("b")));
+    consents_done(&again);
+}
+
+static void whoever_waits_learns_that_it_failed(void **state)
+{
+    struct world *w = *state;
+    struct consent_save s;
+    bool is_over = false;
+    assert_int_equal(consents_load(&w->c, "/proc/nowhere/permissions.json", NULL), 0);
+    consents_add(&w->c, STR("a"));
+    consents_save(&w->c, &s, on_saved, &is_over);
+    assert_true(loop_run_until(w->loop, &is_over, WAIT_MS));
+    assert_true(s.has_failed);
+}
+
 static void there_is_a_ceiling(void **state)
 {
     struct world *w = *state;
@@ -126,6 +157,8 @@ int main(void)
         CASE(what_is_saved_is_read_again),
         CASE(saves_do_not_overtake_each_other),
         CASE(a_broken_file_is_an_error_that_names_it),
+        CASE(what_is_removed_is_gone_for_good),
+        CASE(whoever_waits_learns_that_it_failed),
         CASE(there_is_a_ceiling),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,152 @@
+/* /v1/permissions - what the agent may do without asking: rules, and what was allowed for good. */
+#include "api/internal.h"
+#include "engine/permission.h"
+#include "tools/surface.h"
+
+static bool is_admin(const struct http_req *r)
+{
+    const struct api_identity *id = api_identity(r);
+    return id->is_operator || id->viewer.is_workspace_admin;
+}
+
+/* ---- showing ---- */
+
+static enum permission decide(const struct runtime *rt, const struct toolset_item *it)
+{
+    enum permission p = permission_decide(runtime_permissions(rt), it);
+    return p == PERMISSION_ASK && globs_match(runtime_consents(rt), it->name) ? PERMISSION_ALLOW
+                                                                              : p;
+}
+
+static void write_decisions(struct json_writer *w, const struct http_req *r)
+{
+    const struct api_space *s = api_space(r);
+    const struct toolset *all = registry_tools(s->tools);
+    jw_key(w, "tools");
+    jw_array(w);
+    for (size_t i = 0; i < all->len; i++) {
+        const struct toolset_item *it = &all->items[i];
+        if (it->tool->is_internal || (it->tool->is_admin_only && !is_admin(r)))
+            continue;
+        jw_object(w);
+        jw_kstr(w, "name", it->name);
+        jw_kstr(w, "decision", str_from(permission_name(decide(s->runtime, it))));
+        jw_end(w);
+    }
+    jw_end(w);
+}
+
+static void reply(struct http_req *r)
+{
+    const struct runtime *rt = api_space(r)->runtime;
+    const struct permission_rules *rules = runtime_permissions(rt);
+    struct api_json j;
+    api_json_begin(&j);
+    jw_object(&j.w);
+    jw_kstr(&j.w, "default", rules->is_default_ask ? STR("ask") : STR("allow"));
+    api_write_strs(&j.w, "allow", rules->allow);
+    api_write_strs(&j.w, "ask", rules->ask);
+    api_write_strs(&j.w, "deny", rules->deny);
+    api_write_strs(&j.w, "consents", runtime_consents(rt));
+    jw_kbool(&j.w, "mayChange", is_admin(r) && runtime_deps(rt)->settings_path);
+    write_decisions(&j.w, r);
+    jw_end(&j.w);
+    api_json_send(&j, r);
+}
+
+void api_permissions_get(void *ctx, struct http_req *r)
+{
+    reply(r);
+}
+
+/* ---- changing ---- */
+
+static void on_gone(struct http_req *r)
+{
+    rule_change_forget(r->user);
+}
+
+static void on_changed(void *ctx, const struct err *err)
+{
+    struct http_req *r = ctx;
+    if (err)
+        http_reply_error(r, 500, "not_saved", err->msg, NULL);
+    else
+        reply(r);
+}
+
+static void await(struct http_req *r, struct rule_change *c)
+{
+    r->user = c;
+    r->on_gone = on_gone;
+}
+
+/* They decide what runs without a person: only admins change them. Answers 403 itself. */
+static bool may_change(struct http_req *r)
+{
+    bool is_fixed = !runtime_deps(api_space(r)->runtime)->settings_path;
+    if (is_admin(r) && !is_fixed)
+        return true;
+    http_reply_error(r, 403, "forbidden",
+                     is_fixed ? "Permissions cannot be changed here."
+                              : "Only admins of the workspace may change its permissions.",
+                     NULL);
+    return false;
+}
+
+struct rules_in {
+    str fallback;
+    struct json_strs allow, ask, deny;
+};
+
+static const struct json_field RULE_FIELDS[] = {
+    {"default", JF_STR, offsetof(struct rules_in, fallback), 0, NULL, 0},
+    {"allow", JF_STRS, offsetof(struct rules_in, allow), 0, NULL, 0},
+    {"ask", JF_STRS, offsetof(struct rules_in, ask), 0, NULL, 0},
+    {"deny", JF_STRS, offsetof(struct rules_in, deny), 0, NULL, 0},
+    {0}};
+
+static void set_list(struct arena *a, struct json *section, const char *key, struct json_strs list)
+{
+    struct json *items = json_new(a, JSON_ARRAY);
+    for (size_t i = 0; i < list.len; i++)
+        json_push(a, items, json_of_str(list.items[i]));
+    json_set(a, section, str_from(key), *items);
+}
+
+static struct json *make_section(struct arena *a, const struct rules_in *in)
+{
+    struct json *section = json_new(a, JSON_OBJECT);
+    json_set(a, section, STR("default"), json_of_str(in->fallback));
+    set_list(a, section, "allow", in->allow);
+    set_list(a, section, "ask", in->ask);
+    set_list(a, section, "deny", in->deny);
+    return section;
+}
+
+void api_permissions_set(void *ctx, struct http_req *r)
+{
+    struct rules_in in = {.fallback = STR("allow")};
+    struct permission_rules rules;
+    struct err e = {0};
+    if (!may_change(r) || !api_decode_body(r, RULE_FIELDS, &in))
+        return;
+    struct json *section = make_section(&r->arena, &in);
+    if (permission_decode(&r->arena, section, &rules, &e) < 0 || permission_check(&rules, &e) < 0) {
+        http_reply_error(r, 400, "bad_request", e.msg, NULL);
+        return;
+    }
+    await(r, runtime_set_permissions(api_space(r)->runtime, section, on_changed, r));
+}
+
+void api_permissions_withdraw(void *ctx, struct http_req *r)
+{
+    if (!may_change(r))
+        return;
+    struct rule_change *c =
+        runtime_withdraw_consent(api_space(r)->runtime, r->params[0], on_changed, r);
+    if (c)
+        await(r, c);
+    else
+        http_reply_error(r, 404, "not_found", "Nobody has allowed that tool for good.", NULL);
+}
