@@ -235,8 +235,8 @@ static int plan_off(struct args *l, const struct sandbox_want *w, struct sandbox
                     struct err *e)
 {
     const char *cwd = w->cwd ? w->cwd : w->data_dir;
-    struct reach_query q = {w->argv, w->env, cwd, w->home_dir, w->work_dir};
     struct path_list unused = {0};
+    struct reach_query q = {w->argv, w->env, cwd, w->home_dir, w->work_dir, &unused};
     const char *program;
     int rc = reach_program(l->arena, &q, &unused, &program, e);
     if (rc < 0)

@@ -6,6 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "bundle/path_links.h"
+
 #define SHEBANG_MAX     256
 #define PACKAGE_UPWARDS 6 /* how far above a script its package may begin */
 #define DEFAULT_PATH    "/usr/local/bin:/usr/bin:/bin"
@@ -201,16 +203,28 @@ static void add_script(struct arena *a, const struct reach_query *q, struct path
     add(a, q, ret, dir, file);
 }
 
+static bool is_written(struct arena *a, const struct reach_query *q, str file)
+{
+    str real = path_real(a, file);
+    for (size_t i = 0; i < q->writes->n; i++) {
+        if (path_is_at_or_below(real, path_real(a, str_from(q->writes->at[i]))))
+            return true;
+    }
+    return path_meets_link_in(a, file, q->writes);
+}
+
 /* A link and what it leads to both count: a virtual environment is found by the link. */
 static void add_with_target(struct arena *a, const struct reach_query *q, struct path_list *ret,
                             str file,
                             void (*fn)(struct arena *, const struct reach_query *,
                                        struct path_list *, str))
 {
-    char real[PATH_MAX];
+    if (is_written(a, q, file))
+        return;
     fn(a, q, ret, file);
-    if (realpath(file.p, real) && !str_eq(str_from(real), file))
-        fn(a, q, ret, arena_str(a, str_from(real)));
+    str real = path_real(a, file);
+    if (!str_eq(real, file))
+        fn(a, q, ret, real);
 }
 
 static str read_shebang(struct arena *a, const char *path)

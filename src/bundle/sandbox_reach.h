@@ -16,6 +16,8 @@ struct reach_query {
     const char *const *argv, *const *env;
     const char *cwd;
     const char *home_dir, *work_dir;
+    const struct path_list *writes; /* what it may write: it sees that anyway, and may have put
+                                     * links there, which are not followed */
 };
 
 /* Adds to `ret` what must be readable; *ret_program is where argv[0] is. -ENOENT with a message

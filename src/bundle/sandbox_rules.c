@@ -1,19 +1,17 @@
 #include "bundle/sandbox_rules.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <unistd.h>
 
+#include "bundle/path_links.h"
 #include "bundle/sandbox_reach.h"
 #include "bundle/sandbox_secrets.h"
 
 /* ---- declared ---- */
 
-/* Where it really is; as it is when it is not there. */
 static str real_path(struct arena *a, const char *path)
 {
-    char real[PATH_MAX];
-    return arena_str(a, str_from(realpath(path, real) ? real : path));
+    return path_real(a, str_from(path));
 }
 
 static int check(struct arena *a, const struct sandbox_want *w, str path, const char *what,
@@ -43,6 +41,48 @@ static int declare(struct arena *a, const struct sandbox_want *w, const struct j
         path_list_add(a, ret, path);
     }
     return 0;
+}
+
+static struct path_list writable(struct arena *a, const struct sandbox_want *w,
+                                 const struct sandbox_rules *r)
+{
+    struct path_list ret = {0};
+    path_list_add(a, &ret, str_from(w->data_dir));
+    for (size_t i = 0; i < r->write.n; i++)
+        path_list_add(a, &ret, str_from(r->write.at[i]));
+    return ret;
+}
+
+/* What a server may write it may also replace by a link to something else, before it is started
+ * the next time. */
+static int check_links(struct arena *a, const struct path_list *l, const struct path_list *writes,
+                       struct err *e)
+{
+    for (size_t i = 0; i < l->n; i++) {
+        str path = str_from(l->at[i]);
+        if (path_meets_link_in(a, path, writes))
+            return err_set(e, -EINVAL,
+                           "sandbox: the way to %s is a link in a directory that the server may "
+                           "write itself; declare where it leads: %.*s",
+                           l->at[i], STR_ARG(path_real(a, path)));
+    }
+    return 0;
+}
+
+static int declare_all(struct arena *a, const struct sandbox_want *w, struct sandbox_rules *r,
+                       struct err *e)
+{
+    int rc = declare(a, w, &w->declared->read, "sandbox.read", &r->read, e);
+    if (rc == 0)
+        rc = declare(a, w, &w->declared->write, "sandbox.write", &r->write, e);
+    if (rc == 0)
+        rc = declare(a, w, &w->chosen, "user_config", &r->write, e);
+    struct path_list writes = writable(a, w, r);
+    if (rc == 0)
+        rc = check_links(a, &r->read, &writes, e);
+    if (rc == 0)
+        rc = check_links(a, &r->write, &writes, e);
+    return rc;
 }
 
 /* Where nb was started, unless that is more than a project. */
@@ -152,29 +192,92 @@ static int add_cwd(struct arena *a, const struct sandbox_want *w, struct sandbox
     return rc;
 }
 
+/* ---- its program ---- */
+
+static bool is_shown(const struct sandbox_rules *r, str path)
+{
+    for (const char *const *d = SANDBOX_SYSTEM_DIRS; *d; d++) {
+        if (path_is_at_or_below(path, str_from(*d)))
+            return true;
+    }
+    for (size_t i = 0; i < r->own_read.n; i++) {
+        if (path_is_at_or_below(path, str_from(r->own_read.at[i])))
+            return true;
+    }
+    return shows(r, path);
+}
+
+/* A virtual environment in a directory that is written leads out of it to the interpreter. */
+static int check_program(struct arena *a, const struct sandbox_want *w,
+                         const struct sandbox_rules *r, struct err *e)
+{
+    str program = str_from(r->program), real = path_real(a, program);
+    struct path_list writes = writable(a, w, r);
+    if (!path_meets_link_in(a, program, &writes) || is_shown(r, real) ||
+        path_is_at_or_below(real, real_path(a, w->data_dir)))
+        return 0;
+    return err_set(e, -EINVAL,
+                   "%s is a link in a directory that the server may write itself, and leads to "
+                   "%.*s: declare its installation with sandbox.read",
+                   r->program, STR_ARG(real));
+}
+
+/* ---- links ---- */
+
+static bool is_behind_link(struct arena *a, const struct sandbox_rules *r, str path)
+{
+    const struct path_list *lists[] = {&r->read, &r->write, &r->own_read, &r->own_write};
+    for (size_t k = 0; k < ARRAY_LEN(lists); k++) {
+        for (size_t i = 0; i < lists[k]->n; i++) {
+            str dir = str_from(lists[k]->at[i]);
+            if (path_is_below(path, dir) && path_leaves_by_link(a, path, dir))
+                return true;
+        }
+    }
+    return false;
+}
+
+/* A link inside a directory that is shown stays a link: nothing can be mounted behind it by that
+ * name, but where it leads. */
+static void straighten(struct arena *a, struct sandbox_rules *r)
+{
+    struct sandbox_rules before = *r;
+    struct path_list *lists[] = {&r->read, &r->write, &r->own_read};
+    for (size_t k = 0; k < ARRAY_LEN(lists); k++) {
+        struct path_list straight = {0};
+        for (size_t i = 0; i < lists[k]->n; i++) {
+            str path = str_from(lists[k]->at[i]);
+            bool is_behind = is_behind_link(a, &before, path);
+            path_list_add(a, &straight, is_behind ? path_real(a, path) : path);
+        }
+        *lists[k] = straight;
+    }
+}
+
 int sandbox_rules_make(struct arena *a, const struct sandbox_want *w, struct sandbox_rules *ret,
                        struct err *e)
 {
     struct sandbox_rules r = {.network = w->declared->network};
     r.cwd = w->cwd ? w->cwd : w->data_dir;
-    struct reach_query q = {w->argv, w->env, r.cwd, w->home_dir, w->work_dir};
-    int rc = reach_program(a, &q, &r.own_read, &r.program, e);
-    if (rc == 0)
-        rc = declare(a, w, &w->declared->read, "sandbox.read", &r.read, e);
-    if (rc == 0)
-        rc = declare(a, w, &w->declared->write, "sandbox.write", &r.write, e);
-    if (rc == 0)
-        rc = declare(a, w, &w->chosen, "user_config", &r.write, e);
+    int rc = declare_all(a, w, &r, e);
+    if (rc < 0)
+        return rc;
+    declare_project(a, w, &r);
+    struct path_list writes = writable(a, w, &r);
+    struct reach_query q = {w->argv, w->env, r.cwd, w->home_dir, w->work_dir, &writes};
+    rc = reach_program(a, &q, &r.own_read, &r.program, e);
     if (rc < 0)
         return rc;
     if (w->reads_home)
         path_list_add(a, &r.read, str_from(w->home_dir));
-    declare_project(a, w, &r);
     rc = add_cwd(a, w, &r, e);
     if (rc == 0)
         rc = add_package(a, w, &r, e);
+    if (rc == 0)
+        rc = check_program(a, w, &r, e);
     if (rc < 0)
         return rc;
+    straighten(a, &r);
     hide_secrets(a, w, &r);
     keep_declared(a, &r, &r.read, &r.own_read);
     keep_declared(a, &r, &r.write, &r.own_write);

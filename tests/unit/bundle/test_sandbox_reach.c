@@ -9,7 +9,9 @@ static const char *program;
 static int reach(const char *const *argv, const char *path, const char *cwd, struct err *e)
 {
     const char *const env[] = {arena_printf(&rig.arena, "PATH=%s", path).p, NULL};
-    struct reach_query q = {argv, env, cwd, at("home"), at("work")};
+    struct path_list writes = {0};
+    path_list_add(&rig.arena, &writes, str_from(at("work/data/me")));
+    struct reach_query q = {argv, env, cwd, at("home"), at("work"), &writes};
     found = (struct path_list){0};
     return reach_program(&rig.arena, &q, &found, &program, e);
 }
@@ -91,6 +93,17 @@ static void links_and_first_lines_are_followed(void **state)
     assert_true(reads("tool") && reads("home/node"));
 }
 
+/* `npx some-server` runs in its data directory, where it can make a link of that name. */
+static void links_of_its_own_are_not_followed(void **state)
+{
+    assert_int_equal(symlink(at("home/.ssh/id"), at("work/data/me/some-server")), 0);
+    assert_int_equal(reach(ARGV("cat", "-y", "some-server"), "/bin", at("work/data/me"), NULL), 0);
+    assert_int_equal(found.n, 0);
+    assert_int_equal(symlink("work/data/me/some-server", at("outside")), 0);
+    assert_int_equal(reach(ARGV("cat", at("outside")), "/bin", "/", NULL), 0);
+    assert_int_equal(found.n, 0);
+}
+
 static void what_is_not_there_is_said(void **state)
 {
     struct err e = {0};
@@ -111,6 +124,7 @@ int main(void)
                                         rig_close),
         cmocka_unit_test_setup_teardown(a_home_is_never_brought_along, rig_open, rig_close),
         cmocka_unit_test_setup_teardown(links_and_first_lines_are_followed, rig_open, rig_close),
+        cmocka_unit_test_setup_teardown(links_of_its_own_are_not_followed, rig_open, rig_close),
         cmocka_unit_test_setup_teardown(what_is_not_there_is_said, rig_open, rig_close),
     };
     (void)has;

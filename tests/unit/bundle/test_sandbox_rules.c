@@ -122,6 +122,50 @@ static void chosen_paths_are_written(void **state)
     assert_true(in(&rules.write, "home/notes"));
 }
 
+/* What it may write it may also replace by a link, and be started again. */
+static void declared_paths_do_not_lead_through_its_own_links(void **state)
+{
+    str read[] = {str_from(at("home/notes/sub/deep"))}, write[] = {str_from(at("home/notes"))};
+    struct bundle_sandbox s = {.read = {read, 1}, .write = {write, 1}};
+    struct sandbox_want w = want_of();
+    w.declared = &s;
+    make_dirs(at("home/notes/sub/deep"));
+    assert_int_equal(make(&w), 0);
+    assert_int_equal(rmdir(at("home/notes/sub/deep")), 0);
+    assert_int_equal(symlink("../../.ssh", at("home/notes/sub/deep")), 0);
+    assert_int_equal(make(&w), -EINVAL);
+    assert_non_null(strstr(err.msg, at("home/.ssh")));
+}
+
+static void a_program_behind_its_own_link_must_be_declared(void **state)
+{
+    str write[] = {str_from(at("app"))}, read[] = {str_from(at("home/node"))};
+    struct bundle_sandbox s = {.write = {write, 1}};
+    struct sandbox_want w = want_of();
+    w.declared = &s;
+    w.argv = (const char *const[]){at("app/node"), NULL};
+    assert_int_equal(symlink(at("home/node/bin/node"), at("app/node")), 0);
+    assert_int_equal(make(&w), -EINVAL);
+    assert_non_null(strstr(err.msg, "declare its installation"));
+    s.read = (struct json_strs){read, 1};
+    assert_int_equal(make(&w), 0);
+}
+
+/* A project whose node_modules is a link: nothing can be mounted below it by that name. */
+static void what_is_behind_a_link_is_shown_where_it_is(void **state)
+{
+    struct sandbox_want w = want_of();
+    make_file("shared/node/bin/node", "", 0755);
+    make_file("shared/node/lib/x", "", 0644);
+    assert_int_equal(symlink(at("shared"), at("app/node_modules")), 0);
+    w.argv = (const char *const[]){at("app/node_modules/node/bin/node"), "server.js", NULL};
+    w.cwd = at("app");
+    make_file("app/server.js", "", 0644);
+    assert_int_equal(make(&w), 0);
+    assert_true(in(&rules.own_read, "shared/node"));
+    assert_false(in(&rules.own_read, "app/node_modules/node"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -133,6 +177,12 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_working_directory_can_be_read, rig_open, rig_close),
         cmocka_unit_test_setup_teardown(a_package_is_read_and_must_be_one, rig_open, rig_close),
         cmocka_unit_test_setup_teardown(chosen_paths_are_written, rig_open, rig_close),
+        cmocka_unit_test_setup_teardown(declared_paths_do_not_lead_through_its_own_links, rig_open,
+                                        rig_close),
+        cmocka_unit_test_setup_teardown(a_program_behind_its_own_link_must_be_declared, rig_open,
+                                        rig_close),
+        cmocka_unit_test_setup_teardown(what_is_behind_a_link_is_shown_where_it_is, rig_open,
+                                        rig_close),
     };
     (void)has;
     return cmocka_run_group_tests(tests, NULL, NULL);
