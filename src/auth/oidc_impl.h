@@ -43,9 +43,8 @@ void oidc_fail_deferred(void *op);
 /* Ends it when nobody waits for the answer any more. */
 bool oidc_is_over(struct oidc_op *x);
 
-/* Verifies x->token, finds or makes its person, and goes on with oidc_admit. */
+/* Verifies x->token, finds or makes its person, and calls back. */
 void oidc_verify(struct oidc_op *x);
-void oidc_admit(struct oidc_op *x, const struct user *u);
 /* Sessions; for OIDC_CALLBACK and OIDC_REFRESH. */
 void oidc_give_session(struct oidc_op *x, const struct user *u);
 

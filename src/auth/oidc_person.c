@@ -99,6 +99,25 @@ static bool is_email_verified(const struct oidc_op *x)
     return json_is(v, JSON_BOOL) ? v->boolean : str_eq(json_string(v, STR_NONE), STR("true"));
 }
 
+static void admit(struct oidc_op *x, const struct user *u)
+{
+    if (x->purpose != OIDC_BEARER) {
+        oidc_give_session(x, u);
+        return;
+    }
+    struct identity who;
+    if (is_signed_out(u, jwt_time_ms(&x->jwt, "iat"))) {
+        err_set(&x->op.err, -EACCES, "the token is not accepted: it has been revoked");
+        oidc_fail(x);
+        return;
+    }
+    seen_add(x->oidc, x, u->id);
+    identity_fill(u, &x->op.arena, AUTH_BY_JWT, &who);
+    who.expires_ms = jwt_time_ms(&x->jwt, "exp");
+    x->done.check(x->op.ctx, &x->op.err, &who);
+    op_free(&x->op);
+}
+
 static void find_person(struct oidc_op *x);
 
 static void on_person(void *op, const struct err *err, str id)
@@ -118,7 +137,7 @@ static void on_person(void *op, const struct err *err, str id)
         oidc_fail(x);
         return;
     }
-    oidc_admit(x, u);
+    admit(x, u);
 }
 
 /* A name we could not keep is no reason to keep somebody out. */
@@ -186,27 +205,8 @@ static void find_person(struct oidc_op *x)
         refuse(x, "your e-mail address is not of an allowed domain");
         oidc_fail(x);
     } else if (u) {
-        oidc_admit(x, u);
+        admit(x, u);
     }
-}
-
-void oidc_admit(struct oidc_op *x, const struct user *u)
-{
-    if (x->purpose != OIDC_BEARER) {
-        oidc_give_session(x, u);
-        return;
-    }
-    struct identity who;
-    if (is_signed_out(u, jwt_time_ms(&x->jwt, "iat"))) {
-        err_set(&x->op.err, -EACCES, "the token is not accepted: it has been revoked");
-        oidc_fail(x);
-        return;
-    }
-    seen_add(x->oidc, x, u->id);
-    identity_fill(u, &x->op.arena, AUTH_BY_JWT, &who);
-    who.expires_ms = jwt_time_ms(&x->jwt, "exp");
-    x->done.check(x->op.ctx, &x->op.err, &who);
-    op_free(&x->op);
 }
 
 /* ---- is it true ---- */

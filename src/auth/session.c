@@ -32,7 +32,7 @@ void session_index(struct sessions *s, struct session *x)
     put_hash(s, x, x->spent_hash);
 }
 
-void session_release(struct session *x)
+static void release(struct session *x)
 {
     free((void *)x->user_id.p);
     if (x->provider_refresh.n > 0)
@@ -48,7 +48,7 @@ static void forget(struct sessions *s, struct session *x)
     drop_hash(s, x->former_hash);
     drop_hash(s, x->spent_hash);
     map_del(&s->all, str_from(x->id));
-    session_release(x);
+    release(x);
 }
 
 static void set_provider_refresh(struct session *x, str token)
@@ -112,7 +112,7 @@ void sessions_free(struct sessions *s)
     timer_stop(&s->sweep);
     sessions_write_end(s);
     for (size_t i = 0; (e = map_next(&s->all, &i)) != NULL;)
-        session_release(e->value);
+        release(e->value);
     map_done(&s->all);
     map_done(&s->by_hash);
     free(s->path);

@@ -34,7 +34,6 @@ struct sessions {
 };
 
 void session_index(struct sessions *s, struct session *x); /* into both maps; takes it */
-void session_release(struct session *x);
 
 void sessions_read(struct sessions *s);      /* once, blocking */
 void sessions_changed(struct sessions *s);   /* starts writing unless that is under way */

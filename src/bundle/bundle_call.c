@@ -136,11 +136,6 @@ static struct bundle_call *first_waiting(const struct bundle *b)
     return NULL;
 }
 
-bool bundle_calls_waiting(const struct bundle *b)
-{
-    return first_waiting(b) != NULL;
-}
-
 size_t bundle_calls_sent(const struct bundle *b)
 {
     size_t n = 0;

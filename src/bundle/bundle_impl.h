@@ -171,5 +171,4 @@ bool bundle_is_idle(const struct bundle *b); /* nothing under way: may be freed 
 void bundle_calls_init(struct bundle *b);
 void bundle_dispatch_later(struct bundle *b);
 void bundle_calls_fail(struct bundle *b, const struct err *err); /* those not with the server */
-bool bundle_calls_waiting(const struct bundle *b);
 size_t bundle_calls_sent(const struct bundle *b);

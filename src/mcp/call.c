@@ -89,9 +89,11 @@ static void send(struct mcp_call *call, str method, const struct json *params,
     exchange_send(&call->x, &s);
 }
 
+static void on_first_answer(struct exchange *x, const struct mcp_reply *r);
+
 void call_send(struct mcp_call *call, const struct json *more)
 {
-    call->x.done = call_on_first_answer;
+    call->x.done = on_first_answer;
     send(call, call->method, call->params, more);
 }
 
@@ -142,7 +144,7 @@ static bool should_refresh(const struct mcp_call *call, const struct json *error
            str_eq(call->method, STR("tools/call"));
 }
 
-void call_on_first_answer(struct exchange *x, const struct mcp_reply *r)
+static void on_first_answer(struct exchange *x, const struct mcp_reply *r)
 {
     struct mcp_call *call = x->call;
     if (r->result)
@@ -209,7 +211,7 @@ static struct mcp_call *call_new(struct mcp_client *c, const struct mcp_call_eve
     call->timeout_ms = MCP_TIMEOUT_MS;
     call->deadline_ms = clock_mono_ms() + MCP_MAX_MS;
     buf_init(&call->rounds.state, RPC_MESSAGE_MAX);
-    exchange_init(&call->x, c, call_on_first_answer);
+    exchange_init(&call->x, c, on_first_answer);
     call->x.call = call;
     timer_init(&call->later, c->loop, on_answer_empty, call);
     list_push(&c->calls, &call->node);

@@ -123,7 +123,6 @@ void call_send(struct mcp_call *call, const struct json *more);
 void call_send_other(struct mcp_call *call, str method, const struct json *params,
                      void (*done)(struct exchange *x, const struct mcp_reply *r));
 void call_answer_empty(struct mcp_call *call); /* in a turn of its own */
-void call_on_first_answer(struct exchange *x, const struct mcp_reply *r);
 /* Each ends the call: it is dead afterwards, and freed on leaving the client. */
 void call_answer(struct mcp_call *call, const struct mcp_reply *r);
 void call_result(struct mcp_call *call, const struct json *result);
@@ -263,7 +262,6 @@ void incoming_take(struct mcp_client *c, int64_t during, str text);
 struct mcp_call *incoming_call(struct mcp_client *c, int64_t during);
 
 void connect_init(struct mcp_client *c);
-void connect_start(struct mcp_client *c);
 void connect_stop(struct mcp_client *c);
 void connect_accepted(struct mcp_client *c);
 void connect_renew(struct mcp_client *c);

@@ -292,7 +292,7 @@ static struct transport *open_transport(struct mcp_client *c, struct err *e)
                                         : transport_http_open(c->loop, c->fetcher, &c->dial, ev, c);
 }
 
-void connect_start(struct mcp_client *c)
+static void start(struct mcp_client *c)
 {
     struct err e = {0};
     if (c->state == CLIENT_CLOSING) {
@@ -316,7 +316,7 @@ static void on_start(void *ctx)
 {
     struct mcp_client *c = ctx;
     client_enter(c);
-    connect_start(c);
+    start(c);
     client_leave(c);
 }
 

@@ -37,7 +37,7 @@ struct post {
 static void start(struct post *p);
 static void resume(struct post *p);
 
-void http_post_free(struct post *p)
+static void post_free(struct post *p)
 {
     list_del(&p->node);
     timer_stop(&p->later);
@@ -49,7 +49,7 @@ void http_post_free(struct post *p)
 
 static void on_linger_over(void *ctx)
 {
-    http_post_free(ctx);
+    post_free(ctx);
 }
 
 struct post *http_post_find(struct http *t, int64_t id)
@@ -68,7 +68,7 @@ static void leave(struct http *t, int64_t id)
 {
     struct post *p = t->is_freed ? NULL : http_post_find(t, id);
     if (p)
-        http_post_free(p);
+        post_free(p);
     http_leave(t);
 }
 
@@ -78,7 +78,7 @@ static void lose(struct post *p, const struct err *e)
     int64_t id = p->id;
     http_enter(t);
     if (id == 0)
-        http_post_free(p);
+        post_free(p);
     else
         t->base.ev->lost(t->base.ctx, id, e);
     leave(t, id);
@@ -87,7 +87,7 @@ static void lose(struct post *p, const struct err *e)
 void http_post_release(struct post *p, bool was_answered)
 {
     if (!was_answered || !p->wire) {
-        http_post_free(p);
+        post_free(p);
         return;
     }
     /* Most servers end the stream now, and the connection can be used again. */
@@ -153,7 +153,7 @@ static void send_later(struct post *p)
 {
     struct http *t = p->t;
     if (p->id == 0 && ++p->paced > PACED_NOTES_MAX) {
-        http_post_free(p);
+        post_free(p);
         return;
     }
     timer_init(&p->later, t->loop, on_pace_over, p);
@@ -168,7 +168,7 @@ static void park(struct post *p)
     struct http *t = p->t;
     p->is_parked = p->was_parked = true;
     if (p->id == 0)
-        http_post_free(p); /* the new session would not know what it is about */
+        post_free(p); /* the new session would not know what it is about */
     http_session_gone(t);
 }
 
@@ -178,7 +178,7 @@ static void refuse(struct post *p, int status, str body)
     int64_t id = p->id;
     http_enter(t);
     if (id == 0)
-        http_post_free(p);
+        post_free(p);
     else
         t->base.ev->refused(t->base.ctx, id, status, body);
     leave(t, id);
@@ -214,10 +214,10 @@ static void end_success(struct post *p, str body)
 {
     struct http *t = p->t;
     if (p->id == OUTGOING_INITIALIZED) {
-        http_post_free(p);
+        post_free(p);
         http_initialized(t);
     } else if (p->id == 0) {
-        http_post_free(p);
+        post_free(p);
     } else if (body.n > 0) {
         take_body(p, body);
     } else {
@@ -240,7 +240,7 @@ static void on_end(void *ctx, int status, str body, const struct err *err)
     p->wire = NULL;
     bool is_success = status >= 200 && status < 300;
     if (p->is_answered)
-        http_post_free(p);
+        post_free(p);
     else if (can_resume(p) && (is_success || (p->is_resuming && (status == 0 || status >= 500))))
         resume_later(p);
     else if (p->is_resuming)
@@ -304,7 +304,7 @@ void http_post_resend_parked(struct http *t)
 void http_post_free_all(struct http *t)
 {
     while (!list_empty(&t->posts))
-        http_post_free(LIST_ENTRY(t->posts.next, struct post, node));
+        post_free(LIST_ENTRY(t->posts.next, struct post, node));
 }
 
 static void add_header(struct post *p, str name, str value)

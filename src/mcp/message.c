@@ -5,7 +5,7 @@ static const str OURS_IN_META[] = {
     STR_INIT(META_LOG_LEVEL), STR_INIT(MCP_PROGRESS_TOKEN),
 };
 
-void message_write_client_info(struct json_writer *w)
+static void write_client_info(struct json_writer *w)
 {
     jw_object(w);
     jw_kstr(w, "name", STR("nb"));
@@ -40,7 +40,7 @@ static void write_meta(struct json_writer *w, const struct message_request *r)
         jw_key(w, META_CAPABILITIES);
         jw_raw(w, r->capabilities.n > 0 ? r->capabilities : STR("{}"));
         jw_key(w, META_CLIENT_INFO);
-        message_write_client_info(w);
+        write_client_info(w);
         if (r->log_level.n > 0)
             jw_kstr(w, META_LOG_LEVEL, r->log_level);
     }

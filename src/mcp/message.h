@@ -20,8 +20,6 @@ struct message_request {
 
 void message_write_request(struct buf *out, const struct message_request *r);
 
-void message_write_client_info(struct json_writer *w); /* {"name": "nb", ...} */
-
 /* What we declare, as the era spells it: the modern one knows neither `tasks` nor
  * `roots.listChanged`; with_tasks adds its extension for tasks. `declared` may be NULL. */
 void message_write_capabilities(struct buf *out, const struct json *declared, enum mcp_era era,

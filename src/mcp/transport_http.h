@@ -45,7 +45,6 @@ struct post;
 void http_post_send(struct http *t, const struct outgoing *m);
 struct post *http_post_find(struct http *t, int64_t id); /* one that waits for its answer */
 void http_post_release(struct post *p, bool was_answered);
-void http_post_free(struct post *p);
 void http_post_resend_parked(struct http *t);
 void http_post_free_all(struct http *t);
 

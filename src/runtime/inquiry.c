@@ -22,11 +22,6 @@ struct inquiry {
 static const char *const KINDS[] = {
     [INQUIRY_FORM] = "form", [INQUIRY_URL] = "url", [INQUIRY_SAMPLING] = "sampling"};
 
-const char *inquiry_kind_name(enum inquiry_kind k)
-{
-    return KINDS[k];
-}
-
 static const char *const ACTIONS[] = {
     [INQUIRY_ACCEPT] = "accept", [INQUIRY_DECLINE] = "decline", [INQUIRY_CANCEL] = "cancel"};
 

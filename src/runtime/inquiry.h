@@ -43,8 +43,6 @@ struct inquiry *inquiry_open(void *tool_host, const struct inquiry_question *q, 
                              void *ctx);
 void inquiry_withdraw(struct inquiry *q); /* no callback any more */
 
-const char *inquiry_kind_name(enum inquiry_kind k);
-
 /* The open questions of a conversation as an array of {inputId, kind, source, message, ...}. */
 struct json *inquiries_json(const struct runtime *rt, str conversation_id, struct arena *a);
 
