@@ -114,8 +114,6 @@ struct auth_op *auth_refresh(struct auth *a, str refresh_value, auth_session_don
 
 /* Ends the session of this cookie and calls back once that is on disk. */
 void auth_logout(struct auth *a, str session_value, loop_fn done, void *ctx);
-/* Ends every session of the user but `except` (a session id, may be empty). */
-void auth_logout_all(struct auth *a, str user_id, str except, loop_fn done, void *ctx);
 
 /* ---- passwords and tokens (the caller has checked who may) ---- */
 

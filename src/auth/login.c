@@ -206,12 +206,6 @@ void auth_logout(struct auth *a, str session_value, loop_fn done, void *ctx)
     sessions_sync(a->sessions, done, ctx);
 }
 
-void auth_logout_all(struct auth *a, str user_id, str except, loop_fn done, void *ctx)
-{
-    sessions_end_user(a->sessions, user_id, INT64_MAX, except);
-    sessions_sync(a->sessions, done, ctx);
-}
-
 /* ---- passwords ---- */
 
 struct password_op {

@@ -199,7 +199,7 @@ static void save_done(struct job *j)
 static void start_writing(struct sessions *s)
 {
     if (!s->pool)
-        s->pool = pool_new(s->loop, "sessions", 1);
+        s->pool = pool_new(s->loop, "nb-sessions", 1);
     s->is_writing = true;
     write_all(s);
     s->job = (struct job){.work = save_work, .done = save_done};

@@ -98,7 +98,7 @@ static void on_soon(void *ctx)
         return;
     }
     if (!u->pool)
-        u->pool = pool_new(u->loop, "token use", 1);
+        u->pool = pool_new(u->loop, "nb-token-use", 1);
     u->is_saving = true;
     write_all(u);
     u->job = (struct job){.work = save_work, .done = save_done};

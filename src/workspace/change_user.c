@@ -4,6 +4,7 @@
 #include "base/random.h"
 #include "base/utf8.h"
 #include "workspace/change_impl.h"
+#include "workspace/roster_impl.h"
 
 #define EMAIL_MAX       254
 #define PREFERENCES_MAX (16u * 1024)
@@ -26,15 +27,6 @@ static int check_email(struct edit *x, str email)
     return 0;
 }
 
-static str lower(struct arena *a, str s)
-{
-    char *p = arena_cstr(a, s);
-    for (size_t i = 0; i < s.n; i++)
-        if (p[i] >= 'A' && p[i] <= 'Z')
-            p[i] = (char)(p[i] | 0x20);
-    return str_make(p, s.n);
-}
-
 static void set_str(struct edit *x, struct json *doc, const char *key, str value)
 {
     json_set(x->arena, doc, str_from(key), json_of_str(value));
@@ -44,7 +36,7 @@ static int set_email(struct edit *x, struct json *doc, str email)
 {
     int r = check_email(x, email);
     if (r == 0)
-        set_str(x, doc, "email", lower(x->arena, email));
+        set_str(x, doc, "email", email_fold(x->arena, email));
     return r;
 }
 

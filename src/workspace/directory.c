@@ -29,8 +29,6 @@ struct visit {
     bool is_change;
     struct change change;
     directory_done done;
-    bool is_refresh; /* a look that somebody waits for: not only when the mark is new */
-    loop_fn seen;
     void *ctx;
     uint64_t known_mark;
 
@@ -44,7 +42,7 @@ static void look(struct visit *v)
 {
     struct directory *d = v->directory; /* only what never changes */
     struct lock l;
-    if (!v->is_refresh && lock_take(&l, d->dir, false, &v->err) == 0) {
+    if (lock_take(&l, d->dir, false, &v->err) == 0) {
         uint64_t mark = lock_mark(&l);
         lock_drop(&l);
         if (mark == v->known_mark)
@@ -109,9 +107,7 @@ static void visit_done(struct job *j)
         log_error(d->log, "workspace", "users and workspaces stay as they were: %s", v->err.msg);
     if (v->done)
         v->done(v->ctx, &v->err, v->err.code < 0 ? STR_NONE : str_from(v->result.id));
-    if (v->seen)
-        v->seen(v->ctx);
-    if (!v->is_change && !v->is_refresh)
+    if (!v->is_change)
         look_done(d);
     arena_done(&v->arena);
     free(v);
@@ -179,7 +175,7 @@ int directory_new(struct loop *l, struct logger *log, const char *work_dir, bool
         free(d);
         return r;
     }
-    d->pool = pool_new(l, "directory", 1);
+    d->pool = pool_new(l, "nb-directory", 1);
     report_problems(d, d->roster);
     *ret = d;
     return 0;
@@ -226,14 +222,6 @@ void directory_change(struct directory *d, const struct change *c, directory_don
         v->job.work = refuse_work;
     else
         v->change = change_clone(&v->arena, c);
-    visit_start(v);
-}
-
-void directory_refresh(struct directory *d, loop_fn done, void *ctx)
-{
-    struct visit *v = visit_new(d, ctx);
-    v->seen = done;
-    v->is_refresh = true;
     visit_start(v);
 }
 

@@ -62,8 +62,5 @@ typedef void (*directory_done)(void *ctx, const struct err *err, str id);
 /* Copies the change; `done` may be NULL and never comes before this returns. */
 void directory_change(struct directory *d, const struct change *c, directory_done done, void *ctx);
 
-/* Reads the files again, if they changed or not: `done` comes after the news. */
-void directory_refresh(struct directory *d, loop_fn done, void *ctx);
-
 /* For access.h: who this is in that workspace. False when not a member. */
 bool directory_viewer(const struct directory *d, str workspace_id, str user_id, struct viewer *ret);

@@ -8,6 +8,9 @@
 int roster_load_locked(const struct lock *l, const char *work_dir, bool is_sole,
                        struct roster **ret, struct err *e);
 
+/* As it is stored and compared: in lower case. */
+str email_fold(struct arena *a, str email);
+
 /* Files below `dir` (users/<id>, workspaces/<id>) into structs. -ENOENT: the file is not there. */
 int user_read(struct arena *a, const char *dir, str id, struct user *ret, struct err *e);
 int workspace_read(struct arena *a, const char *dir, str id, const struct roster *r,

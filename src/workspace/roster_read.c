@@ -169,7 +169,7 @@ static int read_credentials(struct arena *a, const char *dir, struct user *u, st
     return r;
 }
 
-static str lower(struct arena *a, str s)
+str email_fold(struct arena *a, str s)
 {
     char *p = arena_cstr(a, s);
     for (size_t i = 0; i < s.n; i++)
@@ -191,7 +191,7 @@ int user_read(struct arena *a, const char *dir, str id, struct user *ret, struct
         return err_set(e, -EINVAL, "%s/profile.json: orgRole: expected owner, admin or member",
                        dir);
     u.id = in.id;
-    u.email = lower(a, in.email);
+    u.email = email_fold(a, in.email);
     u.display_name = in.display_name;
     u.issuer = in.identity.issuer;
     u.subject = in.identity.subject;

@@ -184,20 +184,6 @@ static void test_refresh_and_logout(void **state)
     auth_logout(auth, str_from(two.value), note, &is_done);
     assert_string_equal(who_is(NULL, two.value, &r), "");
     assert_true(loop_run_until(loop, &is_done, PATIENCE_MS));
-
-    /* Everywhere but here. */
-    struct answer here = log_in(ANN), there = log_in(ANN);
-    struct arena arena;
-    struct identity who;
-    struct auth_credentials c = {.cookie = str_from(here.value)};
-    arena_init(&arena);
-    assert_int_equal(auth_check(auth, &arena, &c, &who), 0);
-    is_done = false;
-    auth_logout_all(auth, STR("usr_ann"), who.session_id, note, &is_done);
-    assert_string_equal(who_is(NULL, there.value, &r), "");
-    assert_string_equal(who_is(NULL, here.value, &r), "usr_ann");
-    assert_true(loop_run_until(loop, &is_done, PATIENCE_MS));
-    arena_done(&arena);
 }
 
 static void test_guessing_is_slow(void **state)

@@ -105,24 +105,6 @@ static void test_other_processes_are_noticed(void **state)
     directory_unobserve(&l.observer);
 }
 
-static void note(void *ctx)
-{
-    *(bool *)ctx = true;
-}
-
-static void test_refresh(void **state)
-{
-    bool is_done = false;
-    struct answer a;
-    assert_int_equal(change(ADD_A, &a), 0);
-    char path[128];
-    snprintf(path, sizeof path, "%s/users/usr_a/profile.json", dir.path);
-    assert_int_equal(unlink(path), 0); /* by hand: no mark is left */
-    directory_refresh(d, note, &is_done);
-    assert_true(loop_run_until(loop, &is_done, PATIENCE_MS));
-    assert_null(roster_user(directory_roster(d), STR("usr_a")));
-}
-
 static void test_a_work_directory_that_is_not_there(void **state)
 {
     struct directory *other;
@@ -170,8 +152,11 @@ int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
     const struct CMUnitTest tests[] = {
-        T(test_changes_and_their_news), T(test_other_processes_are_noticed),        T(test_refresh),
-        T(test_the_queue_has_an_end),   T(test_a_work_directory_that_is_not_there), T(test_viewers),
+        T(test_changes_and_their_news),
+        T(test_other_processes_are_noticed),
+        T(test_the_queue_has_an_end),
+        T(test_a_work_directory_that_is_not_there),
+        T(test_viewers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
