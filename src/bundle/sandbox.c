@@ -54,6 +54,29 @@ static void program_args(struct args *l, const struct sandbox_want *w, const cha
 
 /* ---- bubblewrap ---- */
 
+const char *const SANDBOX_BWRAP_ALWAYS[] = {
+    "--unshare-user-try",
+    "--unshare-ipc",
+    "--unshare-pid",
+    "--unshare-uts",
+    "--unshare-cgroup-try",
+    "--die-with-parent",
+    "--new-session",
+    "--cap-drop",
+    "ALL",
+    "--proc",
+    "/proc",
+    "--dev",
+    "/dev",
+    "--tmpfs",
+    "/tmp",
+    "--tmpfs",
+    "/var/tmp",
+    "--tmpfs",
+    "/run",
+    NULL,
+};
+
 static void bind_system(struct args *l)
 {
     for (const char *const *d = SANDBOX_SYSTEM_DIRS; *d; d++) {
@@ -117,28 +140,9 @@ static void bind_nothing(struct args *l, const char *path)
 
 static void bwrap_args(struct args *l, const struct sandbox_want *w, const struct sandbox_rules *r)
 {
-    static const char *const ALWAYS[] = {"--unshare-user-try",
-                                         "--unshare-ipc",
-                                         "--unshare-pid",
-                                         "--unshare-uts",
-                                         "--unshare-cgroup-try",
-                                         "--die-with-parent",
-                                         "--new-session",
-                                         "--cap-drop",
-                                         "ALL",
-                                         "--proc",
-                                         "/proc",
-                                         "--dev",
-                                         "/dev",
-                                         "--tmpfs",
-                                         "/tmp",
-                                         "--tmpfs",
-                                         "/var/tmp",
-                                         "--tmpfs",
-                                         "/run"};
     arg(l, w->offer->bwrap);
-    for (size_t i = 0; i < ARRAY_LEN(ALWAYS); i++)
-        arg(l, ALWAYS[i]);
+    for (const char *const *p = SANDBOX_BWRAP_ALWAYS; *p; p++)
+        arg(l, *p);
     if (!r->network)
         arg(l, "--unshare-net");
     bind_system(l);

@@ -41,6 +41,9 @@ bool sandbox_probe_idle(const struct sandbox_probe *p);
 
 void sandbox_look(struct sandbox_offer *ret); /* the trial itself; blocks for some 10 ms */
 
+/* Options of bubblewrap in the trial and in every plan alike. NULL-terminated. */
+extern const char *const SANDBOX_BWRAP_ALWAYS[];
+
 /* ---- planning ---- */
 
 struct sandbox_want {

@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -13,7 +14,8 @@
 #include "bundle/confine.h"
 #include "bundle/sandbox.h"
 
-#define TRIAL_MS 5000
+#define TRIAL_MS       5000
+#define TRIAL_ARGS_MAX 64
 
 extern char **environ;
 
@@ -36,35 +38,26 @@ static bool find_bwrap(char ret[PATH_MAX])
 /* Every kind of namespace and mount that a plan may use; what fails here would fail there. */
 static int spawn_trial(const char *bwrap, int err_fd, pid_t *ret)
 {
-    const char *const argv[] = {bwrap,
-                                "--unshare-user-try",
-                                "--unshare-ipc",
-                                "--unshare-pid",
-                                "--unshare-uts",
-                                "--unshare-cgroup-try",
-                                "--unshare-net",
-                                "--die-with-parent",
-                                "--new-session",
-                                "--cap-drop",
-                                "ALL",
-                                "--proc",
-                                "/proc",
-                                "--dev",
-                                "/dev",
-                                "--tmpfs",
-                                "/tmp",
-                                "--ro-bind",
-                                "/usr",
-                                "/usr",
-                                "--ro-bind-try",
-                                "/lib",
-                                "/lib",
-                                "--ro-bind-try",
-                                "/lib64",
-                                "/lib64",
-                                "--",
-                                "/usr/bin/true",
-                                NULL};
+    static const char *const TRIAL[] = {"--unshare-net",
+                                        "--ro-bind",
+                                        "/usr",
+                                        "/usr",
+                                        "--ro-bind-try",
+                                        "/lib",
+                                        "/lib",
+                                        "--ro-bind-try",
+                                        "/lib64",
+                                        "/lib64",
+                                        "--remount-ro",
+                                        "/",
+                                        "--",
+                                        "/usr/bin/true"};
+    const char *argv[TRIAL_ARGS_MAX] = {bwrap};
+    size_t n = 1;
+    for (const char *const *p = SANDBOX_BWRAP_ALWAYS; *p; p++)
+        argv[n++] = *p;
+    assert(n + ARRAY_LEN(TRIAL) < TRIAL_ARGS_MAX);
+    memcpy(argv + n, TRIAL, sizeof TRIAL);
     posix_spawn_file_actions_t fa;
     posix_spawn_file_actions_init(&fa);
     posix_spawn_file_actions_addopen(&fa, 0, "/dev/null", O_RDONLY, 0);
