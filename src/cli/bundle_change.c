@@ -78,8 +78,10 @@ const struct command BUNDLE_REMOVE = {
 /* ---- enable, disable ---- */
 
 /* In the file, also when a server runs: it notices. */
-static int set_disabled(struct conv_cli *x, const char *name, bool is_disabled)
+static int set_disabled(struct conv_cli *x, const void *verb, int argc, char **argv)
 {
+    const char *name = argv[0];
+    bool is_disabled = str_eq(str_from(verb), STR("disable"));
     struct bundle_entry *all;
     size_t n;
     struct err e = {0};
@@ -105,26 +107,17 @@ static int set_disabled(struct conv_cli *x, const char *name, bool is_disabled)
     return EXIT_DONE;
 }
 
-static int do_enable(struct conv_cli *x, const void *options, int argc, char **argv)
-{
-    return set_disabled(x, argv[0], false);
-}
-
-static int do_disable(struct conv_cli *x, const void *options, int argc, char **argv)
-{
-    return set_disabled(x, argv[0], true);
-}
-
 /* ---- start, stop, restart ---- */
 
-static int set_state(struct conv_cli *x, const char *name, const char *verb)
+static int set_running(struct conv_cli *x, const void *verb, int argc, char **argv)
 {
+    const char *name = argv[0];
     struct json *answer;
     if (!bundle_cli_served(x)) {
         fprintf(stderr, "nb: no server is running; bundles start with `nb` and `nb serve`\n");
         return EXIT_FAILED;
     }
-    const char *rest = arena_printf(&x->arena, "/%s", verb).p;
+    const char *rest = arena_printf(&x->arena, "/%s", (const char *)verb).p;
     int code = bundle_cli_ask(x, "POST", bundle_cli_path(x, name, rest), NULL, name, &answer);
     if (code != EXIT_DONE)
         return code;
@@ -135,51 +128,37 @@ static int set_state(struct conv_cli *x, const char *name, const char *verb)
     return EXIT_DONE;
 }
 
-static int do_start(struct conv_cli *x, const void *options, int argc, char **argv)
-{
-    return set_state(x, argv[0], "start");
-}
-
-static int do_stop(struct conv_cli *x, const void *options, int argc, char **argv)
-{
-    return set_state(x, argv[0], "stop");
-}
-
-static int do_restart(struct conv_cli *x, const void *options, int argc, char **argv)
-{
-    return set_state(x, argv[0], "restart");
-}
-
+/* The verb is what set_disabled and set_running get for their options. */
 static int run_one(struct cli *cli, const char *verb, conv_fn fn, int argc, char **argv)
 {
     if (argc != 1)
         return cli_usage_error("bundle %s: name one bundle", verb);
-    return bundle_cli_with(cli, fn, NULL, argc, argv);
+    return bundle_cli_with(cli, fn, verb, argc, argv);
 }
 
 static int run_enable(struct cli *cli, const void *options, int argc, char **argv)
 {
-    return run_one(cli, "enable", do_enable, argc, argv);
+    return run_one(cli, "enable", set_disabled, argc, argv);
 }
 
 static int run_disable(struct cli *cli, const void *options, int argc, char **argv)
 {
-    return run_one(cli, "disable", do_disable, argc, argv);
+    return run_one(cli, "disable", set_disabled, argc, argv);
 }
 
 static int run_start(struct cli *cli, const void *options, int argc, char **argv)
 {
-    return run_one(cli, "start", do_start, argc, argv);
+    return run_one(cli, "start", set_running, argc, argv);
 }
 
 static int run_stop(struct cli *cli, const void *options, int argc, char **argv)
 {
-    return run_one(cli, "stop", do_stop, argc, argv);
+    return run_one(cli, "stop", set_running, argc, argv);
 }
 
 static int run_restart(struct cli *cli, const void *options, int argc, char **argv)
 {
-    return run_one(cli, "restart", do_restart, argc, argv);
+    return run_one(cli, "restart", set_running, argc, argv);
 }
 
 const struct command BUNDLE_ENABLE = {

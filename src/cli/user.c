@@ -31,6 +31,14 @@ static int report(struct people *p, str id, const char *what)
     return EXIT_DONE;
 }
 
+/* One change of one user, and what to say about it. */
+static int change_user(struct people *p, struct change *c, const struct user *u, const char *what)
+{
+    c->user_id = arena_str(&p->arena, u->id); /* the roster is read anew */
+    int code = people_change(p, c, NULL);
+    return code == EXIT_DONE ? report(p, c->user_id, what) : code;
+}
+
 /* ---- list ---- */
 
 static int do_list(struct people *p, const void *options, int argc, char **argv)
@@ -185,13 +193,10 @@ static int do_passwd(struct people *p, const void *options, int argc, char **arg
     const struct user *u = people_user(p, argv[0]);
     if (!u)
         return EXIT_FAILED;
-    c.user_id = arena_str(&p->arena, u->id);
     int code = people_password(p, o->is_password_stdin, &c.password);
-    if (code == EXIT_DONE)
-        code = people_change(p, &c, NULL);
     if (code != EXIT_DONE)
         return code;
-    return report(p, c.user_id, "The password is changed; all sessions have ended.");
+    return change_user(p, &c, u, "The password is changed; all sessions have ended.");
 }
 
 static int run_passwd(struct cli *cli, const void *options, int argc, char **argv)
@@ -220,12 +225,8 @@ static int do_role(struct people *p, const void *options, int argc, char **argv)
     const struct user *u = people_user(p, argv[0]);
     if (!u)
         return EXIT_FAILED;
-    c.user_id = arena_str(&p->arena, u->id);
-    int code = people_change(p, &c, NULL);
-    if (code != EXIT_DONE)
-        return code;
-    return report(p, c.user_id,
-                  arena_printf(&p->arena, "%s has the role %s now.", argv[0], argv[1]).p);
+    return change_user(p, &c, u,
+                       arena_printf(&p->arena, "%s has the role %s now.", argv[0], argv[1]).p);
 }
 
 static int run_role(struct cli *cli, const void *options, int argc, char **argv)
@@ -252,11 +253,7 @@ static int do_sign_out(struct people *p, const void *options, int argc, char **a
     const struct user *u = people_user(p, argv[0]);
     if (!u)
         return EXIT_FAILED;
-    c.user_id = arena_str(&p->arena, u->id);
-    int code = people_change(p, &c, NULL);
-    if (code != EXIT_DONE)
-        return code;
-    return report(p, c.user_id, "All sessions have ended. API tokens still work.");
+    return change_user(p, &c, u, "All sessions have ended. API tokens still work.");
 }
 
 static int run_sign_out(struct cli *cli, const void *options, int argc, char **argv)
