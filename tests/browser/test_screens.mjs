@@ -135,6 +135,45 @@ test('skills: why a message gets one; a skill is written, edited and deleted', (
         await skill.waitFor({ state: 'detached' })
     }))
 
+test('permissions: rules are added, saved and removed; what was allowed for good is taken back', async () => {
+    const workdir = tmpdir()
+    fs.writeFileSync(path.join(workdir, 'permissions.json'), '{"allow":["mail__send","mail__*"]}')
+    const own = await startServer({ env: demoEnv(), workdir })
+    const saved = () => JSON.parse(fs.readFileSync(path.join(workdir, 'nimblebrain.json'), 'utf8')).permissions
+    await withPage(`${own.url}/#/permissions`, {}, async (page) => {
+        const never = page.getByRole('group', { name: 'Never allow' })
+        const decision = page.locator('.tool-row', { hasText: 'calculate' }).locator('.badge').last()
+        await never.getByRole('textbox').fill('no name!')
+        await never.getByRole('button', { name: 'Never allow: add' }).click()
+        await never.getByRole('alert').getByText('matches no tool').waitFor()
+        assert.deepEqual(await serious(page), [])
+        await never.getByRole('textbox').fill('nb__calc*')
+        await page.keyboard.press('Enter')
+        await page.getByText('Not saved yet.').waitFor()
+        assert.equal(await decision.innerText(), 'allowed')
+        await page.getByRole('group', { name: 'Ask first' }).getByRole('textbox').fill('nb__time') // typed, not added
+        await page.getByLabel('All other tools').selectOption('ask')
+        await open(page, 'Save')
+        await page.locator('.toast', { hasText: 'saved' }).waitFor()
+        assert.deepEqual(saved(), { default: 'ask', allow: [], ask: ['nb__time'], deny: ['nb__calc*'] })
+        assert.equal(await decision.innerText(), 'never')
+
+        await page.reload()
+        assert.equal(await page.getByLabel('All other tools').inputValue(), 'ask')
+        await never.getByRole('button', { name: 'Never allow: remove nb__calc*' }).click()
+        await open(page, 'Save')
+        await page.locator('.toast', { hasText: 'saved' }).waitFor()
+        assert.deepEqual(saved().deny, [])
+        assert.equal(await decision.innerText(), 'allowed')
+
+        assert.deepEqual(await serious(page), [])
+        await page.getByRole('button', { name: 'Ask again for mail__*' }).click()
+        await page.locator('.toast', { hasText: 'asks again' }).waitFor()
+        assert.deepEqual(JSON.parse(fs.readFileSync(path.join(workdir, 'permissions.json'), 'utf8')).allow, ['mail__send'])
+        assert.equal(await page.getByRole('button', { name: 'Ask again for mail__send' }).count(), 1)
+    })
+})
+
 test('bundles: stopped and started again, with tools and a log; a bad import says why', () =>
     withPage(`${server.url}/#/apps`, {}, async (page) => {
         const card = page.locator('.card[data-name=bash]')

@@ -1,40 +1,58 @@
-// What the agent may do without asking: every tool, and what is known about it.
+// What the agent may do without asking: rules, what was allowed for good, and every tool.
 import { listTools, type ToolInfo } from '../api/bundles'
+import { getPermissions, type Permissions, type Rule } from '../api/permissions'
 import { h } from '../base/dom'
 import { input } from '../base/form'
 import type { App } from '../model/app'
 import { badge, empty, lead, Loading, screen, section } from './parts'
+import { consentsSection, rulesEditor, rulesShown } from './rules'
+
+const DECISIONS: Record<Rule, readonly [string, 'ok' | 'warn' | 'bad']> = {
+  allow: ['allowed', 'ok'],
+  ask: ['asks', 'warn'],
+  deny: ['never', 'bad'],
+}
 
 export function permissionsScreen(_app: App, _part: string | undefined): HTMLElement {
+  const consents = h('div')
   const filter = input({
     type: 'search',
     placeholder: 'Find a tool',
     aria: { label: 'Find a tool' },
   })
   let tools: ToolInfo[] = []
-  const loading = new Loading(listTools, (all) => {
-    tools = all
-    return groups(all, filter.value)
-  })
-  filter.addEventListener('input', () => loading.show(tools))
+  let decisions = new Map<string, Rule>()
+  const list = h('div')
+  const drawTools = () => list.replaceChildren(...groups(tools, decisions, filter.value))
+  const use = (now: Permissions) => {
+    decisions = new Map(now.tools.map(({ name, decision }) => [name, decision]))
+    consents.replaceChildren(consentsSection(now, use))
+    drawTools()
+  }
+  filter.addEventListener('input', drawTools)
+  const loading = new Loading(
+    () => Promise.all([getPermissions(), listTools()]),
+    ([now, all]) => {
+      tools = all
+      use(now)
+      const rules = now.mayChange ? rulesEditor(now, use) : rulesShown(now)
+      return [rules, consents, section('Tools', filter, list)]
+    },
+  )
   return screen(
     lead(
       'Installing a bundle is consent to its tools. The agent asks first for tools that say they destroy something, ' +
         'for bundles without a sandbox, and for changes of the workspace itself.',
     ),
-    h(
-      'p',
-      { class: 'lead' },
-      'Rules by name are in the settings of the workspace: ',
-      h('code', {}, 'permissions: {"ask": ["files__*"], "deny": ["shell__*"]}'),
-      '. Deny beats allow, allow beats ask.',
-    ),
-    filter,
     loading.element,
   )
 }
 
-function groups(tools: readonly ToolInfo[], filter: string): HTMLElement[] {
+function groups(
+  tools: readonly ToolInfo[],
+  decisions: ReadonlyMap<string, Rule>,
+  filter: string,
+): HTMLElement[] {
   const words = filter.toLowerCase().split(/\s+/).filter(Boolean)
   const found = tools.filter(({ name, description }) =>
     words.every((word) => `${name} ${description}`.toLowerCase().includes(word)),
@@ -43,15 +61,24 @@ function groups(tools: readonly ToolInfo[], filter: string): HTMLElement[] {
   const sources = [...new Set(found.map(({ server }) => server))]
   return sources.map((source) => {
     const own = found.filter(({ server }) => server === source)
-    return section(`${source} (${own.length})`, h('div', { class: 'tool-rows' }, ...own.map(row)))
+    const rows = own.map((tool) => row(tool, decisions.get(tool.name)))
+    return h(
+      'section',
+      { class: 'tool-group' },
+      h('h3', {}, `${source} (${own.length})`),
+      h('div', { class: 'tool-rows' }, ...rows),
+    )
   })
 }
 
-function row({ tool, name, title, description, annotations = {} }: ToolInfo): HTMLElement {
+function row(
+  { tool, name, title, description, annotations = {} }: ToolInfo,
+  decision: Rule | undefined,
+): HTMLElement {
   const marks = [
-    annotations.readOnlyHint && badge('only reads', 'ok'),
-    annotations.destructiveHint && !annotations.readOnlyHint && badge('may destroy', 'bad'),
-    annotations.openWorldHint && badge('reaches out', 'warn'),
+    annotations.readOnlyHint && badge('only reads'),
+    annotations.destructiveHint && !annotations.readOnlyHint && badge('may destroy'),
+    annotations.openWorldHint && badge('reaches out'),
   ]
   return h(
     'details',
@@ -62,6 +89,7 @@ function row({ tool, name, title, description, annotations = {} }: ToolInfo): HT
       h('code', { title: name }, tool),
       h('span', { class: 'tool-row-title' }, title ?? ''),
       ...marks,
+      decision && badge(...DECISIONS[decision]),
     ),
     h('p', {}, description),
   )
