@@ -2,6 +2,7 @@
 
 #include <errno.h>
 
+#include "bundle/command_needs.h"
 #include "bundle/jsonc.h"
 #include "net/url.h"
 
@@ -151,17 +152,6 @@ static int take_args(struct importer *im, const struct json *args)
     return 0;
 }
 
-/* They fetch the program they run. */
-static bool is_fetcher(str command)
-{
-    static const char *const FETCHERS[] = {"npx", "bunx", "uvx", "pipx", "uv", "pnpm", NULL};
-    str name = str_skip(command, (size_t)(str_rfind_char(command, '/') + 1));
-    for (size_t i = 0; FETCHERS[i]; i++)
-        if (str_eq(name, str_from(FETCHERS[i])))
-            return true;
-    return false;
-}
-
 static int take_program(struct importer *im, const struct json *server)
 {
     struct arena *a = im->arena;
@@ -180,13 +170,21 @@ static int take_program(struct importer *im, const struct json *server)
     if (json_get_string(server, "cwd").n > 0 &&
         expand(im, json_get_string(server, "cwd"), &cwd, &unknown) == 0)
         json_set(a, im->entry, STR("cwd"), json_of_str(cwd));
-    if (is_fetcher(command)) {
+    if (command_fetches(command)) {
         struct json *sandbox = json_new(a, JSON_OBJECT);
         json_set(a, sandbox, STR("network"), json_of_bool(true));
         json_set(a, im->entry, STR("sandbox"), *sandbox);
         note(im, "it may use the network, since %.*s downloads what it runs", STR_ARG(command));
     }
     return 0;
+}
+
+static void note_unseen(struct importer *im, const struct bundle_entry *b)
+{
+    struct json_strs unseen = command_unseen_paths(im->arena, b);
+    for (size_t i = 0; i < unseen.len; i++)
+        note(im, "it cannot see %.*s until \"sandbox\" of its entry names it in read or write",
+             STR_ARG(unseen.items[i]));
 }
 
 /* ---- remote servers ---- */
@@ -287,9 +285,12 @@ static int take_server(struct importer *im, const struct json *server)
         json_set(a, im->entry, STR("disabled"), json_of_bool(true));
     note_ignored(im, server);
     r = bundle_entry_decode(a, im->entry, im->base_dir, &im->out->bundle, &e);
-    if (r < 0)
+    if (r < 0) {
         note(im, "%s", e.msg);
-    return r;
+        return r;
+    }
+    note_unseen(im, &im->out->bundle);
+    return 0;
 }
 
 /* ---- the file ---- */

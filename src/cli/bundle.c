@@ -184,6 +184,35 @@ str bundle_cli_source(struct arena *a, const struct bundle_entry *b)
     }
 }
 
+#define MASK "********"
+
+static void mask(struct arena *a, struct json *in, const char *key)
+{
+    const struct json *v = json_get(in, key);
+    struct json *masked = json_new(a, JSON_OBJECT);
+    for (size_t i = 0; v && v->type == JSON_OBJECT && i < v->len; i++) {
+        bool is_type = str_eq(v->members[i].key, STR("type")); /* of transport.auth */
+        json_set(a, masked, v->members[i].key,
+                 is_type ? v->members[i].value : json_of_str(STR(MASK)));
+    }
+    if (v)
+        json_set(a, in, str_from(key), *masked);
+}
+
+struct json *bundle_cli_masked(struct arena *a, const struct json *entry)
+{
+    struct json *ret = json_clone(a, entry);
+    mask(a, ret, "env");
+    mask(a, ret, "userConfig");
+    if (json_get(ret, "transport")) {
+        struct json *transport = json_clone(a, json_get(ret, "transport"));
+        mask(a, transport, "headers");
+        mask(a, transport, "auth");
+        json_set(a, ret, STR("transport"), *transport);
+    }
+    return ret;
+}
+
 const char *bundle_cli_kind_name(enum bundle_kind k)
 {
     static const char *const NAMES[] = {[BUNDLE_NAMED] = "named",

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "bundle/command_needs.h"
 #include "bundle/credentials.h"
 #include "bundle/package.h"
 #include "bundle/settings.h"
@@ -92,7 +93,7 @@ static void set_sandbox(struct adding *d)
         set_str(d, "sandbox", "off");
         return;
     }
-    if (d->o->has_network)
+    if (d->o->has_network || command_fetches(json_get_string(d->entry, "command")))
         json_set(a, s, STR("network"), json_of_bool(true));
     set_list(d, s, "read", &d->o->read);
     set_list(d, s, "write", &d->o->write);
@@ -221,11 +222,19 @@ static void describe(struct conv_cli *x, const struct bundle_entry *b)
         bundle_cli_print_line(stderr, "sandbox", STR("none: it may do whatever you may"));
         return;
     }
-    bundle_cli_print_line(stderr, "network", b->sandbox.network ? STR("yes") : STR("no"));
+    str network = !b->sandbox.network           ? STR("no")
+                  : command_fetches(b->command) ? STR("yes, since it downloads what it runs")
+                                                : STR("yes");
+    bundle_cli_print_line(stderr, "network", network);
     for (size_t i = 0; i < b->sandbox.read.len; i++)
         bundle_cli_print_line(stderr, i == 0 ? "reads" : "", b->sandbox.read.items[i]);
     for (size_t i = 0; i < b->sandbox.write.len; i++)
         bundle_cli_print_line(stderr, i == 0 ? "writes" : "", b->sandbox.write.items[i]);
+    struct json_strs unseen = command_unseen_paths(&x->arena, b);
+    for (size_t i = 0; i < unseen.len; i++)
+        bundle_cli_print_line(stderr, i == 0 ? "cannot see" : "", unseen.items[i]);
+    if (unseen.len > 0)
+        fputs("             (--read PATH or --write PATH shows it)\n", stderr);
 }
 
 static bool is_agreed(struct conv_cli *x, const struct add_options *o, const struct bundle_entry *b)
@@ -277,7 +286,7 @@ static int add_entry(struct conv_cli *x, const struct json *entry, const struct 
     if (settings_add_bundle(x->config.path, entry, &e) < 0)
         return cli_fail(&e);
     if (x->cli->opt.is_json)
-        conv_print_json(entry);
+        conv_print_json(bundle_cli_masked(&x->arena, entry));
     else
         printf("%.*s is in %s and starts with the next nb or nb serve.\n", STR_ARG(b->server_name),
                x->config.path);
@@ -325,7 +334,8 @@ const struct command BUNDLE_ADD = {
         "  nb bundle add --url https://x.io/mcp --name x --auth bearer --token -\n"
         "  nb bundle add --name files --read ~/notes -- npx -y some-server ~/notes\n\n"
         "Programs run in a sandbox: without --network, --read and --write they reach neither the\n"
-        "network nor your files. With a server running the bundle is started at once, and taken "
+        "network nor your files; npx, uvx and their like get the network. With a server running "
+        "the bundle is started at once, and taken "
         "out\n"
         "again if it does not come up.\n",
     .args = ADD_ARGS,

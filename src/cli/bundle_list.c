@@ -53,7 +53,7 @@ static void print_entries_json(struct conv_cli *x, const struct bundle_entry *al
 {
     struct json *list = json_new(&x->arena, JSON_ARRAY);
     for (size_t i = 0; i < n; i++) {
-        struct json *entry = json_clone(&x->arena, all[i].raw);
+        struct json *entry = bundle_cli_masked(&x->arena, all[i].raw);
         json_set(&x->arena, entry, STR("serverName"), json_of_str(all[i].server_name));
         json_push(&x->arena, list, *entry);
     }
@@ -242,7 +242,7 @@ static int info_entry(struct conv_cli *x, const char *name)
         return EXIT_FAILED;
     }
     if (x->cli->opt.is_json) {
-        conv_print_json(b->raw);
+        conv_print_json(bundle_cli_masked(&x->arena, b->raw));
         return EXIT_DONE;
     }
     bundle_cli_print_line(stdout, "name", b->server_name);

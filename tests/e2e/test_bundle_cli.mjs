@@ -27,7 +27,8 @@ test('without a server the settings are changed, and nothing else in them', asyn
     assert.match(list.stdout, /^a +\(local\) +.*\/a$/m)
     assert.match(list.stdout, /^far +\(remote\) +https:\/\/mcp\.example\.com\/mcp$/m)
     assert.deepEqual(JSON.parse((await nbw(['bundle', 'list', '--json'])).stdout).map((b) => b.serverName), ['a', 'far'])
-    assert.equal(JSON.parse((await nbw(['bundle', 'info', 'far', '--json'])).stdout).url, 'https://mcp.example.com/mcp')
+    assert.deepEqual(JSON.parse((await nbw(['bundle', 'info', 'far', '--json'])).stdout), { url: 'https://mcp.example.com/mcp', transport: { auth: { type: 'bearer', token: '********' } }, serverName: 'Far' })
+    assert.doesNotMatch((await nbw(['bundle', 'list', '--json'])).stdout, /t0ken/)
     assert.equal((await nbw(['bundle', 'remove', 'far'])).code, 0)
     assert.equal(read(workdir), before)
     const guarded = await nbw(['bundle', 'remove', 'a'])
@@ -52,6 +53,12 @@ test('a program is shown whole and needs a yes', async () => {
     assert.deepEqual(JSON.parse(read(workdir)).bundles[0], {
         command: NODE, args: [TINY, 'with space'], env: { SECRET: 'abc' }, serverName: 'x', sandbox: { network: true, write: ['~/notes'] },
     })
+    assert.doesNotMatch((await nbw(['bundle', 'info', 'x', '--json'])).stdout, /abc/)
+    const fetched = await nbw(['bundle', 'add', '--yes', '--json', '--env', 'SECRET=abc', '--name', 'files', '--', 'npx', '-y', 'some-server', '/srv/notes'])
+    assert.match(fetched.stderr, /network +yes, since it downloads/)
+    assert.match(fetched.stderr, /cannot see +\/srv\/notes\n.*--read PATH/)
+    assert.deepEqual(JSON.parse(fetched.stdout).env, { SECRET: '********' })
+    assert.deepEqual(JSON.parse(read(workdir)).bundles[1].sandbox, { network: true })
     assert.match((await nbw(['bundle', 'add', '--yes', '--no-sandbox', '--name', 'y', '--', NODE])).stderr, /may do whatever you may/)
 })
 

@@ -46,6 +46,7 @@ static void claude_desktop_and_cursor(void **state)
     notes(&l.items[0], "called 'my-files'");
     notes(&l.items[0], "'alwaysAllow'");
     notes(&l.items[0], "network");
+    notes(&l.items[0], "cannot see /tmp");
     assert_int_equal(l.items[0].bundle.kind, BUNDLE_COMMAND);
     is(&l.items[1], "{\"serverName\":\"far\",\"url\":\"https://x.io/mcp\",\"transport\":"
                     "{\"headers\":{\"Authorization\":\"Bearer t\"}}}");
