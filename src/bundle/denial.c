@@ -1,5 +1,7 @@
 #include "bundle/denial.h"
 
+#include <errno.h>
+
 #include "base/utf8.h"
 
 #define TAIL_BYTES    4096 /* of stderr that are looked through */
@@ -77,14 +79,14 @@ static void add_words(struct buf *out, str words)
     }
 }
 
-void denial_explain(const char *what, str said, const struct bundle_sandbox *sandbox,
+void denial_explain(const struct err *what, str said, const struct bundle_sandbox *sandbox,
                     char ret[ERR_MAX])
 {
     struct buf out;
     str words = own_words(said), last = utf8_truncate(last_line(words), LAST_WORD_MAX);
     buf_init(&out, 8 * ERR_MAX);
-    buf_add_lit(&out, what);
-    if (last.n > 0 && str_find(str_from(what), last, 0) < 0) {
+    buf_add_lit(&out, what->msg);
+    if (last.n > 0 && str_find(str_from(what->msg), last, 0) < 0) {
         buf_add_lit(&out, "; it said: ");
         add_words(&out, last);
     }
@@ -93,6 +95,9 @@ void denial_explain(const char *what, str said, const struct bundle_sandbox *san
         has_any(words, NETWORK_SIGNS, ARRAY_LEN(NETWORK_SIGNS)))
         buf_add_lit(&out, ". Its sandbox has no network: \"sandbox\": {\"network\": true} in its "
                           "entry allows it");
+    else if (is_sandboxed && !sandbox->network && what->code == -ETIMEDOUT && last.n == 0)
+        buf_add_lit(&out, ", and said nothing. If it waits for the network, which its sandbox does "
+                          "not have: \"sandbox\": {\"network\": true} in its entry allows it");
     else if (is_sandboxed && has_any(words, FILE_SIGNS, ARRAY_LEN(FILE_SIGNS)))
         buf_add_lit(&out, ". Its sandbox shows it only its own files: name others in \"sandbox\": "
                           "{\"read\": [...], \"write\": [...]} of its entry");

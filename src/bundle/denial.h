@@ -6,5 +6,5 @@
 #include "bundle/entry.h"
 
 /* what: the error as the connection gave it. said: its stderr. sandbox: NULL for a remote. */
-void denial_explain(const char *what, str said, const struct bundle_sandbox *sandbox,
+void denial_explain(const struct err *what, str said, const struct bundle_sandbox *sandbox,
                     char ret[ERR_MAX]);

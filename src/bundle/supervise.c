@@ -61,7 +61,7 @@ static void explain(struct bundle *b, const struct err *err, char ret[ERR_MAX])
     if (b->kill_reason[0])
         snprintf(ret, ERR_MAX, "%s", b->kill_reason);
     else
-        denial_explain(err->msg, stderr_ring_text(&b->said),
+        denial_explain(err, stderr_ring_text(&b->said),
                        bundle_is_child(b) ? &b->entry.sandbox : NULL, ret);
     b->kill_reason[0] = '\0';
     stderr_ring_note(&b->said, ret);

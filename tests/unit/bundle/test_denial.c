@@ -1,3 +1,5 @@
+#include <errno.h>
+
 #include "bundle/denial.h"
 #include "support/unit.h"
 
@@ -7,7 +9,8 @@ static void check(const char *said, const struct bundle_sandbox *s, const char *
                   const char *without)
 {
     char ret[ERR_MAX];
-    denial_explain("the server has exited with status 1", str_from(said), s, ret);
+    struct err what = {-ECONNRESET, "the server has exited with status 1"};
+    denial_explain(&what, str_from(said), s, ret);
     assert_true(str_starts(str_from(ret), STR("the server has exited with status 1")));
     if (with)
         assert_non_null(strstr(ret, with));
@@ -39,12 +42,27 @@ static void hints_say_what_to_declare(void **state)
     check("EACCES\n", NULL, NULL, "sandbox");
 }
 
+/* npx without a network tries for minutes, without a word. */
+static void silence_may_be_a_lack_of_network(void **state)
+{
+    char ret[ERR_MAX];
+    struct err late = {-ETIMEDOUT, "it did not answer within 30 s"};
+    denial_explain(&late, STR(""), &CLOSED, ret);
+    assert_non_null(strstr(ret, "\"network\": true"));
+    denial_explain(&late, STR(""), &ONLINE, ret);
+    assert_string_equal(ret, late.msg);
+    denial_explain(&late, STR("loading data\n"), &CLOSED, ret);
+    assert_null(strstr(ret, "network"));
+    check("", &CLOSED, NULL, "network");
+}
+
 static void long_and_broken_words_are_cut(void **state)
 {
     char said[5000], ret[ERR_MAX];
     memset(said, '\xff', sizeof(said) - 1);
     said[sizeof(said) - 1] = '\0';
-    denial_explain("ended", str_from(said), &CLOSED, ret);
+    struct err what = {-ECONNRESET, "ended"};
+    denial_explain(&what, str_from(said), &CLOSED, ret);
     assert_true(strlen(ret) < ERR_MAX);
     assert_null(strchr(ret, '\xff'));
 }
@@ -55,6 +73,7 @@ int main(void)
         cmocka_unit_test(the_last_words_are_part_of_it),
         cmocka_unit_test(words_of_an_earlier_life_are_not),
         cmocka_unit_test(hints_say_what_to_declare),
+        cmocka_unit_test(silence_may_be_a_lack_of_network),
         cmocka_unit_test(long_and_broken_words_are_cut),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
