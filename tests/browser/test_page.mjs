@@ -140,7 +140,7 @@ test('a long conversation opens at its end, pages backwards, and keeps only what
         await eventually(async () => {
             await scroll.evaluate((e) => e.scrollTo(0, e.scrollTop === 0 ? 300 : 0))
             return (await oldest()) === 0
-        }, 20000)
+        }, 60000)
         assert.equal(await earlier.isVisible(), false)
         const drawn = await page.locator('.message').count()
         assert.ok(drawn < 200, `${drawn} of ${LONG} messages exist`)
@@ -160,4 +160,4 @@ test('a long conversation opens at its end, pages backwards, and keeps only what
             /still quick/.test(await page.locator('.content .chunk > .run').last().innerText()),
         )
         assert.ok((await fromEnd()) < 5)
-    }))
+    }), { timeoutMs: 120_000 })
