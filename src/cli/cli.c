@@ -1,5 +1,6 @@
 #include "cli/cli.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -128,7 +129,7 @@ int cli_usage_error(const char *fmt, ...)
     va_start(ap, fmt);
     fputs("nb: ", stderr);
     vfprintf(stderr, fmt, ap);
-    fputs("\nTry 'nb --help'.\n", stderr);
+    fputc('\n', stderr);
     va_end(ap);
     return EXIT_USAGE;
 }
@@ -158,19 +159,49 @@ struct both {
 
 static int run_command(struct both *b, const struct command *c, int argc, char **argv);
 
+/* "bundle add", of its usage. */
+static str command_path(const struct command *c)
+{
+    str usage = str_from(c->usage);
+    size_t end = 0;
+    for (size_t i = 0; i <= usage.n; i++) {
+        char ch = i < usage.n ? usage.p[i] : ' ';
+        if (ch == ' ')
+            end = i;
+        else if (!(ch >= 'a' && ch <= 'z') && ch != '-')
+            break;
+    }
+    return str_trim(str_slice(usage, 0, end));
+}
+
+/* Where to read how it is called, after it was called wrongly. */
+static int with_hint(int code, const struct command *c)
+{
+    str path = c ? command_path(c) : STR_NONE;
+    if (code == EXIT_USAGE)
+        fprintf(stderr, "Try 'nb %.*s%s--help'.\n", STR_ARG(path), c ? " " : "");
+    return code;
+}
+
+static int refuse_args(const struct command *c, const char *why)
+{
+    str path = command_path(c);
+    return with_hint(cli_usage_error("%.*s: %s", STR_ARG(path), why), c);
+}
+
 static int run_group(struct both *b, const struct command *c, int argc, char **argv)
 {
     struct err e = {0};
     int n;
     if (args_parse(CLI_GLOBAL_ARGS, b, argc, argv, true, &n, &e) < 0)
-        return cli_usage_error("%s: %s", c->name, e.msg);
+        return refuse_args(c, e.msg);
     if (n == 0) {
         print_command_help(c, b->cli.opt.is_help ? stdout : stderr);
         return b->cli.opt.is_help ? EXIT_DONE : EXIT_USAGE;
     }
     const struct command *sub = find_command(c->subs, argv[0]);
     if (!sub)
-        return cli_usage_error("%s: there is no command '%s'", c->name, argv[0]);
+        return with_hint(cli_usage_error("%s: there is no command '%s'", c->name, argv[0]), c);
     return run_command(b, sub, n - 1, argv + 1);
 }
 
@@ -186,15 +217,16 @@ static int run_command(struct both *b, const struct command *c, int argc, char *
     }
     for (const struct arg *a = CLI_GLOBAL_ARGS; a->name; a++)
         table[n++] = *a;
+    assert(n < COMMAND_ARGS_MAX);
     struct err e = {0};
     int nargs;
     if (args_parse(table, b, argc, argv, false, &nargs, &e) < 0)
-        return cli_usage_error("%s: %s", c->name, e.msg);
+        return refuse_args(c, e.msg);
     if (b->cli.opt.is_help) {
         print_command_help(c, stdout);
         return EXIT_DONE;
     }
-    return c->run(&b->cli, b->options, nargs, argv);
+    return with_hint(c->run(&b->cli, b->options, nargs, argv), c);
 }
 
 static bool is_color_wanted(int fd)
@@ -213,7 +245,7 @@ static int help_command(int argc, char **argv)
     for (int i = 0; among && i < argc; i++) {
         c = find_command(among, argv[i]);
         if (!c)
-            return cli_usage_error("there is no command '%s'", argv[i]);
+            return with_hint(cli_usage_error("there is no command '%s'", argv[i]), NULL);
         among = c->subs;
     }
     print_command_help(c, stdout);
@@ -261,7 +293,7 @@ static int dispatch(int argc, char **argv)
     b.cli.has_color_err = is_color_wanted(STDERR_FILENO);
     top_args(table);
     if (args_parse(table, &b, argc - 1, argv + 1, true, &n, &e) < 0)
-        return cli_usage_error("%s", e.msg);
+        return with_hint(cli_usage_error("%s", e.msg), NULL);
     char **rest = argv + 1;
     if (b.cli.opt.is_version) {
         puts("nb " NB_VERSION);
@@ -272,12 +304,12 @@ static int dispatch(int argc, char **argv)
         return EXIT_DONE;
     }
     if (n == 0)
-        return cli_chat(&b.cli);
+        return with_hint(cli_chat(&b.cli), NULL);
     if (strcmp(rest[0], "help") == 0)
         return help_command(n - 1, rest + 1);
     const struct command *c = find_command(COMMANDS, rest[0]);
     if (!c)
-        return cli_usage_error("there is no command '%s'", rest[0]);
+        return with_hint(cli_usage_error("there is no command '%s'", rest[0]), NULL);
     return run_command(&b, c, n - 1, rest + 1);
 }
 

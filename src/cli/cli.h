@@ -51,6 +51,7 @@ int cli_chat(struct cli *cli); /* `nb` without a command */
 
 /* ---- what commands share ---- */
 
+/* Says what is wrong with the call; how it should be called is added on the way out. */
 int cli_usage_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 int cli_fail(const struct err *e); /* prints it, returns EXIT_FAILED */
 void cli_complain(str message);    /* to stderr; foreign text is made safe for a terminal */
