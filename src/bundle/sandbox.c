@@ -150,6 +150,8 @@ static void bwrap_args(struct args *l, const struct sandbox_want *w, const struc
     for (size_t i = 0; i < r->hide.n; i++)
         bind_nothing(l, r->hide.at[i]);
     bind_declared(l, &r->own_read, &r->own_write);
+    if (geteuid() == 0) /* owns /proc/sys, and needs no capability to write it */
+        arg2(l, "--remount-ro", "/proc");
     arg2(l, "--remount-ro", "/");
     arg2(l, "--chdir", r->cwd);
     program_args(l, w, r->program);

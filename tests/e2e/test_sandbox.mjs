@@ -97,6 +97,8 @@ for (const kind of KINDS) {
                 for (const dir of ['elsewhere', 'home', 'work']) assert.ok(!fs.existsSync(world.at(dir, 'new')), dir)
                 refused(await host.text('prisoner', 'write', { path: '/usr/nb-was-here' }), '/usr')
                 refused(await host.text('prisoner', 'read', { path: '/etc/shadow' }), '/etc/shadow')
+                // Root owns the settings of the kernel, capabilities or not. Opens them without a change.
+                refused(await host.text('prisoner', 'truncate', { path: '/proc/sys/kernel/core_pattern' }), 'core_pattern')
                 // nb's keys are in its environment.
                 for (const file of ['environ', 'mem', 'maps', `root${world.at('home/.ssh/id_ed25519')}`, 'cwd/package.json']) {
                     refused(await host.text('prisoner', 'read', { path: `/proc/${host.proc.pid}/${file}` }), file)
