@@ -7,6 +7,7 @@
 #include "store/files.h"
 #include "store/index.h"
 #include "store/lines.h"
+#include "store/tail.h"
 
 struct cached {
     struct cache *cache;
@@ -14,6 +15,7 @@ struct cached {
     char *id;
     bool is_busy, is_dropped;
     struct list_node waiting;
+    struct tail tail;
 
     struct job job; /* the rest belongs to the reader thread while is_busy */
     struct list_node batch;
@@ -35,6 +37,7 @@ static void cached_free(struct cached *e)
 {
     list_del(&e->lru);
     derive_done(&e->derive);
+    tail_drop(&e->tail);
     free(e->id);
     free(e);
 }
@@ -184,9 +187,44 @@ static struct cached *entry_for(struct cache *c, struct store_op *op)
     return e;
 }
 
+/* Nothing to catch up? Only for a log that is open here: nobody else writes it, and its names
+ * are in memory, so this does not wait for a disk. It may still be gone, or be another file. */
+static bool is_current(const struct cached *e, const struct store_op *op)
+{
+    struct stat st;
+    store_pos end = e->derive.conv.end;
+    return !e->is_busy && op->limit == end && end > 0 && stat(op->path, &st) == 0 &&
+           st.st_ino == e->ino && st.st_dev == e->dev && (store_pos)st.st_size == end;
+}
+
+void cache_append(struct cache *c, const struct store_op *op)
+{
+    struct cached *e = map_get(&c->entries, op->id);
+    const struct log_task *t = &op->task;
+    bool is_as_it_is = t->lines == op->lines; /* the file holds events, not records of them */
+    if (!e || e->is_busy || !is_as_it_is || e->derive.conv.end != t->start ||
+        t->bytes > CACHE_APPEND_BYTES)
+        return;
+    for (size_t i = 0; i < op->nlines; i++)
+        derive_line(&e->derive, str_slice(op->lines[i], 0, op->lines[i].n - 1), op->pos[i]);
+    tail_add(&e->tail, t->start, op->lines, op->nlines);
+}
+
+bool cache_read(struct cache *c, struct store_op *op)
+{
+    const struct cached *e = map_get(&c->entries, op->id);
+    return e && is_current(e, op) && tail_end(&e->tail) == op->limit &&
+           tail_page(&e->tail, &op->arena, &op->in.range, &op->out.page);
+}
+
 void cache_get(struct cache *c, struct store_op *op)
 {
     struct cached *e = entry_for(c, op);
+    if (is_current(e, op)) {
+        answer(e, op);
+        op_done_later(op);
+        return;
+    }
     list_push(&e->waiting, &op->wait);
     if (!e->is_busy)
         start(e);

@@ -3,13 +3,15 @@
  *
  * One catch-up per conversation runs at a time, on a reader thread; calls that arrive
  * meanwhile wait for the next one, so that each sees everything acknowledged before it was
- * made. Loop thread, except for the catching up itself. */
+ * made. What is appended here is derived at once, so that a log in use needs no catching up.
+ * Loop thread, except for the catching up itself. */
 #pragma once
 
 #include "base/map.h"
 #include "store/backend.h"
 
-#define CACHE_CONVS_MAX 1024
+#define CACHE_CONVS_MAX    1024
+#define CACHE_APPEND_BYTES (64u * 1024) /* more is left to a reader thread */
 
 struct cache {
     struct map entries; /* id -> struct cached */
@@ -21,6 +23,12 @@ void cache_done(struct cache *c); /* no call may be under way */
 
 /* Answers op (a store_get) whose path and limit are set. */
 void cache_get(struct cache *c, struct store_op *op);
+
+/* op has appended its lines: they are acknowledged and have their positions. */
+void cache_append(struct cache *c, const struct store_op *op);
+
+/* Answers op (a store_read) if that needs no file; false: read the log. */
+bool cache_read(struct cache *c, struct store_op *op);
 
 /* Forgets a conversation: deleted, replaced, or a write was taken back. */
 void cache_drop(struct cache *c, str id);

@@ -145,6 +145,8 @@ static void on_written(struct log_task *t)
         op->pos[i] = at += t->lines[i].n;
     if (op->err.code)
         cache_drop(&files(op)->cache, op->id); /* it may have read what was taken back */
+    else if (t->kind == LOG_APPEND)
+        cache_append(&files(op)->cache, op);
     index_touch(files(op)->index, op->id, t->kind == LOG_CREATE);
     op_done(op);
 }
@@ -228,10 +230,11 @@ static void read_work(struct store_op *op)
 
 void files_read(struct store_op *op)
 {
-    if (files_locate(op, op->id))
-        op_run(op, read_work);
-    else
+    bool is_answered = !files_locate(op, op->id) || cache_read(&files(op)->cache, op);
+    if (is_answered)
         op_done_later(op);
+    else
+        op_run(op, read_work);
 }
 
 static int last_line(const struct file_layout *layout, int fd, off_t at, off_t size,

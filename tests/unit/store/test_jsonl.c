@@ -227,6 +227,34 @@ static void test_changed_under_our_hands(void **state)
     assert_int_equal(rig_create(r, ID, "usr_a"), 0);
 }
 
+/* While a log is in use its state and its last lines are in memory; the file has the say. */
+static void test_in_use_and_gone(void **state)
+{
+    struct rig *r = *state;
+    assert_int_equal(rig_create(r, ID, "usr_a"), 0);
+    assert_int_equal(rig_get(r, ID), 0);
+    struct store_range since = {.after = r->conv->end};
+    assert_int_equal(rig_append(r, ID, "{\"ts\":\"1\",\"type\":\"user.message\"}"), 0);
+    assert_int_equal(rig_title(r, ID, "T", false), 0);
+    assert_int_equal(rig_get(r, ID), 0);
+    assert_int_equal(r->conv->message_count, 1);
+    assert_str(r->conv->title, "T");
+    store_pos end = r->conv->end;
+    assert_int_equal(rig_read(r, ID, &since), 0);
+    assert_int_equal(r->page.n, 2);
+    assert_str(r->page.events[0].line, "{\"ts\":\"1\",\"type\":\"user.message\"}");
+    assert_int_equal(r->page.events[1].pos, end);
+    rig_spit(r, FILE_ID, "ae", STR("{\"ts\":\"2\",\"type\":\"user.message\"}\n"));
+    assert_int_equal(rig_append(r, ID, "{\"ts\":\"3\",\"type\":\"user.message\"}"), 0);
+    assert_int_equal(rig_get(r, ID), 0);
+    assert_int_equal(r->conv->message_count, 3);
+    assert_int_equal(rig_read(r, ID, &since), 0);
+    assert_int_equal(r->page.n, 4);
+    assert_int_equal(unlink(rig_path(r, FILE_ID)), 0);
+    assert_int_equal(rig_read(r, ID, &since), -ENOENT);
+    assert_int_equal(rig_get(r, ID), -ENOENT);
+}
+
 static void test_one_writer_at_a_time(void **state)
 {
     struct rig *r = *state;
@@ -450,6 +478,7 @@ int main(void)
         TEST(test_old_formats),
         TEST(test_strange_files),
         TEST(test_changed_under_our_hands),
+        TEST(test_in_use_and_gone),
         TEST(test_one_writer_at_a_time),
         TEST(test_many_logs_few_descriptors),
         TEST(test_spilled_result_on_disk),
