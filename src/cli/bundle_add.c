@@ -293,6 +293,18 @@ static int add_entry(struct conv_cli *x, const struct json *entry, const struct 
     return EXIT_DONE;
 }
 
+/* Before values are stored, which may be those of the one that is there. */
+static int check_is_new(struct conv_cli *x, const struct bundle_entry *b)
+{
+    struct bundle_entry *all;
+    size_t n;
+    int code = bundle_cli_entries(x, &all, &n);
+    if (code != EXIT_DONE || !bundle_cli_entry_named(all, n, b->server_name))
+        return code;
+    fprintf(stderr, "nb: a bundle '%.*s' is installed already\n", STR_ARG(b->server_name));
+    return EXIT_FAILED;
+}
+
 static int do_add(struct conv_cli *x, const void *options, int argc, char **argv)
 {
     struct adding d = {x, options, json_new(&x->arena, JSON_OBJECT)};
@@ -305,6 +317,9 @@ static int do_add(struct conv_cli *x, const void *options, int argc, char **argv
         (b.kind == BUNDLE_REMOTE &&
          bundle_entry_check_url(&b, x->config.allow_insecure_remotes, &e) < 0))
         return cli_fail(&e);
+    code = check_is_new(x, &b);
+    if (code != EXIT_DONE)
+        return code;
     if (!is_agreed(x, options, &b)) {
         fputs("Nothing was added.\n", stderr);
         return EXIT_FAILED;

@@ -54,6 +54,10 @@ test('a program is shown whole and needs a yes', async () => {
         command: NODE, args: [TINY, 'with space'], env: { SECRET: 'abc' }, serverName: 'x', sandbox: { network: true, write: ['~/notes'] },
     })
     assert.doesNotMatch((await nbw(['bundle', 'info', 'x', '--json'])).stdout, /abc/)
+    const again = await nbw(['bundle', 'add', '--name', 'x', '--yes', '--set', 'key=other', '--', NODE, TINY])
+    assert.equal(again.code, 1)
+    assert.match(again.stderr, /'x' is installed already/)
+    assert.ok(!fs.existsSync(path.join(workdir, 'credentials/x.json'))) // not those of the one that is there
     const fetched = await nbw(['bundle', 'add', '--yes', '--json', '--env', 'SECRET=abc', '--name', 'files', '--', 'npx', '-y', 'some-server', '/srv/notes'])
     assert.match(fetched.stderr, /network +yes, since it downloads/)
     assert.match(fetched.stderr, /cannot see +\/srv\/notes\n.*--read PATH/)
