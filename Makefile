@@ -15,7 +15,7 @@ TESTS   = $(NODE) scripts/run-tests.mjs
 
 .DEFAULT_GOAL := build
 .PHONY: build run test unit e2e conformance crash browser lint format asan unit-tests fuzz fuzzers bench coverage soak \
-        install clean help
+        interop install clean help
 
 build: build/build.ninja ## Compile build/nb: optimised, hardened
 	@ninja -C build -j $(JOBS) nb
@@ -47,6 +47,9 @@ soak: $(NODE) ## Repeat e2e and crash tests for SOAK_MINUTES, with 10,000 kills 
 bench: build ## Measure the release build; needs the tools of ./dev bench
 	@scripts/run-bench $(ARGS)
 
+interop: build $(NODE) ## Agents from npm as clients of /mcp; installs them into build-interop/
+	@scripts/run-interop $(ARGS)
+
 coverage: $(NODE) ## Unit and e2e tests with gcov; the report is build-coverage/report/index.html
 	@scripts/run-coverage
 
@@ -62,7 +65,7 @@ install: build/build.ninja ## Install nb below PREFIX (DESTDIR is honoured)
 	@meson install -C build --no-rebuild --strip
 
 clean: ## Remove everything that was built
-	rm -rf build build-asan build-fuzz build-coverage
+	rm -rf build build-asan build-fuzz build-coverage build-interop
 
 help: ## Show this list
 	@sed -n 's/^\([a-z][a-z0-9 ]*\):.*## /\1\t/p' Makefile | awk -F '\t' '{ printf "  make %-26s %s\n", $$1, $$2 }'

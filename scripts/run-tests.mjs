@@ -1,6 +1,6 @@
 // run-tests.mjs - builds, then runs every test and ends with one line: N passed, N failed.
 //
-//   --only SUITE,...   checks, unit, e2e, conformance, crash, browser, fuzz (default: all)
+//   --only SUITE,...   checks, unit, e2e, conformance, crash, browser, fuzz (default: all these), interop
 //   --fuzz-seconds N   per fuzzer (default 3; new inputs are kept when given)
 //   --minutes N        repeat until the time is up or something fails
 //   --dir DIR          sanitizer build to test (default build-asan)
@@ -18,9 +18,10 @@ import { parseArgs } from 'node:util'
 
 const root = path.resolve(import.meta.dirname, '..')
 const SUITES = ['checks', 'unit', 'e2e', 'conformance', 'crash', 'browser', 'fuzz']
+const EXTRA_SUITES = ['interop'] // only when asked for: scripts/run-interop installs what it needs
 const NEEDS = { checks: ['build'], unit: ['unit-tests'], fuzz: ['fuzzers'] } // others: build and asan
 const SOAK_TIMEOUT_S = 3600 // one test of a soak run
-const TIMEOUT_S = { checks: 120, unit: 120, e2e: 300, conformance: 300, crash: 300, browser: 300 }
+const TIMEOUT_S = { checks: 120, unit: 120, e2e: 300, conformance: 300, crash: 300, browser: 300, interop: 500 }
 const SMOKE_SECONDS = 3
 const OUTPUT_MAX = 1 << 20 // bytes kept of one test's output
 const LINES_SHOWN = 200 // of a failed test
@@ -36,8 +37,9 @@ const { values: options, positionals: words } = parseArgs({
     },
 })
 const suites = options.only?.split(',') ?? SUITES
-const unknown = suites.find((suite) => !SUITES.includes(suite))
-if (unknown) fail(`no suite ${unknown}; there are ${SUITES.join(', ')}`)
+const known = [...SUITES, ...EXTRA_SUITES]
+const unknown = suites.find((suite) => !known.includes(suite))
+if (unknown) fail(`no suite ${unknown}; there are ${known.join(', ')}`)
 
 const testDir = path.resolve(root, options.dir)
 const total = { passed: 0, failed: 0, skipped: 0 }

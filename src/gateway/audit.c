@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/json.h"
+#include "base/utf8.h"
 #include "config/file.h"
 #include "loop/timer.h"
 
@@ -140,7 +141,7 @@ void audit_add(struct audit *a, const struct audit_entry *e)
     jw_kstr(&w, "user", e->user_id);
     jw_kstr(&w, "workspace", e->workspace_id);
     if (e->client.n > 0)
-        jw_kstr(&w, "client", e->client);
+        jw_kstr(&w, "client", utf8_truncate(e->client, AUDIT_CLIENT_MAX));
     jw_kstr(&w, "tool", e->tool);
     jw_key(&w, "ms");
     jw_double(&w, (double)e->took_us / 1000.0);

@@ -11,6 +11,7 @@
 #define AUDIT_FILES      4
 #define AUDIT_BUFFER_MAX (8u * 1024 * 1024)
 #define AUDIT_FLUSH_MS   250
+#define AUDIT_CLIENT_MAX 128 /* bytes of what a client calls itself */
 
 struct audit;
 

@@ -30,6 +30,7 @@ bool gw_modern_accept(struct gw_request *q)
     }
     q->capabilities = can;
     q->log_level = protocol_log_level(json_get_string(meta, META_LOG_LEVEL));
+    q->client = json_get_string(json_get(meta, META_CLIENT_INFO), "name");
     return true;
 }
 

@@ -116,6 +116,7 @@ struct gw_request {
     const struct json *progress_token;
     const struct json *capabilities; /* of the client; NULL = none */
     int log_level;                   /* -1 = nothing is wanted */
+    str client;                      /* what a stateless one calls itself; may be empty */
 
     const struct gw_outlet *out;
     struct http_req *http; /* while it is not answered */

@@ -164,7 +164,7 @@ void gw_tools_called(struct gw_request *q, const char *outcome)
         .user_id = q->who.user_id,
         .workspace_id = str_from(q->space->id),
         .tool = q->tool,
-        .client = q->session ? q->session->client : STR_NONE,
+        .client = q->session ? q->session->client : q->client,
         .outcome = outcome,
         .took_us = took,
     };

@@ -397,6 +397,18 @@ test('calls are counted, timed and written down', async () => {
     assert.ok(lines.some((l) => l.outcome === 'cancelled'))
 })
 
+test('a stateless client is named in the audit log, within bounds', async () => {
+    const name = 'é'.repeat(1000)
+    const client = modernClient(url + '/mcp')
+    for (const tool of ['nb__status', 'legacy__greet', 'modern__greet'])
+        await client.request('tools/call', { name: tool, arguments: { name: 'x' } }, { meta: { [P + 'clientInfo']: { name, version: '1' } } })
+    const file = path.join(server.workdir, 'logs/audit.jsonl')
+    await eventually(() => {
+        const named = fs.readFileSync(file, 'utf8').trim().split('\n').map((l) => JSON.parse(l)).filter((l) => l.client === 'é'.repeat(64))
+        return named.map((l) => l.tool).join() === 'nb__status,legacy__greet,modern__greet'
+    })
+})
+
 test('headers of the client do not reach a server over HTTP', async () => {
     const http = start(process.execPath, [path.join(import.meta.dirname, '../fixtures/mcp-fixture.mjs'), '--http', '0', '--era', 'modern'])
     const [address] = await http.waitFor(/http:\S+/)

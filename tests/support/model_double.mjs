@@ -36,8 +36,9 @@ function randomFrom(seed) {
 }
 
 class Double {
-    constructor({ seed = 1, models = ['claude-sonnet-4-5-20250929', 'claude-sonnet-5-5'] } = {}) {
+    constructor({ seed = 1, models = ['claude-sonnet-4-5-20250929', 'claude-sonnet-5-5'], betas = [] } = {}) {
         this.models = models
+        this.betas = betas // values of the anthropic-beta header that are no mistake
         this.random = randomFrom(seed)
         this.log = []
         this.failed = new Map() // directive -> how often it has failed
@@ -192,7 +193,7 @@ async function modelCall(double, req, res, flavour) {
     try {
         if (!bytes) throw new Refusal('too-large', 'Request exceeds the maximum size', { status: 413, type: 'request_too_large' })
         entry.raw = bytes.toString('utf8')
-        if (flavour === 'anthropic') checkAnthropicHeaders(req.headers)
+        if (flavour === 'anthropic') checkAnthropicHeaders(req.headers, double.betas)
         else checkChatHeaders(req.headers)
         entry.body = parseBody(bytes)
         if (flavour === 'anthropic') checkAnthropic(entry.body, req.headers)

@@ -165,15 +165,16 @@ const MAGIC = {
     'image/webp': '52494646',
 }
 
-export function checkAnthropicHeaders(headers) {
+export function checkAnthropicHeaders(headers, betas = []) {
     const bearer = /^Bearer (.+)$/.exec(headers.authorization ?? '')?.[1]
     const key = headers['x-api-key'] ?? bearer
     if (!key) refuse('auth', 'x-api-key header is required', { status: 401, type: 'authentication_error' })
     if (key === 'wrong') refuse('auth', 'invalid x-api-key', { status: 401, type: 'authentication_error' })
     if (!['2023-06-01', '2026-10-21'].includes(headers['anthropic-version']))
         refuse('version', 'anthropic-version: header is required')
-    if (headers['anthropic-beta'])
-        refuse('beta', `Unexpected value(s) \`${headers['anthropic-beta']}\` for the \`anthropic-beta\` header`)
+    const unknown = (headers['anthropic-beta'] ?? '').split(',').filter((name) => name && !betas.includes(name.trim()))
+    if (unknown.length > 0)
+        refuse('beta', `Unexpected value(s) \`${unknown}\` for the \`anthropic-beta\` header`)
     if (!/^application\/json/.test(headers['content-type'] ?? ''))
         refuse('content-type', 'content-type: must be application/json')
 }
@@ -553,7 +554,8 @@ function checkToolMessage(message, open, where) {
     if (!open.has(message.tool_call_id))
         refuse('orphan-tool_result', `Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'. (${where})`)
     open.delete(message.tool_call_id)
-    if (!isString(message.content)) refuse('tool-text', `Invalid type for '${where}.content': tool messages hold text only`)
+    const isText = isString(message.content) || message.content?.every?.((part) => part.type === 'text' && isString(part.text))
+    if (!isText) refuse('tool-text', `Invalid type for '${where}.content': tool messages hold text only`)
 }
 
 function checkChatContent(content, where, mayHaveImages) {
