@@ -3,9 +3,11 @@
  * Forms and links go to the people of the conversation; without anybody to ask they are
  * declined. The model may be used once a person has agreed, which then holds for the run. */
 #include <errno.h>
+#include <stdlib.h>
 
 #include "builtin/bundle_impl.h"
 #include "builtin/sampling.h"
+#include "bundle/path_list.h"
 #include "mcp/protocol.h"
 #include "runtime/inquiry.h"
 
@@ -183,12 +185,33 @@ static void consider_sampling(struct bundle_tool_call *c, struct mcp_ask *a)
 
 /* ---- roots ---- */
 
-static void answer_roots(const struct bundle_sources *all, struct mcp_ask *a)
+static bool is_declared(struct arena *a, const struct json_strs *paths, str dir)
+{
+    for (size_t i = 0; i < paths->len; i++) {
+        str home = str_from(getenv("HOME"));
+        if (path_is_at_or_below(dir, path_clean(a, paths->items[i], STR("/"), home)))
+            return true;
+    }
+    return false;
+}
+
+/* A server elsewhere need not know the path, and one in a sandbox could not read it: servers
+ * that take roots for all there is would then find nothing. */
+static bool may_see(struct arena *a, const struct bundle_entry *b, str dir)
+{
+    if (b->kind == BUNDLE_REMOTE)
+        return false;
+    return b->kind == BUNDLE_BUILT_IN || b->sandbox.is_off ||
+           is_declared(a, &b->sandbox.read, dir) || is_declared(a, &b->sandbox.write, dir);
+}
+
+static void answer_roots(const struct bundle_sources *all, const struct bundle *b,
+                         struct mcp_ask *a)
 {
     struct arena arena;
     arena_init(&arena);
     struct json *result = json_new(&arena, JSON_OBJECT), *list = json_new(&arena, JSON_ARRAY);
-    if (all->project_dir) {
+    if (all->project_dir && may_see(&arena, bundle_entry(b), str_from(all->project_dir))) {
         struct json *root = json_new(&arena, JSON_OBJECT);
         json_set(&arena, root, STR("uri"),
                  json_of_str(arena_printf(&arena, "file://%s", all->project_dir)));
@@ -206,13 +229,13 @@ void bundle_ask(struct bundle_tool_call *c, struct mcp_ask *a)
     else if (a->kind == MCP_ASK_SAMPLING)
         consider_sampling(c, a);
     else
-        answer_roots(c->source->all, a);
+        answer_roots(c->source->all, c->source->bundle, a);
 }
 
-void bundle_ask_alone(struct bundle_sources *all, struct mcp_ask *a)
+void bundle_ask_alone(struct bundle_sources *all, const struct bundle *b, struct mcp_ask *a)
 {
     if (a->kind == MCP_ASK_ROOTS)
-        answer_roots(all, a);
+        answer_roots(all, b, a);
     else if (a->kind == MCP_ASK_ELICITATION)
         answer_elicitation(a, INQUIRY_DECLINE, NULL);
     else

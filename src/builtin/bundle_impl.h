@@ -46,4 +46,4 @@ void bundle_ask(struct bundle_tool_call *c, struct mcp_ask *a);
 void bundle_ask_gone(struct bundle_tool_call *c, struct mcp_ask *a);
 void bundle_asks_drop(struct bundle_tool_call *c); /* the call has ended */
 /* Asked outside of any call: only what needs no person. */
-void bundle_ask_alone(struct bundle_sources *all, struct mcp_ask *a);
+void bundle_ask_alone(struct bundle_sources *all, const struct bundle *b, struct mcp_ask *a);

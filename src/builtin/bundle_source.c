@@ -228,7 +228,7 @@ static void on_changed(void *ctx, struct bundle *b, enum bundle_change what)
 
 static void on_ask_alone(void *ctx, struct bundle *b, struct mcp_ask *a)
 {
-    bundle_ask_alone(ctx, a);
+    bundle_ask_alone(ctx, b, a);
 }
 
 struct bundle_sources *bundle_sources_new(struct runtime *rt, const char *project_dir,

@@ -183,3 +183,13 @@ test('no process is left behind when the server is killed', async () => {
     await server.exited
     await eventually(async () => (await mine()).length === 0, 5000)
 })
+
+test('the project is a root only for bundles that may see it', async () => {
+    const workdir = tmpdir(), project = tmpdir()
+    const bundles = [fixture('without', 'modern'), { ...fixture('with', 'modern'), sandbox: { read: [SRC_DIR, project] } }]
+    fs.writeFileSync(path.join(workdir, 'nimblebrain.json'), JSON.stringify({ noDefaultBundles: true, bundles }))
+    const rootsOf = async (name) =>
+        (await nb(['mcp', 'call', `${name}__test_input_required_result_list_roots`], { cwd: project, env: { NB_WORK_DIR: workdir } })).stdout.trim()
+    assert.equal(await rootsOf('without'), 'Roots: []')
+    assert.equal(await rootsOf('with'), `Roots: [{"uri":"file://${project}"}]`)
+})
