@@ -124,8 +124,7 @@ static void on_news(void *ctx, const struct directory_item *item)
         tell_ended(a, item->user_id, STR_NONE, item->token_id);
     } else if (item->news == NEWS_USER_SIGNED_OUT) {
         const struct user *u = roster_user(auth_roster(a), item->user_id);
-        sessions_end_user(a->sessions, item->user_id, u ? u->sessions_from_ms : INT64_MAX,
-                          STR_NONE);
+        sessions_end_user(a->sessions, item->user_id, u ? u->sessions_from_ms : INT64_MAX);
     }
 }
 

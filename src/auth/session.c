@@ -263,13 +263,12 @@ void session_end(struct sessions *s, const struct session *of)
     sessions_changed(s);
 }
 
-void sessions_end_user(struct sessions *s, str user_id, int64_t before_ms, str except)
+void sessions_end_user(struct sessions *s, str user_id, int64_t before_ms)
 {
     struct map_entry *e;
     for (size_t i = 0; (e = map_next(&s->all, &i)) != NULL;) {
         struct session *x = e->value;
-        if (str_eq(x->user_id, user_id) && x->created_ms < before_ms &&
-            !str_eq(str_from(x->id), except))
+        if (str_eq(x->user_id, user_id) && x->created_ms < before_ms)
             session_end(s, x);
     }
 }

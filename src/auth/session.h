@@ -68,8 +68,8 @@ const struct session *session_rotate(struct sessions *s, const struct session *x
                                      str provider_refresh, struct session_values *ret);
 
 void session_end(struct sessions *s, const struct session *x);
-/* All of the user that began before then, but `except` (an id, may be empty). */
-void sessions_end_user(struct sessions *s, str user_id, int64_t before_ms, str except);
+/* All of the user that began before then. */
+void sessions_end_user(struct sessions *s, str user_id, int64_t before_ms);
 
 /* Calls fn once everything up to now is on disk (or could not be written, which is logged). */
 void sessions_sync(struct sessions *s, loop_fn fn, void *ctx);
