@@ -82,6 +82,7 @@ static const struct route ROUTES[] = {
     {"GET", "/v1/permissions", api_permissions_get, 0, 0},
     {"PUT", "/v1/permissions", api_permissions_set, API_ADMIN, 0},
     {"DELETE", "/v1/permissions/consents/:tool", api_permissions_withdraw, API_ADMIN, 0},
+    {"PUT", "/v1/providers/:name/key", api_provider_key_set, API_NO_SPACE | API_ADMIN, 0},
     {"POST", "/v1/prompt", api_prompt_preview, API_BODY_CONV | API_READS, 0},
     {"GET", "/v1/search", api_search_get, 0, 0},
     {"POST", "/v1/import", api_import_start, 0, 0},
@@ -280,6 +281,7 @@ struct api *api_new(const struct api_deps *deps)
     a->names = (struct frame_names){find_name, a};
     map_init(&a->hubs);
     map_init(&a->provisions);
+    list_init(&a->keys);
     rates_init(&a->rates);
     random_id("b", a->boot_id);
     a->people = (struct directory_observer){.on_news = on_news, .ctx = a};
@@ -293,6 +295,7 @@ void api_stop(struct api *a)
 {
     api_import_free(a->import);
     a->import = NULL;
+    api_provider_keys_drop(a);
     directory_unobserve(&a->people);
     auth_unobserve(&a->logins);
     hubs_free(a);

@@ -53,6 +53,7 @@ struct api_deps { /* borrowed */
     const struct config *config;
     struct bus *bus;
     struct llm *llm;
+    struct pool *pool; /* small files */
     struct directory *directory;
     struct auth *auth;
     str org_name;

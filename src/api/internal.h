@@ -16,6 +16,7 @@ struct sse;
 struct api {
     struct api_deps deps;
     struct api_import *import; /* the latest one, or NULL */
+    struct list_node keys;     /* of providers, being saved */
     char boot_id[32];          /* of this process, in the ids of the workspace streams */
     struct map hubs;           /* workspace id -> struct hub */
     struct timer beat;
@@ -112,6 +113,7 @@ void api_models_list(void *ctx, struct http_req *r);
 void api_permissions_get(void *ctx, struct http_req *r);
 void api_permissions_set(void *ctx, struct http_req *r);
 void api_permissions_withdraw(void *ctx, struct http_req *r);
+void api_provider_key_set(void *ctx, struct http_req *r);
 void api_prompt_preview(void *ctx, struct http_req *r);
 void api_skills_list(void *ctx, struct http_req *r);
 void api_skills_match(void *ctx, struct http_req *r);
@@ -147,7 +149,8 @@ void api_workspaces_list(void *ctx, struct http_req *r);
 void api_workspaces_remove(void *ctx, struct http_req *r);
 void api_workspaces_set(void *ctx, struct http_req *r);
 
-void api_import_free(struct api_import *im); /* cancels it; accepts NULL */
+void api_provider_keys_drop(struct api *api); /* they are saved, but not used any more */
+void api_import_free(struct api_import *im);  /* cancels it; accepts NULL */
 
 /* ---- exchange.c: what handlers share ---- */
 

@@ -1,5 +1,6 @@
 /* GET /v1/models - what can answer, what cannot and why, at what price. */
 #include "api/internal.h"
+#include "api/people.h"
 #include "base/clock.h"
 
 #define PROVIDERS_MAX 64
@@ -67,7 +68,7 @@ static void write_model(struct json_writer *w, const struct llm *llm, str name, 
 }
 
 static void write_provider(struct json_writer *w, const struct llm_provider_info *p,
-                           bool is_configured)
+                           bool is_configured, bool takes_key)
 {
     jw_object(w);
     jw_kstr(w, "name", p->name);
@@ -77,10 +78,12 @@ static void write_provider(struct json_writer *w, const struct llm_provider_info
     jw_kbool(w, "isUsable", is_configured && p->is_usable);
     jw_kstr_or_null(w, "problem", p->problem);
     jw_kstr_or_null(w, "defaultModel", p->default_model);
+    jw_kbool(w, "takesKey", takes_key); /* from whoever asks */
     jw_end(w);
 }
 
-static void write_providers(struct json_writer *w, struct arena *a, const struct llm *llm)
+static void write_providers(struct json_writer *w, struct arena *a, const struct llm *llm,
+                            bool is_admin)
 {
     struct llm_provider_info *mine = arena_array(a, PROVIDERS_MAX, sizeof *mine);
     size_t n = llm_providers(llm, mine, PROVIDERS_MAX), missing;
@@ -88,9 +91,11 @@ static void write_providers(struct json_writer *w, struct arena *a, const struct
     jw_key(w, "providers");
     jw_array(w);
     for (size_t i = 0; i < n && i < PROVIDERS_MAX; i++)
-        write_provider(w, &mine[i], true);
+        write_provider(w, &mine[i], true,
+                       is_admin && llm_may_set_key(llm, mine[i].name, NULL) == 0);
     for (size_t i = 0; i < missing; i++)
-        write_provider(w, &others[i], false);
+        write_provider(w, &others[i], false,
+                       is_admin && llm_may_set_key(llm, others[i].name, NULL) == 0);
     jw_end(w);
 }
 
@@ -108,7 +113,7 @@ void api_models_list(void *ctx, struct http_req *r)
     jw_kstr(&j.w, "model", chosen);
     jw_kstr(&j.w, "why", why);
     jw_end(&j.w);
-    write_providers(&j.w, &r->arena, llm);
+    write_providers(&j.w, &r->arena, llm, api_is_org_admin(api_identity(r)));
     jw_key(&j.w, "models");
     jw_array(&j.w);
     for (size_t i = 0; i < n; i++)

@@ -8,6 +8,7 @@
 #include "bundle/entry.h"
 
 #define CREDENTIALS_BYTES_MAX (256u * 1024)
+#define CREDENTIALS_PROVIDERS "@providers" /* keys of model providers; no bundle's slug */
 
 /* The name of the bundle's file without ".json": "scope@package" for a named one, so that no
  * other package of the same short name can read it; else the server name. */

@@ -141,6 +141,7 @@ static int add_provider(struct llm *m, const struct llm_provider_conf *conf, str
     *p = (struct provider){.name = arena_str(&m->arena, conf->name),
                            .base_url = arena_str(&m->arena, trim_slash(conf->base_url)),
                            .api_key = arena_str(&m->arena, str_trim(conf->api_key)),
+                           .is_key_fixed = conf->api_key.n > 0 && !conf->is_key_entered,
                            .type = find_type(conf->type)};
     if (conf->type.n > 0 && !p->type)
         return err_set(e, -EINVAL, "providers.%.*s.type: expected anthropic, openai or demo",
@@ -254,6 +255,39 @@ str llm_default_model(const struct llm *m, str *ret_why)
     if (ret_why)
         *ret_why = m->default_model.n > 0 ? STR("it is configured") : m->chosen_why;
     return m->default_model.n > 0 ? m->default_model : m->chosen;
+}
+
+int llm_may_set_key(const struct llm *m, str provider, struct err *e)
+{
+    const struct known *k = find_known(provider);
+    const struct provider *p = llm_find_provider(m, provider);
+    if (!k || !k->key_env)
+        return err_set(e, -ENOENT, "There is no such provider that takes a key.");
+    if (p && p->is_key_fixed)
+        return err_set(e, -EPERM, "Its key is in the settings or the environment, which win.");
+    return p || m->nproviders < LLM_PROVIDERS_MAX
+               ? 0
+               : err_set(e, -ENOBUFS, "There are %u providers already.", LLM_PROVIDERS_MAX);
+}
+
+bool llm_is_key(str key)
+{
+    for (size_t i = 0; i < key.n; i++)
+        if (key.p[i] <= ' ' || key.p[i] > '~')
+            return false; /* it becomes part of a header */
+    return key.n >= LLM_KEY_MIN && key.n <= LLM_KEY_MAX;
+}
+
+void llm_set_key(struct llm *m, str provider, str key)
+{
+    struct provider *p = llm_find_provider(m, provider);
+    if (!p)
+        p = llm_add_known(m, provider);
+    if (!p || str_eq(p->api_key, key))
+        return;
+    p->api_key = arena_str(&m->arena, key); /* calls under way keep the old one */
+    llm_choose_default(m);
+    qualify_default(m);
 }
 
 static const struct provider *first_of_type(const struct llm *m, const struct provider_type *type)

@@ -117,6 +117,7 @@ struct llm_provider_conf {
     str type;     /* "anthropic", "openai", "demo"; empty = what is known for the name */
     str base_url; /* empty = what is known for the name (openrouter, groq, mistral, ollama ...) */
     str api_key;  /* secret */
+    bool is_key_entered;        /* by a person while nb ran: it may be replaced by llm_set_key */
     const struct json *headers; /* extra request headers, object of strings, or NULL */
 };
 
@@ -180,6 +181,18 @@ struct llm_provider_info *llm_missing_providers(const struct llm *m, struct aren
 /* "provider:model" of every model that something is known of and a configured provider has:
  * the default first, then by provider. Others can be used all the same. */
 str *llm_known_models(const struct llm *m, struct arena *a, size_t *ret_n);
+
+/* ---- keys that people enter ---- */
+
+#define LLM_KEY_MIN 8
+#define LLM_KEY_MAX 512
+
+/* -ENOENT: no such provider takes a key; -EPERM: its key is in the settings or the environment,
+ * which win. */
+int llm_may_set_key(const struct llm *m, str provider, struct err *e);
+bool llm_is_key(str key); /* something that can be sent as one */
+/* For calls from now on; the default model is chosen anew. */
+void llm_set_key(struct llm *m, str provider, str key);
 
 /* ---- calls ---- */
 

@@ -32,6 +32,7 @@ struct provider {
     str name;                     /* as in "name:model" */
     str base_url;                 /* without a slash at its end */
     str api_key;                  /* secret; may be empty */
+    bool is_key_fixed;            /* by the settings or the environment */
     str key_hint;                 /* what to say when the key is missing; may be empty */
     str key_env;                  /* the variable that holds the key, for messages; may be empty */
     str default_model;            /* empty = none */

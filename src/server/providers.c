@@ -2,6 +2,7 @@
 
 #include <errno.h>
 
+#include "bundle/credentials.h"
 #include "config/file.h"
 
 #define KEY_FILE_MAX  4096
@@ -10,6 +11,7 @@
 struct builder {
     struct arena *a;
     const struct config *c;
+    const struct json *entered; /* keys by provider */
     struct llm_provider_conf *items;
     size_t n;
 };
@@ -55,6 +57,15 @@ static str key_from_environment(const struct config *c, str name)
         if (str_eq(name, str_from(KEYS[i].name)))
             return key_of(c, i);
     return STR_NONE;
+}
+
+/* The last resort: what somebody has entered in the page. */
+static void use_entered(const struct builder *b, struct llm_provider_conf *p)
+{
+    if (p->api_key.n > 0)
+        return;
+    p->api_key = json_string(json_get_str(b->entered, p->name), STR_NONE);
+    p->is_key_entered = p->api_key.n > 0;
 }
 
 static int read_key_file(struct builder *b, str path, str *ret, struct err *e)
@@ -119,6 +130,7 @@ static int add_configured(struct builder *b, const struct json_member *m, struct
         in.api_key = key_from_environment(b->c, m->key);
     struct llm_provider_conf *p = add(b, m->key, in.type, in.base_url, in.api_key);
     p->headers = in.headers;
+    use_entered(b, p);
     return 0;
 }
 
@@ -126,18 +138,26 @@ int providers_from_config(struct arena *a, const struct config *c, struct llm_co
                           struct err *e)
 {
     struct builder b = {.a = a, .c = c};
+    struct json *entered;
+    int r = credentials_load(a, arena_printf(a, "%s/credentials", c->work_dir).p,
+                             STR(CREDENTIALS_PROVIDERS), &entered, e);
+    if (r < 0)
+        return r;
+    b.entered = entered;
     size_t configured = c->providers ? c->providers->len : 0;
     if (configured > PROVIDERS_MAX)
         return err_set(e, -EINVAL, "%s: providers: more than %d", c->path, PROVIDERS_MAX);
     b.items = arena_array(a, configured + ARRAY_LEN(KEYS), sizeof *b.items);
     for (size_t i = 0; i < configured; i++) {
-        int r = add_configured(&b, &c->providers->members[i], e);
+        r = add_configured(&b, &c->providers->members[i], e);
         if (r < 0)
             return r;
     }
-    for (size_t i = 0; i < ARRAY_LEN(KEYS); i++)
-        if (key_of(c, i).n > 0 && !has(&b, str_from(KEYS[i].name)))
-            add(&b, str_from(KEYS[i].name), STR_NONE, STR_NONE, key_of(c, i));
+    for (size_t i = 0; i < ARRAY_LEN(KEYS); i++) {
+        str name = str_from(KEYS[i].name);
+        if (!has(&b, name) && (key_of(c, i).n > 0 || json_get_str(entered, name)))
+            use_entered(&b, add(&b, name, STR_NONE, STR_NONE, key_of(c, i)));
+    }
     *ret = (struct llm_conf){
         .providers = b.items,
         .nproviders = b.n,

@@ -241,6 +241,7 @@ static int build(struct server *s, struct err *e)
         .config = s->config,
         .bus = s->bus,
         .llm = s->llm,
+        .pool = s->readers,
         .directory = s->directory,
         .auth = s->auth,
         .org_name = s->instance.org_name,

@@ -135,6 +135,23 @@ test('skills: why a message gets one; a skill is written, edited and deleted', (
         await skill.waitFor({ state: 'detached' })
     }))
 
+test('first run: a key connects a model, and is not to be seen any more', async () => {
+    const own = await startServer({ env: { ...demoEnv(), OLLAMA_HOST: '127.0.0.1:1' }, workdir: tmpdir() })
+    await withPage(own.url, {}, async (page) => {
+        await page.getByLabel('Provider').selectOption('openai')
+        await page.getByLabel('API key').fill('short')
+        assert.deepEqual(await serious(page), [])
+        await open(page, 'Connect')
+        await page.getByRole('alert').getByText('does not look like a key').waitFor()
+        await page.getByLabel('API key').fill('sk-test-0123456789abcdef')
+        await open(page, 'Connect')
+        await page.getByRole('heading', { name: 'What shall we work on?' }).waitFor()
+        await page.goto(`${own.url}/#/settings/model`)
+        await page.getByText('an OpenAI key is configured').waitFor()
+        assert.ok(!(await page.content()).includes('sk-test'))
+    })
+})
+
 test('permissions: rules are added, saved and removed; what was allowed for good is taken back', async () => {
     const workdir = tmpdir()
     fs.writeFileSync(path.join(workdir, 'permissions.json'), '{"allow":["mail__send","mail__*"]}')

@@ -171,6 +171,7 @@ const OTHER_ROUTES = {
     'GET /v1/permissions': 'member',
     'PUT /v1/permissions': ['bundles', '/v1/permissions', { deny: ['no glob!'] }, [400]],
     'DELETE /v1/permissions/consents/:tool': ['bundles', '/v1/permissions/consents/none', undefined, [404]],
+    'PUT /v1/providers/:name/key': ['org', '/v1/providers/openai/key', { apiKey: 'short' }, [400]],
     'GET /v1/search': ['member', '/v1/search?q=x'],
     'POST /v1/import': ['absent', '/v1/import', { path: '/etc/passwd' }],
     'GET /v1/import': ['absent', '/v1/import'],

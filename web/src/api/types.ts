@@ -252,6 +252,7 @@ export interface ProviderInfo {
   isUsable: boolean
   problem: string | null
   defaultModel: string | null
+  takesKey: boolean // from whoever asks
 }
 
 export interface ModelList {

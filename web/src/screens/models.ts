@@ -4,6 +4,7 @@ import type { ModelInfo, ModelList, ProviderInfo } from '../api/types'
 import { h } from '../base/dom'
 import { count, money } from '../base/time'
 import type { App } from '../model/app'
+import { keyForm } from '../views/model_key'
 import { modelLabel } from '../views/models'
 import { badge, Loading, section, table } from './parts'
 
@@ -21,6 +22,7 @@ export function modelsPart(_app: App): HTMLElement {
         ),
       ),
       section('Providers', h('div', { class: 'cards' }, ...list.providers.map(providerCard))),
+      connectSection(list),
       section(
         'Models and prices',
         table(
@@ -31,6 +33,11 @@ export function modelsPart(_app: App): HTMLElement {
     ],
   )
   return loading.element
+}
+
+function connectSection({ providers }: ModelList): HTMLElement | null {
+  const open = providers.filter(({ takesKey }) => takesKey)
+  return open.length > 0 ? section('Connect a provider', keyForm(open)) : null
 }
 
 function usable({ models, providers }: ModelList): ModelInfo[] {

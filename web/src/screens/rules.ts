@@ -20,7 +20,7 @@ const NAME = /^[\w*-]{1,128}$/ // as the server has it
 const TITLES: Record<Rule, string> = { allow: 'Always allow', ask: 'Ask first', deny: 'Never allow' }
 
 const DEFAULTS = [
-  { value: 'allow', label: 'Allow, and ask before what may destroy something' },
+  { value: 'allow', label: 'Allow, but ask before dangerous ones' },
   { value: 'ask', label: 'Ask' },
 ]
 

@@ -3,6 +3,7 @@ import type { Workspace } from '../api/types'
 import { h } from '../base/dom'
 import { icon, logo, type IconName } from '../base/icons'
 import { hrefOf, type ScreenName } from '../base/router'
+import { modelKey } from './model_key'
 
 interface Suggestion {
   icon: IconName
@@ -84,11 +85,12 @@ function demoNotice(): HTMLElement {
     h(
       'p',
       {},
-      'For real answers set ',
+      'For real answers enter a key, or set ',
       h('code', {}, 'ANTHROPIC_API_KEY'),
       ' or ',
       h('code', {}, 'OPENAI_API_KEY'),
       ', or start a local model such as Ollama, and start nb again.',
     ),
+    modelKey(),
   )
 }

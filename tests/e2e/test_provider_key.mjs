@@ -1,0 +1,70 @@
+// The key of a model provider, entered while the server runs: used at once, kept, never shown.
+import fs from 'node:fs'
+import path from 'node:path'
+import { assert, startServer, test, tmpdir } from '../support/tap.mjs'
+import { client, openOffice } from '../support/office.mjs'
+
+const ENV = { NB_DEMO_DELAY_MS: '0', ANTHROPIC_API_KEY: '', OPENAI_API_KEY: '', OLLAMA_HOST: '127.0.0.1:1' }
+const KEY = 'sk-test-0123456789abcdef'
+const setKey = (s, name, apiKey) => client(s).ask('PUT', `/v1/providers/${name}/key`, { apiKey })
+
+test('a key makes its provider the default at once, and after a restart', async () => {
+    const s = await startServer({ env: ENV })
+    const before = (await client(s).get('/v1/models')).body
+    assert.equal(before.default.model, 'demo:demo')
+    assert.equal(before.providers.find((p) => p.name === 'openai').takesKey, true)
+    assert.equal(before.providers.find((p) => p.name === 'demo').takesKey, false)
+    const r = await setKey(s, 'openai', `  ${KEY}\n`)
+    assert.deepEqual([r.status, r.body.defaultModel], [200, 'openai:gpt-5'], r.text)
+    assert.ok(!r.text.includes(KEY))
+    const now = await client(s).get('/v1/models')
+    assert.equal(now.body.providers.find((p) => p.name === 'openai').isUsable, true)
+    assert.ok(!now.text.includes(KEY))
+
+    const dir = path.join(s.workdir, 'credentials')
+    const file = path.join(dir, '@providers.json')
+    assert.deepEqual([fs.statSync(dir).mode & 0o777, fs.statSync(file).mode & 0o777], [0o700, 0o600])
+    assert.deepEqual(JSON.parse(fs.readFileSync(file, 'utf8')), { openai: KEY })
+    assert.equal((await setKey(s, 'openai', KEY + 'x')).status, 200, 'replaced')
+    assert.equal((await setKey(s, 'anthropic', KEY)).body.defaultModel.split(':')[0], 'anthropic')
+    await s.stop()
+
+    const t = await startServer({ env: ENV, workdir: s.workdir })
+    assert.match((await client(t).get('/v1/models')).body.default.model, /^anthropic:/)
+    assert.equal((await setKey(t, 'anthropic', KEY + 'y')).status, 200, 'still replaceable')
+    await t.stop()
+    assert.ok(![s, t].some((x) => `${x.stdout}${x.stderr}`.includes(KEY)), 'in no log')
+})
+
+test('settings and environment win; what is no key or provider is refused', async () => {
+    const s = await startServer({ env: { ...ENV, OPENAI_API_KEY: 'sk-from-environment' } })
+    const taken = await setKey(s, 'openai', KEY)
+    assert.deepEqual([taken.status, taken.body.error], [409, 'conflict'])
+    for (const name of ['demo', 'ollama', 'none', '..', 'a%2fb']) assert.equal((await setKey(s, name, KEY)).status, 404, name)
+    for (const key of ['', 'short', 'with space inside', 'line\r\nx-evil: 1', 'ключ-ключ', 'x'.repeat(513)])
+        assert.equal((await setKey(s, 'anthropic', key)).status, 400, key)
+    assert.equal((await client(s).ask('PUT', '/v1/providers/anthropic/key', { key: KEY })).status, 400)
+    assert.ok(!fs.existsSync(path.join(s.workdir, 'credentials/@providers.json')))
+})
+
+test('an entered key goes to the server of the settings, and is the one that is sent', async () => {
+    const { start } = await import('../support/model_double.mjs')
+    const double = await start({ port: 0, seed: 1 })
+    const workdir = tmpdir()
+    const settings = { defaultModel: 'anthropic:claude-sonnet-4-5-20250929', models: { fast: 'demo:demo' }, providers: { anthropic: { baseURL: double.url } } }
+    fs.writeFileSync(path.join(workdir, 'nimblebrain.json'), JSON.stringify(settings))
+    const s = await startServer({ env: ENV, workdir })
+    const ask = async () => (await client(s).post('/v1/chat', { message: '@double {"text":"hi"}' })).body
+    assert.notEqual((await ask()).response, 'hi', 'the double wants a key')
+    assert.equal((await setKey(s, 'anthropic', KEY)).status, 200)
+    assert.equal((await ask()).response, 'hi')
+    await double.close()
+})
+
+test('members cannot set keys, and are not asked to', async () => {
+    const office = await openOffice({ ann: 'owner', bob: 'member' }, { ws_team: { ann: 'admin', bob: 'admin' } })
+    const put = (who) => who.ask('PUT', '/v1/providers/openai/key', { apiKey: KEY })
+    assert.equal((await put(office.as('bob'))).status, 403)
+    assert.ok((await office.as('bob').get('/v1/models')).body.providers.every((p) => !p.takesKey))
+    assert.equal((await put(office.as('ann'))).status, 200)
+})
