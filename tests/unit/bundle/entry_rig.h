@@ -4,9 +4,7 @@
 #include <errno.h>
 
 #include "bundle/entry.h"
-#include "support/unit.h"
-
-static struct arena arena;
+#include "unit/bundle/arena_rig.h"
 
 static inline int decode(const char *text, struct bundle_entry *ret, struct err *e)
 {

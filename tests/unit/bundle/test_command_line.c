@@ -2,9 +2,7 @@
 #include <stdlib.h>
 
 #include "bundle/command_line.h"
-#include "support/unit.h"
-
-static struct arena arena;
+#include "unit/bundle/arena_rig.h"
 
 #define OPTIONS                                                                                    \
     "\"user_config\":{\"key\":{\"type\":\"string\",\"sensitive\":true,\"default\":\"s3cret\"},"    \
@@ -94,18 +92,6 @@ static void what_nobody_declared(void **state)
 {
     refused("{\"command\":\"node\",\"args\":[\"${user_config.zz}\"]}", "user_config has no 'zz'");
     refused("{\"command\":\"node\",\"env\":{\"A\":\"${user_config.zz}\"}}", "has no 'zz'");
-}
-
-static int setup(void **state)
-{
-    arena_init(&arena);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    arena_done(&arena);
-    return 0;
 }
 
 int main(void)

@@ -137,18 +137,6 @@ static void a_list_names_the_entry_that_is_wrong(void **state)
     assert_non_null(strstr(e.msg, "too many"));
 }
 
-static int setup(void **state)
-{
-    arena_init(&arena);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    arena_done(&arena);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {

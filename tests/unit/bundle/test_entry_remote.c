@@ -66,18 +66,6 @@ static void urls_stay_outside(void **state)
     assert_int_equal(check("http://169.254.169.254/", true, true), -EACCES);
 }
 
-static int setup(void **state)
-{
-    arena_init(&arena);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    arena_done(&arena);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {

@@ -1,9 +1,7 @@
 #include <errno.h>
 
 #include "bundle/import.h"
-#include "support/unit.h"
-
-static struct arena arena;
+#include "unit/bundle/arena_rig.h"
 
 static struct import_list parse(const char *text)
 {
@@ -97,18 +95,6 @@ static void what_is_no_such_file(void **state)
     assert_non_null(strstr(e.msg, "mcpServers"));
     assert_int_equal(import_parse(&arena, STR("{\"mcpServers\":"), "/", NULL, &l, &e), -EINVAL);
     assert_int_equal(import_parse(&arena, STR("{\"mcpServers\":[]}"), "/", NULL, &l, &e), -EINVAL);
-}
-
-static int setup(void **state)
-{
-    arena_init(&arena);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    arena_done(&arena);
-    return 0;
 }
 
 int main(void)

@@ -1,9 +1,7 @@
 #include <errno.h>
 
 #include "bundle/manifest.h"
-#include "support/unit.h"
-
-static struct arena arena;
+#include "unit/bundle/arena_rig.h"
 
 #define HEAD "\"manifest_version\":\"0.3\",\"name\":\"echo\",\"version\":\"1.2.0\""
 #define NODE "\"server\":{\"type\":\"node\",\"entry_point\":\"server/index.js\"}"
@@ -134,18 +132,6 @@ static void too_many_options(void **state)
     buf_add_lit(&b, "}}");
     bad(buf_cstr(&b), "the limit is 100");
     buf_done(&b);
-}
-
-static int setup(void **state)
-{
-    arena_init(&arena);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    arena_done(&arena);
-    return 0;
 }
 
 int main(void)

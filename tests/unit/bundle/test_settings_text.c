@@ -1,9 +1,7 @@
 #include <errno.h>
 
 #include "bundle/settings_text.h"
-#include "support/unit.h"
-
-static struct arena arena;
+#include "unit/bundle/arena_rig.h"
 
 static str edit(const char *text, enum settings_edit what, size_t at, const char *entry)
 {
@@ -118,18 +116,6 @@ static void what_is_no_such_document_is_refused(void **state)
     assert_int_equal(
         settings_text_edit(&arena, STR("{\"bundles\":[]}"), SETTINGS_REMOVE, 0, NULL, &out, &e),
         -ENOENT);
-}
-
-static int setup(void **state)
-{
-    arena_init(&arena);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    arena_done(&arena);
-    return 0;
 }
 
 int main(void)

@@ -1,8 +1,7 @@
 #include "bundle/substitute.h"
 #include "bundle/user_config.h"
-#include "support/unit.h"
+#include "unit/bundle/arena_rig.h"
 
-static struct arena arena;
 static str ONE[] = {STR_INIT("s3${HOME}t")}, TWO[] = {STR_INIT("/a"), STR_INIT("/b")};
 static struct manifest_option OPTIONS[] = {
     {.key = STR_INIT("key"), .is_sensitive = true},
@@ -53,18 +52,6 @@ static void questions_about_a_text(void **state)
     assert_null(substitute_secret(STR("${user_config.dirs}"), &VARS));
     assert_true(str_eq(substitute_unknown(STR("${user_config.zz}"), &VARS), STR("zz")));
     assert_int_equal(substitute_unknown(STR("${user_config.key}${zz}"), &VARS).n, 0);
-}
-
-static int setup(void **state)
-{
-    arena_init(&arena);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    arena_done(&arena);
-    return 0;
 }
 
 int main(void)
