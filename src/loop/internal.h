@@ -29,6 +29,7 @@ struct loop {
     struct list_node deferred;
     struct timer_heap timers;
     struct list_node pools;
+    size_t held; /* what ends by itself */
 
     pthread_mutex_t lock;
     struct list_node posts; /* under lock */

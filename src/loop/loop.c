@@ -13,7 +13,7 @@
  * I/O waiting. While any is left the idle handle is active, and poll does not sleep. */
 
 /* Turns that loop_free grants to handles that are closing and to posts that are on the way. */
-enum { SETTLE_TURNS_MAX = 1000 };
+enum { SETTLE_TURNS_MAX = 1000, HELD_TICK_MS = 5 };
 
 struct post {
     struct list_node node;
@@ -150,8 +150,27 @@ static struct census take_census(struct loop *l)
     return c;
 }
 
+void loop_hold(struct loop *l)
+{
+    l->held++;
+}
+
+void loop_release(struct loop *l)
+{
+    assert(l->held > 0);
+    l->held--;
+}
+
+static void await_held(struct loop *l)
+{
+    bool never = false;
+    for (int waited = 0; l->held > 0 && waited < LOOP_HELD_MS; waited += HELD_TICK_MS)
+        (void)loop_run_until(l, &never, HELD_TICK_MS);
+}
+
 static void settle(struct loop *l)
 {
+    await_held(l);
     for (int i = 0; i < SETTLE_TURNS_MAX; i++) {
         if (take_census(l).closing == 0 && !has_posts(l) && list_empty(&l->deferred))
             return;

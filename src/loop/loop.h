@@ -20,6 +20,12 @@ struct loop *loop_new(struct logger *log);
  * freed. Runs the remaining close callbacks first. */
 void loop_free(struct loop *l);
 
+/* Something that nobody owns any more ends by itself soon, like a child that was killed:
+ * loop_free waits for the release, for LOOP_HELD_MS at most. */
+#define LOOP_HELD_MS 5000
+void loop_hold(struct loop *l);
+void loop_release(struct loop *l);
+
 void loop_run(struct loop *l);  /* until loop_stop */
 void loop_stop(struct loop *l); /* any thread; a stop before run makes run return at once */
 /* Runs until *done is true, the time is up or somebody calls loop_stop; for tests and one-shot

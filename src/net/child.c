@@ -54,6 +54,7 @@ static void on_closed(uv_handle_t *h)
         return;
     close(c->pidfd);
     buf_done(&c->partial);
+    loop_release(c->loop);
     free(c);
 }
 
@@ -233,6 +234,7 @@ static struct child *child_new(struct loop *l, const struct child_spec *spec,
     timer_init(&c->drain, l, on_drain_over, c);
     timer_init(&c->term, l, on_term, c);
     timer_init(&c->kill, l, on_kill, c);
+    loop_hold(l);
     return c;
 }
 
