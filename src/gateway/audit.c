@@ -24,6 +24,8 @@ struct audit {
     bool is_writing, is_dir_made;
     int status;       /* of the last write; 0 or -errno */
     uint64_t dropped; /* lines that found no room */
+    int64_t stamp_ms; /* calls of one millisecond share their time stamp */
+    char stamp[CLOCK_ISO_LEN + 1];
 };
 
 /* ---- writing: on the pool, or on the loop at the very end ---- */
@@ -129,22 +131,44 @@ struct audit *audit_new(struct loop *l, struct pool *p, struct logger *log, cons
     return a;
 }
 
+static str stamp_now(struct audit *a)
+{
+    int64_t now = clock_now_ms();
+    if (now != a->stamp_ms || a->stamp[0] == 0) {
+        clock_iso(now, a->stamp);
+        a->stamp_ms = now;
+    }
+    return str_make(a->stamp, CLOCK_ISO_LEN);
+}
+
+/* Milliseconds with the decimals they need. */
+static void write_ms(struct json_writer *w, uint64_t us)
+{
+    unsigned part = (unsigned)(us % 1000);
+    char decimals[] = {'.', (char)('0' + part / 100), (char)('0' + part / 10 % 10),
+                       (char)('0' + part % 10)};
+    size_t n = sizeof decimals;
+    while (n > 1 && decimals[n - 1] == '0')
+        n--;
+    jw_int(w, (int64_t)(us / 1000));
+    if (n > 1)
+        buf_add_str(w->out, str_make(decimals, n));
+}
+
 void audit_add(struct audit *a, const struct audit_entry *e)
 {
-    char now[CLOCK_ISO_LEN + 1];
     struct json_writer w;
     size_t before = a->filling.n;
-    clock_iso(clock_now_ms(), now);
     jw_init(&w, &a->filling);
     jw_object(&w);
-    jw_kstr(&w, "ts", str_from(now));
+    jw_kstr(&w, "ts", stamp_now(a));
     jw_kstr(&w, "user", e->user_id);
     jw_kstr(&w, "workspace", e->workspace_id);
     if (e->client.n > 0)
         jw_kstr(&w, "client", utf8_truncate(e->client, AUDIT_CLIENT_MAX));
     jw_kstr(&w, "tool", e->tool);
     jw_key(&w, "ms");
-    jw_double(&w, (double)e->took_us / 1000.0);
+    write_ms(&w, e->took_us);
     jw_kstr(&w, "outcome", str_from(e->outcome));
     jw_end(&w);
     buf_add_char(&a->filling, '\n');
