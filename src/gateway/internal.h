@@ -128,11 +128,11 @@ struct gw_request {
 
     void (*on_cancel)(struct gw_request *q); /* stops the work; or NULL */
     void *work;
-    void *plan;   /* of methods in several steps: where they are */
-    void *route;  /* of an address that has to be found first */
-    size_t tried; /* bundles, one after the other */
-    str tool;     /* its public name, once a call is under way */
-    str context;  /* what a requestState is bound to; set by gw_park_prepare */
+    void *plan;     /* of methods in several steps: where they are */
+    void *route;    /* of an address that has to be found first */
+    size_t tried;   /* bundles, one after the other */
+    str tool;       /* its public name, once a call is under way */
+    str asked_name; /* what the client called it; set by gw_park_prepare */
     uint64_t began_us;
 };
 
@@ -291,7 +291,8 @@ void gw_upstream_unreachable(struct gw_request *q, struct bundle *b, const struc
 
 /* ---- park.c: calls that wait for their client ---- */
 
-/* Before anything in params is changed: what the client asked for. */
+/* Before the name in params is changed: what the client asked for. Nobody changes its
+ * arguments. */
 void gw_park_prepare(struct gw_request *q);
 bool gw_park_resume(struct gw_request *q); /* the request repeats one: it has been dealt with */
 /* Gives up the call that has waited longest on one of these connections. False: none has waited

@@ -18,18 +18,23 @@ static const char *const METHODS[] = {[MCP_ASK_SAMPLING] = "sampling/createMessa
 
 static const char RERUN[] = "again"; /* the body of a state behind which nothing waits */
 
-/* Who and what: a state is good for nothing else. */
 void gw_park_prepare(struct gw_request *q)
 {
-    char digest[SHA256_HEX_LEN + 1];
     const char *member = protocol_name_member(q->method);
+    q->asked_name = member ? json_get_string(q->params, member) : STR_NONE;
+}
+
+/* Who and what: a state is good for nothing else. Few requests need it. */
+static str context_of(struct gw_request *q)
+{
+    char digest[SHA256_HEX_LEN + 1];
     const struct json *args = json_get(q->params, "arguments");
-    str what = arena_printf(&q->arena, "%.*s\n%.*s\n%.*s", STR_ARG(q->method),
-                            STR_ARG(member ? json_get_string(q->params, member) : STR_NONE),
-                            STR_ARG(args ? json_to_str(&q->arena, args) : STR_NONE));
+    str what =
+        arena_printf(&q->arena, "%.*s\n%.*s\n%.*s", STR_ARG(q->method), STR_ARG(q->asked_name),
+                     STR_ARG(args ? json_to_str(&q->arena, args) : STR_NONE));
     sha256_hex(what, digest);
-    q->context = arena_printf(&q->arena, "%s\n%.*s\n%.*s\n%s", q->space->id,
-                              STR_ARG(q->who.user_id), STR_ARG(q->source), digest);
+    return arena_printf(&q->arena, "%s\n%.*s\n%.*s\n%s", q->space->id, STR_ARG(q->who.user_id),
+                        STR_ARG(q->source), digest);
 }
 
 /* ---- questions ---- */
@@ -150,7 +155,7 @@ static void put_questions(void *up)
     begin_required(q, &w, &b);
     LIST_FOREACH (n, &u->questions)
         write_question(&w, LIST_ENTRY(n, struct gw_question, node));
-    str state = gw_sign_text(u->g, &q->arena, str_from(u->handle), q->context);
+    str state = gw_sign_text(u->g, &q->arena, str_from(u->handle), context_of(q));
     u->q = NULL;
     q->on_cancel = NULL;
     end_required(q, &w, &b, state);
@@ -197,8 +202,9 @@ void gw_park_keep(struct gw_up *u, const struct mcp_reply *r)
     kept->result = r->result ? json_clone(&u->arena, r->result) : NULL;
     kept->error = r->error ? json_clone(&u->arena, r->error) : NULL;
     if (r->err) {
-        u->kept_err = *r->err;
-        kept->err = &u->kept_err;
+        struct err *e = ARENA_NEW(&u->arena, struct err);
+        *e = *r->err;
+        kept->err = e;
     }
     u->kept = kept;
 }
@@ -236,8 +242,6 @@ static void take_up(struct gw_up *u, struct gw_request *q)
     if (u->kept) {
         struct mcp_reply r = *u->kept;
         struct arena alive = u->arena;
-        struct err e = u->kept_err;
-        r.err = r.err ? &e : NULL;
         arena_init(&u->arena);
         gw_up_deliver(u, &r);
         arena_done(&alive);
@@ -269,7 +273,8 @@ bool gw_park_resume(struct gw_request *q)
     }
     if (!state)
         return false;
-    bool is_ours = json_is(state, JSON_STRING) && gw_sign_check(q->g, state->s, q->context, &body);
+    bool is_ours =
+        json_is(state, JSON_STRING) && gw_sign_check(q->g, state->s, context_of(q), &body);
     if (is_ours && str_eq(body, str_from(RERUN)))
         return false;
     struct gw_up *u = is_ours ? find(q->space, body) : NULL;
@@ -328,6 +333,6 @@ void gw_park_addresses(struct gw_request *q, const struct json *elicitations)
         jw_end(&w);
         jw_end(&w);
     }
-    str state = gw_sign_text(q->g, &q->arena, str_from(RERUN), q->context);
+    str state = gw_sign_text(q->g, &q->arena, str_from(RERUN), context_of(q));
     end_required(q, &w, &b, state);
 }

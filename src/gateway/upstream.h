@@ -41,7 +41,6 @@ struct gw_up {
     char *user_id;
     struct arena arena; /* of a reply that nobody was there for */
     struct mcp_reply *kept;
-    struct err kept_err;
 };
 
 void gw_up_free(struct gw_up *u);
