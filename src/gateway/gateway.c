@@ -92,6 +92,7 @@ void gw_space_forget(struct gw_space *s)
     gw_catalogs_done(s);
     gw_lanes_done(s);
     gw_watches_done(s);
+    gw_headers_done(s);
     defer_stop(&s->tell);
     registry_unobserve(&s->observer);
     list_del(&s->node);

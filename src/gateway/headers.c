@@ -72,17 +72,43 @@ static bool param_fits(struct gw_request *q, const struct http_req *r, const str
     return false;
 }
 
+void gw_headers_done(struct gw_space *s)
+{
+    toolset_unref(s->headers.of);
+    arena_done(&s->headers.arena);
+    s->headers = (struct gw_headers){0};
+}
+
+/* A schema is walked once, not for each call. One with invalid annotations wants nothing. */
+static const struct param_headers *wanted_by(struct gw_space *s, const struct toolset_item *it)
+{
+    struct gw_headers *h = &s->headers;
+    struct toolset *now = registry_tools(s->tools);
+    if (h->of != now) {
+        gw_headers_done(s);
+        h->of = toolset_ref(now);
+        h->known = arena_array(&h->arena, now->len, sizeof *h->known);
+    }
+    const struct param_headers **known = &h->known[it - now->items];
+    if (!*known) {
+        struct param_headers *all = ARENA_NEW(&h->arena, struct param_headers);
+        (void)param_headers_compile(&h->arena, it->tool->input_schema, all, NULL);
+        *known = all;
+    }
+    return *known;
+}
+
 static bool params_fit(struct gw_request *q, const struct http_req *r, struct err *e)
 {
     struct bundle *b;
-    struct param_headers all;
     if (!str_eq(q->method, STR("tools/call")))
         return true;
     const struct toolset_item *it = gw_tools_find(q, json_get_string(q->params, "name"), &b);
-    if (!it || param_headers_compile(&q->arena, it->tool->input_schema, &all, NULL) < 0)
+    if (!it)
         return true;
-    for (size_t i = 0; i < all.n; i++) {
-        if (!param_fits(q, r, &all.items[i], e))
+    const struct param_headers *all = wanted_by(q->space, it);
+    for (size_t i = 0; i < all->n; i++) {
+        if (!param_fits(q, r, &all->items[i], e))
             return false;
     }
     return true;

@@ -67,6 +67,14 @@ struct gateway {
     bool is_stopping;
 };
 
+struct param_headers;
+
+struct gw_headers { /* what tools want repeated in headers, found out when they are called */
+    struct toolset *of;
+    const struct param_headers **known; /* as its items; NULL = not yet */
+    struct arena arena;
+};
+
 struct gw_space { /* a workspace that somebody has used */
     struct list_node node;
     struct gateway *g;
@@ -82,8 +90,9 @@ struct gw_space { /* a workspace that somebody has used */
     struct map catalogs;       /* bundle -> struct gw_catalog */
     struct map pools;          /* bundle -> struct gw_pool */
     struct map watches;        /* "bundle\nuri" -> struct gw_watch */
-    struct deferred tell;      /* that lists have changed */
-    unsigned changed;          /* bits of enum gw_list */
+    struct gw_headers headers;
+    struct deferred tell; /* that lists have changed */
+    unsigned changed;     /* bits of enum gw_list */
 };
 
 struct gw_who {
@@ -212,6 +221,7 @@ void gw_legacy_delete(struct gateway *g, struct http_req *r, const struct gatewa
                       str source);
 /* Checks Mcp-Name and Mcp-Param-*; true, or why not in *e. */
 bool gw_headers_fit(struct gw_request *q, const struct http_req *r, struct err *e);
+void gw_headers_done(struct gw_space *s);
 /* The metadata every modern request carries. False: the request has been answered. */
 bool gw_modern_accept(struct gw_request *q);
 
