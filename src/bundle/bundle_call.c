@@ -212,6 +212,8 @@ struct bundle_call *bundle_request(struct bundle *b, const struct mcp_request *r
     c->req = *req;
     c->req.method = arena_str(&c->arena, req->method);
     c->req.log_level = arena_str(&c->arena, req->log_level);
+    if (bundle_is_child(b))
+        c->req.input_schema = NULL; /* it is for headers, and a pipe has none */
     const struct json **docs[] = {&c->req.params, &c->req.capabilities, &c->req.input_schema};
     for (size_t i = 0; i < ARRAY_LEN(docs); i++)
         *docs[i] = *docs[i] ? json_clone(&c->arena, *docs[i]) : NULL;
