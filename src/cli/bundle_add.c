@@ -145,19 +145,24 @@ static bool is_package_path(const char *arg)
     return str_ends(str_from(arg), STR(".mcpb")) || (stat(arg, &st) == 0 && S_ISDIR(st.st_mode));
 }
 
-static void set_command(struct adding *d, int argc, char **argv)
+/* A program named by a path is meant from here, not from where the settings are. */
+static int set_command(struct adding *d, int argc, char **argv)
 {
     struct arena *a = &d->x->arena;
     char real[PATH_MAX];
     struct json *args = json_new(a, JSON_ARRAY);
-    /* A program named by a path is meant from here, not from where the settings are. */
-    bool is_path = strchr(argv[0], '/') && realpath(argv[0], real);
+    bool is_path = strchr(argv[0], '/') != NULL;
+    if (is_path && !realpath(argv[0], real)) {
+        fprintf(stderr, "nb: there is no %s\n", argv[0]);
+        return EXIT_FAILED;
+    }
     json_set(a, d->entry, STR("command"),
              json_of_str(arena_str(a, str_from(is_path ? real : argv[0]))));
     for (int i = 1; i < argc; i++)
         json_push(a, args, json_of_str(str_from(argv[i])));
     if (args->len > 0)
         json_set(a, d->entry, STR("args"), *args);
+    return EXIT_DONE;
 }
 
 static int set_source(struct adding *d, int argc, char **argv)
@@ -180,7 +185,7 @@ static int set_source(struct adding *d, int argc, char **argv)
         }
         set_str(d, "path", arena_cstr(&d->x->arena, str_from(real)));
     } else {
-        set_command(d, argc, argv);
+        return set_command(d, argc, argv);
     }
     return EXIT_DONE;
 }

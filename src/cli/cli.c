@@ -212,12 +212,14 @@ static int run_command(struct both *b, const struct command *c, int argc, char *
     struct arg table[COMMAND_ARGS_MAX] = {0};
     size_t n = 0;
     for (const struct arg *a = c->args; a && a->name; a++) {
+        assert(n < COMMAND_ARGS_MAX - 1);
         table[n] = *a;
         table[n++].offset += offsetof(struct both, options);
     }
-    for (const struct arg *a = CLI_GLOBAL_ARGS; a->name; a++)
+    for (const struct arg *a = CLI_GLOBAL_ARGS; a->name; a++) {
+        assert(n < COMMAND_ARGS_MAX - 1); /* the table ends with an empty row */
         table[n++] = *a;
-    assert(n < COMMAND_ARGS_MAX);
+    }
     struct err e = {0};
     int nargs;
     if (args_parse(table, b, argc, argv, false, &nargs, &e) < 0)
