@@ -19,6 +19,7 @@
 
 #define GW_MESSAGE_MAX      RPC_MESSAGE_MAX
 #define GW_QUIET_MS         5000   /* without a word: the answer becomes a stream, with pings */
+#define GW_RETRY_MS         1000   /* before a client reads a broken stream on */
 #define GW_ASK_GATHER_MS    20     /* questions that come together are asked together */
 #define GW_PARK_MS          300000 /* a call that waits for its client to come back */
 #define GW_PARK_LEAST_MS    15000  /* however many wait for the connection it holds */

@@ -100,8 +100,10 @@ void gw_log_attach(struct gw_log *l, struct http_req *r)
     l->reader->log = l;
     /* The first event has an id and nothing else, so that even a stream that breaks at once can
      * be resumed; clients of older revisions would take it for a broken message. */
-    if (l->seq == 0 && gw_session_is(l->session, "2025-11-25"))
+    if (l->seq == 0 && gw_session_is(l->session, "2025-11-25")) {
         gw_log_add(l, STR_NONE);
+        sse_send_retry(l->reader->sse, GW_RETRY_MS);
+    }
 }
 
 static struct gw_log *find(struct gw_session *s, str id, uint64_t *ret_seq)

@@ -282,6 +282,15 @@ void sse_send_now(struct sse *s, str event, str id, str data)
     sse_frame_unref(f);
 }
 
+void sse_send_retry(struct sse *s, unsigned ms)
+{
+    char text[32];
+    snprintf(text, sizeof text, "retry: %u\n\n", ms);
+    struct sse_frame *f = frame_of(str_from(text));
+    (void)sse_send(s, f);
+    sse_frame_unref(f);
+}
+
 size_t sse_queued(const struct sse *s)
 {
     return s->queued_bytes;

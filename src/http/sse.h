@@ -26,5 +26,6 @@ struct sse_frame *sse_frame_unref(struct sse_frame *f); /* takes NULL, returns N
 struct sse *sse_open(struct http_req *r, void (*on_close)(void *ctx), void *ctx);
 bool sse_send(struct sse *s, struct sse_frame *f); /* false: dropped, on_close follows later */
 void sse_send_now(struct sse *s, str event, str id, str data); /* one stream, one frame */
+void sse_send_retry(struct sse *s, unsigned ms); /* how long a client waits to come back */
 void sse_close(struct sse *s); /* flushes what is queued, then ends the response */
 size_t sse_queued(const struct sse *s);

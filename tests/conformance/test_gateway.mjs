@@ -302,14 +302,16 @@ test('a stream that broke is read on from where it was', async () => {
     const client = await legacyClient(of('legacy'), { listen: false })
     const stop = new AbortController()
     const res = await client.raw({ jsonrpc: '2.0', id: 5, method: 'tools/call', params: { name: 'test_tool_with_progress', arguments: {}, _meta: { progressToken: 'p' } } }, { signal: stop.signal })
-    let last
+    let last, retry
     const seen = []
     for await (const event of streamEvents(res.body)) {
         last = event.id ?? last
+        retry ??= event.retry
         if (event.data) seen.push(JSON.parse(event.data))
         if (seen.length === 1) break
     }
     stop.abort()
+    assert.equal(retry, '1000')
     await sleep(300)
     const again = await fetch(of('legacy'), { headers: { accept: 'text/event-stream', 'mcp-session-id': client.session, 'last-event-id': last } })
     for await (const message of messagesOf(again)) seen.push(message)
