@@ -122,7 +122,7 @@ test('usage errors exit with 2 and say what to do', async () => {
     for (const args of [['--nonsense'], ['nonsense'], ['serve', '--port', 'abc'], ['-p'], ['--resume', 'x', '--continue']]) {
         const r = await run(dir, args, { input: '' })
         assert.equal(r.code, 2, args.join(' ') + ': ' + r.stderr)
-        assert.match(r.stderr, /nb --help/)
+        assert.match(r.stderr, /nb( serve)? --help/)
     }
     const help = await run(dir, ['--help'])
     assert.equal(help.code, 0)
