@@ -1,12 +1,11 @@
-// Every screen beside the chat: it works, and axe finds nothing serious in it, light and dark.
+// The screens beside the chat: what can be done on them.
 import fs from 'node:fs'
 import path from 'node:path'
-import { SRC_DIR, assert, before, eventually, startServer, test, tmpdir } from '../support/tap.mjs'
-import { demoEnv, newContext, send, withPage } from './browser.mjs'
-import { SAMPLE_ID, SHARED_ID, writeSample } from './sample.mjs'
+import { assert, before, eventually, startServer, test, tmpdir } from '../support/tap.mjs'
+import { serious } from './axe.mjs'
+import { demoEnv, send, withPage } from './browser.mjs'
+import { SAMPLE_ID, writeSample } from './sample.mjs'
 
-const AXE = fs.readFileSync(path.join(SRC_DIR, 'node_modules/axe-core/axe.min.js'), 'utf8')
-const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true }
 let server
 
 before(async () => {
@@ -15,99 +14,7 @@ before(async () => {
     server = await startServer({ env: demoEnv(), workdir })
 })
 
-async function serious(page) {
-    await page.evaluate(AXE)
-    const { violations } = await page.evaluate(() =>
-        globalThis.axe.run(document, { resultTypes: ['violations'] }),
-    )
-    return violations
-        .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-        .map(({ id, nodes }) => `${id}: ${nodes.map((n) => `${n.target} ${n.failureSummary}`).join('; ')}`)
-}
-
 const open = (page, name) => page.getByRole('button', { name }).first().click()
-
-/** What is looked at: where, and what is opened there. */
-const SCREENS = {
-    welcome: ['#/', (page) => page.locator('.welcome').waitFor()],
-    chat: [
-        `#/c/${SAMPLE_ID}`,
-        async (page) => {
-            await page.locator('.tool').first().waitFor({ state: 'attached' })
-            await page.$$eval('details', (all) => all.forEach((e) => (e.open = true)))
-        },
-    ],
-    shared: [`#/c/${SHARED_ID}`, (page) => page.locator('.is-other').first().waitFor()],
-    notes: [`#/c/${SAMPLE_ID}`, (page) => open(page, 'Notes').then(() => page.locator('.note').waitFor())],
-    menu: [`#/c/${SAMPLE_ID}`, (page) => open(page, 'More about this conversation')],
-    share: [
-        `#/c/${SHARED_ID}`,
-        (page) =>
-            page
-                .locator('.faces')
-                .click()
-                .then(() => page.locator('.share-person').first().waitFor()),
-    ],
-    palette: [
-        '#/',
-        (page) =>
-            page
-                .locator('.welcome')
-                .waitFor()
-                .then(() => page.keyboard.press('Control+k')),
-    ],
-    bundles: ['#/apps', (page) => page.locator('.card, .empty').first().waitFor()],
-    'add a bundle': ['#/apps', (page) => open(page, 'Add a bundle')],
-    permissions: ['#/permissions', (page) => page.locator('.tool-row').first().waitFor()],
-    skills: ['#/skills', (page) => page.locator('.skill summary').first().click()],
-    'a new skill': ['#/skills', (page) => open(page, 'New skill')],
-    usage: ['#/usage', (page) => page.locator('.chart').waitFor()],
-    context: [
-        '#/context',
-        async (page) => {
-            await open(page, 'Show what would be sent')
-            await page.locator('.layer').first().waitFor()
-        },
-    ],
-    models: ['#/settings/model', (page) => page.locator('.card').first().waitFor()],
-    appearance: ['#/settings/appearance', (page) => page.locator('.share-choice').first().waitFor()],
-    about: ['#/settings/about', (page) => page.locator('.facts').waitFor()],
-}
-
-for (const colorScheme of ['light', 'dark']) {
-    test(
-        `axe finds nothing serious on any screen: ${colorScheme}`,
-        async () => {
-            const own = await newContext({ colorScheme, reducedMotion: 'reduce' })
-            for (const [name, [hash, prepare]] of Object.entries(SCREENS)) {
-                const page = await own.newPage()
-                await page.goto(`${server.url}/${hash}`)
-                await prepare(page)
-                assert.deepEqual(await serious(page), [], name)
-                await page.close()
-            }
-            await own.close()
-        },
-        { timeoutMs: 150_000 },
-    )
-}
-
-test(
-    'on a phone no screen is wider than the window',
-    async () => {
-        const own = await newContext(PHONE)
-        for (const [name, [hash, prepare]] of Object.entries(SCREENS)) {
-            const page = await own.newPage()
-            await page.goto(`${server.url}/${hash}`)
-            await prepare(page)
-            const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
-            assert.equal(overflow, 0, name)
-            await page.close()
-        }
-        await own.close()
-    },
-    { timeoutMs: 60_000 },
-)
 
 test('skills: why a message gets one; a skill is written, edited and deleted', () =>
     withPage(`${server.url}/#/skills`, {}, async (page) => {
