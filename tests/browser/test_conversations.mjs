@@ -31,7 +31,13 @@ async function menu(page, label) {
 
 test('search: highlighted hits; one leads to its message among ten thousand', () =>
     withPage(server.url, {}, async (page) => {
-        await page.keyboard.press('Control+Shift+F')
+        const found = async () => (await (await fetch(`${server.url}/v1/search?q=xylophone`)).json()).results.length > 0
+        await eventually(found, 30000) // the index is made in the background
+        const search = page.getByLabel('Search messages')
+        await eventually(async () => {
+            await page.keyboard.press('Control+Shift+F')
+            return search.evaluate((e) => e === document.activeElement)
+        })
         await page.keyboard.type('xylophone')
         const hit = page.locator('.hit')
         await hit.waitFor()
