@@ -1,5 +1,7 @@
 /* /v1/users, /v1/preferences - the people of this instance. Admins manage them; everybody may
  * look at and name themselves. Owners are made and unmade by owners only. */
+#include <errno.h>
+
 #include "api/people.h"
 #include "auth/password.h"
 
@@ -200,7 +202,9 @@ static const struct json_field PASSWORD_FIELDS[] = {
 static void on_password(void *ctx, const struct err *err, str id)
 {
     struct api_change *c = ctx;
-    if (err->code < 0)
+    if (err->code == -EACCES) /* not 401: who asks is known, and stays logged in */
+        http_reply_error(c->req, 403, "wrong_password", "The current password is wrong.", NULL);
+    else if (err->code < 0)
         api_auth_error(c->req, err);
     else
         http_reply(c->req, 200, "application/json", STR("{\"ok\":true}"));
