@@ -44,12 +44,11 @@ test('over HTTP, with a session: a notification', async () => {
     const client = await legacyClient(server.url + '/mcp', { listen: false })
     for (const source of SOURCES) {
         const id = `said-${source}`
-        const call = client.request('tools/call', nap(source, id), { id })
-        await eventually(async () => {
-            await client.notify('notifications/cancelled', { requestId: id })
-            return Promise.race([call, new Promise((done) => setTimeout(done, 200))])
-        })
-        assert.equal((await call).message, undefined)
+        const call = client.raw({ jsonrpc: '2.0', id, method: 'tools/call', params: nap(source, id) })
+        const messages = messagesOf(await call)
+        assert.equal((await messages.next()).value.params.message, 'asleep')
+        await client.notify('notifications/cancelled', { requestId: id })
+        assert.equal((await messages.next()).done, true, 'no answer')
         await saysCancelled(source, id)
     }
 })
