@@ -16,16 +16,6 @@ static void write_or_null(struct json_writer *w, const char *key, int64_t v)
         jw_int(w, v);
 }
 
-static const char *kind_name(enum bundle_kind k)
-{
-    static const char *const NAMES[] = {[BUNDLE_NAMED] = "named",
-                                        [BUNDLE_LOCAL] = "local",
-                                        [BUNDLE_REMOTE] = "remote",
-                                        [BUNDLE_COMMAND] = "command",
-                                        [BUNDLE_BUILT_IN] = "built-in"};
-    return NAMES[k];
-}
-
 static void write_members(struct json_writer *w, struct bundle *b)
 {
     const struct bundle_info *i = bundle_info(b);
@@ -34,7 +24,7 @@ static void write_members(struct json_writer *w, struct bundle *b)
     jw_kstr(w, "version", i->version);
     jw_kstr(w, "status", str_from(bundle_state_name(i->state)));
     jw_kstr_or_null(w, "reason", i->reason);
-    jw_kstr(w, "kind", str_from(kind_name(i->kind)));
+    jw_kstr(w, "kind", str_from(bundle_kind_name(i->kind)));
     jw_kstr(w, "type", STR("plain"));
     jw_kint(w, "toolCount", (int64_t)i->ntools);
     write_or_null(w, "trustScore", i->trust_score);

@@ -31,13 +31,20 @@ static void finish(struct bundle_change_op *op, struct bundle *b)
     free(op);
 }
 
+/* op->err says already why it is taken back. */
+static void take_back(struct bundle_change_op *op)
+{
+    struct err e = {0};
+    if (settings_remove_bundle(op->by->settings_path, op->name, &e) < 0)
+        err_prefix(&op->err, "it stays in the settings (%s)", e.msg);
+}
+
 static void write_settings(struct job *j) /* pool thread */
 {
     struct bundle_change_op *op = CONTAINER_OF(j, struct bundle_change_op, job);
     const char *path = op->by->settings_path;
-    struct err ignored = {0};
     if (op->is_rollback)
-        (void)settings_remove_bundle(path, op->name, &ignored); /* op->err says what went wrong */
+        take_back(op);
     else if (op->entry)
         (void)settings_add_bundle(path, op->entry, &op->err);
     else
@@ -75,16 +82,26 @@ static void await_start(struct bundle_change_op *op, struct bundle *b)
         timer_start(&op->timer, LOOK_MS);
 }
 
+static void await_removal(struct bundle_change_op *op, struct bundle *b)
+{
+    if (b && clock_mono_ms() < op->until_ms) {
+        timer_start(&op->timer, LOOK_MS);
+        return;
+    }
+    if (b)
+        err_set(&op->err, -ETIMEDOUT, "'%.*s' is out of the settings, but still there",
+                STR_ARG(op->name));
+    finish(op, NULL);
+}
+
 static void on_timer(void *ctx)
 {
     struct bundle_change_op *op = ctx;
     struct bundle *b = bundles_find(op->by->bundles, op->name);
     if (op->entry)
         await_start(op, b);
-    else if (!b || clock_mono_ms() >= op->until_ms)
-        finish(op, NULL);
     else
-        timer_start(&op->timer, LOOK_MS);
+        await_removal(op, b);
 }
 
 static struct bundle_change_op *op_new(const struct bundle_changer *c, bundle_changed_fn fn,

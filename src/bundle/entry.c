@@ -10,6 +10,16 @@
 #define PATH_TEXT_MAX 256 /* of a place in the settings: "bundles[12].transport.auth" */
 #define MEMORY_MB_MAX (1024 * 1024)
 
+const char *bundle_kind_name(enum bundle_kind k)
+{
+    static const char *const NAMES[] = {[BUNDLE_NAMED] = "named",
+                                        [BUNDLE_LOCAL] = "local",
+                                        [BUNDLE_REMOTE] = "remote",
+                                        [BUNDLE_COMMAND] = "command",
+                                        [BUNDLE_BUILT_IN] = "built-in"};
+    return NAMES[k];
+}
+
 /* ---- the entry's shape ---- */
 
 #define AT(member) offsetof(struct entry_document, member)

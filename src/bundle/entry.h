@@ -13,6 +13,7 @@
 #define BUNDLES_MAX     200 /* of one workspace */
 
 enum bundle_kind { BUNDLE_NAMED, BUNDLE_LOCAL, BUNDLE_REMOTE, BUNDLE_COMMAND, BUNDLE_BUILT_IN };
+const char *bundle_kind_name(enum bundle_kind k); /* "named", "local" ... */
 
 struct bundle_sandbox { /* what a stdio bundle may touch besides its own data directory */
     bool is_off;

@@ -213,16 +213,6 @@ struct json *bundle_cli_masked(struct arena *a, const struct json *entry)
     return ret;
 }
 
-const char *bundle_cli_kind_name(enum bundle_kind k)
-{
-    static const char *const NAMES[] = {[BUNDLE_NAMED] = "named",
-                                        [BUNDLE_LOCAL] = "local",
-                                        [BUNDLE_REMOTE] = "remote",
-                                        [BUNDLE_COMMAND] = "command",
-                                        [BUNDLE_BUILT_IN] = "built-in"};
-    return NAMES[k];
-}
-
 bool bundle_cli_confirm(const char *question, bool is_sure)
 {
     char answer[16];

@@ -36,7 +36,6 @@ const struct bundle_entry *bundle_cli_entry_named(const struct bundle_entry *all
 str bundle_cli_source(struct arena *a, const struct bundle_entry *b);
 /* A copy of an entry with its values masked that may be secret: variables, headers, tokens. */
 struct json *bundle_cli_masked(struct arena *a, const struct json *entry);
-const char *bundle_cli_kind_name(enum bundle_kind k); /* "named" ... */
 
 /* Prints the question and reads y or n; `is_sure` answers yes by itself. */
 bool bundle_cli_confirm(const char *question, bool is_sure);

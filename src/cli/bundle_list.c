@@ -80,7 +80,7 @@ static int list_entries(struct conv_cli *x)
     for (size_t i = 0; i < n; i++) {
         table_row(&t);
         table_cell(&t, 0, all[i].server_name);
-        table_cellf(&t, 1, "(%s)%s", bundle_cli_kind_name(all[i].kind),
+        table_cellf(&t, 1, "(%s)%s", bundle_kind_name(all[i].kind),
                     all[i].is_disabled ? " disabled" : "");
         table_cell(&t, 2, bundle_cli_source(&x->arena, &all[i]));
     }

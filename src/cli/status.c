@@ -85,7 +85,7 @@ static void print_json(struct status *s)
     for (size_t i = 0; i < s->n; i++) {
         jw_object(&w);
         jw_kstr(&w, "name", s->entries[i].server_name);
-        jw_kstr(&w, "kind", str_from(bundle_cli_kind_name(s->entries[i].kind)));
+        jw_kstr(&w, "kind", str_from(bundle_kind_name(s->entries[i].kind)));
         jw_kstr(&w, "source", bundle_cli_source(&s->x->arena, &s->entries[i]));
         jw_kbool(&w, "disabled", s->entries[i].is_disabled);
         jw_end(&w);

@@ -7,7 +7,7 @@ static struct import_list parse(const char *text)
 {
     struct import_list l;
     struct err e = {0};
-    if (import_parse(&arena, str_from(text), "/work/p/.vscode", "/home/ann", &l, &e) < 0)
+    if (import_parse(&arena, str_from(text), "/srv/p/.vscode", "/home/ann", &l, &e) < 0)
         fail_msg("%s", e.msg);
     return l;
 }
@@ -60,7 +60,7 @@ static void vs_code_with_inputs(void **state)
         "\"servers\":{\"s\":{\"type\":\"stdio\",\"command\":\"/bin/s\",\"args\":["
         "\"${workspaceFolder}/d\",\"${userHome}\"],\"env\":{\"KEY\":\"${input:key}\",\"TOKEN\":"
         "\"${env:TOKEN}\",\"B\":\"${B:-fallback}\"},\"envFile\":\".env\"}}}");
-    is(&l.items[0], "{\"serverName\":\"s\",\"command\":\"/bin/s\",\"args\":[\"/work/p/d\","
+    is(&l.items[0], "{\"serverName\":\"s\",\"command\":\"/bin/s\",\"args\":[\"/srv/p/d\","
                     "\"/home/ann\"],\"env\":{\"B\":\"fallback\"},\"allowedEnv\":[\"TOKEN\"]}");
     notes(&l.items[0], "env.KEY asks for \"The API key\"");
     notes(&l.items[0], "envFile");
