@@ -43,6 +43,7 @@ static const struct route ROUTES[] = {
     {"PATCH", "/v1/workspaces/:ws/members/:user", api_members_set, API_NO_SPACE | API_ADMIN, 0},
     {"DELETE", "/v1/workspaces/:ws/members/:user", api_members_remove, API_NO_SPACE | API_ADMIN, 0},
     {"GET", "/v1/apps", api_apps_list, 0, 0},
+    {"POST", "/v1/apps/import", api_apps_import, API_ADMIN | API_READS, 0},
     {"POST", "/v1/apps/install", api_apps_install, API_ADMIN, 0},
     {"GET", "/v1/apps/:name", api_apps_get, 0, 0},
     {"DELETE", "/v1/apps/:name", api_apps_uninstall, API_ADMIN, 0},
@@ -82,6 +83,8 @@ static const struct route ROUTES[] = {
     {"GET", "/v1/permissions", api_permissions_get, 0, 0},
     {"PUT", "/v1/permissions", api_permissions_set, API_ADMIN, 0},
     {"DELETE", "/v1/permissions/consents/:tool", api_permissions_withdraw, API_ADMIN, 0},
+    {"POST", "/v1/models/look", api_models_look, API_NO_SPACE | API_ADMIN, 0},
+    {"PUT", "/v1/models/default", api_models_set_default, API_NO_SPACE | API_ADMIN, 0},
     {"PUT", "/v1/providers/:name/key", api_provider_key_set, API_NO_SPACE | API_ADMIN, 0},
     {"POST", "/v1/prompt", api_prompt_preview, API_BODY_CONV | API_READS, 0},
     {"GET", "/v1/search", api_search_get, 0, 0},
@@ -281,7 +284,8 @@ struct api *api_new(const struct api_deps *deps)
     a->names = (struct frame_names){find_name, a};
     map_init(&a->hubs);
     map_init(&a->provisions);
-    list_init(&a->keys);
+    list_init(&a->model_changes);
+    list_init(&a->lookers);
     rates_init(&a->rates);
     random_id("b", a->boot_id);
     a->people = (struct directory_observer){.on_news = on_news, .ctx = a};
@@ -295,7 +299,7 @@ void api_stop(struct api *a)
 {
     api_import_free(a->import);
     a->import = NULL;
-    api_provider_keys_drop(a);
+    api_model_setup_drop(a);
     directory_unobserve(&a->people);
     auth_unobserve(&a->logins);
     hubs_free(a);

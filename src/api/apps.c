@@ -3,6 +3,7 @@
 
 #include "api/internal.h"
 #include "bundle/change.h"
+#include "bundle/import.h"
 
 /* ---- showing ---- */
 
@@ -264,23 +265,26 @@ static void on_installed(void *ctx, struct bundle *b, const struct err *err)
 /* What runs a program of the caller's choice, opens the sandbox or hands out variables of ours
  * is for whoever owns the machine: over the network an admin could otherwise become the account
  * that runs nb. */
+static const char *owners_only(const struct http_req *r, const struct json *entry)
+{
+    static const char *const KEYS[] = {"command",    "args",         "cwd",       "sandbox",
+                                       "allowedEnv", "allowPrivate", "userConfig"};
+    for (size_t i = 0; !api_identity(r)->is_operator && i < ARRAY_LEN(KEYS); i++)
+        if (json_get(entry, KEYS[i]))
+            return KEYS[i];
+    return NULL;
+}
+
 static bool is_entry_allowed(struct http_req *r, const struct json *entry)
 {
-    static const char *const OWNERS_ONLY[] = {"command",    "args",         "cwd",       "sandbox",
-                                              "allowedEnv", "allowPrivate", "userConfig"};
-    if (api_identity(r)->is_operator)
+    const char *key = owners_only(r, entry);
+    if (!key)
         return true;
-    for (size_t i = 0; i < ARRAY_LEN(OWNERS_ONLY); i++) {
-        if (!json_get(entry, OWNERS_ONLY[i]))
-            continue;
-        str message = arena_printf(&r->arena,
-                                   "'%s' can be set only on the machine itself: nb bundle add, or "
-                                   "nimblebrain.json.",
-                                   OWNERS_ONLY[i]);
-        http_reply_error(r, 403, "forbidden", message.p, NULL);
-        return false;
-    }
-    return true;
+    str message = arena_printf(
+        &r->arena,
+        "'%s' can be set only on the machine itself: nb bundle add, or nimblebrain.json.", key);
+    http_reply_error(r, 403, "forbidden", message.p, NULL);
+    return false;
 }
 
 void api_apps_install(void *ctx, struct http_req *r)
@@ -337,4 +341,58 @@ void api_apps_uninstall(void *ctx, struct http_req *r)
     struct app_wait *w = wait_new(r);
     w->name = r->params[0];
     w->op = bundle_remove(s->changer, w->name, on_uninstalled, w);
+}
+
+/* ---- what another program's settings hold ---- */
+
+#define SOURCE_SHOWN 300 /* bytes */
+
+static str source_of(struct arena *a, const struct bundle_entry *b)
+{
+    struct buf text;
+    buf_init(&text, SOURCE_SHOWN);
+    int r = buf_add_str(&text, b->kind == BUNDLE_REMOTE ? b->url : b->command);
+    for (size_t i = 0; r == 0 && i < b->args.len; i++)
+        r = buf_printf(&text, " %.*s", STR_ARG(b->args.items[i]));
+    str shown = arena_printf(a, "%.*s%s", STR_ARG(buf_str(&text)), r < 0 ? " ..." : "");
+    buf_done(&text);
+    return shown;
+}
+
+static void write_server(struct json_writer *w, struct http_req *r, const struct import_server *s)
+{
+    bool is_for_owner = s->entry && owners_only(r, s->entry);
+    jw_object(w);
+    jw_kstr(w, "name", s->name);
+    jw_kval(w, "entry", is_for_owner ? NULL : s->entry);
+    jw_kbool(w, "isForOwner", is_for_owner); /* on the machine itself: nb bundle import */
+    jw_kstr_or_null(w, "source", s->entry ? source_of(&r->arena, &s->bundle) : STR_NONE);
+    api_write_strs(w, "notes", s->notes);
+    jw_end(w);
+}
+
+static const struct json_field IMPORT_FIELDS[] = {{"text", JF_STR, 0, JF_REQUIRED, NULL, 0}, {0}};
+
+/* Only tells; each entry is then added by itself, by a person who has seen it. */
+void api_apps_import(void *ctx, struct http_req *r)
+{
+    struct import_list list;
+    struct api_json j;
+    struct err e = {0};
+    str text = STR_NONE;
+    if (!may_change(r) || !api_decode_body(r, IMPORT_FIELDS, &text))
+        return;
+    if (import_parse(&r->arena, text, "/", NULL, &list, &e) < 0) {
+        http_reply_error(r, 400, "bad_request", e.msg, NULL);
+        return;
+    }
+    api_json_begin(&j);
+    jw_object(&j.w);
+    jw_key(&j.w, "servers");
+    jw_array(&j.w);
+    for (size_t i = 0; i < list.len; i++)
+        write_server(&j.w, r, &list.items[i]);
+    jw_end(&j.w);
+    jw_end(&j.w);
+    api_json_send(&j, r);
 }

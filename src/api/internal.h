@@ -15,10 +15,11 @@ struct sse;
 
 struct api {
     struct api_deps deps;
-    struct api_import *import; /* the latest one, or NULL */
-    struct list_node keys;     /* of providers, being saved */
-    char boot_id[32];          /* of this process, in the ids of the workspace streams */
-    struct map hubs;           /* workspace id -> struct hub */
+    struct api_import *import;      /* the latest one, or NULL */
+    struct list_node model_changes; /* being saved */
+    struct list_node lookers;       /* requests that wait for a look at this machine */
+    char boot_id[32];               /* of this process, in the ids of the workspace streams */
+    struct map hubs;                /* workspace id -> struct hub */
     struct timer beat;
     unsigned beats;
     uint64_t nstreams; /* opened so far */
@@ -65,6 +66,7 @@ void api_release(struct api *api, struct api_space *s);
 void api_health_get(void *ctx, struct http_req *r);
 void api_apps_list(void *ctx, struct http_req *r);
 void api_apps_get(void *ctx, struct http_req *r);
+void api_apps_import(void *ctx, struct http_req *r);
 void api_apps_install(void *ctx, struct http_req *r);
 void api_apps_uninstall(void *ctx, struct http_req *r);
 void api_apps_start(void *ctx, struct http_req *r);
@@ -113,6 +115,8 @@ void api_models_list(void *ctx, struct http_req *r);
 void api_permissions_get(void *ctx, struct http_req *r);
 void api_permissions_set(void *ctx, struct http_req *r);
 void api_permissions_withdraw(void *ctx, struct http_req *r);
+void api_models_look(void *ctx, struct http_req *r);
+void api_models_set_default(void *ctx, struct http_req *r);
 void api_provider_key_set(void *ctx, struct http_req *r);
 void api_prompt_preview(void *ctx, struct http_req *r);
 void api_skills_list(void *ctx, struct http_req *r);
@@ -149,8 +153,8 @@ void api_workspaces_list(void *ctx, struct http_req *r);
 void api_workspaces_remove(void *ctx, struct http_req *r);
 void api_workspaces_set(void *ctx, struct http_req *r);
 
-void api_provider_keys_drop(struct api *api); /* they are saved, but not used any more */
-void api_import_free(struct api_import *im);  /* cancels it; accepts NULL */
+void api_model_setup_drop(struct api *api);  /* what is being saved is not used any more */
+void api_import_free(struct api_import *im); /* cancels it; accepts NULL */
 
 /* ---- exchange.c: what handlers share ---- */
 

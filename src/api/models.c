@@ -78,6 +78,7 @@ static void write_provider(struct json_writer *w, const struct llm_provider_info
     jw_kbool(w, "isUsable", is_configured && p->is_usable);
     jw_kstr_or_null(w, "problem", p->problem);
     jw_kstr_or_null(w, "defaultModel", p->default_model);
+    jw_kbool(w, "isLocal", p->is_local);
     jw_kbool(w, "takesKey", takes_key); /* from whoever asks */
     jw_end(w);
 }
@@ -104,6 +105,7 @@ void api_models_list(void *ctx, struct http_req *r)
     const struct llm *llm = ((struct api *)ctx)->deps.llm;
     struct api_json j;
     size_t n;
+    bool is_admin = api_is_org_admin(api_identity(r));
     str why, chosen = llm_default_model(llm, &why);
     const str *names = llm_known_models(llm, &r->arena, &n);
     api_json_begin(&j);
@@ -112,8 +114,10 @@ void api_models_list(void *ctx, struct http_req *r)
     jw_object(&j.w);
     jw_kstr(&j.w, "model", chosen);
     jw_kstr(&j.w, "why", why);
+    jw_kbool(&j.w, "isConfigured", llm_has_default(llm));
     jw_end(&j.w);
-    write_providers(&j.w, &r->arena, llm, api_is_org_admin(api_identity(r)));
+    jw_kbool(&j.w, "mayChange", is_admin);
+    write_providers(&j.w, &r->arena, llm, is_admin);
     jw_key(&j.w, "models");
     jw_array(&j.w);
     for (size_t i = 0; i < n; i++)

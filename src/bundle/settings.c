@@ -210,26 +210,28 @@ int settings_replace_bundle(const char *path, str server_name, const struct json
     return r;
 }
 
-static int merge_permissions(struct file *f, const struct json *members, str *ret, struct err *e)
+static int merge_members(struct file *f, const char *key, const struct json *members, str *ret,
+                         struct err *e)
 {
     struct json *root;
     int r = json_parse(&f->arena, f->text, JSON_COPY | JSON_UNIQUE, &root, e);
     if (r < 0)
         return r;
-    struct json *section = json_get(root, "permissions");
+    struct json *section = json_get(root, key);
     if (!json_is(section, JSON_OBJECT))
         section = json_new(&f->arena, JSON_OBJECT);
     for (size_t i = 0; i < members->len; i++)
         json_set(&f->arena, section, members->members[i].key, members->members[i].value);
-    return settings_text_set(&f->arena, f->text, "permissions", section, ret, e);
+    return settings_text_set(&f->arena, f->text, key, section, ret, e);
 }
 
-int settings_set_permissions(const char *path, const struct json *members, struct err *e)
+int settings_set_members(const char *path, const char *section, const struct json *members,
+                         struct err *e)
 {
     struct file f;
     str text;
     int r = open_locked(&f, path, e);
-    if (r == 0 && (r = merge_permissions(&f, members, &text, e)) < 0)
+    if (r == 0 && (r = merge_members(&f, section, members, &text, e)) < 0)
         err_prefix(e, "%s", f.path);
     if (r == 0)
         r = write_text(&f, text, e);

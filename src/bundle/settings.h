@@ -1,4 +1,4 @@
-/* settings.h - the bundles and permissions in a settings file: read, changed, watched.
+/* settings.h - the bundles and other sections of a settings file: read, changed, watched.
  *
  * nimblebrain.json (and workspace.json) belongs to people. A change is made under a lock, on
  * the file as it is at that moment, written beside it and renamed over it; everything but the
@@ -21,8 +21,9 @@ int settings_remove_bundle(const char *path, str server_name, struct err *e);
 int settings_replace_bundle(const char *path, str server_name, const struct json *entry,
                             struct err *e);
 
-/* Gives these members of "permissions" new values; what else is in it stays. */
-int settings_set_permissions(const char *path, const struct json *members, struct err *e);
+/* Gives these members of a section, such as "permissions", new values; what else is in it stays. */
+int settings_set_members(const char *path, const char *section, const struct json *members,
+                         struct err *e);
 
 /* {workDir}/.reload: its change is noticed by a running server. */
 int settings_request_reload(const char *reload_path, struct err *e);

@@ -50,6 +50,20 @@ static void add_configured(struct listing *l, const struct provider *p)
     }
 }
 
+static void add_found(struct listing *l, const struct provider *p)
+{
+    for (size_t i = 0; i < p->found.len; i++)
+        add(l, p->name, p->found.items[i]);
+}
+
+static size_t count_found(const struct llm *m)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < m->nproviders; i++)
+        n += m->providers[i].found.len;
+    return n;
+}
+
 static size_t count_rows(void)
 {
     size_t n = 0;
@@ -62,13 +76,14 @@ str *llm_known_models(const struct llm *m, struct arena *a, size_t *ret_n)
 {
     size_t overrides = m->overrides ? m->overrides->len : 0;
     struct listing l = {.llm = m, .arena = a};
-    l.cap = 1 + m->nproviders + m->nproviders * (count_rows() + overrides);
+    l.cap = 1 + m->nproviders + m->nproviders * (count_rows() + overrides) + count_found(m);
     l.names = arena_array(a, l.cap, sizeof *l.names);
     l.names[l.n++] = llm_default_model(m, NULL);
     for (size_t i = 0; i < m->nproviders; i++) {
         const struct provider *p = &m->providers[i];
         if (p->default_model.n > 0)
             add(&l, p->name, p->default_model);
+        add_found(&l, p);
         add_configured(&l, p);
         add_rows(&l, p);
     }

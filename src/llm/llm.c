@@ -257,6 +257,17 @@ str llm_default_model(const struct llm *m, str *ret_why)
     return m->default_model.n > 0 ? m->default_model : m->chosen;
 }
 
+void llm_set_default(struct llm *m, str name)
+{
+    if (!str_eq(m->default_model, name))
+        m->default_model = arena_str(&m->arena, name);
+}
+
+bool llm_has_default(const struct llm *m)
+{
+    return m->default_model.n > 0;
+}
+
 int llm_may_set_key(const struct llm *m, str provider, struct err *e)
 {
     const struct known *k = find_known(provider);
@@ -453,6 +464,7 @@ size_t llm_providers(const struct llm *m, struct llm_provider_info *ret, size_t 
             .base_url = p->base_url,
             .default_model = p->default_model,
             .is_usable = is_fine,
+            .is_local = (p->quirks & QUIRK_LOCAL) != 0,
             .problem = is_fine ? STR_NONE : p->key_hint,
         };
     }
@@ -480,6 +492,7 @@ struct llm_provider_info *llm_missing_providers(const struct llm *m, struct aren
                 .type = str_from(k->type->name),
                 .base_url = str_from(k->base_url),
                 .default_model = str_from(k->default_model),
+                .is_local = (k->quirks & QUIRK_LOCAL) != 0,
                 .problem = needs(a, k),
             };
     }

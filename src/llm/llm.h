@@ -159,6 +159,13 @@ int llm_resolve(struct llm *m, str name, str *ret_provider, str *ret_model, stru
 str llm_default_model(const struct llm *m, str *ret_why);
 /* Looks for local servers if nothing is configured; at most 300 ms; fn is called once. */
 void llm_probe(struct llm *m, void (*fn)(void *ctx), void *ctx);
+/* The same whatever is configured, and the default stays as it is: what was found can be named
+ * from now on. One look at a time: a new one takes the place of one that is under way. */
+void llm_look(struct llm *m, void (*fn)(void *ctx), void *ctx);
+void llm_stop_look(struct llm *m); /* fn will not be called any more */
+/* Answers from now on when nobody names a model; "provider:model". */
+void llm_set_default(struct llm *m, str name);
+bool llm_has_default(const struct llm *m); /* somebody has named it, here or in the settings */
 
 bool llm_model_info(const struct llm *m, str name, struct llm_model_info *ret);
 /* For store_env.price. */
@@ -168,7 +175,8 @@ struct llm_provider_info {
     str name, type, base_url;
     str default_model; /* without the provider; may be empty */
     bool is_usable;
-    str problem; /* why not, and what to do; empty when usable */
+    bool is_local; /* a model server of the kind that people run on their own machine */
+    str problem;   /* why not, and what to do; empty when usable */
 };
 
 /* The configured providers (and those a probe found), the demo included: at most `max` are

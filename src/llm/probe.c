@@ -1,8 +1,8 @@
 /* Looking for model servers on this machine.
  *
- * Only when nothing is configured, only on the well-known ports, and only for a moment. A
- * closed port is noticed by a plain connect, which answers at once on the loopback, so the
- * HTTP client is not even loaded on machines without such servers. */
+ * Only when nothing is configured or somebody asks for it, only on the well-known ports, and only
+ * for a moment. A closed port is noticed by a plain connect, which answers at once on the loopback,
+ * so the HTTP client is not even loaded on machines without such servers. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -58,6 +58,7 @@ struct probe {
     struct arena arena;
     struct look looks[ARRAY_LEN(KINDS)];
     size_t pending;
+    bool keeps_default;
     struct timer timer;
     struct deferred end;
     void (*fn)(void *ctx);
@@ -82,17 +83,40 @@ void probe_free(struct probe *p)
     free(p);
 }
 
+static bool is_noted(const struct provider *p, const struct look *k)
+{
+    bool is_same = p->found.len == k->nmodels;
+    for (size_t i = 0; is_same && i < k->nmodels; i++)
+        is_same = str_eq(p->found.items[i], k->models[i]);
+    return is_same;
+}
+
+/* The arena lives as long as nb: only what is new is copied into it. */
+static void note_found(struct llm *m, struct provider *p, const struct look *k)
+{
+    if (is_noted(p, k))
+        return;
+    p->found = (struct json_strs){arena_array(&m->arena, k->nmodels, sizeof(str)), k->nmodels};
+    for (size_t i = 0; i < k->nmodels; i++)
+        p->found.items[i] = arena_str(&m->arena, k->models[i]);
+}
+
 static void adopt(struct llm *m, const struct look *k)
 {
-    if (k->chosen.n == 0 || llm_find_provider(m, str_from(k->kind->name)))
+    if (k->chosen.n == 0)
         return;
-    struct provider *p = llm_add_known(m, str_from(k->kind->name));
-    if (!p)
-        return;
-    p->base_url = arena_concat(&m->arena, k->base, STR("/v1"));
-    p->default_model = arena_str(&m->arena, k->chosen);
-    log_info(m->log, "llm", "found %s on %.*s with the model %.*s", k->kind->name, STR_ARG(k->base),
-             STR_ARG(k->chosen));
+    struct provider *p = llm_find_provider(m, str_from(k->kind->name));
+    if (!p) {
+        p = llm_add_known(m, str_from(k->kind->name));
+        if (!p)
+            return;
+        p->base_url = arena_concat(&m->arena, k->base, STR("/v1"));
+        p->default_model = arena_str(&m->arena, k->chosen);
+        log_info(m->log, "llm", "found %s on %.*s with the model %.*s", k->kind->name,
+                 STR_ARG(k->base), STR_ARG(k->chosen));
+    }
+    if (str_starts(p->base_url, k->base)) /* the settings may mean another machine's */
+        note_found(m, p, k);
 }
 
 static void finish(void *ctx)
@@ -101,10 +125,12 @@ static void finish(void *ctx)
     struct llm *m = p->llm;
     void (*fn)(void *) = p->fn;
     void *fn_ctx = p->ctx;
+    bool keeps_default = p->keeps_default;
     for (size_t i = 0; i < ARRAY_LEN(KINDS); i++)
         adopt(m, &p->looks[i]);
     probe_free(p);
-    llm_choose_default(m);
+    if (!keeps_default)
+        llm_choose_default(m);
     fn(fn_ctx);
 }
 
@@ -269,19 +295,35 @@ static bool is_anything_configured(const struct llm *m)
     return m->default_model.n > 0 || !str_eq(m->chosen, STR("demo:demo"));
 }
 
-void llm_probe(struct llm *m, void (*fn)(void *ctx), void *ctx)
+static void start(struct llm *m, bool keeps_default, bool is_wanted, void (*fn)(void *ctx),
+                  void *ctx)
 {
     struct probe *p = xcalloc(1, sizeof *p);
     probe_free(m->probe);
     m->probe = p;
-    *p = (struct probe){.llm = m, .fn = fn, .ctx = ctx};
+    *p = (struct probe){.llm = m, .fn = fn, .ctx = ctx, .keeps_default = keeps_default};
     arena_init(&p->arena);
     timer_init(&p->timer, m->loop, finish, p);
     defer_init(&p->end, finish, p);
-    for (size_t i = 0; !is_anything_configured(m) && i < ARRAY_LEN(KINDS); i++)
+    for (size_t i = 0; is_wanted && i < ARRAY_LEN(KINDS); i++)
         look_start(p, &p->looks[i], &KINDS[i]);
     if (p->pending == 0)
         defer_start(m->loop, &p->end);
     else
         timer_start(&p->timer, PROBE_MS);
+}
+
+void llm_probe(struct llm *m, void (*fn)(void *ctx), void *ctx)
+{
+    start(m, false, !is_anything_configured(m), fn, ctx);
+}
+
+void llm_look(struct llm *m, void (*fn)(void *ctx), void *ctx)
+{
+    start(m, true, true, fn, ctx);
+}
+
+void llm_stop_look(struct llm *m)
+{
+    probe_free(m->probe);
 }

@@ -5,6 +5,7 @@
  * all (call.c, failure.c). */
 #pragma once
 
+#include "base/json_decode.h"
 #include "llm/answer.h"
 #include "llm/llm.h"
 #include "llm/models.h"
@@ -36,6 +37,7 @@ struct provider {
     str key_hint;                 /* what to say when the key is missing; may be empty */
     str key_env;                  /* the variable that holds the key, for messages; may be empty */
     str default_model;            /* empty = none */
+    struct json_strs found;       /* models that its server on this machine has told of */
     struct fetch_header *headers; /* extra ones from the configuration */
     size_t nheaders;
     unsigned quirks;

@@ -77,7 +77,7 @@ void rule_change_forget(struct rule_change *c)
 static void write_rules(struct job *j) /* pool thread */
 {
     struct rule_change *c = CONTAINER_OF(j, struct rule_change, job);
-    (void)settings_set_permissions(c->rt->deps.settings_path, c->section, &c->err);
+    (void)settings_set_members(c->rt->deps.settings_path, "permissions", c->section, &c->err);
 }
 
 static void on_written(struct job *j)

@@ -1,5 +1,8 @@
 // A model server on this machine is found and used when nothing else is configured, and only then.
+import fs from 'node:fs'
 import http from 'node:http'
+import path from 'node:path'
+import { client } from '../support/office.mjs'
 import { after, assert, before, nb, startServer, test, tmpdir } from '../support/tap.mjs'
 
 const NO_KEYS = { ANTHROPIC_API_KEY: '', OPENAI_API_KEY: '', GOOGLE_GENERATIVE_AI_API_KEY: '', NB_DEMO_DELAY_MS: '0' }
@@ -7,7 +10,7 @@ const MODEL = 'qwen3:8b'
 
 const ANSWERS = {
     '/api/version': { version: '0.30' },
-    '/api/tags': { models: [{ name: MODEL }] },
+    '/api/tags': { models: [{ name: MODEL }, { name: 'gemma:2b' }] },
     '/api/show': { capabilities: ['completion', 'tools'] },
 }
 
@@ -60,4 +63,38 @@ test('nobody is asked when a model is named', async () => {
     const r = await nb(['--workdir', tmpdir(), '--model', 'demo:demo', '-p', 'hello'], { env })
     assert.equal(r.code, 0, r.stderr)
     assert.deepEqual(asked, [])
+})
+
+test('one that is started later is found when asked for, chosen with one call, and kept in the settings', async () => {
+    const workdir = tmpdir()
+    const file = path.join(workdir, 'nimblebrain.json')
+    fs.writeFileSync(file, '{\n  "models": {"default": "demo:demo", "fast": "demo:demo"}\n}\n')
+    const s = await startServer({ env, workdir })
+    const me = client(s)
+    const names = async () => (await me.get('/v1/models')).body.models.map((m) => m.name)
+    assert.ok(!(await names()).includes(`ollama:${MODEL}`))
+    const unknown = await me.ask('PUT', '/v1/models/default', { model: `ollama:${MODEL}` })
+    assert.equal(unknown.status, 400, 'nobody has found it yet')
+
+    const [looked, again] = await Promise.all([me.post('/v1/models/look', {}), me.post('/v1/models/look', {})])
+    for (const r of [looked, again]) {
+        assert.equal(r.status, 200, r.text)
+        assert.equal(r.body.default.model, 'demo:demo')
+        assert.ok(r.body.models.some((m) => m.name === 'ollama:gemma:2b'), r.text)
+        assert.equal(r.body.providers.find((p) => p.name === 'ollama').isLocal, true)
+    }
+
+    const chosen = await me.ask('PUT', '/v1/models/default', { model: 'ollama:gemma:2b' })
+    assert.deepEqual([chosen.status, chosen.body.defaultModel], [200, 'ollama:gemma:2b'], chosen.text)
+    assert.equal((await me.post('/v1/chat', { message: 'hello' })).body.response, 'from next door')
+    const settings = JSON.parse(fs.readFileSync(file, 'utf8'))
+    assert.deepEqual(settings.models, { default: 'ollama:gemma:2b', fast: 'demo:demo' })
+    assert.deepEqual(settings.providers, { ollama: { baseURL: `http://${env.OLLAMA_HOST}/v1` } })
+    await s.stop()
+
+    const t = await startServer({ env, workdir })
+    assert.equal((await client(t).post('/v1/chat', { message: 'hello' })).body.response, 'from next door')
+    for (const model of ['', 'x'.repeat(201), 'anthropic:claude-x', 7])
+        assert.equal((await client(t).ask('PUT', '/v1/models/default', { model })).status, 400, model)
+    await t.stop()
 })

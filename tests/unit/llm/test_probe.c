@@ -76,6 +76,48 @@ static void finds_a_model_with_tools(void **state)
     assert_true(info.has_price && info.price_in == 0);
 }
 
+/* Somebody asks although a model is configured: what is found can be named, nothing else changes.
+ */
+static void a_look_finds_all_and_changes_no_default(void **state)
+{
+    static const struct script_step STEPS[] = {
+        {JSON_ANSWER("{\"version\":\"0.30\"}")},
+        {JSON_ANSWER("{\"models\":[{\"name\":\"gemma:2b\"},{\"name\":\"qwen3:8b\"}]}")},
+        {JSON_ANSWER("{\"capabilities\":[\"completion\",\"tools\"]}")},
+    };
+    struct world *w = *state;
+    char host[64];
+    struct arena a;
+    size_t n, hits = 0;
+    w->server = script_server_new(STEPS, 3);
+    snprintf(host, sizeof host, "127.0.0.1:%d", w->server->port);
+    struct llm_conf conf = {.default_model = STR("demo:demo"), .ollama_host = str_from(host)};
+    w->llm = llm_new(w->loop, w->fetcher, &conf, NULL, NULL);
+    llm_look(w->llm, on_over, w);
+    assert_true(loop_run_until(w->loop, &w->is_over, WAIT_MS));
+    assert_true(str_eq(llm_default_model(w->llm, NULL), STR("demo:demo")));
+    arena_init(&a);
+    const str *names = llm_known_models(w->llm, &a, &n);
+    for (size_t i = 0; i < n; i++)
+        hits +=
+            str_eq(names[i], STR("ollama:gemma:2b")) || str_eq(names[i], STR("ollama:qwen3:8b"));
+    assert_int_equal(hits, 2);
+    arena_done(&a);
+    llm_set_default(w->llm, STR("ollama:qwen3:8b"));
+    assert_true(str_eq(llm_default_model(w->llm, NULL), STR("ollama:qwen3:8b")));
+}
+
+static void a_look_can_be_stopped(void **state)
+{
+    static const struct script_step STEPS[] = {{"", SCRIPT_HANG, false}};
+    struct world *w = *state;
+    w->server = script_server_new(STEPS, 1);
+    probe(w, (struct llm_conf){0});
+    llm_look(w->llm, on_over, w);
+    llm_stop_look(w->llm);
+    assert_false(loop_run_until(w->loop, &w->is_over, 400));
+}
+
 static void a_stranger_is_not_asked_further(void **state)
 {
     static const struct script_step STEPS[] = {{JSON_ANSWER("{\"hello\":\"world\"}")}};
@@ -126,8 +168,14 @@ int main(void)
 {
 #define CASE(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
     const struct CMUnitTest tests[] = {
-        CASE(finds_a_model_with_tools), CASE(a_stranger_is_not_asked_further),
-        CASE(silence_costs_a_moment),   CASE(nothing_is_asked_when_a_model_is_configured),
+        CASE(finds_a_model_with_tools),
+        CASE(a_stranger_is_not_asked_further),
+        CASE(a_look_finds_all_and_changes_no_default),
+        CASE(a_stranger_is_not_asked_further),
+        CASE(a_look_can_be_stopped),
+        CASE(a_stranger_is_not_asked_further),
+        CASE(silence_costs_a_moment),
+        CASE(nothing_is_asked_when_a_model_is_configured),
         CASE(freeing_ends_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,242 @@
+/* PUT /v1/providers/:name/key, POST /v1/models/look, PUT /v1/models/default - connecting a model
+ * while nb runs: a key is taken, kept and never shown; servers on this machine are looked for; and
+ * what shall answer is written into the settings, as a person would. */
+#include <errno.h>
+#include <string.h>
+
+#include "api/internal.h"
+#include "api/people.h"
+#include "bundle/credentials.h"
+#include "bundle/settings.h"
+
+#define MODEL_NAME_MAX 200
+
+/* ---- what is saved before it is used ---- */
+
+struct model_change {
+    struct list_node node; /* in api->model_changes */
+    struct api *api;       /* NULL once it has stopped */
+    struct http_req *req;  /* NULL once the client has gone */
+    struct arena arena;
+    void (*save)(struct model_change *c); /* on a pool thread */
+    void (*use)(struct llm *llm, const struct model_change *c);
+    const char *path;       /* of the settings, or the directory of the keys */
+    str provider, base_url; /* base_url: empty = the settings need not name it */
+    str value;              /* the key, or "provider:model" */
+    struct err err;
+    struct job job;
+};
+
+static void save(struct job *j) /* pool thread */
+{
+    struct model_change *c = CONTAINER_OF(j, struct model_change, job);
+    c->save(c);
+}
+
+static void reply(struct http_req *r, const struct llm *llm, str provider)
+{
+    struct api_json j;
+    str why;
+    api_json_begin(&j);
+    jw_object(&j.w);
+    jw_kstr(&j.w, "provider", provider);
+    jw_kstr(&j.w, "defaultModel", llm_default_model(llm, &why));
+    jw_kstr(&j.w, "why", why);
+    jw_end(&j.w);
+    api_json_send(&j, r);
+}
+
+static void on_saved(struct job *j)
+{
+    struct model_change *c = CONTAINER_OF(j, struct model_change, job);
+    struct llm *llm = c->api ? c->api->deps.llm : NULL;
+    list_del(&c->node);
+    if (llm && c->err.code == 0)
+        c->use(llm, c);
+    if (c->req && c->err.code)
+        http_reply_error(c->req, 500, "not_saved", c->err.msg, NULL);
+    else if (c->req)
+        reply(c->req, llm, c->provider);
+    explicit_bzero((char *)c->value.p, c->value.n);
+    arena_done(&c->arena);
+    free(c);
+}
+
+static void on_gone(struct http_req *r)
+{
+    ((struct model_change *)r->user)->req = NULL;
+}
+
+static struct model_change *change_new(struct api *api, struct http_req *r, str provider, str value)
+{
+    struct model_change *c = xcalloc(1, sizeof *c);
+    arena_init(&c->arena);
+    c->api = api;
+    c->req = r;
+    c->provider = arena_str(&c->arena, provider);
+    c->value = arena_str(&c->arena, value);
+    c->job = (struct job){.work = save, .done = on_saved};
+    list_push(&api->model_changes, &c->node);
+    r->user = c;
+    r->on_gone = on_gone;
+    return c;
+}
+
+/* Answers 403 itself. */
+static bool is_admin(struct http_req *r)
+{
+    if (api_is_org_admin(api_identity(r)))
+        return true;
+    http_reply_error(r, 403, "forbidden", "Only admins may connect models.", NULL);
+    return false;
+}
+
+/* ---- a key ---- */
+
+static void save_key(struct model_change *c)
+{
+    struct json value = json_of_str(c->value);
+    (void)credentials_set(c->path, STR(CREDENTIALS_PROVIDERS), c->provider, &value, &c->err);
+}
+
+static void use_key(struct llm *llm, const struct model_change *c)
+{
+    llm_set_key(llm, c->provider, c->value);
+}
+
+static const struct json_field KEY_FIELDS[] = {{"apiKey", JF_STR, 0, JF_REQUIRED, NULL, 0}, {0}};
+
+static void start_key(struct api *api, struct http_req *r, str key)
+{
+    struct model_change *c = change_new(api, r, r->params[0], key);
+    c->path = arena_printf(&c->arena, "%s/credentials", api->deps.config->work_dir).p;
+    c->save = save_key;
+    c->use = use_key;
+    pool_submit(api->deps.pool, &c->job);
+}
+
+void api_provider_key_set(void *ctx, struct http_req *r)
+{
+    struct api *api = ctx;
+    struct err e = {0};
+    str key = STR_NONE;
+    if (!is_admin(r) || !api_decode_body(r, KEY_FIELDS, &key))
+        return;
+    key = str_trim(key);
+    int may = llm_may_set_key(api->deps.llm, r->params[0], &e);
+    if (may == -ENOENT)
+        http_reply_error(r, 404, "not_found", e.msg, NULL);
+    else if (may < 0)
+        http_reply_error(r, 409, "conflict", e.msg, NULL);
+    else if (!llm_is_key(key))
+        http_reply_error(r, 400, "bad_request", "This does not look like a key.", NULL);
+    else
+        start_key(api, r, key);
+}
+
+/* ---- the default model ---- */
+
+static int save_member(struct model_change *c, const char *section, str key, struct json value)
+{
+    struct json *members = json_new(&c->arena, JSON_OBJECT);
+    json_set(&c->arena, members, key, value);
+    return settings_set_members(c->path, section, members, &c->err);
+}
+
+/* A server that was only found is written down too: once a model is named, nobody looks for it. */
+static void save_default(struct model_change *c)
+{
+    struct json *provider = json_new(&c->arena, JSON_OBJECT);
+    if (c->base_url.n > 0) {
+        json_set(&c->arena, provider, STR("baseURL"), json_of_str(c->base_url));
+        if (save_member(c, "providers", c->provider, *provider) < 0)
+            return;
+    }
+    (void)save_member(c, "models", STR("default"), json_of_str(c->value));
+}
+
+static void use_default(struct llm *llm, const struct model_change *c)
+{
+    llm_set_default(llm, c->value);
+}
+
+/* Where the provider's server is, when it is known only because it was found. */
+static str found_at(const struct api *api, str provider)
+{
+    enum { MAX = 64 };
+    struct llm_provider_info all[MAX];
+    size_t n = llm_providers(api->deps.llm, all, MAX);
+    const struct json *configured = api->deps.config->providers;
+    for (size_t i = 0; i < n && i < MAX; i++)
+        if (str_eq(all[i].name, provider) && all[i].is_local && !json_get_str(configured, provider))
+            return all[i].base_url;
+    return STR_NONE;
+}
+
+static const struct json_field DEFAULT_FIELDS[] = {{"model", JF_STR, 0, JF_REQUIRED, NULL, 0}, {0}};
+
+void api_models_set_default(void *ctx, struct http_req *r)
+{
+    struct api *api = ctx;
+    struct err e = {0};
+    str name = STR_NONE, provider, model;
+    if (!is_admin(r) || !api_decode_body(r, DEFAULT_FIELDS, &name))
+        return;
+    if (name.n == 0 || name.n > MODEL_NAME_MAX ||
+        llm_resolve(api->deps.llm, name, &provider, &model, &e) < 0) {
+        http_reply_error(r, 400, "bad_request", e.code ? e.msg : "Name a model.", NULL);
+        return;
+    }
+    name = arena_printf(&r->arena, "%.*s:%.*s", STR_ARG(provider), STR_ARG(model));
+    struct model_change *c = change_new(api, r, provider, name);
+    c->path = arena_cstr(&c->arena, str_from(api->deps.config->path));
+    c->base_url = arena_str(&c->arena, found_at(api, provider));
+    c->save = save_default;
+    c->use = use_default;
+    pool_submit(api->deps.pool, &c->job);
+}
+
+/* ---- looking around ---- */
+
+struct looker {            /* in the request's arena */
+    struct list_node node; /* in api->lookers */
+    struct http_req *req;
+};
+
+static void on_looker_gone(struct http_req *r)
+{
+    list_del(&((struct looker *)r->user)->node);
+}
+
+static void on_looked(void *ctx)
+{
+    struct api *api = ctx;
+    struct list_node *n;
+    while ((n = list_pop(&api->lookers)) != NULL) {
+        struct http_req *r = LIST_ENTRY(n, struct looker, node)->req;
+        r->on_gone = NULL;
+        api_models_list(api, r);
+    }
+}
+
+void api_models_look(void *ctx, struct http_req *r)
+{
+    struct api *api = ctx;
+    if (!is_admin(r))
+        return;
+    struct looker *l = ARENA_NEW(&r->arena, struct looker);
+    bool is_first = list_empty(&api->lookers);
+    l->req = r;
+    r->user = l;
+    r->on_gone = on_looker_gone;
+    list_push(&api->lookers, &l->node);
+    if (is_first)
+        llm_look(api->deps.llm, on_looked, api);
+}
+
+void api_model_setup_drop(struct api *api)
+{
+    LIST_FOREACH (n, &api->model_changes)
+        LIST_ENTRY(n, struct model_change, node)->api = NULL;
+    llm_stop_look(api->deps.llm);
+}
