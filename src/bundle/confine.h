@@ -24,3 +24,8 @@ int confine_self(struct arena *a, const struct confine_spec *spec, struct err *e
 
 /* Its second half. abi: what Landlock covers need not be taken away. */
 int confine_syscalls(bool network, int landlock_abi, struct err *e);
+
+/* The filter for a server in bubblewrap's namespaces, as a file for its --seccomp: no namespaces
+ * of its own, and none of the kernel's doors that no server needs. Files and addresses are left
+ * to bubblewrap. */
+int confine_bwrap_filter(int *ret_fd, struct err *e);

@@ -1,8 +1,8 @@
 /* confine_syscalls.c - the seccomp filter.
  *
  * A list of what is refused, not of what is allowed: servers are written in any language, and
- * files are Landlock's business. The program is classic BPF, so short that a library to write
- * it would be longer. */
+ * files are Landlock's or bubblewrap's business. The program is classic BPF, so short that a
+ * library to write it would be longer. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/audit.h>
@@ -10,6 +10,7 @@
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <stddef.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -62,19 +63,6 @@ static const int REFUSED[] = {
     __NR_swapon,
     __NR_swapoff,
     __NR_acct,
-    /* what Landlock lets pass: modes, owners and attributes of any file */
-    __NR_fchmodat,
-    __NR_fchmodat2,
-    __NR_fchownat,
-    __NR_setxattr,
-    __NR_lsetxattr,
-    __NR_removexattr,
-    __NR_lremovexattr,
-#ifdef __NR_chmod
-    __NR_chmod,
-    __NR_chown,
-    __NR_lchown,
-#endif
     /* the kernel itself */
     __NR_kexec_load,
     __NR_init_module,
@@ -106,8 +94,14 @@ static const int REFUSED[] = {
     __NR_io_uring_register,
 };
 
-/* Callers have another way when these do not exist; their arguments cannot be looked at. */
-static const int ABSENT[] = {__NR_clone3, __NR_openat2};
+/* What Landlock lets pass: modes, owners and attributes of any file. */
+static const int REFUSED_WITH_LANDLOCK[] = {
+    __NR_fchmodat,  __NR_fchmodat2,   __NR_fchownat,     __NR_setxattr,
+    __NR_lsetxattr, __NR_removexattr, __NR_lremovexattr,
+#ifdef __NR_chmod
+    __NR_chmod,     __NR_chown,       __NR_lchown,
+#endif
+};
 
 struct program {
     struct sock_filter at[FILTER_MAX];
@@ -170,8 +164,11 @@ static void refuse_limits_of_others(struct program *p)
 }
 
 /* Reading must not empty a file. */
-static void refuse_truncating(struct program *p)
+static void refuse_truncating(struct program *p, int landlock_abi)
 {
+    if (landlock_abi < 3)
+        refuse(p, __NR_truncate, EACCES);
+    refuse(p, __NR_openat2, ENOSYS); /* its flags cannot be looked at; there is openat */
 #ifdef __NR_open
     refuse_masked(p, __NR_open, 1, O_TRUNC | O_ACCMODE, O_TRUNC | O_RDONLY, EACCES);
 #endif
@@ -180,28 +177,27 @@ static void refuse_truncating(struct program *p)
 
 static void refuse_namespaces(struct program *p)
 {
+    refuse(p, __NR_clone3, ENOSYS); /* its flags cannot be looked at; there is clone */
     static const uint32_t FLAGS[] = {CLONE_NEWUSER, CLONE_NEWNS,  CLONE_NEWPID,   CLONE_NEWNET,
                                      CLONE_NEWIPC,  CLONE_NEWUTS, CLONE_NEWCGROUP};
     for (size_t i = 0; i < ARRAY_LEN(FLAGS); i++)
         refuse_masked(p, __NR_clone, 0, FLAGS[i], FLAGS[i], EPERM);
 }
 
-/* Sockets of the machine itself (AF_UNIX by name) are never made: nb's own among them takes
- * whoever connects for its owner. socketpair() is another call and stays. */
-static void limit_sockets(struct program *p, bool network)
+/* Of these kinds, n of them, and no others: some reach beyond every namespace. socketpair() is
+ * another call and stays. */
+static void limit_sockets(struct program *p, const uint32_t *families, size_t n)
 {
-    static const uint32_t FAMILIES[] = {AF_INET, AF_INET6, AF_NETLINK};
-    size_t n = network ? ARRAY_LEN(FAMILIES) : 0;
     emit(p, BPF_JMP | BPF_JEQ | BPF_K, 0, (uint8_t)(2 + n + (n > 0)), __NR_socket);
     load(p, argument(0));
     for (size_t i = 0; i < n; i++)
-        emit(p, BPF_JMP | BPF_JEQ | BPF_K, (uint8_t)(n - i), 0, FAMILIES[i]);
+        emit(p, BPF_JMP | BPF_JEQ | BPF_K, (uint8_t)(n - i), 0, families[i]);
     give(p, errno_action(EACCES));
     if (n > 0)
         give(p, SECCOMP_RET_ALLOW);
 }
 
-static void write_program(struct program *p, bool network, int landlock_abi)
+static void write_common(struct program *p)
 {
     load(p, offsetof(struct seccomp_data, arch));
     emit(p, BPF_JMP | BPF_JEQ | BPF_K, 1, 0, ARCH);
@@ -211,14 +207,29 @@ static void write_program(struct program *p, bool network, int landlock_abi)
     give(p, errno_action(ENOSYS));
     for (size_t i = 0; i < ARRAY_LEN(REFUSED); i++)
         refuse(p, REFUSED[i], EPERM);
-    for (size_t i = 0; i < ARRAY_LEN(ABSENT); i++)
-        refuse(p, ABSENT[i], ENOSYS);
-    if (landlock_abi < 3)
-        refuse(p, __NR_truncate, EACCES);
     refuse_limits_of_others(p);
-    refuse_truncating(p);
     refuse_namespaces(p);
-    limit_sockets(p, network);
+}
+
+/* Sockets of the machine itself (AF_UNIX by name) are never made: nb's own among them takes
+ * whoever connects for its owner. */
+static void write_with_landlock(struct program *p, bool network, int landlock_abi)
+{
+    static const uint32_t FAMILIES[] = {AF_INET, AF_INET6, AF_NETLINK};
+    write_common(p);
+    for (size_t i = 0; i < ARRAY_LEN(REFUSED_WITH_LANDLOCK); i++)
+        refuse(p, REFUSED_WITH_LANDLOCK[i], EPERM);
+    refuse_truncating(p, landlock_abi);
+    limit_sockets(p, FAMILIES, network ? ARRAY_LEN(FAMILIES) : 0);
+    give(p, SECCOMP_RET_ALLOW);
+}
+
+/* Which files and addresses there are is decided by bubblewrap's namespaces. */
+static void write_with_bwrap(struct program *p)
+{
+    static const uint32_t FAMILIES[] = {AF_UNIX, AF_INET, AF_INET6, AF_NETLINK};
+    write_common(p);
+    limit_sockets(p, FAMILIES, ARRAY_LEN(FAMILIES));
     give(p, SECCOMP_RET_ALLOW);
 }
 
@@ -228,14 +239,41 @@ bool confine_has_seccomp(void)
     return ARCH != 0 && syscall(__NR_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) == 0;
 }
 
+static int check_program(const struct program *p, struct err *e)
+{
+    return ARCH != 0 && p->n < FILTER_MAX
+               ? 0
+               : err_set(e, -ENOSYS, "cannot limit system calls on this kind of machine");
+}
+
 int confine_syscalls(bool network, int landlock_abi, struct err *e)
 {
     struct program p = {.n = 0};
-    write_program(&p, network, landlock_abi);
-    if (ARCH == 0 || p.n == FILTER_MAX)
-        return err_set(e, -ENOSYS, "cannot limit system calls on this kind of machine");
+    write_with_landlock(&p, network, landlock_abi);
+    int rc = check_program(&p, e);
+    if (rc < 0)
+        return rc;
     struct sock_fprog prog = {p.n, p.at};
     if (syscall(__NR_seccomp, SECCOMP_SET_MODE_FILTER, 0, &prog) < 0)
         return err_set(e, -errno, "cannot limit system calls: %s", err_reason(-errno));
+    return 0;
+}
+
+int confine_bwrap_filter(int *ret_fd, struct err *e)
+{
+    struct program p = {.n = 0};
+    write_with_bwrap(&p);
+    int rc = check_program(&p, e);
+    if (rc < 0)
+        return rc;
+    int fd = memfd_create("filter", MFD_CLOEXEC);
+    size_t size = p.n * sizeof(p.at[0]);
+    if (fd < 0 || write(fd, p.at, size) != (ssize_t)size || lseek(fd, 0, SEEK_SET) < 0) {
+        rc = err_set(e, -errno, "cannot limit system calls: %s", err_reason(-errno));
+        if (fd >= 0)
+            close(fd);
+        return rc;
+    }
+    *ret_fd = fd;
     return 0;
 }

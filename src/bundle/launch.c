@@ -161,6 +161,34 @@ static void join_cgroup(const char *path)
         close(fd);
 }
 
+/* bubblewrap puts the filter on after its own work, which needs what the filter refuses. */
+static int add_filter(struct arena *a, char *const **argv, struct err *e)
+{
+    int fd = -1;
+    int rc = confine_bwrap_filter(&fd, e);
+    if (rc < 0)
+        return rc;
+    (void)fcntl(fd, F_SETFD, 0);
+    size_t n = 0;
+    while ((*argv)[n])
+        n++;
+    char **ret = arena_array(a, n + 3, sizeof(*ret));
+    ret[0] = (*argv)[0];
+    ret[1] = arena_cstr(a, STR("--seccomp"));
+    ret[2] = arena_cstr(a, arena_printf(a, "%d", fd));
+    memcpy(ret + 3, *argv + 1, n * sizeof(*ret)); /* with the NULL */
+    *argv = ret;
+    return 0;
+}
+
+static int confine(struct arena *a, const struct launch_spec *spec, char *const **argv,
+                   struct err *e)
+{
+    if (spec->is_confined)
+        return confine_self(a, &spec->confine, e);
+    return spec->is_wrapped && confine_has_seccomp() ? add_filter(a, argv, e) : 0;
+}
+
 static _Noreturn void become_server(struct arena *a, const struct launch_spec *spec,
                                     char *const *argv, pid_t parent)
 {
@@ -172,7 +200,7 @@ static _Noreturn void become_server(struct arena *a, const struct launch_spec *s
     (void)close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
     if (spec->cgroup)
         join_cgroup(spec->cgroup);
-    if (spec->is_confined && confine_self(a, &spec->confine, &e) < 0) {
+    if (confine(a, spec, &argv, &e) < 0) {
         dprintf(STDERR_FILENO, "nb: no sandbox: %s\n", e.msg);
         _exit(EXIT_NO_SANDBOX);
     }

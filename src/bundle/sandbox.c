@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/json.h"
+#include "bundle/confine.h"
 #include "bundle/sandbox_reach.h"
 #include "bundle/sandbox_rules.h"
 
@@ -54,8 +55,16 @@ static void program_args(struct args *l, const struct sandbox_want *w, const cha
 
 /* ---- bubblewrap ---- */
 
+/* The filter refuses them as well; this is the kernel's own lock, if bubblewrap has the key: not
+ * before 0.8, and not where it is setuid. */
+const char *const *sandbox_bwrap_user(bool no_userns)
+{
+    static const char *const FORBID[] = {"--unshare-user", "--disable-userns", NULL};
+    static const char *const TRY[] = {"--unshare-user-try", NULL};
+    return no_userns ? FORBID : TRY;
+}
+
 const char *const SANDBOX_BWRAP_ALWAYS[] = {
-    "--unshare-user-try",
     "--unshare-ipc",
     "--unshare-pid",
     "--unshare-uts",
@@ -141,6 +150,8 @@ static void bind_nothing(struct args *l, const char *path)
 static void bwrap_args(struct args *l, const struct sandbox_want *w, const struct sandbox_rules *r)
 {
     arg(l, w->offer->bwrap);
+    for (const char *const *p = sandbox_bwrap_user(w->offer->no_userns); *p; p++)
+        arg(l, *p);
     for (const char *const *p = SANDBOX_BWRAP_ALWAYS; *p; p++)
         arg(l, *p);
     if (!r->network)
@@ -226,6 +237,8 @@ static str describe(struct arena *a, const struct sandbox_want *w, const struct 
     describe_paths(&out, "; writes ", &r->write, w->home_dir);
     if (r->write.n == 0)
         buf_add_lit(&out, "; writes only its own data directory");
+    if (is_bwrap && !confine_has_seccomp())
+        buf_add_lit(&out, "; system calls are not limited");
     if (!is_bwrap)
         buf_printf(&out, "; not hidden: names of files%s (%s)",
                    w->offer->landlock_abi < 6 ? ", other processes of yours (it may end them)" : "",

@@ -2,9 +2,9 @@
  *
  * A stdio server sees the system's programs and libraries, its own files and its data
  * directory, and what its entry declares; it has no network unless declared. bubblewrap does
- * that with namespaces. Where bubblewrap does not work, nb's own launcher does it with
- * Landlock and seccomp, which leaves more to be seen; what is missing is part of the
- * description. Where neither works there is no command line, but an error.
+ * that with namespaces, and puts on a seccomp filter. Where bubblewrap does not work, nb's own
+ * launcher does it with Landlock and seccomp, which leaves more to be seen; what is missing is part
+ * of the description. Where neither works there is no command line, but an error.
  *
  * Whatever the kind, the launcher is the parent: no process of a server outlives it, however
  * nb ends (launch.h). */
@@ -18,6 +18,7 @@ enum sandbox_kind { SANDBOX_NONE, SANDBOX_BUBBLEWRAP, SANDBOX_LANDLOCK };
 struct sandbox_offer { /* what this machine has */
     enum sandbox_kind kind;
     char bwrap[4096];  /* its path */
+    bool no_userns;    /* bubblewrap can forbid user namespaces */
     int landlock_abi;  /* 0 = none */
     char why_not[512]; /* why it is not bubblewrap; for people */
 };
@@ -43,6 +44,7 @@ void sandbox_look(struct sandbox_offer *ret); /* the trial itself; blocks for so
 
 /* Options of bubblewrap in the trial and in every plan alike. NULL-terminated. */
 extern const char *const SANDBOX_BWRAP_ALWAYS[];
+const char *const *sandbox_bwrap_user(bool no_userns); /* the same; the first of them */
 
 /* ---- planning ---- */
 

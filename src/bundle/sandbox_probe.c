@@ -36,7 +36,7 @@ static bool find_bwrap(char ret[PATH_MAX])
 }
 
 /* Every kind of namespace and mount that a plan may use; what fails here would fail there. */
-static int spawn_trial(const char *bwrap, int err_fd, pid_t *ret)
+static int spawn_trial(const char *bwrap, bool no_userns, int err_fd, pid_t *ret)
 {
     static const char *const TRIAL[] = {"--unshare-net",
                                         "--ro-bind",
@@ -54,6 +54,8 @@ static int spawn_trial(const char *bwrap, int err_fd, pid_t *ret)
                                         "/usr/bin/true"};
     const char *argv[TRIAL_ARGS_MAX] = {bwrap};
     size_t n = 1;
+    for (const char *const *p = sandbox_bwrap_user(no_userns); *p; p++)
+        argv[n++] = *p;
     for (const char *const *p = SANDBOX_BWRAP_ALWAYS; *p; p++)
         argv[n++] = *p;
     assert(n + ARRAY_LEN(TRIAL) < TRIAL_ARGS_MAX);
@@ -69,9 +71,8 @@ static int spawn_trial(const char *bwrap, int err_fd, pid_t *ret)
 }
 
 /* Reads what it says until it ends, or until the time is up. */
-static size_t read_until_end(int fd, char *p, size_t max)
+static size_t read_until_end(int fd, uint64_t end, char *p, size_t max)
 {
-    uint64_t end = clock_mono_ms() + TRIAL_MS;
     size_t n = 0;
     for (;;) {
         uint64_t now = clock_mono_ms();
@@ -86,39 +87,49 @@ static size_t read_until_end(int fd, char *p, size_t max)
     }
 }
 
-static bool try_bwrap(const char *bwrap, char *why, size_t why_size)
+static bool try_bwrap(struct sandbox_offer *o, bool no_userns, uint64_t end)
 {
     int fds[2], status = -1;
     pid_t pid;
     char said[256];
     if (pipe2(fds, O_CLOEXEC) < 0)
         return false;
-    int rc = spawn_trial(bwrap, fds[1], &pid);
+    int rc = spawn_trial(o->bwrap, no_userns, fds[1], &pid);
     close(fds[1]);
     if (rc == 0) {
-        size_t n = read_until_end(fds[0], said, sizeof(said));
+        size_t n = read_until_end(fds[0], end, said, sizeof(said));
         (void)kill(pid, SIGKILL); /* has ended, unless it took too long */
         while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
             ;
         str line = str_trim((str){said, n});
         if (line.n == 0)
             line = STR("it failed without a word");
-        snprintf(why, why_size, "%s does not work here: %.*s", bwrap, STR_ARG(line));
+        snprintf(o->why_not, sizeof(o->why_not), "%.255s does not work here: %.*s", o->bwrap,
+                 STR_ARG(line));
     } else {
-        snprintf(why, why_size, "%s: %s", bwrap, err_reason(rc));
+        snprintf(o->why_not, sizeof(o->why_not), "%.255s: %s", o->bwrap, err_reason(rc));
     }
     close(fds[0]);
     return rc == 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
+static bool find_working_bwrap(struct sandbox_offer *o)
+{
+    uint64_t end = clock_mono_ms() + TRIAL_MS;
+    if (!find_bwrap(o->bwrap)) {
+        snprintf(o->why_not, sizeof(o->why_not), "bubblewrap (bwrap) is not installed");
+        return false;
+    }
+    o->no_userns = try_bwrap(o, true, end);
+    return o->no_userns || try_bwrap(o, false, end);
+}
+
 void sandbox_look(struct sandbox_offer *ret)
 {
     *ret = (struct sandbox_offer){.landlock_abi = confine_landlock_abi()};
-    if (!find_bwrap(ret->bwrap))
-        snprintf(ret->why_not, sizeof(ret->why_not), "bubblewrap (bwrap) is not installed");
-    else if (try_bwrap(ret->bwrap, ret->why_not, sizeof(ret->why_not)))
+    if (find_working_bwrap(ret))
         ret->kind = SANDBOX_BUBBLEWRAP;
-    if (ret->kind != SANDBOX_BUBBLEWRAP && ret->landlock_abi > 0 && confine_has_seccomp())
+    else if (ret->landlock_abi > 0 && confine_has_seccomp())
         ret->kind = SANDBOX_LANDLOCK;
 }
 

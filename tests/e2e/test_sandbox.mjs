@@ -105,6 +105,14 @@ for (const kind of KINDS) {
                 }
             }))
 
+        test(`a filter of system calls, and no namespaces of its own (${who})`, () =>
+            withServer({ kind, user }, async ({ host }) => {
+                assert.match(await host.text('prisoner', 'read', { path: '/proc/self/status' }), /^Seccomp:\t2$/m)
+                for (const flag of ['--user', '--net', '--map-root-user']) {
+                    refused(await host.text('prisoner', 'namespace', { kind: flag }), flag)
+                }
+            }))
+
         test(`its own data directory and its own tmp (${who})`, () =>
             withServer({ kind, user }, async ({ world, host }) => {
                 const env = JSON.parse(await host.text('prisoner', 'env'))

@@ -1,8 +1,13 @@
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,14 +20,30 @@ static void needs_both(void)
         skip();
 }
 
-/* Each attempt runs in a process of its own: there is no way back. Returns its errno. */
+/* As bubblewrap does it. */
+static int put_on_filter(void)
+{
+    struct sock_filter at[1024];
+    int fd = -1;
+    if (confine_bwrap_filter(&fd, NULL) < 0)
+        return -1;
+    ssize_t n = read(fd, at, sizeof at);
+    close(fd);
+    struct sock_fprog prog = {(unsigned short)((size_t)n / sizeof at[0]), at};
+    if (n <= 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+        return -1;
+    return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog);
+}
+
+/* Each attempt runs in a process of its own: there is no way back. Returns its errno. spec: NULL
+ * = with the filter for bubblewrap. */
 static int attempt(const struct confine_spec *spec, int (*fn)(void))
 {
     int status;
     pid_t pid = fork();
     if (pid == 0) {
         struct err e = {0};
-        if (confine_self(&rig.arena, spec, &e) < 0)
+        if ((spec ? confine_self(&rig.arena, spec, &e) : put_on_filter()) < 0)
             _exit(255);
         errno = 0;
         _exit(fn() < 0 ? errno : 0);
@@ -73,6 +94,41 @@ static int new_namespace(void)
     return unshare(CLONE_NEWUSER);
 }
 
+static int clone_namespace(void)
+{
+    return (int)syscall(__NR_clone, CLONE_NEWUSER | SIGCHLD, NULL, NULL, NULL, 0);
+}
+
+static int clone_new_way(void)
+{
+    return (int)syscall(__NR_clone3, NULL, 0);
+}
+
+static int open_vsock(void)
+{
+    return socket(AF_VSOCK, SOCK_STREAM, 0);
+}
+
+static int open_crypto(void)
+{
+    return socket(AF_ALG, SOCK_SEQPACKET, 0);
+}
+
+static int use_keyring(void)
+{
+    return (int)syscall(__NR_keyctl, 0, -3, 1);
+}
+
+static int use_ring(void)
+{
+    return (int)syscall(__NR_io_uring_setup, 1, NULL);
+}
+
+static int watch_faults(void)
+{
+    return (int)syscall(__NR_userfaultfd, O_CLOEXEC);
+}
+
 static int change_mode(void)
 {
     return chmod(at("home/notes/list"), 0777);
@@ -117,6 +173,26 @@ static void other_processes_and_namespaces(void **state)
     assert_int_equal(attempt(&CLOSED, new_namespace), EPERM);
 }
 
+/* Where bubblewrap decides on files and addresses, the rest is refused as without it. */
+static void with_bubblewrap(void **state)
+{
+    if (!confine_has_seccomp())
+        skip();
+    static const struct {
+        int (*fn)(void);
+        int code;
+    } CASES[] = {
+        {new_namespace, EPERM}, {clone_namespace, EPERM}, {clone_new_way, ENOSYS},
+        {use_keyring, EPERM},   {use_ring, EPERM},        {watch_faults, EPERM},
+        {limit_parent, EPERM},  {limit_self, 0},          {open_packet, EACCES},
+        {open_vsock, EACCES},   {open_crypto, EACCES},    {open_inet, 0},
+        {open_unix, 0},         {open_pair, 0},           {change_mode, 0},
+        {read_notes, 0},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(CASES); i++)
+        assert_int_equal(attempt(NULL, CASES[i].fn), CASES[i].code);
+}
+
 static void files(void **state)
 {
     needs_both();
@@ -140,6 +216,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(sockets, rig_open, rig_close),
         cmocka_unit_test_setup_teardown(other_processes_and_namespaces, rig_open, rig_close),
+        cmocka_unit_test_setup_teardown(with_bubblewrap, rig_open, rig_close),
         cmocka_unit_test_setup_teardown(files, rig_open, rig_close),
     };
     (void)has;

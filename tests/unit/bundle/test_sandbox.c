@@ -52,6 +52,7 @@ static void bubblewrap_shows_the_system_and_its_own(void **state)
     assert_string_equal(v[1], "launch");
     assert_true(has(v, "--unshare-net") && has(v, "--unshare-pid") && has(v, "--die-with-parent") &&
                 has(v, "--new-session"));
+    assert_true(has(v, "--unshare-user-try") && !has(v, "--disable-userns"));
     assert_true(mounted("--ro-bind", "/usr", 0) > 0);
     assert_int_equal(mounted("--ro-bind", "/", 0), -1);
     assert_int_equal(mounted("--bind", "/", 0), -1);
@@ -69,6 +70,15 @@ static void bubblewrap_shows_the_system_and_its_own(void **state)
     assert_string_equal(v[end - 1], "-u");
     assert_true(str_eq(plan.description,
                        STR("bubblewrap: no network; writes only its own data directory")));
+}
+
+static void user_namespaces_are_forbidden_where_bubblewrap_can(void **state)
+{
+    struct sandbox_offer offer = BWRAP;
+    offer.no_userns = true;
+    assert_int_equal(make(&offer, (struct bundle_sandbox){0}), 0);
+    assert_true(has(plan.argv, "--unshare-user") && has(plan.argv, "--disable-userns") &&
+                !has(plan.argv, "--unshare-user-try"));
 }
 
 static void what_is_declared_comes_from_outside_in(void **state)
@@ -158,6 +168,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(bubblewrap_shows_the_system_and_its_own, rig_open,
                                         rig_close),
+        cmocka_unit_test_setup_teardown(user_namespaces_are_forbidden_where_bubblewrap_can,
+                                        rig_open, rig_close),
         cmocka_unit_test_setup_teardown(what_is_declared_comes_from_outside_in, rig_open,
                                         rig_close),
         cmocka_unit_test_setup_teardown(the_work_directory_is_hidden_in_what_is_declared, rig_open,

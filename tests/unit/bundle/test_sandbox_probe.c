@@ -43,6 +43,18 @@ static void one_that_works(void **state)
     const struct sandbox_offer *o = look(at("bin"));
     assert_int_equal(o->kind, SANDBOX_BUBBLEWRAP);
     assert_string_equal(o->bwrap, at("bin/bwrap"));
+    assert_true(o->no_userns);
+}
+
+static void an_older_one_works_as_well(void **state)
+{
+    make_file(
+        "bin/bwrap",
+        "#!/bin/sh\ncase \"$*\" in *--disable-userns*) echo Unknown option >&2; exit 1;; esac\n",
+        0755);
+    const struct sandbox_offer *o = look(at("bin"));
+    assert_int_equal(o->kind, SANDBOX_BUBBLEWRAP);
+    assert_false(o->no_userns);
 }
 
 static void one_that_hangs_is_waited_for_not_longer_than_some_seconds(void **state)
@@ -99,6 +111,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(one_that_does_not_work, rig_open, rig_close),
         cmocka_unit_test_setup_teardown(one_that_says_nothing, rig_open, rig_close),
         cmocka_unit_test_setup_teardown(one_that_works, rig_open, rig_close),
+        cmocka_unit_test_setup_teardown(an_older_one_works_as_well, rig_open, rig_close),
         cmocka_unit_test_setup_teardown(one_that_hangs_is_waited_for_not_longer_than_some_seconds,
                                         rig_open, rig_close),
         cmocka_unit_test_setup_teardown(many_ask_one_looks, rig_open, rig_close),
