@@ -2,10 +2,7 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <malloc.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -58,7 +55,7 @@ void index_db_close(struct index_db *db)
         sqlite3_finalize(db->statements[i].stmt);
     db->nstatements = 0;
     db->in_transaction = false;
-    sqlite3_close(db->sql);
+    index_vfs_close(&db->vfs, db->sql);
     db->sql = NULL;
 }
 
@@ -90,44 +87,13 @@ static bool has_moved(struct index_db *db)
            moved;
 }
 
-static void remove_files(const struct index_db *db)
-{
-    char journal[PATH_MAX];
-    (void)unlink(db->path);
-    if (snprintf(journal, sizeof(journal), "%s-journal", db->path) < PATH_MAX)
-        (void)unlink(journal);
-}
-
 void index_db_discard(struct index_db *db)
 {
-    bool is_ours = db->sql && !has_moved(db);
+    if (db->sql && !has_moved(db)) {
+        (void)unlink(db->path);
+        (void)unlink(db->vfs.journal);
+    }
     index_db_close(db);
-    if (is_ours)
-        remove_files(db);
-}
-
-static bool is_journal_empty(const struct index_db *db)
-{
-    char journal[PATH_MAX];
-    struct stat st;
-    return snprintf(journal, sizeof(journal), "%s-journal", db->path) >= PATH_MAX ||
-           stat(journal, &st) < 0 || st.st_size == 0;
-}
-
-static bool is_being_written(struct index_db *db)
-{
-    sqlite3_file *file = NULL;
-    int is_reserved = 0;
-    (void)sqlite3_file_control(db->sql, "main", SQLITE_FCNTL_FILE_POINTER, &file);
-    return file && file->pMethods &&
-           file->pMethods->xCheckReservedLock(file, &is_reserved) == SQLITE_OK && is_reserved;
-}
-
-/* A journal that nobody is writing was left by a crash, or it belongs to a database that was
- * replaced in the middle of a write: SQLite would put pages of that one into this one. */
-static bool has_stray_journal(struct index_db *db)
-{
-    return !is_journal_empty(db) && !is_being_written(db) && !is_journal_empty(db);
 }
 
 /* ---- opening ---- */
@@ -155,14 +121,16 @@ static int number(sqlite3 *sql, const char *query, int64_t *ret)
 
 static int make(struct index_db *db)
 {
+    static const char SCOPE[] = "INSERT INTO fact VALUES('scope', ?), ('file', ?)";
     char pragma[64];
     sqlite3_stmt *st;
     int rc = sqlite3_exec(db->sql, SCHEMA, NULL, NULL, NULL);
     if (rc == SQLITE_OK)
-        rc = sqlite3_prepare_v2(db->sql, "INSERT INTO fact VALUES('scope', ?)", -1, &st, NULL);
+        rc = sqlite3_prepare_v2(db->sql, SCOPE, -1, &st, NULL);
     if (rc != SQLITE_OK)
         return rc;
     index_db_bind(st, 1, str_from(db->scope));
+    sqlite3_bind_int64(st, 2, db->vfs.file);
     (void)sqlite3_step(st);
     rc = sqlite3_finalize(st);
     (void)snprintf(pragma, sizeof(pragma), "PRAGMA user_version = %d", INDEX_SCHEMA);
@@ -179,6 +147,14 @@ static bool is_scope(struct index_db *db)
     return is_ours;
 }
 
+/* A copy may have been taken in the middle of a write. */
+static bool is_copy(struct index_db *db)
+{
+    int64_t file;
+    return number(db->sql, "SELECT value FROM fact WHERE name = 'file'", &file) != SQLITE_OK ||
+           file != db->vfs.file;
+}
+
 /* SQLITE_OK, SQLITE_EMPTY, or SQLITE_NOTADB when this is no index that we can use. */
 static int check(struct index_db *db)
 {
@@ -190,8 +166,9 @@ static int check(struct index_db *db)
         return rc;
     if (version == 0 && tables == 0)
         return SQLITE_EMPTY;
-    return version == INDEX_SCHEMA && is_scope(db) && index_price_agrees(db) ? SQLITE_OK
-                                                                             : SQLITE_NOTADB;
+    bool is_ours =
+        version == INDEX_SCHEMA && is_scope(db) && !is_copy(db) && index_price_agrees(db);
+    return is_ours ? SQLITE_OK : SQLITE_NOTADB;
 }
 
 /* Another process may be making it at the same time. */
@@ -207,8 +184,8 @@ static int make_if_empty(struct index_db *db)
 
 static int configure(struct index_db *db)
 {
-    static const char PRAGMAS[] = "PRAGMA journal_mode = TRUNCATE; PRAGMA synchronous = OFF;"
-                                  "PRAGMA temp_store = MEMORY; PRAGMA cache_spill = OFF;";
+    static const char PRAGMAS[] = "PRAGMA synchronous = OFF; PRAGMA temp_store = MEMORY;"
+                                  "PRAGMA cache_spill = OFF;";
     char size[64];
     (void)snprintf(size, sizeof(size), "PRAGMA cache_size = -%d", CACHE_KIB);
     (void)sqlite3_busy_handler(db->sql, on_busy, NULL);
@@ -221,25 +198,11 @@ static int configure(struct index_db *db)
     return rc;
 }
 
-/* What it holds is as private as the logs. Never opens a file that is there: closing it would
- * drop the locks of the other connections of this process. The journal gets the same mode. */
-static void make_private(const char *path)
-{
-    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (fd >= 0)
-        close(fd);
-    else if (errno == EEXIST)
-        (void)chmod(path, 0600); /* somebody else's file stays as it is */
-}
-
 static int open_file(struct index_db *db)
 {
-    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
     index_db_close(db);
-    make_private(db->path);
-    int rc = sqlite3_open_v2(db->path, &db->sql, flags, NULL);
-    if (rc == SQLITE_OK && has_stray_journal(db))
-        rc = SQLITE_CORRUPT;
+    index_vfs_make(db->path);
+    int rc = index_vfs_open(&db->vfs, db->path, &db->sql);
     if (rc == SQLITE_OK)
         rc = configure(db);
     if (rc == SQLITE_OK)
@@ -263,7 +226,7 @@ static void make_directory(const char *path)
 int index_db_ready(struct index_db *db)
 {
     assert(!db->in_transaction);
-    if (db->sql && !has_moved(db) && !has_stray_journal(db))
+    if (db->sql && !has_moved(db))
         return 0;
     int r = open_file(db);
     if (r == -EACCES) {

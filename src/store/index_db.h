@@ -5,15 +5,15 @@
  * makes a new one in its place, and everybody else notices before their next use.
  *
  * The journal is the plain one and not a write-ahead log: that one lives in files found by
- * name, which would be shared between a deleted database and the one made in its place. */
+ * name, which would be shared between a deleted database and the one made in its place
+ * (index_vfs.h). */
 #pragma once
 
-#include <sqlite3.h>
-
 #include "base/arena.h"
+#include "store/index_vfs.h"
 #include "store/store.h"
 
-#define INDEX_SCHEMA         1 /* raised with the tables, and with what is derived from a log */
+#define INDEX_SCHEMA         2 /* raised with the tables, and with what is derived from a log */
 #define INDEX_STATEMENTS_MAX 32
 
 struct index_db {
@@ -21,6 +21,7 @@ struct index_db {
     const char *scope; /* the logs it is about */
     const struct store_env *env;
 
+    struct index_vfs vfs;
     sqlite3 *sql;  /* NULL = closed */
     int64_t birth; /* tells one database from the next in its place */
     struct {

@@ -1,0 +1,205 @@
+/* Two databases that take turns under one name leave each other alone. */
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+
+#include "rig.h"
+#include "store/index_db.h"
+
+struct place {
+    struct rig rig;
+    char dir[300], path[320], aside[340];
+};
+
+static int setup(void **state)
+{
+    struct place *p = xcalloc(1, sizeof(*p));
+    rig_init(&p->rig, NULL, NULL);
+    (void)snprintf(p->dir, sizeof(p->dir), "%s/cache", p->rig.dir);
+    (void)snprintf(p->path, sizeof(p->path), "%s/index.db", p->dir);
+    (void)snprintf(p->aside, sizeof(p->aside), "%s/aside", p->dir);
+    *state = p;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct place *p = *state;
+    rig_done(&p->rig);
+    free(p);
+    return 0;
+}
+
+static int64_t ask(struct index_db *db, const char *sql)
+{
+    sqlite3_stmt *st = index_db_sql(db, sql);
+    int64_t n = index_db_step(db, st) > 0 ? sqlite3_column_int64(st, 0) : -1;
+    sqlite3_reset(st);
+    return n;
+}
+
+static void run(struct index_db *db, const char *sql)
+{
+    assert_int_equal(index_db_run(db, index_db_sql(db, sql)), 0);
+}
+
+static const char COUNT[] = "SELECT n FROM tally WHERE name = '*'";
+static const char FIRST[] = "INSERT INTO tally VALUES('*', 10)";
+static const char SECOND[] = "INSERT INTO tally VALUES('*', 77)";
+
+static void fill(struct index_db *db, const char *sql)
+{
+    assert_int_equal(index_db_begin(db, true), 0);
+    run(db, sql);
+    assert_int_equal(index_db_commit(db), 0);
+}
+
+/* One is put aside while it is used; another is made in its place, and is being written. */
+static void test_journals_are_told_apart(void **state)
+{
+    struct place *p = *state;
+    struct index_db old, fresh;
+    index_db_init(&old, p->path, "scope", &p->rig.env);
+    index_db_init(&fresh, p->path, "scope", &p->rig.env);
+    assert_int_equal(index_db_ready(&old), 1);
+    fill(&old, FIRST);
+    assert_int_equal(index_db_ready(&old), 0);
+    assert_int_equal(rename(p->path, p->aside), 0);
+
+    assert_int_equal(index_db_ready(&fresh), 1);
+    assert_int_equal(index_db_begin(&fresh, true), 0);
+    run(&fresh, SECOND);
+    assert_int_equal(ask(&old, COUNT), 10);
+    assert_int_equal(index_db_commit(&fresh), 0);
+
+    assert_int_equal(ask(&fresh, COUNT), 77);
+    assert_int_equal(ask(&old, COUNT), 10);
+    index_db_close(&fresh);
+    index_db_close(&old);
+}
+
+static size_t files_in(const char *dir)
+{
+    DIR *d = opendir(dir);
+    size_t n = 0;
+    assert_non_null(d);
+    for (struct dirent *it; (it = readdir(d)) != NULL;)
+        n += it->d_name[0] != '.';
+    closedir(d);
+    return n;
+}
+
+/* What a process that is killed in the middle of a write leaves behind. */
+static void leave_journal(struct place *p, int64_t *ret_file)
+{
+    struct index_db db;
+    char kept[400];
+    index_db_init(&db, p->path, "scope", &p->rig.env);
+    assert_true(index_db_ready(&db) >= 0);
+    *ret_file = db.vfs.file;
+    assert_int_equal(index_db_begin(&db, true), 0);
+    run(&db, "INSERT OR REPLACE INTO tally VALUES('*', 77)");
+    (void)snprintf(kept, sizeof(kept), "%s.kept", db.vfs.journal);
+    assert_int_equal(link(db.vfs.journal, kept), 0);
+    char *journal = str_dup(str_from(db.vfs.journal));
+    index_db_close(&db);
+    assert_int_equal(rename(kept, journal), 0);
+    free(journal);
+}
+
+static void test_goes_on_after_a_crash(void **state)
+{
+    struct place *p = *state;
+    struct index_db db;
+    int64_t file;
+    index_db_init(&db, p->path, "scope", &p->rig.env);
+    assert_int_equal(index_db_ready(&db), 1);
+    fill(&db, FIRST);
+    index_db_close(&db);
+    leave_journal(p, &file);
+    assert_int_equal(files_in(p->dir), 2);
+    assert_int_equal(index_db_ready(&db), 1);
+    assert_int_equal(ask(&db, COUNT), 10);
+    assert_int_equal(files_in(p->dir), 1);
+    index_db_close(&db);
+}
+
+/* Its number may be given to the next file: that one is none of this journal's business. */
+static void test_journal_of_a_deleted_file(void **state)
+{
+    struct place *p = *state;
+    struct index_db db;
+    int64_t gone;
+    char journal[400];
+    leave_journal(p, &gone);
+    assert_int_equal(files_in(p->dir), 2);
+    assert_int_equal(unlink(p->path), 0);
+    index_db_init(&db, p->path, "scope", &p->rig.env);
+    assert_int_equal(index_db_ready(&db), 1);
+    (void)snprintf(journal, sizeof(journal), "%s-journal%lld", p->path, (long long)gone);
+    if (db.vfs.file == gone)
+        assert_int_equal(access(journal, F_OK), -1);
+    fill(&db, FIRST);
+    assert_int_equal(ask(&db, COUNT), 10);
+    index_db_close(&db);
+}
+
+static void test_leaves_nothing_behind(void **state)
+{
+    struct place *p = *state;
+    struct index_db db;
+    struct stat st;
+    index_db_init(&db, p->path, "scope", &p->rig.env);
+    assert_int_equal(index_db_ready(&db), 1);
+    fill(&db, FIRST);
+    assert_int_equal(index_db_begin(&db, true), 0);
+    run(&db, "UPDATE tally SET n = 11");
+    assert_int_equal(files_in(p->dir), 2);
+    assert_int_equal(stat(db.vfs.journal, &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0600);
+    index_db_rollback(&db);
+    assert_int_equal(ask(&db, COUNT), 10);
+    assert_int_equal(files_in(p->dir), 1);
+    index_db_discard(&db);
+    assert_int_equal(files_in(p->dir), 0);
+}
+
+static void copy(const char *from, const char *to)
+{
+    struct stat st;
+    int in = open(from, O_RDONLY | O_CLOEXEC);
+    int out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    assert_true(in >= 0 && out >= 0);
+    assert_int_equal(fstat(in, &st), 0);
+    assert_int_equal(sendfile(out, in, NULL, (size_t)st.st_size), st.st_size);
+    close(in);
+    close(out);
+}
+
+/* A copy may have been taken while somebody was writing. */
+static void test_a_copy_is_not_used(void **state)
+{
+    struct place *p = *state;
+    struct index_db db;
+    index_db_init(&db, p->path, "scope", &p->rig.env);
+    assert_int_equal(index_db_ready(&db), 1);
+    fill(&db, FIRST);
+    index_db_close(&db);
+    assert_int_equal(rename(p->path, p->aside), 0);
+    copy(p->aside, p->path);
+    assert_int_equal(index_db_ready(&db), 1);
+    assert_int_equal(ask(&db, COUNT), -1);
+    index_db_close(&db);
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(test_journals_are_told_apart),   TEST(test_goes_on_after_a_crash),
+        TEST(test_journal_of_a_deleted_file), TEST(test_leaves_nothing_behind),
+        TEST(test_a_copy_is_not_used),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
