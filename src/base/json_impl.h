@@ -103,6 +103,22 @@ static inline char *json_copy_run(char *out, const char **p, const char *end, bo
     return out;
 }
 
+/* Makes room for n more bytes, with some to spare; false beyond the ceiling. */
+bool json_grow(struct buf *b, size_t n);
+
+/* Where the next n bytes go; NULL beyond the ceiling. They count after json_written. */
+static inline char *json_room(struct buf *b, size_t n)
+{
+    bool is_there = b->cap - b->n > n && n <= b->max - b->n && !b->failed;
+    return is_there || json_grow(b, n) ? b->p + b->n : NULL;
+}
+
+static inline void json_written(struct buf *b, char *end)
+{
+    *end = '\0';
+    b->n = (size_t)(end - b->p);
+}
+
 /* A heap array of the object's members ordered by key, equal keys by position; the caller
  * frees it. For work that would be quadratic with lookups. NULL for an empty object. */
 const struct json_member **json_sort_members(const struct json *obj);

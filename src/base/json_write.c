@@ -33,14 +33,19 @@ static void flush(struct sink *s)
         *s->at = '\0';
 }
 
+bool json_grow(struct buf *b, size_t n)
+{
+    size_t most = b->max - b->n;
+    size_t want = FIRST_ROOM < most ? FIRST_ROOM : most;
+    return buf_reserve(b, n > want ? n : want) == 0;
+}
+
 static bool grow(struct sink *s, size_t n)
 {
     flush(s);
-    size_t most = s->out->max - s->out->n;
-    size_t want = FIRST_ROOM < most ? FIRST_ROOM : most;
-    (void)buf_reserve(s->out, n > want ? n : want);
+    bool has_grown = json_grow(s->out, n);
     sink_open(s);
-    return !s->out->failed;
+    return has_grown;
 }
 
 /* Room for n bytes at s->at. Once the ceiling was hit there is no more. */

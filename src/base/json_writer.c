@@ -1,7 +1,7 @@
 /* json_writer.c - the streaming writer: commas and brackets for code that knows its shape. */
 #include <assert.h>
 
-#include "base/json.h"
+#include "base/json_impl.h"
 
 #define WRITER_DEPTH_MAX 64 /* the bits of json_writer.kinds */
 
@@ -15,21 +15,65 @@ static bool in_object(const struct json_writer *w)
     return w->depth > 0 && (w->kinds & 1);
 }
 
-/* What comes before any value: nothing after a key, a comma after another value. */
-static void before_value(struct json_writer *w)
+/* A comma if one is due, and a bracket. */
+static void put_mark(struct buf *b, bool comma, char c)
+{
+    char *at = json_room(b, comma + 1u);
+    if (!at)
+        return;
+    if (comma)
+        *at++ = ',';
+    *at++ = c;
+    json_written(b, at);
+}
+
+/* A comma if one is due, the string, and a colon behind a key: one piece, as nearly all strings
+ * need no escape. */
+static void put_string(struct buf *b, bool comma, str s, bool is_key)
+{
+    const char *p = s.n ? s.p : "", *end = p + s.n;
+    bool ignored = false;
+    char *at = json_room(b, comma + 2u + s.n + is_key);
+    if (!at)
+        return;
+    if (comma)
+        *at++ = ',';
+    char *quote = at++;
+    *quote = '"';
+    at = json_copy_run(at, &p, end, &ignored);
+    if (p == end) {
+        *at++ = '"';
+        if (is_key)
+            *at++ = ':';
+        json_written(b, at);
+        return;
+    }
+    json_written(b, quote);
+    (void)json_write_string(b, s);
+    if (is_key)
+        (void)buf_add_char(b, ':');
+}
+
+/* A value comes now: is a comma due before it? */
+static bool begin_value(struct json_writer *w)
 {
     assert(in_object(w) == w->has_key);
-    if (w->comma)
-        (void)buf_add_char(w->out, ',');
+    bool comma = w->comma;
     w->comma = true;
     w->has_key = false;
+    return comma;
+}
+
+static void before_value(struct json_writer *w)
+{
+    if (begin_value(w))
+        (void)buf_add_char(w->out, ',');
 }
 
 static void open_level(struct json_writer *w, bool is_object)
 {
     assert(w->depth < WRITER_DEPTH_MAX);
-    before_value(w);
-    (void)buf_add_char(w->out, is_object ? '{' : '[');
+    put_mark(w->out, begin_value(w), is_object ? '{' : '[');
     w->kinds = w->kinds << 1 | is_object;
     w->depth++;
     w->comma = false;
@@ -48,7 +92,7 @@ void jw_array(struct json_writer *w)
 void jw_end(struct json_writer *w)
 {
     assert(w->depth > 0 && !w->has_key);
-    (void)buf_add_char(w->out, in_object(w) ? '}' : ']');
+    put_mark(w->out, false, in_object(w) ? '}' : ']');
     w->kinds >>= 1;
     w->depth--;
     w->comma = true;
@@ -57,18 +101,14 @@ void jw_end(struct json_writer *w)
 void jw_key_str(struct json_writer *w, str key)
 {
     assert(in_object(w) && !w->has_key);
-    if (w->comma)
-        (void)buf_add_char(w->out, ',');
-    (void)json_write_string(w->out, key);
-    (void)buf_add_char(w->out, ':');
+    put_string(w->out, w->comma, key, true);
     w->comma = false;
     w->has_key = true;
 }
 
 void jw_str(struct json_writer *w, str s)
 {
-    before_value(w);
-    (void)json_write_string(w->out, s);
+    put_string(w->out, begin_value(w), s, false);
 }
 
 void jw_cstr(struct json_writer *w, const char *s)

@@ -123,6 +123,41 @@ static void test_the_ceiling_shows_at_the_end(void **state)
     buf_done(&b);
 }
 
+static void write_some(struct buf *b)
+{
+    struct json_writer w;
+    jw_init(&w, b);
+    jw_object(&w);
+    jw_kstr(&w, "plain", STR("text without escapes"));
+    jw_kstr(&w, "esc\taped", STR("a \"long\" text\nof two lines"));
+    jw_key(&w, "list");
+    jw_array(&w);
+    jw_str(&w, STR("\x01"));
+    jw_object(&w);
+    jw_end(&w);
+    jw_end(&w);
+    jw_end(&w);
+}
+
+/* What needs exactly the room there is, is written; one byte less, and it has failed. */
+static void test_every_ceiling(void **state)
+{
+    static const char WHOLE[] = "{\"plain\":\"text without escapes\","
+                                "\"esc\\taped\":\"a \\\"long\\\" text\\nof two lines\","
+                                "\"list\":[\"\\u0001\",{}]}";
+    (void)state;
+    for (size_t max = 0; max < sizeof(WHOLE) + 8; max++) {
+        struct buf b;
+        buf_init(&b, max);
+        write_some(&b);
+        assert_int_equal(buf_failed(&b), max < sizeof(WHOLE) - 1);
+        assert_true(b.n <= max);
+        if (!buf_failed(&b))
+            assert_string_equal(buf_cstr(&b), WHOLE);
+        buf_done(&b);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -131,6 +166,7 @@ int main(void)
         cmocka_unit_test(test_doubles),
         cmocka_unit_test(test_all_levels),
         cmocka_unit_test(test_the_ceiling_shows_at_the_end),
+        cmocka_unit_test(test_every_ceiling),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
