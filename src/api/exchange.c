@@ -2,6 +2,7 @@
 #include <errno.h>
 
 #include "api/internal.h"
+#include "base/nearest.h"
 #include "http/sse.h"
 
 void api_json_begin(struct api_json *j)
@@ -37,20 +38,17 @@ void api_write_strs(struct json_writer *w, const char *key, struct json_strs lis
     jw_end(w);
 }
 
-struct unknown_key {
-    struct arena *arena;
-    str path; /* of the first one */
-};
-
-static void note_unknown(void *ctx, const char *path)
+static void note_unknown(void *ctx, const char *path, const char *meant)
 {
-    struct unknown_key *k = ctx;
-    if (k->path.n == 0)
-        k->path = arena_str(k->arena, str_from(path));
+    struct err *first = ctx;
+    if (first->code < 0)
+        return;
+    err_set(first, -EINVAL, "%s: unknown key", path);
+    nearest_hint(first, meant);
 }
 
 static bool decode_body(struct http_req *r, const struct json_field *fields, void *ret_struct,
-                        struct unknown_key *unknown)
+                        struct err *unknown)
 {
     struct json *body;
     struct err e = {0};
@@ -78,14 +76,12 @@ bool api_decode_open_body(struct http_req *r, const struct json_field *fields, v
 
 bool api_decode_body(struct http_req *r, const struct json_field *fields, void *ret_struct)
 {
-    struct unknown_key unknown = {&r->arena, STR_NONE};
+    struct err unknown = {0};
     if (!decode_body(r, fields, ret_struct, &unknown))
         return false;
-    if (unknown.path.n == 0)
-        return true;
-    str msg = arena_printf(&r->arena, "%.*s: unknown key", STR_ARG(unknown.path));
-    http_reply_error(r, 400, "bad_request", msg.p, NULL);
-    return false;
+    if (unknown.code < 0)
+        http_reply_error(r, 400, "bad_request", unknown.msg, NULL);
+    return unknown.code == 0;
 }
 
 void api_not_found(struct http_req *r, const char *what)

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <sys/stat.h>
 
+#include "base/nearest.h"
 #include "config/file.h"
 #include "net/url.h"
 
@@ -42,11 +43,13 @@ static const struct json_field FIELDS[] = {
     {"orgId", JF_STR, offsetof(struct document, org_id), JF_NULLABLE, NULL, 0},
     {0}};
 
-static void note_unknown(void *ctx, const char *path)
+static void note_unknown(void *ctx, const char *path, const char *meant)
 {
     struct err *first = ctx;
-    if (first->code == 0)
-        err_set(first, -EINVAL, "unknown key '%s'", path);
+    if (first->code < 0)
+        return;
+    err_set(first, -EINVAL, "unknown key '%s'", path);
+    nearest_hint(first, meant);
 }
 
 static void warn(struct instance *i, const char *message)

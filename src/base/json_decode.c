@@ -3,6 +3,8 @@
 
 #include <errno.h>
 
+#include "base/nearest.h"
+
 /* Where we are, as a chain up the C stack; text is made of it only when somebody reads it. */
 struct place {
     const struct place *up; /* NULL: `name` is the path that the caller gave */
@@ -173,13 +175,21 @@ static bool is_known(const struct json_field *fields, str key)
     return false;
 }
 
+static const char *nearest_key(const struct json_field *fields, str key)
+{
+    struct nearest n = nearest_to(key);
+    for (const struct json_field *f = fields; f->name; f++)
+        nearest_offer(&n, f->name);
+    return n.best;
+}
+
 static void report_unknown(struct decoder *d, const struct json *obj,
                            const struct json_field *fields, const struct place *at)
 {
     for (uint32_t i = 0; i < obj->len; i++) {
         struct place member = {.up = at, .name = obj->members[i].key};
         if (!is_known(fields, member.name))
-            d->unknown(d->ctx, path_of(d->arena, &member).p);
+            d->unknown(d->ctx, path_of(d->arena, &member).p, nearest_key(fields, member.name));
     }
 }
 

@@ -50,8 +50,9 @@ struct json_field {
     size_t size;                     /* JF_OBJECTS: sizeof one element */
 };
 
-/* Called once per key that no table knows, with its full path. NULL = ignore silently. */
-typedef void (*json_unknown_key)(void *ctx, const char *path);
+/* Called once per key that no table knows, with its full path and the known key that may have
+ * been meant (or NULL). NULL = ignore silently. */
+typedef void (*json_unknown_key)(void *ctx, const char *path, const char *meant);
 
 /* Fields absent in the object leave the struct as it was: set defaults first. Returns 0 or
  * -EINVAL with a message whose path starts with `path` ("" for the document itself). */

@@ -1,5 +1,6 @@
 #include <errno.h>
 
+#include "base/nearest.h"
 #include "bundle/entry_impl.h"
 #include "net/url.h"
 
@@ -82,11 +83,13 @@ static const char *below(struct entry_decoder *d, const char *field)
     return arena_printf(d->arena, "%s%s%s", d->at, *d->at ? "." : "", field).p;
 }
 
-static void note_unknown(void *ctx, const char *path)
+static void note_unknown(void *ctx, const char *path, const char *meant)
 {
     struct entry_decoder *d = ctx;
-    if (d->unknown.n == 0)
-        d->unknown = arena_str(d->arena, str_from(path));
+    if (d->unknown.code < 0)
+        return;
+    err_set(&d->unknown, -EINVAL, "%s: there is no such setting of a bundle", path);
+    nearest_hint(&d->unknown, meant);
 }
 
 bool entry_has_control(str s)
@@ -425,10 +428,7 @@ static int check_numbers(struct entry_decoder *d)
 
 static int check_unknown(struct entry_decoder *d)
 {
-    if (d->unknown.n == 0)
-        return 0;
-    return err_set(d->e, -EINVAL, "%.*s: there is no such setting of a bundle",
-                   STR_ARG(d->unknown));
+    return d->unknown.code < 0 ? err_set(d->e, d->unknown.code, "%s", d->unknown.msg) : 0;
 }
 
 static int decode(struct entry_decoder *d, const struct json *v)

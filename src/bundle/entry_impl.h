@@ -26,7 +26,7 @@ struct entry_decoder {
     const char *at; /* where the entry stands: "bundles[2]", or "" */
     struct entry_document doc;
     struct bundle_entry *out;
-    str unknown; /* the first key that no table knows */
+    struct err unknown; /* the first key that no table knows */
     struct err *e;
 };
 

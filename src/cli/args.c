@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <limits.h>
 
+#include "base/nearest.h"
+
 static const struct arg *find_long(const struct arg *table, str name)
 {
     for (; table->name; table++)
@@ -58,6 +60,17 @@ static int take_value(const struct arg *a, struct cursor *c, const char **ret, s
     return 0;
 }
 
+static int unknown_long(const struct arg *table, str name, struct err *e)
+{
+    struct nearest n = nearest_to(name);
+    for (const struct arg *a = table; a->name; a++)
+        nearest_offer(&n, a->name);
+    err_set(e, -EINVAL, "unknown option --%.*s", STR_ARG(name));
+    if (n.best)
+        err_set(e, -EINVAL, "unknown option --%.*s; did you mean --%s?", STR_ARG(name), n.best);
+    return -EINVAL;
+}
+
 static int parse_long(const struct arg *table, void *into, struct cursor *c, struct err *e)
 {
     str word = str_skip(str_from(c->argv[c->at]), 2);
@@ -66,7 +79,7 @@ static int parse_long(const struct arg *table, void *into, struct cursor *c, str
     const struct arg *a = find_long(table, name);
     const char *value = NULL;
     if (!a)
-        return err_set(e, -EINVAL, "unknown option --%.*s", STR_ARG(name));
+        return unknown_long(table, name, e);
     if (a->kind == ARG_FLAG && eq >= 0)
         return err_set(e, -EINVAL, "--%s takes no value", a->name);
     if (eq >= 0)

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/nearest.h"
 #include "cli/text.h"
 
 #define COMPLAINT_MAX (64u * 1024)
@@ -183,6 +184,18 @@ static int with_hint(int code, const struct command *c)
     return code;
 }
 
+static int no_such_command(const struct command *group, const char *name)
+{
+    struct err e;
+    struct nearest n = nearest_to(str_from(name));
+    for (const struct command *const *list = group ? group->subs : COMMANDS; *list; list++)
+        nearest_offer(&n, (*list)->name);
+    err_set(&e, -EINVAL, "%s%sthere is no command '%s'", group ? group->name : "",
+            group ? ": " : "", name);
+    nearest_hint(&e, n.best);
+    return with_hint(cli_usage_error("%s", e.msg), group);
+}
+
 static int refuse_args(const struct command *c, const char *why)
 {
     str path = command_path(c);
@@ -201,7 +214,7 @@ static int run_group(struct both *b, const struct command *c, int argc, char **a
     }
     const struct command *sub = find_command(c->subs, argv[0]);
     if (!sub)
-        return with_hint(cli_usage_error("%s: there is no command '%s'", c->name, argv[0]), c);
+        return no_such_command(c, argv[0]);
     return run_command(b, sub, n - 1, argv + 1);
 }
 
@@ -245,9 +258,10 @@ static int help_command(int argc, char **argv)
     }
     const struct command *c = NULL, *const *among = COMMANDS;
     for (int i = 0; among && i < argc; i++) {
+        const struct command *up = c;
         c = find_command(among, argv[i]);
         if (!c)
-            return with_hint(cli_usage_error("there is no command '%s'", argv[i]), NULL);
+            return no_such_command(up, argv[i]);
         among = c->subs;
     }
     print_command_help(c, stdout);
@@ -311,7 +325,7 @@ static int dispatch(int argc, char **argv)
         return help_command(n - 1, rest + 1);
     const struct command *c = find_command(COMMANDS, rest[0]);
     if (!c)
-        return with_hint(cli_usage_error("there is no command '%s'", rest[0]), NULL);
+        return no_such_command(NULL, rest[0]);
     return run_command(&b, c, n - 1, rest + 1);
 }
 

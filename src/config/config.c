@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <unistd.h>
 
+#include "base/nearest.h"
 #include "config/file.h"
 
 #define RATE_MAX 1000000 /* requests a minute */
@@ -184,10 +185,13 @@ static int first_work_dir(struct loader *l, const char **ret, struct err *e)
     return 0;
 }
 
-static void warn_unknown(void *ctx, const char *path)
+static void warn_unknown(void *ctx, const char *path, const char *meant)
 {
     struct loader *l = ctx;
-    buf_printf(&l->warnings, "%s: unknown key '%s' is ignored", l->c->path, path);
+    struct err e;
+    err_set(&e, -EINVAL, "%s: unknown key '%s' is ignored", l->c->path, path);
+    nearest_hint(&e, meant);
+    buf_add_str(&l->warnings, str_from(e.msg));
     buf_add_char(&l->warnings, 0);
 }
 

@@ -1,5 +1,6 @@
 #include "tools/suggest.h"
 
+#include "base/nearest.h"
 #include "tools/names.h"
 
 /* Distances start above every containment score. */
@@ -9,45 +10,13 @@
 #define SCORE_NONE      SIZE_MAX
 #define CONTAINED_MIN   3 /* shorter fragments are in nearly every name */
 
-static char lower(char c)
-{
-    return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
-}
-
-static size_t min3(size_t a, size_t b, size_t c)
-{
-    size_t m = a < b ? a : b;
-    return m < c ? m : c;
-}
-
-size_t edit_distance(str a, str b)
-{
-    size_t row[TOOL_NAME_MAX + 1];
-
-    a = str_slice(a, 0, TOOL_NAME_MAX);
-    b = str_slice(b, 0, TOOL_NAME_MAX);
-    for (size_t j = 0; j <= b.n; j++)
-        row[j] = j;
-    for (size_t i = 1; i <= a.n; i++) {
-        size_t diagonal = row[0];
-        row[0] = i;
-        for (size_t j = 1; j <= b.n; j++) {
-            size_t above = row[j];
-            size_t replaced = diagonal + (lower(a.p[i - 1]) != lower(b.p[j - 1]));
-            row[j] = min3(above + 1, row[j - 1] + 1, replaced);
-            diagonal = above;
-        }
-    }
-    return row[b.n];
-}
-
 static size_t score_one(str candidate, str wanted)
 {
     if (wanted.n >= CONTAINED_MIN && str_find_nocase(candidate, wanted) >= 0)
         return SCORE_CONTAINED;
     if (candidate.n >= CONTAINED_MIN && str_find_nocase(wanted, candidate) >= 0)
         return SCORE_CONTAINS;
-    size_t allowed = wanted.n / 3 < 2 ? 2 : wanted.n / 3;
+    size_t allowed = edit_distance_allowed(wanted);
     size_t apart = candidate.n > wanted.n ? candidate.n - wanted.n : wanted.n - candidate.n;
     if (apart > allowed)
         return SCORE_NONE;

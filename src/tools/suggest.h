@@ -10,7 +10,3 @@
  * to admins. Returns how many. */
 size_t suggest_tools(const struct toolset *t, str wanted, bool is_admin,
                      const struct toolset_item *out[SUGGEST_MAX]);
-
-/* Letters to insert, delete or replace to turn a into b. Only the first TOOL_NAME_MAX bytes
- * of each count; ASCII case does not. */
-size_t edit_distance(str a, str b);

@@ -213,9 +213,9 @@ static void test_the_first_of_duplicates_counts(void **state)
     assert_int_equal(s.port, 1);
 }
 
-static void note_key(void *ctx, const char *path)
+static void note_key(void *ctx, const char *path, const char *meant)
 {
-    (void)buf_printf(ctx, "%s;", path);
+    (void)buf_printf(ctx, "%s>%s;", path, meant ? meant : "");
 }
 
 static void test_unknown_keys_are_reported(void **state)
@@ -228,7 +228,7 @@ static void test_unknown_keys_are_reported(void **state)
         parsed(a, "{\"nmae\":1,\"limits\":{\"trns\":1,\"turns\":2},\"any\":{\"x\":1},"
                   "\"bundles\":[{\"url\":\"u\"},{\"url\":\"u\",\"extra\":1}]}");
     assert_int_equal(json_decode(a, doc, SETTINGS, &s, "", note_key, &keys, NULL), 0);
-    assert_string_equal(buf_cstr(&keys), "limits.trns;bundles[1].extra;nmae;");
+    assert_string_equal(buf_cstr(&keys), "limits.trns>turns;bundles[1].extra>;nmae>name;");
     assert_int_equal(s.limits.turns, 2);
     buf_done(&keys);
 }

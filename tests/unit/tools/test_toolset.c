@@ -151,14 +151,6 @@ static void test_part_has_a_ceiling(void **state)
     free(tools);
 }
 
-static void test_edit_distance(void **state)
-{
-    assert_int_equal(edit_distance(STR(""), STR("")), 0);
-    assert_int_equal(edit_distance(STR("abc"), STR("")), 3);
-    assert_int_equal(edit_distance(STR("kitten"), STR("sitting")), 3);
-    assert_int_equal(edit_distance(STR("Status"), STR("status")), 0);
-}
-
 static void assert_suggests(const struct toolset *t, str wanted, const char *first)
 {
     const struct toolset_item *found[SUGGEST_MAX];
@@ -206,7 +198,6 @@ int main(void)
         cmocka_unit_test(test_a_snapshot_outlives_its_source),
         cmocka_unit_test(test_empty),
         cmocka_unit_test(test_part_has_a_ceiling),
-        cmocka_unit_test(test_edit_distance),
         cmocka_unit_test(test_suggestions),
         cmocka_unit_test(test_at_most_five_suggestions),
     };
