@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "store/files.h"
+#include "store/glance.h"
 #include "store/index.h"
 #include "store/lines.h"
 #include "store/tail.h"
@@ -187,14 +188,14 @@ static struct cached *entry_for(struct cache *c, struct store_op *op)
     return e;
 }
 
-/* Nothing to catch up? Only for a log that is open here: nobody else writes it, and its names
- * are in memory, so this does not wait for a disk. It may still be gone, or be another file. */
+/* Nothing to catch up? Only for a log that is open here: nobody else writes it. It may still be
+ * gone, or be another file; if that cannot be said at once, a reader finds out. */
 static bool is_current(const struct cached *e, const struct store_op *op)
 {
-    struct stat st;
+    struct glance now;
     store_pos end = e->derive.conv.end;
-    return !e->is_busy && op->limit == end && end > 0 && stat(op->path, &st) == 0 &&
-           st.st_ino == e->ino && st.st_dev == e->dev && (store_pos)st.st_size == end;
+    return !e->is_busy && op->limit == end && end > 0 && glance(op->path, &now) &&
+           now.ino == e->ino && now.dev == e->dev && now.size == end;
 }
 
 void cache_append(struct cache *c, const struct store_op *op)
