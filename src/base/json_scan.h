@@ -11,6 +11,7 @@ struct json_scan {
     const char *at, *end;
     char close;  /* the bracket that ends it */
     bool failed; /* the line is not an object, or is broken before its end */
+    str known;   /* an array or object that is stepped over wherever it stands; may be set */
 };
 
 void json_scan_init(struct json_scan *s, str line);

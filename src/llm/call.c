@@ -151,7 +151,7 @@ static void report_done(struct llm_call *c)
     if (r.request_id.n == 0)
         r.request_id = c->head.request_id;
     memcpy(r.request_sha256, c->body_sha256, sizeof r.request_sha256);
-    r.request_parts = outline_of(&c->arena, buf_str(&c->body));
+    r.request_parts = outline_of(&c->arena, buf_str(&c->body), buf_str(&c->llm->tools.json));
     c->is_answered = true;
     c->ev.on_done(c->ctx, &r);
     if (c->is_dead)

@@ -105,7 +105,7 @@ static void write_part(struct json_writer *w, struct arena *a, str key, str valu
         jw_str(w, mark(a, value));
 }
 
-str outline_of(struct arena *a, str body)
+str outline_of(struct arena *a, str body, str tools)
 {
     struct buf b;
     struct json_writer w;
@@ -115,6 +115,7 @@ str outline_of(struct arena *a, str body)
     jw_init(&w, &b);
     jw_object(&w);
     json_scan_init(&s, body);
+    s.known = tools;
     for (size_t i = 0; i < OUTLINE_FIELDS_MAX && json_scan_next(&s, &key, &value); i++) {
         jw_key_str(&w, key);
         write_part(&w, a, key, value);

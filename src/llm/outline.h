@@ -16,8 +16,9 @@
 #define OUTLINE_SHORT_BYTES 64 /* values up to here are kept as they are */
 
 /* The outline of a body (JSON text): {"max_tokens":16384,"messages":{"n":9,"older":"#..",
- * "newest":["#..",...]}}. Empty when it is no JSON object. */
-str outline_of(struct arena *a, str body);
+ * "newest":["#..",...]}}. Empty when it is no JSON object. `tools` is what its tools most likely
+ * are, JSON text or empty: they are long, and that saves the way through them. */
+str outline_of(struct arena *a, str body, str tools);
 
 struct outline_difference {
     str part; /* "max_tokens", "messages[3]", "the first 12 of messages" */

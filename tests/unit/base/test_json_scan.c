@@ -93,6 +93,35 @@ static void test_field(void **state)
     assert_null(json_scan_field(STR("not json"), STR("type")).p);
 }
 
+/* The same members are found with and without a known value, wherever it stands. */
+static void test_known(void **state)
+{
+    static const str LINES[] = {
+        STR_INIT("{\"a\":[1,\"]\"],\"b\":2}"),
+        STR_INIT("{\"a\":[1,\"]\"] }"),
+        STR_INIT("{\"a\":[1,\"]\",3],\"b\":2}"),
+        STR_INIT("{\"a\":[[1,\"]\"],3],\"b\":2}"),
+        STR_INIT("{\"a\":\"[1,\\\"]\\\"]\"}"),
+        STR_INIT("{\"a\":[1,\"]\"]"),
+        STR_INIT("{\"a\":[1"),
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(LINES); i++) {
+        struct json_scan with, without;
+        str key, value, same_key, same_value;
+        json_scan_init(&with, LINES[i]);
+        json_scan_init(&without, LINES[i]);
+        with.known = STR("[1,\"]\"]");
+        bool is_there;
+        do {
+            is_there = json_scan_next(&without, &key, &value);
+            assert_int_equal(json_scan_next(&with, &same_key, &same_value), is_there);
+            assert_true(!is_there || (str_eq(key, same_key) && str_eq(value, same_value)));
+        } while (is_there);
+        assert_int_equal(with.failed, without.failed);
+    }
+}
+
 static void test_plain(void **state)
 {
     (void)state;
@@ -195,9 +224,13 @@ static void test_agrees_with_the_reader(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_members),  cmocka_unit_test(test_broken_lines),
-        cmocka_unit_test(test_field),    cmocka_unit_test(test_plain),
-        cmocka_unit_test(test_elements), cmocka_unit_test(test_agrees_with_the_reader),
+        cmocka_unit_test(test_members),
+        cmocka_unit_test(test_broken_lines),
+        cmocka_unit_test(test_field),
+        cmocka_unit_test(test_plain),
+        cmocka_unit_test(test_known),
+        cmocka_unit_test(test_elements),
+        cmocka_unit_test(test_agrees_with_the_reader),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
