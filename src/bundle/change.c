@@ -69,10 +69,17 @@ static void roll_back(struct bundle_change_op *op, int code, str why)
     pool_submit(op->by->pool, &op->job);
 }
 
+/* One that is added switched off stays stopped. */
+static bool is_as_wanted(const struct bundle_change_op *op, const struct bundle_info *i)
+{
+    return i->state == BUNDLE_RUNNING ||
+           (i->state == BUNDLE_STOPPED && json_get_bool(op->entry, "disabled", false));
+}
+
 static void await_start(struct bundle_change_op *op, struct bundle *b)
 {
     const struct bundle_info *i = b ? bundle_info(b) : NULL;
-    if (i && i->state == BUNDLE_RUNNING)
+    if (i && is_as_wanted(op, i))
         finish(op, b);
     else if (i && i->state != BUNDLE_STARTING)
         roll_back(op, -ECONNABORTED, i->reason);

@@ -1,5 +1,6 @@
 // The screens beside the chat: what can be done on them.
 import fs from 'node:fs'
+import http from 'node:http'
 import path from 'node:path'
 import { assert, before, eventually, startServer, test, tmpdir } from '../support/tap.mjs'
 import { serious } from './axe.mjs'
@@ -45,6 +46,7 @@ test('skills: why a message gets one; a skill is written, edited and deleted', (
 test('first run: a key connects a model, and is not to be seen any more', async () => {
     const own = await startServer({ env: { ...demoEnv(), OLLAMA_HOST: '127.0.0.1:1' }, workdir: tmpdir() })
     await withPage(own.url, {}, async (page) => {
+        await page.getByText('Connect a provider').click()
         await page.getByLabel('Provider').selectOption('openai')
         await page.getByLabel('API key').fill('short')
         assert.deepEqual(await serious(page), [])
@@ -56,6 +58,78 @@ test('first run: a key connects a model, and is not to be seen any more', async 
         await page.goto(`${own.url}/#/settings/model`)
         await page.getByText('an OpenAI key is configured').waitFor()
         assert.ok(!(await page.content()).includes('sk-test'))
+    })
+})
+
+/** Ollama, as far as looking for it goes; it answers nothing until it is switched on. */
+async function startOllama() {
+    const answers = {
+        '/api/version': { version: '0.30' },
+        '/api/tags': { models: [{ name: 'qwen3:8b' }, { name: 'gemma:2b' }] },
+        '/api/show': { capabilities: ['completion', 'tools'] },
+    }
+    const ollama = http.createServer((req, res) => {
+        const body = ollama.isOn && answers[req.url]
+        req.resume().on('end', () => res.writeHead(body ? 200 : 503).end(JSON.stringify(body || {})))
+    })
+    await new Promise((done) => ollama.listen(0, '127.0.0.1', done))
+    return ollama
+}
+
+test('first run: a local model is found and chosen with one click', async () => {
+    const ollama = await startOllama()
+    const workdir = tmpdir()
+    const own = await startServer({ env: { ...demoEnv(), OLLAMA_HOST: `127.0.0.1:${ollama.address().port}` }, workdir })
+    await withPage(own.url, {}, async (page) => {
+        const row = (name) => page.locator('.setup-row', { hasText: name })
+        await row('Demo model').getByText('in use').waitFor()
+        await page.getByText('No model server answers').waitFor()
+        ollama.isOn = true
+        await open(page, 'Look again')
+        await row('qwen3:8b').getByText('Ollama').waitFor()
+        assert.deepEqual(await serious(page), [])
+        await open(page, 'Use gemma:2b')
+        await page.getByRole('heading', { name: 'What shall we work on?' }).waitFor()
+        assert.equal(await page.locator('.setup').count(), 0, 'it is decided')
+        assert.match(await page.locator('.chip').innerText(), /gemma:2b/)
+        const { models, providers } = JSON.parse(fs.readFileSync(path.join(workdir, 'nimblebrain.json'), 'utf8'))
+        assert.deepEqual([models.default, Object.keys(providers)], ['ollama:gemma:2b', ['ollama']])
+        await page.goto(`${own.url}/#/settings/model`)
+        await open(page, 'Use qwen3:8b by default')
+        await page.getByRole('row', { name: /qwen3:8b.*default/ }).waitFor()
+    })
+    ollama.closeAllConnections()
+    ollama.close()
+})
+
+test('first run: the servers of another program are shown, then added; programs stay with the terminal', async () => {
+    const own = await startServer({ env: demoEnv(), workdir: tmpdir() })
+    const settings = `{ // as VS Code writes them
+        "servers": {
+            "Far away": { "url": "https://mcp.example.com/mcp", "disabled": true },
+            "files": { "command": "npx", "args": ["-y", "files-server", "/srv"] },
+            "nothing": {}, } }`
+    await withPage(own.url, {}, async (page) => {
+        await open(page, 'Import a file')
+        const dialog = page.getByRole('dialog')
+        await dialog.getByLabel('Settings', { exact: true }).fill('{"servers": 1}')
+        await open(page, 'Show what is in it')
+        await dialog.getByRole('alert').getByText('mcpServers').waitFor()
+        const file = { name: 'my servers.json', mimeType: 'application/json', buffer: Buffer.from(settings) }
+        await dialog.getByLabel('Settings file').setInputFiles(file)
+        await eventually(async () => (await dialog.getByLabel('Settings', { exact: true }).inputValue()) === settings)
+        await open(page, 'Show what is in it')
+        const row = (name) => dialog.locator('.import-row', { hasText: name })
+        await row('Far away').getByText('can be added').waitFor()
+        await row('files').getByText('npx -y files-server /srv').waitFor()
+        await row('nothing').getByText('neither a command nor a url').waitFor()
+        assert.equal(await dialog.locator('.command code').innerText(), "nb bundle import './my servers.json'")
+        assert.deepEqual(await serious(page), [])
+        await open(page, 'Add 1 server')
+        await row('Far away').getByText('added', { exact: true }).waitFor()
+        await open(page, 'Close')
+        await page.locator('.card[data-name=far-away]').waitFor()
+        assert.equal(await page.locator('.card[data-name=files]').count(), 0)
     })
 })
 
@@ -110,9 +184,9 @@ test('bundles: stopped and started again, with tools and a log; a bad import say
         await page.getByRole('link', { name: 'All bundles' }).click()
         await open(page, 'Add a bundle')
         await page.getByLabel('Where from').selectOption('import')
-        await page.getByLabel('Settings').fill('{"servers": 1}')
-        await open(page, 'Import')
-        await page.getByRole('alert').getByText('no "mcpServers"').waitFor()
+        await page.getByLabel('Settings', { exact: true }).fill('{"servers": 1}')
+        await open(page, 'Show what is in it')
+        await page.getByRole('alert').getByText('neither "mcpServers"').waitFor()
     }))
 
 test('the context inspector shows layers, tools and weight of a conversation', () =>

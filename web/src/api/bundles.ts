@@ -58,6 +58,20 @@ export function installApp(entry: object): Promise<AppInfo> {
   return call('POST', 'apps/install', entry)
 }
 
+/** A server in the settings of another program. */
+export interface ImportedServer {
+  name: string
+  entry: object | null // what installApp takes; null: it cannot be added from here
+  isForOwner: boolean // it can be added on the machine itself
+  source: string | null
+  notes: string[]
+}
+
+/** What such settings hold; nothing is added. */
+export async function readSettings(text: string): Promise<ImportedServer[]> {
+  return (await call<{ servers: ImportedServer[] }>('POST', 'apps/import', { text })).servers
+}
+
 export function uninstallApp(name: string): Promise<{ dataPath: string }> {
   return call('DELETE', `apps/${encodeURIComponent(name)}`)
 }

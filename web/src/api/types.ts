@@ -252,11 +252,13 @@ export interface ProviderInfo {
   isUsable: boolean
   problem: string | null
   defaultModel: string | null
+  isLocal: boolean // a server of the kind that people run on their own machine
   takesKey: boolean // from whoever asks
 }
 
 export interface ModelList {
-  default: { model: string; why: string }
+  default: { model: string; why: string; isConfigured: boolean }
+  mayChange: boolean // whoever asks
   providers: ProviderInfo[]
   models: ModelInfo[]
 }

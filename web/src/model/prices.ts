@@ -1,5 +1,5 @@
 // What models cost, asked for once. An unknown price is no price, never nothing.
-import { get } from '../api/client'
+import { call, get } from '../api/client'
 import type { ModelInfo, ModelList } from '../api/types'
 import { Signal } from '../base/signal'
 import type { TokenUsage } from './items'
@@ -19,6 +19,12 @@ export async function loadModels(): Promise<void> {
   } catch {
     isAsked = false // the next one who needs them asks again
   }
+}
+
+/** The same after a look at nb's machine, where whoever asks may have it looked at. */
+export async function look(): Promise<void> {
+  await loadModels()
+  if (models.value?.mayChange) models.value = await call<ModelList>('POST', 'models/look', {})
 }
 
 export function costOf(model: string | null, usage: TokenUsage): number | null {

@@ -1,11 +1,11 @@
 // Adding a bundle: from the registry by name, a server by its address, or the mcpServers of
 // another program's settings.
 import { installApp } from '../api/bundles'
-import { messageOf } from '../api/client'
 import { openDialog, type Dialog } from '../base/dialog'
 import { h } from '../base/dom'
-import { field, form, input, select, textarea } from '../base/form'
+import { field, form, input, select } from '../base/form'
 import { toast } from '../base/toast'
+import { importForm } from './import_servers'
 
 interface Way {
   value: string
@@ -17,7 +17,7 @@ const WAYS: readonly Way[] = [
   { value: 'name', label: 'From the registry, by name', build: byName },
   { value: 'url', label: 'A server on the network, by address', build: byUrl },
   { value: 'path', label: 'A folder or .mcpb file on the server', build: byPath },
-  { value: 'import', label: 'Import an mcpServers file', build: byImport },
+  { value: 'import', label: 'Import an mcpServers file', build: importForm },
 ]
 
 export function openAddDialog(onAdded: () => void): void {
@@ -83,45 +83,4 @@ function byPath(dialog: Dialog, onAdded: () => void): HTMLElement {
   return form([field('Path', path, hint)], 'Add', () =>
     add({ path: path.value.trim() }, dialog, onAdded),
   )
-}
-
-/** {"mcpServers": {name: {command, args, env} or {url}}}: each becomes a bundle. */
-function byImport(dialog: Dialog, onAdded: () => void): HTMLElement {
-  const text = textarea({
-    rows: 8,
-    class: 'input is-code',
-    spellcheck: 'false',
-    required: true,
-    placeholder: '{"mcpServers": { … }}',
-  })
-  const submit = async () => {
-    const failures: string[] = []
-    const entries = entriesOf(text.value)
-    for (const entry of entries) {
-      await installApp(entry).catch((error) =>
-        failures.push(`${entry.serverName}: ${messageOf(error)}`),
-      )
-    }
-    onAdded()
-    if (failures.length > 0) throw new Error(failures.join('\n'))
-    dialog.close()
-    toast(`${entries.length} bundles were added.`)
-  }
-  return form([field('Settings', text, 'As other MCP clients keep them.')], 'Import', submit)
-}
-
-function entriesOf(text: string): { serverName: string }[] {
-  let parsed: unknown
-  try {
-    parsed = JSON.parse(text)
-  } catch {
-    throw new Error('This is not JSON.')
-  }
-  const { mcpServers } = (parsed ?? {}) as { mcpServers?: unknown }
-  if (typeof mcpServers !== 'object' || mcpServers === null)
-    throw new Error('There is no "mcpServers" in it.')
-  return Object.entries(mcpServers).map(([serverName, server]) => ({
-    ...(server as object),
-    serverName,
-  }))
 }

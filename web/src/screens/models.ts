@@ -1,11 +1,14 @@
 // The models: what answers and why, what else could, and what it costs.
-import { get } from '../api/client'
+import { call, get, messageOf } from '../api/client'
 import type { ModelInfo, ModelList, ProviderInfo } from '../api/types'
+import { textButton } from '../base/controls'
 import { h } from '../base/dom'
 import { count, money } from '../base/time'
+import { toast } from '../base/toast'
 import type { App } from '../model/app'
-import { keyForm } from '../views/model_key'
+import { keyForm, providerLabel } from '../views/model_key'
 import { modelLabel } from '../views/models'
+import { chooseModel } from '../views/setup'
 import { badge, Loading, section, table } from './parts'
 
 export function modelsPart(_app: App): HTMLElement {
@@ -21,18 +24,49 @@ export function modelsPart(_app: App): HTMLElement {
           ` because ${list.default.why}.`,
         ),
       ),
-      section('Providers', h('div', { class: 'cards' }, ...list.providers.map(providerCard))),
-      connectSection(list),
       section(
         'Models and prices',
         table(
           ['Model', 'Context', 'Per million in', 'Per million out', ''],
-          usable(list).map(modelRow),
+          usable(list).map((model) => modelRow(model, list.mayChange)),
         ),
       ),
+      section(
+        'Providers',
+        h('div', { class: 'cards' }, ...list.providers.filter(isHere).map(providerCard)),
+        missing(list.providers),
+        list.mayChange && lookButton((found) => loading.show(found)),
+      ),
+      connectSection(list),
     ],
   )
   return loading.element
+}
+
+function isHere({ isConfigured }: ProviderInfo): boolean {
+  return isConfigured
+}
+
+function missing(providers: readonly ProviderInfo[]): HTMLElement | null {
+  const names = providers.filter((p) => !isHere(p)).map(({ name }) => providerLabel(name))
+  if (names.length === 0) return null
+  return h('p', { class: 'card-meta is-note' }, `Not connected: ${names.join(', ')}.`)
+}
+
+/** Servers that were started after nb. */
+function lookButton(onFound: (list: ModelList) => void): HTMLElement {
+  const look = async () => {
+    button.disabled = true
+    try {
+      onFound(await call<ModelList>('POST', 'models/look', {}))
+      toast('Looked for Ollama, llama.cpp, LM Studio and vLLM on nb’s machine.')
+    } catch (error) {
+      button.disabled = false
+      toast(messageOf(error))
+    }
+  }
+  const button = textButton('Look for local models', () => void look(), { icon: 'retry' })
+  return button
 }
 
 function connectSection({ providers }: ModelList): HTMLElement | null {
@@ -46,32 +80,43 @@ function usable({ models, providers }: ModelList): ModelInfo[] {
 }
 
 function providerCard(provider: ProviderInfo): HTMLElement {
-  const state = provider.isUsable
-    ? badge('usable', 'ok')
-    : provider.isConfigured
-      ? badge('not usable', 'bad')
-      : badge('not configured')
   return h(
     'article',
     { class: 'card' },
-    h('header', { class: 'card-head' }, h('h3', {}, provider.name), state),
+    h(
+      'header',
+      { class: 'card-head' },
+      h('h3', {}, providerLabel(provider.name)),
+      provider.isUsable ? badge('usable', 'ok') : badge('not usable', 'bad'),
+    ),
     provider.problem && h('p', { class: 'card-text' }, provider.problem),
     provider.baseUrl !== '' && h('p', { class: 'card-meta' }, provider.baseUrl),
   )
 }
 
-function modelRow(model: ModelInfo): (string | HTMLElement)[] {
+function modelRow(model: ModelInfo, mayChange: boolean): (string | HTMLElement)[] {
   const price = model.usdPerMillionTokens
   const marks = [
     model.isDefault && badge('default', 'ok'),
     model.isRetired && badge('retired', 'bad'),
     !model.canUseTools && badge('no tools', 'warn'),
+    mayChange && !model.isDefault && !model.isRetired && useButton(model.name),
   ].filter((mark) => mark !== false)
   return [
     modelLabel(model.name),
     model.contextTokens === null ? '–' : count(model.contextTokens),
-    price ? money(price.input) : 'unknown',
-    price ? money(price.output) : 'unknown',
+    price ? perMillion(price.input) : 'unknown',
+    price ? perMillion(price.output) : 'unknown',
     h('span', { class: 'badges' }, ...marks),
   ]
+}
+
+function perMillion(usd: number): string {
+  return usd === 0 ? 'free' : money(usd)
+}
+
+function useButton(name: string): HTMLElement {
+  const button = textButton('Use', () => void chooseModel(name))
+  button.setAttribute('aria-label', `Use ${modelLabel(name)} by default`)
+  return button
 }

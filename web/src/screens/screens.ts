@@ -8,6 +8,8 @@ import { settingsScreen } from './settings'
 import { skillsScreen } from './skills'
 import { usageScreen } from './usage'
 
+export { openImportDialog } from './import_servers'
+
 export type Screen = (app: App, part: string | undefined) => HTMLElement
 
 const SCREENS: Record<ScreenName, Screen> = {

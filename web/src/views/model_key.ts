@@ -1,7 +1,6 @@
 // Connects a model: the key of a provider, sent once and never shown again.
-import { call, get } from '../api/client'
-import type { ModelList, ProviderInfo } from '../api/types'
-import { h } from '../base/dom'
+import { call } from '../api/client'
+import type { ProviderInfo } from '../api/types'
 import { field, form, input, select } from '../base/form'
 
 const LABELS: Record<string, string> = {
@@ -12,25 +11,20 @@ const LABELS: Record<string, string> = {
   groq: 'Groq',
   mistral: 'Mistral',
   deepseek: 'DeepSeek',
+  ollama: 'Ollama',
+  llamacpp: 'llama.cpp',
+  lmstudio: 'LM Studio',
+  vllm: 'vLLM',
+  demo: 'Demo',
 }
 
-/** Empty until the server says that this person may enter a key. */
-export function modelKey(): HTMLElement {
-  const place = h('div', { class: 'model-key', hidden: true })
-  const load = async () => {
-    const { providers } = await get<ModelList>('models')
-    const open = providers.filter(({ takesKey }) => takesKey)
-    if (open.length === 0) return
-    place.append(keyForm(open))
-    place.hidden = false
-  }
-  void load().catch(() => {}) // the notice above says what else can be done
-  return place
+export function providerLabel(name: string): string {
+  return LABELS[name] ?? name
 }
 
 export function keyForm(providers: readonly ProviderInfo[]): HTMLFormElement {
   const provider = select(
-    providers.map(({ name }) => ({ value: name, label: LABELS[name] ?? name })),
+    providers.map(({ name }) => ({ value: name, label: providerLabel(name) })),
     providers[0]?.name,
   )
   const key = input({ type: 'password', required: true, autocomplete: 'off', spellcheck: 'false' })

@@ -2,8 +2,8 @@
 import type { Workspace } from '../api/types'
 import { h } from '../base/dom'
 import { icon, logo, type IconName } from '../base/icons'
-import { hrefOf, type ScreenName } from '../base/router'
-import { modelKey } from './model_key'
+import { loadModels, models } from '../model/prices'
+import { isUndecided, setup } from './setup'
 
 interface Suggestion {
   icon: IconName
@@ -31,6 +31,10 @@ const REAL: readonly Suggestion[] = [
   },
 ]
 
+const DEMO_LEAD =
+  'The demo model is active: it follows a few rules and calls real tools, so that you can look around.'
+const REAL_LEAD = 'Ask anything. Several people can join a conversation.'
+
 export function welcome(workspace: Workspace, onTry: (text: string) => void): HTMLElement {
   const { isDemo } = workspace.model
   const suggestions = (isDemo ? DEMO : REAL).map((suggestion) =>
@@ -42,55 +46,20 @@ export function welcome(workspace: Workspace, onTry: (text: string) => void): HT
       h('span', { class: 'suggestion-text' }, suggestion.text),
     ),
   )
-  return h(
+  const element = h(
     'section',
     { class: 'welcome' },
     logo(),
     h('h2', {}, isDemo ? 'Welcome to nb' : 'What shall we work on?'),
-    isDemo
-      ? demoNotice()
-      : h('p', { class: 'welcome-lead' }, 'Ask anything. Several people can join a conversation.'),
+    h('p', { class: 'welcome-lead' }, isDemo ? DEMO_LEAD : REAL_LEAD),
     h(
       'div',
       { class: 'suggestions', role: 'group', aria: { label: 'Things to try' } },
       ...suggestions,
     ),
-    isDemo ? nextSteps() : null,
   )
-}
-
-/** Where to go from the first look. */
-function nextSteps(): HTMLElement {
-  const link = (screen: ScreenName, name: IconName, text: string, part?: string) =>
-    h('a', { class: 'next-step', href: hrefOf({ name: 'screen', screen, part }) }, icon(name), text)
-  return h(
-    'p',
-    { class: 'next-steps' },
-    link('settings', 'key', 'Connect a model', 'model'),
-    link('apps', 'box', 'Add or import bundles'),
-    link('skills', 'book', 'Look at the skills'),
-  )
-}
-
-function demoNotice(): HTMLElement {
-  return h(
-    'div',
-    { class: 'demo-notice' },
-    h(
-      'p',
-      {},
-      h('strong', {}, 'The demo model is active.'),
-      ' It follows a handful of rules, needs no key and no network, and can call tools, so that you can look around.',
-    ),
-    h(
-      'p',
-      {},
-      'For real answers enter a key, or set ',
-      h('code', {}, 'ANTHROPIC_API_KEY'),
-      ' or ',
-      h('code', {}, 'OPENAI_API_KEY'),
-      ', or start a local model such as Ollama, and start nb again.',
-    ),
-    modelKey(),
-  )
+  void loadModels().then(() => {
+    if (models.value && isUndecided(models.value)) element.append(setup())
+  })
+  return element
 }

@@ -1,0 +1,143 @@
+// What a new server still lacks: a model to answer, and tools of one's own. Shown on the first page
+// until somebody has chosen.
+import { call, messageOf } from '../api/client'
+import type { ModelInfo, ModelList, ProviderInfo } from '../api/types'
+import { textButton } from '../base/controls'
+import { h } from '../base/dom'
+import { icon } from '../base/icons'
+import { hrefOf } from '../base/router'
+import { toast } from '../base/toast'
+import { look, models } from '../model/prices'
+import { keyForm, providerLabel } from './model_key'
+import { modelLabel } from './models'
+
+const NOTHING_FOUND =
+  'No model server answers on nb’s machine. Start Ollama, llama.cpp, LM Studio or vLLM, then look again.'
+
+/** Makes a model the one that answers; everything that shows a model does so anew. */
+export async function chooseModel(model: string): Promise<void> {
+  try {
+    await call('PUT', 'models/default', { model })
+    location.reload()
+  } catch (error) {
+    toast(messageOf(error))
+  }
+}
+
+/** Nobody has decided: the demo answers, or a server that happened to be there. */
+export function isUndecided({ default: chosen, models: all, providers }: ModelList): boolean {
+  if (chosen.model.startsWith('demo:')) return true
+  const provider = all.find(({ name }) => name === chosen.model)?.provider
+  return !chosen.isConfigured && providers.some((p) => p.name === provider && p.isLocal)
+}
+
+/** Two cards; the first fills itself once the server has looked around. */
+export function setup(): HTMLElement {
+  const place = h('div', { class: 'setup-body', aria: { busy: true } }, spinner())
+  const fill = async () => {
+    try {
+      await look()
+    } catch (error) {
+      place.replaceChildren(h('p', { role: 'alert' }, messageOf(error)))
+    }
+    place.removeAttribute('aria-busy')
+    if (models.value) place.replaceChildren(...modelRows(models.value, () => void fill()))
+  }
+  void fill()
+  return h(
+    'div',
+    { class: 'setup' },
+    card('spark', 'Choose what answers', place),
+    card('box', 'Bring your tools', toolsBody()),
+  )
+}
+
+function card(name: 'spark' | 'box', title: string, body: HTMLElement): HTMLElement {
+  return h('section', { class: 'setup-card' }, h('h3', {}, icon(name), title), body)
+}
+
+function spinner(): HTMLElement {
+  return h('span', { class: 'spinner' })
+}
+
+function modelRows(list: ModelList, onLook: () => void): HTMLElement[] {
+  const rows = [modelRow(list, 'demo:demo', 'A few rules, no key, no network')]
+  if (!list.mayChange) {
+    const note = 'An admin of this server can connect a model in Settings, Models.'
+    return [...rows, h('p', { class: 'setup-note' }, note)]
+  }
+  const local = localModels(list)
+  const found = local.map(({ name, provider }) =>
+    modelRow(list, name, `${providerLabel(provider)}, on nb’s machine`),
+  )
+  const again = textButton('Look again', onLook, { icon: 'retry' })
+  const none = [
+    h('p', { class: 'setup-note' }, NOTHING_FOUND),
+    h('div', { class: 'setup-buttons' }, again),
+  ]
+  return [...rows, ...(local.length > 0 ? found : none), keyRow(list.providers)]
+}
+
+export function localModels({ models: all, providers }: ModelList): ModelInfo[] {
+  const names = new Set(providers.filter((p) => p.isLocal && p.isUsable).map((p) => p.name))
+  return all.filter(({ provider }) => names.has(provider))
+}
+
+function modelRow(list: ModelList, name: string, what: string): HTMLElement {
+  const isUsed = list.default.model === name
+  const use = () => {
+    button.disabled = true
+    void chooseModel(name).finally(() => (button.disabled = false))
+  }
+  const button = textButton('Use', use)
+  button.setAttribute('aria-label', `Use ${modelLabel(name)}`)
+  return h(
+    'div',
+    { class: 'setup-row' },
+    h(
+      'span',
+      { class: 'setup-name' },
+      h('strong', {}, modelLabel(name)),
+      h('span', { class: 'setup-what' }, what),
+    ),
+    isUsed ? h('span', { class: 'badge is-ok' }, 'in use') : list.mayChange && button,
+  )
+}
+
+function keyRow(providers: readonly ProviderInfo[]): HTMLElement {
+  const open = providers.filter(({ takesKey }) => takesKey)
+  return h(
+    'details',
+    { class: 'setup-key' },
+    h('summary', {}, icon('key'), 'Connect a provider with a key'),
+    keyForm(open),
+  )
+}
+
+function toolsBody(): HTMLElement {
+  const open = async () => {
+    const { openImportDialog } = await import('../screens/screens')
+    const showBundles = () => (location.hash = hrefOf({ name: 'screen', screen: 'apps' }))
+    openImportDialog(showBundles)
+  }
+  return h(
+    'div',
+    { class: 'setup-body' },
+    h(
+      'p',
+      { class: 'setup-note' },
+      'Take over the MCP servers of Claude Desktop, Cursor, VS Code or any other client: their settings are one file.',
+    ),
+    h(
+      'div',
+      { class: 'setup-buttons' },
+      textButton('Import a file', () => void open(), { icon: 'copy' }),
+      h(
+        'a',
+        { class: 'button', href: hrefOf({ name: 'screen', screen: 'apps' }) },
+        icon('plus'),
+        'Add a bundle',
+      ),
+    ),
+  )
+}
