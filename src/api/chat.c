@@ -94,7 +94,8 @@ static const struct {
 } REFUSALS[] = {
     [TURN_NOT_FOUND] = {404, "not_found"},     [TURN_BUSY] = {409, "run_in_progress"},
     [TURN_BAD_REQUEST] = {400, "bad_request"}, [TURN_NO_QUESTION] = {409, "no_open_question"},
-    [TURN_FAILED] = {500, "storage_error"},
+    [TURN_FAILED] = {500, "storage_error"},    [TURN_WITHDRAWN] = {409, "withdrawn"},
+    [TURN_STOPPING] = {503, "stopping"},
 };
 
 void api_turn_refused(struct http_req *r, enum turn_refusal why, const struct err *err)
@@ -163,22 +164,32 @@ void api_chat_post(void *ctx, struct http_req *r)
     start_turn(r, &EVENTS);
 }
 
-/* ---- POST /v1/chat/start: answered when the run begins, not when it ends ---- */
+/* ---- POST /v1/chat/start: answered when the run begins or the message waits ---- */
 
-static void on_start_started(void *ctx, str conversation_id, str run_id, bool is_new)
+static void accepted(struct chat_wait *c, str conversation_id, str key, str id)
 {
-    struct chat_wait *c = ctx;
     struct http_req *r = c->req;
     struct json *v = json_new(&r->arena, JSON_OBJECT);
     json_set(&r->arena, v, STR("conversationId"), json_of_str(conversation_id));
-    json_set(&r->arena, v, STR("runId"), json_of_str(run_id));
+    json_set(&r->arena, v, key, json_of_str(id));
     turn_forget(c->turn);
     http_reply_json(r, 202, v);
 }
 
+static void on_start_started(void *ctx, str conversation_id, str run_id, bool is_new)
+{
+    accepted(ctx, conversation_id, STR("runId"), run_id);
+}
+
+static void on_start_queued(void *ctx, str conversation_id, str queued_id)
+{
+    accepted(ctx, conversation_id, STR("queuedId"), queued_id);
+}
+
 void api_chat_start(void *ctx, struct http_req *r)
 {
-    static const struct turn_events EVENTS = {on_start_started, NULL, on_chat_refused};
+    static const struct turn_events EVENTS = {on_start_started, NULL, on_chat_refused,
+                                              on_start_queued};
     start_turn(r, &EVENTS);
 }
 
@@ -251,14 +262,35 @@ static void join_hub(struct chat_stream *c)
     hub_sit(&c->tap, &c->seat, c->conversation_id);
 }
 
-static void on_stream_started(void *ctx, str conversation_id, str run_id, bool is_new)
+static void open_stream(struct chat_stream *c, str conversation_id)
 {
-    struct chat_stream *c = ctx;
     struct http_req *r = c->req;
     c->req = NULL;
     c->sse = sse_open(r, on_stream_closed, c);
+    c->conversation_id = arena_str(&c->arena, conversation_id);
+    join_hub(c);
+}
 
+/* Of the run that it waits for, this stream shows nothing. */
+static void on_stream_queued(void *ctx, str conversation_id, str queued_id)
+{
+    struct chat_stream *c = ctx;
     struct api_json j;
+    open_stream(c, conversation_id);
+    api_json_begin(&j);
+    jw_object(&j.w);
+    jw_kstr(&j.w, "conversationId", conversation_id);
+    jw_kstr(&j.w, "queuedId", queued_id);
+    jw_end(&j.w);
+    api_json_send_event(&j, c->sse, STR("chat.queued"));
+}
+
+static void on_stream_started(void *ctx, str conversation_id, str run_id, bool is_new)
+{
+    struct chat_stream *c = ctx;
+    struct api_json j;
+    if (c->req)
+        open_stream(c, conversation_id);
     api_json_begin(&j);
     jw_object(&j.w);
     jw_kstr(&j.w, "conversationId", conversation_id);
@@ -269,10 +301,8 @@ static void on_stream_started(void *ctx, str conversation_id, str run_id, bool i
     if (is_new)
         sse_send_now(c->sse, STR("data.changed"), STR_NONE,
                      STR("{\"server\":\"conversations\",\"tool\":\"list\"}"));
-    c->conversation_id = arena_str(&c->arena, conversation_id);
-    str topic = store_topic(&c->arena, c->space->store, conversation_id);
+    str topic = store_topic(&c->arena, c->space->store, c->conversation_id);
     c->sub = bus_subscribe(c->api->deps.bus, topic, on_stream_msg, c);
-    join_hub(c);
 }
 
 static void end_with_error(struct chat_stream *c, const char *code, const char *message)
@@ -304,7 +334,7 @@ static void on_stream_done(void *ctx, const struct turn_result *t)
     sse_close(c->sse);
 }
 
-/* Who steers has a stream before his own turn is accepted: it may be refused in there. */
+/* Who has to wait has a stream before the turn is accepted: it may be refused in there. */
 static void on_stream_refused(void *ctx, enum turn_refusal why, const struct err *err)
 {
     struct chat_stream *c = ctx;
@@ -325,7 +355,8 @@ static void on_stream_gone(struct http_req *r)
 
 void api_chat_stream(void *ctx, struct http_req *r)
 {
-    static const struct turn_events EVENTS = {on_stream_started, on_stream_done, on_stream_refused};
+    static const struct turn_events EVENTS = {on_stream_started, on_stream_done, on_stream_refused,
+                                              on_stream_queued};
     struct api *api = ctx;
     struct turn_request req;
     if (!decode_chat(r, &req))

@@ -2,6 +2,8 @@
 
 #include <errno.h>
 
+#include "runtime/queue.h"
+
 struct watch { /* a conversation in a stream */
     struct watch *next;
     struct live *stream;
@@ -119,6 +121,20 @@ static void on_message(void *ctx, struct bus_msg *msg)
                frame_of_msg(msg, &w->stream->api->names, str_from(w->id), form(w->stream)));
 }
 
+static void send_queue(struct watch *w)
+{
+    struct arena a;
+    struct api_json j;
+    arena_init(&a);
+    api_json_begin(&j);
+    jw_object(&j.w);
+    jw_kval(&j.w, "messages", queue_json(w->stream->space->runtime, str_from(w->id), &a));
+    jw_end(&j.w);
+    send_about(w, STR("queue.snapshot"), buf_str(&j.buf));
+    buf_done(&j.buf);
+    arena_done(&a);
+}
+
 /* Who joins during an answer first gets all of it that is not in the log yet. */
 static void on_live(void *ctx)
 {
@@ -136,6 +152,7 @@ static void on_live(void *ctx)
     hub_write_presence(w->stream->api, &w->seat, &j.w);
     send_about(w, STR("presence.snapshot"), buf_str(&j.buf));
     buf_done(&j.buf);
+    send_queue(w);
 }
 
 static void on_reset(void *ctx)

@@ -33,7 +33,13 @@ static void text_part(struct json_writer *w, str text)
     jw_end(w);
 }
 
-str event_user_message(struct arena *a, str user_id, str text)
+static void optional(struct json_writer *w, const char *key, str value)
+{
+    if (value.n > 0)
+        jw_kstr(w, key, value);
+}
+
+str event_user_message(struct arena *a, str user_id, str text, str queued_id)
 {
     struct line l;
     line_begin(&l, "user.message", STR_NONE);
@@ -41,15 +47,9 @@ str event_user_message(struct arena *a, str user_id, str text)
     jw_array(&l.w);
     text_part(&l.w, text);
     jw_end(&l.w);
-    if (user_id.n > 0)
-        jw_kstr(&l.w, "userId", user_id);
+    optional(&l.w, "userId", user_id);
+    optional(&l.w, "queuedId", queued_id);
     return line_end(&l, a);
-}
-
-static void optional(struct json_writer *w, const char *key, str value)
-{
-    if (value.n > 0)
-        jw_kstr(w, key, value);
 }
 
 str event_run_start(struct arena *a, const struct event_run *r)

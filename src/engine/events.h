@@ -24,4 +24,5 @@ str event_ask_answered(struct arena *a, str ask_id, str user_id, const char *dec
 str event_run_done(struct arena *a, str run_id, enum run_stop stop, const char *detail,
                    int iterations, uint64_t ms);
 str event_run_error(struct arena *a, str run_id, const char *type, str message, str partial);
-str event_user_message(struct arena *a, str user_id, str text);
+/* queued_id: of a message that had to wait; or empty. */
+str event_user_message(struct arena *a, str user_id, str text, str queued_id);

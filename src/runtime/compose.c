@@ -160,8 +160,10 @@ static void take_steering(struct turn *t)
         struct turn *other = LIST_ENTRY(n, struct turn, queue_node);
         if (other->state != TURN_STEERING || other->message.n == 0)
             continue;
-        str line = event_user_message(&other->arena, other->viewer.user_id, other->message);
+        str line = event_user_message(&other->arena, other->viewer.user_id, other->message,
+                                      str_from(other->queued_id));
         turn_append(t, &line, 1, NULL, NULL);
+        queue_taken(other);
         other->message = STR_NONE;
     }
 }

@@ -11,6 +11,11 @@ static void on_stopped(void *ctx)
     rt->on_stopped(rt->on_stopped_ctx);
 }
 
+static void on_parking_idle(void *ctx)
+{
+    runtime_check_stopped(ctx);
+}
+
 struct runtime *runtime_new(const struct runtime_deps *deps)
 {
     struct runtime *rt = xcalloc(1, sizeof *rt);
@@ -24,6 +29,7 @@ struct runtime *runtime_new(const struct runtime_deps *deps)
     defer_init(&rt->stopped, on_stopped, rt);
     arena_init(&rt->arena);
     consents_init(&rt->consents, deps->pool, deps->log);
+    parking_init(&rt->parking, deps->pool, deps->log, on_parking_idle, rt);
     return rt;
 }
 
@@ -58,9 +64,9 @@ static void load_skills(struct runtime *rt)
     use_skills(rt, skill_watch_load(rt->watch));
 }
 
-static const char *permissions_path(struct runtime *rt)
+static const char *below_root(struct runtime *rt, const char *name)
 {
-    return arena_printf(&rt->arena, "%.*s/permissions.json", STR_ARG(rt->deps.root_dir)).p;
+    return arena_printf(&rt->arena, "%.*s/%s", STR_ARG(rt->deps.root_dir), name).p;
 }
 
 int runtime_load_settings(struct runtime *rt, struct err *e)
@@ -72,8 +78,10 @@ int runtime_load_settings(struct runtime *rt, struct err *e)
         err_prefix(e, "%s", c->path);
     if (r == 0)
         r = rules_use(rt, c->permissions, e);
-    if (r == 0 && strcmp(c->store.type, "memory") != 0)
-        r = consents_load(&rt->consents, permissions_path(rt), e);
+    if (r == 0 && strcmp(c->store.type, "memory") != 0) {
+        parking_use(&rt->parking, below_root(rt, "queue"));
+        r = consents_load(&rt->consents, below_root(rt, "permissions.json"), e);
+    }
     return r;
 }
 
@@ -98,13 +106,15 @@ void runtime_stop(struct runtime *rt, loop_fn done, void *ctx)
     rt->nrecords++; /* a look at the skills may be under way for somebody who has left */
     skill_watch_check(rt->watch, &rt->last_check, false, on_skills_idle, rt);
     title_hurry(rt);
+    queue_leave_all(rt);
     runtime_cancel_all(rt);
     runtime_check_stopped(rt);
 }
 
 void runtime_check_stopped(struct runtime *rt)
 {
-    if (rt->on_stopped && rt->nturns == 0 && rt->nrecords == 0 && list_empty(&rt->titles))
+    bool is_idle = rt->nturns == 0 && rt->nrecords == 0 && parking_is_idle(&rt->parking);
+    if (rt->on_stopped && is_idle && list_empty(&rt->titles))
         defer_start(rt->deps.loop, &rt->stopped);
 }
 
@@ -116,6 +126,7 @@ void runtime_free(struct runtime *rt)
     defer_stop(&rt->stopped);
     skill_watch_free(rt->watch);
     consents_done(&rt->consents);
+    parking_done(&rt->parking);
     skills_unref(rt->skills);
     map_done(&rt->active);
     recall_done(&rt->recall);
@@ -186,6 +197,7 @@ void runtime_cancel_all(struct runtime *rt)
 
 void runtime_cancel_user(struct runtime *rt, str user_id)
 {
+    queue_drop_user(rt, user_id);
     LIST_FOREACH (n, &rt->turns) {
         struct turn *t = LIST_ENTRY(n, struct turn, node);
         if (str_eq(t->viewer.user_id, user_id))

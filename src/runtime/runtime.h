@@ -32,6 +32,7 @@ struct runtime_deps { /* all borrowed; they outlive the runtime */
     struct registry *tools;
     struct pool *pool;                 /* small files: skills, permissions */
     const struct directory *directory; /* names of people; NULL = nobody has one */
+    str workspace_id;                  /* may be empty */
     str root_dir;                      /* the workspace's own: skills, what was allowed for good */
     const char *settings_path;         /* where its permissions are written; NULL = nowhere */
     str default_model;                 /* of the workspace; empty = the server's */
@@ -110,6 +111,8 @@ enum turn_refusal {
     TURN_BAD_REQUEST, /* the message is empty or too long, the model unknown */
     TURN_NO_QUESTION, /* an answer, but nothing was asked (any more) */
     TURN_FAILED,      /* the conversation could not be read or written */
+    TURN_WITHDRAWN,   /* it had to wait, and somebody took it back */
+    TURN_STOPPING,    /* it had to wait, and the server is stopping */
 };
 
 struct turn_result {
@@ -124,6 +127,8 @@ struct turn_events {
     void (*on_started)(void *ctx, str conversation_id, str run_id, bool is_new);
     void (*on_done)(void *ctx, const struct turn_result *result); /* last call, or: */
     void (*on_refused)(void *ctx, enum turn_refusal why, const struct err *err); /* last call */
+    /* The message waits (queue.h); what becomes of it follows. */
+    void (*on_queued)(void *ctx, str conversation_id, str queued_id);
 };
 
 /* Never calls back before it returns. */

@@ -23,6 +23,8 @@ void turn_free(struct turn *t)
     list_del(&t->node);
     list_del(&t->queue_node);
     rt->nturns--;
+    if (t->is_parked && !t->is_left)
+        (void)parking_remove(&rt->parking, str_from(t->queued_id), NULL, NULL);
     defer_stop(&t->begin);
     if (t->conversation_id.n > 0 && !t->on_preview)
         recall_give(&rt->recall, t->conversation_id, t->transcript);
@@ -38,53 +40,9 @@ void turn_refuse(struct turn *t, enum turn_refusal why, const struct err *err)
 {
     if (t->ev)
         t->ev->on_refused(t->ctx, why, err);
+    queue_refused(t, err);
     turn_resume_queue(t);
     turn_free(t);
-}
-
-/* ---- waiting for another turn of the same conversation ---- */
-
-/* The next in line starts over, history included; the others wait for it. */
-void turn_resume_queue(struct turn *from)
-{
-    if (list_empty(&from->queued))
-        return;
-    map_del(&from->rt->active, from->conversation_id);
-    struct turn *next = LIST_ENTRY(list_pop(&from->queued), struct turn, queue_node);
-    LIST_FOREACH (n, &from->queued) {
-        list_del(n);
-        list_push(&next->queued, n);
-    }
-    map_put(&next->rt->active, next->conversation_id, next);
-    next->state = TURN_STARTING;
-    next->when_busy = TURN_REFUSE_BUSY; /* its place is taken */
-    defer_start(next->rt->deps.loop, &next->begin);
-}
-
-static size_t queue_length(const struct turn *t)
-{
-    size_t n = 0;
-    LIST_FOREACH (it, &t->queued)
-        n++;
-    return n;
-}
-
-static void wait_for(struct turn *t, struct turn *busy)
-{
-    struct err e = {0};
-    bool is_full = queue_length(busy) >= TURN_QUEUE_MAX;
-    if (t->when_busy == TURN_REFUSE_BUSY || t->answer.ask_id.n > 0 || is_full) {
-        err_set(&e, -EBUSY, "%s",
-                is_full ? "Too many messages wait in this conversation already."
-                        : "The agent is still answering in this conversation. Wait "
-                          "for the answer, or cancel it.");
-        turn_refuse(t, TURN_BUSY, &e);
-        return;
-    }
-    t->state = t->when_busy == TURN_STEER && busy->run ? TURN_STEERING : TURN_QUEUED;
-    list_push(&busy->queued, &t->queue_node);
-    if (t->state == TURN_STEERING)
-        turn_announce(t, str_from(busy->run_id));
 }
 
 /* ---- finding or creating the conversation ---- */
@@ -146,7 +104,7 @@ static void create(struct turn *t)
     map_put(&t->rt->active, t->conversation_id, t);
     turn_match_skill(t);
     str events[2] = {
-        event_user_message(&t->arena, t->viewer.user_id, t->message),
+        event_user_message(&t->arena, t->viewer.user_id, t->message, STR_NONE),
         turn_run_start_event(t, STR_NONE),
     };
     struct conv_create spec = {
@@ -167,10 +125,12 @@ static void create(struct turn *t)
 static void on_message_saved(void *ctx, const struct err *err)
 {
     struct turn *t = ctx;
-    if (err)
+    if (err) {
         turn_refuse(t, TURN_FAILED, err);
-    else
-        turn_start_run(t, NULL, 0);
+        return;
+    }
+    queue_taken(t);
+    turn_start_run(t, NULL, 0);
 }
 
 static void accept_message(struct turn *t)
@@ -178,15 +138,25 @@ static void accept_message(struct turn *t)
     str lines[FIRST_EVENTS_MAX];
     size_t n = turn_decline_open(t, transcript_replay(t->transcript), lines, FIRST_EVENTS_MAX - 2);
     turn_match_skill(t);
-    lines[n++] = event_user_message(&t->arena, t->viewer.user_id, t->message);
+    lines[n++] =
+        event_user_message(&t->arena, t->viewer.user_id, t->message, str_from(t->queued_id));
     lines[n++] = turn_run_start_event(t, STR_NONE);
     turn_append(t, lines, n, on_message_saved, t);
+}
+
+static void drop_sent(struct turn *t)
+{
+    queue_taken(t);
+    turn_resume_queue(t);
+    turn_free(t);
 }
 
 static void history_read(struct turn *t)
 {
     if (t->on_preview)
         preview_finish(t);
+    else if (queue_was_sent(t))
+        drop_sent(t);
     else if (t->answer.ask_id.n > 0)
         turn_accept_answer(t);
     else
@@ -259,6 +229,11 @@ static struct json_strs copy_strs(struct arena *a, struct json_strs in)
     return out;
 }
 
+static bool may_send(struct turn *t, const struct conv *conv)
+{
+    return queue_still_member(t) && access_allows(&t->viewer, &conv->acl, CONV_SEND);
+}
+
 static void on_found(void *ctx, const struct err *err, const struct conv *conv)
 {
     struct turn *t = ctx;
@@ -274,7 +249,7 @@ static void on_found(void *ctx, const struct err *err, const struct conv *conv)
                 "forked, but not continued.",
                 STR_ARG(t->conversation_id));
         turn_refuse(t, TURN_FAILED, &e);
-    } else if (is_absent || (!err && !access_allows(&t->viewer, &conv->acl, CONV_SEND))) {
+    } else if (is_absent || (!err && !may_send(t, conv))) {
         err_set(&e, -ENOENT, "There is no conversation '%.*s'.", STR_ARG(t->conversation_id));
         if (err)
             transcript_free(recall_take(&t->rt->recall, t->conversation_id));
@@ -286,7 +261,7 @@ static void on_found(void *ctx, const struct err *err, const struct conv *conv)
     } else if (t->on_preview) {
         read_history(t, 0);
     } else if (busy && busy != t) {
-        wait_for(t, busy);
+        queue_wait(t, busy);
     } else {
         map_put(&t->rt->active, t->conversation_id, t);
         t->is_untitled = conv->title.n == 0;
@@ -303,6 +278,18 @@ static bool is_name(str s)
     return s.n <= TURN_NAME_MAX;
 }
 
+int turn_check_message(str message, struct err *e)
+{
+    if (str_trim(message).n == 0)
+        return err_set(e, -EINVAL, "The message is empty.");
+    if (message.n > TURN_MESSAGE_MAX)
+        return err_set(e, -EINVAL, "The message has %zu bytes; the limit is %u.", message.n,
+                       TURN_MESSAGE_MAX);
+    if (!utf8_valid(message))
+        return err_set(e, -EINVAL, "The message is not valid UTF-8.");
+    return 0;
+}
+
 static bool check_request(const struct turn *t, struct err *e)
 {
     if (!is_name(t->model) || !is_name(t->channel))
@@ -314,14 +301,7 @@ static bool check_request(const struct turn *t, struct err *e)
         return err_set(e, -EINVAL, "An answer needs the conversation of its question.") == 0;
     if (t->answer.ask_id.n > 0)
         return true;
-    if (str_trim(t->message).n == 0)
-        return err_set(e, -EINVAL, "The message is empty.") == 0;
-    if (t->message.n > TURN_MESSAGE_MAX)
-        return err_set(e, -EINVAL, "The message has %zu bytes; the limit is %u.", t->message.n,
-                       TURN_MESSAGE_MAX) == 0;
-    if (!utf8_valid(t->message))
-        return err_set(e, -EINVAL, "The message is not valid UTF-8.") == 0;
-    return true;
+    return turn_check_message(t->message, e) == 0;
 }
 
 static void on_skills_fresh(void *ctx)
@@ -378,8 +358,8 @@ static void copy_request(struct turn *t, const struct turn_request *req)
         copy_child(t, req->child);
 }
 
-struct turn *turn_start(struct runtime *rt, const struct turn_request *req,
-                        const struct turn_events *ev, void *ctx)
+struct turn *turn_new(struct runtime *rt, const struct turn_request *req,
+                      const struct turn_events *ev, void *ctx)
 {
     struct turn *t = xcalloc(1, sizeof *t);
     t->rt = rt;
@@ -394,6 +374,13 @@ struct turn *turn_start(struct runtime *rt, const struct turn_request *req,
     list_push(&rt->turns, &t->node);
     rt->nturns++;
     defer_init(&t->begin, begin, t);
+    return t;
+}
+
+struct turn *turn_start(struct runtime *rt, const struct turn_request *req,
+                        const struct turn_events *ev, void *ctx)
+{
+    struct turn *t = turn_new(rt, req, ev, ctx);
     defer_start(rt->deps.loop, &t->begin);
     return t;
 }

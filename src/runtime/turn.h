@@ -6,6 +6,7 @@
 #include "engine/permission.h"
 #include "loop/timer.h"
 #include "runtime/consent.h"
+#include "runtime/parking.h"
 #include "runtime/preview.h"
 #include "runtime/recall.h"
 #include "runtime/runtime.h"
@@ -20,6 +21,8 @@ struct tools_memo {
     str json;
     char sha[65];
 };
+
+#define QUEUE_TAKEN_KEPT 64 /* messages of which it is known that they were taken */
 
 struct runtime {
     struct runtime_deps deps;
@@ -38,7 +41,10 @@ struct runtime {
     struct list_node turns;
     struct list_node titles;
     struct list_node inquiries; /* questions of tools that are open (inquiry.c) */
-    size_t nturns, nrecords;    /* under way */
+    struct parking parking;     /* of messages that wait (queue.c) */
+    uint64_t nqueued, ntaken;   /* so far */
+    char taken[QUEUE_TAKEN_KEPT][RANDOM_ID_MAX];
+    size_t nturns, nrecords; /* under way */
     loop_fn on_stopped;
     void *on_stopped_ctx;
     struct deferred stopped;
@@ -46,6 +52,8 @@ struct runtime {
 
 enum turn_state {
     TURN_STARTING, /* reading, or waiting for its turn of the loop */
+    TURN_PARKING,  /* has to wait; its message is being written to a file */
+    TURN_HELD,     /* waited when the server ended, and is the first of its conversation */
     TURN_QUEUED,   /* behind another turn of the same conversation */
     TURN_STEERING, /* its message goes into another turn's run */
     TURN_RUNNING,
@@ -89,13 +97,35 @@ struct turn {
     struct consent_save consent;
     struct list_node queued; /* turns that wait for this one, or steer it */
     struct list_node queue_node;
+    char queued_id[RANDOM_ID_MAX]; /* empty = it never had to wait */
+    int64_t queued_ms;
+    uint64_t queued_number;
+    bool is_shown;    /* among those that wait, for people */
+    bool is_parked;   /* has a file, which ends with the turn */
+    bool is_left;     /* unless it is left for the next start */
+    bool is_restored; /* by which it came */
     struct turn_info info;
 };
 
 /* ---- turn.c ---- */
+struct turn *turn_new(struct runtime *rt, const struct turn_request *req,
+                      const struct turn_events *ev, void *ctx);                 /* not begun yet */
 void turn_refuse(struct turn *t, enum turn_refusal why, const struct err *err); /* frees it */
 void turn_free(struct turn *t);
+int turn_check_message(str message, struct err *e);
+
+/* ---- queue.c, queue_restore.c: waiting for another turn of the same conversation ---- */
+void queue_wait(struct turn *t, struct turn *busy); /* or refuses it */
+struct parking_op *queue_park(struct turn *t, parking_fn fn, void *ctx);
 void turn_resume_queue(struct turn *from);
+void turn_begin_waiting(struct turn *t); /* its time has come */
+/* What becomes of one that waited is told; nothing when it did not. */
+void queue_taken(struct turn *t);
+void queue_refused(struct turn *t, const struct err *err);
+void queue_drop_user(struct runtime *rt, str user_id);
+void queue_leave_all(struct runtime *rt); /* for the next start */
+bool queue_still_member(struct turn *t);
+bool queue_was_sent(const struct turn *t); /* before the server ended */
 
 /* ---- preview.c ---- */
 void preview_finish(struct turn *t); /* shows the request the run would begin with, and frees t */
@@ -103,6 +133,7 @@ void preview_finish(struct turn *t); /* shows the request the run would begin wi
 /* ---- turn_host.c: the run's host ---- */
 void turn_start_run(struct turn *t, const struct run_pending *pending, size_t n);
 void turn_announce(struct turn *t, str run_id);
+void turn_publish(void *turn, str type, str data); /* to the conversation's watchers */
 void turn_append(void *turn, const str *lines, size_t n, run_appended_fn fn, void *fn_ctx);
 str turn_run_start_event(struct turn *t, str resumes);
 

@@ -54,9 +54,9 @@ void turn_append(void *turn, const str *lines, size_t n, run_appended_fn fn, voi
     store_append(t->rt->deps.store, t->conversation_id, lines, n, on_appended, p);
 }
 
-static void publish(void *ctx, str type, str data)
+void turn_publish(void *turn, str type, str data)
 {
-    struct turn *t = ctx;
+    struct turn *t = turn;
     struct arena a;
     arena_init(&a);
     struct bus_msg msg = {
@@ -150,7 +150,7 @@ void turn_start_run(struct turn *t, const struct run_pending *pending, size_t n)
         .append = turn_append,
         .prepare = turn_prepare,
         .gate = turn_gate,
-        .publish = publish,
+        .publish = turn_publish,
         .finished = finished,
     };
     const struct runtime_deps *d = &t->rt->deps;

@@ -329,6 +329,8 @@ int server_listen(struct server *s, uint16_t *ret_port, struct err *e)
     r = http_listen_unix(http(s), server_socket_path(c, &s->arena), e);
     if (r == 0)
         r = http_listen_tcp(http(s), c->http.host, (uint16_t)c->http.port, ret_port, e);
+    if (r == 0)
+        spaces_serve(&s->spaces);
     return r;
 }
 

@@ -3,10 +3,15 @@
 #include <assert.h>
 #include <errno.h>
 
+#include "base/clock.h"
 #include "base/hash.h"
 #include "config/file.h"
 #include "gateway/gateway.h"
+#include "runtime/queue.h"
 #include "workspace/directory.h"
+
+#define RELEASE_TICK_MS 250
+#define RELEASE_MAX_MS  20000 /* a bundle that starts for longer is not waited for */
 
 /* ---- where things are ---- */
 
@@ -94,6 +99,7 @@ static int make_runtime(struct space *sp, struct err *e)
         .tools = sp->api.tools,
         .pool = env->readers,
         .directory = env->directory,
+        .workspace_id = sp->api.id,
         .root_dir = str_from(sp->api.root),
         .settings_path = space_settings_path(sp),
         .default_model = env->has_many ? sp->config.models.default_model : STR_NONE,
@@ -111,6 +117,24 @@ static int make_runtime(struct space *sp, struct err *e)
     sp->builtin = builtin_new(&bdeps);
     int r = runtime_load_settings(sp->api.runtime, e);
     return r < 0 ? r : builtin_register(sp->builtin, sp->api.tools, e);
+}
+
+/* ---- messages that waited ---- */
+
+static void on_release(void *ctx)
+{
+    struct space *sp = ctx;
+    if (space_bundles_settled(sp) || clock_mono_ms() >= sp->release_by_ms)
+        queue_release(sp->api.runtime);
+    else
+        timer_start(&sp->release, RELEASE_TICK_MS);
+}
+
+void space_resume_queue(struct space *sp)
+{
+    queue_restore(sp->api.runtime);
+    sp->release_by_ms = clock_mono_ms() + RELEASE_MAX_MS;
+    timer_start(&sp->release, 0);
 }
 
 /* ---- its own settings, on top of the server's ---- */
@@ -177,6 +201,7 @@ static struct space *space_new(struct spaces *set, str id)
     sp->set = set;
     sp->env = env;
     sp->config = *env->config;
+    timer_init(&sp->release, env->loop, on_release, sp);
     sp->api.id = arena_str(&sp->arena, id);
     sp->api.config = &sp->config;
     sp->api.root =
@@ -230,6 +255,7 @@ static void on_runtime_stopped(void *ctx)
 static void stop(struct space *sp)
 {
     list_del(&sp->node);
+    timer_stop(&sp->release);
     gateway_space_gone(sp->env->gateway, sp->api.tools);
     runtime_stop(sp->api.runtime, on_runtime_stopped, sp);
 }
@@ -259,6 +285,14 @@ void spaces_init(struct spaces *s, const struct space_env *env)
     list_init(&s->closing);
 }
 
+void spaces_serve(struct spaces *s)
+{
+    struct map_entry *m;
+    s->env.is_serving = true;
+    for (size_t i = 0; (m = map_next(&s->open, &i)) != NULL;)
+        space_resume_queue(m->value);
+}
+
 struct space *spaces_find(const struct spaces *s, str id)
 {
     return map_get(&s->open, id);
@@ -285,6 +319,8 @@ struct space *spaces_open(struct spaces *s, str id, struct err *e)
     }
     map_put(&s->open, sp->api.id, sp);
     s->nopen++;
+    if (s->env.is_serving)
+        space_resume_queue(sp);
     return sp;
 }
 

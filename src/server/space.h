@@ -10,6 +10,7 @@
 #include "base/map.h"
 #include "builtin/builtin.h"
 #include "bundle/change.h"
+#include "loop/timer.h"
 #include "net/fetch.h"
 
 #define SPACE_DEFAULT_ID "ws_default"
@@ -30,6 +31,7 @@ struct space_env { /* what all spaces share; borrowed */
     const char *home_dir, *project_dir; /* a terminal, else NULL */
     bool with_bundles;                  /* their MCP servers are started */
     bool has_many;                      /* rooted at workspaces/<id>, not at the work directory */
+    bool is_serving;                    /* messages that waited are taken up again */
 };
 
 struct space {
@@ -44,6 +46,8 @@ struct space {
     struct bundle_sources *sources; /* NULL = without bundles */
     struct settings_watch *watch;
     struct bundle_changer changer;
+    struct timer release; /* of messages that waited, once the bundles have started */
+    uint64_t release_by_ms;
     loop_fn on_closed;
     void *on_closed_ctx;
 };
@@ -54,6 +58,10 @@ struct space {
  * index. Strings live in the arena or as long as the config. */
 struct store_conf space_store_conf(struct arena *a, const struct config *c, const char *id,
                                    const char *root, const char *type, const char *dir);
+
+/* Messages that waited when the server ended wait again, and are sent when no bundle is starting
+ * any more. */
+void space_resume_queue(struct space *sp);
 
 /* Where the bundles and permissions of this workspace are written down. */
 const char *space_settings_path(struct space *sp);
@@ -78,6 +86,7 @@ struct spaces {
 };
 
 void spaces_init(struct spaces *s, const struct space_env *env);
+void spaces_serve(struct spaces *s); /* from now on, those in use included */
 /* The one in use, or a new one. NULL and *e when it cannot be opened. Does not ask whether
  * there is such a workspace. */
 struct space *spaces_open(struct spaces *s, str id, struct err *e);

@@ -65,6 +65,9 @@ const CONVERSATION_ROUTES = {
     'POST /v1/conversations/:id/typing': ['send', at('/typing'), () => ({})],
     'POST /v1/conversations/:id/cancel': ['send', at('/cancel'), () => ({})],
     'GET /v1/conversations/:id/inputs': ['view', at('/inputs')],
+    'GET /v1/conversations/:id/queue': ['view', at('/queue')],
+    'PATCH /v1/conversations/:id/queue/:message': ['send', at('/queue/msg_none'), () => ({ message: 'x' }), undefined, [], [404]],
+    'DELETE /v1/conversations/:id/queue/:message': ['view', at('/queue/msg_none'), undefined, undefined, [], [404]],
     'POST /v1/conversations/:id/inputs/:input': ['send', at('/inputs/inp_none'), () => ({ action: 'decline' }), undefined, [], [404, 400, 409]],
 }
 

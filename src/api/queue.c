@@ -1,0 +1,113 @@
+/* /v1/conversations/:id/queue - messages that wait while the agent answers. */
+#include "runtime/queue.h"
+
+#include <errno.h>
+
+#include "api/internal.h"
+
+static void send_list(struct api_wait *w, const struct conv *c)
+{
+    struct api_json j;
+    api_json_begin(&j);
+    jw_object(&j.w);
+    jw_kstr(&j.w, "conversationId", w->id);
+    jw_kval(&j.w, "messages", queue_json(w->space->runtime, w->id, &w->req->arena));
+    jw_end(&j.w);
+    api_json_send(&j, w->req);
+}
+
+void api_queue_list(void *ctx, struct http_req *r)
+{
+    api_find_conv(ctx, r, CONV_VIEW, NULL, send_list);
+}
+
+/* ---- changing ---- */
+
+struct queue_wait {
+    struct http_req *req;
+    struct parking_op *op;
+    bool is_withdrawn;
+};
+
+static void on_gone(struct http_req *r)
+{
+    const struct queue_wait *q = r->user;
+    parking_forget(q->op);
+}
+
+static void on_saved(void *ctx, const struct err *err)
+{
+    const struct queue_wait *q = ctx;
+    struct api_json j;
+    if (err) {
+        http_reply_error(q->req, 500, "storage_error", "That did not work.", NULL);
+        return;
+    }
+    api_json_begin(&j);
+    jw_object(&j.w);
+    jw_kstr(&j.w, "queuedId", q->req->params[1]);
+    jw_kbool(&j.w, "withdrawn", q->is_withdrawn);
+    jw_end(&j.w);
+    api_json_send(&j, q->req);
+}
+
+static void settle(struct queue_wait *q, int r, const struct err *e)
+{
+    if (r == 0) {
+        q->req->user = q;
+        q->req->on_gone = on_gone;
+    } else if (r == -EALREADY) {
+        http_reply_error(q->req, 409, "already_taken", e->msg, NULL);
+    } else if (r == -ENOENT) {
+        http_reply_error(q->req, 404, "not_found", e->msg, NULL);
+    } else {
+        http_reply_error(q->req, 400, "bad_request", e->msg, NULL);
+    }
+}
+
+struct edit_body {
+    str message;
+};
+
+static const struct json_field FIELDS[] = {
+    {"message", JF_STR, offsetof(struct edit_body, message), JF_REQUIRED, NULL, 0}, {0}};
+
+static void edit(struct api_wait *w, const struct conv *c)
+{
+    const struct edit_body *body = w->data;
+    struct http_req *r = w->req;
+    struct queue_wait *q = ARENA_NEW(&r->arena, struct queue_wait);
+    struct err e = {0};
+    q->req = r;
+    settle(q,
+           queue_edit(w->space->runtime, w->id, r->params[1], w->viewer.user_id, body->message,
+                      on_saved, q, &q->op, &e),
+           &e);
+}
+
+void api_queue_edit(void *ctx, struct http_req *r)
+{
+    struct edit_body *body = ARENA_NEW(&r->arena, struct edit_body);
+    if (api_decode_body(r, FIELDS, body))
+        api_find_conv(ctx, r, CONV_SEND, body, edit);
+}
+
+/* Who may say who takes part may also keep a message from being sent. */
+static void withdraw(struct api_wait *w, const struct conv *c)
+{
+    struct http_req *r = w->req;
+    struct queue_wait *q = ARENA_NEW(&r->arena, struct queue_wait);
+    struct err e = {0};
+    str sender = api_may(w, c, CONV_SHARE) ? STR_NONE : w->viewer.user_id;
+    q->req = r;
+    q->is_withdrawn = true;
+    settle(q,
+           queue_withdraw(w->space->runtime, w->id, r->params[1], sender, w->viewer.user_id,
+                          on_saved, q, &q->op, &e),
+           &e);
+}
+
+void api_queue_withdraw(void *ctx, struct http_req *r)
+{
+    api_find_conv(ctx, r, CONV_VIEW, NULL, withdraw);
+}

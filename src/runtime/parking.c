@@ -1,0 +1,167 @@
+#include "runtime/parking.h"
+
+#include <assert.h>
+#include <dirent.h>
+#include <errno.h>
+#include <unistd.h>
+
+#include "config/file.h"
+
+struct parking_op {
+    struct list_node node;
+    struct parking *parking;
+    struct job job;
+    char *path, *dir;
+    char *text; /* NULL = remove the file */
+    size_t n;
+    struct err err;
+    parking_fn fn;
+    void *ctx;
+};
+
+void parking_init(struct parking *p, struct pool *pool, struct logger *log, loop_fn on_idle,
+                  void *ctx)
+{
+    *p = (struct parking){.pool = pool, .log = log, .on_idle = on_idle, .ctx = ctx};
+    list_init(&p->ops);
+}
+
+void parking_use(struct parking *p, const char *dir)
+{
+    assert(!p->dir);
+    p->dir = str_dup(str_from(dir));
+}
+
+bool parking_is_idle(const struct parking *p)
+{
+    return list_empty(&p->ops);
+}
+
+void parking_done(struct parking *p)
+{
+    assert(parking_is_idle(p));
+    free(p->dir);
+}
+
+/* ---- changes ---- */
+
+static void work(struct job *j) /* pool thread */
+{
+    struct parking_op *op = CONTAINER_OF(j, struct parking_op, job);
+    if (!op->path)
+        return;
+    if (!op->text) {
+        if (unlink(op->path) < 0 && errno != ENOENT)
+            err_set(&op->err, -errno, "%s: %s", op->path, strerror(errno));
+        return;
+    }
+    if (file_make_dirs(op->dir, &op->err) == 0)
+        (void)file_write_atomic(op->path, str_make(op->text, op->n), 0600, &op->err);
+}
+
+static void next(struct parking *p);
+
+static void on_worked(struct job *j)
+{
+    struct parking_op *op = CONTAINER_OF(j, struct parking_op, job);
+    struct parking *p = op->parking;
+    bool is_bad = op->err.code < 0;
+    if (is_bad)
+        log_error(p->log, "runtime", "a waiting message: %s", op->err.msg);
+    list_del(&op->node);
+    p->is_busy = false;
+    if (op->fn)
+        op->fn(op->ctx, is_bad ? &op->err : NULL);
+    free(op->path);
+    free(op->dir);
+    free(op->text);
+    free(op);
+    next(p);
+}
+
+static void next(struct parking *p)
+{
+    if (p->is_busy)
+        return;
+    if (list_empty(&p->ops)) {
+        p->on_idle(p->ctx);
+        return;
+    }
+    struct parking_op *op = LIST_ENTRY(p->ops.next, struct parking_op, node);
+    p->is_busy = true;
+    op->job = (struct job){.work = work, .done = on_worked};
+    pool_submit(p->pool, &op->job);
+}
+
+static char *path_of(const char *dir, str id)
+{
+    size_t size = strlen(dir) + id.n + sizeof "/.json";
+    char *path = xcalloc(1, size);
+    snprintf(path, size, "%s/%.*s.json", dir, STR_ARG(id));
+    return path;
+}
+
+static struct parking_op *start(struct parking *p, str id, char *text, size_t n, parking_fn fn,
+                                void *ctx)
+{
+    struct parking_op *op = xcalloc(1, sizeof *op);
+    op->parking = p;
+    op->text = text;
+    op->n = n;
+    op->fn = fn;
+    op->ctx = ctx;
+    if (p->dir) {
+        op->path = path_of(p->dir, id);
+        op->dir = str_dup(str_from(p->dir));
+    }
+    list_push(&p->ops, &op->node);
+    next(p);
+    return op;
+}
+
+struct parking_op *parking_write(struct parking *p, str id, str text, parking_fn fn, void *ctx)
+{
+    return start(p, id, str_dup(text), text.n, fn, ctx);
+}
+
+struct parking_op *parking_remove(struct parking *p, str id, parking_fn fn, void *ctx)
+{
+    return start(p, id, NULL, 0, fn, ctx);
+}
+
+void parking_forget(struct parking_op *op)
+{
+    op->fn = NULL;
+}
+
+/* ---- the start ---- */
+
+static void load_file(struct parking *p, str name, void (*fn)(void *ctx, str text), void *ctx)
+{
+    struct arena a;
+    struct err e = {0};
+    str text;
+    arena_init(&a);
+    const char *path = arena_printf(&a, "%s/%.*s", p->dir, STR_ARG(name)).p;
+    if (file_read(&a, path, PARKING_FILE_MAX, &text, &e) == 0)
+        fn(ctx, text);
+    else
+        log_warn(p->log, "runtime", "a waiting message stays where it is: %s", e.msg);
+    arena_done(&a);
+}
+
+void parking_load(struct parking *p, void (*fn)(void *ctx, str text), void *ctx)
+{
+    DIR *d = p->dir ? opendir(p->dir) : NULL;
+    const struct dirent *entry;
+    size_t n = 0;
+    while (d && n < PARKING_FILES_MAX && (entry = readdir(d)) != NULL) {
+        str name = str_from(entry->d_name);
+        if (entry->d_name[0] == '.' || !str_ends(name, STR(".json")))
+            continue;
+        load_file(p, name, fn, ctx);
+        n++;
+    }
+    if (d)
+        closedir(d);
+}

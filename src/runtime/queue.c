@@ -1,0 +1,365 @@
+/* queue.c - turns that wait for another turn of their conversation, and their files. */
+#include "runtime/queue.h"
+
+#include <errno.h>
+
+#include "base/clock.h"
+#include "runtime/turn.h"
+#include "workspace/directory.h"
+
+static bool is_waiting(const struct turn *t)
+{
+    return t->state == TURN_HELD || t->state == TURN_QUEUED ||
+           (t->state == TURN_STEERING && t->message.n > 0);
+}
+
+static const char *mode_of(const struct turn *t)
+{
+    return t->state == TURN_STEERING ? "steer" : "queue";
+}
+
+/* ---- what watchers and lists see ---- */
+
+static str display_name(const struct turn *t)
+{
+    const struct directory *d = t->rt->deps.directory;
+    const struct user *u = d ? roster_user(directory_roster(d), t->viewer.user_id) : NULL;
+    return u ? u->display_name : STR_NONE;
+}
+
+static void write_message(struct json_writer *w, const struct turn *t)
+{
+    char at[CLOCK_ISO_LEN + 1];
+    clock_iso(t->queued_ms, at);
+    jw_kstr(w, "queuedId", str_from(t->queued_id));
+    jw_kstr(w, "userId", t->viewer.user_id);
+    jw_kstr_or_null(w, "displayName", display_name(t));
+    jw_kstr(w, "mode", str_from(mode_of(t)));
+    jw_kstr(w, "message", t->message);
+    jw_kstr(w, "queuedAt", str_from(at));
+}
+
+static void tell(struct turn *t, str type, struct json_writer *w, struct buf *b)
+{
+    jw_end(w);
+    if (!buf_failed(b))
+        turn_publish(t, type, buf_str(b));
+    buf_done(b);
+}
+
+static void begin_news(struct json_writer *w, struct buf *b)
+{
+    buf_init(b, PARKING_FILE_MAX);
+    jw_init(w, b);
+    jw_object(w);
+}
+
+static void tell_message(struct turn *t, str type)
+{
+    struct json_writer w;
+    struct buf b;
+    begin_news(&w, &b);
+    write_message(&w, t);
+    tell(t, type, &w, &b);
+}
+
+static void tell_removed(struct turn *t, const char *reason, str by, const char *error)
+{
+    struct json_writer w;
+    struct buf b;
+    if (!t->is_shown)
+        return;
+    t->is_shown = false;
+    begin_news(&w, &b);
+    jw_kstr(&w, "queuedId", str_from(t->queued_id));
+    jw_kstr(&w, "reason", str_from(reason));
+    if (by.n > 0)
+        jw_kstr(&w, "userId", by);
+    if (error)
+        jw_kstr(&w, "error", str_from(error));
+    tell(t, STR("queue.removed"), &w, &b);
+}
+
+void queue_taken(struct turn *t)
+{
+    struct runtime *rt = t->rt;
+    if (!t->is_shown)
+        return;
+    memcpy(rt->taken[rt->ntaken++ % QUEUE_TAKEN_KEPT], t->queued_id, sizeof t->queued_id);
+    tell_removed(t, "taken", STR_NONE, NULL);
+}
+
+void queue_refused(struct turn *t, const struct err *err)
+{
+    tell_removed(t, "refused", STR_NONE, err->msg);
+}
+
+/* ---- the file ---- */
+
+static void write_strs(struct json_writer *w, const char *key, struct json_strs list)
+{
+    if (!list.items)
+        return; /* no limit; an empty list is one */
+    jw_key(w, key);
+    jw_array(w);
+    for (size_t i = 0; i < list.len; i++)
+        jw_str(w, list.items[i]);
+    jw_end(w);
+}
+
+struct parking_op *queue_park(struct turn *t, parking_fn fn, void *ctx)
+{
+    struct json_writer w;
+    struct buf b;
+    begin_news(&w, &b);
+    jw_kstr(&w, "queuedId", str_from(t->queued_id));
+    jw_kstr(&w, "conversationId", t->conversation_id);
+    jw_kstr(&w, "userId", t->viewer.user_id);
+    jw_kstr(&w, "message", t->message);
+    jw_kstr(&w, "model", t->model);
+    jw_kstr(&w, "channel", t->channel);
+    jw_kbool(&w, "unattended", t->is_unattended);
+    write_strs(&w, "allowedTools", t->allowed_tools);
+    write_strs(&w, "tokenTools", t->token_tools);
+    write_strs(&w, "autoAllow", t->auto_allow);
+    jw_kint(&w, "queuedMs", t->queued_ms);
+    jw_kint(&w, "number", (int64_t)t->queued_number);
+    jw_end(&w);
+    t->is_parked = true;
+    struct parking_op *op =
+        parking_write(&t->rt->parking, str_from(t->queued_id), buf_str(&b), fn, ctx);
+    buf_done(&b);
+    return op;
+}
+
+/* ---- waiting ---- */
+
+static size_t queue_length(const struct turn *t)
+{
+    size_t n = 0;
+    LIST_FOREACH (it, (struct list_node *)&t->queued)
+        n++;
+    return n;
+}
+
+static void refuse(struct turn *t, enum turn_refusal why, const char *message)
+{
+    struct err e = {0};
+    err_set(&e, -EBUSY, "%s", message);
+    turn_refuse(t, why, &e);
+}
+
+/* Its file stays: the message is taken up again with the next start. */
+static void leave(struct turn *t)
+{
+    t->is_left = true;
+    t->is_shown = false; /* to those who reconnect it is there again */
+    refuse(t, TURN_STOPPING,
+           t->rt->parking.dir ? "The server is stopping. The message waits, and is sent when it "
+                                "runs again."
+                              : "The server is stopping. The message was not sent.");
+}
+
+static void enter(struct turn *t, struct turn *busy)
+{
+    t->state = t->when_busy == TURN_STEER && busy->run ? TURN_STEERING : TURN_QUEUED;
+    list_push(&busy->queued, &t->queue_node);
+    t->is_shown = true;
+    tell_message(t, STR("queue.added"));
+    if (t->ev && t->ev->on_queued)
+        t->ev->on_queued(t->ctx, t->conversation_id, str_from(t->queued_id));
+    if (t->state == TURN_STEERING)
+        turn_announce(t, str_from(busy->run_id));
+}
+
+/* Whom it was to wait for may have ended while the file was being written. */
+static void on_parked(void *ctx, const struct err *err)
+{
+    struct turn *t = ctx;
+    struct turn *busy = map_get(&t->rt->active, t->conversation_id);
+    if (err)
+        turn_refuse(t, TURN_FAILED, err);
+    else if (t->rt->on_stopped)
+        leave(t);
+    else if (t->is_cancelled)
+        refuse(t, TURN_WITHDRAWN, "The message was withdrawn.");
+    else if (!busy)
+        turn_begin_waiting(t);
+    else if (queue_length(busy) >= TURN_QUEUE_MAX)
+        refuse(t, TURN_BUSY, "Too many messages wait in this conversation already.");
+    else
+        enter(t, busy);
+}
+
+void queue_wait(struct turn *t, struct turn *busy)
+{
+    if (t->when_busy == TURN_REFUSE_BUSY || t->answer.ask_id.n > 0) {
+        refuse(t, TURN_BUSY,
+               "The agent is still answering in this conversation. Wait for the answer, or "
+               "cancel it.");
+    } else if (queue_length(busy) >= TURN_QUEUE_MAX) {
+        refuse(t, TURN_BUSY, "Too many messages wait in this conversation already.");
+    } else {
+        random_id("msg", t->queued_id);
+        t->queued_ms = clock_now_ms();
+        t->queued_number = ++t->rt->nqueued;
+        t->state = TURN_PARKING;
+        (void)queue_park(t, on_parked, t);
+    }
+}
+
+void turn_begin_waiting(struct turn *t)
+{
+    map_put(&t->rt->active, t->conversation_id, t);
+    t->state = TURN_STARTING;
+    t->when_busy = TURN_REFUSE_BUSY; /* its place is taken */
+    defer_start(t->rt->deps.loop, &t->begin);
+}
+
+/* The next in line starts over, history included; the others wait for it. */
+void turn_resume_queue(struct turn *from)
+{
+    if (list_empty(&from->queued))
+        return;
+    map_del(&from->rt->active, from->conversation_id);
+    struct turn *next = LIST_ENTRY(list_pop(&from->queued), struct turn, queue_node);
+    LIST_FOREACH (n, &from->queued) {
+        list_del(n);
+        list_push(&next->queued, n);
+    }
+    turn_begin_waiting(next);
+}
+
+/* ---- people ---- */
+
+static void push_message(struct json *list, const struct turn *t, struct arena *a)
+{
+    struct json *one;
+    struct json_writer w;
+    struct buf b;
+    begin_news(&w, &b);
+    write_message(&w, t);
+    jw_end(&w);
+    if (json_parse(a, buf_str(&b), JSON_COPY, &one, NULL) == 0)
+        json_push(a, list, *one);
+    buf_done(&b);
+}
+
+struct json *queue_json(const struct runtime *rt, str conversation_id, struct arena *a)
+{
+    struct json *list = json_new(a, JSON_ARRAY);
+    struct turn *first = map_get(&rt->active, conversation_id);
+    if (!first)
+        return list;
+    if (first->is_shown)
+        push_message(list, first, a);
+    LIST_FOREACH (n, &first->queued) {
+        const struct turn *t = LIST_ENTRY(n, struct turn, queue_node);
+        if (t->is_shown)
+            push_message(list, t, a);
+    }
+    return list;
+}
+
+static bool was_taken(const struct runtime *rt, str queued_id)
+{
+    for (size_t i = 0; i < QUEUE_TAKEN_KEPT; i++)
+        if (queued_id.n > 0 && str_eq(queued_id, str_from(rt->taken[i])))
+            return true;
+    return false;
+}
+
+static struct turn *find_turn(const struct runtime *rt, str conversation_id, str queued_id)
+{
+    LIST_FOREACH (n, (struct list_node *)&rt->turns) {
+        struct turn *t = LIST_ENTRY(n, struct turn, node);
+        if (t->is_shown && str_eq(str_from(t->queued_id), queued_id) &&
+            str_eq(t->conversation_id, conversation_id))
+            return t;
+    }
+    return NULL;
+}
+
+static int find(const struct runtime *rt, str conversation_id, str queued_id, str user_id,
+                struct turn **ret, struct err *e)
+{
+    struct turn *t = find_turn(rt, conversation_id, queued_id);
+    bool is_theirs = t && (user_id.n == 0 || str_eq(t->viewer.user_id, user_id));
+    if (is_theirs && is_waiting(t)) {
+        *ret = t;
+        return 0;
+    }
+    if (is_theirs || was_taken(rt, queued_id))
+        return err_set(e, -EALREADY, "The agent has taken this message already.");
+    return err_set(e, -ENOENT, "No such message waits here.");
+}
+
+int queue_edit(struct runtime *rt, str conversation_id, str queued_id, str user_id, str message,
+               parking_fn fn, void *ctx, struct parking_op **ret_op, struct err *e)
+{
+    struct turn *t;
+    int r = find(rt, conversation_id, queued_id, user_id, &t, e);
+    if (r == 0)
+        r = turn_check_message(message, e);
+    if (r < 0)
+        return r;
+    t->message = arena_str(&t->arena, message);
+    tell_message(t, STR("queue.changed"));
+    *ret_op = queue_park(t, fn, ctx);
+    return 0;
+}
+
+int queue_withdraw(struct runtime *rt, str conversation_id, str queued_id, str user_id, str by,
+                   parking_fn fn, void *ctx, struct parking_op **ret_op, struct err *e)
+{
+    struct turn *t;
+    int r = find(rt, conversation_id, queued_id, user_id, &t, e);
+    if (r < 0)
+        return r;
+    tell_removed(t, "withdrawn", by, NULL);
+    *ret_op = parking_remove(&rt->parking, queued_id, fn, ctx);
+    t->is_parked = false;
+    refuse(t, TURN_WITHDRAWN, "The message was withdrawn.");
+    return 0;
+}
+
+void queue_drop_user(struct runtime *rt, str user_id)
+{
+    LIST_FOREACH (n, &rt->turns) {
+        struct turn *t = LIST_ENTRY(n, struct turn, node);
+        if (!is_waiting(t) || !str_eq(t->viewer.user_id, user_id))
+            continue;
+        tell_removed(t, "withdrawn", STR_NONE, NULL);
+        refuse(t, TURN_WITHDRAWN, "The message was withdrawn.");
+    }
+}
+
+static void leave_those(struct runtime *rt, bool is_held)
+{
+    LIST_FOREACH (n, &rt->turns) {
+        struct turn *t = LIST_ENTRY(n, struct turn, node);
+        if (is_waiting(t) && (t->state == TURN_HELD) == is_held)
+            leave(t);
+    }
+}
+
+/* Those behind others go first: nobody must move up. */
+void queue_leave_all(struct runtime *rt)
+{
+    leave_those(rt, false);
+    leave_those(rt, true);
+}
+
+/* They may have another role by now. Who left the workspace has no messages that wait, except
+ * after a restart. */
+bool queue_still_member(struct turn *t)
+{
+    const struct runtime_deps *d = &t->rt->deps;
+    struct viewer now = {0};
+    if (t->queued_id[0] == '\0' || !d->directory || d->workspace_id.n == 0)
+        return true;
+    if (!directory_viewer(d->directory, d->workspace_id, t->viewer.user_id, &now))
+        return !t->is_restored;
+    t->viewer.is_workspace_admin = now.is_workspace_admin;
+    return true;
+}

@@ -1,0 +1,30 @@
+/* queue.h - messages that wait because the agent is answering (whenBusy: queue or steer).
+ *
+ * A message that waits is a turn whose run has not begun. Who sent it may change or withdraw it
+ * until it is taken; then it is a user.message of the log, which carries its queuedId. Each is
+ * kept as a file of the workspace as well, so that a restart of the server does not lose it.
+ * Watchers hear queue.added, queue.changed and queue.removed on the conversation's topic; these
+ * are not in the log. Loop thread only. */
+#pragma once
+
+#include "runtime/parking.h"
+#include "runtime/runtime.h"
+
+/* [{queuedId, userId, displayName, mode, message, queuedAt}], the next one first. */
+struct json *queue_json(const struct runtime *rt, str conversation_id, struct arena *a);
+
+/* Both return -ENOENT when it does not wait here, or is not this person's, and -EALREADY when it
+ * was taken. On success fn is called when a restart would not undo it any more; *ret_op is for
+ * parking_forget until then. */
+
+/* -EINVAL: such a message cannot be sent. */
+int queue_edit(struct runtime *rt, str conversation_id, str queued_id, str user_id, str message,
+               parking_fn fn, void *ctx, struct parking_op **ret_op, struct err *e);
+/* user_id empty: whoever sent it. */
+int queue_withdraw(struct runtime *rt, str conversation_id, str queued_id, str user_id, str by,
+                   parking_fn fn, void *ctx, struct parking_op **ret_op, struct err *e);
+
+/* What waited when the server ended waits again; reads the files. */
+void queue_restore(struct runtime *rt);
+/* What was restored is sent: the tools are there, or will not come. */
+void queue_release(struct runtime *rt);

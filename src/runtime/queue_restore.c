@@ -1,0 +1,110 @@
+/* queue_restore.c - messages that waited when the server ended. */
+#include "base/json_decode.h"
+#include "runtime/queue.h"
+#include "runtime/turn.h"
+
+struct parked_message {
+    struct turn_request req;
+    str queued_id, user_id;
+    int64_t queued_ms, number;
+};
+
+static const struct json_field FIELDS[] = {
+    {"queuedId", JF_STR, offsetof(struct parked_message, queued_id), JF_REQUIRED, NULL, 0},
+    {"conversationId", JF_STR, offsetof(struct parked_message, req.conversation_id), JF_REQUIRED,
+     NULL, 0},
+    {"userId", JF_STR, offsetof(struct parked_message, user_id), JF_REQUIRED, NULL, 0},
+    {"message", JF_STR, offsetof(struct parked_message, req.message), JF_REQUIRED, NULL, 0},
+    {"model", JF_STR, offsetof(struct parked_message, req.model), 0, NULL, 0},
+    {"channel", JF_STR, offsetof(struct parked_message, req.channel), 0, NULL, 0},
+    {"unattended", JF_BOOL, offsetof(struct parked_message, req.is_unattended), 0, NULL, 0},
+    {"allowedTools", JF_STRS, offsetof(struct parked_message, req.allowed_tools), 0, NULL, 0},
+    {"tokenTools", JF_STRS, offsetof(struct parked_message, req.token_tools), 0, NULL, 0},
+    {"autoAllow", JF_STRS, offsetof(struct parked_message, req.auto_allow), 0, NULL, 0},
+    {"queuedMs", JF_INT, offsetof(struct parked_message, queued_ms), 0, NULL, 0},
+    {"number", JF_INT, offsetof(struct parked_message, number), 0, NULL, 0},
+    {0}};
+
+struct restoring {
+    struct runtime *rt;
+    struct arena arena;
+    struct parked_message **items;
+    size_t n;
+};
+
+static void on_file(void *ctx, str text)
+{
+    struct restoring *all = ctx;
+    struct parked_message *m = ARENA_NEW(&all->arena, struct parked_message);
+    struct json *doc;
+    struct err e = {0};
+    int r = json_parse(&all->arena, text, JSON_COPY, &doc, &e);
+    if (r == 0)
+        r = json_decode(&all->arena, doc, FIELDS, m, "", NULL, NULL, &e);
+    if (r < 0 || m->queued_id.n >= RANDOM_ID_MAX)
+        log_warn(all->rt->deps.log, "runtime", "a waiting message cannot be read: %s", e.msg);
+    else
+        all->items[all->n++] = m;
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const struct parked_message *x = *(struct parked_message *const *)a;
+    const struct parked_message *y = *(struct parked_message *const *)b;
+    if (x->queued_ms != y->queued_ms)
+        return x->queued_ms < y->queued_ms ? -1 : 1;
+    return (x->number > y->number) - (x->number < y->number);
+}
+
+/* The first of a conversation holds its place; the others wait for it. */
+static void hold(struct runtime *rt, struct parked_message *m)
+{
+    m->req.viewer.user_id = m->user_id;
+    m->req.when_busy = TURN_QUEUE;
+    struct turn *first = map_get(&rt->active, m->req.conversation_id);
+    struct turn *t = turn_new(rt, &m->req, NULL, NULL);
+    memcpy(t->queued_id, m->queued_id.p, m->queued_id.n);
+    t->queued_ms = m->queued_ms;
+    t->queued_number = ++rt->nqueued;
+    t->is_parked = t->is_restored = t->is_shown = true;
+    t->state = first ? TURN_QUEUED : TURN_HELD;
+    if (first)
+        list_push(&first->queued, &t->queue_node);
+    else
+        map_put(&rt->active, t->conversation_id, t);
+}
+
+void queue_restore(struct runtime *rt)
+{
+    struct restoring all = {.rt = rt};
+    arena_init(&all.arena);
+    all.items = arena_array(&all.arena, PARKING_FILES_MAX, sizeof(struct parked_message *));
+    parking_load(&rt->parking, on_file, &all);
+    qsort(all.items, all.n, sizeof *all.items, by_time);
+    for (size_t i = 0; i < all.n; i++)
+        hold(rt, all.items[i]);
+    if (all.n > 0)
+        log_info(rt->deps.log, "runtime", "%zu messages waited for this start", all.n);
+    arena_done(&all.arena);
+}
+
+void queue_release(struct runtime *rt)
+{
+    LIST_FOREACH (n, &rt->turns) {
+        struct turn *t = LIST_ENTRY(n, struct turn, node);
+        if (t->state != TURN_HELD)
+            continue;
+        turn_begin_waiting(t);
+    }
+}
+
+/* The server may have ended between the message and the end of its file. */
+bool queue_was_sent(const struct turn *t)
+{
+    char mark[sizeof "\"queuedId\":\"\"" + RANDOM_ID_MAX];
+    snprintf(mark, sizeof mark, "\"queuedId\":\"%s\"", t->queued_id);
+    for (size_t i = 0; t->is_restored && i < t->transcript->n; i++)
+        if (str_find(t->transcript->lines[i].text, str_from(mark), 0) >= 0)
+            return true;
+    return false;
+}
