@@ -63,7 +63,7 @@ reset
 rm "$tree/bin/bwrap"
 bootstrap
 verify 'what is missing is installed without recommendations, after one update' \
-    called "$(printf 'apt-get -q update\napt-get -q install -y --no-install-recommends bubblewrap')"
+    called "$(printf 'apt-get -q -o Acquire::Retries=3 update\napt-get -q -o Acquire::Retries=3 install -y --no-install-recommends bubblewrap')"
 verify 'it says what and why, and notices when it did not help' says 1 'bubblewrap: sandbox of bundles (no bwrap)'
 
 reset
@@ -80,7 +80,7 @@ stub id 'echo 1000'
 stub sudo "echo \"sudo \$*\" >>'$tree/calls'"
 bootstrap https_proxy=http://proxy:1
 verify 'with sudo: proxies survive it' \
-    called "$(printf 'sudo -n true\nsudo env https_proxy=http://proxy:1 DEBIAN_FRONTEND=noninteractive apt-get -q update\nsudo env https_proxy=http://proxy:1 DEBIAN_FRONTEND=noninteractive apt-get -q install -y --no-install-recommends bubblewrap')"
+    called "$(printf 'sudo -n true\nsudo env https_proxy=http://proxy:1 DEBIAN_FRONTEND=noninteractive apt-get -q -o Acquire::Retries=3 update\nsudo env https_proxy=http://proxy:1 DEBIAN_FRONTEND=noninteractive apt-get -q -o Acquire::Retries=3 install -y --no-install-recommends bubblewrap')"
 
 reset
 stub meson 'echo 0.61.2'
