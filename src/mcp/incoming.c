@@ -28,12 +28,33 @@ static void take_progress(struct mcp_client *c, struct json *params)
         x->call->ev.progress(x->call->ctx, params);
 }
 
+/* Nothing that a server says besides its answer is about one of these. */
+static bool is_aside(str method)
+{
+    return str_eq(method, STR("ping")) || str_ends(method, STR("/list"));
+}
+
+/* On a shared stream it is clear what a message is about only while there is one call. */
+static struct mcp_call *only_call(const struct mcp_client *c)
+{
+    struct mcp_call *found = NULL;
+    LIST_FOREACH (n, &c->calls) {
+        struct mcp_call *call = LIST_ENTRY(n, struct mcp_call, node);
+        if (is_aside(call->method))
+            continue;
+        if (found)
+            return NULL;
+        found = call;
+    }
+    return found;
+}
+
 struct mcp_call *incoming_call(struct mcp_client *c, int64_t during)
 {
     struct exchange *x = exchange_find(c, during);
     if (x)
         return x->call;
-    return during == 0 && c->ncalls == 1 ? LIST_ENTRY(c->calls.next, struct mcp_call, node) : NULL;
+    return during == 0 ? only_call(c) : NULL;
 }
 
 static void take_log(struct mcp_client *c, int64_t during, const struct json *params)

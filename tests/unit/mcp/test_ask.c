@@ -78,6 +78,25 @@ static void two_calls_cannot_be_told_apart(void **state)
     rig_call_done(&second);
 }
 
+static void pings_and_lists_are_asked_nothing(void **state)
+{
+    struct rig *r = *state;
+    rig_open(r, "[" RIG_LEGACY
+                "{\"on\":\"ping\"},{\"on\":\"tools/list\"},{\"on\":\"a\",\"send\":[" ASK(
+                    "1", "roots/list", "{}") "]}]");
+    struct rig_call ping, list, call;
+    rig_start(r, &ping, &(struct mcp_request){.method = STR("ping")});
+    rig_start(r, &call, &(struct mcp_request){.method = STR("a")});
+    rig_start(r, &list, &(struct mcp_request){.method = STR("tools/list")});
+    assert_true(rig_until(r, &r->is_asked));
+    assert_ptr_equal(r->asks[0]->call, call.call);
+    struct rig_call *all[] = {&ping, &list, &call};
+    for (size_t i = 0; i < ARRAY_LEN(all); i++) {
+        mcp_cancel(all[i]->call, NULL);
+        rig_call_done(all[i]);
+    }
+}
+
 static void server_takes_it_back(void **state)
 {
     struct rig *r = *state;
@@ -153,10 +172,15 @@ int main(int argc, char **argv)
 {
     RIG_SERVE(argc, argv);
     const struct CMUnitTest tests[] = {
-        rig_test(answer_keeps_the_id),        rig_test(roots_outside_a_call),
-        rig_test(what_is_not_declared),       rig_test(two_calls_cannot_be_told_apart),
-        rig_test(server_takes_it_back),       rig_test(end_of_the_call_is_the_end_of_its_questions),
-        rig_test(silence_while_we_are_asked), rig_test(questions_are_bounded),
+        rig_test(answer_keeps_the_id),
+        rig_test(roots_outside_a_call),
+        rig_test(what_is_not_declared),
+        rig_test(two_calls_cannot_be_told_apart),
+        rig_test(pings_and_lists_are_asked_nothing),
+        rig_test(server_takes_it_back),
+        rig_test(end_of_the_call_is_the_end_of_its_questions),
+        rig_test(silence_while_we_are_asked),
+        rig_test(questions_are_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
