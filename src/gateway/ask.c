@@ -21,17 +21,17 @@ static void ask_free(struct gw_ask *a)
     free(a);
 }
 
-static void write_params(struct json_writer *w, const struct gw_session *s, const struct mcp_ask *a,
-                         uint64_t id)
+static void write_params(struct json_writer *w, const struct gw_session *s,
+                         const struct json *params, uint64_t id)
 {
     jw_object(w);
-    for (uint32_t i = 0; json_is(a->params, JSON_OBJECT) && i < a->params->len; i++) {
-        jw_key_str(w, a->params->members[i].key);
-        jw_value(w, &a->params->members[i].value);
+    for (uint32_t i = 0; json_is(params, JSON_OBJECT) && i < params->len; i++) {
+        jw_key_str(w, params->members[i].key);
+        jw_value(w, &params->members[i].value);
     }
     /* Stateless servers give their questions no id; this revision wants one for addresses. */
-    bool is_url = str_eq(json_get_string(a->params, "mode"), STR("url"));
-    if (is_url && !json_get(a->params, "elicitationId")) {
+    bool is_url = str_eq(json_get_string(params, "mode"), STR("url"));
+    if (is_url && !json_get(params, "elicitationId")) {
         char made[64];
         snprintf(made, sizeof made, "%.16s-%llu", s->id, (unsigned long long)id);
         jw_kstr(w, "elicitationId", str_from(made));
@@ -47,8 +47,10 @@ static size_t count(const struct list_node *head)
     return n;
 }
 
-void gw_ask_session(struct gw_session *s, struct gw_request *q, struct mcp_ask *a, void *owner)
+void gw_ask_session(struct gw_session *s, struct gw_request *q, struct bundle *from,
+                    struct mcp_ask *a, void *owner)
 {
+    struct arena mem;
     struct buf b;
     struct json_writer w;
     if (!gw_client_can(s->capabilities, a->kind, a->params)) {
@@ -69,7 +71,9 @@ void gw_ask_session(struct gw_session *s, struct gw_request *q, struct mcp_ask *
     jw_kint(&w, "id", (int64_t)mine->id);
     jw_kstr(&w, "method", str_from(METHODS[a->kind]));
     jw_key(&w, "params");
-    write_params(&w, s, a, mine->id);
+    arena_init(&mem);
+    write_params(&w, s, gw_tasks_rename(s->space, &mem, s->who.user_id, from, a->params), mine->id);
+    arena_done(&mem);
     jw_end(&w);
     if (!q || !q->out->emit(q, buf_str(&b)))
         gw_session_send(s, buf_str(&b));
@@ -98,6 +102,15 @@ void gw_ask_drop_owner(struct gw_session *s, const void *owner)
     }
 }
 
+static void pass_on(struct gw_session *s, struct mcp_ask *a, struct json *result)
+{
+    struct arena mem;
+    arena_init(&mem);
+    gw_tasks_restore(s->space, &mem, s->who.user_id, result);
+    mcp_ask_answer(a, result);
+    arena_done(&mem);
+}
+
 void gw_ask_answered(struct gw_session *s, const struct rpc_message *m)
 {
     LIST_FOREACH (n, &s->asks) {
@@ -107,7 +120,7 @@ void gw_ask_answered(struct gw_session *s, const struct rpc_message *m)
         struct mcp_ask *a = mine->ask;
         ask_free(mine);
         if (m->kind == RPC_RESULT)
-            mcp_ask_answer(a, m->result);
+            pass_on(s, a, m->result);
         else
             mcp_ask_refuse(a, (int)json_get_int(m->error, "code", RPC_INTERNAL_ERROR),
                            "The client refused.");

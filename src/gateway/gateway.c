@@ -55,6 +55,7 @@ struct gw_space *gw_space_of(struct gateway *g, const struct gateway_caller *who
     list_init(&s->listens);
     list_init(&s->ups);
     list_init(&s->parked);
+    list_init(&s->tasks);
     map_init(&s->catalogs);
     map_init(&s->pools);
     map_init(&s->watches);
@@ -92,6 +93,7 @@ void gw_space_forget(struct gw_space *s)
     gw_catalogs_done(s);
     gw_lanes_done(s);
     gw_watches_done(s);
+    gw_tasks_done(s);
     gw_headers_done(s);
     defer_stop(&s->tell);
     registry_unobserve(&s->observer);
@@ -274,7 +276,7 @@ static void refuse_method(struct http_req *r)
     http_reply_error(r, 405, "method_not_allowed", "In this revision everything is a POST.", NULL);
 }
 
-static bool has_source(const struct gateway_caller *who, str source)
+bool gw_has_source(const struct gateway_caller *who, str source)
 {
     size_t n;
     const str *all = registry_sources(who->tools, &n);
@@ -285,13 +287,18 @@ static bool has_source(const struct gateway_caller *who, str source)
     return who->bundles && bundles_find(who->bundles, source);
 }
 
+void gw_no_such_source(struct http_req *r)
+{
+    http_reply_error(r, 404, "not_found", "There is no such source of tools.", NULL);
+}
+
 void gateway_handle(struct gateway *g, struct http_req *r, const struct gateway_caller *who,
                     str source)
 {
     str version = http_get_header(r, "mcp-protocol-version");
     bool is_post = str_eq(r->method, STR("POST"));
-    if (source.n > 0 && !has_source(who, source))
-        http_reply_error(r, 404, "not_found", "There is no such source of tools.", NULL);
+    if (source.n > 0 && !gw_has_source(who, source))
+        gw_no_such_source(r);
     else if (is_post && !is_json(r))
         http_reply_error(r, 415, "unsupported_media_type", "Send application/json.", NULL);
     else if (is_post)

@@ -19,8 +19,7 @@
 
 struct gateway;
 
-#define GATEWAY_BODY_MAX       (4u * 1024 * 1024) /* of one POST: for the table of routes */
-#define GATEWAY_SESSIONS_MAX   1000               /* the least recently used one makes room */
+#define GATEWAY_SESSIONS_MAX   1000 /* the least recently used one makes room */
 #define GATEWAY_SESSION_TTL_MS (8u * 3600 * 1000)
 
 struct gateway_deps { /* borrowed */
@@ -55,11 +54,13 @@ struct gateway_caller { /* borrowed for the call */
  * prefix. Answers or takes over r. */
 void gateway_handle(struct gateway *g, struct http_req *r, const struct gateway_caller *who,
                     str source);
-/* The oldest transport: GET /sse opens a stream, POST /sse/message?session=... talks. */
+/* The oldest transport: GET /sse opens a stream, POST /sse/message?session=... talks. It is a pipe
+ * in two halves and takes what a pipe takes, stateless requests too. ?source=NAME: of one source.
+ */
 void gateway_sse_open(struct gateway *g, struct http_req *r, const struct gateway_caller *who);
 void gateway_sse_post(struct gateway *g, struct http_req *r, const struct gateway_caller *who);
 
-/* ---- one client on a pipe: lines in, lines out ---- */
+/* ---- one client on a pipe: lines in, lines out, in either era ---- */
 
 struct gateway_pipe;
 

@@ -25,7 +25,7 @@ static struct gw_request *only(const struct gw_instance *i)
 static void on_ask(void *ctx, struct mcp_ask *a)
 {
     struct gw_instance *i = ctx;
-    gw_ask_session(i->session, only(i), a, NULL);
+    gw_ask_session(i->session, only(i), i->bundle, a, NULL);
 }
 
 static void on_ask_gone(void *ctx, struct mcp_ask *a)
@@ -58,8 +58,12 @@ static void on_notified(void *ctx, str method, const struct json *params)
         protocol_log_level(json_get_string(params, "level")) < s->log_level)
         return;
     struct buf *b = &s->g->scratch;
+    struct arena a;
+    arena_init(&a);
     buf_clear(b);
-    rpc_write_notification(b, method, params);
+    rpc_write_notification(b, method,
+                           gw_tasks_rename(s->space, &a, s->who.user_id, i->bundle, params));
+    arena_done(&a);
     if (buf_failed(b))
         return;
     struct gw_request *q = only(i);

@@ -20,7 +20,7 @@
 #define GW_MESSAGE_MAX      RPC_MESSAGE_MAX
 #define GW_QUIET_MS         5000   /* without a word: the answer becomes a stream, with pings */
 #define GW_RETRY_MS         1000   /* before a client reads a broken stream on */
-#define GW_ASK_GATHER_MS    20     /* questions that come together are asked together */
+#define GW_SETTLE_MS        2000   /* for a server that asks something to answer a ping */
 #define GW_PARK_MS          300000 /* a call that waits for its client to come back */
 #define GW_PARK_LEAST_MS    15000  /* however many wait for the connection it holds */
 #define GW_PARKED_MAX       256
@@ -39,6 +39,7 @@
 #define GW_SESSION_WATCHES  256
 #define GW_LISTENS_MAX      1000 /* of one workspace */
 #define GW_LISTEN_URIS      256
+#define GW_TASKS_MAX        1000 /* of one workspace, known by whose they are */
 
 #define MCP_ERA_BIT(era) (1u << (era))
 
@@ -57,7 +58,6 @@ struct gateway {
     struct list_node spaces;
     struct map sessions;  /* id -> struct gw_session */
     struct list_node lru; /* the same, least recently used first */
-    struct list_node pipes;
     struct timer sweep;
     uint8_t key[32]; /* of what clients carry for us */
     struct gw_metrics metrics;
@@ -91,6 +91,8 @@ struct gw_space { /* a workspace that somebody has used */
     struct map catalogs;       /* bundle -> struct gw_catalog */
     struct map pools;          /* bundle -> struct gw_pool */
     struct map watches;        /* "bundle\nuri" -> struct gw_watch */
+    struct list_node tasks;    /* struct gw_task, oldest first */
+    size_t ntasks;
     struct gw_headers headers;
     struct deferred tell; /* that lists have changed */
     unsigned changed;     /* bits of enum gw_list */
@@ -154,6 +156,9 @@ void gw_space_tell(struct gw_space *s, enum gw_list what); /* soon, once */
 const char *gw_list_method(enum gw_list what);             /* "tools/list" */
 const char *gw_list_key(enum gw_list what);                /* "tools" */
 
+bool gw_has_source(const struct gateway_caller *who, str source);
+void gw_no_such_source(struct http_req *r); /* answers */
+
 /* ---- request.c ---- */
 
 struct gw_request *gw_request_make(struct gw_space *s, const struct gateway_caller *who,
@@ -175,7 +180,8 @@ void gw_request_fail_data(struct gw_request *q, int code, const struct json *dat
 /* The same with a status other than the code's own. */
 void gw_request_fail_status(struct gw_request *q, int status, int code, const struct json *data,
                             const char *message);
-void gw_request_send(struct gw_request *q, str message); /* a whole message, as the answer */
+/* A whole message, as the answer; releases the buffer. One that was too large becomes an error. */
+void gw_request_send(struct gw_request *q, struct buf *message);
 
 /* {"jsonrpc":"2.0","method":method,"params":{ ... - to be closed by gw_request_notify_end. */
 void gw_request_notify_begin(struct gw_request *q, struct json_writer *w, const char *method);
@@ -240,10 +246,18 @@ void gw_tools_call(struct gw_request *q);
 /* The tool that a name means to this caller, or NULL; the bundle that has it, or NULL. */
 const struct toolset_item *gw_tools_find(struct gw_request *q, str name,
                                          struct bundle **ret_bundle);
-/* Page from..to of n items, or false: answered, the cursor is nonsense. */
-bool gw_page_of(struct gw_request *q, size_t n, size_t *ret_from, size_t *ret_to);
-void gw_page_write_cursor(struct json_writer *w, size_t to, size_t n);
 void gw_tools_called(struct gw_request *q, const char *outcome); /* for the log and the figures */
+
+/* ---- page.c ---- */
+
+struct gw_items { /* a whole list, of which a request gets a page */
+    const char *key;
+    const void *items;
+    size_t len;
+    void (*write)(struct json_writer *w, struct gw_request *q, const void *items, size_t i);
+    uint64_t ttl_ms;
+};
+void gw_page_reply(struct gw_request *q, const struct gw_items *all);
 
 /* ---- chat.c: the workspace's own tools ---- */
 
@@ -351,3 +365,10 @@ void gw_tasks_route(struct gw_request *q); /* get, update, cancel, result */
 void gw_tasks_list(struct gw_request *q);
 /* Answers q with what the bundle said; ids of tasks become ours. */
 void gw_tasks_answer(struct gw_request *q, struct bundle *b, const struct json *result);
+/* What a bundle says to this user, with our ids of tasks wherever the eras put them: flat, in
+ * `task`, in related-task. Itself, or a copy in the arena. */
+const struct json *gw_tasks_rename(struct gw_space *s, struct arena *a, str user_id,
+                                   struct bundle *b, const struct json *said);
+/* The other way, in place: what a client says is related to one of its tasks. */
+void gw_tasks_restore(struct gw_space *s, struct arena *a, str user_id, struct json *said);
+void gw_tasks_done(struct gw_space *s);

@@ -64,8 +64,7 @@ static void discover(struct gw_request *q)
     gw_write_instructions(&w, q);
     gw_write_list_end(&w, q, GW_LIST_SHORT_MS);
     jw_end(&w);
-    gw_request_send(q, buf_str(&b));
-    buf_done(&b);
+    gw_request_send(q, &b);
 }
 
 enum { LEGACY = MCP_ERA_BIT(MCP_ERA_LEGACY), MODERN = MCP_ERA_BIT(MCP_ERA_MODERN) };

@@ -53,11 +53,9 @@ static void drop_questions(struct gw_up *u)
 
 void gw_park_done(struct gw_up *u)
 {
-    if (list_empty(&u->questions) && !u->user_id && !u->kept && !u->put.fn)
+    if (list_empty(&u->questions) && !u->user_id && !u->kept)
         return; /* nothing was ever asked */
     drop_questions(u);
-    if (u->put.fn)
-        timer_stop(&u->put);
     if (timer_active(&u->expiry))
         timer_stop(&u->expiry);
     if (u->node.next != &u->node)
@@ -66,7 +64,6 @@ void gw_park_done(struct gw_up *u)
     arena_done(&u->arena);
     free(u->user_id);
     u->user_id = NULL;
-    u->put.fn = NULL;
 }
 
 static void write_question(struct json_writer *w, const struct gw_question *x)
@@ -110,8 +107,7 @@ static void end_required(struct gw_request *q, struct json_writer *w, struct buf
     jw_end(w);
     jw_end(w);
     jw_end(w);
-    gw_request_send(q, buf_str(b));
-    buf_done(b);
+    gw_request_send(q, b);
 }
 
 /* ---- waiting ---- */
@@ -132,9 +128,8 @@ static void on_expired(void *up)
 }
 
 /* The client gets the questions; the call stays. */
-static void put_questions(void *up)
+static void put_questions(struct gw_up *u)
 {
-    struct gw_up *u = up;
     struct gw_request *q = u->q;
     struct json_writer w;
     struct buf b;
@@ -161,6 +156,25 @@ static void put_questions(void *up)
     end_required(q, &w, &b, state);
 }
 
+static void on_settled(void *up, const struct mcp_reply *r)
+{
+    struct gw_up *u = up;
+    u->settling = NULL;
+    put_questions(u);
+}
+
+/* What a server asks in one breath goes to the client in one round. How long a breath is, nobody
+ * can say; but whoever answers a ping has written what it had to say before. */
+static void settle(struct gw_up *u)
+{
+    static const struct mcp_call_events EVENTS = {.done = on_settled};
+    struct mcp_request ping = {.method = STR("ping"), .timeout_ms = GW_SETTLE_MS};
+    struct lanes *way = u->lane ? gw_lane_connection(u->lane) : NULL;
+    struct mcp_client *server = way ? lanes_main(way) : NULL;
+    if (server && !u->settling)
+        u->settling = mcp_request(server, &ping, &EVENTS, u);
+}
+
 void gw_park_question(struct gw_up *u, struct mcp_ask *a)
 {
     struct gw_request *q = u->q;
@@ -178,10 +192,7 @@ void gw_park_question(struct gw_up *u, struct mcp_ask *a)
     x->ask = a;
     snprintf(x->key, sizeof x->key, "question-%u", ++u->next_key);
     list_push(&u->questions, &x->node);
-    /* Others may come in the same breath: one round for all of them. */
-    if (!u->put.fn)
-        timer_init(&u->put, u->g->deps.loop, put_questions, u);
-    timer_start(&u->put, GW_ASK_GATHER_MS);
+    settle(u);
 }
 
 void gw_park_question_gone(struct gw_up *u, struct mcp_ask *a)
@@ -246,7 +257,7 @@ static void take_up(struct gw_up *u, struct gw_request *q)
         gw_up_deliver(u, &r);
         arena_done(&alive);
     } else if (!list_empty(&u->questions)) {
-        timer_start(&u->put, GW_ASK_GATHER_MS);
+        settle(u);
     }
 }
 

@@ -1,32 +1,43 @@
-/* pipe.c - one client, lines in, lines out: `nb mcp serve`, in either era. */
+/* pipe.c - one client with one way in and one way out, in either era: `nb mcp serve`, and the two
+ * halves of the oldest transport (sse_old.c). */
 #include "gateway/session.h"
 
 struct gateway_pipe {
-    struct list_node node;
     struct gw_space *space;
     struct gateway_caller who;
     struct arena arena;
     str source;
     void (*send)(void *ctx, str message);
     void *ctx;
+    struct gw_stream *stream;   /* instead of `send`; the pipe belongs to it */
     struct gw_session *session; /* NULL until a client of the older revisions speaks */
     struct list_node requests;  /* of the stateless one */
 };
 
+void gw_pipe_send(struct gateway_pipe *p, str message)
+{
+    if (p->stream)
+        gw_stream_send(p->stream, STR("message"), STR_NONE, message);
+    else if (p->send)
+        p->send(p->ctx, message);
+}
+
 static bool emit(struct gw_request *q, str message)
 {
-    q->pipe->send(q->pipe->ctx, message);
+    gw_pipe_send(q->pipe, message);
     return true;
 }
 
 static void answer(struct gw_request *q, int status, str message)
 {
-    q->pipe->send(q->pipe->ctx, message);
+    gw_pipe_send(q->pipe, message);
 }
 
 static void end(struct gw_request *q) {}
 
 static const struct gw_outlet OUT_PIPE = {emit, answer, end};
+
+/* ---- life ---- */
 
 struct gateway_pipe *gateway_pipe_open(struct gateway *g, const struct gateway_caller *who,
                                        str source, void (*send)(void *ctx, str message), void *ctx)
@@ -44,28 +55,58 @@ struct gateway_pipe *gateway_pipe_open(struct gateway *g, const struct gateway_c
     return p;
 }
 
+void gw_pipe_attach(struct gateway_pipe *p, struct gw_stream *s)
+{
+    p->stream = s;
+    s->pipe = p;
+}
+
+void gateway_pipe_close(struct gateway_pipe *p)
+{
+    struct gw_session *s = p->session;
+    LIST_FOREACH (n, &p->requests)
+        gw_request_cancel(LIST_ENTRY(n, struct gw_request, peer));
+    p->session = NULL;
+    if (s) {
+        s->pipe = NULL;
+        gw_session_end(s);
+    }
+    if (p->stream)
+        gw_stream_close(p->stream);
+    arena_done(&p->arena);
+    free(p);
+}
+
+void gw_pipe_session_ended(struct gateway_pipe *p)
+{
+    p->session = NULL;
+    if (p->stream) /* what is known of this client has gone, and so must the client */
+        gateway_pipe_close(p);
+}
+
+const struct gw_session *gw_pipe_session(struct gateway_pipe *p)
+{
+    if (!p->session) {
+        p->session = gw_session_new(p->space, &p->who, p->source);
+        p->session->pipe = p;
+    }
+    return p->session;
+}
+
+/* ---- messages ---- */
+
 static void send_failure(struct gateway_pipe *p, const struct json *id, int code, const char *text)
 {
     struct buf *b = &p->space->g->scratch;
     static const struct json NONE = {.type = JSON_NULL};
     buf_clear(b);
     rpc_write_error(b, id ? id : &NONE, code, str_from(text));
-    p->send(p->ctx, buf_str(b));
-}
-
-static void to_session(void *ctx, str message)
-{
-    struct gateway_pipe *p = ctx;
-    p->send(p->ctx, message);
+    gw_pipe_send(p, buf_str(b));
 }
 
 static void legacy(struct gateway_pipe *p, struct gw_request *q, const struct rpc_message *m)
 {
-    if (!p->session) {
-        p->session = gw_session_new(p->space, &p->who, p->source);
-        p->session->sink = to_session;
-        p->session->sink_ctx = p;
-    }
+    (void)gw_pipe_session(p);
     if (m->kind == RPC_REQUEST) {
         gw_session_message(p->session, q, m);
         return;
@@ -98,19 +139,20 @@ static bool cancel_modern(struct gateway_pipe *p, const struct rpc_message *m)
 
 static bool is_modern(const struct gateway_pipe *p, const struct rpc_message *m)
 {
+    bool has_spoken = p->session && p->session->version.n > 0;
     return json_get(json_get(m->params, "_meta"), META_VERSION) ||
-           (!p->session && str_eq(m->method, STR("server/discover")));
+           (!has_spoken && str_eq(m->method, STR("server/discover")));
 }
 
-void gateway_pipe_line(struct gateway_pipe *p, str line)
+void gw_pipe_take(struct gateway_pipe *p, const struct gateway_caller *who, str message)
 {
-    struct gw_request *q = gw_request_make(p->space, &p->who, p->source);
+    struct gw_request *q = gw_request_make(p->space, who, p->source);
     struct json *doc;
     struct rpc_message m = {0};
     struct err e = {0};
     q->out = &OUT_PIPE;
     q->pipe = p;
-    if (rpc_parse(&q->arena, arena_str(&q->arena, line), &doc, &e) < 0) {
+    if (rpc_parse(&q->arena, arena_str(&q->arena, message), &doc, &e) < 0) {
         send_failure(p, NULL, RPC_PARSE_ERROR, "This line is not valid JSON.");
         gw_request_free(q);
     } else if (doc->type != JSON_OBJECT || rpc_classify(doc, &m, &e) < 0) {
@@ -127,19 +169,12 @@ void gateway_pipe_line(struct gateway_pipe *p, str line)
     }
 }
 
+void gateway_pipe_line(struct gateway_pipe *p, str line)
+{
+    gw_pipe_take(p, &p->who, line);
+}
+
 bool gateway_pipe_is_idle(const struct gateway_pipe *p)
 {
     return list_empty(&p->requests) && (!p->session || p->session->nrequests == 0);
-}
-
-void gateway_pipe_close(struct gateway_pipe *p)
-{
-    LIST_FOREACH (n, &p->requests)
-        gw_request_cancel(LIST_ENTRY(n, struct gw_request, peer));
-    if (p->session) {
-        p->session->sink = NULL;
-        gw_session_end(p->session);
-    }
-    arena_done(&p->arena);
-    free(p);
 }

@@ -115,18 +115,22 @@ static int status_of(const struct gw_request *q, int64_t code)
     return protocol_is_modern_error(code) ? 400 : 200;
 }
 
+static void begin_error(struct gw_request *q, struct json_writer *w, int64_t code, str message)
+{
+    jw_init(w, scratch(q));
+    gw_write_envelope(w, q->id);
+    jw_key(w, "error");
+    jw_object(w);
+    jw_kint(w, "code", code);
+    jw_kstr(w, "message", message);
+}
+
 static void finish(struct gw_request *q, int status)
 {
     struct buf *b = &q->g->scratch;
     if (buf_failed(b)) {
         struct json_writer w;
-        buf_clear(b);
-        jw_init(&w, b);
-        gw_write_envelope(&w, q->id);
-        jw_key(&w, "error");
-        jw_object(&w);
-        jw_kint(&w, "code", RPC_INTERNAL_ERROR);
-        jw_kstr(&w, "message", STR("The answer is too large."));
+        begin_error(q, &w, RPC_INTERNAL_ERROR, STR("The answer is too large."));
         jw_end(&w);
         jw_end(&w);
     }
@@ -136,10 +140,15 @@ static void finish(struct gw_request *q, int status)
     gw_request_free(q);
 }
 
-void gw_request_send(struct gw_request *q, str message)
+void gw_request_send(struct gw_request *q, struct buf *message)
 {
-    q->out->answer(q, 200, message);
-    gw_request_free(q);
+    if (buf_failed(message)) {
+        gw_request_fail(q, RPC_INTERNAL_ERROR, "The answer is too large.");
+    } else {
+        q->out->answer(q, 200, buf_str(message));
+        gw_request_free(q);
+    }
+    buf_done(message);
 }
 
 void gw_request_result(struct gw_request *q, const struct json *result, enum mcp_era from)
@@ -158,16 +167,6 @@ void gw_request_empty(struct gw_request *q)
 {
     struct json none = {.type = JSON_OBJECT};
     gw_request_result(q, &none, MCP_ERA_LEGACY);
-}
-
-static void begin_error(struct gw_request *q, struct json_writer *w, int64_t code, str message)
-{
-    jw_init(w, scratch(q));
-    gw_write_envelope(w, q->id);
-    jw_key(w, "error");
-    jw_object(w);
-    jw_kint(w, "code", code);
-    jw_kstr(w, "message", message);
 }
 
 void gw_request_fail_status(struct gw_request *q, int status, int code, const struct json *data,

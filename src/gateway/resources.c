@@ -16,8 +16,9 @@ static str shown_name(struct gw_request *q, const struct gw_entry *e)
     return arena_str(&q->arena, str_make(made, n));
 }
 
-static void write_entry(struct json_writer *w, struct gw_request *q, const struct gw_entry *e)
+static void write_entry(struct json_writer *w, struct gw_request *q, const void *items, size_t at)
 {
+    const struct gw_entry *e = ((const struct gw_entry *const *)items)[at];
     bool is_prompt = str_eq(q->method, STR("prompts/list"));
     jw_object(w);
     for (uint32_t i = 0; i < e->item->len; i++) {
@@ -62,26 +63,14 @@ static size_t drop_doubles(struct gw_request *q, const struct gw_entries *found,
 static void reply_list(struct gw_request *q, const struct gw_entries *found)
 {
     const struct gw_entry **all = arena_array(&q->arena, found->len + 1, sizeof *all);
-    size_t n = drop_doubles(q, found, all), from, to;
-    struct buf b;
-    struct json_writer w;
-    if (!gw_page_of(q, n, &from, &to))
-        return;
-    buf_init(&b, GW_MESSAGE_MAX);
-    jw_init(&w, &b);
-    gw_write_envelope(&w, q->id);
-    jw_key(&w, "result");
-    jw_object(&w);
-    jw_key(&w, gw_list_key(list_of(q->method)));
-    jw_array(&w);
-    for (size_t i = from; i < to; i++)
-        write_entry(&w, q, all[i]);
-    jw_end(&w);
-    gw_page_write_cursor(&w, to, n);
-    gw_write_list_end(&w, q, found->ttl_ms);
-    jw_end(&w);
-    gw_request_send(q, buf_str(&b));
-    buf_done(&b);
+    size_t n = drop_doubles(q, found, all);
+    gw_page_reply(q, &(struct gw_items){
+                         .key = gw_list_key(list_of(q->method)),
+                         .items = all,
+                         .len = n,
+                         .write = write_entry,
+                         .ttl_ms = found->ttl_ms,
+                     });
 }
 
 void gw_list_entries(struct gw_request *q)

@@ -46,6 +46,8 @@ struct gw_session *gw_session_new(struct gw_space *space, const struct gateway_c
 
 void gw_session_end(struct gw_session *s)
 {
+    struct gateway_pipe *pipe = s->pipe;
+    s->pipe = NULL;
     map_del(&s->g->sessions, str_from(s->id));
     list_del(&s->node);
     LIST_FOREACH (n, &s->requests)
@@ -53,17 +55,17 @@ void gw_session_end(struct gw_session *s)
     gw_ask_drop_all(s);
     gw_watch_drop_session(s);
     gw_instance_drop_all(s);
-    if (s->sink_stream)
-        gw_stream_close(s->sink_stream);
     LIST_FOREACH (n, &s->logs)
         gw_log_free(LIST_ENTRY(n, struct gw_log, node));
     arena_done(&s->arena);
     free(s);
+    if (pipe)
+        gw_pipe_session_ended(pipe);
 }
 
 static bool is_idle(const struct gw_session *s)
 {
-    if (!list_empty(&s->requests) || s->sink)
+    if (!list_empty(&s->requests) || s->pipe)
         return false;
     return !s->general->reader;
 }
@@ -111,10 +113,8 @@ bool gw_session_is(const struct gw_session *s, const char *version)
 
 void gw_session_send(struct gw_session *s, str message)
 {
-    if (s->sink)
-        s->sink(s->sink_ctx, message);
-    else if (s->sink_stream)
-        gw_stream_send(s->sink_stream, STR("message"), STR_NONE, message);
+    if (s->pipe)
+        gw_pipe_send(s->pipe, message);
     else if (s->is_http)
         gw_log_add(s->general, message);
 }
@@ -164,8 +164,7 @@ void gw_session_initialize(struct gw_session *s, struct gw_request *q)
     gw_write_instructions(&w, q);
     jw_end(&w);
     jw_end(&w);
-    gw_request_send(q, buf_str(&b));
-    buf_done(&b);
+    gw_request_send(q, &b);
 }
 
 /* ---- messages ---- */

@@ -2,7 +2,7 @@
  *
  * A session belongs to one person, one workspace and one source. Over Streamable HTTP it keeps
  * what it sent in logs, one per stream, so that a client whose connection broke can read on
- * (log.c); over a pipe or the oldest transport there is one way out, its sink. */
+ * (log.c); over a pipe or the oldest transport there is one way out (pipe.c). */
 #pragma once
 
 #include "gateway/internal.h"
@@ -44,10 +44,8 @@ struct gw_session {
     const struct json *capabilities;
     str client;
     int log_level;
-    bool is_http; /* Streamable HTTP: has logs */
-    void (*sink)(void *ctx, str message);
-    void *sink_ctx;
-    struct gw_stream *sink_stream; /* the oldest transport */
+    bool is_http;              /* Streamable HTTP: has logs */
+    struct gateway_pipe *pipe; /* or: the one way to this client */
 
     struct list_node requests; /* struct gw_request.peer */
     size_t nrequests;
@@ -97,19 +95,30 @@ void gw_log_attach(struct gw_log *l, struct http_req *r);
 
 struct gw_stream {
     struct gateway *g;
-    struct sse *sse;            /* NULL: it is over */
-    struct gw_request *owner;   /* or: */
-    struct gw_log *log;         /* or: */
-    struct gw_session *session; /* the oldest transport */
+    struct sse *sse;           /* NULL: it is over */
+    struct gw_request *owner;  /* or: */
+    struct gw_log *log;        /* or: */
+    struct gateway_pipe *pipe; /* the oldest transport */
 };
 struct gw_stream *gw_stream_open(struct gateway *g, struct http_req *r);
 void gw_stream_send(struct gw_stream *s, str event, str id, str data);
 void gw_stream_close(struct gw_stream *s); /* flushes; its owner no longer hears of it */
 
+/* ---- pipe.c ---- */
+
+void gw_pipe_send(struct gateway_pipe *p, str message);
+void gw_pipe_session_ended(struct gateway_pipe *p);
+/* The half of the oldest transport through which the client hears: the pipe ends with it. */
+void gw_pipe_attach(struct gateway_pipe *p, struct gw_stream *s);
+const struct gw_session *gw_pipe_session(struct gateway_pipe *p); /* begins one if need be */
+/* One message, said by somebody who is known better than when the pipe was opened. */
+void gw_pipe_take(struct gateway_pipe *p, const struct gateway_caller *who, str message);
+
 /* ---- ask.c: questions of servers to clients with a session ---- */
 
 /* Puts the question to the client: on q's own stream when there is one. */
-void gw_ask_session(struct gw_session *s, struct gw_request *q, struct mcp_ask *a, void *owner);
+void gw_ask_session(struct gw_session *s, struct gw_request *q, struct bundle *from,
+                    struct mcp_ask *a, void *owner);
 void gw_ask_withdraw(struct gw_session *s,
                      struct mcp_ask *a); /* the server no longer wants to know */
 void gw_ask_drop_owner(struct gw_session *s, const void *owner);

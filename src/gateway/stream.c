@@ -14,10 +14,8 @@ static void on_close(void *ctx)
         if (owner->era == MCP_ERA_MODERN)
             gw_request_cancel(owner);
     }
-    if (s->session) {
-        s->session->sink_stream = NULL;
-        gw_session_end(s->session);
-    }
+    if (s->pipe)
+        gateway_pipe_close(s->pipe);
     free(s);
 }
 
@@ -39,7 +37,7 @@ void gw_stream_send(struct gw_stream *s, str event, str id, str data)
 void gw_stream_close(struct gw_stream *s)
 {
     s->owner = NULL;
-    s->session = NULL;
+    s->pipe = NULL;
     if (s->log)
         s->log->reader = NULL;
     s->log = NULL;

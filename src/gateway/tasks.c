@@ -1,31 +1,39 @@
 /* tasks.c - calls that go on after their answer.
  *
  * A task is known to the server that runs it. Clients get an id of ours that names the server and
- * is signed for the caller: "<mac>.<source>/<id>". So nothing is remembered here, and nobody can
- * ask for the task of somebody else. */
+ * is signed for the caller: "<mac>.<source>/<id>". So nobody can ask for the task of somebody else,
+ * and nothing has to be remembered to find it again. */
 #include "gateway/internal.h"
 
-static str context_of(struct gw_request *q)
+#define TASK_PAGES_MAX 100 /* of the list of one server */
+
+static str context_of(const struct gw_space *s, struct arena *a, str user_id)
 {
-    return arena_printf(&q->arena, "task\n%s\n%.*s", q->space->id, STR_ARG(q->who.user_id));
+    return arena_printf(a, "task\n%s\n%.*s", s->id, STR_ARG(user_id));
 }
 
-static str public_id(struct gw_request *q, str source, str id)
+static str public_id(struct gw_space *s, struct arena *a, str user_id, str source, str id)
 {
-    str body = arena_printf(&q->arena, "%.*s/%.*s", STR_ARG(source), STR_ARG(id));
-    return gw_sign_text(q->g, &q->arena, body, context_of(q));
+    str body = arena_printf(a, "%.*s/%.*s", STR_ARG(source), STR_ARG(id));
+    return gw_sign_text(s->g, a, body, context_of(s, a, user_id));
 }
 
-/* Which bundle has it, and what it calls it. */
+/* Of an id of ours: the server, and what it calls the task. */
+static bool split_id(struct gw_space *s, struct arena *a, str user_id, str public, str *ret_source,
+                     str *ret_id)
+{
+    return gw_sign_check(s->g, public, context_of(s, a, user_id), ret_id) &&
+           str_split(ret_id, '/', ret_source);
+}
+
 static struct bundle *find(struct gw_request *q, str public, str *ret_id)
 {
-    str body, source;
-    if (!q->space->bundles || !gw_sign_check(q->g, public, context_of(q), &body) ||
-        !str_split(&body, '/', &source))
+    str source;
+    if (!q->space->bundles ||
+        !split_id(q->space, &q->arena, q->who.user_id, public, &source, ret_id))
         return NULL;
     if (q->source.n > 0 && !str_eq(source, q->source))
         return NULL;
-    *ret_id = body;
     return bundles_find(q->space->bundles, source);
 }
 
@@ -52,56 +60,139 @@ void gw_tasks_route(struct gw_request *q)
     gw_upstream_forward(q, b);
 }
 
-/* Replaces the id where the eras put it: flat, in `task`, in related-task. */
-static void rename_in(struct gw_request *q, struct json *obj, str source)
+/* ---- whose they are ---- */
+
+struct gw_task { /* so that lists of servers, which know no callers, can be told apart */
+    struct list_node node;
+    char *user_id, *source, *id;
+};
+
+static void task_free(struct gw_task *t)
+{
+    list_del(&t->node);
+    free(t->user_id);
+    free(t->source);
+    free(t->id);
+    free(t);
+}
+
+void gw_tasks_done(struct gw_space *s)
+{
+    LIST_FOREACH (n, &s->tasks)
+        task_free(LIST_ENTRY(n, struct gw_task, node));
+}
+
+static void remember(struct gw_request *q, str source, str id)
+{
+    struct gw_space *s = q->space;
+    struct gw_task *t = xcalloc(1, sizeof *t);
+    t->user_id = str_dup(q->who.user_id);
+    t->source = str_dup(source);
+    t->id = str_dup(id);
+    list_push(&s->tasks, &t->node);
+    if (++s->ntasks <= GW_TASKS_MAX)
+        return;
+    s->ntasks--;
+    task_free(LIST_ENTRY(s->tasks.next, struct gw_task, node));
+}
+
+static bool is_own(const struct gw_request *q, str source, str id)
+{
+    LIST_FOREACH (n, &q->space->tasks) {
+        const struct gw_task *t = LIST_ENTRY(n, struct gw_task, node);
+        if (str_eq(str_from(t->id), id) && str_eq(str_from(t->source), source))
+            return str_eq(str_from(t->user_id), q->who.user_id);
+    }
+    return false;
+}
+
+/* ---- answers ---- */
+
+static void rename_in(struct gw_space *s, struct arena *a, struct json *obj, str user_id,
+                      str source)
 {
     str id = json_get_string(obj, "taskId");
     if (id.n > 0)
-        json_set(&q->arena, obj, STR("taskId"), json_of_str(public_id(q, source, id)));
+        json_set(a, obj, STR("taskId"), json_of_str(public_id(s, a, user_id, source, id)));
 }
 
-static bool is_about_tasks(const struct gw_request *q, const struct json *result)
+const struct json *gw_tasks_rename(struct gw_space *s, struct arena *a, str user_id,
+                                   struct bundle *b, const struct json *said)
 {
-    return json_get(result, "taskId") || json_get(result, "task") ||
-           json_get(json_get(result, "_meta"), META_RELATED_TASK) ||
-           str_starts(q->method, STR("tasks/"));
+    const struct json *related = json_get(json_get(said, "_meta"), META_RELATED_TASK);
+    if (!json_get(said, "taskId") && !json_get(said, "task") && !related)
+        return said;
+    str source = bundle_entry(b)->server_name;
+    struct json *copy = json_clone(a, said);
+    rename_in(s, a, copy, user_id, source);
+    rename_in(s, a, json_get(copy, "task"), user_id, source);
+    rename_in(s, a, json_get(json_get(copy, "_meta"), META_RELATED_TASK), user_id, source);
+    return copy;
+}
+
+void gw_tasks_restore(struct gw_space *s, struct arena *a, str user_id, struct json *said)
+{
+    struct json *related = json_get(json_get(said, "_meta"), META_RELATED_TASK);
+    str source, id;
+    if (split_id(s, a, user_id, json_get_string(related, "taskId"), &source, &id))
+        json_set(a, related, STR("taskId"), json_of_str(arena_str(a, id)));
 }
 
 void gw_tasks_answer(struct gw_request *q, struct bundle *b, const struct json *result)
 {
-    bool is_ours = str_eq(q->method, STR("tools/call")) || str_starts(q->method, STR("tasks/"));
-    if (!is_ours || !is_about_tasks(q, result)) {
-        gw_request_result(q, result, gw_upstream_era(b));
-        return;
-    }
-    str source = bundle_entry(b)->server_name;
-    struct json *copy = json_clone(&q->arena, result);
-    rename_in(q, copy, source);
-    rename_in(q, json_get(copy, "task"), source);
-    rename_in(q, json_get(json_get(copy, "_meta"), META_RELATED_TASK), source);
-    gw_request_result(q, copy, gw_upstream_era(b));
+    bool is_call = str_eq(q->method, STR("tools/call"));
+    str made = is_call ? json_get_string(json_get(result, "task"), "taskId") : STR_NONE;
+    if (made.n > 0)
+        remember(q, bundle_entry(b)->server_name, made);
+    if (is_call || str_starts(q->method, STR("tasks/")))
+        result = gw_tasks_rename(q->space, &q->arena, q->who.user_id, b, result);
+    gw_request_result(q, result, gw_upstream_era(b));
 }
 
 /* ---- tasks/list: of one server after the other ---- */
 
 struct collected {
+    struct json *params; /* of the client */
     struct json *tasks;
-    size_t at;
+    size_t at;      /* the bundle after the one that is being asked */
+    unsigned pages; /* of that one */
 };
 
 static void collect_next(struct gw_request *q);
+
+static void ask_page(struct gw_request *q, struct bundle *b, const struct json *cursor);
 
 static void on_listed(struct gw_request *q, struct bundle *b, const struct mcp_reply *r)
 {
     struct collected *c = q->plan;
     const struct json *list = json_get(r->result, "tasks");
+    const struct json *cursor = json_get(r->result, "nextCursor");
     str source = bundle_entry(b)->server_name;
     for (uint32_t i = 0; json_is(list, JSON_ARRAY) && i < list->len; i++) {
+        if (!is_own(q, source, json_get_string(&list->items[i], "taskId")))
+            continue;
         struct json *one = json_clone(&q->arena, &list->items[i]);
-        rename_in(q, one, source);
+        rename_in(q->space, &q->arena, one, q->who.user_id, source);
         json_push(&q->arena, c->tasks, *one);
     }
-    collect_next(q);
+    if (json_is(cursor, JSON_STRING) && ++c->pages < TASK_PAGES_MAX)
+        ask_page(q, b, cursor);
+    else
+        collect_next(q);
+}
+
+static void ask_page(struct gw_request *q, struct bundle *b, const struct json *cursor)
+{
+    struct arena *a = &q->arena;
+    q->params = json_new(a, JSON_OBJECT);
+    if (cursor)
+        json_set(a, q->params, STR("cursor"), *json_clone(a, cursor));
+    gw_upstream_ask(q, b, on_listed);
+}
+
+static void write_task(struct json_writer *w, struct gw_request *q, const void *tasks, size_t i)
+{
+    jw_value(w, &((const struct json *)tasks)[i]);
 }
 
 static void collect_next(struct gw_request *q)
@@ -113,19 +204,24 @@ static void collect_next(struct gw_request *q)
         bool is_asked = q->source.n == 0 || str_eq(bundle_entry(b)->server_name, q->source);
         const struct json *can = bundle_server_capabilities(b);
         if (is_asked && json_get(json_get(can, "tasks"), "list")) {
-            q->params = NULL;
-            gw_upstream_ask(q, b, on_listed);
+            c->pages = 0;
+            ask_page(q, b, NULL);
             return;
         }
     }
-    struct json *result = json_new(&q->arena, JSON_OBJECT);
-    json_set(&q->arena, result, STR("tasks"), *c->tasks);
-    gw_request_result(q, result, MCP_ERA_LEGACY);
+    q->params = c->params;
+    gw_page_reply(q, &(struct gw_items){
+                         .key = "tasks",
+                         .items = c->tasks->items,
+                         .len = c->tasks->len,
+                         .write = write_task,
+                     });
 }
 
 void gw_tasks_list(struct gw_request *q)
 {
     struct collected *c = ARENA_NEW(&q->arena, struct collected);
+    c->params = q->params;
     c->tasks = json_new(&q->arena, JSON_ARRAY);
     q->plan = c;
     collect_next(q);

@@ -49,32 +49,6 @@ const struct toolset_item *gw_tools_find(struct gw_request *q, str name, struct 
     return it;
 }
 
-/* ---- pages ---- */
-
-bool gw_page_of(struct gw_request *q, size_t n, size_t *ret_from, size_t *ret_to)
-{
-    const struct json *cursor = json_get(q->params, "cursor");
-    uint64_t from = 0;
-    str text = json_string(cursor, STR_NONE);
-    bool is_ours = str_starts(text, STR("at-")) && parse_u64(str_skip(text, 3), &from) == 0;
-    if (cursor && (!is_ours || from > n)) {
-        gw_request_fail(q, RPC_INVALID_PARAMS, "This cursor is unknown.");
-        return false;
-    }
-    *ret_from = (size_t)from;
-    *ret_to = n - *ret_from > GW_PAGE_ITEMS ? *ret_from + GW_PAGE_ITEMS : n;
-    return true;
-}
-
-void gw_page_write_cursor(struct json_writer *w, size_t to, size_t n)
-{
-    char text[32];
-    if (to >= n)
-        return;
-    snprintf(text, sizeof text, "at-%zu", to);
-    jw_kstr(w, "nextCursor", str_from(text));
-}
-
 /* ---- tools/list ---- */
 
 static const struct json *raw_tool(struct bundle *b, const struct toolset_item *it)
@@ -130,29 +104,23 @@ static size_t collect(struct gw_request *q, struct listed **ret)
     return n;
 }
 
+static void write_listed(struct json_writer *w, struct gw_request *q, const void *items, size_t i)
+{
+    const struct listed *l = items;
+    gw_write_tool(w, q, l[i].raw, l[i].name);
+}
+
 void gw_tools_list(struct gw_request *q)
 {
     struct listed *all;
-    size_t n = collect(q, &all), from, to;
-    struct buf b;
-    struct json_writer w;
-    if (!gw_page_of(q, n, &from, &to))
-        return;
-    buf_init(&b, GW_MESSAGE_MAX);
-    jw_init(&w, &b);
-    gw_write_envelope(&w, q->id);
-    jw_key(&w, "result");
-    jw_object(&w);
-    jw_key(&w, "tools");
-    jw_array(&w);
-    for (size_t i = from; i < to; i++)
-        gw_write_tool(&w, q, all[i].raw, all[i].name);
-    jw_end(&w);
-    gw_page_write_cursor(&w, to, n);
-    gw_write_list_end(&w, q, GW_LIST_FRESH_MS);
-    jw_end(&w);
-    gw_request_send(q, buf_str(&b));
-    buf_done(&b);
+    size_t n = collect(q, &all);
+    gw_page_reply(q, &(struct gw_items){
+                         .key = gw_list_key(GW_TOOLS),
+                         .items = all,
+                         .len = n,
+                         .write = write_listed,
+                         .ttl_ms = GW_LIST_FRESH_MS,
+                     });
 }
 
 /* ---- tools/call: built-in ones, through the registry ---- */

@@ -18,6 +18,9 @@ static void release_way(struct gw_up *u)
 {
     list_del(&u->sibling);
     gw_lane_wait_stop(&u->wait);
+    if (u->settling)
+        mcp_cancel(u->settling, "The call has ended.");
+    u->settling = NULL;
     if (u->lane)
         gw_lane_give_back(u->lane);
     u->lane = NULL;
@@ -133,7 +136,7 @@ static void on_ask(void *ctx, struct mcp_ask *a)
 {
     struct gw_up *u = ctx;
     if (u->q && u->q->session)
-        gw_ask_session(u->q->session, u->q, a, u);
+        gw_ask_session(u->q->session, u->q, u->bundle, a, u);
     else if (u->lane)
         gw_park_question(u, a);
     else
@@ -172,6 +175,16 @@ static void strip_meta(struct gw_request *q)
         json_unset(q->params, "_meta");
 }
 
+/* Questions and tasks inside results go to a client that knows them as the server does; from
+ * all others they are hidden: answered, and waited for. */
+static bool is_passed_on(const struct gw_up *u)
+{
+    const struct gw_request *q = u->q;
+    if (q->era == MCP_ERA_MODERN)
+        return u->era == MCP_ERA_MODERN;
+    return u->era == MCP_ERA_LEGACY && json_get(q->params, "task");
+}
+
 static struct mcp_request wire_request(struct gw_up *u)
 {
     struct gw_request *q = u->q;
@@ -183,12 +196,13 @@ static struct mcp_request wire_request(struct gw_up *u)
             json_unset(q->params, "task");
     }
     strip_meta(q);
+    gw_tasks_restore(q->space, &q->arena, q->who.user_id, q->params);
     struct mcp_request req = {
         .method = q->method,
         .params = q->params,
         .timeout_ms = CALL_QUIET_MS,
         .max_ms = CALL_MAX_MS,
-        .is_raw = q->era == MCP_ERA_MODERN,
+        .is_raw = is_passed_on(u),
         .capabilities = q->capabilities,
         .wants_progress = q->progress_token != NULL,
         .log_level = q->log_level < 0 ? STR_NONE : str_from(LEVELS[q->log_level]),

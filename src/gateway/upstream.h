@@ -34,7 +34,7 @@ struct gw_up {
 
     struct list_node questions;
     unsigned next_key;
-    struct timer put; /* the questions to the client */
+    struct mcp_call *settling; /* a ping: the questions go to the client when it is answered */
     uint64_t parked_ms;
     struct timer expiry;
     char handle[33];

@@ -36,6 +36,7 @@ struct sse {
     void *ctx;
     struct queued *first, **last;
     size_t queued_bytes; /* with those in the write under way */
+    size_t queue_max;
     uint64_t silent_since_ms;
     struct deferred ended;
     bool is_chunked, is_writing, is_closing;
@@ -247,9 +248,9 @@ void sse_send_unsent(void *server)
  * the ceiling passes alone, or nobody could ever get it. */
 static bool has_room(struct sse *s, size_t bytes)
 {
-    if (s->queued_bytes + bytes > SSE_QUEUE_MAX && !s->is_writing)
+    if (s->queued_bytes + bytes > s->queue_max && !s->is_writing)
         send_queue(s);
-    if (s->conn && s->queued_bytes > 0 && s->queued_bytes + bytes > SSE_QUEUE_MAX)
+    if (s->conn && s->queued_bytes > 0 && s->queued_bytes + bytes > s->queue_max)
         conn_reset(s->conn);
     return s->conn != NULL;
 }
@@ -294,6 +295,11 @@ void sse_send_retry(struct sse *s, unsigned ms)
 size_t sse_queued(const struct sse *s)
 {
     return s->queued_bytes;
+}
+
+void sse_set_queue_max(struct sse *s, size_t bytes)
+{
+    s->queue_max = bytes;
 }
 
 /* ---- pings ---- */
@@ -417,6 +423,7 @@ struct sse *sse_open(struct http_req *q, void (*on_close)(void *ctx), void *ctx)
     s->on_close = on_close;
     s->ctx = ctx;
     s->last = &s->first;
+    s->queue_max = SSE_QUEUE_MAX;
     s->is_chunked = r->minor == 1;
     list_init(&s->node);
     list_init(&s->unsent);

@@ -29,3 +29,5 @@ void sse_send_now(struct sse *s, str event, str id, str data); /* one stream, on
 void sse_send_retry(struct sse *s, unsigned ms); /* how long a client waits to come back */
 void sse_close(struct sse *s); /* flushes what is queued, then ends the response */
 size_t sse_queued(const struct sse *s);
+/* Another ceiling than SSE_QUEUE_MAX for this reader. */
+void sse_set_queue_max(struct sse *s, size_t bytes);
