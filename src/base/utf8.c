@@ -95,6 +95,21 @@ bool utf8_valid(str s)
     return utf8_valid_prefix(s) == s.n;
 }
 
+/* All bytes but those that continue a character: bit 7 set and bit 6 not. The product adds
+ * up the eight bytes in the highest one. */
+size_t utf8_count(str s)
+{
+    size_t i = 0, n = s.n;
+    for (uint64_t w; s.n - i >= sizeof(w); i += sizeof(w)) {
+        memcpy(&w, s.p + i, sizeof(w));
+        w = (w & ~(w << 1)) >> 7 & UINT64_C(0x0101010101010101);
+        n -= w * UINT64_C(0x0101010101010101) >> 56;
+    }
+    for (; i < s.n; i++)
+        n -= is_continuation((uint8_t)s.p[i]);
+    return n;
+}
+
 str utf8_truncate(str s, size_t max_bytes)
 {
     if (s.n <= max_bytes)

@@ -8,6 +8,9 @@ bool utf8_valid(str s);
 /* Length of the valid prefix of s in bytes; s.n when all of it is valid. */
 size_t utf8_valid_prefix(str s);
 
+/* Characters in text that is valid. */
+size_t utf8_count(str s);
+
 /* The longest prefix of at most max_bytes that does not cut a character. */
 str utf8_truncate(str s, size_t max_bytes);
 

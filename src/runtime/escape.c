@@ -158,14 +158,13 @@ static void put_char(struct buf *out, uint32_t cp, str rest, bool one_line)
 /* The bytes at the front of text that stay as they are, at most `max`: nearly all of it. */
 static size_t plain_run(str text, size_t max, bool one_line)
 {
-    size_t n = 0;
-    while (n < text.n && n < max) {
-        unsigned char c = (unsigned char)text.p[n];
-        bool is_layout = !one_line && (c == '\n' || c == '\t');
-        if (!is_layout && (c < ' ' || c >= 0x7f || c == '<'))
-            break;
+    static const bool IN_LINE[256] = {[' ' ... '<' - 1] = true, ['<' + 1 ... '~'] = true};
+    static const bool IN_BLOCK[256] = {
+        ['\t' ... '\n'] = true, [' ' ... '<' - 1] = true, ['<' + 1 ... '~'] = true};
+    const bool *is_plain = one_line ? IN_LINE : IN_BLOCK;
+    size_t n = 0, end = text.n < max ? text.n : max;
+    while (n < end && is_plain[(unsigned char)text.p[n]])
         n++;
-    }
     return n;
 }
 

@@ -2,6 +2,7 @@
 
 #include <assert.h>
 
+#include "base/utf8.h"
 #include "runtime/escape.h"
 
 #define SEPARATOR       "\n\n---\n\n"
@@ -20,17 +21,9 @@ struct composing {
     struct buf text; /* of the layer at work */
 };
 
-static size_t char_count(str s)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < s.n; i++)
-        n += ((unsigned char)s.p[i] & 0xc0) != 0x80;
-    return n;
-}
-
 size_t prompt_estimate_tokens(str text)
 {
-    return (char_count(text) + 3) / 4;
+    return (utf8_count(text) + 3) / 4;
 }
 
 /* Ends the layer at work; one without text does not appear. */

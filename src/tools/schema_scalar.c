@@ -225,19 +225,11 @@ bool schema_multiple_of(struct schema_run *r, const struct json *schema, const s
 
 /* ---- strings ---- */
 
-static size_t char_count(str s)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < s.n; i++)
-        n += ((unsigned char)s.p[i] & 0xc0) != 0x80;
-    return n;
-}
-
 bool schema_min_length(struct schema_run *r, const struct json *schema, const struct json *arg,
                        const struct json *value, const struct schema_path *at)
 {
     size_t min;
-    if (value->type != JSON_STRING || !schema_count(arg, &min) || char_count(value->s) >= min)
+    if (value->type != JSON_STRING || !schema_count(arg, &min) || utf8_count(value->s) >= min)
         return true;
     return schema_fail(r, at, "must have at least %zu characters", min);
 }
@@ -246,7 +238,7 @@ bool schema_max_length(struct schema_run *r, const struct json *schema, const st
                        const struct json *value, const struct schema_path *at)
 {
     size_t max;
-    if (value->type != JSON_STRING || !schema_count(arg, &max) || char_count(value->s) <= max)
+    if (value->type != JSON_STRING || !schema_count(arg, &max) || utf8_count(value->s) <= max)
         return true;
     return schema_fail(r, at, "must have at most %zu characters", max);
 }

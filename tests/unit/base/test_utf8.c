@@ -113,6 +113,22 @@ static void test_truncate(void **state)
     assert_int_equal(utf8_truncate(STR("ab\xe2\x82"), 3).n, 3);
 }
 
+/* Every length, at every place in a word. */
+static void test_count(void **state)
+{
+    static const char TEXT[] = "a\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80z"; /* 5 characters */
+    char text[8 + 10 * (sizeof(TEXT) - 1)];
+    for (size_t before = 0; before <= 8; before++) {
+        memset(text, '-', before);
+        for (size_t n = 0; n < 10; n++) {
+            size_t bytes = before + n * (sizeof(TEXT) - 1);
+            assert_int_equal(utf8_count(str_make(text, bytes)), before + n * 5);
+            memcpy(text + bytes, TEXT, sizeof(TEXT) - 1);
+        }
+    }
+    assert_int_equal(utf8_count(STR_NONE), 0);
+}
+
 static void check_sanitise(str in, const char *want)
 {
     struct buf b;
@@ -152,6 +168,7 @@ int main(void)
         cmocka_unit_test(test_decode_refuses),
         cmocka_unit_test(test_encode_replaces_what_is_no_character),
         cmocka_unit_test(test_truncate),
+        cmocka_unit_test(test_count),
         cmocka_unit_test(test_sanitise),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
