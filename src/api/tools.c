@@ -66,6 +66,8 @@ static const struct json_field CALL_FIELDS[] = {
 struct call_wait { /* in the request's arena, as long as the request */
     struct api *api;
     struct http_req *req;
+    struct call_in in;
+    struct registry_wait *wait; /* for a bundle that is starting; or: */
     struct registry_call *call;
     struct api_space *space;
     str name, server;
@@ -153,7 +155,11 @@ static void on_done(void *ctx, const struct tool_result *result)
 
 static void on_gone(struct http_req *r)
 {
-    registry_cancel(((struct call_wait *)r->user)->call);
+    struct call_wait *w = r->user;
+    if (w->wait)
+        registry_await_cancel(w->wait);
+    else
+        registry_cancel(w->call);
 }
 
 /* A person who calls a tool has decided on it; what is forbidden stays so. */
@@ -173,13 +179,21 @@ static void refuse_input(struct http_req *r, const struct toolset_item *it, cons
     http_reply_error(r, 400, "invalid_input", e->msg, details);
 }
 
+static void refuse_unknown(struct http_req *r, const struct call_in *in)
+{
+    bool is_coming;
+    str absence = registry_absence(api_space(r)->tools, &r->arena, in->server, &is_coming);
+    str message =
+        arena_printf(&r->arena, "There is no tool '%.*s' of '%.*s'.%s%.*s", STR_ARG(in->tool),
+                     STR_ARG(in->server), absence.n > 0 ? " " : "", STR_ARG(absence));
+    http_reply_error(r, 404, "tool_not_found", message.p, NULL);
+}
+
 static bool check_call(struct http_req *r, const struct call_in *in, const struct toolset_item *it)
 {
     struct err e = {0};
     if (!it) {
-        str message = arena_printf(&r->arena, "There is no tool '%.*s' of '%.*s'.",
-                                   STR_ARG(in->tool), STR_ARG(in->server));
-        http_reply_error(r, 404, "tool_not_found", message.p, NULL);
+        refuse_unknown(r, in);
         return false;
     }
     if (!identity_may_call(&api_identity(r)->who, it->name)) {
@@ -197,21 +211,16 @@ static bool check_call(struct http_req *r, const struct call_in *in, const struc
     return true;
 }
 
-void api_tools_call(void *ctx, struct http_req *r)
+static void call(void *ctx)
 {
     static const struct registry_call_events EVENTS = {.done = on_done};
-    struct call_in in = {0};
-    if (!api_decode_body(r, CALL_FIELDS, &in))
+    struct call_wait *w = ctx;
+    struct http_req *r = w->req;
+    const struct toolset_item *it = find_tool(r, &w->in);
+    w->wait = NULL;
+    r->on_gone = NULL;
+    if (!check_call(r, &w->in, it))
         return;
-    if (!in.arguments)
-        in.arguments = json_new(&r->arena, JSON_OBJECT);
-    const struct toolset_item *it = find_tool(r, &in);
-    if (!check_call(r, &in, it))
-        return;
-    struct call_wait *w = ARENA_NEW(&r->arena, struct call_wait);
-    w->api = ctx;
-    w->req = r;
-    w->space = api_space(r);
     w->name = arena_str(&r->arena, it->name);
     w->server = arena_str(&r->arena, it->source);
     w->started_ms = clock_mono_ms();
@@ -221,8 +230,28 @@ void api_tools_call(void *ctx, struct http_req *r)
         .is_workspace_admin = is_admin(r),
         .call_id = str_from(w->id),
     };
-    r->user = w;
     r->on_gone = on_gone;
     announce(w, "bridge.tool.call", NULL);
-    w->call = registry_call(w->space->tools, w->name, in.arguments, &who, &EVENTS, w);
+    w->call = registry_call(w->space->tools, w->name, w->in.arguments, &who, &EVENTS, w);
+}
+
+void api_tools_call(void *ctx, struct http_req *r)
+{
+    struct call_wait *w = ARENA_NEW(&r->arena, struct call_wait);
+    bool is_coming;
+    if (!api_decode_body(r, CALL_FIELDS, &w->in))
+        return;
+    if (!w->in.arguments)
+        w->in.arguments = json_new(&r->arena, JSON_OBJECT);
+    w->api = ctx;
+    w->req = r;
+    w->space = api_space(r);
+    r->user = w;
+    (void)registry_absence(w->space->tools, &r->arena, w->in.server, &is_coming);
+    if (!is_coming) {
+        call(w);
+        return;
+    }
+    r->on_gone = on_gone;
+    w->wait = registry_await(w->space->tools, w->in.server, REGISTRY_TIMEOUT_MS, call, w);
 }

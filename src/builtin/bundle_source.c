@@ -1,7 +1,10 @@
 #include "builtin/bundle_source.h"
 
+#include "base/utf8.h"
 #include "builtin/bundle_impl.h"
 #include "tools/result.h"
+
+#define REASON_MAX 600
 
 const char BUNDLE_CLIENT_CAPABILITIES[] =
     "{\"sampling\":{\"tools\":{}},\"elicitation\":{\"form\":{},\"url\":{}},\"roots\":{}}";
@@ -51,11 +54,12 @@ static void describe(struct bundle_source *s, const struct json *given, struct t
     };
 }
 
-/* A stopped or dead bundle offers nothing; a crashed one is about to come back. */
+/* A stopped or dead bundle offers nothing; one that crashed or is started again offers what it
+ * had, and calls wait for it. */
 static bool is_offering(struct bundle *b)
 {
     enum bundle_state state = bundle_info(b)->state;
-    return state == BUNDLE_RUNNING || state == BUNDLE_CRASHED || bundle_is_waiting(b);
+    return (state != BUNDLE_DEAD && state != BUNDLE_STOPPED) || bundle_is_waiting(b);
 }
 
 static void refresh(struct bundle_source *s)
@@ -76,6 +80,24 @@ static const struct tool *list(void *self, size_t *ret_n)
     const struct bundle_source *s = self;
     *ret_n = s->ntools;
     return s->tools;
+}
+
+static str absence(void *self, struct arena *a, bool *ret_is_coming)
+{
+    static const char *const ADVICE[] = {
+        [BUNDLE_STARTING] = "try again in a moment; \"nb bundle logs\" shows what it says",
+        [BUNDLE_CRASHED] = "it is started again by itself; \"nb bundle logs\" shows what it said",
+        [BUNDLE_DEAD] = "\"nb bundle start\" tries again",
+        [BUNDLE_STOPPED] = "\"nb bundle start\" starts it",
+    };
+    const struct bundle_source *s = self;
+    const struct bundle_info *i = bundle_info(s->bundle);
+    if (i->state == BUNDLE_RUNNING || s->ntools > 0)
+        return STR_NONE;
+    *ret_is_coming = i->state == BUNDLE_STARTING;
+    return arena_printf(a, "The bundle \"%s\" is %s%s%.*s (%s).", s->source.name,
+                        bundle_state_name(i->state), i->reason.n > 0 ? ": " : "",
+                        STR_ARG(utf8_truncate(i->reason, REASON_MAX)), ADVICE[i->state]);
 }
 
 /* ---- calls ---- */
@@ -194,6 +216,7 @@ static void add_source(struct bundle_sources *all, struct bundle *b)
         .list = list,
         .call = call,
         .cancel = cancel,
+        .absence = absence,
         .self = s,
         .timeout_ms = TOOL_NO_TIMEOUT, /* the connection's own limits count, people's time not */
     };

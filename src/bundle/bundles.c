@@ -104,6 +104,7 @@ static void change(struct bundle *b, const struct bundle_entry *e)
     if (is_alike)
         return;
     b->era = MCP_ERA_UNKNOWN;
+    watch_know_tools(b, STR("[]")); /* it may be another server now */
     if (e->is_disabled)
         supervise_stop(b, "disabled in the settings");
     else

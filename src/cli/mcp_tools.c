@@ -124,10 +124,12 @@ static void print_content(const struct json *content)
     }
 }
 
-/* "echo__say" is the tool say of the bundle echo: the list knows where to cut. */
+/* "echo__say" is the tool say of the bundle echo: the list knows where to cut. What it does not
+ * have is cut at the first place; the server knows best what became of it. */
 static int find_tool(struct conv_cli *x, const char *name, struct json *body)
 {
     struct json *answer;
+    ptrdiff_t cut = str_find(str_from(name), STR("__"), 0);
     int code = bundle_cli_ask(x, NULL, STR("/v1/tools"), NULL, NULL, &answer);
     const struct json *tools = code == EXIT_DONE ? json_get(answer, "tools") : NULL;
     for (size_t i = 0; tools && i < tools->len; i++) {
@@ -138,9 +140,15 @@ static int find_tool(struct conv_cli *x, const char *name, struct json *body)
         json_set(&x->arena, body, STR("tool"), *json_get(t, "tool"));
         return EXIT_DONE;
     }
-    if (code == EXIT_DONE)
+    if (code != EXIT_DONE)
+        return code;
+    if (cut <= 0) {
         fprintf(stderr, "nb: there is no tool '%s'; nb mcp list shows them\n", name);
-    return EXIT_FAILED;
+        return EXIT_FAILED;
+    }
+    json_set(&x->arena, body, STR("server"), json_of_str((str){name, (size_t)cut}));
+    json_set(&x->arena, body, STR("tool"), json_of_str(str_skip(str_from(name), (size_t)cut + 2)));
+    return EXIT_DONE;
 }
 
 static int do_call(struct conv_cli *x, int argc, char **argv)

@@ -89,6 +89,7 @@ struct run_host {
 struct run_pending {
     str id, name, args;
     bool is_allowed;
+    bool was_asked; /* or it only waited for others of its response */
 };
 
 #define RUN_CONTINUATIONS_MAX 4 /* of answers that were cut off at their length */

@@ -23,11 +23,13 @@ struct call {
     struct run *run;
     str id, name, args; /* args: JSON text */
     const char *args_error;
+    struct registry_wait *wait;   /* for a tool that is on its way; or: */
     struct registry_call *handle; /* NULL = not started or answered */
     uint64_t started_ms, ms;
     str line; /* its tool.done event, once it is answered */
     bool is_answered, ok;
-    bool is_declined; /* a person said no */
+    bool was_asked;   /* a person decided on it */
+    bool is_declined; /* and said no */
     str output;
 };
 

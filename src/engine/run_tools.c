@@ -133,9 +133,23 @@ static void on_tool_progress(void *ctx, double progress, double total, str messa
     notice_end(&n, c->run, STR("tool.progress"));
 }
 
+/* Nobody was asked about a tool that was not there yet, or needed no permission before. */
+#define ASK_AGAIN                                                                                  \
+    STR("Not executed: this tool has only just become available and needs permission. Call it "    \
+        "again.")
+
+static bool is_refused(struct run *r, struct call *c, const struct json *args)
+{
+    str why = STR("The user did not allow this call.");
+    enum run_gate gate = c->is_declined ? RUN_DENY : r->host.gate(r->ctx, c->name, args, &why);
+    if (gate == RUN_ALLOW || (gate == RUN_ASK && c->was_asked))
+        return false;
+    answer_error(c, gate == RUN_ASK ? ASK_AGAIN : why);
+    return true;
+}
+
 static void start_call(struct run *r, struct call *c)
 {
-    str why;
     struct json *args = NULL;
     struct err e = {0};
     c->started_ms = clock_mono_ms();
@@ -150,10 +164,8 @@ static void start_call(struct run *r, struct call *c)
         answer_error(c, arena_printf(&r->step, "The arguments are not valid JSON: %s", e.msg));
         return;
     }
-    if (c->is_declined || r->host.gate(r->ctx, c->name, args, &why) == RUN_DENY) {
-        answer_error(c, c->is_declined ? STR("The user did not allow this call.") : why);
+    if (is_refused(r, c, args))
         return;
-    }
     struct tool_caller who = {
         .user_id = r->user_id,
         .is_workspace_admin = r->is_workspace_admin,
@@ -167,12 +179,36 @@ static void start_call(struct run *r, struct call *c)
     c->handle = registry_call(r->tools, c->name, args, &who, &EVENTS, c);
 }
 
+static void on_tool_there(void *ctx)
+{
+    struct call *c = ctx;
+    struct run *r = c->run;
+    c->wait = NULL;
+    start_call(r, c);
+    record_answers(r);
+}
+
+static bool is_coming(struct run *r, const struct call *c)
+{
+    bool ret;
+    str source = registry_source_of(r->tools, c->name);
+    (void)registry_absence(r->tools, &r->step, source, &ret);
+    return ret;
+}
+
 static void start_tools(struct run *r)
 {
     r->state = RUN_TOOLS;
-    for (size_t i = 0; i < r->ncalls; i++)
-        if (!r->calls[i].is_answered)
-            start_call(r, &r->calls[i]);
+    for (size_t i = 0; i < r->ncalls; i++) {
+        struct call *c = &r->calls[i];
+        if (c->is_answered)
+            continue;
+        if (!c->is_declined && is_coming(r, c))
+            c->wait = registry_await(r->tools, registry_source_of(r->tools, c->name),
+                                     REGISTRY_TIMEOUT_MS, on_tool_there, c);
+        else
+            start_call(r, c);
+    }
     record_answers(r);
 }
 
@@ -184,6 +220,9 @@ void run_cancel_tools(struct run *r, str why)
             continue;
         if (c->handle)
             registry_cancel(c->handle);
+        if (c->wait)
+            registry_await_cancel(c->wait);
+        c->wait = NULL;
         answer_error(c, why);
     }
     record_answers(r);
@@ -224,6 +263,7 @@ void run_take_pending(struct run *r, const struct run_spec *spec)
             .name = arena_str(&r->step, p->name),
             .args = arena_str(&r->step, p->args),
             .is_declined = !p->is_allowed,
+            .was_asked = p->was_asked,
         };
     }
 }

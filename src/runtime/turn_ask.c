@@ -71,6 +71,7 @@ static size_t pending_calls(struct turn *t, const struct replay *h, struct run_p
         p->name = call->name;
         p->args = call->input ? json_to_str(&t->arena, call->input) : STR("{}");
         p->is_allowed = is_allowed(&t->answer, h, call->id);
+        p->was_asked = was_asked(h, call->id);
     }
     return n;
 }

@@ -212,14 +212,18 @@ str registry_explain_unknown(struct registry *r, struct arena *a, str name, bool
 {
     const struct toolset_item *found[SUGGEST_MAX];
     size_t n = suggest_tools(registry_tools(r), name, is_admin, found);
-    str source, tool;
+    bool is_coming;
+    str source = registry_source_of(r, name);
+    str absence = registry_absence(r, a, source, &is_coming);
     struct buf out;
 
+    if (absence.n > 0)
+        return absence;
     buf_init(&out, EXPLANATION_BYTES_MAX);
     buf_printf(&out, "There is no tool \"%.*s\".", STR_ARG(utf8_truncate(name, 2 * TOOL_NAME_MAX)));
     if (n > 0)
         add_suggestions(found, n, &out);
-    if (n == 0 || !tool_name_split(name, r->names, r->n_sources, &source, &tool))
+    if (n == 0 || source.n == 0)
         add_sources(r, &out);
     str text = arena_str(a, buf_str(&out));
     buf_done(&out);

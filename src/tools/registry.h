@@ -65,6 +65,19 @@ const struct toolset_item *registry_find(struct registry *r, str name, const str
 /* The sentence that tells a model or a person that there is no such tool, and what is. */
 str registry_explain_unknown(struct registry *r, struct arena *a, str name, bool is_admin);
 
+/* ---- sources whose tools are not there now ---- */
+
+str registry_source_of(const struct registry *r, str name); /* of a public name; or empty */
+/* As tool_source.absence. Empty also when there is no such source. */
+str registry_absence(const struct registry *r, struct arena *a, str source, bool *ret_is_coming);
+
+/* Calls fn once, never before this returned: as soon as the tools of this source are not on
+ * their way any more, but there, or not coming; after timeout_ms in any case. */
+struct registry_wait;
+struct registry_wait *registry_await(struct registry *r, str source, uint64_t timeout_ms,
+                                     loop_fn fn, void *ctx);
+void registry_await_cancel(struct registry_wait *w); /* before fn was called */
+
 /* ---- calls ---- */
 
 struct registry_call_events {

@@ -57,6 +57,9 @@ struct tool_source {
                               const struct tool_caller *who, tool_done_fn done,
                               tool_progress_fn progress, void *ctx);
     void (*cancel)(void *self, struct tool_call *c); /* no callback any more */
+    /* Why it has none of its tools now, and what to do about it: for people and models. Empty:
+     * it has them. *ret_is_coming: they are on their way. NULL: it always has them. */
+    str (*absence)(void *self, struct arena *a, bool *ret_is_coming);
     void *self;
     /* 0 = 6. A source whose calls wait for other calls of its own (delegation) must say
      * UINT_MAX, or they would wait for each other. */

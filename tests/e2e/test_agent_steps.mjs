@@ -1,7 +1,7 @@
 // Questions to the user, messages to a busy agent, delegation, skills: runs that are more than one call.
 import fs from 'node:fs'
 import path from 'node:path'
-import { assert, eventually, nb, sleep, sse, test, tmpdir } from '../support/tap.mjs'
+import { SRC_DIR, assert, eventually, nb, sleep, sse, test, tmpdir } from '../support/tap.mjs'
 import { chat, double, events, refusedNothing, serve, server, types, withAgent } from '../support/agent.mjs'
 
 withAgent({
@@ -75,6 +75,29 @@ test('a question survives kill -9 and is answered afterwards', async () => {
     assert.equal(on.toolCalls[0].output, '42')
     assert.equal(on.response, 'after the restart')
     refusedNothing()
+})
+
+test('a tool whose bundle is starting is waited for, and asked about if it has to be', async () => {
+    const tiny = JSON.stringify(path.join(SRC_DIR, 'tests/fixtures/tiny-server.mjs'))
+    const entry = (serverName, ms, more) => ({ serverName, command: process.execPath, args: ['-e', `setTimeout(() => import(${tiny}), ${ms})`],
+        sandbox: { read: [SRC_DIR] }, ...more })
+    const s = await serve({ noDefaultBundles: true, bundles: [entry('slow', 2000), entry('asleep', 0, { disabled: true })] })
+    const use = (name, args = {}) => ({ calls: [{ name, args }] })
+    const [added, missing, destroyed] = await Promise.all([
+        chat([use('slow__add', { a: 20, b: 1 }), { text: 'done' }], {}, s),
+        chat([use('asleep__add'), { text: 'done' }], {}, s),
+        chat([use('slow__destroy'), use('slow__destroy'), { text: 'done' }], {}, s),
+    ])
+    assert.deepEqual(added.toolCalls.map((c) => c.output), ['21'])
+    assert.match(missing.toolCalls[0].output, /The bundle "asleep" is stopped/)
+    // Nobody could be asked about it before it was there.
+    assert.match(destroyed.toolCalls[0].output, /needs permission. Call it again/)
+    assert.equal(destroyed.stopReason, 'waiting')
+    // The answer counts, also while the bundle is not there yet.
+    s.kill9()
+    const restarted = await serve({ noDefaultBundles: true, bundles: [entry('slow', 2000)] }, s.workdir)
+    const on = await answer(restarted, destroyed.conversationId, { askId: destroyed.ask.askId, allow: true })
+    assert.deepEqual(on.toolCalls.map((c) => c.output), ['destroyed'])
 })
 
 test('"always" is remembered', async () => {

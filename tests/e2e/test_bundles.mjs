@@ -82,6 +82,34 @@ test('a server that never answers delays nobody', async () => {
     assert.equal((await chat(server, 'call tiny__add {"a":1,"b":1}')).toolCalls[0].output, '2')
 })
 
+test('a tool of a bundle that is starting is waited for; of one that is not there, it is said why', async () => {
+    const workdir = tmpdir()
+    const slow = `setTimeout(() => import(${JSON.stringify(from('tests/fixtures/tiny-server.mjs'))}), 2500)`
+    const bundles = [command('slow', ['-e', slow]), tiny('asleep', { disabled: true }), command('broken', ['-e', 'console.error("no luck"); process.exit(3)']),
+        command('mute', ['-e', 'setInterval(() => {}, 1000)'])]
+    fs.writeFileSync(path.join(workdir, 'nimblebrain.json'), JSON.stringify({ noDefaultBundles: true, bundles }))
+    const server = await startServer({ workdir, env: { NB_DEMO_DELAY_MS: '0', ANTHROPIC_API_KEY: '', OPENAI_API_KEY: '' } })
+    const call = (of, tool = 'add') => post(server, '/v1/tools/call', { server: of, tool, arguments: { a: 1, b: 2 } })
+    // A caller that gives up meanwhile disturbs nobody.
+    const gone = new AbortController()
+    const left = fetch(server.url + '/v1/tools/call', { method: 'POST', signal: gone.signal,
+        headers: { 'content-type': 'application/json' }, body: '{"server":"mute","tool":"x"}' }).catch((e) => e.name)
+    const [there, noSuch] = await Promise.all([call('slow'), call('slow', 'nothing')])
+    assert.equal(there.content?.[0].text, '3', JSON.stringify(there))
+    assert.equal(noSuch.status, 404)
+    gone.abort()
+    assert.equal(await left, 'AbortError')
+
+    const asleep = await call('asleep')
+    assert.equal(asleep.status, 404)
+    assert.match(asleep.message, /The bundle "asleep" is stopped: disabled in the settings \("nb bundle start" starts it\)/)
+    await eventually(async () => (await stateOf(server, 'broken')) !== 'starting')
+    assert.match((await call('broken')).message, /"broken" is (crashed|dead): .*no luck/)
+    const shell = await nb(['mcp', 'call', 'asleep__add', 'a=1', 'b=2', '--workdir', workdir])
+    assert.equal(shell.code, 1)
+    assert.match(shell.stderr, /"asleep" is stopped/)
+})
+
 test('the environment of a bundle is an allow-list', async () => {
     const workdir = tmpdir()
     const entry = tiny('tiny', { env: { GIVEN: 'yes' }, allowedEnv: ['PASSED'] })
