@@ -43,7 +43,7 @@ struct backup {
 static bool is_left_out(str below)
 {
     return str_eq(below, STR("cache")) || str_eq(below, STR("nb.sock")) ||
-           str_find(below, STR(".jsonl.new_"), 0) >= 0;
+           str_ends(below, STR("/.journal")) || str_find(below, STR(".jsonl.new_"), 0) >= 0;
 }
 
 static bool is_blob_dir(str name)

@@ -1,17 +1,10 @@
-/* appender.c - who may touch a struct log: the loop thread owns `queue` and everything
- * about idleness; the fields under "worker" belong to the pool thread from log_submit to
- * on_done and to the loop thread otherwise. The hand-over through the pool is the only
- * synchronisation, so there is no lock here. */
 #include "store/appender.h"
 
 #include <assert.h>
 #include <errno.h>
 
 #include "base/clock.h"
-#include "base/map.h"
-#include "loop/timer.h"
-#include "store/integrity.h"
-#include "store/log_file.h"
+#include "store/appender_impl.h"
 
 struct release {
     struct list_node node;
@@ -20,52 +13,26 @@ struct release {
     void *ctx;
 };
 
-struct appender {
-    struct loop *loop;
-    struct pool *pool;
-    const struct store_io *io;
-    struct map logs;      /* path -> struct log */
-    struct list_node lru; /* least recently used first */
-    struct list_node releases;
-    struct list_node ready; /* logs with tasks and nobody at work on them */
-    struct deferred flush;  /* starts them, once all of this turn's tasks are there */
-    struct deferred settle; /* looks after releases */
-    struct timer tick;
-};
-
-struct log {
-    struct appender *appender;
-    const void *owner;
-    struct list_node lru;
-    struct list_node queue;
-    struct list_node ready; /* in appender.ready */
-    size_t queued_bytes;
-    uint64_t used_ms, synced_ms;
-    bool is_busy;    /* a job is under way */
-    bool is_closing; /* the job under way closes the file */
-    uint64_t end;    /* acknowledged length; valid while is_open, or once has_failed */
-    bool is_open, has_failed;
-
-    struct job job; /* worker */
-    struct list_node batch;
-    enum { STEP_WRITE, STEP_SYNC, STEP_CLOSE } step;
-    struct log_file file;
-    struct chain chain;     /* where the last append left it */
-    unsigned chain_opening; /* the opening of the file that it belongs to; 0 = none */
-};
-
 static void on_tick(void *ctx);
 static void on_settle(void *ctx);
 static void on_flush(void *ctx);
 
-struct appender *appender_new_with(struct loop *l, unsigned threads, const struct store_io *io)
+struct appender *appender_new_with(struct loop *l, const struct appender_conf *conf)
 {
+    assert(conf->threads > 0);
     struct appender *a = xcalloc(1, sizeof(*a));
     a->loop = l;
-    a->pool = pool_new(l, "nb-append", threads);
-    a->io = io;
+    a->pool = pool_new(l, "nb-append", conf->threads);
+    a->conf = *conf;
+    if (!conf->io)
+        a->conf.io = &store_io_system;
+    if (!conf->journal_after)
+        a->conf.journal_after = APPENDER_JOURNAL_AFTER;
+    if (!conf->journal_bytes)
+        a->conf.journal_bytes = JOURNAL_HALF_BYTES;
     map_init(&a->logs);
     list_init(&a->lru);
+    list_init(&a->groups);
     list_init(&a->releases);
     list_init(&a->ready);
     defer_init(&a->flush, on_flush, a);
@@ -76,104 +43,24 @@ struct appender *appender_new_with(struct loop *l, unsigned threads, const struc
 
 struct appender *appender_new(struct loop *l, unsigned threads)
 {
-    return appender_new_with(l, threads, &store_io_system);
+    return appender_new_with(l, &(struct appender_conf){.threads = threads});
 }
 
 const struct store_io *appender_io(const struct appender *a)
 {
-    return a->io;
+    return a->conf.io;
 }
 
-/* ---- on the pool thread ---- */
-
-static void fail_batch(struct log *l, const struct err *e)
-{
-    LIST_FOREACH (it, &l->batch) {
-        struct log_task *t = LIST_ENTRY(it, struct log_task, node);
-        if (!t->err.code)
-            t->err = *e;
-    }
-}
-
-/* While the log is open nobody else writes it, so the chain need not be read again. */
-static struct chain *chain_of(struct log *l)
-{
-    bool is_current = l->chain_opening == l->file.openings && l->chain.size == l->file.length;
-    if (!is_current)
-        chain_init(&l->chain, l->file.fd, l->file.length);
-    l->chain_opening = l->file.openings;
-    return &l->chain;
-}
-
-static void append_batch(struct log *l)
-{
-    struct err e = {0};
-    if (log_file_open(&l->file, &e) < 0) {
-        fail_batch(l, &e);
-        return;
-    }
-    struct iovec *iov = NULL;
-    size_t niov = 0;
-    uint64_t at = (uint64_t)l->file.length;
-    struct chain *chain = chain_of(l);
-    LIST_FOREACH (it, &l->batch) {
-        struct log_task *t = LIST_ENTRY(it, struct log_task, node);
-        t->chain = chain;
-        if (t->prepare && t->prepare(t, l->appender->io) < 0)
-            continue; /* fails alone */
-        t->start = at;
-        iov = xrealloc(iov, (niov + t->n) * sizeof(*iov));
-        for (size_t i = 0; i < t->n; i++) {
-            iov[niov++] = (struct iovec){(void *)t->lines[i].p, t->lines[i].n};
-            at += t->lines[i].n;
-        }
-    }
-    if (log_file_write(&l->file, iov, niov, &e) < 0) {
-        l->chain_opening = 0; /* it went ahead of the log */
-        fail_batch(l, &e);
-    }
-    chain->size = l->file.length;
-    free(iov);
-}
-
-static void run_single(struct log *l, struct log_task *t)
-{
-    if (t->kind == LOG_CREATE) {
-        if (!t->prepare || t->prepare(t, l->appender->io) == 0)
-            log_file_create(&l->file, t->lines, t->n, &t->err);
-        return;
-    }
-    /* A failed log may still be deleted. */
-    if (t->needs_lock && !log_file_failed(&l->file) && log_file_open(&l->file, &t->err) < 0)
-        return;
-    t->run(t, l->appender->io);
-    if (!t->spares_log)
-        log_file_close(&l->file); /* what it was open on may be gone or elsewhere */
-}
-
-static void work(struct job *j)
-{
-    struct log *l = CONTAINER_OF(j, struct log, job);
-    if (l->step == STEP_CLOSE) {
-        log_file_close(&l->file);
-        return;
-    }
-    if (l->step == STEP_SYNC) {
-        log_file_sync(&l->file);
-        return;
-    }
-    struct log_task *first = LIST_ENTRY(l->batch.next, struct log_task, node);
-    if (first->kind == LOG_APPEND)
-        append_batch(l);
-    else
-        run_single(l, first);
-}
-
-/* ---- on the loop thread ---- */
+/* ---- jobs ---- */
 
 static void on_done(struct job *j);
 
-static void submit(struct log *l, int step)
+static void work(struct job *j)
+{
+    log_work(CONTAINER_OF(j, struct log, job));
+}
+
+void log_start(struct log *l, enum log_step step)
 {
     assert(!l->is_busy);
     l->step = step;
@@ -183,8 +70,7 @@ static void submit(struct log *l, int step)
     pool_submit(l->appender->pool, &l->job);
 }
 
-/* Takes the appends at the head of the queue, or one task of another kind. */
-static void start_batch(struct log *l)
+void log_take_batch(struct log *l)
 {
     size_t taken = 0;
     while (!list_empty(&l->queue) && taken < APPENDER_BATCH_TASKS) {
@@ -193,12 +79,12 @@ static void start_batch(struct log *l)
             break;
         list_del(&t->node);
         list_push(&l->batch, &t->node);
+        l->queued--;
         l->queued_bytes -= t->bytes;
         taken++;
         if (t->kind != LOG_APPEND)
             break;
     }
-    submit(l, STEP_WRITE);
 }
 
 /* Waiting for the end of the turn costs nothing and lets whoever was just answered join. */
@@ -215,8 +101,14 @@ static void on_flush(void *ctx)
 {
     struct appender *a = ctx;
     struct list_node *n;
-    while ((n = list_pop(&a->ready)) != NULL)
-        start_batch(LIST_ENTRY(n, struct log, ready));
+    while ((n = list_pop(&a->ready)) != NULL) {
+        struct log *l = LIST_ENTRY(n, struct log, ready);
+        if (commit_takes(l))
+            continue;
+        log_take_batch(l);
+        log_start(l, STEP_WRITE);
+    }
+    commit_flush(a);
 }
 
 static void log_free(struct log *l)
@@ -224,6 +116,7 @@ static void log_free(struct log *l)
     struct appender *a = l->appender;
     assert(list_empty(&l->ready));
     assert(list_empty(&l->queue) && list_empty(&l->batch) && !l->is_busy);
+    commit_forget(l);
     map_del(&a->logs, str_from(l->file.path));
     list_del(&l->lru);
     log_file_done(&l->file);
@@ -238,9 +131,22 @@ static void after_close(struct log *l)
         log_free(l);
 }
 
+static bool was_append(const struct log *l)
+{
+    return l->step == STEP_WRITE &&
+           LIST_ENTRY(l->batch.next, struct log_task, node)->kind == LOG_APPEND;
+}
+
 static void on_done(struct job *j)
 {
     struct log *l = CONTAINER_OF(j, struct log, job);
+    if (was_append(l))
+        commit_count(l);
+    log_finish(l);
+}
+
+void log_finish(struct log *l)
+{
     struct appender *a = l->appender;
     l->is_busy = false;
     l->is_open = log_file_is_open(&l->file);
@@ -250,7 +156,9 @@ static void on_done(struct job *j)
     struct list_node done = LIST_HEAD_INIT(done), *n;
     while ((n = list_pop(&l->batch)) != NULL)
         list_push(&done, n);
-    if (!list_empty(&l->queue))
+    if (commit_after(l))
+        assert(l->is_busy);
+    else if (!list_empty(&l->queue))
         make_ready(l);
     else if (l->is_closing || !l->is_open)
         after_close(l);
@@ -267,7 +175,7 @@ static void close_log(struct log *l)
     if (l->is_busy || l->is_closing || !list_empty(&l->queue))
         return;
     l->is_closing = true;
-    submit(l, STEP_CLOSE);
+    log_start(l, STEP_CLOSE);
 }
 
 static void evict_one(struct appender *a)
@@ -290,10 +198,12 @@ static struct log *log_for(struct appender *a, const struct log_spec *spec)
         l = xcalloc(1, sizeof(*l));
         l->appender = a;
         l->owner = spec->owner;
+        if (spec->journal_dir && spec->sync == LOG_SYNC_ALWAYS)
+            l->group = commit_group_for(a, spec->owner, spec->journal_dir);
         list_init(&l->queue);
         list_init(&l->batch);
         list_init(&l->ready);
-        log_file_init(&l->file, a->io, spec->path, spec->sync == LOG_SYNC_ALWAYS);
+        log_file_init(&l->file, a->conf.io, spec->path, spec->sync == LOG_SYNC_ALWAYS);
         l->file.syncs_later = spec->sync == LOG_SYNC_INTERVAL;
         map_put(&a->logs, str_from(spec->path), l);
     } else {
@@ -335,6 +245,7 @@ void appender_submit(struct appender *a, const struct log_spec *spec, struct log
         refuse(a, t);
         return;
     }
+    l->queued++;
     l->queued_bytes += t->bytes;
     list_push(&l->queue, &t->node);
     make_ready(l);
@@ -351,6 +262,13 @@ bool appender_end(const struct appender *a, const char *path, uint64_t *ret_end)
     return true;
 }
 
+/* What a journal holds is safe; it is synced once the log is at rest. */
+static bool shall_sync(const struct log *l, uint64_t now)
+{
+    return log_file_needs_sync(&l->file) &&
+           (l->file.syncs_later || now - l->used_ms >= APPENDER_INTERVAL_MS);
+}
+
 static void on_tick(void *ctx)
 {
     struct appender *a = ctx;
@@ -361,10 +279,10 @@ static void on_tick(void *ctx)
             continue;
         if (now - l->used_ms >= APPENDER_IDLE_MS)
             close_log(l);
-        else if (log_file_is_dirty(&l->file))
-            submit(l, STEP_SYNC);
+        else if (shall_sync(l, now))
+            log_start(l, STEP_SYNC);
     }
-    if (!list_empty(&a->lru))
+    if (commit_tick(a) || !list_empty(&a->lru))
         timer_start(&a->tick, APPENDER_INTERVAL_MS);
 }
 
@@ -392,7 +310,7 @@ static void on_settle(void *ctx)
     struct appender *a = ctx;
     LIST_FOREACH (it, &a->releases) {
         struct release *r = LIST_ENTRY(it, struct release, node);
-        if (!release_logs(a, r->owner))
+        if (!release_logs(a, r->owner) || !commit_release(a, r->owner))
             continue;
         list_del(&r->node);
         r->done(r->ctx);
@@ -422,6 +340,8 @@ void appender_free(struct appender *a)
         log_file_close(&l->file);
         log_free(l);
     }
+    LIST_FOREACH (it, &a->groups)
+        commit_free(LIST_ENTRY(it, struct commit_group, node));
     map_done(&a->logs);
     free(a);
 }

@@ -5,6 +5,10 @@
  * sync; tasks of one log are done in the order they were submitted. All functions are for
  * the loop thread, `prepare` and `run` are called on a pool thread, `done` on the loop.
  *
+ * Where syncs are frequent, all logs of a directory share one: what was appended to them goes
+ * into a journal (journal.h), and they are synced themselves when it is full, when they are
+ * idle or closed, and before anything but an append is done to them (commit.h).
+ *
  * A log is opened by its first task, locked (flock) against other processes, repaired
  * (recover.h), kept open while it is in use and closed when idle. Failed writes are taken
  * back by cutting the log to its known length. A failed sync fails the log for good: the
@@ -31,6 +35,7 @@ struct log_spec {
     const char *path;  /* the log's key */
     const void *owner; /* appender_release */
     enum log_sync sync;
+    const char *journal_dir; /* where <path> lies and a journal may be kept; NULL = never */
 };
 
 enum log_task_kind {
@@ -59,8 +64,17 @@ struct log_task {
     struct err err;
 };
 
+struct appender_conf { /* 0 or NULL = the default */
+    unsigned threads;
+    const struct store_io *io;
+    unsigned journal_after; /* syncs of the logs of one directory within APPENDER_INTERVAL_MS */
+    size_t journal_bytes;   /* of each half */
+};
+
+#define APPENDER_JOURNAL_AFTER 64
+
 struct appender *appender_new(struct loop *l, unsigned threads);
-struct appender *appender_new_with(struct loop *l, unsigned threads, const struct store_io *io);
+struct appender *appender_new_with(struct loop *l, const struct appender_conf *conf);
 /* Nothing may be queued; closes what is still open. */
 void appender_free(struct appender *a);
 const struct store_io *appender_io(const struct appender *a);

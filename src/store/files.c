@@ -87,8 +87,11 @@ static const enum log_sync SYNC[] = {
 
 void files_submit(struct store_op *op, enum log_task_kind kind, void (*done)(struct log_task *t))
 {
-    struct log_spec spec = {
-        .path = op->path, .owner = op->store, .sync = SYNC[op->store->conf.durability]};
+    const struct store_conf *conf = &op->store->conf;
+    struct log_spec spec = {.path = op->path,
+                            .owner = op->store,
+                            .sync = SYNC[conf->durability],
+                            .journal_dir = files(op)->layout->is_journalled ? conf->dir : NULL};
     op->task.kind = kind;
     op->task.done = done;
     appender_submit(op->store->env->appender, &spec, &op->task);

@@ -25,6 +25,7 @@ struct file_layout {
     /* With the lines of an append checked and not yet written. */
     int (*before_append)(struct files *f, struct store_op *op, struct err *e);
     void (*closed)(struct files *f); /* frees `own` */
+    bool is_journalled;              /* all logs lie in conf.dir as <id>.jsonl (journal.h) */
 };
 
 struct files { /* store.impl of a file store */

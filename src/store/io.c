@@ -22,6 +22,12 @@ static ssize_t sys_writev(const struct store_io *io, int fd, const struct iovec 
     return r < 0 ? -errno : r;
 }
 
+static ssize_t sys_pwrite(const struct store_io *io, int fd, str bytes, off_t at)
+{
+    ssize_t r = pwrite(fd, bytes.p, bytes.n, at);
+    return r < 0 ? -errno : r;
+}
+
 static int sys_sync(const struct store_io *io, int fd)
 {
     return fdatasync(fd) < 0 ? -errno : 0;
@@ -60,6 +66,7 @@ static int sys_mkdir(const struct store_io *io, const char *path, mode_t mode)
 const struct store_io store_io_system = {
     .open = sys_open,
     .writev = sys_writev,
+    .pwrite = sys_pwrite,
     .sync = sys_sync,
     .sync_dir = sys_sync_dir,
     .truncate = sys_truncate,
@@ -92,6 +99,20 @@ int io_write(const struct store_io *io, int fd, str bytes)
 {
     struct iovec iov = {.iov_base = (void *)bytes.p, .iov_len = bytes.n};
     return bytes.n ? io_writev(io, fd, &iov, 1) : 0;
+}
+
+int io_pwrite(const struct store_io *io, int fd, str bytes, off_t at)
+{
+    while (bytes.n > 0) {
+        ssize_t r = io->pwrite(io, fd, bytes, at);
+        if (r == -EINTR)
+            continue;
+        if (r <= 0)
+            return r < 0 ? (int)r : -EIO;
+        bytes = str_skip(bytes, (size_t)r);
+        at += r;
+    }
+    return 0;
 }
 
 int io_copy(const struct store_io *io, int from, off_t at, off_t end, int to)

@@ -12,6 +12,7 @@
 struct store_io {
     int (*open)(const struct store_io *io, const char *path, int flags, mode_t mode);
     ssize_t (*writev)(const struct store_io *io, int fd, const struct iovec *iov, int n);
+    ssize_t (*pwrite)(const struct store_io *io, int fd, str bytes, off_t at);
     int (*sync)(const struct store_io *io, int fd);     /* fdatasync */
     int (*sync_dir)(const struct store_io *io, int fd); /* fsync: fdatasync may skip entries */
     int (*truncate)(const struct store_io *io, int fd, off_t size);
@@ -27,6 +28,7 @@ extern const struct store_io store_io_system;
 /* Writes all of it, or returns the first error. */
 int io_write(const struct store_io *io, int fd, str bytes);
 int io_writev(const struct store_io *io, int fd, struct iovec *iov, size_t n); /* uses up iov */
+int io_pwrite(const struct store_io *io, int fd, str bytes, off_t at);
 
 /* Appends the bytes [at, end) of one file to another. */
 int io_copy(const struct store_io *io, int from, off_t at, off_t end, int to);

@@ -4,6 +4,7 @@
 
 #include "store/files.h"
 #include "store/index.h"
+#include "store/replay.h"
 #include "store/trash.h"
 
 static const char *log_path(struct files *f, struct arena *a, str id)
@@ -16,13 +17,36 @@ static const char *blob_dir(struct files *f, struct arena *a, str id)
     return arena_printf(a, "%s/%.*s.blobs", f->store->conf.dir, STR_ARG(id)).p;
 }
 
-static const struct file_layout LAYOUT = {.path = log_path, .blob_dir = blob_dir};
+static const struct file_layout LAYOUT = {
+    .path = log_path, .blob_dir = blob_dir, .is_journalled = true};
+
+/* Before any log is opened: its end may still be in the journal of a writer that is gone. */
+static int replay(struct store *s, struct err *e)
+{
+    struct replay_report report;
+    if (s->conf.read_only)
+        return 0;
+    int r = journal_replay(appender_io(s->env->appender), s->conf.dir, &report, e);
+    if (report.logs)
+        log_warn(s->env->log, "store",
+                 "%zu conversations in %s ended too early (a loss of power?); %llu bytes were "
+                 "written again from the journal",
+                 report.logs, s->conf.dir, (unsigned long long)report.bytes);
+    if (report.set_aside)
+        log_warn(s->env->log, "store",
+                 "%zu records of the journal do not fit their conversation, like one of %s; they "
+                 "were put beside it, in .torn",
+                 report.set_aside, report.example);
+    return r;
+}
 
 static int jsonl_open(struct store *s, struct err *e)
 {
     if (!s->conf.dir || !*s->conf.dir)
         return err_set(e, -EINVAL, "store.dir: the jsonl store needs a directory");
-    int r = files_open(s, &LAYOUT, e);
+    int r = replay(s, e);
+    if (r == 0)
+        r = files_open(s, &LAYOUT, e);
     if (r < 0)
         return r;
     struct files *f = s->impl;

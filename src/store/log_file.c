@@ -78,7 +78,8 @@ static int adopt(struct log_file *f, int fd, off_t length)
     f->dev = st.st_dev;
     f->ino = st.st_ino;
     f->length = length;
-    f->is_dirty = false;
+    f->unsettled = 0;
+    f->is_anchored = f->is_dirty = f->is_lost = false;
     return 0;
 }
 
@@ -159,9 +160,9 @@ static int fail_for_good(struct log_file *f, int code, const char *what, struct 
     return code;
 }
 
-int log_file_write(struct log_file *f, struct iovec *iov, size_t n, struct err *e)
+int log_file_put(struct log_file *f, struct iovec *iov, size_t n, struct err *e)
 {
-    assert(f->fd >= 0);
+    assert(f->fd >= 0 && f->unsettled == 0);
     off_t total = 0;
     for (size_t i = 0; i < n; i++)
         total += (off_t)iov[i].iov_len;
@@ -172,21 +173,45 @@ int log_file_write(struct log_file *f, struct iovec *iov, size_t n, struct err *
             return fail_for_good(f, cut, "cannot take back an unfinished write to", e);
         return err_errno(e, r, "cannot write", f->path);
     }
-    if (f->syncs && n > 0 && (r = f->io->sync(f->io, f->fd)) < 0)
-        return fail_for_good(f, r, "cannot sync", e);
-    f->is_dirty = f->syncs_later && n > 0;
-    f->length += total;
+    f->unsettled = total;
     return 0;
+}
+
+static int sync_now(struct log_file *f, struct err *e)
+{
+    int r = f->io->sync(f->io, f->fd);
+    if (r < 0) {
+        f->is_lost = true;
+        return fail_for_good(f, r, "cannot sync", e);
+    }
+    f->is_anchored = true;
+    f->is_dirty = false;
+    return 0;
+}
+
+int log_file_settle(struct log_file *f, struct err *e)
+{
+    off_t bytes = f->unsettled;
+    f->unsettled = 0;
+    if (bytes > 0 && f->syncs && sync_now(f, e) < 0)
+        return e->code;
+    if (bytes > 0 && f->syncs_later)
+        f->is_dirty = true;
+    f->length += bytes;
+    return 0;
+}
+
+void log_file_entrust(struct log_file *f)
+{
+    f->length += f->unsettled;
+    f->unsettled = 0;
+    f->is_dirty = true;
 }
 
 void log_file_sync(struct log_file *f)
 {
-    if (f->fd < 0 || !f->is_dirty)
-        return;
-    f->is_dirty = false;
-    int r = f->io->sync(f->io, f->fd);
-    if (r < 0)
-        fail_for_good(f, r, "cannot sync", NULL);
+    if (f->fd >= 0 && f->is_dirty && !f->is_lost)
+        (void)sync_now(f, NULL);
 }
 
 void log_file_close(struct log_file *f)
@@ -235,6 +260,7 @@ static int build(struct log_file *f, const char *temp, int fd, const str *lines,
         (void)f->io->unlink(f->io, f->path);
     if (r == 0)
         r = adopt(f, fd, length);
+    f->is_anchored = r == 0 && syncs_creation(f);
     return r < 0 ? err_errno(e, r, "cannot create", f->path) : 0;
 }
 

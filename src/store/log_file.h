@@ -15,9 +15,12 @@ struct log_file {
     unsigned openings; /* how often; tells this opening from an earlier one */
     dev_t dev;
     ino_t ino;
-    off_t length; /* known good: everything before it was written whole */
+    off_t length;    /* known good: everything before it was written whole */
+    off_t unsettled; /* bytes behind it, by log_file_put */
     bool syncs, syncs_later;
-    bool is_dirty;      /* written and not synced, with syncs_later */
+    bool is_anchored;   /* was synced since it was opened: a journal may go on from there */
+    bool is_dirty;      /* written and not synced: with syncs_later, or entrusted to a journal */
+    bool is_lost;       /* a sync failed: what is dirty gets no safer by another one */
     struct err failure; /* set = failed for good */
     struct err notice;
 };
@@ -33,10 +36,12 @@ int log_file_create(struct log_file *f, const str *lines, size_t n, struct err *
  * -ENOENT, -EBUSY when another process has it, or the failure. */
 int log_file_open(struct log_file *f, struct err *e);
 
-/* Writes and syncs, or takes everything back. */
-int log_file_write(struct log_file *f, struct iovec *iov, size_t n, struct err *e);
-void log_file_sync(struct log_file *f); /* what syncs_later left */
-void log_file_close(struct log_file *f);
+/* Writes, or takes everything back. What was written counts once it is settled or entrusted. */
+int log_file_put(struct log_file *f, struct iovec *iov, size_t n, struct err *e);
+int log_file_settle(struct log_file *f, struct err *e); /* syncs if this log does */
+void log_file_entrust(struct log_file *f);              /* a journal has it, safe on disk */
+void log_file_sync(struct log_file *f);                 /* what is dirty */
+void log_file_close(struct log_file *f);                /* syncs first */
 
 static inline bool log_file_is_open(const struct log_file *f)
 {
@@ -46,8 +51,8 @@ static inline bool log_file_failed(const struct log_file *f)
 {
     return f->failure.code != 0;
 }
-static inline bool log_file_is_dirty(const struct log_file *f)
+static inline bool log_file_needs_sync(const struct log_file *f)
 {
-    return f->is_dirty;
+    return f->is_dirty && !f->is_lost;
 }
 void log_file_report(struct log_file *f, struct logger *log);

@@ -6,7 +6,8 @@
  * Each round forks a writer that appends numbered events to several conversations, many in
  * flight, and reports every acknowledgement through a pipe. After 0 to MAX_RUN_US it gets
  * SIGKILL in the middle of whatever it does. Then the logs are read with plain file I/O. The
- * next writer goes on in the same logs, so that it must cope with what the last one left. */
+ * next writer goes on in the same logs, so that it must cope with what the last one left. Every
+ * other one has a journal, from its first append on (jsonl). */
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -19,11 +20,16 @@
 #include "base/clock.h"
 #include "store/appender.h"
 #include "store/folder_record.h"
+#include "store/journal.h"
 #include "store/store.h"
 
 enum { CONVS = 4, IN_FLIGHT = 16, MAX_RUN_US = 40000, ROUNDS_PER_SET = 20, LARGE_EVERY = 37 };
 
 static const char *store_type = "jsonl";
+
+static const struct appender_conf APPENDER = {.threads = 4};
+static const struct appender_conf JOURNALLED = {
+    .threads = 4, .journal_after = 1, .journal_bytes = 16 * JOURNAL_BLOCK};
 
 struct ack {
     int conv;
@@ -92,15 +98,16 @@ static void on_create(void *ctx, const struct err *err, const struct conv *conv)
         append_next(w, which);
 }
 
-static void write_for_ever(const char *dir, const int next[CONVS], int pipe)
+static void write_for_ever(const char *dir, const int next[CONVS], bool is_journalled, int pipe)
 {
     struct writer *w = xcalloc(1, sizeof(*w));
     w->pipe = pipe;
     w->loop = loop_new(NULL);
-    w->env = (struct store_env){.loop = w->loop,
-                                .bus = bus_new(w->loop),
-                                .appender = appender_new(w->loop, 4),
-                                .readers = pool_new(w->loop, "read", 1)};
+    w->env = (struct store_env){
+        .loop = w->loop,
+        .bus = bus_new(w->loop),
+        .appender = appender_new_with(w->loop, is_journalled ? &JOURNALLED : &APPENDER),
+        .readers = pool_new(w->loop, "read", 1)};
     w->large = xcalloc(1, STORE_SPILL_BYTES + 100);
     memset(w->large, 'L', STORE_SPILL_BYTES + 50);
     struct store_conf conf = {.type = store_type, .dir = dir, .workspace_id = "ws"};
@@ -215,7 +222,7 @@ static void drain(int pipe, int acked[CONVS], long *total)
 }
 
 /* One kill. next[] is what the logs held before, and after. */
-static bool play_round(const char *dir, int next[CONVS], long *total)
+static bool play_round(const char *dir, int next[CONVS], bool is_journalled, long *total)
 {
     int fds[2];
     if (pipe2(fds, O_CLOEXEC) < 0)
@@ -226,7 +233,7 @@ static bool play_round(const char *dir, int next[CONVS], long *total)
         return false;
     if (pid == 0) {
         close(fds[0]);
-        write_for_ever(dir, next, fds[1]);
+        write_for_ever(dir, next, is_journalled, fds[1]);
     }
     close(fds[1]);
     /* The pipe is read only after the kill: an acknowledgement that found room in it was
@@ -274,7 +281,7 @@ int main(int argc, char **argv)
             return 2;
         memset(next, 0, sizeof(next));
         for (int i = 0; ok && i < ROUNDS_PER_SET && done < kills; i++, done++)
-            ok = play_round(dir, next, &total);
+            ok = play_round(dir, next, done % 2, &total);
         if (ok)
             (void)nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
         else

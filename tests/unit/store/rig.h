@@ -78,7 +78,7 @@ static inline void rig_open_store(struct rig *r, const char *type)
         fail_msg("store_open: %s", e.msg);
 }
 
-static inline void rig_init(struct rig *r, const char *type, const struct store_io *io)
+static inline void rig_init_with(struct rig *r, const char *type, const struct appender_conf *conf)
 {
     memset(r, 0, sizeof(*r));
     /* in memory where possible: these tests are about order and content, not the disk */
@@ -89,7 +89,7 @@ static inline void rig_init(struct rig *r, const char *type, const struct store_
     r->log = logger_new(LOG_INFO, LOG_TEXT, rig_sink, r);
     r->loop = loop_new(r->log);
     r->bus = bus_new(r->loop);
-    r->appender = appender_new_with(r->loop, 4, io ? io : &store_io_system);
+    r->appender = appender_new_with(r->loop, conf);
     r->readers = pool_new(r->loop, "read", 2);
     r->env = (struct store_env){.loop = r->loop,
                                 .log = r->log,
@@ -100,6 +100,11 @@ static inline void rig_init(struct rig *r, const char *type, const struct store_
     arena_init(&r->arena);
     if (type)
         rig_open_store(r, type);
+}
+
+static inline void rig_init(struct rig *r, const char *type, const struct store_io *io)
+{
+    rig_init_with(r, type, &(struct appender_conf){.threads = 4, .io = io});
 }
 
 static inline void rig_set_done(void *ctx)

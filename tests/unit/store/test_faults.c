@@ -5,10 +5,13 @@
 #include <stdatomic.h>
 
 #include "rig.h"
+#include "store/journal.h"
 
-#define ID "conv_0123456789abcdef"
+#define ID    "conv_0123456789abcdef"
+#define EARLY "ABCDEFGH"
 
 static const char *backend; /* of the test under way */
+static const char *early;   /* what it appends first: enough to have a journal for the rest */
 
 struct faulty {
     struct store_io io;
@@ -60,9 +63,23 @@ static ssize_t bad_writev(const struct store_io *io, int fd, const struct iovec 
     return f->code;
 }
 
+static ssize_t bad_pwrite(const struct store_io *io, int fd, str bytes, off_t at)
+{
+    struct faulty *f = io->ctx;
+    if (!strikes(io))
+        return store_io_system.pwrite(io, fd, bytes, at);
+    if (f->is_short && bytes.n > 1) {
+        f->fail_at = atomic_load(&f->calls);
+        f->is_short = false;
+        return store_io_system.pwrite(io, fd, str_slice(bytes, 0, bytes.n / 2), at);
+    }
+    return f->code;
+}
+
 static const struct store_io FAULTY_IO = {
     .open = bad_open,
     .writev = bad_writev,
+    .pwrite = bad_pwrite,
     .sync = bad_sync,
     .sync_dir = bad_sync_dir,
     .truncate = bad_truncate,
@@ -110,6 +127,8 @@ static void append_large(struct rig *r, struct told *t, char letter)
 static void play(struct rig *r, struct told *t)
 {
     t->created = rig_create(r, ID, "usr_a") == 0;
+    for (const char *letter = early; *letter; letter++)
+        append_letter(r, t, *letter);
     append_letter(r, t, 'a');
     append_large(r, t, 'b');
     append_letter(r, t, 'c');
@@ -183,8 +202,18 @@ static void check(struct rig *r, struct told *t, const char *where)
         fail_msg("%s: the last event is missing", where);
     if (t->forked) {
         letters(r, t->fork_id, found);
-        assert_true(strspn(found, "abc") == strlen(found));
+        assert_true(strspn(found, EARLY "abc") == strlen(found));
     }
+}
+
+static void init(struct rig *r, const char *type, const struct store_io *io)
+{
+    struct appender_conf conf = {.threads = 4, .io = io};
+    if (*early) {
+        conf.journal_after = 1;
+        conf.journal_bytes = 4 * JOURNAL_BLOCK;
+    }
+    rig_init_with(r, type, &conf);
 }
 
 static int count_calls(void)
@@ -193,10 +222,11 @@ static int count_calls(void)
     struct rig *r = xcalloc(1, sizeof(*r));
     struct told t = {0};
     f.io.ctx = &f;
-    rig_init(r, backend, &f.io);
+    init(r, backend, &f.io);
     play(r, &t);
     assert_true(t.created && t.deleted && t.restored && t.forked);
-    assert_string_equal(t.acked, "abcde");
+    assert_true(strncmp(t.acked, early, strlen(early)) == 0);
+    assert_string_equal(t.acked + strlen(early), "abcde");
     int n = atomic_load(&f.calls);
     check(r, &t, "without a fault");
     rig_done(r);
@@ -224,7 +254,7 @@ static void every_call_fails_once(void)
             char where[64];
             (void)snprintf(where, sizeof(where), "%s at call %d", KINDS[k].name, at);
             f.io.ctx = &f;
-            rig_init(r, NULL, &f.io);
+            init(r, NULL, &f.io);
             f.fail_at = at;
             struct store_conf conf = {
                 .type = backend, .dir = r->conv_dir, .workspace_id = "ws_test"};
@@ -244,17 +274,28 @@ static void every_call_fails_once(void)
 static void test_jsonl(void **state)
 {
     backend = "jsonl";
+    early = "";
+    every_call_fails_once();
+}
+
+static void test_jsonl_with_a_journal(void **state)
+{
+    backend = "jsonl";
+    early = EARLY;
     every_call_fails_once();
 }
 
 static void test_folder(void **state)
 {
     backend = "folder";
+    early = "";
     every_call_fails_once();
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_jsonl), cmocka_unit_test(test_folder)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_jsonl),
+                                       cmocka_unit_test(test_jsonl_with_a_journal),
+                                       cmocka_unit_test(test_folder)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,14 +2,23 @@
  * plus any part of the rest. A killed process cannot show this (its pages survive it), so
  * the calls are recorded and what was not synced is undone. */
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <sys/stat.h>
 
 #include "rig.h"
+#include "store/journal.h"
 
 #define ID "conv_0123456789abcdef"
 
-enum { FILES_MAX = 256, MOVES_MAX = 256, ROUNDS = 300 };
+enum {
+    FILES_MAX = 256,
+    MOVES_MAX = 256,
+    UNDOS_MAX = 256,
+    ROUNDS = 200,
+    SECTOR = 512,
+    HALF_BYTES = 8 * JOURNAL_BLOCK, /* small, so that the halves take turns */
+};
 
 struct tracked { /* one file: how much of it is safe */
     ino_t ino;
@@ -22,11 +31,23 @@ struct move { /* a directory entry that is not safe yet */
     ino_t dir;
 };
 
+struct undo { /* what was at a place before it was overwritten */
+    char path[300];
+    ino_t ino;
+    off_t at;
+    size_t n;
+    char *bytes;
+};
+
 struct disk {
     struct store_io io;
     pthread_mutex_t lock;
     int calls, dies_at;
     bool is_dead;
+    bool leaves_zeros; /* a log may be longer than what was written of it */
+    struct undo undos[UNDOS_MAX];
+    size_t nundos;
+    int ghosts; /* files whose deletion is not safe yet, ever */
     struct tracked files[FILES_MAX];
     size_t nfiles;
     struct move moves[MOVES_MAX];
@@ -80,9 +101,17 @@ static void add_move(struct disk *d, const char *made, const char *was)
     m->dir = dir_of(made);
 }
 
+static bool is_journal(const char *path)
+{
+    return strstr(path, JOURNAL_DIR "/" JOURNAL_PREFIX) != NULL;
+}
+
 static int disk_open(const struct store_io *io, const char *path, int flags, mode_t mode)
 {
-    return unlock(io, has_power(io) ? store_io_system.open(io, path, flags, mode) : -EIO);
+    int fd = has_power(io) ? store_io_system.open(io, path, flags, mode) : -EIO;
+    if (fd >= 0 && is_journal(path) && flags & O_CREAT)
+        add_move(io->ctx, path, "");
+    return unlock(io, fd);
 }
 
 static ssize_t disk_writev(const struct store_io *io, int fd, const struct iovec *iov, int n)
@@ -98,12 +127,53 @@ static ssize_t disk_writev(const struct store_io *io, int fd, const struct iovec
     return r;
 }
 
+static void add_undo(struct disk *d, int fd, str bytes, off_t at)
+{
+    char link[64];
+    struct stat st;
+    assert_true(d->nundos < UNDOS_MAX);
+    struct undo *u = &d->undos[d->nundos++];
+    *u = (struct undo){.at = at, .n = bytes.n, .bytes = xcalloc(1, bytes.n)};
+    assert_int_equal(fstat(fd, &st), 0);
+    u->ino = st.st_ino;
+    (void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+    assert_true(readlink(link, u->path, sizeof(u->path) - 1) > 0);
+    (void)!pread(fd, u->bytes, u->n, at);
+}
+
+static ssize_t disk_pwrite(const struct store_io *io, int fd, str bytes, off_t at)
+{
+    struct disk *d = io->ctx;
+    ssize_t r = -EIO;
+    bool was_dead = d->is_dead;
+    if (has_power(io) || !was_dead) { /* the one that dies may still have reached the disk */
+        add_undo(d, fd, bytes, at);
+        r = store_io_system.pwrite(io, fd, bytes, at);
+    }
+    bool is_dead = d->is_dead;
+    unlock(io, 0);
+    return is_dead ? -EIO : r;
+}
+
+static void forget_undos(struct disk *d, ino_t ino)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < d->nundos; i++) {
+        if (d->undos[i].ino == ino)
+            free(d->undos[i].bytes);
+        else
+            d->undos[kept++] = d->undos[i];
+    }
+    d->nundos = kept;
+}
+
 static int disk_sync(const struct store_io *io, int fd)
 {
     struct stat st;
     int r = -EIO;
     if (has_power(io) && fstat(fd, &st) == 0) {
         track(io->ctx, fd)->safe = st.st_size;
+        forget_undos(io->ctx, st.st_ino);
         r = 0;
     }
     return unlock(io, r);
@@ -151,9 +221,21 @@ static int disk_link(const struct store_io *io, const char *from, const char *to
     return unlock(io, r);
 }
 
+/* A journal may be there again, as long as its directory was not synced. */
 static int disk_unlink(const struct store_io *io, const char *path)
 {
-    return unlock(io, has_power(io) ? store_io_system.unlink(io, path) : -EIO);
+    struct disk *d = io->ctx;
+    bool lives = has_power(io);
+    if (lives && is_journal(path)) {
+        char ghost[300];
+        (void)snprintf(ghost, sizeof(ghost), "%.*s-ghost-%d",
+                       (int)(strstr(path, "/" JOURNAL_DIR) - path), path, d->ghosts++);
+        assert_int_equal(link(path, ghost), 0);
+        add_move(d, path, ghost);
+        (void)snprintf(d->moves[d->nmoves - 1].made, sizeof(ghost), "%s", ghost);
+        (void)snprintf(d->moves[d->nmoves - 1].was, sizeof(ghost), "%s", path);
+    }
+    return unlock(io, lives ? store_io_system.unlink(io, path) : -EIO);
 }
 
 static int disk_mkdir(const struct store_io *io, const char *path, mode_t mode)
@@ -164,6 +246,7 @@ static int disk_mkdir(const struct store_io *io, const char *path, mode_t mode)
 static const struct store_io DISK = {
     .open = disk_open,
     .writev = disk_writev,
+    .pwrite = disk_pwrite,
     .sync = disk_sync,
     .sync_dir = disk_sync_dir,
     .truncate = disk_truncate,
@@ -175,14 +258,43 @@ static const struct store_io DISK = {
 
 static struct disk *lost_disk; /* for nftw, which passes no context */
 
+static off_t random_below(off_t n)
+{
+    return n > 0 ? random() % n : 0;
+}
+
+static void lose_tail(const char *path, off_t safe, off_t size)
+{
+    off_t left = safe + random_below(size - safe + 1);
+    assert_int_equal(truncate(path, left), 0);
+    if (!lost_disk->leaves_zeros || random() % 3)
+        return;
+    off_t hole = safe + random_below(left - safe);
+    assert_int_equal(truncate(path, hole), 0);
+    assert_int_equal(truncate(path, left), 0);
+}
+
 static int lose_file(const char *path, const struct stat *st, int type, struct FTW *ftw)
 {
-    for (size_t i = 0; type == FTW_F && i < lost_disk->nfiles; i++) {
+    for (size_t i = 0; type == FTW_F && i < lost_disk->nfiles && !is_journal(path); i++) {
         const struct tracked *t = &lost_disk->files[i];
         if (t->ino == st->st_ino && st->st_size > t->safe)
-            assert_int_equal(truncate(path, t->safe + random() % (st->st_size - t->safe + 1)), 0);
+            lose_tail(path, t->safe, st->st_size);
     }
     return 0;
+}
+
+/* Any of the sectors may be as they were before. */
+static void lose_overwritten(const struct undo *u)
+{
+    int fd = open(u->path, O_WRONLY | O_CLOEXEC);
+    for (size_t i = 0; fd >= 0 && i < u->n; i += SECTOR) {
+        size_t n = u->n - i < SECTOR ? u->n - i : SECTOR;
+        if (random() % 2)
+            assert_int_equal(pwrite(fd, u->bytes + i, n, u->at + (off_t)i), n);
+    }
+    if (fd >= 0)
+        close(fd);
 }
 
 /* What was not safe is gone, wholly or in part. */
@@ -190,6 +302,8 @@ static void lose_power(struct rig *r, struct disk *d)
 {
     lost_disk = d;
     (void)nftw(r->dir, lose_file, 16, FTW_PHYS);
+    for (size_t i = d->nundos; i-- > 0;)
+        lose_overwritten(&d->undos[i]);
     for (size_t i = d->nmoves; i-- > 0;) {
         if (random() % 2)
             continue;
@@ -198,6 +312,9 @@ static void lose_power(struct rig *r, struct disk *d)
         else
             (void)unlink(d->moves[i].made);
     }
+    for (size_t i = 0; i < d->nundos; i++)
+        free(d->undos[i].bytes);
+    d->nundos = 0;
 }
 
 struct told {
@@ -248,19 +365,43 @@ static void check(struct rig *r, const struct told *t, int round)
     assert_int_equal(rig_append(r, ID, "{\"type\":\"after\"}"), 0);
 }
 
-static int run_round(int dies_at, int round)
+static struct disk *disk_new(int dies_at)
 {
     struct disk *d = xcalloc(1, sizeof(*d));
-    struct rig *r = xcalloc(1, sizeof(*r));
-    struct told t = {0};
     d->io = DISK;
     d->io.ctx = d;
-    d->dies_at = -1;
+    d->dies_at = dies_at;
     pthread_mutex_init(&d->lock, NULL);
-    rig_init(r, "jsonl", &d->io);
+    return d;
+}
+
+static void disk_free(struct disk *d)
+{
+    pthread_mutex_destroy(&d->lock);
+    free(d);
+}
+
+static const struct appender_conf CONF[] = {
+    {.threads = 4},
+    {.threads = 4, .journal_after = 1, .journal_bytes = HALF_BYTES},
+};
+
+static struct rig *begin(struct disk *d, bool is_journalled)
+{
+    struct rig *r = xcalloc(1, sizeof(*r));
+    struct appender_conf conf = CONF[is_journalled];
+    int dies_at = d->dies_at;
+    conf.io = &d->io;
+    d->dies_at = -1;
+    rig_init_with(r, "jsonl", &conf);
     d->calls = 0;
     d->dies_at = dies_at;
-    play(r, &t);
+    return r;
+}
+
+/* Everything stops, and a new process looks at what is left. Returns the calls so far. */
+static int lose_and_reopen(struct rig *r, struct disk *d)
+{
     int calls = d->calls;
     d->is_dead = true;
     rig_close_store(r);
@@ -268,26 +409,162 @@ static int run_round(int dies_at, int round)
     lose_power(r, d);
     r->appender = r->env.appender = appender_new(r->loop, 2);
     rig_open_store(r, "jsonl");
+    return calls;
+}
+
+static int run_round(bool is_journalled, int dies_at, int round)
+{
+    struct disk *d = disk_new(dies_at);
+    struct rig *r = begin(d, is_journalled);
+    struct told t = {0};
+    play(r, &t);
+    int calls = lose_and_reopen(r, d);
     check(r, &t, round);
     rig_done(r);
-    pthread_mutex_destroy(&d->lock);
     free(r);
-    free(d);
+    disk_free(d);
     return calls;
+}
+
+static void lose_power_often(bool is_journalled)
+{
+    int calls = run_round(is_journalled, -1, -1);
+    for (int i = 0; i < ROUNDS; i++)
+        run_round(is_journalled, i % calls, i);
 }
 
 static void test_power_loss(void **state)
 {
-    unsigned seed = (unsigned)clock_now_ms();
-    srandom(seed);
-    int calls = run_round(-1, -1);
-    print_message("%d calls, %d power losses, seed %u\n", calls, ROUNDS, seed);
-    for (int i = 0; i < ROUNDS; i++)
-        run_round(i % calls, i);
+    lose_power_often(false);
+}
+
+static void test_power_loss_with_a_journal(void **state)
+{
+    lose_power_often(true);
+}
+
+/* ---- many logs that share a journal ---- */
+
+enum { LOGS = 6, IN_FLIGHT = 3, EVENTS = 60, SHARED_ROUNDS = 150 };
+
+struct writer {
+    struct rig *rig;
+    struct disk *disk;
+    char id[32];
+    int sent, acked, in_flight;
+    int *open;     /* writers that are not at their end */
+    bool *is_over; /* none is */
+    bool has_failed;
+};
+
+static void send_next(struct writer *w);
+
+static void on_sent(void *ctx, const struct err *err, const store_pos *pos, size_t n)
+{
+    struct writer *w = ctx;
+    w->in_flight--;
+    w->has_failed |= err != NULL;
+    if (!w->has_failed)
+        w->acked++;
+    if (!w->has_failed && w->sent < EVENTS)
+        send_next(w);
+    else if (w->in_flight == 0)
+        *w->is_over = --*w->open == 0;
+}
+
+static void send_next(struct writer *w)
+{
+    char line[2300], filler[2000];
+    memset(filler, 'f', sizeof(filler));
+    int n = (int)random_below(random() % 8 ? 100 : (off_t)sizeof(filler));
+    (void)snprintf(line, sizeof(line), "{\"type\":\"t\",\"n\":%d,\"x\":\"%.*s\"}", w->sent, n,
+                   filler);
+    str event = str_from(line);
+    w->sent++;
+    w->in_flight++;
+    store_append(w->rig->store, str_from(w->id), &event, 1, on_sent, w);
+}
+
+static void write_all(struct rig *r, struct writer *writers)
+{
+    int open = 0;
+    bool is_over = false;
+    for (int i = 0; i < LOGS; i++) {
+        struct writer *w = &writers[i];
+        *w = (struct writer){.rig = r, .open = &open, .is_over = &is_over};
+        (void)snprintf(w->id, sizeof(w->id), "conv_%d", i);
+        w->has_failed = rig_create(r, w->id, "usr_a") < 0;
+        open += !w->has_failed;
+    }
+    for (int i = 0; i < LOGS * IN_FLIGHT; i++) {
+        if (!writers[i % LOGS].has_failed)
+            send_next(&writers[i % LOGS]);
+    }
+    assert_true(open == 0 || loop_run_until(r->loop, &is_over, RIG_WAIT_MS));
+}
+
+static void check_writer(struct rig *r, const struct writer *w, int round)
+{
+    int last = -1, found = 0;
+    if (rig_read(r, w->id, &(struct store_range){.max_events = 4096}) < 0) {
+        assert_int_equal(w->acked, 0);
+        return;
+    }
+    for (size_t i = 0; i < r->page.n; i++) {
+        struct json *v;
+        assert_int_equal(json_parse(&r->arena, r->page.events[i].line, 0, &v, NULL), 0);
+        int n = (int)json_get_int(v, "n", -1);
+        if (n <= last)
+            fail_msg("round %d, %s: %d after %d", round, w->id, n, last);
+        last = n;
+        found += n < w->acked;
+    }
+    if (found < w->acked)
+        fail_msg("round %d, %s: %d acknowledged, %d found", round, w->id, w->acked, found);
+    assert_int_equal(rig_append(r, w->id, "{\"type\":\"after\"}"), 0);
+}
+
+static int run_shared_round(int dies_at, int round, int *restored)
+{
+    struct disk *d = disk_new(dies_at);
+    struct rig *r = begin(d, true);
+    struct writer writers[LOGS];
+    d->leaves_zeros = true;
+    write_all(r, writers);
+    int calls = lose_and_reopen(r, d);
+    *restored += strstr(r->logged, "from the journal") != NULL;
+    assert_null(strstr(r->logged, "do not fit"));
+    for (int i = 0; i < LOGS; i++)
+        check_writer(r, &writers[i], round);
+    char own_dir[400];
+    (void)snprintf(own_dir, sizeof(own_dir), "%s/" JOURNAL_DIR, r->conv_dir);
+    assert_int_equal(access(own_dir, F_OK), -1);
+    rig_done(r);
+    free(r);
+    disk_free(d);
+    return calls;
+}
+
+static void test_many_logs_and_one_journal(void **state)
+{
+    int restored = 0;
+    int calls = run_shared_round(-1, -1, &restored);
+    for (int i = 0; i < SHARED_ROUNDS; i++)
+        run_shared_round((int)random_below(calls), i, &restored);
+    print_message("%d calls, %d power losses, %d needed the journal\n", calls, SHARED_ROUNDS,
+                  restored);
+    assert_true(restored > SHARED_ROUNDS / 10);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_power_loss)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_power_loss),
+        cmocka_unit_test(test_power_loss_with_a_journal),
+        cmocka_unit_test(test_many_logs_and_one_journal),
+    };
+    unsigned seed = (unsigned)clock_now_ms();
+    print_message("seed %u\n", seed);
+    srandom(seed);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,18 +2,30 @@
 #include <errno.h>
 
 #include "rig.h"
+#include "store/journal.h"
 
 #define ID    "conv_0123456789abcdef"
 #define OTHER "conv_fedcba9876543210"
 
-static const char *const BACKENDS[] = {"memory", "jsonl", "folder"};
+static const struct {
+    const char *name, *backend;
+    struct appender_conf appender;
+} GROUPS[] = {
+    {"memory", "memory", {.threads = 4}},
+    {"jsonl", "jsonl", {.threads = 4}},
+    {"jsonl with a journal",
+     "jsonl",
+     {.threads = 4, .journal_after = 1, .journal_bytes = 4 * JOURNAL_BLOCK}},
+    {"folder", "folder", {.threads = 4}},
+};
 
 static const char *backend; /* of the group under way */
+static const struct appender_conf *appender;
 
 static int setup(void **state)
 {
     struct rig *r = xcalloc(1, sizeof(*r));
-    rig_init(r, backend, NULL);
+    rig_init_with(r, backend, appender);
     *state = r;
     return 0;
 }
@@ -824,9 +836,10 @@ int main(void)
         TEST(test_read_only),
     };
     int failed = 0;
-    for (size_t i = 0; i < ARRAY_LEN(BACKENDS); i++) {
-        backend = BACKENDS[i];
-        failed += cmocka_run_group_tests_name(backend, tests, NULL, NULL);
+    for (size_t i = 0; i < ARRAY_LEN(GROUPS); i++) {
+        backend = GROUPS[i].backend;
+        appender = &GROUPS[i].appender;
+        failed += cmocka_run_group_tests_name(GROUPS[i].name, tests, NULL, NULL);
     }
     return failed;
 }
