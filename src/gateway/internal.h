@@ -246,6 +246,7 @@ void gw_tools_call(struct gw_request *q);
 /* The tool that a name means to this caller, or NULL; the bundle that has it, or NULL. */
 const struct toolset_item *gw_tools_find(struct gw_request *q, str name,
                                          struct bundle **ret_bundle);
+bool gw_tools_needs_task(struct bundle *b, str name); /* by the name that its server gave it */
 void gw_tools_called(struct gw_request *q, const char *outcome); /* for the log and the figures */
 
 /* ---- page.c ---- */

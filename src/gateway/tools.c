@@ -51,15 +51,21 @@ const struct toolset_item *gw_tools_find(struct gw_request *q, str name, struct 
 
 /* ---- tools/list ---- */
 
-static const struct json *raw_tool(struct bundle *b, const struct toolset_item *it)
+static const struct json *raw_tool(struct bundle *b, str name)
 {
     size_t n;
     const struct json *const *all = bundle_tools(b, &n);
     for (size_t i = 0; i < n; i++) {
-        if (str_eq(json_get_string(all[i], "name"), it->tool->name))
+        if (str_eq(json_get_string(all[i], "name"), name))
             return all[i];
     }
     return NULL;
+}
+
+bool gw_tools_needs_task(struct bundle *b, str name)
+{
+    const struct json *execution = json_get(raw_tool(b, name), "execution");
+    return str_eq(json_get_string(execution, "taskSupport"), STR("required"));
 }
 
 /* A built-in tool as MCP describes one. */
@@ -94,7 +100,7 @@ static size_t collect(struct gw_request *q, struct listed **ret)
         if ((q->source.n > 0 && !str_eq(it->source, q->source)) || !is_permitted(q, it))
             continue;
         struct bundle *b = bundle_of(q, it);
-        const struct json *raw = b ? raw_tool(b, it) : NULL;
+        const struct json *raw = b ? raw_tool(b, it->tool->name) : NULL;
         out[n++] = (struct listed){q->source.n > 0 ? it->tool->name : it->name,
                                    raw ? raw : own_tool(&q->arena, it->tool)};
     }

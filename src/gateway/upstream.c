@@ -218,6 +218,15 @@ static struct mcp_request wire_request(struct gw_up *u)
     return req;
 }
 
+/* Over a connection on which the tools were not listed, so that it does not know by itself. */
+static struct lanes_call *send_alone(struct gw_up *u, struct lanes *way)
+{
+    struct mcp_request req = wire_request(u);
+    if (str_eq(req.method, STR("tools/call")) && !req.is_raw)
+        req.is_task = gw_tools_needs_task(u->bundle, json_get_string(req.params, "name"));
+    return lanes_request(way, &req, &EVENTS, u);
+}
+
 static void send_on_lane(void *ctx, struct gw_lane *lane, const struct err *e)
 {
     struct gw_up *u = ctx;
@@ -226,8 +235,7 @@ static void send_on_lane(void *ctx, struct gw_lane *lane, const struct err *e)
         return;
     }
     u->lane = lane;
-    struct mcp_request req = wire_request(u);
-    u->call = lanes_request(gw_lane_connection(lane), &req, &EVENTS, u);
+    u->call = send_alone(u, gw_lane_connection(lane));
 }
 
 /* Which way it goes depends on whether the server may have questions, and on whether it would say
@@ -239,9 +247,8 @@ static void send_up(struct gw_up *u)
     if (u->era != MCP_ERA_MODERN && may_be_asked && q->session) {
         u->instance = gw_instance_of(q->session, u->bundle);
         if (u->instance) {
-            struct mcp_request req = wire_request(u);
             list_push(&u->instance->ups, &u->sibling);
-            u->call = lanes_request(u->instance->lanes, &req, &EVENTS, u);
+            u->call = send_alone(u, u->instance->lanes);
             return;
         }
     }

@@ -159,6 +159,13 @@ static bool is_about_a_call(const struct mcp_client *c, size_t kind)
     return false;
 }
 
+/* What comes of a call that begins a task belongs to the task, which outlives it. */
+static struct mcp_call *asking_call(struct mcp_client *c, int64_t during)
+{
+    struct mcp_call *call = incoming_call(c, during);
+    return call && call->begins_task ? NULL : call;
+}
+
 void ask_take_request(struct mcp_client *c, int64_t during, const struct rpc_message *m)
 {
     size_t kind;
@@ -183,7 +190,7 @@ void ask_take_request(struct mcp_client *c, int64_t during, const struct rpc_mes
         reply_error(c, m->id, RPC_INTERNAL_ERROR, "too many requests at once");
         return;
     }
-    struct ask *a = ask_new(c, kind, m->params, incoming_call(c, during));
+    struct ask *a = ask_new(c, kind, m->params, asking_call(c, during));
     a->id = json_clone(&a->mem, m->id);
     put(a);
 }

@@ -281,6 +281,7 @@ struct mcp_call *mcp_request(struct mcp_client *c, const struct mcp_request *req
     if (req->max_ms > 0)
         call->deadline_ms = clock_mono_ms() + req->max_ms;
     call->is_raw = req->is_raw;
+    call->begins_task = c->era == MCP_ERA_LEGACY && json_get(req->params, "task");
     call->wants_progress = req->wants_progress;
     call->log_level =
         arena_str(&call->mem, req->log_level.n > 0 ? req->log_level : c->default_log_level);

@@ -64,6 +64,13 @@ test("somebody else's question cannot be answered, nor their task asked for", as
     assert.equal((await as('ann', tasks).request('tasks/get', { taskId: task.taskId })).result.status, 'working')
     assert.equal((await as('ann', tasks).request('tasks/cancel', { taskId: task.taskId })).result.resultType, 'complete')
     await eventually(async () => (await as('ann', tasks).request('tasks/get', { taskId: task.taskId })).result.status === 'cancelled')
+
+    // An older server lists all tasks to whoever asks; each caller sees their own.
+    const [ann, eve] = await Promise.all(['ann', 'eve'].map((name) => legacyClient(url, { headers: bearer(name), listen: false })))
+    const begun = (await ann.request('tools/call', { name: 'fx__slow_compute', arguments: { seconds: 0 }, task: {} })).result.task
+    assert.deepEqual((await ann.request('tasks/list')).result.tasks.map((t) => t.taskId), [begun.taskId])
+    assert.deepEqual((await eve.request('tasks/list')).result.tasks, [])
+    for (const method of ['tasks/get', 'tasks/result', 'tasks/cancel']) assert.equal((await eve.request(method, { taskId: begun.taskId })).error.code, -32602, method)
 })
 
 test('a token for some tools lists and calls those alone', async () => {
