@@ -5,7 +5,9 @@
 
 #include "cli/cli.h"
 #include "cli/mcp.h"
+#include "cli/mcp_serve_relay.h"
 #include "cli/own_server.h"
+#include "cli/session.h"
 #include "cli/signals.h"
 #include "loop/timer.h"
 #include "mcp/jsonrpc.h"
@@ -26,6 +28,7 @@ static const struct arg ARGS[] = {{"source", 0, ARG_STRING, offsetof(struct serv
 
 struct stdio {
     struct loop *loop;
+    struct relay *relay; /* to the server that runs, or: */
     struct server *server;
     struct gateway_pipe *pipe;
     union {
@@ -40,9 +43,18 @@ struct stdio {
     struct timer look;
     uint64_t waited_ms;
     bool is_ending;
+    int code;
 };
 
 /* ---- out ---- */
+
+/* Nobody listens any more: what is under way is not waited for. */
+static void give_up(struct stdio *s)
+{
+    s->waited_ms = LAST_WORDS_MS;
+    if (!s->is_ending)
+        timer_start(&s->look, 0);
+}
 
 /* Pipes are set to blocking: a client that does not read is not served either way. */
 static void send_line(void *ctx, str message)
@@ -58,7 +70,7 @@ static void send_line(void *ctx, str message)
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0) {
-            loop_stop(s->loop);
+            give_up(s);
             break;
         }
         rest = str_skip(rest, (size_t)n);
@@ -81,8 +93,17 @@ static void end(struct stdio *s)
     timer_stop(&s->look);
     if (s->has_in)
         uv_close(&s->in.handle, NULL);
+    if (s->relay) {
+        loop_stop(s->loop);
+        return;
+    }
     gateway_pipe_close(s->pipe);
     server_stop(s->server, GRACE_MS, on_stopped, s->loop);
+}
+
+static bool is_idle(const struct stdio *s)
+{
+    return s->relay ? relay_is_idle(s->relay) : gateway_pipe_is_idle(s->pipe);
 }
 
 /* Whoever closes the input may still want the answers to what was asked. */
@@ -90,7 +111,7 @@ static void on_look(void *stdio)
 {
     struct stdio *s = stdio;
     s->waited_ms += LOOK_MS;
-    if (gateway_pipe_is_idle(s->pipe) || s->waited_ms > LAST_WORDS_MS)
+    if (is_idle(s) || s->waited_ms > LAST_WORDS_MS)
         end(s);
     else
         timer_start(&s->look, LOOK_MS);
@@ -111,7 +132,9 @@ static void take(struct stdio *s, str bytes)
         if (at < 0)
             break;
         str line = str_trim(buf_str(&s->lines));
-        if (line.n > 0)
+        if (line.n > 0 && s->relay)
+            relay_send(s->relay, line);
+        else if (line.n > 0)
             gateway_pipe_line(s->pipe, line);
         buf_clear(&s->lines);
         bytes = str_skip(bytes, (size_t)at + 1);
@@ -167,24 +190,47 @@ static int open_input(struct stdio *s)
 
 /* ---- the command ---- */
 
-static int serve(struct stdio *s, struct config *c, str source)
+static void on_relay_closed(void *ctx, const struct err *e)
+{
+    struct stdio *s = ctx;
+    s->code = cli_fail(e);
+    end(s);
+}
+
+static int open_way(struct stdio *s, struct config *c, str source, struct err *e)
+{
+    static const struct relay_events EVENTS = {send_line, on_relay_closed};
+    if (session_is_served(c)) {
+        struct relay_conf conf = {s->loop, server_socket_path(c, &c->arena), c->workspace, source};
+        s->relay = relay_new(&conf, &EVENTS, s);
+        return 0;
+    }
+    int r = own_server_new(s->loop, c, true, &s->server, e);
+    if (r < 0)
+        return r;
+    server_await_bundles(s->server, BUNDLES_MS); /* most clients ask for the tools just once */
+    s->pipe = server_open_pipe(s->server, source, send_line, s);
+    return 0;
+}
+
+static void serve(struct stdio *s, struct config *c, str source)
 {
     struct err e = {0};
-    if (own_server_new(s->loop, c, true, &s->server, &e) < 0)
-        return cli_fail(&e);
-    server_await_bundles(s->server, BUNDLES_MS); /* most clients ask for the tools just once */
-    buf_init(&s->lines, RPC_MESSAGE_MAX);
-    timer_init(&s->look, s->loop, on_look, s);
-    s->pipe = server_open_pipe(s->server, source, send_line, s);
+    if (open_way(s, c, source, &e) < 0) {
+        s->code = cli_fail(&e);
+        return;
+    }
     struct signals *signals = signals_new(s->loop, on_signal, s);
     int r = open_input(s);
-    if (r < 0)
+    if (r < 0) {
+        err_set(&e, r, "the input cannot be read: %s", uv_strerror(r));
+        s->code = cli_fail(&e);
         end(s);
+    }
     loop_run(s->loop);
     signals_free(signals);
+    relay_free(s->relay);
     server_free(s->server);
-    buf_done(&s->lines);
-    return r < 0 ? EXIT_FAILED : EXIT_DONE;
 }
 
 static int run(struct cli *cli, const void *options, int argc, char **argv)
@@ -199,8 +245,13 @@ static int run(struct cli *cli, const void *options, int argc, char **argv)
     struct logger *log = cli_logger(cli, &c, LOG_WARN, NULL);
     struct stdio *s = xcalloc(1, sizeof *s);
     s->loop = loop_new(log);
-    code = serve(s, &c, str_from(o->source));
+    s->code = EXIT_DONE;
+    buf_init(&s->lines, RPC_MESSAGE_MAX);
+    timer_init(&s->look, s->loop, on_look, s);
+    serve(s, &c, str_from(o->source));
+    code = s->code;
     loop_free(s->loop);
+    buf_done(&s->lines);
     free(s);
     logger_free(log);
     config_done(&c);
@@ -211,11 +262,11 @@ const struct command CMD_MCP_SERVE = {
     .name = "serve",
     .usage = "mcp serve [--source NAME]",
     .summary = "serve all tools of the workspace over stdin and stdout",
-    .help =
-        "For MCP clients that start their servers themselves, in either era of the protocol:\n"
-        "  claude mcp add nb -- nb mcp serve\n"
-        "A client that can use HTTP does better with `nb serve` and http://127.0.0.1:27247/mcp:\n"
-        "there all clients share one server and its bundles.\n",
+    .help = "For MCP clients that start their servers themselves, in either era of the protocol:\n"
+            "  claude mcp add nb -- nb mcp serve\n"
+            "When `nb serve` runs on this work directory, the client is connected to it and shares "
+            "its\n"
+            "bundles with all others. Otherwise the bundles are started for this client alone.\n",
     .args = ARGS,
     .options_size = sizeof(struct serve_options),
     .run = run,

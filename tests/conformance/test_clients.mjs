@@ -8,13 +8,14 @@ import { StreamableHTTPClientTransport as HttpV1 } from '@modelcontextprotocol/s
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
 import { Client as ClientV2, StreamableHTTPClientTransport as HttpV2 } from '@modelcontextprotocol/client'
 import { StdioClientTransport as StdioV2 } from '@modelcontextprotocol/client/stdio'
-import { assert, before, NB, run, SRC_DIR, startServer, test } from '../support/tap.mjs'
-import { gatewayWith, ready } from '../support/mcp.mjs'
+import { assert, before, NB, run, SRC_DIR, start, startServer, test } from '../support/tap.mjs'
+import { gatewayWith, modernClient, ready } from '../support/mcp.mjs'
 
 const SOURCES = ['legacy', 'modern']
 const INSPECTOR = path.join(SRC_DIR, 'node_modules/@modelcontextprotocol/inspector/clients/cli/build/index.js')
 const INFO = { name: 'real-client', version: '1.0.0' }
-const stdio = () => ({ command: NB, args: ['mcp', 'serve', '--workdir', gatewayWith({ legacy: ['--era', 'legacy'], modern: ['--era', 'modern'] })] })
+const served = (workdir) => ({ command: NB, args: ['mcp', 'serve', '--workdir', workdir] })
+const stdio = () => served(gatewayWith({ legacy: ['--era', 'legacy'], modern: ['--era', 'modern'] }))
 let server
 
 before(async () => {
@@ -87,6 +88,38 @@ for (const mode of ['legacy', { pin: '2026-07-28' }]) {
     test(`SDK v2 over Streamable HTTP, ${name}`, () => withV2(new HttpV2(new URL(server.url + '/mcp')), mode), { timeoutMs: 60000 })
     test(`SDK v2 over stdio, ${name}`, () => withV2(new StdioV2(stdio()), mode), { timeoutMs: 60000 })
 }
+
+// ---- nb mcp serve beside nb serve: one set of bundles for both ----
+
+test('SDK v1 over stdio, beside a running server', () => withV1(new StdioV1(served(server.workdir)), true), { timeoutMs: 60000 })
+test('SDK v2 over stdio, stateless, beside a running server', () => withV2(new StdioV2(served(server.workdir)), { pin: '2026-07-28' }), { timeoutMs: 60000 })
+
+const line = (id, method, params) => JSON.stringify({ jsonrpc: '2.0', id, method, params }) + '\n'
+const HELLO = line(1, 'initialize', { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: INFO })
+
+test('nb mcp serve shares the bundles of a running server', async () => {
+    const args = ['mcp', 'serve', '--workdir', server.workdir, '--source', 'legacy']
+    const input = HELLO + line(2, 'tools/call', { name: 'whoami', arguments: {} }) + 'no message\n' + line(3, 'tools/call', { name: 'greet', arguments: { name: 'x'.repeat(5 << 20) } })
+    const { code, stdout } = await run(NB, args, { input })
+    const replies = Object.fromEntries(stdout.trim().split('\n').map((l) => JSON.parse(l)).map((m) => [m.id, m]))
+    const pid = (await modernClient(server.url + '/mcp/legacy').request('tools/call', { name: 'whoami', arguments: {} })).result.structuredContent.pid
+    assert.equal(replies[2].result.structuredContent.pid, pid)
+    assert.equal(replies.null.error.code, -32700)
+    assert.equal(replies[3].error.code, -32600, 'what the server does not take is answered all the same')
+    assert.equal(code, 0, 'the answers were waited for')
+    const unknown = await run(NB, ['mcp', 'serve', '--workdir', server.workdir, '--source', 'nowhere'], { input: HELLO })
+    assert.deepEqual([unknown.code, /no such source/.test(unknown.stderr)], [1, true])
+}, { timeoutMs: 60000 })
+
+test('nb mcp serve ends with the server that it was connected to', async () => {
+    const other = await startServer({ workdir: gatewayWith({}) })
+    const client = start(NB, ['mcp', 'serve', '--workdir', other.workdir])
+    client.child.stdin.write(HELLO)
+    await client.waitFor(/"protocolVersion":"2025-11-25"/)
+    await other.stop()
+    assert.equal((await client.exited).code, 1)
+    assert.match(client.stderr, /has gone/)
+}, { timeoutMs: 60000 })
 
 for (const era of ['legacy', 'modern']) {
     test(`the inspector, ${era}`, async () => {
