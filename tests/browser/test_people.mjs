@@ -1,6 +1,8 @@
 // Several people in one server: logging in, managing people and workspaces, one conversation
 // that two of them have open, and what happens to the page of somebody who loses access.
-import { assert, before, eventually, nb, startServer, test, tmpdir } from '../support/tap.mjs'
+import fs from 'node:fs'
+import path from 'node:path'
+import { SRC_DIR, assert, before, eventually, nb, startServer, test, tmpdir } from '../support/tap.mjs'
 import { serious } from './axe.mjs'
 import { answered, demoEnv, newContext, send } from './browser.mjs'
 
@@ -13,6 +15,13 @@ before(async () => {
     const more = ['--password-stdin', '--org', 'Example', '-w', 'Team A', '--workdir', workdir]
     const made = await nb([...args, ...more], { input: `${PASSWORD}\n`, env: demoEnv() })
     assert.equal(made.code, 0, made.stderr)
+    const fixture = [process.execPath, path.join(SRC_DIR, 'tests/fixtures/mcp-fixture.mjs'), '--era', 'legacy']
+    const add = ['bundle', 'add', '--yes', '--name', 'fx', '--read', SRC_DIR, '--workdir', workdir]
+    const added = await nb([...add, '--', ...fixture], { env: demoEnv() })
+    assert.equal(added.code, 0, added.stderr)
+    const settings = path.join(workdir, 'nimblebrain.json')
+    const present = fs.existsSync(settings) ? JSON.parse(fs.readFileSync(settings, 'utf8')) : {}
+    fs.writeFileSync(settings, JSON.stringify({ ...present, maxDirectTools: 200 }))
     server = await startServer({ env: demoEnv(20), workdir })
 })
 
@@ -89,20 +98,26 @@ test('an admin adds people and puts them into a workspace; axe finds nothing ser
     await own.close()
 })
 
+/** The open conversation, with somebody else in it. */
+async function shareWith(page, name) {
+    await page.getByRole('button', { name: 'More about this conversation' }).click()
+    await page.getByRole('menuitem', { name: 'Share' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Share the conversation' })
+    await dialog.getByLabel('Shared').check()
+    await dialog.getByLabel('Add a person').fill(name)
+    await page.keyboard.press('Enter')
+    await dialog.getByRole('button', { name: `Remove ${name}` }).waitFor()
+    await page.keyboard.press('Escape')
+    return dialog
+}
+
 test('two people in one conversation: names, colours, live text, presence, typing, removal', async () => {
     const annsBrowser = await newContext()
     const bobsBrowser = await newContext()
     const ann = await logIn(annsBrowser, 'ann@example.com')
     await send(ann, 'say welcome')
     await answered(ann, 1)
-    await ann.getByRole('button', { name: 'More about this conversation' }).click()
-    await ann.getByRole('menuitem', { name: 'Share' }).click()
-    const dialog = ann.getByRole('dialog', { name: 'Share the conversation' })
-    await dialog.getByLabel('Shared').check()
-    await dialog.getByLabel('Add a person').fill('Bob')
-    await ann.keyboard.press('Enter')
-    await dialog.getByRole('button', { name: 'Remove Bob' }).waitFor()
-    await ann.keyboard.press('Escape')
+    const dialog = await shareWith(ann, 'Bob')
 
     const bob = await logIn(bobsBrowser, 'bob@example.com', ann.url())
     await answered(bob, 1)
@@ -131,6 +146,51 @@ test('two people in one conversation: names, colours, live text, presence, typin
     assert.equal(await bob.locator('.message').count(), 0)
     assert.equal(await bob.locator('.composer').isVisible(), false)
     await eventually(async () => (await bob.locator('.row').count()) === 0)
+    await annsBrowser.close()
+    await bobsBrowser.close()
+})
+
+test('a tool asks: another participant fills in the form, and both see the answer and the result', async () => {
+    const annsBrowser = await newContext({ reducedMotion: 'reduce' })
+    const bobsBrowser = await newContext()
+    const ann = await logIn(annsBrowser, 'ann@example.com')
+    await send(ann, 'say welcome')
+    await answered(ann, 1)
+    await shareWith(ann, 'Bob')
+    const bob = await logIn(bobsBrowser, 'bob@example.com', ann.url())
+    await answered(bob, 1)
+
+    await send(ann, 'call fx__test_elicitation_sep1034_defaults {}')
+    const [annsForm, bobsForm] = [ann, bob].map((page) => page.getByRole('form', { name: 'fx asks' }))
+    await annsForm.getByText('Please review').waitFor()
+    await bobsForm.getByText('Please review').waitFor()
+    assert.deepEqual(await serious(ann), [])
+    assert.equal(await bobsForm.getByLabel('name (optional)').inputValue(), 'John Doe')
+    await bobsForm.getByLabel('name (optional)').fill('Ada')
+    await bobsForm.getByLabel('age (optional)').fill('1.5')
+    await bobsForm.getByRole('button', { name: 'Send' }).click()
+    assert.equal(await bobsForm.locator(':invalid').count(), 1, 'an age is a whole number')
+    await bobsForm.getByLabel('age (optional)').fill('36')
+    await bobsForm.getByLabel('status (optional)').selectOption('pending')
+    await bobsForm.getByLabel('verified').uncheck()
+    await bobsForm.getByRole('button', { name: 'Send' }).click()
+    await ann.locator('.ask.is-settled', { hasText: 'Answered by Bob.' }).waitFor()
+    await bob.locator('.ask.is-settled', { hasText: 'Answered.' }).waitFor()
+    for (const page of [ann, bob]) {
+        const run = await answered(page, 2)
+        await run.locator('.tool summary').click()
+        const result = await run.locator('.tool-body').innerText()
+        assert.match(result, /"name": ?"Ada"/)
+        assert.match(result, /"age": ?36/)
+        assert.match(result, /"status": ?"pending"/)
+        assert.match(result, /"verified": ?false/)
+    }
+
+    await send(bob, 'call fx__url_elicitation {}')
+    await annsForm.getByRole('link', { name: 'https://example.com/sign-in?x=1' }).waitFor()
+    await bobsForm.getByRole('button', { name: 'Decline' }).click()
+    await ann.locator('.ask.is-settled', { hasText: 'Declined by Bob.' }).waitFor()
+    await answered(ann, 3)
     await annsBrowser.close()
     await bobsBrowser.close()
 })

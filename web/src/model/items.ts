@@ -39,6 +39,7 @@ export interface AskBlock {
   askId: string
   calls: ToolCall[] // the same objects as in the block of tools
   decision: AskDecision | 'mixed' | null // null: open
+  by?: string | null // who answered
   /** Only while this page's own answer is on its way, or when it did not arrive. */
   sending?: Sending
 }
@@ -48,6 +49,7 @@ export interface InputBlock {
   key: string
   request: InputRequest
   outcome: string | null // null: open
+  by?: string | null // who answered
   sending?: Sending
 }
 

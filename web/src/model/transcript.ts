@@ -208,11 +208,12 @@ export class Transcript {
     item.version++
   }
 
-  #settleAsk({ askId, decision, decisions }: ConversationEvents['ask.answered']): void {
+  #settleAsk({ askId, decision, decisions, userId }: ConversationEvents['ask.answered']): void {
     const item = this.#lastRun
     const ask = openAsk(item)
     if (!item || ask?.askId !== askId) return
     ask.decision = decisions ? 'mixed' : decision
+    ask.by = userId ?? null
     delete ask.sending
     item.version++
   }
@@ -224,11 +225,12 @@ export class Transcript {
     item.version++
   }
 
-  #settleInput({ runId, inputId, action }: ConversationEvents['input.answered']): void {
+  #settleInput({ runId, inputId, action, userId }: ConversationEvents['input.answered']): void {
     const { item } = this.#run(runId)
     const block = item.blocks.find((b): b is InputBlock => b.key === `input/${inputId}`)
     if (!block) return
     block.outcome = action
+    block.by = userId ?? null
     delete block.sending
     item.version++
   }

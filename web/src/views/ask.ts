@@ -5,6 +5,7 @@ import { textButton } from '../base/controls'
 import { h } from '../base/dom'
 import { icon } from '../base/icons'
 import type { AskBlock } from '../model/items'
+import type { OtherName } from './run'
 import { ToolCard } from './tools'
 
 const NOTES: Record<NonNullable<AskBlock['decision']>, string> = {
@@ -14,23 +15,30 @@ const NOTES: Record<NonNullable<AskBlock['decision']>, string> = {
   mixed: 'Answered call by call.',
 }
 
+/** "Allowed." by somebody else: "Allowed by Bob." */
+export function signed(note: string, by: string | null): string {
+  return by ? note.replace(/[.:]|$/, (end) => ` by ${by}${end}`) : note
+}
+
 export class AskView {
   // Takes the focus of its buttons, which leave when the answer is given.
   readonly element = h('div', { class: 'ask', role: 'group', tabindex: -1 })
   #onAnswer: (answer: Answer) => void
+  #otherName: OtherName
   #shown: AskBlock['decision'] | undefined
   #buttons: HTMLButtonElement[] = []
   #failure = h('p', { class: 'ask-failure', role: 'alert' })
 
-  constructor(onAnswer: (answer: Answer) => void) {
+  constructor(onAnswer: (answer: Answer) => void, otherName: OtherName) {
     this.#onAnswer = onAnswer
+    this.#otherName = otherName
   }
 
   update(ask: AskBlock): void {
     if (ask.decision !== this.#shown) {
       this.#shown = ask.decision
       if (ask.decision === null) this.#drawQuestion(ask)
-      else this.#drawNote(ask.decision)
+      else this.#drawNote(ask.decision, this.#otherName(ask.by))
     }
     this.#drawSending(ask)
   }
@@ -68,13 +76,14 @@ export class AskView {
     return textButton(label, onClick, { class: className })
   }
 
-  #drawNote(decision: NonNullable<AskBlock['decision']>): void {
+  #drawNote(decision: NonNullable<AskBlock['decision']>, by: string | null): void {
     const hadFocus = this.element.contains(document.activeElement)
+    const note = signed(NOTES[decision], by)
     this.#buttons = []
     this.element.classList.add('is-settled')
-    this.element.replaceChildren(icon(decision === 'allow' ? 'check' : 'cross'), NOTES[decision])
+    this.element.replaceChildren(icon(decision === 'allow' ? 'check' : 'cross'), note)
     if (hadFocus) this.element.focus({ preventScroll: true })
-    announce(NOTES[decision])
+    announce(note)
   }
 
   #drawSending({ sending }: AskBlock): void {

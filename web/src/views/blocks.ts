@@ -4,7 +4,7 @@ import { icon } from '../base/icons'
 import { MarkdownView } from '../markdown/view'
 import type { AskBlock, Block, InputBlock, TextBlock, ToolsBlock } from '../model/items'
 import { AskView } from './ask'
-import { InputView } from './input'
+import { InputView, type OnInput } from './input'
 import type { RunActions } from './run'
 import { ToolsView } from './tools'
 
@@ -23,11 +23,12 @@ export function newBlockView(block: Block, actions: RunActions): BlockView {
       return { element: view.element, update: (b) => view.update(b as ToolsBlock) }
     }
     case 'ask': {
-      const view = new AskView(actions.onAnswer)
+      const view = new AskView(actions.onAnswer, actions.otherName)
       return { element: view.element, update: (b) => view.update(b as AskBlock) }
     }
     case 'input': {
-      const view = new InputView((action, content) => actions.onInput(block, action, content))
+      const answer: OnInput = (action, content) => actions.onInput(block, action, content)
+      const view = new InputView(answer, actions.otherName)
       return { element: view.element, update: (b) => view.update(b as InputBlock) }
     }
   }

@@ -8,7 +8,9 @@ import { checkbox, field, input, select, type Option } from '../base/form'
 import { icon } from '../base/icons'
 import { safeHref } from '../markdown/render'
 import type { InputBlock } from '../model/items'
+import { signed } from './ask'
 import { payload } from './payload'
+import type { OtherName } from './run'
 
 export type OnInput = (action: InputAction, content?: Record<string, unknown>) => void
 
@@ -28,19 +30,21 @@ interface BoundField {
 export class InputView {
   readonly element = h('form', { class: 'ask', tabindex: -1 })
   #onInput: OnInput
+  #otherName: OtherName
   #shown: string | null | undefined
   #buttons: HTMLButtonElement[] = []
   #failure = h('p', { class: 'ask-failure', role: 'alert', hidden: true })
 
-  constructor(onInput: OnInput) {
+  constructor(onInput: OnInput, otherName: OtherName) {
     this.#onInput = onInput
+    this.#otherName = otherName
   }
 
-  update({ request, outcome, sending }: InputBlock): void {
+  update({ request, outcome, by, sending }: InputBlock): void {
     if (outcome !== this.#shown) {
       this.#shown = outcome
       if (outcome === null) this.#drawQuestion(request)
-      else this.#drawOutcome(outcome)
+      else this.#drawOutcome(outcome, this.#otherName(by))
     }
     for (const button of this.#buttons) button.disabled = sending?.state === 'pending'
     this.#failure.hidden = sending?.state !== 'failed'
@@ -72,9 +76,9 @@ export class InputView {
     announce(`${request.source} asks: ${request.message}`)
   }
 
-  #drawOutcome(outcome: string): void {
+  #drawOutcome(outcome: string, by: string | null): void {
     const hadFocus = this.element.contains(document.activeElement)
-    const note = OUTCOMES[outcome] ?? 'The question was withdrawn.'
+    const note = signed(OUTCOMES[outcome] ?? 'The question was withdrawn.', by)
     this.#buttons = []
     this.element.classList.add('is-settled')
     this.element.replaceChildren(icon(outcome === 'accept' ? 'check' : 'cross'), note)

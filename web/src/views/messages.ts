@@ -113,6 +113,7 @@ export class Messages {
       onLink: actions && position !== undefined ? () => actions.onLink(position) : null,
       onAnswer: (answer) => void this.#chat.answer(answer),
       onInput: (block, action, content) => void this.#chat.provide(block, action, content),
+      otherName: (id) => (id && id !== this.#chat.me ? nameOf(id) : null),
       nested: (id) => nestedRun(id, this.#chat.me),
     })
   }

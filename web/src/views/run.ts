@@ -23,6 +23,8 @@ const STOP_NOTICES: Record<string, string> = {
   refusal: 'The model declined to answer.',
 }
 
+export type OtherName = (userId: string | null | undefined) => string | null
+
 export interface RunActions {
   /** Sends the question again; null when there is none of one's own. */
   onRetry: (() => void) | null
@@ -33,6 +35,8 @@ export interface RunActions {
   /** Called with the answer to the open question. */
   onAnswer: (answer: Answer) => void
   onInput: (block: InputBlock, ...args: Parameters<OnInput>) => void
+  /** The name of somebody else; null for oneself and nobody. */
+  otherName: OtherName
   nested: NestedRun
 }
 
