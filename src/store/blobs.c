@@ -122,6 +122,8 @@ static bool has_something_to_spill(str line)
     struct json_scan scan;
     str key, value;
     bool found = false;
+    if (line.n <= STORE_SPILL_BYTES && str_find(line, REFERENCE, 0) < 0)
+        return false; /* nearly all lines */
     json_scan_init(&scan, line);
     while (!found && json_scan_next(&scan, &key, &value))
         found = must_spill(value);

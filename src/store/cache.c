@@ -207,7 +207,7 @@ void cache_append(struct cache *c, const struct store_op *op)
         t->bytes > CACHE_APPEND_BYTES)
         return;
     for (size_t i = 0; i < op->nlines; i++)
-        derive_line(&e->derive, str_slice(op->lines[i], 0, op->lines[i].n - 1), op->pos[i]);
+        derive_appended(&e->derive, str_slice(op->lines[i], 0, op->lines[i].n - 1), op->pos[i]);
     tail_add(&e->tail, t->start, op->lines, op->nlines);
 }
 

@@ -211,10 +211,16 @@ static void set_updated(struct derive *d, str raw)
     (void)snprintf(d->updated_at, sizeof(d->updated_at), "%s", iso);
 }
 
-static void on_event(struct derive *d, str line)
+/* Is it enough to know that there was such an event? */
+static bool is_only_counted(const struct derive *d, enum event_type type)
+{
+    return type == EV_RUN_DONE || (type == EV_USER_MESSAGE && d->conv.preview.n);
+}
+
+static void on_event(struct derive *d, str line, bool is_good)
 {
     struct event_head head;
-    if (!event_scan(line, &head)) {
+    if (!(is_good ? event_peek(line, &head) : event_scan(line, &head))) {
         d->conv.bad_lines++;
         return;
     }
@@ -224,6 +230,10 @@ static void on_event(struct derive *d, str line)
         (size_t)head.type < ARRAY_LEN(HANDLERS) ? HANDLERS[head.type] : NULL;
     if (!handler)
         return;
+    if (is_good && is_only_counted(d, head.type)) {
+        handler(d, NULL);
+        return;
+    }
     struct arena scratch;
     struct json *v;
     arena_init(&scratch);
@@ -247,7 +257,7 @@ static void on_first_line(struct derive *d, str line)
         d->is_damaged = true;
         d->conv.acl.is_sealed = true;
         if (event_scan(line, &head))
-            on_event(d, line);
+            on_event(d, line, false);
         else
             d->conv.bad_lines++;
     }
@@ -259,7 +269,16 @@ void derive_line(struct derive *d, str line, store_pos end)
     if (!d->has_header)
         on_first_line(d, line);
     else if (str_trim(line).n)
-        on_event(d, line);
+        on_event(d, line, false);
+    d->conv.end = end;
+}
+
+void derive_appended(struct derive *d, str line, store_pos end)
+{
+    if (d->has_header)
+        on_event(d, line, true);
+    else
+        on_first_line(d, line); /* to an empty file */
     d->conv.end = end;
 }
 

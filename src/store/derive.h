@@ -23,6 +23,8 @@ void derive_done(struct derive *d); /* accepts a zeroed struct */
 /* The next line, without its line feed; end is the position past it. The first one is the
  * metadata line. */
 void derive_line(struct derive *d, str line, store_pos end);
+/* The same for a line that was just appended, and so checked: only what is needed is read. */
+void derive_appended(struct derive *d, str line, store_pos end);
 
 /* A copy that lives in the arena. The id is the one the log was found under: the path has
  * the say, not line 1. */

@@ -46,27 +46,38 @@ str event_name(enum event_type t)
     return STR_NONE;
 }
 
-bool event_scan(str line, struct event_head *ret)
+/* Of several members of one name the first counts, as everywhere. */
+static bool read_head(str line, bool is_good, struct event_head *ret)
 {
     struct json_scan scan;
-    str key, value, type = STR_NONE, role = STR_NONE;
-    *ret = (struct event_head){0};
+    str key, value, type = STR_NONE, role = STR_NONE, ts = STR_NONE, timestamp = STR_NONE;
     json_scan_init(&scan, line);
-    while (json_scan_next(&scan, &key, &value)) {
+    while (!(is_good && type.n && ts.n) && json_scan_next(&scan, &key, &value)) {
         if (!type.n && str_eq(key, STR("type")))
             type = json_scan_plain(value);
         else if (!role.n && str_eq(key, STR("role")))
             role = json_scan_plain(value);
-        else if (str_eq(key, STR("ts")))
-            ret->ts = value;
-        else if (!ret->ts.n && str_eq(key, STR("timestamp")))
-            ret->ts = value;
+        else if (!ts.n && str_eq(key, STR("ts")))
+            ts = value;
+        else if (!timestamp.n && str_eq(key, STR("timestamp")))
+            timestamp = value;
     }
-    if (scan.failed || (!type.n && !role.n))
-        return false;
-    ret->type = type.n ? event_type_of(type) : EV_LEGACY_MESSAGE;
-    ret->type_name = type.n ? type : STR("message");
-    return true;
+    *ret = (struct event_head){
+        .type = type.n ? event_type_of(type) : EV_LEGACY_MESSAGE,
+        .type_name = type.n ? type : STR("message"),
+        .ts = ts.n ? ts : timestamp,
+    };
+    return !scan.failed && (type.n || role.n);
+}
+
+bool event_scan(str line, struct event_head *ret)
+{
+    return read_head(line, false, ret);
+}
+
+bool event_peek(str line, struct event_head *ret)
+{
+    return read_head(line, true, ret);
 }
 
 static int check(struct arena *a, str in, struct json **ret, struct err *e)
@@ -84,6 +95,20 @@ static int check(struct arena *a, str in, struct json **ret, struct err *e)
     return 0;
 }
 
+/* The object with {"ts":...} as its first member, and `end` behind it. */
+static str with_time(struct arena *a, str object, int64_t ms, str end)
+{
+    static const str BEFORE = STR_INIT("{\"ts\":\""), AFTER = STR_INIT("\",");
+    char ts[CLOCK_ISO_LEN + 1];
+    clock_iso(ms, ts);
+    str parts[] = {BEFORE, str_make(ts, CLOCK_ISO_LEN), AFTER, str_skip(object, 1), end};
+    char *text = arena_alloc(a, BEFORE.n + CLOCK_ISO_LEN + AFTER.n + object.n + end.n), *at = text;
+    for (size_t i = 0; i < ARRAY_LEN(parts); i++)
+        at = parts[i].n ? mempcpy(at, parts[i].p, parts[i].n) : at;
+    *at = '\0';
+    return str_make(text, (size_t)(at - text));
+}
+
 int event_prepare(struct arena *a, str in, int64_t now_ms, str *ret_line, struct err *e)
 {
     struct json *v;
@@ -93,13 +118,8 @@ int event_prepare(struct arena *a, str in, int64_t now_ms, str *ret_line, struct
     in = str_trim(in);
     if (str_find_char(in, '\n') >= 0 || str_find_char(in, '\r') >= 0)
         in = json_to_str(a, v);
-    if (json_get(v, "ts")) {
-        *ret_line = arena_concat(a, in, STR("\n"));
-        return 0;
-    }
-    char ts[CLOCK_ISO_LEN + 1];
-    clock_iso(now_ms, ts);
-    *ret_line = arena_printf(a, "{\"ts\":\"%s\",%.*s\n", ts, STR_ARG(str_skip(in, 1)));
+    bool is_dated = json_get(v, "ts") != NULL;
+    *ret_line = is_dated ? arena_concat(a, in, STR("\n")) : with_time(a, in, now_ms, STR("\n"));
     return 0;
 }
 
@@ -130,10 +150,6 @@ bool event_time(const struct json *line, int64_t *ret_ms)
 
 str event_dated(struct arena *a, str line, const struct json *v, int64_t *last_ms)
 {
-    char ts[CLOCK_ISO_LEN + 1];
     (void)event_time(v, last_ms);
-    if (json_get(v, "ts"))
-        return line;
-    clock_iso(*last_ms, ts);
-    return arena_printf(a, "{\"ts\":\"%s\",%.*s", ts, STR_ARG(str_skip(line, 1)));
+    return json_get(v, "ts") ? line : with_time(a, line, *last_ms, STR_NONE);
 }

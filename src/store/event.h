@@ -38,6 +38,8 @@ struct event_head {
 
 /* Looks at the top level of a whole line without building a tree. False: not an event. */
 bool event_scan(str line, struct event_head *ret);
+/* The same for a line that is known to be good JSON: stops at what it needs, which is in front. */
+bool event_peek(str line, struct event_head *ret);
 
 /* Makes of an event given to append the line that is stored: checked JSON, an object with a
  * type (or a message of the older format, from an import), on one line, with a ts, and a line feed

@@ -52,7 +52,7 @@ static bool on_line(void *ctx, str line, store_pos end)
     struct json *v;
     bool is_first = !s->derive.has_header;
     derive_line(&s->derive, line, end);
-    if (is_first || !event_scan(line, &head))
+    if (is_first || !event_scan(line, &head) || !text_in_type(head.type))
         return true;
     arena_reset(&s->scratch);
     if (json_parse(&s->scratch, line, 0, &v, NULL) == 0 &&

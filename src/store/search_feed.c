@@ -77,7 +77,8 @@ static void add_message(struct slice *s, struct feed_log *l, str line, int64_t p
     struct json *v;
     arena_reset(&s->scratch);
     str event = files_event(f->layout, &s->scratch, line);
-    if (!event_scan(event, &head) || json_parse(&s->scratch, event, 0, &v, NULL) < 0 ||
+    if (!event_scan(event, &head) || !text_in_type(head.type) ||
+        json_parse(&s->scratch, event, 0, &v, NULL) < 0 ||
         !text_of_event(&s->scratch, head.type, v, &text))
         return;
     struct message m = {.log = l, .pos = pos, .len = (int64_t)line.n, .words = s->words.n};

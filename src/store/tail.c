@@ -51,8 +51,9 @@ void tail_add(struct tail *t, store_pos at, const str *lines, size_t n)
 static size_t count_lines(str text)
 {
     size_t n = 0;
-    for (size_t i = 0; i < text.n; i++)
-        n += text.p[i] == '\n';
+    const char *end = text.p + text.n;
+    for (const char *p = text.p; p < end && (p = memchr(p, '\n', (size_t)(end - p))); p++)
+        n++;
     return n;
 }
 

@@ -65,6 +65,15 @@ static void legacy(struct arena *a, const struct json *event, struct event_text 
     ret->text = text_of_content(a, json_get(event, "content"));
 }
 
+bool text_in_type(enum event_type type)
+{
+    static const bool HAS_TEXT[] = {
+        [EV_USER_MESSAGE] = true, [EV_LLM_RESPONSE] = true, [EV_TOOL_DONE] = true,
+        [EV_TITLE] = true,        [EV_NOTE] = true,         [EV_LEGACY_MESSAGE] = true,
+    };
+    return (size_t)type < ARRAY_LEN(HAS_TEXT) && HAS_TEXT[type];
+}
+
 bool text_of_event(struct arena *a, enum event_type type, const struct json *event,
                    struct event_text *ret)
 {

@@ -17,6 +17,9 @@ struct event_text {
     str user_id;
 };
 
+/* Do events of this type hold text? So that the others need not be read. */
+bool text_in_type(enum event_type type);
+
 /* False when the event holds no text. */
 bool text_of_event(struct arena *a, enum event_type type, const struct json *event,
                    struct event_text *ret);

@@ -42,6 +42,30 @@ static str text_of(struct arena *a, const struct derive *d)
     return derive_save(d, a);
 }
 
+/* Whoever sees the lines as they are appended knows what he knows who reads them later. */
+static void test_appended_lines(void **state)
+{
+    struct derive read, appended;
+    struct arena a;
+    arena_init(&a);
+    derive_init(&read, &ENV);
+    derive_init(&appended, &ENV);
+    for (size_t round = 0; round < 2; round++) {
+        for (size_t i = 0; i < ARRAY_LEN(LOG); i++) {
+            str line = str_from(LOG[i]);
+            if (line.p[0] != '{')
+                continue; /* would not be appended */
+            derive_line(&read, line, i);
+            derive_appended(&appended, line, i);
+            assert_true(str_eq(text_of(&a, &read), text_of(&a, &appended)));
+        }
+    }
+    assert_int_equal(appended.conv.message_count, 4);
+    derive_done(&read);
+    derive_done(&appended);
+    arena_done(&a);
+}
+
 static void test_everything(void **state)
 {
     struct derive d;
@@ -162,9 +186,13 @@ static void test_memory_is_bounded(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_everything),     cmocka_unit_test(test_an_empty_log_is_nobodys),
-        cmocka_unit_test(test_save_and_go_on), cmocka_unit_test(test_foreign_saves_are_refused),
-        cmocka_unit_test(test_costs),          cmocka_unit_test(test_memory_is_bounded),
+        cmocka_unit_test(test_everything),
+        cmocka_unit_test(test_appended_lines),
+        cmocka_unit_test(test_an_empty_log_is_nobodys),
+        cmocka_unit_test(test_save_and_go_on),
+        cmocka_unit_test(test_foreign_saves_are_refused),
+        cmocka_unit_test(test_costs),
+        cmocka_unit_test(test_memory_is_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

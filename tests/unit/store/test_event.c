@@ -2,6 +2,7 @@
 
 #include "store/event.h"
 #include "store/store.h"
+#include "store/text.h"
 #include "support/unit.h"
 
 static void test_types(void **state)
@@ -25,6 +26,7 @@ static void test_scan(void **state)
         {"{\"ts\":\"x\",\"type\":\"new.thing\"}", true, EV_UNKNOWN, "\"x\""},
         {"{\"timestamp\":1,\"role\":\"user\"}", true, EV_LEGACY_MESSAGE, "1"},
         {"{\"timestamp\":1,\"ts\":2,\"role\":\"user\",\"type\":\"note\"}", true, EV_NOTE, "2"},
+        {"{\"ts\":1,\"type\":\"note\",\"ts\":2,\"type\":\"run.done\"}", true, EV_NOTE, "1"},
         {"{\"data\":{\"type\":\"run.done\"}}", false, EV_UNKNOWN, ""},
         {"{\"id\":\"x\",\"createdAt\":\"y\"}", false, EV_UNKNOWN, ""},
         {"{\"type\":\"run.done\"", false, EV_UNKNOWN, ""},
@@ -38,7 +40,27 @@ static void test_scan(void **state)
         if (is_event != cases[i].is_event || (is_event && head.type != cases[i].type) ||
             (is_event && !str_eq(head.ts, str_from(cases[i].ts))))
             fail_msg("case %zu: %s", i, cases[i].line);
+        struct event_head peeked;
+        if (is_event) {
+            assert_true(event_peek(str_from(cases[i].line), &peeked));
+            assert_int_equal(peeked.type, head.type);
+            assert_true(str_eq(peeked.type_name, head.type_name) && str_eq(peeked.ts, head.ts));
+        }
     }
+}
+
+static void test_types_with_text(void **state)
+{
+    struct arena a;
+    struct json *v;
+    struct event_text text;
+    str event = STR("{\"content\":\"c\",\"title\":\"t\",\"output\":\"o\",\"name\":\"n\"}");
+    arena_init(&a);
+    assert_int_equal(json_parse(&a, event, 0, &v, NULL), 0);
+    for (int t = EV_UNKNOWN; t <= EV_LEGACY_MESSAGE; t++)
+        assert_int_equal(text_in_type((enum event_type)t),
+                         text_of_event(&a, (enum event_type)t, v, &text));
+    arena_done(&a);
 }
 
 static void test_prepare(void **state)
@@ -90,9 +112,8 @@ static void test_begin_and_time(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_types),
-        cmocka_unit_test(test_scan),
-        cmocka_unit_test(test_prepare),
+        cmocka_unit_test(test_types),           cmocka_unit_test(test_scan),
+        cmocka_unit_test(test_types_with_text), cmocka_unit_test(test_prepare),
         cmocka_unit_test(test_begin_and_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
