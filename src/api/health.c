@@ -1,22 +1,62 @@
 #include "api/internal.h"
 #include "base/clock.h"
+#include "bundle/bundle.h"
 
 static int64_t uptime_s(const struct api *api)
 {
     return (int64_t)((clock_mono_ms() - api->deps.started_ms) / 1000);
 }
 
+static void write_bundles(struct json_writer *w, const struct api_space *s)
+{
+    for (size_t k = 0; s->bundles && k < bundles_count(s->bundles); k++) {
+        const struct bundle_info *i = bundle_info(bundles_at(s->bundles, k));
+        jw_object(w);
+        jw_kstr(w, "name", i->name);
+        jw_kstr(w, "state", str_from(bundle_state_name(i->state)));
+        jw_kstr(w, "workspaceId", s->id);
+        jw_end(w);
+    }
+}
+
+static bool may_see(const struct api_identity *id, const struct workspace *w)
+{
+    if (id->is_operator)
+        return true;
+    bool is_meant = id->who.workspace_id.n == 0 || str_eq(id->who.workspace_id, w->id);
+    return is_meant && identity_has(&id->who, SCOPE_READ) &&
+           workspace_role(w, id->who.user_id) != WS_NONE;
+}
+
+/* Anybody may ask whether nb is alive; what runs in it is for those who may see it. A workspace
+ * is not opened for that. */
+static void write_known(struct json_writer *w, struct api *api, const struct api_identity *id)
+{
+    const struct roster *all = directory_roster(api->deps.directory);
+    jw_key(w, "bundles");
+    jw_array(w);
+    for (size_t i = 0; i < all->nworkspaces; i++) {
+        str name = all->workspaces[i].id;
+        const struct api_space *s = may_see(id, &all->workspaces[i])
+                                        ? api->deps.find_space(api->deps.space_ctx, name)
+                                        : NULL;
+        if (s)
+            write_bundles(w, s);
+    }
+    jw_end(w);
+}
+
 void api_health_get(void *ctx, struct http_req *r)
 {
+    const struct api_identity *id = api_identity(r);
     struct api_json j;
     api_json_begin(&j);
     jw_object(&j.w);
     jw_kstr(&j.w, "status", STR("ok"));
     jw_kint(&j.w, "uptime", uptime_s(ctx));
     jw_kstr(&j.w, "version", STR(NB_VERSION));
-    jw_key(&j.w, "bundles");
-    jw_array(&j.w);
-    jw_end(&j.w);
+    if (id->is_known)
+        write_known(&j.w, ctx, id);
     jw_end(&j.w);
     api_json_send(&j, r);
 }

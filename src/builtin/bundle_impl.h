@@ -10,7 +10,7 @@ struct bundle_tool_call {
     struct list_node node;
     struct bundle_source *source;
     struct bundle_call *call;
-    str call_id, run_id;
+    str tool, call_id, run_id;
     void *host; /* tool_caller.host; NULL = no run, nobody to ask */
     struct list_node asks;
     int samplings; /* begun so far */

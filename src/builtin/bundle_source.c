@@ -1,10 +1,12 @@
 #include "builtin/bundle_source.h"
 
+#include "base/clock.h"
 #include "base/utf8.h"
 #include "builtin/bundle_impl.h"
 #include "tools/result.h"
 
 #define REASON_MAX 600
+#define NEWS_MAX   4096
 
 const char BUNDLE_CLIENT_CAPABILITIES[] =
     "{\"sampling\":{\"tools\":{}},\"elicitation\":{\"form\":{},\"url\":{}},\"roots\":{}}";
@@ -126,12 +128,32 @@ static struct tool_result result_of(struct bundle_tool_call *c, const struct mcp
     };
 }
 
+/* An agent may have changed what a page shows of this server. Calls of the page itself are not
+ * told: it would load anew for ever. */
+static void tell_changed(const struct bundle_tool_call *c)
+{
+    struct json_writer w;
+    struct buf data;
+    buf_init(&data, NEWS_MAX);
+    jw_init(&w, &data);
+    jw_object(&w);
+    jw_kstr(&w, "server", str_from(c->source->source.name));
+    jw_kstr(&w, "tool", c->tool);
+    jw_kint(&w, "timestamp", clock_now_ms());
+    jw_end(&w);
+    if (!buf_failed(&data))
+        runtime_tell(c->source->all->rt, "data.changed", buf_str(&data));
+    buf_done(&data);
+}
+
 static void on_done(void *ctx, const struct mcp_reply *r)
 {
     struct bundle_tool_call *c = ctx;
     struct tool_result res = result_of(c, r);
     c->call = NULL;
     bundle_asks_drop(c);
+    if (c->host && !res.is_error)
+        tell_changed(c);
     c->done(c->ctx, &res);
     call_free(c);
 }
@@ -173,6 +195,7 @@ static struct tool_call *call(void *self, str tool, const struct json *args,
     arena_init(&c->arena);
     list_init(&c->asks);
     c->source = s;
+    c->tool = arena_str(&c->arena, tool);
     c->call_id = arena_str(&c->arena, who->call_id);
     c->run_id = arena_str(&c->arena, who->run_id);
     c->host = who->host;

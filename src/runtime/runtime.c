@@ -2,8 +2,12 @@
 
 #include <assert.h>
 
+#include "base/clock.h"
 #include "runtime/request_log.h"
+#include "runtime/skill_news.h"
 #include "runtime/turn.h"
+
+#define SKILL_NEWS_MAX 4096
 
 static void on_stopped(void *ctx)
 {
@@ -35,6 +39,21 @@ struct runtime *runtime_new(const struct runtime_deps *deps)
 
 /* ---- skills ---- */
 
+static void tell_skill(void *ctx, const char *type, const struct skill *skill)
+{
+    struct json_writer w;
+    struct buf data;
+    buf_init(&data, SKILL_NEWS_MAX);
+    jw_init(&w, &data);
+    jw_object(&w);
+    jw_kstr(&w, "name", skill->name);
+    jw_kstr(&w, "type", str_from(skill_type_name(skill->type)));
+    jw_kint(&w, "timestamp", clock_now_ms());
+    jw_end(&w);
+    runtime_tell(ctx, type, buf_str(&data));
+    buf_done(&data);
+}
+
 static void use_skills(void *ctx, struct skills *fresh)
 {
     struct runtime *rt = ctx;
@@ -44,6 +63,8 @@ static void use_skills(void *ctx, struct skills *fresh)
         log_warn(rt->deps.log, "skills", "%.*s:%u: %.*s", STR_ARG(p->path), p->line,
                  STR_ARG(p->message));
     }
+    if (rt->skills)
+        skill_news(rt->skills, fresh, tell_skill, rt);
     skills_unref(rt->skills);
     rt->skills = fresh;
 }
@@ -139,6 +160,19 @@ void runtime_free(struct runtime *rt)
 const struct runtime_deps *runtime_deps(const struct runtime *rt)
 {
     return &rt->deps;
+}
+
+void runtime_tell(struct runtime *rt, const char *type, str data)
+{
+    struct arena a;
+    arena_init(&a);
+    struct bus_msg msg = {
+        .topic = store_space_topic(&a, rt->deps.store),
+        .type = str_from(type),
+        .data = data,
+    };
+    bus_publish(rt->deps.bus, &msg);
+    arena_done(&a);
 }
 
 struct skills *runtime_skills(const struct runtime *rt)

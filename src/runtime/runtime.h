@@ -49,6 +49,9 @@ void runtime_stop(struct runtime *rt, loop_fn done, void *ctx);
 void runtime_free(struct runtime *rt); /* after stop */
 const struct runtime_deps *runtime_deps(const struct runtime *rt);
 
+/* To everybody who watches the workspace (/v1/events). data: an object. */
+void runtime_tell(struct runtime *rt, const char *type, str data);
+
 /* The skills in use; swapped as a whole when their files change. */
 struct skills *runtime_skills(const struct runtime *rt);
 /* Looks at the files now, and calls fn when the skills are fresh. */

@@ -1,0 +1,38 @@
+#include "runtime/skill_news.h"
+
+static bool is_same_list(struct json_strs a, struct json_strs b)
+{
+    bool is_same = a.len == b.len;
+    for (size_t i = 0; is_same && i < a.len; i++)
+        is_same = str_eq(a.items[i], b.items[i]);
+    return is_same;
+}
+
+/* Where it lies does not matter, but for one that replaces another of its name. */
+static bool is_same(const struct skill *a, const struct skill *b)
+{
+    return a->type == b->type && a->priority == b->priority && a->origin == b->origin &&
+           str_eq(a->description, b->description) && str_eq(a->version, b->version) &&
+           str_eq(a->category, b->category) && str_eq(a->author, b->author) &&
+           str_eq(a->body, b->body) && is_same_list(a->allowed_tools, b->allowed_tools) &&
+           is_same_list(a->requires_bundles, b->requires_bundles) &&
+           is_same_list(a->triggers, b->triggers) && is_same_list(a->keywords, b->keywords) &&
+           is_same_list(a->tags, b->tags);
+}
+
+void skill_news(const struct skills *before, const struct skills *after, skill_news_fn fn,
+                void *ctx)
+{
+    for (size_t i = 0; i < skills_len(before); i++) {
+        const struct skill *old = skills_at(before, i);
+        if (!skills_find(after, old->name))
+            fn(ctx, "skill.deleted", old);
+    }
+    for (size_t i = 0; i < skills_len(after); i++) {
+        const struct skill *now = skills_at(after, i), *old = skills_find(before, now->name);
+        if (!old)
+            fn(ctx, "skill.created", now);
+        else if (!is_same(old, now))
+            fn(ctx, "skill.updated", now);
+    }
+}
