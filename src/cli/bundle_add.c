@@ -252,22 +252,43 @@ static bool is_agreed(struct conv_cli *x, const struct add_options *o, const str
 
 /* ---- adding ---- */
 
-static int store_values(struct conv_cli *x, const struct add_options *o,
-                        const struct bundle_entry *b)
+struct values { /* given with --set */
+    const char *dir;
+    str slug;
+    const struct json *before; /* what was stored */
+    const char *const *pairs;
+    size_t n;
+};
+
+static int store_values(const struct values *v)
 {
-    const char *dir = bundle_cli_credentials(x);
-    str slug = credentials_slug(&x->arena, b);
-    for (size_t i = 0; i < o->config.len; i++) {
-        str pair = str_from(o->config.items[i]);
+    for (size_t i = 0; i < v->n; i++) {
+        str pair = str_from(v->pairs[i]);
         ptrdiff_t eq = str_find_char(pair, '=');
         struct err e = {0};
         if (eq <= 0)
-            return cli_usage_error("--set: '%s' is not of the form KEY=VALUE", o->config.items[i]);
-        struct json v = json_of_str(str_skip(pair, (size_t)eq + 1));
-        if (credentials_set(dir, slug, str_slice(pair, 0, (size_t)eq), &v, &e) < 0)
+            return cli_usage_error("--set: '%s' is not of the form KEY=VALUE", v->pairs[i]);
+        struct json value = json_of_str(str_skip(pair, (size_t)eq + 1));
+        if (credentials_set(v->dir, v->slug, str_slice(pair, 0, (size_t)eq), &value, &e) < 0)
             return cli_fail(&e);
     }
     return EXIT_DONE;
+}
+
+/* What was not added leaves nothing behind, least of all a secret. */
+static void take_values_back(const struct values *v)
+{
+    struct err e = {0};
+    if (v->n > 0 && v->before->len == 0 && credentials_remove(v->dir, v->slug, &e) < 0)
+        (void)cli_fail(&e);
+    for (size_t i = 0; i < v->n && v->before->len > 0; i++) {
+        str key = str_from(v->pairs[i]);
+        ptrdiff_t eq = str_find_char(key, '=');
+        key.n = eq > 0 ? (size_t)eq : 0;
+        int rc = credentials_set(v->dir, v->slug, key, json_get_str(v->before, key), &e);
+        if (rc < 0 && rc != -ENOENT)
+            (void)cli_fail(&e);
+    }
 }
 
 static int add_running(struct conv_cli *x, const struct json *entry)
@@ -310,6 +331,29 @@ static int check_is_new(struct conv_cli *x, const struct bundle_entry *b)
     return EXIT_FAILED;
 }
 
+/* The values come first: the start needs them. */
+static int add_with_values(struct adding *d, const struct bundle_entry *b)
+{
+    struct conv_cli *x = d->x;
+    struct json *before;
+    struct err e = {0};
+    struct values v = {
+        .dir = bundle_cli_credentials(x),
+        .slug = credentials_slug(&x->arena, b),
+        .pairs = d->o->config.items,
+        .n = d->o->config.len,
+    };
+    if (credentials_load(&x->arena, v.dir, v.slug, &before, &e) < 0)
+        return cli_fail(&e);
+    v.before = before;
+    int code = store_values(&v);
+    if (code == EXIT_DONE)
+        code = bundle_cli_served(x) ? add_running(x, d->entry) : add_entry(x, d->entry, b);
+    if (code != EXIT_DONE)
+        take_values_back(&v);
+    return code;
+}
+
 static int do_add(struct conv_cli *x, const void *options, int argc, char **argv)
 {
     struct adding d = {x, options, json_new(&x->arena, JSON_OBJECT)};
@@ -329,10 +373,7 @@ static int do_add(struct conv_cli *x, const void *options, int argc, char **argv
         fputs("Nothing was added.\n", stderr);
         return EXIT_FAILED;
     }
-    code = store_values(x, options, &b);
-    if (code != EXIT_DONE)
-        return code;
-    return bundle_cli_served(x) ? add_running(x, d.entry) : add_entry(x, d.entry, &b);
+    return add_with_values(&d, &b);
 }
 
 static int run_add(struct cli *cli, const void *options, int argc, char **argv)

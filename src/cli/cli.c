@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/nearest.h"
+#include "cli/session.h"
 #include "cli/text.h"
 
 #define COMPLAINT_MAX (64u * 1024)
@@ -342,7 +343,8 @@ static const char *from_environment(void *ctx, const char *name)
     return getenv(name);
 }
 
-int cli_load_config(const struct cli *cli, const struct config_flags *more, struct config *ret)
+static int load_config(const struct cli *cli, const struct config_flags *more, bool without_file,
+                       struct config *ret, struct err *e)
 {
     struct config_flags f = more ? *more : CONFIG_FLAGS_NONE;
     f.config_path = cli->opt.config;
@@ -350,15 +352,38 @@ int cli_load_config(const struct cli *cli, const struct config_flags *more, stru
     f.model = cli->opt.model;
     f.store_type = cli->opt.store;
     f.is_debug = cli->opt.is_debug;
-    struct err e = {0};
-    if (config_load(ret, &f, from_environment, NULL, &e) < 0)
-        return cli_fail(&e);
+    f.without_file = without_file;
+    int r = config_load(ret, &f, from_environment, NULL, e);
+    if (r < 0)
+        return r;
     const char *from_env = getenv("NB_WORKSPACE");
     ret->workspace = cli->opt.workspace      ? cli->opt.workspace
                      : from_env && *from_env ? from_env
                                              : NULL;
     for (size_t i = 0; i < ret->warnings.len; i++)
         fprintf(stderr, "nb: warning: %.*s\n", STR_ARG(ret->warnings.items[i]));
+    return 0;
+}
+
+int cli_load_config(const struct cli *cli, const struct config_flags *more, struct config *ret)
+{
+    struct err e = {0};
+    return load_config(cli, more, false, ret, &e) < 0 ? cli_fail(&e) : EXIT_DONE;
+}
+
+int cli_load_config_to_ask(const struct cli *cli, struct config *ret)
+{
+    struct err e = {0};
+    if (load_config(cli, NULL, false, ret, &e) == 0)
+        return EXIT_DONE;
+    if (load_config(cli, NULL, true, ret, NULL) < 0)
+        return cli_fail(&e);
+    if (!session_is_served(ret)) {
+        config_done(ret);
+        return cli_fail(&e);
+    }
+    err_prefix(&e, "warning: the server goes on with what it has read before");
+    (void)cli_fail(&e);
     return EXIT_DONE;
 }
 

@@ -58,6 +58,9 @@ void cli_complain(str message);    /* to stderr; foreign text is made safe for a
 
 /* Loads the configuration, printing its warnings; 0 or an exit code. */
 int cli_load_config(const struct cli *cli, const struct config_flags *more, struct config *ret);
+/* For commands that ask a running server, if there is one: then a settings file that is wrong is
+ * only worth a warning, for the server goes on with what it has read before. */
+int cli_load_config_to_ask(const struct cli *cli, struct config *ret);
 /* Writes log lines to stderr at the configured level, or at `at_least` if that is higher; and
  * to *also_fd, which may be NULL and must outlive the logger. */
 struct logger *cli_logger(const struct cli *cli, const struct config *c, enum log_level at_least,

@@ -32,7 +32,7 @@ int conv_with(struct cli *cli, bool with_client, conv_fn fn, const void *options
 {
     struct conv_cli x = {.cli = cli, .width = table_terminal_width(STDOUT_FILENO)};
     struct err e = {0};
-    int code = cli_load_config(cli, NULL, &x.config);
+    int code = cli_load_config_to_ask(cli, &x.config);
     if (code != EXIT_DONE)
         return code;
     arena_init(&x.arena);

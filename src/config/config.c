@@ -290,6 +290,8 @@ static int read_document(struct loader *l, struct document *d, struct err *e)
 {
     struct config *c = l->c;
     str text;
+    if (l->flags->without_file)
+        return 0;
     int r = file_read(&c->arena, c->path, CONFIG_BYTES_MAX, &text, e);
     if (r == -ENOENT && !l->flags->config_path) {
         err_clear(e);

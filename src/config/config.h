@@ -19,6 +19,7 @@ struct config_flags {
     const char *config_path, *work_dir, *model, *host, *store_type;
     int port;
     bool is_debug;
+    bool without_file; /* as if there were none */
 };
 
 #define CONFIG_FLAGS_NONE ((struct config_flags){.port = -1})

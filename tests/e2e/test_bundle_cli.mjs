@@ -123,6 +123,13 @@ test('with a server everything takes effect at once', async () => {
     const failed = await nbw(['bundle', 'add', '--yes', '--name', 'bad', '--', '/bin/false'])
     assert.equal(failed.code, 1)
     assert.match(failed.stderr, /'bad' did not start/)
+    const stored = path.join(workdir, 'credentials/bad.json')
+    const withKey = ['bundle', 'add', '--yes', '--name', 'bad', '--set', 'key=secret', '--', '/bin/false']
+    assert.equal((await nbw(withKey)).code, 1)
+    assert.ok(!fs.existsSync(stored))
+    fs.writeFileSync(stored, '{"key":"older","other":"kept"}')
+    assert.equal((await nbw([...withKey.slice(0, 7), '--set', 'more=1', ...withKey.slice(7)])).code, 1)
+    assert.deepEqual(JSON.parse(fs.readFileSync(stored, 'utf8')), { key: 'older', other: 'kept' })
     assert.deepEqual(JSON.parse(read(workdir)).bundles.map((b) => b.serverName), ['one', 'two'])
 
     const sum = await nbw(['mcp', 'call', 'two__add', 'a=2', 'b=40'])
@@ -157,6 +164,9 @@ test('with a server everything takes effect at once', async () => {
     await eventually(async () => (await state('three')) === 'running' && (await state('two')) === undefined, 10000)
     write(workdir, '{ "bundles": [')
     await eventually(() => /the settings are not used/.test(server.stderr), 10000)
+    const anyway = await nbw(['bundle', 'list'])
+    assert.deepEqual([anyway.code, anyway.stdout.match(/^one +running/m) !== null], [0, true], anyway.stderr)
+    assert.match(anyway.stderr, /warning: the server goes on with what it has read before: .*nimblebrain\.json/)
     write(workdir, { noDefaultBundles: true, bundles: [tiny('one')] })
     await eventually(async () => (await state('three')) === undefined, 10000)
     assert.equal(await state('one'), 'running')
