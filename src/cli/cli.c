@@ -10,6 +10,7 @@
 #include "base/nearest.h"
 #include "cli/session.h"
 #include "cli/text.h"
+#include "net/first_process.h"
 
 #define COMPLAINT_MAX (64u * 1024)
 
@@ -333,6 +334,7 @@ static int dispatch(int argc, char **argv)
 int cli_main(int argc, char **argv)
 {
     open_standard_streams();
+    first_process_step_back();
     return check_output(dispatch(argc, argv));
 }
 
