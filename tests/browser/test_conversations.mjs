@@ -170,6 +170,37 @@ test('while the agent answers: queued messages wait, in order, in every tab', as
     await own.close()
 })
 
+test('a message that waits can be changed and taken back, in any tab, and survives a reload', async () => {
+    const own = await newContext()
+    const one = await own.newPage()
+    await one.goto(slow.url)
+    await send(one, 'count to 200')
+    await one.locator('.run[data-state=running] .md').waitFor()
+    await send(one, 'say second')
+    await send(one, 'say third')
+    const waiting = (page) => page.locator('.is-queued .bubble').allInnerTexts()
+    await eventually(async () => (await waiting(one)).length === 2)
+    await one.reload()
+    await eventually(async () => (await waiting(one)).join() === 'say second,say third')
+    const two = await own.newPage()
+    await two.goto(one.url())
+    await eventually(async () => (await waiting(two)).length === 2)
+    await field(two).press('ArrowUp')
+    await two.getByLabel('New wording').fill('say something else')
+    await two.keyboard.press('Enter')
+    await eventually(async () => (await waiting(one)).join() === 'say second,say something else')
+    await one.getByRole('button', { name: 'Take it back' }).first().click()
+    await eventually(async () => (await field(one).inputValue()) === 'say second')
+    await eventually(async () => (await waiting(two)).join() === 'say something else')
+    await one.getByRole('button', { name: 'Stop the answer' }).click()
+    for (const page of [one, two]) {
+        await answered(page, 2)
+        assert.deepEqual(await bubbles(page), ['count to 200', 'say something else'])
+        assert.equal(await page.locator('.waits').count(), 0)
+    }
+    await own.close()
+})
+
 test('two messages in a row, before the server knows the conversation, are one conversation', () =>
     withPage(server.url, {}, async (page) => {
         await page.route('**/v1/chat/stream', async (route) => {

@@ -43,6 +43,16 @@ export async function answerInput(
   await call('POST', `conversations/${conversationId}/inputs/${inputId}`, { action, content })
 }
 
+/** Puts a message that waits differently. */
+export async function editQueued(id: string, queuedId: string, message: string): Promise<void> {
+  await call('PATCH', `conversations/${id}/queue/${queuedId}`, { message })
+}
+
+/** Takes a message that waits back. */
+export async function withdrawQueued(id: string, queuedId: string): Promise<void> {
+  await call('DELETE', `conversations/${id}/queue/${queuedId}`)
+}
+
 export async function cancelRun(id: string): Promise<void> {
   await call('POST', `conversations/${id}/cancel`, {})
 }

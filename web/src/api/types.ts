@@ -159,13 +159,37 @@ interface Someone {
   displayName?: string | null
 }
 
+/** A message that waits until the agent has answered. */
+export interface QueuedMessage {
+  queuedId: string
+  userId: string | null
+  displayName: string | null
+  mode: 'queue' | 'steer'
+  message: string
+  queuedAt: string
+}
+
 interface OfRun extends Stored {
   runId: string
 }
 
 /** What the stream of a conversation carries, by event name. */
 export interface ConversationEvents {
-  'user.message': Stored & { content: ContentPart[]; userId?: string; displayName?: string }
+  'user.message': Stored & {
+    content: ContentPart[]
+    userId?: string
+    displayName?: string
+    queuedId?: string
+  }
+  'queue.snapshot': { messages: QueuedMessage[] }
+  'queue.added': QueuedMessage
+  'queue.changed': QueuedMessage
+  'queue.removed': {
+    queuedId: string
+    reason: 'taken' | 'withdrawn' | 'refused'
+    userId?: string
+    error?: string
+  }
   'run.start': OfRun & { model?: string; userId?: string; skill?: string }
   'text.delta': OfRun & { text: string }
   'reasoning.delta': OfRun & { text: string }

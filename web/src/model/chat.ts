@@ -1,7 +1,7 @@
 // The open conversation: what it holds, how it is followed, sending and stopping. Everything
 // shown comes from the conversation's own stream, so that every tab shows the same; the
 // answer to a sent message is read only for its beginning and its failure.
-import { answerInput, answerQuestion, cancelRun, startChat } from '../api/chat'
+import { answerInput, answerQuestion, cancelRun, editQueued, startChat, withdrawQueued } from '../api/chat'
 import type { Answer, WhenBusy } from '../api/chat'
 import { ApiError, messageOf } from '../api/client'
 import { getConversation, getHistory } from '../api/conversations'
@@ -10,6 +10,8 @@ import { frames } from '../api/sse'
 import type { Conversation, ConversationEvent, InputAction } from '../api/types'
 import { Signal } from '../base/signal'
 import { Company } from './company'
+import { nameOf } from './people'
+import { Queue } from './queue'
 import { messagesIn, startOf } from './items'
 import type { AskBlock, InputBlock, Item, RunItem, Sending, UserItem } from './items'
 import { Transcript } from './transcript'
@@ -40,7 +42,11 @@ export class Chat {
   #events: ChatEvents
   #transcript = new Transcript()
   #speakers = new Set<string>()
-  #unsaved: UserItem[] = [] // sent, but not yet seen in the log
+  #unsaved: UserItem[] = [] // sent, but not yet seen in the log or the queue
+  #queue = new Queue({
+    onWaiting: (item) => this.#settleQueued(item),
+    onDropped: (item, by, error) => this.#keepDropped(item, by, error),
+  })
   #company: Company
   #follow: Follow | null = null
   #before: number | null = null // where the page in front of what is shown ends
@@ -64,9 +70,9 @@ export class Chat {
   }
 
   get items(): Item[] {
-    return this.#unsaved.length === 0
-      ? this.#transcript.items
-      : [...this.#transcript.items, ...this.#unsaved]
+    const { items } = this.#transcript
+    const waiting = [...this.#queue.items, ...this.#unsaved]
+    return waiting.length === 0 ? items : [...items, ...waiting]
   }
 
   get title(): string | null {
@@ -190,6 +196,21 @@ export class Chat {
   /** This person is writing; the others are told where there are any. */
   noteTyping(): void {
     if (this.id && this.isShared) this.#company.sayTyping(this.id)
+  }
+
+  /** Whether this person may take the waiting message back: sender and owner may. */
+  mayWithdraw({ userId }: UserItem): boolean {
+    return userId === null || userId === this.me || this.conversation?.ownerId === this.me
+  }
+
+  /** Takes a message that waits back; its text is the person's again. */
+  async withdraw({ queued }: UserItem): Promise<void> {
+    await withdrawQueued(this.id!, queued!.id)
+  }
+
+  /** Puts a message that waits differently. */
+  async reword({ queued }: UserItem, text: string): Promise<void> {
+    await editQueued(this.id!, queued!.id, text)
   }
 
   /** Takes a message that could not be sent out of the page again. */
@@ -319,6 +340,10 @@ export class Chat {
 
   #apply(event: ConversationEvent): void {
     if (this.#company.apply(event)) return
+    if (this.#queue.apply(event)) {
+      this.changes.notify()
+      return
+    }
     if (event.event === 'user.message') this.#settle(event)
     if (!this.#transcript.apply(event)) return
     if (event.event === 'run.done' || event.event === 'run.error') this.#isStopping = false
@@ -334,6 +359,22 @@ export class Chat {
     const text = typeof content === 'string' ? content : (content[0]?.text ?? '')
     const at = this.#unsaved.findIndex((item) => item.text === text) // "failed" may have been only its answer
     if (at >= 0) this.#unsaved.splice(at, 1)
+  }
+
+  /** The server has it: its own copy is shown from now on. */
+  #settleQueued({ userId, text }: UserItem): void {
+    if (userId !== null && userId !== this.me) return
+    const at = this.#unsaved.findIndex((item) => item.text === text)
+    if (at >= 0) this.#unsaved.splice(at, 1)
+  }
+
+  /** What was not taken back by oneself is not lost: it can be sent again. */
+  #keepDropped(item: UserItem, by: string | null, error: string | null): void {
+    const isOwn = item.userId === null || item.userId === this.me
+    if (!isOwn || by === this.me) return
+    const message = error ?? (by ? `${nameOf(by)} took it back.` : 'It was taken back.')
+    const { queued: _, ...rest } = item
+    this.#unsaved.push({ ...rest, sending: { state: 'failed', message } })
   }
 
   #setLink(state: LinkState): void {

@@ -67,8 +67,10 @@ export interface UserItem {
   text: string
   at: string
   position: number | null // in the log; null: not yet there
-  /** Only for own messages that the log does not have yet. */
+  /** Only for own messages that the server does not have yet. */
   sending?: Sending
+  /** It waits on the server until the agent takes it. */
+  queued?: { id: string; mode: 'queue' | 'steer' }
 }
 
 export interface TokenUsage {

@@ -1,5 +1,6 @@
 // The open conversation: messages, composer, and what is shown instead when there is none.
 import type { WhenBusy } from '../api/chat'
+import { messageOf } from '../api/client'
 import { textButton } from '../base/controls'
 import { copyText } from '../base/copy'
 import { h } from '../base/dom'
@@ -9,6 +10,7 @@ import { toast } from '../base/toast'
 import { forkAt, linkTo, revise } from '../model/actions'
 import type { App } from '../model/app'
 import type { Chat } from '../model/chat'
+import type { UserItem } from '../model/items'
 import { people } from '../model/people'
 import { loadModels, models } from '../model/prices'
 import { Composer } from './composer'
@@ -46,10 +48,13 @@ export class ChatView {
       onRevise: (item, text) => void revise(app, chat, item, text),
       onFork: (item) => void forkAt(app, chat, item),
       onLink: (position) => void copyText(linkTo(chat.id!, position)),
+      onReword: (item, text) => void this.#attempt(chat.reword(item, text)),
+      onWithdraw: (item) => void this.#withdraw(item),
     })
     this.#composer = new Composer(app, chat, {
       onSend: (text, whenBusy) => this.send(text, whenBusy),
       onTyping: () => chat.noteTyping(),
+      onEditLast: () => this.#messages.editLast(),
     })
     this.#earlier = textButton('Load earlier messages', () => void this.#loadEarlier(), {
       class: 'more',
@@ -82,6 +87,22 @@ export class ChatView {
     void this.#chat.send(text, whenBusy)
     this.#scroll.toEnd()
     this.#composer.focus()
+  }
+
+  async #attempt(action: Promise<void>): Promise<boolean> {
+    try {
+      await action
+      return true
+    } catch (error) {
+      toast(messageOf(error))
+      return false
+    }
+  }
+
+  /** What was taken back is in the field again, if that is empty. */
+  async #withdraw(item: UserItem): Promise<void> {
+    const isOwn = item.userId === null || item.userId === this.#chat.me
+    if ((await this.#attempt(this.#chat.withdraw(item))) && isOwn) this.#composer.giveBack(item.text)
   }
 
   /** An address may name a message: it is loaded, shown and marked for a moment. */

@@ -17,6 +17,7 @@ const BUSY_HINT = `Enter queues it. ${isMac ? '⌘' : 'Ctrl'} Enter puts it into
 export interface ComposerActions {
   onSend(text: string, whenBusy: WhenBusy): void
   onTyping(): void
+  onEditLast(): void
 }
 
 export class Composer {
@@ -80,6 +81,11 @@ export class Composer {
     this.focus()
   }
 
+  /** A text that was not sent after all; what is being written stays. */
+  giveBack(text: string): void {
+    if (this.#field.value === '') this.fill(text)
+  }
+
   close(): void {
     clearTimeout(this.#draftTimer)
     saveDraft(this.#chat.id, this.#field.value)
@@ -121,6 +127,10 @@ export class Composer {
   }
 
   #onKey(event: KeyboardEvent): void {
+    if (event.key === 'ArrowUp' && this.#field.value === '') {
+      event.preventDefault()
+      this.#actions.onEditLast()
+    }
     if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return
     event.preventDefault()
     this.#send(event.ctrlKey || event.metaKey ? 'steer' : 'queue')

@@ -5,7 +5,7 @@ import type { Item, RunItem, UserItem } from '../model/items'
 import { nameOf } from '../model/people'
 import { Chunks } from './chunks'
 import { nestedRun } from './nested'
-import { PersonView } from './person'
+import { PersonView, type PersonProps } from './person'
 import { RunView, waiting } from './run'
 
 export interface MessageActions {
@@ -16,6 +16,8 @@ export interface MessageActions {
   /** A fork that ends with the item. */
   onFork(item: Item): void
   onLink(position: number): void
+  onReword(item: UserItem, text: string): void
+  onWithdraw(item: UserItem): void
 }
 
 type View = PersonView | RunView
@@ -50,7 +52,8 @@ export class Messages {
     this.#chunks.assign(items)
     const placed: Keyed[] = [...this.#chunks.list]
     // While a message is on its way, the answer's place is shown already.
-    if (last?.kind === 'user' && this.#chat.isBusy) placed.push({ element: this.#waiting })
+    if (last?.kind === 'user' && !isWaiting(last) && this.#chat.isBusy)
+      placed.push({ element: this.#waiting })
     arrange(this.element, placed)
     this.#drawChunks(last)
   }
@@ -62,6 +65,16 @@ export class Messages {
     chunk.isNear = true
     this.update()
     return this.#views.get(item.key)?.element ?? null
+  }
+
+  /** Opens the editor of one's last message: one that waits is changed, others asked anew. */
+  editLast(): void {
+    const item = this.#chat.items.findLast(
+      (it): it is UserItem => it.kind === 'user' && this.#isOwn(it) && !it.sending,
+    )
+    if (!item || !this.show(item)) return
+    const view = this.#views.get(item.key)
+    if (view instanceof PersonView) view.edit(item, this.#personProps(item, null, false))
   }
 
   #drawChunks(last: Item | undefined): void {
@@ -119,10 +132,16 @@ export class Messages {
   }
 
   #updatePerson(view: PersonView, item: UserItem, before: UserItem | null, isNext: boolean): void {
+    view.update(item, this.#personProps(item, before, isNext))
+  }
+
+  #personProps(item: UserItem, before: UserItem | null, isNext: boolean): PersonProps {
     const actions = this.#actions
-    const { position } = item
-    view.update(item, {
-      isOwn: this.#isOwn(item),
+    const { position, queued } = item
+    const isOwn = this.#isOwn(item)
+    const mayWithdraw = actions && queued && this.#chat.mayWithdraw(item)
+    return {
+      isOwn,
       name: nameOf(item.userId, item.displayName),
       isContinued: isNext && before?.userId === item.userId,
       hasLabel: !before || before.userId !== item.userId,
@@ -137,11 +156,18 @@ export class Messages {
       },
       onFork: actions && position !== null ? (text) => actions.onRevise(item, text) : null,
       onLink: actions && position !== null ? () => actions.onLink(position) : null,
-    })
+      onReword: actions && queued && isOwn ? (text) => actions.onReword(item, text) : null,
+      onWithdraw: mayWithdraw ? () => actions.onWithdraw(item) : null,
+    }
   }
 
   /** Messages of logs without users are one's own. */
   #isOwn(item: UserItem): boolean {
     return item.userId === null || item.userId === this.#chat.me
   }
+}
+
+/** The agent answers something else first. */
+function isWaiting({ queued, sending }: UserItem): boolean {
+  return queued !== undefined || (sending?.state === 'pending' && sending.waits !== undefined)
 }

@@ -13,6 +13,9 @@ const WAITS = {
   steer: 'Goes into the answer at its next step.',
 }
 
+const FORK_HINT = 'The conversation so far is kept; this becomes a fork of it.'
+const QUEUE_HINT = 'It waits until the agent takes it.'
+
 export interface PersonProps {
   isOwn: boolean
   name: string
@@ -22,6 +25,8 @@ export interface PersonProps {
   onRetry(): void // one that was not sent
   onEdit(): void
   onFork: ((text: string) => void) | null // asks differently, in a fork
+  onReword: ((text: string) => void) | null // one that waits
+  onWithdraw: (() => void) | null
   onLink: (() => void) | null
 }
 
@@ -42,10 +47,10 @@ export class PersonView {
 
   update(item: UserItem, props: PersonProps): void {
     const failure = item.sending?.state === 'failed' ? item.sending.message : ''
-    const waits = item.sending?.state === 'pending' ? (item.sending.waits ?? '') : ''
+    const waits = item.queued?.mode ?? (item.sending?.state === 'pending' && item.sending.waits)
     const { isOwn, name, hasLabel, isContinued, colour } = props
-    const state = item.sending?.state ?? 'stored'
-    const canFork = props.onFork !== null
+    const state = item.sending?.state ?? (item.queued ? 'queued' : 'stored')
+    const canFork = props.onFork !== null || props.onWithdraw !== null
     const looks = [isOwn, name, hasLabel, isContinued, colour, state, waits, canFork]
     const shown = [item.text, failure, ...looks].join('\n')
     if (shown === this.#shown) return
@@ -60,37 +65,59 @@ export class PersonView {
     this.#drawFoot(item, props)
     this.#end.replaceChildren(
       ...(failure ? [this.#failure(failure, props)] : []),
-      ...(waits ? [h('p', { class: 'waits' }, icon('clock'), WAITS[waits])] : []),
+      ...(waits ? [this.#waiting(item, waits, props)] : []),
     )
   }
 
   #drawFoot(item: UserItem, { onFork, onLink }: PersonProps): void {
     this.#foot.replaceChildren()
-    if (item.sending) return
+    if (item.sending || item.queued) return
     this.#foot.append(copyButton('Copy message', () => item.text))
     if (onFork)
       this.#foot.append(
-        iconButton('edit', 'Edit and ask again, in a fork', () => this.#edit(item, onFork)),
+        iconButton('edit', 'Edit and ask again, in a fork', () =>
+          this.#openEditor(item.text, FORK_HINT, onFork),
+        ),
       )
     if (onLink) this.#foot.append(iconButton('link', 'Copy link to this message', onLink))
     this.#foot.append(h('span', { class: 'message-meta' }, fullTime(item.at)))
   }
 
-  /** The bubble becomes a field; what is sent from it goes into a fork. */
-  #edit(item: UserItem, onFork: (text: string) => void): void {
+  /** What the message says about its turn, and what can still be done with it. */
+  #waiting(item: UserItem, how: 'queue' | 'steer', props: PersonProps): HTMLElement {
+    const { onReword, onWithdraw } = props
+    const edit = () => onReword && this.#openEditor(item.text, QUEUE_HINT, onReword)
+    return h(
+      'p',
+      { class: 'waits' },
+      icon('clock'),
+      h('span', {}, WAITS[how]),
+      item.queued && onReword && iconButton('edit', 'Change it', () => edit()),
+      item.queued && onWithdraw && iconButton('cross', 'Take it back', onWithdraw),
+    )
+  }
+
+  /** Opens the editor of the message, where it has one. */
+  edit(item: UserItem, { onReword, onFork }: PersonProps): void {
+    if (item.queued && onReword) this.#openEditor(item.text, QUEUE_HINT, onReword)
+    else if (onFork) this.#openEditor(item.text, FORK_HINT, onFork)
+  }
+
+  /** The bubble becomes a field; what is sent from it goes into a fork, or waits instead. */
+  #openEditor(text: string, hint: string, onSend: (text: string) => void): void {
     if (this.#editor) return
     const area = h('textarea', { class: 'edit-field', dir: 'auto', aria: { label: 'New wording' } })
-    area.value = item.text
+    area.value = text
     const close = () => {
       this.#editor?.remove()
       this.#editor = null
       this.element.classList.remove('is-editing')
     }
     const submit = () => {
-      const text = area.value.trim()
-      if (text === '') return
+      const changed = area.value.trim()
+      if (changed === '') return
       close()
-      onFork(text)
+      onSend(changed)
     }
     area.addEventListener('keydown', (event) => {
       if (event.key === 'Escape') {
@@ -105,11 +132,7 @@ export class PersonView {
       'div',
       { class: 'editor' },
       area,
-      h(
-        'p',
-        { class: 'editor-hint' },
-        'The conversation so far is kept; this becomes a fork of it.',
-      ),
+      h('p', { class: 'editor-hint' }, hint),
       h(
         'div',
         { class: 'editor-buttons' },

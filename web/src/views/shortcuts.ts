@@ -17,6 +17,7 @@ export interface ShortcutActions {
 export const SHORTCUTS: readonly { keys: string[]; what: string }[] = [
   { keys: ['Enter'], what: 'Send the message' },
   { keys: [SHIFT, 'Enter'], what: 'New line' },
+  { keys: ['↑'], what: 'Edit your last message, from an empty field' },
   { keys: ['Esc'], what: 'Stop the answer, or close what is open' },
   { keys: [MOD, 'Enter'], what: 'Put the message into the running answer' },
   { keys: [MOD, 'K'], what: 'Commands and conversations' },
