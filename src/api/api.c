@@ -3,6 +3,7 @@
 #include "api/admit.h"
 #include "api/hub.h"
 #include "api/internal.h"
+#include "api/proxy.h"
 #include "base/random.h"
 #include "http/static.h"
 
@@ -171,6 +172,8 @@ static bool on_head(void *ctx, struct http_req *r)
 {
     struct api *api = ctx;
     struct buf allow;
+    if (!proxy_strip_base(&api->deps.config->http, r))
+        return false;
     buf_init(&allow, 256);
     enum route_result found = route_find(ROUTES, ARRAY_LEN(ROUTES), r, &allow);
     const struct route *route = found == ROUTE_FOUND ? r->route : NULL;

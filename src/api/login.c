@@ -3,39 +3,46 @@
 
 #include "api/admit.h"
 #include "api/guard.h"
+#include "api/proxy.h"
 
 /* ---- cookies ---- */
 
-static bool is_secure(const struct http_req *r)
+struct cookie {
+    const char *name, *same_site, *path;
+};
+
+static const struct cookie SESSION = {AUTH_COOKIE_SESSION, "Lax", "/"};
+static const struct cookie REFRESH = {AUTH_COOKIE_REFRESH, "Strict", "/v1/auth"};
+static const struct cookie FLOW = {AUTH_COOKIE_FLOW, "Lax", "/v1/auth"};
+
+static const struct config_http *settings(const struct api *api)
 {
-    return !guard_is_loopback(http_get_header(r, "host"));
+    return &api->deps.config->http;
 }
 
-static void set_cookie(struct http_req *r, const char *name, str value, const char *more,
+static void set_cookie(const struct api *api, struct http_req *r, const struct cookie *c, str value,
                        int64_t max_age_s)
 {
-    str cookie =
-        arena_printf(&r->arena, "%s=%.*s; HttpOnly; %s; Max-Age=%lld%s", name, STR_ARG(value), more,
-                     (long long)max_age_s, is_secure(r) ? "; Secure" : "");
-    http_add_header(r, "Set-Cookie", cookie);
+    const struct config_http *h = settings(api);
+    str text =
+        arena_printf(&r->arena, "%s=%.*s; HttpOnly; SameSite=%s; Path=%.*s%s; Max-Age=%lld%s",
+                     c->name, STR_ARG(value), c->same_site, STR_ARG(h->base_path), c->path,
+                     (long long)max_age_s, proxy_wants_secure(h, r) ? "; Secure" : "");
+    http_add_header(r, "Set-Cookie", text);
 }
 
-#define FOR_ALL  "SameSite=Lax; Path=/"
-#define FOR_AUTH "SameSite=Strict; Path=/v1/auth"
-#define FOR_FLOW "SameSite=Lax; Path=/v1/auth"
-
-static void set_session(struct http_req *r, const struct auth_session *s)
+static void set_session(const struct api *api, struct http_req *r, const struct auth_session *s)
 {
     if (s->session_value.n == 0) /* another tab of this browser has just got new ones */
         return;
-    set_cookie(r, AUTH_COOKIE_SESSION, s->session_value, FOR_ALL, s->session_max_age_s);
-    set_cookie(r, AUTH_COOKIE_REFRESH, s->refresh_value, FOR_AUTH, s->refresh_max_age_s);
+    set_cookie(api, r, &SESSION, s->session_value, s->session_max_age_s);
+    set_cookie(api, r, &REFRESH, s->refresh_value, s->refresh_max_age_s);
 }
 
-static void clear_session(struct http_req *r)
+static void clear_session(const struct api *api, struct http_req *r)
 {
-    set_cookie(r, AUTH_COOKIE_SESSION, STR_NONE, FOR_ALL, 0);
-    set_cookie(r, AUTH_COOKIE_REFRESH, STR_NONE, FOR_AUTH, 0);
+    set_cookie(api, r, &SESSION, STR_NONE, 0);
+    set_cookie(api, r, &REFRESH, STR_NONE, 0);
 }
 
 /* ---- waiting for an answer of auth ---- */
@@ -76,7 +83,7 @@ static void on_login(void *ctx, const struct err *err, const struct auth_session
         api_auth_error(w->req, err);
         return;
     }
-    set_session(w->req, s);
+    set_session(w->api, w->req, s);
     reply_ok(w->req);
 }
 
@@ -89,9 +96,16 @@ static const struct json_field LOGIN_FIELDS[] = {
 void api_auth_login(void *ctx, struct http_req *r)
 {
     struct api *api = ctx;
-    struct auth_login in = {.client = str_from(r->peer_addr)};
+    struct auth_login in = {.client = proxy_client(settings(api), r)};
     if (!api_decode_body(r, LOGIN_FIELDS, &in))
         return;
+    if (proxy_loses_cookies(settings(api), r)) {
+        http_reply_error(r, 400, "https_needed",
+                         "A browser keeps no login of this server over plain HTTP. Use https, or "
+                         "set http.insecureCookies if you trust the network.",
+                         NULL);
+        return;
+    }
     if (in.key.n == 0 && (in.email.n == 0 || in.password.n == 0)) {
         http_reply_error(r, 400, "bad_request", "Send email and password, or key.", NULL);
         return;
@@ -104,15 +118,19 @@ void api_auth_login(void *ctx, struct http_req *r)
 
 static void on_logged_out(void *ctx)
 {
-    struct http_req *r = ctx;
-    clear_session(r);
-    reply_ok(r);
+    struct auth_wait *w = ctx;
+    clear_session(w->api, w->req);
+    reply_ok(w->req);
 }
 
 void api_auth_logout(void *ctx, struct http_req *r)
 {
     struct api *api = ctx;
-    auth_logout(api->deps.auth, http_cookie(r, AUTH_COOKIE_SESSION), on_logged_out, r);
+    struct auth_wait *w = ARENA_NEW(&r->arena, struct auth_wait);
+    w->api = api;
+    w->req = r; /* lives until it is answered */
+    auth_logout(api->deps.auth, http_cookie(r, AUTH_COOKIE_SESSION),
+                http_cookie(r, AUTH_COOKIE_REFRESH), on_logged_out, w);
 }
 
 /* ---- GET /v1/auth/session ---- */
@@ -157,7 +175,7 @@ static void on_refreshed(void *ctx, const struct err *err, const struct auth_ses
 {
     struct auth_wait *w = ctx;
     if (err->code == -EACCES) {
-        clear_session(w->req);
+        clear_session(w->api, w->req);
         http_reply_error(w->req, 401, "refresh_failed", "Log in again.", NULL);
     } else {
         on_login(w, err, s);
@@ -167,7 +185,7 @@ static void on_refreshed(void *ctx, const struct err *err, const struct auth_ses
 void api_auth_refresh(void *ctx, struct http_req *r)
 {
     struct api *api = ctx;
-    const struct config_http *h = &api->deps.config->http;
+    const struct config_http *h = settings(api);
     struct guard_rules rules = {h->host, h->allowed_hosts, h->allowed_origins};
     str value = http_cookie(r, AUTH_COOKIE_REFRESH);
     if (value.n == 0) {
@@ -189,12 +207,9 @@ static void redirect(struct http_req *r, str to)
     http_reply(r, 302, NULL, STR_NONE);
 }
 
-/* A proxy in front may speak TLS for us. The Host has been checked. */
-static str own_url(struct http_req *r, const char *path)
+static str own_path(const struct api *api, struct http_req *r, str path)
 {
-    bool is_tls = str_eq_nocase(http_get_header(r, "x-forwarded-proto"), STR("https"));
-    str host = http_get_header(r, "host");
-    return arena_printf(&r->arena, "%s://%.*s%s", is_tls ? "https" : "http", STR_ARG(host), path);
+    return arena_concat(&r->arena, settings(api)->base_path, path);
 }
 
 static void on_authorize(void *ctx, const struct err *err, str url, str flow)
@@ -204,14 +219,18 @@ static void on_authorize(void *ctx, const struct err *err, str url, str flow)
         api_auth_error(w->req, err);
         return;
     }
-    set_cookie(w->req, AUTH_COOKIE_FLOW, flow, FOR_FLOW, AUTH_FLOW_MAX_AGE_S);
+    set_cookie(w->api, w->req, &FLOW, flow, AUTH_FLOW_MAX_AGE_S);
     redirect(w->req, arena_str(&w->req->arena, url));
 }
 
 void api_auth_authorize(void *ctx, struct http_req *r)
 {
     struct api *api = ctx;
-    struct auth_authorize in = {own_url(r, "/v1/auth/callback"), http_query(r, "returnTo")};
+    struct auth_authorize in = {
+        .redirect_uri = proxy_own_url(settings(api), r, "/v1/auth/callback"),
+        .return_to = http_query(r, "returnTo"),
+        .client = proxy_client(settings(api), r),
+    };
     struct auth_wait *w = wait_new(api, r);
     w->op = auth_authorize(api->deps.auth, &in, on_authorize, w);
 }
@@ -219,14 +238,15 @@ void api_auth_authorize(void *ctx, struct http_req *r)
 static void on_callback(void *ctx, const struct err *err, const struct auth_session *s)
 {
     struct auth_wait *w = ctx;
-    set_cookie(w->req, AUTH_COOKIE_FLOW, STR_NONE, FOR_FLOW, 0);
+    set_cookie(w->api, w->req, &FLOW, STR_NONE, 0);
     if (err->code < 0) {
         log_warn(w->api->deps.log, "auth", "a login at the provider failed: %s", err->msg);
-        redirect(w->req, STR("/?error=auth_failed"));
+        redirect(w->req, own_path(w->api, w->req, STR("/?error=auth_failed")));
         return;
     }
-    set_session(w->req, s);
-    redirect(w->req, s->return_to.n > 0 ? arena_str(&w->req->arena, s->return_to) : STR("/"));
+    set_session(w->api, w->req, s);
+    redirect(w->req, s->return_to.n > 0 ? arena_str(&w->req->arena, s->return_to)
+                                        : own_path(w->api, w->req, STR("/")));
 }
 
 void api_auth_callback(void *ctx, struct http_req *r)

@@ -1,6 +1,7 @@
 /* mcp.c - the way to the MCP endpoint: who asks and whether there is one. What happens there is the
  * gateway's business (api_deps.mcp). */
 #include "api/internal.h"
+#include "api/proxy.h"
 
 /* False: answered. */
 static bool admit(struct api *api, struct http_req *r, struct api_caller *ret)
@@ -42,19 +43,11 @@ void api_mcp_sse_post(void *ctx, struct http_req *r)
 
 /* ---- RFC 9728 ---- */
 
-static str own_address(struct http_req *r)
-{
-    bool is_tls = str_eq_nocase(http_get_header(r, "x-forwarded-proto"), STR("https"));
-    return arena_printf(&r->arena, "%s://%.*s", is_tls ? "https" : "http",
-                        STR_ARG(http_get_header(r, "host")));
-}
-
 str api_mcp_metadata_url(const struct api *api, struct http_req *r)
 {
     if (api->deps.issuer.n == 0)
         return STR_NONE;
-    return arena_concat(&r->arena, own_address(r),
-                        STR("/.well-known/oauth-protected-resource/mcp"));
+    return proxy_own_url(&api->deps.config->http, r, "/.well-known/oauth-protected-resource/mcp");
 }
 
 void api_mcp_metadata(void *ctx, struct http_req *r)
@@ -67,7 +60,7 @@ void api_mcp_metadata(void *ctx, struct http_req *r)
     }
     api_json_begin(&j);
     jw_object(&j.w);
-    jw_kstr(&j.w, "resource", arena_concat(&r->arena, own_address(r), STR("/mcp")));
+    jw_kstr(&j.w, "resource", proxy_own_url(&api->deps.config->http, r, "/mcp"));
     jw_key(&j.w, "authorization_servers");
     jw_array(&j.w);
     jw_str(&j.w, api->deps.issuer);

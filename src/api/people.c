@@ -9,7 +9,8 @@ const struct roster *api_roster(const struct api *api)
 
 bool api_is_org_admin(const struct api_identity *me)
 {
-    return me->is_operator || me->who.role >= ORG_ADMIN;
+    bool is_bound = me->who.workspace_id.n > 0; /* a token for one workspace is for nothing else */
+    return me->is_operator || (me->who.role >= ORG_ADMIN && !is_bound);
 }
 
 void api_forbidden(struct http_req *r)

@@ -7,8 +7,12 @@
 #include "auth/token_use.h"
 #include "loop/pool.h"
 
-#define LOGINS_PER_KEY 10 /* a minute */
-#define LOGINS_TOTAL   50
+/* A minute. A login counts for its client and for its account. */
+#define LOGINS_PER_KEY        10
+#define LOGINS_TOTAL          100
+#define DEPARTURES_PER_CLIENT 30 /* to the OpenID provider */
+#define DEPARTURES_TOTAL      5000
+#define KNOWN_CLIENTS_MAX     10000 /* of accounts; beyond it all are forgotten */
 
 struct oidc;
 
@@ -17,9 +21,10 @@ struct auth {
     uint8_t key_hash[SHA256_LEN]; /* of the API key */
     struct sessions *sessions;
     struct token_use *use;
-    struct limit logins;
-    struct pool *pool; /* one thread for passwords: each takes 64 MiB */
-    struct oidc *oidc; /* NULL in other modes */
+    struct limit logins, departures;
+    struct map known_clients; /* account and client of logins that succeeded */
+    struct pool *pool;        /* one thread for passwords: each takes 64 MiB */
+    struct oidc *oidc;        /* NULL in other modes */
     struct list_node ops;
     struct list_node observers;
     struct directory_observer news;
@@ -58,8 +63,6 @@ const struct roster *auth_roster(const struct auth *a);
 /* The identity of a user that exists. Copies to the arena. */
 void identity_fill(const struct user *u, struct arena *arena, enum auth_how how,
                    struct identity *ret);
-
-extern const struct session_policy SESSION_LOCAL;
 
 /* What a login gives out, in the arena. */
 struct auth_session session_offer(struct arena *arena, const struct session *s,

@@ -146,6 +146,8 @@ int auth_new(const struct auth_deps *deps, struct auth **ret, struct err *e)
     list_init(&a->observers);
     sha256(deps->instance->api_key, a->key_hash);
     limit_init(&a->logins, LOGINS_PER_KEY, LOGINS_TOTAL);
+    limit_init(&a->departures, DEPARTURES_PER_CLIENT, DEPARTURES_TOTAL);
+    map_init(&a->known_clients);
     arena_init(&arena);
     a->sessions = sessions_new(deps->loop, deps->log, deps->work_dir,
                                origin_of(&arena, deps->instance), on_session_ended, a);
@@ -186,6 +188,8 @@ void auth_free(struct auth *a)
     sessions_free(a->sessions);
     token_use_free(a->use);
     limit_done(&a->logins);
+    limit_done(&a->departures);
+    map_done(&a->known_clients);
     free(a);
 }
 

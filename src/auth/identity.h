@@ -112,8 +112,9 @@ struct auth_op *auth_login(struct auth *a, const struct auth_login *in, auth_ses
  * somebody else has it. */
 struct auth_op *auth_refresh(struct auth *a, str refresh_value, auth_session_done done, void *ctx);
 
-/* Ends the session of this cookie and calls back once that is on disk. */
-void auth_logout(struct auth *a, str session_value, loop_fn done, void *ctx);
+/* Ends the session of these cookies, of which the first may have run out before the second, and
+ * calls back once that is on disk. */
+void auth_logout(struct auth *a, str session_value, str refresh_value, loop_fn done, void *ctx);
 
 /* ---- passwords and tokens (the caller has checked who may) ---- */
 
@@ -140,6 +141,7 @@ int64_t auth_token_used(const struct auth *a, str token_id);
 struct auth_authorize {
     str redirect_uri; /* of /v1/auth/callback; ignored when instance.json names one */
     str return_to;    /* a path of this server; anything else is ignored */
+    str client;       /* address of the peer, for the rate limit */
 };
 /* url: where to send the browser; flow: value of the AUTH_COOKIE_FLOW cookie, which ties the
  * answer to this browser. */

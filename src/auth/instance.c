@@ -12,6 +12,7 @@
 struct auth_in {
     str adapter;
     struct instance_oidc oidc;
+    int64_t session_hours, idle_hours;
     bool signup;
 };
 
@@ -33,6 +34,8 @@ static const struct json_field AUTH_FIELDS[] = {
     {"scopes", JF_STR, OIDC(scopes), 0, NULL, 0},
     {"allowedDomains", JF_STRS, OIDC(allowed_domains), 0, NULL, 0},
     {"trustEmail", JF_BOOL, OIDC(trust_email), 0, NULL, 0},
+    {"sessionHours", JF_INT, offsetof(struct auth_in, session_hours), 0, NULL, 0},
+    {"idleHours", JF_INT, offsetof(struct auth_in, idle_hours), 0, NULL, 0},
     {"signup", JF_BOOL, offsetof(struct auth_in, signup), 0, NULL, 0},
     {0}};
 
@@ -127,9 +130,25 @@ static const struct {
     {"oidc", AUTH_OIDC, take_oidc},
 };
 
+#define HOUR_MS (60 * 60 * 1000LL)
+
+static int take_sessions(struct instance *i, const struct auth_in *in, struct err *e)
+{
+    if (in->session_hours < 1 || in->session_hours > INSTANCE_SESSION_HOURS_MAX)
+        return err_set(e, -EINVAL, "auth.sessionHours: expected 1 to %d",
+                       INSTANCE_SESSION_HOURS_MAX);
+    if (in->idle_hours < 1 || in->idle_hours > INSTANCE_SESSION_HOURS_MAX)
+        return err_set(e, -EINVAL, "auth.idleHours: expected 1 to %d", INSTANCE_SESSION_HOURS_MAX);
+    i->session_ms = in->session_hours * HOUR_MS;
+    i->idle_ms = in->idle_hours * HOUR_MS;
+    return 0;
+}
+
 static int decode(struct instance *i, str text, str secret, struct err *e)
 {
-    struct document d = {.auth.signup = true};
+    struct document d = {.auth = {.signup = true,
+                                  .session_hours = INSTANCE_SESSION_HOURS,
+                                  .idle_hours = INSTANCE_IDLE_HOURS}};
     struct err unknown = {0};
     struct json *doc;
     int r = json_parse(&i->arena, text, JSON_UNIQUE, &doc, e);
@@ -139,6 +158,9 @@ static int decode(struct instance *i, str text, str secret, struct err *e)
         return r;
     if (unknown.code < 0)
         return err_set(e, unknown.code, "%s", unknown.msg);
+    r = take_sessions(i, &d.auth, e);
+    if (r < 0)
+        return r;
     i->org_name = d.org_name;
     i->org_id = d.org_id;
     for (size_t k = 0; k < ARRAY_LEN(ADAPTERS); k++) {
@@ -192,7 +214,8 @@ static int load_file(struct instance *i, str api_key, str secret, struct err *e)
 int instance_load(struct instance *ret, const char *work_dir, str api_key, str client_secret,
                   struct err *e)
 {
-    *ret = (struct instance){0};
+    *ret = (struct instance){.session_ms = INSTANCE_SESSION_HOURS * HOUR_MS,
+                             .idle_ms = INSTANCE_IDLE_HOURS * HOUR_MS};
     arena_init(&ret->arena);
     ret->path = arena_printf(&ret->arena, "%s/instance.json", work_dir).p;
     int r = file_exists(ret->path) ? load_file(ret, api_key, client_secret, e)

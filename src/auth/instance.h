@@ -13,6 +13,10 @@
 
 enum auth_mode { AUTH_DEV, AUTH_KEY, AUTH_LOCAL, AUTH_OIDC };
 
+#define INSTANCE_SESSION_HOURS     (30 * 24) /* unless the file says otherwise */
+#define INSTANCE_IDLE_HOURS        (7 * 24)
+#define INSTANCE_SESSION_HOURS_MAX (366 * 24)
+
 #define INSTANCE_KEY_MIN  8  /* shorter API keys are refused */
 #define INSTANCE_KEY_WEAK 16 /* shorter ones are warned about */
 
@@ -32,7 +36,8 @@ struct instance {
     const char *path; /* of instance.json, whether it exists or not */
     str api_key;      /* AUTH_KEY */
     str org_name, org_id;
-    struct instance_oidc oidc; /* AUTH_OIDC */
+    int64_t session_ms, idle_ms; /* how long a login lasts, and without a request */
+    struct instance_oidc oidc;   /* AUTH_OIDC */
     struct json_strs warnings;
 };
 

@@ -6,12 +6,6 @@
 #include "auth/password.h"
 #include "base/clock.h"
 
-#define HOUR_MS (60 * 60 * 1000LL)
-#define DAY_MS  (24 * HOUR_MS)
-
-const struct session_policy SESSION_LOCAL = {
-    .value_ms = 30 * DAY_MS, .idle_ms = 7 * DAY_MS, .absolute_ms = 30 * DAY_MS};
-
 struct auth_session session_offer(struct arena *arena, const struct session *s,
                                   const struct session_values *v)
 {
@@ -33,6 +27,8 @@ struct login_op {
     auth_session_done done;
     str email, password, hash, user_id;
     str by_client, by_account; /* keys of the limit */
+    str by_both;
+    bool is_known;
 };
 
 static void login_fail(struct login_op *x)
@@ -41,16 +37,33 @@ static void login_fail(struct login_op *x)
     op_free(&x->op);
 }
 
+static void give_back(struct auth *a, struct login_op *x)
+{
+    uint64_t now = clock_mono_ms();
+    if (x->is_known) {
+        limit_give_back(&a->logins, x->by_both, now);
+        return;
+    }
+    limit_give_back(&a->logins, x->by_client, now);
+    limit_give_back(&a->logins, x->by_account, now);
+    if (map_len(&a->known_clients) >= KNOWN_CLIENTS_MAX) {
+        map_done(&a->known_clients);
+        map_init(&a->known_clients);
+    }
+    map_put(&a->known_clients, x->by_both, a);
+}
+
 static void login_succeed(struct login_op *x)
 {
     struct auth *a = x->op.auth;
+    const struct instance *i = a->deps.instance;
+    struct session_policy policy = {
+        .value_ms = i->session_ms, .idle_ms = i->idle_ms, .absolute_ms = i->session_ms};
     struct session_values values;
-    const struct session *s =
-        session_begin(a->sessions, x->user_id, &SESSION_LOCAL, STR_NONE, &values);
+    const struct session *s = session_begin(a->sessions, x->user_id, &policy, STR_NONE, &values);
     struct auth_session offer = session_offer(&x->op.arena, s, &values);
     explicit_bzero(&values, sizeof values);
-    limit_give_back(&a->logins, x->by_client, clock_mono_ms());
-    limit_give_back(&a->logins, x->by_account, clock_mono_ms());
+    give_back(a, x);
     x->done(x->op.ctx, &x->op.err, &offer);
     op_free(&x->op);
 }
@@ -123,12 +136,17 @@ static str limit_key(struct arena *a, const char *kind, str name)
 }
 
 /* The address and the account count, each on its own: neither many accounts from one place nor
- * one account from many places can be tried at speed. */
+ * one account from many places can be tried at speed. Who has logged in from there before counts
+ * apart, so that nobody is locked out by those who guess. */
 static bool is_too_often(struct auth *a, struct login_op *x, str client)
 {
     uint64_t now = clock_mono_ms();
     x->by_client = limit_key(&x->op.arena, "from", client);
     x->by_account = limit_key(&x->op.arena, "to", x->email);
+    x->by_both = arena_concat(&x->op.arena, x->by_client, x->by_account);
+    x->is_known = map_get(&a->known_clients, x->by_both) != NULL;
+    if (x->is_known)
+        return !limit_take(&a->logins, x->by_both, now);
     return !limit_take(&a->logins, x->by_client, now) ||
            !limit_take(&a->logins, x->by_account, now);
 }
@@ -198,9 +216,13 @@ struct auth_op *auth_refresh(struct auth *a, str refresh_value, auth_session_don
 
 /* ---- logging out ---- */
 
-void auth_logout(struct auth *a, str session_value, loop_fn done, void *ctx)
+void auth_logout(struct auth *a, str session_value, str refresh_value, loop_fn done, void *ctx)
 {
+    bool is_spent;
     const struct session *s = session_find(a->sessions, session_value);
+    if (s)
+        session_end(a->sessions, s);
+    s = session_find_refresh(a->sessions, refresh_value, &is_spent);
     if (s)
         session_end(a->sessions, s);
     sessions_sync(a->sessions, done, ctx);

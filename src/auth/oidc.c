@@ -10,7 +10,6 @@
 
 #define MINUTE_MS (60 * 1000LL)
 #define HOUR_MS   (60 * MINUTE_MS)
-#define DAY_MS    (24 * HOUR_MS)
 
 #define FLOW_MS        (10 * MINUTE_MS)
 #define RETURN_TO_MAX  2048
@@ -19,10 +18,18 @@
 
 /* An hour between visits to the provider: that is how long somebody it has locked out may
  * stay. Where it gives no refresh token a working day must do. */
-static const struct session_policy SESSION_OIDC = {
-    .value_ms = HOUR_MS, .idle_ms = 7 * DAY_MS, .absolute_ms = 30 * DAY_MS};
-static const struct session_policy SESSION_BRIEF = {
-    .value_ms = 8 * HOUR_MS, .idle_ms = 8 * HOUR_MS, .absolute_ms = 8 * HOUR_MS};
+static struct session_policy session_policy(const struct instance *i, bool is_lasting)
+{
+    int64_t brief = i->session_ms < 8 * HOUR_MS ? i->session_ms : 8 * HOUR_MS;
+    if (is_lasting)
+        return (struct session_policy){
+            .value_ms = HOUR_MS, .idle_ms = i->idle_ms, .absolute_ms = i->session_ms};
+    return (struct session_policy){
+        .value_ms = brief,
+        .idle_ms = i->idle_ms < brief ? i->idle_ms : brief,
+        .absolute_ms = brief,
+    };
+}
 
 struct flow { /* a browser that went to the provider */
     struct list_node node;
@@ -232,7 +239,10 @@ struct auth_op *auth_authorize(struct auth *a, const struct auth_authorize *in,
     struct url u;
     x->done.authorize = done;
     x->redirect_uri = arena_str(&x->op.arena, own.n > 0 ? own : in->redirect_uri);
-    x->return_to = is_own_path(in->return_to) ? arena_str(&x->op.arena, in->return_to) : STR("/");
+    if (is_own_path(in->return_to))
+        x->return_to = arena_str(&x->op.arena, in->return_to);
+    if (!limit_take(&a->departures, in->client, clock_mono_ms()))
+        return fail_later(x, -EBUSY, "too many attempts; wait a minute");
     if (url_parse(x->redirect_uri, &u, NULL) < 0)
         return fail_later(x, -EINVAL, "the address to return to is not valid");
     x->wait.fn = on_authorize_meta;
@@ -273,9 +283,9 @@ void oidc_give_session(struct oidc_op *x, const struct user *u)
     struct session_values values;
     const struct session *s = NULL;
     if (x->purpose == OIDC_CALLBACK) {
-        bool is_lasting = x->provider_refresh.n > 0;
-        s = session_begin(all, u->id, is_lasting ? &SESSION_OIDC : &SESSION_BRIEF,
-                          x->provider_refresh, &values);
+        struct session_policy policy =
+            session_policy(x->op.auth->deps.instance, x->provider_refresh.n > 0);
+        s = session_begin(all, u->id, &policy, x->provider_refresh, &values);
     } else {
         s = session_by_id(all, x->session_id); /* it may have ended meanwhile */
         if (s && str_eq(s->user_id, u->id))

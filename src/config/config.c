@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <unistd.h>
 
+#include "base/ip.h"
 #include "base/nearest.h"
 #include "config/file.h"
 
@@ -49,6 +50,9 @@ static const struct json_field HTTP_FIELDS[] = {
      0},
     {"allowedHosts", JF_STRS, offsetof(struct config_http, allowed_hosts), 0, NULL, 0},
     {"allowedOrigins", JF_STRS, offsetof(struct config_http, allowed_origins), 0, NULL, 0},
+    {"basePath", JF_STR, offsetof(struct config_http, base_path), 0, NULL, 0},
+    {"trustedProxies", JF_STRS, offsetof(struct config_http, trusted_proxies), 0, NULL, 0},
+    {"insecureCookies", JF_BOOL, offsetof(struct config_http, insecure_cookies), 0, NULL, 0},
     {"rateLimits", JF_OBJECT, offsetof(struct config_http, rates), 0, RATE_FIELDS, 0},
     {0}};
 
@@ -220,6 +224,36 @@ static int check_range(const struct config *c, const char *what, int64_t v, int6
                    (long long)lo, (long long)hi);
 }
 
+static bool is_base_path(str s)
+{
+    static const char PLAIN[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
+    for (size_t i = 0; i < s.n; i++) {
+        bool is_slash = s.p[i] == '/';
+        bool is_doubled = is_slash && i + 1 < s.n && s.p[i + 1] == '/';
+        if (is_doubled || (!is_slash && !strchr(PLAIN, s.p[i])))
+            return false;
+    }
+    return s.n == 0 || (s.n > 1 && s.p[0] == '/' && s.p[s.n - 1] != '/');
+}
+
+static int check_proxy(const struct config *c, struct err *e)
+{
+    const struct json_strs *list = &c->http.trusted_proxies;
+    struct ip_block b;
+    if (!is_base_path(c->http.base_path))
+        return err_set(e, -EINVAL,
+                       "%s: http.basePath: expected a path such as /nb, of letters, digits, - and "
+                       "_, without a slash at its end",
+                       c->path);
+    for (size_t i = 0; i < list->len; i++)
+        if (ip_block_parse(list->items[i], &b) < 0)
+            return err_set(e, -EINVAL,
+                           "%s: http.trustedProxies[%zu]: expected an address such as 127.0.0.1, "
+                           "or a block such as 10.0.0.0/8",
+                           c->path, i);
+    return 0;
+}
+
 static int check(const struct config *c, struct err *e)
 {
     static const char *const STORES[] = {"jsonl", "folder", "memory", NULL};
@@ -239,6 +273,8 @@ static int check(const struct config *c, struct err *e)
         r = check_choice(c, "thinking", c->thinking.p, THINKING, e);
     if (r == 0)
         r = check_range(c, "http.port", c->http.port, 0, 65535, e);
+    if (r == 0)
+        r = check_proxy(c, e);
     if (r == 0)
         r = check_range(c, "http.rateLimits.chat", c->http.rates.chat, 0, RATE_MAX, e);
     if (r == 0)

@@ -103,6 +103,15 @@ test('an answer of the provider counts once, in the browser that asked', async (
     assert.equal(victim.jar.has('nb_session'), false)
 })
 
+test('a link into a conversation leads there, after the login', async () => {
+    const b = browser()
+    issuer.user = ANN
+    const wanted = '/?x=1#/chat/conv_0123456789abcdef'
+    const away = await b.visit(`/v1/auth/authorize?returnTo=${encodeURIComponent(wanted)}`)
+    const back = (await fetch(away.headers.get('location'), { redirect: 'manual' })).headers.get('location')
+    assert.equal((await b.visit(back)).headers.get('location'), wanted)
+})
+
 test('returnTo leads nowhere else', async () => {
     for (const to of ['https://evil.com', '//evil.com', '/%5Cevil.com', 'javascript:alert(1)']) {
         const b = browser()
@@ -159,7 +168,7 @@ test('an outage of the provider logs nobody out', async () => {
 test('secrets are in no file but those for secrets', async () => {
     const ann = await logIn()
     const secrets = ['a secret & more', ann.jar.get('nb_session'), ann.jar.get('nb_refresh')]
-    const files = fs.readdirSync(workdir, { recursive: true, withFileTypes: true }).filter((f) => f.isFile())
+    const files = fs.readdirSync(workdir, { recursive: true, withFileTypes: true }).filter((f) => f.isFile() && !f.name.includes('.tmp_'))
     for (const f of files) {
         const file = path.join(f.parentPath, f.name)
         const text = fs.readFileSync(file, 'latin1')
@@ -167,4 +176,45 @@ test('secrets are in no file but those for secrets', async () => {
         if (/credentials|sessions|instance/.test(f.name)) assert.equal(fs.statSync(file).mode & 0o77, 0, file)
     }
     for (const secret of secrets) assert.ok(!(server.stdout + server.stderr).includes(secret))
+})
+
+test('below a sub-path everything stays there: cookies, the way to the provider and back', async () => {
+    const dir = tmpdir('nb-base-')
+    fs.cpSync(path.join(workdir, 'instance.json'), path.join(dir, 'instance.json'))
+    fs.writeFileSync(path.join(dir, 'nimblebrain.json'), JSON.stringify({ http: { basePath: '/tools/nb' } }))
+    const other = await startServer({ workdir: dir, env: { NB_API_KEY: '', NB_OIDC_CLIENT_SECRET: 'a secret & more' } })
+    const at = (p, more) => fetch(other.url + p, { redirect: 'manual', ...more })
+    issuer.user = ANN
+    assert.equal((await at('/tools/nb')).headers.get('location'), '/tools/nb/')
+    assert.match(await (await at('/tools/nb/')).text(), /<div id="app">/)
+    assert.equal((await at('/v1/health')).status, 200, 'a proxy may take the path off itself')
+    assert.equal((await at('/tools/nbx/v1/health')).status, 404)
+
+    const away = await at('/tools/nb/v1/auth/authorize')
+    const flow = away.headers.getSetCookie()[0]
+    assert.match(flow, /; Path=\/tools\/nb\/v1\/auth;/)
+    const there = new URL(away.headers.get('location'))
+    assert.equal(there.searchParams.get('redirect_uri'), other.url + '/tools/nb/v1/auth/callback')
+    const back = (await fetch(there, { redirect: 'manual' })).headers.get('location')
+    const home = await fetch(back, { redirect: 'manual', headers: { cookie: flow.split(';')[0] } })
+    assert.equal(home.headers.get('location'), '/tools/nb/')
+    const [session, refresh] = ['nb_session', 'nb_refresh'].map((name) => home.headers.getSetCookie().find((c) => c.startsWith(name)))
+    assert.match(session, /; Path=\/tools\/nb\/;/)
+    assert.match(refresh, /; Path=\/tools\/nb\/v1\/auth;/)
+    const me = await (await at('/tools/nb/v1/auth/session', { headers: { cookie: session.split(';')[0] } })).json()
+    assert.equal(me.displayName, 'Ann')
+    const failed = await at('/tools/nb/v1/auth/callback?state=nonsense&code=x')
+    assert.equal(failed.headers.get('location'), '/tools/nb/?error=auth_failed')
+})
+
+test('who floods the way to the provider is slowed down, and logs nobody else out', async () => {
+    const dir = tmpdir('nb-flood-')
+    fs.cpSync(path.join(workdir, 'instance.json'), path.join(dir, 'instance.json'))
+    fs.writeFileSync(path.join(dir, 'nimblebrain.json'), JSON.stringify({ http: { trustedProxies: ['127.0.0.1'] } }))
+    const other = await startServer({ workdir: dir, env: { NB_API_KEY: '', NB_OIDC_CLIENT_SECRET: 'a secret & more' } })
+    const go = (from) => fetch(other.url + '/v1/auth/authorize', { redirect: 'manual', headers: { 'x-forwarded-for': from } })
+    let last
+    for (let i = 0; i < 31; i++) last = await go(`10.0.0.${i}, 192.0.2.1`)
+    assert.equal(last.status, 429)
+    assert.equal((await go('192.0.2.2')).status, 302)
 })

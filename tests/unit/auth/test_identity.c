@@ -181,9 +181,40 @@ static void test_refresh_and_logout(void **state)
     struct answer bad = {0};
     auth_refresh(auth, STR("nonsense"), on_session, &bad);
     assert_int_equal(wait_for(&bad), -EACCES);
-    auth_logout(auth, str_from(two.value), note, &is_done);
+    auth_logout(auth, str_from(two.value), STR_NONE, note, &is_done);
     assert_string_equal(who_is(NULL, two.value, &r), "");
     assert_true(loop_run_until(loop, &is_done, PATIENCE_MS));
+}
+
+static void test_logging_out_with_what_is_left(void **state)
+{
+    bool is_done = false;
+    put_instance(LOCAL);
+    start_identity(NULL);
+    add_ann();
+    struct answer one = log_in(ANN), again = {0};
+    auth_logout(auth, STR_NONE, str_from(one.refresh), note, &is_done);
+    assert_true(loop_run_until(loop, &is_done, PATIENCE_MS));
+    auth_refresh(auth, str_from(one.refresh), on_session, &again);
+    assert_int_equal(wait_for(&again), -EACCES);
+}
+
+static void test_guessing_locks_nobody_out_of_where_they_were(void **state)
+{
+    put_instance(LOCAL);
+    start_identity(NULL);
+    add_ann();
+    struct auth_login ann = ANN, guess = {.email = ANN.email, .password = STR("x")};
+    ann.client = STR("192.0.2.9");
+    assert_int_equal(log_in(ann).code, 0);
+    while (log_in(guess).code == -EACCES)
+        ;
+    assert_int_equal(log_in(ann).code, 0);
+    ann.password = STR("x");
+    int tried = 0;
+    while (log_in(ann).code == -EACCES && tried < 50)
+        tried++;
+    assert_int_equal(tried, 10); /* there, too, guessing is slow */
 }
 
 static void test_guessing_is_slow(void **state)
@@ -335,6 +366,8 @@ int main(void)
         T(test_passwords),
         T(test_a_new_password_ends_sessions),
         T(test_refresh_and_logout),
+        T(test_logging_out_with_what_is_left),
+        T(test_guessing_locks_nobody_out_of_where_they_were),
         T(test_guessing_is_slow),
         T(test_tokens),
         T(test_who_is_removed_is_out),

@@ -57,6 +57,19 @@ static void test_local(void **state)
     instance_done(&in);
 }
 
+static void test_sessions(void **state)
+{
+    assert_int_equal(load("{\"auth\":{\"adapter\":\"local\"}}", NULL), 0);
+    assert_int_equal(in.session_ms, 30LL * 24 * 3600 * 1000);
+    assert_int_equal(in.idle_ms, 7LL * 24 * 3600 * 1000);
+    instance_done(&in);
+    assert_int_equal(
+        load("{\"auth\":{\"adapter\":\"local\",\"sessionHours\":12,\"idleHours\":1}}", NULL), 0);
+    assert_int_equal(in.session_ms, 12LL * 3600 * 1000);
+    assert_int_equal(in.idle_ms, 3600 * 1000);
+    instance_done(&in);
+}
+
 static void test_oidc(void **state)
 {
     assert_int_equal(load("{\"auth\":{\"adapter\":\"oidc\",\"issuer\":\"https://id.example.com\","
@@ -92,6 +105,8 @@ static void test_mistakes_are_named(void **state)
         {"{\"auth\":{}}", "auth.adapter"},
         {"{\"auth\":{\"adapter\":\"workos\"}}", "'local' or 'oidc'"},
         {"{\"auth\":{\"adapter\":\"local\",\"alowedDomains\":[]}}", "auth.alowedDomains"},
+        {"{\"auth\":{\"adapter\":\"local\",\"sessionHours\":0}}", "auth.sessionHours"},
+        {"{\"auth\":{\"adapter\":\"local\",\"idleHours\":8785}}", "auth.idleHours"},
         {"{\"auth\":{\"adapter\":\"local\"},\"orgname\":\"x\"}", "orgname"},
         {"{\"auth\":{\"adapter\":\"local\",\"issuer\":\"https://x\"}}", "adapter 'oidc'"},
         {"{\"auth\":{\"adapter\":\"oidc\",\"clientId\":\"x\"}}", "auth.issuer"},
@@ -118,9 +133,7 @@ int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, make_dir, drop_dir)
     const struct CMUnitTest tests[] = {
-        T(test_without_a_file),
-        T(test_local),
-        T(test_oidc),
+        T(test_without_a_file),     T(test_local), T(test_sessions), T(test_oidc),
         T(test_mistakes_are_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -65,9 +65,10 @@ export function logout(): Promise<unknown> {
   return call('POST', 'auth/logout')
 }
 
-/** Where the provider's login begins; it comes back to this page. */
+/** Where the provider's login begins; it comes back to what is shown now. */
 export function authorizeAddress(): string {
-  return address('auth/authorize', { returnTo: location.pathname + location.search })
+  const query = location.search.replace(/[?&]error=auth_failed$/, '')
+  return address('auth/authorize', { returnTo: location.pathname + query + location.hash })
 }
 
 export function setProfile(displayName: string): Promise<User> {

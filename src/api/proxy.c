@@ -1,0 +1,91 @@
+#include "api/proxy.h"
+
+#include "api/guard.h"
+#include "base/ip.h"
+
+#define NETWORK_BYTES 8 /* of an address of the newer family: its /64 */
+
+bool proxy_strip_base(const struct config_http *h, struct http_req *r)
+{
+    str base = h->base_path;
+    if (base.n == 0 || !str_starts(r->path, base))
+        return true;
+    if (r->path.n == base.n) {
+        http_add_header(r, "Location", arena_concat(&r->arena, base, STR("/")));
+        http_reply(r, 308, NULL, STR_NONE);
+        return false;
+    }
+    if (r->path.p[base.n] == '/')
+        r->path = str_skip(r->path, base.n);
+    return true;
+}
+
+bool proxy_is_tls(const struct http_req *r)
+{
+    return str_eq_nocase(http_get_header(r, "x-forwarded-proto"), STR("https"));
+}
+
+str proxy_own_url(const struct config_http *h, struct http_req *r, const char *path)
+{
+    return arena_printf(&r->arena, "%s://%.*s%.*s%s", proxy_is_tls(r) ? "https" : "http",
+                        STR_ARG(http_get_header(r, "host")), STR_ARG(h->base_path), path);
+}
+
+/* ---- the client ---- */
+
+static bool is_trusted(const struct config_http *h, const uint8_t ip[IP_LEN])
+{
+    struct ip_block b;
+    for (size_t i = 0; i < h->trusted_proxies.len; i++)
+        if (ip_block_parse(h->trusted_proxies.items[i], &b) == 0 && ip_block_has(&b, ip))
+            return true;
+    return false;
+}
+
+/* Each proxy appends whom it saw, so the list is read from its end. */
+static str last_of(str *list)
+{
+    ptrdiff_t comma = str_rfind_char(*list, ',');
+    str last = str_trim(str_skip(*list, (size_t)(comma + 1)));
+    *list = comma < 0 ? STR_NONE : str_slice(*list, 0, (size_t)comma);
+    return last;
+}
+
+static str forwarded_for(const struct http_req *r)
+{
+    str last = STR_NONE;
+    for (size_t i = 0; i < r->nheaders; i++)
+        if (str_eq_nocase(r->headers[i].name, STR("x-forwarded-for")))
+            last = r->headers[i].value;
+    return last;
+}
+
+str proxy_client(const struct config_http *h, struct http_req *r)
+{
+    uint8_t ip[IP_LEN];
+    char text[IP_TEXT_MAX];
+    str list = forwarded_for(r);
+    if (ip_parse(str_from(r->peer_addr), ip) < 0)
+        return str_from(r->peer_addr);
+    while (list.n > 0 && is_trusted(h, ip))
+        if (ip_parse(last_of(&list), ip) < 0)
+            break;
+    if (!ip_is_v4(ip))
+        memset(ip + NETWORK_BYTES, 0, IP_LEN - NETWORK_BYTES);
+    ip_format(ip, text);
+    return arena_str(&r->arena, str_from(text));
+}
+
+/* ---- cookies ---- */
+
+bool proxy_wants_secure(const struct config_http *h, const struct http_req *r)
+{
+    if (guard_is_loopback(http_get_header(r, "host")))
+        return false;
+    return !h->insecure_cookies || proxy_is_tls(r);
+}
+
+bool proxy_loses_cookies(const struct config_http *h, const struct http_req *r)
+{
+    return proxy_wants_secure(h, r) && str_starts(http_get_header(r, "origin"), STR("http://"));
+}
