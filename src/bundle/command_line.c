@@ -76,9 +76,21 @@ static str entry_path(struct builder *b)
     return arena_printf(b->arena, "%s/%.*s", b->vars->dir, STR_ARG(b->m->entry_point));
 }
 
+/* uv would bring the lock file up to date first, and write it: packages cannot be written. */
+static int add_uv(struct builder *b)
+{
+    const char *lock = arena_printf(b->arena, "%s/uv.lock", b->vars->dir).p;
+    bool is_locked = access(lock, F_OK) == 0;
+    const char *const args[] = {"uv", "run", "--directory", b->vars->dir, "--frozen"};
+    size_t n = ARRAY_LEN(args) - (is_locked ? 0 : 1);
+    int r = 0;
+    for (size_t i = 0; r == 0 && i < n; i++)
+        r = add_arg(b, str_from(args[i]));
+    return r;
+}
+
 static int add_usual_command(struct builder *b)
 {
-    static const char *const UV[] = {"uv", "run", "--directory"};
     int r = 0;
     switch (b->m->type) {
     case SERVER_NODE:
@@ -88,10 +100,7 @@ static int add_usual_command(struct builder *b)
         r = add_arg(b, usual_program(STR("python")));
         break;
     case SERVER_UV:
-        for (size_t i = 0; r == 0 && i < ARRAY_LEN(UV); i++)
-            r = add_arg(b, str_from(UV[i]));
-        if (r == 0)
-            r = add_arg(b, str_from(b->vars->dir));
+        r = add_uv(b);
         break;
     case SERVER_BINARY:
         break;
@@ -144,7 +153,7 @@ static int build_env(struct builder *b)
 {
     const struct manifest *m = b->m;
     bool is_python = m->type == SERVER_PYTHON, has_path = false;
-    b->env = arena_array(b->arena, m->nenv + 2, sizeof *b->env);
+    b->env = arena_array(b->arena, m->nenv + 3, sizeof *b->env);
     for (size_t i = 0; i < m->nenv; i++) {
         str key = m->env[i].key, text = m->env[i].value;
         const struct user_value *whole = substitute_whole(text, b->vars);
@@ -160,6 +169,9 @@ static int build_env(struct builder *b)
     }
     if (is_python && !has_path)
         add_env(b, STR("PYTHONPATH"), python_path(b, STR_NONE));
+    if (m->type == SERVER_UV && b->vars->data_dir)
+        add_env(b, STR("UV_PROJECT_ENVIRONMENT"),
+                arena_printf(b->arena, "%s/.venv", b->vars->data_dir));
     return 0;
 }
 

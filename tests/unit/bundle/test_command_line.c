@@ -1,5 +1,6 @@
 #include <errno.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "bundle/command_line.h"
 #include "unit/bundle/arena_rig.h"
@@ -8,6 +9,8 @@
     "\"user_config\":{\"key\":{\"type\":\"string\",\"sensitive\":true,\"default\":\"s3cret\"},"    \
     "\"dirs\":{\"type\":\"directory\",\"multiple\":true,\"default\":[\"/a\",\"/b\"]},"             \
     "\"off\":{\"type\":\"string\"}}"
+
+static const char *package_dir = "/opt/b";
 
 /* type and mcp_config (or "") in, a command line out. */
 static int build(const char *type, const char *config, struct command_line *ret, struct err *e)
@@ -23,7 +26,7 @@ static int build(const char *type, const char *config, struct command_line *ret,
     if (manifest_parse(&arena, text, &m, e) < 0)
         fail_msg("%s", e->msg);
     assert_int_equal(user_config_resolve(&arena, &m, &from, &values, e), 0);
-    struct variables vars = {"/opt/b", "/home/ann", "/data/b", values, m.noptions};
+    struct variables vars = {package_dir, "/home/ann", "/data/b", values, m.noptions};
     return command_line_build(&arena, &m, &vars, ret, e);
 }
 
@@ -63,7 +66,28 @@ static void the_usual_ones(void **state)
     is("node", "", "node /opt/b/server/main", "");
     is("binary", "", "/opt/b/server/main", "");
     is("python", "", "python3 /opt/b/server/main", "PYTHONPATH=/opt/b/deps:/opt/b/src");
-    is("uv", "", "uv run --directory /opt/b /opt/b/server/main", "");
+    is("uv", "", "uv run --directory /opt/b /opt/b/server/main",
+       "UV_PROJECT_ENVIRONMENT=/data/b/.venv");
+}
+
+static void uv_leaves_a_lock_file_as_it_is(void **state)
+{
+    struct command_line c;
+    struct err e = {0};
+    char dir[] = "/tmp/nb-uv-XXXXXX";
+    assert_non_null(mkdtemp(dir));
+    const char *lock = arena_printf(&arena, "%s/uv.lock", dir).p;
+    FILE *f = fopen(lock, "we");
+    assert_non_null(f);
+    fclose(f);
+    package_dir = dir;
+    assert_int_equal(build("uv", "", &c, &e), 0);
+    package_dir = "/opt/b";
+    unlink(lock);
+    rmdir(dir);
+    assert_string_equal(
+        join(c.argv),
+        arena_printf(&arena, "uv run --directory %s --frozen %s/server/main", dir, dir).p);
 }
 
 static void as_the_manifest_says(void **state)
@@ -97,9 +121,8 @@ static void what_nobody_declared(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_usual_ones),
-        cmocka_unit_test(as_the_manifest_says),
-        cmocka_unit_test(secrets_stay_off_the_command_line),
+        cmocka_unit_test(the_usual_ones),       cmocka_unit_test(uv_leaves_a_lock_file_as_it_is),
+        cmocka_unit_test(as_the_manifest_says), cmocka_unit_test(secrets_stay_off_the_command_line),
         cmocka_unit_test(what_nobody_declared),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
