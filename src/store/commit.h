@@ -13,7 +13,7 @@
 #define COMMIT_LOG_BYTES (64u * 1024) /* of one log; more is better off with a sync of its own */
 #define COMMIT_LOGS      256
 #define COMMIT_QUIET     8     /* commits within a tick; fewer are rare */
-#define COMMIT_QUIET_FOR 5     /* ticks until the journal goes */
+#define COMMIT_QUIET_FOR 3     /* ticks until the journal goes */
 #define COMMIT_RETRY_MS  60000 /* after a failure there is no journal for so long */
 
 struct appender;

@@ -26,7 +26,7 @@ static int replay(struct store *s, struct err *e)
     struct replay_report report;
     if (s->conf.read_only)
         return 0;
-    int r = journal_replay(appender_io(s->env->appender), s->conf.dir, &report, e);
+    int r = replay_journals(appender_io(s->env->appender), s->conf.dir, &report, e);
     if (report.logs)
         log_warn(s->env->log, "store",
                  "%zu conversations in %s ended too early (a loss of power?); %llu bytes were "

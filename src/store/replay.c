@@ -256,7 +256,7 @@ static int replay_dir(struct replay *r, DIR *d, const char *own_dir)
     return code;
 }
 
-int journal_replay(const struct store_io *io, const char *dir, struct replay_report *ret,
+int replay_journals(const struct store_io *io, const char *dir, struct replay_report *ret,
                    struct err *e)
 {
     char own_dir[PATH_MAX];

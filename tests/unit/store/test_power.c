@@ -145,14 +145,13 @@ static ssize_t disk_pwrite(const struct store_io *io, int fd, str bytes, off_t a
 {
     struct disk *d = io->ctx;
     ssize_t r = -EIO;
-    bool was_dead = d->is_dead;
-    if (has_power(io) || !was_dead) { /* the one that dies may still have reached the disk */
+    bool lives = has_power(io);
+    if (lives || d->calls - 1 == d->dies_at) { /* the last one may have reached the disk */
         add_undo(d, fd, bytes, at);
         r = store_io_system.pwrite(io, fd, bytes, at);
     }
-    bool is_dead = d->is_dead;
     unlock(io, 0);
-    return is_dead ? -EIO : r;
+    return lives ? r : -EIO;
 }
 
 static void forget_undos(struct disk *d, ino_t ino)
@@ -402,8 +401,10 @@ static struct rig *begin(struct disk *d, bool is_journalled)
 /* Everything stops, and a new process looks at what is left. Returns the calls so far. */
 static int lose_and_reopen(struct rig *r, struct disk *d)
 {
+    pthread_mutex_lock(&d->lock);
     int calls = d->calls;
     d->is_dead = true;
+    pthread_mutex_unlock(&d->lock);
     rig_close_store(r);
     appender_free(r->appender);
     lose_power(r, d);

@@ -1,0 +1,359 @@
+/* Logs that share a sync: when there is a journal, what one sync carries, and who is synced
+ * when it goes. */
+#include <dirent.h>
+#include <errno.h>
+#include <stdatomic.h>
+
+#include "rig.h"
+#include "store/commit.h"
+#include "store/replay.h"
+
+enum { LOGS = 10, HALF = 8 * JOURNAL_BLOCK };
+
+struct recorder {
+    struct store_io io;
+    atomic_int log_syncs, journal_syncs;
+    atomic_bool fails_log_syncs, fails_journal_syncs;
+};
+
+struct test {
+    struct rig rig;
+    struct recorder rec;
+};
+
+static int rec_sync(const struct store_io *io, int fd)
+{
+    struct recorder *r = io->ctx;
+    char link[64], path[400] = {0};
+    (void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+    assert_true(readlink(link, path, sizeof(path) - 1) > 0);
+    bool is_journal = strstr(path, "/" JOURNAL_DIR "/") != NULL;
+    atomic_fetch_add(is_journal ? &r->journal_syncs : &r->log_syncs, 1);
+    if (atomic_load(is_journal ? &r->fails_journal_syncs : &r->fails_log_syncs))
+        return -EIO;
+    return store_io_system.sync(io, fd);
+}
+
+static struct test *begin(unsigned journal_after)
+{
+    struct test *t = xcalloc(1, sizeof(*t));
+    t->rec.io = store_io_system;
+    t->rec.io.sync = rec_sync;
+    t->rec.io.ctx = &t->rec;
+    struct appender_conf conf = {
+        .threads = 4, .io = &t->rec.io, .journal_after = journal_after, .journal_bytes = HALF};
+    rig_init_with(&t->rig, NULL, &conf);
+    assert_int_equal(mkdir(t->rig.conv_dir, 0700), 0);
+    return t;
+}
+
+static void end(struct test *t)
+{
+    rig_done(&t->rig);
+    free(t);
+}
+
+/* ---- tasks ---- */
+
+struct item {
+    struct log_task task;
+    char path[400];
+    str line;
+    bool is_done;
+    int journal_syncs; /* when it was answered */
+    int log_syncs;     /* when it was run */
+    struct test *test;
+};
+
+static void on_done(struct log_task *task)
+{
+    struct item *i = CONTAINER_OF(task, struct item, task);
+    i->is_done = true;
+    i->journal_syncs = atomic_load(&i->test->rec.journal_syncs);
+}
+
+static void start(struct test *t, struct item *i, int log, enum log_task_kind kind, str line)
+{
+    *i = (struct item){.test = t, .line = line};
+    i->task = (struct log_task){
+        .kind = kind, .lines = &i->line, .n = 1, .bytes = line.n, .done = on_done};
+    (void)snprintf(i->path, sizeof(i->path), "%s/conv_%d.jsonl", t->rig.conv_dir, log);
+    struct log_spec spec = {.path = i->path, .owner = t, .journal_dir = t->rig.conv_dir};
+    appender_submit(t->rig.appender, &spec, &i->task);
+}
+
+static int finish(struct test *t, struct item *i)
+{
+    assert_true(loop_run_until(t->rig.loop, &i->is_done, RIG_WAIT_MS));
+    return i->task.err.code;
+}
+
+static int run(struct test *t, int log, enum log_task_kind kind, const char *line)
+{
+    struct item i;
+    start(t, &i, log, kind, str_from(line));
+    return finish(t, &i);
+}
+
+static void turn(struct test *t, uint64_t ms)
+{
+    bool never = false;
+    (void)loop_run_until(t->rig.loop, &never, ms);
+}
+
+/* ---- the journal ---- */
+
+static bool has_dir(struct test *t)
+{
+    char path[400];
+    (void)snprintf(path, sizeof(path), "%s/" JOURNAL_DIR, t->rig.conv_dir);
+    return access(path, F_OK) == 0;
+}
+
+static void wait_for_dir(struct test *t, bool is_there)
+{
+    uint64_t deadline = clock_mono_ms() + RIG_WAIT_MS;
+    while (has_dir(t) != is_there && clock_mono_ms() < deadline)
+        turn(t, 20);
+    assert_int_equal(has_dir(t), is_there);
+}
+
+/* Makes the logs, and appends until an append is carried by a journal. */
+static void engage(struct test *t, int logs)
+{
+    for (int i = 0; i < logs; i++)
+        assert_int_equal(run(t, i, LOG_CREATE, "{}\n"), 0);
+    uint64_t deadline = clock_mono_ms() + RIG_WAIT_MS;
+    for (int syncs = -1; syncs != atomic_load(&t->rec.log_syncs);) {
+        assert_true(clock_mono_ms() < deadline);
+        syncs = atomic_load(&t->rec.log_syncs);
+        assert_int_equal(run(t, 0, LOG_APPEND, "{}\n"), 0);
+    }
+    assert_true(has_dir(t));
+}
+
+static void release(struct test *t)
+{
+    t->rig.done = false;
+    appender_release(t->rig.appender, t, rig_set_done, &t->rig);
+    rig_wait(&t->rig);
+}
+
+static void test_rare_syncs_need_no_journal(void **state)
+{
+    struct test *t = begin(20);
+    assert_int_equal(run(t, 0, LOG_CREATE, "{}\n"), 0);
+    for (int i = 0; i < 24; i++) {
+        if (i == 12)
+            turn(t, 2 * APPENDER_INTERVAL_MS); /* what was counted is forgotten */
+        assert_int_equal(run(t, 0, LOG_APPEND, "{}\n"), 0);
+    }
+    assert_false(has_dir(t));
+    engage(t, 0);
+    end(t);
+}
+
+static void test_one_sync_for_all(void **state)
+{
+    struct test *t = begin(1);
+    struct item items[LOGS];
+    engage(t, LOGS);
+    int log_syncs = atomic_load(&t->rec.log_syncs);
+    int journal_syncs = atomic_load(&t->rec.journal_syncs);
+    for (int i = 0; i < LOGS; i++)
+        start(t, &items[i], i, LOG_APPEND, STR("{\"x\":1}\n"));
+    for (int i = 0; i < LOGS; i++) {
+        assert_int_equal(finish(t, &items[i]), 0);
+        assert_int_equal(items[i].journal_syncs, journal_syncs + 1);
+        uint64_t at;
+        assert_true(appender_end(t->rig.appender, items[i].path, &at));
+        assert_int_equal(at, items[i].task.start + strlen("{\"x\":1}\n"));
+    }
+    assert_int_equal(atomic_load(&t->rec.journal_syncs), journal_syncs + 1);
+    assert_int_equal(atomic_load(&t->rec.log_syncs), log_syncs);
+    release(t);
+    assert_false(has_dir(t));
+    assert_int_equal(atomic_load(&t->rec.log_syncs), log_syncs + LOGS);
+    end(t);
+}
+
+static void test_a_log_opened_anew_is_synced_first(void **state)
+{
+    struct test *t = begin(1);
+    engage(t, 1);
+    struct item i;
+    char path[400];
+    (void)snprintf(path, sizeof(path), "%s/conv_7.jsonl", t->rig.conv_dir);
+    FILE *f = fopen(path, "we"); /* by whom, and is it synced? */
+    (void)fputs("{}\n", f);
+    (void)fclose(f);
+    int syncs = atomic_load(&t->rec.log_syncs);
+    assert_int_equal(run(t, 7, LOG_APPEND, "{}\n"), 0);
+    assert_int_equal(atomic_load(&t->rec.log_syncs), syncs + 1);
+    assert_int_equal(run(t, 7, LOG_APPEND, "{}\n"), 0);
+    assert_int_equal(atomic_load(&t->rec.log_syncs), syncs + 1);
+    f = fopen(path, "ae"); /* somebody writes to it while it is open here */
+    (void)fputs("{}\n", f);
+    (void)fclose(f);
+    start(t, &i, 7, LOG_APPEND, STR("{}\n"));
+    assert_int_equal(finish(t, &i), 0);
+    assert_int_equal(i.task.start, 12);
+    assert_int_equal(atomic_load(&t->rec.log_syncs), syncs + 3); /* on closing, and the new one */
+    end(t);
+}
+
+static void test_large_appends_go_by_themselves(void **state)
+{
+    struct test *t = begin(1);
+    engage(t, 1);
+    char *line = xcalloc(1, COMMIT_LOG_BYTES + 2);
+    memset(line, 'x', COMMIT_LOG_BYTES);
+    line[COMMIT_LOG_BYTES] = '\n';
+    int syncs = atomic_load(&t->rec.log_syncs), shared = atomic_load(&t->rec.journal_syncs);
+    assert_int_equal(run(t, 0, LOG_APPEND, line), 0);
+    assert_int_equal(atomic_load(&t->rec.log_syncs), syncs + 1);
+    assert_int_equal(atomic_load(&t->rec.journal_syncs), shared);
+    free(line);
+    end(t);
+}
+
+static void test_halves_take_turns(void **state)
+{
+    struct test *t = begin(1);
+    char line[JOURNAL_BLOCK];
+    memset(line, 'x', sizeof(line));
+    memcpy(line + sizeof(line) - 2, "\n", 2);
+    engage(t, 2);
+    int syncs = atomic_load(&t->rec.log_syncs), shared = atomic_load(&t->rec.journal_syncs);
+    enum { N = 40 }; /* two blocks each: ten halves */
+    for (int i = 0; i < N; i++)
+        assert_int_equal(run(t, 0, LOG_APPEND, line), 0);
+    assert_true(atomic_load(&t->rec.journal_syncs) - shared > N / 2);
+    assert_true(atomic_load(&t->rec.log_syncs) > syncs);
+    assert_true(atomic_load(&t->rec.log_syncs) - syncs < N / 2);
+    end(t);
+}
+
+static int move_away(struct log_task *task, const struct store_io *io)
+{
+    struct item *i = CONTAINER_OF(task, struct item, task);
+    char to[500];
+    i->log_syncs = atomic_load(&i->test->rec.log_syncs);
+    (void)snprintf(to, sizeof(to), "%s.gone", i->path);
+    return io->rename(io, i->path, to);
+}
+
+static void test_it_is_synced_before_it_moves(void **state)
+{
+    struct test *t = begin(1);
+    engage(t, 1);
+    int syncs = atomic_load(&t->rec.log_syncs);
+    struct item i = {.test = t};
+    i.task = (struct log_task){.kind = LOG_RUN, .run = move_away, .done = on_done};
+    (void)snprintf(i.path, sizeof(i.path), "%s/conv_0.jsonl", t->rig.conv_dir);
+    struct log_spec spec = {.path = i.path, .owner = t, .journal_dir = t->rig.conv_dir};
+    appender_submit(t->rig.appender, &spec, &i.task);
+    assert_int_equal(finish(t, &i), 0);
+    assert_int_equal(i.log_syncs, syncs + 1);
+    end(t);
+}
+
+static void test_a_failed_journal_takes_nothing_with_it(void **state)
+{
+    struct test *t = begin(1);
+    struct item items[LOGS];
+    engage(t, LOGS);
+    atomic_store(&t->rec.fails_journal_syncs, true);
+    int syncs = atomic_load(&t->rec.log_syncs);
+    for (int i = 0; i < LOGS; i++)
+        start(t, &items[i], i, LOG_APPEND, STR("{}\n"));
+    for (int i = 0; i < LOGS; i++)
+        assert_int_equal(finish(t, &items[i]), 0);
+    assert_int_equal(atomic_load(&t->rec.log_syncs), syncs + LOGS);
+    assert_non_null(strstr(t->rig.logged, "cannot write the journal"));
+    wait_for_dir(t, false);
+    atomic_store(&t->rec.fails_journal_syncs, false);
+    for (int i = 0; i < 3 * LOGS; i++)
+        assert_int_equal(run(t, i % LOGS, LOG_APPEND, "{}\n"), 0);
+    turn(t, 50);
+    assert_false(has_dir(t)); /* not for a while */
+    end(t);
+}
+
+/* The disk takes the journal, and not the log: what was acknowledged is only there. */
+static void test_a_log_that_cannot_be_synced_keeps_the_journal(void **state)
+{
+    struct test *t = begin(1);
+    struct replay_report report;
+    engage(t, 2);
+    assert_int_equal(run(t, 0, LOG_APPEND, "{\"x\":1}\n"), 0);
+    atomic_store(&t->rec.fails_log_syncs, true);
+    release(t);
+    assert_true(has_dir(t));
+    assert_non_null(strstr(t->rig.logged, "is kept"));
+    atomic_store(&t->rec.fails_log_syncs, false);
+    char path[400];
+    (void)snprintf(path, sizeof(path), "%s/conv_0.jsonl", t->rig.conv_dir);
+    struct stat st;
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(truncate(path, st.st_size - 4), 0);
+    assert_int_equal(replay_journals(&store_io_system, t->rig.conv_dir, &report, NULL), 0);
+    assert_int_equal(report.logs, 1);
+    struct stat after;
+    assert_int_equal(stat(path, &after), 0);
+    assert_int_equal(after.st_size, st.st_size);
+    assert_false(has_dir(t));
+    end(t);
+}
+
+static void test_a_quiet_directory_is_only_logs(void **state)
+{
+    struct test *t = begin(1);
+    engage(t, 2);
+    assert_int_equal(run(t, 1, LOG_APPEND, "{}\n"), 0);
+    wait_for_dir(t, false);
+    int syncs = atomic_load(&t->rec.log_syncs);
+    release(t);
+    assert_int_equal(atomic_load(&t->rec.log_syncs), syncs); /* nothing was left to sync */
+    end(t);
+}
+
+static void test_closing_at_any_moment(void **state)
+{
+    for (int i = 0; i < 20; i++) {
+        struct test *t = begin(1);
+        struct item item;
+        assert_int_equal(run(t, 0, LOG_CREATE, "{}\n"), 0);
+        for (int k = 0; k <= i % 5; k++)
+            assert_int_equal(run(t, 0, LOG_APPEND, "{}\n"), 0);
+        start(t, &item, 0, LOG_APPEND, STR("{}\n"));
+        if (i % 2) {
+            release(t);
+            assert_true(item.is_done);
+            assert_false(has_dir(t));
+        } else {
+            assert_int_equal(finish(t, &item), 0);
+        }
+        appender_free(t->rig.appender);
+        t->rig.appender = NULL;
+        assert_false(has_dir(t));
+        end(t);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_rare_syncs_need_no_journal),
+        cmocka_unit_test(test_one_sync_for_all),
+        cmocka_unit_test(test_a_log_opened_anew_is_synced_first),
+        cmocka_unit_test(test_large_appends_go_by_themselves),
+        cmocka_unit_test(test_halves_take_turns),
+        cmocka_unit_test(test_it_is_synced_before_it_moves),
+        cmocka_unit_test(test_a_failed_journal_takes_nothing_with_it),
+        cmocka_unit_test(test_a_log_that_cannot_be_synced_keeps_the_journal),
+        cmocka_unit_test(test_a_quiet_directory_is_only_logs),
+        cmocka_unit_test(test_closing_at_any_moment),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

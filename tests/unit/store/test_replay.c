@@ -1,0 +1,283 @@
+/* Replay: whatever became of a log and of its journal, what was acknowledged is there
+ * afterwards, and nothing else is touched. */
+#include <pthread.h>
+#include <sys/file.h>
+
+#include "journal_rig.h"
+#include "store/replay.h"
+
+#define LOG  "conv_a.jsonl"
+#define TEXT "{\"n\":1}\n{\"n\":2}\n{\"n\":3}\n"
+
+enum { START = 8 }; /* where the journal begins: after the first line */
+
+static int setup(void **state)
+{
+    *state = journal_rig_new();
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    journal_rig_free(*state);
+    return 0;
+}
+
+static const char *path_of(struct journal_rig *t, const char *name)
+{
+    static char path[400];
+    (void)snprintf(path, sizeof(path), "%s/%s", t->dir, name);
+    return path;
+}
+
+/* Returns its inode. */
+static ino_t make_log(struct journal_rig *t, const char *name, str content)
+{
+    int fd = open(path_of(t, name), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    struct stat st;
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, content.p, content.n), content.n);
+    assert_int_equal(fstat(fd, &st), 0);
+    close(fd);
+    return st.st_ino;
+}
+
+static void expect_log(struct journal_rig *t, const char *name, const char *content)
+{
+    char got[4096] = {0};
+    int fd = open(path_of(t, name), O_RDONLY | O_CLOEXEC);
+    assert_true(fd >= 0);
+    assert_true(read(fd, got, sizeof(got) - 1) >= 0);
+    close(fd);
+    assert_string_equal(got, content);
+}
+
+/* What the journal holds of a log with this inode: its second and third line. */
+static void journal_text(struct journal_rig *t, ino_t ino)
+{
+    assert_int_equal(journal_rig_write(t, LOG, ino, START, STR("{\"n\":2}\n")), 0);
+    assert_int_equal(journal_rig_write(t, LOG, ino, 2 * START, STR("{\"n\":3}\n")), 0);
+}
+
+static struct replay_report replay(struct journal_rig *t)
+{
+    struct replay_report report;
+    struct err e = {0};
+    if (replay_journals(&store_io_system, t->dir, &report, &e) < 0)
+        fail_msg("%s", e.msg);
+    return report;
+}
+
+/* As its owner dies. */
+static struct replay_report die_and_replay(struct journal_rig *t)
+{
+    char path[400];
+    (void)snprintf(path, sizeof(path), "%s", t->journal.path);
+    journal_close(&t->journal);
+    struct replay_report report = replay(t);
+    assert_int_equal(access(path, F_OK), -1);
+    assert_int_equal(access(path_of(t, JOURNAL_DIR), F_OK), -1);
+    return report;
+}
+
+static void test_without_a_journal(void **state)
+{
+    struct journal_rig *t = *state;
+    assert_int_equal(journal_remove(&t->journal), 0);
+    assert_int_equal(replay(t).logs, 0);
+    assert_int_equal(access(path_of(t, JOURNAL_DIR), F_OK), -1);
+    struct replay_report report;
+    assert_int_equal(replay_journals(&store_io_system, "/proc/nothing", &report, NULL), 0);
+}
+
+static void test_any_end_is_completed(void **state)
+{
+    for (size_t length = START; length <= strlen(TEXT); length++) {
+        struct journal_rig *t = journal_rig_new();
+        journal_text(t, make_log(t, LOG, str_make(TEXT, length)));
+        struct replay_report report = die_and_replay(t);
+        assert_int_equal(report.logs, length < strlen(TEXT));
+        assert_int_equal(report.set_aside, 0);
+        expect_log(t, LOG, TEXT);
+        journal_rig_free(t);
+    }
+}
+
+static void test_what_came_later_stays(void **state)
+{
+    struct journal_rig *t = *state;
+    journal_text(t, make_log(t, LOG, STR(TEXT "{\"n\":4}\n")));
+    assert_int_equal(die_and_replay(t).logs, 0);
+    expect_log(t, LOG, TEXT "{\"n\":4}\n");
+}
+
+static void test_blocks_that_were_not_written(void **state)
+{
+    struct journal_rig *t = *state;
+    char text[sizeof(TEXT)] = TEXT;
+    memset(text + START + 3, 0, 9);
+    journal_text(t, make_log(t, LOG, str_make(text, strlen(TEXT))));
+    assert_int_equal(die_and_replay(t).logs, 1);
+    expect_log(t, LOG, TEXT);
+}
+
+static void test_other_bytes_stay(void **state)
+{
+    struct journal_rig *t = *state;
+    journal_text(t, make_log(t, LOG, STR("{\"n\":1}\n{\"m\":2}\n{\"n\":3}\n")));
+    struct replay_report report = die_and_replay(t);
+    assert_int_equal(report.set_aside, 1);
+    assert_non_null(strstr(report.example, LOG));
+    expect_log(t, LOG, "{\"n\":1}\n{\"m\":2}\n{\"n\":3}\n");
+    expect_log(t, LOG ".torn", "{\"n\":2}\n");
+}
+
+static void test_a_gap_is_not_bridged(void **state)
+{
+    struct journal_rig *t = *state;
+    journal_text(t, make_log(t, LOG, STR("{\"n\"")));
+    assert_int_equal(die_and_replay(t).set_aside, 2);
+    expect_log(t, LOG, "{\"n\"");
+    expect_log(t, LOG ".torn", "{\"n\":2}\n{\"n\":3}\n");
+}
+
+static void test_another_file_of_that_name(void **state)
+{
+    struct journal_rig *t = *state;
+    journal_text(t, make_log(t, LOG, STR(TEXT)) + 1); /* copied from elsewhere, and whole */
+    assert_int_equal(die_and_replay(t).set_aside, 0);
+    expect_log(t, LOG, TEXT);
+    journal_rig_free(t);
+    *state = t = journal_rig_new();
+    journal_text(t, make_log(t, LOG, STR("{\"n\":1}\n")) + 1); /* lacks what the other had */
+    assert_int_equal(die_and_replay(t).set_aside, 2);
+    expect_log(t, LOG, "{\"n\":1}\n");
+    expect_log(t, LOG ".torn", "{\"n\":2}\n{\"n\":3}\n");
+}
+
+static void test_a_deleted_conversation(void **state)
+{
+    struct journal_rig *t = *state;
+    journal_text(t, 7);
+    struct replay_report report = die_and_replay(t);
+    assert_int_equal(report.logs + report.set_aside, 0);
+    assert_int_equal(access(path_of(t, LOG), F_OK), -1);
+}
+
+static void test_links_are_not_followed(void **state)
+{
+    struct journal_rig *t = *state;
+    ino_t ino = make_log(t, "elsewhere", STR("{\"n\":1}\n"));
+    char target[400];
+    (void)snprintf(target, sizeof(target), "%s", path_of(t, "elsewhere"));
+    assert_int_equal(symlink(target, path_of(t, LOG)), 0);
+    journal_text(t, ino);
+    assert_int_equal(die_and_replay(t).logs, 0);
+    expect_log(t, "elsewhere", "{\"n\":1}\n");
+    journal_rig_free(t);
+    *state = t = journal_rig_new();
+    assert_int_equal(mkdir(path_of(t, LOG), 0700), 0);
+    journal_text(t, 7);
+    assert_int_equal(die_and_replay(t).logs, 0);
+}
+
+static void test_the_older_half_comes_first(void **state)
+{
+    struct journal_rig *t = *state;
+    ino_t ino = make_log(t, LOG, STR("{\"n\":1}\n"));
+    assert_int_equal(journal_rig_write(t, LOG, 1, 0, STR("old")), 0);
+    journal_switch(&t->journal);
+    assert_int_equal(journal_rig_write(t, LOG, ino, START, STR("{\"n\":2}\n")), 0);
+    journal_switch(&t->journal); /* over "old" */
+    assert_int_equal(journal_rig_write(t, LOG, ino, 2 * START, STR("{\"n\":3}\n")), 0);
+    struct replay_report report = die_and_replay(t);
+    assert_int_equal(report.set_aside, 0);
+    expect_log(t, LOG, TEXT);
+}
+
+static void test_a_live_owner_is_left_alone(void **state)
+{
+    struct journal_rig *t = *state;
+    journal_text(t, make_log(t, LOG, STR("{\"n\":1}\n")));
+    assert_int_equal(replay(t).logs, 0);
+    assert_int_equal(access(t->journal.path, F_OK), 0);
+    expect_log(t, LOG, "{\"n\":1}\n");
+}
+
+static void test_a_log_in_use_keeps_the_journal(void **state)
+{
+    struct journal_rig *t = *state;
+    journal_text(t, make_log(t, LOG, STR("{\"n\":1}\n")));
+    journal_close(&t->journal);
+    int fd = open(path_of(t, LOG), O_RDWR | O_CLOEXEC);
+    assert_int_equal(flock(fd, LOCK_EX), 0);
+    assert_int_equal(replay(t).logs, 0);
+    expect_log(t, LOG, "{\"n\":1}\n");
+    close(fd);
+    assert_int_equal(replay(t).logs, 1);
+    expect_log(t, LOG, TEXT);
+}
+
+static void *replay_in_thread(void *arg)
+{
+    struct replay_report report;
+    int r = replay_journals(&store_io_system, arg, &report, NULL);
+    return (void *)(intptr_t)(r < 0 ? r : (int)report.logs);
+}
+
+static void test_two_start_at_once(void **state)
+{
+    enum { N = 4 };
+    struct journal_rig *t = *state;
+    pthread_t threads[N];
+    intptr_t restored = 0;
+    journal_text(t, make_log(t, LOG, STR("{\"n\":1}\n")));
+    journal_close(&t->journal);
+    for (int i = 0; i < N; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, replay_in_thread, t->dir), 0);
+    for (int i = 0; i < N; i++) {
+        void *logs;
+        pthread_join(threads[i], &logs);
+        assert_true((intptr_t)logs >= 0);
+        restored += (intptr_t)logs;
+    }
+    assert_int_equal(restored, 1);
+    expect_log(t, LOG, TEXT);
+}
+
+static int full_disk(const struct store_io *io, int fd)
+{
+    return -ENOSPC;
+}
+
+static void test_a_failure_keeps_the_journal(void **state)
+{
+    struct journal_rig *t = *state;
+    struct store_io io = store_io_system;
+    struct replay_report report;
+    struct err e = {0};
+    io.sync = full_disk;
+    journal_text(t, make_log(t, LOG, STR("{\"n\":1}\n")));
+    journal_close(&t->journal);
+    assert_int_equal(replay_journals(&io, t->dir, &report, &e), -ENOSPC);
+    assert_non_null(strstr(e.msg, LOG));
+    assert_int_equal(access(path_of(t, JOURNAL_DIR), F_OK), 0);
+    assert_int_equal(replay(t).set_aside, 0);
+    expect_log(t, LOG, TEXT);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_without_a_journal),          TEST(test_any_end_is_completed),
+        TEST(test_what_came_later_stays),      TEST(test_blocks_that_were_not_written),
+        TEST(test_other_bytes_stay),           TEST(test_a_gap_is_not_bridged),
+        TEST(test_another_file_of_that_name),  TEST(test_a_deleted_conversation),
+        TEST(test_links_are_not_followed),     TEST(test_the_older_half_comes_first),
+        TEST(test_a_live_owner_is_left_alone), TEST(test_a_log_in_use_keeps_the_journal),
+        TEST(test_two_start_at_once),          TEST(test_a_failure_keeps_the_journal),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
