@@ -1,4 +1,4 @@
-// axe.mjs - what axe-core finds wrong with a page, in both themes.
+// axe.mjs - what axe-core finds wrong with a page, in both themes, and on a phone.
 import fs from 'node:fs'
 import path from 'node:path'
 import { SRC_DIR } from '../support/tap.mjs'
@@ -10,7 +10,7 @@ const PASSES = { light: {}, dark: { runOnly: ['color-contrast', 'link-in-text-bl
 
 /** The page as it is now, light and dark: one line for each serious or critical finding. */
 export async function serious(page) {
-    await page.evaluate(AXE)
+    if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(AXE)
     const found = []
     for (const [colorScheme, options] of Object.entries(PASSES)) {
         // Without motion: a colour on its way from one theme to the other has no contrast to speak of.
@@ -28,4 +28,25 @@ async function findings(options) {
     return violations
         .filter(({ impact }) => impact === 'serious' || impact === 'critical')
         .map(({ id, nodes }) => `${id}: ${nodes.map((n) => `${n.target} ${n.failureSummary}`).join('; ')}`)
+}
+
+/**
+ * Turns the open page into that of a phone and back: window, touch, no hovering pointer. What is on
+ * it stays, which a new page would have to be led to again.
+ */
+export async function phoneSwitch(page) {
+    const devtools = await page.context().newCDPSession(page)
+    const metrics = { width: 390, height: 844, deviceScaleFactor: 1, mobile: true }
+    return {
+        async on() {
+            await devtools.send('Emulation.setDeviceMetricsOverride', metrics)
+            await devtools.send('Emulation.setTouchEmulationEnabled', { enabled: true })
+            await page.waitForFunction(() => innerWidth === 390 && matchMedia('(hover: none)').matches)
+        },
+        async off() {
+            await devtools.send('Emulation.setTouchEmulationEnabled', { enabled: false })
+            await devtools.send('Emulation.clearDeviceMetricsOverride')
+            await page.waitForFunction(() => innerWidth > 390)
+        },
+    }
 }

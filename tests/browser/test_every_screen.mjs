@@ -1,13 +1,12 @@
-// Every screen, menu and dialog: axe finds nothing serious in it, light and dark; and on a
-// phone none is wider than the window.
+// Every screen, menu and dialog: axe finds nothing serious in it, light and dark, on a desk and on a
+// phone, where none is wider than the window.
 import fs from 'node:fs'
 import path from 'node:path'
 import { assert, before, nb, startServer, test, tmpdir } from '../support/tap.mjs'
-import { serious } from './axe.mjs'
+import { phoneSwitch, serious } from './axe.mjs'
 import { demoEnv, newContext, send } from './browser.mjs'
 import { RTL_ID, SAMPLE_ID, SHARED_ID, writeSample } from './sample.mjs'
 
-const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true }
 const PASSWORD = 'correct horse'
 
 const click = (page, name) => page.getByRole('button', { name, exact: true }).first().click()
@@ -40,7 +39,7 @@ async function addPerson(page, email, name) {
     await click(page, 'Add')
 }
 
-/** Name → where, and what is opened there. */
+/** Name → where, what is opened there, and what besides on a phone. */
 const SCREENS = {
     welcome: ['#/', (page) => shown(page, '.welcome')],
     chat: [
@@ -83,6 +82,7 @@ const SCREENS = {
             await page.getByLabel('Search messages').fill('importer')
             await shown(page, '.hit')
         },
+        showSidebar,
     ],
     notes: [`#/c/${SAMPLE_ID}`, (page) => click(page, 'Notes').then(() => shown(page, '.note'))],
     menu: [`#/c/${SAMPLE_ID}`, (page) => click(page, 'More about this conversation')],
@@ -118,6 +118,16 @@ const SCREENS = {
     'a bundle by address': ['#/apps', (page) => addBundle(page, 'url')],
     'a bundle by path': ['#/apps', (page) => addBundle(page, 'path')],
     'an import': ['#/apps', (page) => addBundle(page, 'import')],
+    'what an import holds': [
+        '#/apps',
+        async (page) => {
+            await addBundle(page, 'import')
+            const servers = { far: { url: 'https://example.com/mcp' }, near: { command: 'npx', args: ['x'] }, none: {} }
+            await page.getByLabel('Settings', { exact: true }).fill(JSON.stringify({ mcpServers: servers }))
+            await click(page, 'Show what is in it')
+            await shown(page, '.command')
+        },
+    ],
     'removing a bundle': ['#/apps/bash', (page) => click(page, 'Remove')],
     permissions: ['#/permissions', (page) => shown(page, '.tool-row')],
     skills: ['#/skills', (page) => page.locator('.skill summary').first().click()],
@@ -161,6 +171,7 @@ const OWNERS_SCREENS = {
             await page.locator('.workspace:enabled').click()
             await page.getByRole('menuitemradio').first().waitFor()
         },
+        showSidebar,
     ],
 }
 
@@ -215,48 +226,57 @@ async function fillIn(page) {
     await page.getByLabel('Token', { exact: true }).waitFor()
 }
 
-async function eachScreen(own, url, screens, look) {
-    for (const [name, [hash, prepare]] of Object.entries(screens)) {
-        const page = await own.newPage()
-        await page.goto(`${url}/${hash}`)
-        await prepare(page)
-        assert.deepEqual(await look(page), [], name)
-        await page.close()
-    }
+/** Whatever the screen before has left open. */
+async function tidy(page) {
+    await page.evaluate(() => {
+        for (const dialog of document.querySelectorAll('dialog[open]')) dialog.close()
+        for (const popover of document.querySelectorAll(':popover-open')) popover.hidePopover()
+        for (const button of document.querySelectorAll('.toast [aria-label=Dismiss]')) button.click()
+        location.hash = '#/settings/about'
+    })
+    await shown(page, '.facts')
 }
 
 async function tooWide(page) {
     const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
-    return overflow > 0 ? [`${overflow} px`] : []
+    return overflow > 0 ? [`${overflow} px too wide`] : []
+}
+
+/** One page for all: it is led from screen to screen, and is a phone's for a moment on each. */
+async function eachScreen(page, screens) {
+    const phone = await phoneSwitch(page)
+    for (const [name, [hash, prepare, prepareOnPhone]] of Object.entries(screens)) {
+        await tidy(page)
+        await page.evaluate((to) => (location.hash = to), hash)
+        await prepare(page)
+        assert.deepEqual(await serious(page), [], name)
+        await phone.on()
+        await prepareOnPhone?.(page)
+        assert.deepEqual([...(await serious(page)), ...(await tooWide(page))], [], `${name}, on a phone`)
+        await phone.off()
+    }
 }
 
 test(
-    'axe finds nothing serious on any screen, light and dark',
+    'axe finds nothing serious on any screen',
     async () => {
         const own = await newContext({ reducedMotion: 'reduce' })
-        await eachScreen(own, sample.url, SCREENS, serious)
+        const page = await own.newPage()
+        await page.goto(sample.url)
+        await eachScreen(page, SCREENS)
         await own.close()
     },
-    { timeoutMs: 150_000 },
+    { timeoutMs: 200_000 },
 )
 
 test(
     'nor in what admins and those with an account have',
     async () => {
         const own = await newContext({ reducedMotion: 'reduce' })
-        await fillIn(await logIn(own))
-        await eachScreen(own, people.url, OWNERS_SCREENS, serious)
+        const page = await logIn(own)
+        await fillIn(page)
+        await eachScreen(page, OWNERS_SCREENS)
         await own.close()
     },
-    { timeoutMs: 90_000 },
-)
-
-test(
-    'on a phone no screen is wider than the window',
-    async () => {
-        const own = await newContext({ ...PHONE, reducedMotion: 'reduce' })
-        await eachScreen(own, sample.url, SCREENS, tooWide)
-        await own.close()
-    },
-    { timeoutMs: 90_000 },
+    { timeoutMs: 100_000 },
 )

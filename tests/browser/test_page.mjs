@@ -1,14 +1,11 @@
 // The page as such: accessible in both themes, at home below a sub-path, quick with much text.
-import fs from 'node:fs'
 import http from 'node:http'
-import path from 'node:path'
-import { SRC_DIR, assert, before, eventually, startServer, test, tmpdir } from '../support/tap.mjs'
+import { assert, before, eventually, startServer, test, tmpdir } from '../support/tap.mjs'
+import { phoneSwitch, serious } from './axe.mjs'
 import { answer, answered, demoEnv, said, send, withPage, writeLog } from './browser.mjs'
 
-const AXE = fs.readFileSync(path.join(SRC_DIR, 'node_modules/axe-core/axe.min.js'), 'utf8')
 const RICH =
     '# Title\n\nText with `code`, [link](https://x.example).\n\n| a | b |\n|---|--:|\n| 1 | 2 |\n\n```c\n/* why */ int x = f("s", 1);\n```\n\n> quote\n\n- [x] done'
-const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true }
 const LONG = 1200
 
 let server
@@ -51,41 +48,18 @@ before(async () => {
     server = await startServer({ env: demoEnv(), workdir })
 })
 
-async function axe(page) {
-    await page.evaluate(AXE)
-    const { violations } = await page.evaluate(() =>
-        globalThis.axe.run(document, { resultTypes: ['violations'] }),
-    )
-    return violations
-        .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-        .map(({ id, nodes }) => `${id}: ${nodes.map((n) => `${n.target} ${n.failureSummary}`).join('; ')}`)
-}
-
-for (const colorScheme of ['light', 'dark']) {
-    for (const [device, options] of [
-        ['desktop', {}],
-        ['phone', PHONE],
-    ]) {
-        test(`axe finds nothing serious: ${colorScheme}, ${device}`, () =>
-            withPage(server.url, { ...options, colorScheme, reducedMotion: 'reduce' }, async (page) => {
-                await page.locator('.welcome').waitFor()
-                await page.locator('.row').first().waitFor({ state: 'attached' })
-                assert.deepEqual(await axe(page), [], 'welcome')
-                await page.goto(`${server.url}/#/c/conv_8000000000000001`)
-                await answered(page, 2, 'error')
-                await page.$$eval('details', (all) => all.forEach((e) => (e.open = true)))
-                assert.deepEqual(await axe(page), [], 'conversation')
-                if (device === 'phone') {
-                    await page.getByRole('button', { name: 'Show sidebar' }).click()
-                    await eventually(async () => (await page.locator('.sidebar').boundingBox()).x === 0)
-                    assert.deepEqual(await axe(page), [], 'drawer')
-                } else {
-                    await page.getByRole('button', { name: 'Keyboard shortcuts' }).click()
-                    assert.deepEqual(await axe(page), [], 'help')
-                }
-            }))
-    }
-}
+test('axe finds nothing serious in a conversation of many, nor in the drawer of a phone', () =>
+    withPage(`${server.url}/#/c/conv_8000000000000001`, { reducedMotion: 'reduce' }, async (page) => {
+        await answered(page, 2, 'error')
+        await page.$$eval('details', (all) => all.forEach((e) => (e.open = true)))
+        assert.deepEqual(await serious(page), [])
+        const phone = await phoneSwitch(page)
+        await phone.on()
+        assert.deepEqual(await serious(page), [], 'on a phone')
+        await page.getByRole('button', { name: 'Show sidebar' }).click()
+        await eventually(async () => (await page.locator('.sidebar').boundingBox()).x === 0)
+        assert.deepEqual(await serious(page), [], 'drawer')
+    }))
 
 /** Hosts the server below /team/nb/, as a reverse proxy would. */
 function proxyBelow(prefix, port) {

@@ -219,7 +219,6 @@ test('a second workspace: the switcher leads there and back, each with its own c
     await page.getByRole('dialog').getByLabel('Name').fill('Team B')
     await page.getByRole('button', { name: 'Create' }).click()
     await page.getByRole('cell', { name: 'Team B' }).waitFor()
-    await page.reload()
     const switcher = page.locator('.workspace')
     await page.locator('.workspace:enabled').click()
     await page.getByRole('menuitemradio', { name: /Team B/ }).click()

@@ -38,6 +38,11 @@ export class App {
     this.#open({ name: 'new' })
   }
 
+  /** What is known of the person and the workspaces has changed. */
+  async refresh(): Promise<void> {
+    this.workspace.value = await this.#ask()
+  }
+
   /** Everything on the page belongs to one workspace, so that another one begins anew. */
   switchWorkspace(id: string): void {
     remember('workspace', id)

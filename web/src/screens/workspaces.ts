@@ -12,7 +12,7 @@ import { Loading, section, table } from './parts'
 
 const ROLES = ['member', 'admin'].map((value) => ({ value, label: value }))
 
-export function workspacesPart(_app: App): HTMLElement {
+export function workspacesPart(app: App): HTMLElement {
   const loading = new Loading(api.listWorkspaces, (workspaces) => [
     table(
       ['Name', 'Members', 'Bundles', ''],
@@ -26,7 +26,11 @@ export function workspacesPart(_app: App): HTMLElement {
       ]),
     ),
   ])
-  const create = textButton('New workspace', () => openCreate(() => void loading.reload()), {
+  const onCreated = () => {
+    void loading.reload()
+    void app.refresh().catch(() => {}) // the switcher learns of it with the next visit
+  }
+  const create = textButton('New workspace', () => openCreate(onCreated), {
     class: 'button is-primary',
     icon: 'plus',
   })
