@@ -101,10 +101,11 @@ void queue_release(struct runtime *rt)
 /* The server may have ended between the message and the end of its file. */
 bool queue_was_sent(const struct turn *t)
 {
-    char mark[sizeof "\"queuedId\":\"\"" + RANDOM_ID_MAX];
-    snprintf(mark, sizeof mark, "\"queuedId\":\"%s\"", t->queued_id);
-    for (size_t i = 0; t->is_restored && i < t->transcript->n; i++)
-        if (str_find(t->transcript->lines[i].text, str_from(mark), 0) >= 0)
+    if (!t->is_restored)
+        return false;
+    const struct replay *h = transcript_replay(t->transcript);
+    for (size_t i = 0; i < h->n; i++)
+        if (str_eq(h->messages[i].queued_id, str_from(t->queued_id)))
             return true;
     return false;
 }

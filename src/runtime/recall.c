@@ -45,13 +45,14 @@ struct transcript *recall_take(struct recall *r, str conversation_id)
 
 void recall_give(struct recall *r, str conversation_id, struct transcript *t)
 {
-    if (t->is_lost || t->known == 0 || t->arena.total > RECALL_ONE_BYTES) {
+    if (t->is_lost || t->known == 0 || transcript_size(t) > RECALL_ONE_BYTES) {
         transcript_free(t);
         return;
     }
     transcript_free(recall_take(r, conversation_id));
     struct entry *e = xcalloc(1, sizeof *e);
-    *e = (struct entry){.id = str_dup(conversation_id), .bytes = t->arena.total, .transcript = t};
+    *e = (struct entry){
+        .id = str_dup(conversation_id), .bytes = transcript_size(t), .transcript = t};
     map_put(&r->entries, conversation_id, e);
     list_push(&r->lru, &e->lru);
     r->bytes += e->bytes;

@@ -5,12 +5,8 @@
 static struct replay_message *add(struct replay *r, enum replay_role role)
 {
     if (r->n == r->cap) {
-        size_t cap = r->cap ? r->cap * 2 : 32;
-        struct replay_message *grown = arena_array(r->arena, cap, sizeof *grown);
-        if (r->n > 0)
-            memcpy(grown, r->messages, r->n * sizeof *grown);
-        r->messages = grown;
-        r->cap = cap;
+        r->cap = r->cap ? r->cap * 2 : 8;
+        r->messages = xrealloc(r->messages, r->cap * sizeof *r->messages);
     }
     struct replay_message *m = &r->messages[r->n++];
     *m = (struct replay_message){.role = role};
@@ -20,6 +16,16 @@ static struct replay_message *add(struct replay *r, enum replay_role role)
 static struct replay_message *last(struct replay *r)
 {
     return r->n > 0 ? &r->messages[r->n - 1] : NULL;
+}
+
+static str keep(struct replay *r, str s)
+{
+    return s.n > 0 ? arena_str(r->arena, s) : STR_NONE;
+}
+
+static str keep_string(struct replay *r, const struct json *event, const char *key)
+{
+    return keep(r, json_get_string(event, key));
 }
 
 /* Content as an array of parts; a plain string becomes one text part. */
@@ -35,6 +41,11 @@ static const struct json *parts_of(struct arena *a, const struct json *content)
         json_push(a, parts, *part);
     }
     return parts;
+}
+
+static const struct json *keep_parts(struct replay *r, const struct json *content)
+{
+    return json_clone(r->arena, parts_of(&r->line, content));
 }
 
 static str time_of(const struct json *event)
@@ -62,9 +73,10 @@ static void user_message(struct replay *r, const struct json *event)
 {
     struct replay_message *m = add(r, REPLAY_USER);
     r->ask = (struct replay_ask){0};
-    m->ts = time_of(event);
-    m->user_id = json_get_string(event, "userId");
-    m->content = parts_of(r->arena, json_get(event, "content"));
+    m->ts = keep(r, time_of(event));
+    m->user_id = keep_string(r, event, "userId");
+    m->queued_id = keep_string(r, event, "queuedId");
+    m->content = keep_parts(r, json_get(event, "content"));
 }
 
 /* ---- assistant messages and their calls ---- */
@@ -94,13 +106,12 @@ static void take_calls(struct replay *r, struct replay_message *m)
 
 static void llm_response(struct replay *r, const struct json *event)
 {
-    const struct json *parts = parts_of(r->arena, json_get(event, "content"));
     struct replay_message *m = add(r, REPLAY_ASSISTANT);
-    m->ts = time_of(event);
-    m->run_id = json_get_string(event, "runId");
-    m->model = json_get_string(event, "model");
-    m->finish_reason = json_get_string(event, "finishReason");
-    m->content = parts;
+    m->ts = keep(r, time_of(event));
+    m->run_id = keep_string(r, event, "runId");
+    m->model = keep_string(r, event, "model");
+    m->finish_reason = keep_string(r, event, "finishReason");
+    m->content = keep_parts(r, json_get(event, "content"));
     read_usage(m, event);
     take_calls(r, m);
 }
@@ -122,7 +133,7 @@ static void tool_done(struct replay *r, const struct json *event)
     struct replay_tool *t = map_del(&r->open_tools, json_get_string(event, "id"));
     if (!t)
         return; /* answers nothing we know of */
-    t->result = result_of(r->arena, event);
+    t->result = json_clone(r->arena, result_of(&r->line, event));
     t->ok = json_get_bool(event, "ok", !json_get_bool(t->result, "isError", false));
     t->ms = json_get_int(event, "ms", 0);
 }
@@ -131,7 +142,7 @@ static void run_done(struct replay *r, const struct json *event)
 {
     struct replay_message *m = last(r);
     if (m && m->role == REPLAY_ASSISTANT)
-        m->stop_reason = json_get_string(event, "stopReason");
+        m->stop_reason = keep_string(r, event, "stopReason");
 }
 
 static void run_error(struct replay *r, const struct json *event)
@@ -139,14 +150,14 @@ static void run_error(struct replay *r, const struct json *event)
     struct replay_message *m = last(r);
     if (!m)
         return;
-    m->error = json_get_string(event, "error");
-    m->error_type = json_get_string(event, "errorType");
+    m->error = keep_string(r, event, "error");
+    m->error_type = keep_string(r, event, "errorType");
 }
 
 static void ask_opened(struct replay *r, const struct json *event)
 {
-    r->ask = (struct replay_ask){json_get_string(event, "askId"), json_get_string(event, "runId"),
-                                 json_get(event, "calls")};
+    r->ask = (struct replay_ask){keep_string(r, event, "askId"), keep_string(r, event, "runId"),
+                                 json_clone(r->arena, json_get(event, "calls"))};
 }
 
 static void ask_answered(struct replay *r, const struct json *event)
@@ -161,21 +172,22 @@ static void history_compacted(struct replay *r, const struct json *event)
     if (kept < 0 || (uint64_t)kept > r->n)
         return; /* of a log that was cut: nothing to leave out */
     r->compacted = r->n - (size_t)kept;
-    r->summary = json_get_string(event, "summary");
+    r->summary = keep_string(r, event, "summary");
 }
 
 /* ---- messages of the older format ---- */
 
 static void legacy_calls(struct replay *r, struct replay_message *m, const struct json *calls)
 {
-    m->tools = arena_array(r->arena, calls ? calls->len : 0, sizeof *m->tools);
-    for (size_t i = 0; calls && i < calls->len; i++) {
+    calls = json_clone(r->arena, calls);
+    m->tools = arena_array(r->arena, calls->len, sizeof *m->tools);
+    for (size_t i = 0; i < calls->len; i++) {
         const struct json *c = &calls->items[i];
         struct replay_tool *t = &m->tools[m->ntools++];
         t->id = json_get_string(c, "id");
         t->name = json_get_string(c, "name");
         t->input = json_get(c, "input");
-        t->result = result_of(r->arena, c);
+        t->result = json_clone(r->arena, result_of(&r->line, c));
         t->ok = json_get_bool(c, "ok", true);
         t->ms = json_get_int(c, "ms", 0);
     }
@@ -195,7 +207,7 @@ static void legacy_message(struct replay *r, const struct json *line)
     llm_response(r, line);
     struct replay_message *m = last(r);
     if (meta) {
-        m->model = json_get_string(meta, "model");
+        m->model = keep_string(r, meta, "model");
         read_usage(m, meta);
     }
     if (!calls)
@@ -222,37 +234,54 @@ static const struct {
 void replay_init(struct replay *r, struct arena *a)
 {
     *r = (struct replay){.arena = a};
+    arena_init(&r->line);
     map_init(&r->open_tools);
 }
 
 void replay_done(struct replay *r)
 {
     map_done(&r->open_tools);
+    free(r->messages);
+    r->messages = NULL;
 }
 
-static int reader_of(str name)
+static int reader_of(enum event_type type)
 {
-    enum event_type type = name.n > 0 ? event_type_of(name) : EV_LEGACY_MESSAGE;
     for (size_t i = 0; i < ARRAY_LEN(READERS); i++)
         if (READERS[i].type == type)
             return (int)i;
     return -1;
 }
 
+static enum event_type type_of(str name)
+{
+    return name.n > 0 ? event_type_of(name) : EV_LEGACY_MESSAGE;
+}
+
 bool replay_reads(str type)
 {
-    return reader_of(type) >= 0;
+    return reader_of(type_of(type)) >= 0;
+}
+
+/* Most lines of a log are of types that no message depends on. */
+static bool is_of_no_interest(str line)
+{
+    struct event_head head;
+    return event_peek(line, &head) && reader_of(head.type) < 0;
 }
 
 void replay_add(struct replay *r, str line, store_pos pos)
 {
     struct json *event;
-    if (json_parse(r->arena, line, 0, &event, NULL) < 0 || event->type != JSON_OBJECT)
-        return;
-    int reader = reader_of(json_get_string(event, "type"));
     size_t before = r->n;
-    if (reader >= 0)
-        READERS[reader].read(r, event);
+    if (is_of_no_interest(line))
+        return;
+    if (json_parse(&r->line, line, 0, &event, NULL) == 0 && event->type == JSON_OBJECT) {
+        int reader = reader_of(type_of(json_get_string(event, "type")));
+        if (reader >= 0)
+            READERS[reader].read(r, event);
+    }
+    arena_done(&r->line);
     for (size_t i = before; i < r->n; i++)
         r->messages[i].pos = pos;
 }
@@ -263,8 +292,12 @@ struct replay replay_lines(struct arena *a, const str *lines, const store_pos *p
     replay_init(&r, a);
     for (size_t i = 0; i < n; i++)
         replay_add(&r, lines[i], pos ? pos[i] : 0);
+    struct replay all = {.n = r.n, .ask = r.ask, .compacted = r.compacted, .summary = r.summary};
+    all.messages = arena_array(a, r.n, sizeof *r.messages);
+    if (r.n > 0)
+        memcpy(all.messages, r.messages, r.n * sizeof *r.messages);
     replay_done(&r);
-    return r;
+    return all;
 }
 
 const struct json *replay_ask_json(struct arena *a, const struct replay *r)

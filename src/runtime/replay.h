@@ -24,6 +24,7 @@ struct replay_tool { /* one call of an assistant message */
 struct replay_message {
     enum replay_role role;
     str ts, user_id, run_id, model;
+    str queued_id;              /* of a message that had waited */
     store_pos pos;              /* of its event; 0 when positions are not known */
     const struct json *content; /* array of parts: text, tool-call, opaque, files ... */
     struct replay_tool *tools;
@@ -41,11 +42,12 @@ struct replay_ask { /* a question that nobody has answered yet */
 };
 
 struct replay {
-    struct replay_message *messages;
+    struct replay_message *messages; /* heap while lines are added */
     size_t n;
     struct replay_ask ask; /* ask_id is empty when there is none */
     size_t cap;
     struct arena *arena;
+    struct arena line;     /* the one at work, parsed */
     struct map open_tools; /* call id -> struct replay_tool without a result */
     size_t compacted;      /* so many messages at the front are covered by the summary */
     str summary;           /* empty = none */
@@ -53,14 +55,14 @@ struct replay {
 
 /* ---- line by line ---- */
 
-/* Everything lives in the arena; the lines must outlive it. */
+/* What messages say is copied to the arena: the lines may go. */
 void replay_init(struct replay *r, struct arena *a);
 void replay_add(struct replay *r, str line, store_pos pos);
 void replay_done(struct replay *r);
 /* Do messages depend on events of this type? An empty one is that of older formats. */
 bool replay_reads(str type);
 
-/* ---- all at once; pos may be NULL ---- */
+/* ---- all at once, everything in the arena; pos may be NULL ---- */
 
 struct replay replay_lines(struct arena *a, const str *lines, const store_pos *pos, size_t n);
 

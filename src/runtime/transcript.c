@@ -8,6 +8,7 @@ struct transcript *transcript_new(void)
 {
     struct transcript *t = xcalloc(1, sizeof *t);
     arena_init(&t->arena);
+    arena_init(&t->fresh);
     replay_init(&t->replay, &t->arena);
     return t;
 }
@@ -17,21 +18,27 @@ void transcript_free(struct transcript *t)
     if (!t)
         return;
     replay_done(&t->replay);
+    arena_done(&t->fresh);
     arena_done(&t->arena);
     free(t);
+}
+
+size_t transcript_size(const struct transcript *t)
+{
+    return t->arena.total + t->fresh.total + t->replay.cap * sizeof *t->replay.messages;
 }
 
 void transcript_add(struct transcript *t, str line)
 {
     if (t->n == t->cap) {
         size_t cap = t->cap ? t->cap * 2 : 16;
-        struct transcript_line *grown = arena_array(&t->arena, cap, sizeof *grown);
+        struct transcript_line *grown = arena_array(&t->fresh, cap, sizeof *grown);
         if (t->n > 0)
             memcpy(grown, t->lines, t->n * sizeof *grown);
         t->lines = grown;
         t->cap = cap;
     }
-    t->lines[t->n++] = (struct transcript_line){.text = arena_str(&t->arena, line)};
+    t->lines[t->n++] = (struct transcript_line){.text = arena_str(&t->fresh, line)};
     t->bytes += line.n;
 }
 
@@ -40,10 +47,10 @@ void transcript_prepend(struct transcript *t, const struct store_page *page)
 {
     assert(t->replayed == 0);
     size_t total = t->n + page->n;
-    struct transcript_line *lines = arena_array(&t->arena, total + 16, sizeof *lines);
+    struct transcript_line *lines = arena_array(&t->fresh, total + 16, sizeof *lines);
     for (size_t i = 0; i < page->n; i++) {
         const struct store_event *e = &page->events[i];
-        lines[i] = (struct transcript_line){arena_str(&t->arena, e->line), e->pos};
+        lines[i] = (struct transcript_line){arena_str(&t->fresh, e->line), e->pos};
         t->bytes += e->line.n;
     }
     if (t->n > 0)
@@ -92,9 +99,19 @@ bool transcript_catch_up(struct transcript *t, const struct store_page *page)
     return true;
 }
 
+/* They are in the log, and what they say is in the messages. */
+static void drop_lines(struct transcript *t)
+{
+    arena_done(&t->fresh);
+    t->lines = NULL;
+    t->n = t->cap = t->nknown = t->replayed = 0;
+}
+
 const struct replay *transcript_replay(struct transcript *t)
 {
     while (t->replayed < t->n)
         replay_add(&t->replay, t->lines[t->replayed++].text, 0);
+    if (t->nknown == t->n)
+        drop_lines(t);
     return &t->replay;
 }

@@ -1,5 +1,6 @@
 /* transcript.h - the lines of a conversation as a turn sees them: what was there, and what it
- * added. Each line is parsed once, when somebody asks for the messages.
+ * added. Each line is parsed once, when somebody asks for the messages; what was parsed, and is
+ * known to be in the log, is kept as messages only.
  *
  * A transcript knows how far it agrees with the log: everything up to `known` was read from
  * it or is known to be there; later lines were appended by the turn and have the places that
@@ -16,9 +17,10 @@ struct transcript_line {
 };
 
 struct transcript {
-    struct arena arena;
+    struct arena arena, fresh; /* of the messages; of the lines */
     struct transcript_line *lines;
-    size_t n, cap, bytes;
+    size_t n, cap;
+    size_t bytes; /* of all lines, also of those that are kept no more */
     struct replay replay;
     size_t replayed; /* lines that are in it */
     store_pos known;
@@ -29,7 +31,8 @@ struct transcript {
 };
 
 struct transcript *transcript_new(void);
-void transcript_free(struct transcript *t); /* accepts NULL */
+void transcript_free(struct transcript *t);         /* accepts NULL */
+size_t transcript_size(const struct transcript *t); /* in memory */
 
 /* Both copy. Pages are those before what is there already. */
 void transcript_add(struct transcript *t, str line);
@@ -42,4 +45,5 @@ void transcript_settle(struct transcript *t, store_pos end);
  * messages are made of, or when lines are missing: then read it all again. */
 bool transcript_catch_up(struct transcript *t, const struct store_page *page);
 
+/* Valid until lines are added. */
 const struct replay *transcript_replay(struct transcript *t);

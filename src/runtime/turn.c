@@ -174,7 +174,7 @@ static void on_history(void *ctx, const struct err *err, const struct store_page
     }
     transcript_prepend(t->transcript, page);
     bool is_enough =
-        page->reached_start || page->n == 0 || t->transcript->arena.total >= HISTORY_BYTES_MAX;
+        page->reached_start || page->n == 0 || t->transcript->bytes >= HISTORY_BYTES_MAX;
     if (is_enough)
         history_read(t);
     else

@@ -36,7 +36,7 @@ static void test_a_newer_one_replaces_the_older(void **state)
     recall_give(&r, STR("conv_a"), t);
     assert_ptr_equal(recall_peek(&r, STR("conv_a")), t);
     assert_int_equal(map_len(&r.entries), 1);
-    assert_int_equal(r.bytes, t->arena.total);
+    assert_int_equal(r.bytes, transcript_size(t));
     recall_done(&r);
 }
 

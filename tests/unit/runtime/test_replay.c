@@ -35,8 +35,8 @@ static void test_a_run_with_tools(void **state)
 {
     struct fixture f;
     LOAD(&f,
-         "{\"type\":\"user.message\",\"ts\":\"t1\",\"userId\":\"usr_a\",\"content\":[{\"type\":"
-         "\"text\",\"text\":\"hi\"}]}",
+         "{\"type\":\"user.message\",\"ts\":\"t1\",\"userId\":\"usr_a\",\"queuedId\":\"msg_1\","
+         "\"content\":[{\"type\":\"text\",\"text\":\"hi\"}]}",
          "{\"type\":\"run.start\",\"runId\":\"r\"}",
          "{\"type\":\"llm.response\",\"runId\":\"r\",\"model\":\"p:m\",\"inputTokens\":7,"
          "\"content\":["
@@ -54,6 +54,7 @@ static void test_a_run_with_tools(void **state)
     assert_int_equal(f.r.n, 3);
     assert_int_equal(f.r.messages[0].role, REPLAY_USER);
     assert_true(str_eq(f.r.messages[0].user_id, STR("usr_a")));
+    assert_true(str_eq(f.r.messages[0].queued_id, STR("msg_1")));
     assert_int_equal(f.r.messages[0].pos, 10);
     const struct replay_message *m = &f.r.messages[1];
     assert_int_equal(m->pos, 30);

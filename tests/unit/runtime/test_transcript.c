@@ -77,6 +77,58 @@ static void test_what_others_added_is_noticed(void **state)
     assert_refused(elsewhere, ARRAY_LEN(elsewhere));
 }
 
+/* What a turn appends, with places from `at` on. Returns where the log ends then. */
+static store_pos turn(struct transcript *t, store_pos at)
+{
+    static const str LINES[] = {
+        STR_INIT("{\"type\":\"user.message\",\"content\":[{\"type\":\"text\",\"text\":\"hi\"}]}"),
+        STR_INIT("{\"type\":\"run.start\",\"runId\":\"run_0123456789abcdef\",\"model\":\"m\"}"),
+        STR_INIT(
+            "{\"type\":\"llm.response\",\"content\":[{\"type\":\"text\",\"text\":\"yes\"}],"
+            "\"requestParts\":{\"a\":[1,2,3,4,5,6,7,8,9,10],\"b\":[\"#12345678/90\",\"#1/2\"],"
+            "\"messages\":{\"n\":5,\"newest\":[\"#1/1\",\"#2/2\",\"#3/3\",\"#4/4\",\"#5/5\"]}}}"),
+        STR_INIT(
+            "{\"type\":\"run.done\",\"runId\":\"run_0123456789abcdef\",\"stopReason\":\"end\"}"),
+    };
+    for (size_t i = 0; i < ARRAY_LEN(LINES); i++) {
+        transcript_add(t, LINES[i]);
+        transcript_place(t, t->n - 1, &(store_pos){at += LINES[i].n + 1}, 1);
+    }
+    return at;
+}
+
+/* What was read is kept as messages: they stay the same, and cost no more than they say. */
+static void test_lines_are_dropped_once_they_are_messages(void **state)
+{
+    enum { TURNS = 256, BYTES_PER_TURN = 1500 };
+    struct transcript *t = transcript_new();
+    store_pos end = turn(t, 100);
+    transcript_settle(t, end);
+    for (size_t i = 1; i < TURNS; i++) {
+        const struct replay *r = transcript_replay(t);
+        assert_int_equal(r->n, 2 * i);
+        assert_int_equal(t->n, 0);
+        end = turn(t, end);
+        size_t mine = t->n;
+        assert_int_equal(transcript_replay(t)->n, 2 * i + 2);
+        assert_int_equal(t->n, mine); /* the log may still disagree */
+        struct store_event news[8];
+        for (size_t k = 0; k < mine; k++)
+            news[k] = (struct store_event){t->lines[k].pos, t->lines[k].text};
+        struct store_page page = page_of(news, mine);
+        assert_true(transcript_catch_up(t, &page));
+    }
+    const struct replay *r = transcript_replay(t);
+    struct arena a;
+    arena_init(&a);
+    for (size_t i = 0; i < r->n; i++)
+        assert_true(str_eq(replay_text(&a, &r->messages[i]), i % 2 ? STR("yes") : STR("hi")));
+    assert_true(str_eq(r->messages[1].stop_reason, STR("end")));
+    assert_true(transcript_size(t) < TURNS * BYTES_PER_TURN);
+    arena_done(&a);
+    transcript_free(t);
+}
+
 static void test_doubt_means_reading_again(void **state)
 {
     const struct store_event news[] = {{300, USER}, {400, ANSWER}};
@@ -114,6 +166,7 @@ int main(void)
         cmocka_unit_test(test_pages_stand_before_what_is_there),
         cmocka_unit_test(test_own_lines_and_harmless_ones_agree),
         cmocka_unit_test(test_what_others_added_is_noticed),
+        cmocka_unit_test(test_lines_are_dropped_once_they_are_messages),
         cmocka_unit_test(test_doubt_means_reading_again),
         cmocka_unit_test(test_a_new_log_is_settled_at_once),
     };
