@@ -1,5 +1,7 @@
 /* nb init - the first run: who uses this, how they log in, and the first workspace. */
+#include <dirent.h>
 #include <errno.h>
+#include <limits.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -164,12 +166,23 @@ static int check_options(const struct init *x)
 
 /* What one person had in the work directory becomes the first workspace: same ids, so that the
  * conversations keep their owner. */
-static const char *const MOVED[] = {"conversations", "storage", "data", "credentials", "files"};
+static const char *const MOVED[] = {
+    "conversations", "storage", "data", "credentials", "files", "queue", "permissions.json"};
+
+/* A directory of the settings' own choice stays, and gets one of each workspace. */
+static bool is_own_store(const struct people *p, const char *path)
+{
+    struct stat own, other;
+    return p->config.store.dir && stat(p->config.store.dir, &own) == 0 && stat(path, &other) == 0 &&
+           own.st_dev == other.st_dev && own.st_ino == other.st_ino;
+}
 
 static bool has_data(const struct people *p)
 {
     struct stat st;
     if (roster_user(p->roster, STR(ROSTER_SOLE_USER)))
+        return true;
+    if (p->config.store.dir && stat(p->config.store.dir, &st) == 0)
         return true;
     for (size_t i = 0; i < ARRAY_LEN(MOVED); i++) {
         char path[4096];
@@ -180,20 +193,62 @@ static bool has_data(const struct people *p)
     return false;
 }
 
+/* Then it holds more than conversations. */
+static bool is_store_around(const struct people *p)
+{
+    char store[PATH_MAX], work[PATH_MAX];
+    if (!p->config.store.dir || !realpath(p->config.store.dir, store) ||
+        !realpath(p->config.work_dir, work))
+        return false;
+    size_t n = strlen(store);
+    return strncmp(work, store, n) == 0 && (work[n] == '\0' || work[n] == '/');
+}
+
+static int move(const char *from, const char *to)
+{
+    struct err e;
+    if (rename(from, to) == 0 || errno == ENOENT)
+        return EXIT_DONE;
+    err_errno(&e, -errno, "cannot move", from);
+    return cli_fail(&e);
+}
+
+/* One by one: the directory itself may be a mount point. What was broken off goes on. */
+static int move_store(struct people *p)
+{
+    struct arena *a = &p->arena;
+    struct err e = {0};
+    const char *dir = p->config.store.dir;
+    const char *to = dir ? arena_printf(a, "%s/" ROSTER_SOLE_WORKSPACE, dir).p : NULL;
+    const struct dirent *entry;
+    int code = EXIT_DONE;
+    DIR *d = dir ? opendir(dir) : NULL;
+    if (d && file_make_dirs(to, &e) < 0)
+        code = cli_fail(&e);
+    while (d && code == EXIT_DONE && (entry = readdir(d)) != NULL) {
+        const char *name = entry->d_name;
+        bool is_dots = strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+        if (!is_dots && strcmp(name, ROSTER_SOLE_WORKSPACE) != 0)
+            code =
+                move(arena_printf(a, "%s/%s", dir, name).p, arena_printf(a, "%s/%s", to, name).p);
+    }
+    if (d)
+        closedir(d);
+    return code;
+}
+
 static int move_data(struct people *p)
 {
     struct arena *a = &p->arena;
-    for (size_t i = 0; i < ARRAY_LEN(MOVED); i++) {
-        str from = arena_printf(a, "%s/%s", p->config.work_dir, MOVED[i]);
-        str to = arena_printf(a, "%s/workspaces/" ROSTER_SOLE_WORKSPACE "/%s", p->config.work_dir,
-                              MOVED[i]);
-        struct err e;
-        if (rename(from.p, to.p) < 0 && errno != ENOENT) {
-            err_errno(&e, -errno, "cannot move", from.p);
-            return cli_fail(&e);
-        }
+    int code = move_store(p);
+    for (size_t i = 0; code == EXIT_DONE && i < ARRAY_LEN(MOVED); i++) {
+        const char *from = arena_printf(a, "%s/%s", p->config.work_dir, MOVED[i]).p;
+        if (!is_own_store(p, from))
+            code = move(from, arena_printf(a, "%s/workspaces/" ROSTER_SOLE_WORKSPACE "/%s",
+                                           p->config.work_dir, MOVED[i])
+                                  .p);
     }
-    return EXIT_DONE;
+    return code;
 }
 
 /* The bundles of the settings, with paths that are no longer relative to their file. */
@@ -333,6 +388,11 @@ static int set_up(struct init *x)
     if (x->mode == INIT_SINGLE) {
         say_done(x, owner_id);
         return EXIT_DONE;
+    }
+    if (is_store_around(p)) {
+        cli_complain(STR("store.dir is the work directory or holds it; give conversations a "
+                         "directory of their own first"));
+        return EXIT_FAILED;
     }
     int code = EXIT_DONE;
     bool is_heir = has_data(p);

@@ -91,6 +91,25 @@ test('what one person had becomes the first workspace of the owner', async () =>
     assert.deepEqual((await json(['token', 'list'])).map((t) => t.id), [token.id])
 })
 
+test('a directory of the settings for conversations stays, with one of each workspace in it', async () => {
+    for (const dir of ['./conversations', 'elsewhere']) {
+        const workdir = tmpdir('nb-people-')
+        const { call, json, fails } = commands(workdir)
+        const settings = (store) => fs.writeFileSync(path.join(workdir, 'nimblebrain.json'), JSON.stringify({ noDefaultBundles: true, store }))
+        settings({ dir: '.' })
+        await fails(['init', '--mode', 'local', '--email', 'ann@x.org', '--password-stdin'], /directory of their own/, 1, { input: PASSWORD })
+        settings({ dir })
+        await call(['-p', 'hello', '--model', 'demo:demo'])
+        const [{ id }] = await json(['conv', 'list'])
+        await call(['-p', 'and this goes', '--model', 'demo:demo'])
+        await call(['conv', 'delete', '--yes', 'latest'])
+        await call(['init', '--mode', 'local', '--email', 'ann@x.org', '--password-stdin'], { input: PASSWORD })
+        assert.deepEqual((await json(['conv', 'list'])).map((c) => c.id), [id])
+        assert.deepEqual(fs.readdirSync(path.join(workdir, dir)), ['ws_default'])
+        assert.ok(fs.readdirSync(path.join(workdir, dir, 'ws_default/trash')).some((name) => name.endsWith('.jsonl')))
+    }
+})
+
 test('users: add, list, role, passwd, sign-out, remove', async () => {
     const { workdir, owner, call, json, fails } = await setUp()
     const [bob] = await json(['user', 'add', 'bob@x.org', '--name', 'Bob', '--workspace', 'team a', '--password-stdin'], { input: PASSWORD })
