@@ -26,7 +26,7 @@ static void write_members(struct json_writer *w, struct bundle *b)
     jw_kstr(w, "status", str_from(bundle_state_name(i->state)));
     jw_kstr_or_null(w, "reason", i->reason);
     jw_kstr(w, "kind", str_from(bundle_kind_name(i->kind)));
-    jw_kstr(w, "type", STR("plain"));
+    jw_kstr(w, "type", i->is_upjack ? STR("upjack") : STR("plain"));
     jw_kint(w, "toolCount", (int64_t)i->ntools);
     write_or_null(w, "trustScore", i->trust_score);
     jw_kbool(w, "protected", i->is_protected);

@@ -162,6 +162,7 @@ const struct bundle_info *bundle_info(struct bundle *b)
         .era = b->era,
         .protocol_version = b->server.protocol_version,
         .ui = e->ui ? e->ui : b->facts.ui,
+        .is_upjack = b->facts.is_upjack,
     };
     return &b->info;
 }

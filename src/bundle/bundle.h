@@ -109,6 +109,7 @@ struct bundle_info {
     enum mcp_era era;
     str protocol_version;
     const struct json *ui; /* or NULL */
+    bool is_upjack;        /* its manifest describes an app of that kind */
 };
 
 const struct bundle_info *bundle_info(struct bundle *b); /* valid until the next call */

@@ -24,6 +24,7 @@ struct bundle_facts { /* what the package or the server said last; outlives a cr
     str version, description, author, title; /* of the manifest */
     str sandbox;
     const struct json *ui;
+    bool is_upjack;
     int64_t trust_score;
 };
 

@@ -252,6 +252,7 @@ static void learn_package(struct bundle *b, const struct resolved *r)
     f->author = arena_str(&f->arena, r->author);
     f->title = arena_str(&f->arena, r->title);
     f->ui = r->ui ? json_clone(&f->arena, r->ui) : NULL;
+    f->is_upjack = r->is_upjack;
     f->trust_score = r->trust_score;
 }
 

@@ -361,6 +361,7 @@ int manifest_parse(struct arena *a, str text, struct manifest *ret, struct err *
     m.description = d.description;
     m.author = author_name(d.author);
     m.ui = find_ui(&d);
+    m.is_upjack = json_is(json_get(d.meta, "ai.nimblebrain/upjack"), JSON_OBJECT);
     *ret = m;
     return 0;
 }

@@ -36,6 +36,7 @@ struct manifest {
     struct manifest_option *options;
     size_t noptions;
     const struct json *ui; /* _meta["ai.nimblebrain/host"], or NULL */
+    bool is_upjack;        /* an app of that kind: has _meta["ai.nimblebrain/upjack"] */
 };
 
 /* Everything in `ret` lives in the arena. -EINVAL with "server.type: ..." in e. */

@@ -141,6 +141,7 @@ static int prepare(struct resolve *r)
         .author = m.author,
         .title = m.title,
         .ui = m.ui,
+        .is_upjack = m.is_upjack,
         .trust_score = r->package.trust_score,
     };
     return 0;

@@ -36,6 +36,7 @@ struct resolved { /* borrowed for the callback */
     struct json_strs chosen_paths;
     str version, description, author, title; /* of the manifest; may be empty */
     const struct json *ui;                   /* of the manifest, or NULL */
+    bool is_upjack;
     int64_t trust_score;                     /* of the registry; -1 = unknown */
 };
 

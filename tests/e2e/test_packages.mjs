@@ -84,6 +84,48 @@ test('an archive of the official packer runs', async () => {
     assert.equal(await text(server, 'folder', 'folder__add', { a: 2, b: 4 }), '6')
 }, { timeoutMs: 60000 })
 
+const PAGES_SERVER = `
+import readline from 'node:readline'
+const send = (m) => process.stdout.write(JSON.stringify({ jsonrpc: '2.0', ...m }) + '\\n')
+const pages = { 'ui://pages/main': { mimeType: 'text/html', text: '<b>main</b>' }, 'ui://pages/sub/icon': { mimeType: 'image/png', blob: 'AAAA' } }
+readline.createInterface({ input: process.stdin }).on('line', (line) => {
+    const { id, method, params } = JSON.parse(line)
+    if (method === 'initialize') send({ id, result: { protocolVersion: params.protocolVersion, capabilities: { resources: {} }, serverInfo: { name: 'p', version: '1' } } })
+    else if (method === 'resources/read' && pages[params.uri]) send({ id, result: { contents: [{ uri: params.uri, ...pages[params.uri] }] } })
+    else if (method === 'resources/read') send({ id, error: { code: -32002, message: 'Resource not found' } })
+    else if (id !== undefined) send({ id, error: { code: -32601, message: 'Method not found' } })
+})`
+
+test('an app says of which kind it is, and its pages can be read', async () => {
+    const meta = { 'ai.nimblebrain/host': { name: 'Pages', placements: [{ slot: 'main', resourceUri: 'ui://pages/main' }] }, 'ai.nimblebrain/upjack': { namespace: 'p' } }
+    const dir = folder(manifest({ _meta: meta }))
+    fs.writeFileSync(path.join(dir, 'server/index.mjs'), PAGES_SERVER)
+    const server = await serve([{ path: dir, serverName: 'pages', ...READS }, { path: folder(manifest()), serverName: 'plain', ...READS }])
+    assert.deepEqual((await apps(server)).map((a) => [a.name, a.type, a.ui?.name]), [['pages', 'upjack', 'Pages'], ['plain', 'plain', undefined]])
+    const get = async (route) => {
+        const res = await fetch(server.url + '/v1/apps/' + route)
+        return { status: res.status, type: res.headers.get('content-type'), ...(await res.json()) }
+    }
+    const main = { uri: 'ui://pages/main', mimeType: 'text/html', text: '<b>main</b>' }
+    for (const route of ['primary', 'pages/main', 'main']) {
+        const read = await get(`pages/resources/${route}`)
+        assert.deepEqual([read.status, read.contents], [200, [main]], route)
+        assert.match(read.type, /^application\/json/) // never as a page of this origin
+    }
+    assert.equal((await get('pages/resources/sub/icon')).contents[0].blob, 'AAAA')
+    assert.deepEqual([(await get('pages/resources/none')).status, (await get('pages/resources/none')).error], [404, 'resource_not_found'])
+    assert.equal((await get('plain/resources/primary')).status, 404)
+    assert.equal((await get('nobody/resources/primary')).status, 404)
+    const post = (body) => fetch(server.url + '/v1/resources/read', { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
+    assert.deepEqual((await (await post({ server: 'pages', uri: 'ui://pages/main' })).json()).contents, [main])
+    assert.equal((await post({ server: 'pages', uri: '' })).status, 404)
+    assert.equal((await post({ server: 'pages' })).status, 400)
+    await fetch(server.url + '/v1/apps/pages/stop', { method: 'POST' })
+    const stopped = await get('pages/resources/main')
+    assert.deepEqual([stopped.status, stopped.error], [503, 'bundle_unavailable'])
+    assert.match(stopped.message, /pages is stopped/)
+}, { timeoutMs: 60000 })
+
 test('wrong archives and manifests are refused with the reason', async () => {
     const good = bundle(manifest())
     const cases = [

@@ -1,0 +1,133 @@
+/* /v1/apps/:name/resources, /v1/resources/read - resources of a bundle, as its server gives them.
+ *
+ * The answer is MCP's own, {"contents": [...]}, never the bare page: HTML of strangers is not
+ * served from the origin that people are signed in to. */
+#include "api/internal.h"
+#include "bundle/bundle.h"
+
+#define URI_MAX 2048
+
+struct reading { /* in the request's arena */
+    struct http_req *req;
+    struct bundle *bundle;
+    str uris[2]; /* the first that there is */
+    size_t n, tried;
+    struct bundle_call *call;
+};
+
+static void try_next(struct reading *g);
+
+static void on_read(void *ctx, const struct mcp_reply *r)
+{
+    struct reading *g = ctx;
+    const struct json *contents = json_get(r->result, "contents");
+    struct api_json j;
+    g->call = NULL;
+    g->req->on_gone = NULL;
+    if (r->err) {
+        http_reply_error(g->req, 503, "bundle_unavailable", r->err->msg, NULL);
+        return;
+    }
+    if (!json_is(contents, JSON_ARRAY) || contents->len == 0) {
+        try_next(g);
+        return;
+    }
+    api_json_begin(&j);
+    jw_object(&j.w);
+    jw_kval(&j.w, "contents", contents);
+    jw_end(&j.w);
+    api_json_send(&j, g->req);
+}
+
+static void on_gone(struct http_req *r)
+{
+    bundle_cancel(((struct reading *)r->user)->call, "The client has gone.");
+}
+
+static void try_next(struct reading *g)
+{
+    static const struct mcp_call_events EVENTS = {.done = on_read};
+    struct arena *a = &g->req->arena;
+    if (g->tried == g->n) {
+        http_reply_error(g->req, 404, "resource_not_found", "There is no such resource.", NULL);
+        return;
+    }
+    struct json *params = json_new(a, JSON_OBJECT);
+    json_set(a, params, STR("uri"), json_of_str(g->uris[g->tried++]));
+    struct mcp_request req = {.method = STR("resources/read"), .params = params};
+    g->req->user = g;
+    g->req->on_gone = on_gone;
+    g->call = bundle_request(g->bundle, &req, &EVENTS, g);
+}
+
+/* A token that is for some tools only is for the resources of the same bundles. */
+static bool is_for(struct http_req *r, str server)
+{
+    str any = arena_printf(&r->arena, "%.*s__resources", STR_ARG(server));
+    return identity_may_call(&api_identity(r)->who, any);
+}
+
+/* Answers by itself when there is no such bundle for this person. */
+static struct reading *begin(struct http_req *r, str server)
+{
+    struct api_space *s = api_space(r);
+    struct bundle *b = s->bundles ? bundles_find(s->bundles, server) : NULL;
+    if (!b) {
+        api_not_found(r, "bundle");
+        return NULL;
+    }
+    if (!is_for(r, server)) {
+        http_reply_error(r, 403, "forbidden", "This token is not for that bundle.", NULL);
+        return NULL;
+    }
+    struct reading *g = ARENA_NEW(&r->arena, struct reading);
+    g->req = r;
+    g->bundle = b;
+    return g;
+}
+
+/* The page that the manifest names first. */
+static str primary(struct bundle *b)
+{
+    const struct json *ui = bundle_info(b)->ui;
+    str uri = json_get_string(json_get(ui, "primaryView"), "resourceUri");
+    return uri.n > 0 ? uri : json_get_string(json_at(json_get(ui, "placements"), 0), "resourceUri");
+}
+
+void api_apps_resource(void *ctx, struct http_req *r)
+{
+    str path = r->params[1];
+    struct reading *g = begin(r, r->params[0]);
+    if (!g)
+        return;
+    if (str_eq(path, STR("primary")) && primary(g->bundle).n > 0) {
+        g->uris[g->n++] = arena_str(&r->arena, primary(g->bundle));
+    } else if (path.n > 0 && path.n <= URI_MAX) {
+        g->uris[g->n++] = arena_concat(&r->arena, STR("ui://"), path);
+        g->uris[g->n++] = arena_printf(&r->arena, "ui://%.*s/%.*s",
+                                       STR_ARG(bundle_info(g->bundle)->name), STR_ARG(path));
+    }
+    try_next(g);
+}
+
+struct read_in {
+    str server, uri;
+};
+
+static const struct json_field READ_FIELDS[] = {
+    {"server", JF_STR, offsetof(struct read_in, server), JF_REQUIRED, NULL, 0},
+    {"uri", JF_STR, offsetof(struct read_in, uri), JF_REQUIRED, NULL, 0},
+    {0}};
+
+void api_resources_read(void *ctx, struct http_req *r)
+{
+    struct read_in in = {0};
+    if (!api_decode_body(r, READ_FIELDS, &in))
+        return;
+    struct reading *g = begin(r, in.server);
+    if (!g)
+        return;
+    if (in.uri.n > 0 && in.uri.n <= URI_MAX)
+        g->uris[g->n++] = in.uri;
+    try_next(g);
+}
