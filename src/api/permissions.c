@@ -1,5 +1,6 @@
 /* /v1/permissions - what the agent may do without asking: rules, and what was allowed for good. */
 #include "api/internal.h"
+#include "bundle/change.h"
 #include "engine/permission.h"
 #include "tools/surface.h"
 
@@ -69,6 +70,9 @@ static void on_gone(struct http_req *r)
 static void on_changed(void *ctx, const struct err *err)
 {
     struct http_req *r = ctx;
+    const struct bundle_changer *c = api_space(r)->changer;
+    if (c)
+        c->look(c->ctx); /* others watch the settings */
     if (err)
         http_reply_error(r, 500, "not_saved", err->msg, NULL);
     else

@@ -81,6 +81,8 @@ struct bundles *bundles_new(const struct bundles_conf *conf);
 void bundles_stop(struct bundles *s, loop_fn done, void *ctx);
 void bundles_free(struct bundles *s); /* after stop */
 
+/* Whether built-in bundles are added: from the next bundles_apply on. */
+void bundles_set_defaults(struct bundles *s, bool has_defaults);
 /* From now on these (the built-in ones are added). Entries are copied. */
 void bundles_apply(struct bundles *s, const struct bundle_entry *entries, size_t n);
 

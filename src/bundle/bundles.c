@@ -146,6 +146,11 @@ static bool is_configured_bash(const struct bundle_entry *e)
     return e->kind == BUNDLE_NAMED && str_eq(e->name, STR(BASH_PACKAGE));
 }
 
+void bundles_set_defaults(struct bundles *s, bool has_defaults)
+{
+    s->conf.no_default_bundles = !has_defaults;
+}
+
 void bundles_apply(struct bundles *s, const struct bundle_entry *entries, size_t n)
 {
     bool with_bash = !s->conf.no_default_bundles && !is_named(entries, n, STR(BASH_SERVER));

@@ -55,13 +55,24 @@ static int read_text(struct arena *a, const char *path, str *ret, struct err *e)
     return r;
 }
 
+static int parse_text(struct arena *a, const char *path, str text, struct json **ret, struct err *e)
+{
+    int r = json_parse(a, text, JSON_COPY | JSON_UNIQUE, ret, e);
+    if (r == 0 && !json_is(*ret, JSON_OBJECT))
+        r = err_set(e, -EINVAL, "expected an object");
+    if (r < 0)
+        err_prefix(e, "%s", path);
+    return r;
+}
+
 static int decode_text(struct arena *a, const char *path, str text, struct bundle_entry **ret,
                        size_t *ret_n, struct err *e)
 {
     struct json *root;
-    int r = json_parse(a, text, JSON_COPY | JSON_UNIQUE, &root, e);
-    if (r == 0)
-        r = bundle_entries_decode(a, json_get(root, "bundles"), dir_of(a, path), ret, ret_n, e);
+    int r = parse_text(a, path, text, &root, e);
+    if (r < 0)
+        return r;
+    r = bundle_entries_decode(a, json_get(root, "bundles"), dir_of(a, path), ret, ret_n, e);
     if (r < 0)
         err_prefix(e, "%s", path);
     return r;
@@ -164,6 +175,13 @@ static int check_entry(struct file *f, const struct json *entry, size_t but, str
                            "there is a bundle '%.*s' already; give the new one another serverName",
                            STR_ARG(decoded.server_name));
     return 0;
+}
+
+int settings_load(struct arena *a, const char *path, struct json **ret, struct err *e)
+{
+    str text;
+    int r = file_read(a, path, CONFIG_BYTES_MAX, &text, e);
+    return r < 0 ? r : parse_text(a, path, text, ret, e);
 }
 
 int settings_add_bundle(const char *path, const struct json *entry, struct err *e)

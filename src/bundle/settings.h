@@ -13,6 +13,9 @@
 int settings_load_bundles(struct arena *a, const char *path, struct bundle_entry **ret,
                           size_t *ret_n, struct err *e);
 
+/* The whole document; -ENOENT when the file is missing. */
+int settings_load(struct arena *a, const char *path, struct json **ret, struct err *e);
+
 /* Adds one at the end. -EEXIST when its server name is taken, -EINVAL when it is no entry. */
 int settings_add_bundle(const char *path, const struct json *entry, struct err *e);
 /* -ENOENT when there is none of that server name, -EPERM when it is protected. */
@@ -40,6 +43,9 @@ struct settings_watch_conf { /* copied, the paths too */
     /* The file changed, or a reload was asked for. err: NULL when the entries are set (borrowed
      * for the call); otherwise what is wrong with the file, and what was before should stay. */
     void (*changed)(void *ctx, const struct bundle_entry *entries, size_t n, const struct err *err);
+    /* Before that, unless something is wrong or the file is missing, as it may be while an editor
+     * saves: all of it, borrowed for the call. May be NULL. */
+    void (*document)(void *ctx, const struct json *doc);
     void *ctx;
 };
 

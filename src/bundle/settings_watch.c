@@ -1,3 +1,4 @@
+#include <errno.h>
 #include <sys/stat.h>
 
 #include "bundle/settings.h"
@@ -23,6 +24,7 @@ struct settings_watch {
     /* The job's own, from here on. */
     struct stamp file_now, reload_now;
     struct arena found;
+    struct json *doc;
     struct bundle_entry *entries;
     size_t n;
     struct err err;
@@ -51,7 +53,13 @@ static void look(struct job *j)
     w->file_now = take_stamp(w->conf.path);
     w->reload_now = take_stamp(w->conf.reload_path);
     w->is_changed = !is_same(&w->file, &w->file_now) || !is_same(&w->reload, &w->reload_now);
-    if (w->is_changed)
+    if (!w->is_changed)
+        return;
+    w->doc = NULL;
+    int r = settings_load(&w->found, w->conf.path, &w->doc, &w->err);
+    if (r == -ENOENT)
+        err_clear(&w->err);
+    if (r == 0 || r == -ENOENT)
         (void)settings_load_bundles(&w->found, w->conf.path, &w->entries, &w->n, &w->err);
 }
 
@@ -76,6 +84,10 @@ static void destroy(struct settings_watch *w)
 static void report(struct settings_watch *w)
 {
     bool is_wrong = w->err.code != 0;
+    if (!is_wrong && w->doc && w->conf.document)
+        w->conf.document(w->conf.ctx, w->doc);
+    if (w->is_freed) /* just now */
+        return;
     w->conf.changed(w->conf.ctx, is_wrong ? NULL : w->entries, is_wrong ? 0 : w->n,
                     is_wrong ? &w->err : NULL);
 }

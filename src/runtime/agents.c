@@ -17,6 +17,8 @@ int agents_decode(struct arena *a, const struct json *conf, struct agents *ret, 
     *ret = (struct agents){0};
     if (!conf)
         return 0;
+    if (conf->type != JSON_OBJECT)
+        return err_set(e, -EINVAL, "agents: expected object");
     if (conf->len > AGENTS_MAX)
         return err_set(e, -EINVAL, "agents: more than %d", AGENTS_MAX);
     ret->items = arena_array(a, conf->len, sizeof *ret->items);

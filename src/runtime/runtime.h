@@ -44,6 +44,15 @@ struct runtime *runtime_new(const struct runtime_deps *deps);
 /* Permissions and agents from the settings, what was allowed for good, and the skills; before
  * the first turn. */
 int runtime_load_settings(struct runtime *rt, struct err *e);
+/* The same for what has changed since: from the next turn or question on. Copied; nothing
+ * changes on failure. What is replaced stays in memory, because a turn may still use it. */
+#define RUNTIME_SETTINGS_MAX 1000
+struct runtime_settings {
+    str default_model, identity, workspace_name; /* as in runtime_deps */
+    const struct json *agents, *permissions;     /* NULL = none */
+};
+int runtime_use_settings(struct runtime *rt, const struct runtime_settings *s, struct err *e);
+
 /* Cancels all runs, waits until their ends are durable, then calls done. */
 void runtime_stop(struct runtime *rt, loop_fn done, void *ctx);
 void runtime_free(struct runtime *rt); /* after stop */

@@ -35,6 +35,7 @@ struct runtime {
     struct consents consents;
     struct agents agents;
     struct arena arena; /* agents */
+    size_t nsettings;   /* times that others were to be used */
     struct map active;  /* conversation id -> struct turn, from acceptance to the end */
     struct recall recall;
     struct tools_memo tools_memo; /* request_log.c */

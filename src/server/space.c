@@ -137,66 +137,12 @@ void space_resume_queue(struct space *sp)
     timer_start(&sp->release, 0);
 }
 
-/* ---- its own settings, on top of the server's ---- */
-
-static void use_models(struct space *sp, const struct json *m)
-{
-    const struct {
-        const char *key;
-        str *to;
-    } MODELS[] = {{"default", &sp->config.models.default_model},
-                  {"fast", &sp->config.models.fast},
-                  {"reasoning", &sp->config.models.reasoning}};
-    for (size_t i = 0; i < ARRAY_LEN(MODELS); i++) {
-        str name = json_get_string(m, MODELS[i].key);
-        if (name.n > 0)
-            *MODELS[i].to = arena_str(&sp->arena, name);
-    }
-}
-
-/* After those of the server; relative ones lie in the workspace. */
-static void use_skill_dirs(struct space *sp, const struct json *list)
-{
-    const struct json_strs *shared = &sp->env->config->skill_dirs;
-    size_t n = list && list->type == JSON_ARRAY ? list->len : 0;
-    struct json_strs all = {arena_array(&sp->arena, shared->len + n + 1, sizeof(str)), 0};
-    for (size_t i = 0; i < shared->len; i++)
-        all.items[all.len++] = shared->items[i];
-    for (size_t i = 0; i < n; i++) {
-        str given = json_string(json_at(list, i), STR_NONE);
-        bool is_absolute = str_starts(given, STR("/"));
-        if (given.n > 0)
-            all.items[all.len++] =
-                is_absolute ? arena_str(&sp->arena, given)
-                            : arena_printf(&sp->arena, "%s/%.*s", sp->api.root, STR_ARG(given));
-    }
-    sp->config.skill_dirs = all;
-}
-
-/* The roster may be replaced at any time: all is copied. What changes later counts from the
- * next start on. */
-static void use_own_settings(struct space *sp)
-{
-    struct config *c = &sp->config;
-    const struct workspace *w = roster_workspace(directory_roster(sp->env->directory), sp->api.id);
-    if (!sp->env->has_many || !w)
-        return;
-    c->models.default_model = STR_NONE; /* the server's own is the last resort, not a choice */
-    use_models(sp, w->models);
-    use_skill_dirs(sp, w->skill_dirs);
-    if (w->agents)
-        c->agents = json_clone(&sp->arena, w->agents);
-    if (w->permissions)
-        c->permissions = json_clone(&sp->arena, w->permissions);
-    sp->name = arena_str(&sp->arena, w->name);
-    sp->identity = arena_str(&sp->arena, json_string(w->identity, STR_NONE));
-}
-
 static struct space *space_new(struct spaces *set, str id)
 {
     struct space *sp = xcalloc(1, sizeof *sp);
     const struct space_env *env = &set->env;
     arena_init(&sp->arena);
+    arena_init(&sp->doc_arena);
     list_init(&sp->node);
     sp->set = set;
     sp->env = env;
@@ -208,7 +154,7 @@ static struct space *space_new(struct spaces *set, str id)
         env->has_many
             ? arena_printf(&sp->arena, "%s/workspaces/%.*s", env->config->work_dir, STR_ARG(id)).p
             : env->config->work_dir;
-    use_own_settings(sp);
+    space_settings_use(sp);
     sp->api.tools = registry_new(env->loop);
     registry_set_result_limit(sp->api.tools, (size_t)sp->config.limits.max_tool_result_size);
     return sp;
@@ -222,6 +168,7 @@ static void space_free(struct space *sp)
     builtin_free(sp->builtin);
     runtime_free(sp->api.runtime);
     registry_free(sp->api.tools);
+    arena_done(&sp->doc_arena);
     arena_done(&sp->arena);
     free(sp);
 }

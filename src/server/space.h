@@ -42,6 +42,8 @@ struct space {
     struct arena arena;
     struct config config; /* the server's, with the workspace's own on top; borrows strings */
     str identity, name;   /* from workspace.json; may be empty */
+    struct arena doc_arena;
+    const struct json *doc; /* the settings file, as it was last seen */
     struct builtin *builtin;
     struct bundle_sources *sources; /* NULL = without bundles */
     struct settings_watch *watch;
@@ -65,6 +67,13 @@ void space_resume_queue(struct space *sp);
 
 /* Where the bundles and permissions of this workspace are written down. */
 const char *space_settings_path(struct space *sp);
+
+/* ---- space_settings.c: what is its own ---- */
+
+void space_settings_use(struct space *sp);  /* into sp->config: before the runtime is made */
+void space_settings_open(struct space *sp); /* reads the file: changes are told from here on */
+/* The file is this document now: what can count at once does, and watchers are told. */
+void space_settings_changed(struct space *sp, const struct json *doc);
 
 /* ---- space_bundles.c: its MCP servers ---- */
 

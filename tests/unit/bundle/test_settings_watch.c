@@ -16,6 +16,8 @@ struct seen {
     int calls;
     bool is_new;
     size_t n;
+    int documents;
+    int64_t port; /* a setting of the last document */
     char error[ERR_MAX];
     struct settings_watch *free_it;
 };
@@ -31,6 +33,13 @@ static void on_change(void *ctx, const struct bundle_entry *entries, size_t n,
     settings_watch_free(s->free_it);
 }
 
+static void on_document(void *ctx, const struct json *doc)
+{
+    struct seen *s = ctx;
+    s->documents++;
+    s->port = json_get_int(doc, "port", 0);
+}
+
 static struct settings_watch *watch(struct seen *s)
 {
     struct settings_watch_conf conf = {.loop = loop,
@@ -38,6 +47,7 @@ static struct settings_watch *watch(struct seen *s)
                                        .path = path,
                                        .reload_path = reload,
                                        .changed = on_change,
+                                       .document = on_document,
                                        .ctx = s};
     return settings_watch_new(&conf);
 }
@@ -58,10 +68,11 @@ static void a_change_is_reported_by_itself(void **state)
     struct seen s = {0};
     write_file("{}");
     struct settings_watch *w = watch(&s);
-    write_file("{\"bundles\":[{\"path\":\"a\"}]}");
+    write_file("{\"bundles\":[{\"path\":\"a\"}],\"port\":8}");
     wait_news(&s);
     assert_int_equal(s.n, 1);
     assert_string_equal(s.error, "");
+    assert_int_equal(s.port, 8);
     settings_watch_free(w);
 }
 
@@ -77,6 +88,7 @@ static void what_did_not_change_is_not_reported(void **state)
     wait_news(&s);
     assert_int_equal(s.n, 0);
     assert_int_equal(s.calls, 1);
+    assert_int_equal(s.documents, 0);
     settings_watch_free(w);
 }
 
@@ -89,6 +101,7 @@ static void a_broken_file_is_an_error_until_it_is_mended(void **state)
     settings_watch_look(w);
     wait_news(&s);
     assert_non_null(strstr(s.error, path));
+    assert_int_equal(s.documents, 0);
     write_file("{\"bundles\":[{\"path\":\"a\"}]}");
     settings_watch_look(w);
     wait_news(&s);

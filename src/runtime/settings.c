@@ -1,0 +1,30 @@
+/* settings.c - the settings of a workspace change while it runs. */
+#include <errno.h>
+
+#include "runtime/turn.h"
+
+static void keep(struct runtime *rt, str *place, str now)
+{
+    if (!str_eq(*place, now))
+        *place = arena_str(&rt->arena, now);
+}
+
+int runtime_use_settings(struct runtime *rt, const struct runtime_settings *s, struct err *e)
+{
+    struct agents agents;
+    if (rt->nsettings++ >= RUNTIME_SETTINGS_MAX)
+        return err_set(e, -ENOSPC,
+                       "they have changed %d times; the rest counts from the next start",
+                       RUNTIME_SETTINGS_MAX);
+    const struct json *profiles = s->agents ? json_clone(&rt->arena, s->agents) : NULL;
+    int r = agents_decode(&rt->arena, profiles, &agents, e); /* borrows their names */
+    if (r == 0)
+        r = rules_use(rt, s->permissions, e);
+    if (r < 0)
+        return r;
+    rt->agents = agents;
+    keep(rt, &rt->deps.default_model, s->default_model);
+    keep(rt, &rt->deps.identity, s->identity);
+    keep(rt, &rt->deps.workspace_name, s->workspace_name);
+    return 0;
+}
