@@ -3,7 +3,8 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import { SRC_DIR, assert, before, eventually, nb, startServer, test, tmpdir } from '../support/tap.mjs'
-import { serious } from './axe.mjs'
+import { startIssuer } from '../support/issuer.mjs'
+import { phoneSwitch, serious } from './axe.mjs'
 import { answered, demoEnv, newContext, send } from './browser.mjs'
 
 const PASSWORD = 'correct horse'
@@ -249,3 +250,54 @@ test('a server with a key: the page asks for it once', async () => {
     await answered(page, 1)
     await own.close()
 })
+
+/** A server whose people log in at an OpenID provider; returns where its page is. */
+async function startWithProvider(issuer, basePath) {
+    const workdir = tmpdir()
+    const args = ['init', '--mode', 'oidc', '--email', 'boss@example.com', '--domain', 'example.com']
+    const made = await nb([...args, '--issuer', issuer.url, '--client-id', 'nb', '--workdir', workdir], { env: demoEnv() })
+    assert.equal(made.code, 0, made.stderr)
+    fs.writeFileSync(path.join(workdir, 'nimblebrain.json'), JSON.stringify({ http: { basePath } }))
+    const { url } = await startServer({ env: { ...demoEnv(), NB_OIDC_CLIENT_SECRET: 'a secret' }, workdir })
+    return `${url}${basePath}/`
+}
+
+for (const basePath of ['', '/team/nb'])
+    test(`an OpenID login, ${basePath ? 'below a sub-path' : 'at the root'}: refused, let in, led where one wanted to go`, async () => {
+        const issuer = await startIssuer({ clientSecret: 'a secret' })
+        const home = await startWithProvider(issuer, basePath)
+        const own = await newContext()
+        const page = await own.newPage()
+        const goOn = page.getByRole('link', { name: 'Continue' })
+        issuer.user = { sub: 'eve', email: 'eve@elsewhere.org', email_verified: true, name: 'Eve' }
+        await page.goto(home)
+        await goOn.click()
+        await page.getByRole('alert').getByText('did not work').waitFor()
+        assert.ok(page.url().startsWith(home), page.url())
+        assert.deepEqual(await serious(page), [])
+        const phone = await phoneSwitch(page)
+        await phone.on()
+        assert.deepEqual(await serious(page), [], 'on a phone')
+        await phone.off()
+
+        issuer.user = { sub: 'ann', email: 'ann@example.com', email_verified: true, name: 'Ann' }
+        await page.goto(`${home}#/settings/profile`)
+        await goOn.click()
+        await page.locator('.facts', { hasText: 'ann@example.com' }).waitFor()
+        assert.equal(page.url(), `${home}#/settings/profile`)
+        await page.goto(home)
+        await send(page, 'say hello')
+        await answered(page, 1)
+        const conversation = page.url()
+        assert.ok(conversation.startsWith(`${home}#/c/conv_`), conversation)
+        await page.goto(`${home}#/settings/profile`)
+        await page.getByRole('button', { name: 'Log out', exact: true }).click()
+        await goOn.waitFor()
+        await page.goto(conversation)
+        await page.reload()
+        await goOn.click()
+        await answered(page, 1)
+        assert.equal(page.url(), conversation)
+        await own.close()
+        await issuer.close()
+    })
