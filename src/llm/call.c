@@ -408,6 +408,7 @@ static void start_attempt(struct llm_call *c)
         .body = buf_str(&c->body),
         .has_body = true,
         .idle_timeout_ms = c->llm->idle_timeout_ms,
+        .flags = FETCH_PATIENT,
     };
     c->fetch = fetch_start(c->llm->fetcher, &spec, &EVENTS, c);
 }

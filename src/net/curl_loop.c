@@ -3,9 +3,12 @@
 #include <assert.h>
 #include <errno.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 #include <uv.h>
 
+#include "base/clock.h"
+#include "base/map.h"
 #include "loop/timer.h"
 
 /* Before the first answer curl cannot know how many streams a server takes and may open a
@@ -14,6 +17,16 @@
 #define IDLE_CONNECTIONS_MAX      64L
 #define EVENTS_PER_TURN           64
 
+/* Waking up for a packet costs more than what is in it. So a socket that has brought
+ * STREAM_READS pieces of patient responses in a row, the last two less than QUICK_MS apart, is
+ * left alone for CURL_REST_MS, and what comes meanwhile is read together; again and again, until
+ * nothing came. Network cards hold their interrupts back in the same way. */
+#define STREAM_READS 16
+#define QUICK_MS     5
+
+/* What the responses are like that curl has just read from. */
+enum heard { HEARD_NOTHING, HEARD_PATIENT, HEARD_IMPATIENT };
+
 struct lane {
     struct curl_loop *owner;
     uint32_t index;
@@ -21,10 +34,24 @@ struct lane {
     struct timer timer;
 };
 
+struct watched { /* a socket of curl */
+    struct lane *lane;
+    curl_socket_t fd;
+    uint32_t wanted;     /* events that curl waits for */
+    uint32_t registered; /* events that epoll waits for */
+    bool is_registered;
+    unsigned reads;      /* of patient responses in a row */
+    uint64_t read_at_ms; /* the last of them */
+    bool is_resting;     /* nobody waits for EPOLLIN */
+    struct timer rest;   /* runs until its end */
+};
+
 struct curl_loop {
     const struct curl_api *api;
     struct loop *loop;
     struct lane lanes[CURL_LANES];
+    struct map sockets; /* descriptor -> struct watched */
+    enum heard heard;
     int epoll_fd;
     uv_poll_t *poll; /* outlives us until its close callback */
     unsigned depth;  /* calls into curl on the stack */
@@ -65,6 +92,109 @@ static int curl_mask(uint32_t events)
     return mask;
 }
 
+/* ---- watched sockets ---- */
+
+static str socket_key(const curl_socket_t *fd)
+{
+    return (str){(const char *)fd, sizeof *fd};
+}
+
+/* curl may let go of a socket in any call, so nobody keeps the pointer across one. */
+static struct watched *find_socket(const struct curl_loop *c, curl_socket_t fd)
+{
+    return map_get(&c->sockets, socket_key(&fd));
+}
+
+static int watch(struct watched *w)
+{
+    uint32_t events = w->is_resting ? w->wanted & ~(uint32_t)EPOLLIN : w->wanted;
+    struct epoll_event ev = {.events = events,
+                             .data.u64 = (uint64_t)w->lane->index << 32 | (uint32_t)w->fd};
+    if (w->is_registered && events == w->registered)
+        return 0;
+    int op = w->is_registered ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
+    if (epoll_ctl(w->lane->owner->epoll_fd, op, w->fd, &ev) < 0)
+        return -1;
+    w->is_registered = true;
+    w->registered = events;
+    return 0;
+}
+
+static void rest(struct watched *w)
+{
+    w->is_resting = true;
+    timer_start(&w->rest, CURL_REST_MS);
+    (void)watch(w); /* a change to what epoll has already cannot fail */
+}
+
+static void wake(struct watched *w)
+{
+    w->is_resting = false;
+    timer_stop(&w->rest);
+    (void)watch(w);
+}
+
+/* ---- reading ---- */
+
+static bool has_bytes(const struct watched *w)
+{
+    int n = 0;
+    return ioctl(w->fd, FIONREAD, &n) == 0 && n > 0;
+}
+
+/* After a read: may what comes next wait? */
+static bool can_wait(struct watched *w, enum heard heard)
+{
+    if (heard == HEARD_NOTHING)
+        return false;
+    uint64_t now = clock_mono_ms(), gap_ms = now - w->read_at_ms;
+    w->read_at_ms = now;
+    w->reads = heard == HEARD_PATIENT ? w->reads + 1 : 0;
+    return w->reads > STREAM_READS && (w->is_resting || gap_ms < QUICK_MS);
+}
+
+/* curl mostly reads until the socket is empty, but does not promise it; what it leaves is not to
+ * wait for the end of a rest. */
+static void serve(struct lane *lane, curl_socket_t fd, int mask)
+{
+    struct curl_loop *c = lane->owner;
+    c->heard = HEARD_NOTHING;
+    act(lane, fd, mask);
+    struct watched *w = find_socket(c, fd);
+    if (!w)
+        return;
+    if (can_wait(w, c->heard) && !has_bytes(w))
+        rest(w);
+    else
+        wake(w);
+}
+
+/* The end of a stream is no byte: epoll tells of that. */
+static void on_rested(void *ctx)
+{
+    struct watched *w = ctx;
+    if ((w->wanted & EPOLLIN) && has_bytes(w))
+        serve(w->lane, w->fd, CURL_CSELECT_IN);
+    else
+        wake(w);
+}
+
+static struct watched *watched_new(struct lane *lane, curl_socket_t fd)
+{
+    struct watched *w = xcalloc(1, sizeof(*w));
+    *w = (struct watched){.lane = lane, .fd = fd};
+    timer_init(&w->rest, lane->owner->loop, on_rested, w);
+    map_put(&lane->owner->sockets, socket_key(&fd), w);
+    return w;
+}
+
+static void watched_free(struct watched *w)
+{
+    timer_stop(&w->rest);
+    map_del(&w->lane->owner->sockets, socket_key(&w->fd));
+    free(w);
+}
+
 static void on_ready(uv_poll_t *poll, int status, int events)
 {
     struct curl_loop *c = poll->data;
@@ -72,9 +202,11 @@ static void on_ready(uv_poll_t *poll, int status, int events)
     int n = epoll_wait(c->epoll_fd, ready, EVENTS_PER_TURN, 0);
     for (int i = 0; i < n; i++) {
         struct lane *lane = &c->lanes[ready[i].data.u64 >> 32];
-        act(lane, (curl_socket_t)(ready[i].data.u64 & UINT32_MAX), curl_mask(ready[i].events));
+        serve(lane, (curl_socket_t)(ready[i].data.u64 & UINT32_MAX), curl_mask(ready[i].events));
     }
 }
+
+/* ---- what curl asks for ---- */
 
 static void on_timeout(void *ctx)
 {
@@ -95,20 +227,22 @@ static int on_curl_timer(CURLM *multi, long timeout_ms, void *ctx)
 static int on_curl_socket(CURL *easy, curl_socket_t fd, int what, void *ctx, void *unused)
 {
     struct lane *lane = ctx;
-    int epoll_fd = lane->owner->epoll_fd;
+    struct watched *w = find_socket(lane->owner, fd);
     if (what == CURL_POLL_REMOVE) {
         /* The socket may be closed already, and then the kernel has removed it. */
-        (void)epoll_ctl(epoll_fd, EPOLL_CTL_DEL, fd, NULL);
+        (void)epoll_ctl(lane->owner->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
+        if (w)
+            watched_free(w);
         return 0;
     }
-    struct epoll_event ev = {.data.u64 = (uint64_t)lane->index << 32 | (uint32_t)fd};
+    if (!w)
+        w = watched_new(lane, fd);
+    w->wanted = 0;
     if (what != CURL_POLL_OUT)
-        ev.events |= EPOLLIN;
+        w->wanted |= EPOLLIN;
     if (what != CURL_POLL_IN)
-        ev.events |= EPOLLOUT;
-    if (epoll_ctl(epoll_fd, EPOLL_CTL_MOD, fd, &ev) == 0)
-        return 0;
-    return errno == ENOENT && epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &ev) == 0 ? 0 : -1;
+        w->wanted |= EPOLLOUT;
+    return watch(w);
 }
 
 static int lane_open(struct lane *lane)
@@ -161,6 +295,7 @@ int curl_loop_new(struct loop *l, const struct curl_api *api, curl_done_fn done,
     c->loop = l;
     c->done = done;
     c->ctx = ctx;
+    map_init(&c->sockets);
     for (uint32_t i = 0; i < CURL_LANES; i++) {
         c->lanes[i].owner = c;
         c->lanes[i].index = i;
@@ -186,6 +321,10 @@ void curl_loop_free(struct curl_loop *c)
             c->api->multi_cleanup(c->lanes[i].multi);
         timer_stop(&c->lanes[i].timer);
     }
+    struct map_entry *e;
+    for (size_t i = 0; (e = map_next(&c->sockets, &i)) != NULL;)
+        watched_free(e->value);
+    map_done(&c->sockets);
     uv_close((uv_handle_t *)c->poll, free_poll);
     close(c->epoll_fd);
     free(c);
@@ -224,4 +363,11 @@ CURLcode curl_loop_resume(struct curl_loop *c, CURL *easy)
 bool curl_loop_busy(const struct curl_loop *c)
 {
     return c->depth > 0;
+}
+
+void curl_loop_heard(struct curl_loop *c, bool is_patient)
+{
+    enum heard now = is_patient ? HEARD_PATIENT : HEARD_IMPATIENT;
+    if (now > c->heard)
+        c->heard = now;
 }

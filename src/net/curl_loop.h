@@ -11,6 +11,10 @@
 #include "loop/loop.h"
 #include "net/curl_api.h"
 
+/* So long may bytes of patient responses lie in their socket once they come in quick succession
+ * (curl_loop_heard). */
+#define CURL_REST_MS 10
+
 struct curl_loop;
 
 enum curl_lane {
@@ -35,3 +39,6 @@ void curl_loop_remove(struct curl_loop *c, enum curl_lane lane, CURL *easy);
 CURLcode curl_loop_resume(struct curl_loop *c, CURL *easy);
 
 bool curl_loop_busy(const struct curl_loop *c); /* curl is on the stack */
+/* To be called from curl's callbacks for whatever was read: do the next bytes of this response
+ * have to come at once? A socket rests only when all that share it are patient. */
+void curl_loop_heard(struct curl_loop *c, bool is_patient);

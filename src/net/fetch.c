@@ -160,6 +160,7 @@ static size_t on_header(char *p, size_t size, size_t n, void *ctx)
     if (f->is_cancelled)
         return 0;
     touch(f);
+    curl_loop_heard(f->owner->curl, false);
     f->has_answer = true;
     int rc = response_head_add(&f->head, (str){p, n});
     if (rc < 0) {
@@ -177,6 +178,7 @@ static size_t on_body(char *p, size_t size, size_t n, void *ctx)
     if (f->is_cancelled)
         return 0;
     touch(f);
+    curl_loop_heard(f->owner->curl, (f->req.flags & FETCH_PATIENT) != 0);
     if (f->is_paused && !f->is_redirect) {
         f->is_held = true;
         return CURL_WRITEFUNC_PAUSE;

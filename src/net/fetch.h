@@ -26,6 +26,9 @@ enum fetch_flags {
     /* Follow at most 5 redirects within the origin; one that leads elsewhere is an error
      * (-EACCES). Without it a redirect is an answer like any other. */
     FETCH_FOLLOW_SAME_ORIGIN = 4,
+    /* A stream of small pieces that somebody reads: when they come in quick succession, they
+     * wait for each other, up to 10 ms. The first ones never do. */
+    FETCH_PATIENT = 8,
 };
 
 /* All three are required. They may call everything here, except that on_head and on_data
