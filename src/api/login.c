@@ -240,7 +240,8 @@ static void on_callback(void *ctx, const struct err *err, const struct auth_sess
     struct auth_wait *w = ctx;
     set_cookie(w->api, w->req, &FLOW, STR_NONE, 0);
     if (err->code < 0) {
-        log_warn(w->api->deps.log, "auth", "a login at the provider failed: %s", err->msg);
+        if (err->code != -ENOENT) /* anybody can send those, as often as they like */
+            log_warn(w->api->deps.log, "auth", "a login at the provider failed: %s", err->msg);
         redirect(w->req, own_path(w->api, w->req, STR("/?error=auth_failed")));
         return;
     }

@@ -153,6 +153,7 @@ struct auth_callback {
     str state, code, error, iss; /* from the query; empty when absent */
     str flow;                    /* the cookie */
 };
+/* -ENOENT: no login began like that, which anybody may claim. */
 struct auth_op *auth_callback(struct auth *a, const struct auth_callback *in,
                               auth_session_done done, void *ctx);
 

@@ -26,13 +26,25 @@ struct login_op {
     struct job job;
     auth_session_done done;
     str email, password, hash, user_id;
+    str client;
     str by_client, by_account; /* keys of the limit */
     str by_both;
     bool is_known;
 };
 
+/* For those who watch the log and shut out addresses. What was typed is not in it: people type
+ * passwords where names belong. */
+static void note_failure(const struct login_op *x)
+{
+    const char *who = x->user_id.n > 0 ? x->user_id.p : "nobody known";
+    if (x->op.err.code == -EACCES)
+        log_warn(x->op.auth->deps.log, "auth", "a login from %.*s failed: %s", STR_ARG(x->client),
+                 who);
+}
+
 static void login_fail(struct login_op *x)
 {
+    note_failure(x);
     x->done(x->op.ctx, &x->op.err, NULL);
     op_free(&x->op);
 }
@@ -158,6 +170,7 @@ struct auth_op *auth_login(struct auth *a, const struct auth_login *in, auth_ses
     x->done = done;
     x->email = arena_str(&x->op.arena, str_slice(in->email, 0, PASSWORD_MAX));
     x->password = arena_str(&x->op.arena, in->password);
+    x->client = arena_str(&x->op.arena, in->client);
     bool is_local = auth_mode(a) == AUTH_LOCAL;
     if (!is_local && auth_mode(a) != AUTH_KEY) {
         err_set(&x->op.err, -ENOTSUP, "this server has no login of that kind");

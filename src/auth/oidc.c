@@ -363,7 +363,7 @@ struct auth_op *auth_callback(struct auth *a, const struct auth_callback *in,
     struct oidc_op *x = oidc_op_new(a->oidc, OIDC_CALLBACK, ctx);
     x->done.session = done;
     if (!take_flow(x, in))
-        return fail_later(x, -EACCES, "this login took too long or began elsewhere; try again");
+        return fail_later(x, -ENOENT, "this login took too long or began elsewhere; try again");
     if (in->iss.n > 0 && !str_eq(in->iss, a->oidc->conf->issuer))
         return fail_later(x, -EACCES, "this answer comes from another provider");
     if (in->error.n > 0)

@@ -1,4 +1,6 @@
 /* queue_restore.c - messages that waited when the server ended. */
+#include <errno.h>
+
 #include "base/json_decode.h"
 #include "runtime/queue.h"
 #include "runtime/turn.h"
@@ -41,7 +43,9 @@ static void on_file(void *ctx, str text)
     int r = json_parse(&all->arena, text, JSON_COPY, &doc, &e);
     if (r == 0)
         r = json_decode(&all->arena, doc, FIELDS, m, "", NULL, NULL, &e);
-    if (r < 0 || m->queued_id.n >= RANDOM_ID_MAX)
+    if (r == 0 && (!store_id_valid(m->queued_id) || m->queued_id.n >= RANDOM_ID_MAX))
+        r = err_set(&e, -EINVAL, "queuedId: expected an id such as msg_0123456789abcdef");
+    if (r < 0)
         log_warn(all->rt->deps.log, "runtime", "a waiting message cannot be read: %s", e.msg);
     else
         all->items[all->n++] = m;

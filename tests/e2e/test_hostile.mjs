@@ -3,7 +3,7 @@ import net from 'node:net'
 import { createHmac } from 'node:crypto'
 import fs from 'node:fs'
 import path from 'node:path'
-import { assert, eventually, startServer, test } from '../support/tap.mjs'
+import { assert, eventually, startServer, test, tmpdir } from '../support/tap.mjs'
 import { client, listen, openOffice, QUICK } from '../support/office.mjs'
 
 let total = 0
@@ -14,6 +14,12 @@ const count = (n) => {
 
 const PEOPLE = { ann: 'owner', bob: 'member', eve: 'member' }
 const SPACES = { ws_team: { ann: 'admin', bob: 'member' }, ws_other: { eve: 'admin' } }
+
+function withSettings(settings) {
+    const workdir = tmpdir('nb-hostile-')
+    fs.writeFileSync(path.join(workdir, 'nimblebrain.json'), JSON.stringify(settings))
+    return workdir
+}
 
 /** Sends bytes as they are; all that comes back within the time, or until the server closes. */
 function raw(server, bytes, waitMs = 400) {
@@ -187,6 +193,63 @@ test('scopes, workspaces and tools of a token are limits', async () => {
     const free = await as('bound').post('/v1/chat', { message: 'what is 6*7?' })
     assert.ok(free.body.toolCalls.some((c) => c.name === 'nb__calculate' && c.ok), free.text)
     count(17)
+})
+
+test("a token for one workspace is for nothing else, even an owner's with all scopes", async () => {
+    const office = await openOffice({ ann: 'owner', bob: 'member' }, { ws_a: { ann: 'admin', bob: 'member' }, ws_b: { ann: 'admin' } }, {
+        tokens: { ann: [{ name: 'bound', scopes: ['all'], workspaceId: 'ws_a' }] },
+    })
+    const bound = client(office.server, office.tokens.bound)
+    const refused = [
+        ['GET', '/v1/users'], ['POST', '/v1/users', { email: 'x@example.com', orgRole: 'owner', password: 'long enough' }], ['GET', '/v1/users/usr_bob'],
+        ['PATCH', '/v1/users/usr_bob', { orgRole: 'owner' }], ['PATCH', '/v1/users/usr_ann', { email: 'x@example.com' }], ['POST', '/v1/users/usr_bob/password', { password: 'long enough' }],
+        ['POST', '/v1/users/usr_bob/sign-out', {}], ['DELETE', '/v1/users/usr_bob'], ['POST', '/v1/workspaces', { name: 'x' }],
+        ['PATCH', '/v1/workspaces/ws_b', { name: 'x' }], ['POST', '/v1/workspaces/ws_b/members', { userId: 'usr_bob' }], ['DELETE', '/v1/workspaces/ws_b'],
+        ['GET', '/v1/tokens?userId=usr_bob'], ['PUT', '/v1/providers/anthropic/key', { apiKey: 'sk-ant-x' }], ['PUT', '/v1/models/default', { model: 'demo:demo' }],
+    ]
+    for (const [method, target, body] of refused) {
+        const r = await bound.ask(method, target, body)
+        assert.ok([403, 404].includes(r.status), `${method} ${target}: ${r.status} ${r.text}`)
+    }
+    assert.deepEqual((await bound.get('/v1/workspaces?all=true')).body.workspaces.map((w) => w.id), ['ws_a'])
+    assert.equal((await bound.ask('PATCH', '/v1/workspaces/ws_a', { name: 'Renamed' })).status, 200, 'what it is for')
+    count(refused.length + 2)
+})
+
+test('logins: claimed addresses, plain HTTP, what is left of a session, and what the log says', async () => {
+    const key = 'a-long-enough-api-key'
+    const open = async (http) => {
+        const server = await startServer({ env: { ...QUICK, NB_API_KEY: key }, workdir: withSettings({ http }) })
+        const at = (path, body, headers) => fetch(server.url + path, { method: 'POST', body: JSON.stringify(body), headers: { 'content-type': 'application/json', ...headers } })
+        return { server, at, guess: (headers) => at('/v1/auth/login', { key: 'typed-by-mistake' }, headers).then((r) => r.status) }
+    }
+    // Nobody gets more attempts by claiming to be somebody else ...
+    const plain = await open({})
+    const codes = []
+    for (let i = 0; i < 11; i++) codes.push(await plain.guess({ 'x-forwarded-for': `192.0.2.${i}`, 'x-real-ip': `192.0.2.${i}`, forwarded: `for=192.0.2.${i}` }))
+    assert.deepEqual(codes, [...Array(10).fill(401), 429])
+    assert.match(plain.server.stderr, /auth: a login from 127\.0\.0\.1 failed/)
+    assert.doesNotMatch(plain.server.stderr, /typed-by-mistake/)
+    // ... and behind a proxy one client does not use up the attempts of the others.
+    const behind = await open({ trustedProxies: ['127.0.0.1'], allowedHosts: ['nb.example.org'] })
+    for (let i = 0; i < 9; i++) await behind.guess({ 'x-forwarded-for': `10.9.9.${i}, 192.0.2.1` })
+    assert.equal((await behind.at('/v1/auth/login', { key }, { 'x-forwarded-for': '192.0.2.2' })).status, 200)
+    for (let i = 0; i < 9; i++) await behind.guess({ 'x-forwarded-for': `192.0.2.${100 + i}` })
+    const again = await behind.at('/v1/auth/login', { key }, { 'x-forwarded-for': '192.0.2.2' })
+    assert.equal(again.status, 200, 'who was here before')
+    // Only the cookie that lives longer is left: logging out still ends the session.
+    const refresh = again.headers.getSetCookie().find((c) => c.startsWith('nb_refresh=')).split(';')[0]
+    const own = { cookie: refresh, origin: behind.server.url }
+    assert.equal((await behind.at('/v1/auth/logout', {}, own)).status, 200)
+    assert.equal((await behind.at('/v1/auth/refresh', {}, own)).status, 401)
+    // What a browser would not keep is not given out.
+    const login = (host, origin) => {
+        const body = JSON.stringify({ key })
+        return raw(behind.server, `POST /v1/auth/login HTTP/1.1\r\nHost: ${host}\r\nOrigin: ${origin}\r\nX-Forwarded-For: 192.0.2.2\r\nContent-Length: ${body.length}\r\n\r\n${body}`)
+    }
+    assert.match(await login('nb.example.org', 'http://nb.example.org'), /400 [^]*https_needed/)
+    assert.match(await login('nb.example.org', 'https://nb.example.org'), /nb_session=[^\r]*; Secure/)
+    count(11 + 9 + 9 + 7)
 })
 
 // ---- pages of strangers ----

@@ -165,19 +165,19 @@ static void test_a_state_is_used_once_and_by_one_browser(void **state)
     struct answer there = go_to_provider("/");
     ask(there.url, NULL, &r);
     buf_done(&r.body);
-    assert_int_equal(come_back(r.location, "another browser's cookie").code, -EACCES);
-    assert_int_equal(come_back(r.location, there.value).code, -EACCES); /* spent by that */
+    assert_int_equal(come_back(r.location, "another browser's cookie").code, -ENOENT);
+    assert_int_equal(come_back(r.location, there.value).code, -ENOENT); /* spent by that */
 
     there = go_to_provider("/");
     ask(there.url, NULL, &r);
     buf_done(&r.body);
     assert_int_equal(come_back(r.location, there.value).code, 0);
-    assert_int_equal(come_back(r.location, there.value).code, -EACCES);
+    assert_int_equal(come_back(r.location, there.value).code, -ENOENT);
 
     struct answer a = {0};
     struct auth_callback in = {.state = STR("guessed"), .code = STR("x"), .flow = STR("y")};
     auth_callback(auth, &in, on_session, &a);
-    assert_int_equal(wait_for(&a), -EACCES);
+    assert_int_equal(wait_for(&a), -ENOENT);
 
     there = go_to_provider("/");
     in = (struct auth_callback){.state = parameter(there.url, "state"),
