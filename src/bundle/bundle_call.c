@@ -6,14 +6,14 @@
 #include <errno.h>
 
 #include "bundle/bundle_impl.h"
+#include "mcp/relay.h"
 
 struct bundle_call {
+    struct call_relay relay; /* first: it is the context of the call */
     struct list_node node;
     struct bundle *bundle;
     struct arena arena;
     struct mcp_request req;
-    struct mcp_call_events ev;
-    void *ctx;
     struct lanes_call *sent;
     bool is_second; /* it has been sent before */
 };
@@ -30,10 +30,9 @@ static void call_free(struct bundle_call *c)
 
 static void answer(struct bundle_call *c, const struct mcp_reply *r)
 {
-    struct mcp_call_events ev = c->ev;
-    void *ctx = c->ctx;
+    struct call_relay relay = c->relay;
     call_free(c);
-    ev.done(ctx, r);
+    relay.to.done(relay.ctx, r);
 }
 
 /* A task lives in the server that was lost: to ask another one about it, or to begin it
@@ -84,42 +83,11 @@ static void on_done(void *ctx, const struct mcp_reply *r)
         bundle_dispatch_later(b);
 }
 
-static void on_progress(void *ctx, const struct json *params)
-{
-    struct bundle_call *c = ctx;
-    c->ev.progress(c->ctx, params);
-}
-
-static void on_logged(void *ctx, const struct json *params)
-{
-    struct bundle_call *c = ctx;
-    c->ev.logged(c->ctx, params);
-}
-
-static void on_ask(void *ctx, struct mcp_ask *a)
-{
-    struct bundle_call *c = ctx;
-    c->ev.ask(c->ctx, a);
-}
-
-static void on_ask_gone(void *ctx, struct mcp_ask *a)
-{
-    struct bundle_call *c = ctx;
-    c->ev.ask_gone(c->ctx, a);
-}
-
 /* ---- waiting ---- */
 
 static void send_call(struct bundle_call *c)
 {
-    /* What the caller does not want to hear is not asked for. */
-    struct mcp_call_events ev = {
-        .done = on_done,
-        .progress = c->ev.progress ? on_progress : NULL,
-        .logged = c->ev.logged ? on_logged : NULL,
-        .ask = c->ev.ask ? on_ask : NULL,
-        .ask_gone = c->ev.ask_gone ? on_ask_gone : NULL,
-    };
+    struct mcp_call_events ev = call_relay_events(&c->relay, on_done);
     if (str_eq(c->req.method, STR("tools/call")) &&
         mcp_tool_needs_task(lanes_main(c->bundle->lanes), json_get_string(c->req.params, "name")))
         c->req.is_task = true;
@@ -217,8 +185,7 @@ struct bundle_call *bundle_request(struct bundle *b, const struct mcp_request *r
     const struct json **docs[] = {&c->req.params, &c->req.capabilities, &c->req.input_schema};
     for (size_t i = 0; i < ARRAY_LEN(docs); i++)
         *docs[i] = *docs[i] ? json_clone(&c->arena, *docs[i]) : NULL;
-    c->ev = *ev;
-    c->ctx = ctx;
+    c->relay = (struct call_relay){*ev, ctx};
     list_push(&b->calls, &c->node);
     if (bundle_takes_calls(b))
         send_call(c);

@@ -6,6 +6,7 @@
 #include "base/list.h"
 #include "loop/timer.h"
 #include "mcp/dial.h"
+#include "mcp/relay.h"
 
 #define WAIT_MAX_MS (15 * 60 * 1000u) /* in the queue, where the request names no limit */
 
@@ -36,14 +37,13 @@ struct lanes {
 };
 
 struct lanes_call {
+    struct call_relay relay; /* first: it is the context of the call */
     struct lanes *p;
     struct list_node node; /* in waiting or under_way */
     struct lane *lane;     /* NULL: it waits */
     struct mcp_call *call;
     struct arena mem; /* of req, while it waits */
     struct mcp_request req;
-    struct mcp_call_events ev;
-    void *ctx;
     struct timer limit;
     struct err *failure; /* told in a turn of its own */
 };
@@ -98,7 +98,7 @@ static void call_end(struct lanes_call *c, const struct mcp_reply *r)
     struct lanes *p = c->p;
     enter(p);
     call_unlink(c);
-    c->ev.done(c->ctx, r);
+    c->relay.to.done(c->relay.ctx, r);
     call_free(c);
     if (!p->is_dead) {
         pump(p);
@@ -112,39 +112,9 @@ static void on_done(void *ctx, const struct mcp_reply *r)
     call_end(ctx, r);
 }
 
-static void on_progress(void *ctx, const struct json *params)
-{
-    struct lanes_call *c = ctx;
-    c->ev.progress(c->ctx, params);
-}
-
-static void on_logged(void *ctx, const struct json *params)
-{
-    struct lanes_call *c = ctx;
-    c->ev.logged(c->ctx, params);
-}
-
-static void on_ask(void *ctx, struct mcp_ask *a)
-{
-    struct lanes_call *c = ctx;
-    c->ev.ask(c->ctx, a);
-}
-
-static void on_ask_gone(void *ctx, struct mcp_ask *a)
-{
-    struct lanes_call *c = ctx;
-    c->ev.ask_gone(c->ctx, a);
-}
-
 static void send_on(struct lane *lane, struct lanes_call *c, const struct mcp_request *req)
 {
-    struct mcp_call_events ev = {
-        .done = on_done,
-        .progress = c->ev.progress ? on_progress : NULL,
-        .logged = c->ev.logged ? on_logged : NULL,
-        .ask = c->ev.ask ? on_ask : NULL,
-        .ask_gone = c->ev.ask_gone ? on_ask_gone : NULL,
-    };
+    struct mcp_call_events ev = call_relay_events(&c->relay, on_done);
     struct mcp_request r = *req;
     if (str_eq(r.method, STR("tools/call")) && lane->p->lanes[0].client)
         r.is_task = r.is_task || mcp_tool_needs_task(lane->p->lanes[0].client,
@@ -464,8 +434,7 @@ struct lanes_call *lanes_request(struct lanes *p, const struct mcp_request *req,
 {
     struct lanes_call *c = xcalloc(1, sizeof(*c));
     c->p = p;
-    c->ev = *ev;
-    c->ctx = ctx;
+    c->relay = (struct call_relay){*ev, ctx};
     timer_init(&c->limit, p->loop, on_limit, c);
     bool is_queue = p->is_draining || (p->nwaiting > 0 && is_interactive(req->method));
     struct lane *lane = is_queue ? NULL : choose(p, req->method);
