@@ -10,25 +10,6 @@
 #include "base/random.h"
 #include "store/store.h"
 
-/* In the byte order of the machine: on another one the magic is different. */
-struct batch_head {
-    uint64_t magic;
-    uint64_t generation; /* > 0 */
-    uint64_t checksum;   /* of the batch, with 0 in this place */
-    uint32_t sequence;
-    uint32_t records;
-    uint64_t bytes; /* this head included, padding not */
-};
-
-struct record_head {
-    uint64_t inode;
-    uint64_t offset;
-    uint32_t length;
-    uint32_t name_bytes;
-}; /* name and bytes follow */
-
-static const uint64_t MAGIC = 0x316c616e72756f6aULL; /* "journal1" */
-
 enum { FILL_BYTES = 256 * 1024 };
 
 static size_t round_up(size_t n)
@@ -46,10 +27,10 @@ static uint64_t mix(uint64_t sum, uint64_t word)
 
 uint64_t journal_checksum(const char *batch, size_t n)
 {
-    struct batch_head head;
+    struct journal_head head;
     assert(n >= sizeof(head));
     memcpy(&head, batch, sizeof(head));
-    uint64_t sum = mix(mix(MAGIC, head.generation), head.bytes);
+    uint64_t sum = mix(mix(JOURNAL_MAGIC, head.generation), head.bytes);
     sum = mix(sum, (uint64_t)head.sequence << 32 | head.records);
     for (size_t i = sizeof(head); i < n; i += sizeof(uint64_t)) {
         uint64_t word = 0;
@@ -135,7 +116,7 @@ int journal_open(struct journal *j, const struct store_io *io, const char *dir, 
 
 void journal_begin(struct journal *j)
 {
-    struct batch_head none = {0};
+    struct journal_head none = {0};
     buf_clear(&j->batch);
     buf_add(&j->batch, &none, sizeof(none));
     j->records = 0;
@@ -143,7 +124,7 @@ void journal_begin(struct journal *j)
 
 void journal_add(struct journal *j, str name, uint64_t inode, uint64_t offset, uint32_t length)
 {
-    struct record_head head = {inode, offset, length, (uint32_t)name.n};
+    struct journal_record_head head = {inode, offset, length, (uint32_t)name.n};
     buf_add(&j->batch, &head, sizeof(head));
     buf_add_str(&j->batch, name);
     j->records++;
@@ -164,11 +145,11 @@ static size_t seal(struct journal *j)
 {
     static const char ZEROS[JOURNAL_BLOCK];
     size_t bytes = j->batch.n, whole = round_up(bytes);
-    struct batch_head head = {.magic = MAGIC,
-                              .generation = j->generation,
-                              .sequence = j->sequence,
-                              .records = j->records,
-                              .bytes = bytes};
+    struct journal_head head = {.magic = JOURNAL_MAGIC,
+                                .generation = j->generation,
+                                .sequence = j->sequence,
+                                .records = j->records,
+                                .bytes = bytes};
     memcpy(j->batch.p, &head, sizeof(head));
     head.checksum = journal_checksum(j->batch.p, bytes);
     memcpy(j->batch.p, &head, sizeof(head));
@@ -236,7 +217,7 @@ static bool is_log_name(str name)
 /* Takes the next record off *rest. */
 static bool take_record(str *rest, struct journal_record *ret)
 {
-    struct record_head head;
+    struct journal_record_head head;
     if (rest->n < sizeof(head))
         return false;
     memcpy(&head, rest->p, sizeof(head));
@@ -263,12 +244,12 @@ static bool are_records(str body, uint32_t n)
 }
 
 /* The batch at the start of `at`, records and all; false when there is none. */
-static bool read_batch(str at, struct batch_head *ret, str *ret_body)
+static bool read_batch(str at, struct journal_head *ret, str *ret_body)
 {
     if (at.n < sizeof(*ret))
         return false;
     memcpy(ret, at.p, sizeof(*ret));
-    if (ret->magic != MAGIC || ret->generation == 0 || ret->bytes < sizeof(*ret) ||
+    if (ret->magic != JOURNAL_MAGIC || ret->generation == 0 || ret->bytes < sizeof(*ret) ||
         ret->bytes > at.n || journal_checksum(at.p, ret->bytes) != ret->checksum)
         return false;
     *ret_body = str_slice(at, sizeof(*ret), ret->bytes);
@@ -277,7 +258,7 @@ static bool read_batch(str at, struct batch_head *ret, str *ret_body)
 
 uint64_t journal_generation(str half)
 {
-    struct batch_head head;
+    struct journal_head head;
     str body;
     return read_batch(half, &head, &body) && head.sequence == 0 ? head.generation : 0;
 }
@@ -285,7 +266,7 @@ uint64_t journal_generation(str half)
 void journal_parse(str half, journal_record_fn fn, void *ctx)
 {
     uint64_t generation = journal_generation(half);
-    struct batch_head head;
+    struct journal_head head;
     struct journal_record r;
     str body;
     for (uint32_t next = 0; generation && read_batch(half, &head, &body); next++) {

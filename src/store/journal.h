@@ -44,6 +44,30 @@ struct journal_record {
     str bytes;
 };
 
+/* ---- the format ---- */
+
+/* In the byte order of the machine: on another one the magic is different. */
+#define JOURNAL_MAGIC 0x316c616e72756f6aULL /* "journal1" */
+
+struct journal_head { /* of a batch */
+    uint64_t magic;
+    uint64_t generation; /* > 0 */
+    uint64_t checksum;   /* of the whole batch but for this field */
+    uint32_t sequence;
+    uint32_t records;
+    uint64_t bytes; /* this head included, padding not */
+};
+
+struct journal_record_head { /* name and bytes follow */
+    uint64_t inode;
+    uint64_t offset;
+    uint32_t length;
+    uint32_t name_bytes;
+};
+
+/* Of `n` bytes that begin with their head. */
+uint64_t journal_checksum(const char *batch, size_t n);
+
 /* ---- writing ---- */
 
 /* Makes a journal for the logs in `dir`, filled and safe on disk. */
@@ -76,6 +100,3 @@ uint64_t journal_generation(str half);
 /* Calls fn with the records of all batches that count, in order; the slices are part of `half`. A
  * record that names anything but a log in the directory ends it. Any bytes will do. */
 void journal_parse(str half, journal_record_fn fn, void *ctx);
-
-/* The checksum of a batch of `n` bytes, which begins with its head. */
-uint64_t journal_checksum(const char *batch, size_t n);
