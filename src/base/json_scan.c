@@ -119,35 +119,40 @@ static bool broken(struct json_scan *s)
 /* `p` stands behind a member, or behind the opening bracket of something empty. */
 static bool finish(struct json_scan *s, const char *p)
 {
-    if (p == s->end || *p != s->close || skip_space(p + 1, s->end) != s->end)
+    if (p == s->end || *p != s->close)
+        return broken(s);
+    if (s->is_inner)
+        s->end = p + 1;
+    else if (skip_space(p + 1, s->end) != s->end)
         return broken(s);
     s->at = NULL;
     return true;
 }
 
-static void begin(struct json_scan *s, str text, char open, char close)
+static void begin(struct json_scan *s, const char *p, char open)
 {
-    if (text.n == 0)
-        text = STR("");
-    *s = (struct json_scan){.end = text.p + text.n, .close = close};
-    const char *p = skip_space(text.p, s->end);
+    p = skip_space(p, s->end);
     if (p == s->end || *p != open) {
         (void)broken(s);
         return;
     }
     s->at = skip_space(p + 1, s->end);
-    if (s->at == s->end || *s->at == close)
+    if (s->at == s->end || *s->at == s->close)
         (void)finish(s, s->at);
 }
 
 void json_scan_init(struct json_scan *s, str line)
 {
-    begin(s, line, '{', '}');
+    const char *p = line.n ? line.p : "";
+    *s = (struct json_scan){.end = p + line.n, .close = '}'};
+    begin(s, p, '{');
 }
 
 void json_scan_array(struct json_scan *s, str text)
 {
-    begin(s, text, '[', ']');
+    const char *p = text.n ? text.p : "";
+    *s = (struct json_scan){.end = p + text.n, .close = ']'};
+    begin(s, p, '[');
 }
 
 /* Comparing is quicker than matching brackets, and whoever starts with all of it ends with it. */
@@ -157,17 +162,24 @@ static bool is_known(const struct json_scan *s, const char *p)
            memcmp(p, s->known.p, s->known.n) == 0;
 }
 
-/* The value at p, and moves on to what follows it. */
-static bool take_value(struct json_scan *s, const char *p, str *ret)
+/* p stands behind a value. */
+static bool go_on(struct json_scan *s, const char *p)
 {
-    const char *value = skip_space(p, s->end);
+    p = skip_space(p, s->end);
+    if (p == s->end || *p != ',')
+        return finish(s, p);
+    s->at = p + 1;
+    return true;
+}
+
+/* The value where we are, and moves on to what follows it. */
+static bool take_value(struct json_scan *s, str *ret)
+{
+    const char *value = skip_space(s->at, s->end);
     const char *value_end = is_known(s, value) ? value + s->known.n : skip_value(value, s->end);
     if (!value_end)
         return broken(s);
-    p = skip_space(value_end, s->end);
-    if (p < s->end && *p == ',')
-        s->at = p + 1;
-    else if (!finish(s, p))
+    if (!go_on(s, value_end))
         return false;
     *ret = str_make(value, (size_t)(value_end - value));
     return true;
@@ -175,10 +187,10 @@ static bool take_value(struct json_scan *s, const char *p, str *ret)
 
 bool json_scan_element(struct json_scan *s, str *ret_value)
 {
-    return s->at && take_value(s, s->at, ret_value);
+    return s->at && take_value(s, ret_value);
 }
 
-bool json_scan_next(struct json_scan *s, str *ret_key, str *ret_value)
+bool json_scan_key(struct json_scan *s, str *ret_key)
 {
     if (!s->at)
         return false;
@@ -189,10 +201,40 @@ bool json_scan_next(struct json_scan *s, str *ret_key, str *ret_value)
     const char *p = skip_space(key_end, s->end);
     if (p == s->end || *p != ':')
         return broken(s);
-    if (!take_value(s, p + 1, ret_value))
-        return false;
+    s->at = p + 1;
     *ret_key = str_make(key + 1, (size_t)(key_end - key) - 2);
     return true;
+}
+
+bool json_scan_value(struct json_scan *s, str *ret_value)
+{
+    return s->at && take_value(s, ret_value);
+}
+
+bool json_scan_next(struct json_scan *s, str *ret_key, str *ret_value)
+{
+    return json_scan_key(s, ret_key) && json_scan_value(s, ret_value);
+}
+
+bool json_scan_enter(struct json_scan *s, struct json_scan *ret_elements)
+{
+    const char *p = skip_space(s->at, s->end);
+    if (p == s->end || *p != '[')
+        return false;
+    *ret_elements = (struct json_scan){.end = s->end, .close = ']', .is_inner = true};
+    begin(ret_elements, p, '[');
+    return true;
+}
+
+void json_scan_leave(struct json_scan *s, struct json_scan *elements)
+{
+    str rest;
+    while (json_scan_element(elements, &rest))
+        continue;
+    if (elements->failed)
+        (void)broken(s);
+    else
+        (void)go_on(s, elements->end);
 }
 
 str json_scan_field(str line, str key)

@@ -9,9 +9,10 @@
 
 struct json_scan {
     const char *at, *end;
-    char close;  /* the bracket that ends it */
-    bool failed; /* the line is not an object, or is broken before its end */
-    str known;   /* an array or object that is stepped over wherever it stands; may be set */
+    char close;    /* the bracket that ends it */
+    bool is_inner; /* it ends at its bracket, not with the text */
+    bool failed;   /* the line is not an object, or is broken before its end */
+    str known;     /* an array or object that is stepped over wherever it stands; may be set */
 };
 
 void json_scan_init(struct json_scan *s, str line);
@@ -23,6 +24,14 @@ bool json_scan_next(struct json_scan *s, str *ret_key, str *ret_value);
 /* The same for an array: the raw texts of its elements. */
 void json_scan_array(struct json_scan *s, str text);
 bool json_scan_element(struct json_scan *s, str *ret_value);
+
+/* json_scan_next in two steps: the key, and then its value or, without a way through all of it
+ * first, the elements of its array. json_scan_enter is false when it is none; json_scan_leave
+ * goes on behind it. */
+bool json_scan_key(struct json_scan *s, str *ret_key);
+bool json_scan_value(struct json_scan *s, str *ret_value);
+bool json_scan_enter(struct json_scan *s, struct json_scan *ret_elements);
+void json_scan_leave(struct json_scan *s, struct json_scan *elements);
 
 /* Raw value of the first top-level key whose raw text is `key`, or STR_NONE. The line is
  * read only as far as that. */

@@ -55,20 +55,12 @@ static size_t older(size_t n)
     return n > OUTLINE_NEWEST ? n - OUTLINE_NEWEST : 0;
 }
 
-static struct elements read_elements(str array)
+static void write_elements(struct json_writer *w, struct arena *a, struct json_scan *array)
 {
     struct elements e = {0};
-    struct json_scan s;
     str element;
-    json_scan_array(&s, array);
-    while (json_scan_element(&s, &element))
+    while (json_scan_element(array, &element))
         take(&e, element);
-    return e;
-}
-
-static void write_elements(struct json_writer *w, struct arena *a, str array)
-{
-    struct elements e = read_elements(array);
     jw_object(w);
     jw_kint(w, "n", (int64_t)e.n);
     if (older(e.n) > 0)
@@ -90,19 +82,27 @@ static bool is_short(str value)
 }
 
 /* Tools are many, and the whole list is in the log's blobs anyway. */
-static bool is_split(str key, str value)
+static bool is_split(str key)
 {
-    return value.p[0] == '[' && !str_eq(key, STR("tools"));
+    return !str_eq(key, STR("tools"));
 }
 
-static void write_part(struct json_writer *w, struct arena *a, str key, str value)
+static bool write_part(struct json_writer *w, struct arena *a, str key, struct json_scan *s)
 {
-    if (is_split(key, value))
-        write_elements(w, a, value);
-    else if (is_short(value))
+    struct json_scan elements;
+    str value;
+    if (is_split(key) && json_scan_enter(s, &elements)) {
+        write_elements(w, a, &elements);
+        json_scan_leave(s, &elements);
+        return !s->failed;
+    }
+    if (!json_scan_value(s, &value))
+        return false;
+    if (is_short(value))
         jw_raw(w, value);
     else
         jw_str(w, mark(a, value));
+    return true;
 }
 
 str outline_of(struct arena *a, str body, str tools)
@@ -110,17 +110,19 @@ str outline_of(struct arena *a, str body, str tools)
     struct buf b;
     struct json_writer w;
     struct json_scan s;
-    str key, value;
+    str key;
+    bool is_good = true;
     buf_init(&b, OUTLINE_MAX);
     jw_init(&w, &b);
     jw_object(&w);
     json_scan_init(&s, body);
     s.known = tools;
-    for (size_t i = 0; i < OUTLINE_FIELDS_MAX && json_scan_next(&s, &key, &value); i++) {
+    for (size_t i = 0; is_good && i < OUTLINE_FIELDS_MAX && json_scan_key(&s, &key); i++) {
         jw_key_str(&w, key);
-        write_part(&w, a, key, value);
+        is_good = write_part(&w, a, key, &s);
     }
-    jw_end(&w);
+    if (is_good)
+        jw_end(&w);
     str out = s.failed || buf_failed(&b) ? STR_NONE : arena_str(a, buf_str(&b));
     buf_done(&b);
     return out;
@@ -183,7 +185,7 @@ static void compare_part(struct comparison *c, str name, const struct json *was,
         report(c, name, STR_NONE, now);
         return;
     }
-    if (is_split(name, now) && was->type == JSON_OBJECT) {
+    if (is_split(name) && now.p[0] == '[' && was->type == JSON_OBJECT) {
         compare_elements(c, name, was, now);
         return;
     }

@@ -166,6 +166,49 @@ static void assert_agreement(struct arena *a, str text)
     assert_true(s.failed);
 }
 
+/* The same in two steps, with the first `most` elements of every array. */
+static void assert_steps(struct arena *a, str text, size_t most)
+{
+    struct json *v;
+    struct json_scan s, inner;
+    str key, value;
+    assert_int_equal(json_parse(a, text, 0, &v, NULL), 0);
+    json_scan_init(&s, text);
+    for (uint32_t i = 0; v->type == JSON_OBJECT && i < v->len; i++) {
+        const struct json *member = &v->members[i].value;
+        assert_true(json_scan_key(&s, &key));
+        if (!json_scan_enter(&s, &inner)) {
+            assert_true(member->type != JSON_ARRAY && json_scan_value(&s, &value));
+            assert_same_text(a, value, member);
+            continue;
+        }
+        for (uint32_t k = 0; k < member->len && k < most; k++) {
+            assert_true(json_scan_element(&inner, &value));
+            assert_same_text(a, value, &member->items[k]);
+        }
+        json_scan_leave(&s, &inner);
+    }
+    assert_false(json_scan_key(&s, &key));
+    assert_int_equal(s.failed, v->type != JSON_OBJECT);
+}
+
+static void test_arrays_that_are_broken(void **state)
+{
+    static const char *const LINES[] = {"{\"a\":[",          "{\"a\":[1",  "{\"a\":[1,",
+                                        "{\"a\":[1}",        "{\"a\":[1]", "{\"a\":[1]]",
+                                        "{\"a\":[] \"b\":1}"};
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(LINES); i++) {
+        struct json_scan s, inner;
+        str key;
+        json_scan_init(&s, str_from(LINES[i]));
+        assert_true(json_scan_key(&s, &key) && json_scan_enter(&s, &inner));
+        json_scan_leave(&s, &inner);
+        assert_true(s.failed);
+        assert_false(json_scan_key(&s, &key));
+    }
+}
+
 static void assert_elements(const char *text, const char *expected)
 {
     struct buf found;
@@ -215,6 +258,7 @@ static void test_agrees_with_the_reader(void **state)
         assert_non_null(copy);
         memcpy(copy, text.p, text.n);
         assert_agreement(&a, str_make(copy, text.n));
+        assert_steps(&a, str_make(copy, text.n), (size_t)i % 4);
         free(copy);
         arena_done(&a);
     }
@@ -224,13 +268,10 @@ static void test_agrees_with_the_reader(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_members),
-        cmocka_unit_test(test_broken_lines),
-        cmocka_unit_test(test_field),
-        cmocka_unit_test(test_plain),
-        cmocka_unit_test(test_known),
-        cmocka_unit_test(test_elements),
-        cmocka_unit_test(test_agrees_with_the_reader),
+        cmocka_unit_test(test_members),  cmocka_unit_test(test_broken_lines),
+        cmocka_unit_test(test_field),    cmocka_unit_test(test_plain),
+        cmocka_unit_test(test_known),    cmocka_unit_test(test_arrays_that_are_broken),
+        cmocka_unit_test(test_elements), cmocka_unit_test(test_agrees_with_the_reader),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
