@@ -5,6 +5,7 @@
  * they keep their order. Messages are passed on as they are. Loop thread only. */
 #pragma once
 
+#include "base/err.h"
 #include "loop/loop.h"
 
 #define RELAY_QUEUE_MAX (64u * 1024 * 1024) /* bytes of messages that were not taken yet */

@@ -9,6 +9,7 @@
 #include "config/file.h"
 
 #define RATE_MAX 1000000 /* requests a minute */
+#define DAY_MS   (24 * 3600 * 1000)
 
 /* ---- the file's shape ---- */
 
@@ -24,6 +25,7 @@ struct document {
     struct config_models models;
     struct config_limits limits;
     struct config_model_calls model_calls;
+    struct config_mcp mcp;
     struct config_features features;
     struct legacy_model model;
     str default_model, thinking, time_zone;
@@ -82,6 +84,13 @@ static const struct json_field CALLS_FIELDS[] = {
     {"retryBaseMs", JF_INT, offsetof(struct config_model_calls, retry_base_ms), 0, NULL, 0},
     {0}};
 
+static const struct json_field MCP_FIELDS[] = {
+    {"maxSessions", JF_INT, offsetof(struct config_mcp, max_sessions), 0, NULL, 0},
+    {"sessionIdleMs", JF_INT, offsetof(struct config_mcp, session_idle_ms), 0, NULL, 0},
+    {"answerWaitMs", JF_INT, offsetof(struct config_mcp, answer_wait_ms), 0, NULL, 0},
+    {"maxConnections", JF_INT, offsetof(struct config_mcp, max_connections), 0, NULL, 0},
+    {0}};
+
 #define FEATURE(name, member)                                                                      \
     {                                                                                              \
         name, JF_BOOL, offsetof(struct config_features, member), 0, NULL, 0                        \
@@ -117,6 +126,7 @@ static const struct json_field FIELDS[] = {
     {"models", JF_OBJECT, AT(models), 0, MODELS_FIELDS, 0},
     {"providers", JF_JSON_OBJECT, AT(providers), 0, NULL, 0},
     {"modelCalls", JF_OBJECT, AT(model_calls), 0, CALLS_FIELDS, 0},
+    {"mcp", JF_OBJECT, AT(mcp), 0, MCP_FIELDS, 0},
     {"modelInfo", JF_JSON_OBJECT, AT(model_overrides), 0, NULL, 0},
     {"thinking", JF_STR, AT(thinking), 0, NULL, 0},
     {"timeZone", JF_STR, AT(time_zone), 0, NULL, 0},
@@ -254,6 +264,19 @@ static int check_proxy(const struct config *c, struct err *e)
     return 0;
 }
 
+static int check_mcp(const struct config *c, struct err *e)
+{
+    const struct config_mcp *m = &c->mcp;
+    int r = check_range(c, "mcp.maxSessions", m->max_sessions, 1, 100000, e);
+    if (r == 0)
+        r = check_range(c, "mcp.sessionIdleMs", m->session_idle_ms, 60000, 7 * DAY_MS, e);
+    if (r == 0)
+        r = check_range(c, "mcp.answerWaitMs", m->answer_wait_ms, 1000, DAY_MS, e);
+    if (r == 0)
+        r = check_range(c, "mcp.maxConnections", m->max_connections, 1, 256, e);
+    return r;
+}
+
 static int check(const struct config *c, struct err *e)
 {
     static const char *const STORES[] = {"jsonl", "folder", "memory", NULL};
@@ -299,6 +322,8 @@ static int check(const struct config *c, struct err *e)
     if (r == 0)
         r = check_range(c, "modelCalls.retryBaseMs", c->model_calls.retry_base_ms, 0, 60000, e);
     if (r == 0)
+        r = check_mcp(c, e);
+    if (r == 0)
         r = check_range(c, "demoDelayMs", c->demo_delay_ms, 0, 10000, e);
     return r;
 }
@@ -316,6 +341,10 @@ static void set_defaults(struct document *d)
                    .max_output_tokens = 16384,
                    .max_direct_tools = 30,
                    .max_tool_result_size = 1000000},
+        .mcp = {.max_sessions = 1000,
+                .session_idle_ms = DAY_MS / 3,
+                .answer_wait_ms = 300000,
+                .max_connections = 8},
         .features = {true, true, true, true, true, true, true, true, true},
         .thinking = STR("off"),
         .demo_delay_ms = 12,
@@ -474,6 +503,7 @@ static void take_document(struct config *c, const struct document *d)
     c->models.default_model = arena_str(a, c->models.default_model);
     c->limits = d->limits;
     c->model_calls = d->model_calls;
+    c->mcp = d->mcp;
     c->no_default_bundles = d->no_default_bundles;
     c->allow_insecure_remotes = d->allow_insecure_remotes;
     c->bundles = d->bundles;

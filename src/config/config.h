@@ -67,6 +67,10 @@ struct config_model_calls {
     int64_t idle_timeout_ms, max_tries, retry_base_ms; /* 0 = the provider floor's defaults */
 };
 
+struct config_mcp { /* nb as an MCP server */
+    int64_t max_sessions, session_idle_ms, answer_wait_ms, max_connections;
+};
+
 struct config_features { /* what is switched off is neither listed nor callable */
     bool bundle_management, bundle_discovery, skill_management, delegation, tool_discovery;
     bool mcp_server, file_context, user_management, workspace_management;
@@ -91,6 +95,7 @@ struct config {
     struct config_models models;
     struct config_limits limits;
     struct config_model_calls model_calls;
+    struct config_mcp mcp;
     struct config_features features;
     struct config_secrets secrets;
 

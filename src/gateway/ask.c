@@ -8,7 +8,7 @@ struct gw_ask {
     struct list_node node; /* in session->asks */
     uint64_t id;
     struct mcp_ask *ask;
-    const void *owner; /* the call during which it came, or NULL */
+    const void *owner; /* the call during which it came, or the connection */
 };
 
 static const char *const METHODS[] = {[MCP_ASK_SAMPLING] = "sampling/createMessage",

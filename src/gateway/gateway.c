@@ -168,14 +168,19 @@ void gateway_bundle_notified(struct gateway *g, struct registry *tools, struct b
 
 /* ---- the gateway ---- */
 
+static void set_limits(struct gateway_limits *l)
+{
+    l->sessions = l->sessions ? l->sessions : GATEWAY_SESSIONS_MAX;
+    l->session_ttl_ms = l->session_ttl_ms ? l->session_ttl_ms : GATEWAY_SESSION_TTL_MS;
+    l->answer_ttl_ms = l->answer_ttl_ms ? l->answer_ttl_ms : GATEWAY_ANSWER_TTL_MS;
+    l->lanes = l->lanes ? l->lanes : GATEWAY_LANES_MAX;
+}
+
 struct gateway *gateway_new(const struct gateway_deps *deps)
 {
     struct gateway *g = xcalloc(1, sizeof *g);
     g->deps = *deps;
-    if (g->deps.max_sessions == 0)
-        g->deps.max_sessions = GATEWAY_SESSIONS_MAX;
-    if (g->deps.session_ttl_ms == 0)
-        g->deps.session_ttl_ms = GATEWAY_SESSION_TTL_MS;
+    set_limits(&g->deps.limits);
     list_init(&g->spaces);
     list_init(&g->lru);
     list_init(&g->spare);

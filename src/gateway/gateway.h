@@ -19,16 +19,25 @@
 
 struct gateway;
 
-#define GATEWAY_SESSIONS_MAX   1000 /* the least recently used one makes room */
+#define GATEWAY_SESSIONS_MAX   1000
 #define GATEWAY_SESSION_TTL_MS (8u * 3600 * 1000)
+#define GATEWAY_ANSWER_TTL_MS  (5u * 60 * 1000)
+#define GATEWAY_LANES_MAX      8
+
+struct gateway_limits {      /* 0 = the above */
+    size_t sessions;         /* the least recently used one makes room */
+    uint64_t session_ttl_ms; /* of silence */
+    uint64_t answer_ttl_ms;  /* for a stateless client to come back with answers */
+    size_t lanes; /* connections to one older server for stateless requests that may be asked */
+};
 
 struct gateway_deps { /* borrowed */
     struct loop *loop;
     struct logger *log;
     struct pool *pool;      /* writes the audit log */
     const char *audit_path; /* NULL = no audit log */
-    size_t max_sessions;    /* 0 = GATEWAY_SESSIONS_MAX */
-    uint64_t session_ttl_ms;
+    str base_path;          /* "/nb" before every address that clients are told; or empty */
+    struct gateway_limits limits;
 };
 
 struct gateway *gateway_new(const struct gateway_deps *deps);

@@ -25,7 +25,7 @@ static struct gw_request *only(const struct gw_instance *i)
 static void on_ask(void *ctx, struct mcp_ask *a)
 {
     struct gw_instance *i = ctx;
-    gw_ask_session(i->session, only(i), i->bundle, a, NULL);
+    gw_ask_session(i->session, only(i), i->bundle, a, i);
 }
 
 static void on_ask_gone(void *ctx, struct mcp_ask *a)
@@ -128,22 +128,24 @@ struct gw_instance *gw_instance_of(struct gw_session *s, struct bundle *b)
     return NULL;
 }
 
+static void disconnect(struct gw_instance *i)
+{
+    gw_ask_drop_owner(i->session, i); /* what it asked ends with it, and nobody says so */
+    bundle_disconnect(i->bundle, i->lanes);
+    instance_free(i);
+}
+
 void gw_instance_drop_all(struct gw_session *s)
 {
-    LIST_FOREACH (n, &s->instances) {
-        struct gw_instance *i = LIST_ENTRY(n, struct gw_instance, node);
-        bundle_disconnect(i->bundle, i->lanes);
-        instance_free(i);
-    }
+    LIST_FOREACH (n, &s->instances)
+        disconnect(LIST_ENTRY(n, struct gw_instance, node));
 }
 
 void gw_instance_bundle_gone(struct gw_session *s, struct bundle *b)
 {
     struct gw_instance *i = find(s, b);
-    if (!i)
-        return;
-    bundle_disconnect(i->bundle, i->lanes);
-    instance_free(i);
+    if (i)
+        disconnect(i);
 }
 
 void gw_instance_notify_all(struct gw_session *s, str method, const struct json *params)

@@ -18,15 +18,13 @@
 #include "tools/surface.h"
 
 #define GW_MESSAGE_MAX      RPC_MESSAGE_MAX
-#define GW_QUIET_MS         5000   /* without a word: the answer becomes a stream, with pings */
-#define GW_RETRY_MS         1000   /* before a client reads a broken stream on */
-#define GW_SETTLE_MS        2000   /* for a server that asks something to answer a ping */
-#define GW_PARK_MS          300000 /* a call that waits for its client to come back */
-#define GW_PARK_LEAST_MS    15000  /* however many wait for the connection it holds */
+#define GW_QUIET_MS         5000  /* without a word: the answer becomes a stream, with pings */
+#define GW_RETRY_MS         1000  /* before a client reads a broken stream on */
+#define GW_SETTLE_MS        2000  /* for a server that asks something to answer a ping */
+#define GW_PARK_LEAST_MS    15000 /* a call waits for answers, whoever wants its connection */
 #define GW_PARKED_MAX       256
 #define GW_PARKED_USER_MAX  16
-#define GW_LANES_MAX        8   /* connections to one server for requests that may be asked */
-#define GW_LANE_QUEUE_MAX   256 /* requests that wait for one */
+#define GW_LANE_QUEUE_MAX   256 /* requests that wait for a connection of their own */
 #define GW_LANE_IDLE_MS     60000
 #define GW_LIST_TIMEOUT_MS  10000 /* a server that does not list in time is left out */
 #define GW_LIST_FRESH_MS    300000

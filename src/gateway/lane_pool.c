@@ -95,7 +95,7 @@ static struct gw_lane *find_free(struct gw_pool *p)
         if (!l->is_busy && l->lanes)
             return l;
     }
-    return p->nlanes < GW_LANES_MAX ? lane_open(p) : NULL;
+    return p->nlanes < p->space->g->deps.limits.lanes ? lane_open(p) : NULL;
 }
 
 static void give(struct gw_pool *p, struct gw_lane_wait *w, struct gw_lane *l, const struct err *e)

@@ -146,7 +146,7 @@ static void put_questions(struct gw_up *u)
     }
     u->parked_ms = clock_mono_ms();
     timer_init(&u->expiry, u->g->deps.loop, on_expired, u);
-    timer_start(&u->expiry, GW_PARK_MS);
+    timer_start(&u->expiry, u->g->deps.limits.answer_ttl_ms);
     begin_required(q, &w, &b);
     LIST_FOREACH (n, &u->questions)
         write_question(&w, LIST_ENTRY(n, struct gw_question, node));

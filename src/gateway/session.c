@@ -37,7 +37,7 @@ struct gw_session *gw_session_new(struct gw_space *space, const struct gateway_c
     map_put(&g->sessions, str_from(s->id), s);
     list_push(&g->lru, &s->node);
     s->used_ms = clock_mono_ms();
-    while (map_len(&g->sessions) > g->deps.max_sessions && g->lru.next != &s->node)
+    while (map_len(&g->sessions) > g->deps.limits.sessions && g->lru.next != &s->node)
         gw_session_end(LIST_ENTRY(g->lru.next, struct gw_session, node));
     if (!timer_active(&g->sweep))
         timer_start(&g->sweep, SWEEP_MS);
@@ -76,7 +76,7 @@ void gw_session_sweep(void *gateway)
     uint64_t now = clock_mono_ms();
     LIST_FOREACH (n, &g->lru) {
         struct gw_session *s = LIST_ENTRY(n, struct gw_session, node);
-        if (now - s->used_ms < g->deps.session_ttl_ms)
+        if (now - s->used_ms < g->deps.limits.session_ttl_ms)
             break;
         if (is_idle(s))
             gw_session_end(s);

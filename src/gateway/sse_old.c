@@ -7,7 +7,7 @@
 
 void gateway_sse_open(struct gateway *g, struct http_req *r, const struct gateway_caller *who)
 {
-    char address[256];
+    char address[512];
     str source = http_query(r, "source");
     bool is_operator = r->is_local_socket;
     if (source.n > 0 && !gw_has_source(who, source)) {
@@ -16,8 +16,8 @@ void gateway_sse_open(struct gateway *g, struct http_req *r, const struct gatewa
     }
     struct gateway_pipe *p = gateway_pipe_open(g, who, source, NULL, NULL);
     const struct gw_session *s = gw_pipe_session(p);
-    snprintf(address, sizeof address, "/sse/message?session=%s%s%.*s", s->id,
-             source.n > 0 ? "&source=" : "", STR_ARG(source));
+    snprintf(address, sizeof address, "%.*s/sse/message?session=%s%s%.*s",
+             STR_ARG(g->deps.base_path), s->id, source.n > 0 ? "&source=" : "", STR_ARG(source));
     struct gw_stream *stream = gw_stream_open(g, r);
     if (is_operator)
         sse_set_queue_max(stream->sse, OPERATOR_QUEUE_MAX);

@@ -209,11 +209,17 @@ static void close_space(void *ctx, str id)
 
 static void make_gateway(struct server *s)
 {
+    const struct config_mcp *m = &s->config->mcp;
     struct gateway_deps deps = {
         .loop = s->loop,
         .log = s->log,
         .pool = s->readers,
         .audit_path = arena_printf(&s->arena, "%s/logs/audit.jsonl", s->config->work_dir).p,
+        .base_path = s->config->http.base_path,
+        .limits = {.sessions = (size_t)m->max_sessions,
+                   .session_ttl_ms = (uint64_t)m->session_idle_ms,
+                   .answer_ttl_ms = (uint64_t)m->answer_wait_ms,
+                   .lanes = (size_t)m->max_connections},
     };
     s->gateway = gateway_new(&deps);
 }

@@ -433,11 +433,18 @@ test('features.mcpServer off: 403', async () => {
     assert.equal(res.status, 403)
 })
 
-test('sessions are bounded: the least recently used one makes room', async () => {
-    const clients = []
-    for (let i = 0; i < 3; i++) clients.push(await legacyClient(url + '/mcp', { listen: false }))
-    for (const client of clients) assert.deepEqual((await client.request('ping')).result, {})
-})
+test('answers that come too late are refused, and their call is given up', async () => {
+    const hurried = await startServer({ workdir: gatewayWith({ legacy: ['--era', 'legacy'] }, { mcp: { answerWaitMs: 1000, maxConnections: 1 } }) })
+    await ready(hurried, 'legacy')
+    const client = modernClient(hurried.url + '/mcp/legacy', { capabilities: INTERACTIVE })
+    const params = { name: 'test_elicitation', arguments: { message: 'now?' } }
+    const { result } = await client.request('tools/call', params)
+    const [key] = Object.keys(result.inputRequests)
+    // The only connection is free again when the call has been given up: then the next is asked.
+    assert.equal((await client.request('tools/call', params)).result.resultType, 'input_required')
+    const late = { ...params, requestState: result.requestState, inputResponses: { [key]: { action: 'decline' } } }
+    assert.equal((await client.request('tools/call', late)).error.code, -32602)
+}, { timeoutMs: 40000 })
 
 test('one nb as a bundle of another: two hops, with progress and a question', async () => {
     const outer = await startServer({ workdir: gatewayWith({ inner: { url: url + '/mcp', allowPrivate: true } }, { allowInsecureRemotes: true }) })
