@@ -1,0 +1,192 @@
+/* The model and the conversation are the test's own. */
+#include <errno.h>
+
+#include "builtin/sampling.h"
+#include "support/unit.h"
+
+static struct arena arena;
+static struct config config = {.limits = {.max_output_tokens = 1000}};
+static struct runtime_deps deps = {.config = &config};
+static struct turn_info info = {.model = STR_INIT("demo:own")};
+static char model[64], recorded[1024];
+static struct llm_request request;
+static const struct llm_events *events;
+static void *events_ctx;
+static int started, cancelled;
+
+const struct runtime_deps *runtime_deps(const struct runtime *rt)
+{
+    return &deps;
+}
+
+const struct turn_info *turn_info(void *tool_host)
+{
+    return &info;
+}
+
+void turn_record(void *tool_host, str line)
+{
+    snprintf(recorded, sizeof recorded, "%.*s", STR_ARG(line));
+}
+
+str *llm_known_models(const struct llm *l, struct arena *a, size_t *ret_n)
+{
+    str *all = arena_array(a, 2, sizeof *all);
+    all[0] = STR("demo:small-one");
+    all[1] = STR("demo:large-one");
+    *ret_n = 2;
+    return all;
+}
+
+struct llm_call *llm_start(struct llm *l, str name, const struct llm_request *req,
+                           const struct llm_events *ev, void *ctx)
+{
+    snprintf(model, sizeof model, "%.*s", STR_ARG(name));
+    request = *req;
+    events = ev;
+    events_ctx = ctx;
+    started++;
+    return (struct llm_call *)&started;
+}
+
+void llm_cancel(struct llm_call *c)
+{
+    cancelled++;
+}
+
+static int set_up(void **state)
+{
+    arena_init(&arena);
+    started = cancelled = 0;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    arena_done(&arena);
+    return 0;
+}
+
+static char result_text[1024];
+
+static void on_sampled(void *ctx, const struct json *result, const struct err *err)
+{
+    snprintf(result_text, sizeof result_text, "%s",
+             result ? json_to_str(&arena, result).p : err->msg);
+}
+
+static struct err err;
+
+static int start(const char *params, struct sampling **ret)
+{
+    struct json *doc;
+    assert_int_equal(json_parse(&arena, str_from(params), 0, &doc, NULL), 0);
+    err = (struct err){0};
+    return sampling_start(NULL, NULL, STR("srv"), doc, on_sampled, NULL, ret, &err);
+}
+
+static void refused(const char *params, const char *why)
+{
+    struct sampling *s;
+    assert_int_equal(start(params, &s), -EINVAL);
+    if (!strstr(err.msg, why))
+        fail_msg("expected '%s', got '%s'", why, err.msg);
+    assert_int_equal(started, 0);
+}
+
+#define HELLO "{\"role\":\"user\",\"content\":{\"type\":\"text\",\"text\":\"hello\"}}"
+#define USE                                                                                        \
+    "{\"role\":\"assistant\",\"content\":[{\"type\":\"tool_use\",\"id\":\"t1\",\"name\":\"x\","    \
+    "\"input\":{}}]}"
+
+static const char *so_many(size_t n)
+{
+    struct buf b;
+    buf_init(&b, 1024 * 1024);
+    buf_add_lit(&b, "{\"messages\":[");
+    for (size_t i = 0; i < n; i++)
+        buf_printf(&b, "%s%s", i ? "," : "", HELLO);
+    buf_add_lit(&b, "]}");
+    const char *text = arena_cstr(&arena, buf_str(&b));
+    buf_done(&b);
+    return text;
+}
+
+static void the_number_of_messages_is_bounded(void **state)
+{
+    struct sampling *s;
+    refused("{}", "1 to 200");
+    refused(so_many(0), "1 to 200");
+    refused(so_many(SAMPLING_MESSAGES_MAX + 1), "1 to 200");
+    assert_int_equal(start(so_many(SAMPLING_MESSAGES_MAX), &s), 0);
+    assert_int_equal(request.nmessages, SAMPLING_MESSAGES_MAX);
+    sampling_cancel(s);
+    assert_int_equal(cancelled, 1);
+}
+
+static void no_more_tokens_than_the_settings_allow(void **state)
+{
+    static const struct {
+        const char *wanted;
+        int64_t given;
+    } CASES[] = {{"10", 10}, {"1000", 1000}, {"1000000", 1000}, {"0", 1000}, {"-5", 1000}};
+    for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
+        struct sampling *s;
+        str params =
+            arena_printf(&arena, "{\"maxTokens\":%s,\"messages\":[" HELLO "]}", CASES[i].wanted);
+        assert_int_equal(start(params.p, &s), 0);
+        assert_int_equal(request.max_tokens, CASES[i].given);
+        sampling_cancel(s);
+    }
+}
+
+static void what_no_model_takes_is_refused(void **state)
+{
+    refused("{\"messages\":[{\"role\":\"system\",\"content\":[]}]}", "role");
+    refused("{\"messages\":[{\"role\":\"user\",\"content\":{\"type\":\"audio\"}}]}", "audio");
+    refused("{\"messages\":[" USE "," HELLO "]}", "tool_result");
+    refused("{\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"tool_result\"}]}]}",
+            "toolUseId");
+}
+
+static void a_hint_chooses_among_usable_models(void **state)
+{
+    struct sampling *s;
+    assert_int_equal(start("{\"messages\":[" HELLO "],\"modelPreferences\":{\"hints\":[{\"name\":"
+                           "\"nobody\"},{\"name\":\"large\"}]}}",
+                           &s),
+                     0);
+    assert_string_equal(model, "demo:large-one");
+    sampling_cancel(s);
+    assert_int_equal(start("{\"messages\":[" HELLO "]}", &s), 0);
+    assert_string_equal(model, "demo:own");
+    sampling_cancel(s);
+}
+
+static void the_answer_and_what_it_cost(void **state)
+{
+    struct sampling *s;
+    struct llm_block text = {.type = LLM_TEXT, .text = STR("hi")};
+    struct llm_result r = {.blocks = &text, .n = 1, .model = STR("demo:own")};
+    assert_int_equal(start("{\"messages\":[" HELLO "]}", &s), 0);
+    events->on_done(events_ctx, &r);
+    assert_non_null(strstr(result_text, "\"content\":{\"type\":\"text\",\"text\":\"hi\"}"));
+    assert_non_null(strstr(recorded, "\"source\":\"sampling\""));
+    assert_non_null(strstr(recorded, "\"server\":\"srv\""));
+    assert_int_equal(start("{\"messages\":[" HELLO "]}", &s), 0);
+    struct llm_failure f = {.err = {-EIO, "no model today"}};
+    events->on_fail(events_ctx, &f);
+    assert_string_equal(result_text, "no model today");
+}
+
+#define CASE(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(the_number_of_messages_is_bounded), CASE(no_more_tokens_than_the_settings_allow),
+        CASE(what_no_model_takes_is_refused),    CASE(a_hint_chooses_among_usable_models),
+        CASE(the_answer_and_what_it_cost),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
