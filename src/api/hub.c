@@ -356,6 +356,7 @@ void tap_identify(struct tap *t, struct arena *a, const struct api_identity *id)
     t->viewer.user_id = arena_str(a, id->viewer.user_id);
     t->session_id = arena_str(a, id->who.session_id);
     t->token_id = arena_str(a, id->who.token_id);
+    t->expires_ms = id->who.expires_ms;
     t->is_operator = id->is_operator;
 }
 
@@ -400,13 +401,28 @@ void hubs_free(struct api *api)
 
 /* ---- heartbeats: each second a thirtieth of the streams, all with one frame ---- */
 
+/* What is not asked for again, would otherwise outlive its token. A session that was refreshed
+ * meanwhile goes on. */
+static bool has_run_out(struct api *api, struct tap *t, int64_t now_ms)
+{
+    if (t->expires_ms == 0 || now_ms < t->expires_ms)
+        return false;
+    if (t->session_id.n > 0)
+        t->expires_ms = auth_session_until(api->deps.auth, t->session_id);
+    bool is_over = now_ms >= t->expires_ms;
+    if (is_over)
+        t->expires_ms = 0; /* revoked once */
+    return is_over;
+}
+
 static void on_beat(void *ctx)
 {
     struct api *api = ctx;
     struct map_entry *m;
     char now[CLOCK_ISO_LEN + 1], text[64];
     bool is_anybody = false;
-    clock_iso(clock_now_ms(), now);
+    int64_t now_ms = clock_now_ms();
+    clock_iso(now_ms, now);
     snprintf(text, sizeof text, "{\"timestamp\":\"%s\"}", now);
     struct sse_frame *f = sse_frame_new(STR("heartbeat"), STR_NONE, str_from(text));
     api->beats++;
@@ -415,7 +431,9 @@ static void on_beat(void *ctx)
         LIST_FOREACH (n, &h->taps) {
             struct tap *t = LIST_ENTRY(n, struct tap, node);
             is_anybody = true;
-            if (t->ev->on_beat && t->beat == api->beats % API_BEAT_S)
+            if (has_run_out(api, t, now_ms))
+                revoke_tap(t);
+            else if (t->ev->on_beat && t->beat == api->beats % API_BEAT_S)
                 t->ev->on_beat(t, f);
         }
     }

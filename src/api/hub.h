@@ -43,6 +43,7 @@ struct tap {
     const struct tap_events *ev;
     struct viewer viewer; /* all strings are the stream's own */
     str session_id, token_id;
+    int64_t expires_ms; /* of what they are known by; 0 = open end */
     bool is_operator;
     unsigned beat; /* when in the 30 s */
 };

@@ -112,6 +112,9 @@ struct auth_op *auth_login(struct auth *a, const struct auth_login *in, auth_ses
  * somebody else has it. */
 struct auth_op *auth_refresh(struct auth *a, str refresh_value, auth_session_done done, void *ctx);
 
+/* How long the session's value is good, by the clock; 0 = it has ended. */
+int64_t auth_session_until(const struct auth *a, str session_id);
+
 /* Ends the session of these cookies, of which the first may have run out before the second, and
  * calls back once that is on disk. */
 void auth_logout(struct auth *a, str session_value, str refresh_value, loop_fn done, void *ctx);

@@ -229,6 +229,12 @@ struct auth_op *auth_refresh(struct auth *a, str refresh_value, auth_session_don
 
 /* ---- logging out ---- */
 
+int64_t auth_session_until(const struct auth *a, str session_id)
+{
+    const struct session *s = session_by_id(a->sessions, session_id);
+    return s ? s->value_until_ms : 0;
+}
+
 void auth_logout(struct auth *a, str session_value, str refresh_value, loop_fn done, void *ctx)
 {
     bool is_spent;

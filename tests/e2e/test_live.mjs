@@ -123,6 +123,20 @@ test('a member who leaves loses runs, and a revoked token its streams', async ()
     await eventually(() => lines(office, id).some((e) => e.type === 'run.done' && e.stopReason === 'cancelled'))
 })
 
+test('a stream ends with its token', async () => {
+    const soon = new Date(Date.now() + 4000).toISOString()
+    const office = await open({ tokens: { bob: [{ name: 'brief', expiresAt: soon }] } })
+    const id = await startConversation(office)
+    const brief = client(office.server, office.tokens.brief)
+    const streams = [`/v1/conversations/${id}/events`, `/v1/events?watch=${id}`].map((target) => listen(office.server, target, brief.headers()))
+    const lasting = listen(office.server, '/v1/events', office.as('bob').headers())
+    for (const s of [...streams, lasting]) await s.ready()
+    for (const s of streams) await s.until((x) => x.closed, 'end')
+    assert.ok(Date.now() >= Date.parse(soon))
+    assert.equal(lasting.closed, null)
+    lasting.drop()
+})
+
 test('the workspace stream: news for those who may see them, resumed, reset after a restart', async () => {
     const office = await open()
     const seen = Object.fromEntries(['ann', 'bob', 'cat', 'dan'].map((name) => [name, listen(office.server, '/v1/events', office.as(name).headers())]))
