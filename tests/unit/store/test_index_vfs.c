@@ -1,8 +1,11 @@
 /* Two databases that take turns under one name leave each other alone. */
 #include <dirent.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
 
 #include "rig.h"
 #include "store/index_db.h"
@@ -125,6 +128,69 @@ static void test_goes_on_after_a_crash(void **state)
     index_db_close(&db);
 }
 
+/* ---- killed while it writes ---- */
+
+enum { KILLS = 40, ROWS = 300 };
+
+static void write_for_ever(struct place *p)
+{
+    static const char ROW[] = "INSERT INTO shelf VALUES('*', 0, ?1, hex(randomblob(200)))";
+    struct index_db db;
+    index_db_init(&db, p->path, "scope", &p->rig.env);
+    if (index_db_ready(&db) < 0)
+        _exit(1);
+    for (;;) {
+        if (index_db_begin(&db, true) < 0)
+            _exit(2);
+        for (int i = 0; i < ROWS; i++) {
+            sqlite3_stmt *st = index_db_sql(&db, ROW);
+            sqlite3_bind_int(st, 1, i);
+            if (index_db_run(&db, st) < 0)
+                _exit(3);
+        }
+        if (index_db_commit(&db) < 0)
+            _exit(4);
+    }
+}
+
+static bool kill_writer(struct place *p, unsigned after_us)
+{
+    const struct timespec nap = {.tv_nsec = (long)after_us * 1000};
+    int status;
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0)
+        write_for_ever(p);
+    (void)nanosleep(&nap, NULL);
+    (void)kill(pid, SIGKILL);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    return WIFSIGNALED(status);
+}
+
+static void test_killed_while_it_writes(void **state)
+{
+    static const char MISCOUNT[] = "SELECT n - (SELECT count(*) FROM shelf) FROM tally";
+    static const char DAMAGE[] = "SELECT count(*) FROM pragma_integrity_check"
+                                 " WHERE integrity_check <> 'ok'";
+    struct place *p = *state;
+    struct index_db db;
+    int64_t rows = 0, birth = 0;
+    index_db_init(&db, p->path, "scope", &p->rig.env);
+    for (unsigned i = 0; i < KILLS || (rows == 0 && i < 20 * KILLS); i++) {
+        assert_true(kill_writer(p, 10000 + i * 7919 % 20000));
+        assert_int_equal(index_db_ready(&db), 1);
+        assert_true(i == 0 || db.birth == birth); /* it was not made anew */
+        birth = db.birth;
+        int64_t n = ask(&db, "SELECT count(*) FROM shelf");
+        assert_true(n % ROWS == 0 && n >= rows);
+        assert_true(n == 0 || ask(&db, MISCOUNT) == 0);
+        assert_int_equal(ask(&db, DAMAGE), 0);
+        rows = n;
+        index_db_close(&db);
+    }
+    assert_true(rows > 0);
+}
+
 /* Its number may be given to the next file: that one is none of this journal's business. */
 static void test_journal_of_a_deleted_file(void **state)
 {
@@ -197,9 +263,9 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(test_journals_are_told_apart),   TEST(test_goes_on_after_a_crash),
-        TEST(test_journal_of_a_deleted_file), TEST(test_leaves_nothing_behind),
-        TEST(test_a_copy_is_not_used),
+        TEST(test_journals_are_told_apart), TEST(test_goes_on_after_a_crash),
+        TEST(test_killed_while_it_writes),  TEST(test_journal_of_a_deleted_file),
+        TEST(test_leaves_nothing_behind),   TEST(test_a_copy_is_not_used),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
