@@ -110,7 +110,10 @@ int index_vfs_open(struct index_vfs *v, const char *path, sqlite3 **ret)
     int rc = sqlite3_vfs_register(&v->vfs, 0);
     if (rc != SQLITE_OK)
         return rc;
-    return sqlite3_open_v2(path, ret, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, v->name);
+    rc = sqlite3_open_v2(path, ret, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, v->name);
+    if (!*ret) /* there was no memory even for a handle */
+        sqlite3_vfs_unregister(&v->vfs);
+    return rc;
 }
 
 void index_vfs_close(struct index_vfs *v, sqlite3 *sql)
