@@ -176,41 +176,56 @@ static const struct tools_memo *remember_tools(struct runtime *rt, const struct 
     return m;
 }
 
-static bool are_equal(const struct record *r, const char *system_sha, const char *tools_sha)
+static const struct system_memo *remember_system(struct runtime *rt, const struct run_input *in)
 {
-    return strcmp(r->system_sha, system_sha) == 0 && strcmp(r->tools_sha, tools_sha) == 0;
+    struct system_memo *m = &rt->system_memo;
+    if (m->json.n > 0 && str_eq(m->stable, in->system_stable) &&
+        str_eq(m->volatile_part, in->system_volatile))
+        return m;
+    arena_reset(&m->arena);
+    m->stable = arena_str(&m->arena, in->system_stable);
+    m->volatile_part = arena_str(&m->arena, in->system_volatile);
+    m->json = request_system_json(&m->arena, in);
+    sha256_hex(m->json, m->sha);
+    return m;
 }
 
-static void put_blobs(struct turn *t, struct record *r, str system, str tools)
+/* Are these the names of both? */
+static bool are_named(const char *system_sha, const char *tools_sha,
+                      const struct system_memo *system, const struct tools_memo *tools)
 {
+    return strcmp(system_sha, system->sha) == 0 && strcmp(tools_sha, tools->sha) == 0;
+}
+
+static void put_blobs(struct turn *t, str line, const struct system_memo *system,
+                      const struct tools_memo *tools)
+{
+    struct store *store = t->rt->deps.store;
+    struct record *r = xcalloc(1, sizeof *r);
+    arena_init(&r->arena);
     r->rt = t->rt;
     r->conversation_id = arena_str(&r->arena, t->conversation_id);
+    r->line = arena_str(&r->arena, line);
+    memcpy(r->system_sha, system->sha, sizeof r->system_sha);
+    memcpy(r->tools_sha, tools->sha, sizeof r->tools_sha);
     r->pending = 2;
     t->rt->nrecords++;
-    store_put_blob(t->rt->deps.store, r->conversation_id, system, on_blob, r);
-    store_put_blob(t->rt->deps.store, r->conversation_id, tools, on_blob, r);
+    store_put_blob(store, r->conversation_id, system->json, on_blob, r);
+    store_put_blob(store, r->conversation_id, tools->json, on_blob, r);
 }
 
 void request_log_note(struct turn *t, int iteration, const struct run_input *in)
 {
-    struct record *r = xcalloc(1, sizeof *r);
-    arena_init(&r->arena);
     const struct tools_memo *tools = remember_tools(t->rt, in);
-    str system = request_system_json(&r->arena, in);
-    sha256_hex(system, r->system_sha);
-    memcpy(r->tools_sha, tools->sha, sizeof r->tools_sha);
-    bool is_too_large = system.n == 0 || tools->json.n == 0;
-    if (is_too_large || are_equal(r, t->system_sha, t->tools_sha)) {
-        record_free(r);
+    const struct system_memo *system = remember_system(t->rt, in);
+    bool is_too_large = system->json.n == 0 || tools->json.n == 0;
+    if (is_too_large || are_named(t->system_sha, t->tools_sha, system, tools))
         return;
-    }
-    memcpy(t->system_sha, r->system_sha, sizeof t->system_sha);
-    memcpy(t->tools_sha, r->tools_sha, sizeof t->tools_sha);
-    r->line = event_line(&r->arena, t, iteration, in, r->system_sha, r->tools_sha);
-    if (are_equal(r, t->transcript->system_sha, t->transcript->tools_sha)) {
-        t->request_line = arena_str(&t->arena, r->line);
-        record_free(r);
-    } else {
-        put_blobs(t, r, system, tools->json);
-    }
+    memcpy(t->system_sha, system->sha, sizeof t->system_sha);
+    memcpy(t->tools_sha, tools->sha, sizeof t->tools_sha);
+    str line = event_line(&t->arena, t, iteration, in, system->sha, tools->sha);
+    if (are_named(t->transcript->system_sha, t->transcript->tools_sha, system, tools))
+        t->request_line = line;
+    else
+        put_blobs(t, line, system, tools);
 }

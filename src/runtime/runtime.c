@@ -152,6 +152,7 @@ void runtime_free(struct runtime *rt)
     map_done(&rt->active);
     recall_done(&rt->recall);
     tools_memo_done(&rt->tools_memo);
+    arena_done(&rt->system_memo.arena);
     arena_done(&rt->rules);
     arena_done(&rt->arena);
     free(rt);

@@ -22,6 +22,13 @@ struct tools_memo {
     char sha[65];
 };
 
+/* The same for the system prompt. */
+struct system_memo {
+    struct arena arena;
+    str stable, volatile_part, json;
+    char sha[65];
+};
+
 #define QUEUE_TAKEN_KEPT 64 /* messages of which it is known that they were taken */
 
 struct runtime {
@@ -39,6 +46,7 @@ struct runtime {
     struct map active;  /* conversation id -> struct turn, from acceptance to the end */
     struct recall recall;
     struct tools_memo tools_memo; /* request_log.c */
+    struct system_memo system_memo;
     struct list_node turns;
     struct list_node titles;
     struct list_node inquiries; /* questions of tools that are open (inquiry.c) */
