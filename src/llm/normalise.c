@@ -202,6 +202,10 @@ static void append_turn(struct pass *p, enum llm_role role, const struct blocks 
     if (list->n == 0)
         return;
     struct turn *t = turn_for(p, role);
+    if (t->blocks.n == 0) {
+        t->blocks = *list; /* nearly always: roles alternate */
+        return;
+    }
     for (size_t i = 0; i < list->n; i++)
         push(p->a, &t->blocks, list->items[i]);
 }
