@@ -1,5 +1,6 @@
 #include "runtime/replay.h"
 
+#include "base/json_scan.h"
 #include "store/event.h"
 
 static struct replay_message *add(struct replay *r, enum replay_role role)
@@ -266,8 +267,8 @@ bool replay_reads(str type)
 /* Most lines of a log are of types that no message depends on. */
 static bool is_of_no_interest(str line)
 {
-    struct event_head head;
-    return event_peek(line, &head) && reader_of(head.type) < 0;
+    str type = json_scan_plain(json_scan_field(line, STR("type")));
+    return type.n > 0 && !replay_reads(type);
 }
 
 void replay_add(struct replay *r, str line, store_pos pos)

@@ -205,10 +205,12 @@ static void set_updated(struct derive *d, str raw)
     int64_t ms;
     char iso[CLOCK_ISO_LEN + 1];
     str plain = raw.n && raw.p[0] == '"' ? json_scan_plain(raw) : STR_NONE;
+    if (plain.n && str_eq(plain, str_from(d->updated_at)))
+        return; /* lines that are written together */
     if (plain.n ? clock_parse_iso(plain, &ms) < 0 : parse_i64(raw, &ms) < 0)
         return;
     clock_iso(ms, iso);
-    (void)snprintf(d->updated_at, sizeof(d->updated_at), "%s", iso);
+    memcpy(d->updated_at, iso, sizeof(iso));
 }
 
 /* Is it enough to know that there was such an event? */
