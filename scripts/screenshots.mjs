@@ -17,6 +17,11 @@ const DEVICES = {
     phone: { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true },
 }
 
+const MCP_SERVERS = {
+    issues: { url: 'https://mcp.example.com/mcp' },
+    files: { command: 'npx', args: ['-y', '@modelcontextprotocol/server-filesystem', '/srv/documents'] },
+}
+
 /** name → where, and what to do there before the picture is taken */
 const SCREENS = {
     welcome: ['#/'],
@@ -35,7 +40,9 @@ const SCREENS = {
         async (page) => {
             await send(page, 'count to 400')
             await page.locator('.run[data-state=running] .md').waitFor()
-            await page.getByLabel('Message', { exact: true }).fill('And then say hello')
+            await send(page, 'say hello')
+            await page.locator('.is-queued').waitFor()
+            await page.getByLabel('Message', { exact: true }).fill('And then count backwards')
         },
     ],
     permission: [
@@ -67,6 +74,16 @@ const SCREENS = {
     bundles: ['#/apps'],
     bundle: ['#/apps/bash'],
     'add-bundle': ['#/apps', (page) => page.getByRole('button', { name: 'Add a bundle' }).click()],
+    import: [
+        '#/apps',
+        async (page) => {
+            await page.getByRole('button', { name: 'Add a bundle' }).click()
+            await page.getByLabel('Where from').selectOption('import')
+            await page.getByLabel('Settings', { exact: true }).fill(JSON.stringify({ mcpServers: MCP_SERVERS }))
+            await page.getByRole('button', { name: 'Show what is in it' }).click()
+            await page.locator('.command').waitFor()
+        },
+    ],
     permissions: ['#/permissions'],
     skills: ['#/skills'],
     usage: ['#/usage'],

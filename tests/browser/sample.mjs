@@ -152,10 +152,17 @@ export function writeSample(workdir) {
     TITLES.forEach((title, i) => {
         writeLog(workdir, `conv_5b${String(i).padStart(14, '0')}`, [
             { ...said(0, title), ts: daysAgo(i * 1.4) },
-            ...answer(0, `run_t${i}`, 'Done.').map((event) => ({ ...event, ts: daysAgo(i * 1.4) })),
+            ...answer(0, `run_t${i}`, 'Done.').map((event) => weigh({ ...event, ts: daysAgo(i * 1.4) }, i)),
             { ts: daysAgo(i * 1.4), type: 'metadata.title', title },
         ])
     })
+}
+
+/** As much as real work takes, more on some days than on others. */
+function weigh(event, i) {
+    if (event.type !== 'llm.response') return event
+    const inputTokens = 3200 + ((i * 2711) % 9000)
+    return { ...event, inputTokens, outputTokens: 300 + ((i * 457) % 1400), cacheReadTokens: inputTokens >> 1 }
 }
 
 function daysAgo(days) {

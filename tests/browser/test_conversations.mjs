@@ -231,6 +231,82 @@ test('while the agent answers: a message can be put into the answer between two 
         assert.equal(await page.locator('.waits').count(), 0)
     }))
 
+test('what was answered while another conversation was open is marked until it is looked at', () =>
+    withPage(slow.url, {}, async (page) => {
+        await send(page, 'count to 20')
+        await page.locator('.run[data-state=running] .md').waitFor()
+        const row = page.locator('.row', { hasText: /count to 20/i }).first()
+        await page.getByRole('button', { name: 'New chat' }).first().click()
+        await row.locator('.mark-running').waitFor()
+        await row.locator('.mark-unread').waitFor()
+        await page.reload()
+        await row.locator('.mark-unread').waitFor()
+        await row.getByRole('link').click()
+        await answered(page, 1)
+        await row.locator('.mark-unread').waitFor({ state: 'detached' })
+        await page.getByRole('button', { name: 'New chat' }).first().click()
+        await page.locator('.welcome').waitFor()
+        assert.equal(await row.locator('.mark-unread').count(), 0)
+    }))
+
+test('who has turned away is called back: by the title, and by a notification if they want', async () => {
+    const own = await newContext()
+    await own.context.addInitScript(() => {
+        globalThis.isAway = false
+        globalThis.notes = []
+        Object.defineProperty(document, 'hidden', { get: () => globalThis.isAway })
+        globalThis.Notification = class {
+            static permission = 'default'
+            static async requestPermission() {
+                return (this.permission = 'granted')
+            }
+            constructor(title, { body }) {
+                globalThis.notes.push([title, body])
+            }
+        }
+    })
+    const page = await own.newPage()
+    const leave = (isAway) =>
+        page.evaluate((is) => {
+            globalThis.isAway = is
+            document.dispatchEvent(new Event('visibilitychange', { bubbles: true }))
+        }, isAway)
+    await page.goto(`${slow.url}/#/settings/appearance`)
+    await page.getByLabel('Tell me when an answer is done').check()
+    await page.evaluate(() => (location.hash = '#/'))
+    await send(page, 'say all done')
+    await leave(true)
+    await page.waitForFunction(() => document.title.startsWith('✓'))
+    const [[, body]] = await page.evaluate(() => globalThis.notes)
+    assert.match(body, /demo model/)
+    await leave(false)
+    await page.waitForFunction(() => !document.title.startsWith('✓'))
+    await own.close()
+})
+
+test('text files that are dropped become part of the message; others are refused', () =>
+    withPage(server.url, {}, async (page) => {
+        const drop = (name, content) =>
+            page.locator('.composer').evaluate(
+                (composer, [fileName, text]) => {
+                    const dataTransfer = new DataTransfer()
+                    dataTransfer.items.add(new File([text], fileName))
+                    const init = { dataTransfer, bubbles: true, cancelable: true }
+                    composer.dispatchEvent(new DragEvent('drop', init))
+                },
+                [name, content],
+            )
+        await field(page).fill('What is this?')
+        await drop('notes.md', '# A\n```js\nx\n```\n')
+        const expected = 'What is this?\n\nnotes.md:\n````md\n# A\n```js\nx\n```\n````'
+        await eventually(async () => (await field(page).inputValue()) === expected)
+        await drop('picture.png', '\0\x01')
+        await page.locator('.toast', { hasText: 'picture.png is not text' }).waitFor()
+        await drop('huge.log', 'x'.repeat(70_000))
+        await page.locator('.toast', { hasText: 'huge.log is larger' }).waitFor()
+        assert.equal(await page.locator('.composer-field').inputValue(), expected)
+    }))
+
 test('notes beside a conversation; the panel is remembered by nobody and closes with Escape', () =>
     withPage(server.url, {}, async (page) => {
         await send(page, 'say hello')

@@ -11,6 +11,7 @@ import { Chat } from './chat'
 import { Conversations } from './conversations'
 import { saveDraft } from './drafts'
 import { learnPeople, nameOf } from './people'
+import { Seen } from './seen'
 
 const WORKSPACE_RETRY_MS = 2000
 
@@ -20,6 +21,7 @@ export class App {
   readonly isLoggedOut = new Signal(false)
   readonly conversations = new Conversations()
   readonly chat = new Signal<Chat | null>(null)
+  readonly seen = new Seen()
 
   async start(): Promise<void> {
     session.workspaceId = recall<string | null>('workspace', null)
@@ -29,6 +31,8 @@ export class App {
     live.start()
     live.onNews((event) => this.#onNews(event))
     this.conversations.start()
+    this.conversations.changes.subscribe(() => this.#markSeen())
+    document.addEventListener('visibilitychange', () => this.#markSeen())
     route.watch((where) => this.#open(where))
   }
 
@@ -48,6 +52,15 @@ export class App {
     remember('workspace', id)
     history.replaceState(null, '', '#/')
     location.reload()
+  }
+
+  /** What is open in a visible tab is being read. */
+  #markSeen(): void {
+    const { items, state } = this.conversations
+    if (state !== 'ready') return
+    this.seen.begin(items[0])
+    const open = items.find(({ id }) => id === this.chat.value?.id)
+    if (open && !document.hidden) this.seen.mark(open)
   }
 
   #onNews(event: string): void {
@@ -138,6 +151,7 @@ export class App {
       onChanged: (changed) => this.#onChanged(changed),
     })
     this.chat.value = chat
+    this.#markSeen()
     if (id) void this.#describe(chat, id)
   }
 

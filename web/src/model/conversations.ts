@@ -9,6 +9,7 @@ import { Signal } from '../base/signal'
 const PAGE = 100
 const REFRESH_MS = 20_000
 const SOON_MS = 250 // changes come in bursts
+const RUNNING_MS = 3000 // the end of an answer elsewhere is told by nobody
 
 export class Conversations {
   readonly changes = new Signal(0)
@@ -22,6 +23,7 @@ export class Conversations {
   #hidden = new Set<string>() // being deleted
   #isLoadingMore = false
   #soon = 0
+  #running = 0
 
   start(): void {
     this.#channel.onmessage = () => this.#refreshSoon()
@@ -72,6 +74,7 @@ export class Conversations {
       this.#merge(page.conversations, page.nextCursor)
       this.total = page.totalCount
       this.state = 'ready'
+      if (this.items.some(({ isRunning }) => isRunning)) this.#lookWhileRunning()
     } catch (error) {
       this.state = 'failed'
       this.error = messageOf(error)
@@ -110,6 +113,11 @@ export class Conversations {
     const known = new Set(newest.map(({ id }) => id))
     const rest = this.items.filter((i) => !known.has(i.id) && i.updatedAt <= oldest.updatedAt)
     this.items = [...shown, ...rest]
+  }
+
+  #lookWhileRunning(): void {
+    clearTimeout(this.#running)
+    this.#running = window.setTimeout(() => this.#refreshIfVisible(), RUNNING_MS)
   }
 
   #refreshIfVisible(): void {

@@ -1,6 +1,9 @@
 // How the page looks in this browser.
 import { h } from '../base/dom'
+import { checkbox } from '../base/form'
+import { toast } from '../base/toast'
 import type { App } from '../model/app'
+import { allowNotifications, canNotify, wantsNotifications } from '../model/attention'
 import { theme, type Theme } from '../model/preferences'
 import { lead, section } from './parts'
 
@@ -22,5 +25,19 @@ export function appearancePart(_app: App): HTMLElement {
     'div',
     {},
     section('Theme', h('div', { class: 'choices' }, ...choices), lead('Kept in this browser.')),
+    canNotify() && section('Notifications', notifications()),
   )
+}
+
+function notifications(): HTMLElement {
+  const label = 'Tell me when an answer is done, or the agent needs one, while I look at something else'
+  const [element, box] = checkbox(label, wantsNotifications.value)
+  box.addEventListener('change', () => {
+    const isWanted = box.checked
+    void allowNotifications(isWanted).then((isAllowed) => {
+      box.checked = isAllowed
+      if (isWanted && !isAllowed) toast('The browser does not allow notifications of this page.')
+    })
+  })
+  return element
 }

@@ -12,6 +12,7 @@ import { count, duration } from '../base/time'
 import { toast } from '../base/toast'
 import type { App } from '../model/app'
 import { openAddDialog } from './add_app'
+import { openImportDialog } from './import_servers'
 import { badge, empty, facts, lead, Loading, screen, section } from './parts'
 
 const STATES: Record<AppInfo['status'], 'ok' | 'bad' | 'warn' | 'plain'> = {
@@ -53,6 +54,9 @@ function list(): HTMLElement {
     class: 'button is-primary',
     icon: 'plus',
   })
+  const take = textButton('Import', () => openImportDialog(() => void loading.reload()), {
+    icon: 'copy',
+  })
   const rights = h(
     'a',
     { class: 'button', href: hrefOf({ name: 'screen', screen: 'permissions' }) },
@@ -63,7 +67,7 @@ function list(): HTMLElement {
     lead(
       'Bundles are MCP servers. They run in a sandbox, and nb starts them again when they fail.',
     ),
-    h('div', { class: 'screen-actions' }, add, rights),
+    h('div', { class: 'screen-actions' }, add, take, rights),
     loading.element,
   )
 }

@@ -29,6 +29,7 @@ export function modelsPart(_app: App): HTMLElement {
         table(
           ['Model', 'Context', 'Per million in', 'Per million out', ''],
           usable(list).map((model) => modelRow(model, list.mayChange)),
+          { isStacked: true },
         ),
       ),
       section(

@@ -17,20 +17,23 @@ export function lead(text: string): HTMLElement {
   return h('p', { class: 'lead' }, text)
 }
 
-export function table(head: readonly string[], rows: readonly Child[][]): HTMLElement {
+/** isStacked: on a phone each row is a block, with its headings beside the values. */
+export function table(
+  head: readonly string[],
+  rows: readonly Child[][],
+  { isStacked = false } = {},
+): HTMLElement {
   const label = head.filter(Boolean).join(', ')
+  const cell = (content: Child, i: number) =>
+    h('td', { class: head[i] ? '' : 'is-action', data: { label: head[i] ?? '' } }, content)
   return h(
     'div',
     { class: 'grid-scroll', tabindex: 0, role: 'region', aria: { label } },
     h(
       'table',
-      { class: 'grid' },
+      { class: isStacked ? 'grid is-stacked' : 'grid' },
       h('thead', {}, h('tr', {}, ...head.map((text) => h('th', {}, text)))),
-      h(
-        'tbody',
-        {},
-        ...rows.map((cells) => h('tr', {}, ...cells.map((cell) => h('td', {}, cell)))),
-      ),
+      h('tbody', {}, ...rows.map((cells) => h('tr', {}, ...cells.map(cell)))),
     ),
   )
 }

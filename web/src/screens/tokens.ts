@@ -25,6 +25,7 @@ export function tokensPart(app: App): HTMLElement {
       : table(
           ['Name', 'May', 'Last used', 'Expires', ''],
           tokens.map((token) => row(token, () => void loading.reload())),
+          { isStacked: true },
         ),
   ])
   const create = textButton('New token', () => openCreate(app, () => void loading.reload()), {

@@ -17,6 +17,7 @@ export function usersPart(app: App): HTMLElement {
     table(
       ['Name', 'E-mail', 'Role', ''],
       users.map((user) => row(user, user.id === me, () => void loading.reload())),
+      { isStacked: true },
     ),
   ])
   const local = app.workspace.value?.authMode === 'local'

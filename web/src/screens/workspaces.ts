@@ -66,6 +66,7 @@ function openMembers(workspace: api.WorkspaceInfo, onChanged: () => void): void 
       table(
         ['Name', 'E-mail', 'Role', ''],
         members.map((member) => row(workspace.id, member, attempt)),
+        { isStacked: true },
       ),
     ],
   )

@@ -8,11 +8,14 @@ import { isMac } from '../base/keys'
 import type { App } from '../model/app'
 import type { Chat } from '../model/chat'
 import { loadDraft, saveDraft } from '../model/drafts'
+import { acceptFiles } from './attach'
 import { modelChip } from './models'
 
 const DRAFT_DELAY_MS = 300
 const ASKED_HINT = 'Waiting for your permission. Sending a message declines.'
-const BUSY_HINT = `Enter queues it. ${isMac ? '⌘' : 'Ctrl'} Enter puts it into the answer.`
+const BUSY_HINT = matchMedia('(hover: none)').matches
+  ? 'Sent after this answer. The arrow puts it into the answer.'
+  : `Enter queues it. ${isMac ? '⌘' : 'Ctrl'} Enter puts it into the answer.`
 
 export interface ComposerActions {
   onSend(text: string, whenBusy: WhenBusy): void
@@ -59,6 +62,7 @@ export class Composer {
       h('div', { class: 'composer-box', on: { click: onClick } }, this.#field, tools),
       this.#hint,
     )
+    acceptFiles(this.element, (text) => this.#insert(text))
     this.#field.addEventListener('keydown', (event) => this.#onKey(event))
     this.#field.addEventListener('input', () => this.#onInput())
     this.#field.value = loadDraft(chat.id)
@@ -110,6 +114,16 @@ export class Composer {
   #hintFor(isWaiting: boolean, isAsked: boolean): string {
     if (isWaiting) return BUSY_HINT
     return isAsked ? ASKED_HINT : this.#usualHint
+  }
+
+  /** At the cursor, on lines of its own. */
+  #insert(text: string): void {
+    const { selectionStart: at, selectionEnd: to, value } = this.#field
+    const before = value.slice(0, at).trimEnd()
+    const after = value.slice(to).trimStart()
+    this.#field.value = [before, text, after].filter(Boolean).join('\n\n')
+    this.#onInput()
+    this.focus()
   }
 
   #onSubmit(event: Event): void {

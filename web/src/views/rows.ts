@@ -36,6 +36,7 @@ export class ConversationList {
     this.element.addEventListener('keydown', (event) => this.#onKey(event))
     app.conversations.changes.watch(() => this.draw())
     app.chat.subscribe(() => this.draw())
+    app.seen.changes.subscribe(() => this.draw())
     PHONE.addEventListener('change', () => this.draw())
   }
 
@@ -119,7 +120,8 @@ class Row {
     const title = titleOf(item!)
     const isOpen = this.#app.chat.value?.id === id
     const people = visibility === 'shared' ? participants.length : 0
-    const shown = [title, updatedAt, isRunning, people, isOpen].join('\n')
+    const isUnread = !isOpen && !isRunning && this.#app.seen.isUnread(item!)
+    const shown = [title, updatedAt, isRunning, people, isOpen, isUnread].join('\n')
     if (shown === this.#shown) return
     this.#shown = shown
     setText(this.#title, title)
@@ -128,12 +130,13 @@ class Row {
     this.#time.dateTime = updatedAt
     this.#time.title = fullTime(updatedAt)
     this.element.classList.toggle('is-open', isOpen)
+    this.element.classList.toggle('is-unread', isUnread)
     if (isOpen) this.#link.setAttribute('aria-current', 'page')
     else this.#link.removeAttribute('aria-current')
-    this.#drawMarks(people, isRunning)
+    this.#drawMarks(people, isRunning, isUnread)
   }
 
-  #drawMarks(people: number, isRunning: boolean): void {
+  #drawMarks(people: number, isRunning: boolean, isUnread: boolean): void {
     this.#marks.replaceChildren()
     if (people > 0) {
       const title = people === 1 ? 'Shared' : `Shared by ${people} people`
@@ -145,6 +148,10 @@ class Row {
     if (isRunning) {
       const title = 'The agent is answering'
       this.#marks.append(h('span', { class: 'mark-running', title }, spoken('answering')))
+    }
+    if (isUnread) {
+      const title = 'Something new since you looked'
+      this.#marks.append(h('span', { class: 'mark-unread', title }, spoken('unread')))
     }
   }
 }

@@ -52,7 +52,7 @@ export class SearchResults {
     role,
     parts,
   }: SearchHit): HTMLElement {
-    const words = parts.map(({ text, isHit }) => (isHit ? h('mark', {}, text) : text))
+    const words = parts.map(({ text, isHit }) => (isHit ? h('mark', {}, text) : plain(text)))
     const time = h('time', { class: 'row-time', title: fullTime(timestamp) }, shortTime(timestamp))
     return h(
       'a',
@@ -79,4 +79,9 @@ export class SearchResults {
     event.preventDefault()
     all[at + step]?.focus()
   }
+}
+
+/** Without the signs of Markdown, which only disturb in so short a text. */
+function plain(text: string): string {
+  return text.replace(/[*`~]{2,}|`|^\s*(?:[>#|-]+\s+)+/gm, '')
 }

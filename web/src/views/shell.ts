@@ -6,6 +6,7 @@ import { MOD, SHIFT } from '../base/keys'
 import { go, route, type Route, type ScreenName } from '../base/router'
 import { toasts } from '../base/toast'
 import type { App } from '../model/app'
+import { Attention, sign } from '../model/attention'
 import type { Chat } from '../model/chat'
 import { isSidebarOpen, nextTheme } from '../model/preferences'
 import { ChatView } from './chat'
@@ -92,6 +93,7 @@ export class Shell {
       void this.#whenReady().then(() => this.#showScreen(route.value))
     this.#app.isUnreachable.watch(() => this.#describe())
     this.#app.workspace.subscribe(() => this.#describe())
+    sign.subscribe(() => this.#describe())
     installShortcuts({
       palette: () => this.#palette.toggle(),
       search: () => this.search(),
@@ -119,7 +121,11 @@ export class Shell {
     this.#closeNotes()
     this.#view = chat ? new ChatView(this.#app, chat) : null
     this.#stage.replaceChildren(...(this.#view ? [this.#view.element] : []))
-    chat?.changes.subscribe(() => this.#describe())
+    const attention = new Attention()
+    chat?.changes.subscribe(() => {
+      attention.look(chat)
+      this.#describe()
+    })
     this.#describe()
     this.closeDrawer()
     if (!PHONE.matches) this.#view?.focus()
@@ -140,7 +146,7 @@ export class Shell {
     const where = route.value
     const title = where.name === 'screen' ? SCREEN_TITLES[where.screen] : chat ? titleOf(chat) : ''
     const isNamed = where.name === 'screen' || (chat?.id && chat.title)
-    const pageTitle = isNamed ? `${title} · nb` : 'nb'
+    const pageTitle = [sign.value, isNamed ? `${title} · nb` : 'nb'].join(' ').trim()
     if (document.title !== pageTitle) document.title = pageTitle
     const isLost = this.#app.isUnreachable.value || (chat?.link === 'lost' && !chat.gone)
     this.#topbar.update(title, chat, isLost ? 'Offline, trying again…' : '')
