@@ -131,18 +131,9 @@ static void after_close(struct log *l)
         log_free(l);
 }
 
-static bool was_append(const struct log *l)
-{
-    return l->step == STEP_WRITE &&
-           LIST_ENTRY(l->batch.next, struct log_task, node)->kind == LOG_APPEND;
-}
-
 static void on_done(struct job *j)
 {
-    struct log *l = CONTAINER_OF(j, struct log, job);
-    if (was_append(l))
-        commit_count(l);
-    log_finish(l);
+    log_finish(CONTAINER_OF(j, struct log, job));
 }
 
 void log_finish(struct log *l)

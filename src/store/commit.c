@@ -102,8 +102,6 @@ static void remove_work(struct job *j)
 
 /* ---- on the loop thread: the life of the journal ---- */
 
-static void advance(struct commit_group *g);
-
 static void start(struct commit_group *g, void (*work)(struct job *j), void (*done)(struct job *j))
 {
     assert(!g->is_busy);
@@ -167,6 +165,14 @@ static void sync_due(struct commit_group *g)
     }
 }
 
+static void advance(struct commit_group *g)
+{
+    if (g->state == COMMIT_ENDING && !g->is_busy && g->dirty[0] + g->dirty[1] == 0) {
+        g->state = COMMIT_REMOVING;
+        start(g, remove_work, on_removed);
+    }
+}
+
 static void end_journal(struct commit_group *g)
 {
     if (g->state != COMMIT_SHARED)
@@ -174,14 +180,6 @@ static void end_journal(struct commit_group *g)
     g->state = COMMIT_ENDING;
     sync_due(g);
     advance(g);
-}
-
-static void advance(struct commit_group *g)
-{
-    if (g->state == COMMIT_ENDING && !g->is_busy && g->dirty[0] + g->dirty[1] == 0) {
-        g->state = COMMIT_REMOVING;
-        start(g, remove_work, on_removed);
-    }
 }
 
 static void keep_journal(struct commit_group *g)
@@ -196,12 +194,10 @@ static void keep_journal(struct commit_group *g)
         g->journal.path);
 }
 
-void commit_count(struct log *l)
+static void count(struct commit_group *g)
 {
-    struct commit_group *g = l->group;
-    if (!g || g->state != COMMIT_DIRECT || g->is_busy)
-        return;
-    if (++g->syncs < g->appender->conf.journal_after || clock_mono_ms() < g->not_before_ms)
+    if (g->state != COMMIT_DIRECT || ++g->syncs < g->appender->conf.journal_after ||
+        clock_mono_ms() < g->not_before_ms)
         return;
     g->state = COMMIT_OPENING;
     start(g, open_work, on_opened);
@@ -264,19 +260,27 @@ void commit_forget(struct log *l)
     unmark(l);
 }
 
+/* A few small appends to a log that is safe on disk up to where they begin. */
+static bool is_shareable(const struct log *l)
+{
+    const struct log_task *first = LIST_ENTRY(l->queue.next, struct log_task, node);
+    return first->kind == LOG_APPEND && l->queued_bytes <= COMMIT_LOG_BYTES && l->is_open &&
+           !l->has_failed && l->file.is_anchored;
+}
+
 static bool may_share(const struct log *l)
 {
-    const struct commit_group *g = l->group;
-    if (!g || g->state != COMMIT_SHARED || !l->is_open || l->has_failed || !l->file.is_anchored)
-        return false;
-    const struct log_task *first = LIST_ENTRY(l->queue.next, struct log_task, node);
-    return first->kind == LOG_APPEND && l->queued_bytes <= COMMIT_LOG_BYTES;
+    return l->group->state == COMMIT_SHARED && is_shareable(l);
 }
 
 bool commit_takes(struct log *l)
 {
-    if (!may_share(l))
+    if (!l->group || !is_shareable(l))
         return false;
+    if (!may_share(l)) {
+        count(l->group);
+        return false;
+    }
     list_push(&l->group->waiting, &l->ready);
     return true;
 }

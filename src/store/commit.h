@@ -1,6 +1,6 @@
 /* commit.h - the logs of one directory that share a sync, and the journal they share it through.
  *
- * A group counts the syncs of its logs. When they are frequent it has a journal made, and from
+ * A group counts what could be shared. When that is frequent it has a journal made, and from
  * then on a turn's appends to all its logs are one job: each log is written, one batch of the
  * journal is synced, all are acknowledged. When they are rare again the logs are synced and the
  * journal is removed, so that a quiet directory holds nothing but logs. What does not fit, or the
@@ -10,7 +10,7 @@
 #include "loop/pool.h"
 #include "store/journal.h"
 
-#define COMMIT_LOG_BYTES (64u * 1024) /* of one log; more is better off with a sync of its own */
+#define COMMIT_LOG_BYTES (8u * 1024) /* of one log; more is worth a sync, less is not worth one */
 #define COMMIT_LOGS      256
 #define COMMIT_QUIET     8     /* commits within a tick; fewer are rare */
 #define COMMIT_QUIET_FOR 3     /* ticks until the journal goes */
@@ -36,7 +36,7 @@ struct commit_group {
     enum commit_state state;
     bool is_busy;
     struct list_node waiting; /* logs for the next commit */
-    unsigned syncs;           /* or commits, since the last tick */
+    unsigned syncs;           /* that could be shared, or commits; since the last tick */
     unsigned quiet;           /* ticks */
     uint64_t not_before_ms;
     size_t dirty[2]; /* logs with something unsynced in each half */
@@ -50,13 +50,12 @@ struct commit_group {
 /* The group of an owner's logs in `dir`; made when there is none. */
 struct commit_group *commit_group_for(struct appender *a, const void *owner, const char *dir);
 
-/* Takes a log that has something to do, if it may share a sync. */
+/* Takes a log that has something to do, if it may share a sync; counts it if it might have. */
 bool commit_takes(struct log *l);
 void commit_flush(struct appender *a); /* starts what was taken */
 
 /* After every job of a log: true when its group has to have it synced first, and started that. */
 bool commit_after(struct log *l);
-void commit_count(struct log *l);  /* a batch was synced by itself */
 void commit_forget(struct log *l); /* it is closed and goes */
 
 bool commit_tick(struct appender *a); /* false: there is no journal that needs another tick */

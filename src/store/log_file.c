@@ -146,6 +146,10 @@ int log_file_open(struct log_file *f, struct err *e)
     if (f->fd >= 0) {
         err_set(&f->notice, -EIO, "%s was changed by somebody else while nb had it open", f->path);
         log_file_close(f);
+        if (log_file_failed(f)) {
+            *e = f->failure;
+            return e->code;
+        }
     }
     return open_fresh(f, e);
 }
