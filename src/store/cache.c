@@ -1,5 +1,6 @@
 #include "store/cache.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -149,6 +150,7 @@ static void start(struct cached *e)
         op = LIST_ENTRY(n, struct store_op, wait);
         e->limit = op->limit > e->limit ? op->limit : e->limit;
     }
+    assert(op);
     e->path = op->path; /* in the arena of an op of this batch */
     err_clear(&e->err);
     e->is_busy = true;

@@ -21,14 +21,16 @@ static char *journal_of(const char *path, int64_t file)
 
 /* ---- a new file ---- */
 
-static int make_aside(char *path, struct stat *st)
+/* Returns its number; -1: there is no place for it. */
+static int64_t make_aside(char *path)
 {
+    struct stat st;
     int fd = mkostemp(path, O_CLOEXEC);
     if (fd < 0)
-        return -errno;
-    int r = fstat(fd, st) < 0 ? -errno : 0;
+        return -1;
+    bool is_known = fstat(fd, &st) == 0;
     close(fd); /* before anybody can open it: this would drop their locks */
-    return r;
+    return is_known ? (int64_t)st.st_ino : -1;
 }
 
 /* It gets its name only when a journal cannot be found that a crash has left behind and that
@@ -36,12 +38,13 @@ static int make_aside(char *path, struct stat *st)
 void index_vfs_make(const char *path)
 {
     char fresh[PATH_MAX];
-    struct stat st;
     if (chmod(path, 0600) == 0 || errno != ENOENT) /* somebody else's file stays as it is */
         return;
-    if (snprintf(fresh, sizeof(fresh), "%s-XXXXXX", path) >= PATH_MAX || make_aside(fresh, &st) < 0)
+    bool has_room = snprintf(fresh, sizeof(fresh), "%s-XXXXXX", path) < PATH_MAX;
+    int64_t file = has_room ? make_aside(fresh) : -1;
+    if (file < 0)
         return; /* opening reports it */
-    char *journal = journal_of(path, (int64_t)st.st_ino);
+    char *journal = journal_of(path, file);
     (void)unlink(journal);
     free(journal);
     if (link(fresh, path) < 0 && errno != EEXIST)
