@@ -29,7 +29,7 @@ static bool is_ip_literal(str name, bool is_v6)
 {
     char text[64];
     unsigned char addr[16];
-    if (name.n >= sizeof text)
+    if (name.n >= sizeof text || str_find_char(name, '\0') >= 0)
         return false;
     snprintf(text, sizeof text, "%.*s", STR_ARG(name));
     return inet_pton(is_v6 ? AF_INET6 : AF_INET, text, addr) == 1;

@@ -14,7 +14,7 @@ int ip_parse(str text, uint8_t ret[IP_LEN])
 {
     char copy[IP_TEXT_MAX];
     uint8_t ip[IP_LEN];
-    if (text.n == 0 || text.n >= sizeof copy)
+    if (text.n == 0 || text.n >= sizeof copy || str_find_char(text, '\0') >= 0)
         return -EINVAL;
     snprintf(copy, sizeof copy, "%.*s", STR_ARG(text));
     memcpy(ip, V4, sizeof V4);
