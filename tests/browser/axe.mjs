@@ -16,10 +16,17 @@ export async function serious(page) {
         // Without motion: a colour on its way from one theme to the other has no contrast to speak of.
         await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
         await page.locator(`html[data-theme=${colorScheme}]`).waitFor()
+        await page.evaluate(untilStill)
         for (const finding of await page.evaluate(findings, options)) found.push(`${colorScheme}: ${finding}`)
     }
     await page.emulateMedia({ colorScheme: null, reducedMotion: null })
     return found
+}
+
+/** Runs in the page. What is half faded in has no contrast either. */
+async function untilStill() {
+    const ending = document.getAnimations().filter((a) => a.effect.getComputedTiming().endTime !== Infinity)
+    await Promise.allSettled(ending.map((animation) => animation.finished))
 }
 
 /** Runs in the page. */
