@@ -275,10 +275,23 @@ static void on_news(void *ctx, const struct directory_item *item)
     }
 }
 
+/* Whoever else had the token must not have the last word. */
+static void end_token(struct api *api, str token_id)
+{
+    const struct roster *all = directory_roster(api->deps.directory);
+    for (size_t i = 0; i < all->nworkspaces; i++) {
+        struct api_space *s = api->deps.find_space(api->deps.space_ctx, all->workspaces[i].id);
+        if (s)
+            runtime_cancel_token(s->runtime, token_id);
+    }
+}
+
 static void on_login_ended(void *ctx, str user_id, str session_id, str token_id)
 {
     struct api *api = ctx;
     hub_end_login(api, session_id, token_id);
+    if (token_id.n > 0)
+        end_token(api, token_id);
     if (api->deps.mcp.drop_user)
         api->deps.mcp.drop_user(api->deps.mcp.ctx, STR_NONE, user_id);
 }

@@ -79,6 +79,7 @@ static bool decode_chat(struct http_req *r, struct turn_request *ret)
         .channel = b.channel.n > 0 ? b.channel : STR("api"),
         .allowed_tools = b.allowed_tools,
         .token_tools = api_token_tools(r),
+        .token_id = api_identity(r)->who.token_id,
         .auto_allow = b.auto_allow,
         .is_unattended = b.is_unattended,
         .when_busy = busy,

@@ -118,6 +118,7 @@ struct parking_op *queue_park(struct turn *t, parking_fn fn, void *ctx)
     jw_kstr(&w, "message", t->message);
     jw_kstr(&w, "model", t->model);
     jw_kstr(&w, "channel", t->channel);
+    jw_kstr(&w, "tokenId", t->token_id);
     jw_kbool(&w, "unattended", t->is_unattended);
     write_strs(&w, "allowedTools", t->allowed_tools);
     write_strs(&w, "tokenTools", t->token_tools);
@@ -323,15 +324,13 @@ int queue_withdraw(struct runtime *rt, str conversation_id, str queued_id, str u
     return 0;
 }
 
-void queue_drop_user(struct runtime *rt, str user_id)
+bool queue_drop(struct turn *t)
 {
-    LIST_FOREACH (n, &rt->turns) {
-        struct turn *t = LIST_ENTRY(n, struct turn, node);
-        if (!is_waiting(t) || !str_eq(t->viewer.user_id, user_id))
-            continue;
-        tell_removed(t, "withdrawn", STR_NONE, NULL);
-        refuse(t, TURN_WITHDRAWN, "The message was withdrawn.");
-    }
+    if (!is_waiting(t))
+        return false;
+    tell_removed(t, "withdrawn", STR_NONE, NULL);
+    refuse(t, TURN_WITHDRAWN, "The message was withdrawn.");
+    return true;
 }
 
 static void leave_those(struct runtime *rt, bool is_held)
@@ -350,14 +349,25 @@ void queue_leave_all(struct runtime *rt)
     leave_those(rt, true);
 }
 
-/* They may have another role by now. Who left the workspace has no messages that wait, except
- * after a restart. */
+static bool has_token(const struct directory *d, const struct turn *t)
+{
+    const struct user *u = roster_user(directory_roster(d), t->viewer.user_id);
+    for (size_t i = 0; u && i < u->ntokens; i++)
+        if (str_eq(u->tokens[i].id, t->token_id))
+            return true;
+    return t->token_id.n == 0;
+}
+
+/* They may have another role by now. Who left the workspace, or whose token was revoked, has no
+ * messages that wait, except after a restart. */
 bool queue_still_member(struct turn *t)
 {
     const struct runtime_deps *d = &t->rt->deps;
     struct viewer now = {0};
     if (t->queued_id[0] == '\0' || !d->directory || d->workspace_id.n == 0)
         return true;
+    if (t->is_restored && !has_token(d->directory, t))
+        return false;
     if (!directory_viewer(d->directory, d->workspace_id, t->viewer.user_id, &now))
         return !t->is_restored;
     t->viewer.is_workspace_admin = now.is_workspace_admin;

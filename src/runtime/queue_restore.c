@@ -19,6 +19,7 @@ static const struct json_field FIELDS[] = {
     {"message", JF_STR, offsetof(struct parked_message, req.message), JF_REQUIRED, NULL, 0},
     {"model", JF_STR, offsetof(struct parked_message, req.model), 0, NULL, 0},
     {"channel", JF_STR, offsetof(struct parked_message, req.channel), 0, NULL, 0},
+    {"tokenId", JF_STR, offsetof(struct parked_message, req.token_id), 0, NULL, 0},
     {"unattended", JF_BOOL, offsetof(struct parked_message, req.is_unattended), 0, NULL, 0},
     {"allowedTools", JF_STRS, offsetof(struct parked_message, req.allowed_tools), 0, NULL, 0},
     {"tokenTools", JF_STRS, offsetof(struct parked_message, req.token_tools), 0, NULL, 0},

@@ -230,13 +230,27 @@ void runtime_cancel_all(struct runtime *rt)
         turn_cancel(LIST_ENTRY(n, struct turn, node));
 }
 
+static void end_turn(struct turn *t)
+{
+    if (!queue_drop(t))
+        turn_cancel(t);
+}
+
 void runtime_cancel_user(struct runtime *rt, str user_id)
 {
-    queue_drop_user(rt, user_id);
     LIST_FOREACH (n, &rt->turns) {
         struct turn *t = LIST_ENTRY(n, struct turn, node);
         if (str_eq(t->viewer.user_id, user_id))
-            turn_cancel(t);
+            end_turn(t);
+    }
+}
+
+void runtime_cancel_token(struct runtime *rt, str token_id)
+{
+    LIST_FOREACH (n, &rt->turns) {
+        struct turn *t = LIST_ENTRY(n, struct turn, node);
+        if (str_eq(t->token_id, token_id))
+            end_turn(t);
     }
 }
 

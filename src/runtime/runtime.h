@@ -77,6 +77,7 @@ struct turn_request {
     str channel;                    /* tui, web, api ... */
     struct json_strs allowed_tools; /* globs; items NULL = no limit */
     struct json_strs token_tools;   /* the same, of the token that is used: for children too */
+    str token_id;                   /* of it; empty = none */
     const struct json *metadata;    /* for a new conversation, or NULL */
 
     /* Instead of a message: the answer to a question that the last run left open. */
@@ -181,5 +182,7 @@ str runtime_streamed(const struct runtime *rt, str conversation_id); /* for late
 bool runtime_has_run_of(const struct runtime *rt, str conversation_id, str user_id);
 bool runtime_cancel(struct runtime *rt, str conversation_id); /* false: nothing was running */
 void runtime_cancel_all(struct runtime *rt);
-void runtime_cancel_user(struct runtime *rt, str user_id); /* what this person started */
+/* What this person, or somebody with this token, started or lets wait. */
+void runtime_cancel_user(struct runtime *rt, str user_id);
+void runtime_cancel_token(struct runtime *rt, str token_id);
 size_t runtime_runs(const struct runtime *rt);

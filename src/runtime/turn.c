@@ -344,6 +344,7 @@ static void copy_request(struct turn *t, const struct turn_request *req)
     t->message = arena_str(a, req->message);
     t->model = arena_str(a, req->model);
     t->channel = arena_str(a, req->channel);
+    t->token_id = arena_str(a, req->token_id);
     t->allowed_tools = copy_strs(a, req->allowed_tools);
     t->token_tools = copy_strs(a, req->token_tools);
     t->auto_allow = copy_strs(a, req->auto_allow);

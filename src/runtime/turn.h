@@ -77,7 +77,7 @@ struct turn {
     void *ctx;
 
     struct viewer viewer;
-    str conversation_id, message, model, channel;
+    str conversation_id, message, model, channel, token_id;
     struct json_strs allowed_tools, token_tools, auto_allow;
     struct json_strs participants; /* of a shared conversation, when the turn began */
     const struct json *metadata;
@@ -131,7 +131,7 @@ void turn_begin_waiting(struct turn *t); /* its time has come */
 /* What becomes of one that waited is told; nothing when it did not. */
 void queue_taken(struct turn *t);
 void queue_refused(struct turn *t, const struct err *err);
-void queue_drop_user(struct runtime *rt, str user_id);
+bool queue_drop(struct turn *t);          /* false: it does not wait (any more) */
 void queue_leave_all(struct runtime *rt); /* for the next start */
 bool queue_still_member(struct turn *t);
 bool queue_was_sent(const struct turn *t); /* before the server ended */

@@ -20,7 +20,7 @@ before(async () => {
     office = await openOffice(
         { ann: 'owner', bob: 'member', cat: 'member', dan: 'member', eve: 'member', fay: 'member' },
         { ws_team: { fay: 'admin', bob: 'member', cat: 'member', dan: 'member', eve: 'member' } },
-        { settings: settings() },
+        { settings: settings(), tokens: { cat: [{ name: 'stolen' }] } },
     )
 })
 after(() => double.close())
@@ -122,6 +122,22 @@ test('no more than 16 wait in a conversation', async () => {
     assert.deepEqual((await queueOf(id)).map((m) => m.message), Array.from({ length: 16 }, (_, i) => `m${i}`))
     for (const m of await queueOf(id)) await office.as('bob').ask('DELETE', `/v1/conversations/${id}/queue/${m.queuedId}`)
     await cancel(id)
+})
+
+test('what somebody began or lets wait with a token ends when it is revoked', async () => {
+    const id = await busyConversation()
+    await cancel(id)
+    const stolen = client(office.server, office.tokens.stolen)
+    const tab = listen(office.server, `/v1/conversations/${id}/events`, office.as('bob').headers())
+    await tab.ready()
+    await eventually(async () => (await stolen.post('/v1/chat/start', { message: BUSY, conversationId: id })).status === 202)
+    const { queuedId } = (await stolen.post('/v1/chat/start', { message: 'and more', conversationId: id, whenBusy: 'queue' })).body
+    const own = await wait('cat', id, say({ text: 'goes on' }))
+    assert.equal((await office.nb(['token', 'revoke', 'tok_cat1'])).code, 0)
+    assert.equal((await tab.event('queue.removed', (d) => d.queuedId === queuedId)).data.reason, 'withdrawn')
+    await tab.event('run.done', (d) => d.stopReason === 'cancelled')
+    await tab.event('user.message', (d) => d.queuedId === own)
+    tab.drop()
 })
 
 test('who leaves the workspace leaves no message behind', async () => {
