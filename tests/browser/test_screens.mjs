@@ -4,7 +4,7 @@ import http from 'node:http'
 import path from 'node:path'
 import { assert, before, eventually, startServer, test, tmpdir } from '../support/tap.mjs'
 import { serious } from './axe.mjs'
-import { demoEnv, send, withPage } from './browser.mjs'
+import { demoEnv, withPage } from './browser.mjs'
 import { SAMPLE_ID, writeSample } from './sample.mjs'
 
 let server
@@ -210,56 +210,6 @@ test('a screen opened by its address; back leads to the conversation', () =>
         await page.goBack()
         await page.locator('.md').first().waitFor()
     }))
-
-test('what a tool asks: a form that any tab may fill in', async () => {
-    const request = {
-        runId: 'run_f',
-        inputId: 'inp_1',
-        kind: 'form',
-        source: 'travel',
-        message: 'Where to?',
-        schema: {
-            properties: {
-                city: { type: 'string', title: 'City', minLength: 2 },
-                nights: { type: 'integer', minimum: 1, default: 2 },
-                class: { type: 'string', enum: ['second', 'first'] },
-                window: { type: 'boolean', title: 'Window seat' },
-            },
-            required: ['city', 'class'],
-        },
-    }
-    await withPage(server.url, {}, async (page) => {
-        await send(page, 'say hello')
-        await page.locator('.run[data-state=done]').waitFor()
-        const answers = []
-        await page.route('**/inputs/inp_1', (route) => {
-            answers.push(route.request().postDataJSON())
-            return route.fulfill({
-                status: 400,
-                contentType: 'application/json',
-                body: '{"error":"invalid_input","message":"city: too far"}',
-            })
-        })
-        await page.route('**/history?*', async (route) => {
-            const response = await route.fetch()
-            const body = await response.json()
-            await route.fulfill({ response, json: { ...body, inputs: [request] } })
-        })
-        await page.reload()
-        const form = page.getByRole('form', { name: 'travel asks' })
-        await form.getByLabel('City').fill('Oslo')
-        await form.getByLabel('class').selectOption('first')
-        await form.getByLabel('Window seat').check()
-        assert.deepEqual(await serious(page), [])
-        await form.getByRole('button', { name: 'Send' }).click()
-        await form.getByRole('alert').getByText('too far').waitFor()
-        await eventually(() => answers.length === 1)
-        assert.deepEqual(answers[0], {
-            action: 'accept',
-            content: { city: 'Oslo', nights: 2, class: 'first', window: true },
-        })
-    })
-})
 
 test('hostile text on the screens: nothing of it runs', () =>
     withPage(server.url, {}, async (page) => {
