@@ -5,11 +5,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "store/files.h"
 #include "store/glance.h"
 #include "store/index.h"
 #include "store/lines.h"
 #include "store/tail.h"
+
+enum { SEEN_MS = 5 }; /* so long a look at a file counts for the read that follows it */
 
 struct cached {
     struct cache *cache;
@@ -18,6 +21,7 @@ struct cached {
     bool is_busy, is_dropped;
     struct list_node waiting;
     struct tail tail;
+    uint64_t seen_ms; /* when a get found it current; 0 = a read has made use of that */
 
     struct job job; /* the rest belongs to the reader thread while is_busy */
     struct list_node batch;
@@ -213,10 +217,18 @@ void cache_append(struct cache *c, const struct store_op *op)
     tail_add(&e->tail, t->start, op->lines, op->nlines);
 }
 
+/* Who reads a log has mostly asked what it is a moment before: one look does for both. */
+static bool was_just_seen(struct cached *e, const struct store_op *op)
+{
+    bool is_fresh = e->seen_ms && clock_mono_ms() - e->seen_ms <= SEEN_MS;
+    e->seen_ms = 0;
+    return is_fresh && !e->is_busy && op->limit == e->derive.conv.end;
+}
+
 bool cache_read(struct cache *c, struct store_op *op)
 {
-    const struct cached *e = map_get(&c->entries, op->id);
-    return e && is_current(e, op) && tail_end(&e->tail) == op->limit &&
+    struct cached *e = map_get(&c->entries, op->id);
+    return e && (was_just_seen(e, op) || is_current(e, op)) && tail_end(&e->tail) == op->limit &&
            tail_page(&e->tail, &op->arena, &op->in.range, &op->out.page);
 }
 
@@ -224,6 +236,7 @@ void cache_get(struct cache *c, struct store_op *op)
 {
     struct cached *e = entry_for(c, op);
     if (is_current(e, op)) {
+        e->seen_ms = clock_mono_ms();
         answer(e, op);
         op_done_later(op);
         return;
