@@ -77,12 +77,10 @@ static void edit(struct api_wait *w, const struct conv *c)
     const struct edit_body *body = w->data;
     struct http_req *r = w->req;
     struct queue_wait *q = ARENA_NEW(&r->arena, struct queue_wait);
+    struct queue_ref which = {w->id, r->params[1], w->viewer.user_id};
     struct err e = {0};
     q->req = r;
-    settle(q,
-           queue_edit(w->space->runtime, w->id, r->params[1], w->viewer.user_id, body->message,
-                      on_saved, q, &q->op, &e),
-           &e);
+    settle(q, queue_edit(w->space->runtime, &which, body->message, on_saved, q, &q->op, &e), &e);
 }
 
 void api_queue_edit(void *ctx, struct http_req *r)
@@ -97,14 +95,12 @@ static void withdraw(struct api_wait *w, const struct conv *c)
 {
     struct http_req *r = w->req;
     struct queue_wait *q = ARENA_NEW(&r->arena, struct queue_wait);
+    str me = w->viewer.user_id;
+    struct queue_ref which = {w->id, r->params[1], api_may(w, c, CONV_SHARE) ? STR_NONE : me};
     struct err e = {0};
-    str sender = api_may(w, c, CONV_SHARE) ? STR_NONE : w->viewer.user_id;
     q->req = r;
     q->is_withdrawn = true;
-    settle(q,
-           queue_withdraw(w->space->runtime, w->id, r->params[1], sender, w->viewer.user_id,
-                          on_saved, q, &q->op, &e),
-           &e);
+    settle(q, queue_withdraw(w->space->runtime, &which, me, on_saved, q, &q->op, &e), &e);
 }
 
 void api_queue_withdraw(void *ctx, struct http_req *r)

@@ -270,55 +270,57 @@ static bool was_taken(const struct runtime *rt, str queued_id)
     return false;
 }
 
-static struct turn *find_turn(const struct runtime *rt, str conversation_id, str queued_id)
+static struct turn *find_turn(const struct runtime *rt, const struct queue_ref *which)
 {
     LIST_FOREACH (n, (struct list_node *)&rt->turns) {
         struct turn *t = LIST_ENTRY(n, struct turn, node);
-        if (t->is_shown && str_eq(str_from(t->queued_id), queued_id) &&
-            str_eq(t->conversation_id, conversation_id))
+        if (t->is_shown && str_eq(str_from(t->queued_id), which->queued_id) &&
+            str_eq(t->conversation_id, which->conversation_id))
             return t;
     }
     return NULL;
 }
 
-static int find(const struct runtime *rt, str conversation_id, str queued_id, str user_id,
-                struct turn **ret, struct err *e)
+static int find(const struct runtime *rt, const struct queue_ref *which, struct turn **ret,
+                struct err *e)
 {
-    struct turn *t = find_turn(rt, conversation_id, queued_id);
-    bool is_theirs = t && (user_id.n == 0 || str_eq(t->viewer.user_id, user_id));
+    struct turn *t = find_turn(rt, which);
+    bool is_theirs = t && (which->sender.n == 0 || str_eq(t->viewer.user_id, which->sender));
     if (is_theirs && is_waiting(t)) {
         *ret = t;
         return 0;
     }
-    if (is_theirs || was_taken(rt, queued_id))
+    if (is_theirs || was_taken(rt, which->queued_id))
         return err_set(e, -EALREADY, "The agent has taken this message already.");
     return err_set(e, -ENOENT, "No such message waits here.");
 }
 
-int queue_edit(struct runtime *rt, str conversation_id, str queued_id, str user_id, str message,
-               parking_fn fn, void *ctx, struct parking_op **ret_op, struct err *e)
+int queue_edit(struct runtime *rt, const struct queue_ref *which, str message, parking_fn fn,
+               void *ctx, struct parking_op **ret_op, struct err *e)
 {
     struct turn *t;
-    int r = find(rt, conversation_id, queued_id, user_id, &t, e);
+    int r = find(rt, which, &t, e);
     if (r == 0)
         r = turn_check_message(message, e);
     if (r < 0)
         return r;
-    t->message = arena_str(&t->arena, message);
+    free(t->edited);
+    t->edited = str_dup(message);
+    t->message = str_make(t->edited, message.n);
     tell_message(t, STR("queue.changed"));
     *ret_op = queue_park(t, fn, ctx);
     return 0;
 }
 
-int queue_withdraw(struct runtime *rt, str conversation_id, str queued_id, str user_id, str by,
-                   parking_fn fn, void *ctx, struct parking_op **ret_op, struct err *e)
+int queue_withdraw(struct runtime *rt, const struct queue_ref *which, str by, parking_fn fn,
+                   void *ctx, struct parking_op **ret_op, struct err *e)
 {
     struct turn *t;
-    int r = find(rt, conversation_id, queued_id, user_id, &t, e);
+    int r = find(rt, which, &t, e);
     if (r < 0)
         return r;
     tell_removed(t, "withdrawn", by, NULL);
-    *ret_op = parking_remove(&rt->parking, queued_id, fn, ctx);
+    *ret_op = parking_remove(&rt->parking, which->queued_id, fn, ctx);
     t->is_parked = false;
     refuse(t, TURN_WITHDRAWN, "The message was withdrawn.");
     return 0;

@@ -13,16 +13,20 @@
 /* [{queuedId, userId, displayName, mode, message, queuedAt}], the next one first. */
 struct json *queue_json(const struct runtime *rt, str conversation_id, struct arena *a);
 
-/* Both return -ENOENT when it does not wait here, or is not this person's, and -EALREADY when it
- * was taken. On success fn is called when a restart would not undo it any more; *ret_op is for
- * parking_forget until then. */
+struct queue_ref {
+    str conversation_id, queued_id;
+    str sender; /* whose it must be; empty = anybody's */
+};
+
+/* Both return -ENOENT when no such message waits, and -EALREADY when it was taken. On success fn is
+ * called when a restart would not undo it any more; *ret_op is for parking_forget until then. */
 
 /* -EINVAL: such a message cannot be sent. */
-int queue_edit(struct runtime *rt, str conversation_id, str queued_id, str user_id, str message,
-               parking_fn fn, void *ctx, struct parking_op **ret_op, struct err *e);
-/* user_id empty: whoever sent it. */
-int queue_withdraw(struct runtime *rt, str conversation_id, str queued_id, str user_id, str by,
-                   parking_fn fn, void *ctx, struct parking_op **ret_op, struct err *e);
+int queue_edit(struct runtime *rt, const struct queue_ref *which, str message, parking_fn fn,
+               void *ctx, struct parking_op **ret_op, struct err *e);
+/* by: whom the others are told of. */
+int queue_withdraw(struct runtime *rt, const struct queue_ref *which, str by, parking_fn fn,
+                   void *ctx, struct parking_op **ret_op, struct err *e);
 
 /* What waited when the server ended waits again; reads the files. */
 void queue_restore(struct runtime *rt);

@@ -31,6 +31,7 @@ void turn_free(struct turn *t)
     else
         transcript_free(t->transcript);
     skills_unref(t->skills);
+    free(t->edited);
     arena_done(&t->arena);
     free(t);
     runtime_check_stopped(rt);

@@ -109,6 +109,7 @@ struct turn {
     char queued_id[RANDOM_ID_MAX]; /* empty = it never had to wait */
     int64_t queued_ms;
     uint64_t queued_number;
+    char *edited;     /* the message, once it was changed: not in the arena, it may be often */
     bool is_shown;    /* among those that wait, for people */
     bool is_parked;   /* has a file, which ends with the turn */
     bool is_left;     /* unless it is left for the next start */
