@@ -1,7 +1,8 @@
 // The open conversation: what it holds, how it is followed, sending and stopping. Everything
 // shown comes from the conversation's own stream, so that every tab shows the same; the
 // answer to a sent message is read only for its beginning and its failure.
-import { answerInput, answerQuestion, cancelRun, editQueued, startChat, withdrawQueued } from '../api/chat'
+import { answerInput, answerQuestion, cancelRun } from '../api/chat'
+import { editQueued, startChat, withdrawQueued } from '../api/chat'
 import type { Answer, WhenBusy } from '../api/chat'
 import { ApiError, messageOf } from '../api/client'
 import { getConversation, getHistory } from '../api/conversations'

@@ -57,15 +57,15 @@ export class Queue {
   }
 }
 
-function itemOf({ queuedId, userId, displayName, mode, message, queuedAt }: QueuedMessage): UserItem {
+function itemOf(message: QueuedMessage): UserItem {
   return {
     kind: 'user',
-    key: `queued/${queuedId}`,
-    userId,
-    displayName,
-    text: message,
-    at: queuedAt,
+    key: `queued/${message.queuedId}`,
+    userId: message.userId,
+    displayName: message.displayName,
+    text: message.message,
+    at: message.queuedAt,
     position: null,
-    queued: { id: queuedId, mode },
+    queued: { id: message.queuedId, mode: message.mode },
   }
 }

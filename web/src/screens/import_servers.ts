@@ -1,5 +1,5 @@
-// Taking over the MCP servers of another program: its settings are read by the server, what would be
-// added is shown, and only then added. What runs a program can be added on the machine alone.
+// Taking over the MCP servers of another program: the server reads its settings, what would be added
+// is shown, and only then added. What runs a program can be added on the machine alone.
 import { installApp, readSettings, type ImportedServer } from '../api/bundles'
 import { messageOf } from '../api/client'
 import { textButton } from '../base/controls'

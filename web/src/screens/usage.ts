@@ -59,9 +59,12 @@ function load(days: string): Promise<Report[]> {
   )
 }
 
+const NOTHING =
+  'Nothing was used in this time. Every answer of a model is counted here: its tokens, its cost, and who asked.'
+
 function draw(days: Report, models: Report, users: Report, period: string): HTMLElement[] {
   const { total, conversations } = days
-  if (total.calls === 0) return [empty('Nothing was used in this time.')]
+  if (total.calls === 0) return [empty(NOTHING)]
   return [
     h(
       'div',

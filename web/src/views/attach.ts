@@ -18,7 +18,11 @@ export function acceptFiles(element: HTMLElement, onText: (text: string) => void
     element.classList.remove('is-target')
     void take(files)
   }
-  element.addEventListener('paste', (event) => onFiles(event, event.clipboardData))
+  element.addEventListener('paste', (event) => {
+    const data = event.clipboardData
+    // Spreadsheets put a picture beside the text that is meant.
+    if (!data?.types.includes('text/plain')) onFiles(event, data)
+  })
   element.addEventListener('drop', (event) => onFiles(event, event.dataTransfer))
   element.addEventListener('dragover', (event) => {
     if (!event.dataTransfer?.types.includes('Files')) return

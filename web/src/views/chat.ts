@@ -102,7 +102,8 @@ export class ChatView {
   /** What was taken back is in the field again, if that is empty. */
   async #withdraw(item: UserItem): Promise<void> {
     const isOwn = item.userId === null || item.userId === this.#chat.me
-    if ((await this.#attempt(this.#chat.withdraw(item))) && isOwn) this.#composer.giveBack(item.text)
+    const isDone = await this.#attempt(this.#chat.withdraw(item))
+    if (isDone && isOwn) this.#composer.giveBack(item.text)
   }
 
   /** An address may name a message: it is loaded, shown and marked for a moment. */

@@ -31,7 +31,7 @@ export function isUndecided({ default: chosen, models: all, providers }: ModelLi
   return !chosen.isConfigured && providers.some((p) => p.name === provider && p.isLocal)
 }
 
-/** Two cards; the first fills itself once the server has looked around. */
+/** What answers, once the server has looked around; tools, for those who may add some. */
 export function setup(): HTMLElement {
   const place = h('div', { class: 'setup-body', aria: { busy: true } }, spinner())
   const fill = async () => {
@@ -48,7 +48,7 @@ export function setup(): HTMLElement {
     'div',
     { class: 'setup' },
     card('spark', 'Choose what answers', place),
-    card('box', 'Bring your tools', toolsBody()),
+    models.value?.mayChange && card('box', 'Bring your tools', toolsBody()),
   )
 }
 
@@ -106,12 +106,10 @@ function modelRow(list: ModelList, name: string, what: string): HTMLElement {
 
 function keyRow(providers: readonly ProviderInfo[]): HTMLElement {
   const open = providers.filter(({ takesKey }) => takesKey)
-  return h(
-    'details',
-    { class: 'setup-key' },
-    h('summary', {}, icon('key'), 'Connect a provider with a key'),
-    keyForm(open),
-  )
+  const summary = h('summary', {}, icon('key'), 'Connect a provider with a key')
+  const row = h('details', { class: 'setup-key' }, summary, keyForm(open))
+  row.addEventListener('toggle', () => row.open && row.scrollIntoView({ block: 'nearest' }))
+  return row
 }
 
 function toolsBody(): HTMLElement {
