@@ -7,6 +7,8 @@
 #include "runtime/turn.h"
 #include "workspace/directory.h"
 
+#define QUEUE_IS_FULL "Too much waits in this conversation already."
+
 static bool is_waiting(const struct turn *t)
 {
     return t->state == TURN_HELD || t->state == TURN_QUEUED ||
@@ -135,12 +137,16 @@ struct parking_op *queue_park(struct turn *t, parking_fn fn, void *ctx)
 
 /* ---- waiting ---- */
 
-static size_t queue_length(const struct turn *t)
+/* Whoever begins to watch gets all that waits: together it is no more than one message may be. */
+static bool has_room(const struct turn *busy, const struct turn *t, size_t bytes)
 {
     size_t n = 0;
-    LIST_FOREACH (it, (struct list_node *)&t->queued)
-        n++;
-    return n;
+    LIST_FOREACH (it, (struct list_node *)&busy->queued) {
+        const struct turn *other = LIST_ENTRY(it, struct turn, queue_node);
+        n += other != t;
+        bytes += other != t ? other->message.n : 0;
+    }
+    return n < TURN_QUEUE_MAX && (n == 0 || bytes <= TURN_MESSAGE_MAX);
 }
 
 static void refuse(struct turn *t, enum turn_refusal why, const char *message)
@@ -186,8 +192,8 @@ static void on_parked(void *ctx, const struct err *err)
         refuse(t, TURN_WITHDRAWN, "The message was withdrawn.");
     else if (!busy)
         turn_begin_waiting(t);
-    else if (queue_length(busy) >= TURN_QUEUE_MAX)
-        refuse(t, TURN_BUSY, "Too many messages wait in this conversation already.");
+    else if (!has_room(busy, t, t->message.n))
+        refuse(t, TURN_BUSY, QUEUE_IS_FULL);
     else
         enter(t, busy);
 }
@@ -198,8 +204,8 @@ void queue_wait(struct turn *t, struct turn *busy)
         refuse(t, TURN_BUSY,
                "The agent is still answering in this conversation. Wait for the answer, or "
                "cancel it.");
-    } else if (queue_length(busy) >= TURN_QUEUE_MAX) {
-        refuse(t, TURN_BUSY, "Too many messages wait in this conversation already.");
+    } else if (!has_room(busy, t, t->message.n)) {
+        refuse(t, TURN_BUSY, QUEUE_IS_FULL);
     } else {
         random_id("msg", t->queued_id);
         t->queued_ms = clock_now_ms();
@@ -302,6 +308,8 @@ int queue_edit(struct runtime *rt, const struct queue_ref *which, str message, p
     int r = find(rt, which, &t, e);
     if (r == 0)
         r = turn_check_message(message, e);
+    if (r == 0 && !has_room(map_get(&rt->active, which->conversation_id), t, message.n))
+        r = err_set(e, -EINVAL, QUEUE_IS_FULL);
     if (r < 0)
         return r;
     free(t->edited);

@@ -114,11 +114,14 @@ test('whoever waits for the answer hears what becomes of the message', async () 
     await cancel(id)
 })
 
-test('no more than 16 wait in a conversation', async () => {
+test('no more than 16 wait in a conversation, and no more than a megabyte', async () => {
     const id = await busyConversation()
     for (let i = 0; i < 16; i++) await wait('bob', id, `m${i}`)
     const more = await office.as('bob').post('/v1/chat/start', { message: 'one more', conversationId: id, whenBusy: 'queue' })
     assert.equal(more.status, 409)
+    const first = (await queueOf(id))[0].queuedId
+    const long = await office.as('bob').ask('PATCH', `/v1/conversations/${id}/queue/${first}`, { message: 'x'.repeat(1024 * 1024 - 30) })
+    assert.equal(long.status, 400, 'nor more than a megabyte in all')
     assert.deepEqual((await queueOf(id)).map((m) => m.message), Array.from({ length: 16 }, (_, i) => `m${i}`))
     for (const m of await queueOf(id)) await office.as('bob').ask('DELETE', `/v1/conversations/${id}/queue/${m.queuedId}`)
     await cancel(id)
