@@ -38,8 +38,6 @@ struct watched { /* a socket of curl */
     struct lane *lane;
     curl_socket_t fd;
     uint32_t wanted;     /* events that curl waits for */
-    uint32_t registered; /* events that epoll waits for */
-    bool is_registered;
     unsigned reads;      /* of patient responses in a row */
     uint64_t read_at_ms; /* the last of them */
     bool is_resting;     /* nobody waits for EPOLLIN */
@@ -105,33 +103,35 @@ static struct watched *find_socket(const struct curl_loop *c, curl_socket_t fd)
     return map_get(&c->sockets, socket_key(&fd));
 }
 
-static int watch(struct watched *w)
+static int watch(const struct watched *w)
 {
-    uint32_t events = w->is_resting ? w->wanted & ~(uint32_t)EPOLLIN : w->wanted;
-    struct epoll_event ev = {.events = events,
-                             .data.u64 = (uint64_t)w->lane->index << 32 | (uint32_t)w->fd};
-    if (w->is_registered && events == w->registered)
+    int epoll_fd = w->lane->owner->epoll_fd;
+    struct epoll_event ev = {.data.u64 = (uint64_t)w->lane->index << 32 | (uint32_t)w->fd};
+    ev.events = w->is_resting ? w->wanted & ~(uint32_t)EPOLLIN : w->wanted;
+    if (epoll_ctl(epoll_fd, EPOLL_CTL_MOD, w->fd, &ev) == 0)
         return 0;
-    int op = w->is_registered ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
-    if (epoll_ctl(w->lane->owner->epoll_fd, op, w->fd, &ev) < 0)
-        return -1;
-    w->is_registered = true;
-    w->registered = events;
-    return 0;
+    return errno == ENOENT && epoll_ctl(epoll_fd, EPOLL_CTL_ADD, w->fd, &ev) == 0 ? 0 : -1;
+}
+
+/* epoll knows the socket, and then a change cannot fail. */
+static void set_resting(struct watched *w, bool is_resting)
+{
+    if (w->is_resting == is_resting)
+        return;
+    w->is_resting = is_resting;
+    (void)watch(w);
 }
 
 static void rest(struct watched *w)
 {
-    w->is_resting = true;
     timer_start(&w->rest, CURL_REST_MS);
-    (void)watch(w); /* a change to what epoll has already cannot fail */
+    set_resting(w, true);
 }
 
 static void wake(struct watched *w)
 {
-    w->is_resting = false;
     timer_stop(&w->rest);
-    (void)watch(w);
+    set_resting(w, false);
 }
 
 /* ---- reading ---- */
@@ -237,6 +237,7 @@ static int on_curl_socket(CURL *easy, curl_socket_t fd, int what, void *ctx, voi
     }
     if (!w)
         w = watched_new(lane, fd);
+    w->lane = lane;
     w->wanted = 0;
     if (what != CURL_POLL_OUT)
         w->wanted |= EPOLLIN;

@@ -39,6 +39,7 @@ void curl_loop_remove(struct curl_loop *c, enum curl_lane lane, CURL *easy);
 CURLcode curl_loop_resume(struct curl_loop *c, CURL *easy);
 
 bool curl_loop_busy(const struct curl_loop *c); /* curl is on the stack */
-/* To be called from curl's callbacks for whatever was read: do the next bytes of this response
- * have to come at once? A socket rests only when all that share it are patient. */
+/* To be called from curl's callbacks for whatever was read: may the next bytes of this response
+ * wait? A socket rests only while all that is read from it may. (On an HTTP/2 connection that
+ * others stream through, the head of a new response can meet such a rest.) */
 void curl_loop_heard(struct curl_loop *c, bool is_patient);
