@@ -20,9 +20,9 @@ static str finish(const struct demo_ask *q, struct buf *b)
 str demo_introduction(void)
 {
     return STR("I am the **demo model** that is built into nb: a handful of rules, no neural "
-               "network, no internet. I can show you around and call tools. For real answers set "
-               "`ANTHROPIC_API_KEY` or `OPENAI_API_KEY`, or start a local server such as Ollama, "
-               "and start nb again.\n\n");
+               "network, no internet. I can show you around and call tools. For real answers "
+               "connect a model: in the settings of the page, with `ANTHROPIC_API_KEY` or "
+               "`OPENAI_API_KEY`, or with a local server such as Ollama.\n\n");
 }
 
 str demo_help(const struct demo_ask *q)
