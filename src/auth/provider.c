@@ -284,7 +284,7 @@ const struct jwk *provider_key(const struct provider *p, const struct jwt *t)
 
 /* ---- tokens ---- */
 
-static void add_encoded(struct buf *out, str s)
+void form_encode(struct buf *out, str s)
 {
     static const char HEX[] = "0123456789ABCDEF";
     for (size_t i = 0; i < s.n; i++) {
@@ -307,7 +307,7 @@ void form_add(struct buf *out, const char *name, str value)
         buf_add_char(out, '&');
     buf_add_lit(out, name);
     buf_add_char(out, '=');
-    add_encoded(out, value);
+    form_encode(out, value);
 }
 
 /* RFC 6749, 2.3.1: both parts are form-encoded before they become Basic credentials. */
@@ -315,9 +315,9 @@ static void add_basic(struct buf *out, const struct instance_oidc *conf)
 {
     struct buf pair;
     buf_init(&pair, FORM_MAX_BYTES);
-    add_encoded(&pair, conf->client_id);
+    form_encode(&pair, conf->client_id);
     buf_add_char(&pair, ':');
-    add_encoded(&pair, conf->client_secret);
+    form_encode(&pair, conf->client_secret);
     buf_add_lit(out, "Basic ");
     base64_encode(out, buf_str(&pair));
     buf_done(&pair);

@@ -42,6 +42,7 @@ const struct jwk *provider_known_key(const struct provider *p, const struct jwt 
 /* Asks the token endpoint: `form` is the body. Only after discovery. */
 struct call *provider_token(struct provider *p, str form, call_done done, void *ctx);
 
+void form_encode(struct buf *out, str value);
 /* name=value, encoded, with & before it where needed. */
 void form_add(struct buf *out, const char *name, str value);
 

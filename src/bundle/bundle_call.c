@@ -57,11 +57,18 @@ static bool is_connection_error(const struct bundle *b, const struct err *err)
     return false;
 }
 
+/* What was refused at the door had no effect: it is repeated with another token. */
+static bool is_token_error(const struct bundle *b, const struct err *err)
+{
+    return b->entry.oauth.is_on && err->code == -EACCES;
+}
+
 static bool may_repeat(const struct bundle_call *c, const struct mcp_reply *r)
 {
     const struct bundle *b = c->bundle;
-    return r->err && !c->is_second && !is_about_task(&c->req) && is_connection_error(b, r->err) &&
-           b->is_ready && !b->is_closing;
+    if (!r->err || c->is_second || !b->is_ready || b->is_closing)
+        return false;
+    return is_token_error(b, r->err) || (!is_about_task(&c->req) && is_connection_error(b, r->err));
 }
 
 /* ---- the server's answers ---- */
@@ -77,7 +84,8 @@ static void on_done(void *ctx, const struct mcp_reply *r)
         return;
     }
     c->is_second = true;
-    if (is_unreachable)
+    b->is_token_refused |= is_token_error(b, r->err);
+    if (is_unreachable || is_token_error(b, r->err))
         supervise_kill(b, r->err->msg);
     else if (!bundle_is_child(b)) /* one request was lost, the server was not */
         bundle_dispatch_later(b);

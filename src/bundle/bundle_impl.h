@@ -58,8 +58,9 @@ struct bundle {
     struct start *start;
     struct lanes *lanes; /* opened; ready or not */
     bool is_ready, is_closing;
-    bool is_waiting; /* for its first call, with tools that are known */
-    bool is_lost;    /* we ended it, or it does not answer: nothing more is sent */
+    bool is_waiting;       /* for its first call, with tools that are known */
+    bool is_token_refused; /* the next attempt gets another one */
+    bool is_lost;          /* we ended it, or it does not answer: nothing more is sent */
     struct mcp_host host;
     struct arena dial_arena;
     struct mcp_dial dial; /* valid while lanes is set */

@@ -1,6 +1,7 @@
 /* bundle_start.c - an attempt: from an entry to a connection.
  *
  *   resolve the package -> what sandbox is there -> plan the command line (pool) -> dial
+ *   or, of a remote one: its token -> dial
  *
  * Given up at any point by start_cancel; only a job on the pool is waited for, by its own
  * memory, not by the bundle. */
@@ -11,12 +12,15 @@
 #include "bundle/bundle_env.h"
 #include "bundle/bundle_impl.h"
 #include "bundle/cgroup.h"
+#include "bundle/credentials.h"
+#include "bundle/token.h"
 
 struct start {
     struct bundle *bundle; /* NULL once given up */
     struct bundles *set;
     struct arena arena;
     struct resolve *resolve;
+    struct token_get *token;
     struct sandbox_waiter waiter;
     struct job job;
     bool is_planning;
@@ -60,6 +64,12 @@ static struct mcp_reconnect reconnect_of(const struct bundle_entry *e)
     };
 }
 
+static unsigned fetch_flags_of(const struct bundle *b)
+{
+    bool is_private = b->entry.allow_private || b->set->conf.allow_insecure_remotes;
+    return is_private ? 0 : FETCH_PUBLIC_ONLY | FETCH_HTTPS_ONLY;
+}
+
 /* The dial lives as long as the connection: guests use it again. */
 static void dial_remote(struct bundle *b, const struct bundle_entry *e)
 {
@@ -68,13 +78,12 @@ static void dial_remote(struct bundle *b, const struct bundle_entry *e)
     for (size_t i = 0; i < e->nheaders; i++)
         headers[i] = (struct fetch_header){arena_str(a, e->headers[i].key),
                                            arena_str(a, e->headers[i].value)};
-    bool is_private = e->allow_private || b->set->conf.allow_insecure_remotes;
     b->dial = (struct mcp_dial){
         .wire = e->is_sse ? MCP_WIRE_SSE : MCP_WIRE_HTTP,
         .url = arena_str(a, e->url),
         .headers = headers,
         .nheaders = e->nheaders,
-        .fetch_flags = is_private ? 0 : FETCH_PUBLIC_ONLY | FETCH_HTTPS_ONLY,
+        .fetch_flags = fetch_flags_of(b),
         .reconnect = reconnect_of(e),
     };
 }
@@ -296,12 +305,54 @@ static void forget_package(struct bundle *b)
     b->facts = (struct bundle_facts){.arena = kept, .trust_score = -1};
 }
 
+static void add_token(struct start *s, str token)
+{
+    struct bundle_entry *e = &s->entry;
+    struct bundle_pair *headers = arena_array(&s->arena, e->nheaders + 1, sizeof(*headers));
+    if (e->nheaders > 0)
+        memcpy(headers, e->headers, e->nheaders * sizeof(*headers));
+    headers[e->nheaders++] = (struct bundle_pair){
+        STR("Authorization"), arena_printf(&s->arena, "Bearer %.*s", STR_ARG(token))};
+    e->headers = headers;
+}
+
+static void on_token(void *ctx, str token, const struct err *err)
+{
+    struct start *s = ctx;
+    s->token = NULL;
+    if (err) {
+        s->err = *err;
+        give_up(s);
+        return;
+    }
+    s->bundle->is_token_refused = false;
+    add_token(s, token);
+    open_connection(s);
+}
+
 static void start_remote(struct start *s)
 {
-    if (bundle_entry_check_url(&s->entry, s->set->conf.allow_insecure_remotes, &s->err) < 0)
+    const struct bundles_conf *c = &s->set->conf;
+    if (bundle_entry_check_url(&s->entry, c->allow_insecure_remotes, &s->err) < 0) {
         give_up(s);
-    else
+        return;
+    }
+    if (!s->entry.oauth.is_on) {
         open_connection(s);
+        return;
+    }
+    struct token_want want = {
+        .loop = c->loop,
+        .fetcher = c->fetcher,
+        .pool = c->pool,
+        .credentials_dir = c->credentials_dir,
+        .slug = credentials_slug(&s->arena, &s->entry),
+        .server_name = s->entry.server_name,
+        .url = s->entry.url,
+        .fetch_flags = fetch_flags_of(s->bundle),
+        .is_refused = s->bundle->is_token_refused,
+    };
+    s->token = token_get(&want, on_token, s);
 }
 
 void start_begin(struct bundle *b)
@@ -350,6 +401,8 @@ void start_cancel(struct bundle *b)
     if (s->resolve)
         resolve_cancel(s->resolve);
     s->resolve = NULL;
+    token_cancel(s->token);
+    s->token = NULL;
     sandbox_probe_forget(&s->waiter);
     if (!s->is_planning)
         start_free(s);

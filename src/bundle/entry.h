@@ -25,6 +25,11 @@ struct bundle_pair {
     str key, value;
 };
 
+struct bundle_oauth { /* transport.auth of the type oauth */
+    bool is_on;
+    str client_id, client_secret, scope; /* may be empty */
+};
+
 struct bundle_entry {
     enum bundle_kind kind;
     str server_name;   /* [a-z0-9-]: the prefix of its tools; unique in its workspace */
@@ -34,6 +39,7 @@ struct bundle_entry {
     bool is_sse;                 /* transport.type "sse" */
     struct bundle_pair *headers; /* of every request; from transport.headers and .auth */
     size_t nheaders;
+    struct bundle_oauth oauth;
     int64_t reconnect_initial_ms, reconnect_max_ms, reconnect_tries;
     bool allow_private; /* the URL may lead to this machine or its network */
     str command, cwd;

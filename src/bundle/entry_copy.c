@@ -19,7 +19,16 @@ static struct bundle_pair *copy_pairs(struct arena *a, const struct bundle_pair 
 struct bundle_entry bundle_entry_copy(struct arena *a, const struct bundle_entry *e)
 {
     struct bundle_entry c = *e;
-    str *texts[] = {&c.server_name, &c.name, &c.version, &c.path, &c.url, &c.command, &c.cwd};
+    str *texts[] = {&c.server_name,
+                    &c.name,
+                    &c.version,
+                    &c.path,
+                    &c.url,
+                    &c.command,
+                    &c.cwd,
+                    &c.oauth.client_id,
+                    &c.oauth.client_secret,
+                    &c.oauth.scope};
     for (size_t i = 0; i < ARRAY_LEN(texts); i++)
         *texts[i] = arena_str(a, *texts[i]);
     c.headers = copy_pairs(a, e->headers, e->nheaders);
@@ -63,7 +72,10 @@ static bool remote_equal(const struct bundle_entry *x, const struct bundle_entry
            x->allow_private == y->allow_private &&
            x->reconnect_initial_ms == y->reconnect_initial_ms &&
            x->reconnect_max_ms == y->reconnect_max_ms && x->reconnect_tries == y->reconnect_tries &&
-           pairs_equal(x->headers, x->nheaders, y->headers, y->nheaders);
+           pairs_equal(x->headers, x->nheaders, y->headers, y->nheaders) &&
+           x->oauth.is_on == y->oauth.is_on && str_eq(x->oauth.client_id, y->oauth.client_id) &&
+           str_eq(x->oauth.client_secret, y->oauth.client_secret) &&
+           str_eq(x->oauth.scope, y->oauth.scope);
 }
 
 bool bundle_entry_runs_alike(const struct bundle_entry *x, const struct bundle_entry *y)

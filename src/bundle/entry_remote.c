@@ -39,11 +39,13 @@ static int unknown_auth(struct entry_decoder *d, const struct json *auth, const 
     return 0;
 }
 
-/* {"type": "bearer", "token"} | {"type": "header", "name", "value"} | {"type": "none"}.
+/* {"type": "bearer", "token"} | {"type": "header", "name", "value"} | {"type": "none"} |
+ * {"type": "oauth", "clientId", "clientSecret", "scope"}, all of them optional.
  * *ret.key stays empty when there is no header to send. */
 static int decode_auth(struct entry_decoder *d, const struct json *auth, struct bundle_pair *ret)
 {
-    static const char *const KNOWN[] = {"type", "token", "name", "value", NULL};
+    static const char *const KNOWN[] = {"type",     "token",        "name",  "value",
+                                        "clientId", "clientSecret", "scope", NULL};
     str type = json_get_string(auth, "type");
     int r = unknown_auth(d, auth, KNOWN);
     if (r < 0)
@@ -63,8 +65,14 @@ static int decode_auth(struct entry_decoder *d, const struct json *auth, struct 
         return ret->key.n > 0 ? 0
                               : entry_refuse(d, "transport.auth", "the type 'header' needs a name");
     }
-    return entry_refuse(d, "transport.auth", "type '%.*s' is not one of bearer, header, none",
-                        STR_ARG(type));
+    if (str_eq(type, STR("oauth"))) {
+        d->out->oauth = (struct bundle_oauth){true, json_get_string(auth, "clientId"),
+                                              json_get_string(auth, "clientSecret"),
+                                              json_get_string(auth, "scope")};
+        return 0;
+    }
+    return entry_refuse(d, "transport.auth",
+                        "type '%.*s' is not one of oauth, bearer, header, none", STR_ARG(type));
 }
 
 static int decode_headers(struct entry_decoder *d)
@@ -77,12 +85,13 @@ static int decode_headers(struct entry_decoder *d)
         r = decode_auth(d, d->doc.transport.auth, &auth);
     if (r < 0)
         return r;
+    str taken = out->oauth.is_on ? STR("Authorization") : auth.key;
     out->headers = arena_array(d->arena, n + 1, sizeof *out->headers);
     for (size_t i = 0; r == 0 && i < n; i++) {
         out->headers[out->nheaders++] = plain[i];
         r = check_header(d, "transport.headers", plain[i]);
-        if (r == 0 && str_eq_nocase(plain[i].key, auth.key))
-            r = entry_refuse(d, "transport", "auth and headers both set '%.*s'", STR_ARG(auth.key));
+        if (r == 0 && str_eq_nocase(plain[i].key, taken))
+            r = entry_refuse(d, "transport", "auth and headers both set '%.*s'", STR_ARG(taken));
     }
     if (r == 0 && auth.key.n > 0) {
         out->headers[out->nheaders++] = auth;

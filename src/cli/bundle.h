@@ -7,9 +7,9 @@
 #include "bundle/entry.h"
 #include "cli/conversations.h"
 
-extern const struct command BUNDLE_LIST, BUNDLE_INFO, BUNDLE_LOGS, BUNDLE_ADD, BUNDLE_REMOVE,
-    BUNDLE_ENABLE, BUNDLE_DISABLE, BUNDLE_START, BUNDLE_STOP, BUNDLE_RESTART, BUNDLE_SEARCH,
-    BUNDLE_IMPORT, BUNDLE_VALIDATE;
+extern const struct command BUNDLE_LIST, BUNDLE_INFO, BUNDLE_LOGS, BUNDLE_ADD, BUNDLE_AUTH,
+    BUNDLE_REMOVE, BUNDLE_ENABLE, BUNDLE_DISABLE, BUNDLE_START, BUNDLE_STOP, BUNDLE_RESTART,
+    BUNDLE_SEARCH, BUNDLE_IMPORT, BUNDLE_VALIDATE;
 
 /* Like conv_with, after finding the workspace that is meant: x->config.path is then the file
  * with its bundles. */
@@ -36,6 +36,9 @@ const struct bundle_entry *bundle_cli_entry_named(const struct bundle_entry *all
 str bundle_cli_source(struct arena *a, const struct bundle_entry *b);
 /* A copy of an entry with its values masked that may be secret: variables, headers, tokens. */
 struct json *bundle_cli_masked(struct arena *a, const struct json *entry);
+
+/* Has a person sign in to a remote server, and keeps the token; an exit code. port: 0 = any. */
+int bundle_cli_sign_in(struct conv_cli *x, const struct bundle_entry *b, int port);
 
 /* Prints the question and reads y or n; `is_sure` answers yes by itself. */
 bool bundle_cli_confirm(const char *question, bool is_sure);

@@ -6,6 +6,7 @@
 
 #include "bundle/command_needs.h"
 #include "bundle/credentials.h"
+#include "bundle/oauth.h"
 #include "bundle/package.h"
 #include "bundle/settings.h"
 #include "cli/bundle.h"
@@ -23,7 +24,7 @@ struct add_options {
 static const struct arg ADD_ARGS[] = {
     {"name", 'n', ARG_STRING, OPT(name), "NAME", "what its tools are called by"},
     {"url", 0, ARG_STRING, OPT(url), "URL", "a remote server"},
-    {"auth", 0, ARG_STRING, OPT(auth), "TYPE", "bearer or none (with --url)"},
+    {"auth", 0, ARG_STRING, OPT(auth), "TYPE", "oauth, bearer or none (with --url)"},
     {"token", 0, ARG_STRING, OPT(token), "TOKEN",
      "for --auth bearer; - reads it from the keyboard"},
     {"header", 0, ARG_LIST, OPT(headers), "K=V", "sent with every request (may be repeated)"},
@@ -106,9 +107,15 @@ static int set_auth(struct adding *d, struct json *transport)
     struct arena *a = &d->x->arena;
     const struct add_options *o = d->o;
     bool is_bearer = o->auth ? strcmp(o->auth, "bearer") == 0 : o->token != NULL;
+    bool is_oauth = o->auth && strcmp(o->auth, "oauth") == 0;
     str token = str_from(o->token);
-    if (o->auth && !is_bearer && strcmp(o->auth, "none") != 0)
-        return cli_usage_error("--auth: '%s' is neither bearer nor none", o->auth);
+    if (o->auth && !is_bearer && !is_oauth && strcmp(o->auth, "none") != 0)
+        return cli_usage_error("--auth: '%s' is not one of oauth, bearer, none", o->auth);
+    if (is_oauth) {
+        struct json *oauth = json_new(a, JSON_OBJECT);
+        json_set(a, oauth, STR("type"), json_of_str(STR("oauth")));
+        json_set(a, transport, STR("auth"), *oauth);
+    }
     if (!is_bearer)
         return EXIT_DONE;
     if (!o->token)
@@ -275,20 +282,30 @@ static int store_values(const struct values *v)
     return EXIT_DONE;
 }
 
+static void put_back(const struct values *v, str key)
+{
+    struct err e = {0};
+    int rc = credentials_set(v->dir, v->slug, key, json_get_str(v->before, key), &e);
+    if (rc < 0 && rc != -ENOENT)
+        (void)cli_fail(&e);
+}
+
 /* What was not added leaves nothing behind, least of all a secret. */
 static void take_values_back(const struct values *v)
 {
     struct err e = {0};
-    if (v->n > 0 && v->before->len == 0 && credentials_remove(v->dir, v->slug, &e) < 0)
-        (void)cli_fail(&e);
-    for (size_t i = 0; i < v->n && v->before->len > 0; i++) {
+    if (v->before->len == 0) {
+        if (credentials_remove(v->dir, v->slug, &e) < 0)
+            (void)cli_fail(&e);
+        return;
+    }
+    for (size_t i = 0; i < v->n; i++) {
         str key = str_from(v->pairs[i]);
         ptrdiff_t eq = str_find_char(key, '=');
-        key.n = eq > 0 ? (size_t)eq : 0;
-        int rc = credentials_set(v->dir, v->slug, key, json_get_str(v->before, key), &e);
-        if (rc < 0 && rc != -ENOENT)
-            (void)cli_fail(&e);
+        if (eq > 0)
+            put_back(v, str_slice(key, 0, (size_t)eq));
     }
+    put_back(v, STR(OAUTH_CREDENTIAL));
 }
 
 static int add_running(struct conv_cli *x, const struct json *entry)
@@ -347,6 +364,8 @@ static int add_with_values(struct adding *d, const struct bundle_entry *b)
         return cli_fail(&e);
     v.before = before;
     int code = store_values(&v);
+    if (code == EXIT_DONE && b->oauth.is_on)
+        code = bundle_cli_sign_in(x, b, 0);
     if (code == EXIT_DONE)
         code = bundle_cli_served(x) ? add_running(x, d->entry) : add_entry(x, d->entry, b);
     if (code != EXIT_DONE)

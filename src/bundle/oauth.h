@@ -1,0 +1,62 @@
+/* oauth.h - signing in to a remote MCP server, and staying so.
+ *
+ * A login finds out where the server sends people (oauth_meta.h), registers nb there, and makes
+ * the address that a person opens. What comes back to the loopback address is exchanged for
+ * tokens. They are kept with the bundle's other credentials, and refreshed when a connection is
+ * opened. Tokens never leave this file but as a header to the server that they are for. Loop
+ * thread only, except where it says otherwise. */
+#pragma once
+
+#include "bundle/oauth_meta.h"
+#include "net/fetch.h"
+
+#define OAUTH_CREDENTIAL "@oauth" /* the key; no manifest can ask for it */
+#define OAUTH_EARLY_MS   60000    /* a token that ends sooner is refreshed at once */
+
+struct oauth_state { /* what is kept between processes */
+    str issuer, resource, token_endpoint, scope;
+    str client_id, client_secret; /* the secret may be empty */
+    enum oauth_client_auth auth;
+    str access_token, refresh_token; /* the second may be empty */
+    int64_t expires_ms;              /* epoch; 0 = not known */
+};
+
+/* Blocking, for pool threads and commands. -ENOKEY: nobody has signed in. */
+int oauth_state_load(struct arena *a, const char *credentials_dir, str slug,
+                     struct oauth_state *ret, struct err *e);
+int oauth_state_save(const char *credentials_dir, str slug, const struct oauth_state *s,
+                     struct err *e);
+
+/* ---- signing in ---- */
+
+struct oauth_login;
+
+struct oauth_login_conf { /* copied, but for the first two */
+    struct loop *loop;
+    struct fetcher *fetcher;
+    str url;              /* of the MCP server */
+    unsigned fetch_flags; /* of every request */
+    str redirect_uri;
+    str client_id, client_secret; /* of a client that is registered already; or empty */
+    str scope;                    /* empty = what the server asks for */
+    str scope_before;             /* what was asked for the last time is asked for again */
+};
+
+/* url: to be opened by a person; empty with an error. Never called before the start returned. */
+typedef void (*oauth_ready_fn)(void *ctx, str url, const struct err *err);
+struct oauth_login *oauth_login_start(const struct oauth_login_conf *conf, oauth_ready_fn fn,
+                                      void *ctx);
+
+/* query: of the callback. s: borrowed; NULL with an error. */
+typedef void (*oauth_done_fn)(void *ctx, const struct oauth_state *s, const struct err *err);
+void oauth_login_finish(struct oauth_login *l, str query, oauth_done_fn fn, void *ctx);
+void oauth_login_free(struct oauth_login *l); /* no callback any more; accepts NULL */
+
+/* ---- staying ---- */
+
+struct oauth_refresh;
+
+/* -EACCES: the tokens are of no use any more, somebody has to sign in again. */
+struct oauth_refresh *oauth_refresh_start(struct loop *l, struct fetcher *f, unsigned fetch_flags,
+                                          const struct oauth_state *s, oauth_done_fn fn, void *ctx);
+void oauth_refresh_cancel(struct oauth_refresh *r); /* accepts NULL */

@@ -1,0 +1,60 @@
+/* oauth_meta.h - what servers say about who may use them: RFC 9728, RFC 8414, RFC 6749.
+ *
+ * Decides where to look, and whether what was found there may be believed: the resource has to be
+ * the server that was asked, the issuer has to be the one that was named, and PKCE has to be
+ * offered. Pure; any thread. Everything lives in the arena. */
+#pragma once
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/json.h"
+
+#define OAUTH_PLACES_MAX 3
+
+struct oauth_challenge { /* WWW-Authenticate of a refusal; both may be empty */
+    str resource_metadata, scope;
+};
+
+struct oauth_resource { /* protected resource metadata */
+    str resource;       /* exactly as it is printed there */
+    str issuer, scope;
+};
+
+enum oauth_client_auth { OAUTH_AUTH_NONE, OAUTH_AUTH_BASIC, OAUTH_AUTH_POST };
+
+struct oauth_server { /* authorization server metadata */
+    str issuer, authorization_endpoint, token_endpoint;
+    str registration_endpoint;   /* or empty */
+    bool has_offline_access;     /* among its scopes */
+    bool sends_issuer;           /* with every callback */
+    enum oauth_client_auth auth; /* of clients with a secret */
+    bool takes_public;           /* clients without one */
+};
+
+void oauth_challenge_parse(str header, struct oauth_challenge *ret);
+
+/* Where the metadata may be, in the order in which to look. */
+size_t oauth_resource_places(struct arena *a, str server_url, const struct oauth_challenge *c,
+                             str ret[OAUTH_PLACES_MAX]);
+size_t oauth_server_places(struct arena *a, str issuer, str ret[OAUTH_PLACES_MAX]);
+
+/* A resource is a server, or the upper part of its address: of the same origin, and the whole path
+ * or a part of it that ends before a slash. */
+bool oauth_is_about(str resource, str server_url);
+
+/* -EACCES: it is about another server. */
+int oauth_resource_decode(struct arena *a, str text, str server_url, struct oauth_resource *ret,
+                          struct err *e);
+/* -EACCES: another issuer, or no PKCE. */
+int oauth_server_decode(struct arena *a, str text, str issuer, struct oauth_server *ret,
+                        struct err *e);
+
+/* What an authorization server sends back to the loopback address, as query. */
+struct oauth_callback {
+    str code, state, issuer, error, error_description;
+};
+void oauth_callback_parse(struct arena *a, str query, struct oauth_callback *ret);
+/* The state has to be ours, and the issuer, where it is named or was promised, the one that we
+ * asked: -EACCES. An error of the server: -EPERM. */
+int oauth_callback_check(const struct oauth_callback *c, const struct oauth_server *s, str state,
+                         struct err *e);

@@ -1,0 +1,249 @@
+/* nb bundle auth - signing in to a remote server that wants OAuth. */
+#include <errno.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "bundle/credentials.h"
+#include "bundle/oauth.h"
+#include "cli/bundle.h"
+#include "net/fetch.h"
+
+#define PERSON_MS   (5u * 60 * 1000)
+#define BROWSER_MS  5000
+#define REQUEST_MAX 16384
+#define SERVERS_MS  60000 /* for all that servers have to say */
+#define CALLBACK    "/callback"
+
+/* ---- the loopback address ---- */
+
+static int listen_here(int port, int *ret_port, struct err *e)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET,
+                             .sin_port = htons((uint16_t)port),
+                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t n = sizeof at;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), on = 1;
+    if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) < 0 ||
+        bind(fd, (struct sockaddr *)&at, sizeof at) < 0 || listen(fd, 8) < 0 ||
+        getsockname(fd, (struct sockaddr *)&at, &n) < 0) {
+        int rc = err_set(e, -errno, "cannot listen on 127.0.0.1: %s", err_reason(-errno));
+        if (fd >= 0)
+            close(fd);
+        return rc;
+    }
+    *ret_port = ntohs(at.sin_port);
+    return fd;
+}
+
+static bool is_readable(int fd, uint64_t until_ms)
+{
+    uint64_t now = clock_mono_ms();
+    struct pollfd p = {fd, POLLIN, 0};
+    return now < until_ms && poll(&p, 1, (int)(until_ms - now)) > 0;
+}
+
+/* The head of one request; empty when it does not come whole. */
+static str read_head(int fd, char *p, uint64_t until_ms)
+{
+    size_t n = 0;
+    while (n < REQUEST_MAX && is_readable(fd, until_ms)) {
+        ssize_t got = read(fd, p + n, REQUEST_MAX - n);
+        if (got <= 0)
+            break;
+        n += (size_t)got;
+        if (str_find(str_make(p, n), STR("\r\n\r\n"), 0) >= 0)
+            return str_make(p, n);
+    }
+    return STR_NONE;
+}
+
+/* "GET /callback?QUERY HTTP/1.1" */
+static bool find_query(str head, str *ret)
+{
+    str start = STR("GET " CALLBACK "?");
+    ptrdiff_t end = str_find(head, STR(" HTTP/1."), 0);
+    if (!str_starts(head, start) || end < (ptrdiff_t)start.n)
+        return false;
+    *ret = str_slice(head, start.n, (size_t)end);
+    return true;
+}
+
+static void reply(int fd, bool is_callback)
+{
+    static const char THANKS[] = "HTTP/1.1 200 OK\r\nContent-Type: text/plain; charset=utf-8\r\n"
+                                 "Referrer-Policy: no-referrer\r\nConnection: close\r\n\r\n"
+                                 "Done. You can close this page and go back to the terminal.\n";
+    static const char NOTHING[] = "HTTP/1.1 404 Not Found\r\nConnection: close\r\n\r\n";
+    str text = str_from(is_callback ? THANKS : NOTHING);
+    (void)!send(fd, text.p, text.n, MSG_NOSIGNAL);
+}
+
+/* Waits for the browser to come back. Others that knock are sent away. */
+static int await_callback(struct arena *a, int listener, str *ret_query, struct err *e)
+{
+    char *buffer = arena_alloc(a, REQUEST_MAX);
+    uint64_t until = clock_mono_ms() + PERSON_MS;
+    while (is_readable(listener, until)) {
+        int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+        if (fd < 0)
+            continue;
+        str head = read_head(fd, buffer, clock_mono_ms() + BROWSER_MS);
+        bool is_callback = find_query(head, ret_query);
+        reply(fd, is_callback);
+        close(fd);
+        if (is_callback)
+            return 0;
+    }
+    return err_set(e, -ETIMEDOUT, "nobody signed in within %u minutes", PERSON_MS / 60000);
+}
+
+/* ---- the sign-in ---- */
+
+struct signing {
+    struct conv_cli *x;
+    bool is_over;
+    str url; /* in the command's arena */
+    struct err err;
+    const char *dir;
+    str slug;
+};
+
+static void on_ready(void *ctx, str url, const struct err *err)
+{
+    struct signing *g = ctx;
+    g->url = arena_str(&g->x->arena, url);
+    if (err)
+        g->err = *err;
+    g->is_over = true;
+}
+
+static void on_signed_in(void *ctx, const struct oauth_state *s, const struct err *err)
+{
+    struct signing *g = ctx;
+    g->is_over = true;
+    if (!s)
+        g->err = *err;
+    else
+        (void)oauth_state_save(g->dir, g->slug, s, &g->err);
+}
+
+/* Runs the loop until the step is over. */
+static int await(struct signing *g)
+{
+    if (!loop_run_until(g->x->loop, &g->is_over, SERVERS_MS) && g->err.code == 0)
+        err_set(&g->err, -ETIMEDOUT, "no answer within %d seconds", SERVERS_MS / 1000);
+    g->is_over = false;
+    return g->err.code;
+}
+
+static int sign_in(struct signing *g, struct oauth_login *l, int listener)
+{
+    str query;
+    if (await(g) < 0)
+        return g->err.code;
+    fprintf(stderr, "Open this address to sign in:\n\n  %.*s\n\n", STR_ARG(g->url));
+    if (await_callback(&g->x->arena, listener, &query, &g->err) < 0)
+        return g->err.code;
+    oauth_login_finish(l, query, on_signed_in, g);
+    return await(g);
+}
+
+int bundle_cli_sign_in(struct conv_cli *x, const struct bundle_entry *b, int port)
+{
+    struct signing g = {.x = x, .dir = bundle_cli_credentials(x)};
+    struct oauth_state before = {0};
+    bool is_private = b->allow_private || x->config.allow_insecure_remotes;
+    g.slug = credentials_slug(&x->arena, b);
+    (void)oauth_state_load(&x->arena, g.dir, g.slug, &before, NULL);
+    int listener = listen_here(port, &port, &g.err);
+    if (listener < 0)
+        return cli_fail(&g.err);
+    struct fetcher *fetcher = fetcher_new(x->loop);
+    struct oauth_login_conf conf = {
+        .loop = x->loop,
+        .fetcher = fetcher,
+        .url = b->url,
+        .fetch_flags = is_private ? 0 : FETCH_PUBLIC_ONLY | FETCH_HTTPS_ONLY,
+        .redirect_uri = arena_printf(&x->arena, "http://127.0.0.1:%d" CALLBACK, port),
+        .client_id = b->oauth.client_id,
+        .client_secret = b->oauth.client_secret,
+        .scope = b->oauth.scope,
+        .scope_before = oauth_is_about(before.resource, b->url) ? before.scope : STR_NONE,
+    };
+    struct oauth_login *l = oauth_login_start(&conf, on_ready, &g);
+    int rc = sign_in(&g, l, listener);
+    oauth_login_free(l);
+    fetcher_free(fetcher);
+    close(listener);
+    if (rc < 0)
+        err_prefix(&g.err, "%.*s", STR_ARG(b->server_name));
+    return rc < 0 ? cli_fail(&g.err) : EXIT_DONE;
+}
+
+/* ---- the command ---- */
+
+struct auth_options {
+    int port;
+};
+
+static const struct arg AUTH_ARGS[] = {{"port", 0, ARG_INT, offsetof(struct auth_options, port),
+                                        "PORT",
+                                        "where to wait for the browser, instead of any free port"},
+                                       {0}};
+
+static int do_auth(struct conv_cli *x, const void *options, int argc, char **argv)
+{
+    const struct auth_options *o = options;
+    struct bundle_entry *all;
+    struct err e = {0};
+    size_t n;
+    int code = bundle_cli_entries(x, &all, &n);
+    if (code != EXIT_DONE)
+        return code;
+    const struct bundle_entry *b = bundle_cli_entry_named(all, n, str_from(argv[0]));
+    if (!b) {
+        fprintf(stderr, "nb: there is no bundle '%s' in %s\n", argv[0], x->config.path);
+        return EXIT_FAILED;
+    }
+    if (b->kind != BUNDLE_REMOTE || !b->oauth.is_on) {
+        fprintf(stderr,
+                "nb: '%s' needs no sign-in: its entry has no \"auth\": {\"type\": \"oauth\"}\n",
+                argv[0]);
+        return EXIT_FAILED;
+    }
+    if (bundle_entry_check_url(b, x->config.allow_insecure_remotes, &e) < 0)
+        return cli_fail(&e);
+    code = bundle_cli_sign_in(x, b, o->port);
+    if (code != EXIT_DONE)
+        return code;
+    printf("Signed in to %s.\n", argv[0]);
+    if (!bundle_cli_served(x))
+        return EXIT_DONE;
+    struct json *answer;
+    return bundle_cli_ask(x, "POST", bundle_cli_path(x, argv[0], "/restart"), NULL, argv[0],
+                          &answer);
+}
+
+static int run_auth(struct cli *cli, const void *options, int argc, char **argv)
+{
+    const struct auth_options *o = options;
+    if (argc != 1)
+        return cli_usage_error("bundle auth: name one bundle");
+    if (o->port > UINT16_MAX)
+        return cli_usage_error("--port: %d is no port", o->port);
+    return bundle_cli_with(cli, do_auth, options, argc, argv);
+}
+
+const struct command BUNDLE_AUTH = {
+    .name = "auth",
+    .usage = "bundle auth NAME [--port PORT]",
+    .summary = "sign in to a remote server that wants OAuth",
+    .help = "Shows an address to open in a browser of this machine, and waits until somebody has\n"
+            "signed in there. The token is kept readable for you alone, and refreshed by itself.\n",
+    .args = AUTH_ARGS,
+    .options_size = sizeof(struct auth_options),
+    .run = run_auth,
+};

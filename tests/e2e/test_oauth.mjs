@@ -1,0 +1,167 @@
+// Remote servers behind OAuth: signing in from the terminal, staying signed in, and whom not to believe.
+import fs from 'node:fs'
+import path from 'node:path'
+import { NB, after, assert, eventually, start, startServer, test, tmpdir } from '../support/tap.mjs'
+import { startGuarded } from '../support/guarded_server.mjs'
+
+const ENV = { NB_DEMO_DELAY_MS: '0', ANTHROPIC_API_KEY: '', OPENAI_API_KEY: '' }
+const guarded = []
+after(() => guarded.forEach((g) => g.close()))
+
+async function guard(options) {
+    const g = await startGuarded(options)
+    guarded.push(g)
+    return g
+}
+
+function settings(bundles = []) {
+    const workdir = tmpdir()
+    fs.writeFileSync(path.join(workdir, 'nimblebrain.json'), JSON.stringify({ noDefaultBundles: true, bundles }))
+    return workdir
+}
+
+const entry = (g, auth = {}) => ({ serverName: 'far', url: g.url, allowPrivate: true, transport: { auth: { type: 'oauth', ...auth } } })
+
+/** Runs a command that signs in, and is the person with the browser. `visit` may do something else with the address. */
+async function signIn(workdir, args, visit = (url) => fetch(url)) {
+    const proc = start(NB, [...args, '--workdir', workdir], { env: ENV })
+    let visited = false
+    await eventually(async () => {
+        const url = proc.stderr.match(/^ {2}(http\S+)$/m)?.[1]
+        if (url && !visited) {
+            visited = true
+            await visit(url)
+        }
+        return proc.result
+    }, 30000)
+    return { ...proc.result, stdout: proc.stdout, stderr: proc.stderr, visited }
+}
+const auth = (workdir, visit) => signIn(workdir, ['bundle', 'auth', 'far'], visit)
+const add = (workdir, g) => signIn(workdir, ['bundle', 'add', '--url', g.url, '--name', 'far', '--auth', 'oauth', '--allow-private'])
+const stored = (workdir) => path.join(workdir, 'credentials/far.json')
+const app = async (server) => (await (await fetch(server.url + '/v1/apps')).json()).apps.find((a) => a.name === 'far')
+
+async function who(server) {
+    const res = await fetch(server.url + '/v1/tools/call', {
+        method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ server: 'far', tool: 'who' }),
+    })
+    const answer = await res.json()
+    return answer.content?.[0].text ?? answer.message
+}
+
+test('signing in, using it, and staying signed in when tokens end', async () => {
+    const g = await guard({ scope: 'tools:read', metadata: { scopes_supported: ['tools:read', 'offline_access'] } })
+    const workdir = settings()
+    const server = await startServer({ workdir, env: ENV })
+    const added = await add(workdir, g)
+    assert.equal(added.code, 0, added.stderr)
+    assert.match(added.stdout, /far is running with 1 tools/)
+    assert.deepEqual(g.faults, [])
+    assert.equal(g.scope, 'tools:read offline_access')
+    assert.equal(fs.statSync(stored(workdir)).mode & 0o777, 0o600)
+    assert.equal(await who(server), 'somebody')
+
+    // The token is refused: another one is fetched, and the call made again.
+    const before = JSON.parse(fs.readFileSync(stored(workdir), 'utf8'))['@oauth'].accessToken
+    g.access.clear()
+    assert.equal(await who(server), 'somebody')
+    const renewed = JSON.parse(fs.readFileSync(stored(workdir), 'utf8'))['@oauth'].accessToken
+    assert.notEqual(renewed, before)
+    await eventually(async () => (await app(server)).status === 'running')
+
+    // Nothing helps any more: it says what to do, and that helps.
+    g.access.clear()
+    g.refresh.clear()
+    assert.match(await who(server), /far is stopped: sign in with: nb bundle auth far/)
+    const again = await auth(workdir)
+    assert.equal(again.code, 0, again.stderr)
+    await eventually(async () => (await app(server)).status === 'running', 10000)
+    assert.equal(await who(server), 'somebody')
+    assert.deepEqual(g.faults, [])
+    for (const secret of [before, renewed]) assert.ok(!server.stderr.includes(secret))
+}, { timeoutMs: 60000 })
+
+test('a token that is about to end is refreshed before it is used', async () => {
+    const g = await guard({})
+    g.lifetime = 5
+    const workdir = settings([entry(g)])
+    assert.equal((await auth(workdir)).code, 0)
+    const server = await startServer({ workdir, env: ENV })
+    await eventually(async () => (await app(server))?.status === 'running', 10000)
+    assert.equal(g.requests.filter((r) => r === 'POST /token').length, 2)
+})
+
+test('metadata and clients of all kinds', async () => {
+    const kinds = [
+        { where: 'path' },
+        { where: 'root', describes: 'openid' },
+        { tenant: '/tenant1' },
+        { tenant: '/tenant1', describes: 'openid' },
+        { tenant: '/tenant1', describes: 'appended' },
+        { auth: 'client_secret_basic' },
+        { auth: 'client_secret_post', scopes: ['a', 'b'] },
+    ]
+    await Promise.all(kinds.map(async (kind) => {
+        const g = await guard(kind)
+        const done = await auth(settings([entry(g)]))
+        assert.equal(done.code, 0, JSON.stringify(kind) + done.stderr)
+        assert.deepEqual(g.faults, [], JSON.stringify(kind))
+        assert.equal(g.scope, kind.scopes?.join(' ') ?? null)
+    }))
+}, { timeoutMs: 60000 })
+
+test('a client that is registered already is used as it is', async () => {
+    const g = await guard({ auth: 'client_secret_basic', metadata: { registration_endpoint: undefined } })
+    const none = await auth(settings([entry(g)]))
+    assert.match(none.stderr, /registers nobody by itself/)
+    g.clients.set('own', { redirects: [], secret: 'hush hush' })
+    const workdir = settings([entry(g, { clientId: 'own', clientSecret: 'hush hush', scope: 'mine' })])
+    const done = await auth(workdir, (url) => {
+        g.clients.get('own').redirects.push(new URL(url).searchParams.get('redirect_uri'))
+        return fetch(url)
+    })
+    assert.equal(done.code, 0, done.stderr)
+    assert.equal(g.scope, 'mine')
+    assert.ok(!g.requests.includes('POST /register'))
+}, { timeoutMs: 60000 })
+
+test('whom not to believe', async () => {
+    const cases = [
+        [{ resource: 'http://evil.example.com/mcp' }, /about another server/, []],
+        [{ metadata: { issuer: 'http://evil.example.com' } }, /says that it is another one/, []],
+        [{ metadata: { code_challenge_methods_supported: ['plain'] } }, /does not offer PKCE/, []],
+        [{ callback: { state: 'wrong' } }, /does not belong to this sign-in/, ['GET /authorize']],
+        [{ callback: { iss: 'http://evil.example.com' } }, /does not come from the server that was asked/, ['GET /authorize']],
+        [{ metadata: { authorization_response_iss_parameter_supported: true } }, /does not come from the server/, ['GET /authorize']],
+        [{ callback: { code: null, error: 'access_denied', error_description: 'not today' } }, /said no: access_denied: not today/, ['GET /authorize']],
+    ]
+    await Promise.all(cases.map(async ([options, reason, reached]) => {
+        const g = await guard(options)
+        const workdir = settings([entry(g)])
+        const failed = await auth(workdir)
+        assert.equal(failed.code, 1, JSON.stringify(options))
+        assert.match(failed.stderr, reason)
+        assert.deepEqual(g.requests.filter((r) => /authorize|token/.test(r)), reached, JSON.stringify(options))
+        assert.ok(!fs.existsSync(stored(workdir)))
+    }))
+}, { timeoutMs: 60000 })
+
+test('a token goes to the server that it is for, and nowhere else', async () => {
+    const g = await guard({}), other = await guard({})
+    const workdir = settings([entry(g)])
+    assert.equal((await auth(workdir)).code, 0)
+    fs.writeFileSync(path.join(workdir, 'nimblebrain.json'), JSON.stringify({ noDefaultBundles: true, bundles: [entry(other)] }))
+    const server = await startServer({ workdir, env: ENV })
+    await eventually(async () => (await app(server))?.status === 'stopped', 10000)
+    assert.match((await app(server)).reason, /nb bundle auth far.*another server/)
+    assert.deepEqual(other.requests, [])
+})
+
+test('what fails is not added, and leaves nothing behind', async () => {
+    const g = await guard({ callback: { code: null, error: 'access_denied' } })
+    const workdir = settings()
+    const failed = await add(workdir, g)
+    assert.equal(failed.code, 1)
+    assert.ok(!fs.existsSync(stored(workdir)))
+    assert.deepEqual(JSON.parse(fs.readFileSync(path.join(workdir, 'nimblebrain.json'), 'utf8')).bundles, [])
+})

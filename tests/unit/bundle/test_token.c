@@ -1,0 +1,172 @@
+/* The file, the pool and the authorization server are the test's own. */
+#include <errno.h>
+
+#include "base/clock.h"
+#include "bundle/token.h"
+#include "unit/bundle/arena_rig.h"
+
+static struct job *job;
+static struct oauth_state file;
+static int load_code, save_code, saves, refreshes, cancelled;
+static oauth_done_fn on_refreshed;
+static void *on_refreshed_ctx;
+
+void pool_submit(struct pool *p, struct job *j)
+{
+    assert_null(job);
+    job = j;
+}
+
+static void run_job(void)
+{
+    struct job *j = job;
+    assert_non_null(j);
+    job = NULL;
+    j->work(j);
+    j->done(j);
+}
+
+int oauth_state_load(struct arena *a, const char *dir, str slug, struct oauth_state *ret,
+                     struct err *e)
+{
+    *ret = file;
+    return load_code ? err_set(e, load_code, "nothing") : 0;
+}
+
+int oauth_state_save(const char *dir, str slug, const struct oauth_state *s, struct err *e)
+{
+    saves++;
+    file.expires_ms = s->expires_ms;
+    return save_code ? err_set(e, save_code, "full") : 0;
+}
+
+struct oauth_refresh *oauth_refresh_start(struct loop *l, struct fetcher *f, unsigned fetch_flags,
+                                          const struct oauth_state *s, oauth_done_fn fn, void *ctx)
+{
+    refreshes++;
+    on_refreshed = fn;
+    on_refreshed_ctx = ctx;
+    return (struct oauth_refresh *)&refreshes;
+}
+
+void oauth_refresh_cancel(struct oauth_refresh *r)
+{
+    cancelled += r != NULL;
+}
+
+static int ends;
+static char got[64];
+static struct err why;
+
+static void on_token(void *ctx, str token, const struct err *err)
+{
+    ends++;
+    why = err ? *err : (struct err){0};
+    snprintf(got, sizeof got, "%.*s", STR_ARG(token));
+}
+
+static struct token_get *begin(bool is_refused)
+{
+    struct token_want w = {.slug = STR("far"),
+                           .server_name = STR("far"),
+                           .url = STR("https://x/mcp"),
+                           .is_refused = is_refused};
+    struct token_get *g = token_get(&w, on_token, NULL);
+    assert_int_equal(ends, 0);
+    return g;
+}
+
+static int set_up(void **state)
+{
+    file = (struct oauth_state){.resource = STR("https://x"),
+                                .access_token = STR("one"),
+                                .refresh_token = STR("two"),
+                                .expires_ms = clock_now_ms() + 3600000};
+    load_code = save_code = saves = refreshes = cancelled = ends = 0;
+    job = NULL;
+    return 0;
+}
+
+static void one_that_holds_is_used(void **state)
+{
+    (void)begin(false);
+    run_job();
+    assert_true(ends == 1 && why.code == 0 && refreshes == 0);
+    assert_string_equal(got, "one");
+    file.expires_ms = 0; /* nobody said when it ends */
+    ends = 0;
+    (void)begin(false);
+    run_job();
+    assert_true(ends == 1 && refreshes == 0);
+}
+
+static void one_that_ends_soon_or_was_refused_is_refreshed(void **state)
+{
+    struct oauth_state fresh = {.access_token = STR("three"), .expires_ms = 99};
+    for (int i = 0; i < 2; i++) {
+        set_up(NULL);
+        file.expires_ms = i ? file.expires_ms : clock_now_ms() + OAUTH_EARLY_MS / 2;
+        (void)begin(i == 1);
+        run_job();
+        assert_true(refreshes == 1 && ends == 0);
+        on_refreshed(on_refreshed_ctx, &fresh, NULL);
+        assert_int_equal(ends, 0); /* it is kept before it is used */
+        run_job();
+        assert_true(ends == 1 && why.code == 0 && saves == 1 && file.expires_ms == 99);
+        assert_string_equal(got, "three");
+    }
+}
+
+static void who_has_to_sign_in_is_told_how(void **state)
+{
+    load_code = -ENOKEY;
+    (void)begin(false);
+    run_job();
+    assert_true(ends == 1 && why.code == -ENOKEY);
+    assert_non_null(strstr(why.msg, "nb bundle auth far"));
+    set_up(NULL);
+    file.resource = STR("https://other");
+    (void)begin(false);
+    run_job();
+    assert_true(ends == 1 && why.code == -ENOKEY && got[0] == '\0');
+    set_up(NULL);
+    file.refresh_token = STR_NONE;
+    (void)begin(true);
+    run_job();
+    assert_true(ends == 1 && why.code == -EACCES && refreshes == 0);
+    assert_non_null(strstr(why.msg, "nb bundle auth far"));
+}
+
+static void what_may_pass_is_no_reason_to_sign_in(void **state)
+{
+    struct err down = {-EHOSTUNREACH, "no way there"};
+    (void)begin(true);
+    run_job();
+    on_refreshed(on_refreshed_ctx, NULL, &down);
+    assert_true(ends == 1 && why.code == -EHOSTUNREACH);
+    assert_string_equal(why.msg, "no way there");
+}
+
+static void who_cancels_hears_nothing(void **state)
+{
+    token_cancel(begin(true)); /* while the file is being read */
+    run_job();
+    assert_true(ends == 0 && refreshes == 0);
+    struct token_get *g = begin(true);
+    run_job();
+    token_cancel(g); /* while the server is being asked */
+    assert_true(ends == 0 && cancelled == 1);
+    token_cancel(NULL);
+}
+
+#define CASE(f) cmocka_unit_test_setup(f, set_up)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(one_that_holds_is_used),         CASE(one_that_ends_soon_or_was_refused_is_refreshed),
+        CASE(who_has_to_sign_in_is_told_how), CASE(what_may_pass_is_no_reason_to_sign_in),
+        CASE(who_cancels_hears_nothing),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
