@@ -19,6 +19,8 @@ enum {
     TOUCH_DELAY_MS = 500,  /* from a write to full text */
     START_DELAY_MS = 2000, /* a short-lived process should not begin to index */
     TOUCHED_MAX = 10000,   /* beyond, the whole directory is compared */
+    SHRINK_MS = 10000,     /* between two times of giving memory back: that holds up whoever
+                              allocates, and those who write soon need it again */
     LOW_PRIORITY = 10,
 };
 
@@ -61,10 +63,11 @@ struct index {
         bool is_busy, is_wanted, must_sweep, is_low, has_fed;
         struct sweep_state state;
         struct index_db db;
+        uint64_t shrunk_ms;
         int status;
     } feed;
     struct pool *pool;
-    struct timer timer;
+    struct timer timer, shrink;
 };
 
 static struct index *index_of(const struct store_op *op)
@@ -293,6 +296,16 @@ static void start_query(struct index *ix, struct store_op *op)
 
 /* ---- the background ---- */
 
+static void shrink(struct feed_job *f)
+{
+    uint64_t now = clock_mono_ms();
+    if (f->shrunk_ms && now - f->shrunk_ms < SHRINK_MS)
+        return; /* the timer comes back to it */
+    index_db_shrink(&f->db);
+    f->shrunk_ms = now;
+    f->has_fed = false;
+}
+
 static void feed_work(struct job *job)
 {
     struct feed_job *f = CONTAINER_OF(job, struct feed_job, job);
@@ -309,9 +322,9 @@ static void feed_work(struct job *job)
         r = sweep(&s, ix->dir, &f->state);
     if (r == 0)
         r = search_feed(&s);
+    f->has_fed |= r > 0;
     if (r == 0 && f->has_fed)
-        index_db_shrink(&f->db);
-    f->has_fed = r > 0;
+        shrink(f);
     f->status = r;
 }
 
@@ -326,6 +339,8 @@ static void feed_done(struct job *job)
     }
     learn(ix, &f->state);
     f->must_sweep = false;
+    if (f->has_fed && !timer_active(&ix->shrink))
+        timer_start(&ix->shrink, SHRINK_MS);
     if (f->status > 0 || f->status == -ESTALE || f->is_wanted)
         feed_start(ix);
 }
@@ -345,6 +360,11 @@ static void feed_start(struct index *ix)
     f->is_busy = true;
     f->job = (struct job){.work = feed_work, .done = feed_done};
     pool_submit(ix->pool, &f->job);
+}
+
+static void on_shrink(void *ctx)
+{
+    feed_start(ctx);
 }
 
 static void on_timer(void *ctx)
@@ -407,6 +427,7 @@ struct index *index_new(struct store *s, const char *dir)
     list_init(&ix->batch);
     index_db_init(&ix->sync.db, ix->path, ix->dir, s->env);
     index_db_init(&ix->feed.db, ix->path, ix->dir, s->env);
+    timer_init(&ix->shrink, s->env->loop, on_shrink, ix);
     timer_init(&ix->timer, s->env->loop, on_timer, ix);
     timer_start(&ix->timer, START_DELAY_MS);
     return ix;
@@ -441,5 +462,6 @@ void index_free(struct index *ix, loop_fn done, void *ctx)
     ix->on_free_ctx = ctx;
     atomic_store(&ix->stop, true);
     timer_stop(&ix->timer);
+    timer_stop(&ix->shrink);
     free_if_idle(ix);
 }
