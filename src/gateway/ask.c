@@ -11,9 +11,13 @@ struct gw_ask {
     const void *owner; /* the call during which it came, or the connection */
 };
 
-static const char *const METHODS[] = {[MCP_ASK_SAMPLING] = "sampling/createMessage",
-                                      [MCP_ASK_ELICITATION] = "elicitation/create",
-                                      [MCP_ASK_ROOTS] = "roots/list"};
+const char *gw_ask_method(enum mcp_ask_kind kind)
+{
+    static const char *const METHODS[] = {[MCP_ASK_SAMPLING] = "sampling/createMessage",
+                                          [MCP_ASK_ELICITATION] = "elicitation/create",
+                                          [MCP_ASK_ROOTS] = "roots/list"};
+    return METHODS[kind];
+}
 
 static void ask_free(struct gw_ask *a)
 {
@@ -69,7 +73,7 @@ void gw_ask_session(struct gw_session *s, struct gw_request *q, struct bundle *f
     jw_object(&w);
     jw_kstr(&w, "jsonrpc", STR("2.0"));
     jw_kint(&w, "id", (int64_t)mine->id);
-    jw_kstr(&w, "method", str_from(METHODS[a->kind]));
+    jw_kstr(&w, "method", str_from(gw_ask_method(a->kind)));
     jw_key(&w, "params");
     arena_init(&mem);
     write_params(&w, s, gw_tasks_rename(s->space, &mem, s->who.user_id, from, a->params), mine->id);

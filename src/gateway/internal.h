@@ -189,6 +189,7 @@ void gw_request_log(struct gw_request *q, const struct json *params);
 
 bool gw_client_can(const struct json *capabilities, enum mcp_ask_kind kind,
                    const struct json *params);
+const char *gw_ask_method(enum mcp_ask_kind kind);
 bool gw_client_is_interactive(const struct json *capabilities);
 
 /* ---- write.c: results between the eras ---- */
@@ -201,6 +202,9 @@ struct gw_result {
 void gw_write_result(struct json_writer *w, const struct gw_result *how, const struct json *result);
 void gw_write_envelope(struct json_writer *w, const struct json *id); /* {"jsonrpc","id" - open */
 void gw_write_server_info(struct json_writer *w);
+/* {"jsonrpc","id","result":{ - open, in a new buffer; for gw_request_send. */
+void gw_write_begin(struct json_writer *w, struct buf *b, const struct gw_request *q);
+void gw_write_own_meta(struct json_writer *w); /* "_meta" of a result of ours */
 void gw_write_instructions(struct json_writer *w, const struct gw_request *q);
 void gw_write_capabilities(struct json_writer *w, const struct gw_request *q);
 /* What a list result has besides its items; ends the result. */
@@ -333,12 +337,13 @@ typedef void (*gw_lane_fn)(void *ctx, struct gw_lane *lane, const struct err *e)
 struct gw_lane_wait {
     struct list_node node;
     struct gw_pool *pool;
+    unsigned abilities;
     gw_lane_fn fn;
     void *ctx;
 };
-/* Calls fn later or now with a lane of the caller's own, or an error. */
-void gw_lane_take(struct gw_space *s, struct bundle *b, struct gw_lane_wait *w, gw_lane_fn fn,
-                  void *ctx);
+/* Calls fn later or now with a lane of the caller's own for a client that can this, or an error. */
+void gw_lane_take(struct gw_space *s, struct bundle *b, const struct json *capabilities,
+                  struct gw_lane_wait *w, gw_lane_fn fn, void *ctx);
 void gw_lane_wait_stop(struct gw_lane_wait *w);
 void gw_lane_give_back(struct gw_lane *lane);
 struct lanes *gw_lane_connection(struct gw_lane *lane);

@@ -26,10 +26,48 @@ struct gw_lane {
     struct mcp_host host;
     struct arena arena;
     struct timer idle;
+    unsigned abilities;
     bool is_busy;
 };
 
 static void pump(void *pool);
+
+/* ---- what clients can ---- */
+
+/* A connection declares what its client can, no more, so that the server asks accordingly. */
+enum { CAN_SAMPLE = 1, CAN_SAMPLE_TOOLS = 2, CAN_FORM = 4, CAN_URL = 8, CAN_ROOTS = 16 };
+
+static unsigned abilities_of(const struct json *client)
+{
+    const struct json *sampling = json_get(client, "sampling");
+    return (sampling ? CAN_SAMPLE : 0u) | (json_get(sampling, "tools") ? CAN_SAMPLE_TOOLS : 0u) |
+           (gw_client_can(client, MCP_ASK_ELICITATION, NULL) ? CAN_FORM : 0u) |
+           (json_get(json_get(client, "elicitation"), "url") ? CAN_URL : 0u) |
+           (json_get(client, "roots") ? CAN_ROOTS : 0u);
+}
+
+static void declare(struct arena *a, struct json *to, const char *name, bool can)
+{
+    if (can)
+        json_set(a, to, str_from(name), *json_new(a, JSON_OBJECT));
+}
+
+static const struct json *declaration(struct arena *a, unsigned can)
+{
+    struct json *all = json_new(a, JSON_OBJECT);
+    declare(a, all, "sampling", can & CAN_SAMPLE);
+    declare(a, all, "elicitation", can & (CAN_FORM | CAN_URL));
+    declare(a, all, "roots", can & CAN_ROOTS);
+    if (can & CAN_SAMPLE)
+        declare(a, json_get(all, "sampling"), "tools", can & CAN_SAMPLE_TOOLS);
+    if (can & (CAN_FORM | CAN_URL)) {
+        declare(a, json_get(all, "elicitation"), "form", can & CAN_FORM);
+        declare(a, json_get(all, "elicitation"), "url", can & CAN_URL);
+    }
+    return all;
+}
+
+/* ---- connections ---- */
 
 static void lane_free(struct gw_lane *l)
 {
@@ -57,7 +95,7 @@ static void on_ask(void *ctx, struct mcp_ask *a)
     mcp_ask_refuse(a, RPC_METHOD_NOT_FOUND, "Nobody is there to be asked.");
 }
 
-static void on_idle(void *lane)
+static void lane_close(void *lane)
 {
     struct gw_lane *l = lane;
     struct lanes *c = l->lanes;
@@ -67,18 +105,19 @@ static void on_idle(void *lane)
         bundle_disconnect(p->bundle, c);
 }
 
-static struct gw_lane *lane_open(struct gw_pool *p)
+static struct gw_lane *lane_open(struct gw_pool *p, unsigned abilities)
 {
     static const struct mcp_client_events EVENTS = {on_ready, on_closed};
-    static const char ALL[] = "{\"sampling\":{\"tools\":{}},\"elicitation\":{\"form\":{},"
-                              "\"url\":{}},\"roots\":{}}";
     struct gw_lane *l = xcalloc(1, sizeof *l);
-    struct json *can = NULL;
     l->pool = p;
+    l->abilities = abilities;
     arena_init(&l->arena);
-    timer_init(&l->idle, p->space->g->deps.loop, on_idle, l);
-    (void)json_parse(&l->arena, str_from(ALL), 0, &can, NULL);
-    l->host = (struct mcp_host){.capabilities = can, .ask = on_ask, .ctx = l};
+    timer_init(&l->idle, p->space->g->deps.loop, lane_close, l);
+    l->host = (struct mcp_host){
+        .capabilities = declaration(&l->arena, abilities),
+        .ask = on_ask,
+        .ctx = l,
+    };
     list_push(&p->lanes, &l->node);
     p->nlanes++;
     l->lanes = bundle_connect(p->bundle, &l->host, &EVENTS, l);
@@ -88,14 +127,24 @@ static struct gw_lane *lane_open(struct gw_pool *p)
     return NULL;
 }
 
-static struct gw_lane *find_free(struct gw_pool *p)
+/* One that is free for clients that can the same; or a new one, in place of one for others. */
+static struct gw_lane *find_free(struct gw_pool *p, unsigned abilities)
 {
+    struct gw_lane *other = NULL;
     LIST_FOREACH (n, &p->lanes) {
         struct gw_lane *l = LIST_ENTRY(n, struct gw_lane, node);
-        if (!l->is_busy && l->lanes)
+        if (l->is_busy || !l->lanes)
+            continue;
+        if (l->abilities == abilities)
             return l;
+        other = l;
     }
-    return p->nlanes < p->space->g->deps.limits.lanes ? lane_open(p) : NULL;
+    if (p->nlanes >= p->space->g->deps.limits.lanes) {
+        if (!other)
+            return NULL;
+        lane_close(other);
+    }
+    return lane_open(p, abilities);
 }
 
 static void give(struct gw_pool *p, struct gw_lane_wait *w, struct gw_lane *l, const struct err *e)
@@ -113,7 +162,8 @@ static void pump(void *pool)
 {
     struct gw_pool *p = pool;
     while (!list_empty(&p->waiting)) {
-        struct gw_lane *l = find_free(p);
+        struct gw_lane_wait *w = LIST_ENTRY(p->waiting.next, struct gw_lane_wait, node);
+        struct gw_lane *l = find_free(p, w->abilities);
         struct err e = {0};
         if (!l && p->nlanes > 0) {
             /* Calls that wait for their clients must not keep everybody out. */
@@ -122,7 +172,7 @@ static void pump(void *pool)
             return;
         }
         err_set(&e, -ECONNREFUSED, "it is not running");
-        give(p, LIST_ENTRY(p->waiting.next, struct gw_lane_wait, node), l, &e);
+        give(p, w, l, &e);
     }
 }
 
@@ -143,14 +193,15 @@ static struct gw_pool *pool_of(struct gw_space *s, struct bundle *b)
     return p;
 }
 
-void gw_lane_take(struct gw_space *s, struct bundle *b, struct gw_lane_wait *w, gw_lane_fn fn,
-                  void *ctx)
+void gw_lane_take(struct gw_space *s, struct bundle *b, const struct json *capabilities,
+                  struct gw_lane_wait *w, gw_lane_fn fn, void *ctx)
 {
     struct gw_pool *p = pool_of(s, b);
     struct err e = {0};
     w->fn = fn;
     w->ctx = ctx;
     w->pool = p;
+    w->abilities = abilities_of(capabilities);
     if (p->nwaiting >= GW_LANE_QUEUE_MAX) {
         err_set(&e, -EBUSY, "too many requests wait for it");
         fn(ctx, NULL, &e);

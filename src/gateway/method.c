@@ -50,11 +50,7 @@ static void discover(struct gw_request *q)
 {
     struct buf b;
     struct json_writer w;
-    buf_init(&b, GW_MESSAGE_MAX);
-    jw_init(&w, &b);
-    gw_write_envelope(&w, q->id);
-    jw_key(&w, "result");
-    jw_object(&w);
+    gw_write_begin(&w, &b, q);
     jw_key(&w, "supportedVersions");
     jw_array(&w);
     jw_str(&w, STR(MCP_REVISION_MODERN));

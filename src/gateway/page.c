@@ -32,11 +32,7 @@ void gw_page_reply(struct gw_request *q, const struct gw_items *all)
         gw_request_fail(q, RPC_INVALID_PARAMS, "This cursor is unknown.");
         return;
     }
-    buf_init(&b, GW_MESSAGE_MAX);
-    jw_init(&w, &b);
-    gw_write_envelope(&w, q->id);
-    jw_key(&w, "result");
-    jw_object(&w);
+    gw_write_begin(&w, &b, q);
     jw_key(&w, all->key);
     jw_array(&w);
     for (size_t i = from; i < to; i++)

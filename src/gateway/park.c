@@ -12,10 +12,6 @@
 #include "base/random.h"
 #include "gateway/upstream.h"
 
-static const char *const METHODS[] = {[MCP_ASK_SAMPLING] = "sampling/createMessage",
-                                      [MCP_ASK_ELICITATION] = "elicitation/create",
-                                      [MCP_ASK_ROOTS] = "roots/list"};
-
 static const char RERUN[] = "again"; /* the body of a state behind which nothing waits */
 
 void gw_park_prepare(struct gw_request *q)
@@ -71,7 +67,7 @@ static void write_question(struct json_writer *w, const struct gw_question *x)
     const struct json *params = x->ask->params;
     jw_key(w, x->key);
     jw_object(w);
-    jw_kstr(w, "method", str_from(METHODS[x->ask->kind]));
+    jw_kstr(w, "method", str_from(gw_ask_method(x->ask->kind)));
     jw_key(w, "params");
     jw_object(w);
     for (uint32_t i = 0; json_is(params, JSON_OBJECT) && i < params->len; i++) {
@@ -86,11 +82,7 @@ static void write_question(struct json_writer *w, const struct gw_question *x)
 
 static void begin_required(struct gw_request *q, struct json_writer *w, struct buf *b)
 {
-    buf_init(b, GW_MESSAGE_MAX);
-    jw_init(w, b);
-    gw_write_envelope(w, q->id);
-    jw_key(w, "result");
-    jw_object(w);
+    gw_write_begin(w, b, q);
     jw_kstr(w, "resultType", STR("input_required"));
     jw_key(w, "inputRequests");
     jw_object(w);
@@ -100,11 +92,7 @@ static void end_required(struct gw_request *q, struct json_writer *w, struct buf
 {
     jw_end(w);
     jw_kstr(w, "requestState", state);
-    jw_key(w, "_meta");
-    jw_object(w);
-    jw_key(w, META_SERVER_INFO);
-    gw_write_server_info(w);
-    jw_end(w);
+    gw_write_own_meta(w);
     jw_end(w);
     jw_end(w);
     gw_request_send(q, b);

@@ -151,11 +151,7 @@ void gw_session_initialize(struct gw_session *s, struct gw_request *q)
 
     struct buf b;
     struct json_writer w;
-    buf_init(&b, GW_MESSAGE_MAX);
-    jw_init(&w, &b);
-    gw_write_envelope(&w, q->id);
-    jw_key(&w, "result");
-    jw_object(&w);
+    gw_write_begin(&w, &b, q);
     jw_kstr(&w, "protocolVersion", s->version);
     jw_key(&w, "capabilities");
     gw_write_capabilities(&w, q);

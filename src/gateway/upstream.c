@@ -253,7 +253,7 @@ static void send_up(struct gw_up *u)
         }
     }
     if (u->era != MCP_ERA_MODERN && may_be_asked && protocol_may_need_input(q->method)) {
-        gw_lane_take(u->space, u->bundle, &u->wait, send_on_lane, u);
+        gw_lane_take(u->space, u->bundle, q->capabilities, &u->wait, send_on_lane, u);
         return;
     }
     struct mcp_request req = wire_request(u);

@@ -17,6 +17,24 @@ void gw_write_server_info(struct json_writer *w)
     jw_end(w);
 }
 
+void gw_write_begin(struct json_writer *w, struct buf *b, const struct gw_request *q)
+{
+    buf_init(b, GW_MESSAGE_MAX);
+    jw_init(w, b);
+    gw_write_envelope(w, q->id);
+    jw_key(w, "result");
+    jw_object(w);
+}
+
+void gw_write_own_meta(struct json_writer *w)
+{
+    jw_key(w, "_meta");
+    jw_object(w);
+    jw_key(w, META_SERVER_INFO);
+    gw_write_server_info(w);
+    jw_end(w);
+}
+
 /* ---- results ---- */
 
 /* Members that only the modern era knows. */
@@ -108,11 +126,7 @@ void gw_write_list_end(struct json_writer *w, const struct gw_request *q, uint64
         jw_kstr(w, "resultType", STR("complete"));
         jw_kint(w, "ttlMs", (int64_t)ttl_ms);
         jw_kstr(w, "cacheScope", STR("private"));
-        jw_key(w, "_meta");
-        jw_object(w);
-        jw_key(w, META_SERVER_INFO);
-        gw_write_server_info(w);
-        jw_end(w);
+        gw_write_own_meta(w);
     }
     jw_end(w);
 }
