@@ -8,6 +8,7 @@
 #include "base/utf8.h"
 
 #define NAME_MAX_BYTES 200
+#define SELF_MADE      "usr_oidc_"
 #define SUBJECT_HEX    12 /* of the id of somebody new */
 
 /* ---- bearer tokens that were verified before ---- */
@@ -150,12 +151,19 @@ static str name_of(const struct oidc_op *x)
     return str_trim(name);
 }
 
+/* The domains say who gets an account by themselves, and keeps it; whom somebody gave one is
+ * welcome from anywhere. */
+static bool is_self_made(const struct user *u)
+{
+    return str_starts(u->id, STR(SELF_MADE));
+}
+
 static void make_person(struct oidc_op *x, str email)
 {
     char hash[SHA256_HEX_LEN + 1];
     sha256_hex(x->jwt.subject, hash);
     struct change c = {.kind = CHANGE_USER_ADD,
-                       .user_id = arena_printf(&x->op.arena, "usr_oidc_%.*s", SUBJECT_HEX, hash),
+                       .user_id = arena_printf(&x->op.arena, SELF_MADE "%.*s", SUBJECT_HEX, hash),
                        .email = email,
                        .display_name = name_of(x),
                        .role = ORG_MEMBER,
@@ -181,7 +189,7 @@ static int meet_person(struct oidc_op *x, str email)
         return refuse(x, "the provider tells no e-mail address (scope email)");
     if (!is_email_verified(x))
         return refuse(x, "the provider has not verified your e-mail address");
-    if (!is_domain_allowed(x->oidc->conf, email))
+    if (!u && !is_domain_allowed(x->oidc->conf, email))
         return refuse(x, "your e-mail address is not of an allowed domain");
     if (u && u->subject.n > 0)
         return refuse(x, "your e-mail address belongs to another account here");
@@ -201,7 +209,8 @@ static void find_person(struct oidc_op *x)
     str email = json_get_string(x->jwt.claims, "email");
     if (!u && meet_person(x, email) < 0) {
         oidc_fail(x);
-    } else if (u && !is_domain_allowed(x->oidc->conf, email.n > 0 ? email : u->email)) {
+    } else if (u && is_self_made(u) &&
+               !is_domain_allowed(x->oidc->conf, email.n > 0 ? email : u->email)) {
         refuse(x, "your e-mail address is not of an allowed domain");
         oidc_fail(x);
     } else if (u) {

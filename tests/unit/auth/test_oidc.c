@@ -251,6 +251,29 @@ static void test_who_may_come_in(void **state)
     assert_int_equal(log_in().code, -EPERM);
 }
 
+/* A guest, or an owner whose own address is elsewhere. */
+static void test_whom_somebody_gave_an_account_is_welcome_from_anywhere(void **state)
+{
+    assert_int_equal(change((struct change){.kind = CHANGE_USER_ADD,
+                                            .user_id = STR("usr_guest"),
+                                            .email = STR("guest@other.org"),
+                                            .role = ORG_MEMBER}),
+                     0);
+    tell("{\"user\":{\"sub\":\"g\",\"email\":\"guest@other.org\",\"email_verified\":false}}");
+    assert_int_equal(log_in().code, -EPERM);
+    tell("{\"user\":{\"sub\":\"g\",\"email\":\"guest@other.org\",\"email_verified\":true}}");
+    assert_string_equal(log_in().id, "usr_guest");
+    assert_string_equal(log_in().id, "usr_guest");
+    tell("{\"user\":{\"sub\":\"h\",\"email\":\"h@other.org\",\"email_verified\":true}}");
+    assert_int_equal(log_in().code, -EPERM);
+    /* Who came by the domain goes with it. */
+    tell("{\"user\":{\"sub\":\"i\",\"email\":\"i@example.com\",\"email_verified\":true}}");
+    assert_int_equal(log_in().code, 0);
+    stop_identity();
+    open_server(",\"allowedDomains\":[\"example.net\"]");
+    assert_int_equal(log_in().code, -EPERM);
+}
+
 static void test_bearer_tokens(void **state)
 {
     int r;
@@ -380,6 +403,7 @@ int main(void)
         T(test_a_state_is_used_once_and_by_one_browser),
         T(test_only_own_paths_to_return_to),
         T(test_who_may_come_in),
+        T(test_whom_somebody_gave_an_account_is_welcome_from_anywhere),
         T(test_bearer_tokens),
         T(test_keys_rotate),
         T(test_refresh),
