@@ -91,9 +91,16 @@ void queue_taken(struct turn *t)
     tell_removed(t, "taken", STR_NONE, NULL);
 }
 
-void queue_refused(struct turn *t, const struct err *err)
+/* After a restart nobody may be there to hear it, and what is missing (a key, a disk) may come. */
+void queue_refused(struct turn *t, enum turn_refusal why, const struct err *err)
 {
     tell_removed(t, "refused", STR_NONE, err->msg);
+    if (!t->is_restored || t->is_left || why == TURN_NOT_FOUND || why == TURN_WITHDRAWN)
+        return;
+    t->is_left = true;
+    log_warn(t->rt->deps.log, "runtime",
+             "a message that waited in %.*s is kept for the next start: %s",
+             STR_ARG(t->conversation_id), err->msg);
 }
 
 /* ---- the file ---- */

@@ -41,7 +41,7 @@ void turn_refuse(struct turn *t, enum turn_refusal why, const struct err *err)
 {
     if (t->ev)
         t->ev->on_refused(t->ctx, why, err);
-    queue_refused(t, err);
+    queue_refused(t, why, err);
     turn_resume_queue(t);
     turn_free(t);
 }

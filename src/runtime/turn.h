@@ -131,7 +131,7 @@ void turn_resume_queue(struct turn *from);
 void turn_begin_waiting(struct turn *t); /* its time has come */
 /* What becomes of one that waited is told; nothing when it did not. */
 void queue_taken(struct turn *t);
-void queue_refused(struct turn *t, const struct err *err);
+void queue_refused(struct turn *t, enum turn_refusal why, const struct err *err);
 bool queue_drop(struct turn *t);          /* false: it does not wait (any more) */
 void queue_leave_all(struct runtime *rt); /* for the next start */
 bool queue_still_member(struct turn *t);

@@ -196,3 +196,21 @@ for (const signal of ['SIGKILL', 'SIGTERM']) {
         await server.stop()
     })
 }
+
+test('what cannot be sent after a restart is kept for the next one', async () => {
+    const workdir = tmpdir()
+    let { server, me } = await alone(workdir)
+    const id = (await me.post('/v1/chat', { message: say({ text: 'hello' }) })).body.conversationId
+    await me.post('/v1/chat/start', { message: BUSY, conversationId: id })
+    const { queuedId } = (await me.post('/v1/chat/start', { message: say({ text: 'at last' }), conversationId: id, whenBusy: 'queue' })).body
+    await server.kill9()
+    fs.writeFileSync(path.join(workdir, 'nimblebrain.json'), '{}') // no key any more
+    server = await startServer({ workdir, env: QUICK })
+    await server.waitFor(/is kept for the next start/)
+    await server.stop()
+    assert.deepEqual(fs.readdirSync(path.join(workdir, 'queue')), [`${queuedId}.json`])
+    ;({ server } = await alone(workdir))
+    await eventually(() => fs.readdirSync(path.join(workdir, 'queue')).length === 0, 15000)
+    assert.match(fs.readFileSync(path.join(workdir, 'conversations', `${id}.jsonl`), 'utf8'), new RegExp(queuedId))
+    await server.stop()
+})
