@@ -69,7 +69,7 @@ static void use_skills(void *ctx, struct skills *fresh)
     rt->skills = fresh;
 }
 
-static void load_skills(struct runtime *rt)
+static struct skill_places skill_places(const struct runtime *rt)
 {
     const struct config *c = rt->deps.config;
     struct skill_places places = {
@@ -81,6 +81,18 @@ static void load_skills(struct runtime *rt)
     };
     if (!str_eq(rt->deps.root_dir, places.work_dir))
         places.workspace_dir = rt->deps.root_dir;
+    return places;
+}
+
+void runtime_use_skill_dirs(struct runtime *rt)
+{
+    struct skill_places places = skill_places(rt);
+    skill_watch_use(rt->watch, &places);
+}
+
+static void load_skills(struct runtime *rt)
+{
+    struct skill_places places = skill_places(rt);
     rt->watch = skill_watch_new(rt->deps.loop, rt->deps.pool, &places, use_skills, rt);
     use_skills(rt, skill_watch_load(rt->watch));
 }

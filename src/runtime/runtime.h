@@ -52,6 +52,7 @@ struct runtime_settings {
     const struct json *agents, *permissions;     /* NULL = none */
 };
 int runtime_use_settings(struct runtime *rt, const struct runtime_settings *s, struct err *e);
+void runtime_use_skill_dirs(struct runtime *rt); /* the directories in the config are others now */
 
 /* Cancels all runs, waits until their ends are durable, then calls done. */
 void runtime_stop(struct runtime *rt, loop_fn done, void *ctx);

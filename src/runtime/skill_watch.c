@@ -15,9 +15,12 @@
 struct skill_watch {
     struct loop *loop;
     struct pool *pool;
-    struct arena arena; /* the places */
-    struct skill_dir *dirs;
-    size_t ndirs;
+    struct places { /* the job's while it is busy */
+        struct arena arena;
+        struct skill_dir *dirs;
+        size_t ndirs;
+    } at, next;
+    bool has_next;
     skill_watch_fn on_change;
     void *ctx;
 
@@ -71,8 +74,8 @@ static void make_stamp(const struct skill_watch *w, uint8_t ret[SHA256_LEN])
 {
     struct buf b;
     buf_init(&b, 16u * 1024 * 1024);
-    for (size_t i = 0; i < w->ndirs; i++)
-        add_dir(&b, &w->dirs[i]);
+    for (size_t i = 0; i < w->at.ndirs; i++)
+        add_dir(&b, &w->at.dirs[i]);
     sha256(buf_str(&b), ret);
     buf_done(&b);
 }
@@ -83,7 +86,7 @@ static void work(struct job *j)
     make_stamp(w, w->seen);
     w->fresh = memcmp(w->seen, w->stamp, SHA256_LEN) == 0
                    ? NULL
-                   : skills_load(w->dirs, w->ndirs, w->current);
+                   : skills_load(w->at.dirs, w->at.ndirs, w->current);
 }
 
 /* ---- loop thread ---- */
@@ -112,6 +115,26 @@ static void look(struct skill_watch *w)
     pool_submit(w->pool, &w->job);
 }
 
+static void adopt(struct skill_watch *w)
+{
+    arena_done(&w->at.arena);
+    w->at = w->next;
+    w->next = (struct places){0};
+    arena_init(&w->next.arena);
+    w->has_next = false;
+    memset(w->stamp, 0, sizeof w->stamp);
+    w->checked_ms = 0;
+}
+
+void skill_watch_use(struct skill_watch *w, const struct skill_places *places)
+{
+    arena_reset(&w->next.arena);
+    w->next.dirs = skill_dirs(&w->next.arena, places, &w->next.ndirs);
+    w->has_next = w->is_stale = true;
+    if (!w->is_busy)
+        adopt(w);
+}
+
 static void done(struct job *j)
 {
     struct skill_watch *w = CONTAINER_OF(j, struct skill_watch, job);
@@ -121,6 +144,8 @@ static void done(struct job *j)
         take(w, w->fresh);
         w->on_change(w->ctx, w->fresh);
     }
+    if (w->has_next)
+        adopt(w);
     if (w->is_stale)
         look(w);
     else
@@ -136,11 +161,12 @@ struct skill_watch *skill_watch_new(struct loop *l, struct pool *pool,
     w->pool = pool;
     w->on_change = on_change;
     w->ctx = ctx;
-    arena_init(&w->arena);
+    arena_init(&w->at.arena);
+    arena_init(&w->next.arena);
     list_init(&w->waiting);
     defer_init(&w->at_once, tell_waiting, w);
     w->job = (struct job){.work = work, .done = done};
-    w->dirs = skill_dirs(&w->arena, places, &w->ndirs);
+    w->at.dirs = skill_dirs(&w->at.arena, places, &w->at.ndirs);
     return w;
 }
 
@@ -151,14 +177,15 @@ void skill_watch_free(struct skill_watch *w)
     assert(!w->is_busy && list_empty(&w->waiting));
     defer_stop(&w->at_once);
     skills_unref(w->current);
-    arena_done(&w->arena);
+    arena_done(&w->at.arena);
+    arena_done(&w->next.arena);
     free(w);
 }
 
 struct skills *skill_watch_load(struct skill_watch *w)
 {
     make_stamp(w, w->seen);
-    struct skills *s = skills_load(w->dirs, w->ndirs, NULL);
+    struct skills *s = skills_load(w->at.dirs, w->at.ndirs, NULL);
     take(w, s);
     w->checked_ms = clock_mono_ms();
     return s;

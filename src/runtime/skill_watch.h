@@ -15,6 +15,8 @@ typedef void (*skill_watch_fn)(void *ctx, struct skills *fresh); /* takes the re
 struct skill_watch *skill_watch_new(struct loop *l, struct pool *pool,
                                     const struct skill_places *places, skill_watch_fn on_change,
                                     void *ctx);
+/* Looks there from now on; what it finds counts from the next check on. Borrows the strings. */
+void skill_watch_use(struct skill_watch *w, const struct skill_places *places);
 void skill_watch_free(struct skill_watch *w); /* nothing may be under way */
 
 /* The first set, loaded right here: for start-up. */

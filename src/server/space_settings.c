@@ -148,6 +148,16 @@ static struct runtime_settings read_settings(struct space *sp, const struct json
     };
 }
 
+static void follow_skill_dirs(struct space *sp, const struct json *doc)
+{
+    const struct json *now = json_get(doc, "skillDirs"), *old = json_get(sp->doc, "skillDirs");
+    bool is_same = now && old ? json_equal(now, old) : now == old;
+    if (is_same)
+        return;
+    use_skill_dirs(sp, now);
+    runtime_use_skill_dirs(sp->api.runtime);
+}
+
 void space_settings_changed(struct space *sp, const struct json *doc)
 {
     struct err e = {0};
@@ -159,6 +169,7 @@ void space_settings_changed(struct space *sp, const struct json *doc)
                  space_settings_path(sp), e.msg);
     } else if (sp->env->has_many) {
         use_models(sp, json_get(doc, "models"));
+        follow_skill_dirs(sp, doc);
     } else {
         bundles_set_defaults(sp->api.bundles, !json_get_bool(doc, "noDefaultBundles", false));
     }

@@ -196,6 +196,13 @@ test('the workspace stream: tools, skills and settings, followed while nb runs',
         assert.equal((await seen.event(`skill.${event}`)).data.name, 'greet')
     }
 
+    fs.mkdirSync(path.join(path.dirname(file), 'more'))
+    fs.writeFileSync(path.join(path.dirname(file), 'more/knit.md'), '---\nname: knit\ntype: skill\npriority: 20\n---\nKnit.\n')
+    edit({ skillDirs: ['more'] })
+    await config('skillDirs')
+    assert.ok((await bob.get('/v1/skills')).body.skills.some((s) => s.name === 'knit'))
+    await seen.event('skill.created', (d) => d.name === 'knit')
+
     edit({ permissions: { deny: ['tiny__*'] }, identity: 'You are the clerk of this office.' })
     await config('permissions')
     assert.equal((await call()).body.toolCalls[0].ok, false, 'denied from now on')
