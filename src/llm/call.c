@@ -160,6 +160,7 @@ static void report_done(struct llm_call *c)
         call_kill(c);
         return;
     }
+    fetch_hurry(c->fetch); /* the next call will want the connection */
     timer_init(&c->timer, c->llm->loop, on_drained, c);
     timer_start(&c->timer, DRAIN_MS);
 }

@@ -178,7 +178,6 @@ static size_t on_body(char *p, size_t size, size_t n, void *ctx)
     if (f->is_cancelled)
         return 0;
     touch(f);
-    curl_loop_heard(f->owner->curl, (f->req.flags & FETCH_PATIENT) != 0);
     if (f->is_paused && !f->is_redirect) {
         f->is_held = true;
         return CURL_WRITEFUNC_PAUSE;
@@ -191,6 +190,7 @@ static size_t on_body(char *p, size_t size, size_t n, void *ctx)
     f->received += n;
     if (!f->is_redirect)
         f->ev.on_data(f->ctx, (str){p, n});
+    curl_loop_heard(f->owner->curl, (f->req.flags & FETCH_PATIENT) != 0);
     return f->is_cancelled ? 0 : n;
 }
 
@@ -426,4 +426,9 @@ void fetch_pause(struct fetch *f, bool paused)
         defer_start(f->owner->loop, &f->turn);
     else if (f->is_attached)
         watch_idle(f);
+}
+
+void fetch_hurry(struct fetch *f)
+{
+    f->req.flags &= ~(unsigned)FETCH_PATIENT;
 }

@@ -70,3 +70,4 @@ void fetch_cancel(struct fetch *f); /* closes the socket; no callback any more *
 /* Back-pressure: no on_data while paused, and the sender is held back. Time does not count.
  * What was held comes after the call, not from inside it. */
 void fetch_pause(struct fetch *f, bool paused);
+void fetch_hurry(struct fetch *f); /* no more FETCH_PATIENT: what follows comes at once */

@@ -30,7 +30,7 @@ struct world {
     struct fetch *fetch;
     struct buf body;
     int calls; /* of on_data */
-    int cancel_at, pause_at;
+    int cancel_at, pause_at, hurry_at;
     bool is_done;
     struct err err;
     atomic_int taken; /* whole pieces */
@@ -100,6 +100,8 @@ static void on_data(void *ctx, str bytes)
     atomic_store(&w->taken, (int)(w->body.n / PIECE));
     if (w->calls == w->pause_at)
         fetch_pause(w->fetch, true);
+    if (w->calls == w->hurry_at)
+        fetch_hurry(w->fetch);
     if (w->calls == w->cancel_at)
         cancel(w);
 }
@@ -213,6 +215,14 @@ static void impatient_responses_come_at_once(void **state)
     assert_quick(*state, 0, (struct script){.pieces = 60, .in_step = true}, 30 * CURL_REST_MS);
 }
 
+static void a_hurry_ends_all_rests(void **state)
+{
+    struct world *w = *state;
+    w->hurry_at = 20;
+    assert_quick(w, FETCH_PATIENT, (struct script){.pieces = 60, .in_step = true},
+                 30 * CURL_REST_MS);
+}
+
 static void a_connection_forgets_its_last_response(void **state)
 {
     struct world *w = *state;
@@ -315,6 +325,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(quick_pieces_come_together, set_up, tear_down),
         cmocka_unit_test_setup_teardown(first_pieces_come_at_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(impatient_responses_come_at_once, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_hurry_ends_all_rests, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_connection_forgets_its_last_response, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_socket_is_empty_when_it_rests, set_up, tear_down),
         cmocka_unit_test_setup_teardown(ends_are_seen_after_a_rest, set_up, tear_down),
