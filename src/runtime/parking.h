@@ -9,8 +9,8 @@
 #include "base/log.h"
 #include "loop/pool.h"
 
-#define PARKING_FILES_MAX 1000               /* taken up again at a start */
-#define PARKING_FILE_MAX  (8u * 1024 * 1024) /* a message, every byte of it escaped */
+#define PARKING_FILES_MAX 1000                /* taken up again at a start */
+#define PARKING_FILE_MAX  (16u * 1024 * 1024) /* a request of a megabyte, changed, all escaped */
 
 struct parking {
     struct pool *pool;

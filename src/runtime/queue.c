@@ -116,7 +116,7 @@ static void write_strs(struct json_writer *w, const char *key, struct json_strs 
     jw_end(w);
 }
 
-struct parking_op *queue_park(struct turn *t, parking_fn fn, void *ctx)
+static struct parking_op *park(struct turn *t, parking_fn fn, void *ctx)
 {
     struct json_writer w;
     struct buf b;
@@ -218,7 +218,7 @@ void queue_wait(struct turn *t, struct turn *busy)
         t->queued_ms = clock_now_ms();
         t->queued_number = ++t->rt->nqueued;
         t->state = TURN_PARKING;
-        (void)queue_park(t, on_parked, t);
+        (void)park(t, on_parked, t);
     }
 }
 
@@ -323,7 +323,7 @@ int queue_edit(struct runtime *rt, const struct queue_ref *which, str message, p
     t->edited = str_dup(message);
     t->message = str_make(t->edited, message.n);
     tell_message(t, STR("queue.changed"));
-    *ret_op = queue_park(t, fn, ctx);
+    *ret_op = park(t, fn, ctx);
     return 0;
 }
 

@@ -126,7 +126,6 @@ int turn_check_message(str message, struct err *e);
 
 /* ---- queue.c, queue_restore.c: waiting for another turn of the same conversation ---- */
 void queue_wait(struct turn *t, struct turn *busy); /* or refuses it */
-struct parking_op *queue_park(struct turn *t, parking_fn fn, void *ctx);
 void turn_resume_queue(struct turn *from);
 void turn_begin_waiting(struct turn *t); /* its time has come */
 /* What becomes of one that waited is told; nothing when it did not. */
