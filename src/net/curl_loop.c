@@ -39,7 +39,7 @@ struct watched { /* a socket of curl */
     curl_socket_t fd;
     uint32_t wanted;     /* events that curl waits for */
     unsigned reads;      /* of patient responses in a row */
-    uint64_t read_at_ms; /* the last of them */
+    uint64_t read_at_ms; /* the last time, whatever came */
     bool is_resting;     /* nobody waits for EPOLLIN */
     struct timer rest;   /* runs until its end */
 };
@@ -49,7 +49,7 @@ struct curl_loop {
     struct loop *loop;
     struct lane lanes[CURL_LANES];
     struct map sockets; /* descriptor -> struct watched */
-    enum heard heard;
+    enum heard heard;   /* in the current call */
     int epoll_fd;
     uv_poll_t *poll; /* outlives us until its close callback */
     unsigned depth;  /* calls into curl on the stack */
@@ -142,8 +142,8 @@ static bool has_bytes(const struct watched *w)
     return ioctl(w->fd, FIONREAD, &n) == 0 && n > 0;
 }
 
-/* After a read: may what comes next wait? */
-static bool can_wait(struct watched *w, enum heard heard)
+/* Counts a read and says whether what comes next may wait. */
+static bool note_read(struct watched *w, enum heard heard)
 {
     if (heard == HEARD_NOTHING)
         return false;
@@ -163,7 +163,7 @@ static void serve(struct lane *lane, curl_socket_t fd, int mask)
     struct watched *w = find_socket(c, fd);
     if (!w)
         return;
-    if (can_wait(w, c->heard) && !has_bytes(w))
+    if (note_read(w, c->heard) && !has_bytes(w))
         rest(w);
     else
         wake(w);

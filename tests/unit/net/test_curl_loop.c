@@ -180,15 +180,15 @@ static int tear_down(void **state)
 
 /* ---- tests ---- */
 
-/* A rest for every read but the first ones, unless the machine is so slow that the pieces are
- * no longer quick. */
+/* A rest for every read but the first ones, and a few pieces at a time come out of the kernel;
+ * unless the machine is so slow that the pieces are no longer quick. */
 static void quick_pieces_come_together(void **state)
 {
     struct world *w = *state;
     uint64_t ms = run(w, FETCH_PATIENT, (struct script){.pieces = 1000, .gap_us = 100});
     assert_int_equal(w->err.code, 0);
     assert_all_came(w);
-    assert_in_range(w->calls, 1, 20 + ms / 2);
+    assert_in_range(w->calls, 1, 100 + ms / 2);
 }
 
 /* One of some attempts has to be quick: a loaded machine may be slow, a rest always is. */
