@@ -119,7 +119,7 @@ bool styled_wrap(const struct styled *t, size_t *at, size_t end, size_t width,
 
 size_t styled_width(const struct styled *t, size_t from, size_t to)
 {
-    return text_width(str_make(t->text.p + from, to - from));
+    return text_width(str_slice(buf_str(&t->text), from, to));
 }
 
 void styled_emit(struct buf *out, bool has_color, const struct styled *t, size_t from, size_t to)
