@@ -37,7 +37,7 @@ test('health needs nothing', async () => {
     assert.equal(res.status, 200)
     const body = await res.json()
     assert.equal(body.status, 'ok')
-    assert.deepEqual(body.bundles, [])
+    assert.deepEqual(body.bundles.map((b) => [b.name, b.workspaceId]), [['bash', 'ws_default']])
     assert.equal(res.headers.get('x-content-type-options'), 'nosniff')
     assert.equal(res.headers.get('x-frame-options'), 'DENY')
 })
