@@ -87,6 +87,8 @@ static int make(struct journal *j, const char *dir)
     int r = fill(j->io, j->fd, 2 * j->half_bytes);
     if (r == 0)
         r = io_sync_dir(j->io, dir);
+    if (r == 0)
+        r = io_sync_parent(j->io, dir); /* another process may have made it just now */
     if (r < 0)
         (void)journal_remove(j);
     return r;
