@@ -201,13 +201,19 @@ str arena_vprintf(struct arena *a, const char *fmt, va_list ap)
     return (str){p, n};
 }
 
+str arena_join(struct arena *a, const str *parts, size_t n)
+{
+    size_t total = 0;
+    for (size_t i = 0; i < n; i++)
+        total += parts[i].n;
+    char *text = arena_alloc(a, total + 1), *at = text;
+    for (size_t i = 0; i < n; i++)
+        at = parts[i].n ? mempcpy(at, parts[i].p, parts[i].n) : at;
+    *at = '\0';
+    return (str){text, total};
+}
+
 str arena_concat(struct arena *a, str x, str y)
 {
-    char *p = arena_alloc(a, x.n + y.n + 1);
-    if (x.n)
-        memcpy(p, x.p, x.n);
-    if (y.n)
-        memcpy(p + x.n, y.p, y.n);
-    p[x.n + y.n] = '\0';
-    return (str){p, x.n + y.n};
+    return arena_join(a, (const str[]){x, y}, 2);
 }

@@ -20,9 +20,19 @@ static uint64_t checksum(uint64_t h, str s)
     return (h ^ s.n) * FACTOR;
 }
 
+/* "#%08x/%zu", from its end; a request has ten of them. */
 static str mark_of(struct arena *a, uint64_t sum, size_t bytes)
 {
-    return arena_printf(a, "#%08x/%zu", (unsigned)(sum >> 32), bytes);
+    char text[32], *end = text + sizeof text, *at = end;
+    uint32_t high = (uint32_t)(sum >> 32);
+    do
+        *--at = (char)('0' + bytes % 10);
+    while (bytes /= 10);
+    *--at = '/';
+    for (int i = 0; i < 8; i++, high >>= 4)
+        *--at = "0123456789abcdef"[high & 15];
+    *--at = '#';
+    return arena_str(a, str_make(at, (size_t)(end - at)));
 }
 
 static str mark(struct arena *a, str value)

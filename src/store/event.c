@@ -98,15 +98,11 @@ static int check(struct arena *a, str in, struct json **ret, struct err *e)
 /* The object with {"ts":...} as its first member, and `end` behind it. */
 static str with_time(struct arena *a, str object, int64_t ms, str end)
 {
-    static const str BEFORE = STR_INIT("{\"ts\":\""), AFTER = STR_INIT("\",");
     char ts[CLOCK_ISO_LEN + 1];
     clock_iso(ms, ts);
-    str parts[] = {BEFORE, str_make(ts, CLOCK_ISO_LEN), AFTER, str_skip(object, 1), end};
-    char *text = arena_alloc(a, BEFORE.n + CLOCK_ISO_LEN + AFTER.n + object.n + end.n), *at = text;
-    for (size_t i = 0; i < ARRAY_LEN(parts); i++)
-        at = parts[i].n ? mempcpy(at, parts[i].p, parts[i].n) : at;
-    *at = '\0';
-    return str_make(text, (size_t)(at - text));
+    const str parts[] = {STR("{\"ts\":\""), str_make(ts, CLOCK_ISO_LEN), STR("\","),
+                         str_skip(object, 1), end};
+    return arena_join(a, parts, ARRAY_LEN(parts));
 }
 
 int event_prepare(struct arena *a, str in, int64_t now_ms, str *ret_line, struct err *e)

@@ -7,14 +7,20 @@
 #include "store/replay.h"
 #include "store/trash.h"
 
+static const char *path_of(const struct files *f, struct arena *a, str id, str suffix)
+{
+    const str parts[] = {str_from(f->store->conf.dir), STR("/"), id, suffix};
+    return arena_join(a, parts, ARRAY_LEN(parts)).p;
+}
+
 static const char *log_path(struct files *f, struct arena *a, str id)
 {
-    return arena_printf(a, "%s/%.*s.jsonl", f->store->conf.dir, STR_ARG(id)).p;
+    return path_of(f, a, id, STR(".jsonl"));
 }
 
 static const char *blob_dir(struct files *f, struct arena *a, str id)
 {
-    return arena_printf(a, "%s/%.*s.blobs", f->store->conf.dir, STR_ARG(id)).p;
+    return path_of(f, a, id, STR(".blobs"));
 }
 
 static const struct file_layout LAYOUT = {

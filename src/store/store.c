@@ -112,8 +112,9 @@ const struct store_conf *store_conf(const struct store *s)
 
 str store_topic(struct arena *a, const struct store *s, str id)
 {
-    const char *ws = s->conf.workspace_id ? s->conf.workspace_id : "";
-    return arena_printf(a, "conv/%s/%.*s", ws, STR_ARG(id));
+    str ws = str_from(s->conf.workspace_id ? s->conf.workspace_id : "");
+    const str parts[] = {STR("conv/"), ws, STR("/"), id};
+    return arena_join(a, parts, ARRAY_LEN(parts));
 }
 
 str store_space_topic(struct arena *a, const struct store *s)

@@ -96,6 +96,10 @@ static void test_strings(void **state)
     assert_string_equal(arena_cstr(&a, STR_NONE), "");
     assert_string_equal(arena_concat(&a, STR("ab"), STR("cd")).p, "abcd");
     assert_string_equal(arena_concat(&a, STR_NONE, STR_NONE).p, "");
+    const str parts[] = {STR("a"), STR_NONE, STR("bc"), STR("d")};
+    assert_string_equal(arena_join(&a, parts, ARRAY_LEN(parts)).p, "abcd");
+    assert_int_equal(arena_join(&a, parts, ARRAY_LEN(parts)).n, 4);
+    assert_string_equal(arena_join(&a, parts, 0).p, "");
     assert_string_equal(arena_printf(&a, "%d-%s", 7, "x").p, "7-x");
     str wide = arena_printf(&a, "%1000d", 5);
     assert_int_equal(wide.n, 1000);

@@ -75,6 +75,16 @@ static void test_short_values_stand_as_they_are(void **state)
     assert_int_equal(json_get_int(json_get(v, "others"), "n", 0), 2);
 }
 
+/* Logs keep them: another build must write the same. */
+static void test_marks_stay_the_same(void **state)
+{
+    struct fixture *f = *state;
+    str one = outline_of(&f->arena, STR("{\"tools\":[1,2]}"), STR_NONE);
+    str other = outline_of(&f->arena, STR("{\"tools\":[45]}"), STR_NONE);
+    assert_string_equal(one.p, "{\"tools\":\"#5ef5fe5a/5\"}");
+    assert_string_equal(other.p, "{\"tools\":\"#047b42a2/4\"}");
+}
+
 static void test_tools_that_are_known_make_no_difference(void **state)
 {
     static const str GUESSES[] = {STR_INIT("[{\"name\":\"a\"}]"), STR_INIT("[{\"name\":\"b\"}]")};
@@ -184,6 +194,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_short_values_stand_as_they_are, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_marks_stay_the_same, setup, teardown),
         cmocka_unit_test_setup_teardown(test_tools_that_are_known_make_no_difference, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(test_what_is_no_object_has_no_outline, setup, teardown),
