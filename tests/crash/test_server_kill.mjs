@@ -64,11 +64,17 @@ function check(workdir, told) {
     }
 }
 
+function journals(workdir) {
+    const dir = path.join(workdir, 'conversations', '.journal')
+    return fs.existsSync(dir) ? fs.readdirSync(dir) : []
+}
+
 test('a server killed while people chat loses nothing it confirmed', async () => {
     const workdir = tmpdir()
     const people = Array.from({ length: PEOPLE }, (_, name) => ({ name, next: 0 }))
     const told = []
     let positions = 0
+    let journalled = 0
     for (let round = 0; round < ROUNDS; round++) {
         const server = await startServer({ env, workdir })
         const shown = []
@@ -76,6 +82,9 @@ test('a server killed while people chat loses nothing it confirmed', async () =>
         await new Promise((resolve) => setTimeout(resolve, Math.random() * MAX_RUN_MS))
         await server.kill9()
         await Promise.all(chats)
+        const left = journals(workdir).length
+        assert.ok(left <= 1, `${left} journals: what the last one left was not cleared away`)
+        journalled += left
         checkPositions(workdir, shown)
         positions += shown.length
     }
@@ -83,6 +92,7 @@ test('a server killed while people chat loses nothing it confirmed', async () =>
     check(workdir, told)
     const server = await startServer({ env, workdir })
     const list = await (await fetch(server.url + '/v1/conversations?limit=100')).json()
+    assert.deepEqual(journals(workdir), [], 'a server at rest has no journal')
     const listed = new Set(list.conversations.map((c) => c.id)) // more, where nobody was told the id
     for (const person of people) {
         assert.ok(listed.has(person.conversation))
@@ -93,6 +103,6 @@ test('a server killed while people chat loses nothing it confirmed', async () =>
         })
         assert.equal(res.status, 200)
     }
-    console.log(`# ${ROUNDS} kills, ${told.length} answers confirmed, ${positions} positions shown`)
+    console.log(`# ${ROUNDS} kills, ${told.length} answers confirmed, ${positions} positions shown, ${journalled} journals left`)
     assert.ok(positions > 0, 'the streams carried no positions')
 }, { timeoutMs: 240_000 })
