@@ -373,6 +373,7 @@ void gw_tasks_answer(struct gw_request *q, struct bundle *b, const struct json *
  * `task`, in related-task. Itself, or a copy in the arena. */
 const struct json *gw_tasks_rename(struct gw_space *s, struct arena *a, str user_id,
                                    struct bundle *b, const struct json *said);
-/* The other way, in place: what a client says is related to one of its tasks. */
+/* The other way, in place: what a client says is related to one of its tasks; or not, if that is
+ * not true. */
 void gw_tasks_restore(struct gw_space *s, struct arena *a, str user_id, struct json *said);
 void gw_tasks_done(struct gw_space *s);

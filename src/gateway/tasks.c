@@ -132,10 +132,15 @@ const struct json *gw_tasks_rename(struct gw_space *s, struct arena *a, str user
 
 void gw_tasks_restore(struct gw_space *s, struct arena *a, str user_id, struct json *said)
 {
-    struct json *related = json_get(json_get(said, "_meta"), META_RELATED_TASK);
+    struct json *meta = json_get(said, "_meta");
+    struct json *related = json_get(meta, META_RELATED_TASK);
     str source, id;
+    if (!related)
+        return;
     if (split_id(s, a, user_id, json_get_string(related, "taskId"), &source, &id))
         json_set(a, related, STR("taskId"), json_of_str(arena_str(a, id)));
+    else
+        json_unset(meta, META_RELATED_TASK); /* not one of theirs */
 }
 
 void gw_tasks_answer(struct gw_request *q, struct bundle *b, const struct json *result)
