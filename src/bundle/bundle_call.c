@@ -60,7 +60,7 @@ static bool is_connection_error(const struct bundle *b, const struct err *err)
 /* What was refused at the door had no effect: it is repeated with another token. */
 static bool is_token_error(const struct bundle *b, const struct err *err)
 {
-    return b->entry.oauth.is_on && err->code == -EACCES;
+    return b->entry.oauth.is_on && err->code == -EKEYREJECTED;
 }
 
 static bool may_repeat(const struct bundle_call *c, const struct mcp_reply *r)

@@ -96,6 +96,13 @@ static void add_challenge(struct buf *out, str verifier)
     buf_done(&text);
 }
 
+/* Where nothing but https is asked for anything, no person is sent elsewhere either. */
+static bool is_unsafe(const struct oauth_login *l)
+{
+    return (l->conf.fetch_flags & FETCH_HTTPS_ONLY) &&
+           !str_starts_nocase(l->server.authorization_endpoint, STR("https://"));
+}
+
 static void finish_ready(struct oauth_login *l)
 {
     struct buf query;
@@ -184,6 +191,11 @@ static str registration(struct oauth_login *l)
 static void identify(struct oauth_login *l)
 {
     struct err e = {0};
+    if (is_unsafe(l)) {
+        err_set(&e, -EACCES, "the authorization server wants people to sign in without https");
+        fail_login(l, &e);
+        return;
+    }
     l->result.issuer = l->server.issuer;
     l->result.resource = l->resource.resource;
     l->result.token_endpoint = l->server.token_endpoint;

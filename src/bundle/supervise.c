@@ -74,7 +74,7 @@ static void fail(struct bundle *b, const struct err *err, bool was_connected)
     bool was_ready = b->is_ready;
     struct err why = {err->code, {0}};
     b->is_ready = false;
-    b->is_token_refused |= b->entry.oauth.is_on && was_connected && err->code == -EACCES;
+    b->is_token_refused |= b->entry.oauth.is_on && err->code == -EKEYREJECTED;
     explain(b, err, reason);
     snprintf(why.msg, sizeof(why.msg), "%.*s: %.900s", STR_ARG(b->entry.server_name), reason);
     b->failures++;

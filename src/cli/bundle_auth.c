@@ -75,7 +75,7 @@ static void reply(int fd, bool is_callback)
 {
     static const char THANKS[] = "HTTP/1.1 200 OK\r\nContent-Type: text/plain; charset=utf-8\r\n"
                                  "Referrer-Policy: no-referrer\r\nConnection: close\r\n\r\n"
-                                 "Done. You can close this page and go back to the terminal.\n";
+                                 "You can close this page and go back to the terminal.\n";
     static const char NOTHING[] = "HTTP/1.1 404 Not Found\r\nConnection: close\r\n\r\n";
     str text = str_from(is_callback ? THANKS : NOTHING);
     (void)!send(fd, text.p, text.n, MSG_NOSIGNAL);

@@ -170,10 +170,11 @@ static void on_accepted(void *ctx)
 
 static int status_errno(int status)
 {
-    return status == 401 || status == 403 ? -EACCES
-           : status == 404                ? -ENOENT
-           : status >= 500                ? -EREMOTEIO
-                                          : -EPROTO;
+    return status == 401   ? -EKEYREJECTED
+           : status == 403 ? -EACCES
+           : status == 404 ? -ENOENT
+           : status >= 500 ? -EREMOTEIO
+                           : -EPROTO;
 }
 
 static void describe_refusal(struct err *e, int status, str body)

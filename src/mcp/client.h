@@ -132,7 +132,8 @@ struct mcp_request {
 struct mcp_reply { /* exactly one of the three; borrowed for the callback */
     const struct json *result;
     const struct json *error; /* a JSON-RPC error object */
-    /* The connection failed: -ETIMEDOUT, -ECONNRESET, -EMSGSIZE, -EPROTO ... */
+    /* The connection failed: -ETIMEDOUT, -ECONNRESET, -EMSGSIZE, -EPROTO ... -EKEYREJECTED: it
+     * wants credentials, or others. */
     const struct err *err;
 };
 

@@ -130,6 +130,12 @@ static void take_modern_error(struct mcp_client *c, const struct mcp_reply *r)
         fail(c, -EPROTO, "no revision of MCP in common with the server", r);
 }
 
+/* Whatever it speaks, it would say the same again. */
+static bool is_denial(const struct err *err)
+{
+    return err->code == -EACCES || err->code == -EKEYREJECTED;
+}
+
 static void on_discovered(struct exchange *x, const struct mcp_reply *r)
 {
     struct mcp_client *c = x->client;
@@ -145,7 +151,7 @@ static void on_discovered(struct exchange *x, const struct mcp_reply *r)
         take_modern_error(c, r);
     else if (r->error && x->http_status == 404 && code == RPC_METHOD_NOT_FOUND)
         assume_modern(c);
-    else if (r->err && (r->err->code == -EACCES || (x->http_status == 0 && code == 0)))
+    else if (r->err && (is_denial(r->err) || (x->http_status == 0 && code == 0)))
         fail(c, r->err->code, "cannot connect", r);
     else
         send_initialize(c);

@@ -148,7 +148,10 @@ static void on_end(void *ctx, int status, str body, const struct err *err)
     if (e.code == 0 && status >= 200 && status < 300)
         err_set(&e, -ECONNRESET, "the server has ended the stream");
     else if (e.code == 0)
-        err_set(&e, status == 401 || status == 403 ? -EACCES : -EPROTO,
+        err_set(&e,
+                status == 401   ? -EKEYREJECTED
+                : status == 403 ? -EACCES
+                                : -EPROTO,
                 "the server answered with HTTP status %d", status);
     t->base.ev->closed(t->base.ctx, &e);
 }

@@ -129,7 +129,7 @@ static void denied(void **state)
     struct web *w = web_new(serve_denial);
     web_open(r, w, MCP_WIRE_HTTP);
     assert_true(r->is_closed);
-    assert_int_equal(r->closed.code, -EACCES);
+    assert_int_equal(r->closed.code, -EKEYREJECTED);
     assert_non_null(strstr(r->closed.msg, "401"));
     assert_int_equal(atomic_load(&w->posts), 1); /* no other way in is tried */
     web_free(w);
