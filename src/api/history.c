@@ -63,23 +63,26 @@ static void write_message(struct json_writer *w, struct arena *a, const struct r
     jw_end(w);
 }
 
-/* A page begins with a user's message where it can, so that no run is cut in two: its calls
- * and their results come together. The events in front belong to the page before. */
-static size_t first_whole(const struct store_page *page)
+/* A page begins with a user's message, so that no run is cut in two: its calls and their
+ * results come together. The events in front belong to the page before. False: there is none. */
+static bool first_whole(const struct store_page *page, size_t *ret)
 {
+    *ret = 0;
     if (page->reached_start)
-        return 0;
-    for (size_t i = 0; i < page->n; i++)
-        if (str_eq(json_scan_plain(json_scan_field(page->events[i].line, STR("type"))),
-                   STR("user.message")))
-            return i;
-    return 0;
+        return true;
+    for (size_t i = 0; i < page->n; i++) {
+        str type = json_scan_plain(json_scan_field(page->events[i].line, STR("type")));
+        if (str_eq(type, STR("user.message"))) {
+            *ret = i;
+            return true;
+        }
+    }
+    return false;
 }
 
-static void reply(struct http_req *r, str id, const struct store_page *read)
+static void reply(struct http_req *r, str id, const struct store_page *read, size_t skip)
 {
     struct arena *a = &r->arena;
-    size_t skip = first_whole(read);
     struct store_page whole = *read, *page = &whole;
     if (skip > 0) {
         whole.start = read->events[skip - 1].pos;
@@ -114,13 +117,23 @@ static void reply(struct http_req *r, str id, const struct store_page *read)
     api_json_send(&j, r);
 }
 
+static void read_page(struct api_wait *w, const struct conv *c);
+
+/* A run may be longer than the page that was asked for: then it becomes a longer one. */
 static void on_page(void *ctx, const struct err *err, const struct store_page *page)
 {
     struct api_wait *w = ctx;
-    if (err)
+    struct store_range *range = w->data;
+    size_t skip;
+    if (err) {
         api_store_error(w->req, err);
-    else
-        reply(w->req, w->id, page);
+    } else if (!first_whole(page, &skip) && range->max_events < HISTORY_EVENTS_MAX) {
+        size_t longer = range->max_events * 2;
+        range->max_events = longer < HISTORY_EVENTS_MAX ? longer : HISTORY_EVENTS_MAX;
+        read_page(w, NULL);
+    } else {
+        reply(w->req, w->id, page, skip);
+    }
 }
 
 static void read_page(struct api_wait *w, const struct conv *c)

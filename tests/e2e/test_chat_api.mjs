@@ -80,16 +80,18 @@ test('history pages do not cut runs in two, and add up to the whole', async () =
     for (let i = 0; i < 4; i++) id = (await (await post('/v1/chat', { message: `calculate ${i}*2`, conversationId: id })).json()).conversationId
     const url = `${server.url}/v1/conversations/${id}/history`
     const whole = (await (await fetch(url)).json()).messages
-    const paged = []
-    let before = ''
-    do {
-        const page = await (await fetch(`${url}?limit=10${before && '&before=' + before}`)).json()
-        if (page.before) assert.equal(page.messages[0].role, 'user')
-        for (const m of page.messages) for (const t of m.toolCalls ?? []) assert.ok(t.isAnswered)
-        paged.unshift(...page.messages)
-        before = page.before
-    } while (before)
-    assert.deepEqual(paged.map((m) => m.position), whole.map((m) => m.position))
+    for (const limit of [1, 3, 10]) { // a run has more events, or about as many
+        const paged = []
+        let before = ''
+        do {
+            const page = await (await fetch(`${url}?limit=${limit}${before && '&before=' + before}`)).json()
+            assert.equal(page.messages[0].role, 'user', `limit ${limit}`)
+            for (const m of page.messages) for (const t of m.toolCalls ?? []) assert.ok(t.isAnswered)
+            paged.unshift(...page.messages)
+            before = page.before
+        } while (before)
+        assert.deepEqual(paged.map((m) => m.position), whole.map((m) => m.position))
+    }
 })
 
 test('the list shows conversations, newest first, with titles', async () => {
