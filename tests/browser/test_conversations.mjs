@@ -192,7 +192,10 @@ test('a message that waits can be changed and taken back, in any tab, and surviv
     await one.getByRole('button', { name: 'Take it back' }).first().click()
     await eventually(async () => (await field(one).inputValue()) === 'say second')
     await eventually(async () => (await waiting(two)).join() === 'say something else')
+    await field(two).press('ArrowUp')
+    await two.getByLabel('New wording').fill('too late')
     await one.getByRole('button', { name: 'Stop the answer' }).click()
+    await eventually(async () => (await field(two).inputValue()) === 'too late')
     for (const page of [one, two]) {
         await answered(page, 2)
         assert.deepEqual(await bubbles(page), ['count to 200', 'say something else'])

@@ -48,8 +48,9 @@ export class ChatView {
       onRevise: (item, text) => void revise(app, chat, item, text),
       onFork: (item) => void forkAt(app, chat, item),
       onLink: (position) => void copyText(linkTo(chat.id!, position)),
-      onReword: (item, text) => void this.#attempt(chat.reword(item, text)),
+      onReword: (item, text) => void this.#reword(item, text),
       onWithdraw: (item) => void this.#withdraw(item),
+      onGiveBack: (text) => this.#composer.giveBack(text),
     })
     this.#composer = new Composer(app, chat, {
       onSend: (text, whenBusy) => this.send(text, whenBusy),
@@ -97,6 +98,10 @@ export class ChatView {
       toast(messageOf(error))
       return false
     }
+  }
+
+  async #reword(item: UserItem, text: string): Promise<void> {
+    if (!(await this.#attempt(this.#chat.reword(item, text)))) this.#composer.giveBack(text)
   }
 
   /** What was taken back is in the field again, if that is empty. */

@@ -18,6 +18,8 @@ export interface MessageActions {
   onLink(position: number): void
   onReword(item: UserItem, text: string): void
   onWithdraw(item: UserItem): void
+  /** A wording that came too late. */
+  onGiveBack(text: string): void
 }
 
 type View = PersonView | RunView
@@ -92,7 +94,16 @@ export class Messages {
       if (isShown) chunk.draw(views)
       else chunk.empty()
     }
+    this.#rescue(used)
     this.#views = used
+  }
+
+  /** A message may be taken by the agent while it is put differently: the words are not lost. */
+  #rescue(used: Map<string, View>): void {
+    for (const [key, view] of this.#views) {
+      const text = view instanceof PersonView && !used.has(key) ? view.wording : null
+      if (text !== null && key.startsWith('queued/')) this.#actions?.onGiveBack(text)
+    }
   }
 
   #drawItem(

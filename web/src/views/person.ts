@@ -39,6 +39,7 @@ export class PersonView {
   #end = h('div', { class: 'person-end' })
   #shown = ''
   #editor: HTMLElement | null = null
+  #area: HTMLTextAreaElement | null = null
 
   constructor() {
     this.#label.append(this.#name)
@@ -97,6 +98,11 @@ export class PersonView {
     )
   }
 
+  /** What is being written in its editor; null: it is not open. */
+  get wording(): string | null {
+    return this.#area?.value ?? null
+  }
+
   /** Opens the editor of the message, where it has one. */
   edit(item: UserItem, { onReword, onFork }: PersonProps): void {
     if (item.queued && onReword) this.#openEditor(item.text, QUEUE_HINT, onReword)
@@ -108,9 +114,10 @@ export class PersonView {
     if (this.#editor) return
     const area = h('textarea', { class: 'edit-field', dir: 'auto', aria: { label: 'New wording' } })
     area.value = text
+    this.#area = area
     const close = () => {
       this.#editor?.remove()
-      this.#editor = null
+      this.#editor = this.#area = null
       this.element.classList.remove('is-editing')
     }
     const submit = () => {

@@ -26,9 +26,9 @@ export async function chooseModel(model: string): Promise<void> {
 
 /** Nobody has decided: the demo answers, or a server that happened to be there. */
 export function isUndecided({ default: chosen, models: all, providers }: ModelList): boolean {
-  if (chosen.model.startsWith('demo:')) return true
+  if (chosen.isConfigured) return false
   const provider = all.find(({ name }) => name === chosen.model)?.provider
-  return !chosen.isConfigured && providers.some((p) => p.name === provider && p.isLocal)
+  return provider === 'demo' || providers.some((p) => p.name === provider && p.isLocal)
 }
 
 /** What answers, once the server has looked around; tools, for those who may add some. */
@@ -38,7 +38,7 @@ export function setup(): HTMLElement {
     try {
       await look()
     } catch (error) {
-      place.replaceChildren(h('p', { role: 'alert' }, messageOf(error)))
+      toast(messageOf(error)) // what is known without a look is shown all the same
     }
     place.removeAttribute('aria-busy')
     if (models.value) place.replaceChildren(...modelRows(models.value, () => void fill()))
