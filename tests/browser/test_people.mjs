@@ -126,10 +126,14 @@ test('two people in one conversation: names, colours, live text, presence, typin
     await ann.locator('.face.is-here').nth(1).waitFor()
     await bob.getByLabel('Message', { exact: true }).pressSequentially('count')
     await ann.getByText('Bob is writing…').waitFor()
-    await send(bob, 'count to 40')
+    await send(bob, 'count to 400')
     await ann.locator('.is-other .speaker-name', { hasText: 'Bob' }).waitFor()
     await ann.locator('.run[data-state=running] .md').waitFor()
     assert.equal(await ann.getByText('Bob is writing…').count(), 0)
+    await send(bob, 'say later')
+    await ann.getByRole('button', { name: 'Take it back' }).click() // the owner may
+    await bob.getByRole('alert').getByText('Ann took it back.').waitFor()
+    await bob.getByRole('button', { name: 'Stop the answer' }).click()
     await answered(ann, 2)
     await answered(bob, 2)
     const colour = (page) =>
@@ -138,7 +142,7 @@ test('two people in one conversation: names, colours, live text, presence, typin
             .first()
             .evaluate((e) => getComputedStyle(e).borderInlineStartColor)
     assert.notEqual(await colour(ann), await colour(bob))
-    assert.equal(await bob.locator('.is-own .bubble').innerText(), 'count to 40')
+    assert.equal(await bob.locator('.is-own.is-stored .bubble').innerText(), 'count to 400')
     await bob.locator('.row .mark-shared').first().waitFor()
 
     await ann.locator('.faces').click()
