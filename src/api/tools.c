@@ -182,7 +182,10 @@ static void refuse_input(struct http_req *r, const struct toolset_item *it, cons
 static void refuse_unknown(struct http_req *r, const struct call_in *in)
 {
     bool is_coming;
-    str absence = registry_absence(api_space(r)->tools, &r->arena, in->server, &is_coming);
+    str name = arena_printf(&r->arena, "%.*s__%.*s", STR_ARG(in->server), STR_ARG(in->tool));
+    str absence = STR_NONE;
+    if (identity_may_call(&api_identity(r)->who, name))
+        absence = registry_absence(api_space(r)->tools, &r->arena, in->server, &is_coming);
     str message =
         arena_printf(&r->arena, "There is no tool '%.*s' of '%.*s'.%s%.*s", STR_ARG(in->tool),
                      STR_ARG(in->server), absence.n > 0 ? " " : "", STR_ARG(absence));

@@ -37,7 +37,7 @@ struct resolved { /* borrowed for the callback */
     str version, description, author, title; /* of the manifest; may be empty */
     const struct json *ui;                   /* of the manifest, or NULL */
     bool is_upjack;
-    int64_t trust_score;                     /* of the registry; -1 = unknown */
+    int64_t trust_score; /* of the registry; -1 = unknown */
 };
 
 /* err: NULL when r is set. -ENOKEY: values of user_config are missing (the message names them
