@@ -228,7 +228,8 @@ static bool is_preflight(const struct http_req *r, const struct guard_rules *g)
 
 static bool reply_preflight(struct http_req *r)
 {
-    http_add_header(r, "Access-Control-Allow-Methods", STR("GET, POST, PUT, PATCH, DELETE, OPTIONS"));
+    http_add_header(r, "Access-Control-Allow-Methods",
+                    STR("GET, POST, PUT, PATCH, DELETE, OPTIONS"));
     http_add_header(r, "Access-Control-Allow-Headers",
                     STR("Content-Type, Authorization, Mcp-Session-Id, Last-Event-ID, "
                         "Mcp-Protocol-Version, X-Workspace-Id, X-Preferred-Workspace"));

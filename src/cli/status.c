@@ -177,7 +177,8 @@ const struct command CMD_RELOAD = {
     .usage = "reload [--json]",
     .summary = "let a running server read its settings again",
     .help =
-        "Bundles whose entries changed are restarted, added or removed; permissions and agents are\n"
+        "Bundles whose entries changed are restarted, added or removed; permissions and agents "
+        "are\n"
         "taken over. A change of the file is noticed by itself as well. Other settings count from\n"
         "the next start.\n",
     .run = run_reload,

@@ -108,7 +108,7 @@ struct mcp_call {
     const struct json *declared;
     str log_level;
     bool is_raw, is_task, wants_progress, is_dead;
-    bool begins_task; /* the caller's own, of 2025-11-25: it goes on after the answer */
+    bool begins_task;   /* the caller's own, of 2025-11-25: it goes on after the answer */
     bool has_refreshed; /* the list of tools, after a header mismatch */
     struct param_headers headers;
     struct timer later; /* the next poll or round */

@@ -257,7 +257,7 @@ static int replay_dir(struct replay *r, DIR *d, const char *own_dir)
 }
 
 int replay_journals(const struct store_io *io, const char *dir, struct replay_report *ret,
-                   struct err *e)
+                    struct err *e)
 {
     char own_dir[PATH_MAX];
     struct err own_err = {0};

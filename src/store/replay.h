@@ -20,4 +20,4 @@ struct replay_report {
 
 /* 0, or -errno with a message: then the journals are still there, and no log may be opened. */
 int replay_journals(const struct store_io *io, const char *dir, struct replay_report *ret,
-                   struct err *e);
+                    struct err *e);

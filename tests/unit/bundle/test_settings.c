@@ -134,7 +134,8 @@ static void permissions_are_set_and_what_else_is_in_them_stays(void **state)
     struct json *v;
     struct err e = {0};
     write_file("{\n  \"permissions\": {\"note\": \"mine\", \"deny\": [\"a\"]},\n  \"x\": 1.0\n}\n");
-    assert_int_equal(settings_set_members(path, "permissions", entry("{\"deny\":[],\"ask\":[\"b\"]}"), &e), 0);
+    assert_int_equal(
+        settings_set_members(path, "permissions", entry("{\"deny\":[],\"ask\":[\"b\"]}"), &e), 0);
     assert_non_null(strstr(content(), "\"x\": 1.0"));
     assert_int_equal(json_parse(&arena, str_from(content()), JSON_COPY, &v, NULL), 0);
     v = json_get(v, "permissions");
