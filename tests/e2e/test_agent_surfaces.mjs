@@ -55,7 +55,7 @@ test('chat/start answers when the run begins, and the run goes on', async () => 
 
 test('models: what can be used, why something cannot, and which one answers', async () => {
     const all = await get('/v1/models')
-    assert.deepEqual(all.default, { model: 'anthropic:claude-sonnet-4-5-20250929', why: 'it is configured' })
+    assert.deepEqual(all.default, { model: 'anthropic:claude-sonnet-4-5-20250929', why: 'it is configured', isConfigured: true })
     const [first] = all.models
     assert.equal(first.isDefault, true)
     assert.equal(first.retiresOn, '2026-11-30')
