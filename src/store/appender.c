@@ -126,8 +126,7 @@ static void log_free(struct log *l)
 /* A failed log stays known without a file, so that nothing is written to it again. */
 static void after_close(struct log *l)
 {
-    l->is_closing = false;
-    if (list_empty(&l->queue) && !log_file_failed(&l->file))
+    if (!log_file_failed(&l->file))
         log_free(l);
 }
 
@@ -151,7 +150,7 @@ void log_finish(struct log *l)
         assert(l->is_busy);
     else if (!list_empty(&l->queue))
         make_ready(l);
-    else if (l->is_closing || !l->is_open)
+    else if (!l->is_open)
         after_close(l);
     if (!list_empty(&a->releases))
         defer_start(a->loop, &a->settle);
@@ -163,9 +162,8 @@ void log_finish(struct log *l)
 
 static void close_log(struct log *l)
 {
-    if (l->is_busy || l->is_closing || !list_empty(&l->queue))
+    if (l->is_busy || !list_empty(&l->queue))
         return;
-    l->is_closing = true;
     log_start(l, STEP_CLOSE);
 }
 

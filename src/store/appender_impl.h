@@ -39,9 +39,8 @@ struct log {
     struct list_node ready; /* in appender.ready or commit_group.waiting */
     size_t queued, queued_bytes;
     uint64_t used_ms;
-    bool is_busy;    /* a job is under way */
-    bool is_closing; /* the job under way closes the file */
-    uint64_t end;    /* acknowledged length; valid while is_open, or once has_failed */
+    bool is_busy; /* a job is under way */
+    uint64_t end; /* acknowledged length; valid while is_open, or once has_failed */
     bool is_open, has_failed;
 
     struct job job; /* worker */

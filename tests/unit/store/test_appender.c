@@ -271,6 +271,32 @@ static void test_queue_has_a_ceiling(void **state)
     expect_file(t, "0\na\nb\n");
 }
 
+static void use_log(struct test *t, int n)
+{
+    (void)snprintf(t->path, sizeof(t->path), "%s/log%d", t->rig.dir, n);
+}
+
+static void test_an_append_meets_the_closing_of_its_log(void **state)
+{
+    struct test *t = *state;
+    struct item last, first;
+    for (int n = 0; n < APPENDER_OPEN_MAX; n++) {
+        use_log(t, n);
+        assert_int_equal(run(t, LOG_CREATE, "0\n"), 0);
+    }
+    use_log(t, APPENDER_OPEN_MAX);
+    start(t, &last, LOG_CREATE, "0\n"); /* closes the one that was not used for longest */
+    use_log(t, 0);
+    start(t, &first, LOG_APPEND, "1\n");
+    assert_int_equal(finish(t, &first), 0);
+    assert_int_equal(finish(t, &last), 0);
+    uint64_t end;
+    assert_true(appender_end(t->rig.appender, t->path, &end));
+    assert_int_equal(end, 4);
+    assert_int_equal(run(t, LOG_APPEND, "2\n"), 0);
+    expect_file(t, "0\n1\n2\n");
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -283,6 +309,7 @@ int main(void)
         TEST(test_create_is_all_or_nothing),
         TEST(test_a_bad_task_fails_alone),
         TEST(test_queue_has_a_ceiling),
+        TEST(test_an_append_meets_the_closing_of_its_log),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
