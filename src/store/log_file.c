@@ -175,6 +175,7 @@ int log_file_put(struct log_file *f, struct iovec *iov, size_t n, struct err *e)
         int cut = f->io->truncate(f->io, f->fd, f->length);
         if (cut < 0)
             return fail_for_good(f, cut, "cannot take back an unfinished write to", e);
+        f->is_anchored = false; /* a loss of power may bring back what was taken back */
         return err_errno(e, r, "cannot write", f->path);
     }
     f->unsettled = total;

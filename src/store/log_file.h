@@ -18,7 +18,7 @@ struct log_file {
     off_t length;    /* known good: everything before it was written whole */
     off_t unsettled; /* bytes behind it, by log_file_put */
     bool syncs, syncs_later;
-    bool is_anchored;   /* was synced since it was opened: a journal may go on from there */
+    bool is_anchored;   /* was synced since it was opened or cut: a journal may go on from there */
     bool is_dirty;      /* written and not synced: with syncs_later, or entrusted to a journal */
     bool is_lost;       /* a sync failed: what is dirty gets no safer by another one */
     struct err failure; /* set = failed for good */

@@ -13,7 +13,7 @@ enum { LOGS = 10, HALF = 8 * JOURNAL_BLOCK };
 struct recorder {
     struct store_io io;
     atomic_int log_syncs, journal_syncs;
-    atomic_bool fails_log_syncs, fails_journal_syncs;
+    atomic_bool fails_log_syncs, fails_journal_syncs, fails_writes;
 };
 
 struct test {
@@ -34,11 +34,23 @@ static int rec_sync(const struct store_io *io, int fd)
     return store_io_system.sync(io, fd);
 }
 
+/* Half of it is in the file when it fails. */
+static ssize_t rec_writev(const struct store_io *io, int fd, const struct iovec *iov, int n)
+{
+    struct recorder *r = io->ctx;
+    if (!atomic_load(&r->fails_writes))
+        return store_io_system.writev(io, fd, iov, n);
+    const struct iovec half = {iov[0].iov_base, iov[0].iov_len / 2};
+    assert_true(store_io_system.writev(io, fd, &half, 1) > 0);
+    return -ENOSPC;
+}
+
 static struct test *begin(unsigned journal_after)
 {
     struct test *t = xcalloc(1, sizeof(*t));
     t->rec.io = store_io_system;
     t->rec.io.sync = rec_sync;
+    t->rec.io.writev = rec_writev;
     t->rec.io.ctx = &t->rec;
     struct appender_conf conf = {
         .threads = 4, .io = &t->rec.io, .journal_after = journal_after, .journal_bytes = HALF};
@@ -202,6 +214,23 @@ static void test_a_log_opened_anew_is_synced_first(void **state)
     end(t);
 }
 
+/* Until the log is synced, a loss of power may leave the half line where the next one begins. */
+static void test_a_log_that_was_cut_is_synced_first(void **state)
+{
+    struct test *t = begin(1);
+    engage(t, 1);
+    atomic_store(&t->rec.fails_writes, true);
+    assert_int_equal(run(t, 0, LOG_APPEND, "{\"lost\":1}\n"), -ENOSPC);
+    atomic_store(&t->rec.fails_writes, false);
+    int syncs = atomic_load(&t->rec.log_syncs), shared = atomic_load(&t->rec.journal_syncs);
+    assert_int_equal(run(t, 0, LOG_APPEND, "{}\n"), 0);
+    assert_int_equal(atomic_load(&t->rec.log_syncs), syncs + 1);
+    assert_int_equal(atomic_load(&t->rec.journal_syncs), shared);
+    assert_int_equal(run(t, 0, LOG_APPEND, "{}\n"), 0);
+    assert_int_equal(atomic_load(&t->rec.journal_syncs), shared + 1);
+    end(t);
+}
+
 static void test_large_appends_go_by_themselves(void **state)
 {
     struct test *t = begin(1);
@@ -347,6 +376,7 @@ int main(void)
         cmocka_unit_test(test_rare_syncs_need_no_journal),
         cmocka_unit_test(test_one_sync_for_all),
         cmocka_unit_test(test_a_log_opened_anew_is_synced_first),
+        cmocka_unit_test(test_a_log_that_was_cut_is_synced_first),
         cmocka_unit_test(test_large_appends_go_by_themselves),
         cmocka_unit_test(test_halves_take_turns),
         cmocka_unit_test(test_it_is_synced_before_it_moves),
