@@ -236,7 +236,9 @@ void api_models_look(void *ctx, struct http_req *r)
 
 void api_model_setup_drop(struct api *api)
 {
-    LIST_FOREACH (n, &api->model_changes)
+    LIST_FOREACH (n, &api->model_changes) {
         LIST_ENTRY(n, struct model_change, node)->api = NULL;
+        list_del(n); /* the list goes before those that are still being saved */
+    }
     llm_stop_look(api->deps.llm);
 }
