@@ -230,6 +230,12 @@ void turn_begin_waiting(struct turn *t)
     defer_start(t->rt->deps.loop, &t->begin);
 }
 
+void queue_hold(struct turn *t)
+{
+    map_put(&t->rt->active, t->conversation_id, t);
+    t->state = TURN_HELD;
+}
+
 /* The next in line starts over, history included; the others wait for it. */
 void turn_resume_queue(struct turn *from)
 {
@@ -241,7 +247,10 @@ void turn_resume_queue(struct turn *from)
         list_del(n);
         list_push(&next->queued, n);
     }
-    turn_begin_waiting(next);
+    if (from->state == TURN_HELD)
+        queue_hold(next);
+    else
+        turn_begin_waiting(next);
 }
 
 /* ---- people ---- */

@@ -72,11 +72,12 @@ static void hold(struct runtime *rt, struct parked_message *m)
     t->queued_ms = m->queued_ms;
     t->queued_number = ++rt->nqueued;
     t->is_parked = t->is_restored = t->is_shown = true;
-    t->state = first ? TURN_QUEUED : TURN_HELD;
-    if (first)
-        list_push(&first->queued, &t->queue_node);
-    else
-        map_put(&rt->active, t->conversation_id, t);
+    if (!first) {
+        queue_hold(t);
+        return;
+    }
+    t->state = TURN_QUEUED;
+    list_push(&first->queued, &t->queue_node);
 }
 
 void queue_restore(struct runtime *rt)

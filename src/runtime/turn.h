@@ -128,6 +128,7 @@ int turn_check_message(str message, struct err *e);
 void queue_wait(struct turn *t, struct turn *busy); /* or refuses it */
 void turn_resume_queue(struct turn *from);
 void turn_begin_waiting(struct turn *t); /* its time has come */
+void queue_hold(struct turn *t);         /* it comes with queue_release */
 /* What becomes of one that waited is told; nothing when it did not. */
 void queue_taken(struct turn *t);
 void queue_refused(struct turn *t, enum turn_refusal why, const struct err *err);

@@ -159,8 +159,8 @@ test('who leaves the workspace leaves no message behind', async () => {
 
 // ---- restarts ----
 
-async function alone(workdir) {
-    fs.writeFileSync(path.join(workdir, 'nimblebrain.json'), JSON.stringify(settings()))
+async function alone(workdir, more = {}) {
+    fs.writeFileSync(path.join(workdir, 'nimblebrain.json'), JSON.stringify({ ...settings(), ...more }))
     const server = await startServer({ workdir, env: QUICK })
     return { server, me: client(server) }
 }
@@ -212,5 +212,26 @@ test('what cannot be sent after a restart is kept for the next one', async () =>
     ;({ server } = await alone(workdir))
     await eventually(() => fs.readdirSync(path.join(workdir, 'queue')).length === 0, 15000)
     assert.match(fs.readFileSync(path.join(workdir, 'conversations', `${id}.jsonl`), 'utf8'), new RegExp(queuedId))
+    await server.stop()
+})
+
+test('while bundles start, nobody moves up into the place of a message that is taken back', async () => {
+    const workdir = tmpdir()
+    let { server, me } = await alone(workdir)
+    const id = (await me.post('/v1/chat', { message: say({ text: 'hello' }) })).body.conversationId
+    await me.post('/v1/chat/start', { message: BUSY, conversationId: id })
+    const ids = []
+    for (const text of ['one', 'two'])
+        ids.push((await me.post('/v1/chat/start', { message: say({ text }), conversationId: id, whenBusy: 'queue' })).body.queuedId)
+    await server.kill9()
+    ;({ server, me } = await alone(workdir, { bundles: [{ command: 'sleep', args: ['60'], serverName: 'slow' }] }))
+    assert.equal((await me.ask('DELETE', `/v1/conversations/${id}/queue/${ids[0]}`)).status, 200)
+    await new Promise((r) => setTimeout(r, 1000)) // a turn that had begun would be in the log by now
+    const waiting = (await me.get(`/v1/conversations/${id}/queue`)).body.messages
+    assert.deepEqual(waiting.map((m) => m.queuedId), [ids[1]])
+    await server.kill9()
+    ;({ server } = await alone(workdir))
+    await eventually(() => fs.readdirSync(path.join(workdir, 'queue')).length === 0, 15000)
+    assert.match(fs.readFileSync(path.join(workdir, 'conversations', `${id}.jsonl`), 'utf8'), new RegExp(ids[1]))
     await server.stop()
 })
