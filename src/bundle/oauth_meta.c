@@ -38,6 +38,8 @@ void oauth_challenge_parse(str header, struct oauth_challenge *ret)
         .resource_metadata = parameter(header, STR("resource_metadata")),
         .scope = parameter(header, STR("scope")),
     };
+    if (ret->scope.n > OAUTH_SCOPE_MAX)
+        ret->scope = STR_NONE;
 }
 
 /* ---- where to look ---- */
@@ -115,15 +117,19 @@ bool oauth_is_about(str resource, str server_url)
     return str_starts(path, part) && (path.n == part.n || path.p[part.n] == '/');
 }
 
+/* Empty when it is too long. */
 static str join_strings(struct arena *a, const struct json *list)
 {
-    str all = STR_NONE;
+    struct buf all;
+    buf_init(&all, OAUTH_SCOPE_MAX);
     for (size_t i = 0; json_is(list, JSON_ARRAY) && i < list->len; i++) {
         str one = json_string(json_at(list, i), STR_NONE);
         if (one.n > 0)
-            all = arena_printf(a, "%.*s%s%.*s", STR_ARG(all), all.n > 0 ? " " : "", STR_ARG(one));
+            buf_printf(&all, "%s%.*s", all.n > 0 ? " " : "", STR_ARG(one));
     }
-    return all;
+    str ret = buf_failed(&all) ? STR_NONE : arena_str(a, buf_str(&all));
+    buf_done(&all);
+    return ret;
 }
 
 int oauth_resource_decode(struct arena *a, str text, str server_url, struct oauth_resource *ret,

@@ -10,6 +10,7 @@
 #include "base/json.h"
 
 #define OAUTH_PLACES_MAX 3
+#define OAUTH_SCOPE_MAX  2048 /* a server that wants a longer one is asked for its default */
 
 struct oauth_challenge { /* WWW-Authenticate of a refusal; both may be empty */
     str resource_metadata, scope;

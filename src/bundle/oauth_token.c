@@ -87,7 +87,7 @@ int oauth_token_take(struct arena *a, int status, str body, struct oauth_state *
     s->access_token = access;
     if (is_token(refresh))
         s->refresh_token = refresh;
-    if (scope.n > 0)
+    if (scope.n > 0 && scope.n <= OAUTH_SCOPE_MAX)
         s->scope = scope;
     s->expires_ms = seconds > 0 && seconds < INT32_MAX ? clock_now_ms() + seconds * 1000 : 0;
     return 0;

@@ -102,6 +102,43 @@ static void resource_metadata(void **state)
                      -EPROTO);
 }
 
+static str resource_with_scopes(size_t n)
+{
+    struct buf b;
+    buf_init(&b, 64u * 1024);
+    buf_add_lit(&b, "{\"resource\":\"https://x/mcp\",\"authorization_servers\":[\"https://as\"],"
+                    "\"scopes_supported\":[\"a\"");
+    for (size_t i = 1; i < n; i++)
+        buf_add_lit(&b, ",\"a\"");
+    buf_add_lit(&b, "]}");
+    str ret = arena_str(&arena, buf_str(&b));
+    buf_done(&b);
+    return ret;
+}
+
+static void a_scope_has_a_ceiling(void **state)
+{
+    struct oauth_resource r;
+    struct oauth_challenge c;
+    struct err e = {0};
+    size_t most = OAUTH_SCOPE_MAX / 2; /* letters and spaces between them */
+    assert_int_equal(
+        oauth_resource_decode(&arena, resource_with_scopes(most), STR("https://x/mcp"), &r, &e), 0);
+    assert_int_equal(r.scope.n, 2 * most - 1);
+    assert_int_equal(
+        oauth_resource_decode(&arena, resource_with_scopes(most + 1), STR("https://x/mcp"), &r, &e),
+        0);
+    assert_int_equal(r.scope.n, 0);
+    char *word = arena_alloc(&arena, OAUTH_SCOPE_MAX + 1);
+    memset(word, 'a', OAUTH_SCOPE_MAX + 1);
+    oauth_challenge_parse(arena_printf(&arena, "Bearer scope=\"%.*s\"", (int)OAUTH_SCOPE_MAX, word),
+                          &c);
+    assert_int_equal(c.scope.n, OAUTH_SCOPE_MAX);
+    oauth_challenge_parse(
+        arena_printf(&arena, "Bearer scope=\"%.*s\"", (int)OAUTH_SCOPE_MAX + 1, word), &c);
+    assert_int_equal(c.scope.n, 0);
+}
+
 /* more: members that come first, and count. */
 static int decode_server(const char *more, struct oauth_server *ret, struct err *e)
 {
@@ -169,6 +206,7 @@ int main(void)
         cmocka_unit_test(places_are_tried_in_order),
         cmocka_unit_test(a_resource_is_the_server_or_what_it_is_part_of),
         cmocka_unit_test(resource_metadata),
+        cmocka_unit_test(a_scope_has_a_ceiling),
         cmocka_unit_test(server_metadata),
         cmocka_unit_test(only_the_right_answer_counts),
     };
