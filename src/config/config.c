@@ -8,8 +8,9 @@
 #include "base/nearest.h"
 #include "config/file.h"
 
-#define RATE_MAX 1000000 /* requests a minute */
-#define DAY_MS   (24 * 3600 * 1000)
+#define RATE_MAX      1000000 /* requests a minute */
+#define DAY_MS        (24 * 3600 * 1000)
+#define BASE_PATH_MAX 128 /* of http.basePath: it is part of every address */
 
 /* ---- the file's shape ---- */
 
@@ -240,10 +241,10 @@ static bool is_base_path(str s)
     for (size_t i = 0; i < s.n; i++) {
         bool is_slash = s.p[i] == '/';
         bool is_doubled = is_slash && i + 1 < s.n && s.p[i + 1] == '/';
-        if (is_doubled || (!is_slash && !strchr(PLAIN, s.p[i])))
+        if (is_doubled || (!is_slash && !memchr(PLAIN, s.p[i], sizeof PLAIN - 1)))
             return false;
     }
-    return s.n == 0 || (s.n > 1 && s.p[0] == '/' && s.p[s.n - 1] != '/');
+    return s.n == 0 || (s.n > 1 && s.n <= BASE_PATH_MAX && s.p[0] == '/' && s.p[s.n - 1] != '/');
 }
 
 static int check_proxy(const struct config *c, struct err *e)

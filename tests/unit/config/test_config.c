@@ -128,6 +128,8 @@ static void test_errors_name_the_path(void **state)
         {"{\"http\":{\"port\":\"x\"}}", "http.port: expected integer"},
         {"{\"http\":[]}", "http: expected object"},
         {"{\"http\":{\"port\":70000}}", "http.port: 70000 is outside"},
+        {"{\"http\":{\"basePath\":\"/nb/\"}}", "http.basePath: expected a path"},
+        {"{\"http\":{\"basePath\":\"/n\\u0000b\"}}", "http.basePath: expected a path"},
         {"{\"mcp\":{\"maxSessions\":0}}", "mcp.maxSessions: 0 is outside 1 to 100000"},
         {"{\"mcp\":{\"sessionIdleMs\":1}}", "mcp.sessionIdleMs: 1 is outside 60000 to"},
         {"{\"mcp\":{\"answerWaitMs\":1}}", "mcp.answerWaitMs: 1 is outside 1000 to"},
