@@ -117,6 +117,7 @@ struct token_get *token_get(const struct token_want *w, token_fn fn, void *ctx)
     struct token_get *g = xcalloc(1, sizeof(*g));
     arena_init(&g->arena);
     g->want = *w;
+    g->want.credentials_dir = arena_cstr(&g->arena, str_from(w->credentials_dir));
     g->want.slug = arena_str(&g->arena, w->slug);
     g->want.server_name = arena_str(&g->arena, w->server_name);
     g->want.url = arena_str(&g->arena, w->url);

@@ -29,12 +29,14 @@ static void run_job(void)
 int oauth_state_load(struct arena *a, const char *dir, str slug, struct oauth_state *ret,
                      struct err *e)
 {
+    assert_string_equal(dir, "/credentials");
     *ret = file;
     return load_code ? err_set(e, load_code, "nothing") : 0;
 }
 
 int oauth_state_save(const char *dir, str slug, const struct oauth_state *s, struct err *e)
 {
+    assert_string_equal(dir, "/credentials");
     saves++;
     file.expires_ms = s->expires_ms;
     return save_code ? err_set(e, save_code, "full") : 0;
@@ -65,13 +67,17 @@ static void on_token(void *ctx, str token, const struct err *err)
     snprintf(got, sizeof got, "%.*s", STR_ARG(token));
 }
 
+/* Whose directory it is may be gone when the file is read, for somebody who has left. */
 static struct token_get *begin(bool is_refused)
 {
-    struct token_want w = {.slug = STR("far"),
+    char dir[] = "/credentials";
+    struct token_want w = {.credentials_dir = dir,
+                           .slug = STR("far"),
                            .server_name = STR("far"),
                            .url = STR("https://x/mcp"),
                            .is_refused = is_refused};
     struct token_get *g = token_get(&w, on_token, NULL);
+    memset(dir, '?', sizeof dir - 1);
     assert_int_equal(ends, 0);
     return g;
 }
