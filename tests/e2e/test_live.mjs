@@ -153,7 +153,8 @@ test('the workspace stream: news for those who may see them, resumed, reset afte
     await office.as('bob').ask('DELETE', `/v1/conversations/${id}`)
     const again = listen(office.server, '/v1/events', { ...office.as('cat').headers(), 'last-event-id': shared.id })
     await again.event('conversation.deleted', (d) => d.conversationId === id)
-    assert.equal(again.frames[0].event, 'conversation.deleted', 'only what was missed')
+    const missed = again.frames.filter((f) => f.event !== 'bundle.state') // the shell starts when it likes
+    assert.equal(missed[0].event, 'conversation.deleted', 'only what was missed')
     assert.equal(seen.dan.frames.filter((f) => /conversation|member/.test(f.event)).length, 0, 'another workspace hears nothing')
     const strange = listen(office.server, '/v1/events', { ...office.as('cat').headers(), 'last-event-id': 'b_0123456789abcdef-7' })
     await strange.event('reset')

@@ -202,6 +202,8 @@ static void a_delegated_run_asks_where_people_are(void **state)
     arena_init(&a);
     assert_true(open_id(&a).n > 0);
     arena_done(&a);
+    inquiries_drop(&turn);
+    assert_true(h.times == 1 && h.action == INQUIRY_CANCEL);
 }
 
 /* ---- answers ---- */
