@@ -23,10 +23,10 @@ struct api_space {
     struct store *store;
     struct runtime *runtime;
     struct registry *tools;
-    struct bundles *bundles;              /* NULL = there are none */
-    const struct bundle_changer *changer; /* NULL = bundles cannot be added or removed here */
-    size_t users;                         /* requests and streams that hold it */
-    bool is_closing;                      /* its workspace is gone: no new holders */
+    struct bundles *bundles;        /* NULL = there are none */
+    struct bundle_changer *changer; /* NULL = bundles cannot be added or removed here */
+    size_t users;                   /* requests and streams that hold it */
+    bool is_closing;                /* its workspace is gone: no new holders */
 };
 
 /* Who asks, where a request is handed on. */

@@ -170,8 +170,7 @@ struct builtin *builtin_new(const struct builtin_deps *deps)
     return b;
 }
 
-void builtin_set_bundles(struct builtin *b, struct bundles *bundles,
-                         const struct bundle_changer *changer)
+void builtin_set_bundles(struct builtin *b, struct bundles *bundles, struct bundle_changer *changer)
 {
     b->changer = changer;
     b->bundles = bundles;

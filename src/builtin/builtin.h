@@ -21,7 +21,7 @@ struct builtin_deps { /* borrowed */
 struct builtin *builtin_new(const struct builtin_deps *deps);
 /* What the tools about bundles are about; without them there are none. */
 void builtin_set_bundles(struct builtin *b, struct bundles *bundles,
-                         const struct bundle_changer *changer);
+                         struct bundle_changer *changer);
 /* Adds its sources; the registry is borrowed until builtin_free. */
 int builtin_register(struct builtin *b, struct registry *r, struct err *e);
 void builtin_free(struct builtin *b); /* cancels what runs, takes its sources back */

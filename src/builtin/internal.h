@@ -55,9 +55,9 @@ struct builtin {
     struct builtin_deps deps;
     struct arena arena;
     struct list_node calls;
-    struct registry *registry;            /* once registered */
-    struct bundles *bundles;              /* or NULL */
-    const struct bundle_changer *changer; /* or NULL */
+    struct registry *registry;      /* once registered */
+    struct bundles *bundles;        /* or NULL */
+    struct bundle_changer *changer; /* or NULL */
     struct builtin_source sources[BUILTIN_SOURCES_MAX];
 };
 

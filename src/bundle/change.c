@@ -9,15 +9,17 @@
 #define LOOK_MS 50
 
 struct bundle_change_op {
-    const struct bundle_changer *by;
+    struct list_node node;     /* in by->ops */
+    struct bundle_changer *by; /* NULL once it is done with */
     struct arena arena;
-    const struct json *entry; /* NULL = it is removed */
+    const char *settings_path; /* its own: the pool may be at it when by has gone */
+    const struct json *entry;  /* NULL = it is removed */
     str name;
     bundle_changed_fn fn; /* NULL = nobody listens any more */
     void *ctx;
     struct err err;
     uint64_t until_ms;
-    bool is_rollback;
+    bool is_rollback, is_writing;
     struct timer timer;
     struct job job;
 };
@@ -26,6 +28,7 @@ static void finish(struct bundle_change_op *op, struct bundle *b)
 {
     if (op->fn)
         op->fn(op->ctx, b, op->err.code ? &op->err : NULL);
+    list_del(&op->node);
     timer_stop(&op->timer);
     arena_done(&op->arena);
     free(op);
@@ -35,38 +38,44 @@ static void finish(struct bundle_change_op *op, struct bundle *b)
 static void take_back(struct bundle_change_op *op)
 {
     struct err e = {0};
-    if (settings_remove_bundle(op->by->settings_path, op->name, &e) < 0)
+    if (settings_remove_bundle(op->settings_path, op->name, &e) < 0)
         err_prefix(&op->err, "it stays in the settings (%s)", e.msg);
 }
 
 static void write_settings(struct job *j) /* pool thread */
 {
     struct bundle_change_op *op = CONTAINER_OF(j, struct bundle_change_op, job);
-    const char *path = op->by->settings_path;
     if (op->is_rollback)
         take_back(op);
     else if (op->entry)
-        (void)settings_add_bundle(path, op->entry, &op->err);
+        (void)settings_add_bundle(op->settings_path, op->entry, &op->err);
     else
-        (void)settings_remove_bundle(path, op->name, &op->err);
+        (void)settings_remove_bundle(op->settings_path, op->name, &op->err);
 }
 
 static void on_written(struct job *j)
 {
     struct bundle_change_op *op = CONTAINER_OF(j, struct bundle_change_op, job);
-    if (op->err.code == 0 || op->is_rollback)
+    op->is_writing = false;
+    if (op->by && (op->err.code == 0 || op->is_rollback))
         op->by->look(op->by->ctx);
-    if (op->err.code || op->is_rollback)
+    if (!op->by || op->err.code || op->is_rollback)
         finish(op, NULL);
     else
         timer_start(&op->timer, LOOK_MS);
+}
+
+static void write_down(struct bundle_change_op *op)
+{
+    op->is_writing = true;
+    pool_submit(op->by->pool, &op->job);
 }
 
 static void roll_back(struct bundle_change_op *op, int code, str why)
 {
     err_set(&op->err, code, "'%.*s' did not start: %.*s", STR_ARG(op->name), STR_ARG(why));
     op->is_rollback = true;
-    pool_submit(op->by->pool, &op->job);
+    write_down(op);
 }
 
 /* One that is added switched off stays stopped. */
@@ -111,12 +120,13 @@ static void on_timer(void *ctx)
         await_removal(op, b);
 }
 
-static struct bundle_change_op *op_new(const struct bundle_changer *c, bundle_changed_fn fn,
-                                       void *ctx)
+static struct bundle_change_op *op_new(struct bundle_changer *c, bundle_changed_fn fn, void *ctx)
 {
     struct bundle_change_op *op = xcalloc(1, sizeof *op);
     arena_init(&op->arena);
+    list_push(&c->ops, &op->node);
     op->by = c;
+    op->settings_path = arena_cstr(&op->arena, str_from(c->settings_path));
     op->fn = fn;
     op->ctx = ctx;
     op->until_ms = clock_mono_ms() + BUNDLE_CHANGE_MS;
@@ -137,7 +147,7 @@ static void fail_later(struct bundle_change_op *op)
     timer_start(&op->timer, 0);
 }
 
-struct bundle_change_op *bundle_add(const struct bundle_changer *c, const struct json *entry,
+struct bundle_change_op *bundle_add(struct bundle_changer *c, const struct json *entry,
                                     bundle_changed_fn fn, void *ctx)
 {
     struct bundle_change_op *op = op_new(c, fn, ctx);
@@ -153,11 +163,11 @@ struct bundle_change_op *bundle_add(const struct bundle_changer *c, const struct
         fail_later(op);
         return op;
     }
-    pool_submit(c->pool, &op->job);
+    write_down(op);
     return op;
 }
 
-struct bundle_change_op *bundle_remove(const struct bundle_changer *c, str server_name,
+struct bundle_change_op *bundle_remove(struct bundle_changer *c, str server_name,
                                        bundle_changed_fn fn, void *ctx)
 {
     struct bundle_change_op *op = op_new(c, fn, ctx);
@@ -169,11 +179,23 @@ struct bundle_change_op *bundle_remove(const struct bundle_changer *c, str serve
         fail_later(op);
         return op;
     }
-    pool_submit(c->pool, &op->job);
+    write_down(op);
     return op;
 }
 
 void bundle_change_cancel(struct bundle_change_op *op)
 {
     op->fn = NULL;
+}
+
+void bundle_changer_done(struct bundle_changer *c)
+{
+    LIST_FOREACH (n, &c->ops) {
+        struct bundle_change_op *op = LIST_ENTRY(n, struct bundle_change_op, node);
+        list_del(n);
+        op->fn = NULL;
+        op->by = NULL;
+        if (!op->is_writing)
+            finish(op, NULL);
+    }
 }

@@ -9,16 +9,17 @@
 
 #define BUNDLE_CHANGE_MS 60000 /* for a download and a start */
 
-struct bundle_changer { /* borrowed by every change; outlives them */
+struct bundle_changer { /* borrowed by every change until bundle_changer_done */
     struct loop *loop;
     struct pool *pool;
     struct bundles *bundles;
     const char *settings_path;
     void (*look)(void *ctx); /* the settings have been changed: follow them now */
     void *ctx;
+    struct list_node ops; /* changes under way */
 };
 
-struct bundle_change_op; /* one under way; dies with its callback or its cancellation */
+struct bundle_change_op; /* one under way; dies with its callback */
 
 /* b: the bundle as it runs now; NULL once it was removed, and on failure. err: NULL on success.
  * -EEXIST the name is taken, -ENOENT there is none, -EPERM protected or built in, -EINVAL no
@@ -26,8 +27,10 @@ struct bundle_change_op; /* one under way; dies with its callback or its cancell
 typedef void (*bundle_changed_fn)(void *ctx, struct bundle *b, const struct err *err);
 
 /* Everything is copied. Never call back before they return. */
-struct bundle_change_op *bundle_add(const struct bundle_changer *c, const struct json *entry,
+struct bundle_change_op *bundle_add(struct bundle_changer *c, const struct json *entry,
                                     bundle_changed_fn fn, void *ctx);
-struct bundle_change_op *bundle_remove(const struct bundle_changer *c, str server_name,
+struct bundle_change_op *bundle_remove(struct bundle_changer *c, str server_name,
                                        bundle_changed_fn fn, void *ctx);
 void bundle_change_cancel(struct bundle_change_op *op); /* it still happens, unheard */
+/* Nobody waits for a change any more: what is being written still is, and nothing follows. */
+void bundle_changer_done(struct bundle_changer *c);

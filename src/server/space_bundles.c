@@ -179,6 +179,7 @@ int space_bundles_open(struct space *sp, struct err *e)
         .look = look,
         .ctx = sp,
     };
+    list_init(&sp->changer.ops);
     sp->api.changer = &sp->changer;
     builtin_set_bundles(sp->builtin, sp->api.bundles, &sp->changer);
     bundles_apply(sp->api.bundles, entries, n);
@@ -208,10 +209,12 @@ void space_bundles_stop(struct space *sp, loop_fn done, void *ctx)
 {
     settings_watch_free(sp->watch);
     sp->watch = NULL;
-    if (sp->api.bundles)
-        bundles_stop(sp->api.bundles, done, ctx);
-    else
+    if (!sp->api.bundles) {
         done(ctx);
+        return;
+    }
+    bundle_changer_done(&sp->changer);
+    bundles_stop(sp->api.bundles, done, ctx);
 }
 
 void space_bundles_free(struct space *sp)

@@ -66,6 +66,7 @@ static int write_code; /* what becomes of the next writes */
 
 int settings_add_bundle(const char *path, const struct json *entry, struct err *e)
 {
+    assert_string_equal(path, "/settings");
     is_in_file = write_code == 0;
     return write_code ? err_set(e, write_code, "the file is full") : 0;
 }
@@ -104,7 +105,7 @@ static void look(void *ctx)
 
 /* ---- one change ---- */
 
-static const struct bundle_changer CHANGER = {.look = look};
+static struct bundle_changer changer;
 static int ends;
 static struct bundle *got;
 static struct err why;
@@ -126,6 +127,8 @@ static int set_up(void **state)
     write_code = looks = ends = 0;
     known = (struct bundle_info){0};
     next_state = BUNDLE_RUNNING;
+    changer = (struct bundle_changer){.look = look, .settings_path = "/settings"};
+    list_init(&changer.ops);
     return 0;
 }
 
@@ -135,7 +138,7 @@ static struct bundle_change_op *add(const char *entry)
     struct json *doc;
     arena_init(&a);
     assert_int_equal(json_parse(&a, str_from(entry), 0, &doc, NULL), 0);
-    struct bundle_change_op *op = bundle_add(&CHANGER, doc, on_end, NULL);
+    struct bundle_change_op *op = bundle_add(&changer, doc, on_end, NULL);
     arena_done(&a); /* everything was copied */
     assert_int_equal(ends, 0);
     return op;
@@ -218,23 +221,47 @@ static void what_is_wrong_is_told_later_and_writes_nothing(void **state)
     assert_true(ends == 1 && why.code == -EROFS && looks == 0);
 }
 
+/* As a workspace does when it is closed: it is gone when the pool comes back. */
+static void leave(void)
+{
+    bundle_changer_done(&changer);
+    assert_true(list_empty(&changer.ops));
+    memset(&changer, 0x55, sizeof changer);
+}
+
+static void nothing_follows_when_the_changer_goes(void **state)
+{
+    bundle_change_cancel(add(ENTRY));
+    leave(); /* while the file is being written */
+    run_to_the_end();
+    assert_true(ends == 0 && looks == 0 && is_in_file);
+    set_up(NULL);
+    next_state = BUNDLE_STARTING;
+    bundle_change_cancel(add(ENTRY));
+    assert_true(step());
+    assert_true(step());
+    leave(); /* while it starts */
+    assert_false(step());
+    assert_true(ends == 0 && looks == 1);
+}
+
 static void a_removal_is_waited_for(void **state)
 {
     is_known = is_in_file = true;
-    (void)bundle_remove(&CHANGER, STR("srv"), on_end, NULL);
+    (void)bundle_remove(&changer, STR("srv"), on_end, NULL);
     assert_int_equal(ends, 0);
     run_to_the_end();
     assert_true(ends == 1 && why.code == 0 && !is_in_file);
     is_known = is_in_file = true;
     follows = false;
     ends = 0;
-    (void)bundle_remove(&CHANGER, STR("srv"), on_end, NULL);
+    (void)bundle_remove(&changer, STR("srv"), on_end, NULL);
     run_to_the_end();
     assert_true(ends == 1 && why.code == -ETIMEDOUT);
     assert_non_null(strstr(why.msg, "still there"));
     known.kind = BUNDLE_BUILT_IN;
     ends = 0;
-    (void)bundle_remove(&CHANGER, STR("srv"), on_end, NULL);
+    (void)bundle_remove(&changer, STR("srv"), on_end, NULL);
     run_to_the_end();
     assert_true(ends == 1 && why.code == -EPERM);
 }
@@ -257,6 +284,7 @@ int main(void)
         CASE(one_that_nobody_sees_is_taken_back_too),
         CASE(what_cannot_be_taken_back_is_said),
         CASE(what_is_wrong_is_told_later_and_writes_nothing),
+        CASE(nothing_follows_when_the_changer_goes),
         CASE(a_removal_is_waited_for),
         CASE(who_does_not_listen_any_more_hears_nothing),
     };
