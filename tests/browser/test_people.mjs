@@ -190,7 +190,7 @@ test('a tool asks: another participant fills in the form, and both see the answe
     for (const page of [ann, bob]) {
         const run = await answered(page, 2)
         await run.locator('.tool summary').click()
-        const result = await run.locator('.tool-body').innerText()
+        const result = await eventually(() => run.locator('.tool-body').innerText())
         assert.match(result, /"name": ?"Ada"/)
         assert.match(result, /"age": ?36/)
         assert.match(result, /"status": ?"pending"/)
