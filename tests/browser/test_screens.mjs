@@ -76,6 +76,13 @@ async function startOllama() {
     return ollama
 }
 
+/** What is done makes the page load anew. */
+async function reloads(page, act) {
+    const loaded = page.waitForEvent('load')
+    await act()
+    await loaded
+}
+
 test('first run: a local model is found and chosen with one click', async () => {
     const ollama = await startOllama()
     const workdir = tmpdir()
@@ -88,15 +95,15 @@ test('first run: a local model is found and chosen with one click', async () => 
         await open(page, 'Look again')
         await row('qwen3:8b').getByText('Ollama').waitFor()
         assert.deepEqual(await serious(page), [])
-        await open(page, 'Use gemma:2b')
+        await reloads(page, () => open(page, 'Use gemma:2b'))
         await page.getByRole('heading', { name: 'What shall we work on?' }).waitFor()
         assert.equal(await page.locator('.setup').count(), 0, 'it is decided')
         assert.match(await page.locator('.chip').innerText(), /gemma:2b/)
         const { models, providers } = JSON.parse(fs.readFileSync(path.join(workdir, 'nimblebrain.json'), 'utf8'))
         assert.deepEqual([models.default, Object.keys(providers)], ['ollama:gemma:2b', ['ollama']])
         await page.goto(`${own.url}/#/settings/model`)
-        await open(page, 'Use qwen3:8b by default')
-        await page.getByRole('row', { name: /qwen3:8b.*default/ }).waitFor()
+        await reloads(page, () => open(page, 'Use qwen3:8b by default'))
+        await page.getByRole('row', { name: /qwen3:8b/ }).locator('.badge', { hasText: 'default' }).waitFor()
     })
     ollama.closeAllConnections()
     ollama.close()
