@@ -103,11 +103,6 @@ static struct sse_frame *make_frame(struct arena *a, const struct bus_msg *msg,
 
 /* ---- rooms ---- */
 
-str seat_conv(const struct seat *s)
-{
-    return s->room->conv_id;
-}
-
 static bool has_other_seat(const struct room *room, const struct seat *s)
 {
     LIST_FOREACH (n, &room->seats) {

@@ -62,7 +62,6 @@ struct tap *hub_next_tap(struct hub *h, struct tap *t); /* NULL: the first; NULL
 
 void hub_sit(struct tap *t, struct seat *s, str conv_id);
 void hub_stand(struct seat *s); /* a no-op when not seated */
-str seat_conv(const struct seat *s);
 /* {"users":[{userId, displayName}]}: who watches, each once, at most HUB_PRESENCE_MAX. */
 void hub_write_presence(struct api *api, const struct seat *s, struct json_writer *w);
 

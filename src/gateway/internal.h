@@ -237,7 +237,6 @@ bool gw_modern_accept(struct gw_request *q);
 /* ---- method.c ---- */
 
 void gw_method_run(struct gw_request *q);
-bool gw_method_exists(str method, enum mcp_era era);
 /* A notification of the client, outside HTTP's modern era. */
 void gw_session_noticed(struct gw_session *s, const struct rpc_message *m);
 

@@ -100,11 +100,6 @@ static const struct method *find(str name, enum mcp_era era)
     return NULL;
 }
 
-bool gw_method_exists(str method, enum mcp_era era)
-{
-    return find(method, era) != NULL;
-}
-
 void gw_method_run(struct gw_request *q)
 {
     const struct method *m = find(q->method, q->era);
