@@ -13,6 +13,7 @@
 
 #include "cli/cli.h"
 #include "cli/progress.h"
+#include "cli/put_back.h"
 #include "cli/tar.h"
 
 enum { DEPTH_MAX = 16, TAIL_BYTES = 64 * 1024 };
@@ -200,8 +201,7 @@ static void warn_of_outside(const struct config *c)
                 c->store.dir);
 }
 
-static int backup_to(const struct cli *cli, const struct config *c, const char *path,
-                     bool is_forced)
+static int backup_to(const struct cli *cli, struct config *c, const char *path, bool is_forced)
 {
     char temp[PATH_MAX];
     struct backup b = {.root = c->work_dir};
@@ -212,6 +212,7 @@ static int backup_to(const struct cli *cli, const struct config *c, const char *
     if (snprintf(temp, sizeof temp, "%s.%d.tmp", path, (int)getpid()) >= (int)sizeof temp)
         return cli_usage_error("backup: the name of the file is too long");
     warn_of_outside(c);
+    put_back_all(c);
     progress_begin(&b.progress, "backing up");
     int r = write_archive(&b, temp);
     progress_end(&b.progress);

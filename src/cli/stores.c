@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include "cli/put_back.h"
 #include "store/appender.h"
 
 enum { READ_THREADS = 2, SYNC_THREADS = 4, PAGE = 1000 };
@@ -34,6 +35,8 @@ void stores_done(struct stores *s)
 
 int stores_open(struct stores *s, const struct store_conf *conf, struct store **ret, struct err *e)
 {
+    if (conf->read_only && strcmp(conf->type, "jsonl") == 0)
+        put_back(conf->dir);
     return store_open(&s->env, conf, ret, e);
 }
 

@@ -1,8 +1,9 @@
 /* stores.h - stores opened by a command itself, beside a running server or without one.
  *
  * For commands that read everything (export, verify, convert) or that work on a store nobody
- * serves. Read-only stores take no locks. Calls of store.h come back on the loop; stores_wait
- * runs it. Loop thread only. */
+ * serves. Read-only stores take no locks; what a
+ * journal holds is put back before (put_back.h). Calls of store.h come back on the loop;
+ * stores_wait runs it. Loop thread only. */
 #pragma once
 
 #include "cli/conversations.h"

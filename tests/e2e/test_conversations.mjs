@@ -3,6 +3,7 @@
 import { execFileSync } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
+import { losePower } from '../support/journal.mjs'
 import { assert, eventually, nb, NB, run, sse, startServer, test, tmpdir } from '../support/tap.mjs'
 
 const quick = { NB_DEMO_DELAY_MS: '0', ANTHROPIC_API_KEY: '', OPENAI_API_KEY: '' }
@@ -378,6 +379,32 @@ test('verify names what was changed', async () => {
     assert.equal(r.code, 1)
     const [bad] = lines(r.stdout)
     assert.deepEqual([bad.ok, bad.brokenLine], [false, 2])
+})
+
+test('after a loss of power, what is copied from the logs has all that was acknowledged', async () => {
+    const t = terminal(tmpdir())
+    const { conversationId: id } = await t.say('what is 6*7?')
+    const log = path.join(t.dir, 'conversations', `${id}.jsonl`)
+    const whole = fs.readFileSync(log, 'utf8')
+    const file = path.join(tmpdir(), 'all.tar')
+    const copied = {
+        backup: async () => {
+            assert.equal((await t.call(['backup', file])).code, 0)
+            return execFileSync('tar', ['xOf', file, `conversations/${id}.jsonl`], { encoding: 'utf8' })
+        },
+        export: () => t.conv('export', id, '--format', 'jsonl'),
+        verify: async () => ((await t.json('verify'))[0].lines === lines(whole).length ? whole : ''),
+        convert: async () => {
+            const [report] = await t.json('convert', '--to', 'folder')
+            return report.events === lines(whole).length - 1 ? whole : ''
+        },
+    }
+    for (const [name, copy] of Object.entries(copied)) {
+        const lost = losePower(log)
+        assert.ok((await copy()).includes(lost), name)
+        assert.equal(fs.readFileSync(log, 'utf8'), whole, name)
+        assert.ok(!fs.existsSync(path.join(t.dir, 'conversations/.journal')), name)
+    }
 })
 
 test('a backup made while the server writes holds whole lines and their blobs', async () => {

@@ -1,0 +1,48 @@
+#include "cli/put_back.h"
+
+#include <dirent.h>
+
+#include "store/replay.h"
+
+void put_back(const char *dir)
+{
+    struct replay_report report;
+    struct err e = {0};
+    int r = replay_journals(&store_io_system, dir, &report, &e);
+    if (report.logs > 0)
+        fprintf(stderr,
+                "nb: %zu conversations in %s ended too early (a loss of power?); %llu bytes were "
+                "written again from the journal\n",
+                report.logs, dir, (unsigned long long)report.bytes);
+    if (report.set_aside > 0)
+        fprintf(
+            stderr,
+            "nb: %zu records of the journal do not fit their conversation, like one of %s; they "
+            "were put beside it, in .torn\n",
+            report.set_aside, report.example);
+    if (r < 0)
+        fprintf(stderr, "nb: warning: what the journal holds may be missing: %s\n", e.msg);
+}
+
+/* <root>/<name><rest>, for each name. */
+static void put_back_below(struct config *c, const char *root, const char *rest)
+{
+    DIR *d = opendir(root);
+    const struct dirent *it;
+    while (d && (it = readdir(d)) != NULL) {
+        if (it->d_name[0] != '.')
+            put_back(arena_printf(&c->arena, "%s/%s%s", root, it->d_name, rest).p);
+    }
+    if (d)
+        closedir(d);
+}
+
+void put_back_all(struct config *c)
+{
+    put_back(config_path(c, "conversations"));
+    put_back_below(c, config_path(c, "workspaces"), "/conversations");
+    if (!c->store.dir || strcmp(c->store.type, "jsonl") != 0)
+        return;
+    put_back(c->store.dir);
+    put_back_below(c, c->store.dir, "");
+}
