@@ -139,10 +139,19 @@ static void take(struct stdio *s, str bytes)
         buf_clear(&s->lines);
         bytes = str_skip(bytes, (size_t)at + 1);
     }
-    if (buf_failed(&s->lines)) {
+    if (buf_failed(&s->lines) && !s->is_ending) {
         fputs("nb: a message is too long\n", stderr);
+        s->code = EXIT_FAILED;
         end(s);
     }
+}
+
+/* The last line counts without its line feed. */
+static void take_end(struct stdio *s)
+{
+    take(s, STR("\n"));
+    if (!s->is_ending)
+        timer_start(&s->look, LOOK_MS);
 }
 
 static void on_alloc(uv_handle_t *h, size_t suggested, uv_buf_t *ret)
@@ -158,7 +167,7 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
         take(s, str_make(buf->base, (size_t)n));
     } else if (n < 0) {
         uv_read_stop(stream);
-        timer_start(&s->look, LOOK_MS);
+        take_end(s);
     }
 }
 
@@ -166,9 +175,9 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 static void read_file(struct stdio *s)
 {
     ssize_t n;
-    while ((n = read(STDIN_FILENO, s->chunk, sizeof s->chunk)) > 0)
+    while (!s->is_ending && (n = read(STDIN_FILENO, s->chunk, sizeof s->chunk)) > 0)
         take(s, str_make(s->chunk, (size_t)n));
-    timer_start(&s->look, LOOK_MS);
+    take_end(s);
 }
 
 static int open_input(struct stdio *s)

@@ -215,7 +215,9 @@ static void on_stream_done(void *ctx, const struct err *e)
     struct json *said = NULL;
     r->stream = NULL;
     if (e->code != 0 || r->stream_status == 200) {
-        fail(r, e->code ? e->code : -ECONNRESET, e->code ? e->msg : "the running server has gone");
+        bool was_open = r->stream_status == 200; /* how it broke off is of no use to anybody */
+        fail(r, was_open ? -ECONNRESET : e->code,
+             was_open ? "the running server has gone" : e->msg);
         return;
     }
     arena_init(&a);

@@ -1,4 +1,5 @@
 // nb in a pipe, as one question, resumed, and with bad input: the binary as a user calls it.
+import { spawnSync } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
 import { assert, eventually, nb, run as sh, sleep, start, NB, test, tmpdir } from '../support/tap.mjs'
@@ -115,6 +116,23 @@ test('--store memory leaves nothing on disk', async () => {
     const r = await run(dir, ['--store', 'memory', '-p', 'hello'])
     assert.equal(r.code, 0, r.stderr)
     assert.ok(!fs.existsSync(path.join(dir, 'conversations')))
+})
+
+test('mcp serve: the last line needs no end, and one that is too long ends it, from a pipe and from a file', async () => {
+    const dir = tmpdir()
+    fs.writeFileSync(path.join(dir, 'nimblebrain.json'), JSON.stringify({ noDefaultBundles: true }))
+    const file = path.join(dir, 'input')
+    const serve = (stdin, input) =>
+        spawnSync(NB, ['mcp', 'serve', '--workdir', dir], { stdio: [stdin, 'pipe', 'pipe'], input, encoding: 'utf8', timeout: 60000, env: { ...process.env, ...quick } })
+    for (const [text, code, out, err] of [
+        ['{"jsonrpc":"2.0","id":1,"method":"ping"}', 0, '{"jsonrpc":"2.0","id":1,"result":{}}\n', ''],
+        ['x'.repeat(17 * 1024 * 1024), 1, '', 'nb: a message is too long\n'],
+    ]) {
+        fs.writeFileSync(file, text)
+        const fd = fs.openSync(file)
+        for (const r of [serve('pipe', text), serve(fd)]) assert.deepEqual([r.status, r.stdout, r.stderr], [code, out, err])
+        fs.closeSync(fd)
+    }
 })
 
 test('usage errors exit with 2 and say what to do', async () => {
