@@ -2,6 +2,7 @@
 
 #include <errno.h>
 
+#include "base/nearest.h"
 #include "base/utf8.h"
 #include "tools/names.h"
 #include "tools/surface.h"
@@ -18,6 +19,16 @@ static const struct json_field FIELDS[] = {
     {"deny", JF_STRS, offsetof(struct section, deny), 0, NULL, 0},
     {0}};
 
+/* A rule that is misspelt would be no rule. */
+static void refuse_unknown(void *ctx, const char *path, const char *meant)
+{
+    struct err *e = ctx;
+    if (e->code)
+        return;
+    err_set(e, -EINVAL, "%s: unknown key", path);
+    nearest_hint(e, meant);
+}
+
 int permission_decode(struct arena *a, const struct json *conf, struct permission_rules *ret,
                       struct err *e)
 {
@@ -25,9 +36,12 @@ int permission_decode(struct arena *a, const struct json *conf, struct permissio
     *ret = (struct permission_rules){0};
     if (!conf)
         return 0;
-    int r = json_decode(a, conf, FIELDS, &s, "permissions", NULL, NULL, e);
+    struct err unknown = {0};
+    int r = json_decode(a, conf, FIELDS, &s, "permissions", refuse_unknown, &unknown, e);
     if (r < 0)
         return r;
+    if (unknown.code)
+        return err_set(e, unknown.code, "%s", unknown.msg);
     if (!str_eq(s.fallback, STR("allow")) && !str_eq(s.fallback, STR("ask")))
         return err_set(e, -EINVAL, "permissions.default: '%.*s' is not one of allow, ask",
                        STR_ARG(s.fallback));

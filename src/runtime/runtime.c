@@ -107,10 +107,10 @@ int runtime_load_settings(struct runtime *rt, struct err *e)
     const struct config *c = rt->deps.config;
     load_skills(rt);
     int r = agents_decode(&rt->arena, c->agents, &rt->agents, e);
-    if (r < 0)
-        err_prefix(e, "%s", c->path);
     if (r == 0)
         r = rules_use(rt, c->permissions, e);
+    if (r < 0)
+        err_prefix(e, "%s", c->path);
     if (r == 0 && strcmp(c->store.type, "memory") != 0) {
         parking_use(&rt->parking, below_root(rt, "queue"));
         r = consents_load(&rt->consents, below_root(rt, "permissions.json"), e);

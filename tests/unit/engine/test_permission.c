@@ -65,7 +65,7 @@ static void test_rules(void **state)
 static void test_mistakes(void **state)
 {
     static const char *const BAD[] = {"{\"default\":\"deny\"}", "{\"allow\":\"x\"}",
-                                      "{\"deny\":[1]}"};
+                                      "{\"deny\":[1]}", "{\"dney\":[\"a\"]}"};
     for (size_t i = 0; i < ARRAY_LEN(BAD); i++) {
         struct json *conf;
         struct permission_rules r;
