@@ -136,7 +136,7 @@ void parking_forget(struct parking_op *op)
 
 /* ---- the start ---- */
 
-static void load_file(struct parking *p, str name, void (*fn)(void *ctx, str text), void *ctx)
+static void load_file(struct parking *p, str name, parking_file_fn fn, void *ctx)
 {
     struct arena a;
     struct err e = {0};
@@ -144,13 +144,13 @@ static void load_file(struct parking *p, str name, void (*fn)(void *ctx, str tex
     arena_init(&a);
     const char *path = arena_printf(&a, "%s/%.*s", p->dir, STR_ARG(name)).p;
     if (file_read(&a, path, PARKING_FILE_MAX, &text, &e) == 0)
-        fn(ctx, text);
+        fn(ctx, str_from(path), text);
     else
         log_warn(p->log, "runtime", "a waiting message stays where it is: %s", e.msg);
     arena_done(&a);
 }
 
-void parking_load(struct parking *p, void (*fn)(void *ctx, str text), void *ctx)
+void parking_load(struct parking *p, parking_file_fn fn, void *ctx)
 {
     DIR *d = p->dir ? opendir(p->dir) : NULL;
     const struct dirent *entry;

@@ -39,4 +39,5 @@ struct parking_op *parking_remove(struct parking *p, str id, parking_fn fn, void
 void parking_forget(struct parking_op *op); /* it is still made, unheard */
 
 /* Calls fn with the text of every file, in no order; blocking, for the start. */
-void parking_load(struct parking *p, void (*fn)(void *ctx, str text), void *ctx);
+typedef void (*parking_file_fn)(void *ctx, str path, str text);
+void parking_load(struct parking *p, parking_file_fn fn, void *ctx);

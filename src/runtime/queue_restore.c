@@ -35,7 +35,7 @@ struct restoring {
     size_t n;
 };
 
-static void on_file(void *ctx, str text)
+static void on_file(void *ctx, str path, str text)
 {
     struct restoring *all = ctx;
     struct parked_message *m = ARENA_NEW(&all->arena, struct parked_message);
@@ -47,7 +47,8 @@ static void on_file(void *ctx, str text)
     if (r == 0 && (!store_id_valid(m->queued_id) || m->queued_id.n >= RANDOM_ID_MAX))
         r = err_set(&e, -EINVAL, "queuedId: expected an id such as msg_0123456789abcdef");
     if (r < 0)
-        log_warn(all->rt->deps.log, "runtime", "a waiting message cannot be read: %s", e.msg);
+        log_warn(all->rt->deps.log, "runtime", "a waiting message cannot be read: %.*s: %s",
+                 STR_ARG(path), e.msg);
     else
         all->items[all->n++] = m;
 }

@@ -189,8 +189,6 @@ static int read_whole(int fd, str *ret)
     struct stat st;
     if (fstat(fd, &st) < 0)
         return -errno;
-    if (!S_ISREG(st.st_mode) || st.st_size > 2 * (off_t)JOURNAL_HALF_MAX)
-        return -EBADMSG;
     char *bytes = xcalloc(1, (size_t)st.st_size + 1);
     size_t n = 0;
     ssize_t got = 0;
@@ -223,14 +221,28 @@ static int remove_journal(struct replay *r, const char *path)
     return code < 0 ? code : io_sync_parent(r->io, path);
 }
 
+static bool may_be_journal(int fd)
+{
+    struct stat st;
+    return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size <= 2 * (off_t)JOURNAL_HALF_MAX;
+}
+
+/* Somebody put it there. */
+static int refuse(struct replay *r, const char *path)
+{
+    return err_set(r->err, -EBADMSG, "%s is no journal of nb; move it away", path);
+}
+
 static int replay_one(struct replay *r, const char *path)
 {
     int fd = r->io->open(r->io, path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW, 0);
+    if (fd == -ELOOP)
+        return refuse(r, path);
     if (fd < 0)
         return fd == -ENOENT ? 0 : err_errno(r->err, fd, "cannot open the journal", path);
-    int code = 0;
+    int code = may_be_journal(fd) ? 0 : refuse(r, path);
     r->is_needed = false;
-    if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
+    if (code == 0 && flock(fd, LOCK_EX | LOCK_NB) == 0) {
         code = replay_file(r, fd);
         if (code == 0 && !r->is_needed)
             code = remove_journal(r, path);

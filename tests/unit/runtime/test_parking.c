@@ -70,9 +70,10 @@ static void on_changed(void *ctx, const struct err *err)
     c->seen->nfailed += err != NULL;
 }
 
-static void on_text(void *ctx, str text)
+static void on_text(void *ctx, str path, str text)
 {
     struct buf *b = ctx;
+    assert_true(str_ends(path, STR(".json")));
     buf_add_str(b, text);
 }
 

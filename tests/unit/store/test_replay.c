@@ -266,18 +266,43 @@ static void test_a_failure_keeps_the_journal(void **state)
     expect_log(t, LOG, TEXT);
 }
 
+static void test_what_is_no_journal_is_named(void **state)
+{
+    struct journal_rig *t = *state;
+    const char *path = path_of(t, JOURNAL_DIR "/" JOURNAL_PREFIX "link");
+    struct replay_report report;
+    struct err e = {0};
+    journal_close(&t->journal);
+    assert_int_equal(symlink("/dev/null", path), 0);
+    assert_int_equal(replay_journals(&store_io_system, t->dir, &report, &e), -EBADMSG);
+    assert_non_null(strstr(e.msg, JOURNAL_PREFIX "link is no journal of nb"));
+    path = path_of(t, JOURNAL_DIR "/" JOURNAL_PREFIX "link");
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(mkdir(path, 0700), 0);
+    assert_int_equal(replay_journals(&store_io_system, t->dir, &report, &e), -EBADMSG);
+    assert_int_equal(rmdir(path), 0);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_without_a_journal),          TEST(test_any_end_is_completed),
-        TEST(test_what_came_later_stays),      TEST(test_blocks_that_were_not_written),
-        TEST(test_other_bytes_stay),           TEST(test_a_gap_is_not_bridged),
-        TEST(test_another_file_of_that_name),  TEST(test_a_deleted_conversation),
-        TEST(test_links_are_not_followed),     TEST(test_the_older_half_comes_first),
-        TEST(test_a_live_owner_is_left_alone), TEST(test_a_log_in_use_keeps_the_journal),
-        TEST(test_two_start_at_once),          TEST(test_a_failure_keeps_the_journal),
+        TEST(test_without_a_journal),
+        TEST(test_any_end_is_completed),
+        TEST(test_what_came_later_stays),
+        TEST(test_blocks_that_were_not_written),
+        TEST(test_other_bytes_stay),
+        TEST(test_a_gap_is_not_bridged),
+        TEST(test_another_file_of_that_name),
+        TEST(test_a_deleted_conversation),
+        TEST(test_links_are_not_followed),
+        TEST(test_the_older_half_comes_first),
+        TEST(test_a_live_owner_is_left_alone),
+        TEST(test_a_log_in_use_keeps_the_journal),
+        TEST(test_two_start_at_once),
+        TEST(test_a_failure_keeps_the_journal),
+        TEST(test_what_is_no_journal_is_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
