@@ -182,6 +182,7 @@ void api_models_set_default(void *ctx, struct http_req *r)
     str name = STR_NONE, provider, model;
     if (!is_admin(r) || !api_decode_body(r, DEFAULT_FIELDS, &name))
         return;
+    name = str_trim(name);
     if (name.n == 0 || name.n > MODEL_NAME_MAX ||
         llm_resolve(api->deps.llm, name, &provider, &model, &e) < 0) {
         http_reply_error(r, 400, "bad_request", e.code ? e.msg : "Name a model.", NULL);

@@ -106,6 +106,7 @@ static bool is_unsafe(const struct oauth_login *l)
 static void finish_ready(struct oauth_login *l)
 {
     struct buf query;
+    struct err e = {0};
     str endpoint = l->server.authorization_endpoint;
     buf_init(&query, QUERY_MAX);
     l->state = secret(&l->arena);
@@ -121,8 +122,10 @@ static void finish_ready(struct oauth_login *l)
         form_add(&query, "scope", l->result.scope);
     str url = arena_printf(&l->arena, "%.*s%c%.*s", STR_ARG(endpoint),
                            str_find_char(endpoint, '?') < 0 ? '?' : '&', STR_ARG(buf_str(&query)));
+    if (buf_failed(&query))
+        err_set(&e, -EMSGSIZE, "what the authorization server wants does not fit into an address");
     buf_done(&query);
-    l->ready(l->ctx, url, NULL);
+    l->ready(l->ctx, e.code ? STR_NONE : url, e.code ? &e : NULL);
 }
 
 /* ---- who we are there ---- */
