@@ -148,13 +148,27 @@ static struct runtime_settings read_settings(struct space *sp, const struct json
     };
 }
 
+static bool has_changed(const struct space *sp, const struct json *doc, const char *key)
+{
+    const struct json *now = json_get(doc, key), *old = json_get(sp->doc, key);
+    return now && old ? !json_equal(now, old) : now != old;
+}
+
+/* What was used before stays in memory: nothing is used anew without need. */
+static bool concerns_runtime(const struct space *sp, const struct json *doc)
+{
+    static const char *const KEYS[] = {"name", "identity", "models", "agents", "permissions"};
+    for (size_t i = 0; i < ARRAY_LEN(KEYS); i++)
+        if (has_changed(sp, doc, KEYS[i]))
+            return true;
+    return false;
+}
+
 static void follow_skill_dirs(struct space *sp, const struct json *doc)
 {
-    const struct json *now = json_get(doc, "skillDirs"), *old = json_get(sp->doc, "skillDirs");
-    bool is_same = now && old ? json_equal(now, old) : now == old;
-    if (is_same)
+    if (!has_changed(sp, doc, "skillDirs"))
         return;
-    use_skill_dirs(sp, now);
+    use_skill_dirs(sp, json_get(doc, "skillDirs"));
     runtime_use_skill_dirs(sp->api.runtime);
 }
 
@@ -164,7 +178,7 @@ void space_settings_changed(struct space *sp, const struct json *doc)
     if (json_equal(doc, sp->doc)) /* somebody asked to have it read again */
         return;
     struct runtime_settings s = read_settings(sp, doc);
-    if (runtime_use_settings(sp->api.runtime, &s, &e) < 0) {
+    if (concerns_runtime(sp, doc) && runtime_use_settings(sp->api.runtime, &s, &e) < 0) {
         log_warn(sp->env->log, "server", "%s: the settings stay as they were: %s",
                  space_settings_path(sp), e.msg);
     } else if (sp->env->has_many) {
