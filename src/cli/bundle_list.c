@@ -17,6 +17,11 @@ static const struct table_column RUNNING_COLUMNS[] = {
 static const struct table_column ENTRY_COLUMNS[] = {
     {"NAME", false, STYLE_BOLD}, {"KIND", false, STYLE_DIM}, {"FROM", false, 0}};
 
+static void print_none(void)
+{
+    puts("No bundles yet. `nb bundle search WORDS` finds some, `nb bundle add` adds one.");
+}
+
 static void print_running(struct conv_cli *x, const struct json *apps)
 {
     struct table t;
@@ -42,10 +47,13 @@ static int list_running(struct conv_cli *x)
     int code = bundle_cli_ask(x, NULL, STR("/v1/apps"), NULL, NULL, &all);
     if (code != EXIT_DONE)
         return code;
+    const struct json *apps = json_get(all, "apps");
     if (x->cli->opt.is_json)
-        conv_print_json(json_get(all, "apps"));
+        conv_print_json(apps);
+    else if (apps && apps->len > 0)
+        print_running(x, apps);
     else
-        print_running(x, json_get(all, "apps"));
+        print_none();
     return EXIT_DONE;
 }
 
@@ -73,7 +81,7 @@ static int list_entries(struct conv_cli *x)
         return EXIT_DONE;
     }
     if (n == 0) {
-        puts("No bundles yet. `nb bundle search WORDS` finds some, `nb bundle add` adds one.");
+        print_none();
         return EXIT_DONE;
     }
     table_init(&t, ENTRY_COLUMNS, ARRAY_LEN(ENTRY_COLUMNS));

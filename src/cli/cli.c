@@ -169,9 +169,10 @@ static str command_path(const struct command *c)
     size_t end = 0;
     for (size_t i = 0; i <= usage.n; i++) {
         char ch = i < usage.n ? usage.p[i] : ' ';
+        bool is_option = ch == '-' && i == end + 1;
         if (ch == ' ')
             end = i;
-        else if (!(ch >= 'a' && ch <= 'z') && ch != '-')
+        else if (is_option || (!(ch >= 'a' && ch <= 'z') && ch != '-'))
             break;
     }
     return str_trim(str_slice(usage, 0, end));

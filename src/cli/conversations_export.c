@@ -78,8 +78,8 @@ static int export_to_file(struct stores *s, struct store *store, str id, enum ex
     if (snprintf(temp, sizeof temp, "%s.%d.tmp", o->out, (int)getpid()) >= (int)sizeof temp)
         return err_set(e, -ENAMETOOLONG, "%s: this name is too long", o->out);
     w.out = fopen(temp, "wxe");
-    if (!w.out)
-        return err_errno(e, -errno, "cannot create", temp);
+    if (!w.out) /* -ENOENT is the conversation's */
+        return err_set(e, -EIO, "cannot create %s: %s", o->out, err_reason(-errno));
     int r = write_pieces(s, store, id, f, opt, &w);
     if (fclose(w.out) != 0 && r == 0)
         r = err_errno(&w.err, -errno, "cannot write", temp);

@@ -13,23 +13,29 @@ static int members(struct conv_cli *x, const struct json *conv, struct json **re
     return conv_ask(x, "GET", path, STR_NONE, NULL, ret);
 }
 
-/* An id, or the member with this e-mail address; what was typed when there is none. */
-static str user_id(const struct json *all, str typed)
+/* By id or e-mail address; NULL when there is no such member. */
+static const struct json *find_member(const struct json *all, str typed)
 {
     const struct json *list = json_get(all, "members");
-    for (size_t i = 0; list && i < list->len; i++)
-        if (str_eq_nocase(json_get_string(json_at(list, i), "email"), typed))
-            return json_get_string(json_at(list, i), "userId");
-    return typed;
+    for (size_t i = 0; list && i < list->len; i++) {
+        const struct json *m = json_at(list, i);
+        if (str_eq(json_get_string(m, "userId"), typed) ||
+            str_eq_nocase(json_get_string(m, "email"), typed))
+            return m;
+    }
+    return NULL;
+}
+
+/* What was typed when there is no such member: they may have left. */
+static str user_id(const struct json *all, str typed)
+{
+    const struct json *m = find_member(all, typed);
+    return m ? json_get_string(m, "userId") : typed;
 }
 
 static str name_of(const struct json *all, str id)
 {
-    const struct json *list = json_get(all, "members");
-    for (size_t i = 0; list && i < list->len; i++)
-        if (str_eq(json_get_string(json_at(list, i), "userId"), id))
-            return json_get_string(json_at(list, i), "displayName");
-    return STR_NONE;
+    return json_get_string(find_member(all, id), "displayName");
 }
 
 static str printable(struct conv_cli *x, str s)
@@ -106,15 +112,31 @@ static str user_body(struct conv_cli *x, str user)
     return body;
 }
 
+/* Before anything is changed. */
+static int check_members(const struct json *all, int n, char **typed)
+{
+    for (int i = 0; i < n; i++) {
+        if (!find_member(all, str_from(typed[i]))) {
+            fprintf(stderr, "nb: '%s' is not a member of this workspace\n", typed[i]);
+            return EXIT_FAILED;
+        }
+    }
+    return EXIT_DONE;
+}
+
 static int do_share(struct conv_cli *x, const void *options, int argc, char **argv)
 {
     str id;
     struct json *conv, *all = NULL;
     int code = conv_id(x, argv[0], &id);
     if (code == EXIT_DONE)
-        code = conv_ask(x, "POST", conv_path(x, id, "/share"), STR("{}"), argv[0], &conv);
+        code = conv_ask(x, "GET", conv_path(x, id, ""), STR_NONE, argv[0], &conv);
     if (code == EXIT_DONE)
         code = members(x, conv, &all);
+    if (code == EXIT_DONE)
+        code = check_members(all, argc - 1, argv + 1);
+    if (code == EXIT_DONE)
+        code = conv_ask(x, "POST", conv_path(x, id, "/share"), STR("{}"), argv[0], &conv);
     for (int i = 1; code == EXIT_DONE && i < argc; i++) {
         str body = user_body(x, user_id(all, str_from(argv[i])));
         code = conv_ask(x, "POST", conv_path(x, id, "/participants"), body, argv[i], &conv);

@@ -185,6 +185,8 @@ static int examine(struct report *r, struct config *c, struct logger *log)
 static int run(struct cli *cli, const void *options, int argc, char **argv)
 {
     struct config c;
+    if (argc > 0)
+        return cli_usage_error("doctor takes no argument '%s'", argv[0]);
     int code = cli_load_config(cli, NULL, &c);
     if (code != EXIT_DONE)
         return code;

@@ -381,6 +381,15 @@ test('verify names what was changed', async () => {
     assert.deepEqual([bad.ok, bad.brokenLine], [false, 2])
 })
 
+test('what cannot be done is said, and nothing is half done', async () => {
+    const t = terminal(tmpdir())
+    const { conversationId: id } = await t.say('what is 6*7?')
+    const nowhere = path.join(t.dir, 'none/x.md')
+    assert.equal(await t.fails(1, 'export', id, '-o', nowhere), `nb: cannot create ${nowhere}: no such file or directory\n`)
+    assert.equal(await t.fails(1, 'share', id, 'nobody@example.com'), "nb: 'nobody@example.com' is not a member of this workspace\n")
+    assert.equal((await t.json('participants', id))[0].visibility, 'private')
+})
+
 test('after a loss of power, what is copied from the logs has all that was acknowledged', async () => {
     const t = terminal(tmpdir())
     const { conversationId: id } = await t.say('what is 6*7?')

@@ -146,6 +146,8 @@ test('usage errors exit with 2 and say what to do', async () => {
     assert.equal(help.code, 0)
     assert.match(help.stdout, /serve/)
     assert.match((await run(dir, ['--version'])).stdout, /^nb \d+\.\d+\.\d+\n$/)
+    for (const [args, hint] of [[['prompt', 'hi'], 'nb prompt --help'], [['conv', 'convert'], 'nb conversations convert --help'], [['doctor', 'x'], 'nb doctor --help']])
+        assert.match((await run(dir, args)).stderr, new RegExp(`Try '${hint}'`))
 })
 
 test('configuration errors name file and path; unknown keys only warn', async () => {
