@@ -66,8 +66,7 @@ static struct mcp_reconnect reconnect_of(const struct bundle_entry *e)
 
 static unsigned fetch_flags_of(const struct bundle *b)
 {
-    bool is_private = b->entry.allow_private || b->set->conf.allow_insecure_remotes;
-    return is_private ? 0 : FETCH_PUBLIC_ONLY | FETCH_HTTPS_ONLY;
+    return bundle_entry_fetch_flags(&b->entry, b->set->conf.allow_insecure_remotes);
 }
 
 /* The dial lives as long as the connection: guests use it again. */

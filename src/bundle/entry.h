@@ -72,3 +72,5 @@ int bundle_server_name(struct arena *a, str source, str *ret, struct err *e);
  * -EACCES with the reason. Names are judged again when they are resolved (FETCH_PUBLIC_ONLY). */
 int bundle_entry_check_url(const struct bundle_entry *entry, bool allow_insecure_remotes,
                            struct err *e);
+/* FETCH_... for every request on its behalf, also to addresses that the server itself names. */
+unsigned bundle_entry_fetch_flags(const struct bundle_entry *entry, bool allow_insecure_remotes);

@@ -4,6 +4,7 @@
 
 #include "bundle/entry_impl.h"
 #include "net/address.h"
+#include "net/fetch.h"
 #include "net/url.h"
 
 static bool is_header_name(str s)
@@ -142,6 +143,21 @@ static enum address_class classify_literal(const struct url *u)
     return url_is_local(u) ? ADDRESS_LOOPBACK : ADDRESS_PUBLIC;
 }
 
+/* allowInsecureRemotes is about servers on this machine, and about no others. */
+static bool may_be_own(const struct bundle_entry *entry, const struct url *u,
+                       bool allow_insecure_remotes)
+{
+    return entry->allow_private || (allow_insecure_remotes && url_is_local(u));
+}
+
+unsigned bundle_entry_fetch_flags(const struct bundle_entry *entry, bool allow_insecure_remotes)
+{
+    struct url u;
+    bool is_own =
+        url_parse(entry->url, &u, NULL) == 0 && may_be_own(entry, &u, allow_insecure_remotes);
+    return is_own ? FETCH_NO_METADATA : FETCH_PUBLIC_ONLY | FETCH_HTTPS_ONLY;
+}
+
 int bundle_entry_check_url(const struct bundle_entry *entry, bool allow_insecure_remotes,
                            struct err *e)
 {
@@ -150,15 +166,15 @@ int bundle_entry_check_url(const struct bundle_entry *entry, bool allow_insecure
     if (r < 0)
         return r;
     enum address_class c = classify_literal(&u);
-    bool may_be_own = entry->allow_private || (allow_insecure_remotes && url_is_local(&u));
+    bool is_own = may_be_own(entry, &u, allow_insecure_remotes);
     if (c == ADDRESS_METADATA)
         return err_set(e, -EACCES, "the URL leads to a cloud's metadata service");
-    if (c != ADDRESS_PUBLIC && !may_be_own)
+    if (c != ADDRESS_PUBLIC && !is_own)
         return err_set(e, -EACCES,
                        "the URL leads to %s; say \"allowPrivate\": true in its entry if that is "
                        "meant",
                        address_class_name(c));
-    if (!u.is_https && !may_be_own)
+    if (!u.is_https && !is_own)
         return err_set(e, -EACCES,
                        "the URL must start with https:// (or say \"allowPrivate\": true for a "
                        "server in your own network)");

@@ -155,7 +155,6 @@ int bundle_cli_sign_in(struct conv_cli *x, const struct bundle_entry *b, int por
 {
     struct signing g = {.x = x, .dir = bundle_cli_credentials(x)};
     struct oauth_state before = {0};
-    bool is_private = b->allow_private || x->config.allow_insecure_remotes;
     g.slug = credentials_slug(&x->arena, b);
     (void)oauth_state_load(&x->arena, g.dir, g.slug, &before, NULL);
     int listener = listen_here(port, &port, &g.err);
@@ -166,7 +165,7 @@ int bundle_cli_sign_in(struct conv_cli *x, const struct bundle_entry *b, int por
         .loop = x->loop,
         .fetcher = fetcher,
         .url = b->url,
-        .fetch_flags = is_private ? 0 : FETCH_PUBLIC_ONLY | FETCH_HTTPS_ONLY,
+        .fetch_flags = bundle_entry_fetch_flags(b, x->config.allow_insecure_remotes),
         .redirect_uri = arena_printf(&x->arena, "http://127.0.0.1:%d" CALLBACK, port),
         .client_id = b->oauth.client_id,
         .client_secret = b->oauth.client_secret,

@@ -89,16 +89,20 @@ static void on_idle(void *ctx)
 
 /* ---- callbacks of curl ---- */
 
+static bool is_refused(unsigned flags, enum address_class is)
+{
+    return flags & FETCH_PUBLIC_ONLY ? is != ADDRESS_PUBLIC
+                                     : flags & FETCH_NO_METADATA && is == ADDRESS_METADATA;
+}
+
 static curl_socket_t on_open_socket(void *ctx, curlsocktype purpose, struct curl_sockaddr *a)
 {
     struct fetch *f = ctx;
+    enum address_class is = address_classify(&a->addr, a->addrlen);
     f->has_socket = true;
-    if (f->req.flags & FETCH_PUBLIC_ONLY) {
-        enum address_class is = address_classify(&a->addr, a->addrlen);
-        if (is != ADDRESS_PUBLIC) {
-            f->refused = is;
-            return CURL_SOCKET_BAD;
-        }
+    if (is_refused(f->req.flags, is)) {
+        f->refused = is;
+        return CURL_SOCKET_BAD;
     }
     return socket(a->family, a->socktype | SOCK_CLOEXEC, a->protocol);
 }

@@ -29,6 +29,9 @@ enum fetch_flags {
     /* A stream of small pieces that somebody reads: when they come in quick succession, they
      * wait for each other, up to 10 ms. The first ones never do. */
     FETCH_PATIENT = 8,
+    /* Refuse at least metadata addresses. For servers in one's own network: what they refer to
+     * may be there too, but never where a cloud hands out credentials. */
+    FETCH_NO_METADATA = 16,
 };
 
 /* All three are required. They may call everything here, except that on_head and on_data

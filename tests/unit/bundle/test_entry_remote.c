@@ -1,3 +1,4 @@
+#include "net/fetch.h"
 #include "unit/bundle/entry_rig.h"
 
 static void a_remote_bundle(void **state)
@@ -66,11 +67,31 @@ static void urls_stay_outside(void **state)
     assert_int_equal(check("http://169.254.169.254/", true, true), -EACCES);
 }
 
+static unsigned flags(const char *url, bool allow_private, bool allow_insecure)
+{
+    struct bundle_entry b = {
+        .kind = BUNDLE_REMOTE, .url = str_from(url), .allow_private = allow_private};
+    return bundle_entry_fetch_flags(&b, allow_insecure);
+}
+
+/* Whatever is allowed for servers on this machine: a name elsewhere that leads here, or an
+ * address that a server elsewhere names, stays refused. */
+static void requests_stay_outside(void **state)
+{
+    unsigned outside = FETCH_PUBLIC_ONLY | FETCH_HTTPS_ONLY;
+    assert_int_equal(flags("https://example.com/mcp", false, false), outside);
+    assert_int_equal(flags("https://example.com/mcp", false, true), outside);
+    assert_int_equal(flags("http://localhost:3000/mcp", false, false), outside);
+    assert_int_equal(flags("http://localhost:3000/mcp", false, true), FETCH_NO_METADATA);
+    assert_int_equal(flags("http://192.168.1.9:3000/mcp", true, false), FETCH_NO_METADATA);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_remote_bundle, setup, teardown),
         cmocka_unit_test_setup_teardown(urls_stay_outside, setup, teardown),
+        cmocka_unit_test_setup_teardown(requests_stay_outside, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -684,6 +684,23 @@ static void public_only_refuses_this_machine(void **state)
     assert_int_equal(atomic_load(&w->server->connections), 1);
 }
 
+static void metadata_services_can_be_refused_alone(void **state)
+{
+    struct world *w = *state;
+    struct got g;
+    struct fetch_spec spec = {.url = STR("http://169.254.169.254/"), .flags = FETCH_NO_METADATA};
+    run_spec(w, &g, spec);
+    assert_int_equal(g.err.code, -EACCES);
+    assert_non_null(strstr(g.err.msg, "metadata"));
+    got_done(&g);
+    char url[128];
+    snprintf(url, sizeof(url), "http://127.0.0.1:%d/hello", w->server->port);
+    spec.url = str_from(url);
+    run_spec(w, &g, spec);
+    assert_int_equal(g.err.code, 0);
+    got_done(&g);
+}
+
 static void public_only_bypasses_proxies(void **state)
 {
     struct world *w = *state;
@@ -804,6 +821,7 @@ int main(void)
         NET_TEST(silence_counts_again_after_resume),
         NET_TEST(streams_do_not_wait_for_each_other),
         NET_TEST(public_only_refuses_this_machine),
+        NET_TEST(metadata_services_can_be_refused_alone),
         NET_TEST(public_only_bypasses_proxies),
         NET_TEST(local_servers_need_no_proxy),
         NET_TEST(bad_requests_end_in_done),
