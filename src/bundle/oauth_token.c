@@ -63,10 +63,21 @@ static bool is_token(str s)
     return s.n > 0 && s.n <= TOKEN_MAX;
 }
 
+/* Some servers say so with a status of their own, and some with 400. */
+static bool may_pass(int status, str error)
+{
+    static const char *const ERRORS[] = {"temporarily_unavailable", "server_error", "slow_down"};
+    for (size_t i = 0; i < ARRAY_LEN(ERRORS); i++) {
+        if (str_eq(error, str_from(ERRORS[i])))
+            return true;
+    }
+    return status == 408 || status == 425 || status == 429 || status >= 500;
+}
+
 static int refuse(const struct json *doc, int status, struct err *e)
 {
     str error = json_get_string(doc, "error"), why = json_get_string(doc, "error_description");
-    return err_set(e, status >= 500 ? -EREMOTEIO : -EACCES,
+    return err_set(e, may_pass(status, error) ? -EREMOTEIO : -EACCES,
                    "the authorization server gives no token (HTTP status %d%s%.*s%s%.*s)", status,
                    error.n > 0 ? ", " : "", STR_ARG(str_slice(error, 0, 100)),
                    why.n > 0 ? ": " : "", STR_ARG(str_slice(why, 0, 300)));

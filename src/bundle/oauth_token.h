@@ -11,5 +11,5 @@ struct call *oauth_token_ask(struct loop *l, struct fetcher *f, unsigned fetch_f
                              const struct oauth_state *s, struct buf *form, call_done done,
                              void *ctx);
 /* Puts what came back into `s`: what is not in it stays. Strings live in the arena. -EACCES: the
- * server refuses. */
+ * server refuses; -EREMOTEIO: for now. */
 int oauth_token_take(struct arena *a, int status, str body, struct oauth_state *s, struct err *e);

@@ -47,7 +47,12 @@ static void what_is_no_token_is_refused(void **state)
         {200, "{\"access_token\":\"a\\r\\nX: y\",\"token_type\":\"bearer\"}", -EPROTO},
         {400, "{\"error\":\"invalid_grant\"}", -EACCES},
         {401, "<html>", -EACCES},
+        {403, "{\"error\":\"access_denied\"}", -EACCES},
         {503, "", -EREMOTEIO},
+        {429, "{\"error\":\"too_many_requests\"}", -EREMOTEIO},
+        {408, "<html>", -EREMOTEIO},
+        {425, "", -EREMOTEIO},
+        {400, "{\"error\":\"temporarily_unavailable\"}", -EREMOTEIO},
     };
     for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
         struct oauth_state s = state_before();
