@@ -47,6 +47,9 @@ typedef void (*oauth_ready_fn)(void *ctx, str url, const struct err *err);
 struct oauth_login *oauth_login_start(const struct oauth_login_conf *conf, oauth_ready_fn fn,
                                       void *ctx);
 
+/* Is this the query of a callback that answers this sign-in? Others can be made by any page. */
+bool oauth_login_is_answer(const struct oauth_login *l, str query);
+
 /* query: of the callback. s: borrowed; NULL with an error. */
 typedef void (*oauth_done_fn)(void *ctx, const struct oauth_state *s, const struct err *err);
 void oauth_login_finish(struct oauth_login *l, str query, oauth_done_fn fn, void *ctx);
@@ -56,7 +59,8 @@ void oauth_login_free(struct oauth_login *l); /* no callback any more; accepts N
 
 struct oauth_refresh;
 
-/* -EACCES: the tokens are of no use any more, somebody has to sign in again. */
+/* -EACCES: the tokens are of no use any more, somebody has to sign in again. One that is cancelled
+ * may have used up its refresh token. */
 struct oauth_refresh *oauth_refresh_start(struct loop *l, struct fetcher *f, unsigned fetch_flags,
                                           const struct oauth_state *s, oauth_done_fn fn, void *ctx);
 void oauth_refresh_cancel(struct oauth_refresh *r); /* accepts NULL */

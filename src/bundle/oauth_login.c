@@ -368,6 +368,17 @@ static void on_token(void *ctx, const struct err *err, int status, str body)
     l->done(l->ctx, rc == 0 ? &l->result : NULL, &e);
 }
 
+bool oauth_login_is_answer(const struct oauth_login *l, str query)
+{
+    struct oauth_callback c;
+    struct arena a;
+    arena_init(&a);
+    oauth_callback_parse(&a, query, &c);
+    bool ret = str_eq(c.state, l->state);
+    arena_done(&a);
+    return ret;
+}
+
 void oauth_login_finish(struct oauth_login *l, str query, oauth_done_fn fn, void *ctx)
 {
     struct oauth_callback c;

@@ -71,18 +71,37 @@ static bool find_query(str head, str *ret)
     return true;
 }
 
-static void reply(int fd, bool is_callback)
+enum knock { KNOCK_OTHER, KNOCK_STRANGE, KNOCK_ANSWER }; /* what a request is */
+
+static void reply(int fd, enum knock what)
 {
-    static const char THANKS[] = "HTTP/1.1 200 OK\r\nContent-Type: text/plain; charset=utf-8\r\n"
-                                 "Referrer-Policy: no-referrer\r\nConnection: close\r\n\r\n"
-                                 "You can close this page and go back to the terminal.\n";
-    static const char NOTHING[] = "HTTP/1.1 404 Not Found\r\nConnection: close\r\n\r\n";
-    str text = str_from(is_callback ? THANKS : NOTHING);
+#define PAGE                                                                                       \
+    "Content-Type: text/plain; charset=utf-8\r\nReferrer-Policy: no-referrer\r\n"                  \
+    "Connection: close\r\n\r\n"
+    static const char *const TEXTS[] = {
+        [KNOCK_OTHER] = "HTTP/1.1 404 Not Found\r\nConnection: close\r\n\r\n",
+        [KNOCK_STRANGE] = "HTTP/1.1 400 Bad Request\r\n" PAGE
+                          "This does not belong to the sign-in that nb waits for. Open the address "
+                          "that the terminal shows.\n",
+        [KNOCK_ANSWER] =
+            "HTTP/1.1 200 OK\r\n" PAGE "You can close this page and go back to the terminal.\n",
+    };
+#undef PAGE
+    str text = str_from(TEXTS[what]);
     (void)!send(fd, text.p, text.n, MSG_NOSIGNAL);
 }
 
-/* Waits for the browser to come back. Others that knock are sent away. */
-static int await_callback(struct arena *a, int listener, str *ret_query, struct err *e)
+static enum knock what_is(const struct oauth_login *l, str head, str *ret_query)
+{
+    if (!find_query(head, ret_query))
+        return KNOCK_OTHER;
+    return oauth_login_is_answer(l, *ret_query) ? KNOCK_ANSWER : KNOCK_STRANGE;
+}
+
+/* Waits for the browser to come back. Others that knock are sent away: any page that is open on
+ * this machine can. */
+static int await_callback(struct arena *a, int listener, const struct oauth_login *l,
+                          str *ret_query, struct err *e)
 {
     char *buffer = arena_alloc(a, REQUEST_MAX);
     uint64_t until = clock_mono_ms() + PERSON_MS;
@@ -91,10 +110,10 @@ static int await_callback(struct arena *a, int listener, str *ret_query, struct 
         if (fd < 0)
             continue;
         str head = read_head(fd, buffer, clock_mono_ms() + BROWSER_MS);
-        bool is_callback = find_query(head, ret_query);
-        reply(fd, is_callback);
+        enum knock what = what_is(l, head, ret_query);
+        reply(fd, what);
         close(fd);
-        if (is_callback)
+        if (what == KNOCK_ANSWER)
             return 0;
     }
     return err_set(e, -ETIMEDOUT, "nobody signed in within %u minutes", PERSON_MS / 60000);
@@ -145,7 +164,7 @@ static int sign_in(struct signing *g, struct oauth_login *l, int listener)
     if (await(g) < 0)
         return g->err.code;
     fprintf(stderr, "Open this address to sign in:\n\n  %.*s\n\n", STR_ARG(g->url));
-    if (await_callback(&g->x->arena, listener, &query, &g->err) < 0)
+    if (await_callback(&g->x->arena, listener, l, &query, &g->err) < 0)
         return g->err.code;
     oauth_login_finish(l, query, on_signed_in, g);
     return await(g);
