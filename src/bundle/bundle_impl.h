@@ -93,7 +93,8 @@ struct bundles {
     bool is_stopping;
     loop_fn stopped;
     void *stopped_ctx;
-    size_t nstarts; /* attempts that are not over, abandoned ones included */
+    size_t nstarts;          /* attempts that are not over, abandoned ones included */
+    struct list_node tokens; /* that are being fetched, each by an attempt */
 
     struct sandbox_probe *probe; /* what this machine offers: asked once, by the first start */
     struct sandbox_waiter probe_over;

@@ -3,8 +3,8 @@
  *   resolve the package -> what sandbox is there -> plan the command line (pool) -> dial
  *   or, of a remote one: its token -> dial
  *
- * Given up at any point by start_cancel; only a job on the pool is waited for, by its own
- * memory, not by the bundle. */
+ * Given up at any point by start_cancel; only a job on the pool and a token are waited for, by the
+ * attempt's own memory, not by the bundle. */
 #include <errno.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -319,6 +319,10 @@ static void on_token(void *ctx, str token, const struct err *err)
 {
     struct start *s = ctx;
     s->token = NULL;
+    if (!s->bundle) {
+        start_free(s);
+        return;
+    }
     if (err) {
         s->err = *err;
         give_up(s);
@@ -344,6 +348,7 @@ static void start_remote(struct start *s)
         .loop = c->loop,
         .fetcher = c->fetcher,
         .pool = c->pool,
+        .queue = &s->set->tokens,
         .credentials_dir = c->credentials_dir,
         .slug = credentials_slug(&s->arena, &s->entry),
         .server_name = s->entry.server_name,
@@ -400,9 +405,9 @@ void start_cancel(struct bundle *b)
     if (s->resolve)
         resolve_cancel(s->resolve);
     s->resolve = NULL;
-    token_cancel(s->token);
-    s->token = NULL;
+    if (s->token)
+        token_cancel(s->token);
     sandbox_probe_forget(&s->waiter);
-    if (!s->is_planning)
+    if (!s->is_planning && !s->token)
         start_free(s);
 }

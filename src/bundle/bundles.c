@@ -24,6 +24,7 @@ struct bundles *bundles_new(const struct bundles_conf *conf)
     struct bundles *s = xcalloc(1, sizeof(*s));
     s->conf = *conf;
     list_init(&s->leaving);
+    list_init(&s->tokens);
     defer_init(&s->sweep, on_sweep, s);
     s->probe = sandbox_probe_new(conf->pool);
     s->probe_over = (struct sandbox_waiter){.fn = on_probe_over, .ctx = s};

@@ -3,70 +3,93 @@
 #include <errno.h>
 
 #include "base/clock.h"
+#include "loop/timer.h"
 
 struct token_get {
+    struct list_node node; /* of want.queue */
     struct token_want want;
     struct arena arena;
     struct oauth_state state;
+    str sent; /* the refresh token that was */
     struct oauth_refresh *refresh;
+    struct timer limit; /* of the refresh, once cancelled */
+    bool is_cancelled;
     struct job job;
-    bool is_on_pool;
     struct err err;
-    token_fn fn; /* NULL = cancelled */
+    token_fn fn;
     void *ctx;
 };
 
-static void get_free(struct token_get *g)
+static void begin(struct token_get *g);
+
+static struct token_get *first_of(struct list_node *queue, str slug)
 {
-    arena_done(&g->arena);
-    free(g);
+    LIST_FOREACH (node, queue) {
+        struct token_get *g = LIST_ENTRY(node, struct token_get, node);
+        if (str_eq(g->want.slug, slug))
+            return g;
+    }
+    return NULL;
 }
 
 static void finish(struct token_get *g)
 {
+    list_del(&g->node);
+    timer_stop(&g->limit);
+    struct token_get *next = first_of(g->want.queue, g->want.slug);
+    if (next)
+        begin(next);
+    if (g->is_cancelled)
+        err_set(&g->err, -ECANCELED, "nobody waits for the token any more");
     int code = g->err.code;
     if (code == -ENOKEY || code == -EACCES)
         err_prefix(&g->err, "sign in with: nb bundle auth %.*s", STR_ARG(g->want.server_name));
     g->fn(g->ctx, code ? STR_NONE : g->state.access_token, code ? &g->err : NULL);
-    get_free(g);
-}
-
-/* Back from the pool; true when somebody still waits. */
-static bool back(struct token_get *g)
-{
-    g->is_on_pool = false;
-    if (g->fn)
-        return true;
-    get_free(g);
-    return false;
+    arena_done(&g->arena);
+    free(g);
 }
 
 static void submit(struct token_get *g, void (*work)(struct job *j), void (*done)(struct job *j))
 {
     g->job = (struct job){.work = work, .done = done};
-    g->is_on_pool = true;
     pool_submit(g->want.pool, &g->job);
+}
+
+/* On the pool. */
+static int load(struct token_get *g, struct oauth_state *ret)
+{
+    const struct token_want *w = &g->want;
+    int rc = oauth_state_load(&g->arena, w->credentials_dir, w->slug, ret, &g->err);
+    if (rc == 0 && !oauth_is_about(ret->resource, w->url))
+        rc = err_set(&g->err, -ENOKEY, "the token that is stored is for another server");
+    return rc;
 }
 
 /* ---- keeping ---- */
 
+/* Who signed in or out meanwhile is right. */
 static void save_work(struct job *j)
 {
     struct token_get *g = CONTAINER_OF(j, struct token_get, job);
-    (void)oauth_state_save(g->want.credentials_dir, g->want.slug, &g->state, &g->err);
+    struct oauth_state stored;
+    if (load(g, &stored) < 0)
+        return;
+    if (str_eq(stored.refresh_token, g->sent))
+        (void)oauth_state_save(g->want.credentials_dir, g->want.slug, &g->state, &g->err);
+    else
+        g->state = stored;
 }
 
 static void saved(struct job *j)
 {
-    struct token_get *g = CONTAINER_OF(j, struct token_get, job);
-    if (back(g))
-        finish(g);
+    finish(CONTAINER_OF(j, struct token_get, job));
 }
 
 static void on_refreshed(void *ctx, const struct oauth_state *s, const struct err *err)
 {
     struct token_get *g = ctx;
     g->refresh = NULL;
+    timer_stop(&g->limit);
     if (!s) {
         g->err = *err;
         finish(g);
@@ -79,16 +102,20 @@ static void on_refreshed(void *ctx, const struct oauth_state *s, const struct er
     submit(g, save_work, saved);
 }
 
+static void on_limit(void *ctx)
+{
+    struct token_get *g = ctx;
+    oauth_refresh_cancel(g->refresh);
+    g->refresh = NULL;
+    finish(g);
+}
+
 /* ---- looking ---- */
 
 static void load_work(struct job *j)
 {
     struct token_get *g = CONTAINER_OF(j, struct token_get, job);
-    const struct token_want *w = &g->want;
-    if (oauth_state_load(&g->arena, w->credentials_dir, w->slug, &g->state, &g->err) < 0)
-        return;
-    if (!oauth_is_about(g->state.resource, w->url))
-        err_set(&g->err, -ENOKEY, "the token that is stored is for another server");
+    (void)load(g, &g->state);
 }
 
 static bool is_over(const struct token_get *g)
@@ -97,19 +124,33 @@ static bool is_over(const struct token_get *g)
     return g->want.is_refused || (end > 0 && end < clock_now_ms() + OAUTH_EARLY_MS);
 }
 
+static void refresh(struct token_get *g)
+{
+    const struct token_want *w = &g->want;
+    g->sent = g->state.refresh_token;
+    g->refresh =
+        oauth_refresh_start(w->loop, w->fetcher, w->fetch_flags, &g->state, on_refreshed, g);
+}
+
 static void loaded(struct job *j)
 {
     struct token_get *g = CONTAINER_OF(j, struct token_get, job);
-    const struct token_want *w = &g->want;
-    if (!back(g))
-        return;
     if (g->err.code == 0 && is_over(g) && g->state.refresh_token.n == 0)
         err_set(&g->err, -EACCES, "the sign-in has ended");
-    if (g->err.code || !is_over(g))
+    if (g->err.code || g->is_cancelled || !is_over(g))
         finish(g);
     else
-        g->refresh =
-            oauth_refresh_start(w->loop, w->fetcher, w->fetch_flags, &g->state, on_refreshed, g);
+        refresh(g);
+}
+
+/* ---- life ---- */
+
+static void begin(struct token_get *g)
+{
+    if (g->is_cancelled)
+        finish(g);
+    else
+        submit(g, load_work, loaded);
 }
 
 struct token_get *token_get(const struct token_want *w, token_fn fn, void *ctx)
@@ -121,19 +162,18 @@ struct token_get *token_get(const struct token_want *w, token_fn fn, void *ctx)
     g->want.slug = arena_str(&g->arena, w->slug);
     g->want.server_name = arena_str(&g->arena, w->server_name);
     g->want.url = arena_str(&g->arena, w->url);
+    timer_init(&g->limit, w->loop, on_limit, g);
     g->fn = fn;
     g->ctx = ctx;
-    submit(g, load_work, loaded);
+    list_push(w->queue, &g->node);
+    if (first_of(w->queue, g->want.slug) == g)
+        begin(g);
     return g;
 }
 
 void token_cancel(struct token_get *g)
 {
-    if (!g)
-        return;
-    g->fn = NULL;
-    oauth_refresh_cancel(g->refresh);
-    g->refresh = NULL;
-    if (!g->is_on_pool)
-        get_free(g);
+    g->is_cancelled = true;
+    if (g->refresh)
+        timer_start(&g->limit, TOKEN_LEFT_MS);
 }

@@ -1,7 +1,7 @@
 // Remote servers behind OAuth: signing in from the terminal, staying signed in, and whom not to believe.
 import fs from 'node:fs'
 import path from 'node:path'
-import { NB, after, assert, eventually, start, startServer, test, tmpdir } from '../support/tap.mjs'
+import { NB, after, assert, eventually, sleep, start, startServer, test, tmpdir } from '../support/tap.mjs'
 import { startGuarded } from '../support/guarded_server.mjs'
 
 const ENV = { NB_DEMO_DELAY_MS: '0', ANTHROPIC_API_KEY: '', OPENAI_API_KEY: '' }
@@ -91,6 +91,62 @@ test('a token that is about to end is refreshed before it is used', async () => 
     assert.equal(g.requests.filter((r) => r === 'POST /token').length, 2)
 })
 
+const tokens = (workdir) => JSON.parse(fs.readFileSync(stored(workdir), 'utf8'))['@oauth']
+const restart = (server) => fetch(server.url + '/v1/apps/far/restart', { method: 'POST' })
+const asked = (g) => g.requests.filter((r) => r === 'POST /token').length
+
+test('a refresh that was sent is kept, though the bundle or nb is stopped meanwhile', async () => {
+    const g = await guard({})
+    const workdir = settings([entry(g)])
+    assert.equal((await auth(workdir)).code, 0)
+    let server = await startServer({ workdir, env: ENV })
+    await eventually(async () => (await app(server))?.status === 'running', 10000)
+    const hold = async () => {
+        let letGo
+        const before = asked(g)
+        g.held = new Promise((done) => (letGo = done))
+        g.access.clear()
+        who(server).catch(() => {})
+        await eventually(() => asked(g) > before)
+        return letGo
+    }
+
+    let letGo = await hold()
+    const first = tokens(workdir).refreshToken
+    await restart(server)
+    letGo()
+    await eventually(() => tokens(workdir).refreshToken !== first)
+    await eventually(async () => (await app(server)).status === 'running', 10000)
+
+    letGo = await hold()
+    const second = tokens(workdir).refreshToken
+    const stopped = server.stop('SIGTERM')
+    await sleep(300)
+    letGo()
+    await stopped
+    assert.notEqual(tokens(workdir).refreshToken, second)
+    server = await startServer({ workdir, env: ENV })
+    await eventually(async () => (await app(server))?.status === 'running', 10000)
+    assert.deepEqual(g.faults, [])
+}, { timeoutMs: 60000 })
+
+test('an authorization server that is busy is asked again later', async () => {
+    const g = await guard({})
+    const workdir = settings([entry(g)])
+    assert.equal((await auth(workdir)).code, 0)
+    const before = tokens(workdir)
+    g.access.clear()
+    g.busy = 429
+    const server = await startServer({ workdir, env: ENV })
+    await eventually(async () => /HTTP status 429/.test((await app(server))?.reason), 10000)
+    const now = await app(server)
+    assert.equal(now.status, 'crashed')
+    assert.doesNotMatch(now.reason, /sign in/)
+    assert.deepEqual(tokens(workdir), before)
+    g.busy = 0
+    await eventually(async () => (await app(server)).status === 'running', 10000)
+}, { timeoutMs: 60000 })
+
 test('metadata and clients of all kinds', async () => {
     const kinds = [
         { where: 'path' },
@@ -130,7 +186,6 @@ test('whom not to believe', async () => {
         [{ resource: 'http://evil.example.com/mcp' }, /about another server/, []],
         [{ metadata: { issuer: 'http://evil.example.com' } }, /says that it is another one/, []],
         [{ metadata: { code_challenge_methods_supported: ['plain'] } }, /does not offer PKCE/, []],
-        [{ callback: { state: 'wrong' } }, /does not belong to this sign-in/, ['GET /authorize']],
         [{ callback: { iss: 'http://evil.example.com' } }, /does not come from the server that was asked/, ['GET /authorize']],
         [{ metadata: { authorization_response_iss_parameter_supported: true } }, /does not come from the server/, ['GET /authorize']],
         [{ callback: { code: null, error: 'access_denied', error_description: 'not today' } }, /said no: access_denied: not today/, ['GET /authorize']],
@@ -145,6 +200,23 @@ test('whom not to believe', async () => {
         assert.ok(!fs.existsSync(stored(workdir)))
     }))
 }, { timeoutMs: 60000 })
+
+test('a request that does not belong to the sign-in does not end it', async () => {
+    const g = await guard({})
+    const workdir = settings([entry(g)])
+    const pages = []
+    const done = await auth(workdir, async (url) => {
+        const back = new URL(url).searchParams.get('redirect_uri')
+        for (const query of ['code=theirs&state=wrong', 'error=access_denied', 'state=']) {
+            const res = await fetch(`${back}?${query}`)
+            pages.push([res.status, /does not belong/.test(await res.text())])
+        }
+        return fetch(url)
+    })
+    assert.equal(done.code, 0, done.stderr)
+    assert.deepEqual(pages, Array(3).fill([400, true]))
+    assert.deepEqual(g.faults, [])
+})
 
 test('a token goes to the server that it is for, and nowhere else', async () => {
     const g = await guard({}), other = await guard({})

@@ -13,7 +13,7 @@ function body(req) {
     })
 }
 
-/** options: metadata (changes of the authorization server's), resource, where ('header', 'path', 'root'), auth, callback (changes of the redirect's query). */
+/** The state's `busy` is a status with which no refresh succeeds; its `held` is a promise that delays the answer to one. options: metadata (changes of the authorization server's), resource, where ('header', 'path', 'root'), auth, callback (changes of the redirect's query). */
 export async function startGuarded(options = {}) {
     const state = { faults: [], requests: [], clients: new Map(), codes: new Map(), access: new Set(), refresh: new Map(), lifetime: 3600, options }
     const server = http.createServer((req, res) => handle(req, res).catch((error) => {
@@ -57,8 +57,10 @@ export async function startGuarded(options = {}) {
         if (!client) return fault(res, 'the client is unknown')
         if (form.get('resource') !== (options.resource ?? `${origin}/mcp`)) return fault(res, `resource is ${form.get('resource')}`)
         if (form.get('grant_type') === 'refresh_token') {
+            if (state.busy) return json(res, state.busy, { error: 'too_many_requests' })
             if (state.refresh.get(form.get('refresh_token')) !== client) return json(res, 400, { error: 'invalid_grant' })
             state.refresh.delete(form.get('refresh_token'))
+            await state.held
             return issue(res, client)
         }
         const code = state.codes.get(form.get('code'))

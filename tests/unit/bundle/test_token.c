@@ -3,10 +3,14 @@
 
 #include "base/clock.h"
 #include "bundle/token.h"
+#include "loop/timer.h"
 #include "unit/bundle/arena_rig.h"
 
 static struct job *job;
+static struct timer *limit;
+static struct list_node queue;
 static struct oauth_state file;
+static char kept[64]; /* the refresh token that was saved last */
 static int load_code, save_code, saves, refreshes, cancelled;
 static oauth_done_fn on_refreshed;
 static void *on_refreshed_ctx;
@@ -15,6 +19,22 @@ void pool_submit(struct pool *p, struct job *j)
 {
     assert_null(job);
     job = j;
+}
+
+void timer_init(struct timer *t, struct loop *l, loop_fn fn, void *ctx)
+{
+    *t = (struct timer){.fn = fn, .ctx = ctx};
+}
+
+void timer_start(struct timer *t, uint64_t delay_ms)
+{
+    assert_int_equal(delay_ms, TOKEN_LEFT_MS);
+    limit = t;
+}
+
+void timer_stop(struct timer *t)
+{
+    limit = limit == t ? NULL : limit;
 }
 
 static void run_job(void)
@@ -39,6 +59,7 @@ int oauth_state_save(const char *dir, str slug, const struct oauth_state *s, str
     assert_string_equal(dir, "/credentials");
     saves++;
     file.expires_ms = s->expires_ms;
+    snprintf(kept, sizeof kept, "%.*s", STR_ARG(s->refresh_token));
     return save_code ? err_set(e, save_code, "full") : 0;
 }
 
@@ -70,15 +91,17 @@ static void on_token(void *ctx, str token, const struct err *err)
 /* Whose directory it is may be gone when the file is read, for somebody who has left. */
 static struct token_get *begin(bool is_refused)
 {
+    int before = ends;
     char dir[] = "/credentials";
-    struct token_want w = {.credentials_dir = dir,
+    struct token_want w = {.queue = &queue,
+                           .credentials_dir = dir,
                            .slug = STR("far"),
                            .server_name = STR("far"),
                            .url = STR("https://x/mcp"),
                            .is_refused = is_refused};
     struct token_get *g = token_get(&w, on_token, NULL);
     memset(dir, '?', sizeof dir - 1);
-    assert_int_equal(ends, 0);
+    assert_int_equal(ends, before);
     return g;
 }
 
@@ -90,6 +113,9 @@ static int set_up(void **state)
                                 .expires_ms = clock_now_ms() + 3600000};
     load_code = save_code = saves = refreshes = cancelled = ends = 0;
     job = NULL;
+    limit = NULL;
+    kept[0] = '\0';
+    list_init(&queue);
     return 0;
 }
 
@@ -153,16 +179,80 @@ static void what_may_pass_is_no_reason_to_sign_in(void **state)
     assert_string_equal(why.msg, "no way there");
 }
 
-static void who_cancels_hears_nothing(void **state)
+static const struct oauth_state ROTATED = {
+    .access_token = STR("three"), .refresh_token = STR("four"), .expires_ms = 99};
+
+static void who_cancels_begins_nothing_new(void **state)
 {
     token_cancel(begin(true)); /* while the file is being read */
     run_job();
-    assert_true(ends == 0 && refreshes == 0);
+    assert_true(ends == 1 && why.code == -ECANCELED && refreshes == 0 && list_empty(&queue));
+}
+
+static void a_refresh_that_was_sent_is_kept_though_nobody_waits(void **state)
+{
     struct token_get *g = begin(true);
     run_job();
-    token_cancel(g); /* while the server is being asked */
-    assert_true(ends == 0 && cancelled == 1);
-    token_cancel(NULL);
+    token_cancel(g);
+    assert_true(ends == 0 && cancelled == 0 && limit);
+    on_refreshed(on_refreshed_ctx, &ROTATED, NULL);
+    assert_true(ends == 0 && !limit);
+    run_job();
+    assert_true(ends == 1 && why.code == -ECANCELED && got[0] == '\0' && saves == 1);
+    assert_string_equal(kept, "four");
+}
+
+static void an_answer_that_does_not_come_is_not_waited_for_without_end(void **state)
+{
+    struct token_get *g = begin(true);
+    run_job();
+    assert_null(limit); /* whoever waits decides how long */
+    token_cancel(g);
+    limit->fn(limit->ctx);
+    assert_true(ends == 1 && why.code == -ECANCELED && cancelled == 1 && saves == 0);
+    assert_true(list_empty(&queue) && !limit);
+}
+
+static void no_token_is_sent_twice(void **state)
+{
+    struct token_get *g = begin(true);
+    run_job();
+    token_cancel(g);
+    struct token_get *second = begin(false);
+    (void)begin(false);
+    assert_null(job); /* they wait for the first */
+    token_cancel(second);
+    on_refreshed(on_refreshed_ctx, &ROTATED, NULL);
+    run_job();
+    assert_true(ends == 2 && saves == 1 && refreshes == 1);
+    file.access_token = ROTATED.access_token;
+    file.expires_ms = 0;
+    run_job();
+    assert_true(ends == 3 && why.code == 0 && refreshes == 1 && list_empty(&queue));
+    assert_string_equal(got, "three");
+}
+
+static void who_signed_in_or_out_meanwhile_is_right(void **state)
+{
+    (void)begin(true);
+    run_job();
+    file.access_token = STR("newer");
+    file.refresh_token = STR("newest");
+    on_refreshed(on_refreshed_ctx, &ROTATED, NULL);
+    run_job();
+    assert_true(ends == 1 && why.code == 0 && saves == 0);
+    assert_string_equal(got, "newer");
+    static const int CODES[] = {-ENOKEY, 0}; /* nobody; somebody elsewhere */
+    for (size_t i = 0; i < ARRAY_LEN(CODES); i++) {
+        set_up(NULL);
+        (void)begin(true);
+        run_job();
+        load_code = CODES[i];
+        file.resource = STR("https://other");
+        on_refreshed(on_refreshed_ctx, &ROTATED, NULL);
+        run_job();
+        assert_true(ends == 1 && why.code == -ENOKEY && saves == 0 && got[0] == '\0');
+    }
 }
 
 #define CASE(f) cmocka_unit_test_setup(f, set_up)
@@ -170,9 +260,15 @@ static void who_cancels_hears_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(one_that_holds_is_used),         CASE(one_that_ends_soon_or_was_refused_is_refreshed),
-        CASE(who_has_to_sign_in_is_told_how), CASE(what_may_pass_is_no_reason_to_sign_in),
-        CASE(who_cancels_hears_nothing),
+        CASE(one_that_holds_is_used),
+        CASE(one_that_ends_soon_or_was_refused_is_refreshed),
+        CASE(who_has_to_sign_in_is_told_how),
+        CASE(what_may_pass_is_no_reason_to_sign_in),
+        CASE(who_cancels_begins_nothing_new),
+        CASE(a_refresh_that_was_sent_is_kept_though_nobody_waits),
+        CASE(an_answer_that_does_not_come_is_not_waited_for_without_end),
+        CASE(no_token_is_sent_twice),
+        CASE(who_signed_in_or_out_meanwhile_is_right),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
