@@ -207,20 +207,36 @@ int http_listen_tcp(struct http_server *s, const char *host, uint16_t port, uint
 
 /* ---- Unix sockets ---- */
 
-/* Whether somebody answers at the address. -EADDRINUSE, or 0 when it is free or stale. */
+enum { STALE_TRIES = 10, STALE_TRY_MS = 50 };
+
+/* 0 when the connection is taken, by whomever. */
+static int knock(const struct sockaddr_un *addr)
+{
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0)
+        return -errno;
+    int rc = connect(fd, (const struct sockaddr *)addr, sizeof(*addr)) < 0 ? -errno : 0;
+    close(fd);
+    return rc;
+}
+
+/* Whether somebody listens at the address. -EADDRINUSE, or 0 when it is free or stale. A child
+ * that a killed server had forked keeps its socket open until it has become another program:
+ * hence several tries. */
 static int check_stale(const struct sockaddr_un *addr, struct err *e)
 {
+    const struct timespec pause = {.tv_nsec = STALE_TRY_MS * 1000000L};
     struct stat st;
     if (lstat(addr->sun_path, &st) < 0)
         return 0;
     if (!S_ISSOCK(st.st_mode))
         return err_set(e, -EEXIST, "%s is in the way: it is not a socket", addr->sun_path);
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd < 0)
-        return err_errno(e, -errno, "cannot make a socket for", addr->sun_path);
-    int rc = connect(fd, (const struct sockaddr *)addr, sizeof(*addr)) < 0 ? -errno : 0;
-    close(fd);
-    if (rc != -ECONNREFUSED)
+    int rc = knock(addr);
+    for (int i = 1; i < STALE_TRIES && rc != -ECONNREFUSED && rc != -ENOENT; i++) {
+        (void)nanosleep(&pause, NULL);
+        rc = knock(addr);
+    }
+    if (rc != -ECONNREFUSED && rc != -ENOENT)
         return err_set(e, -EADDRINUSE, "another server is listening on %s", addr->sun_path);
     (void)unlink(addr->sun_path);
     return 0;

@@ -1,4 +1,5 @@
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #include "rig.h"
 
@@ -119,6 +120,34 @@ static void test_unix_socket_stale(void **state)
     rig_stop(&rig);
     assert_int_equal(unlink(path), 0);
     close(fd);
+    rmdir(dir);
+}
+
+/* As a child does that its server forked right before it was killed. */
+static void test_unix_socket_held_by_a_child(void **state)
+{
+    char dir[] = "/tmp/nb-http-XXXXXX", path[64];
+    struct rig rig;
+    struct err e;
+    make_dir(dir);
+    (void)snprintf(path, sizeof(path), "%s/nb.sock", dir);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    struct sockaddr_un at = {.sun_family = AF_UNIX};
+    memcpy(at.sun_path, path, strlen(path));
+    assert_int_equal(bind(fd, (struct sockaddr *)&at, sizeof(at)), 0);
+    assert_int_equal(listen(fd, 1), 0);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        (void)usleep(100 * 1000);
+        _exit(0);
+    }
+    close(fd);
+    quiet_rig(&rig);
+    assert_int_equal(http_listen_unix(rig.server, path, &e), 0);
+    rig_run(&rig);
+    rig_stop(&rig);
+    assert_int_equal(waitpid(child, NULL, 0), child);
     rmdir(dir);
 }
 
@@ -268,10 +297,15 @@ static void test_nodelay_is_inherited(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_unix_socket),       cmocka_unit_test(test_unix_socket_in_use),
-        cmocka_unit_test(test_unix_socket_stale), cmocka_unit_test(test_unix_socket_refused),
-        cmocka_unit_test(test_port_in_use),       cmocka_unit_test(test_bad_addresses),
-        cmocka_unit_test(test_addresses),         cmocka_unit_test(test_nodelay_is_inherited),
+        cmocka_unit_test(test_unix_socket),
+        cmocka_unit_test(test_unix_socket_in_use),
+        cmocka_unit_test(test_unix_socket_held_by_a_child),
+        cmocka_unit_test(test_unix_socket_stale),
+        cmocka_unit_test(test_unix_socket_refused),
+        cmocka_unit_test(test_port_in_use),
+        cmocka_unit_test(test_bad_addresses),
+        cmocka_unit_test(test_addresses),
+        cmocka_unit_test(test_nodelay_is_inherited),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
