@@ -2,7 +2,7 @@
 // phone, where none is wider than the window.
 import fs from 'node:fs'
 import path from 'node:path'
-import { assert, before, nb, startServer, test, tmpdir } from '../support/tap.mjs'
+import { assert, before, eventually, nb, startServer, test, tmpdir } from '../support/tap.mjs'
 import { phoneSwitch, serious } from './axe.mjs'
 import { demoEnv, newContext, send } from './browser.mjs'
 import { RTL_ID, SAMPLE_ID, SHARED_ID, writeSample } from './sample.mjs'
@@ -226,15 +226,18 @@ async function fillIn(page) {
     await page.getByLabel('Token', { exact: true }).waitFor()
 }
 
-/** Whatever the screen before has left open. */
+/** Whatever the screen before has left open; what it began may still lead elsewhere once. */
 async function tidy(page) {
-    await page.evaluate(() => {
-        for (const dialog of document.querySelectorAll('dialog[open]')) dialog.close()
-        for (const popover of document.querySelectorAll(':popover-open')) popover.hidePopover()
-        for (const button of document.querySelectorAll('.toast [aria-label=Dismiss]')) button.click()
-        location.hash = '#/settings/about'
-    })
-    await shown(page, '.facts')
+    await eventually(async () => {
+        await page.evaluate(() => {
+            for (const dialog of document.querySelectorAll('dialog[open]')) dialog.close()
+            for (const popover of document.querySelectorAll(':popover-open')) popover.hidePopover()
+            for (const button of document.querySelectorAll('.toast [aria-label=Dismiss]')) button.click()
+            location.hash = '#/settings/about'
+        })
+        await page.locator('.facts').first().waitFor({ timeout: 4000 })
+        return true
+    }, 16000)
 }
 
 async function tooWide(page) {
@@ -246,7 +249,7 @@ async function tooWide(page) {
 async function eachScreen(page, screens) {
     const phone = await phoneSwitch(page)
     for (const [name, [hash, prepare, prepareOnPhone]] of Object.entries(screens)) {
-        await tidy(page)
+        await tidy(page).catch((error) => assert.fail(`before ${name}: ${error.message} at ${page.url()}`))
         await page.evaluate((to) => (location.hash = to), hash)
         await prepare(page)
         assert.deepEqual(await serious(page), [], name)
