@@ -4,22 +4,17 @@
 
 #include "store/replay.h"
 
+static void say(void *ctx, const char *sentence)
+{
+    fprintf(stderr, "nb: %s\n", sentence);
+}
+
 void put_back(const char *dir)
 {
     struct replay_report report;
     struct err e = {0};
     int r = replay_journals(&store_io_system, dir, &report, &e);
-    if (report.logs > 0)
-        fprintf(stderr,
-                "nb: %zu conversations in %s ended too early (a loss of power?); %llu bytes were "
-                "written again from the journal\n",
-                report.logs, dir, (unsigned long long)report.bytes);
-    if (report.set_aside > 0)
-        fprintf(
-            stderr,
-            "nb: %zu records of the journal do not fit their conversation, like one of %s; they "
-            "were put beside it, in .torn\n",
-            report.set_aside, report.example);
+    replay_tell(&report, dir, say, NULL);
     if (r < 0)
         fprintf(stderr, "nb: warning: what the journal holds may be missing: %s\n", e.msg);
 }

@@ -26,6 +26,11 @@ static const char *blob_dir(struct files *f, struct arena *a, str id)
 static const struct file_layout LAYOUT = {
     .path = log_path, .blob_dir = blob_dir, .is_journalled = true};
 
+static void warn(void *logger, const char *sentence)
+{
+    log_warn(logger, "store", "%s", sentence);
+}
+
 /* Before any log is opened: its end may still be in the journal of a writer that is gone. */
 static int replay(struct store *s, struct err *e)
 {
@@ -33,16 +38,7 @@ static int replay(struct store *s, struct err *e)
     if (s->conf.read_only)
         return 0;
     int r = replay_journals(appender_io(s->env->appender), s->conf.dir, &report, e);
-    if (report.logs)
-        log_warn(s->env->log, "store",
-                 "%zu conversations in %s ended too early (a loss of power?); %llu bytes were "
-                 "written again from the journal",
-                 report.logs, s->conf.dir, (unsigned long long)report.bytes);
-    if (report.set_aside)
-        log_warn(s->env->log, "store",
-                 "%zu records of the journal do not fit their conversation, like one of %s; they "
-                 "were put beside it, in .torn",
-                 report.set_aside, report.example);
+    replay_tell(&report, s->conf.dir, warn, s->env->log);
     return r;
 }
 

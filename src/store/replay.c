@@ -71,6 +71,11 @@ static int examine(struct replay *r, int fd, const struct journal_record *record
     return 0;
 }
 
+static void name_example(struct replay_report *report, const char *path)
+{
+    (void)snprintf(report->example, sizeof(report->example), "%s", path);
+}
+
 static int set_aside(struct replay *r, const char *path, const struct journal_record *record)
 {
     const char *torn = arena_printf(&r->arena, "%s.torn", path).p;
@@ -82,7 +87,7 @@ static int set_aside(struct replay *r, const char *path, const struct journal_re
         code = r->io->sync(r->io, fd);
     close(fd);
     r->report->set_aside++;
-    (void)snprintf(r->report->example, sizeof(r->report->example), "%s", path);
+    name_example(r->report, path);
     return code < 0 ? code : io_sync_parent(r->io, torn);
 }
 
@@ -100,6 +105,15 @@ static int restore_record(struct replay *r, int fd, const char *path,
     return io_pwrite(r->io, fd, record->bytes, (off_t)record->offset);
 }
 
+/* Nobody here can append to it either, so that it can wait; the other logs need not. */
+static int leave_unwritable(struct replay *r, const char *path)
+{
+    r->is_needed = true;
+    r->report->unwritable++;
+    name_example(r->report, path);
+    return -ENOENT;
+}
+
 /* The fd of a log that may be written; -ENOENT when nothing is to be done about it. */
 static int open_log(struct replay *r, const char *path)
 {
@@ -107,6 +121,8 @@ static int open_log(struct replay *r, const char *path)
     int fd = r->io->open(r->io, path, O_RDWR | O_NONBLOCK | O_NOFOLLOW, 0);
     if (fd == -ELOOP || fd == -EISDIR || fd == -ENXIO)
         return -ENOENT; /* not a log */
+    if (fd == -EACCES || fd == -EPERM || fd == -EROFS)
+        return leave_unwritable(r, path);
     if (fd < 0)
         return fd;
     int code = fstat(fd, &st) < 0 ? -errno : S_ISREG(st.st_mode) ? 0 : -ENOENT;
@@ -295,4 +311,30 @@ int replay_journals(const struct store_io *io, const char *dir, struct replay_re
     arena_done(&r.arena);
     closedir(d);
     return code;
+}
+
+void replay_tell(const struct replay_report *r, const char *dir, replay_say say, void *ctx)
+{
+    struct err e;
+    if (r->logs > 0) {
+        err_set(&e, -EIO,
+                "%zu conversations in %s ended too early (a loss of power?); %llu bytes were "
+                "written again from the journal",
+                r->logs, dir, (unsigned long long)r->bytes);
+        say(ctx, e.msg);
+    }
+    if (r->set_aside > 0) {
+        err_set(&e, -EIO,
+                "%zu records of the journal do not fit their conversation, like one of %s; they "
+                "were put beside it, in .torn",
+                r->set_aside, r->example);
+        say(ctx, e.msg);
+    }
+    if (r->unwritable > 0) {
+        err_set(&e, -EACCES,
+                "%zu conversations may lack their end, like %s: it is in the journal, and they "
+                "may not be written; give nb the right to, and start it again",
+                r->unwritable, r->example);
+        say(ctx, e.msg);
+    }
 }

@@ -15,8 +15,13 @@ struct replay_report {
     size_t logs; /* that lacked something */
     uint64_t bytes;
     size_t set_aside;      /* records that do not fit their log; they are in <log>.torn */
-    char example[256 + 1]; /* one such log */
+    size_t unwritable;     /* logs that may not be written; their journal stays */
+    char example[256 + 1]; /* one log that was set aside, or is not writable */
 };
+
+typedef void (*replay_say)(void *ctx, const char *sentence);
+/* What an operator should know of it, if anything. */
+void replay_tell(const struct replay_report *r, const char *dir, replay_say say, void *ctx);
 
 /* 0, or -errno with a message: then the journals are still there, and no log may be opened. */
 int replay_journals(const struct store_io *io, const char *dir, struct replay_report *ret,

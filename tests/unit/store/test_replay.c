@@ -266,6 +266,36 @@ static void test_a_failure_keeps_the_journal(void **state)
     expect_log(t, LOG, TEXT);
 }
 
+static int refuse_log(const struct store_io *io, const char *path, int flags, mode_t mode)
+{
+    bool is_it = str_ends(str_from(path), STR("/" LOG));
+    return is_it ? -EACCES : store_io_system.open(&store_io_system, path, flags, mode);
+}
+
+/* One log that may not be written keeps its journal, and nobody else from anything. */
+static void test_an_unwritable_log_waits(void **state)
+{
+    struct journal_rig *t = *state;
+    struct store_io io = store_io_system;
+    struct replay_report report;
+    char path[400];
+    io.open = refuse_log;
+    journal_text(t, make_log(t, LOG, STR("{\"n\":1}\n")));
+    ino_t other = make_log(t, "conv_b.jsonl", STR(""));
+    assert_int_equal(journal_rig_write(t, "conv_b.jsonl", other, 0, STR("{\"n\":7}\n")), 0);
+    (void)snprintf(path, sizeof(path), "%s", t->journal.path);
+    journal_close(&t->journal);
+    assert_int_equal(replay_journals(&io, t->dir, &report, NULL), 0);
+    assert_int_equal(report.unwritable, 1);
+    assert_non_null(strstr(report.example, LOG));
+    expect_log(t, "conv_b.jsonl", "{\"n\":7}\n");
+    expect_log(t, LOG, "{\"n\":1}\n");
+    assert_int_equal(access(path, F_OK), 0);
+    assert_int_equal(replay(t).logs, 1); /* now it may */
+    expect_log(t, LOG, TEXT);
+    assert_int_equal(access(path, F_OK), -1);
+}
+
 static void test_what_is_no_journal_is_named(void **state)
 {
     struct journal_rig *t = *state;
@@ -288,21 +318,14 @@ static void test_what_is_no_journal_is_named(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_without_a_journal),
-        TEST(test_any_end_is_completed),
-        TEST(test_what_came_later_stays),
-        TEST(test_blocks_that_were_not_written),
-        TEST(test_other_bytes_stay),
-        TEST(test_a_gap_is_not_bridged),
-        TEST(test_another_file_of_that_name),
-        TEST(test_a_deleted_conversation),
-        TEST(test_links_are_not_followed),
-        TEST(test_the_older_half_comes_first),
-        TEST(test_a_live_owner_is_left_alone),
-        TEST(test_a_log_in_use_keeps_the_journal),
-        TEST(test_two_start_at_once),
-        TEST(test_a_failure_keeps_the_journal),
-        TEST(test_what_is_no_journal_is_named),
+        TEST(test_without_a_journal),          TEST(test_any_end_is_completed),
+        TEST(test_what_came_later_stays),      TEST(test_blocks_that_were_not_written),
+        TEST(test_other_bytes_stay),           TEST(test_a_gap_is_not_bridged),
+        TEST(test_another_file_of_that_name),  TEST(test_a_deleted_conversation),
+        TEST(test_links_are_not_followed),     TEST(test_the_older_half_comes_first),
+        TEST(test_a_live_owner_is_left_alone), TEST(test_a_log_in_use_keeps_the_journal),
+        TEST(test_two_start_at_once),          TEST(test_a_failure_keeps_the_journal),
+        TEST(test_an_unwritable_log_waits),    TEST(test_what_is_no_journal_is_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
