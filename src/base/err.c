@@ -1,6 +1,5 @@
 #include "base/err.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -21,7 +20,8 @@ static void keep(struct err *e, const char *draft)
 
 int err_set(struct err *e, int code, const char *fmt, ...)
 {
-    assert(code < 0);
+    if (code >= 0) /* errno of a call that has not set it */
+        code = -EIO;
     if (!e)
         return code;
     char draft[DRAFT_MAX];

@@ -163,7 +163,8 @@ static void *grow(struct arena *a, struct json *parent, void *first, size_t size
 
 struct json *json_push(struct arena *a, struct json *arr, struct json v)
 {
-    assert(arr->type == JSON_ARRAY);
+    if (arr->type != JSON_ARRAY) /* a document of somebody else's, looked at too little */
+        *arr = (struct json){.type = JSON_ARRAY};
     arr->items = grow(a, arr, arr->items, sizeof(*arr->items));
     struct json *place = &arr->items[arr->len++];
     *place = v;
@@ -182,7 +183,8 @@ static void drop_members(struct json *obj, str key, uint32_t from)
 
 struct json *json_set(struct arena *a, struct json *obj, str key, struct json v)
 {
-    assert(obj->type == JSON_OBJECT);
+    if (obj->type != JSON_OBJECT)
+        *obj = (struct json){.type = JSON_OBJECT};
     struct json *old = json_get_str(obj, key);
     if (old) {
         *old = v;

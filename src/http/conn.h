@@ -88,6 +88,7 @@ struct request {
     bool is_keep_alive;    /* as far as the client is concerned */
     bool expects_continue; /* and has not been told to */
     bool is_gone;          /* inside on_gone */
+    bool has_bad_header;   /* a header could not be added: the answer is 500 */
     /* Of a request without a connection (local.h): takes the answer, of which it gets nothing
      * but status, type and body. */
     void (*on_local)(void *ctx, int status, const char *type, str body);

@@ -93,6 +93,31 @@ static bool parse_version(struct http_head *h, str v)
     return true;
 }
 
+static bool is_port(str s)
+{
+    unsigned n = 0;
+    for (size_t i = 0; i < s.n && s.n <= 5; i++) {
+        if (s.p[i] < '0' || s.p[i] > '9')
+            return false;
+        n = n * 10 + (unsigned)(s.p[i] - '0');
+    }
+    return s.n >= 1 && s.n <= 5 && n <= 65535;
+}
+
+/* "name", "name:port", "[v6]", "[v6]:port". What others build from it (addresses, headers of the
+ * answer) has a known size. */
+static bool is_host(str s)
+{
+    if (s.n == 0 || s.n > HTTP_HOST_MAX || !all_of(s, HOST))
+        return false;
+    bool is_v6 = s.p[0] == '[';
+    ptrdiff_t end = str_find_char(s, is_v6 ? ']' : ':');
+    if (is_v6 && end < 0)
+        return false;
+    str rest = end < 0 ? STR_NONE : str_skip(s, (size_t)end + (is_v6 ? 1 : 0));
+    return rest.n == 0 || (rest.p[0] == ':' && is_port(str_skip(rest, 1)));
+}
+
 static bool parse_target(struct http_head *h)
 {
     str t = h->target;
@@ -106,7 +131,7 @@ static bool parse_target(struct http_head *h)
         t = str_skip(t, is_plain ? 7 : 8);
         ptrdiff_t slash = str_find_char(t, '/');
         h->authority = slash > 0 ? str_slice(t, 0, (size_t)slash) : STR_NONE;
-        if (h->authority.n == 0 || !all_of(h->authority, HOST))
+        if (!is_host(h->authority))
             return bad(h, 400, "unsupported request target");
         t = str_skip(t, (size_t)slash);
     }
@@ -219,7 +244,7 @@ static bool take_host(struct http_head *h, struct seen *seen, str value)
 {
     if (seen->has_host)
         return bad(h, 400, "more than one Host");
-    if (value.n == 0 || !all_of(value, HOST))
+    if (!is_host(value))
         return bad(h, 400, "malformed Host");
     if (h->authority.n && !str_eq_nocase(h->authority, value))
         return bad(h, 400, "Host and request target disagree");

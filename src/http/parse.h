@@ -8,6 +8,7 @@
 
 #include "http/server.h"
 
+#define HTTP_HOST_MAX   255   /* bytes of Host, port included */
 #define HTTP_TARGET_MAX 8192u /* longer request targets: 414 */
 
 enum http_parse { HTTP_PARSE_MORE, HTTP_PARSE_DONE, HTTP_PARSE_BAD };

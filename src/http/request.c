@@ -41,7 +41,7 @@ struct request *request_new_local(struct http_server *s)
     list_push(&s->live, &r->node);
     r->replaced = 0;
     r->minor = 1;
-    r->is_head = r->is_keep_alive = r->expects_continue = r->is_gone = false;
+    r->is_head = r->is_keep_alive = r->expects_continue = r->is_gone = r->has_bad_header = false;
     r->on_local = NULL;
 
     struct arena arena = r->pub.arena;

@@ -4,6 +4,9 @@
 #include "base/clock.h"
 #include "http/conn.h"
 
+#define HEADER_FAILED                                                                              \
+    "{\"error\":\"internal_error\",\"message\":\"A header of the answer could not be sent.\"}"
+
 enum { SMALL_BODY = 4096 }; /* cheaper to copy behind the head than to send as a second piece */
 
 static const struct {
@@ -110,13 +113,20 @@ void http_add_header(struct http_req *q, const char *name, str value)
 {
     struct request *r = request_of(q);
     str n = str_from(name);
-    assert(is_header_text(n, value));
+    size_t before = r->headers.n;
+    if (!is_header_text(n, value)) {
+        r->has_bad_header = true;
+        return;
+    }
     for (unsigned i = 0; i < ARRAY_LEN(DEFAULTS); i++)
         if (str_eq_nocase(n, DEFAULTS[i].name))
             r->replaced |= 1u << i;
     if (value.n)
         add_header_line(&r->headers, n, value);
-    assert(!buf_failed(&r->headers));
+    if (buf_failed(&r->headers)) {
+        buf_truncate(&r->headers, before);
+        r->has_bad_header = true;
+    }
 }
 
 /* IMF-fixdate, formatted once per second. */
@@ -197,8 +207,11 @@ static bool has_no_body(int status)
 static void format_head(struct request *r, int status, const char *type, size_t body_bytes)
 {
     struct buf *out = response_begin(r, status);
-    if (type)
-        add_header_line(out, STR("Content-Type"), str_from(type));
+    if (type) /* it may be a server's own word for its resource */
+        add_header_line(out, STR("Content-Type"),
+                        is_header_text(STR("Content-Type"), str_from(type))
+                            ? str_from(type)
+                            : STR("application/octet-stream"));
     if (!has_no_body(status)) {
         buf_add_lit(out, "Content-Length: ");
         buf_add_u64(out, body_bytes);
@@ -206,7 +219,6 @@ static void format_head(struct request *r, int status, const char *type, size_t 
     }
     response_add_connection(r, out);
     buf_add(out, "\r\n", 2);
-    assert(!buf_failed(out));
 }
 
 /* Tells who counts, and parts the request from its connection. */
@@ -231,6 +243,12 @@ static void answer(struct http_req *q, int status, const char *type, str body, b
         return;
     }
     assert(q->conn->req == r);
+    if (r->has_bad_header) {
+        status = 500;
+        type = "application/json";
+        body = STR(HEADER_FAILED);
+        is_static = true;
+    }
     format_head(r, status, type, body.n);
     if (r->is_head || has_no_body(status))
         body = STR_NONE;

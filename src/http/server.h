@@ -115,9 +115,9 @@ str http_cookie(const struct http_req *r, const char *name);
 /* ---- the answer: exactly one of these per request ---- */
 
 /* Adds a header to the answer to come. A default header of the same name (the security
- * headers, Cache-Control) is replaced; an empty value only takes the default away. Names and
- * values with control characters are refused by assertion: they come from code, never from
- * peers. */
+ * headers, Cache-Control) is replaced; an empty value only takes the default away. A header
+ * with control characters, or more headers than HTTP_HEADERS_OUT_MAX bytes, turn the answer into
+ * a 500. */
 void http_add_header(struct http_req *r, const char *name, str value);
 
 /* body is copied. type may be NULL when there is no body (204, 304). */

@@ -88,14 +88,19 @@ static struct sse_frame *frame_of(str event)
     return f;
 }
 
+/* A name with a line end would be fields of somebody else's making: it is left out. */
+static bool is_field(str s)
+{
+    return s.n > 0 && !memchr(s.p, '\n', s.n) && !memchr(s.p, '\r', s.n) && !memchr(s.p, 0, s.n);
+}
+
 struct sse_frame *sse_frame_new(str event, str id, str data)
 {
-    assert(str_find_char(event, '\n') < 0 && str_find_char(id, '\n') < 0);
     struct buf b;
     buf_init(&b, SIZE_MAX / 8); /* bounded by its data, which the caller holds already */
-    if (event.n)
+    if (is_field(event))
         add_field(&b, "event: ", event);
-    if (id.n)
+    if (is_field(id))
         add_field(&b, "id: ", id);
     add_data(&b, data);
     buf_add_char(&b, '\n');
@@ -429,6 +434,11 @@ struct sse *sse_open(struct http_req *q, void (*on_close)(void *ctx), void *ctx)
     list_init(&s->unsent);
     defer_init(&s->ended, on_ended, s);
     s->server->nstreams++;
+    if (r->has_bad_header) {
+        defer_start(s->server->loop, &s->ended);
+        http_reply_error(q, 500, NULL, "", NULL);
+        return s;
+    }
     if (q->conn)
         take_over(s, r);
     else

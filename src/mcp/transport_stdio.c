@@ -1,5 +1,4 @@
 /* transport_stdio.c - one message per line over the pipes of a child. */
-#include <assert.h>
 #include <errno.h>
 #include <signal.h>
 
@@ -116,7 +115,8 @@ static void on_flush(void *stdio)
 static int stdio_send(struct transport *t, const struct outgoing *m, struct err *e)
 {
     struct stdio *s = stdio_of(t);
-    assert(memchr(m->text.p, '\n', m->text.n) == NULL && "one message is one line");
+    if (memchr(m->text.p, '\n', m->text.n))
+        return err_set(e, -EINVAL, "the request has a line end: one message is one line");
     if (m->text.n >= RPC_MESSAGE_MAX)
         return err_set(e, -EMSGSIZE, "the request is larger than %u bytes", RPC_MESSAGE_MAX);
     int rc = s->child ? 0 : -EPIPE;

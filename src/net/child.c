@@ -285,7 +285,8 @@ static void queue_write(struct child *c, str bytes)
     memcpy(w->bytes, bytes.p, bytes.n);
     uv_buf_t buf = uv_buf_init(w->bytes, (unsigned)bytes.n);
     int rc = uv_write(&w->req, (uv_stream_t *)&c->in, &buf, 1, on_written);
-    assert(rc == 0 && "uv_write reports trouble in its callback");
+    if (rc < 0) /* the pipe is closed: the end of the child follows */
+        free(w);
 }
 
 int child_write(struct child *c, str bytes)

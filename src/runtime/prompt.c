@@ -1,6 +1,5 @@
 #include "runtime/prompt.h"
 
-#include <assert.h>
 
 #include "base/utf8.h"
 #include "runtime/escape.h"
@@ -32,8 +31,7 @@ static void end_layer(struct composing *c, int number, const char *name, bool is
     struct prompt *p = c->out;
     str text = str_trim(buf_str(&c->text));
 
-    if (text.n > 0) {
-        assert(p->n_layers < PROMPT_LAYERS_MAX);
+    if (text.n > 0 && p->n_layers < PROMPT_LAYERS_MAX) {
         struct prompt_layer *l = &p->layers[p->n_layers++];
         *l = (struct prompt_layer){.number = number,
                                    .name = name,

@@ -2,6 +2,7 @@
 // nothing between them but HTTP. What tokens are refused for is in the unit tests; here each
 // forgery must end in 401.
 import fs from 'node:fs'
+import net from 'node:net'
 import path from 'node:path'
 import { after, assert, before, nb, startServer, test, tmpdir } from '../support/tap.mjs'
 import { startIssuer } from '../support/issuer.mjs'
@@ -41,6 +42,18 @@ function browser() {
     return { jar, visit, me: async () => (await visit('/v1/auth/session')).json() }
 }
 
+/** Sends bytes as they are; the first part of the answer. */
+function send(bytes) {
+    return new Promise((resolve, reject) => {
+        const socket = net.connect(server.port, '127.0.0.1', () => socket.write(bytes))
+        socket.setEncoding('latin1').once('data', (text) => {
+            socket.destroy()
+            resolve(text)
+        })
+        socket.once('close', () => resolve('')).once('error', reject)
+    })
+}
+
 async function logIn(user = ANN, b = browser()) {
     issuer.user = user
     const away = await b.visit('/v1/auth/authorize?returnTo=/chat')
@@ -50,6 +63,17 @@ async function logIn(user = ANN, b = browser()) {
     const home = await b.visit(back)
     return { ...b, back, home: home.headers.get('location'), status: home.status }
 }
+
+test('a Host that is too long, or has a port that is none, is 400 and leaves the server running', async () => {
+    const hosts = [`127.0.0.1:${'0'.repeat(17000)}80`, 'a'.repeat(256), `${'a'.repeat(20000)}:80`, 'localhost:65536', 'localhost:000080', '[::1', 'localhost:']
+    for (const host of hosts)
+        for (const target of ['/mcp', '/v1/auth/authorize', '/.well-known/oauth-protected-resource'])
+            assert.match(await send(`POST ${target} HTTP/1.1\r\nHost: ${host}\r\nContent-Length: 0\r\n\r\n`), /^HTTP\/1\.1 4(00|31) /, host.slice(0, 40))
+    const most = `${'a'.repeat(249)}:65535`
+    assert.match(await send(`POST /mcp HTTP/1.1\r\nHost: ${most}\r\nContent-Length: 0\r\n\r\n`), /^HTTP\/1\.1 403 /)
+    assert.match(await send('POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:65535\r\nContent-Length: 0\r\n\r\n'), /resource_metadata="http:\/\/127\.0\.0\.1:65535\//)
+    assert.equal((await fetch(server.url + '/v1/health')).status, 200)
+})
 
 test('a person logs in, is known, refreshes and logs out', async () => {
     const ann = await logIn()

@@ -44,6 +44,17 @@ static const struct {
     {400, "length in another case twice",
      STR_INIT("POST / HTTP/1.1\r\n" HOST "content-length: 5\r\nCONTENT-LENGTH: 5\r\n\r\n")},
 
+    /* hosts */
+    {400, "port of six digits", STR_INIT("GET / HTTP/1.1\r\nHost: a:000080\r\n\r\n")},
+    {400, "port past 65535", STR_INIT("GET / HTTP/1.1\r\nHost: a:65536\r\n\r\n")},
+    {400, "empty port", STR_INIT("GET / HTTP/1.1\r\nHost: a:\r\n\r\n")},
+    {400, "port of letters", STR_INIT("GET / HTTP/1.1\r\nHost: a:http\r\n\r\n")},
+    {400, "two ports", STR_INIT("GET / HTTP/1.1\r\nHost: a:80:80\r\n\r\n")},
+    {400, "bracket without its end", STR_INIT("GET / HTTP/1.1\r\nHost: [::1\r\n\r\n")},
+    {400, "text after the bracket", STR_INIT("GET / HTTP/1.1\r\nHost: [::1]80\r\n\r\n")},
+    {400, "port past 65535 in the target",
+     STR_INIT("GET http://a:99999/ HTTP/1.1\r\nHost: a:99999\r\n\r\n")},
+
     /* transfer codings */
     {400, "chunked twice",
      STR_INIT("POST / HTTP/1.1\r\n" HOST

@@ -76,6 +76,44 @@ static void test_replaced_headers(void **state)
     reply_done(&r);
 }
 
+static void reply_with_control(struct http_req *r)
+{
+    http_add_header(r, "X-Name", STR("a\r\nSet-Cookie: b=1"));
+    http_reply(r, 200, "text/plain", STR("hello"));
+}
+
+static void reply_with_too_much(struct http_req *r)
+{
+    char *long_text = arena_alloc(&r->arena, HTTP_HEADERS_OUT_MAX);
+    memset(long_text, 'x', HTTP_HEADERS_OUT_MAX);
+    http_add_header(r, "X-Long", str_make(long_text, HTTP_HEADERS_OUT_MAX));
+    http_reply(r, 200, "text/plain", STR("hello"));
+}
+
+static void reply_with_foreign_type(struct http_req *r)
+{
+    http_reply(r, 200, "text/html\r\nX-Evil: 1", STR("hello"));
+}
+
+static void test_headers_that_cannot_be_sent(void **state)
+{
+    void (*const HANDLERS[])(struct http_req *) = {reply_with_control, reply_with_too_much};
+    for (size_t i = 0; i < ARRAY_LEN(HANDLERS); i++) {
+        struct reply r;
+        probe(HANDLERS[i], STR(GET), &r);
+        assert_int_equal(r.status, 500);
+        assert_null(reply_header(&r, "Set-Cookie"));
+        assert_non_null(strstr(buf_cstr(&r.body), "internal_error"));
+        reply_done(&r);
+    }
+    struct reply r;
+    probe(reply_with_foreign_type, STR(GET), &r);
+    assert_int_equal(r.status, 200);
+    assert_string_equal(reply_header(&r, "Content-Type"), "application/octet-stream");
+    assert_null(reply_header(&r, "X-Evil"));
+    reply_done(&r);
+}
+
 static void test_head(void **state)
 {
     struct reply r;
@@ -176,10 +214,15 @@ static void test_status_text(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_default_headers),  cmocka_unit_test(test_refusals_have_them_too),
-        cmocka_unit_test(test_replaced_headers), cmocka_unit_test(test_head),
-        cmocka_unit_test(test_no_content),       cmocka_unit_test(test_json),
-        cmocka_unit_test(test_json_ceiling),     cmocka_unit_test(test_static_body),
+        cmocka_unit_test(test_default_headers),
+        cmocka_unit_test(test_refusals_have_them_too),
+        cmocka_unit_test(test_replaced_headers),
+        cmocka_unit_test(test_headers_that_cannot_be_sent),
+        cmocka_unit_test(test_head),
+        cmocka_unit_test(test_no_content),
+        cmocka_unit_test(test_json),
+        cmocka_unit_test(test_json_ceiling),
+        cmocka_unit_test(test_static_body),
         cmocka_unit_test(test_status_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
