@@ -190,7 +190,7 @@ void builtin_free(struct builtin *b)
     if (!b)
         return;
     for (size_t i = 0; b->registry && i < ARRAY_LEN(SOURCES); i++)
-        registry_remove_source(b->registry, str_from(SOURCES[i].name));
+        registry_remove_source(b->registry, &b->sources[i].source);
     LIST_FOREACH (n, &b->calls)
         call_free(LIST_ENTRY(n, struct builtin_call, node));
     arena_done(&b->arena);

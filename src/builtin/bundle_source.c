@@ -74,7 +74,7 @@ static void refresh(struct bundle_source *s)
     s->ntools = n;
     for (size_t i = 0; i < n; i++)
         describe(s, given[i], &s->tools[i]);
-    registry_changed(runtime_deps(s->all->rt)->tools, str_from(s->source.name));
+    registry_changed(runtime_deps(s->all->rt)->tools, &s->source);
 }
 
 static const struct tool *list(void *self, size_t *ret_n)
@@ -251,7 +251,7 @@ static void add_source(struct bundle_sources *all, struct bundle *b)
 
 static void remove_source(struct bundle_sources *all, struct bundle_source *s)
 {
-    registry_remove_source(runtime_deps(all->rt)->tools, str_from(s->source.name));
+    registry_remove_source(runtime_deps(all->rt)->tools, &s->source);
     map_del(&all->by_bundle, str_from(s->source.name));
     arena_done(&s->tools_arena);
     arena_done(&s->arena);
@@ -262,6 +262,8 @@ static void on_changed(void *ctx, struct bundle *b, enum bundle_change what)
 {
     struct bundle_sources *all = ctx;
     struct bundle_source *s = map_get(&all->by_bundle, bundle_info(b)->name);
+    if (s && s->bundle != b)
+        s = NULL; /* another bundle has the name now */
     if (what == BUNDLE_ADDED && !s)
         add_source(all, b);
     else if ((what == BUNDLE_STATE || what == BUNDLE_TOOLS) && s)

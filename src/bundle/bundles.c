@@ -5,11 +5,6 @@
 #include "bundle/bash_answer.h"
 #include "bundle/bundle_impl.h"
 
-/* The default bundle. An entry of this package name configures it; any other entry whose
- * server is called "bash" takes its place. */
-#define BASH_PACKAGE "@nimblebraininc/bash"
-#define BASH_SERVER  "bash"
-
 static void on_sweep(void *ctx);
 
 static void on_probe_over(void *ctx, const struct sandbox_offer *offer)
@@ -137,14 +132,14 @@ static struct bundle_entry bash_entry(const struct bundle_entry *configured)
 {
     struct bundle_entry e = configured ? *configured : (struct bundle_entry){.trust_score = -1};
     e.kind = BUNDLE_BUILT_IN;
-    e.server_name = STR(BASH_SERVER);
-    e.name = STR(BASH_PACKAGE);
+    e.server_name = STR(BUNDLE_BASH_SERVER);
+    e.name = STR(BUNDLE_BASH_PACKAGE);
     return e;
 }
 
 static bool is_configured_bash(const struct bundle_entry *e)
 {
-    return e->kind == BUNDLE_NAMED && str_eq(e->name, STR(BASH_PACKAGE));
+    return e->kind == BUNDLE_NAMED && str_eq(e->name, STR(BUNDLE_BASH_PACKAGE));
 }
 
 void bundles_set_defaults(struct bundles *s, bool has_defaults)
@@ -154,12 +149,12 @@ void bundles_set_defaults(struct bundles *s, bool has_defaults)
 
 void bundles_apply(struct bundles *s, const struct bundle_entry *entries, size_t n)
 {
-    bool with_bash = !s->conf.no_default_bundles && !is_named(entries, n, STR(BASH_SERVER));
+    bool with_bash = !s->conf.no_default_bundles && !is_named(entries, n, STR(BUNDLE_BASH_SERVER));
     if (s->is_stopping)
         return;
     for (size_t i = s->n; i-- > 0;) {
         str name = s->items[i]->entry.server_name;
-        if (!is_named(entries, n, name) && !(with_bash && str_eq(name, STR(BASH_SERVER))))
+        if (!is_named(entries, n, name) && !(with_bash && str_eq(name, STR(BUNDLE_BASH_SERVER))))
             remove_at(s, i);
     }
     for (size_t i = 0; i < n; i++) {

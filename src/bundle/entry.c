@@ -367,6 +367,21 @@ static bool is_runner(str command)
     return false;
 }
 
+/* What goes in front of a derived name that is reserved: the scope of a package, or the kind. */
+static str name_prefix(const struct bundle_entry *b)
+{
+    ptrdiff_t slash = str_find_char(b->name, '/');
+    if (b->kind == BUNDLE_NAMED && slash > 1)
+        return str_slice(b->name, 1, (size_t)slash);
+    return str_from(bundle_kind_name(b->kind));
+}
+
+/* An entry with this package name configures the bundle that comes with nb. */
+static bool is_own_bash(const struct bundle_entry *b)
+{
+    return b->kind == BUNDLE_NAMED && str_eq(b->name, STR(BUNDLE_BASH_PACKAGE));
+}
+
 static int decode_name(struct entry_decoder *d)
 {
     struct err e = {0};
@@ -376,39 +391,14 @@ static int decode_name(struct entry_decoder *d)
     if (given.n == 0 && d->out->kind == BUNDLE_COMMAND && is_runner(d->out->command))
         return entry_refuse(d, "serverName", "is needed: '%.*s' says nothing about what it runs",
                             STR_ARG(d->out->command));
-    str source = given.n > 0 ? given : default_name(d);
-    if (bundle_server_name(d->arena, source, &d->out->server_name, &e) < 0)
-        return entry_refuse(d, "serverName", "%s", e.msg);
-    return 0;
-}
-
-int bundle_server_name(struct arena *a, str source, str *ret, struct err *e)
-{
-    str s = last_segment(source);
-    char *out = arena_alloc(a, s.n + 1);
-    for (size_t i = 0; i < s.n; i++) {
-        char c = s.p[i];
-        if (c >= 'A' && c <= 'Z')
-            c = (char)(c - 'A' + 'a');
-        out[i] = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ? c : '-';
+    if (is_own_bash(d->out) && (given.n == 0 || str_eq(given, STR(BUNDLE_BASH_SERVER)))) {
+        d->out->server_name = STR(BUNDLE_BASH_SERVER);
+        return 0;
     }
-    out[s.n] = 0;
-    str name = str_make(out, s.n);
-    while (name.n > 0 && name.p[0] == '-')
-        name = str_skip(name, 1);
-    while (name.n > 0 && name.p[name.n - 1] == '-')
-        out[name.p + --name.n - out] = 0;
-    if (name.n == 0)
-        return err_set(e, -EINVAL, "'%.*s' has no letter or digit to make a name of",
-                       STR_ARG(source));
-    if (name.n > BUNDLE_NAME_MAX)
-        return err_set(e, -EINVAL, "'%s' is longer than %d characters; give it a serverName",
-                       name.p, BUNDLE_NAME_MAX);
-    if (str_eq(name, STR("nb")))
-        return err_set(e, -EINVAL,
-                       "'nb' is the name of nb's own tools; give it another serverName");
-    *ret = name;
-    return 0;
+    int r = given.n > 0 ? bundle_server_name(d->arena, given, &d->out->server_name, &e)
+                        : bundle_derived_name(d->arena, default_name(d), name_prefix(d->out),
+                                              &d->out->server_name, &e);
+    return r < 0 ? entry_refuse(d, "serverName", "%s", e.msg) : 0;
 }
 
 /* ---- all of it ---- */

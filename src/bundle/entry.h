@@ -8,9 +8,13 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/json_decode.h"
+#include "bundle/source_name.h"
 
-#define BUNDLE_NAME_MAX 40
-#define BUNDLES_MAX     200 /* of one workspace */
+#define BUNDLES_MAX 200 /* of one workspace */
+
+/* The bundle that comes with nb. An entry of this package name configures it. */
+#define BUNDLE_BASH_PACKAGE "@nimblebraininc/bash"
+#define BUNDLE_BASH_SERVER  "bash"
 
 enum bundle_kind { BUNDLE_NAMED, BUNDLE_LOCAL, BUNDLE_REMOTE, BUNDLE_COMMAND, BUNDLE_BUILT_IN };
 const char *bundle_kind_name(enum bundle_kind k); /* "named", "local" ... */
@@ -63,9 +67,6 @@ int bundle_entry_decode(struct arena *a, const struct json *v, const char *base_
 /* A list; the error names the index. Two entries with one server name are refused. */
 int bundle_entries_decode(struct arena *a, const struct json *list, const char *base_dir,
                           struct bundle_entry **ret, size_t *ret_n, struct err *e);
-
-/* "@scope/My_Server" -> "my-server"; "nb" and empty names are refused. */
-int bundle_server_name(struct arena *a, str source, str *ret, struct err *e);
 
 /* Whether its URL may be used: https, and no address of this machine or its network unless the
  * entry says allowPrivate; http://localhost also where the settings say allowInsecureRemotes.

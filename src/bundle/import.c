@@ -265,7 +265,7 @@ static int take_server(struct importer *im, const struct json *server)
         note(im, "it is not an object");
         return -EINVAL;
     }
-    if (bundle_server_name(a, im->out->name, &name, &e) < 0) {
+    if (bundle_derived_name(a, im->out->name, STR("imported"), &name, &e) < 0) {
         note(im, "%s", e.msg);
         return -EINVAL;
     }

@@ -114,10 +114,12 @@ int registry_add_source(struct registry *r, const struct tool_source *src, struc
     return 0;
 }
 
-void registry_remove_source(struct registry *r, str name)
+void registry_remove_source(struct registry *r, const struct tool_source *src)
 {
-    size_t at = source_slot(r, name);
-    if (at == r->n_sources || !str_eq(r->names[at], name))
+    size_t at = 0;
+    while (at < r->n_sources && r->sources[at]->def != src)
+        at++;
+    if (at == r->n_sources)
         return;
 
     struct registry_source *s = r->sources[at];
@@ -130,10 +132,10 @@ void registry_remove_source(struct registry *r, str name)
     source_free(s);
 }
 
-void registry_changed(struct registry *r, str source)
+void registry_changed(struct registry *r, const struct tool_source *src)
 {
-    struct registry_source *s = registry_source_find(r, source);
-    if (!s)
+    struct registry_source *s = registry_source_find(r, str_from(src->name));
+    if (!s || s->def != src)
         return;
     s->part = toolset_part_unref(s->part);
     notify(r, str_from(s->def->name));

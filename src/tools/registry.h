@@ -35,11 +35,12 @@ void registry_set_result_limit(struct registry *r, size_t max_chars); /* 0 = no 
 int registry_add_source(struct registry *r, const struct tool_source *src, struct err *e);
 
 /* The source is not called again, except that its running calls are cancelled now; their
- * callers get an error result soon. Unknown names are ignored. */
-void registry_remove_source(struct registry *r, str name);
+ * callers get an error result soon. A source is known by its address, not by its name: one
+ * that was refused cannot take another of the same name away. Unknown sources are ignored. */
+void registry_remove_source(struct registry *r, const struct tool_source *src);
 
-/* The source's list is different now (or may be). */
-void registry_changed(struct registry *r, str source);
+/* The source's list is different now (or may be). Unknown sources are ignored. */
+void registry_changed(struct registry *r, const struct tool_source *src);
 
 /* Names of the sources, sorted; valid until sources change. */
 const str *registry_sources(const struct registry *r, size_t *ret_n);

@@ -101,7 +101,7 @@ static void names_of_servers(void **state)
 {
     str name;
     struct err e = {0};
-    bad("{\"path\":\"nb\"}", "the name of nb's own tools");
+    bad("{\"path\":\"x\",\"serverName\":\"nb\"}", "the name of nb's own tools");
     bad("{\"path\":\"___\"}", "no letter or digit");
     bad("{\"path\":\"a\",\"serverName\":\"\"}", "serverName: is empty");
     bad("{\"path\":\"aaaaaaaaaabbbbbbbbbbccccccccccddddddddddX\"}", "longer than 40");

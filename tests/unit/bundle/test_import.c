@@ -70,13 +70,13 @@ static void vs_code_with_inputs(void **state)
 
 static void what_cannot_be_used(void **state)
 {
-    struct import_list l = parse("{\"mcpServers\":{\"a\":{},\"b\":7,\"nb\":{\"command\":\"x\"},"
+    struct import_list l = parse("{\"mcpServers\":{\"a\":{},\"b\":7,\"x/-\":{\"command\":\"x\"},"
                                  "\"c\":{\"command\":\"x\",\"args\":[\"${SECRET}\"]},"
                                  "\"d\":{\"url\":\"https://u:p@x.io\"},"
                                  "\"e\":{\"url\":\"https://${HOST}/\"}}}");
     static const char *const WHY[] = {"neither a command nor a url",
                                       "not an object",
-                                      "nb's own tools",
+                                      "no letter or digit",
                                       "${SECRET}",
                                       "credentials",
                                       "${HOST}"};
@@ -85,6 +85,13 @@ static void what_cannot_be_used(void **state)
         assert_null(l.items[i].entry);
         notes(&l.items[i], WHY[i]);
     }
+}
+
+static void reserved_names_give_way(void **state)
+{
+    struct import_list l = parse("{\"mcpServers\":{\"Conversations\":{\"command\":\"x\"}}}");
+    is(&l.items[0], "{\"serverName\":\"imported-conversations\",\"command\":\"x\"}");
+    notes(&l.items[0], "it is called 'imported-conversations' here");
 }
 
 static void what_is_no_such_file(void **state)
@@ -100,9 +107,8 @@ static void what_is_no_such_file(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(claude_desktop_and_cursor),
-        cmocka_unit_test(vs_code_with_inputs),
-        cmocka_unit_test(what_cannot_be_used),
+        cmocka_unit_test(claude_desktop_and_cursor), cmocka_unit_test(vs_code_with_inputs),
+        cmocka_unit_test(what_cannot_be_used),       cmocka_unit_test(reserved_names_give_way),
         cmocka_unit_test(what_is_no_such_file),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

@@ -191,7 +191,7 @@ static void set_schema(struct fixture *x, const char *text)
     struct json *schema;
     assert_int_equal(json_parse(&x->arena, str_from(text), 0, &schema, NULL), 0);
     x->one.tools[0].input_schema = schema;
-    registry_changed(x->reg, STR("one"));
+    registry_changed(x->reg, &x->one.def);
 }
 
 static void test_a_call_travels(void **state)
@@ -302,7 +302,7 @@ static void test_default_limit_and_full_queue(void **state)
     turn(x);
     assert_text(&s[n], true, "busy");
     assert_int_equal(s[n - 1].answers, 0);
-    registry_remove_source(x->reg, STR("one"));
+    registry_remove_source(x->reg, &x->one.def);
     turn(x);
     for (size_t i = 0; i < n; i++)
         assert_text(&s[i], true, "removed");
@@ -330,7 +330,7 @@ static void test_timeout_of_one_tool(void **state)
     struct fixture *x = *state;
     struct seen s = {0};
     x->one.tools[0].timeout_ms = 10;
-    registry_changed(x->reg, STR("one"));
+    registry_changed(x->reg, &x->one.def);
     call(x, STR("one__echo"), NULL, &s);
     assert_true(loop_run_until(x->loop, &s.has_answer, 5000));
     assert_text(&s, true, "0.01 seconds");
@@ -342,7 +342,7 @@ static void test_no_timeout(void **state)
     struct seen s = {0};
     x->one.def.timeout_ms = 1;
     x->one.tools[0].timeout_ms = TOOL_NO_TIMEOUT;
-    registry_changed(x->reg, STR("one"));
+    registry_changed(x->reg, &x->one.def);
     call(x, STR("one__echo"), NULL, &s);
     assert_false(loop_run_until(x->loop, &s.has_answer, 20));
     fake_answer(&x->one, STR("at last"));
@@ -393,8 +393,8 @@ static void test_source_goes_away(void **state)
     x->one.def.max_concurrent = 1;
     call(x, STR("one__echo"), NULL, &running);
     call(x, STR("one__echo"), NULL, &waiting);
-    registry_remove_source(x->reg, STR("one"));
-    registry_remove_source(x->reg, STR("one")); /* again: nothing */
+    registry_remove_source(x->reg, &x->one.def);
+    registry_remove_source(x->reg, &x->one.def); /* again: nothing */
     assert_int_equal(x->one.n_open, 0);
     assert_int_equal(running.answers, 0);
     turn(x);
@@ -405,10 +405,24 @@ static void test_source_goes_away(void **state)
     assert_text(&after, true, "No tool is installed.");
 }
 
+static void test_a_source_of_the_same_name_cannot_take_another_away(void **state)
+{
+    struct fixture *x = *state;
+    struct fake twin;
+    struct seen s = {0};
+    struct err e = {0};
+    fake_init(&twin, "one");
+    assert_int_equal(registry_add_source(x->reg, &twin.def, &e), -EEXIST);
+    registry_remove_source(x->reg, &twin.def);
+    call(x, STR("one__echo"), NULL, &s);
+    fake_answer(&x->one, STR("still here"));
+    assert_text(&s, false, "still here");
+}
+
 static void remove_source_too(struct seen *s)
 {
     struct fixture *x = s->ctx;
-    registry_remove_source(x->reg, STR("one"));
+    registry_remove_source(x->reg, &x->one.def);
 }
 
 static void test_source_goes_away_inside_an_answer(void **state)
@@ -495,11 +509,13 @@ static void test_changes_are_told(void **state)
     const str *names = registry_sources(x->reg, &n);
     assert_int_equal(n, 2);
     assert_true(str_eq(names[0], STR("a-two")) && str_eq(names[1], STR("one")));
-    registry_changed(x->reg, STR("one"));
-    registry_changed(x->reg, STR("unknown"));
-    registry_remove_source(x->reg, STR("a-two"));
+    registry_changed(x->reg, &x->one.def);
+    struct fake unknown;
+    fake_init(&unknown, "one"); /* the name does not matter */
+    registry_changed(x->reg, &unknown.def);
+    registry_remove_source(x->reg, &two.def);
     registry_unobserve(&w.o);
-    registry_changed(x->reg, STR("one"));
+    registry_changed(x->reg, &x->one.def);
     assert_string_equal(w.seen, "a-two one a-two ");
 }
 
@@ -510,7 +526,7 @@ static void test_lists_follow_changes_and_snapshots_do_not(void **state)
     x->one.tools[1].name = STR("more");
     x->one.n_tools = 2;
     assert_ptr_equal(registry_tools(x->reg), before);
-    registry_changed(x->reg, STR("one"));
+    registry_changed(x->reg, &x->one.def);
     assert_int_equal(registry_tools(x->reg)->len, 2);
     assert_int_equal(before->len, 1);
     toolset_unref(before);
@@ -522,7 +538,7 @@ static void test_admin_tools_are_absent_for_others(void **state)
     struct tool_caller admin = {.is_workspace_admin = true};
     struct seen other = {0}, s = {0};
     x->one.tools[0].is_admin_only = true;
-    registry_changed(x->reg, STR("one"));
+    registry_changed(x->reg, &x->one.def);
     call(x, STR("one__echo"), NULL, &other);
     turn(x);
     assert_text(&other, true, "There is no tool \"one__echo\". Known sources");
@@ -547,7 +563,7 @@ static void test_aliases_reach_the_tool_and_are_never_listed(void **state)
     assert_string_equal(fake_first(&nb)->tool, "manage_conversation");
     fake_answer(&nb, STR("shared"));
     assert_text(&s, false, "shared");
-    registry_remove_source(x->reg, STR("nb"));
+    registry_remove_source(x->reg, &nb.def);
 }
 
 #define CASE(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
@@ -568,6 +584,7 @@ int main(void)
         CASE(test_too_large_a_result),
         CASE(test_cancel_running_waiting_and_ending),
         CASE(test_source_goes_away),
+        CASE(test_a_source_of_the_same_name_cannot_take_another_away),
         CASE(test_source_goes_away_inside_an_answer),
         CASE(test_free_with_open_calls),
         CASE(test_sources_are_refused_clearly),

@@ -92,11 +92,11 @@ static void what_is_coming_is_waited_for(void **state)
     late.is_coming = true;
     (void)registry_await(registry, STR("late"), 60000, on_over, &is_over);
     assert_false(is_over_soon(&is_over));
-    registry_changed(registry, STR("late")); /* something else about it */
-    registry_changed(registry, STR("early"));
+    registry_changed(registry, &late.def); /* something else about it */
+    registry_changed(registry, &early.def);
     assert_false(is_over_soon(&is_over));
     late.is_coming = false;
-    registry_changed(registry, STR("late"));
+    registry_changed(registry, &late.def);
     assert_false(is_over); /* not from within the change */
     assert_true(loop_run_until(loop, &is_over, 5000));
 }
@@ -107,7 +107,7 @@ static void a_source_that_goes_away_is_not(void **state)
     late.is_coming = true;
     (void)registry_await(registry, STR("late"), 60000, on_over, &is_over);
     assert_false(is_over_soon(&is_over));
-    registry_remove_source(registry, STR("late"));
+    registry_remove_source(registry, &late.def);
     assert_true(loop_run_until(loop, &is_over, 5000));
 }
 
@@ -132,7 +132,7 @@ static void who_cancels_hears_nothing(void **state)
     bool is_over = false;
     late.is_coming = true;
     struct registry_wait *w = registry_await(registry, STR("late"), 10, on_over, &is_over);
-    registry_changed(registry, STR("late"));
+    registry_changed(registry, &late.def);
     registry_await_cancel(w);
     assert_false(is_over_soon(&is_over));
 }

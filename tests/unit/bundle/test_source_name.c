@@ -1,0 +1,96 @@
+#include "bundle/source_name.h"
+#include "unit/bundle/entry_rig.h"
+
+static void reserved(const char *name)
+{
+    str ret;
+    struct err e = {0};
+    int r = bundle_server_name(&arena, str_from(name), &ret, &e);
+    if (r != -EPERM)
+        fail_msg("'%s' was not refused (%d)", name, r);
+    assert_non_null(strstr(e.msg, "serverName"));
+}
+
+static void own_names_and_their_look_alikes_are_reserved(void **state)
+{
+    static const char *const NAMES[] = {"nb",
+                                        "NB",
+                                        "n-b",
+                                        "n_b",
+                                        "nb_",
+                                        "-nb-",
+                                        "nb__x",
+                                        "nb--x",
+                                        "nb-tools",
+                                        "Nb.x",
+                                        "\xef\xbd\x8e\xef\xbd\x82",
+                                        "n\xe2\x80\x8b"
+                                        "b",
+                                        "conversations",
+                                        "Conversations",
+                                        "c0nversations",
+                                        "conversatlons",
+                                        "conversation",
+                                        "conversations__list",
+                                        "conversations--x",
+                                        "con-versations",
+                                        "conversatons",
+                                        "c\xd0\xbenversations",
+                                        "\xd1\x81onversations",
+                                        "conversationss",
+                                        "bash",
+                                        "BASH",
+                                        "b\xd0\xb0sh",
+                                        "ba-sh",
+                                        "bash__x",
+                                        "skills",
+                                        "skill",
+                                        "Sk1lls",
+                                        "skil1s"};
+    for (size_t i = 0; i < ARRAY_LEN(NAMES); i++)
+        reserved(NAMES[i]);
+}
+
+static void other_names_are_free(void **state)
+{
+    static const char *const NAMES[] = {"notebook", "nbx",    "bash-tools", "dash",
+                                        "skillful", "hash",   "files",      "conversations-of-x",
+                                        "my-nb",    "numbers"};
+    for (size_t i = 0; i < ARRAY_LEN(NAMES); i++) {
+        str ret;
+        struct err e = {0};
+        if (bundle_server_name(&arena, str_from(NAMES[i]), &ret, &e) < 0)
+            fail_msg("%s: %s", NAMES[i], e.msg);
+    }
+}
+
+static void derived_names_give_way(void **state)
+{
+    is(good("{\"name\":\"@x/conversations\"}").server_name, "x-conversations");
+    is(good("{\"name\":\"@Acme/NB\"}").server_name, "acme-nb");
+    is(good("{\"path\":\"/opt/skills\"}").server_name, "local-skills");
+    is(good("{\"command\":\"/usr/bin/conversations\"}").server_name, "command-conversations");
+    bad("{\"name\":\"@nb/conversations\"}", "reserved");
+    bad("{\"name\":\"@x/y\",\"serverName\":\"conversations\"}", "serverName: 'conversations' is");
+    bad("{\"url\":\"https://e.com\",\"serverName\":\"nb__x\"}", "reserved");
+}
+
+static void only_its_own_package_is_bash(void **state)
+{
+    is(good("{\"name\":\"@nimblebraininc/bash\"}").server_name, "bash");
+    is(good("{\"name\":\"@nimblebraininc/bash\",\"serverName\":\"bash\"}").server_name, "bash");
+    is(good("{\"name\":\"@evil/bash\"}").server_name, "evil-bash");
+    bad("{\"name\":\"@evil/x\",\"serverName\":\"bash\"}", "reserved");
+    bad("{\"command\":\"/bin/true\",\"serverName\":\"bash\"}", "reserved");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(own_names_and_their_look_alikes_are_reserved),
+        cmocka_unit_test(other_names_are_free),
+        cmocka_unit_test(derived_names_give_way),
+        cmocka_unit_test(only_its_own_package_is_bash),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
