@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/json_scan.h"
+#include "base/plain.h"
 #include "base/random.h"
 #include "base/utf8.h"
 #include "store/backend.h"
@@ -127,29 +128,13 @@ static void append_buf(struct store_op *op, struct buf *b, void (*step)(struct s
     buf_done(b);
 }
 
-/* The length of the control character that stands there, 0 when it is none. */
-static size_t control_at(str s, size_t i)
-{
-    unsigned char c = (unsigned char)s.p[i];
-    if (c < ' ' || c == 0x7f)
-        return 1;
-    unsigned char next = i + 1 < s.n ? (unsigned char)s.p[i + 1] : 0;
-    bool is_c1 = c == 0xc2 && next >= 0x80 && next < 0xa0;
-    return is_c1 ? 2 : 0;
-}
-
-/* One line: titles are printed in lists, file names and terminals. */
+/* One line: titles are printed in lists, file names and terminals. What is not UTF-8 is left as
+ * it is: it is refused. */
 static str title_line(struct arena *a, str title)
 {
-    char *p = arena_alloc(a, title.n + 1);
-    size_t n = 0;
-    for (size_t i = 0; i < title.n;) {
-        size_t skip = control_at(title, i);
-        p[n++] = skip ? ' ' : title.p[i];
-        i += skip ? skip : 1;
-    }
-    p[n] = 0;
-    return utf8_truncate(str_trim(str_make(p, n)), TITLE_MAX);
+    if (!utf8_valid(title))
+        return title;
+    return utf8_truncate(plain_line(a, title), TITLE_MAX);
 }
 
 static void renamed(struct store_op *op)

@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <sys/stat.h>
 
+#include "base/plain.h"
 #include "base/utf8.h"
 #include "config/file.h"
 #include "workspace/change_impl.h"
@@ -60,9 +61,9 @@ int edit_name(struct edit *x, const char *what, str name, str *ret)
         return err_set(x->e, -EINVAL, "a %s has 1 to %d bytes", what, NAME_MAX_BYTES);
     if (!utf8_valid(name))
         return err_set(x->e, -EINVAL, "this %s is not valid UTF-8", what);
-    for (size_t i = 0; i < name.n; i++)
-        if ((unsigned char)name.p[i] < 0x20 || name.p[i] == 0x7f)
-            return err_set(x->e, -EINVAL, "a %s has no control characters", what);
+    if (!plain_is_line(name))
+        return err_set(x->e, -EINVAL,
+                       "a %s must not contain control characters or bidirectional marks", what);
     *ret = name;
     return 0;
 }

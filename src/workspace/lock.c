@@ -28,7 +28,7 @@ int lock_path(char *ret, size_t size, const char *work_dir, bool create, struct 
 }
 
 /* flock has no time limit of its own. */
-static int take_in_time(int fd, int how)
+int lock_wait(int fd, int how)
 {
     uint64_t deadline = clock_mono_ms() + LOCK_WAIT_MS;
     while (flock(fd, how | LOCK_NB) < 0) {
@@ -57,7 +57,7 @@ int lock_take(struct lock *ret, const char *work_dir, bool is_exclusive, struct 
     }
     if (fd < 0)
         return err_errno(e, -errno, "cannot open", path);
-    r = take_in_time(fd, is_exclusive ? LOCK_EX : LOCK_SH);
+    r = lock_wait(fd, is_exclusive ? LOCK_EX : LOCK_SH);
     if (r < 0) {
         close(fd);
         return r == -EBUSY ? err_set(e, r, "%s is held by another process; try again", path)

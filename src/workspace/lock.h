@@ -22,3 +22,6 @@ int lock_set_mark(struct lock *l, struct err *e); /* a new one; exclusive locks 
 
 /* The path, for watching; `create` makes the file, but no directory (-ENOENT). */
 int lock_path(char *ret, size_t size, const char *work_dir, bool create, struct err *e);
+
+/* flock(2) with `how` (LOCK_SH or LOCK_EX) on any file, for at most LOCK_WAIT_MS; else -EBUSY. */
+int lock_wait(int fd, int how);

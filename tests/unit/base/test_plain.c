@@ -1,0 +1,74 @@
+#include "base/plain.h"
+#include "support/unit.h"
+
+#define RLO "\xe2\x80\xae"     /* U+202E */
+#define LRI "\xe2\x81\xa6"     /* U+2066 */
+#define ALM "\xd8\x9c"         /* U+061C */
+#define CSI "\xc2\x9b"         /* U+009B */
+#define TAG "\xf3\xa0\x81\x81" /* U+E0041 */
+
+static struct arena arena;
+
+static void check(str got, const char *want)
+{
+    assert_string_equal(arena_cstr(&arena, got), want);
+}
+
+static void test_text_keeps_lines_and_tabs_alone(void **state)
+{
+    check(plain_text(&arena, STR("a\nb\tc\r\nd")), "a\nb\tc\r\nd");
+    check(plain_text(&arena, STR("\x1b]0;title\x07\x1b[31mred\rx")), "]0;title[31mredx");
+    check(plain_text(&arena, STR("a" CSI "31m" RLO "b" LRI ALM TAG "c\x7f")), "a31mbc");
+    check(plain_text(&arena, STR("\xff-\xe2\x80")), "\xef\xbf\xbd-\xef\xbf\xbd\xef\xbf\xbd");
+    check(plain_text(&arena, STR("Gr\xc3\xbc\xc3\x9f"
+                                 "e \xe2\x80\x93 \xf0\x9f\x98\x80")),
+          "Gr\xc3\xbc\xc3\x9f"
+          "e \xe2\x80\x93 \xf0\x9f\x98\x80");
+    assert_true(plain_is_text(STR("a\n\tb\xe2\x80\x93")));
+    assert_false(plain_is_text(STR("a" RLO)));
+    assert_false(plain_is_text(STR("a\r")));
+}
+
+static void test_line_has_no_hidden_character(void **state)
+{
+    check(plain_line(&arena, STR("  a\n\tb" RLO "c  d\x1b ")), "a b c d");
+    check(plain_line(&arena, STR(RLO)), "");
+    assert_false(plain_is_line(STR("a\nb")));
+    assert_false(plain_is_line(STR("a" CSI)));
+    assert_true(plain_is_line(STR("J\xc3\xbcrgen \xd7\xa9\xd7\x9c\xd7\x95\xd7\x9d")));
+}
+
+static void test_json_keeps_its_value(void **state)
+{
+    check(plain_json(&arena, STR("{\"a\":\"" RLO CSI ALM "\x7f\"}")),
+          "{\"a\":\"\\u202e\\u009b\\u061c\\u007f\"}");
+    check(plain_json(&arena, STR("\"" TAG "\"")), "\"\\udb40\\udc41\"");
+    str same = STR("{\"a\":\"\xe2\x80\x93 \xc3\xa4\"}");
+    assert_ptr_equal(plain_json(&arena, same).p, same.p);
+    assert_true(plain_json_is_clean(same));
+}
+
+/* Every code point: what is called hidden never comes out, and everything else stays. */
+static void test_every_character(void **state)
+{
+    size_t hidden = 0;
+    for (uint32_t cp = 0; cp < 0x110000; cp++) {
+        if (plain_is_hidden(cp))
+            hidden++;
+    }
+    assert_int_equal(hidden, 32 + 33 + 1 + 2 + 7 + 4 + 128);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_text_keeps_lines_and_tabs_alone),
+        cmocka_unit_test(test_line_has_no_hidden_character),
+        cmocka_unit_test(test_json_keeps_its_value),
+        cmocka_unit_test(test_every_character),
+    };
+    arena_init(&arena);
+    int r = cmocka_run_group_tests(tests, NULL, NULL);
+    arena_done(&arena);
+    return r;
+}
