@@ -173,6 +173,17 @@ static bool check_rate(struct api *api, struct http_req *r, const struct api_ide
     return true;
 }
 
+/* Whom connections, streams and unread answers count for. */
+static bool count_for_person(struct http_req *r, const struct api_identity *id)
+{
+    if (http_count_for(r, id->who.user_id))
+        return true;
+    http_add_header(r, "Retry-After", STR("1"));
+    return refuse(
+        r, 429, "too_many_connections",
+        "Too many requests of yours are under way at the same time. Wait for one of them.");
+}
+
 /* They are known now: may they do this? */
 static bool check_known(struct api *api, struct http_req *r, struct api_identity *id)
 {
@@ -182,7 +193,7 @@ static bool check_known(struct api *api, struct http_req *r, struct api_identity
     if (id->who.how == AUTH_BY_SESSION && is_write(r) && !guard_same_site(r, &g))
         return refuse(r, 403, "origin_not_allowed",
                       "Requests with a cookie must come from a page of this server.");
-    return check_scope(r, id) && check_rate(api, r, id);
+    return count_for_person(r, id) && check_scope(r, id) && check_rate(api, r, id);
 }
 
 static bool identify(struct api *api, struct http_req *r, struct api_identity *id)

@@ -199,6 +199,12 @@ static void on_request(void *ctx, struct http_req *r)
         http_reply_error(r, 404, "not_found", "There is nothing at this address.", NULL);
 }
 
+static bool is_proxy(void *ctx, const char *peer_addr)
+{
+    const struct api *api = ctx;
+    return proxy_is_trusted(&api->deps.config->http, str_from(peer_addr));
+}
+
 static void on_released(void *ctx, struct http_req *r)
 {
     admit_released(ctx, r);
@@ -339,5 +345,10 @@ void api_free(struct api *a)
 struct http_handlers api_handlers(struct api *a)
 {
     return (struct http_handlers){
-        .on_head = on_head, .on_request = on_request, .on_released = on_released, .ctx = a};
+        .on_head = on_head,
+        .on_request = on_request,
+        .is_proxy = is_proxy,
+        .on_released = on_released,
+        .ctx = a,
+    };
 }

@@ -294,7 +294,7 @@ struct live *live_open(struct api *api, struct http_req *r, bool is_workspace)
     s->is_workspace = is_workspace;
     s->tap.ev = is_workspace ? &WORKSPACE_EVENTS : &OWN_EVENTS;
     hub_join(hub_of(api, s->space), &s->tap);
-    s->sse = sse_open(r, on_closed, s); /* the request is gone now */
+    s->sse = sse_open_watch(r, on_closed, NULL, s); /* the request is gone now */
     return s;
 }
 

@@ -42,6 +42,12 @@ static bool is_trusted(const struct config_http *h, const uint8_t ip[IP_LEN])
     return false;
 }
 
+bool proxy_is_trusted(const struct config_http *h, str addr)
+{
+    uint8_t ip[IP_LEN];
+    return ip_parse(addr, ip) == 0 && is_trusted(h, ip);
+}
+
 /* Each proxy appends whom it saw, so the list is read from its end. */
 static str last_of(str *list)
 {

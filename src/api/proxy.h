@@ -20,6 +20,8 @@ str proxy_own_url(const struct config_http *h, struct http_req *r, const char *p
  * family, of which anybody has a whole one. */
 str proxy_client(const struct config_http *h, struct http_req *r);
 
+bool proxy_is_trusted(const struct config_http *h, str addr);
+
 /* Cookies are for TLS only, except on the machine itself or where the settings say otherwise. */
 bool proxy_wants_secure(const struct config_http *h, const struct http_req *r);
 /* A login from this page would come to nothing: its browser drops such cookies. */

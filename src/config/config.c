@@ -10,7 +10,8 @@
 
 #define RATE_MAX      1000000 /* requests a minute */
 #define DAY_MS        (24 * 3600 * 1000)
-#define BASE_PATH_MAX 128 /* of http.basePath: it is part of every address */
+#define CONNS_MAX     16384 /* of all together */
+#define BASE_PATH_MAX 128   /* of http.basePath: it is part of every address */
 
 /* ---- the file's shape ---- */
 
@@ -56,6 +57,9 @@ static const struct json_field HTTP_FIELDS[] = {
     {"basePath", JF_STR, offsetof(struct config_http, base_path), 0, NULL, 0},
     {"trustedProxies", JF_STRS, offsetof(struct config_http, trusted_proxies), 0, NULL, 0},
     {"insecureCookies", JF_BOOL, offsetof(struct config_http, insecure_cookies), 0, NULL, 0},
+    {"connectionsPerAddress", JF_INT, offsetof(struct config_http, conns_per_address), 0, NULL, 0},
+    {"connectionsPerPerson", JF_INT, offsetof(struct config_http, conns_per_person), 0, NULL, 0},
+    {"streamsPerPerson", JF_INT, offsetof(struct config_http, streams_per_person), 0, NULL, 0},
     {"rateLimits", JF_OBJECT, offsetof(struct config_http, rates), 0, RATE_FIELDS, 0},
     {0}};
 
@@ -300,6 +304,13 @@ static int check(const struct config *c, struct err *e)
     if (r == 0)
         r = check_proxy(c, e);
     if (r == 0)
+        r = check_range(c, "http.connectionsPerAddress", c->http.conns_per_address, 1, CONNS_MAX,
+                        e);
+    if (r == 0)
+        r = check_range(c, "http.connectionsPerPerson", c->http.conns_per_person, 1, CONNS_MAX, e);
+    if (r == 0)
+        r = check_range(c, "http.streamsPerPerson", c->http.streams_per_person, 1, CONNS_MAX, e);
+    if (r == 0)
         r = check_range(c, "http.rateLimits.chat", c->http.rates.chat, 0, RATE_MAX, e);
     if (r == 0)
         r = check_range(c, "http.rateLimits.tools", c->http.rates.tools, 0, RATE_MAX, e);
@@ -334,6 +345,9 @@ static void set_defaults(struct document *d)
     *d = (struct document){
         .http = {.host = "127.0.0.1",
                  .port = CONFIG_PORT,
+                 .conns_per_address = 256,
+                 .conns_per_person = 256,
+                 .streams_per_person = 64,
                  .rates = {.chat = 20, .tools = 600, .mcp = 300}},
         .store = {.type = "jsonl", .durability = "sync"},
         .logging = {.level = "info", .format = "text"},

@@ -40,6 +40,7 @@ struct config_http {
     struct json_strs trusted_proxies; /* whose X-Forwarded-For is believed: ip.h */
     bool insecure_cookies;            /* logins over plain HTTP, beyond this machine */
     struct config_rates rates;
+    int64_t conns_per_address, conns_per_person, streams_per_person;
 };
 
 struct config_store {

@@ -7,6 +7,8 @@
 #include <assert.h>
 #include <sys/socket.h>
 
+#include "http/tally.h"
+
 static void settle(struct http_conn *c);
 static void process(struct http_conn *c, str in);
 
@@ -87,6 +89,7 @@ static void on_timer(void *ctx)
 
 struct write {
     uv_write_t uv;
+    size_t n;
     char data[];
 };
 
@@ -95,7 +98,9 @@ static void after_flush(struct http_conn *c);
 static void on_written(uv_write_t *req, int status)
 {
     struct http_conn *c = req->handle->data;
-    free(CONTAINER_OF(req, struct write, uv));
+    struct write *w = CONTAINER_OF(req, struct write, uv);
+    tally_queued(c, -(ptrdiff_t)w->n);
+    free(w);
     if (c->state == CONN_CLOSED)
         return;
     if (status < 0)
@@ -108,6 +113,7 @@ static bool queue_write(struct http_conn *c, str head, str body, bool is_static)
 {
     size_t copied = head.n + (is_static ? 0 : body.n);
     struct write *w = xcalloc(1, sizeof(*w) + copied);
+    w->n = copied;
     if (head.n)
         memcpy(w->data, head.p, head.n);
     if (!is_static && body.n)
@@ -120,8 +126,10 @@ static bool queue_write(struct http_conn *c, str head, str body, bool is_static)
     if (rc < 0) {
         free(w);
         conn_close(c);
+        return false;
     }
-    return rc == 0;
+    tally_queued(c, (ptrdiff_t)copied);
+    return true;
 }
 
 bool conn_write(struct http_conn *c, str head, str body, bool is_static)
@@ -190,6 +198,7 @@ void conn_answered(struct http_conn *c)
 {
     if (c->state == CONN_CLOSED)
         return;
+    c->has_served = true;
     c->state = CONN_FLUSH;
     c->flush_left = uv_stream_get_write_queue_size(&c->uv.stream);
     if (c->flush_left == 0)
@@ -433,9 +442,32 @@ static bool has_work(const struct http_conn *c)
     }
 }
 
+static bool is_known(const struct http_conn *c)
+{
+    return c->is_local_socket || (c->tally && c->tally->is_person);
+}
+
+static struct list_node *place_of(const struct http_conn *c)
+{
+    struct http_server *s = c->server;
+    if (c->state == CONN_HEAD)
+        return c->in.n == 0 && c->has_served ? &s->idle : &s->heads;
+    return c->state == CONN_BODY && !is_known(c) ? &s->heads : &s->busy;
+}
+
+/* A head that trickles in keeps its place; who was just served goes to the end. */
+static void put_in(struct http_conn *c, struct list_node *place)
+{
+    if (c->place == place && place == &c->server->heads)
+        return;
+    c->place = place;
+    list_del(&c->node);
+    list_push(place, &c->node);
+}
+
 static void settle(struct http_conn *c)
 {
-    bool is_idle = c->state == CONN_HEAD && c->in.n == 0;
+    bool is_silent = c->state == CONN_HEAD && c->in.n == 0;
     if (has_work(c))
         defer_start(c->server->loop, &c->again);
     else if (c->has_eof && c->state < CONN_WAIT) {
@@ -444,12 +476,11 @@ static void settle(struct http_conn *c)
     }
     if (c->state == CONN_HEAD)
         wait_for_head(c);
-    if (is_idle && c->server->is_stopping) {
+    if (is_silent && c->server->is_stopping) {
         conn_close(c);
         return;
     }
-    list_del(&c->node);
-    list_push(is_idle ? &c->server->idle : &c->server->busy, &c->node);
+    put_in(c, place_of(c));
     read_or_not(c);
 }
 
@@ -505,7 +536,9 @@ static struct http_conn *conn_new(struct http_server *s, bool is_local_socket)
     c->uv.handle.data = c;
     c->server = s;
     c->is_local_socket = is_local_socket;
-    list_push(&s->busy, &c->node);
+    list_init(&c->counted);
+    list_init(&c->node);
+    put_in(c, &s->busy);
     buf_init(&c->in, HTTP_BACKLOG_MAX);
     defer_init(&c->again, on_again, c);
     timer_init(&c->timer, s->loop, on_timer, c);
@@ -514,35 +547,31 @@ static struct http_conn *conn_new(struct http_server *s, bool is_local_socket)
     return c;
 }
 
-/* At the ceiling the connection that has been silent longest makes room; only when all are
- * busy is the newcomer refused. False: there is no place even for an answer. */
-static bool make_room(struct http_server *s, bool *ret_refuse)
-{
-    if (s->stats.conns <= s->limits.conns)
-        return true;
-    if (!list_empty(&s->idle)) {
-        conn_close(LIST_ENTRY(s->idle.next, struct http_conn, node));
-        return true;
-    }
-    *ret_refuse = true;
-    return s->stats.conns <= s->limits.conns + HTTP_REFUSALS_MAX;
-}
-
 void conn_accept(struct listener *l)
 {
     struct http_server *s = l->server;
     struct http_conn *c = conn_new(s, l->path != NULL);
     bool is_refused = false;
-    if (uv_accept(&l->uv.stream, &c->uv.stream) < 0 || s->is_stopping ||
-        !make_room(s, &is_refused)) {
+    if (uv_accept(&l->uv.stream, &c->uv.stream) < 0 || s->is_stopping) {
         conn_close(c);
         return;
     }
     learn_peer(c);
-    if (is_refused)
+    if (!tally_admit(c, &is_refused))
+        conn_reset(c);
+    else if (is_refused)
         response_fail(c, 503, "too many connections");
     else
         settle(c);
+}
+
+void conn_close_silent(struct http_server *s)
+{
+    LIST_FOREACH (n, &s->heads) {
+        struct http_conn *c = LIST_ENTRY(n, struct http_conn, node);
+        if (c->state == CONN_HEAD && c->in.n == 0)
+            conn_close(c);
+    }
 }
 
 static void request_gone(struct http_conn *c, bool was_waiting)
@@ -569,12 +598,12 @@ static bool begin_close(struct http_conn *c)
     c->state = CONN_CLOSED;
     timer_stop(&c->timer);
     defer_stop(&c->again);
-    list_del(&c->node); /* never evicted or counted as busy again */
-    list_push(&c->server->busy, &c->node);
+    put_in(c, &c->server->busy); /* never evicted again */
     request_gone(c, was_waiting);
     if (c->sse)
         sse_conn_gone(c->sse);
     c->sse = NULL;
+    tally_leave(c);
     return true;
 }
 

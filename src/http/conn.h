@@ -11,6 +11,7 @@
 #include <uv.h>
 
 #include "base/list.h"
+#include "base/map.h"
 #include "http/body.h"
 #include "http/server.h"
 #include "loop/timer.h"
@@ -18,6 +19,7 @@
 #define HTTP_READ_BYTES      (64u * 1024)  /* one buffer for all connections */
 #define HTTP_BACKLOG_MAX     (128u * 1024) /* unread input kept: a head, or pipelined requests */
 #define HTTP_REFUSALS_MAX    64u           /* connections beyond the ceiling that get a 503 */
+#define HTTP_REFUSALS_ADDR   8u            /* the same, of one address */
 #define HTTP_TURN_MAX        32u           /* pipelined requests handled before others get a turn */
 #define HTTP_LISTENERS_MAX   8u
 #define HTTP_SPARE_MAX       64u                 /* requests kept for reuse */
@@ -41,6 +43,7 @@ enum conn_state {
 
 struct sse;
 struct request;
+struct tally;
 
 struct http_conn {
     union {
@@ -50,9 +53,13 @@ struct http_conn {
         uv_pipe_t pipe;
     } uv;
     struct http_server *server;
-    struct list_node node; /* in server->idle or server->busy */
-    struct request *req;   /* CONN_BODY, CONN_WAIT */
-    struct sse *sse;       /* CONN_STREAM */
+    struct list_node node;    /* in server->heads, idle or busy */
+    struct list_node *place;  /* which of them */
+    struct tally *tally;      /* whom it counts for, or NULL: tally.h */
+    struct list_node counted; /* in tally->conns */
+    size_t queued;            /* bytes that wait for a slow reader */
+    struct request *req;      /* CONN_BODY, CONN_WAIT */
+    struct sse *sse;          /* CONN_STREAM */
 
     struct buf in;         /* input nobody has parsed yet; empty and unallocated when idle */
     size_t scanned;        /* see http_parse_head */
@@ -72,6 +79,7 @@ struct http_conn {
     bool has_begun : 1;     /* part of the next head is here */
     bool is_keep_alive : 1; /* after the current answer */
     bool has_eof : 1;       /* the client will send nothing more */
+    bool has_served : 1;    /* a request has been answered */
     bool is_local_socket : 1;
     uint32_t peer_uid;
     char peer_addr[48];
@@ -117,7 +125,12 @@ struct http_server {
     struct list_node listeners;
     size_t nlisteners; /* open or closing */
 
-    struct list_node idle, busy; /* connections; idle: longest silent first */
+    /* Connections. Heads: of strangers whose request is not complete, the oldest first; idle:
+     * between requests, longest silent first; busy: the others. */
+    struct list_node heads, idle, busy;
+    struct map tallies; /* key -> struct tally */
+    size_t nanonymous;  /* connections that count for an address */
+    size_t queued;      /* bytes that wait for slow readers */
     struct list_node live, spare;
     size_t nspare;
 
@@ -152,8 +165,9 @@ uint64_t server_now_ms(const struct http_server *s); /* of this loop turn */
 
 /* Takes over an accepted connection of the listener; the memory is the server's. */
 void conn_accept(struct listener *l);
-void conn_close(struct http_conn *c); /* at once; pending output is lost */
-void conn_reset(struct http_conn *c); /* the same, and the client is told so by RST */
+void conn_close(struct http_conn *c);          /* at once; pending output is lost */
+void conn_close_silent(struct http_server *s); /* those that have sent nothing yet */
+void conn_reset(struct http_conn *c);          /* the same, and the client is told so by RST */
 
 /* Sends head and body. What the kernel does not take now is copied and queued; a body that
  * is_static is not copied. False: the connection is gone. */

@@ -2,10 +2,14 @@
 #include <time.h>
 
 #include "base/clock.h"
-#include "http/conn.h"
+#include "http/tally.h"
 
 #define HEADER_FAILED                                                                              \
     "{\"error\":\"internal_error\",\"message\":\"A header of the answer could not be sent.\"}"
+
+#define TOO_MUCH_UNREAD                                                                            \
+    "{\"error\":\"unavailable\",\"message\":\"Too many bytes of earlier answers are unread. "      \
+    "Read them, or close their connections, and try again.\"}"
 
 enum { SMALL_BODY = 4096 }; /* cheaper to copy behind the head than to send as a second piece */
 
@@ -248,6 +252,11 @@ static void answer(struct http_req *q, int status, const char *type, str body, b
         type = "application/json";
         body = STR(HEADER_FAILED);
         is_static = true;
+    }
+    if (body.n > SMALL_BODY && !is_static && !tally_has_room(q->conn, body.n)) {
+        status = 503;
+        type = "application/json";
+        body = STR(TOO_MUCH_UNREAD);
     }
     format_head(r, status, type, body.n);
     if (r->is_head || has_no_body(status))

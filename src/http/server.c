@@ -10,6 +10,12 @@ const struct http_limits HTTP_LIMITS_DEFAULT = {
     .body_bytes = 1024 * 1024,
     .headers = HTTP_HEADERS_MAX,
     .conns = 16384,
+    .conns_reserved = 2048,
+    .conns_per_address = 256,
+    .conns_per_person = 256,
+    .streams_per_person = 64,
+    .queue_per_person = 16u * 1024 * 1024,
+    .queue_total = 256u * 1024 * 1024,
     .head_timeout_ms = 10000,
     .body_stall_ms = 30000,
     .idle_ms = 255000,
@@ -32,7 +38,9 @@ struct http_server *http_server_new(struct loop *l, const struct http_limits *li
     assert(s->limits.headers <= HTTP_HEADERS_MAX);
     assert(s->limits.head_bytes <= HTTP_BACKLOG_MAX - HTTP_READ_BYTES - 2);
     list_init(&s->listeners);
+    list_init(&s->heads);
     list_init(&s->idle);
+    map_init(&s->tallies);
     list_init(&s->busy);
     list_init(&s->live);
     list_init(&s->spare);
@@ -63,6 +71,7 @@ void http_server_free(struct http_server *s)
     sse_frame_unref(s->ping_frame);
     buf_done(&s->out_head);
     buf_done(&s->out_body);
+    map_done(&s->tallies);
     free(s->read_buf);
     free(s);
 }
@@ -93,6 +102,7 @@ void http_server_stop(struct http_server *s, uint64_t grace_ms, loop_fn done, vo
     s->is_stopping = true;
     listeners_close(s);
     close_all(&s->idle);
+    conn_close_silent(s);
     sse_stop_all(s);
     timer_start(&s->grace, grace_ms);
     server_check_stopped(s);
@@ -102,6 +112,7 @@ static void on_grace_over(void *ctx)
 {
     struct http_server *s = ctx;
     close_all(&s->idle);
+    close_all(&s->heads);
     close_all(&s->busy);
 }
 

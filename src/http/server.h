@@ -56,14 +56,21 @@ struct http_req {
 };
 
 struct http_limits {
-    size_t head_bytes;        /* request line and headers: 431, 414 */
-    size_t body_bytes;        /* default for req->body_max: 413 */
-    unsigned headers;         /* 431 */
-    unsigned conns;           /* beyond it the longest idle one is closed; all busy: 503 */
-    uint64_t head_timeout_ms; /* 408 */
-    uint64_t body_stall_ms;   /* 408: no byte of the body for so long */
-    uint64_t idle_ms;         /* kept-alive and silent: closed */
-    size_t drain_bytes;       /* how much of a refused body is read to keep the connection */
+    size_t head_bytes;           /* request line and headers: 431, 414 */
+    size_t body_bytes;           /* default for req->body_max: 413 */
+    unsigned headers;            /* 431 */
+    unsigned conns;              /* beyond it the oldest unfinished head, else the longest idle
+                                    connection is closed; all busy: 503 */
+    unsigned conns_reserved;     /* of them, for the Unix socket and for persons who are known */
+    unsigned conns_per_address;  /* whose requests are not known to be a person's: tally.h */
+    unsigned conns_per_person;   /* beyond it http_count_for fails */
+    unsigned streams_per_person; /* of sse_open_watch */
+    size_t queue_per_person;     /* bytes of answers that one person has not read: 503 */
+    size_t queue_total;          /* the same of all */
+    uint64_t head_timeout_ms;    /* 408 */
+    uint64_t body_stall_ms;      /* 408: no byte of the body for so long */
+    uint64_t idle_ms;            /* kept-alive and silent: closed */
+    size_t drain_bytes;          /* how much of a refused body is read to keep the connection */
 };
 
 struct http_handlers {
@@ -76,6 +83,8 @@ struct http_handlers {
     /* Optional: the answer is about to be sent, refusals of our own (whose method and path
      * may be empty) included. For access logs and metrics. */
     void (*on_answered)(void *ctx, const struct http_req *req, int status);
+    /* Optional: connections from this address are a proxy's, who speaks for many. */
+    bool (*is_proxy)(void *ctx, const char *peer_addr);
     /* Optional: the request is over, answered or not; its arena goes after this call. */
     void (*on_released)(void *ctx, struct http_req *req);
     void *ctx;
@@ -111,6 +120,10 @@ bool http_has_header(const struct http_req *r, const char *name);
 /* Percent-decoded query value in the request's arena; STR_NONE when absent or malformed. */
 str http_query(struct http_req *r, const char *name);
 str http_cookie(const struct http_req *r, const char *name);
+
+/* From now on the request's connection counts for this person. False: they have too many, all of
+ * which have a request under way. */
+bool http_count_for(struct http_req *r, str person);
 
 /* ---- the answer: exactly one of these per request ---- */
 

@@ -5,7 +5,7 @@
 
 #include <assert.h>
 
-#include "http/conn.h"
+#include "http/tally.h"
 
 enum {
     WRITE_FRAMES_MAX = 16,        /* frames handed to libuv in one write */
@@ -29,9 +29,12 @@ struct queued {
 
 struct sse {
     struct http_server *server;
-    struct http_conn *conn;  /* NULL: ended, on_close is on its way */
-    struct list_node node;   /* in server->streams */
-    struct list_node unsent; /* in server->unsent */
+    struct http_conn *conn;   /* NULL: ended, on_close is on its way */
+    struct list_node node;    /* in server->streams */
+    struct list_node unsent;  /* in server->unsent */
+    struct tally *tally;      /* of one that watches: whom it counts for */
+    struct list_node counted; /* in tally->watches */
+    bool (*is_busy)(void *ctx);
     void (*on_close)(void *ctx);
     void *ctx;
     struct queued *first, **last;
@@ -141,6 +144,13 @@ static void enqueue(struct sse *s, struct sse_frame *f, str rest)
     *s->last = q;
     s->last = &q->next;
     s->queued_bytes += rest.n;
+    tally_queued(s->conn, (ptrdiff_t)rest.n);
+}
+
+static void dequeued(struct sse *s, size_t n)
+{
+    s->queued_bytes -= n;
+    tally_queued(s->conn, -(ptrdiff_t)n);
 }
 
 static void finish(struct sse *s);
@@ -156,7 +166,7 @@ static void on_stream_written(uv_write_t *req, int status)
     struct sse *s = c->sse;
     if (!s)
         return;
-    s->queued_bytes -= bytes;
+    dequeued(s, bytes);
     s->is_writing = false;
     if (status < 0)
         conn_close(c);
@@ -203,7 +213,7 @@ static void touch(struct sse *s)
 
 static void drop_sent(struct sse *s, size_t n)
 {
-    s->queued_bytes -= n;
+    dequeued(s, n);
     while (s->first && n >= s->first->rest.n) {
         struct queued *q = s->first;
         n -= q->rest.n;
@@ -255,7 +265,8 @@ static bool has_room(struct sse *s, size_t bytes)
 {
     if (s->queued_bytes + bytes > s->queue_max && !s->is_writing)
         send_queue(s);
-    if (s->conn && s->queued_bytes > 0 && s->queued_bytes + bytes > s->queue_max)
+    bool is_slow = s->conn && s->queued_bytes > 0;
+    if (is_slow && (s->queued_bytes + bytes > s->queue_max || !tally_has_room(s->conn, bytes)))
         conn_reset(s->conn);
     return s->conn != NULL;
 }
@@ -343,6 +354,9 @@ static void on_ended(void *ctx)
 
 void sse_conn_gone(struct sse *s)
 {
+    tally_queued(s->conn, -(ptrdiff_t)s->queued_bytes);
+    tally_drop_watch(s->server, s->tally, &s->counted);
+    s->tally = NULL;
     s->conn = NULL;
     list_del(&s->node);
     list_del(&s->unsent);
@@ -419,7 +433,7 @@ static void take_over(struct sse *s, struct request *r)
         sse_close(s);
 }
 
-struct sse *sse_open(struct http_req *q, void (*on_close)(void *ctx), void *ctx)
+static struct sse *sse_new(struct http_req *q, void (*on_close)(void *ctx), void *ctx)
 {
     struct request *r = request_of(q);
     assert(!r->is_gone && q->server);
@@ -432,17 +446,63 @@ struct sse *sse_open(struct http_req *q, void (*on_close)(void *ctx), void *ctx)
     s->is_chunked = r->minor == 1;
     list_init(&s->node);
     list_init(&s->unsent);
+    list_init(&s->counted);
     defer_init(&s->ended, on_ended, s);
     s->server->nstreams++;
-    if (r->has_bad_header) {
-        defer_start(s->server->loop, &s->ended);
-        http_reply_error(q, 500, NULL, "", NULL);
-        return s;
-    }
+    return s;
+}
+
+/* The stream is over before it began. */
+static struct sse *refuse(struct sse *s, struct http_req *q, int status, const char *message)
+{
+    defer_start(s->server->loop, &s->ended);
+    http_reply_error(q, status, NULL, message, NULL);
+    return s;
+}
+
+static struct sse *begin(struct sse *s, struct http_req *q)
+{
+    struct request *r = request_of(q);
+    if (r->has_bad_header)
+        return refuse(s, q, 500, "");
     if (q->conn)
         take_over(s, r);
     else
         defer_start(s->server->loop, &s->ended);
     request_release(r);
     return s;
+}
+
+struct sse *sse_open(struct http_req *q, void (*on_close)(void *ctx), void *ctx)
+{
+    return begin(sse_new(q, on_close, ctx), q);
+}
+
+/* Ends the oldest of these streams that nothing depends on. */
+static bool evict_watch(struct tally *t)
+{
+    LIST_FOREACH (n, &t->watches) {
+        struct sse *s = LIST_ENTRY(n, struct sse, counted);
+        if (s->is_busy && s->is_busy(s->ctx))
+            continue;
+        if (s->first || s->is_writing)
+            conn_reset(s->conn);
+        else
+            sse_close(s);
+        return true;
+    }
+    return false;
+}
+
+struct sse *sse_open_watch(struct http_req *q, void (*on_close)(void *ctx),
+                           bool (*is_busy)(void *ctx), void *ctx)
+{
+    struct sse *s = sse_new(q, on_close, ctx);
+    struct tally *t = q->conn ? q->conn->tally : NULL;
+    if (t && t->nwatches >= s->server->limits.streams_per_person && !evict_watch(t))
+        return refuse(s, q, 429, "Too many streams are open. Close one and try again.");
+    s->is_busy = is_busy;
+    if (t)
+        s->tally = tally_add_watch(q->conn, &s->counted);
+    return begin(s, q);
 }

@@ -24,6 +24,11 @@ struct sse_frame *sse_frame_unref(struct sse_frame *f); /* takes NULL, returns N
  * leaves, is dropped, the server stops, or sse_close was called; the sse is gone after it. It
  * comes from the loop, never from inside a call of these functions. */
 struct sse *sse_open(struct http_req *r, void (*on_close)(void *ctx), void *ctx);
+/* The same for a stream that lasts until its client leaves. A person has at most
+ * http_limits.streams_per_person of these: the oldest that is not busy (is_busy may be NULL) ends
+ * when there are more, and if all of them are, the request is answered with 429. */
+struct sse *sse_open_watch(struct http_req *r, void (*on_close)(void *ctx),
+                           bool (*is_busy)(void *ctx), void *ctx);
 bool sse_send(struct sse *s, struct sse_frame *f); /* false: dropped, on_close follows later */
 void sse_send_now(struct sse *s, str event, str id, str data); /* one stream, one frame */
 void sse_send_retry(struct sse *s, unsigned ms); /* how long a client waits to come back */

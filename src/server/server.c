@@ -321,8 +321,13 @@ static int check_exposure(const struct server *s, struct err *e)
 static struct http_server *http(struct server *s)
 {
     struct http_handlers h = api_handlers(s->api);
+    const struct config_http *c = &s->config->http;
+    struct http_limits limits = HTTP_LIMITS_DEFAULT;
+    limits.conns_per_address = (unsigned)c->conns_per_address;
+    limits.conns_per_person = (unsigned)c->conns_per_person;
+    limits.streams_per_person = (unsigned)c->streams_per_person;
     if (!s->http)
-        s->http = http_server_new(s->loop, &HTTP_LIMITS_DEFAULT, &h);
+        s->http = http_server_new(s->loop, &limits, &h);
     return s->http;
 }
 
