@@ -104,8 +104,8 @@ static void dial_child(struct bundle *b, struct start *s)
     b->dial = (struct mcp_dial){
         .wire = MCP_WIRE_STDIO,
         .child = {.argv = copy_list(a, s->plan.argv),
-                  .env = copy_list(a, s->want.env),
-                  .cwd = arena_cstr(a, str_from(s->plan.cwd))},
+                  .cwd = arena_cstr(a, str_from(s->plan.cwd)),
+                  .message = arena_str(a, s->plan.message)},
     };
     b->facts.sandbox = arena_str(&b->facts.arena, s->plan.description);
     b->cgroup = s->want.cgroup ? str_dup(str_from(s->want.cgroup)) : NULL;

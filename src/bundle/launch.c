@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -18,9 +19,9 @@ enum { EXIT_NO_SANDBOX = 125, EXIT_NOT_STARTED = 127 };
 /* ---- the specification ---- */
 
 struct decoded {
-    bool wrapped, confine, network;
+    bool confine, network;
     const char *cgroup;
-    struct json_strs read, write, hide, own_read, own_write;
+    struct json_strs argv, wrap, read, write, hide, own_read, own_write;
 };
 
 #define FIELD(name, type, member)                                                                  \
@@ -36,30 +37,80 @@ static struct path_list paths_of(struct arena *a, const struct json_strs *s)
     return l;
 }
 
-int launch_spec_decode(struct arena *a, str json, struct launch_spec *ret, struct err *e)
+static char **strings_of(struct arena *a, const struct json_strs *s)
+{
+    char **ret = arena_array(a, s->len + 1, sizeof(*ret));
+    for (size_t i = 0; i < s->len; i++)
+        ret[i] = arena_cstr(a, s->items[i]);
+    return ret;
+}
+
+static char **split_env(struct arena *a, str text)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < text.n; i++)
+        n += text.p[i] == 0;
+    char **ret = arena_array(a, n + 2, sizeof(*ret));
+    str one;
+    for (n = 0; str_split(&text, 0, &one);) {
+        if (one.n > 0)
+            ret[n++] = arena_cstr(a, one);
+    }
+    return ret;
+}
+
+int launch_spec_decode(struct arena *a, str text, struct launch_spec *ret, struct err *e)
 {
     static const struct json_field FIELDS[] = {
-        FIELD("wrapped", JF_BOOL, wrapped),    FIELD("cgroup", JF_CSTR, cgroup),
-        FIELD("confine", JF_BOOL, confine),    FIELD("network", JF_BOOL, network),
-        FIELD("read", JF_STRS, read),          FIELD("write", JF_STRS, write),
-        FIELD("hide", JF_STRS, hide),          FIELD("ownRead", JF_STRS, own_read),
-        FIELD("ownWrite", JF_STRS, own_write), {0},
+        FIELD("argv", JF_STRS, argv),
+        FIELD("wrap", JF_STRS, wrap),
+        FIELD("cgroup", JF_CSTR, cgroup),
+        FIELD("confine", JF_BOOL, confine),
+        FIELD("network", JF_BOOL, network),
+        FIELD("read", JF_STRS, read),
+        FIELD("write", JF_STRS, write),
+        FIELD("hide", JF_STRS, hide),
+        FIELD("ownRead", JF_STRS, own_read),
+        FIELD("ownWrite", JF_STRS, own_write),
+        {0},
     };
     struct decoded d = {0};
     struct json *doc;
+    str json = STR_NONE;
+    (void)str_split(&text, 0, &json);
     int rc = json_parse(a, json, JSON_COPY, &doc, e);
     if (rc == 0)
         rc = json_decode(a, doc, FIELDS, &d, "", NULL, NULL, e);
     if (rc < 0)
         return rc;
+    if (d.argv.len == 0)
+        return err_set(e, -EINVAL, "argv: there is nothing to start");
     *ret = (struct launch_spec){
-        .is_wrapped = d.wrapped,
+        .argv = strings_of(a, &d.argv),
+        .env = split_env(a, text),
+        .wrap = d.wrap.len > 0 ? strings_of(a, &d.wrap) : NULL,
         .is_confined = d.confine,
         .cgroup = d.cgroup,
         .confine = {paths_of(a, &d.read), paths_of(a, &d.write), paths_of(a, &d.hide),
                     paths_of(a, &d.own_read), paths_of(a, &d.own_write), d.network},
     };
     return 0;
+}
+
+int launch_spec_read(struct arena *a, int fd, struct launch_spec *ret, struct err *e)
+{
+    struct buf text;
+    char chunk[16384];
+    ssize_t n;
+    buf_init(&text, LAUNCH_SPEC_MAX);
+    while ((n = read(fd, chunk, sizeof(chunk))) > 0)
+        (void)buf_add_str(&text, (str){chunk, (size_t)n});
+    int rc = n < 0 ? err_set(e, -errno, "cannot read descriptor %d: %s", fd, err_reason(-errno))
+             : buf_failed(&text) ? err_set(e, -E2BIG, "the specification is too long")
+                                 : launch_spec_decode(a, buf_str(&text), ret, e);
+    buf_done(&text);
+    close(fd);
+    return rc;
 }
 
 /* ---- the end of everything ---- */
@@ -161,37 +212,78 @@ static void join_cgroup(const char *path)
         close(fd);
 }
 
+/* ---- bubblewrap's options ---- */
+
+/* They stand in a file: a command line is seen by other users of the machine, and variables hold
+ * secrets. */
+static void add_option(struct buf *out, const char *text)
+{
+    (void)buf_add(out, text, strlen(text) + 1);
+}
+
 /* bubblewrap puts the filter on after its own work, which needs what the filter refuses. */
-static int add_filter(struct arena *a, char *const **argv, struct err *e)
+static int add_filter(struct arena *a, struct buf *out, struct err *e)
 {
     int fd = -1;
     int rc = confine_bwrap_filter(&fd, e);
     if (rc < 0)
         return rc;
     (void)fcntl(fd, F_SETFD, 0);
-    size_t n = 0;
-    while ((*argv)[n])
-        n++;
-    char **ret = arena_array(a, n + 3, sizeof(*ret));
-    ret[0] = (*argv)[0];
-    ret[1] = arena_cstr(a, STR("--seccomp"));
-    ret[2] = arena_cstr(a, arena_printf(a, "%d", fd));
-    memcpy(ret + 3, *argv + 1, n * sizeof(*ret)); /* with the NULL */
-    *argv = ret;
+    add_option(out, "--seccomp");
+    add_option(out, arena_printf(a, "%d", fd).p);
     return 0;
 }
 
-static int confine(struct arena *a, const struct launch_spec *spec, char *const **argv,
-                   struct err *e)
+static void add_variables(struct arena *a, struct buf *out, char *const *env)
 {
-    if (spec->is_confined)
-        return confine_self(a, &spec->confine, e);
-    return spec->is_wrapped && confine_has_seccomp() ? add_filter(a, argv, e) : 0;
+    for (; *env; env++) {
+        str value = str_from(*env), name;
+        if (!str_split(&value, '=', &name) || name.n == 0)
+            continue;
+        add_option(out, "--setenv");
+        add_option(out, arena_cstr(a, name));
+        add_option(out, arena_cstr(a, value));
+    }
 }
 
-static _Noreturn void become_server(struct arena *a, const struct launch_spec *spec,
-                                    char *const *argv, pid_t parent)
+static int write_options(const struct buf *options, struct err *e)
 {
+    int fd = buf_failed(options) ? -1 : memfd_create("options", 0);
+    str text = buf_str(options);
+    if (fd < 0 || write(fd, text.p, text.n) != (ssize_t)text.n || lseek(fd, 0, SEEK_SET) < 0)
+        return err_set(e, -EIO, "cannot hand bubblewrap its options");
+    return fd;
+}
+
+/* Its environment is empty until it has entered the namespaces; --setenv acts inside. */
+static int wrap(struct arena *a, const struct launch_spec *spec, char *const **ret, struct err *e)
+{
+    struct buf options;
+    buf_init(&options, LAUNCH_SPEC_MAX);
+    int rc = confine_has_seccomp() ? add_filter(a, &options, e) : 0;
+    for (char *const *p = spec->wrap + 1; *p; p++)
+        add_option(&options, *p);
+    add_variables(a, &options, spec->env);
+    int fd = rc < 0 ? rc : write_options(&options, e);
+    buf_done(&options);
+    if (fd < 0)
+        return fd;
+    size_t n = 0;
+    while (spec->argv[n])
+        n++;
+    char **argv = arena_array(a, n + 5, sizeof(*argv));
+    argv[0] = spec->wrap[0];
+    argv[1] = arena_cstr(a, STR("--args"));
+    argv[2] = arena_cstr(a, arena_printf(a, "%d", fd));
+    argv[3] = arena_cstr(a, STR("--"));
+    memcpy(argv + 4, spec->argv, n * sizeof(*argv));
+    *ret = argv;
+    return 0;
+}
+
+static _Noreturn void become_server(struct arena *a, const struct launch_spec *spec, pid_t parent)
+{
+    char *const NOTHING[] = {NULL}, *const *argv = spec->argv;
     struct err e = {0};
     sigset_t none;
     setsid();
@@ -200,14 +292,17 @@ static _Noreturn void become_server(struct arena *a, const struct launch_spec *s
     (void)close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
     if (spec->cgroup)
         join_cgroup(spec->cgroup);
-    if (confine(a, spec, &argv, &e) < 0) {
+    int rc = spec->wrap          ? wrap(a, spec, &argv, &e)
+             : spec->is_confined ? confine_self(a, &spec->confine, &e)
+                                 : 0;
+    if (rc < 0) {
         dprintf(STDERR_FILENO, "nb: no sandbox: %s\n", e.msg);
         _exit(EXIT_NO_SANDBOX);
     }
     (void)signal(SIGPIPE, SIG_DFL);
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
-    execv(argv[0], argv);
+    execve(argv[0], argv, spec->wrap ? NOTHING : spec->env);
     dprintf(STDERR_FILENO, "nb: cannot start %s: %s\n", argv[0], err_reason(-errno));
     _exit(EXIT_NOT_STARTED);
 }
@@ -224,7 +319,7 @@ static void term_inside(void *ctx, const struct process *p, unsigned depth)
 static void ask_to_end(const struct launch_spec *spec, pid_t server)
 {
     struct process_table t;
-    if (!spec->is_wrapped) {
+    if (!spec->wrap) {
         (void)kill(-server, SIGTERM);
     } else if (process_table_read(&t) == 0) {
         process_tree_walk(&t, getpid(), term_inside, NULL);
@@ -232,8 +327,7 @@ static void ask_to_end(const struct launch_spec *spec, pid_t server)
     }
 }
 
-static _Noreturn void keep(struct arena *a, const struct launch_spec *spec, char *const *argv,
-                           int outer)
+static _Noreturn void keep(struct arena *a, const struct launch_spec *spec, int outer)
 {
     sigset_t watched;
     pid_t self = getpid();
@@ -242,9 +336,9 @@ static _Noreturn void keep(struct arena *a, const struct launch_spec *spec, char
     int signals = signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
     pid_t server = signals < 0 || prctl(PR_SET_CHILD_SUBREAPER, 1) < 0 ? -1 : fork();
     if (server == 0)
-        become_server(a, spec, argv, self);
+        become_server(a, spec, self);
     if (server < 0) {
-        dprintf(STDERR_FILENO, "nb: cannot start %s: %s\n", argv[0], err_reason(-errno));
+        dprintf(STDERR_FILENO, "nb: cannot start %s: %s\n", spec->argv[0], err_reason(-errno));
         _exit(EXIT_NOT_STARTED);
     }
     release_stdio();
@@ -270,12 +364,13 @@ static _Noreturn void keep(struct arena *a, const struct launch_spec *spec, char
 
 /* ---- the outer process ---- */
 
-int launch_run(struct arena *a, const struct launch_spec *spec, char *const *argv)
+int launch_run(struct arena *a, const struct launch_spec *spec)
 {
     sigset_t watched;
     int life[2], status = 0;
     struct rlimit no_core = {0, 0};
     (void)setrlimit(RLIMIT_CORE, &no_core);
+    (void)prctl(PR_SET_DUMPABLE, 0); /* it knows the server's secrets */
     watched_signals(&watched);
     sigprocmask(SIG_BLOCK, &watched, NULL);
     if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0 || pipe2(life, O_CLOEXEC) < 0)
@@ -285,7 +380,7 @@ int launch_run(struct arena *a, const struct launch_spec *spec, char *const *arg
         return EXIT_NOT_STARTED;
     close(life[inner == 0 ? 1 : 0]);
     if (inner == 0)
-        keep(a, spec, argv, life[0]);
+        keep(a, spec, life[0]);
     release_stdio();
     while (!reap(inner, &status)) {
         int sig = sigwaitinfo(&watched, NULL);

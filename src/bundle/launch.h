@@ -6,22 +6,32 @@
  * kills all descendants before it ends itself; both adopt orphans, so that no double fork and
  * no setsid gets away. They speak to nobody; the server has nb's pipes for itself.
  *
+ * The launcher runs outside the sandbox, so it starts with an empty environment and reads its
+ * specification from a descriptor. The server's variables, among them any that a dynamic loader
+ * obeys, are applied by the last execve only: by bubblewrap inside its namespaces, or here after
+ * the confinement.
+ *
  * A process of its own: it takes over the caller and does not return before the end. */
 #pragma once
 
 #include "bundle/confine.h"
 
 struct launch_spec {
-    bool is_wrapped;    /* the command line is bubblewrap with the server inside */
+    char *const *argv;  /* of the server; argv[0] is a path */
+    char *const *env;   /* of the server, "K=V" */
+    char *const *wrap;  /* bubblewrap's path and its options; NULL = without it */
     bool is_confined;   /* Landlock and seccomp are put on it here */
     const char *cgroup; /* the server joins it; or NULL */
     struct confine_spec confine;
 };
 
-/* {"cgroup": PATH} and {"wrapped": true} or {"confine": true, "network": false, "read": [...],
- * "write": [...], "hide": [...], "ownRead": [...], "ownWrite": [...]}: no secrets, it is seen in
- * process lists. */
-int launch_spec_decode(struct arena *a, str json, struct launch_spec *ret, struct err *e);
+#define LAUNCH_SPEC_MAX (8u * 1024 * 1024)
 
-/* argv[0] is a path. Returns the exit code, or ends by the server's signal. */
-int launch_run(struct arena *a, const struct launch_spec *spec, char *const *argv);
+/* {"argv": [...], "cgroup": PATH} and {"wrap": [...]} or {"confine": true, "network": false,
+ * "read": [...], "write": [...], "hide": [...], "ownRead": [...], "ownWrite": [...]}, then a NUL
+ * and the environment, each variable ended by a NUL: values need not be UTF-8. */
+int launch_spec_decode(struct arena *a, str text, struct launch_spec *ret, struct err *e);
+int launch_spec_read(struct arena *a, int fd, struct launch_spec *ret, struct err *e);
+
+/* Returns the exit code, or ends by the server's signal. */
+int launch_run(struct arena *a, const struct launch_spec *spec);

@@ -9,6 +9,7 @@
 
 #include "base/json.h"
 #include "bundle/confine.h"
+#include "bundle/launch.h"
 #include "bundle/sandbox_reach.h"
 #include "bundle/sandbox_rules.h"
 
@@ -44,13 +45,6 @@ static void bind_path(struct args *l, const char *option, const char *path)
 {
     arg2(l, option, path);
     arg(l, path);
-}
-
-static void program_args(struct args *l, const struct sandbox_want *w, const char *program)
-{
-    arg2(l, "--", program);
-    for (const char *const *p = w->argv + 1; *p; p++)
-        arg(l, *p);
 }
 
 /* ---- bubblewrap ---- */
@@ -165,7 +159,6 @@ static void bwrap_args(struct args *l, const struct sandbox_want *w, const struc
         arg2(l, "--remount-ro", "/proc");
     arg2(l, "--remount-ro", "/");
     arg2(l, "--chdir", r->cwd);
-    program_args(l, w, r->program);
 }
 
 /* ---- the launcher ---- */
@@ -179,34 +172,51 @@ static void json_paths(struct json_writer *j, const char *key, const struct path
     jw_end(j);
 }
 
-#define SPEC_BYTES_MAX (120u * 1024) /* the kernel's ceiling for one argument is 128 KiB */
+static void json_rules(struct json_writer *j, const struct sandbox_rules *r)
+{
+    jw_kbool(j, "confine", true);
+    jw_kbool(j, "network", r->network);
+    json_paths(j, "read", &r->read);
+    json_paths(j, "write", &r->write);
+    json_paths(j, "hide", &r->hide);
+    json_paths(j, "ownRead", &r->own_read);
+    json_paths(j, "ownWrite", &r->own_write);
+}
 
-/* rules: NULL when the launcher is not to confine it. */
-static const char *launch_spec(struct arena *a, const struct sandbox_want *w, bool is_wrapped,
-                               const struct sandbox_rules *r)
+static void json_args(struct json_writer *j, const char *key, const char *const *list)
+{
+    jw_key(j, key);
+    jw_array(j);
+    for (; *list; list++)
+        jw_cstr(j, *list);
+    jw_end(j);
+}
+
+/* The message for the launcher (launch.h). rules: NULL when it is not to confine the server. */
+static int add_message(struct arena *a, const struct sandbox_want *w,
+                       const struct sandbox_rules *rules, struct sandbox_plan *p, struct err *e)
 {
     struct buf out;
     struct json_writer j;
-    buf_init(&out, SPEC_BYTES_MAX);
+    buf_init(&out, LAUNCH_SPEC_MAX);
     jw_init(&j, &out);
     jw_object(&j);
     if (w->cgroup)
         jw_kstr(&j, "cgroup", str_from(w->cgroup));
-    if (is_wrapped)
-        jw_kbool(&j, "wrapped", true);
-    if (r) {
-        jw_kbool(&j, "confine", true);
-        jw_kbool(&j, "network", r->network);
-        json_paths(&j, "read", &r->read);
-        json_paths(&j, "write", &r->write);
-        json_paths(&j, "hide", &r->hide);
-        json_paths(&j, "ownRead", &r->own_read);
-        json_paths(&j, "ownWrite", &r->own_write);
-    }
+    json_args(&j, "argv", p->program);
+    if (p->wrap)
+        json_args(&j, "wrap", p->wrap);
+    if (rules)
+        json_rules(&j, rules);
     jw_end(&j);
-    const char *ret = buf_failed(&out) ? NULL : arena_cstr(a, buf_str(&out));
+    for (const char *const *v = w->env; v && *v; v++) {
+        buf_add_char(&out, 0);
+        buf_add_str(&out, str_from(*v));
+    }
+    int rc = buf_failed(&out) ? err_set(e, -EINVAL, "its paths and variables are too long") : 0;
+    p->message = rc < 0 ? STR_NONE : arena_str(a, buf_str(&out));
     buf_done(&out);
-    return ret;
+    return rc;
 }
 
 /* ---- in words ---- */
@@ -250,30 +260,43 @@ static str describe(struct arena *a, const struct sandbox_want *w, const struct 
 
 /* ---- the plan ---- */
 
-static int plan_off(struct args *l, const struct sandbox_want *w, struct sandbox_plan *ret,
+/* Nothing of the bundle is in the launcher's own command line but the program's name. */
+static void add_commands(struct arena *a, const struct sandbox_want *w, const char *program,
+                         struct sandbox_plan *p)
+{
+    struct args outer = {.arena = a}, inner = {.arena = a};
+    arg2(&outer, w->own_program, "launch");
+    arg(&outer, program);
+    arg(&inner, program);
+    for (const char *const *v = w->argv + 1; *v; v++)
+        arg(&inner, *v);
+    p->argv = outer.at;
+    p->program = inner.at;
+}
+
+static int plan_off(struct arena *a, const struct sandbox_want *w, struct sandbox_plan *ret,
                     struct err *e)
 {
     const char *cwd = w->cwd ? w->cwd : w->data_dir;
     struct path_list unused = {0};
     struct reach_query q = {w->argv, w->env, cwd, w->home_dir, w->work_dir, &unused};
     const char *program;
-    int rc = reach_program(l->arena, &q, &unused, &program, e);
+    int rc = reach_program(a, &q, &unused, &program, e);
     if (rc < 0)
         return rc;
-    arg(l, launch_spec(l->arena, w, false, NULL));
-    program_args(l, w, program);
-    *ret = (struct sandbox_plan){l->at, cwd, STR("off: it may do whatever nb may do")};
-    return 0;
+    *ret =
+        (struct sandbox_plan){.cwd = cwd, .description = STR("off: it may do whatever nb may do")};
+    add_commands(a, w, program, ret);
+    return add_message(a, w, NULL, ret, e);
 }
 
 int sandbox_plan(struct arena *a, const struct sandbox_want *w, struct sandbox_plan *ret,
                  struct err *e)
 {
-    struct args l = {.arena = a};
     struct sandbox_rules r;
-    arg2(&l, w->own_program, "launch");
+    struct args options = {.arena = a};
     if (w->declared->is_off)
-        return plan_off(&l, w, ret, e);
+        return plan_off(a, w, ret, e);
     if (w->offer->kind == SANDBOX_NONE)
         return err_set(e, -ENOSYS,
                        "no sandbox is available: %s, and this kernel has no Landlock. Install "
@@ -283,16 +306,12 @@ int sandbox_plan(struct arena *a, const struct sandbox_want *w, struct sandbox_p
     if (rc < 0)
         return rc;
     bool is_wrapped = w->offer->kind == SANDBOX_BUBBLEWRAP;
-    const char *spec = launch_spec(a, w, is_wrapped, is_wrapped ? NULL : &r);
-    if (!spec)
-        return err_set(e, -EINVAL, "the entry declares too many paths");
-    arg(&l, spec);
+    *ret =
+        (struct sandbox_plan){.cwd = is_wrapped ? "/" : r.cwd, .description = describe(a, w, &r)};
+    add_commands(a, w, r.program, ret);
     if (is_wrapped) {
-        arg(&l, "--");
-        bwrap_args(&l, w, &r);
-    } else {
-        program_args(&l, w, r.program);
+        bwrap_args(&options, w, &r);
+        ret->wrap = options.at;
     }
-    *ret = (struct sandbox_plan){l.at, is_wrapped ? "/" : r.cwd, describe(a, w, &r)};
-    return 0;
+    return add_message(a, w, is_wrapped ? NULL : &r, ret, e);
 }

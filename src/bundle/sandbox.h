@@ -65,8 +65,11 @@ struct sandbox_want {
     const char *project_dir; /* bash in a terminal: written; or NULL */
 };
 
-struct sandbox_plan { /* in the arena */
-    const char *const *argv;
+struct sandbox_plan {           /* in the arena */
+    const char *const *argv;    /* of the launcher, which starts with an empty environment */
+    str message;                /* that it reads: the rest of this struct, and the variables */
+    const char *const *wrap;    /* bubblewrap and its options; NULL = without it */
+    const char *const *program; /* the server's own command line */
     const char *cwd;
     str description; /* "bubblewrap: no network, writes ~/notes" */
 };

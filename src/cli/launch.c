@@ -1,25 +1,26 @@
 #include "bundle/launch.h"
 
 #include "cli/cli.h"
+#include "net/child.h"
 
-/* Started by nb itself for every bundle; not shown in the list of commands. */
+/* Started by nb for every bundle; not shown in the list of commands. The operand is there for
+ * people who look at process lists; the specification is read from a descriptor. */
 static int run_launch(struct cli *cli, const void *options, int argc, char **argv)
 {
     struct arena a;
     struct launch_spec spec;
     struct err e = {0};
-    if (argc < 2)
-        return cli_usage_error("launch: nothing to start");
-    argv[argc] = NULL; /* "--" has left a place behind the operands */
     arena_init(&a);
-    int rc = launch_spec_decode(&a, str_from(argv[0]), &spec, &e);
-    int code = rc < 0 ? cli_fail(&e) : launch_run(&a, &spec, argv + 1);
+    int rc = launch_spec_read(&a, CHILD_MESSAGE_FD, &spec, &e);
+    if (rc < 0)
+        err_prefix(&e, "launch: nb starts this command itself");
+    int code = rc < 0 ? cli_fail(&e) : launch_run(&a, &spec);
     arena_done(&a);
     return code;
 }
 
 const struct command CMD_LAUNCH = {
     .name = "launch",
-    .usage = "launch SPEC -- PROGRAM [ARGS]",
+    .usage = "launch PROGRAM",
     .run = run_launch,
 };

@@ -29,6 +29,7 @@ struct mcp_dial dial_copy(struct arena *a, const struct mcp_dial *dial)
         d.child.env = copy_strings(a, dial->child.env);
         if (dial->child.cwd)
             d.child.cwd = arena_cstr(a, str_from(dial->child.cwd));
+        d.child.message = arena_str(a, dial->child.message);
     }
     d.url = arena_str(a, dial->url);
     d.headers = copy_headers(a, dial);

@@ -1,7 +1,8 @@
 /* child.h - child processes that speak lines over pipes.
  *
  * Each child has its own session and process group and dies with nb (parent-death signal).
- * Its environment is exactly what is given, and no descriptor but 0, 1 and 2 reaches it.
+ * Its environment is exactly what is given, and no descriptor but 0, 1 and 2 reaches it; with a
+ * message also CHILD_MESSAGE_FD.
  * stdout is cut into lines with a ceiling; stderr is delivered as it comes. Stopping is
  * orderly: close stdin, then SIGTERM to the group, then SIGKILL. What is left of the group
  * when the child itself has ended is killed. No callback comes before child_spawn returns.
@@ -15,7 +16,8 @@
 
 struct child;
 
-#define CHILD_LINE_MAX (64u * 1024 * 1024)
+#define CHILD_LINE_MAX   (64u * 1024 * 1024)
+#define CHILD_MESSAGE_FD 3
 
 struct child_events {
     void (*on_line)(void *ctx, str line);    /* one line of stdout without its LF */
@@ -30,6 +32,8 @@ struct child_spec {
     const char *const *argv; /* NULL-terminated; argv[0] is looked up in the PATH of env */
     const char *const *env;  /* NULL-terminated "K=V"; NULL = empty */
     const char *cwd;         /* NULL = inherit */
+    str message;             /* read by the child from CHILD_MESSAGE_FD, a file; empty = none.
+                              * Unlike argv and env no other process sees it. */
     size_t line_max;         /* 0 = CHILD_LINE_MAX */
     size_t write_max;        /* ceiling of bytes not yet taken by the child; 0 = 64 MiB */
 };

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -30,6 +31,7 @@ struct plan {
     const char *program;
     pid_t parent;
     int in, out, err; /* the child's ends */
+    int message;      /* a file with spec->message, or -1 */
     int report;       /* closes on exec; carries a struct failure otherwise */
 };
 
@@ -54,18 +56,28 @@ static void default_signals(void)
 }
 
 /* Our ends may themselves be 0, 1 or 2 when nb was started with those closed. */
-static void place_stdio(struct plan *p)
+static void place_descriptors(struct plan *p)
 {
-    int *ends[] = {&p->in, &p->out, &p->err};
+    int *ends[] = {&p->in, &p->out, &p->err, &p->message, &p->report};
     for (size_t i = 0; i < ARRAY_LEN(ends); i++) {
-        *ends[i] = fcntl(*ends[i], F_DUPFD_CLOEXEC, 3);
         if (*ends[i] < 0)
+            continue;
+        int moved = fcntl(*ends[i], F_DUPFD_CLOEXEC, CHILD_MESSAGE_FD + 1);
+        if (moved < 0)
             fail(p, FAILED_SETUP);
+        *ends[i] = moved;
     }
     for (int i = 0; i < 3; i++) {
         if (dup2(*ends[i], i) < 0)
             fail(p, FAILED_SETUP);
     }
+}
+
+/* After all other descriptors are marked to be closed. */
+static void place_message(struct plan *p)
+{
+    if (p->message >= 0 && dup2(p->message, CHILD_MESSAGE_FD) < 0)
+        fail(p, FAILED_SETUP);
 }
 
 static _Noreturn void become(struct plan *p)
@@ -77,10 +89,11 @@ static _Noreturn void become(struct plan *p)
     if (getppid() != p->parent)
         _exit(127); /* nb died before the signal was armed */
     default_signals();
-    place_stdio(p);
+    place_descriptors(p);
     /* Descriptors of libraries that forget O_CLOEXEC. Kernels before 5.11 cannot; then our
      * own discipline has to do. */
     (void)close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
+    place_message(p);
     if (p->spec->cwd && chdir(p->spec->cwd) < 0)
         fail(p, FAILED_CHDIR);
     execve(p->program, (char *const *)p->spec->argv,
@@ -193,6 +206,30 @@ static int await_exec(const struct plan *p, int report, struct err *e)
     return n == (ssize_t)sizeof(f) ? explain(p, &f, e) : 0;
 }
 
+/* A file that exists in memory only, so that a program which never reads it blocks nobody. */
+static int make_message(str text, int *ret)
+{
+    *ret = -1;
+    if (text.n == 0)
+        return 0;
+    int fd = memfd_create("message", MFD_CLOEXEC);
+    if (fd < 0)
+        return -errno;
+    size_t done = 0;
+    while (done < text.n) {
+        ssize_t n = write(fd, text.p + done, text.n - done);
+        if (n < 0) {
+            int rc = -errno;
+            close(fd);
+            return rc;
+        }
+        done += (size_t)n;
+    }
+    (void)lseek(fd, 0, SEEK_SET);
+    *ret = fd;
+    return 0;
+}
+
 static void reap(pid_t pid)
 {
     while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
@@ -229,14 +266,16 @@ static int start(struct plan *p, int pipes[PIPES][2], struct child_process *ret,
 
 int child_exec(const struct child_spec *spec, struct child_process *ret, struct err *e)
 {
-    struct plan p = {.spec = spec};
+    struct plan p = {.spec = spec, .message = -1};
     int pipes[PIPES][2];
     struct arena a;
     arena_init(&a);
     int rc = find_program(&a, spec, &p.program, e);
     if (rc < 0)
         goto out;
-    rc = open_pipes(pipes);
+    rc = make_message(spec->message, &p.message);
+    if (rc == 0)
+        rc = open_pipes(pipes);
     if (rc < 0) {
         err_set(e, rc, "cannot start %s: %s", p.program, err_reason(rc));
         goto out;
@@ -245,6 +284,8 @@ int child_exec(const struct child_spec *spec, struct child_process *ret, struct 
     for (int i = 0; i < PIPES; i++)
         close_pair(pipes[i]);
 out:
+    if (p.message >= 0)
+        close(p.message);
     arena_done(&a);
     return rc;
 }

@@ -19,6 +19,7 @@
 #include "bundle/bash_server.h"
 #include "bundle/bundle.h"
 #include "bundle/launch.h"
+#include "net/child.h"
 
 #define INPUT_MAX  (64u * 1024 * 1024)
 #define OUTPUT_MAX (256u * 1024 * 1024)
@@ -318,22 +319,19 @@ static int run(int argc, char **argv)
     return 0;
 }
 
-static int launch(int argc, char **argv)
+static int launch(void)
 {
     struct arena a;
     struct launch_spec spec;
     struct err e = {0};
-    assert(argc > 3 && strcmp(argv[3], "--") == 0);
     arena_init(&a);
-    if (launch_spec_decode(&a, str_from(argv[2]), &spec, &e) < 0)
-        return 1;
-    return launch_run(&a, &spec, argv + 4);
+    return launch_spec_read(&a, CHILD_MESSAGE_FD, &spec, &e) < 0 ? 1 : launch_run(&a, &spec);
 }
 
 int main(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], "launch") == 0)
-        return launch(argc, argv);
+        return launch();
     if (argc > 1 && strcmp(argv[1], "mcp") == 0) {
         (void)signal(SIGPIPE, SIG_IGN);
         return bash_serve(STDIN_FILENO, STDOUT_FILENO);

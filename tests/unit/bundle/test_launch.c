@@ -11,20 +11,22 @@
 #include "support/unit.h"
 
 /* Starts a launcher in a process of its own, as nb does. */
-static pid_t launch(const char *spec_text, const char *script)
+static pid_t launch(const char *more, const char *script)
 {
     pid_t pid = fork();
     if (pid != 0)
         return pid;
     struct arena a;
     struct launch_spec spec;
-    char *argv[] = {(char *)"/bin/sh", (char *)"-c", (char *)script, NULL};
     arena_init(&a);
+    str head =
+        arena_printf(&a, "{\"argv\":[\"/bin/sh\",\"-c\",\"%s\"]%s}%cPATH=/usr/bin:/bin%cX=a=b",
+                     script, more, 0, 0);
     setsid();
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (launch_spec_decode(&a, str_from(spec_text), &spec, NULL) < 0)
+    if (launch_spec_decode(&a, head, &spec, NULL) < 0)
         _exit(99);
-    _exit(launch_run(&a, &spec, argv));
+    _exit(launch_run(&a, &spec));
 }
 
 static int status_of(pid_t pid)
@@ -64,21 +66,28 @@ static void await_descendants(int wanted)
 
 static void the_code_of_the_server_is_its_own(void **state)
 {
-    int status = status_of(launch("{}", "exit 42"));
+    int status = status_of(launch("", "exit 42"));
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 42);
-    status = status_of(launch("{}", "kill -11 $$"));
+    status = status_of(launch("", "kill -11 $$"));
     assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV);
+}
+
+static void the_server_has_its_variables_and_no_others(void **state)
+{
+    setenv("OF_NB", "1", 1);
+    int status = status_of(launch("", "[ $X = a=b ] && [ -z $OF_NB ] && exit 9"));
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 9);
 }
 
 static void what_the_server_leaves_behind_ends_with_it(void **state)
 {
-    (void)status_of(launch("{}", "setsid sleep 1000 & (setsid sh -c 'sleep 1000 &') & exit 0"));
+    (void)status_of(launch("", "setsid sleep 1000 & (setsid sh -c 'sleep 1000 &') & exit 0"));
     assert_int_equal(descendants(), 0);
 }
 
 static void a_killed_launcher_takes_all_along(void **state)
 {
-    pid_t pid = launch("{}", "setsid sleep 1000 & sleep 1000");
+    pid_t pid = launch("", "setsid sleep 1000 & sleep 1000");
     for (int i = 0; i < 500 && descendants() < 5; i++)
         (void)poll(NULL, 0, 10);
     assert_int_equal(descendants(), 5); /* outer, inner, shell, two sleeps */
@@ -89,7 +98,7 @@ static void a_killed_launcher_takes_all_along(void **state)
 
 static void a_request_to_end_is_passed_on(void **state)
 {
-    pid_t pid = launch("{}", "trap 'exit 5' TERM; while :; do sleep 0.05; done");
+    pid_t pid = launch("", "trap 'exit 5' TERM; while :; do sleep 0.05; done");
     (void)poll(NULL, 0, 200);
     kill(pid, SIGTERM);
     int status = status_of(pid);
@@ -100,9 +109,9 @@ static void confinement_holds(void **state)
 {
     if (confine_landlock_abi() == 0 || !confine_has_seccomp())
         skip();
-    int status = status_of(launch("{\"confine\":true}", "cat /etc/passwd >/dev/null || exit 1; "
-                                                        "ls /root 2>/dev/null && exit 2; "
-                                                        "exit 7"));
+    int status = status_of(launch(",\"confine\":true", "cat /etc/passwd >/dev/null || exit 1; "
+                                                       "ls /root 2>/dev/null && exit 2; "
+                                                       "exit 7"));
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 7);
 }
 
@@ -114,8 +123,15 @@ static void a_bad_specification_is_refused(void **state)
     arena_init(&a);
     assert_int_equal(launch_spec_decode(&a, STR("{"), &spec, &e), -EINVAL);
     assert_int_equal(launch_spec_decode(&a, STR("{\"read\":\"/x\"}"), &spec, &e), -EINVAL);
-    assert_int_equal(launch_spec_decode(&a, STR("{\"read\":[\"/x\"],\"confine\":true}"), &spec, &e),
-                     0);
+    assert_int_equal(launch_spec_decode(&a, STR("{\"argv\":[]}"), &spec, &e), -EINVAL);
+    assert_int_equal(
+        launch_spec_decode(
+            &a, STR("{\"argv\":[\"/x\"],\"read\":[\"/x\"],\"confine\":true}\0A=1\0B=2"), &spec, &e),
+        0);
+    assert_string_equal(spec.argv[0], "/x");
+    assert_string_equal(spec.env[0], "A=1");
+    assert_string_equal(spec.env[1], "B=2");
+    assert_null(spec.env[2]);
     assert_true(spec.is_confined && spec.confine.read.n == 1 && !spec.confine.network);
     arena_done(&a);
 }
@@ -124,6 +140,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_code_of_the_server_is_its_own),
+        cmocka_unit_test(the_server_has_its_variables_and_no_others),
         cmocka_unit_test(what_the_server_leaves_behind_ends_with_it),
         cmocka_unit_test(a_killed_launcher_takes_all_along),
         cmocka_unit_test(a_request_to_end_is_passed_on),

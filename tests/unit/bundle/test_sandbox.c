@@ -32,8 +32,8 @@ static int make(const struct sandbox_offer *offer, struct bundle_sandbox declare
 /* "--bind PATH PATH" in the plan, behind position `from`. */
 static int mounted(const char *option, const char *path, int from)
 {
-    for (int i = from; (i = find(plan.argv, i, option)) >= 0; i++) {
-        if (strcmp(plan.argv[i + 1], path) == 0 || strcmp(plan.argv[i + 2], path) == 0)
+    for (int i = from; (i = find(plan.wrap, i, option)) >= 0; i++) {
+        if (strcmp(plan.wrap[i + 1], path) == 0 || strcmp(plan.wrap[i + 2], path) == 0)
             return i;
     }
     return -1;
@@ -47,9 +47,10 @@ static struct json_strs strs(str *items, size_t n)
 static void bubblewrap_shows_the_system_and_its_own(void **state)
 {
     assert_int_equal(make(&BWRAP, (struct bundle_sandbox){0}), 0);
-    const char *const *v = plan.argv;
-    assert_string_equal(v[0], "/opt/nb");
-    assert_string_equal(v[1], "launch");
+    const char *const *v = plan.wrap;
+    assert_string_equal(plan.argv[0], "/opt/nb");
+    assert_string_equal(plan.argv[1], "launch");
+    assert_string_equal(v[0], "/usr/bin/bwrap");
     assert_true(has(v, "--unshare-net") && has(v, "--unshare-pid") && has(v, "--die-with-parent") &&
                 has(v, "--new-session"));
     assert_true(has(v, "--unshare-user-try") && !has(v, "--disable-userns"));
@@ -62,12 +63,9 @@ static void bubblewrap_shows_the_system_and_its_own(void **state)
         assert_string_not_equal(v[i], at("work"));
         assert_string_not_equal(v[i], "/etc");
     }
-    int end = 0;
-    while (v[end])
-        end++;
-    assert_string_equal(v[end - 3], "--");
-    assert_string_equal(v[end - 2], "/usr/bin/cat");
-    assert_string_equal(v[end - 1], "-u");
+    assert_string_equal(plan.program[0], "/usr/bin/cat");
+    assert_string_equal(plan.program[1], "-u");
+    assert_null(plan.program[2]);
     assert_true(str_eq(plan.description,
                        STR("bubblewrap: no network; writes only its own data directory")));
 }
@@ -77,8 +75,8 @@ static void user_namespaces_are_forbidden_where_bubblewrap_can(void **state)
     struct sandbox_offer offer = BWRAP;
     offer.no_userns = true;
     assert_int_equal(make(&offer, (struct bundle_sandbox){0}), 0);
-    assert_true(has(plan.argv, "--unshare-user") && has(plan.argv, "--disable-userns") &&
-                !has(plan.argv, "--unshare-user-try"));
+    assert_true(has(plan.wrap, "--unshare-user") && has(plan.wrap, "--disable-userns") &&
+                !has(plan.wrap, "--unshare-user-try"));
 }
 
 static void what_is_declared_comes_from_outside_in(void **state)
@@ -87,7 +85,7 @@ static void what_is_declared_comes_from_outside_in(void **state)
     str write[] = {STR("~/notes/"), STR("~/.config/gh")};
     struct bundle_sandbox s = {.network = true, .read = strs(read, 2), .write = strs(write, 2)};
     assert_int_equal(make(&BWRAP, s), 0);
-    assert_false(has(plan.argv, "--unshare-net"));
+    assert_false(has(plan.wrap, "--unshare-net"));
     int home = mounted("--ro-bind", at("home"), 0);
     int notes = mounted("--bind", at("home/notes"), 0);
     int ssh = mounted("--tmpfs", at("home/.ssh"), 0);
@@ -129,12 +127,20 @@ static void some_paths_cannot_be_declared(void **state)
     }
 }
 
+/* The message without the variables. */
+static str message_json(void)
+{
+    str rest = plan.message, json = STR_NONE;
+    (void)str_split(&rest, 0, &json);
+    return json;
+}
+
 static void landlock_gets_the_same_rules_as_json(void **state)
 {
     str read[] = {STR("~")};
     struct json *spec;
     assert_int_equal(make(&LANDLOCK, (struct bundle_sandbox){.read = strs(read, 1)}), 0);
-    assert_int_equal(json_parse(&rig.arena, str_from(plan.argv[2]), 0, &spec, NULL), 0);
+    assert_int_equal(json_parse(&rig.arena, message_json(), 0, &spec, NULL), 0);
     assert_true(json_get_bool(spec, "confine", false));
     assert_false(json_get_bool(spec, "network", true));
     assert_true(
@@ -142,7 +148,7 @@ static void landlock_gets_the_same_rules_as_json(void **state)
     assert_int_equal(json_get(spec, "hide")->len, 2);
     assert_true(str_eq(json_string(json_at(json_get(spec, "ownWrite"), 0), STR_NONE),
                        str_from(at("work/data/me"))));
-    assert_string_equal(plan.argv[3], "--");
+    assert_null(plan.wrap);
     assert_true(str_find(plan.description, STR("it may end them"), 0) > 0);
     assert_true(str_find(plan.description, STR("bwrap is not installed"), 0) > 0);
 }
@@ -150,10 +156,23 @@ static void landlock_gets_the_same_rules_as_json(void **state)
 static void off_goes_through_the_launcher_as_well(void **state)
 {
     assert_int_equal(make(&NOTHING, (struct bundle_sandbox){.is_off = true}), 0);
-    static const char *const EXPECTED[] = {"/opt/nb", "launch", "{}", "--", "/usr/bin/cat", "-u"};
-    for (size_t i = 0; i < ARRAY_LEN(EXPECTED); i++)
-        assert_string_equal(plan.argv[i], EXPECTED[i]);
-    assert_null(plan.argv[ARRAY_LEN(EXPECTED)]);
+    assert_string_equal(plan.argv[1], "launch");
+    assert_null(plan.wrap);
+    assert_true(str_eq(message_json(), STR("{\"argv\":[\"/usr/bin/cat\",\"-u\"]}")));
+}
+
+static void variables_are_in_the_message_only(void **state)
+{
+    static const struct sandbox_offer *const OFFERS[] = {&BWRAP, &LANDLOCK, &NOTHING};
+    for (size_t i = 0; i < ARRAY_LEN(OFFERS); i++) {
+        assert_int_equal(make(OFFERS[i], (struct bundle_sandbox){.is_off = i == 2}), 0);
+        assert_true(str_find(plan.message, STR("PATH=/usr/bin"), 0) > 0);
+        assert_true(str_find(message_json(), STR("PATH=/usr/bin"), 0) < 0);
+        for (const char *const *p = plan.argv; *p; p++)
+            assert_null(strstr(*p, "PATH="));
+        for (const char *const *p = plan.wrap; p && *p; p++)
+            assert_null(strstr(*p, "PATH="));
+    }
 }
 
 static void no_sandbox_no_command_line(void **state)
@@ -177,6 +196,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(some_paths_cannot_be_declared, rig_open, rig_close),
         cmocka_unit_test_setup_teardown(landlock_gets_the_same_rules_as_json, rig_open, rig_close),
         cmocka_unit_test_setup_teardown(off_goes_through_the_launcher_as_well, rig_open, rig_close),
+        cmocka_unit_test_setup_teardown(variables_are_in_the_message_only, rig_open, rig_close),
         cmocka_unit_test_setup_teardown(no_sandbox_no_command_line, rig_open, rig_close),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
