@@ -374,6 +374,7 @@ void start_begin(struct bundle *b)
         .work_dir = s->set->conf.work_dir,
         .home_dir = home_of(&s->set->conf),
         .own_program = s->set->conf.own_program,
+        .packages_dir = s->set->conf.package_dir,
     };
     forget_package(b);
     switch (s->entry.kind) {

@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "bundle/loader_env.h"
+#include "bundle/path_list.h"
+
 #define ARGV_MAX 1024 /* lists of values expand */
 
 struct builder {
@@ -149,6 +152,28 @@ static str python_path(struct builder *b, str given)
                         given.n > 0 ? ":" : "", STR_ARG(given));
 }
 
+static bool is_of_package(struct builder *b, str dir)
+{
+    str clean = path_clean(b->arena, dir, str_from(b->vars->dir), STR("/nonexistent"));
+    return path_is_at_or_below(clean, str_from(b->vars->dir)) ||
+           (b->vars->data_dir && path_is_at_or_below(clean, str_from(b->vars->data_dir)));
+}
+
+/* Modules of a package are in the package. */
+static int check_module_path(struct builder *b, str key, str value)
+{
+    str rest = value, dir;
+    if (!env_is_module_path(key))
+        return 0;
+    while (str_split(&rest, ':', &dir)) {
+        if (dir.n > 0 && !is_of_package(b, dir))
+            return err_set(b->e, -EINVAL,
+                           "server.mcp_config.env.%.*s: '%.*s' is not a directory of the package",
+                           STR_ARG(key), STR_ARG(dir));
+    }
+    return 0;
+}
+
 static int build_env(struct builder *b)
 {
     const struct manifest *m = b->m;
@@ -163,6 +188,9 @@ static int build_env(struct builder *b)
         if (whole && whole->values.len == 0)
             continue;
         str value = substitute_text(b->arena, text, b->vars);
+        r = check_module_path(b, key, value);
+        if (r < 0)
+            return r;
         bool is_path = is_python && str_eq(key, STR("PYTHONPATH"));
         has_path |= is_path;
         add_env(b, key, is_path ? python_path(b, value) : value);
@@ -184,9 +212,8 @@ static struct json_strs chosen_paths(struct arena *a, const struct variables *v)
         n += v->values[i].values.len;
     struct json_strs all = {arena_array(a, n, sizeof(str)), 0};
     for (size_t i = 0; i < v->nvalues; i++) {
-        enum option_type t = v->values[i].option->type;
         for (size_t k = 0; k < v->values[i].values.len; k++)
-            if (t == OPTION_DIRECTORY || t == OPTION_FILE)
+            if (v->values[i].is_chosen && option_is_path(v->values[i].option))
                 all.items[all.len++] = v->values[i].values.items[k];
     }
     return all;

@@ -13,7 +13,7 @@ struct command_line {
     const char *const *argv; /* NULL-terminated */
     const char *const *env;  /* "K=V", NULL-terminated */
     const char *cwd;
-    struct json_strs chosen_paths; /* values of directory and file options */
+    struct json_strs chosen_paths; /* directories and files that a person chose */
 };
 
 /* vars: dir, home_dir, data_dir and the values are set. -EINVAL with the field that is wrong. */

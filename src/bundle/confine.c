@@ -107,10 +107,10 @@ static bool has_hidden(const struct confinement *c, str dir)
 
 /* Rules only ever add: what is hidden is left out by naming everything beside it. As deep as
  * the hidden paths are, no deeper. */
-static void allow_visible(struct confinement *c, str path, uint64_t rights)
+static void allow_visible(struct confinement *c, str path, uint64_t rights, bool is_named)
 {
     const struct dirent *d;
-    if (is_hidden(c, path))
+    if (!is_named && is_hidden(c, path))
         return;
     DIR *dir = has_hidden(c, path) ? opendir(path.p) : NULL;
     if (!dir) {
@@ -120,7 +120,8 @@ static void allow_visible(struct confinement *c, str path, uint64_t rights)
     allow(c, path.p, LANDLOCK_ACCESS_FS_READ_DIR); /* names are no secret here */
     while ((d = readdir(dir)) != NULL) {
         if (strcmp(d->d_name, ".") != 0 && strcmp(d->d_name, "..") != 0)
-            allow_visible(c, arena_printf(c->arena, "%.*s/%s", STR_ARG(path), d->d_name), rights);
+            allow_visible(c, arena_printf(c->arena, "%.*s/%s", STR_ARG(path), d->d_name), rights,
+                          false);
     }
     closedir(dir);
 }
@@ -134,13 +135,14 @@ static void allow_all(struct confinement *c, const char *const *paths, uint64_t 
 static void allow_list(struct confinement *c, const struct path_list *l, uint64_t rights)
 {
     for (size_t i = 0; i < l->n; i++)
-        allow(c, l->at[i], rights);
+        allow_visible(c, str_from(l->at[i]), rights, false);
 }
 
-static void allow_list_visible(struct confinement *c, const struct path_list *l, uint64_t rights)
+/* Its own directories may be inside something hidden. */
+static void allow_own(struct confinement *c, const struct path_list *l, uint64_t rights)
 {
     for (size_t i = 0; i < l->n; i++)
-        allow_visible(c, str_from(l->at[i]), rights);
+        allow_visible(c, str_from(l->at[i]), rights, true);
 }
 
 static void allow_spec(struct confinement *c)
@@ -152,10 +154,11 @@ static void allow_spec(struct confinement *c)
     allow_all(c, DEVICES, LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE);
     /* Landlock keeps the insides of other processes shut, even so. */
     allow(c, "/proc", FS_READ);
-    allow_list_visible(c, &c->spec->read, FS_READ);
-    allow_list_visible(c, &c->spec->write, c->all);
-    allow_list(c, &c->spec->own_read, FS_READ);
-    allow_list(c, &c->spec->own_write, c->all);
+    allow_list(c, &c->spec->read, FS_READ);
+    allow_list(c, &c->spec->program_files, FS_READ);
+    allow_list(c, &c->spec->write, c->all);
+    allow_own(c, &c->spec->own_read, FS_READ);
+    allow_own(c, &c->spec->own_write, c->all);
 }
 
 /* Root's privileges open doors that Landlock guards: with CAP_PERFMON any process's environment

@@ -11,6 +11,7 @@
 
 struct confine_spec {
     struct path_list read, write;         /* declared */
+    struct path_list program_files;       /* read */
     struct path_list hide;                /* inside them, and not to be opened */
     struct path_list own_read, own_write; /* in spite of that */
     bool network;

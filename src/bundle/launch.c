@@ -21,7 +21,7 @@ enum { EXIT_NO_SANDBOX = 125, EXIT_NOT_STARTED = 127 };
 struct decoded {
     bool confine, network;
     const char *cgroup;
-    struct json_strs argv, wrap, read, write, hide, own_read, own_write;
+    struct json_strs argv, wrap, read, program_files, write, hide, own_read, own_write;
 };
 
 #define FIELD(name, type, member)                                                                  \
@@ -62,17 +62,12 @@ static char **split_env(struct arena *a, str text)
 int launch_spec_decode(struct arena *a, str text, struct launch_spec *ret, struct err *e)
 {
     static const struct json_field FIELDS[] = {
-        FIELD("argv", JF_STRS, argv),
-        FIELD("wrap", JF_STRS, wrap),
-        FIELD("cgroup", JF_CSTR, cgroup),
-        FIELD("confine", JF_BOOL, confine),
-        FIELD("network", JF_BOOL, network),
-        FIELD("read", JF_STRS, read),
-        FIELD("write", JF_STRS, write),
-        FIELD("hide", JF_STRS, hide),
-        FIELD("ownRead", JF_STRS, own_read),
-        FIELD("ownWrite", JF_STRS, own_write),
-        {0},
+        FIELD("argv", JF_STRS, argv),          FIELD("wrap", JF_STRS, wrap),
+        FIELD("cgroup", JF_CSTR, cgroup),      FIELD("confine", JF_BOOL, confine),
+        FIELD("network", JF_BOOL, network),    FIELD("programFiles", JF_STRS, program_files),
+        FIELD("read", JF_STRS, read),          FIELD("write", JF_STRS, write),
+        FIELD("hide", JF_STRS, hide),          FIELD("ownRead", JF_STRS, own_read),
+        FIELD("ownWrite", JF_STRS, own_write), {0},
     };
     struct decoded d = {0};
     struct json *doc;
@@ -91,8 +86,13 @@ int launch_spec_decode(struct arena *a, str text, struct launch_spec *ret, struc
         .wrap = d.wrap.len > 0 ? strings_of(a, &d.wrap) : NULL,
         .is_confined = d.confine,
         .cgroup = d.cgroup,
-        .confine = {paths_of(a, &d.read), paths_of(a, &d.write), paths_of(a, &d.hide),
-                    paths_of(a, &d.own_read), paths_of(a, &d.own_write), d.network},
+        .confine = {.read = paths_of(a, &d.read),
+                    .program_files = paths_of(a, &d.program_files),
+                    .write = paths_of(a, &d.write),
+                    .hide = paths_of(a, &d.hide),
+                    .own_read = paths_of(a, &d.own_read),
+                    .own_write = paths_of(a, &d.own_write),
+                    .network = d.network},
     };
     return 0;
 }

@@ -28,8 +28,9 @@ struct launch_spec {
 #define LAUNCH_SPEC_MAX (8u * 1024 * 1024)
 
 /* {"argv": [...], "cgroup": PATH} and {"wrap": [...]} or {"confine": true, "network": false,
- * "read": [...], "write": [...], "hide": [...], "ownRead": [...], "ownWrite": [...]}, then a NUL
- * and the environment, each variable ended by a NUL: values need not be UTF-8. */
+ * "read": [...], "programFiles": [...], "write": [...], "hide": [...], "ownRead": [...],
+ * "ownWrite": [...]}, then a NUL and the environment, each variable ended by a NUL: values need not
+ * be UTF-8. */
 int launch_spec_decode(struct arena *a, str text, struct launch_spec *ret, struct err *e);
 int launch_spec_read(struct arena *a, int fd, struct launch_spec *ret, struct err *e);
 

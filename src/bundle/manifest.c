@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <math.h>
 
+#include "bundle/loader_env.h"
+
 #define PLATFORM "linux"
 
 /* ---- the file's shape ---- */
@@ -156,6 +158,11 @@ static int add_env(struct manifest *m, const struct json *obj, const char *path,
         if (v->key.n == 0 || str_find_char(v->key, '=') >= 0 || str_find_char(v->key, 0) >= 0)
             return err_set(e, -EINVAL, "%s: '%.*s' cannot be the name of a variable", path,
                            STR_ARG(v->key));
+        if (env_loads_code(v->key))
+            return err_set(e, -EINVAL,
+                           "%s: a package must not set %.*s, which makes a program load other "
+                           "code; name the code in mcp_config.command and args",
+                           path, STR_ARG(v->key));
         size_t at = 0;
         while (at < m->nenv && !str_eq(m->env[at].key, v->key))
             at++;

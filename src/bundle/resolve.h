@@ -31,8 +31,8 @@ struct resolved { /* borrowed for the callback */
     const char *const *env; /* "K=V", NULL-terminated, or NULL; the entry's own env wins */
     const char *cwd;        /* NULL = the bundle's data directory */
     const char *dir;        /* its files: may be read, never written */
-    /* Values of user_config of the types directory and file: what a person chose there is
-     * declared by that. Read and written. */
+    /* Values of user_config of the types directory and file that a person chose: they may be
+     * read. Never a default of the manifest. */
     struct json_strs chosen_paths;
     str version, description, author, title; /* of the manifest; may be empty */
     const struct json *ui;                   /* of the manifest, or NULL */

@@ -141,8 +141,18 @@ static void bind_nothing(struct args *l, const char *path)
     }
 }
 
+static bool is_in_own(const struct sandbox_rules *r, str path)
+{
+    for (size_t i = 0; i < r->own_read.n; i++) {
+        if (path_is_below(path, str_from(r->own_read.at[i])))
+            return true;
+    }
+    return false;
+}
+
 static void bwrap_args(struct args *l, const struct sandbox_want *w, const struct sandbox_rules *r)
 {
+    static const struct path_list NOTHING;
     arg(l, w->offer->bwrap);
     for (const char *const *p = sandbox_bwrap_user(w->offer->no_userns); *p; p++)
         arg(l, *p);
@@ -151,10 +161,15 @@ static void bwrap_args(struct args *l, const struct sandbox_want *w, const struc
     if (!r->network)
         arg(l, "--unshare-net");
     bind_system(l);
+    bind_declared(l, &r->program_files, &NOTHING);
     bind_declared(l, &r->read, &r->write);
     for (size_t i = 0; i < r->hide.n; i++)
         bind_nothing(l, r->hide.at[i]);
     bind_declared(l, &r->own_read, &r->own_write);
+    for (size_t i = 0; i < r->hide.n; i++) {
+        if (is_in_own(r, str_from(r->hide.at[i])))
+            bind_nothing(l, r->hide.at[i]);
+    }
     if (geteuid() == 0) /* owns /proc/sys, and needs no capability to write it */
         arg2(l, "--remount-ro", "/proc");
     arg2(l, "--remount-ro", "/");
@@ -177,6 +192,7 @@ static void json_rules(struct json_writer *j, const struct sandbox_rules *r)
     jw_kbool(j, "confine", true);
     jw_kbool(j, "network", r->network);
     json_paths(j, "read", &r->read);
+    json_paths(j, "programFiles", &r->program_files);
     json_paths(j, "write", &r->write);
     json_paths(j, "hide", &r->hide);
     json_paths(j, "ownRead", &r->own_read);
@@ -241,6 +257,7 @@ static str describe(struct arena *a, const struct sandbox_want *w, const struct 
     bool is_bwrap = w->offer->kind == SANDBOX_BUBBLEWRAP;
     buf_add_lit(&out, is_bwrap ? "bubblewrap: " : "Landlock and seccomp: ");
     buf_add_lit(&out, r->network ? "network" : "no network");
+    describe_paths(&out, "; runs from ", &r->program_files, w->home_dir);
     describe_paths(&out, "; reads ", &r->read, w->home_dir);
     if (r->hide.n > 0)
         buf_add_lit(&out, " without keys and tokens");
@@ -279,7 +296,12 @@ static int plan_off(struct arena *a, const struct sandbox_want *w, struct sandbo
 {
     const char *cwd = w->cwd ? w->cwd : w->data_dir;
     struct path_list unused = {0};
-    struct reach_query q = {w->argv, w->env, cwd, w->home_dir, w->work_dir, &unused};
+    struct reach_query q = {.argv = w->argv,
+                            .env = w->env,
+                            .cwd = cwd,
+                            .home_dir = w->home_dir,
+                            .work_dir = w->work_dir,
+                            .writes = &unused};
     const char *program;
     int rc = reach_program(a, &q, &unused, &program, e);
     if (rc < 0)

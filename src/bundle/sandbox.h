@@ -51,18 +51,19 @@ const char *const *sandbox_bwrap_user(bool no_userns); /* the same; the first of
 struct sandbox_want {
     const struct sandbox_offer *offer;
     const struct bundle_sandbox *declared;
-    const char *const *argv; /* NULL-terminated; argv[0] is looked up in the PATH of env */
-    const char *const *env;  /* NULL-terminated "K=V" */
-    const char *cwd;         /* NULL = the data directory */
-    const char *data_dir;    /* exists; written */
-    const char *package_dir; /* its files, or NULL; read */
-    struct json_strs chosen; /* paths that a person chose in its settings; written */
-    const char *work_dir;    /* nb's: never seen */
-    const char *home_dir;    /* what ~ means */
-    const char *own_program; /* nb, the launcher */
-    const char *cgroup;      /* that limits it, or NULL */
-    bool reads_home;         /* bash in a terminal: all of it but secrets */
-    const char *project_dir; /* bash in a terminal: written; or NULL */
+    const char *const *argv;  /* NULL-terminated; argv[0] is looked up in the PATH of env */
+    const char *const *env;   /* NULL-terminated "K=V" */
+    const char *cwd;          /* NULL = the data directory */
+    const char *data_dir;     /* exists; written */
+    const char *package_dir;  /* its files, or NULL; read. Then argv and env are the package's */
+    const char *packages_dir; /* where nb unpacks packages: the one place in work_dir for them */
+    struct json_strs chosen;  /* paths that a person chose in its settings; read */
+    const char *work_dir;     /* nb's: never seen */
+    const char *home_dir;     /* what ~ means */
+    const char *own_program;  /* nb, the launcher */
+    const char *cgroup;       /* that limits it, or NULL */
+    bool reads_home;          /* bash in a terminal: all of it but secrets */
+    const char *project_dir;  /* bash in a terminal: written; or NULL */
 };
 
 struct sandbox_plan {           /* in the arena */

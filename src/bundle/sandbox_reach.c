@@ -271,10 +271,89 @@ static void add_first_operand(struct arena *a, const struct reach_query *q, stru
     }
 }
 
+/* ---- packages ---- */
+
+/* Programs that run packages. Their installation is shown; of any other program in PATH only the
+ * one file, for what lies beside it is not known. */
+static bool is_interpreter(str name)
+{
+    static const char *const NAMES[] = {"node", "npx",  "bun",  "bunx", "deno", "uv",
+                                        "uvx",  "java", "ruby", "perl", "php",  "dotnet"};
+    for (size_t i = 0; i < ARRAY_LEN(NAMES); i++) {
+        if (str_eq(name, str_from(NAMES[i])))
+            return true;
+    }
+    return str_starts(name, STR("python"));
+}
+
+static bool is_of_package(struct arena *a, const struct reach_query *q, str file)
+{
+    str real = path_real(a, file);
+    return path_is_at_or_below(real, path_real(a, str_from(q->package_dir))) ||
+           (q->data_dir && path_is_at_or_below(real, path_real(a, str_from(q->data_dir))));
+}
+
+static void add_file(struct arena *a, const struct reach_query *q, struct path_list *ret, str file)
+{
+    add(a, q, ret, file, file);
+}
+
+/* The PATH is nb's own: env holds no variable that the manifest sets. */
+static int reach_named(struct arena *a, const struct reach_query *q, str name,
+                       struct path_list *ret, const char **ret_program)
+{
+    const char *program = find_program(a, q, name);
+    if (!program)
+        return -ENOENT;
+    add_with_target(a, q, ret, str_from(program),
+                    is_interpreter(name) ? add_installation : add_file);
+    *ret_program = program;
+    return 0;
+}
+
+/* "#!/usr/bin/env NAME" in a file of the package. */
+static void reach_package_interpreter(struct arena *a, const struct reach_query *q,
+                                      const char *program, struct path_list *ret)
+{
+    str rest = read_shebang(a, program), word;
+    const char *found;
+    while (str_split(&rest, ' ', &word)) {
+        if (word.n == 0 || word.p[0] == '-' || str_eq(base_of(word), STR("env")))
+            continue;
+        if (str_find_char(word, '/') < 0 && is_interpreter(word))
+            (void)reach_named(a, q, word, ret, &found);
+        return;
+    }
+}
+
+static int reach_of_package(struct arena *a, const struct reach_query *q, struct path_list *ret,
+                            const char **ret_program, struct err *e)
+{
+    str name = str_from(q->argv[0]);
+    if (str_find_char(name, '/') < 0)
+        return reach_named(a, q, name, ret, ret_program) == 0
+                   ? 0
+                   : err_set(e, -ENOENT, "cannot start %s: no such program in PATH (%.*s)",
+                             q->argv[0], STR_ARG(path_variable(q->env)));
+    const char *program = find_program(a, q, name);
+    if (!program)
+        return err_set(e, -ENOENT, "cannot start %s: no such program", q->argv[0]);
+    if (!is_of_package(a, q, str_from(program)) && !is_system(path_real(a, str_from(program))))
+        return err_set(e, -EINVAL,
+                       "its manifest starts %s, which is not a file of the package; a package "
+                       "starts its own files, or programs that are in PATH",
+                       program);
+    reach_package_interpreter(a, q, program, ret);
+    *ret_program = program;
+    return 0;
+}
+
 int reach_program(struct arena *a, const struct reach_query *q, struct path_list *ret,
                   const char **ret_program, struct err *e)
 {
     str name = str_from(q->argv[0]);
+    if (q->package_dir)
+        return reach_of_package(a, q, ret, ret_program, e);
     const char *program = find_program(a, q, name);
     if (!program && str_find_char(name, '/') >= 0)
         return err_set(e, -ENOENT, "cannot start %s: no such program", q->argv[0]);

@@ -2,7 +2,11 @@
  *
  * An interpreter installed below a home directory (nvm, pyenv, a virtual environment) needs
  * its whole installation; a script needs its package and the modules beside it. Never a
- * directory that holds more than programs: for those only the one file counts. */
+ * directory that holds more than programs: for those only the one file counts.
+ *
+ * A package chooses its command line itself, so it gets less: its program is a file of the
+ * package or of the system, or an interpreter that a person has in PATH. Arguments, links in
+ * the package and first lines of its scripts show nothing. */
 #pragma once
 
 #include "base/err.h"
@@ -16,8 +20,9 @@ struct reach_query {
     const char *const *argv, *const *env;
     const char *cwd;
     const char *home_dir, *work_dir;
-    const struct path_list *writes; /* what it may write: it sees that anyway, and may have put
-                                     * links there, which are not followed */
+    const char *package_dir, *data_dir; /* NULL = a person wrote the command line */
+    const struct path_list *writes;     /* what it may write: it sees that anyway, and may have put
+                                         * links there, which are not followed */
 };
 
 /* Adds to `ret` what must be readable; *ret_program is where argv[0] is. -ENOENT with a message

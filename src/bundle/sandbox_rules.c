@@ -1,6 +1,7 @@
 #include "bundle/sandbox_rules.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "bundle/path_links.h"
@@ -69,6 +70,40 @@ static int check_links(struct arena *a, const struct path_list *l, const struct 
     return 0;
 }
 
+/* Whether it is a secret, or in one; by either name of the home. */
+static bool is_secret(struct arena *a, const struct sandbox_want *w, str path)
+{
+    str real = path_real(a, path);
+    for (const char *const *s = SANDBOX_SECRETS; *s; s++) {
+        str secret = arena_printf(a, "%s/%s", w->home_dir, *s);
+        if (path_is_at_or_below(path, secret) || path_is_at_or_below(real, secret) ||
+            path_is_at_or_below(real, path_real(a, secret)))
+            return true;
+    }
+    return false;
+}
+
+/* The value of an option names a directory to work with, not a wish to show secrets: those need
+ * a line in the entry. */
+static int choose(struct arena *a, const struct sandbox_want *w, struct sandbox_rules *r,
+                  struct err *e)
+{
+    for (size_t i = 0; i < w->chosen.len; i++) {
+        str path = path_clean(a, w->chosen.items[i], str_from(w->data_dir), str_from(w->home_dir));
+        int rc = check(a, w, path, "user_config", e);
+        if (rc < 0)
+            return rc;
+        if (path_is_at_or_below(real_path(a, w->home_dir), path_real(a, path)) ||
+            is_secret(a, w, path))
+            return err_set(e, -EINVAL,
+                           "user_config: %.*s holds keys or the whole home directory; choose a "
+                           "directory in it, or declare it with sandbox.read in the entry",
+                           STR_ARG(path));
+        path_list_add(a, &r->read, path);
+    }
+    return 0;
+}
+
 static int declare_all(struct arena *a, const struct sandbox_want *w, struct sandbox_rules *r,
                        struct err *e)
 {
@@ -76,7 +111,7 @@ static int declare_all(struct arena *a, const struct sandbox_want *w, struct san
     if (rc == 0)
         rc = declare(a, w, &w->declared->write, "sandbox.write", &r->write, e);
     if (rc == 0)
-        rc = declare(a, w, &w->chosen, "user_config", &r->write, e);
+        rc = choose(a, w, r, e);
     struct path_list writes = writable(a, w, r);
     if (rc == 0)
         rc = check_links(a, &r->read, &writes, e);
@@ -128,10 +163,11 @@ static void hide(struct arena *a, struct sandbox_rules *r, const char *path)
     if (access(path, F_OK) < 0)
         return;
     str secret = real_path(a, path);
-    for (size_t i = 0; i < r->read.n; i++)
-        hide_below(a, r, secret, r->read.at[i]);
-    for (size_t i = 0; i < r->write.n; i++)
-        hide_below(a, r, secret, r->write.at[i]);
+    const struct path_list *lists[] = {&r->read, &r->write, &r->program_files, &r->own_read};
+    for (size_t k = 0; k < ARRAY_LEN(lists); k++) {
+        for (size_t i = 0; i < lists[k]->n; i++)
+            hide_below(a, r, secret, lists[k]->at[i]);
+    }
 }
 
 static void hide_secrets(struct arena *a, const struct sandbox_want *w, struct sandbox_rules *r)
@@ -165,6 +201,12 @@ static int add_package(struct arena *a, const struct sandbox_want *w, struct san
         return err_set(e, -EINVAL,
                        "%s holds more than a bundle: it contains the home or the work directory; "
                        "move the bundle to a directory of its own",
+                       w->package_dir);
+    str real = path_real(a, dir);
+    if (path_is_at_or_below(real, real_path(a, w->work_dir)) &&
+        !(w->packages_dir && path_is_below(real, real_path(a, w->packages_dir))))
+        return err_set(e, -EINVAL,
+                       "%s is in nb's own work directory; move the bundle to another place",
                        w->package_dir);
     path_list_add(a, &r->own_read, dir);
     return 0;
@@ -200,11 +242,63 @@ static bool is_shown(const struct sandbox_rules *r, str path)
         if (path_is_at_or_below(path, str_from(*d)))
             return true;
     }
-    for (size_t i = 0; i < r->own_read.n; i++) {
-        if (path_is_at_or_below(path, str_from(r->own_read.at[i])))
-            return true;
+    const struct path_list *lists[] = {&r->program_files, &r->own_read};
+    for (size_t k = 0; k < ARRAY_LEN(lists); k++) {
+        for (size_t i = 0; i < lists[k]->n; i++) {
+            if (path_is_at_or_below(path, str_from(lists[k]->at[i])))
+                return true;
+        }
     }
     return shows(r, path);
+}
+
+static struct reach_query query_of(struct arena *a, const struct sandbox_want *w,
+                                   const struct sandbox_rules *r, const struct path_list *writes)
+{
+    /* A package must not choose where its interpreter is looked for. */
+    const char *path = getenv("PATH");
+    const char **own = arena_array(a, 2, sizeof(*own));
+    own[0] = path ? arena_printf(a, "PATH=%s", path).p : NULL;
+    return (struct reach_query){
+        .argv = w->argv,
+        .env = w->package_dir ? own : w->env,
+        .cwd = r->cwd,
+        .home_dir = w->home_dir,
+        .work_dir = w->work_dir,
+        .package_dir = w->package_dir,
+        .data_dir = w->data_dir,
+        .writes = writes,
+    };
+}
+
+/* A command line reads like a list of things to run; that it also shows keys or nb's own data
+ * must not be guessed from it. */
+static int check_program_files(struct arena *a, const struct sandbox_want *w,
+                               struct sandbox_rules *r, struct err *e)
+{
+    struct path_list found = r->program_files;
+    str work = real_path(a, w->work_dir), own = real_path(a, w->own_program);
+    r->program_files = (struct path_list){0};
+    for (size_t i = 0; i < found.n; i++) {
+        str path = str_from(found.at[i]), real = path_real(a, path);
+        if (str_eq(real, own)) { /* nb itself may be installed in its work directory */
+            path_list_add(a, &r->own_read, path);
+            continue;
+        }
+        if (path_is_at_or_below(real, work) &&
+            !path_is_at_or_below(real, real_path(a, w->data_dir)))
+            return err_set(e, -EINVAL,
+                           "the command needs %s, which is in nb's own work directory; no bundle "
+                           "sees it",
+                           found.at[i]);
+        if (is_secret(a, w, path) && !shows(r, path))
+            return err_set(e, -EINVAL,
+                           "the command needs %s, a place for keys and tokens; declare it with "
+                           "sandbox.read if the bundle is meant to see it",
+                           found.at[i]);
+        path_list_add(a, &r->program_files, path);
+    }
+    return 0;
 }
 
 /* A virtual environment in a directory that is written leads out of it to the interpreter. */
@@ -226,7 +320,8 @@ static int check_program(struct arena *a, const struct sandbox_want *w,
 
 static bool is_behind_link(struct arena *a, const struct sandbox_rules *r, str path)
 {
-    const struct path_list *lists[] = {&r->read, &r->write, &r->own_read, &r->own_write};
+    const struct path_list *lists[] = {&r->read, &r->write, &r->program_files, &r->own_read,
+                                       &r->own_write};
     for (size_t k = 0; k < ARRAY_LEN(lists); k++) {
         for (size_t i = 0; i < lists[k]->n; i++) {
             str dir = str_from(lists[k]->at[i]);
@@ -242,7 +337,7 @@ static bool is_behind_link(struct arena *a, const struct sandbox_rules *r, str p
 static void straighten(struct arena *a, struct sandbox_rules *r)
 {
     struct sandbox_rules before = *r;
-    struct path_list *lists[] = {&r->read, &r->write, &r->own_read};
+    struct path_list *lists[] = {&r->read, &r->write, &r->program_files, &r->own_read};
     for (size_t k = 0; k < ARRAY_LEN(lists); k++) {
         struct path_list straight = {0};
         for (size_t i = 0; i < lists[k]->n; i++) {
@@ -264,8 +359,10 @@ int sandbox_rules_make(struct arena *a, const struct sandbox_want *w, struct san
         return rc;
     declare_project(a, w, &r);
     struct path_list writes = writable(a, w, &r);
-    struct reach_query q = {w->argv, w->env, r.cwd, w->home_dir, w->work_dir, &writes};
-    rc = reach_program(a, &q, &r.own_read, &r.program, e);
+    struct reach_query q = query_of(a, w, &r, &writes);
+    rc = reach_program(a, &q, &r.program_files, &r.program, e);
+    if (rc == 0)
+        rc = check_program_files(a, w, &r, e);
     if (rc < 0)
         return rc;
     if (w->reads_home)

@@ -92,28 +92,32 @@ static str from_environment(struct arena *a, const struct manifest *m,
     return STR_NONE;
 }
 
-static struct json fallback_text(struct arena *a, const struct json *v,
-                                 const struct user_config_sources *from)
+static struct json fallback_text(struct arena *a, const struct json *v, const char *home_dir)
 {
     if (v->type != JSON_STRING)
         return *v;
-    struct variables vars = {.home_dir = from->home_dir};
+    struct variables vars = {.home_dir = home_dir};
     return json_of_str(substitute_text(a, v->s, &vars));
 }
 
-static const struct json *fallback_of(struct arena *a, const struct manifest_option *o,
-                                      const struct user_config_sources *from)
+bool option_is_path(const struct manifest_option *o)
+{
+    return o->type == OPTION_DIRECTORY || o->type == OPTION_FILE;
+}
+
+const struct json *user_config_proposal(struct arena *a, const struct manifest_option *o,
+                                        const char *home_dir)
 {
     if (!o->fallback)
         return NULL;
     if (o->fallback->type != JSON_ARRAY) {
         struct json *one = json_new(a, JSON_NULL);
-        *one = fallback_text(a, o->fallback, from);
+        *one = fallback_text(a, o->fallback, home_dir);
         return one;
     }
     struct json *list = json_new(a, JSON_ARRAY);
     for (size_t i = 0; i < o->fallback->len; i++)
-        json_push(a, list, fallback_text(a, &o->fallback->items[i], from));
+        json_push(a, list, fallback_text(a, &o->fallback->items[i], home_dir));
     return list;
 }
 
@@ -128,14 +132,24 @@ static int resolve_one(struct arena *a, const struct manifest *m,
         if (found)
             r = take(a, o, found, v, e);
     }
+    v->is_chosen = v->values.len > 0;
     if (r == 0 && v->values.len == 0) {
         struct json env = json_of_str(from_environment(a, m, from, o->key));
         r = take(a, o, &env, v, e);
     }
-    const struct json *fallback = fallback_of(a, o, from);
-    if (r == 0 && v->values.len == 0 && fallback)
+    const struct json *fallback = user_config_proposal(a, o, from->home_dir);
+    if (r == 0 && v->values.len == 0 && fallback && !option_is_path(o))
         r = take(a, o, fallback, v, e);
     return r;
+}
+
+static void add_missing(struct arena *a, struct buf *out, const struct manifest_option *o,
+                        const char *home_dir, bool is_further)
+{
+    const struct json *proposal = user_config_proposal(a, o, home_dir);
+    buf_printf(out, "%s%.*s", is_further ? ", " : "", STR_ARG(o->key));
+    if (proposal)
+        buf_printf(out, " (it proposes %.*s)", STR_ARG(scalar_text(a, proposal)));
 }
 
 int user_config_resolve(struct arena *a, const struct manifest *m,
@@ -151,7 +165,7 @@ int user_config_resolve(struct arena *a, const struct manifest *m,
         all[i].option = &m->options[i];
         r = resolve_one(a, m, from, &all[i], e);
         if (r == 0 && all[i].values.len == 0 && m->options[i].is_required)
-            buf_printf(&missing, "%s%.*s", nmissing++ > 0 ? ", " : "", STR_ARG(m->options[i].key));
+            add_missing(a, &missing, &m->options[i], from->home_dir, nmissing++ > 0);
     }
     if (r == 0 && nmissing > 0)
         r = err_set(e, -ENOKEY, "%.*s needs %s: %s", STR_ARG(m->name),

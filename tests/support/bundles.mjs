@@ -76,18 +76,24 @@ export function startHost({ healthMs = 30000, backoffMs = 50, env = {}, workdir,
     return host
 }
 
-/** Processes with the mark in their environment: bundles of this host, and all they started. */
+const isHelper = (args) => args[1] === 'launch' || path.basename(args[0]) === 'bwrap'
+
+/** Processes with the mark in their environment: bundles of this host, and all they started. The
+ *  launcher and bubblewrap start with an empty environment: they are known as their parents. */
 export function marked(mark, exceptPid) {
-    const found = []
-    for (const pid of fs.readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
+    const found = new Map()
+    const take = (pid) => found.set(pid, `${pid} ${fs.readFileSync(`/proc/${pid}/cmdline`, 'latin1').replaceAll('\0', ' ').slice(0, 200)}`)
+    const parentOf = (pid) => Number(fs.readFileSync(`/proc/${pid}/stat`, 'latin1').replace(/^.*\) \S /s, '').split(' ')[0])
+    for (const pid of fs.readdirSync('/proc').filter((name) => /^\d+$/.test(name)).map(Number)) {
         try {
-            if (Number(pid) === exceptPid || !fs.readFileSync(`/proc/${pid}/environ`, 'latin1').includes(mark)) continue
-            found.push(`${pid} ${fs.readFileSync(`/proc/${pid}/cmdline`, 'latin1').replaceAll('\0', ' ').slice(0, 200)}`)
+            if (pid === exceptPid || !fs.readFileSync(`/proc/${pid}/environ`, 'latin1').includes(mark)) continue
+            take(pid)
+            for (let up = parentOf(pid); up > 1 && isHelper(fs.readFileSync(`/proc/${up}/cmdline`, 'latin1').split('\0')); up = parentOf(up)) take(up)
         } catch {
             // it has ended meanwhile
         }
     }
-    return found
+    return [...found.values()]
 }
 
 /** All that were started are gone, soon. */

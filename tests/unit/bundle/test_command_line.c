@@ -10,14 +10,16 @@
     "\"dirs\":{\"type\":\"directory\",\"multiple\":true,\"default\":[\"/a\",\"/b\"]},"             \
     "\"off\":{\"type\":\"string\"}}"
 
-static const char *package_dir = "/opt/b";
+static const char *package_dir = "/opt/b", *stored_text = "{\"dirs\":[\"/a\",\"/b\"]}";
 
 /* type and mcp_config (or "") in, a command line out. */
 static int build(const char *type, const char *config, struct command_line *ret, struct err *e)
 {
     struct manifest m;
-    struct user_config_sources from = {0};
+    struct json *stored;
     struct user_value *values;
+    assert_int_equal(json_parse(&arena, str_from(stored_text), JSON_COPY, &stored, e), 0);
+    struct user_config_sources from = {.stored = stored};
     str text =
         arena_printf(&arena,
                      "{\"manifest_version\":\"0.4\",\"name\":\"m\",\"version\":\"1\",\"server\":{"
@@ -105,6 +107,36 @@ static void as_the_manifest_says(void **state)
        "/usr/bin/python", "PYTHONPATH=/opt/b/deps:/opt/b/src:/opt/b/lib");
 }
 
+static void only_a_person_chooses_paths(void **state)
+{
+    struct command_line c;
+    struct err e = {0};
+    const char *before = stored_text;
+    stored_text = "{}";
+    assert_int_equal(build("node", "", &c, &e), 0);
+    assert_int_equal(c.chosen_paths.len, 0);
+    stored_text = before;
+    assert_int_equal(build("node", "", &c, &e), 0);
+    assert_int_equal(c.chosen_paths.len, 2);
+}
+
+static void modules_are_those_of_the_package(void **state)
+{
+    struct command_line c;
+    struct err e = {0};
+    assert_int_equal(
+        build("node", "{\"command\":\"node\",\"env\":{\"NODE_PATH\":\"${__dirname}/lib:lib\"}}", &c,
+              &e),
+        0);
+    assert_int_equal(build("node",
+                           "{\"command\":\"node\",\"env\":{\"NODE_PATH\":\"${__dirname}/../x\"}}",
+                           &c, &e),
+                     -EINVAL);
+    assert_int_equal(
+        build("python", "{\"command\":\"python\",\"env\":{\"PYTHONPATH\":\"/home/ann\"}}", &c, &e),
+        -EINVAL);
+}
+
 static void secrets_stay_off_the_command_line(void **state)
 {
     refused("{\"command\":\"node\",\"args\":[\"--key=${user_config.key}\"]}", "the secret 'key'");
@@ -121,8 +153,12 @@ static void what_nobody_declared(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_usual_ones),       cmocka_unit_test(uv_leaves_a_lock_file_as_it_is),
-        cmocka_unit_test(as_the_manifest_says), cmocka_unit_test(secrets_stay_off_the_command_line),
+        cmocka_unit_test(only_a_person_chooses_paths),
+        cmocka_unit_test(modules_are_those_of_the_package),
+        cmocka_unit_test(the_usual_ones),
+        cmocka_unit_test(uv_leaves_a_lock_file_as_it_is),
+        cmocka_unit_test(as_the_manifest_says),
+        cmocka_unit_test(secrets_stay_off_the_command_line),
         cmocka_unit_test(what_nobody_declared),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

@@ -30,6 +30,24 @@ static void is(str s, const char *expected)
     assert_string_equal(arena_cstr(&arena, s), expected);
 }
 
+static void variables_that_load_code_are_refused(void **state)
+{
+    static const char *const NAMES[] = {"LD_PRELOAD", "GCONV_PATH", "OPENSSL_CONF", "BASH_ENV"};
+    for (size_t i = 0; i < 2 * ARRAY_LEN(NAMES); i++) {
+        const char *name = NAMES[i / 2];
+        str env =
+            i % 2 == 0
+                ? arena_printf(&arena, "\"env\":{\"%s\":\"x\"}", name)
+                : arena_printf(&arena,
+                               "\"platform_overrides\":{\"linux\":{\"env\":{\"%s\":\"x\"}}}", name);
+        str text = arena_printf(&arena,
+                                "{" HEAD ",\"server\":{\"type\":\"node\",\"entry_point\":\"a.js\","
+                                "\"mcp_config\":{\"command\":\"node\",%.*s}}}",
+                                STR_ARG(env));
+        bad(text.p, name);
+    }
+}
+
 static void a_whole_manifest(void **state)
 {
     struct manifest m = good(
@@ -137,9 +155,8 @@ static void too_many_options(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_whole_manifest),
-        cmocka_unit_test(the_smallest_ones),
-        cmocka_unit_test(what_is_missing_or_wrong_is_named),
+        cmocka_unit_test(a_whole_manifest),  cmocka_unit_test(variables_that_load_code_are_refused),
+        cmocka_unit_test(the_smallest_ones), cmocka_unit_test(what_is_missing_or_wrong_is_named),
         cmocka_unit_test(too_many_options),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

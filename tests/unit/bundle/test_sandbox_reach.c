@@ -11,7 +11,12 @@ static int reach(const char *const *argv, const char *path, const char *cwd, str
     const char *const env[] = {arena_printf(&rig.arena, "PATH=%s", path).p, NULL};
     struct path_list writes = {0};
     path_list_add(&rig.arena, &writes, str_from(at("work/data/me")));
-    struct reach_query q = {argv, env, cwd, at("home"), at("work"), &writes};
+    struct reach_query q = {.argv = argv,
+                            .env = env,
+                            .cwd = cwd,
+                            .home_dir = at("home"),
+                            .work_dir = at("work"),
+                            .writes = &writes};
     found = (struct path_list){0};
     return reach_program(&rig.arena, &q, &found, &program, e);
 }

@@ -113,13 +113,107 @@ static void a_package_is_read_and_must_be_one(void **state)
     assert_non_null(strstr(err.msg, "a directory of its own"));
 }
 
-static void chosen_paths_are_written(void **state)
+static void chosen_paths_are_read_only(void **state)
 {
     struct sandbox_want w = want_of();
     str chosen[] = {str_from(at("home/notes"))};
     w.chosen = (struct json_strs){chosen, 1};
     assert_int_equal(make(&w), 0);
-    assert_true(in(&rules.write, "home/notes"));
+    assert_true(in(&rules.read, "home/notes"));
+    assert_int_equal(rules.write.n, 0);
+}
+
+static void secrets_and_homes_cannot_be_chosen(void **state)
+{
+    const char *const paths[] = {"home", "home/.ssh", "home/.ssh/id", "home/link", "work", ""};
+    struct sandbox_want w = want_of();
+    assert_int_equal(symlink(".ssh", at("home/link")), 0);
+    for (size_t i = 0; i < ARRAY_LEN(paths); i++) {
+        str chosen[] = {str_from(*paths[i] ? at(paths[i]) : rig.root)};
+        w.chosen = (struct json_strs){chosen, 1};
+        assert_int_equal(make(&w), -EINVAL);
+    }
+}
+
+/* The command line of a package is the package's own wish. */
+static void arguments_of_a_package_show_nothing(void **state)
+{
+    struct sandbox_want w = want_of();
+    const char *const files[] = {"home/.ssh/id", "home/notes/list", "work/data/other/x"};
+    w.package_dir = at("app");
+    for (size_t i = 0; i < ARRAY_LEN(files); i++) {
+        w.argv = (const char *const[]){"cat", at(files[i]), NULL};
+        assert_int_equal(make(&w), 0);
+        assert_int_equal(rules.program_files.n + rules.read.n + rules.write.n, 0);
+        assert_int_equal(rules.own_read.n, 1);
+        w.argv = (const char *const[]){at(files[i]), NULL};
+        chmod(at(files[i]), 0755);
+        assert_int_equal(make(&w), -EINVAL);
+        assert_non_null(strstr(err.msg, "not a file of the package"));
+    }
+}
+
+static void a_package_does_not_choose_where_programs_are_found(void **state)
+{
+    struct sandbox_want w = want_of();
+    const char *const env[] = {arena_printf(&rig.arena, "PATH=%s", at("home/node/bin")).p, NULL};
+    w.package_dir = at("app");
+    w.env = env;
+    w.argv = (const char *const[]){"cat", NULL};
+    assert_int_equal(make(&w), 0);
+    assert_int_equal(rules.program_files.n, 0);
+    make_file("app/run", "#!/bin/sh\n", 0755);
+    const char *head = arena_printf(&rig.arena, "#!%s\n", at("home/node/bin/node")).p;
+    make_file("app/far", head, 0755);
+    const char *const programs[] = {"app/run", "app/far"};
+    for (size_t i = 0; i < ARRAY_LEN(programs); i++) {
+        w.argv = (const char *const[]){at(programs[i]), NULL};
+        assert_int_equal(make(&w), 0);
+        assert_int_equal(rules.program_files.n, 0);
+    }
+}
+
+static void a_package_is_not_in_the_work_directory(void **state)
+{
+    struct sandbox_want w = want_of();
+    make_file("work/apps/p/x", "", 0644);
+    w.packages_dir = at("work/apps");
+    w.package_dir = at("work/apps/p");
+    assert_int_equal(make(&w), 0);
+    w.package_dir = at("work/data/other");
+    assert_int_equal(make(&w), -EINVAL);
+}
+
+/* The first operand of a person's command is shown, but neither keys nor nb's own data. */
+static void scripts_in_hidden_places_are_refused(void **state)
+{
+    struct sandbox_want w = want_of();
+    const char *const files[] = {"home/.ssh/id", "work/data/other/x", "work/settings.json"};
+    make_file("work/settings.json", "{}", 0600);
+    for (size_t i = 0; i < ARRAY_LEN(files); i++) {
+        w.argv = (const char *const[]){"cat", at(files[i]), NULL};
+        assert_int_equal(make(&w), -EINVAL);
+    }
+    make_file("home/.ssh/package.json", "{}", 0600);
+    make_file("home/package.json", "{}", 0600);
+    w.argv = (const char *const[]){"cat", at("home/notes/list"), NULL};
+    assert_int_equal(make(&w), 0);
+    assert_true(in(&rules.program_files, "home/notes"));
+}
+
+/* Hidden is stronger than the files of a program. */
+static void secrets_beside_a_script_stay_hidden(void **state)
+{
+    struct sandbox_want w = want_of();
+    make_file("home/.config/sub/package.json", "{}", 0644);
+    make_file("home/.config/sub/run.js", "", 0644);
+    w.argv = (const char *const[]){"cat", at("home/.config/sub/run.js"), NULL};
+    assert_int_equal(make(&w), 0);
+    assert_true(in(&rules.program_files, "home/.config/sub"));
+    w.package_dir = at("home/.config");
+    w.argv = (const char *const[]){"cat", NULL};
+    assert_int_equal(make(&w), 0);
+    assert_true(in(&rules.hide, "home/.config/gh"));
 }
 
 /* What it may write it may also replace by a link, and be started again. */
@@ -162,8 +256,8 @@ static void what_is_behind_a_link_is_shown_where_it_is(void **state)
     w.cwd = at("app");
     make_file("app/server.js", "", 0644);
     assert_int_equal(make(&w), 0);
-    assert_true(in(&rules.own_read, "shared/node"));
-    assert_false(in(&rules.own_read, "app/node_modules/node"));
+    assert_true(in(&rules.program_files, "shared/node"));
+    assert_false(in(&rules.program_files, "app/node_modules/node"));
 }
 
 int main(void)
@@ -176,7 +270,15 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_work_directory_by_another_name, rig_open, rig_close),
         cmocka_unit_test_setup_teardown(the_working_directory_can_be_read, rig_open, rig_close),
         cmocka_unit_test_setup_teardown(a_package_is_read_and_must_be_one, rig_open, rig_close),
-        cmocka_unit_test_setup_teardown(chosen_paths_are_written, rig_open, rig_close),
+        cmocka_unit_test_setup_teardown(chosen_paths_are_read_only, rig_open, rig_close),
+        cmocka_unit_test_setup_teardown(secrets_and_homes_cannot_be_chosen, rig_open, rig_close),
+        cmocka_unit_test_setup_teardown(arguments_of_a_package_show_nothing, rig_open, rig_close),
+        cmocka_unit_test_setup_teardown(a_package_does_not_choose_where_programs_are_found,
+                                        rig_open, rig_close),
+        cmocka_unit_test_setup_teardown(a_package_is_not_in_the_work_directory, rig_open,
+                                        rig_close),
+        cmocka_unit_test_setup_teardown(scripts_in_hidden_places_are_refused, rig_open, rig_close),
+        cmocka_unit_test_setup_teardown(secrets_beside_a_script_stay_hidden, rig_open, rig_close),
         cmocka_unit_test_setup_teardown(declared_paths_do_not_lead_through_its_own_links, rig_open,
                                         rig_close),
         cmocka_unit_test_setup_teardown(a_program_behind_its_own_link_must_be_declared, rig_open,

@@ -58,8 +58,13 @@ static void the_order_of_places(void **state)
     is(first(all, "key"), "given");
     is(first(all, "n"), "5");
     is(first(all, "on"), "true");
-    is(first(all, "dirs"), "/home/ann/a");
+    is(first(all, "dirs"),
+       "(none)"); /* its default is a proposal: only a person shows a directory */
+    assert_true(all[0].is_chosen && !all[1].is_chosen);
+    from.stored = object("{\"key\":\"stored\",\"dirs\":[\"/a\",\"/b\"],\"other\":\"x\"}");
+    assert_int_equal(user_config_resolve(&arena, &manifest, &from, &all, &e), 0);
     assert_int_equal(all[2].values.len, 2);
+    assert_true(all[2].is_chosen);
     from.given = object("{\"key\":\"\"}"); /* empty is not given */
     assert_int_equal(user_config_resolve(&arena, &manifest, &from, &all, &e), 0);
     is(first(all, "key"), "stored");
