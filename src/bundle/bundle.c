@@ -110,6 +110,19 @@ void bundle_learn_server(struct bundle *b)
     f->capabilities = json_clone(&f->arena, mcp_server_capabilities(c));
 }
 
+/* ---- its token ---- */
+
+const char *bundle_token_dir(const struct bundle *b, struct arena *a)
+{
+    return b->set->conf.credentials_dir;
+}
+
+str bundle_sign_in_advice(const struct bundle *b, struct arena *a)
+{
+    return arena_printf(a, "an admin has to sign in, on the page or with: nb bundle auth %.*s",
+                        STR_ARG(b->entry.server_name));
+}
+
 /* ---- what others ask ---- */
 
 /* "npx server-x": the arguments are left out, people put tokens there. */

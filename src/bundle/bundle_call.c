@@ -6,7 +6,16 @@
 #include <errno.h>
 
 #include "bundle/bundle_impl.h"
+#include "bundle/credentials.h"
+#include "bundle/step_up.h"
 #include "mcp/relay.h"
+
+/* A call that was refused for want of rights, while the scope is noted (step_up.h). It outlives the
+ * call that is cancelled meanwhile. */
+struct rights_wait {
+    struct bundle_call *call; /* NULL once cancelled */
+    struct bundles *set;
+};
 
 struct bundle_call {
     struct call_relay relay; /* first: it is the context of the call */
@@ -15,7 +24,8 @@ struct bundle_call {
     struct arena arena;
     struct mcp_request req;
     struct lanes_call *sent;
-    bool is_second; /* it has been sent before */
+    struct rights_wait *rights; /* or NULL */
+    bool is_second;             /* it has been sent before */
 };
 
 static void call_free(struct bundle_call *c)
@@ -71,6 +81,45 @@ static bool may_repeat(const struct bundle_call *c, const struct mcp_reply *r)
     return is_token_error(b, r->err) || (!is_about_task(&c->req) && is_connection_error(b, r->err));
 }
 
+/* ---- more rights ---- */
+
+static void on_scope_noted(void *ctx, const struct err *why)
+{
+    struct rights_wait *w = ctx;
+    struct bundles *set = w->set;
+    struct bundle_call *c = w->call;
+    free(w);
+    set->nstarts--;
+    defer_start(set->conf.loop, &set->sweep);
+    if (!c)
+        return;
+    c->rights = NULL;
+    c->bundle->wants_rights |= why->code == -ENOKEY;
+    answer(c, &(struct mcp_reply){.err = why});
+}
+
+/* False: the refusal is not about rights that a sign-in can give. */
+static bool begin_step_up(struct bundle_call *c, const struct mcp_reply *r)
+{
+    struct bundle *b = c->bundle;
+    struct oauth_challenge challenge;
+    oauth_challenge_parse(r->challenge, &challenge);
+    if (!b->entry.oauth.is_on || !r->err || r->err->code != -EACCES || !challenge.is_scope_missing)
+        return false;
+    struct step_up_want want = {
+        .pool = b->set->conf.pool,
+        .credentials_dir = bundle_token_dir(b, &c->arena),
+        .slug = credentials_slug(&c->arena, &b->entry),
+        .scope = challenge.scope,
+        .advice = bundle_sign_in_advice(b, &c->arena),
+    };
+    c->rights = xcalloc(1, sizeof(*c->rights));
+    *c->rights = (struct rights_wait){c, b->set};
+    b->set->nstarts++;
+    step_up_start(&want, on_scope_noted, c->rights);
+    return true;
+}
+
 /* ---- the server's answers ---- */
 
 static void on_done(void *ctx, const struct mcp_reply *r)
@@ -79,6 +128,8 @@ static void on_done(void *ctx, const struct mcp_reply *r)
     struct bundle *b = c->bundle;
     c->sent = NULL;
     bool is_unreachable = watch_is_unreachable(b, r->err);
+    if (begin_step_up(c, r))
+        return;
     if (!may_repeat(c, r)) {
         answer(c, r);
         return;
@@ -106,7 +157,7 @@ static struct bundle_call *first_waiting(const struct bundle *b)
 {
     LIST_FOREACH (node, &b->calls) {
         struct bundle_call *c = LIST_ENTRY(node, struct bundle_call, node);
-        if (!c->sent)
+        if (!c->sent && !c->rights)
             return c;
     }
     return NULL;
@@ -126,7 +177,8 @@ void bundle_calls_fail(struct bundle *b, const struct err *err)
     struct list_node given_up;
     list_init(&given_up);
     LIST_FOREACH (node, &b->calls) {
-        if (LIST_ENTRY(node, struct bundle_call, node)->sent)
+        const struct bundle_call *c = LIST_ENTRY(node, struct bundle_call, node);
+        if (c->sent || c->rights)
             continue;
         list_del(node);
         list_push(&given_up, node);
@@ -206,5 +258,7 @@ void bundle_cancel(struct bundle_call *c, const char *reason)
 {
     if (c->sent)
         lanes_cancel(c->sent, reason);
+    if (c->rights)
+        c->rights->call = NULL;
     call_free(c);
 }

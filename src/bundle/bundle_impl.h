@@ -60,6 +60,7 @@ struct bundle {
     bool is_ready, is_closing;
     bool is_waiting;       /* for its first call, with tools that are known */
     bool is_token_refused; /* the next attempt gets another one */
+    bool wants_rights;     /* a call was refused that another sign-in can allow */
     bool is_lost;          /* we ended it, or it does not answer: nothing more is sent */
     struct mcp_host host;
     struct arena dial_arena;
@@ -167,6 +168,9 @@ void bundle_free(struct bundle *b);
 void bundle_changed(struct bundle *b, enum bundle_change what);
 void bundle_learn_server(struct bundle *b); /* from the connection that became ready */
 void bundle_close_guests(struct bundle *b);
+/* The directory of the credentials that hold its token; and who has to sign in where. */
+const char *bundle_token_dir(const struct bundle *b, struct arena *a);
+str bundle_sign_in_advice(const struct bundle *b, struct arena *a);
 bool bundle_is_idle(const struct bundle *b); /* nothing under way: may be freed */
 
 /* ---- bundle_call.c ---- */

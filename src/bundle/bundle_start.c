@@ -328,7 +328,7 @@ static void on_token(void *ctx, str token, const struct err *err)
         give_up(s);
         return;
     }
-    s->bundle->is_token_refused = false;
+    s->bundle->is_token_refused = s->bundle->wants_rights = false;
     add_token(s, token);
     open_connection(s);
 }

@@ -14,7 +14,11 @@
 #define OAUTH_EARLY_MS   60000    /* a token that ends sooner is refreshed at once */
 
 struct oauth_state { /* what is kept between processes */
-    str issuer, resource, token_endpoint, scope;
+    str issuer, resource, token_endpoint;
+    str scope;                    /* that was granted */
+    str asked;                    /* that was asked for, the last time */
+    str wanted;                   /* that the server asked for since, with a 403 */
+    int64_t step_ups;             /* sign-ins in a row that such a 403 led to */
     str client_id, client_secret; /* the secret may be empty */
     enum oauth_client_auth auth;
     str access_token, refresh_token; /* the second may be empty */
@@ -27,6 +31,17 @@ int oauth_state_load(struct arena *a, const char *credentials_dir, str slug,
 int oauth_state_save(const char *credentials_dir, str slug, const struct oauth_state *s,
                      struct err *e);
 
+/* All scopes that were asked for before, by nb or by the server. */
+str oauth_scope_before(struct arena *a, const struct oauth_state *s);
+
+#define OAUTH_STEP_UPS_MAX 3
+/* Of the state that follows this one: 0 unless the server's 403 leads to the sign-in. */
+int64_t oauth_step_ups(const struct oauth_state *before);
+
+/* The server wants `scope` (it may be empty) with a 403. Notes it in `s` for the next sign-in.
+ * -ENOKEY: somebody has to sign in again. -EPERM: that was tried, and does not help. */
+int oauth_step_up(struct arena *a, struct oauth_state *s, str scope, struct err *e);
+
 /* ---- signing in ---- */
 
 struct oauth_login;
@@ -37,9 +52,14 @@ struct oauth_login_conf { /* copied, but for the first two */
     str url;              /* of the MCP server */
     unsigned fetch_flags; /* of every request */
     str redirect_uri;
-    str client_id, client_secret; /* of a client that is registered already; or empty */
-    str scope;                    /* empty = what the server asks for */
-    str scope_before;             /* what was asked for the last time is asked for again */
+    /* Of a client that is registered already; or empty. An https URL is the client's metadata
+     * document: it is used where the authorization server takes those. */
+    str client_id, client_secret;
+    str document_url; /* of nb's own metadata document; or empty */
+    bool is_web;      /* the redirect leads to a page of this server, not to a terminal */
+    str scope;        /* empty = what the server asks for */
+    str scope_before; /* oauth_scope_before: is asked for again */
+    int64_t step_ups; /* oauth_step_ups of the state before */
 };
 
 /* url: to be opened by a person; empty with an error. Never called before the start returned. */

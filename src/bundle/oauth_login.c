@@ -61,27 +61,15 @@ static void get(struct oauth_login *l, str url, call_done done)
 
 /* ---- the address for a person ---- */
 
-/* The words of both, each once. */
-static str join_scopes(struct arena *a, str some, str more)
-{
-    str word, rest = more, all = some;
-    while (str_split(&rest, ' ', &word)) {
-        str padded = arena_printf(a, " %.*s ", STR_ARG(all));
-        if (word.n > 0 && str_find(padded, arena_printf(a, " %.*s ", STR_ARG(word)), 0) < 0)
-            all = arena_printf(a, "%.*s%s%.*s", STR_ARG(all), all.n > 0 ? " " : "", STR_ARG(word));
-    }
-    return all;
-}
-
 static str wanted_scope(struct oauth_login *l)
 {
     struct arena *a = &l->arena;
     str scope = l->conf.scope.n > 0        ? l->conf.scope
                 : l->challenge.scope.n > 0 ? l->challenge.scope
                                            : l->resource.scope;
-    scope = join_scopes(a, scope, l->conf.scope_before);
+    scope = oauth_scope_join(a, scope, l->conf.scope_before);
     bool is_offline = l->server.has_offline_access && scope.n > 0;
-    return is_offline ? join_scopes(a, scope, STR("offline_access")) : scope;
+    return is_offline ? oauth_scope_join(a, scope, STR("offline_access")) : scope;
 }
 
 static void add_challenge(struct buf *out, str verifier)
@@ -111,7 +99,7 @@ static void finish_ready(struct oauth_login *l)
     buf_init(&query, QUERY_MAX);
     l->state = secret(&l->arena);
     l->verifier = secret(&l->arena);
-    l->result.scope = wanted_scope(l);
+    l->result.scope = l->result.asked = wanted_scope(l);
     form_add(&query, "response_type", STR("code"));
     form_add(&query, "client_id", l->result.client_id);
     form_add(&query, "redirect_uri", l->conf.redirect_uri);
@@ -183,12 +171,23 @@ static str registration(struct oauth_login *l)
     json_push(a, grants, json_of_str(STR("refresh_token")));
     json_push(a, responses, json_of_str(STR("code")));
     json_set(a, doc, STR("client_name"), json_of_str(STR("nb")));
-    json_set(a, doc, STR("application_type"), json_of_str(STR("native")));
+    json_set(a, doc, STR("application_type"),
+             json_of_str(l->conf.is_web ? STR("web") : STR("native")));
     json_set(a, doc, STR("redirect_uris"), *uris);
     json_set(a, doc, STR("grant_types"), *grants);
     json_set(a, doc, STR("response_types"), *responses);
     json_set(a, doc, STR("token_endpoint_auth_method"), json_of_str(str_from(auth_method(auth))));
     return json_to_str(a, doc);
+}
+
+static bool is_registered(const struct oauth_login *l)
+{
+    return l->conf.client_id.n > 0 && !oauth_is_document_url(l->conf.client_id);
+}
+
+static str document_of(const struct oauth_login *l)
+{
+    return l->conf.client_id.n > 0 ? l->conf.client_id : l->conf.document_url;
 }
 
 static void identify(struct oauth_login *l)
@@ -200,12 +199,19 @@ static void identify(struct oauth_login *l)
         return;
     }
     l->result.issuer = l->server.issuer;
+    l->result.step_ups = l->conf.step_ups;
     l->result.resource = l->resource.resource;
     l->result.token_endpoint = l->server.token_endpoint;
-    if (l->conf.client_id.n > 0) {
+    if (is_registered(l)) {
         l->result.client_id = l->conf.client_id;
         l->result.client_secret = l->conf.client_secret;
         l->result.auth = l->conf.client_secret.n > 0 ? l->server.auth : OAUTH_AUTH_NONE;
+        finish_ready(l);
+        return;
+    }
+    if (l->server.takes_document && document_of(l).n > 0) {
+        l->result.client_id = document_of(l);
+        l->result.auth = OAUTH_AUTH_NONE;
         finish_ready(l);
         return;
     }
@@ -350,7 +356,8 @@ struct oauth_login *oauth_login_start(const struct oauth_login_conf *conf, oauth
     arena_init(&l->arena);
     l->conf = *conf;
     str *const TEXTS[] = {&l->conf.url,           &l->conf.redirect_uri, &l->conf.client_id,
-                          &l->conf.client_secret, &l->conf.scope,        &l->conf.scope_before};
+                          &l->conf.client_secret, &l->conf.scope,        &l->conf.scope_before,
+                          &l->conf.document_url};
     for (size_t i = 0; i < ARRAY_LEN(TEXTS); i++)
         *TEXTS[i] = arena_str(&l->arena, *TEXTS[i]);
     l->ready = fn;

@@ -37,9 +37,49 @@ void oauth_challenge_parse(str header, struct oauth_challenge *ret)
     *ret = (struct oauth_challenge){
         .resource_metadata = parameter(header, STR("resource_metadata")),
         .scope = parameter(header, STR("scope")),
+        .is_scope_missing = str_eq(parameter(header, STR("error")), STR("insufficient_scope")),
     };
     if (ret->scope.n > OAUTH_SCOPE_MAX)
         ret->scope = STR_NONE;
+}
+
+/* ---- scopes ---- */
+
+static bool has_word(str all, str wanted)
+{
+    str word;
+    while (str_split(&all, ' ', &word)) {
+        if (str_eq(word, wanted))
+            return true;
+    }
+    return false;
+}
+
+str oauth_scope_join(struct arena *a, str some, str more)
+{
+    str word, all = some;
+    while (str_split(&more, ' ', &word)) {
+        if (word.n > 0 && !has_word(all, word))
+            all = arena_printf(a, "%.*s%s%.*s", STR_ARG(all), all.n > 0 ? " " : "", STR_ARG(word));
+    }
+    return all;
+}
+
+bool oauth_scope_has(str all, str some)
+{
+    str word;
+    while (str_split(&some, ' ', &word)) {
+        if (word.n > 0 && !has_word(all, word))
+            return false;
+    }
+    return true;
+}
+
+bool oauth_is_document_url(str url)
+{
+    struct url u;
+    return url_parse(url, &u, NULL) == 0 && u.is_https && !u.has_userinfo && u.target.n > 1 &&
+           str_find_char(url, '#') < 0 && str_find_char(url, '?') < 0;
 }
 
 /* ---- where to look ---- */
@@ -189,6 +229,8 @@ int oauth_server_decode(struct arena *a, str text, str issuer, struct oauth_serv
         .authorization_endpoint = json_get_string(doc, "authorization_endpoint"),
         .token_endpoint = json_get_string(doc, "token_endpoint"),
         .registration_endpoint = json_get_string(doc, "registration_endpoint"),
+        .device_endpoint = json_get_string(doc, "device_authorization_endpoint"),
+        .takes_document = json_get_bool(doc, "client_id_metadata_document_supported", false),
         .has_offline_access = has_string(json_get(doc, "scopes_supported"), STR("offline_access")),
         .sends_issuer = json_get_bool(doc, "authorization_response_iss_parameter_supported", false),
         .auth = client_auth(json_get(doc, "token_endpoint_auth_methods_supported")),

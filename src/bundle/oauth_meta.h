@@ -12,8 +12,9 @@
 #define OAUTH_PLACES_MAX 3
 #define OAUTH_SCOPE_MAX  2048 /* a server that wants a longer one is asked for its default */
 
-struct oauth_challenge { /* WWW-Authenticate of a refusal; both may be empty */
+struct oauth_challenge { /* WWW-Authenticate of a refusal; all may be empty */
     str resource_metadata, scope;
+    bool is_scope_missing; /* error="insufficient_scope": other rights are wanted */
 };
 
 struct oauth_resource { /* protected resource metadata */
@@ -26,13 +27,23 @@ enum oauth_client_auth { OAUTH_AUTH_NONE, OAUTH_AUTH_BASIC, OAUTH_AUTH_POST };
 struct oauth_server { /* authorization server metadata */
     str issuer, authorization_endpoint, token_endpoint;
     str registration_endpoint;   /* or empty */
+    str device_endpoint;         /* RFC 8628; or empty */
     bool has_offline_access;     /* among its scopes */
+    bool takes_document;         /* a client_id may be the URL of a metadata document */
     bool sends_issuer;           /* with every callback */
     enum oauth_client_auth auth; /* of clients with a secret */
     bool takes_public;           /* clients without one */
 };
 
 void oauth_challenge_parse(str header, struct oauth_challenge *ret);
+
+/* Scopes are lists of words. The words of both, each once; and whether all of `some` are in `all`.
+ */
+str oauth_scope_join(struct arena *a, str some, str more);
+bool oauth_scope_has(str all, str some);
+
+/* An https URL with a path, without fragment, user name or query: may be a client_id. */
+bool oauth_is_document_url(str url);
 
 /* Where the metadata may be, in the order in which to look. */
 size_t oauth_resource_places(struct arena *a, str server_url, const struct oauth_challenge *c,

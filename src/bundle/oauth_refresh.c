@@ -30,9 +30,9 @@ static void on_answer(void *ctx, const struct err *err, int status, str body)
 static struct oauth_state copy_state(struct arena *a, const struct oauth_state *s)
 {
     struct oauth_state ret = *s;
-    str *const TEXTS[] = {&ret.issuer,       &ret.resource,     &ret.token_endpoint,
-                          &ret.scope,        &ret.client_id,    &ret.client_secret,
-                          &ret.access_token, &ret.refresh_token};
+    str *const TEXTS[] = {
+        &ret.issuer, &ret.resource,  &ret.token_endpoint, &ret.scope,        &ret.asked,
+        &ret.wanted, &ret.client_id, &ret.client_secret,  &ret.access_token, &ret.refresh_token};
     for (size_t i = 0; i < ARRAY_LEN(TEXTS); i++)
         *TEXTS[i] = arena_str(a, *TEXTS[i]);
     return ret;

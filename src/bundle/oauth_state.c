@@ -30,6 +30,9 @@ int oauth_state_load(struct arena *a, const char *credentials_dir, str slug,
         .resource = json_get_string(v, "resource"),
         .token_endpoint = json_get_string(v, "tokenEndpoint"),
         .scope = json_get_string(v, "scope"),
+        .asked = json_get_string(v, "askedScope"),
+        .wanted = json_get_string(v, "wantedScope"),
+        .step_ups = json_get_int(v, "stepUps", 0),
         .client_id = json_get_string(v, "clientId"),
         .client_secret = json_get_string(v, "clientSecret"),
         .auth = auth_named(json_get_string(v, "clientAuth")),
@@ -51,6 +54,8 @@ int oauth_state_save(const char *credentials_dir, str slug, const struct oauth_s
         {"resource", s->resource},
         {"tokenEndpoint", s->token_endpoint},
         {"scope", s->scope},
+        {"askedScope", s->asked},
+        {"wantedScope", s->wanted},
         {"clientId", s->client_id},
         {"clientSecret", s->client_secret},
         {"clientAuth", str_from(AUTH_NAMES[s->auth])},
@@ -65,7 +70,40 @@ int oauth_state_save(const char *credentials_dir, str slug, const struct oauth_s
             json_set(&a, v, str_from(TEXTS[i].key), json_of_str(TEXTS[i].value));
     }
     json_set(&a, v, STR("expiresAt"), json_of_int(s->expires_ms));
+    if (s->step_ups > 0)
+        json_set(&a, v, STR("stepUps"), json_of_int(s->step_ups));
     int rc = credentials_set(credentials_dir, slug, STR(OAUTH_CREDENTIAL), v, e);
     arena_done(&a);
     return rc;
+}
+
+/* ---- more rights ---- */
+
+str oauth_scope_before(struct arena *a, const struct oauth_state *s)
+{
+    str before = s->asked.n > 0 ? s->asked : s->scope;
+    return oauth_scope_join(a, before, s->wanted);
+}
+
+int64_t oauth_step_ups(const struct oauth_state *before)
+{
+    return before->wanted.n > 0 ? before->step_ups + 1 : 0;
+}
+
+int oauth_step_up(struct arena *a, struct oauth_state *s, str scope, struct err *e)
+{
+    str shown = str_slice(scope, 0, 300);
+    if (scope.n == 0 || (s->asked.n > 0 && oauth_scope_has(s->asked, scope)))
+        return err_set(e, -EPERM,
+                       "the server refuses the call (scope '%.*s'), although that scope was asked "
+                       "for at the sign-in; ask the people who run the server for more rights",
+                       STR_ARG(shown));
+    if (s->step_ups >= OAUTH_STEP_UPS_MAX)
+        return err_set(e, -EPERM,
+                       "the server wants other rights (scope '%.*s') after %d sign-ins in a row; "
+                       "sign out first to try again",
+                       STR_ARG(shown), OAUTH_STEP_UPS_MAX);
+    s->wanted = oauth_scope_join(a, s->wanted, scope);
+    return err_set(e, -ENOKEY, "the server wants more rights for this call (scope '%.*s')",
+                   STR_ARG(shown));
 }

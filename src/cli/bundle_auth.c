@@ -189,7 +189,10 @@ int bundle_cli_sign_in(struct conv_cli *x, const struct bundle_entry *b, int por
         .client_id = b->oauth.client_id,
         .client_secret = b->oauth.client_secret,
         .scope = b->oauth.scope,
-        .scope_before = oauth_is_about(before.resource, b->url) ? before.scope : STR_NONE,
+        .scope_before = oauth_is_about(before.resource, b->url)
+                            ? oauth_scope_before(&x->arena, &before)
+                            : STR_NONE,
+        .step_ups = oauth_step_ups(&before),
     };
     struct oauth_login *l = oauth_login_start(&conf, on_ready, &g);
     int rc = sign_in(&g, l, listener);

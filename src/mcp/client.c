@@ -197,17 +197,25 @@ static bool take_error_body(struct mcp_client *c, struct exchange *x, str body)
     return true;
 }
 
-static void on_refused(void *ctx, int64_t during, int status, str body)
+/* Credentials are asked for by the header: the body of such an answer may say anything. */
+static bool wants_credentials(int status, str challenge)
+{
+    return status == 401 ||
+           (status == 403 && str_find(challenge, STR("insufficient_scope"), 0) >= 0);
+}
+
+static void on_refused(void *ctx, int64_t during, int status, str body, str challenge)
 {
     struct mcp_client *c = ctx;
     client_enter(c);
     struct exchange *x = exchange_find(c, during);
     struct err e;
     describe_refusal(&e, status, body);
+    challenge = arena_str(&c->in, challenge); /* its request ends before it is told */
     if (x) {
         x->http_status = status;
-        if (!take_error_body(c, x, body))
-            exchange_fail(x, &e);
+        if (wants_credentials(status, challenge) || !take_error_body(c, x, body))
+            exchange_refuse(x, &e, challenge);
         arena_reset(&c->in);
     } else if (during == OUTGOING_INITIALIZED) {
         err_prefix(&e, "notifications/initialized");

@@ -135,6 +135,7 @@ struct mcp_reply { /* exactly one of the three; borrowed for the callback */
     /* The connection failed: -ETIMEDOUT, -ECONNRESET, -EMSGSIZE, -EPROTO ... -EKEYREJECTED: it
      * wants credentials, or others. */
     const struct err *err;
+    str challenge; /* with err: WWW-Authenticate of a 401 or 403; or empty */
 };
 
 struct mcp_call_events {

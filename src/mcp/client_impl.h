@@ -74,6 +74,7 @@ void exchange_cancel(struct exchange *x, const char *reason);
 void exchange_drop(struct exchange *x); /* forgets it; nobody is told */
 void exchange_answer(struct exchange *x, const struct mcp_reply *r);
 void exchange_fail(struct exchange *x, const struct err *e);
+void exchange_refuse(struct exchange *x, const struct err *e, str challenge);
 void exchange_touch(struct exchange *x); /* a sign of life */
 /* A request whose answer nobody waits for. */
 void exchange_send_forgotten(struct mcp_client *c, str method, const struct json *params);

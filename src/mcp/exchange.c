@@ -100,6 +100,12 @@ void exchange_fail(struct exchange *x, const struct err *e)
     x->done(x, &(struct mcp_reply){.err = e});
 }
 
+void exchange_refuse(struct exchange *x, const struct err *e, str challenge)
+{
+    end(x, false);
+    x->done(x, &(struct mcp_reply){.err = e, .challenge = challenge});
+}
+
 /* Over stateless HTTP the closed connection says it. */
 static void tell_cancelled(struct mcp_client *c, int64_t id, const char *reason)
 {

@@ -16,6 +16,7 @@
 #define PACE_MAX_MS     30000
 #define LINGER_MS       2000 /* a stream that goes on after its answer */
 #define PACED_NOTES_MAX 5
+#define CHALLENGE_MAX   4096
 
 struct post {
     struct http *t;
@@ -30,6 +31,7 @@ struct post {
     struct wire *wire;
     struct timer later;
     struct buf last_id;
+    str challenge; /* of a 401 or 403, in mem */
     uint64_t retry_ms, pace_ms;
     unsigned resumes, paced;
 };
@@ -104,6 +106,9 @@ static void on_head(void *ctx, int status, bool is_stream, const struct fetch_he
     struct post *p = ctx;
     if (p->is_initialize && status >= 200 && status < 300)
         http_take_session(p->t, wire_header(headers, n, "mcp-session-id"));
+    if (status == 401 || status == 403)
+        p->challenge = arena_str(
+            &p->mem, str_slice(wire_header(headers, n, "www-authenticate"), 0, CHALLENGE_MAX));
     if (status == 429) {
         uint64_t seconds;
         if (parse_u64(str_trim(wire_header(headers, n, "retry-after")), &seconds) == 0)
@@ -180,7 +185,7 @@ static void refuse(struct post *p, int status, str body)
     if (id == 0)
         post_free(p);
     else
-        t->base.ev->refused(t->base.ctx, id, status, body);
+        t->base.ev->refused(t->base.ctx, id, status, body, p->challenge);
     leave(t, id);
 }
 

@@ -19,8 +19,9 @@ struct param_headers;
 struct transport_events {
     void (*message)(void *ctx, int64_t during, str text);
     void (*accepted)(void *ctx); /* OUTGOING_INITIALIZED has arrived; not of ordered ones */
-    /* It was answered by an HTTP status other than success, and this body. */
-    void (*refused)(void *ctx, int64_t during, int status, str body);
+    /* It was answered by an HTTP status other than success, and this body. challenge: the
+     * WWW-Authenticate header of a 401 or 403; or empty. */
+    void (*refused)(void *ctx, int64_t during, int status, str body, str challenge);
     /* It did not get there, or its answer will never come. */
     void (*lost)(void *ctx, int64_t during, const struct err *e);
     void (*alive)(void *ctx, int64_t during); /* not yet an answer, but a sign of life */

@@ -74,7 +74,7 @@ static void on_note_end(void *ctx, int status, str body, const struct err *err)
     else if (id != 0 && err->code != 0)
         t->base.ev->lost(t->base.ctx, id, err);
     else if (id != 0 && (status < 200 || status >= 300))
-        t->base.ev->refused(t->base.ctx, id, status, body);
+        t->base.ev->refused(t->base.ctx, id, status, body, STR_NONE);
 }
 
 static const struct wire_events NOTE_EVENTS = {NULL, on_note_event, on_note_end};

@@ -229,6 +229,54 @@ test('a token goes to the server that it is for, and nowhere else', async () => 
     assert.deepEqual(other.requests, [])
 })
 
+test('a call that needs more rights says who has to sign in, and the next sign-in asks for all of them', async () => {
+    const g = await guard({ scope: 'tools:read' })
+    const workdir = settings([entry(g)])
+    assert.equal((await auth(workdir)).code, 0)
+    const server = await startServer({ workdir, env: ENV })
+    await eventually(async () => (await app(server))?.status === 'running', 10000)
+    g.options.callScope = 'tools:write'
+    const before = g.requests.length
+    assert.match(await who(server), /nb bundle auth far: the server wants more rights for this call \(scope 'tools:write'\)/)
+    assert.equal(g.requests.length, before + 1, 'it is not repeated')
+    assert.equal((await auth(workdir)).code, 0)
+    assert.equal(g.scope, 'tools:read tools:write')
+    await eventually(async () => (await app(server)).status === 'running', 10000)
+    assert.equal(await who(server), 'somebody')
+    assert.deepEqual(g.faults, [])
+}, { timeoutMs: 60000 })
+
+test('rights that the server keeps asking for are proposed once', async () => {
+    const g = await guard({ scope: 'tools:read', callScope: 'tools:write', grants: 'tools:read' })
+    const workdir = settings([entry(g)])
+    assert.equal((await auth(workdir)).code, 0)
+    const server = await startServer({ workdir, env: ENV })
+    await eventually(async () => (await app(server))?.status === 'running', 10000)
+    assert.match(await who(server), /nb bundle auth far/)
+    assert.equal((await auth(workdir)).code, 0)
+    await eventually(async () => (await app(server)).status === 'running', 10000)
+    const text = await who(server)
+    assert.match(text, /although that scope was asked for/)
+    assert.doesNotMatch(text, /sign in/)
+    assert.equal(asked(g), 2)
+}, { timeoutMs: 60000 })
+
+test('a client metadata document is used where the server takes it, and only there', async () => {
+    const id = 'https://nb.example.com/client.json'
+    const g = await guard({ metadata: { client_id_metadata_document_supported: true } }), other = await guard({})
+    g.clients.set(id, { redirects: [] })
+    const visit = (url) => {
+        g.clients.get(id).redirects.push(new URL(url).searchParams.get('redirect_uri'))
+        return fetch(url)
+    }
+    const done = await auth(settings([entry(g, { clientId: id })]), visit)
+    assert.equal(done.code, 0, done.stderr)
+    assert.ok(!g.requests.includes('POST /register'))
+    assert.equal((await auth(settings([entry(other, { clientId: id })]))).code, 0)
+    assert.ok(other.requests.includes('POST /register'))
+    assert.deepEqual([...g.faults, ...other.faults], [])
+}, { timeoutMs: 60000 })
+
 test('what fails is not added, and leaves nothing behind', async () => {
     const g = await guard({ callback: { code: null, error: 'access_denied' } })
     const workdir = settings()

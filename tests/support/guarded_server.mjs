@@ -15,7 +15,7 @@ function body(req) {
 
 /** The state's `busy` is a status with which no refresh succeeds; its `held` is a promise that delays the answer to one. options: metadata (changes of the authorization server's), resource, where ('header', 'path', 'root'), auth, callback (changes of the redirect's query). */
 export async function startGuarded(options = {}) {
-    const state = { faults: [], requests: [], clients: new Map(), codes: new Map(), access: new Set(), refresh: new Map(), lifetime: 3600, options }
+    const state = { faults: [], requests: [], clients: new Map(), codes: new Map(), access: new Map(), refresh: new Map(), lifetime: 3600, options }
     const server = http.createServer((req, res) => handle(req, res).catch((error) => {
         state.faults.push(error.stack)
         res.writeHead(500).end()
@@ -36,7 +36,7 @@ export async function startGuarded(options = {}) {
 
     function issue(res, client, scope) {
         const access = randomUUID(), refresh = randomUUID()
-        state.access.add(access)
+        state.access.set(access, scope ?? '')
         state.refresh.set(refresh, client)
         json(res, 200, { access_token: access, token_type: 'Bearer', expires_in: state.lifetime, refresh_token: refresh, scope })
     }
@@ -61,13 +61,14 @@ export async function startGuarded(options = {}) {
             if (state.refresh.get(form.get('refresh_token')) !== client) return json(res, 400, { error: 'invalid_grant' })
             state.refresh.delete(form.get('refresh_token'))
             await state.held
-            return issue(res, client)
+            return issue(res, client, state.granted)
         }
         const code = state.codes.get(form.get('code'))
         state.codes.delete(form.get('code'))
         if (!code || code.client !== client || code.redirect !== form.get('redirect_uri')) return fault(res, 'the code is not theirs')
         if (createHash('sha256').update(form.get('code_verifier') ?? '').digest('base64url') !== code.challenge) return fault(res, 'PKCE')
-        issue(res, client, code.scope)
+        state.granted = options.grants ?? code.scope
+        issue(res, client, state.granted)
     }
 
     function authorize(req, res, query) {
@@ -102,6 +103,8 @@ export async function startGuarded(options = {}) {
         const { id, method, params } = JSON.parse(await body(req))
         if (method === 'initialize') return json(res, 200, { jsonrpc: '2.0', id, result: { protocolVersion: params.protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 'guarded', version: '1' } } })
         if (method === 'tools/list') return json(res, 200, { jsonrpc: '2.0', id, result: { tools: TOOLS } })
+        const lacks = (options.callScope ?? '').split(' ').filter((word) => word && !state.access.get(presented).split(' ').includes(word))
+        if (method === 'tools/call' && lacks.length) return json(res, 403, { jsonrpc: '2.0', id, error: { code: -32000, message: 'no' } }, { 'www-authenticate': `Bearer error="insufficient_scope", scope="${options.callScope}"` })
         if (method === 'tools/call') return json(res, 200, { jsonrpc: '2.0', id, result: { content: [{ type: 'text', text: 'somebody' }] } })
         if (id === undefined) return res.writeHead(202).end()
         json(res, 200, { jsonrpc: '2.0', id, error: { code: -32601, message: 'Method not found' } })
