@@ -9,13 +9,17 @@
 
 /* ---- the table ---- */
 
-#define API_MCP_BODY_MAX (4u * 1024 * 1024)
-#define CONV             API_CONV
-#define OPEN             (API_OPEN | API_NO_SPACE)
+#define API_BODY_MAX        (64u * 1024) /* where the table does not say otherwise */
+#define API_TEXT_MAX        (1024u * 1024)
+#define API_LOGIN_MAX       (4u * 1024)
+#define API_PREFERENCES_MAX (32u * 1024) /* twice what can be kept: escapes take room */
+#define API_MCP_BODY_MAX    (4u * 1024 * 1024)
+#define CONV                API_CONV
+#define OPEN                (API_OPEN | API_NO_SPACE)
 
 static const struct route ROUTES[] = {
     {"GET", "/v1/health", api_health_get, OPEN, 0},
-    {"POST", "/v1/auth/login", api_auth_login, OPEN, 0},
+    {"POST", "/v1/auth/login", api_auth_login, OPEN, API_LOGIN_MAX},
     {"POST", "/v1/auth/logout", api_auth_logout, OPEN, 0},
     {"GET", "/v1/auth/session", api_auth_session, OPEN, 0},
     {"POST", "/v1/auth/refresh", api_auth_refresh, OPEN, 0},
@@ -30,21 +34,21 @@ static const struct route ROUTES[] = {
     {"POST", "/v1/users/:user/password", api_users_password, API_NO_SPACE | API_ADMIN, 0},
     {"POST", "/v1/users/:user/sign-out", api_users_sign_out, API_NO_SPACE | API_ADMIN, 0},
     {"GET", "/v1/preferences", api_preferences_get, API_NO_SPACE, 0},
-    {"PATCH", "/v1/preferences", api_preferences_set, API_NO_SPACE, 0},
+    {"PATCH", "/v1/preferences", api_preferences_set, API_NO_SPACE, API_PREFERENCES_MAX},
     {"GET", "/v1/tokens", api_tokens_list, API_NO_SPACE | API_ADMIN, 0},
     {"POST", "/v1/tokens", api_tokens_add, API_NO_SPACE | API_ADMIN, 0},
     {"DELETE", "/v1/tokens/:token", api_tokens_revoke, API_NO_SPACE | API_ADMIN, 0},
     {"GET", "/v1/workspaces", api_workspaces_list, API_HOME, 0},
-    {"POST", "/v1/workspaces", api_workspaces_add, API_NO_SPACE | API_ADMIN, 0},
+    {"POST", "/v1/workspaces", api_workspaces_add, API_NO_SPACE | API_ADMIN, API_TEXT_MAX},
     {"GET", "/v1/workspaces/:ws", api_workspaces_get, API_NO_SPACE, 0},
-    {"PATCH", "/v1/workspaces/:ws", api_workspaces_set, API_NO_SPACE | API_ADMIN, 0},
+    {"PATCH", "/v1/workspaces/:ws", api_workspaces_set, API_NO_SPACE | API_ADMIN, API_TEXT_MAX},
     {"DELETE", "/v1/workspaces/:ws", api_workspaces_remove, API_NO_SPACE | API_ADMIN, 0},
     {"GET", "/v1/workspaces/:ws/members", api_members_list, API_NO_SPACE, 0},
     {"POST", "/v1/workspaces/:ws/members", api_members_add, API_NO_SPACE | API_ADMIN, 0},
     {"PATCH", "/v1/workspaces/:ws/members/:user", api_members_set, API_NO_SPACE | API_ADMIN, 0},
     {"DELETE", "/v1/workspaces/:ws/members/:user", api_members_remove, API_NO_SPACE | API_ADMIN, 0},
     {"GET", "/v1/apps", api_apps_list, 0, 0},
-    {"POST", "/v1/apps/import", api_apps_import, API_ADMIN | API_READS, 0},
+    {"POST", "/v1/apps/import", api_apps_import, API_ADMIN | API_READS, API_TEXT_MAX},
     {"POST", "/v1/apps/install", api_apps_install, API_ADMIN, 0},
     {"GET", "/v1/apps/:name", api_apps_get, 0, 0},
     {"DELETE", "/v1/apps/:name", api_apps_uninstall, API_ADMIN, 0},
@@ -55,10 +59,10 @@ static const struct route ROUTES[] = {
     {"GET", "/v1/apps/:name/resources/*", api_apps_resource, 0, 0},
     {"GET", "/v1/bundles/health", api_bundles_health, 0, 0},
     {"GET", "/v1/tools", api_tools_list, 0, 0},
-    {"POST", "/v1/tools/call", api_tools_call, API_CALLS, 0},
-    {"POST", "/v1/chat", api_chat_post, API_BODY_CONV | API_CHAT, 0},
-    {"POST", "/v1/chat/start", api_chat_start, API_BODY_CONV | API_CHAT, 0},
-    {"POST", "/v1/chat/stream", api_chat_stream, API_BODY_CONV | API_CHAT, 0},
+    {"POST", "/v1/tools/call", api_tools_call, API_CALLS, API_TEXT_MAX},
+    {"POST", "/v1/chat", api_chat_post, API_BODY_CONV | API_CHAT, API_TEXT_MAX},
+    {"POST", "/v1/chat/start", api_chat_start, API_BODY_CONV | API_CHAT, API_TEXT_MAX},
+    {"POST", "/v1/chat/stream", api_chat_stream, API_BODY_CONV | API_CHAT, API_TEXT_MAX},
     {"GET", "/v1/conversations", api_conversations_list, 0, 0},
     {"GET", "/v1/conversations/stats", api_conversations_stats, 0, 0},
     {"GET", "/v1/conversations/:id", api_conversations_get, CONV, 0},
@@ -68,7 +72,7 @@ static const struct route ROUTES[] = {
     {"POST", "/v1/conversations/:id/fork", api_conversations_fork, CONV, 0},
     {"GET", "/v1/conversations/:id/export", api_conversations_export, CONV, 0},
     {"GET", "/v1/conversations/:id/notes", api_notes_list, CONV, 0},
-    {"POST", "/v1/conversations/:id/notes", api_notes_add, CONV, 0},
+    {"POST", "/v1/conversations/:id/notes", api_notes_add, CONV, API_TEXT_MAX},
     {"POST", "/v1/conversations/:id/share", api_sharing_set, CONV, 0},
     {"POST", "/v1/conversations/:id/unshare", api_sharing_end, CONV, 0},
     {"POST", "/v1/conversations/:id/participants", api_participants_add, CONV, 0},
@@ -78,9 +82,9 @@ static const struct route ROUTES[] = {
     {"POST", "/v1/conversations/:id/typing", api_conversations_typing, CONV, 0},
     {"POST", "/v1/conversations/:id/cancel", api_conversations_cancel, CONV, 0},
     {"GET", "/v1/conversations/:id/inputs", api_inputs_list, CONV, 0},
-    {"POST", "/v1/conversations/:id/inputs/:input", api_inputs_answer, CONV, 0},
+    {"POST", "/v1/conversations/:id/inputs/:input", api_inputs_answer, CONV, API_TEXT_MAX},
     {"GET", "/v1/conversations/:id/queue", api_queue_list, CONV, 0},
-    {"PATCH", "/v1/conversations/:id/queue/:message", api_queue_edit, CONV, 0},
+    {"PATCH", "/v1/conversations/:id/queue/:message", api_queue_edit, CONV, API_TEXT_MAX},
     {"DELETE", "/v1/conversations/:id/queue/:message", api_queue_withdraw, CONV, 0},
     {"GET", "/v1/events", api_events_get, 0, 0},
     {"POST", "/v1/events/:stream/watch", api_events_watch, API_READS, 0},
@@ -88,16 +92,16 @@ static const struct route ROUTES[] = {
     {"POST", "/v1/models/look", api_models_look, API_NO_SPACE | API_ADMIN, 0},
     {"PUT", "/v1/models/default", api_models_set_default, API_NO_SPACE | API_ADMIN, 0},
     {"GET", "/v1/permissions", api_permissions_get, 0, 0},
-    {"PUT", "/v1/permissions", api_permissions_set, API_ADMIN, 0},
+    {"PUT", "/v1/permissions", api_permissions_set, API_ADMIN, API_TEXT_MAX},
     {"DELETE", "/v1/permissions/consents/:tool", api_permissions_withdraw, API_ADMIN, 0},
     {"PUT", "/v1/providers/:name/key", api_provider_key_set, API_NO_SPACE | API_ADMIN, 0},
-    {"POST", "/v1/prompt", api_prompt_preview, API_BODY_CONV | API_READS, 0},
+    {"POST", "/v1/prompt", api_prompt_preview, API_BODY_CONV | API_READS, API_TEXT_MAX},
     {"GET", "/v1/search", api_search_get, 0, 0},
     {"POST", "/v1/import", api_import_start, 0, 0},
     {"GET", "/v1/import", api_import_get, 0, 0},
     {"POST", "/v1/resources/read", api_resources_read, API_READS, 0},
     {"GET", "/v1/skills", api_skills_list, 0, 0},
-    {"POST", "/v1/skills/match", api_skills_match, API_READS, 0},
+    {"POST", "/v1/skills/match", api_skills_match, API_READS, API_TEXT_MAX},
     {"GET", "/v1/usage", api_usage_get, 0, 0},
     {"GET", "/v1/workspace", api_workspace_get, 0, 0},
     {"POST", "/mcp", api_mcp_handle, API_MCP, API_MCP_BODY_MAX},
@@ -185,8 +189,8 @@ static bool on_head(void *ctx, struct http_req *r)
         reply_no_route(r, found, &allow);
         go_on = false;
     }
-    if (go_on && route && route->body_max > 0)
-        r->body_max = route->body_max;
+    if (go_on && route)
+        r->body_max = route->body_max > 0 ? route->body_max : API_BODY_MAX;
     buf_done(&allow);
     return go_on;
 }
@@ -311,6 +315,7 @@ struct api *api_new(const struct api_deps *deps)
     a->names = (struct frame_names){find_name, a};
     map_init(&a->hubs);
     map_init(&a->provisions);
+    map_init(&a->changing);
     list_init(&a->model_changes);
     list_init(&a->lookers);
     rates_init(&a->rates);
@@ -334,10 +339,14 @@ void api_stop(struct api *a)
 
 void api_free(struct api *a)
 {
+    struct map_entry *m;
     if (!a)
         return;
     map_done(&a->hubs);
     map_done(&a->provisions);
+    for (size_t i = 0; (m = map_next(&a->changing, &i)) != NULL;)
+        free(m->value);
+    map_done(&a->changing);
     rates_done(&a->rates);
     free(a);
 }

@@ -25,6 +25,7 @@ struct api {
     uint64_t nstreams; /* opened so far */
     struct frame_names names;
     struct rates rates;
+    struct map changing;   /* user id -> size_t: changes that are being saved, people.c */
     struct map provisions; /* user id -> their first workspace, which is being made */
     struct directory_observer people;
     struct auth_observer logins;

@@ -18,9 +18,37 @@ void api_forbidden(struct http_req *r)
     http_reply_error(r, 403, "forbidden", "That is for administrators.", NULL);
 }
 
+/* ---- changes that wait, counted for the person who asked ---- */
+
+static bool begin_change(struct api *api, const struct api_identity *me)
+{
+    size_t max = me->who.role >= ORG_ADMIN ? API_CHANGES_ADMIN : API_CHANGES_MEMBER;
+    size_t *n = map_get(&api->changing, me->who.user_id);
+    if (me->is_operator)
+        return true;
+    if (!n) {
+        n = xcalloc(1, sizeof *n);
+        map_put(&api->changing, me->who.user_id, n);
+    }
+    if (*n >= max)
+        return false;
+    ++*n;
+    return true;
+}
+
+static void end_change(struct api *api, const struct api_identity *me)
+{
+    size_t *n = map_get(&api->changing, me->who.user_id);
+    if (me->is_operator || !n || --*n > 0)
+        return;
+    map_del(&api->changing, me->who.user_id);
+    free(n);
+}
+
 static void on_changed(void *ctx, const struct err *err, str id)
 {
     struct api_change *c = ctx;
+    end_change(c->api, api_identity(c->req));
     if (err->code < 0)
         api_change_error(c->req, err);
     else
@@ -32,6 +60,13 @@ void api_change(struct api *api, struct http_req *r, const struct change *what,
 {
     struct api_change *c = ARENA_NEW(&r->arena, struct api_change);
     *c = (struct api_change){api, r, then, data};
+    if (!begin_change(api, api_identity(r))) {
+        http_add_header(r, "Retry-After", STR("1"));
+        http_reply_error(r, 429, "rate_limited",
+                         "An earlier change of yours is still being saved. Wait for its answer.",
+                         NULL);
+        return;
+    }
     directory_change(api->deps.directory, what, on_changed, c);
 }
 

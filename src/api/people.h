@@ -3,6 +3,10 @@
 
 #include "api/admit.h"
 
+/* Changes of one person that are being saved; more get 429. */
+#define API_CHANGES_MEMBER 1u
+#define API_CHANGES_ADMIN  16u
+
 /* A change under way; the request lives until it is answered. */
 struct api_change {
     struct api *api;

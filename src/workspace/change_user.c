@@ -6,8 +6,9 @@
 #include "workspace/change_impl.h"
 #include "workspace/roster_impl.h"
 
-#define EMAIL_MAX       254
-#define PREFERENCES_MAX (16u * 1024)
+#define EMAIL_MAX            254
+#define PREFERENCES_MAX      (16u * 1024)
+#define PREFERENCES_KEYS_MAX 256u
 
 /* ---- values ---- */
 
@@ -56,23 +57,55 @@ static void set_binding(struct edit *x, struct json *doc, str issuer, str subjec
     json_set(x->arena, doc, STR("identity"), *identity);
 }
 
-static int merge_preferences(struct edit *x, struct json *doc, const struct json *changes)
+static int check_changes(struct edit *x, const struct json *changes)
 {
-    struct json *old = json_get(doc, "preferences");
-    struct json *all = json_is(old, JSON_OBJECT) ? old : json_new(x->arena, JSON_OBJECT);
     if (!json_is(changes, JSON_OBJECT))
         return err_set(x->e, -EINVAL, "preferences: expected object");
-    for (size_t i = 0; i < changes->len; i++) {
-        const struct json_member *m = &changes->members[i];
-        if (json_is(&m->value, JSON_NULL))
-            json_unset(all, arena_cstr(x->arena, m->key));
-        else
-            json_set(x->arena, all, m->key, m->value);
-    }
-    if (json_to_str(x->arena, all).n > PREFERENCES_MAX)
+    if (changes->len > PREFERENCES_KEYS_MAX)
+        return err_set(x->e, -EINVAL, "preferences: more than %u keys", PREFERENCES_KEYS_MAX);
+    if (json_to_str(x->arena, changes).n > PREFERENCES_MAX)
         return err_set(x->e, -EINVAL, "preferences: more than %u bytes", PREFERENCES_MAX);
-    json_set(x->arena, doc, STR("preferences"), *all);
     return 0;
+}
+
+static void add_member(struct json *to, const struct json_member *m, const struct json *value)
+{
+    if (!json_is(value, JSON_NULL))
+        to->members[to->len++] = (struct json_member){m->key, *value};
+}
+
+/* What is there in its order, with the new values; then the new keys. Linear. */
+static struct json *merged(struct arena *a, const struct json *old, const struct json *changes)
+{
+    struct map by_key;
+    struct json *all = json_new(a, JSON_OBJECT);
+    uint32_t n = json_is(old, JSON_OBJECT) ? old->len : 0;
+    all->members = arena_array(a, (size_t)n + changes->len + 1, sizeof *all->members);
+    map_init(&by_key);
+    for (uint32_t i = 0; i < changes->len; i++)
+        map_put(&by_key, changes->members[i].key, &changes->members[i].value);
+    for (uint32_t i = 0; i < n; i++) {
+        struct json *value = map_del(&by_key, old->members[i].key);
+        add_member(all, &old->members[i], value ? value : &old->members[i].value);
+    }
+    for (uint32_t i = 0; i < changes->len; i++)
+        if (map_del(&by_key, changes->members[i].key))
+            add_member(all, &changes->members[i], &changes->members[i].value);
+    map_done(&by_key);
+    return all;
+}
+
+/* The limits come first: the directory has one thread, and removals wait for it. */
+static int merge_preferences(struct edit *x, struct json *doc, const struct json *changes)
+{
+    int r = check_changes(x, changes);
+    if (r < 0)
+        return r;
+    struct json *all = merged(x->arena, json_get(doc, "preferences"), changes);
+    r = check_changes(x, all);
+    if (r == 0)
+        json_set(x->arena, doc, STR("preferences"), *all);
+    return r;
 }
 
 /* ---- profiles ---- */

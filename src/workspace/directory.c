@@ -17,6 +17,8 @@ struct directory {
     struct watch *watch;
     struct roster *roster;
     struct list_node observers;
+    struct list_node urgent, waiting; /* struct visit.node: what is to be done, in this order */
+    bool is_busy;                     /* one visit is under way */
     size_t pending;
     bool is_looking, is_stale; /* stale: written to since that look was sent */
 };
@@ -25,8 +27,9 @@ struct directory {
 struct visit {
     struct job job;
     struct directory *directory;
+    struct list_node node;
     struct arena arena;
-    bool is_change;
+    bool is_change, is_urgent, is_refused;
     struct change change;
     directory_done done;
     void *ctx;
@@ -88,6 +91,7 @@ static void replace(struct directory *d, struct roster *now)
 }
 
 static void on_touched(void *ctx);
+static void begin_next(struct directory *d);
 
 static void look_done(struct directory *d)
 {
@@ -109,8 +113,11 @@ static void visit_done(struct job *j)
         v->done(v->ctx, &v->err, v->err.code < 0 ? STR_NONE : str_from(v->result.id));
     if (!v->is_change)
         look_done(d);
+    if (!v->is_refused)
+        d->is_busy = false;
     arena_done(&v->arena);
     free(v);
+    begin_next(d);
 }
 
 static struct visit *visit_new(struct directory *d, void *ctx)
@@ -123,10 +130,28 @@ static struct visit *visit_new(struct directory *d, void *ctx)
     return v;
 }
 
+/* One at a time, so that what is urgent waits for one other visit at most. */
+static void begin_next(struct directory *d)
+{
+    struct list_node *n = NULL;
+    if (!d->is_busy && !(n = list_pop(&d->urgent)))
+        n = list_pop(&d->waiting);
+    if (!n)
+        return;
+    d->is_busy = true;
+    pool_submit(d->pool, &LIST_ENTRY(n, struct visit, node)->job);
+}
+
 static void visit_start(struct visit *v)
 {
-    v->directory->pending++;
-    pool_submit(v->directory->pool, &v->job);
+    struct directory *d = v->directory;
+    d->pending++;
+    if (v->is_refused) {
+        pool_submit(d->pool, &v->job);
+        return;
+    }
+    list_push(v->is_urgent ? &d->urgent : &d->waiting, &v->node);
+    begin_next(d);
 }
 
 /* Another process has written, or we have ourselves: the mark tells. */
@@ -163,6 +188,8 @@ int directory_new(struct loop *l, struct logger *log, const char *work_dir, bool
     d->log = log;
     d->is_sole = is_sole;
     list_init(&d->observers);
+    list_init(&d->urgent);
+    list_init(&d->waiting);
     int r = 0;
     if (snprintf(d->dir, sizeof d->dir, "%s", work_dir) >= (int)sizeof d->dir)
         r = err_set(e, -ENAMETOOLONG, "the path of the work directory is too long");
@@ -213,12 +240,32 @@ static void refuse_work(struct job *j)
     err_set(&v->err, -EBUSY, "too many changes are waiting; try again");
 }
 
+/* What takes access away goes before everything else that waits. */
+static bool is_urgent(const struct change *c)
+{
+    switch (c->kind) {
+    case CHANGE_USER_PASSWORD:
+    case CHANGE_USER_SIGN_OUT:
+    case CHANGE_USER_REMOVE:
+    case CHANGE_TOKEN_REVOKE:
+    case CHANGE_WORKSPACE_REMOVE:
+    case CHANGE_MEMBER_REMOVE:
+        return true;
+    case CHANGE_USER_SET:
+        return c->has_role;
+    default:
+        return false;
+    }
+}
+
 void directory_change(struct directory *d, const struct change *c, directory_done done, void *ctx)
 {
     struct visit *v = visit_new(d, ctx);
     v->is_change = true;
     v->done = done;
-    if (d->pending >= DIRECTORY_QUEUE_MAX)
+    v->is_urgent = is_urgent(c);
+    v->is_refused = d->pending >= DIRECTORY_QUEUE_MAX * (v->is_urgent ? 2u : 1u);
+    if (v->is_refused)
         v->job.work = refuse_work;
     else
         v->change = change_clone(&v->arena, c);

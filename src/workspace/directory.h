@@ -59,7 +59,9 @@ typedef void (*directory_done)(void *ctx, const struct err *err, str id);
 
 #define DIRECTORY_QUEUE_MAX 256 /* changes waiting; more get -EBUSY */
 
-/* Copies the change; `done` may be NULL and never comes before this returns. */
+/* Changes happen in the order of these calls, except that those which take access away (removals,
+ * revocations, sign-outs, passwords, instance roles) go before all others that wait, and twice as
+ * many of them may. Copies the change; `done` may be NULL and never comes before this returns. */
 void directory_change(struct directory *d, const struct change *c, directory_done done, void *ctx);
 
 /* For access.h: who this is in that workspace. False when not a member. */

@@ -63,3 +63,31 @@ test("one person's connections end at a ceiling, and requests under way stay", a
     assert.equal((await office.as('bob', 'ws_team').get('/v1/conversations')).status, 200)
     for (const s of [stream, ...sockets]) s.destroy()
 })
+
+test('preferences have a limit of bytes and of keys, and each person saves one change at a time', async () => {
+    const office = await openOffice(PEOPLE, SPACES)
+    const eve = office.as('eve', 'ws_team')
+    const keys = (n) => Object.fromEntries(Array.from({ length: n }, (_, i) => [`k${i}`, 1]))
+    assert.equal((await eve.ask('PATCH', '/v1/preferences', keys(90000))).status, 413)
+    assert.equal((await eve.ask('PATCH', '/v1/preferences', keys(257))).status, 400)
+    assert.equal((await eve.ask('PATCH', '/v1/preferences', { a: 'x'.repeat(17000) })).status, 400)
+    assert.deepEqual((await eve.ask('PATCH', '/v1/preferences', { a: 1, b: 2, c: 3 })).body, { a: 1, b: 2, c: 3 })
+    assert.deepEqual((await eve.ask('PATCH', '/v1/preferences', { b: null, d: 4, a: 5 })).body, { a: 5, c: 3, d: 4 })
+
+    const flood = []
+    for (let i = 0; i < 100; i++) flood.push(eve.ask('PATCH', '/v1/preferences', { [`x${i % 50}`]: i }))
+    const removed = await office.as('ann').ask('DELETE', `/v1/workspaces/ws_team/members/${office.ids.eve}`)
+    assert.equal(removed.status, 200)
+    const got = (await Promise.all(flood)).map((r) => r.status)
+    assert.deepEqual([...new Set(got)].sort(), [200, 429])
+    assert.equal((await eve.get('/v1/conversations')).status, 403)
+})
+
+test('bodies are limited by what their route is for', async () => {
+    const office = await openOffice(PEOPLE, SPACES)
+    const ann = office.as('ann', 'ws_team')
+    const big = 'x'.repeat(70000)
+    assert.equal((await ann.post('/v1/users', { email: 'a@example.com', displayName: big })).status, 413)
+    assert.equal((await office.nobody.post('/v1/auth/login', { email: 'ann@example.com', password: 'x'.repeat(5000) })).status, 413)
+    assert.equal((await ann.post('/v1/chat/start', { message: big })).status, 202)
+})

@@ -124,11 +124,34 @@ static void test_the_queue_has_an_end(void **state)
     for (int i = 0; i < MORE; i++)
         directory_change(d, &ADD_A, on_done, &all[i]);
     assert_true(loop_run_until(loop, &all[MORE - 1].is_done, PATIENCE_MS * 3));
+    assert_true(loop_run_until(loop, &all[DIRECTORY_QUEUE_MAX - 1].is_done, PATIENCE_MS * 3));
     assert_int_equal(all[0].code, 0);
     assert_int_equal(all[1].code, -EEXIST);
     for (int i = 0; i < MORE; i++)
         busy += all[i].code == -EBUSY;
     assert_int_equal(busy, 3);
+}
+
+/* Whoever loses access does not wait for what others have queued. */
+static void test_removals_go_first(void **state)
+{
+    enum { MANY = 40 };
+    static struct answer all[MANY], removed;
+    struct answer a;
+    memset(all, 0, sizeof all);
+    removed = (struct answer){0};
+    assert_int_equal(change(ADD_A, &a), 0);
+    assert_int_equal(change(ADD_B, &a), 0);
+    struct change rename = {
+        .kind = CHANGE_USER_SET, .user_id = STR_INIT("usr_a"), .display_name = STR_INIT("Another")};
+    for (size_t i = 0; i < MANY; i++)
+        directory_change(d, &rename, on_done, &all[i]);
+    directory_change(d, &REMOVE_B, on_done, &removed);
+    assert_true(loop_run_until(loop, &removed.is_done, PATIENCE_MS));
+    assert_int_equal(removed.code, 0);
+    assert_false(all[2].is_done);
+    assert_true(loop_run_until(loop, &all[MANY - 1].is_done, PATIENCE_MS * 3));
+    assert_int_equal(all[MANY - 1].code, 0);
 }
 
 static void test_viewers(void **state)
@@ -155,6 +178,7 @@ int main(void)
         T(test_changes_and_their_news),
         T(test_other_processes_are_noticed),
         T(test_the_queue_has_an_end),
+        T(test_removals_go_first),
         T(test_a_work_directory_that_is_not_there),
         T(test_viewers),
     };
