@@ -21,7 +21,7 @@ build: build/build.ninja ## Compile build/nb: optimised, hardened
 	@ninja -C build -j $(JOBS) nb
 
 run: build ## Build, then serve the API and the page (ARGS="--port 8080")
-	@build/nb serve $(ARGS)
+	@build/nb serve --open $(ARGS)
 
 test: $(NODE) ## Build and run every test; ends with "N passed, N failed"
 	@$(TESTS) $(ARGS)

@@ -5,6 +5,7 @@ import fs from 'node:fs'
 import http from 'node:http'
 import os from 'node:os'
 import path from 'node:path'
+import { useKeyOf } from '../tests/support/dev_key.mjs'
 
 const NB = process.env.NB_RELEASE
 const DELTAS = 5000
@@ -92,7 +93,9 @@ async function startServer(model) {
     for await (const chunk of child.stdout) {
         out += chunk
         const match = /http:\/\/127\.0\.0\.1:(\d+)/.exec(out)
-        if (match) return { child, pid: child.pid, port: Number(match[1]) }
+        if (!match) continue
+        useKeyOf(match[1], workdir)
+        return { child, pid: child.pid, port: Number(match[1]) }
     }
     throw new Error('the server does not start')
 }

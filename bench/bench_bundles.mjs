@@ -5,6 +5,7 @@ import fs from 'node:fs'
 import net from 'node:net'
 import os from 'node:os'
 import path from 'node:path'
+import { useKeyOf } from '../tests/support/dev_key.mjs'
 
 const NB = process.env.NB_RELEASE
 const ECHO = path.join(process.env.BUILD_DIR, 'bench/mcp_echo')
@@ -52,6 +53,7 @@ async function serve(name, entries) {
     const child = spawn(NB, ['serve', '--port', String(port), '--workdir', workdir], { env, stdio: 'ignore' })
     await until(() => get(port, '/v1/health'), 10000)
     const answered = performance.now() - began
+    useKeyOf(port, workdir)
     await until(async () => (await get(port, '/v1/bundles/health')).every((b) => b.state === 'running'), 60000)
     return { child, pid: child.pid, port, answered, running: performance.now() - began }
 }

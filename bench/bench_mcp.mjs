@@ -5,6 +5,7 @@ import fs from 'node:fs'
 import net from 'node:net'
 import os from 'node:os'
 import path from 'node:path'
+import { keyHeaders, useKeyOf } from '../tests/support/dev_key.mjs'
 
 const ROOT = path.resolve(import.meta.dirname, '..')
 const NB = process.env.NB_RELEASE
@@ -33,9 +34,10 @@ function begin(command, args) {
     return child
 }
 
-async function untilAnswered(url, body) {
+async function untilAnswered(url, body, workdir) {
     for (let i = 0; i < 200; i++) {
         await sleep(50)
+        if (workdir && fs.existsSync(path.join(workdir, 'auth/dev.key'))) useKeyOf(new URL(url).port, workdir)
         const res = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }, body }).catch(() => undefined)
         if (res && (await res.text()).includes('"result"')) return
     }
@@ -45,7 +47,7 @@ async function untilAnswered(url, body) {
 const rss = (pid) => Number(/VmRSS:\s+(\d+)/.exec(fs.readFileSync(`/proc/${pid}/status`, 'utf8'))[1]) / 1024
 
 function measure(what, pid, port, at, tool, era, connections) {
-    const { stdout } = spawnSync(LOAD, ['127.0.0.1', String(port), at, tool, era, String(connections), SECONDS], { encoding: 'utf8' })
+    const { stdout } = spawnSync(LOAD, ['127.0.0.1', String(port), at, tool, era, String(connections), SECONDS], { encoding: 'utf8', env: { ...process.env, MCP_AUTHORIZATION: keyHeaders(`http://127.0.0.1:${port}`).authorization ?? '' } })
     const r = JSON.parse(stdout)
     const figure = `${r.perSecond}/s`.padStart(10)
     const times = `p50 ${(r.p50 / 1000).toFixed(2)} ms  p99 ${(r.p99 / 1000).toFixed(2)} ms`
@@ -58,7 +60,7 @@ const workdir = fs.mkdtempSync(path.join(os.tmpdir(), 'nb-bench-'))
 fs.writeFileSync(path.join(workdir, 'nimblebrain.json'), JSON.stringify({ noDefaultBundles: true, bundles: [{ serverName: 'echo', command: ECHO, sandbox: 'off' }] }))
 const port = await freePort()
 const nb = begin(NB, ['serve', '--workdir', workdir, '--port', String(port)])
-await untilAnswered(`http://127.0.0.1:${port}/mcp`, '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo__echo","arguments":{}}}')
+await untilAnswered(`http://127.0.0.1:${port}/mcp`, '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo__echo","arguments":{}}}', workdir)
 
 const peerPort = await freePort()
 const peer = begin(process.execPath, [PEER, '--host', '127.0.0.1', '--port', String(peerPort), '--server', 'stream', '--', ECHO])

@@ -7,6 +7,7 @@ import http from 'node:http'
 import net from 'node:net'
 import os from 'node:os'
 import path from 'node:path'
+import { keyHeaders, useKeyOf } from '../tests/support/dev_key.mjs'
 
 const NB = process.env.NB_RELEASE
 const env = { ...process.env, NB_DEMO_DELAY_MS: '0', ANTHROPIC_API_KEY: '', OPENAI_API_KEY: '' }
@@ -39,7 +40,9 @@ async function startServer(workdir) {
         if (await answers(port)) break
         if (performance.now() - began > 10000) throw new Error('the server does not start')
     }
-    return { child, port, pid: child.pid, ms: performance.now() - began }
+    const ms = performance.now() - began
+    useKeyOf(port, workdir)
+    return { child, port, pid: child.pid, ms }
 }
 
 function answers(port) {
@@ -126,12 +129,13 @@ function post(port, agent, body) {
 async function measureStreams(server, count) {
     const agent = new http.Agent({ keepAlive: true })
     const { conversationId } = await post(server.port, agent, { message: 'hello' })
+    const { authorization } = keyHeaders(`http://127.0.0.1:${server.port}`)
     const before = rssKb(server.pid)
     const sockets = []
     for (let i = 0; i < count; i++) {
         sockets.push(await new Promise((resolve, reject) => {
             const s = net.connect(server.port, '127.0.0.1', () =>
-                s.write(`GET /v1/conversations/${conversationId}/events HTTP/1.1\r\nHost: localhost\r\n\r\n`))
+                s.write(`GET /v1/conversations/${conversationId}/events HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${authorization}\r\n\r\n`))
             s.once('data', () => resolve(s))
             s.on('error', reject)
         }))

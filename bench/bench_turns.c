@@ -28,9 +28,11 @@ struct server {
     uint16_t port;
     clockid_t cpu;
     char dir[256];
+    char key[64]; /* of the installation */
 };
 
 struct client {
+    const char *key;
     int fd;
     char conversation[80];
     char answer[ANSWER_MAX];
@@ -64,6 +66,16 @@ static uint16_t read_port(int fd)
     return 0;
 }
 
+static void read_key(struct server *s)
+{
+    char path[512];
+    (void)snprintf(path, sizeof(path), "%s/auth/dev.key", s->dir);
+    FILE *f = fopen(path, "re");
+    if (!f || !fgets(s->key, sizeof(s->key), f))
+        die(path);
+    (void)fclose(f);
+}
+
 static void start_server(struct server *s, const char *binary)
 {
     const char *tmp = getenv("TMPDIR");
@@ -83,6 +95,7 @@ static void start_server(struct server *s, const char *binary)
     posix_spawn_file_actions_destroy(&files);
     close(out[1]);
     s->port = read_port(out[0]);
+    read_key(s);
     if (clock_getcpuclockid(s->pid, &s->cpu) != 0)
         die("CPU clock");
 }
@@ -111,12 +124,13 @@ static void stop_server(struct server *s)
 
 /* ---- one client ---- */
 
-static void dial(struct client *c, uint16_t port)
+static void dial(struct client *c, const struct server *s)
 {
-    struct sockaddr_in to = {
-        .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct sockaddr_in to = {.sin_family = AF_INET,
+                             .sin_port = htons(s->port),
+                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     int on = 1;
-    *c = (struct client){.fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+    *c = (struct client){.key = s->key, .fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
     if (c->fd < 0 || connect(c->fd, (struct sockaddr *)&to, sizeof(to)) < 0)
         die("connect");
     (void)setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
@@ -124,15 +138,15 @@ static void dial(struct client *c, uint16_t port)
 
 static void say(struct client *c, const char *message)
 {
-    char body[256], request[512];
+    char body[256], request[640];
     int n = c->conversation[0]
                 ? snprintf(body, sizeof(body), "{\"message\":\"%s\",\"conversationId\":\"%s\"}",
                            message, c->conversation)
                 : snprintf(body, sizeof(body), "{\"message\":\"%s\"}", message);
     n = snprintf(request, sizeof(request),
                  "POST /v1/chat HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-                 "Content-Length: %d\r\n\r\n%s",
-                 n, body);
+                 "Authorization: Bearer %s\r\nContent-Length: %d\r\n\r\n%s",
+                 c->key, n, body);
     c->n = 0;
     c->began_us = clock_mono_us();
     if (send(c->fd, request, (size_t)n, MSG_NOSIGNAL) != n)
@@ -204,7 +218,7 @@ static void measure(const struct server *s, int clients, int turns, const char *
     size_t n = (size_t)(clients * turns);
     uint64_t *waits = xcalloc(n, sizeof(*waits));
     for (int i = 0; i < clients; i++) {
-        dial(&c[i], s->port);
+        dial(&c[i], s);
         begin_conversation(&c[i]);
     }
     usleep(100000); /* titles and the index */

@@ -1,6 +1,7 @@
 // The page in Chromium: what the first load weighs, when it can be used, and what scripts cost
 // while a long conversation is opened and while text streams in.
 import { chromium } from 'playwright-core'
+import { keyCookies } from '../tests/support/dev_key.mjs'
 import { startServer, test, tmpdir } from '../tests/support/tap.mjs'
 import { answer, demoEnv, said, writeLog } from '../tests/browser/browser.mjs'
 
@@ -42,6 +43,8 @@ async function visit(browser, url, fn) {
     }
     const requests = []
     page.on('requestfinished', (request) => requests.push(request))
+    const { origin } = new URL(url)
+    await context.addCookies((await keyCookies(origin)).map(([name, value]) => ({ name, value, url: origin })))
     await page.goto(url)
     const result = await fn(page, metrics, requests)
     await context.close()

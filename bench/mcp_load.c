@@ -106,12 +106,15 @@ static size_t exchange(int fd, const char *text, size_t n, char *buf)
 static size_t http_text(char *out, size_t max, const char *path, const char *headers,
                         const char *body)
 {
+    const char *key = getenv("MCP_AUTHORIZATION"); /* "Bearer ...", or nothing */
+    bool has_key = key && *key;
     return (size_t)snprintf(
         out, max,
         "POST %s HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
-        "Accept: application/json, text/event-stream\r\n%sContent-Length: %zu\r\n"
+        "Accept: application/json, text/event-stream\r\n%s%s%s%sContent-Length: %zu\r\n"
         "\r\n%s",
-        path, headers, strlen(body), body);
+        path, has_key ? "Authorization: " : "", has_key ? key : "", has_key ? "\r\n" : "", headers,
+        strlen(body), body);
 }
 
 /* The handshake; the session then serves all connections. */

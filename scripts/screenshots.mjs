@@ -5,6 +5,7 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import { chromium } from 'playwright-core'
+import { keyCookies } from '../tests/support/dev_key.mjs'
 import { SRC_DIR, nb, startServer, test, tmpdir } from '../tests/support/tap.mjs'
 import { demoEnv, send } from '../tests/browser/browser.mjs'
 import { RTL_ID, SAMPLE_ID, SHARED_ID, writeSample } from '../tests/browser/sample.mjs'
@@ -137,6 +138,12 @@ function startSample() {
 
 const isChosen = (name) => words.length === 0 || words.some((word) => name.includes(word))
 
+/** As if the link of the server had been opened. */
+async function addKey(context, url) {
+    const cookies = await keyCookies(url)
+    await context.addCookies(cookies.map(([name, value]) => ({ name, value, url })))
+}
+
 test(
     'screenshots',
     async () => {
@@ -158,6 +165,7 @@ test(
                         isChosen(n),
                     )) {
                         const page = await context.newPage()
+                        await addKey(context, url)
                         await page.goto(`${url}/${hash}`)
                         await page.waitForTimeout(500)
                         await prepare?.(page, device)

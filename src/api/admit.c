@@ -32,7 +32,9 @@ static bool refuse(struct http_req *r, int status, const char *code, const char 
 static bool refuse_unknown(const struct api *api, struct http_req *r)
 {
     static const char *const HINTS[] = {
-        [AUTH_DEV] = "This request could not be authenticated.",
+        [AUTH_DEV] = "This request needs the key of this installation. The command nb link prints "
+                     "a link for the browser; nb link --key prints the key for programs, which "
+                     "send it as Authorization: Bearer <key>.",
         [AUTH_KEY] = "Send the API key: Authorization: Bearer <NB_API_KEY>.",
         [AUTH_LOCAL] = "Log in, or send an API token: Authorization: Bearer <token>.",
         [AUTH_OIDC] = "Log in, or send a token: Authorization: Bearer <token>.",
@@ -116,11 +118,13 @@ static struct guard_rules rules(const struct api *api)
     return (struct guard_rules){h->host, h->allowed_hosts, h->allowed_origins};
 }
 
-static struct auth_credentials credentials(const struct http_req *r)
+static struct auth_credentials credentials(const struct api *api, struct http_req *r)
 {
     str given = http_get_header(r, "authorization");
     if (given.n == 0)
-        return (struct auth_credentials){.cookie = http_cookie(r, AUTH_COOKIE_SESSION)};
+        return (struct auth_credentials){
+            .cookie =
+                http_cookie(r, auth_cookie_name(api->deps.auth, &r->arena, AUTH_COOKIE_SESSION))};
     bool is_bearer = str_starts_nocase(given, STR("Bearer "));
     return (struct auth_credentials){.bearer = is_bearer ? str_trim(str_skip(given, 7)) : STR("-")};
 }
@@ -207,7 +211,7 @@ static bool identify(struct api *api, struct http_req *r, struct api_identity *i
                                     .scopes = SCOPE_ALL};
         return check_known(api, r, id);
     }
-    struct auth_credentials c = credentials(r);
+    struct auth_credentials c = credentials(api, r);
     int code = auth_check(api->deps.auth, &r->arena, &c, &id->who);
     if (code == 0)
         return is_open ? (id->is_known = true) : check_known(api, r, id);
@@ -534,7 +538,7 @@ void admit_request(struct api *api, struct http_req *r)
         go_on(a);
         return;
     }
-    struct auth_credentials c = credentials(r);
+    struct auth_credentials c = credentials(api, r);
     a->check = auth_check_later(api->deps.auth, &c, on_checked, a);
 }
 

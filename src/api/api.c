@@ -25,6 +25,8 @@ static const struct route ROUTES[] = {
     {"POST", "/v1/auth/refresh", api_auth_refresh, OPEN, 0},
     {"GET", "/v1/auth/authorize", api_auth_authorize, OPEN, 0},
     {"GET", "/v1/auth/callback", api_auth_callback, OPEN, 0},
+    {"GET", "/v1/auth/link", api_auth_link, API_NO_SPACE, 0},
+    {"POST", "/v1/auth/link/rotate", api_auth_link_rotate, API_NO_SPACE, 0},
     {"GET", "/v1/bootstrap", api_bootstrap_get, API_HOME, 0},
     {"GET", "/v1/users", api_users_list, API_NO_SPACE | API_ADMIN, 0},
     {"POST", "/v1/users", api_users_add, API_NO_SPACE | API_ADMIN, 0},
@@ -299,6 +301,8 @@ static void end_token(struct api *api, str token_id)
 static void on_login_ended(void *ctx, str user_id, str session_id, str token_id)
 {
     struct api *api = ctx;
+    if (session_id.n == 0 && token_id.n == 0) /* the dev key was replaced */
+        hub_end_user(api, STR_NONE, user_id);
     hub_end_login(api, session_id, token_id);
     if (token_id.n > 0)
         end_token(api, token_id);

@@ -79,5 +79,11 @@ void api_free(struct api *a);
 /* Whom the machine's own user acts for, over the Unix socket or inside: the first owner. */
 str api_operator(const struct api *a);
 
+/* The server listens on this TCP port; links name it. */
+void api_listens(struct api *a, uint16_t port);
+/* The address of the page; in dev mode with the key that opens it, behind '#', so that it reaches
+ * neither a server's log nor a Referer. In the arena. */
+str api_page_link(const struct api *a, struct arena *arena);
+
 /* For http_server_new. */
 struct http_handlers api_handlers(struct api *a);

@@ -18,6 +18,7 @@ struct api {
     struct api_import *import;      /* the latest one, or NULL */
     struct list_node model_changes; /* being saved */
     struct list_node lookers;       /* requests that wait for a look at this machine */
+    uint16_t port;                  /* that listens; 0 = none */
     char boot_id[32];               /* of this process, in the ids of the workspace streams */
     struct map hubs;                /* workspace id -> struct hub */
     struct timer beat;
@@ -64,6 +65,8 @@ struct api_space *api_hold(struct api *api, struct api_space *s);
 void api_release(struct api *api, struct api_space *s);
 
 /* Handlers: void api_<resource>_<verb>(void *api, struct http_req *r). */
+void api_auth_link(void *ctx, struct http_req *r);
+void api_auth_link_rotate(void *ctx, struct http_req *r);
 void api_health_get(void *ctx, struct http_req *r);
 void api_apps_list(void *ctx, struct http_req *r);
 void api_apps_get(void *ctx, struct http_req *r);

@@ -7,28 +7,36 @@
 
 /* ---- cookies ---- */
 
-struct cookie {
+struct cookie_rule {
     const char *name, *same_site, *path;
 };
 
-static const struct cookie SESSION = {AUTH_COOKIE_SESSION, "Lax", "/"};
-static const struct cookie REFRESH = {AUTH_COOKIE_REFRESH, "Strict", "/v1/auth"};
-static const struct cookie FLOW = {AUTH_COOKIE_FLOW, "Lax", "/v1/auth"};
+static const struct cookie_rule SESSION = {AUTH_COOKIE_SESSION, "Lax", "/"};
+static const struct cookie_rule REFRESH = {AUTH_COOKIE_REFRESH, "Strict", "/v1/auth"};
+static const struct cookie_rule FLOW = {AUTH_COOKIE_FLOW, "Lax", "/v1/auth"};
 
 static const struct config_http *settings(const struct api *api)
 {
     return &api->deps.config->http;
 }
 
-static void set_cookie(const struct api *api, struct http_req *r, const struct cookie *c, str value,
-                       int64_t max_age_s)
+static void set_cookie(const struct api *api, struct http_req *r, const struct cookie_rule *c,
+                       str value, int64_t max_age_s)
 {
     const struct config_http *h = settings(api);
+    /* No link of another site needs to arrive logged in: in dev mode no provider sends one. */
+    bool is_strict = auth_mode(api->deps.auth) == AUTH_DEV;
     str text =
         arena_printf(&r->arena, "%s=%.*s; HttpOnly; SameSite=%s; Path=%.*s%s; Max-Age=%lld%s",
-                     c->name, STR_ARG(value), c->same_site, STR_ARG(h->base_path), c->path,
+                     auth_cookie_name(api->deps.auth, &r->arena, c->name), STR_ARG(value),
+                     is_strict ? "Strict" : c->same_site, STR_ARG(h->base_path), c->path,
                      (long long)max_age_s, proxy_wants_secure(h, r) ? "; Secure" : "");
     http_add_header(r, "Set-Cookie", text);
+}
+
+static str cookie(const struct api *api, struct http_req *r, const char *name)
+{
+    return http_cookie(r, auth_cookie_name(api->deps.auth, &r->arena, name));
 }
 
 static void set_session(const struct api *api, struct http_req *r, const struct auth_session *s)
@@ -129,8 +137,8 @@ void api_auth_logout(void *ctx, struct http_req *r)
     struct auth_wait *w = ARENA_NEW(&r->arena, struct auth_wait);
     w->api = api;
     w->req = r; /* lives until it is answered */
-    auth_logout(api->deps.auth, http_cookie(r, AUTH_COOKIE_SESSION),
-                http_cookie(r, AUTH_COOKIE_REFRESH), on_logged_out, w);
+    auth_logout(api->deps.auth, cookie(api, r, AUTH_COOKIE_SESSION),
+                cookie(api, r, AUTH_COOKIE_REFRESH), on_logged_out, w);
 }
 
 /* ---- GET /v1/auth/session ---- */
@@ -187,7 +195,7 @@ void api_auth_refresh(void *ctx, struct http_req *r)
     struct api *api = ctx;
     const struct config_http *h = settings(api);
     struct guard_rules rules = {h->host, h->allowed_hosts, h->allowed_origins};
-    str value = http_cookie(r, AUTH_COOKIE_REFRESH);
+    str value = cookie(api, r, AUTH_COOKIE_REFRESH);
     if (value.n == 0) {
         http_reply_error(r, 401, "no_refresh_token", "There is nothing to refresh; log in.", NULL);
     } else if (!guard_same_site(r, &rules)) {
@@ -258,7 +266,7 @@ void api_auth_callback(void *ctx, struct http_req *r)
         .code = http_query(r, "code"),
         .error = http_query(r, "error"),
         .iss = http_query(r, "iss"),
-        .flow = http_cookie(r, AUTH_COOKIE_FLOW),
+        .flow = cookie(api, r, AUTH_COOKIE_FLOW),
     };
     struct auth_wait *w = wait_new(api, r);
     w->op = auth_callback(api->deps.auth, &in, on_callback, w);

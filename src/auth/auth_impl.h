@@ -18,7 +18,8 @@ struct oidc;
 
 struct auth {
     struct auth_deps deps;
-    uint8_t key_hash[SHA256_LEN]; /* of the API key */
+    uint8_t key_hash[SHA256_LEN];   /* of the API key or the dev key */
+    char dev_key[SECRET_CHARS + 1]; /* empty in other modes */
     struct sessions *sessions;
     struct token_use *use;
     struct limit logins, departures;
@@ -59,6 +60,14 @@ void op_change(struct auth_op *op, const struct change *c, directory_done fn);
 bool op_is_back(struct auth_op *op);
 
 const struct roster *auth_roster(const struct auth *a);
+
+/* The API key or the dev key, from the settings or the work directory; see dev_access.c. */
+void auth_load_key(struct auth *a);
+bool auth_has_key(const struct auth *a);
+/* Sessions belong to one key or one issuer: those of another one are dropped. */
+str auth_origin(struct arena *arena, const struct auth *a);
+
+void auth_tell_ended(struct auth *a, str user_id, str session_id, str token_id);
 
 /* The identity of a user that exists. Copies to the arena. */
 void identity_fill(const struct user *u, struct arena *arena, enum auth_how how,

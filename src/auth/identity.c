@@ -103,7 +103,7 @@ void auth_cancel(struct auth_op *op)
 
 /* ---- life ---- */
 
-static void tell_ended(struct auth *a, str user_id, str session_id, str token_id)
+void auth_tell_ended(struct auth *a, str user_id, str session_id, str token_id)
 {
     LIST_FOREACH (it, &a->observers) {
         struct auth_observer *o = LIST_ENTRY(it, struct auth_observer, node);
@@ -113,7 +113,7 @@ static void tell_ended(struct auth *a, str user_id, str session_id, str token_id
 
 static void on_session_ended(void *ctx, const struct session *s)
 {
-    tell_ended(ctx, s->user_id, str_from(s->id), STR_NONE);
+    auth_tell_ended(ctx, s->user_id, str_from(s->id), STR_NONE);
 }
 
 static void on_news(void *ctx, const struct directory_item *item)
@@ -121,20 +121,11 @@ static void on_news(void *ctx, const struct directory_item *item)
     struct auth *a = ctx;
     if (item->news == NEWS_TOKEN_REVOKED) {
         token_use_forget(a->use, item->token_id);
-        tell_ended(a, item->user_id, STR_NONE, item->token_id);
+        auth_tell_ended(a, item->user_id, STR_NONE, item->token_id);
     } else if (item->news == NEWS_USER_SIGNED_OUT) {
         const struct user *u = roster_user(auth_roster(a), item->user_id);
         sessions_end_user(a->sessions, item->user_id, u ? u->sessions_from_ms : INT64_MAX);
     }
-}
-
-/* Another key or another issuer is another world: its sessions do not count here. */
-static str origin_of(struct arena *a, const struct instance *i)
-{
-    char hash[SHA256_HEX_LEN + 1];
-    str secret = i->mode == AUTH_KEY ? i->api_key : i->oidc.issuer;
-    sha256_hex(secret, hash);
-    return arena_printf(a, "%s-%.16s", auth_mode_name(i->mode), hash);
 }
 
 int auth_new(const struct auth_deps *deps, struct auth **ret, struct err *e)
@@ -144,13 +135,13 @@ int auth_new(const struct auth_deps *deps, struct auth **ret, struct err *e)
     a->deps = *deps;
     list_init(&a->ops);
     list_init(&a->observers);
-    sha256(deps->instance->api_key, a->key_hash);
+    auth_load_key(a);
     limit_init(&a->logins, LOGINS_PER_KEY, LOGINS_TOTAL);
     limit_init(&a->departures, DEPARTURES_PER_CLIENT, DEPARTURES_TOTAL);
     map_init(&a->known_clients);
     arena_init(&arena);
-    a->sessions = sessions_new(deps->loop, deps->log, deps->work_dir,
-                               origin_of(&arena, deps->instance), on_session_ended, a);
+    a->sessions = sessions_new(deps->loop, deps->log, deps->work_dir, auth_origin(&arena, a),
+                               on_session_ended, a);
     arena_done(&arena);
     a->use = token_use_new(deps->loop, deps->log, deps->work_dir);
     a->pool = pool_new(deps->loop, "nb-passwords", 1);
@@ -255,7 +246,7 @@ static int check_key(struct auth *a, struct arena *arena, str bearer, struct ide
     /* Hashes have equal lengths, so the comparison tells nothing about the key. */
     uint8_t hash[SHA256_LEN];
     sha256(bearer, hash);
-    if (!bytes_eq_const_time(hash, a->key_hash, sizeof hash))
+    if (!auth_has_key(a) || !bytes_eq_const_time(hash, a->key_hash, sizeof hash))
         return -EACCES;
     identity_fill(&auth_roster(a)->users[0], arena, AUTH_BY_KEY, ret);
     return 0;
@@ -277,14 +268,6 @@ static int check_session(struct auth *a, struct arena *arena, str cookie, struct
     return 0;
 }
 
-static int check_nothing(struct auth *a, struct arena *arena, struct identity *ret)
-{
-    if (auth_mode(a) != AUTH_DEV)
-        return -EACCES;
-    identity_fill(&auth_roster(a)->users[0], arena, AUTH_BY_MODE, ret);
-    return 0;
-}
-
 int auth_check(struct auth *a, struct arena *arena, const struct auth_credentials *c,
                struct identity *ret)
 {
@@ -293,9 +276,7 @@ int auth_check(struct auth *a, struct arena *arena, const struct auth_credential
         r = check_token(a, arena, c->bearer, ret);
     if (r == 0 || (token_looks_right(c->bearer) && auth_mode(a) != AUTH_KEY))
         return r; /* an API key may look like a token */
-    if (auth_mode(a) == AUTH_DEV)
-        return check_nothing(a, arena, ret);
-    if (c->bearer.n > 0 && auth_mode(a) == AUTH_KEY)
+    if (c->bearer.n > 0 && instance_is_sole(a->deps.instance))
         return check_key(a, arena, c->bearer, ret);
     if (c->bearer.n > 0 && a->oidc)
         return oidc_check(a->oidc, arena, c->bearer, ret);

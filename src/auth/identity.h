@@ -63,11 +63,22 @@ void auth_free(struct auth *a); /* writes what is pending; cancels the rest; acc
 
 enum auth_mode auth_mode(const struct auth *a);
 
+/* ---- without authentication: the key of the installation (dev_key.h) ---- */
+
+/* Reads or makes the key; called before the first TCP request. Until then no key is right. Does
+ * nothing in other modes. Blocking. */
+int auth_dev_open(struct auth *a, struct err *e);
+str auth_dev_key(const struct auth *a); /* empty in other modes, or before auth_dev_open */
+
+/* Replaces the key and ends every session and stream that is based on the old one. */
+typedef void (*auth_renew_done)(void *ctx, const struct err *err);
+struct auth_op *auth_dev_renew(struct auth *a, auth_renew_done done, void *ctx);
+
 /* ---- every request ---- */
 
 struct auth_credentials {
     str bearer; /* behind "Bearer ", or empty */
-    str cookie; /* the value of nb_session, or empty; counts only without a bearer */
+    str cookie; /* the value of AUTH_COOKIE_SESSION, or empty; used only without a bearer */
 };
 
 /* 0 with the identity copied to the arena; -EACCES; -EAGAIN: ask auth_check_later. */
@@ -88,6 +99,10 @@ struct auth_op *auth_check_later(struct auth *a, const struct auth_credentials *
 #define AUTH_COOKIE_REFRESH "nb_refresh" /* HttpOnly; SameSite=Strict; Path=/v1/auth */
 #define AUTH_COOKIE_FLOW    "nb_login"   /* HttpOnly; SameSite=Lax; Path=/v1/auth */
 #define AUTH_FLOW_MAX_AGE_S 600
+
+/* The name that a cookie has on this server. Cookies are shared by all ports of a host name, so
+ * in dev mode, where several nb run on one loopback address, the name is specific to the key. */
+const char *auth_cookie_name(const struct auth *a, struct arena *arena, const char *name);
 
 struct auth_session { /* of a login or a refresh: values for two cookies */
     str user_id, session_id;
@@ -164,9 +179,10 @@ struct auth_op *auth_callback(struct auth *a, const struct auth_callback *in,
 
 struct auth_observer { /* embedded in whoever listens: streams, mcp sessions */
     struct list_node node;
-    /* A session or token no longer counts: logged out, revoked, its user gone, a session
-     * expired (a token's end is known before: expires_ms). One of the ids is empty. What hangs
-     * on it must end now. */
+    /* A session or token is no longer valid: logged out, revoked, its user gone, a session
+     * expired (a token's end is known before: expires_ms). One of the ids is empty; both are when
+     * the dev key was replaced, which ends everything of that user. Streams and MCP sessions
+     * that are based on it must end now. */
     void (*on_ended)(void *ctx, str user_id, str session_id, str token_id);
     void *ctx;
 };

@@ -172,7 +172,7 @@ struct auth_op *auth_login(struct auth *a, const struct auth_login *in, auth_ses
     x->password = arena_str(&x->op.arena, in->password);
     x->client = arena_str(&x->op.arena, in->client);
     bool is_local = auth_mode(a) == AUTH_LOCAL;
-    if (!is_local && auth_mode(a) != AUTH_KEY) {
+    if (!is_local && !auth_has_key(a)) {
         err_set(&x->op.err, -ENOTSUP, "this server has no login of that kind");
         op_defer(&x->op, login_deferred);
     } else if (is_too_often(a, x, in->client)) {

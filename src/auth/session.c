@@ -263,6 +263,15 @@ void session_end(struct sessions *s, const struct session *of)
     sessions_changed(s);
 }
 
+void sessions_restart(struct sessions *s, str origin)
+{
+    struct map_entry *e;
+    free(s->origin);
+    s->origin = str_dup(origin);
+    for (size_t i = 0; (e = map_next(&s->all, &i)) != NULL;)
+        session_end(s, e->value);
+}
+
 void sessions_end_user(struct sessions *s, str user_id, int64_t before_ms)
 {
     struct map_entry *e;

@@ -74,4 +74,7 @@ void sessions_end_user(struct sessions *s, str user_id, int64_t before_ms);
 /* Calls fn once everything up to now is on disk (or could not be written, which is logged). */
 void sessions_sync(struct sessions *s, loop_fn fn, void *ctx);
 
+/* Ends every session and belongs to another key from now on. */
+void sessions_restart(struct sessions *s, str origin);
+
 void sessions_set_clock(struct sessions *s, int64_t (*now_ms)(void)); /* tests */

@@ -43,7 +43,8 @@ struct backup {
 /* What can be made again, or is of the moment. */
 static bool is_left_out(str below)
 {
-    return str_eq(below, STR("cache")) || str_eq(below, STR("nb.sock")) ||
+    return str_eq(below, STR("cache")) || str_eq(below, STR("auth/dev.key")) ||
+           str_eq(below, STR("auth/open.html")) || str_eq(below, STR("nb.sock")) ||
            str_ends(below, STR("/.journal")) || str_find(below, STR(".jsonl.new_"), 0) >= 0;
 }
 

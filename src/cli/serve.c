@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "cli/browser.h"
 #include "cli/cli.h"
 #include "cli/session.h"
 #include "cli/signals.h"
@@ -12,12 +13,15 @@
 
 struct serve_options {
     const char *host, *port;
+    bool is_opening;
 };
 
 static const struct arg ARGS[] = {{"port", 0, ARG_STRING, offsetof(struct serve_options, port), "N",
                                    "port for API and page (default 27247; 0 picks a free one)"},
                                   {"host", 0, ARG_STRING, offsetof(struct serve_options, host),
                                    "ADDR", "address to listen on (default 127.0.0.1)"},
+                                  {"open", 0, ARG_FLAG, offsetof(struct serve_options, is_opening),
+                                   NULL, "open the page in the browser, if there is a desktop"},
                                   {0}};
 
 struct serve {
@@ -43,15 +47,13 @@ static void on_signal(void *ctx, int signum)
 }
 
 static void announce(const struct cli *cli, const struct config *c, const struct server *s,
-                     uint16_t port)
+                     str link)
 {
     str why, model = llm_default_model(server_llm(s), &why);
-    bool is_v6 = strchr(c->http.host, ':') != NULL;
     const char *bold = cli->has_color_out ? "\033[1m" : "";
     const char *plain = cli->has_color_out ? "\033[0m" : "";
     printf("nb %s is ready\n\n", NB_VERSION);
-    printf("  Open    %shttp://%s%s%s:%u/%s\n", bold, is_v6 ? "[" : "", c->http.host,
-           is_v6 ? "]" : "", port, plain);
+    printf("  Open    %s%.*s%s\n", bold, STR_ARG(link), plain);
     printf("  Model   %.*s (%.*s)\n", STR_ARG(model), STR_ARG(why));
     printf("  Data    %s (%s)\n", c->work_dir, c->store.type);
     printf("  Config  %s%s\n\n", c->path, c->is_file_present ? "" : " (not there; defaults apply)");
@@ -73,7 +75,7 @@ static int listen_or_explain(struct serve *s, struct config *c, uint16_t *ret_po
     return r;
 }
 
-static int serve(const struct cli *cli, struct config *c, struct serve *s)
+static int serve(const struct cli *cli, struct config *c, bool is_opening, struct serve *s)
 {
     struct err e = {0};
     struct server_options opt = {.with_bundles = true, .with_local_probe = true};
@@ -84,7 +86,10 @@ static int serve(const struct cli *cli, struct config *c, struct serve *s)
         server_close(s->server, 0);
         return EXIT_FAILED;
     }
-    announce(cli, c, s->server, port);
+    str link = server_page_link(s->server, &c->arena);
+    announce(cli, c, s->server, link);
+    if (is_opening)
+        browser_open(c->work_dir, link);
     struct signals *signals = signals_new(s->loop, on_signal, s);
     loop_run(s->loop);
     signals_free(signals);
@@ -124,7 +129,7 @@ static int run(struct cli *cli, const void *options, int argc, char **argv)
     open_session_log(&c, &session_fd);
     struct logger *log = cli_logger(cli, &c, LOG_DEBUG, session_fd >= 0 ? &session_fd : NULL);
     struct serve s = {.loop = loop_new(log)};
-    code = serve(cli, &c, &s);
+    code = serve(cli, &c, o->is_opening, &s);
     loop_free(s.loop);
     logger_free(log);
     if (session_fd >= 0)
@@ -135,10 +140,12 @@ static int run(struct cli *cli, const void *options, int argc, char **argv)
 
 const struct command CMD_SERVE = {
     .name = "serve",
-    .usage = "serve [--port N] [--host ADDR]",
+    .usage = "serve [--port N] [--host ADDR] [--open]",
     .summary = "serve the HTTP API and the web page",
     .help = "Listens on 127.0.0.1:27247 and on nb.sock in the work directory, through which other\n"
-            "nb commands join in. Stops on Ctrl-C or SIGTERM, after letting requests finish for\n"
+            "nb commands join in. Without users it prints a link with the key of this\n"
+            "installation; nb link prints it again. Stops on Ctrl-C or SIGTERM, after letting "
+            "requests finish for\n"
             "up to 10 seconds; a second signal stops at once.\n",
     .args = ARGS,
     .options_size = sizeof(struct serve_options),

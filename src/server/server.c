@@ -312,9 +312,9 @@ static int check_exposure(const struct server *s, struct err *e)
         return 0;
     return err_set(
         e, -EACCES,
-        "refusing to listen on %s without authentication: anyone on the network could "
-        "use your tools and read your conversations. Run nb init, or set NB_API_KEY, or listen on "
-        "127.0.0.1, or set http.allowUnauthenticated to true in %s.",
+        "refusing to listen on %s without users: the key of this installation, which opens "
+        "everything, would travel over the network. Run nb init, or set NB_API_KEY, or listen on "
+        "127.0.0.1, or set http.allowUnauthenticated to true in %s (the key is needed even then)",
         c->http.host, c->path);
 }
 
@@ -335,14 +335,18 @@ int server_listen(struct server *s, uint16_t *ret_port, struct err *e)
 {
     struct config *c = s->config;
     int r = check_exposure(s, e);
+    if (r == 0)
+        r = auth_dev_open(s->auth, e);
     if (r < 0)
         return r;
     r = http_listen_unix(http(s), server_socket_path(c, &s->arena), e);
     if (r == 0)
         r = http_listen_tcp(http(s), c->http.host, (uint16_t)c->http.port, ret_port, e);
-    if (r == 0)
-        spaces_serve(&s->spaces);
-    return r;
+    if (r < 0)
+        return r;
+    api_listens(s->api, *ret_port);
+    spaces_serve(&s->spaces);
+    return 0;
 }
 
 void server_ask(struct server *s, const struct http_local_ask *q, http_local_fn fn, void *ctx)
@@ -413,6 +417,11 @@ void server_close(struct server *s, uint64_t grace_ms)
     while (!is_stopped)
         (void)loop_run_until(s->loop, &is_stopped, UINT32_MAX);
     server_free(s);
+}
+
+str server_page_link(const struct server *s, struct arena *a)
+{
+    return api_page_link(s->api, a);
 }
 
 str server_operator(const struct server *s)

@@ -3,6 +3,7 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import { chromium } from 'playwright-core'
+import { keyCookies } from '../support/dev_key.mjs'
 import { after, assert, before } from '../support/tap.mjs'
 
 const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium'
@@ -26,13 +27,33 @@ before(async () => {
 })
 after(() => browser?.close())
 
+/** Before the first page of a server in dev mode, the context gets the cookies of its key. */
+function openWithKey(context) {
+    const known = new Set()
+    const newPage = context.newPage.bind(context)
+    context.newPage = async () => {
+        const page = await newPage()
+        const goto = page.goto.bind(page)
+        page.goto = async (url, ...rest) => {
+            const { origin } = new URL(url)
+            const cookies = known.has(origin) ? [] : await keyCookies(origin)
+            known.add(origin)
+            await context.addCookies(cookies.map(([name, value]) => ({ name, value, url: origin, httpOnly: true, sameSite: 'Strict' })))
+            return goto(url, ...rest)
+        }
+        return page
+    }
+}
+
 /**
  * A browser context (a person's browser) whose pages record what must never happen.
- * context.complaints() lists it; close() fails the case if there is anything.
+ * context.complaints() lists it; close() fails the case if there is anything. Unless `withKey` is
+ * false, the browser has opened the link of a server in dev mode before: it has its cookies.
  */
-export async function newContext(options = {}) {
+export async function newContext({ withKey = true, ...options } = {}) {
     const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options })
     context.setDefaultTimeout(ACTION_MS)
+    if (withKey) openWithKey(context)
     const complaints = []
     await context.exposeBinding('nbComplain', (_, what) => complaints.push(what))
     await context.addInitScript(() => {

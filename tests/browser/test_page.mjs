@@ -2,7 +2,7 @@
 import http from 'node:http'
 import { assert, before, eventually, startServer, test, tmpdir } from '../support/tap.mjs'
 import { phoneSwitch, serious } from './axe.mjs'
-import { answer, answered, demoEnv, said, send, withPage, writeLog } from './browser.mjs'
+import { newContext, answer, answered, demoEnv, said, send, withPage, writeLog } from './browser.mjs'
 
 const RICH =
     '# Title\n\nText with `code`, [link](https://x.example).\n\n| a | b |\n|---|--:|\n| 1 | 2 |\n\n```c\n/* why */ int x = f("s", 1);\n```\n\n> quote\n\n- [x] done'
@@ -135,3 +135,45 @@ test('a long conversation opens at its end, pages backwards, and keeps only what
         )
         assert.ok((await fromEnd()) < 5)
     }), { timeoutMs: 120_000 })
+
+test('the link of nb serve opens the page once and for all, and takes the key out of the address', async () => {
+    const own = await newContext({ withKey: false })
+    const page = await own.context.newPage()
+    const asked = []
+    page.on('request', (request) => asked.push(request.url() + JSON.stringify(request.headers())))
+    await page.goto(`${server.url}/#key=${server.key}`)
+    await page.locator('.welcome').waitFor()
+    assert.ok(!page.url().includes(server.key))
+    assert.ok(asked.every((what) => !what.includes(server.key)), 'only in the body of the login')
+    const cookies = await own.context.cookies()
+    assert.ok(cookies.length === 2 && cookies.every((c) => c.httpOnly && c.sameSite === 'Strict' && /^nb_\w+_[0-9a-f]{8}$/.test(c.name)), JSON.stringify(cookies))
+    await page.goto(server.url)
+    await page.locator('.welcome').waitFor()
+    await send(page, 'say hello')
+    await answered(page, 1)
+    await own.close()
+})
+
+test('without the key the page says what to do, and opens with a key or a link that is pasted', async () => {
+    const own = await newContext({ withKey: false })
+    const page = await own.context.newPage()
+    await page.goto(server.url)
+    await page.getByText('nb link', { exact: true }).waitFor()
+    await page.getByText('nb serve', { exact: true }).waitFor()
+    assert.deepEqual(await serious(page), [])
+    await page.getByLabel('Key').fill('wrong')
+    await page.getByRole('button', { name: 'Open' }).click()
+    await page.getByRole('alert').waitFor()
+    await page.getByLabel('Key').fill(`${server.url}/#key=${server.key}`)
+    await page.getByRole('button', { name: 'Open' }).click()
+    await page.locator('.welcome').waitFor()
+    await own.close()
+})
+
+test('a link with an old key says so', async () => {
+    const own = await newContext({ withKey: false })
+    const page = await own.context.newPage()
+    await page.goto(`${server.url}/#key=${'x'.repeat(43)}`)
+    await page.getByText('That link is not valid any more').waitFor()
+    await own.close()
+})

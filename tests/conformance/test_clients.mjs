@@ -1,5 +1,6 @@
 // Real clients against the gateway: the official TypeScript SDK, both generations, over every
 // transport it has, and the inspector's command line in both eras.
+import fs from 'node:fs'
 import path from 'node:path'
 import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js'
 import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js'
@@ -12,7 +13,7 @@ import { assert, before, NB, run, SRC_DIR, start, startServer, test } from '../s
 import { gatewayWith, modernClient, ready } from '../support/mcp.mjs'
 
 const SOURCES = ['legacy', 'modern']
-const INSPECTOR = path.join(SRC_DIR, 'node_modules/@modelcontextprotocol/inspector/clients/cli/build/index.js')
+const INSPECTOR = fs.realpathSync(path.join(SRC_DIR, 'node_modules/@modelcontextprotocol/inspector/clients/cli/build/index.js')) // which runs only under its real name
 const INFO = { name: 'real-client', version: '1.0.0' }
 const served = (workdir) => ({ command: NB, args: ['mcp', 'serve', '--workdir', workdir] })
 const stdio = () => served(gatewayWith({ legacy: ['--era', 'legacy'], modern: ['--era', 'modern'] }))
@@ -124,7 +125,7 @@ test('nb mcp serve ends with the server that it was connected to', async () => {
 for (const era of ['legacy', 'modern']) {
     test(`the inspector, ${era}`, async () => {
         const inspect = async (...args) => {
-            const { code, stdout, stderr } = await run(process.execPath, [INSPECTOR, server.url + '/mcp', '--transport', 'http', '--protocol-era', era, ...args], { timeoutMs: 40000, env: { HOME: server.workdir } })
+            const { code, stdout, stderr } = await run(process.execPath, [INSPECTOR, server.url + '/mcp', '--transport', 'http', '--protocol-era', era, '--header', `Authorization: Bearer ${server.key}`, ...args], { timeoutMs: 40000, env: { HOME: server.workdir } })
             assert.equal(code, 0, stdout + stderr)
             return stdout
         }

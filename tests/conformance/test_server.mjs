@@ -4,6 +4,7 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import { assert, before, run, SRC_DIR, startServer, test, tmpdir } from '../support/tap.mjs'
+import { keyRelay } from '../support/dev_key.mjs'
 import { gatewayWith, ready } from '../support/mcp.mjs'
 
 const SUITE = path.join(SRC_DIR, 'node_modules/@modelcontextprotocol/conformance/dist/index.js')
@@ -58,9 +59,11 @@ const OWN = {
     '2026-07-28': ['tools-list', 'server-sse-multiple-streams', 'dns-rebinding-protection', 'caching', 'resources-list', 'prompts-list', 'resources-read-text', 'sep-2164-resource-not-found', 'input-required-result-unsupported-methods'],
 }
 
-async function suite(args) {
+async function suite(server, at, args) {
     const out = tmpdir('conformance-')
-    const { stdout, stderr } = await run(process.execPath, [SUITE, 'server', ...args, '-o', out], { timeoutMs: 110000 })
+    const relay = await keyRelay(server)
+    const { stdout, stderr } = await run(process.execPath, [SUITE, 'server', '--url', relay.url + at, ...args, '-o', out], { timeoutMs: 110000 })
+    relay.close()
     const results = new Map()
     for (const dir of fs.readdirSync(out)) {
         const scenario = /^server-(.*)-\d{4}-\d\d-\d\dT/.exec(dir)[1]
@@ -91,22 +94,21 @@ before(async () => {
 for (const era of ['dual', 'modern']) {
     for (const revision of Object.keys(CHECKS)) {
         test(`${revision} in front of a ${era} server`, async () => {
-            const url = servers[era].url + '/mcp/fx'
-            const ran = await suite(['--url', url, '--requirements', revision])
+            const ran = await suite(servers[era], '/mcp/fx', ['--requirements', revision])
             hold(ran, { ...CHECKS[revision], ...UNSCORED[revision] })
         }, { timeoutMs: 120000 })
     }
 }
 
 test('2025-11-25 in front of a legacy server', async () => {
-    const ran = await suite(['--url', servers.legacy.url + '/mcp/fx', '--requirements', '2025-11-25'])
+    const ran = await suite(servers.legacy, '/mcp/fx', ['--requirements', '2025-11-25'])
     hold(ran, { ...CHECKS['2025-11-25'], ...UNSCORED['2025-11-25'] })
 }, { timeoutMs: 120000 })
 
 /** Each scenario in a process of its own, three at a time; then what looks at a list that other scenarios change. */
-async function oneByOne(url, revision, scenarios, check) {
+async function oneByOne(server, at, revision, scenarios, check) {
     const runs = async (queue) => {
-        for (let scenario; (scenario = queue.shift()); ) check(scenario, await suite(['--url', url, '--spec-version', revision, '--scenario', scenario]))
+        for (let scenario; (scenario = queue.shift()); ) check(scenario, await suite(server, at, ['--spec-version', revision, '--scenario', scenario]))
     }
     const queue = scenarios.filter((scenario) => !/-list$/.test(scenario))
     await Promise.all([runs(queue), runs(queue), runs(queue)])
@@ -116,7 +118,7 @@ async function oneByOne(url, revision, scenarios, check) {
 test('2026-07-28 in front of a legacy server: all but two', async () => {
     const revision = '2026-07-28'
     const failed = []
-    await oneByOne(servers.legacy.url + '/mcp/fx', revision, Object.keys(CHECKS[revision]), (scenario, ran) => {
+    await oneByOne(servers.legacy, '/mcp/fx', revision, Object.keys(CHECKS[revision]), (scenario, ran) => {
         if (OUT_OF_REACH.includes(scenario)) failed.push(...(failures(ran.results.get(scenario)).length > 0 ? [scenario] : []))
         // One check warns instead: answers to questions that were not asked yet are not kept.
         else hold(ran, { [scenario]: CHECKS[revision][scenario] - (scenario.endsWith('ignore-extra-params') ? 1 : 0) })
@@ -126,6 +128,6 @@ test('2026-07-28 in front of a legacy server: all but two', async () => {
 
 for (const revision of Object.keys(OWN)) {
     test(`${revision} on /mcp itself`, async () => {
-        await oneByOne(servers.dual.url + '/mcp', revision, OWN[revision], (scenario, ran) => hold(ran, { [scenario]: CHECKS[revision][scenario] }))
+        await oneByOne(servers.dual, '/mcp', revision, OWN[revision], (scenario, ran) => hold(ran, { [scenario]: CHECKS[revision][scenario] }))
     }, { timeoutMs: 120000 })
 }

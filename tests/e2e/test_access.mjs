@@ -181,6 +181,8 @@ const OTHER_ROUTES = {
     'DELETE /v1/permissions/consents/:tool': ['bundles', '/v1/permissions/consents/none', undefined, [404]],
     'PUT /v1/providers/:name/key': ['org', '/v1/providers/openai/key', { apiKey: 'short' }, [400]],
     'GET /v1/search': ['member', '/v1/search?q=x'],
+    'GET /v1/auth/link': ['absent', '/v1/auth/link'],
+    'POST /v1/auth/link/rotate': ['absent', '/v1/auth/link/rotate', {}],
     'POST /v1/import': ['absent', '/v1/import', { path: '/etc/passwd' }],
     'GET /v1/import': ['absent', '/v1/import'],
     'GET /v1/skills': 'member',

@@ -12,11 +12,11 @@ test('a full disk loses nothing that was acknowledged', async () => {
     // The mount lives in the server's own namespace; its files are reached through /proc.
     const script = 'mount -t tmpfs -o size=400k,mode=700 tmpfs "$1" && exec "$0" serve --port 0 --workdir "$1"'
     const server = start('unshare', ['-m', 'sh', '-c', script, NB, dir], { env })
-    const m = await server.waitFor(/http:\/\/127\.0\.0\.1:(\d+)\//, 15000)
+    const m = await server.waitFor(/http:\/\/127\.0\.0\.1:(\d+)\/#key=(\S+)/, 15000)
     const root = `/proc/${server.pid}/root${dir}`
     const post = async (body) => {
         const res = await fetch(`http://127.0.0.1:${m[1]}/v1/chat`, {
-            method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body),
+            method: 'POST', headers: { 'content-type': 'application/json', authorization: `Bearer ${m[2]}` }, body: JSON.stringify(body),
         })
         return { status: res.status, ...(await res.json()) }
     }

@@ -8,6 +8,7 @@ import { after, assert, before, eventually, run, SRC_DIR, startServer, test, tmp
 import { gatewayWith, modernClient, ready } from '../support/mcp.mjs'
 import { start as startDouble } from '../support/model_double.mjs'
 import { toolResults } from '../support/model_script.mjs'
+import { keyHeaders } from '../support/dev_key.mjs'
 
 const MODULES = path.join(SRC_DIR, 'build-interop/node_modules')
 const RUN_MS = 120000 // one agent, on a busy machine
@@ -125,7 +126,7 @@ const AGENTS = [
             command: path.join(MODULES, '@anthropic-ai/claude-code-linux-x64/claude'),
             args: [
                 '--print', '--model', 'claude-sonnet-4-5-20250929', '--strict-mcp-config', '--allowedTools', 'mcp__nb',
-                '--mcp-config', JSON.stringify({ mcpServers: { nb: { type: 'http', url: server.url + '/mcp' } } }),
+                '--mcp-config', JSON.stringify({ mcpServers: { nb: { type: 'http', url: server.url + '/mcp', headers: keyHeaders(server.url) } } }),
             ],
             env: {
                 ANTHROPIC_BASE_URL: double.url,
@@ -146,7 +147,7 @@ const AGENTS = [
                 model: 'double/scripted',
                 small_model: 'double/scripted',
                 share: 'disabled',
-                mcp: { nb: { type: 'remote', url: server.url + '/mcp' } },
+                mcp: { nb: { type: 'remote', url: server.url + '/mcp', headers: keyHeaders(server.url) } },
             }))
             return {
                 command: path.join(MODULES, 'opencode-linux-x64-baseline/bin/opencode'),
@@ -169,7 +170,7 @@ const AGENTS = [
         prepare: (cwd) => {
             fs.mkdirSync(path.join(cwd, '.qwen'))
             fs.writeFileSync(path.join(cwd, '.qwen/settings.json'), JSON.stringify({
-                mcpServers: { nb: { httpUrl: server.url + '/mcp', trust: true } },
+                mcpServers: { nb: { httpUrl: server.url + '/mcp', headers: keyHeaders(server.url), trust: true } },
                 privacy: { usageStatisticsEnabled: false },
                 telemetry: { enabled: false },
                 general: { disableAutoUpdate: true, enableAutoUpdate: false },

@@ -38,7 +38,8 @@
 //   start(cmd, args, opts)                spawns: {pid, child, stdout, stderr, exited, stop(signal), kill9(),
 //                                         waitFor(regex, timeoutMs)}; stdout and stderr are strings so far
 //   nb(args, opts)                        run($NB, args, opts)
-//   startServer({args, env, workdir, nb}) start() plus {url, port, workdir}
+//   startServer({args, env, workdir, nb}) start() plus {url, port, workdir, key}; without users, fetch()
+//                                         and http.request() send its key (dev_key.mjs); bareFetch() does not
 //   eventually(fn, timeoutMs = 5000)      retries fn until it returns a truthy value without throwing
 //   sse(url, opts)                        an async iterator of {event, id, data} over fetch; data is parsed JSON
 import assert from 'node:assert/strict'
@@ -48,8 +49,9 @@ import net from 'node:net'
 import os from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { bareFetch, keyHeaders, useKey } from './dev_key.mjs'
 
-export { assert }
+export { assert, bareFetch, keyHeaders }
 
 export const SRC_DIR =
     process.env.SRC_DIR ?? path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..')
@@ -219,11 +221,13 @@ export function nb(args = [], opts = {}) {
 export async function startServer({ args = [], env = {}, workdir, nb: binary = NB, cwd } = {}) {
     workdir ??= tmpdir('nb-work-')
     const server = start(binary, ['serve', '--port', '0', '--workdir', workdir, ...args], { env, cwd })
-    const match = await server.waitFor(/Open +\S*(http:\/\/(?:127\.0\.0\.1|localhost|\[::1\]):(\d+))/)
+    const match = await server.waitFor(/Open +\S*(http:\/\/(?:127\.0\.0\.1|localhost|\[::1\]):(\d+))[^\s#]*(?:#key=([\w-]+))?\S*\n/)
     server.isServer = true
     server.url = match[1]
     server.port = Number(match[2])
     server.workdir = workdir
+    server.key = match[3]
+    useKey(server.port, server.key)
     return server
 }
 

@@ -1,5 +1,6 @@
 import { App } from './model/app'
 import { applyPreferences } from './model/preferences'
+import { linkKey, takeLinkKey } from './model/link_key'
 import { loginView } from './views/login'
 import { Shell } from './views/shell'
 
@@ -10,4 +11,8 @@ const shell = new Shell(app)
 app.isLoggedOut.watch((isOut) => {
   place.replaceChildren(isOut ? loginView(() => location.reload()) : shell.element)
 })
-void app.start()
+// The link of `nb serve` can be opened in a tab that shows the page already.
+addEventListener('hashchange', () => {
+  if (linkKey()) location.reload()
+})
+void takeLinkKey().then(() => app.start())

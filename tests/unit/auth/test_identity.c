@@ -41,16 +41,54 @@ static void add_ann(void)
 static const struct auth_login ANN = {.email = STR_INIT("Ann@X.org"),
                                       .password = STR_INIT("correct horse")};
 
-static void test_dev(void **state)
+static void on_renewed(void *ctx, const struct err *err)
+{
+    answer_err(ctx, err);
+}
+
+static void test_dev_needs_its_key(void **state)
 {
     int r;
+    struct err e = {0};
     start_identity(NULL);
-    assert_string_equal(who_is(NULL, NULL, &r), "usr_default");
-    assert_string_equal(who_is("anything", NULL, &r), "usr_default");
-    /* What claims to be a token must be one. */
-    assert_string_equal(who_is("nb_0000000000000000000000000000000000000000000", NULL, &r), "");
+    assert_string_equal(who_is(NULL, NULL, &r), "");
+    assert_string_equal(who_is("anything", NULL, &r), "");
+    assert_int_equal(auth_dev_open(auth, &e), 0);
+    assert_string_equal(who_is(NULL, NULL, &r), "");
     assert_int_equal(r, -EACCES);
-    assert_int_equal(log_in(ANN).code, -ENOTSUP);
+    assert_string_equal(who_is("anything", NULL, &r), "");
+    assert_string_equal(who_is("nb_0000000000000000000000000000000000000000000", NULL, &r), "");
+    assert_string_equal(who_is(auth_dev_key(auth).p, NULL, &r), "usr_default");
+    struct answer wrong = log_in((struct auth_login){.key = STR("wrong")});
+    assert_int_equal(wrong.code, -EACCES);
+    struct answer in = log_in((struct auth_login){.key = auth_dev_key(auth)});
+    assert_int_equal(in.code, 0);
+    assert_string_equal(who_is(NULL, in.value, &r), "usr_default");
+}
+
+static void test_a_new_dev_key_ends_sessions(void **state)
+{
+    int r;
+    struct err e = {0};
+    char old[64];
+    struct answer done = {0};
+    start_identity(NULL);
+    assert_int_equal(auth_dev_open(auth, &e), 0);
+    keep(old, sizeof old, auth_dev_key(auth));
+    struct answer in = log_in((struct auth_login){.key = auth_dev_key(auth)});
+    auth_dev_renew(auth, on_renewed, &done);
+    assert_int_equal(wait_for(&done), 0);
+    assert_string_not_equal(old, auth_dev_key(auth).p);
+    assert_string_equal(who_is(old, NULL, &r), "");
+    assert_string_equal(who_is(NULL, in.value, &r), "");
+    assert_string_equal(who_is(auth_dev_key(auth).p, NULL, &r), "usr_default");
+
+    /* A session lives as long as its key, across restarts. */
+    in = log_in((struct auth_login){.key = auth_dev_key(auth)});
+    stop_identity();
+    start_identity(NULL);
+    assert_int_equal(auth_dev_open(auth, &e), 0);
+    assert_string_equal(who_is(NULL, in.value, &r), "usr_default");
 }
 
 static void test_key(void **state)
@@ -360,7 +398,8 @@ int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
     const struct CMUnitTest tests[] = {
-        T(test_dev),
+        T(test_dev_needs_its_key),
+        T(test_a_new_dev_key_ends_sessions),
         T(test_key),
         T(test_a_key_like_a_token),
         T(test_passwords),

@@ -1,0 +1,101 @@
+/* /v1/auth/link - the link that opens the page in dev mode, and a new key for it.
+ *
+ * Only for the user of the files, through nb.sock: that user can read the key anyway. For
+ * everybody else there is nothing here. */
+#include <errno.h>
+
+#include "api/admit.h"
+
+void api_listens(struct api *a, uint16_t port)
+{
+    a->port = port;
+}
+
+/* An address that means "every interface" cannot be opened in a browser. */
+static const char *reachable_host(const char *host)
+{
+    bool is_any = strcmp(host, "0.0.0.0") == 0 || strcmp(host, "::") == 0;
+    return is_any ? "127.0.0.1" : host;
+}
+
+static str page_url(const struct api *api, struct arena *arena)
+{
+    const struct config_http *h = &api->deps.config->http;
+    const char *host = reachable_host(h->host);
+    bool is_v6 = strchr(host, ':') != NULL;
+    return arena_printf(arena, "http://%s%s%s:%u%.*s/", is_v6 ? "[" : "", host, is_v6 ? "]" : "",
+                        api->port, STR_ARG(h->base_path));
+}
+
+str api_page_link(const struct api *api, struct arena *arena)
+{
+    str url = page_url(api, arena), key = auth_dev_key(api->deps.auth);
+    if (key.n == 0)
+        return url;
+    return arena_printf(arena, "%.*s#key=%.*s", STR_ARG(url), STR_ARG(key));
+}
+
+static bool is_for_operator(struct http_req *r)
+{
+    if (api_identity(r)->is_operator)
+        return true;
+    http_reply_error(r, 404, "not_found", "There is nothing at this address.", NULL);
+    return false;
+}
+
+static void reply_link(const struct api *api, struct http_req *r)
+{
+    struct api_json j;
+    api_json_begin(&j);
+    jw_object(&j.w);
+    jw_kstr(&j.w, "mode", str_from(auth_mode_name(auth_mode(api->deps.auth))));
+    jw_kstr(&j.w, "url", api->port ? page_url(api, &r->arena) : STR_NONE);
+    jw_kstr(&j.w, "link", api->port ? api_page_link(api, &r->arena) : STR_NONE);
+    jw_kstr(&j.w, "key", auth_dev_key(api->deps.auth));
+    jw_end(&j.w);
+    api_json_send(&j, r);
+}
+
+/* ---- GET /v1/auth/link ---- */
+
+void api_auth_link(void *ctx, struct http_req *r)
+{
+    if (is_for_operator(r))
+        reply_link(ctx, r);
+}
+
+/* ---- POST /v1/auth/link/rotate ---- */
+
+struct link_wait { /* in the request's arena */
+    struct api *api;
+    struct http_req *req;
+    struct auth_op *op;
+};
+
+static void on_link_gone(struct http_req *r)
+{
+    struct link_wait *w = r->user;
+    auth_cancel(w->op);
+}
+
+static void on_link_renewed(void *ctx, const struct err *err)
+{
+    struct link_wait *w = ctx;
+    if (err->code < 0)
+        api_auth_error(w->req, err);
+    else
+        reply_link(w->api, w->req);
+}
+
+void api_auth_link_rotate(void *ctx, struct http_req *r)
+{
+    struct api *api = ctx;
+    if (!is_for_operator(r))
+        return;
+    struct link_wait *w = ARENA_NEW(&r->arena, struct link_wait);
+    w->api = api;
+    w->req = r;
+    r->user = w;
+    r->on_gone = on_link_gone;
+    w->op = auth_dev_renew(api->deps.auth, on_link_renewed, w);
+}

@@ -1,0 +1,23 @@
+/* dev_key.h - the key of an installation without authentication.
+ *
+ * Without instance.json and NB_API_KEY there is one owner, and whoever reaches the TCP port is
+ * not necessarily that owner: another user of the machine, a bundle with network, a container.
+ * So every TCP request needs a key: 256 random bits in {workDir}/auth/dev.key (0600), made the
+ * first time that the server listens. Bundles do not see the work directory. The user of the
+ * files needs no key: nb.sock knows the peer's uid. Blocking: for start-up and pool threads. */
+#pragma once
+
+#include "auth/token.h"
+#include "base/err.h"
+
+#define DEV_KEY_FILE "auth/dev.key"
+
+/* -ENOENT when there is none yet. A file that others may read or that another user owns is
+ * refused with -EACCES, because its key is not a secret. */
+int dev_key_read(const char *work_dir, char ret[SECRET_CHARS + 1], struct err *e);
+
+/* Reads the key, or makes one. Two processes that start together agree on one key. */
+int dev_key_ensure(const char *work_dir, char ret[SECRET_CHARS + 1], struct err *e);
+
+/* Replaces the key. */
+int dev_key_renew(const char *work_dir, char ret[SECRET_CHARS + 1], struct err *e);
