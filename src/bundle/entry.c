@@ -61,10 +61,15 @@ static const struct json_field FIELDS[] = {
     {"allowPrivate", JF_BOOL, AT(allow_private), 0, NULL, 0},
     {0}};
 
+struct sandbox_document {
+    const struct json *network;
+    struct json_strs read, write;
+};
+
 static const struct json_field SANDBOX_FIELDS[] = {
-    {"network", JF_BOOL, offsetof(struct bundle_sandbox, network), 0, NULL, 0},
-    {"read", JF_STRS, offsetof(struct bundle_sandbox, read), 0, NULL, 0},
-    {"write", JF_STRS, offsetof(struct bundle_sandbox, write), 0, NULL, 0},
+    {"network", JF_JSON, offsetof(struct sandbox_document, network), 0, NULL, 0},
+    {"read", JF_STRS, offsetof(struct sandbox_document, read), 0, NULL, 0},
+    {"write", JF_STRS, offsetof(struct sandbox_document, write), 0, NULL, 0},
     {0}};
 
 int entry_refuse(struct entry_decoder *d, const char *field, const char *fmt, ...)
@@ -183,6 +188,7 @@ static int check_sandbox_paths(struct entry_decoder *d, const char *field, struc
 
 static int decode_sandbox(struct entry_decoder *d)
 {
+    struct sandbox_document doc = {0};
     const struct json *v = d->doc.sandbox;
     struct bundle_sandbox *s = &d->out->sandbox;
     if (!v)
@@ -193,7 +199,12 @@ static int decode_sandbox(struct entry_decoder *d)
     }
     if (v->type != JSON_OBJECT)
         return entry_refuse(d, "sandbox", "expected \"off\" or an object {network, read, write}");
-    int r = json_decode(d->arena, v, SANDBOX_FIELDS, s, below(d, "sandbox"), note_unknown, d, d->e);
+    int r =
+        json_decode(d->arena, v, SANDBOX_FIELDS, &doc, below(d, "sandbox"), note_unknown, d, d->e);
+    s->read = doc.read;
+    s->write = doc.write;
+    if (r == 0)
+        r = entry_decode_network(d, doc.network);
     if (r == 0)
         r = check_sandbox_paths(d, "sandbox.read", s->read);
     return r < 0 ? r : check_sandbox_paths(d, "sandbox.write", s->write);

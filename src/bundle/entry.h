@@ -21,7 +21,8 @@ const char *bundle_kind_name(enum bundle_kind k); /* "named", "local" ... */
 
 struct bundle_sandbox { /* what a stdio bundle may touch besides its own data directory */
     bool is_off;
-    bool network;
+    bool network;           /* some of it */
+    struct json_strs reach; /* "host:port", "public"; with network and none: public */
     struct json_strs read, write; /* absolute paths, or below ~ */
 };
 

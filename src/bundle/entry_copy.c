@@ -37,6 +37,7 @@ struct bundle_entry bundle_entry_copy(struct arena *a, const struct bundle_entry
     c.allowed_env = copy_strs(a, &e->allowed_env);
     c.sandbox.read = copy_strs(a, &e->sandbox.read);
     c.sandbox.write = copy_strs(a, &e->sandbox.write);
+    c.sandbox.reach = copy_strs(a, &e->sandbox.reach);
     c.ui = e->ui ? json_clone(a, e->ui) : NULL;
     c.user_config = e->user_config ? json_clone(a, e->user_config) : NULL;
     c.raw = e->raw ? json_clone(a, e->raw) : NULL;
@@ -63,7 +64,7 @@ static bool pairs_equal(const struct bundle_pair *x, size_t nx, const struct bun
 static bool sandbox_equal(const struct bundle_sandbox *x, const struct bundle_sandbox *y)
 {
     return x->is_off == y->is_off && x->network == y->network && strs_equal(&x->read, &y->read) &&
-           strs_equal(&x->write, &y->write);
+           strs_equal(&x->write, &y->write) && strs_equal(&x->reach, &y->reach);
 }
 
 static bool remote_equal(const struct bundle_entry *x, const struct bundle_entry *y)

@@ -38,4 +38,5 @@ bool entry_has_control(str s);
 int entry_decode_pairs(struct entry_decoder *d, const char *field, const struct json *obj,
                        struct bundle_pair **ret, size_t *ret_n);
 
+int entry_decode_network(struct entry_decoder *d, const struct json *v); /* sandbox.network */
 int entry_decode_remote(struct entry_decoder *d); /* url and transport */

@@ -12,6 +12,8 @@
 #include <unistd.h>
 
 #include "base/json_decode.h"
+#include "bundle/network_proxy.h"
+#include "bundle/network_space.h"
 #include "bundle/process_tree.h"
 
 enum { EXIT_NO_SANDBOX = 125, EXIT_NOT_STARTED = 127 };
@@ -21,7 +23,7 @@ enum { EXIT_NO_SANDBOX = 125, EXIT_NOT_STARTED = 127 };
 struct decoded {
     bool confine, network;
     const char *cgroup;
-    struct json_strs argv, wrap, read, program_files, write, hide, own_read, own_write;
+    struct json_strs argv, wrap, reach, read, program_files, write, hide, own_read, own_write;
 };
 
 #define FIELD(name, type, member)                                                                  \
@@ -62,12 +64,19 @@ static char **split_env(struct arena *a, str text)
 int launch_spec_decode(struct arena *a, str text, struct launch_spec *ret, struct err *e)
 {
     static const struct json_field FIELDS[] = {
-        FIELD("argv", JF_STRS, argv),          FIELD("wrap", JF_STRS, wrap),
-        FIELD("cgroup", JF_CSTR, cgroup),      FIELD("confine", JF_BOOL, confine),
-        FIELD("network", JF_BOOL, network),    FIELD("programFiles", JF_STRS, program_files),
-        FIELD("read", JF_STRS, read),          FIELD("write", JF_STRS, write),
-        FIELD("hide", JF_STRS, hide),          FIELD("ownRead", JF_STRS, own_read),
-        FIELD("ownWrite", JF_STRS, own_write), {0},
+        FIELD("argv", JF_STRS, argv),
+        FIELD("wrap", JF_STRS, wrap),
+        FIELD("cgroup", JF_CSTR, cgroup),
+        FIELD("confine", JF_BOOL, confine),
+        FIELD("network", JF_BOOL, network),
+        FIELD("programFiles", JF_STRS, program_files),
+        FIELD("reach", JF_STRS, reach),
+        FIELD("read", JF_STRS, read),
+        FIELD("write", JF_STRS, write),
+        FIELD("hide", JF_STRS, hide),
+        FIELD("ownRead", JF_STRS, own_read),
+        FIELD("ownWrite", JF_STRS, own_write),
+        {0},
     };
     struct decoded d = {0};
     struct json *doc;
@@ -80,6 +89,10 @@ int launch_spec_decode(struct arena *a, str text, struct launch_spec *ret, struc
         return rc;
     if (d.argv.len == 0)
         return err_set(e, -EINVAL, "argv: there is nothing to start");
+    struct network_rules *network = d.reach.len > 0 ? ARENA_NEW(a, struct network_rules) : NULL;
+    rc = network ? network_rules_make(a, &d.reach, network, e) : 0;
+    if (rc < 0)
+        return rc;
     *ret = (struct launch_spec){
         .argv = strings_of(a, &d.argv),
         .env = split_env(a, text),
@@ -93,6 +106,7 @@ int launch_spec_decode(struct arena *a, str text, struct launch_spec *ret, struc
                     .own_read = paths_of(a, &d.own_read),
                     .own_write = paths_of(a, &d.own_write),
                     .network = d.network},
+        .network = network,
     };
     return 0;
 }
@@ -281,7 +295,8 @@ static int wrap(struct arena *a, const struct launch_spec *spec, char *const **r
     return 0;
 }
 
-static _Noreturn void become_server(struct arena *a, const struct launch_spec *spec, pid_t parent)
+static _Noreturn void become_server(struct arena *a, const struct launch_spec *spec, pid_t parent,
+                                    int gates)
 {
     char *const NOTHING[] = {NULL}, *const *argv = spec->argv;
     struct err e = {0};
@@ -292,7 +307,9 @@ static _Noreturn void become_server(struct arena *a, const struct launch_spec *s
     (void)close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
     if (spec->cgroup)
         join_cgroup(spec->cgroup);
-    int rc = spec->wrap          ? wrap(a, spec, &argv, &e)
+    int rc = spec->network ? network_space_enter(spec->network, gates, &e) : 0;
+    if (rc == 0)
+        rc = spec->wrap          ? wrap(a, spec, &argv, &e)
              : spec->is_confined ? confine_self(a, &spec->confine, &e)
                                  : 0;
     if (rc < 0) {
@@ -334,13 +351,17 @@ static _Noreturn void keep(struct arena *a, const struct launch_spec *spec, int 
     setsid();
     watched_signals(&watched);
     int signals = signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
-    pid_t server = signals < 0 || prctl(PR_SET_CHILD_SUBREAPER, 1) < 0 ? -1 : fork();
+    int gates = spec->network ? network_proxy_start(a, spec->network) : -1;
+    bool can_start = signals >= 0 && (!spec->network || gates >= 0);
+    pid_t server = !can_start || prctl(PR_SET_CHILD_SUBREAPER, 1) < 0 ? -1 : fork();
     if (server == 0)
-        become_server(a, spec, self);
+        become_server(a, spec, self, gates);
     if (server < 0) {
         dprintf(STDERR_FILENO, "nb: cannot start %s: %s\n", spec->argv[0], err_reason(-errno));
         _exit(EXIT_NOT_STARTED);
     }
+    if (gates >= 0)
+        close(gates);
     release_stdio();
     for (;;) {
         struct pollfd fds[] = {{outer, 0, 0}, {signals, POLLIN, 0}};

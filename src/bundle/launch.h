@@ -15,6 +15,7 @@
 #pragma once
 
 #include "bundle/confine.h"
+#include "bundle/network_rules.h"
 
 struct launch_spec {
     char *const *argv;  /* of the server; argv[0] is a path */
@@ -23,14 +24,16 @@ struct launch_spec {
     bool is_confined;   /* Landlock and seccomp are put on it here */
     const char *cgroup; /* the server joins it; or NULL */
     struct confine_spec confine;
+    const struct network_rules
+        *network; /* a namespace with these gates; NULL = nb's own, or none */
 };
 
 #define LAUNCH_SPEC_MAX (8u * 1024 * 1024)
 
 /* {"argv": [...], "cgroup": PATH} and {"wrap": [...]} or {"confine": true, "network": false,
  * "read": [...], "programFiles": [...], "write": [...], "hide": [...], "ownRead": [...],
- * "ownWrite": [...]}, then a NUL and the environment, each variable ended by a NUL: values need not
- * be UTF-8. */
+ * "ownWrite": [...]}, and {"reach": ["host:port", ...]} for a network of its own; then a NUL and
+ * the environment, each variable ended by a NUL: values need not be UTF-8. */
 int launch_spec_decode(struct arena *a, str text, struct launch_spec *ret, struct err *e);
 int launch_spec_read(struct arena *a, int fd, struct launch_spec *ret, struct err *e);
 

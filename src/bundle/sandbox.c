@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "bundle/confine.h"
 #include "bundle/launch.h"
+#include "bundle/network_reach.h"
 #include "bundle/sandbox_reach.h"
 #include "bundle/sandbox_rules.h"
 
@@ -208,6 +209,15 @@ static void json_args(struct json_writer *j, const char *key, const char *const 
     jw_end(j);
 }
 
+static void json_strs(struct json_writer *j, const char *key, const struct json_strs *l)
+{
+    jw_key(j, key);
+    jw_array(j);
+    for (size_t i = 0; i < l->len; i++)
+        jw_str(j, l->items[i]);
+    jw_end(j);
+}
+
 /* The message for the launcher (launch.h). rules: NULL when it is not to confine the server. */
 static int add_message(struct arena *a, const struct sandbox_want *w,
                        const struct sandbox_rules *rules, struct sandbox_plan *p, struct err *e)
@@ -224,6 +234,8 @@ static int add_message(struct arena *a, const struct sandbox_want *w,
         json_args(&j, "wrap", p->wrap);
     if (rules)
         json_rules(&j, rules);
+    if (w->reach.len > 0)
+        json_strs(&j, "reach", &w->reach);
     jw_end(&j);
     for (const char *const *v = w->env; v && *v; v++) {
         buf_add_char(&out, 0);
@@ -256,7 +268,7 @@ static str describe(struct arena *a, const struct sandbox_want *w, const struct 
     buf_init(&out, DESCRIPTION_MAX);
     bool is_bwrap = w->offer->kind == SANDBOX_BUBBLEWRAP;
     buf_add_lit(&out, is_bwrap ? "bubblewrap: " : "Landlock and seccomp: ");
-    buf_add_lit(&out, r->network ? "network" : "no network");
+    network_describe(&out, &w->reach);
     describe_paths(&out, "; runs from ", &r->program_files, w->home_dir);
     describe_paths(&out, "; reads ", &r->read, w->home_dir);
     if (r->hide.n > 0)
@@ -312,9 +324,10 @@ static int plan_off(struct arena *a, const struct sandbox_want *w, struct sandbo
     return add_message(a, w, NULL, ret, e);
 }
 
-int sandbox_plan(struct arena *a, const struct sandbox_want *w, struct sandbox_plan *ret,
+int sandbox_plan(struct arena *a, const struct sandbox_want *want, struct sandbox_plan *ret,
                  struct err *e)
 {
+    struct sandbox_want with_network = *want, *w = &with_network;
     struct sandbox_rules r;
     struct args options = {.arena = a};
     if (w->declared->is_off)
@@ -324,7 +337,9 @@ int sandbox_plan(struct arena *a, const struct sandbox_want *w, struct sandbox_p
                        "no sandbox is available: %s, and this kernel has no Landlock. Install "
                        "bubblewrap, or run it unprotected with \"sandbox\": \"off\" in its entry",
                        w->offer->why_not);
-    int rc = sandbox_rules_make(a, w, &r, e);
+    int rc = network_prepare(a, w, e);
+    if (rc == 0)
+        rc = sandbox_rules_make(a, w, &r, e);
     if (rc < 0)
         return rc;
     bool is_wrapped = w->offer->kind == SANDBOX_BUBBLEWRAP;

@@ -21,6 +21,8 @@ struct sandbox_offer { /* what this machine has */
     bool no_userns;    /* bubblewrap can forbid user namespaces */
     int landlock_abi;  /* 0 = none */
     char why_not[512]; /* why it is not bubblewrap; for people */
+    bool has_network;  /* servers can have a network of their own */
+    char why_no_network[256];
 };
 
 /* ---- finding out: bubblewrap is tried, not just looked for ---- */
@@ -64,6 +66,7 @@ struct sandbox_want {
     const char *cgroup;       /* that limits it, or NULL */
     bool reads_home;          /* bash in a terminal: all of it but secrets */
     const char *project_dir;  /* bash in a terminal: written; or NULL */
+    struct json_strs reach;   /* set by sandbox_plan: "public", "host:port" */
 };
 
 struct sandbox_plan {           /* in the arena */

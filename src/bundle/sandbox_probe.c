@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "bundle/confine.h"
+#include "bundle/network_probe.h"
 #include "bundle/sandbox.h"
 
 #define TRIAL_MS       5000
@@ -131,6 +132,7 @@ void sandbox_look(struct sandbox_offer *ret)
         ret->kind = SANDBOX_BUBBLEWRAP;
     else if (ret->landlock_abi > 0 && confine_has_seccomp())
         ret->kind = SANDBOX_LANDLOCK;
+    network_look(ret);
 }
 
 /* ---- once for all ---- */

@@ -73,7 +73,7 @@ static int rig_close(void **state)
     return 0;
 }
 
-static bool has(const char *const *list, const char *text)
+static __attribute__((unused)) bool has(const char *const *list, const char *text)
 {
     for (; *list; list++) {
         if (strcmp(*list, text) == 0)

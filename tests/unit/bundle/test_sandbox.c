@@ -4,7 +4,8 @@
 #include "bundle/sandbox.h"
 #include "sandbox_rig.h"
 
-static const struct sandbox_offer BWRAP = {.kind = SANDBOX_BUBBLEWRAP, .bwrap = "/usr/bin/bwrap"};
+static const struct sandbox_offer BWRAP = {
+    .kind = SANDBOX_BUBBLEWRAP, .bwrap = "/usr/bin/bwrap", .has_network = true};
 static const struct sandbox_offer LANDLOCK = {
     .kind = SANDBOX_LANDLOCK, .landlock_abi = 2, .why_not = "bwrap is not installed"};
 static const struct sandbox_offer NOTHING = {.why_not = "bwrap is not installed"};
