@@ -4,6 +4,7 @@
 #include "api/internal.h"
 #include "bundle/change.h"
 #include "bundle/import.h"
+#include "bundle/install_rules.h"
 
 /* ---- showing ---- */
 
@@ -262,29 +263,19 @@ static void on_installed(void *ctx, struct bundle *b, const struct err *err)
     api_json_send(&j, w->req);
 }
 
-/* What runs a program of the caller's choice, opens the sandbox or hands out variables of ours
- * is for whoever owns the machine: over the network an admin could otherwise become the account
- * that runs nb. */
-static const char *owners_only(const struct http_req *r, const struct json *entry)
+static enum install_rights rights_of(const struct http_req *r)
 {
-    static const char *const KEYS[] = {"command",    "args",         "cwd",       "sandbox",
-                                       "allowedEnv", "allowPrivate", "userConfig"};
-    for (size_t i = 0; !api_identity(r)->is_operator && i < ARRAY_LEN(KEYS); i++)
-        if (json_get(entry, KEYS[i]))
-            return KEYS[i];
-    return NULL;
+    const struct api_identity *id = api_identity(r);
+    return id->is_operator             ? INSTALL_ON_MACHINE
+           : id->who.role == ORG_OWNER ? INSTALL_AS_OWNER
+                                       : INSTALL_AS_ADMIN;
 }
 
-static bool is_entry_allowed(struct http_req *r, const struct json *entry)
+static int check_entry(struct http_req *r, const struct json *entry, struct err *e)
 {
-    const char *key = owners_only(r, entry);
-    if (!key)
-        return true;
-    str message = arena_printf(
-        &r->arena,
-        "'%s' can be set only on the machine itself: nb bundle add, or nimblebrain.json.", key);
-    http_reply_error(r, 403, "forbidden", message.p, NULL);
-    return false;
+    static const struct json_strs UNSET;
+    const struct bundle_changer *c = api_space(r)->changer;
+    return install_check(entry, rights_of(r), c ? &c->allow_install : &UNSET, e);
 }
 
 void api_apps_install(void *ctx, struct http_req *r)
@@ -299,8 +290,10 @@ void api_apps_install(void *ctx, struct http_req *r)
         http_reply_error(r, 400, "bad_request", e.code ? e.msg : "Send an object.", NULL);
         return;
     }
-    if (!is_entry_allowed(r, entry))
+    if (check_entry(r, entry, &e) < 0) {
+        http_reply_error(r, 403, "forbidden", e.msg, NULL);
         return;
+    }
     if (!s->changer) {
         http_reply_error(r, 403, "forbidden", "Bundles cannot be added here.", NULL);
         return;
@@ -361,7 +354,7 @@ static str source_of(struct arena *a, const struct bundle_entry *b)
 
 static void write_server(struct json_writer *w, struct http_req *r, const struct import_server *s)
 {
-    bool is_for_owner = s->entry && owners_only(r, s->entry);
+    bool is_for_owner = s->entry && check_entry(r, s->entry, NULL) < 0;
     jw_object(w);
     jw_kstr(w, "name", s->name);
     jw_kval(w, "entry", is_for_owner ? NULL : s->entry);

@@ -3,6 +3,7 @@
 
 #include "builtin/internal.h"
 #include "bundle/change.h"
+#include "bundle/install_rules.h"
 
 static void on_cancel(struct builtin_call *c)
 {
@@ -43,7 +44,12 @@ static void wait_for(struct builtin_call *c, struct bundle_change_op *op)
 static void install(struct builtin_call *c, str name)
 {
     struct json *entry = json_new(&c->arena, JSON_OBJECT);
+    struct err e = {0};
     json_set(&c->arena, entry, STR("name"), json_of_str(name));
+    if (install_check(entry, INSTALL_AS_ADMIN, &c->builtin->changer->allow_install, &e) < 0) {
+        builtin_fail(c, "Nothing was installed: %s", e.msg);
+        return;
+    }
     wait_for(c, bundle_add(c->builtin->changer, entry, on_added, c));
 }
 

@@ -33,7 +33,7 @@ struct document {
     str default_model, thinking, time_zone;
     const char *work_dir, *registry_url;
     bool no_default_bundles, allow_insecure_remotes;
-    struct json_strs skill_dirs;
+    struct json_strs skill_dirs, allow_install;
     const struct json *bundles, *skills, *agents, *providers, *permissions, *home;
     const struct json *model_overrides, *ignored;
     int64_t demo_delay_ms, max_history;
@@ -144,6 +144,7 @@ static const struct json_field FIELDS[] = {
     {"bundles", JF_JSON, AT(bundles), 0, NULL, 0},
     {"noDefaultBundles", JF_BOOL, AT(no_default_bundles), 0, NULL, 0},
     {"allowInsecureRemotes", JF_BOOL, AT(allow_insecure_remotes), 0, NULL, 0},
+    {"allowInstall", JF_STRS, AT(allow_install), 0, NULL, 0},
     {"skillDirs", JF_STRS, AT(skill_dirs), 0, NULL, 0},
     {"skills", JF_JSON, AT(skills), 0, NULL, 0},
     {"agents", JF_JSON_OBJECT, AT(agents), 0, NULL, 0},
@@ -521,6 +522,7 @@ static void take_document(struct config *c, const struct document *d)
     c->mcp = d->mcp;
     c->no_default_bundles = d->no_default_bundles;
     c->allow_insecure_remotes = d->allow_insecure_remotes;
+    c->allow_install = d->allow_install;
     c->bundles = d->bundles;
     c->skills = d->skills;
     c->agents = d->agents;

@@ -1,0 +1,69 @@
+#include <errno.h>
+
+#include "bundle/install_rules.h"
+#include "unit/bundle/arena_rig.h"
+
+static int check(const char *text, enum install_rights rights, const struct json_strs *allowed)
+{
+    struct json *entry;
+    struct err e = {0};
+    assert_int_equal(json_parse(&arena, str_from(text), JSON_COPY, &entry, NULL), 0);
+    int rc = install_check(entry, rights, allowed, &e);
+    assert_true((rc < 0) == (e.msg[0] != 0));
+    return rc;
+}
+
+static const struct json_strs UNSET;
+
+static void admins_install_from_the_registry_and_by_url(void **state)
+{
+    assert_int_equal(check("{\"name\":\"@a/b\"}", INSTALL_AS_ADMIN, &UNSET), 0);
+    assert_int_equal(check("{\"url\":\"https://x.io/mcp\"}", INSTALL_AS_ADMIN, &UNSET), 0);
+    assert_int_equal(check("{\"url\":\"http://x.io/mcp\"}", INSTALL_AS_ADMIN, &UNSET), -EPERM);
+}
+
+static void the_rest_is_for_owners(void **state)
+{
+    static const struct {
+        const char *entry;
+        enum install_rights least;
+    } CASES[] = {
+        {"{\"path\":\"/tmp/p\"}", INSTALL_AS_OWNER},
+        {"{\"name\":\"@a/b\",\"env\":{\"LD_PRELOAD\":\"/x\"}}", INSTALL_AS_OWNER},
+        {"{\"url\":\"https://x.io\",\"transport\":{\"headers\":{\"A\":\"b\"}}}", INSTALL_AS_OWNER},
+        {"{\"name\":\"@a/b\",\"protected\":true}", INSTALL_AS_OWNER},
+        {"{\"name\":\"@a/b\",\"unheardOf\":1}", INSTALL_AS_OWNER},
+        {"{\"command\":\"sh\"}", INSTALL_ON_MACHINE},
+        {"{\"name\":\"@a/b\",\"sandbox\":\"off\"}", INSTALL_ON_MACHINE},
+        {"{\"name\":\"@a/b\",\"allowedEnv\":[\"X\"]}", INSTALL_ON_MACHINE},
+        {"{\"name\":\"@a/b\",\"userConfig\":{\"d\":\"/\"}}", INSTALL_ON_MACHINE},
+        {"{\"url\":\"https://x.io\",\"allowPrivate\":true}", INSTALL_ON_MACHINE},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
+        for (int rights = INSTALL_AS_ADMIN; rights <= INSTALL_ON_MACHINE; rights++)
+            assert_int_equal(check(CASES[i].entry, (enum install_rights)rights, &UNSET),
+                             rights >= (int)CASES[i].least ? 0 : -EPERM);
+    }
+}
+
+static void the_owner_says_what_admins_may_install(void **state)
+{
+    str items[] = {STR("@ours/*"), STR("https://mcp.ours.io/*")};
+    struct json_strs some = {items, 2}, none = {items, 0};
+    assert_int_equal(check("{\"name\":\"@ours/b\"}", INSTALL_AS_ADMIN, &some), 0);
+    assert_int_equal(check("{\"name\":\"@theirs/b\"}", INSTALL_AS_ADMIN, &some), -EPERM);
+    assert_int_equal(check("{\"url\":\"https://mcp.ours.io/x\"}", INSTALL_AS_ADMIN, &some), 0);
+    assert_int_equal(check("{\"url\":\"https://x.io/@ours/\"}", INSTALL_AS_ADMIN, &some), -EPERM);
+    assert_int_equal(check("{\"name\":\"@ours/b\"}", INSTALL_AS_ADMIN, &none), -EPERM);
+    assert_int_equal(check("{\"name\":\"@theirs/b\"}", INSTALL_AS_OWNER, &none), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(admins_install_from_the_registry_and_by_url),
+        cmocka_unit_test(the_rest_is_for_owners),
+        cmocka_unit_test(the_owner_says_what_admins_may_install),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
