@@ -3,9 +3,9 @@
  * Knows draft 2020-12 and what older drafts spell differently (definitions, items as an
  * array, dependencies, boolean exclusiveMinimum) and OpenAPI's nullable. `format` is an
  * annotation here, $ref stays within the document. Tool schemas come from strangers:
- * whatever is wrong, unknown or endless in a schema accepts rather than blocks the call,
- * because the server checks its own input anyway. Work is bounded by a budget of steps and
- * a depth; when either runs out the value is accepted. Pure; any thread. */
+ * whatever is wrong or unknown in a schema accepts rather than blocks the call. Work is bounded by
+ * a budget of steps and a depth; when either runs out the value is refused as too complex, because
+ * whoever sends it also chooses in which order it is looked at. Pure; any thread. */
 #pragma once
 
 #include "base/err.h"
