@@ -40,12 +40,21 @@ struct backup {
     struct err err;
 };
 
+/* "workspaces/<id>/cache": the same cache, of a workspace. */
+static bool is_workspace_cache(str below)
+{
+    str rest = below, part;
+    return str_split(&rest, '/', &part) && str_eq(part, STR("workspaces")) &&
+           str_split(&rest, '/', &part) && str_eq(rest, STR("cache"));
+}
+
 /* What can be made again, or is of the moment. */
 static bool is_left_out(str below)
 {
-    return str_eq(below, STR("cache")) || str_eq(below, STR("auth/dev.key")) ||
-           str_eq(below, STR("auth/open.html")) || str_eq(below, STR("nb.sock")) ||
-           str_ends(below, STR("/.journal")) || str_find(below, STR(".jsonl.new_"), 0) >= 0;
+    return str_eq(below, STR("cache")) || is_workspace_cache(below) ||
+           str_eq(below, STR("auth/dev.key")) || str_eq(below, STR("auth/open.html")) ||
+           str_eq(below, STR("nb.sock")) || str_ends(below, STR("/.journal")) ||
+           str_find(below, STR(".jsonl.new_"), 0) >= 0;
 }
 
 static bool is_blob_dir(str name)

@@ -15,7 +15,7 @@
 #include "cli/tar.h"
 #include "config/file.h"
 
-enum { COPY_BYTES = 64 * 1024 };
+enum { COPY_BYTES = TAR_COPY_BYTES };
 
 struct restore_options {
     bool is_forced;
@@ -83,7 +83,8 @@ static int copy_out(struct restore *r, struct tar_reader *tar, int fd, const cha
     char block[COPY_BYTES];
     ssize_t n;
     while ((n = tar_read(tar, block, sizeof block, &r->err)) > 0) {
-        for (ssize_t done = 0; done < n;) {
+        bool is_hole = tar_is_hole(block, (size_t)n) && lseek(fd, n, SEEK_CUR) >= 0;
+        for (ssize_t done = is_hole ? n : 0; done < n;) {
             ssize_t w = write(fd, block + done, (size_t)(n - done));
             if (w < 0 && errno != EINTR)
                 return err_errno(&r->err, -errno, "cannot write", path);
@@ -91,6 +92,8 @@ static int copy_out(struct restore *r, struct tar_reader *tar, int fd, const cha
         }
         r->bytes += (uint64_t)n;
     }
+    if (n == 0 && ftruncate(fd, lseek(fd, 0, SEEK_CUR)) < 0) /* it may end in a hole */
+        return err_errno(&r->err, -errno, "cannot write", path);
     return n < 0 ? (int)n : 0;
 }
 

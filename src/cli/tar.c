@@ -5,7 +5,7 @@
 
 #include "base/buf.h"
 
-enum { BLOCK = 512, USTAR_NAME = 100, COPY_BYTES = 64 * 1024 };
+enum { BLOCK = 512, USTAR_NAME = 100, COPY_BYTES = TAR_COPY_BYTES };
 #define USTAR_SIZE_MAX 077777777777ull /* 8 GiB; larger ones need a record */
 
 struct header { /* as on disk */
@@ -101,6 +101,19 @@ static int put_records(struct tar_writer *w, const struct tar_file *f, struct er
     return r;
 }
 
+bool tar_is_hole(const char *block, size_t n)
+{
+    return n == COPY_BYTES && block[0] == 0 && memcmp(block, block + 1, n - 1) == 0;
+}
+
+/* Whole blocks of zeros are passed over: the archive gets a hole where the file has one. */
+static int put_or_skip(struct tar_writer *w, const char *block, size_t n, struct err *e)
+{
+    if (tar_is_hole(block, n) && fseeko(w->out, (off_t)n, SEEK_CUR) == 0)
+        return 0;
+    return put(w, block, n, e);
+}
+
 static int copy_in(struct tar_writer *w, const struct tar_file *f, int fd, struct err *e)
 {
     char block[COPY_BYTES];
@@ -112,7 +125,7 @@ static int copy_in(struct tar_writer *w, const struct tar_file *f, int fd, struc
             return err_errno(e, -errno, "cannot read", f->name);
         if (n == 0)
             return err_set(e, -EIO, "%s became shorter while it was being read", f->name);
-        int r = put(w, block, (size_t)n, e);
+        int r = put_or_skip(w, block, (size_t)n, e);
         if (r < 0)
             return r;
         left -= (uint64_t)n;

@@ -13,14 +13,18 @@
 #define TAR_NAME_MAX 4096u
 #define TAR_PAX_MAX  (64u * 1024) /* of the records before one entry */
 
+#define TAR_COPY_BYTES (64 * 1024)
+/* A whole block of this size that holds nothing but zeros: on disk it can be a hole. */
+bool tar_is_hole(const char *block, size_t n);
+
 /* Relative, made of plain segments: no "..", no empty one, no NUL, not too long. */
 bool tar_name_ok(str name);
 
 /* ---- writing ---- */
 
 struct tar_writer {
-    FILE *out; /* borrowed */
-    uint64_t files, bytes;
+    FILE *out;             /* borrowed; a file, for holes are passed over */
+    uint64_t files, bytes; /* written, holes not counted */
 };
 
 struct tar_file {
