@@ -306,8 +306,8 @@ static void on_login_ended(void *ctx, str user_id, str session_id, str token_id)
     hub_end_login(api, session_id, token_id);
     if (token_id.n > 0)
         end_token(api, token_id);
-    if (api->deps.mcp.drop_user)
-        api->deps.mcp.drop_user(api->deps.mcp.ctx, STR_NONE, user_id);
+    if (api->deps.mcp.drop_login)
+        api->deps.mcp.drop_login(api->deps.mcp.ctx, session_id, token_id);
 }
 
 /* ---- life ---- */

@@ -33,7 +33,9 @@ struct api_space {
 struct api_caller {
     struct api_space *space;
     struct viewer viewer;
-    struct json_strs tools; /* globs of an API token; items NULL = all */
+    struct json_strs tools;   /* globs of an API token; items NULL = all */
+    str token_id, session_id; /* what they came with; one of them, or neither */
+    int64_t expires_ms;       /* of that; 0 = open end */
 };
 
 /* The MCP endpoint, a floor beside this one; without handle there is none. */
@@ -44,6 +46,8 @@ struct api_mcp {
     void (*metrics)(void *ctx, struct buf *out); /* Prometheus text */
     /* What this person has open in the workspace (empty = in all) ends now. */
     void (*drop_user)(void *ctx, str workspace_id, str user_id);
+    /* What was opened with this login or token ends now; one of them is empty. */
+    void (*drop_login)(void *ctx, str session_id, str token_id);
     void *ctx;
 };
 

@@ -215,18 +215,26 @@ static void revoke_seat(struct seat *s)
     t->ev->on_revoked(t, s);
 }
 
+static struct seat *next_denied(struct room *room, const struct conv_acl *acl)
+{
+    LIST_FOREACH (n, &room->seats) {
+        struct seat *s = LIST_ENTRY(n, struct seat, node);
+        if (!s->tap->is_operator && !access_allows(&s->tap->viewer, acl, CONV_VIEW))
+            return s;
+    }
+    return NULL;
+}
+
 /* The new rules of a conversation are known before its next event is sent. */
 static void enforce(struct hub *h, str conv_id, const struct conv_acl *acl)
 {
     struct room *room = map_get(&h->rooms, conv_id);
     if (!room)
         return;
-    room->nseats++; /* it stays while we look around in it */
-    LIST_FOREACH (n, &room->seats) {
-        struct seat *s = LIST_ENTRY(n, struct seat, node);
-        if (!s->tap->is_operator && !access_allows(&s->tap->viewer, acl, CONV_VIEW))
-            revoke_seat(s);
-    }
+    struct seat *s;
+    room->nseats++;                              /* it stays while we look around in it */
+    while ((s = next_denied(room, acl)) != NULL) /* one end may be the end of others */
+        revoke_seat(s);
     room_put(h, room);
 }
 

@@ -63,6 +63,8 @@ struct gw_space *gw_space_of(struct gateway *g, const struct gateway_caller *who
     s->observer = (struct registry_observer){.changed = on_tools_changed, .ctx = s};
     registry_observe(s->tools, &s->observer);
     list_push(&g->spaces, &s->node);
+    if (!timer_active(&g->expiry))
+        gw_session_expire(g);
     return s;
 }
 
@@ -121,6 +123,44 @@ void gateway_drop_user(struct gateway *g, str workspace_id, str user_id)
     }
 }
 
+static bool is_of_login(const struct gw_who *who, str session_id, str token_id)
+{
+    return (session_id.n > 0 && str_eq(who->session_id, session_id)) ||
+           (token_id.n > 0 && str_eq(who->token_id, token_id));
+}
+
+static struct gw_session *session_of_login(struct gateway *g, str session_id, str token_id)
+{
+    LIST_FOREACH (n, &g->lru) {
+        struct gw_session *s = LIST_ENTRY(n, struct gw_session, node);
+        if (is_of_login(&s->who, session_id, token_id))
+            return s;
+    }
+    return NULL;
+}
+
+static struct gw_request *request_of_login(struct gw_space *s, str session_id, str token_id)
+{
+    LIST_FOREACH (n, &s->requests) {
+        struct gw_request *q = LIST_ENTRY(n, struct gw_request, node);
+        if (is_of_login(&q->who, session_id, token_id))
+            return q;
+    }
+    return NULL;
+}
+
+/* The end of one may end others: each is looked for from the start. */
+void gateway_drop_login(struct gateway *g, str session_id, str token_id)
+{
+    struct gw_session *s;
+    struct gw_request *q;
+    while ((s = session_of_login(g, session_id, token_id)) != NULL)
+        gw_session_end(s);
+    LIST_FOREACH (n, &g->spaces)
+        while ((q = request_of_login(LIST_ENTRY(n, struct gw_space, node), session_id, token_id)))
+            gw_request_cancel(q);
+}
+
 /* ---- news of bundles ---- */
 
 static void bundle_removed(struct gw_space *s, struct bundle *b)
@@ -171,6 +211,7 @@ void gateway_bundle_notified(struct gateway *g, struct registry *tools, struct b
 static void set_limits(struct gateway_limits *l)
 {
     l->sessions = l->sessions ? l->sessions : GATEWAY_SESSIONS_MAX;
+    l->sessions_per_user = l->sessions_per_user ? l->sessions_per_user : GATEWAY_SESSIONS_USER;
     l->session_ttl_ms = l->session_ttl_ms ? l->session_ttl_ms : GATEWAY_SESSION_TTL_MS;
     l->answer_ttl_ms = l->answer_ttl_ms ? l->answer_ttl_ms : GATEWAY_ANSWER_TTL_MS;
     l->lanes = l->lanes ? l->lanes : GATEWAY_LANES_MAX;
@@ -186,6 +227,7 @@ struct gateway *gateway_new(const struct gateway_deps *deps)
     list_init(&g->spare);
     map_init(&g->sessions);
     timer_init(&g->sweep, deps->loop, gw_session_sweep, g);
+    timer_init(&g->expiry, deps->loop, gw_session_expire, g);
     random_bytes(g->key, sizeof g->key);
     metrics_init(&g->metrics);
     buf_init(&g->scratch, GW_MESSAGE_MAX);
@@ -199,6 +241,7 @@ void gateway_stop(struct gateway *g)
     LIST_FOREACH (n, &g->spaces)
         gw_space_forget(LIST_ENTRY(n, struct gw_space, node));
     timer_stop(&g->sweep);
+    timer_stop(&g->expiry);
 }
 
 void gateway_free(struct gateway *g)

@@ -20,14 +20,16 @@
 struct gateway;
 
 #define GATEWAY_SESSIONS_MAX   1000
+#define GATEWAY_SESSIONS_USER  32
 #define GATEWAY_SESSION_TTL_MS (8u * 3600 * 1000)
 #define GATEWAY_ANSWER_TTL_MS  (5u * 60 * 1000)
 #define GATEWAY_LANES_MAX      8
 
-struct gateway_limits {      /* 0 = the above */
-    size_t sessions;         /* the least recently used one makes room */
-    uint64_t session_ttl_ms; /* of silence */
-    uint64_t answer_ttl_ms;  /* for a stateless client to come back with answers */
+struct gateway_limits { /* 0 = the above */
+    size_t sessions;    /* the caller's own, then the least recently used idle one makes room */
+    size_t sessions_per_user; /* their own least recently used idle one makes room, else 429 */
+    uint64_t session_ttl_ms;  /* of silence */
+    uint64_t answer_ttl_ms;   /* for a stateless client to come back with answers */
     size_t lanes; /* connections to one older server for stateless requests that may be asked */
 };
 
@@ -38,6 +40,9 @@ struct gateway_deps { /* borrowed */
     const char *audit_path; /* NULL = no audit log */
     str base_path;          /* "/nb" before every address that clients are told; or empty */
     struct gateway_limits limits;
+    /* When this login ends (it may have been refreshed); 0 = it has ended. NULL = never asked. */
+    int64_t (*login_until)(void *ctx, str session_id);
+    void *login_ctx;
 };
 
 struct gateway *gateway_new(const struct gateway_deps *deps);
@@ -54,6 +59,8 @@ struct gateway_caller { /* borrowed for the call */
     str workspace_id;
     struct viewer viewer;
     struct json_strs tool_globs;                /* of an API token; items NULL = all */
+    str token_id, session_id;                   /* what they came with; one of them, or neither */
+    int64_t expires_ms;                         /* of that; 0 = open end */
     const struct permission_rules *permissions; /* or NULL; lives as long as the workspace */
 };
 
@@ -92,6 +99,8 @@ void gateway_space_gone(struct gateway *g, const struct registry *tools);
 /* What these people had open ends now: a member has left, a token is revoked. Empty = all users
  * of the workspace; an empty workspace = all of them. */
 void gateway_drop_user(struct gateway *g, str workspace_id, str user_id);
+/* The same for what was opened with this login or API token; one of them is empty. */
+void gateway_drop_login(struct gateway *g, str session_id, str token_id);
 
 /* ---- figures: Prometheus text ---- */
 

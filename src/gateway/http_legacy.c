@@ -39,6 +39,8 @@ static void run_batch(struct gw_request *carrier, struct gw_session *s,
     struct gateway_caller kept = *who;
     kept.viewer.user_id = carrier->who.user_id;
     kept.tool_globs = carrier->who.globs;
+    kept.token_id = carrier->who.token_id;
+    kept.session_id = carrier->who.session_id;
     for (uint32_t i = 0; i < list->len; i++) {
         struct rpc_message m;
         struct gw_request *q = gw_request_make(s->space, &kept, s->source);
@@ -98,6 +100,10 @@ static void post_in_session(struct gw_request *q, struct gw_session *s,
 
 static void initialize(struct gw_request *q, const struct gateway_caller *who)
 {
+    if (!gw_session_make_room(q->g, who)) {
+        refuse(q, 429, -32000, GW_TOO_MANY_SESSIONS);
+        return;
+    }
     struct gw_session *s = gw_session_new(q->space, who, q->source);
     s->is_http = true;
     q->session = s;

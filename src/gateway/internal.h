@@ -57,7 +57,8 @@ struct gateway {
     struct map sessions;  /* id -> struct gw_session */
     struct list_node lru; /* the same, least recently used first */
     struct timer sweep;
-    uint8_t key[32]; /* of what clients carry for us */
+    struct timer expiry; /* of the credentials of what is open */
+    uint8_t key[32];     /* of what clients carry for us */
     struct gw_metrics metrics;
     struct audit *audit;    /* or NULL */
     struct buf scratch;     /* a message on its way out */
@@ -101,6 +102,8 @@ struct gw_who {
     bool is_admin;
     struct json_strs globs;
     const struct permission_rules *permissions;
+    str token_id, session_id; /* what they came with */
+    int64_t expires_ms;       /* of that; 0 = open end */
 };
 
 struct gw_outlet {
@@ -191,6 +194,9 @@ bool gw_client_can(const struct json *capabilities, enum mcp_ask_kind kind,
                    const struct json *params);
 const char *gw_ask_method(enum mcp_ask_kind kind);
 bool gw_client_is_interactive(const struct json *capabilities);
+
+/* Whether the credential behind this has ended; a login that was refreshed has not. */
+bool gw_who_has_ended(struct gateway *g, struct gw_who *who, int64_t now_ms);
 
 /* ---- write.c: results between the eras ---- */
 
@@ -361,6 +367,8 @@ void gw_watch_drop_session(struct gw_session *s);
 void gw_watch_bundle_running(struct gw_space *s, struct bundle *b); /* subscribe anew */
 void gw_watch_bundle_gone(struct gw_space *s, struct bundle *b);
 void gw_watches_done(struct gw_space *s);
+
+void gw_listen_expire(struct gw_space *s, int64_t now_ms); /* whose credential has ended */
 
 /* ---- tasks.c ---- */
 

@@ -285,6 +285,23 @@ void gw_subscriptions_listen(struct gw_request *q)
     open_next(q);
 }
 
+static struct gw_listen *next_expired(struct gw_space *s, int64_t now_ms)
+{
+    LIST_FOREACH (n, &s->listens) {
+        struct gw_listen *l = LIST_ENTRY(n, struct gw_listen, node);
+        if (gw_who_has_ended(s->g, &l->q->who, now_ms))
+            return l;
+    }
+    return NULL;
+}
+
+void gw_listen_expire(struct gw_space *s, int64_t now_ms)
+{
+    struct gw_listen *l;
+    while ((l = next_expired(s, now_ms)) != NULL)
+        gw_request_cancel(l->q);
+}
+
 /* ---- telling ---- */
 
 static void tell_listener(struct gw_listen *l, const char *method, const struct json *params)

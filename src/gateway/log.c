@@ -94,7 +94,8 @@ void gw_log_attach(struct gw_log *l, struct http_req *r)
 {
     if (l->reader)
         gw_stream_close(l->reader);
-    l->reader = gw_stream_open(l->session->g, r);
+    bool is_general = l == l->session->general;
+    l->reader = (is_general ? gw_stream_watch : gw_stream_open)(l->session->g, r);
     l->reader->log = l;
     /* The first event has an id and nothing else, so that even a stream that breaks at once can
      * be resumed; clients of older revisions would take it for a broken message. */

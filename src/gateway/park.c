@@ -220,24 +220,39 @@ static struct gw_up *find(struct gw_space *s, str handle)
     return NULL;
 }
 
-static void answer_questions(struct gw_up *u, const struct json *responses)
+static struct gw_question *next_answered(struct gw_up *u, const struct json *responses)
 {
     LIST_FOREACH (n, &u->questions) {
         struct gw_question *x = LIST_ENTRY(n, struct gw_question, node);
-        const struct json *given = json_get(responses, x->key);
-        if (!json_is(given, JSON_OBJECT))
-            continue;
+        if (json_is(json_get(responses, x->key), JSON_OBJECT))
+            return x;
+    }
+    return NULL;
+}
+
+/* An answer that cannot be delivered may end the call and free it: u is looked for again, by its
+ * handle, after each. False: it is gone. */
+static bool answer_questions(struct gw_space *s, struct gw_up *u, const struct json *responses)
+{
+    struct gw_question *x;
+    char handle[sizeof u->handle];
+    memcpy(handle, u->handle, sizeof handle);
+    while (u && (x = next_answered(u, responses)) != NULL) {
         struct mcp_ask *a = x->ask;
+        const struct json *given = json_get(responses, x->key);
         question_free(x);
         mcp_ask_answer(a, given);
+        u = find(s, str_from(handle));
     }
+    return u != NULL;
 }
 
 static void take_up(struct gw_up *u, struct gw_request *q)
 {
     timer_stop(&u->expiry);
     gw_up_attach(u, q);
-    answer_questions(u, json_get(q->params, "inputResponses"));
+    if (!answer_questions(q->space, u, json_get(q->params, "inputResponses")))
+        return;
     if (u->kept) {
         struct mcp_reply r = *u->kept;
         struct arena alive = u->arena;

@@ -48,6 +48,8 @@ struct gateway_pipe *gateway_pipe_open(struct gateway *g, const struct gateway_c
     p->who = *who;
     p->who.workspace_id = arena_str(&p->arena, who->workspace_id);
     p->who.viewer.user_id = arena_str(&p->arena, who->viewer.user_id);
+    p->who.token_id = arena_str(&p->arena, who->token_id);
+    p->who.session_id = arena_str(&p->arena, who->session_id);
     p->source = arena_str(&p->arena, source);
     p->send = send;
     p->ctx = ctx;

@@ -37,6 +37,9 @@ struct gw_request *gw_request_make(struct gw_space *s, const struct gateway_call
         .is_admin = who->viewer.is_workspace_admin,
         .globs = copy_globs(&q->arena, who->tool_globs),
         .permissions = who->permissions,
+        .token_id = arena_str(&q->arena, who->token_id),
+        .session_id = arena_str(&q->arena, who->session_id),
+        .expires_ms = who->expires_ms,
     };
     q->source = arena_str(&q->arena, source);
     q->log_level = -1;

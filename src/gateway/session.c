@@ -4,7 +4,98 @@
 #include "base/clock.h"
 #include "base/random.h"
 
-#define SWEEP_MS 60000
+#define SWEEP_MS  60000
+#define EXPIRY_MS 1000
+
+/* ---- room ---- */
+
+static bool is_quiet(const struct gw_session *s)
+{
+    return list_empty(&s->requests) && (!s->pipe || gateway_pipe_is_idle(s->pipe));
+}
+
+/* Of one user, or of all (empty). */
+static bool end_oldest_quiet(struct gateway *g, str user_id)
+{
+    LIST_FOREACH (n, &g->lru) {
+        struct gw_session *s = LIST_ENTRY(n, struct gw_session, node);
+        if ((user_id.n > 0 && !str_eq(s->who.user_id, user_id)) || !is_quiet(s))
+            continue;
+        gw_session_end(s);
+        return true;
+    }
+    return false;
+}
+
+static size_t sessions_of(const struct gateway *g, str user_id)
+{
+    size_t count = 0;
+    LIST_FOREACH (n, &g->lru)
+        count += str_eq(LIST_ENTRY(n, struct gw_session, node)->who.user_id, user_id);
+    return count;
+}
+
+bool gw_session_make_room(struct gateway *g, const struct gateway_caller *who)
+{
+    const struct gateway_limits *max = &g->deps.limits;
+    str user_id = who->viewer.user_id;
+    if (sessions_of(g, user_id) >= max->sessions_per_user && !end_oldest_quiet(g, user_id))
+        return false;
+    if (map_len(&g->sessions) < max->sessions)
+        return true;
+    return end_oldest_quiet(g, user_id) || end_oldest_quiet(g, STR_NONE);
+}
+
+/* ---- credentials ---- */
+
+static bool has_ended(struct gateway *g, struct gw_who *who, int64_t now_ms)
+{
+    if (who->expires_ms == 0 || now_ms < who->expires_ms)
+        return false;
+    if (who->session_id.n > 0 && g->deps.login_until)
+        who->expires_ms = g->deps.login_until(g->deps.login_ctx, who->session_id);
+    return now_ms >= who->expires_ms;
+}
+
+bool gw_who_has_ended(struct gateway *g, struct gw_who *who, int64_t now_ms)
+{
+    return has_ended(g, who, now_ms);
+}
+
+/* A client with bearer tokens of an identity provider comes back with a new one: its session
+ * stays, its stream does not. */
+static void end_expired(struct gw_session *s)
+{
+    bool is_bound = s->who.token_id.n > 0 || s->who.session_id.n > 0 || s->pipe;
+    if (is_bound)
+        gw_session_end(s);
+    else if (s->general->reader)
+        gw_stream_close(s->general->reader);
+}
+
+static struct gw_session *next_expired(struct gateway *g, int64_t now_ms)
+{
+    LIST_FOREACH (n, &g->lru) {
+        struct gw_session *s = LIST_ENTRY(n, struct gw_session, node);
+        if (has_ended(g, &s->who, now_ms))
+            return s;
+    }
+    return NULL;
+}
+
+void gw_session_expire(void *gateway)
+{
+    struct gateway *g = gateway;
+    struct gw_session *s;
+    int64_t now_ms = clock_now_ms();
+    while ((s = next_expired(g, now_ms)) != NULL) {
+        s->who.expires_ms = 0; /* looked at once */
+        end_expired(s);
+    }
+    LIST_FOREACH (n, &g->spaces)
+        gw_listen_expire(LIST_ENTRY(n, struct gw_space, node), now_ms);
+    timer_start(&g->expiry, EXPIRY_MS);
+}
 
 /* ---- life ---- */
 
@@ -24,8 +115,12 @@ struct gw_session *gw_session_new(struct gw_space *space, const struct gateway_c
     s->g = g;
     s->space = space;
     arena_init(&s->arena);
-    s->who = (struct gw_who){arena_str(&s->arena, who->viewer.user_id),
-                             who->viewer.is_workspace_admin, no_globs(), NULL};
+    s->who = (struct gw_who){.user_id = arena_str(&s->arena, who->viewer.user_id),
+                             .is_admin = who->viewer.is_workspace_admin,
+                             .globs = no_globs(),
+                             .token_id = arena_str(&s->arena, who->token_id),
+                             .session_id = arena_str(&s->arena, who->session_id),
+                             .expires_ms = who->expires_ms};
     s->source = arena_str(&s->arena, source);
     s->log_level = protocol_log_level(STR("info"));
     list_init(&s->requests);
@@ -37,8 +132,6 @@ struct gw_session *gw_session_new(struct gw_space *space, const struct gateway_c
     map_put(&g->sessions, str_from(s->id), s);
     list_push(&g->lru, &s->node);
     s->used_ms = clock_mono_ms();
-    while (map_len(&g->sessions) > g->deps.limits.sessions && g->lru.next != &s->node)
-        gw_session_end(LIST_ENTRY(g->lru.next, struct gw_session, node));
     if (!timer_active(&g->sweep))
         timer_start(&g->sweep, SWEEP_MS);
     return s;
@@ -100,6 +193,8 @@ struct gw_session *gw_session_find(struct gateway *g, str id, const struct gatew
     if (!s || !str_eq(s->who.user_id, who->viewer.user_id) || s->space->tools != who->tools ||
         !str_eq(s->source, source))
         return NULL;
+    if (str_eq(s->who.token_id, who->token_id) && str_eq(s->who.session_id, who->session_id))
+        s->who.expires_ms = who->expires_ms; /* the same, or a newer one of the same kind */
     gw_session_touch(s);
     return s;
 }

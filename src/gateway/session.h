@@ -12,6 +12,8 @@
 #define GW_LOGS_MAX       64
 #define GW_SESSION_ID_LEN 32
 #define GW_RETRY_MS       1000
+#define GW_TOO_MANY_SESSIONS                                                                       \
+    "Too many sessions of yours have requests under way. End one (DELETE) and try again."
 
 struct gw_event {
     struct list_node node;
@@ -62,7 +64,12 @@ struct gw_session {
 };
 
 struct gw_session *gw_session_new(struct gw_space *s, const struct gateway_caller *who, str source);
+/* Ends idle sessions until one more fits: the caller's own, then the least recently used one.
+ * False: all of theirs have requests under way. */
+bool gw_session_make_room(struct gateway *g, const struct gateway_caller *who);
 void gw_session_end(struct gw_session *s);
+/* Every second: what is open does not outlive the credential it was opened with. */
+void gw_session_expire(void *gateway);
 struct gw_session *gw_session_find(struct gateway *g, str id, const struct gateway_caller *who,
                                    str source);
 void gw_session_touch(struct gw_session *s);
@@ -101,6 +108,8 @@ struct gw_stream {
     struct gateway_pipe *pipe; /* the oldest transport */
 };
 struct gw_stream *gw_stream_open(struct gateway *g, struct http_req *r);
+/* The same for one that lasts until its client leaves: a person has a limited number. */
+struct gw_stream *gw_stream_watch(struct gateway *g, struct http_req *r);
 void gw_stream_send(struct gw_stream *s, str event, str id, str data);
 void gw_stream_close(struct gw_stream *s); /* flushes; its owner no longer hears of it */
 

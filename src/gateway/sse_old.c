@@ -14,11 +14,15 @@ void gateway_sse_open(struct gateway *g, struct http_req *r, const struct gatewa
         gw_no_such_source(r);
         return;
     }
+    if (!is_operator && !gw_session_make_room(g, who)) {
+        http_reply_error(r, 429, "too_many_sessions", GW_TOO_MANY_SESSIONS, NULL);
+        return;
+    }
     struct gateway_pipe *p = gateway_pipe_open(g, who, source, NULL, NULL);
     const struct gw_session *s = gw_pipe_session(p);
     snprintf(address, sizeof address, "%.*s/sse/message?session=%s%s%.*s",
              STR_ARG(g->deps.base_path), s->id, source.n > 0 ? "&source=" : "", STR_ARG(source));
-    struct gw_stream *stream = gw_stream_open(g, r);
+    struct gw_stream *stream = gw_stream_watch(g, r);
     if (is_operator)
         sse_set_queue_max(stream->sse, OPERATOR_QUEUE_MAX);
     gw_pipe_attach(p, stream);

@@ -28,6 +28,24 @@ struct gw_stream *gw_stream_open(struct gateway *g, struct http_req *r)
     return s;
 }
 
+/* Something of its session or pipe is under way. */
+static bool is_busy(void *ctx)
+{
+    const struct gw_stream *s = ctx;
+    if (s->pipe)
+        return !gateway_pipe_is_idle(s->pipe);
+    return s->log && s->log->session->nrequests > 0;
+}
+
+struct gw_stream *gw_stream_watch(struct gateway *g, struct http_req *r)
+{
+    struct gw_stream *s = xcalloc(1, sizeof *s);
+    s->g = g;
+    http_add_header(r, "X-Accel-Buffering", STR("no"));
+    s->sse = sse_open_watch(r, on_close, is_busy, s);
+    return s;
+}
+
 void gw_stream_send(struct gw_stream *s, str event, str id, str data)
 {
     if (s->sse)

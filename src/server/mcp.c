@@ -9,6 +9,9 @@ struct gateway_caller mcp_caller(const struct api_caller *who)
         .workspace_id = who->space->id,
         .viewer = who->viewer,
         .tool_globs = who->tools,
+        .token_id = who->token_id,
+        .session_id = who->session_id,
+        .expires_ms = who->expires_ms,
         .permissions = runtime_permissions(who->space->runtime),
     };
 }
@@ -41,7 +44,12 @@ static void drop_user(void *ctx, str workspace_id, str user_id)
     gateway_drop_user(ctx, workspace_id, user_id);
 }
 
+static void drop_login(void *ctx, str session_id, str token_id)
+{
+    gateway_drop_login(ctx, session_id, token_id);
+}
+
 struct api_mcp mcp_endpoint(struct gateway *g)
 {
-    return (struct api_mcp){handle, sse_open_old, sse_post_old, metrics, drop_user, g};
+    return (struct api_mcp){handle, sse_open_old, sse_post_old, metrics, drop_user, drop_login, g};
 }

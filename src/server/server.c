@@ -207,6 +207,12 @@ static void close_space(void *ctx, str id)
     spaces_close(&s->spaces, id, NULL, NULL);
 }
 
+static int64_t login_until(void *ctx, str session_id)
+{
+    const struct server *s = ctx;
+    return s->auth ? auth_session_until(s->auth, session_id) : 0;
+}
+
 static void make_gateway(struct server *s)
 {
     const struct config_mcp *m = &s->config->mcp;
@@ -216,6 +222,8 @@ static void make_gateway(struct server *s)
         .pool = s->readers,
         .audit_path = arena_printf(&s->arena, "%s/logs/audit.jsonl", s->config->work_dir).p,
         .base_path = s->config->http.base_path,
+        .login_until = login_until,
+        .login_ctx = s,
         .limits = {.sessions = (size_t)m->max_sessions,
                    .session_ttl_ms = (uint64_t)m->session_idle_ms,
                    .answer_ttl_ms = (uint64_t)m->answer_wait_ms,

@@ -1,6 +1,8 @@
 // One person, or somebody whom nobody knows, uses up everything there is: the others notice nothing.
+import fs from 'node:fs'
 import net from 'node:net'
-import { assert, eventually, test } from '../support/tap.mjs'
+import path from 'node:path'
+import { assert, eventually, nb, test, tmpdir } from '../support/tap.mjs'
 import { listen, openOffice } from '../support/office.mjs'
 
 const PEOPLE = { ann: 'owner', bob: 'member', eve: 'member' }
@@ -91,3 +93,83 @@ test('bodies are limited by what their route is for', async () => {
     assert.equal((await office.nobody.post('/v1/auth/login', { email: 'ann@example.com', password: 'x'.repeat(5000) })).status, 413)
     assert.equal((await ann.post('/v1/chat/start', { message: big })).status, 202)
 })
+
+const INITIALIZE = { jsonrpc: '2.0', id: 1, method: 'initialize', params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 't', version: '1' } } }
+const ACCEPT = { accept: 'application/json, text/event-stream' }
+
+async function openSession(who) {
+    const res = await who.post('/mcp', INITIALIZE, ACCEPT)
+    assert.equal(res.status, 200, res.text)
+    return res.headers.get('mcp-session-id')
+}
+
+const ping = async (who, id) => (await who.post('/mcp', { jsonrpc: '2.0', id: 2, method: 'ping' }, { ...ACCEPT, 'mcp-session-id': id })).status
+
+test("one person's MCP sessions make room for each other, and nobody else's go", async () => {
+    const office = await openOffice(PEOPLE, SPACES, { settings: { mcp: { maxSessions: 40 }, http: { rateLimits: { mcp: 0 } } } })
+    const ann = office.as('ann', 'ws_team')
+    const eve = office.as('eve', 'ws_team')
+    const mine = await openSession(ann)
+    const ids = []
+    for (let i = 0; i < 60; i++) ids.push(await openSession(eve))
+    assert.equal(await ping(ann, mine), 200)
+    assert.equal(await ping(eve, ids[0]), 404)
+    assert.equal(await ping(eve, ids.at(-1)), 200)
+    assert.equal(await ping(eve, ids.at(-32)), 200)
+    assert.equal(await ping(eve, ids.at(-33)), 404)
+})
+
+test('MCP streams and sessions end with their token, and only those of that token', async () => {
+    const soon = new Date(Date.now() + 6000).toISOString()
+    const office = await openOffice(PEOPLE, SPACES, { tokens: { eve: [{ name: 'other' }, { name: 'short', expiresAt: soon }] } })
+    const who = { eve: office.as('eve', 'ws_team'), other: office.as('other', 'ws_team'), short: office.as('short', 'ws_team') }
+    const ids = Object.fromEntries(await Promise.all(Object.entries(who).map(async ([name, w]) => [name, await openSession(w)])))
+    const open = async (name, target, more = {}) => {
+        const s = listen(office.server, target, { authorization: `Bearer ${office.tokens[name]}`, 'x-workspace-id': 'ws_team', accept: 'text/event-stream', ...more })
+        await s.until(() => s.isOpen, 'open')
+        return s
+    }
+    const streams = {}
+    for (const name of Object.keys(who)) streams[name] = [await open(name, '/mcp', { 'mcp-session-id': ids[name] }), await open(name, '/sse')]
+    await eventually(() => streams.short.every((s) => s.closed), 15000)
+    assert.equal(streams.eve.concat(streams.other).some((s) => s.closed), false)
+
+    const revoked = await office.as('eve').ask('DELETE', '/v1/tokens/tok_eve1')
+    assert.equal(revoked.status, 200, revoked.text)
+    await eventually(() => streams.other.every((s) => s.closed))
+    assert.equal(streams.eve.some((s) => s.closed), false)
+    assert.equal(await ping(who.eve, ids.eve), 200)
+
+    const removed = await office.as('ann').ask('DELETE', `/v1/workspaces/ws_team/members/${office.ids.eve}`)
+    assert.equal(removed.status, 200)
+    await eventually(() => streams.eve.every((s) => s.closed))
+}, { timeoutMs: 60000 })
+
+test('a backup keeps holes as holes, and leaves the caches of workspaces out', async () => {
+    const office = await openOffice(PEOPLE, SPACES)
+    const data = path.join(office.workdir, 'workspaces/ws_team/data/x')
+    const cache = path.join(office.workdir, 'workspaces/ws_team/cache')
+    for (const dir of [data, cache]) fs.mkdirSync(dir, { recursive: true })
+    fs.writeFileSync(path.join(cache, 'index.db'), 'CACHE-OF-A-WORKSPACE')
+    const file = path.join(data, 'sparse')
+    fs.writeFileSync(file, 'begin')
+    fs.truncateSync(file, 1 << 28)
+    fs.appendFileSync(file, 'end')
+    const to = path.join(tmpdir('nb-backup-'), 'all.tar')
+    const made = await office.nb(['backup', to], { timeoutMs: 60000 })
+    assert.equal(made.code, 0, made.stderr)
+    assert.ok(fs.statSync(to).blocks * 512 < 50e6, `${fs.statSync(to).blocks} blocks`)
+
+    const back = tmpdir('nb-restored-')
+    const restored = await nb(['restore', to, '--workdir', back], { timeoutMs: 60000 })
+    assert.equal(restored.code, 0, restored.stderr)
+    assert.equal(fs.existsSync(path.join(back, 'workspaces/ws_team/cache/index.db')), false)
+    const copy = path.join(back, 'workspaces/ws_team/data/x/sparse')
+    assert.equal(fs.statSync(copy).size, (1 << 28) + 3)
+    assert.ok(fs.statSync(copy).blocks * 512 < 50e6)
+    const tail = Buffer.alloc(3)
+    const fd = fs.openSync(copy)
+    fs.readSync(fd, tail, 0, 3, 1 << 28)
+    fs.closeSync(fd)
+    assert.equal(tail.toString(), 'end')
+}, { timeoutMs: 120000 })
