@@ -253,7 +253,10 @@ int main(void)
     uint16_t port;
     raise_fd_limit();
     a.streams = xcalloc(STREAMS_MANY, sizeof(struct sse *));
-    a.server = http_server_new(a.loop, NULL, &h);
+    struct http_limits limits = HTTP_LIMITS_DEFAULT;
+    limits.conns_per_address = limits.conns;
+    limits.conns_reserved = 0;
+    a.server = http_server_new(a.loop, &limits, &h);
     a.frame = sse_frame_new(STR("text.delta"), STR_NONE,
                             STR("{\"conversationId\":\"conv_0123456789abcdef\",\"runId\":"
                                 "\"run_0123456789abcdef\",\"text\":\"a few words of a streamed "

@@ -33,7 +33,7 @@ function write(file, value) {
 /** One instance with one person, as the commands write it. */
 function writeInstance() {
     write('instance.json', { auth: { adapter: 'local' } })
-    write('nimblebrain.json', { noDefaultBundles: true })
+    write('nimblebrain.json', { noDefaultBundles: true, http: { connectionsPerAddress: 16384, connectionsPerPerson: 16384, streamsPerPerson: 16384 } })
     write('users/usr_a/profile.json', { id: 'usr_a', email: 'a@example.com', displayName: 'A', orgRole: 'owner' })
     write('users/usr_a/credentials.json', { tokens: [{ id: 'tok_a', name: 'bench', scopes: ['all'], hash: createHash('sha256').update(token).digest('hex') }] })
     write('workspaces/ws_a/workspace.json', { id: 'ws_a', name: 'A', bundles: [], members: [{ userId: 'usr_a', role: 'admin' }] })

@@ -320,6 +320,7 @@ struct api *api_new(const struct api_deps *deps)
     map_init(&a->hubs);
     map_init(&a->provisions);
     map_init(&a->changing);
+    map_init(&a->exporting);
     list_init(&a->model_changes);
     list_init(&a->lookers);
     rates_init(&a->rates);
@@ -351,6 +352,9 @@ void api_free(struct api *a)
     for (size_t i = 0; (m = map_next(&a->changing, &i)) != NULL;)
         free(m->value);
     map_done(&a->changing);
+    for (size_t i = 0; (m = map_next(&a->exporting, &i)) != NULL;)
+        free(m->value);
+    map_done(&a->exporting);
     rates_done(&a->rates);
     free(a);
 }

@@ -5,8 +5,13 @@
 
 /* An answer is built in memory; what is larger is exported from the terminal, piece by piece. */
 #define EXPORT_BYTES_MAX (64u * 1024 * 1024)
+/* Documents being built at the same time: what is built and not read yet is limited by http. */
+#define EXPORTS_MAX      16u
+#define EXPORTS_USER_MAX 2u
 
 struct export_request {
+    struct api *api;
+    char *user_id; /* who asked */
     struct api_wait *wait;
     enum export_format format;
     struct export_options options;
@@ -14,8 +19,46 @@ struct export_request {
     struct buf body;
 };
 
+static str user_of(const struct http_req *r)
+{
+    return api_identity(r)->who.user_id;
+}
+
+static bool begin_export(struct api *api, struct http_req *r)
+{
+    size_t *n = map_get(&api->exporting, user_of(r));
+    bool is_operator = api_identity(r)->is_operator;
+    if (!is_operator && (api->nexports >= EXPORTS_MAX || (n && *n >= EXPORTS_USER_MAX))) {
+        http_add_header(r, "Retry-After", STR("1"));
+        http_reply_error(r, 429, "rate_limited",
+                         "Too many exports are being made. Wait for one of them and try again.",
+                         NULL);
+        return false;
+    }
+    if (!n) {
+        n = xcalloc(1, sizeof *n);
+        map_put(&api->exporting, user_of(r), n);
+    }
+    ++*n;
+    api->nexports++;
+    return true;
+}
+
+static void end_export(struct api *api, str user_id)
+{
+    size_t *n = map_get(&api->exporting, user_id);
+    api->nexports--;
+    if (!n || --*n > 0)
+        return;
+    map_del(&api->exporting, user_id);
+    free(n);
+}
+
 static void finish(struct export_request *q)
 {
+    if (q->user_id)
+        end_export(q->api, str_from(q->user_id));
+    free(q->user_id);
     export_close(q->export);
     buf_done(&q->body);
 }
@@ -69,6 +112,10 @@ static void on_piece(void *ctx, const struct err *err, str piece, bool is_last)
 static void export_found(struct api_wait *w, const struct conv *c)
 {
     struct export_request *q = w->data;
+    if (!begin_export(w->api, w->req))
+        return;
+    q->api = w->api;
+    q->user_id = str_dup(user_of(w->req));
     q->export = export_open(w->space->store, w->id, q->format, &q->options);
     export_next(q->export, on_piece, q);
 }

@@ -27,6 +27,8 @@ struct api {
     struct frame_names names;
     struct rates rates;
     struct map changing;   /* user id -> size_t: changes that are being saved, people.c */
+    struct map exporting;  /* user id -> size_t: documents that are being built, export.c */
+    size_t nexports;       /* of all */
     struct map provisions; /* user id -> their first workspace, which is being made */
     struct directory_observer people;
     struct auth_observer logins;

@@ -4,6 +4,7 @@ import net from 'node:net'
 import path from 'node:path'
 import { assert, eventually, nb, test, tmpdir } from '../support/tap.mjs'
 import { listen, openOffice } from '../support/office.mjs'
+import { run } from '../../bench/bench_hostile.mjs'
 
 const PEOPLE = { ann: 'owner', bob: 'member', eve: 'member' }
 const SPACES = { ws_team: { ann: 'admin', bob: 'member', eve: 'member' } }
@@ -173,3 +174,37 @@ test('a backup keeps holes as holes, and leaves the caches of workspaces out', a
     fs.closeSync(fd)
     assert.equal(tail.toString(), 'end')
 }, { timeoutMs: 120000 })
+
+test('exports that nobody reads cost little, and others notice nothing', async () => {
+    const office = await openOffice(PEOPLE, SPACES)
+    const eve = office.as('eve', 'ws_team')
+    const begun = await eve.post('/v1/chat', { message: 'x'.repeat(900000) })
+    assert.equal(begun.status, 200, begun.text)
+    const id = begun.body.conversationId
+    for (let i = 0; i < 4; i++) await eve.post('/v1/chat', { conversationId: id, message: 'x'.repeat(900000) })
+    const rss = () => Number(fs.readFileSync(`/proc/${office.server.pid}/status`, 'utf8').match(/VmRSS:\s+(\d+)/)[1]) / 1024
+    const before = rss()
+    const request = `GET /v1/conversations/${id}/export?format=json HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${office.tokens.eve}\r\nX-Workspace-Id: ws_team\r\n\r\n`
+    const sockets = []
+    for (let i = 0; i < 40; i++) {
+        const s = net.connect(office.server.port, '127.0.0.1')
+        s.on('error', () => {})
+        s.once('readable', () => (s.first = s.read(12)?.toString('latin1')))
+        s.write(request)
+        sockets.push(s)
+    }
+    await eventually(() => sockets.every((s) => s.first), 20000)
+    const refused = sockets.filter((s) => / (429|503)$/.test(s.first)).length
+    assert.ok(refused >= 30, `${refused} of 40 refused`)
+    assert.ok(rss() - before < 300, `${before} -> ${rss()} MB`) // the sanitizers keep freed memory
+    assert.equal((await office.as('ann', 'ws_team').get('/v1/conversations')).status, 200)
+    sockets.forEach((s) => s.destroy())
+}, { timeoutMs: 120000 })
+
+test("hostile people at full speed: nobody else's request fails, and memory stays", async () => {
+    const { before, during, rssMb } = await run({ seconds: 8, quietSeconds: 1 })
+    assert.deepEqual(before.failures, [])
+    assert.deepEqual(during.failures, [])
+    assert.ok(during.turns.length > 3 && during.removals.length > 3)
+    assert.ok(rssMb < 500, `${rssMb} MB`)
+}, { timeoutMs: 90000 })
