@@ -52,11 +52,15 @@ static const struct route ROUTES[] = {
     {"GET", "/v1/apps", api_apps_list, 0, 0},
     {"POST", "/v1/apps/import", api_apps_import, API_ADMIN | API_READS, API_TEXT_MAX},
     {"POST", "/v1/apps/install", api_apps_install, API_ADMIN, 0},
+    {"GET", "/v1/apps/oauth/callback", api_apps_auth_callback, OPEN, 0},
+    {"GET", "/v1/apps/oauth/client.json", api_apps_auth_document, OPEN, 0},
     {"GET", "/v1/apps/:name", api_apps_get, 0, 0},
     {"DELETE", "/v1/apps/:name", api_apps_uninstall, API_ADMIN, 0},
     {"POST", "/v1/apps/:name/start", api_apps_start, API_ADMIN, 0},
     {"POST", "/v1/apps/:name/stop", api_apps_stop, API_ADMIN, 0},
     {"POST", "/v1/apps/:name/restart", api_apps_restart, API_ADMIN, 0},
+    {"POST", "/v1/apps/:name/auth", api_apps_auth_start, API_ADMIN, 0},
+    {"DELETE", "/v1/apps/:name/auth", api_apps_auth_end, API_ADMIN, 0},
     {"GET", "/v1/apps/:name/logs", api_apps_logs, 0, 0},
     {"GET", "/v1/apps/:name/resources/*", api_apps_resource, 0, 0},
     {"GET", "/v1/bundles/health", api_bundles_health, 0, 0},
@@ -322,6 +326,7 @@ struct api *api_new(const struct api_deps *deps)
     map_init(&a->changing);
     map_init(&a->exporting);
     list_init(&a->model_changes);
+    list_init(&a->sign_ins);
     list_init(&a->lookers);
     rates_init(&a->rates);
     random_id("b", a->boot_id);
@@ -337,6 +342,7 @@ void api_stop(struct api *a)
     api_import_free(a->import);
     a->import = NULL;
     api_model_setup_drop(a);
+    api_apps_auth_drop(a);
     directory_unobserve(&a->people);
     auth_unobserve(&a->logins);
     hubs_free(a);

@@ -57,6 +57,7 @@ struct api_deps { /* borrowed */
     const struct config *config;
     struct bus *bus;
     struct llm *llm;
+    struct fetcher *fetcher;
     struct pool *pool; /* small files */
     struct directory *directory;
     struct auth *auth;

@@ -34,6 +34,13 @@ static void write_members(struct json_writer *w, struct bundle *b)
     jw_kstr_or_null(w, "title", i->title);
     jw_kstr_or_null(w, "description", i->description);
     jw_kval(w, "ui", i->ui);
+    if (!bundle_entry(b)->oauth.is_on)
+        return;
+    jw_key(w, "auth"); /* it takes a sign-in */
+    jw_object(w);
+    jw_kstr(w, "type", STR("oauth"));
+    jw_kbool(w, "needsSignIn", i->needs_sign_in);
+    jw_end(w);
 }
 
 static void write_app(struct json_writer *w, struct bundle *b)
@@ -116,7 +123,7 @@ void api_bundles_health(void *ctx, struct http_req *r)
 }
 
 /* The one that the path names; answers 404 itself. */
-static struct bundle *find(struct http_req *r)
+struct bundle *api_apps_find(struct http_req *r)
 {
     struct api_space *s = api_space(r);
     struct bundle *b = s->bundles ? bundles_find(s->bundles, r->params[0]) : NULL;
@@ -127,7 +134,7 @@ static struct bundle *find(struct http_req *r)
 
 void api_apps_get(void *ctx, struct http_req *r)
 {
-    struct bundle *b = find(r);
+    struct bundle *b = api_apps_find(r);
     struct api_json j;
     if (!b)
         return;
@@ -139,7 +146,7 @@ void api_apps_get(void *ctx, struct http_req *r)
 /* ---- starting and stopping ---- */
 
 /* Bundles run programs: only admins change them. Answers 403 itself. */
-static bool may_change(struct http_req *r)
+bool api_apps_may_change(struct http_req *r)
 {
     const struct api_identity *id = api_identity(r);
     if (!api_space(r)->config->features.bundle_management) {
@@ -156,9 +163,9 @@ static bool may_change(struct http_req *r)
 void api_apps_logs(void *ctx, struct http_req *r)
 {
     struct api_json j;
-    if (!may_change(r)) /* servers print what they like, secrets included */
+    if (!api_apps_may_change(r)) /* servers print what they like, secrets included */
         return;
-    struct bundle *b = find(r);
+    struct bundle *b = api_apps_find(r);
     if (!b)
         return;
     api_json_begin(&j);
@@ -171,7 +178,7 @@ void api_apps_logs(void *ctx, struct http_req *r)
 
 static void set_state(struct http_req *r, void (*set)(struct bundle *b))
 {
-    struct bundle *b = may_change(r) ? find(r) : NULL;
+    struct bundle *b = api_apps_may_change(r) ? api_apps_find(r) : NULL;
     struct api_json j;
     if (!b)
         return;
@@ -283,7 +290,7 @@ void api_apps_install(void *ctx, struct http_req *r)
     struct api_space *s = api_space(r);
     struct json *entry;
     struct err e = {0};
-    if (!may_change(r))
+    if (!api_apps_may_change(r))
         return;
     if (json_parse(&r->arena, r->body, JSON_COPY | JSON_UNIQUE, &entry, &e) < 0 ||
         entry->type != JSON_OBJECT) {
@@ -325,7 +332,7 @@ static void on_uninstalled(void *ctx, struct bundle *b, const struct err *err)
 void api_apps_uninstall(void *ctx, struct http_req *r)
 {
     struct api_space *s = api_space(r);
-    if (!may_change(r) || !find(r))
+    if (!api_apps_may_change(r) || !api_apps_find(r))
         return;
     if (!s->changer) {
         http_reply_error(r, 403, "forbidden", "Bundles cannot be removed here.", NULL);
@@ -373,7 +380,7 @@ void api_apps_import(void *ctx, struct http_req *r)
     struct api_json j;
     struct err e = {0};
     str text = STR_NONE;
-    if (!may_change(r) || !api_decode_body(r, IMPORT_FIELDS, &text))
+    if (!api_apps_may_change(r) || !api_decode_body(r, IMPORT_FIELDS, &text))
         return;
     if (import_parse(&r->arena, text, "/", NULL, &list, &e) < 0) {
         http_reply_error(r, 400, "bad_request", e.msg, NULL);

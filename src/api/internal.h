@@ -17,6 +17,7 @@ struct api {
     struct api_deps deps;
     struct api_import *import;      /* the latest one, or NULL */
     struct list_node model_changes; /* being saved */
+    struct list_node sign_ins;      /* to remote servers, from the page: app_auth.c */
     struct list_node lookers;       /* requests that wait for a look at this machine */
     uint16_t port;                  /* that listens; 0 = none */
     char boot_id[32];               /* of this process, in the ids of the workspace streams */
@@ -80,6 +81,15 @@ void api_apps_stop(void *ctx, struct http_req *r);
 void api_apps_resource(void *ctx, struct http_req *r);
 void api_apps_restart(void *ctx, struct http_req *r);
 void api_apps_logs(void *ctx, struct http_req *r);
+void api_apps_auth_start(void *ctx, struct http_req *r);
+void api_apps_auth_end(void *ctx, struct http_req *r);
+void api_apps_auth_callback(void *ctx, struct http_req *r);
+void api_apps_auth_document(void *ctx, struct http_req *r);
+void api_apps_auth_drop(struct api *api); /* sign-ins that are not finished */
+/* The bundle that the path names, and whether the asker may change bundles; both answer when the
+ * result is negative. */
+struct bundle *api_apps_find(struct http_req *r);
+bool api_apps_may_change(struct http_req *r);
 void api_bundles_health(void *ctx, struct http_req *r);
 void api_tools_list(void *ctx, struct http_req *r);
 void api_tools_call(void *ctx, struct http_req *r);

@@ -87,6 +87,7 @@ void bundle_free(struct bundle *b)
 {
     assert(bundle_is_idle(b));
     supervise_done(b);
+    bundle_keep_token(b, STR_NONE);
     stderr_ring_done(&b->said);
     struct arena *arenas[] = {&b->arena, &b->dial_arena, &b->facts.arena, &b->server.arena,
                               &b->tools.arena};
@@ -111,6 +112,14 @@ void bundle_learn_server(struct bundle *b)
 }
 
 /* ---- its token ---- */
+
+void bundle_keep_token(struct bundle *b, str token)
+{
+    if (b->token)
+        explicit_bzero(b->token, strlen(b->token));
+    free(b->token);
+    b->token = token.n > 0 ? str_dup(token) : NULL;
+}
 
 const char *bundle_token_dir(const struct bundle *b, struct arena *a)
 {
@@ -171,6 +180,7 @@ const struct bundle_info *bundle_info(struct bundle *b)
         .ntools = b->tools.n,
         .trust_score = e->trust_score >= 0 ? e->trust_score : b->facts.trust_score,
         .is_protected = e->is_protected,
+        .needs_sign_in = e->oauth.is_on && (b->lacks_token || b->wants_rights),
         .sandbox = b->facts.sandbox,
         .era = b->era,
         .protocol_version = b->server.protocol_version,

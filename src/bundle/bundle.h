@@ -107,7 +107,8 @@ struct bundle_info {
     size_t ntools;
     int64_t trust_score; /* -1 = unknown */
     bool is_protected;
-    str sandbox; /* "bubblewrap: network no, writes ~/notes": for people */
+    bool needs_sign_in; /* OAuth: there is no usable token, or it lacks rights */
+    str sandbox;        /* "bubblewrap: network no, writes ~/notes": for people */
     enum mcp_era era;
     str protocol_version;
     const struct json *ui; /* or NULL */

@@ -59,7 +59,9 @@ struct bundle {
     struct lanes *lanes; /* opened; ready or not */
     bool is_ready, is_closing;
     bool is_waiting;       /* for its first call, with tools that are known */
+    char *token;           /* that the last attempt began with, or NULL */
     bool is_token_refused; /* the next attempt gets another one */
+    bool lacks_token;      /* somebody has to sign in */
     bool wants_rights;     /* a call was refused that another sign-in can allow */
     bool is_lost;          /* we ended it, or it does not answer: nothing more is sent */
     struct mcp_host host;
@@ -169,6 +171,7 @@ void bundle_changed(struct bundle *b, enum bundle_change what);
 void bundle_learn_server(struct bundle *b); /* from the connection that became ready */
 void bundle_close_guests(struct bundle *b);
 /* The directory of the credentials that hold its token; and who has to sign in where. */
+void bundle_keep_token(struct bundle *b, str token); /* the one that is in use; empty = none */
 const char *bundle_token_dir(const struct bundle *b, struct arena *a);
 str bundle_sign_in_advice(const struct bundle *b, struct arena *a);
 bool bundle_is_idle(const struct bundle *b); /* nothing under way: may be freed */

@@ -323,12 +323,14 @@ static void on_token(void *ctx, str token, const struct err *err)
         start_free(s);
         return;
     }
+    s->bundle->lacks_token = err && (err->code == -ENOKEY || err->code == -EACCES);
     if (err) {
         s->err = *err;
         give_up(s);
         return;
     }
     s->bundle->is_token_refused = s->bundle->wants_rights = false;
+    bundle_keep_token(s->bundle, token);
     add_token(s, token);
     open_connection(s);
 }
@@ -354,7 +356,8 @@ static void start_remote(struct start *s)
         .server_name = s->entry.server_name,
         .url = s->entry.url,
         .fetch_flags = fetch_flags_of(s->bundle),
-        .is_refused = s->bundle->is_token_refused,
+        .refused =
+            s->bundle->is_token_refused && s->bundle->token ? str_from(s->bundle->token) : STR_NONE,
     };
     s->token = token_get(&want, on_token, s);
 }

@@ -1,9 +1,14 @@
 #include "bundle/token.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "loop/timer.h"
+
+#define LOCK_LOOK_MS 200
 
 struct token_get {
     struct list_node node; /* of want.queue */
@@ -14,6 +19,9 @@ struct token_get {
     struct oauth_refresh *refresh;
     struct timer limit; /* of the refresh, once cancelled */
     bool is_cancelled;
+    int lock;           /* of the refresh, or -1 */
+    uint64_t locked_by; /* when waiting for it ends; 0 = it has not begun */
+    struct timer again;
     struct job job;
     struct err err;
     token_fn fn;
@@ -36,6 +44,9 @@ static void finish(struct token_get *g)
 {
     list_del(&g->node);
     timer_stop(&g->limit);
+    timer_stop(&g->again);
+    if (g->lock >= 0)
+        close(g->lock);
     struct token_get *next = first_of(g->want.queue, g->want.slug);
     if (next)
         begin(next);
@@ -121,7 +132,8 @@ static void load_work(struct job *j)
 static bool is_over(const struct token_get *g)
 {
     int64_t end = g->state.expires_ms;
-    return g->want.is_refused || (end > 0 && end < clock_now_ms() + OAUTH_EARLY_MS);
+    bool is_refused = g->want.refused.n > 0 && str_eq(g->want.refused, g->state.access_token);
+    return is_refused || (end > 0 && end < clock_now_ms() + OAUTH_EARLY_MS);
 }
 
 static void refresh(struct token_get *g)
@@ -132,6 +144,61 @@ static void refresh(struct token_get *g)
         oauth_refresh_start(w->loop, w->fetcher, w->fetch_flags, &g->state, on_refreshed, g);
 }
 
+/* ---- one at a time, of all processes ---- */
+
+/* Reads again what is stored once it has the lock: another process may have refreshed it. */
+static void lock_work(struct job *j)
+{
+    struct token_get *g = CONTAINER_OF(j, struct token_get, job);
+    str path = arena_printf(&g->arena, "%s/.%.*s.refresh.lock", g->want.credentials_dir,
+                            STR_ARG(g->want.slug));
+    int fd = open(path.p, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0) {
+        err_errno(&g->err, -errno, "cannot open", path.p);
+        return;
+    }
+    if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+        if (errno != EWOULDBLOCK)
+            err_errno(&g->err, -errno, "cannot lock", path.p);
+        close(fd);
+        return;
+    }
+    g->lock = fd;
+    (void)load(g, &g->state);
+}
+
+static void on_again(void *ctx)
+{
+    begin(ctx);
+}
+
+static void wait_for_lock(struct token_get *g)
+{
+    uint64_t now = clock_mono_ms();
+    if (g->locked_by == 0)
+        g->locked_by = now + TOKEN_WAIT_MS;
+    if (now < g->locked_by) {
+        timer_start(&g->again, LOCK_LOOK_MS);
+        return;
+    }
+    err_set(&g->err, -EREMOTEIO, "another nb has been refreshing the token for %d seconds",
+            TOKEN_WAIT_MS / 1000);
+    finish(g);
+}
+
+static void locked(struct job *j)
+{
+    struct token_get *g = CONTAINER_OF(j, struct token_get, job);
+    if (g->err.code || g->is_cancelled)
+        finish(g);
+    else if (g->lock < 0)
+        wait_for_lock(g);
+    else if (is_over(g))
+        refresh(g);
+    else
+        finish(g);
+}
+
 static void loaded(struct job *j)
 {
     struct token_get *g = CONTAINER_OF(j, struct token_get, job);
@@ -140,7 +207,7 @@ static void loaded(struct job *j)
     if (g->err.code || g->is_cancelled || !is_over(g))
         finish(g);
     else
-        refresh(g);
+        submit(g, lock_work, locked);
 }
 
 /* ---- life ---- */
@@ -162,7 +229,10 @@ struct token_get *token_get(const struct token_want *w, token_fn fn, void *ctx)
     g->want.slug = arena_str(&g->arena, w->slug);
     g->want.server_name = arena_str(&g->arena, w->server_name);
     g->want.url = arena_str(&g->arena, w->url);
+    g->want.refused = arena_str(&g->arena, w->refused);
     timer_init(&g->limit, w->loop, on_limit, g);
+    timer_init(&g->again, w->loop, on_again, g);
+    g->lock = -1;
     g->fn = fn;
     g->ctx = ctx;
     list_push(w->queue, &g->node);

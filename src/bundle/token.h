@@ -3,7 +3,9 @@
  * Taken from the bundle's credentials; refreshed first, and kept, when it has ended, is about to,
  * or was refused. A refresh that was sent may have used up the old token, so that the new one is
  * kept even if nobody waits for it any more. One at a time of each bundle, in the order of the
- * calls. Loop thread; files are read and written on the pool. */
+ * calls; and one at a time of all processes, by a lock on a file: a process that waited for it uses
+ * what the other one got, unless that is the token that was refused. The new refresh token is on the
+ * disk before the access token is used. Loop thread; files are read and written on the pool. */
 #pragma once
 
 #include "bundle/oauth.h"
@@ -17,9 +19,10 @@ struct token_want { /* strings are copied; the rest outlives the call */
     const char *credentials_dir;
     str slug, server_name, url;
     unsigned fetch_flags;
-    bool is_refused; /* the one that is stored */
+    str refused; /* the token that the server refused last; or empty */
 };
 
+#define TOKEN_WAIT_MS 30000 /* for the refresh of another process */
 #define TOKEN_LEFT_MS 5000 /* an answer that nobody waits for is given up */
 
 struct token_get; /* dies with its callback */

@@ -37,8 +37,9 @@ str bundle_cli_source(struct arena *a, const struct bundle_entry *b);
 /* A copy of an entry with its values masked that may be secret: variables, headers, tokens. */
 struct json *bundle_cli_masked(struct arena *a, const struct json *entry);
 
-/* Has a person sign in to a remote server, and keeps the token; an exit code. port: 0 = any. */
-int bundle_cli_sign_in(struct conv_cli *x, const struct bundle_entry *b, int port);
+/* Has a person sign in to a remote server, and keeps the token; an exit code. port: 0 = any.
+ * is_pasted: the person pastes the address at which the browser ended. */
+int bundle_cli_sign_in(struct conv_cli *x, const struct bundle_entry *b, int port, bool is_pasted);
 
 /* Prints the question and reads y or n; `is_sure` answers yes by itself. */
 bool bundle_cli_confirm(const char *question, bool is_sure);

@@ -365,7 +365,7 @@ static int add_with_values(struct adding *d, const struct bundle_entry *b)
     v.before = before;
     int code = store_values(&v);
     if (code == EXIT_DONE && b->oauth.is_on)
-        code = bundle_cli_sign_in(x, b, 0);
+        code = bundle_cli_sign_in(x, b, 0, false);
     if (code == EXIT_DONE)
         code = bundle_cli_served(x) ? add_running(x, d->entry) : add_entry(x, d->entry, b);
     if (code != EXIT_DONE)

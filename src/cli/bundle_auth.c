@@ -16,6 +16,8 @@
 #define REQUEST_MAX 16384
 #define SERVERS_MS  60000 /* for all that servers have to say */
 #define CALLBACK    "/callback"
+#define PASTES_MAX  5
+#define PASTED_PORT 9 /* discard */
 
 /* ---- the loopback address ---- */
 
@@ -158,26 +160,58 @@ static int await(struct signing *g)
     return g->err.code;
 }
 
+/* ---- an address that is pasted ---- */
+
+/* The query of the address to which the browser was sent, or the query itself. */
+static str query_of(str line)
+{
+    ptrdiff_t mark = str_find_char(line, '?');
+    str query = mark < 0 ? line : str_skip(line, (size_t)mark + 1);
+    ptrdiff_t fragment = str_find_char(query, '#');
+    return fragment < 0 ? query : str_slice(query, 0, (size_t)fragment);
+}
+
+/* For a machine without a browser: the browser runs elsewhere, ends at an address that it cannot
+ * open, and the person copies that address. */
+static int read_pasted(struct arena *a, const struct oauth_login *l, str *ret_query, struct err *e)
+{
+    char *line = arena_alloc(a, REQUEST_MAX);
+    for (int tries = 0; tries < PASTES_MAX; tries++) {
+        fprintf(stderr, "Paste the address at which the browser ended: ");
+        if (!fgets(line, REQUEST_MAX, stdin))
+            break;
+        *ret_query = query_of(str_trim(str_from(line)));
+        if (oauth_login_is_answer(l, *ret_query))
+            return 0;
+        fprintf(stderr, "That address does not belong to this sign-in.\n");
+    }
+    return err_set(e, -EINVAL, "no address was pasted that belongs to this sign-in");
+}
+
 static int sign_in(struct signing *g, struct oauth_login *l, int listener)
 {
     str query;
     if (await(g) < 0)
         return g->err.code;
     fprintf(stderr, "Open this address to sign in:\n\n  %.*s\n\n", STR_ARG(g->url));
-    if (await_callback(&g->x->arena, listener, l, &query, &g->err) < 0)
+    int rc = listener < 0 ? read_pasted(&g->x->arena, l, &query, &g->err)
+                          : await_callback(&g->x->arena, listener, l, &query, &g->err);
+    if (rc < 0)
         return g->err.code;
     oauth_login_finish(l, query, on_signed_in, g);
     return await(g);
 }
 
-int bundle_cli_sign_in(struct conv_cli *x, const struct bundle_entry *b, int port)
+int bundle_cli_sign_in(struct conv_cli *x, const struct bundle_entry *b, int port, bool is_pasted)
 {
     struct signing g = {.x = x, .dir = bundle_cli_credentials(x)};
     struct oauth_state before = {0};
     g.slug = credentials_slug(&x->arena, b);
     (void)oauth_state_load(&x->arena, g.dir, g.slug, &before, NULL);
-    int listener = listen_here(port, &port, &g.err);
-    if (listener < 0)
+    int listener = -1;
+    if (is_pasted && port == 0)
+        port = PASTED_PORT; /* nobody listens: any address of the loopback network will do */
+    else if (!is_pasted && (listener = listen_here(port, &port, &g.err)) < 0)
         return cli_fail(&g.err);
     struct fetcher *fetcher = fetcher_new(x->loop);
     struct oauth_login_conf conf = {
@@ -198,7 +232,8 @@ int bundle_cli_sign_in(struct conv_cli *x, const struct bundle_entry *b, int por
     int rc = sign_in(&g, l, listener);
     oauth_login_free(l);
     fetcher_free(fetcher);
-    close(listener);
+    if (listener >= 0)
+        close(listener);
     if (rc < 0)
         err_prefix(&g.err, "%.*s", STR_ARG(b->server_name));
     return rc < 0 ? cli_fail(&g.err) : EXIT_DONE;
@@ -208,12 +243,17 @@ int bundle_cli_sign_in(struct conv_cli *x, const struct bundle_entry *b, int por
 
 struct auth_options {
     int port;
+    bool is_pasted, has_no_browser;
 };
 
-static const struct arg AUTH_ARGS[] = {{"port", 0, ARG_INT, offsetof(struct auth_options, port),
-                                        "PORT",
-                                        "where to wait for the browser, instead of any free port"},
-                                       {0}};
+static const struct arg AUTH_ARGS[] = {
+    {"port", 0, ARG_INT, offsetof(struct auth_options, port), "PORT",
+     "where to wait for the browser, instead of any free port"},
+    {"paste", 0, ARG_FLAG, offsetof(struct auth_options, is_pasted), NULL,
+     "read the address at which the browser ended from stdin"},
+    {"no-browser", 0, ARG_FLAG, offsetof(struct auth_options, has_no_browser), NULL,
+     "the same as --paste"},
+    {0}};
 
 static int do_auth(struct conv_cli *x, const void *options, int argc, char **argv)
 {
@@ -237,7 +277,7 @@ static int do_auth(struct conv_cli *x, const void *options, int argc, char **arg
     }
     if (bundle_entry_check_url(b, x->config.allow_insecure_remotes, &e) < 0)
         return cli_fail(&e);
-    code = bundle_cli_sign_in(x, b, o->port);
+    code = bundle_cli_sign_in(x, b, o->port, o->is_pasted || o->has_no_browser);
     if (code != EXIT_DONE)
         return code;
     printf("Signed in to %s.\n", argv[0]);
@@ -260,10 +300,14 @@ static int run_auth(struct cli *cli, const void *options, int argc, char **argv)
 
 const struct command BUNDLE_AUTH = {
     .name = "auth",
-    .usage = "bundle auth NAME [--port PORT]",
+    .usage = "bundle auth NAME [--port PORT] [--paste]",
     .summary = "sign in to a remote server that wants OAuth",
-    .help = "Shows an address to open in a browser of this machine, and waits until somebody has\n"
-            "signed in there. The token is kept readable for you alone, and refreshed by itself.\n",
+    .help =
+        "Shows an address to open in a browser of this machine, and waits until somebody has\n"
+        "signed in there. The token is kept readable for you alone, and refreshed automatically.\n"
+        "With --paste (or --no-browser), for a machine without a browser, such as over ssh: open\n"
+        "the address anywhere, sign in, and paste the address at which the browser ends. That\n"
+        "page does not load there; its address is all that is needed.\n",
     .args = AUTH_ARGS,
     .options_size = sizeof(struct auth_options),
     .run = run_auth,

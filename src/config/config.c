@@ -8,10 +8,11 @@
 #include "base/nearest.h"
 #include "config/file.h"
 
-#define RATE_MAX      1000000 /* requests a minute */
-#define DAY_MS        (24 * 3600 * 1000)
-#define CONNS_MAX     16384 /* of all together */
-#define BASE_PATH_MAX 128   /* of http.basePath: it is part of every address */
+#define RATE_MAX       1000000 /* requests a minute */
+#define DAY_MS         (24 * 3600 * 1000)
+#define CONNS_MAX      16384 /* of all together */
+#define PUBLIC_URL_MAX 255
+#define BASE_PATH_MAX  128 /* of http.basePath: it is part of every address */
 
 /* ---- the file's shape ---- */
 
@@ -54,6 +55,7 @@ static const struct json_field HTTP_FIELDS[] = {
      0},
     {"allowedHosts", JF_STRS, offsetof(struct config_http, allowed_hosts), 0, NULL, 0},
     {"allowedOrigins", JF_STRS, offsetof(struct config_http, allowed_origins), 0, NULL, 0},
+    {"publicUrl", JF_STR, offsetof(struct config_http, public_url), 0, NULL, 0},
     {"basePath", JF_STR, offsetof(struct config_http, base_path), 0, NULL, 0},
     {"trustedProxies", JF_STRS, offsetof(struct config_http, trusted_proxies), 0, NULL, 0},
     {"insecureCookies", JF_BOOL, offsetof(struct config_http, insecure_cookies), 0, NULL, 0},
@@ -252,6 +254,20 @@ static bool is_base_path(str s)
     return s.n == 0 || (s.n > 1 && s.n <= BASE_PATH_MAX && s.p[0] == '/' && s.p[s.n - 1] != '/');
 }
 
+/* Characters that may not be part of an origin and a path are refused; so is user information. */
+static bool is_public_url(str s)
+{
+    static const char PLAIN[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.:/[]";
+    str rest = str_skip(s, sizeof "https://" - 1);
+    for (size_t i = 0; i < rest.n; i++) {
+        if (!memchr(PLAIN, rest.p[i], sizeof PLAIN - 1))
+            return false;
+    }
+    return s.n == 0 || (str_starts(s, STR("https://")) && rest.n > 0 && rest.n <= PUBLIC_URL_MAX &&
+                        rest.p[0] != '/' && rest.p[rest.n - 1] != '/');
+}
+
 static int check_proxy(const struct config *c, struct err *e)
 {
     const struct json_strs *list = &c->http.trusted_proxies;
@@ -260,6 +276,11 @@ static int check_proxy(const struct config *c, struct err *e)
         return err_set(e, -EINVAL,
                        "%s: http.basePath: expected a path such as /nb, of letters, digits, - and "
                        "_, without a slash at its end",
+                       c->path);
+    if (!is_public_url(c->http.public_url))
+        return err_set(e, -EINVAL,
+                       "%s: http.publicUrl: expected an address such as https://nb.example.com, "
+                       "without a slash at its end",
                        c->path);
     for (size_t i = 0; i < list->len; i++)
         if (ip_block_parse(list->items[i], &b) < 0)

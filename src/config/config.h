@@ -36,6 +36,7 @@ struct config_http {
     bool allow_unauthenticated;
     struct json_strs allowed_hosts;   /* names this server answers to, besides `host` */
     struct json_strs allowed_origins; /* pages of other origins that may use the API */
+    str public_url;                   /* https, as others reach it, without a slash at its end */
     str base_path;                    /* "/nb" when a proxy serves it there; empty = "/" */
     struct json_strs trusted_proxies; /* whose X-Forwarded-For is believed: ip.h */
     bool insecure_cookies;            /* logins over plain HTTP, beyond this machine */

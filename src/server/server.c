@@ -255,6 +255,7 @@ static int build(struct server *s, struct err *e)
         .config = s->config,
         .bus = s->bus,
         .llm = s->llm,
+        .fetcher = s->fetcher,
         .pool = s->readers,
         .directory = s->directory,
         .auth = s->auth,

@@ -130,6 +130,26 @@ test('a refresh that was sent is kept, though the bundle or nb is stopped meanwh
     assert.deepEqual(g.faults, [])
 }, { timeoutMs: 60000 })
 
+test('two processes refresh a token once, and both go on', async () => {
+    const g = await guard({})
+    g.lifetime = 5
+    const workdir = settings([entry(g)])
+    assert.equal((await auth(workdir)).code, 0)
+    g.lifetime = 3600
+    const before = asked(g)
+    let letGo
+    g.held = new Promise((done) => (letGo = done))
+    const call = () => start(NB, ['mcp', 'call', 'far__who', '--workdir', workdir], { env: ENV })
+    const both = [call(), call()]
+    await eventually(() => asked(g) > before, 20000)
+    await eventually(() => asked(g) > before + 1, 2000).catch(() => {}) // time for the fault
+    letGo()
+    await eventually(() => both.every((proc) => proc.result), 20000)
+    assert.deepEqual(both.map((proc) => proc.result.code), [0, 0], both.map((proc) => proc.stderr).join())
+    assert.equal(asked(g), before + 1)
+    assert.deepEqual(g.faults, [])
+}, { timeoutMs: 60000 })
+
 test('an authorization server that is busy is asked again later', async () => {
     const g = await guard({})
     const workdir = settings([entry(g)])

@@ -86,7 +86,7 @@ export async function startGuarded(options = {}) {
 
     async function register(req, res) {
         const wanted = JSON.parse(await body(req))
-        if (!wanted.grant_types.includes('refresh_token') || wanted.application_type !== 'native') return fault(res, 'registration')
+        if (!wanted.grant_types.includes('refresh_token') || wanted.application_type !== (wanted.redirect_uris[0].includes('/v1/apps/') ? 'web' : 'native')) return fault(res, 'registration')
         const id = randomUUID(), secret = options.auth ? randomUUID() : undefined
         state.clients.set(id, { redirects: wanted.redirect_uris, secret })
         json(res, 201, { client_id: id, client_secret: secret, redirect_uris: wanted.redirect_uris, token_endpoint_auth_method: options.auth ?? 'none' })

@@ -1,6 +1,7 @@
 import { App } from './model/app'
 import { applyPreferences } from './model/preferences'
 import { linkKey, takeLinkKey } from './model/link_key'
+import { tellSignIn } from './screens/sign_in'
 import { loginView } from './views/login'
 import { Shell } from './views/shell'
 
@@ -16,3 +17,4 @@ addEventListener('hashchange', () => {
   if (linkKey()) location.reload()
 })
 void takeLinkKey().then(() => app.start())
+tellSignIn()

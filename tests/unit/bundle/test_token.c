@@ -1,5 +1,10 @@
 /* The file, the pool and the authorization server are the test's own. */
+#include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "bundle/token.h"
@@ -7,7 +12,8 @@
 #include "unit/bundle/arena_rig.h"
 
 static struct job *job;
-static struct timer *limit;
+static struct timer *limit, *again;
+static char dir[] = "/tmp/nb-token-XXXXXX";
 static struct list_node queue;
 static struct oauth_state file;
 static char kept[64]; /* the refresh token that was saved last */
@@ -28,7 +34,10 @@ void timer_init(struct timer *t, struct loop *l, loop_fn fn, void *ctx)
 
 void timer_start(struct timer *t, uint64_t delay_ms)
 {
-    assert_int_equal(delay_ms, TOKEN_LEFT_MS);
+    if (delay_ms != TOKEN_LEFT_MS) {
+        again = t;
+        return;
+    }
     limit = t;
 }
 
@@ -37,7 +46,7 @@ void timer_stop(struct timer *t)
     limit = limit == t ? NULL : limit;
 }
 
-static void run_job(void)
+static void run_one(void)
 {
     struct job *j = job;
     assert_non_null(j);
@@ -46,15 +55,26 @@ static void run_job(void)
     j->done(j);
 }
 
-int oauth_state_load(struct arena *a, const char *dir, str slug, struct oauth_state *ret,
+static int ends;
+
+/* With the lock that a refresh begins with: a job after which nothing has happened yet. */
+static void run_job(void)
+{
+    int before = ends + saves;
+    run_one();
+    if (job && ends + saves == before)
+        run_one();
+}
+
+int oauth_state_load(struct arena *a, const char *from, str slug, struct oauth_state *ret,
                      struct err *e)
 {
-    assert_string_equal(dir, "/credentials");
+    assert_string_equal(from, dir);
     *ret = file;
     return load_code ? err_set(e, load_code, "nothing") : 0;
 }
 
-int oauth_state_save(const char *dir, str slug, const struct oauth_state *s, struct err *e)
+int oauth_state_save(const char *to, str slug, const struct oauth_state *s, struct err *e)
 {
     assert_string_equal(dir, "/credentials");
     saves++;
@@ -77,7 +97,6 @@ void oauth_refresh_cancel(struct oauth_refresh *r)
     cancelled += r != NULL;
 }
 
-static int ends;
 static char got[64];
 static struct err why;
 
@@ -92,15 +111,16 @@ static void on_token(void *ctx, str token, const struct err *err)
 static struct token_get *begin(bool is_refused)
 {
     int before = ends;
-    char dir[] = "/credentials";
+    char own[sizeof dir];
+    memcpy(own, dir, sizeof dir);
     struct token_want w = {.queue = &queue,
-                           .credentials_dir = dir,
+                           .credentials_dir = own,
                            .slug = STR("far"),
                            .server_name = STR("far"),
                            .url = STR("https://x/mcp"),
-                           .is_refused = is_refused};
+                           .refused = is_refused ? STR("one") : STR_NONE};
     struct token_get *g = token_get(&w, on_token, NULL);
-    memset(dir, '?', sizeof dir - 1);
+    memset(own, '?', sizeof own - 1);
     assert_int_equal(ends, before);
     return g;
 }
@@ -113,7 +133,7 @@ static int set_up(void **state)
                                 .expires_ms = clock_now_ms() + 3600000};
     load_code = save_code = saves = refreshes = cancelled = ends = 0;
     job = NULL;
-    limit = NULL;
+    limit = again = NULL;
     kept[0] = '\0';
     list_init(&queue);
     return 0;
@@ -255,6 +275,34 @@ static void who_signed_in_or_out_meanwhile_is_right(void **state)
     }
 }
 
+/* Beside this process another one refreshes the same token. */
+static void what_another_process_refreshed_is_used(void **state)
+{
+    char path[64];
+    snprintf(path, sizeof path, "%s/.far.refresh.lock", dir);
+    int other = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    assert_true(other >= 0 && flock(other, LOCK_EX) == 0);
+    (void)begin(true);
+    run_job();
+    assert_true(refreshes == 0 && ends == 0 && again);
+    close(other);
+    file.access_token = STR("theirs");
+    again->fn(again->ctx);
+    run_job();
+    assert_true(refreshes == 0 && ends == 1 && why.code == 0);
+    assert_string_equal(got, "theirs");
+}
+
+static void what_changed_before_the_lock_was_had_is_used(void **state)
+{
+    (void)begin(true);
+    run_one();
+    file.access_token = STR("theirs");
+    run_one();
+    assert_true(refreshes == 0 && ends == 1 && why.code == 0);
+    assert_string_equal(got, "theirs");
+}
+
 #define CASE(f) cmocka_unit_test_setup(f, set_up)
 
 int main(void)
@@ -269,6 +317,14 @@ int main(void)
         CASE(an_answer_that_does_not_come_is_not_waited_for_without_end),
         CASE(no_token_is_sent_twice),
         CASE(who_signed_in_or_out_meanwhile_is_right),
+        CASE(what_another_process_refreshed_is_used),
+        CASE(what_changed_before_the_lock_was_had_is_used),
     };
-    return cmocka_run_group_tests(tests, setup, teardown);
+    char path[64];
+    assert(mkdtemp(dir));
+    int rc = cmocka_run_group_tests(tests, setup, teardown);
+    snprintf(path, sizeof path, "%s/.far.refresh.lock", dir);
+    (void)unlink(path);
+    (void)rmdir(dir);
+    return rc;
 }

@@ -13,6 +13,7 @@ export interface AppInfo {
   protected: boolean
   title: string | null
   description: string | null
+  auth?: { type: 'oauth'; needsSignIn: boolean } // it takes a sign-in
 }
 
 export interface AppDetail extends AppInfo {
@@ -52,6 +53,16 @@ export type AppAction = 'start' | 'stop' | 'restart'
 
 export function changeApp(name: string, action: AppAction): Promise<unknown> {
   return call('POST', `apps/${encodeURIComponent(name)}/${action}`)
+}
+
+/** The address at which a person signs in to the bundle's server. */
+export async function startSignIn(name: string): Promise<string> {
+  const path = `apps/${encodeURIComponent(name)}/auth`
+  return (await call<{ url: string }>('POST', path)).url
+}
+
+export function signOut(name: string): Promise<unknown> {
+  return call('DELETE', `apps/${encodeURIComponent(name)}/auth`)
 }
 
 export function installApp(entry: object): Promise<AppInfo> {

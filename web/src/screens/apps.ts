@@ -14,6 +14,7 @@ import type { App } from '../model/app'
 import { openAddDialog } from './add_app'
 import { openImportDialog } from './import_servers'
 import { badge, empty, facts, lead, Loading, screen, section } from './parts'
+import { signInActions } from './sign_in'
 
 const STATES: Record<AppInfo['status'], 'ok' | 'bad' | 'warn' | 'plain'> = {
   running: 'ok',
@@ -107,7 +108,7 @@ function card(info: AppInfo, onChanged: () => void): HTMLElement {
         .filter(Boolean)
         .join(' · '),
     ),
-    h('div', { class: 'card-actions' }, ...actions(info, onChanged)),
+    h('div', { class: 'card-actions' }, ...signInActions(info, onChanged), ...actions(info, onChanged)),
   )
 }
 
@@ -135,6 +136,7 @@ function detail(name: string): HTMLElement {
         'div',
         { class: 'screen-actions' },
         badge(info.status, STATES[info.status]),
+        ...signInActions(info, () => void loading.reload()),
         ...actions(info, () => void loading.reload()),
         !info.protected &&
           textButton('Remove', () => confirmRemoval(info), { class: 'button is-dangerous' }),

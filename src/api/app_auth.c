@@ -1,0 +1,468 @@
+/* /v1/apps/:name/auth, /v1/apps/oauth/... - signing in to a remote server from the page.
+ *
+ *   POST auth -> the address for the browser -> the authorization server -> GET callback -> token
+ *
+ * A sign-in is good for one answer, within SIGN_IN_MS, from the browser that began it: the cookie
+ * holds a secret of its own, and the person has to be the same. So an address that somebody else
+ * sends round signs nobody in, and nobody's code ends in another person's hands. The callback
+ * always leads to this server's own page. Tokens are never part of an answer, an event or a log
+ * line. */
+#include <errno.h>
+
+#include "api/internal.h"
+#include "api/proxy.h"
+#include "base/random.h"
+#include "bundle/bundle.h"
+#include "bundle/credentials.h"
+#include "bundle/oauth.h"
+
+#define SIGN_IN_MS         (10u * 60 * 1000)
+#define SIGN_INS_MAX       64 /* that are not finished; the oldest makes room */
+#define SIGN_INS_OF_PERSON 4
+#define COOKIE             "nb_bundle_auth"
+#define SECRET_BYTES       32
+#define CALLBACK           "/v1/apps/oauth/callback"
+#define DOCUMENT           "/v1/apps/oauth/client.json"
+
+struct sign_in {
+    struct list_node node; /* of api->sign_ins, the oldest first */
+    struct api *api;       /* NULL once it has stopped: only a job on the pool is waited for */
+    struct arena arena;
+    struct oauth_login *login;
+    struct http_req *req; /* that waits for the next step; or NULL */
+    str user_id, space_id, bundle, dir, slug;
+    char secret[2 * SECRET_BYTES + 1];
+    bool is_answered; /* the callback has come: no other is taken */
+    bool has_job;     /* on the pool */
+    struct oauth_state state;
+    struct timer limit;
+    struct err err;
+    struct job job;
+};
+
+static const struct config_http *settings(const struct api *api)
+{
+    return &api->deps.config->http;
+}
+
+static str own_url(const struct api *api, struct http_req *r, const char *path)
+{
+    str base = settings(api)->public_url;
+    return base.n > 0 ? arena_printf(&r->arena, "%.*s%s", STR_ARG(base), path)
+                      : proxy_own_url(settings(api), r, path);
+}
+
+static void sign_in_free(struct sign_in *s)
+{
+    list_del(&s->node);
+    timer_stop(&s->limit);
+    oauth_login_free(s->login);
+    explicit_bzero(s->secret, sizeof(s->secret));
+    arena_done(&s->arena);
+    free(s);
+}
+
+static void on_gone(struct http_req *r)
+{
+    ((struct sign_in *)r->user)->req = NULL;
+}
+
+/* The request that waits now; NULL when its client has gone. */
+static struct http_req *take_request(struct sign_in *s)
+{
+    struct http_req *r = s->req;
+    s->req = NULL;
+    if (r)
+        r->on_gone = NULL;
+    return r;
+}
+
+static void wait_with(struct sign_in *s, struct http_req *r)
+{
+    s->req = r;
+    r->user = s;
+    r->on_gone = on_gone;
+}
+
+static void submit(struct sign_in *s, void (*work)(struct job *j), void (*done)(struct job *j))
+{
+    s->job = (struct job){.work = work, .done = done};
+    s->has_job = true;
+    pool_submit(s->api->deps.pool, &s->job);
+}
+
+static struct sign_in *sign_in_of(struct job *j)
+{
+    return CONTAINER_OF(j, struct sign_in, job);
+}
+
+static struct sign_in *sign_in_done(struct job *j)
+{
+    struct sign_in *s = sign_in_of(j);
+    s->has_job = false;
+    return s;
+}
+
+static struct sign_in *sign_in_new(struct api *api, struct http_req *r, const struct bundle *b)
+{
+    struct sign_in *s = xcalloc(1, sizeof(*s));
+    arena_init(&s->arena);
+    s->api = api;
+    s->user_id = arena_str(&s->arena, api_identity(r)->who.user_id);
+    s->space_id = arena_str(&s->arena, api_space(r)->id);
+    s->bundle = arena_str(&s->arena, bundle_entry(b)->server_name);
+    s->dir = arena_printf(&s->arena, "%s/credentials", api_space(r)->root);
+    s->slug = arena_str(&s->arena, credentials_slug(&s->arena, bundle_entry(b)));
+    list_push(&api->sign_ins, &s->node);
+    wait_with(s, r);
+    return s;
+}
+
+/* ---- the browser's cookie ---- */
+
+static void set_cookie(struct api *api, struct http_req *r, str value, unsigned max_age_s)
+{
+    const struct config_http *h = settings(api);
+    str text = arena_printf(
+        &r->arena, COOKIE "=%.*s; HttpOnly; SameSite=Lax; Path=%.*s/v1/apps/oauth; Max-Age=%u%s",
+        STR_ARG(value), STR_ARG(h->base_path), max_age_s,
+        proxy_wants_secure(h, r) ? "; Secure" : "");
+    http_add_header(r, "Set-Cookie", text);
+}
+
+static bool is_same_secret(str given, const char *secret)
+{
+    unsigned char different = given.n != 2 * SECRET_BYTES;
+    for (size_t i = 0; i < given.n && i < 2 * SECRET_BYTES; i++)
+        different |= (unsigned char)(given.p[i] ^ secret[i]);
+    return different == 0;
+}
+
+static void make_secret(char ret[2 * SECRET_BYTES + 1])
+{
+    static const char DIGITS[] = "0123456789abcdef";
+    unsigned char bytes[SECRET_BYTES];
+    random_bytes(bytes, sizeof bytes);
+    for (size_t i = 0; i < SECRET_BYTES; i++) {
+        ret[2 * i] = DIGITS[bytes[i] >> 4];
+        ret[2 * i + 1] = DIGITS[bytes[i] & 15];
+    }
+    ret[2 * SECRET_BYTES] = '\0';
+}
+
+/* ---- beginning ---- */
+
+/* The bundle of the path, if it takes a sign-in and the asker may do it; answers otherwise. */
+static struct bundle *find_guarded(struct http_req *r)
+{
+    struct bundle *b = api_apps_may_change(r) ? api_apps_find(r) : NULL;
+    if (!b || bundle_entry(b)->oauth.is_on)
+        return b;
+    http_reply_error(r, 409, "no_sign_in",
+                     "This bundle does not take a sign-in: its entry has no "
+                     "transport.auth of the type oauth.",
+                     NULL);
+    return NULL;
+}
+
+static void on_limit(void *ctx)
+{
+    struct sign_in *s = ctx;
+    struct http_req *r = take_request(s);
+    if (r)
+        http_reply_error(r, 504, "sign_in_failed", "The authorization server did not answer.",
+                         NULL);
+    sign_in_free(s);
+}
+
+static void make_room(struct api *api, str user_id)
+{
+    struct sign_in *oldest = NULL, *own = NULL;
+    size_t n = 0, nown = 0;
+    LIST_FOREACH (node, &api->sign_ins) {
+        struct sign_in *s = LIST_ENTRY(node, struct sign_in, node);
+        bool is_own = str_eq(s->user_id, user_id);
+        n++;
+        nown += is_own;
+        if (s->is_answered || s->req)
+            continue;
+        oldest = oldest ? oldest : s;
+        own = own || !is_own ? own : s;
+    }
+    if (nown >= SIGN_INS_OF_PERSON && own)
+        sign_in_free(own);
+    else if (n >= SIGN_INS_MAX && oldest)
+        sign_in_free(oldest);
+}
+
+static void on_ready(void *ctx, str url, const struct err *err)
+{
+    struct sign_in *s = ctx;
+    struct http_req *r = take_request(s);
+    struct api_json j;
+    if (!r || err) {
+        if (r)
+            http_reply_error(r, 502, "sign_in_failed", err->msg, NULL);
+        timer_start(&s->limit, 0); /* the login may not be freed inside its own callback */
+        return;
+    }
+    set_cookie(s->api, r, str_from(s->secret), SIGN_IN_MS / 1000);
+    api_json_begin(&j);
+    jw_object(&j.w);
+    jw_kstr(&j.w, "url", url);
+    jw_kint(&j.w, "expiresInS", SIGN_IN_MS / 1000);
+    jw_end(&j.w);
+    api_json_send(&j, r);
+}
+
+static void load_before(struct job *j) /* pool thread */
+{
+    struct sign_in *s = sign_in_of(j);
+    (void)oauth_state_load(&s->arena, s->dir.p, s->slug, &s->state, NULL);
+}
+
+static struct bundle *bundle_of(struct sign_in *s)
+{
+    struct api_space *space = s->api->deps.find_space(s->api->deps.space_ctx, s->space_id);
+    return space && space->bundles ? bundles_find(space->bundles, s->bundle) : NULL;
+}
+
+static void loaded_before(struct job *j)
+{
+    struct sign_in *s = sign_in_done(j);
+    struct bundle *b = s->api ? bundle_of(s) : NULL;
+    struct http_req *r = s->req;
+    if (!r || !b) {
+        if (take_request(s))
+            api_not_found(r, "bundle");
+        sign_in_free(s);
+        return;
+    }
+    const struct bundle_entry *e = bundle_entry(b);
+    const struct oauth_state *before = &s->state;
+    bool is_known = oauth_is_about(before->resource, e->url);
+    struct oauth_login_conf conf = {
+        .loop = s->api->deps.loop,
+        .fetcher = s->api->deps.fetcher,
+        .url = e->url,
+        .fetch_flags = bundle_entry_fetch_flags(e, s->api->deps.config->allow_insecure_remotes),
+        .redirect_uri = own_url(s->api, r, CALLBACK),
+        .client_id = e->oauth.client_id,
+        .client_secret = e->oauth.client_secret,
+        .document_url = own_url(s->api, r, DOCUMENT),
+        .is_web = true,
+        .scope = e->oauth.scope,
+        .scope_before = is_known ? oauth_scope_before(&s->arena, before) : STR_NONE,
+        .step_ups = is_known ? oauth_step_ups(before) : 0,
+    };
+    if (settings(s->api)->public_url.n == 0)
+        conf.document_url = STR_NONE; /* nobody else could read it */
+    timer_start(&s->limit, SIGN_IN_MS);
+    s->login = oauth_login_start(&conf, on_ready, s);
+}
+
+void api_apps_auth_start(void *ctx, struct http_req *r)
+{
+    struct api *api = ctx;
+    struct err e = {0};
+    struct bundle *b = find_guarded(r);
+    if (!b)
+        return;
+    if (bundle_entry_check_url(bundle_entry(b), api->deps.config->allow_insecure_remotes, &e) < 0) {
+        http_reply_error(r, 400, "bad_request", e.msg, NULL);
+        return;
+    }
+    make_room(api, api_identity(r)->who.user_id);
+    struct sign_in *s = sign_in_new(api, r, b);
+    make_secret(s->secret);
+    timer_init(&s->limit, api->deps.loop, on_limit, s);
+    submit(s, load_before, loaded_before);
+}
+
+/* ---- the way back ---- */
+
+static const char *result_name(int code)
+{
+    return code == 0 ? "ok" : code == -EPERM ? "denied" : code == -ENOENT ? "expired" : "failed";
+}
+
+/* Names of bundles are [a-z0-9-]: nothing in the address comes from outside. */
+static void lead_back(struct api *api, struct http_req *r, str bundle, int code)
+{
+    str to =
+        arena_printf(&r->arena, "%.*s/?signIn=%s#/apps%s%.*s", STR_ARG(settings(api)->base_path),
+                     result_name(code), bundle.n > 0 ? "/" : "", STR_ARG(bundle));
+    set_cookie(api, r, STR_NONE, 0);
+    http_add_header(r, "Location", to);
+    http_add_header(r, "Referrer-Policy", STR("no-referrer"));
+    http_reply(r, 302, NULL, STR_NONE);
+}
+
+static void finish(struct sign_in *s)
+{
+    struct http_req *r = take_request(s);
+    struct api *api = s->api;
+    struct bundle *b = api ? bundle_of(s) : NULL;
+    if (s->err.code && api)
+        log_warn(api->deps.log, "bundle", "%.*s: a sign-in failed: %s", STR_ARG(s->bundle),
+                 s->err.msg);
+    if (b && s->err.code == 0)
+        bundle_restart(b);
+    if (r && api)
+        lead_back(api, r, s->bundle, s->err.code);
+    sign_in_free(s);
+}
+
+static void save_token(struct job *j) /* pool thread */
+{
+    struct sign_in *s = sign_in_of(j);
+    (void)oauth_state_save(s->dir.p, s->slug, &s->state, &s->err);
+}
+
+static void saved_token(struct job *j)
+{
+    finish(sign_in_done(j));
+}
+
+static void on_failed(void *ctx)
+{
+    finish(ctx);
+}
+
+/* The state's strings live as long as the login. */
+static void on_signed_in(void *ctx, const struct oauth_state *state, const struct err *err)
+{
+    struct sign_in *s = ctx;
+    if (!state) {
+        s->err = *err;
+        timer_init(&s->limit, s->api->deps.loop, on_failed, s);
+        timer_start(&s->limit, 0);
+        return;
+    }
+    s->state = *state;
+    submit(s, save_token, saved_token);
+}
+
+/* The one that this browser and this person began, and that this answers. */
+static struct sign_in *find_answered(struct api *api, const struct http_req *r)
+{
+    str cookie = http_cookie(r, COOKIE);
+    LIST_FOREACH (node, &api->sign_ins) {
+        struct sign_in *s = LIST_ENTRY(node, struct sign_in, node);
+        if (s->login && !s->is_answered && !s->req && is_same_secret(cookie, s->secret) &&
+            oauth_login_is_answer(s->login, r->query))
+            return s;
+    }
+    return NULL;
+}
+
+/* The same person, who may still do this: the role is looked up now. Where people log in, somebody
+ * has to be logged in; without logins the cookie alone says who it is. */
+static bool is_starter(const struct sign_in *s, const struct http_req *r)
+{
+    const struct api_identity *me = api_identity(r);
+    struct viewer now = {0};
+    bool is_same = me->is_known ? str_eq(me->who.user_id, s->user_id)
+                                : auth_mode(s->api->deps.auth) == AUTH_DEV;
+    return is_same && directory_viewer(s->api->deps.directory, s->space_id, s->user_id, &now) &&
+           now.is_workspace_admin;
+}
+
+void api_apps_auth_callback(void *ctx, struct http_req *r)
+{
+    struct api *api = ctx;
+    struct sign_in *s = find_answered(api, r);
+    if (!s || !is_starter(s, r)) {
+        lead_back(api, r, STR_NONE, -ENOENT);
+        return;
+    }
+    s->is_answered = true;
+    timer_stop(&s->limit);
+    wait_with(s, r);
+    oauth_login_finish(s->login, r->query, on_signed_in, s);
+}
+
+/* ---- the client's own document ---- */
+
+/* Open to everybody: authorization servers read it. It holds no secret. */
+void api_apps_auth_document(void *ctx, struct http_req *r)
+{
+    struct api *api = ctx;
+    struct api_json j;
+    if (settings(api)->public_url.n == 0) {
+        api_not_found(r, "client metadata document (http.publicUrl is not set)");
+        return;
+    }
+    api_json_begin(&j);
+    jw_object(&j.w);
+    jw_kstr(&j.w, "client_id", own_url(api, r, DOCUMENT));
+    jw_kstr(&j.w, "client_name", STR("nb"));
+    jw_kstr(&j.w, "client_uri", settings(api)->public_url);
+    jw_key(&j.w, "redirect_uris");
+    jw_array(&j.w);
+    jw_str(&j.w, own_url(api, r, CALLBACK));
+    jw_end(&j.w);
+    jw_key(&j.w, "grant_types");
+    jw_array(&j.w);
+    jw_str(&j.w, STR("authorization_code"));
+    jw_str(&j.w, STR("refresh_token"));
+    jw_end(&j.w);
+    jw_key(&j.w, "response_types");
+    jw_array(&j.w);
+    jw_str(&j.w, STR("code"));
+    jw_end(&j.w);
+    jw_kstr(&j.w, "token_endpoint_auth_method", STR("none"));
+    jw_kstr(&j.w, "application_type", STR("web"));
+    jw_end(&j.w);
+    api_json_send(&j, r);
+}
+
+/* ---- signing out ---- */
+
+static void forget_token(struct job *j) /* pool thread */
+{
+    struct sign_in *s = sign_in_of(j);
+    int rc = credentials_set(s->dir.p, s->slug, STR(OAUTH_CREDENTIAL), NULL, &s->err);
+    if (rc == -ENOENT)
+        err_clear(&s->err);
+}
+
+static void forgot_token(struct job *j)
+{
+    struct sign_in *s = sign_in_done(j);
+    struct http_req *r = take_request(s);
+    struct bundle *b = s->api ? bundle_of(s) : NULL;
+    if (b)
+        bundle_restart(b); /* its connection still has the token */
+    if (r && s->err.code)
+        http_reply_error(r, 500, "not_saved", "The token could not be deleted.", NULL);
+    else if (r)
+        http_reply(r, 200, "application/json", STR("{\"signedIn\":false}"));
+    sign_in_free(s);
+}
+
+void api_apps_auth_end(void *ctx, struct http_req *r)
+{
+    struct api *api = ctx;
+    struct bundle *b = find_guarded(r);
+    if (!b)
+        return;
+    struct sign_in *s = sign_in_new(api, r, b);
+    timer_init(&s->limit, api->deps.loop, on_limit, s);
+    s->is_answered = true;
+    submit(s, forget_token, forgot_token);
+}
+
+/* Those with a job on the pool free themselves when it is done. */
+void api_apps_auth_drop(struct api *api)
+{
+    while (!list_empty(&api->sign_ins)) {
+        struct sign_in *s = LIST_ENTRY(api->sign_ins.next, struct sign_in, node);
+        list_del(&s->node);
+        timer_stop(&s->limit);
+        s->api = NULL;
+        s->req = NULL;
+        if (!s->has_job)
+            sign_in_free(s);
+    }
+}

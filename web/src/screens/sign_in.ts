@@ -1,0 +1,54 @@
+// Signing in to a remote server that wants OAuth: the browser goes there, and comes back to this page.
+import { signOut, startSignIn } from '../api/bundles'
+import type { AppInfo } from '../api/bundles'
+import { messageOf } from '../api/client'
+import { textButton } from '../base/controls'
+import { toast } from '../base/toast'
+
+const RESULTS: Record<string, string> = {
+  ok: 'You are signed in.',
+  denied: 'The server’s sign-in page said no. Nothing has changed.',
+  expired: 'That sign-in is not valid any more, or began in another browser. Please begin again.',
+  failed: 'The sign-in failed. The server’s log says why.',
+}
+
+/** Only pages are opened: an address of another kind could run a program. */
+function isPage(address: string): boolean {
+  const { protocol } = new URL(address)
+  return protocol === 'https:' || protocol === 'http:'
+}
+
+export function signInActions(info: AppInfo, onChanged: () => void): HTMLElement[] {
+  if (!info.auth) return []
+  const enter = async () => {
+    signIn.disabled = true
+    try {
+      const address = await startSignIn(info.name)
+      if (!isPage(address)) throw new Error('The server named an address that is not a page.')
+      location.assign(address)
+    } catch (error) {
+      toast(messageOf(error))
+      signIn.disabled = false
+    }
+  }
+  const leave = async () => {
+    await signOut(info.name).catch((error) => toast(messageOf(error)))
+    onChanged()
+  }
+  const needs = info.auth.needsSignIn
+  const signIn = textButton(needs ? 'Sign in' : 'Sign in again', () => void enter(), {
+    class: needs ? 'button is-primary' : 'button',
+  })
+  return needs ? [signIn] : [signIn, textButton('Sign out', () => void leave())]
+}
+
+/** What became of a sign-in from which the browser has just come back. */
+export function tellSignIn(): void {
+  const query = new URLSearchParams(location.search)
+  const result = query.get('signIn')
+  if (result === null) return
+  query.delete('signIn')
+  const rest = query.toString()
+  history.replaceState(null, '', location.pathname + (rest && `?${rest}`) + location.hash)
+  toast(RESULTS[result] ?? RESULTS.failed!)
+}
