@@ -76,7 +76,7 @@ int oauth_state_load(struct arena *a, const char *from, str slug, struct oauth_s
 
 int oauth_state_save(const char *to, str slug, const struct oauth_state *s, struct err *e)
 {
-    assert_string_equal(dir, "/credentials");
+    assert_string_equal(to, dir);
     saves++;
     file.expires_ms = s->expires_ms;
     snprintf(kept, sizeof kept, "%.*s", STR_ARG(s->refresh_token));
