@@ -181,3 +181,24 @@ void network_describe(struct buf *out, const struct json_strs *reach)
         buf_add_str(out, str_eq(dest, STR(NETWORK_PUBLIC)) ? STR("public addresses") : dest);
     }
 }
+
+#define WORDS_MAX (NETWORK_DESTS_MAX * (NETWORK_DEST_MAX + 2) + 64)
+
+str network_words(struct arena *a, const struct bundle_sandbox *s)
+{
+    struct buf out;
+    if (!s->network)
+        return STR("no");
+    if (s->reach.len == 0)
+        return STR("yes: public addresses only");
+    buf_init(&out, WORDS_MAX);
+    buf_add_lit(&out, "yes: only ");
+    for (size_t i = 0; i < s->reach.len; i++) {
+        buf_add_lit(&out, i > 0 ? ", " : "");
+        buf_add_str(&out, str_eq(s->reach.items[i], STR(NETWORK_PUBLIC)) ? STR("public addresses")
+                                                                         : s->reach.items[i]);
+    }
+    str ret = arena_str(a, buf_str(&out));
+    buf_done(&out);
+    return ret;
+}

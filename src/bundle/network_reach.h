@@ -12,5 +12,8 @@
  * network of its own here. Reads files: for a pool thread. */
 int network_prepare(struct arena *a, struct sandbox_want *w, struct err *e);
 
-/* "no network", "network: public addresses, db.example.com:5432". */
+/* What an entry allows, in words: "no", "yes: public addresses only", "yes: only a:1, b:2". */
+str network_words(struct arena *a, const struct bundle_sandbox *s);
+
+/* "no network", "network of its own: public addresses, db.example.com:5432". */
 void network_describe(struct buf *out, const struct json_strs *reach);

@@ -6,6 +6,7 @@
 
 #include "bundle/command_needs.h"
 #include "bundle/credentials.h"
+#include "bundle/network_reach.h"
 #include "bundle/oauth.h"
 #include "bundle/package.h"
 #include "bundle/settings.h"
@@ -14,7 +15,7 @@
 
 struct add_options {
     const char *name, *url, *auth, *token;
-    struct arg_list headers, env, allow_env, read, write, config;
+    struct arg_list headers, env, allow_env, reach, read, write, config;
     bool is_sse, has_network, is_unconfined, allow_private, is_protected, is_sure;
     int memory_mb;
 };
@@ -34,7 +35,9 @@ static const struct arg ADD_ARGS[] = {
     {"env", 'e', ARG_LIST, OPT(env), "K=V", "a variable for it (may be repeated)"},
     {"allow-env", 0, ARG_LIST, OPT(allow_env), "NAME", "a variable of yours that it may see"},
     {"set", 's', ARG_LIST, OPT(config), "K=V", "a value it asks for, as nb config set"},
-    {"network", 0, ARG_FLAG, OPT(has_network), NULL, "it may use the network"},
+    {"network", 0, ARG_FLAG, OPT(has_network), NULL, "it may reach public addresses"},
+    {"reach", 0, ARG_LIST, OPT(reach), "HOST:PORT",
+     "it may reach this, wherever it is (may be repeated)"},
     {"read", 0, ARG_LIST, OPT(read), "PATH", "it may read this (may be repeated)"},
     {"write", 0, ARG_LIST, OPT(write), "PATH", "it may change this (may be repeated)"},
     {"no-sandbox", 0, ARG_FLAG, OPT(is_unconfined), NULL, "it may do whatever you may"},
@@ -94,7 +97,13 @@ static void set_sandbox(struct adding *d)
         set_str(d, "sandbox", "off");
         return;
     }
-    if (d->o->has_network || command_fetches(json_get_string(d->entry, "command")))
+    bool has_network = d->o->has_network;
+    set_list(d, s, "network", &d->o->reach);
+    if (d->o->reach.len == 0 && !has_network)
+        has_network = command_fetches(json_get_string(d->entry, "command"));
+    if (has_network && d->o->reach.len > 0)
+        json_push(a, json_get(s, "network"), json_of_str(STR("public")));
+    else if (has_network)
         json_set(a, s, STR("network"), json_of_bool(true));
     set_list(d, s, "read", &d->o->read);
     set_list(d, s, "write", &d->o->write);
@@ -234,10 +243,9 @@ static void describe(struct conv_cli *x, const struct bundle_entry *b)
         bundle_cli_print_line(stderr, "sandbox", STR("none: it may do whatever you may"));
         return;
     }
-    str network = !b->sandbox.network           ? STR("no")
-                  : command_fetches(b->command) ? STR("yes, since it downloads what it runs")
-                                                : STR("yes");
-    bundle_cli_print_line(stderr, "network", network);
+    bundle_cli_print_line(stderr, "network", network_words(&x->arena, &b->sandbox));
+    if (b->sandbox.network && command_fetches(b->command))
+        bundle_cli_print_line(stderr, "", STR("and the registry, since it downloads what it runs"));
     for (size_t i = 0; i < b->sandbox.read.len; i++)
         bundle_cli_print_line(stderr, i == 0 ? "reads" : "", b->sandbox.read.items[i]);
     for (size_t i = 0; i < b->sandbox.write.len; i++)
@@ -413,7 +421,8 @@ const struct command BUNDLE_ADD = {
         "  nb bundle add ./notes.mcpb              an archive, or a folder with a manifest.json\n"
         "  nb bundle add --url https://x.io/mcp --name x --auth bearer --token -\n"
         "  nb bundle add --name files --read ~/notes -- npx -y some-server ~/notes\n\n"
-        "Programs run in a sandbox: without --network, --read and --write they reach neither the\n"
+        "Programs run in a sandbox: without --network, --reach, --read and --write they reach "
+        "neither the\n"
         "network nor your files; npx, uvx and their like get the network. With a server running "
         "the bundle is started at once, and taken "
         "out\n"

@@ -1,5 +1,6 @@
 /* nb bundle list, info, logs. */
 #include "bundle/command_line.h"
+#include "bundle/network_reach.h"
 #include "bundle/package.h"
 #include "cli/bundle.h"
 #include "cli/styled.h"
@@ -202,7 +203,7 @@ static void print_sandbox(struct conv_cli *x, const struct bundle_entry *b)
     if (b->sandbox.is_off) {
         buf_add_lit(&out, "off: it may do whatever you may");
     } else {
-        buf_printf(&out, "network %s", b->sandbox.network ? "yes" : "no");
+        buf_printf(&out, "network %.*s", STR_ARG(network_words(&x->arena, &b->sandbox)));
         for (size_t i = 0; i < b->sandbox.read.len; i++)
             buf_printf(&out, ", reads %.*s", STR_ARG(b->sandbox.read.items[i]));
         for (size_t i = 0; i < b->sandbox.write.len; i++)

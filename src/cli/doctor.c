@@ -60,6 +60,15 @@ static void check_sandbox(struct report *r)
     else
         say(r, NOTE, "sandbox", "none, so bundles will not start: %s; this kernel has no Landlock",
             offer.why_not);
+    if (offer.has_network)
+        say(r, GOOD, "network",
+            "bundles with network get a namespace of their own and nb's proxy: public addresses, "
+            "and what they declare");
+    else if (offer.kind != SANDBOX_NONE)
+        say(r, NOTE, "network",
+            "none for bundles: those that want it will not start, since they cannot have a network "
+            "namespace of their own (%s)",
+            offer.why_no_network);
 }
 
 static void check_work_dir(struct report *r, const struct config *c)

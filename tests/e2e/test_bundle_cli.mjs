@@ -47,7 +47,7 @@ test('a program is shown whole and needs a yes', async () => {
     const sure = await nbw(['bundle', 'add', '--name', 'x', '--yes', '--env', 'SECRET=abc', '--write', '~/notes', '--network', '--', NODE, TINY, 'with space'])
     assert.equal(sure.code, 0, sure.stderr)
     assert.ok(sure.stderr.includes(`${NODE} ${TINY} 'with space'`), sure.stderr)
-    assert.match(sure.stderr, /network +yes/)
+    assert.match(sure.stderr, /network +yes: public addresses only/)
     assert.match(sure.stderr, /writes +~\/notes/)
     assert.doesNotMatch(sure.stderr, /abc/)
     assert.deepEqual(JSON.parse(read(workdir)).bundles[0], {
@@ -59,7 +59,7 @@ test('a program is shown whole and needs a yes', async () => {
     assert.match(again.stderr, /'x' is installed already/)
     assert.ok(!fs.existsSync(path.join(workdir, 'credentials/x.json'))) // not those of the one that is there
     const fetched = await nbw(['bundle', 'add', '--yes', '--json', '--env', 'SECRET=abc', '--name', 'files', '--', 'npx', '-y', 'some-server', '/srv/notes'])
-    assert.match(fetched.stderr, /network +yes, since it downloads/)
+    assert.match(fetched.stderr, /network +yes: public addresses only\n +and the registry, since it downloads/)
     assert.match(fetched.stderr, /cannot see +\/srv\/notes\n.*--read PATH/)
     assert.deepEqual(JSON.parse(fetched.stdout).env, { SECRET: '********' })
     assert.deepEqual(JSON.parse(read(workdir)).bundles[1].sandbox, { network: true })
