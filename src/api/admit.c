@@ -279,6 +279,7 @@ static void dispatch(struct admission *a)
     const struct route *route = r->route;
     r->user = NULL;
     r->on_gone = NULL;
+    a->id->is_dispatched = true;
     route->handle(a->api, r);
 }
 

@@ -4,6 +4,7 @@
 #include "api/hub.h"
 #include "api/internal.h"
 #include "api/proxy.h"
+#include "api/trail.h"
 #include "base/random.h"
 #include "http/static.h"
 
@@ -28,6 +29,7 @@ static const struct route ROUTES[] = {
     {"GET", "/v1/auth/link", api_auth_link, API_NO_SPACE, 0},
     {"POST", "/v1/auth/link/rotate", api_auth_link_rotate, API_NO_SPACE, 0},
     {"GET", "/v1/bootstrap", api_bootstrap_get, API_HOME, 0},
+    {"GET", "/v1/audit", api_audit_list, API_NO_SPACE | API_ADMIN, 0},
     {"GET", "/v1/users", api_users_list, API_NO_SPACE | API_ADMIN, 0},
     {"POST", "/v1/users", api_users_add, API_NO_SPACE | API_ADMIN, 0},
     {"GET", "/v1/users/:user", api_users_get, API_NO_SPACE, 0},
@@ -215,8 +217,14 @@ static bool is_proxy(void *ctx, const char *peer_addr)
     return proxy_is_trusted(&api->deps.config->http, str_from(peer_addr));
 }
 
+static void on_answered(void *ctx, const struct http_req *r, int status)
+{
+    trail_answered(ctx, r, status);
+}
+
 static void on_released(void *ctx, struct http_req *r)
 {
+    trail_released(ctx, r);
     admit_released(ctx, r);
 }
 
@@ -371,6 +379,7 @@ struct http_handlers api_handlers(struct api *a)
         .on_head = on_head,
         .on_request = on_request,
         .is_proxy = is_proxy,
+        .on_answered = on_answered,
         .on_released = on_released,
         .ctx = a,
     };

@@ -9,6 +9,7 @@
 #include "http/router.h"
 #include "http/server.h"
 #include "runtime/runtime.h"
+#include "workspace/audit.h"
 
 struct api;
 
@@ -61,6 +62,7 @@ struct api_deps { /* borrowed */
     struct pool *pool; /* small files */
     struct directory *directory;
     struct auth *auth;
+    struct audit *audit; /* NULL = nothing is recorded */
     str org_name;
     str home_id;         /* the workspace of a command that asks from inside; empty on a server */
     uint64_t started_ms; /* monotonic */

@@ -52,7 +52,10 @@ void api_health_get(void *ctx, struct http_req *r)
     struct api_json j;
     api_json_begin(&j);
     jw_object(&j.w);
-    jw_kstr(&j.w, "status", STR("ok"));
+    struct audit_state audit = audit_state(((struct api *)ctx)->deps.audit);
+    jw_kstr(&j.w, "status", audit.is_failing ? STR("degraded") : STR("ok"));
+    if (audit.is_failing) /* why is in the server's log: it names files */
+        jw_kstr(&j.w, "reason", STR("The audit log cannot be written."));
     jw_kint(&j.w, "uptime", uptime_s(ctx));
     jw_kstr(&j.w, "version", STR(NB_VERSION));
     if (id->is_known)

@@ -13,8 +13,15 @@
 struct api_import;
 struct sse;
 
+/* Records of unknown senders in this minute (trail.h). */
+struct trail_window {
+    int64_t window;
+    uint64_t n;
+};
+
 struct api {
     struct api_deps deps;
+    struct trail_window trail;
     struct api_import *import;      /* the latest one, or NULL */
     struct list_node model_changes; /* being saved */
     struct list_node sign_ins;      /* to remote servers, from the page: app_auth.c */
@@ -56,6 +63,8 @@ struct api_identity {
     bool is_operator;        /* over the Unix socket: whoever owns the files may do everything */
     bool is_known;           /* false only with API_OPEN */
     bool is_pending;         /* the credentials are still being looked at */
+    bool is_dispatched;      /* its handler was called */
+    bool is_recorded;        /* in the audit log (trail.h) */
     struct api_space *space; /* NULL with API_NO_SPACE and API_HOME */
 };
 
@@ -70,6 +79,7 @@ void api_release(struct api *api, struct api_space *s);
 /* Handlers: void api_<resource>_<verb>(void *api, struct http_req *r). */
 void api_auth_link(void *ctx, struct http_req *r);
 void api_auth_link_rotate(void *ctx, struct http_req *r);
+void api_audit_list(void *ctx, struct http_req *r);
 void api_health_get(void *ctx, struct http_req *r);
 void api_apps_list(void *ctx, struct http_req *r);
 void api_apps_get(void *ctx, struct http_req *r);

@@ -4,6 +4,7 @@
 #include "api/admit.h"
 #include "api/guard.h"
 #include "api/proxy.h"
+#include "api/trail.h"
 
 /* ---- cookies ---- */
 
@@ -250,10 +251,12 @@ static void on_callback(void *ctx, const struct err *err, const struct auth_sess
     if (err->code < 0) {
         if (err->code != -ENOENT) /* anybody can send those, as often as they like */
             log_warn(w->api->deps.log, "auth", "a login at the provider failed: %s", err->msg);
+        trail_login(w->api, w->req, STR_NONE, err);
         redirect(w->req, own_path(w->api, w->req, STR("/?error=auth_failed")));
         return;
     }
     set_session(w->api, w->req, s);
+    trail_login(w->api, w->req, s->user_id, NULL);
     redirect(w->req, s->return_to.n > 0 ? arena_str(&w->req->arena, s->return_to)
                                         : own_path(w->api, w->req, STR("/")));
 }

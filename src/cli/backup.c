@@ -14,6 +14,7 @@
 #include "cli/cli.h"
 #include "cli/progress.h"
 #include "cli/put_back.h"
+#include "cli/record.h"
 #include "cli/tar.h"
 
 enum { DEPTH_MAX = 16, TAIL_BYTES = 64 * 1024 };
@@ -228,6 +229,7 @@ static int backup_to(const struct cli *cli, struct config *c, const char *path, 
     progress_end(&b.progress);
     if (r == 0)
         r = publish(&b, temp, path, is_forced);
+    cli_record(c, "backup", str_from(path), r == 0, STR_NONE);
     if (r < 0) {
         (void)unlink(temp);
         return cli_fail(&b.err);

@@ -11,6 +11,7 @@
 #include "bundle/package.h"
 #include "bundle/settings.h"
 #include "cli/bundle.h"
+#include "cli/record.h"
 #include "cli/secret.h"
 
 struct add_options {
@@ -336,6 +337,7 @@ static int add_entry(struct conv_cli *x, const struct json *entry, const struct 
     struct err e = {0};
     if (settings_add_bundle(x->config.path, entry, &e) < 0)
         return cli_fail(&e);
+    cli_record(&x->config, "bundle.install", b->server_name, true, STR_NONE);
     if (x->cli->opt.is_json)
         conv_print_json(bundle_cli_masked(&x->arena, entry));
     else

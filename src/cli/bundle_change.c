@@ -2,6 +2,7 @@
 #include "bundle/credentials.h"
 #include "bundle/settings.h"
 #include "cli/bundle.h"
+#include "cli/record.h"
 
 /* ---- remove ---- */
 
@@ -33,6 +34,7 @@ static int remove_entry(struct conv_cli *x, const char *name)
     struct err e = {0};
     if (settings_remove_bundle(x->config.path, str_from(name), &e) < 0)
         return cli_fail(&e);
+    cli_record(&x->config, "bundle.remove", str_from(name), true, STR_NONE);
     if (x->cli->opt.is_json)
         printf("{\"name\":\"%s\",\"uninstalled\":true}\n", name);
     else
@@ -100,6 +102,8 @@ static int set_disabled(struct conv_cli *x, const void *verb, int argc, char **a
         json_unset(entry, "disabled");
     if (settings_replace_bundle(x->config.path, b->server_name, entry, &e) < 0)
         return cli_fail(&e);
+    cli_record(&x->config, is_disabled ? "bundle.disable" : "bundle.enable", b->server_name, true,
+               STR_NONE);
     if (x->cli->opt.is_json)
         conv_print_json(entry);
     else

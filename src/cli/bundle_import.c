@@ -5,6 +5,7 @@
 #include "bundle/import.h"
 #include "bundle/settings.h"
 #include "cli/bundle.h"
+#include "cli/record.h"
 #include "cli/text.h"
 #include "config/file.h"
 
@@ -88,6 +89,8 @@ static void take_all(struct import *im)
             s->notes.len = 1;
         } else {
             im->taken++;
+            cli_record(&im->x->config, "bundle.install", json_get_string(s->entry, "name"), true,
+                       STR("imported"));
         }
     }
 }

@@ -17,7 +17,7 @@
 static const struct command *const COMMANDS[] = {
     &CMD_INIT,   &CMD_SERVE,  &CMD_LINK,   &CMD_STATUS, &CMD_RELOAD,    &CMD_CONVERSATIONS,
     &CMD_BUNDLE, &CMD_CONFIG, &CMD_USER,   &CMD_TOKEN,  &CMD_WORKSPACE, &CMD_MCP,
-    &CMD_MODELS, &CMD_SKILL,  &CMD_PROMPT, &CMD_USAGE,  &CMD_BACKUP,    &CMD_RESTORE,
+    &CMD_MODELS, &CMD_SKILL,  &CMD_PROMPT, &CMD_USAGE,  &CMD_AUDIT, &CMD_BACKUP,    &CMD_RESTORE,
     &CMD_DOCTOR, &CMD_REPLAY, &CMD_LAUNCH, NULL,
 };
 
@@ -223,7 +223,8 @@ static int run_group(struct both *b, const struct command *c, int argc, char **a
 
 static int run_command(struct both *b, const struct command *c, int argc, char **argv)
 {
-    if (c->subs)
+    bool is_own = c->run && (argc == 0 || argv[0][0] == '-'); /* nb audit, nb audit verify */
+    if (c->subs && !is_own)
         return run_group(b, c, argc, argv);
     struct arg table[COMMAND_ARGS_MAX] = {0};
     size_t n = 0;

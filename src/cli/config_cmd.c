@@ -3,6 +3,7 @@
 #include "bundle/package.h"
 #include "bundle/user_config.h"
 #include "cli/bundle.h"
+#include "cli/record.h"
 #include "cli/secret.h"
 #include "cli/text.h"
 
@@ -104,6 +105,7 @@ static int set_one(struct conv_cli *x, const struct target *t, const struct mani
     struct json v = json_of_str(value);
     if (credentials_set(t->dir, t->slug, key, &v, &e) < 0)
         return cli_fail(&e);
+    cli_record(&x->config, "bundle.credential_set", t->entry->server_name, true, key);
     if (!x->cli->opt.is_json)
         printf("%.*s of %.*s is set.\n", STR_ARG(key), STR_ARG(t->entry->server_name));
     return EXIT_DONE;
@@ -203,6 +205,8 @@ static int do_clear(struct conv_cli *x, const void *options, int argc, char **ar
         return code;
     if (credentials_set(t.dir, t.slug, str_from(argv[1]), NULL, &e) < 0)
         return cli_fail(&e);
+    cli_record(&x->config, "bundle.credential_clear", t.entry->server_name, true,
+               str_from(argv[1]));
     if (!x->cli->opt.is_json)
         printf("%s of %.*s is forgotten.\n", argv[1], STR_ARG(t.entry->server_name));
     restart(x, t.entry);

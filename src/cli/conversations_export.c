@@ -3,6 +3,7 @@
 #include <limits.h>
 #include <unistd.h>
 
+#include "cli/record.h"
 #include "cli/stores.h"
 #include "server/server.h"
 #include "store/export.h"
@@ -118,6 +119,8 @@ static int do_export(struct conv_cli *x, const void *options, int argc, char **a
     }
     stores_close(&s, store);
     stores_done(&s);
+    if (r == 0)
+        cli_record(&x->config, "conversation.export", id, true, STR_NONE);
     if (r == -ENOENT)
         fprintf(stderr, "nb: there is no conversation '%s'\n", argv[0]);
     return r == 0 ? EXIT_DONE : r == -ENOENT ? EXIT_FAILED : cli_fail(&e);

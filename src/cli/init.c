@@ -7,6 +7,7 @@
 
 #include "cli/ask.h"
 #include "cli/people.h"
+#include "cli/record.h"
 #include "cli/session.h"
 #include "config/file.h"
 
@@ -350,6 +351,7 @@ static int write_instance(struct init *x)
     json_write_pretty(&text, doc);
     buf_add_char(&text, '\n');
     int r = file_write_atomic(p->instance.path, buf_str(&text), 0600, &e);
+    cli_record(&p->config, "instance.set_up", STR_NONE, r == 0, STR_NONE);
     buf_done(&text);
     return r < 0 ? cli_fail(&e) : EXIT_DONE;
 }

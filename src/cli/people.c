@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "cli/ago.h"
 #include "cli/ask.h"
+#include "cli/record.h"
 #include "cli/table.h"
 
 static int open_all(struct people *p)
@@ -74,11 +75,44 @@ const struct workspace *people_workspace(struct people *p, const char *typed)
     return w ? w : n == 1 ? named : NULL;
 }
 
+static void record(struct people *p, const struct change *c, const char *id, bool is_done)
+{
+    static const char *const ACTIONS[] = {
+        [CHANGE_USER_ADD] = "user.add",
+        [CHANGE_USER_SET] = "user.change",
+        [CHANGE_USER_BIND] = "user.bind",
+        [CHANGE_USER_PASSWORD] = "user.password",
+        [CHANGE_USER_SIGN_OUT] = "user.sign_out",
+        [CHANGE_USER_REMOVE] = "user.remove",
+        [CHANGE_TOKEN_ADD] = "token.add",
+        [CHANGE_TOKEN_REVOKE] = "token.revoke",
+        [CHANGE_WORKSPACE_ADD] = "workspace.add",
+        [CHANGE_WORKSPACE_SET] = "workspace.change",
+        [CHANGE_WORKSPACE_REMOVE] = "workspace.remove",
+        [CHANGE_MEMBER_SET] = "member.change",
+        [CHANGE_MEMBER_REMOVE] = "member.remove",
+    };
+    bool is_member = c->kind == CHANGE_MEMBER_SET || c->kind == CHANGE_MEMBER_REMOVE;
+    str target = is_member           ? c->user_id
+                 : c->token.id.n > 0 ? c->token.id
+                 : *id               ? str_from(id)
+                 : c->user_id.n > 0  ? c->user_id
+                                     : c->workspace_id;
+    str detail = is_member ? arena_printf(&p->arena, "in=%.*s", STR_ARG(c->workspace_id))
+                 : c->has_role
+                     ? arena_printf(&p->arena, "orgRole=%.*s", STR_ARG(org_role_name(c->role)))
+                 : c->email.n > 0 ? c->email
+                                  : c->name;
+    cli_record(&p->config, ACTIONS[c->kind], target, is_done, detail);
+}
+
 int people_change(struct people *p, const struct change *c, char *ret_id)
 {
-    struct change_result res;
+    struct change_result res = {0};
     struct err e = {0};
-    if (change_apply(p->config.work_dir, instance_is_sole(&p->instance), c, &res, &e) < 0)
+    int r = change_apply(p->config.work_dir, instance_is_sole(&p->instance), c, &res, &e);
+    record(p, c, r < 0 ? "" : res.id, r == 0);
+    if (r < 0)
         return cli_fail(&e);
     roster_free(p->roster);
     p->roster = res.roster;

@@ -10,6 +10,7 @@
 
 #include "cli/cli.h"
 #include "cli/progress.h"
+#include "cli/record.h"
 #include "cli/session.h"
 #include "cli/stores.h"
 #include "cli/tar.h"
@@ -153,6 +154,7 @@ static int restore_from(const struct cli *cli, struct config *c, const char *pat
         code = each_entry(&r, extract);
     progress_end(&r.progress);
     (void)fclose(r.in);
+    cli_record(c, "restore", str_from(path), code == 0, STR_NONE);
     if (code < 0)
         return cli_fail(&r.err);
     stores_drop_index(c); /* it describes what was there before */

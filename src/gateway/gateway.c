@@ -232,7 +232,7 @@ struct gateway *gateway_new(const struct gateway_deps *deps)
     metrics_init(&g->metrics);
     buf_init(&g->scratch, GW_MESSAGE_MAX);
     if (deps->audit_path)
-        g->audit = audit_new(deps->loop, deps->pool, deps->log, deps->audit_path);
+        g->call_log = call_log_new(deps->loop, deps->pool, deps->log, deps->audit_path);
     return g;
 }
 
@@ -255,7 +255,7 @@ void gateway_free(struct gateway *g)
         arena_done(&q->arena);
         free(q);
     }
-    audit_free(g->audit);
+    call_log_free(g->call_log);
     metrics_done(&g->metrics);
     map_done(&g->sessions);
     buf_done(&g->scratch);

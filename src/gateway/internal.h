@@ -7,7 +7,7 @@
 
 #include "base/list.h"
 #include "base/map.h"
-#include "gateway/audit.h"
+#include "gateway/call_log.h"
 #include "gateway/gateway.h"
 #include "gateway/metrics.h"
 #include "http/sse.h"
@@ -60,7 +60,7 @@ struct gateway {
     struct timer expiry; /* of the credentials of what is open */
     uint8_t key[32];     /* of what clients carry for us */
     struct gw_metrics metrics;
-    struct audit *audit;    /* or NULL */
+    struct call_log *call_log;    /* or NULL */
     struct buf scratch;     /* a message on its way out */
     struct list_node spare; /* requests to use again */
     size_t nspare, nparked;

@@ -134,7 +134,7 @@ void gw_tools_list(struct gw_request *q)
 void gw_tools_called(struct gw_request *q, const char *outcome)
 {
     uint64_t took = clock_mono_us() - q->began_us;
-    struct audit_entry e = {
+    struct call_log_entry e = {
         .user_id = q->who.user_id,
         .workspace_id = str_from(q->space->id),
         .tool = q->tool,
@@ -145,8 +145,8 @@ void gw_tools_called(struct gw_request *q, const char *outcome)
     if (q->tool.n == 0)
         return;
     metrics_add(&q->g->metrics, q->tool, outcome, took);
-    if (q->g->audit)
-        audit_add(q->g->audit, &e);
+    if (q->g->call_log)
+        call_log_add(q->g->call_log, &e);
     q->tool = STR_NONE;
 }
 

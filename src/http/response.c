@@ -242,7 +242,10 @@ static void answer(struct http_req *q, int status, const char *type, str body, b
     assert(!r->is_gone);
     if (r->on_local)
         r->on_local(r->local_ctx, status, type, body);
-    if (!q->conn) { /* nobody is there, or not any more */
+    if (!q->conn) { /* from inside, or the client has left; the answer counts all the same */
+        const struct http_handlers *h = &q->server->handlers;
+        if (h->on_answered)
+            h->on_answered(h->ctx, q, status);
         request_release(r);
         return;
     }

@@ -33,6 +33,7 @@ struct server {
     struct llm *llm;
     struct pool *readers;
     struct appender *appender;
+    struct audit *audit;
     struct store_env store_env;
     struct instance instance;
     struct directory *directory;
@@ -259,6 +260,7 @@ static int build(struct server *s, struct err *e)
         .pool = s->readers,
         .directory = s->directory,
         .auth = s->auth,
+        .audit = s->audit,
         .org_name = s->instance.org_name,
         .issuer = s->instance.mode == AUTH_OIDC ? s->instance.oidc.issuer : STR_NONE,
         .home_id = s->home ? s->home->api.id : STR_NONE,
@@ -291,6 +293,7 @@ int server_new(struct loop *l, struct logger *log, struct config *config,
     s->fetcher = fetcher_new(l);
     s->readers = pool_new(l, "nb-read", READ_THREADS);
     s->appender = appender_new(l, SYNC_THREADS);
+    s->audit = audit_new(l, log, config->work_dir);
     int r = build(s, e);
     if (r < 0) {
         server_free(s);
@@ -413,6 +416,7 @@ void server_free(struct server *s)
     llm_free(s->llm);
     fetcher_free(s->fetcher);
     appender_free(s->appender);
+    audit_free(s->audit);
     pool_free(s->readers);
     bus_free(s->bus);
     arena_done(&s->arena);

@@ -2,7 +2,7 @@
 
 #include "base/json.h"
 #include "base/log.h"
-#include "gateway/audit.h"
+#include "gateway/call_log.h"
 #include "support/tempdir.h"
 #include "support/unit.h"
 
@@ -20,16 +20,16 @@ static size_t read_file(const char *name, char *out, size_t max)
     return n;
 }
 
-static void add(struct audit *a, const char *tool, const char *outcome)
+static void add(struct call_log *a, const char *tool, const char *outcome)
 {
-    struct audit_entry e = {
+    struct call_log_entry e = {
         .user_id = STR("usr_a"),
         .workspace_id = STR("ws_b"),
         .tool = str_from(tool),
         .outcome = outcome,
         .took_us = 1500,
     };
-    audit_add(a, &e);
+    call_log_add(a, &e);
 }
 
 static void calls_are_written_one_line_each(void **state)
@@ -38,13 +38,13 @@ static void calls_are_written_one_line_each(void **state)
     bool never = false;
     struct loop *l = loop_new(NULL);
     struct pool *p = pool_new(l, "test", 1);
-    struct audit *a = audit_new(l, p, NULL, path);
+    struct call_log *a = call_log_new(l, p, NULL, path);
     add(a, "x__one", "ok");
     add(a, "x__two", "cancelled");
-    (void)loop_run_until(l, &never, 2 * AUDIT_FLUSH_MS);
+    (void)loop_run_until(l, &never, 2 * CALL_LOG_FLUSH_MS);
     assert_true(read_file(path, text, sizeof text) > 0);
     add(a, "x__three", "ok"); /* written by the end at the latest */
-    audit_free(a);
+    call_log_free(a);
     assert_true(read_file(path, text, sizeof text) > 0);
 
     struct arena mem;
@@ -73,14 +73,14 @@ static void a_full_file_makes_room(void **state)
     char old[160], text[4096];
     struct loop *l = loop_new(NULL);
     struct pool *p = pool_new(l, "test", 1);
-    assert_int_equal(truncate(path, AUDIT_FILE_MAX + 1), 0);
-    struct audit *a = audit_new(l, p, NULL, path);
+    assert_int_equal(truncate(path, CALL_LOG_FILE_MAX + 1), 0);
+    struct call_log *a = call_log_new(l, p, NULL, path);
     add(a, "x__new", "ok");
-    audit_free(a);
+    call_log_free(a);
     snprintf(old, sizeof old, "%s.1", path);
     struct stat st;
     assert_int_equal(stat(old, &st), 0);
-    assert_true(st.st_size > (off_t)AUDIT_FILE_MAX);
+    assert_true(st.st_size > (off_t)CALL_LOG_FILE_MAX);
     assert_true(read_file(path, text, sizeof text) < 1000);
     assert_non_null(strstr(text, "x__new"));
     pool_free(p);

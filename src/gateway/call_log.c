@@ -1,4 +1,4 @@
-#include "gateway/audit.h"
+#include "gateway/call_log.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 #include "config/file.h"
 #include "loop/timer.h"
 
-struct audit {
+struct call_log {
     struct loop *loop;
     struct pool *pool;
     struct logger *log;
@@ -33,7 +33,7 @@ struct audit {
 static void rotate(const char *path)
 {
     char from[4096], to[4096];
-    for (int i = AUDIT_FILES - 1; i > 0; i--) {
+    for (int i = CALL_LOG_FILES - 1; i > 0; i--) {
         snprintf(to, sizeof to, "%s.%d", path, i);
         if (i == 1)
             snprintf(from, sizeof from, "%s", path);
@@ -68,12 +68,12 @@ static int make_dir(const char *path)
     return r;
 }
 
-static void write_out(struct audit *a)
+static void write_out(struct call_log *a)
 {
     struct stat st;
     if (!a->is_dir_made && make_dir(a->path) == 0)
         a->is_dir_made = true;
-    if (stat(a->path, &st) == 0 && st.st_size > (off_t)AUDIT_FILE_MAX)
+    if (stat(a->path, &st) == 0 && st.st_size > (off_t)CALL_LOG_FILE_MAX)
         rotate(a->path);
     int fd = open(a->path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0) {
@@ -87,12 +87,12 @@ static void write_out(struct audit *a)
 
 static void on_work(struct job *j)
 {
-    write_out(CONTAINER_OF(j, struct audit, job));
+    write_out(CONTAINER_OF(j, struct call_log, job));
 }
 
 static void on_written(struct job *j)
 {
-    struct audit *a = CONTAINER_OF(j, struct audit, job);
+    struct call_log *a = CONTAINER_OF(j, struct call_log, job);
     a->is_writing = false;
     if (a->status < 0)
         log_warn(a->log, "audit", "cannot write %s: %s", a->path, err_reason(a->status));
@@ -102,12 +102,12 @@ static void on_written(struct job *j)
     a->dropped = 0;
     buf_clear(&a->writing);
     if (a->filling.n > 0)
-        timer_start(&a->flush, AUDIT_FLUSH_MS);
+        timer_start(&a->flush, CALL_LOG_FLUSH_MS);
 }
 
 static void on_flush(void *audit)
 {
-    struct audit *a = audit;
+    struct call_log *a = audit;
     struct buf full = a->filling;
     a->filling = a->writing;
     a->writing = full;
@@ -118,20 +118,20 @@ static void on_flush(void *audit)
 
 /* ---- gathering ---- */
 
-struct audit *audit_new(struct loop *l, struct pool *p, struct logger *log, const char *path)
+struct call_log *call_log_new(struct loop *l, struct pool *p, struct logger *log, const char *path)
 {
-    struct audit *a = xcalloc(1, sizeof *a);
+    struct call_log *a = xcalloc(1, sizeof *a);
     a->loop = l;
     a->pool = p;
     a->log = log;
     a->path = str_dup(str_from(path));
-    buf_init(&a->filling, AUDIT_BUFFER_MAX);
-    buf_init(&a->writing, AUDIT_BUFFER_MAX);
+    buf_init(&a->filling, CALL_LOG_BUFFER_MAX);
+    buf_init(&a->writing, CALL_LOG_BUFFER_MAX);
     timer_init(&a->flush, l, on_flush, a);
     return a;
 }
 
-static str stamp_now(struct audit *a)
+static str stamp_now(struct call_log *a)
 {
     int64_t now = clock_now_ms();
     if (now != a->stamp_ms || a->stamp[0] == 0) {
@@ -155,7 +155,7 @@ static void write_ms(struct json_writer *w, uint64_t us)
         buf_add_str(w->out, str_make(decimals, n));
 }
 
-void audit_add(struct audit *a, const struct audit_entry *e)
+void call_log_add(struct call_log *a, const struct call_log_entry *e)
 {
     struct json_writer w;
     size_t before = a->filling.n;
@@ -165,7 +165,7 @@ void audit_add(struct audit *a, const struct audit_entry *e)
     jw_kstr(&w, "user", e->user_id);
     jw_kstr(&w, "workspace", e->workspace_id);
     if (e->client.n > 0)
-        jw_kstr(&w, "client", utf8_truncate(e->client, AUDIT_CLIENT_MAX));
+        jw_kstr(&w, "client", utf8_truncate(e->client, CALL_LOG_CLIENT_MAX));
     jw_kstr(&w, "tool", e->tool);
     jw_key(&w, "ms");
     write_ms(&w, e->took_us);
@@ -178,10 +178,10 @@ void audit_add(struct audit *a, const struct audit_entry *e)
         a->dropped++;
     }
     if (!a->is_writing && !timer_active(&a->flush))
-        timer_start(&a->flush, AUDIT_FLUSH_MS);
+        timer_start(&a->flush, CALL_LOG_FLUSH_MS);
 }
 
-void audit_free(struct audit *a)
+void call_log_free(struct call_log *a)
 {
     if (!a)
         return;

@@ -1,0 +1,281 @@
+#include "api/trail.h"
+
+#include <errno.h>
+
+#include "api/proxy.h"
+#include "base/clock.h"
+#include "base/json.h"
+
+#define MEMBERS_MAX 5
+#define DETAIL_MAX  480
+#define BODY_MAX    (1024u * 1024) /* larger ones are recorded without their members */
+#define MINUTE_MS   60000
+#define NO_STATUS   0 /* the client left before the answer */
+
+/* target: which parameter of the path it is; -1 = the first member of the body. */
+struct trail_row {
+    const char *method, *pattern, *action;
+    int target;
+    const char *members[MEMBERS_MAX]; /* of the body, for `detail` */
+    bool is_refused_only;             /* recorded only when it is denied */
+};
+
+static const struct trail_row ROWS[] = {
+    {"POST", "/v1/auth/login", "login", -1, {"email"}, false},
+    {"POST", "/v1/auth/logout", "logout", 0, {0}, false},
+    {"POST", "/v1/users", "user.add", -1, {"email", "orgRole", "role"}, false},
+    {"PATCH", "/v1/users/:user", "user.change", 0, {"email", "orgRole", "role"}, false},
+    {"DELETE", "/v1/users/:user", "user.remove", 0, {0}, false},
+    {"POST", "/v1/users/:user/password", "user.password", 0, {0}, false},
+    {"POST", "/v1/users/:user/sign-out", "user.sign_out", 0, {0}, false},
+    {"POST", "/v1/tokens", "token.add", -1, {"name", "scopes", "tools", "workspaceId"}, false},
+    {"DELETE", "/v1/tokens/:token", "token.revoke", 0, {0}, false},
+    {"POST", "/v1/workspaces", "workspace.add", -1, {"name"}, false},
+    {"PATCH", "/v1/workspaces/:ws", "workspace.change", 0, {"name"}, false},
+    {"DELETE", "/v1/workspaces/:ws", "workspace.remove", 0, {0}, false},
+    {"POST", "/v1/workspaces/:ws/members", "member.add", 0, {"userId", "email", "role"}, false},
+    {"PATCH", "/v1/workspaces/:ws/members/:user", "member.change", 1, {"role"}, false},
+    {"DELETE", "/v1/workspaces/:ws/members/:user", "member.remove", 1, {0}, false},
+    {"POST", "/v1/apps/install", "bundle.install", -1, {"name", "path", "url", "version"}, false},
+    {"DELETE", "/v1/apps/:name", "bundle.remove", 0, {0}, false},
+    {"POST", "/v1/apps/:name/start", "bundle.start", 0, {0}, false},
+    {"POST", "/v1/apps/:name/stop", "bundle.stop", 0, {0}, false},
+    {"POST", "/v1/apps/:name/restart", "bundle.restart", 0, {0}, false},
+    {"POST", "/v1/apps/:name/approve", "bundle.approve", 0, {"tools", "version"}, false},
+    {"POST", "/v1/apps/:name/update", "bundle.update", 0, {"version"}, false},
+    {"POST", "/v1/apps/:name/auth", "bundle.sign_in", 0, {0}, false},
+    {"DELETE", "/v1/apps/:name/auth", "bundle.sign_out", 0, {0}, false},
+    {"GET", "/v1/apps/:name/logs", "bundle.logs", 0, {0}, false},
+    {"DELETE", "/v1/conversations/:id", "conversation.delete", 0, {0}, false},
+    {"POST", "/v1/conversations/:id/restore", "conversation.restore", 0, {0}, false},
+    {"GET", "/v1/conversations/:id/export", "conversation.export", 0, {0}, false},
+    {"POST", "/v1/conversations/:id/share", "conversation.share", 0, {"participants"}, false},
+    {"POST", "/v1/conversations/:id/unshare", "conversation.unshare", 0, {0}, false},
+    {"POST", "/v1/conversations/:id/participants", "participant.add", 0, {"userId"}, false},
+    {"DELETE", "/v1/conversations/:id/participants/:user", "participant.remove", 1, {0}, false},
+    {"PUT", "/v1/models/default", "settings.model", -1, {"model"}, false},
+    {"PUT", "/v1/permissions", "permissions.set", 9, {"default", "allow", "ask", "deny"}, false},
+    {"DELETE", "/v1/permissions/consents/:tool", "consent.withdraw", 0, {0}, false},
+    {"PUT", "/v1/providers/:name/key", "settings.provider_key", 0, {0}, false},
+    {"POST", "/v1/import", "conversation.import", 9, {0}, false},
+    {"GET", "/v1/audit", "audit.read", 9, {0}, true},
+};
+
+static const struct trail_row *row_of(const struct http_req *r)
+{
+    const struct route *route = r->route;
+    for (size_t i = 0; route && i < ARRAY_LEN(ROWS); i++)
+        if (strcmp(ROWS[i].method, route->method) == 0 &&
+            strcmp(ROWS[i].pattern, route->pattern) == 0)
+            return &ROWS[i];
+    return NULL;
+}
+
+/* ---- who, and how it ended ---- */
+
+static str how_of(const struct http_req *r, const struct api_identity *id)
+{
+    static const char *const HOW[] = {[AUTH_BY_MODE] = "local",
+                                      [AUTH_BY_KEY] = "key",
+                                      [AUTH_BY_TOKEN] = "token",
+                                      [AUTH_BY_SESSION] = "session",
+                                      [AUTH_BY_JWT] = "jwt"};
+    if (id && id->is_operator)
+        return r->peer_addr[0] || r->conn ? STR("socket") : STR("terminal");
+    return id && id->is_known ? str_from(HOW[id->who.how]) : STR_NONE;
+}
+
+static str outcome_of(int status)
+{
+    if (status == NO_STATUS)
+        return STR("unanswered");
+    if (status < 400)
+        return STR("ok");
+    if (status == 429)
+        return STR("rate_limited");
+    return status == 401 || status == 403 || status == 404 ? STR("denied") : STR("failed");
+}
+
+static struct audit_entry entry_of(struct api *api, const struct http_req *r, int status)
+{
+    const struct api_identity *id = r->caller;
+    struct audit_entry e = {.how = how_of(r, id), .outcome = outcome_of(status)};
+    e.address =
+        r->peer_addr[0] ? proxy_client(&api->deps.config->http, (struct http_req *)r) : STR_NONE;
+    if (id && (id->is_known || id->is_operator)) {
+        e.user = id->who.user_id;
+        e.token = id->who.token_id;
+    }
+    if (id && id->space)
+        e.workspace = id->space->id;
+    return e;
+}
+
+/* ---- what ---- */
+
+/* Addresses may hold a password or a key: what stands before '@' and after '?' is left out. */
+static str safe_value(const char *name, str value)
+{
+    ptrdiff_t query = strcmp(name, "url") == 0 ? str_find_char(value, '?') : -1;
+    if (query >= 0)
+        value = str_slice(value, 0, (size_t)query);
+    ptrdiff_t at = strcmp(name, "url") == 0 ? str_rfind_char(value, '@') : -1;
+    return at >= 0 ? str_skip(value, (size_t)at + 1) : value;
+}
+
+static void add_member(struct buf *b, const char *name, const struct json *v)
+{
+    if (!v || v->type == JSON_NULL)
+        return;
+    if (b->n > 0)
+        buf_add_char(b, ' ');
+    buf_printf(b, "%s=", name);
+    if (v->type == JSON_STRING)
+        buf_add_str(b, safe_value(name, v->s));
+    else
+        (void)json_write(b, v);
+}
+
+static void add_body(struct arena *a, const struct trail_row *row, const struct http_req *r,
+                     struct audit_entry *e)
+{
+    struct json *body;
+    struct buf b;
+    if (!row->members[0] || r->body.n == 0 || r->body.n > BODY_MAX ||
+        json_parse(a, r->body, JSON_COPY, &body, NULL) < 0 || body->type != JSON_OBJECT)
+        return;
+    buf_init(&b, BODY_MAX);
+    for (size_t i = 0; i < MEMBERS_MAX && row->members[i]; i++) {
+        const struct json *v = json_get(body, row->members[i]);
+        if (row->target < 0 && e->target.n == 0 && json_is(v, JSON_STRING))
+            e->target = arena_str(a, safe_value(row->members[i], v->s));
+        else
+            add_member(&b, row->members[i], v);
+    }
+    e->detail = arena_str(a, str_slice(buf_str(&b), 0, DETAIL_MAX));
+    buf_done(&b);
+}
+
+/* A member added to a conversation or workspace: the path says where, the member who. */
+static void add_target(const struct trail_row *row, const struct http_req *r, struct arena *a,
+                       struct audit_entry *e)
+{
+    if (row->target >= 0 && row->target < HTTP_PARAMS_MAX)
+        e->target = r->params[row->target];
+    if (row->target == 1) /* whom, and where */
+        e->detail = e->detail.n > 0
+                        ? arena_printf(a, "in=%.*s %.*s", STR_ARG(r->params[0]), STR_ARG(e->detail))
+                        : arena_printf(a, "in=%.*s", STR_ARG(r->params[0]));
+    if (str_starts(r->query, STR("purge=true")) || str_find(r->query, STR("&purge=true"), 0) >= 0)
+        e->detail = STR("purge");
+}
+
+/* ---- answers to permission questions: POST /v1/chat... {answer} ---- */
+
+static bool is_chat(const struct http_req *r)
+{
+    const struct route *route = r->route;
+    return route && strcmp(route->method, "POST") == 0 &&
+           strncmp(route->pattern, "/v1/chat", 8) == 0;
+}
+
+static bool read_answer(struct arena *a, const struct http_req *r, struct audit_entry *e)
+{
+    struct json *body;
+    /* Most messages hold no answer: they need not be parsed again. */
+    if (!is_chat(r) || r->body.n > BODY_MAX || str_find(r->body, STR("\"askId\""), 0) < 0 ||
+        json_parse(a, r->body, JSON_COPY, &body, NULL) < 0)
+        return false;
+    const struct json *answer = json_get(body, "answer");
+    if (!json_is(answer, JSON_OBJECT))
+        return false;
+    struct buf b;
+    buf_init(&b, BODY_MAX);
+    add_member(&b, "allow", json_get(answer, "allow"));
+    add_member(&b, "always", json_get(answer, "always"));
+    add_member(&b, "decisions", json_get(answer, "decisions"));
+    add_member(&b, "ask", json_get(answer, "askId"));
+    e->action = STR("permission.answer");
+    e->target = arena_str(a, json_get_string(body, "conversationId"));
+    e->detail = arena_str(a, str_slice(buf_str(&b), 0, DETAIL_MAX));
+    buf_done(&b);
+    return true;
+}
+
+/* ---- recording ---- */
+
+/* A ceiling per minute for those who are not known. */
+static bool may_record_unknown(struct api *api)
+{
+    int64_t window = clock_now_ms() / MINUTE_MS;
+    struct trail_window *t = &api->trail;
+    if (window != t->window) {
+        char text[64];
+        uint64_t left_out = t->n > TRAIL_UNKNOWN_MAX ? t->n - TRAIL_UNKNOWN_MAX : 0;
+        *t = (struct trail_window){.window = window};
+        snprintf(text, sizeof text, "%llu more attempts", (unsigned long long)left_out);
+        if (left_out > 0)
+            audit_record(api->deps.audit, &(struct audit_entry){.action = STR("auth.failed"),
+                                                                .outcome = STR("denied"),
+                                                                .detail = str_from(text)});
+    }
+    return t->n++ < TRAIL_UNKNOWN_MAX;
+}
+
+static void record(struct api *api, const struct http_req *r, struct audit_entry *e)
+{
+    struct api_identity *id = r->caller;
+    if (id)
+        id->is_recorded = true;
+    if (e->user.n > 0 || str_eq(e->outcome, STR("ok")) || may_record_unknown(api))
+        audit_record(api->deps.audit, e);
+}
+
+/* A credential that is not valid, whatever was asked for. */
+static bool is_failed_credential(const struct http_req *r, int status)
+{
+    return status == 401 && r->route && http_has_header(r, "authorization");
+}
+
+static void trail(struct api *api, const struct http_req *r, int status)
+{
+    const struct trail_row *row = row_of(r);
+    struct audit_entry e = entry_of(api, r, status);
+    struct arena a;
+    arena_init(&a);
+    if (row && (!row->is_refused_only || str_eq(e.outcome, STR("denied")))) {
+        e.action = str_from(row->action);
+        add_body(&a, row, r, &e);
+        add_target(row, r, &a, &e);
+    } else if (!row && !read_answer(&a, r, &e) && is_failed_credential(r, status)) {
+        e.action = STR("auth.failed");
+        e.target = r->path;
+    }
+    if (e.action.n > 0)
+        record(api, r, &e);
+    arena_done(&a);
+}
+
+void trail_answered(struct api *api, const struct http_req *r, int status)
+{
+    if (api->deps.audit && r->method.n > 0)
+        trail(api, r, status);
+}
+
+void trail_released(struct api *api, const struct http_req *r)
+{
+    const struct api_identity *id = r->caller;
+    if (api->deps.audit && id && id->is_dispatched && !id->is_recorded)
+        trail(api, r, NO_STATUS);
+}
+
+void trail_login(struct api *api, const struct http_req *r, str user_id, const struct err *err)
+{
+    struct audit_entry e = entry_of(api, r, err && err->code < 0 ? 403 : 200);
+    if (!api->deps.audit)
+        return;
+    e.user = user_id;
+    e.how = STR("oidc");
+    e.action = STR("login");
+    record(api, r, &e);
+}

@@ -1,0 +1,18 @@
+/* trail.h - which requests are recorded in the audit log, and how.
+ *
+ * One table names an action for every route that changes something or gives data away; the
+ * record is made when the answer is sent, with the status as outcome. A request whose client left
+ * before the answer is recorded as well, because its work may have been done. Of a body only the
+ * members that the table names are recorded: never secrets, never messages. */
+#pragma once
+
+#include "api/internal.h"
+
+/* Records of requests without a known sender, per minute: nobody may fill the disk. The rest is
+ * counted and recorded as one. */
+#define TRAIL_UNKNOWN_MAX 120
+
+void trail_answered(struct api *api, const struct http_req *r, int status);
+void trail_released(struct api *api, const struct http_req *r);
+/* A login through the provider, whose route knows nobody. err NULL: it worked. */
+void trail_login(struct api *api, const struct http_req *r, str user_id, const struct err *err);

@@ -1,0 +1,27 @@
+/* call_log.h - who called which tool, when, for how long, and how it ended: JSONL.
+ *
+ * Lines are gathered and written by a pool thread a few times a second. The file is rotated by
+ * size (CALL_LOG_FILE_MAX, CALL_LOG_FILES kept); when the disk does not keep up, lines beyond
+ * CALL_LOG_BUFFER_MAX are dropped and counted. Loop thread only. */
+#pragma once
+
+#include "loop/pool.h"
+
+#define CALL_LOG_FILE_MAX   (16u * 1024 * 1024)
+#define CALL_LOG_FILES      4
+#define CALL_LOG_BUFFER_MAX (8u * 1024 * 1024)
+#define CALL_LOG_FLUSH_MS   250
+#define CALL_LOG_CLIENT_MAX 128 /* bytes of what a client calls itself */
+
+struct call_log;
+
+struct call_log_entry {
+    str user_id, workspace_id, tool, client;
+    const char *outcome;
+    uint64_t took_us;
+};
+
+struct call_log *call_log_new(struct loop *l, struct pool *p, struct logger *log, const char *path);
+void call_log_add(struct call_log *a, const struct call_log_entry *e);
+/* Writes what is left, waiting for it; accepts NULL. */
+void call_log_free(struct call_log *a);
