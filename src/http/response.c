@@ -243,8 +243,8 @@ static void answer(struct http_req *q, int status, const char *type, str body, b
     if (r->on_local)
         r->on_local(r->local_ctx, status, type, body);
     if (!q->conn) { /* from inside, or the client has left; the answer counts all the same */
-        const struct http_handlers *h = &q->server->handlers;
-        if (h->on_answered)
+        const struct http_handlers *h = q->server ? &q->server->handlers : NULL;
+        if (h && h->on_answered)
             h->on_answered(h->ctx, q, status);
         request_release(r);
         return;
