@@ -3,6 +3,7 @@
 
 #include "api/internal.h"
 #include "base/nearest.h"
+#include "base/plain.h"
 #include "http/sse.h"
 
 void api_json_begin(struct api_json *j)
@@ -16,7 +17,7 @@ void api_json_send(struct api_json *j, struct http_req *r)
     if (buf_failed(&j->buf))
         http_reply_error(r, 500, "too_large", "The answer is too large; ask for less.", NULL);
     else
-        http_reply(r, 200, "application/json", buf_str(&j->buf));
+        http_reply(r, 200, "application/json", plain_json(&r->arena, buf_str(&j->buf)));
     buf_done(&j->buf);
 }
 

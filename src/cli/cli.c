@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/nearest.h"
+#include "cli/safe_out.h"
 #include "cli/session.h"
 #include "cli/text.h"
 #include "net/first_process.h"
@@ -126,17 +127,6 @@ static const struct command *find_command(const struct command *const *list, con
     return NULL;
 }
 
-int cli_usage_error(const char *fmt, ...)
-{
-    va_list ap;
-    va_start(ap, fmt);
-    fputs("nb: ", stderr);
-    vfprintf(stderr, fmt, ap);
-    fputc('\n', stderr);
-    va_end(ap);
-    return EXIT_USAGE;
-}
-
 void cli_complain(str message)
 {
     struct buf b;
@@ -144,6 +134,19 @@ void cli_complain(str message)
     text_add(&b, message);
     fprintf(stderr, "nb: %.*s\n", STR_ARG(buf_str(&b)));
     buf_done(&b);
+}
+
+int cli_usage_error(const char *fmt, ...)
+{
+    struct buf b;
+    va_list ap;
+    va_start(ap, fmt);
+    buf_init(&b, COMPLAINT_MAX);
+    buf_vprintf(&b, fmt, ap);
+    va_end(ap);
+    cli_complain(buf_str(&b));
+    buf_done(&b);
+    return EXIT_USAGE;
 }
 
 int cli_fail(const struct err *e)
@@ -221,6 +224,15 @@ static int run_group(struct both *b, const struct command *c, int argc, char **a
     return run_command(b, sub, n - 1, argv + 1);
 }
 
+/* Servers speak a protocol on stdout, which is not for terminals. */
+static void guard_output(const struct cli *cli, const struct command *c)
+{
+    bool is_protocol = strcmp(c->name, "serve") == 0 || strcmp(c->name, "launch") == 0 ||
+                       strcmp(c->name, "bash") == 0;
+    if (!is_protocol)
+        safe_out_begin(cli->opt.is_json ? SAFE_JSON : cli->has_color_out ? SAFE_COLOR : SAFE_TEXT);
+}
+
 static int run_command(struct both *b, const struct command *c, int argc, char **argv)
 {
     bool is_own = c->run && (argc == 0 || argv[0][0] == '-'); /* nb audit, nb audit verify */
@@ -245,6 +257,7 @@ static int run_command(struct both *b, const struct command *c, int argc, char *
         print_command_help(c, stdout);
         return EXIT_DONE;
     }
+    guard_output(&b->cli, c);
     return with_hint(c->run(&b->cli, b->options, nargs, argv), c);
 }
 
@@ -323,6 +336,8 @@ static int dispatch(int argc, char **argv)
         print_help(stdout);
         return EXIT_DONE;
     }
+    if (n == 0 && b.cli.opt.is_json)
+        safe_out_begin(SAFE_JSON);
     if (n == 0)
         return with_hint(cli_chat(&b.cli), NULL);
     if (strcmp(rest[0], "help") == 0)

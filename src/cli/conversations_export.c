@@ -3,6 +3,7 @@
 #include <limits.h>
 #include <unistd.h>
 
+#include "cli/safe_out.h"
 #include "cli/record.h"
 #include "cli/stores.h"
 #include "server/server.h"
@@ -114,6 +115,10 @@ static int do_export(struct conv_cli *x, const void *options, int argc, char **a
     if (r == 0 && o->out && strcmp(o->out, "-") != 0)
         r = export_to_file(&s, store, id, f, &opt, o, &e);
     else if (r == 0) {
+        if ((f == EXPORT_JSON || f == EXPORT_JSONL) && !x->cli->opt.is_json) {
+            safe_out_begin(SAFE_JSON);
+            w.out = stdout;
+        }
         r = write_pieces(&s, store, id, f, &opt, &w);
         e = w.err;
     }

@@ -1,14 +1,9 @@
 #include "cli/text.h"
 
+#include "base/plain.h"
 #include "base/utf8.h"
 
 #define REPLACEMENT 0xfffd
-
-/* Embeddings, overrides and isolates: they make text read differently from what it is. */
-static bool is_reordering(uint32_t cp)
-{
-    return (cp >= 0x202a && cp <= 0x202e) || (cp >= 0x2066 && cp <= 0x2069);
-}
 
 static uint32_t visible(uint32_t cp)
 {
@@ -16,11 +11,9 @@ static uint32_t visible(uint32_t cp)
         return 0x2400 + cp; /* the control pictures are in the same order */
     if (cp == 0x7f)
         return 0x2421;
-    if ((cp >= 0x80 && cp < 0xa0) || is_reordering(cp))
-        return REPLACEMENT;
     if (cp == 0x2028 || cp == 0x2029)
         return ' ';
-    return cp;
+    return plain_is_hidden(cp) ? REPLACEMENT : cp;
 }
 
 void text_add_char(struct buf *out, uint32_t cp)

@@ -4,6 +4,7 @@
 
 #include "base/hash.h"
 #include "base/map.h"
+#include "base/plain.h"
 #include "base/utf8.h"
 #include "llm/picture.h"
 
@@ -114,7 +115,7 @@ static struct llm_block image_or_note(struct pass *p, const struct llm_block *b)
 static void add_text(struct pass *p, struct blocks *to, str text)
 {
     if (str_trim(text).n > 0)
-        push(p->a, to, text_block(normalise_text(p->a, text)));
+        push(p->a, to, text_block(plain_text(p->a, normalise_text(p->a, text))));
 }
 
 /* A result's parts: errors may hold text only, and must hold some. */

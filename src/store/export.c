@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "base/clock.h"
+#include "base/plain.h"
 #include "base/utf8.h"
 #include "store/export_impl.h"
 #include "store/integrity.h"
@@ -51,7 +52,7 @@ static void flush(struct exporter *x)
     buf_clear(&x->out);
 }
 
-void export_put(struct exporter *x, str s)
+static void put_bytes(struct exporter *x, str s)
 {
     while (s.n && x->status == 0) {
         size_t room = x->out.n < EXPORT_PIECE_BYTES ? EXPORT_PIECE_BYTES - x->out.n : 0;
@@ -61,6 +62,18 @@ void export_put(struct exporter *x, str s)
         if (x->out.n >= EXPORT_PIECE_BYTES)
             flush(x);
     }
+}
+
+/* Documents are read in terminals and pages: no control character or bidirectional mark of the
+ * conversation acts there. A log stays as it is. */
+void export_put(struct exporter *x, str s)
+{
+    struct arena a;
+    arena_init(&a);
+    if (x->style)
+        s = x->style == &export_style_json ? plain_json(&a, s) : plain_text(&a, s);
+    put_bytes(x, s);
+    arena_done(&a);
 }
 
 str export_time(struct exporter *x, str ts)
