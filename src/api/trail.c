@@ -23,6 +23,7 @@ struct trail_row {
 static const struct trail_row ROWS[] = {
     {"POST", "/v1/auth/login", "login", -1, {"email"}, false},
     {"POST", "/v1/auth/logout", "logout", 0, {0}, false},
+    {"POST", "/v1/auth/link/rotate", "settings.link_rotate", 9, {0}, false},
     {"POST", "/v1/users", "user.add", -1, {"email", "orgRole", "role"}, false},
     {"PATCH", "/v1/users/:user", "user.change", 0, {"email", "orgRole", "role"}, false},
     {"DELETE", "/v1/users/:user", "user.remove", 0, {0}, false},
