@@ -6,9 +6,9 @@
 
 #include "base/utf8.h"
 #include "bundle/dir_lock.h"
+#include "bundle/sealed.h"
 #include "config/file.h"
 
-#define FILE_MODE  0600
 #define DIR_MODE   0700
 #define MASK       "****"
 #define MASK_SHOWN 2 /* characters of a longer value */
@@ -30,10 +30,13 @@ static const char *path_of(struct arena *a, const char *dir, str slug)
     return arena_printf(a, "%s/%.*s.json", dir, STR_ARG(slug)).p;
 }
 
-static int read_object(struct arena *a, const char *path, struct json **ret, struct err *e)
+/* dir NULL: a file of another program, which is not encrypted. */
+static int read_object(struct arena *a, const char *dir, const char *path, struct json **ret,
+                       struct err *e)
 {
     str text;
-    int r = file_read(a, path, CREDENTIALS_BYTES_MAX, &text, e);
+    int r = dir ? sealed_read(a, dir, path, CREDENTIALS_BYTES_MAX, &text, e)
+                : file_read(a, path, CREDENTIALS_BYTES_MAX, &text, e);
     if (r == -ENOENT) {
         err_clear(e);
         *ret = json_new(a, JSON_OBJECT);
@@ -51,10 +54,10 @@ static int read_object(struct arena *a, const char *path, struct json **ret, str
 
 int credentials_load(struct arena *a, const char *dir, str slug, struct json **ret, struct err *e)
 {
-    return read_object(a, path_of(a, dir, slug), ret, e);
+    return read_object(a, dir, path_of(a, dir, slug), ret, e);
 }
 
-static int write_object(struct arena *a, const char *path, const struct json *v, struct err *e)
+static int write_object(const char *dir, const char *path, const struct json *v, struct err *e)
 {
     struct buf b;
     buf_init(&b, CREDENTIALS_BYTES_MAX);
@@ -62,18 +65,31 @@ static int write_object(struct arena *a, const char *path, const struct json *v,
     buf_add_char(&b, '\n');
     int r = buf_failed(&b) ? err_set(e, -EFBIG, "%s would be larger than %u bytes", path,
                                      CREDENTIALS_BYTES_MAX)
-                           : file_write_atomic(path, buf_str(&b), FILE_MODE, e);
+                           : sealed_write(dir, path, buf_str(&b), e);
     if (b.p)
         explicit_bzero(b.p, b.n);
     buf_done(&b);
     return r;
 }
 
-static int change(struct arena *a, const char *path, str key, const struct json *value,
-                  struct err *e)
+/* The key of these secrets is lost: they stay beside, and new ones can be entered. */
+static int set_aside(struct arena *a, const char *path, struct json **ret, struct err *e)
+{
+    const char *beside = arena_printf(a, "%s.unreadable", path).p;
+    if (rename(path, beside) < 0)
+        return err_errno(e, -errno, "cannot rename", path);
+    err_clear(e);
+    *ret = json_new(a, JSON_OBJECT);
+    return 0;
+}
+
+static int change(struct arena *a, const char *dir, const char *path, str key,
+                  const struct json *value, struct err *e)
 {
     struct json *all;
-    int r = read_object(a, path, &all, e);
+    int r = read_object(a, dir, path, &all, e);
+    if (r == -ENOKEY && value)
+        r = set_aside(a, path, &all, e);
     if (r < 0)
         return r;
     if (value) {
@@ -83,7 +99,7 @@ static int change(struct arena *a, const char *path, str key, const struct json 
     } else {
         return err_set(e, -ENOENT, "no value is stored for '%.*s'", STR_ARG(key));
     }
-    return write_object(a, path, all, e);
+    return write_object(dir, path, all, e);
 }
 
 int credentials_set(const char *dir, str slug, str key, const struct json *value, struct err *e)
@@ -97,7 +113,7 @@ int credentials_set(const char *dir, str slug, str key, const struct json *value
     if (r < 0)
         return r;
     arena_init(&a);
-    r = change(&a, path_of(&a, dir, slug), key, value, e);
+    r = change(&a, dir, path_of(&a, dir, slug), key, value, e);
     arena_done(&a);
     close(lock);
     return r;
@@ -119,7 +135,7 @@ const struct json *credentials_of_mpak(struct arena *a, const char *home_dir, st
     if (!home_dir || package.n == 0)
         return NULL;
     const char *path = arena_printf(a, "%s/.mpak/config.json", home_dir).p;
-    if (read_object(a, path, &root, NULL) < 0)
+    if (read_object(a, NULL, path, &root, NULL) < 0)
         return NULL;
     const struct json *found = json_get_str(json_get(root, "packages"), package);
     return json_is(found, JSON_OBJECT) ? found : NULL;

@@ -1,6 +1,7 @@
 /* credentials.h - values for bundles that a person has given: {workspace}/credentials/.
  *
- * One file per bundle, {"key": value}, mode 0600 in a directory of mode 0700. Changes are made
+ * One file per bundle, {"key": value}, encrypted (sealed.h), mode 0600 in a directory of mode
+ * 0700. Without the key reading is -ENOKEY, and setting a value begins a new file. Changes are made
  * under a lock and written whole. Values are never logged and never part of a message.
  * Blocking: for pool threads and commands. */
 #pragma once

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "bundle/sealed.h"
 #include "cli/cli.h"
 #include "cli/progress.h"
 #include "cli/put_back.h"
@@ -53,9 +54,9 @@ static bool is_workspace_cache(str below)
 static bool is_left_out(str below)
 {
     return str_eq(below, STR("cache")) || is_workspace_cache(below) ||
-           str_eq(below, STR("auth/dev.key")) || str_eq(below, STR("auth/open.html")) ||
-           str_eq(below, STR("nb.sock")) || str_ends(below, STR("/.journal")) ||
-           str_find(below, STR(".jsonl.new_"), 0) >= 0;
+           str_starts(below, STR(SEALED_KEY_NAME)) || str_eq(below, STR("auth/dev.key")) ||
+           str_eq(below, STR("auth/open.html")) || str_eq(below, STR("nb.sock")) ||
+           str_ends(below, STR("/.journal")) || str_find(below, STR(".jsonl.new_"), 0) >= 0;
 }
 
 static bool is_blob_dir(str name)
@@ -197,6 +198,16 @@ static void report(const struct cli *cli, const struct backup *b, const char *pa
     else
         printf("%s: %llu files, %.1f MB\n", path, (unsigned long long)b->tar.files,
                (double)b->tar.bytes / 1e6);
+    if (!cli->opt.is_json) {
+        struct arena a;
+        arena_init(&a);
+        fprintf(stderr,
+                "It holds conversations, settings, users and audit log in plain text, password and "
+                "token hashes, and secrets of bundles and providers, encrypted.\nThe key of these "
+                "secrets is not in it: keep %s apart.\n",
+                sealed_key_place(&a, b->root));
+        arena_done(&a);
+    }
     if (b->skipped > 0)
         fprintf(stderr, "nb: %llu links and other things that are not files were left out\n",
                 (unsigned long long)b->skipped);
@@ -257,7 +268,9 @@ const struct command CMD_BACKUP = {
     .usage = "backup [--force] FILE",
     .summary = "everything in the work directory as one tar file",
     .help = "Conversations, notes, skills, settings and credentials; not the cache, which is made\n"
-            "again. May be done while a server runs. Keep the file safe: it holds everything.\n",
+            "again. May be done while a server runs. Keep the file safe. Stored secrets are "
+            "encrypted in\n"
+            "it; their key is not part of it (docs/security.md).\n",
     .args = ARGS,
     .options_size = sizeof(struct backup_options),
     .run = run,

@@ -141,6 +141,11 @@ int providers_from_config(struct arena *a, const struct config *c, struct llm_co
     struct json *entered;
     int r = credentials_load(a, arena_printf(a, "%s/credentials", c->work_dir).p,
                              STR(CREDENTIALS_PROVIDERS), &entered, e);
+    if (r == -ENOKEY) { /* restored elsewhere: nb starts, and the keys are entered again */
+        entered = json_new(a, JSON_OBJECT);
+        err_clear(e);
+        r = 0;
+    }
     if (r < 0)
         return r;
     b.entered = entered;

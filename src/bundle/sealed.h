@@ -1,0 +1,26 @@
+/* sealed.h - small secret files, encrypted at rest with a key of this installation.
+ *
+ * XChaCha20-Poly1305 of libsodium, bound to the file's name. The key is the first of:
+ *   $CREDENTIALS_DIRECTORY/nb-secrets-key   a credential of systemd (LoadCredential=)
+ *   $NB_SECRETS_KEY_FILE                    a file that the administrator names
+ *   the kernel's keyring                    a "user" key called nb-secrets
+ *   {workDir}/.secrets.key                  0600, made when it is needed; never part of a backup
+ * A key is 32 bytes, or 64 hexadecimal digits. So a backup alone reveals no secret. Files from
+ * before, in plain text, are read as they are and encrypted when they are next written.
+ * Blocking: for commands and pool threads. */
+#pragma once
+
+#include "base/arena.h"
+#include "base/err.h"
+
+#define SEALED_KEY_NAME ".secrets.key"
+
+/* The text of a file. `dir` is its directory, {workDir}/credentials or that of a workspace below
+ * {workDir}/workspaces. -ENOKEY: it is encrypted and the key is missing or another one. */
+int sealed_read(struct arena *a, const char *dir, const char *path, size_t max_bytes, str *ret,
+                struct err *e);
+/* Encrypts and writes it whole, 0600. */
+int sealed_write(const char *dir, const char *path, str text, struct err *e);
+
+/* Where the key comes from, for people: "the file /x/.secrets.key". */
+const char *sealed_key_place(struct arena *a, const char *work_dir);
