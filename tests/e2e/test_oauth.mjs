@@ -3,6 +3,7 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { NB, after, assert, eventually, sleep, start, startServer, test, tmpdir } from '../support/tap.mjs'
 import { startGuarded } from '../support/guarded_server.mjs'
+import { readSealed } from '../support/sealed.mjs'
 
 const ENV = { NB_DEMO_DELAY_MS: '0', ANTHROPIC_API_KEY: '', OPENAI_API_KEY: '' }
 const guarded = []
@@ -62,10 +63,10 @@ test('signing in, using it, and staying signed in when tokens end', async () => 
     assert.equal(await who(server), 'somebody')
 
     // The token is refused: another one is fetched, and the call made again.
-    const before = JSON.parse(fs.readFileSync(stored(workdir), 'utf8'))['@oauth'].accessToken
+    const before = readSealed(workdir, stored(workdir))['@oauth'].accessToken
     g.access.clear()
     assert.equal(await who(server), 'somebody')
-    const renewed = JSON.parse(fs.readFileSync(stored(workdir), 'utf8'))['@oauth'].accessToken
+    const renewed = readSealed(workdir, stored(workdir))['@oauth'].accessToken
     assert.notEqual(renewed, before)
     await eventually(async () => (await app(server)).status === 'running')
 
@@ -91,7 +92,7 @@ test('a token that is about to end is refreshed before it is used', async () => 
     assert.equal(g.requests.filter((r) => r === 'POST /token').length, 2)
 })
 
-const tokens = (workdir) => JSON.parse(fs.readFileSync(stored(workdir), 'utf8'))['@oauth']
+const tokens = (workdir) => readSealed(workdir, stored(workdir))['@oauth']
 const restart = (server) => fetch(server.url + '/v1/apps/far/restart', { method: 'POST' })
 const asked = (g) => g.requests.filter((r) => r === 'POST /token').length
 

@@ -3,6 +3,7 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { assert, startServer, test, tmpdir } from '../support/tap.mjs'
 import { client, openOffice } from '../support/office.mjs'
+import { readSealed } from '../support/sealed.mjs'
 
 const ENV = { NB_DEMO_DELAY_MS: '0', ANTHROPIC_API_KEY: '', OPENAI_API_KEY: '', OLLAMA_HOST: '127.0.0.1:1' }
 const KEY = 'sk-test-0123456789abcdef'
@@ -24,7 +25,8 @@ test('a key makes its provider the default at once, and after a restart', async 
     const dir = path.join(s.workdir, 'credentials')
     const file = path.join(dir, '@providers.json')
     assert.deepEqual([fs.statSync(dir).mode & 0o777, fs.statSync(file).mode & 0o777], [0o700, 0o600])
-    assert.deepEqual(JSON.parse(fs.readFileSync(file, 'utf8')), { openai: KEY })
+    assert.ok(!fs.readFileSync(file, 'utf8').includes(KEY), 'encrypted')
+    assert.deepEqual(readSealed(s.workdir, file), { openai: KEY })
     assert.equal((await setKey(s, 'openai', KEY + 'x')).status, 200, 'replaced')
     assert.equal((await setKey(s, 'anthropic', KEY)).body.defaultModel.split(':')[0], 'anthropic')
     await s.stop()
