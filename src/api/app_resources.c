@@ -25,7 +25,9 @@ static void on_read(void *ctx, const struct mcp_reply *r)
     g->call = NULL;
     g->req->on_gone = NULL;
     if (r->err) {
-        http_reply_error(g->req, 503, "bundle_unavailable", r->err->msg, NULL);
+        str why = bundle_failure(g->bundle, &g->req->arena, r->err);
+        http_reply_error(g->req, 503, "bundle_unavailable",
+                         arena_printf(&g->req->arena, "The bundle %.*s.", STR_ARG(why)).p, NULL);
         return;
     }
     if (!json_is(contents, JSON_ARRAY) || contents->len == 0) {

@@ -8,6 +8,12 @@
 
 /* ---- showing ---- */
 
+static bool is_admin(const struct http_req *r)
+{
+    const struct api_identity *id = api_identity(r);
+    return id->is_operator || id->viewer.is_workspace_admin;
+}
+
 /* What is not known is below 0. */
 static void write_or_null(struct json_writer *w, const char *key, int64_t v)
 {
@@ -18,14 +24,15 @@ static void write_or_null(struct json_writer *w, const char *key, int64_t v)
         jw_int(w, v);
 }
 
-static void write_members(struct json_writer *w, struct bundle *b)
+/* is_admin: with the reason in the server's own words, and files of this machine. */
+static void write_members(struct json_writer *w, struct bundle *b, bool is_admin)
 {
     const struct bundle_info *i = bundle_info(b);
     jw_kstr(w, "name", i->name);
-    jw_kstr(w, "bundleName", i->package);
+    jw_kstr(w, "bundleName", i->is_path && !is_admin ? i->name : i->package);
     jw_kstr(w, "version", i->version);
     jw_kstr(w, "status", str_from(bundle_state_name(i->state)));
-    jw_kstr_or_null(w, "reason", i->reason);
+    jw_kstr_or_null(w, "reason", is_admin ? i->reason : i->fault);
     jw_kstr(w, "kind", str_from(bundle_kind_name(i->kind)));
     jw_kstr(w, "type", i->is_upjack ? STR("upjack") : STR("plain"));
     jw_kint(w, "toolCount", (int64_t)i->ntools);
@@ -43,10 +50,10 @@ static void write_members(struct json_writer *w, struct bundle *b)
     jw_end(w);
 }
 
-static void write_app(struct json_writer *w, struct bundle *b)
+static void write_app(struct json_writer *w, struct bundle *b, bool is_admin)
 {
     jw_object(w);
-    write_members(w, b);
+    write_members(w, b, is_admin);
     jw_end(w);
 }
 
@@ -66,18 +73,18 @@ static void write_tools(struct json_writer *w, const struct bundle *b)
 }
 
 /* All that a person may want to know of one. */
-static void write_detail(struct json_writer *w, struct bundle *b)
+static void write_detail(struct json_writer *w, struct bundle *b, bool is_admin)
 {
     jw_object(w);
-    write_members(w, b);
+    write_members(w, b, is_admin);
     const struct bundle_info *i = bundle_info(b);
     jw_kstr_or_null(w, "author", i->author);
     write_or_null(w, "uptimeMs", i->uptime_ms);
     write_or_null(w, "rssBytes", i->rss_bytes);
     jw_kint(w, "restartCount", i->restarts);
     jw_kint(w, "failures", i->failures);
-    write_or_null(w, "pid", i->pid > 0 ? i->pid : -1);
-    jw_kstr_or_null(w, "sandbox", i->sandbox);
+    write_or_null(w, "pid", i->pid > 0 && is_admin ? i->pid : -1);
+    jw_kstr_or_null(w, "sandbox", is_admin ? i->sandbox : STR_NONE);
     jw_kstr_or_null(w, "protocolVersion", i->protocol_version);
     write_tools(w, b);
     jw_end(w);
@@ -97,7 +104,7 @@ void api_apps_list(void *ctx, struct http_req *r)
     jw_key(&j.w, "apps");
     jw_array(&j.w);
     for (size_t i = 0; i < count(s); i++)
-        write_app(&j.w, bundles_at(s->bundles, i));
+        write_app(&j.w, bundles_at(s->bundles, i), is_admin(r));
     jw_end(&j.w);
     jw_end(&j.w);
     api_json_send(&j, r);
@@ -139,7 +146,7 @@ void api_apps_get(void *ctx, struct http_req *r)
     if (!b)
         return;
     api_json_begin(&j);
-    write_detail(&j.w, b);
+    write_detail(&j.w, b, is_admin(r));
     api_json_send(&j, r);
 }
 
@@ -148,12 +155,11 @@ void api_apps_get(void *ctx, struct http_req *r)
 /* Bundles run programs: only admins change them. Answers 403 itself. */
 bool api_apps_may_change(struct http_req *r)
 {
-    const struct api_identity *id = api_identity(r);
     if (!api_space(r)->config->features.bundle_management) {
         http_reply_error(r, 403, "feature_disabled", "Bundles cannot be changed here.", NULL);
         return false;
     }
-    if (id->is_operator || id->viewer.is_workspace_admin)
+    if (is_admin(r))
         return true;
     http_reply_error(r, 403, "forbidden", "Only admins of the workspace may change its bundles.",
                      NULL);
@@ -266,7 +272,7 @@ static void on_installed(void *ctx, struct bundle *b, const struct err *err)
         return;
     }
     api_json_begin(&j);
-    write_app(&j.w, b);
+    write_app(&j.w, b, true);
     api_json_send(&j, w->req);
 }
 

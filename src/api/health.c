@@ -1,4 +1,5 @@
 #include "api/internal.h"
+#include "api/people.h"
 #include "base/clock.h"
 #include "bundle/bundle.h"
 
@@ -83,7 +84,8 @@ void api_workspace_get(void *ctx, struct http_req *r)
     jw_object(&j.w);
     jw_kstr(&j.w, "id", api_identity(r)->viewer.user_id);
     jw_end(&j.w);
-    jw_kstr(&j.w, "dataDir", str_from(api->deps.config->work_dir));
+    if (api_is_org_admin(api_identity(r))) /* a place on the machine: for who runs it */
+        jw_kstr(&j.w, "dataDir", str_from(api->deps.config->work_dir));
     jw_kstr(&j.w, "store", str_from(api->deps.config->store.type));
     jw_key(&j.w, "status");
     jw_object(&j.w);

@@ -42,7 +42,8 @@ static void start(struct http_req *r, str message,
 
 /* ---- the list ---- */
 
-static void write_skill(struct json_writer *w, const struct skill *s)
+/* Places on the machine and what is wrong with files there are for admins. */
+static void write_skill(struct json_writer *w, const struct skill *s, bool is_admin)
 {
     jw_object(w);
     jw_kstr(w, "name", s->name);
@@ -51,7 +52,8 @@ static void write_skill(struct json_writer *w, const struct skill *s)
     jw_kstr(w, "type", str_from(skill_type_name(s->type)));
     jw_kint(w, "priority", s->priority);
     jw_kstr(w, "source", str_from(skill_origin_name(s->origin)));
-    jw_kstr(w, "path", s->path);
+    if (is_admin)
+        jw_kstr(w, "path", s->path);
     api_write_strs(w, "allowedTools", s->allowed_tools);
     api_write_strs(w, "requiresBundles", s->requires_bundles);
     api_write_strs(w, "triggers", s->triggers);
@@ -76,17 +78,19 @@ static void write_problem(struct json_writer *w, const struct skill_problem *p)
 static void reply_list(struct skills_request *q, const struct skills *s)
 {
     const struct skill_problems *problems = skills_problems(s);
+    const struct api_identity *id = api_identity(q->req);
+    bool is_admin = id->is_operator || id->viewer.is_workspace_admin;
     struct api_json j;
     api_json_begin(&j);
     jw_object(&j.w);
     jw_key(&j.w, "skills");
     jw_array(&j.w);
     for (size_t i = 0; i < skills_len(s); i++)
-        write_skill(&j.w, skills_at(s, i));
+        write_skill(&j.w, skills_at(s, i), is_admin);
     jw_end(&j.w);
     jw_key(&j.w, "problems");
     jw_array(&j.w);
-    for (size_t i = 0; i < problems->len; i++)
+    for (size_t i = 0; is_admin && i < problems->len; i++)
         write_problem(&j.w, &problems->items[i]);
     jw_end(&j.w);
     jw_end(&j.w);

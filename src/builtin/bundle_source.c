@@ -1,12 +1,10 @@
 #include "builtin/bundle_source.h"
 
 #include "base/clock.h"
-#include "base/utf8.h"
 #include "builtin/bundle_impl.h"
 #include "tools/result.h"
 
-#define REASON_MAX 600
-#define NEWS_MAX   4096
+#define NEWS_MAX 4096
 
 const char BUNDLE_CLIENT_CAPABILITIES[] =
     "{\"sampling\":{\"tools\":{}},\"elicitation\":{\"form\":{},\"url\":{}},\"roots\":{}}";
@@ -87,8 +85,8 @@ static const struct tool *list(void *self, size_t *ret_n)
 static str absence(void *self, struct arena *a, bool *ret_is_coming)
 {
     static const char *const ADVICE[] = {
-        [BUNDLE_STARTING] = "try again in a moment; \"nb bundle logs\" shows what it says",
-        [BUNDLE_CRASHED] = "it is started again by itself; \"nb bundle logs\" shows what it said",
+        [BUNDLE_STARTING] = "try again in a moment",
+        [BUNDLE_CRASHED] = "\"nb bundle logs\" shows an admin what it wrote",
         [BUNDLE_DEAD] = "\"nb bundle start\" tries again",
         [BUNDLE_STOPPED] = "\"nb bundle start\" starts it",
     };
@@ -98,8 +96,8 @@ static str absence(void *self, struct arena *a, bool *ret_is_coming)
         return STR_NONE;
     *ret_is_coming = i->state == BUNDLE_STARTING;
     return arena_printf(a, "The bundle \"%s\" is %s%s%.*s (%s).", s->source.name,
-                        bundle_state_name(i->state), i->reason.n > 0 ? ": " : "",
-                        STR_ARG(utf8_truncate(i->reason, REASON_MAX)), ADVICE[i->state]);
+                        bundle_state_name(i->state), i->fault.n > 0 ? ": " : "", STR_ARG(i->fault),
+                        ADVICE[i->state]);
 }
 
 /* ---- calls ---- */
@@ -116,7 +114,8 @@ static struct tool_result result_of(struct bundle_tool_call *c, const struct mcp
 {
     const char *server = c->source->source.name;
     if (r->err)
-        return tool_result_error(&c->arena, "%s: %s", server, r->err->msg);
+        return tool_result_error(&c->arena, "%.*s.",
+                                 STR_ARG(bundle_failure(c->source->bundle, &c->arena, r->err)));
     if (r->error)
         return tool_result_error(&c->arena, "%s refused the call: %.*s", server,
                                  STR_ARG(json_get_string(r->error, "message")));

@@ -34,8 +34,8 @@ static void say_bundle(struct buf *b, const struct bundle_info *i)
     buf_add_char(b, '\n');
     if (i->description.n > 0)
         buf_printf(b, "  %.*s\n", STR_ARG(utf8_truncate(i->description, DESCRIPTION_MAX)));
-    if (i->reason.n > 0)
-        buf_printf(b, "  %.*s\n", STR_ARG(utf8_truncate(i->reason, DESCRIPTION_MAX)));
+    if (i->fault.n > 0)
+        buf_printf(b, "  %.*s\n", STR_ARG(i->fault));
 }
 
 size_t builtin_say_bundles(struct builtin_call *c, struct buf *b, str part)

@@ -14,6 +14,12 @@ static void on_added(void *ctx, struct bundle *b, const struct err *err)
 {
     struct builtin_call *c = ctx;
     c->on_cancel = NULL;
+    if (err && (err->code == -ECONNABORTED || err->code == -ETIMEDOUT)) {
+        /* The reason quotes the server: that is not for a conversation. */
+        builtin_fail(c, "Nothing was installed: it did not start. An admin sees why on the page "
+                        "or with `nb bundle add`; it may need values (`nb config set`).");
+        return;
+    }
     if (err) {
         builtin_fail(c, "Nothing was installed: %s", err->msg);
         return;
@@ -71,8 +77,8 @@ static void configure(struct builtin_call *c, str name)
                                   "Settings and keys are given outside of the conversation, by the "
                                   "user: `nb config set %.*s KEY=VALUE` in a terminal, or on the "
                                   "page of the bundle.%s%.*s",
-                                  STR_ARG(name), i->reason.n > 0 ? " It says: " : "",
-                                  STR_ARG(i->reason)));
+                                  STR_ARG(name), i->fault.n > 0 ? " It does not run: " : "",
+                                  STR_ARG(i->fault)));
 }
 
 static void manage(struct builtin_call *c)

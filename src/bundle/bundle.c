@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "bundle/bundle_impl.h"
+#include "bundle/fault.h"
 
 const char *bundle_state_name(enum bundle_state s)
 {
@@ -167,11 +168,13 @@ const struct bundle_info *bundle_info(struct bundle *b)
         .kind = e->kind,
         .state = b->state,
         .reason = str_from(b->reason),
+        .fault = str_from(fault_of_state(b->state, b->reason_code, b->reason)),
         .version = either(b->facts.version, b->server.version),
         .description = either(b->facts.description, b->server.description),
         .author = b->facts.author,
         .title = either(b->facts.title, b->server.title),
         .package = package_of(e),
+        .is_path = e->kind == BUNDLE_LOCAL || e->kind == BUNDLE_COMMAND,
         .uptime_ms = is_running ? (int64_t)(clock_mono_ms() - b->running_since_ms) : -1,
         .rss_bytes = is_running ? b->rss_bytes : -1,
         .restarts = b->restarts,
@@ -213,6 +216,16 @@ enum mcp_era bundle_era(const struct bundle *b)
 str bundle_instructions(const struct bundle *b)
 {
     return b->server.instructions;
+}
+
+str bundle_failure(struct bundle *b, struct arena *a, const struct err *err)
+{
+    const struct bundle_info *i = bundle_info(b);
+    bool is_down = i->state == BUNDLE_DEAD || i->state == BUNDLE_STOPPED;
+    if (is_down)
+        return arena_printf(a, "%.*s is %s: %.*s", STR_ARG(i->name), bundle_state_name(i->state),
+                            STR_ARG(i->fault));
+    return arena_printf(a, "%.*s %s", STR_ARG(i->name), fault_of_request(err->code));
 }
 
 bool bundle_is_waiting(const struct bundle *b)

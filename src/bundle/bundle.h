@@ -96,9 +96,11 @@ struct bundle_info {
     str name; /* server name */
     enum bundle_kind kind;
     enum bundle_state state;
-    str reason; /* why it is crashed, dead or stopped: for people; may be empty */
+    str reason; /* why it is crashed, dead or stopped: for admins, with the server's own words */
+    str fault;  /* the same for everybody else: a sentence of nb's (fault.h) */
     str version, description, author, title; /* manifest, else serverInfo; may be empty */
     str package;       /* "@scope/name", path, URL or command line, without secrets */
+    bool is_path;      /* `package` names a file of this machine: for admins */
     int64_t uptime_ms; /* -1 = not running */
     int64_t rss_bytes; /* -1 = unknown or remote */
     unsigned restarts; /* since it was started by a person or by the settings */
@@ -125,6 +127,9 @@ enum mcp_era bundle_era(const struct bundle *b); /* of its last connection; UNKN
 /* The tools as the server listed them (Tool objects); stable until BUNDLE_TOOLS. What it listed
  * last stays known while it is crashed. */
 const struct json *const *bundle_tools(const struct bundle *b, size_t *ret_n);
+
+/* Why a request failed, for members and models: "NAME is dead: ...", "NAME did not answer". */
+str bundle_failure(struct bundle *b, struct arena *a, const struct err *err);
 
 /* Not started yet: its tools are known, the first call starts it. Its state is stopped. */
 bool bundle_is_waiting(const struct bundle *b);

@@ -49,6 +49,7 @@ struct bundle {
 
     enum bundle_state state;
     char reason[ERR_MAX];
+    int reason_code;           /* of the error that the reason tells; 0 = nobody failed */
     char kill_reason[ERR_MAX]; /* why we ended it ourselves; empty = it was not us */
     unsigned failures, restarts;
     uint64_t running_since_ms;

@@ -18,17 +18,23 @@
 /* A remote server is not ours to restart: it is looked for again at once, then patiently. */
 static const uint64_t REMOTE_DELAYS_MS[] = {0, 500, 2000, 30000};
 
-void supervise_state(struct bundle *b, enum bundle_state state, const char *reason)
+static void set_state(struct bundle *b, enum bundle_state state, const char *reason, int code)
 {
     /* Every crash counts, even if it is like the one before. */
     bool is_same = b->state == state && state != BUNDLE_CRASHED && strcmp(b->reason, reason) == 0;
     b->state = state;
+    b->reason_code = code;
     snprintf(b->reason, sizeof(b->reason), "%s", reason);
     if (is_same)
         return;
     log_info(b->set->conf.log, "bundle", "%.*s is %s%s%s", STR_ARG(b->entry.server_name),
              bundle_state_name(state), reason[0] ? ": " : "", reason);
     bundle_changed(b, BUNDLE_STATE);
+}
+
+void supervise_state(struct bundle *b, enum bundle_state state, const char *reason)
+{
+    set_state(b, state, reason, 0);
 }
 
 /* ---- failures ---- */
@@ -79,14 +85,14 @@ static void fail(struct bundle *b, const struct err *err, bool was_connected)
     snprintf(why.msg, sizeof(why.msg), "%.*s: %.900s", STR_ARG(b->entry.server_name), reason);
     b->failures++;
     if (!was_connected && is_final(err->code)) {
-        supervise_state(b, BUNDLE_STOPPED, reason);
+        set_state(b, BUNDLE_STOPPED, reason, err->code);
     } else if (bundle_is_child(b) && b->failures >= BUNDLE_FAILURES_MAX) {
         char dead[ERR_MAX];
         snprintf(dead, sizeof(dead), "failed %u times in a row: %.900s", b->failures, reason);
-        supervise_state(b, BUNDLE_DEAD, dead);
+        set_state(b, BUNDLE_DEAD, dead, err->code);
     } else {
         timer_start(&b->retry, delay_of(b));
-        supervise_state(b, BUNDLE_CRASHED, reason);
+        set_state(b, BUNDLE_CRASHED, reason, err->code);
     }
     /* Who waited for this start has waited enough; who was interrupted gets another one. */
     if (!was_ready && (bundle_is_child(b) || supervise_is_cooling(b)))

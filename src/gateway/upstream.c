@@ -303,12 +303,11 @@ static void fail_as_tool(struct gw_request *q, const char *fmt, ...)
 
 void gw_upstream_unreachable(struct gw_request *q, struct bundle *b, const struct err *e)
 {
-    str name = bundle_entry(b)->server_name;
+    str why = bundle_failure(b, &q->arena, e);
     if (str_eq(q->method, STR("tools/call")))
-        fail_as_tool(q, "The server %.*s did not answer: %s", STR_ARG(name), e->msg);
+        fail_as_tool(q, "The server %.*s.", STR_ARG(why));
     else
-        gw_request_fail(q, RPC_INTERNAL_ERROR, "The server %.*s did not answer: %s", STR_ARG(name),
-                        e->msg);
+        gw_request_fail(q, RPC_INTERNAL_ERROR, "The server %.*s.", STR_ARG(why));
 }
 
 static void answer_error(struct gw_request *q, struct bundle *b, const struct json *error)

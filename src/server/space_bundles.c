@@ -62,12 +62,12 @@ static void on_changed(void *ctx, struct bundle *b, enum bundle_change what)
     jw_init(&w, &data);
     jw_object(&w);
     jw_kstr(&w, "name", i->name);
-    jw_kstr(&w, "bundleName", i->package);
+    jw_kstr(&w, "bundleName", i->is_path ? i->name : i->package);
     jw_kstr(&w, "status", str_from(bundle_state_name(i->state)));
     if (i->state == BUNDLE_CRASHED)
         jw_kint(&w, "restartAttempt", (int64_t)i->restarts + 1);
-    if (i->reason.n > 0)
-        jw_kstr(&w, "message", i->reason);
+    if (i->fault.n > 0) /* everybody in the workspace reads this */
+        jw_kstr(&w, "message", i->fault);
     jw_kval(&w, "ui", i->ui);
     jw_kint(&w, "timestamp", clock_now_ms());
     jw_end(&w);

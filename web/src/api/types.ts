@@ -8,7 +8,7 @@ export interface Workspace {
   version: string
   model: { name: string; why: string; isDemo: boolean }
   user: { id: string; displayName?: string; email?: string; role?: string }
-  dataDir: string
+  dataDir?: string // administrators only
   store: string
   status: { uptime: number; totalTools: number; runs: number }
 }

@@ -14,7 +14,7 @@ export function aboutPart(app: App): HTMLElement {
       facts([
         ['Version', `nb ${workspace.version}`],
         ['Store', workspace.store],
-        ['Data', workspace.dataDir],
+        ['Data', workspace.dataDir ?? ''],
         ['Running for', duration(workspace.status.uptime * 1000)],
         ['Tools', count(workspace.status.totalTools)],
       ]),
