@@ -63,6 +63,7 @@ static const struct route ROUTES[] = {
     {"POST", "/v1/apps/:name/restart", api_apps_restart, API_ADMIN, 0},
     {"POST", "/v1/apps/:name/auth", api_apps_auth_start, API_ADMIN, 0},
     {"DELETE", "/v1/apps/:name/auth", api_apps_auth_end, API_ADMIN, 0},
+    {"POST", "/v1/apps/:name/approve", api_apps_approve, API_ADMIN, 0},
     {"GET", "/v1/apps/:name/logs", api_apps_logs, 0, 0},
     {"GET", "/v1/apps/:name/resources/*", api_apps_resource, 0, 0},
     {"GET", "/v1/bundles/health", api_bundles_health, 0, 0},

@@ -1,6 +1,7 @@
 /* /v1/apps, /v1/bundles/health - the bundles of a workspace: shown, started, added, removed. */
 #include <errno.h>
 
+#include "api/app_trust.h"
 #include "api/internal.h"
 #include "bundle/change.h"
 #include "bundle/import.h"
@@ -36,6 +37,7 @@ static void write_members(struct json_writer *w, struct bundle *b, bool is_admin
     jw_kstr(w, "kind", str_from(bundle_kind_name(i->kind)));
     jw_kstr(w, "type", i->is_upjack ? STR("upjack") : STR("plain"));
     jw_kint(w, "toolCount", (int64_t)i->ntools);
+    jw_kint(w, "quarantinedCount", (int64_t)i->nheld);
     write_or_null(w, "trustScore", i->trust_score);
     jw_kbool(w, "protected", i->is_protected);
     jw_kstr_or_null(w, "title", i->title);
@@ -57,23 +59,25 @@ static void write_app(struct json_writer *w, struct bundle *b, bool is_admin)
     jw_end(w);
 }
 
-static void write_tools(struct json_writer *w, const struct bundle *b)
+static void write_tools(struct json_writer *w, struct arena *a, const struct bundle *b)
 {
     size_t n;
-    const struct json *const *tools = bundle_tools(b, &n);
+    const struct json *const *tools = bundle_tools(b, &n), *const *raw = bundle_raw_tools(b, &n);
     jw_key(w, "tools");
     jw_array(w);
     for (size_t i = 0; i < n; i++) {
         jw_object(w);
         jw_kstr(w, "name", json_get_string(tools[i], "name"));
         jw_kstr(w, "description", json_get_string(tools[i], "description"));
+        jw_kstr(w, "effect", str_from(api_tool_effect(json_get(tools[i], "annotations"))));
+        api_write_strs(w, "warnings", pin_warnings(a, pin_definition(a, raw[i])));
         jw_end(w);
     }
     jw_end(w);
 }
 
 /* All that a person may want to know of one. */
-static void write_detail(struct json_writer *w, struct bundle *b, bool is_admin)
+static void write_detail(struct json_writer *w, struct arena *a, struct bundle *b, bool is_admin)
 {
     jw_object(w);
     write_members(w, b, is_admin);
@@ -86,7 +90,9 @@ static void write_detail(struct json_writer *w, struct bundle *b, bool is_admin)
     write_or_null(w, "pid", i->pid > 0 && is_admin ? i->pid : -1);
     jw_kstr_or_null(w, "sandbox", is_admin ? i->sandbox : STR_NONE);
     jw_kstr_or_null(w, "protocolVersion", i->protocol_version);
-    write_tools(w, b);
+    write_tools(w, a, b);
+    if (is_admin)
+        api_write_quarantine(w, a, b);
     jw_end(w);
 }
 
@@ -146,7 +152,7 @@ void api_apps_get(void *ctx, struct http_req *r)
     if (!b)
         return;
     api_json_begin(&j);
-    write_detail(&j.w, b, is_admin(r));
+    write_detail(&j.w, &r->arena, b, is_admin(r));
     api_json_send(&j, r);
 }
 

@@ -100,6 +100,7 @@ void api_apps_auth_drop(struct api *api); /* sign-ins that are not finished */
  * result is negative. */
 struct bundle *api_apps_find(struct http_req *r);
 bool api_apps_may_change(struct http_req *r);
+void api_apps_approve(void *ctx, struct http_req *r);
 void api_bundles_health(void *ctx, struct http_req *r);
 void api_tools_list(void *ctx, struct http_req *r);
 void api_tools_call(void *ctx, struct http_req *r);

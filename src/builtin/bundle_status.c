@@ -23,6 +23,8 @@ static void say_bundle(struct buf *b, const struct bundle_info *i)
         buf_printf(b, " %.*s", STR_ARG(i->version));
     buf_printf(b, ": %s (%s), %zu tool%s", i->state == BUNDLE_RUNNING ? "healthy" : "down",
                bundle_state_name(i->state), i->ntools, i->ntools == 1 ? "" : "s");
+    if (i->nheld > 0)
+        buf_printf(b, ", %zu waiting for an admin's approval", i->nheld);
     if (i->uptime_ms >= 0) {
         buf_add_lit(b, ", ");
         say_uptime(b, i->uptime_ms);

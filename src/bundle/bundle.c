@@ -2,6 +2,7 @@
 #include <errno.h>
 
 #include "base/clock.h"
+#include "base/hidden.h"
 #include "bundle/bundle_impl.h"
 #include "bundle/fault.h"
 
@@ -76,12 +77,14 @@ struct bundle *bundle_new(struct bundles *s, const struct bundle_entry *e)
     list_init(&b->calls);
     stderr_ring_init(&b->said, BUNDLE_LOG_BYTES_MAX);
     supervise_init(b);
+    pins_init(b);
     return b;
 }
 
 bool bundle_is_idle(const struct bundle *b)
 {
-    return !b->lanes && !b->start && list_empty(&b->calls) && list_empty(&b->guests);
+    return !b->lanes && !b->start && !b->pins.is_busy && list_empty(&b->calls) &&
+           list_empty(&b->guests);
 }
 
 void bundle_free(struct bundle *b)
@@ -90,6 +93,7 @@ void bundle_free(struct bundle *b)
     supervise_done(b);
     bundle_keep_token(b, STR_NONE);
     stderr_ring_done(&b->said);
+    pins_done(b);
     struct arena *arenas[] = {&b->arena, &b->dial_arena, &b->facts.arena, &b->server.arena,
                               &b->tools.arena};
     for (size_t i = 0; i < ARRAY_LEN(arenas); i++)
@@ -108,7 +112,7 @@ void bundle_learn_server(struct bundle *b)
     f->title = arena_str(&f->arena, json_get_string(info, "title"));
     f->description = arena_str(&f->arena, json_get_string(info, "description"));
     f->protocol_version = arena_str(&f->arena, mcp_version(c));
-    f->instructions = arena_str(&f->arena, mcp_instructions(c));
+    f->instructions = arena_str(&f->arena, hidden_strip(&f->arena, mcp_instructions(c)));
     f->capabilities = json_clone(&f->arena, mcp_server_capabilities(c));
 }
 
@@ -181,6 +185,7 @@ const struct bundle_info *bundle_info(struct bundle *b)
         .failures = b->failures,
         .pid = b->is_ready ? mcp_pid(lanes_main(b->lanes)) : 0,
         .ntools = b->tools.n,
+        .nheld = b->tools.nheld + bundle_instructions_held(b),
         .trust_score = e->trust_score >= 0 ? e->trust_score : b->facts.trust_score,
         .is_protected = e->is_protected,
         .needs_sign_in = e->oauth.is_on && (b->lacks_token || b->wants_rights),
@@ -215,7 +220,31 @@ enum mcp_era bundle_era(const struct bundle *b)
 
 str bundle_instructions(const struct bundle *b)
 {
+    return bundle_instructions_held(b) ? STR_NONE : b->server.instructions;
+}
+
+str bundle_instructions_now(const struct bundle *b)
+{
     return b->server.instructions;
+}
+
+str bundle_instructions_before(const struct bundle *b)
+{
+    return json_get_string(b->pins.doc, "instructions");
+}
+
+const struct held_tool *bundle_held_tools(const struct bundle *b, size_t *ret_n)
+{
+    *ret_n = b->tools.nheld;
+    return b->tools.held;
+}
+
+bool bundle_has_tool(const struct bundle *b, str name)
+{
+    for (size_t i = 0; i < b->tools.n; i++)
+        if (str_eq(json_get_string(b->tools.items[i], "name"), name))
+            return true;
+    return false;
 }
 
 str bundle_failure(struct bundle *b, struct arena *a, const struct err *err)
@@ -237,6 +266,12 @@ const struct json *const *bundle_tools(const struct bundle *b, size_t *ret_n)
 {
     *ret_n = b->tools.n;
     return b->tools.items;
+}
+
+const struct json *const *bundle_raw_tools(const struct bundle *b, size_t *ret_n)
+{
+    *ret_n = b->tools.n;
+    return b->tools.raw;
 }
 
 void bundle_start(struct bundle *b)

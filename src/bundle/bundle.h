@@ -18,6 +18,7 @@
 
 #include "base/list.h"
 #include "bundle/entry.h"
+#include "bundle/pins.h"
 #include "loop/pool.h"
 #include "mcp/lanes.h"
 
@@ -64,6 +65,7 @@ struct bundles_conf { /* copied; pointers outlive the set */
     struct pool *pool;                  /* archives, manifests, directories */
     const char *data_dir;               /* {workspace}/data: each bundle has a directory in it */
     const char *credentials_dir;        /* {workspace}/credentials */
+    const char *pins_dir;               /* pins of tools; NULL = every tool is trusted */
     const char *package_dir;            /* what was downloaded or unpacked */
     const char *work_dir;               /* hidden from every sandbox */
     const char *home_dir, *project_dir; /* a terminal; NULL on a server */
@@ -106,7 +108,8 @@ struct bundle_info {
     unsigned restarts; /* since it was started by a person or by the settings */
     unsigned failures; /* one after another */
     int pid;
-    size_t ntools;
+    size_t ntools;       /* that can be used */
+    size_t nheld;        /* quarantined: changed, new or suspicious; with the instructions */
     int64_t trust_score; /* -1 = unknown */
     bool is_protected;
     bool needs_sign_in; /* OAuth: there is no usable token, or it lacks rights */
@@ -121,12 +124,40 @@ const struct bundle_info *bundle_info(struct bundle *b); /* valid until the next
 const struct bundle_entry *bundle_entry(const struct bundle *b);
 str bundle_logs(const struct bundle *b, struct arena *a);
 const struct json *bundle_server_capabilities(const struct bundle *b); /* NULL unless running */
-str bundle_instructions(const struct bundle *b);
+str bundle_instructions(const struct bundle *b); /* empty while they wait for approval */
 enum mcp_era bundle_era(const struct bundle *b); /* of its last connection; UNKNOWN at first */
 
-/* The tools as the server listed them (Tool objects); stable until BUNDLE_TOOLS. What it listed
- * last stays known while it is crashed. */
+/* The tools that may be used, as the server listed them (Tool objects), without hidden characters;
+ * stable until BUNDLE_TOOLS. The list stays known while the bundle is crashed. */
 const struct json *const *bundle_tools(const struct bundle *b, size_t *ret_n);
+/* The same tools with hidden characters, for warnings only. */
+const struct json *const *bundle_raw_tools(const struct bundle *b, size_t *ret_n);
+
+/* ---- tools that wait for approval (pins.h) ---- */
+
+struct held_tool {
+    str name;
+    enum pin_why why;
+    str detail;                      /* a sentence */
+    const struct json *now, *before; /* definitions; before: NULL when there was none */
+    char digest[SHA256_HEX_LEN + 1]; /* of `now` */
+};
+
+/* Stable until BUNDLE_TOOLS. */
+const struct held_tool *bundle_held_tools(const struct bundle *b, size_t *ret_n);
+bool bundle_instructions_held(const struct bundle *b);
+str bundle_instructions_now(const struct bundle *b);    /* as the server gives them */
+str bundle_instructions_before(const struct bundle *b); /* as they were approved */
+bool bundle_has_tool(const struct bundle *b, str name); /* one that may be called */
+
+struct bundle_approval {
+    str name, digest; /* of the definition that a person has seen */
+};
+
+/* Accepts these definitions from now on; all of them or none. -ENOENT: no such tool waits,
+ * -EBUSY: it has changed since, -EPERM: it cannot be approved. */
+int bundle_approve(struct bundle *b, const struct bundle_approval *what, size_t n,
+                   bool with_instructions, struct err *e);
 
 /* Why a request failed, for members and models: "NAME is dead: ...", "NAME did not answer". */
 str bundle_failure(struct bundle *b, struct arena *a, const struct err *err);

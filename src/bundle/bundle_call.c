@@ -153,6 +153,41 @@ static void send_call(struct bundle_call *c)
     c->sent = lanes_request(c->bundle->lanes, &c->req, &ev, c);
 }
 
+static bool is_tool_call(const struct bundle_call *c)
+{
+    return str_eq(c->req.method, STR("tools/call"));
+}
+
+/* Tools that wait for approval are not called, whoever asks and by whatever way. */
+static bool is_approved(const struct bundle_call *c)
+{
+    return !is_tool_call(c) || bundle_has_tool(c->bundle, json_get_string(c->req.params, "name"));
+}
+
+/* A tool is called only after this connection has shown its definition. */
+static bool may_send(const struct bundle_call *c)
+{
+    return bundle_takes_calls(c->bundle) && (c->bundle->is_listed || !is_tool_call(c));
+}
+
+static struct bundle_call *first_sendable(const struct bundle *b)
+{
+    LIST_FOREACH (node, &b->calls) {
+        struct bundle_call *c = LIST_ENTRY(node, struct bundle_call, node);
+        if (!c->sent && may_send(c))
+            return c;
+    }
+    return NULL;
+}
+
+static void refuse_tool(struct bundle_call *c)
+{
+    struct err err = {0};
+    err_set(&err, -EPERM, "%.*s has no approved tool of this name",
+            STR_ARG(c->bundle->entry.server_name));
+    answer(c, &(struct mcp_reply){.err = &err});
+}
+
 static struct bundle_call *first_waiting(const struct bundle *b)
 {
     LIST_FOREACH (node, &b->calls) {
@@ -212,8 +247,12 @@ static void on_dispatch(void *ctx)
         refuse_waiting(b);
         return;
     }
-    while (bundle_takes_calls(b) && (c = first_waiting(b)) != NULL)
-        send_call(c);
+    while ((c = first_sendable(b)) != NULL) {
+        if (is_approved(c))
+            send_call(c);
+        else
+            refuse_tool(c);
+    }
     if (first_waiting(b))
         supervise_hurry(b);
 }
@@ -247,7 +286,7 @@ struct bundle_call *bundle_request(struct bundle *b, const struct mcp_request *r
         *docs[i] = *docs[i] ? json_clone(&c->arena, *docs[i]) : NULL;
     c->relay = (struct call_relay){*ev, ctx};
     list_push(&b->calls, &c->node);
-    if (bundle_takes_calls(b))
+    if (may_send(c) && is_approved(c))
         send_call(c);
     else
         bundle_dispatch_later(b);

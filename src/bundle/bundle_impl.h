@@ -6,7 +6,8 @@
  *   bundle_start.c     from an entry to a connection: resolve, plan the sandbox, dial
  *   supervise.c        its life: start, crash, restart, stop
  *   supervise_watch.c  while it runs: health, lists
- *   memory_watch.c     while it runs: memory */
+ *   memory_watch.c     while it runs: memory
+ *   pin_watch.c        which of its tools a person has accepted */
 #pragma once
 
 #include "bundle/bundle.h"
@@ -36,9 +37,24 @@ struct server_facts { /* of the connection, kept after its end */
 
 struct bundle_toolset {
     struct arena arena;
-    const struct json *list; /* the array as it was listed */
-    const struct json **items;
+    const struct json *list;   /* the array as it was listed */
+    const struct json **items; /* that may be used, without hidden characters */
+    const struct json **raw;   /* the same as the server gave them */
     size_t n;
+    struct held_tool *held;
+    size_t nheld;
+};
+
+struct bundle_pins {
+    struct arena arena; /* of doc; grows only by what people approve */
+    struct json *doc;   /* the pin file, or NULL: nothing is pinned yet */
+    const char *dir, *path;
+    bool is_loaded, is_broken, is_busy, is_dirty, is_gone;
+    char *text_memory; /* what the pool writes */
+    str text;
+    struct job job;
+    int rc;
+    struct err err;
 };
 
 struct bundle {
@@ -78,10 +94,13 @@ struct bundle {
     struct mcp_call *listing, *check;
     unsigned unanswered_checks;
     bool is_list_stale, is_list_missing; /* changed meanwhile; could not be had */
+    bool is_listed;                      /* this connection has shown its tools */
+    bool wants_list;                     /* as soon as the pins are loaded */
 
     struct bundle_facts facts;
     struct server_facts server;
     struct bundle_toolset tools;
+    struct bundle_pins pins;
     struct stderr_ring said;
     int64_t rss_bytes;
     struct bundle_info info;
@@ -154,6 +173,19 @@ void watch_end(struct bundle *b);
 void watch_notified(struct bundle *b, str method, const struct json *params);
 /* The error of a request: does it mean that a remote server cannot be reached at all? */
 bool watch_is_unreachable(const struct bundle *b, const struct err *err);
+
+void watch_pins_loaded(struct bundle *b);
+void watch_judge_again(struct bundle *b); /* other tools are accepted now */
+
+/* ---- pin_watch.c ---- */
+
+void pins_init(struct bundle *b);
+void pins_done(struct bundle *b);
+void pins_forget(struct bundle *b); /* the bundle was removed */
+bool pins_are_used(const struct bundle *b);
+/* Fills in everything of `s` from s->list. The first list of a bundle is pinned. */
+void pins_judge(struct bundle *b, struct bundle_toolset *s);
+const struct json *pins_clean(struct arena *a, const struct json *tool);
 
 /* ---- memory_watch.c ---- */
 

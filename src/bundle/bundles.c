@@ -85,6 +85,7 @@ static void remove_at(struct bundles *s, size_t i)
     memmove(&s->items[i], &s->items[i + 1], (s->n - i) * sizeof(s->items[0]));
     supervise_stop(b, "removed from the settings");
     bundle_changed(b, BUNDLE_REMOVED);
+    pins_forget(b);
     b->is_removed = true;
     list_push(&s->leaving, &b->node);
     defer_start(s->conf.loop, &s->sweep);

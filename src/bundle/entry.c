@@ -57,6 +57,7 @@ static const struct json_field FIELDS[] = {
     {"ui", JF_JSON_OBJECT, AT(ui), JF_NULLABLE, NULL, 0},
     {"userConfig", JF_JSON_OBJECT, AT(user_config), JF_NULLABLE, NULL, 0},
     {"sandbox", JF_JSON, AT(sandbox), JF_NULLABLE, NULL, 0},
+    {"tools", JF_STR, AT(tools), 0, NULL, 0},
     {"memoryMb", JF_INT, AT(memory_mb), 0, NULL, 0},
     {"allowPrivate", JF_BOOL, AT(allow_private), 0, NULL, 0},
     {0}};
@@ -427,6 +428,15 @@ static int check_numbers(struct entry_decoder *d)
     return 0;
 }
 
+static int decode_trust(struct entry_decoder *d)
+{
+    str given = d->doc.tools;
+    if (given.n > 0 && !str_eq(given, STR("pinned")) && !str_eq(given, STR("trusted")))
+        return entry_refuse(d, "tools", "'%.*s' is not one of pinned, trusted", STR_ARG(given));
+    d->out->is_trusted = str_eq(given, STR("trusted"));
+    return 0;
+}
+
 static int check_unknown(struct entry_decoder *d)
 {
     return d->unknown.code < 0 ? err_set(d->e, d->unknown.code, "%s", d->unknown.msg) : 0;
@@ -436,7 +446,7 @@ static int decode(struct entry_decoder *d, const struct json *v)
 {
     static int (*const STEPS[])(struct entry_decoder *) = {
         check_unknown, decode_kind,    check_applicable, decode_source, decode_name,
-        decode_env,    decode_sandbox, check_unknown,    check_numbers,
+        decode_env,    decode_sandbox, check_unknown,    check_numbers, decode_trust,
     };
     struct entry_document *doc = &d->doc;
     if (!v || v->type != JSON_OBJECT)

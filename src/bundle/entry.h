@@ -54,6 +54,7 @@ struct bundle_entry {
     struct json_strs allowed_env; /* names passed through from nb's own environment */
     struct bundle_sandbox sandbox;
     bool is_protected, is_disabled;
+    bool is_trusted;                /* tools: "trusted": its tools may change at any time */
     int64_t memory_mb;              /* ceiling; 0 = 1024 */
     int64_t trust_score;            /* -1 = unknown */
     const struct json *ui;          /* or NULL */

@@ -11,6 +11,7 @@ struct entry_transport {
 };
 
 struct entry_document {
+    str tools; /* "pinned" or "trusted" */
     str name, version, path, url, command, cwd, server_name;
     struct json_strs args, allowed_env;
     const struct json *env, *ui, *user_config, *sandbox;

@@ -27,23 +27,28 @@ static void become_running(struct bundle *b)
     supervise_state(b, BUNDLE_RUNNING, "");
 }
 
-static void take_tools(struct bundle *b, const struct json *list)
+static void set_tools(struct bundle *b, const struct json *list)
 {
     struct bundle_toolset fresh = {0};
-    if (b->tools.list && json_equal(b->tools.list, list))
-        return;
     arena_init(&fresh.arena);
     fresh.list = json_clone(&fresh.arena, list);
-    fresh.items = arena_array(&fresh.arena, fresh.list->len, sizeof(*fresh.items));
-    for (size_t i = 0; i < fresh.list->len; i++) {
-        const struct json *tool = json_at(fresh.list, i);
-        if (json_get_string(tool, "name").n > 0) /* others cannot be called */
-            fresh.items[fresh.n++] = tool;
-    }
+    pins_judge(b, &fresh);
     struct bundle_toolset old = b->tools;
     b->tools = fresh;
     bundle_changed(b, BUNDLE_TOOLS);
     arena_done(&old.arena); /* listeners may still have looked at the old ones */
+}
+
+static void take_tools(struct bundle *b, const struct json *list)
+{
+    if (!b->tools.list || !json_equal(b->tools.list, list))
+        set_tools(b, list);
+}
+
+void watch_judge_again(struct bundle *b)
+{
+    if (b->tools.list)
+        set_tools(b, b->tools.list);
 }
 
 void watch_know_tools(struct bundle *b, str tools)
@@ -88,6 +93,8 @@ static void on_listed(void *ctx, const struct mcp_reply *r)
     else
         note_list_trouble(b, r);
     b->is_list_missing = !list;
+    b->is_listed = true;
+    bundle_dispatch_later(b); /* calls of tools wait for the list */
     if (watch_is_unreachable(b, r->err))
         supervise_kill(b, r->err->msg);
     else if (!is_connection_lost(b, r->err))
@@ -195,14 +202,27 @@ void watch_begin(struct bundle *b)
 {
     b->unanswered_checks = 0;
     timer_start(&b->health, health_ms(b));
+    b->is_listed = false;
+    if (!b->pins.is_loaded) {
+        b->wants_list = true;
+        return;
+    }
     if (json_get(b->server.capabilities, "tools")) {
         list_tools(b);
         return;
     }
+    b->is_listed = true;
     static const struct json NONE = {.type = JSON_ARRAY};
     if (b->tools.n > 0)
         take_tools(b, &NONE);
     become_running(b);
+}
+
+void watch_pins_loaded(struct bundle *b)
+{
+    if (b->wants_list && b->is_ready && !b->is_closing)
+        watch_begin(b);
+    b->wants_list = false;
 }
 
 /* Before the connection is freed, or when it has been. Requests of ours that are still under
@@ -211,4 +231,5 @@ void watch_end(struct bundle *b)
 {
     timer_stop(&b->health);
     timer_stop(&b->relist);
+    b->is_listed = b->wants_list = false;
 }

@@ -9,7 +9,7 @@
 
 extern const struct command BUNDLE_LIST, BUNDLE_INFO, BUNDLE_LOGS, BUNDLE_ADD, BUNDLE_AUTH,
     BUNDLE_REMOVE, BUNDLE_ENABLE, BUNDLE_DISABLE, BUNDLE_START, BUNDLE_STOP, BUNDLE_RESTART,
-    BUNDLE_SEARCH, BUNDLE_IMPORT, BUNDLE_VALIDATE;
+    BUNDLE_SEARCH, BUNDLE_IMPORT, BUNDLE_VALIDATE, BUNDLE_APPROVE;
 
 /* Like conv_with, after finding the workspace that is meant: x->config.path is then the file
  * with its bundles. */

@@ -33,7 +33,9 @@ static void print_running(struct conv_cli *x, const struct json *apps)
         table_row(&t);
         table_cell(&t, 0, json_get_string(app, "name"));
         table_cell(&t, 1, json_get_string(app, "status"));
-        table_cellf(&t, 2, "%lld", (long long)json_get_int(app, "toolCount", 0));
+        long long held = json_get_int(app, "quarantinedCount", 0);
+        table_cellf(&t, 2, held > 0 ? "%lld (+%lld)" : "%lld",
+                    (long long)json_get_int(app, "toolCount", 0), held);
         table_cell(&t, 3, json_get_string(app, "version"));
         table_cellf(&t, 4, "(%.*s)", STR_ARG(json_get_string(app, "kind")));
         table_cell(&t, 5, reason.n > 0 ? reason : json_get_string(app, "bundleName"));
@@ -123,6 +125,26 @@ const struct command BUNDLE_LIST = {
 
 /* ---- info ---- */
 
+static void print_judgement(const struct json *tool)
+{
+    const struct json *warnings = json_get(tool, "warnings");
+    str effect = json_get_string(tool, "effect");
+    if (str_eq(effect, STR("undeclared")))
+        puts("      may change things (not declared)");
+    else if (str_eq(effect, STR("destroys")))
+        puts("      may destroy things");
+    for (size_t i = 0; warnings && i < warnings->len; i++)
+        bundle_cli_print_line(stdout, "      WARNING", json_string(json_at(warnings, i), STR_NONE));
+}
+
+static void print_held(const struct json *app)
+{
+    long long held = json_get_int(app, "quarantinedCount", 0);
+    if (held > 0)
+        printf("%-12s %lld changed or new; `nb bundle approve %.*s` shows what differs\n",
+               "quarantined", held, STR_ARG(json_get_string(app, "name")));
+}
+
 static void print_tools(const struct json *tools)
 {
     if (!tools || tools->len == 0)
@@ -138,6 +160,7 @@ static void print_tools(const struct json *tools)
         text_add_line(&b, json_get_string(t, "description"));
         printf("%s\n", buf_cstr(&b));
         buf_done(&b);
+        print_judgement(t);
     }
 }
 
@@ -190,6 +213,7 @@ static int info_running(struct conv_cli *x, const char *name)
     print_number("memory", app, "rssBytes", 1024 * 1024, " MiB");
     print_number("restarts", app, "restartCount", 1, "");
     print_number("trust", app, "trustScore", 1, " of 100");
+    print_held(app);
     print_tools(json_get(app, "tools"));
     return EXIT_DONE;
 }

@@ -208,6 +208,8 @@ static struct bundle *unlisted(struct gw_request *q)
     size_t n = 0;
     if (b)
         (void)bundle_tools(b, &n);
+    if (b && bundle_info(b)->state == BUNDLE_RUNNING)
+        return NULL;
     return b && n == 0 && q->who.globs.items == NULL && !q->who.permissions ? b : NULL;
 }
 

@@ -31,6 +31,8 @@ static const char *own_program(struct space *sp)
 
 static const char *event_type(enum bundle_change what, const struct bundle_info *i)
 {
+    if (what == BUNDLE_TOOLS)
+        return "bundle.tools_changed";
     if (what == BUNDLE_ADDED)
         return "bundle.installed";
     if (what == BUNDLE_REMOVED)
@@ -55,7 +57,8 @@ static void on_changed(void *ctx, struct bundle *b, enum bundle_change what)
     struct buf data;
     struct arena a;
     gateway_bundle_changed(sp->env->gateway, sp->api.tools, b, what);
-    if (what != BUNDLE_ADDED && what != BUNDLE_REMOVED && what != BUNDLE_STATE)
+    if (what != BUNDLE_ADDED && what != BUNDLE_REMOVED && what != BUNDLE_STATE &&
+        what != BUNDLE_TOOLS)
         return;
     arena_init(&a);
     buf_init(&data, 64u * 1024);
@@ -64,6 +67,8 @@ static void on_changed(void *ctx, struct bundle *b, enum bundle_change what)
     jw_kstr(&w, "name", i->name);
     jw_kstr(&w, "bundleName", i->is_path ? i->name : i->package);
     jw_kstr(&w, "status", str_from(bundle_state_name(i->state)));
+    jw_kint(&w, "toolCount", (int64_t)i->ntools);
+    jw_kint(&w, "quarantinedCount", (int64_t)i->nheld); /* what differs is told to admins only */
     if (i->state == BUNDLE_CRASHED)
         jw_kint(&w, "restartAttempt", (int64_t)i->restarts + 1);
     if (i->fault.n > 0) /* everybody in the workspace reads this */
@@ -119,6 +124,7 @@ static struct bundles *make_bundles(struct space *sp)
         .pool = sp->env->readers,
         .data_dir = below(sp, sp->api.root, "data"),
         .credentials_dir = below(sp, sp->api.root, "credentials"),
+        .pins_dir = below(sp, sp->api.root, "pins"),
         .package_dir = below(sp, c->work_dir, "apps"),
         .work_dir = c->work_dir,
         .home_dir = sp->env->home_dir,

@@ -40,6 +40,9 @@ static void test_by_nature(void **state)
     r = rules("{\"default\":\"ask\"}");
     assert_int_equal(decide(&r, "fs__read", READS), PERMISSION_ASK);
     assert_int_equal(decide(&r, "nb__status", READS), PERMISSION_ALLOW);
+    assert_int_equal(decide(&r, "fs__undeclared", NULL), PERMISSION_ASK);
+    assert_int_equal(decide(&r, "fs__undeclared", "{}"), PERMISSION_ASK);
+    assert_int_equal(decide(&r, "fs__tame", "{\"destructiveHint\":false}"), PERMISSION_ASK);
 }
 
 static void test_unconfined_tools_ask(void **state)

@@ -1,0 +1,11 @@
+/* app_trust.h - which tools of a bundle wait for approval, and what tools may do. */
+#pragma once
+
+#include "api/internal.h"
+#include "bundle/bundle.h"
+
+/* "reads", "changes" (declared not to destroy), "destroys" or "undeclared". */
+const char *api_tool_effect(const struct json *annotations);
+
+/* "quarantined": [{name, why, detail, digest, changes, warnings}], and "instructionsChanged". */
+void api_write_quarantine(struct json_writer *w, struct arena *a, struct bundle *b);
