@@ -15,8 +15,6 @@
 #include "bundle/mpak.h"
 #include "bundle/package.h"
 
-#define UPDATE_CHECK_MS (3600 * 1000)
-
 /* The way of one entry: files (pool) -> registry (loop) -> download -> files (pool) -> done.
  * Most go straight from the first to the last. */
 
@@ -179,15 +177,12 @@ static void local_work(struct job *j)
 
 /* ---- a name: what is there ---- */
 
+/* What is here stays until somebody asks for another version (nb bundle update): the registry is
+ * asked only for what is missing. */
 static bool is_cached(const struct resolve *r)
 {
     str wanted = r->entry.version;
     return r->package.dir && (wanted.n == 0 || str_eq(wanted, r->package.version));
-}
-
-static bool is_fresh(const struct resolve *r)
-{
-    return r->entry.version.n > 0 || clock_now_ms() - r->package.checked_ms < UPDATE_CHECK_MS;
 }
 
 static void use_cached(struct resolve *r)
@@ -200,7 +195,7 @@ static void cache_work(struct job *j)
 {
     struct resolve *r = CONTAINER_OF(j, struct resolve, job);
     int rc = package_find(&r->arena, r->conf.package_dir, r->entry.name, &r->package, &r->err);
-    if (rc == 0 && !(is_cached(r) && is_fresh(r)))
+    if (rc == 0 && !is_cached(r))
         (void)package_download_path(&r->arena, r->conf.package_dir, r->entry.name, &r->archive,
                                     &r->err);
 }
@@ -229,15 +224,6 @@ static void downloaded(void *ctx, const struct err *err)
     submit(r, install_work, prepared);
 }
 
-static void checked_work(struct job *j)
-{
-    struct resolve *r = CONTAINER_OF(j, struct resolve, job);
-    /* Not being able to remember it means that it is asked again, no more. */
-    (void)package_checked(r->conf.package_dir, &r->package, NULL);
-    r->dir = r->package.dir;
-    (void)prepare(r);
-}
-
 static void start_download(struct resolve *r, str url)
 {
     struct download_spec spec = {
@@ -253,34 +239,17 @@ static void start_download(struct resolve *r, str url)
     r->download = download_start(&spec, downloaded, r);
 }
 
-/* Without the registry, what was downloaded before has to do. */
-static void go_offline(struct resolve *r, const struct err *err)
-{
-    if (!is_cached(r)) {
-        r->err = *err;
-        finish(r);
-        return;
-    }
-    log_warn(r->conf.log, "bundle", "%.*s: %s; version %.*s is used, which is here already",
-             STR_ARG(r->entry.server_name), err->msg, STR_ARG(r->package.version));
-    use_cached(r);
-}
-
 static void located(void *ctx, const struct json *result, const struct err *err)
 {
     struct resolve *r = ctx;
     r->asked = NULL;
     if (err) {
-        go_offline(r, err);
+        r->err = *err;
+        finish(r);
         return;
     }
     const struct json *bundle = json_get(result, "bundle");
     str version = json_get_string(bundle, "version"), sha = json_get_string(bundle, "sha256");
-    if (r->package.dir && str_eq(version, r->package.version) &&
-        str_eq_nocase(sha, r->package.sha256)) {
-        submit(r, checked_work, prepared);
-        return;
-    }
     r->package = (struct package){
         .name = r->entry.name,
         .version = arena_str(&r->arena, version),
@@ -297,7 +266,7 @@ static void cache_looked_up(struct job *j)
         return;
     if (r->err.code < 0)
         finish(r);
-    else if (is_cached(r) && is_fresh(r))
+    else if (is_cached(r))
         use_cached(r);
     else
         r->asked = mpak_locate(&r->owner->mpak, r->entry.name, r->entry.version, located, r);

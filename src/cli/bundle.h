@@ -9,7 +9,7 @@
 
 extern const struct command BUNDLE_LIST, BUNDLE_INFO, BUNDLE_LOGS, BUNDLE_ADD, BUNDLE_AUTH,
     BUNDLE_REMOVE, BUNDLE_ENABLE, BUNDLE_DISABLE, BUNDLE_START, BUNDLE_STOP, BUNDLE_RESTART,
-    BUNDLE_SEARCH, BUNDLE_IMPORT, BUNDLE_VALIDATE, BUNDLE_APPROVE;
+    BUNDLE_SEARCH, BUNDLE_IMPORT, BUNDLE_VALIDATE, BUNDLE_APPROVE, BUNDLE_UPDATE;
 
 /* Like conv_with, after finding the workspace that is meant: x->config.path is then the file
  * with its bundles. */
@@ -46,5 +46,8 @@ bool bundle_cli_confirm(const char *question, bool is_sure);
 
 /* What the registry says of a package that is not installed; an exit code. */
 int bundle_cli_registry_info(struct conv_cli *x, const char *package);
+
+/* The latest version of a package; empty when the registry does not tell, which is printed. */
+str bundle_cli_latest_version(struct conv_cli *x, str package);
 
 void bundle_cli_print_line(FILE *out, const char *label, str text); /* "label: text", made safe */

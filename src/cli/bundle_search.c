@@ -128,6 +128,12 @@ int bundle_cli_registry_info(struct conv_cli *x, const char *package)
     return EXIT_DONE;
 }
 
+str bundle_cli_latest_version(struct conv_cli *x, str package)
+{
+    struct question q = {package, 0, false};
+    return version_of(ask(x, &q));
+}
+
 static int do_search(struct conv_cli *x, const void *options, int argc, char **argv)
 {
     const struct search_options *o = options;

@@ -184,24 +184,27 @@ test('a package is searched for, installed, used, updated, and used without the 
     assert.equal(again.code, 1)
     assert.match(again.stderr, /already/)
 
-    // Within the hour the cache is used without asking; afterwards a new version is taken.
+    // What is installed stays, however old it is, until somebody asks for an update.
     const asked = registry.requests.length
-    assert.equal((await nbw('bundle', 'restart', 'tiny')).code, 0)
-    await eventually(async () => (await app(server, 'tiny')).status === 'running', 10000)
-    assert.equal(registry.requests.length, asked)
     const meta = path.join(workdir, 'apps/test-tiny/.mpak-meta.json')
     const old = JSON.parse(fs.readFileSync(meta))
     assert.equal(old.version, '1.0.0')
-    const age = () => fs.writeFileSync(meta, JSON.stringify({ ...JSON.parse(fs.readFileSync(meta)), lastCheckedAt: '2020-01-01T00:00:00.000Z' }))
+    fs.writeFileSync(meta, JSON.stringify({ ...old, lastCheckedAt: '2020-01-01T00:00:00.000Z' }))
     registry.packages['@test/tiny']['1.1.0'] = { data: zip(bundle(manifest({ version: '1.1.0' }))) }
-    age()
     assert.equal((await nbw('bundle', 'restart', 'tiny')).code, 0)
-    await eventually(async () => (await app(server, 'tiny')).version === '1.1.0', 10000)
+    await eventually(async () => (await app(server, 'tiny')).status === 'running', 10000)
+    assert.equal((await app(server, 'tiny')).version, '1.0.0')
+    assert.equal(registry.requests.length, asked)
+    assert.match((await nbw('bundle', 'update')).stderr, /stdin is not a terminal; pass --yes/)
+    const updated = await nbw('bundle', 'update', 'tiny', '--yes')
+    assert.equal(updated.code, 0, updated.stderr)
+    assert.match(updated.stderr, /1\.0\.0 -> 1\.1\.0/)
+    await eventually(async () => (await app(server, 'tiny')).version === '1.1.0' && (await app(server, 'tiny')).status === 'running', 10000)
+    assert.equal(JSON.parse(fs.readFileSync(path.join(workdir, 'nimblebrain.json'))).bundles[0].version, '1.1.0')
+    assert.match((await nbw('bundle', 'update', 'tiny', '--yes')).stdout, /tiny 1\.1\.0 is up to date/)
 
     registry.isDown = true
-    age()
     assert.equal((await nbw('bundle', 'restart', 'tiny')).code, 0)
-    await eventually(async () => registry.requests.length > asked + 2, 10000)
     await eventually(async () => (await app(server, 'tiny')).status === 'running', 10000)
     assert.equal((await app(server, 'tiny')).version, '1.1.0')
     registry.isDown = false

@@ -9,6 +9,7 @@ export interface AppInfo {
   reason: string | null
   kind: string
   toolCount: number
+  quarantinedCount: number
   trustScore: number | null
   protected: boolean
   title: string | null
@@ -25,8 +26,37 @@ export interface AppDetail extends AppInfo {
   pid: number | null
   sandbox: string | null
   protocolVersion: string | null
-  tools: { name: string; description: string }[]
+  tools: AppTool[]
+  /** For admins only. */
+  quarantined?: HeldTool[]
+  instructionsChanged?: { digest: string; before: string; after: string; warnings: string[] }
 }
+
+export interface AppTool {
+  name: string
+  description: string
+  effect: 'reads' | 'changes' | 'destroys' | 'undeclared'
+  warnings: string[]
+}
+
+/** A tool that is neither listed nor callable until an admin approves this definition of it. */
+export interface HeldTool {
+  name: string
+  shownName?: string
+  why: 'new' | 'changed' | 'shadows' | 'hidden' | 'repeated' | 'too_large'
+  detail: string
+  digest: string
+  changes: { field: string; before: string | null; after: string | null }[]
+  warnings: string[]
+}
+
+/** Approves what was shown, by its digests; what has changed since is refused. */
+export const approveApp = (
+  name: string,
+  tools: Record<string, string>,
+  instructions?: string,
+): Promise<unknown> =>
+  call('POST', `apps/${encodeURIComponent(name)}/approve`, { tools, instructions })
 
 export interface ToolInfo {
   name: string

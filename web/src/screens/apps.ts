@@ -14,6 +14,7 @@ import type { App } from '../model/app'
 import { openAddDialog } from './add_app'
 import { openImportDialog } from './import_servers'
 import { badge, empty, facts, lead, Loading, screen, section } from './parts'
+import { effectNote, quarantine, warningNotes } from './quarantine'
 import { signInActions } from './sign_in'
 
 const STATES: Record<AppInfo['status'], 'ok' | 'bad' | 'warn' | 'plain'> = {
@@ -95,6 +96,8 @@ function card(info: AppInfo, onChanged: () => void): HTMLElement {
     ),
     info.description && h('p', { class: 'card-text' }, info.description),
     info.reason && h('p', { class: 'card-reason' }, info.reason),
+    info.quarantinedCount > 0 &&
+      h('p', { class: 'card-reason' }, h('a', { href }, changedTools(info))),
     h(
       'p',
       { class: 'card-meta' },
@@ -110,6 +113,10 @@ function card(info: AppInfo, onChanged: () => void): HTMLElement {
     ),
     h('div', { class: 'card-actions' }, ...signInActions(info, onChanged), ...actions(info, onChanged)),
   )
+}
+
+function changedTools({ quarantinedCount }: AppInfo): string {
+  return quarantinedCount === 1 ? '1 tool changed' : `${count(quarantinedCount)} tools changed`
 }
 
 function trust({ trustScore }: AppInfo): string | null {
@@ -143,6 +150,7 @@ function detail(name: string): HTMLElement {
       ),
       info.reason && h('p', { class: 'card-reason' }, info.reason),
       info.description && h('p', {}, info.description),
+      quarantine(info, () => void loading.reload()),
       section('About', facts(factsOf(info))),
       section(
         `Tools (${info.tools.length})`,
@@ -153,7 +161,7 @@ function detail(name: string): HTMLElement {
               { class: 'facts is-tools' },
               ...info.tools.flatMap((tool) => [
                 h('dt', {}, h('code', {}, tool.name)),
-                h('dd', {}, tool.description),
+                h('dd', {}, tool.description, effectNote(tool), ...warningNotes(tool.warnings)),
               ]),
             ),
       ),
