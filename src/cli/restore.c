@@ -154,7 +154,8 @@ static int restore_from(const struct cli *cli, struct config *c, const char *pat
         code = each_entry(&r, extract);
     progress_end(&r.progress);
     (void)fclose(r.in);
-    cli_record(c, "restore", str_from(path), code == 0, STR_NONE);
+    if (code == 0 || r.files > 0) /* a refused archive changes nothing, not even the record */
+        cli_record(c, "restore", str_from(path), code == 0, STR_NONE);
     if (code < 0)
         return cli_fail(&r.err);
     stores_drop_index(c); /* it describes what was there before */
