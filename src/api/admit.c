@@ -2,6 +2,7 @@
 
 #include <errno.h>
 
+#include "api/gate.h"
 #include "api/guard.h"
 #include "base/clock.h"
 #include "base/json_scan.h"
@@ -134,23 +135,6 @@ static bool is_write(const struct http_req *r)
     return !str_eq(r->method, STR("GET")) && !str_eq(r->method, STR("HEAD"));
 }
 
-static unsigned scope_of(const struct http_req *r, const struct route *route)
-{
-    if (route->flags & API_MCP)
-        return SCOPE_MCP;
-    if (route->flags & API_ADMIN)
-        return SCOPE_ADMIN;
-    return is_write(r) && !(route->flags & API_READS) ? SCOPE_WRITE : SCOPE_READ;
-}
-
-static bool check_scope(struct http_req *r, const struct api_identity *id)
-{
-    if (identity_has(&id->who, scope_of(r, r->route)))
-        return true;
-    http_add_header(r, "WWW-Authenticate", STR("Bearer error=\"insufficient_scope\""));
-    return refuse(r, 403, "forbidden", "This token's scopes do not cover that.");
-}
-
 static bool check_rate(struct api *api, struct http_req *r, const struct api_identity *id)
 {
     const struct config_rates *max = &api->deps.config->http.rates;
@@ -197,7 +181,7 @@ static bool check_known(struct api *api, struct http_req *r, struct api_identity
     if (id->who.how == AUTH_BY_SESSION && is_write(r) && !guard_same_site(r, &g))
         return refuse(r, 403, "origin_not_allowed",
                       "Requests with a cookie must come from a page of this server.");
-    return count_for_person(r, id) && check_scope(r, id) && check_rate(api, r, id);
+    return count_for_person(r, id) && gate_identity(r, id) && check_rate(api, r, id);
 }
 
 static bool identify(struct api *api, struct http_req *r, struct api_identity *id)
@@ -280,7 +264,8 @@ static void dispatch(struct admission *a)
     r->user = NULL;
     r->on_gone = NULL;
     a->id->is_dispatched = true;
-    route->handle(a->api, r);
+    if (gate_target(a->api, r, a->id))
+        route->handle(a->api, r);
 }
 
 static void refuse_workspace(struct admission *a, int status, const char *message)

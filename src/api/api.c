@@ -4,128 +4,10 @@
 #include "api/hub.h"
 #include "api/internal.h"
 #include "api/proxy.h"
+#include "api/routes.h"
 #include "api/trail.h"
 #include "base/random.h"
 #include "http/static.h"
-
-/* ---- the table ---- */
-
-#define API_BODY_MAX        (64u * 1024) /* where the table does not say otherwise */
-#define API_TEXT_MAX        (1024u * 1024)
-#define API_LOGIN_MAX       (4u * 1024)
-#define API_PREFERENCES_MAX (32u * 1024) /* twice what can be kept: escapes take room */
-#define API_MCP_BODY_MAX    (4u * 1024 * 1024)
-#define CONV                API_CONV
-#define OPEN                (API_OPEN | API_NO_SPACE)
-
-static const struct route ROUTES[] = {
-    {"GET", "/v1/health", api_health_get, OPEN, 0},
-    {"POST", "/v1/auth/login", api_auth_login, OPEN, API_LOGIN_MAX},
-    {"POST", "/v1/auth/logout", api_auth_logout, OPEN, 0},
-    {"GET", "/v1/auth/session", api_auth_session, OPEN, 0},
-    {"POST", "/v1/auth/refresh", api_auth_refresh, OPEN, 0},
-    {"GET", "/v1/auth/authorize", api_auth_authorize, OPEN, 0},
-    {"GET", "/v1/auth/callback", api_auth_callback, OPEN, 0},
-    {"GET", "/v1/auth/link", api_auth_link, API_NO_SPACE, 0},
-    {"POST", "/v1/auth/link/rotate", api_auth_link_rotate, API_NO_SPACE, 0},
-    {"GET", "/v1/bootstrap", api_bootstrap_get, API_HOME, 0},
-    {"GET", "/v1/audit", api_audit_list, API_NO_SPACE | API_ADMIN, 0},
-    {"GET", "/v1/users", api_users_list, API_NO_SPACE | API_ADMIN, 0},
-    {"POST", "/v1/users", api_users_add, API_NO_SPACE | API_ADMIN, 0},
-    {"GET", "/v1/users/:user", api_users_get, API_NO_SPACE, 0},
-    {"PATCH", "/v1/users/:user", api_users_set, API_NO_SPACE | API_ADMIN, 0},
-    {"DELETE", "/v1/users/:user", api_users_remove, API_NO_SPACE | API_ADMIN, 0},
-    {"POST", "/v1/users/:user/password", api_users_password, API_NO_SPACE | API_ADMIN, 0},
-    {"POST", "/v1/users/:user/sign-out", api_users_sign_out, API_NO_SPACE | API_ADMIN, 0},
-    {"GET", "/v1/preferences", api_preferences_get, API_NO_SPACE, 0},
-    {"PATCH", "/v1/preferences", api_preferences_set, API_NO_SPACE, API_PREFERENCES_MAX},
-    {"GET", "/v1/tokens", api_tokens_list, API_NO_SPACE | API_ADMIN, 0},
-    {"POST", "/v1/tokens", api_tokens_add, API_NO_SPACE | API_ADMIN, 0},
-    {"DELETE", "/v1/tokens/:token", api_tokens_revoke, API_NO_SPACE | API_ADMIN, 0},
-    {"GET", "/v1/workspaces", api_workspaces_list, API_HOME, 0},
-    {"POST", "/v1/workspaces", api_workspaces_add, API_NO_SPACE | API_ADMIN, API_TEXT_MAX},
-    {"GET", "/v1/workspaces/:ws", api_workspaces_get, API_NO_SPACE, 0},
-    {"PATCH", "/v1/workspaces/:ws", api_workspaces_set, API_NO_SPACE | API_ADMIN, API_TEXT_MAX},
-    {"DELETE", "/v1/workspaces/:ws", api_workspaces_remove, API_NO_SPACE | API_ADMIN, 0},
-    {"GET", "/v1/workspaces/:ws/members", api_members_list, API_NO_SPACE, 0},
-    {"POST", "/v1/workspaces/:ws/members", api_members_add, API_NO_SPACE | API_ADMIN, 0},
-    {"PATCH", "/v1/workspaces/:ws/members/:user", api_members_set, API_NO_SPACE | API_ADMIN, 0},
-    {"DELETE", "/v1/workspaces/:ws/members/:user", api_members_remove, API_NO_SPACE | API_ADMIN, 0},
-    {"GET", "/v1/apps", api_apps_list, 0, 0},
-    {"POST", "/v1/apps/import", api_apps_import, API_ADMIN | API_READS, API_TEXT_MAX},
-    {"POST", "/v1/apps/install", api_apps_install, API_ADMIN, 0},
-    {"GET", "/v1/apps/oauth/callback", api_apps_auth_callback, OPEN, 0},
-    {"GET", "/v1/apps/oauth/client.json", api_apps_auth_document, OPEN, 0},
-    {"GET", "/v1/apps/:name", api_apps_get, 0, 0},
-    {"DELETE", "/v1/apps/:name", api_apps_uninstall, API_ADMIN, 0},
-    {"POST", "/v1/apps/:name/start", api_apps_start, API_ADMIN, 0},
-    {"POST", "/v1/apps/:name/stop", api_apps_stop, API_ADMIN, 0},
-    {"POST", "/v1/apps/:name/restart", api_apps_restart, API_ADMIN, 0},
-    {"POST", "/v1/apps/:name/auth", api_apps_auth_start, API_ADMIN, 0},
-    {"DELETE", "/v1/apps/:name/auth", api_apps_auth_end, API_ADMIN, 0},
-    {"POST", "/v1/apps/:name/approve", api_apps_approve, API_ADMIN, 0},
-    {"GET", "/v1/apps/:name/logs", api_apps_logs, 0, 0},
-    {"GET", "/v1/apps/:name/resources/*", api_apps_resource, 0, 0},
-    {"GET", "/v1/bundles/health", api_bundles_health, 0, 0},
-    {"GET", "/v1/tools", api_tools_list, 0, 0},
-    {"POST", "/v1/tools/call", api_tools_call, API_CALLS, API_TEXT_MAX},
-    {"POST", "/v1/chat", api_chat_post, API_BODY_CONV | API_CHAT, API_TEXT_MAX},
-    {"POST", "/v1/chat/start", api_chat_start, API_BODY_CONV | API_CHAT, API_TEXT_MAX},
-    {"POST", "/v1/chat/stream", api_chat_stream, API_BODY_CONV | API_CHAT, API_TEXT_MAX},
-    {"GET", "/v1/conversations", api_conversations_list, 0, 0},
-    {"GET", "/v1/conversations/stats", api_conversations_stats, 0, 0},
-    {"GET", "/v1/conversations/:id", api_conversations_get, CONV, 0},
-    {"PATCH", "/v1/conversations/:id", api_conversations_rename, CONV, 0},
-    {"DELETE", "/v1/conversations/:id", api_conversations_delete, CONV, 0},
-    {"POST", "/v1/conversations/:id/restore", api_conversations_restore, CONV, 0},
-    {"POST", "/v1/conversations/:id/fork", api_conversations_fork, CONV, 0},
-    {"GET", "/v1/conversations/:id/export", api_conversations_export, CONV, 0},
-    {"GET", "/v1/conversations/:id/notes", api_notes_list, CONV, 0},
-    {"POST", "/v1/conversations/:id/notes", api_notes_add, CONV, API_TEXT_MAX},
-    {"POST", "/v1/conversations/:id/share", api_sharing_set, CONV, 0},
-    {"POST", "/v1/conversations/:id/unshare", api_sharing_end, CONV, 0},
-    {"POST", "/v1/conversations/:id/participants", api_participants_add, CONV, 0},
-    {"DELETE", "/v1/conversations/:id/participants/:user", api_participants_remove, CONV, 0},
-    {"GET", "/v1/conversations/:id/history", api_conversations_history, CONV, 0},
-    {"GET", "/v1/conversations/:id/events", api_conversations_events, CONV, 0},
-    {"POST", "/v1/conversations/:id/typing", api_conversations_typing, CONV, 0},
-    {"POST", "/v1/conversations/:id/cancel", api_conversations_cancel, CONV, 0},
-    {"GET", "/v1/conversations/:id/inputs", api_inputs_list, CONV, 0},
-    {"POST", "/v1/conversations/:id/inputs/:input", api_inputs_answer, CONV, API_TEXT_MAX},
-    {"GET", "/v1/conversations/:id/queue", api_queue_list, CONV, 0},
-    {"PATCH", "/v1/conversations/:id/queue/:message", api_queue_edit, CONV, API_TEXT_MAX},
-    {"DELETE", "/v1/conversations/:id/queue/:message", api_queue_withdraw, CONV, 0},
-    {"GET", "/v1/events", api_events_get, 0, 0},
-    {"POST", "/v1/events/:stream/watch", api_events_watch, API_READS, 0},
-    {"GET", "/v1/models", api_models_list, 0, 0},
-    {"POST", "/v1/models/look", api_models_look, API_NO_SPACE | API_ADMIN, 0},
-    {"PUT", "/v1/models/default", api_models_set_default, API_NO_SPACE | API_ADMIN, 0},
-    {"GET", "/v1/permissions", api_permissions_get, 0, 0},
-    {"PUT", "/v1/permissions", api_permissions_set, API_ADMIN, API_TEXT_MAX},
-    {"DELETE", "/v1/permissions/consents/:tool", api_permissions_withdraw, API_ADMIN, 0},
-    {"PUT", "/v1/providers/:name/key", api_provider_key_set, API_NO_SPACE | API_ADMIN, 0},
-    {"POST", "/v1/prompt", api_prompt_preview, API_BODY_CONV | API_READS, API_TEXT_MAX},
-    {"GET", "/v1/search", api_search_get, 0, 0},
-    {"POST", "/v1/import", api_import_start, 0, 0},
-    {"GET", "/v1/import", api_import_get, 0, 0},
-    {"POST", "/v1/resources/read", api_resources_read, API_READS, 0},
-    {"GET", "/v1/skills", api_skills_list, 0, 0},
-    {"POST", "/v1/skills/match", api_skills_match, API_READS, API_TEXT_MAX},
-    {"GET", "/v1/usage", api_usage_get, 0, 0},
-    {"GET", "/v1/workspace", api_workspace_get, 0, 0},
-    {"POST", "/mcp", api_mcp_handle, API_MCP, API_MCP_BODY_MAX},
-    {"GET", "/mcp", api_mcp_handle, API_MCP, 0},
-    {"DELETE", "/mcp", api_mcp_handle, API_MCP, 0},
-    {"POST", "/mcp/:source", api_mcp_handle, API_MCP, API_MCP_BODY_MAX},
-    {"GET", "/mcp/:source", api_mcp_handle, API_MCP, 0},
-    {"DELETE", "/mcp/:source", api_mcp_handle, API_MCP, 0},
-    {"GET", "/sse", api_mcp_sse_open, API_MCP, 0},
-    {"POST", "/sse/message", api_mcp_sse_post, API_MCP, API_MCP_BODY_MAX},
-    {"GET", "/metrics", api_metrics_get, API_NO_SPACE, 0},
-    {"GET", "/.well-known/oauth-protected-resource", api_mcp_metadata, API_OPEN | API_NO_SPACE, 0},
-    {"GET", "/.well-known/oauth-protected-resource/mcp", api_mcp_metadata, API_OPEN | API_NO_SPACE,
-     0},
-};
 
 /* The page loads nothing from elsewhere and runs no inline script. */
 static const char *const NOT_PAGES[] = {"/v1/", "/mcp", NULL};
@@ -189,8 +71,10 @@ static bool on_head(void *ctx, struct http_req *r)
     struct buf allow;
     if (!proxy_strip_base(&api->deps.config->http, r))
         return false;
+    size_t nroutes;
+    const struct route *routes = api_routes(&nroutes);
     buf_init(&allow, 256);
-    enum route_result found = route_find(ROUTES, ARRAY_LEN(ROUTES), r, &allow);
+    enum route_result found = route_find(routes, nroutes, r, &allow);
     const struct route *route = found == ROUTE_FOUND ? r->route : NULL;
     bool is_page = found == ROUTE_NOT_FOUND && !is_api_path(r->path);
     bool go_on = admit_head(api, r, is_page);

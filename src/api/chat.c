@@ -93,10 +93,10 @@ static const struct {
     int status;
     const char *code;
 } REFUSALS[] = {
-    [TURN_NOT_FOUND] = {404, "not_found"},     [TURN_BUSY] = {409, "run_in_progress"},
-    [TURN_BAD_REQUEST] = {400, "bad_request"}, [TURN_NO_QUESTION] = {409, "no_open_question"},
-    [TURN_FAILED] = {500, "storage_error"},    [TURN_WITHDRAWN] = {409, "withdrawn"},
-    [TURN_STOPPING] = {503, "stopping"},
+    [TURN_NOT_FOUND] = {404, "not_found"},          [TURN_FORBIDDEN] = {403, "forbidden"},
+    [TURN_BUSY] = {409, "run_in_progress"},         [TURN_BAD_REQUEST] = {400, "bad_request"},
+    [TURN_NO_QUESTION] = {409, "no_open_question"}, [TURN_FAILED] = {500, "storage_error"},
+    [TURN_WITHDRAWN] = {409, "withdrawn"},          [TURN_STOPPING] = {503, "stopping"},
 };
 
 void api_turn_refused(struct http_req *r, enum turn_refusal why, const struct err *err)

@@ -129,7 +129,7 @@ static void reply_found(struct api_wait *w, const struct conv *c)
 
 void api_conversations_get(void *ctx, struct http_req *r)
 {
-    api_find_conv(ctx, r, CONV_VIEW, NULL, reply_found);
+    api_find_conv(ctx, r, NULL, reply_found);
 }
 
 struct rename_body {
@@ -153,7 +153,7 @@ void api_conversations_rename(void *ctx, struct http_req *r)
     if (str_trim(body->title).n == 0)
         http_reply_error(r, 400, "bad_request", "title: must not be empty", NULL);
     else
-        api_find_conv(ctx, r, CONV_MANAGE, body, rename_found);
+        api_find_conv(ctx, r, body, rename_found);
 }
 
 /* ---- POST /v1/conversations/:id/fork ---- */
@@ -199,7 +199,7 @@ void api_conversations_fork(void *ctx, struct http_req *r)
 {
     int64_t *at_message = ARENA_NEW(&r->arena, int64_t);
     if (parse_fork(r, at_message))
-        api_find_conv(ctx, r, CONV_VIEW, at_message, fork_found);
+        api_find_conv(ctx, r, at_message, fork_found);
 }
 
 /* ---- DELETE /v1/conversations/:id, POST .../restore ---- */
@@ -237,9 +237,7 @@ static void on_delete_found(void *ctx, const struct err *err, const struct conv 
     w->op = NULL;
     if (err && !is_trashed)
         api_store_error(w->req, err);
-    else if (c && !api_may(w, c, CONV_MANAGE))
-        api_not_found(w->req, "conversation");
-    else
+    else if (!c || api_check_right(w, c))
         delete_now(w);
 }
 
@@ -307,5 +305,5 @@ void api_conversations_cancel(void *ctx, struct http_req *r)
     if (is_own || (who->is_operator && runtime_active_run(rt, r->params[0]).n > 0))
         cancel_run(r);
     else
-        api_find_conv(ctx, r, CONV_SEND, NULL, cancel_found);
+        api_find_conv(ctx, r, NULL, cancel_found);
 }

@@ -32,7 +32,7 @@ void api_conversations_events(void *ctx, struct http_req *r)
 {
     store_pos *after = ARENA_NEW(&r->arena, store_pos);
     if (parse_after(r, after))
-        api_find_conv(ctx, r, CONV_VIEW, after, watch_one);
+        api_find_conv(ctx, r, after, watch_one);
 }
 
 /* ---- POST /v1/conversations/:id/typing ---- */
@@ -72,7 +72,7 @@ void api_conversations_typing(void *ctx, struct http_req *r)
         return;
     body->is_over =
         body->is_typing && body->is_typing->type == JSON_BOOL && !body->is_typing->boolean;
-    api_find_conv(ctx, r, CONV_SEND, body, tell_typing);
+    api_find_conv(ctx, r, body, tell_typing);
 }
 
 /* ---- GET /v1/events ---- */

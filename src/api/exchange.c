@@ -163,24 +163,33 @@ const struct viewer *api_viewer(const struct api_wait *w)
     return w->is_operator ? NULL : &w->viewer;
 }
 
+bool api_check_right(const struct api_wait *w, const struct conv *c)
+{
+    enum conv_right right = (enum conv_right)(api_rule(w->req->route)->conv - 1);
+    if (api_may(w, c, right))
+        return true;
+    if (api_may(w, c, CONV_VIEW))
+        http_reply_error(w->req, 403, "forbidden", access_reason(right), NULL);
+    else
+        api_not_found(w->req, "conversation");
+    return false;
+}
+
 static void on_found(void *ctx, const struct err *err, const struct conv *c)
 {
     struct api_wait *w = ctx;
     w->op = NULL;
     if (err)
         api_store_error(w->req, err);
-    else if (!api_may(w, c, w->right))
-        api_not_found(w->req, "conversation");
-    else
+    else if (api_check_right(w, c))
         w->then(w, c);
 }
 
-struct api_wait *api_find_conv(struct api *api, struct http_req *r, enum conv_right right,
-                               void *data, void (*then)(struct api_wait *w, const struct conv *c))
+struct api_wait *api_find_conv(struct api *api, struct http_req *r, void *data,
+                               void (*then)(struct api_wait *w, const struct conv *c))
 {
     struct api_wait *w = api_wait_new(api, r);
     w->id = r->params[0];
-    w->right = right;
     w->data = data;
     w->then = then;
     w->op = store_get(w->space->store, w->id, on_found, w);

@@ -132,6 +132,6 @@ void api_conversations_export(void *ctx, struct http_req *r)
     }
     q->options.without_tools = str_eq(http_query(r, "tools"), STR("false"));
     buf_init(&q->body, EXPORT_BYTES_MAX);
-    q->wait = api_find_conv(ctx, r, CONV_VIEW, q, export_found);
+    q->wait = api_find_conv(ctx, r, q, export_found);
     r->on_gone = on_gone;
 }

@@ -150,5 +150,5 @@ void api_conversations_history(void *ctx, struct http_req *r)
     struct store_range *range = ARENA_NEW(&r->arena, struct store_range);
     *range = (struct store_range){
         .backwards = true, .before = (store_pos)before, .max_events = (size_t)limit};
-    api_find_conv(ctx, r, CONV_VIEW, range, read_page);
+    api_find_conv(ctx, r, range, read_page);
 }

@@ -102,9 +102,7 @@ void api_import_start(void *ctx, struct http_req *r)
     struct import_body body = {0};
     struct err e = {0};
     struct import_spec spec = {.progress = on_progress};
-    if (!r->is_local_socket)
-        api_not_found(r, "address");
-    else if (!api_decode_body(r, IMPORT_FIELDS, &body))
+    if (!api_decode_body(r, IMPORT_FIELDS, &body))
         return;
     else if (body.path[0] != '/')
         http_reply_error(r, 400, "bad_request", "path: expected an absolute path", NULL);
@@ -122,7 +120,7 @@ void api_import_start(void *ctx, struct http_req *r)
 void api_import_get(void *ctx, struct http_req *r)
 {
     struct api *api = ctx;
-    if (!r->is_local_socket || !api->import)
+    if (!api->import)
         api_not_found(r, "import");
     else
         reply(r, api->import);

@@ -17,7 +17,7 @@ static void send_list(struct api_wait *w, const struct conv *c)
 
 void api_inputs_list(void *ctx, struct http_req *r)
 {
-    api_find_conv(ctx, r, CONV_VIEW, NULL, send_list);
+    api_find_conv(ctx, r, NULL, send_list);
 }
 
 struct input_body {
@@ -61,5 +61,5 @@ void api_inputs_answer(void *ctx, struct http_req *r)
 {
     struct input_body *body = ARENA_NEW(&r->arena, struct input_body);
     if (api_decode_body(r, FIELDS, body))
-        api_find_conv(ctx, r, CONV_SEND, body, answer);
+        api_find_conv(ctx, r, body, answer);
 }

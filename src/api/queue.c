@@ -18,7 +18,7 @@ static void send_list(struct api_wait *w, const struct conv *c)
 
 void api_queue_list(void *ctx, struct http_req *r)
 {
-    api_find_conv(ctx, r, CONV_VIEW, NULL, send_list);
+    api_find_conv(ctx, r, NULL, send_list);
 }
 
 /* ---- changing ---- */
@@ -87,7 +87,7 @@ void api_queue_edit(void *ctx, struct http_req *r)
 {
     struct edit_body *body = ARENA_NEW(&r->arena, struct edit_body);
     if (api_decode_body(r, FIELDS, body))
-        api_find_conv(ctx, r, CONV_SEND, body, edit);
+        api_find_conv(ctx, r, body, edit);
 }
 
 /* Who may say who takes part may also keep a message from being sent. */
@@ -105,5 +105,5 @@ static void withdraw(struct api_wait *w, const struct conv *c)
 
 void api_queue_withdraw(void *ctx, struct http_req *r)
 {
-    api_find_conv(ctx, r, CONV_VIEW, NULL, withdraw);
+    api_find_conv(ctx, r, NULL, withdraw);
 }

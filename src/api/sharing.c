@@ -85,12 +85,12 @@ void api_sharing_set(void *ctx, struct http_req *r)
     if (!s->is_shared && !str_eq(body.visibility, STR("private")))
         http_reply_error(r, 400, "bad_request", "visibility: expected shared or private", NULL);
     else if (!body.participants || parse_participants(r, body.participants, &s->participants))
-        api_find_conv(ctx, r, CONV_SHARE, s, set_sharing);
+        api_find_conv(ctx, r, s, set_sharing);
 }
 
 void api_sharing_end(void *ctx, struct http_req *r)
 {
-    api_find_conv(ctx, r, CONV_SHARE, ARENA_NEW(&r->arena, struct sharing), set_sharing);
+    api_find_conv(ctx, r, ARENA_NEW(&r->arena, struct sharing), set_sharing);
 }
 
 /* ---- .../participants ---- */
@@ -126,7 +126,7 @@ void api_participants_add(void *ctx, struct http_req *r)
                          "characters",
                          NULL);
     else
-        api_find_conv(ctx, r, CONV_SHARE, user, add_participant);
+        api_find_conv(ctx, r, user, add_participant);
 }
 
 static void remove_participant(struct api_wait *w, const struct conv *c)
@@ -146,5 +146,5 @@ static void remove_participant(struct api_wait *w, const struct conv *c)
 
 void api_participants_remove(void *ctx, struct http_req *r)
 {
-    api_find_conv(ctx, r, CONV_SHARE, NULL, remove_participant);
+    api_find_conv(ctx, r, NULL, remove_participant);
 }

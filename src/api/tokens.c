@@ -123,10 +123,6 @@ void api_tokens_add(void *ctx, struct http_req *r)
     const struct api_identity *me = api_identity(r);
     struct token_body b = {0};
     struct auth_new_token in = {.user_id = me->who.user_id};
-    if (me->who.how == AUTH_BY_TOKEN) {
-        http_reply_error(r, 403, "forbidden", "A token cannot make tokens.", NULL);
-        return;
-    }
     if (!api_decode_body(r, TOKEN_FIELDS, &b) || !read_scopes(r, &b.scopes, &in.scopes) ||
         !read_expiry(r, b.days, &in.expires_ms))
         return;

@@ -32,11 +32,14 @@ static void on_found(void *ctx, const struct err *err, const struct conv *conv)
     struct finder *f = ctx;
     f->call->op = NULL;
     bool is_absent = err && (err->code == -ENOENT || err->code == -EINVAL);
-    if (is_absent || (conv && !access_allows(&f->call->viewer, &conv->acl, f->right)))
+    const struct viewer *who = &f->call->viewer;
+    if (is_absent || (conv && !access_allows(who, &conv->acl, CONV_VIEW)))
         builtin_fail(f->call, "There is no conversation '%.*s'.",
                      STR_ARG(utf8_truncate(f->id, STORE_ID_MAX)));
     else if (err)
         conv_tool_fail(f->call, err);
+    else if (!access_allows(who, &conv->acl, f->right))
+        builtin_fail(f->call, "%s", access_reason(f->right));
     else
         f->then(f->call, conv);
 }

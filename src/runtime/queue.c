@@ -95,7 +95,8 @@ void queue_taken(struct turn *t)
 void queue_refused(struct turn *t, enum turn_refusal why, const struct err *err)
 {
     tell_removed(t, "refused", STR_NONE, err->msg);
-    if (!t->is_restored || t->is_left || why == TURN_NOT_FOUND || why == TURN_WITHDRAWN)
+    if (!t->is_restored || t->is_left || why == TURN_NOT_FOUND || why == TURN_FORBIDDEN ||
+        why == TURN_WITHDRAWN)
         return;
     t->is_left = true;
     log_warn(t->rt->deps.log, "runtime",

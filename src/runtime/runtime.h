@@ -121,6 +121,7 @@ struct turn_info {
 
 enum turn_refusal {
     TURN_NOT_FOUND,   /* no such conversation, or not for this person */
+    TURN_FORBIDDEN,   /* this person may read the conversation but not write in it */
     TURN_BUSY,        /* a run is in progress */
     TURN_BAD_REQUEST, /* the message is empty or too long, the model unknown */
     TURN_NO_QUESTION, /* an answer, but nothing was asked (any more) */

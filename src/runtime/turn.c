@@ -230,9 +230,9 @@ static struct json_strs copy_strs(struct arena *a, struct json_strs in)
     return out;
 }
 
-static bool may_send(struct turn *t, const struct conv *conv)
+static bool may(struct turn *t, const struct conv *conv, enum conv_right right)
 {
-    return queue_still_member(t) && access_allows(&t->viewer, &conv->acl, CONV_SEND);
+    return queue_still_member(t) && access_allows(&t->viewer, &conv->acl, right);
 }
 
 static void on_found(void *ctx, const struct err *err, const struct conv *conv)
@@ -250,11 +250,14 @@ static void on_found(void *ctx, const struct err *err, const struct conv *conv)
                 "forked, but not continued.",
                 STR_ARG(t->conversation_id));
         turn_refuse(t, TURN_FAILED, &e);
-    } else if (is_absent || (!err && !may_send(t, conv))) {
+    } else if (is_absent || (!err && !may(t, conv, CONV_VIEW))) {
         err_set(&e, -ENOENT, "There is no conversation '%.*s'.", STR_ARG(t->conversation_id));
         if (err)
             transcript_free(recall_take(&t->rt->recall, t->conversation_id));
         turn_refuse(t, TURN_NOT_FOUND, &e);
+    } else if (!err && !may(t, conv, CONV_SEND)) {
+        err_set(&e, -EACCES, "%s", access_reason(CONV_SEND));
+        turn_refuse(t, TURN_FORBIDDEN, &e);
     } else if (err) {
         turn_refuse(t, TURN_FAILED, err);
     } else if (choose_model(t, conv->model, &e) < 0) {

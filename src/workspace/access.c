@@ -36,3 +36,14 @@ bool access_allows(const struct viewer *v, const struct conv_acl *acl, enum conv
            (v->is_workspace_admin && ALLOWED[REL_ADMIN][right]) ||
            (v->user_id.n && is_participant(v, acl) && ALLOWED[REL_PARTICIPANT][right]);
 }
+
+const char *access_reason(enum conv_right right)
+{
+    static const char *const REASONS[] = {
+        [CONV_VIEW] = "This conversation is not for you.",
+        [CONV_SEND] = "You may read this conversation, but only its participants write in it.",
+        [CONV_MANAGE] = "Only the owner of a conversation may rename, delete or restore it.",
+        [CONV_SHARE] = "Only the owner of a conversation and admins of the workspace may share it.",
+    };
+    return REASONS[right];
+}

@@ -1,7 +1,7 @@
 /* access.h - who may do what with a conversation: pure functions, one truth.
  *
- * Every route, tool, stream, search and command asks here. A denial is always shown as
- * absence (404): the caller must not learn that the thing exists. */
+ * Every route, tool, stream, search and command asks here. To those who may not see a
+ * conversation a denial looks like absence (404); those who see it get the reason (403). */
 #pragma once
 
 #include "base/json_decode.h"
@@ -14,7 +14,7 @@ struct viewer {
 enum conv_right {
     CONV_VIEW,   /* read history, watch streams, search, export, fork into one's own */
     CONV_SEND,   /* post messages, answer questions, cancel runs */
-    CONV_MANAGE, /* rename, delete */
+    CONV_MANAGE, /* rename, delete, restore from the trash, purge */
     CONV_SHARE,  /* visibility and participants */
 };
 
@@ -26,3 +26,5 @@ struct conv_acl {
 };
 
 bool access_allows(const struct viewer *v, const struct conv_acl *acl, enum conv_right right);
+/* Why somebody who may view a conversation may not do more with it: a sentence. */
+const char *access_reason(enum conv_right right);

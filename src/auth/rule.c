@@ -1,0 +1,43 @@
+#include "auth/rule.h"
+
+static bool is_narrowed(const struct identity *who)
+{
+    return who->tools.len > 0;
+}
+
+static bool is_bound(const struct identity *who)
+{
+    return who->workspace_id.n > 0;
+}
+
+const char *rule_refuses_token(const struct access_rule *rule, const struct identity *who)
+{
+    if (!identity_has(who, rule->scope))
+        return "This token's scopes do not cover that.";
+    if (rule->tokens == RULE_TOKENS_NONE && who->how == AUTH_BY_TOKEN)
+        return "A token cannot do that: log in.";
+    if (rule->tokens >= RULE_TOKENS_WIDE && is_narrowed(who))
+        return "This token is for some tools only. Use one without a limit of tools.";
+    if (rule->tokens >= RULE_TOKENS_WHOLE && is_bound(who))
+        return "This token is for one workspace only. Use one that is not bound to a workspace.";
+    return NULL;
+}
+
+str rule_tokens_name(enum rule_tokens tokens)
+{
+    static const char *const NAMES[] = {[RULE_TOKENS_ANY] = "any",
+                                        [RULE_TOKENS_WIDE] = "wide",
+                                        [RULE_TOKENS_WHOLE] = "whole",
+                                        [RULE_TOKENS_NONE] = "none"};
+    return str_from(NAMES[tokens]);
+}
+
+str rule_conv_name(enum rule_conv conv)
+{
+    static const char *const NAMES[] = {[RULE_CONV_NONE] = "",
+                                        [RULE_CONV_VIEW] = "view",
+                                        [RULE_CONV_SEND] = "send",
+                                        [RULE_CONV_MANAGE] = "manage",
+                                        [RULE_CONV_SHARE] = "share"};
+    return str_from(NAMES[conv]);
+}
