@@ -221,24 +221,27 @@ static void on_deleted(void *ctx, const struct err *err)
     api_json_send(&j, wait->req);
 }
 
-/* A run in progress is cancelled; its last lines are queued before the deletion and go with
- * the log. Streams end with the deletion. */
 static void delete_now(struct api_wait *w)
 {
-    (void)runtime_cancel(w->space->runtime, w->id);
-    w->op = store_delete(w->space->store, w->id, w->data != NULL, on_deleted, w);
+    w->op = store_delete(w->space->store, w->id, w->data != NULL, api_viewer(w), on_deleted, w);
 }
 
-/* What lies in the trash cannot be asked whose it is: purging it is for admins. */
+/* A run in progress is cancelled; its last lines are queued before the deletion and go with
+ * the log. Streams end with the deletion. What lies in the trash is purged by those who may
+ * delete it: the store reads from the log whose it is. */
 static void on_delete_found(void *ctx, const struct err *err, const struct conv *c)
 {
     struct api_wait *w = ctx;
-    bool is_trashed = err && err->code == -ENOENT && w->data && w->viewer.is_workspace_admin;
+    bool is_trashed = err && err->code == -ENOENT && w->data;
     w->op = NULL;
-    if (err && !is_trashed)
-        api_store_error(w->req, err);
-    else if (!c || api_check_right(w, c))
+    if (is_trashed) {
         delete_now(w);
+    } else if (err) {
+        api_store_error(w->req, err);
+    } else if (api_check_right(w, c)) {
+        (void)runtime_cancel(w->space->runtime, w->id);
+        delete_now(w);
+    }
 }
 
 void api_conversations_delete(void *ctx, struct http_req *r)
@@ -256,29 +259,12 @@ void api_conversations_delete(void *ctx, struct http_req *r)
     w->op = store_get(w->space->store, w->id, on_delete_found, w);
 }
 
-static void on_put_back(void *ctx, const struct err *err)
-{
-    struct api_wait *w = ctx;
-    api_not_found(w->req, "conversation");
-}
-
-/* Only when it is back can it be read whose it is. */
-static void on_restored(void *ctx, const struct err *err, const struct conv *c)
-{
-    struct api_wait *w = ctx;
-    w->op = NULL;
-    if (!err && !api_may(w, c, CONV_MANAGE))
-        w->op = store_delete(w->space->store, w->id, false, on_put_back, w);
-    else
-        api_reply_conv(w, err, c);
-}
-
 void api_conversations_restore(void *ctx, struct http_req *r)
 {
     struct api *api = ctx;
     struct api_wait *w = api_wait_new(api, r);
     w->id = r->params[0];
-    w->op = store_restore(w->space->store, w->id, on_restored, w);
+    w->op = store_restore(w->space->store, w->id, api_viewer(w), api_reply_conv, w);
 }
 
 /* ---- POST /v1/conversations/:id/cancel ---- */

@@ -96,7 +96,7 @@ static void on_deleted(void *ctx, const struct err *err)
 static void delete_found(struct builtin_call *c, const struct conv *conv)
 {
     (void)runtime_cancel(c->builtin->deps.runtime, conv->id);
-    c->op = store_delete(conv_tool_store(c), conv->id, false, on_deleted, c);
+    c->op = store_delete(conv_tool_store(c), conv->id, false, &c->viewer, on_deleted, c);
 }
 
 static void delete_conv(struct builtin_call *c)

@@ -101,8 +101,10 @@ struct store_op {
         } sharing;
         str blob; /* bytes, or the sha256 */
     } in;
-    struct viewer viewer; /* a copy, for query and search */
+    struct viewer viewer; /* a copy, for query, search, remove and restore */
+    bool has_viewer;      /* remove, restore: else it is the operator */
     int64_t at_message;   /* fork */
+    int64_t trashed_ms;   /* remove: which one of the trash is being purged */
     str announcement;     /* remove: what to say of it, while that can be read */
     str *lines;           /* create, append: given, then as stored (with line feeds) */
     size_t nlines;
@@ -134,6 +136,10 @@ void op_run(struct store_op *op, void (*work)(struct store_op *op));
 
 /* Refuses what no backend should see. True: the call goes on. */
 bool op_check(struct store_op *op, bool is_write);
+/* Copies who asks; NULL is the operator. */
+const struct viewer *op_set_viewer(struct store_op *op, const struct viewer *v);
+/* May they delete, purge or restore a conversation with this access? */
+bool op_may_manage(const struct store_op *op, const struct conv_acl *acl);
 const struct err *op_err(const struct store_op *op); /* NULL = none */
 void answer_conv(struct store_op *op);
 void answer_blob(struct store_op *op);

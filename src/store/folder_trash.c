@@ -83,7 +83,7 @@ static int run_remove(struct log_task *t, const struct store_io *io)
 
 /* Removes from the trash what `is_due` says. How many conversations went, or -errno. */
 static int purge_trash(struct store_op *op,
-                       bool (*is_due)(const struct store_op *op, int64_t when, str id))
+                       bool (*is_due)(struct store_op *op, int64_t when, str id))
 {
     struct files *f = op->store->impl;
     const char *dir = trash_dir(op->store, &op->arena);
@@ -105,9 +105,39 @@ static int purge_trash(struct store_op *op,
     return r < 0 ? r : n;
 }
 
-static bool is_this_one(const struct store_op *op, int64_t when, str id)
+/* The name of the one folder inside, or an empty one. */
+static str only_child(struct arena *a, const char *dir)
 {
-    return str_eq(id, op->id);
+    DIR *d = opendir(dir);
+    struct dirent *entry;
+    str name = STR_NONE;
+    while (d && (entry = readdir(d)) != NULL) {
+        if (entry->d_name[0] != '.')
+            name = arena_str(a, str_from(entry->d_name));
+    }
+    if (d)
+        closedir(d);
+    return name;
+}
+
+/* May who asks take it out of the trash? `place` is its directory there. */
+static bool may_manage(struct store_op *op, const char *place)
+{
+    str name = only_child(&op->arena, place);
+    return name.n > 0 &&
+           trash_may_manage(op,
+                            arena_printf(&op->arena, "%s/%.*s/chat.jsonl", place, STR_ARG(name)).p);
+}
+
+/* An id may have been used by several people: each purges what is theirs. */
+static bool is_this_one(struct store_op *op, int64_t when, str id)
+{
+    if (!str_eq(id, op->id))
+        return false;
+    const char *dir = trash_dir(op->store, &op->arena);
+    return !op->has_viewer ||
+           may_manage(
+               op, arena_printf(&op->arena, "%s/%lld-%.*s", dir, (long long)when, STR_ARG(id)).p);
 }
 
 static void purge_trashed(struct store_op *op)
@@ -174,28 +204,13 @@ static const char *newest(struct store_op *op)
     return found;
 }
 
-/* The name of the one folder inside, or an empty one. */
-static str only_child(struct arena *a, const char *dir)
-{
-    DIR *d = opendir(dir);
-    struct dirent *entry;
-    str name = STR_NONE;
-    while (d && (entry = readdir(d)) != NULL) {
-        if (entry->d_name[0] != '.')
-            name = arena_str(a, str_from(entry->d_name));
-    }
-    if (d)
-        closedir(d);
-    return name;
-}
-
 static int run_restore(struct log_task *t, const struct store_io *io)
 {
     struct store_op *op = files_op(t);
     struct catalog *c = &folder_of(op->store)->catalog;
     const char *place = newest(op);
     struct folder_place p = {.name = place ? only_child(&op->arena, place) : STR_NONE};
-    if (!p.name.n)
+    if (!p.name.n || !may_manage(op, place))
         return err_set(&t->err, -ENOENT, "%.*s is not in the trash", STR_ARG(op->id));
     const char *from = arena_printf(&op->arena, "%s/%s", place, p.name.p).p;
     const char *to = arena_printf(&op->arena, "%s/%s", c->dir, p.name.p).p;
@@ -239,7 +254,7 @@ void folder_restore(struct store_op *op)
 
 /* ---- sweeping ---- */
 
-static bool is_expired(const struct store_op *op, int64_t when, str id)
+static bool is_expired(struct store_op *op, int64_t when, str id)
 {
     return when < clock_now_ms() - (int64_t)TRASH_DAYS * 24 * 3600 * 1000;
 }

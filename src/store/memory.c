@@ -175,12 +175,39 @@ static void memory_fork(struct store_op *op)
     op_done_later(op);
 }
 
+/* Takes out of a chain of the trash what who asks may manage. */
+static struct memory_conv *take_own(struct store_op *op, struct memory_conv **chain)
+{
+    struct memory_conv *own = NULL;
+    while (*chain) {
+        struct memory_conv *c = *chain;
+        if (op_may_manage(op, &c->derive.conv.acl)) {
+            *chain = c->older;
+            c->older = own;
+            own = c;
+        } else {
+            chain = &c->older;
+        }
+    }
+    return own;
+}
+
+static struct memory_conv *take_trashed(struct store_op *op)
+{
+    struct memory *m = memory(op);
+    struct memory_conv *chain = map_del(&m->trash, op->id);
+    struct memory_conv *own = take_own(op, &chain);
+    if (chain)
+        map_put(&m->trash, op->id, chain);
+    return own;
+}
+
 static void memory_remove(struct store_op *op)
 {
     struct memory *m = memory(op);
     struct memory_conv *c = map_del(&m->convs, op->id);
     if (!c && op->in.is_purge)
-        c = map_del(&m->trash, op->id);
+        c = take_trashed(op);
     if (!c)
         err_set(&op->err, -ENOENT, "no such conversation: %.*s", STR_ARG(op->id));
     else if (op->in.is_purge)
@@ -202,7 +229,8 @@ static void take_from_trash(struct memory *m, str id)
 static void memory_restore(struct store_op *op)
 {
     struct memory *m = memory(op);
-    if (!map_get(&m->trash, op->id))
+    const struct memory_conv *trashed = map_get(&m->trash, op->id);
+    if (!trashed || !op_may_manage(op, &trashed->derive.conv.acl))
         err_set(&op->err, -ENOENT, "%.*s is not in the trash", STR_ARG(op->id));
     else if (map_get(&m->convs, op->id))
         err_set(&op->err, -EEXIST, "this conversation exists already: %.*s", STR_ARG(op->id));

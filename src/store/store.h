@@ -151,11 +151,19 @@ struct store_op *store_add_note(struct store *s, str id, str author, str text, s
  * each run.done. */
 struct store_op *store_fork(struct store *s, str id, int64_t at_message, str new_owner,
                             store_conv_fn fn, void *ctx);
-/* To the trash for 7 days, or (purge) away at once, out of the trash as well. Live streams
- * get a message of type conversation.deleted, with position 0. -EBUSY as for append. */
-struct store_op *store_delete(struct store *s, str id, bool purge, store_done_fn fn, void *ctx);
-/* The one deleted last under this id. -ENOENT not in the trash, -EEXIST the id is in use. */
-struct store_op *store_restore(struct store *s, str id, store_conv_fn fn, void *ctx);
+/* To the trash for 7 days, or (purge) removed immediately, out of the trash as well. Live streams
+ * get a message of type conversation.deleted, with position 0. -EBUSY as for append.
+ *
+ * `viewer` needs the right CONV_MANAGE; NULL = the operator. That is decided from the log itself,
+ * in the same step that moves it: nothing that can be cancelled lies between. To anybody else the
+ * conversation is absent (-ENOENT), and a refusal changes nothing, not even its days in the
+ * trash. */
+struct store_op *store_delete(struct store *s, str id, bool purge, const struct viewer *viewer,
+                              store_done_fn fn, void *ctx);
+/* The one deleted last under this id, if it is the viewer's: as above. -ENOENT not in the trash,
+ * -EEXIST the id is in use. */
+struct store_op *store_restore(struct store *s, str id, const struct viewer *viewer,
+                               store_conv_fn fn, void *ctx);
 
 /* ---- blobs: large results and prompts, by content, beside the log ----
  *

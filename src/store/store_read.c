@@ -62,13 +62,19 @@ struct store_op *store_read(struct store *s, str id, const struct store_range *r
     return op;
 }
 
-static const struct viewer *copy_viewer(struct store_op *op, const struct viewer *v)
+const struct viewer *op_set_viewer(struct store_op *op, const struct viewer *v)
 {
     if (!v)
         return NULL;
+    op->has_viewer = true;
     op->viewer = *v;
     op->viewer.user_id = arena_str(&op->arena, v->user_id);
     return &op->viewer;
+}
+
+bool op_may_manage(const struct store_op *op, const struct conv_acl *acl)
+{
+    return !op->has_viewer || access_allows(&op->viewer, acl, CONV_MANAGE);
 }
 
 static void answer_list(struct store_op *op)
@@ -82,7 +88,7 @@ struct store_op *store_list(struct store *s, const struct store_query *q, store_
     struct store_op *op = op_new(s, STR_NONE, answer_list, ctx);
     op->fn.list = fn;
     op->in.query = *q;
-    op->in.query.viewer = copy_viewer(op, q->viewer);
+    op->in.query.viewer = op_set_viewer(op, q->viewer);
     op->in.query.cursor = arena_str(&op->arena, q->cursor);
     op->in.query.search = arena_str(&op->arena, q->search);
     size_t limit = q->limit ? q->limit : STORE_LIST_DEFAULT;
@@ -105,7 +111,7 @@ struct store_op *store_search(struct store *s, const struct store_search_query *
     struct store_op *op = op_new(s, q->conv_id, answer_search, ctx);
     op->fn.search = fn;
     op->in.search = *q;
-    op->in.search.viewer = copy_viewer(op, q->viewer);
+    op->in.search.viewer = op_set_viewer(op, q->viewer);
     op->in.search.text = arena_str(&op->arena, q->text);
     op->in.search.conv_id = op->id;
     size_t limit = q->limit ? q->limit : STORE_LIST_DEFAULT;

@@ -332,26 +332,35 @@ static void removed(struct store_op *op)
 static void on_last_look(void *ctx, const struct err *err, const struct conv *c)
 {
     struct store_op *op = ctx;
+    if (c && !op_may_manage(op, &c->acl)) {
+        err_set(&op->err, -ENOENT, "no such conversation: %.*s", STR_ARG(op->id));
+        op_done(op);
+        return;
+    }
     if (c)
         op->announcement = announce_line(&op->arena, c, &c->acl, c->title);
     op->store->ops->remove(op);
 }
 
-struct store_op *store_delete(struct store *s, str id, bool purge, store_done_fn fn, void *ctx)
+struct store_op *store_delete(struct store *s, str id, bool purge, const struct viewer *viewer,
+                              store_done_fn fn, void *ctx)
 {
     struct store_op *op = op_new(s, id, answer_done, ctx);
     op->fn.done = fn;
     op->in.is_purge = purge;
+    (void)op_set_viewer(op, viewer);
     op->step = removed;
     if (op_check(op, true))
         store_get(s, op->id, on_last_look, op);
     return op;
 }
 
-struct store_op *store_restore(struct store *s, str id, store_conv_fn fn, void *ctx)
+struct store_op *store_restore(struct store *s, str id, const struct viewer *viewer,
+                               store_conv_fn fn, void *ctx)
 {
     struct store_op *op = op_new(s, id, answer_conv, ctx);
     op->fn.conv = fn;
+    (void)op_set_viewer(op, viewer);
     op->step = appeared;
     if (op_check(op, true))
         s->ops->restore(op);

@@ -44,6 +44,38 @@ static bool parse_name(str name, int64_t *ret_when, str *ret_id)
     return store_id_valid(*ret_id);
 }
 
+/* ---- whose it is ---- */
+
+static bool on_trashed_line(void *ctx, str line, store_pos end)
+{
+    derive_line(ctx, line, end);
+    return true;
+}
+
+bool trash_may_manage(const struct store_op *op, const char *path)
+{
+    const struct files *f = op->store->impl;
+    struct derive d;
+    struct err e = {0};
+    off_t limit;
+    int64_t overlong = 0;
+    if (!op->has_viewer)
+        return true;
+    int fd = files_open_log(path, UINT64_MAX, &limit, &e);
+    if (fd < 0)
+        return false;
+    derive_init(&d, op->store->env);
+    int r = files_each_line(f->layout, fd, 0, limit, false, on_trashed_line, &d, &overlong);
+    close(fd);
+    struct arena a;
+    arena_init(&a);
+    const struct conv *c = derive_conv(&d, &a, op->id, str_from(op->store->conf.workspace_id));
+    bool may = r >= 0 && d.has_header && op_may_manage(op, &c->acl);
+    arena_done(&a);
+    derive_done(&d);
+    return may;
+}
+
 /* ---- deleting ---- */
 
 static int move_to_trash(struct store_op *op, const struct store_io *io, struct err *e)
@@ -126,14 +158,50 @@ static int purge_trash(struct store_op *op,
     return r < 0 ? r : n;
 }
 
+/* An id may have been used by several people: each purges what is theirs. A log is looked at
+ * once, before anything of it goes: its other files are asked for by its name. */
 static bool is_this_one(const struct store_op *op, int64_t when, str id)
 {
-    return str_eq(id, op->id);
+    return str_eq(id, op->id) && when == op->trashed_ms;
+}
+
+/* The newest log of this id in the trash that is older than `before` (-1 = any); -1 = none. */
+static int64_t newest_in_trash(struct store_op *op, int64_t before)
+{
+    DIR *d = opendir(trash_dir(op->store, &op->arena));
+    if (!d)
+        return -1;
+    int64_t newest = -1, when;
+    str id;
+    struct dirent *entry;
+    while ((entry = readdir(d)) != NULL) {
+        str name = str_from(entry->d_name);
+        if (str_ends(name, STR(".jsonl")) && parse_name(name, &when, &id) && str_eq(id, op->id) &&
+            when > newest && (before < 0 || when < before))
+            newest = when;
+    }
+    closedir(d);
+    return newest;
+}
+
+/* All of this id that who asks may manage. How many went, or -errno. */
+static int purge_own(struct store_op *op)
+{
+    int n = 0, r = 0;
+    int64_t when = -1;
+    while (r >= 0 && (when = newest_in_trash(op, when)) >= 0) {
+        if (!trash_may_manage(op, trash_path(op, when, SUFFIXES[0])))
+            continue;
+        op->trashed_ms = when;
+        r = purge_trash(op, is_this_one);
+        n += r > 0 ? r : 0;
+    }
+    return r < 0 ? r : n;
 }
 
 static void purge_trashed(struct store_op *op)
 {
-    int n = purge_trash(op, is_this_one);
+    int n = purge_own(op);
     if (n == 0)
         err_set(&op->err, -ENOENT, "no such conversation: %.*s", STR_ARG(op->id));
     else if (n < 0)
@@ -163,30 +231,12 @@ void trash_remove(struct store_op *op)
 
 /* ---- taking back ---- */
 
-static int64_t newest_in_trash(struct store_op *op)
-{
-    DIR *d = opendir(trash_dir(op->store, &op->arena));
-    if (!d)
-        return -1;
-    int64_t newest = -1, when;
-    str id;
-    struct dirent *entry;
-    while ((entry = readdir(d)) != NULL) {
-        str name = str_from(entry->d_name);
-        if (str_ends(name, STR(".jsonl")) && parse_name(name, &when, &id) && str_eq(id, op->id) &&
-            when > newest)
-            newest = when;
-    }
-    closedir(d);
-    return newest;
-}
-
 /* The log last, once the rest is safe: it must not appear without what it names. */
 static int run_restore(struct log_task *t, const struct store_io *io)
 {
     struct store_op *op = files_op(t);
-    int64_t when = newest_in_trash(op);
-    if (when < 0)
+    int64_t when = newest_in_trash(op, -1);
+    if (when < 0 || !trash_may_manage(op, trash_path(op, when, SUFFIXES[0])))
         return err_set(&t->err, -ENOENT, "%.*s is not in the trash", STR_ARG(op->id));
     if (access(op->path, F_OK) == 0)
         return err_set(&t->err, -EEXIST, "this conversation exists already: %s", op->path);

@@ -11,5 +11,9 @@
 void trash_remove(struct store_op *op);  /* store_ops.remove */
 void trash_restore(struct store_op *op); /* store_ops.restore */
 
+/* May who asks manage the conversation whose log lies at `path`? Reads the whole log: the last
+ * metadata counts. What cannot be read is the operator's alone. Blocking. */
+bool trash_may_manage(const struct store_op *op, const char *path);
+
 /* Starts purging what is due; does nothing where nothing was ever deleted. */
 void trash_sweep(struct store *s);

@@ -406,6 +406,47 @@ static void test_delete_and_restore(void **state)
     assert_int_equal(rig_delete(r, ID, true), -ENOENT);
 }
 
+/* Who may delete may restore and purge, nobody else: not participants, not admins. */
+static void test_trash_is_the_owners(void **state)
+{
+    struct rig *r = *state;
+    str cat = STR("usr_cat");
+    struct json_strs with = {&cat, 1};
+    assert_int_equal(rig_create(r, ID, "usr_bob"), 0);
+    assert_int_equal(rig_append(r, ID, USER("mine")), 0);
+    assert_int_equal(
+        RIG_CALL(r, store_set_sharing(r->store, str_from(ID), true, &with, rig_on_conv, r)), 0);
+    assert_int_equal(rig_delete_as(r, ID, false, "usr_cat", false), -ENOENT);
+    assert_int_equal(rig_delete_as(r, ID, true, "usr_fay", true), -ENOENT);
+    assert_int_equal(rig_get(r, ID), 0);
+    assert_int_equal(rig_delete_as(r, ID, false, "usr_bob", false), 0);
+    static const char *const OTHERS[] = {"usr_cat", "usr_eve", "usr_fay"};
+    for (size_t i = 0; i < ARRAY_LEN(OTHERS); i++) {
+        assert_int_equal(rig_restore_as(r, ID, OTHERS[i], i == 2), -ENOENT);
+        assert_int_equal(rig_delete_as(r, ID, true, OTHERS[i], i == 2), -ENOENT);
+        assert_int_equal(rig_get(r, ID), -ENOENT);
+    }
+    assert_int_equal(rig_restore_as(r, ID, "usr_bob", false), 0);
+    assert_str(r->conv->preview, "mine");
+    assert_int_equal(rig_delete_as(r, ID, false, "usr_bob", false), 0);
+    assert_int_equal(rig_delete_as(r, ID, true, "usr_bob", false), 0);
+    assert_int_equal(rig_restore(r, ID), -ENOENT);
+}
+
+/* The same id, deleted by two people one after the other: each purges their own. */
+static void test_purge_leaves_what_others_deleted(void **state)
+{
+    struct rig *r = *state;
+    assert_int_equal(rig_create(r, ID, "usr_bob"), 0);
+    assert_int_equal(rig_delete(r, ID, false), 0);
+    assert_int_equal(rig_create(r, ID, "usr_cat"), 0);
+    assert_int_equal(rig_delete(r, ID, false), 0);
+    assert_int_equal(rig_restore_as(r, ID, "usr_bob", false), -ENOENT); /* not the newest */
+    assert_int_equal(rig_delete_as(r, ID, true, "usr_cat", false), 0);
+    assert_int_equal(rig_delete_as(r, ID, true, "usr_cat", false), -ENOENT);
+    assert_int_equal(rig_restore_as(r, ID, "usr_bob", false), 0);
+}
+
 static void test_blobs(void **state)
 {
     struct rig *r = *state;
@@ -823,6 +864,8 @@ int main(void)
         TEST(test_notes),
         TEST(test_fork),
         TEST(test_delete_and_restore),
+        TEST(test_trash_is_the_owners),
+        TEST(test_purge_leaves_what_others_deleted),
         TEST(test_blobs),
         TEST(test_large_results_come_back_whole),
         TEST(test_list),
