@@ -109,8 +109,11 @@ void api_apps_list(void *ctx, struct http_req *r)
     jw_object(&j.w);
     jw_key(&j.w, "apps");
     jw_array(&j.w);
-    for (size_t i = 0; i < count(s); i++)
-        write_app(&j.w, bundles_at(s->bundles, i), is_admin(r));
+    for (size_t i = 0; i < count(s); i++) {
+        struct bundle *b = bundles_at(s->bundles, i);
+        if (api_token_sees(r, bundle_info(b)->name))
+            write_app(&j.w, b, is_admin(r));
+    }
     jw_end(&j.w);
     jw_end(&j.w);
     api_json_send(&j, r);
@@ -124,6 +127,8 @@ void api_bundles_health(void *ctx, struct http_req *r)
     jw_array(&j.w);
     for (size_t k = 0; k < count(s); k++) {
         const struct bundle_info *i = bundle_info(bundles_at(s->bundles, k));
+        if (!api_token_sees(r, i->name))
+            continue;
         jw_object(&j.w);
         jw_kstr(&j.w, "name", i->name);
         jw_kstr(&j.w, "state", str_from(bundle_state_name(i->state)));
@@ -140,9 +145,10 @@ struct bundle *api_apps_find(struct http_req *r)
 {
     struct api_space *s = api_space(r);
     struct bundle *b = s->bundles ? bundles_find(s->bundles, r->params[0]) : NULL;
-    if (!b)
-        api_not_found(r, "bundle");
-    return b;
+    if (b && api_token_sees(r, bundle_info(b)->name))
+        return b;
+    api_not_found(r, "bundle");
+    return NULL;
 }
 
 void api_apps_get(void *ctx, struct http_req *r)

@@ -58,6 +58,8 @@ struct api_identity {
 const struct api_identity *api_identity(const struct http_req *r);
 struct api_space *api_space(const struct http_req *r);
 struct json_strs api_token_tools(const struct http_req *r); /* items NULL = no limit */
+/* May the token use anything of this bundle? What it may not use, it does not see. */
+bool api_token_sees(const struct http_req *r, str bundle);
 str api_display_name(const struct api *api, str user_id);   /* may be empty; for this turn */
 /* What goes on when its request is over, holds the workspace itself. */
 struct api_space *api_hold(struct api *api, struct api_space *s);

@@ -1,6 +1,7 @@
 /* routes.h - every address of the API and what it asks of those who use it: one table. */
 #pragma once
 
+#include "auth/identity.h"
 #include "auth/rule.h"
 #include "http/router.h"
 

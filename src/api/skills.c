@@ -75,6 +75,15 @@ static void write_problem(struct json_writer *w, const struct skill_problem *p)
     jw_end(w);
 }
 
+/* A skill about tools that the token is not for is hidden from it, like the tools. */
+static bool is_of_use(const struct http_req *r, const struct skill *s)
+{
+    for (size_t i = 0; i < s->allowed_tools.len; i++)
+        if (identity_may_call(&api_identity(r)->who, s->allowed_tools.items[i]))
+            return true;
+    return s->allowed_tools.len == 0;
+}
+
 static void reply_list(struct skills_request *q, const struct skills *s)
 {
     const struct skill_problems *problems = skills_problems(s);
@@ -86,7 +95,8 @@ static void reply_list(struct skills_request *q, const struct skills *s)
     jw_key(&j.w, "skills");
     jw_array(&j.w);
     for (size_t i = 0; i < skills_len(s); i++)
-        write_skill(&j.w, skills_at(s, i), is_admin);
+        if (is_of_use(q->req, skills_at(s, i)))
+            write_skill(&j.w, skills_at(s, i), is_admin);
     jw_end(&j.w);
     jw_key(&j.w, "problems");
     jw_array(&j.w);

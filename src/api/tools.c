@@ -29,6 +29,21 @@ static bool is_admin(const struct http_req *r)
     return id->is_operator || id->viewer.is_workspace_admin;
 }
 
+bool api_token_sees(const struct http_req *r, str bundle)
+{
+    const struct identity *who = &api_identity(r)->who;
+    const struct toolset *all = registry_tools(api_space(r)->tools);
+    char any[TOOL_NAME_MAX * 2];
+    int n =
+        snprintf(any, sizeof any, "%.*s__resources", STR_ARG(str_slice(bundle, 0, TOOL_NAME_MAX)));
+    if (identity_may_call(who, str_make(any, (size_t)n)))
+        return true;
+    for (size_t i = 0; i < all->len; i++)
+        if (str_eq(all->items[i].source, bundle) && identity_may_call(who, all->items[i].name))
+            return true;
+    return false;
+}
+
 void api_tools_list(void *ctx, struct http_req *r)
 {
     const struct toolset *all = registry_tools(api_space(r)->tools);
@@ -41,6 +56,7 @@ void api_tools_list(void *ctx, struct http_req *r)
     for (size_t i = 0; i < all->len; i++) {
         const struct toolset_item *it = &all->items[i];
         if (it->tool->is_internal || (it->tool->is_admin_only && !is_admin(r)) ||
+            !identity_may_call(&api_identity(r)->who, it->name) ||
             (server.n > 0 && !str_eq(server, it->source)))
             continue;
         write_tool(&j.w, it);
@@ -201,6 +217,10 @@ static bool check_call(struct http_req *r, const struct call_in *in, const struc
     }
     if (!identity_may_call(&api_identity(r)->who, it->name)) {
         http_reply_error(r, 403, "forbidden", "This token is not for that tool.", NULL);
+        return false;
+    }
+    if (!identity_has(&api_identity(r)->who, it->tool->scope)) {
+        http_reply_error(r, 403, "forbidden", "This token's scopes do not cover that tool.", NULL);
         return false;
     }
     if (is_denied(r, it)) {

@@ -1,5 +1,7 @@
 #include "auth/rule.h"
 
+#include "auth/identity.h"
+
 static bool is_narrowed(const struct identity *who)
 {
     return who->tools.len > 0;

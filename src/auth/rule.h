@@ -5,8 +5,10 @@
  * `nb access` prints them: there is no second list. */
 #pragma once
 
-#include "auth/identity.h"
 #include "workspace/access.h"
+#include "workspace/roster.h"
+
+struct identity;
 
 /* Which API tokens may use a row, besides having its scope. Sessions and keys are not tokens. */
 enum rule_tokens {

@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <limits.h>
 
+#include "auth/identity.h"
 #include "builtin/internal.h"
 
 static const struct builtin_tool *const NB[] = {
@@ -35,6 +36,28 @@ static const struct {
     {"nb", NB, UINT_MAX}, /* delegates wait for each other's tools */
     {"conversations", CONVERSATIONS, 16},
 };
+
+static struct access_rule rule_of(const struct builtin_tool *t)
+{
+    struct access_rule rule = t->rule;
+    if (rule.scope == 0)
+        rule.scope = t->is_read_only ? SCOPE_READ : SCOPE_WRITE;
+    if (rule.space == WS_NONE)
+        rule.space = WS_MEMBER;
+    return rule;
+}
+
+bool builtin_access_at(size_t i, struct builtin_access *ret)
+{
+    for (size_t k = 0; k < ARRAY_LEN(SOURCES); k++)
+        for (const struct builtin_tool *const *t = SOURCES[k].tools; *t; t++)
+            if (i-- == 0) {
+                *ret = (struct builtin_access){SOURCES[k].name, (*t)->name, rule_of(*t),
+                                               (*t)->is_read_only};
+                return true;
+            }
+    return false;
+}
 
 static const struct tool *list(void *self, size_t *ret_n)
 {
@@ -91,7 +114,10 @@ static struct tool_call *call(void *self, str name, const struct json *args,
     c->ctx = ctx;
     list_push(&s->builtin->calls, &c->node);
     defer_init(&c->answer, answer, c);
-    c->tool->call(c);
+    if (c->tool->rule.space == WS_ADMIN && !c->viewer.is_workspace_admin)
+        builtin_fail(c, "%s is for admins of the workspace.", c->tool->title);
+    else
+        c->tool->call(c);
     return (struct tool_call *)c;
 }
 
@@ -128,6 +154,7 @@ static void describe(struct builtin *b, const struct builtin_tool *t, struct too
         .description = str_from(t->description),
         .input_schema = parse_const(&b->arena, t->schema),
         .annotations = parse_const(&b->arena, annotations(t)),
+        .scope = rule_of(t).scope,
         .timeout_ms = t->timeout_ms,
     };
 }

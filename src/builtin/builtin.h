@@ -4,6 +4,7 @@
  * builtin_reply*, at once or later; the call lives until then. */
 #pragma once
 
+#include "auth/rule.h"
 #include "bundle/mpak.h"
 #include "runtime/runtime.h"
 #include "tools/registry.h"
@@ -11,6 +12,14 @@
 struct builtin;
 struct bundle_changer;
 struct bundles;
+
+/* What a built-in tool asks of those who call it; the rows of the table of tools. */
+struct builtin_access {
+    const char *source, *name;
+    struct access_rule rule; /* complete: scope and role are never 0 */
+    bool is_read_only;
+};
+bool builtin_access_at(size_t i, struct builtin_access *ret); /* false past the last */
 
 struct builtin_deps { /* borrowed */
     struct runtime *runtime;

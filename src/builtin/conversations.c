@@ -44,14 +44,15 @@ static void on_found(void *ctx, const struct err *err, const struct conv *conv)
         f->then(f->call, conv);
 }
 
-void conv_tool_find(struct builtin_call *c, enum conv_right right,
+void conv_tool_find(struct builtin_call *c,
                     void (*then)(struct builtin_call *c, const struct conv *conv))
 {
     struct finder *f = ARENA_NEW(&c->arena, struct finder);
     str id = json_get_string(c->args, "id");
     if (id.n == 0)
         id = json_get_string(c->args, "conversationId");
-    *f = (struct finder){c, right, then, id.n > 0 ? id : c->conversation_id};
+    *f = (struct finder){c, (enum conv_right)(c->tool->rule.conv - 1), then,
+                         id.n > 0 ? id : c->conversation_id};
     c->op = store_get(conv_tool_store(c), f->id, on_found, f);
 }
 

@@ -8,7 +8,7 @@
 /* Finds the conversation that `id` in the arguments names, or the one the call comes from when
  * there is none, and goes on with `then` if the caller has the right; fails as "there is no
  * such conversation" otherwise, whether it is absent or denied. */
-void conv_tool_find(struct builtin_call *c, enum conv_right right,
+void conv_tool_find(struct builtin_call *c,
                     void (*then)(struct builtin_call *c, const struct conv *conv));
 
 /* A store_conv_fn with the call: answers with what the conversation is now. */

@@ -14,11 +14,12 @@ static void update(struct builtin_call *c)
     if (str_trim(json_get_string(c->args, "title")).n == 0)
         builtin_fail(c, "title: must not be empty");
     else
-        conv_tool_find(c, CONV_MANAGE, update_found);
+        conv_tool_find(c, update_found);
 }
 
 const struct builtin_tool BUILTIN_CONV_UPDATE = {
     .name = "update",
+    .rule = {.conv = RULE_CONV_MANAGE},
     .title = "Rename a conversation",
     .description = "Gives a conversation another title.",
     .schema = "{\"type\":\"object\",\"properties\":{"
@@ -38,11 +39,12 @@ static void fork_found(struct builtin_call *c, const struct conv *conv)
 
 static void fork_conv(struct builtin_call *c)
 {
-    conv_tool_find(c, CONV_VIEW, fork_found);
+    conv_tool_find(c, fork_found);
 }
 
 const struct builtin_tool BUILTIN_CONV_FORK = {
     .name = "fork",
+    .rule = {.conv = RULE_CONV_VIEW},
     .title = "Fork a conversation",
     .description = "Copies the first atMessage messages (all when left out) into a new "
                    "conversation. The original stays as it is.",
@@ -62,11 +64,12 @@ static void note_found(struct builtin_call *c, const struct conv *conv)
 
 static void note(struct builtin_call *c)
 {
-    conv_tool_find(c, CONV_SEND, note_found);
+    conv_tool_find(c, note_found);
 }
 
 const struct builtin_tool BUILTIN_CONV_NOTE = {
     .name = "note",
+    .rule = {.conv = RULE_CONV_SEND},
     .title = "Note something down",
     .description = "Writes a note beside a conversation, for people to read and for search to "
                    "find.",
@@ -104,11 +107,12 @@ static void delete_conv(struct builtin_call *c)
     if (str_eq(json_get_string(c->args, "id"), c->conversation_id))
         builtin_fail(c, "This is the conversation you are in; it cannot be deleted from inside.");
     else
-        conv_tool_find(c, CONV_MANAGE, delete_found);
+        conv_tool_find(c, delete_found);
 }
 
 const struct builtin_tool BUILTIN_CONV_DELETE = {
     .name = "delete",
+    .rule = {.conv = RULE_CONV_MANAGE},
     .title = "Delete a conversation",
     .description = "Moves a conversation to the trash, from where it can be restored for 7 days.",
     .schema = "{\"type\":\"object\",\"properties\":{\"id\":{\"type\":\"string\"}},"

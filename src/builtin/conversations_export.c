@@ -70,11 +70,12 @@ static void export_found(struct builtin_call *c, const struct conv *conv)
 
 static void export_conv(struct builtin_call *c)
 {
-    conv_tool_find(c, CONV_VIEW, export_found);
+    conv_tool_find(c, export_found);
 }
 
 const struct builtin_tool BUILTIN_CONV_EXPORT = {
     .name = "export",
+    .rule = {.conv = RULE_CONV_VIEW},
     .title = "Export a conversation",
     .description = "A conversation as a document, at most its first 30,000 characters.",
     .schema = "{\"type\":\"object\",\"properties\":{"

@@ -106,11 +106,12 @@ static void get_found(struct builtin_call *c, const struct conv *conv)
 
 static void get(struct builtin_call *c)
 {
-    conv_tool_find(c, CONV_VIEW, get_found);
+    conv_tool_find(c, get_found);
 }
 
 const struct builtin_tool BUILTIN_CONV_GET = {
     .name = "get",
+    .rule = {.conv = RULE_CONV_VIEW},
     .title = "Read a conversation",
     .description = "The last messages of a conversation. expand: metadata (no messages), messages, "
                    "or full (with tool calls). At most 30,000 characters.",

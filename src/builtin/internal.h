@@ -1,6 +1,7 @@
 /* internal.h - how a built-in tool is written. */
 #pragma once
 
+#include "auth/rule.h"
 #include "base/json_decode.h"
 #include "builtin/builtin.h"
 #include "tools/result.h"
@@ -11,7 +12,8 @@ struct builtin_call;
 
 struct builtin_tool {
     const char *name, *title, *description;
-    const char *schema; /* JSON Schema text of the arguments */
+    const char *schema;      /* JSON Schema text of the arguments */
+    struct access_rule rule; /* scope 0: read or write, by is_read_only */
     bool is_read_only;
     bool is_destructive; /* asks for consent unless told otherwise */
     /* The switch that takes it away: offsetof in struct config_features, plus 1; 0 = none. */

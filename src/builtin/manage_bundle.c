@@ -1,6 +1,7 @@
 /* nb__manage_bundle - the agent adds and removes bundles, with the user's permission. */
 #include <errno.h>
 
+#include "auth/identity.h"
 #include "builtin/internal.h"
 #include "bundle/change.h"
 #include "bundle/install_rules.h"
@@ -92,10 +93,6 @@ static void manage(struct builtin_call *c)
         builtin_fail(c, "Bundles cannot be changed here.");
         return;
     }
-    if (!c->viewer.is_workspace_admin) {
-        builtin_fail(c, "Only admins of the workspace may change its bundles.");
-        return;
-    }
     for (size_t i = 0; i < ARRAY_LEN(ACTIONS); i++)
         if (str_eq(action, str_from(ACTIONS[i].action)))
             ACTIONS[i].act(c, json_get_string(c->args, "name"));
@@ -111,6 +108,7 @@ const struct builtin_tool BUILTIN_MANAGE_BUNDLE = {
         "\"install\",\"uninstall\",\"configure\"]},\"name\":{\"type\":\"string\",\"minLength\":"
         "1,\"description\":\"install: the package, like @scope/name; otherwise the bundle's "
         "name\"}},\"required\":[\"action\",\"name\"],\"additionalProperties\":false}",
+    .rule = {.scope = SCOPE_ADMIN, .space = WS_ADMIN},
     .is_destructive = true,
     .feature = BUILTIN_FEATURE(bundle_management),
     .timeout_ms = BUNDLE_CHANGE_MS + 10000,

@@ -82,7 +82,7 @@ static void manage(struct builtin_call *c)
         if (ACTIONS[i].needs_user && json_get_string(c->args, "userId").n == 0)
             builtin_fail(c, "userId: say whom.");
         else
-            conv_tool_find(c, CONV_SHARE, ACTIONS[i].act);
+            conv_tool_find(c, ACTIONS[i].act);
         return;
     }
     builtin_fail(c, "action: expected share, unshare, add_participant or remove_participant");
@@ -91,6 +91,7 @@ static void manage(struct builtin_call *c)
 /* Others get to see what was private: a person decides on that. */
 const struct builtin_tool BUILTIN_MANAGE_CONVERSATION = {
     .name = "manage_conversation",
+    .rule = {.conv = RULE_CONV_SHARE},
     .title = "Share a conversation",
     .description =
         "Shares a conversation with members of the workspace or makes it private again, and adds "

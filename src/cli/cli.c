@@ -19,7 +19,7 @@ static const struct command *const COMMANDS[] = {
     &CMD_INIT,    &CMD_SERVE,  &CMD_LINK,   &CMD_STATUS, &CMD_RELOAD,    &CMD_CONVERSATIONS,
     &CMD_BUNDLE,  &CMD_CONFIG, &CMD_USER,   &CMD_TOKEN,  &CMD_WORKSPACE, &CMD_MCP,
     &CMD_MODELS,  &CMD_SKILL,  &CMD_PROMPT, &CMD_USAGE,  &CMD_AUDIT,     &CMD_BACKUP,
-    &CMD_RESTORE, &CMD_DOCTOR, &CMD_REPLAY, &CMD_LAUNCH, NULL,
+    &CMD_RESTORE, &CMD_DOCTOR, &CMD_REPLAY, &CMD_LAUNCH, &CMD_ACCESS,    NULL,
 };
 
 #define OPT(member)  offsetof(struct cli, opt.member)

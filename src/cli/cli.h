@@ -36,7 +36,8 @@ struct command {
     const struct arg *args; /* its own options, or NULL */
     size_t options_size;    /* of the struct they fill, at most CLI_OPTIONS_MAX */
     int (*run)(struct cli *cli, const void *options, int argc, char **argv);
-    const struct command *const *subs; /* its own commands, NULL at the end; run is then for none of them */
+    const struct command *const
+        *subs; /* its own commands, NULL at the end; run is then for none of them */
 };
 
 #define CLI_OPTIONS_MAX 8192
@@ -44,7 +45,7 @@ struct command {
 extern const struct command CMD_SERVE, CMD_DOCTOR, CMD_REPLAY, CMD_MODELS, CMD_SKILL, CMD_PROMPT,
     CMD_USAGE, CMD_CONVERSATIONS, CMD_BACKUP, CMD_RESTORE, CMD_LAUNCH, CMD_MCP, CMD_BUNDLE,
     CMD_CONFIG, CMD_STATUS, CMD_RELOAD, CMD_INIT, CMD_USER, CMD_TOKEN, CMD_WORKSPACE, CMD_LINK,
-    CMD_AUDIT;
+    CMD_AUDIT, CMD_ACCESS;
 extern const struct arg CLI_GLOBAL_ARGS[], CLI_CHAT_ARGS[];
 
 int cli_main(int argc, char **argv);

@@ -64,6 +64,14 @@ struct gateway_caller { /* borrowed for the call */
     const struct permission_rules *permissions; /* or NULL; lives as long as the workspace */
 };
 
+/* The rows of the table of methods. All ask for the scope mcp and membership of the workspace. */
+struct gateway_method {
+    str name;
+    bool is_legacy, is_modern; /* in which eras it exists */
+    bool is_filtered;          /* the tool globs of a token hold for it */
+};
+bool gateway_method_at(size_t i, struct gateway_method *ret); /* false past the last */
+
 /* ---- HTTP ---- */
 
 /* POST, GET and DELETE of /mcp (source empty) and /mcp/<source>: one source, names without its

@@ -68,28 +68,38 @@ enum { LEGACY = MCP_ERA_BIT(MCP_ERA_LEGACY), MODERN = MCP_ERA_BIT(MCP_ERA_MODERN
 static const struct method {
     str name;
     unsigned eras;
+    bool is_filtered; /* the tool globs of a token hold for it */
     void (*run)(struct gw_request *q);
 } METHODS[] = {
-    {STR_INIT("tools/call"), LEGACY | MODERN, gw_tools_call},
-    {STR_INIT("tools/list"), LEGACY | MODERN, gw_tools_list},
-    {STR_INIT("ping"), LEGACY, ping},
-    {STR_INIT("server/discover"), MODERN, discover},
-    {STR_INIT("resources/list"), LEGACY | MODERN, gw_list_entries},
-    {STR_INIT("resources/templates/list"), LEGACY | MODERN, gw_list_entries},
-    {STR_INIT("resources/read"), LEGACY | MODERN, gw_resources_read},
-    {STR_INIT("resources/subscribe"), LEGACY, gw_resources_subscribe},
-    {STR_INIT("resources/unsubscribe"), LEGACY, gw_resources_unsubscribe},
-    {STR_INIT("prompts/list"), LEGACY | MODERN, gw_list_entries},
-    {STR_INIT("prompts/get"), LEGACY | MODERN, gw_prompts_get},
-    {STR_INIT("completion/complete"), LEGACY | MODERN, gw_completion_complete},
-    {STR_INIT("logging/setLevel"), LEGACY, set_level},
-    {STR_INIT("subscriptions/listen"), MODERN, gw_subscriptions_listen},
-    {STR_INIT("tasks/get"), LEGACY | MODERN, gw_tasks_route},
-    {STR_INIT("tasks/cancel"), LEGACY | MODERN, gw_tasks_route},
-    {STR_INIT("tasks/update"), MODERN, gw_tasks_route},
-    {STR_INIT("tasks/result"), LEGACY, gw_tasks_route},
-    {STR_INIT("tasks/list"), LEGACY, gw_tasks_list},
+    {STR_INIT("tools/call"), LEGACY | MODERN, true, gw_tools_call},
+    {STR_INIT("tools/list"), LEGACY | MODERN, true, gw_tools_list},
+    {STR_INIT("ping"), LEGACY, false, ping},
+    {STR_INIT("server/discover"), MODERN, true, discover},
+    {STR_INIT("resources/list"), LEGACY | MODERN, true, gw_list_entries},
+    {STR_INIT("resources/templates/list"), LEGACY | MODERN, true, gw_list_entries},
+    {STR_INIT("resources/read"), LEGACY | MODERN, true, gw_resources_read},
+    {STR_INIT("resources/subscribe"), LEGACY, true, gw_resources_subscribe},
+    {STR_INIT("resources/unsubscribe"), LEGACY, true, gw_resources_unsubscribe},
+    {STR_INIT("prompts/list"), LEGACY | MODERN, true, gw_list_entries},
+    {STR_INIT("prompts/get"), LEGACY | MODERN, true, gw_prompts_get},
+    {STR_INIT("completion/complete"), LEGACY | MODERN, true, gw_completion_complete},
+    {STR_INIT("logging/setLevel"), LEGACY, false, set_level},
+    {STR_INIT("subscriptions/listen"), MODERN, true, gw_subscriptions_listen},
+    {STR_INIT("tasks/get"), LEGACY | MODERN, true, gw_tasks_route},
+    {STR_INIT("tasks/cancel"), LEGACY | MODERN, true, gw_tasks_route},
+    {STR_INIT("tasks/update"), MODERN, true, gw_tasks_route},
+    {STR_INIT("tasks/result"), LEGACY, true, gw_tasks_route},
+    {STR_INIT("tasks/list"), LEGACY, true, gw_tasks_list},
 };
+
+bool gateway_method_at(size_t i, struct gateway_method *ret)
+{
+    if (i >= ARRAY_LEN(METHODS))
+        return false;
+    *ret = (struct gateway_method){METHODS[i].name, (METHODS[i].eras & LEGACY) != 0,
+                                   (METHODS[i].eras & MODERN) != 0, METHODS[i].is_filtered};
+    return true;
+}
 
 static const struct method *find(str name, enum mcp_era era)
 {

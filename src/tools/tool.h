@@ -22,8 +22,10 @@ struct tool {
     const struct json *meta;          /* _meta: ui.resourceUri ...; or NULL */
     bool is_internal;                 /* never shown to models */
     bool is_admin_only;               /* absent for everybody but workspace admins */
-    bool is_unconfined;               /* can touch more than its own: asks before each call */
-    uint64_t timeout_ms;              /* 0 = its source's; TOOL_NO_TIMEOUT = ends by itself */
+    unsigned scope;      /* a token needs it (auth/identity.h); 0 = no more than its way
+                            here asks for */
+    bool is_unconfined;  /* can touch more than its own: asks before each call */
+    uint64_t timeout_ms; /* 0 = its source's; TOOL_NO_TIMEOUT = ends by itself */
 };
 
 /* Who a call acts for. Borrowed for the duration of tool_source.call. */

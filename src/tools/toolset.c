@@ -30,6 +30,7 @@ static struct tool copy_tool(struct arena *a, const struct tool *t)
         .meta = clone_or_null(a, t->meta),
         .is_internal = t->is_internal,
         .is_admin_only = t->is_admin_only,
+        .scope = t->scope,
         .is_unconfined = t->is_unconfined,
         .timeout_ms = t->timeout_ms,
     };

@@ -616,7 +616,7 @@ test("somebody else's conversation: an admin reads it, only its owner changes it
     assert.equal((await ask('GET', base)).body.ownerId, 'user_abc123')
     for (const [method, url, body] of [['PATCH', base, { title: 'x' }], ['DELETE', base], ['POST', `${base}/notes`, { content: 'x' }],
         ['POST', `${base}/cancel`], ['POST', '/v1/chat', { message: 'x', conversationId: id }]]) {
-        assert.equal((await ask(method, url, body)).status, 404, `${method} ${url}`)
+        assert.equal((await ask(method, url, body)).status, 403, `${method} ${url}`)
     }
     assert.equal((await ask('POST', `${base}/fork`)).body.ownerId, 'usr_default', 'a fork is the forker\'s own')
     const t = terminal(dir)

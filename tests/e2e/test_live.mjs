@@ -250,7 +250,7 @@ test('typing and presence are told and not kept', async () => {
     assert.deepEqual((await bob.event('presence')).data, { userId: 'usr_cat', displayName: 'Cat', state: 'joined' })
     assert.equal((await office.as('cat').post(`/v1/conversations/${id}/typing`)).status, 204)
     await bob.event('typing', (d) => d.userId === 'usr_cat' && d.isTyping)
-    assert.equal((await office.as('ann').post(`/v1/conversations/${id}/typing`)).status, 404, 'an admin reads, and does not write')
+    assert.equal((await office.as('ann').post(`/v1/conversations/${id}/typing`)).status, 403, 'an admin reads, and does not write')
     cat.drop()
     await bob.event('presence', (d) => d.state === 'left')
     assert.ok(!JSON.stringify(lines(office, id)).match(/typing|presence/))
