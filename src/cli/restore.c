@@ -148,13 +148,14 @@ static int restore_from(const struct cli *cli, struct config *c, const char *pat
         r.size = (uint64_t)st.st_size;
     progress_begin(&r.progress, "checking");
     int code = each_entry(&r, check);
+    bool is_good = code == 0;
     progress_end(&r.progress);
     progress_begin(&r.progress, "restoring");
     if (code == 0)
         code = each_entry(&r, extract);
     progress_end(&r.progress);
     (void)fclose(r.in);
-    if (code == 0 || r.files > 0) /* a refused archive changes nothing, not even the record */
+    if (is_good) /* a refused archive changes nothing, not even the record */
         cli_record(c, "restore", str_from(path), code == 0, STR_NONE);
     if (code < 0)
         return cli_fail(&r.err);
