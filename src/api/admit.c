@@ -285,6 +285,25 @@ static const struct workspace *nth_workspace(const struct admission *a, size_t n
     return NULL;
 }
 
+/* The one description of who asks; all that the request causes inherits it (workspace/actor.h). */
+static struct actor *make_actor(const struct api *api, const struct api_identity *id,
+                                str workspace_id)
+{
+    const struct identity *who = &id->who;
+    struct principal p = {
+        .user_id = who->user_id,
+        .how = id->is_operator ? AUTH_BY_SOCKET : who->how,
+        .scopes = id->is_operator ? SCOPE_ALL : who->scopes,
+        .token_id = who->token_id,
+        .session_id = who->session_id,
+        .bound_workspace_id = who->workspace_id,
+        .expires_ms = who->expires_ms,
+        .is_operator = id->is_operator,
+    };
+    struct json_strs tools = who->tools.len > 0 ? who->tools : (struct json_strs){0};
+    return actor_new(api->deps.directory, workspace_id, &p, tools);
+}
+
 /* Whether there is no such workspace or they are not in it, is not told. */
 static void enter(struct admission *a, str workspace_id)
 {
@@ -309,6 +328,7 @@ static void enter(struct admission *a, str workspace_id)
         return;
     }
     id->space = api_hold(api, s);
+    id->actor = make_actor(api, id, s->id);
     dispatch(a);
 }
 
@@ -530,7 +550,10 @@ void admit_request(struct api *api, struct http_req *r)
 
 void admit_released(struct api *api, struct http_req *r)
 {
-    const struct api_identity *id = r->caller;
-    if (id && id->space)
+    struct api_identity *id = r->caller;
+    if (!id)
+        return;
+    id->actor = actor_unref(id->actor);
+    if (id->space)
         api_release(api, id->space);
 }

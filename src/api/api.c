@@ -37,10 +37,9 @@ struct api_space *api_space(const struct http_req *r)
     return api_identity(r)->space;
 }
 
-struct json_strs api_token_tools(const struct http_req *r)
+struct actor *api_actor(const struct http_req *r)
 {
-    const struct json_strs *globs = &api_identity(r)->who.tools;
-    return globs->len > 0 ? *globs : (struct json_strs){0};
+    return api_identity(r)->actor;
 }
 
 struct api_space *api_hold(struct api *api, struct api_space *s)
@@ -146,8 +145,10 @@ static void end_membership(struct api *api, const struct directory_item *item)
     hub_end_user(api, item->workspace_id, item->user_id);
     if (api->deps.mcp.drop_user)
         api->deps.mcp.drop_user(api->deps.mcp.ctx, item->workspace_id, item->user_id);
-    if (s)
+    if (s) {
         runtime_cancel_user(s->runtime, item->user_id);
+        runtime_forget_user(s->runtime, item->user_id);
+    }
     tell_space(api, item, STR("member.left"));
 }
 

@@ -33,10 +33,7 @@ struct api_space {
 /* Who asks, where a request is handed on. */
 struct api_caller {
     struct api_space *space;
-    struct viewer viewer;
-    struct json_strs tools;   /* globs of an API token; items NULL = all */
-    str token_id, session_id; /* what they came with; one of them, or neither */
-    int64_t expires_ms;       /* of that; 0 = open end */
+    struct actor *actor;
 };
 
 /* The MCP endpoint, a floor beside this one; without handle there is none. */

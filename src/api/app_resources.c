@@ -4,6 +4,7 @@
  * served from the origin that people are signed in to. */
 #include "api/internal.h"
 #include "bundle/bundle.h"
+#include "tools/surface.h"
 
 #define URI_MAX 2048
 
@@ -62,11 +63,10 @@ static void try_next(struct reading *g)
     g->call = bundle_request(g->bundle, &req, &EVENTS, g);
 }
 
-/* A token that is for some tools only is for the resources of the same bundles. */
+/* A token that is for some tools of a bundle is not for its resources. */
 static bool is_for(struct http_req *r, str server)
 {
-    str any = arena_printf(&r->arena, "%.*s__resources", STR_ARG(server));
-    return identity_may_call(&api_identity(r)->who, any);
+    return surface_may_use_source(api_actor(r), server);
 }
 
 /* Answers by itself when there is no such bundle for this person. */

@@ -7,8 +7,8 @@
 
 struct answer_body {
     str ask_id;
-    bool is_allowed, is_for_ever;
-    const struct json *decisions;
+    bool is_allowed;
+    const struct json *decisions, *always; /* always: true, "me" or "workspace" */
 };
 
 struct chat_body {
@@ -22,7 +22,7 @@ struct chat_body {
 static const struct json_field ANSWER_FIELDS[] = {
     {"askId", JF_STR, offsetof(struct answer_body, ask_id), JF_REQUIRED, NULL, 0},
     {"allow", JF_BOOL, offsetof(struct answer_body, is_allowed), 0, NULL, 0},
-    {"always", JF_BOOL, offsetof(struct answer_body, is_for_ever), 0, NULL, 0},
+    {"always", JF_JSON, offsetof(struct answer_body, always), 0, NULL, 0},
     {"decisions", JF_JSON_OBJECT, offsetof(struct answer_body, decisions), 0, NULL, 0},
     {0}};
 
@@ -60,31 +60,45 @@ static bool parse_when_busy(struct http_req *r, str name, enum turn_when_busy *r
     return false;
 }
 
+static bool parse_always(struct http_req *r, const struct json *v, enum consent_scope *ret)
+{
+    str name = json_string(v, STR_NONE);
+    *ret = CONSENT_ONCE;
+    if (!v || v->type == JSON_NULL || (v->type == JSON_BOOL && !v->boolean))
+        return true;
+    *ret = str_eq(name, STR("workspace")) ? CONSENT_WORKSPACE : CONSENT_MINE;
+    if (v->type == JSON_BOOL || *ret == CONSENT_WORKSPACE || str_eq(name, STR("me")))
+        return true;
+    http_reply_error(r, 400, "bad_request",
+                     "answer.always: expected true, false, \"me\" or \"workspace\"", NULL);
+    return false;
+}
+
 /* Decodes and checks; answers 400 itself and returns false when something is wrong. */
 static bool decode_chat(struct http_req *r, struct turn_request *ret)
 {
     struct chat_body b = {0};
     enum turn_when_busy busy;
-    if (!api_decode_open_body(r, CHAT_FIELDS, &b) || !parse_when_busy(r, b.when_busy, &busy))
+    enum consent_scope remember;
+    if (!api_decode_open_body(r, CHAT_FIELDS, &b) || !parse_when_busy(r, b.when_busy, &busy) ||
+        !parse_always(r, b.answer.always, &remember))
         return false;
     if (!b.message.p && b.answer.ask_id.n == 0) {
         http_reply_error(r, 400, "bad_request", "message: required but missing", NULL);
         return false;
     }
     *ret = (struct turn_request){
-        .viewer = api_identity(r)->viewer,
+        .actor = api_actor(r),
         .conversation_id = b.conversation_id,
         .message = b.message,
         .model = b.model,
         .channel = b.channel.n > 0 ? b.channel : STR("api"),
         .allowed_tools = b.allowed_tools,
-        .token_tools = api_token_tools(r),
-        .token_id = api_identity(r)->who.token_id,
         .auto_allow = b.auto_allow,
         .is_unattended = b.is_unattended,
         .when_busy = busy,
         .metadata = b.metadata,
-        .answer = {b.answer.ask_id, b.answer.is_allowed, b.answer.decisions, b.answer.is_for_ever},
+        .answer = {b.answer.ask_id, b.answer.is_allowed, b.answer.decisions, remember},
     };
     return true;
 }

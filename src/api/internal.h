@@ -53,14 +53,15 @@ struct api_identity {
     bool is_dispatched;      /* its handler was called */
     bool is_recorded;        /* in the audit log (trail.h) */
     struct api_space *space; /* NULL with API_NO_SPACE and API_HOME */
+    struct actor *actor;     /* the same; held until the request is over */
 };
 
 const struct api_identity *api_identity(const struct http_req *r);
 struct api_space *api_space(const struct http_req *r);
-struct json_strs api_token_tools(const struct http_req *r); /* items NULL = no limit */
+struct actor *api_actor(const struct http_req *r);        /* borrowed; of routes with a workspace */
 /* May the token use anything of this bundle? What it may not use, it does not see. */
 bool api_token_sees(const struct http_req *r, str bundle);
-str api_display_name(const struct api *api, str user_id);   /* may be empty; for this turn */
+str api_display_name(const struct api *api, str user_id); /* may be empty; for this turn */
 /* What goes on when its request is over, holds the workspace itself. */
 struct api_space *api_hold(struct api *api, struct api_space *s);
 void api_release(struct api *api, struct api_space *s);
@@ -137,6 +138,7 @@ void api_models_set_default(void *ctx, struct http_req *r);
 void api_permissions_get(void *ctx, struct http_req *r);
 void api_permissions_set(void *ctx, struct http_req *r);
 void api_permissions_withdraw(void *ctx, struct http_req *r);
+void api_permissions_withdraw_all(void *ctx, struct http_req *r);
 void api_provider_key_set(void *ctx, struct http_req *r);
 void api_prompt_preview(void *ctx, struct http_req *r);
 void api_resources_read(void *ctx, struct http_req *r);

@@ -13,12 +13,7 @@ static bool admit(struct api *api, struct http_req *r, struct api_caller *ret)
                          NULL);
         return false;
     }
-    *ret = (struct api_caller){.space = id->space,
-                               .viewer = id->viewer,
-                               .tools = api_token_tools(r),
-                               .token_id = id->who.token_id,
-                               .session_id = id->who.session_id,
-                               .expires_ms = id->who.expires_ms};
+    *ret = (struct api_caller){id->space, id->actor};
     return true;
 }
 

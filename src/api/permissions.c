@@ -12,11 +12,12 @@ static bool is_admin(const struct http_req *r)
 
 /* ---- showing ---- */
 
-static enum permission decide(const struct runtime *rt, const struct toolset_item *it)
+static enum permission decide(const struct http_req *r, const struct toolset_item *it)
 {
+    const struct runtime *rt = api_space(r)->runtime;
     enum permission p = permission_decide(runtime_permissions(rt), it);
-    return p == PERMISSION_ASK && globs_match(runtime_consents(rt), it->name) ? PERMISSION_ALLOW
-                                                                              : p;
+    bool is_settled = p == PERMISSION_ASK && runtime_has_consent(rt, actor_user(api_actor(r)), it);
+    return is_settled ? PERMISSION_ALLOW : p;
 }
 
 static void write_decisions(struct json_writer *w, const struct http_req *r)
@@ -32,7 +33,7 @@ static void write_decisions(struct json_writer *w, const struct http_req *r)
             continue;
         jw_object(w);
         jw_kstr(w, "name", it->name);
-        jw_kstr(w, "decision", str_from(permission_name(decide(s->runtime, it))));
+        jw_kstr(w, "decision", str_from(permission_name(decide(r, it))));
         jw_end(w);
     }
     jw_end(w);
@@ -49,7 +50,8 @@ static void reply(struct http_req *r)
     api_write_strs(&j.w, "allow", rules->allow);
     api_write_strs(&j.w, "ask", rules->ask);
     api_write_strs(&j.w, "deny", rules->deny);
-    api_write_strs(&j.w, "consents", runtime_consents(rt));
+    api_write_strs(&j.w, "consents", runtime_consents(rt, &r->arena, actor_user(api_actor(r))));
+    api_write_strs(&j.w, "workspaceConsents", runtime_consents(rt, &r->arena, STR_NONE));
     jw_kbool(&j.w, "mayChange", is_admin(r) && runtime_deps(rt)->settings_path);
     write_decisions(&j.w, r);
     jw_end(&j.w);
@@ -140,14 +142,22 @@ void api_permissions_set(void *ctx, struct http_req *r)
     await(r, runtime_set_permissions(api_space(r)->runtime, section, on_changed, r));
 }
 
-void api_permissions_withdraw(void *ctx, struct http_req *r)
+static void withdraw(struct http_req *r, str user_id)
 {
-    if (!can_change(r))
-        return;
     struct rule_change *c =
-        runtime_withdraw_consent(api_space(r)->runtime, r->params[0], on_changed, r);
+        runtime_withdraw_consent(api_space(r)->runtime, user_id, r->params[0], on_changed, r);
     if (c)
         await(r, c);
     else
-        http_reply_error(r, 404, "not_found", "Nobody has allowed that tool for good.", NULL);
+        http_reply_error(r, 404, "not_found", "No stored permission for that tool.", NULL);
+}
+
+void api_permissions_withdraw(void *ctx, struct http_req *r)
+{
+    withdraw(r, actor_user(api_actor(r)));
+}
+
+void api_permissions_withdraw_all(void *ctx, struct http_req *r)
+{
+    withdraw(r, STR_NONE);
 }

@@ -99,12 +99,11 @@ void api_prompt_preview(void *ctx, struct http_req *r)
     if (!api_decode_body(r, FIELDS, &in))
         return;
     struct turn_request req = {
-        .viewer = api_identity(r)->viewer,
+        .actor = api_actor(r),
         .conversation_id = in.conversation_id,
         .message = in.message,
         .model = in.model,
         .allowed_tools = in.allowed_tools,
-        .token_tools = api_token_tools(r),
         .on_preview = on_preview,
     };
     struct prompt_wait *c = ARENA_NEW(&r->arena, struct prompt_wait);

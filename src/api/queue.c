@@ -60,6 +60,8 @@ static void settle(struct queue_wait *q, int r, const struct err *e)
         http_reply_error(q->req, 409, "already_taken", e->msg, NULL);
     } else if (r == -ENOENT) {
         http_reply_error(q->req, 404, "not_found", e->msg, NULL);
+    } else if (r == -EPERM) {
+        http_reply_error(q->req, 403, "forbidden", e->msg, NULL);
     } else {
         http_reply_error(q->req, 400, "bad_request", e->msg, NULL);
     }
@@ -77,7 +79,7 @@ static void edit(struct api_wait *w, const struct conv *c)
     const struct edit_body *body = w->data;
     struct http_req *r = w->req;
     struct queue_wait *q = ARENA_NEW(&r->arena, struct queue_wait);
-    struct queue_ref which = {w->id, r->params[1], w->viewer.user_id};
+    struct queue_ref which = {w->id, r->params[1], w->viewer.user_id, api_actor(r)};
     struct err e = {0};
     q->req = r;
     settle(q, queue_edit(w->space->runtime, &which, body->message, on_saved, q, &q->op, &e), &e);
@@ -96,7 +98,7 @@ static void withdraw(struct api_wait *w, const struct conv *c)
     struct http_req *r = w->req;
     struct queue_wait *q = ARENA_NEW(&r->arena, struct queue_wait);
     str me = w->viewer.user_id;
-    struct queue_ref which = {w->id, r->params[1], api_may(w, c, CONV_SHARE) ? STR_NONE : me};
+    struct queue_ref which = {w->id, r->params[1], api_may(w, c, CONV_SHARE) ? STR_NONE : me, NULL};
     struct err e = {0};
     q->req = r;
     q->is_withdrawn = true;

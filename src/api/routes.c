@@ -28,6 +28,8 @@
 /* About a workspace and what is in it. */
 #define HOME       RULE(.scope = SCOPE_READ)
 #define MEMBER(s)  RULE(.scope = SCOPE_##s, .space = WS_MEMBER)
+/* The same, but not for tokens that were given for some tools. */
+#define WIDE(s)    RULE(.scope = SCOPE_##s, .space = WS_MEMBER, .tokens = RULE_TOKENS_WIDE)
 #define MANAGER(s) RULE(.scope = SCOPE_##s, .space = WS_ADMIN, .tokens = RULE_TOKENS_WIDE)
 #define LEAVER                                                                                     \
     RULE(.scope = SCOPE_ADMIN, .space = WS_ADMIN, .tokens = RULE_TOKENS_WIDE, .is_own = true)
@@ -137,7 +139,8 @@ static const struct route ROUTES[] = {
     {"PUT", "/v1/models/default", api_models_set_default, PEOPLE, 0, SERVER(ADMIN)},
     {"GET", "/v1/permissions", api_permissions_get, 0, 0, MEMBER(READ)},
     {"PUT", "/v1/permissions", api_permissions_set, 0, API_TEXT_MAX, MANAGER(ADMIN)},
-    {"DELETE", "/v1/permissions/consents/:tool", api_permissions_withdraw, 0, 0, MANAGER(ADMIN)},
+    {"DELETE", "/v1/permissions/consents/:tool", api_permissions_withdraw, 0, 0, WIDE(WRITE)},
+    {"DELETE", "/v1/permissions/workspace-consents/:tool", api_permissions_withdraw_all, 0, 0, MANAGER(ADMIN)},
     {"PUT", "/v1/providers/:name/key", api_provider_key_set, PEOPLE, 0, SERVER(ADMIN)},
     {"POST", "/v1/prompt", api_prompt_preview, API_BODY_CONV, API_TEXT_MAX, SEND(READ)},
     {"GET", "/v1/search", api_search_get, 0, 0, MEMBER(READ)},

@@ -249,8 +249,7 @@ static void call(void *ctx)
     w->started_ms = clock_mono_ms();
     random_id("api", w->id);
     struct tool_caller who = {
-        .user_id = api_identity(r)->viewer.user_id,
-        .is_workspace_admin = is_admin(r),
+        .actor = api_actor(r),
         .call_id = str_from(w->id),
     };
     r->on_gone = on_gone;

@@ -57,6 +57,7 @@ static const struct trail_row ROWS[] = {
     {"PUT", "/v1/models/default", "settings.model", -1, {"model"}, false},
     {"PUT", "/v1/permissions", "permissions.set", 9, {"default", "allow", "ask", "deny"}, false},
     {"DELETE", "/v1/permissions/consents/:tool", "consent.withdraw", 0, {0}, false},
+    {"DELETE", "/v1/permissions/workspace-consents/:tool", "consent.withdraw", 0, {0}, false},
     {"PUT", "/v1/providers/:name/key", "settings.provider_key", 0, {0}, false},
     {"POST", "/v1/import", "conversation.import", 9, {0}, false},
     {"GET", "/v1/audit", "audit.read", 9, {0}, true},

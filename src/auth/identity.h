@@ -14,20 +14,10 @@
 
 #include "auth/instance.h"
 #include "net/fetch.h"
+#include "workspace/actor.h"
 #include "workspace/directory.h"
 
 struct auth;
-
-enum auth_how { AUTH_BY_MODE, AUTH_BY_KEY, AUTH_BY_TOKEN, AUTH_BY_SESSION, AUTH_BY_JWT };
-
-enum auth_scope {
-    SCOPE_READ = 1,  /* see what the user sees */
-    SCOPE_WRITE = 2, /* chat, share, call tools */
-    SCOPE_MCP = 4,   /* the /mcp endpoint */
-    SCOPE_ADMIN = 8, /* users, workspaces, bundles, tokens */
-    SCOPE_ALL = 15,
-};
-#define SCOPES_DEFAULT (SCOPE_READ | SCOPE_WRITE | SCOPE_MCP)
 
 struct identity {
     str user_id;

@@ -72,6 +72,7 @@ static void call_free(struct builtin_call *c)
         store_op_cancel(c->op);
     defer_stop(&c->answer);
     list_del(&c->node);
+    actor_unref(c->actor);
     arena_done(&c->arena);
     free(c);
 }
@@ -102,8 +103,7 @@ static struct tool_call *call(void *self, str name, const struct json *args,
     c->tool = find(s, name);
     assert(c->tool); /* the registry only passes on what list() offered */
     c->args = json_clone(&c->arena, args);
-    c->viewer.user_id = arena_str(&c->arena, who->user_id);
-    c->viewer.is_workspace_admin = who->is_workspace_admin;
+    c->actor = actor_ref(who->actor);
     c->conversation_id = arena_str(&c->arena, who->conversation_id);
     c->run_id = arena_str(&c->arena, who->run_id);
     c->call_id = arena_str(&c->arena, who->call_id);
@@ -114,7 +114,7 @@ static struct tool_call *call(void *self, str name, const struct json *args,
     c->ctx = ctx;
     list_push(&s->builtin->calls, &c->node);
     defer_init(&c->answer, answer, c);
-    if (c->tool->rule.space == WS_ADMIN && !c->viewer.is_workspace_admin)
+    if (c->tool->rule.space == WS_ADMIN && !actor_is_admin(c->actor))
         builtin_fail(c, "%s is for admins of the workspace.", c->tool->title);
     else
         c->tool->call(c);
@@ -155,6 +155,7 @@ static void describe(struct builtin *b, const struct builtin_tool *t, struct too
         .input_schema = parse_const(&b->arena, t->schema),
         .annotations = parse_const(&b->arena, annotations(t)),
         .scope = rule_of(t).scope,
+        .is_workspace_change = t->is_workspace_change,
         .timeout_ms = t->timeout_ms,
     };
 }

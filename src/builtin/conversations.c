@@ -32,13 +32,12 @@ static void on_found(void *ctx, const struct err *err, const struct conv *conv)
     struct finder *f = ctx;
     f->call->op = NULL;
     bool is_absent = err && (err->code == -ENOENT || err->code == -EINVAL);
-    const struct viewer *who = &f->call->viewer;
-    if (is_absent || (conv && !access_allows(who, &conv->acl, CONV_VIEW)))
+    if (is_absent || (conv && !actor_allows(f->call->actor, &conv->acl, CONV_VIEW)))
         builtin_fail(f->call, "There is no conversation '%.*s'.",
                      STR_ARG(utf8_truncate(f->id, STORE_ID_MAX)));
     else if (err)
         conv_tool_fail(f->call, err);
-    else if (!access_allows(who, &conv->acl, f->right))
+    else if (!actor_allows(f->call->actor, &conv->acl, f->right))
         builtin_fail(f->call, "%s", access_reason(f->right));
     else
         f->then(f->call, conv);
@@ -134,7 +133,7 @@ static void on_listed(void *ctx, const struct err *err, const struct store_listi
 static void list(struct builtin_call *c)
 {
     struct store_query q = {
-        .viewer = &c->viewer,
+        .viewer = actor_viewer(c->actor, &c->arena),
         .limit = (size_t)json_get_int(c->args, "limit", LIST_DEFAULT),
         .cursor = json_get_string(c->args, "cursor"),
         .search = json_get_string(c->args, "search"),
@@ -203,7 +202,8 @@ static void stats(struct builtin_call *c)
         return;
     }
     c->on_cancel = on_cancel_stats;
-    c->state = stats_start(conv_tool_store(c), &c->viewer, period, on_stats, c);
+    c->state =
+        stats_start(conv_tool_store(c), actor_viewer(c->actor, &c->arena), period, on_stats, c);
 }
 
 const struct builtin_tool BUILTIN_CONV_STATS = {

@@ -34,7 +34,7 @@ const struct builtin_tool BUILTIN_CONV_UPDATE = {
 static void fork_found(struct builtin_call *c, const struct conv *conv)
 {
     int64_t at = json_get_int(c->args, "atMessage", -1);
-    c->op = store_fork(conv_tool_store(c), conv->id, at, c->viewer.user_id, conv_tool_reply, c);
+    c->op = store_fork(conv_tool_store(c), conv->id, at, actor_user(c->actor), conv_tool_reply, c);
 }
 
 static void fork_conv(struct builtin_call *c)
@@ -99,7 +99,8 @@ static void on_deleted(void *ctx, const struct err *err)
 static void delete_found(struct builtin_call *c, const struct conv *conv)
 {
     (void)runtime_cancel(c->builtin->deps.runtime, conv->id);
-    c->op = store_delete(conv_tool_store(c), conv->id, false, &c->viewer, on_deleted, c);
+    c->op = store_delete(conv_tool_store(c), conv->id, false, actor_viewer(c->actor, &c->arena),
+                         on_deleted, c);
 }
 
 static void delete_conv(struct builtin_call *c)

@@ -194,7 +194,7 @@ static void on_searched(void *ctx, const struct err *err, const struct store_hit
 static void search(struct builtin_call *c)
 {
     struct store_search_query q = {
-        .viewer = &c->viewer,
+        .viewer = actor_viewer(c->actor, &c->arena),
         .text = json_get_string(c->args, "query"),
         .limit = (size_t)json_get_int(c->args, "limit", SEARCH_DEFAULT) * MATCHES_MAX,
     };

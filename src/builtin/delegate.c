@@ -122,12 +122,11 @@ static void start(struct builtin_call *c, const struct agent *agent, int iterati
     if (!agent)
         child.system_prompt = str_from(PREAMBLE);
     struct turn_request req = {
-        .viewer = c->viewer,
+        .actor = turn_actor(c->host),
         .message = json_get_string(c->args, "task"),
         .model = agent && agent->model.n > 0 ? agent->model : parent->model,
         .channel = STR("delegate"),
         .auto_allow = parent->auto_allow,
-        .token_tools = parent->token_tools,
         .is_unattended = true, /* a child has nobody to ask */
         .child = &child,
     };

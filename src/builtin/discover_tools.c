@@ -2,6 +2,7 @@
 #include "base/utf8.h"
 #include "builtin/internal.h"
 #include "runtime/skill.h"
+#include "tools/surface.h"
 
 #define FOUND_MAX       20
 #define TERMS_MAX       16
@@ -66,9 +67,9 @@ static size_t insert(struct found *best, size_t n, struct found f)
 
 static bool is_visible(const struct builtin_call *c, const struct toolset_item *it)
 {
-    if (it->tool->is_internal || (it->tool->is_admin_only && !c->viewer.is_workspace_admin))
+    if (it->tool->is_internal || (it->tool->is_admin_only && !actor_is_admin(c->actor)))
         return false;
-    return !c->host || turn_may_use(c->host, it);
+    return c->host ? turn_may_use(c->host, it) : surface_may_call(c->actor, false, it);
 }
 
 static void answer(struct builtin_call *c, const struct found *best, size_t n, size_t total)

@@ -15,7 +15,8 @@ struct builtin_tool {
     const char *schema;      /* JSON Schema text of the arguments */
     struct access_rule rule; /* scope 0: read or write, by is_read_only */
     bool is_read_only;
-    bool is_destructive; /* asks for consent unless told otherwise */
+    bool is_destructive;      /* asks for consent unless told otherwise */
+    bool is_workspace_change; /* asks every time: it changes what others use */
     /* The switch that takes it away: offsetof in struct config_features, plus 1; 0 = none. */
     size_t feature;
     uint64_t timeout_ms; /* 0 = the registry's, TOOL_NO_TIMEOUT = it ends by itself */
@@ -29,7 +30,7 @@ struct builtin_call {
     const struct builtin_tool *tool;
     struct arena arena;
     const struct json *args;
-    struct viewer viewer;
+    struct actor *actor; /* held */
     str conversation_id, run_id, call_id;
     int remaining_iterations; /* of the calling run */
     void *host;               /* tool_caller.host: the calling turn, or NULL */

@@ -110,6 +110,7 @@ const struct builtin_tool BUILTIN_MANAGE_BUNDLE = {
         "name\"}},\"required\":[\"action\",\"name\"],\"additionalProperties\":false}",
     .rule = {.scope = SCOPE_ADMIN, .space = WS_ADMIN},
     .is_destructive = true,
+    .is_workspace_change = true,
     .feature = BUILTIN_FEATURE(bundle_management),
     .timeout_ms = BUNDLE_CHANGE_MS + 10000,
     .call = manage,

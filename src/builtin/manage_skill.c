@@ -158,9 +158,10 @@ static const struct {
     const char *action;
     void (*run)(struct builtin_call *c, str name);
     bool needs_name;
+    bool is_change;
 } ACTIONS[] = {
-    {"list", list, false}, {"show", show, true},     {"create", create, true},
-    {"edit", edit, true},  {"delete", delete, true},
+    {"list", list, false, false}, {"show", show, true, false},    {"create", create, true, true},
+    {"edit", edit, true, true},   {"delete", delete, true, true},
 };
 
 static void manage(struct builtin_call *c)
@@ -171,6 +172,9 @@ static void manage(struct builtin_call *c)
             continue;
         if (ACTIONS[i].needs_name && name.n == 0)
             builtin_fail(c, "name: required for '%s'", ACTIONS[i].action);
+        else if (ACTIONS[i].is_change && !actor_is_admin(c->actor))
+            builtin_fail(c, "Only admins of the workspace may change its skills: they are part of "
+                            "everybody's prompt.");
         else
             ACTIONS[i].run(c, name);
         return;
@@ -200,6 +204,7 @@ const struct builtin_tool BUILTIN_MANAGE_SKILL = {
               "\"category\":{\"type\":\"string\"},\"tags\":{\"type\":\"array\",\"items\":{\"type\":"
               "\"string\"}}}}},"
               "\"required\":[\"action\"],\"additionalProperties\":false}",
+    .is_workspace_change = true,
     .feature = BUILTIN_FEATURE(skill_management),
     .call = manage,
 };

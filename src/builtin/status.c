@@ -53,7 +53,7 @@ static void on_listed(void *ctx, const struct err *err, const struct store_listi
 
 static void overview(struct builtin_call *c)
 {
-    struct store_query q = {.viewer = &c->viewer, .limit = RECENT};
+    struct store_query q = {.viewer = actor_viewer(c->actor, &c->arena), .limit = RECENT};
     c->op = store_list(runtime_deps(c->builtin->deps.runtime)->store, &q, on_listed, c);
 }
 

@@ -84,8 +84,9 @@ static void local_send(struct session *s, const struct session_input *in)
 {
     static const struct turn_events EVENTS = {on_started, on_done, on_refused};
     struct local *l = (struct local *)s;
+    struct actor *owner = server_actor(l->server);
     struct turn_request req = {
-        .viewer = {.user_id = server_operator(l->server), .is_workspace_admin = true},
+        .actor = owner,
         .conversation_id = s->conversation_id,
         .message = in->text,
         .model = s->config->models.default_model,
@@ -95,6 +96,7 @@ static void local_send(struct session *s, const struct session_input *in)
         .is_unattended = s->is_unattended,
     };
     l->turn = turn_start(server_runtime(l->server), &req, &EVENTS, l);
+    actor_unref(owner);
 }
 
 static void local_answer_input(struct session *s, str input_id, const char *action,

@@ -39,16 +39,31 @@ static void optional(struct json_writer *w, const char *key, str value)
         jw_kstr(w, key, value);
 }
 
-str event_user_message(struct arena *a, str user_id, str text, str queued_id)
+static void setting_member(struct json_writer *w, str setting)
+{
+    if (setting.n == 0)
+        return;
+    jw_key(w, "setting");
+    jw_raw(w, setting);
+}
+
+str event_user_message(struct arena *a, const struct event_message *m)
 {
     struct line l;
     line_begin(&l, "user.message", STR_NONE);
     jw_key(&l.w, "content");
     jw_array(&l.w);
-    text_part(&l.w, text);
+    text_part(&l.w, m->text);
     jw_end(&l.w);
-    optional(&l.w, "userId", user_id);
-    optional(&l.w, "queuedId", queued_id);
+    optional(&l.w, "userId", m->user_id);
+    optional(&l.w, "queuedId", m->queued_id);
+    if (m->tool_limit.items) {
+        jw_key(&l.w, "toolLimit");
+        jw_array(&l.w);
+        for (size_t i = 0; i < m->tool_limit.len; i++)
+            jw_str(&l.w, m->tool_limit.items[i]);
+        jw_end(&l.w);
+    }
     return line_end(&l, a);
 }
 
@@ -61,15 +76,17 @@ str event_run_start(struct arena *a, const struct event_run *r)
     optional(&l.w, "skill", r->skill);
     optional(&l.w, "resumes", r->resumes);
     optional(&l.w, "parentRunId", r->parent_run_id);
+    setting_member(&l.w, r->setting);
     return line_end(&l, a);
 }
 
-str event_ask_opened(struct arena *a, str run_id, str ask_id, const struct json *calls)
+str event_ask_opened(struct arena *a, str run_id, str ask_id, const struct json *calls, str setting)
 {
     struct line l;
     line_begin(&l, "ask.opened", run_id);
     jw_kstr(&l.w, "askId", ask_id);
     jw_kval(&l.w, "calls", calls);
+    setting_member(&l.w, setting);
     return line_end(&l, a);
 }
 

@@ -8,6 +8,7 @@
 struct event_run {
     str run_id, model, user_id;
     str skill, resumes, parent_run_id; /* may be empty */
+    str setting;                       /* a JSON value (runtime/setting.h); may be empty */
 };
 str event_run_start(struct arena *a, const struct event_run *r);
 str event_llm_response(struct arena *a, str run_id, const struct llm_result *r);
@@ -16,13 +17,18 @@ str event_llm_partial(struct arena *a, str run_id, str model, str text);
 str event_tool_start(struct arena *a, str run_id, str id, str name, str args);
 str event_tool_done(struct arena *a, str run_id, str id, str name, const struct tool_result *r,
                     uint64_t ms);
-/* calls: array of {id, name, input} */
-str event_ask_opened(struct arena *a, str run_id, str ask_id, const struct json *calls);
+/* calls: array of {id, name, input, needsPermission}; setting: as in struct event_run */
+str event_ask_opened(struct arena *a, str run_id, str ask_id, const struct json *calls,
+                     str setting);
 str event_ask_answered(struct arena *a, str ask_id, str user_id, const char *decision,
                        const struct json *decisions);
 /* detail: more about the reason, or NULL */
 str event_run_done(struct arena *a, str run_id, enum run_stop stop, const char *detail,
                    int iterations, uint64_t ms);
 str event_run_error(struct arena *a, str run_id, const char *type, str message, str partial);
-/* queued_id: of a message that had to wait; or empty. */
-str event_user_message(struct arena *a, str user_id, str text, str queued_id);
+struct event_message {
+    str user_id, text;
+    str queued_id;               /* of a message that had to wait; or empty */
+    struct json_strs tool_limit; /* of the token it was sent with; items NULL = none */
+};
+str event_user_message(struct arena *a, const struct event_message *m);

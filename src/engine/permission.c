@@ -112,6 +112,12 @@ static enum permission by_nature(const struct permission_rules *r, const struct 
     return PERMISSION_ALLOW;
 }
 
+bool permission_is_explicit_ask(const struct permission_rules *r, const struct toolset_item *it)
+{
+    return globs_match(r->ask, it->name) && !globs_match(r->allow, it->name) &&
+           !globs_match(r->deny, it->name);
+}
+
 enum permission permission_decide(const struct permission_rules *r, const struct toolset_item *it)
 {
     if (globs_match(r->deny, it->name))

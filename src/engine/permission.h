@@ -31,4 +31,7 @@ int permission_check(const struct permission_rules *r, struct err *e);
 
 const char *permission_name(enum permission p); /* allow, ask, deny */
 
+/* A rule of the settings names this tool under `ask`, and none under allow or deny. */
+bool permission_is_explicit_ask(const struct permission_rules *r, const struct toolset_item *it);
+
 enum permission permission_decide(const struct permission_rules *r, const struct toolset_item *it);

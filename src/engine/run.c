@@ -63,8 +63,6 @@ struct run *run_new(struct loop *l, struct llm *llm, struct registry *tools,
     r->id = arena_str(&r->arena, spec->run_id);
     r->conversation_id = arena_str(&r->arena, spec->conversation_id);
     r->model = arena_str(&r->arena, spec->model);
-    r->user_id = arena_str(&r->arena, spec->user_id);
-    r->is_workspace_admin = spec->is_workspace_admin;
     r->limits = spec->limits;
     r->tool_host = spec->tool_host;
     r->result.model = r->model;

@@ -70,7 +70,12 @@ struct run_input {
 /* The request that a run makes of it; borrows everything. */
 struct llm_request run_request(const struct run_input *in, int64_t max_tokens, str conversation_id);
 
-enum run_gate { RUN_ALLOW, RUN_ASK, RUN_DENY };
+enum run_gate {
+    RUN_ALLOW,
+    RUN_ASK,            /* a person decides, and may say "always" */
+    RUN_ASK_EVERY_TIME, /* a person decides on each call */
+    RUN_DENY,
+};
 
 struct run_host {
     /* Persists lines in order and answers once they are durable, never before it returns.
@@ -80,6 +85,10 @@ struct run_host {
     int (*prepare)(void *ctx, struct arena *a, bool last, struct run_input *ret, struct err *e);
     /* May this tool be called now? For RUN_DENY *ret_why says why not, for the model. */
     enum run_gate (*gate)(void *ctx, str tool, const struct json *args, str *ret_why);
+    /* Who the run acts for now. It can become narrower from one step to the next. */
+    const struct actor *(*actor)(void *ctx);
+    /* The conditions under which the run works, as a JSON value for ask.opened; may be empty. */
+    str (*setting)(void *ctx, struct arena *a);
     void (*publish)(void *ctx, str type, str data);
     /* The run has ended and its last event is durable. It is freed after this returns. */
     void (*finished)(void *ctx, const struct run_result *result);
@@ -89,15 +98,14 @@ struct run_host {
 struct run_pending {
     str id, name, args;
     bool is_allowed;
-    bool was_asked; /* or it only waited for others of its response */
+    bool was_asked; /* a person decided on this call */
 };
 
 #define RUN_CONTINUATIONS_MAX 4 /* of answers that were cut off at their length */
 #define RUN_REPEATS_MAX       3 /* of the same calls with the same results */
 
 struct run_spec {
-    str run_id, conversation_id, model, user_id;
-    bool is_workspace_admin;
+    str run_id, conversation_id, model;
     struct run_limits limits;
     void *tool_host;                   /* tool_caller.host */
     const struct run_pending *pending; /* executed first; copied */

@@ -42,8 +42,7 @@ struct run {
     struct arena arena; /* lives as long as the run */
     struct arena step;  /* lives for one iteration */
 
-    str id, conversation_id, model, user_id;
-    bool is_workspace_admin;
+    str id, conversation_id, model;
     struct run_limits limits;
     void *tool_host;
 

@@ -95,7 +95,8 @@ static void end_waiting(struct run *r, str response_line, const struct json *cal
     json_set(&r->arena, ask, STR("calls"), *calls);
     r->result.ask = ask;
     run_append(r, &response_line, 1, NULL);
-    run_end(r, RUN_STOP_WAITING, event_ask_opened(&r->step, r->id, ask_id, calls));
+    run_end(r, RUN_STOP_WAITING,
+            event_ask_opened(&r->step, r->id, ask_id, calls, r->host.setting(r->ctx, &r->step)));
 }
 
 /* ---- what follows a response ---- */

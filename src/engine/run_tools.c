@@ -138,13 +138,22 @@ static void on_tool_progress(void *ctx, double progress, double total, str messa
     STR("Not executed: this tool has only just become available and needs permission. Call it "    \
         "again.")
 
+/* A question shows all calls that its answer would start, so no other call starts with it. */
+#define NOT_SHOWN STR("Not executed: the question did not show this call. Call it again.")
+
 static bool is_refused(struct run *r, struct call *c, const struct json *args)
 {
-    str why = STR("The user did not allow this call.");
-    enum run_gate gate = c->is_declined ? RUN_DENY : r->host.gate(r->ctx, c->name, args, &why);
-    if (gate == RUN_ALLOW || (gate == RUN_ASK && c->was_asked))
+    str why = c->was_asked ? STR("The user did not allow this call.") : NOT_SHOWN;
+    str reason = why;
+    enum run_gate gate = r->host.gate(r->ctx, c->name, args, &reason);
+    if (gate == RUN_DENY && !(c->is_declined && c->was_asked))
+        why = reason;
+    if (c->is_declined)
+        gate = RUN_DENY;
+    bool is_question = gate == RUN_ASK || gate == RUN_ASK_EVERY_TIME;
+    if (gate == RUN_ALLOW || (is_question && c->was_asked))
         return false;
-    answer_error(c, gate == RUN_ASK ? ASK_AGAIN : why);
+    answer_error(c, is_question ? ASK_AGAIN : why);
     return true;
 }
 
@@ -167,8 +176,7 @@ static void start_call(struct run *r, struct call *c)
     if (is_refused(r, c, args))
         return;
     struct tool_caller who = {
-        .user_id = r->user_id,
-        .is_workspace_admin = r->is_workspace_admin,
+        .actor = r->host.actor(r->ctx),
         .conversation_id = r->conversation_id,
         .run_id = r->id,
         .call_id = c->id,
@@ -324,31 +332,35 @@ void run_start_pending(struct run *r)
 /* ---- permission ---- */
 
 static void push_call(struct run *r, struct json *calls, const struct call *c,
-                      const struct json *args)
+                      const struct json *args, enum run_gate gate)
 {
     struct json *item = json_new(&r->arena, JSON_OBJECT);
     json_set(&r->arena, item, STR("id"), json_of_str(arena_str(&r->arena, c->id)));
     json_set(&r->arena, item, STR("name"), json_of_str(arena_str(&r->arena, c->name)));
     json_set(&r->arena, item, STR("input"), *json_clone(&r->arena, args));
+    json_set(&r->arena, item, STR("needsPermission"), json_of_bool(gate != RUN_ALLOW));
+    json_set(&r->arena, item, STR("canRemember"), json_of_bool(gate == RUN_ASK));
     json_push(&r->arena, calls, *item);
 }
 
-/* The calls that a person has to allow first, or NULL. One of them holds all of a response
- * back, so that what is executed stays in the order the model meant. */
+/* The question about this response, or NULL when no call needs permission. One such call holds
+ * the whole response back, so that calls run in the order the model meant; the person therefore
+ * sees all calls that an answer would start, and the answer decides on each of them. */
 const struct json *run_calls_to_ask(struct run *r)
 {
-    struct json *calls = NULL;
+    struct json *calls = json_new(&r->arena, JSON_ARRAY);
+    bool has_question = false;
     for (size_t i = 0; i < r->ncalls; i++) {
         struct call *c = &r->calls[i];
         struct json *args;
         str why;
         if (c->args_error || json_parse(&r->step, c->args, 0, &args, NULL) < 0)
             continue;
-        if (r->host.gate(r->ctx, c->name, args, &why) != RUN_ASK)
+        enum run_gate gate = r->host.gate(r->ctx, c->name, args, &why);
+        if (gate == RUN_DENY)
             continue;
-        if (!calls)
-            calls = json_new(&r->arena, JSON_ARRAY);
-        push_call(r, calls, c, args);
+        has_question |= gate != RUN_ALLOW;
+        push_call(r, calls, c, args, gate);
     }
-    return calls;
+    return has_question ? calls : NULL;
 }

@@ -76,7 +76,8 @@ void gw_ask_session(struct gw_session *s, struct gw_request *q, struct bundle *f
     jw_kstr(&w, "method", str_from(gw_ask_method(a->kind)));
     jw_key(&w, "params");
     arena_init(&mem);
-    write_params(&w, s, gw_tasks_rename(s->space, &mem, s->who.user_id, from, a->params), mine->id);
+    write_params(&w, s, gw_tasks_rename(s->space, &mem, actor_user(s->actor), from, a->params),
+                 mine->id);
     arena_done(&mem);
     jw_end(&w);
     if (!q || !q->out->emit(q, buf_str(&b)))
@@ -110,7 +111,7 @@ static void pass_on(struct gw_session *s, struct mcp_ask *a, struct json *result
 {
     struct arena mem;
     arena_init(&mem);
-    gw_tasks_restore(s->space, &mem, s->who.user_id, result);
+    gw_tasks_restore(s->space, &mem, actor_user(s->actor), result);
     mcp_ask_answer(a, result);
     arena_done(&mem);
 }

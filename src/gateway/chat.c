@@ -24,11 +24,18 @@ const struct json *gw_chat_tool(struct arena *a)
     return tool;
 }
 
+static bool is_permitted(const struct actor *a)
+{
+    for (size_t i = 0; i < a->nfilters; i++)
+        if (!globs_match(a->filters[i].globs, STR(CHAT_TOOL)))
+            return false;
+    return true;
+}
+
 bool gw_chat_is_offered(const struct gw_request *q)
 {
     bool is_own = q->source.n == 0 || str_eq(q->source, STR("nb"));
-    return is_own && q->space->runtime &&
-           (!q->who.globs.items || globs_match(q->who.globs, STR(CHAT_TOOL)));
+    return is_own && q->space->runtime && is_permitted(q->actor);
 }
 
 static void on_started(void *ctx, str conversation_id, str run_id, bool is_new)
@@ -90,12 +97,11 @@ void gw_chat_call(struct gw_request *q)
     static const struct turn_events EVENTS = {on_started, on_done, on_refused};
     const struct json *args = json_get(q->params, "arguments");
     struct turn_request req = {
-        .viewer = {.user_id = q->who.user_id, .is_workspace_admin = q->who.is_admin},
+        .actor = q->actor,
         .conversation_id = json_get_string(args, "conversationId"),
         .message = json_get_string(args, "message"),
         .model = json_get_string(args, "model"),
         .channel = STR("mcp"),
-        .allowed_tools = q->who.globs,
         .is_unattended = true,
     };
     q->on_cancel = on_cancel;

@@ -72,7 +72,7 @@ static void drop_sessions(struct gateway *g, const struct gw_space *of, str user
 {
     LIST_FOREACH (n, &g->lru) {
         struct gw_session *s = LIST_ENTRY(n, struct gw_session, node);
-        if (s->space == of && (user_id.n == 0 || str_eq(s->who.user_id, user_id)))
+        if (s->space == of && (user_id.n == 0 || str_eq(actor_user(s->actor), user_id)))
             gw_session_end(s);
     }
 }
@@ -82,7 +82,7 @@ static void drop_requests(struct gw_space *s, str user_id)
     for (struct list_node *n = s->requests.next; n != &s->requests;) {
         struct gw_request *q = LIST_ENTRY(n, struct gw_request, node);
         n = n->next;
-        if (user_id.n == 0 || str_eq(q->who.user_id, user_id))
+        if (user_id.n == 0 || str_eq(actor_user(q->actor), user_id))
             gw_request_cancel(q);
     }
 }
@@ -123,17 +123,17 @@ void gateway_drop_user(struct gateway *g, str workspace_id, str user_id)
     }
 }
 
-static bool is_of_login(const struct gw_who *who, str session_id, str token_id)
+static bool is_of_login(const struct actor *a, str session_id, str token_id)
 {
-    return (session_id.n > 0 && str_eq(who->session_id, session_id)) ||
-           (token_id.n > 0 && str_eq(who->token_id, token_id));
+    return (session_id.n > 0 && str_eq(a->people[0].session_id, session_id)) ||
+           actor_has_token(a, token_id);
 }
 
 static struct gw_session *session_of_login(struct gateway *g, str session_id, str token_id)
 {
     LIST_FOREACH (n, &g->lru) {
         struct gw_session *s = LIST_ENTRY(n, struct gw_session, node);
-        if (is_of_login(&s->who, session_id, token_id))
+        if (is_of_login(s->actor, session_id, token_id))
             return s;
     }
     return NULL;
@@ -143,7 +143,7 @@ static struct gw_request *request_of_login(struct gw_space *s, str session_id, s
 {
     LIST_FOREACH (n, &s->requests) {
         struct gw_request *q = LIST_ENTRY(n, struct gw_request, node);
-        if (is_of_login(&q->who, session_id, token_id))
+        if (is_of_login(q->actor, session_id, token_id))
             return q;
     }
     return NULL;

@@ -57,10 +57,7 @@ struct gateway_caller { /* borrowed for the call */
     struct bundles *bundles; /* NULL = there are none */
     struct runtime *runtime; /* NULL = no chat tool */
     str workspace_id;
-    struct viewer viewer;
-    struct json_strs tool_globs;                /* of an API token; items NULL = all */
-    str token_id, session_id;                   /* what they came with; one of them, or neither */
-    int64_t expires_ms;                         /* of that; 0 = open end */
+    struct actor *actor;                        /* the gateway takes references */
     const struct permission_rules *permissions; /* or NULL; lives as long as the workspace */
 };
 

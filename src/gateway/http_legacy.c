@@ -37,10 +37,7 @@ static void run_batch(struct gw_request *carrier, struct gw_session *s,
     struct http_req *r = carrier->http;
     /* Opening the stream ends the HTTP request, and with it what the caller was described by. */
     struct gateway_caller kept = *who;
-    kept.viewer.user_id = carrier->who.user_id;
-    kept.tool_globs = carrier->who.globs;
-    kept.token_id = carrier->who.token_id;
-    kept.session_id = carrier->who.session_id;
+    kept.actor = carrier->actor;
     for (uint32_t i = 0; i < list->len; i++) {
         struct rpc_message m;
         struct gw_request *q = gw_request_make(s->space, &kept, s->source);

@@ -62,7 +62,7 @@ static void on_notified(void *ctx, str method, const struct json *params)
     arena_init(&a);
     buf_clear(b);
     rpc_write_notification(b, method,
-                           gw_tasks_rename(s->space, &a, s->who.user_id, i->bundle, params));
+                           gw_tasks_rename(s->space, &a, actor_user(s->actor), i->bundle, params));
     arena_done(&a);
     if (buf_failed(b))
         return;

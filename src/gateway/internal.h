@@ -97,15 +97,6 @@ struct gw_space { /* a workspace that somebody has used */
     unsigned changed;     /* bits of enum gw_list */
 };
 
-struct gw_who {
-    str user_id;
-    bool is_admin;
-    struct json_strs globs;
-    const struct permission_rules *permissions;
-    str token_id, session_id; /* what they came with */
-    int64_t expires_ms;       /* of that; 0 = open end */
-};
-
 struct gw_outlet {
     /* Before the answer. False: there is no way, the client takes single answers only. */
     bool (*emit)(struct gw_request *q, str message);
@@ -118,10 +109,12 @@ struct gw_request {
     struct list_node peer; /* among those of its session or pipe */
     struct gateway *g;
     struct gw_space *space;
-    struct gw_session *session; /* or NULL */
-    struct arena arena;         /* the message and everything made for it */
-    struct gw_who who;
-    str source; /* empty = all */
+    struct gw_session *session;                 /* or NULL */
+    struct arena arena;                         /* the message and everything made for it */
+    struct actor *actor;                        /* held */
+    int64_t expires_ms;                         /* of its credential; 0 = never */
+    const struct permission_rules *permissions; /* or NULL */
+    str source;                                 /* empty = all */
     enum mcp_era era;
     const struct json *id;
     str method;
@@ -196,7 +189,8 @@ const char *gw_ask_method(enum mcp_ask_kind kind);
 bool gw_client_is_interactive(const struct json *capabilities);
 
 /* Whether the credential behind this has ended; a login that was refreshed has not. */
-bool gw_who_has_ended(struct gateway *g, struct gw_who *who, int64_t now_ms);
+bool gw_login_has_ended(struct gateway *g, const struct actor *a, int64_t *expires_ms,
+                        int64_t now_ms);
 
 /* ---- write.c: results between the eras ---- */
 

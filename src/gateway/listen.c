@@ -289,7 +289,7 @@ static struct gw_listen *next_expired(struct gw_space *s, int64_t now_ms)
 {
     LIST_FOREACH (n, &s->listens) {
         struct gw_listen *l = LIST_ENTRY(n, struct gw_listen, node);
-        if (gw_who_has_ended(s->g, &l->q->who, now_ms))
+        if (gw_login_has_ended(s->g, l->q->actor, &l->q->expires_ms, now_ms))
             return l;
     }
     return NULL;

@@ -35,12 +35,14 @@ static void add_instructions(struct buf *text, struct bundle *b, bool is_one)
 void gw_write_instructions(struct json_writer *w, const struct gw_request *q)
 {
     struct bundle *one = gw_request_bundle(q);
+    struct bundles *set = q->space->bundles;
     struct buf text;
     buf_init(&text, GW_INSTRUCTIONS_MAX);
     if (one)
         add_instructions(&text, one, true);
-    for (size_t i = 0; !one && q->space->bundles && i < bundles_count(q->space->bundles); i++)
-        add_instructions(&text, bundles_at(q->space->bundles, i), false);
+    for (size_t i = 0; q->source.n == 0 && set && i < bundles_count(set); i++)
+        if (surface_may_use_source(q->actor, bundle_entry(bundles_at(set, i))->server_name))
+            add_instructions(&text, bundles_at(set, i), false);
     if (text.n > 0 && !buf_failed(&text))
         jw_kstr(w, "instructions", buf_str(&text));
     buf_done(&text);

@@ -29,8 +29,8 @@ static str context_of(struct gw_request *q)
         arena_printf(&q->arena, "%.*s\n%.*s\n%.*s", STR_ARG(q->method), STR_ARG(q->asked_name),
                      STR_ARG(args ? json_to_str(&q->arena, args) : STR_NONE));
     sha256_hex(what, digest);
-    return arena_printf(&q->arena, "%s\n%.*s\n%.*s\n%s", q->space->id, STR_ARG(q->who.user_id),
-                        STR_ARG(q->source), digest);
+    return arena_printf(&q->arena, "%s\n%.*s\n%.*s\n%s", q->space->id,
+                        STR_ARG(actor_user(q->actor)), STR_ARG(q->source), digest);
 }
 
 /* ---- questions ---- */
@@ -128,7 +128,7 @@ static void put_questions(struct gw_up *u)
     random_bytes(raw, sizeof raw); /* each round has a state of its own */
     hex_encode(u->handle, raw, sizeof raw);
     if (is_first) {
-        u->user_id = str_dup(q->who.user_id);
+        u->user_id = str_dup(actor_user(q->actor));
         list_push(&u->space->parked, &u->node);
         u->g->nparked++;
     }
@@ -167,7 +167,7 @@ void gw_park_question(struct gw_up *u, struct mcp_ask *a)
 {
     struct gw_request *q = u->q;
     bool is_full = u->g->nparked >= GW_PARKED_MAX ||
-                   (q && parked_by(u->space, q->who.user_id) >= GW_PARKED_USER_MAX);
+                   (q && parked_by(u->space, actor_user(q->actor)) >= GW_PARKED_USER_MAX);
     if (q && !gw_client_can(q->capabilities, a->kind, a->params)) {
         mcp_ask_refuse(a, RPC_METHOD_NOT_FOUND, "The client cannot do that.");
         return;

@@ -47,9 +47,7 @@ struct gateway_pipe *gateway_pipe_open(struct gateway *g, const struct gateway_c
     p->space = gw_space_of(g, who);
     p->who = *who;
     p->who.workspace_id = arena_str(&p->arena, who->workspace_id);
-    p->who.viewer.user_id = arena_str(&p->arena, who->viewer.user_id);
-    p->who.token_id = arena_str(&p->arena, who->token_id);
-    p->who.session_id = arena_str(&p->arena, who->session_id);
+    p->who.actor = actor_ref(who->actor);
     p->source = arena_str(&p->arena, source);
     p->send = send;
     p->ctx = ctx;
@@ -75,6 +73,7 @@ void gateway_pipe_close(struct gateway_pipe *p)
     }
     if (p->stream)
         gw_stream_close(p->stream);
+    actor_unref(p->who.actor);
     arena_done(&p->arena);
     free(p);
 }

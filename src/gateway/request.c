@@ -17,30 +17,14 @@ static struct gw_request *request_alloc(struct gateway *g)
     return q;
 }
 
-static struct json_strs copy_globs(struct arena *a, struct json_strs globs)
-{
-    if (!globs.items)
-        return globs;
-    struct json_strs out = {arena_array(a, globs.len + 1, sizeof(str)), globs.len};
-    for (size_t i = 0; i < globs.len; i++)
-        out.items[i] = arena_str(a, globs.items[i]);
-    return out;
-}
-
 struct gw_request *gw_request_make(struct gw_space *s, const struct gateway_caller *who, str source)
 {
     struct gw_request *q = request_alloc(s->g);
     q->g = s->g;
     q->space = s;
-    q->who = (struct gw_who){
-        .user_id = arena_str(&q->arena, who->viewer.user_id),
-        .is_admin = who->viewer.is_workspace_admin,
-        .globs = copy_globs(&q->arena, who->tool_globs),
-        .permissions = who->permissions,
-        .token_id = arena_str(&q->arena, who->token_id),
-        .session_id = arena_str(&q->arena, who->session_id),
-        .expires_ms = who->expires_ms,
-    };
+    q->actor = actor_ref(who->actor);
+    q->expires_ms = who->actor->people[0].expires_ms;
+    q->permissions = who->permissions;
     q->source = arena_str(&q->arena, source);
     q->log_level = -1;
     q->began_us = clock_mono_us();
@@ -70,6 +54,7 @@ void gw_request_free(struct gw_request *q)
     if (q->session && q->peer.next != &q->peer)
         q->session->nrequests--;
     list_del(&q->peer);
+    q->actor = actor_unref(q->actor);
     if (g->nspare >= GW_SPARE_MAX || q->arena.total > GW_SPARE_BYTES) {
         arena_done(&q->arena);
         free(q);

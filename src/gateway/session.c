@@ -19,7 +19,7 @@ static bool end_oldest_quiet(struct gateway *g, str user_id)
 {
     LIST_FOREACH (n, &g->lru) {
         struct gw_session *s = LIST_ENTRY(n, struct gw_session, node);
-        if ((user_id.n > 0 && !str_eq(s->who.user_id, user_id)) || !is_quiet(s))
+        if ((user_id.n > 0 && !str_eq(actor_user(s->actor), user_id)) || !is_quiet(s))
             continue;
         gw_session_end(s);
         return true;
@@ -31,14 +31,14 @@ static size_t sessions_of(const struct gateway *g, str user_id)
 {
     size_t count = 0;
     LIST_FOREACH (n, &g->lru)
-        count += str_eq(LIST_ENTRY(n, struct gw_session, node)->who.user_id, user_id);
+        count += str_eq(actor_user(LIST_ENTRY(n, struct gw_session, node)->actor), user_id);
     return count;
 }
 
 bool gw_session_make_room(struct gateway *g, const struct gateway_caller *who)
 {
     const struct gateway_limits *max = &g->deps.limits;
-    str user_id = who->viewer.user_id;
+    str user_id = actor_user(who->actor);
     if (sessions_of(g, user_id) >= max->sessions_per_user && !end_oldest_quiet(g, user_id))
         return false;
     if (map_len(&g->sessions) < max->sessions)
@@ -48,25 +48,22 @@ bool gw_session_make_room(struct gateway *g, const struct gateway_caller *who)
 
 /* ---- credentials ---- */
 
-static bool has_ended(struct gateway *g, struct gw_who *who, int64_t now_ms)
+bool gw_login_has_ended(struct gateway *g, const struct actor *a, int64_t *expires_ms,
+                        int64_t now_ms)
 {
-    if (who->expires_ms == 0 || now_ms < who->expires_ms)
+    str session_id = a->people[0].session_id;
+    if (*expires_ms == 0 || now_ms < *expires_ms)
         return false;
-    if (who->session_id.n > 0 && g->deps.login_until)
-        who->expires_ms = g->deps.login_until(g->deps.login_ctx, who->session_id);
-    return now_ms >= who->expires_ms;
-}
-
-bool gw_who_has_ended(struct gateway *g, struct gw_who *who, int64_t now_ms)
-{
-    return has_ended(g, who, now_ms);
+    if (session_id.n > 0 && g->deps.login_until)
+        *expires_ms = g->deps.login_until(g->deps.login_ctx, session_id);
+    return now_ms >= *expires_ms;
 }
 
 /* A client with bearer tokens of an identity provider comes back with a new one: its session
  * stays, its stream does not. */
 static void end_expired(struct gw_session *s)
 {
-    bool is_bound = s->who.token_id.n > 0 || s->who.session_id.n > 0 || s->pipe;
+    bool is_bound = actor_token(s->actor).n > 0 || s->actor->people[0].session_id.n > 0 || s->pipe;
     if (is_bound)
         gw_session_end(s);
     else if (s->general->reader)
@@ -77,7 +74,7 @@ static struct gw_session *next_expired(struct gateway *g, int64_t now_ms)
 {
     LIST_FOREACH (n, &g->lru) {
         struct gw_session *s = LIST_ENTRY(n, struct gw_session, node);
-        if (has_ended(g, &s->who, now_ms))
+        if (gw_login_has_ended(g, s->actor, &s->expires_ms, now_ms))
             return s;
     }
     return NULL;
@@ -89,7 +86,7 @@ void gw_session_expire(void *gateway)
     struct gw_session *s;
     int64_t now_ms = clock_now_ms();
     while ((s = next_expired(g, now_ms)) != NULL) {
-        s->who.expires_ms = 0; /* looked at once */
+        s->expires_ms = 0; /* looked at once */
         end_expired(s);
     }
     LIST_FOREACH (n, &g->spaces)
@@ -98,11 +95,6 @@ void gw_session_expire(void *gateway)
 }
 
 /* ---- life ---- */
-
-static struct json_strs no_globs(void)
-{
-    return (struct json_strs){0};
-}
 
 struct gw_session *gw_session_new(struct gw_space *space, const struct gateway_caller *who,
                                   str source)
@@ -115,12 +107,8 @@ struct gw_session *gw_session_new(struct gw_space *space, const struct gateway_c
     s->g = g;
     s->space = space;
     arena_init(&s->arena);
-    s->who = (struct gw_who){.user_id = arena_str(&s->arena, who->viewer.user_id),
-                             .is_admin = who->viewer.is_workspace_admin,
-                             .globs = no_globs(),
-                             .token_id = arena_str(&s->arena, who->token_id),
-                             .session_id = arena_str(&s->arena, who->session_id),
-                             .expires_ms = who->expires_ms};
+    s->actor = actor_ref(who->actor);
+    s->expires_ms = who->actor->people[0].expires_ms;
     s->source = arena_str(&s->arena, source);
     s->log_level = protocol_log_level(STR("info"));
     list_init(&s->requests);
@@ -150,6 +138,7 @@ void gw_session_end(struct gw_session *s)
     gw_instance_drop_all(s);
     LIST_FOREACH (n, &s->logs)
         gw_log_free(LIST_ENTRY(n, struct gw_log, node));
+    actor_unref(s->actor);
     arena_done(&s->arena);
     free(s);
     if (pipe)
@@ -185,16 +174,21 @@ void gw_session_touch(struct gw_session *s)
     list_push(&s->g->lru, &s->node);
 }
 
-/* Somebody else's session looks like none. */
+static bool is_same(const struct actor *a, const struct actor *b)
+{
+    return str_eq(actor_user(a), actor_user(b)) && str_eq(actor_token(a), actor_token(b));
+}
+
+/* A session belongs to the credential that opened it; to all others it does not exist. */
 struct gw_session *gw_session_find(struct gateway *g, str id, const struct gateway_caller *who,
                                    str source)
 {
     struct gw_session *s = map_get(&g->sessions, id);
-    if (!s || !str_eq(s->who.user_id, who->viewer.user_id) || s->space->tools != who->tools ||
+    if (!s || !is_same(s->actor, who->actor) || s->space->tools != who->tools ||
         !str_eq(s->source, source))
         return NULL;
-    if (str_eq(s->who.token_id, who->token_id) && str_eq(s->who.session_id, who->session_id))
-        s->who.expires_ms = who->expires_ms; /* the same, or a newer one of the same kind */
+    if (str_eq(s->actor->people[0].session_id, who->actor->people[0].session_id))
+        s->expires_ms = who->actor->people[0].expires_ms; /* the same, or a renewed one */
     gw_session_touch(s);
     return s;
 }

@@ -40,7 +40,8 @@ struct gw_session {
     struct gw_space *space;
     char id[GW_SESSION_ID_LEN + 1];
     struct arena arena;
-    struct gw_who who;
+    struct actor *actor; /* of the request that opened it; held */
+    int64_t expires_ms;  /* of its credential, which may be renewed; 0 = never */
     str source;
     str version; /* empty until initialized */
     const struct json *capabilities;

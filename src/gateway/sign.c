@@ -3,29 +3,13 @@
 #include "base/hash.h"
 #include "gateway/internal.h"
 
-#define BLOCK 64
-
-static void hmac(const uint8_t key[32], str text, struct arena *a, uint8_t out[SHA256_LEN])
-{
-    char *inner = arena_alloc(a, BLOCK + text.n);
-    char outer[BLOCK + SHA256_LEN];
-    for (size_t i = 0; i < BLOCK; i++) {
-        uint8_t k = i < 32 ? key[i] : 0;
-        inner[i] = (char)(k ^ 0x36);
-        outer[i] = (char)(k ^ 0x5c);
-    }
-    memcpy(inner + BLOCK, text.p, text.n);
-    sha256(str_make(inner, BLOCK + text.n), (uint8_t *)outer + BLOCK);
-    sha256(str_make(outer, sizeof outer), out);
-}
-
 static str mac_of(struct gateway *g, struct arena *a, str body, str context)
 {
     uint8_t sum[SHA256_LEN];
     char *hex = arena_alloc(a, 2 * SHA256_LEN + 1);
     /* The length keeps the two apart, whatever is in them. */
-    hmac(g->key, arena_printf(a, "%zu\n%.*s\n%.*s", body.n, STR_ARG(body), STR_ARG(context)), a,
-         sum);
+    hmac_sha256(g->key, arena_printf(a, "%zu\n%.*s\n%.*s", body.n, STR_ARG(body), STR_ARG(context)),
+                sum);
     hex_encode(hex, sum, 16); /* 128 bits */
     return str_make(hex, 32);
 }

@@ -26,13 +26,24 @@ static bool split_id(struct gw_space *s, struct arena *a, str user_id, str publi
            str_split(ret_id, '/', ret_source);
 }
 
+/* A task belongs to a tool call; a token that reaches some tools of the source may have made it. */
+static bool may_use(struct gw_request *q, str source)
+{
+    const struct toolset *all = registry_tools(q->space->tools);
+    for (size_t i = 0; actor_is_narrowed(q->actor) && i < all->len; i++)
+        if (str_eq(all->items[i].source, source) &&
+            surface_may_call(q->actor, false, &all->items[i]))
+            return true;
+    return !actor_is_narrowed(q->actor);
+}
+
 static struct bundle *find(struct gw_request *q, str public, str *ret_id)
 {
     str source;
     if (!q->space->bundles ||
-        !split_id(q->space, &q->arena, q->who.user_id, public, &source, ret_id))
+        !split_id(q->space, &q->arena, actor_user(q->actor), public, &source, ret_id))
         return NULL;
-    if (q->source.n > 0 && !str_eq(source, q->source))
+    if ((q->source.n > 0 && !str_eq(source, q->source)) || !may_use(q, source))
         return NULL;
     return bundles_find(q->space->bundles, source);
 }
@@ -86,7 +97,7 @@ static void remember(struct gw_request *q, str source, str id)
 {
     struct gw_space *s = q->space;
     struct gw_task *t = xcalloc(1, sizeof *t);
-    t->user_id = str_dup(q->who.user_id);
+    t->user_id = str_dup(actor_user(q->actor));
     t->source = str_dup(source);
     t->id = str_dup(id);
     list_push(&s->tasks, &t->node);
@@ -101,7 +112,7 @@ static bool is_own(const struct gw_request *q, str source, str id)
     LIST_FOREACH (n, &q->space->tasks) {
         const struct gw_task *t = LIST_ENTRY(n, struct gw_task, node);
         if (str_eq(str_from(t->id), id) && str_eq(str_from(t->source), source))
-            return str_eq(str_from(t->user_id), q->who.user_id);
+            return str_eq(str_from(t->user_id), actor_user(q->actor));
     }
     return false;
 }
@@ -150,7 +161,7 @@ void gw_tasks_answer(struct gw_request *q, struct bundle *b, const struct json *
     if (made.n > 0)
         remember(q, bundle_entry(b)->server_name, made);
     if (is_call || str_starts(q->method, STR("tasks/")))
-        result = gw_tasks_rename(q->space, &q->arena, q->who.user_id, b, result);
+        result = gw_tasks_rename(q->space, &q->arena, actor_user(q->actor), b, result);
     gw_request_result(q, result, gw_upstream_era(b));
 }
 
@@ -177,7 +188,7 @@ static void on_listed(struct gw_request *q, struct bundle *b, const struct mcp_r
         if (!is_own(q, source, json_get_string(&list->items[i], "taskId")))
             continue;
         struct json *one = json_clone(&q->arena, &list->items[i]);
-        rename_in(q->space, &q->arena, one, q->who.user_id, source);
+        rename_in(q->space, &q->arena, one, actor_user(q->actor), source);
         json_push(&q->arena, c->tasks, *one);
     }
     if (json_is(cursor, JSON_STRING) && ++c->pages < TASK_PAGES_MAX)
@@ -206,7 +217,9 @@ static void collect_next(struct gw_request *q)
     struct bundles *set = q->space->bundles;
     while (set && c->at < bundles_count(set)) {
         struct bundle *b = bundles_at(set, c->at++);
-        bool is_asked = q->source.n == 0 || str_eq(bundle_entry(b)->server_name, q->source);
+        str name = bundle_entry(b)->server_name;
+        bool is_asked =
+            (q->source.n == 0 || str_eq(name, q->source)) && surface_may_use_source(q->actor, name);
         const struct json *can = bundle_server_capabilities(b);
         if (is_asked && json_get(json_get(can, "tasks"), "list")) {
             c->pages = 0;

@@ -8,14 +8,13 @@
 
 static bool is_permitted(const struct gw_request *q, const struct toolset_item *it)
 {
-    struct tool_limits limits = {.profile = q->who.globs, .is_admin = q->who.is_admin};
-    if (it->tool->is_internal || !surface_may_call(&limits, it))
+    if (it->tool->is_internal || !surface_may_call(q->actor, false, it))
         return false;
     /* It hands work on from a conversation, and here is none. */
     if (str_eq(it->name, STR("nb__delegate")))
         return false;
     /* What would ask in a chat is asked by the client at the other end. */
-    return !q->who.permissions || permission_decide(q->who.permissions, it) != PERMISSION_DENY;
+    return !q->permissions || permission_decide(q->permissions, it) != PERMISSION_DENY;
 }
 
 static struct bundle *bundle_of(const struct gw_request *q, const struct toolset_item *it)
@@ -42,7 +41,7 @@ const struct toolset_item *gw_tools_find(struct gw_request *q, str name, struct 
     const struct toolset_item *it =
         q->source.n > 0 ? find_unprefixed(q, name)
                         : registry_find(q->space->tools, name, json_get(q->params, "arguments"),
-                                        q->who.is_admin);
+                                        actor_is_admin(q->actor));
     if (!it || !is_permitted(q, it))
         return NULL;
     *ret_bundle = bundle_of(q, it);
@@ -135,7 +134,7 @@ void gw_tools_called(struct gw_request *q, const char *outcome)
 {
     uint64_t took = clock_mono_us() - q->began_us;
     struct call_log_entry e = {
-        .user_id = q->who.user_id,
+        .user_id = actor_user(q->actor),
         .workspace_id = str_from(q->space->id),
         .tool = q->tool,
         .client = q->session ? q->session->client : q->client,
@@ -191,8 +190,7 @@ static void call_own(struct gw_request *q)
 {
     static const struct registry_call_events EVENTS = {on_called, on_progress};
     struct tool_caller who = {
-        .user_id = q->who.user_id,
-        .is_workspace_admin = q->who.is_admin,
+        .actor = q->actor,
     };
     q->on_cancel = on_cancel;
     q->work =
@@ -210,7 +208,7 @@ static struct bundle *unlisted(struct gw_request *q)
         (void)bundle_tools(b, &n);
     if (b && bundle_info(b)->state == BUNDLE_RUNNING)
         return NULL;
-    return b && n == 0 && q->who.globs.items == NULL && !q->who.permissions ? b : NULL;
+    return b && n == 0 && !actor_is_narrowed(q->actor) && !q->permissions ? b : NULL;
 }
 
 void gw_tools_call(struct gw_request *q)

@@ -196,7 +196,7 @@ static struct mcp_request wire_request(struct gw_up *u)
             json_unset(q->params, "task");
     }
     strip_meta(q);
-    gw_tasks_restore(q->space, &q->arena, q->who.user_id, q->params);
+    gw_tasks_restore(q->space, &q->arena, actor_user(q->actor), q->params);
     struct mcp_request req = {
         .method = q->method,
         .params = q->params,

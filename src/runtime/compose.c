@@ -18,23 +18,12 @@ void turn_match_skill(struct turn *t)
 
 /* ---- tools ---- */
 
-static struct tool_limits limits(const struct turn *t)
-{
-    return (struct tool_limits){
-        .request = t->allowed_tools,
-        .profile = t->child.tools,
-        .token = t->token_tools,
-        .is_child = t->child.depth > 0,
-        .is_admin = t->viewer.is_workspace_admin,
-    };
-}
-
 static struct surface surface(const struct turn *t, struct arena *a)
 {
-    struct tool_limits lim = limits(t);
     struct surface_input in = {
         .tools = registry_tools(t->rt->deps.tools),
-        .limits = &lim,
+        .actor = t->actor,
+        .is_child = t->child.depth > 0,
         .max_direct = (unsigned)t->rt->deps.config->limits.max_direct_tools,
         .promoted = &t->promoted,
     };
@@ -54,24 +43,44 @@ static const struct llm_tool *model_tools(struct arena *a, const struct surface 
 }
 
 #define NOT_ALLOWED STR("This tool is not allowed in this request.")
-#define DENIED      STR("The settings of this workspace do not permit this tool.")
+#define NO_ACCESS   STR("The person this run acts for has no access to this workspace any more.")
+#define NOT_FOR_ALL                                                                                \
+    STR("Not everybody who wrote in this conversation may use this tool. Use it in a "             \
+        "conversation "                                                                            \
+        "of your own.")
+#define DENIED STR("The settings of this workspace do not permit this tool.")
 
 bool turn_may_use(void *tool_host, const struct toolset_item *it)
 {
-    struct tool_limits lim = limits(tool_host);
-    return surface_may_call(&lim, it);
+    const struct turn *t = tool_host;
+    return surface_may_call(t->actor, t->child.depth > 0, it);
+}
+
+/* What the sender allowed in advance is their answer to the question, and counts while nobody
+ * else's words are in the run. Stored consents count when everybody in the run gave them. */
+static bool has_consent(const struct turn *t, const struct toolset_item *item)
+{
+    if (globs_match(t->auto_allow, item->name) && !turn_has_others(t))
+        return true;
+    for (size_t i = 0; i < t->actor->npeople; i++)
+        if (!runtime_has_consent(t->rt, t->actor->people[i].user_id, item))
+            return false;
+    return true;
 }
 
 enum run_gate turn_gate(void *turn, str tool, const struct json *args, str *ret_why)
 {
-    const struct turn *t = turn;
-    struct tool_limits lim = limits(t);
+    struct turn *t = turn;
+    if (!actor_is_current(t->actor, clock_now_ms())) {
+        *ret_why = NO_ACCESS;
+        return RUN_DENY;
+    }
     const struct toolset_item *item =
-        registry_find(t->rt->deps.tools, tool, args, t->viewer.is_workspace_admin);
+        registry_find(t->rt->deps.tools, tool, args, actor_is_admin(t->actor));
     if (!item)
         return RUN_ALLOW; /* the registry explains unknown names better */
-    if (!surface_may_call(&lim, item)) {
-        *ret_why = NOT_ALLOWED;
+    if (!turn_may_use(t, item)) {
+        *ret_why = turn_has_others(t) ? NOT_FOR_ALL : NOT_ALLOWED;
         return RUN_DENY;
     }
     enum permission p = permission_decide(&t->rt->permissions, item);
@@ -79,11 +88,14 @@ enum run_gate turn_gate(void *turn, str tool, const struct json *args, str *ret_
         *ret_why = DENIED;
         return RUN_DENY;
     }
-    if (p == PERMISSION_ALLOW || consents_has(&t->rt->consents, item->name) ||
-        globs_match(t->auto_allow, item->name))
+    if (p == PERMISSION_ALLOW || has_consent(t, item))
         return RUN_ALLOW;
     *ret_why = STR(TURN_NOBODY_TO_ASK);
-    return t->is_unattended ? RUN_DENY : RUN_ASK;
+    if (t->is_unattended)
+        return RUN_DENY;
+    bool is_every_time =
+        item->tool->is_workspace_change || permission_is_explicit_ask(&t->rt->permissions, item);
+    return is_every_time ? RUN_ASK_EVERY_TIME : RUN_ASK;
 }
 
 /* ---- prompt ---- */
@@ -126,7 +138,7 @@ static void name_participants(const struct turn *t, struct arena *a, struct prom
 static str user_name(const struct turn *t)
 {
     str own = json_get_string(t->rt->deps.config->home, "userName");
-    const struct user *u = find_user(t, t->viewer.user_id);
+    const struct user *u = find_user(t, actor_user(t->actor));
     bool is_named = u && u->display_name.n > 0 && !str_eq(u->id, STR(ROSTER_SOLE_USER));
     return is_named ? u->display_name : own;
 }
@@ -160,8 +172,8 @@ static void take_steering(struct turn *t)
         struct turn *other = LIST_ENTRY(n, struct turn, queue_node);
         if (other->state != TURN_STEERING || other->message.n == 0)
             continue;
-        str line = event_user_message(&other->arena, other->viewer.user_id, other->message,
-                                      str_from(other->queued_id));
+        str line = turn_message_event(other, str_from(other->queued_id));
+        turn_narrow(t, actor_join(t->actor, other->actor));
         turn_append(t, &line, 1, NULL, NULL);
         queue_taken(other);
         other->message = STR_NONE;

@@ -3,8 +3,10 @@
 #include <assert.h>
 #include <errno.h>
 
+#include "base/glob.h"
 #include "base/json.h"
 #include "config/file.h"
+#include "workspace/roster.h"
 
 #define FILE_MAX (256u * 1024)
 
@@ -22,6 +24,16 @@ void consents_done(struct consents *c)
     arena_done(&c->arena);
 }
 
+static void read_doc(struct consents *c, const struct json *doc)
+{
+    const struct json *old = json_get(doc, "allow"), *list = json_get(doc, "consents");
+    for (size_t i = 0; json_is(old, JSON_ARRAY) && i < old->len; i++)
+        (void)consents_add(c, STR(ROSTER_SOLE_USER), json_string(&old->items[i], STR_NONE));
+    for (size_t i = 0; json_is(list, JSON_ARRAY) && i < list->len; i++)
+        (void)consents_add(c, json_get_string(&list->items[i], "userId"),
+                           json_get_string(&list->items[i], "tool"));
+}
+
 int consents_load(struct consents *c, const char *path, struct err *e)
 {
     str text;
@@ -32,40 +44,72 @@ int consents_load(struct consents *c, const char *path, struct err *e)
     int r = file_read(&c->arena, path, FILE_MAX, &text, e);
     if (r == 0 && (r = json_parse(&c->arena, text, 0, &saved, e)) < 0)
         err_prefix(e, "%s", path);
-    const struct json *list = r == 0 ? json_get(saved, "allow") : NULL;
-    for (size_t i = 0; json_is(list, JSON_ARRAY) && i < list->len; i++)
-        (void)consents_add(c, json_string(&list->items[i], STR_NONE));
+    if (r == 0)
+        read_doc(c, saved);
     return r;
 }
 
-bool consents_has(const struct consents *c, str tool)
+static bool is_of(const struct consent *one, str user_id, str tool)
 {
-    return globs_match(c->tools, tool);
+    return str_eq(one->user_id, user_id) && str_eq(one->tool, tool);
 }
 
-bool consents_add(struct consents *c, str tool)
+bool consents_has(const struct consents *c, str user_id, str tool)
 {
-    if (consents_has(c, tool))
-        return true;
-    if (c->tools.len >= CONSENTS_MAX)
+    for (size_t i = 0; i < c->n; i++) {
+        const struct consent *one = &c->items[i];
+        if ((one->user_id.n == 0 || str_eq(one->user_id, user_id)) && glob_match(one->tool, tool))
+            return true;
+    }
+    return false;
+}
+
+bool consents_add(struct consents *c, str user_id, str tool)
+{
+    for (size_t i = 0; i < c->n; i++)
+        if (is_of(&c->items[i], user_id, tool))
+            return true;
+    if (c->n >= CONSENTS_MAX)
         return false;
-    if (!c->tools.items)
-        c->tools.items = arena_array(&c->arena, CONSENTS_MAX, sizeof(str));
-    c->tools.items[c->tools.len++] = arena_str(&c->arena, tool);
+    if (!c->items)
+        c->items = arena_array(&c->arena, CONSENTS_MAX, sizeof *c->items);
+    c->items[c->n++] = (struct consent){arena_str(&c->arena, user_id), arena_str(&c->arena, tool)};
     return true;
 }
 
-bool consents_remove(struct consents *c, str tool)
+static void remove_at(struct consents *c, size_t i)
 {
-    for (size_t i = 0; i < c->tools.len; i++) {
-        if (!str_eq(c->tools.items[i], tool))
+    c->n--;
+    memmove(&c->items[i], &c->items[i + 1], (c->n - i) * sizeof *c->items);
+}
+
+bool consents_remove(struct consents *c, str user_id, str tool)
+{
+    for (size_t i = 0; i < c->n; i++) {
+        if (!is_of(&c->items[i], user_id, tool))
             continue;
-        c->tools.len--;
-        memmove(&c->tools.items[i], &c->tools.items[i + 1],
-                (c->tools.len - i) * sizeof *c->tools.items);
+        remove_at(c, i);
         return true;
     }
     return false;
+}
+
+bool consents_remove_user(struct consents *c, str user_id)
+{
+    size_t before = c->n;
+    for (size_t i = c->n; user_id.n > 0 && i > 0; i--)
+        if (str_eq(c->items[i - 1].user_id, user_id))
+            remove_at(c, i - 1);
+    return c->n < before;
+}
+
+struct json_strs consents_of(const struct consents *c, struct arena *a, str user_id)
+{
+    struct json_strs all = {arena_array(a, c->n + 1, sizeof(str)), 0};
+    for (size_t i = 0; i < c->n; i++)
+        if (str_eq(c->items[i].user_id, user_id))
+            all.items[all.len++] = c->items[i].tool;
+    return all;
 }
 
 /* ---- the file ---- */
@@ -77,10 +121,15 @@ static char *render(const struct consents *c)
     buf_init(&b, FILE_MAX);
     jw_init(&w, &b);
     jw_object(&w);
-    jw_key(&w, "allow");
+    jw_key(&w, "consents");
     jw_array(&w);
-    for (size_t i = 0; i < c->tools.len; i++)
-        jw_str(&w, c->tools.items[i]);
+    for (size_t i = 0; i < c->n; i++) {
+        jw_object(&w);
+        jw_kstr(&w, "tool", c->items[i].tool);
+        if (c->items[i].user_id.n > 0)
+            jw_kstr(&w, "userId", c->items[i].user_id);
+        jw_end(&w);
+    }
     jw_end(&w);
     jw_end(&w);
     char *text = buf_failed(&b) ? NULL : str_dup(buf_str(&b));
@@ -118,7 +167,7 @@ static void on_written(struct job *j)
     free(c->text);
     c->text = NULL;
     if (c->err.code < 0)
-        log_error(c->log, "runtime", "what is allowed for good is not saved: %s", c->err.msg);
+        log_error(c->log, "runtime", "stored permissions are not saved: %s", c->err.msg);
     while ((n = list_pop(&c->served)) != NULL) {
         struct consent_save *s = LIST_ENTRY(n, struct consent_save, node);
         s->has_failed = c->err.code < 0;

@@ -1,8 +1,10 @@
-/* consent.h - the tools that somebody allowed for good.
+/* consent.h - tools that people have allowed permanently.
  *
- * Kept in permissions.json of the work directory, apart from the settings: what is taken out of
- * those is not allowed any more. Read once at the start; a pool thread writes it anew as a
- * whole. A settings' deny still wins. Loop thread. */
+ * A consent belongs to the person who gave it and ends with their membership; one without a person
+ * is for the whole workspace and was given by an admin. Rules of the settings that say ask or deny
+ * are stronger (compose.c). Kept in permissions.json of the workspace, read once at the start and
+ * written as a whole by a pool thread. A file of an earlier version, which has no names, counts
+ * for the sole user of a machine and for nobody else. Loop thread. */
 #pragma once
 
 #include "base/log.h"
@@ -11,12 +13,18 @@
 
 #define CONSENTS_MAX 1000
 
+struct consent {
+    str user_id; /* empty = everybody in the workspace */
+    str tool;    /* a glob, if somebody wrote one into the file */
+};
+
 struct consents {
     struct pool *pool;
     struct logger *log;
     const char *path; /* NULL = forgotten at the end */
     struct arena arena;
-    struct json_strs tools; /* globs, if somebody wrote them into the file */
+    struct consent *items;
+    size_t n;
     struct list_node waiting, served;
     bool is_writing;
     char *text; /* the job's */
@@ -36,10 +44,13 @@ void consents_init(struct consents *c, struct pool *pool, struct logger *log);
 int consents_load(struct consents *c, const char *path, struct err *e);
 void consents_done(struct consents *c); /* nothing may be under way */
 
-bool consents_has(const struct consents *c, str tool);
+bool consents_has(const struct consents *c, str user_id, str tool); /* theirs or the workspace's */
 /* False: there are too many; the tool is asked for again. */
-bool consents_add(struct consents *c, str tool);
-bool consents_remove(struct consents *c, str tool); /* false: it is not among them */
+bool consents_add(struct consents *c, str user_id, str tool);
+bool consents_remove(struct consents *c, str user_id, str tool); /* false: there is none */
+bool consents_remove_user(struct consents *c, str user_id);      /* all of this person's */
+/* Tools of this person, or with an empty id of the workspace. */
+struct json_strs consents_of(const struct consents *c, struct arena *a, str user_id);
 /* Calls fn when all that was added and removed is durable, or cannot be, which is logged; never
  * before it returns. */
 void consents_save(struct consents *c, struct consent_save *s, loop_fn fn, void *ctx);

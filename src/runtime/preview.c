@@ -38,8 +38,8 @@ static void add_message(struct turn *t)
     size_t n = turn_decline_open(t, transcript_replay(t->transcript), lines, DECLINED_MAX);
     for (size_t i = 0; i < n; i++)
         transcript_add(t->transcript, lines[i]);
-    transcript_add(t->transcript,
-                   event_user_message(&t->arena, t->viewer.user_id, t->message, STR_NONE));
+    transcript_add(t->transcript, turn_message_event(t, STR_NONE));
+    turn_join_authors(t);
 }
 
 static int build(struct turn *t, struct composed *c, struct preview *ret, struct err *e)

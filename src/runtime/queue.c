@@ -25,7 +25,7 @@ static const char *mode_of(const struct turn *t)
 static str display_name(const struct turn *t)
 {
     const struct directory *d = t->rt->deps.directory;
-    const struct user *u = d ? roster_user(directory_roster(d), t->viewer.user_id) : NULL;
+    const struct user *u = d ? roster_user(directory_roster(d), actor_user(t->actor)) : NULL;
     return u ? u->display_name : STR_NONE;
 }
 
@@ -34,7 +34,7 @@ static void write_message(struct json_writer *w, const struct turn *t)
     char at[CLOCK_ISO_LEN + 1];
     clock_iso(t->queued_ms, at);
     jw_kstr(w, "queuedId", str_from(t->queued_id));
-    jw_kstr(w, "userId", t->viewer.user_id);
+    jw_kstr(w, "userId", actor_user(t->actor));
     jw_kstr_or_null(w, "displayName", display_name(t));
     jw_kstr(w, "mode", str_from(mode_of(t)));
     jw_kstr(w, "message", t->message);
@@ -124,14 +124,13 @@ static struct parking_op *park(struct turn *t, parking_fn fn, void *ctx)
     begin_news(&w, &b);
     jw_kstr(&w, "queuedId", str_from(t->queued_id));
     jw_kstr(&w, "conversationId", t->conversation_id);
-    jw_kstr(&w, "userId", t->viewer.user_id);
+    jw_kstr(&w, "userId", actor_user(t->actor));
     jw_kstr(&w, "message", t->message);
     jw_kstr(&w, "model", t->model);
     jw_kstr(&w, "channel", t->channel);
-    jw_kstr(&w, "tokenId", t->token_id);
     jw_kbool(&w, "unattended", t->is_unattended);
-    write_strs(&w, "allowedTools", t->allowed_tools);
-    write_strs(&w, "tokenTools", t->token_tools);
+    jw_key(&w, "actor");
+    actor_write(t->actor, &w);
     write_strs(&w, "autoAllow", t->auto_allow);
     jw_kint(&w, "queuedMs", t->queued_ms);
     jw_kint(&w, "number", (int64_t)t->queued_number);
@@ -308,7 +307,7 @@ static int find(const struct runtime *rt, const struct queue_ref *which, struct 
                 struct err *e)
 {
     struct turn *t = find_turn(rt, which);
-    bool is_theirs = t && (which->sender.n == 0 || str_eq(t->viewer.user_id, which->sender));
+    bool is_theirs = t && (which->sender.n == 0 || str_eq(actor_user(t->actor), which->sender));
     if (is_theirs && is_waiting(t)) {
         *ret = t;
         return 0;
@@ -323,6 +322,10 @@ int queue_edit(struct runtime *rt, const struct queue_ref *which, str message, p
 {
     struct turn *t;
     int r = find(rt, which, &t, e);
+    if (r == 0 && !actor_covers(which->by, t->actor))
+        r = err_set(e, -EPERM,
+                    "This message was sent with more rights than this token has. Withdraw it, or "
+                    "edit it the way it was sent.");
     if (r == 0)
         r = turn_check_message(message, e);
     if (r == 0 && !has_room(map_get(&rt->active, which->conversation_id), t, message.n))
@@ -376,27 +379,8 @@ void queue_leave_all(struct runtime *rt)
     leave_those(rt, true);
 }
 
-static bool has_token(const struct directory *d, const struct turn *t)
-{
-    const struct user *u = roster_user(directory_roster(d), t->viewer.user_id);
-    for (size_t i = 0; u && i < u->ntokens; i++)
-        if (str_eq(u->tokens[i].id, t->token_id))
-            return true;
-    return t->token_id.n == 0;
-}
-
-/* They may have another role by now. Who left the workspace, or whose token was revoked, has no
- * messages that wait, except after a restart. */
+/* A message that waited may outlive the membership or the token of its sender. */
 bool queue_still_member(struct turn *t)
 {
-    const struct runtime_deps *d = &t->rt->deps;
-    struct viewer now = {0};
-    if (t->queued_id[0] == '\0' || !d->directory || d->workspace_id.n == 0)
-        return true;
-    if (t->is_restored && !has_token(d->directory, t))
-        return false;
-    if (!directory_viewer(d->directory, d->workspace_id, t->viewer.user_id, &now))
-        return !t->is_restored;
-    t->viewer.is_workspace_admin = now.is_workspace_admin;
-    return true;
+    return t->queued_id[0] == '\0' || actor_is_current(t->actor, clock_now_ms());
 }

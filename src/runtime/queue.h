@@ -15,13 +15,15 @@ struct json *queue_json(const struct runtime *rt, str conversation_id, struct ar
 
 struct queue_ref {
     str conversation_id, queued_id;
-    str sender; /* whose it must be; empty = anybody's */
+    str sender;             /* user id of the person who sent it; empty = anybody */
+    const struct actor *by; /* who changes it; for queue_edit */
 };
 
 /* Both return -ENOENT when no such message waits, and -EALREADY when it was taken. On success fn is
  * called when a restart would not undo it any more; *ret_op is for parking_forget until then. */
 
-/* -EINVAL: such a message cannot be sent. */
+/* -EINVAL: such a message cannot be sent. -EPERM: the message would run with more rights than
+ * the editor's token has. */
 int queue_edit(struct runtime *rt, const struct queue_ref *which, str message, parking_fn fn,
                void *ctx, struct parking_op **ret_op, struct err *e);
 /* by: whom the others are told of. */

@@ -7,7 +7,9 @@
 
 struct parked_message {
     struct turn_request req;
-    str queued_id, user_id;
+    str queued_id, user_id, token_id;
+    struct json_strs token_tools;
+    const struct json *actor;
     int64_t queued_ms, number;
 };
 
@@ -19,10 +21,11 @@ static const struct json_field FIELDS[] = {
     {"message", JF_STR, offsetof(struct parked_message, req.message), JF_REQUIRED, NULL, 0},
     {"model", JF_STR, offsetof(struct parked_message, req.model), 0, NULL, 0},
     {"channel", JF_STR, offsetof(struct parked_message, req.channel), 0, NULL, 0},
-    {"tokenId", JF_STR, offsetof(struct parked_message, req.token_id), 0, NULL, 0},
+    {"tokenId", JF_STR, offsetof(struct parked_message, token_id), 0, NULL, 0},
     {"unattended", JF_BOOL, offsetof(struct parked_message, req.is_unattended), 0, NULL, 0},
     {"allowedTools", JF_STRS, offsetof(struct parked_message, req.allowed_tools), 0, NULL, 0},
-    {"tokenTools", JF_STRS, offsetof(struct parked_message, req.token_tools), 0, NULL, 0},
+    {"tokenTools", JF_STRS, offsetof(struct parked_message, token_tools), 0, NULL, 0},
+    {"actor", JF_JSON_OBJECT, offsetof(struct parked_message, actor), 0, NULL, 0},
     {"autoAllow", JF_STRS, offsetof(struct parked_message, req.auto_allow), 0, NULL, 0},
     {"queuedMs", JF_INT, offsetof(struct parked_message, queued_ms), 0, NULL, 0},
     {"number", JF_INT, offsetof(struct parked_message, number), 0, NULL, 0},
@@ -62,13 +65,35 @@ static int by_time(const void *a, const void *b)
     return (x->number > y->number) - (x->number < y->number);
 }
 
+/* Files of earlier versions have the sender's id and token instead of the actor. */
+static struct actor *actor_of(struct runtime *rt, const struct parked_message *m)
+{
+    const struct runtime_deps *d = &rt->deps;
+    if (m->actor)
+        return actor_read(d->directory, d->workspace_id, m->actor);
+    struct principal p = {
+        .user_id = m->user_id,
+        .how = m->token_id.n > 0 ? AUTH_BY_TOKEN : AUTH_BY_SESSION,
+        .token_id = m->token_id,
+        .scopes = SCOPES_DEFAULT,
+    };
+    return actor_new(d->directory, d->workspace_id, &p, m->token_tools);
+}
+
 /* The first of a conversation holds its place; the others wait for it. */
 static void hold(struct runtime *rt, struct parked_message *m)
 {
-    m->req.viewer.user_id = m->user_id;
+    struct actor *actor = actor_of(rt, m);
+    if (!actor) {
+        log_warn(rt->deps.log, "runtime", "a waiting message does not say who sent it: %.*s",
+                 STR_ARG(m->queued_id));
+        return;
+    }
+    m->req.actor = actor;
     m->req.when_busy = TURN_QUEUE;
     struct turn *first = map_get(&rt->active, m->req.conversation_id);
     struct turn *t = turn_new(rt, &m->req, NULL, NULL);
+    actor_unref(actor);
     memcpy(t->queued_id, m->queued_id.p, m->queued_id.n);
     t->queued_ms = m->queued_ms;
     t->queued_number = ++rt->nqueued;

@@ -70,6 +70,16 @@ static void read_usage(struct replay_message *m, const struct json *event)
     m->llm_ms = json_get_int(event, "llmMs", 0);
 }
 
+static struct json_strs keep_strings(struct replay *r, const struct json *list)
+{
+    if (!json_is(list, JSON_ARRAY))
+        return (struct json_strs){0};
+    struct json_strs all = {arena_array(r->arena, list->len + 1, sizeof(str)), list->len};
+    for (size_t i = 0; i < list->len; i++)
+        all.items[i] = keep(r, json_string(&list->items[i], STR_NONE));
+    return all;
+}
+
 static void user_message(struct replay *r, const struct json *event)
 {
     struct replay_message *m = add(r, REPLAY_USER);
@@ -77,6 +87,7 @@ static void user_message(struct replay *r, const struct json *event)
     m->ts = keep(r, time_of(event));
     m->user_id = keep_string(r, event, "userId");
     m->queued_id = keep_string(r, event, "queuedId");
+    m->tool_limit = keep_strings(r, json_get(event, "toolLimit"));
     m->content = keep_parts(r, json_get(event, "content"));
 }
 
@@ -158,7 +169,8 @@ static void run_error(struct replay *r, const struct json *event)
 static void ask_opened(struct replay *r, const struct json *event)
 {
     r->ask = (struct replay_ask){keep_string(r, event, "askId"), keep_string(r, event, "runId"),
-                                 json_clone(r->arena, json_get(event, "calls"))};
+                                 json_clone(r->arena, json_get(event, "calls")),
+                                 json_clone(r->arena, json_get(event, "setting"))};
 }
 
 static void ask_answered(struct replay *r, const struct json *event)

@@ -8,6 +8,7 @@
 
 #include "base/arena.h"
 #include "base/json.h"
+#include "base/json_decode.h"
 #include "base/map.h"
 #include "store/store.h"
 
@@ -24,9 +25,10 @@ struct replay_tool { /* one call of an assistant message */
 struct replay_message {
     enum replay_role role;
     str ts, user_id, run_id, model;
-    str queued_id;              /* of a message that had waited */
-    store_pos pos;              /* of its event; 0 when positions are not known */
-    const struct json *content; /* array of parts: text, tool-call, opaque, files ... */
+    str queued_id;               /* of a message that had waited */
+    struct json_strs tool_limit; /* of the token a user sent it with; items NULL = none */
+    store_pos pos;               /* of its event; 0 when positions are not known */
+    const struct json *content;  /* array of parts: text, tool-call, opaque, files ... */
     struct replay_tool *tools;
     size_t ntools;
     struct conv_usage usage;
@@ -38,7 +40,8 @@ struct replay_message {
 
 struct replay_ask { /* a question that nobody has answered yet */
     str ask_id, run_id;
-    const struct json *calls; /* [{id, name, input}] */
+    const struct json *calls;   /* [{id, name, input, needsPermission}] */
+    const struct json *setting; /* of the run that asked, or NULL (setting.h) */
 };
 
 struct replay {

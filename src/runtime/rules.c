@@ -37,9 +37,15 @@ const struct permission_rules *runtime_permissions(const struct runtime *rt)
     return &rt->permissions;
 }
 
-struct json_strs runtime_consents(const struct runtime *rt)
+struct json_strs runtime_consents(const struct runtime *rt, struct arena *a, str user_id)
 {
-    return rt->consents.tools;
+    return consents_of(&rt->consents, a, user_id);
+}
+
+bool runtime_has_consent(const struct runtime *rt, str user_id, const struct toolset_item *it)
+{
+    return !it->tool->is_workspace_change && !permission_is_explicit_ask(&rt->permissions, it) &&
+           consents_has(&rt->consents, user_id, it->name);
 }
 
 /* ---- one change ---- */
@@ -107,7 +113,7 @@ struct rule_change *runtime_set_permissions(struct runtime *rt, const struct jso
     return c;
 }
 
-/* ---- what was allowed for good ---- */
+/* ---- stored consents ---- */
 
 static void on_saved(void *ctx)
 {
@@ -117,12 +123,20 @@ static void on_saved(void *ctx)
     finish(c);
 }
 
-struct rule_change *runtime_withdraw_consent(struct runtime *rt, str tool, rule_changed_fn fn,
-                                             void *ctx)
+struct rule_change *runtime_withdraw_consent(struct runtime *rt, str user_id, str tool,
+                                             rule_changed_fn fn, void *ctx)
 {
-    if (!consents_remove(&rt->consents, tool))
+    if (!consents_remove(&rt->consents, user_id, tool))
         return NULL;
     struct rule_change *c = change_new(rt, fn, ctx);
     consents_save(&rt->consents, &c->save, on_saved, c);
     return c;
+}
+
+void runtime_forget_user(struct runtime *rt, str user_id)
+{
+    if (!consents_remove_user(&rt->consents, user_id))
+        return;
+    struct rule_change *c = change_new(rt, NULL, NULL);
+    consents_save(&rt->consents, &c->save, on_saved, c);
 }

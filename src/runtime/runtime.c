@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "runtime/request_log.h"
+#include "runtime/setting.h"
 #include "runtime/skill_news.h"
 #include "runtime/turn.h"
 
@@ -114,6 +115,10 @@ int runtime_load_settings(struct runtime *rt, struct err *e)
     if (r == 0 && strcmp(c->store.type, "memory") != 0) {
         parking_use(&rt->parking, below_root(rt, "queue"));
         r = consents_load(&rt->consents, below_root(rt, "permissions.json"), e);
+        if (r == 0)
+            r = setting_load_key(rt, e);
+    } else {
+        random_bytes(rt->setting_key, sizeof rt->setting_key);
     }
     return r;
 }
@@ -225,7 +230,7 @@ str runtime_streamed(const struct runtime *rt, str conversation_id)
 bool runtime_has_run_of(const struct runtime *rt, str conversation_id, str user_id)
 {
     const struct turn *t = map_get(&rt->active, conversation_id);
-    return t && str_eq(t->viewer.user_id, user_id);
+    return t && str_eq(actor_user(t->actor), user_id);
 }
 
 bool runtime_cancel(struct runtime *rt, str conversation_id)
@@ -252,7 +257,7 @@ void runtime_cancel_user(struct runtime *rt, str user_id)
 {
     LIST_FOREACH (n, &rt->turns) {
         struct turn *t = LIST_ENTRY(n, struct turn, node);
-        if (str_eq(t->viewer.user_id, user_id))
+        if (str_eq(actor_user(t->actor), user_id))
             end_turn(t);
     }
 }
@@ -261,7 +266,7 @@ void runtime_cancel_token(struct runtime *rt, str token_id)
 {
     LIST_FOREACH (n, &rt->turns) {
         struct turn *t = LIST_ENTRY(n, struct turn, node);
-        if (str_eq(t->token_id, token_id))
+        if (actor_has_token(t->actor, token_id))
             end_turn(t);
     }
 }

@@ -71,14 +71,12 @@ struct preview;                                                 /* preview.h */
 typedef void (*preview_fn)(void *ctx, const struct preview *p); /* the last call */
 
 struct turn_request {
-    struct viewer viewer;
-    str conversation_id; /* empty: a new conversation */
+    const struct actor *actor; /* who asks; the turn takes a reference */
+    str conversation_id;       /* empty: a new conversation */
     str message;
     str model;                      /* empty: the conversation's, else the default */
     str channel;                    /* tui, web, api ... */
-    struct json_strs allowed_tools; /* globs; items NULL = no limit */
-    struct json_strs token_tools;   /* the same, of the token that is used: for children too */
-    str token_id;                   /* of it; empty = none */
+    struct json_strs allowed_tools; /* globs of the request; items NULL = no limit */
     const struct json *metadata;    /* for a new conversation, or NULL */
 
     /* Instead of a message: the answer to a question that the last run left open. */
@@ -86,9 +84,9 @@ struct turn_request {
         str ask_id;                   /* empty = there is none, this is a message */
         bool is_allowed;              /* all calls, unless decisions says otherwise */
         const struct json *decisions; /* {callId: true, false or "always"}, or NULL */
-        bool is_for_ever;             /* remember: these tools are allowed from now on */
+        enum consent_scope { CONSENT_ONCE, CONSENT_MINE, CONSENT_WORKSPACE } remember;
     } answer;
-    struct json_strs auto_allow; /* globs that need not be asked for in this turn */
+    struct json_strs auto_allow; /* globs the sender allows in advance, for this turn */
     bool is_unattended;          /* nobody can be asked: what would ask is refused with */
 #define TURN_NOBODY_TO_ASK "This tool needs a person's permission, and nobody can be asked here."
     enum turn_when_busy { TURN_REFUSE_BUSY, TURN_QUEUE, TURN_STEER } when_busy;
@@ -113,15 +111,14 @@ struct turn_child {
 struct turn_info {
     struct runtime *runtime;
     str conversation_id, run_id, model;
-    struct viewer viewer;
     int depth;
     bool is_unattended;
-    struct json_strs auto_allow, token_tools;
+    struct json_strs auto_allow;
 };
 
 enum turn_refusal {
     TURN_NOT_FOUND,   /* no such conversation, or not for this person */
-    TURN_FORBIDDEN,   /* this person may read the conversation but not write in it */
+    TURN_FORBIDDEN,   /* they see it, but may not do this */
     TURN_BUSY,        /* a run is in progress */
     TURN_BAD_REQUEST, /* the message is empty or too long, the model unknown */
     TURN_NO_QUESTION, /* an answer, but nothing was asked (any more) */
@@ -155,6 +152,7 @@ void turn_cancel(struct turn *t); /* the end still comes through the events */
 /* A tool that nb__discover_tools returned becomes callable in this run. */
 void turn_promote(void *tool_host, str tool);
 const struct turn_info *turn_info(void *tool_host);
+struct actor *turn_actor(void *tool_host);   /* of the run, as it is now; borrowed */
 void turn_record(void *tool_host, str line); /* an event of the tool's, into the same log */
 bool turn_may_use(void *tool_host, const struct toolset_item *it); /* within its hard limits */
 
@@ -163,7 +161,12 @@ const struct agents *runtime_agents(const struct runtime *rt);
 /* ---- rules.c: what tools may do ---- */
 
 const struct permission_rules *runtime_permissions(const struct runtime *rt); /* always the same */
-struct json_strs runtime_consents(const struct runtime *rt); /* allowed for good; for this turn */
+/* Tools that this person, or with an empty user id the workspace, has allowed permanently. */
+struct json_strs runtime_consents(const struct runtime *rt, struct arena *a, str user_id);
+/* Would a call of this person run without a question because of a stored consent? */
+bool runtime_has_consent(const struct runtime *rt, str user_id, const struct toolset_item *it);
+/* The membership of this person has ended, and their consents with it. */
+void runtime_forget_user(struct runtime *rt, str user_id);
 
 struct rule_change; /* one under way; dies with its callback */
 typedef void (*rule_changed_fn)(void *ctx, const struct err *err); /* err: NULL on success */
@@ -172,9 +175,10 @@ typedef void (*rule_changed_fn)(void *ctx, const struct err *err); /* err: NULL 
  * after the other; copied; never calls back before it returns. */
 struct rule_change *runtime_set_permissions(struct runtime *rt, const struct json *section,
                                             rule_changed_fn fn, void *ctx);
-/* What was allowed for good asks again, at once. NULL: nobody had allowed it. */
-struct rule_change *runtime_withdraw_consent(struct runtime *rt, str tool, rule_changed_fn fn,
-                                             void *ctx);
+/* Removes a stored consent of this person (empty: of the workspace), effective immediately. NULL:
+ * there is none. */
+struct rule_change *runtime_withdraw_consent(struct runtime *rt, str user_id, str tool,
+                                             rule_changed_fn fn, void *ctx);
 void rule_change_forget(struct rule_change *c); /* it still happens, unheard */
 
 /* The run in progress of a conversation, or empty. */

@@ -31,6 +31,7 @@ void turn_free(struct turn *t)
     else
         transcript_free(t->transcript);
     skills_unref(t->skills);
+    actor_unref(t->actor);
     free(t->edited);
     arena_done(&t->arena);
     free(t);
@@ -104,13 +105,10 @@ static void create(struct turn *t)
     t->is_new = t->is_untitled = true;
     map_put(&t->rt->active, t->conversation_id, t);
     turn_match_skill(t);
-    str events[2] = {
-        event_user_message(&t->arena, t->viewer.user_id, t->message, STR_NONE),
-        turn_run_start_event(t, STR_NONE),
-    };
+    str events[2] = {turn_message_event(t, STR_NONE), turn_run_start_event(t, STR_NONE)};
     struct conv_create spec = {
         .id = t->conversation_id,
-        .owner_id = t->viewer.user_id,
+        .owner_id = actor_user(t->actor),
         .channel = t->channel,
         .metadata = t->metadata,
         .parent = parent_json(t),
@@ -139,8 +137,8 @@ static void accept_message(struct turn *t)
     str lines[FIRST_EVENTS_MAX];
     size_t n = turn_decline_open(t, transcript_replay(t->transcript), lines, FIRST_EVENTS_MAX - 2);
     turn_match_skill(t);
-    lines[n++] =
-        event_user_message(&t->arena, t->viewer.user_id, t->message, str_from(t->queued_id));
+    lines[n++] = turn_message_event(t, str_from(t->queued_id));
+    turn_join_authors(t);
     lines[n++] = turn_run_start_event(t, STR_NONE);
     turn_append(t, lines, n, on_message_saved, t);
 }
@@ -232,7 +230,7 @@ static struct json_strs copy_strs(struct arena *a, struct json_strs in)
 
 static bool may(struct turn *t, const struct conv *conv, enum conv_right right)
 {
-    return queue_still_member(t) && access_allows(&t->viewer, &conv->acl, right);
+    return queue_still_member(t) && actor_allows(t->actor, &conv->acl, right);
 }
 
 static void on_found(void *ctx, const struct err *err, const struct conv *conv)
@@ -243,7 +241,7 @@ static void on_found(void *ctx, const struct err *err, const struct conv *conv)
     if (!err && conv->acl.is_shared)
         t->participants = copy_strs(&t->arena, conv->acl.participants);
     bool is_absent = err && (err->code == -ENOENT || err->code == -EINVAL);
-    bool is_sealed = !err && conv->acl.is_sealed && t->viewer.is_workspace_admin;
+    bool is_sealed = !err && conv->acl.is_sealed && actor_is_admin(t->actor);
     if (is_sealed) {
         err_set(&e, -EIO,
                 "The first line of the log of '%.*s' is damaged: it can be read and "
@@ -336,21 +334,19 @@ static void copy_child(struct turn *t, const struct turn_child *c)
     t->child.parent_run_id = arena_str(a, c->parent_run_id);
     t->child.parent_call_id = arena_str(a, c->parent_call_id);
     t->child.system_prompt = arena_str(a, c->system_prompt);
-    t->child.tools = copy_strs(a, c->tools);
+    struct actor *narrower = actor_narrow(t->actor, FILTER_PROFILE, c->tools);
+    turn_narrow(t, narrower);
 }
 
 static void copy_request(struct turn *t, const struct turn_request *req)
 {
     struct arena *a = &t->arena;
-    t->viewer = req->viewer;
-    t->viewer.user_id = arena_str(a, req->viewer.user_id);
+    t->actor = actor_narrow((struct actor *)req->actor, FILTER_REQUEST, req->allowed_tools);
     t->conversation_id = arena_str(a, req->conversation_id);
     t->message = arena_str(a, req->message);
     t->model = arena_str(a, req->model);
     t->channel = arena_str(a, req->channel);
-    t->token_id = arena_str(a, req->token_id);
-    t->allowed_tools = copy_strs(a, req->allowed_tools);
-    t->token_tools = copy_strs(a, req->token_tools);
+    t->answered_by = arena_str(a, actor_user(req->actor));
     t->auto_allow = copy_strs(a, req->auto_allow);
     t->metadata = req->metadata ? json_clone(a, req->metadata) : NULL;
     t->answer = req->answer;

@@ -40,6 +40,7 @@ struct runtime {
     struct arena rules;                  /* what they are made of */
     struct list_node rule_changes;       /* the first one is being written */
     struct consents consents;
+    uint8_t setting_key[32]; /* setting.c */
     struct agents agents;
     struct arena arena; /* agents */
     size_t nsettings;   /* times that others were to be used */
@@ -76,9 +77,10 @@ struct turn {
     const struct turn_events *ev; /* NULL once the listener has gone */
     void *ctx;
 
-    struct viewer viewer;
-    str conversation_id, message, model, channel, token_id;
-    struct json_strs allowed_tools, token_tools, auto_allow;
+    struct actor *actor; /* held; replaced by a narrower one when others' words come in */
+    str answered_by;     /* of an answer: who gave it; the run itself acts for its actor */
+    str conversation_id, message, model, channel;
+    struct json_strs auto_allow;
     struct json_strs participants; /* of a shared conversation, when the turn began */
     const struct json *metadata;
     struct turn_answer answer;
@@ -151,6 +153,12 @@ str turn_run_start_event(struct turn *t, str resumes);
 /* Ends an open question, because the user went on without answering it. */
 size_t turn_decline_open(struct turn *t, const struct replay *h, str *lines, size_t max);
 void turn_accept_answer(struct turn *t);
+
+/* ---- actor of a turn (turn_actor.c) ---- */
+void turn_narrow(struct turn *t, struct actor *narrower); /* takes the reference */
+void turn_join_authors(struct turn *t);     /* everybody whose messages the model will read */
+bool turn_has_others(const struct turn *t); /* words of more than one person are in it */
+str turn_message_event(struct turn *t, str queued_id); /* its user.message */
 
 /* ---- inquiry.c ---- */
 void inquiries_drop(struct turn *t); /* its open questions end unanswered */

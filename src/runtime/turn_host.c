@@ -2,6 +2,7 @@
 #include <assert.h>
 
 #include "engine/events.h"
+#include "runtime/setting.h"
 #include "runtime/turn.h"
 
 struct pending_append {
@@ -116,10 +117,11 @@ str turn_run_start_event(struct turn *t, str resumes)
     struct event_run ev = {
         .run_id = str_from(t->run_id),
         .model = t->model,
-        .user_id = t->viewer.user_id,
+        .user_id = actor_user(t->actor),
         .skill = t->skill ? t->skill->name : STR_NONE,
         .resumes = resumes,
         .parent_run_id = t->child.parent_run_id,
+        .setting = setting_json(t, &t->arena, str_from(t->run_id)),
     };
     return event_run_start(&t->arena, &ev);
 }
@@ -144,12 +146,25 @@ void turn_announce(struct turn *t, str run_id)
     t->is_announced = true;
 }
 
+static const struct actor *run_actor(void *turn)
+{
+    return turn_actor(turn);
+}
+
+static str run_setting(void *turn, struct arena *a)
+{
+    const struct turn *t = turn;
+    return setting_json(t, a, str_from(t->run_id));
+}
+
 void turn_start_run(struct turn *t, const struct run_pending *pending, size_t n)
 {
     static const struct run_host HOST = {
         .append = turn_append,
         .prepare = turn_prepare,
         .gate = turn_gate,
+        .actor = run_actor,
+        .setting = run_setting,
         .publish = turn_publish,
         .finished = finished,
     };
@@ -159,18 +174,14 @@ void turn_start_run(struct turn *t, const struct run_pending *pending, size_t n)
         .conversation_id = t->conversation_id,
         .run_id = str_from(t->run_id),
         .model = t->model,
-        .viewer = t->viewer,
         .depth = t->child.depth,
         .is_unattended = t->is_unattended,
         .auto_allow = t->auto_allow,
-        .token_tools = t->token_tools,
     };
     struct run_spec spec = {
         .run_id = t->info.run_id,
         .conversation_id = t->conversation_id,
         .model = t->model,
-        .user_id = t->viewer.user_id,
-        .is_workspace_admin = t->viewer.is_workspace_admin,
         .limits = limits(t),
         .tool_host = t,
         .pending = pending,

@@ -308,10 +308,8 @@ struct usage_job *usage_start(struct store *s, struct llm *llm, const struct usa
     arena_init(&j->page);
     map_init(&j->rows);
     map_init(&j->runs);
-    if (q->viewer) {
-        j->viewer = *q->viewer;
-        j->viewer.user_id = arena_str(&j->arena, q->viewer->user_id);
-    }
+    if (q->viewer)
+        j->viewer = viewer_copy(&j->arena, q->viewer);
     next_conversations(j);
     return j;
 }

@@ -7,11 +7,7 @@ struct gateway_caller mcp_caller(const struct api_caller *who)
         .bundles = who->space->bundles,
         .runtime = who->space->runtime,
         .workspace_id = who->space->id,
-        .viewer = who->viewer,
-        .tool_globs = who->tools,
-        .token_id = who->token_id,
-        .session_id = who->session_id,
-        .expires_ms = who->expires_ms,
+        .actor = who->actor,
         .permissions = runtime_permissions(who->space->runtime),
     };
 }

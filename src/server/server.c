@@ -465,12 +465,16 @@ struct llm *server_llm(const struct server *s)
 struct gateway_pipe *server_open_pipe(struct server *s, str source,
                                       void (*send)(void *ctx, str message), void *ctx)
 {
-    struct api_caller owner = {
-        .space = &s->home->api,
-        .viewer = {.user_id = server_operator(s), .is_workspace_admin = true},
-    };
+    struct api_caller owner = {.space = &s->home->api, .actor = server_actor(s)};
     struct gateway_caller who = mcp_caller(&owner);
-    return gateway_pipe_open(s->gateway, &who, source, send, ctx);
+    struct gateway_pipe *p = gateway_pipe_open(s->gateway, &who, source, send, ctx);
+    actor_unref(owner.actor);
+    return p;
+}
+
+struct actor *server_actor(const struct server *s)
+{
+    return actor_new_operator(s->directory, s->home->api.id, server_operator(s));
 }
 
 struct registry *server_tools(const struct server *s)

@@ -46,6 +46,8 @@ void server_await_bundles(struct server *s, uint64_t max_ms);
 
 /* The address of the page, with the key that opens it in dev mode. After server_listen. */
 str server_page_link(const struct server *s, struct arena *a);
+/* The owner of nb's files in the home workspace; the caller holds the reference. */
+struct actor *server_actor(const struct server *s);
 str server_operator(const struct server *s); /* the user that commands act for; for this turn */
 struct runtime *server_runtime(const struct server *s);
 struct store *server_store(const struct server *s);

@@ -184,9 +184,11 @@ static int query(struct page *p)
 {
     p->n = 0;
     p->total = 0;
+    const struct store_query *q = &p->op->in.query;
+    bool is_joint = q->viewer && q->viewer->also; /* a shelf belongs to one person */
     int r = index_db_begin(p->sync->db, false);
     if (r == 0)
-        r = p->op->in.query.search.n ? search_titles(p) : walk_shelves(p);
+        r = q->search.n || is_joint ? search_titles(p) : walk_shelves(p);
     if (r == 0)
         r = index_db_commit(p->sync->db);
     index_db_rollback(p->sync->db);

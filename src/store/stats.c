@@ -127,10 +127,8 @@ struct stats_job *stats_start(struct store *s, const struct viewer *viewer, enum
     *j = (struct stats_job){.store = s, .fn = fn, .ctx = ctx, .is_operator = viewer == NULL};
     arena_init(&j->arena);
     j->stats.period = p;
-    if (viewer) {
-        j->viewer.user_id = arena_str(&j->arena, viewer->user_id);
-        j->viewer.is_workspace_admin = viewer->is_workspace_admin;
-    }
+    if (viewer)
+        j->viewer = viewer_copy(&j->arena, viewer);
     if (PERIODS[p].days > 0)
         clock_iso(clock_now_ms() - PERIODS[p].days * 24 * 3600 * 1000, j->stats.since);
     next_page(j, STR_NONE);

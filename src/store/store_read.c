@@ -67,8 +67,7 @@ const struct viewer *op_set_viewer(struct store_op *op, const struct viewer *v)
     if (!v)
         return NULL;
     op->has_viewer = true;
-    op->viewer = *v;
-    op->viewer.user_id = arena_str(&op->arena, v->user_id);
+    op->viewer = viewer_copy(&op->arena, v);
     return &op->viewer;
 }
 

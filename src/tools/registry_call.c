@@ -45,6 +45,7 @@ static void call_free(struct registry_call *c)
     timer_stop(&c->timeout);
     defer_stop(&c->answer);
     list_del(&c->node);
+    actor_unref((struct actor *)c->who.actor);
     arena_done(&c->arena);
     free(c);
 }
@@ -145,7 +146,7 @@ void registry_pump(void *source)
 static void copy_caller(struct arena *a, struct tool_caller *to, const struct tool_caller *from)
 {
     *to = *from;
-    to->user_id = arena_str(a, from->user_id);
+    to->actor = actor_ref(from->actor);
     to->conversation_id = arena_str(a, from->conversation_id);
     to->run_id = arena_str(a, from->run_id);
     to->call_id = arena_str(a, from->call_id);
@@ -173,11 +174,11 @@ static void dispatch(struct registry_call *c, const struct json *args,
                      const struct tool_caller *who)
 {
     struct registry *r = c->registry;
-    const struct toolset_item *it = registry_find(r, c->name, args, who->is_workspace_admin);
+    const struct toolset_item *it = registry_find(r, c->name, args, actor_is_admin(who->actor));
     struct err e = {0};
 
     if (!it) {
-        str why = registry_explain_unknown(r, &c->arena, c->name, who->is_workspace_admin);
+        str why = registry_explain_unknown(r, &c->arena, c->name, actor_is_admin(who->actor));
         struct tool_result unknown = tool_result_text(&c->arena, why);
         unknown.is_error = true;
         end_later(c, unknown);

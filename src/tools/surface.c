@@ -1,5 +1,7 @@
 #include "tools/surface.h"
 
+#include <stdio.h>
+
 #include "base/glob.h"
 #include "tools/names.h"
 
@@ -16,17 +18,38 @@ static bool is_kept_from_children(const struct toolset_item *it)
     return it->tool->is_admin_only || str_eq(it->name, STR("nb__delegate"));
 }
 
-bool surface_may_call(const struct tool_limits *l, const struct toolset_item *it)
+static bool passes(const struct tool_filter *f, str name)
 {
-    if (it->tool->is_admin_only && !l->is_admin)
+    if (f->kind == FILTER_REQUEST && tool_name_is_system(name))
+        return true;
+    return globs_match(f->globs, name);
+}
+
+bool surface_may_call(const struct actor *a, bool is_child, const struct toolset_item *it)
+{
+    bool has_profile = false;
+    bool needs_admin = it->tool->scope & SCOPE_ADMIN;
+    if (a->is_overfull || (it->tool->is_admin_only && !actor_is_admin(a)) ||
+        (needs_admin && !actor_has_scope(a, SCOPE_ADMIN)))
         return false;
-    if (l->token.items && !globs_match(l->token, it->name))
-        return false;
-    if (l->request.items && !tool_name_is_system(it->name) && !globs_match(l->request, it->name))
-        return false;
-    if (l->profile.items)
-        return globs_match(l->profile, it->name);
-    return !(l->is_child && is_kept_from_children(it));
+    for (size_t i = 0; i < a->nfilters; i++) {
+        has_profile |= a->filters[i].kind == FILTER_PROFILE;
+        if (!passes(&a->filters[i], it->name))
+            return false;
+    }
+    return has_profile || !is_child || !is_kept_from_children(it);
+}
+
+bool surface_may_use_source(const struct actor *a, str source)
+{
+    char any[TOOL_NAME_MAX + 8];
+    int n = snprintf(any, sizeof any, "%.*s__*", STR_ARG(source));
+    if (n < 0 || (size_t)n >= sizeof any)
+        return a->nfilters == 0 && !a->is_overfull;
+    for (size_t i = 0; i < a->nfilters; i++)
+        if (!globs_match(a->filters[i].globs, str_make(any, (size_t)n)))
+            return false;
+    return !a->is_overfull;
 }
 
 static ptrdiff_t promoted_find(const struct promoted *p, str name)
@@ -62,7 +85,7 @@ void promoted_add(struct promoted *p, str name)
 
 static bool is_candidate(const struct surface_input *in, const struct toolset_item *it)
 {
-    return !it->tool->is_internal && surface_may_call(in->limits, it);
+    return !it->tool->is_internal && surface_may_call(in->actor, in->is_child, it);
 }
 
 /* The tiers: a skill's globs, else everything while it is little, else system tools. */

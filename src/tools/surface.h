@@ -18,17 +18,13 @@ bool globs_match(struct json_strs g, str name);
 
 /* ---- hard limits, checked again at call time ---- */
 
-struct tool_limits {
-    /* No limit while items is NULL; a list that is there and empty excludes everything. */
-    struct json_strs request; /* allowedTools of the request; system tools pass it */
-    struct json_strs profile; /* tools of an agent profile */
-    struct json_strs token;   /* tools of the API token that is used; nothing passes it */
-    bool is_child;            /* a delegated run: no nb__delegate and no admin tools unless the
-                                 profile names them */
-    bool is_admin;
-};
+/* By the actor's filters and its role now. A delegated run (`is_child`) has neither nb__delegate
+ * nor the tools of admins, unless a profile names them. */
+bool surface_may_call(const struct actor *a, bool is_child, const struct toolset_item *it);
 
-bool surface_may_call(const struct tool_limits *l, const struct toolset_item *it);
+/* The same for what has no tool name: resources, prompts, completion and the instructions of a
+ * server. Every filter must let all tools of the source pass ("source__*"). */
+bool surface_may_use_source(const struct actor *a, str source);
 
 /* ---- tools discovered in this run ---- */
 
@@ -45,7 +41,8 @@ bool promoted_has(const struct promoted *p, str name);
 
 struct surface_input {
     const struct toolset *tools;
-    const struct tool_limits *limits;
+    const struct actor *actor;
+    bool is_child;
     struct json_strs skill; /* allowed-tools of the matched skill; none = no skill filter */
     unsigned max_direct;    /* 0 = SURFACE_MAX_DIRECT */
     str focused_source;     /* the app the user looks at: its tools are always shown */

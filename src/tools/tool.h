@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/json.h"
 #include "loop/loop.h"
+#include "workspace/actor.h"
 
 #define TOOL_NAME_MAX   64
 #define TOOL_NO_TIMEOUT UINT64_MAX
@@ -22,16 +23,16 @@ struct tool {
     const struct json *meta;          /* _meta: ui.resourceUri ...; or NULL */
     bool is_internal;                 /* never shown to models */
     bool is_admin_only;               /* absent for everybody but workspace admins */
-    unsigned scope;      /* a token needs it (auth/identity.h); 0 = no more than its way
-                            here asks for */
-    bool is_unconfined;  /* can touch more than its own: asks before each call */
-    uint64_t timeout_ms; /* 0 = its source's; TOOL_NO_TIMEOUT = ends by itself */
+    /* A token needs this scope (workspace/actor.h); 0 = no more than its way here asks for. */
+    unsigned scope;
+    bool is_workspace_change;         /* installs, or edits what everybody's prompts contain */
+    bool is_unconfined;               /* can touch more than its own: asks before each call */
+    uint64_t timeout_ms;              /* 0 = its source's; TOOL_NO_TIMEOUT = ends by itself */
 };
 
 /* Who a call acts for. Borrowed for the duration of tool_source.call. */
 struct tool_caller {
-    str user_id;
-    bool is_workspace_admin;
+    const struct actor *actor;
     str conversation_id, run_id, call_id; /* may be empty */
     int remaining_iterations;             /* of the calling run, for delegation */
     void *host; /* the runtime, for sources that need it; opaque to this floor */

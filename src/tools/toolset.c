@@ -31,6 +31,7 @@ static struct tool copy_tool(struct arena *a, const struct tool *t)
         .is_internal = t->is_internal,
         .is_admin_only = t->is_admin_only,
         .scope = t->scope,
+        .is_workspace_change = t->is_workspace_change,
         .is_unconfined = t->is_unconfined,
         .timeout_ms = t->timeout_ms,
     };

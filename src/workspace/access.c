@@ -29,7 +29,7 @@ static bool is_owner(const struct viewer *v, const struct conv_acl *acl)
     return str_eq(acl->owner_id, v->user_id);
 }
 
-bool access_allows(const struct viewer *v, const struct conv_acl *acl, enum conv_right right)
+static bool allows_one(const struct viewer *v, const struct conv_acl *acl, enum conv_right right)
 {
     /* An admin may be a participant too: rights of all relations add up. */
     return (is_owner(v, acl) && ALLOWED[REL_OWNER][right]) ||
@@ -46,4 +46,25 @@ const char *access_reason(enum conv_right right)
         [CONV_SHARE] = "Only the owner of a conversation and admins of the workspace may share it.",
     };
     return REASONS[right];
+}
+
+bool access_allows(const struct viewer *v, const struct conv_acl *acl, enum conv_right right)
+{
+    for (; v; v = v->also)
+        if (!allows_one(v, acl, right))
+            return false;
+    return true;
+}
+
+struct viewer viewer_copy(struct arena *a, const struct viewer *v)
+{
+    struct viewer copy = {arena_str(a, v->user_id), v->is_workspace_admin, NULL};
+    struct viewer **end = (struct viewer **)&copy.also;
+    for (const struct viewer *from = v->also; from; from = from->also) {
+        struct viewer *one = ARENA_NEW(a, struct viewer);
+        *one = (struct viewer){arena_str(a, from->user_id), from->is_workspace_admin, NULL};
+        *end = one;
+        end = (struct viewer **)&one->also;
+    }
+    return copy;
 }

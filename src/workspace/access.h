@@ -4,12 +4,18 @@
  * conversation a denial looks like absence (404); those who see it get the reason (403). */
 #pragma once
 
+#include "base/arena.h"
 #include "base/json_decode.h"
 
+/* A person at this moment; made by actor_viewer. With `also`, several people: allowed is what
+ * each of them may do. */
 struct viewer {
     str user_id;
     bool is_workspace_admin;
+    const struct viewer *also; /* or NULL */
 };
+
+struct viewer viewer_copy(struct arena *a, const struct viewer *v); /* deep */
 
 enum conv_right {
     CONV_VIEW,   /* read history, watch streams, search, export, fork into one's own */

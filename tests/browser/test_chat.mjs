@@ -449,18 +449,27 @@ test('a question: allowed here, allowed in another tab, declined by a message', 
     await own.close()
 })
 
-test('a question: always allowed is not asked again; one that is declined says so', async () => {
+test('a question: one that is declined says so, and a rule to ask leaves no “always”', async () => {
     const { url } = await startAsking()
     await withPage(url, {}, async (page) => {
         await send(page, 'calculate 6*7')
+        await page.getByRole('button', { name: 'Decline' }).waitFor()
+        assert.equal(await page.getByRole('button', { name: 'Always allow' }).count(), 0)
         await page.getByRole('button', { name: 'Decline' }).click()
         await page.locator('.ask', { hasText: /^Declined\.$/ }).waitFor()
         await answered(page, 1)
-        await send(page, 'calculate 6*8')
+    })
+})
+
+test('a question: a tool that is always allowed is not asked about again', async () => {
+    const { url } = await startServer({ env: demoEnv(), workdir: tmpdir() })
+    const deletion = 'call conversations__delete {"id": "conv_0000000000000000"}' // asks without a rule
+    await withPage(url, {}, async (page) => {
+        await send(page, deletion)
         await page.getByRole('button', { name: 'Always allow' }).click()
-        await page.getByText('48', { exact: true }).waitFor()
-        await send(page, 'calculate 6*9')
-        await page.getByText('54', { exact: true }).waitFor()
-        assert.equal(await page.locator('.ask').count(), 2)
+        await answered(page, 1)
+        await send(page, deletion)
+        await answered(page, 2)
+        assert.equal(await page.locator('.ask').count(), 1)
     })
 })

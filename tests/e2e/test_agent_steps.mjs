@@ -28,7 +28,7 @@ function answer(on, conversationId, body) {
 test('a run that needs permission waits, and an answer lets it go on', async () => {
     const r = await chat([{ text: 'let me see', calls }, { text: 'done' }])
     assert.equal(r.stopReason, 'waiting')
-    assert.deepEqual(r.ask.calls.map((c) => c.name), ['nb__calculate'])
+    assert.deepEqual(r.ask.calls.map((c) => [c.name, c.needsPermission]), [['nb__calculate', true], ['nb__time', false]])
     assert.deepEqual(types(r.conversationId), ['user.message', 'run.start', 'llm.response', 'ask.opened', 'run.done'])
     const wrong = await answer(server, r.conversationId, { askId: 'ask_0000000000000000', allow: true })
     assert.equal(wrong.status, 409)
@@ -100,22 +100,26 @@ test('a tool whose bundle is starting is waited for, and asked about if it has t
     assert.deepEqual(on.toolCalls.map((c) => c.output), ['destroyed'])
 })
 
-test('"always" is remembered', async () => {
+const deletion = { name: 'conversations__delete', args: { id: 'conv_0000000000000000' } } // asks without a rule
+
+test('"always" is remembered, except where a rule says to ask', async () => {
     const s = await serve({ permissions: { ask: ['nb__calculate'] } })
-    const r = await chat([{ calls: [calls[0]] }, { text: 'ok' }], {}, s)
+    const r = await chat([{ calls: [deletion, calls[0]] }, { text: 'ok' }], {}, s)
+    assert.deepEqual(r.ask.calls.map((c) => c.canRemember), [true, false])
     await answer(s, r.conversationId, { askId: r.ask.askId, allow: true, always: true })
-    const next = await chat([{ calls: [calls[0]] }, { text: 'ok' }], {}, s)
-    assert.equal(next.stopReason, 'complete')
-    assert.deepEqual(JSON.parse(fs.readFileSync(path.join(s.workdir, 'permissions.json'), 'utf8')).allow, ['nb__calculate'])
+    assert.equal((await chat([{ calls: [deletion] }, { text: 'ok' }], {}, s)).stopReason, 'complete')
+    assert.equal((await chat([{ calls: [calls[0]] }, { text: 'ok' }], {}, s)).stopReason, 'waiting')
+    const saved = JSON.parse(fs.readFileSync(path.join(s.workdir, 'permissions.json'), 'utf8'))
+    assert.deepEqual(saved.consents, [{ tool: 'conversations__delete', userId: 'usr_default' }])
 })
 
 test('what the settings allowed ends with the settings', async () => {
     const s = await serve({ permissions: { allow: ['nb__time'], ask: ['nb__calculate', 'nb__time'] } })
-    const r = await chat([{ calls: [calls[0]] }, { text: 'ok' }], {}, s)
+    const r = await chat([{ calls: [deletion] }, { text: 'ok' }], {}, s)
     await answer(s, r.conversationId, { askId: r.ask.askId, allow: true, always: true })
     await s.stop()
     const t = await serve({ permissions: { ask: ['nb__calculate', 'nb__time'] } }, s.workdir)
-    assert.equal((await chat([{ calls: [calls[0]] }, { text: 'ok' }], {}, t)).stopReason, 'complete')
+    assert.equal((await chat([{ calls: [deletion] }, { text: 'ok' }], {}, t)).stopReason, 'complete')
     assert.equal((await chat([{ calls: [{ name: 'nb__time' }] }], {}, t)).stopReason, 'waiting')
 })
 

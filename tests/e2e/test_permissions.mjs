@@ -82,20 +82,22 @@ test('of many changes at once the file and the server keep the same one', async 
     assert.deepEqual(JSON.parse(fs.readFileSync(settingsOf(s), 'utf8')).permissions.deny, now)
 })
 
-test('what was allowed for good can be taken back', async () => {
-    const s = await serve({ permissions: { ask: ['nb__calculate'] } })
-    const first = await calculate(s)
+test('a stored consent can be withdrawn', async () => {
+    const s = await serve()
+    const deletion = { name: 'conversations__delete', args: { id: 'conv_0000000000000000' } } // asks without a rule
+    const remove = () => chat([{ calls: [deletion] }, { text: 'ok' }], {}, s)
+    const first = await remove()
     await answer(s, first.conversationId, { askId: first.ask.askId, allow: true, always: true })
-    assert.equal((await calculate(s)).stopReason, 'complete')
+    assert.equal((await remove()).stopReason, 'complete')
     const shown = (await client(s).get('/v1/permissions')).body
-    assert.deepEqual(shown.consents, ['nb__calculate'])
-    assert.equal(shown.tools.find((t) => t.name === 'nb__calculate').decision, 'allow')
+    assert.deepEqual(shown.consents, [deletion.name])
+    assert.equal(shown.tools.find((t) => t.name === deletion.name).decision, 'allow')
 
-    const gone = await client(s).ask('DELETE', '/v1/permissions/consents/nb__calculate')
+    const gone = await client(s).ask('DELETE', `/v1/permissions/consents/${deletion.name}`)
     assert.deepEqual([gone.status, gone.body.consents], [200, []])
-    assert.equal((await calculate(s)).stopReason, 'waiting')
-    assert.deepEqual(JSON.parse(fs.readFileSync(path.join(s.workdir, 'permissions.json'), 'utf8')).allow, [])
-    assert.equal((await client(s).ask('DELETE', '/v1/permissions/consents/nb__calculate')).status, 404)
+    assert.equal((await remove()).stopReason, 'waiting')
+    assert.deepEqual(JSON.parse(fs.readFileSync(path.join(s.workdir, 'permissions.json'), 'utf8')).consents, [])
+    assert.equal((await client(s).ask('DELETE', `/v1/permissions/consents/${deletion.name}`)).status, 404)
     assert.deepEqual(double.refusals.map((r) => r.refusal), [])
 })
 
@@ -119,7 +121,8 @@ test('each of many workspaces has its own; members may look', async () => {
     assert.deepEqual([seen.status, seen.body.mayChange, seen.body.deny], [200, false, ['nb__time']])
     const refused = await bob.ask('PUT', '/v1/permissions', { allow: ['*'] })
     assert.deepEqual([refused.status, refused.body.error], [403, 'forbidden'])
-    assert.equal((await bob.ask('DELETE', '/v1/permissions/consents/nb__time')).status, 403)
+    assert.equal((await bob.ask('DELETE', '/v1/permissions/workspace-consents/nb__time')).status, 403)
+    assert.equal((await bob.ask('DELETE', '/v1/permissions/consents/nb__time')).status, 404) // none of his own
     await office.server.stop()
     office.server = await startServer({ workdir: office.workdir, env: ENV })
     assert.deepEqual((await client(office.server, office.tokens.ann).get('/v1/permissions')).body.deny, ['nb__time'])

@@ -126,13 +126,15 @@ static const struct tool *list_tools(void *self, size_t *ret_n)
 
 /* ---- the server side of HTTP ---- */
 
+/* The caller frees the actor. */
 static struct gateway_caller caller(str user)
 {
+    str id = user.n > 0 ? user : STR("ann");
     return (struct gateway_caller){
         .tools = rig.tools,
         .bundles = &rig.bundles,
         .workspace_id = STR("ws"),
-        .viewer = {.user_id = user.n > 0 ? user : STR("ann"), .is_workspace_admin = true},
+        .actor = actor_new_operator(NULL, STR("ws"), id),
     };
 }
 
@@ -148,6 +150,7 @@ static void on_request(void *ctx, struct http_req *r)
         gateway_handle(rig.g, r, &who, str_skip(path, 5));
     else
         gateway_handle(rig.g, r, &who, STR_NONE);
+    actor_unref(who.actor);
 }
 
 static void set_up_bundle(struct bundle *b, str name, enum mcp_era era)
@@ -369,6 +372,7 @@ static void pipe_line(str line)
     struct gateway_caller who = caller(STR_NONE);
     if (!rig.pipe)
         rig.pipe = gateway_pipe_open(rig.g, &who, STR_NONE, on_pipe, NULL);
+    actor_unref(who.actor);
     gateway_pipe_line(rig.pipe, line);
 }
 

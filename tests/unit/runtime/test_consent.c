@@ -67,16 +67,16 @@ static void what_is_saved_is_read_again(void **state)
     struct world *w = *state;
     struct consents again;
     assert_int_equal(consents_load(&w->c, w->path, NULL), 0);
-    assert_false(consents_has(&w->c, STR("mail__send")));
-    assert_true(consents_add(&w->c, STR("mail__send")));
-    assert_true(consents_add(&w->c, STR("mail__send")));
+    assert_false(consents_has(&w->c, STR("ann"), STR("mail__send")));
+    assert_true(consents_add(&w->c, STR("ann"), STR("mail__send")));
+    assert_true(consents_add(&w->c, STR("ann"), STR("mail__send")));
     save(w);
-    assert_file(w, "{\"allow\":[\"mail__send\"]}");
+    assert_file(w, "{\"consents\":[{\"tool\":\"mail__send\",\"userId\":\"ann\"}]}");
 
     consents_init(&again, w->pool, NULL);
     assert_int_equal(consents_load(&again, w->path, NULL), 0);
-    assert_true(consents_has(&again, STR("mail__send")));
-    assert_false(consents_has(&again, STR("mail__send_all")));
+    assert_true(consents_has(&again, STR("ann"), STR("mail__send")));
+    assert_false(consents_has(&again, STR("ann"), STR("mail__send_all")));
     consents_done(&again);
 }
 
@@ -87,13 +87,14 @@ static void saves_do_not_overtake_each_other(void **state)
     struct consent_save one, two;
     bool is_one = false, is_two = false;
     assert_int_equal(consents_load(&w->c, w->path, NULL), 0);
-    consents_add(&w->c, STR("a"));
+    consents_add(&w->c, STR("ann"), STR("a"));
     consents_save(&w->c, &one, on_saved, &is_one);
-    consents_add(&w->c, STR("b"));
+    consents_add(&w->c, STR("ann"), STR("b"));
     consents_save(&w->c, &two, on_saved, &is_two);
     assert_true(loop_run_until(w->loop, &is_two, WAIT_MS));
     assert_true(is_one);
-    assert_file(w, "{\"allow\":[\"a\",\"b\"]}");
+    assert_file(w, "{\"consents\":[{\"tool\":\"a\",\"userId\":\"ann\"},"
+                   "{\"tool\":\"b\",\"userId\":\"ann\"}]}");
 }
 
 static void a_broken_file_is_an_error_that_names_it(void **state)
@@ -110,18 +111,44 @@ static void what_is_removed_is_gone_for_good(void **state)
     struct world *w = *state;
     struct consents again;
     assert_int_equal(consents_load(&w->c, w->path, NULL), 0);
-    consents_add(&w->c, STR("a"));
-    consents_add(&w->c, STR("b"));
-    consents_add(&w->c, STR("c"));
-    assert_true(consents_remove(&w->c, STR("b")));
-    assert_false(consents_remove(&w->c, STR("b")));
-    assert_false(consents_has(&w->c, STR("b")));
+    consents_add(&w->c, STR("ann"), STR("a"));
+    consents_add(&w->c, STR("ann"), STR("b"));
+    consents_add(&w->c, STR("ann"), STR("c"));
+    assert_true(consents_remove(&w->c, STR("ann"), STR("b")));
+    assert_false(consents_remove(&w->c, STR("ann"), STR("b")));
+    assert_false(consents_has(&w->c, STR("ann"), STR("b")));
     save(w);
-    assert_file(w, "{\"allow\":[\"a\",\"c\"]}");
+    assert_file(w, "{\"consents\":[{\"tool\":\"a\",\"userId\":\"ann\"},"
+                   "{\"tool\":\"c\",\"userId\":\"ann\"}]}");
     consents_init(&again, w->pool, NULL);
     assert_int_equal(consents_load(&again, w->path, NULL), 0);
-    assert_false(consents_has(&again, STR("b")));
+    assert_false(consents_has(&again, STR("ann"), STR("b")));
     consents_done(&again);
+}
+
+static void a_consent_belongs_to_one_person(void **state)
+{
+    struct world *w = *state;
+    consents_add(&w->c, STR("ann"), STR("a"));
+    consents_add(&w->c, STR("bob"), STR("b"));
+    consents_add(&w->c, STR_NONE, STR("all_*"));
+    assert_true(consents_has(&w->c, STR("ann"), STR("a")));
+    assert_false(consents_has(&w->c, STR("bob"), STR("a")));
+    assert_true(consents_has(&w->c, STR("bob"), STR("all_x")));
+    assert_true(consents_remove_user(&w->c, STR("ann")));
+    assert_false(consents_remove_user(&w->c, STR("ann")));
+    assert_false(consents_has(&w->c, STR("ann"), STR("a")));
+    assert_true(consents_has(&w->c, STR("bob"), STR("b")));
+}
+
+/* Nobody knows who gave the consents of an earlier version. */
+static void an_old_file_counts_for_a_sole_user(void **state)
+{
+    struct world *w = *state;
+    assert_int_equal(file_write_atomic(w->path, STR("{\"allow\":[\"a\"]}"), 0600, NULL), 0);
+    assert_int_equal(consents_load(&w->c, w->path, NULL), 0);
+    assert_true(consents_has(&w->c, STR("usr_default"), STR("a")));
+    assert_false(consents_has(&w->c, STR("usr_1"), STR("a")));
 }
 
 static void whoever_waits_learns_that_it_failed(void **state)
@@ -130,7 +157,7 @@ static void whoever_waits_learns_that_it_failed(void **state)
     struct consent_save s;
     bool is_over = false;
     assert_int_equal(consents_load(&w->c, "/proc/nowhere/permissions.json", NULL), 0);
-    consents_add(&w->c, STR("a"));
+    consents_add(&w->c, STR("ann"), STR("a"));
     consents_save(&w->c, &s, on_saved, &is_over);
     assert_true(loop_run_until(w->loop, &is_over, WAIT_MS));
     assert_true(s.has_failed);
@@ -142,10 +169,10 @@ static void there_is_a_ceiling(void **state)
     char name[32];
     for (int i = 0; i < CONSENTS_MAX; i++) {
         snprintf(name, sizeof name, "tool_%d", i);
-        assert_true(consents_add(&w->c, str_from(name)));
+        assert_true(consents_add(&w->c, STR("ann"), str_from(name)));
     }
-    assert_false(consents_add(&w->c, STR("one_more")));
-    assert_true(consents_add(&w->c, STR("tool_7")));
+    assert_false(consents_add(&w->c, STR("ann"), STR("one_more")));
+    assert_true(consents_add(&w->c, STR("ann"), STR("tool_7")));
     save(w); /* without a path nothing is written */
     assert_false(file_exists(w->path));
 }
@@ -160,6 +187,8 @@ int main(void)
         CASE(what_is_removed_is_gone_for_good),
         CASE(whoever_waits_learns_that_it_failed),
         CASE(there_is_a_ceiling),
+        CASE(a_consent_belongs_to_one_person),
+        CASE(an_old_file_counts_for_a_sole_user),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -39,7 +39,7 @@ static struct tool_call *fake_call(void *self, str tool, const struct json *args
     c->progress = progress;
     c->ctx = ctx;
     snprintf(c->tool, sizeof(c->tool), "%.*s", STR_ARG(tool));
-    snprintf(c->user, sizeof(c->user), "%.*s", STR_ARG(who->user_id));
+    snprintf(c->user, sizeof(c->user), "%.*s", STR_ARG(actor_user(who->actor)));
     buf_init(&text, sizeof(c->args) - 1);
     assert_int_equal(json_write(&text, args), 0);
     snprintf(c->args, sizeof(c->args), "%s", buf_cstr(&text));
@@ -136,6 +136,7 @@ struct fixture {
     struct registry *reg;
     struct fake one;
     struct arena arena;
+    struct actor *member, *admin;
 };
 
 static int set_up(void **state)
@@ -143,6 +144,9 @@ static int set_up(void **state)
     struct fixture *x = xcalloc(1, sizeof(*x));
     x->loop = loop_new(NULL);
     x->reg = registry_new(x->loop);
+    struct principal p = {.user_id = STR("usr_1"), .how = AUTH_BY_SESSION};
+    x->member = actor_new(NULL, STR("ws"), &p, (struct json_strs){0});
+    x->admin = actor_new_operator(NULL, STR("ws"), STR("usr_1"));
     arena_init(&x->arena);
     fake_init(&x->one, "one");
     assert_int_equal(registry_add_source(x->reg, &x->one.def, NULL), 0);
@@ -157,13 +161,15 @@ static int tear_down(void **state)
     assert_int_equal(x->one.n_open, 0);
     loop_free(x->loop);
     arena_done(&x->arena);
+    actor_unref(x->member);
+    actor_unref(x->admin);
     free(x);
     return 0;
 }
 
 static struct registry_call *call(struct fixture *x, str name, const char *args, struct seen *s)
 {
-    struct tool_caller who = {.user_id = STR("usr_1")};
+    struct tool_caller who = {.actor = x->member};
     struct json *v = NULL;
     if (args)
         assert_int_equal(json_parse(&x->arena, str_from(args), 0, &v, NULL), 0);
@@ -213,7 +219,7 @@ static void test_a_call_travels(void **state)
 static void test_progress_nobody_wants(void **state)
 {
     struct fixture *x = *state;
-    struct tool_caller who = {0};
+    struct tool_caller who = {.actor = x->member};
     struct seen s = {0};
     registry_call(x->reg, STR("one__echo"), NULL, &who, &NO_PROGRESS, &s);
     struct tool_call *c = fake_first(&x->one);
@@ -535,7 +541,7 @@ static void test_lists_follow_changes_and_snapshots_do_not(void **state)
 static void test_admin_tools_are_absent_for_others(void **state)
 {
     struct fixture *x = *state;
-    struct tool_caller admin = {.is_workspace_admin = true};
+    struct tool_caller admin = {.actor = x->admin};
     struct seen other = {0}, s = {0};
     x->one.tools[0].is_admin_only = true;
     registry_changed(x->reg, &x->one.def);

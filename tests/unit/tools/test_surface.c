@@ -5,7 +5,8 @@
 struct world {
     struct toolset *tools;
     struct arena arena;
-    struct tool_limits limits;
+    struct actor *actor;
+    bool is_child;
 };
 
 static const struct tool SYSTEM[] = {
@@ -21,7 +22,9 @@ static void world_init(struct world *w, size_t n_web)
     static const struct tool MAIL[] = {{.name = STR_INIT("send")}};
     struct toolset_part *parts[3];
 
+    struct principal member = {.user_id = STR("usr_1"), .how = AUTH_BY_SESSION};
     *w = (struct world){0};
+    w->actor = actor_new(NULL, STR("ws"), &member, (struct json_strs){0});
     arena_init(&w->arena);
     for (size_t i = 0; i < n_web; i++)
         web[i].name = arena_printf(&w->arena, "t%02zu", i + 1);
@@ -36,13 +39,28 @@ static void world_init(struct world *w, size_t n_web)
 static void world_done(struct world *w)
 {
     toolset_unref(w->tools);
+    actor_unref(w->actor);
     arena_done(&w->arena);
+}
+
+static void narrow(struct world *w, enum filter_kind kind, struct json_strs globs)
+{
+    struct actor *narrower = actor_narrow(w->actor, kind, globs);
+    actor_unref(w->actor);
+    w->actor = narrower;
+}
+
+static void be_admin(struct world *w)
+{
+    actor_unref(w->actor);
+    w->actor = actor_new_operator(NULL, STR("ws"), STR("usr_1"));
 }
 
 static struct surface compute(struct world *w, struct surface_input in)
 {
     in.tools = w->tools;
-    in.limits = &w->limits;
+    in.actor = w->actor;
+    in.is_child = w->is_child;
     return surface_compute(&w->arena, &in);
 }
 
@@ -120,7 +138,7 @@ static void test_internal_and_admin_tools(void **state)
     world_init(&w, 1);
     assert_string_equal(names(&w, compute(&w, (struct surface_input){0})),
                         "mail__send nb__delegate nb__discover_tools web__t01");
-    w.limits.is_admin = true;
+    be_admin(&w);
     assert_string_equal(names(&w, compute(&w, (struct surface_input){0})),
                         "mail__send nb__delegate nb__discover_tools nb__manage_users web__t01");
     world_done(&w);
@@ -132,13 +150,13 @@ static void test_allowed_tools_of_the_request(void **state)
     str allowed[] = {STR_INIT("mail__*")};
     struct world w;
     world_init(&w, 40);
-    w.limits.request = (struct json_strs){allowed, 1};
+    narrow(&w, FILTER_REQUEST, (struct json_strs){allowed, 1});
     struct surface s = compute(&w, (struct surface_input){0});
     assert_string_equal(names(&w, s), "mail__send nb__delegate nb__discover_tools");
     assert_false(s.is_proxied);
-    assert_true(surface_may_call(&w.limits, toolset_find(w.tools, STR("mail__send"))));
-    assert_true(surface_may_call(&w.limits, toolset_find(w.tools, STR("nb__delegate"))));
-    assert_false(surface_may_call(&w.limits, toolset_find(w.tools, STR("web__t01"))));
+    assert_true(surface_may_call(w.actor, false, toolset_find(w.tools, STR("mail__send"))));
+    assert_true(surface_may_call(w.actor, false, toolset_find(w.tools, STR("nb__delegate"))));
+    assert_false(surface_may_call(w.actor, false, toolset_find(w.tools, STR("web__t01"))));
     world_done(&w);
 }
 
@@ -167,7 +185,7 @@ static void test_discovered_tools_are_shown(void **state)
     assert_int_equal(s.hidden, 40);
 
     str allowed[] = {STR_INIT("mail__*")};
-    w.limits.request = (struct json_strs){allowed, 1};
+    narrow(&w, FILTER_REQUEST, (struct json_strs){allowed, 1});
     s = compute(&w, (struct surface_input){.promoted = &p});
     assert_string_equal(names(&w, s), "mail__send nb__delegate nb__discover_tools");
     world_done(&w);
@@ -199,14 +217,16 @@ static void test_children(void **state)
     str with_delegate[] = {STR_INIT("nb__delegate")};
     struct world w;
     world_init(&w, 1);
-    w.limits = (struct tool_limits){.is_child = true, .is_admin = true};
+    be_admin(&w);
+    w.is_child = true;
     assert_string_equal(names(&w, compute(&w, (struct surface_input){0})),
                         "mail__send nb__discover_tools web__t01");
-    w.limits.profile = (struct json_strs){only_web, 1};
+    narrow(&w, FILTER_PROFILE, (struct json_strs){only_web, 1});
     assert_string_equal(names(&w, compute(&w, (struct surface_input){0})), "web__t01");
-    w.limits.profile = (struct json_strs){with_delegate, 1};
+    be_admin(&w);
+    narrow(&w, FILTER_PROFILE, (struct json_strs){with_delegate, 1});
     assert_string_equal(names(&w, compute(&w, (struct surface_input){0})), "nb__delegate");
-    w.limits.profile = (struct json_strs){with_delegate, 0};
+    narrow(&w, FILTER_PROFILE, (struct json_strs){with_delegate, 0});
     assert_int_equal(compute(&w, (struct surface_input){0}).len, 0);
     world_done(&w);
 }
@@ -217,10 +237,11 @@ static void test_a_token_binds_everything(void **state)
     str token[] = {STR_INIT("web__*")}, all[] = {STR_INIT("*")};
     struct world w;
     world_init(&w, 1);
-    w.limits = (struct tool_limits){.is_admin = true, .token = {token, 1}};
+    be_admin(&w);
+    narrow(&w, FILTER_TOKEN, (struct json_strs){token, 1});
     assert_string_equal(names(&w, compute(&w, (struct surface_input){0})), "web__t01");
-    w.limits.request = (struct json_strs){all, 1};
-    w.limits.profile = (struct json_strs){all, 1};
+    narrow(&w, FILTER_REQUEST, (struct json_strs){all, 1});
+    narrow(&w, FILTER_PROFILE, (struct json_strs){all, 1});
     assert_string_equal(names(&w, compute(&w, (struct surface_input){0})), "web__t01");
     world_done(&w);
 }
@@ -230,9 +251,24 @@ static void test_both_limits_hold(void **state)
     str request[] = {STR_INIT("web__*")}, profile[] = {STR_INIT("*__t01"), STR_INIT("mail__*")};
     struct world w;
     world_init(&w, 2);
-    w.limits.request = (struct json_strs){request, 1};
-    w.limits.profile = (struct json_strs){profile, 2};
+    narrow(&w, FILTER_REQUEST, (struct json_strs){request, 1});
+    narrow(&w, FILTER_PROFILE, (struct json_strs){profile, 2});
     assert_string_equal(names(&w, compute(&w, (struct surface_input){0})), "web__t01");
+    world_done(&w);
+}
+
+/* Resources and prompts have no tool names: the filter must cover the whole source. */
+static void test_a_source_is_covered_as_a_whole(void **state)
+{
+    str some[] = {STR_INIT("web__t01")}, whole[] = {STR_INIT("web__*")};
+    struct world w;
+    world_init(&w, 1);
+    assert_true(surface_may_use_source(w.actor, STR("web")));
+    narrow(&w, FILTER_TOKEN, (struct json_strs){whole, 1});
+    assert_true(surface_may_use_source(w.actor, STR("web")));
+    assert_false(surface_may_use_source(w.actor, STR("mail")));
+    narrow(&w, FILTER_TOKEN, (struct json_strs){some, 1});
+    assert_false(surface_may_use_source(w.actor, STR("web")));
     world_done(&w);
 }
 
@@ -251,6 +287,7 @@ int main(void)
         cmocka_unit_test(test_children),
         cmocka_unit_test(test_a_token_binds_everything),
         cmocka_unit_test(test_both_limits_hold),
+        cmocka_unit_test(test_a_source_is_covered_as_a_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -77,7 +77,7 @@ export interface HistoryMessage {
 /** Tool calls that wait for a person's permission. */
 export interface Question {
   askId: string
-  calls: { id: string; name: string; input?: unknown }[]
+  calls: { id: string; name: string; input?: unknown; needsPermission?: boolean; canRemember?: boolean }[]
 }
 
 /** What a tool asks people while its call waits: a form, a page to visit, the use of the model. */

@@ -38,6 +38,7 @@ export interface AskBlock {
   key: string
   askId: string
   calls: ToolCall[] // the same objects as in the block of tools
+  canRemember: boolean // "always" would have an effect
   decision: AskDecision | 'mixed' | null // null: open
   by?: string | null // who answered
   /** Only while this page's own answer is on its way, or when it did not arrive. */

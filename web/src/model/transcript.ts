@@ -204,7 +204,8 @@ export class Transcript {
       known.state = 'waiting'
       return known
     })
-    item.blocks.push({ kind: 'ask', key: `ask/${askId}`, askId, calls: asked, decision: null })
+    const canRemember = calls.some((call) => call.canRemember !== false)
+    item.blocks.push({ kind: 'ask', key: `ask/${askId}`, askId, calls: asked, canRemember, decision: null })
     item.version++
   }
 

@@ -43,7 +43,7 @@ export class AskView {
     this.#drawSending(ask)
   }
 
-  #drawQuestion({ calls }: AskBlock): void {
+  #drawQuestion({ calls, canRemember }: AskBlock): void {
     const names = [...new Set(calls.map(({ name }) => name))].join(', ')
     const cards = calls.map((call) => {
       const card = new ToolCard()
@@ -55,7 +55,7 @@ export class AskView {
     always.title = `Do not ask again about ${names}`
     this.#buttons = [
       this.#button('Allow', { allow: true }, 'button is-primary'),
-      always,
+      ...(canRemember ? [always] : []),
       this.#button('Decline', { allow: false }),
     ]
     this.element.setAttribute('aria-label', `Permission for ${names}`)

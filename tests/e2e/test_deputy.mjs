@@ -1,0 +1,247 @@
+// Confused deputies: every way in which one person's words can enter another's run, and the rights
+// that must not widen. The model double does exactly what the newest message tells it to, so each
+// test is the worst case of a model that follows anybody's words.
+import { after, assert, before, test } from '../support/tap.mjs'
+import { openOffice } from '../support/office.mjs'
+import { start as startDouble } from '../support/model_double.mjs'
+
+const SECRET = 'the salary is 123456'
+const say = (steps) => '@double ' + JSON.stringify(steps)
+let double, office, adam, mia, otto, hidden
+
+before(async () => {
+    double = await startDouble({ port: 0, seed: 7 })
+    office = await openOffice(
+        { adam: 'owner', mia: 'member', otto: 'member', zoe: 'member' },
+        { ws_a: { adam: 'admin', mia: 'member', otto: 'member', zoe: 'admin' } },
+        {
+            settings: {
+                defaultModel: 'anthropic:claude-sonnet-4-5-20250929',
+                models: { fast: 'demo:demo' },
+                providers: { anthropic: { baseURL: double.url, apiKey: 'sk-ant-test-key' } },
+                noDefaultBundles: true,
+                agents: { reader: { description: 'reads', systemPrompt: 'Read.', tools: ['nb__time'] } },
+            },
+            tokens: {
+                adam: [{ name: 'adam-time', tools: ['nb__time'] }, { name: 'adam-chat', tools: ['nb__chat', 'nb__delegate'] }],
+                mia: [{ name: 'mia-time', tools: ['nb__time'] }],
+            },
+        },
+    )
+    adam = office.as('adam')
+    mia = office.as('mia')
+    otto = office.as('otto')
+    hidden = (await chat(otto, SECRET)).conversationId
+})
+after(() => double.close())
+
+async function chat(who, steps, more = {}) {
+    const message = typeof steps === 'string' ? steps : say(steps)
+    const r = await who.post('/v1/chat', { message, ...more })
+    return { status: r.status, ...r.body }
+}
+
+async function share(owner, id, ...names) {
+    const r = await owner.post(`/v1/conversations/${id}/share`, { participants: names.map((n) => office.ids[n]) })
+    assert.ok(r.status < 300, r.text)
+}
+
+async function sharedBy(who, ...names) {
+    const { conversationId } = await chat(who, 'hello')
+    await share(who, conversationId, ...names)
+    return conversationId
+}
+
+const read = () => [{ calls: [{ name: 'conversations__get', args: { id: hidden } }] }, { text: 'done' }]
+const outputs = (r) => (r.toolCalls ?? []).map((c) => c.output).join('\n')
+const history = async (who, id) => (await who.get(`/v1/conversations/${id}/history`)).text
+const answer = (who, id, ask) => who.post('/v1/chat', { conversationId: id, answer: ask })
+const remove = { name: 'conversations__delete', args: { id: 'conv_0000000000000000' } } // asks without a rule
+
+/** The call was made, and it did not show the secret. */
+async function triedInVain(who, id) {
+    const text = await history(who, id)
+    assert.match(text, /conversations__get/)
+    assert.doesNotMatch(text, /salary is/)
+}
+
+async function until(what, poll) {
+    for (let i = 0; i < 400; i++) {
+        const v = await poll()
+        if (v) return v
+        await new Promise((r) => setTimeout(r, 25))
+    }
+    throw new Error(`timed out: ${what}`)
+}
+
+test('an admin alone reads what an admin may read', async () => {
+    assert.match(outputs(await chat(adam, read())), /salary/)
+    assert.doesNotMatch(outputs(await chat(mia, read())), /salary/)
+})
+
+test('shared conversation: the admin’s run has the rights of everybody who wrote in it', async () => {
+    const id = await sharedBy(mia, 'adam')
+    const r = await chat(adam, read(), { conversationId: id })
+    assert.equal(r.status, 200, JSON.stringify(r))
+    assert.doesNotMatch(outputs(r), /salary/)
+    assert.doesNotMatch(await history(mia, id), /salary/)
+    const search = await chat(adam, [{ calls: [{ name: 'conversations__search', args: { query: 'salary' } }] }, { text: 'x' }], { conversationId: id })
+    assert.doesNotMatch(outputs(search), /123456/)
+    const list = await chat(adam, [{ calls: [{ name: 'conversations__list', args: {} }] }, { text: 'x' }], { conversationId: id })
+    assert.ok(!outputs(list).includes(hidden))
+})
+
+test('a fork keeps the authors: their words do not gain the forker’s rights', async () => {
+    const id = await sharedBy(mia, 'adam')
+    const fork = (await adam.post(`/v1/conversations/${id}/fork`, {})).body.id
+    assert.doesNotMatch(outputs(await chat(adam, read(), { conversationId: fork })), /salary/)
+})
+
+test('steering: the run goes on with the rights of both', async () => {
+    const id = await sharedBy(adam, 'mia')
+    const slow = adam.post('/v1/chat', { conversationId: id, message: say([{ text: 'a b c d e f g h', delayMs: 150, calls: [{ name: 'nb__time' }] }, { text: 'end' }]) })
+    const steered = await mia.post('/v1/chat', { conversationId: id, whenBusy: 'steer', message: say(read()) })
+    await slow
+    assert.equal(steered.status, 200, steered.text)
+    await triedInVain(mia, id)
+})
+
+test('queue: a waiting message runs with its sender’s rights', async () => {
+    const id = await sharedBy(adam, 'mia')
+    const slow = adam.post('/v1/chat', { conversationId: id, message: say([{ text: 'a b c d e f g h', delayMs: 100 }]) })
+    const queued = await mia.post('/v1/chat', { conversationId: id, whenBusy: 'queue', message: say(read()) })
+    await slow
+    assert.equal(queued.status, 200, queued.text)
+    await triedInVain(mia, id)
+})
+
+test('resume: an admin who answers lends no rights, and sees every call that would run', async () => {
+    const id = await sharedBy(mia, 'adam')
+    const asked = await chat(mia, [{ calls: [{ name: 'conversations__get', args: { id: hidden } }, remove] }, { text: 'done' }], { conversationId: id })
+    assert.equal(asked.stopReason, 'waiting')
+    assert.deepEqual(asked.ask.calls.map((c) => [c.name, c.needsPermission]), [['conversations__get', false], ['conversations__delete', true]])
+    const resumed = await answer(adam, id, { askId: asked.ask.askId, allow: true })
+    assert.equal(resumed.status, 200, resumed.text)
+    assert.doesNotMatch(resumed.text, /salary/)
+    await triedInVain(mia, id)
+})
+
+test('decline: nothing of the response runs, with anybody’s rights', async () => {
+    const id = await sharedBy(mia, 'adam')
+    const asked = await chat(mia, [{ calls: [{ name: 'nb__time' }, remove] }, { text: 'done' }], { conversationId: id })
+    const resumed = await answer(adam, id, { askId: asked.ask.askId, allow: false })
+    assert.deepEqual(resumed.body.toolCalls.map((c) => c.ok), [false, false])
+})
+
+test('a question of a copied log is answered with the rights of the one who answers', async () => {
+    const id = await sharedBy(adam, 'mia')
+    const asked = await chat(adam, [{ calls: [{ name: 'conversations__get', args: { id: hidden } }, remove] }, { text: 'done' }], { conversationId: id })
+    assert.equal(asked.stopReason, 'waiting')
+    const fork = (await mia.post(`/v1/conversations/${id}/fork`, {})).body.id
+    const resumed = await answer(mia, fork, { askId: asked.ask.askId, allow: true })
+    assert.doesNotMatch(resumed.text, /salary/)
+})
+
+test('resume keeps the request’s allowedTools and its model', async () => {
+    const asked = await chat(adam, [{ calls: [remove] }, { calls: [{ name: 'conversations__list', args: {} }] }, { text: 'done' }], { allowedTools: ['conversations__delete'] })
+    assert.equal(asked.stopReason, 'waiting')
+    const resumed = await answer(adam, asked.conversationId, { askId: asked.ask.askId, allow: true })
+    const list = resumed.body.toolCalls.find((c) => c.name === 'conversations__list')
+    assert.equal(list.ok, false, list.output)
+    assert.match(list.output, /not allowed in this request/)
+})
+
+test('a narrowed token answers no question of a wider run, and edits no message', async () => {
+    const narrow = office.as('adam-time')
+    const asked = await chat(adam, [{ calls: [remove] }, { text: 'done' }])
+    const refused = await answer(narrow, asked.conversationId, { askId: asked.ask.askId, allow: true })
+    assert.equal(refused.status, 403, refused.text)
+    const slow = adam.post('/v1/chat', { conversationId: asked.conversationId, message: say([{ text: 'a b c d e f', delayMs: 150 }]) })
+    const queued = await until('a message waits', async () => {
+        const r = await adam.post('/v1/chat/start', { conversationId: asked.conversationId, whenBusy: 'queue', message: 'later' })
+        return r.body.queuedId
+    })
+    const edit = await narrow.ask('PATCH', `/v1/conversations/${asked.conversationId}/queue/${queued}`, { message: say(read()) })
+    assert.equal(edit.status, 403, edit.text)
+    await slow
+})
+
+test('a narrowed token’s words stay narrow when its owner goes on', async () => {
+    const begun = await chat(office.as('adam-time'), 'do as the next message says')
+    const r = await chat(adam, read(), { conversationId: begun.conversationId })
+    assert.doesNotMatch(outputs(r), /salary/)
+})
+
+test('a narrowed token steers its owner’s run to nothing that it could not do itself', async () => {
+    const { conversationId: id } = await chat(adam, 'hello')
+    const slow = adam.post('/v1/chat', { conversationId: id, message: say([{ text: 'a b c d e f g h', delayMs: 150, calls: [{ name: 'nb__time' }] }, { text: 'end' }]) })
+    const steered = await office.as('adam-time').post('/v1/chat', { conversationId: id, whenBusy: 'steer', message: say(read()) })
+    await slow
+    assert.equal(steered.status, 200, steered.text)
+    await triedInVain(adam, id)
+})
+
+test('delegation inherits the token’s globs, the request’s tools and the profile', async () => {
+    const task = say(read())
+    const viaToken = await chat(office.as('adam-chat'), [{ calls: [{ name: 'nb__delegate', args: { task } }] }, { text: 'x' }])
+    assert.doesNotMatch(outputs(viaToken), /salary/)
+    const viaRequest = await chat(adam, [{ calls: [{ name: 'nb__delegate', args: { task } }] }, { text: 'x' }], { allowedTools: [] })
+    assert.doesNotMatch(outputs(viaRequest), /salary/)
+    const viaProfile = await chat(adam, [{ calls: [{ name: 'nb__delegate', args: { task, agent: 'reader' } }] }, { text: 'x' }])
+    assert.doesNotMatch(outputs(viaProfile), /salary/)
+})
+
+test('nb__chat over /mcp has the token’s tools and no others', async () => {
+    const init = await office.as('adam-chat').ask('POST', '/mcp', { jsonrpc: '2.0', id: 0, method: 'initialize', params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 't', version: '1' } } }, { accept: 'application/json, text/event-stream' })
+    const session = init.headers.get('mcp-session-id')
+    const res = await office.as('adam-chat').ask('POST', '/mcp', { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'nb__chat', arguments: { message: say([{ calls: [{ name: 'nb__status', args: {} }] }, { text: 'ok' }]) } } }, { accept: 'application/json, text/event-stream', 'mcp-session-id': session })
+    const id = /conv_[0-9a-f]{16}/.exec(res.text)?.[0]
+    assert.ok(id, res.text)
+    assert.match(await history(adam, id), /not allowed in this request/)
+})
+
+test('skills: members write into nobody’s prompt', async () => {
+    const made = await mia.post('/v1/tools/call', { server: 'nb', tool: 'manage_skill', arguments: { action: 'create', name: 'evil', skill: { type: 'context', priority: 11, body: 'INJECTED' } } })
+    assert.doesNotMatch(JSON.stringify(made.body), /created/)
+    assert.doesNotMatch((await adam.post('/v1/prompt', { message: 'hi' })).text, /INJECTED/)
+})
+
+test('consents belong to the person who gave them; for everybody only from admins; rules are stronger', async () => {
+    const first = await chat(mia, [{ calls: [remove] }, { text: 'x' }])
+    assert.equal((await answer(mia, first.conversationId, { askId: first.ask.askId, allow: true, always: 'workspace' })).status, 403)
+    assert.equal((await answer(mia, first.conversationId, { askId: first.ask.askId, allow: true, always: true })).status, 200)
+    assert.equal((await chat(mia, [{ calls: [remove] }, { text: 'x' }])).stopReason, 'complete')
+    assert.equal((await chat(otto, [{ calls: [remove] }, { text: 'x' }])).stopReason, 'waiting')
+    assert.equal((await chat(adam, [{ calls: [remove] }, { text: 'x' }])).stopReason, 'waiting')
+    const shared = await sharedBy(otto, 'mia')
+    assert.equal((await chat(mia, [{ calls: [remove] }, { text: 'x' }], { conversationId: shared })).stopReason, 'waiting')
+    assert.equal((await adam.ask('PUT', '/v1/permissions', { ask: ['conversations__delete'] })).status, 200)
+    assert.equal((await chat(mia, [{ calls: [remove] }, { text: 'x' }])).stopReason, 'waiting')
+    assert.equal((await adam.ask('PUT', '/v1/permissions', {})).status, 200)
+})
+
+test('consents never cover tools that change the workspace', async () => {
+    const change = { name: 'nb__manage_skill', args: { action: 'create', name: 'mine', skill: { body: 'x', description: 'y' } } }
+    const asked = await chat(adam, [{ calls: [change] }, { text: 'x' }])
+    assert.equal(asked.ask.calls[0].canRemember, false)
+    await answer(adam, asked.conversationId, { askId: asked.ask.askId, allow: true, always: true })
+    assert.equal((await chat(adam, [{ calls: [change] }, { text: 'x' }])).stopReason, 'waiting')
+})
+
+test('a demoted admin’s run loses the rights with its next call', async () => {
+    const zoe = office.as('zoe')
+    const asked = await chat(zoe, [{ calls: [{ name: 'conversations__get', args: { id: hidden } }, remove] }, { text: 'x' }])
+    const demoted = await adam.ask('PATCH', `/v1/workspaces/ws_a/members/${office.ids.zoe}`, { role: 'member' })
+    assert.equal(demoted.status, 200, demoted.text)
+    const resumed = await answer(zoe, asked.conversationId, { askId: asked.ask.askId, allow: true })
+    assert.doesNotMatch(resumed.text, /salary/)
+})
+
+test('a removed member’s consents and questions end with the membership', async () => {
+    const asked = await chat(mia, [{ calls: [remove] }, { text: 'x' }])
+    assert.equal(asked.stopReason, 'complete') // her own consent
+    const gone = await adam.ask('DELETE', `/v1/workspaces/ws_a/members/${office.ids.mia}`)
+    assert.equal(gone.status, 200, gone.text)
+    assert.equal((await adam.post('/v1/workspaces/ws_a/members', { userId: office.ids.mia, role: 'member' })).status < 300, true)
+    assert.equal((await chat(mia, [{ calls: [remove] }, { text: 'x' }])).stopReason, 'waiting')
+})

@@ -1,0 +1,228 @@
+#include "support/tempdir.h"
+#include "support/unit.h"
+#include "workspace/actor.h"
+#include "workspace/directory.h"
+
+/* boss and second are admins of ws_a, meg and tom members; tom has a token. */
+
+static struct tempdir dir;
+static struct loop *loop;
+static struct directory *d;
+
+static void on_done(void *ctx, const struct err *err, str id)
+{
+    assert_int_equal(err->code, 0);
+    *(bool *)ctx = true;
+}
+
+static void change(struct change c)
+{
+    bool is_done = false;
+    directory_change(d, &c, on_done, &is_done);
+    assert_true(loop_run_until(loop, &is_done, 10000));
+}
+
+static void add_user(const char *id, enum ws_role role)
+{
+    char mail[64];
+    snprintf(mail, sizeof mail, "%s@x", id);
+    change((struct change){.kind = CHANGE_USER_ADD,
+                           .user_id = str_from(id),
+                           .name = str_from(id),
+                           .email = str_from(mail)});
+    if (role == WS_NONE)
+        return;
+    change((struct change){.kind = CHANGE_MEMBER_SET,
+                           .workspace_id = STR("ws_a"),
+                           .user_id = str_from(id),
+                           .ws_role = role});
+}
+
+static int begin(void **state)
+{
+    loop = loop_new(NULL);
+    if (tempdir_make(&dir) || directory_new(loop, NULL, dir.path, false, &d, NULL))
+        return -1;
+    add_user("usr_boss", WS_NONE);
+    change((struct change){.kind = CHANGE_WORKSPACE_ADD,
+                           .workspace_id = STR("ws_a"),
+                           .name = STR("A"),
+                           .user_id = STR("usr_boss")});
+    add_user("usr_second", WS_ADMIN);
+    add_user("usr_meg", WS_MEMBER);
+    return 0;
+}
+
+static int end(void **state)
+{
+    directory_free(d);
+    loop_free(loop);
+    return tempdir_drop(&dir);
+}
+
+static struct actor *person(const char *id)
+{
+    struct principal p = {.user_id = str_from(id), .how = AUTH_BY_SESSION, .scopes = SCOPE_ALL};
+    return actor_new(d, STR("ws_a"), &p, (struct json_strs){0});
+}
+
+static struct conv_acl private_of(const char *id)
+{
+    return (struct conv_acl){.owner_id = str_from(id)};
+}
+
+static void test_a_join_has_the_rights_of_both(void **state)
+{
+    struct actor *boss = person("usr_boss"), *meg = person("usr_meg");
+    struct actor *both = actor_join(boss, meg), *admins;
+    struct conv_acl acl = private_of("usr_other");
+    assert_true(actor_is_admin(boss));
+    assert_false(actor_is_admin(both));
+    assert_true(actor_allows(boss, &acl, CONV_VIEW));
+    assert_false(actor_allows(both, &acl, CONV_VIEW));
+    acl = private_of("usr_meg");
+    assert_true(actor_allows(both, &acl, CONV_VIEW)); /* hers, and the admin may read it */
+    assert_false(actor_allows(both, &acl, CONV_MANAGE));
+    assert_true(str_eq(actor_user(both), STR("usr_boss")));
+    struct actor *second = person("usr_second");
+    admins = actor_join(boss, second);
+    assert_true(actor_is_admin(admins));
+    actor_unref(boss);
+    actor_unref(meg);
+    actor_unref(second);
+    actor_unref(both);
+    actor_unref(admins);
+}
+
+static void test_roles_are_those_of_now(void **state)
+{
+    struct actor *second = person("usr_second");
+    assert_true(actor_is_admin(second));
+    change((struct change){.kind = CHANGE_MEMBER_SET,
+                           .workspace_id = STR("ws_a"),
+                           .user_id = STR("usr_second"),
+                           .ws_role = WS_MEMBER});
+    assert_false(actor_is_admin(second));
+    assert_true(actor_is_current(second, 0));
+    change((struct change){
+        .kind = CHANGE_MEMBER_REMOVE, .workspace_id = STR("ws_a"), .user_id = STR("usr_second")});
+    assert_false(actor_is_current(second, 0));
+    actor_unref(second);
+}
+
+static void test_an_expired_or_unknown_token_is_not_current(void **state)
+{
+    struct principal p = {.user_id = STR("usr_meg"),
+                          .how = AUTH_BY_TOKEN,
+                          .scopes = SCOPE_ALL,
+                          .token_id = STR("tok_gone")};
+    struct actor *a = actor_new(d, STR("ws_a"), &p, (struct json_strs){0});
+    assert_false(actor_is_current(a, 1));
+    actor_unref(a);
+    p.token_id = STR_NONE;
+    p.expires_ms = 100;
+    a = actor_new(d, STR("ws_a"), &p, (struct json_strs){0});
+    assert_true(actor_is_current(a, 99));
+    assert_false(actor_is_current(a, 100));
+    actor_unref(a);
+}
+
+static void test_authors_of_the_log_narrow(void **state)
+{
+    str globs[] = {STR_INIT("nb__time")};
+    struct actor *boss = person("usr_boss");
+    struct actor *same = actor_join_author(boss, STR("usr_boss"), (struct json_strs){0});
+    struct actor *narrowed = actor_join_author(boss, STR("usr_boss"), (struct json_strs){globs, 1});
+    struct actor *gone = actor_join_author(boss, STR("usr_left"), (struct json_strs){0});
+    assert_ptr_equal(same, boss);
+    assert_int_equal(narrowed->nfilters, 1);
+    assert_true(actor_is_admin(narrowed));
+    assert_false(actor_is_admin(gone));
+    assert_true(actor_is_current(gone, 1)); /* who left does not lock the conversation */
+    actor_unref(same);
+    actor_unref(narrowed);
+    actor_unref(gone);
+    actor_unref(boss);
+}
+
+static void test_consent_reaches_as_far_as_the_token(void **state)
+{
+    str globs[] = {STR_INIT("nb__time")};
+    struct principal p = {.user_id = STR("usr_meg"), .how = AUTH_BY_TOKEN, .scopes = SCOPE_ALL};
+    struct actor *wide = person("usr_meg");
+    struct actor *narrow = actor_new(d, STR("ws_a"), &p, (struct json_strs){globs, 1});
+    struct actor *joined = actor_join(wide, narrow);
+    assert_false(actor_covers(narrow, wide));
+    assert_true(actor_covers(wide, narrow));
+    assert_true(actor_covers(narrow, joined));
+    actor_unref(wide);
+    actor_unref(narrow);
+    actor_unref(joined);
+}
+
+static void test_a_stored_actor_is_the_same(void **state)
+{
+    str globs[] = {STR_INIT("a__*"), STR_INIT("b")};
+    struct actor *boss = person("usr_boss"), *meg = person("usr_meg");
+    struct actor *both = actor_join(boss, meg);
+    struct actor *narrow = actor_narrow(both, FILTER_REQUEST, (struct json_strs){globs, 2});
+    struct buf b, again;
+    struct json_writer w;
+    struct arena a;
+    struct json *doc;
+    arena_init(&a);
+    buf_init(&b, 1 << 16);
+    buf_init(&again, 1 << 16);
+    jw_init(&w, &b);
+    actor_write(narrow, &w);
+    assert_int_equal(json_parse(&a, buf_str(&b), 0, &doc, NULL), 0);
+    struct actor *back = actor_read(d, STR("ws_a"), doc);
+    jw_init(&w, &again);
+    actor_write(back, &w);
+    assert_true(str_eq(buf_str(&b), buf_str(&again)));
+    assert_false(actor_is_admin(back));
+    assert_int_equal(
+        json_parse(&a, STR("{\"people\":[{\"userId\":\"u\",\"how\":\"magic\"}]}"), 0, &doc, NULL),
+        0);
+    assert_null(actor_read(d, STR("ws_a"), doc));
+    buf_done(&b);
+    buf_done(&again);
+    arena_done(&a);
+    actor_unref(back);
+    actor_unref(narrow);
+    actor_unref(both);
+    actor_unref(boss);
+    actor_unref(meg);
+}
+
+static void test_too_many_people_may_do_nothing(void **state)
+{
+    struct actor *a = person("usr_boss");
+    for (int i = 0; i < ACTOR_PEOPLE_MAX + 1; i++) {
+        char id[32];
+        snprintf(id, sizeof id, "usr_%d", i);
+        struct actor *more = actor_join_author(a, str_from(id), (struct json_strs){0});
+        actor_unref(a);
+        a = more;
+    }
+    struct conv_acl acl = {.owner_id = STR_NONE};
+    assert_int_equal(a->npeople, ACTOR_PEOPLE_MAX);
+    assert_true(a->is_overfull);
+    assert_false(actor_allows(a, &acl, CONV_VIEW));
+    actor_unref(a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_a_join_has_the_rights_of_both, begin, end),
+        cmocka_unit_test_setup_teardown(test_roles_are_those_of_now, begin, end),
+        cmocka_unit_test_setup_teardown(test_an_expired_or_unknown_token_is_not_current, begin,
+                                        end),
+        cmocka_unit_test_setup_teardown(test_authors_of_the_log_narrow, begin, end),
+        cmocka_unit_test_setup_teardown(test_consent_reaches_as_far_as_the_token, begin, end),
+        cmocka_unit_test_setup_teardown(test_a_stored_actor_is_the_same, begin, end),
+        cmocka_unit_test_setup_teardown(test_too_many_people_may_do_nothing, begin, end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
