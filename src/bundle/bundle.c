@@ -163,6 +163,17 @@ static str either(str first, str second)
     return first.n > 0 ? first : second;
 }
 
+/* Without a usable token a person has to sign in, whatever the attempt failed with. */
+static bool wants_sign_in(const struct bundle *b, int code)
+{
+    return b->entry.oauth.is_on && (code == -ENOKEY || code == -EACCES || code == -EKEYREJECTED);
+}
+
+static int state_code(const struct bundle *b)
+{
+    return wants_sign_in(b, b->reason_code) ? -EKEYREJECTED : b->reason_code;
+}
+
 const struct bundle_info *bundle_info(struct bundle *b)
 {
     bool is_running = b->state == BUNDLE_RUNNING;
@@ -172,7 +183,7 @@ const struct bundle_info *bundle_info(struct bundle *b)
         .kind = e->kind,
         .state = b->state,
         .reason = str_from(b->reason),
-        .fault = str_from(fault_of_state(b->state, b->reason_code, b->reason)),
+        .fault = str_from(fault_of_state(b->state, state_code(b), b->reason)),
         .version = either(b->facts.version, b->server.version),
         .description = either(b->facts.description, b->server.description),
         .author = b->facts.author,
@@ -251,6 +262,12 @@ str bundle_failure(struct bundle *b, struct arena *a, const struct err *err)
 {
     const struct bundle_info *i = bundle_info(b);
     bool is_down = i->state == BUNDLE_DEAD || i->state == BUNDLE_STOPPED;
+    if (is_down && wants_sign_in(b, b->reason_code))
+        return arena_printf(a, "%.*s is %s: %.*s", STR_ARG(i->name), bundle_state_name(i->state),
+                            STR_ARG(bundle_sign_in_advice(b, a)));
+    if (wants_sign_in(b, err->code))
+        return arena_printf(a, "%.*s wants more rights for this call: %.*s", STR_ARG(i->name),
+                            STR_ARG(bundle_sign_in_advice(b, a)));
     if (is_down)
         return arena_printf(a, "%.*s is %s: %.*s", STR_ARG(i->name), bundle_state_name(i->state),
                             STR_ARG(i->fault));

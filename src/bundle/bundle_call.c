@@ -183,7 +183,7 @@ static struct bundle_call *first_sendable(const struct bundle *b)
 static void refuse_tool(struct bundle_call *c)
 {
     struct err err = {0};
-    err_set(&err, -EPERM, "%.*s has no approved tool of this name",
+    err_set(&err, -ENOENT, "%.*s has no approved tool of this name",
             STR_ARG(c->bundle->entry.server_name));
     answer(c, &(struct mcp_reply){.err = &err});
 }

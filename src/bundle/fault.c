@@ -47,6 +47,8 @@ const char *fault_of_request(int code)
     case -ECANCELED:
         return "was stopped while the call ran";
     case -EPERM:
+        return "refuses the call; ask the people who run the server for more rights";
+    case -ENOENT:
         return "has no such approved tool";
     case -ENOTCONN:
     case -ECONNRESET:
