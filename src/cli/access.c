@@ -152,9 +152,10 @@ static void print_tools(struct buf *out, struct arena *a)
         out,
         "\n## Built-in tools\n\n"
         "`POST /v1/tools/call` asks for the scope `write` besides the scope of the tool; at\n"
-        "`/mcp` the scope `mcp` covers tools that read and tools that write. Tools of bundles\n"
-        "are for members. A token's limit of tools holds everywhere: what it leaves out is\n"
-        "neither listed nor callable.\n\n"
+        "`/mcp` the scope `mcp` covers tools that read and tools that write. What asks for "
+        "`admin`\n"
+        "asks for it on both ways, and inside runs. Tools of bundles are for members. A token's\n"
+        "limit of tools holds everywhere: what it leaves out is neither listed nor callable.\n\n"
         "| tool | about | scope | server | workspace | conversation | tokens |\n"
         "|---|---|---|---|---|---|---|\n");
     for (size_t i = 0; builtin_access_at(i, &t); i++)

@@ -187,7 +187,8 @@ const OTHER_ROUTES = {
     'PUT /v1/models/default': ['org', '/v1/models/default', { model: '' }, [400]],
     'GET /v1/permissions': 'member',
     'PUT /v1/permissions': ['bundles', '/v1/permissions', { deny: ['no glob!'] }, [400]],
-    'DELETE /v1/permissions/consents/:tool': ['bundles', '/v1/permissions/consents/none', undefined, [404]],
+    'DELETE /v1/permissions/consents/:tool': ['member', '/v1/permissions/consents/none', undefined, [404]], // one's own
+    'DELETE /v1/permissions/workspace-consents/:tool': ['bundles', '/v1/permissions/workspace-consents/none', undefined, [404]],
     'PUT /v1/providers/:name/key': ['org', '/v1/providers/openai/key', { apiKey: 'short' }, [400]],
     'GET /v1/search': ['member', '/v1/search?q=x'],
     'GET /v1/auth/link': ['absent', '/v1/auth/link'],

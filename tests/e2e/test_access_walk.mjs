@@ -263,6 +263,7 @@ const REQUESTS = {
     'PUT /v1/models/default': { body: { model: '' }, okay: [400] },
     'PUT /v1/permissions': { body: { deny: ['no glob!'] }, okay: [400] },
     'DELETE /v1/permissions/consents/:tool': { path: '/v1/permissions/consents/none', okay: [404] },
+    'DELETE /v1/permissions/workspace-consents/:tool': { path: '/v1/permissions/workspace-consents/none', okay: [404] },
     'PUT /v1/providers/:name/key': { path: '/v1/providers/openai/key', body: { apiKey: 'short' }, okay: [400] },
     'GET /v1/search': { path: '/v1/search?q=x' },
     'POST /v1/import': { body: { path: '/none' } },
@@ -371,7 +372,7 @@ function expectTool(row, id, target, scope) {
     const name = `${row.source}__${row.name}`
     if (id.isNarrowed && name !== 'nb__time') return 'refused'
     if (name === 'nb__delegate' && scope === 'mcp') return 'refused' // only inside a run
-    if (row.scope === 'admin' && scope === 'write' && !id.scopes.includes('admin')) return 'refused'
+    if (row.scope === 'admin' && !id.scopes.includes('admin')) return 'refused'
     if (row.workspace === 'admin' && id.role !== 'admin') return 'denied'
     if (!row.conversation) return PASS
     const how = expectConversation({ path: '', conversation: row.conversation }, id, target)
