@@ -11,6 +11,8 @@
 
 #include "base/arena.h"
 #include "base/clock.h"
+#include "bundle/launch.h"
+#include "bundle/path_list.h"
 
 #define READ_BYTES (64u * 1024)
 #define GRACE_MS   2000 /* between SIGTERM and SIGKILL */
@@ -27,13 +29,13 @@ static bool is_replaced(str pair, const struct json *env)
     return eq > 0 && json_get_str(env, str_slice(pair, 0, (size_t)eq));
 }
 
-static char **make_env(struct arena *a, const struct json *env)
+static char **make_env(struct arena *a, char *const *base, const struct json *env)
 {
     size_t n = 0, max = (env ? env->len : 0) + 1;
-    for (char **p = environ; *p; p++)
+    for (char *const *p = base; *p; p++)
         max++;
     char **ret = arena_array(a, max, sizeof(*ret));
-    for (char **p = environ; *p; p++) {
+    for (char *const *p = base; *p; p++) {
         if (!is_replaced(str_from(*p), env))
             ret[n++] = *p;
     }
@@ -42,6 +44,58 @@ static char **make_env(struct arena *a, const struct json *env)
         ret[n++] = (char *)arena_printf(a, "%.*s=%.*s", STR_ARG(m->key), STR_ARG(m->value.s)).p;
     }
     return ret;
+}
+
+/* Where a command of the sandbox starts, and what relative directories are relative to. */
+static const char *sandbox_cwd(const struct launch_spec *spec)
+{
+    const char *cwd = NULL;
+    for (char *const *p = spec->wrap; p && *p && p[1]; p++)
+        cwd = strcmp(*p, "--chdir") == 0 ? p[1] : cwd;
+    return cwd ? cwd : ".";
+}
+
+static char *const *with_directory(struct arena *a, char *const *wrap, const char *cwd)
+{
+    size_t n = 0;
+    while (wrap[n])
+        n++;
+    char **ret = arena_array(a, n + 3, sizeof(*ret));
+    memcpy(ret, wrap, n * sizeof(*ret));
+    ret[n] = arena_cstr(a, STR("--chdir"));
+    ret[n + 1] = arena_cstr(a, str_from(cwd));
+    return ret;
+}
+
+/* The command's own specification: same rules, other command line and variables. */
+static struct launch_spec spec_of(struct arena *a, const struct bash_want *w, char **argv,
+                                  char **env, const char *cwd)
+{
+    struct launch_spec spec = *w->sandbox;
+    spec.argv = argv;
+    spec.env = env;
+    if (spec.wrap && cwd)
+        spec.wrap = with_directory(a, spec.wrap, cwd);
+    return spec;
+}
+
+/* Stays as the launcher of the command: it ends with all that the command has started. */
+static _Noreturn void become_launcher(struct arena *a, const struct launch_spec *spec,
+                                      const char *cwd, int out, int err, int report)
+{
+    int null = open("/dev/null", O_RDONLY);
+    setsid();
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    bool is_ready = null >= 0 && dup2(null, 0) == 0 && dup2(out, 1) == 1 && dup2(err, 2) == 2 &&
+                    (spec->wrap || !cwd || chdir(cwd) == 0);
+    int code = errno;
+    if (!is_ready) {
+        ssize_t n = write(report, &code, sizeof(code));
+        (void)n;
+        _exit(127);
+    }
+    (void)close_range(3, ~0U, 0);
+    _exit(launch_run(a, spec));
 }
 
 static _Noreturn void become_shell(const char *const *argv, char *const *env, const char *cwd,
@@ -111,9 +165,22 @@ static int spawn(struct bash_run *r, const struct bash_want *w, int p[PIPES][2])
     struct arena a;
     arena_init(&a);
     const char *const argv[] = {"bash", "-c", arena_cstr(&a, w->command), NULL};
-    char **env = make_env(&a, w->env);
+    char **env = make_env(&a, w->sandbox ? w->sandbox->env : environ, w->env);
     const char *cwd = w->cwd.n > 0 ? arena_cstr(&a, w->cwd) : NULL;
+    struct launch_spec spec = {0};
+    if (w->sandbox) {
+        const char *shell = access("/bin/bash", X_OK) == 0 ? "/bin/bash" : "/bin/sh";
+        char **inside = arena_array(&a, 4, sizeof(*inside));
+        inside[0] = arena_cstr(&a, str_from(shell));
+        inside[1] = arena_cstr(&a, STR("-c"));
+        inside[2] = arena_cstr(&a, w->command);
+        if (cwd && w->sandbox->wrap)
+            cwd = path_clean(&a, w->cwd, str_from(sandbox_cwd(w->sandbox)), STR("/")).p;
+        spec = spec_of(&a, w, inside, env, cwd);
+    }
     r->pid = fork();
+    if (r->pid == 0 && w->sandbox)
+        become_launcher(&a, &spec, cwd, p[OUT][1], p[ERR][1], p[REPORT][1]);
     if (r->pid == 0)
         become_shell(argv, env, cwd, p[OUT][1], p[ERR][1], p[REPORT][1]);
     int rc = r->pid < 0 ? -errno : 0;

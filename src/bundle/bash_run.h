@@ -2,7 +2,9 @@
  *
  * The caller polls: bash_run_polls says for what, bash_run_step does what is due. The command has
  * a process group of its own, which is killed when the time is up, when it is cancelled, and
- * when the shell itself has ended: nothing goes on in the background. One thread. */
+ * when the shell itself has ended: nothing goes on in the background. With a sandbox each command
+ * has one of its own, processes and /tmp included: commands of two people never meet, except
+ * in the files of the data directory. One thread. */
 #pragma once
 
 #include <poll.h>
@@ -17,7 +19,10 @@
 #define BASH_TIMEOUT_MAX_S 600
 #define BASH_EXIT_TIMEOUT  124 /* as timeout(1) */
 
+struct launch_spec;
+
 struct bash_want {
+    const struct launch_spec *sandbox; /* of this command alone; NULL = as the caller */
     str command;
     str cwd;                /* empty = ours */
     const struct json *env; /* object of strings, or NULL */

@@ -2,12 +2,16 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/list.h"
 #include "bundle/bash_answer.h"
 #include "bundle/bash_run.h"
+#include "bundle/launch.h"
+#include "net/child.h"
 
 #define RUNS_MAX       32
 #define LINE_MAX_BYTES (16u * 1024 * 1024)
@@ -31,6 +35,7 @@ struct server {
     bool is_initialized, is_broken;
     struct list_node runs;
     size_t nruns;
+    const struct launch_spec *sandbox; /* of each command; NULL = none of its own */
 };
 
 /* What a request needs to be answered. */
@@ -96,6 +101,7 @@ static void call_tool(struct server *s, const struct request *q)
         return;
     }
     struct run *r = xcalloc(1, sizeof(*r));
+    want.sandbox = s->sandbox;
     if (bash_want_read(args, &want, &e) < 0 || bash_run_start(&r->shell, &want, &e) < 0) {
         free(r);
         send_failure(s, q, e.msg);
@@ -308,9 +314,31 @@ static bool wait_for_input(struct server *s, int in)
     return poll(fds, n, timeout) > 0 && fds[0].revents != 0;
 }
 
+/* With BASH_SPEC_VARIABLE the message is there. Without it somebody else runs the server, and
+ * decides what its commands may do. */
+static int read_sandbox(struct arena *a, struct server *s)
+{
+    struct err e = {0};
+    struct launch_spec *spec = arena_zalloc(a, sizeof(*spec));
+    if (!getenv(BASH_SPEC_NAME))
+        return 0;
+    (void)unsetenv(BASH_SPEC_NAME);
+    if (launch_spec_read(a, CHILD_MESSAGE_FD, spec, &e) < 0) {
+        fprintf(stderr, "nb: no sandbox for commands: %s\n", e.msg);
+        return -1;
+    }
+    s->sandbox = spec;
+    return 0;
+}
+
 int bash_serve(int in, int out)
 {
     struct server s = {.out = out};
+    struct arena a;
+    (void)prctl(PR_SET_DUMPABLE, 0); /* commands of the same account must not change it */
+    arena_init(&a);
+    if (read_sandbox(&a, &s) < 0)
+        return 1;
     char *chunk = xcalloc(1, READ_BYTES);
     bool is_over = false;
     buf_init(&s.line, LINE_MAX_BYTES);
@@ -328,5 +356,6 @@ int bash_serve(int in, int out)
         run_free(&s, LIST_ENTRY(node, struct run, node));
     buf_done(&s.line);
     free(chunk);
+    arena_done(&a);
     return s.is_broken ? 1 : 0;
 }

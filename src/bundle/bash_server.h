@@ -6,4 +6,8 @@
 #pragma once
 
 /* Serves until `in` ends. Returns the exit code. */
+/* In the environment it says that CHILD_MESSAGE_FD holds the sandbox of each command (launch.h). */
+#define BASH_SPEC_NAME     "NB_BASH_SANDBOX"
+#define BASH_SPEC_VARIABLE BASH_SPEC_NAME "=message"
+
 int bash_serve(int in, int out);

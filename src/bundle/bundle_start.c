@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "bundle/bash_server.h"
 #include "bundle/bundle_env.h"
 #include "bundle/bundle_impl.h"
 #include "bundle/cgroup.h"
@@ -100,10 +101,14 @@ static const char *const *copy_list(struct arena *a, const char *const *list)
 
 static void dial_child(struct bundle *b, struct start *s)
 {
+    static const char *const BASH_ENV[] = {BASH_SPEC_VARIABLE, NULL};
     struct arena *a = &b->dial_arena;
+    bool is_bash = s->entry.kind == BUNDLE_BUILT_IN;
+    const char *const bash[] = {s->want.own_program, "mcp", "bash", NULL};
     b->dial = (struct mcp_dial){
         .wire = MCP_WIRE_STDIO,
-        .child = {.argv = copy_list(a, s->plan.argv),
+        .child = {.argv = copy_list(a, is_bash ? bash : s->plan.argv),
+                  .env = is_bash ? BASH_ENV : NULL,
                   .cwd = arena_cstr(a, str_from(s->plan.cwd)),
                   .message = arena_str(a, s->plan.message)},
     };
@@ -224,15 +229,13 @@ static void set_command(struct start *s)
     s->want.cwd = e->cwd.n > 0 ? arena_cstr(&s->arena, e->cwd) : NULL;
 }
 
-/* In a terminal it works where its user does; on a server it has a room of its own. */
+/* In a terminal it works where its user does; on a server it has a room of its own. The plan is
+ * that of one command: the server of the tool is nb itself and makes a sandbox for each call. */
 static void set_built_in(struct start *s)
 {
+    static const char *const SHELL[] = {"/bin/sh", NULL};
     const struct bundles_conf *conf = &s->set->conf;
-    const char **argv = arena_array(&s->arena, 4, sizeof(*argv));
-    argv[0] = conf->own_program;
-    argv[1] = "mcp";
-    argv[2] = "bash";
-    s->want.argv = argv;
+    s->want.argv = SHELL;
     s->want.reads_home = conf->home_dir && conf->project_dir;
     s->want.project_dir = s->want.reads_home ? conf->project_dir : NULL;
     s->want.cwd = s->want.project_dir;
@@ -378,6 +381,7 @@ void start_begin(struct bundle *b)
         .home_dir = home_of(&s->set->conf),
         .own_program = s->set->conf.own_program,
         .packages_dir = s->set->conf.package_dir,
+        .memory_bytes = bundle_memory_max(&s->entry),
     };
     forget_package(b);
     switch (s->entry.kind) {

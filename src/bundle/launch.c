@@ -295,6 +295,32 @@ static int wrap(struct arena *a, const struct launch_spec *spec, char *const **r
     return 0;
 }
 
+#define OPEN_FILES_MAX 4096
+#define PROCESSES_MAX  1024 /* more than there are now, on the whole machine */
+
+/* The kernel counts processes and threads of the account, those of other programs included, so the
+ * ceiling is set above what runs now. It stops a flood of processes; nb's watch ends the rest. */
+static void limit_self(void)
+{
+    struct rlimit files = {OPEN_FILES_MAX, OPEN_FILES_MAX}, processes;
+    char text[128] = {0};
+    unsigned long total = 0;
+    int fd = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
+    if (fd >= 0) {
+        ssize_t n = read(fd, text, sizeof(text) - 1);
+        close(fd);
+        const char *slash = n > 0 ? strchr(text, '/') : NULL;
+        total = slash ? strtoul(slash + 1, NULL, 10) : 0;
+    }
+    (void)setrlimit(RLIMIT_NOFILE, &files);
+    if (total == 0 || getrlimit(RLIMIT_NPROC, &processes) < 0)
+        return;
+    rlim_t most = total + PROCESSES_MAX;
+    if (processes.rlim_max == RLIM_INFINITY || processes.rlim_max > most)
+        processes.rlim_cur = processes.rlim_max = most;
+    (void)setrlimit(RLIMIT_NPROC, &processes);
+}
+
 static _Noreturn void become_server(struct arena *a, const struct launch_spec *spec, pid_t parent,
                                     int gates)
 {
@@ -307,6 +333,7 @@ static _Noreturn void become_server(struct arena *a, const struct launch_spec *s
     (void)close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
     if (spec->cgroup)
         join_cgroup(spec->cgroup);
+    limit_self();
     int rc = spec->network ? network_space_enter(spec->network, gates, &e) : 0;
     if (rc == 0)
         rc = spec->wrap          ? wrap(a, spec, &argv, &e)

@@ -72,10 +72,12 @@ const char *const SANDBOX_BWRAP_ALWAYS[] = {
     "/proc",
     "--dev",
     "/dev",
-    "--tmpfs",
-    "/tmp",
+    "--size",
+    "16777216",
     "--tmpfs",
     "/var/tmp",
+    "--size",
+    "1048576",
     "--tmpfs",
     "/run",
     NULL,
@@ -135,6 +137,7 @@ static void bind_nothing(struct args *l, const char *path)
     if (stat(path, &st) < 0)
         return;
     if (S_ISDIR(st.st_mode)) {
+        arg2(l, "--size", "4096"); /* nothing is to be put there */
         arg2(l, "--tmpfs", path);
     } else {
         arg2(l, "--ro-bind", "/dev/null");
@@ -151,6 +154,25 @@ static bool is_in_own(const struct sandbox_rules *r, str path)
     return false;
 }
 
+/* Files in memory are memory: unlimited they would be half of the machine's, each. */
+static void add_tmpfs(struct args *l, const char *path, int64_t bytes)
+{
+    arg2(l, "--size", arena_printf(l->arena, "%lld", (long long)bytes).p);
+    arg2(l, "--tmpfs", path);
+}
+
+#define TMP_SHARE      4 /* of the memory that it may use */
+#define SHM_SHARE      8
+#define MEMORY_DEFAULT (1024LL * 1024 * 1024)
+
+static void add_tmp(struct args *l, const struct sandbox_want *w)
+{
+    int64_t memory = w->memory_bytes > 0 ? w->memory_bytes : MEMORY_DEFAULT;
+    add_tmpfs(l, "/tmp", memory / TMP_SHARE);
+    add_tmpfs(l, "/dev/shm", memory / SHM_SHARE);
+    arg2(l, "--remount-ro", "/dev");
+}
+
 static void bwrap_args(struct args *l, const struct sandbox_want *w, const struct sandbox_rules *r)
 {
     static const struct path_list NOTHING;
@@ -159,6 +181,7 @@ static void bwrap_args(struct args *l, const struct sandbox_want *w, const struc
         arg(l, *p);
     for (const char *const *p = SANDBOX_BWRAP_ALWAYS; *p; p++)
         arg(l, *p);
+    add_tmp(l, w);
     if (!r->network)
         arg(l, "--unshare-net");
     bind_system(l);

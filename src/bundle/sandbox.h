@@ -64,6 +64,7 @@ struct sandbox_want {
     const char *home_dir;     /* what ~ means */
     const char *own_program;  /* nb, the launcher */
     const char *cgroup;       /* that limits it, or NULL */
+    int64_t memory_bytes;     /* ceiling; 0 = 1 GiB */
     bool reads_home;          /* bash in a terminal: all of it but secrets */
     const char *project_dir;  /* bash in a terminal: written; or NULL */
     struct json_strs reach;   /* set by sandbox_plan: "public", "host:port" */
