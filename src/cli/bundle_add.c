@@ -15,9 +15,10 @@
 #include "cli/secret.h"
 
 struct add_options {
-    const char *name, *url, *auth, *token;
+    const char *name, *url, *auth, *token, *token_file;
     struct arg_list headers, env, allow_env, reach, read, write, config;
-    bool is_sse, has_network, is_unconfined, allow_private, is_protected, is_sure;
+    struct arg_list header_files, env_files, config_files; /* NAME=FILE */
+    bool is_token_stdin, is_sse, has_network, is_unconfined, allow_private, is_protected, is_sure;
     int memory_mb;
 };
 
@@ -27,15 +28,23 @@ static const struct arg ADD_ARGS[] = {
     {"name", 'n', ARG_STRING, OPT(name), "NAME", "what its tools are called by"},
     {"url", 0, ARG_STRING, OPT(url), "URL", "a remote server"},
     {"auth", 0, ARG_STRING, OPT(auth), "TYPE", "oauth, bearer or none (with --url)"},
-    {"token", 0, ARG_STRING, OPT(token), "TOKEN",
-     "for --auth bearer; - reads it from the keyboard"},
+    {"token-stdin", 0, ARG_FLAG, OPT(is_token_stdin), NULL,
+     "read the token for --auth bearer from the keyboard or a pipe"},
+    {"token-file", 0, ARG_STRING, OPT(token_file), "FILE", "read that token from a file"},
+    {"token", 0, ARG_STRING, OPT(token), "-", "the same as --token-stdin"},
     {"header", 0, ARG_LIST, OPT(headers), "K=V", "sent with every request (may be repeated)"},
+    {"header-file", 0, ARG_LIST, OPT(header_files), "K=FILE",
+     "a header whose value is secret, from a file (- is stdin)"},
     {"sse", 0, ARG_FLAG, OPT(is_sse), NULL, "the older HTTP+SSE transport"},
     {"allow-private", 0, ARG_FLAG, OPT(allow_private), NULL,
      "the URL may lead to this machine or its network"},
     {"env", 'e', ARG_LIST, OPT(env), "K=V", "a variable for it (may be repeated)"},
+    {"env-file", 0, ARG_LIST, OPT(env_files), "K=FILE",
+     "a variable whose value is secret, from a file (- is stdin)"},
     {"allow-env", 0, ARG_LIST, OPT(allow_env), "NAME", "a variable of yours that it may see"},
     {"set", 's', ARG_LIST, OPT(config), "K=V", "a value it asks for, as nb config set"},
+    {"set-file", 0, ARG_LIST, OPT(config_files), "K=FILE",
+     "such a value that is secret, from a file (- is stdin)"},
     {"network", 0, ARG_FLAG, OPT(has_network), NULL, "it may reach public addresses"},
     {"reach", 0, ARG_LIST, OPT(reach), "HOST:PORT",
      "it may reach this, wherever it is (may be repeated)"},
@@ -61,20 +70,40 @@ static void set_str(struct adding *d, const char *key, const char *value)
         json_set(&d->x->arena, d->entry, str_from(key), json_of_str(str_from(value)));
 }
 
-/* "K=V" pairs as an object; a usage error when one has no '='. */
-static int set_pairs(struct adding *d, struct json *into, const char *key,
-                     const struct arg_list *list)
+/* "K=V" pairs of --`option`, and "K=FILE" pairs of --`option`-file. */
+static int add_pairs(struct adding *d, struct json *obj, const char *option,
+                     const struct arg_list *list, bool is_file)
 {
     struct arena *a = &d->x->arena;
-    struct json *obj = json_new(a, JSON_OBJECT);
+    struct err e = {0};
     for (size_t i = 0; i < list->len; i++) {
         str pair = str_from(list->items[i]);
         ptrdiff_t eq = str_find_char(pair, '=');
         if (eq <= 0)
             return cli_usage_error("bundle add: '%s' is not of the form KEY=VALUE", list->items[i]);
-        json_set(a, obj, str_slice(pair, 0, (size_t)eq),
-                 json_of_str(str_skip(pair, (size_t)eq + 1)));
+        str name = str_slice(pair, 0, (size_t)eq), value = str_skip(pair, (size_t)eq + 1);
+        if (is_file && secret_read_file(a, arena_cstr(a, value), &value, &e) < 0)
+            return cli_fail(&e);
+        if (!is_file && secret_is_name(name))
+            return cli_usage_error("--%s %.*s=...: every user of this machine may read a command "
+                                   "line; use --%s-file %.*s=FILE (- reads stdin)",
+                                   option, STR_ARG(name), option, STR_ARG(name));
+        json_set(a, obj, name, json_of_str(value));
     }
+    return EXIT_DONE;
+}
+
+/* Pairs as an object; a usage error when one has no '='. */
+static int set_pairs(struct adding *d, struct json *into, const char *key, const char *option,
+                     const struct arg_list *list, const struct arg_list *files)
+{
+    struct arena *a = &d->x->arena;
+    struct json *obj = json_new(a, JSON_OBJECT);
+    int code = add_pairs(d, obj, option, list, false);
+    if (code == EXIT_DONE)
+        code = add_pairs(d, obj, option, files, true);
+    if (code != EXIT_DONE)
+        return code;
     if (obj->len > 0)
         json_set(a, into, str_from(key), *obj);
     return EXIT_DONE;
@@ -112,13 +141,32 @@ static void set_sandbox(struct adding *d)
         json_set(a, d->entry, STR("sandbox"), *s);
 }
 
+/* A token is never taken from the command line. */
+static int read_token(struct adding *d, str *ret)
+{
+    const struct add_options *o = d->o;
+    struct err e = {0};
+    bool is_stdin = o->is_token_stdin || (o->token && strcmp(o->token, "-") == 0);
+    if (o->token && strcmp(o->token, "-") != 0)
+        return cli_usage_error("--token: every user of this machine may read a command line; use "
+                               "--token-stdin or --token-file FILE");
+    if (is_stdin && !secret_read(&d->x->arena, "Token: ", ret))
+        return cli_usage_error("--token-stdin: there is nothing to read");
+    if (is_stdin)
+        return EXIT_DONE;
+    if (!o->token_file)
+        return cli_usage_error("--auth bearer needs --token-stdin or --token-file FILE");
+    return secret_read_file(&d->x->arena, o->token_file, ret, &e) < 0 ? cli_fail(&e) : EXIT_DONE;
+}
+
 static int set_auth(struct adding *d, struct json *transport)
 {
     struct arena *a = &d->x->arena;
     const struct add_options *o = d->o;
-    bool is_bearer = o->auth ? strcmp(o->auth, "bearer") == 0 : o->token != NULL;
+    bool has_token = o->token || o->token_file || o->is_token_stdin;
+    bool is_bearer = o->auth ? strcmp(o->auth, "bearer") == 0 : has_token;
     bool is_oauth = o->auth && strcmp(o->auth, "oauth") == 0;
-    str token = str_from(o->token);
+    str token = STR_NONE;
     if (o->auth && !is_bearer && !is_oauth && strcmp(o->auth, "none") != 0)
         return cli_usage_error("--auth: '%s' is not one of oauth, bearer, none", o->auth);
     if (is_oauth) {
@@ -128,10 +176,9 @@ static int set_auth(struct adding *d, struct json *transport)
     }
     if (!is_bearer)
         return EXIT_DONE;
-    if (!o->token)
-        return cli_usage_error("--auth bearer needs --token");
-    if (strcmp(o->token, "-") == 0 && !secret_read(a, "Token: ", &token))
-        return cli_usage_error("--token -: there is nothing to read");
+    int code = read_token(d, &token);
+    if (code != EXIT_DONE)
+        return code;
     struct json *auth = json_new(a, JSON_OBJECT);
     json_set(a, auth, STR("type"), json_of_str(STR("bearer")));
     json_set(a, auth, STR("token"), json_of_str(token));
@@ -148,7 +195,7 @@ static int set_remote(struct adding *d, const char *url)
         json_set(a, transport, STR("type"), json_of_str(STR("sse")));
     int code = set_auth(d, transport);
     if (code == EXIT_DONE)
-        code = set_pairs(d, transport, "headers", &d->o->headers);
+        code = set_pairs(d, transport, "headers", "header", &d->o->headers, &d->o->header_files);
     if (transport->len > 0)
         json_set(a, d->entry, STR("transport"), *transport);
     if (d->o->allow_private)
@@ -213,7 +260,7 @@ static int make_entry(struct adding *d, int argc, char **argv)
     const struct add_options *o = d->o;
     int code = set_source(d, argc, argv);
     if (code == EXIT_DONE)
-        code = set_pairs(d, d->entry, "env", &o->env);
+        code = set_pairs(d, d->entry, "env", "env", &o->env, &o->env_files);
     if (code != EXIT_DONE)
         return code;
     set_str(d, "serverName", o->name);
@@ -358,6 +405,24 @@ static int check_is_new(struct conv_cli *x, const struct bundle_entry *b)
     return EXIT_FAILED;
 }
 
+/* The pairs of --set, and those of --set-file with what the files say. */
+static int all_values(struct adding *d, struct arg_list *ret)
+{
+    struct arena *a = &d->x->arena;
+    struct json *obj = json_new(a, JSON_OBJECT);
+    int code = add_pairs(d, obj, "set", &d->o->config, false);
+    if (code == EXIT_DONE)
+        code = add_pairs(d, obj, "set", &d->o->config_files, true);
+    *ret = (struct arg_list){0};
+    for (size_t i = 0; code == EXIT_DONE && i < obj->len; i++) {
+        if (ret->len == ARG_LIST_MAX)
+            return cli_usage_error("bundle add: more than %d values", ARG_LIST_MAX);
+        str key = obj->members[i].key, value = json_get_string(obj, arena_cstr(a, key));
+        ret->items[ret->len++] = arena_printf(a, "%.*s=%.*s", STR_ARG(key), STR_ARG(value)).p;
+    }
+    return code;
+}
+
 /* The values come first: the start needs them. */
 static int add_with_values(struct adding *d, const struct bundle_entry *b)
 {
@@ -367,13 +432,17 @@ static int add_with_values(struct adding *d, const struct bundle_entry *b)
     struct values v = {
         .dir = bundle_cli_credentials(x),
         .slug = credentials_slug(&x->arena, b),
-        .pairs = d->o->config.items,
-        .n = d->o->config.len,
     };
+    struct arg_list pairs;
+    int code = all_values(d, &pairs);
+    if (code != EXIT_DONE)
+        return code;
+    v.pairs = pairs.items;
+    v.n = pairs.len;
     if (credentials_load(&x->arena, v.dir, v.slug, &before, &e) < 0)
         return cli_fail(&e);
     v.before = before;
-    int code = store_values(&v);
+    code = store_values(&v);
     if (code == EXIT_DONE && b->oauth.is_on)
         code = bundle_cli_sign_in(x, b, 0, false);
     if (code == EXIT_DONE)
@@ -421,7 +490,7 @@ const struct command BUNDLE_ADD = {
     .help =
         "  nb bundle add @scope/package            from the registry\n"
         "  nb bundle add ./notes.mcpb              an archive, or a folder with a manifest.json\n"
-        "  nb bundle add --url https://x.io/mcp --name x --auth bearer --token -\n"
+        "  nb bundle add --url https://x.io/mcp --name x --auth bearer --token-stdin\n"
         "  nb bundle add --name files --read ~/notes -- npx -y some-server ~/notes\n\n"
         "Programs run in a sandbox: without --network, --reach, --read and --write they reach "
         "neither the\n"

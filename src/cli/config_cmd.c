@@ -92,12 +92,24 @@ static int check_pair(const struct manifest *m, str key, str value)
     return user_config_check(o, value, &e) < 0 ? cli_fail(&e) : EXIT_DONE;
 }
 
+static bool is_on_command_line(const struct manifest *m, const char *arg, str key)
+{
+    const struct manifest_option *o = m ? manifest_option(m, key) : NULL;
+    bool is_secret = o ? o->is_sensitive || secret_is_name(key) : !m && secret_is_name(key);
+    return is_secret && strchr(arg, '=') != NULL;
+}
+
 static int set_one(struct conv_cli *x, const struct target *t, const struct manifest *m,
                    const char *arg)
 {
     str key, value;
     struct err e = {0};
     int code = read_pair(x, arg, &key, &value);
+    if (code == EXIT_DONE && is_on_command_line(m, arg, key))
+        return cli_usage_error("config set: '%.*s' is a secret, and every user of this machine may "
+                               "read a command line; name only the key and type the value, or pipe "
+                               "it in",
+                               STR_ARG(key));
     if (code == EXIT_DONE && m)
         code = check_pair(m, key, value);
     if (code != EXIT_DONE)

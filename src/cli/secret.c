@@ -1,8 +1,21 @@
 #include "cli/secret.h"
 
+#include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <termios.h>
 #include <unistd.h>
+
+static bool take_line(struct arena *a, const char *line, str *ret)
+{
+    str text = str_from(line);
+    while (text.n > 0 && (text.p[text.n - 1] == '\n' || text.p[text.n - 1] == '\r'))
+        text.n--;
+    if (text.n == 0 || text.n > SECRET_MAX)
+        return false;
+    *ret = arena_str(a, text);
+    return true;
+}
 
 bool secret_read(struct arena *a, const char *prompt, str *ret)
 {
@@ -21,12 +34,45 @@ bool secret_read(struct arena *a, const char *prompt, str *ret)
         (void)tcsetattr(STDIN_FILENO, TCSAFLUSH, &before);
         fputc('\n', stderr);
     }
-    str text = is_read ? str_from(line) : STR_NONE;
-    while (text.n > 0 && (text.p[text.n - 1] == '\n' || text.p[text.n - 1] == '\r'))
-        text.n--;
-    bool is_fine = text.n > 0 && text.n <= SECRET_MAX;
-    if (is_fine)
-        *ret = arena_str(a, text);
+    bool is_fine = is_read && take_line(a, line, ret);
     explicit_bzero(line, sizeof line);
     return is_fine;
+}
+
+int secret_read_file(struct arena *a, const char *path, str *ret, struct err *e)
+{
+    char line[SECRET_MAX + 2];
+    if (strcmp(path, "-") == 0)
+        return secret_read(a, "Value: ", ret) ? 0 : err_set(e, -EINVAL, "stdin is empty");
+    FILE *f = fopen(path, "re");
+    if (!f)
+        return err_set(e, -errno, "%s: %s", path, err_reason(-errno));
+    bool is_fine = fgets(line, sizeof line, f) != NULL && take_line(a, line, ret);
+    (void)fclose(f);
+    explicit_bzero(line, sizeof line);
+    return is_fine ? 0
+                   : err_set(e, -EINVAL, "%s: its first line must have 1 to %d characters", path,
+                             SECRET_MAX);
+}
+
+static bool has_nocase(str name, str part)
+{
+    for (size_t i = 0; i + part.n <= name.n; i++)
+        if (str_eq_nocase(str_slice(name, i, i + part.n), part))
+            return true;
+    return false;
+}
+
+bool secret_is_name(str name)
+{
+    static const str PARTS[] = {
+        STR_INIT("token"),   STR_INIT("secret"),  STR_INIT("passw"),      STR_INIT("credential"),
+        STR_INIT("apikey"),  STR_INIT("api_key"), STR_INIT("api-key"),    STR_INIT("access_key"),
+        STR_INIT("private"), STR_INIT("cookie"),  STR_INIT("authoriz"),   STR_INIT("_key"),
+        STR_INIT("-key"),    STR_INIT("session"), STR_INIT("passphrase"),
+    };
+    for (size_t i = 0; i < ARRAY_LEN(PARTS); i++)
+        if (has_nocase(name, PARTS[i]))
+            return true;
+    return false;
 }

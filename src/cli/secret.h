@@ -1,10 +1,18 @@
-/* secret.h - a line that should not be seen: read from the terminal without echo, or from a
- * pipe. */
+/* secret.h - values that should not be seen: read from the terminal without echo, from a pipe or
+ * from a file; never from a command line, which every user of the machine may read. */
 #pragma once
 
 #include "base/arena.h"
+#include "base/err.h"
 
 #define SECRET_MAX 8192
 
 /* False when there is nothing, or more than SECRET_MAX bytes. The line feed is taken off. */
 bool secret_read(struct arena *a, const char *prompt, str *ret);
+
+/* The first line of a file or a named pipe, with the same limits; "-" is stdin, as above. */
+int secret_read_file(struct arena *a, const char *path, str *ret, struct err *e);
+
+/* Whether a value of this name (variable, header, option) is usually a secret: API_TOKEN,
+ * Authorization, X-Api-Key, DB_PASSWORD. */
+bool secret_is_name(str name);

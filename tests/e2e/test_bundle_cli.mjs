@@ -13,6 +13,13 @@ const write = (workdir, settings) => fs.writeFileSync(path.join(workdir, 'nimble
 const read = (workdir) => fs.readFileSync(path.join(workdir, 'nimblebrain.json'), 'utf8')
 const using = (workdir) => (args, opts = {}) => nb(['--workdir', workdir, ...args], { env: ENV, timeoutMs: 40000, ...opts })
 
+/** A file with a secret: command lines are no place for one. */
+function secretFile(text) {
+    const file = path.join(tmpdir(), 'secret')
+    fs.writeFileSync(file, text + '\n', { mode: 0o600 })
+    return file
+}
+
 test('without a server the settings are changed, and nothing else in them', async () => {
     const workdir = tmpdir()
     const nbw = using(workdir)
@@ -45,7 +52,7 @@ test('a program is shown whole and needs a yes', async () => {
     assert.equal(silent.code, 2)
     assert.match(silent.stderr, /say --yes/)
     assert.ok(!fs.existsSync(path.join(workdir, 'nimblebrain.json')))
-    const sure = await nbw(['bundle', 'add', '--name', 'x', '--yes', '--env', 'SECRET=abc', '--write', '~/notes', '--network', '--', NODE, TINY, 'with space'])
+    const sure = await nbw(['bundle', 'add', '--name', 'x', '--yes', '--env-file', `SECRET=${secretFile('abc')}`, '--write', '~/notes', '--network', '--', NODE, TINY, 'with space'])
     assert.equal(sure.code, 0, sure.stderr)
     assert.ok(sure.stderr.includes(`${NODE} ${TINY} 'with space'`), sure.stderr)
     assert.match(sure.stderr, /network +yes: public addresses only/)
@@ -59,7 +66,7 @@ test('a program is shown whole and needs a yes', async () => {
     assert.equal(again.code, 1)
     assert.match(again.stderr, /'x' is installed already/)
     assert.ok(!fs.existsSync(path.join(workdir, 'credentials/x.json'))) // not those of the one that is there
-    const fetched = await nbw(['bundle', 'add', '--yes', '--json', '--env', 'SECRET=abc', '--name', 'files', '--', 'npx', '-y', 'some-server', '/srv/notes'])
+    const fetched = await nbw(['bundle', 'add', '--yes', '--json', '--env-file', `SECRET=${secretFile('abc')}`, '--name', 'files', '--', 'npx', '-y', 'some-server', '/srv/notes'])
     assert.match(fetched.stderr, /network +yes: public addresses only\n +and the registry, since it downloads/)
     assert.match(fetched.stderr, /cannot see +\/srv\/notes\n.*--read PATH/)
     assert.deepEqual(JSON.parse(fetched.stdout).env, { SECRET: '********' })
@@ -261,3 +268,39 @@ test('each workspace has its own bundles', async () => {
     const named = await nbw(['mcp', 'call', 'two__add', 'a=1', 'b=1'], { env: { ...ENV, NB_WORKSPACE: other } })
     assert.deepEqual([named.code, named.stdout], [0, '2\n'])
 }, { timeoutMs: 60000 })
+
+test('a secret on the command line is refused with what to use instead', async () => {
+    const workdir = tmpdir()
+    const nbw = (args, opts) => nb([...args, '--workdir', workdir], opts)
+    const far = ['bundle', 'add', '--url', 'https://mcp.example.com/mcp', '--name', 'far', '--yes']
+    const local = ['bundle', 'add', '--name', 'near', '--yes']
+    for (const [args, what] of [
+        [[...far, '--auth', 'bearer', '--token', 'sk-secret'], /--token-stdin or --token-file/],
+        [[...far, '--token=sk-secret'], /--token-stdin or --token-file/],
+        [[...far, '--auth', 'bearer'], /--token-stdin or --token-file/],
+        [[...far, '--header', 'Authorization=Bearer sk-secret'], /--header-file Authorization=FILE/],
+        [[...far, '--header', 'X-Api-Key=sk-secret'], /--header-file X-Api-Key=FILE/],
+        [[...far, '--header', 'cookie=sk-secret'], /--header-file cookie=FILE/],
+        [[...local, '--env', 'GITHUB_TOKEN=sk-secret', '--', NODE, TINY], /--env-file GITHUB_TOKEN=FILE/],
+        [[...local, '-e', 'DB_PASSWORD=sk-secret', '--', NODE, TINY], /--env-file DB_PASSWORD=FILE/],
+        [[...local, '--set', 'api_key=sk-secret', '--', NODE, TINY], /--set-file api_key=FILE/],
+    ]) {
+        const { code, stderr } = await nbw(args)
+        assert.equal(code, 2, args.join(' '))
+        assert.match(stderr, what)
+        assert.ok(!stderr.includes('sk-secret'), 'and is not repeated')
+    }
+    assert.ok(!fs.existsSync(path.join(workdir, 'nimblebrain.json')))
+
+    const stored = () => fs.readFileSync(path.join(workdir, 'nimblebrain.json'), 'utf8')
+    const typed = await nbw([...far, '--auth', 'bearer', '--token-stdin'], { input: 'sk-typed\n' })
+    assert.equal(typed.code, 0, typed.stderr)
+    assert.ok(stored().includes('sk-typed'))
+    const filed = await nbw([...far.with(5, 'two'), '--token-file', secretFile('sk-filed'), '--header-file', `X-Api-Key=${secretFile('sk-header')}`])
+    assert.equal(filed.code, 0, filed.stderr)
+    assert.ok(stored().includes('sk-filed') && stored().includes('sk-header'))
+    const set = await nbw(['config', 'set', 'far', 'api_key=sk-secret'])
+    assert.equal(set.code, 2)
+    assert.match(set.stderr, /pipe/)
+    assert.equal((await nbw(['config', 'set', 'far', 'api_key'], { input: 'sk-piped\n' })).code, 0)
+})
