@@ -165,6 +165,36 @@ static str found_at(const struct api *api, str provider)
 
 static const struct json_field DEFAULT_FIELDS[] = {{"model", JF_STR, 0, JF_REQUIRED, NULL, 0}, {0}};
 
+/* What a bare name belongs to is a guess; a default that everybody gets must not be one. */
+static bool is_exact(const struct api *api, struct arena *a, str name, str provider, str full)
+{
+    size_t n;
+    const str *known = llm_known_models(api->deps.llm, a, &n);
+    for (size_t i = 0; i < n; i++)
+        if (str_eq(known[i], full))
+            return true;
+    bool is_named = str_starts(name, provider) && name.n > provider.n && name.p[provider.n] == ':';
+    return is_named && !str_eq(provider, STR("demo"));
+}
+
+static void refuse_model(const struct api *api, struct http_req *r, str name)
+{
+    enum { MAX = 64 };
+    struct llm_provider_info all[MAX];
+    struct buf b;
+    size_t n = llm_providers(api->deps.llm, all, MAX), nmodels;
+    const str *models = llm_known_models(api->deps.llm, &r->arena, &nmodels);
+    buf_init(&b, 8192);
+    buf_printf(&b, "There is no model %.*s here. Write provider:model. Providers:", STR_ARG(name));
+    for (size_t i = 0; i < n && i < MAX; i++)
+        buf_printf(&b, " %.*s", STR_ARG(all[i].name));
+    buf_printf(&b, ". Known models:");
+    for (size_t i = 0; i < nmodels && i < MAX; i++)
+        buf_printf(&b, " %.*s", STR_ARG(models[i]));
+    http_reply_error(r, 400, "bad_request", buf_cstr(&b), NULL);
+    buf_done(&b);
+}
+
 void api_models_set_default(void *ctx, struct http_req *r)
 {
     struct api *api = ctx;
@@ -178,7 +208,12 @@ void api_models_set_default(void *ctx, struct http_req *r)
         http_reply_error(r, 400, "bad_request", e.code ? e.msg : "Name a model.", NULL);
         return;
     }
-    name = arena_printf(&r->arena, "%.*s:%.*s", STR_ARG(provider), STR_ARG(model));
+    str full = arena_printf(&r->arena, "%.*s:%.*s", STR_ARG(provider), STR_ARG(model));
+    if (!is_exact(api, &r->arena, name, provider, full)) {
+        refuse_model(api, r, name);
+        return;
+    }
+    name = full;
     struct model_change *c = change_new(api, r, provider, name);
     c->path = arena_cstr(&c->arena, str_from(api->deps.config->path));
     c->base_url = arena_str(&c->arena, found_at(api, provider));

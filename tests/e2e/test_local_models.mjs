@@ -98,3 +98,17 @@ test('one that is started later is found when asked for, chosen with one call, a
         assert.equal((await client(t).ask('PUT', '/v1/models/default', { model })).status, 400, model)
     await t.stop()
 })
+
+test('a default model of an unknown provider is refused, and the answer names the known ones', async () => {
+    const workdir = tmpdir()
+    const file = path.join(workdir, 'nimblebrain.json')
+    const settings = JSON.stringify({ providers: { fake: { type: 'openai', baseURL: 'http://127.0.0.1:1/v1', apiKey: 'k-of-some-length' } } })
+    fs.writeFileSync(file, settings)
+    const s = await startServer({ env: { ...env, OLLAMA_HOST: '127.0.0.1:1' }, workdir })
+    const choose = (model) => client(s).ask('PUT', '/v1/models/default', { model })
+    for (const model of ['nonexistent:xx', 'nonexistent', 'demo:other', 'demo:', ':demo', 'Demo:demo', 'demo:demo:demo', 'anthropic:claude-x'])
+        assert.equal((await choose(model)).status, 400, model)
+    assert.match((await choose('nonexistent:xx')).body.message, /Providers: .*fake.* Known models: .*demo:demo/)
+    assert.equal(fs.readFileSync(file, 'utf8'), settings)
+    for (const model of ['fake:anything', 'demo:demo']) assert.equal((await choose(model)).status, 200, model)
+})
