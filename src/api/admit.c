@@ -4,6 +4,7 @@
 
 #include "api/gate.h"
 #include "api/guard.h"
+#include "api/proxy.h"
 #include "base/clock.h"
 #include "base/json_scan.h"
 #include "base/random.h"
@@ -28,6 +29,22 @@ static bool refuse(struct http_req *r, int status, const char *code, const char 
 {
     http_reply_error(r, status, code, message, NULL);
     return false;
+}
+
+static bool refuse_guess(struct http_req *r)
+{
+    http_add_header(r, "Retry-After", STR("60"));
+    return refuse(r, 429, "rate_limited",
+                  "Too many wrong keys or tokens from this address. Wait a minute; a right one is "
+                  "accepted at any time.");
+}
+
+/* Every wrong bearer credential is counted, on routes that need none as well: their answers
+ * would tell a right one. */
+static bool is_guessing(struct api *api, struct http_req *r)
+{
+    return http_has_header(r, "authorization") &&
+           !auth_wrong_bearer(api->deps.auth, proxy_client(&api->deps.config->http, r));
 }
 
 static bool refuse_unknown(const struct api *api, struct http_req *r)
@@ -200,6 +217,8 @@ static bool identify(struct api *api, struct http_req *r, struct api_identity *i
     if (code == 0)
         return is_open ? (id->is_known = true) : check_known(api, r, id);
     id->is_pending = code == -EAGAIN && !is_open;
+    if (code == -EACCES && is_guessing(api, r))
+        return refuse_guess(r);
     return is_open || id->is_pending || refuse_unknown(api, r);
 }
 
@@ -518,6 +537,10 @@ static void on_checked(void *ctx, const struct err *err, const struct identity *
     struct admission *a = ctx;
     struct arena *mem = &a->req->arena;
     a->check = NULL;
+    if (err->code == -EACCES && is_guessing(a->api, a->req)) {
+        refuse_guess(a->req);
+        return;
+    }
     if (err->code < 0) {
         api_auth_error(a->req, err);
         return;

@@ -7,10 +7,19 @@
 #include "auth/token_use.h"
 #include "loop/pool.h"
 
-/* A minute. A login counts for its client and for its account. */
+/* Attempts in a minute that are made immediately. A login is counted for its client, for the
+ * client's site and for its account; a client that has logged in to that account before has a
+ * count of its own and looks at none of these. Beyond the total, attempts are not refused but
+ * delayed: one every LOGIN_PACE_MS, as long as the wait is not longer than LOGIN_WAIT_MS. */
 #define LOGINS_PER_KEY        10
-#define LOGINS_TOTAL          100
-#define DEPARTURES_PER_CLIENT 30 /* to the OpenID provider */
+#define LOGINS_PER_SITE       40 /* a /48 of IPv6 */
+#define LOGINS_TOTAL          20
+#define LOGIN_PACE_MS         250
+#define LOGIN_WAIT_MS         15000
+#define WRONG_KEYS_MAX        30  /* wrong keys of one client that are answered with 401, */
+#define WRONG_TOKENS_MAX      300 /* and wrong tokens, which nobody can guess: many may be stale */
+#define WRONG_KEY_LINES       30  /* of the log in a minute */
+#define DEPARTURES_PER_CLIENT 30  /* to the OpenID provider */
 #define DEPARTURES_TOTAL      5000
 #define KNOWN_CLIENTS_MAX     10000 /* of accounts; beyond it all are forgotten */
 
@@ -22,7 +31,9 @@ struct auth {
     char dev_key[SECRET_CHARS + 1]; /* empty in other modes */
     struct sessions *sessions;
     struct token_use *use;
-    struct limit logins, departures;
+    struct limit logins, known_logins, departures;
+    struct limit wrong_keys, wrong_lines;
+    uint64_t next_login_ms;   /* of those that are delayed */
     struct map known_clients; /* account and client of logins that succeeded */
     struct pool *pool;        /* one thread for passwords: each takes 64 MiB */
     struct oidc *oidc;        /* NULL in other modes */
@@ -58,6 +69,11 @@ void op_defer(struct auth_op *op, void (*fn)(void *op));
  * false when there is nobody left to answer: then the op is gone. */
 void op_change(struct auth_op *op, const struct change *c, directory_done fn);
 bool op_is_back(struct auth_op *op);
+
+/* Keys of the limits, in the arena: the address of an IPv4 client, or the /64 of an IPv6 client;
+ * and its /48, empty for IPv4. */
+str client_network(struct arena *a, str client);
+str client_site(struct arena *a, str client);
 
 const struct roster *auth_roster(const struct auth *a);
 

@@ -1,6 +1,7 @@
 #include "auth/identity.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 
 #include "auth/auth_impl.h"
@@ -137,7 +138,10 @@ int auth_new(const struct auth_deps *deps, struct auth **ret, struct err *e)
     list_init(&a->observers);
     auth_load_key(a);
     limit_init(&a->logins, LOGINS_PER_KEY, LOGINS_TOTAL);
+    limit_init(&a->known_logins, LOGINS_PER_KEY, UINT_MAX);
     limit_init(&a->departures, DEPARTURES_PER_CLIENT, DEPARTURES_TOTAL);
+    limit_init(&a->wrong_keys, WRONG_KEYS_MAX, UINT_MAX);
+    limit_init(&a->wrong_lines, WRONG_KEY_LINES, WRONG_KEY_LINES);
     map_init(&a->known_clients);
     arena_init(&arena);
     a->sessions = sessions_new(deps->loop, deps->log, deps->work_dir, auth_origin(&arena, a),
@@ -179,7 +183,10 @@ void auth_free(struct auth *a)
     sessions_free(a->sessions);
     token_use_free(a->use);
     limit_done(&a->logins);
+    limit_done(&a->known_logins);
     limit_done(&a->departures);
+    limit_done(&a->wrong_keys);
+    limit_done(&a->wrong_lines);
     map_done(&a->known_clients);
     free(a);
 }

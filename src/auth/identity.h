@@ -75,6 +75,11 @@ struct auth_credentials {
 int auth_check(struct auth *a, struct arena *arena, const struct auth_credentials *c,
                struct identity *ret);
 
+/* A bearer credential of this client was wrong: counts and logs it, without the credential. False
+ * when there were too many in this minute (429 instead of 401). A right one is never refused:
+ * the limit keeps guesses from costing much, and the length of keys keeps guessing hopeless. */
+bool auth_wrong_bearer(struct auth *a, str client);
+
 struct auth_op;                       /* an answer that is still to come */
 void auth_cancel(struct auth_op *op); /* no callback any more; accepts NULL */
 

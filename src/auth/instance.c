@@ -175,6 +175,18 @@ static int decode(struct instance *i, str text, str secret, struct err *e)
 
 /* ---- without a file ---- */
 
+static size_t distinct_bytes(str key)
+{
+    bool is_seen[256] = {0};
+    size_t n = 0;
+    for (size_t i = 0; i < key.n; i++) {
+        unsigned char c = (unsigned char)key.p[i];
+        n += !is_seen[c];
+        is_seen[c] = true;
+    }
+    return n;
+}
+
 static int take_key(struct instance *i, str key, struct err *e)
 {
     if (key.n == 0) {
@@ -182,10 +194,15 @@ static int take_key(struct instance *i, str key, struct err *e)
         return 0;
     }
     if (key.n < INSTANCE_KEY_MIN)
-        return err_set(e, -EINVAL, "NB_API_KEY has %zu characters; it needs at least %d", key.n,
-                       INSTANCE_KEY_MIN);
-    if (key.n < INSTANCE_KEY_WEAK)
-        warn(i, "NB_API_KEY is short; 16 characters or more are hard to guess");
+        return err_set(e, -EINVAL,
+                       "NB_API_KEY has %zu characters; it needs at least %d. openssl rand -hex 24 "
+                       "makes a good one.",
+                       key.n, INSTANCE_KEY_MIN);
+    if (distinct_bytes(key) < INSTANCE_KEY_DISTINCT)
+        return err_set(e, -EINVAL,
+                       "NB_API_KEY is easy to guess: it has fewer than %d different characters. "
+                       "openssl rand -hex 24 makes a good one.",
+                       INSTANCE_KEY_DISTINCT);
     i->mode = AUTH_KEY;
     i->api_key = arena_str(&i->arena, key);
     return 0;

@@ -17,8 +17,8 @@ enum auth_mode { AUTH_DEV, AUTH_KEY, AUTH_LOCAL, AUTH_OIDC };
 #define INSTANCE_IDLE_HOURS        (7 * 24)
 #define INSTANCE_SESSION_HOURS_MAX (366 * 24)
 
-#define INSTANCE_KEY_MIN  8  /* shorter API keys are refused */
-#define INSTANCE_KEY_WEAK 16 /* shorter ones are warned about */
+#define INSTANCE_KEY_MIN      16 /* shorter API keys are refused, */
+#define INSTANCE_KEY_DISTINCT 6  /* and those with fewer different characters */
 
 struct instance_oidc {
     str issuer, client_id, client_secret; /* secret: also NB_OIDC_CLIENT_SECRET; may be empty */

@@ -1,5 +1,6 @@
 #include "auth/limit.h"
 
+#include <limits.h>
 #include <stdlib.h>
 
 struct limit_window {
@@ -73,6 +74,21 @@ bool limit_take(struct limit *l, str key, uint64_t now_ms)
     if (w)
         w->n++;
     return true;
+}
+
+unsigned limit_count_key(struct limit *l, str key, uint64_t now_ms)
+{
+    struct limit_window *w = window_of(l, key, now_ms);
+    if (!w)
+        return UINT_MAX;
+    roll(w, now_ms);
+    return w->n < UINT_MAX ? ++w->n : w->n;
+}
+
+unsigned limit_count_total(struct limit *l, uint64_t now_ms)
+{
+    roll(l->all, now_ms);
+    return l->all->n < UINT_MAX ? ++l->all->n : l->all->n;
 }
 
 void limit_give_back(struct limit *l, str key, uint64_t now_ms)

@@ -1,6 +1,6 @@
-/* limit.h - so many attempts per minute, by key and in all.
+/* limit.h - attempts per minute, by key and in total.
  *
- * Fixed windows of 60 seconds. An attempt counts before it is made, and a successful one is
+ * Fixed windows of 60 seconds. An attempt is counted before it is made, and a successful one is
  * given back, so that only guessing is slowed down. Loop thread. */
 #pragma once
 
@@ -21,3 +21,8 @@ void limit_done(struct limit *l);
 /* True when the attempt may be made. */
 bool limit_take(struct limit *l, str key, uint64_t now_ms);
 void limit_give_back(struct limit *l, str key, uint64_t now_ms);
+
+/* The parts of limit_take, for those who treat the two differently. Each counts one attempt and
+ * returns how many there were in this window, this one included. */
+unsigned limit_count_key(struct limit *l, str key, uint64_t now_ms); /* UINT_MAX: no room */
+unsigned limit_count_total(struct limit *l, uint64_t now_ms);

@@ -5,6 +5,7 @@
 #include "auth/oidc.h"
 #include "auth/password.h"
 #include "base/clock.h"
+#include "loop/timer.h"
 
 struct auth_session session_offer(struct arena *arena, const struct session *s,
                                   const struct session_values *v)
@@ -26,8 +27,9 @@ struct login_op {
     struct job job;
     auth_session_done done;
     str email, password, hash, user_id;
+    struct timer wait; /* for its turn; see LOGIN_PACE_MS */
     str client;
-    str by_client, by_account; /* keys of the limit */
+    str by_client, by_site, by_account; /* keys of the limits; by_site may be empty */
     str by_both;
     bool is_known;
 };
@@ -49,20 +51,30 @@ static void login_fail(struct login_op *x)
     op_free(&x->op);
 }
 
-static void give_back(struct auth *a, struct login_op *x)
+static void remember_client(struct auth *a, str by_both)
 {
-    uint64_t now = clock_mono_ms();
-    if (x->is_known) {
-        limit_give_back(&a->logins, x->by_both, now);
-        return;
-    }
-    limit_give_back(&a->logins, x->by_client, now);
-    limit_give_back(&a->logins, x->by_account, now);
     if (map_len(&a->known_clients) >= KNOWN_CLIENTS_MAX) {
         map_done(&a->known_clients);
         map_init(&a->known_clients);
     }
-    map_put(&a->known_clients, x->by_both, a);
+    map_put(&a->known_clients, by_both, a);
+}
+
+/* Logins with a key are counted elsewhere, and only when they fail. */
+static void give_back(struct auth *a, struct login_op *x)
+{
+    uint64_t now = clock_mono_ms();
+    if (x->by_both.n == 0)
+        return;
+    if (x->is_known) {
+        limit_give_back(&a->known_logins, x->by_both, now);
+        return;
+    }
+    limit_give_back(&a->logins, x->by_client, now);
+    limit_give_back(&a->logins, x->by_account, now);
+    if (x->by_site.n > 0)
+        limit_give_back(&a->logins, x->by_site, now);
+    remember_client(a, x->by_both);
 }
 
 static void login_succeed(struct login_op *x)
@@ -126,15 +138,25 @@ static void login_local(struct login_op *x)
     pool_submit(a->pool, &x->job);
 }
 
+static unsigned count_wrong_key(struct login_op *x)
+{
+    return limit_count_key(&x->op.auth->logins, client_network(&x->op.arena, x->client),
+                           clock_mono_ms());
+}
+
+/* The right key is always accepted; only wrong ones are counted. */
 static void login_key(struct login_op *x, str key)
 {
     uint8_t hash[SHA256_LEN];
     sha256(key, hash);
     if (key.n == 0)
         err_set(&x->op.err, -EINVAL, "key is needed");
-    else if (!bytes_eq_const_time(hash, x->op.auth->key_hash, sizeof hash))
+    else if (bytes_eq_const_time(hash, x->op.auth->key_hash, sizeof hash))
+        x->user_id = STR(ROSTER_SOLE_USER);
+    else if (count_wrong_key(x) <= LOGINS_PER_KEY)
         err_set(&x->op.err, -EACCES, "wrong key");
-    x->user_id = STR(ROSTER_SOLE_USER);
+    else
+        err_set(&x->op.err, -EBUSY, "too many wrong keys; wait a minute");
     op_defer(&x->op, login_deferred);
 }
 
@@ -147,20 +169,69 @@ static str limit_key(struct arena *a, const char *kind, str name)
     return key;
 }
 
-/* The address and the account count, each on its own: neither many accounts from one place nor
- * one account from many places can be tried at speed. Who has logged in from there before counts
- * apart, so that nobody is locked out by those who guess. */
-static bool is_too_often(struct auth *a, struct login_op *x, str client)
+/* The client, its site and the account are counted separately: neither many accounts from one
+ * place nor one account from many places can be tried at speed. A client that has logged in to
+ * the account before has a count of its own, so that nobody who guesses locks its user out. */
+static bool is_too_often(struct auth *a, struct login_op *x)
 {
     uint64_t now = clock_mono_ms();
-    x->by_client = limit_key(&x->op.arena, "from", client);
-    x->by_account = limit_key(&x->op.arena, "to", x->email);
-    x->by_both = arena_concat(&x->op.arena, x->by_client, x->by_account);
+    struct arena *mem = &x->op.arena;
+    x->by_client = limit_key(mem, "from", client_network(mem, x->client));
+    x->by_site = client_site(mem, x->client);
+    x->by_account = limit_key(mem, "to", x->email);
+    x->by_both = arena_concat(mem, x->by_client, x->by_account);
     x->is_known = map_get(&a->known_clients, x->by_both) != NULL;
     if (x->is_known)
-        return !limit_take(&a->logins, x->by_both, now);
-    return !limit_take(&a->logins, x->by_client, now) ||
-           !limit_take(&a->logins, x->by_account, now);
+        return limit_count_key(&a->known_logins, x->by_both, now) > LOGINS_PER_KEY;
+    if (limit_count_key(&a->logins, x->by_client, now) > LOGINS_PER_KEY)
+        return true;
+    if (x->by_site.n > 0 && limit_count_key(&a->logins, x->by_site, now) > LOGINS_PER_SITE)
+        return true;
+    return limit_count_key(&a->logins, x->by_account, now) > LOGINS_PER_KEY;
+}
+
+/* How long an attempt must wait for its turn: 0 = not at all, UINT64_MAX = too many wait. */
+static uint64_t login_delay(struct auth *a, const struct login_op *x)
+{
+    uint64_t now = clock_mono_ms();
+    if (x->is_known || limit_count_total(&a->logins, now) <= LOGINS_TOTAL)
+        return 0;
+    uint64_t turn = (a->next_login_ms > now ? a->next_login_ms : now) + LOGIN_PACE_MS;
+    if (turn - now > LOGIN_WAIT_MS)
+        return UINT64_MAX;
+    a->next_login_ms = turn;
+    return turn - now;
+}
+
+static void on_turn(void *op)
+{
+    struct login_op *x = op;
+    if (op_is_over(&x->op))
+        op_free(&x->op);
+    else
+        login_local(x);
+}
+
+static void login_drop(struct auth_op *op)
+{
+    struct login_op *x = (struct login_op *)op;
+    timer_stop(&x->wait);
+}
+
+static void login_slowly(struct login_op *x)
+{
+    struct auth *a = x->op.auth;
+    uint64_t delay = UINT64_MAX;
+    if (!is_too_often(a, x))
+        delay = login_delay(a, x);
+    if (delay == UINT64_MAX) {
+        err_set(&x->op.err, -EBUSY, "too many attempts; wait a minute");
+        op_defer(&x->op, login_deferred);
+    } else if (delay > 0) {
+        timer_start(&x->wait, delay);
+    } else {
+        login_local(x);
+    }
 }
 
 struct auth_op *auth_login(struct auth *a, const struct auth_login *in, auth_session_done done,
@@ -171,17 +242,15 @@ struct auth_op *auth_login(struct auth *a, const struct auth_login *in, auth_ses
     x->email = arena_str(&x->op.arena, str_slice(in->email, 0, PASSWORD_MAX));
     x->password = arena_str(&x->op.arena, in->password);
     x->client = arena_str(&x->op.arena, in->client);
-    bool is_local = auth_mode(a) == AUTH_LOCAL;
-    if (!is_local && !auth_has_key(a)) {
+    timer_init(&x->wait, a->deps.loop, on_turn, x);
+    x->op.drop = login_drop;
+    if (auth_mode(a) == AUTH_LOCAL) {
+        login_slowly(x);
+    } else if (auth_has_key(a)) {
+        login_key(x, in->key);
+    } else {
         err_set(&x->op.err, -ENOTSUP, "this server has no login of that kind");
         op_defer(&x->op, login_deferred);
-    } else if (is_too_often(a, x, in->client)) {
-        err_set(&x->op.err, -EBUSY, "too many attempts; wait a minute");
-        op_defer(&x->op, login_deferred);
-    } else if (is_local) {
-        login_local(x);
-    } else {
-        login_key(x, in->key);
     }
     return &x->op;
 }
@@ -308,7 +377,8 @@ struct auth_op *auth_set_password(struct auth *a, str user_id, str current, str 
     else if (!u)
         err_set(&x->op.err, -ENOENT, "there is no such user");
     else if (current.p &&
-             !limit_take(&a->logins, limit_key(&x->op.arena, "to", u->email), clock_mono_ms()))
+             limit_count_key(&a->known_logins, limit_key(&x->op.arena, "change", u->id),
+                             clock_mono_ms()) > LOGINS_PER_KEY)
         err_set(&x->op.err, -EBUSY, "too many attempts; wait a minute");
     else
         (void)password_check(password, &x->op.err);

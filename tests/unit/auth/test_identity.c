@@ -279,6 +279,87 @@ static void test_guessing_is_slow(void **state)
     assert_int_equal(log_in(guess).code, -EACCES);
 }
 
+static struct auth_login guess_from(const char *client, const char *email)
+{
+    return (struct auth_login){
+        .email = str_from(email), .password = STR("x"), .client = str_from(client)};
+}
+
+/* More than LOGINS_TOTAL in a minute, from many addresses: who was there before is not slowed. */
+static void test_many_guesses_lock_out_nobody_known(void **state)
+{
+    char client[32], email[32];
+    struct answer waiting[12] = {0};
+    put_instance(LOCAL);
+    start_identity(NULL);
+    add_ann();
+    struct auth_login ann = ANN;
+    ann.client = STR("192.0.2.9");
+    assert_int_equal(log_in(ann).code, 0);
+    for (int i = 0; i < 20; i++) {
+        snprintf(client, sizeof client, "198.51.100.%d", i);
+        snprintf(email, sizeof email, "u%d@x.org", i);
+        assert_int_equal(log_in(guess_from(client, email)).code, -EACCES);
+    }
+    for (size_t i = 0; i < ARRAY_LEN(waiting); i++) {
+        snprintf(client, sizeof client, "203.0.113.%zu", i);
+        struct auth_login guess = guess_from(client, "ann@x.org");
+        auth_login(auth, &guess, on_session, &waiting[i]);
+    }
+    uint64_t began = clock_mono_ms();
+    assert_int_equal(log_in(ann).code, 0);
+    assert_false(waiting[9].is_done); /* those wait for their turn */
+    assert_true(clock_mono_ms() - began < PATIENCE_MS);
+    assert_true(waiting[10].is_done && waiting[11].is_done);
+    assert_int_equal(waiting[11].code, -EBUSY); /* the account: ten in a minute */
+    assert_int_equal(wait_for(&waiting[9]), -EACCES);
+    ann.client = STR("192.0.2.77"); /* not known there: the account is under attack */
+    assert_int_equal(log_in(ann).code, -EBUSY);
+    ann.client = STR("192.0.2.9");
+    assert_int_equal(log_in(ann).code, 0);
+}
+
+static void test_addresses_of_one_site_are_one_client(void **state)
+{
+    char client[64], email[32];
+    int passed = 0;
+    put_instance(LOCAL);
+    start_identity(NULL);
+    add_ann();
+    /* One /64: ten, whatever the address and the account. */
+    for (int i = 0; i < 14; i++) {
+        snprintf(client, sizeof client, "2001:db8:1:1::%x", i + 1);
+        snprintf(email, sizeof email, "u%d@x.org", i);
+        passed += log_in(guess_from(client, email)).code == -EACCES;
+    }
+    assert_int_equal(passed, 10);
+    /* An IPv4 address is the same in both notations. */
+    for (int i = 0; i < 10; i++)
+        (void)log_in(guess_from("::ffff:192.0.2.50", "v@x.org"));
+    assert_int_equal(log_in(guess_from("192.0.2.50", "w@x.org")).code, -EBUSY);
+}
+
+static void test_wrong_keys_are_counted_by_client(void **state)
+{
+    int r;
+    start_identity("a key of some length");
+    for (int i = 0; i < 30; i++)
+        assert_true(auth_wrong_bearer(auth, STR("192.0.2.1")));
+    assert_false(auth_wrong_bearer(auth, STR("192.0.2.1")));
+    assert_false(auth_wrong_bearer(auth, STR("::ffff:192.0.2.1")));
+    assert_true(auth_wrong_bearer(auth, STR("192.0.2.2")));
+    for (int i = 0; i < 30; i++)
+        (void)auth_wrong_bearer(auth, STR("2001:db8::1"));
+    assert_false(auth_wrong_bearer(auth, STR("2001:db8::2")));
+    assert_true(auth_wrong_bearer(auth, STR("2001:db8:0:1::2")));
+    /* The right one is accepted at any time. */
+    assert_string_equal(who_is("a key of some length", NULL, &r), "usr_default");
+    for (int i = 0; i < 10; i++)
+        assert_int_equal(log_in((struct auth_login){.key = STR("wrong")}).code, -EACCES);
+    assert_int_equal(log_in((struct auth_login){.key = STR("wrong")}).code, -EBUSY);
+    assert_int_equal(log_in((struct auth_login){.key = STR("a key of some length")}).code, 0);
+}
+
 static void on_token(void *ctx, const struct err *err, str id, str value)
 {
     struct answer *a = ctx;
@@ -408,6 +489,9 @@ int main(void)
         T(test_logging_out_with_what_is_left),
         T(test_guessing_locks_nobody_out_of_where_they_were),
         T(test_guessing_is_slow),
+        T(test_many_guesses_lock_out_nobody_known),
+        T(test_addresses_of_one_site_are_one_client),
+        T(test_wrong_keys_are_counted_by_client),
         T(test_tokens),
         T(test_who_is_removed_is_out),
         T(test_cancelled_and_abandoned),

@@ -36,12 +36,12 @@ static void test_without_a_file(void **state)
     assert_int_equal(in.mode, AUTH_DEV);
     assert_true(instance_is_sole(&in));
     instance_done(&in);
-    assert_int_equal(load(NULL, "1234567"), -EINVAL);
-    assert_int_equal(load(NULL, "12345678"), 0);
-    assert_int_equal(in.mode, AUTH_KEY);
-    assert_int_equal(in.warnings.len, 1);
-    instance_done(&in);
+    assert_int_equal(load(NULL, "12345678"), -EINVAL);
+    assert_int_equal(load(NULL, "0123456789abcde"), -EINVAL);
+    assert_non_null(strstr(e.msg, "at least 16"));
+    assert_int_equal(load(NULL, "aaaaaaaaaaaaaaaaaaaaaaaa"), -EINVAL);
     assert_int_equal(load(NULL, "0123456789abcdef"), 0);
+    assert_int_equal(in.mode, AUTH_KEY);
     assert_int_equal(in.warnings.len, 0);
     instance_done(&in);
 }

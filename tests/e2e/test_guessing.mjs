@@ -1,0 +1,71 @@
+// Keys and passwords that are guessed: guessing is slow and noted, and locks out nobody known.
+import { assert, bareFetch, nb, startServer, test, tmpdir } from '../support/tap.mjs'
+import { openOffice, QUICK } from '../support/office.mjs'
+
+const KEY = 'a-long-enough-api-key'
+
+const bearer = (value) => ({ authorization: `Bearer ${value}` })
+const ask = async (server, headers, target = '/v1/conversations') => (await bareFetch(server.url + target, { headers })).status
+const linesAbout = (server, words) => server.stderr.split('\n').filter((line) => line.includes(words))
+
+async function guess(server, target, valid, limit = 30) {
+    const codes = []
+    for (let i = 0; i < limit + 30; i++) codes.push(await ask(server, bearer(`guess-number-${i}-of-many-others`), target))
+    assert.deepEqual(codes, [...codes.slice(0, limit).fill(target === '/v1/health' ? 200 : 401), ...Array(30).fill(429)])
+    for (const value of valid) assert.equal(await ask(server, bearer(value), target), 200, 'a right one is accepted at any time')
+    assert.ok(linesAbout(server, 'wrong key').length <= 2, server.stderr)
+    assert.ok(linesAbout(server, 'from 127.0.0.1').length >= 1, server.stderr)
+    assert.ok(!server.stderr.includes('guess-number'))
+}
+
+for (const target of ['/v1/conversations', '/mcp', '/v1/health']) {
+    test(`wrong API keys at ${target} are slowed down and noted in the log`, async () => {
+        const server = await startServer({ env: { ...QUICK, NB_API_KEY: KEY } })
+        await guess(server, target, target === '/mcp' ? [] : [KEY])
+    })
+}
+
+test('wrong keys of an installation without users are slowed down and noted in the log', async () => {
+    const server = await startServer({ env: QUICK })
+    await guess(server, '/v1/conversations', [server.key])
+})
+
+test('wrong tokens are slowed down and noted in the log', async () => {
+    const office = await openOffice({ ann: 'owner' }, { ws_a: { ann: 'admin' } })
+    await guess(office.server, '/v1/conversations', [office.tokens.ann], 300)
+})
+
+test('a key that is short or has few different characters is refused at the start', async () => {
+    for (const [key, why] of [['12345678', /8 characters; it needs at least 16/], ['0123456789abcde', /at least 16/], ['a'.repeat(40), /easy to guess/]]) {
+        const { code, stderr } = await nb(['serve', '--port', '0', '--workdir', tmpdir()], { env: { ...QUICK, NB_API_KEY: key } })
+        assert.equal(code, 1)
+        assert.match(stderr, why)
+        assert.ok(!stderr.includes(key))
+    }
+})
+
+test('wrong passwords of many addresses lock nobody out of where they logged in before', async () => {
+    const settings = { http: { trustedProxies: ['127.0.0.1'] } }
+    const office = await openOffice({ ann: 'owner' }, { ws_a: { ann: 'admin' } }, { settings })
+    const set = await office.nb(['user', 'passwd', 'ann@example.com', '--password-stdin'], { input: 'correct horse battery\n' })
+    assert.equal(set.code, 0, set.stderr)
+    const logIn = async (password, from, email = 'ann@example.com') =>
+        (await bareFetch(`${office.server.url}/v1/auth/login`, {
+            method: 'POST',
+            headers: { 'content-type': 'application/json', 'x-forwarded-for': from },
+            body: JSON.stringify({ email, password }),
+        })).status
+    assert.equal(await logIn('correct horse battery', '192.0.2.1'), 200)
+    // One address against many accounts, and many addresses against one.
+    const spray = await Promise.all(Array.from({ length: 14 }, (_, i) => logIn('wrong', '198.51.100.1', `u${i}@example.com`)))
+    assert.deepEqual([spray.filter((s) => s === 401).length, spray.filter((s) => s === 429).length], [10, 4])
+    const swarm = await Promise.all(Array.from({ length: 24 }, (_, i) => logIn('wrong', `203.0.113.${i}`)))
+    assert.ok(swarm.filter((s) => s === 401).length <= 10 && swarm.includes(429), String(swarm))
+    const rest = await Promise.all(Array.from({ length: 20 }, (_, i) => logIn('wrong', `2001:db8:1:${i}::1`, `v${i}@example.com`)))
+    assert.ok(rest.every((s) => s === 401), 'delayed, not refused')
+    // Somebody known is not touched by all that, and still cannot guess at speed.
+    assert.equal(await logIn('correct horse battery', '192.0.2.1'), 200)
+    const own = []
+    for (let i = 0; i < 12; i++) own.push(await logIn('wrong', '192.0.2.1'))
+    assert.deepEqual(own, [...Array(10).fill(401), 429, 429])
+}, { timeoutMs: 90000 })
