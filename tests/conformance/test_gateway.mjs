@@ -2,6 +2,7 @@
 // other people's sessions, older transports; in front of servers of both eras.
 import fs from 'node:fs'
 import path from 'node:path'
+import { keyHeaders } from '../support/dev_key.mjs'
 import { assert, before, eventually, NB, sleep, start, startServer, test } from '../support/tap.mjs'
 import { apps, gatewayWith, legacyClient, messagesOf, MODERN, modernClient, P, ready, streamEvents } from '../support/mcp.mjs'
 
@@ -416,11 +417,11 @@ test('headers of the client do not reach a server over HTTP', async () => {
     const [address] = await http.waitFor(/http:\S+/)
     const second = await startServer({ workdir: gatewayWith({ far: { url: address, allowPrivate: true } }, { allowInsecureRemotes: true }) })
     await ready(second, 'far')
-    const client = modernClient(second.url + '/mcp/far', { headers: { authorization: 'Bearer secret-of-the-client', cookie: 'a=b' } })
+    const client = modernClient(second.url + '/mcp/far', { headers: { authorization: `Bearer ${second.key}`, cookie: 'a=b', 'x-api-key': 'secret-of-the-client' } })
     const { result } = await client.request('tools/call', { name: 'whoami', arguments: {} })
     const { headers } = result.structuredContent
     assert.equal(headers['mcp-name'], 'whoami')
-    assert.ok(!JSON.stringify(headers).includes('secret-of-the-client') && !headers.cookie && !headers['mcp-session-id'])
+    assert.ok(!JSON.stringify(headers).includes('secret-of-the-client') && !JSON.stringify(headers).includes(second.key) && !headers.cookie && !headers['mcp-session-id'])
     const echoed = await client.request('tools/call', { name: 'test_custom_header', arguments: { region: 'Zürich', count: 3 } }, { extra: { 'mcp-param-region': '=?base64?WsO8cmljaA==?=', 'mcp-param-count': '3' } })
     assert.equal(textOf(echoed), '{"region":"Zürich","count":3}')
     const missing = await client.request('tools/call', { name: 'test_custom_header', arguments: { region: 'x' } })
@@ -447,7 +448,7 @@ test('answers that come too late are refused, and their call is given up', async
 }, { timeoutMs: 40000 })
 
 test('one nb as a bundle of another: two hops, with progress and a question', async () => {
-    const outer = await startServer({ workdir: gatewayWith({ inner: { url: url + '/mcp', allowPrivate: true } }, { allowInsecureRemotes: true }) })
+    const outer = await startServer({ workdir: gatewayWith({ inner: { url: url + '/mcp', allowPrivate: true, transport: { auth: { type: 'bearer', token: keyHeaders(url).authorization.slice(7) } } } }, { allowInsecureRemotes: true }) })
     await ready(outer, 'inner')
     const client = await legacyClient(outer.url + '/mcp', { capabilities: INTERACTIVE, asked: async (r) => ({ action: 'accept', content: { username: 'far', email: r.params.message } }) })
     const progress = await client.request('tools/call', { name: 'inner__legacy__test_tool_with_progress', arguments: {}, _meta: { progressToken: 'two hops' } })
