@@ -86,11 +86,12 @@ static int serve(const struct cli *cli, struct config *c, bool is_opening, struc
         server_close(s->server, 0);
         return EXIT_FAILED;
     }
+    /* Before it is announced: a signal then already means a graceful end. */
+    struct signals *signals = signals_new(s->loop, on_signal, s);
     str link = server_page_link(s->server, &c->arena);
     announce(cli, c, s->server, link);
     if (is_opening)
         browser_open(c->work_dir, link);
-    struct signals *signals = signals_new(s->loop, on_signal, s);
     loop_run(s->loop);
     signals_free(signals);
     server_free(s->server);
