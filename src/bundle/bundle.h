@@ -35,8 +35,9 @@ struct bundle;
 
 enum bundle_change {
     BUNDLE_ADDED,
-    BUNDLE_STATE, /* also the reason, restarts, version */
-    BUNDLE_TOOLS, /* its list is another one */
+    BUNDLE_STATE,      /* also the reason, restarts, version */
+    BUNDLE_TOOLS,      /* its list is another one */
+    BUNDLE_QUARANTINE, /* after BUNDLE_TOOLS: tools wait for approval, or did before */
     BUNDLE_RESOURCES,
     BUNDLE_PROMPTS,
     BUNDLE_RESOURCE_UPDATED, /* bundle_host.notified says which */

@@ -36,6 +36,8 @@ static void set_tools(struct bundle *b, const struct json *list)
     struct bundle_toolset old = b->tools;
     b->tools = fresh;
     bundle_changed(b, BUNDLE_TOOLS);
+    if (old.nheld + fresh.nheld > 0)
+        bundle_changed(b, BUNDLE_QUARANTINE);
     arena_done(&old.arena); /* listeners may still have looked at the old ones */
 }
 

@@ -31,7 +31,7 @@ static const char *own_program(struct space *sp)
 
 static const char *event_type(enum bundle_change what, const struct bundle_info *i)
 {
-    if (what == BUNDLE_TOOLS)
+    if (what == BUNDLE_QUARANTINE)
         return "bundle.tools_changed";
     if (what == BUNDLE_ADDED)
         return "bundle.installed";
@@ -58,7 +58,7 @@ static void on_changed(void *ctx, struct bundle *b, enum bundle_change what)
     struct arena a;
     gateway_bundle_changed(sp->env->gateway, sp->api.tools, b, what);
     if (what != BUNDLE_ADDED && what != BUNDLE_REMOVED && what != BUNDLE_STATE &&
-        what != BUNDLE_TOOLS)
+        what != BUNDLE_QUARANTINE)
         return;
     arena_init(&a);
     buf_init(&data, 64u * 1024);
