@@ -322,6 +322,18 @@ const struct json *const *bundle_tools(const struct bundle *b, size_t *ret_n)
     return b->tools;
 }
 
+const struct bundle_info *bundle_info(struct bundle *b)
+{
+    static struct bundle_info info;
+    info = (struct bundle_info){.name = b->entry.server_name, .state = BUNDLE_RUNNING};
+    return &info;
+}
+
+str bundle_failure(struct bundle *b, struct arena *a, const struct err *err)
+{
+    return STR("The server did not answer.");
+}
+
 size_t bundles_count(const struct bundles *s)
 {
     return s->n;
