@@ -7,11 +7,14 @@
 #include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
+#include <linux/fs.h>
+#include <linux/fsverity.h>
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <stddef.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -26,14 +29,29 @@
 #define ARCH 0
 #endif
 
+/* Of kernels that are newer than the headers. The numbers are the same on every machine. */
 #ifndef __NR_fchmodat2
 #define __NR_fchmodat2 452
 #endif
+#ifndef __NR_setxattrat
+#define __NR_setxattrat    463
+#define __NR_removexattrat 466
+#endif
+#ifndef __NR_open_tree_attr
+#define __NR_open_tree_attr 467
+#endif
+#ifndef __NR_file_setattr
+#define __NR_file_setattr 469
+#endif
+
+#define SOCK_KIND      0xf        /* of a type; flags are above */
+#define IOPRIO_OF_USER 3          /* IOPRIO_WHO_USER */
+#define SET_GENERATION 0x40087602 /* FS_IOC_SETVERSION */
 
 /* Other numbers of the same calls (x32): not for us. */
 #define X32_BIT 0x40000000
 
-#define FILTER_MAX 256
+#define FILTER_MAX 512
 
 static const int REFUSED[] = {
     /* other processes */
@@ -50,6 +68,7 @@ static const int REFUSED[] = {
     __NR_setns,
     __NR_unshare,
     __NR_open_tree,
+    __NR_open_tree_attr,
     __NR_move_mount,
     __NR_fsopen,
     __NR_fsconfig,
@@ -94,14 +113,18 @@ static const int REFUSED[] = {
     __NR_io_uring_register,
 };
 
-/* What Landlock lets pass: modes, owners and attributes of any file, also of one that was opened
- * for reading. Times stay: too many programs set them, and the documentation says so. */
+/* Landlock lets these pass: modes, owners and attributes of any file, also of one that was opened
+ * for reading. Times stay: too many programs set them, and the documentation says so. Memory and
+ * queues that have a key or a name are no files, and common to all programs of the user. */
 static const int REFUSED_WITH_LANDLOCK[] = {
-    __NR_fchmod,    __NR_fchown,      __NR_fsetxattr,    __NR_fremovexattr,
-    __NR_fchmodat,  __NR_fchmodat2,   __NR_fchownat,     __NR_setxattr,
-    __NR_lsetxattr, __NR_removexattr, __NR_lremovexattr,
+    __NR_fchmod,     __NR_fchown,       __NR_fsetxattr,     __NR_fremovexattr, __NR_fchmodat,
+    __NR_fchmodat2,  __NR_fchownat,     __NR_setxattr,      __NR_lsetxattr,    __NR_removexattr,
+    __NR_setxattrat, __NR_lremovexattr, __NR_removexattrat, __NR_file_setattr, __NR_shmget,
+    __NR_shmat,      __NR_shmctl,       __NR_msgget,        __NR_msgsnd,       __NR_msgrcv,
+    __NR_msgctl,     __NR_semget,       __NR_semop,         __NR_semtimedop,   __NR_semctl,
+    __NR_mq_open,    __NR_mq_unlink,
 #ifdef __NR_chmod
-    __NR_chmod,     __NR_chown,       __NR_lchown,
+    __NR_chmod,      __NR_chown,        __NR_lchown,
 #endif
 };
 
@@ -155,14 +178,43 @@ static void refuse_masked(struct program *p, int nr, unsigned arg, uint32_t mask
     load(p, offsetof(struct seccomp_data, nr));
 }
 
-/* Limits of oneself (0) may be changed, not those of others, nb's among them. */
-static void refuse_limits_of_others(struct program *p)
+/* For oneself (0) and not for others, nb among them. arg: the number of the process. */
+static void refuse_for_others(struct program *p, int nr, unsigned arg)
 {
-    emit(p, BPF_JMP | BPF_JEQ | BPF_K, 0, 4, __NR_prlimit64);
-    load(p, argument(0));
+    emit(p, BPF_JMP | BPF_JEQ | BPF_K, 0, 4, (uint32_t)nr);
+    load(p, argument(arg));
     emit(p, BPF_JMP | BPF_JEQ | BPF_K, 1, 0, 0);
     give(p, errno_action(EPERM));
     load(p, offsetof(struct seccomp_data, nr));
+}
+
+/* Where all processes of the user can be seen, a server could slow nb down. */
+static void refuse_scheduling_others(struct program *p)
+{
+    static const int BY_PROCESS[] = {__NR_sched_setaffinity, __NR_sched_setscheduler,
+                                     __NR_sched_setparam, __NR_sched_setattr};
+    for (size_t i = 0; i < ARRAY_LEN(BY_PROCESS); i++)
+        refuse_for_others(p, BY_PROCESS[i], 0);
+    refuse_masked(p, __NR_setpriority, 0, UINT32_MAX, PRIO_USER, EPERM);
+    refuse_for_others(p, __NR_setpriority, 1);
+    refuse_masked(p, __NR_ioprio_set, 0, UINT32_MAX, IOPRIO_OF_USER, EPERM);
+    refuse_for_others(p, __NR_ioprio_set, 1);
+}
+
+/* Flags of a file need no right to write it; the last makes it immutable. */
+static void refuse_file_flags(struct program *p)
+{
+    static const uint32_t REQUESTS[] = {FS_IOC_SETFLAGS, FS_IOC_FSSETXATTR, SET_GENERATION,
+                                        FS_IOC_ENABLE_VERITY};
+    for (size_t i = 0; i < ARRAY_LEN(REQUESTS); i++)
+        refuse_masked(p, __NR_ioctl, 1, UINT32_MAX, REQUESTS[i], EPERM);
+}
+
+/* Half of such a pair can send to every socket that has a path. */
+static void refuse_datagram_pairs(struct program *p)
+{
+    refuse_masked(p, __NR_socketpair, 1, SOCK_KIND, SOCK_DGRAM, EACCES);
+    refuse_masked(p, __NR_socketpair, 1, SOCK_KIND, SOCK_RAW, EACCES);
 }
 
 /* Reading must not empty a file. */
@@ -187,7 +239,7 @@ static void refuse_namespaces(struct program *p)
 }
 
 /* Of these kinds, n of them, and no others: some reach beyond every namespace. socketpair() is
- * another call and stays. */
+ * another call and stays, for streams. */
 static void limit_sockets(struct program *p, const uint32_t *families, size_t n)
 {
     emit(p, BPF_JMP | BPF_JEQ | BPF_K, 0, (uint8_t)(2 + n + (n > 0)), __NR_socket);
@@ -209,7 +261,7 @@ static void write_common(struct program *p)
     give(p, errno_action(ENOSYS));
     for (size_t i = 0; i < ARRAY_LEN(REFUSED); i++)
         refuse(p, REFUSED[i], EPERM);
-    refuse_limits_of_others(p);
+    refuse_for_others(p, __NR_prlimit64, 0);
     refuse_namespaces(p);
 }
 
@@ -222,6 +274,9 @@ static void write_with_landlock(struct program *p, bool network, int landlock_ab
     for (size_t i = 0; i < ARRAY_LEN(REFUSED_WITH_LANDLOCK); i++)
         refuse(p, REFUSED_WITH_LANDLOCK[i], EPERM);
     refuse_truncating(p, landlock_abi);
+    refuse_scheduling_others(p);
+    refuse_file_flags(p);
+    refuse_datagram_pairs(p);
     limit_sockets(p, FAMILIES, network ? ARRAY_LEN(FAMILIES) : 0);
     give(p, SECCOMP_RET_ALLOW);
 }
