@@ -80,7 +80,7 @@ function descendants(pid) {
 function makePackage(root, config = {}, more = {}) {
     const dir = `${root}/package`
     fs.mkdirSync(dir, { recursive: true })
-    fs.copyFileSync(path.join(SRC_DIR, 'tests/fixtures/unruly.mjs'), `${dir}/unruly.mjs`)
+    for (const file of ['unruly.mjs', 'network_probes.mjs']) fs.copyFileSync(path.join(SRC_DIR, 'tests/fixtures', file), `${dir}/${file}`)
     fs.writeFileSync(`${dir}/manifest.json`, JSON.stringify({
         manifest_version: '0.3', name: 'greedy', version: '1.0.0', description: 'x', author: { name: 'x' },
         server: { type: 'node', entry_point: 'unruly.mjs', mcp_config: { command: 'node', args: ['${__dirname}/unruly.mjs', 'ok'], ...config } },
