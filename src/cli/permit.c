@@ -35,8 +35,9 @@ str permit_tool(const struct permit *p)
 
 void permit_add_question(const struct permit *p, struct buf *out, size_t width, bool has_color)
 {
-    static const char CHOICE[] = "? [y]es / [N]o / [a]lways ";
-    const struct json *input = json_get(json_at(p->calls, p->at), "input");
+    const struct json *call = json_at(p->calls, p->at), *input = json_get(call, "input");
+    str choice = json_get_bool(call, "canRemember", true) ? STR("? [y]es / [N]o / [a]lways ")
+                                                          : STR("? [y]es / [N]o ");
     struct buf raw, safe, name, clipped;
     buf_init(&raw, INPUT_MAX);
     buf_init(&safe, 4 * INPUT_MAX);
@@ -46,13 +47,13 @@ void permit_add_question(const struct permit *p, struct buf *out, size_t width, 
         (void)json_write(&raw, input);
     text_add_line(&safe, buf_str(&raw));
     text_add_line(&name, permit_tool(p));
-    size_t used = strlen("Allow  ") + text_width(buf_str(&name)) + strlen(CHOICE);
+    size_t used = strlen("Allow  ") + text_width(buf_str(&name)) + choice.n;
     text_clip(&clipped, buf_str(&safe), width > used ? width - used : 0);
     buf_add_lit(out, "Allow ");
     style_add(out, has_color, STYLE_BOLD, buf_str(&name));
     buf_add_char(out, ' ');
     style_add(out, has_color, STYLE_DIM, buf_str(&clipped));
-    buf_add_lit(out, CHOICE);
+    buf_add_str(out, choice);
     buf_done(&raw);
     buf_done(&safe);
     buf_done(&name);

@@ -21,7 +21,8 @@ void permit_done(struct permit *p);                         /* accepts a zeroed 
 
 bool permit_is_complete(const struct permit *p);
 
-/* "Allow nb__x {...}? [y]es / [N]o / [a]lways ", safe to print; the input is cut to `width`. */
+/* "Allow nb__x {...}? [y]es / [N]o / [a]lways " (without the last where an answer cannot be
+ * stored), safe to print; the input is cut to `width`. */
 void permit_add_question(const struct permit *p, struct buf *out, size_t width, bool has_color);
 
 enum permit_answer { PERMIT_UNCLEAR, PERMIT_YES, PERMIT_NO, PERMIT_ALWAYS };

@@ -56,7 +56,7 @@ const SCREENS = {
         '#/',
         async (page) => {
             await send(page, 'calculate 6*7')
-            await page.getByRole('button', { name: 'Always allow' }).waitFor()
+            await page.getByRole('button', { name: 'Decline' }).waitFor()
         },
     ],
     streaming: [

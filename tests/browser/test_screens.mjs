@@ -140,7 +140,7 @@ test('first run: the servers of another program are shown, then added; programs 
     })
 })
 
-test('permissions: rules are added, saved and removed; what was allowed for good is taken back', async () => {
+test('permissions: rules are added, saved and removed; a stored consent is withdrawn', async () => {
     const workdir = tmpdir()
     fs.writeFileSync(path.join(workdir, 'permissions.json'), '{"allow":["mail__send","mail__*"]}')
     const own = await startServer({ env: demoEnv(), workdir })
@@ -174,7 +174,7 @@ test('permissions: rules are added, saved and removed; what was allowed for good
         assert.deepEqual(await serious(page), [])
         await page.getByRole('button', { name: 'Ask again for mail__*' }).click()
         await page.locator('.toast', { hasText: 'asks again' }).waitFor()
-        assert.deepEqual(JSON.parse(fs.readFileSync(path.join(workdir, 'permissions.json'), 'utf8')).allow, ['mail__send'])
+        assert.deepEqual(JSON.parse(fs.readFileSync(path.join(workdir, 'permissions.json'), 'utf8')).consents, [{ tool: 'mail__send', userId: 'usr_default' }])
         assert.equal(await page.getByRole('button', { name: 'Ask again for mail__send' }).count(), 1)
     })
 })

@@ -85,7 +85,8 @@ static void print_info(struct bundle *b, const char *event)
 static void on_changed(void *ctx, struct bundle *b, enum bundle_change what)
 {
     static const char *const NAMES[] = {
-        "added", "state", "tools", "resources", "prompts", "resource-updated", "removed"};
+        "added",     "state",   "tools",            "quarantine",
+        "resources", "prompts", "resource-updated", "removed"};
     print_info(b, NAMES[what]);
 }
 

@@ -35,7 +35,7 @@ before(async () => {
 after(() => double.close())
 
 async function chat(steps, more = {}) {
-    const message = typeof steps === 'string' ? steps : '@double ' + JSON.stringify(steps)
+    const message = typeof steps === 'string' ? steps : '@double ' + JSON.stringify(steps).replaceAll('\u2028', '\\u2028')
     const res = await fetch(server.url + '/v1/chat', {
         method: 'POST',
         headers: { 'content-type': 'application/json' },

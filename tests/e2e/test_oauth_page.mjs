@@ -2,6 +2,7 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import { after, assert, eventually, NB, nb, start, startServer, test, tmpdir } from '../support/tap.mjs'
+import { readSealed } from '../support/sealed.mjs'
 import { startGuarded } from '../support/guarded_server.mjs'
 import { client, QUICK, writeOffice } from '../support/office.mjs'
 
@@ -55,14 +56,14 @@ test('an admin signs in from the page, uses the server, and signs out', async ()
     assert.deepEqual(g.faults, [])
 
     // No token, code or verifier is in anything that people, models or logs get.
-    const stored = JSON.parse(fs.readFileSync(token))['@oauth']
+    const stored = readSealed(server.workdir, token)['@oauth']
     const told = server.stderr + JSON.stringify([await app(), called.body]) + (await as('fay').get('/v1/apps/far/logs')).text
     for (const secret of [stored.accessToken, stored.refreshToken, flow.cookie.split('=')[1]]) assert.ok(!told.includes(secret))
 
     assert.equal((await as('bob').ask('DELETE', '/v1/apps/far/auth')).status, 403)
     assert.equal((await as('fay').ask('DELETE', '/v1/apps/far/auth')).status, 200)
     await eventually(async () => (await app()).auth.needsSignIn, 10000)
-    assert.equal(JSON.parse(fs.readFileSync(token))['@oauth'], undefined)
+    assert.equal(readSealed(server.workdir, token)['@oauth'], undefined)
 }, { timeoutMs: 60000 })
 
 test('members do not sign the workspace in', async () => {

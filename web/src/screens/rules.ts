@@ -152,9 +152,9 @@ export function rulesShown(now: Permissions): HTMLElement {
   )
 }
 
-/** What somebody has answered with “always”. */
+/** Tools that this person answered “always” for. */
 export function consentsSection(
-  { consents, mayChange }: Permissions,
+  { consents }: Permissions,
   onChanged: (next: Permissions) => void,
 ): HTMLElement {
   const withdraw = (tool: string) =>
@@ -169,12 +169,12 @@ export function consentsSection(
       'li',
       { class: 'name' },
       h('code', {}, tool),
-      mayChange && iconButton('cross', `Ask again for ${tool}`, () => withdraw(tool)),
+      iconButton('cross', `Ask again for ${tool}`, () => withdraw(tool)),
     ),
   )
   return section(
-    'Allowed for good',
-    lead('Tools that somebody allowed with “always” when the agent asked.'),
+    'Always allowed by you',
+    lead('Tools that you allowed with “always” when the agent asked. A rule to ask first is stronger.'),
     rows.length === 0 ? empty('There are none.') : h('ul', { class: 'names' }, ...rows),
   )
 }
