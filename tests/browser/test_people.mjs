@@ -126,7 +126,7 @@ test('two people in one conversation: names, colours, live text, presence, typin
     await ann.locator('.face.is-here').nth(1).waitFor()
     await bob.getByLabel('Message', { exact: true }).pressSequentially('count')
     await ann.getByText('Bob is writing…').waitFor()
-    await send(bob, 'count to 400')
+    await send(bob, 'count to 1000') // long enough for all that follows; it is stopped
     await ann.locator('.is-other .speaker-name', { hasText: 'Bob' }).waitFor()
     await ann.locator('.run[data-state=running] .md').waitFor()
     assert.equal(await ann.getByText('Bob is writing…').count(), 0)
@@ -142,7 +142,7 @@ test('two people in one conversation: names, colours, live text, presence, typin
             .first()
             .evaluate((e) => getComputedStyle(e).borderInlineStartColor)
     assert.notEqual(await colour(ann), await colour(bob))
-    assert.equal(await bob.locator('.is-own.is-stored .bubble').innerText(), 'count to 400')
+    assert.equal(await bob.locator('.is-own.is-stored .bubble').innerText(), 'count to 1000')
     await bob.locator('.row .mark-shared').first().waitFor()
 
     await ann.locator('.faces').click()
