@@ -27,6 +27,7 @@ static void write_layers(struct json_writer *w, const struct prompt *p)
         jw_object(w);
         jw_kint(w, "layer", p->layers[i].number);
         jw_kstr(w, "name", str_from(p->layers[i].name));
+        jw_kstr(w, "author", p->layers[i].author);
         jw_kint(w, "tokens", (int64_t)p->layers[i].tokens);
         jw_kbool(w, "isVolatile", p->layers[i].is_volatile);
         jw_kstr(w, "text", p->layers[i].text);

@@ -47,9 +47,9 @@ static void print_layers(struct conv_cli *x, const struct json *layers)
     for (size_t i = 0; layers && i < layers->len; i++) {
         const struct json *l = json_at(layers, i);
         bool is_volatile = json_get_bool(l, "isVolatile", false);
-        print_heading(x, arena_printf(&x->arena, "layer %lld: %.*s (about %lld tokens%s)",
+        print_heading(x, arena_printf(&x->arena, "layer %lld: %.*s, by %.*s (about %lld tokens%s)",
                                       number(l, "layer"), STR_ARG(json_get_string(l, "name")),
-                                      number(l, "tokens"),
+                                      STR_ARG(json_get_string(l, "author")), number(l, "tokens"),
                                       is_volatile ? ", behind the cached part" : ""));
         print_safe(json_get_string(l, "text"));
         putchar('\n');
@@ -117,11 +117,15 @@ static str body(struct conv_cli *x, const struct prompt_options *o, str conversa
     return json_to_str(a, v);
 }
 
+/* Without a server the bundles are started as for a message: their tools are part of the answer. */
 static int do_prompt(struct conv_cli *x, const void *options, int argc, char **argv)
 {
     const struct prompt_options *o = options;
+    struct err e = {0};
     struct json *p;
     str id = STR_NONE;
+    if (client_open_bundles(x->loop, &x->config, &x->client, &e) < 0)
+        return cli_fail(&e);
     int code = o->conversation ? conv_id(x, o->conversation, &id) : EXIT_DONE;
     if (code == EXIT_DONE)
         code = conv_ask(x, "POST", STR("/v1/prompt"), body(x, o, id), NULL, &p);
@@ -146,7 +150,7 @@ static int run(struct cli *cli, const void *options, int argc, char **argv)
         return cli_usage_error("prompt: put the message behind --for");
     if (!o->message)
         return cli_usage_error("prompt: say for which message: --for TEXT");
-    return conv_with(cli, true, do_prompt, options, argc, argv);
+    return conv_with(cli, false, do_prompt, options, argc, argv);
 }
 
 const struct command CMD_PROMPT = {
@@ -154,8 +158,9 @@ const struct command CMD_PROMPT = {
     .usage = "prompt --for TEXT [--conversation ID] [--raw | --json]",
     .summary = "show what a message would send to the model",
     .help =
-        "Layer by layer, with estimates of tokens, the tools and the skill. Nothing is sent and\n"
-        "nothing is stored.\n",
+        "Layer by layer, with the author of each, estimates of tokens, the tools and the skill.\n"
+        "Nothing is sent and nothing is stored. Without a running server the bundles are started\n"
+        "for it.\n",
     .args = ARGS,
     .options_size = sizeof(struct prompt_options),
     .run = run,

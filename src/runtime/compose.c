@@ -3,10 +3,12 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "bundle/bundle.h"
 #include "engine/events.h"
 #include "runtime/request_log.h"
 #include "runtime/turn.h"
 #include "runtime/zone.h"
+#include "tools/names.h"
 #include "workspace/directory.h"
 
 void turn_match_skill(struct turn *t)
@@ -18,14 +20,39 @@ void turn_match_skill(struct turn *t)
 
 /* ---- tools ---- */
 
+static bool is_in(const struct json_strs *names, str name)
+{
+    for (size_t i = 0; i < names->len; i++)
+        if (str_eq(names->items[i], name))
+            return true;
+    return false;
+}
+
+/* The tools that the conversation has called, the most recent first. They follow from the log, so
+ * that a run that was interrupted shows the same ones. */
+static struct json_strs used_tools(const struct turn *t, struct arena *a, size_t max)
+{
+    const struct replay *h = transcript_replay(t->transcript);
+    struct json_strs used = {arena_array(a, max, sizeof(str)), 0};
+    for (size_t i = h->n; i > 0; i--)
+        for (size_t k = h->messages[i - 1].ntools; k > 0 && used.len < max; k--) {
+            str name = h->messages[i - 1].tools[k - 1].name;
+            if (!tool_name_is_system(name) && !is_in(&used, name))
+                used.items[used.len++] = name;
+        }
+    return used;
+}
+
 static struct surface surface(const struct turn *t, struct arena *a)
 {
+    size_t max_direct = (size_t)t->rt->deps.config->limits.max_direct_tools;
     struct surface_input in = {
         .tools = registry_tools(t->rt->deps.tools),
         .actor = t->actor,
         .is_child = t->child.depth > 0,
-        .max_direct = (unsigned)t->rt->deps.config->limits.max_direct_tools,
+        .max_direct = (unsigned)max_direct,
         .promoted = &t->promoted,
+        .used = used_tools(t, a, max_direct),
     };
     if (t->skill)
         in.skill = t->skill->allowed_tools;
@@ -143,19 +170,83 @@ static str user_name(const struct turn *t)
     return is_named ? u->display_name : own;
 }
 
-static struct prompt compose(const struct turn *t, struct arena *a, bool is_proxied)
+/* ---- apps and agents ---- */
+
+/* Those of whose tools the run may call at least one. Without tools (it starts, or is dead) the
+ * whole source has to be allowed. */
+static bool may_use_app(const struct turn *t, str source)
+{
+    const struct toolset *all = registry_tools(t->rt->deps.tools);
+    bool has_tools = false;
+    for (size_t i = 0; i < all->len; i++) {
+        if (!str_eq(all->items[i].source, source))
+            continue;
+        has_tools = true;
+        if (surface_may_call(t->actor, t->child.depth > 0, &all->items[i]))
+            return true;
+    }
+    return !has_tools && surface_may_use_source(t->actor, source);
+}
+
+static struct prompt_app describe_app(const struct turn *t, struct bundle *b)
+{
+    const struct bundle_info *i = bundle_info(b);
+    bool is_down = i->state == BUNDLE_DEAD || (i->state == BUNDLE_STOPPED && !bundle_is_waiting(b));
+    return (struct prompt_app){
+        .name = i->name,
+        .bundle = i->package,
+        .has_ui = i->ui != NULL,
+        .ui_name = json_get_string(i->ui, "name"),
+        .trust_score = (int)i->trust_score,
+        .state = is_down ? str_from(bundle_state_name(i->state)) : STR_NONE,
+        .description = i->description,
+        .instructions =
+            surface_may_use_source(t->actor, i->name) ? bundle_instructions(b) : STR_NONE,
+    };
+}
+
+static void name_apps(const struct turn *t, struct arena *a, struct prompt_input *in)
+{
+    struct bundles *set = t->rt->bundles;
+    size_t n = set ? bundles_count(set) : 0;
+    struct prompt_app *apps = arena_array(a, n, sizeof *apps);
+    for (size_t i = 0; i < n; i++)
+        if (may_use_app(t, bundle_info(bundles_at(set, i))->name))
+            apps[in->n_apps++] = describe_app(t, bundles_at(set, i));
+    in->apps = apps;
+}
+
+static void name_agents(const struct turn *t, struct arena *a, struct prompt_input *in)
+{
+    const struct agents *all = &t->rt->agents;
+    const struct toolset_item *delegate =
+        toolset_find(registry_tools(t->rt->deps.tools), STR("nb__delegate"));
+    if (!delegate || !surface_may_call(t->actor, t->child.depth > 0, delegate))
+        return;
+    struct prompt_agent *agents = arena_array(a, all->len, sizeof *agents);
+    for (size_t i = 0; i < all->len; i++)
+        agents[i] = (struct prompt_agent){all->items[i].name, all->items[i].description};
+    in->agents = agents;
+    in->n_agents = all->len;
+}
+
+static struct prompt compose(const struct turn *t, struct arena *a, const struct surface *s)
 {
     const struct config *c = t->rt->deps.config;
     struct prompt_input in = {
         .time_zone = c->time_zone,
         .date = today(a, c->time_zone),
-        .is_proxied = is_proxied,
+        .hidden = s->sources,
+        .n_hidden = s->n_sources,
         .matched = t->skill,
         .user_name = user_name(t),
         .identity = t->rt->deps.identity,
+        .is_sole = turn_is_sole(t),
         .workspace_name = t->rt->deps.workspace_name,
     };
     name_participants(t, a, &in);
+    name_apps(t, a, &in);
+    name_agents(t, a, &in);
     if (t->skills)
         in.context = skills_context(t->skills, &in.n_context);
     return prompt_compose(a, &in);
@@ -183,7 +274,7 @@ static void take_steering(struct turn *t)
 int turn_compose(struct turn *t, struct arena *a, bool is_last, struct composed *ret, struct err *e)
 {
     ret->surface = surface(t, a);
-    ret->prompt = compose(t, a, ret->surface.is_proxied);
+    ret->prompt = compose(t, a, &ret->surface);
     struct run_input *in = &ret->input;
     bool is_child = t->child.depth > 0;
     in->system_stable = is_child ? t->child.system_prompt : ret->prompt.stable;

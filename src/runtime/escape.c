@@ -12,11 +12,13 @@ static const char *const NAMES[CONTAINER_COUNT] = {
     [CONTAINER_APP_DESCRIPTION] = "app-description",
     [CONTAINER_APP_STATE] = "app-state",
     [CONTAINER_APP_GUIDE] = "app-guide",
+    [CONTAINER_APP_INSTRUCTIONS] = "app-instructions",
     [CONTAINER_SKILL] = "skill-instructions",
     [CONTAINER_WORKSPACE] = "workspace-info",
     [CONTAINER_RUNTIME] = "runtime-context",
     [CONTAINER_TRANSCRIPT] = "transcript",
     [CONTAINER_SUMMARY] = "conversation-summary",
+    [CONTAINER_LAYER] = "prompt-layer",
 };
 
 const char *container_name(enum container c)
@@ -143,13 +145,18 @@ static bool breaks_line(uint32_t cp)
     return in_ranges(cp, RANGES, ARRAY_LEN(RANGES));
 }
 
+static bool is_layout(uint32_t cp)
+{
+    return cp == '\t' || cp == '\n' || cp == '\r' || cp == 0x2028 || cp == 0x2029;
+}
+
 static void put_char(struct buf *out, uint32_t cp, str rest, bool one_line)
 {
     if (is_hidden_text(cp))
         return;
     if (look(cp) == '<' && is_container_tag(rest))
         buf_add_lit(out, "&lt;");
-    else if (one_line ? breaks_line(cp) : cp == 0)
+    else if (breaks_line(cp) && (one_line || !is_layout(cp)))
         buf_add_char(out, ' ');
     else
         utf8_encode(out, cp);

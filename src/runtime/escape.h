@@ -11,22 +11,25 @@
 #include "base/arena.h"
 #include "base/buf.h"
 
-/* Every container that prompts use. A new one is added here and is guarded at once. */
+/* Every container that prompts use. A new one is added here and is guarded from then on. */
 enum container {
     CONTAINER_APP_DESCRIPTION,
     CONTAINER_APP_STATE,
     CONTAINER_APP_GUIDE,
+    CONTAINER_APP_INSTRUCTIONS,
     CONTAINER_SKILL,
     CONTAINER_WORKSPACE,
     CONTAINER_RUNTIME,
     CONTAINER_TRANSCRIPT,
     CONTAINER_SUMMARY,
+    CONTAINER_LAYER,
     CONTAINER_COUNT
 };
 
 const char *container_name(enum container c); /* "app-state" */
 
-/* Several lines. What exceeds max_bytes is cut at a character and marked. */
+/* Several lines: control characters other than tabs and line ends, and direction overrides, become
+ * spaces. What exceeds max_bytes is cut at a character and marked. */
 str escape_block(struct arena *a, str text, size_t max_bytes);
 
 /* One line: control characters, line separators and direction overrides become spaces, and

@@ -1,23 +1,31 @@
 /* prompt.h - the system prompt, composed of four layers.
  *
  * 1 identity: context skills up to priority 10. 2 context: the other context skills, the
- * user, participants, the workspace. 3 apps: what is installed, and the one in front of the
- * user. 4 the matched skill. A pure function: equal input gives equal bytes. What changes
- * from message to message (date, app state, matched skill) is kept apart, so that the
- * rest stays a prefix that providers can cache. All text of others goes through escape.h.
+ * user, participants, the workspace. 3 apps: what is installed with its trust score, what the
+ * servers say about themselves, agent profiles, tools that are not listed, and the app in front of
+ * the user. 4 the matched skill. A pure function: equal input gives equal bytes. What changes
+ * from message to message (date, hidden tools, app state, matched skill) is kept apart, so that
+ * the rest stays a prefix that providers can cache.
+ *
+ * Every part stands in a <prompt-layer> that names its author: nb, the owner of the server, the
+ * admins of the workspace, a person, or the server of an app, whose words are a third party's.
+ * All text of others goes through escape.h, so that no text can pretend to have another author.
  * Any thread. */
 #pragma once
 
 #include "runtime/skill.h"
+#include "tools/surface.h"
 
 #define PROMPT_APPS_MAX         200
 #define PROMPT_PARTICIPANTS_MAX 50
-#define PROMPT_NAME_MAX         128  /* bytes of a name */
-#define PROMPT_DESCRIPTION_MAX  2000 /* bytes of an app's description */
+#define PROMPT_NAME_MAX         128   /* bytes of a name */
+#define PROMPT_DESCRIPTION_MAX  500   /* bytes of the description of an app or agent */
+#define PROMPT_INSTRUCTIONS_MAX 4000  /* bytes of what a server says about its tools */
+#define PROMPT_SAID_MAX         24000 /* bytes of what all servers say together */
+#define PROMPT_AGENTS_MAX       50
 #define PROMPT_STATE_TOKENS_MAX 4096
 #define PROMPT_GUIDE_MAX        12000 /* bytes of an app's guide */
 #define PROMPT_TRUST_MIN        50    /* below it, state and guide stay out */
-#define PROMPT_LAYERS_MAX       16
 
 struct prompt_person {
     str id, name;
@@ -28,8 +36,14 @@ struct prompt_app {
     str bundle; /* name of the package, or empty */
     bool has_ui;
     str ui_name;
-    int trust_score; /* 0 to 100; -1 = unknown */
-    str description;
+    int trust_score;  /* 0 to 100; -1 = unknown */
+    str state;        /* "stopped" or "dead"; empty = usable, or about to be */
+    str description;  /* of its manifest */
+    str instructions; /* of its server (MCP), approved; or empty */
+};
+
+struct prompt_agent { /* a profile that nb__delegate knows */
+    str name, description;
 };
 
 struct prompt_focus { /* the app in front of the user */
@@ -44,6 +58,7 @@ struct prompt_input {
     const struct skill *const *context; /* as skills_context gives them */
     size_t n_context;
     str identity; /* the workspace's own, instead of the skill "soul"; or empty */
+    bool is_sole; /* one person: the settings of the workspace are those of the server's owner */
 
     str user_name, time_zone, locale;         /* each may be empty */
     str date;                                 /* today for the user: "Wednesday, 2026-03-25" */
@@ -53,7 +68,10 @@ struct prompt_input {
 
     const struct prompt_app *apps; /* in any order */
     size_t n_apps;
-    bool is_proxied;                  /* there are tools that are not listed (surface.h) */
+    const struct prompt_agent *agents; /* in the order of the settings */
+    size_t n_agents;
+    const struct surface_hidden *hidden; /* tools that are not listed, by source (surface.h) */
+    size_t n_hidden;
     const struct prompt_focus *focus; /* or NULL */
     const struct skill *matched;      /* or NULL */
 };
@@ -61,14 +79,15 @@ struct prompt_input {
 struct prompt_layer {
     int number; /* 1 to 4 */
     const char *name;
-    str text;
+    str author;    /* "nb", "the admins of this workspace (skill house)" */
+    str text;      /* with its <prompt-layer> */
     size_t tokens; /* an estimate */
     bool is_volatile;
 };
 
 struct prompt {
     str stable, volatile_part; /* the layers joined by "\n\n---\n\n" */
-    struct prompt_layer layers[PROMPT_LAYERS_MAX];
+    struct prompt_layer *layers;
     size_t n_layers;
     size_t tokens;
 };

@@ -175,6 +175,11 @@ void runtime_free(struct runtime *rt)
     free(rt);
 }
 
+void runtime_use_bundles(struct runtime *rt, struct bundles *bundles)
+{
+    rt->bundles = bundles;
+}
+
 const struct runtime_deps *runtime_deps(const struct runtime *rt)
 {
     return &rt->deps;

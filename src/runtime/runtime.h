@@ -16,6 +16,7 @@
 #include "store/store.h"
 #include "tools/registry.h"
 
+struct bundles;
 struct directory;
 struct runtime;
 struct turn; /* a turn under way */
@@ -53,6 +54,9 @@ struct runtime_settings {
 };
 int runtime_use_settings(struct runtime *rt, const struct runtime_settings *s, struct err *e);
 void runtime_use_skill_dirs(struct runtime *rt); /* the directories in the config are others now */
+
+/* The apps that prompts name, borrowed; NULL = none (any more). */
+void runtime_use_bundles(struct runtime *rt, struct bundles *bundles);
 
 /* Cancels all runs, waits until their ends are durable, then calls done. */
 void runtime_stop(struct runtime *rt, loop_fn done, void *ctx);

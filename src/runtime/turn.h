@@ -42,7 +42,8 @@ struct runtime {
     struct consents consents;
     uint8_t setting_key[32]; /* setting.c */
     struct agents agents;
-    struct arena arena; /* agents */
+    struct bundles *bundles; /* or NULL */
+    struct arena arena;      /* agents */
     size_t nsettings;   /* times that others were to be used */
     struct map active;  /* conversation id -> struct turn, from acceptance to the end */
     struct recall recall;
@@ -157,6 +158,7 @@ void turn_accept_answer(struct turn *t);
 /* ---- actor of a turn (turn_actor.c) ---- */
 void turn_narrow(struct turn *t, struct actor *narrower); /* takes the reference */
 void turn_join_authors(struct turn *t);     /* everybody whose messages the model will read */
+bool turn_is_sole(const struct turn *t);    /* nobody else has an account */
 bool turn_has_others(const struct turn *t); /* words of more than one person are in it */
 str turn_message_event(struct turn *t, str queued_id); /* its user.message */
 

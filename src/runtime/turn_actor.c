@@ -15,7 +15,7 @@ void turn_narrow(struct turn *t, struct actor *narrower)
 }
 
 /* Alone on a machine there is nobody else; imported logs name people who never existed. */
-static bool is_sole(const struct turn *t)
+bool turn_is_sole(const struct turn *t)
 {
     const struct directory *d = t->rt->deps.directory;
     return !d || directory_roster(d)->is_sole;
@@ -23,7 +23,7 @@ static bool is_sole(const struct turn *t)
 
 static void join_author(struct turn *t, const struct replay_message *m)
 {
-    bool is_other = m->user_id.n > 0 && !is_sole(t);
+    bool is_other = m->user_id.n > 0 && !turn_is_sole(t);
     if (is_other)
         turn_narrow(t, actor_join_author(t->actor, m->user_id, m->tool_limit));
     else if (m->tool_limit.items)

@@ -189,6 +189,7 @@ int space_bundles_open(struct space *sp, struct err *e)
     list_init(&sp->changer.ops);
     sp->api.changer = &sp->changer;
     builtin_set_bundles(sp->builtin, sp->api.bundles, &sp->changer);
+    runtime_use_bundles(sp->api.runtime, sp->api.bundles);
     bundles_apply(sp->api.bundles, entries, n);
     space_settings_open(sp);
     struct settings_watch_conf watch = {
@@ -228,6 +229,7 @@ void space_bundles_free(struct space *sp)
 {
     if (!sp->api.bundles)
         return;
+    runtime_use_bundles(sp->api.runtime, NULL);
     bundles_free(sp->api.bundles);
     bundle_sources_free(sp->sources);
     sp->api.bundles = NULL;

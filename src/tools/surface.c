@@ -88,31 +88,81 @@ static bool is_candidate(const struct surface_input *in, const struct toolset_it
     return !it->tool->is_internal && surface_may_call(in->actor, in->is_child, it);
 }
 
-/* The tiers: a skill's globs, else everything while it is little, else system tools. */
-static bool is_shown(const struct surface_input *in, const struct toolset_item *it, bool show_all)
+/* Those of nb itself: they take no place of an app's. */
+static bool is_own(const struct toolset_item *it)
+{
+    return tool_name_is_system(it->name) || str_eq(it->source, STR("conversations"));
+}
+
+static bool was_used(const struct surface_input *in, str name, size_t max)
+{
+    for (size_t i = 0; i < in->used.len && i < max; i++)
+        if (str_eq(in->used.items[i], name))
+            return true;
+    return false;
+}
+
+/* The tiers: a skill's globs, else everything while it is little, else system tools and what
+ * the conversation works with. */
+static bool is_shown(const struct surface_input *in, const struct toolset_item *it, bool show_all,
+                     size_t max_direct)
 {
     if (tool_name_is_system(it->name))
         return true;
-    if (in->skill.len > 0 ? globs_match(in->skill, it->name) : show_all)
+    if (in->skill.len > 0 ? globs_match(in->skill, it->name)
+                          : show_all || was_used(in, it->name, max_direct))
         return true;
     if (in->focused_source.n > 0 && str_eq(it->source, in->focused_source))
         return true;
     return in->promoted && promoted_has(in->promoted, it->name);
 }
 
+/* The items are sorted by name, those of one source follow each other. */
+static void hide(struct surface *out, const struct toolset_item *it)
+{
+    struct surface_hidden *h = out->n_sources > 0 ? &out->sources[out->n_sources - 1] : NULL;
+    out->hidden++;
+    if (!h || !str_eq(h->source, it->source)) {
+        h = &out->sources[out->n_sources++];
+        h->source = it->source;
+    }
+    if (h->n++ < SURFACE_HIDDEN_NAMES)
+        h->names[h->n_names++] = str_skip(it->name, it->source.n + 2);
+}
+
+static size_t count_of_apps(const struct surface_input *in)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < in->tools->len; i++)
+        n += is_candidate(in, &in->tools->items[i]) && !is_own(&in->tools->items[i]);
+    return n;
+}
+
+static size_t count_sources(const struct toolset *t)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < t->len; i++)
+        n += i == 0 || !str_eq(t->items[i].source, t->items[i - 1].source);
+    return n;
+}
+
 struct surface surface_compute(struct arena *a, const struct surface_input *in)
 {
-    size_t max_direct = in->max_direct ? in->max_direct : SURFACE_MAX_DIRECT, candidates = 0;
-    struct surface out = {.items = arena_array(a, in->tools->len, sizeof(*out.items))};
+    size_t max_direct = in->max_direct ? in->max_direct : SURFACE_MAX_DIRECT;
+    bool show_all = count_of_apps(in) <= max_direct;
+    struct surface out = {
+        .items = arena_array(a, in->tools->len, sizeof(*out.items)),
+        .sources = arena_array(a, count_sources(in->tools), sizeof(*out.sources)),
+    };
 
-    for (size_t i = 0; i < in->tools->len; i++)
-        candidates += is_candidate(in, &in->tools->items[i]);
     for (size_t i = 0; i < in->tools->len; i++) {
         const struct toolset_item *it = &in->tools->items[i];
-        if (is_candidate(in, it) && is_shown(in, it, candidates <= max_direct))
+        if (!is_candidate(in, it))
+            continue;
+        if (is_shown(in, it, show_all, max_direct))
             out.items[out.len++] = it;
+        else
+            hide(&out, it);
     }
-    out.hidden = candidates - out.len;
-    out.is_proxied = out.hidden > 0;
     return out;
 }

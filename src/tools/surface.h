@@ -1,8 +1,9 @@
 /* surface.h - which tools a model is shown, and which it may call at all.
  *
- * Two different questions. Surfacing keeps the list short: all tools while they are few,
- * those of the matched skill, or only the system tools, from which nb__discover_tools leads
- * to the others. A limit is a promise: what it excludes cannot be called, discovered or not.
+ * Two different questions. Surfacing keeps the list short: all tools while those of apps are few,
+ * those of the matched skill, or the system tools with those that this conversation has used
+ * before; nb__discover_tools leads to the others. nb's own tools (nb__*, conversations__*) take no
+ * place of an app's. A limit is a promise: what it excludes cannot be called, discovered or not.
  * The result is sorted by name and the same for the same input, so that provider caches
  * hold. Loop thread. */
 #pragma once
@@ -10,8 +11,9 @@
 #include "base/json_decode.h"
 #include "tools/toolset.h"
 
-#define SURFACE_MAX_DIRECT 30 /* tools shown without a skill, unless configured */
-#define PROMOTED_MAX       30
+#define SURFACE_MAX_DIRECT   30 /* tools of apps shown without a skill, unless configured */
+#define SURFACE_HIDDEN_NAMES 8  /* hidden tools of a source that are named */
+#define PROMOTED_MAX         30
 
 /* Globs as in base/glob.h. */
 bool globs_match(struct json_strs g, str name);
@@ -47,13 +49,21 @@ struct surface_input {
     unsigned max_direct;    /* 0 = SURFACE_MAX_DIRECT */
     str focused_source;     /* the app the user looks at: its tools are always shown */
     const struct promoted *promoted; /* or NULL */
+    struct json_strs used;           /* in this conversation, the most recent first */
+};
+
+struct surface_hidden { /* what is not shown of one source */
+    str source;
+    size_t n, n_names;
+    str names[SURFACE_HIDDEN_NAMES]; /* without the source; the first ones */
 };
 
 struct surface {
     const struct toolset_item **items; /* point into the toolset */
     size_t len;
-    size_t hidden;   /* callable, but not shown */
-    bool is_proxied; /* hidden > 0: the prompt must say how to find them */
+    size_t hidden; /* callable, but not shown: the prompt must say how to find them */
+    struct surface_hidden *sources; /* of these, by name */
+    size_t n_sources;
 };
 
 struct surface surface_compute(struct arena *a, const struct surface_input *in);

@@ -77,21 +77,80 @@ static const char *names(struct world *w, struct surface s)
     return copy;
 }
 
-/* 27 + mail + 2 system tools are 30: all of them; one more, and only nb__* remain. */
+/* 29 + mail are 30 tools of apps: all of them are shown, whatever nb itself has; one more, and only
+ * nb__* remain. */
 static void test_thirty_and_thirty_one(void **state)
 {
     struct world w;
-    world_init(&w, 27);
+    world_init(&w, 29);
     struct surface s = compute(&w, (struct surface_input){0});
-    assert_int_equal(s.len, 30);
-    assert_false(s.is_proxied);
+    assert_int_equal(s.len, 32);
+    assert_int_equal(s.hidden, 0);
+    assert_int_equal(s.n_sources, 0);
     world_done(&w);
 
-    world_init(&w, 28);
+    world_init(&w, 30);
     s = compute(&w, (struct surface_input){0});
     assert_string_equal(names(&w, s), "nb__delegate nb__discover_tools");
-    assert_true(s.is_proxied);
-    assert_int_equal(s.hidden, 29);
+    assert_int_equal(s.hidden, 31);
+    world_done(&w);
+}
+
+static void test_own_tools_take_no_place(void **state)
+{
+    struct tool own[9] = {0}, app[14] = {0};
+    static const struct tool BASH[] = {{.name = STR_INIT("bash_exec")}};
+    struct world w;
+    world_init(&w, 0);
+    for (size_t i = 0; i < ARRAY_LEN(own); i++)
+        own[i].name = arena_printf(&w.arena, "c%zu", i);
+    for (size_t i = 0; i < ARRAY_LEN(app); i++)
+        app[i].name = arena_printf(&w.arena, "f%zu", i);
+    struct toolset_part *parts[] = {
+        toolset_part_new(STR("bash"), BASH, 1),
+        toolset_part_new(STR("conversations"), own, ARRAY_LEN(own)),
+        toolset_part_new(STR("filesystem"), app, ARRAY_LEN(app)),
+        toolset_part_new(STR("nb"), SYSTEM, 2),
+    };
+    toolset_unref(w.tools);
+    w.tools = toolset_new(parts, ARRAY_LEN(parts));
+    for (size_t i = 0; i < ARRAY_LEN(parts); i++)
+        toolset_part_unref(parts[i]);
+    assert_int_equal(compute(&w, (struct surface_input){.max_direct = 15}).len, 1 + 9 + 14 + 2);
+    assert_int_equal(compute(&w, (struct surface_input){.max_direct = 14}).len, 2);
+    world_done(&w);
+}
+
+/* What the conversation has used stays direct; the most recent go first. */
+static void test_tools_in_use_stay_direct(void **state)
+{
+    str used[] = {STR_INIT("web__t07"), STR_INIT("gone__tool"), STR_INIT("mail__send"),
+                  STR_INIT("web__t01")};
+    struct world w;
+    world_init(&w, 40);
+    struct surface_input in = {.used = {used, 4}, .max_direct = 3};
+    assert_string_equal(names(&w, compute(&w, in)),
+                        "mail__send nb__delegate nb__discover_tools web__t07");
+    str globs[] = {STR_INIT("web__t02")};
+    in.skill = (struct json_strs){globs, 1}; /* a skill decides alone */
+    assert_string_equal(names(&w, compute(&w, in)), "nb__delegate nb__discover_tools web__t02");
+    world_done(&w);
+}
+
+static void test_hidden_tools_are_named_by_source(void **state)
+{
+    str used[] = {STR_INIT("web__t01")};
+    struct world w;
+    world_init(&w, 40);
+    struct surface s = compute(&w, (struct surface_input){.used = {used, 1}});
+    assert_int_equal(s.n_sources, 2);
+    assert_true(str_eq(s.sources[0].source, STR("mail")));
+    assert_int_equal(s.sources[0].n, 1);
+    assert_true(str_eq(s.sources[0].names[0], STR("send")));
+    assert_true(str_eq(s.sources[1].source, STR("web")));
+    assert_int_equal(s.sources[1].n, 39);
+    assert_int_equal(s.sources[1].n_names, SURFACE_HIDDEN_NAMES);
+    assert_true(str_eq(s.sources[1].names[0], STR("t02")));
     world_done(&w);
 }
 
@@ -99,8 +158,8 @@ static void test_the_threshold_is_a_setting(void **state)
 {
     struct world w;
     world_init(&w, 3);
-    assert_int_equal(compute(&w, (struct surface_input){.max_direct = 6}).len, 6);
-    assert_int_equal(compute(&w, (struct surface_input){.max_direct = 5}).len, 2);
+    assert_int_equal(compute(&w, (struct surface_input){.max_direct = 4}).len, 6);
+    assert_int_equal(compute(&w, (struct surface_input){.max_direct = 3}).len, 2);
     world_done(&w);
 }
 
@@ -112,7 +171,7 @@ static void test_a_skill_filters(void **state)
     struct surface s = compute(&w, (struct surface_input){.skill = {globs, 2}});
     assert_string_equal(names(&w, s), "nb__delegate nb__discover_tools web__t01 web__t02 web__t03 "
                                       "web__t04 web__t05 web__t06 web__t07 web__t08 web__t09");
-    assert_true(s.is_proxied);
+    assert_true(s.hidden > 0);
     world_done(&w);
 
     world_init(&w, 2); /* few tools: the skill still filters */
@@ -128,7 +187,7 @@ static void test_a_skill_without_globs_does_not_filter(void **state)
     world_init(&w, 2);
     struct surface s = compute(&w, (struct surface_input){.skill = {NULL, 0}});
     assert_int_equal(s.len, 5);
-    assert_false(s.is_proxied);
+    assert_int_equal(s.hidden, 0);
     world_done(&w);
 }
 
@@ -153,7 +212,7 @@ static void test_allowed_tools_of_the_request(void **state)
     narrow(&w, FILTER_REQUEST, (struct json_strs){allowed, 1});
     struct surface s = compute(&w, (struct surface_input){0});
     assert_string_equal(names(&w, s), "mail__send nb__delegate nb__discover_tools");
-    assert_false(s.is_proxied);
+    assert_int_equal(s.hidden, 0);
     assert_true(surface_may_call(w.actor, false, toolset_find(w.tools, STR("mail__send"))));
     assert_true(surface_may_call(w.actor, false, toolset_find(w.tools, STR("nb__delegate"))));
     assert_false(surface_may_call(w.actor, false, toolset_find(w.tools, STR("web__t01"))));
@@ -276,6 +335,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_thirty_and_thirty_one),
+        cmocka_unit_test(test_own_tools_take_no_place),
+        cmocka_unit_test(test_tools_in_use_stay_direct),
+        cmocka_unit_test(test_hidden_tools_are_named_by_source),
         cmocka_unit_test(test_the_threshold_is_a_setting),
         cmocka_unit_test(test_a_skill_filters),
         cmocka_unit_test(test_a_skill_without_globs_does_not_filter),

@@ -12,7 +12,14 @@ import { facts, lead, screen, section } from './parts'
 interface Preview {
   model: string
   match: SkillMatch
-  layers: { layer: number; name: string; tokens: number; isVolatile: boolean; text: string }[]
+  layers: {
+    layer: number
+    name: string
+    author: string
+    tokens: number
+    isVolatile: boolean
+    text: string
+  }[]
   tools: { name: string; tokens: number }[]
   hiddenTools: number
   messages: number
@@ -102,12 +109,13 @@ function weights(parts: readonly [string, number][]): HTMLElement {
 function layerView({
   layer,
   name,
+  author,
   tokens,
   isVolatile,
   text,
 }: Preview['layers'][number]): HTMLElement {
   const title = `${layer}. ${name}`
-  const meta = `${count(tokens)} tokens${isVolatile ? ', changes from run to run' : ''}`
+  const meta = `by ${author}, ${count(tokens)} tokens${isVolatile ? ', changes from run to run' : ''}`
   return h(
     'details',
     { class: 'layer' },

