@@ -4,10 +4,10 @@
 
 #include "api/gate.h"
 #include "api/guard.h"
+#include "api/provision.h"
 #include "api/proxy.h"
 #include "base/clock.h"
 #include "base/json_scan.h"
-#include "base/random.h"
 
 #define WORKSPACES_NAMED_MAX 100 /* in an error */
 
@@ -18,7 +18,7 @@ struct admission {
     struct api_identity *id;
     struct auth_op *check;
     struct store_op *look;
-    struct list_node node; /* among those who wait for a workspace to be made */
+    struct provision_wait provision; /* while the person's own workspace is being made */
     str conv_id;
     size_t tried; /* workspaces in which the conversation was looked for */
 };
@@ -337,7 +337,10 @@ static void enter(struct admission *a, str workspace_id)
             directory_viewer(api->deps.directory, workspace_id, id->who.user_id, &id->viewer);
     id->viewer.user_id = id->who.user_id;
     if (!is_there) {
-        refuse_workspace(a, 403, "You are not a member of such a workspace.");
+        if (nth_workspace(a, 0))
+            refuse_workspace(a, 403, "You are not a member of such a workspace.");
+        else
+            provision_refuse(a->req, id);
         return;
     }
     struct api_space *s = api->deps.open_space(api->deps.space_ctx, workspace_id, &e);
@@ -391,54 +394,21 @@ static str conversation_of(struct http_req *r)
     return STR_NONE;
 }
 
-/* ---- a first workspace for somebody who has none ---- */
+/* ---- people without a workspace ---- */
 
-/* Requests of the same person wait for the same workspace. */
-struct provision {
-    struct api *api;
-    struct list_node waiting;
-    char *user_id;
-};
-
-static void on_provisioned(void *ctx, const struct err *err, str id)
+static void on_provisioned(struct provision_wait *w, const struct err *err)
 {
-    struct provision *p = ctx;
-    struct list_node *n;
-    map_del(&p->api->provisions, str_from(p->user_id));
-    while ((n = list_pop(&p->waiting)) != NULL) {
-        struct admission *a = LIST_ENTRY(n, struct admission, node);
-        if (err->code < 0)
-            api_change_error(a->req, err);
-        else
-            go_on(a);
-    }
-    free(p->user_id);
-    free(p);
+    struct admission *a = CONTAINER_OF(w, struct admission, provision);
+    if (err->code < 0)
+        api_change_error(a->req, err);
+    else
+        go_on(a);
 }
 
 static void provision(struct admission *a)
 {
-    struct api *api = a->api;
-    str user_id = a->id->who.user_id;
-    struct provision *p = map_get(&api->provisions, user_id);
-    if (!p) {
-        char id[RANDOM_ID_MAX];
-        random_id("ws", id);
-        const struct user *u = roster_user(directory_roster(api->deps.directory), user_id);
-        p = xcalloc(1, sizeof *p);
-        p->api = api;
-        p->user_id = str_dup(user_id);
-        list_init(&p->waiting);
-        map_put(&api->provisions, user_id, p);
-        struct change c = {
-            .kind = CHANGE_WORKSPACE_ADD,
-            .workspace_id = str_from(id),
-            .name = u && u->display_name.n > 0 ? u->display_name : STR("Personal"),
-            .user_id = user_id,
-        };
-        directory_change(api->deps.directory, &c, on_provisioned, p);
-    }
-    list_push(&p->waiting, &a->node);
+    a->provision.done = on_provisioned;
+    provision_start(a->api, a->req, &a->provision);
 }
 
 /* ---- the choice ---- */
@@ -497,8 +467,10 @@ static void resolve(struct admission *a)
     bool has_more = first && nth_workspace(a, 1);
     if (named.n > 0) {
         enter(a, named);
-    } else if (!first) {
+    } else if (!first && provision_is_allowed(a->api, a->id)) {
         provision(a);
+    } else if (!first) {
+        provision_refuse(r, a->id);
     } else if (!has_more) {
         enter(a, arena_str(&r->arena, first->id));
     } else {
@@ -517,17 +489,17 @@ static void on_gone(struct http_req *r)
     struct admission *a = r->user;
     auth_cancel(a->check);
     store_op_cancel(a->look);
-    list_del(&a->node);
+    list_del(&a->provision.node);
 }
 
 static void go_on(struct admission *a)
 {
     const struct route *route = a->req->route;
-    bool has_home = (route->flags & API_HOME) && nth_workspace(a, 0);
-    if ((route->flags & API_NO_SPACE) || has_home)
-        dispatch(a);
-    else if (route->flags & API_HOME)
+    bool is_homeless = (route->flags & API_HOME) && !nth_workspace(a, 0);
+    if (is_homeless && provision_is_allowed(a->api, a->id))
         provision(a);
+    else if (route->flags & (API_NO_SPACE | API_HOME))
+        dispatch(a);
     else
         resolve(a);
 }
@@ -560,7 +532,7 @@ void admit_request(struct api *api, struct http_req *r)
     a->api = api;
     a->req = r;
     a->id = r->caller;
-    list_init(&a->node);
+    list_init(&a->provision.node);
     r->user = a;
     r->on_gone = on_gone;
     if (!a->id->is_pending) {

@@ -1,5 +1,6 @@
 /* GET /v1/bootstrap - all a page needs to begin: who, where, with what. */
 #include "api/people.h"
+#include "api/provision.h"
 
 static str active_workspace(const struct api *api, struct http_req *r)
 {
@@ -11,6 +12,8 @@ static str active_workspace(const struct api *api, struct http_req *r)
     if (w && workspace_role(w, me->who.user_id) != WS_NONE)
         return w->id;
     (void)roster_memberships(api_roster(api), me->who.user_id, &first);
+    if (!first && me->is_operator)
+        return api->deps.home_id;
     return first ? first->id : STR_NONE;
 }
 
@@ -65,13 +68,18 @@ void api_bootstrap_get(void *ctx, struct http_req *r)
 {
     const struct api *api = ctx;
     const struct api_identity *me = api_identity(r);
+    str active = active_workspace(api, r);
     struct api_json j;
+    if (active.n == 0) {
+        provision_refuse(r, me);
+        return;
+    }
     api_json_begin(&j);
     jw_object(&j.w);
     write_me(&j.w, api, me);
     jw_key(&j.w, "workspaces");
     api_write_workspaces(&j.w, api, me, false);
-    jw_kstr_or_null(&j.w, "activeWorkspace", active_workspace(api, r));
+    jw_kstr(&j.w, "activeWorkspace", active);
     jw_kstr(&j.w, "authMode", str_from(auth_mode_name(auth_mode(api->deps.auth))));
     jw_kstr_or_null(&j.w, "orgName", api->deps.org_name);
     write_shell(&j.w);

@@ -6,7 +6,7 @@
 
 #include "base/map.h"
 
-enum rate_kind { RATE_CHAT, RATE_TOOLS, RATE_MCP, RATE_KINDS };
+enum rate_kind { RATE_CHAT, RATE_TOOLS, RATE_MCP, RATE_WORKSPACES, RATE_KINDS };
 
 #define RATE_WINDOW_MS  60000
 #define RATE_PEOPLE_MAX 100000 /* more than that in a minute share one count */

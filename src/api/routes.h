@@ -11,7 +11,8 @@
 enum {
     API_OPEN = 1,       /* no authentication */
     API_NO_SPACE = 2,   /* about people or the process, not about one workspace */
-    API_HOME = 4,       /* the same, but everybody has a workspace by then */
+    API_HOME = 4,       /* the same; a person without a workspace gets one first, where
+                           people.ownWorkspace says so */
     API_WS = 8,         /* params[0] is the workspace it is about; admins of the server count as
                            its admins */
     API_USER = 16,      /* params[0] is a person, or "me" */

@@ -113,6 +113,11 @@ static struct audit_entry entry_of(struct api *api, const struct http_req *r, in
     return e;
 }
 
+struct audit_entry trail_entry(struct api *api, const struct http_req *r)
+{
+    return entry_of(api, r, 200);
+}
+
 /* ---- what ---- */
 
 /* Addresses may hold a password or a key: what stands before '@' and after '?' is left out. */

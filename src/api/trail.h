@@ -14,5 +14,7 @@
 
 void trail_answered(struct api *api, const struct http_req *r, int status);
 void trail_released(struct api *api, const struct http_req *r);
+/* Who sent this request, and from where; for records that a request makes besides its own. */
+struct audit_entry trail_entry(struct api *api, const struct http_req *r);
 /* A login through the provider, whose route knows nobody. err NULL: it worked. */
 void trail_login(struct api *api, const struct http_req *r, str user_id, const struct err *err);

@@ -30,6 +30,7 @@ struct document {
     struct config_model_calls model_calls;
     struct config_mcp mcp;
     struct config_features features;
+    struct config_people people;
     struct legacy_model model;
     str default_model, thinking, time_zone;
     const char *work_dir, *registry_url;
@@ -115,6 +116,9 @@ static const struct json_field FEATURE_FIELDS[] = {
     {0}};
 #undef FEATURE
 
+static const struct json_field PEOPLE_FIELDS[] = {
+    {"ownWorkspace", JF_BOOL, offsetof(struct config_people, own_workspace), 0, NULL, 0}, {0}};
+
 static const struct json_field MODEL_FIELDS[] = {
     {"provider", JF_STR, offsetof(struct legacy_model, provider), 0, NULL, 0},
     {"apiKey", JF_STR, offsetof(struct legacy_model, api_key), JF_NULLABLE, NULL, 0},
@@ -151,6 +155,7 @@ static const struct json_field FIELDS[] = {
     {"skills", JF_JSON, AT(skills), 0, NULL, 0},
     {"agents", JF_JSON_OBJECT, AT(agents), 0, NULL, 0},
     {"features", JF_OBJECT, AT(features), 0, FEATURE_FIELDS, 0},
+    {"people", JF_OBJECT, AT(people), 0, PEOPLE_FIELDS, 0},
     {"registryUrl", JF_CSTR, AT(registry_url), JF_NULLABLE, NULL, 0},
     {"permissions", JF_JSON_OBJECT, AT(permissions), 0, NULL, 0},
     {"home", JF_JSON_OBJECT, AT(home), 0, NULL, 0},
@@ -548,6 +553,7 @@ static void take_document(struct config *c, const struct document *d)
     c->skills = d->skills;
     c->agents = d->agents;
     c->features = d->features;
+    c->people = d->people;
     c->providers = d->providers;
     c->permissions = d->permissions;
     c->home = d->home;

@@ -78,6 +78,10 @@ struct config_features { /* what is switched off is neither listed nor callable 
     bool mcp_server, file_context, user_management, workspace_management;
 };
 
+struct config_people {
+    bool own_workspace; /* a person who is in no workspace gets one of their own */
+};
+
 struct config_secrets { /* never logged, never written */
     str oidc_client_secret;
     str anthropic_api_key, openai_api_key, google_api_key, nb_api_key;
@@ -99,6 +103,7 @@ struct config {
     struct config_model_calls model_calls;
     struct config_mcp mcp;
     struct config_features features;
+    struct config_people people;
     struct config_secrets secrets;
 
     bool no_default_bundles, allow_insecure_remotes;

@@ -71,6 +71,17 @@ test('an admin adds people and puts them into a workspace; axe finds nothing ser
         await page.getByRole('cell', { name, exact: true }).waitFor()
     }
     assert.deepEqual(await serious(page), [], 'people')
+    const outside = await newContext({ reducedMotion: 'reduce' })
+    const lost = await outside.newPage()
+    await lost.goto(server.url)
+    await lost.getByLabel('E-mail').fill('bob@example.com')
+    await lost.getByLabel('Password').fill(PASSWORD)
+    await lost.keyboard.press('Enter')
+    await lost.getByText('You are not a member of any workspace. Ask an administrator').waitFor()
+    assert.deepEqual(await serious(lost), [], 'no workspace')
+    await lost.getByRole('button', { name: 'Log out' }).click()
+    await lost.getByLabel('E-mail').waitFor()
+    await outside.close()
     await page.getByRole('link', { name: 'Workspaces' }).click()
     await page
         .getByRole('row', { name: /Team A/ })
@@ -267,7 +278,7 @@ async function startWithProvider(issuer, basePath) {
     const args = ['init', '--mode', 'oidc', '--email', 'boss@example.com', '--domain', 'example.com']
     const made = await nb([...args, '--issuer', issuer.url, '--client-id', 'nb', '--workdir', workdir], { env: demoEnv() })
     assert.equal(made.code, 0, made.stderr)
-    fs.writeFileSync(path.join(workdir, 'nimblebrain.json'), JSON.stringify({ http: { basePath } }))
+    fs.writeFileSync(path.join(workdir, 'nimblebrain.json'), JSON.stringify({ http: { basePath }, people: { ownWorkspace: true } }))
     const { url } = await startServer({ env: { ...demoEnv(), NB_OIDC_CLIENT_SECRET: 'a secret' }, workdir })
     return `${url}${basePath}/`
 }

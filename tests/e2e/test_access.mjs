@@ -361,7 +361,7 @@ test('the terminal shares, names participants and unshares', async () => {
 
 // ---- workspaces of a request ----
 
-test('the workspace of a request: named, the conversation\'s own, the only one, or a new one', async () => {
+test('the workspace of a request: named, the conversation\'s own, the only one, or a refusal', async () => {
     const id = await makeConversation('private')
     await office.operator('POST', '/v1/workspaces/ws_other/members', { userId: 'usr_bob', role: 'member' })
     const bob = office.as('bob')
@@ -384,10 +384,14 @@ test('the workspace of a request: named, the conversation\'s own, the only one, 
     const made = await office.nb(['token', 'create', 'x', '--user', 'gus@example.com'])
     office.tokens.gus = made.stdout.trim()
     await eventually(async () => (await office.as('gus').get('/v1/auth/session')).status === 200) // by another process
-    const both = await Promise.all([office.as('gus').get('/v1/bootstrap'), office.as('gus').get('/v1/conversations')])
-    assert.deepEqual(both.map((r) => r.status), [200, 200])
-    const mine = (await office.as('gus').get('/v1/workspaces')).body.workspaces
-    assert.deepEqual(mine.map((w) => [w.name, w.role]), [['Gus', 'admin']], 'one, not two')
+    const gus = office.as('gus')
+    for (const r of await Promise.all([gus.get('/v1/bootstrap'), gus.get('/v1/conversations'), gus.post('/v1/chat', { message: 'x' }), gus.post('/mcp', {}), office.as('gus', 'ws_team').get('/v1/tools')])) {
+        assert.deepEqual([r.status, r.body.error], [403, 'no_workspace'], r.text)
+        assert.match(r.body.message, /not a member of any workspace\. Ask an admin/)
+    }
+    assert.deepEqual((await gus.get('/v1/workspaces')).body.workspaces, [], 'no workspace was made')
+    await office.operator('POST', '/v1/workspaces/ws_team/members', { userId: (await gus.get('/v1/users/me')).body.id, role: 'member' })
+    assert.equal((await gus.get('/v1/conversations')).status, 200)
 })
 
 after(() => office.server.stop())

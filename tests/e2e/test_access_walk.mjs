@@ -94,6 +94,7 @@ function expectToken(row, id) {
     return PASS
 }
 
+const hasWorkspace = (id) => Object.entries(SPACES).some(([ws, members]) => members[id.person] && (ws !== WS || id.role))
 const isOrgAdmin = (id) => id.org !== 'member' && !id.bound
 
 function expectConversation(row, id, target) {
@@ -119,6 +120,7 @@ function expect(row, id, target) {
         if (!isOrgAdmin(id)) return 404
         return target === 'owner' && id.org !== 'owner' && row.scope !== 'read' ? 403 : PASS
     }
+    if (row.path === '/v1/bootstrap' && !hasWorkspace(id)) return 403
     if (['account', 'server'].includes(row.target)) return PASS
     if (!id.role || (id.bound && id.bound !== WS)) return 403 // of the workspace that the request names
     if (row.workspace === 'admin' && id.role !== 'admin') return 403

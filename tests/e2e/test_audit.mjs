@@ -10,8 +10,9 @@ const env = { ...QUICK }
 const people = { ann: 'owner', adm: 'admin', bob: 'member' }
 const spaces = { ws_a: { ann: 'admin', bob: 'member' } }
 
-async function open() {
+async function open(settings) {
     const office = writeOffice(people, spaces)
+    if (settings) fs.writeFileSync(path.join(office.workdir, 'nimblebrain.json'), JSON.stringify(settings))
     const server = await startServer({ env, workdir: office.workdir })
     const as = (name, ws = 'ws_a') => client(server, office.tokens[name], ws)
     const records = async (query = '') => {
@@ -91,6 +92,25 @@ test('a client that hangs up is recorded all the same', async () => {
         req.end(JSON.stringify({ email: 'mal@example.com', displayName: 'Mal', orgRole: 'member', password: 'long enough 1' }), () => setTimeout(() => req.destroy(), 2))
     })
     await find({ action: 'user.add', target: 'mal@example.com' })
+    await server.stop()
+})
+
+test('with people.ownWorkspace a person without a workspace gets one, and it is recorded', async () => {
+    const { server, as, find, records } = await open({ people: { ownWorkspace: true } })
+    await as('ann').ask('DELETE', '/v1/workspaces/ws_a/members/usr_bob')
+    const bob = as('bob', null)
+    const both = await Promise.all([bob.get('/v1/bootstrap'), bob.get('/v1/conversations')])
+    assert.deepEqual(both.map((r) => r.status), [200, 200])
+    const mine = (await bob.get('/v1/workspaces')).body.workspaces
+    assert.deepEqual(mine.map((w) => [w.name, w.role]), [['Bob', 'admin']], 'one, not two')
+    const hit = await find({ action: 'workspace.add', target: mine[0].id, outcome: 'ok', user: 'usr_bob' })
+    assert.match(hit.detail, /people\.ownWorkspace/)
+    assert.equal((await records()).filter((e) => e.action === 'workspace.add').length, 1)
+    // Deleting and asking again makes no endless row of workspaces.
+    await bob.ask('DELETE', `/v1/workspaces/${mine[0].id}`)
+    const next = (await bob.get('/v1/bootstrap')).body.activeWorkspace
+    await bob.ask('DELETE', `/v1/workspaces/${next}`)
+    assert.equal((await bob.get('/v1/bootstrap')).status, 503)
     await server.stop()
 })
 

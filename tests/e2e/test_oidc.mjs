@@ -146,10 +146,19 @@ test('returnTo leads nowhere else', async () => {
     }
 })
 
+test('a first login gives an account without a workspace, and says whom to ask', async () => {
+    const ann = await logIn()
+    const start = await ann.visit('/v1/bootstrap')
+    assert.equal(start.status, 403)
+    const body = await start.json()
+    assert.deepEqual([body.error, /Ask an administrator/.test(body.message)], ['no_workspace', true])
+    assert.deepEqual((await (await ann.visit('/v1/workspaces')).json()).workspaces, [])
+})
+
 test('tokens of the provider work as bearer; forged ones never', async () => {
     issuer.user = ANN
     const status = async (token) =>
-        (await fetch(server.url + '/v1/bootstrap', { headers: { authorization: `Bearer ${token}` } })).status
+        (await fetch(server.url + '/v1/workspaces', { headers: { authorization: `Bearer ${token}` } })).status
     const good = issuer.mint()
     assert.equal(await status(good), 200)
     assert.equal(await status(good), 200)
@@ -179,7 +188,7 @@ test('an outage of the provider logs nobody out', async () => {
     issuer.down = true
     try {
         assert.equal((await ann.visit('/v1/auth/refresh', { method: 'POST' })).status, 503)
-        assert.equal((await ann.visit('/v1/bootstrap')).status, 200)
+        assert.equal((await ann.visit('/v1/workspaces')).status, 200)
     } finally {
         issuer.down = false
     }

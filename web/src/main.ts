@@ -3,6 +3,7 @@ import { applyPreferences } from './model/preferences'
 import { linkKey, takeLinkKey } from './model/link_key'
 import { tellSignIn } from './screens/sign_in'
 import { loginView } from './views/login'
+import { noWorkspaceView } from './views/no_workspace'
 import { Shell } from './views/shell'
 
 applyPreferences()
@@ -11,6 +12,9 @@ const place = document.getElementById('app')!
 const shell = new Shell(app)
 app.isLoggedOut.watch((isOut) => {
   place.replaceChildren(isOut ? loginView(() => location.reload()) : shell.element)
+})
+app.refusal.watch((reason) => {
+  if (reason !== null) place.replaceChildren(noWorkspaceView(reason))
 })
 // The link of `nb serve` can be opened in a tab that shows the page already.
 addEventListener('hashchange', () => {

@@ -19,6 +19,8 @@ export class App {
   readonly workspace = new Signal<Workspace | null>(null)
   readonly isUnreachable = new Signal(false)
   readonly isLoggedOut = new Signal(false)
+  /** Why there is nothing to show: the person is in no workspace. */
+  readonly refusal = new Signal<string | null>(null)
   readonly conversations = new Conversations()
   readonly chat = new Signal<Chat | null>(null)
   readonly seen = new Seen()
@@ -76,6 +78,8 @@ export class App {
       } catch (error) {
         if (error instanceof ApiError && isForgotten(error)) this.#forgetWorkspace()
         else if (error instanceof ApiError && error.status === 401) await this.#untilLoggedIn()
+        else if (error instanceof ApiError && error.code === 'no_workspace')
+          await this.#refuse(error.message)
         else await this.#pause()
       }
     }
@@ -128,6 +132,12 @@ export class App {
   /** The login page loads this one anew. */
   #untilLoggedIn(): Promise<never> {
     this.isLoggedOut.value = true
+    return new Promise(() => {})
+  }
+
+  /** Until the person tries again. */
+  #refuse(reason: string): Promise<never> {
+    this.refusal.value = reason
     return new Promise(() => {})
   }
 

@@ -1,0 +1,25 @@
+// What is shown to a person who is not a member of any workspace.
+import { logout } from '../api/people'
+import { h } from '../base/dom'
+import { logo } from '../base/icons'
+
+export function noWorkspaceView(reason: string): HTMLElement {
+  const again = h('button', { class: 'button is-primary', type: 'button' }, 'Try again')
+  const leave = h('button', { class: 'button', type: 'button' }, 'Log out')
+  again.addEventListener('click', () => location.reload())
+  leave.addEventListener('click', () => {
+    void logout().finally(() => location.reload())
+  })
+  return h(
+    'main',
+    { class: 'login' },
+    h(
+      'div',
+      { class: 'login-card' },
+      logo(),
+      h('h1', {}, 'No workspace'),
+      h('p', { role: 'alert' }, reason),
+      h('div', { class: 'login-form' }, again, leave),
+    ),
+  )
+}
