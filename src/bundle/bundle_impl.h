@@ -11,6 +11,7 @@
 #pragma once
 
 #include "bundle/bundle.h"
+#include "bundle/bundle_want.h"
 #include "bundle/entry_copy.h"
 #include "bundle/resolve.h"
 #include "bundle/sandbox.h"
@@ -127,13 +128,6 @@ struct bundles {
 static inline bool bundle_is_child(const struct bundle *b)
 {
     return b->entry.kind != BUNDLE_REMOTE;
-}
-
-#define BUNDLE_MEMORY_MB 1024 /* unless its entry says otherwise */
-
-static inline int64_t bundle_memory_max(const struct bundle_entry *e)
-{
-    return (e->memory_mb > 0 ? e->memory_mb : BUNDLE_MEMORY_MB) * 1024 * 1024;
 }
 
 static inline bool bundle_takes_calls(const struct bundle *b)

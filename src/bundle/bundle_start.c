@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "bundle/bash_server.h"
-#include "bundle/bundle_env.h"
 #include "bundle/bundle_impl.h"
 #include "bundle/cgroup.h"
 #include "bundle/credentials.h"
@@ -169,65 +168,16 @@ static void plan_done(struct job *j)
         open_connection(s);
 }
 
-/* Private below /tmp with bubblewrap; with Landlock there is only one /tmp for all. */
-static const char *tmp_dir_of(struct start *s, const struct sandbox_offer *offer)
-{
-    if (s->entry.sandbox.is_off)
-        return NULL;
-    if (offer->kind == SANDBOX_BUBBLEWRAP)
-        return "/tmp";
-    return arena_printf(&s->arena, "%s/tmp", s->want.data_dir).p;
-}
-
 static void on_offer(void *ctx, const struct sandbox_offer *offer)
 {
     struct start *s = ctx;
-    struct bundle_env_want env = {
-        .entry = &s->entry,
-        .package_env = s->want.env,
-        .data_dir = s->want.data_dir,
-        .tmp_dir = tmp_dir_of(s, offer),
-        .keeps_home = s->entry.sandbox.is_off || s->want.reads_home,
-    };
-    s->want.offer = offer;
-    s->want.env = bundle_env(&s->arena, &env);
+    bundle_want_offer(&s->arena, &s->want, &s->entry, offer);
     s->is_planning = true;
     s->job = (struct job){.work = plan_work, .done = plan_done};
     pool_submit(s->set->conf.pool, &s->job);
 }
 
 /* ---- what is to be run ---- */
-
-/* {workspace}/data/<scope-name> for packages, the server's name for the rest. */
-static const char *data_dir_of(struct start *s)
-{
-    const struct bundle_entry *e = &s->entry;
-    str name = e->server_name;
-    if (e->kind == BUNDLE_NAMED && str_starts(e->name, STR("@"))) {
-        char *flat = arena_cstr(&s->arena, str_skip(e->name, 1));
-        for (char *p = flat; *p; p++)
-            *p = *p == '/' ? '-' : *p;
-        name = str_from(flat);
-    }
-    return arena_printf(&s->arena, "%s/%.*s", s->set->conf.data_dir, STR_ARG(name)).p;
-}
-
-static const char *home_of(const struct bundles_conf *conf)
-{
-    const char *home = conf->home_dir ? conf->home_dir : getenv("HOME");
-    return home && home[0] == '/' ? home : "/nonexistent";
-}
-
-static void set_command(struct start *s)
-{
-    const struct bundle_entry *e = &s->entry;
-    const char **argv = arena_array(&s->arena, e->args.len + 2, sizeof(*argv));
-    argv[0] = arena_cstr(&s->arena, e->command);
-    for (size_t i = 0; i < e->args.len; i++)
-        argv[i + 1] = arena_cstr(&s->arena, e->args.items[i]);
-    s->want.argv = argv;
-    s->want.cwd = e->cwd.n > 0 ? arena_cstr(&s->arena, e->cwd) : NULL;
-}
 
 /* In a terminal it works where its user does; on a server it has a room of its own. The plan is
  * that of one command: the server of the tool is nb itself and makes a sandbox for each call. */
@@ -245,14 +195,6 @@ static void look_for_sandbox(struct start *s)
 {
     s->waiter = (struct sandbox_waiter){.fn = on_offer, .ctx = s};
     sandbox_probe_ask(s->set->probe, &s->waiter);
-}
-
-static struct json_strs copy_strs(struct arena *a, const struct json_strs *from)
-{
-    struct json_strs ret = {arena_array(a, from->len, sizeof(str)), from->len};
-    for (size_t i = 0; i < from->len; i++)
-        ret.items[i] = arena_str(a, from->items[i]);
-    return ret;
 }
 
 static void learn_package(struct bundle *b, const struct resolved *r)
@@ -277,11 +219,7 @@ static void on_resolved(void *ctx, const struct resolved *r, const struct err *e
         return;
     }
     learn_package(s->bundle, r);
-    s->want.argv = copy_list(&s->arena, r->argv);
-    s->want.env = r->env ? copy_list(&s->arena, r->env) : NULL;
-    s->want.cwd = r->cwd ? arena_cstr(&s->arena, str_from(r->cwd)) : NULL;
-    s->want.package_dir = r->dir ? arena_cstr(&s->arena, str_from(r->dir)) : NULL;
-    s->want.chosen = copy_strs(&s->arena, &r->chosen_paths);
+    bundle_want_package(&s->arena, &s->want, r);
     look_for_sandbox(s);
 }
 
@@ -365,6 +303,17 @@ static void start_remote(struct start *s)
     s->token = token_get(&want, on_token, s);
 }
 
+static struct bundle_place place_of(const struct bundles_conf *c)
+{
+    return (struct bundle_place){
+        .data_dir = c->data_dir,
+        .package_dir = c->package_dir,
+        .work_dir = c->work_dir,
+        .home_dir = c->home_dir,
+        .own_program = c->own_program,
+    };
+}
+
 void start_begin(struct bundle *b)
 {
     struct start *s = xcalloc(1, sizeof(*s));
@@ -374,22 +323,15 @@ void start_begin(struct bundle *b)
     list_init(&s->waiter.node);
     b->start = s;
     s->entry = bundle_entry_copy(&s->arena, &b->entry);
-    s->want = (struct sandbox_want){
-        .declared = &s->entry.sandbox,
-        .data_dir = data_dir_of(s),
-        .work_dir = s->set->conf.work_dir,
-        .home_dir = home_of(&s->set->conf),
-        .own_program = s->set->conf.own_program,
-        .packages_dir = s->set->conf.package_dir,
-        .memory_bytes = bundle_memory_max(&s->entry),
-    };
+    struct bundle_place place = place_of(&s->set->conf);
+    s->want = bundle_want(&s->arena, &s->entry, &place);
     forget_package(b);
     switch (s->entry.kind) {
     case BUNDLE_REMOTE:
         start_remote(s);
         return;
     case BUNDLE_COMMAND:
-        set_command(s);
+        bundle_want_command(&s->arena, &s->want, &s->entry);
         look_for_sandbox(s);
         return;
     case BUNDLE_BUILT_IN:

@@ -33,7 +33,7 @@ struct document {
     const struct json *author;
     struct server server;
     struct compatibility compatibility;
-    const struct json *user_config, *meta;
+    const struct json *user_config, *meta, *tools;
 };
 
 #define AT(member) offsetof(struct document, member)
@@ -66,6 +66,7 @@ static const struct json_field FIELDS[] = {
     {"server", JF_OBJECT, AT(server), JF_REQUIRED, SERVER_FIELDS, 0},
     {"compatibility", JF_OBJECT, AT(compatibility), JF_NULLABLE, COMPATIBILITY_FIELDS, 0},
     {"user_config", JF_JSON_OBJECT, AT(user_config), JF_NULLABLE, NULL, 0},
+    {"tools", JF_JSON, AT(tools), JF_NULLABLE, NULL, 0},
     {"_meta", JF_JSON_OBJECT, AT(meta), JF_NULLABLE, NULL, 0},
     {0}};
 
@@ -337,6 +338,18 @@ static str author_name(const struct json *author)
     return json_string(author, json_get_string(author, "name"));
 }
 
+static struct json_strs tool_names(struct arena *a, const struct json *tools)
+{
+    size_t n = json_is(tools, JSON_ARRAY) ? tools->len : 0;
+    struct json_strs ret = {arena_array(a, n, sizeof(str)), 0};
+    for (size_t i = 0; i < n; i++) {
+        str name = json_get_string(json_at(tools, i), "name");
+        if (name.n > 0)
+            ret.items[ret.len++] = name;
+    }
+    return ret;
+}
+
 int manifest_parse(struct arena *a, str text, struct manifest *ret, struct err *e)
 {
     struct json *root;
@@ -367,6 +380,7 @@ int manifest_parse(struct arena *a, str text, struct manifest *ret, struct err *
     m.title = d.display_name;
     m.description = d.description;
     m.author = author_name(d.author);
+    m.tools = tool_names(a, d.tools);
     m.ui = find_ui(&d);
     m.is_upjack = json_is(json_get(d.meta, "ai.nimblebrain/upjack"), JSON_OBJECT);
     *ret = m;

@@ -35,6 +35,7 @@ struct manifest {
     size_t nenv;
     struct manifest_option *options;
     size_t noptions;
+    struct json_strs tools; /* names that it declares; the server itself may list others */
     const struct json *ui; /* _meta["ai.nimblebrain/host"], or NULL */
     bool is_upjack;        /* an app of that kind: has _meta["ai.nimblebrain/upjack"] */
 };

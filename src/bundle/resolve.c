@@ -8,12 +8,11 @@
 #include "base/clock.h"
 #include "base/list.h"
 #include "bundle/archive.h"
-#include "bundle/command_line.h"
-#include "bundle/credentials.h"
 #include "bundle/download.h"
 #include "bundle/entry_copy.h"
 #include "bundle/mpak.h"
 #include "bundle/package.h"
+#include "bundle/package_prepare.h"
 
 /* The way of one entry: files (pool) -> registry (loop) -> download -> files (pool) -> done.
  * Most go straight from the first to the last. */
@@ -81,67 +80,21 @@ static struct resolve *back(struct job *j)
 
 /* ---- the last step: what to run (pool thread) ---- */
 
-static const char *from_environment(void *ctx, const char *name)
-{
-    return getenv(name);
-}
-
-static int load_values(struct resolve *r, const struct manifest *m, struct user_value **ret)
-{
-    struct arena *a = &r->arena;
-    struct json *stored;
-    struct user_config_sources from = {
-        .given = r->entry.user_config,
-        .mpak = credentials_of_mpak(a, r->home_dir, r->entry.name),
-        .allowed_env = r->entry.allowed_env,
-        .getenv = from_environment,
-        .home_dir = r->home_dir,
-    };
-    str slug = credentials_slug(a, &r->entry);
-    int rc = credentials_load(a, r->conf.credentials_dir, slug, &stored, &r->err);
-    if (rc < 0)
-        return rc;
-    from.stored = stored;
-    rc = user_config_resolve(a, m, &from, ret, &r->err);
-    if (rc == -ENOKEY) {
-        size_t n = strlen(r->err.msg);
-        snprintf(r->err.msg + n, sizeof r->err.msg - n, "; say: nb config set %.*s KEY=VALUE",
-                 STR_ARG(r->entry.server_name));
-    }
-    return rc;
-}
-
 static int prepare(struct resolve *r)
 {
-    struct arena *a = &r->arena;
-    struct manifest m;
-    struct user_value *values;
-    struct command_line line;
-    int rc = package_manifest(a, r->dir, &m, &r->err);
-    if (rc == 0)
-        rc = load_values(r, &m, &values);
+    struct package_use use = {
+        .entry = &r->entry,
+        .dir = r->dir,
+        .home_dir = r->home_dir,
+        .data_dir = r->data_dir,
+        .credentials_dir = r->conf.credentials_dir,
+    };
+    struct package_ready ready;
+    int rc = package_prepare(&r->arena, &use, &ready, &r->err);
     if (rc < 0)
         return rc;
-    struct variables vars = {r->dir, r->home_dir, r->data_dir, values, m.noptions};
-    rc = command_line_build(a, &m, &vars, &line, &r->err);
-    if (rc < 0) {
-        err_prefix(&r->err, "%s/manifest.json", r->dir);
-        return rc;
-    }
-    r->result = (struct resolved){
-        .argv = line.argv,
-        .env = line.env,
-        .cwd = line.cwd,
-        .dir = r->dir,
-        .chosen_paths = line.chosen_paths,
-        .version = m.version,
-        .description = m.description,
-        .author = m.author,
-        .title = m.title,
-        .ui = m.ui,
-        .is_upjack = m.is_upjack,
-        .trust_score = r->package.trust_score,
-    };
+    r->result = ready.resolved;
+    r->result.trust_score = r->package.trust_score;
     return 0;
 }
 

@@ -341,8 +341,11 @@ static int plan_off(struct arena *a, const struct sandbox_want *w, struct sandbo
     int rc = reach_program(a, &q, &unused, &program, e);
     if (rc < 0)
         return rc;
-    *ret =
-        (struct sandbox_plan){.cwd = cwd, .description = STR("off: it may do whatever nb may do")};
+    *ret = (struct sandbox_plan){
+        .cwd = cwd,
+        .env = w->env,
+        .description = STR("off: it may do whatever nb may do"),
+    };
     add_commands(a, w, program, ret);
     return add_message(a, w, NULL, ret, e);
 }
@@ -351,7 +354,7 @@ int sandbox_plan(struct arena *a, const struct sandbox_want *want, struct sandbo
                  struct err *e)
 {
     struct sandbox_want with_network = *want, *w = &with_network;
-    struct sandbox_rules r;
+    struct sandbox_rules *r = ARENA_NEW(a, struct sandbox_rules);
     struct args options = {.arena = a};
     if (w->declared->is_off)
         return plan_off(a, w, ret, e);
@@ -362,16 +365,21 @@ int sandbox_plan(struct arena *a, const struct sandbox_want *want, struct sandbo
                        w->offer->why_not);
     int rc = network_prepare(a, w, e);
     if (rc == 0)
-        rc = sandbox_rules_make(a, w, &r, e);
+        rc = sandbox_rules_make(a, w, r, e);
     if (rc < 0)
         return rc;
     bool is_wrapped = w->offer->kind == SANDBOX_BUBBLEWRAP;
-    *ret =
-        (struct sandbox_plan){.cwd = is_wrapped ? "/" : r.cwd, .description = describe(a, w, &r)};
-    add_commands(a, w, r.program, ret);
+    *ret = (struct sandbox_plan){
+        .cwd = is_wrapped ? "/" : r->cwd,
+        .rules = r,
+        .reach = w->reach,
+        .env = w->env,
+        .description = describe(a, w, r),
+    };
+    add_commands(a, w, r->program, ret);
     if (is_wrapped) {
-        bwrap_args(&options, w, &r);
+        bwrap_args(&options, w, r);
         ret->wrap = options.at;
     }
-    return add_message(a, w, is_wrapped ? NULL : &r, ret, e);
+    return add_message(a, w, is_wrapped ? NULL : r, ret, e);
 }

@@ -76,7 +76,10 @@ struct sandbox_plan {           /* in the arena */
     const char *const *wrap;    /* bubblewrap and its options; NULL = without it */
     const char *const *program; /* the server's own command line */
     const char *cwd;
-    str description; /* "bubblewrap: no network, writes ~/notes" */
+    const struct sandbox_rules *rules; /* what both mechanisms enforce; NULL = sandbox off */
+    struct json_strs reach;            /* of the network: "public", "host:port" */
+    const char *const *env;            /* of the server */
+    str description;                   /* "bubblewrap: no network, writes ~/notes" */
 };
 
 /* Looks at files: for a pool thread. -ENOENT: no such program or path; -EINVAL: a path that must

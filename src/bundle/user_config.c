@@ -167,7 +167,7 @@ int user_config_resolve(struct arena *a, const struct manifest *m,
         if (r == 0 && all[i].values.len == 0 && m->options[i].is_required)
             add_missing(a, &missing, &m->options[i], from->home_dir, nmissing++ > 0);
     }
-    if (r == 0 && nmissing > 0)
+    if (r == 0 && nmissing > 0 && !from->may_lack)
         r = err_set(e, -ENOKEY, "%.*s needs %s: %s", STR_ARG(m->name),
                     nmissing > 1 ? "values that are not set" : "a value that is not set",
                     buf_cstr(&missing));

@@ -27,6 +27,7 @@ struct user_config_sources {
     const char *(*getenv)(void *ctx, const char *name); /* NULL = no environment */
     void *env_ctx;
     const char *home_dir; /* ${HOME} in defaults; NULL = the literal text stays */
+    bool may_lack;        /* required values that are not set are no error */
 };
 
 /* One value per option, in their order. -ENOKEY when required ones are missing: the message

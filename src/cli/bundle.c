@@ -71,13 +71,18 @@ int bundle_cli_place(struct conv_cli *x)
     return EXIT_DONE;
 }
 
-const char *bundle_cli_credentials(struct conv_cli *x)
+const char *bundle_cli_below(struct conv_cli *x, const char *name)
 {
     str path = str_from(x->config.path);
     if (!str_ends(path, STR("/workspace.json")))
-        return config_path(&x->config, "credentials");
+        return config_path(&x->config, name);
     path.n -= strlen("workspace.json");
-    return arena_printf(&x->arena, "%.*scredentials", STR_ARG(path)).p;
+    return arena_printf(&x->arena, "%.*s%s", STR_ARG(path), name).p;
+}
+
+const char *bundle_cli_credentials(struct conv_cli *x)
+{
+    return bundle_cli_below(x, "credentials");
 }
 
 struct call {
@@ -153,17 +158,27 @@ static bool needs_quotes(str s)
     return s.n == 0;
 }
 
-static str command_text(struct arena *a, const struct bundle_entry *b)
+str bundle_cli_quoted(struct arena *a, const char *const *argv)
 {
     struct buf out;
     buf_init(&out, LINE_MAX_BYTES);
-    buf_add_str(&out, b->command);
-    for (size_t i = 0; i < b->args.len; i++)
-        buf_printf(&out, needs_quotes(b->args.items[i]) ? " '%.*s'" : " %.*s",
-                   STR_ARG(b->args.items[i]));
+    for (size_t i = 0; argv[i]; i++) {
+        str word = str_from(argv[i]);
+        buf_printf(&out, needs_quotes(word) ? "%s'%.*s'" : "%s%.*s", i > 0 ? " " : "",
+                   STR_ARG(word));
+    }
     str text = arena_str(a, buf_str(&out));
     buf_done(&out);
     return text;
+}
+
+static str command_text(struct arena *a, const struct bundle_entry *b)
+{
+    const char **argv = arena_array(a, b->args.len + 2, sizeof(*argv));
+    argv[0] = arena_cstr(a, b->command);
+    for (size_t i = 0; i < b->args.len; i++)
+        argv[i + 1] = arena_cstr(a, b->args.items[i]);
+    return bundle_cli_quoted(a, argv);
 }
 
 str bundle_cli_source(struct arena *a, const struct bundle_entry *b)

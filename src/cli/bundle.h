@@ -15,6 +15,7 @@ extern const struct command BUNDLE_LIST, BUNDLE_INFO, BUNDLE_LOGS, BUNDLE_ADD, B
  * with its bundles. */
 int bundle_cli_with(struct cli *cli, conv_fn fn, const void *options, int argc, char **argv);
 int bundle_cli_place(struct conv_cli *x); /* the same for who uses conv_with; an exit code */
+const char *bundle_cli_below(struct conv_cli *x, const char *name); /* in its directory */
 const char *bundle_cli_credentials(struct conv_cli *x);
 
 /* Whether a server runs; then x->client is connected to it. */
@@ -34,6 +35,8 @@ const struct bundle_entry *bundle_cli_entry_named(const struct bundle_entry *all
 /* Where an entry comes from, as people write it: "@scope/name", a path, a URL, a command line.
  * Nothing in it is secret but what stands on the command line itself. */
 str bundle_cli_source(struct arena *a, const struct bundle_entry *b);
+/* A command line as a shell would take it. */
+str bundle_cli_quoted(struct arena *a, const char *const *argv);
 /* A copy of an entry with its values masked that may be secret: variables, headers, tokens. */
 struct json *bundle_cli_masked(struct arena *a, const struct json *entry);
 

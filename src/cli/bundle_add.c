@@ -6,19 +6,18 @@
 
 #include "bundle/command_needs.h"
 #include "bundle/credentials.h"
-#include "bundle/network_reach.h"
 #include "bundle/oauth.h"
-#include "bundle/package.h"
 #include "bundle/settings.h"
-#include "cli/bundle.h"
+#include "cli/bundle_inspect.h"
 #include "cli/record.h"
 #include "cli/secret.h"
 
 struct add_options {
     const char *name, *url, *auth, *token, *token_file;
-    struct arg_list headers, env, allow_env, reach, read, write, config;
+    struct arg_list headers, env, allow_env, reach, read, write, config, allow_dir;
     struct arg_list header_files, env_files, config_files; /* NAME=FILE */
-    bool is_token_stdin, is_sse, has_network, is_unconfined, allow_private, is_protected, is_sure;
+    bool is_token_stdin, is_sse, has_network, is_unconfined, allow_private, is_protected, is_sure,
+        is_dry;
     int memory_mb;
 };
 
@@ -53,7 +52,10 @@ static const struct arg ADD_ARGS[] = {
     {"no-sandbox", 0, ARG_FLAG, OPT(is_unconfined), NULL, "it may do whatever you may"},
     {"memory", 0, ARG_INT, OPT(memory_mb), "MB", "memory it may use (1024)"},
     {"protected", 0, ARG_FLAG, OPT(is_protected), NULL, "the agent may not remove it"},
-    {"yes", 'y', ARG_FLAG, OPT(is_sure), NULL, "do not ask"},
+    {"allow-dir", 0, ARG_LIST, OPT(allow_dir), "PATH",
+     "grant a directory that its manifest proposes (may be repeated)"},
+    {"dry-run", 0, ARG_FLAG, OPT(is_dry), NULL, "show what it may do, and add nothing"},
+    {"yes", 'y', ARG_FLAG, OPT(is_sure), NULL, "do not ask; grants no proposed directory"},
     {0}};
 
 /* ---- the entry ---- */
@@ -62,6 +64,10 @@ struct adding {
     struct conv_cli *x;
     const struct add_options *o;
     struct json *entry;
+    struct json *values; /* given with --set: an object */
+    struct bundle_cli_files files;
+    struct inspection inspection; /* of all but remote ones */
+    bool has_inspection;
 };
 
 static void set_str(struct adding *d, const char *key, const char *value)
@@ -275,42 +281,68 @@ static int make_entry(struct adding *d, int argc, char **argv)
 
 /* ---- consent ---- */
 
-static void describe(struct conv_cli *x, const struct bundle_entry *b)
+/* Entry, package and questions: all that is known before anything is written. */
+static int decode(struct adding *d, struct bundle_entry *ret)
 {
-    static const char *const WHAT[] = {[BUNDLE_NAMED] = "package",
-                                       [BUNDLE_LOCAL] = "bundle",
-                                       [BUNDLE_REMOTE] = "server",
-                                       [BUNDLE_COMMAND] = "command",
-                                       [BUNDLE_BUILT_IN] = ""};
-    bundle_cli_print_line(stderr, WHAT[b->kind], bundle_cli_source(&x->arena, b));
-    for (size_t i = 0; i < b->nenv; i++) /* names only: values may be secret */
-        bundle_cli_print_line(stderr, i == 0 ? "variables" : "", b->env[i].key);
-    if (b->kind == BUNDLE_REMOTE)
-        return;
-    if (b->sandbox.is_off) {
-        bundle_cli_print_line(stderr, "sandbox", STR("none: it may do whatever you may"));
-        return;
-    }
-    bundle_cli_print_line(stderr, "network", network_words(&x->arena, &b->sandbox));
-    if (b->sandbox.network && command_fetches(b->command))
-        bundle_cli_print_line(stderr, "", STR("and the registry, since it downloads what it runs"));
-    for (size_t i = 0; i < b->sandbox.read.len; i++)
-        bundle_cli_print_line(stderr, i == 0 ? "reads" : "", b->sandbox.read.items[i]);
-    for (size_t i = 0; i < b->sandbox.write.len; i++)
-        bundle_cli_print_line(stderr, i == 0 ? "writes" : "", b->sandbox.write.items[i]);
-    struct json_strs unseen = command_unseen_paths(&x->arena, b);
-    for (size_t i = 0; i < unseen.len; i++)
-        bundle_cli_print_line(stderr, i == 0 ? "cannot see" : "", unseen.items[i]);
-    if (unseen.len > 0)
-        fputs("             (--read PATH or --write PATH shows it)\n", stderr);
+    struct conv_cli *x = d->x;
+    struct err e = {0};
+    if (bundle_entry_decode(&x->arena, d->entry, "/", ret, &e) < 0 ||
+        (ret->kind == BUNDLE_REMOTE &&
+         bundle_entry_check_url(ret, x->config.allow_insecure_remotes, &e) < 0))
+        return cli_fail(&e);
+    return EXIT_DONE;
 }
 
-static bool is_agreed(struct conv_cli *x, const struct add_options *o, const struct bundle_entry *b)
+static int inspect(struct adding *d, const struct bundle_entry *b)
 {
-    if (b->kind == BUNDLE_REMOTE)
-        return true;
-    describe(x, b);
-    return bundle_cli_confirm("Run this on this machine?", o->is_sure);
+    struct err e = {0};
+    struct bundle_cli_question q = {b, d->files.dir, d->values};
+    return bundle_cli_inspect(d->x, &q, &d->inspection, &e) < 0 ? cli_fail(&e) : EXIT_DONE;
+}
+
+/* Granted directories are values of the entry: they are neither secret nor anybody else's. */
+static int ask_proposals(struct adding *d, struct bundle_entry *b)
+{
+    struct arena *a = &d->x->arena;
+    struct json *granted = json_new(a, JSON_OBJECT);
+    bool may_ask = d->x->cli->is_tty_in && !d->o->is_sure && !d->o->is_dry;
+    int code = bundle_cli_ask_proposals(d->x, &d->inspection, &d->o->allow_dir, may_ask, granted);
+    if (code != EXIT_DONE || granted->len == 0)
+        return code;
+    json_set(a, d->entry, STR("userConfig"), *granted);
+    code = decode(d, b);
+    return code == EXIT_DONE ? inspect(d, b) : code;
+}
+
+static int look(struct adding *d, struct bundle_entry *b)
+{
+    struct conv_cli *x = d->x;
+    struct err e = {0};
+    if (bundle_cli_find_files(x, b, &d->files, &e) < 0)
+        return cli_fail(&e);
+    if (d->files.version.n > 0) { /* that version stays until nb bundle update */
+        json_set(&x->arena, d->entry, STR("version"), json_of_str(d->files.version));
+        int code = decode(d, b);
+        if (code != EXIT_DONE)
+            return code;
+    }
+    int code = inspect(d, b);
+    return code == EXIT_DONE ? ask_proposals(d, b) : code;
+}
+
+static int show_only(struct adding *d)
+{
+    if (d->x->cli->opt.is_json)
+        conv_print_json(bundle_cli_inspection_json(d->x, &d->inspection));
+    else
+        bundle_cli_show(d->x, stdout, &d->inspection);
+    return EXIT_DONE;
+}
+
+static bool is_agreed(struct adding *d)
+{
+    bundle_cli_show(d->x, stderr, &d->inspection);
+    return bundle_cli_confirm("Run this on this machine?", d->o->is_sure);
 }
 
 /* ---- adding ---- */
@@ -319,20 +351,15 @@ struct values { /* given with --set */
     const char *dir;
     str slug;
     const struct json *before; /* what was stored */
-    const char *const *pairs;
-    size_t n;
+    const struct json *given;
 };
 
 static int store_values(const struct values *v)
 {
-    for (size_t i = 0; i < v->n; i++) {
-        str pair = str_from(v->pairs[i]);
-        ptrdiff_t eq = str_find_char(pair, '=');
+    for (size_t i = 0; i < v->given->len; i++) {
         struct err e = {0};
-        if (eq <= 0)
-            return cli_usage_error("--set: '%s' is not of the form KEY=VALUE", v->pairs[i]);
-        struct json value = json_of_str(str_skip(pair, (size_t)eq + 1));
-        if (credentials_set(v->dir, v->slug, str_slice(pair, 0, (size_t)eq), &value, &e) < 0)
+        const struct json_member *m = &v->given->members[i];
+        if (credentials_set(v->dir, v->slug, m->key, &m->value, &e) < 0)
             return cli_fail(&e);
     }
     return EXIT_DONE;
@@ -355,23 +382,28 @@ static void take_values_back(const struct values *v)
             (void)cli_fail(&e);
         return;
     }
-    for (size_t i = 0; i < v->n; i++) {
-        str key = str_from(v->pairs[i]);
-        ptrdiff_t eq = str_find_char(key, '=');
-        if (eq > 0)
-            put_back(v, str_slice(key, 0, (size_t)eq));
-    }
+    for (size_t i = 0; i < v->given->len; i++)
+        put_back(v, v->given->members[i].key);
     put_back(v, STR(OAUTH_CREDENTIAL));
 }
 
-static int add_running(struct conv_cli *x, const struct json *entry)
+static void print_added(struct adding *d, struct json *answer)
 {
+    if (d->has_inspection)
+        json_set(&d->x->arena, answer, STR("grants"),
+                 *bundle_cli_inspection_json(d->x, &d->inspection));
+    conv_print_json(answer);
+}
+
+static int add_running(struct adding *d)
+{
+    struct conv_cli *x = d->x;
     struct json *app;
-    int code = bundle_cli_ask(x, "POST", STR("/v1/apps/install"), entry, NULL, &app);
+    int code = bundle_cli_ask(x, "POST", STR("/v1/apps/install"), d->entry, NULL, &app);
     if (code != EXIT_DONE)
         return code;
     if (x->cli->opt.is_json)
-        conv_print_json(app);
+        print_added(d, app);
     else
         printf("%.*s is %.*s with %lld tools.\n", STR_ARG(json_get_string(app, "name")),
                STR_ARG(json_get_string(app, "status")),
@@ -379,14 +411,15 @@ static int add_running(struct conv_cli *x, const struct json *entry)
     return EXIT_DONE;
 }
 
-static int add_entry(struct conv_cli *x, const struct json *entry, const struct bundle_entry *b)
+static int add_entry(struct adding *d, const struct bundle_entry *b)
 {
+    struct conv_cli *x = d->x;
     struct err e = {0};
-    if (settings_add_bundle(x->config.path, entry, &e) < 0)
+    if (settings_add_bundle(x->config.path, d->entry, &e) < 0)
         return cli_fail(&e);
     cli_record(&x->config, "bundle.install", b->server_name, true, STR_NONE);
     if (x->cli->opt.is_json)
-        conv_print_json(bundle_cli_masked(&x->arena, entry));
+        print_added(d, bundle_cli_masked(&x->arena, d->entry));
     else
         printf("%.*s is in %s and starts with the next nb or nb serve.\n", STR_ARG(b->server_name),
                x->config.path);
@@ -406,21 +439,11 @@ static int check_is_new(struct conv_cli *x, const struct bundle_entry *b)
 }
 
 /* The pairs of --set, and those of --set-file with what the files say. */
-static int all_values(struct adding *d, struct arg_list *ret)
+static int read_values(struct adding *d)
 {
-    struct arena *a = &d->x->arena;
-    struct json *obj = json_new(a, JSON_OBJECT);
-    int code = add_pairs(d, obj, "set", &d->o->config, false);
-    if (code == EXIT_DONE)
-        code = add_pairs(d, obj, "set", &d->o->config_files, true);
-    *ret = (struct arg_list){0};
-    for (size_t i = 0; code == EXIT_DONE && i < obj->len; i++) {
-        if (ret->len == ARG_LIST_MAX)
-            return cli_usage_error("bundle add: more than %d values", ARG_LIST_MAX);
-        str key = obj->members[i].key, value = json_get_string(obj, arena_cstr(a, key));
-        ret->items[ret->len++] = arena_printf(a, "%.*s=%.*s", STR_ARG(key), STR_ARG(value)).p;
-    }
-    return code;
+    d->values = json_new(&d->x->arena, JSON_OBJECT);
+    int code = add_pairs(d, d->values, "set", &d->o->config, false);
+    return code == EXIT_DONE ? add_pairs(d, d->values, "set", &d->o->config_files, true) : code;
 }
 
 /* The values come first: the start needs them. */
@@ -432,42 +455,44 @@ static int add_with_values(struct adding *d, const struct bundle_entry *b)
     struct values v = {
         .dir = bundle_cli_credentials(x),
         .slug = credentials_slug(&x->arena, b),
+        .given = d->values,
     };
-    struct arg_list pairs;
-    int code = all_values(d, &pairs);
-    if (code != EXIT_DONE)
-        return code;
-    v.pairs = pairs.items;
-    v.n = pairs.len;
     if (credentials_load(&x->arena, v.dir, v.slug, &before, &e) < 0)
         return cli_fail(&e);
     v.before = before;
-    code = store_values(&v);
+    int code = store_values(&v);
     if (code == EXIT_DONE && b->oauth.is_on)
         code = bundle_cli_sign_in(x, b, 0, false);
     if (code == EXIT_DONE)
-        code = bundle_cli_served(x) ? add_running(x, d->entry) : add_entry(x, d->entry, b);
+        code = bundle_cli_served(x) ? add_running(d) : add_entry(d, b);
     if (code != EXIT_DONE)
         take_values_back(&v);
     return code;
 }
 
+static int prepare(struct adding *d, struct bundle_entry *b, int argc, char **argv)
+{
+    int code = make_entry(d, argc, argv);
+    if (code == EXIT_DONE)
+        code = read_values(d);
+    if (code == EXIT_DONE)
+        code = decode(d, b);
+    if (code == EXIT_DONE)
+        code = check_is_new(d->x, b);
+    d->has_inspection = b->kind != BUNDLE_REMOTE && b->kind != BUNDLE_BUILT_IN;
+    return code == EXIT_DONE && d->has_inspection ? look(d, b) : code;
+}
+
 static int do_add(struct conv_cli *x, const void *options, int argc, char **argv)
 {
-    struct adding d = {x, options, json_new(&x->arena, JSON_OBJECT)};
-    struct bundle_entry b;
-    struct err e = {0};
-    int code = make_entry(&d, argc, argv);
+    struct adding d = {.x = x, .o = options, .entry = json_new(&x->arena, JSON_OBJECT)};
+    struct bundle_entry b = {0};
+    int code = prepare(&d, &b, argc, argv);
     if (code != EXIT_DONE)
         return code;
-    if (bundle_entry_decode(&x->arena, d.entry, "/", &b, &e) < 0 ||
-        (b.kind == BUNDLE_REMOTE &&
-         bundle_entry_check_url(&b, x->config.allow_insecure_remotes, &e) < 0))
-        return cli_fail(&e);
-    code = check_is_new(x, &b);
-    if (code != EXIT_DONE)
-        return code;
-    if (!is_agreed(x, options, &b)) {
+    if (d.o->is_dry)
+        return d.has_inspection ? show_only(&d) : EXIT_DONE;
+    if (d.has_inspection && !is_agreed(&d)) {
         fputs("Nothing was added.\n", stderr);
         return EXIT_FAILED;
     }
@@ -478,8 +503,8 @@ static int run_add(struct cli *cli, const void *options, int argc, char **argv)
 {
     const struct add_options *o = options;
     bool is_remote = o->url || (argc == 1 && strncmp(argv[0], "http", 4) == 0);
-    if (!o->is_sure && !cli->is_tty_in && argc > 0 && !is_remote)
-        return cli_usage_error("bundle add: nobody can be asked here; say --yes");
+    if (!o->is_sure && !o->is_dry && !cli->is_tty_in && argc > 0 && !is_remote)
+        return cli_usage_error("bundle add: stdin is not a terminal; pass --yes to confirm");
     return bundle_cli_with(cli, do_add, options, argc, argv);
 }
 
@@ -492,6 +517,11 @@ const struct command BUNDLE_ADD = {
         "  nb bundle add ./notes.mcpb              an archive, or a folder with a manifest.json\n"
         "  nb bundle add --url https://x.io/mcp --name x --auth bearer --token-stdin\n"
         "  nb bundle add --name files --read ~/notes -- npx -y some-server ~/notes\n\n"
+        "Before anything is installed, the command, its variables, paths and network are shown "
+        "(--dry-run\n"
+        "shows them and adds nothing). Directories that a manifest proposes are asked for one by "
+        "one; --yes\n"
+        "grants none of them, --allow-dir PATH does.\n\n"
         "Programs run in a sandbox: without --network, --reach, --read and --write they reach "
         "neither the\n"
         "network nor your files; npx, uvx and their like get the network. With a server running "

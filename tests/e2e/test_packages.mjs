@@ -178,7 +178,7 @@ test('a package is searched for, installed, used, updated, and used without the 
     assert.equal(await text(server, 'tiny', 'add', { a: 20, b: 3 }), '23')
     assert.equal((await app(server, 'tiny')).bundleName, '@test/tiny')
     const settings = JSON.parse(fs.readFileSync(path.join(workdir, 'nimblebrain.json')))
-    assert.deepEqual(settings.bundles, [{ name: '@test/tiny', sandbox: { read: [SRC_DIR] } }])
+    assert.deepEqual(settings.bundles, [{ name: '@test/tiny', sandbox: { read: [SRC_DIR] }, version: '1.0.0' }])
     assert.match((await nbw('bundle', 'info', '@test/tiny')).stdout, /^status +running$/m)
     const again = await nbw('bundle', 'add', '@test/tiny', '--yes')
     assert.equal(again.code, 1)

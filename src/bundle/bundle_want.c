@@ -1,0 +1,101 @@
+#include "bundle/bundle_want.h"
+
+#include <stdlib.h>
+
+#include "bundle/bundle_env.h"
+
+#define MEMORY_MB 1024 /* unless the entry says otherwise */
+
+const char *bundle_data_dir(struct arena *a, const struct bundle_entry *entry, const char *root)
+{
+    str name = entry->server_name;
+    if (entry->kind == BUNDLE_NAMED && str_starts(entry->name, STR("@"))) {
+        char *flat = arena_cstr(a, str_skip(entry->name, 1));
+        for (char *p = flat; *p; p++)
+            *p = *p == '/' ? '-' : *p;
+        name = str_from(flat);
+    }
+    return arena_printf(a, "%s/%.*s", root, STR_ARG(name)).p;
+}
+
+static const char *home_of(const struct bundle_place *place)
+{
+    const char *home = place->home_dir ? place->home_dir : getenv("HOME");
+    return home && home[0] == '/' ? home : "/nonexistent";
+}
+
+int64_t bundle_memory_max(const struct bundle_entry *entry)
+{
+    return (entry->memory_mb > 0 ? entry->memory_mb : MEMORY_MB) * 1024 * 1024;
+}
+
+struct sandbox_want bundle_want(struct arena *a, const struct bundle_entry *entry,
+                                const struct bundle_place *place)
+{
+    return (struct sandbox_want){
+        .declared = &entry->sandbox,
+        .data_dir = bundle_data_dir(a, entry, place->data_dir),
+        .work_dir = place->work_dir,
+        .home_dir = home_of(place),
+        .own_program = place->own_program,
+        .packages_dir = place->package_dir,
+        .memory_bytes = bundle_memory_max(entry),
+    };
+}
+
+void bundle_want_command(struct arena *a, struct sandbox_want *w, const struct bundle_entry *entry)
+{
+    const char **argv = arena_array(a, entry->args.len + 2, sizeof(*argv));
+    argv[0] = arena_cstr(a, entry->command);
+    for (size_t i = 0; i < entry->args.len; i++)
+        argv[i + 1] = arena_cstr(a, entry->args.items[i]);
+    w->argv = argv;
+    w->cwd = entry->cwd.n > 0 ? arena_cstr(a, entry->cwd) : NULL;
+}
+
+static const char *const *copy_list(struct arena *a, const char *const *list)
+{
+    size_t n = 0;
+    while (list[n])
+        n++;
+    const char **ret = arena_array(a, n + 1, sizeof(*ret));
+    for (size_t i = 0; i < n; i++)
+        ret[i] = arena_cstr(a, str_from(list[i]));
+    return ret;
+}
+
+void bundle_want_package(struct arena *a, struct sandbox_want *w, const struct resolved *r)
+{
+    w->argv = copy_list(a, r->argv);
+    w->env = r->env ? copy_list(a, r->env) : NULL;
+    w->cwd = r->cwd ? arena_cstr(a, str_from(r->cwd)) : NULL;
+    w->package_dir = r->dir ? arena_cstr(a, str_from(r->dir)) : NULL;
+    w->chosen =
+        (struct json_strs){arena_array(a, r->chosen_paths.len, sizeof(str)), r->chosen_paths.len};
+    for (size_t i = 0; i < r->chosen_paths.len; i++)
+        w->chosen.items[i] = arena_str(a, r->chosen_paths.items[i]);
+}
+
+/* Private below /tmp with bubblewrap; with Landlock there is only one /tmp for all. */
+static const char *tmp_dir_of(struct arena *a, const struct sandbox_want *w)
+{
+    if (w->declared->is_off)
+        return NULL;
+    if (w->offer->kind == SANDBOX_BUBBLEWRAP)
+        return "/tmp";
+    return arena_printf(a, "%s/tmp", w->data_dir).p;
+}
+
+void bundle_want_offer(struct arena *a, struct sandbox_want *w, const struct bundle_entry *entry,
+                       const struct sandbox_offer *offer)
+{
+    w->offer = offer;
+    struct bundle_env_want env = {
+        .entry = entry,
+        .package_env = w->env,
+        .data_dir = w->data_dir,
+        .tmp_dir = tmp_dir_of(a, w),
+        .keeps_home = w->declared->is_off || w->reads_home,
+    };
+    w->env = bundle_env(a, &env);
+}
