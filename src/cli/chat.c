@@ -55,6 +55,8 @@ static void on_retry(void *ctx, str message)
 {
     struct arena a;
     arena_init(&a);
+    if (str_ends(message, STR(".")))
+        message.n--;
     cli_complain(arena_printf(&a, "%.*s; trying again", STR_ARG(message)));
     arena_done(&a);
 }

@@ -234,6 +234,8 @@ static void on_retry(void *ctx, str message)
     struct buf line;
     end_text(v);
     buf_init(&line, LINE_MAX_BYTES);
+    if (str_ends(message, STR(".")))
+        message.n--;
     text_add_line(&line, utf8_truncate(message, MESSAGE_BYTES));
     buf_add_lit(&line, "; trying again");
     view_notice(v, STYLE_DIM, buf_str(&line));

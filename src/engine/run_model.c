@@ -173,7 +173,7 @@ static const char *error_type(enum llm_error_kind kind)
         [LLM_ERR_AUTH] = "provider_auth_error",     [LLM_ERR_BILLING] = "provider_billing_error",
         [LLM_ERR_MODEL] = "model_not_found",        [LLM_ERR_INVALID] = "provider_invalid_request",
         [LLM_ERR_TOO_LONG] = "context_too_long",    [LLM_ERR_OVERLOADED] = "provider_overloaded",
-        [LLM_ERR_NETWORK] = "provider_unreachable",
+        [LLM_ERR_SERVER] = "provider_error",        [LLM_ERR_NETWORK] = "provider_unreachable",
     };
     return TYPES[kind];
 }

@@ -45,7 +45,10 @@ struct llm_call {
     unsigned attempt;
     bool has_dropped_tool;
     uint64_t start_ms;
-    struct timer timer; /* back-off, draining, or the demo's pace */
+    struct timer timer;   /* back-off, draining, or the demo's pace */
+    struct timer silence; /* of an attempt: bytes may come that say nothing (pings) */
+    size_t heard;         /* how far the answer was when it last grew */
+    uint64_t heard_ms;
     struct deferred turn;
     struct llm_failure setup; /* err.code != 0: the call never got out of the house */
     struct demo_speech demo;
@@ -64,6 +67,7 @@ static void call_free(struct llm_call *c)
     if (c->fetch)
         fetch_cancel(c->fetch);
     timer_stop(&c->timer);
+    timer_stop(&c->silence);
     defer_stop(&c->turn);
     list_del(&c->node);
     sse_parser_done(&c->sse);
@@ -93,6 +97,7 @@ static void call_kill(struct llm_call *c)
         fetch_cancel(c->fetch);
     c->fetch = NULL;
     timer_stop(&c->timer);
+    timer_stop(&c->silence);
     defer_stop(&c->turn);
     if (c->busy == 0)
         call_free(c);
@@ -146,6 +151,7 @@ static void report_done(struct llm_call *c)
 {
     struct llm_result r;
     timer_stop(&c->timer);
+    timer_stop(&c->silence);
     answer_result(&c->answer, c->provider->name, c->model, &r);
     r.ms = clock_mono_ms() - c->start_ms;
     if (r.request_id.n == 0)
@@ -165,8 +171,17 @@ static void report_done(struct llm_call *c)
     timer_start(&c->timer, DRAIN_MS);
 }
 
+/* Only at the end: while nb tries again, there is nothing for a person to do. */
+static void add_advice(struct llm_failure *f)
+{
+    struct err said = f->err;
+    if (f->kind == LLM_ERR_OVERLOADED || f->kind == LLM_ERR_SERVER)
+        err_set(&f->err, said.code, "%s Try again in a while.", said.msg);
+}
+
 static void report_failure(struct llm_call *c, struct llm_failure *f)
 {
+    add_advice(f);
     f->had_output = c->answer.had_output;
     c->is_answered = true;
     c->ev.on_fail(c->ctx, f);
@@ -279,9 +294,52 @@ static void stream_cut(struct llm_call *c)
 
 static void end_fetch(struct llm_call *c)
 {
+    timer_stop(&c->silence);
     if (c->fetch)
         fetch_cancel(c->fetch);
     c->fetch = NULL;
+}
+
+/* ---- a stream that says nothing ---- */
+
+/* Grows with whatever a model can say. Pings, comments and empty deltas leave it as it is. */
+static size_t answer_size(const struct answer *an)
+{
+    return an->bytes + an->n + (size_t)an->has_stop;
+}
+
+static void on_silence(void *ctx)
+{
+    struct llm_call *c = ctx;
+    uint64_t max = c->llm->idle_timeout_ms, silent = clock_mono_ms() - c->heard_ms;
+    struct err e = {0};
+    if (silent < max) {
+        timer_start(&c->silence, max - silent);
+        return;
+    }
+    enter(c);
+    end_fetch(c);
+    err_set(&e, -ETIMEDOUT, "nothing of an answer came for %llu ms", (unsigned long long)max);
+    network_failed(c, &e);
+    leave(c);
+}
+
+static void listen_for(struct llm_call *c)
+{
+    c->heard = 0;
+    c->heard_ms = clock_mono_ms();
+    timer_init(&c->silence, c->llm->loop, on_silence, c);
+    if (c->llm->idle_timeout_ms > 0)
+        timer_start(&c->silence, c->llm->idle_timeout_ms);
+}
+
+static void note_progress(struct llm_call *c)
+{
+    size_t now = answer_size(&c->answer);
+    if (now == c->heard)
+        return;
+    c->heard = now;
+    c->heard_ms = clock_mono_ms();
 }
 
 /* After bytes were read: the answer may have failed or become complete. */
@@ -339,6 +397,7 @@ static void on_data(void *ctx, str bytes)
         if (sse_parser_feed(&c->sse, bytes) < 0)
             answer_fail(&c->answer, STR("answer_too_large"),
                         STR("one event is larger than 16 MiB"));
+        note_progress(c);
         check_answer(c);
     }
     leave(c);
@@ -361,6 +420,7 @@ static void on_end(void *ctx, const struct err *err)
     struct llm_call *c = ctx;
     enter(c);
     c->fetch = NULL;
+    timer_stop(&c->silence);
     if (c->is_answered) {
         call_kill(c);
     } else if (err->code < 0) {
@@ -411,6 +471,7 @@ static void start_attempt(struct llm_call *c)
         .idle_timeout_ms = c->llm->idle_timeout_ms,
         .flags = FETCH_PATIENT,
     };
+    listen_for(c);
     c->fetch = fetch_start(c->llm->fetcher, &spec, &EVENTS, c);
 }
 
@@ -510,6 +571,7 @@ struct llm_call *llm_start(struct llm *m, str name, const struct llm_request *re
     buf_init(&c->json, ERROR_BODY_MAX);
     answer_init(&c->answer, &LISTENER, c);
     timer_init(&c->timer, m->loop, speak, c);
+    timer_init(&c->silence, m->loop, on_silence, c);
     defer_init(&c->turn, speak, c);
     if (prepare(c, name, req) < 0) {
         defer(c, report_setup_failure);

@@ -97,7 +97,11 @@ struct rule {
     const char *text; /* found in the message, any case; NULL = any */
     enum llm_error_kind kind;
     bool is_retryable;
+    const char *what; /* NULL = the words of its kind */
 };
+
+#define RATE_LIMITED "limits the rate of requests"
+#define TIMED_OUT    "did not answer in time"
 
 /* The first rule that fits decides: the exact ones come first. */
 static const struct rule RULES[] = {
@@ -105,6 +109,8 @@ static const struct rule RULES[] = {
     {0, "billing_error", NULL, LLM_ERR_BILLING, false},
     {0, NULL, "credit balance is too low", LLM_ERR_BILLING, false},
     {0, NULL, "usage limits", LLM_ERR_BILLING, false},
+    {429, NULL, "spend", LLM_ERR_BILLING, false},
+    {429, NULL, "billing", LLM_ERR_BILLING, false},
     {0, "exceed_context_size_error", NULL, LLM_ERR_TOO_LONG, false},
     {0, "context_length_exceeded", NULL, LLM_ERR_TOO_LONG, false},
     {0, "request_too_large", NULL, LLM_ERR_TOO_LONG, false},
@@ -120,20 +126,23 @@ static const struct rule RULES[] = {
     {0, "model_not_found", NULL, LLM_ERR_MODEL, false},
     {404, NULL, "model", LLM_ERR_MODEL, false},
     {400, NULL, "model not found", LLM_ERR_MODEL, false},
-    {0, "rate_limit_error", NULL, LLM_ERR_OVERLOADED, true},
+    {0, "rate_limit_error", NULL, LLM_ERR_OVERLOADED, true, RATE_LIMITED},
     {0, "overloaded_error", NULL, LLM_ERR_OVERLOADED, true},
-    {0, "timeout_error", NULL, LLM_ERR_OVERLOADED, true},
-    {0, "api_error", NULL, LLM_ERR_OVERLOADED, true},
-    {0, "server_error", NULL, LLM_ERR_OVERLOADED, true},
+    {0, "timeout_error", NULL, LLM_ERR_OVERLOADED, true, TIMED_OUT},
+    {0, "api_error", NULL, LLM_ERR_SERVER, true},
+    {0, "server_error", NULL, LLM_ERR_SERVER, true},
     {0, "answer_too_large", NULL, LLM_ERR_INVALID, false},
     {0, "invalid_request_error", NULL, LLM_ERR_INVALID, false},
     {401, NULL, NULL, LLM_ERR_AUTH, false},
     {402, NULL, NULL, LLM_ERR_BILLING, false},
     {403, NULL, NULL, LLM_ERR_AUTH, false},
-    {408, NULL, NULL, LLM_ERR_OVERLOADED, true},
-    {409, NULL, NULL, LLM_ERR_OVERLOADED, true},
+    {408, NULL, NULL, LLM_ERR_OVERLOADED, true, TIMED_OUT},
+    {409, NULL, NULL, LLM_ERR_OVERLOADED, true, "reports a conflict with another request"},
     {413, NULL, NULL, LLM_ERR_TOO_LONG, false},
-    {429, NULL, NULL, LLM_ERR_OVERLOADED, true},
+    {429, NULL, NULL, LLM_ERR_OVERLOADED, true, RATE_LIMITED},
+    {503, NULL, NULL, LLM_ERR_OVERLOADED, true},
+    {504, NULL, NULL, LLM_ERR_OVERLOADED, true, TIMED_OUT},
+    {529, NULL, NULL, LLM_ERR_OVERLOADED, true},
 };
 
 static bool rule_fits(const struct rule *r, const struct wire_error *w)
@@ -149,7 +158,7 @@ static struct rule find_rule(const struct wire_error *w)
         if (rule_fits(&RULES[i], w))
             return RULES[i];
     if (w->status >= 500)
-        return (struct rule){.kind = LLM_ERR_OVERLOADED, .is_retryable = true};
+        return (struct rule){.kind = LLM_ERR_SERVER, .is_retryable = true};
     if (w->status >= 300)
         return (struct rule){.kind = LLM_ERR_INVALID};
     return (struct rule){.kind = LLM_ERR_NETWORK, .is_retryable = true}; /* in mid-stream */
@@ -225,8 +234,8 @@ static const struct {
     [LLM_ERR_INVALID] = {-EINVAL, "refused the request", ""},
     [LLM_ERR_TOO_LONG] = {-EMSGSIZE, "says that the conversation is too long for the model",
                           "Start a new conversation, or choose a model with a larger context."},
-    [LLM_ERR_OVERLOADED] = {-EBUSY, "is overloaded or limits the rate of requests",
-                            "Try again in a while."},
+    [LLM_ERR_OVERLOADED] = {-EBUSY, "is overloaded", ""},
+    [LLM_ERR_SERVER] = {-EIO, "had an error of its own", ""},
     [LLM_ERR_NETWORK] = {-ECONNRESET, "broke off its answer", ""},
 };
 
@@ -241,23 +250,27 @@ static str advice_for(struct arena *a, const struct provider *p, str model, str 
 /* "anthropic:claude-x: the provider does not have this model, or has retired it (404: ...). Use
  * ..." */
 static void word(struct arena *a, const struct provider *p, str model, str successor,
-                 const struct wire_error *w, struct llm_failure *f)
+                 const struct wire_error *w, const char *what, struct llm_failure *f)
 {
     str said = quote(a, p, w), advice = advice_for(a, p, model, successor, f->kind);
     str who = p->name;
     if (f->kind == LLM_ERR_MODEL)
         who = arena_printf(a, "%.*s:%.*s: the provider", STR_ARG(p->name), STR_ARG(model));
     err_set(&f->err, WORDS[f->kind].code, "%.*s %s (%.*s).%s%.*s", STR_ARG(who),
-            WORDS[f->kind].what, STR_ARG(said), advice.n > 0 ? " " : "", STR_ARG(advice));
+            what ? what : WORDS[f->kind].what, STR_ARG(said), advice.n > 0 ? " " : "",
+            STR_ARG(advice));
 }
 
 struct verdict failure_judge(const struct provider *p, str model, str successor,
                              const struct wire_error *w, struct llm_failure *ret)
 {
     struct rule rule = find_rule(w);
-    /* Anthropic names a wait with every rate limit, but none with a monthly spend cap. */
-    if (w->status == 429 && p->type->rate_limit_needs_wait && w->retry_after_ms < 0)
-        rule = (struct rule){.kind = LLM_ERR_BILLING};
+    /* Anthropic names a wait with every rate limit and none with a spend cap of the account;
+     * proxies in between drop it. Trying again costs nothing, and only the end tells the two apart.
+     */
+    if (w->status == 429 && p->type->rate_limit_needs_wait && w->retry_after_ms < 0 &&
+        rule.kind == LLM_ERR_OVERLOADED)
+        rule.what = RATE_LIMITED ", or a spending limit of the account is reached";
     struct verdict v = {rule.is_retryable, w->retry_after_ms};
     if (w->should_retry >= 0)
         v.is_retryable = w->should_retry == 1;
@@ -268,7 +281,7 @@ struct verdict failure_judge(const struct provider *p, str model, str successor,
     ret->request_id = w->request_id;
     struct arena a;
     arena_init(&a);
-    word(&a, p, model, successor, w, ret);
+    word(&a, p, model, successor, w, rule.what, ret);
     arena_done(&a);
     return v;
 }

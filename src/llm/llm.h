@@ -85,7 +85,8 @@ enum llm_error_kind {
     LLM_ERR_MODEL,      /* the model does not exist or was retired */
     LLM_ERR_INVALID,    /* the request was refused: 400, 422 */
     LLM_ERR_TOO_LONG,   /* context overflow: trim or compact */
-    LLM_ERR_OVERLOADED, /* 429, 5xx, 529 after all tries */
+    LLM_ERR_OVERLOADED, /* 408, 429, 503, 504, 529 after all tries */
+    LLM_ERR_SERVER,     /* 500 and its like: the provider has a problem of its own */
     LLM_ERR_NETWORK,    /* no connection, cut stream, silence */
 };
 

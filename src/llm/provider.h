@@ -53,7 +53,7 @@ struct provider_type {
     size_t (*auth)(const struct provider *p, struct arena *a, struct fetch_header out[2]);
     void (*event)(struct answer *an, const struct sse_event *ev);
     void (*eof)(struct answer *an); /* the connection ended in good order */
-    bool rate_limit_needs_wait;     /* a 429 that names no wait is a spend cap */
+    bool rate_limit_needs_wait;     /* a 429 that names no wait may be a spend cap */
 };
 
 extern const struct provider_type PROVIDER_ANTHROPIC, PROVIDER_OPENAI, PROVIDER_DEMO;

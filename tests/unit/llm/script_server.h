@@ -19,6 +19,7 @@ enum { SCRIPT_MAX = 32 };
 enum script_end {
     SCRIPT_CLOSE, /* the answer, then the connection ends */
     SCRIPT_HANG,  /* the answer, then silence until the peer closes */
+    SCRIPT_PING,  /* the answer, then nothing but pings and comments until the peer closes */
 };
 
 struct script_step {
@@ -69,6 +70,14 @@ static inline void script_send(int fd, const struct script_step *s)
     }
 }
 
+static inline void script_ping(int fd)
+{
+    static const char PING[] = "event: ping\ndata: {\"type\":\"ping\"}\n\n: still here\n\n"
+                               "data: {\"choices\":[{\"index\":0,\"delta\":{}}]}\n\n";
+    while (send(fd, PING, sizeof PING - 1, MSG_NOSIGNAL) > 0)
+        usleep(20000);
+}
+
 static inline void script_serve(struct script_server *s, int fd)
 {
     struct buf in;
@@ -83,6 +92,8 @@ static inline void script_serve(struct script_server *s, int fd)
         pthread_mutex_unlock(&s->lock);
         if (step)
             script_send(fd, step);
+        if (step && step->end == SCRIPT_PING)
+            script_ping(fd);
         if (step && step->end == SCRIPT_HANG) {
             while (recv(fd, &c, 1, 0) > 0)
                 ;

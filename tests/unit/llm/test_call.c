@@ -287,12 +287,12 @@ static void stops_at_once_when_it_is_hopeless(void **state)
          LLM_ERR_TOO_LONG, "too long"},
         {"HTTP/1.1 413 Large\r\nconnection: close\r\n\r\n<html>cloud</html>", LLM_ERR_TOO_LONG,
          "HTTP 413"},
-        {ERROR("429 Cap", "", "rate_limit_error", "monthly cap"), LLM_ERR_BILLING,
+        {ERROR("429 Cap", "", "rate_limit_error", "monthly spend cap"), LLM_ERR_BILLING,
          "spending limit"},
         {ERROR("429 Slow", "retry-after: 4000\r\n", "rate_limit_error", "Slow"), LLM_ERR_OVERLOADED,
          "429"},
-        {ERROR("500 Oops", "x-should-retry: false\r\n", "api_error", "no"), LLM_ERR_OVERLOADED,
-         "500"},
+        {ERROR("500 Oops", "x-should-retry: false\r\n", "api_error", "no"), LLM_ERR_SERVER,
+         "anthropic had an error of its own (500: no). Try again in a while."},
     };
     for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
         struct world *w;
@@ -383,6 +383,48 @@ static void silence_is_a_failure(void **state)
     call(w);
     assert_false(w->is_done);
     assert_int_equal(w->kind, LLM_ERR_NETWORK);
+}
+
+/* Pings keep a connection open; they are not a part of an answer. */
+static void pings_alone_are_silence(void **state)
+{
+    struct world *w = *state;
+    static const struct script_step STEPS[] = {
+        {STREAM_HEAD EV("{\"type\":\"message_start\",\"message\":{}}"), SCRIPT_PING},
+        {TEXT_ANSWER},
+    };
+    play(w, STEPS, 2);
+    call(w);
+    assert_true(w->is_done);
+    assert_int_equal(w->retries, 1);
+}
+
+static void pings_behind_half_an_answer_end_it(void **state)
+{
+    struct world *w = *state;
+    static const struct script_step STEPS[] = {
+        {STREAM_HEAD EV("{\"type\":\"content_block_start\",\"index\":0,\"content_block\":{"
+                        "\"type\":\"text\",\"text\":\"x\"}}"),
+         SCRIPT_PING}};
+    play(w, STEPS, 1);
+    call(w);
+    assert_false(w->is_done);
+    assert_int_equal(w->kind, LLM_ERR_NETWORK);
+    assert_message_has(w, "nothing of an answer came for 300 ms");
+}
+
+/* Proxies drop the header; a 429 is a rate limit until the tries are used up. */
+static void a_rate_limit_without_a_wait_is_tried_again(void **state)
+{
+    struct world *w = *state;
+    static const struct script_step STEPS[] = {
+        {ERROR("429 Slow", "", "rate_limit_error", "Slow down")},
+        {TEXT_ANSWER},
+    };
+    play(w, STEPS, 2);
+    call(w);
+    assert_true(w->is_done);
+    assert_int_equal(w->retries, 1);
 }
 
 static void tick(void *ctx)
@@ -605,6 +647,9 @@ int main(void)
         CASE(a_cut_before_any_output_is_tried_again),
         CASE(an_error_in_mid_stream_ends_it),
         CASE(silence_is_a_failure),
+        CASE(pings_alone_are_silence),
+        CASE(pings_behind_half_an_answer_end_it),
+        CASE(a_rate_limit_without_a_wait_is_tried_again),
         CASE(cancelling_closes_the_socket),
         CASE(cancels_while_it_waits_to_retry),
         CASE(goes_on_without_a_bad_tool),
