@@ -107,12 +107,12 @@ static void print_rest(struct conv_cli *x, const struct json *p)
 static str body(struct conv_cli *x, const struct prompt_options *o, str conversation)
 {
     struct arena *a = &x->arena;
-    str model = x->config.models.default_model;
+    str model = x->config.models.named;
     struct json *v = json_new(a, JSON_OBJECT);
     json_set(a, v, STR("message"), json_of_str(str_from(o->message)));
     if (conversation.n > 0)
         json_set(a, v, STR("conversationId"), json_of_str(conversation));
-    if (x->cli->opt.model && model.n > 0)
+    if (model.n > 0)
         json_set(a, v, STR("model"), json_of_str(model));
     return json_to_str(a, v);
 }

@@ -42,6 +42,12 @@ str session_model(const struct session *s)
     return s->model;
 }
 
+void session_use_model(struct session *s, str model)
+{
+    if (model.n > 0 && s->config->models.named.n == 0)
+        s->model = arena_str(&s->arena, model);
+}
+
 str session_conversation(const struct session *s)
 {
     return s->conversation_id;

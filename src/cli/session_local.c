@@ -89,7 +89,7 @@ static void local_send(struct session *s, const struct session_input *in)
         .actor = owner,
         .conversation_id = s->conversation_id,
         .message = in->text,
-        .model = s->config->models.default_model,
+        .model = s->config->models.named,
         .channel = STR("tui"),
         .answer = {.ask_id = in->ask_id, .decisions = in->decisions},
         .auto_allow = s->allow,
@@ -130,10 +130,12 @@ static void on_found(void *ctx, const struct err *err, const struct conv *conv)
 {
     struct lookup *k = ctx;
     k->is_done = true;
-    if (err)
+    if (err) {
         k->err = *err;
-    else
-        k->local->base.conversation_id = arena_str(&k->local->base.arena, conv->id);
+        return;
+    }
+    k->local->base.conversation_id = arena_str(&k->local->base.arena, conv->id);
+    session_use_model(&k->local->base, conv->last_model);
 }
 
 static void on_listed(void *ctx, const struct err *err, const struct store_listing *list)

@@ -41,6 +41,8 @@ static int resume_latest(struct remote *r, struct arena *a, struct err *e)
     if (id.n == 0)
         return err_set(e, -ENOENT, "there is no conversation to continue yet");
     r->base.conversation_id = arena_str(&r->base.arena, id);
+    session_use_model(&r->base,
+                      json_get_string(json_at(json_get(list, "conversations"), 0), "lastModel"));
     return 0;
 }
 
@@ -55,8 +57,10 @@ static int remote_resume(struct session *s, str id, struct err *e)
         status = resume_latest(r, &a, e);
     } else {
         status = ask(r, arena_printf(&a, "/v1/conversations/%.*s", STR_ARG(id)), &a, &conv, e);
-        if (status == 0)
+        if (status == 0) {
             s->conversation_id = arena_str(&s->arena, id);
+            session_use_model(s, json_get_string(conv, "lastModel"));
+        }
     }
     arena_done(&a);
     return status;
@@ -152,8 +156,8 @@ static str chat_body(struct remote *r, struct buf *b, const struct session_input
     jw_end(&w);
     if (r->base.conversation_id.n > 0)
         jw_kstr(&w, "conversationId", r->base.conversation_id);
-    if (r->base.config->models.default_model.n > 0)
-        jw_kstr(&w, "model", r->base.config->models.default_model);
+    if (r->base.config->models.named.n > 0)
+        jw_kstr(&w, "model", r->base.config->models.named);
     jw_end(&w);
     return buf_str(b);
 }
@@ -306,7 +310,7 @@ int session_open_remote(struct loop *l, struct config *c, const char *socket_pat
     arena_init(&a);
     int status = ask(r, STR("/v1/workspace"), &a, &info, e);
     if (status == 0) {
-        str named = c->models.default_model;
+        str named = c->models.named;
         str model = named.n > 0 ? named : json_get_string(json_get(info, "model"), "name");
         r->base.model = arena_str(&r->base.arena, model);
         *ret = &r->base;

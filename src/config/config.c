@@ -518,7 +518,7 @@ static void take_secrets(struct loader *l, const struct document *d)
 static void apply_flags(const struct config_flags *f, struct document *d)
 {
     if (f->model)
-        d->models.default_model = str_from(f->model);
+        d->models.default_model = d->models.named = str_from(f->model);
     if (f->host)
         d->http.host = f->host;
     if (f->port >= 0)
@@ -543,6 +543,7 @@ static void take_document(struct config *c, const struct document *d)
     if (c->models.default_model.n == 0)
         c->models.default_model = d->default_model;
     c->models.default_model = arena_str(a, c->models.default_model);
+    c->models.named = arena_str(a, c->models.named);
     c->limits = d->limits;
     c->model_calls = d->model_calls;
     c->mcp = d->mcp;

@@ -58,6 +58,7 @@ struct config_logging {
 
 struct config_models {
     str default_model, fast, reasoning;
+    str named; /* by --model: for every message of this command; empty = by nobody */
 };
 
 struct config_limits {

@@ -49,12 +49,27 @@ void turn_refuse(struct turn *t, enum turn_refusal why, const struct err *err)
 
 /* ---- finding or creating the conversation ---- */
 
-static int choose_model(struct turn *t, str conversation_model, struct err *e)
+/* A conversation goes on with the model that answered last. One that is gone (its provider has no
+ * key any more, its server was only found once) must not end the conversation. */
+static str own_model(const struct turn *t, const struct conv *conv)
+{
+    struct err e = {0};
+    str provider, model;
+    str own = !conv ? STR_NONE : conv->last_model.n > 0 ? conv->last_model : conv->model;
+    if (own.n == 0 || llm_resolve(t->rt->deps.llm, own, &provider, &model, &e) == 0)
+        return own;
+    log_warn(t->rt->deps.log, "runtime", "%.*s goes on with the default model: %s",
+             STR_ARG(t->conversation_id), e.msg);
+    return STR_NONE;
+}
+
+/* `conv`: NULL = a new one. */
+static int choose_model(struct turn *t, const struct conv *conv, struct err *e)
 {
     struct llm *llm = t->rt->deps.llm;
     str why, provider, model;
     if (t->model.n == 0)
-        t->model = arena_str(&t->arena, conversation_model);
+        t->model = arena_str(&t->arena, own_model(t, conv));
     if (t->model.n == 0)
         t->model = t->rt->deps.default_model;
     if (t->model.n == 0)
@@ -91,7 +106,7 @@ static const struct json *parent_json(struct turn *t)
 static void create(struct turn *t)
 {
     struct err e = {0};
-    if (choose_model(t, STR_NONE, &e) < 0) {
+    if (choose_model(t, NULL, &e) < 0) {
         turn_refuse(t, TURN_BAD_REQUEST, &e);
         return;
     }
@@ -258,7 +273,7 @@ static void on_found(void *ctx, const struct err *err, const struct conv *conv)
         turn_refuse(t, TURN_FORBIDDEN, &e);
     } else if (err) {
         turn_refuse(t, TURN_FAILED, err);
-    } else if (choose_model(t, conv->model, &e) < 0) {
+    } else if (choose_model(t, conv, &e) < 0) {
         turn_refuse(t, TURN_BAD_REQUEST, &e);
     } else if (t->on_preview) {
         read_history(t, 0);
