@@ -45,7 +45,7 @@ static struct json_strs used_tools(const struct turn *t, struct arena *a, size_t
 
 static struct surface surface(const struct turn *t, struct arena *a)
 {
-    size_t max_direct = (size_t)t->rt->deps.config->limits.max_direct_tools;
+    size_t max_direct = (size_t)t->limits.max_direct_tools;
     struct surface_input in = {
         .tools = registry_tools(t->rt->deps.tools),
         .actor = t->actor,
@@ -283,7 +283,7 @@ int turn_compose(struct turn *t, struct arena *a, bool is_last, struct composed 
         in->system_volatile = arena_concat(a, in->system_volatile, LAST_STEP);
     in->tools = model_tools(a, &ret->surface);
     in->ntools = ret->surface.len;
-    in->thinking = arena_cstr(a, t->rt->deps.config->thinking);
+    in->thinking = arena_cstr(a, t->limits.thinking);
     return context_messages(a, transcript_replay(t->transcript), &in->messages, &in->nmessages, e);
 }
 

@@ -46,11 +46,11 @@ static int build(struct turn *t, struct composed *c, struct preview *ret, struct
 {
     struct arena *a = &t->arena;
     const struct runtime_deps *d = &t->rt->deps;
-    int r = turn_compose(t, a, d->config->limits.max_iterations == 1, c, e);
+    int r = turn_compose(t, a, t->limits.max_iterations == 1, c, e);
     if (r < 0)
         return r;
     struct llm_request req =
-        run_request(&c->input, d->config->limits.max_output_tokens, t->conversation_id);
+        run_request(&c->input, t->limits.max_output_tokens, t->conversation_id);
     ret->parts = c;
     ret->prompt_tokens = prompt_estimate_tokens(c->input.system_stable) +
                          prompt_estimate_tokens(c->input.system_volatile);

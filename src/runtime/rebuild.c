@@ -1,5 +1,7 @@
 #include "runtime/rebuild.h"
 
+#include <limits.h>
+
 #include "base/hash.h"
 #include "runtime/request_log.h"
 #include "store/event.h"
@@ -116,6 +118,90 @@ static void build(struct rebuilder *b, struct arena *a, size_t i, const struct j
         explain(a, json_get(b->events[i], "requestParts"), ret);
 }
 
+/* ---- a run that goes on where another one asked ---- */
+
+static const struct json *start_of(const struct rebuilder *b, str run_id)
+{
+    for (size_t k = 0; k < b->n; k++)
+        if (is_type(b->events[k], "run.start") && is_of_run(b->events[k], run_id))
+            return b->events[k];
+    return NULL;
+}
+
+static const struct json *last_request_of(const struct rebuilder *b, str run_id)
+{
+    return request_of(b, run_id, INT_MAX);
+}
+
+static bool is_same(const struct json *x, const struct json *y)
+{
+    return x && y ? json_equal(x, y) : x == y;
+}
+
+/* The date, the skill and the tools that are hidden stand behind the stable part; a skill is
+ * compared by its name. */
+static bool is_same_system(struct rebuilder *b, struct arena *a, const struct json *x,
+                           const struct json *y)
+{
+    struct run_input one = {0}, two = {0};
+    struct err e = {0};
+    if (is_same(json_get(x, "system"), json_get(y, "system")))
+        return true;
+    return load(b, a, json_get_string(x, "system"), request_system_parse, &one, &e) == 0 &&
+           load(b, a, json_get_string(y, "system"), request_system_parse, &two, &e) == 0 &&
+           str_eq(one.system_stable, two.system_stable);
+}
+
+static const struct json *limits_of(const struct json *start)
+{
+    return json_get(json_get(json_get(start, "setting"), "value"), "limits");
+}
+
+/* What the run was given that the run it resumes was not; empty = nothing. */
+static str changed_setting(struct rebuilder *b, struct arena *a, const struct json *start,
+                           const struct json *request)
+{
+    str before = json_get_string(start, "resumes");
+    const struct json *was = start_of(b, before), *asked = last_request_of(b, before);
+    if (!was || !asked)
+        return STR_NONE;
+    const struct {
+        const char *name;
+        bool is_same;
+    } PARTS[] = {
+        {"model", is_same(json_get(was, "model"), json_get(start, "model"))},
+        {"skill", is_same(json_get(was, "skill"), json_get(start, "skill"))},
+        {"limits", is_same(limits_of(was), limits_of(start)) &&
+                       is_same(json_get(asked, "maxTokens"), json_get(request, "maxTokens")) &&
+                       is_same(json_get(asked, "thinking"), json_get(request, "thinking"))},
+        {"system prompt", is_same_system(b, a, asked, request)},
+        {"tools", is_same(json_get(asked, "tools"), json_get(request, "tools"))},
+    };
+    struct buf names;
+    buf_init(&names, 256);
+    for (size_t i = 0; i < ARRAY_LEN(PARTS); i++)
+        if (!PARTS[i].is_same)
+            buf_printf(&names, "%s%s", names.n ? ", " : "", PARTS[i].name);
+    str text = arena_str(a, buf_str(&names));
+    buf_done(&names);
+    return text;
+}
+
+/* A run after an answer is the run that asked: it has the same setting. */
+static void check_resumed(struct rebuilder *b, struct arena *a, const struct json *request,
+                          struct rebuilt *r)
+{
+    const struct json *start = start_of(b, r->run_id);
+    if (r->verdict != REBUILD_EQUAL || json_get_string(start, "resumes").n == 0)
+        return;
+    str changed = changed_setting(b, a, start, request);
+    if (changed.n == 0)
+        return;
+    r->verdict = REBUILD_DIFFERENT;
+    r->why = arena_printf(a, "this run resumes %.*s, but was given another %.*s",
+                          STR_ARG(json_get_string(start, "resumes")), STR_ARG(changed));
+}
+
 static void rebuild_one(struct rebuilder *b, size_t i)
 {
     const struct json *event = b->events[i];
@@ -135,6 +221,7 @@ static void rebuild_one(struct rebuilder *b, size_t i)
         r.why = STR("what this call was given was not recorded");
     else
         build(b, &a, i, request, &r);
+    check_resumed(b, &a, request, &r);
     b->fn(b->ctx, &r);
     arena_done(&a);
 }

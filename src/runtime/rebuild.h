@@ -2,7 +2,8 @@
  *
  * Nothing is sent. For every answer in the log the request that led to it is built by the
  * same functions as live, and its SHA-256 compared with the one recorded when it was really
- * sent. Blocking: `get_blob` reads files. */
+ * sent. A run that resumes another one after an answer must also have that one's setting: model,
+ * skill, limits, system prompt and tools. Blocking: `get_blob` reads files. */
 #pragma once
 
 #include "llm/llm.h"

@@ -73,38 +73,20 @@ int request_tools_parse(struct arena *a, str json, struct run_input *ret)
 
 /* ---- recording ---- */
 
-/* Two blobs on their way to the disk, then one event. Outlives the turn if need be. */
+/* Two blobs on their way to the disk. What the run appends meanwhile waits for them (turn_hold), so
+ * that the event that names them stands in front of it. */
 struct record {
-    struct runtime *rt;
-    struct arena arena;
-    str conversation_id, line;
+    struct turn *turn; /* lives: its last append waits for this */
+    str line;
     char system_sha[SHA256_HEX_LEN + 1], tools_sha[SHA256_HEX_LEN + 1];
     int pending;
     bool has_failed;
 };
 
-static void record_free(struct record *r)
-{
-    arena_done(&r->arena);
-    free(r);
-}
-
-static void on_recorded(void *ctx, const struct err *err, const store_pos *pos, size_t n)
-{
-    struct record *r = ctx;
-    if (err)
-        log_warn(r->rt->deps.log, "runtime", "a request is not recorded: %s", err->msg);
-    r->rt->nrecords--;
-    runtime_check_stopped(r->rt);
-    record_free(r);
-}
-
 /* The next run with the same prompt and tools need not write them again. */
 static void remember_blobs(const struct record *r)
 {
-    struct transcript *t = runtime_transcript(r->rt, r->conversation_id);
-    if (!t)
-        return;
+    struct transcript *t = r->turn->transcript;
     memcpy(t->system_sha, r->system_sha, sizeof t->system_sha);
     memcpy(t->tools_sha, r->tools_sha, sizeof t->tools_sha);
 }
@@ -112,16 +94,19 @@ static void remember_blobs(const struct record *r)
 static void on_blob(void *ctx, const struct err *err, str sha256)
 {
     struct record *r = ctx;
-    static const struct err FAILED = {.code = -EIO, .msg = "a blob could not be written"};
+    struct turn *t = r->turn;
     r->has_failed |= err != NULL;
     if (--r->pending > 0)
         return;
     if (r->has_failed) {
-        on_recorded(r, &FAILED, NULL, 0);
-        return;
+        log_warn(t->rt->deps.log, "runtime", "a request is not recorded: %s",
+                 "a blob could not be written");
+    } else {
+        remember_blobs(r);
+        turn_note_request(t, r->line);
     }
-    remember_blobs(r);
-    store_append(r->rt->deps.store, r->conversation_id, &r->line, 1, on_recorded, r);
+    free(r);
+    turn_release(t);
 }
 
 static str event_line(struct arena *a, const struct turn *t, int iteration,
@@ -138,7 +123,7 @@ static str event_line(struct arena *a, const struct turn *t, int iteration,
     jw_kstr(&w, "model", t->model);
     jw_kstr(&w, "system", str_from(system));
     jw_kstr(&w, "tools", str_from(tools));
-    jw_kint(&w, "maxTokens", t->rt->deps.config->limits.max_output_tokens);
+    jw_kint(&w, "maxTokens", t->limits.max_output_tokens);
     jw_kstr(&w, "thinking", str_from(in->thinking));
     jw_kstr(&w, "session", t->conversation_id);
     jw_end(&w);
@@ -202,16 +187,14 @@ static void put_blobs(struct turn *t, str line, const struct system_memo *system
 {
     struct store *store = t->rt->deps.store;
     struct record *r = xcalloc(1, sizeof *r);
-    arena_init(&r->arena);
-    r->rt = t->rt;
-    r->conversation_id = arena_str(&r->arena, t->conversation_id);
-    r->line = arena_str(&r->arena, line);
+    r->turn = t;
+    r->line = line; /* in the arena of the turn */
     memcpy(r->system_sha, system->sha, sizeof r->system_sha);
     memcpy(r->tools_sha, tools->sha, sizeof r->tools_sha);
     r->pending = 2;
-    t->rt->nrecords++;
-    store_put_blob(store, r->conversation_id, system->json, on_blob, r);
-    store_put_blob(store, r->conversation_id, tools->json, on_blob, r);
+    turn_hold(t);
+    store_put_blob(store, t->conversation_id, system->json, on_blob, r);
+    store_put_blob(store, t->conversation_id, tools->json, on_blob, r);
 }
 
 void request_log_note(struct turn *t, int iteration, const struct run_input *in)
@@ -225,7 +208,7 @@ void request_log_note(struct turn *t, int iteration, const struct run_input *in)
     memcpy(t->tools_sha, tools->sha, sizeof t->tools_sha);
     str line = event_line(&t->arena, t, iteration, in, system->sha, tools->sha);
     if (are_named(t->transcript->system_sha, t->transcript->tools_sha, system, tools))
-        t->request_line = line;
+        turn_note_request(t, line);
     else
         put_blobs(t, line, system, tools);
 }

@@ -2,9 +2,8 @@
  *
  * The messages of a request follow from the log. The system prompt and the tool list do not:
  * they are stored as blobs beside the log, and an event llm.request names them when they
- * differ from what the run used before. If the blobs are known to be there, it goes with the
- * run's next append; if not, it is appended in the background once they are durable. The call
- * itself never waits for it. */
+ * differ from what the run used before. It goes in front of the run's next append, which waits for
+ * the blobs to be durable unless they are known to be there. The call itself does not wait. */
 #pragma once
 
 #include "runtime/turn.h"

@@ -208,12 +208,6 @@ void runtime_reload_skills(struct runtime *rt, struct skill_check *c, loop_fn fn
     skill_watch_check(rt->watch, c, true, fn, ctx);
 }
 
-struct transcript *runtime_transcript(const struct runtime *rt, str conversation_id)
-{
-    const struct turn *t = map_get(&rt->active, conversation_id);
-    return t ? t->transcript : recall_peek(&rt->recall, conversation_id);
-}
-
 static struct turn *active_turn(const struct runtime *rt, str conversation_id)
 {
     struct turn *t = map_get(&rt->active, conversation_id);

@@ -58,6 +58,29 @@ static str mac_of(const struct runtime *rt, struct arena *a, str conversation_id
     return str_make(hex, MAC_HEX);
 }
 
+static void write_limits(const struct turn_limits *l, struct json_writer *w)
+{
+    jw_key(w, "limits");
+    jw_object(w);
+    jw_kint(w, "maxIterations", l->max_iterations);
+    jw_kint(w, "maxInputTokens", l->max_input_tokens);
+    jw_kint(w, "maxOutputTokens", l->max_output_tokens);
+    jw_kint(w, "maxDirectTools", l->max_direct_tools);
+    jw_kstr(w, "thinking", l->thinking);
+    jw_end(w);
+}
+
+static void write_found(const struct promoted *p, struct json_writer *w)
+{
+    if (p->len == 0)
+        return;
+    jw_key(w, "foundTools");
+    jw_array(w);
+    for (size_t i = 0; i < p->len; i++)
+        jw_str(w, str_from(p->names[i]));
+    jw_end(w);
+}
+
 static void write_setting(const struct turn *t, struct json_writer *w)
 {
     jw_object(w);
@@ -68,6 +91,8 @@ static void write_setting(const struct turn *t, struct json_writer *w)
         jw_kstr(w, "skill", t->skill->name);
     if (t->is_unattended)
         jw_kbool(w, "unattended", true);
+    write_limits(&t->limits, w);
+    write_found(&t->promoted, w);
     if (t->auto_allow.len > 0) {
         jw_key(w, "autoAllow");
         jw_array(w);
@@ -114,6 +139,19 @@ static struct json_strs strings_of(struct arena *a, const struct json *list)
     return s;
 }
 
+/* Settings of earlier versions have no limits: those of today count. */
+static void restore_limits(struct turn *t, const struct json *v)
+{
+    struct turn_limits *l = &t->limits;
+    if (!json_is(v, JSON_OBJECT))
+        return;
+    l->max_iterations = json_get_int(v, "maxIterations", l->max_iterations);
+    l->max_input_tokens = json_get_int(v, "maxInputTokens", l->max_input_tokens);
+    l->max_output_tokens = json_get_int(v, "maxOutputTokens", l->max_output_tokens);
+    l->max_direct_tools = json_get_int(v, "maxDirectTools", l->max_direct_tools);
+    l->thinking = arena_str(&t->arena, json_get_string(v, "thinking"));
+}
+
 bool setting_restore(struct turn *t, const struct replay_ask *ask)
 {
     const struct json *value = json_get(ask->setting, "value");
@@ -126,6 +164,11 @@ bool setting_restore(struct turn *t, const struct replay_ask *ask)
     turn_narrow(t, a);
     t->model = arena_str(&t->arena, json_get_string(value, "model"));
     t->auto_allow = strings_of(&t->arena, json_get(value, "autoAllow"));
+    t->is_unattended |= json_get_bool(value, "unattended", false);
+    restore_limits(t, json_get(value, "limits"));
+    const struct json *found = json_get(value, "foundTools");
+    for (size_t i = 0; json_is(found, JSON_ARRAY) && i < found->len; i++)
+        promoted_add(&t->promoted, json_string(&found->items[i], STR_NONE));
     str skill = json_get_string(value, "skill");
     if (t->skills)
         t->skill = skill.n > 0 ? skills_find(t->skills, skill) : NULL;

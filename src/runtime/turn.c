@@ -374,6 +374,17 @@ static void copy_request(struct turn *t, const struct turn_request *req)
         copy_child(t, req->child);
 }
 
+static struct turn_limits limits_now(const struct config *c)
+{
+    return (struct turn_limits){
+        .max_iterations = c->limits.max_iterations,
+        .max_input_tokens = c->limits.max_input_tokens,
+        .max_output_tokens = c->limits.max_output_tokens,
+        .max_direct_tools = c->limits.max_direct_tools,
+        .thinking = c->thinking,
+    };
+}
+
 struct turn *turn_new(struct runtime *rt, const struct turn_request *req,
                       const struct turn_events *ev, void *ctx)
 {
@@ -385,7 +396,9 @@ struct turn *turn_new(struct runtime *rt, const struct turn_request *req,
     t->transcript = transcript_new();
     list_init(&t->queued);
     list_init(&t->queue_node);
+    list_init(&t->held);
     copy_request(t, req);
+    t->limits = limits_now(rt->deps.config);
     random_id("run", t->run_id);
     list_push(&rt->turns, &t->node);
     rt->nturns++;

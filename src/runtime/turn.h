@@ -44,8 +44,8 @@ struct runtime {
     struct agents agents;
     struct bundles *bundles; /* or NULL */
     struct arena arena;      /* agents */
-    size_t nsettings;   /* times that others were to be used */
-    struct map active;  /* conversation id -> struct turn, from acceptance to the end */
+    size_t nsettings;        /* times that others were to be used */
+    struct map active;       /* conversation id -> struct turn, from acceptance to the end */
     struct recall recall;
     struct tools_memo tools_memo; /* request_log.c */
     struct system_memo system_memo;
@@ -70,6 +70,15 @@ enum turn_state {
     TURN_RUNNING,
 };
 
+/* The settings that a run works under, from its first step to its last, also when a question or a
+ * restart lies in between (setting.h). */
+struct turn_limits {
+    int64_t max_iterations, max_input_tokens, max_output_tokens, max_direct_tools;
+    str thinking;
+};
+
+#define TURN_REQUEST_LINES_MAX 4 /* llm.request events under way */
+
 struct turn {
     struct list_node node;
     struct runtime *rt;
@@ -81,6 +90,7 @@ struct turn {
     struct actor *actor; /* held; replaced by a narrower one when others' words come in */
     str answered_by;     /* of an answer: who gave it; the run itself acts for its actor */
     str conversation_id, message, model, channel;
+    struct turn_limits limits;
     struct json_strs auto_allow;
     struct json_strs participants; /* of a shared conversation, when the turn began */
     const struct json *metadata;
@@ -95,15 +105,18 @@ struct turn {
 
     char run_id[RANDOM_ID_MAX];
     struct run *run;
-    size_t appends; /* under way */
+    size_t appends; /* under way, or held */
+    unsigned holds;
+    struct list_node held; /* appends that wait (turn_hold) */
     struct transcript *transcript;
     struct skills *skills;              /* a reference, so that a reload does not pull the rug */
     const struct skill *skill;          /* the one that matched, or NULL */
     int steps;                          /* model calls prepared so far */
     char system_sha[65], tools_sha[65]; /* last recorded by request_log.c */
-    str request_line;                   /* an event that goes with the next append */
-    struct promoted promoted;           /* tools discovered in this run */
-    struct compaction *compaction;      /* under way before the run, or NULL */
+    str request_lines[TURN_REQUEST_LINES_MAX]; /* events that go in front of the next append */
+    size_t nrequest_lines;
+    struct promoted promoted;      /* tools discovered in this run */
+    struct compaction *compaction; /* under way before the run, or NULL */
     struct deferred begin;
     struct skill_check check;
     struct consent_save consent;
@@ -148,6 +161,10 @@ void turn_start_run(struct turn *t, const struct run_pending *pending, size_t n)
 void turn_announce(struct turn *t, str run_id);
 void turn_publish(void *turn, str type, str data); /* to the conversation's watchers */
 void turn_append(void *turn, const str *lines, size_t n, run_appended_fn fn, void *fn_ctx);
+void turn_note_request(struct turn *t, str line); /* goes in front of the next append; borrowed */
+/* Appends wait from here to the release: what they follow is not written yet. */
+void turn_hold(struct turn *t);
+void turn_release(struct turn *t);
 str turn_run_start_event(struct turn *t, str resumes);
 
 /* ---- turn_ask.c: questions and their answers ---- */
@@ -186,5 +203,3 @@ int rules_use(struct runtime *rt, const struct json *section, struct err *e);
 
 /* ---- runtime.c ---- */
 void runtime_check_stopped(struct runtime *rt); /* a turn or a title has ended */
-/* That of the turn under way, or what the last one left; NULL = none. */
-struct transcript *runtime_transcript(const struct runtime *rt, str conversation_id);

@@ -6,6 +6,9 @@
 #include "runtime/turn.h"
 
 struct pending_append {
+    struct list_node node; /* in turn.held */
+    const str *lines;      /* of one that is held */
+    size_t n;
     struct turn *turn;
     run_appended_fn fn;
     void *fn_ctx;
@@ -30,29 +33,72 @@ static void on_appended(void *ctx, const struct err *err, const store_pos *pos, 
         run_fail(t->run, err);
 }
 
-/* The record of what the model was given goes in front: one write, one sync for both. */
-static const str *with_request(struct turn *t, const str *lines, size_t n)
+void turn_note_request(struct turn *t, str line)
 {
-    str *all = arena_array(&t->arena, n + 1, sizeof *all);
-    all[0] = t->request_line;
-    memcpy(all + 1, lines, n * sizeof *all);
-    t->request_line = STR_NONE;
+    if (t->nrequest_lines < TURN_REQUEST_LINES_MAX)
+        t->request_lines[t->nrequest_lines++] = line;
+}
+
+/* The record of what the model was given goes in front: one write, one sync for both. */
+static const str *with_requests(struct turn *t, const str *lines, size_t n)
+{
+    str *all = arena_array(&t->arena, n + t->nrequest_lines, sizeof *all);
+    memcpy(all, t->request_lines, t->nrequest_lines * sizeof *all);
+    memcpy(all + t->nrequest_lines, lines, n * sizeof *all);
+    t->nrequest_lines = 0;
     return all;
+}
+
+static void start_append(struct pending_append *p, const str *lines, size_t n)
+{
+    struct turn *t = p->turn;
+    if (t->nrequest_lines > 0) {
+        p->skipped = t->nrequest_lines;
+        lines = with_requests(t, lines, n);
+        n += p->skipped;
+    }
+    store_append(t->rt->deps.store, t->conversation_id, lines, n, on_appended, p);
+}
+
+static void hold_append(struct pending_append *p, const str *lines, size_t n)
+{
+    struct turn *t = p->turn;
+    str *copy = arena_array(&t->arena, n, sizeof *copy);
+    for (size_t i = 0; i < n; i++)
+        copy[i] = arena_str(&t->arena, lines[i]);
+    p->lines = copy;
+    p->n = n;
+    list_push(&t->held, &p->node);
 }
 
 void turn_append(void *turn, const str *lines, size_t n, run_appended_fn fn, void *fn_ctx)
 {
     struct turn *t = turn;
     struct pending_append *p = xcalloc(1, sizeof *p);
-    *p = (struct pending_append){t, fn, fn_ctx, .first = t->transcript->n};
+    *p = (struct pending_append){.turn = t, .fn = fn, .fn_ctx = fn_ctx, .first = t->transcript->n};
     for (size_t i = 0; i < n; i++)
         transcript_add(t->transcript, lines[i]);
-    if (t->request_line.n > 0) {
-        lines = with_request(t, lines, n++);
-        p->skipped = 1;
-    }
     t->appends++;
-    store_append(t->rt->deps.store, t->conversation_id, lines, n, on_appended, p);
+    if (t->holds > 0)
+        hold_append(p, lines, n);
+    else
+        start_append(p, lines, n);
+}
+
+void turn_hold(struct turn *t)
+{
+    t->holds++;
+}
+
+void turn_release(struct turn *t)
+{
+    if (--t->holds > 0)
+        return;
+    LIST_FOREACH (it, &t->held) {
+        struct pending_append *p = LIST_ENTRY(it, struct pending_append, node);
+        list_del(&p->node);
+        start_append(p, p->lines, p->n);
+    }
 }
 
 void turn_publish(void *turn, str type, str data)
@@ -128,11 +174,10 @@ str turn_run_start_event(struct turn *t, str resumes)
 
 static struct run_limits limits(const struct turn *t)
 {
-    const struct config_limits *c = &t->rt->deps.config->limits;
     struct run_limits lim = {
-        .max_iterations = (int)c->max_iterations,
-        .max_input_tokens = c->max_input_tokens,
-        .max_output_tokens = c->max_output_tokens,
+        .max_iterations = (int)t->limits.max_iterations,
+        .max_input_tokens = t->limits.max_input_tokens,
+        .max_output_tokens = t->limits.max_output_tokens,
     };
     if (t->child.depth > 0 && t->child.max_iterations < lim.max_iterations)
         lim.max_iterations = t->child.max_iterations;
