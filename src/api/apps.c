@@ -3,6 +3,7 @@
 
 #include "api/app_trust.h"
 #include "api/internal.h"
+#include "api/trail.h"
 #include "bundle/change.h"
 #include "bundle/import.h"
 #include "bundle/install_rules.h"
@@ -319,7 +320,7 @@ void api_apps_install(void *ctx, struct http_req *r)
         return;
     }
     struct app_wait *w = wait_new(r);
-    w->op = bundle_add(s->changer, entry, on_installed, w);
+    w->op = bundle_add(s->changer, entry, trail_doer(ctx, r), on_installed, w);
 }
 
 static void on_uninstalled(void *ctx, struct bundle *b, const struct err *err)
@@ -353,7 +354,7 @@ void api_apps_uninstall(void *ctx, struct http_req *r)
     }
     struct app_wait *w = wait_new(r);
     w->name = r->params[0];
-    w->op = bundle_remove(s->changer, w->name, on_uninstalled, w);
+    w->op = bundle_remove(s->changer, w->name, trail_doer(ctx, r), on_uninstalled, w);
 }
 
 /* ---- what another program's settings hold ---- */

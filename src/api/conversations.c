@@ -2,6 +2,7 @@
 #include <errno.h>
 
 #include "api/internal.h"
+#include "api/trail.h"
 
 #define LIST_LIMIT     20
 #define LIST_LIMIT_MAX 1000
@@ -223,7 +224,8 @@ static void on_deleted(void *ctx, const struct err *err)
 
 static void delete_now(struct api_wait *w)
 {
-    w->op = store_delete(w->space->store, w->id, w->data != NULL, api_viewer(w), on_deleted, w);
+    w->op = store_delete(w->space->store, w->id, w->data != NULL, api_viewer(w),
+                         trail_doer(w->api, w->req), on_deleted, w);
 }
 
 /* A run in progress is cancelled; its last lines are queued before the deletion and go with
@@ -264,7 +266,8 @@ void api_conversations_restore(void *ctx, struct http_req *r)
     struct api *api = ctx;
     struct api_wait *w = api_wait_new(api, r);
     w->id = r->params[0];
-    w->op = store_restore(w->space->store, w->id, api_viewer(w), api_reply_conv, w);
+    w->op =
+        store_restore(w->space->store, w->id, api_viewer(w), trail_doer(api, r), api_reply_conv, w);
 }
 
 /* ---- POST /v1/conversations/:id/cancel ---- */

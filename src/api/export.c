@@ -2,6 +2,7 @@
 #include "store/export.h"
 
 #include "api/internal.h"
+#include "api/trail.h"
 
 /* An answer is built in memory; what is larger is exported from the terminal, piece by piece. */
 #define EXPORT_BYTES_MAX (64u * 1024 * 1024)
@@ -116,7 +117,8 @@ static void export_found(struct api_wait *w, const struct conv *c)
         return;
     q->api = w->api;
     q->user_id = str_dup(user_of(w->req));
-    q->export = export_open(w->space->store, w->id, q->format, &q->options);
+    q->export =
+        export_open(w->space->store, w->id, q->format, &q->options, trail_doer(w->api, w->req));
     export_next(q->export, on_piece, q);
 }
 

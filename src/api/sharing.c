@@ -1,6 +1,7 @@
 /* Who takes part in a conversation. Only its owner and workspace admins decide that; the owner
  * always takes part. */
 #include "api/internal.h"
+#include "api/trail.h"
 
 #define PARTICIPANTS_MAX 1000
 #define USER_ID_MAX      256
@@ -71,7 +72,8 @@ static void set_sharing(struct api_wait *w, const struct conv *c)
     if (s->is_shared && s->has_participants && !are_members(w, &s->participants))
         return;
     w->op = store_set_sharing(w->space->store, w->id, s->is_shared,
-                              s->has_participants ? &s->participants : NULL, api_reply_conv, w);
+                              s->has_participants ? &s->participants : NULL,
+                              trail_doer(w->api, w->req), api_reply_conv, w);
 }
 
 void api_sharing_set(void *ctx, struct http_req *r)
@@ -97,7 +99,8 @@ void api_sharing_end(void *ctx, struct http_req *r)
 
 static void set_participants(struct api_wait *w, const struct json_strs *who)
 {
-    w->op = store_set_sharing(w->space->store, w->id, true, who, api_reply_conv, w);
+    w->op = store_set_sharing(w->space->store, w->id, true, who, trail_doer(w->api, w->req),
+                              api_reply_conv, w);
 }
 
 static void add_participant(struct api_wait *w, const struct conv *c)

@@ -251,6 +251,7 @@ static void call(void *ctx)
     struct tool_caller who = {
         .actor = api_actor(r),
         .call_id = str_from(w->id),
+        .via = api_identity(r)->is_operator ? STR("cli") : STR("api"),
     };
     r->on_gone = on_gone;
     announce(w, "bridge.tool.call", NULL);

@@ -98,10 +98,15 @@ static str outcome_of(int status)
     return status == 401 || status == 403 || status == 404 ? STR("denied") : STR("failed");
 }
 
+static str via_of(const struct api_identity *id)
+{
+    return id && id->is_operator ? STR("cli") : STR("api");
+}
+
 static struct audit_entry entry_of(struct api *api, const struct http_req *r, int status)
 {
     const struct api_identity *id = r->caller;
-    struct audit_entry e = {.how = how_of(r, id), .outcome = outcome_of(status)};
+    struct audit_entry e = {.how = how_of(r, id), .via = via_of(id), .outcome = outcome_of(status)};
     e.address =
         r->peer_addr[0] ? proxy_client(&api->deps.config->http, (struct http_req *)r) : STR_NONE;
     if (id && (id->is_known || id->is_operator)) {
@@ -111,6 +116,16 @@ static struct audit_entry entry_of(struct api *api, const struct http_req *r, in
     if (id && id->space)
         e.workspace = id->space->id;
     return e;
+}
+
+const struct doer *trail_doer(struct api *api, struct http_req *r)
+{
+    struct api_identity *id = r->caller;
+    struct doer *by = ARENA_NEW(&r->arena, struct doer);
+    struct audit_entry e = entry_of(api, r, 200);
+    id->is_recorded = true;
+    *by = (struct doer){.actor = id->actor, .via = e.via, .how = e.how, .address = e.address};
+    return by;
 }
 
 struct audit_entry trail_entry(struct api *api, const struct http_req *r)
@@ -265,7 +280,8 @@ static void trail(struct api *api, const struct http_req *r, int status)
 
 void trail_answered(struct api *api, const struct http_req *r, int status)
 {
-    if (api->deps.audit && r->method.n > 0)
+    const struct api_identity *id = r->caller;
+    if (api->deps.audit && r->method.n > 0 && !(id && id->is_recorded))
         trail(api, r, status);
 }
 

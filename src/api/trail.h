@@ -1,9 +1,10 @@
 /* trail.h - which requests are recorded in the audit log, and how.
  *
  * One table names an action for every route that changes something or gives data away; the
- * record is made when the answer is sent, with the status as outcome. A request whose client left
- * before the answer is recorded as well, because its work may have been done. Of a body only the
- * members that the table names are recorded: never secrets, never messages. */
+ * record is made when the answer is sent, with the status as outcome. An operation that tools can
+ * do as well records itself (workspace/deed.h); the table then serves for its refusals. A request
+ * whose client left before the answer is recorded as well, because its work may have been done. Of
+ * a body only the members that the table names are recorded: never secrets, never messages. */
 #pragma once
 
 #include "api/internal.h"
@@ -14,6 +15,9 @@
 
 void trail_answered(struct api *api, const struct http_req *r, int status);
 void trail_released(struct api *api, const struct http_req *r);
+/* For an operation that records itself (workspace/deed.h): the request is not recorded again,
+ * unless its operation was never reached. Lives as long as the request. */
+const struct doer *trail_doer(struct api *api, struct http_req *r);
 /* Who sent this request, and from where; for records that a request makes besides its own. */
 struct audit_entry trail_entry(struct api *api, const struct http_req *r);
 /* A login through the provider, whose route knows nobody. err NULL: it worked. */

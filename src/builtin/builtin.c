@@ -80,6 +80,8 @@ static void call_free(struct builtin_call *c)
 static void answer(void *ctx)
 {
     struct builtin_call *c = ctx;
+    if (c->result.is_error && !c->is_recorded)
+        builtin_record_refusal(c);
     c->done(c->ctx, &c->result);
     call_free(c);
 }
@@ -107,6 +109,7 @@ static struct tool_call *call(void *self, str name, const struct json *args,
     c->conversation_id = arena_str(&c->arena, who->conversation_id);
     c->run_id = arena_str(&c->arena, who->run_id);
     c->call_id = arena_str(&c->arena, who->call_id);
+    c->via = arena_str(&c->arena, who->run_id.n > 0 ? STR("run") : who->via);
     c->remaining_iterations = who->remaining_iterations;
     c->host = who->host;
     c->progress = progress;
@@ -115,7 +118,7 @@ static struct tool_call *call(void *self, str name, const struct json *args,
     list_push(&s->builtin->calls, &c->node);
     defer_init(&c->answer, answer, c);
     if (c->tool->rule.space == WS_ADMIN && !actor_is_admin(c->actor))
-        builtin_fail(c, "%s is for admins of the workspace.", c->tool->title);
+        builtin_refuse(c, "%s is for admins of the workspace.", c->tool->title);
     else
         c->tool->call(c);
     return (struct tool_call *)c;
@@ -243,12 +246,26 @@ void builtin_reply_json(struct builtin_call *c, str text, const struct json *str
     send(c);
 }
 
+static void fail_with(struct builtin_call *c, const char *fmt, va_list ap)
+{
+    str text = arena_vprintf(&c->arena, fmt, ap);
+    c->result = tool_result_error(&c->arena, "%.*s", STR_ARG(text));
+    send(c);
+}
+
 void builtin_fail(struct builtin_call *c, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
-    str text = arena_vprintf(&c->arena, fmt, ap);
+    fail_with(c, fmt, ap);
     va_end(ap);
-    c->result = tool_result_error(&c->arena, "%.*s", STR_ARG(text));
-    send(c);
+}
+
+void builtin_refuse(struct builtin_call *c, const char *fmt, ...)
+{
+    va_list ap;
+    c->is_refused = true;
+    va_start(ap, fmt);
+    fail_with(c, fmt, ap);
+    va_end(ap);
 }

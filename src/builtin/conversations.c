@@ -33,12 +33,12 @@ static void on_found(void *ctx, const struct err *err, const struct conv *conv)
     f->call->op = NULL;
     bool is_absent = err && (err->code == -ENOENT || err->code == -EINVAL);
     if (is_absent || (conv && !actor_allows(f->call->actor, &conv->acl, CONV_VIEW)))
-        builtin_fail(f->call, "There is no conversation '%.*s'.",
-                     STR_ARG(utf8_truncate(f->id, STORE_ID_MAX)));
+        builtin_refuse(f->call, "There is no conversation '%.*s'.",
+                       STR_ARG(utf8_truncate(f->id, STORE_ID_MAX)));
     else if (err)
         conv_tool_fail(f->call, err);
     else if (!actor_allows(f->call->actor, &conv->acl, f->right))
-        builtin_fail(f->call, "%s", access_reason(f->right));
+        builtin_refuse(f->call, "%s", access_reason(f->right));
     else
         f->then(f->call, conv);
 }

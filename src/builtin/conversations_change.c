@@ -100,7 +100,7 @@ static void delete_found(struct builtin_call *c, const struct conv *conv)
 {
     (void)runtime_cancel(c->builtin->deps.runtime, conv->id);
     c->op = store_delete(conv_tool_store(c), conv->id, false, actor_viewer(c->actor, &c->arena),
-                         on_deleted, c);
+                         builtin_doer(c), on_deleted, c);
 }
 
 static void delete_conv(struct builtin_call *c)
@@ -109,6 +109,11 @@ static void delete_conv(struct builtin_call *c)
         builtin_fail(c, "This is the conversation you are in; it cannot be deleted from inside.");
     else
         conv_tool_find(c, delete_found);
+}
+
+static const char *delete_audited(const struct json *args)
+{
+    return "conversation.delete";
 }
 
 const struct builtin_tool BUILTIN_CONV_DELETE = {
@@ -120,4 +125,5 @@ const struct builtin_tool BUILTIN_CONV_DELETE = {
               "\"required\":[\"id\"],\"additionalProperties\":false}",
     .is_destructive = true,
     .call = delete_conv,
+    .audited = delete_audited,
 };

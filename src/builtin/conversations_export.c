@@ -62,7 +62,7 @@ static void export_found(struct builtin_call *c, const struct conv *conv)
         return;
     }
     buf_init(&x->text, 2 * CONV_TOOL_CHARS + 2);
-    x->export = export_open(conv_tool_store(c), conv->id, x->format, NULL);
+    x->export = export_open(conv_tool_store(c), conv->id, x->format, NULL, builtin_doer(c));
     c->state = x;
     c->on_cancel = on_cancel;
     export_next(x->export, on_piece, x);
@@ -71,6 +71,11 @@ static void export_found(struct builtin_call *c, const struct conv *conv)
 static void export_conv(struct builtin_call *c)
 {
     conv_tool_find(c, export_found);
+}
+
+static const char *export_audited(const struct json *args)
+{
+    return "conversation.export";
 }
 
 const struct builtin_tool BUILTIN_CONV_EXPORT = {
@@ -84,4 +89,5 @@ const struct builtin_tool BUILTIN_CONV_EXPORT = {
               "\"additionalProperties\":false}",
     .is_read_only = true,
     .call = export_conv,
+    .audited = export_audited,
 };

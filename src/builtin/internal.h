@@ -21,6 +21,9 @@ struct builtin_tool {
     size_t feature;
     uint64_t timeout_ms; /* 0 = the registry's, TOOL_NO_TIMEOUT = it ends by itself */
     void (*call)(struct builtin_call *c);
+    /* The action that a call with these arguments is recorded as; NULL = it is not audited. The
+     * operation records itself (builtin_doer); this is for calls that are refused before. */
+    const char *(*audited)(const struct json *args);
 };
 
 /* A call under way. */
@@ -31,7 +34,9 @@ struct builtin_call {
     struct arena arena;
     const struct json *args;
     struct actor *actor; /* held */
-    str conversation_id, run_id, call_id;
+    str conversation_id, run_id, call_id, via;
+    bool is_recorded;         /* its operation records itself */
+    bool is_refused;          /* for want of rights */
     int remaining_iterations; /* of the calling run */
     void *host;               /* tool_caller.host: the calling turn, or NULL */
     tool_done_fn done;
@@ -69,6 +74,15 @@ void builtin_reply(struct builtin_call *c, str text);
 void builtin_reply_json(struct builtin_call *c, str text, const struct json *structured);
 void builtin_fail(struct builtin_call *c, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
+
+/* The same for somebody who may not do this. */
+void builtin_refuse(struct builtin_call *c, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* ---- audited.c ---- */
+/* For the operation that the call asks for: from here on the operation records itself. */
+const struct doer *builtin_doer(struct builtin_call *c);
+void builtin_record_refusal(struct builtin_call *c); /* when the call ends without an operation */
 
 /* ---- bundle_status.c ---- */
 /* A line or two for each bundle with `part` in its name; returns how many. */

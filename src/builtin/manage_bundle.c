@@ -54,15 +54,15 @@ static void install(struct builtin_call *c, str name)
     struct err e = {0};
     json_set(&c->arena, entry, STR("name"), json_of_str(name));
     if (install_check(entry, INSTALL_AS_ADMIN, &c->builtin->changer->allow_install, &e) < 0) {
-        builtin_fail(c, "Nothing was installed: %s", e.msg);
+        builtin_refuse(c, "Nothing was installed: %s", e.msg);
         return;
     }
-    wait_for(c, bundle_add(c->builtin->changer, entry, on_added, c));
+    wait_for(c, bundle_add(c->builtin->changer, entry, builtin_doer(c), on_added, c));
 }
 
 static void uninstall(struct builtin_call *c, str name)
 {
-    wait_for(c, bundle_remove(c->builtin->changer, name, on_removed, c));
+    wait_for(c, bundle_remove(c->builtin->changer, name, builtin_doer(c), on_removed, c));
 }
 
 /* Values may be secret: they never pass through a conversation. */
@@ -98,6 +98,14 @@ static void manage(struct builtin_call *c)
             ACTIONS[i].act(c, json_get_string(c->args, "name"));
 }
 
+static const char *audited(const struct json *args)
+{
+    str action = json_get_string(args, "action");
+    if (str_eq(action, STR("configure")))
+        return NULL; /* it only tells where values are set */
+    return str_eq(action, STR("install")) ? "bundle.install" : "bundle.remove";
+}
+
 const struct builtin_tool BUILTIN_MANAGE_BUNDLE = {
     .name = "manage_bundle",
     .title = "Manage bundles",
@@ -114,4 +122,5 @@ const struct builtin_tool BUILTIN_MANAGE_BUNDLE = {
     .feature = BUILTIN_FEATURE(bundle_management),
     .timeout_ms = BUNDLE_CHANGE_MS + 10000,
     .call = manage,
+    .audited = audited,
 };

@@ -14,7 +14,8 @@ static bool is_member(const struct builtin_call *c, str user_id)
 static void set(struct builtin_call *c, const struct conv *conv, bool is_shared,
                 const struct json_strs *who)
 {
-    c->op = store_set_sharing(conv_tool_store(c), conv->id, is_shared, who, conv_tool_reply, c);
+    c->op = store_set_sharing(conv_tool_store(c), conv->id, is_shared, who, builtin_doer(c),
+                              conv_tool_reply, c);
 }
 
 static void share(struct builtin_call *c, const struct conv *conv)
@@ -66,12 +67,22 @@ static const struct {
     const char *name;
     void (*act)(struct builtin_call *c, const struct conv *conv);
     bool needs_user;
+    const char *audited;
 } ACTIONS[] = {
-    {"share", share, false},
-    {"unshare", unshare, false},
-    {"add_participant", add_participant, true},
-    {"remove_participant", remove_participant, true},
+    {"share", share, false, "conversation.share"},
+    {"unshare", unshare, false, "conversation.unshare"},
+    {"add_participant", add_participant, true, "participant.add"},
+    {"remove_participant", remove_participant, true, "participant.remove"},
 };
+
+static const char *audited(const struct json *args)
+{
+    str action = json_get_string(args, "action");
+    for (size_t i = 0; i < ARRAY_LEN(ACTIONS); i++)
+        if (str_eq(action, str_from(ACTIONS[i].name)))
+            return ACTIONS[i].audited;
+    return NULL;
+}
 
 static void manage(struct builtin_call *c)
 {
@@ -105,4 +116,5 @@ const struct builtin_tool BUILTIN_MANAGE_CONVERSATION = {
               "\"required\":[\"action\"],\"additionalProperties\":false}",
     .is_destructive = true,
     .call = manage,
+    .audited = audited,
 };

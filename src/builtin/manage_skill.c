@@ -3,6 +3,7 @@
 
 #include "builtin/internal.h"
 #include "config/config.h"
+#include "runtime/skill_change.h"
 #include "runtime/skill_edit.h"
 
 #define LIST_MAX (256u * 1024)
@@ -33,81 +34,35 @@ static void show(struct builtin_call *c, str name)
     builtin_reply(c, skill_draft_render(&c->arena, &d));
 }
 
-/* A change of a file: a pool thread makes it, then the skills are loaded, and only then is the
- * call answered: the next message may rely on them. Outlives a call that is cancelled. */
-struct change {
-    struct builtin_call *call; /* NULL = cancelled */
-    struct arena arena;
-    str dir, name, answer;
-    str text; /* of the file; empty = it is deleted */
-    struct err err;
-    struct job job;
-    struct skill_check check;
-    bool is_made;
+/* ---- changing ---- */
+
+struct skill_reply {
+    struct builtin_call *call;
+    str text;
 };
 
-static void change_free(struct change *change)
+static void on_changed(void *ctx, const struct err *err)
 {
-    if (change->call)
-        change->call->on_cancel = NULL;
-    arena_done(&change->arena);
-    free(change);
-}
-
-static void on_loaded(void *ctx)
-{
-    struct change *change = ctx;
-    builtin_reply(change->call, change->answer);
-    change_free(change);
-}
-
-static void make(struct job *j) /* pool thread */
-{
-    struct change *change = CONTAINER_OF(j, struct change, job);
-    if (change->text.n > 0)
-        (void)skill_file_write(change->dir, change->name, change->text, &change->err);
+    struct skill_reply *r = ctx;
+    r->call->on_cancel = NULL;
+    if (err)
+        builtin_fail(r->call, "%s", err->msg);
     else
-        (void)skill_file_delete(change->dir, change->name, &change->err);
-}
-
-static void on_made(struct job *j)
-{
-    struct change *change = CONTAINER_OF(j, struct change, job);
-    struct builtin_call *c = change->call;
-    if (c && change->err.code == 0) {
-        change->is_made = true;
-        runtime_reload_skills(c->builtin->deps.runtime, &change->check, on_loaded, change);
-        return;
-    }
-    if (c)
-        builtin_fail(c, "%s", change->err.msg);
-    change_free(change);
+        builtin_reply(r->call, r->text);
 }
 
 static void on_cancel(struct builtin_call *c)
 {
-    struct change *change = c->state;
-    change->call = NULL;
-    if (change->is_made) {
-        list_del(&change->check.node);
-        change_free(change);
-    }
+    skill_change_forget(c->state);
 }
 
 static void start(struct builtin_call *c, str name, str text, str answer)
 {
-    const struct runtime_deps *deps = runtime_deps(c->builtin->deps.runtime);
-    struct change *change = xcalloc(1, sizeof *change);
-    arena_init(&change->arena);
-    change->call = c;
-    change->dir = arena_printf(&change->arena, "%.*s/skills", STR_ARG(deps->root_dir));
-    change->name = arena_str(&change->arena, name);
-    change->text = arena_str(&change->arena, text);
-    change->answer = arena_str(&change->arena, answer);
-    change->job = (struct job){.work = make, .done = on_made};
-    c->state = change;
+    struct skill_reply *r = ARENA_NEW(&c->arena, struct skill_reply);
+    struct skill_change_spec spec = {.name = name, .text = text, .by = builtin_doer(c)};
+    *r = (struct skill_reply){c, answer};
     c->on_cancel = on_cancel;
-    pool_submit(deps->pool, &change->job);
+    c->state = skill_change_start(c->builtin->deps.runtime, &spec, on_changed, r);
 }
 
 static void write(struct builtin_call *c, str name, bool is_new)
@@ -158,11 +113,23 @@ static const struct {
     const char *action;
     void (*run)(struct builtin_call *c, str name);
     bool needs_name;
-    bool is_change;
+    const char *audited; /* NULL = it changes nothing */
 } ACTIONS[] = {
-    {"list", list, false, false}, {"show", show, true, false},    {"create", create, true, true},
-    {"edit", edit, true, true},   {"delete", delete, true, true},
+    {"list", list, false, NULL},
+    {"show", show, true, NULL},
+    {"create", create, true, "skill.write"},
+    {"edit", edit, true, "skill.write"},
+    {"delete", delete, true, "skill.delete"},
 };
+
+static const char *audited(const struct json *args)
+{
+    str action = json_get_string(args, "action");
+    for (size_t i = 0; i < ARRAY_LEN(ACTIONS); i++)
+        if (str_eq(action, str_from(ACTIONS[i].action)))
+            return ACTIONS[i].audited;
+    return NULL;
+}
 
 static void manage(struct builtin_call *c)
 {
@@ -172,9 +139,10 @@ static void manage(struct builtin_call *c)
             continue;
         if (ACTIONS[i].needs_name && name.n == 0)
             builtin_fail(c, "name: required for '%s'", ACTIONS[i].action);
-        else if (ACTIONS[i].is_change && !actor_is_admin(c->actor))
-            builtin_fail(c, "Only admins of the workspace may change its skills: they are part of "
-                            "everybody's prompt.");
+        else if (ACTIONS[i].audited && !actor_is_admin(c->actor))
+            builtin_refuse(c,
+                           "Only admins of the workspace may change its skills: they are part of "
+                           "everybody's prompt.");
         else
             ACTIONS[i].run(c, name);
         return;
@@ -207,4 +175,5 @@ const struct builtin_tool BUILTIN_MANAGE_SKILL = {
     .is_workspace_change = true,
     .feature = BUILTIN_FEATURE(skill_management),
     .call = manage,
+    .audited = audited,
 };

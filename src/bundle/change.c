@@ -20,12 +20,14 @@ struct bundle_change_op {
     struct err err;
     uint64_t until_ms;
     bool is_rollback, is_writing;
+    struct deed *deed; /* NULL = not recorded */
     struct timer timer;
     struct job job;
 };
 
 static void finish(struct bundle_change_op *op, struct bundle *b)
 {
+    deed_end(op->deed, op->err.code ? &op->err : NULL);
     if (op->fn)
         op->fn(op->ctx, b, op->err.code ? &op->err : NULL);
     list_del(&op->node);
@@ -147,11 +149,26 @@ static void fail_later(struct bundle_change_op *op)
     timer_start(&op->timer, 0);
 }
 
+/* A package, a directory or an address, without what may be secret. */
+static struct deed *begin_install(struct bundle_changer *c, const struct json *entry,
+                                  const struct doer *by)
+{
+    static const char *const NAMES[] = {"name", "path", "url", "command"};
+    str target = STR_NONE, version = json_get_string(entry, "version");
+    for (size_t i = 0; target.n == 0 && i < ARRAY_LEN(NAMES); i++)
+        target = deed_plain_url(json_get_string(entry, NAMES[i]));
+    struct deed *d = deed_begin(c->audit, by, STR("bundle.install"), target);
+    if (version.n > 0)
+        deed_detail(d, "version=%.*s", STR_ARG(version));
+    return d;
+}
+
 struct bundle_change_op *bundle_add(struct bundle_changer *c, const struct json *entry,
-                                    bundle_changed_fn fn, void *ctx)
+                                    const struct doer *by, bundle_changed_fn fn, void *ctx)
 {
     struct bundle_change_op *op = op_new(c, fn, ctx);
     struct bundle_entry decoded;
+    op->deed = begin_install(c, entry, by);
     op->entry = json_clone(&op->arena, entry);
     if (bundle_entry_decode(&op->arena, op->entry, "/", &decoded, &op->err) < 0) {
         fail_later(op);
@@ -168,10 +185,11 @@ struct bundle_change_op *bundle_add(struct bundle_changer *c, const struct json 
 }
 
 struct bundle_change_op *bundle_remove(struct bundle_changer *c, str server_name,
-                                       bundle_changed_fn fn, void *ctx)
+                                       const struct doer *by, bundle_changed_fn fn, void *ctx)
 {
     struct bundle_change_op *op = op_new(c, fn, ctx);
     struct bundle *b = bundles_find(c->bundles, server_name);
+    op->deed = deed_begin(c->audit, by, STR("bundle.remove"), server_name);
     op->name = arena_str(&op->arena, server_name);
     if (b && bundle_info(b)->kind == BUNDLE_BUILT_IN) {
         err_set(&op->err, -EPERM, "'%.*s' comes with nb; noDefaultBundles turns it off",

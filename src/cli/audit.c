@@ -80,6 +80,8 @@ static void print_record(const struct cli *cli, str line)
         add_part(&b, ", ", json_get_string(actor, "how"));
         add_part(&b, " ", json_get_string(actor, "token"));
         add_part(&b, " from ", json_get_string(actor, "address"));
+        add_part(&b, " via ", json_get_string(actor, "via"));
+        add_part(&b, " ", json_get_string(actor, "run"));
         add_part(&b, "  in ", json_get_string(v, "workspace"));
         add_part(&b, "  ", json_get_string(v, "detail"));
         printf("%s\n", buf_cstr(&b));

@@ -9,6 +9,7 @@
 #include "bundle/credentials.h"
 #include "bundle/oauth.h"
 #include "cli/bundle.h"
+#include "cli/record.h"
 #include "net/fetch.h"
 
 #define PERSON_MS   (5u * 60 * 1000)
@@ -234,6 +235,7 @@ int bundle_cli_sign_in(struct conv_cli *x, const struct bundle_entry *b, int por
     fetcher_free(fetcher);
     if (listener >= 0)
         close(listener);
+    cli_record(&x->config, "bundle.sign_in", b->server_name, rc == 0, STR_NONE);
     if (rc < 0)
         err_prefix(&g.err, "%.*s", STR_ARG(b->server_name));
     return rc < 0 ? cli_fail(&g.err) : EXIT_DONE;

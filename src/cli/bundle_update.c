@@ -2,6 +2,7 @@
 #include "bundle/package.h"
 #include "bundle/settings.h"
 #include "cli/bundle.h"
+#include "cli/record.h"
 
 struct update_options {
     bool is_sure;
@@ -44,6 +45,8 @@ static int update_one(struct conv_cli *x, const struct bundle_entry *b, bool is_
     json_set(&x->arena, entry, STR("version"), json_of_str(latest));
     if (settings_replace_bundle(x->config.path, b->server_name, entry, &e) < 0)
         return cli_fail(&e);
+    cli_record(&x->config, "bundle.update", b->server_name, true,
+               arena_printf(&x->arena, "version=%.*s", STR_ARG(latest)));
     printf("%.*s is now version %.*s. Tools that are different wait for `nb bundle approve "
            "%.*s`.\n",
            STR_ARG(b->server_name), STR_ARG(latest), STR_ARG(b->server_name));

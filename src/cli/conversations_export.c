@@ -3,8 +3,8 @@
 #include <limits.h>
 #include <unistd.h>
 
-#include "cli/safe_out.h"
 #include "cli/record.h"
+#include "cli/safe_out.h"
 #include "cli/stores.h"
 #include "server/server.h"
 #include "store/export.h"
@@ -45,7 +45,7 @@ static void on_piece(void *ctx, const struct err *err, str piece, bool is_last)
 static int write_pieces(struct stores *s, struct store *store, str id, enum export_format f,
                         const struct export_options *opt, struct writing *w)
 {
-    struct export *x = export_open(store, id, f, opt);
+    struct export *x = export_open(store, id, f, opt, NULL);
     while (!w->is_last && !w->err.code) {
         w->is_piece = false;
         export_next(x, on_piece, w);

@@ -23,6 +23,7 @@ void cli_record(const struct config *c, const char *action, str target, bool is_
     struct audit_entry entry = {
         .user = str_from(account),
         .how = STR("terminal"),
+        .via = STR("cli"),
         .workspace = str_from(c->workspace),
         .action = str_from(action),
         .target = target,

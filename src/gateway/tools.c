@@ -191,6 +191,7 @@ static void call_own(struct gw_request *q)
     static const struct registry_call_events EVENTS = {on_called, on_progress};
     struct tool_caller who = {
         .actor = q->actor,
+        .via = STR("mcp"),
     };
     q->on_cancel = on_cancel;
     q->work =

@@ -32,6 +32,7 @@ struct runtime_deps { /* all borrowed; they outlive the runtime */
     struct llm *llm;
     struct registry *tools;
     struct pool *pool;                 /* small files: skills, permissions */
+    struct audit *audit;               /* NULL = nothing is recorded */
     const struct directory *directory; /* names of people; NULL = nobody has one */
     str workspace_id;                  /* may be empty */
     str root_dir;                      /* the workspace's own: skills, what was allowed for good */

@@ -89,6 +89,7 @@ static void prepare_spaces(struct server *s)
         .readers = s->readers,
         .price = llm_price,
         .price_ctx = s->llm,
+        .audit = s->audit,
     };
     struct space_env env = {
         .loop = s->loop,
@@ -416,8 +417,8 @@ void server_free(struct server *s)
     llm_free(s->llm);
     fetcher_free(s->fetcher);
     appender_free(s->appender);
-    audit_free(s->audit);
     pool_free(s->readers);
+    audit_free(s->audit); /* what the pool ends is recorded as well */
     bus_free(s->bus);
     arena_done(&s->arena);
     free(s);

@@ -98,6 +98,7 @@ static int make_runtime(struct space *sp, struct err *e)
         .llm = env->llm,
         .tools = sp->api.tools,
         .pool = env->readers,
+        .audit = env->store_env->audit,
         .directory = env->directory,
         .workspace_id = sp->api.id,
         .root_dir = str_from(sp->api.root),

@@ -185,6 +185,7 @@ int space_bundles_open(struct space *sp, struct err *e)
         .allow_install = sp->config.allow_install,
         .look = look,
         .ctx = sp,
+        .audit = sp->env->store_env->audit,
     };
     list_init(&sp->changer.ops);
     sp->api.changer = &sp->changer;

@@ -65,6 +65,7 @@ struct store_op {
     struct arena arena;
     struct err err;
     bool is_cancelled;
+    struct deed *deed; /* ends with the call; NULL = it is not audited */
     struct deferred later;
     struct job job;
     void (*work)(struct store_op *op); /* op_run */

@@ -97,7 +97,7 @@ static void on_taken_back(void *ctx, const struct err *err)
 static void take_back(struct convert *c, const struct err *err)
 {
     lose(c, 1, "%s", err->msg);
-    c->op = store_delete(c->spec.to, c->ids[c->at], true, NULL, on_taken_back, c);
+    c->op = store_delete(c->spec.to, c->ids[c->at], true, NULL, NULL, on_taken_back, c);
 }
 
 /* ---- the end of a conversation ---- */
@@ -485,6 +485,6 @@ void convert_cancel(struct convert *c)
 {
     store_op_cancel(c->op);
     if (c->is_made)
-        store_delete(c->spec.to, c->ids[c->at], true, NULL, on_dropped, NULL);
+        store_delete(c->spec.to, c->ids[c->at], true, NULL, NULL, on_dropped, NULL);
     convert_free(c);
 }

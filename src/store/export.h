@@ -51,8 +51,9 @@ struct export;
 /* One piece of the document; the last one may be empty. err ends the export. */
 typedef void (*export_piece_fn)(void *ctx, const struct err *err, str piece, bool is_last);
 
+/* Audited, as calls of store.h with `by` are: recorded when it is closed. */
 struct export *export_open(struct store *s, str id, enum export_format f,
-                           const struct export_options *opt);
+                           const struct export_options *opt, const struct doer *by);
 /* Asks for the next piece; one call at a time, none after the last piece or an error. */
 void export_next(struct export *x, export_piece_fn fn, void *ctx);
 void export_close(struct export *x); /* no callback afterwards; accepts NULL */

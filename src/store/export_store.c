@@ -5,7 +5,7 @@
 #include <errno.h>
 
 #include "base/map.h"
-#include "store/derive.h"
+#include "store/backend.h"
 #include "store/export.h"
 #include "store/folder_record.h"
 
@@ -25,6 +25,7 @@ struct export
     struct buf piece;
     export_piece_fn fn;
     void *ctx;
+    struct deed *deed;
 };
 
 static int gather(void *ctx, str piece)
@@ -34,7 +35,7 @@ static int gather(void *ctx, str piece)
 }
 
 struct export *export_open(struct store *s, str id, enum export_format f,
-                           const struct export_options *opt)
+                           const struct export_options *opt, const struct doer *by)
 {
     struct export *x = xcalloc(1, sizeof(*x));
     x->store = s;
@@ -45,6 +46,7 @@ struct export *export_open(struct store *s, str id, enum export_format f,
         x->opt = *opt;
     buf_init(&x->piece, PIECE_MAX);
     map_init(&x->notes);
+    x->deed = deed_begin(s->env->audit, by, STR("conversation.export"), id);
     return x;
 }
 
@@ -55,6 +57,8 @@ static bool has_notes_elsewhere(const struct export *x)
 
 static void fail(struct export *x, const struct err *err)
 {
+    deed_end(x->deed, err);
+    x->deed = NULL;
     x->fn(x->ctx, err, STR_NONE, true);
 }
 
@@ -171,6 +175,7 @@ void export_close(struct export *x)
     if (!x)
         return;
     store_op_cancel(x->op);
+    deed_end(x->deed, NULL);
     exporter_free(x->exporter);
     buf_done(&x->piece);
     map_done(&x->notes);

@@ -149,7 +149,7 @@ static void on_taken_back(void *ctx, const struct err *err)
 static void take_back(struct import *im, const struct err *err)
 {
     im->err = *err;
-    im->op = store_delete(im->store, im->id, true, NULL, on_taken_back, im);
+    im->op = store_delete(im->store, im->id, true, NULL, NULL, on_taken_back, im);
 }
 
 /* ---- blobs, then events ---- */
@@ -238,7 +238,7 @@ void import_cancel(struct import *im)
 {
     im->is_cancelled = true;
     if (im->is_unfinished)
-        store_delete(im->store, im->id, true, NULL, on_dropped, NULL);
+        store_delete(im->store, im->id, true, NULL, NULL, on_dropped, NULL);
     if (im->is_working)
         return; /* on_batch or on_blob_read frees it */
     store_op_cancel(im->op);

@@ -158,6 +158,7 @@ void op_done(struct store_op *op)
         step(op);
         return;
     }
+    deed_end(op->deed, op_err(op));
     if (!op->is_cancelled)
         op->answer(op);
     struct store *s = op->store;

@@ -19,6 +19,7 @@
 #include "bus/bus.h"
 #include "loop/pool.h"
 #include "workspace/access.h"
+#include "workspace/deed.h"
 
 struct store;
 struct store_op; /* a call under way; valid until its callback */
@@ -54,6 +55,7 @@ struct store_env { /* what the stores of a process share; outlives them */
     /* Cost of a model call in USD; returns false when the price is unknown. */
     bool (*price)(void *ctx, str model, const struct conv_usage *usage, double *ret_usd);
     void *price_ctx;
+    struct audit *audit; /* where calls with a doer are recorded; NULL = nowhere */
 };
 
 struct store_conf {
@@ -138,11 +140,14 @@ struct store_op *store_append(struct store *s, str id, const str *events, size_t
  * "auto":true, so that it loses even when a rename was written just before it. */
 struct store_op *store_set_title(struct store *s, str id, str title, bool only_if_unset,
                                  store_conv_fn fn, void *ctx);
-/* participants: NULL keeps them. The owner is always among them; who makes a conversation
+/* The calls with `by` are audited: the store records them with their result, also when they were
+ * cancelled. NULL: nb itself does it, and it is not recorded.
+ *
+ * participants: NULL keeps them. The owner is always among them; who makes a conversation
  * private is left alone in it. */
 struct store_op *store_set_sharing(struct store *s, str id, bool is_shared,
-                                   const struct json_strs *participants, store_conv_fn fn,
-                                   void *ctx);
+                                   const struct json_strs *participants, const struct doer *by,
+                                   store_conv_fn fn, void *ctx);
 struct store_op *store_add_note(struct store *s, str id, str author, str text, store_conv_fn fn,
                                 void *ctx);
 
@@ -159,11 +164,11 @@ struct store_op *store_fork(struct store *s, str id, int64_t at_message, str new
  * conversation is absent (-ENOENT), and a refusal changes nothing, not even its days in the
  * trash. */
 struct store_op *store_delete(struct store *s, str id, bool purge, const struct viewer *viewer,
-                              store_done_fn fn, void *ctx);
+                              const struct doer *by, store_done_fn fn, void *ctx);
 /* The one deleted last under this id, if it is the viewer's: as above. -ENOENT not in the trash,
  * -EEXIST the id is in use. */
 struct store_op *store_restore(struct store *s, str id, const struct viewer *viewer,
-                               store_conv_fn fn, void *ctx);
+                               const struct doer *by, store_conv_fn fn, void *ctx);
 
 /* ---- blobs: large results and prompts, by content, beside the log ----
  *

@@ -9,7 +9,7 @@
 #include "base/utf8.h"
 #include "store/backend.h"
 
-enum { TITLE_MAX = 1000, NOTE_MAX = 64 * 1024 };
+enum { TITLE_MAX = 1000, NOTE_MAX = 64 * 1024, DEED_NAMES_MAX = 400 };
 
 static void publish(struct store_op *op, size_t first)
 {
@@ -235,6 +235,42 @@ static void shared(struct store_op *op)
     appended(op);
 }
 
+/* Those of `list` who are not in `without` and are not the owner: "usr_a,usr_b". */
+static str names_without(struct store_op *op, const struct json_strs *list,
+                         const struct json_strs *without)
+{
+    struct arena *a = &op->arena;
+    str out = STR_NONE, owner = op->out.conv->acl.owner_id;
+    for (size_t i = 0; i < list->len && out.n < DEED_NAMES_MAX; i++)
+        if (!contains(without, list->items[i]) && !str_eq(list->items[i], owner))
+            out = arena_printf(a, "%.*s%s%.*s", STR_ARG(out), out.n > 0 ? "," : "",
+                               STR_ARG(list->items[i]));
+    return out;
+}
+
+/* What is recorded is the difference that the change makes. */
+static void name_sharing(struct store_op *op)
+{
+    const struct conv_acl *before = &op->out.conv->acl;
+    const struct json_strs *after = &op->in.sharing.participants;
+    bool keeps = op->in.sharing.keeps_participants, is_shared = op->in.sharing.is_shared;
+    if (!op->deed)
+        return;
+    str added = keeps ? STR_NONE : names_without(op, after, &before->participants);
+    str removed = keeps && is_shared ? STR_NONE : names_without(op, &before->participants, after);
+    if (!is_shared) {
+        deed_set(op->deed, STR("conversation.unshare"), op->id);
+    } else if (before->is_shared && added.n > 0 && removed.n == 0) {
+        deed_set(op->deed, STR("participant.add"), op->id);
+        deed_detail(op->deed, "userId=%.*s", STR_ARG(added));
+    } else if (before->is_shared && removed.n > 0 && added.n == 0) {
+        deed_set(op->deed, STR("participant.remove"), removed);
+        deed_detail(op->deed, "in=%.*s", STR_ARG(op->id));
+    } else {
+        deed_detail(op->deed, "participants=%.*s", STR_ARG(added.n > 0 ? added : STR("unchanged")));
+    }
+}
+
 static void sharing_checked(struct store_op *op)
 {
     int64_t now_ms = clock_now_ms();
@@ -248,16 +284,19 @@ static void sharing_checked(struct store_op *op)
     size_t n = 1;
     if (!op->in.sharing.is_shared || !op->in.sharing.keeps_participants)
         lines[n++] = participants_line(op, now_ms);
+    name_sharing(op);
     append_own(op, lines, n, shared);
     buf_done(&b);
 }
 
 struct store_op *store_set_sharing(struct store *s, str id, bool is_shared,
-                                   const struct json_strs *participants, store_conv_fn fn,
-                                   void *ctx)
+                                   const struct json_strs *participants, const struct doer *by,
+                                   store_conv_fn fn, void *ctx)
 {
     struct store_op *op = op_new(s, id, answer_conv, ctx);
     op->fn.conv = fn;
+    op->deed = deed_begin(s->env->audit, by,
+                          is_shared ? STR("conversation.share") : STR("conversation.unshare"), id);
     op->in.sharing.is_shared = is_shared;
     op->in.sharing.keeps_participants = participants == NULL;
     size_t n = participants ? participants->len : 0;
@@ -343,10 +382,13 @@ static void on_last_look(void *ctx, const struct err *err, const struct conv *c)
 }
 
 struct store_op *store_delete(struct store *s, str id, bool purge, const struct viewer *viewer,
-                              store_done_fn fn, void *ctx)
+                              const struct doer *by, store_done_fn fn, void *ctx)
 {
     struct store_op *op = op_new(s, id, answer_done, ctx);
     op->fn.done = fn;
+    op->deed = deed_begin(s->env->audit, by, STR("conversation.delete"), id);
+    if (purge)
+        deed_detail(op->deed, "purge");
     op->in.is_purge = purge;
     (void)op_set_viewer(op, viewer);
     op->step = removed;
@@ -356,10 +398,11 @@ struct store_op *store_delete(struct store *s, str id, bool purge, const struct 
 }
 
 struct store_op *store_restore(struct store *s, str id, const struct viewer *viewer,
-                               store_conv_fn fn, void *ctx)
+                               const struct doer *by, store_conv_fn fn, void *ctx)
 {
     struct store_op *op = op_new(s, id, answer_conv, ctx);
     op->fn.conv = fn;
+    op->deed = deed_begin(s->env->audit, by, STR("conversation.restore"), id);
     (void)op_set_viewer(op, viewer);
     op->step = appeared;
     if (op_check(op, true))

@@ -150,6 +150,7 @@ static void copy_caller(struct arena *a, struct tool_caller *to, const struct to
     to->conversation_id = arena_str(a, from->conversation_id);
     to->run_id = arena_str(a, from->run_id);
     to->call_id = arena_str(a, from->call_id);
+    to->via = arena_str(a, from->via);
 }
 
 static void wait_for_turn(struct registry_call *c, const struct json *args,

@@ -25,15 +25,16 @@ struct tool {
     bool is_admin_only;               /* absent for everybody but workspace admins */
     /* A token needs this scope (workspace/actor.h); 0 = no more than its way here asks for. */
     unsigned scope;
-    bool is_workspace_change;         /* installs, or edits what everybody's prompts contain */
-    bool is_unconfined;               /* can touch more than its own: asks before each call */
-    uint64_t timeout_ms;              /* 0 = its source's; TOOL_NO_TIMEOUT = ends by itself */
+    bool is_workspace_change; /* installs, or edits what everybody's prompts contain */
+    bool is_unconfined;       /* can touch more than its own: asks before each call */
+    uint64_t timeout_ms;      /* 0 = its source's; TOOL_NO_TIMEOUT = ends by itself */
 };
 
 /* Who a call acts for. Borrowed for the duration of tool_source.call. */
 struct tool_caller {
     const struct actor *actor;
     str conversation_id, run_id, call_id; /* may be empty */
+    str via;                              /* how it came when not from a run: "api", "mcp", "cli" */
     int remaining_iterations;             /* of the calling run, for delegation */
     void *host; /* the runtime, for sources that need it; opaque to this floor */
 };

@@ -39,6 +39,8 @@ struct audit_entry audit_entry_copy(struct arena *a, const struct audit_entry *e
         .token = member(a, e->token),
         .how = member(a, e->how),
         .address = member(a, e->address),
+        .via = member(a, e->via),
+        .run = member(a, e->run),
         .workspace = member(a, e->workspace),
         .action = member(a, e->action),
         .target = member(a, e->target),
@@ -71,6 +73,8 @@ static void write_line(struct buf *b, const struct audit_entry *e, uint64_t seq,
     optional(&w, "token", e->token);
     optional(&w, "how", e->how);
     optional(&w, "address", e->address);
+    optional(&w, "via", e->via);
+    optional(&w, "run", e->run);
     jw_end(&w);
     optional(&w, "workspace", e->workspace);
     jw_kstr(&w, "action", e->action);

@@ -26,6 +26,8 @@
  * text of messages. */
 struct audit_entry {
     str user, token, how, address; /* how: "session", "token", "key", "socket", "terminal", ... */
+    str via;                       /* the way in: "api", "mcp", "run", "cli" */
+    str run;                       /* id of the run that did it */
     str workspace;
     str action;  /* "user.add" */
     str target;  /* an id or a name */

@@ -138,7 +138,7 @@ static struct bundle_change_op *add(const char *entry)
     struct json *doc;
     arena_init(&a);
     assert_int_equal(json_parse(&a, str_from(entry), 0, &doc, NULL), 0);
-    struct bundle_change_op *op = bundle_add(&changer, doc, on_end, NULL);
+    struct bundle_change_op *op = bundle_add(&changer, doc, NULL, on_end, NULL);
     arena_done(&a); /* everything was copied */
     assert_int_equal(ends, 0);
     return op;
@@ -248,20 +248,20 @@ static void nothing_follows_when_the_changer_goes(void **state)
 static void a_removal_is_waited_for(void **state)
 {
     is_known = is_in_file = true;
-    (void)bundle_remove(&changer, STR("srv"), on_end, NULL);
+    (void)bundle_remove(&changer, STR("srv"), NULL, on_end, NULL);
     assert_int_equal(ends, 0);
     run_to_the_end();
     assert_true(ends == 1 && why.code == 0 && !is_in_file);
     is_known = is_in_file = true;
     follows = false;
     ends = 0;
-    (void)bundle_remove(&changer, STR("srv"), on_end, NULL);
+    (void)bundle_remove(&changer, STR("srv"), NULL, on_end, NULL);
     run_to_the_end();
     assert_true(ends == 1 && why.code == -ETIMEDOUT);
     assert_non_null(strstr(why.msg, "still there"));
     known.kind = BUNDLE_BUILT_IN;
     ends = 0;
-    (void)bundle_remove(&changer, STR("srv"), on_end, NULL);
+    (void)bundle_remove(&changer, STR("srv"), NULL, on_end, NULL);
     run_to_the_end();
     assert_true(ends == 1 && why.code == -EPERM);
 }

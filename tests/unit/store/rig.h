@@ -309,25 +309,25 @@ static inline int rig_title(struct rig *r, const char *id, const char *title, bo
 
 static inline int rig_delete(struct rig *r, const char *id, bool purge)
 {
-    return RIG_CALL(r, store_delete(r->store, str_from(id), purge, NULL, rig_on_done, r));
+    return RIG_CALL(r, store_delete(r->store, str_from(id), purge, NULL, NULL, rig_on_done, r));
 }
 
 static inline int rig_delete_as(struct rig *r, const char *id, bool purge, const char *user,
                                 bool is_admin)
 {
     struct viewer v = {str_from(user), is_admin};
-    return RIG_CALL(r, store_delete(r->store, str_from(id), purge, &v, rig_on_done, r));
+    return RIG_CALL(r, store_delete(r->store, str_from(id), purge, &v, NULL, rig_on_done, r));
 }
 
 static inline int rig_restore_as(struct rig *r, const char *id, const char *user, bool is_admin)
 {
     struct viewer v = {str_from(user), is_admin};
-    return RIG_CALL(r, store_restore(r->store, str_from(id), &v, rig_on_conv, r));
+    return RIG_CALL(r, store_restore(r->store, str_from(id), &v, NULL, rig_on_conv, r));
 }
 
 static inline int rig_restore(struct rig *r, const char *id)
 {
-    return RIG_CALL(r, store_restore(r->store, str_from(id), NULL, rig_on_conv, r));
+    return RIG_CALL(r, store_restore(r->store, str_from(id), NULL, NULL, rig_on_conv, r));
 }
 
 static inline int rig_fork(struct rig *r, const char *id, int64_t at, const char *owner)

@@ -205,7 +205,7 @@ static void on_piece(void *ctx, const struct err *err, str piece, bool is_last)
 
 static int download(struct rig *r, const char *id, enum export_format f, struct download *d)
 {
-    struct export *x = export_open(r->store, str_from(id), f, NULL);
+    struct export *x = export_open(r->store, str_from(id), f, NULL, NULL);
     *d = (struct download){.rig = r};
     buf_init(&d->out, 1u << 28);
     int code = 0;
@@ -271,7 +271,7 @@ static void test_an_export_that_is_closed_early(void **state)
     struct rig *r = *state;
     struct download d = {.rig = r};
     assert_int_equal(rig_create(r, ID, "usr_a"), 0);
-    struct export *x = export_open(r->store, STR(ID), EXPORT_JSON, NULL);
+    struct export *x = export_open(r->store, STR(ID), EXPORT_JSON, NULL, NULL);
     export_next(x, on_piece, &d);
     export_close(x);
     assert_int_equal(rig_get(r, ID), 0); /* whatever was under way has ended before this */

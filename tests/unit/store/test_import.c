@@ -165,7 +165,7 @@ static void on_piece(void *ctx, const struct err *err, str piece, bool is_last)
 static str exported(struct rig *r, struct arena *a, const char *id)
 {
     struct download d = {.rig = r};
-    struct export *x = export_open(r->store, str_from(id), EXPORT_JSONL, NULL);
+    struct export *x = export_open(r->store, str_from(id), EXPORT_JSONL, NULL, NULL);
     buf_init(&d.out, 1u << 28);
     while (!d.is_last)
         assert_int_equal(RIG_CALL(r, export_next(x, on_piece, &d)), 0);

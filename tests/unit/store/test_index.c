@@ -377,7 +377,7 @@ static void test_sharing(void **state)
     twin_list(t, &q);
     assert_int_equal(t->a.listing.total, 0);
     assert_int_equal(RIG_CALL(&t->a, store_set_sharing(t->a.store, STR("conv_0000000000000002"),
-                                                       true, &people, rig_on_conv, &t->a)),
+                                                       true, &people, NULL, rig_on_conv, &t->a)),
                      0);
     twin_list(t, &q);
     assert_int_equal(t->a.listing.total, 1);
@@ -385,7 +385,7 @@ static void test_sharing(void **state)
     twin_find(t, &find);
     assert_int_equal(t->a.hits.n, 1);
     assert_int_equal(RIG_CALL(&t->a, store_set_sharing(t->a.store, STR("conv_0000000000000002"),
-                                                       false, NULL, rig_on_conv, &t->a)),
+                                                       false, NULL, NULL, rig_on_conv, &t->a)),
                      0);
     twin_list(t, &q);
     assert_int_equal(t->a.listing.total, 0);

@@ -200,7 +200,7 @@ static void step_share(struct model *m)
     struct json_strs people = {.items = names, .len = 2};
     struct rig *r = &m->twin.a;
     (void)RIG_CALL(r, store_set_sharing(r->store, str_from(id_of(m, id)), pick(m, 3) != 0, &people,
-                                        rig_on_conv, r));
+                                        NULL, rig_on_conv, r));
 }
 
 static void step_delete(struct model *m)

@@ -307,21 +307,21 @@ static void test_sharing(void **state)
     assert_int_equal(rig_create(r, ID, "usr_a"), 0);
     str people[] = {STR_INIT("usr_b"), STR_INIT("usr_a"), STR_INIT("usr_b")};
     struct json_strs set = {people, 3};
-    assert_int_equal(RIG_CALL(r, store_set_sharing(r->store, STR(ID), true, &set, rig_on_conv, r)),
-                     0);
+    assert_int_equal(
+        RIG_CALL(r, store_set_sharing(r->store, STR(ID), true, &set, NULL, rig_on_conv, r)), 0);
     assert_true(r->conv->acl.is_shared);
     assert_int_equal(r->conv->acl.participants.len, 2);
     assert_str(r->conv->acl.participants.items[0], "usr_a"); /* the owner stays */
     assert_str(r->conv->acl.participants.items[1], "usr_b");
     struct viewer b = {.user_id = STR("usr_b")};
     assert_true(access_allows(&b, &r->conv->acl, CONV_SEND));
-    assert_int_equal(RIG_CALL(r, store_set_sharing(r->store, STR(ID), false, NULL, rig_on_conv, r)),
-                     0);
+    assert_int_equal(
+        RIG_CALL(r, store_set_sharing(r->store, STR(ID), false, NULL, NULL, rig_on_conv, r)), 0);
     assert_false(r->conv->acl.is_shared);
     assert_int_equal(r->conv->acl.participants.len, 1);
     assert_false(access_allows(&b, &r->conv->acl, CONV_VIEW));
-    assert_int_equal(RIG_CALL(r, store_set_sharing(r->store, STR(ID), true, NULL, rig_on_conv, r)),
-                     0);
+    assert_int_equal(
+        RIG_CALL(r, store_set_sharing(r->store, STR(ID), true, NULL, NULL, rig_on_conv, r)), 0);
     assert_int_equal(r->conv->acl.participants.len, 1);
 }
 
@@ -415,7 +415,8 @@ static void test_trash_is_the_owners(void **state)
     assert_int_equal(rig_create(r, ID, "usr_bob"), 0);
     assert_int_equal(rig_append(r, ID, USER("mine")), 0);
     assert_int_equal(
-        RIG_CALL(r, store_set_sharing(r->store, str_from(ID), true, &with, rig_on_conv, r)), 0);
+        RIG_CALL(r, store_set_sharing(r->store, str_from(ID), true, &with, NULL, rig_on_conv, r)),
+        0);
     assert_int_equal(rig_delete_as(r, ID, false, "usr_cat", false), -ENOENT);
     assert_int_equal(rig_delete_as(r, ID, true, "usr_fay", true), -ENOENT);
     assert_int_equal(rig_get(r, ID), 0);

@@ -1,0 +1,42 @@
+/* audited.c - the audit log and calls of built-in tools (workspace/deed.h). */
+#include "builtin/internal.h"
+
+static struct doer doer_of(const struct builtin_call *c)
+{
+    return (struct doer){.actor = c->actor,
+                         .via = c->via,
+                         .run_id = c->run_id,
+                         .conversation_id = c->conversation_id};
+}
+
+const struct doer *builtin_doer(struct builtin_call *c)
+{
+    struct doer *by = ARENA_NEW(&c->arena, struct doer);
+    *by = doer_of(c);
+    c->is_recorded = true;
+    return by;
+}
+
+/* What a call is about: the member of its arguments that names it, or its own conversation. */
+static str target_of(const struct builtin_call *c)
+{
+    static const char *const NAMES[] = {"conversationId", "id", "name"};
+    for (size_t i = 0; i < ARRAY_LEN(NAMES); i++)
+        if (json_get_string(c->args, NAMES[i]).n > 0)
+            return json_get_string(c->args, NAMES[i]);
+    return c->conversation_id;
+}
+
+void builtin_record_refusal(struct builtin_call *c)
+{
+    struct audit *log = runtime_deps(c->builtin->deps.runtime)->audit;
+    const char *action = c->tool->audited ? c->tool->audited(c->args) : NULL;
+    if (!log || !action)
+        return;
+    struct doer by = doer_of(c);
+    struct audit_entry e = doer_entry(&c->arena, &by);
+    e.action = str_from(action);
+    e.target = target_of(c);
+    e.outcome = c->is_refused ? STR("denied") : STR("failed");
+    audit_record(log, &e);
+}

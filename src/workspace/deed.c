@@ -1,0 +1,108 @@
+#include "workspace/deed.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define DETAIL_MAX 480
+
+struct deed {
+    struct audit *log;
+    struct arena arena;
+    struct audit_entry entry;
+};
+
+static str how_of(const struct doer *by)
+{
+    static const char *const HOW[] = {
+        [AUTH_BY_MODE] = "local",  [AUTH_BY_SOCKET] = "socket",   [AUTH_BY_KEY] = "key",
+        [AUTH_BY_TOKEN] = "token", [AUTH_BY_SESSION] = "session", [AUTH_BY_JWT] = "jwt",
+        [AUTH_BY_LOG] = "message",
+    };
+    return by->how.n > 0 ? by->how : str_from(HOW[by->actor->people[0].how]);
+}
+
+/* Everybody whose words are in the run that does it. */
+static str others_of(struct arena *a, const struct actor *actor)
+{
+    str all = STR_NONE;
+    for (size_t i = 1; i < actor->npeople && all.n < DETAIL_MAX; i++)
+        all = arena_printf(a, "%.*s%s%.*s", STR_ARG(all),
+                           i > 1 ? "," : "with=", STR_ARG(actor->people[i].user_id));
+    return all;
+}
+
+struct audit_entry doer_entry(struct arena *a, const struct doer *by)
+{
+    return (struct audit_entry){
+        .user = actor_user(by->actor),
+        .token = actor_token(by->actor),
+        .how = how_of(by),
+        .via = by->via,
+        .run = by->run_id,
+        .address = by->address,
+        .workspace = by->actor->workspace_id,
+        .detail = others_of(a, by->actor),
+    };
+}
+
+struct deed *deed_begin(struct audit *log, const struct doer *by, str action, str target)
+{
+    if (!log || !by || !by->actor)
+        return NULL;
+    struct deed *d = xcalloc(1, sizeof *d);
+    arena_init(&d->arena);
+    d->log = log;
+    struct audit_entry e = doer_entry(&d->arena, by);
+    e.action = action;
+    e.target = target;
+    d->entry = audit_entry_copy(&d->arena, &e);
+    return d;
+}
+
+void deed_set(struct deed *d, str action, str target)
+{
+    if (!d)
+        return;
+    d->entry.action = arena_str(&d->arena, action);
+    d->entry.target = arena_str(&d->arena, target);
+}
+
+void deed_detail(struct deed *d, const char *fmt, ...)
+{
+    va_list ap;
+    if (!d)
+        return;
+    va_start(ap, fmt);
+    str more = arena_vprintf(&d->arena, fmt, ap);
+    va_end(ap);
+    str old = d->entry.detail;
+    str all = old.n > 0 ? arena_printf(&d->arena, "%.*s %.*s", STR_ARG(old), STR_ARG(more)) : more;
+    d->entry.detail = str_slice(all, 0, DETAIL_MAX);
+}
+
+str deed_outcome(const struct err *err)
+{
+    if (!err || err->code == 0)
+        return STR("ok");
+    bool is_refusal = err->code == -EPERM || err->code == -EACCES || err->code == -ENOENT;
+    return is_refusal ? STR("denied") : STR("failed");
+}
+
+void deed_end(struct deed *d, const struct err *err)
+{
+    if (!d)
+        return;
+    d->entry.outcome = deed_outcome(err);
+    audit_record(d->log, &d->entry);
+    arena_done(&d->arena);
+    free(d);
+}
+
+str deed_plain_url(str url)
+{
+    ptrdiff_t query = str_find_char(url, '?');
+    if (query >= 0)
+        url = str_slice(url, 0, (size_t)query);
+    ptrdiff_t at = str_rfind_char(url, '@');
+    return at >= 0 && str_find(url, STR("://"), 0) >= 0 ? str_skip(url, (size_t)at + 1) : url;
+}
