@@ -161,6 +161,7 @@ const OWNERS_SCREENS = {
     ],
     'removing a person': ['#/settings/users', (page) => click(page, 'Remove')],
     workspaces: ['#/settings/workspaces', (page) => page.getByRole('cell', { name: 'Team B' }).waitFor()],
+    'audit log': ['#/settings/audit', (page) => page.getByRole('cell', { name: 'login', exact: true }).first().waitFor()],
     'a new workspace': ['#/settings/workspaces', (page) => click(page, 'New workspace')],
     members: ['#/settings/workspaces', (page) => click(page, 'Members').then(() => shown(page, 'dialog table'))],
     'the workspaces to choose from': [

@@ -4,6 +4,7 @@ import { hrefOf } from '../base/router'
 import type { App } from '../model/app'
 import { aboutPart } from './about'
 import { appearancePart } from './appearance'
+import { auditPart } from './audit'
 import { modelsPart } from './models'
 import { screen } from './parts'
 import { profilePart } from './profile'
@@ -26,6 +27,7 @@ const PARTS: readonly Part[] = [
   { name: 'tokens', label: 'Tokens', build: tokensPart, isFor: hasUsers },
   { name: 'users', label: 'People', build: usersPart, isFor: isAdmin },
   { name: 'workspaces', label: 'Workspaces', build: workspacesPart, isFor: isAdmin },
+  { name: 'audit', label: 'Audit log', build: auditPart, isFor: isOwner },
   { name: 'about', label: 'About', build: aboutPart },
 ]
 
@@ -36,6 +38,10 @@ function hasUsers(app: App): boolean {
 function isAdmin(app: App): boolean {
   const role = app.workspace.value?.user.role
   return hasUsers(app) && (role === 'owner' || role === 'admin')
+}
+
+function isOwner(app: App): boolean {
+  return hasUsers(app) && app.workspace.value?.user.role === 'owner'
 }
 
 export function settingsScreen(app: App, part: string | undefined): HTMLElement {
