@@ -307,6 +307,15 @@ static void deliver(struct hub *h, const struct news *n)
     }
 }
 
+static void tell_shared(struct hub *h)
+{
+    LIST_FOREACH (it, &h->taps) {
+        struct tap *t = LIST_ENTRY(it, struct tap, node);
+        if (t->ev->on_shared)
+            t->ev->on_shared(t);
+    }
+}
+
 static void on_msg(void *ctx, struct bus_msg *msg)
 {
     struct hub *h = ctx;
@@ -322,6 +331,9 @@ static void on_msg(void *ctx, struct bus_msg *msg)
         n->frame = make_frame(&a, msg, data, make_id(h, h->count, id));
         if (n->filter.kind == NEWS_BY_ACL)
             enforce(h, json_get_string(data, "conversationId"), &n->filter.acl);
+        if (str_eq(msg->type, STR("conversation.shared")) ||
+            str_eq(msg->type, STR("conversation.deleted")))
+            tell_shared(h);
         deliver(h, n);
     }
     arena_done(&a);

@@ -35,6 +35,9 @@ struct tap_events {
     void (*on_beat)(struct tap *t, struct sse_frame *f); /* every 30 s; or NULL */
     /* The role in the workspace is another one: look whether each seat is still allowed. */
     void (*on_role)(struct tap *t);
+    /* Who takes part in some conversation has changed: look at seats whose access is another
+     * conversation's. */
+    void (*on_shared)(struct tap *t);
 };
 
 struct tap {

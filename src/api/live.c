@@ -11,6 +11,7 @@ struct watch { /* a conversation in a stream */
     struct feed *feed;     /* NULL until it is known that it may be seen */
     struct store_op *look; /* whether it may be seen, (once more), or NULL */
     store_pos after;
+    bool is_child; /* its access is its parent's */
     char id[STORE_ID_MAX + 1];
 };
 
@@ -188,6 +189,7 @@ static void on_looked(void *ctx, const struct err *err, const struct conv *c)
     struct watch *w = ctx;
     const struct tap *t = &w->stream->tap;
     w->look = NULL;
+    w->is_child = c && c->parent;
     if (err || (!t->is_operator && !access_allows(&t->viewer, &c->acl, CONV_VIEW)))
         watch_end(w);
     else if (!w->feed)
@@ -205,6 +207,15 @@ static void on_role(struct tap *t)
     struct live *s = CONTAINER_OF(t, struct live, tap);
     for (struct watch *w = s->watches; w; w = w->next)
         look(w);
+}
+
+/* The log of a child run may be looked at by those who see its parent now. */
+static void on_shared(struct tap *t)
+{
+    struct live *s = CONTAINER_OF(t, struct live, tap);
+    for (struct watch *w = s->watches; w; w = w->next)
+        if (w->is_child)
+            look(w);
 }
 
 static void on_revoked(struct tap *t, struct seat *seat)
@@ -261,9 +272,12 @@ static void on_frame(struct tap *t, struct sse_frame *f)
 }
 
 static const struct tap_events OWN_EVENTS = {
-    .on_revoked = on_revoked, .on_beat = on_frame, .on_role = on_role};
-static const struct tap_events WORKSPACE_EVENTS = {
-    .on_revoked = on_revoked, .on_news = on_frame, .on_beat = on_frame, .on_role = on_role};
+    .on_revoked = on_revoked, .on_beat = on_frame, .on_role = on_role, .on_shared = on_shared};
+static const struct tap_events WORKSPACE_EVENTS = {.on_revoked = on_revoked,
+                                                   .on_news = on_frame,
+                                                   .on_beat = on_frame,
+                                                   .on_role = on_role,
+                                                   .on_shared = on_shared};
 
 static char *put(char *at, str *s)
 {

@@ -114,6 +114,7 @@ static void start(struct builtin_call *c, const struct agent *agent, int iterati
         .parent_conversation_id = c->conversation_id,
         .parent_run_id = c->run_id,
         .parent_call_id = c->call_id,
+        .owner_id = parent->owner_id,
         .system_prompt = agent ? agent->system_prompt : STR(""),
         .tools = agent ? agent->tools : strings_of(&c->arena, json_get(c->args, "tools")),
         .max_iterations = iterations,

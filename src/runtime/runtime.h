@@ -103,6 +103,7 @@ struct turn_request {
 /* What makes a run somebody's child (nb__delegate). */
 struct turn_child {
     str parent_conversation_id, parent_run_id, parent_call_id;
+    str owner_id; /* of the parent's conversation: the child has its access */
     str system_prompt;
     struct json_strs tools; /* globs; items NULL = the parent's */
     int max_iterations;
@@ -116,6 +117,7 @@ struct turn_child {
 struct turn_info {
     struct runtime *runtime;
     str conversation_id, run_id, model;
+    str owner_id; /* of the conversation */
     int depth;
     bool is_unattended;
     struct json_strs auto_allow;

@@ -123,7 +123,7 @@ static void create(struct turn *t)
     str events[2] = {turn_message_event(t, STR_NONE), turn_run_start_event(t, STR_NONE)};
     struct conv_create spec = {
         .id = t->conversation_id,
-        .owner_id = actor_user(t->actor),
+        .owner_id = t->child.depth > 0 ? t->child.owner_id : actor_user(t->actor),
         .channel = t->channel,
         .metadata = t->metadata,
         .parent = parent_json(t),
@@ -253,6 +253,8 @@ static void on_found(void *ctx, const struct err *err, const struct conv *conv)
     struct turn *t = ctx;
     struct err e = {0};
     struct turn *busy = map_get(&t->rt->active, t->conversation_id);
+    if (!err)
+        t->owner_id = arena_str(&t->arena, conv->acl.owner_id);
     if (!err && conv->acl.is_shared)
         t->participants = copy_strs(&t->arena, conv->acl.participants);
     bool is_absent = err && (err->code == -ENOENT || err->code == -EINVAL);
@@ -348,6 +350,7 @@ static void copy_child(struct turn *t, const struct turn_child *c)
     t->child.parent_conversation_id = arena_str(a, c->parent_conversation_id);
     t->child.parent_run_id = arena_str(a, c->parent_run_id);
     t->child.parent_call_id = arena_str(a, c->parent_call_id);
+    t->child.owner_id = arena_str(a, c->owner_id);
     t->child.system_prompt = arena_str(a, c->system_prompt);
     struct actor *narrower = actor_narrow(t->actor, FILTER_PROFILE, c->tools);
     turn_narrow(t, narrower);

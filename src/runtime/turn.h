@@ -35,6 +35,7 @@ struct runtime {
     struct runtime_deps deps;
     struct skills *skills;
     struct skill_watch *watch;
+    str people_dir;                      /* of personal skills */
     struct skill_check last_check;       /* before the end */
     struct permission_rules permissions; /* of the settings */
     struct arena rules;                  /* what they are made of */
@@ -92,6 +93,7 @@ struct turn {
     str conversation_id, message, model, channel;
     struct turn_limits limits;
     struct json_strs auto_allow;
+    str owner_id;                  /* of a conversation that was there before; else empty */
     struct json_strs participants; /* of a shared conversation, when the turn began */
     const struct json *metadata;
     struct turn_answer answer;
@@ -188,6 +190,7 @@ int turn_compose(struct turn *t, struct arena *a, bool is_last, struct composed 
                  struct err *e);
 int turn_prepare(void *turn, struct arena *a, bool is_last, struct run_input *ret, struct err *e);
 enum run_gate turn_gate(void *turn, str tool, const struct json *args, str *ret_why);
+struct skills *turn_skills(const struct turn *t); /* those of its author, if there is one */
 void turn_match_skill(struct turn *t);
 
 /* ---- context.c: the log as messages for the model ---- */

@@ -202,6 +202,14 @@ static str run_setting(void *turn, struct arena *a)
     return setting_json(t, a, str_from(t->run_id));
 }
 
+/* Of a new conversation it is the sender; of a child run the owner of its parent. */
+static str owner_of(const struct turn *t)
+{
+    if (t->owner_id.n > 0)
+        return t->owner_id;
+    return t->child.depth > 0 ? t->child.owner_id : actor_user(t->actor);
+}
+
 void turn_start_run(struct turn *t, const struct run_pending *pending, size_t n)
 {
     static const struct run_host HOST = {
@@ -218,6 +226,7 @@ void turn_start_run(struct turn *t, const struct run_pending *pending, size_t n)
         .runtime = t->rt,
         .conversation_id = t->conversation_id,
         .run_id = str_from(t->run_id),
+        .owner_id = owner_of(t),
         .model = t->model,
         .depth = t->child.depth,
         .is_unattended = t->is_unattended,

@@ -105,6 +105,7 @@ struct store_op {
     struct viewer viewer; /* a copy, for query, search, remove and restore */
     bool has_viewer;      /* remove, restore: else it is the operator */
     int64_t at_message;   /* fork */
+    unsigned parents;     /* get: how many children led here */
     int64_t trashed_ms;   /* remove: which one of the trash is being purged */
     str announcement;     /* remove: what to say of it, while that can be read */
     str *lines;           /* create, append: given, then as stored (with line feeds) */

@@ -74,7 +74,9 @@ static void on_id(void *ctx, str id)
     derive_init(&s->derive, store->env);
     int r = store->ops->scan(store, id, on_line, s, NULL);
     const struct viewer *viewer = s->op->in.search.viewer;
-    if (r < 0 || (viewer && !access_allows(viewer, &s->derive.conv.acl, CONV_VIEW)))
+    /* Child runs have the access of their parent, which this log does not tell. */
+    bool is_child = s->derive.conv.parent != NULL;
+    if (r < 0 || (viewer && (is_child || !access_allows(viewer, &s->derive.conv.acl, CONV_VIEW))))
         s->n = s->first;
     str title = arena_str(&s->op->arena, s->derive.conv.title);
     for (size_t i = s->first; i < s->n; i++)

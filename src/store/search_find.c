@@ -63,7 +63,9 @@ static struct log_info *info_of(struct finder *f, str id)
     info->path = files->layout->path(files, a, id);
     if (info->path && index_conv_read(f->sync->db, id, &d) == 0) {
         info->title = arena_str(a, d.conv.title);
-        info->is_visible = !viewer || access_allows(viewer, &d.conv.acl, CONV_VIEW);
+        /* Child runs have the access of their parent, which this log does not tell. */
+        info->is_visible =
+            !viewer || (!d.conv.parent && access_allows(viewer, &d.conv.acl, CONV_VIEW));
     }
     derive_done(&d);
     return info;

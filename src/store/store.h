@@ -183,7 +183,8 @@ struct store_op *store_get_blob(struct store *s, str id, str sha256, store_blob_
 
 /* ---- reading ---- */
 
-struct store_op *store_get(struct store *s, str id, store_conv_fn fn, void *ctx); /* -ENOENT */
+/* -ENOENT. The access of a child run (conv.parent) is that of its parent at this moment. */
+struct store_op *store_get(struct store *s, str id, store_conv_fn fn, void *ctx);
 
 struct store_range {
     store_pos after;   /* forwards: events past this position */

@@ -33,13 +33,60 @@ struct store_op *store_get_blob(struct store *s, str id, str sha256, store_blob_
     return op;
 }
 
-struct store_op *store_get(struct store *s, str id, store_conv_fn fn, void *ctx)
+/* ---- access of child runs: their parent's ---- */
+
+#define PARENTS_MAX 8 /* of parents that a log names; a circle of them ends here */
+
+static void parent_get(struct store_op *op);
+
+static struct store_op *get_at_depth(struct store *s, str id, unsigned depth, store_conv_fn fn,
+                                     void *ctx)
 {
     struct store_op *op = op_new(s, id, answer_conv, ctx);
     op->fn.conv = fn;
+    op->parents = depth;
+    op->step = parent_get;
     if (op_check(op, false))
         then_get(op);
     return op;
+}
+
+static void use_access(struct store_op *op, const struct conv_acl *acl)
+{
+    struct conv *c = ARENA_NEW(&op->arena, struct conv);
+    struct json_strs *who = &c->acl.participants;
+    *c = *op->out.conv;
+    c->acl = (struct conv_acl){.owner_id = arena_str(&op->arena, acl->owner_id),
+                               .is_shared = acl->is_shared,
+                               .is_sealed = acl->is_sealed};
+    who->items = arena_array(&op->arena, acl->participants.len, sizeof(str));
+    for (size_t i = 0; i < acl->participants.len; i++)
+        who->items[who->len++] = arena_str(&op->arena, acl->participants.items[i]);
+    op->out.conv = c;
+    op_done(op);
+}
+
+/* Without its parent a child belongs to nobody: admins of the workspace still see it. */
+static void on_parent(void *ctx, const struct err *err, const struct conv *parent)
+{
+    static const struct conv_acl NOBODY = {.owner_id = STR_INIT("-")};
+    use_access(ctx, err ? &NOBODY : &parent->acl);
+}
+
+static void parent_get(struct store_op *op)
+{
+    str parent = json_get_string(op->out.conv->parent, "conversationId");
+    if (!op->out.conv->parent)
+        op_done(op);
+    else if (op->store->is_closing || op->parents >= PARENTS_MAX)
+        on_parent(op, &(struct err){.code = -ELOOP}, NULL);
+    else
+        get_at_depth(op->store, parent, op->parents + 1, on_parent, op);
+}
+
+struct store_op *store_get(struct store *s, str id, store_conv_fn fn, void *ctx)
+{
+    return get_at_depth(s, id, 0, fn, ctx);
 }
 
 static void answer_page(struct store_op *op)
