@@ -58,7 +58,7 @@ struct api_identity {
 
 const struct api_identity *api_identity(const struct http_req *r);
 struct api_space *api_space(const struct http_req *r);
-struct actor *api_actor(const struct http_req *r);        /* borrowed; of routes with a workspace */
+struct actor *api_actor(const struct http_req *r); /* borrowed; of routes with a workspace */
 /* May the token use anything of this bundle? What it may not use, it does not see. */
 bool api_token_sees(const struct http_req *r, str bundle);
 str api_display_name(const struct api *api, str user_id); /* may be empty; for this turn */
@@ -144,6 +144,10 @@ void api_prompt_preview(void *ctx, struct http_req *r);
 void api_resources_read(void *ctx, struct http_req *r);
 void api_skills_list(void *ctx, struct http_req *r);
 void api_skills_match(void *ctx, struct http_req *r);
+void api_skills_put(void *ctx, struct http_req *r);
+void api_skills_delete(void *ctx, struct http_req *r);
+void api_skills_put_personal(void *ctx, struct http_req *r);
+void api_skills_delete_personal(void *ctx, struct http_req *r);
 void api_usage_get(void *ctx, struct http_req *r);
 void api_workspace_get(void *ctx, struct http_req *r);
 

@@ -2,9 +2,9 @@
  * always takes part. */
 #include "api/internal.h"
 #include "api/trail.h"
+#include "workspace/member_find.h"
 
 #define PARTICIPANTS_MAX 1000
-#define USER_ID_MAX      256
 
 struct sharing_body {
     str visibility;
@@ -16,45 +16,37 @@ static const struct json_field SHARING_FIELDS[] = {
     {"participants", JF_JSON, offsetof(struct sharing_body, participants), JF_NULLABLE, NULL, 0},
     {0}};
 
-/* Ids are printed in lists and compared byte by byte: nothing in them may be invisible. */
-static bool is_user_id(str id)
-{
-    bool ok = id.n > 0 && id.n <= USER_ID_MAX;
-    for (size_t i = 0; ok && i < id.n; i++)
-        ok = (unsigned char)id.p[i] > ' ' && id.p[i] != 0x7f;
-    return ok;
-}
-
 static bool parse_participants(struct http_req *r, const struct json *v, struct json_strs *ret)
 {
     *ret = (struct json_strs){arena_array(&r->arena, v->len + 1, sizeof(str)), 0};
     bool ok = v->type == JSON_ARRAY && v->len <= PARTICIPANTS_MAX;
     for (size_t i = 0; ok && i < v->len; i++) {
-        str id = json_string(json_at(v, i), STR_NONE);
-        ok = is_user_id(id);
-        ret->items[ret->len++] = id;
+        str typed = json_string(json_at(v, i), STR_NONE);
+        ok = typed.n > 0;
+        ret->items[ret->len++] = typed;
     }
     if (!ok)
-        http_reply_error(
-            r, 400, "bad_request",
-            "participants: expected an array of user ids (no spaces, no control characters)", NULL);
+        http_reply_error(r, 400, "bad_request",
+                         "participants: expected an array of ids, e-mail addresses or names of "
+                         "members",
+                         NULL);
     return ok;
 }
 
-/* People are shared with by being members; what others are called is nobody's business. */
-static bool are_members(const struct api_wait *w, const struct json_strs *who)
+/* Replaces what was typed by ids. Conversations are shared with members only. Answers itself. */
+static bool find_members(const struct api_wait *w, const char *key, struct json_strs *who)
 {
     const struct roster *all = directory_roster(w->api->deps.directory);
     const struct workspace *ws = roster_workspace(all, w->space->id);
     for (size_t i = 0; i < who->len; i++) {
-        if (ws && workspace_role(ws, who->items[i]) != WS_NONE)
-            continue;
-        str msg = arena_printf(&w->req->arena,
-                               "participants: '%.*s' is not a member of this "
-                               "workspace",
-                               STR_ARG(who->items[i]));
-        http_reply_error(w->req, 400, "bad_request", msg.p, NULL);
-        return false;
+        const struct user *u;
+        struct err e = {0};
+        if (member_find(ws, who->items[i], &u, &e) < 0) {
+            err_prefix(&e, "%s", key);
+            http_reply_error(w->req, 400, "bad_request", e.msg, NULL);
+            return false;
+        }
+        who->items[i] = arena_str(&w->req->arena, u->id);
     }
     return true;
 }
@@ -68,8 +60,8 @@ struct sharing {
 
 static void set_sharing(struct api_wait *w, const struct conv *c)
 {
-    const struct sharing *s = w->data;
-    if (s->is_shared && s->has_participants && !are_members(w, &s->participants))
+    struct sharing *s = w->data;
+    if (s->is_shared && s->has_participants && !find_members(w, "participants", &s->participants))
         return;
     w->op = store_set_sharing(w->space->store, w->id, s->is_shared,
                               s->has_participants ? &s->participants : NULL,
@@ -109,10 +101,11 @@ static void add_participant(struct api_wait *w, const struct conv *c)
                             0};
     for (size_t i = 0; i < c->acl.participants.len; i++)
         who.items[who.len++] = c->acl.participants.items[i];
-    who.items[who.len++] = *(const str *)w->data;
     struct json_strs added = {w->data, 1};
-    if (are_members(w, &added))
-        set_participants(w, &who);
+    if (!find_members(w, "userId", &added))
+        return;
+    who.items[who.len++] = added.items[0];
+    set_participants(w, &who);
 }
 
 static const struct json_field PARTICIPANT_FIELDS[] = {{"userId", JF_STR, 0, JF_REQUIRED, NULL, 0},
@@ -123,18 +116,24 @@ void api_participants_add(void *ctx, struct http_req *r)
     str *user = ARENA_NEW(&r->arena, str);
     if (!api_decode_body(r, PARTICIPANT_FIELDS, user))
         return;
-    if (!is_user_id(*user))
-        http_reply_error(r, 400, "bad_request",
-                         "userId: must not be empty, too long, or contain spaces or control "
-                         "characters",
-                         NULL);
-    else
-        api_find_conv(ctx, r, user, add_participant);
+    api_find_conv(ctx, r, user, add_participant);
+}
+
+/* Somebody who has left the workspace is known by their id alone. */
+static str participant_named(const struct api_wait *w, const struct conv *c, str typed)
+{
+    const struct roster *all = directory_roster(w->api->deps.directory);
+    const struct user *u;
+    for (size_t i = 0; i < c->acl.participants.len; i++)
+        if (str_eq(c->acl.participants.items[i], typed))
+            return typed;
+    bool is_member = member_find(roster_workspace(all, w->space->id), typed, &u, NULL) == 0;
+    return is_member ? arena_str(&w->req->arena, u->id) : typed;
 }
 
 static void remove_participant(struct api_wait *w, const struct conv *c)
 {
-    str user = w->req->params[1];
+    str user = participant_named(w, c, w->req->params[1]);
     struct json_strs who = {arena_array(&w->req->arena, c->acl.participants.len, sizeof(str)), 0};
     for (size_t i = 0; i < c->acl.participants.len; i++)
         if (!str_eq(c->acl.participants.items[i], user))

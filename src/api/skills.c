@@ -15,7 +15,7 @@ static void on_fresh(void *ctx)
 {
     struct skills_request *q = ctx;
     if (q->req)
-        q->reply(q, runtime_skills(q->runtime));
+        q->reply(q, skills_for(runtime_skills(q->runtime), actor_user(api_actor(q->req))));
     arena_done(&q->arena);
     free(q);
 }
@@ -52,7 +52,7 @@ static void write_skill(struct json_writer *w, const struct skill *s, bool is_ad
     jw_kstr(w, "type", str_from(skill_type_name(s->type)));
     jw_kint(w, "priority", s->priority);
     jw_kstr(w, "source", str_from(skill_origin_name(s->origin)));
-    if (is_admin)
+    if (is_admin && s->origin != SKILL_PERSONAL)
         jw_kstr(w, "path", s->path);
     api_write_strs(w, "allowedTools", s->allowed_tools);
     api_write_strs(w, "requiresBundles", s->requires_bundles);
@@ -86,7 +86,7 @@ static bool is_of_use(const struct http_req *r, const struct skill *s)
 
 static void reply_list(struct skills_request *q, const struct skills *s)
 {
-    const struct skill_problems *problems = skills_problems(s);
+    const struct skill_problems *problems = skills_problems(runtime_skills(q->runtime));
     const struct api_identity *id = api_identity(q->req);
     bool is_admin = id->is_operator || id->viewer.is_workspace_admin;
     struct api_json j;

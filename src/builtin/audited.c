@@ -30,7 +30,7 @@ static str target_of(const struct builtin_call *c)
 void builtin_record_refusal(struct builtin_call *c)
 {
     struct audit *log = runtime_deps(c->builtin->deps.runtime)->audit;
-    const char *action = c->tool->audited ? c->tool->audited(c->args) : NULL;
+    const char *action = c->action ? c->action->audited : c->tool->audited;
     if (!log || !action)
         return;
     struct doer by = doer_of(c);

@@ -4,6 +4,7 @@
 #include <limits.h>
 
 #include "auth/identity.h"
+#include "builtin/conversations.h"
 #include "builtin/internal.h"
 
 static const struct builtin_tool *const NB[] = {
@@ -37,9 +38,13 @@ static const struct {
     {"conversations", CONVERSATIONS, 16},
 };
 
-static struct access_rule rule_of(const struct builtin_tool *t)
+static struct access_rule rule_of(const struct builtin_tool *t, const struct builtin_action *a)
 {
     struct access_rule rule = t->rule;
+    if (a && a->rule.space != WS_NONE)
+        rule.space = a->rule.space;
+    if (a && a->rule.conv != RULE_CONV_NONE)
+        rule.conv = a->rule.conv;
     if (rule.scope == 0)
         rule.scope = t->is_read_only ? SCOPE_READ : SCOPE_WRITE;
     if (rule.space == WS_NONE)
@@ -47,15 +52,29 @@ static struct access_rule rule_of(const struct builtin_tool *t)
     return rule;
 }
 
+/* A row of the table of rights for each action, or for a tool without actions. */
+static struct builtin_access access_of(const char *source, const struct builtin_tool *t, size_t k)
+{
+    const struct builtin_action *a = t->actions ? &t->actions[k] : NULL;
+    return (struct builtin_access){source,
+                                   t->name,
+                                   a ? a->name : NULL,
+                                   a ? a->scope : NULL,
+                                   rule_of(t, a),
+                                   a ? a->is_read_only : t->is_read_only};
+}
+
 bool builtin_access_at(size_t i, struct builtin_access *ret)
 {
     for (size_t k = 0; k < ARRAY_LEN(SOURCES); k++)
-        for (const struct builtin_tool *const *t = SOURCES[k].tools; *t; t++)
-            if (i-- == 0) {
-                *ret = (struct builtin_access){SOURCES[k].name, (*t)->name, rule_of(*t),
-                                               (*t)->is_read_only};
+        for (const struct builtin_tool *const *t = SOURCES[k].tools; *t; t++) {
+            size_t rows = (*t)->actions ? (*t)->nactions : 1;
+            if (i < rows) {
+                *ret = access_of(SOURCES[k].name, *t, i);
                 return true;
             }
+            i -= rows;
+        }
     return false;
 }
 
@@ -94,11 +113,23 @@ static const struct builtin_tool *find(const struct builtin_source *s, str name)
     return NULL;
 }
 
-static struct tool_call *call(void *self, str name, const struct json *args,
-                              const struct tool_caller *who, tool_done_fn done,
-                              tool_progress_fn progress, void *ctx)
+static const struct builtin_action *find_action(const struct builtin_tool *t,
+                                                const struct json *args)
 {
-    struct builtin_source *s = self;
+    str name = json_get_string(args, "action"), scope = json_get_string(args, "scope");
+    if (scope.n == 0)
+        scope = STR("workspace");
+    for (size_t i = 0; i < t->nactions; i++) {
+        const struct builtin_action *a = &t->actions[i];
+        if (str_eq(name, str_from(a->name)) && (!a->scope || str_eq(scope, str_from(a->scope))))
+            return a;
+    }
+    return NULL;
+}
+
+static struct builtin_call *call_new(struct builtin_source *s, str name, const struct json *args,
+                                     const struct tool_caller *who)
+{
     struct builtin_call *c = xcalloc(1, sizeof *c);
     arena_init(&c->arena);
     c->builtin = s->builtin;
@@ -112,15 +143,61 @@ static struct tool_call *call(void *self, str name, const struct json *args,
     c->via = arena_str(&c->arena, who->run_id.n > 0 ? STR("run") : who->via);
     c->remaining_iterations = who->remaining_iterations;
     c->host = who->host;
+    c->action = find_action(c->tool, c->args);
+    c->rule = rule_of(c->tool, c->action);
+    list_push(&s->builtin->calls, &c->node);
+    defer_init(&c->answer, answer, c);
+    return c;
+}
+
+/* Roles in the workspace; rights in a conversation are conv_tool_find's. Answers itself. */
+static bool has_role(struct builtin_call *c)
+{
+    if (c->rule.space != WS_ADMIN || actor_is_admin(c->actor))
+        return true;
+    if (c->action && c->action->admins_only)
+        builtin_refuse(c, "%s", c->action->admins_only);
+    else
+        builtin_refuse(c, "%s is for admins of the workspace.", c->tool->title);
+    return false;
+}
+
+static struct tool_call *call(void *self, str name, const struct json *args,
+                              const struct tool_caller *who, tool_done_fn done,
+                              tool_progress_fn progress, void *ctx)
+{
+    struct builtin_call *c = call_new(self, name, args, who);
     c->progress = progress;
     c->done = done;
     c->ctx = ctx;
-    list_push(&s->builtin->calls, &c->node);
-    defer_init(&c->answer, answer, c);
-    if (c->tool->rule.space == WS_ADMIN && !actor_is_admin(c->actor))
-        builtin_refuse(c, "%s is for admins of the workspace.", c->tool->title);
+    if (c->tool->actions && !c->action)
+        builtin_fail(c, "action: expected one of those that the schema of %s names.",
+                     c->tool->name);
+    else if (has_role(c))
+        (c->action ? c->action->call : c->tool->call)(c);
+    return (struct tool_call *)c;
+}
+
+static void probe_found(struct builtin_call *c, const struct conv *conv)
+{
+    builtin_reply(c, STR_NONE);
+}
+
+/* The same rules as for a call, and nothing is done. What is wrong with the call besides, the call
+ * itself says. */
+static struct tool_call *probe(void *self, str name, const struct json *args,
+                               const struct tool_caller *who, tool_done_fn done, void *ctx)
+{
+    struct builtin_call *c = call_new(self, name, args, who);
+    c->is_probe = true;
+    c->done = done;
+    c->ctx = ctx;
+    if (!has_role(c))
+        return (struct tool_call *)c;
+    if (c->rule.conv != RULE_CONV_NONE)
+        conv_tool_find(c, probe_found);
     else
-        c->tool->call(c);
+        builtin_reply(c, STR_NONE);
     return (struct tool_call *)c;
 }
 
@@ -149,6 +226,16 @@ static const char *annotations(const struct builtin_tool *t)
                              : "{\"readOnlyHint\":false,\"destructiveHint\":false}";
 }
 
+/* By the name alone: the same action of another scope must not be one that changes something. */
+static struct json_strs reading_actions(struct builtin *b, const struct builtin_tool *t)
+{
+    struct json_strs out = {arena_array(&b->arena, t->nactions, sizeof(str)), 0};
+    for (size_t i = 0; i < t->nactions; i++)
+        if (t->actions[i].is_read_only)
+            out.items[out.len++] = str_from(t->actions[i].name);
+    return out;
+}
+
 static void describe(struct builtin *b, const struct builtin_tool *t, struct tool *ret)
 {
     *ret = (struct tool){
@@ -157,7 +244,8 @@ static void describe(struct builtin *b, const struct builtin_tool *t, struct too
         .description = str_from(t->description),
         .input_schema = parse_const(&b->arena, t->schema),
         .annotations = parse_const(&b->arena, annotations(t)),
-        .scope = rule_of(t).scope,
+        .scope = rule_of(t, NULL).scope,
+        .reading_actions = reading_actions(b, t),
         .is_workspace_change = t->is_workspace_change,
         .timeout_ms = t->timeout_ms,
     };
@@ -185,6 +273,7 @@ static void make_source(struct builtin *b, size_t i)
                                      .list = list,
                                      .call = call,
                                      .cancel = cancel,
+                                     .probe = probe,
                                      .self = s,
                                      .max_concurrent = SOURCES[i].max_concurrent};
 }

@@ -16,7 +16,8 @@ struct bundles;
 /* What a built-in tool asks of those who call it; the rows of the table of tools. */
 struct builtin_access {
     const char *source, *name;
-    struct access_rule rule; /* complete: scope and role are never 0 */
+    const char *action, *scope; /* of tools that do several things; else NULL */
+    struct access_rule rule;    /* complete: scope and role are never 0 */
     bool is_read_only;
 };
 bool builtin_access_at(size_t i, struct builtin_access *ret); /* false past the last */

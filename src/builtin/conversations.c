@@ -50,7 +50,7 @@ void conv_tool_find(struct builtin_call *c,
     str id = json_get_string(c->args, "id");
     if (id.n == 0)
         id = json_get_string(c->args, "conversationId");
-    *f = (struct finder){c, (enum conv_right)(c->tool->rule.conv - 1), then,
+    *f = (struct finder){c, (enum conv_right)(c->rule.conv - 1), then,
                          id.n > 0 ? id : c->conversation_id};
     c->op = store_get(conv_tool_store(c), f->id, on_found, f);
 }

@@ -111,11 +111,6 @@ static void delete_conv(struct builtin_call *c)
         conv_tool_find(c, delete_found);
 }
 
-static const char *delete_audited(const struct json *args)
-{
-    return "conversation.delete";
-}
-
 const struct builtin_tool BUILTIN_CONV_DELETE = {
     .name = "delete",
     .rule = {.conv = RULE_CONV_MANAGE},
@@ -125,5 +120,5 @@ const struct builtin_tool BUILTIN_CONV_DELETE = {
               "\"required\":[\"id\"],\"additionalProperties\":false}",
     .is_destructive = true,
     .call = delete_conv,
-    .audited = delete_audited,
+    .audited = "conversation.delete",
 };

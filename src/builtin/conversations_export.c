@@ -73,11 +73,6 @@ static void export_conv(struct builtin_call *c)
     conv_tool_find(c, export_found);
 }
 
-static const char *export_audited(const struct json *args)
-{
-    return "conversation.export";
-}
-
 const struct builtin_tool BUILTIN_CONV_EXPORT = {
     .name = "export",
     .rule = {.conv = RULE_CONV_VIEW},
@@ -89,5 +84,5 @@ const struct builtin_tool BUILTIN_CONV_EXPORT = {
               "\"additionalProperties\":false}",
     .is_read_only = true,
     .call = export_conv,
-    .audited = export_audited,
+    .audited = "conversation.export",
 };

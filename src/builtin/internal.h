@@ -10,6 +10,17 @@
 
 struct builtin_call;
 
+/* One of the things that a tool does. Rules are enforced before `call`. */
+struct builtin_action {
+    const char *name;        /* value of the argument "action" */
+    const char *scope;       /* and of "scope" (when left out: "workspace"); NULL = any */
+    struct access_rule rule; /* `space` and `conv` in place of the tool's, unless 0 */
+    const char *admins_only; /* why, for others; NULL = a general sentence */
+    bool is_read_only;       /* asks nobody for consent */
+    const char *audited;     /* as in struct builtin_tool */
+    void (*call)(struct builtin_call *c);
+};
+
 struct builtin_tool {
     const char *name, *title, *description;
     const char *schema;      /* JSON Schema text of the arguments */
@@ -20,10 +31,12 @@ struct builtin_tool {
     /* The switch that takes it away: offsetof in struct config_features, plus 1; 0 = none. */
     size_t feature;
     uint64_t timeout_ms; /* 0 = the registry's, TOOL_NO_TIMEOUT = it ends by itself */
-    void (*call)(struct builtin_call *c);
-    /* The action that a call with these arguments is recorded as; NULL = it is not audited. The
-     * operation records itself (builtin_doer); this is for calls that are refused before. */
-    const char *(*audited)(const struct json *args);
+    void (*call)(struct builtin_call *c); /* without actions */
+    const struct builtin_action *actions; /* by the argument "action"; or NULL */
+    size_t nactions;
+    /* What a call is recorded as in the audit log; NULL = it is not audited. The operation records
+     * itself (builtin_doer); this is for calls that are refused before. */
+    const char *audited;
 };
 
 /* A call under way. */
@@ -31,6 +44,9 @@ struct builtin_call {
     struct list_node node;
     struct builtin *builtin;
     const struct builtin_tool *tool;
+    const struct builtin_action *action; /* or NULL */
+    struct access_rule rule;             /* of the tool and the action */
+    bool is_probe;                       /* only whether it may be made */
     struct arena arena;
     const struct json *args;
     struct actor *actor; /* held */

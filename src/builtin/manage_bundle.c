@@ -48,11 +48,26 @@ static void wait_for(struct builtin_call *c, struct bundle_change_op *op)
     c->on_cancel = on_cancel;
 }
 
-static void install(struct builtin_call *c, str name)
+static str bundle_name(const struct builtin_call *c)
+{
+    return json_get_string(c->args, "name");
+}
+
+/* Answers when there is none. */
+static bool has_changer(struct builtin_call *c)
+{
+    if (!c->builtin->changer)
+        builtin_fail(c, "Bundles cannot be changed here.");
+    return c->builtin->changer != NULL;
+}
+
+static void install(struct builtin_call *c)
 {
     struct json *entry = json_new(&c->arena, JSON_OBJECT);
     struct err e = {0};
-    json_set(&c->arena, entry, STR("name"), json_of_str(name));
+    if (!has_changer(c))
+        return;
+    json_set(&c->arena, entry, STR("name"), json_of_str(bundle_name(c)));
     if (install_check(entry, INSTALL_AS_ADMIN, &c->builtin->changer->allow_install, &e) < 0) {
         builtin_refuse(c, "Nothing was installed: %s", e.msg);
         return;
@@ -60,14 +75,19 @@ static void install(struct builtin_call *c, str name)
     wait_for(c, bundle_add(c->builtin->changer, entry, builtin_doer(c), on_added, c));
 }
 
-static void uninstall(struct builtin_call *c, str name)
+static void uninstall(struct builtin_call *c)
 {
-    wait_for(c, bundle_remove(c->builtin->changer, name, builtin_doer(c), on_removed, c));
+    if (has_changer(c))
+        wait_for(
+            c, bundle_remove(c->builtin->changer, bundle_name(c), builtin_doer(c), on_removed, c));
 }
 
 /* Values may be secret: they never pass through a conversation. */
-static void configure(struct builtin_call *c, str name)
+static void configure(struct builtin_call *c)
 {
+    if (!has_changer(c))
+        return;
+    str name = bundle_name(c);
     struct bundle *b = bundles_find(c->builtin->changer->bundles, name);
     if (!b) {
         builtin_fail(c, "There is no bundle '%.*s'. nb__bundle_status lists them.", STR_ARG(name));
@@ -82,29 +102,11 @@ static void configure(struct builtin_call *c, str name)
                                   STR_ARG(i->fault)));
 }
 
-static void manage(struct builtin_call *c)
-{
-    static const struct {
-        const char *action;
-        void (*act)(struct builtin_call *c, str name);
-    } ACTIONS[] = {{"install", install}, {"uninstall", uninstall}, {"configure", configure}};
-    str action = json_get_string(c->args, "action");
-    if (!c->builtin->changer) {
-        builtin_fail(c, "Bundles cannot be changed here.");
-        return;
-    }
-    for (size_t i = 0; i < ARRAY_LEN(ACTIONS); i++)
-        if (str_eq(action, str_from(ACTIONS[i].action)))
-            ACTIONS[i].act(c, json_get_string(c->args, "name"));
-}
-
-static const char *audited(const struct json *args)
-{
-    str action = json_get_string(args, "action");
-    if (str_eq(action, STR("configure")))
-        return NULL; /* it only tells where values are set */
-    return str_eq(action, STR("install")) ? "bundle.install" : "bundle.remove";
-}
+static const struct builtin_action ACTIONS[] = {
+    {.name = "install", .call = install, .audited = "bundle.install"},
+    {.name = "uninstall", .call = uninstall, .audited = "bundle.remove"},
+    {.name = "configure", .call = configure, .is_read_only = true}, /* tells where to set values */
+};
 
 const struct builtin_tool BUILTIN_MANAGE_BUNDLE = {
     .name = "manage_bundle",
@@ -121,6 +123,6 @@ const struct builtin_tool BUILTIN_MANAGE_BUNDLE = {
     .is_workspace_change = true,
     .feature = BUILTIN_FEATURE(bundle_management),
     .timeout_ms = BUNDLE_CHANGE_MS + 10000,
-    .call = manage,
-    .audited = audited,
+    .actions = ACTIONS,
+    .nactions = ARRAY_LEN(ACTIONS),
 };

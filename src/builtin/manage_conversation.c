@@ -1,120 +1,267 @@
 /* nb__manage_conversation - sharing, by the agent, for the person it acts for. */
+#include <errno.h>
+
 #include "builtin/conversations.h"
 #include "workspace/directory.h"
+#include "workspace/member_find.h"
 
-static bool is_member(const struct builtin_call *c, str user_id)
+static const struct workspace *workspace_of(const struct builtin_call *c)
 {
     const struct runtime_deps *d = runtime_deps(c->builtin->deps.runtime);
     const char *id = store_conf(d->store)->workspace_id;
-    const struct workspace *ws =
-        d->directory ? roster_workspace(directory_roster(d->directory), str_from(id)) : NULL;
-    return ws && workspace_role(ws, user_id) != WS_NONE;
+    return d->directory ? roster_workspace(directory_roster(d->directory), str_from(id)) : NULL;
+}
+
+/* ---- what is now the case ---- */
+
+/* "Ann (usr_ann)", or the id of somebody who has left. */
+static void add_person(struct buf *b, const struct workspace *ws, str id)
+{
+    for (size_t i = 0; ws && i < ws->nmembers; i++) {
+        const struct user *u = ws->members[i].user;
+        if (str_eq(u->id, id) && u->display_name.n > 0) {
+            buf_printf(b, "%.*s (%.*s)", STR_ARG(u->display_name), STR_ARG(id));
+            return;
+        }
+    }
+    buf_add_str(b, id);
+}
+
+static void add_people(struct buf *b, const struct builtin_call *c, const struct conv *conv)
+{
+    const struct workspace *ws = workspace_of(c);
+    const struct json_strs *who = &conv->acl.participants;
+    buf_add_lit(b, "Owner: ");
+    add_person(b, ws, conv->acl.owner_id);
+    buf_add_lit(b, ". Participants besides the owner: ");
+    size_t n = 0;
+    for (size_t i = 0; i < who->len; i++) {
+        if (str_eq(who->items[i], conv->acl.owner_id))
+            continue;
+        if (n++ > 0)
+            buf_add_lit(b, ", ");
+        add_person(b, ws, who->items[i]);
+    }
+    if (n == 0)
+        buf_add_lit(b, "nobody");
+    buf_add_lit(b, ".");
+}
+
+static struct json *summary(struct builtin_call *c, const struct conv *conv)
+{
+    struct json *out = conv_tool_summary(&c->arena, conv);
+    struct json *people = json_new(&c->arena, JSON_ARRAY);
+    for (size_t i = 0; i < conv->acl.participants.len; i++)
+        json_push(&c->arena, people,
+                  json_of_str(arena_str(&c->arena, conv->acl.participants.items[i])));
+    json_set(&c->arena, out, STR("ownerId"), json_of_str(arena_str(&c->arena, conv->acl.owner_id)));
+    json_set(&c->arena, out, STR("participants"), *people);
+    return out;
+}
+
+static void reply(void *call, const struct err *err, const struct conv *conv)
+{
+    struct builtin_call *c = call;
+    struct buf b;
+    c->op = NULL;
+    if (err) {
+        conv_tool_fail(c, err);
+        return;
+    }
+    buf_init(&b, CONV_TOOL_CHARS);
+    buf_printf(&b, "The conversation %.*s is %s. ", STR_ARG(conv->id),
+               conv->acl.is_shared ? "shared: its participants see everything in it and may write"
+                                   : "private");
+    if (conv->acl.is_shared)
+        add_people(&b, c, conv);
+    builtin_reply_json(c, buf_str(&b), summary(c, conv));
+    buf_done(&b);
 }
 
 static void set(struct builtin_call *c, const struct conv *conv, bool is_shared,
                 const struct json_strs *who)
 {
-    c->op = store_set_sharing(conv_tool_store(c), conv->id, is_shared, who, builtin_doer(c),
-                              conv_tool_reply, c);
+    c->op =
+        store_set_sharing(conv_tool_store(c), conv->id, is_shared, who, builtin_doer(c), reply, c);
 }
 
-static void share(struct builtin_call *c, const struct conv *conv)
-{
-    set(c, conv, true, NULL);
-}
+/* ---- people ---- */
 
-static void unshare(struct builtin_call *c, const struct conv *conv)
-{
-    set(c, conv, false, NULL);
-}
-
-/* Those who take part, without this one; `more` places are left at the end. */
-static struct json_strs others(struct builtin_call *c, const struct conv *conv, str user)
+/* Those who take part now, without this one; `room` places are left at the end. */
+static struct json_strs others(struct builtin_call *c, const struct conv *conv, str user,
+                               size_t room)
 {
     const struct json_strs *now = &conv->acl.participants;
-    struct json_strs out = {arena_array(&c->arena, now->len + 1, sizeof(str)), 0};
+    struct json_strs out = {arena_array(&c->arena, now->len + room, sizeof(str)), 0};
     for (size_t i = 0; i < now->len; i++)
         if (!str_eq(now->items[i], user))
             out.items[out.len++] = now->items[i];
     return out;
 }
 
-static void add_participant(struct builtin_call *c, const struct conv *conv)
+/* The id of a member, by id, e-mail address or name. False: answered. */
+static bool find_person(struct builtin_call *c, str typed, str *ret)
 {
-    str user = json_get_string(c->args, "userId");
-    if (!is_member(c, user)) {
-        builtin_fail(c, "'%.*s' is not a member of this workspace.", STR_ARG(user));
-        return;
+    const struct user *u;
+    struct err e = {0};
+    if (member_find(workspace_of(c), typed, &u, &e) < 0) {
+        builtin_fail(c, "%s The action \"members\" lists them.", e.msg);
+        return false;
     }
-    struct json_strs who = others(c, conv, user);
-    who.items[who.len++] = user;
+    *ret = arena_str(&c->arena, u->id);
+    return true;
+}
+
+static str named_person(const struct builtin_call *c)
+{
+    return json_get_string(c->args, "userId");
+}
+
+/* ---- actions ---- */
+
+static void share_found(struct builtin_call *c, const struct conv *conv)
+{
+    const struct json *given = json_get(c->args, "participants");
+    size_t n = given ? given->len : 0;
+    struct json_strs who = others(c, conv, STR_NONE, n + 1);
+    str id;
+    for (size_t i = 0; i < n; i++) {
+        if (!find_person(c, json_string(json_at(given, i), STR_NONE), &id))
+            return;
+        who.items[who.len++] = id;
+    }
+    set(c, conv, true, n > 0 ? &who : NULL);
+}
+
+static void unshare_found(struct builtin_call *c, const struct conv *conv)
+{
+    set(c, conv, false, NULL);
+}
+
+static void add_found(struct builtin_call *c, const struct conv *conv)
+{
+    str id;
+    if (!find_person(c, named_person(c), &id))
+        return;
+    struct json_strs who = others(c, conv, id, 1);
+    who.items[who.len++] = id;
     set(c, conv, true, &who);
 }
 
-static void remove_participant(struct builtin_call *c, const struct conv *conv)
+/* Somebody who has left the workspace is known by their id alone. */
+static str participant_named(const struct builtin_call *c, const struct conv *conv, str typed)
 {
-    str user = json_get_string(c->args, "userId");
-    struct json_strs who = others(c, conv, user);
+    const struct user *u;
+    for (size_t i = 0; i < conv->acl.participants.len; i++)
+        if (str_eq(conv->acl.participants.items[i], typed))
+            return typed;
+    return member_find(workspace_of(c), typed, &u, NULL) == 0 ? u->id : typed;
+}
+
+static void remove_found(struct builtin_call *c, const struct conv *conv)
+{
+    str user = arena_str(&c->arena, participant_named(c, conv, named_person(c)));
+    struct json_strs who = others(c, conv, user, 1);
     if (str_eq(user, conv->acl.owner_id))
         builtin_fail(c, "The owner cannot be removed.");
     else if (who.len == conv->acl.participants.len)
-        builtin_fail(c, "'%.*s' does not take part.", STR_ARG(user));
+        builtin_fail(c, "'%.*s' is not a participant of this conversation.", STR_ARG(user));
     else
         set(c, conv, conv->acl.is_shared, &who);
 }
 
-static const struct {
-    const char *name;
-    void (*act)(struct builtin_call *c, const struct conv *conv);
-    bool needs_user;
-    const char *audited;
-} ACTIONS[] = {
-    {"share", share, false, "conversation.share"},
-    {"unshare", unshare, false, "conversation.unshare"},
-    {"add_participant", add_participant, true, "participant.add"},
-    {"remove_participant", remove_participant, true, "participant.remove"},
-};
-
-static const char *audited(const struct json *args)
+static void share(struct builtin_call *c)
 {
-    str action = json_get_string(args, "action");
-    for (size_t i = 0; i < ARRAY_LEN(ACTIONS); i++)
-        if (str_eq(action, str_from(ACTIONS[i].name)))
-            return ACTIONS[i].audited;
-    return NULL;
+    conv_tool_find(c, share_found);
 }
 
-static void manage(struct builtin_call *c)
+static void unshare(struct builtin_call *c)
 {
-    str action = json_get_string(c->args, "action");
-    for (size_t i = 0; i < ARRAY_LEN(ACTIONS); i++) {
-        if (!str_eq(action, str_from(ACTIONS[i].name)))
-            continue;
-        if (ACTIONS[i].needs_user && json_get_string(c->args, "userId").n == 0)
-            builtin_fail(c, "userId: say whom.");
-        else
-            conv_tool_find(c, ACTIONS[i].act);
-        return;
+    conv_tool_find(c, unshare_found);
+}
+
+static bool has_person(struct builtin_call *c)
+{
+    if (named_person(c).n > 0)
+        return true;
+    builtin_fail(c, "userId is required for this action: an id, an e-mail address or a name.");
+    return false;
+}
+
+static void add_participant(struct builtin_call *c)
+{
+    if (has_person(c))
+        conv_tool_find(c, add_found);
+}
+
+static void remove_participant(struct builtin_call *c)
+{
+    if (has_person(c))
+        conv_tool_find(c, remove_found);
+}
+
+/* Members see each other: the same as GET /v1/workspaces/:ws/members. */
+static void members(struct builtin_call *c)
+{
+    const struct workspace *ws = workspace_of(c);
+    struct arena *a = &c->arena;
+    struct json *out = json_new(a, JSON_OBJECT), *list = json_new(a, JSON_ARRAY);
+    struct buf b;
+    buf_init(&b, CONV_TOOL_CHARS);
+    for (size_t i = 0; ws && i < ws->nmembers; i++) {
+        const struct user *u = ws->members[i].user;
+        struct json *one = json_new(a, JSON_OBJECT);
+        json_set(a, one, STR("userId"), json_of_str(arena_str(a, u->id)));
+        json_set(a, one, STR("displayName"), json_of_str(arena_str(a, u->display_name)));
+        json_set(a, one, STR("email"), json_of_str(arena_str(a, u->email)));
+        json_set(a, one, STR("role"), json_of_str(ws_role_name(ws->members[i].role)));
+        json_push(a, list, *one);
+        buf_printf(&b, "%.*s  %.*s  %.*s  %.*s\n", STR_ARG(u->id), STR_ARG(u->display_name),
+                   STR_ARG(u->email), STR_ARG(ws_role_name(ws->members[i].role)));
     }
-    builtin_fail(c, "action: expected share, unshare, add_participant or remove_participant");
+    json_set(a, out, STR("members"), *list);
+    builtin_reply_json(c, buf_str(&b), out);
+    buf_done(&b);
 }
+
+#define SHARE                                                                                      \
+    {                                                                                              \
+        .conv = RULE_CONV_SHARE                                                                    \
+    }
+static const struct builtin_action ACTIONS[] = {
+    {.name = "share", .rule = SHARE, .call = share, .audited = "conversation.share"},
+    {.name = "unshare", .rule = SHARE, .call = unshare, .audited = "conversation.unshare"},
+    {.name = "add_participant",
+     .rule = SHARE,
+     .call = add_participant,
+     .audited = "participant.add"},
+    {.name = "remove_participant",
+     .rule = SHARE,
+     .call = remove_participant,
+     .audited = "participant.remove"},
+    {.name = "members", .call = members, .is_read_only = true},
+};
 
 /* Others get to see what was private: a person decides on that. */
 const struct builtin_tool BUILTIN_MANAGE_CONVERSATION = {
     .name = "manage_conversation",
-    .rule = {.conv = RULE_CONV_SHARE},
     .title = "Share a conversation",
     .description =
-        "Shares a conversation with members of the workspace or makes it private again, and adds "
-        "or removes participants. Only its owner or an admin of the workspace may do that.",
+        "Shares a conversation with members of the workspace or makes it private again, adds or "
+        "removes participants, and lists the members of the workspace. Only the owner of the "
+        "conversation or an admin of the workspace may change who takes part. People are named by "
+        "id, e-mail address or name.",
     .schema = "{\"type\":\"object\",\"properties\":{"
               "\"action\":{\"type\":\"string\",\"enum\":[\"share\",\"unshare\","
-              "\"add_participant\",\"remove_participant\"]},"
+              "\"add_participant\",\"remove_participant\",\"members\"]},"
               "\"conversationId\":{\"type\":\"string\",\"description\":\"This conversation when "
               "left out\"},"
-              "\"userId\":{\"type\":\"string\"}},"
+              "\"userId\":{\"type\":\"string\",\"description\":\"Whom to add or remove: id, e-mail "
+              "address or name\"},"
+              "\"participants\":{\"type\":\"array\",\"maxItems\":1000,\"items\":{\"type\":"
+              "\"string\"},\"description\":\"share: whom to add\"}},"
               "\"required\":[\"action\"],\"additionalProperties\":false}",
     .is_destructive = true,
-    .call = manage,
-    .audited = audited,
+    .actions = ACTIONS,
+    .nactions = ARRAY_LEN(ACTIONS),
 };

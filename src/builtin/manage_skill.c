@@ -8,9 +8,41 @@
 
 #define LIST_MAX (256u * 1024)
 
-static void list(struct builtin_call *c, str name)
+/* Empty: answered. */
+static str named_skill(struct builtin_call *c)
 {
-    const struct skills *all = runtime_skills(c->builtin->deps.runtime);
+    str name = json_get_string(c->args, "name");
+    if (name.n == 0)
+        builtin_fail(c, "name is required for this action.");
+    return name;
+}
+
+/* The skills of the workspace, with the caller's own where nobody else's words are in the run. */
+static const struct skills *known_skills(const struct builtin_call *c)
+{
+    return skills_for(runtime_skills(c->builtin->deps.runtime), actor_sole_user(c->actor));
+}
+
+static bool is_personal(const struct builtin_call *c)
+{
+    return str_eq(json_get_string(c->args, "scope"), STR("personal"));
+}
+
+/* Whose skill is to be changed; empty: the workspace's. False: answered. */
+static bool find_owner(struct builtin_call *c, str *ret)
+{
+    *ret = is_personal(c) ? actor_sole_user(c->actor) : STR_NONE;
+    if (is_personal(c) && ret->n == 0) {
+        builtin_refuse(c, "Several people wrote in this conversation. Change personal skills in a "
+                          "conversation of your own.");
+        return false;
+    }
+    return true;
+}
+
+static void list(struct builtin_call *c)
+{
+    const struct skills *all = known_skills(c);
     struct buf b;
     buf_init(&b, LIST_MAX);
     for (size_t i = 0; i < skills_len(all); i++) {
@@ -23,9 +55,12 @@ static void list(struct builtin_call *c, str name)
     buf_done(&b);
 }
 
-static void show(struct builtin_call *c, str name)
+static void show(struct builtin_call *c)
 {
-    const struct skill *s = skills_find(runtime_skills(c->builtin->deps.runtime), name);
+    str name = named_skill(c);
+    if (name.n == 0)
+        return;
+    const struct skill *s = skills_find(known_skills(c), name);
     if (!s) {
         builtin_fail(c, "There is no skill '%.*s'.", STR_ARG(name));
         return;
@@ -56,29 +91,52 @@ static void on_cancel(struct builtin_call *c)
     skill_change_forget(c->state);
 }
 
-static void start(struct builtin_call *c, str name, str text, str answer)
+static void start(struct builtin_call *c, str owner, str name, str text, str answer)
 {
     struct skill_reply *r = ARENA_NEW(&c->arena, struct skill_reply);
-    struct skill_change_spec spec = {.name = name, .text = text, .by = builtin_doer(c)};
+    struct skill_change_spec spec = {
+        .name = name, .owner = owner, .text = text, .by = builtin_doer(c)};
     *r = (struct skill_reply){c, answer};
     c->on_cancel = on_cancel;
     c->state = skill_change_start(c->builtin->deps.runtime, &spec, on_changed, r);
 }
 
-static void write(struct builtin_call *c, str name, bool is_new)
+static size_t count_personal(const struct skills *all)
 {
-    const struct skill *old = skills_find(runtime_skills(c->builtin->deps.runtime), name);
+    size_t n = 0;
+    for (size_t i = 0; i < skills_len(all); i++)
+        n += skills_at(all, i)->origin == SKILL_PERSONAL;
+    return n;
+}
+
+/* A personal skill stands beside those of the workspace and replaces none. Answers itself. */
+static bool may_write(struct builtin_call *c, str name, const struct skill *old, bool is_new)
+{
+    bool is_old_personal = old && old->origin == SKILL_PERSONAL;
+    if (!is_new && (!old || is_personal(c) != is_old_personal))
+        builtin_fail(c, "There is no skill '%.*s' in this scope to edit; create it.",
+                     STR_ARG(name));
+    else if (is_new && old && (is_personal(c) || is_old_personal || old->origin == SKILL_GLOBAL))
+        builtin_fail(c, "The skill '%.*s' exists already (%s); edit it, or take another name.",
+                     STR_ARG(name), skill_origin_name(old->origin));
+    else if (is_new && is_personal(c) && count_personal(known_skills(c)) >= SKILL_PERSONAL_MAX)
+        builtin_fail(c, "There are %d personal skills already; delete one.", SKILL_PERSONAL_MAX);
+    else
+        return true;
+    return false;
+}
+
+static void write(struct builtin_call *c, bool is_new)
+{
+    str name = named_skill(c);
+    if (name.n == 0)
+        return;
+    const struct skill *old = skills_find(known_skills(c), name);
     struct err e = {0};
     struct skill_draft d = {0};
-    str warning = STR_NONE;
-    if (is_new && old && old->origin == SKILL_GLOBAL) {
-        builtin_fail(c, "The skill '%.*s' exists already; edit it instead.", STR_ARG(name));
+    str warning = STR_NONE, owner;
+    if (!find_owner(c, &owner) || !may_write(c, name, old, is_new))
         return;
-    }
-    if (!is_new && !old) {
-        builtin_fail(c, "There is no skill '%.*s' to edit; create it.", STR_ARG(name));
-        return;
-    }
     const struct json *given = json_get(c->args, "skill");
     if (!is_new)
         d = skill_draft_of(old);
@@ -90,75 +148,58 @@ static void write(struct builtin_call *c, str name, bool is_new)
     str answer =
         arena_printf(&c->arena, "Skill '%.*s' %s.%s%.*s", STR_ARG(name),
                      is_new ? "created" : "updated", warning.n > 0 ? " " : "", STR_ARG(warning));
-    start(c, name, skill_draft_render(&c->arena, &d), answer);
+    start(c, owner, name, skill_draft_render(&c->arena, &d), answer);
 }
 
-static void create(struct builtin_call *c, str name)
+static void create(struct builtin_call *c)
 {
-    write(c, name, true);
+    write(c, true);
 }
 
-static void edit(struct builtin_call *c, str name)
+static void edit(struct builtin_call *c)
 {
-    write(c, name, false);
+    write(c, false);
 }
 
-static void delete (struct builtin_call *c, str name)
+static void delete (struct builtin_call *c)
 {
-    str answer = arena_printf(&c->arena, "Skill '%.*s' deleted.", STR_ARG(name));
-    start(c, name, STR_NONE, answer);
+    str name = named_skill(c), owner;
+    if (name.n > 0 && find_owner(c, &owner))
+        start(c, owner, name, STR_NONE,
+              arena_printf(&c->arena, "Skill '%.*s' deleted.", STR_ARG(name)));
 }
 
-static const struct {
-    const char *action;
-    void (*run)(struct builtin_call *c, str name);
-    bool needs_name;
-    const char *audited; /* NULL = it changes nothing */
-} ACTIONS[] = {
-    {"list", list, false, NULL},
-    {"show", show, true, NULL},
-    {"create", create, true, "skill.write"},
-    {"edit", edit, true, "skill.write"},
-    {"delete", delete, true, "skill.delete"},
+#define COMMON                                                                                     \
+    .scope = "workspace", .rule = {.space = WS_ADMIN},                                             \
+    .admins_only = "Only admins of the workspace may change its skills: they are part of "         \
+                   "everybody's prompt. With scope \"personal\" you change your own."
+#define OWN .scope = "personal"
+static const struct builtin_action ACTIONS[] = {
+    {.name = "list", .call = list, .is_read_only = true},
+    {.name = "show", .call = show, .is_read_only = true},
+    {.name = "create", .call = create, .audited = "skill.write", COMMON},
+    {.name = "edit", .call = edit, .audited = "skill.write", COMMON},
+    {.name = "update", .call = edit, .audited = "skill.write", COMMON},
+    {.name = "delete", .call = delete, .audited = "skill.delete", COMMON},
+    {.name = "create", .call = create, .audited = "skill.write", OWN},
+    {.name = "edit", .call = edit, .audited = "skill.write", OWN},
+    {.name = "update", .call = edit, .audited = "skill.write", OWN},
+    {.name = "delete", .call = delete, .audited = "skill.delete", OWN},
 };
-
-static const char *audited(const struct json *args)
-{
-    str action = json_get_string(args, "action");
-    for (size_t i = 0; i < ARRAY_LEN(ACTIONS); i++)
-        if (str_eq(action, str_from(ACTIONS[i].action)))
-            return ACTIONS[i].audited;
-    return NULL;
-}
-
-static void manage(struct builtin_call *c)
-{
-    str action = json_get_string(c->args, "action"), name = json_get_string(c->args, "name");
-    for (size_t i = 0; i < ARRAY_LEN(ACTIONS); i++) {
-        if (!str_eq(action, str_from(ACTIONS[i].action)))
-            continue;
-        if (ACTIONS[i].needs_name && name.n == 0)
-            builtin_fail(c, "name: required for '%s'", ACTIONS[i].action);
-        else if (ACTIONS[i].audited && !actor_is_admin(c->actor))
-            builtin_refuse(c,
-                           "Only admins of the workspace may change its skills: they are part of "
-                           "everybody's prompt.");
-        else
-            ACTIONS[i].run(c, name);
-        return;
-    }
-    builtin_fail(c, "action: expected list, show, create, edit or delete");
-}
 
 const struct builtin_tool BUILTIN_MANAGE_SKILL = {
     .name = "manage_skill",
     .title = "Manage skills",
     .description =
-        "List, show, create, edit or delete the skills of this workspace. A skill is matched by "
-        "its triggers or keywords and then adds its body to the prompt.",
+        "List, show, create, edit or delete skills. A skill is matched by its triggers or keywords "
+        "and then adds its body to the prompt. Skills of the workspace are changed by its admins; "
+        "with scope \"personal\" everybody has skills of their own, which are used in their own "
+        "conversations only.",
     .schema = "{\"type\":\"object\",\"properties\":{"
               "\"action\":{\"type\":\"string\",\"enum\":[\"list\",\"show\",\"create\",\"edit\","
-              "\"delete\"]},"
+              "\"update\",\"delete\"]},"
+              "\"scope\":{\"type\":\"string\",\"enum\":[\"workspace\",\"personal\"],"
+              "\"description\":\"Whose skill is changed (workspace)\"},"
               "\"name\":{\"type\":\"string\",\"pattern\":\"^[A-Za-z0-9_-]+$\",\"maxLength\":64},"
               "\"skill\":{\"type\":\"object\",\"properties\":{"
               "\"description\":{\"type\":\"string\"},\"type\":{\"type\":\"string\",\"enum\":["
@@ -174,6 +215,6 @@ const struct builtin_tool BUILTIN_MANAGE_SKILL = {
               "\"required\":[\"action\"],\"additionalProperties\":false}",
     .is_workspace_change = true,
     .feature = BUILTIN_FEATURE(skill_management),
-    .call = manage,
-    .audited = audited,
+    .actions = ACTIONS,
+    .nactions = ARRAY_LEN(ACTIONS),
 };

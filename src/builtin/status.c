@@ -59,7 +59,8 @@ static void overview(struct builtin_call *c)
 
 static void say_skills(struct builtin_call *c, struct buf *b, str part)
 {
-    const struct skills *all = runtime_skills(c->builtin->deps.runtime);
+    const struct skills *all =
+        skills_for(runtime_skills(c->builtin->deps.runtime), actor_sole_user(c->actor));
     str wanted = skill_fold(&c->arena, part);
     for (size_t i = 0; i < skills_len(all); i++) {
         const struct skill *s = skills_at(all, i);

@@ -56,10 +56,24 @@ static void write_tools(struct json_writer *w)
         jw_object(w);
         jw_kstr(w, "source", str_from(t.source));
         jw_kstr(w, "name", str_from(t.name));
+        jw_kstr(w, "action", str_from(t.action));
+        jw_kstr(w, "argumentScope", str_from(t.scope));
         write_rule(w, &t.rule);
         jw_kbool(w, "readOnly", t.is_read_only);
         jw_end(w);
     }
+    jw_end(w);
+}
+
+/* Tools that only exist at /mcp. */
+static void write_mcp_tools(struct json_writer *w)
+{
+    jw_key(w, "mcpTools");
+    jw_array(w);
+    jw_object(w);
+    jw_kstr(w, "name", STR(GATEWAY_CHAT_TOOL));
+    write_rule(w, gateway_chat_rule());
+    jw_end(w);
     jw_end(w);
 }
 
@@ -88,6 +102,7 @@ static void print_json(struct buf *out)
     jw_object(&w);
     write_routes(&w);
     write_tools(&w);
+    write_mcp_tools(&w);
     write_methods(&w);
     jw_end(&w);
     buf_add_lit(out, "\n");
@@ -115,13 +130,23 @@ static const char INTRO[] =
     "- **tokens**: `any`; `wide`: no limit of tools; `whole`: neither a limit of tools nor bound "
     "to\n"
     "  one workspace; `none`: only people who have logged in.\n\n"
-    "Somebody who may not see a thing gets 404, as if it did not exist; somebody who sees it but "
-    "may\n"
-    "not do this gets 403 and the reason; a workspace that one is not a member of gets 403 whether "
-    "it\n"
-    "exists or not. Over `nb.sock` the owner of nb's files may do everything. Owners of the "
-    "server\n"
-    "are changed by owners only.\n";
+    "How a request is refused:\n\n"
+    "- 401: there are no credentials, or they are not valid.\n"
+    "- 403 and the reason: the token, the role on the server or the role in the workspace is not\n"
+    "  enough; or one sees the conversation and may not do this with it (a participant who wants "
+    "to\n"
+    "  share, an admin of the workspace who wants to write). A workspace named by `X-Workspace-Id` "
+    "that\n"
+    "  one is not a member of gets 403 as well, whether it exists or not.\n"
+    "- 404: one may not see the conversation, the workspace of the path or the person of the path, "
+    "or\n"
+    "  it does not exist. Both look the same.\n\n"
+    "Tools say the same in words, in a result with `isError`, over `POST /v1/tools/call`, at "
+    "`/mcp` "
+    "and\n"
+    "in runs. A run asks nobody for permission for a call that would be refused anyway. Over "
+    "`nb.sock`\n"
+    "the owner of nb's files may do everything. Owners of the server are changed by owners only.\n";
 
 static void add_row(struct buf *out, str what, const char *about, const struct access_rule *rule)
 {
@@ -145,6 +170,14 @@ static void print_routes(struct buf *out, struct arena *a)
                 api_route_target(&routes[i]), api_rule(&routes[i]));
 }
 
+/* "nb__manage_skill create scope=personal" */
+static str tool_label(struct arena *a, const struct builtin_access *t)
+{
+    return arena_printf(a, "%s__%s%s%s%s%s", t->source, t->name, t->action ? " " : "",
+                        t->action ? t->action : "", t->scope ? " scope=" : "",
+                        t->scope ? t->scope : "");
+}
+
 static void print_tools(struct buf *out, struct arena *a)
 {
     struct builtin_access t;
@@ -159,8 +192,8 @@ static void print_tools(struct buf *out, struct arena *a)
         "| tool | about | scope | server | workspace | conversation | tokens |\n"
         "|---|---|---|---|---|---|---|\n");
     for (size_t i = 0; builtin_access_at(i, &t); i++)
-        add_row(out, arena_printf(a, "%s__%s", t.source, t.name),
-                t.is_read_only ? "reads" : "changes", &t.rule);
+        add_row(out, tool_label(a, &t), t.is_read_only ? "reads" : "changes", &t.rule);
+    add_row(out, STR(GATEWAY_CHAT_TOOL), "changes, at `/mcp` only", gateway_chat_rule());
 }
 
 static void print_methods(struct buf *out)

@@ -1,8 +1,9 @@
-/* nb skill list|info|validate|match. */
+/* nb skill list|info|validate|match; write and delete are in skill_edit.c. */
 #include "runtime/skill.h"
 
 #include "base/utf8.h"
 #include "cli/conversations.h"
+#include "cli/skill.h"
 #include "cli/styled.h"
 #include "cli/table.h"
 #include "cli/text.h"
@@ -345,14 +346,14 @@ static const struct command SKILL_MATCH = {
     .run = run_match,
 };
 
-static const struct command *const COMMANDS[] = {&SKILL_LIST, &SKILL_INFO, &SKILL_VALIDATE,
-                                                 &SKILL_MATCH, NULL};
+static const struct command *const COMMANDS[] = {
+    &SKILL_LIST, &SKILL_INFO, &SKILL_VALIDATE, &SKILL_MATCH, &SKILL_WRITE, &SKILL_DELETE, NULL};
 
 const struct command CMD_SKILL = {
     .name = "skill",
     .alias = "skills",
     .usage = "skill COMMAND [OPTIONS]",
-    .summary = "list, read, check and try skills",
+    .summary = "list, read, check, try and write skills",
     .help =
         "Skills are those of the running server if there is one. Otherwise .agents/skills and\n"
         ".claude/skills of this directory and of your home count as well, as they do in a chat.\n",

@@ -187,6 +187,8 @@ static str halt(struct run *r, str why)
         if (run_streamed(r).n > 0)
             partial = event_llm_partial(&r->step, r->id, r->model, run_streamed(r));
     }
+    if (r->state == RUN_CHECKING)
+        run_append(r, &r->checked_line, 1, NULL);
     run_cancel_tools(r, why);
     return partial;
 }

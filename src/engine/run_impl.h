@@ -10,11 +10,12 @@
 #define CALLS_MAX    128 /* tool calls in one response; the rest get an error result */
 
 enum run_state {
-    RUN_READY,  /* about to call the model */
-    RUN_MODEL,  /* the model is answering */
-    RUN_SAVING, /* its response is on its way to the disk */
-    RUN_TOOLS,  /* tools are running */
-    RUN_ENDING, /* the last event is on its way to the disk */
+    RUN_READY,    /* about to call the model */
+    RUN_MODEL,    /* the model is answering */
+    RUN_CHECKING, /* whether calls that would be asked about may be made at all */
+    RUN_SAVING,   /* its response is on its way to the disk */
+    RUN_TOOLS,    /* tools are running */
+    RUN_ENDING,   /* the last event is on its way to the disk */
     RUN_ENDED,
 };
 
@@ -30,6 +31,7 @@ struct call {
     bool is_answered, ok;
     bool was_asked;   /* a person decided on it */
     bool is_declined; /* and said no */
+    str refusal;      /* why those the run acts for may not make it; known before it is asked */
     str output;
 };
 
@@ -52,6 +54,8 @@ struct run {
     struct llm_call *call;
     struct call *calls;
     size_t ncalls, recorded;
+    str checked_line; /* RUN_CHECKING: the response, which is not in the log yet */
+    size_t nchecks;   /* RUN_CHECKING: probes under way */
     bool has_pending; /* calls of an earlier run are to be executed first */
 
     struct buf response;   /* all text of all iterations */
@@ -91,7 +95,8 @@ void notice_end(struct notice *n, struct run *r, str type);
 /* ---- run_model.c: one call of the model ---- */
 
 void run_call_model(struct run *r);
-void run_publish_delta(void *run, str type, str text); /* deltas_fn */
+void run_calls_checked(struct run *r, str response_line); /* asks, or starts the calls */
+void run_publish_delta(void *run, str type, str text);    /* deltas_fn */
 
 /* ---- run_tools.c: the calls of one response ---- */
 
@@ -102,5 +107,8 @@ void run_start_pending(struct run *r); /* calls that waited for permission */
 /* Calls that will not run still get a result, so that the next request is valid. */
 void run_drop_calls(struct run *r, str why);
 void run_cancel_tools(struct run *r, str why);
+/* Finds out which calls would be refused anyway, so that nobody is asked about them; then
+ * run_calls_checked. */
+void run_check_calls(struct run *r, str response_line);
 /* The calls that a person has to allow first, or NULL. */
 const struct json *run_calls_to_ask(struct run *r);

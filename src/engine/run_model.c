@@ -122,7 +122,6 @@ static void after_length(struct run *r, str line)
 
 static void after_calls(struct run *r, str line)
 {
-    const struct json *ask;
     bool is_stuck = r->repeats >= RUN_REPEATS_MAX;
     if (is_stuck || r->result.usage.input_tokens > r->limits.max_input_tokens) {
         run_append(r, &line, 1, NULL);
@@ -132,11 +131,18 @@ static void after_calls(struct run *r, str line)
                               : STR("Not executed: the token budget of this run is used up."));
         r->stop_detail = is_stuck ? "repeated_calls" : NULL;
         run_end(r, is_stuck ? RUN_STOP_MAX_ITERATIONS : RUN_STOP_TOKEN_BUDGET, STR_NONE);
-    } else if ((ask = run_calls_to_ask(r)) != NULL) {
-        end_waiting(r, line, ask);
     } else {
-        run_save_and_start_tools(r, line);
+        run_check_calls(r, line);
     }
+}
+
+void run_calls_checked(struct run *r, str line)
+{
+    const struct json *ask = run_calls_to_ask(r);
+    if (ask)
+        end_waiting(r, line, ask);
+    else
+        run_save_and_start_tools(r, line);
 }
 
 static void on_done(void *ctx, const struct llm_result *res)

@@ -143,6 +143,10 @@ static void on_tool_progress(void *ctx, double progress, double total, str messa
 
 static bool is_refused(struct run *r, struct call *c, const struct json *args)
 {
+    if (c->refusal.n > 0) {
+        answer_error(c, c->refusal);
+        return true;
+    }
     str why = c->was_asked ? STR("The user did not allow this call.") : NOT_SHOWN;
     str reason = why;
     enum run_gate gate = r->host.gate(r->ctx, c->name, args, &reason);
@@ -155,6 +159,18 @@ static bool is_refused(struct run *r, struct call *c, const struct json *args)
         return false;
     answer_error(c, is_question ? ASK_AGAIN : why);
     return true;
+}
+
+static struct tool_caller caller_of(const struct run *r, const struct call *c)
+{
+    return (struct tool_caller){
+        .actor = r->host.actor(r->ctx),
+        .conversation_id = r->conversation_id,
+        .run_id = r->id,
+        .call_id = c->id,
+        .remaining_iterations = r->limits.max_iterations - r->iteration,
+        .host = r->tool_host,
+    };
 }
 
 static void start_call(struct run *r, struct call *c)
@@ -175,14 +191,7 @@ static void start_call(struct run *r, struct call *c)
     }
     if (is_refused(r, c, args))
         return;
-    struct tool_caller who = {
-        .actor = r->host.actor(r->ctx),
-        .conversation_id = r->conversation_id,
-        .run_id = r->id,
-        .call_id = c->id,
-        .remaining_iterations = r->limits.max_iterations - r->iteration,
-        .host = r->tool_host,
-    };
+    struct tool_caller who = caller_of(r, c);
     static const struct registry_call_events EVENTS = {on_tool_done, on_tool_progress};
     c->handle = registry_call(r->tools, c->name, args, &who, &EVENTS, c);
 }
@@ -331,6 +340,50 @@ void run_start_pending(struct run *r)
 
 /* ---- permission ---- */
 
+static void checked(struct run *r)
+{
+    str line = r->checked_line;
+    r->checked_line = STR_NONE;
+    run_calls_checked(r, line);
+}
+
+static void on_checked(void *ctx, const struct tool_result *res)
+{
+    struct call *c = ctx;
+    struct run *r = c->run;
+    c->handle = NULL;
+    if (res->is_error)
+        c->refusal = tool_result_to_text(&r->step, res);
+    if (--r->nchecks == 0)
+        checked(r);
+}
+
+static void check_call(struct run *r, struct call *c)
+{
+    static const struct registry_call_events EVENTS = {on_checked, NULL};
+    struct json *args;
+    str why;
+    if (c->args_error || json_parse(&r->step, c->args, 0, &args, NULL) < 0)
+        return;
+    enum run_gate gate = r->host.gate(r->ctx, c->name, args, &why);
+    if (gate != RUN_ASK && gate != RUN_ASK_EVERY_TIME)
+        return;
+    struct tool_caller who = caller_of(r, c);
+    c->handle = registry_probe(r->tools, c->name, args, &who, &EVENTS, c);
+    r->nchecks += c->handle != NULL;
+}
+
+void run_check_calls(struct run *r, str response_line)
+{
+    r->state = RUN_CHECKING;
+    r->checked_line = response_line;
+    r->nchecks = 0;
+    for (size_t i = 0; i < r->ncalls && i < CALLS_MAX; i++)
+        check_call(r, &r->calls[i]);
+    if (r->nchecks == 0)
+        checked(r);
+}
+
 static void push_call(struct run *r, struct json *calls, const struct call *c,
                       const struct json *args, enum run_gate gate)
 {
@@ -354,7 +407,7 @@ const struct json *run_calls_to_ask(struct run *r)
         struct call *c = &r->calls[i];
         struct json *args;
         str why;
-        if (c->args_error || json_parse(&r->step, c->args, 0, &args, NULL) < 0)
+        if (c->refusal.n > 0 || c->args_error || json_parse(&r->step, c->args, 0, &args, NULL) < 0)
             continue;
         enum run_gate gate = r->host.gate(r->ctx, c->name, args, &why);
         if (gate == RUN_DENY)

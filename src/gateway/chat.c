@@ -1,6 +1,7 @@
 /* chat.c - nb__chat: a message to the workspace's agent, as a tool.
  *
  * Not among the built-in tools, because the agent itself must not have it. */
+#include "auth/rule.h"
 #include "engine/run.h"
 #include "gateway/internal.h"
 
@@ -16,6 +17,14 @@ static const char DEFINITION[] =
     "\"required\":[\"message\"],\"additionalProperties\":false},\"annotations\":{\"title\":"
     "\"Chat\","
     "\"readOnlyHint\":false,\"openWorldHint\":true}}";
+
+/* Sending is checked when the conversation has been read (runtime/turn.c). */
+const struct access_rule *gateway_chat_rule(void)
+{
+    static const struct access_rule RULE = {
+        .scope = SCOPE_MCP, .space = WS_MEMBER, .conv = RULE_CONV_SEND};
+    return &RULE;
+}
 
 const struct json *gw_chat_tool(struct arena *a)
 {

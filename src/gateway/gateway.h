@@ -69,6 +69,10 @@ struct gateway_method {
 };
 bool gateway_method_at(size_t i, struct gateway_method *ret); /* false past the last */
 
+/* The one tool that exists at /mcp only: a message to the agent. */
+#define GATEWAY_CHAT_TOOL "nb__chat"
+const struct access_rule *gateway_chat_rule(void);
+
 /* ---- HTTP ---- */
 
 /* POST, GET and DELETE of /mcp (source empty) and /mcp/<source>: one source, names without its

@@ -60,9 +60,9 @@ struct gateway {
     struct timer expiry; /* of the credentials of what is open */
     uint8_t key[32];     /* of what clients carry for us */
     struct gw_metrics metrics;
-    struct call_log *call_log;    /* or NULL */
-    struct buf scratch;     /* a message on its way out */
-    struct list_node spare; /* requests to use again */
+    struct call_log *call_log; /* or NULL */
+    struct buf scratch;        /* a message on its way out */
+    struct list_node spare;    /* requests to use again */
     size_t nspare, nparked;
     bool is_stopping;
 };
@@ -263,7 +263,7 @@ void gw_page_reply(struct gw_request *q, const struct gw_items *all);
 
 /* ---- chat.c: the workspace's own tools ---- */
 
-#define CHAT_TOOL "nb__chat"
+#define CHAT_TOOL GATEWAY_CHAT_TOOL
 
 const struct json *gw_chat_tool(struct arena *a);
 bool gw_chat_is_offered(const struct gw_request *q);

@@ -11,11 +11,24 @@
 #include "tools/names.h"
 #include "workspace/directory.h"
 
+/* Personal skills are used while everybody whose words are in the run is that person. */
+struct skills *turn_skills(const struct turn *t)
+{
+    return skills_for(t->skills, actor_sole_user(t->actor));
+}
+
 void turn_match_skill(struct turn *t)
 {
     t->skills = t->rt->skills ? skills_ref(t->rt->skills) : NULL;
     if (t->skills)
-        t->skill = skills_match(t->skills, &t->arena, t->message).skill;
+        t->skill = skills_match(turn_skills(t), &t->arena, t->message).skill;
+}
+
+/* Others' words may have come in since it was matched. */
+static void drop_personal_skill(struct turn *t)
+{
+    if (t->skill && t->skill->origin == SKILL_PERSONAL && actor_sole_user(t->actor).n == 0)
+        t->skill = NULL;
 }
 
 /* ---- tools ---- */
@@ -115,13 +128,14 @@ enum run_gate turn_gate(void *turn, str tool, const struct json *args, str *ret_
         *ret_why = DENIED;
         return RUN_DENY;
     }
-    if (p == PERMISSION_ALLOW || has_consent(t, item))
+    bool is_explicit = permission_is_explicit_ask(&t->rt->permissions, item);
+    if (p == PERMISSION_ALLOW || has_consent(t, item) ||
+        (tool_call_reads(item->tool, args) && !is_explicit))
         return RUN_ALLOW;
     *ret_why = STR(TURN_NOBODY_TO_ASK);
     if (t->is_unattended)
         return RUN_DENY;
-    bool is_every_time =
-        item->tool->is_workspace_change || permission_is_explicit_ask(&t->rt->permissions, item);
+    bool is_every_time = item->tool->is_workspace_change || is_explicit;
     return is_every_time ? RUN_ASK_EVERY_TIME : RUN_ASK;
 }
 
@@ -248,7 +262,7 @@ static struct prompt compose(const struct turn *t, struct arena *a, const struct
     name_apps(t, a, &in);
     name_agents(t, a, &in);
     if (t->skills)
-        in.context = skills_context(t->skills, &in.n_context);
+        in.context = skills_context(turn_skills(t), &in.n_context);
     return prompt_compose(a, &in);
 }
 
@@ -273,6 +287,7 @@ static void take_steering(struct turn *t)
 
 int turn_compose(struct turn *t, struct arena *a, bool is_last, struct composed *ret, struct err *e)
 {
+    drop_personal_skill(t);
     ret->surface = surface(t, a);
     ret->prompt = compose(t, a, &ret->surface);
     struct run_input *in = &ret->input;

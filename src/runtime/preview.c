@@ -68,7 +68,7 @@ void preview_finish(struct turn *t)
     p.is_compaction_due = compact_is_due(t);
     turn_match_skill(t);
     if (t->skills)
-        p.match = skills_match(t->skills, &t->arena, t->message);
+        p.match = skills_match(turn_skills(t), &t->arena, t->message);
     add_message(t);
     if (build(t, &parts, &p, &e) < 0) {
         turn_refuse(t, TURN_BAD_REQUEST, &e);

@@ -79,6 +79,7 @@ static struct skill_places skill_places(const struct runtime *rt)
         .skills = c->skills,
         .home_dir = rt->deps.home_dir,
         .project_dir = rt->deps.project_dir,
+        .people_dir = rt->people_dir,
     };
     if (!str_eq(rt->deps.root_dir, places.work_dir))
         places.workspace_dir = rt->deps.root_dir;
@@ -93,6 +94,7 @@ void runtime_use_skill_dirs(struct runtime *rt)
 
 static void load_skills(struct runtime *rt)
 {
+    rt->people_dir = arena_printf(&rt->arena, "%.*s/people", STR_ARG(rt->deps.root_dir));
     struct skill_places places = skill_places(rt);
     rt->watch = skill_watch_new(rt->deps.loop, rt->deps.pool, &places, use_skills, rt);
     use_skills(rt, skill_watch_load(rt->watch));

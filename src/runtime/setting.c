@@ -171,6 +171,6 @@ bool setting_restore(struct turn *t, const struct replay_ask *ask)
         promoted_add(&t->promoted, json_string(&found->items[i], STR_NONE));
     str skill = json_get_string(value, "skill");
     if (t->skills)
-        t->skill = skill.n > 0 ? skills_find(t->skills, skill) : NULL;
+        t->skill = skill.n > 0 ? skills_find(turn_skills(t), skill) : NULL;
     return true;
 }

@@ -18,6 +18,8 @@
 #define SKILL_BYTES_MAX        (256u * 1024) /* of one file */
 #define SKILL_PHRASES_MAX      200           /* triggers, keywords, globs of one skill */
 #define SKILLS_MAX             500
+#define SKILL_PERSONAL_MAX     50  /* of one person */
+#define SKILL_PEOPLE_MAX       500 /* people with skills of their own, in one workspace */
 #define SKILL_PROBLEMS_MAX     200
 #define SKILL_MESSAGE_MAX      (64u * 1024) /* what is looked at when matching */
 #define SKILL_PRIORITY_DEFAULT 50
@@ -34,7 +36,8 @@ enum skill_origin {
     SKILL_GLOBAL,
     SKILL_CONFIG,
     SKILL_PROJECT,
-    SKILL_WORKSPACE
+    SKILL_WORKSPACE,
+    SKILL_PERSONAL /* of one person; replaces nothing (skills_for) */
 };
 
 struct skill {
@@ -94,6 +97,7 @@ struct skill_dir {
     enum skill_origin origin;
     bool is_standard; /* holds <name>/SKILL.md, not *.md */
     bool is_expected; /* warn when it does not exist */
+    bool is_people;   /* holds <user id>/skills for each person */
     /* Instead of a directory: an array of objects (skill_from_json), as in the
      * configuration. `path` then only says where they come from. */
     const struct json *inline_skills;
@@ -106,6 +110,7 @@ struct skill_places {
     const struct json *skills;   /* inline ones of the configuration, or NULL */
     str home_dir, project_dir;   /* .agents/skills and .claude/skills of both; terminal only */
     str workspace_dir;           /* {workspace}/skills, where it is not the work directory */
+    str people_dir;              /* {workspace}/people: personal skills */
 };
 struct skill_dir *skill_dirs(struct arena *a, const struct skill_places *p, size_t *ret_n);
 
@@ -115,6 +120,12 @@ struct skills *skills_load(const struct skill_dir *dirs, size_t n_dirs,
                            const struct skills *previous);
 struct skills *skills_ref(struct skills *s);
 struct skills *skills_unref(struct skills *s); /* takes NULL; returns NULL */
+
+/* The set as this person's own runs see it: with their personal skills at the end. A view of `s`:
+ * a reference to it keeps `s`. `s` itself when they have none, or user_id is empty. */
+struct skills *skills_for(struct skills *s, str user_id);
+/* Where the files of a person's own skills are. */
+str skill_personal_dir(struct arena *a, str root_dir, str user_id);
 
 size_t skills_len(const struct skills *s);
 const struct skill *skills_at(const struct skills *s, size_t i); /* in load order */

@@ -60,13 +60,15 @@ struct skill_change *skill_change_start(struct runtime *rt, const struct skill_c
     bool is_deletion = spec->text.n == 0;
     arena_init(&c->arena);
     c->rt = rt;
-    c->dir = arena_printf(&c->arena, "%.*s/skills", STR_ARG(deps->root_dir));
+    c->dir = spec->owner.n > 0 ? skill_personal_dir(&c->arena, deps->root_dir, spec->owner)
+                               : arena_printf(&c->arena, "%.*s/skills", STR_ARG(deps->root_dir));
     c->name = arena_str(&c->arena, spec->name);
     c->text = arena_str(&c->arena, spec->text);
     c->fn = fn;
     c->ctx = ctx;
     c->deed = deed_begin(deps->audit, spec->by,
                          is_deletion ? STR("skill.delete") : STR("skill.write"), spec->name);
+    deed_detail(c->deed, "scope=%s", spec->owner.n > 0 ? "personal" : "workspace");
     c->job = (struct job){.work = make, .done = on_made};
     pool_submit(deps->pool, &c->job);
     return c;

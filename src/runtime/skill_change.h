@@ -11,7 +11,8 @@ struct skill_change; /* one under way; dies with its callback */
 
 struct skill_change_spec {
     str name;
-    str text; /* of the file; empty = it is deleted */
+    str owner; /* a personal skill of this person; empty = a skill of the workspace */
+    str text;  /* of the file; empty = it is deleted */
     const struct doer *by;
 };
 

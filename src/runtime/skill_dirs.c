@@ -31,7 +31,7 @@ static void push_standard(struct listing *l, str base, enum skill_origin origin)
 /* Those of the home directory belong to other programs as well: our own come later and win. */
 struct skill_dir *skill_dirs(struct arena *a, const struct skill_places *p, size_t *ret_n)
 {
-    struct listing l = {.a = a, .dirs = arena_array(a, p->skill_dirs.len + 8, sizeof(*l.dirs))};
+    struct listing l = {.a = a, .dirs = arena_array(a, p->skill_dirs.len + 9, sizeof(*l.dirs))};
 
     push_standard(&l, p->home_dir, SKILL_GLOBAL);
     push_below(&l, p->work_dir, "skills", SKILL_GLOBAL, false);
@@ -42,6 +42,13 @@ struct skill_dir *skill_dirs(struct arena *a, const struct skill_places *p, size
     if (!str_eq(p->project_dir, p->home_dir))
         push_standard(&l, p->project_dir, SKILL_PROJECT);
     push_below(&l, p->workspace_dir, "skills", SKILL_WORKSPACE, false);
+    if (p->people_dir.n > 0)
+        push(&l, p->people_dir, SKILL_PERSONAL)->is_people = true;
     *ret_n = l.n;
     return l.dirs;
+}
+
+str skill_personal_dir(struct arena *a, str root_dir, str user_id)
+{
+    return arena_printf(a, "%.*s/people/%.*s/skills", STR_ARG(root_dir), STR_ARG(user_id));
 }

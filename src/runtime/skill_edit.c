@@ -224,7 +224,10 @@ int skill_file_delete(str dir, str name, struct err *e)
     arena_init(&a);
     const char *path = skill_path(&a, dir, name);
     if (unlink(path) < 0)
-        rc = err_errno(e, -errno, "cannot delete", path);
+        rc = errno == ENOENT
+                 ? err_set(e, -ENOENT, "There is no skill '%.*s' that could be deleted here.",
+                           STR_ARG(name))
+                 : err_errno(e, -errno, "cannot delete", path);
     arena_done(&a);
     return rc;
 }

@@ -6,14 +6,19 @@
 #include <unistd.h>
 
 #include "runtime/skill_impl.h"
+#include "workspace/roster.h"
 
 #define FILES_MAX (2 * SKILLS_MAX) /* looked at in one directory */
 
 struct skills {
-    size_t refs;
+    size_t refs;           /* of a view: its parent's are used */
+    struct skills *parent; /* a view's; else NULL */
+    str user_id;           /* whose view it is */
+    struct skills **views; /* of people with skills of their own; views have none */
+    size_t n_views;
     struct arena arena;
-    struct skill *items; /* SKILLS_MAX of them */
-    size_t len;
+    struct skill *items; /* `cap` of them */
+    size_t len, cap;
     const struct skill **context;
     size_t n_context;
     struct skill_problems problems;
@@ -22,9 +27,10 @@ struct skills {
 const char *skill_origin_name(enum skill_origin o)
 {
     static const char *const NAMES[] = {
-        [SKILL_CORE] = "core",       [SKILL_BUILTIN] = "built-in",
-        [SKILL_GLOBAL] = "global",   [SKILL_CONFIG] = "configured",
-        [SKILL_PROJECT] = "project", [SKILL_WORKSPACE] = "workspace",
+        [SKILL_CORE] = "core",         [SKILL_BUILTIN] = "built-in",
+        [SKILL_GLOBAL] = "global",     [SKILL_CONFIG] = "configured",
+        [SKILL_PROJECT] = "project",   [SKILL_WORKSPACE] = "workspace",
+        [SKILL_PERSONAL] = "personal",
     };
     return NAMES[o];
 }
@@ -60,13 +66,16 @@ static void add(struct skills *s, const struct skill *skill)
 {
     struct skill *earlier = find(s, skill->name);
 
-    if (earlier)
+    if (skill->origin == SKILL_PERSONAL && (earlier || skill_name_reserved(skill->name)))
+        skill_problem_add(&s->arena, &s->problems, SKILL_ERROR, skill->path, 0,
+                          "not loaded: a personal skill replaces no skill of the same name");
+    else if (earlier)
         *earlier = *skill;
-    else if (s->len < SKILLS_MAX)
+    else if (s->len < s->cap)
         s->items[s->len++] = *skill;
     else
         skill_problem_add(&s->arena, &s->problems, SKILL_ERROR, skill->path, 0,
-                          "not loaded: there are %d skills already", SKILLS_MAX);
+                          "not loaded: there are too many skills");
 }
 
 static void add_text(struct skills *s, str path, str text, const struct skill_dir *dir, str home)
@@ -284,12 +293,72 @@ static void collect_context(struct skills *s)
         qsort(s->context, s->n_context, sizeof(*s->context), by_priority);
 }
 
+/* ---- personal skills ---- */
+
+/* The common skills, then the person's own. Nothing of it can reach another person's view. */
+static struct skills *view_new(struct skills *s, const struct skill_dir *people, const char *user)
+{
+    struct skills *v = xcalloc(1, sizeof(*v));
+    arena_init(&v->arena);
+    v->parent = s;
+    v->user_id = arena_str(&v->arena, str_from(user));
+    v->cap = s->len + SKILL_PERSONAL_MAX;
+    v->items = arena_array(&v->arena, v->cap, sizeof(*v->items));
+    memcpy(v->items, s->items, s->len * sizeof(*v->items));
+    v->len = s->len;
+    struct skill_dir own = {
+        .path = arena_printf(&v->arena, "%.*s/%s/skills", STR_ARG(people->path), user),
+        .origin = SKILL_PERSONAL};
+    load_or_keep(v, &own, NULL);
+    collect_context(v);
+    for (size_t i = 0; i < v->problems.len; i++) {
+        const struct skill_problem *p = &v->problems.items[i];
+        skill_problem_add(&s->arena, &s->problems, p->severity, p->path, p->line, "%.*s",
+                          STR_ARG(p->message));
+    }
+    return v;
+}
+
+static void view_free(struct skills *v)
+{
+    arena_done(&v->arena);
+    free(v);
+}
+
+static void load_people(struct skills *s, const struct skill_dir *people)
+{
+    const struct dirent *e;
+    DIR *d = open_dir(&s->arena, people->path);
+    if (!d)
+        return;
+    s->views = arena_array(&s->arena, SKILL_PEOPLE_MAX, sizeof(*s->views));
+    while ((e = readdir(d)) != NULL && s->n_views < SKILL_PEOPLE_MAX) {
+        if (!user_id_ok(str_from(e->d_name)))
+            continue;
+        struct skills *v = view_new(s, people, e->d_name);
+        if (v->len > s->len)
+            s->views[s->n_views++] = v;
+        else
+            view_free(v);
+    }
+    closedir(d);
+}
+
+struct skills *skills_for(struct skills *s, str user_id)
+{
+    for (size_t i = 0; s && user_id.n > 0 && i < s->n_views; i++)
+        if (str_eq(s->views[i]->user_id, user_id))
+            return s->views[i];
+    return s;
+}
+
 struct skills *skills_load(const struct skill_dir *dirs, size_t n_dirs,
                            const struct skills *previous)
 {
     struct skills *s = xcalloc(1, sizeof(*s));
 
     s->refs = 1;
+    s->cap = SKILLS_MAX;
     arena_init(&s->arena);
     s->items = arena_array(&s->arena, SKILLS_MAX, sizeof(*s->items));
     for (size_t i = 0; i < skills_embedded_len; i++) {
@@ -299,16 +368,22 @@ struct skills *skills_load(const struct skill_dir *dirs, size_t n_dirs,
     for (size_t i = 0; i < n_dirs; i++) {
         if (dirs[i].inline_skills)
             add_inline(s, &dirs[i]);
-        else
+        else if (!dirs[i].is_people)
             load_or_keep(s, &dirs[i], previous);
     }
     collect_context(s);
+    for (size_t i = 0; i < n_dirs; i++)
+        if (dirs[i].is_people)
+            load_people(s, &dirs[i]);
     return s;
 }
 
 struct skills *skills_ref(struct skills *s)
 {
-    s->refs++;
+    if (s->parent)
+        s->parent->refs++;
+    else
+        s->refs++;
     return s;
 }
 
@@ -316,8 +391,12 @@ struct skills *skills_unref(struct skills *s)
 {
     if (!s)
         return NULL;
+    if (s->parent)
+        s = s->parent;
     assert(s->refs > 0);
     if (--s->refs == 0) {
+        for (size_t i = 0; i < s->n_views; i++)
+            view_free(s->views[i]);
         arena_done(&s->arena);
         free(s);
     }

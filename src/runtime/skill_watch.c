@@ -70,12 +70,35 @@ static void add_dir(struct buf *b, const struct skill_dir *d)
     closedir(dir);
 }
 
+/* The directories of people, each with its files. */
+static void add_people(struct buf *b, const struct skill_dir *d)
+{
+    char path[4096];
+    snprintf(path, sizeof path, "%.*s", STR_ARG(d->path));
+    DIR *dir = opendir(path);
+    struct dirent *it;
+    if (!dir)
+        return;
+    for (int i = 0; i < ENTRIES_MAX && (it = readdir(dir)) != NULL; i++) {
+        char own[4096 + 300];
+        if (it->d_name[0] == '.')
+            continue;
+        snprintf(own, sizeof own, "%s/%.255s/skills", path, it->d_name);
+        buf_printf(b, "%s:", it->d_name);
+        add_dir(b, &(struct skill_dir){.path = str_from(own)});
+    }
+    closedir(dir);
+}
+
 static void make_stamp(const struct skill_watch *w, uint8_t ret[SHA256_LEN])
 {
     struct buf b;
     buf_init(&b, 16u * 1024 * 1024);
     for (size_t i = 0; i < w->at.ndirs; i++)
-        add_dir(&b, &w->at.dirs[i]);
+        if (w->at.dirs[i].is_people)
+            add_people(&b, &w->at.dirs[i]);
+        else
+            add_dir(&b, &w->at.dirs[i]);
     sha256(buf_str(&b), ret);
     buf_done(&b);
 }

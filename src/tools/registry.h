@@ -91,4 +91,9 @@ struct registry_call_events {
 struct registry_call *registry_call(struct registry *r, str name, const struct json *args,
                                     const struct tool_caller *who,
                                     const struct registry_call_events *ev, void *ctx);
+/* Asks the source whether the caller has the rights for this call (tool_source.probe); answered as
+ * a call is. NULL: the source cannot tell, and there is no answer. */
+struct registry_call *registry_probe(struct registry *r, str name, const struct json *args,
+                                     const struct tool_caller *who,
+                                     const struct registry_call_events *ev, void *ctx);
 void registry_cancel(struct registry_call *c); /* no callback any more */

@@ -23,6 +23,7 @@ struct registry_call {
     struct timer timeout;
     struct deferred answer;
     struct tool_result result;
+    bool is_probe; /* only whether it may be made */
     /* while waiting */
     const struct json *args;
     struct tool_caller who;
@@ -127,7 +128,9 @@ static void start(struct registry_call *c, const struct json *args, const struct
     s->n_running++;
     if (c->timeout_ms != TOOL_NO_TIMEOUT)
         timer_start(&c->timeout, c->timeout_ms);
-    c->inner = s->def->call(s->def->self, c->tool, args, who, on_done, on_progress, c);
+    c->inner = c->is_probe
+                   ? s->def->probe(s->def->self, c->tool, args, who, on_done, c)
+                   : s->def->call(s->def->self, c->tool, args, who, on_done, on_progress, c);
     assert(c->inner);
 }
 
@@ -205,11 +208,9 @@ static void dispatch(struct registry_call *c, const struct json *args,
         wait_for_turn(c, args, who);
 }
 
-struct registry_call *registry_call(struct registry *r, str name, const struct json *args,
-                                    const struct tool_caller *who,
-                                    const struct registry_call_events *ev, void *ctx)
+static struct registry_call *call_new(struct registry *r, str name,
+                                      const struct registry_call_events *ev, void *ctx)
 {
-    static const struct json NO_ARGS = {.type = JSON_OBJECT};
     struct registry_call *c = xcalloc(1, sizeof(*c));
 
     c->registry = r;
@@ -220,6 +221,30 @@ struct registry_call *registry_call(struct registry *r, str name, const struct j
     c->name = arena_str(&c->arena, name);
     timer_init(&c->timeout, r->loop, on_timeout, c);
     defer_init(&c->answer, deliver, c);
+    return c;
+}
+
+static const struct json NO_ARGS = {.type = JSON_OBJECT};
+
+struct registry_call *registry_call(struct registry *r, str name, const struct json *args,
+                                    const struct tool_caller *who,
+                                    const struct registry_call_events *ev, void *ctx)
+{
+    struct registry_call *c = call_new(r, name, ev, ctx);
+    dispatch(c, args ? args : &NO_ARGS, who);
+    return c;
+}
+
+struct registry_call *registry_probe(struct registry *r, str name, const struct json *args,
+                                     const struct tool_caller *who,
+                                     const struct registry_call_events *ev, void *ctx)
+{
+    const struct toolset_item *it = registry_find(r, name, args, actor_is_admin(who->actor));
+    const struct registry_source *s = it ? registry_source_find(r, it->source) : NULL;
+    if (!s || !s->def->probe)
+        return NULL;
+    struct registry_call *c = call_new(r, name, ev, ctx);
+    c->is_probe = true;
     dispatch(c, args ? args : &NO_ARGS, who);
     return c;
 }

@@ -8,6 +8,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/json.h"
+#include "base/json_decode.h"
 #include "loop/loop.h"
 #include "workspace/actor.h"
 
@@ -25,9 +26,10 @@ struct tool {
     bool is_admin_only;               /* absent for everybody but workspace admins */
     /* A token needs this scope (workspace/actor.h); 0 = no more than its way here asks for. */
     unsigned scope;
-    bool is_workspace_change; /* installs, or edits what everybody's prompts contain */
-    bool is_unconfined;       /* can touch more than its own: asks before each call */
-    uint64_t timeout_ms;      /* 0 = its source's; TOOL_NO_TIMEOUT = ends by itself */
+    bool is_workspace_change;         /* installs, or edits what everybody's prompts contain */
+    struct json_strs reading_actions; /* values of the argument "action" that change nothing */
+    bool is_unconfined;               /* can touch more than its own: asks before each call */
+    uint64_t timeout_ms;              /* 0 = its source's; TOOL_NO_TIMEOUT = ends by itself */
 };
 
 /* Who a call acts for. Borrowed for the duration of tool_source.call. */
@@ -47,6 +49,9 @@ struct tool_result {
     bool is_error;
 };
 
+/* Does a call with these arguments change nothing? */
+bool tool_call_reads(const struct tool *t, const struct json *args);
+
 typedef void (*tool_done_fn)(void *ctx, const struct tool_result *r);
 typedef void (*tool_progress_fn)(void *ctx, double progress, double total, str message);
 
@@ -61,6 +66,10 @@ struct tool_source {
                               const struct tool_caller *who, tool_done_fn done,
                               tool_progress_fn progress, void *ctx);
     void (*cancel)(void *self, struct tool_call *c); /* no callback any more */
+    /* Whether the caller has the rights for this call, without making it: a result with is_error
+     * says why not. Answered and cancelled as `call` is. NULL: only calling tells. */
+    struct tool_call *(*probe)(void *self, str tool, const struct json *args,
+                               const struct tool_caller *who, tool_done_fn done, void *ctx);
     /* Why it has none of its tools now, and what to do about it: for people and models. Empty:
      * it has them. *ret_is_coming: they are on their way. NULL: it always has them. */
     str (*absence)(void *self, struct arena *a, bool *ret_is_coming);

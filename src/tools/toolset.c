@@ -18,6 +18,23 @@ static const struct json *clone_or_null(struct arena *a, const struct json *v)
     return v ? json_clone(a, v) : NULL;
 }
 
+static struct json_strs copy_strs(struct arena *a, struct json_strs from)
+{
+    struct json_strs to = {arena_array(a, from.len, sizeof(str)), from.len};
+    for (size_t i = 0; i < from.len; i++)
+        to.items[i] = arena_str(a, from.items[i]);
+    return to;
+}
+
+bool tool_call_reads(const struct tool *t, const struct json *args)
+{
+    str action = json_get_string(args, "action");
+    for (size_t i = 0; i < t->reading_actions.len; i++)
+        if (str_eq(action, t->reading_actions.items[i]))
+            return true;
+    return false;
+}
+
 static struct tool copy_tool(struct arena *a, const struct tool *t)
 {
     return (struct tool){
@@ -33,6 +50,7 @@ static struct tool copy_tool(struct arena *a, const struct tool *t)
         .scope = t->scope,
         .is_workspace_change = t->is_workspace_change,
         .is_unconfined = t->is_unconfined,
+        .reading_actions = copy_strs(a, t->reading_actions),
         .timeout_ms = t->timeout_ms,
     };
 }

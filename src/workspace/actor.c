@@ -448,3 +448,11 @@ struct actor *actor_read(const struct directory *d, str workspace_id, const stru
         return a;
     return actor_unref(a);
 }
+
+str actor_sole_user(const struct actor *a)
+{
+    for (size_t i = 1; i < a->npeople; i++)
+        if (!str_eq(a->people[i].user_id, a->people[0].user_id))
+            return STR_NONE;
+    return a->is_overfull ? STR_NONE : a->people[0].user_id;
+}

@@ -119,6 +119,9 @@ static inline str actor_user(const struct actor *a)
     return a->people[0].user_id;
 }
 
+/* The one person whose words are behind it, however they came; empty when there are several. */
+str actor_sole_user(const struct actor *a);
+
 static inline str actor_token(const struct actor *a)
 {
     return a->people[0].token_id;

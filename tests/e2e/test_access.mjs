@@ -196,6 +196,10 @@ const OTHER_ROUTES = {
     'POST /v1/import': ['absent', '/v1/import', { path: '/etc/passwd' }],
     'GET /v1/import': ['absent', '/v1/import'],
     'GET /v1/skills': 'member',
+    'PUT /v1/skills/workspace/:name': ['bundles', '/v1/skills/workspace/none', {}, [400]],
+    'DELETE /v1/skills/workspace/:name': ['bundles', '/v1/skills/workspace/none', undefined, [404]],
+    'PUT /v1/skills/personal/:name': ['member', '/v1/skills/personal/none', {}, [400]],
+    'DELETE /v1/skills/personal/:name': ['member', '/v1/skills/personal/none', undefined, [404]],
     'POST /v1/skills/match': ['member', '/v1/skills/match', { message: 'x' }],
     'GET /v1/usage': 'member',
     'GET /v1/workspace': 'member',
@@ -360,6 +364,35 @@ test('the terminal shares, names participants and unshares', async () => {
 })
 
 // ---- workspaces of a request ----
+
+test('people are named by id, e-mail address or name, and the answer says what is now the case', async () => {
+    const id = await makeConversation('private')
+    const bob = office.as('bob', 'ws_team')
+    const manage = async (args) => {
+        const r = await bob.post('/v1/tools/call', { server: 'nb', tool: 'manage_conversation', arguments: { conversationId: id, ...args } })
+        assert.equal(r.status, 200, r.text)
+        return { isError: r.body.isError, text: r.body.content[0].text, facts: r.body.structuredContent }
+    }
+    const members = await manage({ action: 'members' })
+    assert.match(members.text, /^usr_cat {2}Cat {2}cat@example\.com {2}member$/m)
+    assert.ok(members.facts.members.some((m) => m.userId === 'usr_bob' && m.email === 'bob@example.com'))
+    const shared = await manage({ action: 'share', participants: ['CAT@example.com'] })
+    assert.match(shared.text, /is shared.*Owner: Bob \(usr_bob\).*besides the owner: Cat \(usr_cat\)/)
+    assert.deepEqual([shared.facts.visibility, shared.facts.participants], ['shared', ['usr_bob', 'usr_cat']])
+    const removed = await manage({ action: 'remove_participant', userId: 'cat' })
+    assert.match(removed.text, /besides the owner: nobody/)
+    assert.match((await manage({ action: 'add_participant', userId: 'nobody@example.com' })).text, /is not a member of this workspace.*"members" lists them/)
+    assert.match((await manage({ action: 'unshare' })).text, /is private/)
+
+    const at = `/v1/conversations/${id}`
+    const byMail = await bob.post(`${at}/share`, { participants: ['cat@example.com'] })
+    assert.deepEqual([byMail.status, byMail.body.visibility, byMail.body.participants], [200, 'shared', ['usr_bob', 'usr_cat']])
+    const gone = await bob.ask('DELETE', `${at}/participants/${encodeURIComponent('cat@example.com')}`)
+    assert.deepEqual([gone.status, gone.body.participants], [200, ['usr_bob']])
+    const byName = await bob.post(`${at}/participants`, { userId: 'Cat' })
+    assert.deepEqual([byName.status, byName.body.participants], [200, ['usr_bob', 'usr_cat']])
+    assert.equal((await bob.post(`${at}/participants`, { userId: 'zed@example.com' })).status, 400)
+})
 
 test('the workspace of a request: named, the conversation\'s own, the only one, or a refusal', async () => {
     const id = await makeConversation('private')

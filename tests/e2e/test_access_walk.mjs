@@ -247,6 +247,10 @@ const REQUESTS = {
     'POST /v1/apps/:name/restart': { body: {}, okay: [404] },
     'GET /v1/apps/:name/logs': { okay: [404] },
     'GET /v1/apps/:name/resources/*': { path: '/v1/apps/none/resources/primary', okay: [404] },
+    'PUT /v1/skills/workspace/:name': { path: '/v1/skills/workspace/none', body: {}, okay: [400] },
+    'DELETE /v1/skills/workspace/:name': { path: '/v1/skills/workspace/none', okay: [404] },
+    'PUT /v1/skills/personal/:name': { path: '/v1/skills/personal/none', body: {}, okay: [400] },
+    'DELETE /v1/skills/personal/:name': { path: '/v1/skills/personal/none', okay: [404] },
     'POST /v1/tools/call': { body: { server: 'nb', tool: 'time' } },
     'POST /v1/chat': { body: (id) => ({ message: 'x', conversationId: id }), okay: [409] },
     'POST /v1/chat/start': { body: (id) => ({ message: 'x', conversationId: id, whenBusy: 'queue' }) },
@@ -357,8 +361,8 @@ const ARGUMENTS = {
     nb__calculate: { expression: '1+1' },
     nb__discover_tools: { query: 'time' },
     nb__discover_bundles: { query: 'x' },
-    nb__manage_skill: { action: 'list' },
-    nb__manage_bundle: { action: 'configure', name: 'none' },
+    nb__manage_skill: { name: 'none' },
+    nb__manage_bundle: { name: 'none' },
     nb__delegate: { task: 'x' },
     conversations__search: { query: 'hello' },
 }
@@ -369,7 +373,15 @@ const WITH_ID = {
     conversations__update: (id) => ({ id, title: 'x' }),
     conversations__delete: (id) => ({ id }),
     conversations__note: (id) => ({ id, text: 'x' }),
-    nb__manage_conversation: (id) => ({ conversationId: id, action: 'share' }),
+    nb__manage_conversation: (id) => ({ conversationId: id, userId: 'usr_vic' }),
+    nb__chat: (id) => ({ conversationId: id, message: 'x' }),
+}
+
+/** The row's action and scope go in as arguments. */
+function argumentsOf(row, conversation) {
+    const name = `${row.source}__${row.name}`
+    const args = row.conversation || name === 'nb__manage_conversation' ? WITH_ID[name]?.(conversation) : ARGUMENTS[name]
+    return { ...args, ...(row.action ? { action: row.action } : {}), ...(row.argumentScope ? { scope: row.argumentScope } : {}) }
 }
 
 /** pass, refused (before the tool), absent or denied (by the tool). */
@@ -388,7 +400,7 @@ function expectTool(row, id, target, scope) {
 }
 
 // What a tool without a right conversation says; other failures (no network, no run) are its own business.
-const DENIED = /There is no conversation|^Only the owner|^You may read this|for admins of the workspace/
+const DENIED = /There is no conversation|^Only the owner|^You may read this|for admins of the workspace|^Only admins of the workspace/
 
 const textOf = (result) => result?.content?.[0]?.text ?? ''
 const outcome = (result) => (result.isError && DENIED.test(textOf(result)) ? 'denied' : PASS)
@@ -411,16 +423,18 @@ for (const [way, call, scope] of [['REST', callRest, 'write'], ['MCP', callMcp, 
     test(`every built-in tool answers every identity and target as its row says, over ${way}`, async () => {
         const cells = [], wrong = []
         for (const kind of CONVERSATIONS) fixtures[kind] = await makeConversation(kind)
-        for (const row of table.tools)
+        const chat = table.mcpTools.map((row) => ({ ...row, source: 'nb', name: row.name.replace('nb__', '') }))
+        const rows = way === 'MCP' ? [...table.tools, ...chat] : table.tools
+        for (const row of rows)
             for (const id of Object.values(who)) for (const target of row.conversation ? CONVERSATIONS : ['none']) cells.push([row, id, target])
         await inLanes(cells, async ([row, id, target]) => {
             const name = `${row.source}__${row.name}`
             const expected = expectTool(row, id, target, scope)
             const conversation = expected === PASS && row.conversation ? await makeConversation(target) : fixtures[target]
-            const got = await call(id, row, WITH_ID[name]?.(conversation) ?? ARGUMENTS[name] ?? {})
-            if (got !== expected) wrong.push(`${name}: ${id.name}, ${target}: ${got}, expected ${expected}`)
+            const got = await call(id, row, argumentsOf(row, conversation))
+            if (got !== expected) wrong.push(`${name} ${row.action ?? ''}: ${id.name}, ${target}: ${got}, expected ${expected}`)
         })
-        console.log(`# tools over ${way}: ${table.tools.length} rows, ${Object.keys(who).length} identities, ${cells.length} cells, ${wrong.length} wrong`)
+        console.log(`# tools over ${way}: ${rows.length} rows, ${Object.keys(who).length} identities, ${cells.length} cells, ${wrong.length} wrong`)
         assert.deepEqual(wrong, [])
     }, { timeoutMs: 240000 })
 

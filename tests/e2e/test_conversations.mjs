@@ -264,7 +264,7 @@ test('the routes do what they say', async () => {
     assert.equal((await ask('POST', `${base}/fork`)).body.messageCount, 2)
 
     const stranger = await ask('POST', `${base}/share`, { participants: ['usr_a'] })
-    assert.deepEqual([stranger.status, stranger.body.message], [400, "participants: 'usr_a' is not a member of this workspace"])
+    assert.deepEqual([stranger.status, stranger.body.message], [400, "participants: 'usr_a' is not a member of this workspace."])
     assert.equal((await ask('POST', `${base}/participants`, { userId: 'usr_b' })).status, 400)
     const shared = (await ask('POST', `${base}/share`, { participants: ['usr_default'] })).body
     assert.deepEqual([shared.visibility, shared.participants], ['shared', ['usr_default']])
