@@ -120,14 +120,7 @@ void api_change_error(struct http_req *r, const struct err *err)
 
 str api_operator(const struct api *api)
 {
-    const struct roster *all = directory_roster(api->deps.directory);
-    const struct user *first = NULL;
-    for (size_t i = 0; i < all->nusers; i++) {
-        const struct user *u = &all->users[i];
-        if (u->role == ORG_OWNER && (!first || u->created_ms < first->created_ms))
-            first = u;
-    }
-    return first ? first->id : STR(ROSTER_SOLE_USER);
+    return roster_operator(directory_roster(api->deps.directory));
 }
 
 static struct guard_rules rules(const struct api *api)

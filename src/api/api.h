@@ -88,6 +88,7 @@ void api_listens(struct api *a, uint16_t port);
 /* The address of the page; in dev mode with the key that opens it, behind '#', so that it reaches
  * neither a server's log nor a Referer. In the arena. */
 str api_page_link(const struct api *a, struct arena *arena);
+str api_page_url(const struct api *a, struct arena *arena); /* without the key */
 
 /* For http_server_new. */
 struct http_handlers api_handlers(struct api *a);

@@ -18,7 +18,7 @@ static const char *reachable_host(const char *host)
     return is_any ? "127.0.0.1" : host;
 }
 
-static str page_url(const struct api *api, struct arena *arena)
+str api_page_url(const struct api *api, struct arena *arena)
 {
     const struct config_http *h = &api->deps.config->http;
     const char *host = reachable_host(h->host);
@@ -29,7 +29,7 @@ static str page_url(const struct api *api, struct arena *arena)
 
 str api_page_link(const struct api *api, struct arena *arena)
 {
-    str url = page_url(api, arena), key = auth_dev_key(api->deps.auth);
+    str url = api_page_url(api, arena), key = auth_dev_key(api->deps.auth);
     if (key.n == 0)
         return url;
     return arena_printf(arena, "%.*s#key=%.*s", STR_ARG(url), STR_ARG(key));
@@ -41,7 +41,7 @@ static void reply_link(const struct api *api, struct http_req *r)
     api_json_begin(&j);
     jw_object(&j.w);
     jw_kstr(&j.w, "mode", str_from(auth_mode_name(auth_mode(api->deps.auth))));
-    jw_kstr(&j.w, "url", api->port ? page_url(api, &r->arena) : STR_NONE);
+    jw_kstr(&j.w, "url", api->port ? api_page_url(api, &r->arena) : STR_NONE);
     jw_kstr(&j.w, "link", api->port ? api_page_link(api, &r->arena) : STR_NONE);
     jw_kstr(&j.w, "key", auth_dev_key(api->deps.auth));
     jw_end(&j.w);

@@ -1,4 +1,7 @@
-/* nb backup - the whole work directory in one file, also while a server writes to it.
+/* nb backup - everything of an installation in one file, also while a server writes to it.
+ *
+ * That is the work directory, and what the settings place outside of it: conversations
+ * (store.dir) below TAR_STORE_DIR, and the settings file itself (--config).
  *
  * Logs only grow, and a blob is on disk before the line that names it. So logs are copied
  * first, each up to the end of a whole line, and blobs after them: every line in the archive
@@ -31,9 +34,12 @@ static const struct arg ARGS[] = {{"force", 'f', ARG_FLAG,
 
 enum pass { PASS_FILES, PASS_BLOBS };
 
+#define NAMES_SHOWN_MAX 10
+
 struct backup {
     const char *root;
-    dev_t own_dev; /* of the archive itself, which may lie inside */
+    const char *store_dir, *settings; /* outside of the root, else NULL */
+    dev_t own_dev;                    /* of the archive itself, which may lie inside */
     ino_t own_ino;
     struct tar_writer tar;
     struct progress progress;
@@ -50,13 +56,38 @@ static bool is_workspace_cache(str below)
            str_split(&rest, '/', &part) && str_eq(rest, STR("cache"));
 }
 
-/* What can be made again, or is of the moment. */
+/* Keys, and logins with the refresh tokens of a provider: a copy of the archive opens nothing. */
+static bool is_key(str below)
+{
+    return str_starts(below, STR(SEALED_KEY_NAME)) || str_eq(below, STR("auth/dev.key")) ||
+           str_eq(below, STR("auth/sessions.json")) || str_eq(below, STR("runs.key")) ||
+           str_ends(below, STR("/runs.key"));
+}
+
+/* What can be made again, is of the moment, or is a key. */
 static bool is_left_out(str below)
 {
-    return str_eq(below, STR("cache")) || is_workspace_cache(below) ||
-           str_starts(below, STR(SEALED_KEY_NAME)) || str_eq(below, STR("auth/dev.key")) ||
+    return is_key(below) || str_eq(below, STR("cache")) || is_workspace_cache(below) ||
            str_eq(below, STR("auth/open.html")) || str_eq(below, STR("nb.sock")) ||
-           str_ends(below, STR("/.journal")) || str_find(below, STR(".jsonl.new_"), 0) >= 0;
+           str_eq(below, STR("nb.lock")) || str_ends(below, STR("/.journal")) ||
+           str_find(below, STR(".jsonl.new_"), 0) >= 0;
+}
+
+/* Names of nb's own that an administrator may have moved elsewhere and linked. Other links are not
+ * followed: bundles can make them, and they may lead to any file. */
+static bool is_own_place(str below)
+{
+    static const char *const NAMES[] = {"conversations", "storage",       "users",
+                                        "workspaces",    "skills",        "audit",
+                                        "credentials",   "data",          "nimblebrain.json",
+                                        "instance.json", "workspace.json"};
+    str name = below, ws, rest = below;
+    if (str_starts(below, STR("workspaces/")) && str_split(&rest, '/', &ws))
+        name = str_split(&rest, '/', &ws) && rest.n > 0 ? rest : STR("workspaces");
+    for (size_t i = 0; i < ARRAY_LEN(NAMES); i++)
+        if (str_eq(name, str_from(NAMES[i])))
+            return true;
+    return false;
 }
 
 static bool is_blob_dir(str name)
@@ -84,11 +115,11 @@ static int whole_lines(int fd, uint64_t size, uint64_t *ret, struct err *e)
     return 0;
 }
 
-static int add_file(struct backup *b, const char *below, int dir, const char *name)
+static int add_file(struct backup *b, const char *below, int dir, const char *name, bool follows)
 {
     struct stat st;
     int r = 0;
-    int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | (follows ? 0 : O_NOFOLLOW));
     if (fd < 0)
         return errno == ENOENT ? 0 : err_errno(&b->err, -errno, "cannot read", below);
     if (fstat(fd, &st) < 0)
@@ -120,13 +151,17 @@ static int visit(struct backup *b, int dir, const char *name, const char *below,
         return err_set(&b->err, -ENAMETOOLONG, "%s/%s: this path is too long", below, name);
     if (is_left_out(str_from(path)) || fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
         return 0;
+    bool is_link = S_ISLNK(st.st_mode) && is_own_place(str_from(path));
+    if (is_link && fstatat(dir, name, &st, 0) < 0)
+        return err_errno(&b->err, -errno, "cannot follow the link", path);
     if (S_ISREG(st.st_mode))
-        return in_blobs == (b->pass == PASS_BLOBS) ? add_file(b, path, dir, name) : 0;
+        return in_blobs == (b->pass == PASS_BLOBS) ? add_file(b, path, dir, name, is_link) : 0;
     if (!S_ISDIR(st.st_mode)) {
-        b->skipped += b->pass == PASS_FILES;
+        if (b->pass == PASS_FILES && b->skipped++ < NAMES_SHOWN_MAX)
+            fprintf(stderr, "nb: left out, because it is not a file or directory: %s\n", path);
         return 0;
     }
-    int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | (is_link ? 0 : O_NOFOLLOW));
     if (fd < 0)
         return errno == ENOENT ? 0 : err_errno(&b->err, -errno, "cannot read", path);
     return walk(b, fd, path, in_blobs || is_blob_dir(str_from(name)), depth + 1);
@@ -152,12 +187,19 @@ static int walk(struct backup *b, int dir, const char *below, bool in_blobs, int
     return r;
 }
 
+static int walk_root(struct backup *b, const char *root, const char *below)
+{
+    int fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return fd < 0 ? err_errno(&b->err, -errno, "cannot read", root) : walk(b, fd, below, false, 0);
+}
+
 static int walk_all(struct backup *b)
 {
-    int r = 0;
+    int r = b->settings ? add_file(b, "outside/settings.json", AT_FDCWD, b->settings, true) : 0;
     for (b->pass = PASS_FILES; r == 0 && b->pass <= PASS_BLOBS; b->pass++) {
-        int fd = open(b->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        r = fd < 0 ? err_errno(&b->err, -errno, "cannot read", b->root) : walk(b, fd, "", false, 0);
+        r = walk_root(b, b->root, "");
+        if (r == 0 && b->store_dir)
+            r = walk_root(b, b->store_dir, TAR_STORE_DIR);
     }
     return r < 0 ? r : tar_end(&b->tar, &b->err);
 }
@@ -202,38 +244,57 @@ static void report(const struct cli *cli, const struct backup *b, const char *pa
         struct arena a;
         arena_init(&a);
         fprintf(stderr,
-                "It holds conversations, settings, users and audit log in plain text, password and "
-                "token hashes, and secrets of bundles and providers, encrypted.\nThe key of these "
-                "secrets is not in it: keep %s apart.\n",
+                "In it, as plain text: conversations with their files and trash, notes, skills, "
+                "settings, users, workspaces, data of bundles, audit log. As hashes: passwords "
+                "and tokens. Encrypted: secrets of bundles and providers.\n"
+                "Not in it: the key of these secrets (keep %s apart), the key of this installation "
+                "(auth/dev.key), logins (auth/sessions.json), the keys that sign open questions "
+                "(runs.key), and the cache.\n",
                 sealed_key_place(&a, b->root));
         arena_done(&a);
     }
+    if (b->store_dir)
+        fprintf(stderr,
+                "The conversations of %s are in it; nb restore --store-dir DIR restores "
+                "them.\n",
+                b->store_dir);
     if (b->skipped > 0)
         fprintf(stderr, "nb: %llu links and other things that are not files were left out\n",
                 (unsigned long long)b->skipped);
 }
 
-static void warn_of_outside(const struct config *c)
+static const char *if_outside(const struct config *c, const char *path)
 {
     size_t n = strlen(c->work_dir);
-    if (c->store.dir && (strncmp(c->store.dir, c->work_dir, n) != 0 || c->store.dir[n] != '/'))
-        fprintf(stderr,
-                "nb: warning: the conversations are in %s, which is not part of this "
-                "backup\n",
-                c->store.dir);
+    bool is_inside = path && strncmp(path, c->work_dir, n) == 0 && (path[n] == '/' || !path[n]);
+    return is_inside ? NULL : path;
+}
+
+/* Directories that settings refer to and that are not of this installation alone. */
+static void tell_of_outside(const struct config *c)
+{
+    for (size_t i = 0; i < c->skill_dirs.len; i++) {
+        const char *dir = c->skill_dirs.items[i].p;
+        if (dir[0] == '/' && if_outside(c, dir))
+            fprintf(stderr, "nb: not in this backup: the skills in %s (skillDirs)\n", dir);
+    }
 }
 
 static int backup_to(const struct cli *cli, struct config *c, const char *path, bool is_forced)
 {
     char temp[PATH_MAX];
     struct backup b = {.root = c->work_dir};
+    if (strcmp(c->store.type, "memory") != 0)
+        b.store_dir = if_outside(c, c->store.dir);
+    if (c->is_file_present)
+        b.settings = if_outside(c, c->path);
     if (!is_forced && access(path, F_OK) == 0) {
         fprintf(stderr, "nb: %s exists already; --force replaces it\n", path);
         return EXIT_FAILED;
     }
     if (snprintf(temp, sizeof temp, "%s.%d.tmp", path, (int)getpid()) >= (int)sizeof temp)
         return cli_usage_error("backup: the name of the file is too long");
-    warn_of_outside(c);
+    tell_of_outside(c);
     put_back_all(c);
     progress_begin(&b.progress, "backing up");
     int r = write_archive(&b, temp);
@@ -266,11 +327,12 @@ static int run(struct cli *cli, const void *options, int argc, char **argv)
 const struct command CMD_BACKUP = {
     .name = "backup",
     .usage = "backup [--force] FILE",
-    .summary = "everything in the work directory as one tar file",
-    .help = "Conversations, notes, skills, settings and credentials; not the cache, which is made\n"
-            "again. May be done while a server runs. Keep the file safe. Stored secrets are "
-            "encrypted in\n"
-            "it; their key is not part of it (docs/security.md).\n",
+    .summary = "write everything of this installation into one tar file",
+    .help = "Conversations (also those in a store.dir outside of the work directory), notes,\n"
+            "skills, settings, people, data of bundles, audit log. Stored secrets are encrypted\n"
+            "in it. Keys, logins and the cache are not part of it (docs/security.md). May be\n"
+            "done while a server runs. What belongs to the installation and cannot be read makes\n"
+            "the backup fail. Keep the file safe.\n",
     .args = ARGS,
     .options_size = sizeof(struct backup_options),
     .run = run,

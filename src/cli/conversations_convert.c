@@ -1,7 +1,6 @@
 /* nb conversations convert - from the store of the settings into another one. */
 #include "cli/progress.h"
 #include "cli/stores.h"
-#include "server/server.h"
 #include "store/convert.h"
 
 struct convert_options {
@@ -88,7 +87,7 @@ static int convert_stores(struct conv_cli *x, struct stores *s, const struct sto
     arena_init(&k.arena);
     int r = stores_open(s, from, &spec.from, &k.err);
     if (r == 0)
-        r = stores_open(s, to, &spec.to, &k.err);
+        r = stores_make(s, to, &spec.to, &k.err);
     if (r == 0) {
         progress_begin(&k.progress, "converting");
         (void)convert_run(&spec, on_converted, &k);
@@ -110,10 +109,12 @@ static int convert_stores(struct conv_cli *x, struct stores *s, const struct sto
 static int do_convert(struct conv_cli *x, const void *options, int argc, char **argv)
 {
     const struct convert_options *o = options;
-    struct store_conf from = server_store_conf(&x->config, NULL, NULL);
-    struct store_conf to = server_store_conf(&x->config, o->to, o->dir);
+    struct store_conf from, to;
     struct stores s;
+    struct err e = {0};
     str id = STR_NONE;
+    if (stores_find(x, NULL, NULL, &from, &e) < 0 || stores_find(x, o->to, o->dir, &to, &e) < 0)
+        return cli_fail(&e);
     if (strcmp(from.type, to.type) == 0 && strcmp(from.dir, to.dir) == 0)
         return cli_usage_error("convert: the conversations in %s are %s already", from.dir,
                                from.type);

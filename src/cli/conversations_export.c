@@ -6,7 +6,6 @@
 #include "cli/record.h"
 #include "cli/safe_out.h"
 #include "cli/stores.h"
-#include "server/server.h"
 #include "store/export.h"
 
 struct export_options_cli {
@@ -98,7 +97,7 @@ static int do_export(struct conv_cli *x, const void *options, int argc, char **a
 {
     const struct export_options_cli *o = options;
     struct export_options opt = {.without_tools = o->without_tools};
-    struct store_conf conf = server_store_conf(&x->config, NULL, NULL);
+    struct store_conf conf;
     struct stores s;
     struct store *store = NULL;
     struct writing w = {.out = stdout};
@@ -109,9 +108,12 @@ static int do_export(struct conv_cli *x, const void *options, int argc, char **a
         return EXIT_FAILED;
     if (choose_format(o, &f, &e) < 0)
         return cli_usage_error("--format: %s", e.msg);
+    if (stores_find(x, NULL, NULL, &conf, &e) < 0)
+        return cli_fail(&e);
     conf.read_only = true;
     stores_init(&s, x);
     int r = stores_open(&s, &conf, &store, &e);
+    bool is_open = r == 0;
     if (r == 0 && o->out && strcmp(o->out, "-") != 0)
         r = export_to_file(&s, store, id, f, &opt, o, &e);
     else if (r == 0) {
@@ -126,9 +128,9 @@ static int do_export(struct conv_cli *x, const void *options, int argc, char **a
     stores_done(&s);
     if (r == 0)
         cli_record(&x->config, "conversation.export", id, true, STR_NONE);
-    if (r == -ENOENT)
+    if (r == -ENOENT && is_open)
         fprintf(stderr, "nb: there is no conversation '%s'\n", argv[0]);
-    return r == 0 ? EXIT_DONE : r == -ENOENT ? EXIT_FAILED : cli_fail(&e);
+    return r == 0 ? EXIT_DONE : r == -ENOENT && is_open ? EXIT_FAILED : cli_fail(&e);
 }
 
 static int run(struct cli *cli, const void *options, int argc, char **argv)

@@ -3,7 +3,6 @@
 
 #include "cli/progress.h"
 #include "cli/stores.h"
-#include "server/server.h"
 #include "store/repair.h"
 
 struct repair_options {
@@ -12,7 +11,7 @@ struct repair_options {
 
 static const struct arg REPAIR_ARGS[] = {{"yes", 'y', ARG_FLAG,
                                           offsetof(struct repair_options, is_sure), NULL,
-                                          "write a lost first line anew without asking"},
+                                          "write a lost first line again without asking"},
                                          {0}};
 
 struct repair {
@@ -20,6 +19,9 @@ struct repair {
     const struct repair_options *opt;
     struct stores stores;
     struct store *store;
+    int argc;
+    char **argv;
+    str owner; /* of a first line that is written again */
     struct progress progress;
     int64_t sound, repaired, failed;
     struct repair_report report;
@@ -52,7 +54,8 @@ static bool may_mend(const struct repair *k, str id)
         return false;
     fprintf(stderr,
             "%.*s  line 1 is lost or damaged, so that nobody owns it.\n"
-            "Write a new one that makes it yours, and keep the old log as .damaged? [y/N] ",
+            "Write a new one that makes the first owner its owner, and keep the old log as "
+            ".damaged? [y/N] ",
             STR_ARG(id));
     fflush(stderr);
     return fgets(answer, sizeof answer, stdin) && (answer[0] == 'y' || answer[0] == 'Y');
@@ -63,7 +66,7 @@ static void mend_header(struct repair *k, str id)
     if (!may_mend(k, id))
         return;
     k->is_done = false;
-    store_mend_header(k->store, id, STR("usr_default"), on_mended, k);
+    store_mend_header(k->store, id, k->owner, on_mended, k);
     stores_wait(&k->stores, &k->is_done);
 }
 
@@ -92,13 +95,13 @@ static void print_repair(const struct repair *k, str id)
 {
     printf("%.*s  ", STR_ARG(id));
     if (k->err.code == -EBUSY)
-        printf("in use; who writes it mended it on opening it");
+        printf("in use; the process that writes it repaired it when it opened it");
     else if (k->err.code)
         printf("%s", k->err.msg);
     else if (k->has_new_header)
-        printf("repaired: line 1 was written anew; the log as it was is kept (.damaged)");
+        printf("repaired: line 1 was written again; the log as it was is kept (.damaged)");
     else if (k->report.lacks_header)
-        printf("line 1 is lost or damaged, so that nobody owns it; repair --yes writes it anew");
+        printf("line 1 is lost or damaged, so that nobody owns it; repair --yes writes it again");
     else if (k->report.torn_bytes > 0)
         printf("repaired: %lld bytes of an unfinished line were moved aside (.torn)",
                (long long)k->report.torn_bytes);
@@ -151,24 +154,36 @@ static int repair_all(struct repair *k, int argc, char **argv, struct err *e)
     return 0;
 }
 
+static int repair_store(void *ctx, const struct store_conf *conf, str owner)
+{
+    struct repair *k = ctx;
+    struct err e = {0};
+    k->owner = owner;
+    k->store = NULL;
+    stores_init(&k->stores, k->x);
+    progress_begin(&k->progress, "repairing");
+    int r = stores_open(&k->stores, conf, &k->store, &e);
+    if (r == 0)
+        r = repair_all(k, k->argc, k->argv, &e);
+    progress_end(&k->progress);
+    stores_close(&k->stores, k->store);
+    stores_done(&k->stores);
+    stores_drop_index(conf);
+    return r < 0 ? cli_fail(&e) : EXIT_DONE;
+}
+
 static int do_repair(struct conv_cli *x, const void *options, int argc, char **argv)
 {
-    struct repair k = {.x = x, .opt = options};
+    struct repair k = {.x = x, .opt = options, .argc = argc, .argv = argv};
+    struct store_conf conf;
     struct err e = {0};
-    struct store_conf conf = server_store_conf(&x->config, NULL, NULL);
-    stores_init(&k.stores, x);
-    progress_begin(&k.progress, "repairing");
-    int r = stores_open(&k.stores, &conf, &k.store, &e);
-    if (r == 0)
-        r = repair_all(&k, argc, argv, &e);
-    progress_end(&k.progress);
-    stores_close(&k.stores, k.store);
-    stores_done(&k.stores);
-    stores_drop_index(&x->config);
-    if (r < 0)
+    if (argc > 0 && stores_find(x, NULL, NULL, &conf, &e) < 0) /* an id is in one workspace */
         return cli_fail(&e);
+    int code = stores_each_place(x, repair_store, &k);
+    if (code != EXIT_DONE)
+        return code;
     if (!x->cli->opt.is_json)
-        fprintf(stderr, "%lld sound, %lld repaired, %lld failed; the index will be made anew\n",
+        fprintf(stderr, "%lld sound, %lld repaired, %lld failed; the index will be rebuilt\n",
                 (long long)k.sound, (long long)k.repaired, (long long)k.failed);
     return k.failed > 0 ? EXIT_FAILED : EXIT_DONE;
 }
@@ -184,9 +199,10 @@ const struct command CONV_REPAIR = {
     .summary = "mend logs that a crash or a full disk left behind",
     .help = "Moves an unfinished last line to <log>.torn, adds a missing line feed, and drops the\n"
             "index, which is made again. Lines that cannot be read stay and are passed over.\n"
-            "Opening a log for writing does the same by itself. A first line that is lost is\n"
-            "written anew when you agree: the conversation becomes yours, and the log as it was\n"
-            "is kept as <log>.damaged.\n",
+            "Opening a log for writing does the same. A first line that is lost is written again\n"
+            "when you agree: the conversation then belongs to the first owner of this instance,\n"
+            "and the log as it was is kept as <log>.damaged. Without an ID, all conversations of\n"
+            "the workspace, or of every workspace when none is named.\n",
     .args = REPAIR_ARGS,
     .options_size = sizeof(struct repair_options),
     .run = run_repair,

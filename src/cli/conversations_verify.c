@@ -2,7 +2,6 @@
 #include "cli/progress.h"
 #include "cli/stores.h"
 #include "cli/styled.h"
-#include "server/server.h"
 #include "store/integrity.h"
 
 struct check {
@@ -11,22 +10,13 @@ struct check {
     struct store *store;
     struct progress progress;
     int64_t sound, unchained, bad;
+    int argc;
+    char **argv;
     /* the conversation under way */
     struct integrity_report report;
-    int64_t bad_lines;
     struct err err;
-    bool is_done;
+    bool is_done, is_foreign; /* line 1 names another conversation */
 };
-
-static void on_conv(void *ctx, const struct err *err, const struct conv *c)
-{
-    struct check *k = ctx;
-    k->is_done = true;
-    if (err)
-        k->err = *err;
-    else
-        k->bad_lines = c->bad_lines;
-}
 
 static void on_verified(void *ctx, const struct err *err, const struct integrity_report *r)
 {
@@ -42,20 +32,17 @@ static void examine(struct check *k, str id)
 {
     err_clear(&k->err);
     k->report = (struct integrity_report){0};
-    k->bad_lines = 0;
     k->is_done = false;
     store_verify(k->store, id, on_verified, k);
     stores_wait(&k->stores, &k->is_done);
-    if (k->err.code)
-        return;
-    k->is_done = false;
-    store_get(k->store, id, on_conv, k);
-    stores_wait(&k->stores, &k->is_done);
+    k->is_foreign = *k->report.named_id && !str_eq(id, str_from(k->report.named_id));
 }
 
 static bool is_bad(const struct check *k)
 {
-    return k->err.code || k->report.is_broken || k->bad_lines > 0;
+    const struct integrity_report *r = &k->report;
+    return k->err.code || r->is_broken || r->bad_lines > 0 || r->lacks_header ||
+           r->torn_bytes > 0 || k->is_foreign;
 }
 
 static void print_json(const struct check *k, str id)
@@ -68,7 +55,11 @@ static void print_json(const struct check *k, str id)
     jw_kstr(&w, "id", id);
     jw_kbool(&w, "ok", !is_bad(k));
     jw_kint(&w, "lines", k->report.lines);
-    jw_kint(&w, "badLines", k->bad_lines);
+    jw_kint(&w, "badLines", k->report.bad_lines);
+    jw_kint(&w, "tornBytes", k->report.torn_bytes);
+    jw_kbool(&w, "lacksHeader", k->report.lacks_header);
+    if (k->is_foreign)
+        jw_kstr(&w, "namedId", str_from(k->report.named_id));
     jw_kbool(&w, "isChained", k->report.is_chained);
     if (k->report.is_chained)
         jw_kstr(&w, "head", str_from(k->report.head));
@@ -83,16 +74,31 @@ static void print_json(const struct check *k, str id)
     buf_done(&b);
 }
 
+static str damage(const struct check *k)
+{
+    struct arena *a = &k->x->arena;
+    const struct integrity_report *r = &k->report;
+    if (k->err.code)
+        return arena_printf(a, "%s", k->err.msg);
+    if (r->lacks_header)
+        return r->lines == 0 ? STR("the log is empty (nb conv repair)")
+                             : STR("line 1 is lost or damaged (nb conv repair)");
+    if (r->is_broken)
+        return arena_printf(a, "line %lld is broken: %s", (long long)r->bad_line, r->reason);
+    if (r->torn_bytes > 0)
+        return arena_printf(a, "the last line is not finished: %lld bytes (nb conv repair)",
+                            (long long)r->torn_bytes);
+    if (k->is_foreign)
+        return arena_printf(a, "line 1 names another conversation, %s", r->named_id);
+    return arena_printf(a, "%lld line%s cannot be read", (long long)r->bad_lines,
+                        r->bad_lines == 1 ? "" : "s");
+}
+
 static str verdict(const struct check *k)
 {
     struct arena *a = &k->x->arena;
-    if (k->err.code)
-        return arena_printf(a, "%s", k->err.msg);
-    if (k->report.is_broken)
-        return arena_printf(a, "line %lld is broken: %s", (long long)k->report.bad_line,
-                            k->report.reason);
-    if (k->bad_lines > 0)
-        return arena_printf(a, "%lld lines cannot be read", (long long)k->bad_lines);
+    if (is_bad(k))
+        return damage(k);
     if (!k->report.is_chained)
         return arena_printf(a, "%lld lines, no hash chain", (long long)k->report.lines);
     return arena_printf(a, "%lld lines, hash chain whole (head %.12s)", (long long)k->report.lines,
@@ -141,23 +147,35 @@ static int verify_named(struct check *k, int argc, char **argv)
     return 0;
 }
 
+static int verify_store(void *ctx, const struct store_conf *of, str owner)
+{
+    struct check *k = ctx;
+    struct err e = {0};
+    struct store_conf conf = *of;
+    conf.read_only = true;
+    stores_init(&k->stores, k->x);
+    progress_begin(&k->progress, "verifying");
+    k->store = NULL;
+    int r = stores_open(&k->stores, &conf, &k->store, &e);
+    if (r == 0)
+        r = k->argc > 0 ? verify_named(k, k->argc, k->argv)
+                        : stores_each(&k->stores, k->store, verify_one, k, &e);
+    progress_end(&k->progress);
+    stores_close(&k->stores, k->store);
+    stores_done(&k->stores);
+    return r < 0 ? cli_fail(&e) : EXIT_DONE;
+}
+
 static int do_verify(struct conv_cli *x, const void *options, int argc, char **argv)
 {
-    struct check k = {.x = x};
+    struct check k = {.x = x, .argc = argc, .argv = argv};
+    struct store_conf conf;
     struct err e = {0};
-    struct store_conf conf = server_store_conf(&x->config, NULL, NULL);
-    conf.read_only = true;
-    stores_init(&k.stores, x);
-    progress_begin(&k.progress, "verifying");
-    int r = stores_open(&k.stores, &conf, &k.store, &e);
-    if (r == 0)
-        r = argc > 0 ? verify_named(&k, argc, argv)
-                     : stores_each(&k.stores, k.store, verify_one, &k, &e);
-    progress_end(&k.progress);
-    stores_close(&k.stores, k.store);
-    stores_done(&k.stores);
-    if (r < 0)
+    if (argc > 0 && stores_find(x, NULL, NULL, &conf, &e) < 0) /* an id is in one workspace */
         return cli_fail(&e);
+    int code = stores_each_place(x, verify_store, &k);
+    if (code != EXIT_DONE)
+        return code;
     if (!x->cli->opt.is_json)
         fprintf(stderr, "%lld sound, %lld bad; %lld without a hash chain%s\n", (long long)k.sound,
                 (long long)k.bad, (long long)k.unchained,
@@ -174,8 +192,10 @@ const struct command CONV_VERIFY = {
     .name = "verify",
     .usage = "conversations verify [ID...]",
     .summary = "check that logs are whole and unchanged",
-    .help = "Reads every line, and follows the hash chain where there is one (setting\n"
-            "store.integrity): a changed, removed or inserted line is named. Without an ID, all\n"
-            "conversations. Exits with 1 when something is wrong. With --json, one line per log.\n",
+    .help =
+        "Reads every line, and follows the hash chain where there is one (setting\n"
+        "store.integrity): a changed, removed or inserted line is named. Without an ID, all\n"
+        "conversations of the workspace, or of every workspace when none is named. Exits with 1\n"
+        "when something is wrong or there is no store. With --json, one line per log.\n",
     .run = run,
 };

@@ -19,16 +19,19 @@
 enum { COPY_BYTES = TAR_COPY_BYTES };
 
 struct restore_options {
+    const char *store_dir;
     bool is_forced;
 };
 
-static const struct arg ARGS[] = {{"force", 'f', ARG_FLAG,
-                                   offsetof(struct restore_options, is_forced), NULL,
-                                   "replace files that exist"},
-                                  {0}};
+static const struct arg ARGS[] = {
+    {"force", 'f', ARG_FLAG, offsetof(struct restore_options, is_forced), NULL,
+     "replace files that exist"},
+    {"store-dir", 0, ARG_STRING, offsetof(struct restore_options, store_dir), "DIR",
+     "where conversations go that were outside of the work directory"},
+    {0}};
 
 struct restore {
-    const char *root;
+    const char *root, *store_dir; /* store_dir: absolute, or NULL = not known */
     bool is_forced;
     FILE *in;
     uint64_t files, bytes, size;
@@ -56,7 +59,17 @@ static int each_entry(struct restore *r, entry_fn fn)
 
 static int full_path(struct restore *r, const struct tar_entry *t, char ret[PATH_MAX])
 {
-    if (snprintf(ret, PATH_MAX, "%s/%s", r->root, t->name) < PATH_MAX)
+    const char *root = r->root, *below = t->name;
+    if (str_starts(str_from(below), STR(TAR_STORE_DIR "/"))) {
+        if (!r->store_dir)
+            return err_set(&r->err, -EINVAL,
+                           "this backup has conversations from a directory outside of its work "
+                           "directory; --store-dir DIR says where to put them (the setting "
+                           "store.dir must name the same directory)");
+        root = r->store_dir;
+        below += strlen(TAR_STORE_DIR "/");
+    }
+    if (snprintf(ret, PATH_MAX, "%s/%s", root, below) < PATH_MAX)
         return 0;
     return err_set(&r->err, -ENAMETOOLONG, "%s: this path is too long", t->name);
 }
@@ -131,9 +144,10 @@ static int extract(struct restore *r, struct tar_reader *tar, const struct tar_e
     return code;
 }
 
-static int restore_from(const struct cli *cli, struct config *c, const char *path, bool is_forced)
+static int restore_from(const struct cli *cli, struct config *c, const char *path,
+                        const char *store_dir, bool is_forced)
 {
-    struct restore r = {.root = c->work_dir, .is_forced = is_forced};
+    struct restore r = {.root = c->work_dir, .store_dir = store_dir, .is_forced = is_forced};
     struct stat st;
     if (session_is_served(c)) {
         fputs("nb: a server is using this work directory; stop it first\n", stderr);
@@ -159,7 +173,6 @@ static int restore_from(const struct cli *cli, struct config *c, const char *pat
         cli_record(c, "restore", str_from(path), code == 0, STR_NONE);
     if (code < 0)
         return cli_fail(&r.err);
-    stores_drop_index(c); /* it describes what was there before */
     if (cli->opt.is_json)
         printf("{\"files\":%llu,\"bytes\":%llu}\n", (unsigned long long)r.files,
                (unsigned long long)r.bytes);
@@ -178,18 +191,32 @@ static int run(struct cli *cli, const void *options, int argc, char **argv)
     int code = cli_load_config(cli, NULL, &c);
     if (code != EXIT_DONE)
         return code;
-    code = restore_from(cli, &c, argv[0], o->is_forced);
+    char given[PATH_MAX], dir[PATH_MAX] = "";
+    if (o->store_dir && (file_make_dirs(o->store_dir, NULL) < 0 || !realpath(o->store_dir, given)))
+        code = cli_usage_error("restore: cannot make the directory %s", o->store_dir);
+    else
+        code = restore_from(cli, &c, argv[0], o->store_dir ? given : c.store.dir, o->is_forced);
     config_done(&c);
+    if (code == EXIT_DONE && cli_load_config(cli, NULL, &c) == EXIT_DONE) {
+        if (o->store_dir &&
+            (!c.store.dir || !realpath(c.store.dir, dir) || strcmp(dir, given) != 0))
+            fprintf(stderr, "nb: set store.dir to \"%s\" in %s, where the conversations are now\n",
+                    given, c.path);
+        stores_drop_indexes(&c); /* they describe what was there before */
+        config_done(&c);
+    }
     return code;
 }
 
 const struct command CMD_RESTORE = {
     .name = "restore",
-    .usage = "restore [--force] FILE",
-    .summary = "a backup back into the work directory",
+    .usage = "restore [--force] [--store-dir DIR] FILE",
+    .summary = "restore a backup into the work directory",
     .help =
         "Refuses to replace anything unless --force is given; what is not in the backup stays.\n"
-        "No server may be running on the work directory.\n",
+        "No server may be running on the work directory. Conversations that were in a store.dir\n"
+        "outside of the work directory go to the store.dir of the settings that are here, or to\n"
+        "--store-dir.\n",
     .args = ARGS,
     .options_size = sizeof(struct restore_options),
     .run = run,

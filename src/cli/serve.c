@@ -46,14 +46,20 @@ static void on_signal(void *ctx, int signum)
     server_stop(s->server, GRACE_MS, on_stopped, s);
 }
 
+/* Standard output that is a file or a pipe is often a log that others read: the key does not go
+ * there. */
 static void announce(const struct cli *cli, const struct config *c, const struct server *s,
-                     str link)
+                     str link, str url)
 {
+    bool is_hidden = !cli->is_tty_out && !str_eq(link, url);
     str why, model = llm_default_model(server_llm(s), &why);
     const char *bold = cli->has_color_out ? "\033[1m" : "";
     const char *plain = cli->has_color_out ? "\033[0m" : "";
     printf("nb %s is ready\n\n", NB_VERSION);
-    printf("  Open    %s%.*s%s\n", bold, STR_ARG(link), plain);
+    printf("  Open    %s%.*s%s\n", bold, STR_ARG(is_hidden ? url : link), plain);
+    if (is_hidden)
+        printf("          it asks for a key: nb link --workdir %s prints the link with the key\n",
+               c->work_dir);
     printf("  Model   %.*s (%.*s)\n", STR_ARG(model), STR_ARG(why));
     printf("  Data    %s (%s)\n", c->work_dir, c->store.type);
     printf("  Config  %s%s\n\n", c->path, c->is_file_present ? "" : " (not there; defaults apply)");
@@ -89,7 +95,7 @@ static int serve(const struct cli *cli, struct config *c, bool is_opening, struc
     /* Before it is announced: a signal then already means a graceful end. */
     struct signals *signals = signals_new(s->loop, on_signal, s);
     str link = server_page_link(s->server, &c->arena);
-    announce(cli, c, s->server, link);
+    announce(cli, c, s->server, link, server_page_url(s->server, &c->arena));
     if (is_opening)
         browser_open(c->work_dir, link);
     loop_run(s->loop);
@@ -145,7 +151,8 @@ const struct command CMD_SERVE = {
     .summary = "serve the HTTP API and the web page",
     .help = "Listens on 127.0.0.1:27247 and on nb.sock in the work directory, through which other\n"
             "nb commands join in. Without users it prints a link with the key of this\n"
-            "installation; nb link prints it again. Stops on Ctrl-C or SIGTERM, after letting "
+            "installation when standard output is a terminal; nb link prints it again. Stops on "
+            "Ctrl-C or SIGTERM, after letting "
             "requests finish for\n"
             "up to 10 seconds; a second signal stops at once.\n",
     .args = ARGS,

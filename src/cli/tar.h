@@ -6,6 +6,8 @@
  * foreign input. Blocking. */
 #pragma once
 
+#define TAR_STORE_DIR "store.dir" /* conversations from outside of the work directory */
+
 #include <sys/types.h>
 
 #include "base/err.h"

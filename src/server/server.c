@@ -11,6 +11,7 @@
 #include "net/fetch.h"
 #include "runtime/zone.h"
 #include "server/mcp.h"
+#include "server/place.h"
 #include "server/providers.h"
 #include "server/space.h"
 #include "store/appender.h"
@@ -73,12 +74,6 @@ static void check_time_zone(const struct config *c, struct logger *log)
         log_warn(log, "server", "timeZone: %s", e.msg);
 }
 
-/* Without instance.json there is one workspace, rooted at the work directory itself. */
-struct store_conf server_store_conf(struct config *c, const char *type, const char *dir)
-{
-    return space_store_conf(&c->arena, c, SPACE_DEFAULT_ID, c->work_dir, type, dir);
-}
-
 static void prepare_spaces(struct server *s)
 {
     s->store_env = (struct store_env){
@@ -136,19 +131,14 @@ static int know_people(struct server *s, struct err *e)
 static int open_home(struct server *s, struct err *e)
 {
     const struct roster *all = directory_roster(s->directory);
-    str id = str_from(s->opt.workspace_id);
-    if (id.n == 0 && all->nworkspaces == 1 && (all->is_sole || s->opt.needs_home))
-        id = all->workspaces[0].id;
-    if (id.n == 0 && !s->opt.needs_home)
+    const struct workspace *w;
+    bool is_named = s->opt.workspace_id && *s->opt.workspace_id;
+    if (!is_named && !s->opt.needs_home && !all->is_sole)
         return 0;
-    if (id.n == 0)
-        return err_set(e, -EINVAL,
-                       all->nworkspaces == 0
-                           ? "there is no workspace yet: nb workspace create NAME"
-                           : "say which workspace: --workspace ID (nb workspace list)");
-    if (!roster_workspace(all, id))
-        return err_set(e, -ENOENT, "there is no workspace '%.*s'", STR_ARG(id));
-    s->home = spaces_open(&s->spaces, id, e);
+    int r = place_choose(all, s->opt.workspace_id, &w, e);
+    if (r < 0)
+        return r;
+    s->home = spaces_open(&s->spaces, w->id, e);
     return s->home ? 0 : e->code;
 }
 
@@ -436,6 +426,11 @@ void server_close(struct server *s, uint64_t grace_ms)
 str server_page_link(const struct server *s, struct arena *a)
 {
     return api_page_link(s->api, a);
+}
+
+str server_page_url(const struct server *s, struct arena *a)
+{
+    return api_page_url(s->api, a);
 }
 
 str server_operator(const struct server *s)

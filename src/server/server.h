@@ -46,6 +46,7 @@ void server_await_bundles(struct server *s, uint64_t max_ms);
 
 /* The address of the page, with the key that opens it in dev mode. After server_listen. */
 str server_page_link(const struct server *s, struct arena *a);
+str server_page_url(const struct server *s, struct arena *a); /* without the key */
 /* The owner of nb's files in the home workspace; the caller holds the reference. */
 struct actor *server_actor(const struct server *s);
 str server_operator(const struct server *s); /* the user that commands act for; for this turn */
@@ -58,6 +59,3 @@ struct registry *server_tools(const struct server *s);
 struct gateway_pipe *server_open_pipe(struct server *s, str source,
                                       void (*send)(void *ctx, str message), void *ctx);
 const char *server_socket_path(struct config *c, struct arena *a);
-/* The store of these settings; another type or directory has the settings' defaults but no
- * index. Strings live as long as the config. */
-struct store_conf server_store_conf(struct config *c, const char *type, const char *dir);

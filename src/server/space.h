@@ -13,7 +13,6 @@
 #include "loop/timer.h"
 #include "net/fetch.h"
 
-#define SPACE_DEFAULT_ID "ws_default"
 #define SPACES_OPEN_MAX  10000 /* workspaces in use at once */
 
 struct space_env { /* what all spaces share; borrowed */

@@ -6,6 +6,7 @@
 
 #include "store/files.h"
 #include "store/lines.h"
+#include "store/log_file.h"
 
 #define HASH_KEY STR(",\"h\":\"")
 
@@ -118,12 +119,24 @@ static bool broken(struct verifier *v, const char *reason)
     return false;
 }
 
+/* A copy under another name, or a folder that was renamed, is found by this. */
+static void note_named_id(struct verifier *v, str line)
+{
+    struct json *doc;
+    if (json_parse(&v->scratch, line, 0, &doc, NULL) < 0)
+        return;
+    str id = json_get_string(doc, json_get(doc, "threadId") ? "threadId" : "id");
+    if (store_id_valid(id))
+        (void)snprintf(v->report->named_id, sizeof v->report->named_id, "%.*s", STR_ARG(id));
+}
+
 static bool verify_line(struct verifier *v, str line)
 {
     struct integrity_report *r = v->report;
     str body, hash;
     arena_reset(&v->scratch);
-    r->lines++;
+    if (r->lines++ == 0)
+        note_named_id(v, line);
     if (!chain_split(line, &body, &hash, &v->scratch)) {
         if (r->is_chained)
             return broken(v, "it has no hash, though the lines before it have one");
@@ -153,7 +166,10 @@ static int verify_fd(int fd, off_t size, struct verifier *v)
     while (goes_on && (r = lines_next(&lines, &line)) > 0)
         goes_on = lines.overlong ? broken(v, "it is longer than a line may be")
                                  : verify_line(v, line.text);
-    if (goes_on && r == 0 && lines.at < size && v->report->is_chained) {
+    /* The process that has the log open may be writing that line now. */
+    if (goes_on && r == 0 && lines.at < size && log_file_writer(fd) == 0)
+        v->report->torn_bytes = (int64_t)(size - lines.at);
+    if (v->report->torn_bytes > 0 && v->report->is_chained) {
         v->report->lines++;
         goes_on = broken(v, "it is not finished");
     }
@@ -179,11 +195,30 @@ int integrity_verify_file(const char *path, struct integrity_report *ret, struct
 
 /* ---- of a conversation ---- */
 
+static bool derive_one(void *ctx, str line, store_pos end)
+{
+    derive_line(ctx, line, end);
+    return true;
+}
+
+/* As readers of the log do, and not from the index, which remembers older bytes. */
+static void read_lines(struct store_op *op, struct integrity_report *report)
+{
+    struct derive d;
+    derive_init(&d, op->store->env);
+    if (op->store->ops->scan(op->store, op->id, derive_one, &d, &op->err) == 0) {
+        report->bad_lines = d.conv.bad_lines;
+        report->lacks_header = !d.has_header || d.conv.acl.is_sealed;
+    }
+    derive_done(&d);
+}
+
 static void verify_work(struct store_op *op)
 {
     struct integrity_report *report = ARENA_NEW(&op->arena, struct integrity_report);
     op->out.integrity = report;
-    (void)integrity_verify_file(op->path, report, &op->err);
+    if (integrity_verify_file(op->path, report, &op->err) == 0)
+        read_lines(op, report);
 }
 
 static void answer_verify(struct store_op *op)

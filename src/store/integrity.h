@@ -47,6 +47,11 @@ struct integrity_report {
     int64_t lines;                 /* in the log */
     int64_t uncovered;             /* lines before the chain began, line 1 not counted */
     char head[SHA256_HEX_LEN + 1]; /* hash of the last line */
+    int64_t torn_bytes;            /* of a last line that is not finished and that nobody writes */
+    char named_id[STORE_ID_MAX + 1]; /* the conversation that line 1 names; "" = none */
+    /* store_verify only: */
+    int64_t bad_lines; /* that cannot be read */
+    bool lacks_header; /* line 1 is lost or damaged */
 };
 
 /* Blocking; any thread. 0 also for a broken chain: that is in the report. */

@@ -52,14 +52,19 @@ static int lock_holder(dev_t dev, ino_t ino)
     return found;
 }
 
+int log_file_writer(int fd)
+{
+    struct stat st;
+    return fstat(fd, &st) == 0 ? lock_holder(st.st_dev, st.st_ino) : 0;
+}
+
 static int lock(int fd, const char *path, struct err *e)
 {
     if (flock(fd, LOCK_EX | LOCK_NB) == 0)
         return 0;
     if (errno != EWOULDBLOCK)
         return err_errno(e, -errno, "cannot lock", path);
-    struct stat st;
-    int pid = fstat(fd, &st) == 0 ? lock_holder(st.st_dev, st.st_ino) : 0;
+    int pid = log_file_writer(fd);
     if (pid > 0)
         return err_set(e, -EBUSY,
                        "%s is being written by another process (pid %d); use that one, or stop it",

@@ -55,4 +55,6 @@ static inline bool log_file_needs_sync(const struct log_file *f)
 {
     return f->is_dirty && !f->is_lost;
 }
+/* The process that has the log at fd open for writing; 0 when there is none or it is unknown. */
+int log_file_writer(int fd);
 void log_file_report(struct log_file *f, struct logger *log);

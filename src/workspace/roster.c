@@ -129,6 +129,17 @@ size_t workspace_admins(const struct workspace *w)
     return n;
 }
 
+str roster_operator(const struct roster *r)
+{
+    const struct user *first = NULL;
+    for (size_t i = 0; i < r->nusers; i++) {
+        const struct user *u = &r->users[i];
+        if (u->role == ORG_OWNER && (!first || u->created_ms < first->created_ms))
+            first = u;
+    }
+    return first ? first->id : STR(ROSTER_SOLE_USER);
+}
+
 size_t roster_owners(const struct roster *r)
 {
     size_t n = 0;

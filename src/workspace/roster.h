@@ -90,6 +90,8 @@ const struct workspace *roster_workspace(const struct roster *r, str id);
 enum ws_role workspace_role(const struct workspace *w, str user_id);
 size_t workspace_admins(const struct workspace *w);
 size_t roster_owners(const struct roster *r);
+/* The user that commands on this machine act for: the first owner. */
+str roster_operator(const struct roster *r);
 /* How many workspaces the user is a member of; *ret_one is the first of them. */
 size_t roster_memberships(const struct roster *r, str user_id, const struct workspace **ret_one);
 

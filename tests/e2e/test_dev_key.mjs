@@ -3,6 +3,7 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { assert, bareFetch, before, eventually, nb, startServer, test, tmpdir } from '../support/tap.mjs'
 import { listen, QUICK } from '../support/office.mjs'
+import { openTerminal } from '../support/terminal.mjs'
 
 let server
 before(async () => {
@@ -77,6 +78,16 @@ test('nb link prints the link and the key again, and only the owner can read the
     assert.ok(!server.stderr.includes(server.key))
     // Even with the key, the link is not given out over TCP.
     assert.equal(await statusWith(server, { authorization: `Bearer ${server.key}` }, '/v1/auth/link'), 404)
+})
+
+test('serve shows the key to a terminal only; a file gets the address and how to get the link', async () => {
+    assert.ok(!server.stdout.includes(server.key) && !server.stderr.includes(server.key))
+    assert.match(server.stdout, /Open +http:\/\/127\.0\.0\.1:\d+\/\n +it asks for a key: nb link --workdir /)
+    const workdir = tmpdir()
+    const term = await openTerminal(['serve', '--port', '0', '--workdir', workdir], { cols: 120 })
+    await term.sees(/Open +http:\/\/127\.0\.0\.1:\d+\/#key=[\w-]{43}/)
+    await term.key('C-c')
+    await term.sees(/Pane is dead/)
 })
 
 test('the key stays the same when the server starts again; without a server nb link says what to do', async () => {

@@ -3,7 +3,7 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { spawnSync } from 'node:child_process'
 import { assert, NB, skip, start, test, tmpdir } from '../support/tap.mjs'
-import { useKey } from '../support/dev_key.mjs'
+import { useKeyOf } from '../support/dev_key.mjs'
 
 const env = { NB_DEMO_DELAY_MS: '0', ANTHROPIC_API_KEY: '', OPENAI_API_KEY: '' }
 
@@ -13,9 +13,9 @@ test('a full disk loses nothing that was acknowledged', async () => {
     // The mount lives in the server's own namespace; its files are reached through /proc.
     const script = 'mount -t tmpfs -o size=400k,mode=700 tmpfs "$1" && exec "$0" serve --port 0 --workdir "$1"'
     const server = start('unshare', ['-m', 'sh', '-c', script, NB, dir], { env })
-    const m = await server.waitFor(/http:\/\/127\.0\.0\.1:(\d+)\/#key=(\S+)/, 15000)
-    useKey(m[1], m[2])
+    const m = await server.waitFor(/http:\/\/127\.0\.0\.1:(\d+)\//, 15000)
     const root = `/proc/${server.pid}/root${dir}`
+    useKeyOf(m[1], root)
     const post = async (body) => {
         const res = await fetch(`http://127.0.0.1:${m[1]}/v1/chat`, {
             method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body),

@@ -218,15 +218,21 @@ export function nb(args = [], opts = {}) {
     return run(opts.nb ?? NB, args, opts)
 }
 
+// A server without users has made it before it says that it is ready.
+function readKey(workdir) {
+    const isOpen = ['instance.json', 'auth/dev.key'].map((name) => fs.existsSync(path.join(workdir, name)))
+    return !isOpen[0] && isOpen[1] ? fs.readFileSync(path.join(workdir, 'auth/dev.key'), 'utf8') : undefined
+}
+
 export async function startServer({ args = [], env = {}, workdir, nb: binary = NB, cwd } = {}) {
     workdir ??= tmpdir('nb-work-')
     const server = start(binary, ['serve', '--port', '0', '--workdir', workdir, ...args], { env, cwd })
-    const match = await server.waitFor(/Open +\S*(http:\/\/(?:127\.0\.0\.1|localhost|\[::1\]):(\d+))[^\s#]*(?:#key=([\w-]+))?\S*\n/)
+    const match = await server.waitFor(/Open +\S*(http:\/\/(?:127\.0\.0\.1|localhost|\[::1\]):(\d+))\S*\n/)
     server.isServer = true
     server.url = match[1]
     server.port = Number(match[2])
     server.workdir = workdir
-    server.key = match[3]
+    server.key = env.NB_API_KEY ? undefined : readKey(workdir)
     useKey(server.port, server.key)
     return server
 }

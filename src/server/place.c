@@ -1,0 +1,41 @@
+#include "server/place.h"
+
+#include <errno.h>
+
+#include "auth/instance.h"
+#include "server/space.h"
+
+int place_choose(const struct roster *all, const char *typed, const struct workspace **ret,
+                 struct err *e)
+{
+    if (!typed || !*typed) {
+        if (all->nworkspaces == 0)
+            return err_set(e, -EINVAL, "there is no workspace yet: nb workspace create NAME");
+        if (all->nworkspaces > 1)
+            return err_set(e, -EINVAL, "say which workspace: --workspace ID (nb workspace list)");
+        *ret = &all->workspaces[0];
+        return 0;
+    }
+    *ret = roster_workspace(all, str_from(typed));
+    if (*ret)
+        return 0;
+    return err_set(e, -ENOENT, "there is no workspace '%s' (nb workspace list shows all)", typed);
+}
+
+int place_roster(const struct config *c, struct roster **ret, struct err *e)
+{
+    struct instance i;
+    int r = instance_load(&i, c->work_dir, c->secrets.nb_api_key, c->secrets.oidc_client_secret, e);
+    if (r < 0)
+        return r;
+    r = roster_load(c->work_dir, instance_is_sole(&i), ret, e);
+    instance_done(&i);
+    return r;
+}
+
+struct store_conf place_store(struct config *c, const struct workspace *w, const char *type,
+                              const char *dir)
+{
+    const char *id = arena_cstr(&c->arena, w->id), *root = arena_cstr(&c->arena, str_from(w->root));
+    return space_store_conf(&c->arena, c, id, root, type, dir);
+}

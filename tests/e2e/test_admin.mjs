@@ -1,0 +1,138 @@
+// The administrator's commands: which store they look at, what they keep, what they refuse.
+import { execFileSync } from 'node:child_process'
+import fs from 'node:fs'
+import path from 'node:path'
+import { openOffice } from '../support/office.mjs'
+import { assert, before, nb, test, tmpdir } from '../support/tap.mjs'
+
+const quick = { NB_DEMO_DELAY_MS: '0', NB_API_KEY: '', ANTHROPIC_API_KEY: '', OPENAI_API_KEY: '' }
+const lines = (text) => text.trim().split('\n').filter(Boolean).map((line) => JSON.parse(line))
+
+let office
+const ids = {}
+before(async () => {
+    office = await openOffice({ ann: 'owner', bob: 'member' }, { ws_a: { ann: 'admin' }, ws_b: { ann: 'admin', bob: 'member' }, ws_new: { ann: 'admin' } })
+    const talk = async (workspace, message) => (await office.as('ann', workspace).post('/v1/chat', { message })).body.conversationId
+    ids.ws_a = await talk('ws_a', 'the first')
+    ids.ws_b = await talk('ws_b', 'the second')
+})
+const log = (ws, id) => path.join(office.workdir, 'workspaces', ws, 'conversations', `${id}.jsonl`)
+const conv = (...args) => office.nb(['conv', ...args])
+
+test('verify, repair and export work on the store of the workspace that is named', async () => {
+    for (const [ws, id] of Object.entries(ids)) {
+        const checked = await conv('verify', '--workspace', ws)
+        assert.equal(checked.code, 0, checked.stderr)
+        assert.match(checked.stdout, new RegExp(`^ok .*${id}`))
+        assert.match(checked.stderr, /1 sound, 0 bad/)
+        assert.match((await conv('repair', '--workspace', ws)).stderr, /1 sound, 0 repaired/)
+        assert.match((await conv('export', id, '--workspace', ws)).stdout, ws === 'ws_a' ? /the first/ : /the second/)
+        assert.equal((await conv('export', id, '--workspace', ws === 'ws_a' ? 'ws_b' : 'ws_a')).code, 1)
+    }
+    const copy = path.join(tmpdir(), 'folders')
+    assert.match((await conv('convert', '--to', 'folder', '--dir', copy, '--workspace', 'ws_b')).stdout, /^1 of 1/)
+})
+
+test('verify without a workspace reads all of them; with an id it asks which', async () => {
+    const all = await conv('verify', '--json')
+    assert.equal(all.code, 0, all.stderr)
+    assert.deepEqual(lines(all.stdout).map((l) => l.id).sort(), Object.values(ids).sort())
+    assert.match(all.stderr, /ws_new has no conversations/)
+    const one = await conv('verify', ids.ws_a)
+    assert.equal(one.code, 1)
+    assert.match(one.stderr, /--workspace/)
+    assert.match((await conv('verify', '--workspace', 'ws_none')).stderr, /there is no workspace 'ws_none'/)
+})
+
+test('a verify that finds no store fails', async () => {
+    for (const args of [['--workspace', 'ws_new'], ['--workdir', tmpdir()]]) {
+        const r = await nb(['--workdir', office.workdir, 'conv', 'verify', ...args], { env: quick })
+        assert.equal(r.code, 1)
+        assert.match(r.stderr, /does not exist/)
+        assert.equal((await nb(['--workdir', office.workdir, 'conv', 'repair', ...args], { env: quick })).code, 1)
+    }
+})
+
+test('verify finds what repair finds: an empty log, a lost first line, a torn line, a foreign id', async () => {
+    const workdir = tmpdir()
+    const dir = path.join(workdir, 'conversations')
+    const good = fs.readFileSync(log('ws_a', ids.ws_a), 'utf8')
+    const as = (id) => good.replaceAll(ids.ws_a, id)
+    fs.mkdirSync(dir)
+    const write = (id, text) => fs.writeFileSync(path.join(dir, `${id}.jsonl`), text)
+    write('conv_good', as('conv_good'))
+    write('conv_empty', '')
+    write('conv_headless', as('conv_headless').split('\n').slice(1).join('\n'))
+    write('conv_torn', as('conv_torn') + '{"ts":"2026-01-01T00:00:00.000Z","type":"user.mess')
+    write('conv_copy', good)
+    const r = await nb(['--workdir', workdir, 'conv', 'verify', '--json'], { env: quick })
+    assert.equal(r.code, 1)
+    const found = Object.fromEntries(lines(r.stdout).map((l) => [l.id, l]))
+    assert.deepEqual(Object.fromEntries(Object.entries(found).map(([id, l]) => [id, l.ok])), {
+        conv_good: true, conv_empty: false, conv_headless: false, conv_torn: false, conv_copy: false,
+    })
+    assert.equal(found.conv_empty.lacksHeader, true)
+    assert.equal(found.conv_headless.lacksHeader, true)
+    assert.equal(found.conv_torn.tornBytes, 50)
+    assert.equal(found.conv_copy.namedId, ids.ws_a)
+})
+
+// ---- backups ----
+
+const inTar = (file) => execFileSync('tar', ['tf', file], { encoding: 'utf8' }).trim().split('\n')
+
+test('a backup has the conversations of a store.dir outside, and restore asks where they go', async () => {
+    const root = tmpdir()
+    const workdir = path.join(root, 'work')
+    const store = path.join(root, 'elsewhere')
+    const settings = path.join(root, 'settings.json')
+    fs.mkdirSync(workdir)
+    fs.writeFileSync(settings, JSON.stringify({ noDefaultBundles: true, store: { dir: store } }))
+    const said = await nb(['--workdir', workdir, '--config', settings, '--json', '-p', 'remember the quokka'], { env: quick })
+    const id = JSON.parse(said.stdout).conversationId
+    fs.writeFileSync(path.join(workdir, 'runs.key'), 'x'.repeat(32))
+    const file = path.join(root, 'all.tar')
+    const made = await nb(['--workdir', workdir, '--config', settings, 'backup', file], { env: quick })
+    assert.equal(made.code, 0, made.stderr)
+    assert.match(made.stderr, /Not in it: .*\.secrets\.key.*auth\/dev\.key.*auth\/sessions\.json.*runs\.key/s)
+    const names = inTar(file)
+    assert.ok(names.includes(`store.dir/${id}.jsonl`), names.join())
+    assert.ok(names.includes('outside/settings.json'))
+    assert.ok(!names.some((n) => n.endsWith('.key')), names.join())
+
+    const other = path.join(root, 'other')
+    const refused = await nb(['--workdir', other, 'restore', file], { env: quick })
+    assert.equal(refused.code, 1)
+    assert.match(refused.stderr, /--store-dir DIR/)
+    const dir = path.join(root, 'other-store')
+    const back = await nb(['--workdir', other, 'restore', '--store-dir', dir, file], { env: quick })
+    assert.equal(back.code, 0, back.stderr)
+    assert.match(back.stderr, /set store\.dir to/)
+    fs.writeFileSync(path.join(other, 'nimblebrain.json'), JSON.stringify({ store: { dir } }))
+    assert.match((await nb(['--workdir', other, 'conv', 'export', id], { env: quick })).stdout, /quokka/)
+
+    fs.rmSync(store, { recursive: true })
+    const lost = await nb(['--workdir', workdir, '--config', settings, 'backup', file + '2'], { env: quick })
+    assert.equal(lost.code, 1)
+    assert.match(lost.stderr, /cannot read .*elsewhere/)
+    assert.ok(!fs.existsSync(file + '2'))
+})
+
+test('a backup follows links to directories of nb and no others', async () => {
+    const root = tmpdir()
+    const workdir = path.join(root, 'work')
+    fs.mkdirSync(path.join(root, 'disk2'), { recursive: true })
+    fs.mkdirSync(workdir)
+    fs.symlinkSync(path.join(root, 'disk2'), path.join(workdir, 'conversations'))
+    fs.symlinkSync('/etc', path.join(workdir, 'plans'))
+    fs.writeFileSync(path.join(root, 'disk2/conv_0123456789abcdef.jsonl'), '{"id":"conv_0123456789abcdef"}\n')
+    const file = path.join(root, 'all.tar')
+    const made = await nb(['--workdir', workdir, 'backup', file], { env: quick })
+    assert.equal(made.code, 0, made.stderr)
+    const names = inTar(file)
+    assert.ok(names.includes('conversations/conv_0123456789abcdef.jsonl'), names.join())
+    assert.ok(!names.some((n) => n.startsWith('plans')))
+    assert.match(made.stderr, /left out, .*: plans/)
+    fs.rmSync(path.join(root, 'disk2'), { recursive: true })
+    assert.equal((await nb(['--workdir', workdir, 'backup', file + '2'], { env: quick })).code, 1)
+})
