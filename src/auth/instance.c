@@ -1,11 +1,13 @@
 #include "auth/instance.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <sys/stat.h>
 
 #include "base/nearest.h"
 #include "config/file.h"
 #include "net/url.h"
+#include "workspace/roster.h"
 
 #define FILE_MAX_BYTES (64u * 1024)
 
@@ -245,6 +247,37 @@ int instance_load(struct instance *ret, const char *work_dir, str api_key, str c
 void instance_done(struct instance *i)
 {
     arena_done(&i->arena);
+}
+
+/* usr_default alone is the person of an installation without logins. */
+static size_t count_users(const char *dir)
+{
+    DIR *d = opendir(dir);
+    const struct dirent *it;
+    size_t n = 0;
+    while (d && (it = readdir(d)) != NULL)
+        n += user_id_ok(str_from(it->d_name)) && strcmp(it->d_name, ROSTER_SOLE_USER) != 0;
+    if (d)
+        closedir(d);
+    return n;
+}
+
+int instance_check_people(const struct instance *i, const char *work_dir, struct err *e)
+{
+    struct arena a;
+    if (!instance_is_sole(i))
+        return 0;
+    arena_init(&a);
+    size_t n = count_users(arena_printf(&a, "%s/users", work_dir).p);
+    arena_done(&a);
+    if (n == 0)
+        return 0;
+    return err_set(e, -ENOENT,
+                   "%s is missing, but %s/users has %zu user%s. Without it everybody who reaches "
+                   "this server would be its owner. Restore it from a backup, or write "
+                   "{\"auth\": {\"adapter\": \"local\"}} into it (for OpenID Connect see "
+                   "docs/people.md), or move users/ away",
+                   i->path, work_dir, n, n == 1 ? "" : "s");
 }
 
 bool instance_is_sole(const struct instance *i)

@@ -46,5 +46,9 @@ int instance_load(struct instance *ret, const char *work_dir, str api_key, str c
                   struct err *e);
 void instance_done(struct instance *i);
 
+/* Refuses (-ENOENT) a work directory that has users but no instance.json: it was lost, and to go
+ * on as one owner without logins would open what belongs to those users. */
+int instance_check_people(const struct instance *i, const char *work_dir, struct err *e);
+
 bool instance_is_sole(const struct instance *i); /* dev and key: one implicit person */
 const char *auth_mode_name(enum auth_mode mode); /* dev, key, local, oidc */

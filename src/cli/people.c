@@ -18,6 +18,8 @@ static int open_all(struct people *p)
     if (instance_load(&p->instance, p->config.work_dir, p->config.secrets.nb_api_key, secret, &e) <
         0)
         return cli_fail(&e);
+    if (instance_check_people(&p->instance, p->config.work_dir, &e) < 0)
+        return cli_fail(&e);
     if (roster_load(p->config.work_dir, instance_is_sole(&p->instance), &p->roster, &e) < 0)
         return cli_fail(&e);
     for (size_t i = 0; i < p->roster->problems.len; i++)

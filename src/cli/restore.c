@@ -15,6 +15,7 @@
 #include "cli/stores.h"
 #include "cli/tar.h"
 #include "config/file.h"
+#include "server/presence.h"
 
 enum { COPY_BYTES = TAR_COPY_BYTES };
 
@@ -149,13 +150,17 @@ static int restore_from(const struct cli *cli, struct config *c, const char *pat
 {
     struct restore r = {.root = c->work_dir, .store_dir = store_dir, .is_forced = is_forced};
     struct stat st;
-    if (session_is_served(c)) {
+    int claim = -1; /* no server starts meanwhile */
+    if (session_is_served(c) || presence_claim(c->work_dir, &claim, &r.err) == -EBUSY) {
         fputs("nb: a server is using this work directory; stop it first\n", stderr);
         return EXIT_FAILED;
     }
+    err_clear(&r.err); /* a directory that does not exist yet is made */
     r.in = fopen(path, "re");
     if (!r.in) {
         err_errno(&r.err, -errno, "cannot read", path);
+        if (claim >= 0)
+            close(claim);
         return cli_fail(&r.err);
     }
     if (fstat(fileno(r.in), &st) == 0)
@@ -169,6 +174,8 @@ static int restore_from(const struct cli *cli, struct config *c, const char *pat
         code = each_entry(&r, extract);
     progress_end(&r.progress);
     (void)fclose(r.in);
+    if (claim >= 0)
+        close(claim);
     if (is_good) /* a refused archive changes nothing, not even the record */
         cli_record(c, "restore", str_from(path), code == 0, STR_NONE);
     if (code < 0)

@@ -67,15 +67,12 @@ static void announce(const struct cli *cli, const struct config *c, const struct
     fflush(stdout);
 }
 
-static int listen_or_explain(struct serve *s, struct config *c, uint16_t *ret_port)
+static int listen_or_explain(struct serve *s, uint16_t *ret_port)
 {
     struct err e = {0};
     int r = server_listen(s->server, ret_port, &e);
     if (r == -EADDRINUSE)
-        fprintf(stderr, "nb: %s\nIs another nb running? %s\n", e.msg,
-                session_is_served(c)
-                    ? "It serves this work directory already; choose another with --workdir DIR."
-                    : "Choose another port with --port N (0 picks a free one).");
+        fprintf(stderr, "nb: %s\nChoose another port with --port N (0 picks a free one).\n", e.msg);
     else if (r < 0)
         cli_fail(&e);
     return r;
@@ -84,11 +81,12 @@ static int listen_or_explain(struct serve *s, struct config *c, uint16_t *ret_po
 static int serve(const struct cli *cli, struct config *c, bool is_opening, struct serve *s)
 {
     struct err e = {0};
-    struct server_options opt = {.with_bundles = true, .with_local_probe = true};
+    struct server_options opt = {
+        .with_bundles = true, .with_local_probe = true, .is_serving = true};
     uint16_t port;
     if (server_new(s->loop, loop_log(s->loop), c, &opt, &s->server, &e) < 0)
         return cli_fail(&e);
-    if (listen_or_explain(s, c, &port) < 0) {
+    if (listen_or_explain(s, &port) < 0) {
         server_close(s->server, 0);
         return EXIT_FAILED;
     }

@@ -28,7 +28,9 @@ int place_roster(const struct config *c, struct roster **ret, struct err *e)
     int r = instance_load(&i, c->work_dir, c->secrets.nb_api_key, c->secrets.oidc_client_secret, e);
     if (r < 0)
         return r;
-    r = roster_load(c->work_dir, instance_is_sole(&i), ret, e);
+    r = instance_check_people(&i, c->work_dir, e);
+    if (r == 0)
+        r = roster_load(c->work_dir, instance_is_sole(&i), ret, e);
     instance_done(&i);
     return r;
 }

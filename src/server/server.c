@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "api/api.h"
 #include "base/clock.h"
@@ -12,6 +13,7 @@
 #include "runtime/zone.h"
 #include "server/mcp.h"
 #include "server/place.h"
+#include "server/presence.h"
 #include "server/providers.h"
 #include "server/space.h"
 #include "store/appender.h"
@@ -40,10 +42,12 @@ struct server {
     struct directory *directory;
     struct auth *auth;
     struct spaces spaces;
+    str home_id;
     struct space *home; /* where commands work; NULL = a server of many workspaces */
     struct gateway *gateway;
     struct api *api;
     struct http_server *http;
+    int claim_fd; /* the lock of the work directory; -1 = not a server, or none */
 
     loop_fn on_stopped;
     void *on_stopped_ctx;
@@ -51,7 +55,7 @@ struct server {
 
 const char *server_socket_path(struct config *c, struct arena *a)
 {
-    return arena_printf(a, "%s/nb.sock", c->work_dir).p;
+    return presence_socket(a, c->work_dir);
 }
 
 static void raise_file_limit(struct logger *log)
@@ -112,6 +116,8 @@ static int know_people(struct server *s, struct err *e)
     const char *dir = s->config->work_dir;
     int r = instance_load(&s->instance, dir, k->nb_api_key, k->oidc_client_secret, e);
     if (r == 0)
+        r = instance_check_people(&s->instance, dir, e);
+    if (r == 0)
         r = directory_new(s->loop, s->log, dir, instance_is_sole(&s->instance), &s->directory, e);
     struct auth_deps deps = {
         .loop = s->loop,
@@ -128,7 +134,8 @@ static int know_people(struct server *s, struct err *e)
     return r;
 }
 
-static int open_home(struct server *s, struct err *e)
+/* The workspace where commands work; a server of many has none. */
+static int choose_home(struct server *s, struct err *e)
 {
     const struct roster *all = directory_roster(s->directory);
     const struct workspace *w;
@@ -136,10 +143,16 @@ static int open_home(struct server *s, struct err *e)
     if (!is_named && !s->opt.needs_home && !all->is_sole)
         return 0;
     int r = place_choose(all, s->opt.workspace_id, &w, e);
-    if (r < 0)
-        return r;
-    s->home = spaces_open(&s->spaces, w->id, e);
-    return s->home ? 0 : e->code;
+    if (r == 0)
+        s->home_id = arena_str(&s->arena, w->id);
+    return r;
+}
+
+static int open_home(struct server *s, struct err *e)
+{
+    if (s->home_id.n > 0)
+        s->home = spaces_open(&s->spaces, s->home_id, e);
+    return s->home || s->home_id.n == 0 ? 0 : e->code;
 }
 
 static void set_true(void *flag)
@@ -238,7 +251,9 @@ static int build(struct server *s, struct err *e)
     if (r < 0)
         return r;
     prepare_spaces(s);
-    r = open_home(s, e);
+    r = choose_home(s, e);
+    if (r == 0 && !s->opt.is_serving)
+        r = open_home(s, e);
     if (r < 0)
         return r;
     struct api_deps deps = {
@@ -254,7 +269,7 @@ static int build(struct server *s, struct err *e)
         .audit = s->audit,
         .org_name = s->instance.org_name,
         .issuer = s->instance.mode == AUTH_OIDC ? s->instance.oidc.issuer : STR_NONE,
-        .home_id = s->home ? s->home->api.id : STR_NONE,
+        .home_id = s->home_id,
         .started_ms = s->started_ms,
         .open_space = open_space,
         .hold_space = hold_space,
@@ -276,6 +291,7 @@ int server_new(struct loop *l, struct logger *log, struct config *config,
     s->log = log;
     s->config = config;
     s->opt = *opt;
+    s->claim_fd = -1;
     s->started_ms = clock_mono_ms();
     arena_init(&s->arena);
     raise_file_limit(log);
@@ -337,16 +353,27 @@ static struct http_server *http(struct server *s)
 int server_listen(struct server *s, uint16_t *ret_port, struct err *e)
 {
     struct config *c = s->config;
+    const char *socket = server_socket_path(c, &s->arena);
     int r = check_exposure(s, e);
     if (r == 0)
+        r = presence_claim(c->work_dir, &s->claim_fd, e);
+    if (r == 0)
         r = auth_dev_open(s->auth, e);
-    if (r < 0)
-        return r;
-    r = http_listen_unix(http(s), server_socket_path(c, &s->arena), e);
+    if (r == 0)
+        r = presence_make_socket_dir(socket, c->work_dir, e);
+    if (r == 0)
+        r = http_listen_unix(http(s), socket, e);
     if (r == 0)
         r = http_listen_tcp(http(s), c->http.host, (uint16_t)c->http.port, ret_port, e);
+    if (r == 0 && s->opt.is_serving)
+        r = open_home(s, e);
     if (r < 0)
         return r;
+    if (strrchr(socket, '/') != socket + strlen(c->work_dir))
+        log_info(s->log, "server",
+                 "the path of the work directory is too long for a socket; other "
+                 "nb commands find this server at %s",
+                 socket);
     api_listens(s->api, *ret_port);
     spaces_serve(&s->spaces);
     return 0;
@@ -410,6 +437,8 @@ void server_free(struct server *s)
     pool_free(s->readers);
     audit_free(s->audit); /* what the pool ends is recorded as well */
     bus_free(s->bus);
+    if (s->claim_fd >= 0)
+        close(s->claim_fd);
     arena_done(&s->arena);
     free(s);
 }

@@ -17,6 +17,9 @@ struct server_options {
      * there always is one. */
     const char *workspace_id;
     bool needs_home;
+    /* It will listen: the home and its bundles begin in server_listen, once the work directory and
+     * the port are taken. */
+    bool is_serving;
     bool with_bundles;     /* start the MCP servers of the settings */
     bool with_local_probe; /* look for local model servers when nothing is configured */
     const char *home_dir, *project_dir; /* a terminal: skills of .agents/ and .claude/ there */
@@ -26,7 +29,8 @@ struct server_options {
 int server_new(struct loop *l, struct logger *log, struct config *config,
                const struct server_options *opt, struct server **ret, struct err *e);
 
-/* Port and {workDir}/nb.sock. Refuses to leave the loopback without authentication unless
+/* Takes the work directory (presence.h), the port and the socket. -EBUSY and -EADDRINUSE are known
+ * before any bundle starts. Refuses to leave the loopback without authentication unless
  * http.allowUnauthenticated is set. *ret_port is the port that was really bound. */
 int server_listen(struct server *s, uint16_t *ret_port, struct err *e);
 

@@ -13,7 +13,7 @@
 #include "loop/timer.h"
 #include "net/fetch.h"
 
-#define SPACES_OPEN_MAX  10000 /* workspaces in use at once */
+#define SPACES_OPEN_MAX 10000 /* workspaces in use at once */
 
 struct space_env { /* what all spaces share; borrowed */
     struct loop *loop;

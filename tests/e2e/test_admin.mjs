@@ -2,8 +2,8 @@
 import { execFileSync } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
-import { openOffice } from '../support/office.mjs'
-import { assert, before, nb, test, tmpdir } from '../support/tap.mjs'
+import { openOffice, writeOffice } from '../support/office.mjs'
+import { assert, before, nb, startServer, test, tmpdir } from '../support/tap.mjs'
 
 const quick = { NB_DEMO_DELAY_MS: '0', NB_API_KEY: '', ANTHROPIC_API_KEY: '', OPENAI_API_KEY: '' }
 const lines = (text) => text.trim().split('\n').filter(Boolean).map((line) => JSON.parse(line))
@@ -135,4 +135,50 @@ test('a backup follows links to directories of nb and no others', async () => {
     assert.match(made.stderr, /left out, .*: plans/)
     fs.rmSync(path.join(root, 'disk2'), { recursive: true })
     assert.equal((await nb(['--workdir', workdir, 'backup', file + '2'], { env: quick })).code, 1)
+})
+
+// ---- one server per work directory ----
+
+test('a second server on a work directory is refused before its bundles start, also without nb.sock', async () => {
+    const server = await startServer({ env: quick })
+    const started = path.join(tmpdir(), 'started')
+    const bundles = [{ serverName: 'witness', command: '/bin/sh', args: ['-c', `echo x >> ${started}`], sandbox: 'off' }]
+    fs.writeFileSync(path.join(server.workdir, 'nimblebrain.json'), JSON.stringify({ noDefaultBundles: true, bundles }))
+    fs.rmSync(path.join(server.workdir, 'nb.sock'))
+    const second = await nb(['serve', '--port', '0', '--workdir', server.workdir], { env: quick })
+    assert.equal(second.code, 1)
+    assert.match(second.stderr, /another server uses the work directory/)
+    assert.equal((await nb(['restore', '/dev/null', '--workdir', server.workdir], { env: quick })).code, 1)
+
+    const workdir = tmpdir()
+    fs.copyFileSync(path.join(server.workdir, 'nimblebrain.json'), path.join(workdir, 'nimblebrain.json'))
+    const taken = await nb(['serve', '--port', `${server.port}`, '--workdir', workdir], { env: quick })
+    assert.equal(taken.code, 1)
+    assert.match(taken.stderr, /--port N/)
+    assert.ok(!fs.existsSync(started), 'no bundle was started')
+    assert.ok(!/witness/.test(second.stderr + taken.stderr))
+})
+
+test('users without instance.json: nothing starts as one owner without logins', async () => {
+    const { workdir } = writeOffice({ ann: 'owner', bob: 'member' }, { ws_a: { ann: 'admin' } })
+    fs.rmSync(path.join(workdir, 'instance.json'))
+    for (const args of [['serve', '--port', '0'], ['-p', 'hello'], ['user', 'list'], ['conv', 'verify']]) {
+        const r = await nb([...args, '--workdir', workdir], { env: quick })
+        assert.equal(r.code, 1, args.join(' '))
+        assert.match(r.stderr, /instance\.json is missing, but .*users has 2 users/)
+    }
+    const keyed = await nb(['serve', '--port', '0', '--workdir', workdir], { env: { ...quick, NB_API_KEY: 'abcdefghijklmnopqrstuvwx' } })
+    assert.equal(keyed.code, 1)
+})
+
+test('a work directory whose path is too long for a socket is served, and commands find it', async () => {
+    const workdir = path.join(tmpdir(), 'a'.repeat(60), 'b'.repeat(60))
+    fs.mkdirSync(workdir, { recursive: true })
+    const runtime = tmpdir()
+    const env = { ...quick, XDG_RUNTIME_DIR: runtime }
+    const server = await startServer({ workdir, env })
+    assert.match(server.stderr, /too long for a socket/)
+    assert.equal(fs.readdirSync(path.join(runtime, 'nb')).length, 1)
+    const linked = await nb(['link', '--workdir', workdir], { env })
+    assert.equal(linked.stdout, `${server.url}/#key=${server.key}\n`, linked.stderr)
 })
