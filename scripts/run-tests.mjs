@@ -10,6 +10,10 @@
 // prints `ok NAME` or `not ok NAME` for each case and a plan `1..N`: one that dies before its
 // plan, or runs another number of cases, has failed. So has one during which any program
 // left a sanitizer report, whether the test noticed or not.
+//
+// As many tests as there are cores run beside each other, and half as many again of those that
+// mostly wait for others (WAITING). The fuzzers are compiled with low priority while tests run.
+// How each case ended is kept in .cache/test-results.json, which scripts/seeds.mjs reads.
 import { spawn } from 'node:child_process'
 import fs from 'node:fs'
 import os from 'node:os'
@@ -18,11 +22,14 @@ import { parseArgs } from 'node:util'
 
 const root = path.resolve(import.meta.dirname, '..')
 const SUITES = ['checks', 'unit', 'e2e', 'conformance', 'crash', 'browser', 'fuzz']
+const ORDER = ['checks', 'browser', 'conformance', 'unit', 'e2e', 'crash', 'fuzz'] // long ones first: no core waits at the end
+const WAITING = ['e2e', 'crash'] // suites that use less than half a core
 const EXTRA_SUITES = ['interop'] // only when asked for: scripts/run-interop installs what it needs
 const NEEDS = { checks: ['build'], unit: ['unit-tests'], fuzz: ['fuzzers'] } // others: build and asan
 const SOAK_TIMEOUT_S = 3600 // one test of a soak run
-const TIMEOUT_S = { checks: 120, unit: 120, e2e: 300, conformance: 500, crash: 300, browser: 300, interop: 500 }
-const SMOKE_SECONDS = 3
+const TIMEOUT_S = { checks: 120, unit: 120, e2e: 300, conformance: 500, crash: 300, browser: 500, interop: 500 }
+const SLOWNESS = 2 // more tests than cores run beside each other: limits inside tests are that much longer (tap.mjs)
+const SMOKE_SECONDS = 2
 const OUTPUT_MAX = 1 << 20 // bytes kept of one test's output
 const LINES_SHOWN = 200 // of a failed test
 const GRACE_MS = 3000 // between SIGTERM and SIGKILL for a test that takes too long
@@ -44,8 +51,11 @@ if (unknown) fail(`no suite ${unknown}; there are ${known.join(', ')}`)
 const testDir = path.resolve(root, options.dir)
 const total = { passed: 0, failed: 0, skipped: 0 }
 
+const results = {} // suite/name → case → 'ok', 'not ok' or 'skip'
+
 for (const target of targets()) if (total.failed === 0) await build(target)
 if (total.failed === 0) await runSuites()
+keepResults()
 if (total.skipped > 0) console.log(`${total.skipped} skipped`)
 console.log(`${total.passed} passed, ${total.failed} failed`)
 // Not process.exit(): it would cut off what a slow reader of our output has not yet read.
@@ -56,22 +66,25 @@ function fail(message) {
     process.exit(2)
 }
 
+// What is built before the first test. The fuzzers have time until the end, unless nothing else runs.
 function targets() {
     const wanted = new Set(suites.flatMap((suite) => NEEDS[suite] ?? ['build', 'asan']))
+    if (suites.length > 1) wanted.delete('fuzzers')
     if (options.dir !== 'build-asan') ['asan', 'unit-tests'].forEach((name) => wanted.delete(name)) // the caller's
     return wanted
 }
 
-async function build(target) {
+async function build(target, priority = []) {
     const began = Date.now()
-    const result = await execute('make', ['--no-print-directory', target], { ...process.env }, 1800)
+    const [command, ...args] = [...priority, 'make', '--no-print-directory', target]
+    const result = await execute(command, args, { ...process.env }, 1800)
     conclude(`build ${target}`, { ...result, passed: 0, failed: 0, skipped: 0 }, began)
 }
 
 async function runSuites() {
     const deadline = Date.now() + Number(options.minutes ?? 0) * 60_000
     do {
-        await runAll(suites.flatMap(jobsOf).filter(isChosen))
+        await runAll()
     } while (total.failed === 0 && total.passed > 0 && Date.now() < deadline)
 }
 
@@ -85,7 +98,6 @@ function isChosen(job) {
 
 function jobsOf(suite) {
     if (suite === 'unit') return unitJobs()
-    if (suite === 'fuzz') return fuzzJobs()
     const dir = path.join(root, 'tests', suite)
     if (!fs.existsSync(dir)) return []
     return fs
@@ -93,6 +105,7 @@ function jobsOf(suite) {
         .filter((name) => /^test_.*\.(mjs|sh)$/.test(name))
         .sort()
         .map((file) => ({
+            suite,
             name: `${suite}/${file.slice('test_'.length).replace(/\.[a-z]+$/, '')}`,
             command: () => [file.endsWith('.mjs') ? process.execPath : 'sh', path.join(dir, file)],
             timeoutS: timeoutOf(suite),
@@ -116,6 +129,7 @@ function unitJobs() {
 function fuzzJobs() {
     const dir = path.join(root, 'build-fuzz')
     const seconds = Number(options['fuzz-seconds'] ?? SMOKE_SECONDS)
+    if (!fs.existsSync(dir)) return [] // its build has failed
     return introspect(dir, 'targets')
         .filter((target) => /^fuzz_/.test(target.name))
         .map((target) => {
@@ -146,12 +160,30 @@ function corpora(name, dir) {
     return fs.existsSync(seeds) ? [found, seeds] : [found]
 }
 
-async function runAll(jobs) {
-    const queue = [...jobs]
-    const worker = async () => {
-        for (let job; (job = queue.shift()); ) await runJob(job)
+async function runAll() {
+    const order = [...suites].sort((a, b) => ORDER.indexOf(a) - ORDER.indexOf(b))
+    const queue = order.filter((suite) => suite !== 'fuzz').flatMap(jobsOf).filter(isChosen)
+    const fuzzing = suites.includes('fuzz') ? buildFuzzers().then(() => queue.push(...fuzzJobs().filter(isChosen))) : null
+    const take = (isMine) => {
+        const found = queue.findIndex(isMine)
+        return found < 0 ? undefined : queue.splice(found, 1)[0]
     }
-    await Promise.all(Array.from({ length: os.availableParallelism() }, worker))
+    const work = async (isMine) => {
+        for (let job; (job = take(isMine)); ) await runJob(job)
+    }
+    const cores = os.availableParallelism()
+    const workers = async () => {
+        const any = Array.from({ length: cores }, () => work(() => true))
+        const waiting = Array.from({ length: Math.ceil(cores / 2) }, () => work(({ suite }) => WAITING.includes(suite)))
+        await Promise.all([...any, ...waiting])
+    }
+    await workers()
+    await fuzzing
+    await workers() // those fuzzers that came after the last test
+}
+
+async function buildFuzzers() {
+    if (suites.length > 1) await build('fuzzers', ['nice', '-n', '10'])
 }
 
 async function runJob(job) {
@@ -161,6 +193,7 @@ async function runJob(job) {
     const [command, ...args] = job.command(tmp)
     const result = await execute(command, args, environment(tmp), job.timeoutS)
     const counts = job.count(result)
+    results[job.name] = { ...results[job.name], ...outcomes(result.output) }
     const reports = sanitizerReports(tmp)
     if (reports) {
         result.output += `\n${reports}`
@@ -187,6 +220,7 @@ function environment(tmp) {
         BUILD_DIR: testDir,
         NB: path.join(testDir, 'nb'),
         NB_RELEASE: path.join(root, 'build/nb'),
+        TEST_SLOWNESS: process.env.TEST_SLOWNESS ?? String(SLOWNESS),
         CMOCKA_MESSAGE_OUTPUT: 'TAP',
         ASAN_OPTIONS: `${log}:detect_stack_use_after_return=1:strict_string_checks=1`,
         UBSAN_OPTIONS: `${log}:print_stacktrace=1`,
@@ -252,6 +286,25 @@ function countCases({ code, output }) {
     const isComplete = ran > 0 && plan.reduce((sum, n) => sum + n, 0) === ran
     if (failed === 0 && (code !== 0 || !isComplete)) failed = 1 // died, or did not run what it planned
     return { passed, failed, skipped }
+}
+
+// Unit tests number their cases: `ok 3 - test_name`; scripts may add `# 12 ms`.
+function outcomes(output) {
+    const found = output.matchAll(/^(not ok|ok) (?:\d+ - )?(.*?)( # SKIP .*| # \d+ ms)?$/gm)
+    return Object.fromEntries([...found].map(([, word, name, note]) => [name, note?.startsWith(' # SKIP') ? 'skip' : word]))
+}
+
+// A run of a part leaves what is known of the others.
+function keepResults() {
+    const file = path.join(root, '.cache/test-results.json')
+    let known = {}
+    try {
+        known = JSON.parse(fs.readFileSync(file, 'utf8'))
+    } catch {
+        // the first run
+    }
+    fs.mkdirSync(path.dirname(file), { recursive: true })
+    fs.writeFileSync(file, JSON.stringify({ ...known, ...results }, null, 1))
 }
 
 function conclude(name, { code, output, passed, failed, skipped }, began) {

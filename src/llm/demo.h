@@ -8,7 +8,7 @@
 #include "llm/answer.h"
 
 #define DEMO_USES_MAX  16
-#define DEMO_COUNT_MAX 1000 /* "count to N" */
+#define DEMO_COUNT_MAX 10000 /* "count to N" */
 
 struct demo_use {
     str name;

@@ -4,7 +4,7 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { chromium } from 'playwright-core'
 import { keyCookies } from '../support/dev_key.mjs'
-import { after, assert, before } from '../support/tap.mjs'
+import { after, assert, before, SLOWNESS } from '../support/tap.mjs'
 
 const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium'
 const ARGS = [
@@ -14,7 +14,10 @@ const ARGS = [
     '--disable-background-networking',
     '--disable-dev-shm-usage',
 ]
-const ACTION_MS = 20000
+const ACTION_MS = 20000 * SLOWNESS
+
+/** Its answer is longer than any test takes: it lasts until it is stopped. */
+export const ENDLESS = 'count to 10000'
 
 /** Without keys, so that the demo model answers; slow enough to be seen streaming if asked. */
 export function demoEnv(delayMs = 2) {
@@ -106,7 +109,7 @@ export async function answered(page, n, state = 'done') {
         ([index, wanted]) =>
             document.querySelectorAll('.content .chunk > .run[data-state]')[index]?.dataset.state === wanted,
         [n - 1, state],
-        { timeout: 15000 },
+        { timeout: 15000 * SLOWNESS },
     )
     return run
 }

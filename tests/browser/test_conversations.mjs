@@ -2,7 +2,7 @@
 // exporting, the palette; and messages sent while the agent is answering.
 import fs from 'node:fs'
 import { assert, before, eventually, startServer, test, tmpdir } from '../support/tap.mjs'
-import { answer, answered, demoEnv, newContext, said, send, withPage, writeLog } from './browser.mjs'
+import { answer, answered, demoEnv, ENDLESS, newContext, said, send, withPage, writeLog } from './browser.mjs'
 
 const LONG_ID = 'conv_9000000000000001'
 const LONG = 10_000
@@ -155,16 +155,18 @@ test('while the agent answers: queued messages wait, in order, in every tab', as
     const own = await newContext()
     const one = await own.newPage()
     await one.goto(slow.url)
-    await send(one, 'count to 40')
+    await send(one, ENDLESS)
     await one.locator('.run[data-state=running] .md').waitFor()
     await send(one, 'say second')
     await one.getByText('Queued').waitFor()
     await send(one, 'say third')
     const two = await own.newPage()
     await two.goto(one.url())
+    await eventually(async () => (await two.locator('.is-queued').count()) === 2)
+    await one.getByRole('button', { name: 'Stop the answer' }).click()
     for (const page of [one, two]) {
         await answered(page, 3)
-        assert.deepEqual(await bubbles(page), ['count to 40', 'say second', 'say third'])
+        assert.deepEqual(await bubbles(page), [ENDLESS, 'say second', 'say third'])
         assert.equal(await page.getByText('Queued').count(), 0)
     }
     await own.close()
@@ -174,7 +176,7 @@ test('a message that waits can be changed and taken back, in any tab, and surviv
     const own = await newContext()
     const one = await own.newPage()
     await one.goto(slow.url)
-    await send(one, 'count to 200')
+    await send(one, ENDLESS)
     await one.locator('.run[data-state=running] .md').waitFor()
     await send(one, 'say second')
     await send(one, 'say third')
@@ -198,7 +200,7 @@ test('a message that waits can be changed and taken back, in any tab, and surviv
     await eventually(async () => (await field(two).inputValue()) === 'too late')
     for (const page of [one, two]) {
         await answered(page, 2)
-        assert.deepEqual(await bubbles(page), ['count to 200', 'say something else'])
+        assert.deepEqual(await bubbles(page), [ENDLESS, 'say something else'])
         assert.equal(await page.locator('.waits').count(), 0)
     }
     await own.close()
@@ -236,11 +238,13 @@ test('while the agent answers: a message can be put into the answer between two 
 
 test('what was answered while another conversation was open is marked until it is looked at', () =>
     withPage(slow.url, {}, async (page) => {
-        await send(page, 'count to 20')
+        await send(page, ENDLESS)
         await page.locator('.run[data-state=running] .md').waitFor()
-        const row = page.locator('.row', { hasText: /count to 20/i }).first()
+        const row = page.locator('.row', { hasText: new RegExp(ENDLESS, 'i') }).first()
+        const id = /conv_\w+/.exec(page.url())[0]
         await page.getByRole('button', { name: 'New chat' }).first().click()
         await row.locator('.mark-running').waitFor()
+        await fetch(`${slow.url}/v1/conversations/${id}/cancel`, { method: 'POST' })
         await row.locator('.mark-unread').waitFor()
         await page.reload()
         await row.locator('.mark-unread').waitFor()

@@ -5,7 +5,7 @@ import path from 'node:path'
 import { SRC_DIR, assert, before, eventually, nb, startServer, test, tmpdir } from '../support/tap.mjs'
 import { startIssuer } from '../support/issuer.mjs'
 import { phoneSwitch, serious } from './axe.mjs'
-import { answered, demoEnv, newContext, send } from './browser.mjs'
+import { answered, demoEnv, ENDLESS, newContext, send } from './browser.mjs'
 
 const PASSWORD = 'correct horse'
 let server
@@ -148,7 +148,7 @@ test('two people in one conversation: names, colours, live text, presence, typin
     await ann.locator('.face.is-here').nth(1).waitFor()
     await bob.getByLabel('Message', { exact: true }).pressSequentially('count')
     await ann.getByText('Bob is writing…').waitFor()
-    await send(bob, 'count to 1000') // long enough for all that follows; it is stopped
+    await send(bob, ENDLESS)
     await ann.locator('.is-other .speaker-name', { hasText: 'Bob' }).waitFor()
     await ann.locator('.run[data-state=running] .md').waitFor()
     assert.equal(await ann.getByText('Bob is writing…').count(), 0)
@@ -164,7 +164,7 @@ test('two people in one conversation: names, colours, live text, presence, typin
             .first()
             .evaluate((e) => getComputedStyle(e).borderInlineStartColor)
     assert.notEqual(await colour(ann), await colour(bob))
-    assert.equal(await bob.locator('.is-own.is-stored .bubble').innerText(), 'count to 1000')
+    assert.equal(await bob.locator('.is-own.is-stored .bubble').innerText(), ENDLESS)
     await bob.locator('.row .mark-shared').first().waitFor()
 
     await ann.locator('.faces').click()

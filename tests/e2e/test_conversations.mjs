@@ -295,7 +295,7 @@ test('deleting ends live streams and cancels the run', async () => {
     const run = fetch(`${server.url}/v1/chat`, {
         method: 'POST',
         headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ message: 'count to 200', conversationId: id }),
+        body: JSON.stringify({ message: 'count to 10000', conversationId: id }),
     })
     await eventually(async () => (await ask('GET', `/v1/conversations/${id}`)).body.isRunning)
     const gone = await ask('DELETE', `/v1/conversations/${id}`)
@@ -313,7 +313,7 @@ test('a run can be cancelled when its log is gone', async () => {
     const server = await serve(dir, 'jsonl', { NB_DEMO_DELAY_MS: '50' })
     const ask = api(server)
     const id = (await ask('POST', '/v1/chat', { message: 'hello' })).body.conversationId
-    const run = ask('POST', '/v1/chat', { message: 'count to 200', conversationId: id })
+    const run = ask('POST', '/v1/chat', { message: 'count to 10000', conversationId: id })
     await eventually(async () => (await ask('GET', `/v1/conversations/${id}`)).body.isRunning)
     fs.rmSync(path.join(dir, 'conversations', `${id}.jsonl`))
     const answer = await ask('POST', `/v1/conversations/${id}/cancel`)

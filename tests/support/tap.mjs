@@ -59,6 +59,9 @@ export const NB = process.env.NB ?? path.join(SRC_DIR, 'build/nb')
 export const NB_RELEASE = process.env.NB_RELEASE ?? path.join(SRC_DIR, 'build/nb')
 export const BUILD_DIR = process.env.BUILD_DIR ?? path.dirname(NB)
 
+// How much longer than on an idle machine everything may take: all limits below are multiplied by it.
+export const SLOWNESS = Number(process.env.TEST_SLOWNESS ?? 1)
+
 const SERVER_STOP_MS = 15000 // more than nb allows itself for a graceful end
 const OUTPUT_MAX = 16 * 1024 * 1024 // kept per stream of a child; a test that needs more is wrong
 
@@ -112,7 +115,7 @@ export function sleep(ms) {
 }
 
 export async function eventually(fn, timeoutMs = 5000) {
-    const deadline = Date.now() + timeoutMs
+    const deadline = Date.now() + timeoutMs * SLOWNESS
     for (;;) {
         let lastError = null
         try {
@@ -187,7 +190,7 @@ export function start(cmd, args = [], { env = {}, cwd, input } = {}) {
                 new Error(`${cmd} ${args.join(' ')}: ${what}\nstdout: ${proc.stdout}\nstderr: ${proc.stderr}`)
             const timer = setTimeout(
                 () => finish(reject, failure(`no ${regex} within ${timeoutMs} ms`)),
-                timeoutMs,
+                timeoutMs * SLOWNESS,
             )
             waiters.add(check)
             check()
@@ -202,7 +205,7 @@ export async function run(cmd, args = [], { timeoutMs = 20000, input = '', ...op
     const timer = setTimeout(() => {
         timedOut = true
         proc.signal('SIGKILL')
-    }, timeoutMs)
+    }, timeoutMs * SLOWNESS)
     const result = await proc.exited
     clearTimeout(timer)
     if (result.error) throw result.error
@@ -281,7 +284,8 @@ async function release(owner) {
 async function bounded(fn, timeoutMs) {
     let timer
     const timeout = new Promise((_, reject) => {
-        timer = setTimeout(() => reject(new Error(`timed out after ${timeoutMs} ms`)), timeoutMs)
+        const limitMs = timeoutMs * SLOWNESS
+        timer = setTimeout(() => reject(new Error(`timed out after ${limitMs} ms`)), limitMs)
     })
     try {
         await Promise.race([Promise.resolve().then(fn), timeout])

@@ -310,7 +310,7 @@ static void counts_with_a_ceiling(void **state)
     t->req.nmessages = 0;
     user(t, "count to 999999999");
     plan(t);
-    assert_says(t, "I stop at 1000");
+    assert_says(t, "I stop at 10000");
 }
 
 static void is_the_same_every_time(void **state)
