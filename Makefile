@@ -15,7 +15,7 @@ TESTS   = $(NODE) scripts/run-tests.mjs
 
 .DEFAULT_GOAL := build
 .PHONY: build run test unit e2e conformance crash browser lint format asan unit-tests fuzz fuzzers bench coverage soak \
-        interop install clean help
+        interop seeds install clean help
 
 build: build/build.ninja ## Compile build/nb: optimised, hardened
 	@ninja -C build -j $(JOBS) nb
@@ -49,6 +49,9 @@ bench: build ## Measure the release build; needs the tools of ./dev bench
 
 interop: build $(NODE) ## Agents from npm as clients of /mcp; installs them into build-interop/
 	@scripts/run-interop $(ARGS)
+
+seeds: $(NODE) ## Count the statements of docs/seeds.md by how their tests ended in the last run
+	@$(NODE) scripts/seeds.mjs
 
 coverage: $(NODE) ## Unit and e2e tests with gcov; the report is build-coverage/report/index.html
 	@scripts/run-coverage
