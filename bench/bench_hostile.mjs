@@ -1,38 +1,62 @@
 // One hostile person with a token and one without, at full speed: how long somebody else's chat turn
-// and the removal of a member take, before and during. SECONDS (60), NB_RELEASE.
-import { spawn } from 'node:child_process'
+// and the removal of a member take, before and during. SECONDS (60), NB_RELEASE. With two cores the
+// server has one and everything else the other, before and during: the figure is nb's own.
+import { spawn, spawnSync } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
 import fs from 'node:fs'
 import http from 'node:http'
 import net from 'node:net'
 import os from 'node:os'
 import path from 'node:path'
-import { Worker, isMainThread, workerData } from 'node:worker_threads'
 
 const WS = 'ws_team'
+const CORES = os.availableParallelism()
+const onCore = (n) => (CORES > 1 ? ['taskset', '-c', String(n)] : [])
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
 
-// ---- those who do it, in a thread of their own ----
+// ---- the hostile people, in a process of their own ----
 
 function request(port, token, method, target, body = '', more = '') {
     return `${method} ${target} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n${token ? `Authorization: Bearer ${token}\r\nX-Workspace-Id: ${WS}\r\n` : ''}` +
         `Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\n${more}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
 }
 
+const sent = { connections: 0, refused: 0, answers: {} }
+
+function count(data) {
+    const status = /^HTTP\/1\.1 (\d+)/.exec(data.toString('latin1', 0, 16))?.[1]
+    if (status) sent.answers[status] = (sent.answers[status] ?? 0) + 1
+}
+
 /** Keeps `count` connections busy: each sends what `bytes` says, waits a little, and begins again. */
-function keepBusy(port, count, bytes, { holdMs = 50, isUnread = false } = {}) {
+function keepBusy(port, many, bytes, { holdMs = 50, isUnread = false } = {}) {
     const begin = () => {
+        sent.connections++
         const s = net.connect(port, '127.0.0.1', () => s.write(bytes()))
-        s.on('error', () => {})
+        s.on('error', () => sent.refused++)
         if (isUnread) s.pause()
-        else s.resume()
+        else s.on('data', count)
         const timer = setTimeout(() => s.destroy(), holdMs)
         s.on('close', () => {
             clearTimeout(timer)
             setTimeout(begin, 1)
         })
     }
-    for (let i = 0; i < count; i++) begin()
+    for (let i = 0; i < many; i++) begin()
+}
+
+/** The same on one connection that stays: the next request is sent with the answer to the one before. */
+function keepAsking(port, many, bytes) {
+    const begin = () => {
+        const s = net.connect(port, '127.0.0.1', () => s.write(bytes()))
+        s.on('error', () => {})
+        s.on('data', (data) => {
+            count(data)
+            if (s.writableLength === 0) s.write(bytes())
+        })
+        s.on('close', () => setTimeout(begin, 1))
+    }
+    for (let i = 0; i < many; i++) begin()
 }
 
 function attack({ port, token, conversation }) {
@@ -40,18 +64,33 @@ function attack({ port, token, conversation }) {
     const many = JSON.stringify(Object.fromEntries(Array.from({ length: 5000 }, (_, i) => [`k${i}`, i])))
     const initialize = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'x', version: '1' } } })
     const big = 'x'.repeat(900000)
+    const match = () => request(port, token, 'POST', '/v1/skills/match', JSON.stringify({ message: big }))
     keepBusy(port, 300, () => 'G', { holdMs: 10000 })
     keepBusy(port, 20, () => request(port, '', 'POST', '/v1/auth/login', JSON.stringify({ email: `x${n++}@example.com`, password: 'wrong' })))
     keepBusy(port, 20, () => request(port, '', 'GET', '/v1/conversations'))
     keepBusy(port, 100, () => request(port, token, 'GET', '/v1/events'), { holdMs: 10000 })
-    keepBusy(port, 10, () => request(port, token, 'POST', '/v1/skills/match', JSON.stringify({ message: big })))
+    keepBusy(port, 10, match)
+    keepAsking(port, 10, match)
     keepBusy(port, 20, () => request(port, token, 'GET', `/v1/conversations/${conversation}/export?format=json`), { holdMs: 5000, isUnread: true })
+    keepAsking(port, 10, () => request(port, token, 'GET', `/v1/conversations/${conversation}/history`))
+    keepAsking(port, 10, () => request(port, '', 'GET', '/v1/conversations'))
     keepBusy(port, 20, () => request(port, token, 'POST', '/mcp', initialize))
     keepBusy(port, 20, () => request(port, token, 'PATCH', '/v1/preferences', n++ % 2 ? many : JSON.stringify({ [`k${n % 100}`]: n })))
     keepBusy(port, 20, () => request(port, token, 'GET', `/v1/search?q=word${n++ % 100}`))
+    process.on('message', () => process.send(sent, () => process.exit()))
 }
 
-if (!isMainThread) attack(workerData)
+/** On the first core, behind the one who measures, so that they do not take the server's. */
+function startAttack(what) {
+    const self = new URL(import.meta.url).pathname
+    return spawn('nice', ['-n', '19', ...onCore(0), process.execPath, self, 'attack', JSON.stringify(what)], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
+}
+
+async function endAttack(child) {
+    const said = new Promise((resolve, reject) => child.once('message', resolve).once('exit', () => reject(new Error('the hostile people have ended'))))
+    child.send('end')
+    return said
+}
 
 // ---- the office ----
 
@@ -79,7 +118,8 @@ function writeOffice(dir) {
 }
 
 function startServer(dir) {
-    const nb = spawn(process.env.NB_RELEASE ?? 'build/nb', ['serve', '--port', '0', '--workdir', dir], {
+    const [file, ...args] = [...onCore(1), process.env.NB_RELEASE ?? 'build/nb', 'serve', '--port', '0', '--workdir', dir]
+    const nb = spawn(file, args, {
         env: { ...process.env, NB_DEMO_DELAY_MS: '0', NB_API_KEY: '', ANTHROPIC_API_KEY: '', OPENAI_API_KEY: '', NB_CHAT_RATE_LIMIT: '0' },
     })
     return new Promise((resolve, reject) => {
@@ -109,6 +149,7 @@ function ask(port, token, method, target, body) {
 // ---- measuring ----
 
 const p99 = (list) => list.sort((a, b) => a - b)[Math.min(list.length - 1, Math.floor(list.length * 0.99))]
+const spread = (list) => [0.5, 0.9, 0.95, 0.98, 0.99, 1].map((q) => list.sort((a, b) => a - b)[Math.min(list.length - 1, Math.floor(list.length * q))].toFixed(1)).join(' ')
 
 async function timed(list, failures, wanted, fn) {
     const began = performance.now()
@@ -127,6 +168,19 @@ async function measure(port, tokens, seconds) {
     return { turns, removals, failures }
 }
 
+/** Processor time of each thread of the server so far, in ms, under the thread's name. */
+function threadTimes(pid) {
+    const times = {}
+    for (const id of fs.readdirSync(`/proc/${pid}/task`)) {
+        const name = fs.readFileSync(`/proc/${pid}/task/${id}/comm`, 'utf8').trim()
+        const ns = fs.readFileSync(`/proc/${pid}/task/${id}/schedstat`, 'utf8').split(' ')[0]
+        times[name] = (times[name] ?? 0) + Number(ns) / 1e6
+    }
+    return times
+}
+
+const perSecond = (before, after, seconds) => Object.entries(after).map(([name, ms]) => `${name} ${(((ms - (before[name] ?? 0)) / seconds) / 10).toFixed(0)}%`).join(' ')
+
 export async function run({ seconds, quietSeconds = Math.min(10, seconds) }) {
     const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'nb-hostile-'))
     const tokens = writeOffice(dir)
@@ -134,12 +188,13 @@ export async function run({ seconds, quietSeconds = Math.min(10, seconds) }) {
     try {
         const first = JSON.parse((await ask(port, tokens.eve, 'POST', '/v1/chat', { message: 'x'.repeat(900000) })).text)
         const before = await measure(port, tokens, quietSeconds)
-        const worker = new Worker(new URL(import.meta.url), { workerData: { port, token: tokens.eve, conversation: first.conversationId } })
+        const hostile = startAttack({ port, token: tokens.eve, conversation: first.conversationId })
         await sleep(1000)
+        const times = threadTimes(nb.pid)
         const during = await measure(port, tokens, seconds)
+        const load = perSecond(times, threadTimes(nb.pid), seconds)
         const rssMb = Number(fs.readFileSync(`/proc/${nb.pid}/status`, 'utf8').match(/VmRSS:\s+(\d+)/)[1]) / 1024
-        await worker.terminate()
-        return { before, during, rssMb }
+        return { before, during, rssMb, load, sent: await endAttack(hostile) }
     } finally {
         nb.removeAllListeners('exit')
         nb.kill('SIGTERM')
@@ -149,13 +204,19 @@ export async function run({ seconds, quietSeconds = Math.min(10, seconds) }) {
 }
 
 async function main() {
-    const { before, during, rssMb } = await run({ seconds: Number(process.env.SECONDS ?? 60) })
+    if (CORES > 1) spawnSync('taskset', ['-c', '-p', '0', String(process.pid)])
+    const seconds = Number(process.env.SECONDS ?? 60)
+    const { before, during, rssMb, load, sent: made } = await run({ seconds })
     for (const what of ['turns', 'removals']) {
         const a = p99(before[what]), b = p99(during[what])
         console.log(`${`p99 of ${what}, alone and beside hostile people`.padEnd(52)} ${`${a.toFixed(1)} -> ${b.toFixed(1)} ms`.padStart(20)}   ${(b / a).toFixed(1)}x of ${during[what].length}; floor: 5x, 1000 ms`)
     }
+    if (process.env.SPREAD) console.log('50 90 95 98 99 100: turns', spread(before.turns), '->', spread(during.turns), 'removals', spread(before.removals), '->', spread(during.removals))
     console.log(`${'failed requests, alone and beside'.padEnd(52)} ${`${before.failures.length}, ${during.failures.length}`.padStart(20)}   ${[...new Set(during.failures)].join(' ')}`)
     console.log(`${'memory of the server'.padEnd(52)} ${`${rssMb.toFixed(0)} MB`.padStart(20)}`)
+    console.log(`${'processor time of its threads during the attack'.padEnd(52)} ${load}`)
+    console.log(`${'of the hostile people, per second'.padEnd(52)} ${(made.connections / seconds).toFixed(0)} connections, answers ${Object.entries(made.answers).map(([status, n]) => `${status}: ${(n / seconds).toFixed(0)}`).join(', ')}`)
 }
 
-if (isMainThread && process.argv[1] === new URL(import.meta.url).pathname) await main()
+if (process.argv[2] === 'attack') attack(JSON.parse(process.argv[3]))
+else if (process.argv[1] === new URL(import.meta.url).pathname) await main()

@@ -81,8 +81,10 @@ static bool on_head(void *ctx, struct http_req *r)
         reply_no_route(r, found, &allow);
         go_on = false;
     }
-    if (go_on && route)
+    if (go_on && route) {
         r->body_max = route->body_max > 0 ? route->body_max : API_BODY_MAX;
+        r->is_long = route->flags & API_LONG;
+    }
     buf_done(&allow);
     return go_on;
 }

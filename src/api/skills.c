@@ -156,5 +156,5 @@ void api_skills_match(void *ctx, struct http_req *r)
 {
     struct match_body in = {0};
     if (api_decode_body(r, MATCH_FIELDS, &in))
-        start(r, in.message, reply_match);
+        start(r, str_slice(in.message, 0, SKILL_MESSAGE_MAX), reply_match);
 }

@@ -149,6 +149,7 @@ int auth_new(const struct auth_deps *deps, struct auth **ret, struct err *e)
     arena_done(&arena);
     a->use = token_use_new(deps->loop, deps->log, deps->work_dir);
     a->pool = pool_new(deps->loop, "nb-passwords", 1);
+    pool_give_way(a->pool); /* strangers send wrong ones all day */
     a->news = (struct directory_observer){.on_news = on_news, .ctx = a};
     directory_observe(deps->directory, &a->news);
     if (deps->instance->mode == AUTH_OIDC)

@@ -7,7 +7,7 @@
 #include <assert.h>
 #include <sys/socket.h>
 
-#include "http/tally.h"
+#include "http/share.h"
 
 static void settle(struct http_conn *c);
 static void process(struct http_conn *c, str in);
@@ -65,6 +65,7 @@ static void on_deadline(struct http_conn *c)
     case CONN_LINGER:
         conn_close(c);
         break;
+    case CONN_READY:
     case CONN_WAIT:
     case CONN_CLOSED:
         break;
@@ -107,6 +108,8 @@ static void on_written(uv_write_t *req, int status)
         conn_close(c);
     else if (c->state == CONN_FLUSH && uv_stream_get_write_queue_size(&c->uv.stream) == 0)
         after_flush(c);
+    else if (c->stream && uv_stream_get_write_queue_size(&c->uv.stream) == 0)
+        stream_drained(c->stream);
 }
 
 static bool queue_write(struct http_conn *c, str head, str body, bool is_static)
@@ -213,8 +216,12 @@ static void dispatch(struct http_conn *c)
 {
     struct request *r = c->req;
     struct http_handlers *h = &c->server->handlers;
-    c->state = CONN_WAIT;
+    c->state = CONN_READY;
     conn_set_deadline(c, 0);
+    if (share_request_waits(c))
+        return;
+    c->state = CONN_WAIT;
+    share_enter(r);
     r->pub.body = buf_str(&r->body);
     h->on_request(h->ctx, &r->pub);
 }
@@ -262,6 +269,8 @@ static void begin_request(struct http_conn *c, const struct http_head *head, str
 
 static bool read_head(struct http_conn *c, str *in)
 {
+    if (share_head_waits(c))
+        return false;
     struct http_head *head = &c->server->head;
     switch (http_parse_head(*in, &c->scanned, &c->server->limits, head)) {
     case HTTP_PARSE_MORE:
@@ -332,6 +341,7 @@ static bool advance(struct http_conn *c, str *in)
         if (!c->is_keep_alive)
             *in = STR_NONE;
         return false;
+    case CONN_READY:
     case CONN_WAIT:
     case CONN_FLUSH:
     case CONN_CLOSED:
@@ -354,8 +364,12 @@ static void process(struct http_conn *c, str in)
     }
     uint64_t turn_end = c->server->stats.requests + HTTP_TURN_MAX;
     c->is_processing = true;
+    share_begin(c);
+    if (c->state == CONN_READY && c->has_turn)
+        dispatch(c);
     while (in.n && c->server->stats.requests < turn_end && advance(c, &in))
         ;
+    share_end(c->server);
     c->is_processing = false;
     if (c->state == CONN_CLOSED)
         return;
@@ -366,6 +380,11 @@ static void process(struct http_conn *c, str in)
     if (c->in.n == 0)
         buf_reset(&c->in);
     settle(c);
+}
+
+void conn_go_on(struct http_conn *c)
+{
+    process(c, STR_NONE);
 }
 
 static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *ret)
@@ -381,7 +400,7 @@ static void on_end(struct http_conn *c)
 {
     c->has_eof = true;
     bool waits = c->state == CONN_WAIT && !c->req->pub.on_gone;
-    if (waits || c->state == CONN_FLUSH || !list_empty(&c->again.node))
+    if (waits || c->state == CONN_FLUSH || !list_empty(&c->again.node) || share_is_waiting(c))
         settle(c);
     else
         conn_close(c);
@@ -468,9 +487,10 @@ static void put_in(struct http_conn *c, struct list_node *place)
 static void settle(struct http_conn *c)
 {
     bool is_silent = c->state == CONN_HEAD && c->in.n == 0;
-    if (has_work(c))
+    bool is_waiting = share_is_waiting(c);
+    if (has_work(c) && !is_waiting)
         defer_start(c->server->loop, &c->again);
-    else if (c->has_eof && c->state < CONN_WAIT) {
+    else if (c->has_eof && c->state < CONN_WAIT && !is_waiting) {
         conn_close(c);
         return;
     }
@@ -537,6 +557,7 @@ static struct http_conn *conn_new(struct http_server *s, bool is_local_socket)
     c->server = s;
     c->is_local_socket = is_local_socket;
     list_init(&c->counted);
+    list_init(&c->waits);
     list_init(&c->node);
     put_in(c, &s->busy);
     buf_init(&c->in, HTTP_BACKLOG_MAX);
@@ -603,6 +624,9 @@ static bool begin_close(struct http_conn *c)
     if (c->sse)
         sse_conn_gone(c->sse);
     c->sse = NULL;
+    if (c->stream)
+        stream_conn_gone(c->stream);
+    c->stream = NULL;
     tally_leave(c);
     return true;
 }

@@ -33,15 +33,17 @@
 enum conn_state {
     CONN_HEAD,   /* between requests, or inside a head */
     CONN_BODY,   /* inside the body of req */
+    CONN_READY,  /* req is complete; other requests go first (share.h) */
     CONN_WAIT,   /* req is complete and being handled */
     CONN_FLUSH,  /* answered; the kernel has not taken all of it yet */
     CONN_DRAIN,  /* answered; reading past the rest of a refused body */
-    CONN_STREAM, /* taken over by sse */
+    CONN_STREAM, /* taken over by sse or stream */
     CONN_LINGER, /* answered for the last time; waiting for the client to see it */
     CONN_CLOSED, /* uv_close was called */
 };
 
 struct sse;
+struct http_stream;
 struct request;
 struct tally;
 
@@ -58,8 +60,10 @@ struct http_conn {
     struct tally *tally;      /* whom it counts for, or NULL: tally.h */
     struct list_node counted; /* in tally->conns */
     size_t queued;            /* bytes that wait for a slow reader */
-    struct request *req;      /* CONN_BODY, CONN_WAIT */
-    struct sse *sse;          /* CONN_STREAM */
+    struct list_node waits;   /* in tally->waiting or tally->ready: share.h */
+    struct request *req;      /* CONN_BODY, CONN_READY, CONN_WAIT */
+    struct sse *sse;          /* CONN_STREAM, or: */
+    struct http_stream *stream;
 
     struct buf in;         /* input nobody has parsed yet; empty and unallocated when idle */
     size_t scanned;        /* see http_parse_head */
@@ -81,6 +85,8 @@ struct http_conn {
     bool has_eof : 1;       /* the client will send nothing more */
     bool has_served : 1;    /* a request has been answered */
     bool is_local_socket : 1;
+    bool is_proxy : 1; /* a trusted proxy's, with requests of many */
+    bool has_turn : 1; /* its time to wait is over */
     uint32_t peer_uid;
     char peer_addr[48];
 };
@@ -90,12 +96,14 @@ struct request {
     struct list_node node; /* in server->live or server->spare */
     struct buf body;
     struct buf headers;    /* of the answer, added by the handler, formatted */
+    struct tally *payer;   /* whose request under way it is: share.h */
     unsigned replaced;     /* bit per default header that the handler has set itself */
     unsigned minor;        /* HTTP/1.x */
     bool is_head;          /* answered without a body */
     bool is_keep_alive;    /* as far as the client is concerned */
     bool expects_continue; /* and has not been told to */
     bool is_gone;          /* inside on_gone */
+    bool is_counted;       /* for a person: http_count_for */
     bool has_bad_header;   /* a header could not be added: the answer is 500 */
     /* Of a request without a connection (local.h): takes the answer, of which it gets nothing
      * but status, type and body. */
@@ -116,6 +124,12 @@ struct listener {
     uint64_t dev, ino;
 };
 
+/* Who used the server, and when. */
+struct http_user {
+    const void *party;
+    uint64_t ms;
+};
+
 struct http_server {
     struct loop *loop;
     struct http_limits limits;
@@ -131,6 +145,12 @@ struct http_server {
     struct map tallies; /* key -> struct tally */
     size_t nanonymous;  /* connections that count for an address */
     size_t queued;      /* bytes that wait for slow readers */
+
+    struct tally *payer; /* of what happens on the loop now: share.h */
+    uint64_t paid_since_us;
+    bool is_paying;
+    struct http_user users[2]; /* the latest two */
+
     struct list_node live, spare;
     size_t nspare;
 
@@ -176,6 +196,8 @@ bool conn_write(struct http_conn *c, str head, str body, bool is_static);
 /* The last byte of the answer was handed to conn_write. */
 void conn_answered(struct http_conn *c);
 void conn_set_deadline(struct http_conn *c, uint64_t delay_ms);
+/* Its turn has come: it works on the input or the request that had to wait. */
+void conn_go_on(struct http_conn *c);
 
 /* ---- request.c ---- */
 
@@ -202,6 +224,11 @@ void response_add_connection(struct request *r, struct buf *out);
 struct http_conn *response_detach(struct request *r, int status);
 /* Refuses r with an error of our own. */
 void response_refuse(struct request *r, int status, const char *message);
+
+/* ---- stream.c ---- */
+
+void stream_conn_gone(struct http_stream *s);
+void stream_drained(struct http_stream *s);
 
 /* ---- sse.c ---- */
 

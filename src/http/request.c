@@ -5,7 +5,7 @@
 #include "base/base64.h"
 #include "base/clock.h"
 #include "base/utf8.h"
-#include "http/conn.h"
+#include "http/share.h"
 
 /* ---- life ---- */
 
@@ -42,6 +42,7 @@ struct request *request_new_local(struct http_server *s)
     r->replaced = 0;
     r->minor = 1;
     r->is_head = r->is_keep_alive = r->expects_continue = r->is_gone = r->has_bad_header = false;
+    r->is_counted = false;
     r->on_local = NULL;
 
     struct arena arena = r->pub.arena;
@@ -79,6 +80,7 @@ void request_release(struct request *r)
     struct http_server *s = r->pub.server;
     if (s && s->handlers.on_released)
         s->handlers.on_released(s->handlers.ctx, &r->pub);
+    share_leave(r);
     list_del(&r->node);
     if (!s || s->nspare >= HTTP_SPARE_MAX) {
         request_free(r);
@@ -103,6 +105,7 @@ void request_drop_all(struct http_server *s)
     LIST_FOREACH (it, &s->live) {
         struct request *r = LIST_ENTRY(it, struct request, node);
         list_del(&r->node);
+        r->payer = NULL;
         r->pub.server = NULL;
     }
 }

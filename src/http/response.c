@@ -2,7 +2,7 @@
 #include <time.h>
 
 #include "base/clock.h"
-#include "http/tally.h"
+#include "http/share.h"
 
 #define HEADER_FAILED                                                                              \
     "{\"error\":\"internal_error\",\"message\":\"A header of the answer could not be sent.\"}"
@@ -267,10 +267,14 @@ static void answer(struct http_req *q, int status, const char *type, str body, b
     struct buf *out = &q->server->out_head;
     if (body.n <= SMALL_BODY && buf_add_str(out, body) == 0)
         body = STR_NONE;
+    struct http_server *s = q->server;
+    bool is_paid = share_begin_answer(q->conn);
     struct http_conn *c = response_detach(r, status);
     if (conn_write(c, buf_str(out), body, is_static))
         conn_answered(c);
     request_release(r);
+    if (is_paid)
+        share_end(s);
 }
 
 void http_reply(struct http_req *q, int status, const char *type, str body)

@@ -4,6 +4,7 @@
 #include "http/conn.h"
 #include "http/listener.h"
 #include "http/sse.h"
+#include "http/tally.h"
 
 const struct http_limits HTTP_LIMITS_DEFAULT = {
     .head_bytes = 32 * 1024,
@@ -71,7 +72,7 @@ void http_server_free(struct http_server *s)
     sse_frame_unref(s->ping_frame);
     buf_done(&s->out_head);
     buf_done(&s->out_body);
-    map_done(&s->tallies);
+    tallies_free(s);
     free(s->read_buf);
     free(s);
 }

@@ -47,6 +47,9 @@ struct http_req {
     uint32_t peer_uid;    /* then: who is there */
     char peer_addr[48];   /* "127.0.0.1", "::1", "" for the Unix socket */
     uint64_t started_us;
+    /* on_head sets it where the handler waits for something outside, like a model or news: such
+     * requests do not count among those that one person has under way at a time. */
+    bool is_long;
 
     void *caller; /* who asks: set by on_head and left alone by handlers */
     void *user;   /* the handler's own */

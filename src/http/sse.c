@@ -5,7 +5,7 @@
 
 #include <assert.h>
 
-#include "http/tally.h"
+#include "http/share.h"
 
 enum {
     WRITE_FRAMES_MAX = 16,        /* frames handed to libuv in one write */
@@ -231,6 +231,7 @@ static void drop_sent(struct sse *s, size_t n)
 static void send_queue(struct sse *s)
 {
     list_del(&s->unsent);
+    share_note(s->conn);
     while (s->first) {
         uv_buf_t bufs[WRITE_FRAMES_MAX];
         unsigned n = 0;

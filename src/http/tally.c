@@ -1,6 +1,7 @@
 #include "http/tally.h"
 
 #include "base/ip.h"
+#include "http/share.h"
 
 #define NETWORK_BYTES 8 /* an IPv6 customer has a /64: its addresses count as one */
 
@@ -15,23 +16,39 @@ static struct tally *tally_of(struct http_server *s, char kind, str name)
     struct tally *t = map_get(&s->tallies, buf_str(&key));
     if (!t) {
         t = xcalloc(1, sizeof *t);
+        t->server = s;
         t->key = str_dup(buf_str(&key));
         t->is_person = kind == 'p';
         list_init(&t->conns);
         list_init(&t->watches);
+        share_init(t);
         map_put(&s->tallies, buf_str(&key), t);
     }
     buf_done(&key);
     return t;
 }
 
-static void free_unused(struct http_server *s, struct tally *t)
+static void tally_free(struct tally *t)
 {
-    if (t->nconns > 0 || t->nwatches > 0)
-        return;
-    map_del(&s->tallies, str_from(t->key));
+    share_done(t);
     free(t->key);
     free(t);
+}
+
+void tally_free_unused(struct tally *t)
+{
+    if (t->nconns > 0 || t->nwatches > 0 || share_is_owing(t))
+        return;
+    map_del(&t->server->tallies, str_from(t->key));
+    tally_free(t);
+}
+
+void tallies_free(struct http_server *s)
+{
+    struct map_entry *m;
+    for (size_t i = 0; (m = map_next(&s->tallies, &i));)
+        tally_free(m->value);
+    map_done(&s->tallies);
 }
 
 static void join(struct http_conn *c, struct tally *t)
@@ -51,11 +68,12 @@ void tally_leave(struct http_conn *c)
         return;
     c->tally = NULL;
     list_del(&c->counted);
+    list_del(&c->waits);
     t->nconns--;
     t->queued -= c->queued;
     if (!t->is_person)
         c->server->nanonymous--;
-    free_unused(c->server, t);
+    tally_free_unused(t);
 }
 
 static void join_address(struct http_conn *c)
@@ -77,6 +95,7 @@ bool http_count_for(struct http_req *q, str person)
     struct http_conn *c = q->conn;
     if (!c || c->is_local_socket)
         return true;
+    c->req->is_counted = true;
     if (c->tally && c->tally->is_person && str_eq(str_from(c->tally->key + 1), person))
         return true;
     struct http_server *s = c->server;
@@ -87,6 +106,7 @@ bool http_count_for(struct http_req *q, str person)
     tally_leave(c);
     join(c, t);
     t->nconns--;
+    share_counted(c);
     return true;
 }
 
@@ -102,6 +122,7 @@ static unsigned loss(const struct http_conn *c)
     case CONN_LINGER:
         return 3;
     case CONN_BODY:
+    case CONN_READY:
         return 4;
     case CONN_FLUSH:
         return 5;
@@ -149,7 +170,8 @@ static bool address_has_room(struct http_conn *c, bool *ret_refuse)
 {
     struct http_server *s = c->server;
     const struct http_handlers *h = &s->handlers;
-    if (c->is_local_socket || (h->is_proxy && h->is_proxy(h->ctx, c->peer_addr)))
+    c->is_proxy = !c->is_local_socket && h->is_proxy && h->is_proxy(h->ctx, c->peer_addr);
+    if (c->is_local_socket || c->is_proxy)
         return true;
     join_address(c);
     if (c->tally->nconns <= s->limits.conns_per_address || tally_evict(c->tally, c))
@@ -211,5 +233,5 @@ void tally_drop_watch(struct http_server *s, struct tally *t, struct list_node *
         return;
     list_del(counted);
     t->nwatches--;
-    free_unused(s, t);
+    tally_free_unused(t);
 }

@@ -11,15 +11,26 @@
 #include "http/conn.h"
 
 struct tally {
+    struct http_server *server;
     char *key;                /* "a" and the address, or "p" and the person */
     struct list_node conns;   /* http_conn.counted, in the order in which they came */
     struct list_node watches; /* sse.counted, the same */
     size_t nconns, nwatches;
     size_t queued; /* bytes that wait for slow readers */
     bool is_person;
+
+    /* Of share.c. */
+    struct list_node waiting; /* http_conn.waits: for time */
+    struct list_node ready;   /* http_conn.waits: for one of the requests under way to end */
+    struct timer turn;        /* when those who wait go on */
+    uint64_t debt_us, paid_us;
+    size_t nunder_way, nheld;
 };
 
 void tally_leave(struct http_conn *c);
+/* Frees a tally in which nothing is counted any more. */
+void tally_free_unused(struct tally *t);
+void tallies_free(struct http_server *s);
 
 /* Counts a newcomer for its address and makes room for it. *ret_refuse: it gets an error and
  * nothing else; false: not even that. */

@@ -29,7 +29,8 @@ struct loop {
     struct list_node deferred;
     struct timer_heap timers;
     struct list_node pools;
-    size_t held; /* what ends by itself */
+    size_t held;     /* what ends by itself */
+    uint64_t job_us; /* when the `done` of a job began; 0 outside */
 
     pthread_mutex_t lock;
     struct list_node posts; /* under lock */

@@ -150,6 +150,17 @@ static struct census take_census(struct loop *l)
     return c;
 }
 
+uint64_t loop_job_since_us(const struct loop *l)
+{
+    return l->job_us;
+}
+
+void loop_job_restart(struct loop *l, uint64_t now_us)
+{
+    if (l->job_us > 0)
+        l->job_us = now_us;
+}
+
 void loop_hold(struct loop *l)
 {
     l->held++;

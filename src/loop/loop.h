@@ -35,6 +35,11 @@ bool loop_run_until(struct loop *l, const bool *done, uint64_t timeout_ms);
 struct uv_loop_s *loop_uv(struct loop *l);
 struct logger *loop_log(struct loop *l);
 
+/* Since when the loop thread is in the `done` of a pool's job: clock_mono_us, or 0 outside. Whoever
+ * pays for a part of it restarts it, so that the next one pays for the rest. */
+uint64_t loop_job_since_us(const struct loop *l);
+void loop_job_restart(struct loop *l, uint64_t now_us);
+
 /* Calls fn on the loop thread, in the order of the posts. Any thread. */
 void loop_post(struct loop *l, loop_fn fn, void *ctx);
 

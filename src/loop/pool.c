@@ -3,14 +3,17 @@
 #include <assert.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
+#include "base/clock.h"
 #include "loop/internal.h"
 
 /* A worker that finds the queue empty sleeps on `work`. Finished jobs gather on `finished`
  * and one wake-up brings them all to the loop thread, which moves them to `ready` first:
  * that list is its own, so a `done` that frees the pool finds what is left of it. */
 
-enum { STACK_BYTES = 256 * 1024, NAME_MAX_BYTES = 16 };
+enum { STACK_BYTES = 256 * 1024, NAME_MAX_BYTES = 16, GIVE_WAY_NICE = 10 };
 
 struct pool {
     struct loop *loop;
@@ -22,6 +25,7 @@ struct pool {
     struct list_node ready; /* loop thread only */
     pthread_t *threads;     /* loop thread only */
     unsigned nthreads, max_threads;
+    bool gives_way; /* set before the first thread starts */
 
     pthread_mutex_t lock; /* for what follows */
     pthread_cond_t work, finish;
@@ -54,6 +58,8 @@ static void *run_worker(void *arg)
 {
     struct pool *p = arg;
     struct job *j;
+    if (p->gives_way) /* Linux: of this thread alone; a refusal does not matter */
+        (void)setpriority(PRIO_PROCESS, (id_t)gettid(), GIVE_WAY_NICE);
     pthread_mutex_lock(&p->lock);
     while ((j = next_job(p))) {
         pthread_mutex_unlock(&p->lock);
@@ -78,6 +84,7 @@ static void *run_worker(void *arg)
  * that submit their successor do not keep the loop. */
 static void deliver(struct pool *p)
 {
+    struct loop *l = p->loop; /* p may go with a job */
     struct list_node *node;
     pthread_mutex_lock(&p->lock);
     while ((node = list_pop(&p->finished)))
@@ -86,7 +93,9 @@ static void deliver(struct pool *p)
     while ((node = list_pop(&p->ready))) {
         struct job *j = LIST_ENTRY(node, struct job, node);
         p->pending--;
+        l->job_us = clock_mono_us();
         j->done(j);
+        l->job_us = 0;
     }
 }
 
@@ -155,6 +164,12 @@ void pool_submit(struct pool *p, struct job *j)
         fputs("nb: cannot start a thread\n", stderr);
         abort();
     }
+}
+
+void pool_give_way(struct pool *p)
+{
+    assert(p->nthreads == 0);
+    p->gives_way = true;
 }
 
 size_t pool_pending(const struct pool *p)

@@ -19,6 +19,9 @@ struct job {
 
 struct pool *pool_new(struct loop *l, const char *name, unsigned max_threads);
 void pool_submit(struct pool *p, struct job *j); /* j must stay until its `done` */
+/* Before the first job: its threads leave the processor to the loop thread and to other pools. For
+ * long computations, like hashing passwords. */
+void pool_give_way(struct pool *p);
 size_t pool_pending(const struct pool *p);       /* submitted and not yet done */
 
 /* Waits for all submitted jobs, delivers their `done`, ends the threads. May be called from
