@@ -3,21 +3,31 @@
 
 #include "api/internal.h"
 #include "api/trail.h"
+#include "http/stream.h"
 
-/* An answer is built in memory; what is larger is exported from the terminal, piece by piece. */
-#define EXPORT_BYTES_MAX (64u * 1024 * 1024)
-/* Documents being built at the same time: what is built and not read yet is limited by http. */
-#define EXPORTS_MAX      16u
-#define EXPORTS_USER_MAX 2u
+/* Documents on their way at the same time. Each holds one page of its conversation. */
+#define EXPORTS_MAX      64u
+#define EXPORTS_USER_MAX 4u
 
+/* The first piece decides between an answer and an error; with it the request is over and the
+ * document goes on alone, as fast as it is read. */
 struct export_request {
     struct api *api;
-    char *user_id; /* who asked */
-    struct api_wait *wait;
+    struct api_space *space; /* held */
+    char *user_id;           /* who asked */
+    char *id;
+    enum export_format format;
+    struct export *export;
+    struct http_req *req;       /* until the first piece */
+    struct http_stream *stream; /* from then on */
+    struct buf first;           /* the first piece, until it is asked for */
+    bool has_all;               /* the last piece was made */
+};
+
+struct export_wish {
     enum export_format format;
     struct export_options options;
-    struct export *export;
-    struct buf body;
+    struct export_request *made;
 };
 
 static str user_of(const struct http_req *r)
@@ -57,83 +67,113 @@ static void end_export(struct api *api, str user_id)
 
 static void finish(struct export_request *q)
 {
-    if (q->user_id)
-        end_export(q->api, str_from(q->user_id));
-    free(q->user_id);
     export_close(q->export);
-    buf_done(&q->body);
+    end_export(q->api, str_from(q->user_id));
+    api_release(q->api, q->space);
+    buf_done(&q->first);
+    free(q->user_id);
+    free(q->id);
+    free(q);
 }
 
 static void on_gone(struct http_req *r)
 {
     struct api_wait *w = r->user;
-    struct export_request *q = w->data;
+    struct export_wish *wish = w->data;
     store_op_cancel(w->op);
-    finish(q);
+    if (wish->made)
+        finish(wish->made);
 }
 
-static str file_name(struct arena *a, str id, enum export_format f)
+static void on_close(void *ctx)
 {
-    return arena_printf(a, "attachment; filename=\"%.*s.%s\"", STR_ARG(id), export_suffix(f));
+    finish(ctx);
 }
 
-static void reply(struct export_request *q, const struct err *err)
-{
-    struct http_req *r = q->wait->req;
-    if (err) {
-        api_store_error(r, err);
-    } else if (buf_failed(&q->body)) {
-        http_reply_error(r, 413, "too_large",
-                         "This conversation is too large for one answer. On the server's machine: "
-                         "nb conversations export ID -o FILE",
-                         NULL);
-    } else {
-        http_add_header(r, "Content-Disposition", file_name(&r->arena, q->wait->id, q->format));
-        /* A document of foreign text, to be saved: it must not act as a page of ours. */
-        http_add_header(r, "Content-Security-Policy",
-                        STR("sandbox; default-src 'none'; style-src 'unsafe-inline'"));
-        http_reply(r, 200, export_mime(q->format), buf_str(&q->body));
-    }
-}
+/* ---- pieces ---- */
 
 static void on_piece(void *ctx, const struct err *err, str piece, bool is_last)
 {
     struct export_request *q = ctx;
-    if (!err)
-        buf_add_str(&q->body, piece);
-    if (!err && !buf_failed(&q->body) && !is_last) {
+    q->has_all = is_last;
+    if (err)
+        http_stream_fail(q->stream);
+    else
+        http_stream_write(q->stream, piece);
+}
+
+static void produce(void *ctx)
+{
+    struct export_request *q = ctx;
+    struct buf first = q->first;
+    q->first = (struct buf){0};
+    if (first.n > 0)
+        http_stream_write(q->stream, buf_str(&first));
+    else if (q->has_all)
+        http_stream_end(q->stream);
+    else
         export_next(q->export, on_piece, q);
+    buf_done(&first);
+}
+
+static str file_name(const struct export_request *q)
+{
+    return arena_printf(&q->req->arena, "attachment; filename=\"%s.%s\"", q->id,
+                        export_suffix(q->format));
+}
+
+static void on_first(void *ctx, const struct err *err, str piece, bool is_last)
+{
+    struct export_request *q = ctx;
+    struct http_req *r = q->req;
+    if (err) {
+        r->on_gone = NULL;
+        api_store_error(r, err);
+        finish(q);
         return;
     }
-    struct export_request end = *q; /* the answer takes the request's arena along */
-    reply(&end, err);
-    finish(&end);
+    buf_init(&q->first, piece.n + 1);
+    (void)buf_add_str(&q->first, piece);
+    q->has_all = is_last;
+    http_add_header(r, "Content-Disposition", file_name(q));
+    /* A document of foreign text, to be saved: it must not act as a page of ours. */
+    http_add_header(r, "Content-Security-Policy",
+                    STR("sandbox; default-src 'none'; style-src 'unsafe-inline'"));
+    q->req = NULL;
+    const struct http_stream_maker maker = {produce, on_close, q};
+    q->stream = http_stream_open(r, export_mime(q->format), &maker);
 }
+
+/* ---- the request ---- */
 
 static void export_found(struct api_wait *w, const struct conv *c)
 {
-    struct export_request *q = w->data;
+    struct export_wish *wish = w->data;
     if (!begin_export(w->api, w->req))
         return;
+    struct export_request *q = wish->made = xcalloc(1, sizeof *q);
     q->api = w->api;
+    q->space = api_hold(w->api, w->space);
     q->user_id = str_dup(user_of(w->req));
+    q->id = str_dup(w->id);
+    q->format = wish->format;
+    q->req = w->req;
     q->export =
-        export_open(w->space->store, w->id, q->format, &q->options, trail_doer(w->api, w->req));
-    export_next(q->export, on_piece, q);
+        export_open(w->space->store, w->id, q->format, &wish->options, trail_doer(w->api, w->req));
+    export_next(q->export, on_first, q);
 }
 
 void api_conversations_export(void *ctx, struct http_req *r)
 {
-    struct export_request *q = ARENA_NEW(&r->arena, struct export_request);
+    struct export_wish *wish = ARENA_NEW(&r->arena, struct export_wish);
     str format = http_query(r, "format");
     struct err e = {0};
-    if (export_format_parse(format.n > 0 ? format : STR("markdown"), &q->format, &e) < 0) {
+    if (export_format_parse(format.n > 0 ? format : STR("markdown"), &wish->format, &e) < 0) {
         err_prefix(&e, "format");
         http_reply_error(r, 400, "bad_request", e.msg, NULL);
         return;
     }
-    q->options.without_tools = str_eq(http_query(r, "tools"), STR("false"));
-    buf_init(&q->body, EXPORT_BYTES_MAX);
-    q->wait = api_find_conv(ctx, r, q, export_found);
+    wish->options.without_tools = str_eq(http_query(r, "tools"), STR("false"));
+    (void)api_find_conv(ctx, r, wish, export_found);
     r->on_gone = on_gone;
 }

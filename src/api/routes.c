@@ -26,8 +26,8 @@
 #define SERVER(s) RULE(.scope = SCOPE_##s, .server = ORG_ADMIN, .tokens = RULE_TOKENS_WHOLE)
 #define OWNER(s)  RULE(.scope = SCOPE_##s, .server = ORG_OWNER, .tokens = RULE_TOKENS_WHOLE)
 /* About a workspace and what is in it. */
-#define HOME       RULE(.scope = SCOPE_READ)
-#define MEMBER(s)  RULE(.scope = SCOPE_##s, .space = WS_MEMBER)
+#define HOME      RULE(.scope = SCOPE_READ)
+#define MEMBER(s) RULE(.scope = SCOPE_##s, .space = WS_MEMBER)
 /* The same, but not for tokens that were given for some tools. */
 #define WIDE(s)    RULE(.scope = SCOPE_##s, .space = WS_MEMBER, .tokens = RULE_TOKENS_WIDE)
 #define MANAGER(s) RULE(.scope = SCOPE_##s, .space = WS_ADMIN, .tokens = RULE_TOKENS_WIDE)

@@ -22,7 +22,7 @@ void pool_submit(struct pool *p, struct job *j); /* j must stay until its `done`
 /* Before the first job: its threads leave the processor to the loop thread and to other pools. For
  * long computations, like hashing passwords. */
 void pool_give_way(struct pool *p);
-size_t pool_pending(const struct pool *p);       /* submitted and not yet done */
+size_t pool_pending(const struct pool *p); /* submitted and not yet done */
 
 /* Waits for all submitted jobs, delivers their `done`, ends the threads. May be called from
  * inside a `done`. Accepts NULL. */

@@ -9,7 +9,7 @@
 #include "store/export.h"
 #include "store/folder_record.h"
 
-enum { PAGE_EVENTS = 256, PAGE_BYTES = 1024 * 1024, PIECE_MAX = 512 * 1024 * 1024 };
+enum { PAGE_EVENTS = 256, PAGE_BYTES = 128 * 1024, PIECE_MAX = 512 * 1024 * 1024 };
 
 struct export
 {
