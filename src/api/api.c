@@ -7,6 +7,7 @@
 #include "api/routes.h"
 #include "api/trail.h"
 #include "base/random.h"
+#include "bundle/bundle.h"
 #include "http/static.h"
 
 /* The page loads nothing from elsewhere and runs no inline script. */
@@ -150,6 +151,8 @@ static void end_membership(struct api *api, const struct directory_item *item)
     if (s) {
         runtime_cancel_user(s->runtime, item->user_id);
         runtime_forget_user(s->runtime, item->user_id);
+        if (s->bundles)
+            bundles_forget_person(s->bundles, item->user_id);
     }
     tell_space(api, item, STR("member.left"));
 }

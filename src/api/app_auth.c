@@ -1,6 +1,9 @@
-/* /v1/apps/:name/auth, /v1/apps/oauth/... - signing in to a remote server from the page.
+/* /v1/apps/:name/auth, /v1/apps/:name/account, /v1/apps/oauth/... - signing in to a remote server
+ * from the page: for everybody in the workspace, by an admin (auth), or where each person signs in,
+ * with an account of one's own (account).
  *
- *   POST auth -> the address for the browser -> the authorization server -> GET callback -> token
+ *   POST auth or account -> the address for the browser -> the authorization server -> GET callback
+ * -> token
  *
  * A sign-in is good for one answer, within SIGN_IN_MS, from the browser that began it: the cookie
  * holds a secret of its own, and the person has to be the same. So an address that somebody else
@@ -32,6 +35,7 @@ struct sign_in {
     struct http_req *req; /* that waits for the next step; or NULL */
     str user_id, space_id, bundle, dir, slug;
     char secret[2 * SECRET_BYTES + 1];
+    bool is_personal; /* an account of this person's own */
     bool is_answered; /* the callback has come: no other is taken */
     bool has_job;     /* on the pool */
     struct oauth_state state;
@@ -103,6 +107,16 @@ static struct sign_in *sign_in_done(struct job *j)
     return s;
 }
 
+static void choose_file(struct sign_in *s, const char *credentials_dir, const struct bundle *b)
+{
+    struct arena *a = &s->arena;
+    const struct bundle_entry *e = bundle_entry(b);
+    s->dir =
+        str_from(s->is_personal ? credentials_people_dir(a, credentials_dir) : credentials_dir);
+    s->slug = arena_str(a, s->is_personal ? credentials_person_slug(a, e, s->user_id)
+                                          : credentials_slug(a, e));
+}
+
 static struct sign_in *sign_in_new(struct api *api, struct http_req *r, const struct bundle *b)
 {
     struct sign_in *s = xcalloc(1, sizeof(*s));
@@ -111,8 +125,8 @@ static struct sign_in *sign_in_new(struct api *api, struct http_req *r, const st
     s->user_id = arena_str(&s->arena, api_identity(r)->who.user_id);
     s->space_id = arena_str(&s->arena, api_space(r)->id);
     s->bundle = arena_str(&s->arena, bundle_entry(b)->server_name);
-    s->dir = arena_printf(&s->arena, "%s/credentials", api_space(r)->root);
-    s->slug = arena_str(&s->arena, credentials_slug(&s->arena, bundle_entry(b)));
+    s->is_personal = bundle_is_per_person(b);
+    choose_file(s, arena_printf(&s->arena, "%s/credentials", api_space(r)->root).p, b);
     list_push(&api->sign_ins, &s->node);
     wait_with(s, r);
     return s;
@@ -152,15 +166,19 @@ static void make_secret(char ret[2 * SECRET_BYTES + 1])
 
 /* ---- beginning ---- */
 
-/* The bundle of the path, if it takes a sign-in and the asker may do it; answers otherwise. */
-static struct bundle *find_guarded(struct http_req *r)
+/* The bundle of the path, if it takes a sign-in of this kind and the asker may do it; answers
+ * otherwise. The row of the route has decided on roles. */
+static struct bundle *find_guarded(struct http_req *r, bool is_personal)
 {
-    struct bundle *b = api_apps_may_change(r) ? api_apps_find(r) : NULL;
-    if (!b || bundle_entry(b)->oauth.is_on)
+    struct bundle *b = is_personal || api_apps_may_change(r) ? api_apps_find(r) : NULL;
+    if (!b || (bundle_entry(b)->oauth.is_on && bundle_is_per_person(b) == is_personal))
         return b;
     http_reply_error(r, 409, "no_sign_in",
-                     "This bundle does not take a sign-in: its entry has no "
-                     "transport.auth of the type oauth.",
+                     !bundle_entry(b)->oauth.is_on
+                         ? "This bundle does not take a sign-in: its entry has no "
+                           "transport.auth of the type oauth."
+                     : is_personal ? "An admin signs in to this bundle, for the whole workspace."
+                                   : "Each person signs in to this bundle: use account, not auth.",
                      NULL);
     return NULL;
 }
@@ -261,11 +279,10 @@ static void loaded_before(struct job *j)
     s->login = oauth_login_start(&conf, on_ready, s);
 }
 
-void api_apps_auth_start(void *ctx, struct http_req *r)
+static void start(struct api *api, struct http_req *r, bool is_personal)
 {
-    struct api *api = ctx;
     struct err e = {0};
-    struct bundle *b = find_guarded(r);
+    struct bundle *b = find_guarded(r, is_personal);
     if (!b)
         return;
     if (bundle_entry_check_url(bundle_entry(b), api->deps.config->allow_insecure_remotes, &e) < 0) {
@@ -277,6 +294,16 @@ void api_apps_auth_start(void *ctx, struct http_req *r)
     make_secret(s->secret);
     timer_init(&s->limit, api->deps.loop, on_limit, s);
     submit(s, load_before, loaded_before);
+}
+
+void api_apps_auth_start(void *ctx, struct http_req *r)
+{
+    start(ctx, r, false);
+}
+
+void api_apps_account_start(void *ctx, struct http_req *r)
+{
+    start(ctx, r, true);
 }
 
 /* ---- the way back ---- */
@@ -298,16 +325,24 @@ static void lead_back(struct api *api, struct http_req *r, str bundle, int code)
     http_reply(r, 302, NULL, STR_NONE);
 }
 
+static void tell_bundle(struct sign_in *s, bool is_signed_in)
+{
+    struct bundle *b = s->api ? bundle_of(s) : NULL;
+    if (b && s->is_personal)
+        bundle_account_changed(b, s->user_id, is_signed_in);
+    else if (b)
+        bundle_restart(b);
+}
+
 static void finish(struct sign_in *s)
 {
     struct http_req *r = take_request(s);
     struct api *api = s->api;
-    struct bundle *b = api ? bundle_of(s) : NULL;
     if (s->err.code && api)
         log_warn(api->deps.log, "bundle", "%.*s: a sign-in failed: %s", STR_ARG(s->bundle),
                  s->err.msg);
-    if (b && s->err.code == 0)
-        bundle_restart(b);
+    if (s->err.code == 0)
+        tell_bundle(s, true);
     if (r && api)
         lead_back(api, r, s->bundle, s->err.code);
     sign_in_free(s);
@@ -316,12 +351,39 @@ static void finish(struct sign_in *s)
 static void save_token(struct job *j) /* pool thread */
 {
     struct sign_in *s = sign_in_of(j);
+    if (s->is_personal) /* also one that cannot be read: its person cannot delete it */
+        (void)credentials_remove(s->dir.p, s->slug, NULL);
     (void)oauth_state_save(s->dir.p, s->slug, &s->state, &s->err);
 }
 
+static void forget_token(struct job *j) /* pool thread */
+{
+    struct sign_in *s = sign_in_of(j);
+    int rc = s->is_personal /* its file holds nothing else */
+                 ? credentials_remove(s->dir.p, s->slug, &s->err)
+                 : credentials_set(s->dir.p, s->slug, STR(OAUTH_CREDENTIAL), NULL, &s->err);
+    if (rc == -ENOENT)
+        err_clear(&s->err);
+}
+
+static void left_meanwhile(struct job *j)
+{
+    struct sign_in *s = sign_in_done(j);
+    err_set(&s->err, -ENOENT, "the person has left the workspace meanwhile");
+    finish(s);
+}
+
+/* Tokens are deleted when somebody leaves; this one may have been stored after that. */
 static void saved_token(struct job *j)
 {
-    finish(sign_in_done(j));
+    struct sign_in *s = sign_in_done(j);
+    struct viewer now = {0};
+    bool is_left = s->api && s->is_personal && s->err.code == 0 &&
+                   !directory_viewer(s->api->deps.directory, s->space_id, s->user_id, &now);
+    if (is_left)
+        submit(s, forget_token, left_meanwhile);
+    else
+        finish(s);
 }
 
 static void on_failed(void *ctx)
@@ -365,7 +427,7 @@ static bool is_starter(const struct sign_in *s, const struct http_req *r)
     bool is_same = me->is_known ? str_eq(me->who.user_id, s->user_id)
                                 : auth_mode(s->api->deps.auth) == AUTH_DEV;
     return is_same && directory_viewer(s->api->deps.directory, s->space_id, s->user_id, &now) &&
-           now.is_workspace_admin;
+           (s->is_personal || now.is_workspace_admin);
 }
 
 void api_apps_auth_callback(void *ctx, struct http_req *r)
@@ -419,21 +481,11 @@ void api_apps_auth_document(void *ctx, struct http_req *r)
 
 /* ---- signing out ---- */
 
-static void forget_token(struct job *j) /* pool thread */
-{
-    struct sign_in *s = sign_in_of(j);
-    int rc = credentials_set(s->dir.p, s->slug, STR(OAUTH_CREDENTIAL), NULL, &s->err);
-    if (rc == -ENOENT)
-        err_clear(&s->err);
-}
-
 static void forgot_token(struct job *j)
 {
     struct sign_in *s = sign_in_done(j);
     struct http_req *r = take_request(s);
-    struct bundle *b = s->api ? bundle_of(s) : NULL;
-    if (b)
-        bundle_restart(b); /* its connection still has the token */
+    tell_bundle(s, false); /* its connection still has the token */
     if (r && s->err.code)
         http_reply_error(r, 500, "not_saved", "The token could not be deleted.", NULL);
     else if (r)
@@ -441,16 +493,25 @@ static void forgot_token(struct job *j)
     sign_in_free(s);
 }
 
-void api_apps_auth_end(void *ctx, struct http_req *r)
+static void end(struct api *api, struct http_req *r, bool is_personal)
 {
-    struct api *api = ctx;
-    struct bundle *b = find_guarded(r);
+    struct bundle *b = find_guarded(r, is_personal);
     if (!b)
         return;
     struct sign_in *s = sign_in_new(api, r, b);
     timer_init(&s->limit, api->deps.loop, on_limit, s);
     s->is_answered = true;
     submit(s, forget_token, forgot_token);
+}
+
+void api_apps_auth_end(void *ctx, struct http_req *r)
+{
+    end(ctx, r, false);
+}
+
+void api_apps_account_end(void *ctx, struct http_req *r)
+{
+    end(ctx, r, true);
 }
 
 /* Those with a job on the pool free themselves when it is done. */

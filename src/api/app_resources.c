@@ -60,7 +60,8 @@ static void try_next(struct reading *g)
     struct mcp_request req = {.method = STR("resources/read"), .params = params};
     g->req->user = g;
     g->req->on_gone = on_gone;
-    g->call = bundle_request(g->bundle, &req, &EVENTS, g);
+    str user_id = actor_sole_user(api_actor(g->req));
+    g->call = bundle_request_as(g->bundle, user_id, &req, &EVENTS, g);
 }
 
 /* A token that is for some tools of a bundle is not for its resources. */

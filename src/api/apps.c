@@ -26,15 +26,16 @@ static void write_or_null(struct json_writer *w, const char *key, int64_t v)
         jw_int(w, v);
 }
 
-/* is_admin: with the reason in the server's own words, and files of this machine. */
-static void write_members(struct json_writer *w, struct bundle *b, bool is_admin)
+/* For admins with the reason in the server's own words, and files of this machine. */
+static void write_members(struct json_writer *w, struct bundle *b, const struct http_req *r)
 {
     const struct bundle_info *i = bundle_info(b);
+    bool is_for_admin = is_admin(r);
     jw_kstr(w, "name", i->name);
-    jw_kstr(w, "bundleName", i->is_path && !is_admin ? i->name : i->package);
+    jw_kstr(w, "bundleName", i->is_path && !is_for_admin ? i->name : i->package);
     jw_kstr(w, "version", i->version);
     jw_kstr(w, "status", str_from(bundle_state_name(i->state)));
-    jw_kstr_or_null(w, "reason", is_admin ? i->reason : i->fault);
+    jw_kstr_or_null(w, "reason", is_for_admin ? i->reason : i->fault);
     jw_kstr(w, "kind", str_from(bundle_kind_name(i->kind)));
     jw_kstr(w, "type", i->is_upjack ? STR("upjack") : STR("plain"));
     jw_kint(w, "toolCount", (int64_t)i->ntools);
@@ -49,14 +50,15 @@ static void write_members(struct json_writer *w, struct bundle *b, bool is_admin
     jw_key(w, "auth"); /* it takes a sign-in */
     jw_object(w);
     jw_kstr(w, "type", STR("oauth"));
-    jw_kbool(w, "needsSignIn", i->needs_sign_in);
+    jw_kstr(w, "per", bundle_is_per_person(b) ? STR("person") : STR("workspace"));
+    jw_kbool(w, "needsSignIn", bundle_needs_sign_in(b, api_identity(r)->who.user_id));
     jw_end(w);
 }
 
-static void write_app(struct json_writer *w, struct bundle *b, bool is_admin)
+static void write_app(struct json_writer *w, struct bundle *b, const struct http_req *r)
 {
     jw_object(w);
-    write_members(w, b, is_admin);
+    write_members(w, b, r);
     jw_end(w);
 }
 
@@ -78,21 +80,23 @@ static void write_tools(struct json_writer *w, struct arena *a, const struct bun
 }
 
 /* All that a person may want to know of one. */
-static void write_detail(struct json_writer *w, struct arena *a, struct bundle *b, bool is_admin)
+static void write_detail(struct json_writer *w, struct arena *a, struct bundle *b,
+                         const struct http_req *r)
 {
+    bool is_for_admin = is_admin(r);
     jw_object(w);
-    write_members(w, b, is_admin);
+    write_members(w, b, r);
     const struct bundle_info *i = bundle_info(b);
     jw_kstr_or_null(w, "author", i->author);
     write_or_null(w, "uptimeMs", i->uptime_ms);
     write_or_null(w, "rssBytes", i->rss_bytes);
     jw_kint(w, "restartCount", i->restarts);
     jw_kint(w, "failures", i->failures);
-    write_or_null(w, "pid", i->pid > 0 && is_admin ? i->pid : -1);
-    jw_kstr_or_null(w, "sandbox", is_admin ? i->sandbox : STR_NONE);
+    write_or_null(w, "pid", i->pid > 0 && is_for_admin ? i->pid : -1);
+    jw_kstr_or_null(w, "sandbox", is_for_admin ? i->sandbox : STR_NONE);
     jw_kstr_or_null(w, "protocolVersion", i->protocol_version);
     write_tools(w, a, b);
-    if (is_admin)
+    if (is_for_admin)
         api_write_quarantine(w, a, b);
     jw_end(w);
 }
@@ -113,7 +117,7 @@ void api_apps_list(void *ctx, struct http_req *r)
     for (size_t i = 0; i < count(s); i++) {
         struct bundle *b = bundles_at(s->bundles, i);
         if (api_token_sees(r, bundle_info(b)->name))
-            write_app(&j.w, b, is_admin(r));
+            write_app(&j.w, b, r);
     }
     jw_end(&j.w);
     jw_end(&j.w);
@@ -159,7 +163,7 @@ void api_apps_get(void *ctx, struct http_req *r)
     if (!b)
         return;
     api_json_begin(&j);
-    write_detail(&j.w, &r->arena, b, is_admin(r));
+    write_detail(&j.w, &r->arena, b, r);
     api_json_send(&j, r);
 }
 
@@ -280,7 +284,7 @@ static void on_installed(void *ctx, struct bundle *b, const struct err *err)
         return;
     }
     api_json_begin(&j);
-    write_app(&j.w, b, true);
+    write_app(&j.w, b, w->req);
     api_json_send(&j, w->req);
 }
 

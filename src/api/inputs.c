@@ -44,6 +44,8 @@ static void answer(struct api_wait *w, const struct conv *c)
                            body->content, &e);
     if (r == -ENOENT) {
         http_reply_error(w->req, 404, "not_found", e.msg, NULL);
+    } else if (r == -EPERM) {
+        http_reply_error(w->req, 403, "forbidden", e.msg, NULL);
     } else if (r < 0) {
         http_reply_error(w->req, 400, "invalid_input", e.msg, NULL);
     } else {

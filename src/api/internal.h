@@ -83,6 +83,8 @@ void api_apps_restart(void *ctx, struct http_req *r);
 void api_apps_logs(void *ctx, struct http_req *r);
 void api_apps_auth_start(void *ctx, struct http_req *r);
 void api_apps_auth_end(void *ctx, struct http_req *r);
+void api_apps_account_start(void *ctx, struct http_req *r);
+void api_apps_account_end(void *ctx, struct http_req *r);
 void api_apps_auth_callback(void *ctx, struct http_req *r);
 void api_apps_auth_document(void *ctx, struct http_req *r);
 void api_apps_auth_drop(struct api *api); /* sign-ins that are not finished */

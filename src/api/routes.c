@@ -102,6 +102,8 @@ static const struct route ROUTES[] = {
     {"POST", "/v1/apps/:name/restart", api_apps_restart, OUTSIDE, 0, MANAGER(ADMIN)},
     {"POST", "/v1/apps/:name/auth", api_apps_auth_start, OUTSIDE, 0, MANAGER(ADMIN)},
     {"DELETE", "/v1/apps/:name/auth", api_apps_auth_end, OUTSIDE, 0, MANAGER(ADMIN)},
+    {"POST", "/v1/apps/:name/account", api_apps_account_start, OUTSIDE, 0, WIDE(WRITE)},
+    {"DELETE", "/v1/apps/:name/account", api_apps_account_end, OUTSIDE, 0, WIDE(WRITE)},
     {"POST", "/v1/apps/:name/approve", api_apps_approve, 0, 0, MANAGER(ADMIN)},
     {"GET", "/v1/apps/:name/logs", api_apps_logs, 0, 0, MANAGER(READ)},
     {"GET", "/v1/apps/:name/resources/*", api_apps_resource, OUTSIDE, 0, MEMBER(READ)},

@@ -46,6 +46,8 @@ static const struct trail_row ROWS[] = {
     {"POST", "/v1/apps/:name/update", "bundle.update", 0, {"version"}, false},
     {"POST", "/v1/apps/:name/auth", "bundle.sign_in", 0, {0}, false},
     {"DELETE", "/v1/apps/:name/auth", "bundle.sign_out", 0, {0}, false},
+    {"POST", "/v1/apps/:name/account", "account.sign_in", 0, {0}, false},
+    {"DELETE", "/v1/apps/:name/account", "account.sign_out", 0, {0}, false},
     {"GET", "/v1/apps/:name/logs", "bundle.logs", 0, {0}, false},
     {"DELETE", "/v1/conversations/:id", "conversation.delete", 0, {0}, false},
     {"POST", "/v1/conversations/:id/restore", "conversation.restore", 0, {0}, false},

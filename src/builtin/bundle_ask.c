@@ -97,6 +97,7 @@ static void elicit(struct bundle_tool_call *c, struct mcp_ask *a)
         .kind = is_url ? INQUIRY_URL : INQUIRY_FORM,
         .source = source_name(c),
         .call_id = c->call_id,
+        .only_user_id = c->user_id,
         .message = json_get_string(a->params, "message"),
         .schema = is_url ? NULL : json_get(a->params, "requestedSchema"),
         .url = is_url ? json_get_string(a->params, "url") : STR_NONE,
@@ -168,6 +169,7 @@ static void consider_sampling(struct bundle_tool_call *c, struct mcp_ask *a)
         .kind = INQUIRY_SAMPLING,
         .source = source_name(c),
         .call_id = c->call_id,
+        .only_user_id = c->user_id,
         .message = STR("This server wants to use the workspace's model."),
         .detail = a->params,
     };

@@ -11,7 +11,8 @@ struct bundle_tool_call {
     struct bundle_source *source;
     struct bundle_call *call;
     str tool, call_id, run_id;
-    void *host; /* tool_caller.host; NULL = no run, nobody to ask */
+    str user_id; /* whose account it uses; empty = the workspace's */
+    void *host;  /* tool_caller.host; NULL = no run, nobody to ask */
     struct list_node asks;
     int samplings; /* begun so far */
     tool_done_fn done;

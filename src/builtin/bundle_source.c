@@ -51,6 +51,7 @@ static void describe(struct bundle_source *s, const struct json *given, struct t
         .meta = json_get(v, "_meta"),
         .is_internal = !is_for_models(v),
         .is_unconfined = is_unconfined(s),
+        .is_personal = bundle_is_per_person(s->bundle),
     };
 }
 
@@ -92,6 +93,12 @@ static str absence(void *self, struct arena *a, bool *ret_is_coming)
     };
     const struct bundle_source *s = self;
     const struct bundle_info *i = bundle_info(s->bundle);
+    if (i->state == BUNDLE_RUNNING && s->ntools == 0 && bundle_is_per_person(s->bundle))
+        return arena_printf(
+            a,
+            "The tools of \"%s\" are not known before somebody has signed in to it: "
+            "on the page (Apps, %s, Sign in) or with \"nb bundle auth %s\".",
+            s->source.name, s->source.name, s->source.name);
     if (i->state == BUNDLE_RUNNING || s->ntools > 0)
         return STR_NONE;
     *ret_is_coming = i->state == BUNDLE_STARTING;
@@ -197,6 +204,8 @@ static struct tool_call *call(void *self, str tool, const struct json *args,
     c->tool = arena_str(&c->arena, tool);
     c->call_id = arena_str(&c->arena, who->call_id);
     c->run_id = arena_str(&c->arena, who->run_id);
+    if (bundle_is_per_person(s->bundle))
+        c->user_id = arena_str(&c->arena, actor_sole_user(who->actor));
     c->host = who->host;
     c->done = done;
     c->progress = progress;
@@ -211,7 +220,7 @@ static struct tool_call *call(void *self, str tool, const struct json *args,
         .wants_progress = true,
         .input_schema = schema_of(s, tool),
     };
-    c->call = bundle_request(s->bundle, &req, &EVENTS, c);
+    c->call = bundle_request_as(s->bundle, c->user_id, &req, &EVENTS, c);
     return (struct tool_call *)c;
 }
 

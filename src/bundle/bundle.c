@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/hidden.h"
 #include "bundle/bundle_impl.h"
+#include "bundle/credentials.h"
 #include "bundle/fault.h"
 
 const char *bundle_state_name(enum bundle_state s)
@@ -15,7 +16,9 @@ const char *bundle_state_name(enum bundle_state s)
 void bundle_changed(struct bundle *b, enum bundle_change what)
 {
     const struct bundle_host *h = &b->set->conf.host;
-    if (h->changed && !b->is_removed)
+    if (b->user_id.n > 0)
+        people_changed(b, what);
+    else if (h->changed && !b->is_removed)
         h->changed(h->ctx, b, what);
 }
 
@@ -43,7 +46,7 @@ static void on_notified(void *ctx, str method, const struct json *params)
 {
     struct bundle *b = ctx;
     const struct bundle_host *h = &b->set->conf.host;
-    if (h->notified && !b->is_removed)
+    if (h->notified && !b->is_removed && b->user_id.n == 0)
         h->notified(h->ctx, b, method, params);
     watch_notified(b, method, params);
 }
@@ -77,20 +80,21 @@ struct bundle *bundle_new(struct bundles *s, const struct bundle_entry *e)
     list_init(&b->calls);
     stderr_ring_init(&b->said, BUNDLE_LOG_BYTES_MAX);
     supervise_init(b);
-    pins_init(b);
+    people_init(b);
     return b;
 }
 
 bool bundle_is_idle(const struct bundle *b)
 {
-    return !b->lanes && !b->start && !b->pins.is_busy && list_empty(&b->calls) &&
-           list_empty(&b->guests);
+    return !b->lanes && !b->start && !b->pins.is_busy && !b->people_load.is_busy &&
+           list_empty(&b->calls) && list_empty(&b->guests);
 }
 
 void bundle_free(struct bundle *b)
 {
     assert(bundle_is_idle(b));
     supervise_done(b);
+    people_done(b);
     bundle_keep_token(b, STR_NONE);
     stderr_ring_done(&b->said);
     pins_done(b);
@@ -128,11 +132,23 @@ void bundle_keep_token(struct bundle *b, str token)
 
 const char *bundle_token_dir(const struct bundle *b, struct arena *a)
 {
-    return b->set->conf.credentials_dir;
+    const char *dir = b->set->conf.credentials_dir;
+    return b->user_id.n > 0 ? credentials_people_dir(a, dir) : dir;
+}
+
+str bundle_token_slug(const struct bundle *b, struct arena *a)
+{
+    return b->user_id.n > 0 ? credentials_person_slug(a, &b->entry, b->user_id)
+                            : credentials_slug(a, &b->entry);
 }
 
 str bundle_sign_in_advice(const struct bundle *b, struct arena *a)
 {
+    if (bundle_is_per_person(b))
+        return arena_printf(a,
+                            "the person who asks has to sign in with an account of their own, on "
+                            "the page (Apps, %.*s, Sign in) or with: nb bundle auth %.*s",
+                            STR_ARG(b->entry.server_name), STR_ARG(b->entry.server_name));
     return arena_printf(a, "an admin has to sign in, on the page or with: nb bundle auth %.*s",
                         STR_ARG(b->entry.server_name));
 }
@@ -164,14 +180,14 @@ static str either(str first, str second)
 }
 
 /* Without a usable token a person has to sign in, whatever the attempt failed with. */
-static bool wants_sign_in(const struct bundle *b, int code)
+bool bundle_wants_sign_in(const struct bundle *b, int code)
 {
     return b->entry.oauth.is_on && (code == -ENOKEY || code == -EACCES || code == -EKEYREJECTED);
 }
 
 static int state_code(const struct bundle *b)
 {
-    return wants_sign_in(b, b->reason_code) ? -EKEYREJECTED : b->reason_code;
+    return bundle_wants_sign_in(b, b->reason_code) ? -EKEYREJECTED : b->reason_code;
 }
 
 const struct bundle_info *bundle_info(struct bundle *b)
@@ -258,14 +274,35 @@ bool bundle_has_tool(const struct bundle *b, str name)
     return false;
 }
 
+/* Of a server where each person signs in. */
+static str failure_of_person(struct bundle *b, struct arena *a, const struct err *err)
+{
+    str name = b->entry.server_name;
+    if (err->code == -EXDEV)
+        return arena_printf(a,
+                            "%.*s is used with the account of one person, but several people wrote "
+                            "in this conversation; ask for it in a conversation of your own",
+                            STR_ARG(name));
+    if (err->code == -EBUSY)
+        return arena_printf(a, "%.*s is in use by too many people; try again in a moment",
+                            STR_ARG(name));
+    if (bundle_wants_sign_in(b, err->code))
+        return arena_printf(a, "%.*s needs a sign-in for this: %.*s", STR_ARG(name),
+                            STR_ARG(bundle_sign_in_advice(b, a)));
+    return STR_NONE;
+}
+
 str bundle_failure(struct bundle *b, struct arena *a, const struct err *err)
 {
     const struct bundle_info *i = bundle_info(b);
+    str of_person = bundle_is_per_person(b) ? failure_of_person(b, a, err) : STR_NONE;
+    if (of_person.n > 0)
+        return of_person;
     bool is_down = i->state == BUNDLE_DEAD || i->state == BUNDLE_STOPPED;
-    if (is_down && wants_sign_in(b, b->reason_code))
+    if (is_down && bundle_wants_sign_in(b, b->reason_code))
         return arena_printf(a, "%.*s is %s: %.*s", STR_ARG(i->name), bundle_state_name(i->state),
                             STR_ARG(bundle_sign_in_advice(b, a)));
-    if (wants_sign_in(b, err->code))
+    if (bundle_wants_sign_in(b, err->code))
         return arena_printf(a, "%.*s wants more rights for this call: %.*s", STR_ARG(i->name),
                             STR_ARG(bundle_sign_in_advice(b, a)));
     if (is_down)

@@ -27,6 +27,12 @@
 #define BUNDLE_LOG_BYTES_MAX (64u * 1024) /* stderr kept for each */
 #define BUNDLE_DRAIN_MS      5000
 
+/* Of a server where each person signs in (people.c): connections at one time, how long an unused
+ * one stays, and people whose accounts are known beforehand. */
+#define BUNDLE_PEOPLE_MAX     64
+#define BUNDLE_PERSON_IDLE_MS (10u * 60 * 1000)
+#define BUNDLE_ACCOUNTS_MAX   10000
+
 enum bundle_state { BUNDLE_STARTING, BUNDLE_RUNNING, BUNDLE_CRASHED, BUNDLE_DEAD, BUNDLE_STOPPED };
 const char *bundle_state_name(enum bundle_state s);
 
@@ -56,7 +62,7 @@ struct bundle_host {
 };
 
 struct bundle_times { /* 0 = the usual; tests are in a hurry */
-    uint64_t health_ms, backoff_ms, drain_ms;
+    uint64_t health_ms, backoff_ms, drain_ms, person_idle_ms;
 };
 
 struct bundles_conf { /* copied; pointers outlive the set */
@@ -113,7 +119,8 @@ struct bundle_info {
     size_t nheld;        /* quarantined: changed, new or suspicious; with the instructions */
     int64_t trust_score; /* -1 = unknown */
     bool is_protected;
-    bool needs_sign_in; /* OAuth: there is no usable token, or it lacks rights */
+    bool needs_sign_in; /* OAuth: there is no usable token, or it lacks rights; for a server where
+                         * each person signs in ask bundle_needs_sign_in */
     str sandbox;        /* "bubblewrap: network no, writes ~/notes": for people */
     enum mcp_era era;
     str protocol_version;
@@ -180,6 +187,24 @@ struct bundle_call;
 struct bundle_call *bundle_request(struct bundle *b, const struct mcp_request *req,
                                    const struct mcp_call_events *ev, void *ctx);
 void bundle_cancel(struct bundle_call *c, const char *reason); /* no callback any more */
+
+/* ---- servers where each person signs in: transport.auth.per "person" ---- */
+
+bool bundle_is_per_person(const struct bundle *b);
+
+/* The same as bundle_request for a server that the workspace is signed in to. For others it goes
+ * over a connection with this person's token; without one it fails with -ENOKEY. An empty id says
+ * that several people are behind the request (actor_sole_user): -EXDEV. bundle_request itself is
+ * refused by such a server. */
+struct bundle_call *bundle_request_as(struct bundle *b, str user_id, const struct mcp_request *req,
+                                      const struct mcp_call_events *ev, void *ctx);
+/* Has this person to sign in, or an admin for everybody? */
+bool bundle_needs_sign_in(struct bundle *b, str user_id);
+/* The person's token was stored or deleted. */
+void bundle_account_changed(struct bundle *b, str user_id, bool is_signed_in);
+/* Somebody has left the workspace: their connections close. Their tokens are deleted with the
+ * membership (workspace/change.h). */
+void bundles_forget_person(struct bundles *s, str user_id);
 
 /* A connection of somebody's own (a session of /mcp whose questions must not meet others').
  * It is not restarted; it ends with the bundle, and then `closed` of the events comes. NULL

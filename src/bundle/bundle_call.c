@@ -26,6 +26,7 @@ struct bundle_call {
     struct lanes_call *sent;
     struct rights_wait *rights; /* or NULL */
     bool is_second;             /* it has been sent before */
+    struct err refusal;         /* it is never sent, and answered with this; or code 0 */
 };
 
 static void call_free(struct bundle_call *c)
@@ -95,6 +96,8 @@ static void on_scope_noted(void *ctx, const struct err *why)
         return;
     c->rights = NULL;
     c->bundle->wants_rights |= why->code == -ENOKEY;
+    if (c->bundle->wants_rights)
+        people_wants_rights(c->bundle);
     answer(c, &(struct mcp_reply){.err = why});
 }
 
@@ -109,7 +112,7 @@ static bool begin_step_up(struct bundle_call *c, const struct mcp_reply *r)
     struct step_up_want want = {
         .pool = b->set->conf.pool,
         .credentials_dir = bundle_token_dir(b, &c->arena),
-        .slug = credentials_slug(&c->arena, &b->entry),
+        .slug = bundle_token_slug(b, &c->arena),
         .scope = challenge.scope,
         .advice = bundle_sign_in_advice(b, &c->arena),
     };
@@ -226,15 +229,34 @@ void bundle_calls_fail(struct bundle *b, const struct err *err)
 static void refuse_waiting(struct bundle *b)
 {
     struct err err = {0};
-    err_set(&err, -ENOTCONN, "%.*s is %s%s%.900s", STR_ARG(b->entry.server_name),
-            bundle_state_name(b->state), b->reason[0] ? ": " : "", b->reason);
+    bool is_for_person = b->user_id.n > 0 && bundle_wants_sign_in(b, b->reason_code);
+    err_set(&err, is_for_person ? -ENOKEY : -ENOTCONN, "%.*s is %s%s%.900s",
+            STR_ARG(b->entry.server_name), bundle_state_name(b->state), b->reason[0] ? ": " : "",
+            b->reason);
     bundle_calls_fail(b, &err);
+}
+
+/* Nobody's request is sent by a server where each person signs in: there is no token for it. */
+static void refuse_all(struct bundle *b)
+{
+    while (!list_empty(&b->calls)) {
+        struct bundle_call *c = LIST_ENTRY(b->calls.next, struct bundle_call, node);
+        struct err why = c->refusal;
+        if (why.code == 0)
+            err_set(&why, -ENOKEY, "each person signs in to %.*s, and this request is nobody's",
+                    STR_ARG(b->entry.server_name));
+        answer(c, &(struct mcp_reply){.err = &why});
+    }
 }
 
 static void on_dispatch(void *ctx)
 {
     struct bundle *b = ctx;
     struct bundle_call *c;
+    if (people_is_face(b)) {
+        refuse_all(b);
+        return;
+    }
     if (b->is_waiting) {
         supervise_start(b);
         return;
@@ -290,6 +312,16 @@ struct bundle_call *bundle_request(struct bundle *b, const struct mcp_request *r
         send_call(c);
     else
         bundle_dispatch_later(b);
+    return c;
+}
+
+struct bundle_call *bundle_request_refused(struct bundle *b, const struct err *why,
+                                           const struct mcp_call_events *ev, void *ctx)
+{
+    static const struct mcp_request NOTHING;
+    struct bundle_call *c = bundle_request(b, &NOTHING, ev, ctx);
+    assert(people_is_face(b)); /* others would send it */
+    c->refusal = *why;
     return c;
 }
 

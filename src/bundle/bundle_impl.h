@@ -7,7 +7,8 @@
  *   supervise.c        its life: start, crash, restart, stop
  *   supervise_watch.c  while it runs: health, lists
  *   memory_watch.c     while it runs: memory
- *   pin_watch.c        which of its tools a person has accepted */
+ *   pin_watch.c        which of its tools a person has accepted
+ *   people.c           servers where each person signs in: a connection for each of them */
 #pragma once
 
 #include "bundle/bundle.h"
@@ -51,15 +52,30 @@ struct bundle_pins {
     struct json *doc;   /* the pin file, or NULL: nothing is pinned yet */
     const char *dir, *path;
     bool is_loaded, is_broken, is_busy, is_dirty, is_gone;
-    char *text_memory; /* what the pool writes */
+    unsigned nremembered; /* lists of trusted tools */
+    char *text_memory;    /* what the pool writes */
     str text;
     struct job job;
     int rc;
     struct err err;
 };
 
+struct people_load { /* who has an account there; or deleting all of them */
+    struct arena arena;
+    struct job job;
+    const char *dir;
+    str server_name;
+    str *ids;
+    size_t n;
+    bool is_busy;
+};
+
 struct bundle {
-    struct list_node node; /* of set->leaving, once removed */
+    struct list_node node;   /* of set->leaving, once removed */
+    struct bundle *face;     /* of a person's own connection, until it is closed; else NULL */
+    str user_id;             /* of that person; else empty */
+    struct list_node people; /* of a face: struct person */
+    struct people_load people_load;
     struct bundles *set;
     struct arena arena; /* of the entry */
     struct bundle_entry entry;
@@ -153,6 +169,21 @@ extern const struct mcp_client_events SUPERVISE_EVENTS;
 /* Ends the server now; what follows is a crash with this reason. */
 void supervise_kill(struct bundle *b, const char *reason);
 
+/* ---- people.c ---- */
+
+void people_init(struct bundle *b);
+void people_done(struct bundle *b);
+/* Each person signs in, and this is not the connection of one of them. */
+bool people_is_face(const struct bundle *b);
+struct bundle *people_face(struct bundle *b); /* whose pins count: itself, or its face */
+void people_open(struct bundle *face);
+void people_close(struct bundle *face);  /* all connections */
+void people_forget(struct bundle *face); /* all tokens: the bundle was removed */
+void people_pins_loaded(struct bundle *face);
+void people_judge_again(struct bundle *face);
+void people_changed(struct bundle *own, enum bundle_change what);
+void people_wants_rights(struct bundle *own);
+
 /* ---- bundle_start.c ---- */
 
 void start_begin(struct bundle *b);
@@ -163,6 +194,7 @@ void start_cancel(struct bundle *b);
 void watch_init(struct bundle *b);
 void watch_begin(struct bundle *b); /* the connection is ready */
 void watch_know_tools(struct bundle *b, str tools);
+void watch_take_tools(struct bundle *b, const struct json *list);
 void watch_end(struct bundle *b);
 void watch_notified(struct bundle *b, str method, const struct json *params);
 /* The error of a request: does it mean that a remote server cannot be reached at all? */
@@ -180,6 +212,8 @@ bool pins_are_used(const struct bundle *b);
 /* Fills in everything of `s` from s->list. The first list of a bundle is pinned. */
 void pins_judge(struct bundle *b, struct bundle_toolset *s);
 const struct json *pins_clean(struct arena *a, const struct json *tool);
+/* The pinned definitions as a list of tools; NULL when nothing is pinned. Borrows from the pins. */
+struct json *pins_as_tools(struct bundle *b, struct arena *a);
 
 /* ---- memory_watch.c ---- */
 
@@ -200,12 +234,17 @@ void bundle_close_guests(struct bundle *b);
 /* The directory of the credentials that hold its token; and who has to sign in where. */
 void bundle_keep_token(struct bundle *b, str token); /* the one that is in use; empty = none */
 const char *bundle_token_dir(const struct bundle *b, struct arena *a);
+str bundle_token_slug(const struct bundle *b, struct arena *a);
+bool bundle_wants_sign_in(const struct bundle *b, int code); /* a failure that a sign-in ends */
 str bundle_sign_in_advice(const struct bundle *b, struct arena *a);
 bool bundle_is_idle(const struct bundle *b); /* nothing under way: may be freed */
 
 /* ---- bundle_call.c ---- */
 
 void bundle_calls_init(struct bundle *b);
+/* A request that is answered with this error, later. */
+struct bundle_call *bundle_request_refused(struct bundle *b, const struct err *why,
+                                           const struct mcp_call_events *ev, void *ctx);
 void bundle_dispatch_later(struct bundle *b);
 void bundle_calls_fail(struct bundle *b, const struct err *err); /* those not with the server */
 size_t bundle_calls_sent(const struct bundle *b);

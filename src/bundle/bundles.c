@@ -66,6 +66,7 @@ static void add(struct bundles *s, const struct bundle_entry *e)
 {
     size_t i = place_of(s, e->server_name);
     struct bundle *b = bundle_new(s, e);
+    pins_init(b);
     memmove(&s->items[i + 1], &s->items[i], (s->n - i) * sizeof(s->items[0]));
     s->items[i] = b;
     s->n++;
@@ -86,6 +87,7 @@ static void remove_at(struct bundles *s, size_t i)
     supervise_stop(b, "removed from the settings");
     bundle_changed(b, BUNDLE_REMOVED);
     pins_forget(b);
+    people_forget(b);
     b->is_removed = true;
     list_push(&s->leaving, &b->node);
     defer_start(s->conf.loop, &s->sweep);

@@ -1,5 +1,6 @@
 #include "bundle/credentials.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -9,10 +10,11 @@
 #include "bundle/sealed.h"
 #include "config/file.h"
 
-#define DIR_MODE   0700
-#define MASK       "****"
-#define MASK_SHOWN 2 /* characters of a longer value */
-#define MASK_LONG  4 /* values up to this length show nothing */
+#define DIR_MODE      0700
+#define PERSON_ID_MAX 128
+#define MASK          "****"
+#define MASK_SHOWN    2 /* characters of a longer value */
+#define MASK_LONG     4 /* values up to this length show nothing */
 
 str credentials_slug(struct arena *a, const struct bundle_entry *entry)
 {
@@ -23,6 +25,75 @@ str credentials_slug(struct arena *a, const struct bundle_entry *entry)
     char *slug = arena_cstr(a, bare);
     slug[str_find_char(bare, '/')] = '@';
     return str_make(slug, bare.n);
+}
+
+/* ---- accounts of people ---- */
+
+const char *credentials_people_dir(struct arena *a, const char *credentials_dir)
+{
+    return arena_printf(a, "%s/" CREDENTIALS_PEOPLE, credentials_dir).p;
+}
+
+static bool is_plain_id(str id)
+{
+    for (size_t i = 0; i < id.n; i++) {
+        char c = id.p[i];
+        bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+        if (!is_letter && !(c >= '0' && c <= '9') && c != '_' && c != '-')
+            return false;
+    }
+    return id.n > 0 && id.n <= PERSON_ID_MAX;
+}
+
+str credentials_person_slug(struct arena *a, const struct bundle_entry *entry, str user_id)
+{
+    if (!is_plain_id(user_id))
+        return STR_NONE;
+    return arena_printf(a, "%.*s@%.*s", STR_ARG(user_id), STR_ARG(entry->server_name));
+}
+
+/* "<user id>@<server>.json" -> the user id; empty for other files. */
+static str person_of_file(str file, str server_name)
+{
+    str end = STR(".json");
+    ptrdiff_t at = str_find_char(file, '@');
+    if (at <= 0 || !str_ends(file, end))
+        return STR_NONE;
+    str server = str_slice(file, (size_t)at + 1, file.n - end.n);
+    str id = str_slice(file, 0, (size_t)at);
+    return str_eq(server, server_name) && is_plain_id(id) ? id : STR_NONE;
+}
+
+size_t credentials_people(struct arena *a, const char *credentials_dir, str server_name, size_t max,
+                          str *ret_user_ids)
+{
+    DIR *d = opendir(credentials_people_dir(a, credentials_dir));
+    const struct dirent *entry;
+    size_t n = 0;
+    while (d && n < max && (entry = readdir(d)) != NULL) {
+        str id = person_of_file(str_from(entry->d_name), server_name);
+        if (id.n > 0)
+            ret_user_ids[n++] = arena_str(a, id);
+    }
+    if (d)
+        closedir(d);
+    return n;
+}
+
+void credentials_forget_people(const char *credentials_dir, str server_name)
+{
+    struct arena a;
+    arena_init(&a);
+    const char *dir = credentials_people_dir(&a, credentials_dir);
+    DIR *d = opendir(dir);
+    const struct dirent *entry;
+    while (d && (entry = readdir(d)) != NULL) {
+        if (person_of_file(str_from(entry->d_name), server_name).n > 0)
+            (void)unlinkat(dirfd(d), entry->d_name, 0);
+    }
+    if (d)
+        closedir(d);
+    arena_done(&a);
 }
 
 static const char *path_of(struct arena *a, const char *dir, str slug)

@@ -15,6 +15,20 @@
  * other package of the same short name can read it; else the server name. */
 str credentials_slug(struct arena *a, const struct bundle_entry *entry);
 
+/* Accounts of people at servers where each person signs in: {workspace}/credentials/people/, one
+ * file of each person and bundle, "<user id>@<server name>". The name is part of what is encrypted,
+ * so that nobody's file can take the place of another's. workspace/change.h deletes the files of a
+ * person who leaves. */
+#define CREDENTIALS_PEOPLE "people"
+const char *credentials_people_dir(struct arena *a, const char *credentials_dir);
+/* Empty when the id cannot be part of a file's name. */
+str credentials_person_slug(struct arena *a, const struct bundle_entry *entry, str user_id);
+/* Those who have an account stored, in no order; at most `max`. None is fine. */
+size_t credentials_people(struct arena *a, const char *credentials_dir, str server_name, size_t max,
+                          str *ret_user_ids);
+/* All accounts at this server. */
+void credentials_forget_people(const char *credentials_dir, str server_name);
+
 /* An object; empty when nothing is stored. */
 int credentials_load(struct arena *a, const char *dir, str slug, struct json **ret, struct err *e);
 

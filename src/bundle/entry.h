@@ -21,8 +21,8 @@ const char *bundle_kind_name(enum bundle_kind k); /* "named", "local" ... */
 
 struct bundle_sandbox { /* what a stdio bundle may touch besides its own data directory */
     bool is_off;
-    bool network;           /* some of it */
-    struct json_strs reach; /* "host:port", "public"; with network and none: public */
+    bool network;                 /* some of it */
+    struct json_strs reach;       /* "host:port", "public"; with network and none: public */
     struct json_strs read, write; /* absolute paths, or below ~ */
 };
 
@@ -32,6 +32,7 @@ struct bundle_pair {
 
 struct bundle_oauth { /* transport.auth of the type oauth */
     bool is_on;
+    bool is_per_person; /* each person signs in, with an account of their own (people.c) */
     str client_id, client_secret, scope; /* may be empty */
 };
 

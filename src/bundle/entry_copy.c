@@ -74,7 +74,8 @@ static bool remote_equal(const struct bundle_entry *x, const struct bundle_entry
            x->reconnect_initial_ms == y->reconnect_initial_ms &&
            x->reconnect_max_ms == y->reconnect_max_ms && x->reconnect_tries == y->reconnect_tries &&
            pairs_equal(x->headers, x->nheaders, y->headers, y->nheaders) &&
-           x->oauth.is_on == y->oauth.is_on && str_eq(x->oauth.client_id, y->oauth.client_id) &&
+           x->oauth.is_on == y->oauth.is_on && x->oauth.is_per_person == y->oauth.is_per_person &&
+           str_eq(x->oauth.client_id, y->oauth.client_id) &&
            str_eq(x->oauth.client_secret, y->oauth.client_secret) &&
            str_eq(x->oauth.scope, y->oauth.scope);
 }

@@ -40,17 +40,37 @@ static int unknown_auth(struct entry_decoder *d, const struct json *auth, const 
     return 0;
 }
 
+static int decode_oauth(struct entry_decoder *d, const struct json *auth)
+{
+    str per = json_get_string(auth, "per");
+    bool is_known =
+        !json_get(auth, "per") || str_eq(per, STR("person")) || str_eq(per, STR("workspace"));
+    if (!is_known)
+        return entry_refuse(d, "transport.auth", "per '%.*s' is not one of workspace, person",
+                            STR_ARG(per));
+    d->out->oauth = (struct bundle_oauth){
+        .is_on = true,
+        .is_per_person = str_eq(per, STR("person")),
+        .client_id = json_get_string(auth, "clientId"),
+        .client_secret = json_get_string(auth, "clientSecret"),
+        .scope = json_get_string(auth, "scope"),
+    };
+    return 0;
+}
+
 /* {"type": "bearer", "token"} | {"type": "header", "name", "value"} | {"type": "none"} |
- * {"type": "oauth", "clientId", "clientSecret", "scope"}, all of them optional.
+ * {"type": "oauth", "per", "clientId", "clientSecret", "scope"}, all of them optional.
  * *ret.key stays empty when there is no header to send. */
 static int decode_auth(struct entry_decoder *d, const struct json *auth, struct bundle_pair *ret)
 {
-    static const char *const KNOWN[] = {"type",     "token",        "name",  "value",
-                                        "clientId", "clientSecret", "scope", NULL};
+    static const char *const KNOWN[] = {"type",         "token", "name", "value", "clientId",
+                                        "clientSecret", "scope", "per",  NULL};
     str type = json_get_string(auth, "type");
     int r = unknown_auth(d, auth, KNOWN);
     if (r < 0)
         return r;
+    if (json_get(auth, "per") && !str_eq(type, STR("oauth")))
+        return entry_refuse(d, "transport.auth", "'per' needs the type 'oauth'");
     if (str_eq(type, STR("none")))
         return 0;
     if (str_eq(type, STR("bearer"))) {
@@ -66,12 +86,8 @@ static int decode_auth(struct entry_decoder *d, const struct json *auth, struct 
         return ret->key.n > 0 ? 0
                               : entry_refuse(d, "transport.auth", "the type 'header' needs a name");
     }
-    if (str_eq(type, STR("oauth"))) {
-        d->out->oauth = (struct bundle_oauth){true, json_get_string(auth, "clientId"),
-                                              json_get_string(auth, "clientSecret"),
-                                              json_get_string(auth, "scope")};
-        return 0;
-    }
+    if (str_eq(type, STR("oauth")))
+        return decode_oauth(d, auth);
     return entry_refuse(d, "transport.auth",
                         "type '%.*s' is not one of oauth, bearer, header, none", STR_ARG(type));
 }

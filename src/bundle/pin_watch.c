@@ -12,6 +12,8 @@
 #include "bundle/bundle_impl.h"
 #include "config/file.h"
 
+#define REMEMBER_MAX 64 /* lists of trusted tools that a process writes: each stays in memory */
+
 bool pins_are_used(const struct bundle *b)
 {
     return b->set->conf.pins_dir && b->entry.kind != BUNDLE_BUILT_IN && !b->entry.is_trusted;
@@ -113,10 +115,12 @@ static void on_loaded(struct job *j)
                  "`nb bundle approve`",
                  STR_ARG(b->entry.server_name), p->path, p->err.msg);
     }
-    if (p->is_gone)
+    if (p->is_gone) {
         pins_forget(b);
-    else
+    } else {
         watch_pins_loaded(b);
+        people_pins_loaded(b);
+    }
     defer_start(b->set->conf.loop, &b->set->sweep);
 }
 
@@ -140,14 +144,21 @@ void pins_done(struct bundle *b)
 
 /* ---- judging a list ---- */
 
+/* A person's own connection has no pins but those of its face. */
+static struct bundle_pins *pins_of(const struct bundle *b)
+{
+    return &people_face((struct bundle *)b)->pins;
+}
+
 /* Pins of a bundle that came from elsewhere, under the same name, mean nothing for this one. */
 static const struct json *known(const struct bundle *b)
 {
     char source[SHA256_HEX_LEN + 1];
-    if (!b->pins.doc)
+    const struct json *doc = pins_of(b)->doc;
+    if (!doc)
         return NULL;
     pin_source(&b->entry, source);
-    return str_eq(json_get_string(b->pins.doc, "source"), str_from(source)) ? b->pins.doc : NULL;
+    return str_eq(json_get_string(doc, "source"), str_from(source)) ? doc : NULL;
 }
 
 static size_t count_others(const struct bundle *b)
@@ -155,7 +166,7 @@ static size_t count_others(const struct bundle *b)
     size_t n = 0;
     for (size_t i = 0; i < b->set->n; i++) {
         const struct json *tools = json_get(b->set->items[i]->pins.doc, "tools");
-        n += tools && b->set->items[i] != b ? tools->len : 0;
+        n += tools && b->set->items[i] != people_face((struct bundle *)b) ? tools->len : 0;
     }
     return n;
 }
@@ -166,7 +177,8 @@ static struct pin_other *other_tools(const struct bundle *b, struct arena *a, si
     size_t n = 0;
     for (size_t i = 0; i < b->set->n; i++) {
         const struct bundle *o = b->set->items[i];
-        const struct json *tools = o == b ? NULL : json_get(o->pins.doc, "tools");
+        bool is_same = o == people_face((struct bundle *)b);
+        const struct json *tools = is_same ? NULL : json_get(o->pins.doc, "tools");
         for (size_t k = 0; tools && k < tools->len; k++) {
             const struct json_member *m = &tools->members[k];
             all[n] =
@@ -245,7 +257,7 @@ static bool is_accepted(struct judge *j, const struct json *tool, const struct j
         str detail = shadowed(j, tool);
         if (detail.n > 0)
             hold(j, tool, def, PIN_SHADOWS, detail);
-        else if (j->pins || j->b->pins.is_broken)
+        else if (j->pins || pins_of(j->b)->is_broken)
             hold(j, tool, def, PIN_NEW, STR("it was not there when the bundle was approved"));
         else
             return true;
@@ -255,7 +267,7 @@ static bool is_accepted(struct judge *j, const struct json *tool, const struct j
 
 static void pin(struct bundle *b, str name, const struct json *definition)
 {
-    struct bundle_pins *p = &b->pins;
+    struct bundle_pins *p = pins_of(b);
     struct json *tools = json_get(p->doc, "tools");
     json_set(&p->arena, tools, arena_str(&p->arena, name), *json_clone(&p->arena, definition));
 }
@@ -263,9 +275,10 @@ static void pin(struct bundle *b, str name, const struct json *definition)
 static void start_pins(struct bundle *b)
 {
     char source[SHA256_HEX_LEN + 1];
+    struct bundle_pins *p = pins_of(b);
     pin_source(&b->entry, source);
-    b->pins.doc = pins_new(&b->pins.arena, str_from(source));
-    b->pins.is_broken = false;
+    p->doc = pins_new(&p->arena, str_from(source));
+    p->is_broken = false;
 }
 
 static void pin_first(struct bundle *b, const struct bundle_toolset *s)
@@ -276,9 +289,25 @@ static void pin_first(struct bundle *b, const struct bundle_toolset *s)
     for (size_t i = 0; i < s->n; i++)
         pin(b, json_get_string(s->raw[i], "name"), pin_definition(&a, s->raw[i]));
     arena_done(&a);
-    json_set(&b->pins.arena, b->pins.doc, STR("instructions"),
-             json_of_str(arena_str(&b->pins.arena, b->server.instructions)));
-    save(b);
+    struct bundle_pins *p = pins_of(b);
+    str said = b->user_id.n > 0 ? STR_NONE : b->server.instructions; /* may be about one person */
+    json_set(&p->arena, p->doc, STR("instructions"), json_of_str(arena_str(&p->arena, said)));
+    save(people_face(b));
+}
+
+/* Trusted tools of a server where each person signs in: known before anybody has connected. */
+static void remember(struct bundle *b, const struct bundle_toolset *s)
+{
+    struct arena a;
+    bool is_new = !known(b);
+    arena_init(&a);
+    for (size_t i = 0; !is_new && i < s->n; i++) {
+        const struct json *pin = pins_tool(known(b), json_get_string(s->raw[i], "name"));
+        is_new = !pin || !json_equal(pin, pin_definition(&a, s->raw[i]));
+    }
+    arena_done(&a);
+    if (is_new && s->n > 0 && b->pins.nremembered++ < REMEMBER_MAX)
+        pin_first(b, s);
 }
 
 void pins_judge(struct bundle *b, struct bundle_toolset *s)
@@ -301,8 +330,10 @@ void pins_judge(struct bundle *b, struct bundle_toolset *s)
         s->items[s->n++] = pins_clean(&s->arena, tool);
     }
     /* Servers that list nothing at first are trusted with the first list that has tools. */
-    if (is_used && !j.pins && !b->pins.is_broken && s->n + s->nheld > 0)
+    if (is_used && !j.pins && !pins_of(b)->is_broken && s->n + s->nheld > 0)
         pin_first(b, s);
+    if (!is_used && people_is_face(b) && b->pins.path && b->pins.is_loaded)
+        remember(b, s);
     arena_done(&j.scratch);
 }
 
@@ -316,6 +347,20 @@ const struct json *pins_clean(struct arena *a, const struct json *tool)
     struct json *copy = json_clone(a, clean);
     json_set(a, copy, STR("name"), json_of_str(name));
     return copy;
+}
+
+struct json *pins_as_tools(struct bundle *b, struct arena *a)
+{
+    const struct json *tools = json_get(known(b), "tools");
+    if (!tools)
+        return NULL;
+    struct json *list = json_new(a, JSON_ARRAY);
+    for (size_t i = 0; i < tools->len; i++) {
+        struct json *tool = json_clone(a, &tools->members[i].value);
+        json_set(a, tool, STR("name"), json_of_str(tools->members[i].key));
+        json_push(a, list, *tool);
+    }
+    return list;
 }
 
 /* ---- instructions ---- */
@@ -378,5 +423,6 @@ int bundle_approve(struct bundle *b, const struct bundle_approval *what, size_t 
                  json_of_str(arena_str(&b->pins.arena, b->server.instructions)));
     save(b);
     watch_judge_again(b);
+    people_judge_again(b);
     return 0;
 }

@@ -66,10 +66,13 @@ static bool key_parse(str text, uint8_t key[KEY_BYTES])
     return hex_decode(key, KEY_BYTES, str_trim(text)) == 0;
 }
 
-/* {workDir} above {workDir}/credentials or {workDir}/workspaces/<ws>/credentials. */
+/* {workDir} above {workDir}/credentials or {workDir}/workspaces/<ws>/credentials, or a directory
+ * "people" in one of those. */
 static str work_dir_of(const char *dir)
 {
     str at = str_from(dir);
+    if (str_ends(at, STR("/credentials/people")))
+        at = str_slice(at, 0, at.n - strlen("/people"));
     if (!str_ends(at, STR("/credentials")))
         return at;
     at = str_slice(at, 0, at.n - strlen("/credentials"));

@@ -15,8 +15,9 @@
 
 #define SEALED_KEY_NAME ".secrets.key"
 
-/* The text of a file. `dir` is its directory, {workDir}/credentials or that of a workspace below
- * {workDir}/workspaces. -ENOKEY: it is encrypted and the key is missing or another one. */
+/* The text of a file. `dir` is its directory: {workDir}/credentials, that of a workspace below
+ * {workDir}/workspaces, or `people` in one of them. -ENOKEY: it is encrypted and the key is missing
+ * or another one. */
 int sealed_read(struct arena *a, const char *dir, const char *path, size_t max_bytes, str *ret,
                 struct err *e);
 /* Encrypts and writes it whole, 0600. */

@@ -27,8 +27,9 @@ static void set_state(struct bundle *b, enum bundle_state state, const char *rea
     snprintf(b->reason, sizeof(b->reason), "%s", reason);
     if (is_same)
         return;
-    log_info(b->set->conf.log, "bundle", "%.*s is %s%s%s", STR_ARG(b->entry.server_name),
-             bundle_state_name(state), reason[0] ? ": " : "", reason);
+    log_info(b->set->conf.log, "bundle", "%.*s%s%.*s is %s%s%s", STR_ARG(b->entry.server_name),
+             b->user_id.n > 0 ? " of " : "", STR_ARG(b->user_id), bundle_state_name(state),
+             reason[0] ? ": " : "", reason);
     bundle_changed(b, BUNDLE_STATE);
 }
 
@@ -113,7 +114,10 @@ static void attempt(struct bundle *b)
 {
     assert(!b->start && !b->lanes);
     timer_stop(&b->retry);
-    start_begin(b);
+    if (people_is_face(b))
+        people_open(b);
+    else
+        start_begin(b);
 }
 
 static void on_retry(void *ctx)
@@ -217,6 +221,7 @@ static void close_connection(struct bundle *b)
     start_cancel(b);
     bundle_close_guests(b);
     watch_end(b);
+    people_close(b);
     if (!b->lanes || b->is_closing)
         return;
     b->is_closing = true;

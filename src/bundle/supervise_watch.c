@@ -47,6 +47,11 @@ static void take_tools(struct bundle *b, const struct json *list)
         set_tools(b, list);
 }
 
+void watch_take_tools(struct bundle *b, const struct json *list)
+{
+    take_tools(b, list);
+}
+
 void watch_judge_again(struct bundle *b)
 {
     if (b->tools.list)
@@ -205,7 +210,7 @@ void watch_begin(struct bundle *b)
     b->unanswered_checks = 0;
     timer_start(&b->health, health_ms(b));
     b->is_listed = false;
-    if (!b->pins.is_loaded) {
+    if (!people_face(b)->pins.is_loaded) {
         b->wants_list = true;
         return;
     }

@@ -40,9 +40,19 @@ str bundle_cli_quoted(struct arena *a, const char *const *argv);
 /* A copy of an entry with its values masked that may be secret: variables, headers, tokens. */
 struct json *bundle_cli_masked(struct arena *a, const struct json *entry);
 
-/* Has a person sign in to a remote server, and keeps the token; an exit code. port: 0 = any.
- * is_pasted: the person pastes the address at which the browser ended. */
-int bundle_cli_sign_in(struct conv_cli *x, const struct bundle_entry *b, int port, bool is_pasted);
+/* The member whom somebody means, at a server where each person signs in: an id or an address;
+ * NULL = the only one there is. An exit code. */
+int bundle_cli_person(struct conv_cli *x, const char *typed, str *ret_id);
+
+struct sign_in_how {
+    int port;         /* of the loopback address; 0 = any */
+    bool is_pasted;   /* the person pastes the address at which the browser ended */
+    const char *user; /* bundle_cli_person, of a server where each person signs in; or NULL */
+};
+
+/* Has a person sign in to a remote server, and keeps the token; an exit code. */
+int bundle_cli_sign_in(struct conv_cli *x, const struct bundle_entry *b,
+                       const struct sign_in_how *how);
 
 /* Prints the question and reads y or n; `is_sure` answers yes by itself. */
 bool bundle_cli_confirm(const char *question, bool is_sure);

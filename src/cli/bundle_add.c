@@ -462,7 +462,7 @@ static int add_with_values(struct adding *d, const struct bundle_entry *b)
     v.before = before;
     int code = store_values(&v);
     if (code == EXIT_DONE && b->oauth.is_on)
-        code = bundle_cli_sign_in(x, b, 0, false);
+        code = bundle_cli_sign_in(x, b, &(struct sign_in_how){0});
     if (code == EXIT_DONE)
         code = bundle_cli_served(x) ? add_running(d) : add_entry(d, b);
     if (code != EXIT_DONE)

@@ -131,6 +131,7 @@ struct signing {
     struct err err;
     const char *dir;
     str slug;
+    bool is_personal; /* its file holds nothing else */
 };
 
 static void on_ready(void *ctx, str url, const struct err *err)
@@ -146,6 +147,8 @@ static void on_signed_in(void *ctx, const struct oauth_state *s, const struct er
 {
     struct signing *g = ctx;
     g->is_over = true;
+    if (s && g->is_personal) /* also one that cannot be read */
+        (void)credentials_remove(g->dir, g->slug, NULL);
     if (!s)
         g->err = *err;
     else
@@ -203,16 +206,36 @@ static int sign_in(struct signing *g, struct oauth_login *l, int listener)
     return await(g);
 }
 
-int bundle_cli_sign_in(struct conv_cli *x, const struct bundle_entry *b, int port, bool is_pasted)
+/* Where the token is kept. */
+static int choose_file(struct signing *g, const struct bundle_entry *b, const char *user)
 {
-    struct signing g = {.x = x, .dir = bundle_cli_credentials(x)};
+    struct arena *a = &g->x->arena;
+    str user_id;
+    g->dir = bundle_cli_credentials(g->x);
+    g->slug = credentials_slug(a, b);
+    if (!b->oauth.is_per_person)
+        return EXIT_DONE;
+    int code = bundle_cli_person(g->x, user, &user_id);
+    if (code != EXIT_DONE)
+        return code;
+    g->is_personal = true;
+    g->dir = credentials_people_dir(a, g->dir);
+    g->slug = credentials_person_slug(a, b, user_id);
+    return EXIT_DONE;
+}
+
+int bundle_cli_sign_in(struct conv_cli *x, const struct bundle_entry *b,
+                       const struct sign_in_how *how)
+{
+    struct signing g = {.x = x};
     struct oauth_state before = {0};
-    g.slug = credentials_slug(&x->arena, b);
+    int listener = -1, port = how->port, code = choose_file(&g, b, how->user);
+    if (code != EXIT_DONE)
+        return code;
     (void)oauth_state_load(&x->arena, g.dir, g.slug, &before, NULL);
-    int listener = -1;
-    if (is_pasted && port == 0)
+    if (how->is_pasted && port == 0)
         port = PASTED_PORT; /* nobody listens: any address of the loopback network will do */
-    else if (!is_pasted && (listener = listen_here(port, &port, &g.err)) < 0)
+    else if (!how->is_pasted && (listener = listen_here(port, &port, &g.err)) < 0)
         return cli_fail(&g.err);
     struct fetcher *fetcher = fetcher_new(x->loop);
     struct oauth_login_conf conf = {
@@ -246,6 +269,7 @@ int bundle_cli_sign_in(struct conv_cli *x, const struct bundle_entry *b, int por
 struct auth_options {
     int port;
     bool is_pasted, has_no_browser;
+    const char *user;
 };
 
 static const struct arg AUTH_ARGS[] = {
@@ -255,6 +279,8 @@ static const struct arg AUTH_ARGS[] = {
      "read the address at which the browser ended from stdin"},
     {"no-browser", 0, ARG_FLAG, offsetof(struct auth_options, has_no_browser), NULL,
      "the same as --paste"},
+    {"user", 'u', ARG_STRING, offsetof(struct auth_options, user), "USER",
+     "whose account, at a server where each person signs in"},
     {0}};
 
 static int do_auth(struct conv_cli *x, const void *options, int argc, char **argv)
@@ -279,7 +305,12 @@ static int do_auth(struct conv_cli *x, const void *options, int argc, char **arg
     }
     if (bundle_entry_check_url(b, x->config.allow_insecure_remotes, &e) < 0)
         return cli_fail(&e);
-    code = bundle_cli_sign_in(x, b, o->port, o->is_pasted || o->has_no_browser);
+    if (o->user && !b->oauth.is_per_person)
+        return cli_usage_error("--user: the whole workspace signs in to '%s' (its entry does not "
+                               "say \"per\": \"person\")",
+                               argv[0]);
+    struct sign_in_how how = {o->port, o->is_pasted || o->has_no_browser, o->user};
+    code = bundle_cli_sign_in(x, b, &how);
     if (code != EXIT_DONE)
         return code;
     printf("Signed in to %s.\n", argv[0]);
@@ -302,14 +333,16 @@ static int run_auth(struct cli *cli, const void *options, int argc, char **argv)
 
 const struct command BUNDLE_AUTH = {
     .name = "auth",
-    .usage = "bundle auth NAME [--port PORT] [--paste]",
+    .usage = "bundle auth NAME [--user USER] [--port PORT] [--paste]",
     .summary = "sign in to a remote server that wants OAuth",
     .help =
         "Shows an address to open in a browser of this machine, and waits until somebody has\n"
         "signed in there. The token is kept readable for you alone, and refreshed automatically.\n"
         "With --paste (or --no-browser), for a machine without a browser, such as over ssh: open\n"
         "the address anywhere, sign in, and paste the address at which the browser ends. That\n"
-        "page does not load there; its address is all that is needed.\n",
+        "page does not load there; its address is all that is needed.\n"
+        "Where each person signs in (\"per\": \"person\" in transport.auth), --user says whose\n"
+        "account it is.\n",
     .args = AUTH_ARGS,
     .options_size = sizeof(struct auth_options),
     .run = run_auth,

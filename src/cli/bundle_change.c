@@ -54,6 +54,8 @@ static int do_remove(struct conv_cli *x, const void *options, int argc, char **a
     const struct bundle_entry *b = bundle_cli_entry_named(all, n, str_from(argv[0]));
     const char *name = b ? arena_cstr(&x->arena, b->server_name) : argv[0];
     code = bundle_cli_served(x) ? remove_running(x, name) : remove_entry(x, name);
+    if (code == EXIT_DONE && b && b->oauth.is_per_person)
+        credentials_forget_people(bundle_cli_credentials(x), b->server_name);
     if (code != EXIT_DONE || !o->is_forgetting || !b)
         return code;
     str slug = credentials_slug(&x->arena, b);

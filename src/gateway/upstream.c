@@ -244,6 +244,12 @@ static void send_up(struct gw_up *u)
 {
     struct gw_request *q = u->q;
     bool may_be_asked = gw_client_is_interactive(q->capabilities);
+    if (bundle_is_per_person(u->bundle)) { /* its connections are one person's anyway */
+        struct mcp_request req = wire_request(u);
+        str user_id = actor_sole_user(q->actor);
+        u->shared = bundle_request_as(u->bundle, user_id, &req, &EVENTS, u);
+        return;
+    }
     if (u->era != MCP_ERA_MODERN && may_be_asked && q->session) {
         u->instance = gw_instance_of(q->session, u->bundle);
         if (u->instance) {

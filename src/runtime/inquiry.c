@@ -45,6 +45,8 @@ static void write_question(struct json_writer *w, const struct inquiry *q)
     jw_kstr(w, "source", q->q.source);
     jw_kstr(w, "callId", q->q.call_id);
     jw_kstr(w, "message", q->q.message);
+    if (q->q.only_user_id.n > 0)
+        jw_kstr(w, "forUserId", q->q.only_user_id);
     if (q->q.schema)
         jw_kval(w, "schema", q->q.schema);
     if (q->q.url.n > 0)
@@ -163,6 +165,7 @@ struct inquiry *inquiry_open(void *tool_host, const struct inquiry_question *q, 
         .kind = q->kind,
         .source = arena_str(a, q->source),
         .call_id = arena_str(a, q->call_id),
+        .only_user_id = arena_str(a, q->only_user_id),
         .message = arena_str(a, q->message),
         .schema = q->schema ? json_clone(a, q->schema) : NULL,
         .url = arena_str(a, q->url),
@@ -256,6 +259,9 @@ int inquiry_answer(struct runtime *rt, str conversation_id, str input_id, str us
     struct json *full = NULL;
     if (!q)
         return err_set(e, -ENOENT, "This question is not open (any more).");
+    if (q->q.only_user_id.n > 0 && !str_eq(q->q.only_user_id, user_id))
+        return err_set(e, -EPERM,
+                       "This call uses the account of somebody else, who alone answers.");
     if (action == INQUIRY_ACCEPT && q->q.kind == INQUIRY_FORM) {
         int r = accept_form(q, content, &full, e);
         if (r < 0)

@@ -26,6 +26,7 @@ enum inquiry_action { INQUIRY_ACCEPT, INQUIRY_DECLINE, INQUIRY_CANCEL };
 struct inquiry_question { /* borrowed for inquiry_open */
     enum inquiry_kind kind;
     str source, call_id;
+    str only_user_id; /* nobody else may answer: the call uses this person's account; or empty */
     str message;
     const struct json *schema; /* form: requestedSchema */
     str url;                   /* url */
@@ -47,7 +48,8 @@ void inquiry_withdraw(struct inquiry *q); /* no callback any more */
 struct json *inquiries_json(const struct runtime *rt, str conversation_id, struct arena *a);
 
 /* A person's answer. The caller has checked that this person may send. content is checked
- * against the schema's required names and types. -ENOENT: it is not open (any more);
+ * against the schema's required names and types. -ENOENT: it is not open (any more); -EPERM: it
+ * is for somebody else;
  * -EINVAL: the content does not fit, with a message for the person. */
 int inquiry_answer(struct runtime *rt, str conversation_id, str input_id, str user_id,
                    enum inquiry_action action, const struct json *content, struct err *e);

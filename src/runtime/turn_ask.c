@@ -141,6 +141,20 @@ static str last_user_text(struct turn *t, const struct replay *h)
     return STR_NONE;
 }
 
+/* Does the answer allow a call that uses the account of the person who asked for it? */
+static bool allows_personal(const struct turn *t, const struct replay *h)
+{
+    for (size_t i = 0; h->ask.calls && i < h->ask.calls->len; i++) {
+        const struct json *call = &h->ask.calls->items[i];
+        const struct toolset_item *it =
+            registry_find(t->rt->deps.tools, json_get_string(call, "name"), json_get(call, "input"),
+                          actor_is_admin(t->actor));
+        if (it && it->tool->is_personal && is_allowed(&t->answer, h, json_get_string(call, "id")))
+            return true;
+    }
+    return false;
+}
+
 /* From here on the turn acts for those whose run asked; the answer was consent. A question of a
  * log that was copied here is answered with the rights of the one who answers. */
 static bool take_over(struct turn *t, const struct replay *h, struct err *e)
@@ -152,6 +166,11 @@ static bool take_over(struct turn *t, const struct replay *h, struct err *e)
     is_restored = setting_restore(t, &h->ask);
     if (is_restored && !actor_covers(answerer, t->actor)) {
         err_set(e, -EPERM, "The question came from a run with more rights than this token has.");
+        is_refused = true;
+    } else if (!str_eq(actor_user(answerer), actor_user(t->actor)) && allows_personal(t, h)) {
+        err_set(e, -EPERM,
+                "A call uses the account of the person whose message started this run. Only that "
+                "person may allow it.");
         is_refused = true;
     } else if (!actor_is_current(t->actor, clock_now_ms())) {
         err_set(e, -EPERM,

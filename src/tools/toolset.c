@@ -51,6 +51,7 @@ static struct tool copy_tool(struct arena *a, const struct tool *t)
         .is_workspace_change = t->is_workspace_change,
         .is_unconfined = t->is_unconfined,
         .reading_actions = copy_strs(a, t->reading_actions),
+        .is_personal = t->is_personal,
         .timeout_ms = t->timeout_ms,
     };
 }

@@ -119,7 +119,8 @@ static inline str actor_user(const struct actor *a)
     return a->people[0].user_id;
 }
 
-/* The one person whose words are behind it, however they came; empty when there are several. */
+/* The one person whose words are behind it, however they came; empty when there are several. What
+ * belongs to one person (a personal skill, an account at a remote server) is for such an actor. */
 str actor_sole_user(const struct actor *a);
 
 static inline str actor_token(const struct actor *a)

@@ -45,5 +45,5 @@ int edit_workspace_remove(struct edit *x);
 int edit_member_set(struct edit *x);
 int edit_member_remove(struct edit *x);
 
-/* Takes one member out of the file; no guard. */
+/* Takes one member out of the file, and deletes their accounts at remote servers; no guard. */
 int workspace_drop_member(struct edit *x, const struct workspace *w, str user_id);

@@ -1,4 +1,6 @@
+#include <dirent.h>
 #include <errno.h>
+#include <unistd.h>
 
 #include "base/random.h"
 #include "base/utf8.h"
@@ -56,9 +58,39 @@ static int write_member(struct edit *x, const struct workspace *w, str user_id, 
     return write_workspace(x, w->id, doc);
 }
 
+/* "<user id>@..." and its lock, ".<user id>@...": accounts at servers where each person signs in
+ * (bundle/credentials.h). */
+static bool is_account_of(const char *file, str user_id)
+{
+    str name = str_from(file);
+    if (str_starts(name, STR(".")))
+        name = str_skip(name, 1);
+    return str_starts(name, user_id) && str_starts(str_skip(name, user_id.n), STR("@"));
+}
+
+/* Tokens of a person end with the membership. */
+static int forget_accounts(struct edit *x, str workspace_id, str user_id)
+{
+    str dir = arena_printf(x->arena, "%s/workspaces/%.*s/credentials/people", x->work_dir,
+                           STR_ARG(workspace_id));
+    DIR *d = opendir(dir.p);
+    const struct dirent *entry;
+    int r = 0;
+    if (!d)
+        return errno == ENOENT ? 0 : err_errno(x->e, -errno, "cannot read", dir.p);
+    while ((entry = readdir(d)) != NULL) {
+        if (is_account_of(entry->d_name, user_id) && unlinkat(dirfd(d), entry->d_name, 0) < 0 &&
+            errno != ENOENT)
+            r = err_errno(x->e, -errno, "cannot remove an account from", dir.p);
+    }
+    closedir(d);
+    return r;
+}
+
 int workspace_drop_member(struct edit *x, const struct workspace *w, str user_id)
 {
-    return write_member(x, w, user_id, WS_NONE);
+    int r = write_member(x, w, user_id, WS_NONE);
+    return r < 0 ? r : forget_accounts(x, w->id, user_id);
 }
 
 /* ---- ids ---- */

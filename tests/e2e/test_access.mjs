@@ -166,6 +166,8 @@ const OTHER_ROUTES = {
     'GET /v1/apps/oauth/client.json': ['open', '/v1/apps/oauth/client.json', undefined, [404]],
     'POST /v1/apps/:name/auth': ['bundles', '/v1/apps/none/auth', {}, [404]],
     'DELETE /v1/apps/:name/auth': ['bundles', '/v1/apps/none/auth', undefined, [404]],
+    'POST /v1/apps/:name/account': ['member', '/v1/apps/none/account', {}, [404]],
+    'DELETE /v1/apps/:name/account': ['member', '/v1/apps/none/account', undefined, [404]],
     'GET /v1/apps/:name': ['member', '/v1/apps/none', undefined, [404]],
     'DELETE /v1/apps/:name': ['bundles', '/v1/apps/none', undefined, [404]],
     'POST /v1/apps/:name/start': ['bundles', '/v1/apps/none/start', {}, [404]],

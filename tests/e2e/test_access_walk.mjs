@@ -239,6 +239,8 @@ const REQUESTS = {
     'GET /v1/apps/oauth/client.json': { okay: [404] },
     'POST /v1/apps/:name/auth': { body: {}, okay: [404] },
     'DELETE /v1/apps/:name/auth': { okay: [404] },
+    'POST /v1/apps/:name/account': { body: {}, okay: [404] },
+    'DELETE /v1/apps/:name/account': { okay: [404] },
     'POST /v1/apps/:name/approve': { body: {}, okay: [400, 404] },
     'GET /v1/apps/:name': { okay: [404] },
     'DELETE /v1/apps/:name': { okay: [404] },

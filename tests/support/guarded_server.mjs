@@ -13,9 +13,9 @@ function body(req) {
     })
 }
 
-/** The state's `busy` is a status with which no refresh succeeds; its `held` is a promise that delays the answer to one. options: metadata (changes of the authorization server's), resource, where ('header', 'path', 'root'), auth, callback (changes of the redirect's query). */
+/** The state's `busy` is a status with which no refresh succeeds; its `held` is a promise that delays the answer to one. options: metadata (changes of the authorization server's), resource, where ('header', 'path', 'root'), auth, callback (changes of the redirect's query), tools (of an account), call (answers tools/call itself), replied (hears the client's answers). The query's `login` says whose account it is; `calls` has all calls with their accounts. */
 export async function startGuarded(options = {}) {
-    const state = { faults: [], requests: [], clients: new Map(), codes: new Map(), access: new Map(), refresh: new Map(), lifetime: 3600, options }
+    const state = { faults: [], requests: [], clients: new Map(), codes: new Map(), access: new Map(), refresh: new Map(), accounts: new Map(), calls: [], lifetime: 3600, options }
     const server = http.createServer((req, res) => handle(req, res).catch((error) => {
         state.faults.push(error.stack)
         res.writeHead(500).end()
@@ -34,9 +34,11 @@ export async function startGuarded(options = {}) {
         response_types_supported: ['code'], code_challenge_methods_supported: ['S256'], token_endpoint_auth_methods_supported: [options.auth ?? 'none'], ...options.metadata,
     })
 
-    function issue(res, client, scope) {
+    function issue(res, client, scope, account) {
         const access = randomUUID(), refresh = randomUUID()
         state.access.set(access, scope ?? '')
+        state.accounts.set(access, account)
+        state.accounts.set(refresh, account)
         state.refresh.set(refresh, client)
         json(res, 200, { access_token: access, token_type: 'Bearer', expires_in: state.lifetime, refresh_token: refresh, scope })
     }
@@ -61,14 +63,14 @@ export async function startGuarded(options = {}) {
             if (state.refresh.get(form.get('refresh_token')) !== client) return json(res, 400, { error: 'invalid_grant' })
             state.refresh.delete(form.get('refresh_token'))
             await state.held
-            return issue(res, client, state.granted)
+            return issue(res, client, state.granted, state.accounts.get(form.get('refresh_token')))
         }
         const code = state.codes.get(form.get('code'))
         state.codes.delete(form.get('code'))
         if (!code || code.client !== client || code.redirect !== form.get('redirect_uri')) return fault(res, 'the code is not theirs')
         if (createHash('sha256').update(form.get('code_verifier') ?? '').digest('base64url') !== code.challenge) return fault(res, 'PKCE')
         state.granted = options.grants ?? code.scope
-        issue(res, client, state.granted)
+        issue(res, client, state.granted, code.account)
     }
 
     function authorize(req, res, query) {
@@ -78,7 +80,7 @@ export async function startGuarded(options = {}) {
         if (query.get('resource') !== (options.resource ?? `${origin}/mcp`)) return fault(res, `resource is ${query.get('resource')}`)
         const code = randomUUID()
         state.scope = query.get('scope')
-        state.codes.set(code, { client: query.get('client_id'), redirect: query.get('redirect_uri'), challenge: query.get('code_challenge'), scope: query.get('scope') ?? undefined })
+        state.codes.set(code, { client: query.get('client_id'), redirect: query.get('redirect_uri'), challenge: query.get('code_challenge'), scope: query.get('scope') ?? undefined, account: query.get('login') ?? 'somebody' })
         const back = new URL(query.get('redirect_uri'))
         for (const [key, value] of Object.entries({ code, state: query.get('state'), ...options.callback })) if (value !== null) back.searchParams.set(key, value)
         res.writeHead(302, { location: back.href }).end()
@@ -100,12 +102,17 @@ export async function startGuarded(options = {}) {
             return json(res, 401, {}, { 'www-authenticate': `Bearer${place}${options.scope ? `, scope="${options.scope}"` : ''}` })
         }
         if (req.method !== 'POST') return res.writeHead(405).end()
-        const { id, method, params } = JSON.parse(await body(req))
+        const message = JSON.parse(await body(req))
+        const { id, method, params } = message
+        if (!method) return (options.replied?.(message), res.writeHead(202).end())
         if (method === 'initialize') return json(res, 200, { jsonrpc: '2.0', id, result: { protocolVersion: params.protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 'guarded', version: '1' } } })
-        if (method === 'tools/list') return json(res, 200, { jsonrpc: '2.0', id, result: { tools: TOOLS } })
+        const account = state.accounts.get(presented)
+        if (method === 'tools/list') return json(res, 200, { jsonrpc: '2.0', id, result: { tools: options.tools?.(account) ?? TOOLS } })
         const lacks = (options.callScope ?? '').split(' ').filter((word) => word && !state.access.get(presented).split(' ').includes(word))
         if (method === 'tools/call' && lacks.length) return json(res, 403, { jsonrpc: '2.0', id, error: { code: -32000, message: 'no' } }, { 'www-authenticate': `Bearer error="insufficient_scope", scope="${options.callScope}"` })
-        if (method === 'tools/call') return json(res, 200, { jsonrpc: '2.0', id, result: { content: [{ type: 'text', text: 'somebody' }] } })
+        if (method === 'tools/call') state.calls.push({ account, name: params.name })
+        if (method === 'tools/call' && options.call) return options.call({ req, res, id, params, account, json })
+        if (method === 'tools/call') return json(res, 200, { jsonrpc: '2.0', id, result: { content: [{ type: 'text', text: account }] } })
         if (id === undefined) return res.writeHead(202).end()
         json(res, 200, { jsonrpc: '2.0', id, error: { code: -32601, message: 'Method not found' } })
     }

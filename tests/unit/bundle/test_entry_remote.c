@@ -24,6 +24,19 @@ static void a_remote_bundle(void **state)
     assert_false(b.is_sse);
     is(b.headers[0].key, "X-Key");
 
+    b = good("{\"url\":\"https://x.io\",\"transport\":{\"auth\":{\"type\":\"oauth\"}}}");
+    assert_true(b.oauth.is_on && !b.oauth.is_per_person);
+    b = good("{\"url\":\"https://x.io\",\"transport\":{\"auth\":{\"type\":\"oauth\",\"per\":"
+             "\"person\"}}}");
+    assert_true(b.oauth.is_per_person);
+    bad("{\"url\":\"https://x.io\",\"transport\":{\"auth\":{\"type\":\"oauth\",\"per\":\"user\"}}}",
+        "workspace, person");
+    bad("{\"url\":\"https://x.io\",\"transport\":{\"auth\":{\"type\":\"oauth\",\"per\":1}}}",
+        "workspace, person");
+    bad("{\"url\":\"https://x.io\",\"transport\":{\"auth\":{\"type\":\"bearer\",\"token\":\"t\","
+        "\"per\":\"person\"}}}",
+        "needs the type 'oauth'");
+
     bad("{\"url\":\"https://user:secret@x.io\"}", "credentials do not belong in a URL");
     bad("{\"url\":\"ftp://x.io\"}", "url: ");
     bad("{\"url\":\"https://x.io\",\"transport\":{\"type\":\"carrier\"}}", "transport.type");

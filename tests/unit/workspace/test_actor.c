@@ -139,6 +139,8 @@ static void test_authors_of_the_log_narrow(void **state)
     assert_true(actor_is_admin(narrowed));
     assert_false(actor_is_admin(gone));
     assert_true(actor_is_current(gone, 1)); /* who left does not lock the conversation */
+    assert_true(str_eq(actor_sole_user(narrowed), STR("usr_boss")));
+    assert_int_equal(actor_sole_user(gone).n, 0); /* an account of one person is not for two */
     actor_unref(same);
     actor_unref(narrowed);
     actor_unref(gone);
@@ -209,6 +211,7 @@ static void test_too_many_people_may_do_nothing(void **state)
     assert_int_equal(a->npeople, ACTOR_PEOPLE_MAX);
     assert_true(a->is_overfull);
     assert_false(actor_allows(a, &acl, CONV_VIEW));
+    assert_int_equal(actor_sole_user(a).n, 0);
     actor_unref(a);
 }
 

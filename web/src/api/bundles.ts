@@ -14,7 +14,8 @@ export interface AppInfo {
   protected: boolean
   title: string | null
   description: string | null
-  auth?: { type: 'oauth'; needsSignIn: boolean } // it takes a sign-in
+  /** It takes a sign-in: of an admin for the workspace, or of each person. */
+  auth?: { type: 'oauth'; per: 'workspace' | 'person'; needsSignIn: boolean }
 }
 
 export interface AppDetail extends AppInfo {
@@ -85,14 +86,17 @@ export function changeApp(name: string, action: AppAction): Promise<unknown> {
   return call('POST', `apps/${encodeURIComponent(name)}/${action}`)
 }
 
-/** The address at which a person signs in to the bundle's server. */
-export async function startSignIn(name: string): Promise<string> {
-  const path = `apps/${encodeURIComponent(name)}/auth`
-  return (await call<{ url: string }>('POST', path)).url
+function signInPath({ name, auth }: AppInfo): string {
+  return `apps/${encodeURIComponent(name)}/${auth?.per === 'person' ? 'account' : 'auth'}`
 }
 
-export function signOut(name: string): Promise<unknown> {
-  return call('DELETE', `apps/${encodeURIComponent(name)}/auth`)
+/** The address at which a person signs in to the bundle's server. */
+export async function startSignIn(info: AppInfo): Promise<string> {
+  return (await call<{ url: string }>('POST', signInPath(info))).url
+}
+
+export function signOut(info: AppInfo): Promise<unknown> {
+  return call('DELETE', signInPath(info))
 }
 
 export function installApp(entry: object): Promise<AppInfo> {

@@ -15,7 +15,7 @@ import { openAddDialog } from './add_app'
 import { openImportDialog } from './import_servers'
 import { badge, empty, facts, lead, Loading, screen, section } from './parts'
 import { effectNote, quarantine, warningNotes } from './quarantine'
-import { signInActions } from './sign_in'
+import { signInActions, signInNote } from './sign_in'
 
 const STATES: Record<AppInfo['status'], 'ok' | 'bad' | 'warn' | 'plain'> = {
   running: 'ok',
@@ -96,6 +96,7 @@ function card(info: AppInfo, onChanged: () => void): HTMLElement {
     ),
     info.description && h('p', { class: 'card-text' }, info.description),
     info.reason && h('p', { class: 'card-reason' }, info.reason),
+    signInNote(info),
     info.quarantinedCount > 0 &&
       h('p', { class: 'card-reason' }, h('a', { href }, changedTools(info))),
     h(
@@ -150,6 +151,7 @@ function detail(name: string): HTMLElement {
       ),
       info.reason && h('p', { class: 'card-reason' }, info.reason),
       info.description && h('p', {}, info.description),
+      signInNote(info),
       quarantine(info, () => void loading.reload()),
       section('About', facts(factsOf(info))),
       section(

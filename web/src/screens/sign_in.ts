@@ -3,6 +3,7 @@ import { signOut, startSignIn } from '../api/bundles'
 import type { AppInfo } from '../api/bundles'
 import { messageOf } from '../api/client'
 import { textButton } from '../base/controls'
+import { h } from '../base/dom'
 import { toast } from '../base/toast'
 
 const RESULTS: Record<string, string> = {
@@ -18,12 +19,21 @@ function isPage(address: string): boolean {
   return protocol === 'https:' || protocol === 'http:'
 }
 
+/** Whose account a bundle uses, where each person signs in. */
+export function signInNote(info: AppInfo): HTMLElement | null {
+  if (info.auth?.per !== 'person') return null
+  const text = info.auth.needsSignIn
+    ? 'Each person signs in here with an account of their own. You have not signed in.'
+    : 'You are signed in with an account of your own. Nobody else’s messages use it.'
+  return h('p', { class: 'card-text' }, text)
+}
+
 export function signInActions(info: AppInfo, onChanged: () => void): HTMLElement[] {
   if (!info.auth) return []
   const enter = async () => {
     signIn.disabled = true
     try {
-      const address = await startSignIn(info.name)
+      const address = await startSignIn(info)
       if (!isPage(address)) throw new Error('The server named an address that is not a page.')
       location.assign(address)
     } catch (error) {
@@ -32,7 +42,7 @@ export function signInActions(info: AppInfo, onChanged: () => void): HTMLElement
     }
   }
   const leave = async () => {
-    await signOut(info.name).catch((error) => toast(messageOf(error)))
+    await signOut(info).catch((error) => toast(messageOf(error)))
     onChanged()
   }
   const needs = info.auth.needsSignIn
