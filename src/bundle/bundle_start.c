@@ -1,10 +1,11 @@
 /* bundle_start.c - an attempt: from an entry to a connection.
  *
  *   resolve the package -> what sandbox is there -> plan the command line (pool) -> dial
+ *   or, of npx: what sandbox is there -> install the package, unless it is there -> plan -> dial
  *   or, of a remote one: its token -> dial
  *
- * Given up at any point by start_cancel; only a job on the pool and a token are waited for, by the
- * attempt's own memory, not by the bundle. */
+ * Given up at any point by start_cancel; only a job on the pool, an installation and a token are
+ * waited for, by the attempt's own memory, not by the bundle. */
 #include <errno.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -13,6 +14,7 @@
 #include "bundle/bundle_impl.h"
 #include "bundle/cgroup.h"
 #include "bundle/credentials.h"
+#include "bundle/npm_install.h"
 #include "bundle/token.h"
 
 struct start {
@@ -21,6 +23,7 @@ struct start {
     struct arena arena;
     struct resolve *resolve;
     struct token_get *token;
+    struct npm_install *install;
     struct sandbox_waiter waiter;
     struct job job;
     bool is_planning;
@@ -133,6 +136,17 @@ static void open_connection(struct start *s)
 
 /* ---- planning ---- */
 
+static struct bundle_place place_of(const struct bundles_conf *c)
+{
+    return (struct bundle_place){
+        .data_dir = c->data_dir,
+        .package_dir = c->package_dir,
+        .work_dir = c->work_dir,
+        .home_dir = c->home_dir,
+        .own_program = c->own_program,
+    };
+}
+
 static int make_directory(const char *path, struct err *e)
 {
     if (mkdir(path, 0700) < 0 && errno != EEXIST)
@@ -168,13 +182,69 @@ static void plan_done(struct job *j)
         open_connection(s);
 }
 
-static void on_offer(void *ctx, const struct sandbox_offer *offer)
+static void plan(struct start *s, const struct sandbox_offer *offer)
 {
-    struct start *s = ctx;
     bundle_want_offer(&s->arena, &s->want, &s->entry, offer);
     s->is_planning = true;
     s->job = (struct job){.work = plan_work, .done = plan_done};
     pool_submit(s->set->conf.pool, &s->job);
+}
+
+/* ---- packages of npm ---- */
+
+static void on_install_progress(void *ctx, const char *what, unsigned fetched)
+{
+    struct start *s = ctx;
+    if (s->bundle)
+        supervise_state(s->bundle, BUNDLE_STARTING, what);
+}
+
+static void on_npm_installed(void *ctx, const struct npm_package *p, const struct err *err)
+{
+    struct start *s = ctx;
+    s->install = NULL;
+    if (!s->bundle) {
+        start_free(s);
+        return;
+    }
+    if (err) {
+        s->err = *err;
+        give_up(s);
+        return;
+    }
+    struct bundle_facts *f = &s->bundle->facts;
+    f->version = arena_str(&f->arena, p->pin.version);
+    bundle_want_npm(&s->arena, &s->want, &s->entry, p);
+    supervise_state(s->bundle, BUNDLE_STARTING, "");
+    plan(s, s->want.offer);
+}
+
+/* Usually it is there, and this only looks. An entry without a pin, or one whose files are
+ * damaged, is installed now. */
+static void install_npm(struct start *s, const struct sandbox_offer *offer)
+{
+    static const struct npm_events EVENTS = {on_install_progress, on_npm_installed};
+    const struct bundles_conf *c = &s->set->conf;
+    s->want.offer = offer;
+    struct npm_want want = {
+        .loop = c->loop,
+        .pool = c->pool,
+        .offer = offer,
+        .place = place_of(c),
+        .entry = &s->entry,
+        .pin = {s->entry.pinned.name, s->entry.pinned.version, s->entry.pinned.integrity},
+    };
+    s->install = npm_install_start(&want, &EVENTS, s);
+}
+
+static void on_offer(void *ctx, const struct sandbox_offer *offer)
+{
+    struct start *s = ctx;
+    struct package_command c;
+    if (npm_is_wanted(&s->entry, &c))
+        install_npm(s, offer);
+    else
+        plan(s, offer);
 }
 
 /* ---- what is to be run ---- */
@@ -303,17 +373,6 @@ static void start_remote(struct start *s)
     s->token = token_get(&want, on_token, s);
 }
 
-static struct bundle_place place_of(const struct bundles_conf *c)
-{
-    return (struct bundle_place){
-        .data_dir = c->data_dir,
-        .package_dir = c->package_dir,
-        .work_dir = c->work_dir,
-        .home_dir = c->home_dir,
-        .own_program = c->own_program,
-    };
-}
-
 void start_begin(struct bundle *b)
 {
     struct start *s = xcalloc(1, sizeof(*s));
@@ -358,6 +417,8 @@ void start_cancel(struct bundle *b)
     if (s->token)
         token_cancel(s->token);
     sandbox_probe_forget(&s->waiter);
-    if (!s->is_planning && !s->token)
+    if (s->install)
+        npm_install_cancel(s->install);
+    if (!s->is_planning && !s->token && !s->install)
         start_free(s);
 }

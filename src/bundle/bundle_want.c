@@ -76,6 +76,23 @@ void bundle_want_package(struct arena *a, struct sandbox_want *w, const struct r
         w->chosen.items[i] = arena_str(a, r->chosen_paths.items[i]);
 }
 
+void bundle_want_npm(struct arena *a, struct sandbox_want *w, const struct bundle_entry *entry,
+                     const struct npm_package *p)
+{
+    struct package_command c = {0};
+    size_t n = 0;
+    (void)package_command_parse(entry->command, &entry->args, &c);
+    const char **argv = arena_array(a, entry->args.len + 3, sizeof(*argv));
+    if (!p->is_direct)
+        argv[n++] = "node";
+    argv[n++] = arena_cstr(a, str_from(p->script));
+    for (size_t i = c.first_arg; i < entry->args.len; i++)
+        argv[n++] = arena_cstr(a, entry->args.items[i]);
+    w->argv = argv;
+    w->cwd = entry->cwd.n > 0 ? arena_cstr(a, entry->cwd) : NULL;
+    w->package_dir = arena_cstr(a, str_from(p->dir));
+}
+
 /* Private below /tmp with bubblewrap; with Landlock there is only one /tmp for all. */
 static const char *tmp_dir_of(struct arena *a, const struct sandbox_want *w)
 {

@@ -5,6 +5,7 @@
  * runs. */
 #pragma once
 
+#include "bundle/npm_store.h"
 #include "bundle/resolve.h"
 #include "bundle/sandbox.h"
 
@@ -26,6 +27,9 @@ int64_t bundle_memory_max(const struct bundle_entry *entry); /* bytes */
 
 void bundle_want_command(struct arena *a, struct sandbox_want *w, const struct bundle_entry *entry);
 void bundle_want_package(struct arena *a, struct sandbox_want *w, const struct resolved *r);
+/* A package of npm: started directly, by node. */
+void bundle_want_npm(struct arena *a, struct sandbox_want *w, const struct bundle_entry *entry,
+                     const struct npm_package *p);
 /* The last step: what this machine offers, and the variables that follow from it. */
 void bundle_want_offer(struct arena *a, struct sandbox_want *w, const struct bundle_entry *entry,
                        const struct sandbox_offer *offer);

@@ -2,6 +2,7 @@
 
 #include "base/nearest.h"
 #include "bundle/entry_impl.h"
+#include "bundle/package_command.h"
 #include "net/url.h"
 
 #define RECONNECT_INITIAL_MS 1000
@@ -39,6 +40,11 @@ static const struct json_field TRANSPORT_FIELDS[] = {
     {"reconnection", JF_OBJECT, 0, JF_NULLABLE, RECONNECT_FIELDS, 0},
     {0}};
 
+static const struct json_field PINNED_FIELDS[] = {
+    {"package", JF_STR, AT(pinned_package), 0, NULL, 0},
+    {"integrity", JF_STR, AT(pinned_integrity), 0, NULL, 0},
+    {0}};
+
 static const struct json_field FIELDS[] = {
     {"name", JF_STR, AT(name), 0, NULL, 0},
     {"version", JF_STR, AT(version), 0, NULL, 0},
@@ -47,6 +53,7 @@ static const struct json_field FIELDS[] = {
     {"command", JF_STR, AT(command), 0, NULL, 0},
     {"args", JF_STRS, AT(args), 0, NULL, 0},
     {"cwd", JF_STR, AT(cwd), 0, NULL, 0},
+    {"pinned", JF_OBJECT, 0, JF_NULLABLE, PINNED_FIELDS, 0},
     {"serverName", JF_STR, AT(server_name), 0, NULL, 0},
     {"transport", JF_OBJECT, AT(transport), JF_NULLABLE, TRANSPORT_FIELDS, 0},
     {"env", JF_JSON_OBJECT, AT(env), JF_NULLABLE, NULL, 0},
@@ -251,7 +258,7 @@ static int check_applicable(struct entry_decoder *d)
     } ONLY[] = {
         {"version", BUNDLE_NAMED, "name"},      {"args", BUNDLE_COMMAND, "command"},
         {"cwd", BUNDLE_COMMAND, "command"},     {"transport", BUNDLE_REMOTE, "url"},
-        {"allowPrivate", BUNDLE_REMOTE, "url"},
+        {"allowPrivate", BUNDLE_REMOTE, "url"}, {"pinned", BUNDLE_COMMAND, "command"},
     };
     for (size_t i = 0; i < ARRAY_LEN(ONLY); i++)
         if (json_get(d->out->raw, ONLY[i].key) && d->out->kind != ONLY[i].kind)
@@ -308,6 +315,27 @@ static str absolute_path(struct entry_decoder *d, str path)
     return arena_printf(d->arena, "%s/%.*s", d->base_dir, STR_ARG(path));
 }
 
+/* It has to be the package that the command names: a pin of another one would be a surprise. */
+static int decode_pinned(struct entry_decoder *d)
+{
+    struct bundle_pinned *p = &d->out->pinned;
+    struct package_command c;
+    str package = d->doc.pinned_package;
+    if (package.n == 0 && d->doc.pinned_integrity.n == 0)
+        return 0;
+    if (!package_spec_split(package, &p->name, &p->version) || p->version.n == 0 ||
+        str_find_char(p->version, ' ') >= 0)
+        return entry_refuse(d, "pinned.package", "'%.*s' is not of the form NAME@VERSION",
+                            STR_ARG(package));
+    if (!package_command_parse(d->out->command, &d->out->args, &c) || !str_eq(c.name, p->name))
+        return entry_refuse(d, "pinned.package", "%.*s is not the package of the command",
+                            STR_ARG(p->name));
+    if (d->doc.pinned_integrity.n == 0)
+        return entry_refuse(d, "pinned.integrity", "is missing");
+    p->integrity = d->doc.pinned_integrity;
+    return 0;
+}
+
 static int decode_command(struct entry_decoder *d)
 {
     struct bundle_entry *out = d->out;
@@ -321,7 +349,7 @@ static int decode_command(struct entry_decoder *d)
             return entry_refuse(d, "args", "argument %zu has a NUL in it", i + 1);
     if (d->doc.cwd.n > 0)
         out->cwd = absolute_path(d, d->doc.cwd);
-    return 0;
+    return decode_pinned(d);
 }
 
 static int decode_source(struct entry_decoder *d)

@@ -30,6 +30,11 @@ struct bundle_pair {
     str key, value;
 };
 
+/* "pinned" of an entry whose command is npx: the exact package that is installed and started. */
+struct bundle_pinned {
+    str name, version, integrity; /* name empty = not pinned */
+};
+
 struct bundle_oauth { /* transport.auth of the type oauth */
     bool is_on;
     bool is_per_person; /* each person signs in, with an account of their own (people.c) */
@@ -50,6 +55,7 @@ struct bundle_entry {
     bool allow_private; /* the URL may lead to this machine or its network */
     str command, cwd;
     struct json_strs args;
+    struct bundle_pinned pinned;
     struct bundle_pair *env;
     size_t nenv;
     struct json_strs allowed_env; /* names passed through from nb's own environment */

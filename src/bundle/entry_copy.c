@@ -26,6 +26,9 @@ struct bundle_entry bundle_entry_copy(struct arena *a, const struct bundle_entry
                     &c.url,
                     &c.command,
                     &c.cwd,
+                    &c.pinned.name,
+                    &c.pinned.version,
+                    &c.pinned.integrity,
                     &c.oauth.client_id,
                     &c.oauth.client_secret,
                     &c.oauth.scope};
@@ -86,7 +89,9 @@ bool bundle_entry_runs_alike(const struct bundle_entry *x, const struct bundle_e
            (x->user_config == y->user_config || json_equal(x->user_config, y->user_config)) &&
            str_eq(x->name, y->name) && str_eq(x->version, y->version) && str_eq(x->path, y->path) &&
            str_eq(x->command, y->command) && str_eq(x->cwd, y->cwd) &&
-           strs_equal(&x->args, &y->args) && strs_equal(&x->allowed_env, &y->allowed_env) &&
+           str_eq(x->pinned.version, y->pinned.version) &&
+           str_eq(x->pinned.integrity, y->pinned.integrity) && strs_equal(&x->args, &y->args) &&
+           strs_equal(&x->allowed_env, &y->allowed_env) &&
            pairs_equal(x->env, x->nenv, y->env, y->nenv) &&
            sandbox_equal(&x->sandbox, &y->sandbox) && x->memory_mb == y->memory_mb &&
            x->is_disabled == y->is_disabled && x->is_trusted == y->is_trusted && remote_equal(x, y);

@@ -15,6 +15,7 @@ struct entry_document {
     str name, version, path, url, command, cwd, server_name;
     struct json_strs args, allowed_env;
     const struct json *env, *ui, *user_config, *sandbox;
+    str pinned_package, pinned_integrity;
     struct entry_transport transport;
     bool is_protected, is_disabled, allow_private;
     int64_t trust_score, memory_mb;
@@ -40,4 +41,4 @@ int entry_decode_pairs(struct entry_decoder *d, const char *field, const struct 
                        struct bundle_pair **ret, size_t *ret_n);
 
 int entry_decode_network(struct entry_decoder *d, const struct json *v); /* sandbox.network */
-int entry_decode_remote(struct entry_decoder *d); /* url and transport */
+int entry_decode_remote(struct entry_decoder *d);                        /* url and transport */

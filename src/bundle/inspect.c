@@ -86,10 +86,13 @@ int bundle_inspect(struct arena *a, const struct inspect_want *want, struct insp
     *ret = (struct inspection){.entry = want->entry, .data_dir = w.data_dir};
     if (want->package_files)
         rc = inspect_package(a, want, &w, ret, e);
+    else if (want->npm)
+        bundle_want_npm(a, &w, want->entry, want->npm);
     else
         bundle_want_command(a, &w, want->entry);
     if (rc < 0)
         return rc;
+    ret->npm = want->npm ? &want->npm->pin : NULL;
     ret->cwd = w.cwd ? w.cwd : w.data_dir;
     bundle_want_offer(a, &w, want->entry, want->offer);
     return sandbox_plan(a, &w, &ret->plan, e);
@@ -164,7 +167,7 @@ struct path_grant *inspection_paths(struct arena *a, const struct inspection *in
     grant_all(&g, &r->read, PATH_READ, "declared");
     grant_all(&g, &r->write, PATH_WRITE, "declared");
     grant_all(&g, &r->hide, PATH_HIDDEN, "secret");
-    grant_all(&g, &r->own_read, PATH_READ, in->manifest ? "package" : "declared");
+    grant_all(&g, &r->own_read, PATH_READ, in->manifest || in->npm ? "package" : "declared");
     grant_all(&g, &r->own_write, PATH_WRITE, "declared");
     grant(&g, in->data_dir, PATH_WRITE, "data");
     qsort(g.at, g.n, sizeof(*g.at), by_path);

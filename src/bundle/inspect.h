@@ -13,6 +13,7 @@ struct inspect_want {                 /* borrowed */
     const struct bundle_entry *entry; /* not remote */
     const char *package_files;        /* of a package: its unpacked files; else NULL */
     const struct json *values;        /* given on the command line; or NULL */
+    const struct npm_package *npm;    /* that the command stands for; it need not be installed */
     const struct bundle_place *place;
     const char *credentials_dir;
     const struct sandbox_offer *offer;
@@ -27,6 +28,7 @@ struct bundle_proposal {
 struct inspection { /* in the arena */
     const struct bundle_entry *entry;
     const struct manifest *manifest; /* NULL = a plain command */
+    const struct npm_pin *npm;       /* the package of npm that is started, or NULL */
     struct sandbox_plan plan;        /* program, rules, reach, variables */
     const char *cwd;
     const char *data_dir;

@@ -59,6 +59,11 @@ void inspection_write(struct json_writer *w, struct arena *a, const struct inspe
         jw_kstr(w, "package", m->name);
         jw_kstr(w, "version", m->version);
     }
+    if (in->npm) {
+        jw_kstr(w, "package", in->npm->name);
+        jw_kstr(w, "version", in->npm->version);
+        jw_kstr(w, "integrity", in->npm->integrity);
+    }
     write_args(w, in->plan.program);
     jw_kstr(w, "cwd", str_from(in->cwd));
     jw_kstr(w, "sandbox", in->plan.description);

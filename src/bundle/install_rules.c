@@ -11,8 +11,9 @@ static const char *const HARMLESS[] = {"name",     "version",    "url",       "s
 
 /* On the machine itself: they run a program of the caller's choice, open the sandbox or hand out
  * variables of nb. */
-static const char *const ON_MACHINE[] = {"command",    "args",         "cwd",        "sandbox",
-                                         "allowedEnv", "allowPrivate", "userConfig", "tools"};
+static const char *const ON_MACHINE[] = {"command",    "args",       "cwd",
+                                         "sandbox",    "allowedEnv", "allowPrivate",
+                                         "userConfig", "tools",      "pinned"};
 
 static bool is_in(str key, const char *const *list, size_t n)
 {

@@ -26,10 +26,11 @@ static enum runner runner_of(const char *program)
 {
     str name = str_from(program);
     name = str_skip(name, (size_t)(str_rfind_char(name, '/') + 1));
-    if (!command_fetches(name))
+    bool is_installer = str_eq(name, STR("npm")); /* npm_install.h */
+    if (!is_installer && !command_fetches(name))
         return RUNNER_NONE;
-    bool is_npm =
-        str_eq(name, STR("npx")) || str_eq(name, STR("bunx")) || str_eq(name, STR("pnpm"));
+    bool is_npm = is_installer || str_eq(name, STR("npx")) || str_eq(name, STR("bunx")) ||
+                  str_eq(name, STR("pnpm"));
     return is_npm ? RUNNER_NPM : RUNNER_PYTHON;
 }
 

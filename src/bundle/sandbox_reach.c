@@ -326,15 +326,33 @@ static void reach_package_interpreter(struct arena *a, const struct reach_query 
     }
 }
 
+/* What to install, for programs that people know by the names of others. */
+static const char *advice(const char *program)
+{
+    static const char *const KNOWN[][2] = {
+        {"uvx", "; install uv (docs.astral.sh/uv)"}, {"uv", "; install uv (docs.astral.sh/uv)"},
+        {"npx", "; install Node.js (nodejs.org)"},   {"npm", "; install Node.js (nodejs.org)"},
+        {"node", "; install Node.js (nodejs.org)"},  {"bunx", "; install Bun (bun.sh)"},
+        {"pipx", "; install pipx (pipx.pypa.io)"},   {"docker", "; install Docker"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(KNOWN); i++)
+        if (strcmp(program, KNOWN[i][0]) == 0)
+            return KNOWN[i][1];
+    return "";
+}
+
+static int not_in_path(const struct reach_query *q, struct err *e)
+{
+    return err_set(e, -ENOENT, "cannot start %s: no such program in PATH (%.*s)%s", q->argv[0],
+                   STR_ARG(path_variable(q->env)), advice(q->argv[0]));
+}
+
 static int reach_of_package(struct arena *a, const struct reach_query *q, struct path_list *ret,
                             const char **ret_program, struct err *e)
 {
     str name = str_from(q->argv[0]);
     if (str_find_char(name, '/') < 0)
-        return reach_named(a, q, name, ret, ret_program) == 0
-                   ? 0
-                   : err_set(e, -ENOENT, "cannot start %s: no such program in PATH (%.*s)",
-                             q->argv[0], STR_ARG(path_variable(q->env)));
+        return reach_named(a, q, name, ret, ret_program) == 0 ? 0 : not_in_path(q, e);
     const char *program = find_program(a, q, name);
     if (!program)
         return err_set(e, -ENOENT, "cannot start %s: no such program", q->argv[0]);
@@ -358,8 +376,7 @@ int reach_program(struct arena *a, const struct reach_query *q, struct path_list
     if (!program && str_find_char(name, '/') >= 0)
         return err_set(e, -ENOENT, "cannot start %s: no such program", q->argv[0]);
     if (!program)
-        return err_set(e, -ENOENT, "cannot start %s: no such program in PATH (%.*s)", q->argv[0],
-                       STR_ARG(path_variable(q->env)));
+        return not_in_path(q, e);
     *ret_program = program;
     add_with_target(a, q, ret, str_from(program), add_installation);
     add_interpreter(a, q, ret, program);

@@ -9,6 +9,7 @@
 #include "bundle/oauth.h"
 #include "bundle/settings.h"
 #include "cli/bundle_inspect.h"
+#include "cli/bundle_npm.h"
 #include "cli/record.h"
 #include "cli/secret.h"
 
@@ -20,6 +21,8 @@ struct add_options {
         is_dry;
     int memory_mb;
 };
+
+#define ARGS_LOOKED_AT 64
 
 #define OPT(member) offsetof(struct add_options, member)
 
@@ -67,7 +70,8 @@ struct adding {
     struct json *values; /* given with --set: an object */
     struct bundle_cli_files files;
     struct inspection inspection; /* of all but remote ones */
-    bool has_inspection;
+    struct npm_package npm;       /* that the command stands for */
+    bool has_inspection, has_npm;
 };
 
 static void set_str(struct adding *d, const char *key, const char *value)
@@ -125,6 +129,20 @@ static void set_list(struct adding *d, struct json *into, const char *key,
         json_set(&d->x->arena, into, str_from(key), *arr);
 }
 
+/* A package of npm is installed before; the others download what they run when they start. */
+static bool downloads_at_start(const struct json *entry)
+{
+    struct package_command c;
+    const struct json *args = json_get(entry, "args");
+    str items[ARGS_LOOKED_AT];
+    struct json_strs list = {items, 0};
+    for (size_t i = 0; args && i < args->len && i < ARGS_LOOKED_AT; i++)
+        items[list.len++] = json_string(json_at(args, i), STR_NONE);
+    str command = json_get_string(entry, "command");
+    return command_fetches(command) &&
+           !(package_command_parse(command, &list, &c) && c.source == PACKAGE_NPM);
+}
+
 static void set_sandbox(struct adding *d)
 {
     struct arena *a = &d->x->arena;
@@ -136,7 +154,7 @@ static void set_sandbox(struct adding *d)
     bool has_network = d->o->has_network;
     set_list(d, s, "network", &d->o->reach);
     if (d->o->reach.len == 0 && !has_network)
-        has_network = command_fetches(json_get_string(d->entry, "command"));
+        has_network = downloads_at_start(d->entry);
     if (has_network && d->o->reach.len > 0)
         json_push(a, json_get(s, "network"), json_of_str(STR("public")));
     else if (has_network)
@@ -296,7 +314,7 @@ static int decode(struct adding *d, struct bundle_entry *ret)
 static int inspect(struct adding *d, const struct bundle_entry *b)
 {
     struct err e = {0};
-    struct bundle_cli_question q = {b, d->files.dir, d->values};
+    struct bundle_cli_question q = {b, d->files.dir, d->values, d->has_npm ? &d->npm : NULL};
     return bundle_cli_inspect(d->x, &q, &d->inspection, &e) < 0 ? cli_fail(&e) : EXIT_DONE;
 }
 
@@ -314,6 +332,22 @@ static int ask_proposals(struct adding *d, struct bundle_entry *b)
     return code == EXIT_DONE ? inspect(d, b) : code;
 }
 
+/* The exact version is looked up now and written into the entry: it stays until nb bundle update.
+ * Nothing of it is downloaded or run before the question. */
+static int pin_npm(struct adding *d, struct bundle_entry *b)
+{
+    struct package_command c;
+    struct err e = {0};
+    d->has_npm = npm_is_wanted(b, &c);
+    if (!d->has_npm)
+        return EXIT_DONE;
+    if (bundle_cli_npm_resolve(d->x, b, &d->npm, &e) < 0)
+        return cli_fail(&e);
+    struct arena *a = &d->x->arena;
+    json_set(a, d->entry, STR("pinned"), *bundle_cli_pinned(a, &d->npm.pin));
+    return decode(d, b);
+}
+
 static int look(struct adding *d, struct bundle_entry *b)
 {
     struct conv_cli *x = d->x;
@@ -326,7 +360,9 @@ static int look(struct adding *d, struct bundle_entry *b)
         if (code != EXIT_DONE)
             return code;
     }
-    int code = inspect(d, b);
+    int code = pin_npm(d, b);
+    if (code == EXIT_DONE)
+        code = inspect(d, b);
     return code == EXIT_DONE ? ask_proposals(d, b) : code;
 }
 
@@ -496,6 +532,9 @@ static int do_add(struct conv_cli *x, const void *options, int argc, char **argv
         fputs("Nothing was added.\n", stderr);
         return EXIT_FAILED;
     }
+    struct err e = {0};
+    if (d.has_npm && bundle_cli_npm_install(x, &b, &e) < 0)
+        return cli_fail(&e);
     return add_with_values(&d, &b);
 }
 
@@ -524,7 +563,9 @@ const struct command BUNDLE_ADD = {
         "grants none of them, --allow-dir PATH does.\n\n"
         "Programs run in a sandbox: without --network, --reach, --read and --write they reach "
         "neither the\n"
-        "network nor your files; npx, uvx and their like get the network. With a server running "
+        "network nor your files; uvx and its like get the network. A package of npx is installed "
+        "now, in\n"
+        "one exact version, and started without npx. With a server running "
         "the bundle is started at once, and taken "
         "out\n"
         "again if it does not come up.\n",

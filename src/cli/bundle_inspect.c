@@ -94,20 +94,26 @@ static const char *own_program(struct conv_cli *x)
                                             : "/proc/self/exe";
 }
 
-int bundle_cli_inspect(struct conv_cli *x, const struct bundle_cli_question *q,
-                       struct inspection *ret, struct err *e)
+struct bundle_place bundle_cli_bundle_place(struct conv_cli *x)
 {
-    struct sandbox_offer *offer = ARENA_NEW(&x->arena, struct sandbox_offer);
-    struct bundle_place place = {
+    return (struct bundle_place){
         .data_dir = bundle_cli_below(x, "data"),
         .package_dir = config_path(&x->config, "apps"),
         .work_dir = x->config.work_dir,
         .own_program = own_program(x),
     };
+}
+
+int bundle_cli_inspect(struct conv_cli *x, const struct bundle_cli_question *q,
+                       struct inspection *ret, struct err *e)
+{
+    struct sandbox_offer *offer = ARENA_NEW(&x->arena, struct sandbox_offer);
+    struct bundle_place place = bundle_cli_bundle_place(x);
     struct inspect_want want = {
         .entry = q->entry,
         .package_files = q->files,
         .values = q->values,
+        .npm = q->npm,
         .place = &place,
         .credentials_dir = bundle_cli_credentials(x),
         .offer = offer,
@@ -198,7 +204,7 @@ static void print_rights(struct printer *p, const struct inspection *in)
         return;
     }
     bundle_cli_print_line(p->out, "network", network_words(&p->x->arena, &b->sandbox));
-    if (b->sandbox.network && command_fetches(b->command))
+    if (b->sandbox.network && command_fetches(b->command) && !in->npm)
         bundle_cli_print_line(p->out, "", STR("and the registry, since it downloads what it runs"));
     print_paths(p, "reads", in, PATH_READ);
     bundle_cli_print_line(p->out, "", STR("programs and libraries of the system"));
@@ -231,6 +237,12 @@ void bundle_cli_show(struct conv_cli *x, FILE *out, const struct inspection *in)
             arena_printf(&x->arena, "%.*s %.*s", STR_ARG(m->name), STR_ARG(m->version)));
     if (m)
         bundle_cli_print_line(out, "from", bundle_cli_source(&x->arena, in->entry));
+    if (in->npm)
+        bundle_cli_print_line(out, "package",
+                              arena_printf(&x->arena, "%.*s@%.*s of npm", STR_ARG(in->npm->name),
+                                           STR_ARG(in->npm->version)));
+    if (in->npm)
+        bundle_cli_print_line(out, "integrity", in->npm->integrity);
     bundle_cli_print_line(out, "command", bundle_cli_quoted(&x->arena, in->plan.program));
     bundle_cli_print_line(out, "runs in", str_from(in->cwd));
     print_joined(&p, "variables", &variables);

@@ -19,7 +19,10 @@ struct bundle_cli_question {
     const struct bundle_entry *entry; /* not remote */
     const char *files;                /* of a package, or NULL */
     const struct json *values;        /* of --set, or NULL */
+    const struct npm_package *npm;    /* that the command stands for, or NULL */
 };
+
+struct bundle_place bundle_cli_bundle_place(struct conv_cli *x);
 
 int bundle_cli_inspect(struct conv_cli *x, const struct bundle_cli_question *q,
                        struct inspection *ret, struct err *e);

@@ -44,7 +44,7 @@ static int check_package(struct conv_cli *x, const char *named, const char *dir,
     ret->entry = json_new(a, JSON_OBJECT);
     json_set(a, ret->entry, STR("path"), json_of_str(arena_str(a, str_from(real))));
     int r = bundle_entry_decode(a, ret->entry, "/", b, e);
-    struct bundle_cli_question q = {b, dir ? dir : arena_cstr(a, str_from(real)), NULL};
+    struct bundle_cli_question q = {.entry = b, .files = dir ? dir : arena_cstr(a, str_from(real))};
     if (r == 0)
         r = bundle_cli_inspect(x, &q, &ret->inspection, e);
     if (r < 0)
@@ -128,7 +128,7 @@ static int check_entry(struct conv_cli *x, const struct bundle_entry *b, struct 
     if (b->kind == BUNDLE_BUILT_IN || b->kind == BUNDLE_NAMED || b->is_disabled)
         return 0;
     int r = bundle_cli_find_files(x, b, &files, e);
-    struct bundle_cli_question q = {b, files.dir, NULL};
+    struct bundle_cli_question q = {.entry = b, .files = files.dir};
     return r < 0 ? r : bundle_cli_inspect(x, &q, &in, e);
 }
 

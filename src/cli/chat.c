@@ -255,17 +255,18 @@ static int run(struct chat *c)
 {
     struct err e = {0};
     const struct chat_options *o = &c->cli->chat;
+    bool is_interactive =
+        !o->prompt && o->files.len == 0 && c->cli->is_tty_in && is_drawable(c->cli);
     /* A log outside of the configured store is not the running server's. */
-    int r = find_elsewhere(c) ? session_open_local(c->loop, c->config, &c->session, &e)
-                              : session_open(c->loop, c->config, &c->session, &e);
+    int r = find_elsewhere(c)
+                ? session_open_local(c->loop, c->config, is_interactive, &c->session, &e)
+                : session_open(c->loop, c->config, is_interactive, &c->session, &e);
     if (r < 0)
         return cli_fail(&e);
     int code = EXIT_DONE;
     if ((o->resume || o->is_continue) &&
         session_resume(c->session, o->is_continue ? STR_NONE : str_from(o->resume), &e) < 0)
         code = cli_fail(&e);
-    bool is_interactive =
-        !o->prompt && o->files.len == 0 && c->cli->is_tty_in && is_drawable(c->cli);
     session_set_permissions(c->session, allowed(c), !is_interactive);
     if (code == EXIT_DONE && is_interactive) {
         code = repl_run(c);

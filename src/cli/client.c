@@ -2,13 +2,13 @@
 
 #include <errno.h>
 
+#include "cli/await_bundles.h"
 #include "cli/own_server.h"
 #include "cli/session.h"
 
 #define HOST          "http://localhost"
 #define STOP_GRACE_MS 5000
 
-#define BUNDLES_WAIT_MS 30000
 
 struct client {
     struct loop *loop;
@@ -193,7 +193,7 @@ int client_open_bundles(struct loop *l, struct config *config, struct client **r
 {
     int r = open_any(l, config, true, ret, e);
     if (r == 0 && (*ret)->server)
-        server_await_bundles((*ret)->server, BUNDLES_WAIT_MS);
+        await_bundles((*ret)->server, false);
     return r;
 }
 

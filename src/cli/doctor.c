@@ -155,7 +155,7 @@ static void check_running(struct report *r, struct loop *l, struct config *c)
     struct err e = {0};
     if (!session_is_served(c))
         say(r, NOTE, "server", "not running (start it with: nb serve)");
-    else if (session_open(l, c, &s, &e) < 0)
+    else if (session_open(l, c, true, &s, &e) < 0)
         say(r, BAD, "server", "%s", e.msg);
     else {
         say(r, GOOD, "server", "running; this terminal joins it through nb.sock");

@@ -3,6 +3,7 @@
 #include <unistd.h>
 #include <uv.h>
 
+#include "cli/await_bundles.h"
 #include "cli/cli.h"
 #include "cli/mcp.h"
 #include "cli/mcp_serve_relay.h"
@@ -15,7 +16,6 @@
 #define GRACE_MS      5000
 #define LAST_WORDS_MS 30000 /* after the end of the input, for what is under way */
 #define LOOK_MS       20
-#define BUNDLES_MS    10000               /* until they have started, or not */
 #define OUT_MAX       (64u * 1024 * 1024) /* unread by the client: it does not read at all */
 
 struct serve_options {
@@ -217,7 +217,7 @@ static int open_way(struct stdio *s, struct config *c, str source, struct err *e
     int r = own_server_new(s->loop, c, true, &s->server, e);
     if (r < 0)
         return r;
-    server_await_bundles(s->server, BUNDLES_MS); /* most clients ask for the tools just once */
+    await_bundles(s->server, false); /* most clients ask for the tools just once */
     s->pipe = server_open_pipe(s->server, source, send_line, s);
     return 0;
 }

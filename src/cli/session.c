@@ -24,11 +24,12 @@ bool session_is_served(struct config *c)
     return ok;
 }
 
-int session_open(struct loop *l, struct config *c, struct session **ret, struct err *e)
+int session_open(struct loop *l, struct config *c, bool is_interactive, struct session **ret,
+                 struct err *e)
 {
     if (session_is_served(c))
         return session_open_remote(l, c, server_socket_path(c, &c->arena), ret, e);
-    return session_open_local(l, c, ret, e);
+    return session_open_local(l, c, is_interactive, ret, e);
 }
 
 void session_close(struct session *s)

@@ -26,8 +26,10 @@ struct session_events {
 /* Whether a server accepts connections on {workDir}/nb.sock. */
 bool session_is_served(struct config *c);
 
-/* Probes the socket, blocking for a moment; then local or remote. */
-int session_open(struct loop *l, struct config *c, struct session **ret, struct err *e);
+/* Probes the socket, blocking for a moment; then local or remote. A local one waits for bundles
+ * that start (await_bundles.h). */
+int session_open(struct loop *l, struct config *c, bool is_interactive, struct session **ret,
+                 struct err *e);
 /* Cancels a local run, closes everything; runs the loop until that is done. */
 void session_close(struct session *s);
 

@@ -46,7 +46,8 @@ struct session { /* first member of the backends' own structs */
 /* The conversation goes on with its own model, unless the command names one. */
 void session_use_model(struct session *s, str model);
 
-int session_open_local(struct loop *l, struct config *c, struct session **ret, struct err *e);
+int session_open_local(struct loop *l, struct config *c, bool is_interactive, struct session **ret,
+                       struct err *e);
 /* -ECONNREFUSED or -ENOENT when nobody listens. */
 int session_open_remote(struct loop *l, struct config *c, const char *socket_path,
                         struct session **ret, struct err *e);

@@ -2,6 +2,7 @@
 #include <errno.h>
 
 #include "api/frames.h"
+#include "cli/await_bundles.h"
 #include "cli/own_server.h"
 #include "cli/session_impl.h"
 #include "runtime/inquiry.h"
@@ -10,7 +11,6 @@
 
 #define REPORT_MAX    (64u * 1024 * 1024)
 #define STOP_GRACE_MS 5000
-#define BUNDLES_MS    5000 /* bundles that start slower are missing from the first answer */
 
 struct local {
     struct session base;
@@ -230,7 +230,8 @@ static void local_close(struct session *s)
 static const struct session_ops OPS = {local_resume,       local_past,   local_send,
                                        local_answer_input, local_cancel, local_close};
 
-int session_open_local(struct loop *loop, struct config *c, struct session **ret, struct err *e)
+int session_open_local(struct loop *loop, struct config *c, bool is_interactive,
+                       struct session **ret, struct err *e)
 {
     struct local *l = xcalloc(1, sizeof *l);
     l->base = (struct session){.ops = &OPS, .loop = loop, .config = c};
@@ -241,7 +242,7 @@ int session_open_local(struct loop *loop, struct config *c, struct session **ret
         free(l);
         return r;
     }
-    server_await_bundles(l->server, BUNDLES_MS);
+    await_bundles(l->server, is_interactive);
     str why;
     l->base.model = arena_str(&l->base.arena, llm_default_model(server_llm(l->server), &why));
     *ret = &l->base;

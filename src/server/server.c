@@ -419,6 +419,16 @@ void server_await_bundles(struct server *s, uint64_t max_ms)
         (void)loop_run_until(s->loop, &never, AWAIT_TICK_MS);
 }
 
+bool server_bundles_settled(const struct server *s)
+{
+    return !s->home || space_bundles_settled(s->home);
+}
+
+struct bundles *server_bundles(const struct server *s)
+{
+    return s->home ? s->home->api.bundles : NULL;
+}
+
 void server_free(struct server *s)
 {
     if (!s)

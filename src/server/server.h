@@ -47,6 +47,8 @@ void server_close(struct server *s, uint64_t grace_ms);
 
 /* Runs the loop until no bundle is starting any more, at most so long. */
 void server_await_bundles(struct server *s, uint64_t max_ms);
+bool server_bundles_settled(const struct server *s);
+struct bundles *server_bundles(const struct server *s); /* of the home workspace, or NULL */
 
 /* The address of the page, with the key that opens it in dev mode. After server_listen. */
 str server_page_link(const struct server *s, struct arena *a);

@@ -49,7 +49,8 @@ test('a program is shown whole and needs a yes', async () => {
     const workdir = tmpdir()
     const home = tmpdir()
     fs.mkdirSync(path.join(home, 'notes'))
-    const nbw = (args) => using(workdir)(args, { env: { ...ENV, HOME: home, PATH: `${path.dirname(NODE)}:${process.env.PATH}` } })
+    fs.writeFileSync(path.join(home, 'bunx'), '#!/bin/sh\n', { mode: 0o755 })
+    const nbw = (args) => using(workdir)(args, { env: { ...ENV, HOME: home, PATH: `${path.dirname(NODE)}:${home}:${process.env.PATH}` } })
     const silent = await nbw(['bundle', 'add', '--name', 'x', '--', NODE, TINY])
     assert.equal(silent.code, 2)
     assert.match(silent.stderr, /pass --yes/)
@@ -68,7 +69,7 @@ test('a program is shown whole and needs a yes', async () => {
     assert.equal(again.code, 1)
     assert.match(again.stderr, /'x' is installed already/)
     assert.ok(!fs.existsSync(path.join(workdir, 'credentials/x.json'))) // not those of the one that is there
-    const fetched = await nbw(['bundle', 'add', '--yes', '--json', '--env-file', `SECRET=${secretFile('abc')}`, '--name', 'files', '--', 'npx', '-y', 'some-server', '/srv/notes'])
+    const fetched = await nbw(['bundle', 'add', '--yes', '--json', '--env-file', `SECRET=${secretFile('abc')}`, '--name', 'files', '--', 'bunx', 'some-server', '/srv/notes'])
     assert.match(fetched.stderr, /network +yes: public addresses only\n +and the registry, since it downloads/)
     assert.match(fetched.stderr, /cannot see +\/srv\/notes\n.*--read PATH/)
     assert.deepEqual(JSON.parse(fetched.stdout).env, { SECRET: '********' })

@@ -1,0 +1,17 @@
+/* npm_tree.h - names and sizes of all files of a directory, in one sum.
+ *
+ * Finds out whether files have disappeared or were cut off; not whether somebody changed them.
+ * Blocking. */
+#pragma once
+
+#include "base/err.h"
+
+#define NPM_TREE_DEPTH 64
+
+struct npm_tree {
+    uint64_t files, bytes;
+    char digest[17]; /* hex; does not depend on the order of the files */
+};
+
+/* -ENOENT: there is no such directory; -E2BIG: too many files, or too deep. */
+int npm_tree_sum(const char *dir, struct npm_tree *ret, struct err *e);

@@ -1,0 +1,27 @@
+/* package_command.h - command lines that name a package of npm or PyPI: npx, uvx.
+ *
+ *   npx [-y] [-p SPEC] SPEC|PROGRAM [ARG...]        uvx [--from SPEC] SPEC|PROGRAM [ARG...]
+ *
+ * Such a package is installed once and then started directly (npm_install.h). A command line with
+ * other options, or one that names a URL, a git repository or a file, is not one of these: it is
+ * run as it is. Pure; any thread. */
+#pragma once
+
+#include "base/err.h"
+#include "base/json_decode.h"
+
+enum package_source { PACKAGE_NPM, PACKAGE_PYPI };
+
+struct package_command {
+    enum package_source source;
+    str spec;         /* "name", "name@1.2", "@scope/name@latest" */
+    str name;         /* without the version */
+    str wanted;       /* version, range or tag; empty = latest */
+    str program;      /* the program of the package; empty = its only one */
+    size_t first_arg; /* of the program, in args */
+};
+
+bool package_command_parse(str command, const struct json_strs *args, struct package_command *ret);
+
+/* "name@1.2" in its parts; false when it is not a package of a registry. */
+bool package_spec_split(str spec, str *ret_name, str *ret_wanted);

@@ -1,0 +1,90 @@
+#include "cli/await_bundles.h"
+
+#include "base/clock.h"
+#include "bundle/bundle.h"
+#include "bundle/npm_install.h"
+#include "cli/bundle.h"
+
+#define QUIET_MS       1500 /* most are there by then */
+#define TICK_MS        500
+#define INTERACTIVE_MS 5000
+#define START_MS       60000
+#define TOLD_MAX       4096
+
+struct awaited {
+    struct bundles *bundles;
+    bool is_interactive;
+    char told[TOLD_MAX]; /* what was said last */
+};
+
+/* An installation has a limit of its own; a start that hangs is not waited for so long. */
+static uint64_t limit_ms(const struct awaited *w)
+{
+    if (w->is_interactive)
+        return INTERACTIVE_MS;
+    for (size_t i = 0; i < bundles_count(w->bundles); i++) {
+        const struct bundle_info *b = bundle_info(bundles_at(w->bundles, i));
+        if (b->state == BUNDLE_STARTING && b->reason.n > 0)
+            return NPM_INSTALL_MS + START_MS;
+    }
+    return START_MS;
+}
+
+static str waiting_for(const struct awaited *w, struct arena *a)
+{
+    str all = STR_NONE;
+    for (size_t i = 0; i < bundles_count(w->bundles); i++) {
+        const struct bundle_info *b = bundle_info(bundles_at(w->bundles, i));
+        if (b->state != BUNDLE_STARTING)
+            continue;
+        all =
+            arena_printf(a, "%.*s%s%.*s (%.*s)", STR_ARG(all), all.n > 0 ? ", " : "",
+                         STR_ARG(b->name), STR_ARG(b->reason.n > 0 ? b->reason : STR("starting")));
+    }
+    return all;
+}
+
+static void tell_waiting(struct awaited *w)
+{
+    struct arena a;
+    arena_init(&a);
+    str all = waiting_for(w, &a);
+    if (all.n > 0 && !str_eq(all, str_from(w->told))) {
+        snprintf(w->told, sizeof w->told, "%.*s", STR_ARG(all));
+        bundle_cli_print_line(stderr, "waiting for", all);
+    }
+    arena_done(&a);
+}
+
+static void tell_missing(const struct awaited *w)
+{
+    struct arena a;
+    arena_init(&a);
+    for (size_t i = 0; i < bundles_count(w->bundles); i++) {
+        struct bundle *bundle = bundles_at(w->bundles, i);
+        const struct bundle_info *b = bundle_info(bundle);
+        if (b->state == BUNDLE_RUNNING || bundle_is_waiting(bundle) ||
+            bundle_entry(bundle)->is_disabled)
+            continue;
+        str text = arena_printf(&a, "the tools of %.*s are missing: it is %s%s%.*s",
+                                STR_ARG(b->name), bundle_state_name(b->state),
+                                b->reason.n > 0 ? ": " : "", STR_ARG(b->reason));
+        bundle_cli_print_line(stderr, "nb:", text);
+    }
+    arena_done(&a);
+}
+
+void await_bundles(struct server *s, bool is_interactive)
+{
+    struct awaited w = {.bundles = server_bundles(s), .is_interactive = is_interactive};
+    uint64_t began = clock_mono_ms();
+    if (!w.bundles)
+        return;
+    server_await_bundles(s, QUIET_MS);
+    while (!server_bundles_settled(s) && clock_mono_ms() - began < limit_ms(&w)) {
+        if (!is_interactive)
+            tell_waiting(&w);
+        server_await_bundles(s, TICK_MS);
+    }
+    tell_missing(&w);
+}
