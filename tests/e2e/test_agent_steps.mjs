@@ -100,7 +100,7 @@ test('a tool whose bundle is starting is waited for, and asked about if it has t
     assert.deepEqual(on.toolCalls.map((c) => c.output), ['destroyed'])
 })
 
-const deletion = { name: 'conversations__delete', args: { id: 'conv_0000000000000000' } } // asks without a rule
+const deletion = { name: 'nb__manage_conversation', args: { action: 'share' } } // asks without a rule
 
 test('"always" is remembered, except where a rule says to ask', async () => {
     const s = await serve({ permissions: { ask: ['nb__calculate'] } })
@@ -110,7 +110,7 @@ test('"always" is remembered, except where a rule says to ask', async () => {
     assert.equal((await chat([{ calls: [deletion] }, { text: 'ok' }], {}, s)).stopReason, 'complete')
     assert.equal((await chat([{ calls: [calls[0]] }, { text: 'ok' }], {}, s)).stopReason, 'waiting')
     const saved = JSON.parse(fs.readFileSync(path.join(s.workdir, 'permissions.json'), 'utf8'))
-    assert.deepEqual(saved.consents, [{ tool: 'conversations__delete', userId: 'usr_default' }])
+    assert.deepEqual(saved.consents, [{ tool: 'nb__manage_conversation', userId: 'usr_default' }])
 })
 
 test('what the settings allowed ends with the settings', async () => {

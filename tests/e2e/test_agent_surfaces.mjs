@@ -335,13 +335,13 @@ for (const how of ['alone', 'through a server']) {
         assert.match(text, /nb__calculate: allowed/)
         assert.match(text, /✓ nb__calculate 42/)
         assert.match(text, /✗ nb__time .*did not allow/)
-        const deletion = { name: 'conversations__delete', args: { id: 'conv_0000000000000000' } } // asks without a rule
+        const deletion = { name: 'nb__manage_conversation', args: { action: 'share' } } // asks without a rule
         await t.message(say([{ calls: [deletion] }, { text: 'second done' }]))
-        await t.sees(/Allow conversations__delete .*\[a\]lways/)
+        await t.sees(/Allow nb__manage_conversation .*\[a\]lways/)
         await t.type('a')
         await t.sees(/^second done/m)
         const saved = JSON.parse(fs.readFileSync(path.join(workdir, 'permissions.json'), 'utf8'))
-        assert.deepEqual(saved.consents, [{ tool: 'conversations__delete', userId: 'usr_default' }])
+        assert.deepEqual(saved.consents, [{ tool: 'nb__manage_conversation', userId: 'usr_default' }])
         await t.message(say([{ calls: [deletion] }, { text: 'third done' }]))
         await t.sees(/^third done/m)
         await t.message(say([{ calls: [{ name: 'nb__time' }] }, { text: 'fourth done' }]))

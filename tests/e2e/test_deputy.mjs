@@ -56,7 +56,7 @@ const read = () => [{ calls: [{ name: 'conversations__get', args: { id: hidden }
 const outputs = (r) => (r.toolCalls ?? []).map((c) => c.output).join('\n')
 const history = async (who, id) => (await who.get(`/v1/conversations/${id}/history`)).text
 const answer = (who, id, ask) => who.post('/v1/chat', { conversationId: id, answer: ask })
-const remove = { name: 'conversations__delete', args: { id: 'conv_0000000000000000' } } // asks without a rule
+const remove = { name: 'nb__manage_conversation', args: { action: 'share' } } // asks without a rule
 
 /** The call was made, and it did not show the secret. */
 async function triedInVain(who, id) {
@@ -119,7 +119,7 @@ test('resume: an admin who answers lends no rights, and sees every call that wou
     const id = await sharedBy(mia, 'adam')
     const asked = await chat(mia, [{ calls: [{ name: 'conversations__get', args: { id: hidden } }, remove] }, { text: 'done' }], { conversationId: id })
     assert.equal(asked.stopReason, 'waiting')
-    assert.deepEqual(asked.ask.calls.map((c) => [c.name, c.needsPermission]), [['conversations__get', false], ['conversations__delete', true]])
+    assert.deepEqual(asked.ask.calls.map((c) => [c.name, c.needsPermission]), [['conversations__get', false], ['nb__manage_conversation', true]])
     const resumed = await answer(adam, id, { askId: asked.ask.askId, allow: true })
     assert.equal(resumed.status, 200, resumed.text)
     assert.doesNotMatch(resumed.text, /salary/)
@@ -143,7 +143,7 @@ test('a question of a copied log is answered with the rights of the one who answ
 })
 
 test('resume keeps the request’s allowedTools and its model', async () => {
-    const asked = await chat(adam, [{ calls: [remove] }, { calls: [{ name: 'conversations__list', args: {} }] }, { text: 'done' }], { allowedTools: ['conversations__delete'] })
+    const asked = await chat(adam, [{ calls: [remove] }, { calls: [{ name: 'conversations__list', args: {} }] }, { text: 'done' }], { allowedTools: ['nb__manage_conversation'] })
     assert.equal(asked.stopReason, 'waiting')
     const resumed = await answer(adam, asked.conversationId, { askId: asked.ask.askId, allow: true })
     const list = resumed.body.toolCalls.find((c) => c.name === 'conversations__list')
@@ -215,7 +215,7 @@ test('consents belong to the person who gave them; for everybody only from admin
     assert.equal((await chat(adam, [{ calls: [remove] }, { text: 'x' }])).stopReason, 'waiting')
     const shared = await sharedBy(otto, 'mia')
     assert.equal((await chat(mia, [{ calls: [remove] }, { text: 'x' }], { conversationId: shared })).stopReason, 'waiting')
-    assert.equal((await adam.ask('PUT', '/v1/permissions', { ask: ['conversations__delete'] })).status, 200)
+    assert.equal((await adam.ask('PUT', '/v1/permissions', { ask: ['nb__manage_conversation'] })).status, 200)
     assert.equal((await chat(mia, [{ calls: [remove] }, { text: 'x' }])).stopReason, 'waiting')
     assert.equal((await adam.ask('PUT', '/v1/permissions', {})).status, 200)
 })

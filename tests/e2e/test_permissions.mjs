@@ -84,7 +84,7 @@ test('of many changes at once the file and the server keep the same one', async 
 
 test('a stored consent can be withdrawn', async () => {
     const s = await serve()
-    const deletion = { name: 'conversations__delete', args: { id: 'conv_0000000000000000' } } // asks without a rule
+    const deletion = { name: 'nb__manage_conversation', args: { action: 'share' } } // asks without a rule
     const remove = () => chat([{ calls: [deletion] }, { text: 'ok' }], {}, s)
     const first = await remove()
     await answer(s, first.conversationId, { askId: first.ask.askId, allow: true, always: true })
