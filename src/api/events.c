@@ -23,8 +23,9 @@ static void watch_one(struct api_wait *w, const struct conv *c)
     store_pos after = *(const store_pos *)w->data;
     arena_init(&a);
     str id = arena_str(&a, c->id);
+    bool is_child = c->parent != NULL; /* the stream has to learn that itself */
     struct live *s = live_open(w->api, w->req, false);
-    (void)live_watch(s, id, after, true);
+    (void)live_watch(s, id, after, !is_child);
     arena_done(&a);
 }
 

@@ -2,7 +2,7 @@
 // that must not widen. The model double does exactly what the newest message tells it to, so each
 // test is the worst case of a model that follows anybody's words.
 import { after, assert, before, test } from '../support/tap.mjs'
-import { openOffice } from '../support/office.mjs'
+import { listen, openOffice } from '../support/office.mjs'
 import { start as startDouble } from '../support/model_double.mjs'
 
 const SECRET = 'the salary is 123456'
@@ -213,11 +213,80 @@ test('consents belong to the person who gave them; for everybody only from admin
     assert.equal((await chat(mia, [{ calls: [remove] }, { text: 'x' }])).stopReason, 'complete')
     assert.equal((await chat(otto, [{ calls: [remove] }, { text: 'x' }])).stopReason, 'waiting')
     assert.equal((await chat(adam, [{ calls: [remove] }, { text: 'x' }])).stopReason, 'waiting')
+    assert.equal((await adam.ask('PUT', '/v1/permissions', { default: 'ask' })).status, 200)
+    const note = [{ calls: [{ name: 'conversations__note', args: { text: 'x' } }] }, { text: 'x' }]
+    const own = await chat(mia, note)
+    await answer(mia, own.conversationId, { askId: own.ask.askId, allow: true, always: true })
+    assert.equal((await chat(mia, note)).stopReason, 'complete')
     const shared = await sharedBy(otto, 'mia')
-    assert.equal((await chat(mia, [{ calls: [remove] }, { text: 'x' }], { conversationId: shared })).stopReason, 'waiting')
+    assert.equal((await chat(mia, note, { conversationId: shared })).stopReason, 'waiting', 'otto has not consented')
     assert.equal((await adam.ask('PUT', '/v1/permissions', { ask: ['nb__manage_conversation'] })).status, 200)
     assert.equal((await chat(mia, [{ calls: [remove] }, { text: 'x' }])).stopReason, 'waiting')
     assert.equal((await adam.ask('PUT', '/v1/permissions', {})).status, 200)
+})
+
+test('nobody is asked about a call that would be refused anyway', async () => {
+    const id = await sharedBy(adam, 'mia')
+    const refused = async (who, name, args, why, more) => {
+        const r = await chat(who, [{ calls: [{ name, args }] }, { text: 'done' }], more)
+        assert.equal(r.stopReason, 'complete', JSON.stringify(r))
+        assert.match(outputs(r), why)
+    }
+    await refused(mia, 'nb__manage_conversation', { action: 'share' }, /^Only the owner/, { conversationId: id })
+    await refused(mia, 'nb__manage_conversation', { action: 'unshare', conversationId: hidden }, /There is no conversation/)
+    await refused(mia, 'conversations__delete', { id }, /^Only the owner/)
+    await refused(mia, 'nb__manage_skill', { action: 'create', name: 'mias', skill: { body: 'x' } }, /^Only admins of the workspace/)
+    await refused(mia, 'nb__manage_bundle', { action: 'install', name: '@x/y' }, /for admins of the workspace/)
+    for (const args of [{ action: 'list' }, { action: 'show', name: 'soul' }]) {
+        const r = await chat(mia, [{ calls: [{ name: 'nb__manage_skill', args }] }, { text: 'done' }])
+        assert.deepEqual([r.stopReason, r.toolCalls[0].ok], ['complete', true], 'reading asks nobody')
+    }
+})
+
+test('a delegated run has the access of its parent, also when that changes', async () => {
+    const { conversationId: id } = await chat(otto, 'hello')
+    await share(otto, id, 'mia')
+    const task = 'say something, child'
+    const r = await chat(mia, [{ calls: [{ name: 'nb__delegate', args: { task } }] }, { text: 'x' }], { conversationId: id })
+    assert.equal(r.stopReason, 'complete', JSON.stringify(r))
+    const child = [...(await otto.get(`/v1/conversations/${id}/export?format=jsonl`)).text.matchAll(/conv_[0-9a-f]{16}/g)].map((m) => m[0]).find((c) => c !== id)
+    const status = async (who, c = child) => (await who.get(`/v1/conversations/${c}`)).status
+    assert.deepEqual([await status(otto), await status(mia), await status(adam), await status(office.as('zoe'))], [200, 200, 200, 200])
+    assert.equal((await otto.post(`/v1/conversations/${child}/share`, {})).status, 200, 'the owner of the parent manages it')
+    const stream = listen(office.server, `/v1/conversations/${child}/events`, mia.headers())
+    await stream.ready()
+    assert.equal((await otto.ask('DELETE', `/v1/conversations/${id}/participants/usr_mia`)).status, 200)
+    assert.equal(await status(mia), 404)
+    assert.equal((await mia.post('/v1/chat', { conversationId: child, message: 'x' })).status, 404)
+    assert.doesNotMatch((await mia.get('/v1/search?q=child')).text, new RegExp(child))
+    await stream.done
+    assert.equal(await status(otto), 200)
+    assert.equal((await otto.ask('DELETE', `/v1/conversations/${id}`)).status, 200)
+    assert.equal(await status(otto), 404, 'without its parent it belongs to nobody')
+})
+
+test('personal skills: everybody has their own, and only in their own runs', async () => {
+    const prompt = async (who, more = {}) => (await who.post('/v1/prompt', { message: 'hi', ...more })).text
+    const body = { type: 'context', description: 'mine', body: 'MIAS-OWN-WORDS' }
+    const put = await mia.ask('PUT', '/v1/skills/personal/mine', body)
+    assert.equal(put.status, 200, put.text)
+    assert.match(await prompt(mia), /MIAS-OWN-WORDS/)
+    assert.doesNotMatch(await prompt(adam), /MIAS-OWN-WORDS/)
+    const shared = await sharedBy(otto, 'mia')
+    assert.doesNotMatch(await prompt(mia, { conversationId: shared }), /MIAS-OWN-WORDS/, 'otto wrote in it as well')
+    const names = async (who) => (await who.get('/v1/skills')).body.skills.map((s) => s.name)
+    assert.ok((await names(mia)).includes('mine'))
+    assert.ok(!(await names(adam)).includes('mine'))
+    assert.equal((await mia.ask('PUT', '/v1/skills/workspace/mine', body)).status, 403)
+    assert.equal((await mia.ask('PUT', '/v1/skills/personal/summarize', body)).status, 409, 'it replaces no skill of the workspace')
+    const args = { action: 'create', scope: 'personal', name: 'second', skill: { body: 'SECOND-WORDS', type: 'context' } }
+    const asked = await chat(mia, [{ calls: [{ name: 'nb__manage_skill', args }] }, { text: 'x' }])
+    assert.equal(asked.stopReason, 'waiting', 'the person herself is asked')
+    await answer(mia, asked.conversationId, { askId: asked.ask.askId, allow: true })
+    assert.match(await prompt(mia), /SECOND-WORDS/)
+    assert.equal((await mia.ask('DELETE', '/v1/skills/personal/second')).status, 200)
+    assert.equal((await mia.ask('DELETE', '/v1/skills/personal/second')).status, 404)
+    assert.doesNotMatch(await prompt(mia), /SECOND-WORDS/)
 })
 
 test('consents never cover tools that change the workspace', async () => {
