@@ -43,7 +43,6 @@ static const struct trail_row ROWS[] = {
     {"POST", "/v1/apps/:name/stop", "bundle.stop", 0, {0}, false},
     {"POST", "/v1/apps/:name/restart", "bundle.restart", 0, {0}, false},
     {"POST", "/v1/apps/:name/approve", "bundle.approve", 0, {"tools", "version"}, false},
-    {"POST", "/v1/apps/:name/update", "bundle.update", 0, {"version"}, false},
     {"POST", "/v1/apps/:name/auth", "bundle.sign_in", 0, {0}, false},
     {"DELETE", "/v1/apps/:name/auth", "bundle.sign_out", 0, {0}, false},
     {"POST", "/v1/apps/:name/account", "account.sign_in", 0, {0}, false},

@@ -26,6 +26,7 @@ static str author_of(struct prompt_composing *c, const struct skill *s)
         [SKILL_CONFIG] = "the owner of this server",
         [SKILL_PROJECT] = "the project at this terminal",
         [SKILL_WORKSPACE] = PROMPT_BY_ADMINS,
+        [SKILL_PERSONAL] = PROMPT_BY_PERSON,
     };
     return arena_printf(c->a, "%s (skill %.*s)", AUTHORS[s->origin], STR_ARG(s->name));
 }

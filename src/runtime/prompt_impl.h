@@ -6,6 +6,7 @@
 #include "runtime/prompt.h"
 
 #define PROMPT_BY_ADMINS "the admins of this workspace"
+#define PROMPT_BY_PERSON "the person this run acts for"
 
 struct prompt_composing {
     struct arena *a;
