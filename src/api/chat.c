@@ -89,7 +89,7 @@ static bool decode_chat(struct http_req *r, struct turn_request *ret)
     }
     *ret = (struct turn_request){
         .actor = api_actor(r),
-        .conversation_id = b.conversation_id,
+        .conversation_id = store_id_meant(b.conversation_id),
         .message = b.message,
         .model = b.model,
         .channel = b.channel.n > 0 ? b.channel : STR("api"),

@@ -10,6 +10,7 @@
 #include "cli/locate.h"
 #include "cli/permit.h"
 #include "cli/session_impl.h"
+#include "cli/session_log.h"
 #include "cli/signals.h"
 #include "cli/view.h"
 
@@ -287,11 +288,18 @@ int cli_chat(struct cli *cli)
     int code = cli_load_config(cli, NULL, &config);
     if (code != EXIT_DONE)
         return code;
-    struct logger *log = cli_logger(cli, &config, LOG_WARN, NULL);
+    struct session_log session;
+    const struct chat_options *o = &cli->chat;
+    session_log_begin(&session, &config,
+                      o->prompt || o->files.len > 0 ? "prompt"
+                      : cli->is_tty_in              ? "terminal"
+                                                    : "pipe");
+    struct logger *log = cli_logger(cli, &config, LOG_WARN, &session);
     struct chat c = {.cli = cli, .config = &config, .loop = loop_new(log)};
     code = run(&c);
     loop_free(c.loop);
     logger_free(log);
+    session_log_end(&session, code);
     config_done(&config);
     return code;
 }

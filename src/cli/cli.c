@@ -10,6 +10,7 @@
 #include "base/nearest.h"
 #include "cli/safe_out.h"
 #include "cli/session.h"
+#include "cli/session_log.h"
 #include "cli/text.h"
 #include "net/first_process.h"
 
@@ -406,26 +407,31 @@ int cli_load_config_to_ask(const struct cli *cli, struct config *ret)
     return EXIT_DONE;
 }
 
-/* To stderr, and to the file whose descriptor ctx points to, if any. */
+/* To stderr, and to the log of the session, if there is one. */
 static void write_line(void *ctx, enum log_level level, str line)
 {
-    const int *fd = ctx;
-    (void)!write(STDERR_FILENO, line.p, line.n);
-    if (fd)
-        (void)!write(*fd, line.p, line.n);
+    const struct session_log *also = ctx;
+    if (!also || level >= also->to_stderr)
+        (void)!write(STDERR_FILENO, line.p, line.n);
+    if (also)
+        (void)!write(also->fd, line.p, line.n);
 }
 
 struct logger *cli_logger(const struct cli *cli, const struct config *c, enum log_level at_least,
-                          int *also_fd)
+                          struct session_log *also)
 {
     enum log_level level = LOG_INFO;
     (void)log_level_parse(str_from(c->logging.level), &level); /* checked by config_load */
     if (c->logging.disabled)
         level = LOG_OFF;
-    if (level < at_least && !cli->opt.is_debug)
-        level = at_least;
+    enum log_level to_stderr = level < at_least && !cli->opt.is_debug ? at_least : level;
+    if (also && also->fd >= 0)
+        also->to_stderr = to_stderr;
+    else
+        level = to_stderr;
     bool is_json = strcmp(c->logging.format, "json") == 0;
-    struct logger *l = logger_new(level, is_json ? LOG_JSON : LOG_TEXT, write_line, also_fd);
+    struct logger *l = logger_new(level, is_json ? LOG_JSON : LOG_TEXT, write_line,
+                                  also && also->fd >= 0 ? also : NULL);
     log_secret(l, c->secrets.anthropic_api_key);
     log_secret(l, c->secrets.openai_api_key);
     log_secret(l, c->secrets.google_api_key);

@@ -63,7 +63,8 @@ int cli_load_config(const struct cli *cli, const struct config_flags *more, stru
 /* For commands that ask a running server, if there is one: then a settings file that is wrong is
  * only worth a warning, for the server goes on with what it has read before. */
 int cli_load_config_to_ask(const struct cli *cli, struct config *ret);
-/* Writes log lines to stderr at the configured level, or at `at_least` if that is higher; and
- * to *also_fd, which may be NULL and must outlive the logger. */
+/* Writes log lines to stderr at the configured level, or at `at_least` if that is higher; and at
+ * the configured level to the log of the session, which may be NULL and must outlive the logger. */
+struct session_log;
 struct logger *cli_logger(const struct cli *cli, const struct config *c, enum log_level at_least,
-                          int *also_fd);
+                          struct session_log *also);

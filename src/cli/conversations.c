@@ -78,7 +78,7 @@ static int latest(struct conv_cli *x, str *ret)
 int conv_id(struct conv_cli *x, const char *typed, str *ret)
 {
     struct buf b;
-    *ret = str_from(typed);
+    *ret = store_id_meant(str_from(typed));
     if (x->client && strcmp(typed, "latest") == 0)
         return latest(x, ret);
     if (store_id_valid(*ret))

@@ -9,6 +9,7 @@
 #include "cli/mcp_serve_relay.h"
 #include "cli/own_server.h"
 #include "cli/session.h"
+#include "cli/session_log.h"
 #include "cli/signals.h"
 #include "loop/timer.h"
 #include "mcp/jsonrpc.h"
@@ -251,7 +252,9 @@ static int run(struct cli *cli, const void *options, int argc, char **argv)
     int code = cli_load_config(cli, &CONFIG_FLAGS_NONE, &c);
     if (code != EXIT_DONE)
         return code;
-    struct logger *log = cli_logger(cli, &c, LOG_WARN, NULL);
+    struct session_log session;
+    session_log_begin(&session, &c, "mcp");
+    struct logger *log = cli_logger(cli, &c, LOG_WARN, &session);
     struct stdio *s = xcalloc(1, sizeof *s);
     s->loop = loop_new(log);
     s->code = EXIT_DONE;
@@ -263,6 +266,7 @@ static int run(struct cli *cli, const void *options, int argc, char **argv)
     buf_done(&s->lines);
     free(s);
     logger_free(log);
+    session_log_end(&session, code);
     config_done(&c);
     return code;
 }

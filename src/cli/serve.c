@@ -1,13 +1,11 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "cli/browser.h"
 #include "cli/cli.h"
-#include "cli/session.h"
+#include "cli/session_log.h"
 #include "cli/signals.h"
 #include "server/server.h"
-#include "store/folder.h"
 
 #define GRACE_MS 10000
 
@@ -102,17 +100,6 @@ static int serve(const struct cli *cli, struct config *c, bool is_opening, struc
     return EXIT_DONE;
 }
 
-/* The folder store keeps a log of every process that served it. */
-static void open_session_log(struct config *c, int *ret_fd)
-{
-    struct err e = {0};
-    if (strcmp(c->store.type, "folder") != 0)
-        return;
-    const char *root = c->store.dir ? c->store.dir : config_path(c, "storage");
-    if (folder_session_open(root, clock_now_ms(), ret_fd, &e) < 0)
-        fprintf(stderr, "nb: warning: %s\n", e.msg);
-}
-
 static int run(struct cli *cli, const void *options, int argc, char **argv)
 {
     const struct serve_options *o = options;
@@ -130,15 +117,14 @@ static int run(struct cli *cli, const void *options, int argc, char **argv)
     int code = cli_load_config(cli, &flags, &c);
     if (code != EXIT_DONE)
         return code;
-    int session_fd = -1;
-    open_session_log(&c, &session_fd);
-    struct logger *log = cli_logger(cli, &c, LOG_DEBUG, session_fd >= 0 ? &session_fd : NULL);
+    struct session_log session;
+    session_log_begin(&session, &c, "server");
+    struct logger *log = cli_logger(cli, &c, LOG_DEBUG, &session);
     struct serve s = {.loop = loop_new(log)};
     code = serve(cli, &c, o->is_opening, &s);
     loop_free(s.loop);
     logger_free(log);
-    if (session_fd >= 0)
-        close(session_fd);
+    session_log_end(&session, code);
     config_done(&c);
     return code;
 }

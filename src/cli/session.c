@@ -56,7 +56,7 @@ str session_conversation(const struct session *s)
 
 int session_resume(struct session *s, str id, struct err *e)
 {
-    return s->ops->resume(s, id, e);
+    return s->ops->resume(s, store_id_meant(id), e);
 }
 
 int session_history(struct session *s, size_t max, session_message_fn fn, void *ctx, struct err *e)

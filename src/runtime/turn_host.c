@@ -141,11 +141,25 @@ static void tell_steerers(struct turn *t, const struct run_result *res)
     }
 }
 
+static void log_end(const struct turn *t, const struct run_result *res)
+{
+    struct logger *log = t->rt->deps.log;
+    if (res->stop == RUN_STOP_ERROR)
+        log_info(log, "runtime", "%s of %.*s failed after %llu ms: %s: %s", t->run_id,
+                 STR_ARG(t->conversation_id), (unsigned long long)res->total_ms,
+                 res->error_type ? res->error_type : "error", res->err.msg);
+    else
+        log_info(log, "runtime", "%s of %.*s ended: %s, %d model calls, %llu ms", t->run_id,
+                 STR_ARG(t->conversation_id), run_stop_name(res->stop), res->iterations,
+                 (unsigned long long)res->total_ms);
+}
+
 static void finished(void *ctx, const struct run_result *res)
 {
     struct turn *t = ctx;
     struct runtime *rt = t->rt;
     t->run = NULL;
+    log_end(t, res);
     tell_done(t, t, res);
     tell_steerers(t, res);
     bool has_answer = res->stop != RUN_STOP_ERROR && res->response.n > 0;
@@ -169,6 +183,8 @@ str turn_run_start_event(struct turn *t, str resumes)
         .parent_run_id = t->child.parent_run_id,
         .setting = setting_json(t, &t->arena, str_from(t->run_id)),
     };
+    log_info(t->rt->deps.log, "runtime", "%s of %.*s begins with %.*s", t->run_id,
+             STR_ARG(t->conversation_id), STR_ARG(t->model));
     return event_run_start(&t->arena, &ev);
 }
 

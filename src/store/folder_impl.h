@@ -39,5 +39,6 @@ void folder_restore(struct store_op *op);
 
 void folder_sweep(struct store *s); /* starts purging what is due */
 
-/* file_layout.before_append: notes go into notes.jsonl too. */
+/* file_layout.before_append: notes go into notes.jsonl too, and conversation.json follows. */
 int folder_add_notes(struct files *f, struct store_op *op, struct err *e);
+void folder_update_meta(struct files *f, struct store_op *op); /* folder_meta.c */

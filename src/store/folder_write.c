@@ -76,6 +76,7 @@ int folder_add_notes(struct files *f, struct store_op *op, struct err *e)
     struct folder *d = f->own;
     struct folder_place p;
     str notes = notes_among(op, 0);
+    folder_update_meta(f, op);
     if (!notes.n || !catalog_find(&d->catalog, &op->arena, op->id, &p))
         return 0;
     const char *path = arena_printf(&op->arena, "%s/%s/notes.jsonl", d->catalog.dir, p.name.p).p;

@@ -6,6 +6,7 @@
 
 #include "base/utf8.h"
 #include "store/backend.h"
+#include "store/folder_record.h"
 
 enum { ID_SUFFIX_MAX = 64 };
 
@@ -33,6 +34,12 @@ bool store_id_valid(str id)
             return false;
     }
     return true;
+}
+
+str store_id_meant(str typed)
+{
+    str thread = folder_thread(typed);
+    return !store_id_valid(typed) && store_id_valid(thread) ? thread : typed;
 }
 
 /* ---- opening and closing ---- */

@@ -36,6 +36,9 @@ typedef uint64_t store_pos;
 
 /* ^[a-z]+_[A-Za-z0-9_-]{1,64}$ - checked before an id touches any path or key. */
 bool store_id_valid(str id);
+/* The id that is meant by the name of a folder of the folder store, which is the conversationId of
+ * its header (conversation-<utc>-<thread>): the thread. Everything else passes as it is. */
+str store_id_meant(str typed);
 
 /* ---- opening ---- */
 

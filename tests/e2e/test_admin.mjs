@@ -182,3 +182,33 @@ test('a work directory whose path is too long for a socket is served, and comman
     const linked = await nb(['link', '--workdir', workdir], { env })
     assert.equal(linked.stdout, `${server.url}/#key=${server.key}\n`, linked.stderr)
 })
+
+// ---- the folder layout ----
+
+test('folder store: every client leaves a session log with its runs, and state and title beside the log', async () => {
+    const workdir = tmpdir()
+    const run = (args, more = {}) => nb(['--workdir', workdir, '--store', 'folder', ...args], { env: quick, ...more })
+    const said = JSON.parse((await run(['--json', '-p', 'what is 6*7?'])).stdout)
+    assert.equal((await run([], { input: 'say hello\n' })).code, 0)
+    const root = path.join(workdir, 'storage')
+    const logs = () => fs.readdirSync(path.join(root, 'sessions')).sort().map((name) => fs.readFileSync(path.join(root, 'sessions', name, 'system.log'), 'utf8'))
+    assert.equal(logs().length, 2)
+    for (const text of logs()) assert.match(text, /run_\w+ of conv_\w+ begins with demo:demo[^]*run_\w+ of conv_\w+ ended: complete/)
+    const state = JSON.parse(fs.readFileSync(path.join(root, 'state/session.json'), 'utf8'))
+    assert.deepEqual([state.client, state.exitCode], ['pipe', 0])
+    assert.ok(state.startedAt <= state.endedAt)
+
+    const folders = fs.readdirSync(path.join(root, 'conversations')).sort()
+    const folder = folders.find((name) => name.endsWith(said.conversationId))
+    await run(['conv', 'rename', said.conversationId, 'Sums'])
+    const meta = JSON.parse(fs.readFileSync(path.join(root, 'conversations', folder, 'conversation.json'), 'utf8'))
+    const header = JSON.parse(fs.readFileSync(path.join(root, 'conversations', folder, 'chat.jsonl'), 'utf8').split('\n')[0])
+    assert.deepEqual([meta.title, meta.conversationId, meta.createdAt], ['Sums', folder, header.createdAt])
+    assert.ok(meta.updatedAt > header.updatedAt)
+
+    // The conversationId of the header is the name of the folder.
+    const resumed = JSON.parse((await run(['--json', '--resume', folder, '-p', 'and 7*7?'])).stdout)
+    assert.equal(resumed.conversationId, said.conversationId)
+    assert.equal((await run(['conv', 'show', folder])).code, 0)
+
+})
