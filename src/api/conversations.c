@@ -38,6 +38,18 @@ static void write_conv(struct json_writer *w, const struct conv *c)
         jw_kint(w, "badLines", c->bad_lines);
 }
 
+/* A log whose last run has no end, while nothing runs: the server stopped in the middle of it. */
+static void write_run(struct json_writer *w, struct runtime *rt, const struct conv *c)
+{
+    bool is_running = runtime_active_run(rt, c->id).n > 0;
+    bool is_open = str_eq(c->last_run, STR("open"));
+    jw_kbool(w, "isRunning", is_running);
+    jw_kstr_or_null(w, "lastRun",
+                    is_running ? STR("running")
+                    : is_open  ? STR("interrupted")
+                               : c->last_run);
+}
+
 void api_reply_conv(void *ctx, const struct err *err, const struct conv *c)
 {
     struct api_wait *wait = ctx;
@@ -49,7 +61,7 @@ void api_reply_conv(void *ctx, const struct err *err, const struct conv *c)
     api_json_begin(&j);
     jw_object(&j.w);
     write_conv(&j.w, c);
-    jw_kbool(&j.w, "isRunning", runtime_active_run(wait->space->runtime, c->id).n > 0);
+    write_run(&j.w, wait->space->runtime, c);
     jw_end(&j.w);
     api_json_send(&j, wait->req);
 }
@@ -81,8 +93,7 @@ static void on_listed(void *ctx, const struct err *err, const struct store_listi
     for (size_t i = 0; i < l->n; i++) {
         jw_object(&j.w);
         write_conv(&j.w, &l->convs[i]);
-        bool is_running = runtime_active_run(wait->space->runtime, l->convs[i].id).n > 0;
-        jw_kbool(&j.w, "isRunning", is_running);
+        write_run(&j.w, wait->space->runtime, &l->convs[i]);
         jw_end(&j.w);
     }
     jw_end(&j.w);

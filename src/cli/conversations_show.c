@@ -160,6 +160,24 @@ static void print_message(const struct show *s, const struct json *m, bool is_co
         print_styled(s, STYLE_RED, arena_printf(&s->x->arena, "failed: %.*s", STR_ARG(error)));
 }
 
+static void print_state(const struct show *s, const struct json *c)
+{
+    static const struct {
+        const char *state, *text;
+    } STATES[] = {
+        {"running", "… a run is under way"},
+        {"interrupted", "The last run was interrupted before it ended. Send a message to go on."},
+        {"waiting", "The last run waits for a permission: nb --resume ID asks for it."},
+        {"cancelled", "The last run was cancelled."},
+    };
+    str state = json_get_string(c, "lastRun");
+    for (size_t i = 0; i < ARRAY_LEN(STATES); i++)
+        if (str_eq(state, str_from(STATES[i].state))) {
+            putchar('\n');
+            print_styled(s, STYLE_CYAN, str_from(STATES[i].text));
+        }
+}
+
 static void print_all(const struct show *s, const struct json *c)
 {
     str role_before = STR_NONE;
@@ -171,6 +189,7 @@ static void print_all(const struct show *s, const struct json *c)
         print_message(s, m, str_eq(role, role_before) && str_eq(role, STR("assistant")));
         role_before = role;
     }
+    print_state(s, c);
 }
 
 static int do_show(struct conv_cli *x, const void *options, int argc, char **argv)

@@ -139,10 +139,33 @@ static void on_user_message(struct derive *d, const struct json *v)
     d->conv.preview = utf8_truncate(text, PREVIEW_BYTES);
 }
 
-static void on_run_done(struct derive *d, const struct json *v)
+/* Constants: the arena of a log that is read for years does not grow with its runs. */
+static str stop_name(str given)
+{
+    static const char *const NAMES[] = {"complete", "max_iterations", "token_budget", "cancelled",
+                                        "length",   "refusal",        "waiting"};
+    for (size_t i = 0; i < ARRAY_LEN(NAMES); i++)
+        if (str_eq(given, str_from(NAMES[i])))
+            return str_from(NAMES[i]);
+    return STR("complete");
+}
+
+static void on_run_start(struct derive *d, const struct json *v)
 {
     (void)v;
-    d->conv.message_count++;
+    d->conv.last_run = STR("open");
+}
+
+static void on_run_done(struct derive *d, const struct json *v)
+{
+    d->conv.last_run = stop_name(json_get_string(v, "stopReason"));
+    d->conv.message_count += !str_eq(d->conv.last_run, STR("waiting"));
+}
+
+static void on_run_error(struct derive *d, const struct json *v)
+{
+    (void)v;
+    d->conv.last_run = STR("error");
 }
 
 static void on_llm_response(struct derive *d, const struct json *v)
@@ -191,7 +214,9 @@ static void on_legacy_message(struct derive *d, const struct json *v)
 
 static void (*const HANDLERS[])(struct derive *d, const struct json *v) = {
     [EV_USER_MESSAGE] = on_user_message,
+    [EV_RUN_START] = on_run_start,
     [EV_RUN_DONE] = on_run_done,
+    [EV_RUN_ERROR] = on_run_error,
     [EV_LLM_RESPONSE] = on_llm_response,
     [EV_AUX_USAGE] = on_aux_usage,
     [EV_TITLE] = on_title,
@@ -210,13 +235,16 @@ static void set_updated(struct derive *d, str raw)
     if (plain.n ? clock_parse_iso(plain, &ms) < 0 : parse_i64(raw, &ms) < 0)
         return;
     clock_iso(ms, iso);
-    memcpy(d->updated_at, iso, sizeof(iso));
+    /* The copied past of a fork is older than the fork. */
+    if (d->conv.forked_from.n == 0 || str_cmp(str_from(iso), d->conv.created_at) >= 0)
+        memcpy(d->updated_at, iso, sizeof(iso));
 }
 
 /* Is it enough to know that there was such an event? */
 static bool is_only_counted(const struct derive *d, enum event_type type)
 {
-    return type == EV_RUN_DONE || (type == EV_USER_MESSAGE && d->conv.preview.n);
+    return type == EV_RUN_START || type == EV_RUN_ERROR ||
+           (type == EV_USER_MESSAGE && d->conv.preview.n);
 }
 
 static void on_event(struct derive *d, str line, bool is_good)
@@ -290,9 +318,9 @@ struct conv *conv_clone(struct arena *a, const struct conv *c)
 {
     struct conv *out = arena_alloc(a, sizeof(*out));
     *out = *c;
-    str *strings[] = {&out->id,      &out->workspace_id, &out->created_at,  &out->updated_at,
-                      &out->title,   &out->channel,      &out->model,       &out->forked_from,
-                      &out->preview, &out->last_model,   &out->acl.owner_id};
+    str *strings[] = {&out->id,      &out->workspace_id, &out->created_at,   &out->updated_at,
+                      &out->title,   &out->channel,      &out->model,        &out->forked_from,
+                      &out->preview, &out->last_model,   &out->acl.owner_id, &out->last_run};
     for (size_t i = 0; i < ARRAY_LEN(strings); i++)
         *strings[i] = arena_str(a, *strings[i]);
     out->parent = c->parent ? json_clone(a, c->parent) : NULL;

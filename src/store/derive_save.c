@@ -4,7 +4,7 @@
 #include "store/derive.h"
 
 /* Raised whenever the meaning of a field changes: what others wrote is then read anew. */
-enum { FORMAT = 1, SAVED_MAX = 4 * 1024 * 1024 };
+enum { FORMAT = 2, SAVED_MAX = 4 * 1024 * 1024 };
 
 #define AT(member) offsetof(struct conv, member)
 
@@ -19,6 +19,7 @@ static const struct json_field FIELDS[] = {
     {"ownerId", JF_STR, AT(acl.owner_id), 0, NULL, 0},
     {"preview", JF_STR, AT(preview), 0, NULL, 0},
     {"lastModel", JF_STR, AT(last_model), 0, NULL, 0},
+    {"lastRun", JF_STR, AT(last_run), 0, NULL, 0},
     {"parent", JF_JSON_OBJECT, AT(parent), JF_NULLABLE, NULL, 0},
     {"metadata", JF_JSON_OBJECT, AT(metadata), JF_NULLABLE, NULL, 0},
     {"participants", JF_STRS, AT(acl.participants), 0, NULL, 0},

@@ -119,6 +119,12 @@ int event_prepare(struct arena *a, str in, int64_t now_ms, str *ret_line, struct
     return 0;
 }
 
+bool event_is_waiting(str run_done_line)
+{
+    str reason = json_scan_plain(json_scan_field(run_done_line, STR("stopReason")));
+    return str_eq(reason, STR("waiting"));
+}
+
 void event_begin(struct json_writer *w, struct buf *out, enum event_type t, int64_t now_ms)
 {
     char ts[CLOCK_ISO_LEN + 1];

@@ -46,6 +46,10 @@ bool event_peek(str line, struct event_head *ret);
  * at the end. The result lives in the arena. -EINVAL, -E2BIG. */
 int event_prepare(struct arena *a, str in, int64_t now_ms, str *ret_line, struct err *e);
 
+/* Is this run.done the end of a run that waits for a permission? The run that resumes it ends the
+ * answer, so that only its end counts as a message. */
+bool event_is_waiting(str run_done_line);
+
 /* {"ts":now,"type":name, ... open for more members; close with jw_end. */
 void event_begin(struct json_writer *w, struct buf *out, enum event_type t, int64_t now_ms);
 

@@ -10,8 +10,10 @@ static bool stays_behind(enum event_type t)
 
 static bool is_message(const struct event_head *head, str line)
 {
+    if (head->type == EV_RUN_DONE)
+        return !event_is_waiting(line);
     if (head->type != EV_LEGACY_MESSAGE)
-        return head->type == EV_USER_MESSAGE || head->type == EV_RUN_DONE;
+        return head->type == EV_USER_MESSAGE;
     str role = json_scan_plain(json_scan_field(line, STR("role")));
     return str_eq(role, STR("user")) || str_eq(role, STR("assistant"));
 }

@@ -90,6 +90,7 @@ static const struct field {
     FIELD(STRINGS, acl.participants),
     FIELD(TEXT, preview),
     FIELD(TEXT, last_model),
+    FIELD(TEXT, last_run),
     FIELD(INT, message_count),
     FIELD(INT, usage.input_tokens),
     FIELD(INT, usage.output_tokens),
@@ -291,7 +292,7 @@ int index_conv_write(struct index_db *db, str id, const struct derive *derived)
 {
     static const char WRITE[] =
         "INSERT OR REPLACE INTO conv VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,"
-        " ?, ?, ?, ?, ?, ?, ?, ?)";
+        " ?, ?, ?, ?, ?, ?, ?, ?, ?)";
     struct derive row = *derived, *d = &row;
     row.conv.acl.is_sealed |= !derived->has_header; /* as derive_conv says */
     int r = unshelve(db, id);

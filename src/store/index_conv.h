@@ -35,10 +35,11 @@ void index_conv_columns(sqlite3_stmt *st, int first, struct derive *d);
 #define INDEX_CONV_COLUMNS                                                                         \
     "c.workspace_id, c.created_at, c.updated_at, c.title, c.channel, c.model, c.forked_from,"      \
     " c.parent, c.metadata, c.owner_id, c.is_shared, c.is_sealed, c.participants, c.preview,"      \
-    " c.last_model, c.message_count, c.input_tokens, c.output_tokens, c.cache_read_tokens,"        \
+    " c.last_model, c.last_run, c.message_count, c.input_tokens, c.output_tokens, "                \
+    "c.cache_read_tokens,"                                                                         \
     " c.cache_write_5m_tokens, c.cache_write_1h_tokens, c.cost_usd, c.is_cost_known, c.bad_lines," \
     " c.is_hidden"
-#define INDEX_CONV_NCOLUMNS 25
+#define INDEX_CONV_NCOLUMNS 26
 
 /* The shelves on which a viewer finds what the viewer may see. */
 #define INDEX_SHELVES_MAX 4

@@ -23,7 +23,8 @@ static const char SCHEMA[] =
     "CREATE TABLE conv(id TEXT PRIMARY KEY, workspace_id TEXT, created_at TEXT, updated_at TEXT,"
     " title TEXT, channel TEXT, model TEXT, forked_from TEXT, parent TEXT, metadata TEXT,"
     " owner_id TEXT, is_shared INTEGER, is_sealed INTEGER, participants TEXT, preview TEXT,"
-    " last_model TEXT, message_count INTEGER, input_tokens INTEGER, output_tokens INTEGER,"
+    " last_model TEXT, last_run TEXT, message_count INTEGER, input_tokens INTEGER, output_tokens "
+    "INTEGER,"
     " cache_read_tokens INTEGER, cache_write_5m_tokens INTEGER, cache_write_1h_tokens INTEGER,"
     " cost_usd REAL, is_cost_known INTEGER, bad_lines INTEGER, is_hidden INTEGER);"
     /* One entry per person who may see a conversation and order it can be listed in. */

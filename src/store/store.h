@@ -101,6 +101,9 @@ struct conv {
     struct conv_acl acl;
 
     str preview, last_model;
+    /* How the last run ended: its stop reason or "error"; "open" = the log has no end of it, so
+     * that it runs or was interrupted; empty = there was none. */
+    str last_run;
     int64_t message_count;
     struct conv_usage usage;
     double cost_usd;

@@ -212,3 +212,29 @@ test('folder store: every client leaves a session log with its runs, and state a
     assert.equal((await run(['conv', 'show', folder])).code, 0)
 
 })
+
+// ---- runs that did not end ----
+
+test('an interrupted and a waiting run are shown and not counted as messages; a fork is new', async () => {
+    const workdir = tmpdir()
+    const dir = path.join(workdir, 'conversations')
+    const run = (...args) => nb(['--workdir', workdir, 'conv', ...args], { env: quick })
+    fs.mkdirSync(dir)
+    const at = '2026-01-01T00:00:00.000Z'
+    const log = (id, ...events) => fs.writeFileSync(path.join(dir, `${id}.jsonl`), [{ id, createdAt: at, format: 'events' }, ...events].map((e) => JSON.stringify(e) + '\n').join(''))
+    const asked = { ts: at, type: 'user.message', content: [{ type: 'text', text: 'hello' }], userId: 'usr_default' }
+    const began = { ts: at, type: 'run.start', runId: 'run_1' }
+    log('conv_cut', asked, began)
+    log('conv_waits', asked, began, { ts: at, type: 'run.done', runId: 'run_1', stopReason: 'waiting' })
+    const show = async (id) => [JSON.parse((await run('show', '--json', id)).stdout), (await run('show', id)).stdout]
+    const [cut, cutText] = await show('conv_cut')
+    assert.deepEqual([cut.lastRun, cut.messageCount, cut.isRunning], ['interrupted', 1, false])
+    assert.match(cutText, /was interrupted/)
+    const [waits, waitsText] = await show('conv_waits')
+    assert.deepEqual([waits.lastRun, waits.messageCount], ['waiting', 1])
+    assert.match(waitsText, /waits for a permission/)
+    const forked = JSON.parse((await run('fork', '--json', 'conv_cut')).stdout)
+    const [fork] = await show(forked.id)
+    assert.ok(fork.updatedAt >= fork.createdAt && fork.createdAt > at, JSON.stringify(fork))
+    assert.equal(JSON.parse((await run('list', '--json')).stdout.split('\n')[0]).id, forked.id)
+})

@@ -183,6 +183,43 @@ static void test_memory_is_bounded(void **state)
     derive_done(&d);
 }
 
+static void expect_run(struct derive *d, const char *line, const char *state, int64_t messages)
+{
+    derive_line(d, str_from(line), 1);
+    assert_true(str_eq(d->conv.last_run, str_from(state)));
+    assert_int_equal(d->conv.message_count, messages);
+}
+
+/* A run that waits for a permission is one message with the run that resumes it. */
+static void test_the_state_of_the_last_run(void **state)
+{
+    struct derive d;
+    derive_init(&d, &ENV);
+    expect_run(&d, "{\"id\":\"conv_1\",\"createdAt\":\"2026-01-01T00:00:00.000Z\"}", "", 0);
+    expect_run(&d, "{\"type\":\"user.message\",\"content\":[]}", "", 1);
+    expect_run(&d, "{\"type\":\"run.start\"}", "open", 1);
+    expect_run(&d, "{\"type\":\"run.done\",\"stopReason\":\"waiting\"}", "waiting", 1);
+    expect_run(&d, "{\"type\":\"run.start\"}", "open", 1);
+    expect_run(&d, "{\"type\":\"run.done\",\"stopReason\":\"complete\"}", "complete", 2);
+    expect_run(&d, "{\"type\":\"run.error\",\"error\":\"x\"}", "error", 2);
+    derive_done(&d);
+}
+
+static void test_a_fork_is_as_new_as_itself(void **state)
+{
+    struct derive d;
+    derive_init(&d, &ENV);
+    derive_line(&d,
+                STR("{\"id\":\"conv_2\",\"createdAt\":\"2026-02-01T00:00:00.000Z\","
+                    "\"forkedFrom\":\"conv_1\"}"),
+                1);
+    derive_line(&d, STR("{\"ts\":\"2026-01-01T00:00:00.000Z\",\"type\":\"run.done\"}"), 2);
+    assert_string_equal(d.updated_at, "2026-02-01T00:00:00.000Z");
+    derive_line(&d, STR("{\"ts\":\"2026-03-01T00:00:00.000Z\",\"type\":\"run.done\"}"), 3);
+    assert_string_equal(d.updated_at, "2026-03-01T00:00:00.000Z");
+    derive_done(&d);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -192,6 +229,8 @@ int main(void)
         cmocka_unit_test(test_save_and_go_on),
         cmocka_unit_test(test_foreign_saves_are_refused),
         cmocka_unit_test(test_costs),
+        cmocka_unit_test(test_the_state_of_the_last_run),
+        cmocka_unit_test(test_a_fork_is_as_new_as_itself),
         cmocka_unit_test(test_memory_is_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
