@@ -2,7 +2,8 @@
 
 #include "base/utf8.h"
 
-#define LIST_TTL_MS 3600000
+#define LIST_TTL_MS      3600000
+#define LIMIT_NOTE_BYTES 256
 
 const char BASH_TOOLS[] =
     "[{\"name\":\"bash_exec\",\"title\":\"Run a command\","
@@ -180,7 +181,7 @@ static str fitting(str text, size_t *room)
 }
 
 static void write_stream(struct json_writer *w, const char *key, const struct bash_stream *o,
-                         size_t *room)
+                         const char *note, size_t *room)
 {
     struct buf text;
     buf_init(&text, 4 * BASH_OUTPUT_MAX);
@@ -190,6 +191,8 @@ static void write_stream(struct json_writer *w, const char *key, const struct ba
     buf_truncate(&text, kept.n);
     if (missing > 0)
         buf_printf(&text, "\n[%llu more bytes]", (unsigned long long)missing);
+    if (note[0])
+        buf_printf(&text, "%s[nb: %s]\n", text.n > 0 ? "\n" : "", note);
     jw_kstr(w, key, buf_str(&text));
     buf_done(&text);
 }
@@ -198,10 +201,12 @@ static void write_output(struct json_writer *w, const struct bash_run *r, size_t
 {
     size_t for_stderr = max / 4 < BASH_STDERR_MIN ? max / 4 : BASH_STDERR_MIN;
     size_t room = max - for_stderr;
+    char note[LIMIT_NOTE_BYTES];
+    bash_run_explain_limit(r, note, sizeof(note));
     jw_object(w);
-    write_stream(w, "stdout", &r->out, &room);
+    write_stream(w, "stdout", &r->out, "", &room);
     room += for_stderr;
-    write_stream(w, "stderr", &r->err, &room);
+    write_stream(w, "stderr", &r->err, note, &room);
     jw_kint(w, "exit_code", r->exit_code);
     jw_kint(w, "duration_ms", (int64_t)(r->ended_ms - r->began_ms));
     jw_end(w);
@@ -219,6 +224,8 @@ void bash_answer_output(struct bash_answer *a, const struct json *id, bool is_mo
     write_text(&a->w, buf_str(&text));
     jw_key(&a->w, "structuredContent");
     write_output(&a->w, r, BASH_ENCODED_MAX);
+    if (r->limit != BASH_LIMIT_NONE)
+        jw_kbool(&a->w, "isError", true);
     bash_answer_end(a);
     buf_done(&text);
 }

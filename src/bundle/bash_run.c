@@ -11,8 +11,10 @@
 
 #include "base/arena.h"
 #include "base/clock.h"
+#include "bundle/cgroup.h"
 #include "bundle/launch.h"
 #include "bundle/path_list.h"
+#include "bundle/process_usage.h"
 
 #define READ_BYTES (64u * 1024)
 #define GRACE_MS   2000 /* between SIGTERM and SIGKILL */
@@ -69,11 +71,12 @@ static char *const *with_directory(struct arena *a, char *const *wrap, const cha
 
 /* The command's own specification: same rules, other command line and variables. */
 static struct launch_spec spec_of(struct arena *a, const struct bash_want *w, char **argv,
-                                  char **env, const char *cwd)
+                                  char **env, const char *cwd, const char *cgroup)
 {
     struct launch_spec spec = *w->sandbox;
     spec.argv = argv;
     spec.env = env;
+    spec.cgroup = cgroup;
     if (spec.wrap && cwd)
         spec.wrap = with_directory(a, spec.wrap, cwd);
     return spec;
@@ -130,6 +133,29 @@ static void close_fd(int *fd)
     *fd = -1;
 }
 
+/* The kernel's limits of this command, where it keeps any. */
+static void make_cgroup(struct bash_run *r, const struct bash_want *w)
+{
+    struct arena a;
+    if (!w->sandbox || !w->sandbox->cgroup)
+        return;
+    arena_init(&a);
+    struct cgroup_limits limits = {w->sandbox->memory_bytes, PROCESS_TASKS_MAX};
+    const char *path = cgroup_make_leaf(&a, str_from(w->sandbox->cgroup), &limits);
+    r->cgroup = path ? str_dup(str_from(path)) : NULL;
+    arena_done(&a);
+}
+
+static void drop_cgroup(struct bash_run *r)
+{
+    if (r->cgroup) {
+        cgroup_kill(r->cgroup);
+        cgroup_remove(r->cgroup);
+    }
+    free(r->cgroup);
+    r->cgroup = NULL;
+}
+
 static int open_pipes(int p[PIPES][2])
 {
     for (int i = 0; i < PIPES; i++)
@@ -176,7 +202,7 @@ static int spawn(struct bash_run *r, const struct bash_want *w, int p[PIPES][2])
         inside[2] = arena_cstr(&a, w->command);
         if (cwd && w->sandbox->wrap)
             cwd = path_clean(&a, w->cwd, str_from(sandbox_cwd(w->sandbox)), STR("/")).p;
-        spec = spec_of(&a, w, inside, env, cwd);
+        spec = spec_of(&a, w, inside, env, cwd, r->cgroup);
     }
     r->pid = fork();
     if (r->pid == 0 && w->sandbox)
@@ -202,10 +228,17 @@ static int spawn(struct bash_run *r, const struct bash_want *w, int p[PIPES][2])
 int bash_run_start(struct bash_run *r, const struct bash_want *w, struct err *e)
 {
     int p[PIPES][2];
-    *r = (struct bash_run){.pidfd = -1, .out = {.fd = -1}, .err = {.fd = -1}};
+    *r = (struct bash_run){.pidfd = -1,
+                           .out = {.fd = -1},
+                           .err = {.fd = -1},
+                           .is_sandboxed = w->sandbox != NULL,
+                           .memory_bytes = w->sandbox ? w->sandbox->memory_bytes : 0};
+    make_cgroup(r, w);
     int rc = open_pipes(p);
     if (rc == 0)
         rc = spawn(r, w, p);
+    if (rc < 0)
+        drop_cgroup(r);
     if (rc == 0) {
         r->out.fd = p[OUT][0];
         r->err.fd = p[ERR][0];
@@ -267,6 +300,10 @@ static void notice_exit(struct bash_run *r, uint64_t now_ms)
     r->exit_code = info.si_code == CLD_EXITED ? info.si_status : 128 + info.si_status;
     if (r->is_timed_out)
         r->exit_code = BASH_EXIT_TIMEOUT;
+    if (r->cgroup && r->limit == BASH_LIMIT_NONE && r->exit_code != 0)
+        r->limit = cgroup_ran_out(r->cgroup)    ? BASH_LIMIT_MEMORY
+                   : cgroup_was_full(r->cgroup) ? BASH_LIMIT_PROCESSES
+                                                : BASH_LIMIT_NONE;
 }
 
 static void end(struct bash_run *r)
@@ -277,7 +314,31 @@ static void end(struct bash_run *r)
     close_fd(&r->pidfd);
     close_fd(&r->out.fd);
     close_fd(&r->err.fd);
+    drop_cgroup(r);
     r->is_over = true;
+}
+
+void bash_run_end_over(struct bash_run *r, enum bash_limit limit)
+{
+    if (r->has_exited || r->limit != BASH_LIMIT_NONE)
+        return;
+    r->limit = limit;
+    (void)kill(-r->pid, SIGKILL);
+}
+
+void bash_run_explain_limit(const struct bash_run *r, char *ret, size_t size)
+{
+    ret[0] = '\0';
+    if (r->limit == BASH_LIMIT_MEMORY)
+        snprintf(ret, size,
+                 "The command was ended: it used more than %lld MB of memory, the limit of one "
+                 "command (\"memoryMb\" in the entry of this bundle).",
+                 (long long)(r->memory_bytes / (1024 * 1024)));
+    else if (r->limit == BASH_LIMIT_PROCESSES)
+        snprintf(ret, size,
+                 "The command was ended: it had more than %d processes or %d threads, the limit "
+                 "of one command.",
+                 PROCESS_COUNT_MAX, PROCESS_TASKS_MAX);
 }
 
 static void notice_time(struct bash_run *r, uint64_t now_ms)

@@ -38,8 +38,14 @@ struct bash_stream {
     uint64_t dropped;
 };
 
+enum bash_limit { BASH_LIMIT_NONE, BASH_LIMIT_MEMORY, BASH_LIMIT_PROCESSES };
+
 struct bash_run {
-    pid_t pid;
+    pid_t pid; /* of its launcher, or of the shell without a sandbox */
+    bool is_sandboxed;
+    char *cgroup;          /* of this command alone, or NULL */
+    enum bash_limit limit; /* why it was ended */
+    int64_t memory_bytes;  /* its ceiling; 0 = none */
     int pidfd;
     struct bash_stream out, err;
     uint64_t began_ms, ended_ms;
@@ -54,4 +60,7 @@ struct bash_run {
 int bash_run_start(struct bash_run *r, const struct bash_want *w, struct err *e);
 void bash_run_polls(const struct bash_run *r, struct pollfd ret[BASH_RUN_POLLS]);
 void bash_run_step(struct bash_run *r, uint64_t now_ms); /* is_over may be set afterwards */
-void bash_run_done(struct bash_run *r);                  /* at any time; kills what is left */
+void bash_run_end_over(struct bash_run *r, enum bash_limit limit); /* kills; its end follows */
+void bash_run_done(struct bash_run *r); /* at any time; kills what is left */
+/* The sentence about a limit, "" when none was met. */
+void bash_run_explain_limit(const struct bash_run *r, char *ret, size_t size);

@@ -9,7 +9,8 @@
 #include "base/clock.h"
 #include "base/list.h"
 #include "bundle/bash_answer.h"
-#include "bundle/bash_run.h"
+#include "bundle/bash_watch.h"
+#include "bundle/cgroup.h"
 #include "bundle/launch.h"
 #include "net/child.h"
 
@@ -36,6 +37,7 @@ struct server {
     struct list_node runs;
     size_t nruns;
     const struct launch_spec *sandbox; /* of each command; NULL = none of its own */
+    struct bash_watch watch;
 };
 
 /* What a request needs to be answered. */
@@ -72,6 +74,29 @@ static void run_free(struct server *s, struct run *r)
     s->nruns--;
     arena_done(&r->arena);
     free(r);
+}
+
+/* ---- cgroups of commands ---- */
+
+#define LEAF_AGE_S    60
+#define LEAF_TRIES    50
+#define LEAF_PAUSE_MS 10
+
+static void sweep_leaves(const struct server *s, int min_age_s)
+{
+    if (s->sandbox && s->sandbox->cgroup)
+        cgroup_sweep(s->sandbox->cgroup, min_age_s);
+}
+
+/* The last commands were killed a moment ago. */
+static void remove_cgroup(const struct server *s)
+{
+    for (int i = 0; s->sandbox && s->sandbox->cgroup && i < LEAF_TRIES; i++) {
+        sweep_leaves(s, 0);
+        if (rmdir(s->sandbox->cgroup) == 0 || errno != EBUSY)
+            return;
+        (void)poll(NULL, 0, LEAF_PAUSE_MS);
+    }
 }
 
 /* ---- methods ---- */
@@ -288,11 +313,30 @@ static void step_runs(struct server *s)
         if (r->shell.is_over) {
             send_output(s, r);
             run_free(s, r);
+            sweep_leaves(s, LEAF_AGE_S);
         } else if (r->progress_token && now_ms >= r->next_progress_ms) {
             send_progress(s, r, now_ms);
             r->next_progress_ms = now_ms + PROGRESS_MS;
         }
     }
+}
+
+/* The commands that the kernel does not limit for us. */
+static size_t watched_runs(const struct server *s, struct bash_run *ret[RUNS_MAX])
+{
+    size_t n = 0;
+    LIST_FOREACH (node, &s->runs) {
+        struct run *r = LIST_ENTRY(node, struct run, node);
+        if (bash_watch_needs(&r->shell))
+            ret[n++] = &r->shell;
+    }
+    return n;
+}
+
+static void watch_runs(struct server *s)
+{
+    struct bash_run *runs[RUNS_MAX];
+    bash_watch_step(&s->watch, runs, watched_runs(s, runs), clock_mono_ms());
 }
 
 /* Waits until there is input, output of a command, or a time that somebody set. */
@@ -309,6 +353,8 @@ static bool wait_for_input(struct server *s, int in)
         due_ms = r->shell.due_ms < due_ms ? r->shell.due_ms : due_ms;
         if (r->progress_token && r->next_progress_ms < due_ms)
             due_ms = r->next_progress_ms;
+        if (bash_watch_needs(&r->shell) && s->watch.due_ms < due_ms)
+            due_ms = s->watch.due_ms;
     }
     int timeout = due_ms == UINT64_MAX ? -1 : due_ms <= now_ms ? 0 : (int)(due_ms - now_ms);
     return poll(fds, n, timeout) > 0 && fds[0].revents != 0;
@@ -328,6 +374,8 @@ static int read_sandbox(struct arena *a, struct server *s)
         return -1;
     }
     s->sandbox = spec;
+    s->watch =
+        (struct bash_watch){.memory_bytes = spec->memory_bytes, .is_wrapped = spec->wrap != NULL};
     return 0;
 }
 
@@ -351,9 +399,11 @@ int bash_serve(int in, int out)
             is_over = n == 0 || (n < 0 && errno != EINTR);
         }
         step_runs(&s);
+        watch_runs(&s);
     }
     LIST_FOREACH (node, &s.runs)
         run_free(&s, LIST_ENTRY(node, struct run, node));
+    remove_cgroup(&s);
     buf_done(&s.line);
     free(chunk);
     arena_done(&a);

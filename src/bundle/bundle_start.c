@@ -15,6 +15,7 @@
 #include "bundle/cgroup.h"
 #include "bundle/credentials.h"
 #include "bundle/npm_install.h"
+#include "bundle/process_usage.h"
 #include "bundle/token.h"
 
 struct start {
@@ -155,6 +156,15 @@ static int make_directory(const char *path, struct err *e)
     return 0;
 }
 
+/* Each command of the bash bundle gets its own leaf: its server makes them. */
+static const char *make_cgroup(struct start *s)
+{
+    struct cgroup_limits limits = {bundle_memory_max(&s->entry), PROCESS_TASKS_MAX};
+    if (s->entry.kind == BUNDLE_BUILT_IN)
+        return cgroup_make_group(&s->arena, &CGROUP_SYSTEM, s->entry.server_name);
+    return cgroup_make(&s->arena, &CGROUP_SYSTEM, s->entry.server_name, &limits);
+}
+
 static void plan_work(struct job *j)
 {
     struct start *s = CONTAINER_OF(j, struct start, job);
@@ -164,8 +174,7 @@ static void plan_work(struct job *j)
     if (s->rc == 0 && s->want.offer->kind == SANDBOX_LANDLOCK)
         s->rc = make_directory(arena_printf(&s->arena, "%s/tmp", s->want.data_dir).p, &s->err);
     if (s->rc == 0)
-        s->want.cgroup = cgroup_make(&s->arena, &CGROUP_SYSTEM, s->entry.server_name,
-                                     bundle_memory_max(&s->entry));
+        s->want.cgroup = make_cgroup(s);
     if (s->rc == 0)
         s->rc = sandbox_plan(&s->arena, &s->want, &s->plan, &s->err);
 }

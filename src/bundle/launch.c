@@ -14,7 +14,7 @@
 #include "base/json_decode.h"
 #include "bundle/network_proxy.h"
 #include "bundle/network_space.h"
-#include "bundle/process_tree.h"
+#include "bundle/process_usage.h"
 
 enum { EXIT_NO_SANDBOX = 125, EXIT_NOT_STARTED = 127 };
 
@@ -23,6 +23,7 @@ enum { EXIT_NO_SANDBOX = 125, EXIT_NOT_STARTED = 127 };
 struct decoded {
     bool confine, network;
     const char *cgroup;
+    int64_t memory_bytes;
     struct json_strs argv, wrap, reach, read, program_files, write, hide, own_read, own_write;
 };
 
@@ -67,6 +68,7 @@ int launch_spec_decode(struct arena *a, str text, struct launch_spec *ret, struc
         FIELD("argv", JF_STRS, argv),
         FIELD("wrap", JF_STRS, wrap),
         FIELD("cgroup", JF_CSTR, cgroup),
+        FIELD("memoryBytes", JF_INT, memory_bytes),
         FIELD("confine", JF_BOOL, confine),
         FIELD("network", JF_BOOL, network),
         FIELD("programFiles", JF_STRS, program_files),
@@ -99,6 +101,7 @@ int launch_spec_decode(struct arena *a, str text, struct launch_spec *ret, struc
         .wrap = d.wrap.len > 0 ? strings_of(a, &d.wrap) : NULL,
         .is_confined = d.confine,
         .cgroup = d.cgroup,
+        .memory_bytes = d.memory_bytes,
         .confine = {.read = paths_of(a, &d.read),
                     .program_files = paths_of(a, &d.program_files),
                     .write = paths_of(a, &d.write),
@@ -129,30 +132,20 @@ int launch_spec_read(struct arena *a, int fd, struct launch_spec *ret, struct er
 
 /* ---- the end of everything ---- */
 
-static void kill_child(void *ctx, const struct process *p, unsigned depth)
-{
-    /* Children cannot be mistaken: their ids stay taken until we reap them. Grandchildren
-     * become children as soon as their parents are dead. */
-    if (depth == 1)
-        (void)kill(p->pid, SIGKILL);
-}
-
 #define PATIENCE_MAX_MS 64
 
 static void end_descendants(void)
 {
     for (int patience_ms = 1;;) {
         struct process_table t;
-        if (process_table_read(&t) < 0)
-            return;
-        process_tree_walk(&t, getpid(), kill_child, NULL);
-        process_table_done(&t);
         pid_t pid;
         int reaped = 0;
         while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
             reaped++;
-        if (pid < 0 && errno == ECHILD)
+        if ((pid < 0 && errno == ECHILD) || process_table_read(&t) < 0)
             return;
+        process_tree_kill(&t, getpid(), 1);
+        process_table_done(&t);
         if (reaped == 0) /* one that cannot even be killed now is waited for */
             (void)poll(NULL, 0, patience_ms);
         patience_ms = reaped > 0                      ? 1
@@ -220,7 +213,7 @@ static void join_cgroup(const char *path)
     snprintf(file, sizeof(file), "%s/cgroup.procs", path);
     int fd = open(file, O_WRONLY | O_CLOEXEC);
     if (fd < 0 || write(fd, "0", 1) < 0)
-        dprintf(STDERR_FILENO, "nb: its memory is not limited by the kernel: %s: %s\n", file,
+        dprintf(STDERR_FILENO, "nb: the kernel does not limit it: %s: %s\n", file,
                 err_reason(-errno));
     if (fd >= 0)
         close(fd);
@@ -296,29 +289,32 @@ static int wrap(struct arena *a, const struct launch_spec *spec, char *const **r
 }
 
 #define OPEN_FILES_MAX 4096
-#define PROCESSES_MAX  1024 /* more than there are now, on the whole machine */
+#define OOM_SCORE      "500" /* of 1000 */
 
 /* The kernel counts processes and threads of the account, those of other programs included, so the
- * ceiling is set above what runs now. It stops a flood of processes; nb's watch ends the rest. */
+ * ceiling is set above what runs now. It stops a flood of processes; nb's watch ends the rest. The
+ * kernel does not keep it for root. */
 static void limit_self(void)
 {
     struct rlimit files = {OPEN_FILES_MAX, OPEN_FILES_MAX}, processes;
-    char text[128] = {0};
-    unsigned long total = 0;
-    int fd = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
-    if (fd >= 0) {
-        ssize_t n = read(fd, text, sizeof(text) - 1);
-        close(fd);
-        const char *slash = n > 0 ? strchr(text, '/') : NULL;
-        total = slash ? strtoul(slash + 1, NULL, 10) : 0;
-    }
+    unsigned long total = process_tasks_now();
     (void)setrlimit(RLIMIT_NOFILE, &files);
     if (total == 0 || getrlimit(RLIMIT_NPROC, &processes) < 0)
         return;
-    rlim_t most = total + PROCESSES_MAX;
+    rlim_t most = total + PROCESS_TASKS_MAX;
     if (processes.rlim_max == RLIM_INFINITY || processes.rlim_max > most)
         processes.rlim_cur = processes.rlim_max = most;
     (void)setrlimit(RLIMIT_NPROC, &processes);
+}
+
+/* When the machine runs out of memory, servers end before nb does. */
+static void end_before_others(void)
+{
+    int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? 0 : write(fd, OOM_SCORE, sizeof(OOM_SCORE) - 1);
+    (void)n;
+    if (fd >= 0)
+        close(fd);
 }
 
 static _Noreturn void become_server(struct arena *a, const struct launch_spec *spec, pid_t parent,
@@ -334,6 +330,7 @@ static _Noreturn void become_server(struct arena *a, const struct launch_spec *s
     if (spec->cgroup)
         join_cgroup(spec->cgroup);
     limit_self();
+    end_before_others();
     int rc = spec->network ? network_space_enter(spec->network, gates, &e) : 0;
     if (rc == 0)
         rc = spec->wrap          ? wrap(a, spec, &argv, &e)

@@ -18,11 +18,12 @@
 #include "bundle/network_rules.h"
 
 struct launch_spec {
-    char *const *argv;  /* of the server; argv[0] is a path */
-    char *const *env;   /* of the server, "K=V" */
-    char *const *wrap;  /* bubblewrap's path and its options; NULL = without it */
-    bool is_confined;   /* Landlock and seccomp are put on it here */
-    const char *cgroup; /* the server joins it; or NULL */
+    char *const *argv;    /* of the server; argv[0] is a path */
+    char *const *env;     /* of the server, "K=V" */
+    char *const *wrap;    /* bubblewrap's path and its options; NULL = without it */
+    bool is_confined;     /* Landlock and seccomp are put on it here */
+    const char *cgroup;   /* the server joins it; or NULL */
+    int64_t memory_bytes; /* ceiling of each command, for the bash server; 0 = none */
     struct confine_spec confine;
     const struct network_rules
         *network; /* a namespace with these gates; NULL = nb's own, or none */
@@ -30,10 +31,10 @@ struct launch_spec {
 
 #define LAUNCH_SPEC_MAX (8u * 1024 * 1024)
 
-/* {"argv": [...], "cgroup": PATH} and {"wrap": [...]} or {"confine": true, "network": false,
- * "read": [...], "programFiles": [...], "write": [...], "hide": [...], "ownRead": [...],
- * "ownWrite": [...]}, and {"reach": ["host:port", ...]} for a network of its own; then a NUL and
- * the environment, each variable ended by a NUL: values need not be UTF-8. */
+/* {"argv": [...], "cgroup": PATH, "memoryBytes": N} and {"wrap": [...]} or {"confine": true,
+ * "network": false, "read": [...], "programFiles": [...], "write": [...], "hide": [...], "ownRead":
+ * [...], "ownWrite": [...]}, and {"reach": ["host:port", ...]} for a network of its own; then a NUL
+ * and the environment, each variable ended by a NUL: values need not be UTF-8. */
 int launch_spec_decode(struct arena *a, str text, struct launch_spec *ret, struct err *e);
 int launch_spec_read(struct arena *a, int fd, struct launch_spec *ret, struct err *e);
 

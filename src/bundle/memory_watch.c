@@ -1,27 +1,20 @@
-/* memory_watch.c - the memory of all children of the set, every few seconds.
+/* memory_watch.c - the memory and the processes of all children of the set, every few seconds.
  *
- * One look at /proc serves all bundles. What a bundle uses is what all its processes hold,
- * the launcher's two left out. */
+ * One look at /proc serves all bundles. */
 #include <assert.h>
-#include <linux/magic.h>
-#include <sys/statfs.h>
 
 #include "bundle/bundle_impl.h"
-#include "bundle/process_tree.h"
+#include "bundle/process_usage.h"
 
-#define LOOK_MS        3000
-#define MIB            (1024 * 1024)
-#define LAUNCHER_DEPTH 1 /* the inner process of the launcher; the outer one is the root */
+#define LOOK_MS 3000
+#define MIB     (1024 * 1024)
 
 struct sample {
     int pid;
-    int64_t rss_bytes;
-    int inside; /* one process of the server's own, or 0 */
-    unsigned processes;
     bool is_wrapped; /* in bubblewrap: /tmp and its like are its own */
+    int64_t memory_max;
+    struct process_usage usage;
 };
-
-#define PROCESSES_MAX 512 /* of one bundle */
 
 struct memory_watch {
     struct bundles *set;
@@ -32,46 +25,15 @@ struct memory_watch {
     size_t n;
 };
 
-static void add_process(void *ctx, const struct process *p, unsigned depth)
-{
-    struct sample *s = ctx;
-    if (depth <= LAUNCHER_DEPTH)
-        return;
-    s->rss_bytes += p->rss_bytes;
-    s->inside = p->pid; /* the last is the deepest */
-    s->processes++;
-}
-
-/* Files in memory belong to no process. */
-static int64_t tmpfs_bytes(int pid)
-{
-    static const char *const DIRS[] = {"tmp", "var/tmp", "dev/shm", "run"};
-    int64_t sum = 0;
-    struct statfs own, st;
-    bool has_own = statfs("/tmp", &own) == 0;
-    for (size_t i = 0; pid > 0 && i < ARRAY_LEN(DIRS); i++) {
-        char path[64];
-        snprintf(path, sizeof(path), "/proc/%d/root/%s", pid, DIRS[i]);
-        if (statfs(path, &st) < 0 || st.f_type != TMPFS_MAGIC)
-            continue;
-        bool is_machines = has_own && memcmp(&own.f_fsid, &st.f_fsid, sizeof(st.f_fsid)) == 0;
-        if (!is_machines)
-            sum += (int64_t)(st.f_blocks - st.f_bfree) * st.f_bsize;
-    }
-    return sum;
-}
-
 static void work(struct job *j)
 {
     struct memory_watch *w = CONTAINER_OF(j, struct memory_watch, job);
     struct process_table t = {0};
     if (process_table_read(&t) < 0)
         w->n = 0;
-    for (size_t i = 0; i < w->n; i++) {
-        process_tree_walk(&t, w->samples[i].pid, add_process, &w->samples[i]);
-        if (w->samples[i].is_wrapped)
-            w->samples[i].rss_bytes += tmpfs_bytes(w->samples[i].inside);
-    }
+    for (size_t i = 0; i < w->n; i++)
+        w->samples[i].usage = process_usage(&t, w->samples[i].pid, w->samples[i].is_wrapped,
+                                            w->samples[i].memory_max);
     process_table_done(&t);
 }
 
@@ -87,27 +49,34 @@ static int pid_of(const struct bundle *b)
     return b->is_ready && b->lanes && bundle_is_child(b) ? mcp_pid(lanes_main(b->lanes)) : 0;
 }
 
-static void judge(struct bundle *b, int64_t rss_bytes, unsigned processes)
+static void explain_processes(const struct process_usage *u, char ret[ERR_MAX])
 {
-    char reason[ERR_MAX];
-    b->rss_bytes = rss_bytes;
-    if (processes > PROCESSES_MAX) {
-        snprintf(reason, sizeof(reason), "it had %u processes; %d are allowed", processes,
-                 PROCESSES_MAX);
+    bool is_many = u->processes > PROCESS_COUNT_MAX;
+    snprintf(ret, ERR_MAX, "it had %u %s; %d are allowed", is_many ? u->processes : u->tasks,
+             is_many ? "processes" : "threads", is_many ? PROCESS_COUNT_MAX : PROCESS_TASKS_MAX);
+}
+
+/* The commands of the bash bundle have limits of their own (bash_watch.h): one that goes over a
+ * limit must not end the commands of others. */
+static void judge(struct bundle *b, const struct process_usage *u)
+{
+    char reason[ERR_MAX] = "";
+    b->rss_bytes = u->memory_bytes;
+    if (b->entry.kind == BUNDLE_BUILT_IN)
+        return;
+    if (u->processes > PROCESS_COUNT_MAX || u->tasks > PROCESS_TASKS_MAX)
+        explain_processes(u, reason);
+    else if (u->memory_bytes > bundle_memory_max(&b->entry))
+        memory_explain(&b->entry, reason);
+    if (reason[0])
         supervise_kill(b, reason);
-        return;
-    }
-    if (rss_bytes <= bundle_memory_max(&b->entry))
-        return;
-    memory_explain(&b->entry, reason);
-    supervise_kill(b, reason);
 }
 
 static void take(struct memory_watch *w, const struct sample *s)
 {
     for (size_t i = 0; i < w->set->n; i++) {
         if (pid_of(w->set->items[i]) == s->pid)
-            judge(w->set->items[i], s->rss_bytes, s->processes);
+            judge(w->set->items[i], &s->usage);
     }
 }
 
@@ -134,6 +103,7 @@ static void look(void *ctx)
         if (pid > 0)
             w->samples[w->n++] = (struct sample){
                 .pid = pid,
+                .memory_max = bundle_memory_max(&w->set->items[i]->entry),
                 .is_wrapped = str_starts(w->set->items[i]->facts.sandbox, STR("bubblewrap")),
             };
     }

@@ -3,12 +3,15 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <sys/pidfd.h>
 #include <unistd.h>
 
 #define STAT_BYTES_MAX 1024
 /* Fields of /proc/PID/stat counted from the state, which follows the name in parentheses. */
-#define FIELD_PARENT 1
-#define FIELD_RSS    21
+#define FIELD_PARENT  1
+#define FIELD_THREADS 17
+#define FIELD_RSS     21
 
 /* The name may hold spaces and parentheses: fields start behind the last ')'. */
 static int parse_stat(str text, struct process *ret)
@@ -19,12 +22,14 @@ static int parse_stat(str text, struct process *ret)
     str rest = str_trim(str_skip(text, (size_t)end + 1)), field;
     for (int i = 0; i <= FIELD_RSS && str_split(&rest, ' ', &field); i++) {
         int64_t v = 0;
-        if (i != FIELD_PARENT && i != FIELD_RSS)
+        if (i != FIELD_PARENT && i != FIELD_THREADS && i != FIELD_RSS)
             continue;
         if (parse_i64(field, &v) < 0)
             return -EINVAL;
         if (i == FIELD_PARENT)
             ret->parent = (int)v;
+        else if (i == FIELD_THREADS)
+            ret->threads = (unsigned)v;
         else
             ret->rss_bytes = v * sysconf(_SC_PAGESIZE);
     }
@@ -49,6 +54,13 @@ static int read_process(int proc, const char *name, struct process *ret)
     return parse_stat((str){text, (size_t)n}, ret);
 }
 
+static int by_parent(const void *x, const void *y)
+{
+    const struct process *a = x, *b = y;
+    return a->parent != b->parent ? (a->parent > b->parent) - (a->parent < b->parent)
+                                  : (a->pid > b->pid) - (a->pid < b->pid);
+}
+
 int process_table_read(struct process_table *ret)
 {
     DIR *dir = opendir("/proc");
@@ -68,6 +80,8 @@ int process_table_read(struct process_table *ret)
         t.at[t.n++] = p;
     }
     closedir(dir);
+    if (t.n > 0)
+        qsort(t.at, t.n, sizeof(*t.at), by_parent);
     *ret = t;
     return 0;
 }
@@ -78,6 +92,20 @@ void process_table_done(struct process_table *t)
     *t = (struct process_table){0};
 }
 
+/* The place of its first child, or where it would be. */
+static size_t first_child(const struct process_table *t, int parent)
+{
+    size_t from = 0, to = t->n;
+    while (from < to) {
+        size_t mid = from + (to - from) / 2;
+        if (t->at[mid].parent < parent)
+            from = mid + 1;
+        else
+            to = mid;
+    }
+    return from;
+}
+
 /* Breadth first: `found` is the queue, and what is in it before `from` has been looked at. */
 void process_tree_walk(const struct process_table *t, int root, process_fn fn, void *ctx)
 {
@@ -86,8 +114,9 @@ void process_tree_walk(const struct process_table *t, int root, process_fn fn, v
     unsigned depth = 1;
     size_t last_of_depth = 0;
     for (;;) {
-        for (size_t i = 0; i < t->n && n < t->n; i++) {
-            if (t->at[i].parent != parent || t->at[i].pid == root)
+        size_t i = first_child(t, parent);
+        for (; i < t->n && t->at[i].parent == parent && n < t->n; i++) {
+            if (t->at[i].pid == root)
                 continue;
             found[n++] = i;
             fn(ctx, &t->at[i], depth);
@@ -101,4 +130,50 @@ void process_tree_walk(const struct process_table *t, int root, process_fn fn, v
         parent = t->at[found[from++]].pid;
     }
     free(found);
+}
+
+/* ---- ending them ---- */
+
+static int parent_now(int pid)
+{
+    struct process p;
+    char name[16];
+    snprintf(name, sizeof(name), "%d", pid);
+    int proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int rc = proc < 0 ? -errno : read_process(proc, name, &p);
+    if (proc >= 0)
+        close(proc);
+    return rc < 0 ? 0 : p.parent;
+}
+
+/* The id may belong to another process meanwhile: its parent is compared once it cannot change
+ * hands any more. The parent is another one when its own was killed a moment ago; then the next
+ * round finds it. All die in one round: a flood of processes grows faster than its parents can be
+ * followed. */
+static void kill_one(void *ctx, const struct process *p, unsigned depth)
+{
+    const unsigned *min_depth = ctx;
+    int fd = depth < *min_depth ? -1 : pidfd_open(p->pid, 0);
+    if (fd < 0)
+        return;
+    int parent = parent_now(p->pid);
+    if (parent == p->parent || parent == getpid())
+        (void)pidfd_send_signal(fd, SIGKILL, NULL, 0);
+    close(fd);
+}
+
+void process_tree_kill(const struct process_table *t, int root, unsigned min_depth)
+{
+    process_tree_walk(t, root, kill_one, &min_depth);
+}
+
+unsigned long process_tasks_now(void)
+{
+    char text[128] = {0};
+    int fd = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+    if (fd >= 0)
+        close(fd);
+    const char *slash = n > 0 ? strchr(text, '/') : NULL; /* "0.1 0.2 0.3 2/345 6789" */
+    return slash ? strtoul(slash + 1, NULL, 10) : 0;
 }

@@ -10,11 +10,12 @@
 
 struct process {
     int pid, parent;
+    unsigned threads;
     int64_t rss_bytes;
 };
 
 struct process_table {
-    struct process *at;
+    struct process *at; /* sorted by parent */
     size_t n;
 };
 
@@ -25,3 +26,9 @@ typedef void (*process_fn)(void *ctx, const struct process *p, unsigned depth);
 
 /* Calls fn for every descendant of root, nearest first; children have depth 1. */
 void process_tree_walk(const struct process_table *t, int root, process_fn fn, void *ctx);
+
+/* SIGKILL for every descendant of at least this depth that is still one. Processes that were
+ * started meanwhile are not in the table: repeat until none is left. */
+void process_tree_kill(const struct process_table *t, int root, unsigned min_depth);
+
+unsigned long process_tasks_now(void); /* threads of the whole machine; 0 = unknown */

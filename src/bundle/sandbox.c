@@ -252,6 +252,8 @@ static int add_message(struct arena *a, const struct sandbox_want *w,
     jw_object(&j);
     if (w->cgroup)
         jw_kstr(&j, "cgroup", str_from(w->cgroup));
+    if (w->memory_bytes > 0)
+        jw_kint(&j, "memoryBytes", w->memory_bytes);
     json_args(&j, "argv", p->program);
     if (p->wrap)
         json_args(&j, "wrap", p->wrap);

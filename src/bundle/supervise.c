@@ -186,7 +186,8 @@ static void leave_cgroup(struct bundle *b)
 {
     if (!b->cgroup)
         return;
-    if (cgroup_ran_out(b->cgroup))
+    /* A command of the bash bundle that ran out of memory was answered; its server goes on. */
+    if (b->entry.kind != BUNDLE_BUILT_IN && cgroup_ran_out(b->cgroup))
         memory_explain(&b->entry, b->kill_reason);
     cgroup_remove(b->cgroup);
     free(b->cgroup);

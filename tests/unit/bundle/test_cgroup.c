@@ -23,6 +23,8 @@ static bool holds(const char *path, const char *text)
     return n == strlen(text) && strcmp(buf, text) == 0;
 }
 
+static const struct cgroup_limits LIMITS = {1 << 20, 100};
+
 static void make_tree(bool is_delegated)
 {
     make_file("fs/system.slice/nb.service/cgroup.controllers", "cpu memory pids\n", 0644);
@@ -35,10 +37,11 @@ static void make_tree(bool is_delegated)
 static void what_is_not_ours_is_left_alone(void **state)
 {
     make_tree(false);
-    assert_null(cgroup_make(&rig.arena, place("0::/system.slice/nb.service\n"), STR("x"), 1));
+    assert_null(cgroup_make(&rig.arena, place("0::/system.slice/nb.service\n"), STR("x"), &LIMITS));
     assert_true(holds(at("fs/system.slice/nb.service/cgroup.subtree_control"), ""));
-    assert_null(cgroup_make(&rig.arena, place("5:memory:/x\n1:name=systemd:/\n"), STR("x"), 1));
-    assert_null(cgroup_make(&rig.arena, place(""), STR("x"), 1));
+    assert_null(
+        cgroup_make(&rig.arena, place("5:memory:/x\n1:name=systemd:/\n"), STR("x"), &LIMITS));
+    assert_null(cgroup_make(&rig.arena, place(""), STR("x"), &LIMITS));
 }
 
 /* The files of a new directory are the kernel's to make; here nobody does, so it fails, and the
@@ -49,10 +52,47 @@ static void a_delegated_one_is_divided(void **state)
     const char *selves[] = {"0::/system.slice/nb.service\n",
                             "1:x:/\n0::/system.slice/nb.service/nb\n"};
     for (size_t i = 0; i < ARRAY_LEN(selves); i++) {
-        assert_null(cgroup_make(&rig.arena, place(selves[i]), STR("x"), 1 << 20));
+        assert_null(cgroup_make(&rig.arena, place(selves[i]), STR("x"), &LIMITS));
         assert_true(holds(at("fs/system.slice/nb.service/nb/cgroup.procs"), "0"));
-        assert_true(holds(at("fs/system.slice/nb.service/cgroup.subtree_control"), "+memory"));
+        /* Each controller is written alone, and a plain file keeps what was written over. */
+        assert_true(holds(at("fs/system.slice/nb.service/cgroup.subtree_control"), "+cpusry"));
     }
+}
+
+static void controllers_are_named(void **state)
+{
+    make_tree(true);
+    struct arena *a = &rig.arena;
+    str all = cgroup_controllers(a, place("0::/system.slice/nb.service\n"));
+    assert_true(str_eq(all, STR("memory pids cpu")));
+    assert_int_equal(cgroup_controllers(a, place("0::/elsewhere\n")).n, 0);
+}
+
+/* The controller of processes of v1 needs no division, and no limit of memory. */
+static void root_limits_processes_with_v1(void **state)
+{
+    make_file("fs/pids/cgroup.procs", "", 0644);
+    const struct cgroup_place *p = place("8:pids:/\n4:memory:/x\n0::/\n");
+    if (geteuid() != 0) {
+        assert_int_equal(cgroup_controllers(&rig.arena, p).n, 0);
+        return;
+    }
+    assert_true(str_eq(cgroup_controllers(&rig.arena, p), STR("pids")));
+    const char *group = cgroup_make_group(&rig.arena, p, STR("bash"));
+    assert_non_null(group);
+    /* Without a kernel that makes its files, a leaf has no limits and is given up. */
+    assert_null(cgroup_make_leaf(&rig.arena, str_from(group), &LIMITS));
+    cgroup_remove(group);
+    assert_int_equal(access(group, F_OK), -1);
+}
+
+static void a_refused_process_is_noticed(void **state)
+{
+    make_file("g/pids.events", "max 2\n", 0644);
+    make_file("h/pids.events", "max 0\n", 0644);
+    assert_true(cgroup_was_full(at("g")));
+    assert_false(cgroup_was_full(at("h")));
+    assert_false(cgroup_was_full(at("nothing")));
 }
 
 static void the_kernel_says_when_memory_ran_out(void **state)
@@ -69,6 +109,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(what_is_not_ours_is_left_alone, rig_open, rig_close),
         cmocka_unit_test_setup_teardown(a_delegated_one_is_divided, rig_open, rig_close),
+        cmocka_unit_test_setup_teardown(controllers_are_named, rig_open, rig_close),
+        cmocka_unit_test_setup_teardown(root_limits_processes_with_v1, rig_open, rig_close),
+        cmocka_unit_test_setup_teardown(a_refused_process_is_noticed, rig_open, rig_close),
         cmocka_unit_test_setup_teardown(the_kernel_says_when_memory_ran_out, rig_open, rig_close),
     };
     (void)has;

@@ -22,7 +22,9 @@ static void see(void *ctx, const struct process *p, unsigned depth)
 
 static void walks_from_the_nearest_to_the_farthest(void **state)
 {
-    struct process at[] = {{5, 4, 0}, {3, 2, 0}, {2, 1, 0}, {4, 2, 0}, {9, 8, 0}, {7, 1, 0}};
+    struct process at[] = {{.pid = 2, .parent = 1}, {.pid = 7, .parent = 1},
+                           {.pid = 3, .parent = 2}, {.pid = 4, .parent = 2},
+                           {.pid = 5, .parent = 4}, {.pid = 9, .parent = 8}};
     struct process_table t = {at, ARRAY_LEN(at)};
     struct seen s = {0};
     process_tree_walk(&t, 1, see, &s);
@@ -36,7 +38,8 @@ static void walks_from_the_nearest_to_the_farthest(void **state)
 /* What it sees may change while it looks: ids are used again. */
 static void a_circle_ends(void **state)
 {
-    struct process at[] = {{2, 3, 0}, {3, 2, 0}, {4, 1, 0}};
+    struct process at[] = {
+        {.pid = 4, .parent = 1}, {.pid = 3, .parent = 2}, {.pid = 2, .parent = 3}};
     struct process_table t = {at, ARRAY_LEN(at)};
     struct seen s = {0};
     process_tree_walk(&t, 2, see, &s);
@@ -65,12 +68,41 @@ static void real_processes_are_found(void **state)
     assert_int_equal(s.pids[0], child);
 }
 
+/* A whole family, of which the first process has left its session. */
+static void a_family_is_killed_but_not_its_head(void **state)
+{
+    int status;
+    pid_t head = fork();
+    if (head == 0) {
+        if (fork() == 0) {
+            setsid();
+            (void)fork();
+            for (;;)
+                pause();
+        }
+        (void)wait(&status);
+        _exit(WIFSIGNALED(status) ? WTERMSIG(status) : 99);
+    }
+    for (struct seen s = {0}; s.n < 3;) {
+        struct process_table t;
+        s.n = 0;
+        assert_int_equal(process_table_read(&t), 0);
+        process_tree_walk(&t, getpid(), see, &s);
+        if (s.n == 3)
+            process_tree_kill(&t, head, 1);
+        process_table_done(&t);
+    }
+    assert_int_equal(waitpid(head, &status, 0), head);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == SIGKILL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(walks_from_the_nearest_to_the_farthest),
         cmocka_unit_test(a_circle_ends),
         cmocka_unit_test(real_processes_are_found),
+        cmocka_unit_test(a_family_is_killed_but_not_its_head),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
