@@ -1,5 +1,7 @@
 #include "builtin/bundle_source.h"
 
+#include <limits.h>
+
 #include "base/clock.h"
 #include "builtin/bundle_impl.h"
 #include "tools/result.h"
@@ -220,7 +222,9 @@ static struct tool_call *call(void *self, str tool, const struct json *args,
         .wants_progress = true,
         .input_schema = schema_of(s, tool),
     };
-    c->call = bundle_request_as(s->bundle, c->user_id, &req, &EVENTS, c);
+    c->call = bundle_is_per_person(s->bundle)
+                  ? bundle_request_as(s->bundle, c->user_id, &req, &EVENTS, c)
+                  : bundle_request_for(s->bundle, actor_user(who->actor), &req, &EVENTS, c);
     return (struct tool_call *)c;
 }
 
@@ -250,6 +254,7 @@ static void add_source(struct bundle_sources *all, struct bundle *b)
         .absence = absence,
         .self = s,
         .timeout_ms = TOOL_NO_TIMEOUT, /* the connection's own limits count, people's time not */
+        .max_concurrent = UINT_MAX,    /* the bundle shares its places among people (bundle.h) */
     };
     const struct runtime_deps *d = runtime_deps(all->rt);
     if (registry_add_source(d->tools, &s->source, &e) < 0)

@@ -181,11 +181,31 @@ void bundle_restart(struct bundle *b);
 
 struct bundle_call;
 
-/* A crashed bundle is started once for it and the request repeated once, unless it may have
- * had an effect (a timeout, a task). Answered exactly once, never before this returned. The
- * request is copied. */
+/* A crashed bundle is started once for it. A request whose connection was lost is repeated once if
+ * it was not sent yet, or if a second time changes nothing: everything but tools/call, and tools
+ * that the server calls read-only or idempotent (readOnlyHint, idempotentHint). Other calls get an
+ * error that says that their effect is not known. Tasks and calls that timed out are never
+ * repeated. Answered exactly once, never before this returned. The request is copied. */
 struct bundle_call *bundle_request(struct bundle *b, const struct mcp_request *req,
                                    const struct mcp_call_events *ev, void *ctx);
+
+/* The same on behalf of a person. Calls of tools share the places of a bundle fairly:
+ *
+ *   - BUNDLE_CALLS_SHARED calls run side by side; one person may have all of these places.
+ *   - A person of whom no call is running gets a place immediately, up to BUNDLE_CALLS_MAX in all:
+ *     long calls of one person do not hold up another.
+ *   - A place that becomes free goes to the waiting person with the fewest running calls, then to
+ *     the call that has waited longest.
+ *   - A call that waits says so once, as progress. It can be cancelled. Beyond the ceilings of
+ *     waiting calls a call fails with -EBUSY.
+ *
+ * An empty person, as in bundle_request, is one person. */
+#define BUNDLE_CALLS_SHARED     6
+#define BUNDLE_CALLS_MAX        24
+#define BUNDLE_QUEUE_MAX        1024
+#define BUNDLE_QUEUE_PERSON_MAX 256
+struct bundle_call *bundle_request_for(struct bundle *b, str person, const struct mcp_request *req,
+                                       const struct mcp_call_events *ev, void *ctx);
 void bundle_cancel(struct bundle_call *c, const char *reason); /* no callback any more */
 
 /* ---- servers where each person signs in: transport.auth.per "person" ---- */

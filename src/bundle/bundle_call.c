@@ -1,14 +1,14 @@
 /* bundle_call.c - a request, and its one repetition.
  *
  * A call waits (sent == NULL) until there is a connection that is ready for it. When the connection
- * is lost under it, it waits once more, for the next one. */
+ * is lost during the call, a call that can be repeated without harm waits once more, for the next
+ * connection; every other call is answered with an error that says that its effect is unknown. */
 #include <assert.h>
 #include <errno.h>
 
 #include "bundle/bundle_impl.h"
 #include "bundle/credentials.h"
 #include "bundle/step_up.h"
-#include "mcp/relay.h"
 
 /* A call that was refused for want of rights, while the scope is noted (step_up.h). It outlives the
  * call that is cancelled meanwhile. */
@@ -17,24 +17,13 @@ struct rights_wait {
     struct bundles *set;
 };
 
-struct bundle_call {
-    struct call_relay relay; /* first: it is the context of the call */
-    struct list_node node;
-    struct bundle *bundle;
-    struct arena arena;
-    struct mcp_request req;
-    struct lanes_call *sent;
-    struct rights_wait *rights; /* or NULL */
-    bool is_second;             /* it has been sent before */
-    struct err refusal;         /* it is never sent, and answered with this; or code 0 */
-};
-
 static void call_free(struct bundle_call *c)
 {
     struct bundle *b = c->bundle;
     list_del(&c->node);
     arena_done(&c->arena);
     free(c);
+    bundle_dispatch_later(b); /* its place is free */
     if (b->is_removed || b->set->is_stopping)
         defer_start(b->set->conf.loop, &b->set->sweep);
 }
@@ -53,17 +42,38 @@ static bool is_about_task(const struct mcp_request *req)
     return req->is_task || json_get(req->params, "task") || str_starts(req->method, STR("tasks/"));
 }
 
-static bool is_connection_error(const struct bundle *b, const struct err *err)
+/* The request cannot have reached the server. */
+static bool was_not_sent(const struct err *err)
+{
+    return err->code == -ENOTCONN || err->code == -ECONNREFUSED || err->code == -EHOSTUNREACH;
+}
+
+/* The connection ended after the request was sent: the server may have acted on it, or not. */
+static bool is_lost_in_call(const struct bundle *b, const struct err *err)
 {
     switch (err->code) {
     case -ECONNRESET:
     case -EPIPE:
-    case -ENOTCONN:
-    case -ECONNREFUSED:
-    case -EHOSTUNREACH:
         return true;
-    case -ECANCELED: /* it was closed under the call, by us */
+    case -ECANCELED: /* we have closed it under the call */
         return b->is_lost;
+    }
+    return false;
+}
+
+/* A second time changes nothing: by its method, or because the server says so of the tool. Nothing
+ * said means no, as the protocol has it. */
+static bool is_repeatable(const struct bundle_call *c)
+{
+    const struct bundle_toolset *t = &c->bundle->tools;
+    str name = json_get_string(c->req.params, "name");
+    if (!bundle_call_is_tool(c))
+        return true;
+    for (size_t i = 0; i < t->n; i++) {
+        const struct json *hints = json_get(t->items[i], "annotations");
+        if (str_eq(json_get_string(t->items[i], "name"), name))
+            return json_get_bool(hints, "readOnlyHint", false) ||
+                   json_get_bool(hints, "idempotentHint", false);
     }
     return false;
 }
@@ -79,7 +89,21 @@ static bool may_repeat(const struct bundle_call *c, const struct mcp_reply *r)
     const struct bundle *b = c->bundle;
     if (!r->err || c->is_second || !b->is_ready || b->is_closing)
         return false;
-    return is_token_error(b, r->err) || (!is_about_task(&c->req) && is_connection_error(b, r->err));
+    if (is_token_error(b, r->err))
+        return true;
+    if (is_about_task(&c->req))
+        return false;
+    return was_not_sent(r->err) || (is_lost_in_call(b, r->err) && is_repeatable(c));
+}
+
+/* The answer to a call whose connection was lost. */
+static void answer_lost(struct bundle_call *c, const struct mcp_reply *r)
+{
+    struct err err = {0};
+    err_set(&err, r->err->code,
+            "it ended during the call, and it is not known whether the call took effect: %.900s",
+            r->err->msg);
+    answer(c, &(struct mcp_reply){.err = &err});
 }
 
 /* ---- more rights ---- */
@@ -134,7 +158,10 @@ static void on_done(void *ctx, const struct mcp_reply *r)
     if (begin_step_up(c, r))
         return;
     if (!may_repeat(c, r)) {
-        answer(c, r);
+        if (r->err && bundle_call_is_tool(c) && is_lost_in_call(b, r->err))
+            answer_lost(c, r);
+        else
+            answer(c, r);
         return;
     }
     c->is_second = true;
@@ -150,37 +177,44 @@ static void on_done(void *ctx, const struct mcp_reply *r)
 static void send_call(struct bundle_call *c)
 {
     struct mcp_call_events ev = call_relay_events(&c->relay, on_done);
-    if (str_eq(c->req.method, STR("tools/call")) &&
+    if (bundle_call_is_tool(c) &&
         mcp_tool_needs_task(lanes_main(c->bundle->lanes), json_get_string(c->req.params, "name")))
         c->req.is_task = true;
     c->sent = lanes_request(c->bundle->lanes, &c->req, &ev, c);
 }
 
-static bool is_tool_call(const struct bundle_call *c)
-{
-    return str_eq(c->req.method, STR("tools/call"));
-}
-
 /* Tools that wait for approval are not called, whoever asks and by whatever way. */
 static bool is_approved(const struct bundle_call *c)
 {
-    return !is_tool_call(c) || bundle_has_tool(c->bundle, json_get_string(c->req.params, "name"));
+    return !bundle_call_is_tool(c) ||
+           bundle_has_tool(c->bundle, json_get_string(c->req.params, "name"));
 }
 
 /* A tool is called only after this connection has shown its definition. */
-static bool may_send(const struct bundle_call *c)
+static bool may_send(const struct bundle_call *c, const struct bundle_share *share)
 {
-    return bundle_takes_calls(c->bundle) && (c->bundle->is_listed || !is_tool_call(c));
+    return bundle_takes_calls(c->bundle) && (c->bundle->is_listed || !bundle_call_is_tool(c)) &&
+           share_has_place(share, c);
 }
 
-static struct bundle_call *first_sendable(const struct bundle *b)
+/* The one whose person has the fewest calls under way; of several the one that came first. */
+static struct bundle_call *next_sendable(const struct bundle *b)
 {
+    struct bundle_share share;
+    struct bundle_call *next = NULL;
+    size_t least = 0;
+    share_count(b, &share);
     LIST_FOREACH (node, &b->calls) {
         struct bundle_call *c = LIST_ENTRY(node, struct bundle_call, node);
-        if (!c->sent && may_send(c))
-            return c;
+        if (c->sent || c->rights || !may_send(c, &share))
+            continue;
+        size_t own = bundle_call_is_tool(c) ? share_of(&share, c->person) : 0;
+        if (next && own >= least)
+            continue;
+        next = c;
+        least = own;
     }
-    return NULL;
+    return next;
 }
 
 static void refuse_tool(struct bundle_call *c)
@@ -226,6 +260,24 @@ void bundle_calls_fail(struct bundle *b, const struct err *err)
         answer(LIST_ENTRY(given_up.next, struct bundle_call, node), &r);
 }
 
+/* One at a time: an answer may cancel others of them. */
+static void refuse_surplus(struct bundle *b)
+{
+    struct err err = {0};
+    struct bundle_call *c;
+    err_set(&err, -EBUSY, "%.*s is busy: too many calls wait for it",
+            STR_ARG(b->entry.server_name));
+    do {
+        c = NULL;
+        LIST_FOREACH (node, &b->calls) {
+            struct bundle_call *at = LIST_ENTRY(node, struct bundle_call, node);
+            c = !c && at->is_refused ? at : c;
+        }
+        if (c)
+            answer(c, &(struct mcp_reply){.err = &err});
+    } while (c);
+}
+
 static void refuse_waiting(struct bundle *b)
 {
     struct err err = {0};
@@ -257,6 +309,7 @@ static void on_dispatch(void *ctx)
         refuse_all(b);
         return;
     }
+    refuse_surplus(b);
     if (b->is_waiting) {
         supervise_start(b);
         return;
@@ -269,12 +322,13 @@ static void on_dispatch(void *ctx)
         refuse_waiting(b);
         return;
     }
-    while ((c = first_sendable(b)) != NULL) {
+    while ((c = next_sendable(b)) != NULL) {
         if (is_approved(c))
             send_call(c);
         else
             refuse_tool(c);
     }
+    share_tell_waiting(b);
     if (first_waiting(b))
         supervise_hurry(b);
 }
@@ -295,9 +349,16 @@ void bundle_calls_init(struct bundle *b)
 struct bundle_call *bundle_request(struct bundle *b, const struct mcp_request *req,
                                    const struct mcp_call_events *ev, void *ctx)
 {
+    return bundle_request_for(b, STR_NONE, req, ev, ctx);
+}
+
+struct bundle_call *bundle_request_for(struct bundle *b, str person, const struct mcp_request *req,
+                                       const struct mcp_call_events *ev, void *ctx)
+{
     assert(ev->done);
     struct bundle_call *c = xcalloc(1, sizeof(*c));
     c->bundle = b;
+    c->person = arena_str(&c->arena, person);
     c->req = *req;
     c->req.method = arena_str(&c->arena, req->method);
     c->req.log_level = arena_str(&c->arena, req->log_level);
@@ -307,8 +368,12 @@ struct bundle_call *bundle_request(struct bundle *b, const struct mcp_request *r
     for (size_t i = 0; i < ARRAY_LEN(docs); i++)
         *docs[i] = *docs[i] ? json_clone(&c->arena, *docs[i]) : NULL;
     c->relay = (struct call_relay){*ev, ctx};
+    c->is_refused = bundle_call_is_tool(c) && share_is_full(b, person);
+    bool is_first = !c->is_refused && !first_waiting(b);
+    struct bundle_share share;
+    share_count(b, &share);
     list_push(&b->calls, &c->node);
-    if (may_send(c) && is_approved(c))
+    if (is_first && may_send(c, &share) && is_approved(c))
         send_call(c);
     else
         bundle_dispatch_later(b);

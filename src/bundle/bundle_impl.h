@@ -3,6 +3,7 @@
  *   bundles.c          the set: apply, find, stop
  *   bundle.c           one bundle as others see it: facts, logs, tools, guests
  *   bundle_call.c      requests, and the one repetition
+ *   bundle_share.c     which of the waiting calls is next
  *   bundle_start.c     from an entry to a connection: resolve, plan the sandbox, dial
  *   supervise.c        its life: start, crash, restart, stop
  *   supervise_watch.c  while it runs: health, lists
@@ -18,6 +19,7 @@
 #include "bundle/sandbox.h"
 #include "bundle/stderr_ring.h"
 #include "loop/timer.h"
+#include "mcp/relay.h"
 
 struct start;        /* an attempt as long as there is no connection */
 struct memory_watch; /* one for the whole set */
@@ -241,6 +243,28 @@ bool bundle_is_idle(const struct bundle *b); /* nothing under way: may be freed 
 
 /* ---- bundle_call.c ---- */
 
+struct rights_wait;
+
+struct bundle_call {
+    struct call_relay relay; /* first: it is the context of the call */
+    struct list_node node;
+    struct bundle *bundle;
+    struct arena arena;
+    str person; /* whose share it counts against */
+    struct mcp_request req;
+    struct lanes_call *sent;
+    struct rights_wait *rights; /* or NULL */
+    bool is_second;             /* it has been sent before */
+    bool is_refused;            /* too many wait already: an error follows */
+    bool has_told;              /* its caller knows that it waits */
+    struct err refusal;         /* it is never sent, and answered with this; or code 0 */
+};
+
+static inline bool bundle_call_is_tool(const struct bundle_call *c)
+{
+    return str_eq(c->req.method, STR("tools/call"));
+}
+
 void bundle_calls_init(struct bundle *b);
 /* A request that is answered with this error, later. */
 struct bundle_call *bundle_request_refused(struct bundle *b, const struct err *why,
@@ -248,3 +272,16 @@ struct bundle_call *bundle_request_refused(struct bundle *b, const struct err *w
 void bundle_dispatch_later(struct bundle *b);
 void bundle_calls_fail(struct bundle *b, const struct err *err); /* those not with the server */
 size_t bundle_calls_sent(const struct bundle *b);
+
+/* ---- bundle_share.c ---- */
+
+struct bundle_share { /* of the calls of tools that are with the server, whose they are */
+    str people[BUNDLE_CALLS_MAX];
+    size_t n;
+};
+
+void share_count(const struct bundle *b, struct bundle_share *ret);
+size_t share_of(const struct bundle_share *s, str person); /* how many are this person's */
+bool share_has_place(const struct bundle_share *s, const struct bundle_call *c);
+bool share_is_full(const struct bundle *b, str person); /* no more calls may wait */
+void share_tell_waiting(struct bundle *b);              /* once to each caller */

@@ -4,8 +4,6 @@
 
 #include "bundle/bundle_env.h"
 
-#define MEMORY_MB 1024 /* unless the entry says otherwise */
-
 const char *bundle_data_dir(struct arena *a, const struct bundle_entry *entry, const char *root)
 {
     str name = entry->server_name;
@@ -26,7 +24,7 @@ static const char *home_of(const struct bundle_place *place)
 
 int64_t bundle_memory_max(const struct bundle_entry *entry)
 {
-    return (entry->memory_mb > 0 ? entry->memory_mb : MEMORY_MB) * 1024 * 1024;
+    return (entry->memory_mb > 0 ? entry->memory_mb : BUNDLE_MEMORY_MB) * 1024 * 1024;
 }
 
 struct sandbox_want bundle_want(struct arena *a, const struct bundle_entry *entry,

@@ -10,7 +10,8 @@
 #include "base/json_decode.h"
 #include "bundle/source_name.h"
 
-#define BUNDLES_MAX 200 /* of one workspace */
+#define BUNDLES_MAX      200  /* of one workspace */
+#define BUNDLE_MEMORY_MB 1024 /* unless its entry says otherwise */
 
 /* The bundle that comes with nb. An entry of this package name configures it. */
 #define BUNDLE_BASH_PACKAGE "@nimblebraininc/bash"

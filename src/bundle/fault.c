@@ -45,15 +45,18 @@ const char *fault_of_request(int code)
     case -EBADMSG:
         return "sent an answer that does not follow the protocol";
     case -ECANCELED:
-        return "was stopped while the call ran";
+        return "was stopped during the call; it is not known whether the call took effect";
+    case -EBUSY:
+        return "is busy: too many calls wait for it; try again when some have ended";
     case -EPERM:
         return "refuses the call; ask the people who run the server for more rights";
     case -ENOENT:
         return "has no such approved tool";
     case -ENOTCONN:
+        return "has no connection; the call was not sent";
     case -ECONNRESET:
     case -EPIPE:
-        return "ended while the call ran";
+        return "ended during the call; it is not known whether the call took effect";
     default:
         return "cannot be reached now";
     }

@@ -3,11 +3,12 @@
 #include <errno.h>
 
 #include "base/glob.h"
+#include "bundle/entry.h"
 
 /* What only names, shows or limits a bundle. Every other key is the owner's. */
-static const char *const HARMLESS[] = {"name",     "version",    "url",       "serverName",
-                                       "disabled", "trustScore", "ui",        "transport",
-                                       "memoryMb", "processes",  "openFiles", "diskMb"};
+static const char *const HARMLESS[] = {"name",       "version",   "url",
+                                       "serverName", "disabled",  "trustScore",
+                                       "ui",         "transport", "memoryMb"};
 
 /* On the machine itself: they run a program of the caller's choice, open the sandbox or hand out
  * variables of nb. */
@@ -69,6 +70,16 @@ static int check_source(const struct json *entry, const struct json_strs *allowe
     return 0;
 }
 
+/* Limits protect the other people of the server: an admin of a workspace can lower them. */
+static int check_limits(const struct json *entry, struct err *e)
+{
+    int64_t memory_mb = json_get_int(entry, "memoryMb", 0);
+    if (memory_mb > BUNDLE_MEMORY_MB)
+        return err_set(e, -EPERM, "'memoryMb' above %d can be set only by an owner of the server.",
+                       BUNDLE_MEMORY_MB);
+    return 0;
+}
+
 int install_check(const struct json *entry, enum install_rights rights,
                   const struct json_strs *allowed, struct err *e)
 {
@@ -80,5 +91,8 @@ int install_check(const struct json *entry, enum install_rights rights,
     const struct json *transport = json_get(entry, "transport");
     if (rights < INSTALL_AS_OWNER && transport && json_get(transport, "headers"))
         return refuse_key(STR("transport.headers"), INSTALL_AS_OWNER, e);
-    return rights == INSTALL_AS_ADMIN ? check_source(entry, allowed, e) : 0;
+    if (rights > INSTALL_AS_ADMIN)
+        return 0;
+    int rc = check_limits(entry, e);
+    return rc < 0 ? rc : check_source(entry, allowed, e);
 }

@@ -263,7 +263,7 @@ static void send_up(struct gw_up *u)
         return;
     }
     struct mcp_request req = wire_request(u);
-    u->shared = bundle_request(u->bundle, &req, &EVENTS, u);
+    u->shared = bundle_request_for(u->bundle, actor_user(q->actor), &req, &EVENTS, u);
 }
 
 void gw_upstream_ask(struct gw_request *q, struct bundle *b, upstream_fn done)

@@ -24,7 +24,7 @@ struct post {
     struct arena mem;
     int64_t id;
     enum mcp_era era;
-    bool is_initialize, is_answered, is_parked, was_parked, is_resuming;
+    bool is_initialize, is_tool_call, is_answered, is_parked, was_parked, is_resuming;
     str text;
     struct fetch_header *headers; /* its own */
     size_t nheaders;
@@ -232,8 +232,10 @@ static void end_success(struct post *p, str body)
 
 static void end_resumed(struct post *p, int status, const struct err *err)
 {
-    struct err e = *err;
-    if (e.code == 0)
+    struct err e = {0};
+    if (err->code != 0) /* the request was sent, even if the server cannot be reached now */
+        err_set(&e, err->code == -ETIMEDOUT ? err->code : -ECONNRESET, "%s", err->msg);
+    else
         err_set(&e, -ECONNRESET,
                 "the stream of the answer broke, and cannot be taken up (HTTP status %d)", status);
     lose(p, &e);
@@ -293,7 +295,7 @@ static void start(struct post *p)
     struct fetch_spec s = {.method = "POST", .url = t->dial.url, .headers = h, .nheaders = n};
     s.body = p->text;
     s.has_body = true;
-    s.flags = t->dial.fetch_flags | FETCH_FOLLOW_SAME_ORIGIN;
+    s.flags = t->dial.fetch_flags | FETCH_FOLLOW_SAME_ORIGIN | (p->is_tool_call ? FETCH_ONCE : 0);
     p->wire = wire_start(t->fetcher, &s, &WIRE_EVENTS, p);
 }
 
@@ -343,6 +345,7 @@ void http_post_send(struct http *t, const struct outgoing *m)
     p->era = m->era;
     p->text = arena_str(&p->mem, m->text);
     p->is_initialize = str_eq(m->method, STR("initialize"));
+    p->is_tool_call = str_eq(m->method, STR("tools/call"));
     p->retry_ms = t->dial.reconnect.initial_ms ? t->dial.reconnect.initial_ms : RETRY_MS;
     p->pace_ms = PACE_MS;
     buf_init(&p->last_id, SSE_NAME_MAX);

@@ -33,6 +33,7 @@ struct note {
     struct list_node node;
     int64_t id;
     struct wire *wire; /* NULL: it waits for the address */
+    bool is_tool_call;
     size_t n;
     char text[];
 };
@@ -88,7 +89,7 @@ static void note_start(struct note *m)
     struct fetch_spec s = {.method = "POST", .url = t->endpoint, .headers = h, .nheaders = n};
     s.body = (str){m->text, m->n};
     s.has_body = true;
-    s.flags = t->dial.fetch_flags | FETCH_FOLLOW_SAME_ORIGIN;
+    s.flags = t->dial.fetch_flags | FETCH_FOLLOW_SAME_ORIGIN | (m->is_tool_call ? FETCH_ONCE : 0);
     m->wire = wire_start(t->fetcher, &s, &NOTE_EVENTS, m);
 }
 
@@ -100,6 +101,7 @@ static int sse_send(struct transport *base, const struct outgoing *out, struct e
     struct note *m = xcalloc(1, sizeof(*m) + out->text.n);
     m->t = t;
     m->id = out->id;
+    m->is_tool_call = str_eq(out->method, STR("tools/call"));
     m->n = out->text.n;
     memcpy(m->text, out->text.p, out->text.n);
     list_push(&t->notes, &m->node);

@@ -231,7 +231,7 @@ static bool should_retry(const struct fetch *f, CURLcode code)
     static const CURLcode CONNECTION_DIED[] = {CURLE_HTTP2,       CURLE_HTTP2_STREAM,
                                                CURLE_SEND_ERROR,  CURLE_RECV_ERROR,
                                                CURLE_GOT_NOTHING, CURLE_PARTIAL_FILE};
-    if (f->has_retried || f->has_answer)
+    if (f->has_retried || f->has_answer || f->body_read > 0)
         return false;
     long connects = 1;
     f->owner->api.easy_getinfo(f->easy, CURLINFO_NUM_CONNECTS, &connects);

@@ -32,6 +32,10 @@ enum fetch_flags {
     /* Refuse at least metadata addresses. For servers in one's own network: what they refer to
      * may be there too, but never where a cloud hands out credentials. */
     FETCH_NO_METADATA = 16,
+    /* The request may have an effect: once its body was sent, it is not sent again when the
+     * connection turns out to be dead (-ECONNRESET). Without it such a request is repeated on a
+     * fresh connection, unless a byte of the answer has come. */
+    FETCH_ONCE = 32,
 };
 
 /* All three are required. They may call everything here, except that on_head and on_data

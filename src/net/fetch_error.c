@@ -16,6 +16,7 @@ static const struct {
     {CURLE_RECV_ERROR, -ECONNRESET, NULL},
     {CURLE_SEND_ERROR, -ECONNRESET, NULL},
     {CURLE_GOT_NOTHING, -ECONNRESET, NULL},
+    {CURLE_SEND_FAIL_REWIND, -ECONNRESET, "the server closed the connection"},
     {CURLE_HTTP2, -ECONNRESET, NULL},
     {CURLE_HTTP2_STREAM, -ECONNRESET, NULL},
     {CURLE_UNSUPPORTED_PROTOCOL, -EPROTO, NULL},
@@ -38,6 +39,9 @@ static void explain_code(struct fetch *f, CURLcode code)
             advice = MEANINGS[i].advice;
         }
     }
+    /* A kept connection died after the body was sent, and a fresh one could not be made. */
+    if (f->body_read > 0 && (err == -ECONNREFUSED || err == -EHOSTUNREACH))
+        err = -ECONNRESET;
     const char *text = f->curl_text[0] ? f->curl_text : f->owner->api.easy_strerror(code);
     err_set(&f->result, err, "%s: %s%s%s", f->req.origin, text, advice ? "; " : "",
             advice ? advice : "");

@@ -63,6 +63,7 @@ struct fetch {
     struct timer idle;
     uint64_t last_byte_ms;
     curl_off_t uploaded; /* as of the last look */
+    size_t body_read;    /* bytes of the body that curl has taken; with FETCH_ONCE */
 
     bool has_socket; /* a connection was tried for it, or it got an open one */
     bool has_answer; /* any byte came back */

@@ -149,17 +149,39 @@ int request_redirect(struct fetch *f, const char *location, struct err *e)
     return 0;
 }
 
+static size_t read_body(char *to, size_t size, size_t n, void *ctx)
+{
+    struct fetch *f = ctx;
+    str left = str_slice(str_skip(f->req.body, f->body_read), 0, size * n);
+    if (left.n > 0)
+        memcpy(to, left.p, left.n);
+    f->body_read += left.n;
+    return left.n;
+}
+
+/* curl repeats a request on its own when a kept connection has died. It cannot when it has taken
+ * bytes of a body that it cannot rewind. */
+static void set_body(struct fetch *f, str body)
+{
+    const struct curl_api *api = &f->owner->api;
+    f->body_read = 0;
+    api->easy_setopt(f->easy, CURLOPT_POST, 1L);
+    api->easy_setopt(f->easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)body.n);
+    if (f->req.flags & FETCH_ONCE) {
+        api->easy_setopt(f->easy, CURLOPT_READFUNCTION, read_body);
+        api->easy_setopt(f->easy, CURLOPT_READDATA, f);
+    } else {
+        api->easy_setopt(f->easy, CURLOPT_POSTFIELDS, body.p ? body.p : "");
+    }
+}
+
 static void set_method(struct fetch *f)
 {
     const struct curl_api *api = &f->owner->api;
     const struct fetch_request *r = &f->req;
     bool is_post = str_eq(str_from(r->method), STR("POST"));
-    if (r->has_body || is_post) {
-        str body = r->has_body ? r->body : STR("");
-        api->easy_setopt(f->easy, CURLOPT_POST, 1L);
-        api->easy_setopt(f->easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)body.n);
-        api->easy_setopt(f->easy, CURLOPT_POSTFIELDS, body.p ? body.p : "");
-    }
+    if (r->has_body || is_post)
+        set_body(f, r->has_body ? r->body : STR(""));
     if (str_eq(str_from(r->method), STR("HEAD")))
         api->easy_setopt(f->easy, CURLOPT_NOBODY, 1L);
     else if (!is_post)

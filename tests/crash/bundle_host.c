@@ -4,10 +4,12 @@
  * launcher and its own bash bundle, as nb is.
  *
  *   {"apply": [ENTRY...]}   {"start"|"stop"|"restart"|"info"|"logs": "name"}   {"quit": true}
- *   {"call": "name", "tool": "t", "args": {}, "timeoutMs": 5000, "id": 1}   {"cancel": 1}
+ *   {"call": "name", "tool": "t", "args": {}, "timeoutMs": 5000, "id": 1, "person": "p"}
+ *   {"cancel": 1}
  *
  *   {"event": "state"|"tools"|"added"|"removed", "name": ..., "state": ..., "reason": ..., ...}
  *   {"id": 1, "result"|"error": {...}}   {"id": 1, "failed": -104, "message": ...}
+ *   {"event": "progress", "of": 1, "message": ...}
  *
  * Options: WORK_DIR HEALTH_MS BACKOFF_MS [HOME_DIR PROJECT_DIR] */
 #include <assert.h>
@@ -85,8 +87,8 @@ static void print_info(struct bundle *b, const char *event)
 static void on_changed(void *ctx, struct bundle *b, enum bundle_change what)
 {
     static const char *const NAMES[] = {
-        "added",     "state",   "tools",            "quarantine",
-        "resources", "prompts", "resource-updated", "removed"};
+        "added",  "state", "tools", "quarantine", "resources", "prompts", "resource-updated",
+        "removed"};
     print_info(b, NAMES[what]);
 }
 
@@ -115,9 +117,24 @@ static void on_done(void *ctx, const struct mcp_reply *r)
     free(c);
 }
 
+static void on_progress(void *ctx, const struct json *params)
+{
+    const struct call *c = ctx;
+    struct buf out;
+    struct json_writer w;
+    buf_init(&out, OUTPUT_MAX);
+    jw_init(&w, &out);
+    jw_object(&w);
+    jw_kstr(&w, "event", STR("progress"));
+    jw_kint(&w, "of", c->id);
+    jw_kstr(&w, "message", json_get_string(params, "message"));
+    jw_end(&w);
+    print(&out);
+}
+
 static void start_call(struct host *h, struct bundle *b, const struct json *cmd)
 {
-    static const struct mcp_call_events EVENTS = {.done = on_done};
+    static const struct mcp_call_events EVENTS = {.done = on_done, .progress = on_progress};
     struct arena a;
     arena_init(&a);
     struct json *params = json_new(&a, JSON_OBJECT);
@@ -134,7 +151,7 @@ static void start_call(struct host *h, struct bundle *b, const struct json *cmd)
     c->host = h;
     c->id = json_get_int(cmd, "id", 0);
     list_push(&h->calls, &c->node);
-    c->call = bundle_request(b, &req, &EVENTS, c);
+    c->call = bundle_request_for(b, json_get_string(cmd, "person"), &req, &EVENTS, c);
     arena_done(&a);
 }
 

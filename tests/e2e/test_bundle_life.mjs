@@ -75,11 +75,24 @@ test('a program that does not exist is stopped at once and says so', async () =>
     await host.quit()
 })
 
-test('a crash in a call: started again, asked once more, then the error', async () => {
+test('a crash in a call that may have had an effect: not repeated, and the error says so', async () => {
     const host = startHost()
     host.apply(unruly('fragile'))
     await host.state('fragile', 'running')
-    const failed = await host.call('fragile', 'crash')
+    const failed = await host.call('fragile', 'count_and_crash')
+    assert.equal(failed.failed, -104, JSON.stringify(failed))
+    assert.match(failed.message, /ended during the call, and it is not known whether the call took effect/)
+    await host.state('fragile', 'running')
+    assert.equal(await host.text('fragile', 'counted'), '1')
+    assert.equal((await host.info('fragile')).restarts, 1)
+    await host.quit()
+})
+
+test('a crash in a call that is idempotent: started again, asked once more, then the error', async () => {
+    const host = startHost()
+    host.apply(unruly('fragile'))
+    await host.state('fragile', 'running')
+    const failed = await host.call('fragile', 'crash_again')
     assert.ok(failed.failed < 0, JSON.stringify(failed)) // it crashed a second time as well
     await host.state('fragile', 'running')
     assert.equal(await host.text('fragile', 'echo', { text: 'back' }), 'back')
@@ -87,7 +100,7 @@ test('a crash in a call: started again, asked once more, then the error', async 
     await host.quit()
 })
 
-test('calls that a crash interrupted are answered by the next one', async () => {
+test('calls of a read-only tool that a crash interrupted are answered by the next server', async () => {
     const host = startHost()
     host.apply(unruly('fragile'))
     const { pid } = await host.state('fragile', 'running')
@@ -268,7 +281,10 @@ test('a remote server that goes away and comes back', async () => {
     assert.ok((await waiting.answer()).result, 'a call waits for the first attempts')
     await host.state('far', 'running')
     await sleep(700) // more than an interval: the count of failures begins anew
+    const interrupted = host.start('far', 'sleep', { ms: 20000 })
+    await sleep(300)
     await server.kill9()
+    assert.match((await interrupted.answer()).message, /not known whether the call took effect/)
     const began = Date.now()
     const failed = await host.call('far', 'echo', { text: 'x' })
     assert.ok(failed.failed < 0)

@@ -463,6 +463,34 @@ static void dead_kept_connection_is_replaced(void **state)
     assert_int_equal(atomic_load(&w->server->connections), 3);
 }
 
+/* The server reads the request and closes: it may have acted on it. */
+static void a_request_with_an_effect_is_sent_once(void **state)
+{
+    struct world *w = *state;
+    static const struct {
+        unsigned flags;
+        int requests;
+    } CASES[] = {{FETCH_ONCE, 1}, {0, 2}};
+    for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
+        struct got g;
+        run(w, &g, "/hello"); /* leaves a connection to be used again */
+        got_done(&g);
+        int before = atomic_load(&w->server->requests);
+        run_spec(w, &g,
+                 (struct fetch_spec){
+                     .url = STR("/empty"), .body = STR("do it"), .flags = CASES[i].flags});
+        assert_int_equal(g.err.code, -ECONNRESET);
+        assert_int_equal(atomic_load(&w->server->requests) - before, CASES[i].requests);
+        got_done(&g);
+    }
+    struct got g;
+    run_spec(w, &g,
+             (struct fetch_spec){.url = STR("/echo"), .body = STR("do it"), .flags = FETCH_ONCE});
+    assert_int_equal(g.err.code, 0);
+    assert_true(has(&g.body, "do it"));
+    got_done(&g);
+}
+
 static void cancels_inside_every_callback(void **state)
 {
     struct world *w = *state;
@@ -811,6 +839,7 @@ int main(void)
         NET_TEST(redirects_are_counted),
         NET_TEST(connections_are_reused),
         NET_TEST(dead_kept_connection_is_replaced),
+        NET_TEST(a_request_with_an_effect_is_sent_once),
         NET_TEST(cancels_inside_every_callback),
         NET_TEST(cancels_another_inside_every_callback),
         NET_TEST(cancels_at_any_other_time),

@@ -1,0 +1,84 @@
+// A command of the bash bundle that goes over a limit harms itself only: it gets an error that names the limit, and
+// the commands of other people beside it go on.
+import fs from 'node:fs'
+import path from 'node:path'
+import { assert, test, tmpdir } from '../support/tap.mjs'
+import { noneLeft, startHost } from '../support/bundles.mjs'
+
+const EAT = 'node -e "const kept = []; for (;;) kept.push(Buffer.alloc(8 << 20, 1))"'
+const FILL = 'for i in $(seq 64); do head -c 8M /dev/zero > /dev/shm/$i || exit 3; head -c 8M /dev/zero > /tmp/$i || exit 3; done; sleep 30'
+const FORK = 'for i in $(seq 700); do sleep 30 & done; wait'
+const WAIT = 'until [ -e go ]; do sleep 0.05; done; echo untouched'
+
+async function withBash(kind, fn) {
+    const root = tmpdir('nb-limits-')
+    const env = { HOME: root, WITH_BASH: '1' }
+    if (kind === 'Landlock') {
+        fs.mkdirSync(path.join(root, 'bin'))
+        fs.writeFileSync(path.join(root, 'bin/bwrap'), '#!/bin/sh\nexit 1\n', { mode: 0o755 })
+        env.PATH = `${root}/bin:${process.env.PATH}`
+    }
+    const host = startHost({ env, healthMs: 1000 })
+    host.apply({ name: '@nimblebraininc/bash', memoryMb: 256 })
+    const state = await host.state('bash', 'running')
+    assert.ok(state.sandbox.startsWith(kind), state.sandbox)
+    await fn(host, (command, more) => host.start('bash', 'bash_exec', { command, ...more }))
+    const info = await host.info('bash')
+    assert.deepEqual([info.state, info.restarts, info.pid], ['running', 0, state.pid])
+    await host.quit()
+    await noneLeft(host.mark)
+}
+
+const outputOf = ({ result }) => result.structuredContent
+
+for (const kind of ['bubblewrap', 'Landlock']) {
+    test(`a command over the memory limit ends alone, and its caller learns why (${kind})`, () =>
+        withBash(kind, async (host, run) => {
+            const beside = run(WAIT)
+            const hungry = await run(EAT).answer()
+            assert.equal(hungry.result?.isError, true, JSON.stringify(hungry))
+            assert.match(outputOf(hungry).stderr, /more than 256 MB of memory/)
+            assert.equal(outputOf(hungry).exit_code, 137)
+            assert.equal(outputOf(await run('touch go; echo next').answer()).stdout, 'next\n')
+            assert.equal(outputOf(await beside.answer()).stdout, 'untouched\n')
+        }))
+
+    test(`a command with too many processes ends alone, and its caller learns why (${kind})`, () =>
+        withBash(kind, async (host, run) => {
+            const beside = run(WAIT)
+            const many = await run(FORK).answer()
+            assert.equal(many.result?.isError, true, JSON.stringify(many))
+            assert.match(outputOf(many).stderr, /more than 512 processes/)
+            await run('touch go').answer()
+            assert.equal(outputOf(await beside.answer()).stdout, 'untouched\n')
+        }))
+}
+
+test('files in memory are memory of the command that wrote them', () =>
+    withBash('bubblewrap', async (host, run) => {
+        const full = await run(FILL).answer()
+        const { stderr, exit_code } = outputOf(full)
+        assert.ok(exit_code === 3 ? /No space left/.test(stderr) : /MB of memory/.test(stderr), JSON.stringify(full))
+    }))
+
+test('long calls of one person do not hold up another; a call that waits says so and can be cancelled', () =>
+    withBash('bubblewrap', async (host, run) => {
+        const as = (person, command) => host.start('bash', 'bash_exec', { command }, { person })
+        const long = Array.from({ length: 6 }, (_, i) => as('ann', `touch began-${i}; ${WAIT}`))
+        const began = async () => outputOf(await as('eve', 'ls | grep -c began').answer()).stdout
+        while ((await began()) !== '6\n');
+        const waiting = [as('ann', 'echo seventh'), as('ann', 'touch eighth')]
+        for (const { id } of waiting) {
+            const told = await host.until((e) => e.event === 'progress' && e.of === id)
+            assert.match(told.message, /waiting: 6 calls of bash are running, 6 of them yours/)
+        }
+        // Another person has a place, and the place that becomes free is for the person with the fewest calls.
+        const bob = [as('bob', `touch bobs; ${WAIT}`), as('bob', `sleep 0.2; ls | grep -c go; true`)]
+        host.send({ cancel: waiting[1].id })
+        while (!/bobs/.test(outputOf(await as('eve', 'ls').answer()).stdout));
+        assert.equal(outputOf(await as('eve', 'touch go; echo here').answer()).stdout, 'here\n')
+        for (const call of [...long, bob[0]]) assert.equal(outputOf(await call.answer()).stdout, 'untouched\n')
+        assert.equal(outputOf(await bob[1].answer()).stdout, '1\n')
+        assert.equal(outputOf(await waiting[0].answer()).stdout, 'seventh\n')
+        assert.doesNotMatch(outputOf(await as('eve', 'ls').answer()).stdout, /eighth/)
+    }))
