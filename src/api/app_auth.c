@@ -17,7 +17,9 @@
 #include "base/random.h"
 #include "bundle/bundle.h"
 #include "bundle/credentials.h"
+#include "bundle/entry_copy.h"
 #include "bundle/oauth.h"
+#include "bundle/plain_secrets.h"
 
 #define SIGN_IN_MS         (10u * 60 * 1000)
 #define SIGN_INS_MAX       64 /* that are not finished; the oldest makes room */
@@ -39,6 +41,8 @@ struct sign_in {
     bool is_answered; /* the callback has come: no other is taken */
     bool has_job;     /* on the pool */
     struct oauth_state state;
+    const char *credentials_dir;
+    struct bundle_entry entry; /* a copy, with its client secret */
     struct timer limit;
     struct err err;
     struct job job;
@@ -107,10 +111,11 @@ static struct sign_in *sign_in_done(struct job *j)
     return s;
 }
 
-static void choose_file(struct sign_in *s, const char *credentials_dir, const struct bundle *b)
+static void choose_file(struct sign_in *s)
 {
     struct arena *a = &s->arena;
-    const struct bundle_entry *e = bundle_entry(b);
+    const struct bundle_entry *e = &s->entry;
+    const char *credentials_dir = s->credentials_dir;
     s->dir =
         str_from(s->is_personal ? credentials_people_dir(a, credentials_dir) : credentials_dir);
     s->slug = arena_str(a, s->is_personal ? credentials_person_slug(a, e, s->user_id)
@@ -126,7 +131,9 @@ static struct sign_in *sign_in_new(struct api *api, struct http_req *r, const st
     s->space_id = arena_str(&s->arena, api_space(r)->id);
     s->bundle = arena_str(&s->arena, bundle_entry(b)->server_name);
     s->is_personal = bundle_is_per_person(b);
-    choose_file(s, arena_printf(&s->arena, "%s/credentials", api_space(r)->root).p, b);
+    s->credentials_dir = arena_printf(&s->arena, "%s/credentials", api_space(r)->root).p;
+    s->entry = bundle_entry_copy(&s->arena, bundle_entry(b));
+    choose_file(s);
     list_push(&api->sign_ins, &s->node);
     wait_with(s, r);
     return s;
@@ -237,6 +244,8 @@ static void load_before(struct job *j) /* pool thread */
 {
     struct sign_in *s = sign_in_of(j);
     (void)oauth_state_load(&s->arena, s->dir.p, s->slug, &s->state, NULL);
+    if (plain_secrets_has_marks(&s->entry))
+        (void)plain_secrets_unseal(&s->arena, s->credentials_dir, &s->entry, &s->err);
 }
 
 static struct bundle *bundle_of(struct sign_in *s)
@@ -256,7 +265,12 @@ static void loaded_before(struct job *j)
         sign_in_free(s);
         return;
     }
-    const struct bundle_entry *e = bundle_entry(b);
+    if (s->err.code) {
+        http_reply_error(take_request(s), 409, "credentials_required", s->err.msg, NULL);
+        sign_in_free(s);
+        return;
+    }
+    const struct bundle_entry *e = &s->entry;
     const struct oauth_state *before = &s->state;
     bool is_known = oauth_is_about(before->resource, e->url);
     struct oauth_login_conf conf = {

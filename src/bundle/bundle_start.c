@@ -15,6 +15,7 @@
 #include "bundle/cgroup.h"
 #include "bundle/credentials.h"
 #include "bundle/npm_install.h"
+#include "bundle/plain_secrets.h"
 #include "bundle/process_usage.h"
 #include "bundle/token.h"
 
@@ -27,7 +28,7 @@ struct start {
     struct npm_install *install;
     struct sandbox_waiter waiter;
     struct job job;
-    bool is_planning;
+    bool is_planning; /* the pool works on it */
 
     struct bundle_entry entry; /* a copy: the pool reads it */
     struct sandbox_want want;
@@ -382,18 +383,8 @@ static void start_remote(struct start *s)
     s->token = token_get(&want, on_token, s);
 }
 
-void start_begin(struct bundle *b)
+static void begin_kind(struct start *s)
 {
-    struct start *s = xcalloc(1, sizeof(*s));
-    s->bundle = b;
-    s->set = b->set;
-    s->set->nstarts++;
-    list_init(&s->waiter.node);
-    b->start = s;
-    s->entry = bundle_entry_copy(&s->arena, &b->entry);
-    struct bundle_place place = place_of(&s->set->conf);
-    s->want = bundle_want(&s->arena, &s->entry, &place);
-    forget_package(b);
     switch (s->entry.kind) {
     case BUNDLE_REMOTE:
         start_remote(s);
@@ -411,6 +402,47 @@ void start_begin(struct bundle *b)
         resolve_package(s);
         return;
     }
+}
+
+/* ---- secrets of the entry ---- */
+
+static void unseal_work(struct job *j) /* pool thread */
+{
+    struct start *s = CONTAINER_OF(j, struct start, job);
+    s->rc = plain_secrets_unseal(&s->arena, s->set->conf.credentials_dir, &s->entry, &s->err);
+}
+
+static void unseal_done(struct job *j)
+{
+    struct start *s = CONTAINER_OF(j, struct start, job);
+    s->is_planning = false;
+    if (!s->bundle)
+        start_free(s);
+    else if (s->rc < 0)
+        give_up(s);
+    else
+        begin_kind(s);
+}
+
+void start_begin(struct bundle *b)
+{
+    struct start *s = xcalloc(1, sizeof(*s));
+    s->bundle = b;
+    s->set = b->set;
+    s->set->nstarts++;
+    list_init(&s->waiter.node);
+    b->start = s;
+    s->entry = bundle_entry_copy(&s->arena, &b->entry);
+    struct bundle_place place = place_of(&s->set->conf);
+    s->want = bundle_want(&s->arena, &s->entry, &place);
+    forget_package(b);
+    if (!plain_secrets_has_marks(&s->entry)) {
+        begin_kind(s);
+        return;
+    }
+    s->is_planning = true;
+    s->job = (struct job){.work = unseal_work, .done = unseal_done};
+    pool_submit(s->set->conf.pool, &s->job);
 }
 
 void start_cancel(struct bundle *b)

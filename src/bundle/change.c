@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "base/clock.h"
+#include "bundle/plain_secrets.h"
 #include "bundle/settings.h"
 #include "loop/timer.h"
 
@@ -12,8 +13,9 @@ struct bundle_change_op {
     struct list_node node;     /* in by->ops */
     struct bundle_changer *by; /* NULL once it is done with */
     struct arena arena;
-    const char *settings_path; /* its own: the pool may be at it when by has gone */
-    const struct json *entry;  /* NULL = it is removed */
+    const char *settings_path;   /* its own: the pool may be at it when by has gone */
+    const char *credentials_dir; /* or NULL */
+    const struct json *entry;    /* NULL = it is removed */
     str name;
     bundle_changed_fn fn; /* NULL = nobody listens any more */
     void *ctx;
@@ -44,13 +46,23 @@ static void take_back(struct bundle_change_op *op)
         err_prefix(&op->err, "it stays in the settings (%s)", e.msg);
 }
 
+/* Secrets of the entry are encrypted; the settings get marks in their places. */
+static void add_sealed(struct bundle_change_op *op)
+{
+    const struct json *entry = op->entry;
+    if (op->credentials_dir &&
+        plain_secrets_seal(&op->arena, op->credentials_dir, op->entry, &entry, &op->err) < 0)
+        return;
+    (void)settings_add_bundle(op->settings_path, entry, &op->err);
+}
+
 static void write_settings(struct job *j) /* pool thread */
 {
     struct bundle_change_op *op = CONTAINER_OF(j, struct bundle_change_op, job);
     if (op->is_rollback)
         take_back(op);
     else if (op->entry)
-        (void)settings_add_bundle(op->settings_path, op->entry, &op->err);
+        add_sealed(op);
     else
         (void)settings_remove_bundle(op->settings_path, op->name, &op->err);
 }
@@ -129,6 +141,8 @@ static struct bundle_change_op *op_new(struct bundle_changer *c, bundle_changed_
     list_push(&c->ops, &op->node);
     op->by = c;
     op->settings_path = arena_cstr(&op->arena, str_from(c->settings_path));
+    if (c->credentials_dir)
+        op->credentials_dir = arena_cstr(&op->arena, str_from(c->credentials_dir));
     op->fn = fn;
     op->ctx = ctx;
     op->until_ms = clock_mono_ms() + BUNDLE_CHANGE_MS;

@@ -15,6 +15,7 @@ struct bundle_changer { /* borrowed by every change until bundle_changer_done */
     struct pool *pool;
     struct bundles *bundles;
     const char *settings_path;
+    const char *credentials_dir; /* where secrets of new entries go; NULL = they stay in the entry */
     struct json_strs allow_install; /* install_rules.h */
     void (*look)(void *ctx);        /* the settings have been changed: follow them now */
     void *ctx;

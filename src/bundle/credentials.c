@@ -200,6 +200,15 @@ int credentials_remove(const char *dir, str slug, struct err *e)
     return r;
 }
 
+int credentials_instance_secret(struct arena *a, const char *work_dir, str *ret, struct err *e)
+{
+    struct json *all;
+    const char *dir = arena_printf(a, "%s/credentials", work_dir).p;
+    int r = credentials_load(a, dir, STR(CREDENTIALS_INSTANCE), &all, e);
+    *ret = r == 0 ? json_get_string(all, CREDENTIALS_OIDC) : STR_NONE;
+    return r;
+}
+
 const struct json *credentials_of_mpak(struct arena *a, const char *home_dir, str package)
 {
     struct json *root;

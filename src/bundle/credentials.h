@@ -10,6 +10,8 @@
 
 #define CREDENTIALS_BYTES_MAX (256u * 1024)
 #define CREDENTIALS_PROVIDERS "@providers" /* keys of model providers; no bundle's slug */
+#define CREDENTIALS_INSTANCE  "@instance"  /* secrets of instance.json */
+#define CREDENTIALS_OIDC      "oidcClientSecret"
 
 /* The name of the bundle's file without ".json": "scope@package" for a named one, so that no
  * other package of the same short name can read it; else the server name. */
@@ -37,6 +39,9 @@ int credentials_set(const char *dir, str slug, str key, const struct json *value
 
 /* All of a bundle, when it is removed for good; none is fine. */
 int credentials_remove(const char *dir, str slug, struct err *e);
+
+/* The client secret of OpenID that was taken out of instance.json; empty when there is none. */
+int credentials_instance_secret(struct arena *a, const char *work_dir, str *ret, struct err *e);
 
 /* What the mpak command has stored for a package: packages.<name> of config.json in
  * {home}/.mpak. NULL when there is nothing, or nothing usable. */

@@ -102,7 +102,7 @@ static int open_locked(struct file *f, const char *path, struct err *e)
     if (r == 0)
         r = lock_roster(f, e);
     if (r == 0)
-        r = dir_lock(f->dir, &f->lock, e);
+        r = dir_lock_settings(f->dir, &f->lock, e);
     if (r == 0)
         r = read_text(&f->arena, f->path, &f->text, e);
     if (r == 0)

@@ -69,8 +69,8 @@ static bool is_left_out(str below)
 {
     return is_key(below) || str_eq(below, STR("cache")) || is_workspace_cache(below) ||
            str_eq(below, STR("auth/open.html")) || str_eq(below, STR("nb.sock")) ||
-           str_eq(below, STR("nb.lock")) || str_ends(below, STR("/.journal")) ||
-           str_find(below, STR(".jsonl.new_"), 0) >= 0;
+           str_eq(below, STR("nb.lock")) || str_ends(below, STR(".settings.lock")) ||
+           str_ends(below, STR("/.journal")) || str_find(below, STR(".jsonl.new_"), 0) >= 0;
 }
 
 /* Names of nb's own that an administrator may have moved elsewhere and linked. Other links are not

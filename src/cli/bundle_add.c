@@ -7,6 +7,7 @@
 #include "bundle/command_needs.h"
 #include "bundle/credentials.h"
 #include "bundle/oauth.h"
+#include "bundle/plain_secrets.h"
 #include "bundle/settings.h"
 #include "cli/bundle_inspect.h"
 #include "cli/bundle_npm.h"
@@ -451,7 +452,9 @@ static int add_entry(struct adding *d, const struct bundle_entry *b)
 {
     struct conv_cli *x = d->x;
     struct err e = {0};
-    if (settings_add_bundle(x->config.path, d->entry, &e) < 0)
+    const struct json *sealed;
+    if (plain_secrets_seal(&x->arena, bundle_cli_credentials(x), d->entry, &sealed, &e) < 0 ||
+        settings_add_bundle(x->config.path, sealed, &e) < 0)
         return cli_fail(&e);
     cli_record(&x->config, "bundle.install", b->server_name, true, STR_NONE);
     if (x->cli->opt.is_json)

@@ -7,7 +7,9 @@
 
 #include "base/clock.h"
 #include "bundle/credentials.h"
+#include "bundle/entry_copy.h"
 #include "bundle/oauth.h"
+#include "bundle/plain_secrets.h"
 #include "cli/bundle.h"
 #include "cli/record.h"
 #include "net/fetch.h"
@@ -232,6 +234,10 @@ int bundle_cli_sign_in(struct conv_cli *x, const struct bundle_entry *b,
     int listener = -1, port = how->port, code = choose_file(&g, b, how->user);
     if (code != EXIT_DONE)
         return code;
+    struct bundle_entry own = bundle_entry_copy(&x->arena, b);
+    if (plain_secrets_has_marks(b) &&
+        plain_secrets_unseal(&x->arena, bundle_cli_credentials(x), &own, &g.err) < 0)
+        return cli_fail(&g.err);
     (void)oauth_state_load(&x->arena, g.dir, g.slug, &before, NULL);
     if (how->is_pasted && port == 0)
         port = PASTED_PORT; /* nobody listens: any address of the loopback network will do */
@@ -245,7 +251,7 @@ int bundle_cli_sign_in(struct conv_cli *x, const struct bundle_entry *b,
         .fetch_flags = bundle_entry_fetch_flags(b, x->config.allow_insecure_remotes),
         .redirect_uri = arena_printf(&x->arena, "http://127.0.0.1:%d" CALLBACK, port),
         .client_id = b->oauth.client_id,
-        .client_secret = b->oauth.client_secret,
+        .client_secret = own.oauth.client_secret,
         .scope = b->oauth.scope,
         .scope_before = oauth_is_about(before.resource, b->url)
                             ? oauth_scope_before(&x->arena, &before)

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "bundle/import.h"
+#include "bundle/plain_secrets.h"
 #include "bundle/settings.h"
 #include "cli/bundle.h"
 #include "cli/record.h"
@@ -73,6 +74,18 @@ static int read_list(struct import *im, const char *file)
     return EXIT_DONE;
 }
 
+/* Secrets are encrypted first, unless the name is taken: they would replace those of another. */
+static int add_one(struct conv_cli *x, const struct import_server *s, struct err *e)
+{
+    struct bundle_entry *all;
+    const struct json *entry = s->entry;
+    size_t n;
+    int r = settings_load_bundles(&x->arena, x->config.path, &all, &n, e);
+    if (r == 0 && !bundle_cli_entry_named(all, n, s->bundle.server_name))
+        r = plain_secrets_seal(&x->arena, bundle_cli_credentials(x), s->entry, &entry, e);
+    return r < 0 ? r : settings_add_bundle(x->config.path, entry, e);
+}
+
 /* Straight into the file, also when a server runs: it notices, and starts them side by side. */
 static void take_all(struct import *im)
 {
@@ -81,7 +94,7 @@ static void take_all(struct import *im)
         struct err e = {0};
         if (!s->entry) {
             im->failed++;
-        } else if (settings_add_bundle(im->x->config.path, s->entry, &e) < 0) {
+        } else if (add_one(im->x, s, &e) < 0) {
             im->failed++;
             s->entry = NULL;
             s->notes.items = arena_array(&im->x->arena, 1, sizeof(str));

@@ -1,6 +1,8 @@
 /* nb config set, get, clear - values that bundles ask for. */
 #include "bundle/credentials.h"
 #include "bundle/package.h"
+#include "bundle/plain_secrets.h"
+#include "bundle/settings.h"
 #include "bundle/user_config.h"
 #include "cli/bundle.h"
 #include "cli/record.h"
@@ -99,6 +101,34 @@ static bool is_on_command_line(const struct manifest *m, const char *arg, str ke
     return is_secret && strchr(arg, '=') != NULL;
 }
 
+/* env.NAME, header.NAME, auth.token ...: a secret of the entry itself. */
+static bool is_place(str key)
+{
+    return str_starts(key, STR("env.")) || str_starts(key, STR("header.")) ||
+           str_starts(key, STR("auth."));
+}
+
+static int set_place(struct conv_cli *x, struct target *t, const char *arg)
+{
+    str place = str_from(arg), value;
+    struct err e = {0};
+    const struct json *entry;
+    if (strchr(arg, '='))
+        return cli_usage_error("config set: every user of this machine may read a command line; "
+                               "name only the place, and type the value or pipe it in");
+    if (!secret_read(&x->arena, arena_printf(&x->arena, "%s: ", arg).p, &value)) {
+        fprintf(stderr, "nb: no value for '%s'\n", arg);
+        return EXIT_FAILED;
+    }
+    if (plain_secrets_set(&x->arena, t->dir, t->entry->raw, place, value, &entry, &e) < 0 ||
+        settings_replace_bundle(x->config.path, t->entry->server_name, entry, &e) < 0)
+        return cli_fail(&e);
+    cli_record(&x->config, "bundle.credential_set", t->entry->server_name, true, place);
+    if (!x->cli->opt.is_json)
+        printf("%.*s of %.*s is set.\n", STR_ARG(place), STR_ARG(t->entry->server_name));
+    return EXIT_DONE;
+}
+
 static int set_one(struct conv_cli *x, const struct target *t, const struct manifest *m,
                    const char *arg)
 {
@@ -131,8 +161,12 @@ static int do_set(struct conv_cli *x, const void *options, int argc, char **argv
     if (code != EXIT_DONE)
         return code;
     bool has_manifest = find_manifest(x, t.entry, &m);
-    for (int i = 1; code == EXIT_DONE && i < argc; i++)
-        code = set_one(x, &t, has_manifest ? &m : NULL, argv[i]);
+    for (int i = 1; code == EXIT_DONE && i < argc; i++) {
+        code = is_place(str_from(argv[i])) ? set_place(x, &t, argv[i])
+                                           : set_one(x, &t, has_manifest ? &m : NULL, argv[i]);
+        if (code == EXIT_DONE)
+            code = find(x, argv[0], &t); /* its entry may be another one now */
+    }
     if (code == EXIT_DONE)
         restart(x, t.entry);
     return code;
@@ -151,7 +185,9 @@ static const struct command CONFIG_SET = {
     .summary = "store values that a bundle asks for",
     .help =
         "With KEY alone the value is read from the terminal without showing it, or from a pipe:\n"
-        "that way it appears neither in the list of processes nor in your shell's history.\n",
+        "that way it appears neither in the list of processes nor in your shell's history.\n"
+        "env.NAME, header.NAME, auth.token, auth.value and auth.clientSecret are secrets of the\n"
+        "entry itself: the value is encrypted, and the settings say ${sealed} in its place.\n",
     .run = run_set,
 };
 

@@ -6,13 +6,15 @@
 
 #include "base/clock.h"
 #include "bundle/sandbox.h"
+#include "bundle/sealed.h"
 #include "cli/cli.h"
+#include "cli/plain_settings.h"
 #include "cli/session.h"
 #include "config/file.h"
 #include "runtime/zone.h"
 #include "server/server.h"
 
-enum { LIST_MS = 30000 };
+enum { LIST_MS = 30000, SECRETS_SHOWN = 10 };
 
 /* One line of the report. */
 enum finding { GOOD, NOTE, BAD };
@@ -90,6 +92,23 @@ static void check_work_dir(struct report *r, const struct config *c)
         double free_mb = (double)fs.f_bavail * (double)fs.f_frsize / 1e6;
         say(r, free_mb < 100 ? BAD : GOOD, "disk", "%.0f MB free", free_mb);
     }
+}
+
+static void check_secrets(struct report *r, const struct config *c)
+{
+    struct plain_setting *all;
+    struct arena a;
+    arena_init(&a);
+    size_t n = plain_settings_find(&a, c, &all);
+    for (size_t i = 0; i < n && i < SECRETS_SHOWN; i++)
+        say(r, NOTE, "secrets", "%s: %.*s%s%.*s is plain text", all[i].path, STR_ARG(all[i].bundle),
+            all[i].bundle.n > 0 ? ": " : "", STR_ARG(all[i].place));
+    if (n > 0)
+        say(r, NOTE, "secrets", "%zu in the settings can be encrypted with: nb secrets seal", n);
+    else
+        say(r, GOOD, "secrets", "none in plain text; their key: %s",
+            sealed_key_place(&a, c->work_dir));
+    arena_done(&a);
 }
 
 static void check_models(struct report *r, const struct config *c, const struct server *s)
@@ -176,6 +195,7 @@ static int examine(struct report *r, struct config *c, struct logger *log)
         say(r, NOTE, "config", "%.*s", STR_ARG(c->warnings.items[i]));
     check_time_zone(r, c);
     check_work_dir(r, c);
+    check_secrets(r, c);
     check_sandbox(r);
     struct loop *l = loop_new(log);
     check_running(r, l, c);

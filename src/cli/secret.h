@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/secret_name.h"
 
 #define SECRET_MAX 8192
 
@@ -12,7 +13,3 @@ bool secret_read(struct arena *a, const char *prompt, str *ret);
 
 /* The first line of a file or a named pipe, with the same limits; "-" is stdin, as above. */
 int secret_read_file(struct arena *a, const char *path, str *ret, struct err *e);
-
-/* Whether a value of this name (variable, header, option) is usually a secret: API_TOKEN,
- * Authorization, X-Api-Key, DB_PASSWORD. */
-bool secret_is_name(str name);

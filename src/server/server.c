@@ -8,6 +8,7 @@
 
 #include "api/api.h"
 #include "base/clock.h"
+#include "bundle/credentials.h"
 #include "config/file.h"
 #include "net/fetch.h"
 #include "runtime/zone.h"
@@ -114,7 +115,13 @@ static int know_people(struct server *s, struct err *e)
 {
     const struct config_secrets *k = &s->config->secrets;
     const char *dir = s->config->work_dir;
-    int r = instance_load(&s->instance, dir, k->nb_api_key, k->oidc_client_secret, e);
+    struct arena a;
+    arena_init(&a);
+    str secret = k->oidc_client_secret;
+    int r = secret.n > 0 ? 0 : credentials_instance_secret(&a, dir, &secret, e);
+    if (r == 0)
+        r = instance_load(&s->instance, dir, k->nb_api_key, secret, e);
+    arena_done(&a);
     if (r == 0)
         r = instance_check_people(&s->instance, dir, e);
     if (r == 0)

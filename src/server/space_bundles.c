@@ -182,6 +182,7 @@ int space_bundles_open(struct space *sp, struct err *e)
         .pool = sp->env->readers,
         .bundles = sp->api.bundles,
         .settings_path = path,
+        .credentials_dir = below(sp, sp->api.root, "credentials"),
         .allow_install = sp->config.allow_install,
         .look = look,
         .ctx = sp,

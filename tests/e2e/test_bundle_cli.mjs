@@ -30,7 +30,8 @@ test('without a server the settings are changed, and nothing else in them', asyn
     assert.equal(url.code, 0, url.stderr)
     assert.doesNotMatch(url.stdout + url.stderr, /t0ken/)
     assert.ok(read(workdir).startsWith('{\n   "maxIterations" : 7,\n   "bundles": [\n      { "path": "./a",  "protected": true },\n'), read(workdir))
-    assert.deepEqual(JSON.parse(read(workdir)).bundles[1], { url: 'https://mcp.example.com/mcp', transport: { auth: { type: 'bearer', token: 't0ken' } }, serverName: 'Far' })
+    assert.deepEqual(JSON.parse(read(workdir)).bundles[1], { url: 'https://mcp.example.com/mcp', transport: { auth: { type: 'bearer', token: '${sealed}' } }, serverName: 'Far' })
+    assert.equal(readSealed(workdir, path.join(workdir, 'credentials/far.json'))['@auth.token'].value, 't0ken')
     const list = await nbw(['bundle', 'list'])
     assert.match(list.stdout, /^a +\(local\) +.*\/a$/m)
     assert.match(list.stdout, /^far +\(remote\) +https:\/\/mcp\.example\.com\/mcp$/m)
@@ -62,13 +63,13 @@ test('a program is shown whole and needs a yes', async () => {
     assert.match(sure.stderr, /writes +~\/notes/)
     assert.doesNotMatch(sure.stderr, /abc/)
     assert.deepEqual(JSON.parse(read(workdir)).bundles[0], {
-        command: NODE, args: [TINY, 'with space'], env: { SECRET: 'abc' }, serverName: 'x', sandbox: { network: true, write: ['~/notes'] },
+        command: NODE, args: [TINY, 'with space'], env: { SECRET: '${sealed}' }, serverName: 'x', sandbox: { network: true, write: ['~/notes'] },
     })
     assert.doesNotMatch((await nbw(['bundle', 'info', 'x', '--json'])).stdout, /abc/)
     const again = await nbw(['bundle', 'add', '--name', 'x', '--yes', '--set', 'key=other', '--', NODE, TINY])
     assert.equal(again.code, 1)
     assert.match(again.stderr, /'x' is installed already/)
-    assert.ok(!fs.existsSync(path.join(workdir, 'credentials/x.json'))) // not those of the one that is there
+    assert.deepEqual(Object.keys(readSealed(workdir, path.join(workdir, 'credentials/x.json'))), ['@env.SECRET']) // those of the one that is there stay
     const fetched = await nbw(['bundle', 'add', '--yes', '--json', '--env-file', `SECRET=${secretFile('abc')}`, '--name', 'files', '--', 'bunx', 'some-server', '/srv/notes'])
     assert.match(fetched.stderr, /network +yes: public addresses only\n +and the registry, since it downloads/)
     assert.match(fetched.stderr, /cannot see +\/srv\/notes\n.*--read PATH/)
@@ -298,10 +299,11 @@ test('a secret on the command line is refused with what to use instead', async (
     const stored = () => fs.readFileSync(path.join(workdir, 'nimblebrain.json'), 'utf8')
     const typed = await nbw([...far, '--auth', 'bearer', '--token-stdin'], { input: 'sk-typed\n' })
     assert.equal(typed.code, 0, typed.stderr)
-    assert.ok(stored().includes('sk-typed'))
+    const sealed = () => ['one', 'two', 'far', 'near'].map((name) => path.join(workdir, `credentials/${name}.json`)).filter((file) => fs.existsSync(file)).map((file) => JSON.stringify(readSealed(workdir, file))).join()
+    assert.ok(sealed().includes('sk-typed') && !stored().includes('sk-typed'))
     const filed = await nbw([...far.with(5, 'two'), '--token-file', secretFile('sk-filed'), '--header-file', `X-Api-Key=${secretFile('sk-header')}`])
     assert.equal(filed.code, 0, filed.stderr)
-    assert.ok(stored().includes('sk-filed') && stored().includes('sk-header'))
+    assert.ok(sealed().includes('sk-filed') && sealed().includes('sk-header') && !/sk-/.test(stored()))
     const set = await nbw(['config', 'set', 'far', 'api_key=sk-secret'])
     assert.equal(set.code, 2)
     assert.match(set.stderr, /pipe/)
