@@ -1,5 +1,6 @@
 #include "api/hub.h"
 #include "api/internal.h"
+#include "base/plain.h"
 #include "http/sse.h"
 #include "runtime/report.h"
 
@@ -354,7 +355,9 @@ static void on_stream_refused(void *ctx, enum turn_refusal why, const struct err
 {
     struct chat_stream *c = ctx;
     if (!c->req) {
-        end_with_error(c, REFUSALS[why].code, err->msg);
+        struct err shown = *err;
+        plain_err(&shown);
+        end_with_error(c, REFUSALS[why].code, shown.msg);
         return;
     }
     api_turn_refused(c->req, why, err);

@@ -47,16 +47,31 @@ static void write_known(struct json_writer *w, struct api *api, const struct api
     jw_end(w);
 }
 
+/* Why the server cannot do all of its work, or NULL. Its log says more, and names files. */
+static const char *trouble_of(struct api *api)
+{
+    const struct roster *all = directory_roster(api->deps.directory);
+    if (audit_state(api->deps.audit).is_failing)
+        return "The audit log cannot be written.";
+    for (size_t i = 0; i < all->nworkspaces; i++) {
+        const struct api_space *s =
+            api->deps.find_space(api->deps.space_ctx, all->workspaces[i].id);
+        if (s && store_is_failing(s->store))
+            return "Conversations cannot be read or written.";
+    }
+    return NULL;
+}
+
 void api_health_get(void *ctx, struct http_req *r)
 {
     const struct api_identity *id = api_identity(r);
     struct api_json j;
     api_json_begin(&j);
     jw_object(&j.w);
-    struct audit_state audit = audit_state(((struct api *)ctx)->deps.audit);
-    jw_kstr(&j.w, "status", audit.is_failing ? STR("degraded") : STR("ok"));
-    if (audit.is_failing) /* why is in the server's log: it names files */
-        jw_kstr(&j.w, "reason", STR("The audit log cannot be written."));
+    const char *reason = trouble_of(ctx);
+    jw_kstr(&j.w, "status", reason ? STR("degraded") : STR("ok"));
+    if (reason)
+        jw_kstr(&j.w, "reason", str_from(reason));
     jw_kint(&j.w, "uptime", uptime_s(ctx));
     jw_kstr(&j.w, "version", STR(NB_VERSION));
     if (id->is_known)

@@ -201,3 +201,91 @@ str plain_json(struct arena *a, str json)
     plain_json_add(&b, json);
     return into_arena(a, &b);
 }
+
+/* ---- paths ---- */
+
+static bool is_one_of(char c, const char *set)
+{
+    return c != '\0' && strchr(set, c) != NULL;
+}
+
+static bool is_own_address(str path)
+{
+    static const str OWN[] = {STR_INIT("v1"), STR_INIT("mcp"), STR_INIT("sse"), STR_INIT("metrics"),
+                              STR_INIT(".well-known")};
+    str first = str_skip(path, 1);
+    size_t n = 0;
+    while (n < first.n && !is_one_of(first.p[n], "/ \"'`?.,:;)"))
+        n++;
+    for (size_t i = 0; i < ARRAY_LEN(OWN); i++)
+        if (str_eq(str_slice(first, 0, n), OWN[i]) || str_starts(first, STR(".well-known")))
+            return true;
+    return false;
+}
+
+/* A slash that begins a word, and a name behind it. */
+static bool is_path_at(str s, size_t i)
+{
+    if (s.p[i] != '/' || i + 1 >= s.n || (i > 0 && !is_one_of(s.p[i - 1], " \t\n\"'`([{<=,:")))
+        return false;
+    unsigned char c = (unsigned char)s.p[i + 1];
+    bool is_name =
+        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '.' || c == '_' || c >= 0x80;
+    return is_name && !is_own_address(str_skip(s, i));
+}
+
+/* Whether the word that begins at i goes on with the path before it: names may hold spaces. */
+static bool goes_on(str s, size_t i)
+{
+    for (size_t k = i; k < s.n && !is_one_of(s.p[k], " \t\n"); k++)
+        if (s.p[k] == '/')
+            return k > i;
+    return false;
+}
+
+static size_t path_end(str s, size_t i)
+{
+    char quote = i > 0 && is_one_of(s.p[i - 1], "\"'`") ? s.p[i - 1] : '\0';
+    const char *close = quote ? memchr(s.p + i, quote, s.n - i) : NULL;
+    if (close)
+        return (size_t)(close - s.p);
+    size_t end = i;
+    while (end < s.n && !is_one_of(s.p[end], "\n\"'`)]}>,;")) {
+        bool is_colon = s.p[end] == ':' && (end + 1 == s.n || s.p[end + 1] == ' ');
+        if (is_colon || (is_one_of(s.p[end], " \t") && !goes_on(s, end + 1)))
+            break;
+        end++;
+    }
+    return end > i + 1 && s.p[end - 1] == '.' ? end - 1 : end;
+}
+
+str plain_without_paths(struct arena *a, str s)
+{
+    struct buf b;
+    size_t from = 0;
+    buf_init(&b, s.n * sizeof(PLAIN_PATH));
+    for (size_t i = 0; i < s.n; i++) {
+        if (!is_path_at(s, i))
+            continue;
+        buf_add_str(&b, str_slice(s, from, i));
+        buf_add_lit(&b, PLAIN_PATH);
+        from = path_end(s, i);
+        i = from - 1;
+    }
+    if (from == 0) {
+        buf_done(&b);
+        return s;
+    }
+    buf_add_str(&b, str_skip(s, from));
+    return into_arena(a, &b);
+}
+
+void plain_err(struct err *e)
+{
+    struct arena a;
+    arena_init(&a);
+    str text = plain_without_paths(&a, str_from(e->msg));
+    if (text.p != e->msg)
+        err_set(e, e->code, "%.*s", STR_ARG(text));
+    arena_done(&a);
+}

@@ -8,6 +8,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/err.h"
 
 /* A control character, bidirectional mark, line or paragraph separator, or tag character.
  * Line feed and tab count as well: callers that keep them ask for those first. */
@@ -25,6 +26,13 @@ str plain_text(struct arena *a, str s);
 str plain_line(struct arena *a, str s);
 /* The same as plain_text, appended to a buffer. */
 void plain_add(struct buf *out, str s);
+
+/* An error for somebody who does not own the machine: each absolute path of a file is replaced by
+ * PLAIN_PATH. Addresses of the server itself (/v1/..., /mcp) and URLs stay. Returns s itself when
+ * there is nothing to change. */
+#define PLAIN_PATH "(a file of the server)"
+str plain_without_paths(struct arena *a, str s);
+void plain_err(struct err *e); /* the same with a message */
 
 /* JSON text whose value stays the same: hidden characters outside ASCII, and DEL, are written
  * as \uXXXX. The writer escapes C0 itself. `json` is valid JSON, or a piece of it that does not

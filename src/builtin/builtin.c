@@ -4,6 +4,7 @@
 #include <limits.h>
 
 #include "auth/identity.h"
+#include "base/plain.h"
 #include "builtin/conversations.h"
 #include "builtin/internal.h"
 
@@ -337,7 +338,7 @@ void builtin_reply_json(struct builtin_call *c, str text, const struct json *str
 
 static void fail_with(struct builtin_call *c, const char *fmt, va_list ap)
 {
-    str text = arena_vprintf(&c->arena, fmt, ap);
+    str text = plain_without_paths(&c->arena, arena_vprintf(&c->arena, fmt, ap));
     c->result = tool_result_error(&c->arena, "%.*s", STR_ARG(text));
     send(c);
 }

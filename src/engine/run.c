@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "base/clock.h"
+#include "base/plain.h"
 #include "engine/run_impl.h"
 
 #define NOTICE_MAX (1024u * 1024)
@@ -160,10 +161,11 @@ void run_end_with_error(struct run *r, const char *type, const struct err *err)
     r->result.stop = RUN_STOP_ERROR;
     r->result.error_type = type;
     r->result.err = *err;
+    plain_err(&r->result.err); /* it is for people and models */
     r->result.iterations = r->iteration;
     r->result.total_ms = clock_mono_ms() - r->started_ms;
     deltas_flush(&r->deltas);
-    str line = event_run_error(&r->step, r->id, type, str_from(err->msg), run_streamed(r));
+    str line = event_run_error(&r->step, r->id, type, str_from(r->result.err.msg), run_streamed(r));
     run_append(r, &line, 1, on_end_saved);
 }
 

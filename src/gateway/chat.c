@@ -2,6 +2,7 @@
  *
  * Not among the built-in tools, because the agent itself must not have it. */
 #include "auth/rule.h"
+#include "base/plain.h"
 #include "engine/run.h"
 #include "gateway/internal.h"
 
@@ -91,7 +92,9 @@ static void on_done(void *ctx, const struct turn_result *t)
 
 static void on_refused(void *ctx, enum turn_refusal why, const struct err *err)
 {
-    reply(ctx, str_from(err->msg), NULL, true);
+    struct err shown = *err;
+    plain_err(&shown);
+    reply(ctx, str_from(shown.msg), NULL, true);
 }
 
 static void on_cancel(struct gw_request *q)

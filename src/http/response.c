@@ -2,6 +2,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/plain.h"
 #include "http/share.h"
 
 #define HEADER_FAILED                                                                              \
@@ -316,6 +317,23 @@ void http_reply_json(struct http_req *q, int status, const struct json *v)
     trim(&s->out_body);
 }
 
+/* Who comes over the Unix socket, or from inside, owns the files. For everybody else places on this
+ * machine stay in the log. */
+static str for_reader(struct http_req *q, int status, const char *message)
+{
+    str full = str_from(message);
+    if (!q->conn || q->is_local_socket)
+        return full;
+    str shown = plain_without_paths(&q->arena, full);
+    struct http_server *s = q->server;
+    if (shown.p == full.p || s->date_s == s->path_logged_s)
+        return shown;
+    s->path_logged_s = s->date_s; /* one a second: nobody fills the log with refusals */
+    log_warn(loop_log(s->loop), "http", "%.*s %.*s was answered with %d: %s", STR_ARG(q->method),
+             STR_ARG(q->path), status, message);
+    return shown;
+}
+
 void http_reply_error(struct http_req *q, int status, const char *code, const char *message,
                       const struct json *details)
 {
@@ -324,6 +342,7 @@ void http_reply_error(struct http_req *q, int status, const char *code, const ch
         return;
     }
     struct http_server *s = q->server;
+    str shown = for_reader(q, status, message);
     struct json_writer w;
     buf_clear(&s->out_body);
     jw_init(&w, &s->out_body);
@@ -331,7 +350,7 @@ void http_reply_error(struct http_req *q, int status, const char *code, const ch
     jw_key(&w, "error");
     jw_cstr(&w, code ? code : error_code(status));
     jw_key(&w, "message");
-    jw_cstr(&w, message);
+    jw_str(&w, shown);
     if (details)
         jw_kval(&w, "details", details);
     jw_end(&w);

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "base/clock.h"
+#include "base/plain.h"
 #include "runtime/turn.h"
 #include "workspace/directory.h"
 
@@ -94,7 +95,9 @@ void queue_taken(struct turn *t)
 /* After a restart nobody may be there to hear it, and what is missing (a key, a disk) may come. */
 void queue_refused(struct turn *t, enum turn_refusal why, const struct err *err)
 {
-    tell_removed(t, "refused", STR_NONE, err->msg);
+    struct err shown = *err;
+    plain_err(&shown);
+    tell_removed(t, "refused", STR_NONE, shown.msg);
     if (!t->is_restored || t->is_left || why == TURN_NOT_FOUND || why == TURN_FORBIDDEN ||
         why == TURN_WITHDRAWN)
         return;

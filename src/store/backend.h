@@ -43,6 +43,12 @@ struct store_ops {
 
 extern const struct store_ops store_memory_ops, store_jsonl_ops, store_folder_ops;
 
+struct store_trouble { /* trouble.h */
+    void *kind;        /* of the call that met it; NULL = there is none */
+    int code;
+    uint64_t logged_ms;
+};
+
 struct store {
     const struct store_ops *ops;
     const struct store_env *env;
@@ -54,6 +60,7 @@ struct store {
     struct deferred closing;
     bool is_closing;
     struct unreadable unreadable;
+    struct store_trouble trouble;
 };
 
 void store_closed(struct store *s); /* by the backend, once everything is flushed */

@@ -11,11 +11,13 @@
 #include "store/index.h"
 #include "store/lines.h"
 #include "store/tail.h"
+#include "store/trouble.h"
 
 enum { SEEN_MS = 5 }; /* so long a look at a file counts for the read that follows it */
 
 struct cached {
     struct cache *cache;
+    const struct store_conf *conf;
     struct list_node lru;
     char *id;
     bool is_busy, is_dropped;
@@ -93,8 +95,10 @@ static void work(struct job *j)
     struct cached *e = CONTAINER_OF(j, struct cached, job);
     off_t limit;
     int fd = files_open_log(e->path, e->limit, &limit, &e->err);
-    if (fd < 0)
+    if (fd < 0) {
+        trouble_check_dir(e->conf, &e->err);
         return;
+    }
     struct stat st;
     if (!is_same_log(e, fd, limit)) {
         forget(e);
@@ -184,6 +188,7 @@ static struct cached *entry_for(struct cache *c, struct store_op *op)
             evict(c);
         e = xcalloc(1, sizeof(*e));
         e->cache = c;
+        e->conf = &op->store->conf;
         e->id = str_dup(op->id);
         list_init(&e->waiting);
         list_init(&e->batch);

@@ -58,11 +58,20 @@ static int jsonl_open(struct store *s, struct err *e)
     return 0;
 }
 
+/* It was made when the store was opened for writing. */
+static int missing_dir(const struct store *s, struct err *e)
+{
+    if (s->conf.read_only)
+        return 0;
+    return err_set(e, -EIO, "the directory of the conversations is missing: %s", s->conf.dir);
+}
+
 static int jsonl_each_id(struct store *s, store_id_fn fn, void *ctx, struct err *e)
 {
     DIR *d = opendir(s->conf.dir);
     if (!d)
-        return errno == ENOENT ? 0 : err_errno(e, -errno, "cannot list", s->conf.dir);
+        return errno == ENOENT ? missing_dir(s, e)
+                               : err_errno(e, -errno, "cannot list", s->conf.dir);
     struct dirent *entry;
     while ((entry = readdir(d)) != NULL) {
         str name = str_from(entry->d_name);

@@ -284,6 +284,8 @@ int log_file_create(struct log_file *f, const str *lines, size_t n, struct err *
     if (snprintf(temp, sizeof(temp), "%s.%s", f->path, unique) >= (int)sizeof(temp))
         return err_errno(e, -ENAMETOOLONG, "cannot create", f->path);
     int fd = f->io->open(f->io, temp, O_RDWR | O_APPEND | O_CREAT | O_EXCL, 0600);
+    if (fd == -ENOENT)
+        return err_set(e, -EIO, "cannot create %s: its directory is missing", f->path);
     if (fd < 0)
         return err_errno(e, fd, "cannot create", f->path);
     int r = build(f, temp, fd, lines, n, e);

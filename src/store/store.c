@@ -5,8 +5,8 @@
 #include <errno.h>
 
 #include "base/utf8.h"
-#include "store/backend.h"
 #include "store/folder_record.h"
+#include "store/trouble.h"
 
 enum { ID_SUFFIX_MAX = 64 };
 
@@ -166,6 +166,7 @@ void op_done(struct store_op *op)
         return;
     }
     deed_end(op->deed, op_err(op));
+    trouble_note(op);
     if (!op->is_cancelled)
         op->answer(op);
     struct store *s = op->store;
@@ -185,6 +186,7 @@ static void op_work(struct job *j)
 {
     struct store_op *op = CONTAINER_OF(j, struct store_op, job);
     op->work(op);
+    trouble_check_dir(&op->store->conf, &op->err);
 }
 
 static void op_worked(struct job *j)

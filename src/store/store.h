@@ -75,6 +75,8 @@ int store_open(const struct store_env *env, const struct store_conf *conf, struc
                struct err *e);
 void store_close(struct store *s, loop_fn done, void *ctx); /* flushes, unlocks, then frees */
 const struct store_conf *store_conf(const struct store *s);
+/* The disk refused the latest call of a kind: it is full, read-only, or something is missing. */
+bool store_is_failing(const struct store *s);
 
 /* The bus topic of a conversation: "conv/<workspace>/<id>". */
 str store_topic(struct arena *a, const struct store *s, str id);

@@ -3,6 +3,7 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { spawnSync } from 'node:child_process'
 import { assert, NB, skip, start, test, tmpdir } from '../support/tap.mjs'
+import { openOffice } from '../support/office.mjs'
 import { useKeyOf } from '../support/dev_key.mjs'
 
 const env = { NB_DEMO_DELAY_MS: '0', ANTHROPIC_API_KEY: '', OPENAI_API_KEY: '' }
@@ -44,8 +45,10 @@ test('a full disk loses nothing that was acknowledged', async () => {
         return events
     }
     check()
-    const health = await fetch(`http://127.0.0.1:${m[1]}/v1/health`)
-    assert.equal(health.status, 200)
+    assert.ok(!failed.message.includes(dir), failed.message)
+    const health = async () => (await fetch(`http://127.0.0.1:${m[1]}/v1/health`)).json()
+    assert.equal((await health()).status, 'degraded')
+    await server.waitFor(/error store: .*no space left/)
     const listed = await (await fetch(`http://127.0.0.1:${m[1]}/v1/conversations`)).json()
     assert.ok(listed.conversations.some((c) => c.id === id))
     // make room: drop the caches, which may go at any time
@@ -53,7 +56,54 @@ test('a full disk loses nothing that was acknowledged', async () => {
     spawnSync('nsenter', ['-t', String(server.pid), '-m', 'mount', '-o', 'remount,size=4m', dir])
     const again = await post({ message: 'is there room now?', conversationId: id })
     assert.equal(again.status, 200, JSON.stringify(again))
+    assert.equal((await health()).status, 'ok')
     acknowledged.push('is there room now?')
     check()
     await server.stop('SIGTERM')
+}, { timeoutMs: 60000 })
+
+test('a broken work directory: nobody is shown a path, the log says why, and health is degraded', async () => {
+    const office = await openOffice({ ann: 'owner', bob: 'member' }, { ws_team: { ann: 'admin', bob: 'member' } })
+    const bob = office.as('bob', 'ws_team')
+    const begun = await bob.post('/v1/chat', { message: 'hello' })
+    assert.equal(begun.status, 200, begun.text)
+    const id = begun.body.conversationId
+    const dir = path.join(office.workdir, 'workspaces', 'ws_team', 'conversations')
+    const fails = async (what) => {
+        const answers = [
+            await bob.post('/v1/chat', { message: 'again' }),
+            await bob.post('/v1/chat', { message: 'again', conversationId: id }),
+            await bob.post('/v1/chat/stream', { message: 'again' }),
+            await bob.get('/v1/conversations'),
+            await bob.get(`/v1/conversations/${id}`),
+            await bob.get(`/v1/conversations/${id}/history`),
+            await bob.get(`/v1/conversations/${id}/export`),
+            await bob.post(`/v1/conversations/${id}/fork`, {}),
+            await bob.post(`/v1/conversations/${id}/notes`, { content: 'x' }),
+            await bob.get('/v1/search?q=hello'),
+            await bob.post('/v1/tools/call', { server: 'conversations', tool: 'list', arguments: {} }),
+            await bob.post('/v1/tools/call', { server: 'conversations', tool: 'get', arguments: { id } }),
+        ]
+        for (const a of answers) {
+            assert.ok(!a.text.includes(office.workdir) && !a.text.includes('/conversations/conv_'), `${what}: ${a.text}`)
+            assert.notEqual(a.status, 404, `${what}: ${a.text}`)
+        }
+        assert.equal(answers[0].status, 500, `${what}: ${answers[0].text}`)
+        assert.equal(answers[0].body.error, 'storage_error')
+        const health = await office.nobody.get('/v1/health')
+        assert.equal(health.body.status, 'degraded', what)
+        assert.ok(!health.text.includes(office.workdir), health.text)
+        assert.ok(office.server.stderr.includes(dir), what)
+    }
+    fs.renameSync(dir, `${dir}.away`)
+    await fails('removed')
+    fs.writeFileSync(dir, '')
+    await fails('a file')
+    fs.rmSync(dir)
+    fs.renameSync(`${dir}.away`, dir)
+    const back = await bob.post('/v1/chat', { message: 'again', conversationId: id })
+    assert.equal(back.status, 200, back.text)
+    assert.equal((await bob.post('/v1/chat', { message: 'new' })).status, 200)
+    assert.equal((await bob.get('/v1/conversations')).status, 200)
+    assert.equal((await bob.get('/v1/search?q=hello')).status, 200)
 }, { timeoutMs: 60000 })

@@ -1,3 +1,5 @@
+#include <errno.h>
+
 #include "base/plain.h"
 #include "support/unit.h"
 
@@ -59,6 +61,40 @@ static void test_every_character(void **state)
     assert_int_equal(hidden, 32 + 33 + 1 + 2 + 7 + 4 + 128);
 }
 
+static void test_errors_show_no_paths(void **state)
+{
+    static const struct {
+        const char *given, *shown; /* NULL = the same */
+    } CASES[] = {
+        {"cannot open /srv/nb/conversations/conv_1.jsonl: no space left on device",
+         "cannot open " PLAIN_PATH ": no space left on device"},
+        {"/data is full", PLAIN_PATH " is full"},
+        {"cannot rename /a/b to /c/d.", "cannot rename " PLAIN_PATH " to " PLAIN_PATH "."},
+        {"\"/home/some body/x y.json\" is missing", "\"" PLAIN_PATH "\" is missing"},
+        {"cannot read /home/some body/x.json: gone", "cannot read " PLAIN_PATH ": gone"},
+        {"(see /etc/nb, or /root/.nb)", "(see " PLAIN_PATH ", or " PLAIN_PATH ")"},
+        {"path=/tmp/x", "path=" PLAIN_PATH},
+        {"/v1/chat takes POST; /mcp as well; so does /.well-known/x", NULL},
+        {"cannot reach https://example.com/a/b: refused", NULL},
+        {"text/plain and/or 1 / 2, 1 /2", NULL},
+        {"no such conversation", NULL},
+        {"/", NULL},
+    };
+    struct arena a;
+    arena_init(&a);
+    for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
+        str got = plain_without_paths(&a, str_from(CASES[i].given));
+        const char *want = CASES[i].shown ? CASES[i].shown : CASES[i].given;
+        assert_string_equal(arena_printf(&a, "%.*s", STR_ARG(got)).p, want);
+    }
+    struct err e;
+    err_set(&e, -EIO, "cannot sync /srv/nb/x: input/output error");
+    plain_err(&e);
+    assert_string_equal(e.msg, "cannot sync " PLAIN_PATH ": input/output error");
+    assert_int_equal(e.code, -EIO);
+    arena_done(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -66,6 +102,7 @@ int main(void)
         cmocka_unit_test(test_line_has_no_hidden_character),
         cmocka_unit_test(test_json_keeps_its_value),
         cmocka_unit_test(test_every_character),
+        cmocka_unit_test(test_errors_show_no_paths),
     };
     arena_init(&arena);
     int r = cmocka_run_group_tests(tests, NULL, NULL);
