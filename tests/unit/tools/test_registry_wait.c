@@ -43,8 +43,14 @@ static int set_up(void **state)
     loop = loop_new(NULL);
     registry = registry_new(loop);
     arena_init(&arena);
-    late = (struct absent){.def = {"late", list, call, cancel, absence, &late, 0, 0}};
-    early = (struct absent){.def = {"early", list, call, cancel, NULL, &early, 0, 0}};
+    late = (struct absent){.def = {.name = "late",
+                                   .list = list,
+                                   .call = call,
+                                   .cancel = cancel,
+                                   .absence = absence,
+                                   .self = &late}};
+    early = (struct absent){
+        .def = {.name = "early", .list = list, .call = call, .cancel = cancel, .self = &early}};
     assert_int_equal(registry_add_source(registry, &late.def, NULL), 0);
     assert_int_equal(registry_add_source(registry, &early.def, NULL), 0);
     return 0;
