@@ -75,7 +75,7 @@ static void add(struct skills *s, const struct skill *skill)
         s->items[s->len++] = *skill;
     else
         skill_problem_add(&s->arena, &s->problems, SKILL_ERROR, skill->path, 0,
-                          "not loaded: there are too many skills");
+                          "not loaded: there are %zu skills already", s->len);
 }
 
 static void add_text(struct skills *s, str path, str text, const struct skill_dir *dir, str home)
