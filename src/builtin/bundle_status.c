@@ -29,6 +29,8 @@ static void say_bundle(struct buf *b, const struct bundle_info *i)
         buf_add_lit(b, ", ");
         say_uptime(b, i->uptime_ms);
     }
+    if (i->trust_score >= 0)
+        buf_printf(b, ", trust %lld of 100", (long long)i->trust_score);
     if (i->restarts > 0)
         buf_printf(b, ", %u restart%s", i->restarts, i->restarts == 1 ? "" : "s");
     if (i->author.n > 0)

@@ -20,6 +20,9 @@ static void say_bundle(struct buf *b, const struct json *v)
     buf_printf(b, "- %.*s", STR_ARG(json_get_string(v, "name")));
     if (version.n > 0)
         buf_printf(b, " %.*s", STR_ARG(version));
+    int64_t trust = mpak_trust_score(v);
+    if (trust >= 0)
+        buf_printf(b, " (trust %lld of 100)", (long long)trust);
     str text = utf8_truncate(json_get_string(v, "description"), DESCRIPTION_MAX);
     if (text.n > 0)
         buf_printf(b, ": %.*s", STR_ARG(text));

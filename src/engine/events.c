@@ -149,6 +149,15 @@ static const char *finish_name(enum llm_stop stop)
     return NAMES[stop];
 }
 
+static void usage_members(struct json_writer *w, const struct conv_usage *u)
+{
+    jw_kint(w, "inputTokens", u->input_tokens);
+    jw_kint(w, "outputTokens", u->output_tokens);
+    jw_kint(w, "cacheReadTokens", u->cache_read_tokens);
+    jw_kint(w, "cacheWrite5mTokens", u->cache_write_5m_tokens);
+    jw_kint(w, "cacheWrite1hTokens", u->cache_write_1h_tokens);
+}
+
 str event_llm_response(struct arena *a, str run_id, const struct llm_result *r)
 {
     struct line l;
@@ -159,11 +168,7 @@ str event_llm_response(struct arena *a, str run_id, const struct llm_result *r)
     for (size_t i = 0; i < r->n; i++)
         content_part(&l.w, &r->blocks[i]);
     jw_end(&l.w);
-    jw_kint(&l.w, "inputTokens", r->usage.input_tokens);
-    jw_kint(&l.w, "outputTokens", r->usage.output_tokens);
-    jw_kint(&l.w, "cacheReadTokens", r->usage.cache_read_tokens);
-    jw_kint(&l.w, "cacheWrite5mTokens", r->usage.cache_write_5m_tokens);
-    jw_kint(&l.w, "cacheWrite1hTokens", r->usage.cache_write_1h_tokens);
+    usage_members(&l.w, &r->usage);
     jw_kint(&l.w, "llmMs", (int64_t)r->ms);
     jw_kstr(&l.w, "finishReason", str_from(finish_name(r->stop)));
     if (r->stop_detail.n > 0)
@@ -179,7 +184,27 @@ str event_llm_response(struct arena *a, str run_id, const struct llm_result *r)
     return line_end(&l, a);
 }
 
-str event_llm_partial(struct arena *a, str run_id, str model, str text)
+static void partial_usage(struct json_writer *w, const struct event_usage *u)
+{
+    if (!u->is_known)
+        return;
+    usage_members(w, &u->usage);
+    if (u->is_estimated)
+        jw_kbool(w, "estimated", true);
+}
+
+str event_unanswered(struct arena *a, str run_id, str model, const char *source,
+                     const struct event_usage *u)
+{
+    struct line l;
+    line_begin(&l, "aux.usage", run_id);
+    jw_kstr(&l.w, "source", str_from(source));
+    jw_kstr(&l.w, "model", model);
+    partial_usage(&l.w, u);
+    return line_end(&l, a);
+}
+
+str event_llm_partial(struct arena *a, str run_id, str model, str text, const struct event_usage *u)
 {
     struct line l;
     line_begin(&l, "llm.response", run_id);
@@ -189,6 +214,7 @@ str event_llm_partial(struct arena *a, str run_id, str model, str text)
     text_part(&l.w, text);
     jw_end(&l.w);
     jw_kstr(&l.w, "finishReason", STR("cancelled"));
+    partial_usage(&l.w, u);
     return line_end(&l, a);
 }
 

@@ -13,7 +13,15 @@ struct event_run {
 str event_run_start(struct arena *a, const struct event_run *r);
 str event_llm_response(struct arena *a, str run_id, const struct llm_result *r);
 /* Text that had arrived when the run was cancelled. */
-str event_llm_partial(struct arena *a, str run_id, str model, str text);
+struct event_usage { /* of a call that had no end */
+    bool is_known, is_estimated;
+    struct conv_usage usage;
+};
+str event_llm_partial(struct arena *a, str run_id, str model, str text,
+                      const struct event_usage *u);
+/* aux.usage: a call of which nothing is kept, but which is billed. source: cancelled, failed. */
+str event_unanswered(struct arena *a, str run_id, str model, const char *source,
+                     const struct event_usage *u);
 str event_tool_start(struct arena *a, str run_id, str id, str name, str args);
 str event_tool_done(struct arena *a, str run_id, str id, str name, const struct tool_result *r,
                     uint64_t ms);

@@ -183,11 +183,14 @@ static str halt(struct run *r, str why)
     defer_stop(&r->next);
     str partial = STR_NONE;
     if (r->call) {
+        struct event_usage spent = run_count_unanswered(r);
         llm_cancel(r->call);
         r->call = NULL;
         deltas_flush(&r->deltas);
         if (run_streamed(r).n > 0)
-            partial = event_llm_partial(&r->step, r->id, r->model, run_streamed(r));
+            partial = event_llm_partial(&r->step, r->id, r->model, run_streamed(r), &spent);
+        else if (spent.is_known)
+            partial = event_unanswered(&r->step, r->id, r->model, "cancelled", &spent);
     }
     if (r->state == RUN_CHECKING)
         run_append(r, &r->checked_line, 1, NULL);

@@ -94,6 +94,8 @@ void notice_end(struct notice *n, struct run *r, str type);
 
 /* ---- run_model.c: one call of the model ---- */
 
+/* What the call under way has cost so far; added to the run's usage. */
+struct event_usage run_count_unanswered(struct run *r);
 void run_call_model(struct run *r);
 void run_calls_checked(struct run *r, str response_line); /* asks, or starts the calls */
 void run_publish_delta(void *run, str type, str text);    /* deltas_fn */

@@ -1,6 +1,7 @@
 /* run_model.c - one call of the model, and what follows from its answer. */
 #include "base/random.h"
 #include "engine/run_impl.h"
+#include "llm/spent.h"
 
 /* ---- the model's answer ---- */
 
@@ -83,6 +84,15 @@ static void add_usage(struct conv_usage *sum, const struct conv_usage *u)
     sum->cache_read_tokens += u->cache_read_tokens;
     sum->cache_write_5m_tokens += u->cache_write_5m_tokens;
     sum->cache_write_1h_tokens += u->cache_write_1h_tokens;
+}
+
+struct event_usage run_count_unanswered(struct run *r)
+{
+    struct event_usage u = {0};
+    u.is_known = llm_usage_so_far(r->call, &u.usage, &u.is_estimated);
+    if (u.is_known)
+        add_usage(&r->result.usage, &u.usage);
+    return u;
 }
 
 static void end_waiting(struct run *r, str response_line, const struct json *calls)
@@ -176,10 +186,10 @@ static void on_done(void *ctx, const struct llm_result *res)
 static const char *error_type(enum llm_error_kind kind)
 {
     static const char *const TYPES[] = {
-        [LLM_ERR_AUTH] = "provider_auth_error",     [LLM_ERR_BILLING] = "provider_billing_error",
-        [LLM_ERR_MODEL] = "model_not_found",        [LLM_ERR_INVALID] = "provider_invalid_request",
-        [LLM_ERR_TOO_LONG] = "context_too_long",    [LLM_ERR_OVERLOADED] = "provider_overloaded",
-        [LLM_ERR_SERVER] = "provider_error",        [LLM_ERR_NETWORK] = "provider_unreachable",
+        [LLM_ERR_AUTH] = "provider_auth_error",  [LLM_ERR_BILLING] = "provider_billing_error",
+        [LLM_ERR_MODEL] = "model_not_found",     [LLM_ERR_INVALID] = "provider_invalid_request",
+        [LLM_ERR_TOO_LONG] = "context_too_long", [LLM_ERR_OVERLOADED] = "provider_overloaded",
+        [LLM_ERR_SERVER] = "provider_error",     [LLM_ERR_NETWORK] = "provider_unreachable",
     };
     return TYPES[kind];
 }
@@ -187,7 +197,12 @@ static const char *error_type(enum llm_error_kind kind)
 static void on_fail(void *ctx, const struct llm_failure *f)
 {
     struct run *r = ctx;
+    struct event_usage spent = run_count_unanswered(r);
     r->call = NULL;
+    if (spent.is_known) {
+        str line = event_unanswered(&r->step, r->id, r->model, "failed", &spent);
+        run_append(r, &line, 1, NULL);
+    }
     run_end_with_error(r, error_type(f->kind), &f->err);
 }
 

@@ -172,6 +172,11 @@ static struct conv_usage total_usage(const struct answer_usage *u)
     };
 }
 
+struct conv_usage answer_usage_so_far(const struct answer *an)
+{
+    return total_usage(&an->usage);
+}
+
 void answer_result(struct answer *an, str provider, str model, struct llm_result *ret)
 {
     assert(!an->has_error);

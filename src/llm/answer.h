@@ -80,6 +80,9 @@ int64_t answer_count(const struct json *usage, const char *key, int64_t otherwis
 /* The first error wins; `type` and `message` are copied. */
 void answer_fail(struct answer *an, str type, str message);
 
+/* The tokens that were reported so far; zeros while nothing was. */
+struct conv_usage answer_usage_so_far(const struct answer *an);
+
 /* The whole answer. Cut or refused parts are left out, so that nothing half-written is ever
  * run or stored. Borrows from the answer. */
 void answer_result(struct answer *an, str provider, str model, struct llm_result *ret);

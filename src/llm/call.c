@@ -16,10 +16,12 @@
 #include "llm/failure.h"
 #include "llm/llm_impl.h"
 #include "llm/outline.h"
+#include "llm/spent.h"
 
 #define EVENT_BYTES_MAX (16u * 1024 * 1024)
 #define ERROR_BODY_MAX  (256u * 1024)
 #define DRAIN_MS        1000u
+#define BYTES_PER_TOKEN 4
 
 enum body_kind { BODY_UNSEEN, BODY_STREAM, BODY_JSON };
 
@@ -101,6 +103,23 @@ static void call_kill(struct llm_call *c)
     defer_stop(&c->turn);
     if (c->busy == 0)
         call_free(c);
+}
+
+bool llm_usage_so_far(const struct llm_call *c, struct conv_usage *ret, bool *ret_is_estimated)
+{
+    bool is_demo = c->provider && c->provider->type == &PROVIDER_DEMO;
+    bool is_streaming = is_demo || (c->head.status == 200 && c->kind == BODY_STREAM);
+    bool has_begun = c->answer.n > 0 || answer_usage_so_far(&c->answer).input_tokens > 0;
+    if (!is_streaming || !has_begun)
+        return false;
+    int64_t said = (int64_t)(c->answer.bytes + BYTES_PER_TOKEN - 1) / BYTES_PER_TOKEN;
+    *ret = answer_usage_so_far(&c->answer);
+    *ret_is_estimated = !c->answer.has_stop || ret->input_tokens == 0;
+    if (ret->input_tokens == 0)
+        ret->input_tokens = (int64_t)(c->body.n + BYTES_PER_TOKEN - 1) / BYTES_PER_TOKEN;
+    if (*ret_is_estimated && ret->output_tokens < said)
+        ret->output_tokens = said;
+    return true;
 }
 
 void llm_cancel(struct llm_call *c)

@@ -1,6 +1,7 @@
 #include "llm/models.h"
 
 /* in, 5 min write, 1 h write, cache read, out */
+#define CLAUDE_DATE STR_INIT("2026-11")
 #define PRICE(in, w5, w1h, read, out)                                                              \
     .has_price = true, .price_in = (in), .price_write_5m = (w5), .price_write_1h = (w1h),          \
     .price_cache_read = (read), .price_out = (out)
@@ -9,8 +10,10 @@
 #define OLD_THINKING            .thinks_enabled = true
 #define BOTH_THINKING           .thinks_enabled = true, .thinks_adaptive = true, .takes_effort = true
 #define NEW_THINKING            .thinks_adaptive = true, .takes_effort = true
-#define CLAUDE(name)            .prefix = STR_INIT(name), EYES_AND_HANDS
+#define CLAUDE(name)            .prefix = STR_INIT(name), EYES_AND_HANDS, .priced_on = CLAUDE_DATE
 #define CHAT(name)              .prefix = STR_INIT(name), EYES_AND_HANDS
+/* Chat completions bill no writes: what a cache takes in costs as input. */
+#define CHAT_PRICE(in, read, out, date) PRICE(in, in, in, read, out), .priced_on = STR_INIT(date)
 
 static const struct model_caps MODELS[] = {
     {CLAUDE("claude-sonnet-4-5"), LIMITS(200000, 64000), PRICE(3, 3.75, 6, 0.30, 15), OLD_THINKING,
@@ -38,14 +41,67 @@ static const struct model_caps MODELS[] = {
     {CLAUDE("claude-fable-5-1"), LIMITS(1000000, 128000), PRICE(10, 12.50, 20, 0.25, 50),
      NEW_THINKING},
     {CLAUDE("claude-fable-5-2"), LIMITS(1000000, 128000), PRICE(8, 10, 16, 0.20, 40), NEW_THINKING},
-    /* Chat completions: limits that are safe to assume; prices only from the configuration. */
-    {CHAT("gpt-4o"), LIMITS(128000, 16384)},
-    {CHAT("gpt-4.1"), LIMITS(1000000, 32768)},
-    {CHAT("gpt-5"), LIMITS(400000, 128000), .is_reasoning = true},
-    {CHAT("o1"), LIMITS(200000, 100000), .is_reasoning = true},
-    {CHAT("o3"), LIMITS(200000, 100000), .is_reasoning = true},
+    /* Chat completions: limits that are safe to assume, and public list prices of the date beside
+     * them. A name that is not here has no price. */
+    {CHAT("gpt-4o"), LIMITS(128000, 16384), CHAT_PRICE(2.50, 1.25, 10, "2026-03")},
+    {CHAT("gpt-4o-mini"), LIMITS(128000, 16384), CHAT_PRICE(0.15, 0.075, 0.60, "2026-03")},
+    {CHAT("gpt-4.1"), LIMITS(1000000, 32768), CHAT_PRICE(2, 0.50, 8, "2026-03")},
+    {CHAT("gpt-4.1-mini"), LIMITS(1000000, 32768), CHAT_PRICE(0.40, 0.10, 1.60, "2026-03")},
+    {CHAT("gpt-4.1-nano"), LIMITS(1000000, 32768), CHAT_PRICE(0.10, 0.025, 0.40, "2026-03")},
+    {CHAT("gpt-5"), LIMITS(400000, 128000), CHAT_PRICE(1.25, 0.125, 10, "2026-03"),
+     .is_reasoning = true},
+    {CHAT("gpt-5-mini"), LIMITS(400000, 128000), CHAT_PRICE(0.25, 0.025, 2, "2026-03"),
+     .is_reasoning = true},
+    {CHAT("gpt-5-nano"), LIMITS(400000, 128000), CHAT_PRICE(0.05, 0.005, 0.40, "2026-03"),
+     .is_reasoning = true},
+    {CHAT("gpt-5-codex"), LIMITS(400000, 128000), CHAT_PRICE(1.25, 0.125, 10, "2026-03"),
+     .is_reasoning = true},
+    {CHAT("gpt-5-pro"), LIMITS(400000, 128000), CHAT_PRICE(15, 15, 120, "2026-03"),
+     .is_reasoning = true},
+    {CHAT("gpt-5.1"), LIMITS(400000, 128000), CHAT_PRICE(1.25, 0.125, 10, "2026-03"),
+     .is_reasoning = true},
+    {CHAT("gpt-5.2"), LIMITS(400000, 128000), CHAT_PRICE(1.75, 0.175, 14, "2026-03"),
+     .is_reasoning = true},
+    {CHAT("gpt-5.4"), LIMITS(400000, 128000), CHAT_PRICE(2.50, 0.25, 15, "2026-03"),
+     .is_reasoning = true},
+    {CHAT("o1"), LIMITS(200000, 100000), CHAT_PRICE(15, 7.50, 60, "2026-03"), .is_reasoning = true},
+    {CHAT("o3"), LIMITS(200000, 100000), CHAT_PRICE(2, 0.50, 8, "2026-03"), .is_reasoning = true},
+    {CHAT("o3-mini"), LIMITS(200000, 100000), CHAT_PRICE(1.10, 0.55, 4.40, "2026-03"),
+     .is_reasoning = true},
     {CHAT("o4-"), LIMITS(200000, 100000), .is_reasoning = true},
+    {CHAT("o4-mini"), LIMITS(200000, 100000), CHAT_PRICE(1.10, 0.275, 4.40, "2026-03"),
+     .is_reasoning = true},
     {CHAT("gemini-"), LIMITS(1000000, 65536)},
+    {CHAT("gemini-2.5-pro"), LIMITS(1000000, 65536), CHAT_PRICE(1.25, 0.125, 10, "2026-03"),
+     .long_prompt_tokens = 200000, .long_prompt_factor = 2, .long_output_factor = 1.5},
+    {CHAT("gemini-2.5-flash"), LIMITS(1000000, 65536), CHAT_PRICE(0.30, 0.03, 2.50, "2026-03")},
+    {CHAT("gemini-2.5-flash-lite"), LIMITS(1000000, 65536),
+     CHAT_PRICE(0.10, 0.01, 0.40, "2026-03")},
+    {CHAT("gemini-3-pro-preview"), LIMITS(1000000, 65536), CHAT_PRICE(2, 0.20, 12, "2026-03"),
+     .long_prompt_tokens = 200000, .long_prompt_factor = 2, .long_output_factor = 1.5},
+    {CHAT("gemini-3.1-pro-preview"), LIMITS(1000000, 65536), CHAT_PRICE(2, 0.20, 12, "2026-03"),
+     .long_prompt_tokens = 200000, .long_prompt_factor = 2, .long_output_factor = 1.5},
+    {CHAT("gemini-3-flash-preview"), LIMITS(1000000, 65536), CHAT_PRICE(0.50, 0.05, 3, "2026-03")},
+    {.prefix = STR_INIT("llama-3.3-70b-versatile"),
+     LIMITS(131072, 32768),
+     .can_tools = true,
+     CHAT_PRICE(0.59, 0.59, 0.79, "2026-03"),
+     .only_at = STR_INIT("groq")},
+    {.prefix = STR_INIT("llama-3.1-8b-instant"),
+     LIMITS(131072, 32768),
+     .can_tools = true,
+     CHAT_PRICE(0.05, 0.05, 0.08, "2026-03"),
+     .only_at = STR_INIT("groq")},
+    {.prefix = STR_INIT("gpt-oss-120b"),
+     LIMITS(131072, 32768),
+     .can_tools = true,
+     CHAT_PRICE(0.15, 0.15, 0.60, "2026-03"),
+     .only_at = STR_INIT("groq")},
+    {.prefix = STR_INIT("gpt-oss-20b"),
+     LIMITS(131072, 32768),
+     .can_tools = true,
+     CHAT_PRICE(0.075, 0.075, 0.30, "2026-03"),
+     .only_at = STR_INIT("groq")},
     {.prefix = STR_INIT("deepseek-"), LIMITS(128000, 8192), .can_tools = true},
     {.prefix = STR_INIT("demo"), LIMITS(200000, 16384), PRICE(0, 0, 0, 0, 0), EYES_AND_HANDS},
 };
@@ -92,6 +148,7 @@ static void apply_price(const struct json *price, struct model_caps *c)
         return;
     c->has_price = true;
     c->long_prompt_factor = 0;
+    c->priced_on = STR_NONE; /* by the configuration */
     c->price_in = json_double(json_get(price, "input"), c->price_in);
     c->price_out = json_double(json_get(price, "output"), c->price_out);
     c->price_cache_read = json_double(json_get(price, "cacheRead"), c->price_in);
@@ -120,11 +177,38 @@ static void apply_override(const struct json *o, struct model_caps *c)
     apply_price(json_get(o, "price"), c);
 }
 
+/* What may follow the name of a model that has a price: "-20250929", "-2025-08-07", "@20250929",
+ * "-001", "-latest". Anything else ("-mini", "-5") names another model, of which nothing is known.
+ */
+static bool is_version(str rest)
+{
+    size_t digits = 0;
+    if (rest.n == 0 || str_eq(rest, STR("-latest")))
+        return true;
+    if (rest.p[0] != '-' && rest.p[0] != '@')
+        return false;
+    for (size_t i = 1; i < rest.n; i++) {
+        bool is_digit = rest.p[i] >= '0' && rest.p[i] <= '9';
+        if (!is_digit && rest.p[i] != '-')
+            return false;
+        digits += is_digit;
+    }
+    return digits >= 3;
+}
+
+static bool has_this_price(const struct model_caps *row, str provider, str model)
+{
+    bool is_sold_here = row->only_at.n == 0 || str_eq(row->only_at, provider);
+    return is_sold_here && is_version(str_skip(without_maker(model), row->prefix.n));
+}
+
 void model_lookup(str provider, str model, const struct json *overrides, struct model_caps *ret)
 {
     const struct model_caps *row = find_row(model);
     /* Nothing is known of others: tools are worth a try, pictures are not. */
     *ret = row ? *row : (struct model_caps){.can_tools = true};
+    if (row && !has_this_price(row, provider, model))
+        ret->has_price = false;
     const struct json *o = find_override(provider, model, overrides);
     if (json_is(o, JSON_OBJECT))
         apply_override(o, ret);
@@ -141,13 +225,14 @@ bool model_price(const struct model_caps *c, const struct conv_usage *u, double 
         return false;
     int64_t cached = u->cache_read_tokens + u->cache_write_5m_tokens + u->cache_write_1h_tokens;
     int64_t fresh = u->input_tokens > cached ? u->input_tokens - cached : 0;
-    double usd = ((double)fresh * c->price_in + (double)u->cache_read_tokens * c->price_cache_read +
-                  (double)u->cache_write_5m_tokens * c->price_write_5m +
-                  (double)u->cache_write_1h_tokens * c->price_write_1h +
-                  (double)u->output_tokens * c->price_out) /
-                 1e6;
-    if (c->long_prompt_factor > 0 && u->input_tokens > c->long_prompt_tokens)
-        usd *= c->long_prompt_factor;
-    *ret_usd = usd;
+    double in = (double)fresh * c->price_in + (double)u->cache_read_tokens * c->price_cache_read +
+                (double)u->cache_write_5m_tokens * c->price_write_5m +
+                (double)u->cache_write_1h_tokens * c->price_write_1h;
+    double out = (double)u->output_tokens * c->price_out;
+    if (c->long_prompt_factor > 0 && u->input_tokens > c->long_prompt_tokens) {
+        in *= c->long_prompt_factor;
+        out *= c->long_output_factor > 0 ? c->long_output_factor : c->long_prompt_factor;
+    }
+    *ret_usd = (in + out) / 1e6;
     return true;
 }

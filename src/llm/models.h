@@ -1,8 +1,9 @@
 /* models.h - what is known about single models: limits, prices, what they accept.
  *
  * A constant table, matched by the longest prefix of the model's name, corrected by the
- * configuration. A model that is not in it works with cautious defaults and has no price:
- * unknown is not free. Pure; any thread. */
+ * configuration. A price holds for the exact name and its dated versions. A model that is not in
+ * the table works with cautious defaults and has no price: unknown is not free. Pure; any thread.
+ */
 #pragma once
 
 #include "base/json.h"
@@ -17,6 +18,9 @@ struct model_caps {
     double price_in, price_write_5m, price_write_1h, price_cache_read, price_out; /* USD/Mtok */
     int64_t long_prompt_tokens; /* above so many input tokens ... */
     double long_prompt_factor;  /* ... all prices are multiplied; 0 = never */
+    double long_output_factor;  /* ... that of output by this instead; 0 = by the same */
+    str priced_on;              /* month of the public list price; empty = of the configuration */
+    str only_at;                /* the provider whose price it is; empty = everybody's */
     bool can_tools, can_images;
     bool thinks_enabled;  /* takes thinking {type: "enabled", budget_tokens} */
     bool thinks_adaptive; /* takes thinking {type: "adaptive"} */

@@ -26,9 +26,12 @@ static str author_of(struct prompt_composing *c, const struct skill *s)
         [SKILL_CONFIG] = "the owner of this server",
         [SKILL_PROJECT] = "the project at this terminal",
         [SKILL_WORKSPACE] = PROMPT_BY_ADMINS,
-        [SKILL_PERSONAL] = PROMPT_BY_PERSON,
+        [SKILL_PERSONAL] = "the person",
     };
-    return arena_printf(c->a, "%s (skill %.*s)", AUTHORS[s->origin], STR_ARG(s->name));
+    str who = str_from(AUTHORS[s->origin]);
+    if (s->origin == SKILL_PERSONAL && c->in->user_name.n > 0)
+        who = c->in->user_name;
+    return arena_printf(c->a, "%.*s (skill %.*s)", STR_ARG(who), STR_ARG(s->name));
 }
 
 str prompt_settings_author(const struct prompt_composing *c)

@@ -26,7 +26,7 @@ int usage_key_parse(str name, enum usage_key *ret, struct err *e)
 }
 
 struct candidate { /* a conversation of the current page of the listing */
-    str id, owner;
+    str id, owner, forked_from, created_at;
 };
 
 struct usage_job {
@@ -37,6 +37,10 @@ struct usage_job {
     struct store_op *op;
     struct arena arena; /* as long as the job */
     struct map rows;    /* key -> struct usage_row */
+    struct map live;    /* ids of conversations that exist -> anything */
+    struct map deleted; /* ids of those that were deleted -> when, for the last time */
+    uint64_t ledger_at; /* in what is known of them */
+    bool is_counting;
     struct usage_report report;
 
     struct arena page; /* the conversations of one page of the listing */
@@ -55,6 +59,8 @@ struct usage_job {
 static void job_free(struct usage_job *j)
 {
     map_done(&j->rows);
+    map_done(&j->live);
+    map_done(&j->deleted);
     map_done(&j->runs);
     arena_done(&j->page);
     arena_done(&j->arena);
@@ -78,16 +84,24 @@ static struct usage_row *row_of(struct usage_job *j, str key)
     return row;
 }
 
-static void add(struct usage_row *row, const struct conv_usage *u, bool is_priced, double usd)
+struct call_figures {
+    struct conv_usage usage;
+    double usd;
+    bool is_priced, is_estimated;
+};
+
+static void add(struct usage_row *row, const struct call_figures *f)
 {
+    const struct conv_usage *u = &f->usage;
     row->calls++;
+    row->estimated += f->is_estimated;
     row->usage.input_tokens += u->input_tokens;
     row->usage.output_tokens += u->output_tokens;
     row->usage.cache_read_tokens += u->cache_read_tokens;
     row->usage.cache_write_5m_tokens += u->cache_write_5m_tokens;
     row->usage.cache_write_1h_tokens += u->cache_write_1h_tokens;
-    row->cost_usd += is_priced ? usd : 0;
-    row->unpriced += !is_priced;
+    row->cost_usd += f->is_priced ? f->usd : 0;
+    row->unpriced += !f->is_priced;
 }
 
 static str user_of(const struct usage_job *j, const struct json *event)
@@ -97,25 +111,33 @@ static str user_of(const struct usage_job *j, const struct json *event)
     return user ? str_from(user) : j->convs[j->at].owner;
 }
 
-/* `event` has the time and the run, `figures` the tokens; the same thing, except in older logs. */
-static void count(struct usage_job *j, const struct json *event, const struct json *figures)
+/* `event` has the time, `figures` the tokens; the same thing, except in older logs. */
+static void count(struct usage_job *j, const struct json *event, const struct json *figures,
+                  str user)
 {
-    struct conv_usage u;
+    struct call_figures f = {.is_estimated = json_get_bool(figures, "estimated", false)};
     char iso[CLOCK_ISO_LEN + 1];
     int64_t ms;
-    double usd;
     if (!event_time(event, &ms) || ms < j->report.from_ms ||
         (j->report.to_ms > 0 && ms >= j->report.to_ms))
         return;
     str model = json_get_string(figures, "model");
-    derive_usage(figures, &u);
-    bool is_priced = derive_cost(&j->prices, figures, model, &u, &usd);
+    derive_usage(figures, &f.usage);
+    f.is_priced = derive_cost(&j->prices, figures, model, &f.usage, &f.usd);
     clock_iso(ms, iso);
     str key = j->report.by == USAGE_BY_DAY     ? str_make(iso, DAY_LEN)
               : j->report.by == USAGE_BY_MODEL ? model
-                                               : user_of(j, event);
-    add(row_of(j, key), &u, is_priced, usd);
-    add(&j->report.total, &u, is_priced, usd);
+                                               : user;
+    add(row_of(j, key), &f);
+    add(&j->report.total, &f);
+}
+
+/* An event of the log at work. What a fork copied was paid for in the original. */
+static void count_event(struct usage_job *j, const struct json *event, const struct json *figures)
+{
+    const struct candidate *c = &j->convs[j->at];
+    if (!derive_is_copied(c->forked_from, c->created_at, event))
+        count(j, event, figures, user_of(j, event));
 }
 
 static void on_run_start(struct usage_job *j, const struct json *v)
@@ -132,13 +154,13 @@ static void on_run_start(struct usage_job *j, const struct json *v)
 
 static void on_response(struct usage_job *j, const struct json *v)
 {
-    count(j, v, v);
+    count_event(j, v, v);
 }
 
 static void on_aside(struct usage_job *j, const struct json *v)
 {
     if (!str_eq(json_get_string(v, "source"), STR("delegate")))
-        count(j, v, v);
+        count_event(j, v, v);
 }
 
 static void on_old_message(struct usage_job *j, const struct json *v)
@@ -146,7 +168,7 @@ static void on_old_message(struct usage_job *j, const struct json *v)
     const struct json *figures = json_get(v, "metadata");
     bool is_answer = str_eq(json_get_string(v, "role"), STR("assistant"));
     if (is_answer && json_is(figures, JSON_OBJECT))
-        count(j, v, figures);
+        count_event(j, v, figures);
 }
 
 static void (*const HANDLERS[])(struct usage_job *j, const struct json *v) = {
@@ -206,6 +228,67 @@ static void finish(struct usage_job *j, const struct err *err)
     job_free(j);
 }
 
+/* ---- conversations that were deleted ---- */
+
+static bool may_count(const struct usage_job *j, const struct json *v)
+{
+    str owner = json_get_string(v, "ownerId");
+    bool may = true;
+    for (const struct viewer *w = j->is_operator ? NULL : &j->viewer; w; w = w->also)
+        may &= w->is_workspace_admin || str_eq(owner, w->user_id);
+    return may;
+}
+
+/* A conversation may have been deleted, taken back and deleted again: the last time counts. */
+static void note_deletion(struct usage_job *j, const struct json *v)
+{
+    str id = json_get_string(v, "conversationId");
+    int64_t at = json_get_int(v, "deletedAt", 0), *known = map_get(&j->deleted, id);
+    if (!known) {
+        known = ARENA_NEW(&j->arena, int64_t);
+        map_put(&j->deleted, id, known);
+    }
+    if (at > *known)
+        *known = at;
+}
+
+static void count_deletion(struct usage_job *j, const struct json *v)
+{
+    str id = json_get_string(v, "conversationId");
+    const int64_t *at = map_get(&j->deleted, id);
+    bool is_last = at && *at == json_get_int(v, "deletedAt", 0);
+    if (is_last && !map_get(&j->live, id) && may_count(j, v))
+        count(j, v, v, json_get_string(v, "userId"));
+}
+
+static void read_deleted(struct usage_job *j);
+
+/* The first reading finds out which deletion was the last, the second one counts. */
+static void on_deleted(void *ctx, const struct err *err, str lines)
+{
+    struct usage_job *j = ctx;
+    struct json *v;
+    str rest = lines, line;
+    j->op = NULL;
+    if (err || (lines.n == 0 && j->is_counting)) {
+        finish(j, err);
+        return;
+    }
+    while (str_split(&rest, '\n', &line)) {
+        if (json_parse(&j->page, line, 0, &v, NULL) == 0)
+            (j->is_counting ? count_deletion : note_deletion)(j, v);
+        arena_reset(&j->page);
+    }
+    j->is_counting |= lines.n == 0;
+    j->ledger_at = lines.n == 0 ? 0 : j->ledger_at + lines.n;
+    read_deleted(j);
+}
+
+static void read_deleted(struct usage_job *j)
+{
+    j->op = store_deleted_usage(j->store, j->ledger_at, on_deleted, j);
+}
+
 static void next_log(struct usage_job *j)
 {
     j->at++;
@@ -215,7 +298,7 @@ static void next_log(struct usage_job *j)
     if (j->at < j->nconvs)
         read_log(j);
     else if (j->is_last_page)
-        finish(j, NULL);
+        read_deleted(j);
     else
         next_conversations(j);
 }
@@ -264,18 +347,20 @@ static void on_listed(void *ctx, const struct err *err, const struct store_listi
     j->is_last_page = l->next_cursor.n == 0;
     for (size_t i = 0; i < l->n; i++) {
         const struct conv *c = &l->convs[i];
+        map_put(&j->live, c->id, j);
         if (clock_parse_iso(c->updated_at, &updated) == 0 && updated < j->report.from_ms) {
             j->is_last_page = true;
             break;
         }
-        j->convs[j->nconvs++] =
-            (struct candidate){arena_str(&j->page, c->id), arena_str(&j->page, c->acl.owner_id)};
+        j->convs[j->nconvs++] = (struct candidate){
+            arena_str(&j->page, c->id), arena_str(&j->page, c->acl.owner_id),
+            arena_str(&j->page, c->forked_from), arena_str(&j->page, c->created_at)};
     }
     j->cursor = arena_str(&j->page, l->next_cursor);
     if (j->nconvs > 0)
         read_log(j);
     else if (j->is_last_page)
-        finish(j, NULL);
+        read_deleted(j);
     else
         next_conversations(j);
 }
@@ -307,6 +392,8 @@ struct usage_job *usage_start(struct store *s, struct llm *llm, const struct usa
     arena_init(&j->arena);
     arena_init(&j->page);
     map_init(&j->rows);
+    map_init(&j->live);
+    map_init(&j->deleted);
     map_init(&j->runs);
     if (q->viewer)
         j->viewer = viewer_copy(&j->arena, q->viewer);
@@ -340,6 +427,7 @@ static void write_row(struct json_writer *w, const struct usage_row *r)
     jw_key(w, "knownCostUsd");
     jw_double(w, r->cost_usd);
     jw_kint(w, "unpricedCalls", r->unpriced);
+    jw_kint(w, "estimatedCalls", r->estimated);
 }
 
 static void write_time(struct json_writer *w, const char *key, int64_t ms)

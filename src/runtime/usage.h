@@ -30,8 +30,9 @@ struct usage_row {
     str key; /* "2026-03-25", "anthropic:claude-...", "usr_..." */
     int64_t calls;
     struct conv_usage usage;
-    double cost_usd;  /* of the calls whose price is known */
-    int64_t unpriced; /* calls whose price is not */
+    double cost_usd;   /* of the calls whose price is known */
+    int64_t unpriced;  /* calls whose price is not */
+    int64_t estimated; /* calls that were cut short, and whose tokens are estimated */
 };
 
 struct usage_report {

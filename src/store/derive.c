@@ -113,10 +113,21 @@ bool derive_cost(const struct store_env *env, const struct json *v, str model,
     return is_free(u);
 }
 
-static void add_usage(struct derive *d, const struct json *v, str model)
+/* A fork takes over lines as they are, with their times, and is made after all of them. */
+bool derive_is_copied(str forked_from, str created_at, const struct json *event)
+{
+    int64_t created, when;
+    return forked_from.n > 0 && clock_parse_iso(created_at, &created) == 0 &&
+           event_time(event, &when) && when <= created;
+}
+
+/* `event` has the time, `v` the figures. */
+static void add_usage(struct derive *d, const struct json *event, const struct json *v, str model)
 {
     struct conv *c = &d->conv;
     struct conv_usage u;
+    if (derive_is_copied(c->forked_from, c->created_at, event))
+        return;
     derive_usage(v, &u);
     c->usage.input_tokens += u.input_tokens;
     c->usage.output_tokens += u.output_tokens;
@@ -168,17 +179,22 @@ static void on_run_error(struct derive *d, const struct json *v)
     d->conv.last_run = STR("error");
 }
 
-static void on_llm_response(struct derive *d, const struct json *v)
+static void add_answer(struct derive *d, const struct json *event, const struct json *v)
 {
     str model = json_get_string(v, "model");
-    add_usage(d, v, model);
+    add_usage(d, event, v, model);
     if (model.n)
         keep(d, &d->conv.last_model, model);
 }
 
+static void on_llm_response(struct derive *d, const struct json *v)
+{
+    add_answer(d, v, v);
+}
+
 static void on_aux_usage(struct derive *d, const struct json *v)
 {
-    add_usage(d, v, json_get_string(v, "model"));
+    add_usage(d, v, v, json_get_string(v, "model"));
 }
 
 /* An automatic title never replaces a title, in whichever order the two were written. */
@@ -208,7 +224,7 @@ static void on_legacy_message(struct derive *d, const struct json *v)
         const struct json *meta = json_get(v, "metadata");
         d->conv.message_count++;
         if (json_is(meta, JSON_OBJECT))
-            on_llm_response(d, meta);
+            add_answer(d, v, meta);
     }
 }
 

@@ -41,9 +41,15 @@ int derive_load(struct derive *d, str saved);
 /* The figures of an llm.response, an aux.usage or the metadata of an older message: flat
  * fields, or the same nested in "usage"; older names of the cache figures included. */
 void derive_usage(const struct json *event, struct conv_usage *ret);
+/* Was this event of a fork copied from the original? Its figures count there. */
+bool derive_is_copied(str forked_from, str created_at, const struct json *event);
 /* By today's prices, else what the event says it cost. False: not known. */
 bool derive_cost(const struct store_env *env, const struct json *event, str model,
                  const struct conv_usage *u, double *ret_usd);
+
+/* What deleted conversations have cost: whole lines of JSON (ledger.h) from `after` on, some of
+ * them; empty when there are no more. */
+struct store_op *store_deleted_usage(struct store *s, uint64_t after, store_blob_fn fn, void *ctx);
 
 /* Deep copy of a conversation. */
 struct conv *conv_clone(struct arena *a, const struct conv *c);

@@ -3,8 +3,8 @@
 
 #include "store/derive.h"
 
-/* Raised whenever the meaning of a field changes: what others wrote is then read anew. */
-enum { FORMAT = 2, SAVED_MAX = 4 * 1024 * 1024 };
+/* Raised whenever the meaning of a field changes: what others wrote is then read again. */
+enum { FORMAT = 3, SAVED_MAX = 4 * 1024 * 1024 };
 
 #define AT(member) offsetof(struct conv, member)
 

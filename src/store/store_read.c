@@ -2,10 +2,21 @@
 #include <errno.h>
 
 #include "store/backend.h"
+#include "store/derive.h"
+#include "store/ledger.h"
 
 void answer_blob(struct store_op *op)
 {
     op->fn.blob(op->ctx, op_err(op), op->err.code ? STR_NONE : op->out.blob);
+}
+
+struct store_op *store_deleted_usage(struct store *s, uint64_t after, store_blob_fn fn, void *ctx)
+{
+    struct store_op *op = op_new(s, STR_NONE, answer_blob, ctx);
+    op->fn.blob = fn;
+    op->in.range.after = after;
+    op_run(op, ledger_read);
+    return op;
 }
 
 static bool is_sha256(str s)

@@ -8,6 +8,7 @@
 #include "base/random.h"
 #include "base/utf8.h"
 #include "store/backend.h"
+#include "store/ledger.h"
 
 enum { TITLE_MAX = 1000, NOTE_MAX = 64 * 1024, DEED_NAMES_MAX = 400 };
 
@@ -367,6 +368,12 @@ static void removed(struct store_op *op)
     op_done(op);
 }
 
+static void remove_now(struct store_op *op)
+{
+    op->step = removed;
+    op->store->ops->remove(op);
+}
+
 /* Who may hear of it can only be read before. What is in the trash nobody sees anyway. */
 static void on_last_look(void *ctx, const struct err *err, const struct conv *c)
 {
@@ -376,9 +383,13 @@ static void on_last_look(void *ctx, const struct err *err, const struct conv *c)
         op_done(op);
         return;
     }
-    if (c)
-        op->announcement = announce_line(&op->arena, c, &c->acl, c->title);
-    op->store->ops->remove(op);
+    if (!c) {
+        remove_now(op);
+        return;
+    }
+    op->announcement = announce_line(&op->arena, c, &c->acl, c->title);
+    op->step = remove_now;
+    op_run(op, ledger_keep);
 }
 
 struct store_op *store_delete(struct store *s, str id, bool purge, const struct viewer *viewer,
@@ -391,7 +402,6 @@ struct store_op *store_delete(struct store *s, str id, bool purge, const struct 
         deed_detail(op->deed, "purge");
     op->in.is_purge = purge;
     (void)op_set_viewer(op, viewer);
-    op->step = removed;
     if (op_check(op, true))
         store_get(s, op->id, on_last_look, op);
     return op;

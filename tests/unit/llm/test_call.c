@@ -292,7 +292,7 @@ static void stops_at_once_when_it_is_hopeless(void **state)
         {ERROR("429 Slow", "retry-after: 4000\r\n", "rate_limit_error", "Slow"), LLM_ERR_OVERLOADED,
          "429"},
         {ERROR("500 Oops", "x-should-retry: false\r\n", "api_error", "no"), LLM_ERR_SERVER,
-         "anthropic had an error of its own (500: no). Try again in a while."},
+         " had an error of its own (500: no). Try again in a while."},
     };
     for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
         struct world *w;

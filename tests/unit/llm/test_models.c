@@ -13,6 +13,49 @@ static void assert_usd(str model, const struct json *overrides, struct conv_usag
         fail_msg("%.*s costs %.9f, not %.9f", STR_ARG(model), got, usd);
 }
 
+/* A price belongs to a model and its dated versions, not to whatever begins like it. */
+static void unknown_stays_unknown(void **state)
+{
+    static const struct {
+        const char *provider, *model;
+        double price_in; /* -1 = unknown */
+    } CASES[] = {
+        {"openai", "gpt-5", 1.25},
+        {"openai", "gpt-5-2025-08-07", 1.25},
+        {"openai", "gpt-5-mini", 0.25},
+        {"openai", "gpt-5.9", -1},
+        {"openai", "gpt-5-huge", -1},
+        {"openai", "o3-deep-research", -1},
+        {"anthropic", "claude-sonnet-4-5-20250929", 3},
+        {"anthropic", "claude-sonnet-5-9", -1},
+        {"google", "gemini-2.5-flash", 0.30},
+        {"google", "gemini-2.5-flash-lite", 0.10},
+        {"google", "gemini-9-pro", -1},
+        {"groq", "openai/gpt-oss-120b", 0.15},
+        {"openrouter", "openai/gpt-oss-120b", -1},
+        {"mistral", "mistral-large-latest", -1},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
+        struct model_caps c;
+        model_lookup(str_from(CASES[i].provider), str_from(CASES[i].model), NULL, &c);
+        bool is_right = c.has_price == (CASES[i].price_in >= 0) &&
+                        (!c.has_price || c.price_in == CASES[i].price_in);
+        if (!is_right)
+            fail_msg("%s: %d, %f", CASES[i].model, c.has_price, c.price_in);
+        assert_true(!c.has_price || c.priced_on.n > 0);
+    }
+}
+
+static void long_prompts_cost_more(void **state)
+{
+    struct model_caps c;
+    double usd = 0;
+    model_lookup(STR("google"), STR("gemini-2.5-pro"), NULL, &c);
+    struct conv_usage u = {.input_tokens = 300000, .output_tokens = 1000};
+    assert_true(model_price(&c, &u, &usd));
+    assert_true(usd > 0.764999 && usd < 0.765001); /* 0.3 * 2.50 + 0.001 * 15 */
+}
+
 static void five_prices(void **state)
 {
     (void)state;
@@ -101,6 +144,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(five_prices),
+        cmocka_unit_test(unknown_stays_unknown),
+        cmocka_unit_test(long_prompts_cost_more),
         cmocka_unit_test(the_longest_prefix_wins),
         cmocka_unit_test(long_prompts_may_cost_more),
         cmocka_unit_test(unknown_is_not_free),

@@ -178,6 +178,19 @@ static void test_every_layer_names_its_author(void **state)
     }
 }
 
+static void test_a_personal_skill_names_its_person(void **state)
+{
+    struct skill own = HOUSE;
+    const struct skill *const context[] = {&own};
+    own.origin = SKILL_PERSONAL;
+    struct prompt_input in = {.context = context, .n_context = 1};
+    struct prompt p = compose(in);
+    assert_string_equal(layer(&p, "context")->author.p, "the person (skill house)");
+    in.user_name = STR("Ada");
+    p = compose(in);
+    assert_string_equal(layer(&p, "context")->author.p, "Ada (skill house)");
+}
+
 /* A skill cannot write in another's name, neither in its text nor by its own name. */
 static void test_no_text_takes_another_author(void **state)
 {
@@ -417,6 +430,7 @@ int main(void)
         cmocka_unit_test(test_joined_by_rules),
         cmocka_unit_test(test_the_workspace_has_its_own_identity),
         cmocka_unit_test(test_every_layer_names_its_author),
+        cmocka_unit_test(test_a_personal_skill_names_its_person),
         cmocka_unit_test(test_no_text_takes_another_author),
         cmocka_unit_test(test_user_and_date),
         cmocka_unit_test(test_participants),
