@@ -11,6 +11,7 @@
 #include "bundle/settings_text.h"
 #include "config/config.h"
 #include "config/file.h"
+#include "config/relaxed.h"
 #include "workspace/lock.h"
 
 #define NEW_FILE      "{\n  \"version\": \"1\",\n  \"bundles\": []\n}\n"
@@ -44,9 +45,13 @@ static const char *follow(struct arena *a, const char *path)
     return arena_cstr(a, str_from(realpath(path, real) ? real : path));
 }
 
-static int read_text(struct arena *a, const char *path, str *ret, struct err *e)
+static int read_text(struct arena *a, const char *path, str *ret, bool *ret_has_comments,
+                     struct err *e)
 {
+    *ret_has_comments = false;
     int r = file_read(a, path, CONFIG_BYTES_MAX, ret, e);
+    if (r == 0)
+        *ret = relaxed_json(a, *ret, ret_has_comments);
     if (r == -ENOENT) {
         err_clear(e);
         *ret = STR(NEW_FILE);
@@ -94,6 +99,7 @@ static int lock_roster(struct file *f, struct err *e)
 static int open_locked(struct file *f, const char *path, struct err *e)
 {
     struct stat st;
+    bool has_comments = false;
     *f = (struct file){.lock = -1, .roster = {-1}};
     arena_init(&f->arena);
     f->path = follow(&f->arena, path);
@@ -104,7 +110,13 @@ static int open_locked(struct file *f, const char *path, struct err *e)
     if (r == 0)
         r = dir_lock_settings(f->dir, &f->lock, e);
     if (r == 0)
-        r = read_text(&f->arena, f->path, &f->text, e);
+        r = read_text(&f->arena, f->path, &f->text, &has_comments, e);
+    if (r == 0 && has_comments)
+        r = err_set(
+            e, -EINVAL,
+            "%s has comments or trailing commas, which nb would lose: change it by hand, or "
+            "remove them first",
+            f->path);
     if (r == 0)
         r = decode_text(&f->arena, f->path, f->text, &f->entries, &f->n, e);
     f->mode = stat(f->path, &st) == 0 ? st.st_mode & 0777 : NEW_FILE_MODE;
@@ -155,8 +167,9 @@ int settings_load_bundles(struct arena *a, const char *path, struct bundle_entry
                           size_t *ret_n, struct err *e)
 {
     str text;
+    bool has_comments;
     const char *real = follow(a, path);
-    int r = read_text(a, real, &text, e);
+    int r = read_text(a, real, &text, &has_comments, e);
     return r < 0 ? r : decode_text(a, real, text, ret, ret_n, e);
 }
 
@@ -181,7 +194,7 @@ int settings_load(struct arena *a, const char *path, struct json **ret, struct e
 {
     str text;
     int r = file_read(a, path, CONFIG_BYTES_MAX, &text, e);
-    return r < 0 ? r : parse_text(a, path, text, ret, e);
+    return r < 0 ? r : parse_text(a, path, relaxed_json(a, text, NULL), ret, e);
 }
 
 int settings_add_bundle(const char *path, const struct json *entry, struct err *e)

@@ -76,7 +76,7 @@ static void print_help(FILE *out)
     fputs("nb - a self-hosted agent workspace\n\n"
           "Usage:\n"
           "  nb                         chat in the terminal\n"
-          "  nb -p TEXT                 ask once; piped input and -f files become context\n"
+          "  nb \"TEXT\", nb -p TEXT      ask once; piped input and -f files become context\n"
           "  ... | nb                   one message per line, one conversation\n"
           "  nb COMMAND [OPTIONS]\n\n"
           "Commands:\n",
@@ -86,18 +86,21 @@ static void print_help(FILE *out)
     args_print(CLI_CHAT_ARGS, out);
     fputs("\nOptions of every command:\n", out);
     args_print(CLI_GLOBAL_ARGS, out);
-    fputs("\nEnvironment:\n"
-          "  ANTHROPIC_API_KEY, OPENAI_API_KEY   keys of model providers; without one, and without "
-          "a\n"
-          "                                      local model server, the built-in demo model "
-          "answers\n"
-          "  NB_WORK_DIR                         like --workdir\n"
-          "  NB_WORKSPACE                        like --workspace\n"
-          "  NB_API_KEY                          key that API clients must send\n"
-          "  PORT                                like --port of nb serve\n"
-          "  NO_COLOR                            no colours\n\n"
-          "Exit codes: 0 done, 1 failed, 2 called wrongly.\n",
-          out);
+    fputs(
+        "\nEnvironment:\n"
+        "  ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY, OPENROUTER_API_KEY,\n"
+        "  GROQ_API_KEY, MISTRAL_API_KEY, DEEPSEEK_API_KEY\n"
+        "                                      keys of model providers; without one, and without\n"
+        "                                      a local model server, the demo model answers\n"
+        "  ANTHROPIC_BASE_URL, OPENAI_BASE_URL other addresses of these providers\n"
+        "  NB_MODEL                            default model\n"
+        "  NB_WORK_DIR                         like --workdir\n"
+        "  NB_WORKSPACE                        like --workspace\n"
+        "  NB_API_KEY                          key that API clients must send\n"
+        "  PORT                                like --port of nb serve\n"
+        "  NO_COLOR                            no colours\n\n"
+        "Exit codes: 0 done, 1 failed, 2 called wrongly.\n",
+        out);
 }
 
 static void print_command_help(const struct command *c, FILE *out)
@@ -115,8 +118,10 @@ static void print_command_help(const struct command *c, FILE *out)
         fputs("\nOptions:\n", out);
         args_print(c->args, out);
     }
-    fputs("\nOptions of every command:\n", out);
-    args_print(CLI_GLOBAL_ARGS, out);
+    fputs("\nOptions of every command (nb --help explains them):\n ", out);
+    for (const struct arg *a = CLI_GLOBAL_ARGS; a->name; a++)
+        fprintf(out, " --%s", a->name);
+    fputs("\n", out);
 }
 
 static const struct command *find_command(const struct command *const *list, const char *name)
@@ -315,6 +320,24 @@ static int check_output(int code)
     return code == EXIT_DONE ? EXIT_FAILED : code;
 }
 
+/* nb "a question": commands are single words. */
+static int ask_once(struct both *b, const struct arg *table, int argc, char **argv)
+{
+    struct err e = {0};
+    int n;
+    b->cli.chat.prompt = argv[0];
+    if (args_parse(table, b, argc - 1, argv + 1, false, &n, &e) < 0)
+        return with_hint(cli_usage_error("%s", e.msg), NULL);
+    if (n > 0)
+        return with_hint(cli_usage_error("there is a word behind the question: '%s'; put all of it "
+                                         "in quotes",
+                                         argv[1]),
+                         NULL);
+    if (b->cli.opt.is_json)
+        safe_out_begin(SAFE_JSON);
+    return with_hint(cli_chat(&b->cli), NULL);
+}
+
 static int dispatch(int argc, char **argv)
 {
     struct both b = {0};
@@ -345,6 +368,8 @@ static int dispatch(int argc, char **argv)
     if (strcmp(rest[0], "help") == 0)
         return help_command(n - 1, rest + 1);
     const struct command *c = find_command(COMMANDS, rest[0]);
+    if (!c && strchr(rest[0], ' '))
+        return ask_once(&b, table, n, rest);
     if (!c)
         return no_such_command(NULL, rest[0]);
     return run_command(&b, c, n - 1, rest + 1);

@@ -111,6 +111,28 @@ static void check_secrets(struct report *r, const struct config *c)
     arena_done(&a);
 }
 
+static void check_keys(struct report *r, const struct config_secrets *k)
+{
+    const struct {
+        const char *name, *variable;
+        str key;
+    } KEYS[] = {
+        {"anthropic", "ANTHROPIC_API_KEY", k->anthropic_api_key},
+        {"openai", "OPENAI_API_KEY", k->openai_api_key},
+        {"google", "GEMINI_API_KEY", k->google_api_key},
+        {"openrouter", "OPENROUTER_API_KEY", k->openrouter_api_key},
+        {"groq", "GROQ_API_KEY", k->groq_api_key},
+        {"mistral", "MISTRAL_API_KEY", k->mistral_api_key},
+        {"deepseek", "DEEPSEEK_API_KEY", k->deepseek_api_key},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(KEYS); i++) {
+        if (KEYS[i].key.n > 0)
+            say(r, GOOD, KEYS[i].name, "key is set");
+        else if (i < 2) /* the others are named when they are there */
+            say(r, NOTE, KEYS[i].name, "no key (%s)", KEYS[i].variable);
+    }
+}
+
 static void check_models(struct report *r, const struct config *c, const struct server *s)
 {
     str why, model = llm_default_model(server_llm(s), &why);
@@ -120,10 +142,11 @@ static void check_models(struct report *r, const struct config *c, const struct 
     if (llm_model_info(server_llm(s), model, &info) && info.retires_on.n > 0)
         say(r, NOTE, "model", "%.*s retires on %.*s; its successor is %.*s", STR_ARG(model),
             STR_ARG(info.retires_on), STR_ARG(info.successor));
-    say(r, c->secrets.anthropic_api_key.n ? GOOD : NOTE, "anthropic",
-        c->secrets.anthropic_api_key.n ? "key is set" : "no key (ANTHROPIC_API_KEY)");
-    say(r, c->secrets.openai_api_key.n ? GOOD : NOTE, "openai",
-        c->secrets.openai_api_key.n ? "key is set" : "no key (OPENAI_API_KEY)");
+    check_keys(r, &c->secrets);
+    if (c->base_urls.anthropic.n > 0)
+        say(r, NOTE, "anthropic", "ANTHROPIC_BASE_URL is %.*s", STR_ARG(c->base_urls.anthropic));
+    if (c->base_urls.openai.n > 0)
+        say(r, NOTE, "openai", "OPENAI_BASE_URL is %.*s", STR_ARG(c->base_urls.openai));
 }
 
 static void check_tools(struct report *r, const struct server *s)

@@ -77,15 +77,25 @@ const struct command CMD_MCP_LIST = {
 /* ---- call ---- */
 
 /* Like a value on a command line: what is JSON is that, everything else is text. */
-static struct json value_of(struct conv_cli *x, str text)
+/* Whether the tool's schema wants a string for this argument: then 5 is the text "5". */
+static bool wants_string(const struct json *schema, str key)
+{
+    const struct json *type = json_get(json_get_str(json_get(schema, "properties"), key), "type");
+    return str_eq(json_string(type, STR_NONE), STR("string"));
+}
+
+static struct json value_of(struct conv_cli *x, const struct json *schema, str key, str text)
 {
     struct json *v;
+    if (wants_string(schema, key))
+        return json_of_str(text);
     if (json_parse(&x->arena, text, JSON_COPY, &v, NULL) == 0)
         return *v;
     return json_of_str(text);
 }
 
-static int read_arguments(struct conv_cli *x, int argc, char **argv, struct json **ret)
+static int read_arguments(struct conv_cli *x, const struct json *schema, int argc, char **argv,
+                          struct json **ret)
 {
     struct err e = {0};
     struct json *args = json_new(&x->arena, JSON_OBJECT);
@@ -100,8 +110,8 @@ static int read_arguments(struct conv_cli *x, int argc, char **argv, struct json
         ptrdiff_t eq = str_find_char(pair, '=');
         if (eq <= 0)
             return cli_usage_error("mcp call: '%s' is neither KEY=VALUE nor an object", argv[i]);
-        json_set(&x->arena, args, str_slice(pair, 0, (size_t)eq),
-                 value_of(x, str_skip(pair, (size_t)eq + 1)));
+        str key = str_slice(pair, 0, (size_t)eq);
+        json_set(&x->arena, args, key, value_of(x, schema, key, str_skip(pair, (size_t)eq + 1)));
     }
     *ret = args;
     return EXIT_DONE;
@@ -126,7 +136,8 @@ static void print_content(const struct json *content)
 
 /* "echo__say" is the tool say of the bundle echo: the list knows where to cut. What it does not
  * have is cut at the first place; the server knows best what became of it. */
-static int find_tool(struct conv_cli *x, const char *name, struct json *body)
+static int find_tool(struct conv_cli *x, const char *name, struct json *body,
+                     const struct json **ret_schema)
 {
     struct json *answer;
     ptrdiff_t cut = str_find(str_from(name), STR("__"), 0);
@@ -136,6 +147,7 @@ static int find_tool(struct conv_cli *x, const char *name, struct json *body)
         const struct json *t = json_at(tools, i);
         if (!str_eq(json_get_string(t, "name"), str_from(name)))
             continue;
+        *ret_schema = json_get(t, "inputSchema");
         json_set(&x->arena, body, STR("server"), *json_get(t, "server"));
         json_set(&x->arena, body, STR("tool"), *json_get(t, "tool"));
         return EXIT_DONE;
@@ -155,9 +167,10 @@ static int do_call(struct conv_cli *x, int argc, char **argv)
 {
     struct json *args, *answer, *body = json_new(&x->arena, JSON_OBJECT);
     struct err e = {0};
-    int code = read_arguments(x, argc - 1, argv + 1, &args);
+    const struct json *schema = NULL;
+    int code = find_tool(x, argv[0], body, &schema);
     if (code == EXIT_DONE)
-        code = find_tool(x, argv[0], body);
+        code = read_arguments(x, schema, argc - 1, argv + 1, &args);
     if (code != EXIT_DONE)
         return code;
     json_set(&x->arena, body, STR("arguments"), *args);
@@ -188,8 +201,7 @@ const struct command CMD_MCP_CALL = {
     .summary = "call a tool",
     .help = "  nb mcp call echo__say text=hello times=2\n"
             "  nb mcp call echo__say '{\"text\": \"hello\"}'\n\n"
-            "Values that are JSON (numbers, true, lists) are passed as such. Exits with 1 when the "
-            "tool\n"
-            "reports an error.\n",
+            "Values that are JSON (numbers, true, lists) are passed as such, unless the schema of\n"
+            "the tool wants a string. Exits with 1 when the tool reports an error.\n",
     .run = run_call,
 };

@@ -276,20 +276,44 @@ static const struct command TOKEN_LIST = {
 
 /* ---- revoke ---- */
 
+/* By its name, when only one has it. */
+static const struct user_token *find_named(struct people *p, const char *name, size_t *ret_n)
+{
+    const struct roster *r = p->roster;
+    const struct user_token *found = NULL;
+    *ret_n = 0;
+    for (size_t i = 0; i < r->nusers; i++)
+        for (size_t k = 0; k < r->users[i].ntokens; k++)
+            if (str_eq(r->users[i].tokens[k].name, str_from(name))) {
+                found = &r->users[i].tokens[k];
+                ++*ret_n;
+            }
+    return found;
+}
+
 static int do_revoke(struct people *p, const void *options, int argc, char **argv)
 {
+    size_t named = 0;
     const struct user_token *t = find_token(p->roster, str_from(argv[0]));
+    if (!t)
+        t = find_named(p, argv[0], &named);
+    if (named > 1) {
+        cli_complain(arena_printf(
+            &p->arena, "%zu tokens are called '%s'; use an id (nb token list)", named, argv[0]));
+        return EXIT_FAILED;
+    }
     if (!t) {
         cli_complain(
             arena_printf(&p->arena, "there is no token '%s'; nb token list shows all", argv[0]));
         return EXIT_FAILED;
     }
+    str id = arena_str(&p->arena, t->id);
     struct change c = {.kind = CHANGE_TOKEN_REVOKE,
                        .user_id = arena_str(&p->arena, t->user->id),
-                       .token = {.id = str_from(argv[0])}};
+                       .token = {.id = id}};
     int code = people_change(p, &c, NULL);
     if (code == EXIT_DONE && p->cli->opt.is_json)
-        printf("{\"id\":\"%s\",\"revoked\":true}\n", argv[0]);
+        printf("{\"id\":\"%.*s\",\"revoked\":true}\n", STR_ARG(id));
     else if (code == EXIT_DONE)
         fputs("Revoked; what used it is refused from now on.\n", stderr);
     return code;
@@ -298,15 +322,15 @@ static int do_revoke(struct people *p, const void *options, int argc, char **arg
 static int run_revoke(struct cli *cli, const void *options, int argc, char **argv)
 {
     if (argc != 1)
-        return cli_usage_error("token revoke: give one id (nb token list shows them)");
+        return cli_usage_error("token revoke: give one id or name (nb token list shows them)");
     return people_with(cli, do_revoke, options, argc, argv);
 }
 
 static const struct command TOKEN_REVOKE = {
     .name = "revoke",
     .alias = "remove",
-    .usage = "token revoke ID [--json]",
-    .summary = "end a token at once",
+    .usage = "token revoke ID|NAME [--json]",
+    .summary = "end a token immediately",
     .run = run_revoke,
 };
 

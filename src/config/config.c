@@ -6,7 +6,9 @@
 
 #include "base/ip.h"
 #include "base/nearest.h"
+#include "config/dotenv.h"
 #include "config/file.h"
+#include "config/relaxed.h"
 
 #define RATE_MAX       1000000 /* requests a minute */
 #define DAY_MS         (24 * 3600 * 1000)
@@ -37,7 +39,7 @@ struct document {
     bool no_default_bundles, allow_insecure_remotes;
     struct json_strs skill_dirs, allow_install;
     const struct json *bundles, *skills, *agents, *providers, *permissions, *home;
-    const struct json *model_overrides, *ignored;
+    const struct json *model_overrides, *version, *ignored;
     int64_t demo_delay_ms, max_history;
 };
 
@@ -126,7 +128,7 @@ static const struct json_field MODEL_FIELDS[] = {
 
 static const struct json_field FIELDS[] = {
     {"$schema", JF_JSON, AT(ignored), 0, NULL, 0},
-    {"version", JF_JSON, AT(ignored), 0, NULL, 0},
+    {"version", JF_JSON, AT(version), 0, NULL, 0},
     {"telemetry", JF_JSON_OBJECT, AT(ignored), 0, NULL, 0},
     {"workDir", JF_CSTR, AT(work_dir), 0, NULL, 0},
     {"http", JF_OBJECT, AT(http), 0, HTTP_FIELDS, 0},
@@ -169,13 +171,22 @@ struct loader {
     const struct config_flags *flags;
     config_getenv env;
     void *env_ctx;
-    struct buf warnings; /* NUL-separated */
+    struct dotenv dotenv; /* of the work directory, once that is known */
+    struct buf warnings;  /* NUL-separated */
 };
 
 static const char *getenv_nonempty(const struct loader *l, const char *name)
 {
     const char *v = l->env ? l->env(l->env_ctx, name) : NULL;
+    if (!(v && *v) && l->dotenv.text.n > 0)
+        v = dotenv_get(&l->c->arena, &l->dotenv, name);
     return v && *v ? v : NULL;
+}
+
+static void warn(struct loader *l, str message)
+{
+    buf_add_str(&l->warnings, message);
+    buf_add_char(&l->warnings, 0);
 }
 
 static const char *absolute(struct config *c, const char *dir, const char *path)
@@ -194,10 +205,27 @@ static int current_dir(struct config *c, const char **ret, struct err *e)
     return 0;
 }
 
+/* $<variable>/nimblebrain<below>, or the same below the default of the XDG base directories, when
+ * it exists; else NULL. */
+static const char *xdg_path(struct loader *l, const char *variable, const char *otherwise,
+                            const char *below)
+{
+    const char *base = getenv_nonempty(l, variable), *home = getenv_nonempty(l, "HOME");
+    if ((!base || base[0] != '/') && !home)
+        return NULL;
+    const char *path =
+        base && base[0] == '/'
+            ? arena_printf(&l->c->arena, "%s/nimblebrain%s", base, below).p
+            : arena_printf(&l->c->arena, "%s/%s/nimblebrain%s", home, otherwise, below).p;
+    return file_exists(path) ? path : NULL;
+}
+
 /* The work directory as far as it is known before the file is read. */
 static int first_work_dir(struct loader *l, const char **ret, struct err *e)
 {
     const char *given = l->flags->work_dir ? l->flags->work_dir : getenv_nonempty(l, "NB_WORK_DIR");
+    if (given && !*given)
+        return err_set(e, -EINVAL, "--workdir: the name of the directory is empty");
     if (given) {
         const char *cwd;
         int r = current_dir(l->c, &cwd, e);
@@ -209,6 +237,9 @@ static int first_work_dir(struct loader *l, const char **ret, struct err *e)
     if (!home)
         return err_set(e, -ENOENT, "no work directory: set HOME or NB_WORK_DIR, or use --workdir");
     *ret = arena_printf(&l->c->arena, "%s/.nimblebrain", home).p;
+    const char *xdg = xdg_path(l, "XDG_DATA_HOME", ".local/share", "");
+    if (xdg && !file_exists(*ret))
+        *ret = xdg;
     return 0;
 }
 
@@ -218,8 +249,7 @@ static void warn_unknown(void *ctx, const char *path, const char *meant)
     struct err e;
     err_set(&e, -EINVAL, "%s: unknown key '%s' is ignored", l->c->path, path);
     nearest_hint(&e, meant);
-    buf_add_str(&l->warnings, str_from(e.msg));
-    buf_add_char(&l->warnings, 0);
+    warn(l, str_from(e.msg));
 }
 
 /* ---- values ---- */
@@ -409,7 +439,8 @@ static int read_document(struct loader *l, struct document *d, struct err *e)
     c->is_file_present = true;
 
     struct json *root;
-    r = json_parse(&c->arena, text, JSON_COPY | JSON_UNIQUE, &root, e);
+    r = json_parse(&c->arena, relaxed_json(&c->arena, text, NULL), JSON_COPY | JSON_UNIQUE, &root,
+                   e);
     if (r < 0) {
         err_prefix(e, "%s", c->path);
         return r;
@@ -485,6 +516,9 @@ static int apply_environment(const struct loader *l, struct document *d, struct 
         d->time_zone = str_from(zone);
     if (getenv_nonempty(l, "NB_DEBUG"))
         d->logging.level = "debug";
+    const char *model = getenv_nonempty(l, "NB_MODEL");
+    if (model)
+        d->models.default_model = str_from(model);
     int r = environment_number(l, "PORT", 65535, &d->http.port, e);
     if (r == 0)
         r = apply_rates(l, &d->http.rates, e);
@@ -506,9 +540,18 @@ static void take_secrets(struct loader *l, const struct document *d)
         {"mistral", "MISTRAL_API_KEY", &to->mistral_api_key},
         {"deepseek", "DEEPSEEK_API_KEY", &to->deepseek_api_key},
     };
+    const char *google = getenv_nonempty(l, "GEMINI_API_KEY");
+    if (!google)
+        google = getenv_nonempty(l, "GOOGLE_API_KEY");
     for (size_t i = 0; i < ARRAY_LEN(KEYS); i++)
         *KEYS[i].key = arena_str(
             &l->c->arena, provider_key(d, KEYS[i].provider, getenv_nonempty(l, KEYS[i].variable)));
+    if (to->google_api_key.n == 0 && google)
+        to->google_api_key = arena_str(&l->c->arena, str_from(google));
+    l->c->base_urls.anthropic =
+        arena_str(&l->c->arena, str_from(getenv_nonempty(l, "ANTHROPIC_BASE_URL")));
+    l->c->base_urls.openai =
+        arena_str(&l->c->arena, str_from(getenv_nonempty(l, "OPENAI_BASE_URL")));
     to->nb_api_key = arena_str(&l->c->arena, str_from(getenv_nonempty(l, "NB_API_KEY")));
     to->oidc_client_secret =
         arena_str(&l->c->arena, str_from(getenv_nonempty(l, "NB_OIDC_CLIENT_SECRET")));
@@ -600,6 +643,42 @@ static void warn_without_effect(struct loader *l, const struct document *d)
     }
 }
 
+/* "1" and 1 are what there is. */
+static void check_version(struct loader *l, const struct json *version)
+{
+    str text = json_string(version, STR_NONE);
+    if (!version || json_is(version, JSON_NULL))
+        return;
+    str shown = json_to_str(&l->c->arena, version);
+    if (str_eq(text, STR("1")) || str_starts(text, STR("1.")) || str_eq(shown, STR("1")))
+        return;
+    warn(l, arena_printf(&l->c->arena,
+                         "%s: version %.*s is not known; this nb reads version 1 and ignores what "
+                         "it does not know",
+                         l->c->path, STR_ARG(shown)));
+}
+
+static int read_dotenv(struct loader *l, struct err *e)
+{
+    bool is_open;
+    const char *path = arena_printf(&l->c->arena, "%s/.env", l->c->work_dir).p;
+    int r = l->env ? dotenv_load(&l->c->arena, path, &l->dotenv, &is_open, e) : 0;
+    if (r == 0 && l->dotenv.text.n > 0 && is_open)
+        warn(l, arena_printf(&l->c->arena, "%s: other users may read it; chmod 600 it", path));
+    return r;
+}
+
+/* The file in the work directory, else one of the XDG directories when it exists. */
+static const char *settings_path(struct loader *l)
+{
+    const char *own = arena_printf(&l->c->arena, "%s/nimblebrain.json", l->c->work_dir).p;
+    bool is_given = l->flags->work_dir || getenv_nonempty(l, "NB_WORK_DIR");
+    if (is_given || file_exists(own))
+        return own;
+    const char *xdg = xdg_path(l, "XDG_CONFIG_HOME", ".config", "/nimblebrain.json");
+    return xdg ? xdg : own;
+}
+
 static void take_warnings(struct loader *l)
 {
     struct config *c = l->c;
@@ -619,10 +698,11 @@ static int load(struct loader *l, struct err *e)
     int r = first_work_dir(l, &c->work_dir, e);
     if (r == 0)
         r = current_dir(c, &cwd, e);
+    if (r == 0)
+        r = read_dotenv(l, e);
     if (r < 0)
         return r;
-    c->path = l->flags->config_path ? absolute(c, cwd, l->flags->config_path)
-                                    : arena_printf(&c->arena, "%s/nimblebrain.json", c->work_dir).p;
+    c->path = l->flags->config_path ? absolute(c, cwd, l->flags->config_path) : settings_path(l);
 
     struct document d;
     set_defaults(&d);
@@ -639,6 +719,7 @@ static int load(struct loader *l, struct err *e)
     take_document(c, &d);
     resolve_paths(c, &d);
     warn_without_effect(l, &d);
+    check_version(l, d.version);
     take_warnings(l);
     return check(c, e);
 }

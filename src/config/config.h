@@ -114,7 +114,10 @@ struct config {
     const struct json *bundles, *skills, *agents, *providers, *permissions, *home;
     const struct json *model_overrides;
     str thinking, time_zone;
-    str ollama_host;          /* OLLAMA_HOST */
+    str ollama_host; /* OLLAMA_HOST */
+    struct {         /* ANTHROPIC_BASE_URL and OPENAI_BASE_URL, as their SDKs read them */
+        str anthropic, openai;
+    } base_urls;
     const char *registry_url; /* of bundles; NULL = the public one */
     int64_t demo_delay_ms;
 

@@ -22,15 +22,15 @@ static const struct known {
     {"openai", &PROVIDER_OPENAI, "https://api.openai.com/v1", "api.openai.com", "OPENAI_API_KEY",
      "gpt-5", QUIRK_CACHE_KEY | QUIRK_MAX_COMPLETION},
     {"openrouter", &PROVIDER_OPENAI, "https://openrouter.ai/api/v1", "openrouter.ai",
-     "OPENROUTER_API_KEY", NULL, 0},
+     "OPENROUTER_API_KEY", "openrouter/auto", 0},
     {"groq", &PROVIDER_OPENAI, "https://api.groq.com/openai/v1", "api.groq.com", "GROQ_API_KEY",
-     NULL, 0},
+     "llama-3.3-70b-versatile", 0},
     {"mistral", &PROVIDER_OPENAI, "https://api.mistral.ai/v1", "api.mistral.ai", "MISTRAL_API_KEY",
-     NULL, QUIRK_IDS_OF_NINE | QUIRK_STRICT_FIELDS | QUIRK_NO_USER_AFTER_TOOL},
+     "mistral-large-latest", QUIRK_IDS_OF_NINE | QUIRK_STRICT_FIELDS | QUIRK_NO_USER_AFTER_TOOL},
     {"deepseek", &PROVIDER_OPENAI, "https://api.deepseek.com/v1", "api.deepseek.com",
-     "DEEPSEEK_API_KEY", NULL, QUIRK_ECHO_REASONING},
+     "DEEPSEEK_API_KEY", "deepseek-chat", QUIRK_ECHO_REASONING},
     {"google", &PROVIDER_OPENAI, "https://generativelanguage.googleapis.com/v1beta/openai",
-     "generativelanguage.googleapis.com", "GOOGLE_GENERATIVE_AI_API_KEY", NULL,
+     "generativelanguage.googleapis.com", "GEMINI_API_KEY", "gemini-2.5-flash",
      QUIRK_PLAIN_SCHEMA | QUIRK_THOUGHT_SIGNATURE},
     {"ollama", &PROVIDER_OPENAI, "http://127.0.0.1:11434/v1", NULL, NULL, NULL, QUIRK_LOCAL},
     {"llamacpp", &PROVIDER_OPENAI, "http://127.0.0.1:8080/v1", NULL, NULL, NULL, QUIRK_LOCAL},
@@ -241,13 +241,14 @@ void llm_choose_default(struct llm *m)
         return;
     for (size_t i = 0; i < m->nproviders; i++) {
         const struct provider *p = &m->providers[i];
-        str why = arena_printf(&m->arena, "the provider %.*s is there", STR_ARG(p->name));
+        str why = arena_printf(&m->arena, "a key of %.*s is configured", STR_ARG(p->name));
         if (p->type != &PROVIDER_DEMO && choose(m, p, why.p))
             return;
     }
     m->chosen = STR("demo:demo");
     m->chosen_why = STR("no key is configured and no local model server answers; "
-                        "set ANTHROPIC_API_KEY or OPENAI_API_KEY, or start Ollama");
+                        "set the key of a provider (ANTHROPIC_API_KEY, OPENAI_API_KEY, "
+                        "GEMINI_API_KEY, ...), or start Ollama");
 }
 
 str llm_default_model(const struct llm *m, str *ret_why)

@@ -59,6 +59,13 @@ static str key_from_environment(const struct config *c, str name)
     return STR_NONE;
 }
 
+static str base_url_of(const struct config *c, str name)
+{
+    return str_eq(name, STR("anthropic")) ? c->base_urls.anthropic
+           : str_eq(name, STR("openai"))  ? c->base_urls.openai
+                                          : STR_NONE;
+}
+
 /* The last resort: what somebody has entered in the page. */
 static void use_entered(const struct builder *b, struct llm_provider_conf *p)
 {
@@ -128,7 +135,8 @@ static int add_configured(struct builder *b, const struct json_member *m, struct
         return r;
     if (in.api_key.n == 0)
         in.api_key = key_from_environment(b->c, m->key);
-    struct llm_provider_conf *p = add(b, m->key, in.type, in.base_url, in.api_key);
+    str base_url = in.base_url.n > 0 ? in.base_url : base_url_of(b->c, m->key);
+    struct llm_provider_conf *p = add(b, m->key, in.type, base_url, in.api_key);
     p->headers = in.headers;
     use_entered(b, p);
     return 0;
@@ -159,9 +167,12 @@ int providers_from_config(struct arena *a, const struct config *c, struct llm_co
             return r;
     }
     for (size_t i = 0; i < ARRAY_LEN(KEYS); i++) {
-        str name = str_from(KEYS[i].name);
-        if (!has(&b, name) && (key_of(c, i).n > 0 || json_get_str(entered, name)))
-            use_entered(&b, add(&b, name, STR_NONE, STR_NONE, key_of(c, i)));
+        str name = str_from(KEYS[i].name), url = base_url_of(c, name);
+        r = check_url(arena_printf(a, "%.*s (environment)", STR_ARG(name)), url, e);
+        if (r < 0)
+            return r;
+        if (!has(&b, name) && (key_of(c, i).n > 0 || url.n > 0 || json_get_str(entered, name)))
+            use_entered(&b, add(&b, name, STR_NONE, url, key_of(c, i)));
     }
     *ret = (struct llm_conf){
         .providers = b.items,

@@ -1,6 +1,7 @@
 // The administrator's commands: which store they look at, what they keep, what they refuse.
 import { execFileSync } from 'node:child_process'
 import fs from 'node:fs'
+import net from 'node:net'
 import path from 'node:path'
 import { openOffice, writeOffice } from '../support/office.mjs'
 import { assert, before, nb, startServer, test, tmpdir } from '../support/tap.mjs'
@@ -237,4 +238,68 @@ test('an interrupted and a waiting run are shown and not counted as messages; a 
     const [fork] = await show(forked.id)
     assert.ok(fork.updatedAt >= fork.createdAt && fork.createdAt > at, JSON.stringify(fork))
     assert.equal(JSON.parse((await run('list', '--json')).stdout.split('\n')[0]).id, forked.id)
+})
+
+// ---- environment and habits ----
+
+test('settings may have comments and a byte order mark; nb does not rewrite them then', async () => {
+    const workdir = tmpdir()
+    const file = path.join(workdir, 'nimblebrain.json')
+    const text = '\ufeff{\n  // one person\n  "noDefaultBundles": true, /* quiet */\n  "version": "2",\n}\n'
+    fs.writeFileSync(file, text)
+    const said = await nb(['--workdir', workdir, 'what is 6*7?'], { env: quick })
+    assert.equal(said.code, 0, said.stderr)
+    assert.match(said.stdout, /42/)
+    assert.match(said.stderr, /version "2" is not known/)
+    const changed = await nb(['--workdir', workdir, 'config', 'set', 'defaultModel', 'demo:demo'], { env: quick })
+    assert.notEqual(changed.code, 0)
+    assert.equal(fs.readFileSync(file, 'utf8'), text)
+    const empty = await nb(['--workdir', '', '-p', 'x'], { env: quick })
+    assert.equal(empty.code, 1)
+    assert.match(empty.stderr, /--workdir: the name of the directory is empty/)
+})
+
+test('keys, base addresses and the model come from the environment, .env and XDG directories', async () => {
+    const home = tmpdir()
+    const env = { ...quick, HOME: home, NB_WORK_DIR: '' }
+    const model = async (more) => (await nb(['doctor'], { env: { ...env, ...more } })).stdout.match(/model +(\S+)/)[1]
+    assert.equal(await model({}), 'demo:demo')
+    const keys = { GEMINI_API_KEY: 'google:', GOOGLE_API_KEY: 'google:', GROQ_API_KEY: 'groq:', MISTRAL_API_KEY: 'mistral:', DEEPSEEK_API_KEY: 'deepseek:', OPENROUTER_API_KEY: 'openrouter:', OPENAI_BASE_URL: 'openai:' }
+    for (const [name, provider] of Object.entries(keys))
+        assert.ok((await model({ [name]: name.endsWith('URL') ? 'http://127.0.0.1:1/v1' : 'a-key-of-a-provider' })).startsWith(provider), name)
+    assert.equal(await model({ NB_MODEL: 'groq:some' }), 'groq:some')
+
+    const data = path.join(home, '.local/share/nimblebrain')
+    fs.mkdirSync(data, { recursive: true })
+    fs.rmSync(path.join(home, '.nimblebrain'), { recursive: true, force: true })
+    fs.writeFileSync(path.join(data, '.env'), 'NB_MODEL=groq:other\n', { mode: 0o600 })
+    fs.mkdirSync(path.join(home, '.config/nimblebrain'), { recursive: true })
+    fs.writeFileSync(path.join(home, '.config/nimblebrain/nimblebrain.json'), '{"noDefaultBundles": true}')
+    const told = (await nb(['doctor'], { env })).stdout
+    assert.match(told, /groq:other/)
+    assert.match(told, /\.config\/nimblebrain\/nimblebrain\.json/)
+    assert.ok(!fs.existsSync(path.join(home, '.nimblebrain')))
+})
+
+test('a load balancer asks for the health in HTTP/1.0 without a Host', async () => {
+    const ask = (target) =>
+        new Promise((resolve, reject) => {
+            const socket = net.connect(office.server.port, '127.0.0.1', () => socket.write(`GET ${target} HTTP/1.0\r\n\r\n`))
+            let text = ''
+            socket.setEncoding('utf8').on('data', (part) => (text += part)).on('end', () => resolve(text)).on('error', reject)
+        })
+    assert.match(await ask('/v1/health'), /^HTTP\/1\.[01] 200 /)
+    assert.match(await ask('/v1/conversations'), /^HTTP\/1\.[01] 403 /)
+})
+
+test('a token is revoked by its name, and a tool gets the types of its schema', async () => {
+    const made = await office.nb(['token', 'create', 'ci', '--user', 'bob@example.com', '--json'])
+    assert.equal(made.code, 0, made.stderr)
+    const revoked = await office.nb(['token', 'revoke', 'ci', '--json'])
+    assert.deepEqual(JSON.parse(revoked.stdout), { id: JSON.parse(made.stdout).id, revoked: true })
+    const twice = await office.nb(['token', 'revoke', 'test'])
+    assert.equal(twice.code, 1)
+    assert.match(twice.stderr, /2 tokens are called 'test'/)
+    const called = await nb(['--workdir', tmpdir(), 'mcp', 'call', 'conversations__search', 'query=5'], { env: quick })
+    assert.equal(called.code, 0, called.stdout + called.stderr)
 })

@@ -1,0 +1,50 @@
+/* Settings as people write them: what is replaced, and that the rest stays where it is. */
+#include "config/relaxed.h"
+#include "support/unit.h"
+
+static void expect(const char *given, const char *strict, bool has_comments)
+{
+    struct arena a;
+    bool had;
+    arena_init(&a);
+    str made = relaxed_json(&a, str_from(given), &had);
+    assert_true(str_eq(made, str_from(strict)));
+    assert_int_equal(made.n, strlen(given)); /* lines and columns of errors stay */
+    assert_int_equal(had, has_comments);
+    arena_done(&a);
+}
+
+static void test_comments_and_commas_become_spaces(void **state)
+{
+    expect("{\"a\":1}", "{\"a\":1}", false);
+    expect("{ // x\n\"a\":1}", "{     \n\"a\":1}", true);
+    expect("{/*x\ny*/\"a\":1}", "{   \n   \"a\":1}", true);
+    expect("{\"a\":[1,2,],}", "{\"a\":[1,2 ] }", true);
+    expect("[1, // last\n]", "[1         \n]", true);
+    expect("{\"a\":1} // end", "{\"a\":1}       ", true);
+}
+
+static void test_strings_are_left_alone(void **state)
+{
+    expect("{\"u\":\"http://x/*y*/,]\"}", "{\"u\":\"http://x/*y*/,]\"}", false);
+    expect("{\"q\":\"\\\"//\"}", "{\"q\":\"\\\"//\"}", false);
+    expect("\"unended //", "\"unended //", false);
+    expect("{\"a\":1 /* unended", "{\"a\":1 /* unended", false);
+}
+
+static void test_a_byte_order_mark_is_not_a_comment(void **state)
+{
+    expect("\xef\xbb\xbf{}", "   {}", false);
+    expect("", "", false);
+    expect("\"\\", "\"\\", false);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_comments_and_commas_become_spaces),
+        cmocka_unit_test(test_strings_are_left_alone),
+        cmocka_unit_test(test_a_byte_order_mark_is_not_a_comment),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
