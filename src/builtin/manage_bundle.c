@@ -61,6 +61,12 @@ static bool has_changer(struct builtin_call *c)
     return c->builtin->changer != NULL;
 }
 
+/* As over HTTP: what admins may install does not limit the owner of the server. */
+static enum install_rights rights_of(const struct builtin_call *c)
+{
+    return actor_is_owner(c->actor) ? INSTALL_AS_OWNER : INSTALL_AS_ADMIN;
+}
+
 static void install(struct builtin_call *c)
 {
     struct json *entry = json_new(&c->arena, JSON_OBJECT);
@@ -68,7 +74,7 @@ static void install(struct builtin_call *c)
     if (!has_changer(c))
         return;
     json_set(&c->arena, entry, STR("name"), json_of_str(bundle_name(c)));
-    if (install_check(entry, INSTALL_AS_ADMIN, &c->builtin->changer->allow_install, &e) < 0) {
+    if (install_check(entry, rights_of(c), &c->builtin->changer->allow_install, &e) < 0) {
         builtin_refuse(c, "Nothing was installed: %s", e.msg);
         return;
     }

@@ -44,13 +44,8 @@ static int refuse_key(str key, enum install_rights needed, struct err *e)
 
 static bool is_allowed(str source, const struct json_strs *allowed)
 {
-    static const char *const DEFAULT[] = {"@*/*", "https://*"};
-    for (size_t i = 0; allowed->items && i < allowed->len; i++) {
+    for (size_t i = 0; i < allowed->len; i++) {
         if (glob_match(allowed->items[i], source))
-            return true;
-    }
-    for (size_t i = 0; !allowed->items && i < ARRAY_LEN(DEFAULT); i++) {
-        if (glob_match(str_from(DEFAULT[i]), source))
             return true;
     }
     return false;
@@ -64,7 +59,7 @@ static int check_source(const struct json *entry, const struct json_strs *allowe
         if (v && !is_allowed(json_string(v, STR_NONE), allowed))
             return err_set(e, -EPERM,
                            "The settings of this server do not allow '%.*s' (allowInstall). Ask "
-                           "the owner of the server to install it.",
+                           "the owner of the server to install it, or to add it to allowInstall.",
                            STR_ARG(json_string(v, STR_NONE)));
     }
     return 0;

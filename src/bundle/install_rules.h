@@ -15,8 +15,8 @@ enum install_rights {
     INSTALL_ON_MACHINE, /* the account that runs nb: everything */
 };
 
-/* allowed: of the settings; items NULL = not set, which allows every package of the registry and
- * every https URL. -EPERM with a message for people. */
+/* allowed: of the settings; an admin may install what it lists and nothing else, so nothing when
+ * it is not set. -EPERM with a message for people. */
 int install_check(const struct json *entry, enum install_rights rights,
                   const struct json_strs *allowed, struct err *e);
 

@@ -15,6 +15,7 @@ struct awaited {
     struct bundles *bundles;
     bool is_interactive;
     char told[TOLD_MAX]; /* what was said last */
+    uint64_t since_ms;   /* when */
 };
 
 /* An installation has a limit of its own; a start that hangs is not waited for so long. */
@@ -44,6 +45,7 @@ static str waiting_for(const struct awaited *w, struct arena *a)
     return all;
 }
 
+/* Each step of a start has its own time: an installation must not use up that of the start. */
 static void tell_waiting(struct awaited *w)
 {
     struct arena a;
@@ -52,6 +54,7 @@ static void tell_waiting(struct awaited *w)
     if (all.n > 0 && !str_eq(all, str_from(w->told))) {
         snprintf(w->told, sizeof w->told, "%.*s", STR_ARG(all));
         bundle_cli_print_line(stderr, "waiting for", all);
+        w->since_ms = clock_mono_ms();
     }
     arena_done(&a);
 }
@@ -77,11 +80,11 @@ static void tell_missing(const struct awaited *w)
 void await_bundles(struct server *s, bool is_interactive)
 {
     struct awaited w = {.bundles = server_bundles(s), .is_interactive = is_interactive};
-    uint64_t began = clock_mono_ms();
+    w.since_ms = clock_mono_ms();
     if (!w.bundles)
         return;
     server_await_bundles(s, QUIET_MS);
-    while (!server_bundles_settled(s) && clock_mono_ms() - began < limit_ms(&w)) {
+    while (!server_bundles_settled(s) && clock_mono_ms() - w.since_ms < limit_ms(&w)) {
         if (!is_interactive)
             tell_waiting(&w);
         server_await_bundles(s, TICK_MS);

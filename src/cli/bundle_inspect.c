@@ -28,7 +28,8 @@ static void on_resolved(void *ctx, const struct resolved *r, const struct err *e
 }
 
 /* Downloads it unless it is there. Values that are missing are told later. */
-static int fetch_named(struct conv_cli *x, const struct bundle_entry *b, struct err *e)
+static int fetch_named(struct conv_cli *x, const struct bundle_entry *b, const char *package_dir,
+                       struct err *e)
 {
     struct fetching f = {0};
     struct resolver_conf conf = {
@@ -36,7 +37,7 @@ static int fetch_named(struct conv_cli *x, const struct bundle_entry *b, struct 
         .log = x->log,
         .fetcher = fetcher_new(x->loop),
         .pool = pool_new(x->loop, "nb-package", 1),
-        .package_dir = config_path(&x->config, "apps"),
+        .package_dir = package_dir,
         .credentials_dir = bundle_cli_credentials(x),
         .registry_url = x->config.registry_url,
     };
@@ -51,13 +52,13 @@ static int fetch_named(struct conv_cli *x, const struct bundle_entry *b, struct 
     return f.err.code == -ENOKEY ? 0 : f.err.code;
 }
 
-static int named_files(struct conv_cli *x, const struct bundle_entry *b,
-                       struct bundle_cli_files *ret, struct err *e)
+int bundle_cli_fetch(struct conv_cli *x, const struct bundle_entry *b, const char *package_dir,
+                     struct bundle_cli_files *ret, struct err *e)
 {
     struct package p = {0};
-    int rc = fetch_named(x, b, e);
+    int rc = fetch_named(x, b, package_dir, e);
     if (rc == 0)
-        rc = package_find(&x->arena, config_path(&x->config, "apps"), b->name, &p, e);
+        rc = package_find(&x->arena, package_dir, b->name, &p, e);
     if (rc == 0 && !p.dir)
         rc = err_set(e, -ENOENT, "%.*s: it was downloaded and has disappeared", STR_ARG(b->name));
     if (rc < 0)
@@ -72,7 +73,7 @@ int bundle_cli_find_files(struct conv_cli *x, const struct bundle_entry *b,
     struct stat st;
     *ret = (struct bundle_cli_files){0};
     if (b->kind == BUNDLE_NAMED)
-        return named_files(x, b, ret, e);
+        return bundle_cli_fetch(x, b, config_path(&x->config, "apps"), ret, e);
     if (b->kind != BUNDLE_LOCAL)
         return 0;
     const char *path = arena_cstr(&x->arena, b->path);

@@ -15,6 +15,10 @@ struct bundle_cli_files {
 int bundle_cli_find_files(struct conv_cli *x, const struct bundle_entry *b,
                           struct bundle_cli_files *ret, struct err *e);
 
+/* The same of a package of the registry, downloaded into another directory than the usual. */
+int bundle_cli_fetch(struct conv_cli *x, const struct bundle_entry *b, const char *package_dir,
+                     struct bundle_cli_files *ret, struct err *e);
+
 struct bundle_cli_question {
     const struct bundle_entry *entry; /* not remote */
     const char *files;                /* of a package, or NULL */

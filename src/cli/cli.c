@@ -13,6 +13,7 @@
 #include "cli/session_log.h"
 #include "cli/text.h"
 #include "net/first_process.h"
+#include "server/place.h"
 
 #define COMPLAINT_MAX (64u * 1024)
 
@@ -31,7 +32,7 @@ const struct arg CLI_GLOBAL_ARGS[] = {
     {"config", 'c', ARG_STRING, OPT(config), "FILE",
      "settings (default: nimblebrain.json in the work directory)"},
     {"workdir", 0, ARG_STRING, OPT(work_dir), "DIR", "where data lives (default: ~/.nimblebrain)"},
-    {"workspace", 0, ARG_STRING, OPT(workspace), "WS", "which workspace, where there are several"},
+    {"workspace", 0, ARG_STRING, OPT(workspace), "WS", "which workspace, by name or id"},
     {"model", 'm', ARG_STRING, OPT(model), "NAME",
      "model to use, as provider:model or a bare name"},
     {"store", 0, ARG_STRING, OPT(store), "TYPE", "jsonl, folder or memory"},
@@ -389,6 +390,22 @@ static const char *from_environment(void *ctx, const char *name)
     return getenv(name);
 }
 
+/* Everything behind this knows workspaces by their ids. A name that nobody has stays as it is: the
+ * command that needs the workspace says so. */
+static int find_workspace(struct config *c, struct err *e)
+{
+    struct roster *all = NULL;
+    const struct workspace *w;
+    int r = 0;
+    if (!c->workspace || place_roster(c, &all, NULL) < 0)
+        return 0;
+    r = roster_find_workspace(all, str_from(c->workspace), &w, e);
+    if (r == 0)
+        c->workspace = arena_cstr(&c->arena, w->id);
+    roster_free(all);
+    return r == -EINVAL ? r : 0;
+}
+
 static int load_config(const struct cli *cli, const struct config_flags *more, bool without_file,
                        struct config *ret, struct err *e)
 {
@@ -406,6 +423,11 @@ static int load_config(const struct cli *cli, const struct config_flags *more, b
     ret->workspace = cli->opt.workspace      ? cli->opt.workspace
                      : from_env && *from_env ? from_env
                                              : NULL;
+    r = find_workspace(ret, e);
+    if (r < 0) {
+        config_done(ret);
+        return r;
+    }
     for (size_t i = 0; i < ret->warnings.len; i++)
         fprintf(stderr, "nb: warning: %.*s\n", STR_ARG(ret->warnings.items[i]));
     return 0;

@@ -57,24 +57,11 @@ const struct user *people_user(struct people *p, const char *typed)
 
 const struct workspace *people_workspace(struct people *p, const char *typed)
 {
-    const struct roster *r = p->roster;
-    const struct workspace *w = roster_workspace(r, str_from(typed)), *named = NULL;
-    size_t n = 0;
-    if (!w)
-        w = roster_workspace(r, arena_printf(&p->arena, "ws_%s", typed));
-    for (size_t i = 0; i < r->nworkspaces; i++) {
-        if (!str_eq_nocase(r->workspaces[i].name, str_from(typed)))
-            continue;
-        named = &r->workspaces[i];
-        n++;
-    }
-    if (!w && n > 1)
-        cli_complain(
-            arena_printf(&p->arena, "%zu workspaces are called '%s'; use an id", n, typed));
-    else if (!w && n == 0)
-        cli_complain(arena_printf(
-            &p->arena, "there is no workspace '%s'; nb workspace list shows all", typed));
-    return w ? w : n == 1 ? named : NULL;
+    const struct workspace *w = NULL;
+    struct err e = {0};
+    if (roster_find_workspace(p->roster, str_from(typed), &w, &e) < 0)
+        cli_complain(str_from(e.msg));
+    return w;
 }
 
 static void record(struct people *p, const struct change *c, const char *id, bool is_done)

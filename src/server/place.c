@@ -12,14 +12,11 @@ int place_choose(const struct roster *all, const char *typed, const struct works
         if (all->nworkspaces == 0)
             return err_set(e, -EINVAL, "there is no workspace yet: nb workspace create NAME");
         if (all->nworkspaces > 1)
-            return err_set(e, -EINVAL, "say which workspace: --workspace ID (nb workspace list)");
+            return err_set(e, -EINVAL, "say which workspace: --workspace NAME (nb workspace list)");
         *ret = &all->workspaces[0];
         return 0;
     }
-    *ret = roster_workspace(all, str_from(typed));
-    if (*ret)
-        return 0;
-    return err_set(e, -ENOENT, "there is no workspace '%s' (nb workspace list shows all)", typed);
+    return roster_find_workspace(all, str_from(typed), ret, e);
 }
 
 int place_roster(const struct config *c, struct roster **ret, struct err *e)

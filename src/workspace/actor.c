@@ -254,6 +254,21 @@ bool actor_is_operator(const struct actor *a)
     return !a->is_overfull;
 }
 
+static bool is_owner_now(const struct actor *a, const struct principal *p)
+{
+    const struct roster *r = a->directory ? directory_roster(a->directory) : NULL;
+    const struct user *u = r ? roster_user(r, p->user_id) : NULL;
+    return p->is_operator || (u && u->role == ORG_OWNER);
+}
+
+bool actor_is_owner(const struct actor *a)
+{
+    for (size_t i = 0; i < a->npeople; i++)
+        if (!is_owner_now(a, &a->people[i]))
+            return false;
+    return !a->is_overfull;
+}
+
 bool actor_has_scope(const struct actor *a, enum auth_scope scope)
 {
     for (size_t i = 0; i < a->npeople; i++)

@@ -102,6 +102,7 @@ struct actor *actor_unref(struct actor *a); /* accepts NULL, returns NULL */
 bool actor_is_current(const struct actor *a, int64_t now_ms);
 bool actor_is_admin(const struct actor *a);    /* of the workspace, all of them, now */
 bool actor_is_operator(const struct actor *a); /* all of them */
+bool actor_is_owner(const struct actor *a);    /* of the server, all of them, now */
 bool actor_has_scope(const struct actor *a, enum auth_scope scope);
 bool actor_is_narrowed(const struct actor *a); /* some tools are out of reach */
 bool actor_has_user(const struct actor *a, str user_id);

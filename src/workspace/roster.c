@@ -113,6 +113,32 @@ const struct workspace *roster_workspace(const struct roster *r, str id)
     return map_get(&r->workspaces_by_id, id);
 }
 
+/* Ids are shorter than this; what a person types may be anything. */
+#define TYPED_ID_MAX 128
+
+int roster_find_workspace(const struct roster *r, str typed, const struct workspace **ret,
+                          struct err *e)
+{
+    char id[TYPED_ID_MAX];
+    size_t n = 0;
+    snprintf(id, sizeof id, "ws_%.*s", STR_ARG(typed));
+    *ret = roster_workspace(r, typed);
+    if (!*ret)
+        *ret = roster_workspace(r, str_from(id));
+    for (size_t i = 0; !*ret && i < r->nworkspaces; i++)
+        n += str_eq_nocase(r->workspaces[i].name, typed);
+    for (size_t i = 0; n == 1 && i < r->nworkspaces; i++)
+        if (str_eq_nocase(r->workspaces[i].name, typed))
+            *ret = &r->workspaces[i];
+    if (*ret)
+        return 0;
+    if (n > 1)
+        return err_set(e, -EINVAL, "%zu workspaces are called '%.*s'; use an id", n,
+                       STR_ARG(typed));
+    return err_set(e, -ENOENT, "there is no workspace '%.*s'; nb workspace list shows all",
+                   STR_ARG(typed));
+}
+
 enum ws_role workspace_role(const struct workspace *w, str user_id)
 {
     for (size_t i = 0; i < w->nmembers; i++)

@@ -86,6 +86,10 @@ const struct user *roster_user_by_email(const struct roster *r, str email); /* a
 const struct user *roster_user_by_subject(const struct roster *r, str issuer, str subject);
 const struct user_token *roster_token(const struct roster *r, str hash); /* expired ones too */
 const struct workspace *roster_workspace(const struct roster *r, str id);
+/* The one that a person means: by its id, with or without "ws_", or by its name. -ENOENT, or
+ * -EINVAL when several have that name. */
+int roster_find_workspace(const struct roster *r, str typed, const struct workspace **ret,
+                          struct err *e);
 
 enum ws_role workspace_role(const struct workspace *w, str user_id);
 size_t workspace_admins(const struct workspace *w);

@@ -62,6 +62,16 @@ test('a package of npx is pinned and installed when it is added, and starts with
     assert.ok(fs.existsSync(file))
     assert.ok(registry.requests.length > asked)
 
+    // A newer version is shown and asked for; the entry changes with it.
+    registry.packages['@test/tiny']['1.1.0'] = tiny
+    assert.match((await nbw(['bundle', 'update'])).stderr, /stdin is not a terminal; pass --yes/)
+    const updated = await nbw(['bundle', 'update', 'tiny', '--yes'])
+    assert.equal(updated.code, 0, updated.stderr)
+    assert.match(updated.stderr, /^version +1\.0\.0 -> 1\.1\.0$/m)
+    assert.equal(entries(workdir)[0].pinned.package, '@test/tiny@1.1.0')
+    delete registry.packages['@test/tiny']['1.1.0']
+    assert.match((await nbw(ADD)).stdout, /23/)
+
     // Another content under the same version is refused.
     put(workdir, { ...entry, pinned: { ...entry.pinned, integrity: `sha512-${'A'.repeat(86)}==` } })
     const forged = await nbw(['-p', 'hello'])

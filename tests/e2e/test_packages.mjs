@@ -190,7 +190,8 @@ test('a package is searched for, installed, used, updated, and used without the 
     const old = JSON.parse(fs.readFileSync(meta))
     assert.equal(old.version, '1.0.0')
     fs.writeFileSync(meta, JSON.stringify({ ...old, lastCheckedAt: '2020-01-01T00:00:00.000Z' }))
-    registry.packages['@test/tiny']['1.1.0'] = { data: zip(bundle(manifest({ version: '1.1.0' }))) }
+    const more = { version: '1.1.0', tools: [{ name: 'shout' }], user_config: { place: { type: 'directory', title: 'P', description: '', default: '${HOME}/all' } } }
+    registry.packages['@test/tiny']['1.1.0'] = { data: zip(bundle(manifest(more, { env: { EXTRA: 'x' } }))) }
     assert.equal((await nbw('bundle', 'restart', 'tiny')).code, 0)
     await eventually(async () => (await app(server, 'tiny')).status === 'running', 10000)
     assert.equal((await app(server, 'tiny')).version, '1.0.0')
@@ -199,6 +200,8 @@ test('a package is searched for, installed, used, updated, and used without the 
     const updated = await nbw('bundle', 'update', 'tiny', '--yes')
     assert.equal(updated.code, 0, updated.stderr)
     assert.match(updated.stderr, /1\.0\.0 -> 1\.1\.0/)
+    for (const line of [/^variables +\+ EXTRA$/m, /^tools +\+ shout$/m, /^proposes +\+ \S+\/all for place$/m]) assert.match(updated.stderr, line)
+    assert.deepEqual(fs.readdirSync(path.join(workdir, 'apps')).filter((f) => f.startsWith('preview')), [])
     await eventually(async () => (await app(server, 'tiny')).version === '1.1.0' && (await app(server, 'tiny')).status === 'running', 10000)
     assert.equal(JSON.parse(fs.readFileSync(path.join(workdir, 'nimblebrain.json'))).bundles[0].version, '1.1.0')
     assert.match((await nbw('bundle', 'update', 'tiny', '--yes')).stdout, /tiny 1\.1\.0 is up to date/)
