@@ -3,7 +3,7 @@
 #include "base/utf8.h"
 
 #define LIST_TTL_MS      3600000
-#define LIMIT_NOTE_BYTES 256
+#define LIMIT_NOTE_BYTES 320
 
 const char BASH_TOOLS[] =
     "[{\"name\":\"bash_exec\",\"title\":\"Run a command\","

@@ -77,6 +77,7 @@ static struct launch_spec spec_of(struct arena *a, const struct bash_want *w, ch
     spec.argv = argv;
     spec.env = env;
     spec.cgroup = cgroup;
+    spec.no_writes = w->disk_full_mb > 0;
     if (spec.wrap && cwd)
         spec.wrap = with_directory(a, spec.wrap, cwd);
     return spec;
@@ -232,6 +233,7 @@ int bash_run_start(struct bash_run *r, const struct bash_want *w, struct err *e)
                            .out = {.fd = -1},
                            .err = {.fd = -1},
                            .is_sandboxed = w->sandbox != NULL,
+                           .disk_full_mb = w->sandbox ? w->disk_full_mb : 0,
                            .memory_bytes = w->sandbox ? w->sandbox->memory_bytes : 0};
     make_cgroup(r, w);
     int rc = open_pipes(p);
@@ -339,6 +341,12 @@ void bash_run_explain_limit(const struct bash_run *r, char *ret, size_t size)
                  "The command was ended: it had more than %d processes or %d threads, the limit "
                  "of one command.",
                  PROCESS_COUNT_MAX, PROCESS_TASKS_MAX);
+    else if (r->disk_full_mb > 0)
+        snprintf(ret, size,
+                 "The data directory holds more than %lld MB (\"diskMb\" in the entry of this "
+                 "bundle) or too many files: commands can delete files, and write none, until "
+                 "there is room.",
+                 (long long)r->disk_full_mb);
 }
 
 static void notice_time(struct bash_run *r, uint64_t now_ms)

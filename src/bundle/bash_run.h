@@ -27,6 +27,7 @@ struct bash_want {
     str cwd;                /* empty = ours */
     const struct json *env; /* object of strings, or NULL */
     int64_t timeout_ms;
+    int64_t disk_full_mb; /* > 0: it may not write files, since there are more than so many */
 };
 
 /* From the arguments of the tool (borrowed; may be NULL). -EINVAL with words for the model. */
@@ -46,6 +47,7 @@ struct bash_run {
     char *cgroup;          /* of this command alone, or NULL */
     enum bash_limit limit; /* why it was ended */
     int64_t memory_bytes;  /* its ceiling; 0 = none */
+    int64_t disk_full_mb;  /* as wanted */
     int pidfd;
     struct bash_stream out, err;
     uint64_t began_ms, ended_ms;
@@ -62,5 +64,5 @@ void bash_run_polls(const struct bash_run *r, struct pollfd ret[BASH_RUN_POLLS])
 void bash_run_step(struct bash_run *r, uint64_t now_ms); /* is_over may be set afterwards */
 void bash_run_end_over(struct bash_run *r, enum bash_limit limit); /* kills; its end follows */
 void bash_run_done(struct bash_run *r); /* at any time; kills what is left */
-/* The sentence about a limit, "" when none was met. */
+/* The sentence about a limit that it met or was under, "" when there is none. */
 void bash_run_explain_limit(const struct bash_run *r, char *ret, size_t size);

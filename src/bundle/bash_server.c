@@ -127,7 +127,9 @@ static void call_tool(struct server *s, const struct request *q)
     }
     struct run *r = xcalloc(1, sizeof(*r));
     want.sandbox = s->sandbox;
-    if (bash_want_read(args, &want, &e) < 0 || bash_run_start(&r->shell, &want, &e) < 0) {
+    int rc = bash_want_read(args, &want, &e);
+    want.disk_full_mb = json_get_int(json_get(q->params, "_meta"), BASH_META_DISK_FULL, 0);
+    if (rc < 0 || bash_run_start(&r->shell, &want, &e) < 0) {
         free(r);
         send_failure(s, q, e.msg);
         return;

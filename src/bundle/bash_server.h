@@ -7,6 +7,10 @@
 
 /* Serves until `in` ends. Returns the exit code. */
 /* In the environment it says that CHILD_MESSAGE_FD holds the sandbox of each command (launch.h). */
+/* In _meta of a call: the data directory is full, so the command may not write files. The value is
+ * the limit in megabytes. */
+#define BASH_META_DISK_FULL "nb/diskFullMb"
+
 #define BASH_SPEC_NAME     "NB_BASH_SANDBOX"
 #define BASH_SPEC_VARIABLE BASH_SPEC_NAME "=message"
 

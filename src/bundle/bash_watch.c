@@ -66,7 +66,16 @@ static void look(struct bash_watch *w, struct bash_run **runs, size_t n, uint64_
 
 void bash_watch_step(struct bash_watch *w, struct bash_run **runs, size_t n, uint64_t now_ms)
 {
-    if (n == 0 || now_ms < w->due_ms)
+    if (n == 0) {
+        w->due_ms = 0;
+        return;
+    }
+    if (w->due_ms == 0) { /* the first command: most have ended before the first look */
+        w->tasks = process_tasks_now();
+        w->due_ms = now_ms + FLOOD_MS;
+        w->look_ms = now_ms + LOOK_MS;
+    }
+    if (now_ms < w->due_ms)
         return;
     if (now_ms >= w->look_ms || process_tasks_now() > w->tasks + FLOOD_TASKS)
         look(w, runs, n, now_ms);

@@ -6,6 +6,7 @@
 #include <assert.h>
 #include <errno.h>
 
+#include "bundle/bash_server.h"
 #include "bundle/bundle_impl.h"
 #include "bundle/credentials.h"
 #include "bundle/step_up.h"
@@ -174,8 +175,20 @@ static void on_done(void *ctx, const struct mcp_reply *r)
 
 /* ---- waiting ---- */
 
+/* The parameters are the call's own copy. */
+static void add_disk_full(struct bundle_call *c)
+{
+    struct json *params = (struct json *)c->req.params;
+    struct json *meta = json_new(&c->arena, JSON_OBJECT);
+    int64_t limit_mb = bundle_disk_max(&c->bundle->entry) / (1024 * 1024);
+    json_set(&c->arena, meta, STR(BASH_META_DISK_FULL), json_of_int(limit_mb));
+    json_set(&c->arena, params, STR("_meta"), *meta);
+}
+
 static void send_call(struct bundle_call *c)
 {
+    if (c->bundle->is_disk_full && bundle_call_is_tool(c))
+        add_disk_full(c);
     struct mcp_call_events ev = call_relay_events(&c->relay, on_done);
     if (bundle_call_is_tool(c) &&
         mcp_tool_needs_task(lanes_main(c->bundle->lanes), json_get_string(c->req.params, "name")))

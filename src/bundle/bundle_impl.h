@@ -122,6 +122,7 @@ struct bundle {
     struct bundle_pins pins;
     struct stderr_ring said;
     int64_t rss_bytes;
+    bool is_disk_full; /* of bash: its commands may delete files, and write none */
     struct bundle_info info;
 };
 

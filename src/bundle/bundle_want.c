@@ -27,6 +27,11 @@ int64_t bundle_memory_max(const struct bundle_entry *entry)
     return (entry->memory_mb > 0 ? entry->memory_mb : BUNDLE_MEMORY_MB) * 1024 * 1024;
 }
 
+int64_t bundle_disk_max(const struct bundle_entry *entry)
+{
+    return (entry->disk_mb > 0 ? entry->disk_mb : BUNDLE_DISK_MB) * 1024 * 1024;
+}
+
 struct sandbox_want bundle_want(struct arena *a, const struct bundle_entry *entry,
                                 const struct bundle_place *place)
 {

@@ -24,6 +24,7 @@ struct sandbox_want bundle_want(struct arena *a, const struct bundle_entry *entr
 const char *bundle_data_dir(struct arena *a, const struct bundle_entry *entry, const char *root);
 
 int64_t bundle_memory_max(const struct bundle_entry *entry); /* bytes */
+int64_t bundle_disk_max(const struct bundle_entry *entry);   /* the same, of its data directory */
 
 void bundle_want_command(struct arena *a, struct sandbox_want *w, const struct bundle_entry *entry);
 void bundle_want_package(struct arena *a, struct sandbox_want *w, const struct resolved *r);

@@ -11,6 +11,7 @@
 
 #define PATH_TEXT_MAX 256 /* of a place in the settings: "bundles[12].transport.auth" */
 #define MEMORY_MB_MAX (1024 * 1024)
+#define DISK_MB_MAX   (1024 * 1024 * 1024)
 
 const char *bundle_kind_name(enum bundle_kind k)
 {
@@ -66,6 +67,7 @@ static const struct json_field FIELDS[] = {
     {"sandbox", JF_JSON, AT(sandbox), JF_NULLABLE, NULL, 0},
     {"tools", JF_STR, AT(tools), 0, NULL, 0},
     {"memoryMb", JF_INT, AT(memory_mb), 0, NULL, 0},
+    {"diskMb", JF_INT, AT(disk_mb), 0, NULL, 0},
     {"allowPrivate", JF_BOOL, AT(allow_private), 0, NULL, 0},
     {0}};
 
@@ -451,8 +453,11 @@ static int check_numbers(struct entry_decoder *d)
         return entry_refuse(d, "trustScore", "must be 0 to 100, or null");
     if (doc->memory_mb < 0 || doc->memory_mb > MEMORY_MB_MAX)
         return entry_refuse(d, "memoryMb", "must be 1 to %d", MEMORY_MB_MAX);
+    if (doc->disk_mb < 0 || doc->disk_mb > DISK_MB_MAX)
+        return entry_refuse(d, "diskMb", "must be 1 to %d", DISK_MB_MAX);
     d->out->trust_score = doc->trust_score;
     d->out->memory_mb = doc->memory_mb;
+    d->out->disk_mb = doc->disk_mb;
     return 0;
 }
 

@@ -12,6 +12,7 @@
 
 #define BUNDLES_MAX      200  /* of one workspace */
 #define BUNDLE_MEMORY_MB 1024 /* unless its entry says otherwise */
+#define BUNDLE_DISK_MB   10240
 
 /* The bundle that comes with nb. An entry of this package name configures it. */
 #define BUNDLE_BASH_PACKAGE "@nimblebraininc/bash"
@@ -64,6 +65,7 @@ struct bundle_entry {
     bool is_protected, is_disabled;
     bool is_trusted;                /* tools: "trusted": its tools may change at any time */
     int64_t memory_mb;              /* ceiling; 0 = 1024 */
+    int64_t disk_mb;                /* of its data directory; 0 = 10240 */
     int64_t trust_score;            /* -1 = unknown */
     const struct json *ui;          /* or NULL */
     const struct json *user_config; /* values for a manifest's user_config, or NULL */

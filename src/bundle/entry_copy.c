@@ -94,5 +94,6 @@ bool bundle_entry_runs_alike(const struct bundle_entry *x, const struct bundle_e
            strs_equal(&x->allowed_env, &y->allowed_env) &&
            pairs_equal(x->env, x->nenv, y->env, y->nenv) &&
            sandbox_equal(&x->sandbox, &y->sandbox) && x->memory_mb == y->memory_mb &&
-           x->is_disabled == y->is_disabled && x->is_trusted == y->is_trusted && remote_equal(x, y);
+           x->disk_mb == y->disk_mb && x->is_disabled == y->is_disabled &&
+           x->is_trusted == y->is_trusted && remote_equal(x, y);
 }

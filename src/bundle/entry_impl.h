@@ -18,7 +18,7 @@ struct entry_document {
     str pinned_package, pinned_integrity;
     struct entry_transport transport;
     bool is_protected, is_disabled, allow_private;
-    int64_t trust_score, memory_mb;
+    int64_t trust_score, memory_mb, disk_mb;
 };
 
 /* One entry on its way. */

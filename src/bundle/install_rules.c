@@ -6,9 +6,9 @@
 #include "bundle/entry.h"
 
 /* What only names, shows or limits a bundle. Every other key is the owner's. */
-static const char *const HARMLESS[] = {"name",       "version",   "url",
-                                       "serverName", "disabled",  "trustScore",
-                                       "ui",         "transport", "memoryMb"};
+static const char *const HARMLESS[] = {"name",     "version",    "url", "serverName",
+                                       "disabled", "trustScore", "ui",  "transport",
+                                       "memoryMb", "diskMb"};
 
 /* On the machine itself: they run a program of the caller's choice, open the sandbox or hand out
  * variables of nb. */
@@ -68,10 +68,15 @@ static int check_source(const struct json *entry, const struct json_strs *allowe
 /* Limits protect the other people of the server: an admin of a workspace can lower them. */
 static int check_limits(const struct json *entry, struct err *e)
 {
-    int64_t memory_mb = json_get_int(entry, "memoryMb", 0);
-    if (memory_mb > BUNDLE_MEMORY_MB)
-        return err_set(e, -EPERM, "'memoryMb' above %d can be set only by an owner of the server.",
-                       BUNDLE_MEMORY_MB);
+    static const struct {
+        const char *key;
+        int64_t most;
+    } LIMITS[] = {{"memoryMb", BUNDLE_MEMORY_MB}, {"diskMb", BUNDLE_DISK_MB}};
+    for (size_t i = 0; i < ARRAY_LEN(LIMITS); i++) {
+        if (json_get_int(entry, LIMITS[i].key, 0) > LIMITS[i].most)
+            return err_set(e, -EPERM, "'%s' above %lld can be set only by an owner of the server.",
+                           LIMITS[i].key, (long long)LIMITS[i].most);
+    }
     return 0;
 }
 

@@ -321,6 +321,7 @@ static _Noreturn void become_server(struct arena *a, const struct launch_spec *s
                                     int gates)
 {
     char *const NOTHING[] = {NULL}, *const *argv = spec->argv;
+    struct rlimit nothing = {0, 0};
     struct err e = {0};
     sigset_t none;
     setsid();
@@ -340,6 +341,8 @@ static _Noreturn void become_server(struct arena *a, const struct launch_spec *s
         dprintf(STDERR_FILENO, "nb: no sandbox: %s\n", e.msg);
         _exit(EXIT_NO_SANDBOX);
     }
+    if (spec->no_writes) /* only now: bubblewrap's options are in a file as well */
+        (void)setrlimit(RLIMIT_FSIZE, &nothing);
     (void)signal(SIGPIPE, SIG_DFL);
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);

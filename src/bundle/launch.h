@@ -23,6 +23,7 @@ struct launch_spec {
     char *const *wrap;    /* bubblewrap's path and its options; NULL = without it */
     bool is_confined;     /* Landlock and seccomp are put on it here */
     const char *cgroup;   /* the server joins it; or NULL */
+    bool no_writes;       /* it may delete files, and write none */
     int64_t memory_bytes; /* ceiling of each command, for the bash server; 0 = none */
     struct confine_spec confine;
     const struct network_rules

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "bundle/cgroup.h"
 #include "bundle/sandbox.h"
 #include "bundle/sealed.h"
 #include "cli/cli.h"
@@ -71,6 +72,25 @@ static void check_sandbox(struct report *r)
             "none for bundles: those that want it will not start, since they cannot have a network "
             "namespace of their own (%s)",
             offer.why_no_network);
+}
+
+/* Without cgroups nb looks at /proc instead (bundle/memory_watch.c). */
+static void check_limits(struct report *r)
+{
+    str by_kernel = cgroup_controllers(&r->arena, &CGROUP_SYSTEM);
+    bool has_memory = str_find(by_kernel, STR("memory"), 0) >= 0;
+    if (has_memory)
+        say(r, GOOD, "limits", "the kernel keeps the limits of bundles (cgroup: %.*s)",
+            STR_ARG(by_kernel));
+    else if (by_kernel.n > 0)
+        say(r, NOTE, "limits",
+            "the kernel limits the processes of bundles (cgroup: %.*s); nb watches their memory, "
+            "without memory that no process has mapped",
+            STR_ARG(by_kernel));
+    else
+        say(r, NOTE, "limits",
+            "nb watches memory and processes of bundles, without memory that no process has "
+            "mapped; with a delegated cgroup (Delegate=yes in the unit) the kernel limits both");
 }
 
 static void check_work_dir(struct report *r, const struct config *c)
@@ -220,6 +240,7 @@ static int examine(struct report *r, struct config *c, struct logger *log)
     check_work_dir(r, c);
     check_secrets(r, c);
     check_sandbox(r);
+    check_limits(r);
     struct loop *l = loop_new(log);
     check_running(r, l, c);
     if (server_new(l, log, c, &opt, &s, &e) < 0) {

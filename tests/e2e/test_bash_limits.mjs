@@ -2,8 +2,8 @@
 // the commands of other people beside it go on.
 import fs from 'node:fs'
 import path from 'node:path'
-import { assert, test, tmpdir } from '../support/tap.mjs'
-import { noneLeft, startHost } from '../support/bundles.mjs'
+import { assert, eventually, test, tmpdir } from '../support/tap.mjs'
+import { noneLeft, quick, startHost } from '../support/bundles.mjs'
 
 const EAT = 'node -e "const kept = []; for (;;) kept.push(Buffer.alloc(8 << 20, 1))"'
 const FILL = 'for i in $(seq 64); do head -c 8M /dev/zero > /dev/shm/$i || exit 3; head -c 8M /dev/zero > /tmp/$i || exit 3; done; sleep 30'
@@ -82,3 +82,21 @@ test('long calls of one person do not hold up another; a call that waits says so
         assert.equal(outputOf(await waiting[0].answer()).stdout, 'seventh\n')
         assert.doesNotMatch(outputOf(await as('eve', 'ls').answer()).stdout, /eighth/)
     }))
+
+test('a full data directory: a server is stopped with the reason, commands of bash can delete and not write', async () => {
+    const host = startHost({ env: { WITH_BASH: '1' } })
+    host.apply({ name: '@nimblebraininc/bash', diskMb: 2 }, quick('greedy', { diskMb: 2 }))
+    const run = async (command, name = 'bash') => outputOf(await host.call(name, 'bash_exec', { command }))
+    await host.state('greedy', 'running')
+    await run('head -c 4M /dev/zero > "$MPAK_WORKSPACE/big"', 'greedy')
+    assert.match((await host.state('greedy', 'stopped', 30000)).reason, /data directory holds \d+ MB .* 2 MB \("diskMb"/)
+    assert.equal((await run('head -c 4M /dev/zero > big')).exit_code, 0)
+    const full = await eventually(async () => {
+        const r = await run('echo more > more')
+        return r.exit_code !== 0 && r
+    }, 30000)
+    assert.match(full.stderr, /holds more than 2 MB .* commands can delete files, and write none/)
+    assert.equal((await run('rm big more; ls')).stdout, '')
+    await eventually(async () => (await run('echo again > again')).exit_code === 0, 30000)
+    await host.quit()
+}, { timeoutMs: 120000 })

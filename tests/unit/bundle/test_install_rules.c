@@ -39,6 +39,8 @@ static void the_rest_is_for_owners(void **state)
         {"{\"name\":\"@a/b\",\"memoryMb\":512}", INSTALL_AS_ADMIN},
         {"{\"name\":\"@a/b\",\"memoryMb\":1024}", INSTALL_AS_ADMIN},
         {"{\"name\":\"@a/b\",\"memoryMb\":1025}", INSTALL_AS_OWNER},
+        {"{\"name\":\"@a/b\",\"diskMb\":10240}", INSTALL_AS_ADMIN},
+        {"{\"name\":\"@a/b\",\"diskMb\":10241}", INSTALL_AS_OWNER},
         {"{\"command\":\"sh\"}", INSTALL_ON_MACHINE},
         {"{\"name\":\"@a/b\",\"sandbox\":\"off\"}", INSTALL_ON_MACHINE},
         {"{\"name\":\"@a/b\",\"allowedEnv\":[\"X\"]}", INSTALL_ON_MACHINE},
