@@ -183,12 +183,16 @@ test('a narrowed token steers its owner’s run to nothing that it could not do 
 
 test('delegation inherits the token’s globs, the request’s tools and the profile', async () => {
     const task = say(read())
-    const viaToken = await chat(office.as('adam-chat'), [{ calls: [{ name: 'nb__delegate', args: { task } }] }, { text: 'x' }])
-    assert.doesNotMatch(outputs(viaToken), /salary/)
-    const viaRequest = await chat(adam, [{ calls: [{ name: 'nb__delegate', args: { task } }] }, { text: 'x' }], { allowedTools: [] })
-    assert.doesNotMatch(outputs(viaRequest), /salary/)
-    const viaProfile = await chat(adam, [{ calls: [{ name: 'nb__delegate', args: { task, agent: 'reader' } }] }, { text: 'x' }])
-    assert.doesNotMatch(outputs(viaProfile), /salary/)
+    const delegate = async (who, args, more) => {
+        const from = double.log.length
+        const r = await chat(who, [{ calls: [{ name: 'nb__delegate', args: { task, ...args } }] }, { text: 'x' }], more)
+        assert.match(outputs(r), /done/) // the child has tried, and was told the result
+        return JSON.stringify(double.log.slice(from))
+    }
+    assert.match(await delegate(adam), /123456/) // nothing narrows it: what the model of the child gets to see is in the log
+    assert.doesNotMatch(await delegate(office.as('adam-chat')), /123456/)
+    assert.doesNotMatch(await delegate(adam, {}, { allowedTools: [] }), /123456/)
+    assert.doesNotMatch(await delegate(adam, { agent: 'reader' }), /123456/)
 })
 
 test('nb__chat over /mcp has the token’s tools and no others', async () => {

@@ -92,8 +92,8 @@ function makePackage(root, config = {}, more = {}) {
 function makeHome() {
     const root = tmpdir('nb-greedy-')
     for (const d of ['home/.ssh', 'home/notes', 'work']) fs.mkdirSync(`${root}/${d}`, { recursive: true })
-    fs.writeFileSync(`${root}/home/.ssh/id_rsa`, 'KEY')
-    fs.writeFileSync(`${root}/home/notes/list`, 'NOTE')
+    fs.writeFileSync(`${root}/home/.ssh/id_rsa`, '// KEY') // node can run them all
+    fs.writeFileSync(`${root}/home/notes/list`, '// NOTE')
     fs.writeFileSync(`${root}/work/nimblebrain.json`, '{"apiKey":"SETTINGS"}')
     return root
 }
