@@ -109,8 +109,8 @@ for (const kind of KINDS) {
 
         test(`"network": true does not reach this machine or its network (${who})`, () =>
             withServer({ kind, user, network: true }, async (x) => {
-                assert.match(x.state.sandbox, /network of its own: public addresses/)
                 await probeAll(x)
+                assert.match(x.state.sandbox, /network of its own: public addresses/)
                 // The ports of public servers have gates, which refuse.
                 refused(await x.probe('tcp', { host: '127.0.0.1', port: 443 }), 'a gate')
             }))
