@@ -82,6 +82,17 @@ test('a token for some tools lists and calls those alone', async () => {
     for (const name of ['fx__echo', 'nb__status', 'nb__chat', 'md__greet']) assert.equal((await few.request('tools/call', { name, arguments: { message: 'x' } })).error?.code, -32602, name)
 })
 
+test('a token for some tools sees no resources and prompts beside them', async () => {
+    const [all, few] = ['ann', 'few'].map((name) => modernClient(url, { headers: bearer(name) }))
+    const [resource] = (await all.request('resources/list')).result.resources
+    const [prompt] = (await all.request('prompts/list')).result.prompts
+    assert.ok(resource.uri && prompt.name)
+    assert.deepEqual((await few.request('resources/list')).result.resources, [])
+    assert.deepEqual((await few.request('prompts/list')).result.prompts, [])
+    assert.ok((await few.request('resources/read', { uri: resource.uri })).error)
+    assert.ok((await few.request('prompts/get', { name: prompt.name, arguments: {} })).error)
+})
+
 test('who is removed loses sessions and streams at once', async () => {
     const bob = await legacyClient(url, { headers: bearer('bob') })
     const res = await modernClient(url, { headers: bearer('bob') }).post('subscriptions/listen', { notifications: { toolsListChanged: true } })
@@ -109,4 +120,13 @@ test('sessions have a ceiling: the least recently used one of the same person ma
         assert.equal(await ping(first), 200, 'it was used just now')
     }
     assert.deepEqual([await ping(first), await ping(second), await ping(last)], [200, 404, 200])
+})
+
+test('the end of one token leaves the sessions of another token of that person', async () => {
+    const [own, few] = [await legacyClient(url, { headers: bearer('ann') }), await legacyClient(url, { headers: bearer('few') })]
+    const revoked = await office.as('ann').ask('DELETE', '/v1/tokens/tok_ann1')
+    assert.equal(revoked.status, 200, revoked.text)
+    await few.listening // ends with its token
+    assert.deepEqual((await own.request('ping')).result, {})
+    own.close()
 })

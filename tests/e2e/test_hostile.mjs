@@ -205,6 +205,7 @@ test("a token for one workspace is for nothing else, even an owner's with all sc
         ['PATCH', '/v1/users/usr_bob', { orgRole: 'owner' }], ['PATCH', '/v1/users/usr_ann', { email: 'x@example.com' }], ['POST', '/v1/users/usr_bob/password', { password: 'long enough' }],
         ['POST', '/v1/users/usr_bob/sign-out', {}], ['DELETE', '/v1/users/usr_bob'], ['POST', '/v1/workspaces', { name: 'x' }],
         ['PATCH', '/v1/workspaces/ws_b', { name: 'x' }], ['POST', '/v1/workspaces/ws_b/members', { userId: 'usr_bob' }], ['DELETE', '/v1/workspaces/ws_b'],
+        ['PATCH', '/v1/users/usr_ann', { displayName: 'Renamed' }], ['POST', '/v1/users/usr_ann/sign-out', {}], ['POST', '/v1/tokens', { name: 'more' }],
         ['GET', '/v1/tokens?userId=usr_bob'], ['PUT', '/v1/providers/anthropic/key', { apiKey: 'sk-ant-x' }], ['PUT', '/v1/models/default', { model: 'demo:demo' }],
     ]
     for (const [method, target, body] of refused) {
@@ -213,7 +214,9 @@ test("a token for one workspace is for nothing else, even an owner's with all sc
     }
     assert.deepEqual((await bound.get('/v1/workspaces?all=true')).body.workspaces.map((w) => w.id), ['ws_a'])
     assert.equal((await bound.ask('PATCH', '/v1/workspaces/ws_a', { name: 'Renamed' })).status, 200, 'what it is for')
-    count(refused.length + 2)
+    const listed = await bound.get('/v1/tokens')
+    assert.ok(listed.status === 403 || listed.body.tokens.every((t) => t.workspaceId === 'ws_a'), listed.text)
+    count(refused.length + 3)
 })
 
 test('logins: claimed addresses, plain HTTP, what is left of a session, and what the log says', async () => {

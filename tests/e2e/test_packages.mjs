@@ -293,6 +293,21 @@ for line in sys.stdin:
     print(json.dumps({'jsonrpc': '2.0', 'id': m['id'], 'result': r}), flush=True)
 `
 
+test('the agent finds a package, installs it, sees its state, uses it and removes it', async () => {
+    const m = { manifest_version: '0.3', name: 'py', version: '2.0.0', description: 'x', author: { name: 'Ann' }, server: { type: 'python', entry_point: 'main.py', mcp_config: { command: 'python', args: ['${__dirname}/main.py', 'b'] } } }
+    const data = zip([{ name: 'manifest.json', data: JSON.stringify(m) }, { name: 'main.py', data: PYTHON_SERVER }, { name: 'deps/helper.py', data: 'NAME = "found"\n' }])
+    registry.packages['@test/py'] = { '2.0.0': { data, description: 'Says who' } }
+    const server = await serve([], { registryUrl: registry.url })
+    assert.match(await text(server, 'nb', 'discover_bundles', { query: 'who' }), /@test\/py/)
+    const said = await text(server, 'nb', 'manage_bundle', { action: 'install', name: '@test/py' })
+    assert.match(said, /py/)
+    await eventually(async () => (await app(server, 'py'))?.status === 'running', 10000)
+    assert.match(await text(server, 'nb', 'bundle_status'), /py[^]*2\.0\.0[^]*running|py[^]*running[^]*2\.0\.0/)
+    assert.equal(await text(server, 'py', 'who'), 'found b')
+    await text(server, 'nb', 'manage_bundle', { action: 'uninstall', name: 'py' })
+    await eventually(async () => !(await app(server, 'py')))
+})
+
 test('packages in Python and of native programs run, and one without its runner says so', async () => {
     const python = archive([
         { name: 'manifest.json', data: JSON.stringify({

@@ -94,6 +94,21 @@ test('the overview of nb__status lists conversations', async () => {
     assert.ok(JSON.stringify(result).includes(conversationId), JSON.stringify(result))
 })
 
+test('nb__manage_skill makes, shows, updates and deletes a skill', async () => {
+    const manage = async (args) => {
+        const result = await ask('POST', '/v1/tools/call', { server: 'nb', tool: 'manage_skill', arguments: args })
+        assert.ok(!result.isError, JSON.stringify(result))
+        return JSON.stringify(result)
+    }
+    const skill = { description: 'Sums up.', body: 'Use three sentences.', triggers: ['sum it up'] }
+    await manage({ action: 'create', name: 'sums', skill })
+    assert.match(await manage({ action: 'list' }), /sums/)
+    await manage({ action: 'update', name: 'sums', skill: { ...skill, body: 'Use two sentences.' } })
+    assert.match(await manage({ action: 'show', name: 'sums' }), /two sentences/)
+    await manage({ action: 'delete', name: 'sums' })
+    assert.doesNotMatch(await manage({ action: 'list' }), /sums/)
+})
+
 test('a conversation of the oldest format is listed, shown and gone on with', async () => {
     const before = fs.readFileSync(logOf(OLD))
     const { conversations } = await ask('GET', '/v1/conversations')
