@@ -29,9 +29,12 @@ async function untilStill() {
     await Promise.allSettled(ending.map((animation) => animation.finished))
 }
 
-/** Runs in the page. */
+/** Runs in the page. Rules that find nothing serious are not tried: they take a third of the time. */
 async function findings(options) {
-    const { violations } = await globalThis.axe.run(document, { resultTypes: ['violations'], ...options })
+    const all = globalThis.axe._audit?.rules ?? []
+    const light = all.filter(({ impact }) => impact === 'minor' || impact === 'moderate')
+    const rules = Object.fromEntries(light.map(({ id }) => [id, { enabled: false }]))
+    const { violations } = await globalThis.axe.run(document, { resultTypes: ['violations'], preload: false, rules, ...options })
     return violations
         .filter(({ impact }) => impact === 'serious' || impact === 'critical')
         .map(({ id, nodes }) => `${id}: ${nodes.map((n) => `${n.target} ${n.failureSummary}`).join('; ')}`)
