@@ -252,6 +252,20 @@ test('delegated runs have their own logs, budgets and tools, and are charged to 
     refusedNothing()
 })
 
+test('a delegated run has its own limit of iterations, below what its parent has left, beside other runs', async () => {
+    const step = (n) => ({ calls: [{ name: 'nb__calculate', args: { expression: `${n} * ${n}` } }] })
+    const delegate = { name: 'nb__delegate', args: { task: '@double ' + JSON.stringify([1, 2, 3, 4, 5, 6].map(step)), agent: 'counter' } }
+    const from = double.log.length
+    const r = await chat([{ calls: [delegate, delegate] }, { text: 'both are back' }])
+    const counted = double.log.slice(from).filter((e) => JSON.stringify(e.body?.system ?? '').includes('You count.'))
+    assert.equal(counted.length, 2 * 3)
+    const order = events(r.conversationId).map(({ type }) => type).filter((type) => /^tool\.(start|done)$/.test(type))
+    assert.deepEqual(order, ['tool.start', 'tool.start', 'tool.done', 'tool.done'])
+    const s = await serve({ maxIterations: 1 })
+    const last = await chat([{ calls: [{ name: 'nb__delegate', args: { task: 'x' } }] }, { text: 'x' }], {}, s)
+    assert.match(last.toolCalls[0].output, /Too few steps are left/)
+})
+
 test('cancel reaches the children', async () => {
     const slowTask = '@double ' + JSON.stringify({ words: 5000, delayMs: 5 })
     const first = await chat({ text: 'hi' })
