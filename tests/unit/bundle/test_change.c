@@ -35,21 +35,6 @@ void timer_start(struct timer *t, uint64_t delay_ms)
     timer = t;
 }
 
-/* Nothing is recorded here; the real ones bring a pool of their own. */
-struct deed *deed_begin(struct audit *log, const struct doer *by, str action, str target)
-{
-    return NULL;
-}
-
-void deed_detail(struct deed *d, const char *fmt, ...) {}
-
-void deed_end(struct deed *d, const struct err *err) {}
-
-str deed_plain_url(str url)
-{
-    return url;
-}
-
 void pool_submit(struct pool *p, struct job *j)
 {
     assert_null(job);
