@@ -7,6 +7,9 @@
 
 #define HISTORY_EVENTS     2000
 #define HISTORY_EVENTS_MAX 20000
+/* Of a page: it stays in memory until it is read. Only a run that is longer makes it longer. */
+#define HISTORY_BYTES     (1024u * 1024)
+#define HISTORY_BYTES_MAX (8u * 1024 * 1024)
 
 static void write_tool(struct json_writer *w, struct arena *a, const struct replay_tool *t)
 {
@@ -119,6 +122,21 @@ static void reply(struct http_req *r, str id, const struct store_page *read, siz
 
 static void read_page(struct api_wait *w, const struct conv *c);
 
+static size_t twice(size_t n, size_t max)
+{
+    return n < max / 2 ? n * 2 : max;
+}
+
+/* False: it is as long as it may be. */
+static bool make_longer(struct store_range *range)
+{
+    if (range->max_events >= HISTORY_EVENTS_MAX && range->max_bytes >= HISTORY_BYTES_MAX)
+        return false;
+    range->max_events = twice(range->max_events, HISTORY_EVENTS_MAX);
+    range->max_bytes = twice(range->max_bytes, HISTORY_BYTES_MAX);
+    return true;
+}
+
 /* A run may be longer than the page that was asked for: then it becomes a longer one. */
 static void on_page(void *ctx, const struct err *err, const struct store_page *page)
 {
@@ -127,9 +145,7 @@ static void on_page(void *ctx, const struct err *err, const struct store_page *p
     size_t skip;
     if (err) {
         api_store_error(w->req, err);
-    } else if (!first_whole(page, &skip) && range->max_events < HISTORY_EVENTS_MAX) {
-        size_t longer = range->max_events * 2;
-        range->max_events = longer < HISTORY_EVENTS_MAX ? longer : HISTORY_EVENTS_MAX;
+    } else if (!first_whole(page, &skip) && make_longer(range)) {
         read_page(w, NULL);
     } else {
         reply(w->req, w->id, page, skip);
@@ -148,7 +164,9 @@ void api_conversations_history(void *ctx, struct http_req *r)
         !api_query_int(r, "before", 0, INT64_MAX, &before))
         return;
     struct store_range *range = ARENA_NEW(&r->arena, struct store_range);
-    *range = (struct store_range){
-        .backwards = true, .before = (store_pos)before, .max_events = (size_t)limit};
+    *range = (struct store_range){.backwards = true,
+                                  .before = (store_pos)before,
+                                  .max_events = (size_t)limit,
+                                  .max_bytes = HISTORY_BYTES};
     api_find_conv(ctx, r, range, read_page);
 }

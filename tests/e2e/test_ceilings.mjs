@@ -210,6 +210,15 @@ test('a long export costs a page until it is read, and then it is whole', async 
     assert.equal(refused, 6, `${refused} of 10 refused`)
     assert.ok(rss() - before < 15, `${before} -> ${rss()} MB`)
     assert.equal((await office.as('ann', 'ws_team').get('/v1/conversations')).status, 200)
+    let pages = 0, messages = 0
+    for (let before = ''; before !== null; pages++) {
+        const page = await office.as('eve', 'ws_team').get(`/v1/conversations/${id}/history${before && `?before=${before}`}`)
+        assert.ok(page.text.length < 3 * 1024 * 1024, `a page of ${page.text.length} bytes`)
+        messages += page.body.messages.length
+        before = page.body.before
+    }
+    assert.equal(messages, 400)
+    assert.ok(pages >= 20, `${pages} pages`)
     let bytes = 0, tail = ''
     sockets[0].on('data', (data) => {
         bytes += data.length
