@@ -2,6 +2,7 @@
 #include "api/internal.h"
 #include "base/plain.h"
 #include "http/sse.h"
+#include "runtime/focus.h"
 #include "runtime/report.h"
 
 /* ---- the request, the same for both routes ---- */
@@ -76,7 +77,8 @@ static bool parse_always(struct http_req *r, const struct json *v, enum consent_
 }
 
 /* Decodes and checks; answers 400 itself and returns false when something is wrong. */
-static bool decode_chat(struct http_req *r, struct turn_request *ret)
+static bool decode_chat(struct http_req *r, struct turn_request *ret,
+                        const struct json **ret_app_context)
 {
     struct chat_body b = {0};
     enum turn_when_busy busy;
@@ -88,6 +90,7 @@ static bool decode_chat(struct http_req *r, struct turn_request *ret)
         http_reply_error(r, 400, "bad_request", "message: required but missing", NULL);
         return false;
     }
+    *ret_app_context = b.app_context;
     *ret = (struct turn_request){
         .actor = api_actor(r),
         .conversation_id = store_id_meant(b.conversation_id),
@@ -165,11 +168,13 @@ static void on_chat_gone(struct http_req *r)
 static void start_turn(struct http_req *r, const struct turn_events *ev)
 {
     struct turn_request req;
-    if (!decode_chat(r, &req))
+    const struct json *app_context;
+    if (!decode_chat(r, &req, &app_context))
         return;
     struct chat_wait *c = ARENA_NEW(&r->arena, struct chat_wait);
     c->req = r;
     c->turn = turn_start(api_space(r)->runtime, &req, ev, c);
+    turn_focus(c->turn, app_context);
     r->user = c;
     r->on_gone = on_chat_gone;
 }
@@ -377,7 +382,8 @@ void api_chat_stream(void *ctx, struct http_req *r)
                                               on_stream_queued};
     struct api *api = ctx;
     struct turn_request req;
-    if (!decode_chat(r, &req))
+    const struct json *app_context;
+    if (!decode_chat(r, &req, &app_context))
         return;
     struct chat_stream *c = xcalloc(1, sizeof *c);
     arena_init(&c->arena);
@@ -388,4 +394,5 @@ void api_chat_stream(void *ctx, struct http_req *r)
     r->user = c;
     r->on_gone = on_stream_gone;
     c->turn = turn_start(c->space->runtime, &req, &EVENTS, c);
+    turn_focus(c->turn, app_context);
 }

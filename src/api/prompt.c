@@ -1,10 +1,13 @@
-/* POST /v1/prompt {message, conversationId?, model?, allowedTools?} - what would be sent. */
+/* POST /v1/prompt {message, conversationId?, model?, allowedTools?, appContext?} - what would be
+ * sent. */
 #include "api/internal.h"
+#include "runtime/focus.h"
 #include "runtime/preview.h"
 
 struct prompt_body {
     str message, conversation_id, model;
     struct json_strs allowed_tools;
+    const struct json *app_context;
 };
 
 static const struct json_field FIELDS[] = {
@@ -12,6 +15,7 @@ static const struct json_field FIELDS[] = {
     {"conversationId", JF_STR, offsetof(struct prompt_body, conversation_id), JF_NULLABLE, NULL, 0},
     {"model", JF_STR, offsetof(struct prompt_body, model), JF_NULLABLE, NULL, 0},
     {"allowedTools", JF_STRS, offsetof(struct prompt_body, allowed_tools), JF_NULLABLE, NULL, 0},
+    {"appContext", JF_JSON_OBJECT, offsetof(struct prompt_body, app_context), JF_NULLABLE, NULL, 0},
     {0}};
 
 struct prompt_wait {
@@ -112,4 +116,5 @@ void api_prompt_preview(void *ctx, struct http_req *r)
     r->user = c;
     r->on_gone = on_gone;
     c->turn = turn_start(api_space(r)->runtime, &req, &EVENTS, c);
+    turn_focus(c->turn, in.app_context);
 }

@@ -46,6 +46,9 @@ static void on_listed(void *ctx, const struct err *err, const struct store_listi
             buf_printf(&b, "- %.*s  %.*s  %.*s\n", STR_ARG(v->id), STR_ARG(v->updated_at),
                        STR_ARG(label));
         }
+        buf_add_lit(&b, "conversations__list has all of them; conversations__update renames one, "
+                        "conversations__fork copies, conversations__delete deletes, "
+                        "nb__manage_conversation shares.\n");
     }
     builtin_reply(c, buf_str(&b));
     buf_done(&b);

@@ -233,6 +233,9 @@ unsigned mpak_fetch_flags(const struct mpak_conf *c, str url)
 
 int64_t mpak_trust_score(const struct json *bundle)
 {
+    int64_t score = json_get_int(bundle, "trust_score", json_get_int(bundle, "trustScore", -1));
+    if (score >= 0 && score <= 100)
+        return score;
     int64_t level = json_get_int(bundle, "certification_level", -1);
     if (level < 0)
         level = json_get_int(json_get(bundle, "certification"), "level", -1);

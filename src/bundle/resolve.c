@@ -40,6 +40,7 @@ struct resolve {
     bool is_busy; /* a job is with the pool; then what follows is the job's */
     struct job job;
     struct package package; /* named ones */
+    str url;                /* of the archive */
     const char *archive;    /* downloaded */
     const char *dir;        /* the bundle's files, once they are known */
     struct resolved result;
@@ -192,6 +193,19 @@ static void start_download(struct resolve *r, str url)
     r->download = download_start(&spec, downloaded, r);
 }
 
+/* The answer to a download need not say how far a bundle is trusted; its own page does. One that
+ * says nothing, or cannot be read, leaves it unknown. */
+static void scored(void *ctx, const struct json *result, const struct err *err)
+{
+    struct resolve *r = ctx;
+    r->asked = NULL;
+    if (!err) {
+        const struct json *bundle = json_get(result, "bundle");
+        r->package.trust_score = mpak_trust_score(json_is(bundle, JSON_OBJECT) ? bundle : result);
+    }
+    start_download(r, r->url);
+}
+
 static void located(void *ctx, const struct json *result, const struct err *err)
 {
     struct resolve *r = ctx;
@@ -209,7 +223,11 @@ static void located(void *ctx, const struct json *result, const struct err *err)
         .sha256 = arena_str(&r->arena, sha),
         .trust_score = mpak_trust_score(bundle),
     };
-    start_download(r, json_get_string(result, "url"));
+    r->url = arena_str(&r->arena, json_get_string(result, "url"));
+    if (r->package.trust_score >= 0)
+        start_download(r, r->url);
+    else
+        r->asked = mpak_info(&r->owner->mpak, r->entry.name, scored, r);
 }
 
 static void cache_looked_up(struct job *j)

@@ -59,12 +59,14 @@ static struct json_strs used_tools(const struct turn *t, struct arena *a, size_t
 static struct surface surface(const struct turn *t, struct arena *a)
 {
     size_t max_direct = (size_t)t->limits.max_direct_tools;
+    struct prompt_focus focus;
     struct surface_input in = {
         .tools = registry_tools(t->rt->deps.tools),
         .actor = t->actor,
         .is_child = t->child.depth > 0,
         .max_direct = (unsigned)max_direct,
         .promoted = &t->promoted,
+        .focused_source = focus_of(t, &focus) ? focus.app : STR_NONE,
         .used = used_tools(t, a, max_direct),
     };
     if (t->skill)
@@ -247,6 +249,7 @@ static void name_agents(const struct turn *t, struct arena *a, struct prompt_inp
 static struct prompt compose(const struct turn *t, struct arena *a, const struct surface *s)
 {
     const struct config *c = t->rt->deps.config;
+    struct prompt_focus focus;
     struct prompt_input in = {
         .time_zone = c->time_zone,
         .date = today(a, c->time_zone),
@@ -257,6 +260,7 @@ static struct prompt compose(const struct turn *t, struct arena *a, const struct
         .identity = t->rt->deps.identity,
         .is_sole = turn_is_sole(t),
         .workspace_name = t->rt->deps.workspace_name,
+        .focus = focus_of(t, &focus) ? &focus : NULL,
     };
     name_participants(t, a, &in);
     name_apps(t, a, &in);

@@ -26,7 +26,7 @@ static str author_of(struct prompt_composing *c, const struct skill *s)
         [SKILL_CONFIG] = "the owner of this server",
         [SKILL_PROJECT] = "the project at this terminal",
         [SKILL_WORKSPACE] = PROMPT_BY_ADMINS,
-        [SKILL_PERSONAL] = "the person",
+        [SKILL_PERSONAL] = PROMPT_BY_PERSON,
     };
     str who = str_from(AUTHORS[s->origin]);
     if (s->origin == SKILL_PERSONAL && c->in->user_name.n > 0)

@@ -135,6 +135,8 @@ static struct parking_op *park(struct turn *t, parking_fn fn, void *ctx)
     jw_key(&w, "actor");
     actor_write(t->actor, &w);
     write_strs(&w, "autoAllow", t->auto_allow);
+    if (t->app)
+        jw_kval(&w, "app", t->app);
     jw_kint(&w, "queuedMs", t->queued_ms);
     jw_kint(&w, "number", (int64_t)t->queued_number);
     jw_end(&w);

@@ -9,7 +9,7 @@ struct parked_message {
     struct turn_request req;
     str queued_id, user_id, token_id;
     struct json_strs token_tools;
-    const struct json *actor;
+    const struct json *actor, *app;
     int64_t queued_ms, number;
 };
 
@@ -26,6 +26,7 @@ static const struct json_field FIELDS[] = {
     {"allowedTools", JF_STRS, offsetof(struct parked_message, req.allowed_tools), 0, NULL, 0},
     {"tokenTools", JF_STRS, offsetof(struct parked_message, token_tools), 0, NULL, 0},
     {"actor", JF_JSON_OBJECT, offsetof(struct parked_message, actor), 0, NULL, 0},
+    {"app", JF_JSON_OBJECT, offsetof(struct parked_message, app), 0, NULL, 0},
     {"autoAllow", JF_STRS, offsetof(struct parked_message, req.auto_allow), 0, NULL, 0},
     {"queuedMs", JF_INT, offsetof(struct parked_message, queued_ms), 0, NULL, 0},
     {"number", JF_INT, offsetof(struct parked_message, number), 0, NULL, 0},
@@ -94,6 +95,7 @@ static void hold(struct runtime *rt, struct parked_message *m)
     struct turn *first = map_get(&rt->active, m->req.conversation_id);
     struct turn *t = turn_new(rt, &m->req, NULL, NULL);
     actor_unref(actor);
+    t->app = m->app ? json_clone(&t->arena, m->app) : NULL;
     memcpy(t->queued_id, m->queued_id.p, m->queued_id.n);
     t->queued_ms = m->queued_ms;
     t->queued_number = ++rt->nqueued;

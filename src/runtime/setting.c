@@ -91,6 +91,8 @@ static void write_setting(const struct turn *t, struct json_writer *w)
         jw_kstr(w, "skill", t->skill->name);
     if (t->is_unattended)
         jw_kbool(w, "unattended", true);
+    if (t->app)
+        jw_kval(w, "app", t->app);
     write_limits(&t->limits, w);
     write_found(&t->promoted, w);
     if (t->auto_allow.len > 0) {
@@ -166,6 +168,8 @@ bool setting_restore(struct turn *t, const struct replay_ask *ask)
     t->auto_allow = strings_of(&t->arena, json_get(value, "autoAllow"));
     t->is_unattended |= json_get_bool(value, "unattended", false);
     restore_limits(t, json_get(value, "limits"));
+    const struct json *app = json_get(value, "app");
+    t->app = json_is(app, JSON_OBJECT) ? json_clone(&t->arena, app) : NULL;
     const struct json *found = json_get(value, "foundTools");
     for (size_t i = 0; json_is(found, JSON_ARRAY) && i < found->len; i++)
         promoted_add(&t->promoted, json_string(&found->items[i], STR_NONE));

@@ -96,6 +96,8 @@ struct turn {
     str owner_id;                  /* of a conversation that was there before; else empty */
     struct json_strs participants; /* of a shared conversation, when the turn began */
     const struct json *metadata;
+    const struct json
+        *app; /* in front of the person: {name, state?, summary?} (focus.c), or NULL */
     struct turn_answer answer;
     const struct run_pending *pending; /* calls that the answer is about */
     size_t npending;
@@ -196,6 +198,9 @@ void turn_match_skill(struct turn *t);
 /* ---- context.c: the log as messages for the model ---- */
 int context_messages(struct arena *a, const struct replay *r, const struct llm_message **ret,
                      size_t *ret_n, struct err *e);
+
+/* ---- focus.c: the app in front of the person, as the prompt has it ---- */
+bool focus_of(const struct turn *t, struct prompt_focus *ret); /* false: none that it may use */
 
 /* ---- title.c: gives an untitled conversation its title; fire and forget ---- */
 void title_start(struct runtime *rt, str conversation_id, str model, str user_text, str answer);

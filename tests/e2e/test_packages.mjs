@@ -177,6 +177,7 @@ test('a package is searched for, installed, used, updated, and used without the 
     assert.match(added.stdout, /tiny is running with 5 tools/)
     assert.equal(await text(server, 'tiny', 'add', { a: 20, b: 3 }), '23')
     assert.equal((await app(server, 'tiny')).bundleName, '@test/tiny')
+    assert.equal((await app(server, 'tiny')).trustScore, 50, 'from the page of the bundle: a download does not say it')
     const settings = JSON.parse(fs.readFileSync(path.join(workdir, 'nimblebrain.json')))
     assert.deepEqual(settings.bundles, [{ name: '@test/tiny', sandbox: { read: [SRC_DIR] }, version: '1.0.0' }])
     assert.match((await nbw('bundle', 'info', '@test/tiny')).stdout, /^status +running$/m)

@@ -68,6 +68,8 @@ test('a bundle of 14 tools hides neither itself nor bash: own tools take no plac
 test('what is hidden has a line for each app; what the conversation uses stays in the list', async () => {
     const s = await serve({ bundles: bundles.slice(0, 1), maxDirectTools: 3 })
     await ready(s)
+    const open = await post('/v1/prompt', { message: 'hello', appContext: { serverName: 'files' } }, s)
+    assert.equal(names(open).filter((n) => n.startsWith('files__')).length, 14, 'the open app is listed whole')
     const before = await post('/v1/prompt', { message: 'hello' }, s)
     assert.ok(names(before).every((n) => n.startsWith('nb__')), names(before).join())
     const hidden = layer(before, 'hidden tools').text
@@ -86,6 +88,37 @@ test('what is hidden has a line for each app; what the conversation uses stays i
     assert.ok(names(next).includes('files__list_directory'), names(next).join())
     assert.match(layer(next, 'hidden tools').text, /^- files: 13 tools /m)
     refusedNothing()
+})
+
+test('the app in front of the person: its tools are listed, its state is shown when it is trusted', async () => {
+    const open = (serverName, extra) => post('/v1/prompt', { message: 'hello', appContext: { appName: serverName, serverName, appState: { state: { city: 'Oslo' }, summary: 'looks at Oslo', updatedAt: 'now' }, ...extra } })
+    const trusted = layer(await open('files'), 'active app')
+    assert.match(trusted.author, /the app files, a third party/)
+    assert.match(trusted.text, /this app open: files[^]*<app-state>\n\{"city":"Oslo"\}\n<\/app-state>/)
+    const unknown = layer(await open('everything'), 'active app')
+    assert.match(unknown.text, /this app open: everything/)
+    assert.doesNotMatch(unknown.text, /Oslo/)
+    assert.equal(layer(await open('absent'), 'active app'), undefined)
+    const long = await open('files', { appState: { state: 'x'.repeat(20000), summary: 'looks at much' } })
+    assert.match(layer(long, 'active app').text, /<app-state>\nlooks at much\n/)
+    const narrow = await post('/v1/prompt', { message: 'hello', allowedTools: ['everything__*'], appContext: { serverName: 'files' } })
+    assert.equal(layer(narrow, 'active app'), undefined)
+    const asked = await chat({ text: 'fine' }, { appContext: { serverName: 'files', appState: { state: { city: 'Bergen' } } } })
+    assert.match(JSON.stringify(double.log.at(-1).body.system), /Bergen/, asked.response)
+})
+
+test('skills are listed and shown without a question, and changed with one', async () => {
+    const call = (args) => chat([{ calls: [{ name: 'nb__manage_skill', args }] }, { text: 'done' }])
+    const listed = await call({ action: 'list' })
+    assert.equal(listed.stopReason, 'complete')
+    assert.match(listed.toolCalls[0].output, /^- soul \(context/m)
+    assert.equal((await call({ action: 'show', name: 'research' })).stopReason, 'complete')
+    for (const action of ['create', 'update', 'edit', 'delete'])
+        assert.equal((await call({ action, name: 'tea', skill: { body: 'Boil.', triggers: ['tea'] } })).stopReason, 'waiting', action)
+    const overview = await chat([{ calls: [{ name: 'nb__status', args: { scope: 'overview' } }] }, { text: 'done' }])
+    assert.match(overview.toolCalls[0].output, /conversations__update renames one/)
+    const states = await chat([{ calls: [{ name: 'nb__bundle_status', args: {} }] }, { text: 'done' }])
+    assert.match(states.toolCalls[0].output, /^- files .*, trust 88 of 100/m)
 })
 
 test('nb prompt without a server shows exactly what is sent', async () => {

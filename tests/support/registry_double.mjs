@@ -35,7 +35,7 @@ export async function startRegistry(packages = {}) {
         const { data, sha256: claimed } = versions[version]
         return {
             url: registry.redirectTo ?? `${registry.url}/files/${encodeURIComponent(name)}/${version}`,
-            bundle: { name, version, sha256: claimed ?? sha256(data), size: data.length, platform: { os: url.searchParams.get('os'), arch: url.searchParams.get('arch') }, certification_level: 2 },
+            bundle: { name, version, sha256: claimed ?? sha256(data), size: data.length, platform: { os: url.searchParams.get('os'), arch: url.searchParams.get('arch') } },
             expires_at: new Date(Date.now() + 60000).toISOString(),
         }
     }
