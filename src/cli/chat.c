@@ -259,7 +259,7 @@ static int run(struct chat *c)
     bool is_interactive =
         !o->prompt && o->files.len == 0 && c->cli->is_tty_in && is_drawable(c->cli);
     /* A log outside of the configured store is not the running server's. */
-    int r = find_elsewhere(c)
+    int r = find_elsewhere(c) || o->is_here
                 ? session_open_local(c->loop, c->config, is_interactive, &c->session, &e)
                 : session_open(c->loop, c->config, is_interactive, &c->session, &e);
     if (r < 0)

@@ -49,6 +49,8 @@ const struct arg CLI_CHAT_ARGS[] = {
      "tools that need no permission now (may be repeated)"},
     {"resume", 'r', ARG_STRING, CHAT(resume), "ID", "go on with a conversation"},
     {"continue", 0, ARG_FLAG, CHAT(is_continue), NULL, "go on with the latest conversation"},
+    {"here", 0, ARG_FLAG, CHAT(is_here), NULL,
+     "run in this process and directory, also beside a running server"},
     {0}};
 
 /* Global and chat options in one table, since both may stand before a command. */

@@ -20,6 +20,7 @@ struct chat_options {
     const char *prompt, *resume;
     struct arg_list files, allow;
     bool is_continue;
+    bool is_here; /* with a server of our own, also beside a running one */
 };
 
 struct cli {

@@ -73,6 +73,10 @@ void greeting_hello(struct chat *c, struct view *v)
     else
         add_path(&line, c->config->work_dir);
     buf_add_char(&line, '\n');
+    if (session_is_remote(c->session))
+        style_add(&line, v->has_color, STYLE_DIM,
+                  STR("Commands and files of tools are the server's; nb --here runs them in this "
+                      "directory.\n"));
     style_add(&line, v->has_color, STYLE_DIM,
               is_demo ? STR("Offline demo; ANTHROPIC_API_KEY or OPENAI_API_KEY brings a real model."
                             "\n/help shows commands and keys.")

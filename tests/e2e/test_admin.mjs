@@ -303,3 +303,18 @@ test('a token is revoked by its name, and a tool gets the types of its schema', 
     const called = await nb(['--workdir', tmpdir(), 'mcp', 'call', 'conversations__search', 'query=5'], { env: quick })
     assert.equal(called.code, 0, called.stdout + called.stderr)
 })
+
+test('beside a running server, --here runs commands in the directory of the terminal', async () => {
+    const server = await startServer({ env: quick })
+    const cwd = fs.realpathSync(tmpdir())
+    const run = async (...args) => {
+        const r = await nb([...args, '--workdir', server.workdir, '--json', '--allow', '*', '-p', 'call bash__bash_exec {"command":"pwd"}'], { env: quick, cwd })
+        assert.equal(r.code, 0, r.stdout + r.stderr)
+        return JSON.parse(r.stdout)
+    }
+    const here = await run('--here')
+    assert.ok(here.toolCalls[0].output.includes(cwd), JSON.stringify(here.toolCalls))
+    assert.ok(!(await run()).toolCalls[0].output.includes(cwd))
+    const listed = await (await fetch(`${server.url}/v1/conversations`)).json()
+    assert.ok(listed.conversations.some((c) => c.id === here.conversationId), 'the server lists it')
+})
