@@ -1,6 +1,7 @@
 // One hostile person with a token and one without, at full speed: how long somebody else's chat turn
 // and the removal of a member take, before and during. SECONDS (60), NB_RELEASE. With two cores the
-// server has one and everything else the other, before and during: the figure is nb's own.
+// server has one and everything else the other, before and during, so that the figure is nb's own.
+// SPREAD=1 prints more percentiles.
 import { spawn, spawnSync } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
 import fs from 'node:fs'

@@ -412,6 +412,26 @@ static void test_an_event_larger_than_the_limit(void **state)
     assert_int_equal(rig_append(r, ID, "{\"type\":\"c\"}"), 0);
 }
 
+/* It does not look like a store without conversations. */
+static void test_a_missing_directory_is_trouble(void **state)
+{
+    struct rig *r = *state;
+    char away[4096];
+    assert_int_equal(rig_create(r, ID, "usr_a"), 0);
+    assert_int_equal(rig_get(r, "conv_none"), -ENOENT);
+    assert_false(store_is_failing(r->store));
+    (void)snprintf(away, sizeof away, "%s.away", r->conv_dir);
+    assert_int_equal(rename(r->conv_dir, away), 0);
+    assert_int_equal(rig_get(r, "conv_none"), -EIO);
+    assert_true(store_is_failing(r->store));
+    assert_int_equal(rig_create(r, "conv_other", "usr_a"), -EIO);
+    assert_int_equal(rig_list(r, &(struct store_query){0}), -EIO);
+    assert_int_equal(rename(away, r->conv_dir), 0);
+    assert_int_equal(rig_list(r, &(struct store_query){0}), 0);
+    assert_int_equal(rig_get(r, ID), 0);
+    assert_false(store_is_failing(r->store));
+}
+
 /* On a real file system of 256 kB, in a mount namespace of its own. */
 static int fill_the_disk(struct rig *r)
 {
@@ -438,7 +458,10 @@ static int fill_the_disk(struct rig *r)
     str file = rig_slurp(r, FILE_ID);
     assert_int_equal(file.p[file.n - 1], '\n'); /* no half line either */
     assert_int_equal(mount("tmpfs", r->conv_dir, "tmpfs", MS_REMOUNT, "size=1m"), 0);
+    assert_true(store_is_failing(r->store));
     assert_int_equal(rig_append(r, ID, event), 0); /* room again: goes on by itself */
+    assert_int_equal(rig_create(r, "conv_other", "usr_a"), 0);
+    assert_false(store_is_failing(r->store));
     assert_int_equal(rig_delete(r, ID, true), 0);
     rig_close_store(r);
     assert_int_equal(umount(r->conv_dir), 0);
@@ -486,6 +509,7 @@ int main(void)
         TEST(test_trash_expires),
         TEST(test_lines_too_long_to_hold),
         TEST(test_an_event_larger_than_the_limit),
+        TEST(test_a_missing_directory_is_trouble),
         cmocka_unit_test(test_full_disk),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
