@@ -363,6 +363,68 @@ static void test_reserved_names(void **state)
 
 #define CASE(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
+static void make_person(const struct world *w, const char *user, char dir[160])
+{
+    char home[120];
+    snprintf(home, sizeof(home), "%s/two/%s", w->root, user);
+    snprintf(dir, 160, "%s/skills", home);
+    assert_int_equal(mkdir(home, 0700), 0);
+    assert_int_equal(mkdir(dir, 0700), 0);
+}
+
+static void test_personal_skills_are_in_one_view_and_replace_nothing(void **state)
+{
+    struct world *w = *state;
+    char ann[160], bad[160];
+    size_t common, mine;
+    make_person(w, "usr_ann", ann);
+    make_person(w, "nobody", bad);
+    put_skill(w->one, "shared.md", "shared", "of all");
+    put_skill(ann, "own.md", "own", "of ann");
+    put_skill(ann, "shared.md", "shared", "of ann as well");
+    put_context(ann, "rules.md", "rules", 30);
+    put_skill(bad, "stray.md", "stray", "of nobody");
+    const struct skill_dir dirs[] = {
+        {.path = str_from(w->one), .origin = SKILL_WORKSPACE},
+        {.path = str_from(w->two), .origin = SKILL_PERSONAL, .is_people = true},
+    };
+    w->set = skills_load(dirs, 2, NULL);
+    struct skills *view = skills_for(w->set, STR("usr_ann"));
+    assert_null(skills_find(w->set, STR("own")));
+    assert_null(skills_find(view, STR("stray")));
+    assert_int_equal(skills_find(view, STR("own"))->origin, SKILL_PERSONAL);
+    assert_int_equal(skills_find(view, STR("shared"))->origin, SKILL_WORKSPACE);
+    (void)skills_context(w->set, &common);
+    (void)skills_context(view, &mine);
+    assert_int_equal(mine, common + 1);
+    assert_problem(w->set, SKILL_ERROR, "replaces no skill");
+    assert_ptr_equal(skills_for(w->set, STR("usr_bob")), w->set);
+    assert_ptr_equal(skills_for(w->set, STR_NONE), w->set);
+    /* A reference to a view keeps the whole set. */
+    (void)skills_ref(view);
+    w->set = skills_unref(w->set);
+    assert_int_equal(skills_find(view, STR("own"))->origin, SKILL_PERSONAL);
+    skills_unref(view);
+}
+
+static void test_personal_skills_have_a_ceiling(void **state)
+{
+    struct world *w = *state;
+    char ann[160], file[40], name[40];
+    make_person(w, "usr_ann", ann);
+    for (int i = 0; i < SKILL_PERSONAL_MAX + 3; i++) {
+        snprintf(file, sizeof(file), "s%03d.md", i);
+        snprintf(name, sizeof(name), "s%03d", i);
+        put_skill(ann, file, name, "x");
+    }
+    const struct skill_dir people = {
+        .path = str_from(w->two), .origin = SKILL_PERSONAL, .is_people = true};
+    w->set = skills_load(&people, 1, NULL);
+    assert_int_equal(skills_len(skills_for(w->set, STR("usr_ann"))),
+                     skills_len(w->set) + SKILL_PERSONAL_MAX);
+    assert_problem(w->set, SKILL_ERROR, "already");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -381,6 +443,8 @@ int main(void)
         CASE(test_places_in_load_order),
         CASE(test_references),
         CASE(test_reserved_names),
+        CASE(test_personal_skills_are_in_one_view_and_replace_nothing),
+        CASE(test_personal_skills_have_a_ceiling),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
