@@ -5,14 +5,14 @@ import { modernClient } from '../support/mcp.mjs'
 import { start as startDouble } from '../support/model_double.mjs'
 import { openOffice } from '../support/office.mjs'
 
-let double, office, ann, bob
+let double, office, ann, bob, fay
 const expected = [] // {way, action, target, outcome, user}
 
 before(async () => {
     double = await startDouble({ port: 0, seed: 11 })
     office = await openOffice(
-        { ann: 'owner', bob: 'member', cat: 'member', dan: 'member' },
-        { ws_a: { ann: 'admin', bob: 'member', cat: 'member', dan: 'member' } },
+        { ann: 'owner', bob: 'member', cat: 'member', fay: 'member' },
+        { ws_a: { ann: 'admin', bob: 'member', cat: 'member', fay: 'admin' } },
         {
             settings: {
                 defaultModel: 'anthropic:claude-sonnet-4-5-20250929',
@@ -25,6 +25,7 @@ before(async () => {
     )
     ann = office.as('ann', 'ws_a')
     bob = office.as('bob', 'ws_a')
+    fay = office.as('fay', 'ws_a')
 })
 after(async () => {
     await office.server.stop()
@@ -144,8 +145,8 @@ test('skills and bundles by a tool', async () => {
         expect(via, 'skill.delete', name)
         await call(ann, 'nb__manage_bundle', { action: 'uninstall', name: `gone-${via}` })
         expect(via, 'bundle.remove', `gone-${via}`, { outcome: 'denied' })
-        await call(ann, 'nb__manage_bundle', { action: 'install', name: `@x/by-${via}` }) // not allowed here
-        expect(via, 'bundle.install', `@x/by-${via}`, { outcome: 'denied' })
+        await call(fay, 'nb__manage_bundle', { action: 'install', name: `@x/by-${via}` }) // not allowed here
+        expect(via, 'bundle.install', `@x/by-${via}`, { outcome: 'denied', user: 'usr_fay' })
     }
 })
 
