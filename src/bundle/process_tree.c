@@ -11,6 +11,7 @@
 /* Fields of /proc/PID/stat counted from the state, which follows the name in parentheses. */
 #define FIELD_PARENT  1
 #define FIELD_THREADS 17
+#define FIELD_STARTED 19
 #define FIELD_RSS     21
 
 /* The name may hold spaces and parentheses: fields start behind the last ')'. */
@@ -22,7 +23,7 @@ static int parse_stat(str text, struct process *ret)
     str rest = str_trim(str_skip(text, (size_t)end + 1)), field;
     for (int i = 0; i <= FIELD_RSS && str_split(&rest, ' ', &field); i++) {
         int64_t v = 0;
-        if (i != FIELD_PARENT && i != FIELD_THREADS && i != FIELD_RSS)
+        if (i != FIELD_PARENT && i != FIELD_THREADS && i != FIELD_STARTED && i != FIELD_RSS)
             continue;
         if (parse_i64(field, &v) < 0)
             return -EINVAL;
@@ -30,6 +31,8 @@ static int parse_stat(str text, struct process *ret)
             ret->parent = (int)v;
         else if (i == FIELD_THREADS)
             ret->threads = (unsigned)v;
+        else if (i == FIELD_STARTED)
+            ret->started = v;
         else
             ret->rss_bytes = v * sysconf(_SC_PAGESIZE);
     }
@@ -134,30 +137,28 @@ void process_tree_walk(const struct process_table *t, int root, process_fn fn, v
 
 /* ---- ending them ---- */
 
-static int parent_now(int pid)
+static bool is_still(const struct process *p)
 {
-    struct process p;
+    struct process now;
     char name[16];
-    snprintf(name, sizeof(name), "%d", pid);
+    snprintf(name, sizeof(name), "%d", p->pid);
     int proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    int rc = proc < 0 ? -errno : read_process(proc, name, &p);
+    int rc = proc < 0 ? -errno : read_process(proc, name, &now);
     if (proc >= 0)
         close(proc);
-    return rc < 0 ? 0 : p.parent;
+    return rc == 0 && now.started == p->started;
 }
 
-/* The id may belong to another process meanwhile: its parent is compared once it cannot change
- * hands any more. The parent is another one when its own was killed a moment ago; then the next
- * round finds it. All die in one round: a flood of processes grows faster than its parents can be
- * followed. */
+/* The id may belong to another process meanwhile, which is asked once it cannot change hands any
+ * more. All die in one round: a flood of processes grows faster than its parents can be followed.
+ */
 static void kill_one(void *ctx, const struct process *p, unsigned depth)
 {
     const unsigned *min_depth = ctx;
     int fd = depth < *min_depth ? -1 : pidfd_open(p->pid, 0);
     if (fd < 0)
         return;
-    int parent = parent_now(p->pid);
-    if (parent == p->parent || parent == getpid())
+    if (is_still(p))
         (void)pidfd_send_signal(fd, SIGKILL, NULL, 0);
     close(fd);
 }

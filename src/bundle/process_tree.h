@@ -12,6 +12,7 @@ struct process {
     int pid, parent;
     unsigned threads;
     int64_t rss_bytes;
+    int64_t started; /* ticks since boot: with the id it names one process */
 };
 
 struct process_table {
