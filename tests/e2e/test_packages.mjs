@@ -305,6 +305,7 @@ test('the agent finds a package, installs it, sees its state, uses it and remove
     await eventually(async () => (await app(server, 'py'))?.status === 'running', 10000)
     assert.match(await text(server, 'nb', 'bundle_status'), /py[^]*2\.0\.0[^]*running|py[^]*running[^]*2\.0\.0/)
     assert.equal(await text(server, 'py', 'who'), 'found b')
+    assert.equal((await app(server, 'py')).trustScore, 50) // as the registry rates it
     await text(server, 'nb', 'manage_bundle', { action: 'uninstall', name: 'py' })
     await eventually(async () => !(await app(server, 'py')))
 })
