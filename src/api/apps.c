@@ -10,12 +10,6 @@
 
 /* ---- showing ---- */
 
-static bool is_admin(const struct http_req *r)
-{
-    const struct api_identity *id = api_identity(r);
-    return id->is_operator || id->viewer.is_workspace_admin;
-}
-
 /* What is not known is below 0. */
 static void write_or_null(struct json_writer *w, const char *key, int64_t v)
 {
@@ -30,7 +24,7 @@ static void write_or_null(struct json_writer *w, const char *key, int64_t v)
 static void write_members(struct json_writer *w, struct bundle *b, const struct http_req *r)
 {
     const struct bundle_info *i = bundle_info(b);
-    bool is_for_admin = is_admin(r);
+    bool is_for_admin = api_is_admin(r);
     jw_kstr(w, "name", i->name);
     jw_kstr(w, "bundleName", i->is_path && !is_for_admin ? i->name : i->package);
     jw_kstr(w, "version", i->version);
@@ -83,7 +77,7 @@ static void write_tools(struct json_writer *w, struct arena *a, const struct bun
 static void write_detail(struct json_writer *w, struct arena *a, struct bundle *b,
                          const struct http_req *r)
 {
-    bool is_for_admin = is_admin(r);
+    bool is_for_admin = api_is_admin(r);
     jw_object(w);
     write_members(w, b, r);
     const struct bundle_info *i = bundle_info(b);

@@ -59,6 +59,8 @@ struct api_identity {
 const struct api_identity *api_identity(const struct http_req *r);
 struct api_space *api_space(const struct http_req *r);
 struct actor *api_actor(const struct http_req *r); /* borrowed; of routes with a workspace */
+/* Of the workspace, by the role of now: an answer that waited shows what is right when it is sent. */
+bool api_is_admin(const struct http_req *r);
 /* May the token use anything of this bundle? What it may not use, it does not see. */
 bool api_token_sees(const struct http_req *r, str bundle);
 str api_display_name(const struct api *api, str user_id); /* may be empty; for this turn */

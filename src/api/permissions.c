@@ -4,12 +4,6 @@
 #include "engine/permission.h"
 #include "tools/surface.h"
 
-static bool is_admin(const struct http_req *r)
-{
-    const struct api_identity *id = api_identity(r);
-    return id->is_operator || id->viewer.is_workspace_admin;
-}
-
 /* ---- showing ---- */
 
 static enum permission decide(const struct http_req *r, const struct toolset_item *it)
@@ -28,7 +22,7 @@ static void write_decisions(struct json_writer *w, const struct http_req *r)
     jw_array(w);
     for (size_t i = 0; i < all->len; i++) {
         const struct toolset_item *it = &all->items[i];
-        if (it->tool->is_internal || (it->tool->is_admin_only && !is_admin(r)) ||
+        if (it->tool->is_internal || (it->tool->is_admin_only && !api_is_admin(r)) ||
             !identity_may_call(&api_identity(r)->who, it->name))
             continue;
         jw_object(w);
@@ -52,7 +46,7 @@ static void reply(struct http_req *r)
     api_write_strs(&j.w, "deny", rules->deny);
     api_write_strs(&j.w, "consents", runtime_consents(rt, &r->arena, actor_user(api_actor(r))));
     api_write_strs(&j.w, "workspaceConsents", runtime_consents(rt, &r->arena, STR_NONE));
-    jw_kbool(&j.w, "mayChange", is_admin(r) && runtime_deps(rt)->settings_path);
+    jw_kbool(&j.w, "mayChange", api_is_admin(r) && runtime_deps(rt)->settings_path);
     write_decisions(&j.w, r);
     jw_end(&j.w);
     api_json_send(&j, r);

@@ -87,8 +87,7 @@ static bool is_of_use(const struct http_req *r, const struct skill *s)
 static void reply_list(struct skills_request *q, const struct skills *s)
 {
     const struct skill_problems *problems = skills_problems(runtime_skills(q->runtime));
-    const struct api_identity *id = api_identity(q->req);
-    bool is_admin = id->is_operator || id->viewer.is_workspace_admin;
+    bool is_admin = api_is_admin(q->req);
     struct api_json j;
     api_json_begin(&j);
     jw_object(&j.w);

@@ -23,10 +23,9 @@ static void write_tool(struct json_writer *w, const struct toolset_item *it)
     jw_end(w);
 }
 
-static bool is_admin(const struct http_req *r)
+bool api_is_admin(const struct http_req *r)
 {
-    const struct api_identity *id = api_identity(r);
-    return id->is_operator || id->viewer.is_workspace_admin;
+    return actor_is_admin(api_actor(r));
 }
 
 bool api_token_sees(const struct http_req *r, str bundle)
@@ -55,7 +54,7 @@ void api_tools_list(void *ctx, struct http_req *r)
     jw_array(&j.w);
     for (size_t i = 0; i < all->len; i++) {
         const struct toolset_item *it = &all->items[i];
-        if (it->tool->is_internal || (it->tool->is_admin_only && !is_admin(r)) ||
+        if (it->tool->is_internal || (it->tool->is_admin_only && !api_is_admin(r)) ||
             !identity_may_call(&api_identity(r)->who, it->name) ||
             (server.n > 0 && !str_eq(server, it->source)))
             continue;
@@ -99,7 +98,7 @@ static const struct toolset_item *find_tool(struct http_req *r, const struct cal
         const struct toolset_item *it = &all->items[i];
         bool is_named = str_eq(it->tool->name, in->tool) || str_eq(it->name, in->tool);
         if (is_named && str_eq(it->source, in->server) &&
-            !(it->tool->is_admin_only && !is_admin(r)))
+            !(it->tool->is_admin_only && !api_is_admin(r)))
             return it;
     }
     return NULL;

@@ -157,7 +157,11 @@ function detail(name: string): HTMLElement {
       section(
         `Tools (${info.tools.length})`,
         info.tools.length === 0
-          ? empty('None are known; the bundle has not run yet.')
+          ? empty(
+              info.auth?.per === 'person'
+                ? 'None are known before somebody has signed in.'
+                : 'None are known; the bundle has not run yet.',
+            )
           : h(
               'dl',
               { class: 'facts is-tools' },
