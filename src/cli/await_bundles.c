@@ -31,16 +31,19 @@ static uint64_t limit_ms(const struct awaited *w)
     return START_MS;
 }
 
-static str waiting_for(const struct awaited *w, struct arena *a)
+/* *ret_is_new: one of them was not named before, or does something else now. */
+static str waiting_for(const struct awaited *w, struct arena *a, bool *ret_is_new)
 {
     str all = STR_NONE;
+    *ret_is_new = false;
     for (size_t i = 0; i < bundles_count(w->bundles); i++) {
         const struct bundle_info *b = bundle_info(bundles_at(w->bundles, i));
         if (b->state != BUNDLE_STARTING)
             continue;
-        all =
-            arena_printf(a, "%.*s%s%.*s (%.*s)", STR_ARG(all), all.n > 0 ? ", " : "",
-                         STR_ARG(b->name), STR_ARG(b->reason.n > 0 ? b->reason : STR("starting")));
+        str one = arena_printf(a, "%.*s (%.*s)", STR_ARG(b->name),
+                               STR_ARG(b->reason.n > 0 ? b->reason : STR("starting")));
+        *ret_is_new |= str_find(str_from(w->told), one, 0) < 0;
+        all = arena_printf(a, "%.*s%s%.*s", STR_ARG(all), all.n > 0 ? ", " : "", STR_ARG(one));
     }
     return all;
 }
@@ -50,8 +53,9 @@ static void tell_waiting(struct awaited *w)
 {
     struct arena a;
     arena_init(&a);
-    str all = waiting_for(w, &a);
-    if (all.n > 0 && !str_eq(all, str_from(w->told))) {
+    bool is_new;
+    str all = waiting_for(w, &a, &is_new);
+    if (is_new) {
         snprintf(w->told, sizeof w->told, "%.*s", STR_ARG(all));
         bundle_cli_print_line(stderr, "waiting for", all);
         w->since_ms = clock_mono_ms();
