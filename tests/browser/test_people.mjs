@@ -100,7 +100,7 @@ test('an admin adds people and puts them into a workspace; axe finds nothing ser
     await newest.getByRole('cell', { name: 'member.add', exact: true }).waitFor()
     await page.getByLabel('Kind').selectOption('user.*')
     await newest.getByRole('cell', { name: 'user.add', exact: true }).waitFor()
-    assert.equal(await page.locator('tbody tr').count(), 2)
+    assert.equal(await page.locator('tbody tr').count(), 3, 'nb init and two people')
     await page.getByLabel('Person').selectOption({ label: 'Bob' })
     await page.getByText('There are none.').waitFor()
     await page.getByLabel('Kind').selectOption('login')
@@ -119,7 +119,7 @@ test('an admin adds people and puts them into a workspace; axe finds nothing ser
     await page.getByText('There are none.').waitFor()
     assert.equal((await fetch(`${server.url}/v1/conversations`, { headers })).status, 401)
     await own.close()
-})
+}, { timeoutMs: 60000 })
 
 /** The open conversation, with somebody else in it. */
 async function shareWith(page, name) {
