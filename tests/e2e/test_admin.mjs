@@ -144,16 +144,15 @@ test('a second server on a work directory is refused before its bundles start, a
     const server = await startServer({ env: quick })
     const started = path.join(tmpdir(), 'started')
     const bundles = [{ serverName: 'witness', command: '/bin/sh', args: ['-c', `echo x >> ${started}`], sandbox: 'off' }]
-    fs.writeFileSync(path.join(server.workdir, 'nimblebrain.json'), JSON.stringify({ noDefaultBundles: true, bundles }))
+    const settings = path.join(tmpdir(), 'settings.json') // the running server would follow its own file
+    fs.writeFileSync(settings, JSON.stringify({ noDefaultBundles: true, bundles }))
     fs.rmSync(path.join(server.workdir, 'nb.sock'))
-    const second = await nb(['serve', '--port', '0', '--workdir', server.workdir], { env: quick })
+    const second = await nb(['serve', '--port', '0', '--config', settings, '--workdir', server.workdir], { env: quick })
     assert.equal(second.code, 1)
     assert.match(second.stderr, /another server uses the work directory/)
     assert.equal((await nb(['restore', '/dev/null', '--workdir', server.workdir], { env: quick })).code, 1)
 
-    const workdir = tmpdir()
-    fs.copyFileSync(path.join(server.workdir, 'nimblebrain.json'), path.join(workdir, 'nimblebrain.json'))
-    const taken = await nb(['serve', '--port', `${server.port}`, '--workdir', workdir], { env: quick })
+    const taken = await nb(['serve', '--port', `${server.port}`, '--config', settings, '--workdir', tmpdir()], { env: quick })
     assert.equal(taken.code, 1)
     assert.match(taken.stderr, /--port N/)
     assert.ok(!fs.existsSync(started), 'no bundle was started')
