@@ -7,7 +7,8 @@ import { noneLeft, quick, startHost } from '../support/bundles.mjs'
 
 const EAT = 'node -e "const kept = []; for (;;) kept.push(Buffer.alloc(8 << 20, 1))"'
 const FILL = 'for i in $(seq 64); do head -c 8M /dev/zero > /dev/shm/$i || exit 3; head -c 8M /dev/zero > /tmp/$i || exit 3; done; sleep 30'
-const FORK = 'for i in $(seq 700); do sleep 30 & done; wait'
+const FORK = 'mkfifo held; for i in $(seq 700); do { read; } < held & done; wait' // each waits for a writer
+const PATIENCE_S = 90 // on a machine with much else to do
 const WAIT = 'until [ -e go ]; do sleep 0.05; done; echo untouched'
 
 async function withBash(kind, fn) {
@@ -22,7 +23,10 @@ async function withBash(kind, fn) {
     host.apply({ name: '@nimblebraininc/bash', memoryMb: 256 })
     const state = await host.state('bash', 'running')
     assert.ok(state.sandbox.startsWith(kind), state.sandbox)
-    await fn(host, (command, more) => host.start('bash', 'bash_exec', { command, ...more }))
+    await fn(host, (command) => {
+        const call = host.start('bash', 'bash_exec', { command, timeout: PATIENCE_S }, { timeoutMs: PATIENCE_S * 1000 })
+        return { ...call, answer: () => call.answer(PATIENCE_S * 1000) }
+    })
     const info = await host.info('bash')
     assert.deepEqual([info.state, info.restarts, info.pid], ['running', 0, state.pid])
     await host.quit()
@@ -41,7 +45,7 @@ for (const kind of ['bubblewrap', 'Landlock']) {
             assert.equal(outputOf(hungry).exit_code, 137)
             assert.equal(outputOf(await run('touch go; echo next').answer()).stdout, 'next\n')
             assert.equal(outputOf(await beside.answer()).stdout, 'untouched\n')
-        }))
+        }), { timeoutMs: 120000 })
 
     test(`a command with too many processes ends alone, and its caller learns why (${kind})`, () =>
         withBash(kind, async (host, run) => {
@@ -51,7 +55,7 @@ for (const kind of ['bubblewrap', 'Landlock']) {
             assert.match(outputOf(many).stderr, /more than 512 processes/)
             await run('touch go').answer()
             assert.equal(outputOf(await beside.answer()).stdout, 'untouched\n')
-        }))
+        }), { timeoutMs: 120000 })
 }
 
 test('files in memory are memory of the command that wrote them', () =>
