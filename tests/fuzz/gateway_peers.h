@@ -279,6 +279,23 @@ struct bundle_call *bundle_request(struct bundle *b, const struct mcp_request *r
     return (struct bundle_call *)lanes_request(b->lanes, req, ev, ctx);
 }
 
+struct bundle_call *bundle_request_for(struct bundle *b, str person, const struct mcp_request *req,
+                                       const struct mcp_call_events *ev, void *ctx)
+{
+    return bundle_request(b, req, ev, ctx);
+}
+
+struct bundle_call *bundle_request_as(struct bundle *b, str person, const struct mcp_request *req,
+                                      const struct mcp_call_events *ev, void *ctx)
+{
+    return bundle_request(b, req, ev, ctx);
+}
+
+bool bundle_is_per_person(const struct bundle *b)
+{
+    return false;
+}
+
 void bundle_cancel(struct bundle_call *c, const char *reason)
 {
     lanes_cancel((struct lanes_call *)c, reason);
@@ -327,6 +344,16 @@ const struct bundle_info *bundle_info(struct bundle *b)
     static struct bundle_info info;
     info = (struct bundle_info){.name = b->entry.server_name, .state = BUNDLE_RUNNING};
     return &info;
+}
+
+bool bundle_is_waiting(const struct bundle *b)
+{
+    return false;
+}
+
+const char *bundle_state_name(enum bundle_state s)
+{
+    return "running";
 }
 
 str bundle_failure(struct bundle *b, struct arena *a, const struct err *err)
