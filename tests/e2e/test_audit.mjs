@@ -106,11 +106,13 @@ test('with people.ownWorkspace a person without a workspace gets one, and it is 
     const hit = await find({ action: 'workspace.add', target: mine[0].id, outcome: 'ok', user: 'usr_bob' })
     assert.match(hit.detail, /people\.ownWorkspace/)
     assert.equal((await records()).filter((e) => e.action === 'workspace.add').length, 1)
-    // Deleting and asking again makes no endless row of workspaces.
-    await bob.ask('DELETE', `/v1/workspaces/${mine[0].id}`)
-    const next = (await bob.get('/v1/bootstrap')).body.activeWorkspace
-    await bob.ask('DELETE', `/v1/workspaces/${next}`)
-    assert.equal((await bob.get('/v1/bootstrap')).status, 503)
+    // Deleting and asking again makes no endless row of workspaces; a new minute may begin meanwhile.
+    let start = await bob.get('/v1/bootstrap')
+    for (let i = 0; i < 6 && start.status === 200; i++) {
+        await bob.ask('DELETE', `/v1/workspaces/${start.body.activeWorkspace}`)
+        start = await bob.get('/v1/bootstrap')
+    }
+    assert.equal(start.status, 503, start.text)
     await server.stop()
 })
 
