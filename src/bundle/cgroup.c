@@ -14,6 +14,7 @@
 #define LEAF       "command"
 #define OWN_WEIGHT "500" /* servers have 100 each: nb answers while they compute */
 #define FILE_BYTES 4096
+#define LEFT_AGE_S 60
 
 const struct cgroup_place CGROUP_SYSTEM = {"/proc/self/cgroup", "/sys/fs/cgroup"};
 
@@ -177,6 +178,24 @@ static const char *with_limits(struct arena *a, str path, const struct cgroup_li
     return path.p;
 }
 
+/* A leaf can be removed only when its last process is gone, which may be a moment after its end. A
+ * young one may wait for its first process. */
+static void sweep(const char *dir_path, str prefix, str except, int min_age_s)
+{
+    const struct dirent *d;
+    struct stat st;
+    DIR *dir = opendir(dir_path);
+    while (dir && (d = readdir(dir)) != NULL) {
+        str name = str_from(d->d_name);
+        if (str_starts(name, prefix) && !(except.n > 0 && str_starts(name, except)) &&
+            fstatat(dirfd(dir), d->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+            time(NULL) - st.st_mtime >= min_age_s)
+            (void)unlinkat(dirfd(dir), d->d_name, AT_REMOVEDIR);
+    }
+    if (dir)
+        closedir(dir);
+}
+
 static str make_below_root(struct arena *a, const struct cgroup_place *place, str name)
 {
     str root = find_root(a, place);
@@ -185,6 +204,8 @@ static str make_below_root(struct arena *a, const struct cgroup_place *place, st
     root = root.n > 0 ? root : find_v1(a, place);
     if (root.n == 0)
         return STR_NONE;
+    /* Those of servers that were killed. The group of the bash bundle is empty between commands. */
+    sweep(root.p, STR("bundle-"), STR("bundle-bash-"), LEFT_AGE_S);
     return make_dir(a, root, arena_printf(a, "bundle-%.*s", STR_ARG(name)));
 }
 
@@ -250,21 +271,9 @@ void cgroup_kill(const char *path)
         close(fd);
 }
 
-/* A leaf can be removed only when its last process is gone, which may be a moment after its end. A
- * young one may wait for its first process. */
 void cgroup_sweep(const char *group, int min_age_s)
 {
-    const struct dirent *d;
-    struct stat st;
-    DIR *dir = opendir(group);
-    while (dir && (d = readdir(dir)) != NULL) {
-        if (str_starts(str_from(d->d_name), STR(LEAF "-")) &&
-            fstatat(dirfd(dir), d->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-            time(NULL) - st.st_mtime >= min_age_s)
-            (void)unlinkat(dirfd(dir), d->d_name, AT_REMOVEDIR);
-    }
-    if (dir)
-        closedir(dir);
+    sweep(group, STR(LEAF "-"), STR_NONE, min_age_s);
 }
 
 void cgroup_remove(const char *path)
