@@ -76,7 +76,9 @@ int request_tools_parse(struct arena *a, str json, struct run_input *ret)
 /* Two blobs on their way to the disk. What the run appends meanwhile waits for them (turn_hold), so
  * that the event that names them stands in front of it. */
 struct record {
-    struct turn *turn; /* lives: its last append waits for this */
+    struct list_node node; /* in turn.records */
+    struct runtime *rt;
+    struct turn *turn; /* NULL = it does not wait any more */
     str line;
     char system_sha[SHA256_HEX_LEN + 1], tools_sha[SHA256_HEX_LEN + 1];
     int pending;
@@ -91,13 +93,10 @@ static void remember_blobs(const struct record *r)
     memcpy(t->tools_sha, r->tools_sha, sizeof t->tools_sha);
 }
 
-static void on_blob(void *ctx, const struct err *err, str sha256)
+static void conclude(struct record *r)
 {
-    struct record *r = ctx;
     struct turn *t = r->turn;
-    r->has_failed |= err != NULL;
-    if (--r->pending > 0)
-        return;
+    list_del(&r->node);
     if (r->has_failed) {
         log_warn(t->rt->deps.log, "runtime", "a request is not recorded: %s",
                  "a blob could not be written");
@@ -105,8 +104,31 @@ static void on_blob(void *ctx, const struct err *err, str sha256)
         remember_blobs(r);
         turn_note_request(t, r->line);
     }
-    free(r);
     turn_release(t);
+}
+
+static void on_blob(void *ctx, const struct err *err, str sha256)
+{
+    struct record *r = ctx;
+    struct runtime *rt = r->rt;
+    r->has_failed |= err != NULL;
+    if (--r->pending > 0)
+        return;
+    if (r->turn)
+        conclude(r);
+    free(r);
+    rt->nrecords--;
+    runtime_check_stopped(rt);
+}
+
+void request_log_forget(struct turn *t)
+{
+    LIST_FOREACH (n, &t->records) {
+        struct record *r = LIST_ENTRY(n, struct record, node);
+        list_del(&r->node);
+        r->turn = NULL;
+        turn_release(t);
+    }
 }
 
 static str event_line(struct arena *a, const struct turn *t, int iteration,
@@ -187,8 +209,11 @@ static void put_blobs(struct turn *t, str line, const struct system_memo *system
 {
     struct store *store = t->rt->deps.store;
     struct record *r = xcalloc(1, sizeof *r);
+    r->rt = t->rt;
     r->turn = t;
     r->line = line; /* in the arena of the turn */
+    t->rt->nrecords++;
+    list_push(&t->records, &r->node);
     memcpy(r->system_sha, system->sha, sizeof r->system_sha);
     memcpy(r->tools_sha, tools->sha, sizeof r->tools_sha);
     r->pending = 2;

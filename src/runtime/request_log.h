@@ -13,6 +13,10 @@ void tools_memo_done(struct tools_memo *m);
 /* Called for every step, with what the model is about to get. */
 void request_log_note(struct turn *t, int iteration, const struct run_input *in);
 
+/* The turn waits no more for what is under way: a run that was cancelled has to end now, because
+ * its log may be about to go. What its model was given stays unrecorded then. */
+void request_log_forget(struct turn *t);
+
 /* The blob of a system prompt or a tool list (empty when it is too large), and back. */
 str request_system_json(struct arena *a, const struct run_input *in);
 str request_tools_json(struct arena *a, const struct run_input *in);

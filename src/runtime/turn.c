@@ -6,6 +6,7 @@
 #include "base/utf8.h"
 #include "engine/events.h"
 #include "runtime/compact.h"
+#include "runtime/request_log.h"
 
 #define HISTORY_PAGE_BYTES (4u * 1024 * 1024)
 #define HISTORY_BYTES_MAX  (32u * 1024 * 1024)
@@ -18,6 +19,7 @@ void turn_free(struct turn *t)
 {
     struct runtime *rt = t->rt;
     inquiries_drop(t);
+    request_log_forget(t);
     if (map_get(&rt->active, t->conversation_id) == t)
         map_del(&rt->active, t->conversation_id);
     list_del(&t->node);
@@ -400,6 +402,7 @@ struct turn *turn_new(struct runtime *rt, const struct turn_request *req,
     list_init(&t->queued);
     list_init(&t->queue_node);
     list_init(&t->held);
+    list_init(&t->records);
     copy_request(t, req);
     t->limits = limits_now(rt->deps.config);
     random_id("run", t->run_id);
@@ -425,6 +428,7 @@ void turn_forget(struct turn *t)
 void turn_cancel(struct turn *t)
 {
     t->is_cancelled = true;
+    request_log_forget(t);
     compact_abandon(t);
     if (t->run)
         run_cancel(t->run);

@@ -111,7 +111,8 @@ struct turn {
     struct run *run;
     size_t appends; /* under way, or held */
     unsigned holds;
-    struct list_node held; /* appends that wait (turn_hold) */
+    struct list_node held;    /* appends that wait (turn_hold) */
+    struct list_node records; /* what they wait for (request_log.c) */
     struct transcript *transcript;
     struct skills *skills;              /* a reference, so that a reload does not pull the rug */
     const struct skill *skill;          /* the one that matched, or NULL */

@@ -301,7 +301,8 @@ test('deleting ends live streams and cancels the run', async () => {
     const gone = await ask('DELETE', `/v1/conversations/${id}`)
     assert.deepEqual([gone.status, gone.body.deleted], [200, true])
     for (;;) if ((await stream.next()).done) break
-    assert.equal((await (await run).json()).stopReason, 'cancelled')
+    const ended = await (await run).json()
+    assert.equal(ended.stopReason, 'cancelled', JSON.stringify(ended))
     await ask('POST', `/v1/conversations/${id}/restore`)
     const { messages } = (await ask('GET', `/v1/conversations/${id}/history`)).body
     assert.equal(messages.filter((m) => m.role === 'user').length, 2, 'the restored log is whole')
