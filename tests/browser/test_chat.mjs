@@ -465,13 +465,16 @@ test('a question: one that is declined says so, and a rule to ask leaves no “a
 })
 
 test('a question: a tool that is always allowed is not asked about again', async () => {
-    const { url } = await startServer({ env: demoEnv(), workdir: tmpdir() })
-    const deletion = 'call conversations__delete {"id": "conv_0000000000000000"}' // asks without a rule
+    const workdir = tmpdir()
+    const ids = ['conv_00000000000000a1', 'conv_00000000000000a2']
+    for (const id of ids) writeLog(workdir, id, [said(1, 'one of two')])
+    const { url } = await startServer({ env: demoEnv(), workdir })
+    const deletion = (id) => `call conversations__delete {"id": "${id}"}` // asks without a rule
     await withPage(url, {}, async (page) => {
-        await send(page, deletion)
+        await send(page, deletion(ids[0]))
         await page.getByRole('button', { name: 'Always allow' }).click()
         await answered(page, 1)
-        await send(page, deletion)
+        await send(page, deletion(ids[1]))
         await answered(page, 2)
         assert.equal(await page.locator('.ask').count(), 1)
     })

@@ -47,9 +47,11 @@ static void the_rest_is_for_owners(void **state)
         {"{\"name\":\"@a/b\",\"userConfig\":{\"d\":\"/\"}}", INSTALL_ON_MACHINE},
         {"{\"url\":\"https://x.io\",\"allowPrivate\":true}", INSTALL_ON_MACHINE},
     };
+    str items[] = {STR("@a/*"), STR("https://*")};
+    struct json_strs listed = {items, ARRAY_LEN(items)};
     for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
         for (int rights = INSTALL_AS_ADMIN; rights <= INSTALL_ON_MACHINE; rights++)
-            assert_int_equal(check(CASES[i].entry, (enum install_rights)rights, &UNSET),
+            assert_int_equal(check(CASES[i].entry, (enum install_rights)rights, &listed),
                              rights >= (int)CASES[i].least ? 0 : -EPERM);
     }
 }
