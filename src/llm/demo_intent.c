@@ -23,6 +23,13 @@ static bool has_calls(const struct llm_message *m)
     return false;
 }
 
+/* In a conversation of several people a message begins with the id of its author. */
+static str without_author(str text)
+{
+    ptrdiff_t end = str_starts(text, STR("[usr_")) ? str_find(text, STR("] "), 0) : -1;
+    return end > 0 ? str_trim(str_skip(text, (size_t)end + 2)) : text;
+}
+
 static void read_question(struct demo_ask *q, const struct llm_message *m)
 {
     for (size_t i = 0; i < m->n; i++) {
@@ -30,7 +37,7 @@ static void read_question(struct demo_ask *q, const struct llm_message *m)
         if (b->type == LLM_IMAGE)
             q->images++;
         else if (b->type == LLM_TEXT && q->text.n == 0)
-            q->text = str_trim(b->text);
+            q->text = without_author(str_trim(b->text));
         else if (b->type == LLM_TEXT)
             q->context += b->text.n;
     }

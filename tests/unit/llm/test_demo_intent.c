@@ -313,6 +313,18 @@ static void counts_with_a_ceiling(void **state)
     assert_says(t, "I stop at 10000");
 }
 
+static void an_author_is_not_part_of_the_message(void **state)
+{
+    struct talk *t = *state;
+    user(t, "[usr_0123456789abcdef] count to 5");
+    plan(t);
+    assert_says(t, "1 2 3 4 5");
+    t->req.nmessages = 0;
+    user(t, "[usr_without an end");
+    plan(t);
+    assert_says(t, "no rule for it");
+}
+
 static void is_the_same_every_time(void **state)
 {
     struct talk *t = *state;
@@ -340,6 +352,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(tells_attachments_from_words, setup, teardown),
         cmocka_unit_test_setup_teardown(makes_titles, setup, teardown),
         cmocka_unit_test_setup_teardown(counts_with_a_ceiling, setup, teardown),
+        cmocka_unit_test_setup_teardown(an_author_is_not_part_of_the_message, setup, teardown),
         cmocka_unit_test_setup_teardown(is_the_same_every_time, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
