@@ -88,9 +88,7 @@ export class Shell {
     isSidebarOpen.watch(() => this.#layOut())
     PHONE.addEventListener('change', () => this.#setDrawer(false))
     this.#app.chat.watch((chat) => this.#show(chat))
-    route.subscribe((where) => void this.#showScreen(where))
-    if (route.value.name === 'screen')
-      void this.#whenReady().then(() => this.#showScreen(route.value))
+    route.watch((where) => void this.#showScreen(where))
     this.#app.isUnreachable.watch(() => this.#describe())
     this.#app.workspace.subscribe(() => this.#describe())
     sign.subscribe(() => this.#describe())
@@ -131,9 +129,10 @@ export class Shell {
     if (!PHONE.matches) this.#view?.focus()
   }
 
-  /** Screens are loaded when they are first looked at. */
+  /** Screens are loaded when they are first looked at, and show what the person's role allows. */
   async #showScreen(where: Route): Promise<void> {
     if (where.name !== 'screen') return
+    await this.#whenReady()
     const { openScreen } = await import('../screens/screens')
     if (route.value !== where) return
     this.#stage.replaceChildren(openScreen(this.#app, where.screen, where.part))
