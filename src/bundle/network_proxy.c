@@ -359,13 +359,15 @@ static int confine_proxy(struct arena *a)
     return rc;
 }
 
-static void settle(void)
+static void settle(pid_t parent)
 {
     sigset_t none;
     int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) /* it died before it could be watched */
+        _exit(0);
     (void)dup2(fd, STDIN_FILENO); /* nb's pipes are the server's */
     (void)dup2(fd, STDOUT_FILENO);
     if (fd > STDERR_FILENO)
@@ -377,10 +379,11 @@ int network_proxy_start(struct arena *a, const struct network_rules *r)
     int gates[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, gates) < 0)
         return -errno;
+    pid_t parent = getpid();
     pid_t pid = fork();
     if (pid == 0) {
         close(gates[0]);
-        settle();
+        settle(parent);
         _exit(network_proxy_run(a, r, gates[1]) < 0 ? EXIT_FAILURE : EXIT_SUCCESS);
     }
     int rc = pid < 0 ? -errno : gates[0];
