@@ -217,8 +217,8 @@ void api_chat_start(void *ctx, struct http_req *r)
 /* ---- POST /v1/chat/stream ---- */
 
 struct chat_stream {
-    struct tap tap; /* joined while there is a stream */
-    struct seat seat;
+    struct watcher watcher; /* joined while there is a stream */
+    struct watch watch;
     struct api *api;
     struct api_space *space; /* held */
     struct http_req *req;    /* until the run has started */
@@ -231,9 +231,9 @@ struct chat_stream {
 
 static void stream_free(struct chat_stream *c)
 {
-    if (c->tap.hub) {
-        hub_stand(&c->seat);
-        hub_leave(&c->tap);
+    if (c->watcher.hub) {
+        hub_watch_stop(&c->watch);
+        hub_leave(&c->watcher);
     }
     bus_unsubscribe(c->sub);
     arena_done(&c->arena);
@@ -264,9 +264,9 @@ static void on_stream_msg(void *ctx, struct bus_msg *msg)
 }
 
 /* The run goes on, or is cancelled by whoever ended the access; the stream shows no more of it. */
-static void on_stream_revoked(struct tap *t, struct seat *s)
+static void on_stream_revoked(struct watcher *watcher, struct watch *watch)
 {
-    struct chat_stream *c = CONTAINER_OF(t, struct chat_stream, tap);
+    struct chat_stream *c = CONTAINER_OF(watcher, struct chat_stream, watcher);
     bus_unsubscribe(c->sub);
     c->sub = NULL;
     if (c->turn)
@@ -277,10 +277,10 @@ static void on_stream_revoked(struct tap *t, struct seat *s)
 
 static void join_hub(struct chat_stream *c)
 {
-    static const struct tap_events EVENTS = {.on_revoked = on_stream_revoked};
-    c->tap.ev = &EVENTS;
-    hub_join(hub_of(c->api, c->space), &c->tap);
-    hub_sit(&c->tap, &c->seat, c->conversation_id);
+    static const struct watcher_events EVENTS = {.on_revoked = on_stream_revoked};
+    c->watcher.ev = &EVENTS;
+    hub_join(hub_of(c->api, c->space), &c->watcher);
+    hub_watch_start(&c->watcher, &c->watch, c->conversation_id);
 }
 
 static void open_stream(struct chat_stream *c, str conversation_id)
@@ -389,7 +389,7 @@ void api_chat_stream(void *ctx, struct http_req *r)
     arena_init(&c->arena);
     c->api = api;
     c->space = api_hold(api, api_space(r));
-    tap_identify(&c->tap, &c->arena, api_identity(r));
+    watcher_identify(&c->watcher, &c->arena, api_identity(r));
     c->req = r;
     r->user = c;
     r->on_gone = on_stream_gone;

@@ -118,7 +118,7 @@ static void send_subscribed(struct live *s)
     jw_str(&j.w, str_make(id, (size_t)snprintf(id, sizeof id, "%llu",
                                                (unsigned long long)live_number(s))));
     jw_end(&j.w);
-    live_send(s, STR("subscribed"), hub_last_id(live_tap(s)->hub, id), buf_str(&j.buf));
+    live_send(s, STR("subscribed"), hub_last_id(live_watcher(s)->hub, id), buf_str(&j.buf));
     buf_done(&j.buf);
 }
 
@@ -138,7 +138,7 @@ void api_events_get(void *ctx, struct http_req *r)
         http_reply_error(r, 400, "bad_request", WATCH_HINT, NULL);
     } else {
         struct live *s = live_open(ctx, r, true);
-        if (last.n > 0 && !hub_replay(live_tap(s), last))
+        if (last.n > 0 && !hub_replay(live_watcher(s), last))
             live_send(s, STR("reset"), STR_NONE, STR("{}"));
         send_subscribed(s);
         watch_all(s, list);

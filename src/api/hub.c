@@ -20,10 +20,10 @@ struct news {
     struct sse_frame *frame;
 };
 
-struct room {
+struct conv_watchers {
     str conv_id; /* the map's key */
-    struct list_node seats;
-    size_t nseats;
+    struct list_node watches;
+    size_t nwatches;
 };
 
 struct hub {
@@ -32,9 +32,9 @@ struct hub {
     struct bus_sub *sub;
     struct news ring[HUB_RING]; /* number n is at n % HUB_RING */
     uint64_t count;             /* numbers 1 to count were given */
-    struct list_node taps;
-    unsigned ntaps;
-    struct map rooms; /* conversation id -> struct room */
+    struct list_node watchers;
+    unsigned nwatchers;
+    struct map convs; /* conversation id -> struct conv_watchers */
 };
 
 static void news_drop(struct news *n)
@@ -67,15 +67,15 @@ static void make_filter(struct arena *a, str type, const struct json *data, stru
     }
 }
 
-static bool is_for(const struct news_filter *f, const struct tap *t)
+static bool is_for(const struct news_filter *f, const struct watcher *w)
 {
     if (f->kind == NEWS_FOR_ALL)
         return true;
     if (f->kind == NEWS_BY_ACL)
-        return t->is_operator || access_allows(&t->viewer, &f->acl, CONV_VIEW);
+        return w->is_operator || access_allows(&w->viewer, &f->acl, CONV_VIEW);
     for (size_t i = 0; i < f->users.len; i++)
-        if (str_eq(f->users.items[i], t->viewer.user_id))
-            return !t->is_operator && !t->viewer.is_workspace_admin; /* they still see it */
+        if (str_eq(f->users.items[i], w->viewer.user_id))
+            return !w->is_operator && !w->viewer.is_workspace_admin; /* they still see it */
     return false;
 }
 
@@ -101,66 +101,65 @@ static struct sse_frame *make_frame(struct arena *a, const struct bus_msg *msg,
     return sse_frame_new(STR("conversation.deleted"), id, text);
 }
 
-/* ---- rooms ---- */
+/* ---- the watchers of a conversation ---- */
 
-static bool has_other_seat(const struct room *room, const struct seat *s)
+static bool has_other_watch(const struct conv_watchers *cw, const struct watch *s)
 {
-    LIST_FOREACH (n, &room->seats) {
-        const struct seat *other = LIST_ENTRY(n, struct seat, node);
-        if (other != s && str_eq(other->tap->viewer.user_id, s->tap->viewer.user_id))
+    LIST_FOREACH (n, &cw->watches) {
+        const struct watch *other = LIST_ENTRY(n, struct watch, node);
+        if (other != s && str_eq(other->watcher->viewer.user_id, s->watcher->viewer.user_id))
             return true;
     }
     return false;
 }
 
-static void write_person(struct api *api, struct json_writer *w, str user_id)
+static void write_person(struct api *api, struct json_writer *out, str user_id)
 {
-    jw_kstr(w, "userId", user_id);
-    jw_kstr_or_null(w, "displayName", api_display_name(api, user_id));
+    jw_kstr(out, "userId", user_id);
+    jw_kstr_or_null(out, "displayName", api_display_name(api, user_id));
 }
 
-void hub_write_presence(struct api *api, const struct seat *s, struct json_writer *w)
+void hub_write_presence(struct api *api, const struct watch *s, struct json_writer *out)
 {
     size_t n = 0;
     struct json_strs seen;
     str ids[HUB_PRESENCE_MAX];
     seen = (struct json_strs){ids, 0};
-    jw_object(w);
-    jw_key(w, "users");
-    jw_array(w);
-    LIST_FOREACH (it, &s->room->seats) {
-        str user = LIST_ENTRY(it, struct seat, node)->tap->viewer.user_id;
+    jw_object(out);
+    jw_key(out, "users");
+    jw_array(out);
+    LIST_FOREACH (it, &s->conv->watches) {
+        str user = LIST_ENTRY(it, struct watch, node)->watcher->viewer.user_id;
         bool is_known = false;
         for (size_t i = 0; i < seen.len && !is_known; i++)
             is_known = str_eq(ids[i], user);
         if (is_known || ++n > HUB_PRESENCE_MAX)
             continue;
         ids[seen.len++] = user;
-        jw_object(w);
-        write_person(api, w, user);
-        jw_end(w);
+        jw_object(out);
+        write_person(api, out, user);
+        jw_end(out);
     }
-    jw_end(w);
-    jw_end(w);
+    jw_end(out);
+    jw_end(out);
 }
 
-/* Who comes with a second tab, or leaves it, is still there. */
-static void tell_presence(struct hub *h, const struct seat *s, const char *state)
+/* A second tab of the same user is neither a join nor a leave. */
+static void tell_presence(struct hub *h, const struct watch *s, const char *state)
 {
-    const struct room *room = s->room;
-    if (room->nseats < 2 || room->nseats > HUB_PRESENCE_MAX || has_other_seat(room, s))
+    const struct conv_watchers *cw = s->conv;
+    if (cw->nwatches < 2 || cw->nwatches > HUB_PRESENCE_MAX || has_other_watch(cw, s))
         return;
     struct api_json j;
     struct arena a;
     arena_init(&a);
     api_json_begin(&j);
     jw_object(&j.w);
-    write_person(h->api, &j.w, s->tap->viewer.user_id);
+    write_person(h->api, &j.w, s->watcher->viewer.user_id);
     jw_kstr(&j.w, "state", str_from(state));
     jw_end(&j.w);
     struct bus_msg msg = {
-        .topic =
-            arena_printf(&a, "conv/%.*s/%.*s", STR_ARG(h->workspace_id), STR_ARG(room->conv_id)),
+        .topic = arena_printf(&a, "conv/%.*s/%.*s", STR_ARG(h->workspace_id), STR_ARG(cw->conv_id)),
         .type = STR("presence"),
         .data = buf_str(&j.buf),
     };
@@ -169,57 +168,57 @@ static void tell_presence(struct hub *h, const struct seat *s, const char *state
     arena_done(&a);
 }
 
-void hub_sit(struct tap *t, struct seat *s, str conv_id)
+void hub_watch_start(struct watcher *w, struct watch *s, str conv_id)
 {
-    struct hub *h = t->hub;
-    struct room *room = map_get(&h->rooms, conv_id);
-    if (!room) {
-        room = xcalloc(1, sizeof *room);
-        list_init(&room->seats);
-        room->conv_id = str_make(str_dup(conv_id), conv_id.n);
-        map_put(&h->rooms, conv_id, room);
+    struct hub *h = w->hub;
+    struct conv_watchers *cw = map_get(&h->convs, conv_id);
+    if (!cw) {
+        cw = xcalloc(1, sizeof *cw);
+        list_init(&cw->watches);
+        cw->conv_id = str_make(str_dup(conv_id), conv_id.n);
+        map_put(&h->convs, conv_id, cw);
     }
-    s->tap = t;
-    s->room = room;
-    list_push(&room->seats, &s->node);
-    room->nseats++;
+    s->watcher = w;
+    s->conv = cw;
+    list_push(&cw->watches, &s->node);
+    cw->nwatches++;
     tell_presence(h, s, "joined");
 }
 
-static void room_put(struct hub *h, struct room *room)
+static void conv_watchers_put(struct hub *h, struct conv_watchers *cw)
 {
-    if (--room->nseats > 0)
+    if (--cw->nwatches > 0)
         return;
-    map_del(&h->rooms, room->conv_id);
-    free((char *)room->conv_id.p);
-    free(room);
+    map_del(&h->convs, cw->conv_id);
+    free((char *)cw->conv_id.p);
+    free(cw);
 }
 
-void hub_stand(struct seat *s)
+void hub_watch_stop(struct watch *s)
 {
-    struct room *room = s->room;
-    if (!room)
+    struct conv_watchers *cw = s->conv;
+    if (!cw)
         return;
-    tell_presence(s->tap->hub, s, "left");
+    tell_presence(s->watcher->hub, s, "left");
     list_del(&s->node);
-    s->room = NULL;
-    room_put(s->tap->hub, room);
+    s->conv = NULL;
+    conv_watchers_put(s->watcher->hub, cw);
 }
 
 /* ---- whose access ends ---- */
 
-static void revoke_seat(struct seat *s)
+static void revoke_watch(struct watch *s)
 {
-    struct tap *t = s->tap;
-    hub_stand(s);
-    t->ev->on_revoked(t, s);
+    struct watcher *w = s->watcher;
+    hub_watch_stop(s);
+    w->ev->on_revoked(w, s);
 }
 
-static struct seat *next_denied(struct room *room, const struct conv_acl *acl)
+static struct watch *next_denied(struct conv_watchers *cw, const struct conv_acl *acl)
 {
-    LIST_FOREACH (n, &room->seats) {
-        struct seat *s = LIST_ENTRY(n, struct seat, node);
-        if (!s->tap->is_operator && !access_allows(&s->tap->viewer, acl, CONV_VIEW))
+    LIST_FOREACH (n, &cw->watches) {
+        struct watch *s = LIST_ENTRY(n, struct watch, node);
+        if (!s->watcher->is_operator && !access_allows(&s->watcher->viewer, acl, CONV_VIEW))
             return s;
     }
     return NULL;
@@ -228,19 +227,19 @@ static struct seat *next_denied(struct room *room, const struct conv_acl *acl)
 /* The new rules of a conversation are known before its next event is sent. */
 static void enforce(struct hub *h, str conv_id, const struct conv_acl *acl)
 {
-    struct room *room = map_get(&h->rooms, conv_id);
-    if (!room)
+    struct conv_watchers *cw = map_get(&h->convs, conv_id);
+    if (!cw)
         return;
-    struct seat *s;
-    room->nseats++;                              /* it stays while we look around in it */
-    while ((s = next_denied(room, acl)) != NULL) /* one end may be the end of others */
-        revoke_seat(s);
-    room_put(h, room);
+    struct watch *s;
+    cw->nwatches++;                            /* keeps it until the loop below is over */
+    while ((s = next_denied(cw, acl)) != NULL) /* ending one may end others */
+        revoke_watch(s);
+    conv_watchers_put(h, cw);
 }
 
-static void revoke_tap(struct tap *t)
+static void revoke_watcher(struct watcher *w)
 {
-    t->ev->on_revoked(t, NULL);
+    w->ev->on_revoked(w, NULL);
 }
 
 void hub_end_user(struct api *api, str workspace_id, str user_id)
@@ -250,10 +249,10 @@ void hub_end_user(struct api *api, str workspace_id, str user_id)
         struct hub *h = m->value;
         if (workspace_id.n > 0 && !str_eq(workspace_id, h->workspace_id))
             continue;
-        LIST_FOREACH (n, &h->taps) {
-            struct tap *t = LIST_ENTRY(n, struct tap, node);
-            if (!t->is_operator && str_eq(t->viewer.user_id, user_id))
-                revoke_tap(t);
+        LIST_FOREACH (n, &h->watchers) {
+            struct watcher *w = LIST_ENTRY(n, struct watcher, node);
+            if (!w->is_operator && str_eq(w->viewer.user_id, user_id))
+                revoke_watcher(w);
         }
     }
 }
@@ -263,8 +262,8 @@ void hub_end_workspace(struct api *api, str workspace_id)
     struct hub *h = map_get(&api->hubs, workspace_id);
     if (!h)
         return;
-    LIST_FOREACH (n, &h->taps)
-        revoke_tap(LIST_ENTRY(n, struct tap, node));
+    LIST_FOREACH (n, &h->watchers)
+        revoke_watcher(LIST_ENTRY(n, struct watcher, node));
 }
 
 void hub_end_login(struct api *api, str session_id, str token_id)
@@ -272,11 +271,11 @@ void hub_end_login(struct api *api, str session_id, str token_id)
     struct map_entry *m;
     for (size_t i = 0; (m = map_next(&api->hubs, &i)) != NULL;) {
         struct hub *h = m->value;
-        LIST_FOREACH (n, &h->taps) {
-            struct tap *t = LIST_ENTRY(n, struct tap, node);
-            if ((session_id.n > 0 && str_eq(t->session_id, session_id)) ||
-                (token_id.n > 0 && str_eq(t->token_id, token_id)))
-                revoke_tap(t);
+        LIST_FOREACH (n, &h->watchers) {
+            struct watcher *w = LIST_ENTRY(n, struct watcher, node);
+            if ((session_id.n > 0 && str_eq(w->session_id, session_id)) ||
+                (token_id.n > 0 && str_eq(w->token_id, token_id)))
+                revoke_watcher(w);
         }
     }
 }
@@ -286,13 +285,13 @@ void hub_role_changed(struct api *api, str workspace_id, str user_id, bool is_ad
     struct hub *h = map_get(&api->hubs, workspace_id);
     if (!h)
         return;
-    LIST_FOREACH (n, &h->taps) {
-        struct tap *t = LIST_ENTRY(n, struct tap, node);
-        if (!str_eq(t->viewer.user_id, user_id) || t->viewer.is_workspace_admin == is_admin)
+    LIST_FOREACH (n, &h->watchers) {
+        struct watcher *w = LIST_ENTRY(n, struct watcher, node);
+        if (!str_eq(w->viewer.user_id, user_id) || w->viewer.is_workspace_admin == is_admin)
             continue;
-        t->viewer.is_workspace_admin = is_admin;
-        if (t->ev->on_role)
-            t->ev->on_role(t);
+        w->viewer.is_workspace_admin = is_admin;
+        if (w->ev->on_role)
+            w->ev->on_role(w);
     }
 }
 
@@ -300,19 +299,19 @@ void hub_role_changed(struct api *api, str workspace_id, str user_id, bool is_ad
 
 static void deliver(struct hub *h, const struct news *n)
 {
-    LIST_FOREACH (it, &h->taps) {
-        struct tap *t = LIST_ENTRY(it, struct tap, node);
-        if (t->ev->on_news && is_for(&n->filter, t))
-            t->ev->on_news(t, n->frame);
+    LIST_FOREACH (it, &h->watchers) {
+        struct watcher *w = LIST_ENTRY(it, struct watcher, node);
+        if (w->ev->on_news && is_for(&n->filter, w))
+            w->ev->on_news(w, n->frame);
     }
 }
 
 static void tell_shared(struct hub *h)
 {
-    LIST_FOREACH (it, &h->taps) {
-        struct tap *t = LIST_ENTRY(it, struct tap, node);
-        if (t->ev->on_shared)
-            t->ev->on_shared(t);
+    LIST_FOREACH (it, &h->watchers) {
+        struct watcher *w = LIST_ENTRY(it, struct watcher, node);
+        if (w->ev->on_shared)
+            w->ev->on_shared(w);
     }
 }
 
@@ -350,29 +349,29 @@ static bool parse_id(const struct hub *h, str id, uint64_t *ret)
            *ret >= oldest;
 }
 
-bool hub_replay(struct tap *t, str last_id)
+bool hub_replay(struct watcher *w, str last_id)
 {
     uint64_t from;
-    if (!parse_id(t->hub, last_id, &from))
+    if (!parse_id(w->hub, last_id, &from))
         return false;
-    for (uint64_t i = from + 1; i <= t->hub->count; i++) {
-        const struct news *n = &t->hub->ring[i % HUB_RING];
-        if (is_for(&n->filter, t))
-            t->ev->on_news(t, n->frame);
+    for (uint64_t i = from + 1; i <= w->hub->count; i++) {
+        const struct news *n = &w->hub->ring[i % HUB_RING];
+        if (is_for(&n->filter, w))
+            w->ev->on_news(w, n->frame);
     }
     return true;
 }
 
 /* ---- life ---- */
 
-void tap_identify(struct tap *t, struct arena *a, const struct api_identity *id)
+void watcher_identify(struct watcher *w, struct arena *a, const struct api_identity *id)
 {
-    t->viewer = id->viewer;
-    t->viewer.user_id = arena_str(a, id->viewer.user_id);
-    t->session_id = arena_str(a, id->who.session_id);
-    t->token_id = arena_str(a, id->who.token_id);
-    t->expires_ms = id->who.expires_ms;
-    t->is_operator = id->is_operator;
+    w->viewer = id->viewer;
+    w->viewer.user_id = arena_str(a, id->viewer.user_id);
+    w->session_id = arena_str(a, id->who.session_id);
+    w->token_id = arena_str(a, id->who.token_id);
+    w->expires_ms = id->who.expires_ms;
+    w->is_operator = id->is_operator;
 }
 
 struct hub *hub_of(struct api *api, const struct api_space *space)
@@ -385,8 +384,8 @@ struct hub *hub_of(struct api *api, const struct api_space *space)
     h = xcalloc(1, sizeof *h);
     h->api = api;
     h->workspace_id = str_make(str_dup(space->id), space->id.n);
-    list_init(&h->taps);
-    map_init(&h->rooms);
+    list_init(&h->watchers);
+    map_init(&h->convs);
     h->sub = bus_subscribe(api->deps.bus, store_space_topic(&a, space->store), on_msg, h);
     map_put(&api->hubs, space->id, h);
     arena_done(&a);
@@ -395,11 +394,11 @@ struct hub *hub_of(struct api *api, const struct api_space *space)
 
 static void hub_free(struct hub *h)
 {
-    assert(list_empty(&h->taps) && map_len(&h->rooms) == 0);
+    assert(list_empty(&h->watchers) && map_len(&h->convs) == 0);
     for (size_t i = 0; i < HUB_RING; i++)
         news_drop(&h->ring[i]);
     bus_unsubscribe(h->sub);
-    map_done(&h->rooms);
+    map_done(&h->convs);
     free((char *)h->workspace_id.p);
     free(h);
 }
@@ -407,7 +406,7 @@ static void hub_free(struct hub *h)
 void hubs_free(struct api *api)
 {
     struct map_entry *m;
-    timer_stop(&api->beat);
+    timer_stop(&api->heartbeat);
     for (size_t i = 0; (m = map_next(&api->hubs, &i)) != NULL;)
         hub_free(m->value);
     map_done(&api->hubs);
@@ -416,21 +415,21 @@ void hubs_free(struct api *api)
 
 /* ---- heartbeats: each second a thirtieth of the streams, all with one frame ---- */
 
-/* What is not asked for again, would otherwise outlive its token. A session that was refreshed
- * meanwhile goes on. */
-static bool has_run_out(struct api *api, struct tap *t, int64_t now_ms)
+/* Streams are long-lived, so their credential is checked again. A session that was refreshed in
+ * the meantime continues. */
+static bool has_run_out(struct api *api, struct watcher *w, int64_t now_ms)
 {
-    if (t->expires_ms == 0 || now_ms < t->expires_ms)
+    if (w->expires_ms == 0 || now_ms < w->expires_ms)
         return false;
-    if (t->session_id.n > 0)
-        t->expires_ms = auth_session_until(api->deps.auth, t->session_id);
-    bool is_over = now_ms >= t->expires_ms;
+    if (w->session_id.n > 0)
+        w->expires_ms = auth_session_until(api->deps.auth, w->session_id);
+    bool is_over = now_ms >= w->expires_ms;
     if (is_over)
-        t->expires_ms = 0; /* revoked once */
+        w->expires_ms = 0; /* revoke it only once */
     return is_over;
 }
 
-static void on_beat(void *ctx)
+static void on_heartbeat(void *ctx)
 {
     struct api *api = ctx;
     struct map_entry *m;
@@ -440,44 +439,44 @@ static void on_beat(void *ctx)
     clock_iso(now_ms, now);
     snprintf(text, sizeof text, "{\"timestamp\":\"%s\"}", now);
     struct sse_frame *f = sse_frame_new(STR("heartbeat"), STR_NONE, str_from(text));
-    api->beats++;
+    api->heartbeats++;
     for (size_t i = 0; (m = map_next(&api->hubs, &i)) != NULL;) {
         struct hub *h = m->value;
-        LIST_FOREACH (n, &h->taps) {
-            struct tap *t = LIST_ENTRY(n, struct tap, node);
+        LIST_FOREACH (n, &h->watchers) {
+            struct watcher *w = LIST_ENTRY(n, struct watcher, node);
             is_anybody = true;
-            if (has_run_out(api, t, now_ms))
-                revoke_tap(t);
-            else if (t->ev->on_beat && t->beat == api->beats % API_BEAT_S)
-                t->ev->on_beat(t, f);
+            if (has_run_out(api, w, now_ms))
+                revoke_watcher(w);
+            else if (w->ev->on_heartbeat && w->heartbeat_slot == api->heartbeats % API_HEARTBEAT_S)
+                w->ev->on_heartbeat(w, f);
         }
     }
     sse_frame_unref(f);
     if (is_anybody)
-        timer_start(&api->beat, 1000);
+        timer_start(&api->heartbeat, 1000);
 }
 
-void hub_join(struct hub *h, struct tap *t)
+void hub_join(struct hub *h, struct watcher *w)
 {
     struct api *api = h->api;
-    t->hub = h;
-    t->beat = api->beats % API_BEAT_S; /* its first in 30 s */
-    list_push(&h->taps, &t->node);
-    h->ntaps++;
-    if (!timer_active(&api->beat)) {
-        timer_init(&api->beat, api->deps.loop, on_beat, api);
-        timer_start(&api->beat, 1000);
+    w->hub = h;
+    w->heartbeat_slot = api->heartbeats % API_HEARTBEAT_S; /* its first in 30 s */
+    list_push(&h->watchers, &w->node);
+    h->nwatchers++;
+    if (!timer_active(&api->heartbeat)) {
+        timer_init(&api->heartbeat, api->deps.loop, on_heartbeat, api);
+        timer_start(&api->heartbeat, 1000);
     }
 }
 
-void hub_leave(struct tap *t)
+void hub_leave(struct watcher *w)
 {
-    list_del(&t->node);
-    t->hub->ntaps--;
+    list_del(&w->node);
+    w->hub->nwatchers--;
 }
 
-struct tap *hub_next_tap(struct hub *h, struct tap *t)
+struct watcher *hub_next_watcher(struct hub *h, struct watcher *w)
 {
-    struct list_node *next = t ? t->node.next : h->taps.next;
-    return next == &h->taps ? NULL : LIST_ENTRY(next, struct tap, node);
+    struct list_node *next = w ? w->node.next : h->watchers.next;
+    return next == &h->watchers ? NULL : LIST_ENTRY(next, struct watcher, node);
 }

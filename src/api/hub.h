@@ -1,12 +1,13 @@
 /* hub.h - the live side of a workspace: what happens in it, and who watches.
  *
- * The hub hears the workspace's topic on the bus and keeps the last HUB_RING news with their
- * numbers, so that a stream of the workspace can go on where it broke off. Everybody with an open
- * stream is a tap; each conversation a tap watches is a seat in the room of that conversation.
- * When somebody loses access, their taps and seats are revoked in the same turn of the loop.
+ * The hub subscribes to the workspace's topic on the bus and keeps the last HUB_RING messages with
+ * their numbers, so that a stream of the workspace can continue where it broke off. Each open
+ * stream is a watcher; each conversation that a watcher follows is a watch, in the list of all
+ * watches of that conversation (conv_watchers). When a person loses access, the watchers and
+ * watches of that person are revoked in the same turn of the loop.
  *
- * Taps and seats are embedded in the streams that own them; the hub lives as long as the API.
- * Loop thread only. */
+ * Watchers and watches are embedded in the streams that own them; the hub lives as long as the
+ * API. Loop thread only. */
 #pragma once
 
 #include "api/api.h"
@@ -19,58 +20,60 @@
 
 struct api;
 struct hub;
-struct tap;
+struct watcher;
 
-struct seat {
-    struct list_node node; /* in the room */
-    struct room *room;     /* NULL = not seated */
-    struct tap *tap;
+struct watch {
+    struct list_node node;      /* in conv->watches */
+    struct conv_watchers *conv; /* NULL = not watching */
+    struct watcher *watcher;
 };
 
-struct tap_events {
-    /* Nothing more may be sent: of this conversation, or (seat NULL) at all. The seat has been
-     * taken away already. */
-    void (*on_revoked)(struct tap *t, struct seat *s);
-    void (*on_news)(struct tap *t, struct sse_frame *f); /* NULL = wants no news */
-    void (*on_beat)(struct tap *t, struct sse_frame *f); /* every 30 s; or NULL */
-    /* The role in the workspace is another one: look whether each seat is still allowed. */
-    void (*on_role)(struct tap *t);
-    /* Who takes part in some conversation has changed: look at seats whose access is another
-     * conversation's. */
-    void (*on_shared)(struct tap *t);
+struct watcher_events {
+    /* Nothing more may be sent: of this conversation, or (watch NULL) at all. The watch has been
+     * stopped already. */
+    void (*on_revoked)(struct watcher *w, struct watch *s);
+    void (*on_news)(struct watcher *w, struct sse_frame *f);      /* NULL = wants no news */
+    void (*on_heartbeat)(struct watcher *w, struct sse_frame *f); /* every 30 s; or NULL */
+    /* The role in the workspace has changed: check whether each watch is still allowed. */
+    void (*on_role)(struct watcher *w);
+    /* The participants of some conversation have changed: check the watches whose access is that
+     * of another conversation. */
+    void (*on_shared)(struct watcher *w);
 };
 
-struct tap {
+struct watcher {
     struct list_node node; /* in the hub */
     struct hub *hub;
-    const struct tap_events *ev;
+    const struct watcher_events *ev;
     struct viewer viewer; /* all strings are the stream's own */
     str session_id, token_id;
     int64_t expires_ms; /* of what they are known by; 0 = open end */
     bool is_operator;
-    unsigned beat; /* when in the 30 s */
+    unsigned heartbeat_slot; /* in which second of the 30 s it gets its heartbeat */
 };
 
 struct api_identity;
-void tap_identify(struct tap *t, struct arena *a, const struct api_identity *id); /* copies */
+void watcher_identify(struct watcher *w, struct arena *a,
+                      const struct api_identity *id); /* copies */
 
 /* The hub of a workspace, made when first needed. */
 struct hub *hub_of(struct api *api, const struct api_space *space);
 void hubs_free(struct api *api);
 
-void hub_join(struct hub *h, struct tap *t);
-void hub_leave(struct tap *t); /* its seats are given up before */
+void hub_join(struct hub *h, struct watcher *w);
+void hub_leave(struct watcher *w); /* after its watches have been stopped */
 
-struct tap *hub_next_tap(struct hub *h, struct tap *t); /* NULL: the first; NULL at the end */
+struct watcher *hub_next_watcher(struct hub *h,
+                                 struct watcher *w); /* NULL: the first; NULL at the end */
 
-void hub_sit(struct tap *t, struct seat *s, str conv_id);
-void hub_stand(struct seat *s); /* a no-op when not seated */
-/* {"users":[{userId, displayName}]}: who watches, each once, at most HUB_PRESENCE_MAX. */
-void hub_write_presence(struct api *api, const struct seat *s, struct json_writer *w);
+void hub_watch_start(struct watcher *w, struct watch *s, str conv_id);
+void hub_watch_stop(struct watch *s); /* a no-op when not watching */
+/* {"users":[{userId, displayName}]}: the people who watch, each once, at most HUB_PRESENCE_MAX. */
+void hub_write_presence(struct api *api, const struct watch *s, struct json_writer *w);
 
-/* Sends the news after this id to the tap. False: there is a gap (or nothing to go by), and the
- * client must load everything anew. */
-bool hub_replay(struct tap *t, str last_id);
+/* Sends the messages after this id to the watcher. False: some of them are not known any more (or
+ * the id is not valid), and the client must load everything again. */
+bool hub_replay(struct watcher *w, str last_id);
 str hub_last_id(const struct hub *h, char out[48]);
 
 /* ---- whose access ends ---- */

@@ -9,7 +9,7 @@
 #include "base/map.h"
 #include "loop/timer.h"
 
-#define API_BEAT_S 30 /* between two heartbeats of a stream */
+#define API_HEARTBEAT_S 30 /* between two heartbeats of a stream */
 
 struct api_import;
 struct sse;
@@ -30,9 +30,9 @@ struct api {
     uint16_t port;                  /* that listens; 0 = none */
     char boot_id[32];               /* of this process, in the ids of the workspace streams */
     struct map hubs;                /* workspace id -> struct hub */
-    struct timer beat;
-    unsigned beats;
-    uint64_t nstreams; /* opened so far */
+    struct timer heartbeat;
+    unsigned heartbeats; /* seconds counted */
+    uint64_t nstreams;   /* opened so far */
     struct frame_names names;
     struct rates rates;
     struct map changing;   /* user id -> size_t: changes that are being saved, people.c */
@@ -59,7 +59,8 @@ struct api_identity {
 const struct api_identity *api_identity(const struct http_req *r);
 struct api_space *api_space(const struct http_req *r);
 struct actor *api_actor(const struct http_req *r); /* borrowed; of routes with a workspace */
-/* Of the workspace, by the role of now: an answer that waited shows what is right when it is sent. */
+/* Of the workspace, by the role of now: an answer that waited shows what is right when it is sent.
+ */
 bool api_is_admin(const struct http_req *r);
 /* May the token use anything of this bundle? What it may not use, it does not see. */
 bool api_token_sees(const struct http_req *r, str bundle);

@@ -4,10 +4,10 @@
 
 #include "runtime/queue.h"
 
-struct watch { /* a conversation in a stream */
-    struct watch *next;
+struct live_conv { /* a conversation in a stream */
+    struct live_conv *next;
     struct live *stream;
-    struct seat seat;
+    struct watch watch;
     struct feed *feed;     /* NULL until it is known that it may be seen */
     struct store_op *look; /* whether it may be seen, (once more), or NULL */
     store_pos after;
@@ -16,16 +16,16 @@ struct watch { /* a conversation in a stream */
 };
 
 struct live {
-    struct tap tap;
+    struct watcher watcher;
     struct api *api;
     struct api_space *space; /* held */
     struct sse *sse;
-    struct watch *watches;
+    struct live_conv *convs;
     uint64_t number;
-    uint16_t nwatches;
+    uint16_t nconvs;
     bool is_workspace;
     bool is_closing;
-    char names[]; /* what the tap's strings point to */
+    char names[]; /* what the watcher's strings point to */
 };
 
 static enum frame_form form(const struct live *s)
@@ -35,30 +35,30 @@ static enum frame_form form(const struct live *s)
 
 /* ---- ending ---- */
 
-static void watch_free(struct watch *w)
+static void live_conv_free(struct live_conv *lc)
 {
-    struct watch **at = &w->stream->watches;
-    while (*at != w)
+    struct live_conv **at = &lc->stream->convs;
+    while (*at != lc)
         at = &(*at)->next;
-    *at = w->next;
-    w->stream->nwatches--;
-    hub_stand(&w->seat);
-    feed_close(w->feed);
-    store_op_cancel(w->look);
-    free(w);
+    *at = lc->next;
+    lc->stream->nconvs--;
+    hub_watch_stop(&lc->watch);
+    feed_close(lc->feed);
+    store_op_cancel(lc->look);
+    free(lc);
 }
 
-static void end_watches(struct live *s)
+static void end_convs(struct live *s)
 {
-    while (s->watches)
-        watch_free(s->watches);
+    while (s->convs)
+        live_conv_free(s->convs);
 }
 
 static void on_closed(void *ctx)
 {
     struct live *s = ctx;
-    end_watches(s);
-    hub_leave(&s->tap);
+    end_convs(s);
+    hub_leave(&s->watcher);
     api_release(s->api, s->space);
     free(s);
 }
@@ -69,7 +69,7 @@ static void live_end(struct live *s)
     if (s->is_closing)
         return;
     s->is_closing = true;
-    end_watches(s);
+    end_convs(s);
     sse_close(s->sse);
 }
 
@@ -85,53 +85,53 @@ void live_send(struct live *s, str event, str id, str data)
         sse_send_now(s->sse, event, id, data);
 }
 
-static void send_about(struct watch *w, str event, str data)
+static void send_about(struct live_conv *lc, str event, str data)
 {
-    struct sse_frame *f = frame_of_data(event, data, str_from(w->id), form(w->stream));
-    send_frame(w->stream, f);
+    struct sse_frame *f = frame_of_data(event, data, str_from(lc->id), form(lc->stream));
+    send_frame(lc->stream, f);
     sse_frame_unref(f);
 }
 
 /* It was deleted, or is not for this person (any more): the two look the same. */
-static void watch_end(struct watch *w)
+static void live_conv_end(struct live_conv *lc)
 {
-    struct live *s = w->stream;
+    struct live *s = lc->stream;
     if (!s->is_workspace) {
         live_end(s);
         return;
     }
-    send_about(w, STR("watch.ended"), STR("{}"));
-    watch_free(w);
+    send_about(lc, STR("watch.ended"), STR("{}"));
+    live_conv_free(lc);
 }
 
 /* ---- what a conversation sends ---- */
 
 static void on_event(void *ctx, store_pos pos, str line)
 {
-    struct watch *w = ctx;
+    struct live_conv *lc = ctx;
     struct sse_frame *f =
-        frame_of_line(pos, line, &w->stream->api->names, str_from(w->id), form(w->stream));
-    send_frame(w->stream, f);
+        frame_of_line(pos, line, &lc->stream->api->names, str_from(lc->id), form(lc->stream));
+    send_frame(lc->stream, f);
     sse_frame_unref(f);
 }
 
 static void on_message(void *ctx, struct bus_msg *msg)
 {
-    struct watch *w = ctx;
-    send_frame(w->stream,
-               frame_of_msg(msg, &w->stream->api->names, str_from(w->id), form(w->stream)));
+    struct live_conv *lc = ctx;
+    send_frame(lc->stream,
+               frame_of_msg(msg, &lc->stream->api->names, str_from(lc->id), form(lc->stream)));
 }
 
-static void send_queue(struct watch *w)
+static void send_queue(struct live_conv *lc)
 {
     struct arena a;
     struct api_json j;
     arena_init(&a);
     api_json_begin(&j);
     jw_object(&j.w);
-    jw_kval(&j.w, "messages", queue_json(w->stream->space->runtime, str_from(w->id), &a));
+    jw_kval(&j.w, "messages", queue_json(lc->stream->space->runtime, str_from(lc->id), &a));
     jw_end(&j.w);
-    send_about(w, STR("queue.snapshot"), buf_str(&j.buf));
+    send_about(lc, STR("queue.snapshot"), buf_str(&j.buf));
     buf_done(&j.buf);
     arena_done(&a);
 }
@@ -139,21 +139,21 @@ static void send_queue(struct watch *w)
 /* Who joins during an answer first gets all of it that is not in the log yet. */
 static void on_live(void *ctx)
 {
-    struct watch *w = ctx;
-    struct runtime *rt = w->stream->space->runtime;
+    struct live_conv *lc = ctx;
+    struct runtime *rt = lc->stream->space->runtime;
     struct api_json j;
     api_json_begin(&j);
     jw_object(&j.w);
-    jw_kstr_or_null(&j.w, "runId", runtime_active_run(rt, str_from(w->id)));
-    jw_kstr(&j.w, "text", runtime_streamed(rt, str_from(w->id)));
+    jw_kstr_or_null(&j.w, "runId", runtime_active_run(rt, str_from(lc->id)));
+    jw_kstr(&j.w, "text", runtime_streamed(rt, str_from(lc->id)));
     jw_end(&j.w);
-    send_about(w, STR("text.snapshot"), buf_str(&j.buf));
+    send_about(lc, STR("text.snapshot"), buf_str(&j.buf));
     buf_done(&j.buf);
     api_json_begin(&j);
-    hub_write_presence(w->stream->api, &w->seat, &j.w);
-    send_about(w, STR("presence.snapshot"), buf_str(&j.buf));
+    hub_write_presence(lc->stream->api, &lc->watch, &j.w);
+    send_about(lc, STR("presence.snapshot"), buf_str(&j.buf));
     buf_done(&j.buf);
-    send_queue(w);
+    send_queue(lc);
 }
 
 static void on_reset(void *ctx)
@@ -163,12 +163,12 @@ static void on_reset(void *ctx)
 
 static void on_end(void *ctx, const struct err *err)
 {
-    struct watch *w = ctx;
-    w->feed = NULL;
-    watch_end(w);
+    struct live_conv *lc = ctx;
+    lc->feed = NULL;
+    live_conv_end(lc);
 }
 
-static void follow(struct watch *w)
+static void follow(struct live_conv *lc)
 {
     static const struct feed_events EVENTS = {
         .on_event = on_event,
@@ -178,106 +178,106 @@ static void follow(struct watch *w)
         .on_reset = on_reset,
         .on_end = on_end,
     };
-    hub_sit(&w->stream->tap, &w->seat, str_from(w->id));
-    w->feed = feed_open(w->stream->space->store, str_from(w->id), w->after, &EVENTS, w);
+    hub_watch_start(&lc->stream->watcher, &lc->watch, str_from(lc->id));
+    lc->feed = feed_open(lc->stream->space->store, str_from(lc->id), lc->after, &EVENTS, lc);
 }
 
 /* ---- whether it may be seen ---- */
 
 static void on_looked(void *ctx, const struct err *err, const struct conv *c)
 {
-    struct watch *w = ctx;
-    const struct tap *t = &w->stream->tap;
-    w->look = NULL;
-    w->is_child = c && c->parent;
-    if (err || (!t->is_operator && !access_allows(&t->viewer, &c->acl, CONV_VIEW)))
-        watch_end(w);
-    else if (!w->feed)
-        follow(w);
+    struct live_conv *lc = ctx;
+    const struct watcher *watcher = &lc->stream->watcher;
+    lc->look = NULL;
+    lc->is_child = c && c->parent;
+    if (err || (!watcher->is_operator && !access_allows(&watcher->viewer, &c->acl, CONV_VIEW)))
+        live_conv_end(lc);
+    else if (!lc->feed)
+        follow(lc);
 }
 
-static void look(struct watch *w)
+static void look(struct live_conv *lc)
 {
-    store_op_cancel(w->look);
-    w->look = store_get(w->stream->space->store, str_from(w->id), on_looked, w);
+    store_op_cancel(lc->look);
+    lc->look = store_get(lc->stream->space->store, str_from(lc->id), on_looked, lc);
 }
 
-static void on_role(struct tap *t)
+static void on_role(struct watcher *watcher)
 {
-    struct live *s = CONTAINER_OF(t, struct live, tap);
-    for (struct watch *w = s->watches; w; w = w->next)
-        look(w);
+    struct live *s = CONTAINER_OF(watcher, struct live, watcher);
+    for (struct live_conv *lc = s->convs; lc; lc = lc->next)
+        look(lc);
 }
 
 /* The log of a child run may be looked at by those who see its parent now. */
-static void on_shared(struct tap *t)
+static void on_shared(struct watcher *watcher)
 {
-    struct live *s = CONTAINER_OF(t, struct live, tap);
-    for (struct watch *w = s->watches; w; w = w->next)
-        if (w->is_child)
-            look(w);
+    struct live *s = CONTAINER_OF(watcher, struct live, watcher);
+    for (struct live_conv *lc = s->convs; lc; lc = lc->next)
+        if (lc->is_child)
+            look(lc);
 }
 
-static void on_revoked(struct tap *t, struct seat *seat)
+static void on_revoked(struct watcher *watcher, struct watch *watch)
 {
-    struct live *s = CONTAINER_OF(t, struct live, tap);
-    if (seat)
-        watch_end(CONTAINER_OF(seat, struct watch, seat));
+    struct live *s = CONTAINER_OF(watcher, struct live, watcher);
+    if (watch)
+        live_conv_end(CONTAINER_OF(watch, struct live_conv, watch));
     else
         live_end(s);
 }
 
-static struct watch *find_watch(const struct live *s, str conv_id)
+static struct live_conv *find_conv(const struct live *s, str conv_id)
 {
-    struct watch *w = s->watches;
-    while (w && !str_eq(conv_id, str_from(w->id)))
-        w = w->next;
-    return w;
+    struct live_conv *lc = s->convs;
+    while (lc && !str_eq(conv_id, str_from(lc->id)))
+        lc = lc->next;
+    return lc;
 }
 
 void live_unwatch(struct live *s, str conv_id)
 {
-    struct watch *w = find_watch(s, conv_id);
-    if (w)
-        watch_free(w);
+    struct live_conv *lc = find_conv(s, conv_id);
+    if (lc)
+        live_conv_free(lc);
 }
 
 int live_watch(struct live *s, str conv_id, store_pos after, bool is_checked)
 {
     if (!store_id_valid(conv_id))
         return -EINVAL;
-    if (find_watch(s, conv_id) || s->is_closing)
+    if (find_conv(s, conv_id) || s->is_closing)
         return 0;
-    if (s->nwatches >= LIVE_WATCHES_MAX)
+    if (s->nconvs >= LIVE_WATCHES_MAX)
         return -ENOSPC;
-    struct watch *w = xcalloc(1, sizeof *w);
-    w->stream = s;
-    w->after = after;
-    memcpy(w->id, conv_id.p, conv_id.n);
-    w->next = s->watches;
-    s->watches = w;
-    s->nwatches++;
+    struct live_conv *lc = xcalloc(1, sizeof *lc);
+    lc->stream = s;
+    lc->after = after;
+    memcpy(lc->id, conv_id.p, conv_id.n);
+    lc->next = s->convs;
+    s->convs = lc;
+    s->nconvs++;
     if (is_checked)
-        follow(w);
+        follow(lc);
     else
-        look(w);
+        look(lc);
     return 0;
 }
 
 /* ---- the stream ---- */
 
-static void on_frame(struct tap *t, struct sse_frame *f)
+static void on_frame(struct watcher *watcher, struct sse_frame *f)
 {
-    send_frame(CONTAINER_OF(t, struct live, tap), f);
+    send_frame(CONTAINER_OF(watcher, struct live, watcher), f);
 }
 
-static const struct tap_events OWN_EVENTS = {
-    .on_revoked = on_revoked, .on_beat = on_frame, .on_role = on_role, .on_shared = on_shared};
-static const struct tap_events WORKSPACE_EVENTS = {.on_revoked = on_revoked,
-                                                   .on_news = on_frame,
-                                                   .on_beat = on_frame,
-                                                   .on_role = on_role,
-                                                   .on_shared = on_shared};
+static const struct watcher_events OWN_EVENTS = {
+    .on_revoked = on_revoked, .on_heartbeat = on_frame, .on_role = on_role, .on_shared = on_shared};
+static const struct watcher_events WORKSPACE_EVENTS = {.on_revoked = on_revoked,
+                                                       .on_news = on_frame,
+                                                       .on_heartbeat = on_frame,
+                                                       .on_role = on_role,
+                                                       .on_shared = on_shared};
 
 static char *put(char *at, str *s)
 {
@@ -288,33 +288,34 @@ static char *put(char *at, str *s)
 }
 
 /* Ten thousand streams wait for something to happen: each is one small block. */
-static struct live *live_new(const struct tap *who)
+static struct live *live_new(const struct watcher *who)
 {
     size_t n = who->viewer.user_id.n + who->session_id.n + who->token_id.n;
     struct live *s = xcalloc(1, sizeof *s + n);
-    s->tap = *who;
-    put(put(put(s->names, &s->tap.viewer.user_id), &s->tap.session_id), &s->tap.token_id);
+    s->watcher = *who;
+    put(put(put(s->names, &s->watcher.viewer.user_id), &s->watcher.session_id),
+        &s->watcher.token_id);
     return s;
 }
 
 struct live *live_open(struct api *api, struct http_req *r, bool is_workspace)
 {
-    struct tap who = {0};
-    tap_identify(&who, &r->arena, api_identity(r));
+    struct watcher who = {0};
+    watcher_identify(&who, &r->arena, api_identity(r));
     struct live *s = live_new(&who);
     s->api = api;
     s->space = api_hold(api, api_space(r));
     s->number = ++api->nstreams;
     s->is_workspace = is_workspace;
-    s->tap.ev = is_workspace ? &WORKSPACE_EVENTS : &OWN_EVENTS;
-    hub_join(hub_of(api, s->space), &s->tap);
+    s->watcher.ev = is_workspace ? &WORKSPACE_EVENTS : &OWN_EVENTS;
+    hub_join(hub_of(api, s->space), &s->watcher);
     s->sse = sse_open_watch(r, on_closed, NULL, s); /* the request is gone now */
     return s;
 }
 
-struct tap *live_tap(struct live *s)
+struct watcher *live_watcher(struct live *s)
 {
-    return &s->tap;
+    return &s->watcher;
 }
 
 uint64_t live_number(const struct live *s)
@@ -326,14 +327,14 @@ struct live *live_find(struct api *api, const struct http_req *r, str number)
 {
     uint64_t wanted;
     const struct viewer *who = &api_identity(r)->viewer;
-    struct tap *t = NULL;
+    struct watcher *watcher = NULL;
     if (parse_u64(number, &wanted) < 0)
         return NULL;
-    while ((t = hub_next_tap(hub_of(api, api_space(r)), t)) != NULL) {
-        if (t->ev != &WORKSPACE_EVENTS)
+    while ((watcher = hub_next_watcher(hub_of(api, api_space(r)), watcher)) != NULL) {
+        if (watcher->ev != &WORKSPACE_EVENTS)
             continue;
-        struct live *s = CONTAINER_OF(t, struct live, tap);
-        if (s->number == wanted && str_eq(t->viewer.user_id, who->user_id))
+        struct live *s = CONTAINER_OF(watcher, struct live, watcher);
+        if (s->number == wanted && str_eq(watcher->viewer.user_id, who->user_id))
             return s;
     }
     return NULL;

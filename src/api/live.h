@@ -16,7 +16,7 @@ struct live;
 /* Answers the request and takes it over. A stream of the workspace gets its news; that of a
  * conversation ends with it. */
 struct live *live_open(struct api *api, struct http_req *r, bool is_workspace);
-struct tap *live_tap(struct live *s);
+struct watcher *live_watcher(struct live *s);
 void live_send(struct live *s, str event, str id, str data);
 
 /* From this position on, or STORE_FEED_TAIL. Whether it may be seen is looked up first, unless
