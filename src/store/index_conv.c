@@ -233,6 +233,11 @@ size_t index_shelves(struct arena *a, const struct viewer *viewer, bool with_hid
     return n;
 }
 
+str index_hidden_shelf(struct arena *a)
+{
+    return shelf(a, true, "*", STR_NONE);
+}
+
 static int put(struct index_db *db, bool is_here, str name, const struct derive *d, str id)
 {
     static const char PUT[] = "INSERT OR IGNORE INTO shelf VALUES(?, ?, ?, ?)";

@@ -45,3 +45,4 @@ void index_conv_columns(sqlite3_stmt *st, int first, struct derive *d);
 #define INDEX_SHELVES_MAX 4
 size_t index_shelves(struct arena *a, const struct viewer *viewer, bool with_hidden,
                      str ret[INDEX_SHELVES_MAX]);
+str index_hidden_shelf(struct arena *a); /* every hidden conversation */

@@ -6,6 +6,11 @@
 
 enum { ROUNDS_MAX = 4 }; /* a file that changes as fast as it is read is shown as it was */
 
+struct ancestor { /* a conversation whose access decides about a row */
+    str id;
+    struct index_log log;
+};
+
 struct page {
     struct index_sync *sync;
     struct store_op *op;
@@ -13,6 +18,8 @@ struct page {
     struct conv *convs;
     size_t n, cap;
     struct index_log *logs; /* one per conv */
+    struct ancestor *ancestors;
+    size_t nancestors, ancestors_cap;
     int64_t total;
 };
 
@@ -20,7 +27,59 @@ struct page {
     "SELECT " INDEX_CONV_COLUMNS ", c.id, l.no, l.dev, l.ino, l.size, l.mtime, l.mark, l.done,"    \
     " l.text_done, l.messages"
 
-static void take(struct page *p, sqlite3_stmt *st)
+/* ---- child runs have the access of their parent ---- */
+
+static void note_ancestor(struct page *p, sqlite3_stmt *st, str id)
+{
+    if (p->nancestors == p->ancestors_cap) {
+        p->ancestors_cap = p->ancestors_cap ? p->ancestors_cap * 2 : 16;
+        p->ancestors = xrealloc(p->ancestors, p->ancestors_cap * sizeof(*p->ancestors));
+    }
+    struct ancestor *up = &p->ancestors[p->nancestors++];
+    up->id = arena_str(&p->op->arena, id);
+    index_log_columns(st, INDEX_CONV_NCOLUMNS + 1, &up->log);
+}
+
+/* Reads the parent of *c into *c, apart from the statements that walk the list. 0: there is none.
+ */
+static int read_parent(struct page *p, struct conv *c)
+{
+    static const char PARENT[] = ROW " FROM log l CROSS JOIN conv c ON c.id = l.id WHERE l.id = ?1";
+    struct store_op *op = p->op;
+    sqlite3_stmt *st = index_db_sql(p->sync->db, PARENT);
+    str id = arena_str(&op->arena, json_get_string(c->parent, "conversationId"));
+    index_db_bind(st, 1, id);
+    int r = index_db_step(p->sync->db, st);
+    if (r <= 0)
+        return r;
+    struct derive d;
+    derive_init(&d, op->store->env);
+    index_conv_columns(st, 0, &d);
+    *c = *derive_conv(&d, &op->arena, id, str_from(op->store->conf.workspace_id));
+    derive_done(&d);
+    note_ancestor(p, st, id);
+    sqlite3_reset(st);
+    return 1;
+}
+
+static void use_parents_access(struct page *p, struct conv *c)
+{
+    struct conv up = *c;
+    int r = 1;
+    for (unsigned depth = 0; up.parent && r > 0; depth++)
+        r = depth < LISTING_PARENTS_MAX ? read_parent(p, &up) : 0;
+    c->acl = r > 0 ? up.acl : LISTING_NOBODY;
+}
+
+static bool wants(struct page *p, struct conv *c)
+{
+    const struct store_query *q = &p->op->in.query;
+    if (listing_asks_parent(q, c))
+        use_parents_access(p, c);
+    return listing_wants(q, c);
+}
+
+static struct conv *conv_of(struct page *p, sqlite3_stmt *st)
 {
     struct store_op *op = p->op;
     str id = arena_str(&op->arena, index_db_column(st, INDEX_CONV_NCOLUMNS));
@@ -29,8 +88,11 @@ static void take(struct page *p, sqlite3_stmt *st)
     index_conv_columns(st, 0, &d);
     struct conv *c = derive_conv(&d, &op->arena, id, str_from(op->store->conf.workspace_id));
     derive_done(&d);
-    if (!listing_wants(&op->in.query, c))
-        return;
+    return c;
+}
+
+static void keep(struct page *p, sqlite3_stmt *st, struct conv *c)
+{
     if (p->n == p->cap) {
         p->cap = p->cap ? p->cap * 2 : 64;
         p->convs = xrealloc(p->convs, p->cap * sizeof(*p->convs));
@@ -39,6 +101,13 @@ static void take(struct page *p, sqlite3_stmt *st)
     index_log_columns(st, INDEX_CONV_NCOLUMNS + 1, &p->logs[p->n]);
     c->end = (store_pos)p->logs[p->n].done;
     p->convs[p->n++] = *c;
+}
+
+static void take(struct page *p, sqlite3_stmt *st)
+{
+    struct conv *c = conv_of(p, st);
+    if (wants(p, c))
+        keep(p, st, c);
 }
 
 /* ---- along the shelves ---- */
@@ -77,12 +146,40 @@ static int count(struct page *p, str shelf)
     return r < 0 ? r : 0;
 }
 
+/* The shelves of hidden conversations follow their own logs, which do not tell who may see the
+ * parent: for everybody but admins all of them are looked at. */
+static int walk_children(struct page *p)
+{
+    static const char CHILDREN[] =
+        ROW " FROM shelf s CROSS JOIN conv c ON c.id = s.id CROSS JOIN log l ON l.id = s.id"
+            " WHERE s.name = ?1 AND s.sort = ?2 ORDER BY s.at DESC, s.id DESC";
+    const struct store_query *q = &p->op->in.query;
+    struct index_db *db = p->sync->db;
+    sqlite3_stmt *st = index_db_sql(db, CHILDREN);
+    size_t kept = 0;
+    int r;
+    index_db_bind(st, 1, index_hidden_shelf(&p->op->arena));
+    sqlite3_bind_int(st, 2, (int)q->sort);
+    while ((r = index_db_step(db, st)) > 0) {
+        struct conv *c = conv_of(p, st);
+        if (!wants(p, c))
+            continue;
+        p->total++;
+        if (kept <= q->limit && listing_is_after(q, &p->place, c)) {
+            keep(p, st, c);
+            kept++;
+        }
+    }
+    return r;
+}
+
 static int walk_shelves(struct page *p)
 {
     const struct store_query *q = &p->op->in.query;
     str shelves[INDEX_SHELVES_MAX];
-    size_t n = index_shelves(&p->op->arena, q->viewer, q->with_hidden, shelves);
-    int r = 0;
+    bool asks_parents = q->with_hidden && q->viewer && !q->viewer->is_workspace_admin;
+    size_t n = index_shelves(&p->op->arena, q->viewer, q->with_hidden && !asks_parents, shelves);
+    int r = asks_parents ? walk_children(p) : 0;
     for (size_t i = 0; r == 0 && i < n; i++) {
         r = count(p, shelves[i]);
         if (r == 0)
@@ -116,7 +213,7 @@ static void add_key(struct page *p, struct keys *k, sqlite3_stmt *st)
     struct derive d;
     derive_init(&d, p->op->store->env);
     index_conv_columns(st, 0, &d);
-    if (listing_wants(q, &d.conv)) {
+    if (wants(p, &d.conv)) {
         str created = d.conv.created_at, updated = str_from(d.updated_at);
         if (k->n == k->cap) {
             k->cap = k->cap ? k->cap * 2 : 256;
@@ -183,6 +280,7 @@ static int search_titles(struct page *p)
 static int query(struct page *p)
 {
     p->n = 0;
+    p->nancestors = 0;
     p->total = 0;
     const struct store_query *q = &p->op->in.query;
     bool is_joint = q->viewer && q->viewer->also; /* a shelf belongs to one person */
@@ -195,19 +293,26 @@ static int query(struct page *p)
     return r;
 }
 
-/* Catches up the rows that are behind their files. 1: there were some. */
-static int check(struct page *p)
+static bool is_stale(struct page *p, str id, const struct index_log *log)
 {
     struct files *f = p->op->store->impl;
-    struct arena *a = &p->op->arena;
-    str *stale = arena_array(a, p->n + 1, sizeof(str));
+    struct stat st;
+    const char *path = f->layout->path(f, &p->op->arena, id);
+    return !path || stat(path, &st) < 0 || !index_is_current(log, &st);
+}
+
+/* Catches up the rows that are behind their files, and those whose access counted. 1: there were
+ * some. */
+static int check(struct page *p)
+{
+    str *stale = arena_array(&p->op->arena, p->n + p->nancestors + 1, sizeof(str));
     size_t n = 0;
-    for (size_t i = 0; i < p->n; i++) {
-        struct stat st;
-        const char *path = f->layout->path(f, a, p->convs[i].id);
-        if (!path || stat(path, &st) < 0 || !index_is_current(&p->logs[i], &st))
+    for (size_t i = 0; i < p->n; i++)
+        if (is_stale(p, p->convs[i].id, &p->logs[i]))
             stale[n++] = p->convs[i].id;
-    }
+    for (size_t i = 0; i < p->nancestors; i++)
+        if (is_stale(p, p->ancestors[i].id, &p->ancestors[i].log))
+            stale[n++] = p->ancestors[i].id;
     int r = n ? index_catch_up(p->sync, stale, n) : 0;
     return r < 0 ? r : n > 0;
 }
@@ -241,5 +346,6 @@ int index_list_page(struct index_sync *s, struct store_op *op)
         finish(&p);
     free(p.convs);
     free(p.logs);
+    free(p.ancestors);
     return r < 0 ? r : 0;
 }

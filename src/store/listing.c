@@ -26,6 +26,24 @@ bool listing_wants(const struct store_query *q, const struct conv *c)
            text_contains(c->preview, q->search);
 }
 
+static bool is_admin(const struct viewer *v)
+{
+    for (; v; v = v->also)
+        if (!v->is_workspace_admin)
+            return false;
+    return true;
+}
+
+bool listing_asks_parent(const struct store_query *q, const struct conv *c)
+{
+    return c->parent && q->with_hidden && !is_admin(q->viewer);
+}
+
+bool listing_is_after(const struct store_query *q, const struct conv *place, const struct conv *c)
+{
+    return !q->cursor.n || compare(q->sort, c, place) > 0;
+}
+
 int listing_cursor_parse(str cursor, struct conv *ret_place, struct err *e)
 {
     ptrdiff_t at = str_find_char(cursor, '~');

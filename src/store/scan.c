@@ -17,6 +17,30 @@ static bool on_line(void *ctx, str line, store_pos end)
     return true;
 }
 
+/* The log of c's parent, with the access that it names. */
+static bool read_parent(struct lister *l, struct conv *c)
+{
+    struct store *s = l->op->store;
+    struct err e = {0};
+    struct derive d;
+    str id = arena_str(&l->op->arena, json_get_string(c->parent, "conversationId"));
+    derive_init(&d, s->env);
+    bool is_there = store_id_valid(id) && s->ops->scan(s, id, on_line, &d, &e) == 0;
+    if (is_there)
+        *c = *derive_conv(&d, &l->op->arena, id, str_from(s->conf.workspace_id));
+    derive_done(&d);
+    return is_there;
+}
+
+static void use_parents_access(struct lister *l, struct conv *c)
+{
+    struct conv up = *c;
+    bool is_there = true;
+    for (unsigned depth = 0; up.parent && is_there; depth++)
+        is_there = depth < LISTING_PARENTS_MAX && read_parent(l, &up);
+    c->acl = is_there ? up.acl : LISTING_NOBODY;
+}
+
 /* An unreadable log is left out of the list and named beside it, not the reason to fail it. */
 static void on_id(void *ctx, str id)
 {
@@ -29,6 +53,8 @@ static void on_id(void *ctx, str id)
         unreadable_add(s, id, &e);
     } else {
         struct conv *c = derive_conv(&d, &l->op->arena, id, str_from(s->conf.workspace_id));
+        if (listing_asks_parent(&l->op->in.query, c))
+            use_parents_access(l, c);
         if (listing_wants(&l->op->in.query, c)) {
             if (l->n == l->cap) {
                 l->cap = l->cap ? l->cap * 2 : 64;

@@ -4,6 +4,7 @@
 #include "store/backend.h"
 #include "store/derive.h"
 #include "store/ledger.h"
+#include "store/listing.h"
 
 void answer_blob(struct store_op *op)
 {
@@ -46,8 +47,6 @@ struct store_op *store_get_blob(struct store *s, str id, str sha256, store_blob_
 
 /* ---- access of child runs: their parent's ---- */
 
-#define PARENTS_MAX 8 /* of parents that a log names; a circle of them ends here */
-
 static void parent_get(struct store_op *op);
 
 static struct store_op *get_at_depth(struct store *s, str id, unsigned depth, store_conv_fn fn,
@@ -80,8 +79,7 @@ static void use_access(struct store_op *op, const struct conv_acl *acl)
 /* Without its parent a child belongs to nobody: admins of the workspace still see it. */
 static void on_parent(void *ctx, const struct err *err, const struct conv *parent)
 {
-    static const struct conv_acl NOBODY = {.owner_id = STR_INIT("-")};
-    use_access(ctx, err ? &NOBODY : &parent->acl);
+    use_access(ctx, err ? &LISTING_NOBODY : &parent->acl);
 }
 
 static void parent_get(struct store_op *op)
@@ -89,7 +87,7 @@ static void parent_get(struct store_op *op)
     str parent = json_get_string(op->out.conv->parent, "conversationId");
     if (!op->out.conv->parent)
         op_done(op);
-    else if (op->store->is_closing || op->parents >= PARENTS_MAX)
+    else if (op->store->is_closing || op->parents >= LISTING_PARENTS_MAX)
         on_parent(op, &(struct err){.code = -ELOOP}, NULL);
     else
         get_at_depth(op->store, parent, op->parents + 1, on_parent, op);

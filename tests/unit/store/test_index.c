@@ -76,6 +76,60 @@ static void test_agrees_with_the_logs(void **state)
     agree(t);
 }
 
+/* ---- child runs ---- */
+
+static void create_child(struct twin *t, const char *id, const char *parent_id)
+{
+    struct arena a;
+    arena_init(&a);
+    struct json *parent = json_new(&a, JSON_OBJECT);
+    json_set(&a, parent, STR("conversationId"), json_of_str(str_from(parent_id)));
+    struct conv_create spec = {.id = str_from(id), .owner_id = STR("usr_a"), .parent = parent};
+    assert_int_equal(RIG_CALL(&t->a, store_create(t->a.store, &spec, rig_on_conv, &t->a)), 0);
+    arena_done(&a);
+}
+
+static void share(struct twin *t, bool is_shared)
+{
+    str b = STR_INIT("usr_b");
+    struct json_strs with = {&b, 1};
+    assert_int_equal(
+        RIG_CALL(&t->a, store_set_sharing(t->a.store, STR(ID), is_shared, is_shared ? &with : NULL,
+                                          NULL, rig_on_conv, &t->a)),
+        0);
+}
+
+/* What usr_b finds in a list of hidden conversations, with the index and without. */
+static int64_t seen_by_b(struct twin *t, const char *search)
+{
+    const struct viewer b = {.user_id = STR_INIT("usr_b")};
+    twin_list(t, &(struct store_query){
+                     .viewer = &b, .with_hidden = true, .search = str_from(search), .limit = 1});
+    return t->a.listing.total;
+}
+
+static void test_children_are_listed_to_those_who_see_their_parent(void **state)
+{
+    struct twin *t = *state;
+    assert_int_equal(rig_create(&t->a, ID, "usr_a"), 0);
+    create_child(t, "conv_c1", ID);
+    create_child(t, "conv_c2", "conv_c1");
+    create_child(t, "conv_c3", "conv_gone");
+    assert_int_equal(seen_by_b(t, ""), 0);
+    share(t, true);
+    assert_int_equal(seen_by_b(t, ""), 3); /* and not the child whose parent is gone */
+    agree(t);
+    assert_int_equal(rig_append(&t->a, "conv_c2", USER("needle")), 0);
+    assert_int_equal(seen_by_b(t, "needle"), 1);
+    share(t, false);
+    assert_int_equal(seen_by_b(t, ""), 0);
+    assert_int_equal(seen_by_b(t, "needle"), 0);
+    share(t, true);
+    assert_int_equal(rig_delete(&t->a, ID, false), 0);
+    assert_int_equal(seen_by_b(t, ""), 0);
+    agree(t);
+}
+
 static void change(struct twin *t, const char *sql)
 {
     sqlite3 *db;
@@ -428,6 +482,7 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
     const struct CMUnitTest tests[] = {
         TEST(test_agrees_with_the_logs),
+        TEST(test_children_are_listed_to_those_who_see_their_parent),
         TEST(test_is_private),
         TEST(test_answers_come_from_the_index),
         TEST(test_deleted_while_running),
