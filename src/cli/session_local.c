@@ -8,6 +8,7 @@
 #include "runtime/inquiry.h"
 #include "runtime/replay.h"
 #include "runtime/report.h"
+#include "workspace/deed.h"
 
 #define REPORT_MAX    (64u * 1024 * 1024)
 #define STOP_GRACE_MS 5000
@@ -17,6 +18,7 @@ struct local {
     struct server *server;
     struct turn *turn;
     struct bus_sub *sub;
+    struct deed *answer; /* to a permission question, until it is taken or refused */
 };
 
 /* ---- one message ---- */
@@ -36,6 +38,27 @@ static void on_msg(void *ctx, struct bus_msg *msg)
     buf_done(&data);
 }
 
+/* ---- answers to permission questions are audited, as the API does (api/trail.c) ---- */
+
+static void begin_answer(struct local *l, const struct actor *by, const struct session_input *in)
+{
+    struct arena a;
+    arena_init(&a);
+    l->answer = deed_begin(server_audit(l->server),
+                           &(struct doer){.actor = by, .via = STR("cli"), .how = STR("terminal")},
+                           STR("permission.answer"), l->base.conversation_id);
+    if (in->decisions)
+        deed_detail(l->answer, "decisions=%.*s", STR_ARG(json_to_str(&a, in->decisions)));
+    deed_detail(l->answer, "ask=%.*s", STR_ARG(in->ask_id));
+    arena_done(&a);
+}
+
+static void end_answer(struct local *l, const struct err *err)
+{
+    deed_end(l->answer, err);
+    l->answer = NULL;
+}
+
 static void on_started(void *ctx, str conversation_id, str run_id, bool is_new)
 {
     struct local *l = ctx;
@@ -46,6 +69,7 @@ static void on_started(void *ctx, str conversation_id, str run_id, bool is_new)
     str topic = store_topic(&a, server_store(l->server), conversation_id);
     l->sub = bus_subscribe(server_bus(l->server), topic, on_msg, l);
     arena_done(&a);
+    end_answer(l, NULL);
     l->base.ev->on_started(l->base.ctx, conversation_id);
 }
 
@@ -77,6 +101,7 @@ static void on_refused(void *ctx, enum turn_refusal why, const struct err *err)
 {
     struct local *l = ctx;
     finish(l);
+    end_answer(l, err);
     l->base.ev->on_error(l->base.ctx, STR("refused"), str_from(err->msg));
 }
 
@@ -95,6 +120,8 @@ static void local_send(struct session *s, const struct session_input *in)
         .auto_allow = s->allow,
         .is_unattended = s->is_unattended,
     };
+    if (in->ask_id.n > 0)
+        begin_answer(l, owner, in);
     l->turn = turn_start(server_runtime(l->server), &req, &EVENTS, l);
     actor_unref(owner);
 }
@@ -220,6 +247,7 @@ static void local_close(struct session *s)
 {
     struct local *l = (struct local *)s;
     bus_unsubscribe(l->sub);
+    end_answer(l, &(struct err){.code = -ECANCELED});
     if (l->turn)
         turn_forget(l->turn);
     server_close(l->server, STOP_GRACE_MS);

@@ -499,6 +499,11 @@ struct bus *server_bus(const struct server *s)
     return s->bus;
 }
 
+struct audit *server_audit(const struct server *s)
+{
+    return s->audit;
+}
+
 struct llm *server_llm(const struct server *s)
 {
     return s->llm;

@@ -60,6 +60,7 @@ struct runtime *server_runtime(const struct server *s);
 struct store *server_store(const struct server *s);
 struct bus *server_bus(const struct server *s);
 struct llm *server_llm(const struct server *s);
+struct audit *server_audit(const struct server *s);
 struct registry *server_tools(const struct server *s);
 /* One MCP client of the owner's, on a pipe (gateway.h). Close it before the server stops. */
 struct gateway_pipe *server_open_pipe(struct server *s, str source,

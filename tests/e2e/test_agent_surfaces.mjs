@@ -354,6 +354,11 @@ for (const how of ['alone', 'through a server']) {
         await again.sees(/^fourth done/m)
         await again.key('C-d')
         assert.equal((await again.ended()).code, 0)
+        const shown = await command(workdir, 'audit', '--action', 'permission.answer', '--json')
+        const answers = shown.stdout.trim().split('\n').map((line) => JSON.parse(line))
+        assert.deepEqual(answers.map((e) => [e.actor.user, e.actor.via, e.outcome]), Array(3).fill(['usr_default', 'cli', 'ok']), shown.stdout)
+        assert.match(answers[0].detail, /decisions=\{.*true.*false\} ask=/)
+        assert.match(answers[0].target, /^conv_/)
         refusedNothing()
     })
 }
