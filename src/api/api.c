@@ -65,11 +65,23 @@ static void reply_no_route(struct http_req *r, enum route_result found, const st
     }
 }
 
+static bool count_client(struct api *api, struct http_req *r)
+{
+    if (proxy_count_client(&api->deps.config->http, r))
+        return true;
+    http_add_header(r, "Retry-After", STR("1"));
+    http_reply_error(r, 429, "too_many_connections",
+                     "Too many requests from your address are under way at the same time. Wait "
+                     "for one of them.",
+                     NULL);
+    return false;
+}
+
 static bool on_head(void *ctx, struct http_req *r)
 {
     struct api *api = ctx;
     struct buf allow;
-    if (!proxy_strip_base(&api->deps.config->http, r))
+    if (!proxy_strip_base(&api->deps.config->http, r) || !count_client(api, r))
         return false;
     size_t nroutes;
     const struct route *routes = api_routes(&nroutes);

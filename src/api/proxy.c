@@ -66,20 +66,39 @@ static str forwarded_for(const struct http_req *r)
     return last;
 }
 
+/* The last address that no trusted proxy has, as far as the list goes. */
+static bool find_client(const struct config_http *h, const struct http_req *r, uint8_t ip[IP_LEN])
+{
+    str list = forwarded_for(r);
+    if (ip_parse(str_from(r->peer_addr), ip) < 0)
+        return false;
+    while (list.n > 0 && is_trusted(h, ip))
+        if (ip_parse(last_of(&list), ip) < 0)
+            break;
+    return true;
+}
+
 str proxy_client(const struct config_http *h, struct http_req *r)
 {
     uint8_t ip[IP_LEN];
     char text[IP_TEXT_MAX];
-    str list = forwarded_for(r);
-    if (ip_parse(str_from(r->peer_addr), ip) < 0)
+    if (!find_client(h, r, ip))
         return str_from(r->peer_addr);
-    while (list.n > 0 && is_trusted(h, ip))
-        if (ip_parse(last_of(&list), ip) < 0)
-            break;
     if (!ip_is_v4(ip))
         memset(ip + NETWORK_BYTES, 0, IP_LEN - NETWORK_BYTES);
     ip_format(ip, text);
     return arena_str(&r->arena, str_from(text));
+}
+
+bool proxy_count_client(const struct config_http *h, struct http_req *r)
+{
+    uint8_t ip[IP_LEN];
+    char text[IP_TEXT_MAX];
+    /* A proxy that names nobody does not make everybody one client. */
+    if (h->trusted_proxies.len == 0 || !find_client(h, r, ip) || is_trusted(h, ip))
+        return true;
+    ip_format(ip, text);
+    return http_count_for_address(r, str_from(text));
 }
 
 /* ---- cookies ---- */

@@ -20,6 +20,11 @@ str proxy_own_url(const struct config_http *h, struct http_req *r, const char *p
  * family, of which anybody has a whole one. */
 str proxy_client(const struct config_http *h, struct http_req *r);
 
+/* Counts a request that came through a trusted proxy for the client that the proxy names, so that
+ * strangers behind one proxy have places of their own. False: that client has too many requests
+ * under way. */
+bool proxy_count_client(const struct config_http *h, struct http_req *r);
+
 bool proxy_is_trusted(const struct config_http *h, str addr);
 
 /* Cookies are for TLS only, except on the machine itself or where the settings say otherwise. */

@@ -159,6 +159,8 @@ static void begin_head(struct http_conn *c)
     c->state = CONN_HEAD;
     c->scanned = 0;
     c->has_begun = false;
+    if (c->is_proxy) /* whose next request may be anybody's */
+        tally_leave(c);
 }
 
 /* Closing a socket with unread input sends a reset, which may overtake our answer: end our

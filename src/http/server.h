@@ -127,6 +127,9 @@ str http_cookie(const struct http_req *r, const char *name);
 /* From now on the request's connection counts for this person. False: they have too many, all of
  * which have a request under way. */
 bool http_count_for(struct http_req *r, str person);
+/* The same for a request that a proxy passes on (http_handlers.is_proxy), and the address of its
+ * client, until the answer is sent; other connections count for their own address anyway. */
+bool http_count_for_address(struct http_req *r, str addr);
 
 /* ---- the answer: exactly one of these per request ---- */
 

@@ -5,8 +5,8 @@
  * complete and unhandled, in the order in which it came, until time has paid for the rest. A party
  * that is alone never waits. Requests of a person that wait for nothing outside the server are
  * besides handled HTTP_UNDER_WAY_MAX at a time, so that nobody fills the queues of the pools
- * either. Connections over the Unix socket, and those of a trusted proxy until a person is known,
- * belong to no party and never wait. Not for other floors. */
+ * either. Connections over the Unix socket, and those of a trusted proxy until the client of the
+ * request is known, belong to no party and never wait. Not for other floors. */
 #pragma once
 
 #include "http/tally.h"

@@ -76,18 +76,40 @@ void tally_leave(struct http_conn *c)
     tally_free_unused(t);
 }
 
-static void join_address(struct http_conn *c)
+/* The addresses of an IPv6 customer count as one. */
+static str network_of(str addr, char text[IP_TEXT_MAX])
 {
     uint8_t ip[IP_LEN];
+    if (ip_parse(addr, ip) < 0)
+        return addr;
+    if (!ip_is_v4(ip))
+        memset(ip + NETWORK_BYTES, 0, IP_LEN - NETWORK_BYTES);
+    ip_format(ip, text);
+    return str_from(text);
+}
+
+static void join_address(struct http_conn *c)
+{
     char text[IP_TEXT_MAX];
-    str name = str_from(c->peer_addr);
-    if (ip_parse(name, ip) == 0) {
-        if (!ip_is_v4(ip))
-            memset(ip + NETWORK_BYTES, 0, IP_LEN - NETWORK_BYTES);
-        ip_format(ip, text);
-        name = str_from(text);
-    }
-    join(c, tally_of(c->server, 'a', name));
+    join(c, tally_of(c->server, 'a', network_of(str_from(c->peer_addr), text)));
+}
+
+/* Counts the connection for another party from now on. False: t is at its ceiling. */
+static bool move_to(struct http_conn *c, struct tally *t, unsigned max)
+{
+    if (c->tally == t)
+        return true;
+    t->nconns++; /* it stays while its last connection may be the evicted one */
+    bool has_room = t->nconns <= max || tally_evict(t, c);
+    t->nconns--;
+    if (!has_room)
+        return false;
+    t->nconns++;
+    tally_leave(c);
+    join(c, t);
+    t->nconns--;
+    share_counted(c);
+    return true;
 }
 
 bool http_count_for(struct http_req *q, str person)
@@ -96,17 +118,21 @@ bool http_count_for(struct http_req *q, str person)
     if (!c || c->is_local_socket)
         return true;
     c->req->is_counted = true;
-    if (c->tally && c->tally->is_person && str_eq(str_from(c->tally->key + 1), person))
+    return move_to(c, tally_of(c->server, 'p', person), c->server->limits.conns_per_person);
+}
+
+bool http_count_for_address(struct http_req *q, str addr)
+{
+    struct http_conn *c = q->conn;
+    char text[IP_TEXT_MAX];
+    if (!c || !c->is_proxy)
         return true;
-    struct http_server *s = c->server;
-    struct tally *t = tally_of(s, 'p', person);
-    if (t->nconns >= s->limits.conns_per_person && !tally_evict(t, c))
+    struct tally *t = tally_of(c->server, 'a', network_of(addr, text));
+    if (!move_to(c, t, c->server->limits.conns_per_address)) {
+        tally_leave(c); /* it may still have been counted for the request before */
         return false;
-    t->nconns++; /* it stays while its last connection may be the evicted one */
-    tally_leave(c);
-    join(c, t);
-    t->nconns--;
-    share_counted(c);
+    }
+    c->req->is_counted = true;
     return true;
 }
 

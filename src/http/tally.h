@@ -1,11 +1,12 @@
 /* tally.h - whom connections, streams and unread bytes are counted for.
  *
  * A TCP connection counts for its address until a request on it is known to come from a person
- * (http_count_for); from then on it counts for that person. Connections over the Unix socket, and
- * those of trusted proxies that carry no person yet, count for nobody. At a ceiling the counted
- * party loses something of its own, the oldest unfinished head first, and never a request that is
- * being handled; only when it has nothing to lose is the newcomer refused.
- * Not for other floors. */
+ * (http_count_for); from then on it counts for that person. A connection of a trusted proxy counts
+ * for the client of the request that it carries (http_count_for_address), then for the person, and
+ * for nobody between requests. Connections over the Unix socket count for nobody. At a ceiling the
+ * counted party loses something of its own, the oldest unfinished head first, and never a request
+ * that is being handled; only when it has nothing to lose is the newcomer refused. Not for other
+ * floors. */
 #pragma once
 
 #include "http/conn.h"

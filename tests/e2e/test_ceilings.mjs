@@ -31,6 +31,18 @@ test('half heads of strangers make room for each other, and for somebody who is 
     sockets.forEach((s) => s.destroy())
 })
 
+test('strangers behind one trusted proxy have places of their own', async () => {
+    const office = await openOffice(PEOPLE, SPACES, { settings: { http: { connectionsPerAddress: 3, trustedProxies: ['127.0.0.1'] } } })
+    const half = (client) => connection(office.server, `POST /v1/auth/login HTTP/1.1\r\nHost: localhost\r\nX-Forwarded-For: ${client}\r\nContent-Length: 50\r\n\r\n{`)
+    const other = await half('192.0.2.9')
+    const sockets = []
+    for (let i = 0; i < 8; i++) sockets.push(await half('192.0.2.1'))
+    await eventually(() => sockets.filter((s) => s.isOver).length === 5)
+    assert.equal(sockets.slice(-3).filter((s) => s.isOver).length, 0, 'its own oldest go first')
+    assert.equal(other.isOver, false)
+    for (const s of [other, ...sockets]) s.destroy()
+})
+
 test("one person's streams end at a ceiling, the oldest first, and nobody else's do", async () => {
     const office = await openOffice(PEOPLE, SPACES, { settings: { http: { streamsPerPerson: 5 } } })
     const headers = (name) => ({ authorization: `Bearer ${office.tokens[name]}`, 'x-workspace-id': 'ws_team' })

@@ -4,9 +4,10 @@
 
 static bool on_head(void *ctx, struct http_req *r)
 {
-    str person = http_get_header(r, "x-person");
+    str person = http_get_header(r, "x-person"), client = http_get_header(r, "x-client");
     r->user = ctx;
-    if (person.n == 0 || http_count_for(r, person))
+    if ((client.n == 0 || http_count_for_address(r, client)) &&
+        (person.n == 0 || http_count_for(r, person)))
         return true;
     http_reply_error(r, 429, NULL, "Too many.", NULL);
     return false;
@@ -62,6 +63,16 @@ static bool is_closed(int fd)
     return recv(fd, &c, 1, 0) <= 0;
 }
 
+/* What the server has sent is read past. */
+static bool is_closed_by_server(int fd)
+{
+    char bytes[4096];
+    ssize_t n;
+    while ((n = recv(fd, bytes, sizeof bytes, MSG_DONTWAIT)) > 0) {
+    }
+    return n == 0 || errno != EAGAIN;
+}
+
 static bool is_open(int fd)
 {
     char c;
@@ -74,7 +85,51 @@ static void close_all_of(const int *fds, size_t n)
         close(fds[i]);
 }
 
+static bool always_proxy(void *ctx, const char *peer_addr)
+{
+    return true;
+}
+
 /* ---- tests ---- */
+
+#define VIA(path, client) GET(path, "X-Client: " client "\r\n")
+
+/* Behind a proxy every client has places of its own, while its requests are under way. */
+static void test_clients_of_a_proxy_have_places_of_their_own(void **state)
+{
+    struct http_limits limits = HTTP_LIMITS_DEFAULT;
+    limits.conns_per_address = 2;
+    struct http_handlers h = {
+        .on_head = on_head, .on_request = on_request, .is_proxy = always_proxy};
+    struct rig rig;
+    h.ctx = &rig;
+    rig_make(&rig, &limits, &h);
+    rig.grace_ms = 50;
+    rig_listen(&rig);
+    rig_run(&rig);
+    int busy[2], kept[3], fd;
+    for (size_t i = 0; i < ARRAY_LEN(kept); i++) /* more than the ceiling, but between requests */
+        assert_int_equal(ask(&rig, STR(VIA("/", "192.0.2.1")), &kept[i]), 200);
+    unsigned before = rig.requests;
+    for (size_t i = 0; i < ARRAY_LEN(busy); i++) {
+        busy[i] = rig_connect(&rig);
+        SEND(busy[i], VIA("/never", "192.0.2.1"));
+        rig_await(&rig.requests, before + (unsigned)i + 1);
+    }
+    for (size_t i = 0; i < ARRAY_LEN(kept); i++)
+        assert_false(is_closed_by_server(kept[i]));
+    assert_int_equal(ask(&rig, STR(VIA("/", "192.0.2.1")), &fd), 429);
+    close(fd);
+    assert_int_equal(ask(&rig, STR(VIA("/", "192.0.2.2")), &fd), 200);
+    close(fd);
+    assert_int_equal(ask(&rig, STR(VIA("/", "2001:db8::1")), &fd), 200);
+    close(fd);
+    assert_int_equal(ask(&rig, STR(GET("/", "X-Client: 192.0.2.2\r\n" ANN)), &fd), 200);
+    close(fd);
+    close_all_of(busy, ARRAY_LEN(busy));
+    close_all_of(kept, ARRAY_LEN(kept));
+    rig_stop(&rig);
+}
 
 static void test_half_heads_make_room(void **state)
 {
@@ -210,6 +265,7 @@ static void test_unread_answers_are_limited(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_clients_of_a_proxy_have_places_of_their_own),
         cmocka_unit_test(test_half_heads_make_room),
         cmocka_unit_test(test_what_is_under_way_stays),
         cmocka_unit_test(test_persons_have_places_of_their_own),
