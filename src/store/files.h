@@ -24,6 +24,10 @@ struct file_layout {
     str (*event)(struct arena *a, str line);
     /* With the lines of an append checked and not yet written. */
     int (*before_append)(struct files *f, struct store_op *op, struct err *e);
+    /* The file of notes beside the log, which other programs write too, and the event of one of
+     * its lines: empty when the line is not a note. Both or neither; as path and event. */
+    const char *(*notes_path)(struct files *f, struct arena *a, str id);
+    str (*note_event)(struct arena *a, str line);
     void (*closed)(struct files *f); /* frees `own` */
     bool is_journalled;              /* all logs lie in conf.dir as <id>.jsonl (journal.h) */
 };

@@ -18,6 +18,15 @@ static const char *log_path(struct files *f, struct arena *a, str id)
     return arena_printf(a, "%s/%s/chat.jsonl", d->catalog.dir, p.name.p).p;
 }
 
+static const char *notes_path(struct files *f, struct arena *a, str id)
+{
+    struct folder *d = f->own;
+    struct folder_place p;
+    if (!catalog_find(&d->catalog, a, id, &p))
+        return NULL;
+    return arena_printf(a, "%s/%s/notes.jsonl", d->catalog.dir, p.name.p).p;
+}
+
 static const char *blob_dir(struct files *f, struct arena *a, str id)
 {
     struct folder *d = f->own;
@@ -48,6 +57,8 @@ static const struct file_layout LAYOUT = {
     .record = record,
     .event = folder_event,
     .before_append = folder_add_notes,
+    .notes_path = notes_path,
+    .note_event = folder_note_event,
     .closed = closed,
 };
 
@@ -197,28 +208,38 @@ static bool on_chat_line(void *ctx, str line, store_pos end)
     return !s->has_stopped;
 }
 
+static void on_note_line(struct scanner *s, str line)
+{
+    char key[SHA256_HEX_LEN + 1];
+    arena_reset(&s->scratch);
+    str event = folder_note_event(&s->scratch, line);
+    if (!event.n)
+        return;
+    folder_note_key(&s->scratch, event, key);
+    if (!map_get(&s->notes, str_from(key)))
+        s->has_stopped = !s->fn(s->ctx, event, s->end);
+}
+
+/* The last line also when it only lacks its line feed: people edit this file. */
 static void scan_notes_file(struct scanner *s, int fd, off_t size)
 {
     struct lines lines;
     struct line line;
-    char key[SHA256_HEX_LEN + 1];
+    struct arena a;
+    str text;
+    arena_init(&a);
     lines_init(&lines, fd, 0, size);
-    while (!s->has_stopped && lines_next(&lines, &line) > 0) {
-        arena_reset(&s->scratch);
-        str event = folder_note_event(&s->scratch, line.text);
-        if (!event.n)
-            continue;
-        folder_note_key(&s->scratch, event, key);
-        if (!map_get(&s->notes, str_from(key)))
-            s->has_stopped = !s->fn(s->ctx, event, s->end);
-    }
+    while (!s->has_stopped && lines_next(&lines, &line) > 0)
+        on_note_line(s, line.text);
+    if (!s->has_stopped && lines_unended(&a, fd, lines.at, size, &text) > 0)
+        on_note_line(s, text);
     lines_done(&lines);
+    arena_done(&a);
 }
 
 static int folder_scan(struct store *store, str id, store_line_fn fn, void *ctx, struct err *e)
 {
     struct folder *d = folder_of(store);
-    struct folder_place p;
     struct scanner s = {.fn = fn, .ctx = ctx};
     struct arena a;
     off_t size;
@@ -226,8 +247,8 @@ static int folder_scan(struct store *store, str id, store_line_fn fn, void *ctx,
     if (r == 0)
         r = files_scan(store, id, on_chat_line, &s, e);
     arena_init(&a);
-    if (r == 0 && !s.has_stopped && catalog_find(&d->catalog, &a, id, &p)) {
-        const char *notes = arena_printf(&a, "%s/%s/notes.jsonl", d->catalog.dir, p.name.p).p;
+    const char *notes = r == 0 && !s.has_stopped ? notes_path(store->impl, &a, id) : NULL;
+    if (notes) {
         int fd = files_open_log(notes, UINT64_MAX, &size, NULL);
         if (fd >= 0) {
             scan_notes_file(&s, fd, size);

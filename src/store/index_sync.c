@@ -17,6 +17,30 @@ enum {
     MANY_MS = 1000, /* and writing the same pages again and again takes most of the time */
 };
 
+bool index_is_notes(str row_id)
+{
+    return str_ends(row_id, STR(INDEX_NOTES));
+}
+
+str index_conv_id(str row_id)
+{
+    return str_make(row_id.p, row_id.n - (index_is_notes(row_id) ? sizeof(INDEX_NOTES) - 1 : 0));
+}
+
+const char *index_path(struct files *f, struct arena *a, str row_id)
+{
+    if (!index_is_notes(row_id))
+        return f->layout->path(f, a, row_id);
+    return f->layout->notes_path ? f->layout->notes_path(f, a, index_conv_id(row_id)) : NULL;
+}
+
+str index_event(const struct files *f, struct arena *a, str row_id, str line)
+{
+    if (!index_is_notes(row_id))
+        return files_event(f->layout, a, line);
+    return f->layout->note_event ? f->layout->note_event(a, line) : STR_NONE;
+}
+
 bool index_is_current(const struct index_log *log, const struct stat *st)
 {
     return log->no && log->size == st->st_size && log->ino == (int64_t)st->st_ino &&
@@ -60,6 +84,7 @@ struct reading {
     int fd;
     struct stat st;
     struct index_log log;
+    bool is_notes; /* searched only: the file has a row of its own and derives nothing */
     struct derive derive;
     struct arena scratch; /* of one line */
 };
@@ -67,6 +92,8 @@ struct reading {
 static void derive_from(struct reading *r, str line, off_t end)
 {
     const struct files *f = r->sync->store->impl;
+    if (r->is_notes)
+        return;
     arena_reset(&r->scratch);
     derive_line(&r->derive, files_event(f->layout, &r->scratch, line), (store_pos)end);
 }
@@ -88,7 +115,7 @@ static int resume(struct reading *r)
     struct index_db *db = r->sync->db;
     int rc = -ENOENT;
     if (index_is_same(&r->log, r->fd, &r->st, r->st.st_size))
-        rc = r->log.done > 0 ? index_conv_read(db, r->id, &r->derive) : 0;
+        rc = r->log.done > 0 && !r->is_notes ? index_conv_read(db, r->id, &r->derive) : 0;
     if (rc == 0) {
         r->derive.conv.end = (store_pos)r->log.done;
         r->derive.has_header = r->log.done > 0;
@@ -132,7 +159,7 @@ static int read_on(struct reading *r)
             break;
     }
     d->conv.bad_lines += lines.overlong;
-    off_t at = d->has_header ? lines.at : 0;
+    off_t at = d->has_header || r->is_notes ? lines.at : 0;
     lines_done(&lines);
     r->log.done = at;
     return rc == 0 ? read_unended(r, at) : rc;
@@ -146,7 +173,7 @@ static int save(struct reading *r, bool has_more)
     l->size = has_more ? -1 : r->st.st_size;
     l->mtime_ns = (int64_t)r->st.st_mtim.tv_sec * 1000000000 + r->st.st_mtim.tv_nsec;
     l->mark = mark_of(r->fd, (off_t)l->done);
-    int rc = index_conv_write(r->sync->db, r->id, &r->derive);
+    int rc = r->is_notes ? 0 : index_conv_write(r->sync->db, r->id, &r->derive);
     return rc < 0 ? rc : index_log_write(r->sync->db, r->id, l);
 }
 
@@ -166,15 +193,15 @@ static int read_log(struct reading *r)
     return rc < 0 ? rc : more;
 }
 
-static int catch_up_one(struct index_sync *s, const struct store_env *env, str id)
+static int catch_up_file(struct index_sync *s, const struct store_env *env, str id)
 {
     struct files *f = s->store->impl;
-    struct reading r = {.sync = s, .id = id};
+    struct reading r = {.sync = s, .id = id, .is_notes = index_is_notes(id)};
     struct arena a;
     struct err e = {0};
     off_t size;
     arena_init(&a);
-    const char *path = f->layout->path(f, &a, id);
+    const char *path = index_path(f, &a, id);
     r.fd = path ? files_open_log(path, UINT64_MAX, &size, &e) : -ENOENT;
     if (r.fd >= 0 && fstat(r.fd, &r.st) < 0) {
         close(r.fd);
@@ -182,7 +209,7 @@ static int catch_up_one(struct index_sync *s, const struct store_env *env, str i
     }
     int rc;
     if (r.fd < 0) {
-        if (e.code)
+        if (e.code && !r.is_notes)
             unreadable_add(s->store, id, &e);
         rc = index_conv_delete(s->db, id);
     } else {
@@ -195,6 +222,20 @@ static int catch_up_one(struct index_sync *s, const struct store_env *env, str i
     }
     arena_done(&a);
     return rc;
+}
+
+/* A log, and with it the notes beside it. */
+static int catch_up_one(struct index_sync *s, const struct store_env *env, str id)
+{
+    const struct files *f = s->store->impl;
+    struct arena a;
+    int r = catch_up_file(s, env, id);
+    if (r != 0 || !f->layout->notes_path || index_is_notes(id))
+        return r;
+    arena_init(&a);
+    r = catch_up_file(s, env, arena_printf(&a, "%.*s" INDEX_NOTES, STR_ARG(id)));
+    arena_done(&a);
+    return r;
 }
 
 /* ---- many logs ---- */
@@ -260,8 +301,30 @@ static bool is_current_file(struct index_sync *s, struct arena *a, str id,
     struct files *f = s->store->impl;
     struct stat st;
     arena_reset(a);
-    const char *path = f->layout->path(f, a, id);
+    const char *path = index_path(f, a, id);
     return path && stat(path, &st) == 0 && index_is_current(log, &st);
+}
+
+struct there { /* what the directory holds */
+    struct index_sync *sync;
+    struct ids ids;
+    struct arena scratch;
+    size_t logs; /* without the notes beside them */
+};
+
+static void add_log(void *ctx, str id)
+{
+    struct there *t = ctx;
+    struct files *f = t->sync->store->impl;
+    struct stat st;
+    add_id(&t->ids, id);
+    t->logs++;
+    if (!f->layout->notes_path)
+        return;
+    arena_reset(&t->scratch);
+    const char *notes = f->layout->notes_path(f, &t->scratch, id);
+    if (notes && lstat(notes, &st) == 0 && S_ISREG(st.st_mode))
+        add_id(&t->ids, arena_printf(&t->scratch, "%.*s" INDEX_NOTES, STR_ARG(id)));
 }
 
 /* Walks the sorted names of the directory and the sorted rows side by side. */
@@ -294,20 +357,23 @@ int index_sweep(struct index_sync *s, struct arena *a, str **ret, size_t *ret_n,
 {
     struct arena names;
     arena_init(&names);
-    struct ids there = {.arena = &names}, differ = {.arena = a};
+    struct there there = {.sync = s, .ids = {.arena = &names}};
+    struct ids differ = {.arena = a};
     struct err e = {0};
-    int r = s->store->ops->each_id(s->store, add_id, &there, &e);
-    if (there.n > 1)
-        qsort(there.items, there.n, sizeof(str), by_bytes);
+    arena_init(&there.scratch);
+    int r = s->store->ops->each_id(s->store, add_log, &there, &e);
+    if (there.ids.n > 1)
+        qsort(there.ids.items, there.ids.n, sizeof(str), by_bytes);
     if (r == 0)
-        r = compare(s, &there, &differ);
-    *ret_total = there.n;
+        r = compare(s, &there.ids, &differ);
+    *ret_total = there.logs;
     *ret_n = differ.n;
     *ret = arena_array(a, differ.n + 1, sizeof(str));
     if (differ.n)
         memcpy(*ret, differ.items, differ.n * sizeof(str));
-    free(there.items);
+    free(there.ids.items);
     free(differ.items);
+    arena_done(&there.scratch);
     arena_done(&names);
     return r;
 }

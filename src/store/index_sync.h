@@ -13,6 +13,17 @@
 #include "store/files.h"
 #include "store/index_conv.h"
 
+/* A file of notes that other programs write too (file_layout.notes_path) has a row of its own,
+ * under the id of its conversation and INDEX_NOTES; no id of a conversation holds a slash. Such a
+ * row is only searched: nothing is derived from the file, and who may see it follows from the
+ * conversation. */
+#define INDEX_NOTES "/notes"
+bool index_is_notes(str row_id);
+str index_conv_id(str row_id); /* of the conversation */
+/* The file of a row, and the event that one of its lines stands for (perhaps empty). */
+const char *index_path(struct files *f, struct arena *a, str row_id);
+str index_event(const struct files *f, struct arena *a, str row_id, str line);
+
 struct index_sync {
     struct index_db *db;
     struct store *store;

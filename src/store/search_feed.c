@@ -76,7 +76,7 @@ static void add_message(struct slice *s, struct feed_log *l, str line, int64_t p
     struct event_text text;
     struct json *v;
     arena_reset(&s->scratch);
-    str event = files_event(f->layout, &s->scratch, line);
+    str event = index_event(f, &s->scratch, l->id, line);
     if (!event_scan(event, &head) || !text_in_type(head.type) ||
         json_parse(&s->scratch, event, 0, &v, NULL) < 0 ||
         !text_of_event(&s->scratch, head.type, v, &text))
@@ -103,7 +103,7 @@ static void gather_unended(struct slice *s, struct feed_log *l, int fd)
         lines_unended(&s->arena, fd, (off_t)l->reached, (off_t)l->log.done - 1, &text) <= 0;
     if (l->is_stale)
         return;
-    if (l->reached > 0)
+    if (l->reached > 0 || index_is_notes(l->id))
         add_message(s, l, text, l->log.done);
     l->reached = l->log.done;
 }
@@ -116,7 +116,7 @@ static void gather_lines(struct slice *s, struct feed_log *l, int fd, off_t size
     off_t limit = (off_t)l->log.done < size ? (off_t)l->log.done : size;
     lines_init(&lines, fd, (off_t)l->reached, limit);
     while (!is_full(s) && (r = lines_next(&lines, &line)) > 0) {
-        if (line.start > 0) /* line 1 says what the log is */
+        if (line.start > 0 || index_is_notes(l->id)) /* line 1 says what the log is */
             add_message(s, l, line.text, line.end);
     }
     l->reached = lines.at;
@@ -130,7 +130,7 @@ static void gather(struct slice *s, struct feed_log *l)
 {
     struct files *f = s->sync->store->impl;
     off_t size;
-    const char *path = f->layout->path(f, &s->arena, l->id);
+    const char *path = index_path(f, &s->arena, l->id);
     int fd = path ? files_open_log(path, UINT64_MAX, &size, NULL) : -ENOENT;
     struct stat st;
     l->is_stale = true;

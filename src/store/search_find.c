@@ -15,16 +15,17 @@
 
 enum { BUDGET_MS = 3000, HITS_MAX = 20000, COUNT_MAX = 20000 };
 
-struct log_info { /* what hits of one log need; in the op's arena */
-    str id, title;
+struct log_info {       /* what hits of one log need; in the op's arena */
+    str row, id, title; /* row: of the log in the index; id: of its conversation */
     const char *path;
+    int64_t notes_pos; /* the place of its hits when it is a file of notes: the log's end */
     bool is_visible;
 };
 
 struct found {
     struct store_hit hit;
     const struct log_info *log;
-    int64_t len; /* of the line */
+    int64_t pos, len; /* of the line in its file */
     double score;
 };
 
@@ -34,6 +35,7 @@ struct finder {
     struct query query;
     struct map logs;      /* number, as 8 bytes -> struct log_info */
     struct log_info gone; /* stands for logs that are no more */
+    struct map notes;     /* conversation and key of a note -> its place in hits, plus 1 */
     struct rank rank;
     struct found *hits; /* heap */
     size_t n, cap;
@@ -51,7 +53,15 @@ static bool is_over(struct finder *f)
 
 /* ---- logs ---- */
 
-static struct log_info *info_of(struct finder *f, str id)
+/* Notes stand outside of the log: clients that show its events find them at its end. */
+static void set_notes_pos(struct finder *f, struct log_info *info)
+{
+    struct index_log log;
+    if (index_is_notes(info->row) && index_log_read(f->sync->db, info->id, &log) == 0)
+        info->notes_pos = log.done;
+}
+
+static struct log_info *info_of(struct finder *f, str row)
 {
     struct arena *a = &f->op->arena;
     struct files *files = f->op->store->impl;
@@ -59,10 +69,12 @@ static struct log_info *info_of(struct finder *f, str id)
     struct log_info *info = ARENA_NEW(a, struct log_info);
     struct derive d;
     derive_init(&d, f->op->store->env);
-    info->id = arena_str(a, id);
-    info->path = files->layout->path(files, a, id);
-    if (info->path && index_conv_read(f->sync->db, id, &d) == 0) {
+    info->row = arena_str(a, row);
+    info->id = arena_str(a, index_conv_id(row));
+    info->path = index_path(files, a, info->row);
+    if (info->path && index_conv_read(f->sync->db, info->id, &d) == 0) {
         info->title = arena_str(a, d.conv.title);
+        set_notes_pos(f, info);
         /* Child runs have the access of their parent, which this log does not tell. */
         info->is_visible =
             !viewer || (!d.conv.parent && access_allows(viewer, &d.conv.acl, CONV_VIEW));
@@ -90,13 +102,13 @@ static struct log_info *info_by_no(struct finder *f, int64_t no)
 
 /* ---- hits ---- */
 
-static bool read_event(struct finder *f, str line, struct json **ret_event,
-                       struct event_text *ret_text)
+static bool read_event(struct finder *f, const struct log_info *log, str line,
+                       struct json **ret_event, struct event_text *ret_text)
 {
     const struct files *files = f->op->store->impl;
     struct event_head head;
     arena_reset(&f->scratch);
-    str event = files_event(files->layout, &f->scratch, line);
+    str event = index_event(files, &f->scratch, log->row, line);
     return event_scan(event, &head) && json_parse(&f->scratch, event, 0, ret_event, NULL) == 0 &&
            text_of_event(&f->scratch, head.type, *ret_event, ret_text);
 }
@@ -126,19 +138,43 @@ static void add_hit(struct finder *f, const struct log_info *log, const struct e
         .title = log->title,
         .ts = arena_str(a, str_from(iso)),
         .role = text->role,
-        .pos = (store_pos)pos,
+        .pos = (store_pos)(log->notes_pos ? log->notes_pos : pos),
     };
+    found->pos = pos;
     if (f->op->in.search.by_relevance)
         found->score = rank_score(&f->rank, &f->query, &f->scratch, text);
     else
         found->hit.snippet = snippet(f, text);
 }
 
+/* A note that was written here is in the log and in the file of notes: the log counts. True: the
+ * other one was found before. */
+static bool is_second_note(struct finder *f, const struct log_info *log,
+                           const struct event_text *text, const struct json *event, int64_t pos)
+{
+    const struct files *files = f->op->store->impl;
+    int64_t ms = 0;
+    if (!files->layout->notes_path || !str_eq(text->role, STR("note")))
+        return false;
+    (void)event_time(event, &ms);
+    str key = arena_printf(&f->scratch, "%.*s %lld %.*s\n%.*s", STR_ARG(log->id), (long long)ms,
+                           STR_ARG(text->user_id), STR_ARG(text->text));
+    size_t at = (size_t)(uintptr_t)map_get(&f->notes, key);
+    if (!at) {
+        map_put(&f->notes, key, (void *)(uintptr_t)(f->n + 1)); /* the hit that is added now */
+        return false;
+    }
+    if (!index_is_notes(log->row))
+        f->hits[at - 1].hit.pos = (store_pos)pos;
+    return true;
+}
+
 static void try_line(struct finder *f, const struct log_info *log, str line, int64_t pos)
 {
     struct event_text text;
     struct json *v;
-    if (read_event(f, line, &v, &text) && query_matches(&f->query, &f->scratch, &text, v))
+    if (read_event(f, log, line, &v, &text) && query_matches(&f->query, &f->scratch, &text, v) &&
+        !is_second_note(f, log, &text, v, pos))
         add_hit(f, log, &text, v, pos, line.n);
 }
 
@@ -176,8 +212,8 @@ static void cut_snippet(struct finder *f, struct found *found)
 {
     struct event_text text;
     struct json *v;
-    char *line = read_line(found->log, (int64_t)found->hit.pos, found->len);
-    if (line && read_event(f, str_make(line, (size_t)found->len), &v, &text))
+    char *line = read_line(found->log, found->pos, found->len);
+    if (line && read_event(f, found->log, str_make(line, (size_t)found->len), &v, &text))
         found->hit.snippet = snippet(f, &text);
     free(line);
 }
@@ -225,7 +261,8 @@ struct tail {
     int64_t from, to;
 };
 
-static int behind(struct finder *f, int64_t only, struct tail **ret, size_t *ret_n)
+/* only: the numbers of one log and of its notes; 0 = all. */
+static int behind(struct finder *f, const int64_t only[2], struct tail **ret, size_t *ret_n)
 {
     static const char BEHIND[] = "SELECT id, text_done, done, no FROM log"
                                  " WHERE text_done <> done ORDER BY mtime DESC";
@@ -234,9 +271,10 @@ static int behind(struct finder *f, int64_t only, struct tail **ret, size_t *ret
     size_t cap = 0;
     int r;
     while ((r = index_db_step(db, st)) > 0) {
-        if (only && sqlite3_column_int64(st, 3) != only)
+        int64_t no = sqlite3_column_int64(st, 3);
+        if (only[0] && no != only[0] && no != only[1])
             continue;
-        struct log_info *info = info_by_no(f, sqlite3_column_int64(st, 3));
+        struct log_info *info = info_by_no(f, no);
         if (!db->sql)
             return -EIO;
         if (!info)
@@ -264,7 +302,7 @@ static void find_in_tail(struct finder *f, const struct tail *t)
     arena_init(&a);
     lines_init(&lines, fd, (off_t)t->from, size);
     while (!is_over(f) && lines_next(&lines, &line) > 0) {
-        if (line.start > 0)
+        if (line.start > 0 || index_is_notes(t->log->row))
             try_line(f, t->log, line.text, line.end);
     }
     if (lines.at > 0 && lines.at < t->to && lines_unended(&a, fd, lines.at, t->to - 1, &text) > 0)
@@ -340,31 +378,45 @@ static int weigh(struct finder *f)
     for (size_t i = 0; r == 0 && i < f->query.n; i++) {
         struct query one = {.terms = &f->query.terms[i], .n = 1};
         int64_t with = 0;
-        r = count(f, WITH, search_expression(&f->op->arena, &one, 0), &with);
+        r = count(f, WITH, search_expression(&f->op->arena, &one, 0, 0), &with);
         f->rank.weight[i] = rank_weight(with, all);
     }
     return r;
+}
+
+/* The numbers of the log that the query is about and of its notes: 0 for all, or for none. */
+static int find_logs(struct finder *f, str conv_id, int64_t ret[2])
+{
+    struct index_log log = {0}, notes = {0};
+    struct index_db *db = f->sync->db;
+    if (!conv_id.n)
+        return 0;
+    str row = arena_printf(&f->op->arena, "%.*s" INDEX_NOTES, STR_ARG(conv_id));
+    int r = index_log_read(db, conv_id, &log);
+    if (r == 0)
+        r = index_log_read(db, row, &notes);
+    ret[0] = log.no;
+    ret[1] = notes.no;
+    return r < 0 || log.no ? r : -ENOENT; /* let the scan say why */
 }
 
 static int find(struct finder *f)
 {
     const struct store_search_query *q = &f->op->in.search;
     struct index_db *db = f->sync->db;
-    struct index_log log = {0};
+    int64_t logs[2] = {0};
     struct tail *tails = NULL;
     size_t ntails = 0;
     int r = index_db_begin(db, false);
-    if (r == 0 && q->conv_id.n)
-        r = index_log_read(db, q->conv_id, &log);
-    if (r == 0 && q->conv_id.n && !log.no)
-        r = -ENOENT; /* let the scan say why */
-    str expression = search_expression(&f->op->arena, &f->query, log.no);
+    if (r == 0)
+        r = find_logs(f, q->conv_id, logs);
+    str expression = search_expression(&f->op->arena, &f->query, logs[0], logs[1]);
     if (r == 0 && q->by_relevance)
         r = weigh(f);
     if (r == 0)
         r = find_newest(f, expression, q->by_relevance ? RANK_HITS_MAX : q->limit);
     if (r == 0)
-        r = behind(f, log.no, &tails, &ntails);
+        r = behind(f, logs, &tails, &ntails);
     if (r == 0)
         r = index_db_commit(db);
     index_db_rollback(db);
@@ -381,12 +433,14 @@ int search_find(struct index_sync *s, struct store_op *op)
         return 0;
     f.deadline_ms = clock_mono_ms() + BUDGET_MS;
     map_init(&f.logs);
+    map_init(&f.notes);
     arena_init(&f.scratch);
     int r = find(&f);
     if (r == 0)
         finish(&f);
     free(f.hits);
     map_done(&f.logs);
+    map_done(&f.notes);
     arena_done(&f.scratch);
     return r;
 }

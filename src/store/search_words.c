@@ -135,7 +135,7 @@ static void add_who(struct buf *out, str who)
         buf_add_char(out, '"');
 }
 
-str search_expression(struct arena *a, const struct query *q, int64_t log_no)
+str search_expression(struct arena *a, const struct query *q, int64_t log_no, int64_t notes_no)
 {
     struct buf out;
     buf_init(&out, EXPRESSION_MAX);
@@ -152,7 +152,9 @@ str search_expression(struct arena *a, const struct query *q, int64_t log_no)
     }
     if (log_no) {
         and_then(&out);
-        buf_printf(&out, "\"" LOG_MARK "%lld\"", (long long)log_no);
+        if (notes_no)
+            buf_printf(&out, "(\"" LOG_MARK "%lld\" OR ", (long long)notes_no);
+        buf_printf(&out, "\"" LOG_MARK "%lld\"%s", (long long)log_no, notes_no ? ")" : "");
     }
     str s = arena_str(a, buf_str(&out));
     buf_done(&out);

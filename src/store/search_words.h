@@ -14,5 +14,5 @@
 void search_words(struct buf *out, const struct event_text *text, int64_t log_no);
 
 /* The question in the language of FTS5; empty when it constrains nothing that the index
- * holds. log_no: of one log only; 0 = of all. */
-str search_expression(struct arena *a, const struct query *q, int64_t log_no);
+ * holds. log_no: of one log only; 0 = of all. notes_no: and of the notes beside it; 0 = none. */
+str search_expression(struct arena *a, const struct query *q, int64_t log_no, int64_t notes_no);

@@ -73,7 +73,7 @@ static void try_text(struct table *t, struct arena *a, const struct query *q, st
     buf_init(&words, INPUT_MAX * 8);
     search_words(&words, &said, 7);
     put(t, buf_str(&words));
-    str expression = search_expression(a, q, 7);
+    str expression = search_expression(a, q, 7, 8);
     bool is_found = finds(t, expression);
     if (query_matches(q, a, &said, event))
         assert(is_found);

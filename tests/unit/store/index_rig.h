@@ -8,11 +8,12 @@ struct twin {
     struct rig a; /* with an index, writes */
     struct rig b; /* read-only, scans; shares the directory */
     char cache_dir[300], db[320];
+    const char *type; /* of the store */
 };
 
 static inline void twin_open(struct twin *t)
 {
-    struct store_conf conf = {.type = "jsonl",
+    struct store_conf conf = {.type = t->type,
                               .dir = t->a.conv_dir,
                               .cache_dir = t->cache_dir,
                               .workspace_id = "ws_test",
@@ -22,18 +23,24 @@ static inline void twin_open(struct twin *t)
         fail_msg("store_open: %s", e.msg);
 }
 
-static inline void twin_init(struct twin *t)
+static inline void twin_init_type(struct twin *t, const char *type)
 {
+    t->type = type;
     rig_init(&t->a, NULL, NULL);
     (void)snprintf(t->cache_dir, sizeof(t->cache_dir), "%s/cache", t->a.dir);
     (void)snprintf(t->db, sizeof(t->db), "%s/index.db", t->cache_dir);
     twin_open(t);
     rig_init(&t->b, NULL, NULL);
     struct store_conf conf = {
-        .type = "jsonl", .dir = t->a.conv_dir, .workspace_id = "ws_test", .read_only = true};
+        .type = type, .dir = t->a.conv_dir, .workspace_id = "ws_test", .read_only = true};
     struct err e = {0};
     if (store_open(&t->b.env, &conf, &t->b.store, &e) < 0)
         fail_msg("store_open: %s", e.msg);
+}
+
+static inline void twin_init(struct twin *t)
+{
+    twin_init_type(t, "jsonl");
 }
 
 static inline void twin_done(struct twin *t)

@@ -212,12 +212,115 @@ static void test_huge_logs_open_from_the_index(void **state)
     assert_int_equal(r->conv->message_count, 6);
 }
 
+/* ---- notes.jsonl of the folder store, which other programs write too ---- */
+
+#define NOTES_FOLDER "conversations/conversation-2026-03-25T01-32-20-418Z-thread_abc123"
+#define NOTES_THREAD "thread_abc123"
+#define CHAT_HEADER(more)                                                                          \
+    "{\"type\":\"conversation-header\",\"schemaVersion\":1,\"fileKind\":\"chat\","                 \
+    "\"conversationId\":\"conversation-x\",\"threadId\":\"" NOTES_THREAD "\",\"channel\":\"tui\"," \
+    "\"title\":\"Fruit\",\"createdAt\":1774402340418,\"updatedAt\":1774402340418" more "}\n"
+#define NOTE(ms, text)                                                                             \
+    "{\"type\":\"note\",\"createdAt\":" ms ",\"author\":\"model\",\"content\":\"" text "\"}"
+
+static int setup_folder(void **state)
+{
+    struct twin *t = xcalloc(1, sizeof(*t));
+    twin_init_type(t, "folder");
+    assert_int_equal(mkdir(rig_path(&t->a, NOTES_FOLDER), 0700), 0);
+    rig_spit(&t->a, NOTES_FOLDER "/chat.jsonl", "we",
+             STR(CHAT_HEADER(",\"ownerId\":\"usr_a\",\"visibility\":\"private\","
+                             "\"participants\":[\"usr_a\"]")));
+    *state = t;
+    return 0;
+}
+
+static void write_notes(struct twin *t, const char *mode, const char *lines)
+{
+    rig_spit(&t->a, NOTES_FOLDER "/notes.jsonl", mode, str_from(lines));
+}
+
+static void test_notes_of_other_programs(void **state)
+{
+    struct twin *t = *state;
+    write_notes(t, "we", NOTE("1774402350000", "pineapple and fig") "\n");
+    assert_int_equal(twin_search(t, "pineapple"), 1); /* before the full text has it */
+    assert_str(t->a.hits.hits[0].conv_id, NOTES_THREAD);
+    assert_str(t->a.hits.hits[0].role, "note");
+    settle(t);
+    assert_int_equal(twin_search(t, "pineapple"), 1);
+    write_notes(t, "ae", "not a note\n" NOTE("1774402360000", "mango") "\n"); /* while it is open */
+    assert_int_equal(twin_search(t, "mango"), 1);
+    settle(t);
+    write_notes(t, "ae", NOTE("1774402370000", "kiwi")); /* without a line feed */
+    assert_int_equal(twin_search(t, "kiwi"), 1);
+    settle(t);
+    assert_int_equal(twin_search(t, "kiwi OR mango"), twin_search(t, "mango kiwi"));
+    assert_int_equal(twin_search(t, "mango"), 1);
+    write_notes(t, "we", NOTE("1774402380000", "papaya") "\n"); /* another file in its place */
+    assert_int_equal(twin_search(t, "papaya"), 1);
+    assert_int_equal(twin_search(t, "pineapple"), 0);
+    settle(t);
+    assert_int_equal(twin_search(t, "pineapple"), 0);
+    assert_int_equal(unlink(rig_path(&t->a, NOTES_FOLDER "/notes.jsonl")), 0);
+    assert_int_equal(twin_search(t, "papaya"), 0);
+}
+
+static void test_own_notes_are_found_once(void **state)
+{
+    struct twin *t = *state;
+    struct rig *r = &t->a;
+    str id = STR(NOTES_THREAD);
+    write_notes(t, "we", NOTE("1774402350000", "lemon of others") "\n");
+    assert_int_equal(RIG_CALL(r, store_add_note(r->store, id, STR("usr_a"), STR("lemon of ours"),
+                                                rig_on_conv, r)),
+                     0);
+    assert_int_equal(twin_search(t, "lemon"), 2);
+    settle(t);
+    assert_int_equal(twin_search(t, "lemon"), 2);
+    assert_int_equal(twin_search(t, "ours"), 1);
+    struct store_search_query q = {.text = STR("lemon"), .conv_id = id, .limit = 10};
+    twin_find(t, &q);
+    assert_int_equal(t->a.hits.n, 2);
+    q.by_relevance = true;
+    assert_int_equal(RIG_CALL(r, store_search(r->store, &q, rig_on_search, r)), 0);
+    assert_int_equal(r->hits.n, 2);
+    assert_true(str_find(r->hits.hits[1].snippet, STR("\x01lemon\x02 of"), 0) >= 0);
+}
+
+static void test_notes_are_for_those_who_see_the_conversation(void **state)
+{
+    struct twin *t = *state;
+    struct viewer a = {.user_id = STR_INIT("usr_a")}, b = {.user_id = STR_INIT("usr_b")};
+    struct store_search_query q = {.text = STR("secret"), .viewer = &b, .limit = 10};
+    write_notes(t, "we", NOTE("1774402350000", "secret fruit") "\n");
+    twin_find(t, &q);
+    assert_int_equal(t->a.hits.n, 0);
+    settle(t);
+    twin_find(t, &q);
+    assert_int_equal(t->a.hits.n, 0);
+    q.viewer = &a;
+    twin_find(t, &q);
+    assert_int_equal(t->a.hits.n, 1);
+    assert_int_equal(rig_delete(&t->a, NOTES_THREAD, false), 0);
+    assert_int_equal(twin_search(t, "secret"), 0);
+    assert_int_equal(ask(t, "SELECT count(*) FROM log"), 0);
+}
+
 int main(void)
 {
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define FOLDER_TEST(f) cmocka_unit_test_setup_teardown(f, setup_folder, teardown)
+#define TEST(f)        cmocka_unit_test_setup_teardown(f, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(test_newest_first), TEST(test_by_relevance), TEST(test_one_conversation),
-        TEST(test_same_time),    TEST(test_two_feeds),    TEST(test_huge_logs_open_from_the_index),
+        TEST(test_newest_first),
+        TEST(test_by_relevance),
+        TEST(test_one_conversation),
+        TEST(test_same_time),
+        TEST(test_two_feeds),
+        TEST(test_huge_logs_open_from_the_index),
+        FOLDER_TEST(test_notes_of_other_programs),
+        FOLDER_TEST(test_own_notes_are_found_once),
+        FOLDER_TEST(test_notes_are_for_those_who_see_the_conversation),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

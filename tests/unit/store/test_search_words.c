@@ -88,11 +88,13 @@ static void test_questions(void **state)
         struct err e = {0};
         if (query_parse(&a, str_from(CASES[i].text), &q, &e) < 0)
             fail_msg("%s: %s", CASES[i].text, e.msg);
-        expect(CASES[i].text, search_expression(&a, &q, 0), CASES[i].expression);
+        expect(CASES[i].text, search_expression(&a, &q, 0, 0), CASES[i].expression);
     }
     struct query q;
     assert_int_equal(query_parse(&a, STR("x"), &q, NULL), 0);
-    expect("one log", search_expression(&a, &q, 7), "\"x\" AND \"" LOG "7\"");
+    expect("one log", search_expression(&a, &q, 7, 0), "\"x\" AND \"" LOG "7\"");
+    expect("and its notes", search_expression(&a, &q, 7, 8),
+           "\"x\" AND (\"" LOG "8\" OR \"" LOG "7\")");
     arena_done(&a);
 }
 
@@ -109,7 +111,7 @@ static void test_long_questions(void **state)
         buf_add_lit(&text, "word ");
     buf_add_char(&text, '"');
     assert_int_equal(query_parse(&a, buf_str(&text), &q, NULL), 0);
-    str expression = search_expression(&a, &q, 0);
+    str expression = search_expression(&a, &q, 0, 0);
     assert_true(expression.n > 100 && expression.n < 1000);
     assert_true(str_ends(expression, STR("\" *")));
     buf_done(&text);
