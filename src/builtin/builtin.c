@@ -197,6 +197,8 @@ static struct tool_call *probe(void *self, str name, const struct json *args,
         return (struct tool_call *)c;
     if (c->rule.conv != RULE_CONV_NONE)
         conv_tool_find(c, probe_found);
+    else if (c->action && c->action->probe)
+        c->action->probe(c);
     else
         builtin_reply(c, STR_NONE);
     return (struct tool_call *)c;

@@ -19,6 +19,9 @@ struct builtin_action {
     bool is_read_only;       /* asks nobody for consent */
     const char *audited;     /* as in struct builtin_tool */
     void (*call)(struct builtin_call *c);
+    /* Before anybody is asked for consent, with is_probe set: refuses what `call` would refuse, or
+     * replies with nothing. NULL = the rule says it all. */
+    void (*probe)(struct builtin_call *c);
 };
 
 struct builtin_tool {

@@ -88,42 +88,111 @@ static void uninstall(struct builtin_call *c)
             c, bundle_remove(c->builtin->changer, bundle_name(c), builtin_doer(c), on_removed, c));
 }
 
-/* Values may be secret: they never pass through a conversation. */
-static void configure(struct builtin_call *c)
+/* ---- values ---- */
+
+static void on_options(void *ctx, struct bundle *b, const struct err *err)
 {
-    if (!has_changer(c))
-        return;
-    str name = bundle_name(c);
-    struct bundle *b = bundles_find(c->builtin->changer->bundles, name);
-    if (!b) {
-        builtin_fail(c, "There is no bundle '%.*s'. nb__bundle_status lists them.", STR_ARG(name));
+    struct builtin_call *c = ctx;
+    c->on_cancel = NULL;
+    if (err)
+        builtin_fail(c, "%s.", err->msg);
+    else
+        builtin_reply(c, bundle_change_text(c->state));
+}
+
+static void on_checked(void *ctx, struct bundle *b, const struct err *err)
+{
+    struct builtin_call *c = ctx;
+    c->on_cancel = NULL;
+    if (err && err->code == -EPERM)
+        builtin_refuse(c, "Nothing was set: %s.", err->msg);
+    else if (err)
+        builtin_fail(c, "Nothing was set: %s.", err->msg);
+    else
+        builtin_reply(c, STR_NONE);
+}
+
+static void on_configured(void *ctx, struct bundle *b, const struct err *err)
+{
+    struct builtin_call *c = ctx;
+    if (err || !b) {
+        on_checked(ctx, b, err);
         return;
     }
     const struct bundle_info *i = bundle_info(b);
-    builtin_reply(c, arena_printf(&c->arena,
-                                  "Settings and keys are given outside of the conversation, by the "
-                                  "user: `nb config set %.*s KEY=VALUE` in a terminal, or on the "
-                                  "page of the bundle.%s%.*s",
-                                  STR_ARG(name), i->fault.n > 0 ? " It does not run: " : "",
-                                  STR_ARG(i->fault)));
+    c->on_cancel = NULL;
+    builtin_reply(c, arena_printf(&c->arena, "The values are stored. '%.*s' is %s%s%.*s.",
+                                  STR_ARG(i->name), bundle_state_name(i->state),
+                                  i->fault.n > 0 ? ": " : "", STR_ARG(i->fault)));
+}
+
+static struct bundle_configure configure_spec(const struct builtin_call *c)
+{
+    return (struct bundle_configure){.server_name = bundle_name(c),
+                                     .values = json_get(c->args, "values"),
+                                     .rights = rights_of(c),
+                                     .is_check = c->is_probe};
+}
+
+/* Answers when there are none. */
+static bool has_values(struct builtin_call *c)
+{
+    const struct json *v = json_get(c->args, "values");
+    bool is_given = json_is(v, JSON_OBJECT) && v->len > 0;
+    if (!is_given)
+        builtin_fail(c, "values: name the values to set, like {\"key\": \"value\"}. The action "
+                        "\"options\" lists them.");
+    return is_given;
+}
+
+static void configure(struct builtin_call *c)
+{
+    struct bundle_configure spec = configure_spec(c);
+    if (has_changer(c) && has_values(c))
+        wait_for(c,
+                 bundle_configure(c->builtin->changer, &spec, builtin_doer(c), on_configured, c));
+}
+
+/* A secret is refused before anybody is asked: a question would show it. */
+static void probe_configure(struct builtin_call *c)
+{
+    struct bundle_configure spec = configure_spec(c);
+    if (has_changer(c) && has_values(c))
+        wait_for(c, bundle_configure(c->builtin->changer, &spec, NULL, on_checked, c));
+}
+
+static void options(struct builtin_call *c)
+{
+    struct bundle_configure spec = {.server_name = bundle_name(c), .rights = rights_of(c)};
+    if (has_changer(c))
+        wait_for(c, bundle_configure(c->builtin->changer, &spec, NULL, on_options, c));
 }
 
 static const struct builtin_action ACTIONS[] = {
     {.name = "install", .call = install, .audited = "bundle.install"},
     {.name = "uninstall", .call = uninstall, .audited = "bundle.remove"},
-    {.name = "configure", .call = configure, .is_read_only = true}, /* tells where to set values */
+    {.name = "configure",
+     .call = configure,
+     .probe = probe_configure,
+     .audited = "bundle.credential_set"},
+    {.name = "options", .call = options, .is_read_only = true},
 };
 
 const struct builtin_tool BUILTIN_MANAGE_BUNDLE = {
     .name = "manage_bundle",
     .title = "Manage bundles",
-    .description = "Install a bundle (MCP server) from the registry by its name, uninstall one, or "
-                   "learn how the user can configure it. Asks the user first.",
-    .schema =
-        "{\"type\":\"object\",\"properties\":{\"action\":{\"type\":\"string\",\"enum\":["
-        "\"install\",\"uninstall\",\"configure\"]},\"name\":{\"type\":\"string\",\"minLength\":"
-        "1,\"description\":\"install: the package, like @scope/name; otherwise the bundle's "
-        "name\"}},\"required\":[\"action\",\"name\"],\"additionalProperties\":false}",
+    .description =
+        "Install a bundle (MCP server) from the registry by its name, uninstall one, list "
+        "the values that it can be given (options), or set some (configure; not "
+        "secrets: the user types those). Asks the user first.",
+    .schema = "{\"type\":\"object\",\"properties\":{\"action\":{\"type\":\"string\",\"enum\":["
+              "\"install\",\"uninstall\",\"configure\",\"options\"]},\"name\":{\"type\":\"string\","
+              "\"minLength\":"
+              "1,\"description\":\"install: the package, like @scope/name; otherwise the bundle's "
+              "name\"},\"values\":{\"type\":\"object\",\"description\":\"configure: key and new "
+              "value of each "
+              "setting; null forgets "
+              "one\"}},\"required\":[\"action\",\"name\"],\"additionalProperties\":false}",
     .rule = {.scope = SCOPE_ADMIN, .space = WS_ADMIN},
     .is_destructive = true,
     .is_workspace_change = true,

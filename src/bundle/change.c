@@ -1,33 +1,13 @@
-#include "bundle/change.h"
-
 #include <errno.h>
 
 #include "base/clock.h"
+#include "bundle/change_impl.h"
 #include "bundle/plain_secrets.h"
 #include "bundle/settings.h"
-#include "loop/timer.h"
 
 #define LOOK_MS 50
 
-struct bundle_change_op {
-    struct list_node node;     /* in by->ops */
-    struct bundle_changer *by; /* NULL once it is done with */
-    struct arena arena;
-    const char *settings_path;   /* its own: the pool may be at it when by has gone */
-    const char *credentials_dir; /* or NULL */
-    const struct json *entry;    /* NULL = it is removed */
-    str name;
-    bundle_changed_fn fn; /* NULL = nobody listens any more */
-    void *ctx;
-    struct err err;
-    uint64_t until_ms;
-    bool is_rollback, is_writing;
-    struct deed *deed; /* NULL = not recorded */
-    struct timer timer;
-    struct job job;
-};
-
-static void finish(struct bundle_change_op *op, struct bundle *b)
+void bundle_change_finish(struct bundle_change_op *op, struct bundle *b)
 {
     deed_end(op->deed, op->err.code ? &op->err : NULL);
     if (op->fn)
@@ -56,9 +36,8 @@ static void add_sealed(struct bundle_change_op *op)
     (void)settings_add_bundle(op->settings_path, entry, &op->err);
 }
 
-static void write_settings(struct job *j) /* pool thread */
+static void write_settings(struct bundle_change_op *op)
 {
-    struct bundle_change_op *op = CONTAINER_OF(j, struct bundle_change_op, job);
     if (op->is_rollback)
         take_back(op);
     else if (op->entry)
@@ -67,19 +46,38 @@ static void write_settings(struct job *j) /* pool thread */
         (void)settings_remove_bundle(op->settings_path, op->name, &op->err);
 }
 
+static void settings_written(struct bundle_change_op *op)
+{
+    if (op->err.code == 0 || op->is_rollback)
+        op->by->look(op->by->ctx);
+    if (op->err.code || op->is_rollback)
+        bundle_change_finish(op, NULL);
+    else
+        bundle_change_wait(op);
+}
+
+static void do_write(struct job *j) /* pool thread */
+{
+    struct bundle_change_op *op = CONTAINER_OF(j, struct bundle_change_op, job);
+    op->write(op);
+}
+
 static void on_written(struct job *j)
 {
     struct bundle_change_op *op = CONTAINER_OF(j, struct bundle_change_op, job);
     op->is_writing = false;
-    if (op->by && (op->err.code == 0 || op->is_rollback))
-        op->by->look(op->by->ctx);
-    if (!op->by || op->err.code || op->is_rollback)
-        finish(op, NULL);
+    if (op->by)
+        op->written(op);
     else
-        timer_start(&op->timer, LOOK_MS);
+        bundle_change_finish(op, NULL);
 }
 
-static void write_down(struct bundle_change_op *op)
+void bundle_change_wait(struct bundle_change_op *op)
+{
+    timer_start(&op->timer, LOOK_MS);
+}
+
+void bundle_change_write(struct bundle_change_op *op)
 {
     op->is_writing = true;
     pool_submit(op->by->pool, &op->job);
@@ -89,7 +87,7 @@ static void roll_back(struct bundle_change_op *op, int code, str why)
 {
     err_set(&op->err, code, "'%.*s' did not start: %.*s", STR_ARG(op->name), STR_ARG(why));
     op->is_rollback = true;
-    write_down(op);
+    bundle_change_write(op);
 }
 
 /* One that is added switched off stays stopped. */
@@ -103,38 +101,35 @@ static void await_start(struct bundle_change_op *op, struct bundle *b)
 {
     const struct bundle_info *i = b ? bundle_info(b) : NULL;
     if (i && is_as_wanted(op, i))
-        finish(op, b);
+        bundle_change_finish(op, b);
     else if (i && i->state != BUNDLE_STARTING)
         roll_back(op, -ECONNABORTED, i->reason);
     else if (clock_mono_ms() >= op->until_ms)
         roll_back(op, -ETIMEDOUT, STR("it took too long"));
     else
-        timer_start(&op->timer, LOOK_MS);
+        bundle_change_wait(op);
 }
 
 static void await_removal(struct bundle_change_op *op, struct bundle *b)
 {
     if (b && clock_mono_ms() < op->until_ms) {
-        timer_start(&op->timer, LOOK_MS);
+        bundle_change_wait(op);
         return;
     }
     if (b)
         err_set(&op->err, -ETIMEDOUT, "'%.*s' is out of the settings, but still there",
                 STR_ARG(op->name));
-    finish(op, NULL);
+    bundle_change_finish(op, NULL);
 }
 
 static void on_timer(void *ctx)
 {
     struct bundle_change_op *op = ctx;
-    struct bundle *b = bundles_find(op->by->bundles, op->name);
-    if (op->entry)
-        await_start(op, b);
-    else
-        await_removal(op, b);
+    op->await(op, bundles_find(op->by->bundles, op->name));
 }
 
-static struct bundle_change_op *op_new(struct bundle_changer *c, bundle_changed_fn fn, void *ctx)
+struct bundle_change_op *bundle_change_new(struct bundle_changer *c, bundle_changed_fn fn,
+                                           void *ctx)
 {
     struct bundle_change_op *op = xcalloc(1, sizeof *op);
     arena_init(&op->arena);
@@ -146,18 +141,34 @@ static struct bundle_change_op *op_new(struct bundle_changer *c, bundle_changed_
     op->fn = fn;
     op->ctx = ctx;
     op->until_ms = clock_mono_ms() + BUNDLE_CHANGE_MS;
-    op->job = (struct job){.work = write_settings, .done = on_written};
+    op->job = (struct job){.work = do_write, .done = on_written};
     timer_init(&op->timer, c->loop, on_timer, op);
     return op;
+}
+
+static struct bundle_change_op *op_new(struct bundle_changer *c,
+                                       void (*await)(struct bundle_change_op *, struct bundle *),
+                                       bundle_changed_fn fn, void *ctx)
+{
+    struct bundle_change_op *op = bundle_change_new(c, fn, ctx);
+    op->write = write_settings;
+    op->written = settings_written;
+    op->await = await;
+    return op;
+}
+
+str bundle_change_text(const struct bundle_change_op *op)
+{
+    return op->text;
 }
 
 /* What is wrong at once is told in a turn of its own. */
 static void on_wrong(void *ctx)
 {
-    finish(ctx, NULL);
+    bundle_change_finish(ctx, NULL);
 }
 
-static void fail_later(struct bundle_change_op *op)
+void bundle_change_fail_later(struct bundle_change_op *op)
 {
     timer_init(&op->timer, op->by->loop, on_wrong, op);
     timer_start(&op->timer, 0);
@@ -180,38 +191,38 @@ static struct deed *begin_install(struct bundle_changer *c, const struct json *e
 struct bundle_change_op *bundle_add(struct bundle_changer *c, const struct json *entry,
                                     const struct doer *by, bundle_changed_fn fn, void *ctx)
 {
-    struct bundle_change_op *op = op_new(c, fn, ctx);
+    struct bundle_change_op *op = op_new(c, await_start, fn, ctx);
     struct bundle_entry decoded;
     op->deed = begin_install(c, entry, by);
     op->entry = json_clone(&op->arena, entry);
     if (bundle_entry_decode(&op->arena, op->entry, "/", &decoded, &op->err) < 0) {
-        fail_later(op);
+        bundle_change_fail_later(op);
         return op;
     }
     op->name = decoded.server_name;
     if (bundles_find(c->bundles, op->name)) {
         err_set(&op->err, -EEXIST, "a bundle '%.*s' is installed already", STR_ARG(op->name));
-        fail_later(op);
+        bundle_change_fail_later(op);
         return op;
     }
-    write_down(op);
+    bundle_change_write(op);
     return op;
 }
 
 struct bundle_change_op *bundle_remove(struct bundle_changer *c, str server_name,
                                        const struct doer *by, bundle_changed_fn fn, void *ctx)
 {
-    struct bundle_change_op *op = op_new(c, fn, ctx);
+    struct bundle_change_op *op = op_new(c, await_removal, fn, ctx);
     struct bundle *b = bundles_find(c->bundles, server_name);
     op->deed = deed_begin(c->audit, by, STR("bundle.remove"), server_name);
     op->name = arena_str(&op->arena, server_name);
     if (b && bundle_info(b)->kind == BUNDLE_BUILT_IN) {
         err_set(&op->err, -EPERM, "'%.*s' comes with nb; noDefaultBundles turns it off",
                 STR_ARG(op->name));
-        fail_later(op);
+        bundle_change_fail_later(op);
         return op;
     }
-    write_down(op);
+    bundle_change_write(op);
     return op;
 }
 
@@ -228,6 +239,6 @@ void bundle_changer_done(struct bundle_changer *c)
         op->fn = NULL;
         op->by = NULL;
         if (!op->is_writing)
-            finish(op, NULL);
+            bundle_change_finish(op, NULL);
     }
 }

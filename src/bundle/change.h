@@ -6,6 +6,7 @@
 #pragma once
 
 #include "bundle/bundle.h"
+#include "bundle/install_rules.h"
 #include "workspace/deed.h"
 
 #define BUNDLE_CHANGE_MS 60000 /* for a download and a start */
@@ -15,7 +16,8 @@ struct bundle_changer { /* borrowed by every change until bundle_changer_done */
     struct pool *pool;
     struct bundles *bundles;
     const char *settings_path;
-    const char *credentials_dir; /* where secrets of new entries go; NULL = they stay in the entry */
+    const char
+        *credentials_dir; /* where secrets of new entries go; NULL = they stay in the entry */
     struct json_strs allow_install; /* install_rules.h */
     void (*look)(void *ctx);        /* the settings have been changed: follow them now */
     void *ctx;
@@ -36,6 +38,25 @@ struct bundle_change_op *bundle_add(struct bundle_changer *c, const struct json 
                                     const struct doer *by, bundle_changed_fn fn, void *ctx);
 struct bundle_change_op *bundle_remove(struct bundle_changer *c, str server_name,
                                        const struct doer *by, bundle_changed_fn fn, void *ctx);
+
+/* Values of the user_config of a bundle's manifest (bundle/configure.c). With `values`, an object,
+ * they are stored like those of `nb config set`, and the bundle is restarted with them; null
+ * forgets a value. Secrets, directories and files are refused (-EPERM, with the command that sets
+ * them), and so is every value when `rights` are those of an admin and the bundle has secrets: a
+ * value such as an address could send them elsewhere. is_check: only whether that would be refused.
+ * Without `values` bundle_change_text says which there are. */
+struct bundle_configure {
+    str server_name;
+    const struct json *values; /* or NULL */
+    enum install_rights rights;
+    bool is_check;
+};
+struct bundle_change_op *bundle_configure(struct bundle_changer *c,
+                                          const struct bundle_configure *spec,
+                                          const struct doer *by, bundle_changed_fn fn, void *ctx);
+/* What there is to say beside the result, for people; until the callback returns. */
+str bundle_change_text(const struct bundle_change_op *op);
+
 void bundle_change_cancel(struct bundle_change_op *op); /* it still happens, unheard */
 /* Nobody waits for a change any more: what is being written still is, and nothing follows. */
 void bundle_changer_done(struct bundle_changer *c);

@@ -150,6 +150,23 @@ static int hash_file(const char *path, char ret[SHA256_HEX_LEN + 1], struct err 
 
 /* ---- manifests ---- */
 
+int package_dir_of(struct arena *a, const char *package_dir, const struct bundle_entry *entry,
+                   const char **ret, struct err *e)
+{
+    struct package p = {0};
+    int r = 0;
+    *ret = NULL;
+    if (entry->kind == BUNDLE_NAMED) {
+        r = package_find(a, package_dir, entry->name, &p, e);
+        *ret = p.dir;
+    } else if (entry->kind == BUNDLE_LOCAL && str_ends(entry->path, STR(".mcpb"))) {
+        r = package_of_archive(a, package_dir, arena_cstr(a, entry->path), ret, e);
+    } else if (entry->kind == BUNDLE_LOCAL) {
+        *ret = arena_cstr(a, entry->path);
+    }
+    return r;
+}
+
 int package_manifest(struct arena *a, const char *dir, struct manifest *ret, struct err *e)
 {
     const char *path = arena_printf(a, "%s/manifest.json", dir).p;

@@ -39,5 +39,10 @@ int package_checked(const char *package_dir, struct package *p, struct err *e);
 int package_of_archive(struct arena *a, const char *package_dir, const char *archive,
                        const char **ret_dir, struct err *e);
 
+/* The directory of the files of an entry's package: NULL when they are not here, or the entry is of
+ * a kind that has none. */
+int package_dir_of(struct arena *a, const char *package_dir, const struct bundle_entry *entry,
+                   const char **ret, struct err *e);
+
 /* Reads manifest.json in `dir`; messages begin with its path. */
 int package_manifest(struct arena *a, const char *dir, struct manifest *ret, struct err *e);

@@ -35,16 +35,10 @@ static int find(struct conv_cli *x, const char *name, struct target *ret)
 /* The manifest, where it is at hand: then names and types can be checked. */
 static bool find_manifest(struct conv_cli *x, const struct bundle_entry *b, struct manifest *ret)
 {
-    const char *packages = config_path(&x->config, "apps"), *dir = NULL;
-    struct package p = {0};
+    const char *packages = config_path(&x->config, "apps"), *dir;
     struct err e = {0};
-    if (b->kind == BUNDLE_NAMED && package_find(&x->arena, packages, b->name, &p, &e) == 0)
-        dir = p.dir;
-    else if (b->kind == BUNDLE_LOCAL && str_ends(b->path, STR(".mcpb")))
-        (void)package_of_archive(&x->arena, packages, arena_cstr(&x->arena, b->path), &dir, &e);
-    else if (b->kind == BUNDLE_LOCAL)
-        dir = arena_cstr(&x->arena, b->path);
-    return dir && package_manifest(&x->arena, dir, ret, &e) == 0;
+    return package_dir_of(&x->arena, packages, b, &dir, &e) == 0 && dir &&
+           package_manifest(&x->arena, dir, ret, &e) == 0;
 }
 
 /* A running bundle has its values from when it was started. */

