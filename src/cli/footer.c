@@ -5,24 +5,15 @@
 
 #define SKILL_BYTES 200
 
-static void add_tokens(struct buf *out, const struct json *report)
+void footer_count(struct footer_sum *sum, const struct json *report)
 {
-    buf_printf(out, "%lld in · %lld out", (long long)json_get_int(report, "inputTokens", 0),
-               (long long)json_get_int(report, "outputTokens", 0));
-}
-
-static void add_cost(struct buf *out, const struct json *report)
-{
-    double cost = json_double(json_get(json_get(report, "usage"), "costUsd"), -1);
-    if (cost > 0) /* neither unknown nor free */
-        buf_printf(out, cost < 0.01 ? " · $%.4f" : " · $%.2f", cost);
-}
-
-static void add_time(struct buf *out, const struct json *report)
-{
-    int64_t ms = json_get_int(json_get(report, "usage"), "totalMs", -1);
-    if (ms >= 0)
-        buf_printf(out, " · %.1f s", (double)ms / 1000);
+    const struct json *usage = json_get(report, "usage");
+    double cost = json_double(json_get(usage, "costUsd"), -1);
+    int64_t ms = json_get_int(usage, "totalMs", -1);
+    sum->in += json_get_int(report, "inputTokens", 0);
+    sum->out += json_get_int(report, "outputTokens", 0);
+    sum->cost = cost < 0 || sum->cost < 0 ? -1 : sum->cost + cost;
+    sum->ms = ms < 0 || sum->ms < 0 ? -1 : sum->ms + ms;
 }
 
 static void add_skill(struct buf *out, const struct json *report)
@@ -34,11 +25,13 @@ static void add_skill(struct buf *out, const struct json *report)
     text_add_line(out, utf8_truncate(skill, SKILL_BYTES));
 }
 
-void footer_add(struct buf *out, const struct json *report)
+void footer_add(struct buf *out, const struct footer_sum *sum, const struct json *report)
 {
-    add_tokens(out, report);
-    add_cost(out, report);
-    add_time(out, report);
+    buf_printf(out, "%lld in · %lld out", (long long)sum->in, (long long)sum->out);
+    if (sum->cost > 0) /* neither unknown nor free */
+        buf_printf(out, sum->cost < 0.01 ? " · $%.4f" : " · $%.2f", sum->cost);
+    if (sum->ms >= 0)
+        buf_printf(out, " · %.1f s", (double)sum->ms / 1000);
     add_skill(out, report);
 }
 

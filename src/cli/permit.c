@@ -2,6 +2,7 @@
 
 #include <assert.h>
 
+#include "base/utf8.h"
 #include "cli/styled.h"
 #include "cli/text.h"
 #include "runtime/runtime.h"
@@ -33,31 +34,94 @@ str permit_tool(const struct permit *p)
     return json_get_string(json_at(p->calls, p->at), "name");
 }
 
+static str choice_of(const struct permit *p)
+{
+    return json_get_bool(json_at(p->calls, p->at), "canRemember", true)
+               ? STR("? [y]es / [N]o / [a]lways ")
+               : STR("? [y]es / [N]o ");
+}
+
+static bool has_lines(const struct json *input)
+{
+    for (size_t i = 0; json_is(input, JSON_OBJECT) && i < input->len; i++)
+        if (str_find_char(json_string(&input->members[i].value, STR_NONE), '\n') >= 0)
+            return true;
+    return false;
+}
+
+/* The input in one line; false when it does not fit beside the rest of the question. */
+static bool add_short_input(const struct permit *p, struct buf *out, size_t width)
+{
+    const struct json *input = json_get(json_at(p->calls, p->at), "input");
+    struct buf raw, name;
+    buf_init(&raw, INPUT_MAX);
+    buf_init(&name, INPUT_MAX);
+    text_add_line(&name, permit_tool(p));
+    bool fits = !input || json_write(&raw, input) >= 0;
+    text_add_line(out, buf_str(&raw));
+    size_t used = strlen("Allow  ") + text_width(buf_str(&name)) + choice_of(p).n;
+    fits =
+        fits && !buf_failed(&raw) && !has_lines(input) && used + text_width(buf_str(out)) <= width;
+    buf_done(&raw);
+    buf_done(&name);
+    return fits;
+}
+
 void permit_add_question(const struct permit *p, struct buf *out, size_t width, bool has_color)
 {
-    const struct json *call = json_at(p->calls, p->at), *input = json_get(call, "input");
-    str choice = json_get_bool(call, "canRemember", true) ? STR("? [y]es / [N]o / [a]lways ")
-                                                          : STR("? [y]es / [N]o ");
-    struct buf raw, safe, name, clipped;
-    buf_init(&raw, INPUT_MAX);
-    buf_init(&safe, 4 * INPUT_MAX);
+    struct buf name, input;
     buf_init(&name, INPUT_MAX);
-    buf_init(&clipped, 4 * INPUT_MAX);
-    if (input)
-        (void)json_write(&raw, input);
-    text_add_line(&safe, buf_str(&raw));
+    buf_init(&input, 4 * INPUT_MAX);
     text_add_line(&name, permit_tool(p));
-    size_t used = strlen("Allow  ") + text_width(buf_str(&name)) + choice.n;
-    text_clip(&clipped, buf_str(&safe), width > used ? width - used : 0);
     buf_add_lit(out, "Allow ");
     style_add(out, has_color, STYLE_BOLD, buf_str(&name));
-    buf_add_char(out, ' ');
-    style_add(out, has_color, STYLE_DIM, buf_str(&clipped));
-    buf_add_str(out, choice);
-    buf_done(&raw);
-    buf_done(&safe);
+    if (add_short_input(p, &input, width) && input.n > 0) {
+        buf_add_char(out, ' ');
+        style_add(out, has_color, STYLE_DIM, buf_str(&input));
+    }
+    buf_add_str(out, choice_of(p));
     buf_done(&name);
-    buf_done(&clipped);
+    buf_done(&input);
+}
+
+/* "  key: value", further lines of the value below its first one. */
+static void add_value(struct arena *a, struct buf *out, str key, const struct json *value,
+                      bool has_color)
+{
+    str all = value->type == JSON_STRING ? value->s : json_to_str(a, value), line;
+    str shown = utf8_truncate(all, PERMIT_VALUE_MAX), rest = shown;
+    struct buf text;
+    buf_init(&text, 8 * PERMIT_VALUE_MAX);
+    for (size_t i = 0; str_split(&rest, '\n', &line); i++) {
+        buf_clear(&text);
+        text_add_line(&text, i == 0 ? key : STR_NONE);
+        style_add(out, has_color, STYLE_DIM, i == 0 ? STR("  ") : STR("    "));
+        style_add(out, has_color, STYLE_DIM, buf_str(&text));
+        buf_add_lit(out, i == 0 ? ": " : "");
+        text_add(out, line);
+        buf_add_char(out, '\n');
+    }
+    if (shown.n < all.n)
+        buf_printf(out, "    (%zu more bytes are not shown)\n", all.n - shown.n);
+    buf_done(&text);
+}
+
+void permit_add_details(const struct permit *p, struct buf *out, size_t width, bool has_color)
+{
+    const struct json *input = json_get(json_at(p->calls, p->at), "input");
+    struct arena a;
+    struct buf line;
+    buf_init(&line, 4 * INPUT_MAX);
+    arena_init(&a);
+    bool fits = add_short_input(p, &line, width);
+    if (!fits && json_is(input, JSON_OBJECT)) {
+        for (size_t i = 0; i < input->len; i++)
+            add_value(&a, out, input->members[i].key, &input->members[i].value, has_color);
+    } else if (!fits) {
+        add_value(&a, out, STR("input"), input, has_color);
+    }
+    arena_done(&a);
+    buf_done(&line);
 }
 
 enum permit_answer permit_of_key(char key)

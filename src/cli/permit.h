@@ -22,8 +22,14 @@ void permit_done(struct permit *p);                         /* accepts a zeroed 
 bool permit_is_complete(const struct permit *p);
 
 /* "Allow nb__x {...}? [y]es / [N]o / [a]lways " (without the last where an answer cannot be
- * stored), safe to print; the input is cut to `width`. */
+ * stored), safe to print. An input that is longer than the line, or has lines of its own, is not
+ * part of it: permit_add_details shows that one. */
 void permit_add_question(const struct permit *p, struct buf *out, size_t width, bool has_color);
+/* Lines with the whole input, to be printed above the question; nothing when the question holds
+ * it. Of a value of more than PERMIT_VALUE_MAX bytes, the rest is counted. */
+void permit_add_details(const struct permit *p, struct buf *out, size_t width, bool has_color);
+
+#define PERMIT_VALUE_MAX 8192
 
 enum permit_answer { PERMIT_UNCLEAR, PERMIT_YES, PERMIT_NO, PERMIT_ALWAYS };
 

@@ -164,6 +164,21 @@ static void draw_question(struct repl *r)
     buf_done(&text);
 }
 
+/* The whole of a long input stands above the question, and stays there. */
+static void begin_question(struct repl *r)
+{
+    struct buf text;
+    struct view *v = &r->view;
+    buf_init(&text, DRAW_MAX);
+    permit_add_details(&r->permit, &text, screen_width(&r->screen), v->has_color);
+    if (text.n > 0) {
+        view_say(v, STYLE_BOLD, "%.*s", STR_ARG(permit_tool(&r->permit)));
+        buf_add_str(&v->final, buf_str(&text));
+    }
+    buf_done(&text);
+    draw_question(r);
+}
+
 static void decide(struct repl *r, enum permit_answer answer)
 {
     static const char *const WORDS[] = {
@@ -184,6 +199,8 @@ static void on_question_key(struct repl *r, char key)
         decide(r, answer);
     if (permit_is_complete(&r->permit))
         r->wake = true;
+    else if (answer != PERMIT_UNCLEAR)
+        begin_question(r);
     else
         draw_question(r);
 }
@@ -303,7 +320,7 @@ static void ask_permission(struct repl *r, const struct json *ask)
     if (permit_is_complete(&r->permit))
         r->wake = true;
     else
-        draw_question(r);
+        begin_question(r);
     wait(r);
     r->is_asking = false;
     if (!r->is_quitting) {

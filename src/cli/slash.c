@@ -48,9 +48,9 @@ static const struct {
     const char *name, *arg, *help;
     void (*run)(struct slash *s, str arg);
 } COMMANDS[] = {
-    {"/help", "", "this list", cmd_help},
+    {"/help", "", "show this list", cmd_help},
     {"/new", "", "start a new conversation", cmd_new},
-    {"/resume", " [ID]", "go on with a conversation, or with the latest one", cmd_resume},
+    {"/resume", " [ID]", "continue a conversation, or the latest one", cmd_resume},
     {"/id", "", "show the id of this conversation", cmd_id},
     {"/model", "", "show which model answers", cmd_model},
     {"/clear", "", "clear the screen", cmd_clear},
@@ -62,13 +62,17 @@ const char *const SLASH_WORDS[] = {"/help",  "/new",   "/resume", "/id",
 
 static void cmd_help(struct slash *s, str arg)
 {
-    static const char KEYS[] =
-        "\n"
-        "Enter        send                       Ctrl-C       stop the answer, clear the line\n"
-        "Alt-Enter    another line (also \\ Enter) Ctrl-R       search what was typed before\n"
-        "Up, Down     what was typed before      Ctrl-L       clear the screen\n"
-        "Ctrl-A, E    start, end of the line     Alt-B, F     a word back, forward\n"
-        "Ctrl-W, U, K cut a word, before, behind Ctrl-Y       put it back\n";
+    static const char KEYS[] = "\n"
+                               "Enter        send the message\n"
+                               "Alt-Enter    begin a new line (also \\ Enter)\n"
+                               "Up, Down     show what was typed before\n"
+                               "Ctrl-R       search what was typed before\n"
+                               "Ctrl-A, E    go to the start, the end of the line\n"
+                               "Alt-B, F     go a word back, forward\n"
+                               "Ctrl-W, U, K cut a word, what is before, what is behind\n"
+                               "Ctrl-Y       paste what was cut\n"
+                               "Ctrl-L       clear the screen\n"
+                               "Ctrl-C       stop the answer, clear the line\n";
     struct buf text;
     buf_init(&text, 8192);
     for (size_t i = 0; i < ARRAY_LEN(COMMANDS); i++) {

@@ -2,7 +2,6 @@
 
 #include "base/clock.h"
 #include "base/utf8.h"
-#include "cli/footer.h"
 #include "cli/permit.h"
 #include "cli/styled.h"
 #include "cli/text.h"
@@ -255,8 +254,9 @@ static void print_footer(struct view *v, const struct json *report)
 {
     struct buf line;
     buf_init(&line, LINE_MAX_BYTES);
-    footer_add(&line, report);
+    footer_add(&line, &v->sum, report);
     view_notice(v, STYLE_DIM, buf_str(&line));
+    v->sum = (struct footer_sum){0};
     buf_done(&line);
 }
 
@@ -277,11 +277,12 @@ static void on_done(void *ctx, const struct json *report)
     if (stopped)
         view_notice(v, STYLE_RED, str_from(stopped));
     explain_refusals(v, report);
-    if (v->has_footer)
-        print_footer(v, report);
-    v->has_failed = str_eq(json_get_string(report, "stopReason"), STR("cancelled"));
+    footer_count(&v->sum, report);
     if (json_get(report, "ask"))
         v->ask = json_clone(&v->arena, json_get(report, "ask"));
+    else if (v->has_footer)
+        print_footer(v, report);
+    v->has_failed = str_eq(json_get_string(report, "stopReason"), STR("cancelled"));
     finish(v);
 }
 

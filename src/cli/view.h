@@ -5,6 +5,7 @@
  * region and are drawn at most about thirty times a second. Loop thread only. */
 #pragma once
 
+#include "cli/footer.h"
 #include "cli/markdown.h"
 #include "cli/screen.h"
 #include "cli/session.h"
@@ -17,6 +18,7 @@ struct view {
     struct screen *screen;
     struct timer timer;
     bool has_color, has_footer;
+    struct footer_sum sum; /* of the reports of one answer, for its footer */
     struct markdown_stream text;
     struct buf final;    /* goes out with the next update */
     enum view_part last; /* what was printed last: kinds are set apart by a blank line */

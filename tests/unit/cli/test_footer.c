@@ -10,7 +10,9 @@ static const char *footer(const char *report)
     buf_init(&b, 4096);
     arena_init(&a);
     assert_int_equal(json_parse(&a, str_from(report), 0, &v, NULL), 0);
-    footer_add(&b, v);
+    struct footer_sum sum = {0};
+    footer_count(&sum, v);
+    footer_add(&b, &sum, v);
     arena_done(&a);
     return buf_cstr(&b);
 }
@@ -22,6 +24,26 @@ static void test_only_what_is_known(void **state)
                                "\"usage\":{\"costUsd\":null,\"totalMs\":1240}}"),
                         "1 in · 2 out · 1.2 s");
     assert_string_equal(footer("{}"), "0 in · 0 out");
+}
+
+/* An answer that asked for permission is one answer to the person who reads its footer. */
+static void test_the_parts_of_an_answer_are_added(void **state)
+{
+    struct arena a;
+    struct json *v;
+    struct buf b;
+    struct footer_sum sum = {0};
+    buf_init(&b, 4096);
+    arena_init(&a);
+    str report = STR("{\"inputTokens\":3,\"outputTokens\":2,\"usage\":{\"costUsd\":0.25,"
+                     "\"totalMs\":600}}");
+    assert_int_equal(json_parse(&a, report, 0, &v, NULL), 0);
+    footer_count(&sum, v);
+    footer_count(&sum, v);
+    footer_add(&b, &sum, v);
+    assert_string_equal(buf_cstr(&b), "6 in · 4 out · $0.50 · 1.2 s");
+    arena_done(&a);
+    buf_done(&b);
 }
 
 static void test_cost_and_skill(void **state)
@@ -44,6 +66,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_only_what_is_known),
+        cmocka_unit_test(test_the_parts_of_an_answer_are_added),
         cmocka_unit_test(test_cost_and_skill),
         cmocka_unit_test(test_stop_words),
     };

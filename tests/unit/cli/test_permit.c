@@ -45,7 +45,7 @@ static void test_calls_are_decided_in_order(void **state)
     permit_done(&p);
 }
 
-static void test_foreign_text_is_safe_and_cut(void **state)
+static void test_foreign_text_is_safe(void **state)
 {
     struct arena a;
     struct permit p;
@@ -54,11 +54,44 @@ static void test_foreign_text_is_safe_and_cut(void **state)
     buf_init(&b, 65536);
     permit_init(&p, parse(&a, ASK));
     permit_decide(&p, PERMIT_NO);
-    permit_add_question(&p, &b, 60, false);
-    assert_true(text_width(buf_str(&b)) <= 60);
-    assert_true(str_find_char(buf_str(&b), '\033') < 0);
-    assert_true(str_ends(buf_str(&b), STR("? [y]es / [N]o / [a]lways ")));
+    for (size_t width = 40; width <= 80; width += 40) {
+        buf_clear(&b);
+        permit_add_details(&p, &b, width, false);
+        permit_add_question(&p, &b, width, false);
+        assert_true(str_find_char(buf_str(&b), '\033') < 0);
+        assert_true(str_find(buf_str(&b), STR("[2Jls"), 0) > 0);
+        assert_true(str_ends(buf_str(&b), STR("? [y]es / [N]o / [a]lways ")));
+    }
     buf_done(&b);
+    permit_done(&p);
+    arena_done(&a);
+}
+
+static const char *details(const struct permit *p, size_t width)
+{
+    static struct buf b;
+    buf_done(&b);
+    buf_init(&b, 65536);
+    permit_add_details(p, &b, width, false);
+    return buf_cstr(&b);
+}
+
+/* A command that does not fit into the question is shown whole above it: nobody can agree to what
+ * was cut off. */
+static void test_a_long_input_is_shown_whole(void **state)
+{
+    struct arena a;
+    struct permit p;
+    arena_init(&a);
+    permit_init(&p,
+                parse(&a, "{\"askId\":\"ask_1\",\"calls\":[{\"id\":\"c1\",\"name\":\"b__x\","
+                          "\"input\":{\"command\":\"echo safe; rm -rf /precious\",\"n\":7}},"
+                          "{\"id\":\"c2\",\"name\":\"b__x\",\"input\":{\"c\":\"one\\ntwo\"}}]}"));
+    assert_string_equal(details(&p, 100), "");
+    assert_string_equal(details(&p, 60), "  command: echo safe; rm -rf /precious\n  n: 7\n");
+    assert_question(&p, 60, "Allow b__x? [y]es / [N]o / [a]lways ");
+    permit_decide(&p, PERMIT_NO);
+    assert_string_equal(details(&p, 100), "  c: one\n    two\n");
     permit_done(&p);
     arena_done(&a);
 }
@@ -106,7 +139,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_calls_are_decided_in_order),
-        cmocka_unit_test(test_foreign_text_is_safe_and_cut),
+        cmocka_unit_test(test_foreign_text_is_safe),
+        cmocka_unit_test(test_a_long_input_is_shown_whole),
         cmocka_unit_test(test_keys),
         cmocka_unit_test(test_a_strange_question_has_no_calls),
         cmocka_unit_test(test_refused_calls_are_named_once),
