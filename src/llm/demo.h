@@ -29,7 +29,7 @@ struct demo_ask {
     str text;       /* its words, without what was attached */
     size_t context; /* bytes of text that came with them */
     size_t images;
-    size_t rounds;   /* answers with tool calls since then */
+    size_t rounds;   /* answers with tool calls since then, without searches for a tool */
     bool is_first;   /* nothing was answered before */
     size_t question; /* index of the message that holds it */
 };
@@ -37,6 +37,10 @@ struct demo_ask {
 /* ---- demo_intent.c: what to do ---- */
 void demo_plan(struct arena *a, const struct llm_request *req, struct demo_plan *ret);
 const struct llm_tool *demo_find_tool(const struct llm_request *req, str name); /* or NULL */
+/* A tool that is not in the request may be hidden, since there are many: searches for it, once for
+ * each question. False when that was done already, or cannot be done. */
+bool demo_search_tool(const struct demo_ask *q, str name, struct demo_plan *ret);
+bool demo_is_search(const struct llm_message *m); /* an answer that does this */
 
 /* ---- demo_call.c: explicit "call tool {json}" ---- */
 /* False when the text names no call. Calls of the round that is due go to the plan. */

@@ -93,15 +93,18 @@ bool demo_explicit_calls(const struct demo_ask *q, struct demo_plan *ret)
     while (find_call(&s, found > 0)) {
         str name = take_name(&s);
         const struct llm_tool *tool = demo_find_tool(q->req, name);
-        if (!tool && str_find(name, STR("__"), 0) < 0)
+        skip_blanks(&s);
+        bool has_args = s.at < s.text.n && s.text.p[s.at] == '{';
+        if (!tool && !has_args && str_find(name, STR("__"), 0) < 0)
             continue; /* "call me Ishmael" */
         found++;
-        skip_blanks(&s);
         str args = take_object(&s);
         if (s.step != q->rounds)
             continue;
         if (tool)
             add_use(q, tool, args, ret);
+        else if (demo_search_tool(q, name, ret))
+            return true;
         else
             ret->text = arena_printf(q->a,
                                      "There is no tool `%.*s` here. Say `tools` to see those "

@@ -68,7 +68,7 @@ static void understand(struct demo_ask *q)
         q->is_first &= req->messages[i].role == LLM_USER;
     for (size_t i = req->nmessages; i-- > 0;) {
         const struct llm_message *m = &req->messages[i];
-        q->rounds += m->role == LLM_ASSISTANT && has_calls(m);
+        q->rounds += m->role == LLM_ASSISTANT && has_calls(m) && !demo_is_search(m);
         if (m->role != LLM_USER || has_results(m))
             continue;
         q->question = i;
@@ -90,6 +90,39 @@ const struct llm_tool *demo_find_tool(const struct llm_request *req, str name)
             return &req->tools[i];
     }
     return NULL;
+}
+
+/* ---- hidden tools ---- */
+
+#define SEARCHES "is not in my list of tools, so I search for it."
+
+static str text_of(const struct llm_message *m)
+{
+    for (size_t i = 0; i < m->n; i++)
+        if (m->blocks[i].type == LLM_TEXT)
+            return m->blocks[i].text;
+    return STR_NONE;
+}
+
+bool demo_is_search(const struct llm_message *m)
+{
+    return m->role == LLM_ASSISTANT && str_find(text_of(m), STR(SEARCHES), 0) >= 0;
+}
+
+bool demo_search_tool(const struct demo_ask *q, str name, struct demo_plan *ret)
+{
+    const struct llm_tool *t = demo_find_tool(q->req, STR("discover_tools"));
+    str words = arena_printf(q->a, "`%.*s` " SEARCHES "\n", STR_ARG(name));
+    struct json args = {.type = JSON_OBJECT};
+    for (size_t i = q->question; i < q->req->nmessages; i++)
+        if (str_find(text_of(&q->req->messages[i]), str_trim(words), 0) >= 0)
+            return false;
+    if (!t)
+        return false;
+    json_set(q->a, &args, STR("query"), json_of_str(name));
+    *ret = (struct demo_plan){.text = words, .nuses = 1};
+    ret->uses[0] = (struct demo_use){t->name, json_to_str(q->a, &args)};
+    return true;
 }
 
 /* ---- small words ---- */
@@ -253,7 +286,7 @@ static bool do_shell(struct demo_ask *q, struct demo_plan *ret)
     const struct llm_tool *t = demo_find_tool(q->req, STR("bash_exec"));
     if (t)
         use_tool(q, t, without_ticks(command), "command", ret);
-    else
+    else if (!demo_search_tool(q, STR("bash_exec"), ret))
         ret->text = STR("I would run that, but no tool that runs commands is installed here.\n");
     return true;
 }

@@ -80,6 +80,11 @@ str demo_tool_list(const struct demo_ask *q)
     }
     if (q->req->ntools > TOOLS_SHOWN)
         (void)buf_printf(&b, "- and %zu more\n", q->req->ntools - TOOLS_SHOWN);
+    /* The words of the prompt when there are too many tools to list them all. */
+    if (str_find(q->req->system_volatile, STR("Not all tools are in your list"), 0) >= 0)
+        (void)buf_add_lit(&b,
+                          "\nMore tools are installed than I am shown at a time: `find tools "
+                          "for files` searches all of them, and `call NAME {...}` calls any.\n");
     return finish(q, &b);
 }
 
@@ -232,6 +237,8 @@ str demo_report(const struct demo_ask *q)
     for (size_t i = q->question + 1; i < q->req->nmessages; i++) {
         const struct llm_message *calls = &q->req->messages[i];
         const struct llm_message *results = i + 1 < q->req->nmessages ? calls + 1 : NULL;
+        if (demo_is_search(calls))
+            continue;
         for (size_t k = 0; k < calls->n; k++)
             if (calls->blocks[k].type == LLM_TOOL_USE)
                 add_result(q, &b, &calls->blocks[k], result_of(results, calls->blocks[k].id));

@@ -233,6 +233,35 @@ static void refuses_bad_arguments_and_unknown_tools(void **state)
     assert_says(t, "no tool `web__search`");
 }
 
+/* With many tools the model is shown few: what is named is searched for, then called. */
+static void searches_for_hidden_tools(void **state)
+{
+    struct talk *t = *state;
+    struct llm_tool *tools = (struct llm_tool *)t->req.tools;
+    struct llm_tool bash = tools[0];
+    tools[0] = (struct llm_tool){STR("nb__discover_tools"), STR("Searches."), NULL};
+    user(t, "run ls");
+    plan(t);
+    assert_uses(t, 0, "nb__discover_tools", "{\"query\":\"bash_exec\"}");
+    str searching = t->plan.text;
+    struct llm_block *both = arena_array(&t->a, 2, sizeof *both);
+    both[0] = (struct llm_block){.type = LLM_TEXT, .text = searching};
+    both[1] = (struct llm_block){
+        .type = LLM_TOOL_USE, .id = STR("c1"), .name = STR("nb__discover_tools")};
+    used(t, "nb__discover_tools", "1 tool found", false);
+    t->messages[1] = (struct llm_message){LLM_ASSISTANT, both, 2};
+    plan(t);
+    assert_says(t, "no tool that runs commands"); /* it was not found */
+    tools[0] = bash;
+    plan(t);
+    assert_uses(t, 0, "bash__bash_exec", "{\"command\":\"ls\"}");
+    used(t, "bash__bash_exec", "a b", false);
+    plan(t);
+    assert_int_equal(t->plan.nuses, 0);
+    assert_says(t, "`bash__bash_exec`: **a b**");
+    assert_true(str_find(t->plan.text, STR("discover"), 0) < 0);
+}
+
 static void reports_results(void **state)
 {
     static const struct {
@@ -347,6 +376,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(one_message_may_hold_several_wishes, setup, teardown),
         cmocka_unit_test_setup_teardown(then_makes_rounds, setup, teardown),
         cmocka_unit_test_setup_teardown(refuses_bad_arguments_and_unknown_tools, setup, teardown),
+        cmocka_unit_test_setup_teardown(searches_for_hidden_tools, setup, teardown),
         cmocka_unit_test_setup_teardown(reports_results, setup, teardown),
         cmocka_unit_test_setup_teardown(tells_what_came_along, setup, teardown),
         cmocka_unit_test_setup_teardown(tells_attachments_from_words, setup, teardown),
