@@ -79,6 +79,27 @@ void bundle_want_package(struct arena *a, struct sandbox_want *w, const struct r
         w->chosen.items[i] = arena_str(a, r->chosen_paths.items[i]);
 }
 
+/* Servers that keep a file beside their program unless a variable names another place. An installed
+ * package is read-only and is replaced by an update, so that file belongs in the data directory. */
+static const struct {
+    const char *package, *variable, *file;
+} FILES_BESIDE_PROGRAM[] = {
+    {"@modelcontextprotocol/server-memory", "MEMORY_FILE_PATH", "memory.jsonl"},
+};
+
+static const char *const *npm_env(struct arena *a, const char *data_dir, str package)
+{
+    const char **env = arena_array(a, ARRAY_LEN(FILES_BESIDE_PROGRAM) + 1, sizeof(*env));
+    size_t n = 0;
+    for (size_t i = 0; i < ARRAY_LEN(FILES_BESIDE_PROGRAM); i++) {
+        if (str_eq(package, str_from(FILES_BESIDE_PROGRAM[i].package)))
+            env[n++] = arena_printf(a, "%s=%s/%s", FILES_BESIDE_PROGRAM[i].variable, data_dir,
+                                    FILES_BESIDE_PROGRAM[i].file)
+                           .p;
+    }
+    return env;
+}
+
 void bundle_want_npm(struct arena *a, struct sandbox_want *w, const struct bundle_entry *entry,
                      const struct npm_package *p)
 {
@@ -94,6 +115,7 @@ void bundle_want_npm(struct arena *a, struct sandbox_want *w, const struct bundl
     w->argv = argv;
     w->cwd = entry->cwd.n > 0 ? arena_cstr(a, entry->cwd) : NULL;
     w->package_dir = arena_cstr(a, str_from(p->dir));
+    w->env = npm_env(a, w->data_dir, p->pin.name);
 }
 
 /* Private below /tmp with bubblewrap; with Landlock there is only one /tmp for all. */

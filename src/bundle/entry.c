@@ -240,7 +240,10 @@ static int decode_kind(struct entry_decoder *d)
         if (!json_get(d->out->raw, SOURCES[i].key))
             continue;
         if (found)
-            return entry_refuse(d, "", "has both '%s' and '%s': a bundle comes from one place",
+            return entry_refuse(d, "",
+                                "has both '%s' and '%s': keep the one that says where the bundle "
+                                "comes from ('name' is a package of the registry; what its tools "
+                                "are called by is 'serverName')",
                                 found, SOURCES[i].key);
         if (SOURCES[i].value.n == 0 || entry_has_control(SOURCES[i].value))
             return entry_refuse(d, SOURCES[i].key, "is empty or has control characters in it");

@@ -1,4 +1,5 @@
 #include "bundle/bundle_env.h"
+#include "bundle/bundle_want.h"
 #include "support/unit.h"
 
 static const char *value_of(const char *const *env, const char *name)
@@ -56,11 +57,31 @@ static void without_a_sandbox_the_home_stays(void **state)
     arena_done(&a);
 }
 
+/* An installed package is read-only: the memory server of npm would fail at its first write. */
+static void a_file_beside_the_program_is_in_the_data_directory(void **state)
+{
+    struct arena a;
+    struct bundle_entry e = {.server_name = STR("memory"), .command = STR("npx")};
+    struct bundle_place place = {.data_dir = "/ws/data"};
+    struct npm_package p = {.pin.name = STR("@modelcontextprotocol/server-memory"),
+                            .dir = "/apps/m",
+                            .script = "/apps/m/index.js"};
+    arena_init(&a);
+    struct sandbox_want w = bundle_want(&a, &e, &place);
+    bundle_want_npm(&a, &w, &e, &p);
+    assert_string_equal(value_of(w.env, "MEMORY_FILE_PATH"), "/ws/data/memory/memory.jsonl");
+    p.pin.name = STR("@other/server-memory");
+    bundle_want_npm(&a, &w, &e, &p);
+    assert_null(value_of(w.env, "MEMORY_FILE_PATH"));
+    arena_done(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_what_is_allowed_and_later_wins),
         cmocka_unit_test(without_a_sandbox_the_home_stays),
+        cmocka_unit_test(a_file_beside_the_program_is_in_the_data_directory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
