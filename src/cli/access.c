@@ -233,7 +233,7 @@ static int run(struct cli *cli, const void *options, int argc, char **argv)
 const struct command CMD_ACCESS = {
     .name = "access",
     .usage = "access [--json]",
-    .summary = "print who may do what: routes, tools and MCP methods",
-    .help = "The tables that nb enforces, as Markdown or as JSON.\n",
+    .summary = "print who may use which routes, tools, methods",
+    .help = "Prints the tables that nb enforces, as Markdown or as JSON.\n",
     .run = run,
 };

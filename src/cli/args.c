@@ -4,6 +4,7 @@
 #include <limits.h>
 
 #include "base/nearest.h"
+#include "cli/help_text.h"
 
 static const struct arg *find_long(const struct arg *table, str name)
 {
@@ -148,6 +149,6 @@ void args_print(const struct arg *table, FILE *out)
                               : snprintf(left, sizeof left, "    --%s", table->name);
         if (table->value_name)
             snprintf(left + n, sizeof left - (size_t)n, " %s", table->value_name);
-        fprintf(out, "  %-26s %s\n", left, table->help);
+        help_print_row(out, left, table->help);
     }
 }

@@ -24,11 +24,12 @@ struct audit_options {
 #define AUDIT(member) offsetof(struct audit_options, member)
 
 static const struct arg ARGS[] = {
-    {"since", 0, ARG_STRING, AUDIT(since), "WHEN", "a date, or 30m, 12h, 7d ago"},
-    {"actor", 0, ARG_STRING, AUDIT(actor), "USER", "only what this user id did"},
-    {"action", 0, ARG_STRING, AUDIT(action), "GLOB", "only these actions: login, 'bundle.*'"},
-    {"limit", 'n', ARG_INT, AUDIT(limit), "N", "at most so many of the newest (default: 50)"},
-    {"follow", 'f', ARG_FLAG, AUDIT(is_followed), NULL, "wait for more until Ctrl-C"},
+    {"since", 0, ARG_STRING, AUDIT(since), "WHEN",
+     "show records since a date, or since 30m, 12h or 7d ago"},
+    {"actor", 0, ARG_STRING, AUDIT(actor), "USER", "show only actions of this user id"},
+    {"action", 0, ARG_STRING, AUDIT(action), "GLOB", "show only these actions: login, 'bundle.*'"},
+    {"limit", 'n', ARG_INT, AUDIT(limit), "N", "show at most N records, the newest (default: 50)"},
+    {"follow", 'f', ARG_FLAG, AUDIT(is_followed), NULL, "print new records until Ctrl-C"},
     {0}};
 
 /* 30m, 12h, 7d */
@@ -237,8 +238,8 @@ static const struct command AUDIT_VERIFY = {
     .name = "verify",
     .usage = "audit verify [--json]",
     .summary = "check that no record was changed, removed or moved",
-    .help = "Prints the number and the hash of the last record: kept elsewhere, they show later\n"
-            "whether all of the log was rewritten. Exits with 1 when the chain is broken.\n",
+    .help = "Prints the number and the hash of the last record. Keep both elsewhere: they show "
+            "later whether the whole log was rewritten. Exits with 1 when the chain is broken.\n",
     .run = run_verify,
 };
 
@@ -247,10 +248,11 @@ static const struct command *const COMMANDS[] = {&AUDIT_LIST, &AUDIT_VERIFY, NUL
 const struct command CMD_AUDIT = {
     .name = "audit",
     .usage = "audit [--since WHEN] [--actor USER] [--action GLOB] [--follow] [--json] | verify",
-    .summary = "show who did what on this server, and check the record",
-    .help = "Logins, changes of users, tokens, workspaces, bundles, permissions and settings,\n"
-            "answers to permission questions, sharing, exports, backups. Texts of messages and\n"
-            "secrets are never recorded. The files are in the directory audit/.\n",
+    .summary = "show who did what, and check the record",
+    .help =
+        "Recorded are logins, changes of users, tokens, workspaces, bundles, permissions and "
+        "settings, answers to permission questions, sharing, exports and backups. Texts of "
+        "messages and secrets are never recorded. The files are in audit/ of the work directory.\n",
     .args = ARGS,
     .options_size = sizeof(struct audit_options),
     .run = run_list,

@@ -327,12 +327,12 @@ static int run(struct cli *cli, const void *options, int argc, char **argv)
 const struct command CMD_BACKUP = {
     .name = "backup",
     .usage = "backup [--force] FILE",
-    .summary = "write everything of this installation into one tar file",
-    .help = "Conversations (also those in a store.dir outside of the work directory), notes,\n"
-            "skills, settings, people, data of bundles, audit log. Stored secrets are encrypted\n"
-            "in it. Keys, logins and the cache are not part of it (docs/security.md). May be\n"
-            "done while a server runs. What belongs to the installation and cannot be read makes\n"
-            "the backup fail. Keep the file safe.\n",
+    .summary = "write the whole installation into one tar file",
+    .help = "Contains conversations (also those in a store.dir outside of the work directory), "
+            "notes, skills, settings, people, data of bundles and the audit log. Stored secrets "
+            "are encrypted. Keys, logins and the cache are left out (docs/security.md). A server "
+            "may be running. The backup fails when it cannot read a file of the installation. Keep "
+            "the backup in a safe place.\n",
     .args = ARGS,
     .options_size = sizeof(struct backup_options),
     .run = run,

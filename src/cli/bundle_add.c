@@ -28,34 +28,40 @@ struct add_options {
 #define OPT(member) offsetof(struct add_options, member)
 
 static const struct arg ADD_ARGS[] = {
-    {"name", 'n', ARG_STRING, OPT(name), "NAME", "what its tools are called by"},
-    {"url", 0, ARG_STRING, OPT(url), "URL", "a remote server"},
-    {"auth", 0, ARG_STRING, OPT(auth), "TYPE", "oauth, bearer or none (with --url)"},
+    {"name", 'n', ARG_STRING, OPT(name), "NAME",
+     "use this name for the bundle and as prefix of its tools"},
+    {"url", 0, ARG_STRING, OPT(url), "URL", "connect to a remote server"},
+    {"auth", 0, ARG_STRING, OPT(auth), "TYPE",
+     "authenticate with oauth, bearer or none (with --url)"},
     {"token-stdin", 0, ARG_FLAG, OPT(is_token_stdin), NULL,
      "read the token for --auth bearer from the keyboard or a pipe"},
     {"token-file", 0, ARG_STRING, OPT(token_file), "FILE", "read that token from a file"},
-    {"token", 0, ARG_STRING, OPT(token), "-", "the same as --token-stdin"},
-    {"header", 0, ARG_LIST, OPT(headers), "K=V", "sent with every request (may be repeated)"},
+    {"token", 0, ARG_STRING, OPT(token), "-", "read it from standard input, as --token-stdin does"},
+    {"header", 0, ARG_LIST, OPT(headers), "K=V",
+     "send this header with every request (may be repeated)"},
     {"header-file", 0, ARG_LIST, OPT(header_files), "K=FILE",
-     "a header whose value is secret, from a file (- is stdin)"},
-    {"sse", 0, ARG_FLAG, OPT(is_sse), NULL, "the older HTTP+SSE transport"},
+     "read a secret header from a file (- is stdin)"},
+    {"sse", 0, ARG_FLAG, OPT(is_sse), NULL, "use the older HTTP+SSE transport"},
     {"allow-private", 0, ARG_FLAG, OPT(allow_private), NULL,
-     "the URL may lead to this machine or its network"},
-    {"env", 'e', ARG_LIST, OPT(env), "K=V", "a variable for it (may be repeated)"},
+     "allow a URL on this machine or its network"},
+    {"env", 'e', ARG_LIST, OPT(env), "K=V", "set a variable of the bundle (may be repeated)"},
     {"env-file", 0, ARG_LIST, OPT(env_files), "K=FILE",
-     "a variable whose value is secret, from a file (- is stdin)"},
-    {"allow-env", 0, ARG_LIST, OPT(allow_env), "NAME", "a variable of yours that it may see"},
-    {"set", 's', ARG_LIST, OPT(config), "K=V", "a value it asks for, as nb config set"},
+     "read a secret variable from a file (- is stdin)"},
+    {"allow-env", 0, ARG_LIST, OPT(allow_env), "NAME", "pass on a variable of your environment"},
+    {"set", 's', ARG_LIST, OPT(config), "K=V",
+     "set a value that the bundle asks for, as nb config set"},
     {"set-file", 0, ARG_LIST, OPT(config_files), "K=FILE",
-     "such a value that is secret, from a file (- is stdin)"},
-    {"network", 0, ARG_FLAG, OPT(has_network), NULL, "it may reach public addresses"},
+     "read such a value from a file (- is stdin)"},
+    {"network", 0, ARG_FLAG, OPT(has_network), NULL, "allow public addresses"},
     {"reach", 0, ARG_LIST, OPT(reach), "HOST:PORT",
-     "it may reach this, wherever it is (may be repeated)"},
-    {"read", 0, ARG_LIST, OPT(read), "PATH", "it may read this (may be repeated)"},
-    {"write", 0, ARG_LIST, OPT(write), "PATH", "it may change this (may be repeated)"},
-    {"no-sandbox", 0, ARG_FLAG, OPT(is_unconfined), NULL, "it may do whatever you may"},
-    {"memory", 0, ARG_INT, OPT(memory_mb), "MB", "memory it may use (1024)"},
-    {"protected", 0, ARG_FLAG, OPT(is_protected), NULL, "the agent may not remove it"},
+     "allow this address, also a private one (may be repeated)"},
+    {"read", 0, ARG_LIST, OPT(read), "PATH", "allow reading this path (may be repeated)"},
+    {"write", 0, ARG_LIST, OPT(write), "PATH",
+     "allow reading and writing this path (may be repeated)"},
+    {"no-sandbox", 0, ARG_FLAG, OPT(is_unconfined), NULL,
+     "run without a sandbox, with all your rights"},
+    {"memory", 0, ARG_INT, OPT(memory_mb), "MB", "limit its memory (default: 1024)"},
+    {"protected", 0, ARG_FLAG, OPT(is_protected), NULL, "forbid the agent to remove it"},
     {"allow-dir", 0, ARG_LIST, OPT(allow_dir), "PATH",
      "grant a directory that its manifest proposes (may be repeated)"},
     {"dry-run", 0, ARG_FLAG, OPT(is_dry), NULL, "show what it may do, and add nothing"},
@@ -554,24 +560,20 @@ const struct command BUNDLE_ADD = {
     .name = "add",
     .usage = "bundle add [OPTIONS] @SCOPE/PACKAGE[@VERSION] | PATH | URL | [--] COMMAND [ARG...]",
     .summary = "add a bundle, after showing what it may do",
-    .help =
-        "  nb bundle add @scope/package            from the registry\n"
-        "  nb bundle add ./notes.mcpb              an archive, or a folder with a manifest.json\n"
-        "  nb bundle add --url https://x.io/mcp --name x --auth bearer --token-stdin\n"
-        "  nb bundle add --name files --read ~/notes -- npx -y some-server ~/notes\n\n"
-        "Before anything is installed, the command, its variables, paths and network are shown "
-        "(--dry-run\n"
-        "shows them and adds nothing). Directories that a manifest proposes are asked for one by "
-        "one; --yes\n"
-        "grants none of them, --allow-dir PATH does.\n\n"
-        "Programs run in a sandbox: without --network, --reach, --read and --write they reach "
-        "neither the\n"
-        "network nor your files; uvx and its like get the network. A package of npx is installed "
-        "now, in\n"
-        "one exact version, and started without npx. With a server running "
-        "the bundle is started at once, and taken "
-        "out\n"
-        "again if it does not come up.\n",
+    .help = "  nb bundle add @scope/package      a package of the registry\n"
+            "  nb bundle add ./notes.mcpb        an archive, or a folder with manifest.json\n"
+            "  nb bundle add --name files --read ~/notes -- npx -y some-server ~/notes\n"
+            "  nb bundle add --url https://x.io/mcp --name x --auth bearer --token-stdin\n"
+            "\n"
+            "Shows the command, its variables, paths and network and asks before it installs "
+            "anything; --dry-run shows them and adds nothing. Asks for each directory that a "
+            "manifest proposes; --yes grants none of them, --allow-dir PATH grants one.\n"
+            "\n"
+            "Programs run in a sandbox: without --network, --reach, --read and --write they reach "
+            "neither the network nor your files. uvx and similar commands get the network. A "
+            "package of npx is installed now, in one exact version, and later started without npx. "
+            "With a running server the bundle is started immediately, and removed again if it does "
+            "not start.\n",
     .args = ADD_ARGS,
     .options_size = sizeof(struct add_options),
     .run = run_add,

@@ -125,9 +125,10 @@ static int run_approve(struct cli *cli, const void *options, int argc, char **ar
 const struct command BUNDLE_APPROVE = {
     .name = "approve",
     .usage = "bundle approve NAME [TOOL...] [--yes] [--json]",
-    .summary = "accept tools that changed or appeared since the bundle was added",
-    .help = "Shows what differs, field by field, and asks. Until then such tools are neither\n"
-            "listed nor callable. Without TOOL all of them, and the server's instructions.\n",
+    .summary = "accept new and changed tools of a bundle",
+    .help = "Shows what differs, field by field, and asks. Until a tool is approved it is neither "
+            "listed nor callable. Without TOOL, asks about all of them and the server's "
+            "instructions.\n",
     .args = APPROVE_ARGS,
     .options_size = sizeof(struct approve_options),
     .run = run_approve,

@@ -280,13 +280,13 @@ struct auth_options {
 
 static const struct arg AUTH_ARGS[] = {
     {"port", 0, ARG_INT, offsetof(struct auth_options, port), "PORT",
-     "where to wait for the browser, instead of any free port"},
+     "wait for the browser on this port (default: any free one)"},
     {"paste", 0, ARG_FLAG, offsetof(struct auth_options, is_pasted), NULL,
-     "read the address at which the browser ended from stdin"},
+     "read the address of the last page from standard input"},
     {"no-browser", 0, ARG_FLAG, offsetof(struct auth_options, has_no_browser), NULL,
-     "the same as --paste"},
+     "work without a browser, as --paste does"},
     {"user", 'u', ARG_STRING, offsetof(struct auth_options, user), "USER",
-     "whose account, at a server where each person signs in"},
+     "sign in as this person, where each person signs in"},
     {0}};
 
 static int do_auth(struct conv_cli *x, const void *options, int argc, char **argv)
@@ -340,15 +340,16 @@ static int run_auth(struct cli *cli, const void *options, int argc, char **argv)
 const struct command BUNDLE_AUTH = {
     .name = "auth",
     .usage = "bundle auth NAME [--user USER] [--port PORT] [--paste]",
-    .summary = "sign in to a remote server that wants OAuth",
-    .help =
-        "Shows an address to open in a browser of this machine, and waits until somebody has\n"
-        "signed in there. The token is kept readable for you alone, and refreshed automatically.\n"
-        "With --paste (or --no-browser), for a machine without a browser, such as over ssh: open\n"
-        "the address anywhere, sign in, and paste the address at which the browser ends. That\n"
-        "page does not load there; its address is all that is needed.\n"
-        "Where each person signs in (\"per\": \"person\" in transport.auth), --user says whose\n"
-        "account it is.\n",
+    .summary = "sign in to a remote server with OAuth",
+    .help = "Shows an address to open in a browser on this machine, and waits until somebody has "
+            "signed in there. Only you can read the stored token; it is refreshed automatically.\n"
+            "\n"
+            "On a machine without a browser, such as over ssh, use --paste: open the address "
+            "anywhere, sign in, and paste the address of the last page. That page does not load; "
+            "only its address is needed.\n"
+            "\n"
+            "Where each person signs in (\"per\": \"person\" in transport.auth), --user names the "
+            "person.\n",
     .args = AUTH_ARGS,
     .options_size = sizeof(struct auth_options),
     .run = run_auth,

@@ -12,7 +12,7 @@ struct remove_options {
 
 static const struct arg REMOVE_ARGS[] = {{"forget", 0, ARG_FLAG,
                                           offsetof(struct remove_options, is_forgetting), NULL,
-                                          "also the values that were stored for it"},
+                                          "delete its stored values too"},
                                          {0}};
 
 static int remove_running(struct conv_cli *x, const char *name)
@@ -73,7 +73,7 @@ const struct command BUNDLE_REMOVE = {
     .name = "remove",
     .alias = "rm",
     .usage = "bundle remove NAME [--forget] [--json]",
-    .summary = "take a bundle out of the settings; its data stays",
+    .summary = "remove a bundle from the settings; keep its data",
     .args = REMOVE_ARGS,
     .options_size = sizeof(struct remove_options),
     .run = run_remove,
@@ -170,14 +170,14 @@ static int run_restart(struct cli *cli, const void *options, int argc, char **ar
 const struct command BUNDLE_ENABLE = {
     .name = "enable",
     .usage = "bundle enable NAME [--json]",
-    .summary = "let a bundle start again that was disabled",
+    .summary = "start a disabled bundle again, now and later",
     .run = run_enable,
 };
 
 const struct command BUNDLE_DISABLE = {
     .name = "disable",
     .usage = "bundle disable NAME [--json]",
-    .summary = "keep a bundle in the settings without starting it",
+    .summary = "stop a bundle and keep it in the settings",
     .run = run_disable,
 };
 
@@ -192,7 +192,8 @@ const struct command BUNDLE_STOP = {
     .name = "stop",
     .usage = "bundle stop NAME",
     .summary = "stop a bundle until it is started again",
-    .help = "Only for this run of the server; nb bundle disable stops it for good.\n",
+    .help = "The bundle starts again with the next start of the server. `nb bundle disable` stops "
+            "it permanently.\n",
     .run = run_stop,
 };
 

@@ -16,7 +16,7 @@ struct import_options {
 
 static const struct arg IMPORT_ARGS[] = {
     {"dry-run", 0, ARG_FLAG, offsetof(struct import_options, is_dry), NULL,
-     "only show what would be taken"},
+     "show what would be imported, and change nothing"},
     {"yes", 'y', ARG_FLAG, offsetof(struct import_options, is_sure), NULL, "do not ask"},
     {0}};
 
@@ -178,10 +178,10 @@ static int run_import(struct cli *cli, const void *options, int argc, char **arg
 const struct command BUNDLE_IMPORT = {
     .name = "import",
     .usage = "bundle import FILE [--dry-run] [--yes] [--json]",
-    .summary = "take servers over from Claude Desktop, Cursor, VS Code or .mcp.json",
-    .help = "Reads \"mcpServers\" and \"servers\", comments included, and says for each server "
-            "what was\n"
-            "taken and what was not. A running server notices the change by itself.\n",
+    .summary = "add the servers of Claude Desktop, Cursor, VS Code or .mcp.json",
+    .help =
+        "Reads \"mcpServers\" and \"servers\", also in files with comments, and prints for each "
+        "server which settings were imported. A running server loads the change automatically.\n",
     .args = IMPORT_ARGS,
     .options_size = sizeof(struct import_options),
     .run = run_import,

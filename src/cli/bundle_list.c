@@ -116,10 +116,10 @@ const struct command BUNDLE_LIST = {
     .name = "list",
     .alias = "ls",
     .usage = "bundle list [--json]",
-    .summary = "all bundles, and how they are",
+    .summary = "list bundles and their states",
     .help =
-        "With a server running: their state. Without: what nimblebrain.json says. --json prints\n"
-        "the list as the API gives it, or the entries as they stand in the file.\n",
+        "With a running server, shows its bundles and their states; without one, the entries of "
+        "nimblebrain.json. --json prints the answer of the API, or the entries of the file.\n",
     .run = run_list,
 };
 
@@ -302,8 +302,8 @@ static int run_info(struct cli *cli, const void *options, int argc, char **argv)
 const struct command BUNDLE_INFO = {
     .name = "info",
     .usage = "bundle info NAME | @SCOPE/PACKAGE [--json]",
-    .summary = "one bundle: state, sandbox, tools",
-    .help = "A package that is not installed is looked up in the registry.\n",
+    .summary = "show state, sandbox and tools of a bundle",
+    .help = "Looks a package that is not installed up in the registry.\n",
     .run = run_info,
 };
 
@@ -344,6 +344,6 @@ static int run_logs(struct cli *cli, const void *options, int argc, char **argv)
 const struct command BUNDLE_LOGS = {
     .name = "logs",
     .usage = "bundle logs NAME [--json]",
-    .summary = "what a bundle last wrote to its standard error",
+    .summary = "show the last lines of a bundle's standard error",
     .run = run_logs,
 };

@@ -11,9 +11,10 @@ struct search_options {
     int limit;
 };
 
-static const struct arg SEARCH_ARGS[] = {
-    {"limit", 0, ARG_INT, offsetof(struct search_options, limit), "N", "at most so many (20)"},
-    {0}};
+static const struct arg SEARCH_ARGS[] = {{"limit", 0, ARG_INT,
+                                          offsetof(struct search_options, limit), "N",
+                                          "show at most N (default: 20)"},
+                                         {0}};
 
 static const struct table_column COLUMNS[] = {
     {"PACKAGE", false, STYLE_BOLD}, {"VERSION", false, 0}, {"TRUST", true, 0}, {"", false, 0}};
@@ -164,10 +165,9 @@ static int run_search(struct cli *cli, const void *options, int argc, char **arg
 const struct command BUNDLE_SEARCH = {
     .name = "search",
     .usage = "bundle search WORDS... [--limit N] [--json]",
-    .summary = "look for bundles in the registry",
-    .help = "`nb bundle add @scope/package` adds what was found. registryUrl in nimblebrain.json "
-            "names\n"
-            "another registry.\n",
+    .summary = "search the registry for bundles",
+    .help = "`nb bundle add @scope/package` adds a package that was found. The setting registryUrl "
+            "names another registry.\n",
     .args = SEARCH_ARGS,
     .options_size = sizeof(struct search_options),
     .run = run_search,

@@ -274,12 +274,10 @@ static int run_update(struct cli *cli, const void *options, int argc, char **arg
 const struct command BUNDLE_UPDATE = {
     .name = "update",
     .usage = "bundle update [NAME] [--yes]",
-    .summary = "look for newer versions of packages, and take them after a question",
-    .help =
-        "Packages are never replaced unasked. The new version and what is different in it "
-        "(command,\n"
-        "variables, tools, proposed directories) are shown; it is then written into the entry.\n"
-        "Tools that are different wait for `nb bundle approve NAME`.\n",
+    .summary = "update packages, after showing what changes",
+    .help = "Shows the new version and what is different in it (command, variables, tools, "
+            "proposed directories), asks, and writes it into the entry. Changed tools wait for `nb "
+            "bundle approve NAME`. Without NAME, looks at all packages.\n",
     .args = UPDATE_ARGS,
     .options_size = sizeof(struct update_options),
     .run = run_update,

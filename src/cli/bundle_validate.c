@@ -171,11 +171,10 @@ static int run_validate(struct cli *cli, const void *options, int argc, char **a
 const struct command BUNDLE_VALIDATE = {
     .name = "validate",
     .usage = "bundle validate [PATH...] [--json]",
-    .summary = "check folders, .mcpb archives and manifests, or the entries of the settings",
+    .summary = "check bundle folders, .mcpb archives, manifests or the settings",
     .help =
-        "Checks what nb bundle add checks, and says which field is wrong; --json also says what\n"
-        "the bundle would run and could reach. Archives are unpacked into a temporary directory, "
-        "within the\n"
-        "limits that hold for installing them. Exits with 1 when something is wrong.\n",
+        "Checks what nb bundle add checks, and names the field that is wrong. --json also prints "
+        "what the bundle would run and could reach. Archives are unpacked into a temporary "
+        "directory, with the limits of an installation. Exits with 1 when something is wrong.\n",
     .run = run_validate,
 };

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/nearest.h"
+#include "cli/help_text.h"
 #include "cli/safe_out.h"
 #include "cli/session.h"
 #include "cli/session_log.h"
@@ -30,27 +31,26 @@ static const struct command *const COMMANDS[] = {
 
 const struct arg CLI_GLOBAL_ARGS[] = {
     {"config", 'c', ARG_STRING, OPT(config), "FILE",
-     "settings (default: nimblebrain.json in the work directory)"},
-    {"workdir", 0, ARG_STRING, OPT(work_dir), "DIR", "where data lives (default: ~/.nimblebrain)"},
-    {"workspace", 0, ARG_STRING, OPT(workspace), "WS", "which workspace, by name or id"},
-    {"model", 'm', ARG_STRING, OPT(model), "NAME",
-     "model to use, as provider:model or a bare name"},
-    {"store", 0, ARG_STRING, OPT(store), "TYPE", "jsonl, folder or memory"},
-    {"json", 'j', ARG_FLAG, OPT(is_json), NULL, "print results as JSON, one line each"},
+     "read settings from FILE (default: nimblebrain.json in the work directory)"},
+    {"workdir", 0, ARG_STRING, OPT(work_dir), "DIR", "keep data in DIR (default: ~/.nimblebrain)"},
+    {"workspace", 0, ARG_STRING, OPT(workspace), "WS", "use this workspace, by name or id"},
+    {"model", 'm', ARG_STRING, OPT(model), "NAME", "use this model: provider:model, or a name"},
+    {"store", 0, ARG_STRING, OPT(store), "TYPE", "use a store of type jsonl, folder or memory"},
+    {"json", 'j', ARG_FLAG, OPT(is_json), NULL, "print results as JSON, one per line"},
     {"debug", 0, ARG_FLAG, OPT(is_debug), NULL, "log what happens to stderr"},
     {"help", 'h', ARG_FLAG, OPT(is_help), NULL, "show help for nb or a command"},
     {"version", 'V', ARG_FLAG, OPT(is_version), NULL, "show the version"},
     {0}};
 
 const struct arg CLI_CHAT_ARGS[] = {
-    {"prompt", 'p', ARG_STRING, CHAT(prompt), "TEXT", "ask once, print the answer and leave"},
+    {"prompt", 'p', ARG_STRING, CHAT(prompt), "TEXT", "ask once, print the answer and exit"},
     {"file", 'f', ARG_LIST, CHAT(files), "FILE", "attach a text file (may be repeated)"},
     {"allow", 0, ARG_LIST, CHAT(allow), "GLOB",
-     "tools that need no permission now (may be repeated)"},
-    {"resume", 'r', ARG_STRING, CHAT(resume), "ID", "go on with a conversation"},
-    {"continue", 0, ARG_FLAG, CHAT(is_continue), NULL, "go on with the latest conversation"},
+     "call these tools without asking (may be repeated)"},
+    {"resume", 'r', ARG_STRING, CHAT(resume), "ID", "continue a conversation"},
+    {"continue", 0, ARG_FLAG, CHAT(is_continue), NULL, "continue the latest conversation"},
     {"here", 0, ARG_FLAG, CHAT(is_here), NULL,
-     "run in this process and directory, also beside a running server"},
+     "run in this process and directory, even when a server runs"},
     {0}};
 
 /* Global and chat options in one table, since both may stand before a command. */
@@ -70,9 +70,25 @@ static void print_commands(const struct command *const *list, FILE *out)
 {
     for (; *list; list++) {
         if ((*list)->summary) /* others are for nb itself */
-            fprintf(out, "  %-26s %s\n", (*list)->name, (*list)->summary);
+            help_print_row(out, (*list)->name, (*list)->summary);
     }
 }
+
+static const struct {
+    const char *name, *help;
+} VARIABLES[] = {
+    {"ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY, OPENROUTER_API_KEY,", ""},
+    {"GROQ_API_KEY, MISTRAL_API_KEY, DEEPSEEK_API_KEY",
+     "give keys of model providers; without one, and without a local model server, the demo model "
+     "answers"},
+    {"ANTHROPIC_BASE_URL, OPENAI_BASE_URL", "set other addresses of these providers"},
+    {"NB_MODEL", "set the model of new conversations"},
+    {"NB_WORK_DIR", "set the work directory, as --workdir does"},
+    {"NB_WORKSPACE", "set the workspace, as --workspace does"},
+    {"NB_API_KEY", "set the key that API clients must send"},
+    {"PORT", "set the port of nb serve, as --port does"},
+    {"NO_COLOR", "turn colours off"},
+};
 
 static void print_help(FILE *out)
 {
@@ -89,30 +105,21 @@ static void print_help(FILE *out)
     args_print(CLI_CHAT_ARGS, out);
     fputs("\nOptions of every command:\n", out);
     args_print(CLI_GLOBAL_ARGS, out);
-    fputs(
-        "\nEnvironment:\n"
-        "  ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY, OPENROUTER_API_KEY,\n"
-        "  GROQ_API_KEY, MISTRAL_API_KEY, DEEPSEEK_API_KEY\n"
-        "                                      keys of model providers; without one, and without\n"
-        "                                      a local model server, the demo model answers\n"
-        "  ANTHROPIC_BASE_URL, OPENAI_BASE_URL other addresses of these providers\n"
-        "  NB_MODEL                            default model\n"
-        "  NB_WORK_DIR                         like --workdir\n"
-        "  NB_WORKSPACE                        like --workspace\n"
-        "  NB_API_KEY                          key that API clients must send\n"
-        "  PORT                                like --port of nb serve\n"
-        "  NO_COLOR                            no colours\n\n"
-        "Exit codes: 0 done, 1 failed, 2 called wrongly.\n",
-        out);
+    fputs("\nEnvironment:\n", out);
+    for (size_t i = 0; i < ARRAY_LEN(VARIABLES); i++)
+        help_print_row(out, VARIABLES[i].name, VARIABLES[i].help);
+    fputs("\nExit codes: 0 done, 1 failed, 2 called wrongly.\n", out);
 }
 
 static void print_command_help(const struct command *c, FILE *out)
 {
     if (c->summary)
         fprintf(out, "%s\n\n", c->summary);
-    fprintf(out, "Usage: nb %s\n", c->usage);
-    if (c->help)
-        fprintf(out, "\n%s", c->help);
+    help_print_usage(out, c->usage);
+    if (c->help) {
+        fputc('\n', out);
+        help_print_text(out, c->help);
+    }
     if (c->subs) {
         fputs("\nCommands:\n", out);
         print_commands(c->subs, out);
@@ -121,10 +128,12 @@ static void print_command_help(const struct command *c, FILE *out)
         fputs("\nOptions:\n", out);
         args_print(c->args, out);
     }
-    fputs("\nOptions of every command (nb --help explains them):\n ", out);
-    for (const struct arg *a = CLI_GLOBAL_ARGS; a->name; a++)
-        fprintf(out, " --%s", a->name);
-    fputs("\n", out);
+    if (c->subs)
+        fprintf(out,
+                "\nnb %s COMMAND --help explains a command, nb --help options of all commands.\n",
+                c->alias && strlen(c->alias) < strlen(c->name) ? c->alias : c->name);
+    else
+        fputs("\nnb --help explains the options of all commands.\n", out);
 }
 
 static const struct command *find_command(const struct command *const *list, const char *name)

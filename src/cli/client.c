@@ -9,7 +9,6 @@
 #define HOST          "http://localhost"
 #define STOP_GRACE_MS 5000
 
-
 struct client {
     struct loop *loop;
     struct arena arena;

@@ -178,10 +178,11 @@ static const struct command CONFIG_SET = {
     .usage = "config set BUNDLE KEY=VALUE... | KEY",
     .summary = "store values that a bundle asks for",
     .help =
-        "With KEY alone the value is read from the terminal without showing it, or from a pipe:\n"
-        "that way it appears neither in the list of processes nor in your shell's history.\n"
-        "env.NAME, header.NAME, auth.token, auth.value and auth.clientSecret are secrets of the\n"
-        "entry itself: the value is encrypted, and the settings say ${sealed} in its place.\n",
+        "With KEY alone, reads the value from the terminal without showing it, or from a pipe. It "
+        "then appears neither in the list of processes nor in the history of your shell.\n"
+        "\n"
+        "env.NAME, header.NAME, auth.token, auth.value and auth.clientSecret are secrets of the "
+        "entry itself: the value is encrypted, and the settings contain ${sealed} instead.\n",
     .run = run_set,
 };
 
@@ -232,7 +233,7 @@ static int run_get(struct cli *cli, const void *options, int argc, char **argv)
 static const struct command CONFIG_GET = {
     .name = "get",
     .usage = "config get BUNDLE [KEY] [--json]",
-    .summary = "which values are stored; they are not shown",
+    .summary = "list stored values by name, without the values",
     .run = run_get,
 };
 
@@ -265,7 +266,7 @@ static int run_clear(struct cli *cli, const void *options, int argc, char **argv
 static const struct command CONFIG_CLEAR = {
     .name = "clear",
     .usage = "config clear BUNDLE KEY",
-    .summary = "forget a value",
+    .summary = "delete a stored value",
     .run = run_clear,
 };
 
@@ -274,9 +275,8 @@ static const struct command *const COMMANDS[] = {&CONFIG_SET, &CONFIG_GET, &CONF
 const struct command CMD_CONFIG = {
     .name = "config",
     .usage = "config COMMAND BUNDLE ...",
-    .summary = "values that bundles ask for: keys, folders, choices",
-    .help =
-        "They are kept in credentials/ of the work directory, readable by you alone, and given to\n"
-        "the bundle as variables when it starts.\n",
+    .summary = "set values that bundles ask for: keys, folders",
+    .help = "Values are stored in credentials/ of the work directory, where only you can read "
+            "them, and passed to the bundle as variables when it starts.\n",
     .subs = COMMANDS,
 };

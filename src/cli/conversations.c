@@ -21,9 +21,8 @@ const struct command CMD_CONVERSATIONS = {
     .name = "conversations",
     .alias = "conv",
     .usage = "conversations COMMAND [OPTIONS]   (short: nb conv)",
-    .summary = "list, read, search, change, export and check conversations",
-    .help = "Where an ID is wanted, `latest` is the conversation that changed last.\n"
-            "`nb conv COMMAND --help` says more about each.\n",
+    .summary = "list, read, search, change, export conversations",
+    .help = "For an ID, `latest` is the conversation that changed last.\n",
     .subs = COMMANDS,
 };
 

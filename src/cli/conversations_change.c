@@ -66,7 +66,7 @@ static int run_rename(struct cli *cli, const void *options, int argc, char **arg
 const struct command CONV_RENAME = {
     .name = "rename",
     .usage = "conversations rename ID TITLE...",
-    .summary = "give a conversation another title",
+    .summary = "change the title of a conversation",
     .help = "A title given by a person is never replaced by an automatic one.\n",
     .run = run_rename,
 };
@@ -78,7 +78,7 @@ struct fork_options {
 };
 
 static const struct arg FORK_ARGS[] = {{"at", 0, ARG_STRING, offsetof(struct fork_options, at), "N",
-                                        "only the first N messages (all)"},
+                                        "copy only the first N messages (default: all)"},
                                        {0}};
 
 static int do_fork(struct conv_cli *x, const void *options, int argc, char **argv)
@@ -114,9 +114,9 @@ static int run_fork(struct cli *cli, const void *options, int argc, char **argv)
 const struct command CONV_FORK = {
     .name = "fork",
     .usage = "conversations fork [--at N] ID",
-    .summary = "go on from any message in a copy",
-    .help = "The original stays as it is. Questions and answers both count as messages, so\n"
-            "--at 2 keeps the first question and its answer.\n",
+    .summary = "copy a conversation up to a message",
+    .help = "The original is not changed. Questions and answers both count as messages: --at 2 "
+            "copies the first question and its answer.\n",
     .args = FORK_ARGS,
     .options_size = sizeof(struct fork_options),
     .run = run_fork,
@@ -131,7 +131,7 @@ struct delete_options {
 static const struct arg DELETE_ARGS[] = {
     {"yes", 'y', ARG_FLAG, offsetof(struct delete_options, is_sure), NULL, "do not ask"},
     {"purge", 0, ARG_FLAG, offsetof(struct delete_options, is_purge), NULL,
-     "for good, also what is already in the trash"},
+     "delete permanently, also conversations in the trash"},
     {0}};
 
 static bool confirm(struct conv_cli *x, const struct delete_options *o, str id)
@@ -200,8 +200,8 @@ const struct command CONV_DELETE = {
     .alias = "rm",
     .usage = "conversations delete [--yes] [--purge] ID...",
     .summary = "move conversations to the trash",
-    .help = "Asks first. A running answer is cancelled, live streams end. What is in the trash\n"
-            "is removed for good after 7 days, or at once with --purge.\n",
+    .help = "Asks first. A running answer is cancelled and live streams end. Conversations in the "
+            "trash are removed permanently after 7 days, or immediately with --purge.\n",
     .args = DELETE_ARGS,
     .options_size = sizeof(struct delete_options),
     .run = run_delete,
@@ -235,7 +235,7 @@ static int run_restore(struct cli *cli, const void *options, int argc, char **ar
 const struct command CONV_RESTORE = {
     .name = "restore",
     .usage = "conversations restore ID",
-    .summary = "bring a deleted conversation back",
+    .summary = "restore a deleted conversation",
     .run = run_restore,
 };
 
@@ -292,7 +292,7 @@ const struct command CONV_NOTE = {
     .name = "note",
     .alias = "notes",
     .usage = "conversations note ID [TEXT...]",
-    .summary = "write something down beside a conversation, or read what is there",
-    .help = "Notes are not part of what is sent to a model; they are found by search.\n",
+    .summary = "add a note to a conversation, or read its notes",
+    .help = "Notes are not sent to a model. Search finds them.\n",
     .run = run_note,
 };

@@ -8,9 +8,10 @@ struct convert_options {
 };
 
 static const struct arg CONVERT_ARGS[] = {
-    {"to", 0, ARG_STRING, offsetof(struct convert_options, to), "TYPE", "jsonl or folder"},
+    {"to", 0, ARG_STRING, offsetof(struct convert_options, to), "TYPE",
+     "write a store of type jsonl or folder"},
     {"dir", 0, ARG_STRING, offsetof(struct convert_options, dir), "DIR",
-     "where to (default: where nb looks for that type)"},
+     "write to DIR (default: where nb looks for that type)"},
     {0}};
 
 struct converting {
@@ -140,10 +141,10 @@ static int run_convert(struct cli *cli, const void *options, int argc, char **ar
 const struct command CONV_CONVERT = {
     .name = "convert",
     .usage = "conversations convert --to TYPE [--dir DIR] [ID]",
-    .summary = "copy conversations into the other kind of store",
+    .summary = "copy conversations into the other type of store",
     .help =
-        "Ids, times, notes, sharing and large results are kept; what the target cannot hold is\n"
-        "named. The originals stay. To use the copy, set store.type (and store.dir).\n",
+        "Copies ids, times, notes, sharing and large results, and names what the other type cannot "
+        "store. The originals are not changed. To use the copy, set store.type (and store.dir).\n",
     .args = CONVERT_ARGS,
     .options_size = sizeof(struct convert_options),
     .run = run_convert,

@@ -15,7 +15,7 @@ struct export_options_cli {
 
 static const struct arg ARGS[] = {
     {"format", 't', ARG_STRING, offsetof(struct export_options_cli, format), "F",
-     "markdown, json, html or jsonl (by the name of FILE, else markdown)"},
+     "write markdown, json, html or jsonl (default: by the name of FILE, otherwise markdown)"},
     {"output", 'o', ARG_STRING, offsetof(struct export_options_cli, out), "FILE",
      "write to FILE instead of the terminal"},
     {"no-tools", 0, ARG_FLAG, offsetof(struct export_options_cli, without_tools), NULL,
@@ -143,8 +143,8 @@ static int run(struct cli *cli, const void *options, int argc, char **argv)
 const struct command CONV_EXPORT = {
     .name = "export",
     .usage = "conversations export [--format F] [-o FILE] ID",
-    .summary = "a conversation as Markdown, JSON, HTML, or its own lines",
-    .help = "jsonl is the log itself: nb conv import takes it back unchanged.\n",
+    .summary = "export a conversation as Markdown, JSON, HTML or log lines",
+    .help = "jsonl is the log itself; nb conv import imports it unchanged.\n",
     .args = ARGS,
     .options_size = sizeof(struct export_options_cli),
     .run = run,

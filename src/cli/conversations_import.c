@@ -13,7 +13,7 @@ struct import_options {
 
 static const struct arg IMPORT_ARGS[] = {
     {"from", 0, ARG_STRING, offsetof(struct import_options, kind), "KIND",
-     "nb, folder, claude-code, chatgpt or claude (found out by itself)"},
+     "read nb, folder, claude-code, chatgpt or claude (default: detected)"},
     {0}};
 
 static str import_body(struct conv_cli *x, const char *path, const char *kind)
@@ -114,11 +114,10 @@ static int run_import(struct cli *cli, const void *options, int argc, char **arg
 const struct command CONV_IMPORT = {
     .name = "import",
     .usage = "conversations import [--from KIND] FILE...",
-    .summary = "take over conversations of nb, Claude Code, ChatGPT and Claude.ai",
-    .help =
-        "Takes logs of nb (jsonl or folder), sessions of Claude Code, and the unpacked exports\n"
-        "of ChatGPT and Claude.ai (conversations.json), alone or as directories. Times are\n"
-        "kept. What was imported before is left as it is.\n",
+    .summary = "import conversations of nb, Claude Code, ChatGPT or Claude.ai",
+    .help = "Reads logs of nb (jsonl or folder), sessions of Claude Code, and the unpacked exports "
+            "of ChatGPT and Claude.ai (conversations.json); a FILE may be a directory. Times are "
+            "kept. A conversation that was imported before is not changed.\n",
     .args = IMPORT_ARGS,
     .options_size = sizeof(struct import_options),
     .run = run_import,

@@ -14,14 +14,15 @@ struct list_options {
 };
 
 static const struct arg LIST_ARGS[] = {
-    {"limit", 'n', ARG_INT, offsetof(struct list_options, limit), "N", "at most so many (20)"},
-    {"all", 'a', ARG_FLAG, offsetof(struct list_options, is_all), NULL, "all of them"},
+    {"limit", 'n', ARG_INT, offsetof(struct list_options, limit), "N",
+     "show at most N (default: 20)"},
+    {"all", 'a', ARG_FLAG, offsetof(struct list_options, is_all), NULL, "show all conversations"},
     {"search", 's', ARG_STRING, offsetof(struct list_options, search), "TEXT",
-     "only those with TEXT in the title or the first message"},
+     "show only those with TEXT in the title or first message"},
     {"sort", 0, ARG_STRING, offsetof(struct list_options, sort), "KEY",
-     "updated (default) or created"},
+     "sort by updated (default) or created"},
     {"hidden", 0, ARG_FLAG, offsetof(struct list_options, with_hidden), NULL,
-     "also those of delegated tasks"},
+     "include conversations of delegated tasks"},
     {0}};
 
 static const struct table_column LIST_COLUMNS[] = {
@@ -119,7 +120,7 @@ const struct command CONV_LIST = {
     .name = "list",
     .alias = "ls",
     .usage = "conversations list [--limit N | --all] [--search TEXT] [--sort created]",
-    .summary = "the latest conversations",
+    .summary = "list the latest conversations",
     .help = "With --json, one conversation per line.\n",
     .args = LIST_ARGS,
     .options_size = sizeof(struct list_options),
@@ -134,7 +135,7 @@ struct stats_options {
 
 static const struct arg STATS_ARGS[] = {{"period", 'p', ARG_STRING,
                                          offsetof(struct stats_options, period), "P",
-                                         "day, week, month, year or all (default)"},
+                                         "count a day, week, month, year or all (default)"},
                                         {0}};
 
 static const struct table_column STATS_COLUMNS[] = {
@@ -197,10 +198,9 @@ static int run_stats(struct cli *cli, const void *options, int argc, char **argv
 const struct command CONV_STATS = {
     .name = "stats",
     .usage = "conversations stats [--period week]",
-    .summary = "how many, how many tokens, at what cost, by model",
-    .help = "A conversation counts as a whole when something happened in it during the period,\n"
-            "under the model that answered last. \">\" stands before a cost when the price of\n"
-            "some calls is not known.\n",
+    .summary = "count conversations, tokens and cost by model",
+    .help = "Counts every conversation that changed during the period, as a whole, under the model "
+            "that answered last. \">\" before a cost: the price of some calls is not known.\n",
     .args = STATS_ARGS,
     .options_size = sizeof(struct stats_options),
     .run = run_stats,

@@ -11,7 +11,7 @@ struct repair_options {
 
 static const struct arg REPAIR_ARGS[] = {{"yes", 'y', ARG_FLAG,
                                           offsetof(struct repair_options, is_sure), NULL,
-                                          "write a lost first line again without asking"},
+                                          "replace a lost first line without asking"},
                                          {0}};
 
 struct repair {
@@ -196,13 +196,15 @@ static int run_repair(struct cli *cli, const void *options, int argc, char **arg
 const struct command CONV_REPAIR = {
     .name = "repair",
     .usage = "conversations repair [--yes] [ID...]",
-    .summary = "mend logs that a crash or a full disk left behind",
-    .help = "Moves an unfinished last line to <log>.torn, adds a missing line feed, and drops the\n"
-            "index, which is made again. Lines that cannot be read stay and are passed over.\n"
-            "Opening a log for writing does the same. A first line that is lost is written again\n"
-            "when you agree: the conversation then belongs to the first owner of this instance,\n"
-            "and the log as it was is kept as <log>.damaged. Without an ID, all conversations of\n"
-            "the workspace, or of every workspace when none is named.\n",
+    .summary = "repair logs after a crash or a full disk",
+    .help = "Moves an unfinished last line to <log>.torn, adds a missing line feed, and rebuilds "
+            "the index. Lines that cannot be read stay and are skipped. Opening a log for writing "
+            "does the same.\n"
+            "\n"
+            "Asks before it replaces a lost first line: the conversation then belongs to the first "
+            "owner of this instance, and the old log is kept as <log>.damaged. Without an ID, "
+            "repairs all conversations of the workspace, or of every workspace when --workspace is "
+            "not given.\n",
     .args = REPAIR_ARGS,
     .options_size = sizeof(struct repair_options),
     .run = run_repair,

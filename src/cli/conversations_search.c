@@ -12,10 +12,12 @@ struct search_options {
 };
 
 static const struct arg SEARCH_ARGS[] = {
-    {"limit", 'n', ARG_INT, offsetof(struct search_options, limit), "N", "at most so many (20)"},
+    {"limit", 'n', ARG_INT, offsetof(struct search_options, limit), "N",
+     "show at most N (default: 20)"},
     {"best", 'b', ARG_FLAG, offsetof(struct search_options, by_relevance), NULL,
-     "best matches first, not the newest"},
-    {"in", 'i', ARG_STRING, offsetof(struct search_options, in), "ID", "only in this conversation"},
+     "sort by relevance, not by time"},
+    {"in", 'i', ARG_STRING, offsetof(struct search_options, in), "ID",
+     "search only in this conversation"},
     {0}};
 
 /* Hits stand out by colour, or between asterisks where there is none. */
@@ -129,14 +131,16 @@ static int run_search(struct cli *cli, const void *options, int argc, char **arg
 const struct command CONV_SEARCH = {
     .name = "search",
     .usage = "conversations search [--best] [--in ID] [--limit N] WORDS...",
-    .summary = "full text over messages, tools, titles and notes",
-    .help = "All words must occur. Also understood:\n"
-            "  \"two words\"          the phrase        wor*             the beginning of a word\n"
-            "  from:user            who said it: user, assistant, tool, note, or a user's id\n"
-            "  tool:calculate       what a tool was asked or answered\n"
-            "  in:title             only titles\n"
-            "  after:2026-03-01 before:2026-04-01\n"
-            "With --json, one hit per line. Exits with 1 when nothing was found.\n",
+    .summary = "search messages, tool calls, titles and notes",
+    .help = "All words must occur. Other forms:\n"
+            "  \"two words\"       the phrase\n"
+            "  wor*              a word that begins like this\n"
+            "  from:user         messages of user, assistant, tool, note, or a user's id\n"
+            "  tool:calculate    calls and results of a tool\n"
+            "  in:title          only titles\n"
+            "  after:2026-03-01  before:2026-04-01\n"
+            "\n"
+            "With --json, one result per line. Exits with 1 when nothing was found.\n",
     .args = SEARCH_ARGS,
     .options_size = sizeof(struct search_options),
     .run = run_search,

@@ -92,7 +92,7 @@ static int run_participants(struct cli *cli, const void *options, int argc, char
 const struct command CONV_PARTICIPANTS = {
     .name = "participants",
     .usage = "conversations participants ID",
-    .summary = "who takes part in a conversation",
+    .summary = "list the participants of a conversation",
     .run = run_participants,
 };
 
@@ -156,8 +156,9 @@ static int run_share(struct cli *cli, const void *options, int argc, char **argv
 const struct command CONV_SHARE_WITH = {
     .name = "share",
     .usage = "conversations share ID [USER...]",
-    .summary = "let members of the workspace take part",
-    .help = "A USER is an id or an e-mail address. Who takes part sees everything and may write.\n",
+    .summary = "share a conversation with members of the workspace",
+    .help = "A USER is an id or an e-mail address. Participants see the whole conversation and may "
+            "write. Without a USER, every member of the workspace can see it.\n",
     .run = run_share,
 };
 
@@ -193,7 +194,8 @@ static int run_unshare(struct cli *cli, const void *options, int argc, char **ar
 const struct command CONV_UNSHARE = {
     .name = "unshare",
     .usage = "conversations unshare ID [USER...]",
-    .summary = "make it private again, or end the part of some",
-    .help = "Their streams end at once, and the conversation is gone for them.\n",
+    .summary = "stop sharing, or remove participants",
+    .help = "Without a USER, the conversation becomes private. People who are removed lose access "
+            "immediately.\n",
     .run = run_unshare,
 };

@@ -19,8 +19,9 @@ struct show_options {
 };
 
 static const struct arg ARGS[] = {
-    {"limit", 'n', ARG_INT, offsetof(struct show_options, limit), "N", "the last N messages (20)"},
-    {"all", 'a', ARG_FLAG, offsetof(struct show_options, is_all), NULL, "from the beginning"},
+    {"limit", 'n', ARG_INT, offsetof(struct show_options, limit), "N",
+     "show the last N messages (default: 20)"},
+    {"all", 'a', ARG_FLAG, offsetof(struct show_options, is_all), NULL, "start from the beginning"},
     {"no-tools", 0, ARG_FLAG, offsetof(struct show_options, without_tools), NULL,
      "leave tool calls out"},
     {0}};

@@ -191,11 +191,10 @@ static int run(struct cli *cli, const void *options, int argc, char **argv)
 const struct command CONV_VERIFY = {
     .name = "verify",
     .usage = "conversations verify [ID...]",
-    .summary = "check that logs are whole and unchanged",
-    .help =
-        "Reads every line, and follows the hash chain where there is one (setting\n"
-        "store.integrity): a changed, removed or inserted line is named. Without an ID, all\n"
-        "conversations of the workspace, or of every workspace when none is named. Exits with 1\n"
-        "when something is wrong or there is no store. With --json, one line per log.\n",
+    .summary = "check that logs are complete and unchanged",
+    .help = "Reads every line and names a changed, removed or inserted one when the log has a hash "
+            "chain (setting store.integrity). Without an ID, checks all conversations of the "
+            "workspace, or of every workspace when --workspace is not given. Exits with 1 when "
+            "something is wrong or there is no store. With --json, one line per log.\n",
     .run = run,
 };

@@ -279,7 +279,7 @@ static int run(struct cli *cli, const void *options, int argc, char **argv)
 const struct command CMD_DOCTOR = {
     .name = "doctor",
     .usage = "doctor [--json]",
-    .summary = "say what is configured, reachable and missing",
+    .summary = "check settings, models, bundles and the sandbox",
     .help = "Exits with 1 when something is wrong, 0 when there are at most notes.\n",
     .run = run,
 };

@@ -22,17 +22,18 @@ struct init_options {
 #define OPT(member) offsetof(struct init_options, member)
 
 static const struct arg INIT_ARGS[] = {
-    {"mode", 0, ARG_STRING, OPT(mode), "MODE", "single, local or oidc; asks for nothing then"},
-    {"email", 0, ARG_STRING, OPT(email), "EMAIL", "e-mail address of the owner (local, oidc)"},
-    {"name", 0, ARG_STRING, OPT(name), "NAME", "how others see the owner"},
+    {"mode", 0, ARG_STRING, OPT(mode), "MODE", "set up single, local or oidc without asking"},
+    {"email", 0, ARG_STRING, OPT(email), "EMAIL", "set the owner's e-mail address (local, oidc)"},
+    {"name", 0, ARG_STRING, OPT(name), "NAME", "set the owner's display name"},
     {"password-stdin", 0, ARG_FLAG, OPT(is_password_stdin), NULL,
      "read the owner's password from standard input (local)"},
-    {"workspace", 'w', ARG_STRING, OPT(workspace), "NAME", "the first workspace (Team)"},
-    {"org", 0, ARG_STRING, OPT(org), "NAME", "name of the organisation"},
-    {"issuer", 0, ARG_STRING, OPT(issuer), "URL", "the OpenID provider (oidc)"},
-    {"client-id", 0, ARG_STRING, OPT(client_id), "ID", "what the provider calls nb (oidc)"},
+    {"workspace", 'w', ARG_STRING, OPT(workspace), "NAME",
+     "name the first workspace (default: Team)"},
+    {"org", 0, ARG_STRING, OPT(org), "NAME", "set the name of the organisation"},
+    {"issuer", 0, ARG_STRING, OPT(issuer), "URL", "use this OpenID provider (oidc)"},
+    {"client-id", 0, ARG_STRING, OPT(client_id), "ID", "use this client id at the provider (oidc)"},
     {"domain", 0, ARG_LIST, OPT(domains), "DOMAIN",
-     "whose addresses get an account by themselves (oidc; may be repeated)"},
+     "create accounts automatically for addresses of DOMAIN (oidc; may be repeated)"},
     {0}};
 
 enum init_mode { INIT_SINGLE, INIT_LOCAL, INIT_OIDC };
@@ -466,15 +467,15 @@ static int run_init(struct cli *cli, const void *options, int argc, char **argv)
 const struct command CMD_INIT = {
     .name = "init",
     .usage = "init [--mode MODE --email EMAIL ...]",
-    .summary = "set up who uses this and how they log in",
-    .help =
-        "Without --mode it asks. Modes:\n"
-        "  single  one person, no login: what nb is without any setup\n"
-        "  local   several people with passwords: needs --email, and --password-stdin in scripts\n"
-        "  oidc    several people of an OpenID provider: needs --email, --issuer, --client-id; "
-        "the\n"
-        "          client secret comes from NB_OIDC_CLIENT_SECRET\n\n"
-        "Conversations that are there already become those of the owner, in the first workspace.\n",
+    .summary = "set up users and how they log in",
+    .help = "Asks when --mode is not given. Modes:\n"
+            "  single  one person, no login: what nb is without any setup\n"
+            "  local   several people with passwords: needs --email, and in scripts\n"
+            "          --password-stdin\n"
+            "  oidc    several people of an OpenID provider: needs --email, --issuer and\n"
+            "          --client-id; the client secret comes from NB_OIDC_CLIENT_SECRET\n"
+            "\n"
+            "Existing conversations then belong to the owner, in the first workspace.\n",
     .args = INIT_ARGS,
     .options_size = sizeof(struct init_options),
     .run = run_init,

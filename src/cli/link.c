@@ -14,7 +14,7 @@ struct link_options {
 static const struct arg LINK_ARGS[] = {
     {"key", 0, ARG_FLAG, LINK(wants_key), NULL, "print only the key, for Authorization: Bearer"},
     {"rotate", 0, ARG_FLAG, LINK(is_rotating), NULL,
-     "replace the key first; every browser and program that used the old one is logged out"},
+     "replace the key first; browsers and programs with the old key are logged out"},
     {"open", 0, ARG_FLAG, LINK(is_opening), NULL, "open the link in the browser of this desktop"},
     {0}};
 
@@ -85,12 +85,13 @@ static int run_link(struct cli *cli, const void *options, int argc, char **argv)
 const struct command CMD_LINK = {
     .name = "link",
     .usage = "link [--key] [--rotate] [--open]",
-    .summary = "print the link that opens the page of the running server",
-    .help =
-        "Without users and without NB_API_KEY, requests over TCP need the key of this\n"
-        "installation ({workDir}/auth/dev.key). The link contains it; the page exchanges it\n"
-        "for a cookie. Programs send it:\n\n"
-        "  curl -H \"Authorization: Bearer $(nb link --key)\" http://127.0.0.1:27247/v1/tools\n",
+    .summary = "print the link to the page of the running server",
+    .help = "Without users and without NB_API_KEY, requests over TCP need the key of this "
+            "installation ({workDir}/auth/dev.key). The link contains the key; the page exchanges "
+            "it for a cookie. Programs send the key in a header:\n"
+            "\n"
+            "  curl -H \"Authorization: Bearer $(nb link --key)\" \\\n"
+            "    http://127.0.0.1:27247/v1/tools\n",
     .args = LINK_ARGS,
     .options_size = sizeof(struct link_options),
     .run = run_link,

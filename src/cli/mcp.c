@@ -8,6 +8,6 @@ static const struct command *const SUBS[] = {&CMD_MCP_LIST, &CMD_MCP_CALL, &CMD_
 const struct command CMD_MCP = {
     .name = "mcp",
     .usage = "mcp COMMAND",
-    .summary = "tools from the command line, and the MCP server that comes with nb",
+    .summary = "list, call and serve tools",
     .subs = SUBS,
 };

@@ -15,6 +15,7 @@ const struct command CMD_MCP_BASH = {
     .name = "bash",
     .usage = "mcp bash",
     .summary = "serve the tool bash_exec over stdin and stdout",
-    .help = "The default bundle. nb starts it in a sandbox; started by hand it has none.\n",
+    .help = "This is the default bundle. nb starts it in a sandbox; a command that you start "
+            "yourself has no sandbox.\n",
     .run = run_bash,
 };

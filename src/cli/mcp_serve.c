@@ -24,7 +24,7 @@ struct serve_options {
 };
 
 static const struct arg ARGS[] = {{"source", 0, ARG_STRING, offsetof(struct serve_options, source),
-                                   "NAME", "only this source, its tools without prefix"},
+                                   "NAME", "serve only this source, its tools without prefix"},
                                   {0}};
 
 struct stdio {
@@ -275,11 +275,12 @@ const struct command CMD_MCP_SERVE = {
     .name = "serve",
     .usage = "mcp serve [--source NAME]",
     .summary = "serve all tools of the workspace over stdin and stdout",
-    .help = "For MCP clients that start their servers themselves, in either era of the protocol:\n"
-            "  claude mcp add nb -- nb mcp serve\n"
-            "When `nb serve` runs on this work directory, the client is connected to it and shares "
-            "its\n"
-            "bundles with all others. Otherwise the bundles are started for this client alone.\n",
+    .help =
+        "For MCP clients that start their servers as a command, in any version of the protocol:\n"
+        "  claude mcp add nb -- nb mcp serve\n"
+        "\n"
+        "When `nb serve` runs on this work directory, the client is connected to it and uses its "
+        "bundles. Otherwise the bundles are started for this client alone.\n",
     .args = ARGS,
     .options_size = sizeof(struct serve_options),
     .run = run,

@@ -67,10 +67,9 @@ static int run_list(struct cli *cli, const void *options, int argc, char **argv)
 const struct command CMD_MCP_LIST = {
     .name = "list",
     .usage = "mcp list [BUNDLE] [--json]",
-    .summary = "all tools, or those of one bundle",
+    .summary = "list all tools, or those of one bundle",
     .help =
-        "Without a server running, the bundles of the settings are started for this and stopped\n"
-        "again.\n",
+        "Without a running server, starts the bundles of the settings and stops them afterwards.\n",
     .run = run_list,
 };
 

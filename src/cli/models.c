@@ -102,10 +102,9 @@ static int run(struct cli *cli, const void *options, int argc, char **argv)
 const struct command CMD_MODELS = {
     .name = "models",
     .usage = "models [--json]",
-    .summary = "which models can be used, at what price, and why others cannot",
+    .summary = "list models, prices, and why some are unusable",
     .help =
-        "Any other model of a usable provider works as well: nb -m provider:model.\n"
-        "Prices are per million tokens; modelInfo.NAME.price in nimblebrain.json sets one that\n"
-        "is not known.\n",
+        "Any other model of a usable provider can be used too: nb -m provider:model. Prices are "
+        "per million tokens; the setting modelInfo.NAME.price sets one that is not known.\n",
     .run = run,
 };

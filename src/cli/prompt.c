@@ -11,13 +11,14 @@ struct prompt_options {
     bool is_raw;
 };
 
-static const struct arg ARGS[] = {
-    {"for", 0, ARG_STRING, offsetof(struct prompt_options, message), "TEXT", "the message"},
-    {"conversation", 'r', ARG_STRING, offsetof(struct prompt_options, conversation), "ID",
-     "as the next message of this conversation"},
-    {"raw", 0, ARG_FLAG, offsetof(struct prompt_options, is_raw), NULL,
-     "the body of the request and nothing else"},
-    {0}};
+static const struct arg ARGS[] = {{"for", 0, ARG_STRING, offsetof(struct prompt_options, message),
+                                   "TEXT", "show the prompt for this message"},
+                                  {"conversation", 'r', ARG_STRING,
+                                   offsetof(struct prompt_options, conversation), "ID",
+                                   "show it as the next message of this conversation"},
+                                  {"raw", 0, ARG_FLAG, offsetof(struct prompt_options, is_raw),
+                                   NULL, "print only the body of the request"},
+                                  {0}};
 
 static void print_heading(struct conv_cli *x, str text)
 {
@@ -157,10 +158,9 @@ const struct command CMD_PROMPT = {
     .name = "prompt",
     .usage = "prompt --for TEXT [--conversation ID] [--raw | --json]",
     .summary = "show what a message would send to the model",
-    .help =
-        "Layer by layer, with the author of each, estimates of tokens, the tools and the skill.\n"
-        "Nothing is sent and nothing is stored. Without a running server the bundles are started\n"
-        "for it.\n",
+    .help = "Shows the layers of the prompt with their authors and estimated tokens, the tools and "
+            "the skill. Sends and stores nothing. Without a running server, starts the bundles for "
+            "this command.\n",
     .args = ARGS,
     .options_size = sizeof(struct prompt_options),
     .run = run,

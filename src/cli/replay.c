@@ -235,11 +235,10 @@ static int run(struct cli *cli, const void *options, int argc, char **argv)
 const struct command CMD_REPLAY = {
     .name = "replay",
     .usage = "replay ID [--bodies] [--json]",
-    .summary = "build a conversation's requests again and compare",
-    .help = "Sends nothing. Every model call of the log is built from the log alone and compared, "
-            "by its\n"
-            "checksum, with what was really sent. Where one differs, the parts that do are shown.\n"
-            "Exits with 1 then.\n",
+    .summary = "rebuild the requests of a conversation, compare",
+    .help = "Sends nothing. Rebuilds every model call from the log alone, and compares its "
+            "checksum with that of the request that was sent. Shows the parts that differ, and "
+            "exits with 1 then.\n",
     .args = ARGS,
     .options_size = sizeof(struct replay_options),
     .run = run,

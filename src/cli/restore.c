@@ -28,7 +28,7 @@ static const struct arg ARGS[] = {
     {"force", 'f', ARG_FLAG, offsetof(struct restore_options, is_forced), NULL,
      "replace files that exist"},
     {"store-dir", 0, ARG_STRING, offsetof(struct restore_options, store_dir), "DIR",
-     "where conversations go that were outside of the work directory"},
+     "write conversations from outside of the work directory here"},
     {0}};
 
 struct restore {
@@ -220,10 +220,9 @@ const struct command CMD_RESTORE = {
     .usage = "restore [--force] [--store-dir DIR] FILE",
     .summary = "restore a backup into the work directory",
     .help =
-        "Refuses to replace anything unless --force is given; what is not in the backup stays.\n"
-        "No server may be running on the work directory. Conversations that were in a store.dir\n"
-        "outside of the work directory go to the store.dir of the settings that are here, or to\n"
-        "--store-dir.\n",
+        "Replaces no file unless --force is given. Files that are not in the backup stay. Stop the "
+        "server of this work directory first. Conversations from a store.dir outside of the work "
+        "directory are written to the store.dir of the current settings, or to --store-dir.\n",
     .args = ARGS,
     .options_size = sizeof(struct restore_options),
     .run = run,

@@ -46,7 +46,7 @@ static int run_list(struct cli *cli, const void *options, int argc, char **argv)
 static const struct command SECRETS_LIST = {
     .name = "list",
     .usage = "secrets list",
-    .summary = "settings that hold a secret as plain text",
+    .summary = "list settings that contain a secret in plain text",
     .run = run_list,
 };
 
@@ -77,12 +77,10 @@ static const struct command SECRETS_SEAL = {
     .name = "seal",
     .usage = "secrets seal",
     .summary = "move secrets from the settings to the encrypted store",
-    .help =
-        "Keys of providers and the client secret of OpenID leave their files. Variables, headers\n"
-        "and tokens of bundles are replaced by ${sealed}; `nb config set BUNDLE env.NAME` sets "
-        "such\n"
-        "a value again. Backups of the settings, and old copies of editors, still hold what they\n"
-        "held before: change those secrets if others could read them.\n",
+    .help = "Moves keys of providers and the client secret of OpenID out of their files, and "
+            "replaces variables, headers and tokens of bundles by ${sealed}; `nb config set BUNDLE "
+            "env.NAME` sets such a value again. Old copies and backups of the settings still "
+            "contain the secrets: replace those secrets if others could read them.\n",
     .run = run_seal,
 };
 
@@ -91,6 +89,6 @@ static const struct command *const COMMANDS[] = {&SECRETS_LIST, &SECRETS_SEAL, N
 const struct command CMD_SECRETS = {
     .name = "secrets",
     .usage = "secrets COMMAND",
-    .summary = "secrets in the settings: find those in plain text, and encrypt them",
+    .summary = "find and encrypt plain secrets in the settings",
     .subs = COMMANDS,
 };

@@ -15,9 +15,9 @@ struct serve_options {
 };
 
 static const struct arg ARGS[] = {{"port", 0, ARG_STRING, offsetof(struct serve_options, port), "N",
-                                   "port for API and page (default 27247; 0 picks a free one)"},
+                                   "listen on this port (default: 27247; 0 picks a free one)"},
                                   {"host", 0, ARG_STRING, offsetof(struct serve_options, host),
-                                   "ADDR", "address to listen on (default 127.0.0.1)"},
+                                   "ADDR", "listen on this address (default: 127.0.0.1)"},
                                   {"open", 0, ARG_FLAG, offsetof(struct serve_options, is_opening),
                                    NULL, "open the page in the browser, if there is a desktop"},
                                   {0}};
@@ -133,12 +133,11 @@ const struct command CMD_SERVE = {
     .name = "serve",
     .usage = "serve [--port N] [--host ADDR] [--open]",
     .summary = "serve the HTTP API and the web page",
-    .help = "Listens on 127.0.0.1:27247 and on nb.sock in the work directory, through which other\n"
-            "nb commands join in. Without users it prints a link with the key of this\n"
-            "installation when standard output is a terminal; nb link prints it again. Stops on "
-            "Ctrl-C or SIGTERM, after letting "
-            "requests finish for\n"
-            "up to 10 seconds; a second signal stops at once.\n",
+    .help =
+        "Listens on 127.0.0.1:27247, and on nb.sock in the work directory for other nb commands. "
+        "Without users, prints a link that contains the key of this installation when standard "
+        "output is a terminal; nb link prints it again. Ctrl-C or SIGTERM stops the server after "
+        "requests had up to 10 seconds to finish; a second signal stops it immediately.\n",
     .args = ARGS,
     .options_size = sizeof(struct serve_options),
     .run = run,

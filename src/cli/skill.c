@@ -98,7 +98,7 @@ static const struct command SKILL_LIST = {
     .name = "list",
     .alias = "ls",
     .usage = "skill list [--json]",
-    .summary = "the skills in load order, and what is wrong with others",
+    .summary = "list skills in load order, and files with errors",
     .run = run_list,
 };
 
@@ -109,7 +109,7 @@ struct info_options {
 };
 
 static const struct arg INFO_ARGS[] = {{"full", 0, ARG_FLAG, offsetof(struct info_options, is_full),
-                                        NULL, "the whole text, not only its beginning"},
+                                        NULL, "show the whole text, not only its beginning"},
                                        {0}};
 
 static void print_words(const char *label, const struct json *list)
@@ -188,7 +188,7 @@ static int run_info(struct cli *cli, const void *options, int argc, char **argv)
 static const struct command SKILL_INFO = {
     .name = "info",
     .usage = "skill info NAME [--full] [--json]",
-    .summary = "one skill: when it is used, its tools, its text",
+    .summary = "show when a skill is used, its tools and its text",
     .args = INFO_ARGS,
     .options_size = sizeof(struct info_options),
     .run = run_info,
@@ -261,9 +261,9 @@ static int run_validate(struct cli *cli, const void *options, int argc, char **a
 static const struct command SKILL_VALIDATE = {
     .name = "validate",
     .usage = "skill validate FILE... [--json]",
-    .summary = "check skill files; problems come as file:line",
-    .help = "A file named SKILL.md is checked as one of the Agent Skills standard. Exits with 1\n"
-            "when one would not be loaded; warnings do not count.\n",
+    .summary = "check skill files, and print problems as file:line",
+    .help = "Checks a file named SKILL.md by the Agent Skills standard. Exits with 1 when a file "
+            "would not be loaded; warnings do not change the exit code.\n",
     .run = run_validate,
 };
 
@@ -342,7 +342,7 @@ static int run_match(struct cli *cli, const void *options, int argc, char **argv
 static const struct command SKILL_MATCH = {
     .name = "match",
     .usage = "skill match \"MESSAGE\" [--json]",
-    .summary = "which skill a message would get, and why",
+    .summary = "show which skill matches a message, and why",
     .run = run_match,
 };
 
@@ -355,7 +355,7 @@ const struct command CMD_SKILL = {
     .usage = "skill COMMAND [OPTIONS]",
     .summary = "list, read, check, try and write skills",
     .help =
-        "Skills are those of the running server if there is one. Otherwise .agents/skills and\n"
-        ".claude/skills of this directory and of your home count as well, as they do in a chat.\n",
+        "With a running server, these are its skills. Without one, .agents/skills and "
+        ".claude/skills of this directory and of your home directory are included, as in a chat.\n",
     .subs = COMMANDS,
 };

@@ -10,7 +10,7 @@ struct edit_options {
 
 static const struct arg EDIT_ARGS[] = {{"personal", 0, ARG_FLAG,
                                         offsetof(struct edit_options, is_personal), NULL,
-                                        "a skill of your own, used in your own conversations only"},
+                                        "use a skill of your own, for your conversations only"},
                                        {0}};
 
 static str edit_path(struct conv_cli *x, const struct edit_options *o, const char *name)
@@ -90,8 +90,8 @@ const struct command SKILL_WRITE = {
     .name = "write",
     .usage = "skill write FILE [--personal] [--json]",
     .summary = "create or replace a skill from a file",
-    .help = "FILE is Markdown with frontmatter; its `name` is the name of the skill. Without\n"
-            "--personal it is a skill of the workspace, part of everybody's prompts.\n",
+    .help = "FILE is Markdown with frontmatter; its `name` is the name of the skill. Without "
+            "--personal the skill belongs to the workspace and is used for every member.\n",
     .args = EDIT_ARGS,
     .options_size = sizeof(struct edit_options),
     .run = run_write,

@@ -140,7 +140,7 @@ static int run_status(struct cli *cli, const void *options, int argc, char **arg
 const struct command CMD_STATUS = {
     .name = "status",
     .usage = "status [--json]",
-    .summary = "whether a server runs, its bundles and how they are",
+    .summary = "show whether a server runs, and its bundles",
     .run = run_status,
 };
 
@@ -175,11 +175,9 @@ static int run_reload(struct cli *cli, const void *options, int argc, char **arg
 const struct command CMD_RELOAD = {
     .name = "reload",
     .usage = "reload [--json]",
-    .summary = "let a running server read its settings again",
-    .help =
-        "Bundles whose entries changed are restarted, added or removed; permissions and agents "
-        "are\n"
-        "taken over. A change of the file is noticed by itself as well. Other settings count from\n"
-        "the next start.\n",
+    .summary = "make a running server read its settings again",
+    .help = "Restarts, adds or removes bundles whose entries changed, and applies permissions and "
+            "agents. A running server also notices a change of the file automatically. Other "
+            "settings take effect with the next start.\n",
     .run = run_reload,
 };

@@ -64,14 +64,15 @@ struct create_options {
 #define CREATE(member) offsetof(struct create_options, member)
 
 static const struct arg CREATE_ARGS[] = {
-    {"user", 'u', ARG_STRING, CREATE(user), "USER", "whose token (default: the only user)"},
+    {"user", 'u', ARG_STRING, CREATE(user), "USER",
+     "create it for this user (default: the only one)"},
     {"scope", 's', ARG_LIST, CREATE(scopes), "SCOPE",
-     "read, write, mcp, admin or all (may be repeated; default: read, write, mcp)"},
+     "allow read, write, mcp, admin or all (may be repeated; default: read, write, mcp)"},
     {"tools", 't', ARG_LIST, CREATE(tools), "GLOB",
-     "only these tools may be called (may be repeated; default: all)"},
-    {"workspace", 'w', ARG_STRING, CREATE(workspace), "WS", "only in this workspace"},
+     "allow only these tools (may be repeated; default: all)"},
+    {"workspace", 'w', ARG_STRING, CREATE(workspace), "WS", "allow only this workspace"},
     {"expires", 'e', ARG_STRING, CREATE(expires), "WHEN",
-     "12h, 30d, a date (2027-01-31) or never (default: " EXPIRES_DEFAULT ")"},
+     "expire after 12h or 30d, on a date (2027-01-31), or never (default: " EXPIRES_DEFAULT ")"},
     {0}};
 
 static int parse_expiry(const char *text, int64_t *ret)
@@ -180,11 +181,12 @@ static const struct command TOKEN_CREATE = {
     .name = "create",
     .alias = "add",
     .usage = "token create NAME [--user USER] [--scope SCOPE]... [--tools GLOB]... [--json]",
-    .summary = "a new token; it is shown once",
+    .summary = "create a token and print it once",
     .help =
-        "The token alone goes to standard output:\n"
-        "  TOKEN=$(nb token create ci --user me@example.com --scope read --expires 30d)\n\n"
-        "Scopes: read sees what the user sees; write chats, shares and calls tools; mcp uses\n"
+        "Prints only the token to standard output:\n"
+        "  TOKEN=$(nb token create ci --user me@example.com --expires 30d)\n"
+        "\n"
+        "Scopes: read reads what the user may read; write chats, shares and calls tools; mcp uses "
         "the /mcp endpoint; admin manages users, workspaces and bundles as far as the user may.\n",
     .args = CREATE_ARGS,
     .options_size = sizeof(struct create_options),
@@ -197,8 +199,10 @@ struct list_options {
     const char *user;
 };
 
-static const struct arg LIST_ARGS[] = {
-    {"user", 'u', ARG_STRING, offsetof(struct list_options, user), "USER", "only theirs"}, {0}};
+static const struct arg LIST_ARGS[] = {{"user", 'u', ARG_STRING,
+                                        offsetof(struct list_options, user), "USER",
+                                        "show only tokens of this user"},
+                                       {0}};
 
 static str expiry_text(struct people *p, int64_t ms)
 {
@@ -268,7 +272,7 @@ static int run_list(struct cli *cli, const void *options, int argc, char **argv)
 static const struct command TOKEN_LIST = {
     .name = "list",
     .usage = "token list [--user USER] [--json]",
-    .summary = "all tokens, what they are for and when they were used",
+    .summary = "list tokens, their scopes and when they were used",
     .args = LIST_ARGS,
     .options_size = sizeof(struct list_options),
     .run = run_list,
@@ -330,7 +334,7 @@ static const struct command TOKEN_REVOKE = {
     .name = "revoke",
     .alias = "remove",
     .usage = "token revoke ID|NAME [--json]",
-    .summary = "end a token immediately",
+    .summary = "revoke a token immediately",
     .run = run_revoke,
 };
 
@@ -340,6 +344,6 @@ const struct command CMD_TOKEN = {
     .name = "token",
     .alias = "tokens",
     .usage = "token COMMAND [OPTIONS]",
-    .summary = "API tokens: for scripts, CI and MCP clients",
+    .summary = "manage API tokens for scripts, CI and MCP clients",
     .subs = COMMANDS,
 };

@@ -19,11 +19,12 @@ struct usage_options {
 
 static const struct arg ARGS[] = {
     {"since", 's', ARG_STRING, offsetof(struct usage_options, since), "DATE",
-     "from this day on, UTC (default: 30 days ago)"},
-    {"until", 'u', ARG_STRING, offsetof(struct usage_options, until), "DATE", "up to this day"},
-    {"all", 'a', ARG_FLAG, offsetof(struct usage_options, is_all), NULL, "from the beginning"},
+     "count from this day, UTC (default: 30 days ago)"},
+    {"until", 'u', ARG_STRING, offsetof(struct usage_options, until), "DATE",
+     "count up to this day"},
+    {"all", 'a', ARG_FLAG, offsetof(struct usage_options, is_all), NULL, "start from the beginning"},
     {"by", 'b', ARG_STRING, offsetof(struct usage_options, by), "KEY",
-     "day (default), model or user"},
+     "group by day (default), model or user"},
     {0}};
 
 /* ---- asking ---- */
@@ -156,9 +157,9 @@ static int run(struct cli *cli, const void *options, int argc, char **argv)
 const struct command CMD_USAGE = {
     .name = "usage",
     .usage = "usage [--since DATE | --all] [--until DATE] [--by day|model|user] [--json]",
-    .summary = "tokens and cost by day, model or user",
-    .help = "Every model call counts at its own time, UTC: answers, titles, summaries, delegated\n"
-            "runs. \">\" stands before a cost when the price of some calls is not known.\n",
+    .summary = "show tokens and cost by day, model or user",
+    .help = "Counts every model call at its time in UTC: answers, titles, summaries and delegated "
+            "runs. \">\" before a cost: the price of some calls is not known.\n",
     .args = ARGS,
     .options_size = sizeof(struct usage_options),
     .run = run,

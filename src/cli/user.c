@@ -83,7 +83,7 @@ static int run_list(struct cli *cli, const void *options, int argc, char **argv)
 static const struct command USER_LIST = {
     .name = "list",
     .usage = "user list [--json]",
-    .summary = "everybody who has an account",
+    .summary = "list accounts",
     .run = run_list,
 };
 
@@ -98,14 +98,14 @@ struct add_options {
 #define ADD(member) offsetof(struct add_options, member)
 
 static const struct arg ADD_ARGS[] = {
-    {"name", 0, ARG_STRING, ADD(name), "NAME", "how others see them (default: from the address)"},
-    {"role", 0, ARG_STRING, ADD(role), "ROLE", "owner, admin or member (default)"},
+    {"name", 0, ARG_STRING, ADD(name), "NAME", "set the display name (default: from the address)"},
+    {"role", 0, ARG_STRING, ADD(role), "ROLE", "set the role: owner, admin or member (default)"},
     {"workspace", 'w', ARG_LIST, ADD(workspaces), "WS",
-     "make them a member of this workspace (may be repeated)"},
+     "add the user to this workspace (may be repeated)"},
     {"password-stdin", 0, ARG_FLAG, ADD(is_password_stdin), NULL,
      "read the password from standard input"},
     {"no-password", 0, ARG_FLAG, ADD(has_no_password), NULL,
-     "no login with a password, only API tokens"},
+     "allow only API tokens, no login with a password"},
     {0}};
 
 static int join(struct people *p, const char *user_id, const struct arg_list *workspaces)
@@ -162,10 +162,9 @@ static int run_add(struct cli *cli, const void *options, int argc, char **argv)
 static const struct command USER_ADD = {
     .name = "add",
     .usage = "user add EMAIL [--name NAME] [--role ROLE] [--workspace WS]... [--json]",
-    .summary = "a new account",
-    .help =
-        "With local users it asks for a password. With OpenID Connect the account is theirs at\n"
-        "their first login with this address.\n",
+    .summary = "add an account",
+    .help = "With local users, asks for a password. With OpenID Connect, the first login with this "
+            "address uses the account.\n",
     .args = ADD_ARGS,
     .options_size = sizeof(struct add_options),
     .run = run_add,
@@ -209,7 +208,7 @@ static int run_passwd(struct cli *cli, const void *options, int argc, char **arg
 static const struct command USER_PASSWD = {
     .name = "passwd",
     .usage = "user passwd USER [--password-stdin] [--json]",
-    .summary = "another password; ends all sessions",
+    .summary = "set a password, and end all sessions of the user",
     .args = PASSWD_ARGS,
     .options_size = sizeof(struct passwd_options),
     .run = run_passwd,
@@ -239,9 +238,9 @@ static int run_role(struct cli *cli, const void *options, int argc, char **argv)
 static const struct command USER_ROLE = {
     .name = "role",
     .usage = "user role USER owner|admin|member [--json]",
-    .summary = "what they may do on this server",
-    .help = "Owners and admins manage users and workspaces. The role in a workspace is another\n"
-            "thing: nb workspace role. The last owner stays one.\n",
+    .summary = "set the role of a user on this server",
+    .help = "Owners and admins manage users and workspaces. `nb workspace role` sets the role in a "
+            "workspace, which is independent of this one. The last owner remains an owner.\n",
     .run = run_role,
 };
 
@@ -266,7 +265,7 @@ static int run_sign_out(struct cli *cli, const void *options, int argc, char **a
 static const struct command USER_SIGN_OUT = {
     .name = "sign-out",
     .usage = "user sign-out USER [--json]",
-    .summary = "end all their sessions",
+    .summary = "end all sessions of a user",
     .run = run_sign_out,
 };
 
@@ -278,7 +277,7 @@ struct remove_options {
 
 static const struct arg REMOVE_ARGS[] = {
     {"delete-workspaces", 0, ARG_FLAG, offsetof(struct remove_options, is_cascade), NULL,
-     "also the workspaces that have no other member"},
+     "delete workspaces that have no other member too"},
     {"yes", 'y', ARG_FLAG, offsetof(struct remove_options, is_sure), NULL, "do not ask"},
     {0}};
 
@@ -314,7 +313,7 @@ static const struct command USER_REMOVE = {
     .name = "remove",
     .alias = "delete",
     .usage = "user remove USER [--delete-workspaces] [--yes] [--json]",
-    .summary = "end an account, its sessions, tokens and memberships",
+    .summary = "remove an account, its sessions, tokens and memberships",
     .args = REMOVE_ARGS,
     .options_size = sizeof(struct remove_options),
     .run = run_remove,
@@ -327,8 +326,8 @@ const struct command CMD_USER = {
     .name = "user",
     .alias = "users",
     .usage = "user COMMAND [OPTIONS]",
-    .summary = "accounts: who may use this server",
-    .help =
-        "A USER is an e-mail address or an id. A running server notices every change at once.\n",
+    .summary = "manage the accounts of this server",
+    .help = "A USER is an e-mail address or an id. Changes take effect immediately, also in a "
+            "running server.\n",
     .subs = COMMANDS,
 };

@@ -79,7 +79,7 @@ static int run_list(struct cli *cli, const void *options, int argc, char **argv)
 static const struct command WORKSPACE_LIST = {
     .name = "list",
     .usage = "workspace list [--json]",
-    .summary = "all workspaces",
+    .summary = "list workspaces",
     .run = run_list,
 };
 
@@ -91,9 +91,9 @@ struct create_options {
 
 static const struct arg CREATE_ARGS[] = {
     {"admin", 'a', ARG_STRING, offsetof(struct create_options, admin), "USER",
-     "its first admin (default: the only owner of the server)"},
+     "make this user its first admin (default: the only owner)"},
     {"id", 0, ARG_STRING, offsetof(struct create_options, id), "ID",
-     "ws_... (default: made from the name)"},
+     "use this id, ws_... (default: from the name)"},
     {0}};
 
 static const struct user *first_admin(struct people *p, const char *typed)
@@ -138,7 +138,7 @@ static const struct command WORKSPACE_CREATE = {
     .name = "create",
     .alias = "add",
     .usage = "workspace create NAME [--admin USER] [--id ID] [--json]",
-    .summary = "a new workspace",
+    .summary = "create a workspace",
     .args = CREATE_ARGS,
     .options_size = sizeof(struct create_options),
     .run = run_create,
@@ -168,7 +168,7 @@ static int run_rename(struct cli *cli, const void *options, int argc, char **arg
 static const struct command WORKSPACE_RENAME = {
     .name = "rename",
     .usage = "workspace rename WS NAME [--json]",
-    .summary = "another name; the id stays",
+    .summary = "rename a workspace; its id stays the same",
     .run = run_rename,
 };
 
@@ -213,7 +213,7 @@ static const struct command WORKSPACE_DELETE = {
     .name = "delete",
     .alias = "remove",
     .usage = "workspace delete WS [--yes] [--json]",
-    .summary = "a workspace and all that is in it",
+    .summary = "delete a workspace and everything in it",
     .args = DELETE_ARGS,
     .options_size = sizeof(struct delete_options),
     .run = run_delete,
@@ -261,7 +261,7 @@ static int run_members(struct cli *cli, const void *options, int argc, char **ar
 static const struct command WORKSPACE_MEMBERS = {
     .name = "members",
     .usage = "workspace members WS [--json]",
-    .summary = "who is in a workspace, in which role",
+    .summary = "list the members of a workspace and their roles",
     .run = run_members,
 };
 
@@ -286,7 +286,7 @@ struct add_options {
 };
 
 static const struct arg ADD_ARGS[] = {{"role", 0, ARG_STRING, offsetof(struct add_options, role),
-                                       "ROLE", "admin or member (default)"},
+                                       "ROLE", "set the role: admin or member (default)"},
                                       {0}};
 
 static int do_add_member(struct people *p, const void *options, int argc, char **argv)
@@ -317,7 +317,7 @@ static int run_add_member(struct cli *cli, const void *options, int argc, char *
 static const struct command WORKSPACE_ADD_MEMBER = {
     .name = "add-member",
     .usage = "workspace add-member WS USER [--role admin|member] [--json]",
-    .summary = "let somebody in",
+    .summary = "add a member",
     .args = ADD_ARGS,
     .options_size = sizeof(struct add_options),
     .run = run_add_member,
@@ -338,7 +338,7 @@ static int run_remove_member(struct cli *cli, const void *options, int argc, cha
 static const struct command WORKSPACE_REMOVE_MEMBER = {
     .name = "remove-member",
     .usage = "workspace remove-member WS USER [--json]",
-    .summary = "take somebody out, at once",
+    .summary = "remove a member immediately",
     .run = run_remove_member,
 };
 
@@ -370,7 +370,7 @@ static int run_role(struct cli *cli, const void *options, int argc, char **argv)
 static const struct command WORKSPACE_ROLE = {
     .name = "role",
     .usage = "workspace role WS USER admin|member [--json]",
-    .summary = "what a member may do there; the last admin stays one",
+    .summary = "set the role of a member",
     .run = run_role,
 };
 
@@ -383,8 +383,8 @@ const struct command CMD_WORKSPACE = {
     .name = "workspace",
     .alias = "ws",
     .usage = "workspace COMMAND [OPTIONS]",
-    .summary = "workspaces and who is in them",
-    .help = "A WS is an id (with or without ws_) or a name, a USER an e-mail address or an id. A\n"
-            "running server notices every change at once.\n",
+    .summary = "manage workspaces and their members",
+    .help = "A WS is an id (with or without ws_) or a name, a USER an e-mail address or an id. "
+            "Changes take effect immediately, also in a running server.\n",
     .subs = COMMANDS,
 };

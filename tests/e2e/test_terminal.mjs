@@ -150,6 +150,29 @@ test('usage errors exit with 2 and say what to do', async () => {
         assert.match((await run(dir, args)).stderr, new RegExp(`Try '${hint}'`))
 })
 
+test('every help page begins with a verb, fits 80 columns and does not repeat the global options', async () => {
+    const dir = tmpdir()
+    const verbs = new Set('accept add attach ask allow authenticate call change check connect continue copy count create delete do end expire export find forbid give grant group import include keep leave limit link list listen log make manage move name open pass print read rebuild remove rename repair replace restart restore revoke run search send serve set share show sign sort start stop store turn update use validate wait work write'.split(' '))
+    const rows = (text, title) => (text.split(`\n${title}:\n`)[1]?.split('\n\n')[0] ?? '').split('\n').filter((l) => /^ {2}(\S| {4}--)/.test(l))
+    const walk = async (words) => {
+        const page = (await run(dir, ['help', ...words])).stdout
+        const where = `nb help ${words.join(' ')}`
+        for (const line of page.split('\n')) assert.ok(line.length <= 80, `${where}: ${line}`)
+        assert.doesNotMatch(page, /\b(at once|for good|by itself|anew|whoever)\b|(^|[.:] )(What|Who|Of) /m, where)
+        if (words.length > 0) {
+            assert.ok(verbs.has(page.match(/^\w+/)[0]), `${where}: ${page.split('\n')[0]}`)
+            assert.doesNotMatch(page, /--workdir/, where)
+        }
+        for (const title of ['Options', 'Chat options', 'Options of every command'])
+            for (const row of rows(page, title)) {
+                const text = row.slice(28).trim()
+                if (text) assert.ok(verbs.has(text.match(/^\w+/)?.[0]), `${where}: ${row}`)
+            }
+        for (const row of rows(page, 'Commands')) await walk([...words, row.trim().split(' ')[0]])
+    }
+    await walk([])
+})
+
 test('configuration errors name file and path; unknown keys only warn', async () => {
     const dir = tmpdir()
     const file = path.join(dir, 'nimblebrain.json')
