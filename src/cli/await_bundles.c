@@ -5,8 +5,8 @@
 #include "bundle/npm_install.h"
 #include "cli/bundle.h"
 
-#define QUIET_MS       1500 /* most are there by then */
-#define TICK_MS        500
+#define QUIET_MS       1500 /* most have started by then */
+#define TICK_MS        100  /* shorter than any step of an installation */
 #define INTERACTIVE_MS 5000
 #define START_MS       60000
 #define TOLD_MAX       4096
@@ -14,8 +14,9 @@
 struct awaited {
     struct bundles *bundles;
     bool is_interactive;
-    char told[TOLD_MAX]; /* what was said last */
+    char told[TOLD_MAX]; /* the line that was printed last */
     uint64_t since_ms;   /* when */
+    uint64_t began_ms;
 };
 
 /* An installation has a limit of its own; a start that hangs is not waited for so long. */
@@ -31,14 +32,16 @@ static uint64_t limit_ms(const struct awaited *w)
     return START_MS;
 }
 
-/* *ret_is_new: one of them was not named before, or does something else now. */
+/* *ret_is_new: one of them was not named before, or does something else now. A start is named only
+ * when it takes long; looking up and installing a package always. */
 static str waiting_for(const struct awaited *w, struct arena *a, bool *ret_is_new)
 {
     str all = STR_NONE;
+    bool is_quiet = clock_mono_ms() - w->began_ms < QUIET_MS;
     *ret_is_new = false;
     for (size_t i = 0; i < bundles_count(w->bundles); i++) {
         const struct bundle_info *b = bundle_info(bundles_at(w->bundles, i));
-        if (b->state != BUNDLE_STARTING)
+        if (b->state != BUNDLE_STARTING || (is_quiet && b->reason.n == 0))
             continue;
         str one = arena_printf(a, "%.*s (%.*s)", STR_ARG(b->name),
                                STR_ARG(b->reason.n > 0 ? b->reason : STR("starting")));
@@ -57,7 +60,7 @@ static void tell_waiting(struct awaited *w)
     str all = waiting_for(w, &a, &is_new);
     if (is_new) {
         snprintf(w->told, sizeof w->told, "%.*s", STR_ARG(all));
-        bundle_cli_print_line(stderr, "waiting for", all);
+        bundle_cli_print_words(stderr, "waiting for", all);
         w->since_ms = clock_mono_ms();
     }
     arena_done(&a);
@@ -76,7 +79,7 @@ static void tell_missing(const struct awaited *w)
         str text = arena_printf(&a, "the tools of %.*s are missing: it is %s%s%.*s",
                                 STR_ARG(b->name), bundle_state_name(b->state),
                                 b->reason.n > 0 ? ": " : "", STR_ARG(b->reason));
-        bundle_cli_print_line(stderr, "nb:", text);
+        bundle_cli_print_words(stderr, "nb:", text);
     }
     arena_done(&a);
 }
@@ -84,10 +87,9 @@ static void tell_missing(const struct awaited *w)
 void await_bundles(struct server *s, bool is_interactive)
 {
     struct awaited w = {.bundles = server_bundles(s), .is_interactive = is_interactive};
-    w.since_ms = clock_mono_ms();
+    w.began_ms = w.since_ms = clock_mono_ms();
     if (!w.bundles)
         return;
-    server_await_bundles(s, QUIET_MS);
     while (!server_bundles_settled(s) && clock_mono_ms() - w.since_ms < limit_ms(&w)) {
         if (!is_interactive)
             tell_waiting(&w);

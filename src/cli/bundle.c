@@ -24,10 +24,9 @@ const struct command CMD_BUNDLE = {
     .name = "bundle",
     .alias = "bundles",
     .usage = "bundle COMMAND [OPTIONS]",
-    .summary = "MCP servers: add, remove, look into, start and stop them",
-    .help =
-        "With a server running, its bundles are meant and changes take effect at once; without\n"
-        "one, those of nimblebrain.json. `nb bundle COMMAND --help` says more about each.\n",
+    .summary = "add, remove, inspect, start and stop MCP servers",
+    .help = "With a running server, these commands act on its bundles and take effect immediately. "
+            "Without one, they act on the entries of nimblebrain.json.\n",
     .subs = COMMANDS,
 };
 
@@ -238,13 +237,23 @@ bool bundle_cli_confirm(const char *question, bool is_sure)
     return fgets(answer, sizeof answer, stdin) && (answer[0] == 'y' || answer[0] == 'Y');
 }
 
-void bundle_cli_print_line(FILE *out, const char *label, str text)
+static void print_safe(FILE *out, const char *words, int width, str text)
 {
     struct buf b;
     if (text.n == 0)
         return;
     buf_init(&b, LINE_MAX_BYTES);
     text_add_line(&b, text);
-    fprintf(out, "%-12s %s\n", label, buf_cstr(&b));
+    fprintf(out, "%-*s %s\n", width, words, buf_cstr(&b));
     buf_done(&b);
+}
+
+void bundle_cli_print_line(FILE *out, const char *label, str text)
+{
+    print_safe(out, label, 12, text);
+}
+
+void bundle_cli_print_words(FILE *out, const char *words, str text)
+{
+    print_safe(out, words, 0, text);
 }

@@ -63,4 +63,6 @@ int bundle_cli_registry_info(struct conv_cli *x, const char *package);
 /* The latest version of a package; empty when the registry does not tell, which is printed. */
 str bundle_cli_latest_version(struct conv_cli *x, str package);
 
-void bundle_cli_print_line(FILE *out, const char *label, str text); /* "label: text", made safe */
+/* Both make the text safe and print nothing for an empty one. */
+void bundle_cli_print_line(FILE *out, const char *label, str text);  /* the label in a column */
+void bundle_cli_print_words(FILE *out, const char *words, str text); /* as one sentence */
