@@ -145,7 +145,7 @@ static bool is_write(const struct http_req *r)
     return !str_eq(r->method, STR("GET")) && !str_eq(r->method, STR("HEAD"));
 }
 
-static bool check_rate(struct api *api, struct http_req *r, const struct api_identity *id)
+static bool check_rate(struct api *api, struct http_req *r, const struct actor *who)
 {
     const struct config_rates *max = &api->deps.config->http.rates;
     const struct {
@@ -156,12 +156,12 @@ static bool check_rate(struct api *api, struct http_req *r, const struct api_ide
                  {API_CALLS, RATE_TOOLS, max->tools},
                  {API_MCP, RATE_MCP, max->mcp}};
     const struct route *route = r->route;
-    if (id->is_operator || auth_mode(api->deps.auth) == AUTH_DEV)
+    if (actor_is_operator(who) || auth_mode(api->deps.auth) == AUTH_DEV)
         return true;
     for (size_t i = 0; i < ARRAY_LEN(KINDS); i++) {
         int wait_s = 0;
         if (route->flags & KINDS[i].flag)
-            wait_s = rates_take(&api->rates, id->who.user_id, KINDS[i].kind, KINDS[i].limit,
+            wait_s = rates_take(&api->rates, actor_user(who), KINDS[i].kind, KINDS[i].limit,
                                 clock_now_ms());
         if (wait_s == 0)
             continue;
@@ -172,9 +172,9 @@ static bool check_rate(struct api *api, struct http_req *r, const struct api_ide
 }
 
 /* Whom connections, streams and unread answers count for. */
-static bool count_for_person(struct http_req *r, const struct api_identity *id)
+static bool count_for_person(struct http_req *r, const struct actor *who)
 {
-    if (http_count_for(r, id->who.user_id))
+    if (http_count_for(r, actor_user(who)))
         return true;
     http_add_header(r, "Retry-After", STR("1"));
     return refuse(
@@ -182,16 +182,30 @@ static bool count_for_person(struct http_req *r, const struct api_identity *id)
         "Too many requests of yours are under way at the same time. Wait for one of them.");
 }
 
+/* The one description of who asks; all that the request causes inherits it (workspace/actor.h). */
+static struct actor *make_actor(const struct api *api, const struct identity *who)
+{
+    struct principal p = {
+        .user_id = who->user_id,
+        .how = who->how,
+        .scopes = who->scopes,
+        .token_id = who->token_id,
+        .session_id = who->session_id,
+        .bound_workspace_id = who->workspace_id,
+        .expires_ms = who->expires_ms,
+    };
+    struct json_strs tools = who->tools.len > 0 ? who->tools : (struct json_strs){0};
+    return actor_new(api->deps.directory, STR_NONE, &p, tools);
+}
+
 /* They are known now: may they do this? */
-static bool check_known(struct api *api, struct http_req *r, struct api_identity *id)
+static bool check_known(struct api *api, struct http_req *r, const struct actor *who)
 {
     struct guard_rules g = rules(api);
-    id->is_known = true;
-    id->viewer.user_id = id->who.user_id;
-    if (id->who.how == AUTH_BY_SESSION && is_write(r) && !guard_same_site(r, &g))
+    if (who->people[0].how == AUTH_BY_SESSION && is_write(r) && !guard_same_site(r, &g))
         return refuse(r, 403, "origin_not_allowed",
                       "Requests with a cookie must come from a page of this server.");
-    return count_for_person(r, id) && gate_identity(r, id) && check_rate(api, r, id);
+    return count_for_person(r, who) && gate_identity(r, who) && check_rate(api, r, who);
 }
 
 static bool identify(struct api *api, struct http_req *r, struct api_identity *id)
@@ -199,16 +213,16 @@ static bool identify(struct api *api, struct http_req *r, struct api_identity *i
     const struct route *route = r->route;
     bool is_open = route->flags & API_OPEN;
     if (r->is_local_socket) {
-        id->is_operator = true;
-        id->who = (struct identity){.user_id = arena_str(&r->arena, api_operator(api)),
-                                    .role = ORG_OWNER,
-                                    .scopes = SCOPE_ALL};
-        return check_known(api, r, id);
+        id->actor = actor_new_operator(api->deps.directory, STR_NONE, api_operator(api));
+        return check_known(api, r, id->actor);
     }
     struct auth_credentials c = credentials(api, r);
-    int code = auth_check(api->deps.auth, &r->arena, &c, &id->who);
-    if (code == 0)
-        return is_open ? (id->is_known = true) : check_known(api, r, id);
+    struct identity who;
+    int code = auth_check(api->deps.auth, &r->arena, &c, &who);
+    if (code == 0) {
+        id->actor = make_actor(api, &who);
+        return is_open || check_known(api, r, id->actor);
+    }
     id->is_pending = code == -EAGAIN && !is_open;
     if (code == -EACCES && is_guessing(api, r))
         return refuse_guess(r);
@@ -288,32 +302,14 @@ static void refuse_workspace(struct admission *a, int status, const char *messag
 static const struct workspace *nth_workspace(const struct admission *a, size_t n)
 {
     const struct roster *all = directory_roster(a->api->deps.directory);
+    const struct actor *who = a->id->actor;
     for (size_t i = 0; i < all->nworkspaces; i++) {
         const struct workspace *w = &all->workspaces[i];
-        bool is_mine = a->id->is_operator || workspace_role(w, a->id->who.user_id) != WS_NONE;
+        bool is_mine = actor_is_operator(who) || workspace_role(w, actor_user(who)) != WS_NONE;
         if (is_mine && n-- == 0)
             return w;
     }
     return NULL;
-}
-
-/* The one description of who asks; all that the request causes inherits it (workspace/actor.h). */
-static struct actor *make_actor(const struct api *api, const struct api_identity *id,
-                                str workspace_id)
-{
-    const struct identity *who = &id->who;
-    struct principal p = {
-        .user_id = who->user_id,
-        .how = id->is_operator ? AUTH_BY_SOCKET : who->how,
-        .scopes = id->is_operator ? SCOPE_ALL : who->scopes,
-        .token_id = who->token_id,
-        .session_id = who->session_id,
-        .bound_workspace_id = who->workspace_id,
-        .expires_ms = who->expires_ms,
-        .is_operator = id->is_operator,
-    };
-    struct json_strs tools = who->tools.len > 0 ? who->tools : (struct json_strs){0};
-    return actor_new(api->deps.directory, workspace_id, &p, tools);
 }
 
 /* Whether there is no such workspace or they are not in it, is not told. */
@@ -323,17 +319,13 @@ static void enter(struct admission *a, str workspace_id)
     struct api_identity *id = a->id;
     struct err e = {0};
     bool is_there = roster_workspace(directory_roster(api->deps.directory), workspace_id) != NULL;
-    if (id->is_operator)
-        id->viewer.is_workspace_admin = true;
-    else if (is_there)
-        is_there =
-            directory_viewer(api->deps.directory, workspace_id, id->who.user_id, &id->viewer);
-    id->viewer.user_id = id->who.user_id;
-    if (!is_there) {
+    id->actor = actor_enter(id->actor, workspace_id);
+    workspace_id = id->actor->workspace_id; /* the caller's may have been the old actor's */
+    if (!is_there || actor_role(id->actor) == WS_NONE) {
         if (nth_workspace(a, 0))
             refuse_workspace(a, 403, "You are not a member of such a workspace.");
         else
-            provision_refuse(a->req, id);
+            provision_refuse(a->req, id->actor);
         return;
     }
     struct api_space *s = api->deps.open_space(api->deps.space_ctx, workspace_id, &e);
@@ -343,7 +335,6 @@ static void enter(struct admission *a, str workspace_id)
         return;
     }
     id->space = api_hold(api, s);
-    id->actor = make_actor(api, id, s->id);
     dispatch(a);
 }
 
@@ -443,7 +434,7 @@ static str named_workspace(struct http_req *r)
 static void resolve(struct admission *a)
 {
     struct http_req *r = a->req;
-    str named = named_workspace(r), bound = a->id->who.workspace_id;
+    str named = named_workspace(r), bound = actor_bound_workspace(a->id->actor);
     if (named.n > 0 && !workspace_id_ok(named)) {
         refuse_workspace(a, 400, "X-Workspace-Id: that is not the id of a workspace.");
         return;
@@ -454,16 +445,16 @@ static void resolve(struct admission *a)
     }
     if (bound.n > 0)
         named = bound;
-    if (named.n == 0 && a->id->is_operator)
+    if (named.n == 0 && actor_is_operator(a->id->actor))
         named = a->api->deps.home_id;
     const struct workspace *first = nth_workspace(a, 0);
     bool has_more = first && nth_workspace(a, 1);
     if (named.n > 0) {
         enter(a, named);
-    } else if (!first && provision_is_allowed(a->api, a->id)) {
+    } else if (!first && provision_is_allowed(a->api, a->id->actor)) {
         provision(a);
     } else if (!first) {
-        provision_refuse(r, a->id);
+        provision_refuse(r, a->id->actor);
     } else if (!has_more) {
         enter(a, arena_str(&r->arena, first->id));
     } else {
@@ -489,7 +480,7 @@ static void go_on(struct admission *a)
 {
     const struct route *route = a->req->route;
     bool is_homeless = (route->flags & API_HOME) && !nth_workspace(a, 0);
-    if (is_homeless && provision_is_allowed(a->api, a->id))
+    if (is_homeless && provision_is_allowed(a->api, a->id->actor))
         provision(a);
     else if (route->flags & (API_NO_SPACE | API_HOME))
         dispatch(a);
@@ -500,7 +491,6 @@ static void go_on(struct admission *a)
 static void on_checked(void *ctx, const struct err *err, const struct identity *who)
 {
     struct admission *a = ctx;
-    struct arena *mem = &a->req->arena;
     a->check = NULL;
     if (err->code == -EACCES && is_guessing(a->api, a->req)) {
         refuse_guess(a->req);
@@ -510,12 +500,8 @@ static void on_checked(void *ctx, const struct err *err, const struct identity *
         api_auth_error(a->req, err);
         return;
     }
-    a->id->who = *who;
-    a->id->who.user_id = arena_str(mem, who->user_id);
-    a->id->who.workspace_id = arena_str(mem, who->workspace_id);
-    a->id->who.session_id = arena_str(mem, who->session_id);
-    a->id->who.token_id = arena_str(mem, who->token_id);
-    if (check_known(a->api, a->req, a->id))
+    a->id->actor = make_actor(a->api, who);
+    if (check_known(a->api, a->req, a->id->actor))
         go_on(a);
 }
 

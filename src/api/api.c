@@ -43,6 +43,11 @@ struct actor *api_actor(const struct http_req *r)
     return api_identity(r)->actor;
 }
 
+str api_user(const struct http_req *r)
+{
+    return actor_user(api_actor(r));
+}
+
 struct api_space *api_hold(struct api *api, struct api_space *s)
 {
     api->deps.hold_space(api->deps.space_ctx, s);
@@ -171,9 +176,7 @@ static void end_membership(struct api *api, const struct directory_item *item)
 
 static void change_role(struct api *api, const struct directory_item *item)
 {
-    struct viewer now = {0};
-    if (directory_viewer(api->deps.directory, item->workspace_id, item->user_id, &now))
-        hub_role_changed(api, item->workspace_id, item->user_id, now.is_workspace_admin);
+    hub_role_changed(api, item->workspace_id, item->user_id);
     tell_space(api, item, STR("member.changed"));
 }
 

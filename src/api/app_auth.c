@@ -127,7 +127,7 @@ static struct sign_in *sign_in_new(struct api *api, struct http_req *r, const st
     struct sign_in *s = xcalloc(1, sizeof(*s));
     arena_init(&s->arena);
     s->api = api;
-    s->user_id = arena_str(&s->arena, api_identity(r)->who.user_id);
+    s->user_id = arena_str(&s->arena, api_user(r));
     s->space_id = arena_str(&s->arena, api_space(r)->id);
     s->bundle = arena_str(&s->arena, bundle_entry(b)->server_name);
     s->is_personal = bundle_is_per_person(b);
@@ -303,7 +303,7 @@ static void start(struct api *api, struct http_req *r, bool is_personal)
         http_reply_error(r, 400, "bad_request", e.msg, NULL);
         return;
     }
-    make_room(api, api_identity(r)->who.user_id);
+    make_room(api, api_user(r));
     struct sign_in *s = sign_in_new(api, r, b);
     make_secret(s->secret);
     timer_init(&s->limit, api->deps.loop, on_limit, s);
@@ -391,9 +391,8 @@ static void left_meanwhile(struct job *j)
 static void saved_token(struct job *j)
 {
     struct sign_in *s = sign_in_done(j);
-    struct viewer now = {0};
     bool is_left = s->api && s->is_personal && s->err.code == 0 &&
-                   !directory_viewer(s->api->deps.directory, s->space_id, s->user_id, &now);
+                   directory_role(s->api->deps.directory, s->space_id, s->user_id) == WS_NONE;
     if (is_left)
         submit(s, forget_token, left_meanwhile);
     else
@@ -436,12 +435,11 @@ static struct sign_in *find_answered(struct api *api, const struct http_req *r)
  * has to be logged in; without logins the cookie alone says who it is. */
 static bool is_starter(const struct sign_in *s, const struct http_req *r)
 {
-    const struct api_identity *me = api_identity(r);
-    struct viewer now = {0};
-    bool is_same = me->is_known ? str_eq(me->who.user_id, s->user_id)
-                                : auth_mode(s->api->deps.auth) == AUTH_DEV;
-    return is_same && directory_viewer(s->api->deps.directory, s->space_id, s->user_id, &now) &&
-           (s->is_personal || now.is_workspace_admin);
+    const struct actor *me = api_actor(r);
+    bool is_same =
+        me ? str_eq(actor_user(me), s->user_id) : auth_mode(s->api->deps.auth) == AUTH_DEV;
+    enum ws_role role = directory_role(s->api->deps.directory, s->space_id, s->user_id);
+    return is_same && role >= (s->is_personal ? WS_MEMBER : WS_ADMIN);
 }
 
 void api_apps_auth_callback(void *ctx, struct http_req *r)

@@ -45,7 +45,7 @@ static void write_members(struct json_writer *w, struct bundle *b, const struct 
     jw_object(w);
     jw_kstr(w, "type", STR("oauth"));
     jw_kstr(w, "per", bundle_is_per_person(b) ? STR("person") : STR("workspace"));
-    jw_kbool(w, "needsSignIn", bundle_needs_sign_in(b, api_identity(r)->who.user_id));
+    jw_kbool(w, "needsSignIn", bundle_needs_sign_in(b, api_user(r)));
     jw_end(w);
 }
 
@@ -284,10 +284,10 @@ static void on_installed(void *ctx, struct bundle *b, const struct err *err)
 
 static enum install_rights rights_of(const struct http_req *r)
 {
-    const struct api_identity *id = api_identity(r);
-    return id->is_operator             ? INSTALL_ON_MACHINE
-           : id->who.role == ORG_OWNER ? INSTALL_AS_OWNER
-                                       : INSTALL_AS_ADMIN;
+    const struct actor *who = api_actor(r);
+    return actor_is_operator(who) ? INSTALL_ON_MACHINE
+           : actor_is_owner(who)  ? INSTALL_AS_OWNER
+                                  : INSTALL_AS_ADMIN;
 }
 
 static int check_entry(struct http_req *r, const struct json *entry, struct err *e)

@@ -4,15 +4,15 @@
 
 static str active_workspace(const struct api *api, struct http_req *r)
 {
-    const struct api_identity *me = api_identity(r);
+    const struct actor *me = api_actor(r);
     const struct workspace *first = NULL;
-    str wanted = me->who.workspace_id.n > 0 ? me->who.workspace_id
-                                            : http_get_header(r, "x-preferred-workspace");
+    str wanted = actor_bound_workspace(me).n > 0 ? actor_bound_workspace(me)
+                                                 : http_get_header(r, "x-preferred-workspace");
     const struct workspace *w = roster_workspace(api_roster(api), wanted);
-    if (w && workspace_role(w, me->who.user_id) != WS_NONE)
+    if (w && workspace_role(w, actor_user(me)) != WS_NONE)
         return w->id;
-    (void)roster_memberships(api_roster(api), me->who.user_id, &first);
-    if (!first && me->is_operator)
+    (void)roster_memberships(api_roster(api), actor_user(me), &first);
+    if (!first && actor_is_operator(me))
         return api->deps.home_id;
     return first ? first->id : STR_NONE;
 }
@@ -54,9 +54,9 @@ static void write_config(struct json_writer *w, const struct api *api, struct ar
     jw_end(w);
 }
 
-static void write_me(struct json_writer *w, const struct api *api, const struct api_identity *me)
+static void write_me(struct json_writer *w, const struct api *api, const struct actor *me)
 {
-    const struct user *u = roster_user(api_roster(api), me->who.user_id);
+    const struct user *u = roster_user(api_roster(api), actor_user(me));
     jw_key(w, "user");
     if (u)
         api_write_user(w, u, true);
@@ -67,7 +67,7 @@ static void write_me(struct json_writer *w, const struct api *api, const struct 
 void api_bootstrap_get(void *ctx, struct http_req *r)
 {
     const struct api *api = ctx;
-    const struct api_identity *me = api_identity(r);
+    const struct actor *me = api_actor(r);
     str active = active_workspace(api, r);
     struct api_json j;
     if (active.n == 0) {

@@ -225,6 +225,7 @@ struct chat_stream {
     struct sse *sse;         /* from then on; NULL when the client has gone */
     struct bus_sub *sub;
     struct turn *turn;
+    struct actor *actor; /* held */
     struct arena arena;
     str conversation_id;
 };
@@ -237,6 +238,7 @@ static void stream_free(struct chat_stream *c)
     }
     bus_unsubscribe(c->sub);
     arena_done(&c->arena);
+    actor_unref(c->actor);
     api_release(c->api, c->space);
     free(c);
 }
@@ -258,6 +260,8 @@ static void on_stream_msg(void *ctx, struct bus_msg *msg)
     for (size_t i = 0; i < ARRAY_LEN(HIDDEN); i++)
         if (str_eq(msg->type, HIDDEN[i]))
             return; /* `done` and `error` say it here */
+    if (!hub_allows(&c->watch))
+        return;
     struct sse_frame *f = frame_of_msg(msg, &c->api->names, c->conversation_id, FRAME_OWN);
     if (f && c->sse)
         (void)sse_send(c->sse, f);
@@ -279,8 +283,8 @@ static void join_hub(struct chat_stream *c)
 {
     static const struct watcher_events EVENTS = {.on_revoked = on_stream_revoked};
     c->watcher.ev = &EVENTS;
-    hub_join(hub_of(c->api, c->space), &c->watcher);
-    hub_watch_start(&c->watcher, &c->watch, c->conversation_id);
+    hub_join(hub_of(c->api, c->space), &c->watcher, c->actor);
+    hub_watch_start(&c->watcher, &c->watch, c->conversation_id, NULL);
 }
 
 static void open_stream(struct chat_stream *c, str conversation_id)
@@ -389,7 +393,7 @@ void api_chat_stream(void *ctx, struct http_req *r)
     arena_init(&c->arena);
     c->api = api;
     c->space = api_hold(api, api_space(r));
-    watcher_identify(&c->watcher, &c->arena, api_identity(r));
+    c->actor = actor_ref(api_actor(r));
     c->req = r;
     r->user = c;
     r->on_gone = on_stream_gone;

@@ -99,7 +99,7 @@ static void on_listed(void *ctx, const struct err *err, const struct store_listi
     jw_end(&j.w);
     jw_kstr_or_null(&j.w, "nextCursor", l->next_cursor);
     jw_kint(&j.w, "totalCount", l->total);
-    if (l->nunreadable > 0 && (wait->is_operator || wait->viewer.is_workspace_admin))
+    if (l->nunreadable > 0 && api_is_admin(wait->req))
         write_unreadable(&j.w, l);
     jw_end(&j.w);
     api_json_send(&j, wait->req);
@@ -127,7 +127,7 @@ void api_conversations_list(void *ctx, struct http_req *r)
     if (!api_query_int(r, "limit", LIST_LIMIT, LIST_LIMIT_MAX, &limit) || !parse_sort(r, &q.sort))
         return;
     struct api_wait *w = api_wait_new(api, r);
-    q.viewer = api_viewer(w);
+    q.viewer = api_viewer(w->req);
     q.limit = (size_t)limit;
     w->op = store_list(w->space->store, &q, on_listed, w);
 }
@@ -204,7 +204,7 @@ static void fork_found(struct api_wait *w, const struct conv *c)
         http_reply_error(w->req, 400, "bad_request", msg.p, NULL);
         return;
     }
-    w->op = store_fork(w->space->store, w->id, *at_message, w->viewer.user_id, api_reply_conv, w);
+    w->op = store_fork(w->space->store, w->id, *at_message, api_user(w->req), api_reply_conv, w);
 }
 
 void api_conversations_fork(void *ctx, struct http_req *r)
@@ -235,7 +235,7 @@ static void on_deleted(void *ctx, const struct err *err)
 
 static void delete_now(struct api_wait *w)
 {
-    w->op = store_delete(w->space->store, w->id, w->data != NULL, api_viewer(w),
+    w->op = store_delete(w->space->store, w->id, w->data != NULL, api_viewer(w->req),
                          trail_doer(w->api, w->req), on_deleted, w);
 }
 
@@ -277,8 +277,8 @@ void api_conversations_restore(void *ctx, struct http_req *r)
     struct api *api = ctx;
     struct api_wait *w = api_wait_new(api, r);
     w->id = r->params[0];
-    w->op =
-        store_restore(w->space->store, w->id, api_viewer(w), trail_doer(api, r), api_reply_conv, w);
+    w->op = store_restore(w->space->store, w->id, api_viewer(w->req), trail_doer(api, r),
+                          api_reply_conv, w);
 }
 
 /* ---- POST /v1/conversations/:id/cancel ---- */
@@ -300,9 +300,8 @@ static void cancel_found(struct api_wait *w, const struct conv *c)
 void api_conversations_cancel(void *ctx, struct http_req *r)
 {
     const struct runtime *rt = api_space(r)->runtime;
-    const struct api_identity *who = api_identity(r);
-    bool is_own = runtime_has_run_of(rt, r->params[0], who->viewer.user_id);
-    if (is_own || (who->is_operator && runtime_active_run(rt, r->params[0]).n > 0))
+    bool is_own = runtime_has_run_of(rt, r->params[0], api_user(r));
+    if (is_own || (actor_is_operator(api_actor(r)) && runtime_active_run(rt, r->params[0]).n > 0))
         cancel_run(r);
     else
         api_find_conv(ctx, r, NULL, cancel_found);

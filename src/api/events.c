@@ -25,7 +25,7 @@ static void watch_one(struct api_wait *w, const struct conv *c)
     str id = arena_str(&a, c->id);
     bool is_child = c->parent != NULL; /* the stream has to learn that itself */
     struct live *s = live_open(w->api, w->req, false);
-    (void)live_watch(s, id, after, !is_child);
+    (void)live_watch(s, id, after, is_child ? NULL : &c->acl);
     arena_done(&a);
 }
 
@@ -52,8 +52,8 @@ static void tell_typing(struct api_wait *w, const struct conv *c)
     struct api_json j;
     api_json_begin(&j);
     jw_object(&j.w);
-    jw_kstr(&j.w, "userId", w->viewer.user_id);
-    jw_kstr_or_null(&j.w, "displayName", api_display_name(w->api, w->viewer.user_id));
+    jw_kstr(&j.w, "userId", api_user(w->req));
+    jw_kstr_or_null(&j.w, "displayName", api_display_name(w->api, api_user(w->req)));
     jw_kbool(&j.w, "isTyping", !body->is_over);
     jw_end(&j.w);
     struct bus_msg msg = {
@@ -105,7 +105,7 @@ static void watch_all(struct live *s, str list)
     store_pos after;
     while (str_split(&list, ',', &one))
         if (parse_watch(one, &id, &after))
-            (void)live_watch(s, id, after, false);
+            (void)live_watch(s, id, after, NULL);
 }
 
 static void send_subscribed(struct live *s)
@@ -174,7 +174,7 @@ void api_events_watch(void *ctx, struct http_req *r)
         str id;
         store_pos after;
         bool is_ok = parse_watch(body.add.items[i], &id, &after);
-        code = is_ok ? live_watch(s, id, after, false) : -EINVAL;
+        code = is_ok ? live_watch(s, id, after, NULL) : -EINVAL;
     }
     if (code < 0)
         http_reply_error(r, 400, "bad_request", WATCH_HINT, NULL);

@@ -146,8 +146,6 @@ struct api_wait *api_wait_new(struct api *api, struct http_req *r)
     w->api = api;
     w->space = api_space(r);
     w->req = r;
-    w->viewer = api_identity(r)->viewer;
-    w->is_operator = api_identity(r)->is_operator;
     r->user = w;
     r->on_gone = on_wait_gone;
     return w;
@@ -155,12 +153,14 @@ struct api_wait *api_wait_new(struct api *api, struct http_req *r)
 
 bool api_may(const struct api_wait *w, const struct conv *c, enum conv_right right)
 {
-    return w->is_operator || access_allows(&w->viewer, &c->acl, right);
+    const struct actor *who = api_actor(w->req);
+    return actor_is_operator(who) || actor_allows(who, &c->acl, right);
 }
 
-const struct viewer *api_viewer(const struct api_wait *w)
+const struct viewer *api_viewer(struct http_req *r)
 {
-    return w->is_operator ? NULL : &w->viewer;
+    const struct actor *who = api_actor(r);
+    return actor_is_operator(who) ? NULL : actor_viewer(who, &r->arena);
 }
 
 bool api_check_right(const struct api_wait *w, const struct conv *c)

@@ -30,15 +30,10 @@ struct export_wish {
     struct export_request *made;
 };
 
-static str user_of(const struct http_req *r)
-{
-    return api_identity(r)->who.user_id;
-}
-
 static bool begin_export(struct api *api, struct http_req *r)
 {
-    size_t *n = map_get(&api->exporting, user_of(r));
-    bool is_operator = api_identity(r)->is_operator;
+    size_t *n = map_get(&api->exporting, api_user(r));
+    bool is_operator = actor_is_operator(api_actor(r));
     if (!is_operator && (api->nexports >= EXPORTS_MAX || (n && *n >= EXPORTS_USER_MAX))) {
         http_add_header(r, "Retry-After", STR("1"));
         http_reply_error(r, 429, "rate_limited",
@@ -48,7 +43,7 @@ static bool begin_export(struct api *api, struct http_req *r)
     }
     if (!n) {
         n = xcalloc(1, sizeof *n);
-        map_put(&api->exporting, user_of(r), n);
+        map_put(&api->exporting, api_user(r), n);
     }
     ++*n;
     api->nexports++;
@@ -154,7 +149,7 @@ static void export_found(struct api_wait *w, const struct conv *c)
     struct export_request *q = wish->made = xcalloc(1, sizeof *q);
     q->api = w->api;
     q->space = api_hold(w->api, w->space);
-    q->user_id = str_dup(user_of(w->req));
+    q->user_id = str_dup(api_user(w->req));
     q->id = str_dup(w->id);
     q->format = wish->format;
     q->req = w->req;

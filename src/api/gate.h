@@ -8,5 +8,5 @@
 #include "api/internal.h"
 
 /* Both answer the request themselves when they return false. */
-bool gate_identity(struct http_req *r, const struct api_identity *id);
+bool gate_identity(struct http_req *r, const struct actor *who);
 bool gate_target(const struct api *api, struct http_req *r, const struct api_identity *id);

@@ -20,25 +20,25 @@ static void write_bundles(struct json_writer *w, const struct api_space *s)
     }
 }
 
-static bool may_see(const struct api_identity *id, const struct workspace *w)
+static bool may_see(const struct actor *who, const struct workspace *w)
 {
-    if (id->is_operator)
+    str bound = actor_bound_workspace(who);
+    if (actor_is_operator(who))
         return true;
-    bool is_meant = id->who.workspace_id.n == 0 || str_eq(id->who.workspace_id, w->id);
-    return is_meant && identity_has(&id->who, SCOPE_READ) &&
-           workspace_role(w, id->who.user_id) != WS_NONE;
+    return (bound.n == 0 || str_eq(bound, w->id)) && actor_has_scope(who, SCOPE_READ) &&
+           workspace_role(w, actor_user(who)) != WS_NONE;
 }
 
 /* Anybody may ask whether nb is alive; what runs in it is for those who may see it. A workspace
  * is not opened for that. */
-static void write_known(struct json_writer *w, struct api *api, const struct api_identity *id)
+static void write_known(struct json_writer *w, struct api *api, const struct actor *who)
 {
     const struct roster *all = directory_roster(api->deps.directory);
     jw_key(w, "bundles");
     jw_array(w);
     for (size_t i = 0; i < all->nworkspaces; i++) {
         str name = all->workspaces[i].id;
-        const struct api_space *s = may_see(id, &all->workspaces[i])
+        const struct api_space *s = may_see(who, &all->workspaces[i])
                                         ? api->deps.find_space(api->deps.space_ctx, name)
                                         : NULL;
         if (s)
@@ -64,7 +64,7 @@ static const char *trouble_of(struct api *api)
 
 void api_health_get(void *ctx, struct http_req *r)
 {
-    const struct api_identity *id = api_identity(r);
+    const struct actor *who = api_actor(r);
     struct api_json j;
     api_json_begin(&j);
     jw_object(&j.w);
@@ -74,8 +74,8 @@ void api_health_get(void *ctx, struct http_req *r)
         jw_kstr(&j.w, "reason", str_from(reason));
     jw_kint(&j.w, "uptime", uptime_s(ctx));
     jw_kstr(&j.w, "version", STR(NB_VERSION));
-    if (id->is_known)
-        write_known(&j.w, ctx, id);
+    if (who)
+        write_known(&j.w, ctx, who);
     jw_end(&j.w);
     api_json_send(&j, r);
 }
@@ -97,9 +97,9 @@ void api_workspace_get(void *ctx, struct http_req *r)
     jw_end(&j.w);
     jw_key(&j.w, "user");
     jw_object(&j.w);
-    jw_kstr(&j.w, "id", api_identity(r)->viewer.user_id);
+    jw_kstr(&j.w, "id", api_user(r));
     jw_end(&j.w);
-    if (api_is_org_admin(api_identity(r))) /* a place on the machine: for who runs it */
+    if (api_is_org_admin(api_actor(r))) /* a place on the machine: for who runs it */
         jw_kstr(&j.w, "dataDir", str_from(api->deps.config->work_dir));
     jw_kstr(&j.w, "store", str_from(api->deps.config->store.type));
     jw_key(&j.w, "status");

@@ -22,6 +22,9 @@ struct news {
 
 struct conv_watchers {
     str conv_id; /* the map's key */
+    struct arena arena;
+    struct conv_acl acl; /* the rules of the conversation as last read or announced */
+    bool has_acl;
     struct list_node watches;
     size_t nwatches;
 };
@@ -69,13 +72,13 @@ static void make_filter(struct arena *a, str type, const struct json *data, stru
 
 static bool is_for(const struct news_filter *f, const struct watcher *w)
 {
-    if (f->kind == NEWS_FOR_ALL)
-        return true;
     if (f->kind == NEWS_BY_ACL)
-        return w->is_operator || access_allows(&w->viewer, &f->acl, CONV_VIEW);
+        return actor_allows(w->actor, &f->acl, CONV_VIEW);
+    if (f->kind == NEWS_FOR_ALL)
+        return actor_role(w->actor) != WS_NONE;
     for (size_t i = 0; i < f->users.len; i++)
-        if (str_eq(f->users.items[i], w->viewer.user_id))
-            return !w->is_operator && !w->viewer.is_workspace_admin; /* they still see it */
+        if (str_eq(f->users.items[i], actor_user(w->actor)))
+            return !actor_is_admin(w->actor); /* an admin still sees it */
     return false;
 }
 
@@ -107,7 +110,7 @@ static bool has_other_watch(const struct conv_watchers *cw, const struct watch *
 {
     LIST_FOREACH (n, &cw->watches) {
         const struct watch *other = LIST_ENTRY(n, struct watch, node);
-        if (other != s && str_eq(other->watcher->viewer.user_id, s->watcher->viewer.user_id))
+        if (other != s && str_eq(actor_user(other->watcher->actor), actor_user(s->watcher->actor)))
             return true;
     }
     return false;
@@ -129,7 +132,7 @@ void hub_write_presence(struct api *api, const struct watch *s, struct json_writ
     jw_key(out, "users");
     jw_array(out);
     LIST_FOREACH (it, &s->conv->watches) {
-        str user = LIST_ENTRY(it, struct watch, node)->watcher->viewer.user_id;
+        str user = actor_user(LIST_ENTRY(it, struct watch, node)->watcher->actor);
         bool is_known = false;
         for (size_t i = 0; i < seen.len && !is_known; i++)
             is_known = str_eq(ids[i], user);
@@ -155,7 +158,7 @@ static void tell_presence(struct hub *h, const struct watch *s, const char *stat
     arena_init(&a);
     api_json_begin(&j);
     jw_object(&j.w);
-    write_person(h->api, &j.w, s->watcher->viewer.user_id);
+    write_person(h->api, &j.w, actor_user(s->watcher->actor));
     jw_kstr(&j.w, "state", str_from(state));
     jw_end(&j.w);
     struct bus_msg msg = {
@@ -168,21 +171,71 @@ static void tell_presence(struct hub *h, const struct watch *s, const char *stat
     arena_done(&a);
 }
 
-void hub_watch_start(struct watcher *w, struct watch *s, str conv_id)
+static void copy_acl(struct arena *a, const struct conv_acl *from, struct conv_acl *to)
 {
-    struct hub *h = w->hub;
+    struct json_strs people = {arena_array(a, from->participants.len + 1, sizeof(str)),
+                               from->participants.len};
+    for (size_t i = 0; i < people.len; i++)
+        people.items[i] = arena_str(a, from->participants.items[i]);
+    *to = *from;
+    to->owner_id = arena_str(a, from->owner_id);
+    to->participants = people;
+}
+
+static void set_acl(struct conv_watchers *cw, const struct conv_acl *acl)
+{
+    arena_reset(&cw->arena);
+    copy_acl(&cw->arena, acl, &cw->acl);
+    cw->has_acl = true;
+    LIST_FOREACH (n, &cw->watches)
+        LIST_ENTRY(n, struct watch, node)->allowed_in = 0;
+}
+
+void hub_set_acl(struct watch *s, const struct conv_acl *acl)
+{
+    set_acl(s->conv, acl);
+}
+
+static bool is_allowed_now(const struct watch *s)
+{
+    const struct actor *who = s->watcher->actor;
+    return s->conv->has_acl ? actor_allows(who, &s->conv->acl, CONV_VIEW)
+                            : actor_role(who) != WS_NONE;
+}
+
+/* Asked for every frame of every watcher: as long as nothing has changed, one comparison. */
+bool hub_allows(struct watch *s)
+{
+    uint64_t now = actor_generation(s->watcher->actor) + 1;
+    if (s->allowed_in != now)
+        s->allowed_in = is_allowed_now(s) ? now : 0;
+    return s->allowed_in == now;
+}
+
+static struct conv_watchers *conv_watchers_of(struct hub *h, str conv_id)
+{
     struct conv_watchers *cw = map_get(&h->convs, conv_id);
-    if (!cw) {
-        cw = xcalloc(1, sizeof *cw);
-        list_init(&cw->watches);
-        cw->conv_id = str_make(str_dup(conv_id), conv_id.n);
-        map_put(&h->convs, conv_id, cw);
-    }
+    if (cw)
+        return cw;
+    cw = xcalloc(1, sizeof *cw);
+    arena_init(&cw->arena);
+    list_init(&cw->watches);
+    cw->conv_id = str_make(str_dup(conv_id), conv_id.n);
+    map_put(&h->convs, conv_id, cw);
+    return cw;
+}
+
+void hub_watch_start(struct watcher *w, struct watch *s, str conv_id, const struct conv_acl *acl)
+{
+    struct conv_watchers *cw = conv_watchers_of(w->hub, conv_id);
     s->watcher = w;
     s->conv = cw;
+    s->allowed_in = 0;
     list_push(&cw->watches, &s->node);
     cw->nwatches++;
-    tell_presence(h, s, "joined");
+    if (acl)
+        set_acl(cw, acl);
+    tell_presence(w->hub, s, "joined");
 }
 
 static void conv_watchers_put(struct hub *h, struct conv_watchers *cw)
@@ -191,6 +244,7 @@ static void conv_watchers_put(struct hub *h, struct conv_watchers *cw)
         return;
     map_del(&h->convs, cw->conv_id);
     free((char *)cw->conv_id.p);
+    arena_done(&cw->arena);
     free(cw);
 }
 
@@ -214,11 +268,11 @@ static void revoke_watch(struct watch *s)
     w->ev->on_revoked(w, s);
 }
 
-static struct watch *next_denied(struct conv_watchers *cw, const struct conv_acl *acl)
+static struct watch *next_denied(struct conv_watchers *cw)
 {
     LIST_FOREACH (n, &cw->watches) {
         struct watch *s = LIST_ENTRY(n, struct watch, node);
-        if (!s->watcher->is_operator && !access_allows(&s->watcher->viewer, acl, CONV_VIEW))
+        if (!hub_allows(s))
             return s;
     }
     return NULL;
@@ -231,8 +285,9 @@ static void enforce(struct hub *h, str conv_id, const struct conv_acl *acl)
     if (!cw)
         return;
     struct watch *s;
-    cw->nwatches++;                            /* keeps it until the loop below is over */
-    while ((s = next_denied(cw, acl)) != NULL) /* ending one may end others */
+    set_acl(cw, acl);
+    cw->nwatches++;                       /* keeps it until the loop below is over */
+    while ((s = next_denied(cw)) != NULL) /* ending one may end others */
         revoke_watch(s);
     conv_watchers_put(h, cw);
 }
@@ -251,7 +306,7 @@ void hub_end_user(struct api *api, str workspace_id, str user_id)
             continue;
         LIST_FOREACH (n, &h->watchers) {
             struct watcher *w = LIST_ENTRY(n, struct watcher, node);
-            if (!w->is_operator && str_eq(w->viewer.user_id, user_id))
+            if (!actor_is_operator(w->actor) && actor_has_user(w->actor, user_id))
                 revoke_watcher(w);
         }
     }
@@ -273,24 +328,20 @@ void hub_end_login(struct api *api, str session_id, str token_id)
         struct hub *h = m->value;
         LIST_FOREACH (n, &h->watchers) {
             struct watcher *w = LIST_ENTRY(n, struct watcher, node);
-            if ((session_id.n > 0 && str_eq(w->session_id, session_id)) ||
-                (token_id.n > 0 && str_eq(w->token_id, token_id)))
+            if (actor_has_session(w->actor, session_id) || actor_has_token(w->actor, token_id))
                 revoke_watcher(w);
         }
     }
 }
 
-void hub_role_changed(struct api *api, str workspace_id, str user_id, bool is_admin)
+void hub_role_changed(struct api *api, str workspace_id, str user_id)
 {
     struct hub *h = map_get(&api->hubs, workspace_id);
     if (!h)
         return;
     LIST_FOREACH (n, &h->watchers) {
         struct watcher *w = LIST_ENTRY(n, struct watcher, node);
-        if (!str_eq(w->viewer.user_id, user_id) || w->viewer.is_workspace_admin == is_admin)
-            continue;
-        w->viewer.is_workspace_admin = is_admin;
-        if (w->ev->on_role)
+        if (w->ev->on_role && actor_has_user(w->actor, user_id))
             w->ev->on_role(w);
     }
 }
@@ -364,16 +415,6 @@ bool hub_replay(struct watcher *w, str last_id)
 
 /* ---- life ---- */
 
-void watcher_identify(struct watcher *w, struct arena *a, const struct api_identity *id)
-{
-    w->viewer = id->viewer;
-    w->viewer.user_id = arena_str(a, id->viewer.user_id);
-    w->session_id = arena_str(a, id->who.session_id);
-    w->token_id = arena_str(a, id->who.token_id);
-    w->expires_ms = id->who.expires_ms;
-    w->is_operator = id->is_operator;
-}
-
 struct hub *hub_of(struct api *api, const struct api_space *space)
 {
     struct hub *h = map_get(&api->hubs, space->id);
@@ -421,8 +462,9 @@ static bool has_run_out(struct api *api, struct watcher *w, int64_t now_ms)
 {
     if (w->expires_ms == 0 || now_ms < w->expires_ms)
         return false;
-    if (w->session_id.n > 0)
-        w->expires_ms = auth_session_until(api->deps.auth, w->session_id);
+    str session_id = w->actor->people[0].session_id;
+    if (session_id.n > 0)
+        w->expires_ms = auth_session_until(api->deps.auth, session_id);
     bool is_over = now_ms >= w->expires_ms;
     if (is_over)
         w->expires_ms = 0; /* revoke it only once */
@@ -456,10 +498,12 @@ static void on_heartbeat(void *ctx)
         timer_start(&api->heartbeat, 1000);
 }
 
-void hub_join(struct hub *h, struct watcher *w)
+void hub_join(struct hub *h, struct watcher *w, const struct actor *actor)
 {
     struct api *api = h->api;
     w->hub = h;
+    w->actor = actor_ref(actor);
+    w->expires_ms = actor->people[0].expires_ms;
     w->heartbeat_slot = api->heartbeats % API_HEARTBEAT_S; /* its first in 30 s */
     list_push(&h->watchers, &w->node);
     h->nwatchers++;
@@ -473,6 +517,7 @@ void hub_leave(struct watcher *w)
 {
     list_del(&w->node);
     w->hub->nwatchers--;
+    w->actor = actor_unref(w->actor);
 }
 
 struct watcher *hub_next_watcher(struct hub *h, struct watcher *w)

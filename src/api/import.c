@@ -112,7 +112,7 @@ void api_import_start(void *ctx, struct http_req *r)
         http_reply_error(r, 409, "import_in_progress", "Another import is still running.", NULL);
     else {
         spec.path = body.path;
-        spec.owner_id = api_identity(r)->viewer.user_id;
+        spec.owner_id = api_user(r);
         start(api, r, &spec);
     }
 }

@@ -40,7 +40,7 @@ static void answer(struct api_wait *w, const struct conv *c)
                          NULL);
         return;
     }
-    int r = inquiry_answer(w->space->runtime, w->id, w->req->params[1], w->viewer.user_id, action,
+    int r = inquiry_answer(w->space->runtime, w->id, w->req->params[1], api_user(w->req), action,
                            body->content, &e);
     if (r == -ENOENT) {
         http_reply_error(w->req, 404, "not_found", e.msg, NULL);

@@ -43,22 +43,20 @@ struct api {
     struct auth_observer logins;
 };
 
-/* Who asks, and in which workspace; in the request's arena, as long as the request. */
+/* Who asks, and in which workspace; in the request's arena, as long as the request. It holds no
+ * role and no right: the actor is asked for them when something depends on them. */
 struct api_identity {
-    struct identity who;
-    struct viewer viewer;
-    bool is_operator;        /* over the Unix socket: whoever owns the files may do everything */
-    bool is_known;           /* false only with API_OPEN */
-    bool is_pending;         /* the credentials are still being looked at */
+    struct actor *actor;     /* held until the request is over; NULL: unknown, only with API_OPEN */
+    struct api_space *space; /* NULL with API_NO_SPACE and API_HOME */
+    bool is_pending;         /* the credentials are still being checked */
     bool is_dispatched;      /* its handler was called */
     bool is_recorded;        /* in the audit log (trail.h) */
-    struct api_space *space; /* NULL with API_NO_SPACE and API_HOME */
-    struct actor *actor;     /* the same; held until the request is over */
 };
 
 const struct api_identity *api_identity(const struct http_req *r);
 struct api_space *api_space(const struct http_req *r);
-struct actor *api_actor(const struct http_req *r); /* borrowed; of routes with a workspace */
+struct actor *api_actor(const struct http_req *r); /* borrowed; NULL: unknown, with API_OPEN */
+str api_user(const struct http_req *r);            /* the id of the person who asks */
 /* Of the workspace, by the role of now: an answer that waited shows what is right when it is sent.
  */
 bool api_is_admin(const struct http_req *r);
@@ -216,14 +214,15 @@ void api_turn_refused(struct http_req *r, enum turn_refusal why, const struct er
 bool api_query_int(struct http_req *r, const char *name, int64_t otherwise, int64_t max,
                    int64_t *ret);
 
+/* For one query of the store, with the rights of now; NULL = the operator. */
+const struct viewer *api_viewer(struct http_req *r);
+
 /* A request that waits for an answer of the store: `op` is cancelled when the client goes. */
 struct api_wait {
     struct api *api;
     struct api_space *space;
     struct http_req *req;
     struct store_op *op;
-    struct viewer viewer;
-    bool is_operator;
     str id;     /* of the conversation, when the route has one */
     void *data; /* the handler's own, in the request's arena */
     void (*then)(struct api_wait *w, const struct conv *c);
@@ -232,7 +231,6 @@ struct api_wait *api_wait_new(struct api *api, struct http_req *r); /* in r's ar
 bool api_may(const struct api_wait *w, const struct conv *c, enum conv_right right);
 /* The right that the row of the route names. Answers itself when it is missing. */
 bool api_check_right(const struct api_wait *w, const struct conv *c);
-const struct viewer *api_viewer(const struct api_wait *w); /* for queries; NULL = the operator */
 
 /* Finds the conversation r->params[0] and goes on with `then` if the asker has the right that
  * the route's row names. Answers 404 when it is absent or the asker may not see it, 403 when they
@@ -243,8 +241,8 @@ struct api_wait *api_find_conv(struct api *api, struct http_req *r, void *data,
 void api_write_strs(struct json_writer *w, const char *key, struct json_strs list);
 void api_write_time(struct json_writer *w, int64_t ms); /* 0 = null */
 /* An array of the workspaces somebody is in, or of all. */
-void api_write_workspaces(struct json_writer *w, const struct api *api,
-                          const struct api_identity *me, bool is_all);
+void api_write_workspaces(struct json_writer *w, const struct api *api, const struct actor *me,
+                          bool is_all);
 /* Which skill a message gets, and why: an object. */
 void api_write_match(struct json_writer *w, const struct skill_match *m);
 /* A store_conv_fn with a struct api_wait: answers with the conversation, or with the error. */

@@ -25,7 +25,6 @@ struct live {
     uint16_t nconvs;
     bool is_workspace;
     bool is_closing;
-    char names[]; /* what the watcher's strings point to */
 };
 
 static enum frame_form form(const struct live *s)
@@ -109,6 +108,8 @@ static void live_conv_end(struct live_conv *lc)
 static void on_event(void *ctx, store_pos pos, str line)
 {
     struct live_conv *lc = ctx;
+    if (!hub_allows(&lc->watch))
+        return;
     struct sse_frame *f =
         frame_of_line(pos, line, &lc->stream->api->names, str_from(lc->id), form(lc->stream));
     send_frame(lc->stream, f);
@@ -118,8 +119,9 @@ static void on_event(void *ctx, store_pos pos, str line)
 static void on_message(void *ctx, struct bus_msg *msg)
 {
     struct live_conv *lc = ctx;
-    send_frame(lc->stream,
-               frame_of_msg(msg, &lc->stream->api->names, str_from(lc->id), form(lc->stream)));
+    if (hub_allows(&lc->watch))
+        send_frame(lc->stream,
+                   frame_of_msg(msg, &lc->stream->api->names, str_from(lc->id), form(lc->stream)));
 }
 
 static void send_queue(struct live_conv *lc)
@@ -142,6 +144,8 @@ static void on_live(void *ctx)
     struct live_conv *lc = ctx;
     struct runtime *rt = lc->stream->space->runtime;
     struct api_json j;
+    if (!hub_allows(&lc->watch))
+        return;
     api_json_begin(&j);
     jw_object(&j.w);
     jw_kstr_or_null(&j.w, "runId", runtime_active_run(rt, str_from(lc->id)));
@@ -168,7 +172,7 @@ static void on_end(void *ctx, const struct err *err)
     live_conv_end(lc);
 }
 
-static void follow(struct live_conv *lc)
+static void follow(struct live_conv *lc, const struct conv_acl *acl)
 {
     static const struct feed_events EVENTS = {
         .on_event = on_event,
@@ -178,7 +182,7 @@ static void follow(struct live_conv *lc)
         .on_reset = on_reset,
         .on_end = on_end,
     };
-    hub_watch_start(&lc->stream->watcher, &lc->watch, str_from(lc->id));
+    hub_watch_start(&lc->stream->watcher, &lc->watch, str_from(lc->id), acl);
     lc->feed = feed_open(lc->stream->space->store, str_from(lc->id), lc->after, &EVENTS, lc);
 }
 
@@ -187,13 +191,14 @@ static void follow(struct live_conv *lc)
 static void on_looked(void *ctx, const struct err *err, const struct conv *c)
 {
     struct live_conv *lc = ctx;
-    const struct watcher *watcher = &lc->stream->watcher;
     lc->look = NULL;
     lc->is_child = c && c->parent;
-    if (err || (!watcher->is_operator && !access_allows(&watcher->viewer, &c->acl, CONV_VIEW)))
+    if (err || !actor_allows(lc->stream->watcher.actor, &c->acl, CONV_VIEW))
         live_conv_end(lc);
-    else if (!lc->feed)
-        follow(lc);
+    else if (lc->feed)
+        hub_set_acl(&lc->watch, &c->acl);
+    else
+        follow(lc, &c->acl);
 }
 
 static void look(struct live_conv *lc)
@@ -202,11 +207,15 @@ static void look(struct live_conv *lc)
     lc->look = store_get(lc->stream->space->store, str_from(lc->id), on_looked, lc);
 }
 
+/* Those that are still being looked up are checked with the new role when they are found. */
 static void on_role(struct watcher *watcher)
 {
     struct live *s = CONTAINER_OF(watcher, struct live, watcher);
-    for (struct live_conv *lc = s->convs; lc; lc = lc->next)
-        look(lc);
+    for (struct live_conv *lc = s->convs, *next; lc && !s->is_closing; lc = next) {
+        next = lc->next;
+        if (lc->watch.conv && !hub_allows(&lc->watch))
+            live_conv_end(lc);
+    }
 }
 
 /* The log of a child run may be looked at by those who see its parent now. */
@@ -242,7 +251,7 @@ void live_unwatch(struct live *s, str conv_id)
         live_conv_free(lc);
 }
 
-int live_watch(struct live *s, str conv_id, store_pos after, bool is_checked)
+int live_watch(struct live *s, str conv_id, store_pos after, const struct conv_acl *acl)
 {
     if (!store_id_valid(conv_id))
         return -EINVAL;
@@ -257,8 +266,8 @@ int live_watch(struct live *s, str conv_id, store_pos after, bool is_checked)
     lc->next = s->convs;
     s->convs = lc;
     s->nconvs++;
-    if (is_checked)
-        follow(lc);
+    if (acl)
+        follow(lc, acl);
     else
         look(lc);
     return 0;
@@ -279,36 +288,15 @@ static const struct watcher_events WORKSPACE_EVENTS = {.on_revoked = on_revoked,
                                                        .on_role = on_role,
                                                        .on_shared = on_shared};
 
-static char *put(char *at, str *s)
-{
-    if (s->n > 0)
-        memcpy(at, s->p, s->n);
-    s->p = at;
-    return at + s->n;
-}
-
-/* Ten thousand streams wait for something to happen: each is one small block. */
-static struct live *live_new(const struct watcher *who)
-{
-    size_t n = who->viewer.user_id.n + who->session_id.n + who->token_id.n;
-    struct live *s = xcalloc(1, sizeof *s + n);
-    s->watcher = *who;
-    put(put(put(s->names, &s->watcher.viewer.user_id), &s->watcher.session_id),
-        &s->watcher.token_id);
-    return s;
-}
-
 struct live *live_open(struct api *api, struct http_req *r, bool is_workspace)
 {
-    struct watcher who = {0};
-    watcher_identify(&who, &r->arena, api_identity(r));
-    struct live *s = live_new(&who);
+    struct live *s = xcalloc(1, sizeof *s);
     s->api = api;
     s->space = api_hold(api, api_space(r));
     s->number = ++api->nstreams;
     s->is_workspace = is_workspace;
     s->watcher.ev = is_workspace ? &WORKSPACE_EVENTS : &OWN_EVENTS;
-    hub_join(hub_of(api, s->space), &s->watcher);
+    hub_join(hub_of(api, s->space), &s->watcher, api_actor(r));
     s->sse = sse_open_watch(r, on_closed, NULL, s); /* the request is gone now */
     return s;
 }
@@ -326,7 +314,6 @@ uint64_t live_number(const struct live *s)
 struct live *live_find(struct api *api, const struct http_req *r, str number)
 {
     uint64_t wanted;
-    const struct viewer *who = &api_identity(r)->viewer;
     struct watcher *watcher = NULL;
     if (parse_u64(number, &wanted) < 0)
         return NULL;
@@ -334,7 +321,7 @@ struct live *live_find(struct api *api, const struct http_req *r, str number)
         if (watcher->ev != &WORKSPACE_EVENTS)
             continue;
         struct live *s = CONTAINER_OF(watcher, struct live, watcher);
-        if (s->number == wanted && str_eq(watcher->viewer.user_id, who->user_id))
+        if (s->number == wanted && str_eq(actor_user(watcher->actor), api_user(r)))
             return s;
     }
     return NULL;

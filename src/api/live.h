@@ -19,9 +19,10 @@ struct live *live_open(struct api *api, struct http_req *r, bool is_workspace);
 struct watcher *live_watcher(struct live *s);
 void live_send(struct live *s, str event, str id, str data);
 
-/* From this position on, or STORE_FEED_TAIL. Whether it may be seen is looked up first, unless
- * the caller has done so; if not, a stream of the workspace says watch.ended. -ENOSPC: too many. */
-int live_watch(struct live *s, str conv_id, store_pos after, bool is_checked);
+/* From this position on, or STORE_FEED_TAIL. acl: the caller has just found that it may be
+ * seen; NULL: that is looked up first, and if it may not, a stream of the workspace gets
+ * watch.ended. -ENOSPC: too many. */
+int live_watch(struct live *s, str conv_id, store_pos after, const struct conv_acl *acl);
 void live_unwatch(struct live *s, str conv_id);
 
 /* The caller's own stream of that number, or NULL. */

@@ -159,8 +159,8 @@ static void refuse_session(struct api *api, struct http_req *r)
 void api_auth_session(void *ctx, struct http_req *r)
 {
     struct api *api = ctx;
-    const struct api_identity *me = api_identity(r);
-    if (!me->is_known) {
+    const struct actor *me = api_actor(r);
+    if (!me) {
         refuse_session(api, r);
         return;
     }
@@ -169,11 +169,11 @@ void api_auth_session(void *ctx, struct http_req *r)
     jw_object(&j.w);
     jw_kbool(&j.w, "authenticated", true);
     jw_kstr(&j.w, "mode", str_from(auth_mode_name(auth_mode(api->deps.auth))));
-    jw_kstr(&j.w, "userId", me->who.user_id);
-    jw_kstr_or_null(&j.w, "displayName", api_display_name(api, me->who.user_id));
-    jw_kstr(&j.w, "orgRole", org_role_name(me->who.role));
+    jw_kstr(&j.w, "userId", actor_user(me));
+    jw_kstr_or_null(&j.w, "displayName", api_display_name(api, actor_user(me)));
+    jw_kstr(&j.w, "orgRole", org_role_name(actor_org_role(me)));
     jw_key(&j.w, "expiresAt");
-    api_write_time(&j.w, me->who.expires_ms);
+    api_write_time(&j.w, me->people[0].expires_ms);
     jw_end(&j.w);
     api_json_send(&j, r);
 }

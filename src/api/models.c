@@ -105,7 +105,7 @@ void api_models_list(void *ctx, struct http_req *r)
     const struct llm *llm = ((struct api *)ctx)->deps.llm;
     struct api_json j;
     size_t n;
-    bool is_admin = api_is_org_admin(api_identity(r));
+    bool is_admin = api_is_org_admin(api_actor(r));
     str why, chosen = llm_default_model(llm, &why);
     const str *names = llm_known_models(llm, &r->arena, &n);
     api_json_begin(&j);

@@ -57,7 +57,7 @@ static void on_added(void *ctx, const struct err *err, const struct conv *c)
 static void add_note(struct api_wait *w, const struct conv *c)
 {
     const struct note_body *body = w->data;
-    w->op = store_add_note(w->space->store, w->id, w->viewer.user_id, body->content, on_added, w);
+    w->op = store_add_note(w->space->store, w->id, api_user(w->req), body->content, on_added, w);
 }
 
 void api_notes_add(void *ctx, struct http_req *r)

@@ -7,10 +7,10 @@ const struct roster *api_roster(const struct api *api)
     return directory_roster(api->deps.directory);
 }
 
-bool api_is_org_admin(const struct api_identity *me)
+bool api_is_org_admin(const struct actor *me)
 {
-    bool is_bound = me->who.workspace_id.n > 0; /* a token for one workspace is for nothing else */
-    return me->is_operator || (me->who.role >= ORG_ADMIN && !is_bound);
+    bool is_bound = actor_bound_workspace(me).n > 0;
+    return actor_is_operator(me) || (actor_org_role(me) >= ORG_ADMIN && !is_bound);
 }
 
 void api_forbidden(struct http_req *r)
@@ -20,15 +20,15 @@ void api_forbidden(struct http_req *r)
 
 /* ---- changes that wait, counted for the person who asked ---- */
 
-static bool begin_change(struct api *api, const struct api_identity *me)
+static bool begin_change(struct api *api, const struct actor *me)
 {
-    size_t max = me->who.role >= ORG_ADMIN ? API_CHANGES_ADMIN : API_CHANGES_MEMBER;
-    size_t *n = map_get(&api->changing, me->who.user_id);
-    if (me->is_operator)
+    size_t max = actor_org_role(me) >= ORG_ADMIN ? API_CHANGES_ADMIN : API_CHANGES_MEMBER;
+    size_t *n = map_get(&api->changing, actor_user(me));
+    if (actor_is_operator(me))
         return true;
     if (!n) {
         n = xcalloc(1, sizeof *n);
-        map_put(&api->changing, me->who.user_id, n);
+        map_put(&api->changing, actor_user(me), n);
     }
     if (*n >= max)
         return false;
@@ -36,19 +36,19 @@ static bool begin_change(struct api *api, const struct api_identity *me)
     return true;
 }
 
-static void end_change(struct api *api, const struct api_identity *me)
+static void end_change(struct api *api, const struct actor *me)
 {
-    size_t *n = map_get(&api->changing, me->who.user_id);
-    if (me->is_operator || !n || --*n > 0)
+    size_t *n = map_get(&api->changing, actor_user(me));
+    if (actor_is_operator(me) || !n || --*n > 0)
         return;
-    map_del(&api->changing, me->who.user_id);
+    map_del(&api->changing, actor_user(me));
     free(n);
 }
 
 static void on_changed(void *ctx, const struct err *err, str id)
 {
     struct api_change *c = ctx;
-    end_change(c->api, api_identity(c->req));
+    end_change(c->api, api_actor(c->req));
     if (err->code < 0)
         api_change_error(c->req, err);
     else
@@ -60,7 +60,7 @@ void api_change(struct api *api, struct http_req *r, const struct change *what,
 {
     struct api_change *c = ARENA_NEW(&r->arena, struct api_change);
     *c = (struct api_change){api, r, then, data};
-    if (!begin_change(api, api_identity(r))) {
+    if (!begin_change(api, api_actor(r))) {
         http_add_header(r, "Retry-After", STR("1"));
         http_reply_error(r, 429, "rate_limited",
                          "An earlier change of yours is still being saved. Wait for its answer.",

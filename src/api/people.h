@@ -21,7 +21,8 @@ void api_change(struct api *api, struct http_req *r, const struct change *what,
                 void (*then)(struct api_change *c, str id), void *data);
 
 const struct roster *api_roster(const struct api *api);
-bool api_is_org_admin(const struct api_identity *me); /* admin or owner of the instance */
+/* Admin or owner of the server, now, and not with a token for one workspace only. */
+bool api_is_org_admin(const struct actor *me);
 void api_forbidden(struct http_req *r);
 /* {"id": ..., "deleted": true} */
 void api_reply_deleted(struct api_change *c, str id);

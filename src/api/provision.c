@@ -16,15 +16,16 @@ struct provision {
     struct audit_entry entry; /* of the request that caused it */
 };
 
-bool provision_is_allowed(const struct api *api, const struct api_identity *id)
+bool provision_is_allowed(const struct api *api, const struct actor *who)
 {
-    bool is_first = id->who.role == ORG_OWNER && api_roster(api)->nworkspaces == 0;
-    return is_first || (api->deps.config->people.own_workspace && id->who.workspace_id.n == 0);
+    bool is_first = actor_is_owner(who) && api_roster(api)->nworkspaces == 0;
+    return is_first ||
+           (api->deps.config->people.own_workspace && actor_bound_workspace(who).n == 0);
 }
 
-void provision_refuse(struct http_req *r, const struct api_identity *id)
+void provision_refuse(struct http_req *r, const struct actor *who)
 {
-    const char *what = api_is_org_admin(id)
+    const char *what = api_is_org_admin(who)
                            ? "You are not a member of any workspace. Add yourself to one: nb "
                              "workspace add-member, or POST /v1/workspaces/:ws/members."
                            : "You are not a member of any workspace. Ask an administrator of this "
@@ -81,7 +82,7 @@ static void make_workspace(struct provision *p, str user_id)
 
 void provision_start(struct api *api, struct http_req *r, struct provision_wait *w)
 {
-    str user_id = api_identity(r)->who.user_id;
+    str user_id = api_user(r);
     struct provision *p = map_get(&api->provisions, user_id);
     if (!p) {
         int wait_s = rates_take(&api->rates, user_id, RATE_WORKSPACES, PROVISIONS_PER_MINUTE,

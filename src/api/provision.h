@@ -16,8 +16,8 @@ struct provision_wait {
     void (*done)(struct provision_wait *w, const struct err *err);
 };
 
-bool provision_is_allowed(const struct api *api, const struct api_identity *id);
+bool provision_is_allowed(const struct api *api, const struct actor *who);
 /* Makes the workspace. Requests of the same person wait for the same workspace. */
 void provision_start(struct api *api, struct http_req *r, struct provision_wait *w);
 /* Answers 403 no_workspace. */
-void provision_refuse(struct http_req *r, const struct api_identity *id);
+void provision_refuse(struct http_req *r, const struct actor *who);

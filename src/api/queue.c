@@ -79,7 +79,7 @@ static void edit(struct api_wait *w, const struct conv *c)
     const struct edit_body *body = w->data;
     struct http_req *r = w->req;
     struct queue_wait *q = ARENA_NEW(&r->arena, struct queue_wait);
-    struct queue_ref which = {w->id, r->params[1], w->viewer.user_id, api_actor(r)};
+    struct queue_ref which = {w->id, r->params[1], api_user(w->req), api_actor(r)};
     struct err e = {0};
     q->req = r;
     settle(q, queue_edit(w->space->runtime, &which, body->message, on_saved, q, &q->op, &e), &e);
@@ -97,7 +97,7 @@ static void withdraw(struct api_wait *w, const struct conv *c)
 {
     struct http_req *r = w->req;
     struct queue_wait *q = ARENA_NEW(&r->arena, struct queue_wait);
-    str me = w->viewer.user_id;
+    str me = api_user(w->req);
     struct queue_ref which = {w->id, r->params[1], api_may(w, c, CONV_SHARE) ? STR_NONE : me, NULL};
     struct err e = {0};
     q->req = r;

@@ -95,7 +95,7 @@ void api_search_get(void *ctx, struct http_req *r)
         return;
     }
     struct api_wait *w = api_wait_new(api, r);
-    q.viewer = api_viewer(w);
+    q.viewer = api_viewer(r);
     q.limit = (size_t)limit;
     w->op = store_search(w->space->store, &q, on_searched, w);
 }

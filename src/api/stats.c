@@ -29,7 +29,6 @@ static void on_gone(struct http_req *r)
 
 void api_conversations_stats(void *ctx, struct http_req *r)
 {
-    const struct api_identity *id = api_identity(r);
     str name = http_query(r, "period");
     enum stats_period period = STATS_ALL;
     struct err e = {0};
@@ -40,8 +39,7 @@ void api_conversations_stats(void *ctx, struct http_req *r)
     }
     struct stats_request *q = ARENA_NEW(&r->arena, struct stats_request);
     q->req = r;
-    q->job =
-        stats_start(api_space(r)->store, id->is_operator ? NULL : &id->viewer, period, on_stats, q);
+    q->job = stats_start(api_space(r)->store, api_viewer(r), period, on_stats, q);
     r->user = q;
     r->on_gone = on_gone;
 }

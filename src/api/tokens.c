@@ -25,10 +25,10 @@ static void write_token(struct json_writer *w, const struct api *api, const stru
 /* Admins may look at and end the tokens of others; nobody makes one in another's name. */
 static const struct user *whose(const struct api *api, struct http_req *r)
 {
-    const struct api_identity *me = api_identity(r);
+    const struct actor *me = api_actor(r);
     str id = http_query(r, "userId");
-    if (id.n == 0 || str_eq(id, me->who.user_id))
-        return roster_user(api_roster(api), me->who.user_id);
+    if (id.n == 0 || str_eq(id, actor_user(me)))
+        return roster_user(api_roster(api), actor_user(me));
     return api_is_org_admin(me) ? roster_user(api_roster(api), id) : NULL;
 }
 
@@ -120,9 +120,9 @@ static bool read_expiry(struct http_req *r, const struct json *days, int64_t *re
 void api_tokens_add(void *ctx, struct http_req *r)
 {
     struct api *api = ctx;
-    const struct api_identity *me = api_identity(r);
+    const struct actor *me = api_actor(r);
     struct token_body b = {0};
-    struct auth_new_token in = {.user_id = me->who.user_id};
+    struct auth_new_token in = {.user_id = actor_user(me)};
     if (!api_decode_body(r, TOKEN_FIELDS, &b) || !read_scopes(r, &b.scopes, &in.scopes) ||
         !read_expiry(r, b.days, &in.expires_ms))
         return;

@@ -6,6 +6,7 @@
 #include "base/random.h"
 #include "engine/permission.h"
 #include "tools/schema.h"
+#include "tools/surface.h"
 
 /* ---- listing ---- */
 
@@ -30,15 +31,15 @@ bool api_is_admin(const struct http_req *r)
 
 bool api_token_sees(const struct http_req *r, str bundle)
 {
-    const struct identity *who = &api_identity(r)->who;
+    const struct actor *who = api_actor(r);
     const struct toolset *all = registry_tools(api_space(r)->tools);
     char any[TOOL_NAME_MAX * 2];
     int n =
         snprintf(any, sizeof any, "%.*s__resources", STR_ARG(str_slice(bundle, 0, TOOL_NAME_MAX)));
-    if (identity_may_call(who, str_make(any, (size_t)n)))
+    if (surface_allows_name(who, str_make(any, (size_t)n)))
         return true;
     for (size_t i = 0; i < all->len; i++)
-        if (str_eq(all->items[i].source, bundle) && identity_may_call(who, all->items[i].name))
+        if (str_eq(all->items[i].source, bundle) && surface_allows_name(who, all->items[i].name))
             return true;
     return false;
 }
@@ -55,7 +56,7 @@ void api_tools_list(void *ctx, struct http_req *r)
     for (size_t i = 0; i < all->len; i++) {
         const struct toolset_item *it = &all->items[i];
         if (it->tool->is_internal || (it->tool->is_admin_only && !api_is_admin(r)) ||
-            !identity_may_call(&api_identity(r)->who, it->name) ||
+            !surface_allows_name(api_actor(r), it->name) ||
             (server.n > 0 && !str_eq(server, it->source)))
             continue;
         write_tool(&j.w, it);
@@ -115,7 +116,7 @@ static void announce(const struct call_wait *w, const char *type, const bool *ok
     jw_kstr(&j, "name", w->name);
     jw_kstr(&j, "server", w->server);
     jw_kstr(&j, "tool", w->name);
-    jw_kstr(&j, "userId", api_identity(w->req)->viewer.user_id);
+    jw_kstr(&j, "userId", api_user(w->req));
     if (ok) {
         jw_kbool(&j, "ok", *ok);
         jw_kint(&j, "ms", (int64_t)(clock_mono_ms() - w->started_ms));
@@ -199,7 +200,7 @@ static void refuse_unknown(struct http_req *r, const struct call_in *in)
     bool is_coming;
     str name = arena_printf(&r->arena, "%.*s__%.*s", STR_ARG(in->server), STR_ARG(in->tool));
     str absence = STR_NONE;
-    if (identity_may_call(&api_identity(r)->who, name))
+    if (surface_allows_name(api_actor(r), name))
         absence = registry_absence(api_space(r)->tools, &r->arena, in->server, &is_coming);
     str message =
         arena_printf(&r->arena, "There is no tool '%.*s' of '%.*s'.%s%.*s", STR_ARG(in->tool),
@@ -214,11 +215,11 @@ static bool check_call(struct http_req *r, const struct call_in *in, const struc
         refuse_unknown(r, in);
         return false;
     }
-    if (!identity_may_call(&api_identity(r)->who, it->name)) {
+    if (!surface_allows_name(api_actor(r), it->name)) {
         http_reply_error(r, 403, "forbidden", "This token is not for that tool.", NULL);
         return false;
     }
-    if (!identity_has(&api_identity(r)->who, it->tool->scope)) {
+    if (!actor_has_scope(api_actor(r), it->tool->scope)) {
         http_reply_error(r, 403, "forbidden", "This token's scopes do not cover that tool.", NULL);
         return false;
     }
@@ -250,7 +251,7 @@ static void call(void *ctx)
     struct tool_caller who = {
         .actor = api_actor(r),
         .call_id = str_from(w->id),
-        .via = api_identity(r)->is_operator ? STR("cli") : STR("api"),
+        .via = actor_is_operator(api_actor(r)) ? STR("cli") : STR("api"),
     };
     r->on_gone = on_gone;
     announce(w, "bridge.tool.call", NULL);

@@ -80,16 +80,18 @@ static const struct trail_row *row_of(const struct http_req *r)
 
 /* ---- who, and how it ended ---- */
 
-static str how_of(const struct http_req *r, const struct api_identity *id)
+static str how_of(const struct http_req *r, const struct actor *who)
 {
     static const char *const HOW[] = {[AUTH_BY_MODE] = "local",
                                       [AUTH_BY_KEY] = "key",
                                       [AUTH_BY_TOKEN] = "token",
                                       [AUTH_BY_SESSION] = "session",
                                       [AUTH_BY_JWT] = "jwt"};
-    if (id && id->is_operator)
+    if (!who)
+        return STR_NONE;
+    if (actor_is_operator(who))
         return r->peer_addr[0] || r->conn ? STR("socket") : STR("terminal");
-    return id && id->is_known ? str_from(HOW[id->who.how]) : STR_NONE;
+    return str_from(HOW[who->people[0].how]);
 }
 
 static str outcome_of(int status)
@@ -103,20 +105,22 @@ static str outcome_of(int status)
     return status == 401 || status == 403 || status == 404 ? STR("denied") : STR("failed");
 }
 
-static str via_of(const struct api_identity *id)
+static str via_of(const struct actor *who)
 {
-    return id && id->is_operator ? STR("cli") : STR("api");
+    return who && actor_is_operator(who) ? STR("cli") : STR("api");
 }
 
 static struct audit_entry entry_of(struct api *api, const struct http_req *r, int status)
 {
     const struct api_identity *id = r->caller;
-    struct audit_entry e = {.how = how_of(r, id), .via = via_of(id), .outcome = outcome_of(status)};
+    const struct actor *who = id ? id->actor : NULL;
+    struct audit_entry e = {
+        .how = how_of(r, who), .via = via_of(who), .outcome = outcome_of(status)};
     e.address =
         r->peer_addr[0] ? proxy_client(&api->deps.config->http, (struct http_req *)r) : STR_NONE;
-    if (id && (id->is_known || id->is_operator)) {
-        e.user = id->who.user_id;
-        e.token = id->who.token_id;
+    if (who) {
+        e.user = actor_user(who);
+        e.token = actor_token(who);
     }
     if (id && id->space)
         e.workspace = id->space->id;

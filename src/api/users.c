@@ -26,7 +26,7 @@ static void reply_changed(struct api_change *c, str id)
 static str user_in_path(const struct http_req *r)
 {
     bool is_me = str_eq(r->params[0], STR("me"));
-    return is_me ? api_identity(r)->who.user_id : r->params[0];
+    return is_me ? api_user(r) : r->params[0];
 }
 
 /* ---- reading ---- */
@@ -68,9 +68,9 @@ static const struct json_field USER_FIELDS[] = {
     {0}};
 
 /* Only an owner makes owners; that nobody else touches one, the gate sees to. */
-static bool may_give_role(const struct api_identity *me, enum org_role role)
+static bool may_give_role(const struct actor *me, enum org_role role)
 {
-    return me->is_operator || me->who.role == ORG_OWNER || role != ORG_OWNER;
+    return actor_is_owner(me) || role != ORG_OWNER;
 }
 
 /* Fills in what was given. False: answered. */
@@ -119,7 +119,7 @@ static void set_first_password(struct api_change *c, str id)
 
 void api_users_add(void *ctx, struct http_req *r)
 {
-    const struct api_identity *me = api_identity(r);
+    const struct actor *me = api_actor(r);
     struct user_body *b = ARENA_NEW(&r->arena, struct user_body);
     struct change c = {.kind = CHANGE_USER_ADD, .role = ORG_MEMBER};
     if (!read_body(r, b, &c) || (b->password.p && !password_ok(r, b->password)))
@@ -138,14 +138,14 @@ static bool is_own_business(const struct user_body *b)
 
 void api_users_set(void *ctx, struct http_req *r)
 {
-    const struct api_identity *me = api_identity(r);
+    const struct actor *me = api_actor(r);
     struct user_body b = {0};
     struct change c = {.kind = CHANGE_USER_SET,
                        .user_id = user_in_path(r),
-                       .actor = arena_cstr(&r->arena, me->who.user_id)};
+                       .actor = arena_cstr(&r->arena, actor_user(me))};
     if (!read_body(r, &b, &c))
         return;
-    bool is_me = str_eq(c.user_id, me->who.user_id);
+    bool is_me = str_eq(c.user_id, actor_user(me));
     if (b.password.p)
         http_reply_error(r, 400, "bad_request", "password: use /v1/users/:id/password", NULL);
     else if (is_me && !is_own_business(&b) && !api_is_org_admin(me))
@@ -158,12 +158,12 @@ void api_users_set(void *ctx, struct http_req *r)
 
 void api_users_remove(void *ctx, struct http_req *r)
 {
-    const struct api_identity *me = api_identity(r);
+    const struct actor *me = api_actor(r);
     struct change c = {
         .kind = CHANGE_USER_REMOVE,
         .user_id = user_in_path(r),
         .is_cascade = str_eq(http_query(r, "cascade"), STR("true")),
-        .actor = arena_cstr(&r->arena, me->who.user_id),
+        .actor = arena_cstr(&r->arena, actor_user(me)),
     };
     api_change(ctx, r, &c, api_reply_deleted, NULL);
 }
@@ -194,13 +194,13 @@ static void on_password(void *ctx, const struct err *err, str id)
 void api_users_password(void *ctx, struct http_req *r)
 {
     struct api *api = ctx;
-    const struct api_identity *me = api_identity(r);
+    const struct actor *me = api_actor(r);
     struct password_body b = {0};
     str id = user_in_path(r);
-    bool is_me = !me->is_operator && str_eq(id, me->who.user_id);
+    bool is_me = !actor_is_operator(me) && str_eq(id, actor_user(me));
     if (!api_decode_body(r, PASSWORD_FIELDS, &b) || !password_ok(r, b.password))
         return;
-    if (is_me && me->who.how == AUTH_BY_TOKEN) {
+    if (is_me && me->people[0].how == AUTH_BY_TOKEN) {
         http_reply_error(r, 403, "forbidden", "A token cannot change a password.", NULL);
         return;
     }
@@ -234,7 +234,7 @@ static void reply_preferences(struct api *api, struct http_req *r, str id)
 
 void api_preferences_get(void *ctx, struct http_req *r)
 {
-    reply_preferences(ctx, r, api_identity(r)->who.user_id);
+    reply_preferences(ctx, r, api_user(r));
 }
 
 static void reply_new_preferences(struct api_change *c, str id)
@@ -250,7 +250,6 @@ void api_preferences_set(void *ctx, struct http_req *r)
         http_reply_error(r, 400, "bad_request", "The body must be a JSON object.", NULL);
         return;
     }
-    struct change c = {
-        .kind = CHANGE_USER_SET, .user_id = api_identity(r)->who.user_id, .preferences = body};
+    struct change c = {.kind = CHANGE_USER_SET, .user_id = api_user(r), .preferences = body};
     api_change(ctx, r, &c, reply_new_preferences, NULL);
 }

@@ -7,9 +7,9 @@
 /* ---- reading ---- */
 
 static void write_workspace(struct json_writer *w, const struct workspace *ws,
-                            const struct api_identity *me)
+                            const struct actor *me)
 {
-    enum ws_role role = workspace_role(ws, me->who.user_id);
+    enum ws_role role = workspace_role(ws, actor_user(me));
     jw_object(w);
     jw_kstr(w, "id", ws->id);
     jw_kstr(w, "name", ws->name);
@@ -22,16 +22,17 @@ static void write_workspace(struct json_writer *w, const struct workspace *ws,
     jw_end(w);
 }
 
-void api_write_workspaces(struct json_writer *w, const struct api *api,
-                          const struct api_identity *me, bool is_all)
+void api_write_workspaces(struct json_writer *w, const struct api *api, const struct actor *me,
+                          bool is_all)
 {
     const struct roster *all = api_roster(api);
     jw_array(w);
     for (size_t i = 0; i < all->nworkspaces; i++) {
         const struct workspace *ws = &all->workspaces[i];
-        bool is_bound = me->who.workspace_id.n > 0 && !str_eq(me->who.workspace_id, ws->id);
-        bool is_mine = workspace_role(ws, me->who.user_id) != WS_NONE;
-        if (!is_bound && (is_all || is_mine || me->is_operator))
+        bool is_bound =
+            actor_bound_workspace(me).n > 0 && !str_eq(actor_bound_workspace(me), ws->id);
+        bool is_mine = workspace_role(ws, actor_user(me)) != WS_NONE;
+        if (!is_bound && (is_all || is_mine || actor_is_operator(me)))
             write_workspace(w, ws, me);
     }
     jw_end(w);
@@ -39,7 +40,7 @@ void api_write_workspaces(struct json_writer *w, const struct api *api,
 
 void api_workspaces_list(void *ctx, struct http_req *r)
 {
-    const struct api_identity *me = api_identity(r);
+    const struct actor *me = api_actor(r);
     bool is_all = str_eq(http_query(r, "all"), STR("true"));
     struct api_json j;
     api_json_begin(&j);
@@ -59,7 +60,7 @@ static void reply_workspace(struct api *api, struct http_req *r, str id)
     }
     struct api_json j;
     api_json_begin(&j);
-    write_workspace(&j.w, ws, api_identity(r));
+    write_workspace(&j.w, ws, api_actor(r));
     api_json_send(&j, r);
 }
 
@@ -86,15 +87,15 @@ static void reply_changed(struct api_change *c, str id)
 
 void api_workspaces_add(void *ctx, struct http_req *r)
 {
-    const struct api_identity *me = api_identity(r);
+    const struct actor *me = api_actor(r);
     struct workspace_body b = {0};
     if (!api_decode_body(r, WORKSPACE_FIELDS, &b))
         return;
     struct change c = {.kind = CHANGE_WORKSPACE_ADD,
                        .name = b.name,
                        .workspace_id = b.id,
-                       .user_id = me->who.user_id,
-                       .actor = arena_cstr(&r->arena, me->who.user_id)};
+                       .user_id = actor_user(me),
+                       .actor = arena_cstr(&r->arena, actor_user(me))};
     api_change(ctx, r, &c, reply_changed, NULL);
 }
 
@@ -113,7 +114,7 @@ void api_workspaces_remove(void *ctx, struct http_req *r)
 {
     struct change c = {.kind = CHANGE_WORKSPACE_REMOVE,
                        .workspace_id = r->params[0],
-                       .actor = arena_cstr(&r->arena, api_identity(r)->who.user_id)};
+                       .actor = arena_cstr(&r->arena, api_user(r))};
     api_change(ctx, r, &c, api_reply_deleted, NULL);
 }
 

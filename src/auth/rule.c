@@ -1,26 +1,16 @@
 #include "auth/rule.h"
 
-#include "auth/identity.h"
+#include "workspace/actor.h"
 
-static bool is_narrowed(const struct identity *who)
+const char *rule_refuses_token(const struct access_rule *rule, const struct actor *who)
 {
-    return who->tools.len > 0;
-}
-
-static bool is_bound(const struct identity *who)
-{
-    return who->workspace_id.n > 0;
-}
-
-const char *rule_refuses_token(const struct access_rule *rule, const struct identity *who)
-{
-    if (!identity_has(who, rule->scope))
+    if (!actor_has_scope(who, (enum auth_scope)rule->scope))
         return "This token's scopes do not cover that.";
-    if (rule->tokens == RULE_TOKENS_NONE && who->how == AUTH_BY_TOKEN)
+    if (rule->tokens == RULE_TOKENS_NONE && who->people[0].how == AUTH_BY_TOKEN)
         return "A token cannot do that: log in.";
-    if (rule->tokens >= RULE_TOKENS_WIDE && is_narrowed(who))
+    if (rule->tokens >= RULE_TOKENS_WIDE && actor_is_narrowed(who))
         return "This token is for some tools only. Use one without a limit of tools.";
-    if (rule->tokens >= RULE_TOKENS_WHOLE && is_bound(who))
+    if (rule->tokens >= RULE_TOKENS_WHOLE && actor_bound_workspace(who).n > 0)
         return "This token is for one workspace only. Use one that is not bound to a workspace.";
     return NULL;
 }

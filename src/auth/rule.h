@@ -8,7 +8,7 @@
 #include "workspace/access.h"
 #include "workspace/roster.h"
 
-struct identity;
+struct actor;
 
 /* Which API tokens may use a row, besides having its scope. Sessions and keys are not tokens. */
 enum rule_tokens {
@@ -37,9 +37,9 @@ struct access_rule {
     bool is_local; /* only over nb.sock; elsewhere it does not exist */
 };
 
-/* Whether the identity's scopes and token fit, roles aside. NULL: they do; else the reason, for
+/* Whether the actor's scopes and token fit, roles aside. NULL: they do; else the reason, for
  * a 403. */
-const char *rule_refuses_token(const struct access_rule *rule, const struct identity *who);
+const char *rule_refuses_token(const struct access_rule *rule, const struct actor *who);
 
 str rule_tokens_name(enum rule_tokens tokens); /* any, wide, whole, none */
 str rule_conv_name(enum rule_conv conv);       /* "", view, send, manage, share */

@@ -222,6 +222,8 @@ size_t index_shelves(struct arena *a, const struct viewer *viewer, bool with_hid
                      str ret[INDEX_SHELVES_MAX])
 {
     size_t n = 0;
+    if (viewer && viewer->is_gone)
+        return 0;
     for (int hidden = 0; hidden <= (with_hidden ? 1 : 0); hidden++) {
         if (!viewer || viewer->is_workspace_admin) {
             ret[n++] = shelf(a, hidden, "*", STR_NONE);

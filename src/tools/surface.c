@@ -40,6 +40,14 @@ bool surface_may_call(const struct actor *a, bool is_child, const struct toolset
     return has_profile || !is_child || !is_kept_from_children(it);
 }
 
+bool surface_allows_name(const struct actor *a, str name)
+{
+    for (size_t i = 0; i < a->nfilters; i++)
+        if (!passes(&a->filters[i], name))
+            return false;
+    return !a->is_overfull;
+}
+
 bool surface_may_use_source(const struct actor *a, str source)
 {
     char any[TOOL_NAME_MAX + 8];

@@ -24,6 +24,8 @@ bool globs_match(struct json_strs g, str name);
  * nor the tools of admins, unless a profile names them. */
 bool surface_may_call(const struct actor *a, bool is_child, const struct toolset_item *it);
 
+/* By the filters alone: may the actor know of a tool of this name? */
+bool surface_allows_name(const struct actor *a, str name);
 /* The same for what has no tool name: resources, prompts, completion and the instructions of a
  * server. Every filter must let all tools of the source pass ("source__*"). */
 bool surface_may_use_source(const struct actor *a, str source);

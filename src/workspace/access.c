@@ -32,6 +32,8 @@ static bool is_owner(const struct viewer *v, const struct conv_acl *acl)
 static bool allows_one(const struct viewer *v, const struct conv_acl *acl, enum conv_right right)
 {
     /* An admin may be a participant too: rights of all relations add up. */
+    if (v->is_gone)
+        return false;
     return (is_owner(v, acl) && ALLOWED[REL_OWNER][right]) ||
            (v->is_workspace_admin && ALLOWED[REL_ADMIN][right]) ||
            (v->user_id.n && is_participant(v, acl) && ALLOWED[REL_PARTICIPANT][right]);
@@ -58,13 +60,15 @@ bool access_allows(const struct viewer *v, const struct conv_acl *acl, enum conv
 
 struct viewer viewer_copy(struct arena *a, const struct viewer *v)
 {
-    struct viewer copy = {arena_str(a, v->user_id), v->is_workspace_admin, NULL};
-    struct viewer **end = (struct viewer **)&copy.also;
+    struct viewer copy = *v;
+    copy.user_id = arena_str(a, v->user_id);
+    struct viewer *last = &copy;
     for (const struct viewer *from = v->also; from; from = from->also) {
         struct viewer *one = ARENA_NEW(a, struct viewer);
-        *one = (struct viewer){arena_str(a, from->user_id), from->is_workspace_admin, NULL};
-        *end = one;
-        end = (struct viewer **)&one->also;
+        *one = *from;
+        one->user_id = arena_str(a, from->user_id);
+        last->also = one;
+        last = one;
     }
     return copy;
 }

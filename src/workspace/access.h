@@ -7,11 +7,12 @@
 #include "base/arena.h"
 #include "base/json_decode.h"
 
-/* A person at this moment; made by actor_viewer. With `also`, several people: allowed is what
- * each of them may do. */
+/* A person at this moment, for one query of the store; made by actor_viewer and never kept longer.
+ * With `also`, several people: allowed is what each of them may do. */
 struct viewer {
     str user_id;
     bool is_workspace_admin;
+    bool is_gone;              /* not a member any more, or the token was revoked: sees nothing */
     const struct viewer *also; /* or NULL */
 };
 

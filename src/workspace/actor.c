@@ -1,19 +1,76 @@
 #include "workspace/actor.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-#include "base/clock.h"
 #include "workspace/directory.h"
 
-/* ---- life ---- */
+/* ---- one block: the actor, its people, its filters, their globs, then the text ---- */
 
-static struct actor *actor_alloc(const struct directory *d, str workspace_id)
+static size_t count_globs(const struct actor *a)
 {
-    struct actor *a = xcalloc(1, sizeof *a);
-    arena_init(&a->arena);
+    size_t n = 0;
+    for (size_t i = 0; i < a->nfilters; i++)
+        n += a->filters[i].globs.len;
+    return n;
+}
+
+/* Each string with a NUL behind it. */
+static size_t text_size(const struct actor *a)
+{
+    size_t n = a->workspace_id.n + 1;
+    for (size_t i = 0; i < a->npeople; i++) {
+        const struct principal *p = &a->people[i];
+        n += p->user_id.n + p->token_id.n + p->session_id.n + p->bound_workspace_id.n + 4;
+    }
+    for (size_t i = 0; i < a->nfilters; i++)
+        for (size_t k = 0; k < a->filters[i].globs.len; k++)
+            n += a->filters[i].globs.items[k].n + 1;
+    return n;
+}
+
+static str put_text(char **at, str s)
+{
+    str copy = {*at, s.n};
+    if (s.n > 0)
+        memcpy(*at, s.p, s.n);
+    *at += s.n + 1;
+    return copy;
+}
+
+static void put_person(struct principal *to, const struct principal *p, char **text)
+{
+    *to = *p;
+    to->user_id = put_text(text, p->user_id);
+    to->token_id = put_text(text, p->token_id);
+    to->session_id = put_text(text, p->session_id);
+    to->bound_workspace_id = put_text(text, p->bound_workspace_id);
+}
+
+/* An actor like `from`, whose parts belong to others. */
+static struct actor *actor_build(const struct actor *from)
+{
+    size_t nglobs = count_globs(from);
+    struct actor *a = xcalloc(1, sizeof *a + from->npeople * sizeof(struct principal) +
+                                     from->nfilters * sizeof(struct tool_filter) +
+                                     nglobs * sizeof(str) + text_size(from));
+    struct principal *people = (struct principal *)(a + 1);
+    struct tool_filter *filters = (struct tool_filter *)(people + from->npeople);
+    str *globs = (str *)(filters + from->nfilters);
+    char *text = (char *)(globs + nglobs);
+    *a = *from;
     a->refs = 1;
-    a->directory = d;
-    a->workspace_id = arena_str(&a->arena, workspace_id);
+    a->workspace_id = put_text(&text, from->workspace_id);
+    a->people = people;
+    a->filters = filters;
+    for (size_t i = 0; i < from->npeople; i++)
+        put_person(&people[i], &from->people[i], &text);
+    for (size_t i = 0; i < from->nfilters; i++) {
+        const struct tool_filter *f = &from->filters[i];
+        filters[i] = (struct tool_filter){f->kind, {globs, f->globs.len}};
+        for (size_t k = 0; k < f->globs.len; k++)
+            *globs++ = put_text(&text, f->globs.items[k]);
+    }
     return a;
 }
 
@@ -27,29 +84,9 @@ struct actor *actor_ref(const struct actor *a)
 
 struct actor *actor_unref(struct actor *a)
 {
-    if (!a || --a->refs > 0)
-        return NULL;
-    arena_done(&a->arena);
-    free(a);
+    if (a && --a->refs == 0)
+        free(a);
     return NULL;
-}
-
-static struct principal copy_principal(struct arena *m, const struct principal *p)
-{
-    struct principal copy = *p;
-    copy.user_id = arena_str(m, p->user_id);
-    copy.token_id = arena_str(m, p->token_id);
-    copy.session_id = arena_str(m, p->session_id);
-    copy.bound_workspace_id = arena_str(m, p->bound_workspace_id);
-    return copy;
-}
-
-static struct json_strs copy_globs(struct arena *m, struct json_strs in)
-{
-    struct json_strs out = {arena_array(m, in.len + 1, sizeof(str)), in.len};
-    for (size_t i = 0; i < in.len; i++)
-        out.items[i] = arena_str(m, in.items[i]);
-    return out;
 }
 
 /* ---- deriving ---- */
@@ -62,10 +99,10 @@ static bool same_globs(struct json_strs x, struct json_strs y)
     return x.len == y.len;
 }
 
-static bool has_filter(const struct actor *a, const struct tool_filter *f)
+static bool has_filter(const struct tool_filter *all, size_t n, const struct tool_filter *f)
 {
-    for (size_t i = 0; i < a->nfilters; i++)
-        if (a->filters[i].kind == f->kind && same_globs(a->filters[i].globs, f->globs))
+    for (size_t i = 0; i < n; i++)
+        if (all[i].kind == f->kind && same_globs(all[i].globs, f->globs))
             return true;
     return false;
 }
@@ -80,72 +117,79 @@ static bool same_principal(const struct principal *x, const struct principal *y)
 
 /* An author known from the log adds nothing when the same person is there with a credential: the
  * role is looked up either way, and a token's filter is stored beside the author. */
-static bool adds_nothing(const struct actor *a, const struct principal *p)
+static bool adds_nothing(const struct principal *all, size_t n, const struct principal *p)
 {
-    for (size_t i = 0; i < a->npeople; i++) {
-        const struct principal *known = &a->people[i];
-        if (same_principal(known, p) ||
-            (p->how == AUTH_BY_LOG && str_eq(known->user_id, p->user_id)))
+    for (size_t i = 0; i < n; i++)
+        if (same_principal(&all[i], p) ||
+            (p->how == AUTH_BY_LOG && str_eq(all[i].user_id, p->user_id)))
             return true;
-    }
     return false;
 }
 
-/* A copy with room for `people` and `filters` more; both arrays are writable until it is
- * returned to a caller. */
-static struct actor *copy_with_room(const struct actor *a, size_t people, size_t filters)
+/* What an actor of several will consist of; the text belongs to others. */
+struct draft {
+    struct principal people[ACTOR_PEOPLE_MAX];
+    struct tool_filter filters[ACTOR_FILTERS_MAX];
+    struct actor actor; /* of these arrays */
+};
+
+static void draft_init(struct draft *d, const struct directory *dir, str workspace_id)
 {
-    struct actor *copy = actor_alloc(a->directory, a->workspace_id);
-    struct arena *m = &copy->arena;
-    struct principal *p = arena_array(m, a->npeople + people, sizeof *p);
-    struct tool_filter *f = arena_array(m, a->nfilters + filters + 1, sizeof *f);
-    for (size_t i = 0; i < a->npeople; i++)
-        p[i] = copy_principal(m, &a->people[i]);
-    for (size_t i = 0; i < a->nfilters; i++)
-        f[i] = (struct tool_filter){a->filters[i].kind, copy_globs(m, a->filters[i].globs)};
-    copy->people = p;
-    copy->npeople = a->npeople;
-    copy->filters = f;
-    copy->nfilters = a->nfilters;
-    copy->is_overfull = a->is_overfull;
-    return copy;
+    d->actor = (struct actor){
+        .directory = dir, .workspace_id = workspace_id, .people = d->people, .filters = d->filters};
 }
 
-static void add_person(struct actor *a, const struct principal *p)
+static void add_person(struct draft *d, const struct principal *p)
 {
-    struct principal *people = (struct principal *)a->people;
-    if (adds_nothing(a, p))
+    struct actor *a = &d->actor;
+    if (adds_nothing(d->people, a->npeople, p))
         return;
     if (a->npeople >= ACTOR_PEOPLE_MAX)
         a->is_overfull = true;
     else
-        people[a->npeople++] = copy_principal(&a->arena, p);
+        d->people[a->npeople++] = *p;
 }
 
-static void add_filter(struct actor *a, const struct tool_filter *f)
+static void add_filter(struct draft *d, const struct tool_filter *f)
 {
-    struct tool_filter *filters = (struct tool_filter *)a->filters;
-    if (has_filter(a, f))
+    struct actor *a = &d->actor;
+    if (has_filter(d->filters, a->nfilters, f))
         return;
     if (a->nfilters >= ACTOR_FILTERS_MAX)
         a->is_overfull = true;
     else
-        filters[a->nfilters++] = (struct tool_filter){f->kind, copy_globs(&a->arena, f->globs)};
+        d->filters[a->nfilters++] = *f;
+}
+
+static void add_actor(struct draft *d, const struct actor *a)
+{
+    for (size_t i = 0; i < a->npeople; i++)
+        add_person(d, &a->people[i]);
+    for (size_t i = 0; i < a->nfilters; i++)
+        add_filter(d, &a->filters[i]);
+    d->actor.is_overfull |= a->is_overfull;
 }
 
 struct actor *actor_new(const struct directory *d, str workspace_id, const struct principal *who,
                         struct json_strs tools)
 {
-    struct actor *a = actor_alloc(d, workspace_id);
-    struct principal *p = arena_array(&a->arena, 1, sizeof *p);
-    struct tool_filter *f = arena_array(&a->arena, 1, sizeof *f);
-    *p = copy_principal(&a->arena, who);
-    a->people = p;
-    a->npeople = 1;
-    a->filters = f;
-    if (tools.items)
-        add_filter(a, &(struct tool_filter){FILTER_TOKEN, tools});
-    return a;
+    struct tool_filter f = {FILTER_TOKEN, tools};
+    struct actor from = {.directory = d,
+                         .workspace_id = workspace_id,
+                         .people = who,
+                         .npeople = 1,
+                         .filters = &f,
+                         .nfilters = tools.items ? 1 : 0};
+    return actor_build(&from);
+}
+
+struct actor *actor_enter(struct actor *a, str workspace_id)
+{
+    struct actor from = *a;
+    from.workspace_id = workspace_id;
+    struct actor *there = actor_build(&from);
+    actor_unref(a);
+    return there;
 }
 
 struct actor *actor_new_operator(const struct directory *d, str workspace_id, str user_id)
@@ -158,35 +202,35 @@ struct actor *actor_new_operator(const struct directory *d, str workspace_id, st
 struct actor *actor_narrow(struct actor *a, enum filter_kind kind, struct json_strs globs)
 {
     struct tool_filter f = {kind, globs};
-    if (!globs.items || has_filter(a, &f))
+    struct draft d;
+    if (!globs.items || has_filter(a->filters, a->nfilters, &f))
         return actor_ref(a);
-    struct actor *copy = copy_with_room(a, 0, 1);
-    add_filter(copy, &f);
-    return copy;
+    draft_init(&d, a->directory, a->workspace_id);
+    add_actor(&d, a);
+    add_filter(&d, &f);
+    return actor_build(&d.actor);
 }
 
 static bool includes(const struct actor *a, const struct actor *b)
 {
     for (size_t i = 0; i < b->npeople; i++)
-        if (!adds_nothing(a, &b->people[i]))
+        if (!adds_nothing(a->people, a->npeople, &b->people[i]))
             return false;
     for (size_t i = 0; i < b->nfilters; i++)
-        if (!has_filter(a, &b->filters[i]))
+        if (!has_filter(a->filters, a->nfilters, &b->filters[i]))
             return false;
     return !b->is_overfull || a->is_overfull;
 }
 
 struct actor *actor_join(struct actor *a, const struct actor *b)
 {
+    struct draft d;
     if (a == b || includes(a, b))
         return actor_ref(a);
-    struct actor *copy = copy_with_room(a, b->npeople, b->nfilters);
-    for (size_t i = 0; i < b->npeople; i++)
-        add_person(copy, &b->people[i]);
-    for (size_t i = 0; i < b->nfilters; i++)
-        add_filter(copy, &b->filters[i]);
-    copy->is_overfull |= b->is_overfull;
-    return copy;
+    draft_init(&d, a->directory, a->workspace_id);
+    add_actor(&d, a);
+    add_actor(&d, b);
+    return actor_build(&d.actor);
 }
 
 struct actor *actor_join_author(struct actor *a, str user_id, struct json_strs tools)
@@ -200,50 +244,82 @@ struct actor *actor_join_author(struct actor *a, str user_id, struct json_strs t
 
 /* ---- asking ---- */
 
-static bool is_admin_now(const struct actor *a, const struct principal *p)
+/* The author of a stored message may have left since: the words stay, without a role. */
+static enum ws_role role_now(const struct actor *a, const struct principal *p)
 {
-    struct viewer now = {0};
-    if (p->is_operator || !a->directory)
-        return p->is_operator;
-    return directory_viewer(a->directory, a->workspace_id, p->user_id, &now) &&
-           now.is_workspace_admin;
+    if (p->is_operator)
+        return WS_ADMIN;
+    if (!a->directory || a->workspace_id.n == 0)
+        return WS_MEMBER;
+    enum ws_role role = directory_role(a->directory, a->workspace_id, p->user_id);
+    return role == WS_NONE && p->how == AUTH_BY_LOG ? WS_MEMBER : role;
 }
 
-static bool has_token_now(const struct directory *d, const struct principal *p)
+static enum org_role org_role_now(const struct actor *a, const struct principal *p)
 {
-    const struct user *u = roster_user(directory_roster(d), p->user_id);
+    const struct roster *r = a->directory ? directory_roster(a->directory) : NULL;
+    const struct user *u = r && !p->is_operator ? roster_user(r, p->user_id) : NULL;
+    return p->is_operator ? ORG_OWNER : u ? u->role : ORG_MEMBER;
+}
+
+/* Is there still such a person, and do they still have the token? */
+static bool is_known_now(const struct actor *a, const struct principal *p)
+{
+    if (p->is_operator || p->how == AUTH_BY_LOG || !a->directory)
+        return true;
+    const struct user *u = roster_user(directory_roster(a->directory), p->user_id);
+    if (p->token_id.n == 0)
+        return u != NULL;
     for (size_t i = 0; u && i < u->ntokens; i++)
         if (str_eq(u->tokens[i].id, p->token_id))
             return true;
-    return p->token_id.n == 0;
+    return false;
 }
 
-static bool is_current(const struct actor *a, const struct principal *p, int64_t now_ms)
+static bool is_here_now(const struct actor *a, const struct principal *p)
 {
-    struct viewer now = {0};
-    if (p->is_operator || p->how == AUTH_BY_LOG || !a->directory)
-        return true;
-    if (p->how == AUTH_BY_TOKEN && p->expires_ms > 0 && now_ms >= p->expires_ms)
-        return false;
-    return has_token_now(a->directory, p) &&
-           (a->workspace_id.n == 0 ||
-            directory_viewer(a->directory, a->workspace_id, p->user_id, &now));
+    return role_now(a, p) != WS_NONE && is_known_now(a, p);
 }
 
 bool actor_is_current(const struct actor *a, int64_t now_ms)
 {
-    for (size_t i = 0; i < a->npeople; i++)
-        if (!is_current(a, &a->people[i], now_ms))
+    for (size_t i = 0; i < a->npeople; i++) {
+        const struct principal *p = &a->people[i];
+        bool has_ended = p->how == AUTH_BY_TOKEN && p->expires_ms > 0 && now_ms >= p->expires_ms;
+        if (has_ended || !is_here_now(a, p))
             return false;
+    }
     return true;
+}
+
+enum ws_role actor_role(const struct actor *a)
+{
+    enum ws_role least = a->is_overfull ? WS_NONE : WS_ADMIN;
+    for (size_t i = 0; i < a->npeople; i++) {
+        enum ws_role role = role_now(a, &a->people[i]);
+        least = role < least ? role : least;
+    }
+    return least;
+}
+
+enum org_role actor_org_role(const struct actor *a)
+{
+    enum org_role least = a->is_overfull ? ORG_MEMBER : ORG_OWNER;
+    for (size_t i = 0; i < a->npeople; i++) {
+        enum org_role role = org_role_now(a, &a->people[i]);
+        least = role < least ? role : least;
+    }
+    return least;
 }
 
 bool actor_is_admin(const struct actor *a)
 {
-    for (size_t i = 0; i < a->npeople; i++)
-        if (!is_admin_now(a, &a->people[i]))
-            return false;
-    return !a->is_overfull;
+    return actor_role(a) == WS_ADMIN;
+}
+
+bool actor_is_owner(const struct actor *a)
+{
+    return actor_org_role(a) == ORG_OWNER;
 }
 
 bool actor_is_operator(const struct actor *a)
@@ -254,19 +330,9 @@ bool actor_is_operator(const struct actor *a)
     return !a->is_overfull;
 }
 
-static bool is_owner_now(const struct actor *a, const struct principal *p)
+uint64_t actor_generation(const struct actor *a)
 {
-    const struct roster *r = a->directory ? directory_roster(a->directory) : NULL;
-    const struct user *u = r ? roster_user(r, p->user_id) : NULL;
-    return p->is_operator || (u && u->role == ORG_OWNER);
-}
-
-bool actor_is_owner(const struct actor *a)
-{
-    for (size_t i = 0; i < a->npeople; i++)
-        if (!is_owner_now(a, &a->people[i]))
-            return false;
-    return !a->is_overfull;
+    return a->directory ? directory_generation(a->directory) : 0;
 }
 
 bool actor_has_scope(const struct actor *a, enum auth_scope scope)
@@ -298,22 +364,38 @@ bool actor_has_token(const struct actor *a, str token_id)
     return false;
 }
 
+bool actor_has_session(const struct actor *a, str session_id)
+{
+    for (size_t i = 0; session_id.n > 0 && i < a->npeople; i++)
+        if (str_eq(a->people[i].session_id, session_id))
+            return true;
+    return false;
+}
+
+static struct viewer viewer_now(const struct actor *a, const struct principal *p)
+{
+    enum ws_role role = role_now(a, p);
+    return (struct viewer){
+        .user_id = p->user_id,
+        .is_workspace_admin = role == WS_ADMIN,
+        .is_gone = a->is_overfull || role == WS_NONE || !is_known_now(a, p),
+    };
+}
+
 const struct viewer *actor_viewer(const struct actor *a, struct arena *arena)
 {
     struct viewer *v = arena_array(arena, a->npeople, sizeof *v);
-    for (size_t i = 0; i < a->npeople; i++)
-        v[i] = (struct viewer){
-            .user_id = a->people[i].user_id,
-            .is_workspace_admin = is_admin_now(a, &a->people[i]),
-            .also = i + 1 < a->npeople ? &v[i + 1] : NULL,
-        };
+    for (size_t i = 0; i < a->npeople; i++) {
+        v[i] = viewer_now(a, &a->people[i]);
+        v[i].also = i + 1 < a->npeople ? &v[i + 1] : NULL;
+    }
     return v;
 }
 
 bool actor_allows(const struct actor *a, const struct conv_acl *acl, enum conv_right right)
 {
     for (size_t i = 0; i < a->npeople; i++) {
-        struct viewer v = {a->people[i].user_id, is_admin_now(a, &a->people[i]), NULL};
+        struct viewer v = viewer_now(a, &a->people[i]);
         if (!access_allows(&v, acl, right))
             return false;
     }
@@ -323,7 +405,7 @@ bool actor_allows(const struct actor *a, const struct conv_acl *acl, enum conv_r
 bool actor_covers(const struct actor *a, const struct actor *b)
 {
     for (size_t i = 0; i < a->nfilters; i++)
-        if (!has_filter(b, &a->filters[i]))
+        if (!has_filter(b->filters, b->nfilters, &a->filters[i]))
             return false;
     return !a->is_overfull;
 }
@@ -431,21 +513,22 @@ static bool read_filter(struct arena *m, const struct json *v, struct tool_filte
     return true;
 }
 
-static bool read_all(struct actor *a, const struct json *people, const struct json *filters)
+static bool read_all(struct arena *m, struct draft *d, const struct json *people,
+                     const struct json *filters)
 {
     for (size_t i = 0; i < people->len; i++) {
         struct principal p;
         if (!read_principal(&people->items[i], &p))
             return false;
-        add_person(a, &p);
+        add_person(d, &p);
     }
     for (size_t i = 0; filters && i < filters->len; i++) {
         struct tool_filter f;
-        if (!read_filter(&a->arena, &filters->items[i], &f))
+        if (!read_filter(m, &filters->items[i], &f))
             return false;
-        add_filter(a, &f);
+        add_filter(d, &f);
     }
-    return a->npeople > 0 && !a->is_overfull;
+    return d->actor.npeople > 0 && !d->actor.is_overfull;
 }
 
 struct actor *actor_read(const struct directory *d, str workspace_id, const struct json *v)
@@ -454,14 +537,14 @@ struct actor *actor_read(const struct directory *d, str workspace_id, const stru
     if (!json_is(people, JSON_ARRAY) || (filters && !json_is(filters, JSON_ARRAY)) ||
         people->len > ACTOR_PEOPLE_MAX || (filters && filters->len > ACTOR_FILTERS_MAX))
         return NULL;
-    struct actor *a = actor_alloc(d, workspace_id);
-    a->people = arena_array(&a->arena, people->len + 1, sizeof(struct principal));
-    a->filters =
-        arena_array(&a->arena, (filters ? filters->len : 0) + 1, sizeof(struct tool_filter));
-    a->is_overfull = json_get_bool(v, "overfull", false);
-    if (read_all(a, people, filters))
-        return a;
-    return actor_unref(a);
+    struct draft draft;
+    struct arena globs;
+    draft_init(&draft, d, workspace_id);
+    draft.actor.is_overfull = json_get_bool(v, "overfull", false);
+    arena_init(&globs);
+    struct actor *a = read_all(&globs, &draft, people, filters) ? actor_build(&draft.actor) : NULL;
+    arena_done(&globs);
+    return a;
 }
 
 str actor_sole_user(const struct actor *a)

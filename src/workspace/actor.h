@@ -7,17 +7,20 @@
  *
  *     admitted request --> actor --+-- narrow (allowedTools) --> turn --+-- narrow (profile) -->
  * child |                                    | message that steers, history of a shared
- * conversation -- join ----+
+ * conversation -- join
  *
- * Roles are not part of an actor: they are looked up in the directory whenever they are asked
- * for, so that an admin who is demoted during a run is not an admin in its next step. An actor
- * with several people may do what each of them may do at that moment.
+ * Rights are not part of an actor: roles, membership and the validity of a token are looked up in
+ * the directory whenever they are asked for, so that an admin who is demoted during a run or a
+ * stream is not an admin in its next step. Nothing copies an answer and keeps it. An actor with
+ * several people may do what each of them may do at that moment.
  *
- * Pure lookups; loop thread only. */
+ * One block of memory each, because there may be ten thousand streams. Pure lookups in constant
+ * time, without allocation; loop thread only. */
 #pragma once
 
 #include "base/arena.h"
 #include "workspace/access.h"
+#include "workspace/roster.h"
 
 #define ACTOR_PEOPLE_MAX  64 /* behind one actor; more: it may do nothing */
 #define ACTOR_FILTERS_MAX 64
@@ -73,7 +76,6 @@ struct actor {
     const struct tool_filter *filters; /* a tool must pass all of them */
     size_t nfilters;
     bool is_overfull; /* a join had no room: refuse everything */
-    struct arena arena;
     unsigned refs;
 };
 
@@ -82,6 +84,8 @@ struct actor {
 /* `tools`: the globs of a token; items NULL = no filter. */
 struct actor *actor_new(const struct directory *d, str workspace_id, const struct principal *who,
                         struct json_strs tools);
+/* The same people in a workspace that became known later; takes over the reference to `a`. */
+struct actor *actor_enter(struct actor *a, str workspace_id);
 /* The owner of nb's files, in this workspace. */
 struct actor *actor_new_operator(const struct directory *d, str workspace_id, str user_id);
 /* `globs.items` NULL: no filter is added, and `a` itself is returned with one more reference. */
@@ -100,16 +104,22 @@ struct actor *actor_unref(struct actor *a); /* accepts NULL, returns NULL */
 /* Is every person still entitled to act here at all: a member, the token neither expired nor
  * revoked? */
 bool actor_is_current(const struct actor *a, int64_t now_ms);
-bool actor_is_admin(const struct actor *a);    /* of the workspace, all of them, now */
-bool actor_is_operator(const struct actor *a); /* all of them */
-bool actor_is_owner(const struct actor *a);    /* of the server, all of them, now */
+enum ws_role actor_role(const struct actor *a);      /* in the workspace: the least of all, now */
+enum org_role actor_org_role(const struct actor *a); /* on the server: the least of all, now */
+bool actor_is_admin(const struct actor *a);          /* of the workspace, all of them, now */
+bool actor_is_operator(const struct actor *a);       /* all of them */
+bool actor_is_owner(const struct actor *a);          /* of the server, all of them, now */
 bool actor_has_scope(const struct actor *a, enum auth_scope scope);
 bool actor_is_narrowed(const struct actor *a); /* some tools are out of reach */
 bool actor_has_user(const struct actor *a, str user_id);
 bool actor_has_token(const struct actor *a, str token_id);
+bool actor_has_session(const struct actor *a, str session_id);
+/* The right in a conversation, now. Somebody who is not current has none. */
 bool actor_allows(const struct actor *a, const struct conv_acl *acl, enum conv_right right);
-/* For queries of the store: the roles of now. Lives in the arena. */
+/* For one query of the store: the roles of now. Lives in the arena. */
 const struct viewer *actor_viewer(const struct actor *a, struct arena *arena);
+/* While it is the same, an earlier answer about rights still holds (expiry aside). */
+uint64_t actor_generation(const struct actor *a);
 
 /* May `a` stand behind what `b` does? Every filter of `a` also limits `b`: consent of a narrowed
  * token cannot reach further than the token. */
@@ -127,6 +137,12 @@ str actor_sole_user(const struct actor *a);
 static inline str actor_token(const struct actor *a)
 {
     return a->people[0].token_id;
+}
+
+/* The only workspace its token is for; empty = not bound to one. */
+static inline str actor_bound_workspace(const struct actor *a)
+{
+    return a->people[0].bound_workspace_id;
 }
 
 /* ---- storing ---- */

@@ -16,6 +16,7 @@ struct directory {
     struct pool *pool; /* one thread: rosters come back in the order they were read */
     struct watch *watch;
     struct roster *roster;
+    uint64_t generation; /* of the roster */
     struct list_node observers;
     struct list_node urgent, waiting; /* struct visit.node: what is to be done, in this order */
     bool is_busy;                     /* one visit is under way */
@@ -85,6 +86,7 @@ static void replace(struct directory *d, struct roster *now)
 {
     struct roster *before = d->roster;
     d->roster = now;
+    d->generation++;
     report_problems(d, now);
     news_tell(before, now, pass_on, d);
     roster_free(before);
@@ -223,6 +225,11 @@ const struct roster *directory_roster(const struct directory *d)
     return d->roster;
 }
 
+uint64_t directory_generation(const struct directory *d)
+{
+    return d->generation;
+}
+
 void directory_observe(struct directory *d, struct directory_observer *o)
 {
     list_push(&d->observers, &o->node);
@@ -272,12 +279,8 @@ void directory_change(struct directory *d, const struct change *c, directory_don
     visit_start(v);
 }
 
-bool directory_viewer(const struct directory *d, str workspace_id, str user_id, struct viewer *ret)
+enum ws_role directory_role(const struct directory *d, str workspace_id, str user_id)
 {
     const struct workspace *w = roster_workspace(d->roster, workspace_id);
-    enum ws_role role = w ? workspace_role(w, user_id) : WS_NONE;
-    if (role == WS_NONE)
-        return false;
-    *ret = (struct viewer){.user_id = user_id, .is_workspace_admin = role == WS_ADMIN};
-    return true;
+    return w ? workspace_role(w, user_id) : WS_NONE;
 }

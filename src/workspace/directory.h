@@ -50,6 +50,8 @@ int directory_new(struct loop *l, struct logger *log, const char *work_dir, bool
 void directory_free(struct directory *d);
 
 const struct roster *directory_roster(const struct directory *d);
+/* Another number after every change: an answer about rights holds as long as it is the same. */
+uint64_t directory_generation(const struct directory *d);
 
 void directory_observe(struct directory *d, struct directory_observer *o);
 void directory_unobserve(struct directory_observer *o);
@@ -64,5 +66,5 @@ typedef void (*directory_done)(void *ctx, const struct err *err, str id);
  * many of them may. Copies the change; `done` may be NULL and never comes before this returns. */
 void directory_change(struct directory *d, const struct change *c, directory_done done, void *ctx);
 
-/* For access.h: who this is in that workspace. False when not a member. */
-bool directory_viewer(const struct directory *d, str workspace_id, str user_id, struct viewer *ret);
+/* WS_NONE: not a member, or there is no such workspace. Constant time, nothing is allocated. */
+enum ws_role directory_role(const struct directory *d, str workspace_id, str user_id);

@@ -139,12 +139,58 @@ int roster_find_workspace(const struct roster *r, str typed, const struct worksp
                    STR_ARG(typed));
 }
 
+/* ---- members ---- */
+
+#define MEMBERS_SCANNED 8u /* so many are found as fast without an index */
+
+static size_t first_slot(const struct member_index *x, str user_id)
+{
+    uint64_t h = 0xcbf29ce484222325u; /* FNV-1a; ids are given out by this server */
+    for (size_t i = 0; i < user_id.n; i++)
+        h = (h ^ (unsigned char)user_id.p[i]) * 0x100000001b3u;
+    return (size_t)(h ^ h >> 32) & (x->nslots - 1);
+}
+
+void workspace_index_init(struct arena *a, struct workspace *w, size_t max)
+{
+    w->by_user = (struct member_index){0};
+    if (max <= MEMBERS_SCANNED)
+        return;
+    w->by_user.nslots = 16;
+    while (w->by_user.nslots < 2 * max)
+        w->by_user.nslots *= 2;
+    w->by_user.slots = arena_array(a, w->by_user.nslots, sizeof *w->by_user.slots);
+}
+
+void workspace_index_add(struct workspace *w, size_t member)
+{
+    struct member_index *x = &w->by_user;
+    if (!x->slots)
+        return;
+    size_t at = first_slot(x, w->members[member].user->id);
+    while (x->slots[at] > 0)
+        at = (at + 1) & (x->nslots - 1);
+    x->slots[at] = (uint32_t)member + 1;
+}
+
+static const struct member *find_member(const struct workspace *w, str user_id)
+{
+    const struct member_index *x = &w->by_user;
+    for (size_t i = 0; !x->slots && i < w->nmembers; i++)
+        if (str_eq(w->members[i].user->id, user_id))
+            return &w->members[i];
+    if (!x->slots)
+        return NULL;
+    for (size_t at = first_slot(x, user_id); x->slots[at] > 0; at = (at + 1) & (x->nslots - 1))
+        if (str_eq(w->members[x->slots[at] - 1].user->id, user_id))
+            return &w->members[x->slots[at] - 1];
+    return NULL;
+}
+
 enum ws_role workspace_role(const struct workspace *w, str user_id)
 {
-    for (size_t i = 0; i < w->nmembers; i++)
-        if (str_eq(w->members[i].user->id, user_id))
-            return w->members[i].role;
-    return WS_NONE;
+    const struct member *m = find_member(w, user_id);
+    return m ? m->role : WS_NONE;
 }
 
 size_t workspace_admins(const struct workspace *w)

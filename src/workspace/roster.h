@@ -52,11 +52,18 @@ struct member {
     enum ws_role role; /* never WS_NONE */
 };
 
+/* Finds a member in constant time: a role is looked up for every watcher of every frame. */
+struct member_index {
+    uint32_t *slots; /* index + 1 into the members, 0 = free; NULL: few members, not indexed */
+    size_t nslots;   /* a power of two */
+};
+
 struct workspace {
     str id, name;
     const char *root; /* the directory of its data, absolute */
     struct member *members;
     size_t nmembers;
+    struct member_index by_user; /* of members */
     int64_t created_ms, updated_ms;
     /* Settings that upper floors decode themselves; NULL when absent. */
     const struct json *bundles, *skill_dirs, *agents, *models, *identity, *permissions;

@@ -207,13 +207,14 @@ static int read_members(struct arena *a, const struct workspace_in *in, const st
 {
     const struct member_in *list = in->members.items;
     w->members = arena_array(a, in->members.len, sizeof *w->members);
+    workspace_index_init(a, w, in->members.len);
     for (size_t i = 0; i < in->members.len; i++) {
         struct member *m = &w->members[w->nmembers];
         if (ws_role_parse(list[i].role, &m->role) < 0)
             return err_set(e, -EINVAL, "members[%zu].role: expected admin or member", i);
         m->user = roster_user(r, list[i].user_id);
         if (m->user && workspace_role(w, m->user->id) == WS_NONE)
-            w->nmembers++;
+            workspace_index_add(w, w->nmembers++);
     }
     return 0;
 }

@@ -157,7 +157,6 @@ static void test_removals_go_first(void **state)
 static void test_viewers(void **state)
 {
     struct answer a;
-    struct viewer v;
     assert_int_equal(change(ADD_A, &a), 0);
     assert_int_equal(change(ADD_B, &a), 0);
     assert_int_equal(change((struct change){.kind = CHANGE_WORKSPACE_ADD,
@@ -165,10 +164,9 @@ static void test_viewers(void **state)
                                             .user_id = STR("usr_a")},
                             &a),
                      0);
-    assert_true(directory_viewer(d, STR("ws_w"), STR("usr_a"), &v));
-    assert_true(v.is_workspace_admin);
-    assert_false(directory_viewer(d, STR("ws_w"), STR("usr_b"), &v));
-    assert_false(directory_viewer(d, STR("ws_x"), STR("usr_a"), &v));
+    assert_int_equal(directory_role(d, STR("ws_w"), STR("usr_a")), WS_ADMIN);
+    assert_int_equal(directory_role(d, STR("ws_w"), STR("usr_b")), WS_NONE);
+    assert_int_equal(directory_role(d, STR("ws_x"), STR("usr_a")), WS_NONE);
 }
 
 int main(void)
