@@ -54,6 +54,7 @@ static void describe(struct bundle_source *s, const struct json *given, struct t
         .is_internal = !is_for_models(v),
         .is_unconfined = is_unconfined(s),
         .is_personal = bundle_is_per_person(s->bundle),
+        .is_shell = bundle_entry(s->bundle)->kind == BUNDLE_BUILT_IN,
     };
 }
 
@@ -224,7 +225,8 @@ static struct tool_call *call(void *self, str tool, const struct json *args,
     };
     c->call = bundle_is_per_person(s->bundle)
                   ? bundle_request_as(s->bundle, c->user_id, &req, &EVENTS, c)
-                  : bundle_request_for(s->bundle, actor_user(who->actor), &req, &EVENTS, c);
+                  : bundle_request_in(s->bundle, actor_user(who->actor), &who->actor->grant, &req,
+                                      &EVENTS, c);
     return (struct tool_call *)c;
 }
 

@@ -57,6 +57,7 @@ static const char *sandbox_cwd(const struct launch_spec *spec)
     return cwd ? cwd : ".";
 }
 
+/* bubblewrap complains about a second --chdir. */
 static char *const *with_directory(struct arena *a, char *const *wrap, const char *cwd)
 {
     size_t n = 0;
@@ -64,6 +65,12 @@ static char *const *with_directory(struct arena *a, char *const *wrap, const cha
         n++;
     char **ret = arena_array(a, n + 3, sizeof(*ret));
     memcpy(ret, wrap, n * sizeof(*ret));
+    for (size_t i = 0; i + 1 < n; i++) {
+        if (strcmp(wrap[i], "--chdir") == 0) {
+            ret[i + 1] = arena_cstr(a, str_from(cwd));
+            return ret;
+        }
+    }
     ret[n] = arena_cstr(a, STR("--chdir"));
     ret[n + 1] = arena_cstr(a, str_from(cwd));
     return ret;
@@ -186,6 +193,17 @@ static void reap(pid_t pid)
         ;
 }
 
+/* NULL = where the process is. */
+static const char *directory_of(struct arena *a, const struct bash_want *w)
+{
+    str base = w->directory;
+    if (base.n == 0 && w->sandbox && w->sandbox->wrap)
+        base = str_from(sandbox_cwd(w->sandbox));
+    if (w->cwd.n == 0)
+        return w->directory.n > 0 ? arena_cstr(a, w->directory) : NULL;
+    return base.n > 0 ? path_clean(a, w->cwd, base, STR("/")).p : arena_cstr(a, w->cwd);
+}
+
 /* Everything that needs memory is made before the fork. */
 static int spawn(struct bash_run *r, const struct bash_want *w, int p[PIPES][2])
 {
@@ -193,7 +211,7 @@ static int spawn(struct bash_run *r, const struct bash_want *w, int p[PIPES][2])
     arena_init(&a);
     const char *const argv[] = {"bash", "-c", arena_cstr(&a, w->command), NULL};
     char **env = make_env(&a, w->sandbox ? w->sandbox->env : environ, w->env);
-    const char *cwd = w->cwd.n > 0 ? arena_cstr(&a, w->cwd) : NULL;
+    const char *cwd = directory_of(&a, w);
     struct launch_spec spec = {0};
     if (w->sandbox) {
         const char *shell = access("/bin/bash", X_OK) == 0 ? "/bin/bash" : "/bin/sh";
@@ -201,8 +219,6 @@ static int spawn(struct bash_run *r, const struct bash_want *w, int p[PIPES][2])
         inside[0] = arena_cstr(&a, str_from(shell));
         inside[1] = arena_cstr(&a, STR("-c"));
         inside[2] = arena_cstr(&a, w->command);
-        if (cwd && w->sandbox->wrap)
-            cwd = path_clean(&a, w->cwd, str_from(sandbox_cwd(w->sandbox)), STR("/")).p;
         spec = spec_of(&a, w, inside, env, cwd, r->cgroup);
     }
     r->pid = fork();

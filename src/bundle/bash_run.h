@@ -24,7 +24,8 @@ struct launch_spec;
 struct bash_want {
     const struct launch_spec *sandbox; /* of this command alone; NULL = as the caller */
     str command;
-    str cwd;                /* empty = ours */
+    str cwd;                /* empty = `directory` */
+    str directory;          /* what cwd is relative to; empty = that of the sandbox, or ours */
     const struct json *env; /* object of strings, or NULL */
     int64_t timeout_ms;
     int64_t disk_full_mb; /* > 0: it may not write files, since there are more than so many */

@@ -6,6 +6,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "base/base64.h"
 #include "base/clock.h"
 #include "base/list.h"
 #include "bundle/bash_answer.h"
@@ -108,6 +109,32 @@ static void send_failure(struct server *s, const struct request *q, const char *
     send_answer(s, &a);
 }
 
+#define SANDBOX_TEXT_MAX (8u * 1024 * 1024)
+
+/* A command in the directory of a person's terminal has a sandbox of its own; the limits are those
+ * of every command. */
+static int read_call_sandbox(const struct server *s, struct arena *a, const struct json *meta,
+                             struct bash_want *want, struct err *e)
+{
+    str encoded = json_get_string(meta, BASH_META_SANDBOX);
+    struct launch_spec *spec = arena_zalloc(a, sizeof(*spec));
+    struct buf text;
+    if (encoded.n == 0 || !s->sandbox)
+        return 0;
+    buf_init(&text, SANDBOX_TEXT_MAX);
+    int rc = base64_decode(&text, encoded) < 0
+                 ? err_set(e, -EINVAL, "the sandbox of this command cannot be read")
+                 : launch_spec_decode(a, arena_str(a, buf_str(&text)), spec, e);
+    buf_done(&text);
+    if (rc < 0)
+        return rc;
+    spec->cgroup = s->sandbox->cgroup;
+    spec->memory_bytes = s->sandbox->memory_bytes;
+    want->sandbox = spec;
+    want->directory = arena_str(a, json_get_string(meta, BASH_META_DIRECTORY));
+    return 0;
+}
+
 static void call_tool(struct server *s, const struct request *q)
 {
     struct bash_want want;
@@ -128,13 +155,17 @@ static void call_tool(struct server *s, const struct request *q)
     struct run *r = xcalloc(1, sizeof(*r));
     want.sandbox = s->sandbox;
     int rc = bash_want_read(args, &want, &e);
-    want.disk_full_mb = json_get_int(json_get(q->params, "_meta"), BASH_META_DISK_FULL, 0);
+    const struct json *meta = json_get(q->params, "_meta");
+    if (rc == 0)
+        rc = read_call_sandbox(s, &r->arena, meta, &want, &e);
+    want.disk_full_mb = json_get_int(meta, BASH_META_DISK_FULL, 0);
     if (rc < 0 || bash_run_start(&r->shell, &want, &e) < 0) {
+        arena_done(&r->arena);
         free(r);
         send_failure(s, q, e.msg);
         return;
     }
-    const struct json *token = json_get(json_get(q->params, "_meta"), MCP_PROGRESS_TOKEN);
+    const struct json *token = json_get(meta, MCP_PROGRESS_TOKEN);
     r->id = json_clone(&r->arena, q->id);
     r->progress_token = token ? json_clone(&r->arena, token) : NULL;
     r->is_modern = q->is_modern;

@@ -10,6 +10,11 @@
 /* In _meta of a call: the data directory is full, so the command may not write files. The value is
  * the limit in megabytes. */
 #define BASH_META_DISK_FULL "nb/diskFullMb"
+/* The same: the sandbox of this command alone, as the message of launch.h in base64, and the
+ * directory where it starts. Only nb can say so: what callers put there is taken out. */
+#define BASH_META_SANDBOX   "nb/sandbox"
+#define BASH_META_DIRECTORY "nb/directory"
+#define BASH_META_PREFIX    "nb/"
 
 #define BASH_SPEC_NAME     "NB_BASH_SANDBOX"
 #define BASH_SPEC_VARIABLE BASH_SPEC_NAME "=message"

@@ -51,6 +51,7 @@ int bash_want_read(const struct json *args, struct bash_want *ret, struct err *e
     ret->cwd = json_string(cwd, STR_NONE);
     ret->env = env;
     ret->disk_full_mb = 0;
+    ret->directory = STR_NONE;
     int rc = read_timeout(json_get(args, "timeout"), &ret->timeout_ms, e);
     return rc < 0 ? rc : check_env(env, e);
 }

@@ -21,6 +21,7 @@
 #include "bundle/pins.h"
 #include "loop/pool.h"
 #include "mcp/lanes.h"
+#include "workspace/dir_grant.h"
 
 #define BUNDLE_FAILURES_MAX  5
 #define BUNDLE_HEALTH_MS     30000
@@ -206,6 +207,11 @@ struct bundle_call *bundle_request(struct bundle *b, const struct mcp_request *r
 #define BUNDLE_QUEUE_PERSON_MAX 256
 struct bundle_call *bundle_request_for(struct bundle *b, str person, const struct mcp_request *req,
                                        const struct mcp_call_events *ev, void *ctx);
+/* The same in the directory of that person's terminal (grant_plan.h), when the bundle is the
+ * built-in shell; others do not learn of it. An empty grant is none. */
+struct bundle_call *bundle_request_in(struct bundle *b, str person, const struct dir_grant *grant,
+                                      const struct mcp_request *req,
+                                      const struct mcp_call_events *ev, void *ctx);
 void bundle_cancel(struct bundle_call *c, const char *reason); /* no callback any more */
 
 /* ---- servers where each person signs in: transport.auth.per "person" ---- */

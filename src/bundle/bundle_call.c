@@ -9,6 +9,7 @@
 #include "bundle/bash_server.h"
 #include "bundle/bundle_impl.h"
 #include "bundle/credentials.h"
+#include "bundle/grant_plan.h"
 #include "bundle/step_up.h"
 
 /* A call that was refused for want of rights, while the scope is noted (step_up.h). It outlives the
@@ -21,6 +22,8 @@ struct rights_wait {
 static void call_free(struct bundle_call *c)
 {
     struct bundle *b = c->bundle;
+    if (c->plan)
+        grant_plan_cancel(c->plan);
     list_del(&c->node);
     arena_done(&c->arena);
     free(c);
@@ -175,20 +178,35 @@ static void on_done(void *ctx, const struct mcp_reply *r)
 
 /* ---- waiting ---- */
 
-/* The parameters are the call's own copy. */
-static void add_disk_full(struct bundle_call *c)
+/* What callers may say in _meta: nothing that only nb says to its own shell. */
+static struct json *callers_meta(struct bundle_call *c)
 {
-    struct json *params = (struct json *)c->req.params;
+    const struct json *given = json_get(c->req.params, "_meta");
     struct json *meta = json_new(&c->arena, JSON_OBJECT);
+    for (size_t i = 0; json_is(given, JSON_OBJECT) && i < given->len; i++)
+        if (!str_starts(given->members[i].key, STR(BASH_META_PREFIX)))
+            json_set(&c->arena, meta, given->members[i].key, given->members[i].value);
+    return meta;
+}
+
+/* Of a command of the built-in shell. The parameters are the call's own copy. */
+static void add_shell_meta(struct bundle_call *c)
+{
+    struct json *params = (struct json *)c->req.params, *meta = callers_meta(c);
     int64_t limit_mb = bundle_disk_max(&c->bundle->entry) / (1024 * 1024);
-    json_set(&c->arena, meta, STR(BASH_META_DISK_FULL), json_of_int(limit_mb));
+    if (c->bundle->is_disk_full)
+        json_set(&c->arena, meta, STR(BASH_META_DISK_FULL), json_of_int(limit_mb));
+    if (c->sandbox.n > 0) {
+        json_set(&c->arena, meta, STR(BASH_META_SANDBOX), json_of_str(c->sandbox));
+        json_set(&c->arena, meta, STR(BASH_META_DIRECTORY), json_of_str(c->directory));
+    }
     json_set(&c->arena, params, STR("_meta"), *meta);
 }
 
 static void send_call(struct bundle_call *c)
 {
-    if (c->bundle->is_disk_full && bundle_call_is_tool(c))
-        add_disk_full(c);
+    if (c->bundle->entry.kind == BUNDLE_BUILT_IN && bundle_call_is_tool(c))
+        add_shell_meta(c);
     struct mcp_call_events ev = call_relay_events(&c->relay, on_done);
     if (bundle_call_is_tool(c) &&
         mcp_tool_needs_task(lanes_main(c->bundle->lanes), json_get_string(c->req.params, "name")))
@@ -219,7 +237,7 @@ static struct bundle_call *next_sendable(const struct bundle *b)
     share_count(b, &share);
     LIST_FOREACH (node, &b->calls) {
         struct bundle_call *c = LIST_ENTRY(node, struct bundle_call, node);
-        if (c->sent || c->rights || !may_send(c, &share))
+        if (c->sent || c->rights || c->plan || !may_send(c, &share))
             continue;
         size_t own = bundle_call_is_tool(c) ? share_of(&share, c->person) : 0;
         if (next && own >= least)
@@ -368,6 +386,42 @@ struct bundle_call *bundle_request(struct bundle *b, const struct mcp_request *r
 struct bundle_call *bundle_request_for(struct bundle *b, str person, const struct mcp_request *req,
                                        const struct mcp_call_events *ev, void *ctx)
 {
+    static const struct dir_grant NONE;
+    return bundle_request_in(b, person, &NONE, req, ev, ctx);
+}
+
+/* The person and the model can do something about it: that is an answer of the tool. */
+static void answer_unusable(struct bundle_call *c, const struct err *err)
+{
+    struct arena a;
+    arena_init(&a);
+    struct json *result = json_new(&a, JSON_OBJECT), *text = json_new(&a, JSON_OBJECT);
+    struct json *content = json_new(&a, JSON_ARRAY);
+    json_set(&a, text, STR("type"), json_of_str(STR("text")));
+    json_set(&a, text, STR("text"), json_of_str(str_from(err->msg)));
+    json_push(&a, content, *text);
+    json_set(&a, result, STR("content"), *content);
+    json_set(&a, result, STR("isError"), json_of_bool(true));
+    answer(c, &(struct mcp_reply){.result = result});
+    arena_done(&a);
+}
+
+static void on_planned(void *ctx, str sandbox, const struct err *err)
+{
+    struct bundle_call *c = ctx;
+    c->plan = NULL;
+    if (err) {
+        answer_unusable(c, err);
+        return;
+    }
+    c->sandbox = arena_str(&c->arena, sandbox);
+    bundle_dispatch_later(c->bundle);
+}
+
+struct bundle_call *bundle_request_in(struct bundle *b, str person, const struct dir_grant *grant,
+                                      const struct mcp_request *req,
+                                      const struct mcp_call_events *ev, void *ctx)
+{
     assert(ev->done);
     struct bundle_call *c = xcalloc(1, sizeof(*c));
     c->bundle = b;
@@ -386,7 +440,11 @@ struct bundle_call *bundle_request_for(struct bundle *b, str person, const struc
     struct bundle_share share;
     share_count(b, &share);
     list_push(&b->calls, &c->node);
-    if (is_first && may_send(c, &share) && is_approved(c))
+    if (grant->path.n > 0 && b->entry.kind == BUNDLE_BUILT_IN && bundle_call_is_tool(c)) {
+        c->directory = arena_str(&c->arena, grant->path);
+        c->plan = grant_plan_start(b, grant, on_planned, c);
+    }
+    if (is_first && !c->plan && may_send(c, &share) && is_approved(c))
         send_call(c);
     else
         bundle_dispatch_later(b);

@@ -244,6 +244,7 @@ bool bundle_is_idle(const struct bundle *b); /* nothing under way: may be freed 
 
 /* ---- bundle_call.c ---- */
 
+struct grant_plan;
 struct rights_wait;
 
 struct bundle_call {
@@ -255,6 +256,8 @@ struct bundle_call {
     struct mcp_request req;
     struct lanes_call *sent;
     struct rights_wait *rights; /* or NULL */
+    struct grant_plan *plan;    /* of its sandbox, while that is being made; or NULL */
+    str directory, sandbox;     /* of a terminal (grant_plan.h); or empty */
     bool is_second;             /* it has been sent before */
     bool is_refused;            /* too many wait already: an error follows */
     bool has_told;              /* its caller knows that it waits */

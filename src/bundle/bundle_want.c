@@ -16,9 +16,9 @@ const char *bundle_data_dir(struct arena *a, const struct bundle_entry *entry, c
     return arena_printf(a, "%s/%.*s", root, STR_ARG(name)).p;
 }
 
-static const char *home_of(const struct bundle_place *place)
+const char *bundle_home_dir(const char *home_dir)
 {
-    const char *home = place->home_dir ? place->home_dir : getenv("HOME");
+    const char *home = home_dir ? home_dir : getenv("HOME");
     return home && home[0] == '/' ? home : "/nonexistent";
 }
 
@@ -39,7 +39,7 @@ struct sandbox_want bundle_want(struct arena *a, const struct bundle_entry *entr
         .declared = &entry->sandbox,
         .data_dir = bundle_data_dir(a, entry, place->data_dir),
         .work_dir = place->work_dir,
-        .home_dir = home_of(place),
+        .home_dir = bundle_home_dir(place->home_dir),
         .own_program = place->own_program,
         .packages_dir = place->package_dir,
         .memory_bytes = bundle_memory_max(entry),

@@ -23,6 +23,9 @@ struct sandbox_want bundle_want(struct arena *a, const struct bundle_entry *entr
 /* {workspace}/data/<scope-name> for packages of the registry, the server's name for the rest. */
 const char *bundle_data_dir(struct arena *a, const struct bundle_entry *entry, const char *root);
 
+/* What ~ means: home_dir, or HOME when it is NULL. */
+const char *bundle_home_dir(const char *home_dir);
+
 int64_t bundle_memory_max(const struct bundle_entry *entry); /* bytes */
 int64_t bundle_disk_max(const struct bundle_entry *entry);   /* the same, of its data directory */
 

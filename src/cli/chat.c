@@ -20,6 +20,7 @@ struct exchange {
     struct chat *chat;
     bool is_done, has_failed;
     bool has_text, ends_in_newline;
+    bool has_told; /* where commands run */
 };
 
 static void on_started(void *ctx, str conversation_id) {}
@@ -37,9 +38,27 @@ static void on_text(void *ctx, str delta)
 
 static void on_thinking(void *ctx, str delta) {}
 
-static void on_tool_start(void *ctx, str id, str name, const struct json *input)
+/* Beside a running server it is not obvious where a command runs; said once. */
+static void tell_directory(struct exchange *x, str tool, str directory)
+{
+    struct arena a;
+    str why;
+    if (x->has_told || !session_is_remote(x->chat->session) || !permit_is_shell(tool))
+        return;
+    x->has_told = true;
+    arena_init(&a);
+    (void)session_directory(x->chat->session, &why);
+    cli_complain(directory.n > 0
+                     ? arena_printf(&a, "commands run in %.*s", STR_ARG(directory))
+                     : arena_printf(&a, "commands run in the server's own directory%s%.*s",
+                                    why.n > 0 ? ": " : "", STR_ARG(why)));
+    arena_done(&a);
+}
+
+static void on_tool_start(void *ctx, str id, str name, const struct json *input, str directory)
 {
     struct exchange *x = ctx;
+    tell_directory(x, name, directory);
     if (x->chat->cli->opt.is_debug)
         fprintf(stderr, "nb: calling %.*s\n", STR_ARG(name));
 }

@@ -56,6 +56,25 @@ static void add_path(struct buf *out, const char *path)
     text_add_line(out, is_below ? str_skip(p, h.n) : p);
 }
 
+/* Where commands run: of interest when a server does the work, or when it is not here. */
+static void add_directory(struct buf *out, const struct chat *c, bool has_color)
+{
+    struct buf text;
+    str why, here = session_directory(c->session, &why);
+    if (here.n > 0 && !session_is_remote(c->session))
+        return;
+    buf_init(&text, LINES_MAX);
+    buf_add_lit(&text,
+                here.n > 0 ? "Commands run in " : "Commands run in a directory of nb's own: ");
+    if (here.n > 0)
+        add_path(&text, here.p);
+    else
+        text_add_line(&text, why);
+    buf_add_str(&text, here.n > 0 ? STR(".\n") : STR("\n"));
+    style_add(out, has_color, STYLE_DIM, buf_str(&text));
+    buf_done(&text);
+}
+
 void greeting_hello(struct chat *c, struct view *v)
 {
     str model = session_model(c->session), id = session_conversation(c->session);
@@ -73,10 +92,7 @@ void greeting_hello(struct chat *c, struct view *v)
     else
         add_path(&line, c->config->work_dir);
     buf_add_char(&line, '\n');
-    if (session_is_remote(c->session))
-        style_add(&line, v->has_color, STYLE_DIM,
-                  STR("Commands and files of tools are the server's; nb --here runs them in this "
-                      "directory.\n"));
+    add_directory(&line, c, v->has_color);
     style_add(&line, v->has_color, STYLE_DIM,
               is_demo ? STR("Offline demo; ANTHROPIC_API_KEY or OPENAI_API_KEY brings a real model."
                             "\n/help shows commands and keys.")

@@ -49,6 +49,24 @@ static bool has_lines(const struct json *input)
     return false;
 }
 
+bool permit_is_shell(str tool)
+{
+    return str_starts(tool, STR("bash__"));
+}
+
+/* " in /home/me/project", or nothing for what is not a command. */
+static void add_directory(const struct permit *p, struct buf *out)
+{
+    str own = json_get_string(json_at(p->calls, p->at), "directory");
+    str directory = own.n > 0                         ? own
+                    : permit_is_shell(permit_tool(p)) ? p->shell_directory
+                                                      : STR_NONE;
+    if (directory.n == 0)
+        return;
+    buf_add_lit(out, " in ");
+    text_add_line(out, directory);
+}
+
 /* The input in one line; false when it does not fit beside the rest of the question. */
 static bool add_short_input(const struct permit *p, struct buf *out, size_t width)
 {
@@ -57,6 +75,7 @@ static bool add_short_input(const struct permit *p, struct buf *out, size_t widt
     buf_init(&raw, INPUT_MAX);
     buf_init(&name, INPUT_MAX);
     text_add_line(&name, permit_tool(p));
+    add_directory(p, &name);
     bool fits = !input || json_write(&raw, input) >= 0;
     text_add_line(out, buf_str(&raw));
     size_t used = strlen("Allow  ") + text_width(buf_str(&name)) + choice_of(p).n;
@@ -75,6 +94,7 @@ void permit_add_question(const struct permit *p, struct buf *out, size_t width, 
     text_add_line(&name, permit_tool(p));
     buf_add_lit(out, "Allow ");
     style_add(out, has_color, STYLE_BOLD, buf_str(&name));
+    add_directory(p, out);
     if (add_short_input(p, &input, width) && input.n > 0) {
         buf_add_char(out, ' ');
         style_add(out, has_color, STYLE_DIM, buf_str(&input));

@@ -14,6 +14,7 @@ struct permit {
     const struct json *calls; /* in the arena */
     size_t at;                /* the call being asked about; all are decided when at the end */
     struct json *decisions;   /* {callId: true, false or "always"} */
+    str shell_directory;      /* where commands run unless a call says it; borrowed, may be empty */
 };
 
 void permit_init(struct permit *p, const struct json *ask); /* copies it */
@@ -21,9 +22,12 @@ void permit_done(struct permit *p);                         /* accepts a zeroed 
 
 bool permit_is_complete(const struct permit *p);
 
+/* Does this tool run commands, which are somewhere? */
+bool permit_is_shell(str tool);
+
 /* "Allow nb__x {...}? [y]es / [N]o / [a]lways " (without the last where an answer cannot be
  * stored), safe to print. An input that is longer than the line, or has lines of its own, is not
- * part of it: permit_add_details shows that one. */
+ * part of it: permit_add_details shows that one. Of a command: "Allow bash__x in /dir {...}?" */
 void permit_add_question(const struct permit *p, struct buf *out, size_t width, bool has_color);
 /* Lines with the whole input, to be printed above the question; nothing when the question holds
  * it. Of a value of more than PERMIT_VALUE_MAX bytes, the rest is counted. */

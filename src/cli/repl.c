@@ -315,7 +315,10 @@ static void on_answer_end(void *ctx)
  * question was to be seen is no answer to it. Leaving keeps the question open. */
 static void ask_permission(struct repl *r, const struct json *ask)
 {
+    str why, here = session_directory(r->chat->session, &why);
     permit_init(&r->permit, ask);
+    r->permit.shell_directory =
+        session_is_remote(r->chat->session) || here.n == 0 ? STR("a directory of nb's own") : here;
     r->is_asking = true;
     if (permit_is_complete(&r->permit))
         r->wake = true;

@@ -1,10 +1,13 @@
 #include "cli/session.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "bundle/bundle_want.h"
+#include "bundle/grant_rules.h"
 #include "cli/session_impl.h"
 #include "server/server.h"
 
@@ -41,6 +44,25 @@ void session_close(struct session *s)
 str session_model(const struct session *s)
 {
     return s->model;
+}
+
+void session_use_directory(struct session *s)
+{
+    struct err e = {0};
+    char here[PATH_MAX];
+    struct dir_grant g = {0};
+    int r = getcwd(here, sizeof here) ? dir_grant_of(&s->arena, here, &g, &e)
+                                      : err_errno(&e, -errno, "cannot use", "this directory");
+    if (r == 0)
+        r = grant_rules_check(g.path, bundle_home_dir(NULL), s->config->work_dir, &e);
+    s->directory = r == 0 ? g : (struct dir_grant){0};
+    s->no_directory = r == 0 ? STR_NONE : arena_str(&s->arena, str_from(e.msg));
+}
+
+str session_directory(const struct session *s, str *ret_why)
+{
+    *ret_why = s->no_directory;
+    return s->directory.path;
 }
 
 void session_use_model(struct session *s, str model)
@@ -140,7 +162,7 @@ static void got_thinking(struct session *s, const struct json *d)
 static void got_tool_start(struct session *s, const struct json *d)
 {
     s->ev->on_tool_start(s->ctx, json_get_string(d, "id"), json_get_string(d, "name"),
-                         json_get(d, "input"));
+                         json_get(d, "input"), json_get_string(d, "directory"));
 }
 
 static void got_tool_done(struct session *s, const struct json *d)

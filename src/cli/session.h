@@ -14,7 +14,8 @@ struct session_events {
     void (*on_started)(void *ctx, str conversation_id);
     void (*on_text)(void *ctx, str delta);
     void (*on_thinking)(void *ctx, str delta);
-    void (*on_tool_start)(void *ctx, str id, str name, const struct json *input);
+    /* directory: of a terminal, where its commands run; or empty */
+    void (*on_tool_start)(void *ctx, str id, str name, const struct json *input, str directory);
     void (*on_tool_done)(void *ctx, str id, str name, bool ok, int64_t ms, str output);
     void (*on_retry)(void *ctx, str message);
     void (*on_input)(void *ctx, const struct json *question); /* a tool asks (form.h); or NULL */
@@ -34,6 +35,9 @@ int session_open(struct loop *l, struct config *c, bool is_interactive, struct s
 void session_close(struct session *s);
 
 bool session_is_remote(const struct session *s);
+/* Where commands run: the current directory, which is sent with every message to a running server.
+ * Empty: in a directory of nb's own, and *ret_why is the reason (a sentence). */
+str session_directory(const struct session *s, str *ret_why);
 str session_model(const struct session *s);        /* what would answer */
 str session_conversation(const struct session *s); /* empty before the first message */
 

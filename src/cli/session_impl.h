@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cli/session.h"
+#include "workspace/dir_grant.h"
 
 #define SESSION_HISTORY_EVENTS 200 /* at the end of the log, searched for messages */
 
@@ -37,12 +38,16 @@ struct session { /* first member of the backends' own structs */
     struct config *config;
     struct arena arena; /* as long as the session */
     str model, conversation_id;
-    struct json_strs allow; /* globs; borrowed */
+    struct dir_grant directory; /* the current one, unless commands cannot run there */
+    str no_directory;           /* why they cannot */
+    struct json_strs allow;     /* globs; borrowed */
     bool is_unattended;
     const struct session_events *ev; /* of the message under way */
     void *ctx;
 };
 
+/* Finds out whether commands can run in the current directory; for session_open_*. */
+void session_use_directory(struct session *s);
 /* The conversation goes on with its own model, unless the command names one. */
 void session_use_model(struct session *s, str model);
 

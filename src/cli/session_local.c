@@ -264,6 +264,7 @@ int session_open_local(struct loop *loop, struct config *c, bool is_interactive,
     struct local *l = xcalloc(1, sizeof *l);
     l->base = (struct session){.ops = &OPS, .loop = loop, .config = c};
     arena_init(&l->base.arena);
+    session_use_directory(&l->base);
     int r = own_server_new(loop, c, true, &l->server, e);
     if (r < 0) {
         arena_done(&l->base.arena);

@@ -138,6 +138,15 @@ static void write_answer(struct json_writer *w, const struct session_input *in)
     jw_end(w);
 }
 
+static void write_directory(struct json_writer *w, const struct dir_grant *g)
+{
+    jw_key(w, "workingDirectory");
+    jw_object(w);
+    jw_kstr(w, "path", g->path);
+    jw_kstr(w, "id", g->id);
+    jw_end(w);
+}
+
 static str chat_body(struct remote *r, struct buf *b, const struct session_input *in)
 {
     struct json_writer w;
@@ -148,6 +157,8 @@ static str chat_body(struct remote *r, struct buf *b, const struct session_input
     else
         jw_kstr(&w, "message", in->text);
     jw_kstr(&w, "channel", STR("tui"));
+    if (r->base.directory.path.n > 0)
+        write_directory(&w, &r->base.directory);
     jw_kbool(&w, "unattended", r->base.is_unattended);
     jw_key(&w, "autoAllow");
     jw_array(&w);
@@ -299,6 +310,7 @@ int session_open_remote(struct loop *l, struct config *c, const char *socket_pat
     struct json *info;
     r->base = (struct session){.ops = &OPS, .loop = l, .config = c};
     arena_init(&r->base.arena);
+    session_use_directory(&r->base);
     list_init(&r->posted);
     r->socket_path = arena_cstr(&r->base.arena, str_from(socket_path));
     r->client = client_open_remote(l, socket_path, c->workspace);

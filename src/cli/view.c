@@ -210,7 +210,7 @@ static void on_thinking(void *ctx, str delta)
     touch(v);
 }
 
-static void on_tool_start(void *ctx, str id, str name, const struct json *input)
+static void on_tool_start(void *ctx, str id, str name, const struct json *input, str directory)
 {
     struct view *v = ctx;
     end_text(v);

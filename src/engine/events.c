@@ -218,7 +218,7 @@ str event_llm_partial(struct arena *a, str run_id, str model, str text, const st
     return line_end(&l, a);
 }
 
-str event_tool_start(struct arena *a, str run_id, str id, str name, str args)
+str event_tool_start(struct arena *a, str run_id, str id, str name, str args, str directory)
 {
     struct line l;
     line_begin(&l, "tool.start", run_id);
@@ -226,6 +226,8 @@ str event_tool_start(struct arena *a, str run_id, str id, str name, str args)
     jw_kstr(&l.w, "id", id);
     jw_key(&l.w, "input");
     jw_raw(&l.w, args);
+    if (directory.n > 0)
+        jw_kstr(&l.w, "directory", directory);
     return line_end(&l, a);
 }
 

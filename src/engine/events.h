@@ -22,7 +22,8 @@ str event_llm_partial(struct arena *a, str run_id, str model, str text,
 /* aux.usage: a call of which nothing is kept, but which is billed. source: cancelled, failed. */
 str event_unanswered(struct arena *a, str run_id, str model, const char *source,
                      const struct event_usage *u);
-str event_tool_start(struct arena *a, str run_id, str id, str name, str args);
+/* directory: where its commands run; may be empty */
+str event_tool_start(struct arena *a, str run_id, str id, str name, str args, str directory);
 str event_tool_done(struct arena *a, str run_id, str id, str name, const struct tool_result *r,
                     uint64_t ms);
 /* calls: array of {id, name, input, needsPermission}; setting: as in struct event_run */

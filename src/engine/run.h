@@ -85,6 +85,9 @@ struct run_host {
     int (*prepare)(void *ctx, struct arena *a, bool last, struct run_input *ret, struct err *e);
     /* May this tool be called now? For RUN_DENY *ret_why says why not, for the model. */
     enum run_gate (*gate)(void *ctx, str tool, const struct json *args, str *ret_why);
+    /* Where the commands of this call run, for people; empty = no command, or the server's own
+     * place. May be NULL. */
+    str (*directory)(void *ctx, struct arena *a, str tool, const struct json *args);
     /* Who the run acts for now. It can become narrower from one step to the next. */
     const struct actor *(*actor)(void *ctx);
     /* The conditions under which the run works, as a JSON value for ask.opened; may be empty. */

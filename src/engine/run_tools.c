@@ -305,6 +305,15 @@ void run_drop_calls(struct run *r, str why)
     record_answers(r);
 }
 
+static str start_event(struct run *r, const struct call *c)
+{
+    struct json *args;
+    str directory = STR_NONE;
+    if (r->host.directory && !c->args_error && json_parse(&r->step, c->args, 0, &args, NULL) == 0)
+        directory = r->host.directory(r->ctx, &r->step, c->name, args);
+    return event_tool_start(&r->step, r->id, c->id, c->name, c->args, directory);
+}
+
 void run_save_and_start_tools(struct run *r, str response_line)
 {
     str *lines = arena_array(&r->step, r->ncalls + 1, sizeof(str));
@@ -312,7 +321,7 @@ void run_save_and_start_tools(struct run *r, str response_line)
     lines[n++] = response_line;
     for (size_t i = 0; i < r->ncalls; i++) {
         struct call *c = &r->calls[i];
-        lines[n++] = event_tool_start(&r->step, r->id, c->id, c->name, c->args);
+        lines[n++] = start_event(r, c);
     }
     r->state = RUN_SAVING;
     run_append(r, lines, n, on_response_saved);
@@ -328,7 +337,7 @@ void run_start_pending(struct run *r)
     for (size_t i = 0; i < r->ncalls; i++) {
         const struct call *c = &r->calls[i];
         if (!c->is_declined)
-            lines[n++] = event_tool_start(&r->step, r->id, c->id, c->name, c->args);
+            lines[n++] = start_event(r, c);
     }
     r->has_pending = false;
     r->state = RUN_SAVING;
@@ -393,6 +402,10 @@ static void push_call(struct run *r, struct json *calls, const struct call *c,
     json_set(&r->arena, item, STR("input"), *json_clone(&r->arena, args));
     json_set(&r->arena, item, STR("needsPermission"), json_of_bool(gate != RUN_ALLOW));
     json_set(&r->arena, item, STR("canRemember"), json_of_bool(gate == RUN_ASK));
+    str directory =
+        r->host.directory ? r->host.directory(r->ctx, &r->arena, c->name, args) : STR_NONE;
+    if (directory.n > 0)
+        json_set(&r->arena, item, STR("directory"), json_of_str(directory));
     json_push(&r->arena, calls, *item);
 }
 

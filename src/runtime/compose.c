@@ -14,7 +14,8 @@
 /* Personal skills are used while everybody whose words are in the run is that person. */
 struct skills *turn_skills(const struct turn *t)
 {
-    return skills_for(t->skills, actor_sole_user(t->actor));
+    bool has_own = t->own_skills && t->actor->grant.path.n > 0;
+    return skills_for(has_own ? t->own_skills : t->skills, actor_sole_user(t->actor));
 }
 
 void turn_match_skill(struct turn *t)
@@ -27,6 +28,8 @@ void turn_match_skill(struct turn *t)
 /* Others' words may have come in since it was matched. */
 static void drop_personal_skill(struct turn *t)
 {
+    if (t->own_skills && t->actor->grant.path.n == 0) /* the directory went with them */
+        t->skill = t->skill && t->skills ? skills_find(turn_skills(t), t->skill->name) : NULL;
     if (t->skill && t->skill->origin == SKILL_PERSONAL && actor_sole_user(t->actor).n == 0)
         t->skill = NULL;
 }
@@ -98,16 +101,42 @@ bool turn_may_use(void *tool_host, const struct toolset_item *it)
     return surface_may_call(t->actor, t->child.depth > 0, it);
 }
 
+/* A command in the directory of the sender's terminal. */
+static bool is_in_terminal(const struct turn *t, const struct toolset_item *item)
+{
+    return item->tool->is_shell && t->actor->grant.path.n > 0;
+}
+
+/* What the admins of a workspace allow, they do not allow in a directory of the server's owner:
+ * there only the owner says yes, to each command or in advance. */
+static bool is_owners_own(const struct turn *t, const struct toolset_item *item)
+{
+    return is_in_terminal(t, item) && !turn_is_sole(t);
+}
+
 /* What the sender allowed in advance is their answer to the question, and counts while nobody
  * else's words are in the run. Stored consents count when everybody in the run gave them. */
 static bool has_consent(const struct turn *t, const struct toolset_item *item)
 {
     if (globs_match(t->auto_allow, item->name) && !turn_has_others(t))
         return true;
+    if (is_owners_own(t, item))
+        return false;
     for (size_t i = 0; i < t->actor->npeople; i++)
         if (!runtime_has_consent(t->rt, t->actor->people[i].user_id, item))
             return false;
     return true;
+}
+
+/* In the directory of a terminal the shell is not confined to a room of its own. */
+static enum permission decide(const struct turn *t, const struct toolset_item *item)
+{
+    struct tool tool = *item->tool;
+    struct toolset_item in_directory = *item;
+    tool.is_unconfined |= is_in_terminal(t, item);
+    in_directory.tool = &tool;
+    enum permission p = permission_decide(&t->rt->permissions, &in_directory);
+    return p == PERMISSION_ALLOW && is_owners_own(t, item) ? PERMISSION_ASK : p;
 }
 
 enum run_gate turn_gate(void *turn, str tool, const struct json *args, str *ret_why)
@@ -125,7 +154,7 @@ enum run_gate turn_gate(void *turn, str tool, const struct json *args, str *ret_
         *ret_why = turn_has_others(t) ? NOT_FOR_ALL : NOT_ALLOWED;
         return RUN_DENY;
     }
-    enum permission p = permission_decide(&t->rt->permissions, item);
+    enum permission p = decide(t, item);
     if (p == PERMISSION_DENY) {
         *ret_why = DENIED;
         return RUN_DENY;
@@ -137,7 +166,7 @@ enum run_gate turn_gate(void *turn, str tool, const struct json *args, str *ret_
     *ret_why = STR(TURN_NOBODY_TO_ASK);
     if (t->is_unattended)
         return RUN_DENY;
-    bool is_every_time = item->tool->is_workspace_change || is_explicit;
+    bool is_every_time = item->tool->is_workspace_change || is_explicit || is_owners_own(t, item);
     return is_every_time ? RUN_ASK_EVERY_TIME : RUN_ASK;
 }
 
@@ -261,6 +290,7 @@ static struct prompt compose(const struct turn *t, struct arena *a, const struct
         .is_sole = turn_is_sole(t),
         .workspace_name = t->rt->deps.workspace_name,
         .focus = focus_of(t, &focus) ? &focus : NULL,
+        .directory = t->actor->grant.path,
     };
     name_participants(t, a, &in);
     name_apps(t, a, &in);

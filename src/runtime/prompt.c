@@ -223,6 +223,16 @@ static void add_date(struct prompt_composing *c)
     prompt_end_layer(c, 2, "date", STR("nb"), true);
 }
 
+static void add_directory(struct prompt_composing *c)
+{
+    if (c->in->directory.n == 0)
+        return;
+    buf_add_lit(&c->text, "Commands of the shell run in ");
+    buf_add_str(&c->text, escape_line(c->a, c->in->directory, 4096));
+    buf_add_lit(&c->text, ", the directory of the person's terminal.");
+    prompt_end_layer(c, 2, "directory", STR("nb"), true);
+}
+
 static str join(struct arena *a, const struct prompt *p, bool is_volatile)
 {
     struct buf out;
@@ -253,6 +263,7 @@ struct prompt prompt_compose(struct arena *a, const struct prompt_input *in)
     add_participants(&c);
     add_workspace(&c);
     add_date(&c);
+    add_directory(&c);
     prompt_add_apps(&c);
     add_skill(&c);
     buf_done(&c.text);

@@ -73,6 +73,7 @@ struct prompt_input {
     const struct surface_hidden *hidden; /* tools that are not listed, by source (surface.h) */
     size_t n_hidden;
     const struct prompt_focus *focus; /* or NULL */
+    str directory;                    /* of the person's terminal, where commands run; or empty */
     const struct skill *matched;      /* or NULL */
 };
 

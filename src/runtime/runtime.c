@@ -70,7 +70,7 @@ static void use_skills(void *ctx, struct skills *fresh)
     rt->skills = fresh;
 }
 
-static struct skill_places skill_places(const struct runtime *rt)
+struct skill_places runtime_skill_places(const struct runtime *rt)
 {
     const struct config *c = rt->deps.config;
     struct skill_places places = {
@@ -88,14 +88,14 @@ static struct skill_places skill_places(const struct runtime *rt)
 
 void runtime_use_skill_dirs(struct runtime *rt)
 {
-    struct skill_places places = skill_places(rt);
+    struct skill_places places = runtime_skill_places(rt);
     skill_watch_use(rt->watch, &places);
 }
 
 static void load_skills(struct runtime *rt)
 {
     rt->people_dir = arena_printf(&rt->arena, "%.*s/people", STR_ARG(rt->deps.root_dir));
-    struct skill_places places = skill_places(rt);
+    struct skill_places places = runtime_skill_places(rt);
     rt->watch = skill_watch_new(rt->deps.loop, rt->deps.pool, &places, use_skills, rt);
     use_skills(rt, skill_watch_load(rt->watch));
 }

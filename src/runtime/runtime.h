@@ -94,6 +94,9 @@ struct turn_request {
     struct json_strs auto_allow; /* globs the sender allows in advance, for this turn */
     bool is_unattended;          /* nobody can be asked: what would ask is refused with */
 #define TURN_NOBODY_TO_ASK "This tool needs a person's permission, and nobody can be asked here."
+    /* The directory of the sender's terminal, for the commands of this run; only an operator's
+     * counts (workspace/actor.h). Empty = none. */
+    struct dir_grant grant;
     enum turn_when_busy { TURN_REFUSE_BUSY, TURN_QUEUE, TURN_STEER } when_busy;
     const struct turn_child *child; /* a delegated run, or NULL */
     /* Instead of a run: the request it would begin with. Nothing is sent or stored. */

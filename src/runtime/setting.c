@@ -154,6 +154,20 @@ static void restore_limits(struct turn *t, const struct json *v)
     l->thinking = arena_str(&t->arena, json_get_string(v, "thinking"));
 }
 
+struct dir_grant setting_grant(struct turn *t, const struct replay_ask *ask)
+{
+    struct dir_grant g = {0};
+    if (!is_ours(t, ask, &t->arena))
+        return g;
+    struct actor *a = actor_read(t->actor->directory, t->actor->workspace_id,
+                                 json_get(json_get(ask->setting, "value"), "actor"));
+    if (a)
+        g = (struct dir_grant){arena_str(&t->arena, a->grant.path),
+                               arena_str(&t->arena, a->grant.id)};
+    actor_unref(a);
+    return g;
+}
+
 bool setting_restore(struct turn *t, const struct replay_ask *ask)
 {
     const struct json *value = json_get(ask->setting, "value");

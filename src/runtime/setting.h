@@ -17,6 +17,10 @@ int setting_load_key(struct runtime *rt, struct err *e);
 
 str setting_json(const struct turn *t, struct arena *a, str run_id);
 
+/* The directory of the terminal that the run which asked had; empty when there is none that can be
+ * believed. Lives in the turn's arena. */
+struct dir_grant setting_grant(struct turn *t, const struct replay_ask *ask);
+
 /* The turn takes over the setting of the run that asked. False: there is none that can be
  * believed, and nothing has changed. */
 bool setting_restore(struct turn *t, const struct replay_ask *ask);

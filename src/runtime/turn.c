@@ -7,6 +7,7 @@
 #include "engine/events.h"
 #include "runtime/compact.h"
 #include "runtime/request_log.h"
+#include "runtime/setting.h"
 
 #define HISTORY_PAGE_BYTES (4u * 1024 * 1024)
 #define HISTORY_BYTES_MAX  (32u * 1024 * 1024)
@@ -32,6 +33,7 @@ void turn_free(struct turn *t)
         recall_give(&rt->recall, t->conversation_id, t->transcript);
     else
         transcript_free(t->transcript);
+    turn_drop_grant(t);
     skills_unref(t->skills);
     actor_unref(t->actor);
     free(t->edited);
@@ -167,6 +169,13 @@ static void drop_sent(struct turn *t)
     turn_free(t);
 }
 
+/* The skills of the terminal's directory come back with the run that asked. */
+static void resume(struct turn *t)
+{
+    struct dir_grant g = setting_grant(t, &transcript_replay(t->transcript)->ask);
+    turn_load_grant(t, &g, false, turn_accept_answer);
+}
+
 static void history_read(struct turn *t)
 {
     if (t->on_preview)
@@ -174,7 +183,7 @@ static void history_read(struct turn *t)
     else if (queue_was_sent(t))
         drop_sent(t);
     else if (t->answer.ask_id.n > 0)
-        turn_accept_answer(t);
+        resume(t);
     else
         compact_if_needed(t, accept_message);
 }
@@ -325,16 +334,24 @@ static bool check_request(const struct turn *t, struct err *e)
     return turn_check_message(t->message, e) == 0;
 }
 
+static void open_conversation(struct turn *t)
+{
+    if (t->conversation_id.n == 0)
+        create(t);
+    else
+        store_get(t->rt->deps.store, t->conversation_id, on_found, t);
+}
+
 static void on_skills_fresh(void *ctx)
 {
     struct turn *t = ctx;
     struct err e = {0};
     if (!check_request(t, &e))
         turn_refuse(t, TURN_BAD_REQUEST, &e);
-    else if (t->conversation_id.n == 0)
-        create(t);
+    else if (t->answer.ask_id.n > 0) /* that of the question counts */
+        open_conversation(t);
     else
-        store_get(t->rt->deps.store, t->conversation_id, on_found, t);
+        turn_load_grant(t, &t->actor->grant, true, open_conversation);
 }
 
 static void begin(void *ctx)
@@ -362,6 +379,7 @@ static void copy_request(struct turn *t, const struct turn_request *req)
 {
     struct arena *a = &t->arena;
     t->actor = actor_narrow((struct actor *)req->actor, FILTER_REQUEST, req->allowed_tools);
+    turn_narrow(t, actor_with_grant(t->actor, &req->grant));
     t->conversation_id = arena_str(a, req->conversation_id);
     t->message = arena_str(a, req->message);
     t->model = arena_str(a, req->model);

@@ -114,10 +114,12 @@ struct turn {
     struct list_node held;    /* appends that wait (turn_hold) */
     struct list_node records; /* what they wait for (request_log.c) */
     struct transcript *transcript;
-    struct skills *skills;              /* a reference, so that a reload does not pull the rug */
-    const struct skill *skill;          /* the one that matched, or NULL */
-    int steps;                          /* model calls prepared so far */
-    char system_sha[65], tools_sha[65]; /* last recorded by request_log.c */
+    struct skills *own_skills;     /* the same with those of the terminal (turn_grant.c); or NULL */
+    struct grant_load *grant_load; /* under way, or NULL */
+    struct skills *skills;         /* a reference, so that a reload does not pull the rug */
+    const struct skill *skill;     /* the one that matched, or NULL */
+    int steps;                     /* model calls prepared so far */
+    char system_sha[65], tools_sha[65];        /* last recorded by request_log.c */
     str request_lines[TURN_REQUEST_LINES_MAX]; /* events that go in front of the next append */
     size_t nrequest_lines;
     struct promoted promoted;      /* tools discovered in this run */
@@ -184,6 +186,14 @@ bool turn_is_sole(const struct turn *t);    /* nobody else has an account */
 bool turn_has_others(const struct turn *t); /* words of more than one person are in it */
 str turn_message_event(struct turn *t, str queued_id); /* its user.message */
 
+/* ---- turn_grant.c: the directory of the sender's terminal ---- */
+/* Looks at the directory and loads its skills, then calls fn; does so without it when there is
+ * none. With is_needed a directory that cannot be used refuses the turn instead. */
+void turn_load_grant(struct turn *t, const struct dir_grant *g, bool is_needed,
+                     void (*fn)(struct turn *t));
+void turn_drop_grant(struct turn *t); /* the turn ends */
+str turn_directory(void *turn, struct arena *a, str tool, const struct json *args);
+
 /* ---- inquiry.c ---- */
 void inquiries_drop(struct turn *t); /* its open questions end unanswered */
 
@@ -211,4 +221,5 @@ void title_hurry(struct runtime *rt); /* those under way are settled without a m
 int rules_use(struct runtime *rt, const struct json *section, struct err *e);
 
 /* ---- runtime.c ---- */
+struct skill_places runtime_skill_places(const struct runtime *rt); /* borrowed */
 void runtime_check_stopped(struct runtime *rt); /* a turn or a title has ended */

@@ -164,7 +164,12 @@ static bool take_over(struct turn *t, const struct replay *h, struct err *e)
     t->message = last_user_text(t, h);
     turn_match_skill(t);
     is_restored = setting_restore(t, &h->ask);
-    if (is_restored && !actor_covers(answerer, t->actor)) {
+    if (is_restored && t->actor->grant.path.n > 0 && !actor_is_operator(answerer)) {
+        err_set(e, -EPERM,
+                "The commands would run in the directory of a terminal. Answer in a terminal on "
+                "the computer of the server.");
+        is_refused = true;
+    } else if (is_restored && !actor_covers(answerer, t->actor)) {
         err_set(e, -EPERM, "The question came from a run with more rights than this token has.");
         is_refused = true;
     } else if (!str_eq(actor_user(answerer), actor_user(t->actor)) && allows_personal(t, h)) {

@@ -232,6 +232,7 @@ void turn_start_run(struct turn *t, const struct run_pending *pending, size_t n)
         .append = turn_append,
         .prepare = turn_prepare,
         .gate = turn_gate,
+        .directory = turn_directory,
         .actor = run_actor,
         .setting = run_setting,
         .publish = turn_publish,

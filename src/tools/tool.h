@@ -28,11 +28,12 @@ struct tool {
     unsigned scope;
     bool is_workspace_change;         /* installs, or edits what everybody's prompts contain */
     struct json_strs reading_actions; /* values of the argument "action" that change nothing */
-    bool is_unconfined;               /* can touch more than its own: asks before each call */
+    bool is_shell; /* runs commands where its caller is granted a directory: unconfined there */
+    bool is_unconfined; /* can touch more than its own: asks before each call */
     /* Acts with an account of the person who asks: nobody else allows the call or answers what it
      * asks. */
     bool is_personal;
-    uint64_t timeout_ms;              /* 0 = its source's; TOOL_NO_TIMEOUT = ends by itself */
+    uint64_t timeout_ms; /* 0 = its source's; TOOL_NO_TIMEOUT = ends by itself */
 };
 
 /* Who a call acts for. Borrowed for the duration of tool_source.call. */

@@ -49,6 +49,7 @@ static struct tool copy_tool(struct arena *a, const struct tool *t)
         .is_admin_only = t->is_admin_only,
         .scope = t->scope,
         .is_workspace_change = t->is_workspace_change,
+        .is_shell = t->is_shell,
         .is_unconfined = t->is_unconfined,
         .reading_actions = copy_strs(a, t->reading_actions),
         .is_personal = t->is_personal,

@@ -18,7 +18,7 @@ static size_t count_globs(const struct actor *a)
 /* Each string with a NUL behind it. */
 static size_t text_size(const struct actor *a)
 {
-    size_t n = a->workspace_id.n + 1;
+    size_t n = a->workspace_id.n + a->grant.path.n + a->grant.id.n + 3;
     for (size_t i = 0; i < a->npeople; i++) {
         const struct principal *p = &a->people[i];
         n += p->user_id.n + p->token_id.n + p->session_id.n + p->bound_workspace_id.n + 4;
@@ -61,6 +61,8 @@ static struct actor *actor_build(const struct actor *from)
     *a = *from;
     a->refs = 1;
     a->workspace_id = put_text(&text, from->workspace_id);
+    a->grant.path = put_text(&text, from->grant.path);
+    a->grant.id = put_text(&text, from->grant.id);
     a->people = people;
     a->filters = filters;
     for (size_t i = 0; i < from->npeople; i++)
@@ -208,7 +210,18 @@ struct actor *actor_narrow(struct actor *a, enum filter_kind kind, struct json_s
     draft_init(&d, a->directory, a->workspace_id);
     add_actor(&d, a);
     add_filter(&d, &f);
+    if (kind != FILTER_TOKEN) /* words that came with a token: it has no terminal */
+        d.actor.grant = a->grant;
     return actor_build(&d.actor);
+}
+
+struct actor *actor_with_grant(struct actor *a, const struct dir_grant *grant)
+{
+    struct actor from = *a;
+    if (grant->path.n == 0 || !actor_is_operator(a))
+        return actor_ref(a);
+    from.grant = *grant;
+    return actor_build(&from);
 }
 
 static bool includes(const struct actor *a, const struct actor *b)
@@ -225,11 +238,14 @@ static bool includes(const struct actor *a, const struct actor *b)
 struct actor *actor_join(struct actor *a, const struct actor *b)
 {
     struct draft d;
-    if (a == b || includes(a, b))
+    bool has_same_grant = dir_grant_same(&a->grant, &b->grant);
+    if (a == b || (includes(a, b) && (has_same_grant || a->grant.path.n == 0)))
         return actor_ref(a);
     draft_init(&d, a->directory, a->workspace_id);
     add_actor(&d, a);
     add_actor(&d, b);
+    if (has_same_grant)
+        d.actor.grant = a->grant;
     return actor_build(&d.actor);
 }
 
@@ -237,7 +253,8 @@ struct actor *actor_join_author(struct actor *a, str user_id, struct json_strs t
 {
     struct principal p = {.user_id = user_id, .how = AUTH_BY_LOG, .scopes = SCOPE_ALL};
     struct actor *author = actor_new(a->directory, a->workspace_id, &p, tools);
-    struct actor *both = actor_join(a, author);
+    /* The log does not say from which directory somebody wrote: their own words take nothing. */
+    struct actor *both = includes(a, author) ? actor_ref(a) : actor_join(a, author);
     actor_unref(author);
     return both;
 }
@@ -407,7 +424,7 @@ bool actor_covers(const struct actor *a, const struct actor *b)
     for (size_t i = 0; i < a->nfilters; i++)
         if (!has_filter(b->filters, b->nfilters, &a->filters[i]))
             return false;
-    return !a->is_overfull;
+    return !a->is_overfull && (b->grant.path.n == 0 || actor_is_operator(a));
 }
 
 /* ---- storing ---- */
@@ -468,6 +485,13 @@ void actor_write(const struct actor *a, struct json_writer *w)
     }
     if (a->is_overfull)
         jw_kbool(w, "overfull", true);
+    if (a->grant.path.n > 0) {
+        jw_key(w, "directory");
+        jw_object(w);
+        jw_kstr(w, "path", a->grant.path);
+        jw_kstr(w, "id", a->grant.id);
+        jw_end(w);
+    }
     jw_end(w);
 }
 
@@ -542,7 +566,12 @@ struct actor *actor_read(const struct directory *d, str workspace_id, const stru
     draft_init(&draft, d, workspace_id);
     draft.actor.is_overfull = json_get_bool(v, "overfull", false);
     arena_init(&globs);
-    struct actor *a = read_all(&globs, &draft, people, filters) ? actor_build(&draft.actor) : NULL;
+    bool is_read = read_all(&globs, &draft, people, filters);
+    const struct json *dir = json_get(v, "directory");
+    if (is_read && actor_is_operator(&draft.actor))
+        draft.actor.grant =
+            (struct dir_grant){json_get_string(dir, "path"), json_get_string(dir, "id")};
+    struct actor *a = is_read ? actor_build(&draft.actor) : NULL;
     arena_done(&globs);
     return a;
 }

@@ -20,6 +20,7 @@
 
 #include "base/arena.h"
 #include "workspace/access.h"
+#include "workspace/dir_grant.h"
 #include "workspace/roster.h"
 
 #define ACTOR_PEOPLE_MAX  64 /* behind one actor; more: it may do nothing */
@@ -75,7 +76,8 @@ struct actor {
     size_t npeople;
     const struct tool_filter *filters; /* a tool must pass all of them */
     size_t nfilters;
-    bool is_overfull; /* a join had no room: refuse everything */
+    bool is_overfull;       /* a join had no room: refuse everything */
+    struct dir_grant grant; /* directory of the terminal; only while all people are operators */
     unsigned refs;
 };
 
@@ -90,6 +92,9 @@ struct actor *actor_enter(struct actor *a, str workspace_id);
 struct actor *actor_new_operator(const struct directory *d, str workspace_id, str user_id);
 /* `globs.items` NULL: no filter is added, and `a` itself is returned with one more reference. */
 struct actor *actor_narrow(struct actor *a, enum filter_kind kind, struct json_strs globs);
+/* With the directory of the operator's terminal. `a` itself with one more reference when `grant` is
+ * empty, or when not everybody behind it is an operator: nobody else can be granted one. */
+struct actor *actor_with_grant(struct actor *a, const struct dir_grant *grant);
 /* The intersection of both; acts for the first person of `a`. Returns `a` with one more reference
  * when `b` adds nothing. */
 struct actor *actor_join(struct actor *a, const struct actor *b);
@@ -122,7 +127,8 @@ const struct viewer *actor_viewer(const struct actor *a, struct arena *arena);
 uint64_t actor_generation(const struct actor *a);
 
 /* May `a` stand behind what `b` does? Every filter of `a` also limits `b`: consent of a narrowed
- * token cannot reach further than the token. */
+ * token cannot reach further than the token. The directory of an operator's terminal takes an
+ * operator. */
 bool actor_covers(const struct actor *a, const struct actor *b);
 
 static inline str actor_user(const struct actor *a)

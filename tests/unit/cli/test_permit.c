@@ -96,6 +96,36 @@ static void test_a_long_input_is_shown_whole(void **state)
     arena_done(&a);
 }
 
+static void test_a_command_says_where_it_runs(void **state)
+{
+    struct arena a;
+    struct permit p;
+    struct buf b;
+    arena_init(&a);
+    buf_init(&b, 65536);
+    permit_init(&p,
+                parse(&a, "{\"askId\":\"ask_1\",\"calls\":["
+                          "{\"id\":\"1\",\"name\":\"bash__x\",\"directory\":\"/srv/\\u001bp\"},"
+                          "{\"id\":\"2\",\"name\":\"bash__x\",\"input\":{\"command\":\"true\"}},"
+                          "{\"id\":\"3\",\"name\":\"nb__time\"}]}"));
+    p.shell_directory = STR("a directory of nb's own");
+    permit_add_question(&p, &b, 80, false);
+    assert_true(str_starts(buf_str(&b), STR("Allow bash__x in /srv/")));
+    assert_true(str_find_char(buf_str(&b), '\033') < 0);
+    permit_decide(&p, PERMIT_NO);
+    assert_question(
+        &p, 200,
+        "Allow bash__x in a directory of nb's own {\"command\":\"true\"}? [y]es / [N]o / "
+        "[a]lways ");
+    assert_string_equal(details(&p, 70), "  command: true\n");
+    assert_question(&p, 70, "Allow bash__x in a directory of nb's own? [y]es / [N]o / [a]lways ");
+    permit_decide(&p, PERMIT_NO);
+    assert_question(&p, 80, "Allow nb__time? [y]es / [N]o / [a]lways ");
+    buf_done(&b);
+    permit_done(&p);
+    arena_done(&a);
+}
+
 static void test_keys(void **state)
 {
     assert_int_equal(permit_of_key('y'), PERMIT_YES);
@@ -141,6 +171,7 @@ int main(void)
         cmocka_unit_test(test_calls_are_decided_in_order),
         cmocka_unit_test(test_foreign_text_is_safe),
         cmocka_unit_test(test_a_long_input_is_shown_whole),
+        cmocka_unit_test(test_a_command_says_where_it_runs),
         cmocka_unit_test(test_keys),
         cmocka_unit_test(test_a_strange_question_has_no_calls),
         cmocka_unit_test(test_refused_calls_are_named_once),

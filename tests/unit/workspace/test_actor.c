@@ -197,6 +197,95 @@ static void test_a_stored_actor_is_the_same(void **state)
     actor_unref(meg);
 }
 
+static struct actor *operator_in(const char *path)
+{
+    struct dir_grant g = {str_from(path), STR("1")};
+    struct actor *plain = actor_new_operator(d, STR("ws_a"), STR("usr_boss"));
+    struct actor *a = actor_with_grant(plain, &g);
+    actor_unref(plain);
+    return a;
+}
+
+static void test_a_directory_is_lent_to_operators_only(void **state)
+{
+    struct dir_grant g = {STR("/project"), STR("1")};
+    struct actor *boss = person("usr_boss"), *a = operator_in("/project");
+    struct actor *same = actor_with_grant(boss, &g);
+    assert_ptr_equal(same, boss);
+    assert_true(str_eq(a->grant.path, STR("/project")));
+    assert_false(actor_covers(boss, a)); /* a session of the same person is not the terminal */
+    assert_true(actor_covers(a, a));
+    actor_unref(same);
+    actor_unref(boss);
+    actor_unref(a);
+}
+
+static void assert_loses_directory(struct actor *both)
+{
+    assert_int_equal(both->grant.path.n, 0);
+    actor_unref(both);
+}
+
+static void test_words_of_others_take_the_directory_away(void **state)
+{
+    str globs[] = {STR_INIT("*")};
+    struct json_strs all = {0}, some = {globs, 1};
+    struct actor *a = operator_in("/project"), *elsewhere = operator_in("/other");
+    struct actor *page = person("usr_boss"), *meg = person("usr_meg");
+    struct actor *again = operator_in("/project");
+    assert_loses_directory(actor_join(a, meg));
+    assert_loses_directory(actor_join(a, page));
+    assert_loses_directory(actor_join(a, elsewhere));
+    assert_loses_directory(actor_join_author(a, STR("usr_meg"), all));
+    assert_loses_directory(actor_join_author(a, STR("usr_boss"), some)); /* by a token */
+    assert_loses_directory(actor_narrow(a, FILTER_TOKEN, some));
+    assert_loses_directory(actor_join(meg, a));
+    struct actor *kept[] = {actor_join(a, again), actor_join_author(a, STR("usr_boss"), all),
+                            actor_narrow(a, FILTER_REQUEST, some),
+                            actor_narrow(a, FILTER_PROFILE, some)};
+    for (size_t i = 0; i < ARRAY_LEN(kept); i++) {
+        assert_true(dir_grant_same(&kept[i]->grant, &a->grant));
+        actor_unref(kept[i]);
+    }
+    actor_unref(a);
+    actor_unref(elsewhere);
+    actor_unref(again);
+    actor_unref(page);
+    actor_unref(meg);
+}
+
+static struct actor *stored(struct actor *a, const char *from, const char *to)
+{
+    struct buf b;
+    struct json_writer w;
+    struct arena m;
+    struct json *doc;
+    arena_init(&m);
+    buf_init(&b, 1 << 16);
+    jw_init(&w, &b);
+    actor_write(a, &w);
+    char *text = arena_cstr(&m, buf_str(&b)), *at = strstr(text, from);
+    assert_non_null(at);
+    memcpy(at, to, strlen(to));
+    assert_int_equal(json_parse(&m, str_from(text), 0, &doc, NULL), 0);
+    struct actor *back = actor_read(d, STR("ws_a"), doc);
+    buf_done(&b);
+    arena_done(&m);
+    return back;
+}
+
+static void test_a_stored_directory_needs_a_stored_operator(void **state)
+{
+    struct actor *a = operator_in("/project");
+    struct actor *same = stored(a, "\"operator\"", "\"operator\"");
+    struct actor *forged = stored(a, "\"operator\"", "\"operatox\"");
+    assert_true(dir_grant_same(&same->grant, &a->grant));
+    assert_int_equal(forged->grant.path.n, 0);
+    actor_unref(a);
+    actor_unref(same);
+    actor_unref(forged);
+}
+
 static void test_too_many_people_may_do_nothing(void **state)
 {
     struct actor *a = person("usr_boss");
@@ -225,6 +314,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_authors_of_the_log_narrow, begin, end),
         cmocka_unit_test_setup_teardown(test_consent_reaches_as_far_as_the_token, begin, end),
         cmocka_unit_test_setup_teardown(test_a_stored_actor_is_the_same, begin, end),
+        cmocka_unit_test_setup_teardown(test_a_directory_is_lent_to_operators_only, begin, end),
+        cmocka_unit_test_setup_teardown(test_words_of_others_take_the_directory_away, begin, end),
+        cmocka_unit_test_setup_teardown(test_a_stored_directory_needs_a_stored_operator, begin,
+                                        end),
         cmocka_unit_test_setup_teardown(test_too_many_people_may_do_nothing, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,57 @@
+#include "bundle/grant_rules.h"
+
+#include <errno.h>
+
+#include "bundle/path_links.h"
+#include "bundle/sandbox_reach.h"
+#include "bundle/sandbox_secrets.h"
+
+static bool is_of_system(str path)
+{
+    static const char *const MORE[] = {"/boot", "/dev", "/etc", "/proc", "/run", "/sys"};
+    for (const char *const *d = SANDBOX_SYSTEM_DIRS; *d; d++)
+        if (path_is_at_or_below(path, str_from(*d)))
+            return true;
+    for (size_t i = 0; i < ARRAY_LEN(MORE); i++)
+        if (path_is_at_or_below(path, str_from(MORE[i])))
+            return true;
+    return false;
+}
+
+static bool is_secret(struct arena *a, str path, str home)
+{
+    for (const char *const *s = SANDBOX_SECRETS; *s; s++) {
+        str secret = arena_printf(a, "%.*s/%s", STR_ARG(home), *s);
+        if (path_is_at_or_below(path, secret) || path_is_at_or_below(path, path_real(a, secret)))
+            return true;
+    }
+    return false;
+}
+
+static const char *objection(struct arena *a, str path, str home, str work)
+{
+    if (str_eq(path, STR("/")))
+        return "it is the whole file system";
+    if (path_is_at_or_below(path, work))
+        return "it is nb's own work directory, or in it";
+    if (is_secret(a, path, home))
+        return "it is a place for keys";
+    if (str_eq(path, home))
+        return NULL;
+    if (path_is_below(home, path))
+        return "it contains the home directory";
+    if (path_is_below(work, path))
+        return "it contains nb's own work directory";
+    return is_of_system(path) ? "it is a directory of the system" : NULL;
+}
+
+int grant_rules_check(str path, const char *home_dir, const char *work_dir, struct err *e)
+{
+    struct arena a;
+    arena_init(&a);
+    const char *why =
+        objection(&a, path, path_real(&a, str_from(home_dir)), path_real(&a, str_from(work_dir)));
+    int r = why ? err_set(e, -EACCES, "Commands cannot run in %.*s: %s.", STR_ARG(path), why) : 0;
+    arena_done(&a);
+    return r;
+}

@@ -1,0 +1,156 @@
+// A terminal beside a running server: commands run in the directory of the terminal, and in no other run.
+import fs from 'node:fs'
+import path from 'node:path'
+import { assert, before, eventually, nb, startServer, test, tmpdir } from '../support/tap.mjs'
+import { client, openOffice, operator, QUICK } from '../support/office.mjs'
+
+const workdir = tmpdir()
+const project = fs.realpathSync(tmpdir('nb-project-'))
+let server, own, page
+
+const bash = (command) => `call bash__bash_exec ${JSON.stringify({ command })}`
+const terminal = (message, ...args) => nb(['--workdir', workdir, '--json', ...args, '-p', message], { env: QUICK, cwd: project })
+
+const grant = (dir) => {
+    const { dev, ino, birthtimeNs } = fs.statSync(dir, { bigint: true })
+    const major = (dev >> 8n) & 0xfffn, minor = (dev & 0xffn) | ((dev >> 12n) & 0xfff00n)
+    return { path: dir, id: [major, minor, ino, birthtimeNs].map((n) => n.toString(16)).join(':') }
+}
+const events = (id) => fs.readFileSync(path.join(workdir, 'conversations', id + '.jsonl'), 'utf8').trim().split('\n').map((l) => JSON.parse(l))
+
+async function begin() {
+    server = await startServer({ workdir, env: QUICK })
+    own = operator(server)
+    page = client(server)
+    await eventually(async () => (await page.get('/v1/bundles/health')).body.every((b) => b.state === 'running'), 15000)
+}
+
+/** A message with a directory, through the socket. */
+const ask = (message, dir = grant(project), more = {}) =>
+    own('POST', '/v1/chat', { message, workingDirectory: dir, autoAllow: ['*'], ...more })
+
+before(async () => {
+    const dir = path.join(project, '.claude/skills/paint')
+    fs.mkdirSync(dir, { recursive: true })
+    fs.writeFileSync(path.join(dir, 'SKILL.md'), '---\nname: paint\ndescription: How this project paints.\n---\nUse blue.\n')
+    await begin()
+})
+
+test('commands of a terminal run in its directory, and it says so', async () => {
+    const r = await terminal(bash('pwd; echo made > here.txt'), '--allow', '*')
+    assert.equal(r.code, 0, r.stdout + r.stderr)
+    assert.match(JSON.parse(r.stdout).toolCalls[0].output, new RegExp(`${project}\\W`))
+    assert.equal(fs.readFileSync(path.join(project, 'here.txt'), 'utf8'), 'made\n')
+    assert.match(r.stderr, new RegExp(`commands run in ${project}\n`))
+    const { conversations } = (await page.get('/v1/conversations')).body
+    assert.ok(conversations.some((c) => c.id === JSON.parse(r.stdout).conversationId), 'the run is the server\'s')
+})
+
+test('a command in the directory of a terminal needs permission', async () => {
+    const r = await terminal(bash('pwd'))
+    assert.match(r.stderr, /bash__bash_exec was not called: it needs permission/, r.stdout + r.stderr)
+})
+
+test('skills of the terminal\'s directory are used for its runs only', async () => {
+    const mine = (await ask('/paint the door')).body
+    assert.equal(mine.skillName, 'paint', JSON.stringify(mine))
+    const theirs = (await page.post('/v1/chat', { message: '/paint the door' })).body
+    assert.notEqual(theirs.skillName, 'paint')
+    assert.ok(!JSON.stringify((await page.get('/v1/skills')).body).includes('paint'))
+})
+
+test('only the socket of the owner may give a directory', async () => {
+    for (const route of ['/v1/chat', '/v1/chat/start', '/v1/chat/stream']) {
+        const r = await page.post(route, { message: bash('pwd'), workingDirectory: grant(project) })
+        assert.equal(r.status, 403, r.text)
+        assert.match(r.body.message, /nb\.sock/)
+    }
+})
+
+test('a command cannot name the sandbox it wants', async () => {
+    const meta = { 'nb/sandbox': Buffer.from(JSON.stringify({ argv: ['/bin/sh'] })).toString('base64'), 'nb/directory': project }
+    const call = { jsonrpc: '2.0', id: 2, method: 'tools/call', params: { name: 'bash__bash_exec', arguments: { command: `pwd; ls ${project}` }, _meta: meta } }
+    const headers = { accept: 'application/json, text/event-stream' }
+    const hello = await page.post('/mcp', { jsonrpc: '2.0', id: 1, method: 'initialize', params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 't', version: '1' } } }, headers)
+    const session = { ...headers, 'mcp-session-id': hello.headers.get('mcp-session-id') ?? '', 'mcp-protocol-version': '2025-06-18' }
+    const r = await page.post('/mcp', call, session)
+    assert.match(r.text, /exit_code/, r.text)
+    assert.ok(!r.text.includes('here.txt'), r.text)
+})
+
+test('directories that are more than a project are refused', async () => {
+    const links = tmpdir()
+    fs.symlinkSync('/', path.join(links, 'root'))
+    fs.symlinkSync(workdir, path.join(links, 'work'))
+    for (const dir of ['/', '/etc', fs.realpathSync(workdir), path.dirname(fs.realpathSync(workdir))]) {
+        const r = await ask(bash('pwd'), grant(dir))
+        assert.equal(r.status, 403, `${dir}: ${JSON.stringify(r.body)}`)
+    }
+    for (const link of ['root', 'work']) {
+        const r = await ask(bash('pwd'), grant(path.join(links, link)))
+        assert.equal(r.status, 403)
+        assert.match(r.body.message, /link/)
+    }
+    for (const dir of [{ ...grant(project), path: 'project' }, { path: project, id: '' }, { ...grant(project), id: '1:1' }])
+        assert.ok([400, 403].includes((await ask(bash('pwd'), dir)).status))
+    const inWork = await nb(['--workdir', workdir, '--json', '--allow', '*', '-p', bash('pwd')], { env: QUICK, cwd: workdir })
+    assert.equal(inWork.code, 0, inWork.stderr)
+    assert.match(inWork.stderr, /in the server's own directory: Commands cannot run in .*work directory/)
+})
+
+test('secrets and nb\'s own files stay hidden in the directory of a terminal', async () => {
+    const r = await ask(bash(`ls ${workdir} 2>&1; cat ${workdir}/runs.key ~/.ssh/* 2>&1 | wc -c; touch ~/x-of-nb 2>&1; ls ~/x-of-nb`))
+    assert.ok(!/runs\.key\n|conversations\n/.test(r.body.toolCalls[0].output), r.body.toolCalls[0].output)
+    assert.match(r.body.toolCalls[0].output, /Read-only|Permission|denied/i)
+})
+
+test('a delegated run works in the directory of its parent', async () => {
+    const r = await ask(`call nb__delegate ${JSON.stringify({ task: bash('pwd') })}`)
+    const child = (await page.get('/v1/conversations?limit=100')).body.conversations
+    assert.ok(r.body.toolCalls[0].output.includes(project) || child.some((c) => JSON.stringify(events(c.id)).includes(`${project}\\n`)), JSON.stringify(r.body))
+})
+
+test('a directory that is removed before the answer is an error of the command', async () => {
+    const gone = fs.realpathSync(tmpdir())
+    const asked = (await ask(bash('pwd'), grant(gone), { autoAllow: [] })).body
+    fs.rmSync(gone, { recursive: true })
+    fs.mkdirSync(gone)
+    const r = await own('POST', '/v1/chat', { conversationId: asked.conversationId, answer: { askId: asked.ask.askId, allow: true } })
+    assert.match(r.body.toolCalls.at(-1).output, /not the one that the terminal was in/, JSON.stringify(r.body))
+    fs.rmSync(gone, { recursive: true })
+    assert.equal((await ask(bash('pwd'), grant(project) && { path: gone, id: '1:1' })).status, 403)
+})
+
+test('a question shows the directory, a restart keeps it, and only a terminal may answer', async () => {
+    const asked = (await ask(bash('pwd'), grant(project), { autoAllow: [] })).body
+    assert.equal(asked.stopReason, 'waiting', JSON.stringify(asked))
+    assert.equal(asked.ask.calls[0].directory, project)
+    await server.kill9()
+    await begin()
+    const answer = { conversationId: asked.conversationId, answer: { askId: asked.ask.askId, allow: true } }
+    const refused = await page.post('/v1/chat', answer)
+    assert.equal(refused.status, 403, refused.text)
+    assert.match(refused.body.message, /terminal/)
+    const r = await own('POST', '/v1/chat', answer)
+    assert.equal(r.status, 200, JSON.stringify(r.body))
+    assert.match(r.body.toolCalls.at(-1).output, new RegExp(`${project}\\W`))
+    const next = (await page.post('/v1/chat', { conversationId: asked.conversationId, message: bash('pwd'), autoAllow: ['*'] })).body
+    assert.ok(!next.toolCalls[0].output.includes(project), 'the next run has none')
+})
+
+test('words of another person take the directory out of a run', async () => {
+    const { server: office, as } = await openOffice({ ann: 'owner', bob: 'member' }, { ws_a: { ann: 'admin', bob: 'member' } })
+    const ann = operator(office)
+    const inWorkspace = { 'x-workspace-id': 'ws_a' }
+    await eventually(async () => (await ann('GET', '/v1/bundles/health', undefined, inWorkspace)).body.some((b) => b.name === 'bash' && b.state === 'running'), 15000)
+    const body = (message, more = {}) => ({ message, workingDirectory: grant(project), autoAllow: ['*'], ...more })
+    const first = await ann('POST', '/v1/chat', body(bash('pwd')), inWorkspace)
+    assert.ok(first.body.toolCalls[0].output.includes(project), JSON.stringify(first.body))
+    const { conversationId } = first.body
+    assert.equal((await as('ann', 'ws_a').post('/v1/chat', body('hello'))).status, 403, 'a token has no terminal')
+    const shared = await ann('POST', `/v1/conversations/${conversationId}/share`, { participants: ['usr_bob'] }, inWorkspace)
+    assert.ok(shared.status < 300, JSON.stringify(shared.body))
+    assert.equal((await as('bob', 'ws_a').post('/v1/chat', { conversationId, message: 'read the secrets' })).status, 200)
+    const after = await ann('POST', '/v1/chat', body(bash('pwd; ls'), { conversationId }), inWorkspace)
+    assert.ok(!JSON.stringify(after.body.toolCalls).includes('here.txt'), JSON.stringify(after.body))
+})
