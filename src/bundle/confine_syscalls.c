@@ -1,19 +1,17 @@
-/* confine_syscalls.c - the seccomp filter.
+/* confine_syscalls.c - the system calls that a bundle may not make.
  *
- * A list of what is refused, not of what is allowed: servers are written in any language, and
- * files are Landlock's or bubblewrap's business. The program is classic BPF, so short that a
- * library to write it would be longer. */
+ * One list, RULES, serves both mechanisms; libseccomp translates it. It names what is refused
+ * rather than what is allowed, because bundles are written in any language. Rows marked ALWAYS hold
+ * under bubblewrap and under Landlock. Rows marked LANDLOCK replace what bubblewrap's namespaces
+ * do: without namespaces a bundle sees the processes, sockets and files of the whole machine. */
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/audit.h>
-#include <linux/filter.h>
 #include <linux/fs.h>
 #include <linux/fsverity.h>
 #include <linux/seccomp.h>
 #include <sched.h>
-#include <stddef.h>
+#include <seccomp.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -21,15 +19,7 @@
 
 #include "bundle/confine.h"
 
-#if defined(__x86_64__)
-#define ARCH AUDIT_ARCH_X86_64
-#elif defined(__aarch64__)
-#define ARCH AUDIT_ARCH_AARCH64
-#else
-#define ARCH 0
-#endif
-
-/* Of kernels that are newer than the headers. The numbers are the same on every machine. */
+/* Calls of kernels newer than the headers. Their numbers are the same on every machine. */
 #ifndef __NR_fchmodat2
 #define __NR_fchmodat2 452
 #endif
@@ -44,293 +34,286 @@
 #define __NR_file_setattr 469
 #endif
 
-#define SOCK_KIND      0xf        /* of a type; flags are above */
 #define IOPRIO_OF_USER 3          /* IOPRIO_WHO_USER */
 #define SET_GENERATION 0x40087602 /* FS_IOC_SETVERSION */
+#define LOW_HALF       0xffffffff /* the kernel reads flags and requests as 32 bits */
 
-/* Other numbers of the same calls (x32): not for us. */
-#define X32_BIT 0x40000000
+enum mechanism { ALWAYS, LANDLOCK, LANDLOCK_BEFORE_3 };
+enum condition { ANY_ARGUMENTS, MASKED_EQUAL, NOT_ZERO, GREATER };
 
-#define FILTER_MAX 512
+struct rule {
+    int nr;
+    enum mechanism mechanism;
+    int code; /* the error that the caller sees */
+    enum condition condition;
+    unsigned argument;
+    uint64_t mask, value;
+};
 
-static const int REFUSED[] = {
+#define REFUSE(name, mechanism)                                                                    \
+    {                                                                                              \
+        __NR_##name, mechanism, EPERM, ANY_ARGUMENTS, 0, 0, 0                                      \
+    }
+#define ABSENT(name, mechanism)                                                                    \
+    {                                                                                              \
+        __NR_##name, mechanism, ENOSYS, ANY_ARGUMENTS, 0, 0, 0                                     \
+    }
+#define REFUSE_IF(name, mechanism, argument, mask, value, code)                                    \
+    {                                                                                              \
+        __NR_##name, mechanism, code, MASKED_EQUAL, argument, mask, value                          \
+    }
+#define REFUSE_OTHERS(name, mechanism, argument)                                                   \
+    {                                                                                              \
+        __NR_##name, mechanism, EPERM, NOT_ZERO, argument, 0, 0                                    \
+    }
+#define REFUSE_CLONE(flag)    REFUSE_IF(clone, ALWAYS, 0, flag, flag, EPERM)
+#define REFUSE_IOCTL(request) REFUSE_IF(ioctl, LANDLOCK, 1, LOW_HALF, request, EPERM)
+
+static const struct rule RULES[] = {
     /* other processes */
-    __NR_ptrace,
-    __NR_process_vm_readv,
-    __NR_process_vm_writev,
-    __NR_pidfd_getfd,
-    __NR_kcmp,
+    REFUSE(ptrace, ALWAYS),
+    REFUSE(process_vm_readv, ALWAYS),
+    REFUSE(process_vm_writev, ALWAYS),
+    REFUSE(pidfd_getfd, ALWAYS),
+    REFUSE(kcmp, ALWAYS),
+    REFUSE_OTHERS(prlimit64, ALWAYS, 0),
+
     /* another view of the file system */
-    __NR_mount,
-    __NR_umount2,
-    __NR_pivot_root,
-    __NR_chroot,
-    __NR_setns,
-    __NR_unshare,
-    __NR_open_tree,
-    __NR_open_tree_attr,
-    __NR_move_mount,
-    __NR_fsopen,
-    __NR_fsconfig,
-    __NR_fsmount,
-    __NR_fspick,
-    __NR_mount_setattr,
-    __NR_name_to_handle_at,
-    __NR_open_by_handle_at,
-    __NR_fanotify_init,
-    __NR_quotactl,
-    __NR_swapon,
-    __NR_swapoff,
-    __NR_acct,
+    REFUSE(mount, ALWAYS),
+    REFUSE(umount2, ALWAYS),
+    REFUSE(pivot_root, ALWAYS),
+    REFUSE(chroot, ALWAYS),
+    REFUSE(open_tree, ALWAYS),
+    REFUSE(open_tree_attr, ALWAYS),
+    REFUSE(move_mount, ALWAYS),
+    REFUSE(fsopen, ALWAYS),
+    REFUSE(fsconfig, ALWAYS),
+    REFUSE(fsmount, ALWAYS),
+    REFUSE(fspick, ALWAYS),
+    REFUSE(mount_setattr, ALWAYS),
+    REFUSE(name_to_handle_at, ALWAYS),
+    REFUSE(open_by_handle_at, ALWAYS),
+    REFUSE(fanotify_init, ALWAYS),
+    REFUSE(quotactl, ALWAYS),
+    REFUSE(swapon, ALWAYS),
+    REFUSE(swapoff, ALWAYS),
+    REFUSE(acct, ALWAYS),
+
+    /* namespaces of its own; a filter cannot read clone3's flags, and libraries fall back to clone
+     */
+    REFUSE(setns, ALWAYS),
+    REFUSE(unshare, ALWAYS),
+    ABSENT(clone3, ALWAYS),
+    REFUSE_CLONE(CLONE_NEWUSER),
+    REFUSE_CLONE(CLONE_NEWNS),
+    REFUSE_CLONE(CLONE_NEWPID),
+    REFUSE_CLONE(CLONE_NEWNET),
+    REFUSE_CLONE(CLONE_NEWIPC),
+    REFUSE_CLONE(CLONE_NEWUTS),
+    REFUSE_CLONE(CLONE_NEWCGROUP),
+
     /* the kernel itself */
-    __NR_kexec_load,
-    __NR_init_module,
-    __NR_finit_module,
-    __NR_delete_module,
-    __NR_bpf,
-    __NR_perf_event_open,
-    __NR_userfaultfd,
-    __NR_reboot,
-    __NR_syslog,
-    __NR_settimeofday,
-    __NR_clock_settime,
-    __NR_sethostname,
-    __NR_setdomainname,
-    __NR_vhangup,
+    REFUSE(kexec_load, ALWAYS),
+    REFUSE(init_module, ALWAYS),
+    REFUSE(finit_module, ALWAYS),
+    REFUSE(delete_module, ALWAYS),
+    REFUSE(bpf, ALWAYS),
+    REFUSE(perf_event_open, ALWAYS),
+    REFUSE(userfaultfd, ALWAYS),
+    REFUSE(reboot, ALWAYS),
+    REFUSE(syslog, ALWAYS),
+    REFUSE(settimeofday, ALWAYS),
+    REFUSE(clock_settime, ALWAYS),
+    REFUSE(sethostname, ALWAYS),
+    REFUSE(setdomainname, ALWAYS),
+    REFUSE(vhangup, ALWAYS),
 #ifdef __NR_kexec_file_load
-    __NR_kexec_file_load,
+    REFUSE(kexec_file_load, ALWAYS),
 #endif
 #ifdef __NR_iopl
-    __NR_iopl,
-    __NR_ioperm,
+    REFUSE(iopl, ALWAYS),
+    REFUSE(ioperm, ALWAYS),
 #endif
-    /* keys, and a way round this filter */
-    __NR_keyctl,
-    __NR_add_key,
-    __NR_request_key,
-    __NR_io_uring_setup,
-    __NR_io_uring_enter,
-    __NR_io_uring_register,
-};
 
-/* Landlock lets these pass: modes, owners and attributes of any file, also of one that was opened
- * for reading. Times stay: too many programs set them, and the documentation says so. Memory and
- * queues that have a key or a name are no files, and common to all programs of the user. */
-static const int REFUSED_WITH_LANDLOCK[] = {
-    __NR_fchmod,     __NR_fchown,       __NR_fsetxattr,     __NR_fremovexattr, __NR_fchmodat,
-    __NR_fchmodat2,  __NR_fchownat,     __NR_setxattr,      __NR_lsetxattr,    __NR_removexattr,
-    __NR_setxattrat, __NR_lremovexattr, __NR_removexattrat, __NR_file_setattr, __NR_shmget,
-    __NR_shmat,      __NR_shmctl,       __NR_msgget,        __NR_msgsnd,       __NR_msgrcv,
-    __NR_msgctl,     __NR_semget,       __NR_semop,         __NR_semtimedop,   __NR_semctl,
-    __NR_mq_open,    __NR_mq_unlink,
+    /* keys of the user, and I/O that no filter sees */
+    REFUSE(keyctl, ALWAYS),
+    REFUSE(add_key, ALWAYS),
+    REFUSE(request_key, ALWAYS),
+    REFUSE(io_uring_setup, ALWAYS),
+    REFUSE(io_uring_enter, ALWAYS),
+    REFUSE(io_uring_register, ALWAYS),
+
+    /* Landlock does not cover modes, owners, attributes and flags, not even of a file that was
+     * opened for reading. Times stay allowed because many programs set them (docs/bundles.md). */
+    REFUSE(fchmod, LANDLOCK),
+    REFUSE(fchmodat, LANDLOCK),
+    REFUSE(fchmodat2, LANDLOCK),
+    REFUSE(fchown, LANDLOCK),
+    REFUSE(fchownat, LANDLOCK),
+    REFUSE(setxattr, LANDLOCK),
+    REFUSE(lsetxattr, LANDLOCK),
+    REFUSE(fsetxattr, LANDLOCK),
+    REFUSE(setxattrat, LANDLOCK),
+    REFUSE(removexattr, LANDLOCK),
+    REFUSE(lremovexattr, LANDLOCK),
+    REFUSE(fremovexattr, LANDLOCK),
+    REFUSE(removexattrat, LANDLOCK),
+    REFUSE(file_setattr, LANDLOCK),
 #ifdef __NR_chmod
-    __NR_chmod,      __NR_chown,        __NR_lchown,
+    REFUSE(chmod, LANDLOCK),
+    REFUSE(chown, LANDLOCK),
+    REFUSE(lchown, LANDLOCK),
 #endif
-};
+    REFUSE_IOCTL(FS_IOC_SETFLAGS),
+    REFUSE_IOCTL(FS_IOC_FSSETXATTR),
+    REFUSE_IOCTL(SET_GENERATION),
+    REFUSE_IOCTL(FS_IOC_ENABLE_VERITY),
 
-struct program {
-    struct sock_filter at[FILTER_MAX];
-    unsigned short n;
-};
+    /* memory and queues that all programs of the user share */
+    REFUSE(shmget, LANDLOCK),
+    REFUSE(shmat, LANDLOCK),
+    REFUSE(shmctl, LANDLOCK),
+    REFUSE(msgget, LANDLOCK),
+    REFUSE(msgsnd, LANDLOCK),
+    REFUSE(msgrcv, LANDLOCK),
+    REFUSE(msgctl, LANDLOCK),
+    REFUSE(semget, LANDLOCK),
+    REFUSE(semop, LANDLOCK),
+    REFUSE(semtimedop, LANDLOCK),
+    REFUSE(semctl, LANDLOCK),
+    REFUSE(mq_open, LANDLOCK),
+    REFUSE(mq_unlink, LANDLOCK),
 
-static void emit(struct program *p, unsigned short code, uint8_t yes, uint8_t no, uint32_t k)
-{
-    if (p->n < FILTER_MAX)
-        p->at[p->n++] = (struct sock_filter){code, yes, no, k};
-}
-
-static void load(struct program *p, size_t offset)
-{
-    emit(p, BPF_LD | BPF_W | BPF_ABS, 0, 0, (uint32_t)offset);
-}
-
-static void give(struct program *p, uint32_t action)
-{
-    emit(p, BPF_RET | BPF_K, 0, 0, action);
-}
-
-static uint32_t errno_action(int code)
-{
-    return SECCOMP_RET_ERRNO | (uint32_t)code;
-}
-
-static void refuse(struct program *p, int nr, int code)
-{
-    emit(p, BPF_JMP | BPF_JEQ | BPF_K, 0, 1, (uint32_t)nr);
-    give(p, errno_action(code));
-}
-
-/* The low half of an argument; flags and families fit into it. */
-static size_t argument(unsigned i)
-{
-    return offsetof(struct seccomp_data, args) + 8 * i;
-}
-
-/* A call with (argument & mask) == value is refused. Ends with the call's number loaded again. */
-static void refuse_masked(struct program *p, int nr, unsigned arg, uint32_t mask, uint32_t value,
-                          int code)
-{
-    emit(p, BPF_JMP | BPF_JEQ | BPF_K, 0, 5, (uint32_t)nr);
-    load(p, argument(arg));
-    emit(p, BPF_ALU | BPF_AND | BPF_K, 0, 0, mask);
-    emit(p, BPF_JMP | BPF_JEQ | BPF_K, 0, 1, value);
-    give(p, errno_action(code));
-    load(p, offsetof(struct seccomp_data, nr));
-}
-
-/* For oneself (0) and not for others, nb among them. arg: the number of the process. */
-static void refuse_for_others(struct program *p, int nr, unsigned arg)
-{
-    emit(p, BPF_JMP | BPF_JEQ | BPF_K, 0, 4, (uint32_t)nr);
-    load(p, argument(arg));
-    emit(p, BPF_JMP | BPF_JEQ | BPF_K, 1, 0, 0);
-    give(p, errno_action(EPERM));
-    load(p, offsetof(struct seccomp_data, nr));
-}
-
-/* Where all processes of the user can be seen, a server could slow nb down. */
-static void refuse_scheduling_others(struct program *p)
-{
-    static const int BY_PROCESS[] = {__NR_sched_setaffinity, __NR_sched_setscheduler,
-                                     __NR_sched_setparam, __NR_sched_setattr};
-    for (size_t i = 0; i < ARRAY_LEN(BY_PROCESS); i++)
-        refuse_for_others(p, BY_PROCESS[i], 0);
-    refuse_masked(p, __NR_setpriority, 0, UINT32_MAX, PRIO_USER, EPERM);
-    refuse_for_others(p, __NR_setpriority, 1);
-    refuse_masked(p, __NR_ioprio_set, 0, UINT32_MAX, IOPRIO_OF_USER, EPERM);
-    refuse_for_others(p, __NR_ioprio_set, 1);
-}
-
-/* Flags of a file need no right to write it; the last makes it immutable. */
-static void refuse_file_flags(struct program *p)
-{
-    static const uint32_t REQUESTS[] = {FS_IOC_SETFLAGS, FS_IOC_FSSETXATTR, SET_GENERATION,
-                                        FS_IOC_ENABLE_VERITY};
-    for (size_t i = 0; i < ARRAY_LEN(REQUESTS); i++)
-        refuse_masked(p, __NR_ioctl, 1, UINT32_MAX, REQUESTS[i], EPERM);
-}
-
-/* Half of such a pair can send to every socket that has a path. */
-static void refuse_datagram_pairs(struct program *p)
-{
-    refuse_masked(p, __NR_socketpair, 1, SOCK_KIND, SOCK_DGRAM, EACCES);
-    refuse_masked(p, __NR_socketpair, 1, SOCK_KIND, SOCK_RAW, EACCES);
-}
-
-/* Reading must not empty a file. */
-static void refuse_truncating(struct program *p, int landlock_abi)
-{
-    if (landlock_abi < 3)
-        refuse(p, __NR_truncate, EACCES);
-    refuse(p, __NR_openat2, ENOSYS); /* its flags cannot be looked at; there is openat */
+    /* O_TRUNC with O_RDONLY empties a file; a filter cannot read openat2's flags */
+    {__NR_truncate, LANDLOCK_BEFORE_3, EACCES, ANY_ARGUMENTS, 0, 0, 0},
+    ABSENT(openat2, LANDLOCK),
+    REFUSE_IF(openat, LANDLOCK, 2, O_TRUNC | O_ACCMODE, O_TRUNC | O_RDONLY, EACCES),
 #ifdef __NR_open
-    refuse_masked(p, __NR_open, 1, O_TRUNC | O_ACCMODE, O_TRUNC | O_RDONLY, EACCES);
+    REFUSE_IF(open, LANDLOCK, 1, O_TRUNC | O_ACCMODE, O_TRUNC | O_RDONLY, EACCES),
 #endif
-    refuse_masked(p, __NR_openat, 2, O_TRUNC | O_ACCMODE, O_TRUNC | O_RDONLY, EACCES);
-}
 
-static void refuse_namespaces(struct program *p)
+    /* the priority of processes other than the caller (0), which include nb */
+    REFUSE_OTHERS(sched_setaffinity, LANDLOCK, 0),
+    REFUSE_OTHERS(sched_setscheduler, LANDLOCK, 0),
+    REFUSE_OTHERS(sched_setparam, LANDLOCK, 0),
+    REFUSE_OTHERS(sched_setattr, LANDLOCK, 0),
+    REFUSE_IF(setpriority, LANDLOCK, 0, LOW_HALF, PRIO_USER, EPERM),
+    REFUSE_OTHERS(setpriority, LANDLOCK, 1),
+    REFUSE_IF(ioprio_set, LANDLOCK, 0, LOW_HALF, IOPRIO_OF_USER, EPERM),
+    REFUSE_OTHERS(ioprio_set, LANDLOCK, 1),
+
+    /* half of a datagram pair can send to every socket that has a path */
+    REFUSE_IF(socketpair, LANDLOCK, 1, 0xf, SOCK_DGRAM, EACCES),
+    REFUSE_IF(socketpair, LANDLOCK, 1, 0xf, SOCK_RAW, EACCES),
+};
+
+static bool rule_applies(const struct rule *r, bool is_landlock, int landlock_abi)
 {
-    refuse(p, __NR_clone3, ENOSYS); /* its flags cannot be looked at; there is clone */
-    static const uint32_t FLAGS[] = {CLONE_NEWUSER, CLONE_NEWNS,  CLONE_NEWPID,   CLONE_NEWNET,
-                                     CLONE_NEWIPC,  CLONE_NEWUTS, CLONE_NEWCGROUP};
-    for (size_t i = 0; i < ARRAY_LEN(FLAGS); i++)
-        refuse_masked(p, __NR_clone, 0, FLAGS[i], FLAGS[i], EPERM);
+    switch (r->mechanism) {
+    case ALWAYS:
+        return true;
+    case LANDLOCK:
+        return is_landlock;
+    case LANDLOCK_BEFORE_3:
+        return is_landlock && landlock_abi < 3;
+    }
+    return false;
 }
 
-/* Of these kinds, n of them, and no others: some reach beyond every namespace. socketpair() is
- * another call and stays, for streams. */
-static void limit_sockets(struct program *p, const uint32_t *families, size_t n)
+static int add_rule(scmp_filter_ctx filter, const struct rule *r)
 {
-    emit(p, BPF_JMP | BPF_JEQ | BPF_K, 0, (uint8_t)(2 + n + (n > 0)), __NR_socket);
-    load(p, argument(0));
-    for (size_t i = 0; i < n; i++)
-        emit(p, BPF_JMP | BPF_JEQ | BPF_K, (uint8_t)(n - i), 0, families[i]);
-    give(p, errno_action(EACCES));
-    if (n > 0)
-        give(p, SECCOMP_RET_ALLOW);
+    static const enum scmp_compare COMPARE[] = {
+        [MASKED_EQUAL] = SCMP_CMP_MASKED_EQ, [NOT_ZERO] = SCMP_CMP_NE, [GREATER] = SCMP_CMP_GT};
+    uint32_t action = SCMP_ACT_ERRNO((uint16_t)r->code);
+    if (r->condition == ANY_ARGUMENTS)
+        return seccomp_rule_add_array(filter, action, r->nr, 0, NULL);
+    bool is_masked = r->condition == MASKED_EQUAL;
+    struct scmp_arg_cmp compare = {r->argument, COMPARE[r->condition],
+                                   is_masked ? r->mask : r->value, is_masked ? r->value : 0};
+    return seccomp_rule_add_array(filter, action, r->nr, 1, &compare);
 }
 
-static void write_common(struct program *p)
+/* A socket of an address family that is not in the list is refused. Some families reach beyond
+ * every namespace. With filters, "is not in a list" is a rule for each of the others: the gaps one
+ * by one, then everything above the last. The list is sorted. */
+static int limit_sockets(scmp_filter_ctx filter, const uint32_t *families, size_t n)
 {
-    load(p, offsetof(struct seccomp_data, arch));
-    emit(p, BPF_JMP | BPF_JEQ | BPF_K, 1, 0, ARCH);
-    give(p, errno_action(ENOSYS));
-    load(p, offsetof(struct seccomp_data, nr));
-    emit(p, BPF_JMP | BPF_JGE | BPF_K, 0, 1, X32_BIT);
-    give(p, errno_action(ENOSYS));
-    for (size_t i = 0; i < ARRAY_LEN(REFUSED); i++)
-        refuse(p, REFUSED[i], EPERM);
-    refuse_for_others(p, __NR_prlimit64, 0);
-    refuse_namespaces(p);
+    struct rule r = {.nr = __NR_socket, .code = EACCES};
+    if (n == 0)
+        return add_rule(filter, &r);
+    r.condition = MASKED_EQUAL;
+    r.mask = LOW_HALF;
+    int rc = 0;
+    uint32_t family = 0;
+    for (size_t i = 0; i < n; i++, family++)
+        for (; family < families[i] && rc == 0; family++) {
+            r.value = family;
+            rc = add_rule(filter, &r);
+        }
+    r.condition = GREATER;
+    r.value = families[n - 1];
+    return rc == 0 ? add_rule(filter, &r) : rc;
 }
 
-/* Sockets of the machine itself (AF_UNIX by name) are never made: nb's own among them takes
- * whoever connects for its owner. */
-static void write_with_landlock(struct program *p, bool network, int landlock_abi)
-{
-    static const uint32_t FAMILIES[] = {AF_INET, AF_INET6, AF_NETLINK};
-    write_common(p);
-    for (size_t i = 0; i < ARRAY_LEN(REFUSED_WITH_LANDLOCK); i++)
-        refuse(p, REFUSED_WITH_LANDLOCK[i], EPERM);
-    refuse_truncating(p, landlock_abi);
-    refuse_scheduling_others(p);
-    refuse_file_flags(p);
-    refuse_datagram_pairs(p);
-    limit_sockets(p, FAMILIES, network ? ARRAY_LEN(FAMILIES) : 0);
-    give(p, SECCOMP_RET_ALLOW);
-}
-
-/* Which files and addresses there are is decided by bubblewrap's namespaces. */
-static void write_with_bwrap(struct program *p)
+/* Under Landlock a bundle never makes AF_UNIX sockets: nb.sock would treat it as nb's owner. Under
+ * bubblewrap the namespaces decide which sockets it can reach. */
+static int add_rules(scmp_filter_ctx filter, bool is_landlock, bool network, int landlock_abi)
 {
     static const uint32_t FAMILIES[] = {AF_UNIX, AF_INET, AF_INET6, AF_NETLINK};
-    write_common(p);
-    limit_sockets(p, FAMILIES, ARRAY_LEN(FAMILIES));
-    give(p, SECCOMP_RET_ALLOW);
+    /* Calls by another machine's numbers (32 bits, x32) do not exist. */
+    int rc = seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ERRNO(ENOSYS));
+    for (size_t i = 0; i < ARRAY_LEN(RULES) && rc == 0; i++)
+        if (rule_applies(&RULES[i], is_landlock, landlock_abi))
+            rc = add_rule(filter, &RULES[i]);
+    if (rc < 0)
+        return rc;
+    if (!is_landlock)
+        return limit_sockets(filter, FAMILIES, ARRAY_LEN(FAMILIES));
+    return limit_sockets(filter, FAMILIES + 1, network ? ARRAY_LEN(FAMILIES) - 1 : 0);
 }
 
 bool confine_has_seccomp(void)
 {
     uint32_t action = SECCOMP_RET_ERRNO;
-    return ARCH != 0 && syscall(__NR_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) == 0;
+    return syscall(__NR_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) == 0;
 }
 
-static int check_program(const struct program *p, struct err *e)
+static int refused(int rc, struct err *e)
 {
-    return ARCH != 0 && p->n < FILTER_MAX
-               ? 0
-               : err_set(e, -ENOSYS, "cannot limit system calls on this kind of machine");
+    return err_set(e, rc, "cannot limit system calls: %s", err_reason(rc));
 }
 
 int confine_syscalls(bool network, int landlock_abi, struct err *e)
 {
-    struct program p = {.n = 0};
-    write_with_landlock(&p, network, landlock_abi);
-    int rc = check_program(&p, e);
+    scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
+    int rc = filter ? add_rules(filter, true, network, landlock_abi) : -ENOMEM;
+    if (rc == 0)
+        rc = seccomp_load(filter);
+    seccomp_release(filter);
+    return rc == 0 ? 0 : refused(rc, e);
+}
+
+static int write_filter(scmp_filter_ctx filter, int *ret_fd)
+{
+    int fd = memfd_create("filter", MFD_CLOEXEC);
+    if (fd < 0)
+        return -errno;
+    int rc = seccomp_export_bpf(filter, fd);
+    if (rc == 0 && lseek(fd, 0, SEEK_SET) < 0)
+        rc = -errno;
     if (rc < 0)
-        return rc;
-    struct sock_fprog prog = {p.n, p.at};
-    if (syscall(__NR_seccomp, SECCOMP_SET_MODE_FILTER, 0, &prog) < 0)
-        return err_set(e, -errno, "cannot limit system calls: %s", err_reason(-errno));
-    return 0;
+        close(fd);
+    else
+        *ret_fd = fd;
+    return rc;
 }
 
 int confine_bwrap_filter(int *ret_fd, struct err *e)
 {
-    struct program p = {.n = 0};
-    write_with_bwrap(&p);
-    int rc = check_program(&p, e);
-    if (rc < 0)
-        return rc;
-    int fd = memfd_create("filter", MFD_CLOEXEC);
-    size_t size = p.n * sizeof(p.at[0]);
-    if (fd < 0 || write(fd, p.at, size) != (ssize_t)size || lseek(fd, 0, SEEK_SET) < 0) {
-        rc = err_set(e, -errno, "cannot limit system calls: %s", err_reason(-errno));
-        if (fd >= 0)
-            close(fd);
-        return rc;
-    }
-    *ret_fd = fd;
-    return 0;
+    scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
+    int rc = filter ? add_rules(filter, false, true, 0) : -ENOMEM;
+    if (rc == 0)
+        rc = write_filter(filter, ret_fd);
+    seccomp_release(filter);
+    return rc == 0 ? 0 : refused(rc, e);
 }
