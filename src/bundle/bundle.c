@@ -78,6 +78,7 @@ struct bundle *bundle_new(struct bundles *s, const struct bundle_entry *e)
     list_init(&b->node);
     list_init(&b->guests);
     list_init(&b->calls);
+    list_init(&b->callers);
     stderr_ring_init(&b->said, BUNDLE_LOG_BYTES_MAX);
     supervise_init(b);
     people_init(b);

@@ -192,9 +192,11 @@ struct bundle_call *bundle_request(struct bundle *b, const struct mcp_request *r
 
 /* The same on behalf of a person. Calls of tools share the places of a bundle fairly:
  *
- *   - BUNDLE_CALLS_SHARED calls run side by side; one person may have all of these places.
- *   - A person of whom no call is running gets a place immediately, up to BUNDLE_CALLS_MAX in all:
- *     long calls of one person do not hold up another.
+ *   - BUNDLE_CALLS_SHARED calls run side by side; one person may have all of these places. While
+ *     calls take BUNDLE_QUICK_US or less, there are BUNDLE_CALLS_QUICK places: nobody waits long
+ *     for one, and a server that answers many calls in one go needs fewer switches of process.
+ *   - BUNDLE_CALLS_SPARE more places are for people of whom no call is running: they get one
+ *     immediately, so that long calls of one person do not hold up another.
  *   - A place that becomes free goes to the waiting person with the fewest running calls, then to
  *     the call that has waited longest.
  *   - A call that waits says so once, as progress. It can be cancelled. Beyond the ceilings of
@@ -202,7 +204,9 @@ struct bundle_call *bundle_request(struct bundle *b, const struct mcp_request *r
  *
  * An empty person, as in bundle_request, is one person. */
 #define BUNDLE_CALLS_SHARED     6
-#define BUNDLE_CALLS_MAX        24
+#define BUNDLE_CALLS_QUICK      64
+#define BUNDLE_CALLS_SPARE      18
+#define BUNDLE_QUICK_US         20000
 #define BUNDLE_QUEUE_MAX        1024
 #define BUNDLE_QUEUE_PERSON_MAX 256
 struct bundle_call *bundle_request_for(struct bundle *b, str person, const struct mcp_request *req,

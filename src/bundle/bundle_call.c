@@ -24,6 +24,7 @@ static void call_free(struct bundle_call *c)
     struct bundle *b = c->bundle;
     if (c->plan)
         grant_plan_cancel(c->plan);
+    places_leave(c);
     list_del(&c->node);
     arena_done(&c->arena);
     free(c);
@@ -158,6 +159,8 @@ static void on_done(void *ctx, const struct mcp_reply *r)
     struct bundle_call *c = ctx;
     struct bundle *b = c->bundle;
     c->sent = NULL;
+    places_answered(c);
+    places_wait(c);
     bool is_unreachable = watch_is_unreachable(b, r->err);
     if (begin_step_up(c, r))
         return;
@@ -211,6 +214,7 @@ static void send_call(struct bundle_call *c)
     if (bundle_call_is_tool(c) &&
         mcp_tool_needs_task(lanes_main(c->bundle->lanes), json_get_string(c->req.params, "name")))
         c->req.is_task = true;
+    places_run(c);
     c->sent = lanes_request(c->bundle->lanes, &c->req, &ev, c);
 }
 
@@ -222,24 +226,22 @@ static bool is_approved(const struct bundle_call *c)
 }
 
 /* A tool is called only after this connection has shown its definition. */
-static bool may_send(const struct bundle_call *c, const struct bundle_share *share)
+static bool may_send(const struct bundle_call *c)
 {
     return bundle_takes_calls(c->bundle) && (c->bundle->is_listed || !bundle_call_is_tool(c)) &&
-           share_has_place(share, c);
+           places_has_one(c);
 }
 
 /* The one whose person has the fewest calls under way; of several the one that came first. */
 static struct bundle_call *next_sendable(const struct bundle *b)
 {
-    struct bundle_share share;
     struct bundle_call *next = NULL;
     size_t least = 0;
-    share_count(b, &share);
     LIST_FOREACH (node, &b->calls) {
         struct bundle_call *c = LIST_ENTRY(node, struct bundle_call, node);
-        if (c->sent || c->rights || c->plan || !may_send(c, &share))
+        if (c->sent || c->rights || c->plan || !may_send(c))
             continue;
-        size_t own = bundle_call_is_tool(c) ? share_of(&share, c->person) : 0;
+        size_t own = places_of(c);
         if (next && own >= least)
             continue;
         next = c;
@@ -291,6 +293,16 @@ void bundle_calls_fail(struct bundle *b, const struct err *err)
         answer(LIST_ENTRY(given_up.next, struct bundle_call, node), &r);
 }
 
+static struct bundle_call *first_surplus(const struct bundle *b)
+{
+    LIST_FOREACH (node, &b->calls) {
+        struct bundle_call *c = LIST_ENTRY(node, struct bundle_call, node);
+        if (c->is_refused)
+            return c;
+    }
+    return NULL;
+}
+
 /* One at a time: an answer may cancel others of them. */
 static void refuse_surplus(struct bundle *b)
 {
@@ -298,15 +310,8 @@ static void refuse_surplus(struct bundle *b)
     struct bundle_call *c;
     err_set(&err, -EBUSY, "%.*s is busy: too many calls wait for it",
             STR_ARG(b->entry.server_name));
-    do {
-        c = NULL;
-        LIST_FOREACH (node, &b->calls) {
-            struct bundle_call *at = LIST_ENTRY(node, struct bundle_call, node);
-            c = !c && at->is_refused ? at : c;
-        }
-        if (c)
-            answer(c, &(struct mcp_reply){.err = &err});
-    } while (c);
+    while ((c = first_surplus(b)) != NULL)
+        answer(c, &(struct mcp_reply){.err = &err});
 }
 
 static void refuse_waiting(struct bundle *b)
@@ -359,7 +364,7 @@ static void on_dispatch(void *ctx)
         else
             refuse_tool(c);
     }
-    share_tell_waiting(b);
+    places_tell_waiting(b);
     if (first_waiting(b))
         supervise_hurry(b);
 }
@@ -425,7 +430,6 @@ struct bundle_call *bundle_request_in(struct bundle *b, str person, const struct
     assert(ev->done);
     struct bundle_call *c = xcalloc(1, sizeof(*c));
     c->bundle = b;
-    c->person = arena_str(&c->arena, person);
     c->req = *req;
     c->req.method = arena_str(&c->arena, req->method);
     c->req.log_level = arena_str(&c->arena, req->log_level);
@@ -435,16 +439,14 @@ struct bundle_call *bundle_request_in(struct bundle *b, str person, const struct
     for (size_t i = 0; i < ARRAY_LEN(docs); i++)
         *docs[i] = *docs[i] ? json_clone(&c->arena, *docs[i]) : NULL;
     c->relay = (struct call_relay){*ev, ctx};
-    c->is_refused = bundle_call_is_tool(c) && share_is_full(b, person);
+    places_enter(c, person);
     bool is_first = !c->is_refused && !first_waiting(b);
-    struct bundle_share share;
-    share_count(b, &share);
     list_push(&b->calls, &c->node);
     if (grant->path.n > 0 && b->entry.kind == BUNDLE_BUILT_IN && bundle_call_is_tool(c)) {
         c->directory = arena_str(&c->arena, grant->path);
         c->plan = grant_plan_start(b, grant, on_planned, c);
     }
-    if (is_first && !c->plan && may_send(c, &share) && is_approved(c))
+    if (is_first && !c->plan && may_send(c) && is_approved(c))
         send_call(c);
     else
         bundle_dispatch_later(b);

@@ -3,7 +3,7 @@
  *   bundles.c          the set: apply, find, stop
  *   bundle.c           one bundle as others see it: facts, logs, tools, guests
  *   bundle_call.c      requests, and the one repetition
- *   bundle_share.c     which of the waiting calls is next
+ *   places.c     which of the waiting calls is next
  *   bundle_start.c     from an entry to a connection: resolve, plan the sandbox, dial
  *   supervise.c        its life: start, crash, restart, stop
  *   supervise_watch.c  while it runs: health, lists
@@ -106,8 +106,11 @@ struct bundle {
     char *cgroup;         /* of its child, or NULL */
     enum mcp_era era;     /* of the last connection: saves the probe */
     struct list_node guests;
-    struct list_node calls;   /* all that are not answered */
-    struct deferred dispatch; /* sends or answers what waits */
+    struct list_node calls;    /* all that are not answered */
+    struct list_node callers;  /* the people who have some (places.c) */
+    size_t nrunning, nwaiting; /* calls of tools */
+    uint64_t call_us;          /* how long a call of a tool takes of late; 0 = not known */
+    struct deferred dispatch;  /* sends or answers what waits */
 
     struct timer retry, health, relist;
     struct mcp_call *listing, *check;
@@ -252,7 +255,7 @@ struct bundle_call {
     struct list_node node;
     struct bundle *bundle;
     struct arena arena;
-    str person; /* whose share it counts against */
+    struct caller *caller; /* whose share it counts against */
     struct mcp_request req;
     struct lanes_call *sent;
     struct rights_wait *rights; /* or NULL */
@@ -261,7 +264,9 @@ struct bundle_call {
     bool is_second;             /* it has been sent before */
     bool is_refused;            /* too many wait already: an error follows */
     bool has_told;              /* its caller knows that it waits */
-    struct err refusal;         /* it is never sent, and answered with this; or code 0 */
+    bool is_running;            /* it has one of the bundle's places, since */
+    uint64_t since_us;
+    struct err refusal; /* it is never sent, and answered with this; or code 0 */
 };
 
 static inline bool bundle_call_is_tool(const struct bundle_call *c)
@@ -277,15 +282,13 @@ void bundle_dispatch_later(struct bundle *b);
 void bundle_calls_fail(struct bundle *b, const struct err *err); /* those not with the server */
 size_t bundle_calls_sent(const struct bundle *b);
 
-/* ---- bundle_share.c ---- */
+/* ---- places.c ---- */
 
-struct bundle_share { /* of the calls of tools that are with the server, whose they are */
-    str people[BUNDLE_CALLS_MAX];
-    size_t n;
-};
-
-void share_count(const struct bundle *b, struct bundle_share *ret);
-size_t share_of(const struct bundle_share *s, str person); /* how many are this person's */
-bool share_has_place(const struct bundle_share *s, const struct bundle_call *c);
-bool share_is_full(const struct bundle *b, str person); /* no more calls may wait */
-void share_tell_waiting(struct bundle *b);              /* once to each caller */
+void places_enter(struct bundle_call *c, str person); /* it waits; refused if too many do */
+void places_run(struct bundle_call *c);               /* it is with the server, */
+void places_answered(const struct bundle_call *c);    /* the server has answered it, */
+void places_wait(struct bundle_call *c);              /* and it waits again, */
+void places_leave(struct bundle_call *c);             /* or is over */
+bool places_has_one(const struct bundle_call *c);
+size_t places_of(const struct bundle_call *c); /* how many places its person has */
+void places_tell_waiting(struct bundle *b);    /* once to each caller */
