@@ -243,6 +243,7 @@ struct api *api_new(const struct api_deps *deps)
     list_init(&a->sign_ins);
     list_init(&a->lookers);
     rates_init(&a->rates);
+    trail_init(&a->trail);
     random_id("b", a->boot_id);
     a->people = (struct directory_observer){.on_news = on_news, .ctx = a};
     a->logins = (struct auth_observer){.on_ended = on_login_ended, .ctx = a};
@@ -276,6 +277,7 @@ void api_free(struct api *a)
         free(m->value);
     map_done(&a->exporting);
     rates_done(&a->rates);
+    trail_done(&a->trail);
     free(a);
 }
 

@@ -31,7 +31,8 @@ static bool is_ip_literal(str name, bool is_v6)
     unsigned char addr[16];
     if (name.n >= sizeof text || str_find_char(name, '\0') >= 0)
         return false;
-    snprintf(text, sizeof text, "%.*s", STR_ARG(name));
+    memcpy(text, name.p, name.n);
+    text[name.n] = '\0';
     return inet_pton(is_v6 ? AF_INET6 : AF_INET, text, addr) == 1;
 }
 

@@ -14,15 +14,17 @@
 struct api_import;
 struct sse;
 
-/* Records of unknown senders in this minute (trail.h). */
-struct trail_window {
-    int64_t window;
-    uint64_t n;
+struct trail_row;
+
+struct trail {                     /* trail.h */
+    const struct trail_row **rows; /* of api_routes; NULL = not recorded */
+    int64_t window;                /* this minute, */
+    uint64_t n;                    /* and its records of unknown senders */
 };
 
 struct api {
     struct api_deps deps;
-    struct trail_window trail;
+    struct trail trail;
     struct api_import *import;      /* the latest one, or NULL */
     struct list_node model_changes; /* being saved */
     struct list_node sign_ins;      /* to remote servers, from the page: app_auth.c */

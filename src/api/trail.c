@@ -68,14 +68,35 @@ static const struct trail_row ROWS[] = {
     {"GET", "/v1/audit", "audit.read", 9, {0}, true},
 };
 
-static const struct trail_row *row_of(const struct http_req *r)
+static const struct trail_row *row_for(const struct route *route)
 {
-    const struct route *route = r->route;
-    for (size_t i = 0; route && i < ARRAY_LEN(ROWS); i++)
+    for (size_t i = 0; i < ARRAY_LEN(ROWS); i++)
         if (strcmp(ROWS[i].method, route->method) == 0 &&
             strcmp(ROWS[i].pattern, route->pattern) == 0)
             return &ROWS[i];
     return NULL;
+}
+
+/* Looked up once: every request asks for its row. */
+void trail_init(struct trail *t)
+{
+    size_t n;
+    const struct route *routes = api_routes(&n);
+    t->rows = xcalloc(n, sizeof(t->rows[0]));
+    for (size_t i = 0; i < n; i++)
+        t->rows[i] = row_for(&routes[i]);
+}
+
+void trail_done(struct trail *t)
+{
+    free(t->rows);
+}
+
+static const struct trail_row *row_of(const struct api *api, const struct http_req *r)
+{
+    size_t n;
+    const struct route *route = r->route;
+    return route ? api->trail.rows[route - api_routes(&n)] : NULL;
 }
 
 /* ---- who, and how it ended ---- */
@@ -239,11 +260,12 @@ static bool read_answer(struct arena *a, const struct http_req *r, struct audit_
 static bool may_record_unknown(struct api *api)
 {
     int64_t window = clock_now_ms() / MINUTE_MS;
-    struct trail_window *t = &api->trail;
+    struct trail *t = &api->trail;
     if (window != t->window) {
         char text[64];
         uint64_t left_out = t->n > TRAIL_UNKNOWN_MAX ? t->n - TRAIL_UNKNOWN_MAX : 0;
-        *t = (struct trail_window){.window = window};
+        t->window = window;
+        t->n = 0;
         snprintf(text, sizeof text, "%llu more attempts", (unsigned long long)left_out);
         if (left_out > 0)
             audit_record(api->deps.audit, &(struct audit_entry){.action = STR("auth.failed"),
@@ -270,7 +292,9 @@ static bool is_failed_credential(const struct http_req *r, int status)
 
 static void trail(struct api *api, const struct http_req *r, int status)
 {
-    const struct trail_row *row = row_of(r);
+    const struct trail_row *row = row_of(api, r);
+    if (!row && !is_chat(r) && !is_failed_credential(r, status))
+        return;
     struct audit_entry e = entry_of(api, r, status);
     struct arena a;
     arena_init(&a);

@@ -13,6 +13,9 @@
  * counted and recorded as one. */
 #define TRAIL_UNKNOWN_MAX 120
 
+void trail_init(struct trail *t);
+void trail_done(struct trail *t);
+
 void trail_answered(struct api *api, const struct http_req *r, int status);
 void trail_released(struct api *api, const struct http_req *r);
 /* For an operation that records itself (workspace/deed.h): the request is not recorded again,

@@ -16,7 +16,8 @@ int ip_parse(str text, uint8_t ret[IP_LEN])
     uint8_t ip[IP_LEN];
     if (text.n == 0 || text.n >= sizeof copy || str_find_char(text, '\0') >= 0)
         return -EINVAL;
-    snprintf(copy, sizeof copy, "%.*s", STR_ARG(text));
+    memcpy(copy, text.p, text.n);
+    copy[text.n] = '\0';
     memcpy(ip, V4, sizeof V4);
     if (inet_pton(AF_INET, copy, ip + sizeof V4) != 1 && inet_pton(AF_INET6, copy, ip) != 1)
         return -EINVAL;

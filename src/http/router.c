@@ -16,8 +16,9 @@ static bool match(const char *pattern, str path, str params[HTTP_PARAMS_MAX])
     while (*pattern) {
         if (*pattern == '*' && !pattern[1]) {
             assert(nparams < HTTP_PARAMS_MAX);
-            params[nparams] = at;
-            return true;
+            params[nparams++] = at;
+            at = STR_NONE;
+            break;
         }
         if (*pattern == ':') {
             size_t n = segment_len(at);
@@ -35,6 +36,8 @@ static bool match(const char *pattern, str path, str params[HTTP_PARAMS_MAX])
             pattern++;
         }
     }
+    while (nparams < HTTP_PARAMS_MAX)
+        params[nparams++] = STR_NONE;
     return at.n == 0;
 }
 
@@ -60,7 +63,7 @@ enum route_result route_find(const struct route *table, size_t len, struct http_
 {
     bool has_path = false;
     for (size_t i = 0; i < len; i++) {
-        str params[HTTP_PARAMS_MAX] = {0};
+        str params[HTTP_PARAMS_MAX];
         if (!match(table[i].pattern, r->path, params))
             continue;
         if (method_fits(table[i].method, r->method)) {
