@@ -147,13 +147,34 @@ static str reasoning_of(const struct json *content)
     return STR_NONE;
 }
 
+static bool is_of_system(enum event_type type)
+{
+    return type == EV_RUN_ERROR || type == EV_VISIBILITY;
+}
+
+/* What happened to the conversation, for readers who know only messages. */
+static struct message system_message(struct arena *a, enum event_type type, const struct json *v)
+{
+    const struct json *error = json_get(v, "error");
+    bool is_shared = str_eq(json_get_string(v, "visibility"), STR("shared"));
+    str why = json_is(error, JSON_STRING) ? error->s : json_get_string(error, "message");
+    str text =
+        is_shared ? STR("This conversation is shared.") : STR("This conversation is private.");
+    if (type == EV_RUN_ERROR)
+        text = arena_printf(a, "The run failed%s%.*s", why.n ? ": " : ".", STR_ARG(why));
+    return (struct message){.role = STR("system"), .text = text};
+}
+
 static struct message message_of(struct arena *a, enum event_type type, str event)
 {
     struct message m = {0};
     struct json *v;
-    if ((type != EV_USER_MESSAGE && type != EV_LLM_RESPONSE && type != EV_LEGACY_MESSAGE) ||
+    if ((type != EV_USER_MESSAGE && type != EV_LLM_RESPONSE && type != EV_LEGACY_MESSAGE &&
+         !is_of_system(type)) ||
         json_parse(a, event, 0, &v, NULL) < 0)
         return m;
+    if (is_of_system(type))
+        return system_message(a, type, v);
     const struct json *content = json_get(v, "content");
     m.text = text_of_content(a, content);
     m.reasoning = reasoning_of(content);

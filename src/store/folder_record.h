@@ -2,8 +2,8 @@
  *
  * chat.jsonl of the folder layout begins with a conversation-header; every further line is
  * one event. What people and models said is a "message" that other readers understand, with
- * the event itself in its member "event"; everything else is a record of type "event" with the
- * same member. A message without that member was written by somebody else and is read as a
+ * the event itself in its member "event"; a failed run and a change of sharing are messages of the
+ * role system; everything else is a record of type "event" with the same member. A message without that member was written by somebody else and is read as a
  * message of the older log format; other records pass as they are. Pure; any thread. */
 #pragma once
 

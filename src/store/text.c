@@ -59,9 +59,10 @@ static str text_of_result(struct arena *a, const struct json *event)
 static void legacy(struct arena *a, const struct json *event, struct event_text *ret)
 {
     str role = json_get_string(event, "role");
-    ret->role = str_eq(role, STR("user"))   ? STR("user")
-                : str_eq(role, STR("tool")) ? STR("tool")
-                                            : STR("assistant");
+    ret->role = str_eq(role, STR("user"))     ? STR("user")
+                : str_eq(role, STR("tool"))   ? STR("tool")
+                : str_eq(role, STR("system")) ? STR("system")
+                                              : STR("assistant");
     ret->text = text_of_content(a, json_get(event, "content"));
 }
 

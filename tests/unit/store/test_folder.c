@@ -151,6 +151,36 @@ static void test_who_knows_only_messages_reads_the_chat(void **state)
         assert_true(str_eq(r->page.events[i].line, events[i]));
 }
 
+static void test_system_messages(void **state)
+{
+    struct rig *r = *state;
+    const str events[] = {
+        STR_INIT("{\"ts\":\"2026-03-25T01:32:30.000Z\",\"type\":\"run.error\",\"runId\":\"r\","
+                 "\"error\":{\"type\":\"overloaded\",\"message\":\"no \\\"model\\\" answers\"}}"),
+        STR_INIT("{\"ts\":\"2026-03-25T01:32:31.000Z\",\"type\":\"run.error\"}"),
+        STR_INIT("{\"ts\":\"2026-03-25T01:32:32.000Z\",\"type\":\"metadata.visibility\","
+                 "\"visibility\":\"shared\"}"),
+    };
+    static const char *const said[] = {"The run failed: no \"model\" answers", "The run failed.",
+                                       "This conversation is shared."};
+    assert_int_equal(rig_create(r, ID, "usr_a"), 0);
+    assert_int_equal(rig_append_n(r, ID, events, ARRAY_LEN(events)), 0);
+    str chat = rig_slurp(r, inside(r, only_folder(r), "chat.jsonl"));
+    for (size_t i = 0; i < ARRAY_LEN(said); i++) {
+        const struct json *line = nth_line(r, chat, i + 1);
+        assert_str(json_get_string(line, "type"), "message");
+        assert_str(json_get_string(line, "role"), "system");
+        assert_str(json_get_string(line, "content"), said[i]);
+    }
+    /* nb reads the events, and counts none of them as a message */
+    assert_int_equal(rig_read(r, ID, &(struct store_range){0}), 0);
+    for (size_t i = 0; i < ARRAY_LEN(events); i++)
+        assert_true(str_eq(r->page.events[i].line, events[i]));
+    assert_int_equal(rig_get(r, ID), 0);
+    assert_int_equal(r->conv->message_count, 0);
+    assert_true(r->conv->acl.is_shared);
+}
+
 #define FOREIGN_HEADER                                                                             \
     "{\"type\":\"conversation-header\",\"schemaVersion\":1,\"fileKind\":\"chat\","                 \
     "\"conversationId\":\"conversation-x\",\"threadId\":\"thread_abc123\",\"channel\":\"tui\","    \
@@ -381,6 +411,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_what_a_new_conversation_looks_like),
         TEST(test_who_knows_only_messages_reads_the_chat),
+        TEST(test_system_messages),
         TEST(test_what_others_wrote),
         TEST(test_notes_of_everybody),
         TEST(test_notes_without_a_file),
