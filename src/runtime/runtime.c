@@ -145,7 +145,7 @@ void runtime_stop(struct runtime *rt, loop_fn done, void *ctx)
     rt->on_stopped_ctx = ctx;
     rt->nrecords++; /* a look at the skills may be under way for somebody who has left */
     skill_watch_check(rt->watch, &rt->last_check, false, on_skills_idle, rt);
-    title_hurry(rt);
+    title_give_up(rt);
     queue_leave_all(rt);
     runtime_cancel_all(rt);
     runtime_check_stopped(rt);

@@ -144,10 +144,20 @@ static str prompt_text(struct arena *a, str user_text, str answer)
     return s;
 }
 
+static bool is_under_way(const struct runtime *rt, str conversation_id)
+{
+    LIST_FOREACH (n, &rt->titles)
+        if (str_eq(LIST_ENTRY(n, struct title, node)->conversation_id, conversation_id))
+            return true;
+    return false;
+}
+
 void title_start(struct runtime *rt, str conversation_id, str model, str user_text, str answer)
 {
     static const struct llm_events EVENTS = {
         .on_text = on_text, .on_done = on_done, .on_fail = on_fail};
+    if (rt->on_stopped || is_under_way(rt, conversation_id))
+        return;
     struct title *t = xcalloc(1, sizeof *t);
     t->rt = rt;
     arena_init(&t->arena);
@@ -171,12 +181,14 @@ void title_start(struct runtime *rt, str conversation_id, str model, str user_te
     t->call = llm_start(rt->deps.llm, model, &req, &EVENTS, t);
 }
 
-/* No time to wait for a model: the beginning of the question has to do. */
-void title_hurry(struct runtime *rt)
+/* Lists show the beginning of the question until the conversation goes on. */
+void title_give_up(struct runtime *rt)
 {
     LIST_FOREACH (n, &rt->titles) {
         struct title *t = LIST_ENTRY(n, struct title, node);
-        if (t->call)
-            on_timeout(t);
+        if (!t->call)
+            continue;
+        llm_cancel(t->call);
+        title_free(t);
     }
 }

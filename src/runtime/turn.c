@@ -259,6 +259,15 @@ static bool may(struct turn *t, const struct conv *conv, enum conv_right right)
     return queue_still_member(t) && actor_allows(t->actor, &conv->acl, right);
 }
 
+/* A conversation with an answer and without a title: the program ended before the title came. */
+static void want_title(struct turn *t, const struct conv *conv)
+{
+    bool has_answer = conv->message_count > 1 && t->message.n > 0;
+    t->is_untitled = conv->title.n == 0 && !has_answer;
+    if (conv->title.n == 0 && has_answer && t->child.depth == 0)
+        title_start(t->rt, t->conversation_id, t->model, conv->preview, STR_NONE);
+}
+
 static void on_found(void *ctx, const struct err *err, const struct conv *conv)
 {
     struct turn *t = ctx;
@@ -294,7 +303,7 @@ static void on_found(void *ctx, const struct err *err, const struct conv *conv)
         queue_wait(t, busy);
     } else {
         map_put(&t->rt->active, t->conversation_id, t);
-        t->is_untitled = conv->title.n == 0;
+        want_title(t, conv);
         recall_history(t);
     }
 }

@@ -213,9 +213,13 @@ int context_messages(struct arena *a, const struct replay *r, const struct llm_m
 /* ---- focus.c: the app in front of the person, as the prompt has it ---- */
 bool focus_of(const struct turn *t, struct prompt_focus *ret); /* false: none that it may use */
 
-/* ---- title.c: gives an untitled conversation its title; fire and forget ---- */
+/* ---- title.c: gives an untitled conversation its title; fire and forget ----
+ *
+ * After the first answer, or, when the program ended before the title came (nb -p does not wait for
+ * it), beside the next message of the conversation. Nothing happens while the runtime stops, or
+ * when a title of the conversation is under way. answer may be empty. */
 void title_start(struct runtime *rt, str conversation_id, str model, str user_text, str answer);
-void title_hurry(struct runtime *rt); /* those under way are settled without a model */
+void title_give_up(struct runtime *rt); /* on those that wait for a model */
 
 /* ---- rules.c ---- */
 int rules_use(struct runtime *rt, const struct json *section, struct err *e);

@@ -165,8 +165,6 @@ static void finished(void *ctx, const struct run_result *res)
     bool has_answer = res->stop != RUN_STOP_ERROR && res->response.n > 0;
     if (t->is_untitled && has_answer && t->child.depth == 0)
         title_start(rt, t->conversation_id, t->model, t->message, res->response);
-    if (rt->on_stopped)
-        title_hurry(rt);
     assert(t->appends == 0); /* appends are answered in order, and the end waited for its own */
     turn_resume_queue(t);
     turn_free(t);
