@@ -24,6 +24,36 @@ static void say_uptime(struct buf *b, uint64_t ms)
                (unsigned long long)(s / 60 % 60), (unsigned long long)(s % 60));
 }
 
+/* One call each, ready to be made: this tool itself changes nothing, so that nobody is asked. */
+static void say_calls(struct buf *b, str id)
+{
+    static const char *const CALLS[][3] = {
+        {"all of them", "conversations__list", NULL},
+        {"rename", "conversations__update", ",\"title\":\"...\""},
+        {"copy", "conversations__fork", ""},
+        {"delete", "conversations__delete", ""},
+        {"share", "nb__manage_conversation", ",\"action\":\"share\""},
+    };
+    buf_add_lit(b, "To manage them, call:\n");
+    for (size_t i = 0; i < ARRAY_LEN(CALLS); i++) {
+        const char *key = str_starts(str_from(CALLS[i][1]), STR("nb__")) ? "conversationId" : "id";
+        if (CALLS[i][2])
+            buf_printf(b, "- %s: %s {\"%s\":\"%.*s\"%s}\n", CALLS[i][0], CALLS[i][1], key,
+                       STR_ARG(id), CALLS[i][2]);
+        else
+            buf_printf(b, "- %s: %s {}\n", CALLS[i][0], CALLS[i][1]);
+    }
+}
+
+/* Rather not the conversation that asks: it cannot be deleted from inside. */
+static str example_id(const struct builtin_call *c, const struct store_listing *l)
+{
+    for (size_t i = 0; i < l->n; i++)
+        if (!str_eq(l->convs[i].id, c->conversation_id))
+            return l->convs[i].id;
+    return l->n > 0 ? l->convs[0].id : STR("ID");
+}
+
 static void on_listed(void *ctx, const struct err *err, const struct store_listing *l)
 {
     struct builtin_call *c = ctx;
@@ -46,9 +76,7 @@ static void on_listed(void *ctx, const struct err *err, const struct store_listi
             buf_printf(&b, "- %.*s  %.*s  %.*s\n", STR_ARG(v->id), STR_ARG(v->updated_at),
                        STR_ARG(label));
         }
-        buf_add_lit(&b, "conversations__list has all of them; conversations__update renames one, "
-                        "conversations__fork copies, conversations__delete deletes, "
-                        "nb__manage_conversation shares.\n");
+        say_calls(&b, example_id(c, l));
     }
     builtin_reply(c, buf_str(&b));
     buf_done(&b);

@@ -116,7 +116,7 @@ test('skills are listed and shown without a question, and changed with one', asy
     for (const action of ['create', 'update', 'edit', 'delete'])
         assert.equal((await call({ action, name: 'tea', skill: { body: 'Boil.', triggers: ['tea'] } })).stopReason, 'waiting', action)
     const overview = await chat([{ calls: [{ name: 'nb__status', args: { scope: 'overview' } }] }, { text: 'done' }])
-    assert.match(overview.toolCalls[0].output, /conversations__update renames one/)
+    assert.match(overview.toolCalls[0].output, /rename: conversations__update \{"id":"conv_\w+","title":"..."\}/)
     const states = await chat([{ calls: [{ name: 'nb__bundle_status', args: {} }] }, { text: 'done' }])
     assert.match(states.toolCalls[0].output, /^- files .*, trust 88 of 100/m)
 })

@@ -2,7 +2,7 @@
 // ever added to. docs/seeds.md lists all statements and their tests.
 import fs from 'node:fs'
 import path from 'node:path'
-import { assert, before, nb, startServer, test, tmpdir } from '../support/tap.mjs'
+import { assert, before, eventually, nb, startServer, test, tmpdir } from '../support/tap.mjs'
 
 const ENV = { NB_DEMO_DELAY_MS: '0', ANTHROPIC_API_KEY: '', OPENAI_API_KEY: '' }
 const OLD = 'conv_abc123'
@@ -88,10 +88,38 @@ test('a log is only added to: every change leaves the bytes before it', async ()
     assert.equal(fs.statSync(logOf(id)).ino, ino)
 })
 
-test('the overview of nb__status lists conversations', async () => {
+test('the overview of nb__status lists conversations and names the calls that manage them', async () => {
     const { conversationId } = await chat('say something to list')
     const result = await ask('POST', '/v1/tools/call', { server: 'nb', tool: 'status', arguments: { scope: 'overview' } })
-    assert.ok(JSON.stringify(result).includes(conversationId), JSON.stringify(result))
+    const said = result.content[0].text
+    assert.ok(said.includes(conversationId), said)
+    // Each call that it names for managing them works as it stands.
+    const calls = [...said.matchAll(/^- [\w ]+: (\w+)__(\w+) (\{.*\})$/gm)].map(([, from, tool, args]) => ({ server: from, tool, arguments: JSON.parse(args) }))
+    assert.deepEqual(calls.map((c) => c.tool), ['list', 'update', 'fork', 'delete', 'manage_conversation'])
+    for (const call of calls.filter(({ tool }) => tool !== 'delete')) {
+        const done = await ask('POST', '/v1/tools/call', call)
+        assert.ok(!done.isError, JSON.stringify(done))
+    }
+    assert.equal((await ask('GET', `/v1/conversations/${calls[1].arguments.id}`)).title, '...')
+    assert.ok(!(await ask('POST', '/v1/tools/call', calls[3])).isError)
+})
+
+test('nb -p does not wait for a title: the first words stand for it until the conversation goes on', async () => {
+    const workdir = tmpdir()
+    const slow = { ...ENV, NB_DEMO_DELAY_MS: '40' } // the title would take as long as its words
+    const nbw = async (...args) => JSON.parse((await nb(['--workdir', workdir, '--json', ...args], { env: slow })).stdout)
+    const { conversationId } = await nbw('-p', 'what is a pangolin?')
+    const row = await nbw('conversations', 'list') // one line for each
+    assert.deepEqual([row.title ?? null, row.preview], [null, 'what is a pangolin?'])
+    assert.match((await nb(['--workdir', workdir, 'conversations', 'list'], { env: ENV })).stdout, /what is a pangolin\?/)
+
+    const later = await startServer({ workdir, env: ENV })
+    const at = `${later.url}/v1/conversations/${conversationId}`
+    const options = { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ conversationId, message: 'and an aardvark?' }) }
+    assert.equal((await fetch(later.url + '/v1/chat', options)).status, 200)
+    const title = await eventually(async () => (await (await fetch(at)).json()).title)
+    assert.match(title, /pangolin/i) // of the first question
+    await later.stop()
 })
 
 test('nb__manage_skill makes, shows, updates and deletes a skill', async () => {
