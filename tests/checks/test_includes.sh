@@ -45,4 +45,20 @@ mkdir "$tree/attic"
 echo >"$tree/attic/a.c"
 expect 'a directory outside the house is an offence' 1 'attic/ is not in src/floors'
 
+rm -r "$tree/attic"
+
+mkdir "$tree/high/first" "$tree/high/second"
+printf '#include "high/hall.h"\n#include "high/first/a.h"\n' >"$tree/high/second/a.c"
+expect 'a room that is not listed is an offence' 1 'high/second/ is not a room of high'
+printf '%s\n' low 'left right' 'high: first . second' >"$tree/floors"
+expect 'includes of lower rooms pass' 0 ''
+printf '#include "high/second/a.h"\n' >"$tree/high/first/a.h"
+expect 'an include of a higher room is named' 1 'high/first includes "high/second/a.h", but second stands above it'
+printf '#include "high/hall.h"\n' >"$tree/high/first/a.h"
+expect 'an include of the floor itself has its place in the order' 1 'high/first includes "high/hall.h", but . stands above it'
+rm "$tree/high/first/a.h"
+mkdir "$tree/high/first/cupboard"
+echo >"$tree/high/first/cupboard/a.h"
+expect 'a directory in a room is an offence' 1 'too deep'
+
 echo "1..$count"
