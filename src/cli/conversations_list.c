@@ -26,8 +26,9 @@ static const struct arg LIST_ARGS[] = {
     {0}};
 
 static const struct table_column LIST_COLUMNS[] = {
-    {"ID", false, STYLE_CYAN}, {"UPDATED", false, 0},        {"MESSAGES", true, 0},
-    {"COST", true, 0},         {"TITLE", false, STYLE_BOLD},
+    {"ID", false, STYLE_CYAN, true}, {"UPDATED", false, 0},
+    {"MESSAGES", true, 0},           {"COST", true, 0},
+    {"TITLE", false, STYLE_BOLD},
 };
 
 static void print_page(struct conv_cli *x, const struct json *convs, bool is_first)

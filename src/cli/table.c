@@ -7,7 +7,7 @@
 #include "cli/styled.h"
 #include "cli/text.h"
 
-enum { GAP = 2, LAST_MIN = 12, CELL_MAX = 64 * 1024 };
+enum { GAP = 2, SHORT = 6, CELL_MAX = 64 * 1024 };
 
 void table_init(struct table *t, const struct table_column *columns, size_t n)
 {
@@ -54,21 +54,39 @@ void table_cellf(struct table *t, size_t column, const char *fmt, ...)
     va_end(ap);
 }
 
+/* The column that loses least when it is cut, or ncolumns: numbers and ids are of no use in part,
+ * and of a short column there is nothing left. */
+static size_t widest(const struct table *t, const size_t *widths)
+{
+    size_t found = t->ncolumns;
+    for (size_t c = 0; c < t->ncolumns; c++) {
+        bool is_cut = !t->columns[c].is_right && !t->columns[c].is_whole && widths[c] > SHORT;
+        if (is_cut && (found == t->ncolumns || widths[c] > widths[found]))
+            found = c;
+    }
+    return found;
+}
+
+static void fit(const struct table *t, size_t total, size_t widths[TABLE_COLUMNS_MAX])
+{
+    size_t used = (t->ncolumns - 1) * GAP, c;
+    for (c = 0; c < t->ncolumns; c++)
+        used += widths[c];
+    for (; used > total && (c = widest(t, widths)) < t->ncolumns; used--)
+        widths[c]--;
+}
+
 static void measure(const struct table *t, size_t total, size_t widths[TABLE_COLUMNS_MAX])
 {
-    size_t used = 0, last = t->ncolumns - 1;
     for (size_t c = 0; c < t->ncolumns; c++) {
         widths[c] = text_width(str_from(t->columns[c].title));
         for (size_t r = 0; r < t->nrows; r++) {
             size_t w = text_width(t->cells[r * t->ncolumns + c]);
             widths[c] = w > widths[c] ? w : widths[c];
         }
-        if (c < last)
-            used += widths[c] + GAP;
     }
-    size_t room = total > used + LAST_MIN ? total - used : LAST_MIN;
-    if (total > 0 && widths[last] > room)
-        widths[last] = room;
+    if (total > 0)
+        fit(t, total, widths);
 }
 
 static void add_cell(struct buf *b, const struct table_column *c, str text, size_t width,

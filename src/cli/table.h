@@ -1,8 +1,8 @@
 /* table.h - rows in columns, as wide as they need to be and no wider than the terminal.
  *
  * Cells are foreign text made safe when they are added (text.h). Everything is kept until
- * table_print, which measures it. The last column is cut with "…" when lines would be too
- * long; with width 0 (no terminal) nothing is. One owner. */
+ * table_print, which measures it. When lines would be too long, the widest columns are cut with
+ * "…"; with width 0 (no terminal) nothing is. One owner. */
 #pragma once
 
 #include "base/arena.h"
@@ -12,8 +12,9 @@
 
 struct table_column {
     const char *title;
-    bool is_right;  /* numbers */
+    bool is_right;  /* numbers: never cut */
     unsigned style; /* styled.h */
+    bool is_whole;  /* never cut either: an id that people copy */
 };
 
 struct table {

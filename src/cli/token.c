@@ -238,9 +238,14 @@ static void list_one(struct people *p, struct table *t, const struct user_token 
 static int do_list(struct people *p, const void *options, int argc, char **argv)
 {
     static const struct table_column COLUMNS[] = {
-        {"ID", false, STYLE_CYAN}, {"NAME", false, STYLE_BOLD}, {"USER", false, 0},
-        {"SCOPES", false, 0},      {"WORKSPACE", false, 0},     {"EXPIRES", false, 0},
-        {"USED", false, 0},        {"TOOLS", false, 0},
+        {"ID", false, STYLE_CYAN, true},
+        {"NAME", false, STYLE_BOLD},
+        {"USER", false, 0},
+        {"SCOPES", false, 0},
+        {"WORKSPACE", false, 0},
+        {"EXPIRES", false, 0},
+        {"USED", false, 0},
+        {"TOOLS", false, 0},
     };
     const struct list_options *o = options;
     const struct user *only = o->user ? people_user(p, o->user) : NULL;

@@ -44,9 +44,9 @@ static int change_user(struct people *p, struct change *c, const struct user *u,
 static int do_list(struct people *p, const void *options, int argc, char **argv)
 {
     static const struct table_column COLUMNS[] = {
-        {"EMAIL", false, STYLE_BOLD}, {"NAME", false, 0},  {"ROLE", false, 0},
-        {"WORKSPACES", true, 0},      {"TOKENS", true, 0}, {"CREATED", false, 0},
-        {"ID", false, STYLE_CYAN},
+        {"EMAIL", false, STYLE_BOLD},    {"NAME", false, 0},  {"ROLE", false, 0},
+        {"WORKSPACES", true, 0},         {"TOKENS", true, 0}, {"CREATED", false, 0},
+        {"ID", false, STYLE_CYAN, true},
     };
     struct table t;
     table_init(&t, COLUMNS, ARRAY_LEN(COLUMNS));

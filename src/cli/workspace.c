@@ -43,8 +43,8 @@ static int report(struct people *p, str id, const char *what)
 static int do_list(struct people *p, const void *options, int argc, char **argv)
 {
     static const struct table_column COLUMNS[] = {
-        {"ID", false, STYLE_CYAN}, {"NAME", false, STYLE_BOLD}, {"MEMBERS", true, 0},
-        {"CREATED", false, 0},     {"PATH", false, 0},
+        {"ID", false, STYLE_CYAN, true}, {"NAME", false, STYLE_BOLD}, {"MEMBERS", true, 0},
+        {"CREATED", false, 0},           {"PATH", false, 0},
     };
     struct table t;
     table_init(&t, COLUMNS, ARRAY_LEN(COLUMNS));
@@ -226,7 +226,7 @@ static int do_members(struct people *p, const void *options, int argc, char **ar
     static const struct table_column COLUMNS[] = {{"EMAIL", false, STYLE_BOLD},
                                                   {"NAME", false, 0},
                                                   {"ROLE", false, 0},
-                                                  {"ID", false, STYLE_CYAN}};
+                                                  {"ID", false, STYLE_CYAN, true}};
     const struct workspace *w = people_workspace(p, argv[0]);
     if (!w)
         return EXIT_FAILED;

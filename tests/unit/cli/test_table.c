@@ -1,4 +1,5 @@
 #include "cli/table.h"
+#include "cli/text.h"
 #include "support/unit.h"
 
 static const struct table_column COLUMNS[] = {
@@ -45,12 +46,44 @@ static void test_cut_at_the_edge(void **state)
           "漢字        a title that is…\n");
 }
 
-/* However narrow the terminal is, something of the last column is seen. */
+/* All of it fits, whatever column is the long one; ids and numbers stay whole. */
+static void test_the_widest_columns_are_cut(void **state)
+{
+    static const struct table_column WIDE[] = {{"ID", false, 0, true},
+                                               {"NAME", false, 0},
+                                               {"N", true, 0},
+                                               {"FROM", false, 0},
+                                               {"STATE", false, 0}};
+    for (size_t width = 52; width < 100; width++) {
+        struct table t;
+        char *text = NULL;
+        size_t n = 0;
+        FILE *out = open_memstream(&text, &n);
+        table_init(&t, WIDE, ARRAY_LEN(WIDE));
+        table_row(&t);
+        table_cell(&t, 0, STR("conv_0123456789abcdef"));
+        table_cell(&t, 1, STR("a name that somebody gave to it"));
+        table_cell(&t, 2, STR("1000"));
+        table_cell(&t, 3, STR("/a/directory/that/is/deep/in/others/and/has/a/long/path"));
+        table_cell(&t, 4, STR("running"));
+        table_print(&t, out, width, false, false);
+        fclose(out);
+        assert_true(text_width(str_trim(str_from(text))) <= width);
+        assert_non_null(strstr(text, "conv_0123456789abcdef"));
+        assert_non_null(strstr(text, "1000"));
+        assert_non_null(strstr(text, "running"));
+        assert_non_null(strstr(text, "…"));
+        free(text);
+        table_done(&t);
+    }
+}
+
+/* However narrow the terminal is, something of each column is seen. */
 static void test_narrow(void **state)
 {
     check(5, false,
-          "a     1000  two lines ␛…\n"
-          "漢字        a title tha…\n");
+          "a     1000  two l…\n"
+          "漢字        a tit…\n");
 }
 
 static void test_many_rows(void **state)
@@ -72,6 +105,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_columns),
         cmocka_unit_test(test_cut_at_the_edge),
+        cmocka_unit_test(test_the_widest_columns_are_cut),
         cmocka_unit_test(test_narrow),
         cmocka_unit_test(test_many_rows),
     };
