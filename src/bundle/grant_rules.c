@@ -1,6 +1,8 @@
 #include "bundle/grant_rules.h"
 
 #include <errno.h>
+#include <pwd.h>
+#include <unistd.h>
 
 #include "bundle/path_links.h"
 #include "bundle/sandbox_reach.h"
@@ -28,6 +30,22 @@ static bool is_secret(struct arena *a, str path, str home)
     return false;
 }
 
+/* Homes of other accounts, and of this one when HOME says something else: their keys would not be
+ * hidden. */
+static bool is_foreign_home(struct arena *a, str path)
+{
+    static const char *const MARKS[] = {".ssh", ".gnupg"};
+    struct passwd p, *found = NULL;
+    char room[8192];
+    for (size_t i = 0; i < ARRAY_LEN(MARKS); i++)
+        if (access(arena_printf(a, "%.*s/%s", STR_ARG(path), MARKS[i]).p, F_OK) == 0)
+            return true;
+    if (getpwuid_r(getuid(), &p, room, sizeof room, &found) != 0 || !found)
+        return false;
+    str own = path_real(a, str_from(found->pw_dir));
+    return path_is_at_or_below(own, path) || is_secret(a, path, own);
+}
+
 static const char *objection(struct arena *a, str path, str home, str work)
 {
     if (str_eq(path, STR("/")))
@@ -42,6 +60,8 @@ static const char *objection(struct arena *a, str path, str home, str work)
         return "it contains the home directory";
     if (path_is_below(work, path))
         return "it contains nb's own work directory";
+    if (is_foreign_home(a, path))
+        return "it is a home directory, or a place for keys";
     return is_of_system(path) ? "it is a directory of the system" : NULL;
 }
 

@@ -18,11 +18,14 @@ const grant = (dir) => {
 }
 const events = (id) => fs.readFileSync(path.join(workdir, 'conversations', id + '.jsonl'), 'utf8').trim().split('\n').map((l) => JSON.parse(l))
 
+const running = (on) =>
+    eventually(async () => (await client(on).get('/v1/bundles/health')).body.every((b) => b.state === 'running'), 15000)
+
 async function begin() {
     server = await startServer({ workdir, env: QUICK })
     own = operator(server)
     page = client(server)
-    await eventually(async () => (await page.get('/v1/bundles/health')).body.every((b) => b.state === 'running'), 15000)
+    await running(server)
 }
 
 /** A message with a directory, through the socket. */
@@ -136,6 +139,21 @@ test('a question shows the directory, a restart keeps it, and only a terminal ma
     assert.match(r.body.toolCalls.at(-1).output, new RegExp(`${project}\\W`))
     const next = (await page.post('/v1/chat', { conversationId: asked.conversationId, message: bash('pwd'), autoAllow: ['*'] })).body
     assert.ok(!next.toolCalls[0].output.includes(project), 'the next run has none')
+})
+
+test('the directory is the same without bubblewrap', async () => {
+    const bin = tmpdir()
+    fs.writeFileSync(path.join(bin, 'bwrap'), '#!/bin/sh\nexit 1\n', { mode: 0o755 })
+    const other = await startServer({ env: { ...QUICK, PATH: `${bin}:${process.env.PATH}` } })
+    await running(other)
+    const command = `pwd; echo two > two.txt; ls ${other.workdir}; cat ${other.workdir}/instance.json; cd / && pwd`
+    const run = (args) => operator(other)('POST', '/v1/chat', { message: `call bash__bash_exec ${JSON.stringify(args)}`, workingDirectory: grant(project), autoAllow: ['*'] })
+    const { output } = (await run({ command })).body.toolCalls[0]
+    assert.match(output, new RegExp(`"${project}\\\\n/\\\\n`), output)
+    assert.match(output, /denied/)
+    assert.equal(fs.readFileSync(path.join(project, 'two.txt'), 'utf8'), 'two\n')
+    fs.mkdirSync(path.join(project, 'inner'), { recursive: true })
+    assert.match((await run({ command: 'pwd', cwd: 'inner' })).body.toolCalls[0].output, new RegExp(`${project}/inner`))
 })
 
 test('words of another person take the directory out of a run', async () => {

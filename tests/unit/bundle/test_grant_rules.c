@@ -30,6 +30,8 @@ static void test_the_work_directory_and_places_for_keys_are_refused(void **state
     assert_int_equal(check(at("work/data/me")), -EACCES);
     assert_int_equal(check(at("home/.ssh")), -EACCES);
     assert_int_equal(check(at("home/.config/gh")), -EACCES);
+    make_file("other/.ssh/id", "", 0600);
+    assert_int_equal(check(at("other")), -EACCES); /* somebody's home */
 }
 
 static void test_homes_that_are_reached_by_a_link_count_as_well(void **state)
