@@ -1,5 +1,5 @@
 /* GET /v1/conversations/:id/export?format= - a conversation as a document. */
-#include "store/export.h"
+#include "transfer/export.h"
 
 #include "api/internal.h"
 #include "api/trail.h"

@@ -3,7 +3,7 @@
  * The path is one of the server's machine, so only its own user may ask, through the Unix
  * socket; for everybody else there is nothing here. One import at a time; it goes on when the
  * asker leaves, and is asked about until it has ended. */
-#include "store/import.h"
+#include "transfer/import.h"
 
 #include "api/internal.h"
 

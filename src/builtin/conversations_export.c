@@ -1,7 +1,7 @@
 /* conversations__export. */
 #include "base/utf8.h"
 #include "builtin/conversations.h"
-#include "store/export.h"
+#include "transfer/export.h"
 
 struct exporting {
     struct builtin_call *call;

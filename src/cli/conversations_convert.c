@@ -1,7 +1,7 @@
 /* nb conversations convert - from the store of the settings into another one. */
 #include "cli/progress.h"
 #include "cli/stores.h"
-#include "store/convert.h"
+#include "transfer/convert.h"
 
 struct convert_options {
     const char *to, *dir;

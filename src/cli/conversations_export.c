@@ -6,7 +6,7 @@
 #include "cli/record.h"
 #include "cli/safe_out.h"
 #include "cli/stores.h"
-#include "store/export.h"
+#include "transfer/export.h"
 
 struct export_options_cli {
     const char *format, *out;

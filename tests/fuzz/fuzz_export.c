@@ -4,7 +4,7 @@
 
 #include "base/json.h"
 #include "base/utf8.h"
-#include "store/export.h"
+#include "transfer/export.h"
 
 enum { INPUT_MAX = 64 * 1024 };
 

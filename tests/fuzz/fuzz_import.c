@@ -8,10 +8,10 @@
 #include <unistd.h>
 
 #include "store/event.h"
-#include "store/export.h"
 #include "store/folder_record.h"
-#include "store/import.h"
 #include "store/integrity.h"
+#include "transfer/export.h"
+#include "transfer/import.h"
 
 enum { INPUT_MAX = 1 << 16 };
 

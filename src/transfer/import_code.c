@@ -7,7 +7,7 @@
  * cache_read_input_tokens, cache_creation_input_tokens, cache_creation
  * {ephemeral_1h_input_tokens}}}. One answer may stand in several lines with the same
  * message.id, each with the same usage. input_tokens excludes what was cached. */
-#include "store/import_impl.h"
+#include "transfer/import_impl.h"
 
 bool import_is_code(const struct json *line)
 {

@@ -2,7 +2,7 @@
  * conversation, every other line an event. Pool threads. */
 #pragma once
 
-#include "store/import_impl.h"
+#include "transfer/import_impl.h"
 
 struct log_reader {
     bool is_folder;

@@ -1,4 +1,4 @@
-#include "store/import_log.h"
+#include "transfer/import_log.h"
 
 #include <dirent.h>
 #include <fcntl.h>

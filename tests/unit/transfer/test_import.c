@@ -1,10 +1,10 @@
 /* Conversations from elsewhere: what is taken over, what is not, and that it says so. */
 #include <errno.h>
 
-#include "rig.h"
-#include "store/export.h"
-#include "store/import.h"
-#include "store/import_impl.h"
+#include "unit/store/rig.h"
+#include "transfer/export.h"
+#include "transfer/import.h"
+#include "transfer/import_impl.h"
 
 struct import_rig {
     struct rig rig;

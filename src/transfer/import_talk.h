@@ -6,7 +6,7 @@
 #pragma once
 
 #include "base/map.h"
-#include "store/import.h"
+#include "transfer/import.h"
 
 enum { TALK_SKIPS_MAX = 16 };
 

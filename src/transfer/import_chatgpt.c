@@ -7,7 +7,7 @@
  * The talk is the path from the root to current_node; other branches (edited questions,
  * answers made anew) are counted as not taken over. Images and files are not in this file. */
 #include "base/map.h"
-#include "store/import_impl.h"
+#include "transfer/import_impl.h"
 
 enum { PATH_NODES_MAX = 1000000 };
 

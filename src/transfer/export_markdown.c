@@ -1,6 +1,6 @@
 /* export_markdown.c - a conversation as Markdown: a heading per speaker, tools in fences. */
 #include "base/utf8.h"
-#include "store/export_impl.h"
+#include "transfer/export_impl.h"
 
 static const char *const HEADINGS[] = {
     [ITEM_USER] = "User",

@@ -1,4 +1,4 @@
-#include "store/import.h"
+#include "transfer/import.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -7,8 +7,8 @@
 
 #include "base/hash.h"
 #include "base/utf8.h"
-#include "store/import_files.h"
-#include "store/import_log.h"
+#include "transfer/import_files.h"
+#include "transfer/import_log.h"
 
 enum { SNIFF_LINES = 20 };
 

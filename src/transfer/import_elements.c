@@ -1,7 +1,7 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "store/import_impl.h"
+#include "transfer/import_impl.h"
 
 enum { READ_BYTES = 1024 * 1024 };
 

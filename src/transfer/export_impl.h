@@ -2,7 +2,7 @@
 #pragma once
 
 #include "store/event.h"
-#include "store/export.h"
+#include "transfer/export.h"
 
 enum export_item_type {
     ITEM_USER,

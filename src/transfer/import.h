@@ -1,5 +1,19 @@
 /* import.h - conversations from elsewhere, as events for a store.
  *
+ * This floor converts between conversations of nb and those of other programs:
+ *
+ *   import.c           finds out what a file is, and hands its conversations to a sink
+ *   import_store.c     the sink that writes them into a store
+ *   import_talk.c      a foreign conversation as events of nb; used by the four below
+ *   import_chatgpt.c, import_claude.c, import_code.c   the foreign formats
+ *   import_log.c       logs and folders of nb
+ *   import_elements.c  one array element at a time out of a large JSON file
+ *   import_files.c     the files of a directory, sorted
+ *   export.c           an exporter: events in, text out; export_markdown.c, export_json.c and
+ *                      export_html.c are its formats
+ *   export_store.c     feeds an exporter from a store
+ *   convert.c          moves all conversations of one store into another
+ *
  * Understood: logs of nb (one .jsonl, or a directory of them), the folder layout (its root,
  * its conversations/, or one conversation), session files of Claude Code (one .jsonl, or a
  * directory of them), and the exports of ChatGPT and Claude.ai (conversations.json, or the

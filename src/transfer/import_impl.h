@@ -1,8 +1,8 @@
 /* import_impl.h - the parts of an importer. Private to import*.c. */
 #pragma once
 
-#include "store/import_talk.h"
 #include "store/lines.h"
+#include "transfer/import_talk.h"
 
 /* The values of a JSON array, one after the other, out of a file of any size. A file that
  * holds one object is an array of one. */

@@ -1,9 +1,9 @@
 /* One store into another and back: nothing that both can hold is lost on the way. */
 #include <errno.h>
 
-#include "rig.h"
-#include "store/convert.h"
+#include "unit/store/rig.h"
 #include "store/integrity.h"
+#include "transfer/convert.h"
 
 #define ID "conv_0123456789abcdef"
 

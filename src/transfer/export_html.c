@@ -1,7 +1,7 @@
 /* export_html.c - a conversation as one page: no script, nothing from elsewhere, and every
  * byte that came from outside escaped. The policy in its head says the same to the browser. */
 #include "base/utf8.h"
-#include "store/export_impl.h"
+#include "transfer/export_impl.h"
 
 static const char HEAD[] =
     "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"

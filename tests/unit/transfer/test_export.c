@@ -1,8 +1,8 @@
 /* Documents made of a conversation: complete, escaped, in pieces. */
 #include <errno.h>
 
-#include "rig.h"
-#include "store/export.h"
+#include "unit/store/rig.h"
+#include "transfer/export.h"
 
 #define ID "conv_0123456789abcdef"
 

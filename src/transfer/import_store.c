@@ -10,8 +10,8 @@
 
 #include "store/backend.h"
 #include "store/blobs.h"
-#include "store/import.h"
-#include "store/import_talk.h"
+#include "transfer/import.h"
+#include "transfer/import_talk.h"
 
 struct import {
     struct store *store;

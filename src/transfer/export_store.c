@@ -6,8 +6,8 @@
 
 #include "base/map.h"
 #include "store/backend.h"
-#include "store/export.h"
 #include "store/folder_record.h"
+#include "transfer/export.h"
 
 enum { PAGE_EVENTS = 256, PAGE_BYTES = 128 * 1024, PIECE_MAX = 512 * 1024 * 1024 };
 

@@ -1,13 +1,13 @@
-#include "store/export.h"
+#include "transfer/export.h"
 
 #include <errno.h>
 
 #include "base/clock.h"
 #include "base/plain.h"
 #include "base/utf8.h"
-#include "store/export_impl.h"
 #include "store/integrity.h"
 #include "store/text.h"
+#include "transfer/export_impl.h"
 
 enum { TOOL_BYTES = 16 * 1024, OUT_MAX = EXPORT_PIECE_BYTES + 8 * EXPORT_HELD_BYTES };
 

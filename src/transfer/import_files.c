@@ -1,4 +1,4 @@
-#include "store/import_files.h"
+#include "transfer/import_files.h"
 
 #include <dirent.h>
 #include <errno.h>

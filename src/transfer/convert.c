@@ -3,7 +3,7 @@
  * At most one call is under way. What is left to do for a conversation after its events is
  * what no event said: notes that others wrote beside the log, and a title or sharing that
  * stood in its first line. */
-#include "store/convert.h"
+#include "transfer/convert.h"
 
 #include <errno.h>
 #include <stdarg.h>

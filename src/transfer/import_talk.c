@@ -1,4 +1,4 @@
-#include "store/import_talk.h"
+#include "transfer/import_talk.h"
 
 #include <stdarg.h>
 

@@ -6,7 +6,7 @@
  * and counts only where there are none. Messages are in order. Files themselves are not in
  * the export. */
 #include "base/clock.h"
-#include "store/import_impl.h"
+#include "transfer/import_impl.h"
 
 bool import_is_claude(const struct json *v)
 {
