@@ -58,6 +58,7 @@ static void write_model(struct json_writer *w, const struct llm *llm, str name, 
     write_limit(w, "contextTokens", m.context_tokens);
     write_limit(w, "maxOutputTokens", m.max_output_tokens);
     write_price(w, &m);
+    jw_kstr_or_null(w, "pricedOn", m.has_price ? m.priced_on : STR_NONE);
     jw_kbool(w, "canUseTools", m.can_tools);
     jw_kbool(w, "canSeeImages", m.can_images);
     jw_kbool(w, "canThink", m.can_thinking);

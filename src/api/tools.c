@@ -202,9 +202,8 @@ static void refuse_unknown(struct http_req *r, const struct call_in *in)
     str absence = STR_NONE;
     if (surface_allows_name(api_actor(r), name))
         absence = registry_absence(api_space(r)->tools, &r->arena, in->server, &is_coming);
-    str message =
-        arena_printf(&r->arena, "There is no tool '%.*s' of '%.*s'.%s%.*s", STR_ARG(in->tool),
-                     STR_ARG(in->server), absence.n > 0 ? " " : "", STR_ARG(absence));
+    str message = arena_printf(&r->arena, "There is no tool '%.*s'.%s%.*s", STR_ARG(name),
+                               absence.n > 0 ? " " : "", STR_ARG(absence));
     http_reply_error(r, 404, "tool_not_found", message.p, NULL);
 }
 

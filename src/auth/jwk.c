@@ -165,7 +165,7 @@ int jwks_parse(str text, struct jwks **ret, struct err *e)
         keys = json_get(doc, "keys");
     if (!json_is(keys, JSON_ARRAY)) {
         jwks_free(s);
-        return err_set(e, -EINVAL, "this is no key set");
+        return err_set(e, -EINVAL, "this is not a key set");
     }
     for (size_t i = 0; i < keys->len && s->len < JWKS_KEYS_MAX; i++)
         take_key(s, json_at(keys, i));

@@ -79,7 +79,7 @@ static int read_header(const struct json *h, struct jwt *t, struct err *e)
     if (json_get(h, "crit") || json_get(h, "enc") || json_get(h, "zip") || json_get(h, "b64"))
         return refuse(e, "its header asks for something unknown");
     if (kid && (!json_is(kid, JSON_STRING) || kid->s.n > KID_MAX))
-        return refuse(e, "its kid is no name");
+        return refuse(e, "its kid is not a name");
     t->kid = json_string(kid, STR_NONE);
     return 0;
 }

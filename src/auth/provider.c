@@ -138,7 +138,7 @@ static int check_address(const char *name, str address, struct err *e)
 {
     struct url u;
     if (url_parse(address, &u, NULL) < 0 || (!u.is_https && !url_is_local(&u)))
-        return err_set(e, -EHOSTUNREACH, "its %s is no https address", name);
+        return err_set(e, -EHOSTUNREACH, "its %s is not an https address", name);
     return 0;
 }
 

@@ -215,7 +215,7 @@ static int write_file(struct unpack *u, const struct entry *en, const char *path
     int fd = openat(u->root, path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, en->mode);
     if (fd < 0)
         return errno == EEXIST || errno == EISDIR || errno == ENOTDIR
-                   ? refuse(u, en->path, "is a file and a directory at once")
+                   ? refuse(u, en->path, "is both a file and a directory")
                    : err_errno(u->e, -errno, "cannot create", path);
     zip_file_t *from = u->zip.fopen_index(u->archive, en->index, 0);
     int r = from ? copy_content(u, from, en, fd) : refuse(u, en->path, "cannot be read");
@@ -241,7 +241,7 @@ static int write_entry(struct unpack *u, const struct entry *en)
     struct stat st;
     bool is_there = errno == EEXIST && fstatat(u->root, path, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
                     S_ISDIR(st.st_mode);
-    return is_there ? 0 : refuse(u, en->path, "is a file and a directory at once");
+    return is_there ? 0 : refuse(u, en->path, "is both a file and a directory");
 }
 
 static int write_all_entries(struct unpack *u, zip_uint64_t n)
@@ -275,7 +275,7 @@ static int open_archive(struct unpack *u, int fd)
     u->size = (uint64_t)st.st_size;
     if (!S_ISREG(st.st_mode) || u->size > ARCHIVE_BYTES_MAX) {
         close(own);
-        return err_set(u->e, -EINVAL, "%s is no file of at most %llu MiB", u->name,
+        return err_set(u->e, -EINVAL, "%s is not a file of at most %llu MiB", u->name,
                        ARCHIVE_BYTES_MAX >> 20);
     }
     u->archive = u->zip.fdopen(own, 0, &code);

@@ -187,7 +187,7 @@ int bundle_entry_check_url(const struct bundle_entry *entry, bool allow_insecure
         return err_set(e, -EACCES, "the URL leads to a cloud's metadata service");
     if (c != ADDRESS_PUBLIC && !is_own)
         return err_set(e, -EACCES,
-                       "the URL leads to %s; say \"allowPrivate\": true in its entry if that is "
+                       "the URL leads to %s; set \"allowPrivate\": true in its entry if that is "
                        "meant",
                        address_class_name(c));
     if (!u.is_https && !is_own)

@@ -217,7 +217,8 @@ static void identify(struct oauth_login *l)
     }
     if (l->server.registration_endpoint.n == 0) {
         err_set(&e, -EACCES,
-                "the authorization server registers nobody by itself; register a client there, "
+                "the authorization server does not register clients automatically; register a "
+                "client there, "
                 "with %.*s as its address, and say \"clientId\" in transport.auth",
                 STR_ARG(l->conf.redirect_uri));
         fail_login(l, &e);

@@ -94,7 +94,7 @@ int oauth_token_take(struct arena *a, int status, str body, struct oauth_state *
     str refresh = json_get_string(doc, "refresh_token"), scope = json_get_string(doc, "scope");
     int64_t seconds = json_get_int(doc, "expires_in", 0);
     if (!is_token(access) || !str_eq_nocase(type, STR("bearer")))
-        return err_set(e, -EPROTO, "the authorization server's answer holds no bearer token");
+        return err_set(e, -EPROTO, "the authorization server's answer contains no bearer token");
     s->access_token = access;
     if (is_token(refresh))
         s->refresh_token = refresh;

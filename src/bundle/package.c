@@ -132,7 +132,7 @@ static int hash_file(const char *path, char ret[SHA256_HEX_LEN + 1], struct err 
     if (fd < 0 || fstat(fd, &st) < 0)
         r = err_errno(e, -errno, "cannot read", path);
     else if (!S_ISREG(st.st_mode) || st.st_size == 0 || (uint64_t)st.st_size > ARCHIVE_BYTES_MAX)
-        r = err_set(e, -EINVAL, "%s is no archive of at most %llu MiB", path,
+        r = err_set(e, -EINVAL, "%s is not an archive of at most %llu MiB", path,
                     ARCHIVE_BYTES_MAX >> 20);
     if (r == 0) {
         void *p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);

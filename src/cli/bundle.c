@@ -60,7 +60,7 @@ int bundle_cli_place(struct conv_cli *x)
     if (!ws && session_is_served(&x->config))
         return EXIT_DONE; /* it will say so itself where it matters */
     if (!ws)
-        return cli_usage_error("there are several workspaces; say --workspace");
+        return cli_usage_error("there are several workspaces; pass --workspace");
     const char *root = config_path(&x->config, arena_printf(&x->arena, "workspaces/%s", ws).p);
     if (strchr(ws, '/') || !file_exists(root)) {
         fprintf(stderr, "nb: there is no workspace '%s'\n", ws);

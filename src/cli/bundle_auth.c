@@ -333,7 +333,7 @@ static int run_auth(struct cli *cli, const void *options, int argc, char **argv)
     if (argc != 1)
         return cli_usage_error("bundle auth: name one bundle");
     if (o->port > UINT16_MAX)
-        return cli_usage_error("--port: %d is no port", o->port);
+        return cli_usage_error("--port: %d is not a port", o->port);
     return bundle_cli_with(cli, do_auth, options, argc, argv);
 }
 

@@ -48,7 +48,7 @@ static void show(struct import *im, FILE *out)
             buf_add_lit(&b, ": ");
             text_add_line(&b, bundle_cli_source(&im->x->arena, &s->bundle));
         } else {
-            buf_add_lit(&b, " cannot be taken over");
+            buf_add_lit(&b, " cannot be imported");
         }
         fprintf(out, "%s\n", buf_cstr(&b));
         buf_done(&b);
@@ -152,7 +152,7 @@ static int do_import(struct conv_cli *x, const void *options, int argc, char **a
     if (!is_json)
         show(&im, o->is_dry ? stdout : stderr);
     if (!o->is_dry && usable(&im) > 0 &&
-        !bundle_cli_confirm("Add those that can be taken over, and run them?", o->is_sure)) {
+        !bundle_cli_confirm("Add the servers that can be imported, and run them?", o->is_sure)) {
         fputs("Nothing was added.\n", stderr);
         return EXIT_FAILED;
     }
@@ -171,7 +171,7 @@ static int run_import(struct cli *cli, const void *options, int argc, char **arg
     if (argc != 1)
         return cli_usage_error("bundle import: name one file");
     if (!o->is_sure && !o->is_dry && !cli->is_tty_in)
-        return cli_usage_error("bundle import: nobody can be asked here; say --yes or --dry-run");
+        return cli_usage_error("bundle import: stdin is not a terminal; pass --yes or --dry-run");
     return bundle_cli_with(cli, do_import, options, argc, argv);
 }
 

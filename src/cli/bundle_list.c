@@ -303,7 +303,7 @@ const struct command BUNDLE_INFO = {
     .name = "info",
     .usage = "bundle info NAME | @SCOPE/PACKAGE [--json]",
     .summary = "show state, sandbox and tools of a bundle",
-    .help = "Looks a package that is not installed up in the registry.\n",
+    .help = "A package that is not installed is looked up in the registry.\n",
     .run = run_info,
 };
 

@@ -271,12 +271,25 @@ static bool find_elsewhere(struct chat *c)
     return true;
 }
 
+/* NB_MODEL is for new conversations; others keep the model that answered last. Naming it makes it
+ * hold through a running server as well, which has a default of its own. */
+static void use_env_model(struct chat *c)
+{
+    const char *model = getenv("NB_MODEL");
+    const struct chat_options *o = &c->cli->chat;
+    if (!model || !*model || c->config->models.named.n > 0 || o->resume || o->is_continue)
+        return;
+    c->config->models.named = str_from(model);
+    c->has_env_model = true;
+}
+
 static int run(struct chat *c)
 {
     struct err e = {0};
     const struct chat_options *o = &c->cli->chat;
     bool is_interactive =
         !o->prompt && o->files.len == 0 && c->cli->is_tty_in && is_drawable(c->cli);
+    use_env_model(c);
     /* A log outside of the configured store is not the running server's. */
     int r = find_elsewhere(c) || o->is_here
                 ? session_open_local(c->loop, c->config, is_interactive, &c->session, &e)

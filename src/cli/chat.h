@@ -10,6 +10,7 @@ struct chat {
     struct loop *loop;
     struct session *session;
     bool is_interrupted;
+    bool has_env_model; /* models.named is of NB_MODEL: for new conversations only */
 };
 
 /* The interactive conversation: reads lines, shows answers as they stream, until Ctrl-D. */

@@ -218,7 +218,10 @@ static int no_such_command(const struct command *group, const char *name)
     err_set(&e, -EINVAL, "%s%sthere is no command '%s'", group ? group->name : "",
             group ? ": " : "", name);
     nearest_hint(&e, n.best);
-    return with_hint(cli_usage_error("%s", e.msg), group);
+    (void)cli_usage_error("%s", e.msg);
+    if (!group && !n.best)
+        fputs("To ask a question, put it in quotes: nb -p \"QUESTION\".\n", stderr);
+    return with_hint(EXIT_USAGE, group);
 }
 
 static int refuse_args(const struct command *c, const char *why)
@@ -341,7 +344,7 @@ static int ask_once(struct both *b, const struct arg *table, int argc, char **ar
     if (args_parse(table, b, argc - 1, argv + 1, false, &n, &e) < 0)
         return with_hint(cli_usage_error("%s", e.msg), NULL);
     if (n > 0)
-        return with_hint(cli_usage_error("there is a word behind the question: '%s'; put all of it "
+        return with_hint(cli_usage_error("there is a word after the question: '%s'; put all of it "
                                          "in quotes",
                                          argv[1]),
                          NULL);
@@ -461,7 +464,7 @@ int cli_load_config_to_ask(const struct cli *cli, struct config *ret)
         config_done(ret);
         return cli_fail(&e);
     }
-    err_prefix(&e, "warning: the server goes on with what it has read before");
+    err_prefix(&e, "warning: the running server keeps the settings that it read before");
     (void)cli_fail(&e);
     return EXIT_DONE;
 }

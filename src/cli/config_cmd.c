@@ -217,6 +217,8 @@ static int do_get(struct conv_cli *x, const void *options, int argc, char **argv
         conv_print_json(shown);
         return EXIT_DONE;
     }
+    if (shown->len == 0)
+        fprintf(stderr, "No value is stored for %s.\n", argv[0]);
     for (size_t i = 0; i < shown->len; i++)
         bundle_cli_print_line(stdout, arena_cstr(&x->arena, shown->members[i].key),
                               shown->members[i].value.s);

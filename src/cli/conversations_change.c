@@ -145,7 +145,7 @@ static bool confirm(struct conv_cli *x, const struct delete_options *o, str id)
     if (client_ask(x->client, &q, &x->arena, &c, &e) == 0)
         fprintf(stderr, "%.*s  %.*s (%lld messages)\n", STR_ARG(id), STR_ARG(conv_label(x, c)),
                 (long long)json_get_int(c, "messageCount", 0));
-    fprintf(stderr, o->is_purge ? "Delete it for good? [y/N] "
+    fprintf(stderr, o->is_purge ? "Delete it permanently? [y/N] "
                                 : "Delete it? (It can be restored for 7 days.) [y/N] ");
     fflush(stderr);
     return fgets(answer, sizeof answer, stdin) && (answer[0] == 'y' || answer[0] == 'Y');
@@ -169,7 +169,7 @@ static int delete_one(struct conv_cli *x, const struct delete_options *o, const 
     if (x->cli->opt.is_json)
         conv_print_json(answer);
     else if (o->is_purge)
-        printf("%.*s is deleted for good\n", STR_ARG(id));
+        printf("%.*s is deleted permanently\n", STR_ARG(id));
     else
         printf("%.*s is deleted (nb conv restore %.*s brings it back for 7 days)\n", STR_ARG(id),
                STR_ARG(id));
@@ -191,7 +191,7 @@ static int run_delete(struct cli *cli, const void *options, int argc, char **arg
     if (argc == 0)
         return cli_usage_error("delete: name the conversations");
     if (!o->is_sure && !cli->is_tty_in)
-        return cli_usage_error("delete: nobody can be asked here; say --yes");
+        return cli_usage_error("delete: stdin is not a terminal; pass --yes to confirm");
     return conv_with(cli, true, do_delete, options, argc, argv);
 }
 
@@ -275,7 +275,7 @@ static int do_note(struct conv_cli *x, const void *options, int argc, char **arg
     if (x->cli->opt.is_json)
         conv_print_json(answer);
     else if (is_new)
-        printf("noted (%u so far)\n", notes ? notes->len : 0);
+        printf("note added (%u in all)\n", notes ? notes->len : 0);
     else
         print_notes(x, notes);
     return EXIT_DONE;

@@ -132,7 +132,7 @@ static int run_convert(struct cli *cli, const void *options, int argc, char **ar
 {
     const struct convert_options *o = options;
     if (!o->to || (strcmp(o->to, "jsonl") != 0 && strcmp(o->to, "folder") != 0))
-        return cli_usage_error("convert: say --to jsonl or --to folder");
+        return cli_usage_error("convert: pass --to jsonl or --to folder");
     if (argc > 1)
         return cli_usage_error("convert: name one conversation, or none for all");
     return conv_with(cli, false, do_convert, options, argc, argv);

@@ -62,9 +62,9 @@ static void print_import(struct conv_cli *x, const char *path, const struct json
     printf("%s: %lld conversation%s, %lld events", path, (long long)made, made == 1 ? "" : "s",
            (long long)json_get_int(s, "events", 0));
     if (existing > 0)
-        printf("; %lld were there already", (long long)existing);
+        printf("; %lld already existed", (long long)existing);
     if (lost > 0)
-        printf("; %lld things could not be taken over", (long long)lost);
+        printf("; %lld items could not be imported", (long long)lost);
     putchar('\n');
     for (size_t i = 0; losses && i < losses->len; i++)
         fprintf(stderr, "  %.*s\n", STR_ARG(json_string(json_at(losses, i), STR_NONE)));
@@ -89,7 +89,9 @@ static int import_one(struct conv_cli *x, const char *typed, const char *kind)
     else
         print_import(x, typed, state);
     str error = json_get_string(state, "error");
-    if (error.n > 0)
+    if (error.n > 0 && str_find(error, str_from(typed), 0) >= 0)
+        cli_complain(error);
+    else if (error.n > 0)
         fprintf(stderr, "nb: %s: %.*s\n", typed, STR_ARG(error));
     return error.n > 0 ? EXIT_FAILED : EXIT_DONE;
 }

@@ -42,7 +42,7 @@ static void show_message(void *ctx, bool is_user, str text)
 void greeting_resumed(struct chat *c, struct view *v)
 {
     struct err e = {0};
-    view_say(v, STYLE_DIM, "going on with %.*s", STR_ARG(session_conversation(c->session)));
+    view_say(v, STYLE_DIM, "continuing %.*s", STR_ARG(session_conversation(c->session)));
     if (session_history(c->session, RESUMED_MESSAGES, show_message, v, &e) < 0)
         view_say(v, STYLE_RED, "%s", e.msg);
 }
@@ -93,10 +93,11 @@ void greeting_hello(struct chat *c, struct view *v)
         add_path(&line, c->config->work_dir);
     buf_add_char(&line, '\n');
     add_directory(&line, c, v->has_color);
-    style_add(&line, v->has_color, STYLE_DIM,
-              is_demo ? STR("Offline demo; ANTHROPIC_API_KEY or OPENAI_API_KEY brings a real model."
-                            "\n/help shows commands and keys.")
-                      : STR("/help shows commands and keys."));
+    style_add(
+        &line, v->has_color, STYLE_DIM,
+        is_demo ? STR("Offline demo model; set ANTHROPIC_API_KEY or OPENAI_API_KEY for a real one."
+                      "\n/help shows commands and keys.")
+                : STR("/help shows commands and keys."));
     buf_add_char(&line, '\n');
     view_lines(v, buf_str(&line));
     buf_done(&line);
@@ -109,5 +110,5 @@ void greeting_bye(struct chat *c, struct view *v)
     str id = session_conversation(c->session);
     bool is_kept = strcmp(c->config->store.type, "memory") != 0;
     if (id.n > 0 && is_kept)
-        view_say(v, STYLE_DIM, "nb --resume %.*s goes on from here", STR_ARG(id));
+        view_say(v, STYLE_DIM, "to continue: nb --resume %.*s", STR_ARG(id));
 }

@@ -444,7 +444,7 @@ static int do_init(struct people *p, const void *options, int argc, char **argv)
         return EXIT_FAILED;
     }
     if (!o->mode && !p->cli->is_tty_in)
-        return cli_usage_error("init: nobody can be asked here; --mode and its options say all");
+        return cli_usage_error("init: stdin is not a terminal; pass --mode and its options");
     int code = o->mode ? take_mode(&x, o->mode) : ask_all(&x);
     if (code == EXIT_DONE)
         code = check_options(&x);

@@ -5,7 +5,8 @@
 
 static const struct table_column MODEL_COLUMNS[] = {
     {"MODEL", false, STYLE_BOLD}, {"CONTEXT", true, 0}, {"OUTPUT", true, 0},
-    {"$/M IN", true, 0},          {"$/M OUT", true, 0}, {"", false, STYLE_DIM},
+    {"$/M IN", true, 0},          {"$/M OUT", true, 0}, {"PRICE OF", false, STYLE_DIM},
+    {"", false, STYLE_DIM},
 };
 
 static const struct table_column PROVIDER_COLUMNS[] = {
@@ -51,7 +52,8 @@ static void print_models(struct conv_cli *x, const struct json *models)
         table_cell(&t, 2, tokens(x, m, "maxOutputTokens"));
         table_cell(&t, 3, dollars(x, price, "input"));
         table_cell(&t, 4, dollars(x, price, "output"));
-        table_cell(&t, 5, remark(x, m));
+        table_cell(&t, 5, json_get_string(m, "pricedOn"));
+        table_cell(&t, 6, remark(x, m));
     }
     table_print(&t, stdout, x->width, x->cli->has_color_out, true);
     table_done(&t);

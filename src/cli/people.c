@@ -156,7 +156,7 @@ bool people_confirm(struct people *p, bool is_sure, const char *question)
     if (is_sure)
         return true;
     if (!p->cli->is_tty_in) {
-        (void)cli_usage_error("nobody can be asked here; --yes says that you are sure");
+        (void)cli_usage_error("stdin is not a terminal; pass --yes to confirm");
         return false;
     }
     bool is_yes = ask_yes(question);

@@ -40,7 +40,7 @@ static void on_signal(void *ctx, int signum)
     if (s->is_stopping)
         _exit(EXIT_FAILED); /* asked twice: at once */
     s->is_stopping = true;
-    log_info(loop_log(s->loop), "server", "stopping (again to quit at once)");
+    log_info(loop_log(s->loop), "server", "stopping (again to stop immediately)");
     server_stop(s->server, GRACE_MS, on_stopped, s);
 }
 

@@ -14,6 +14,8 @@ static void cmd_new(struct slash *s, str arg)
 static void cmd_resume(struct slash *s, str arg)
 {
     struct err e = {0};
+    if (s->chat->has_env_model) /* the conversation has its own */
+        s->chat->config->models.named = STR_NONE;
     if (session_resume(s->chat->session, arg, &e) < 0)
         view_say(s->view, STYLE_RED, "%s", e.msg);
     else
@@ -108,6 +110,7 @@ bool slash_run(struct slash *s, str message)
             return true;
         }
     }
-    view_say(s->view, STYLE_RED, "there is no command %.*s; /help lists them", STR_ARG(word));
+    view_say(s->view, STYLE_RED, "there is no command %.*s; /help lists the commands",
+             STR_ARG(word));
     return true;
 }

@@ -100,9 +100,10 @@ static int parse_scopes(const struct arg_list *in, unsigned *ret)
         str rest = str_from(in->items[i]), name;
         while (str_split(&rest, ',', &name)) {
             if (auth_scope_parse(str_trim(name), &one) < 0)
-                return cli_usage_error("token create: '%.*s' is no scope; there are read, write, "
-                                       "mcp, admin and all",
-                                       STR_ARG(name));
+                return cli_usage_error(
+                    "token create: '%.*s' is not a scope; scopes are read, write, "
+                    "mcp, admin and all",
+                    STR_ARG(name));
             all |= one;
         }
     }

@@ -353,7 +353,7 @@ static int do_role(struct people *p, const void *options, int argc, char **argv)
         return EXIT_FAILED;
     if (workspace_role(w, u->id) == WS_NONE) {
         cli_complain(arena_printf(&p->arena,
-                                  "%s is no member of %.*s; nb workspace add-member makes them one",
+                                  "%s is not a member of %.*s; nb workspace add-member adds them",
                                   argv[1], STR_ARG(w->id)));
         return EXIT_FAILED;
     }

@@ -445,6 +445,7 @@ bool llm_model_info(const struct llm *m, str name, struct llm_model_info *ret)
         .price_cache_read = c.price_cache_read,
         .price_write_5m = c.price_write_5m,
         .price_write_1h = c.price_write_1h,
+        .priced_on = c.priced_on,
         .can_tools = c.can_tools,
         .can_images = c.can_images,
         .can_thinking = c.thinks_adaptive || c.thinks_enabled || c.is_reasoning,

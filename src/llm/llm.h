@@ -146,6 +146,7 @@ struct llm_model_info {
     int64_t context_tokens, max_output_tokens; /* 0 = unknown */
     bool has_price;
     double price_in, price_out, price_cache_read, price_write_5m, price_write_1h; /* per Mtok */
+    str priced_on; /* month of the public list price; empty = set by the configuration */
     bool can_tools, can_images, can_thinking;
     str retires_on; /* ISO date or empty */
     str successor;

@@ -62,7 +62,7 @@ static str own_model(const struct turn *t, const struct conv *conv)
     str own = !conv ? STR_NONE : conv->last_model.n > 0 ? conv->last_model : conv->model;
     if (own.n == 0 || llm_resolve(t->rt->deps.llm, own, &provider, &model, &e) == 0)
         return own;
-    log_warn(t->rt->deps.log, "runtime", "%.*s goes on with the default model: %s",
+    log_warn(t->rt->deps.log, "runtime", "%.*s uses the default model: %s",
              STR_ARG(t->conversation_id), e.msg);
     return STR_NONE;
 }

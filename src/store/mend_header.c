@@ -135,7 +135,7 @@ struct store_op *store_mend_header(struct store *s, str id, str owner_id, store_
     if (!op_check(op, true))
         return op;
     if (s->ops != &store_jsonl_ops) {
-        err_set(&op->err, -ENOTSUP, "line 1 can be written anew in jsonl stores only");
+        err_set(&op->err, -ENOTSUP, "line 1 can be replaced only in jsonl stores");
         op_done_later(op);
         return op;
     }

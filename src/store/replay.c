@@ -246,7 +246,7 @@ static bool may_be_journal(int fd)
 /* Somebody put it there. */
 static int refuse(struct replay *r, const char *path)
 {
-    return err_set(r->err, -EBADMSG, "%s is no journal of nb; move it away", path);
+    return err_set(r->err, -EBADMSG, "%s is not a journal of nb; move it away", path);
 }
 
 static int replay_one(struct replay *r, const char *path)

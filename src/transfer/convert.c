@@ -384,7 +384,7 @@ static void on_source(void *ctx, const struct err *err, const struct conv *conv)
     }
     c->conv = conv_clone(&c->conv_arena, conv);
     if (conv->bad_lines)
-        lose(c, conv->bad_lines, "%lld lines that are no events", (long long)conv->bad_lines);
+        lose(c, conv->bad_lines, "%lld lines that are not events", (long long)conv->bad_lines);
     struct conv_create spec = {
         .id = conv->id,
         .owner_id = conv->acl.owner_id,

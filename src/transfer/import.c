@@ -235,7 +235,7 @@ static void tell_element(struct importer *im, str text)
     }
     enum import_kind kind = kind_of_element(v);
     if (kind != im->kind) {
-        import_lose(im->report, "%s: a value is no conversation", im->path);
+        import_lose(im->report, "%s: a value is not a conversation", im->path);
         return;
     }
     if (kind == IMPORT_CHATGPT)
@@ -318,7 +318,7 @@ static void end_of_lines(struct importer *im, int r)
         log_reader_end(&im->log, t);
     }
     if (!im->has_conv)
-        import_lose(im->report, "%s: holds no conversation", im->path);
+        import_lose(im->report, "%s: contains no conversation", im->path);
     talk_report(t, im->report, im->has_conv ? im->conv.id : str_from(im->path));
 }
 

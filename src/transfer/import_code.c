@@ -76,6 +76,6 @@ void import_code_line(struct code_session *s, struct talk *t, struct arena *a,
         talk_at(t, json_get_string(line, "timestamp"));
         tell_answer(t, message);
     } else {
-        talk_skip(t, "a line that is no message");
+        talk_skip(t, "a line that is not a message");
     }
 }

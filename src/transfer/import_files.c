@@ -68,8 +68,8 @@ int import_files(struct arena *a, const char *path, size_t max, struct import_fi
     else if (S_ISREG(st.st_mode))
         add(&c, arena_cstr(a, str_from(path)), st.st_size);
     if (c.n == 0)
-        return err_set(e, -ENOENT, "%s holds no conversations: no .jsonl and no conversations.json",
-                       path);
+        return err_set(e, -ENOENT,
+                       "%s contains no conversations: no .jsonl and no conversations.json", path);
     qsort(c.files, c.n, sizeof(*c.files), by_path);
     *ret = c.files;
     *ret_n = c.n;

@@ -161,7 +161,7 @@ static void tell_event(struct log_reader *r, struct talk *t, str line)
     str hash;
     (void)chain_split(line, &line, &hash, &r->scratch);
     if (!event_scan(line, &head) || json_parse(&r->scratch, line, 0, &v, NULL) < 0) {
-        talk_skip(t, "a line that is no event");
+        talk_skip(t, "a line that is not an event");
         return;
     }
     remember_note(r, line);

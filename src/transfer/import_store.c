@@ -99,7 +99,7 @@ static void on_batch(struct job *j)
     if (!job_ended(im))
         return;
     if (im->status == 0 && im->report.conversations + im->report.existing == 0)
-        im->status = err_set(&im->err, -ENODATA, "%s holds no conversation", im->path);
+        im->status = err_set(&im->err, -ENODATA, "%s contains no conversation", im->path);
     if (im->status <= 0) {
         finish(im, im->status < 0 ? &im->err : NULL);
         return;

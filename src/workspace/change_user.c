@@ -353,7 +353,7 @@ static int check_token_workspace(struct edit *x, const struct user *u)
         return 0;
     const struct workspace *w = roster_workspace(x->roster, id);
     if (!w || workspace_role(w, u->id) == WS_NONE)
-        return err_set(x->e, -ENOENT, "%.*s is no member of a workspace %.*s", STR_ARG(u->email),
+        return err_set(x->e, -ENOENT, "%.*s is not a member of a workspace %.*s", STR_ARG(u->email),
                        STR_ARG(id));
     return 0;
 }

@@ -262,7 +262,7 @@ int edit_member_remove(struct edit *x)
     if (!u)
         return -ENOENT;
     if (workspace_role(w, u->id) == WS_NONE)
-        return err_set(x->e, -ENOENT, "%.*s is no member of %.*s", STR_ARG(u->email),
+        return err_set(x->e, -ENOENT, "%.*s is not a member of %.*s", STR_ARG(u->email),
                        STR_ARG(w->id));
     int r = guard_last_admin(x, w, u);
     edit_result(x, u->id);

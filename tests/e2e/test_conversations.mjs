@@ -76,7 +76,7 @@ for (const store of STORES) {
         assert.match(await t.conv('rename', id, 'Numbers', 'and', 'islands'), /Numbers and islands/)
         assert.equal((await t.json('show', id))[0].title, 'Numbers and islands')
 
-        assert.match(await t.conv('note', id, 'look', 'up', 'the', 'archipelago'), /noted/)
+        assert.match(await t.conv('note', id, 'look', 'up', 'the', 'archipelago'), /note added/)
         assert.match(await t.conv('note', id), /look up the archipelago/)
 
         const hits = await t.json('search', 'zanzibar')
@@ -586,7 +586,7 @@ test('logs that cannot be read are left out of lists, and named', async () => {
 
 test('an import of what is no conversation fails and makes nothing', async () => {
     const t = terminal(tmpdir())
-    assert.match(await t.fails(1, 'import', '/etc/passwd'), /holds no conversation/)
+    assert.match(await t.fails(1, 'import', '/etc/passwd'), /contains no conversation/)
     assert.deepEqual(await t.json('list'), [])
 })
 

@@ -190,7 +190,7 @@ test('metadata and clients of all kinds', async () => {
 test('a client that is registered already is used as it is', async () => {
     const g = await guard({ auth: 'client_secret_basic', metadata: { registration_endpoint: undefined } })
     const none = await auth(settings([entry(g)]))
-    assert.match(none.stderr, /registers nobody by itself/)
+    assert.match(none.stderr, /does not register clients automatically/)
     g.clients.set('own', { redirects: [], secret: 'hush hush' })
     const workdir = settings([entry(g, { clientId: 'own', clientSecret: 'hush hush', scope: 'mine' })])
     const done = await auth(workdir, (url) => {

@@ -219,9 +219,13 @@ test('a conversation goes on with its own model, unless the request names anothe
     await ask(three, { conversationId: id, model: 'anthropic:claude-sonnet-4-5-20250929' })
     assert.equal(given(three).model, 'claude-sonnet-4-5-20250929')
     await ask(newTag(), { conversationId: id, model: other })
-    const env = { ANTHROPIC_API_KEY: '', OPENAI_API_KEY: '', NO_COLOR: '1' }
+    const env = { ANTHROPIC_API_KEY: '', OPENAI_API_KEY: '', NO_COLOR: '1', NB_MODEL: 'anthropic:claude-sonnet-4-5-20250929' }
     for (const how of ['through the server', 'alone']) {
         if (how === 'alone') await server.kill9()
+        const tag = newTag()
+        const r = await nb(['--workdir', workdir, '-p', `${tag} ${say({ text: 'fine' })}`, '--json'], { env: { ...env, NB_MODEL: other } })
+        assert.equal(r.code, 0, r.stderr)
+        assert.equal(given(tag).model, 'claude-sonnet-5-5', `NB_MODEL for a new conversation, ${how}`)
         for (const args of [['--continue'], ['--resume', id]]) {
             const tag = newTag()
             const r = await nb(['--workdir', workdir, ...args, '-p', `${tag} ${say({ text: 'fine' })}`], { env })

@@ -215,7 +215,7 @@ static void test_what_others_wrote_goes_along(void **state)
     assert_int_equal(convert(t, source, t->target, ""), 0);
     assert_int_equal(t->report.converted, 1);
     assert_int_equal(t->report.lost, 1);
-    assert_non_null(strstr(t->losses, "thread_x: 1 lines that are no events"));
+    assert_non_null(strstr(t->losses, "thread_x: 1 lines that are not events"));
     with(t, t->target);
     assert_int_equal(rig_get(r, "thread_x"), 0);
     assert_str(r->conv->title, "Theirs");

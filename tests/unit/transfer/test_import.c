@@ -126,7 +126,7 @@ static void test_a_log_of_nb(void **state)
     assert_int_equal(import(t, "conv_aaaabbbbccccdddd.jsonl", IMPORT_ANY), 0);
     assert_int_equal(t->report.conversations, 1);
     assert_int_equal(t->report.lost, 2);
-    assert_non_null(strstr(t->losses, "no event"));
+    assert_non_null(strstr(t->losses, "not an event"));
     assert_non_null(strstr(t->losses, "unfinished line"));
     assert_true(t->progress > 0);
     assert_int_equal(rig_get(r, "conv_aaaabbbbccccdddd"), 0);
@@ -356,7 +356,7 @@ static void test_an_export_of_chatgpt(void **state)
     assert_int_equal(t->report.conversations, 2);
     assert_non_null(strstr(t->losses, "another branch"));
     assert_non_null(strstr(t->losses, "an image or a file"));
-    assert_non_null(strstr(t->losses, "no conversation"));
+    assert_non_null(strstr(t->losses, "not a conversation"));
     assert_non_null(strstr(t->losses, "not valid JSON"));
     assert_int_equal(rig_list(r, &(struct store_query){.search = STR("Trip")}), 0);
     assert_int_equal(r->listing.n, 1);
@@ -427,7 +427,7 @@ static void test_what_cannot_be_read(void **state)
     assert_int_equal(import(t, "nothing", IMPORT_ANY), -ENOENT);
     put_dir(t, "empty");
     assert_int_equal(import(t, "empty", IMPORT_ANY), -ENOENT);
-    assert_non_null(strstr(t->rig.err.msg, "holds no conversations"));
+    assert_non_null(strstr(t->rig.err.msg, "contains no conversations"));
     static const char *const broken[] = {"",          "[",     "[{\"mapping\":{}},",   "null",
                                          "{\"a\":1}", "[1,2]", "[{\"mapping\":{\"a\":"};
     for (size_t i = 0; i < ARRAY_LEN(broken); i++) {
@@ -443,7 +443,7 @@ static void test_what_cannot_be_read(void **state)
     put(t, "passwd", STR("root:x:0:0:root:/root:/bin/sh\nnobody:x:1:1::/:/bin/false\n"));
     assert_int_equal(import(t, "passwd", IMPORT_ANY), -ENODATA);
     assert_int_equal(import(t, "passwd", IMPORT_NB), -ENODATA);
-    assert_non_null(strstr(t->rig.err.msg, "holds no conversation"));
+    assert_non_null(strstr(t->rig.err.msg, "contains no conversation"));
     assert_int_equal(t->report.conversations, 0);
     enum import_kind k;
     assert_int_equal(import_kind_parse(STR("claude-code"), &k, NULL), 0);

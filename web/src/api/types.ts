@@ -260,6 +260,7 @@ export interface ModelInfo {
     cacheWrite5m: number
     cacheWrite1h: number
   } | null
+  pricedOn: string | null // month of the list price; null: set by the configuration, or unknown
   canUseTools: boolean
   canSeeImages: boolean
   canThink: boolean
