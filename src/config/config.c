@@ -6,6 +6,7 @@
 
 #include "base/ip.h"
 #include "base/nearest.h"
+#include "base/utf8.h"
 #include "config/dotenv.h"
 #include "config/file.h"
 #include "config/relaxed.h"
@@ -14,6 +15,7 @@
 #define DAY_MS         (24 * 3600 * 1000)
 #define CONNS_MAX      16384 /* of all together */
 #define PUBLIC_URL_MAX 255
+#define VERSION_SHOWN  40  /* bytes of a version that is not known */
 #define BASE_PATH_MAX  128 /* of http.basePath: it is part of every address */
 
 /* ---- the file's shape ---- */
@@ -423,6 +425,24 @@ static void set_defaults(struct document *d)
     };
 }
 
+/* A file of another version may mean something else by the same words. */
+static int check_version(struct config *c, const struct json *root, struct err *e)
+{
+    const struct json *version = json_get(root, "version");
+    str text = json_string(version, STR_NONE);
+    if (!version || json_is(version, JSON_NULL))
+        return 0;
+    str shown = json_to_str(&c->arena, version);
+    if (text.n == 0)
+        text = shown;
+    if (str_eq(text, STR("1")) || str_starts(text, STR("1.")))
+        return 0;
+    return err_set(e, -EINVAL,
+                   "%s: version: %.*s is not known, this nb reads version 1; update nb, or say "
+                   "\"1\" if the file was written for it",
+                   c->path, STR_ARG(utf8_truncate(shown, VERSION_SHOWN)));
+}
+
 static int read_document(struct loader *l, struct document *d, struct err *e)
 {
     struct config *c = l->c;
@@ -447,6 +467,9 @@ static int read_document(struct loader *l, struct document *d, struct err *e)
     }
     if (root->type != JSON_OBJECT)
         return err_set(e, -EINVAL, "%s: expected an object", c->path);
+    r = check_version(c, root, e);
+    if (r < 0)
+        return r;
     r = json_decode(&c->arena, root, FIELDS, d, "", warn_unknown, l, e);
     if (r < 0)
         err_prefix(e, "%s", c->path);
@@ -643,21 +666,6 @@ static void warn_without_effect(struct loader *l, const struct document *d)
     }
 }
 
-/* "1" and 1 are what there is. */
-static void check_version(struct loader *l, const struct json *version)
-{
-    str text = json_string(version, STR_NONE);
-    if (!version || json_is(version, JSON_NULL))
-        return;
-    str shown = json_to_str(&l->c->arena, version);
-    if (str_eq(text, STR("1")) || str_starts(text, STR("1.")) || str_eq(shown, STR("1")))
-        return;
-    warn(l, arena_printf(&l->c->arena,
-                         "%s: version %.*s is not known; this nb reads version 1 and ignores what "
-                         "it does not know",
-                         l->c->path, STR_ARG(shown)));
-}
-
 static int read_dotenv(struct loader *l, struct err *e)
 {
     bool is_open;
@@ -719,7 +727,6 @@ static int load(struct loader *l, struct err *e)
     take_document(c, &d);
     resolve_paths(c, &d);
     warn_without_effect(l, &d);
-    check_version(l, d.version);
     take_warnings(l);
     return check(c, e);
 }

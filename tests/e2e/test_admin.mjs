@@ -244,12 +244,12 @@ test('an interrupted and a waiting run are shown and not counted as messages; a 
 test('settings may have comments and a byte order mark; nb does not rewrite them then', async () => {
     const workdir = tmpdir()
     const file = path.join(workdir, 'nimblebrain.json')
-    const text = '\ufeff{\n  // one person\n  "noDefaultBundles": true, /* quiet */\n  "version": "2",\n}\n'
+    const text = '\ufeff{\n  // one person\n  "noDefaultBundles": true, /* quiet */\n  "version": "1",\n}\n'
     fs.writeFileSync(file, text)
     const said = await nb(['--workdir', workdir, 'what is 6*7?'], { env: quick })
     assert.equal(said.code, 0, said.stderr)
     assert.match(said.stdout, /42/)
-    assert.match(said.stderr, /version "2" is not known/)
+    assert.doesNotMatch(said.stderr, /version/)
     const changed = await nb(['--workdir', workdir, 'config', 'set', 'defaultModel', 'demo:demo'], { env: quick })
     assert.notEqual(changed.code, 0)
     assert.equal(fs.readFileSync(file, 'utf8'), text)

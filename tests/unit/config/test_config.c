@@ -159,6 +159,30 @@ static void test_errors_name_the_path(void **state)
     }
 }
 
+static void test_a_file_of_another_version_is_refused(void **state)
+{
+    static const char *const FINE[] = {"\"1\"", "1", "1.5", "\"1.4\"", "null"};
+    static const char *const OTHER[] = {"\"2\"", "2", "\"10\"", "0", "\"\"", "true", "{}"};
+    struct config c;
+    char text[128];
+    for (size_t i = 0; i < ARRAY_LEN(FINE) + ARRAY_LEN(OTHER); i++) {
+        bool is_fine = i < ARRAY_LEN(FINE);
+        const char *version = is_fine ? FINE[i] : OTHER[i - ARRAY_LEN(FINE)];
+        struct world w = {0};
+        struct err e = {0};
+        /* its other keys are not looked at: they may mean something else there */
+        (void)snprintf(text, sizeof(text), "{%s\"version\":%s}", is_fine ? "" : "\"http\":7,",
+                       version);
+        world_make(&w, text);
+        int r = load(&w, NULL, &c, &e);
+        if ((r == 0) != is_fine || (!is_fine && !strstr(e.msg, "this nb reads version 1")))
+            fail_msg("version %s: %d %s", version, r, e.msg);
+        if (r == 0)
+            config_done(&c);
+        world_drop(&w);
+    }
+}
+
 static void test_unknown_keys_warn(void **state)
 {
     struct world w = {0};
@@ -210,6 +234,7 @@ int main(void)
         cmocka_unit_test(test_provider_key),
         cmocka_unit_test(test_relative_paths),
         cmocka_unit_test(test_errors_name_the_path),
+        cmocka_unit_test(test_a_file_of_another_version_is_refused),
         cmocka_unit_test(test_unknown_keys_warn),
         cmocka_unit_test(test_settings_without_effect_warn),
         cmocka_unit_test(test_named_file_must_exist),
