@@ -374,7 +374,7 @@ static str conversation_of(struct http_req *r)
     if (route->flags & API_CONV)
         return r->params[0];
     if (route->flags & API_BODY_CONV)
-        return json_scan_plain(json_scan_field(r->body, STR("conversationId")));
+        return store_id_meant(json_scan_plain(json_scan_field(r->body, STR("conversationId"))));
     return STR_NONE;
 }
 
@@ -508,6 +508,9 @@ static void on_checked(void *ctx, const struct err *err, const struct identity *
 void admit_request(struct api *api, struct http_req *r)
 {
     struct admission *a = ARENA_NEW(&r->arena, struct admission);
+    const struct route *route = r->route;
+    if (route->flags & API_CONV) /* the name of a folder means the conversation in it */
+        r->params[0] = store_id_meant(r->params[0]);
     a->api = api;
     a->req = r;
     a->id = r->caller;

@@ -83,7 +83,7 @@ static bool parse_watch(str text, str *ret_id, store_pos *ret_after)
 {
     ptrdiff_t at = str_find_char(text, '@');
     *ret_after = STORE_FEED_TAIL;
-    *ret_id = at < 0 ? text : str_slice(text, 0, (size_t)at);
+    *ret_id = store_id_meant(at < 0 ? text : str_slice(text, 0, (size_t)at));
     return store_id_valid(*ret_id) &&
            (at < 0 || parse_u64(str_skip(text, (size_t)at + 1), ret_after) == 0);
 }

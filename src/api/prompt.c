@@ -105,7 +105,7 @@ void api_prompt_preview(void *ctx, struct http_req *r)
         return;
     struct turn_request req = {
         .actor = api_actor(r),
-        .conversation_id = in.conversation_id,
+        .conversation_id = store_id_meant(in.conversation_id),
         .message = in.message,
         .model = in.model,
         .allowed_tools = in.allowed_tools,

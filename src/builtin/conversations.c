@@ -51,7 +51,7 @@ void conv_tool_find(struct builtin_call *c,
     if (id.n == 0)
         id = json_get_string(c->args, "conversationId");
     *f = (struct finder){c, (enum conv_right)(c->rule.conv - 1), then,
-                         id.n > 0 ? id : c->conversation_id};
+                         id.n > 0 ? store_id_meant(id) : c->conversation_id};
     c->op = store_get(conv_tool_store(c), f->id, on_found, f);
 }
 

@@ -98,6 +98,10 @@ static void on_deleted(void *ctx, const struct err *err)
 
 static void delete_found(struct builtin_call *c, const struct conv *conv)
 {
+    if (str_eq(conv->id, c->conversation_id)) {
+        builtin_fail(c, "This is the conversation you are in; it cannot be deleted from inside.");
+        return;
+    }
     (void)runtime_cancel(c->builtin->deps.runtime, conv->id);
     c->op = store_delete(conv_tool_store(c), conv->id, false, actor_viewer(c->actor, &c->arena),
                          builtin_doer(c), on_deleted, c);
@@ -105,10 +109,7 @@ static void delete_found(struct builtin_call *c, const struct conv *conv)
 
 static void delete_conv(struct builtin_call *c)
 {
-    if (str_eq(json_get_string(c->args, "id"), c->conversation_id))
-        builtin_fail(c, "This is the conversation you are in; it cannot be deleted from inside.");
-    else
-        conv_tool_find(c, delete_found);
+    conv_tool_find(c, delete_found);
 }
 
 const struct builtin_tool BUILTIN_CONV_DELETE = {

@@ -110,7 +110,7 @@ void gw_chat_call(struct gw_request *q)
     const struct json *args = json_get(q->params, "arguments");
     struct turn_request req = {
         .actor = q->actor,
-        .conversation_id = json_get_string(args, "conversationId"),
+        .conversation_id = store_id_meant(json_get_string(args, "conversationId")),
         .message = json_get_string(args, "message"),
         .model = json_get_string(args, "model"),
         .channel = STR("mcp"),

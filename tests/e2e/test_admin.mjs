@@ -213,6 +213,27 @@ test('folder store: every client leaves a session log with its runs, and state a
 
 })
 
+test('folder store: the API takes the name of a folder for its conversation, with the same rights', async () => {
+    const office = await openOffice({ ann: 'owner', bob: 'member' }, { ws_team: { ann: 'member', bob: 'member' } }, { settings: { noDefaultBundles: true, store: { type: 'folder' } } })
+    const [ann, bob] = ['ann', 'bob'].map((name) => office.as(name, 'ws_team'))
+    const { conversationId } = (await ann.post('/v1/chat', { message: 'what is 6*7?' })).body
+    const folder = fs.readdirSync(office.workdir, { recursive: true }).map((f) => path.basename(f)).find((f) => f.startsWith('conversation-') && f.endsWith(conversationId))
+    assert.ok(folder)
+    const at = `/v1/conversations/${folder}`
+    assert.equal((await ann.get(at)).body.id, conversationId)
+    assert.equal((await ann.ask('PATCH', at, { title: 'Sums' })).body.title, 'Sums')
+    assert.equal((await ann.post('/v1/chat', { conversationId: folder, message: 'and 7*7?' })).body.conversationId, conversationId)
+    assert.equal((await ann.get(`${at}/history`)).status, 200)
+    const got = await ann.post('/v1/tools/call', { server: 'conversations', tool: 'get', arguments: { id: folder } })
+    assert.ok(!got.body.isError && got.text.includes('and 7*7?'), got.text)
+    for (const [method, url, body] of [['GET', at], ['GET', `${at}/history`], ['PATCH', at, { title: 'x' }], ['DELETE', at], ['POST', '/v1/chat', { conversationId: folder, message: 'x' }]])
+        assert.equal((await bob.ask(method, url, body)).status, 404, `${method} ${url}`) // as with the id
+    assert.equal((await ann.get(at.replace(conversationId, 'conv_none'))).status, 404)
+    assert.equal((await ann.get('/v1/conversations/conversation-2026')).status, 404)
+    assert.equal((await ann.ask('DELETE', at)).status, 200)
+    assert.equal((await ann.get(`/v1/conversations/${conversationId}`)).status, 404)
+})
+
 // ---- runs that did not end ----
 
 test('an interrupted and a waiting run are shown and not counted as messages; a fork is new', async () => {
