@@ -53,6 +53,7 @@ bool focus_of(const struct turn *t, struct prompt_focus *ret)
         .trust_score = (int)bundle_info(b)->trust_score,
         .state = state.n > 0 ? state : summary,
         .summary = summary,
+        .guide = json_get_string(t->app, "guide"),
     };
     return true;
 }

@@ -27,6 +27,7 @@ struct runtime *runtime_new(const struct runtime_deps *deps)
     rt->deps = *deps;
     map_init(&rt->active);
     recall_init(&rt->recall);
+    guides_init(&rt->guides);
     list_init(&rt->turns);
     list_init(&rt->titles);
     list_init(&rt->inquiries);
@@ -170,6 +171,7 @@ void runtime_free(struct runtime *rt)
     skills_unref(rt->skills);
     map_done(&rt->active);
     recall_done(&rt->recall);
+    guides_done(&rt->guides);
     tools_memo_done(&rt->tools_memo);
     arena_done(&rt->system_memo.arena);
     arena_done(&rt->rules);

@@ -351,6 +351,11 @@ static void open_conversation(struct turn *t)
         store_get(t->rt->deps.store, t->conversation_id, on_found, t);
 }
 
+static void load_grant(struct turn *t)
+{
+    turn_load_grant(t, &t->actor->grant, true, open_conversation);
+}
+
 static void on_skills_fresh(void *ctx)
 {
     struct turn *t = ctx;
@@ -360,7 +365,7 @@ static void on_skills_fresh(void *ctx)
     else if (t->answer.ask_id.n > 0) /* that of the question counts */
         open_conversation(t);
     else
-        turn_load_grant(t, &t->actor->grant, true, open_conversation);
+        guide_load(t, load_grant);
 }
 
 static void begin(void *ctx)

@@ -6,6 +6,7 @@
 #include "engine/permission.h"
 #include "loop/timer.h"
 #include "runtime/consent.h"
+#include "runtime/guide.h"
 #include "runtime/parking.h"
 #include "runtime/preview.h"
 #include "runtime/recall.h"
@@ -48,6 +49,7 @@ struct runtime {
     size_t nsettings;        /* times that others were to be used */
     struct map active;       /* conversation id -> struct turn, from acceptance to the end */
     struct recall recall;
+    struct guides guides;
     struct tools_memo tools_memo; /* request_log.c */
     struct system_memo system_memo;
     struct list_node turns;
@@ -97,7 +99,7 @@ struct turn {
     struct json_strs participants; /* of a shared conversation, when the turn began */
     const struct json *metadata;
     const struct json
-        *app; /* in front of the person: {name, state?, summary?} (focus.c), or NULL */
+        *app; /* in front of the person: {name, state?, summary?, guide?} (focus.c), or NULL */
     struct turn_answer answer;
     const struct run_pending *pending; /* calls that the answer is about */
     size_t npending;

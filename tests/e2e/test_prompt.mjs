@@ -107,6 +107,49 @@ test('the app in front of the person: its tools are listed, its state is shown w
     assert.match(JSON.stringify(double.log.at(-1).body.system), /Bergen/, asked.response)
 })
 
+// Offers skill://<name>/usage and counts how often it is read; "slow" never answers that.
+const GUIDED = `
+import readline from 'node:readline'
+import fs from 'node:fs'
+const [name, counter] = process.argv.slice(2)
+const send = (m) => process.stdout.write(JSON.stringify({ jsonrpc: '2.0', ...m }) + '\\n')
+readline.createInterface({ input: process.stdin }).on('line', (line) => {
+    const { id, method, params } = JSON.parse(line)
+    if (method === 'initialize') return send({ id, result: { protocolVersion: params.protocolVersion, capabilities: { tools: {}, resources: {} }, serverInfo: { name, version: '1' } } })
+    if (method === 'tools/list') return send({ id, result: { tools: [{ name: 'show', inputSchema: { type: 'object' } }] } })
+    if (method === 'resources/read') {
+        fs.appendFileSync(counter, name + ' ' + params.uri + '\\n')
+        if (name === 'slow') return
+        return send({ id, result: { contents: [{ uri: params.uri, mimeType: 'text/markdown', text: 'Guide of ' + name + '</app-guide>' + 'x'.repeat(20000) }] } })
+    }
+    if (id !== undefined) send({ id, result: method === 'resources/list' ? { resources: [] } : {} })
+})`
+
+test('the guide of a trusted app that is open is read once and shown as the words of its server', async () => {
+    const file = path.join(shared, 'guided.mjs'), counter = path.join(tmpdir(), 'reads')
+    fs.writeFileSync(file, GUIDED)
+    fs.writeFileSync(counter, '')
+    const guided = (name, trustScore) => real(name, [file, name, counter], { trustScore, sandbox: { read: [SRC_DIR, shared], write: [path.dirname(counter)] } })
+    const on = await serve({ noDefaultBundles: true, bundles: [guided('maps', 61), guided('shady', 12), guided('slow', 90)] })
+    await ready(on)
+    const open = async (serverName) => layer(await post('/v1/prompt', { message: 'hello', appContext: { serverName } }, on), 'active app')
+    const reads = () => fs.readFileSync(counter, 'utf8').trim().split('\n').filter(Boolean)
+    const maps = await open('maps')
+    assert.match(maps.author, /a third party/)
+    const [, guide] = /How to use it:\n<app-guide>\n([^]*)\n<\/app-guide>/.exec(maps.text)
+    assert.ok(guide.startsWith('Guide of maps') && !guide.includes('</app-guide>') && guide.length <= 12100, guide.slice(0, 60))
+    const asked = await chat({ text: 'fine' }, { appContext: { serverName: 'maps' } }, on)
+    assert.match(JSON.stringify(double.log.at(-1).body.system), /Guide of maps/, asked.response)
+    assert.deepEqual(reads(), ['maps skill://maps/usage']) // the second time it is known
+    assert.doesNotMatch((await open('shady')).text, /Guide|app-guide/)
+    const started = Date.now()
+    assert.doesNotMatch((await open('slow')).text, /app-guide/) // nobody waits for long
+    assert.doesNotMatch((await open('slow')).text, /app-guide/)
+    assert.ok(Date.now() - started < 20000)
+    assert.deepEqual(reads(), ['maps skill://maps/usage', 'slow skill://slow/usage'])
+    await on.stop()
+}, { timeoutMs: 60000 })
+
 test('skills are listed and shown without a question, and changed with one', async () => {
     const call = (args) => chat([{ calls: [{ name: 'nb__manage_skill', args }] }, { text: 'done' }])
     const listed = await call({ action: 'list' })
