@@ -22,7 +22,7 @@ struct chat_body {
     const struct json *metadata, *app_context;
 };
 
-static const struct json_field DIRECTORY_FIELDS[] = {
+const struct json_field API_DIRECTORY_FIELDS[] = {
     {"path", JF_STR, offsetof(struct dir_grant, path), JF_REQUIRED, NULL, 0},
     {"id", JF_STR, offsetof(struct dir_grant, id), JF_REQUIRED, NULL, 0},
     {0}};
@@ -39,7 +39,8 @@ static const struct json_field CHAT_FIELDS[] = {
     {"answer", JF_OBJECT, offsetof(struct chat_body, answer), 0, ANSWER_FIELDS, 0},
     {"whenBusy", JF_STR, offsetof(struct chat_body, when_busy), 0, NULL, 0},
     {"autoAllow", JF_STRS, offsetof(struct chat_body, auto_allow), 0, NULL, 0},
-    {"workingDirectory", JF_OBJECT, offsetof(struct chat_body, directory), 0, DIRECTORY_FIELDS, 0},
+    {"workingDirectory", JF_OBJECT, offsetof(struct chat_body, directory), 0, API_DIRECTORY_FIELDS,
+     0},
     {"unattended", JF_BOOL, offsetof(struct chat_body, is_unattended), 0, NULL, 0},
     {"conversationId", JF_STR, offsetof(struct chat_body, conversation_id), JF_NULLABLE, NULL, 0},
     {"model", JF_STR, offsetof(struct chat_body, model), JF_NULLABLE, NULL, 0},
@@ -83,9 +84,7 @@ static bool parse_always(struct http_req *r, const struct json *v, enum consent_
     return false;
 }
 
-/* A directory of this computer is lent only by the owner of nb's files, through the socket that
- * nobody else can open. */
-static bool may_lend(struct http_req *r, const struct dir_grant *g)
+bool api_may_lend(struct http_req *r, const struct dir_grant *g)
 {
     if (!g->path.p || actor_is_operator(api_actor(r)))
         return true;
@@ -104,7 +103,7 @@ static bool decode_chat(struct http_req *r, struct turn_request *ret,
     enum turn_when_busy busy;
     enum consent_scope remember;
     if (!api_decode_open_body(r, CHAT_FIELDS, &b) || !parse_when_busy(r, b.when_busy, &busy) ||
-        !parse_always(r, b.answer.always, &remember) || !may_lend(r, &b.directory))
+        !parse_always(r, b.answer.always, &remember) || !api_may_lend(r, &b.directory))
         return false;
     if (!b.message.p && b.answer.ask_id.n == 0) {
         http_reply_error(r, 400, "bad_request", "message: required but missing", NULL);

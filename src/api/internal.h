@@ -210,6 +210,10 @@ bool api_decode_open_body(struct http_req *r, const struct json_field *fields, v
 void api_not_found(struct http_req *r, const char *what);
 /* Answers with the status that fits a negative errno of the store. */
 void api_store_error(struct http_req *r, const struct err *err);
+/* workingDirectory {path, id}: a directory of this computer is lent only by the owner of nb's
+ * files, through the socket that nobody else can open. Otherwise answers 403 and returns false. */
+extern const struct json_field API_DIRECTORY_FIELDS[];
+bool api_may_lend(struct http_req *r, const struct dir_grant *g);
 /* Answers with the status that fits a turn which was not begun. */
 void api_turn_refused(struct http_req *r, enum turn_refusal why, const struct err *err);
 /* Positive integer from the query, or `otherwise` when absent. False: answered with 400. */

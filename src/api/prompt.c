@@ -1,5 +1,5 @@
-/* POST /v1/prompt {message, conversationId?, model?, allowedTools?, appContext?} - what would be
- * sent. */
+/* POST /v1/prompt {message, conversationId?, model?, allowedTools?, appContext?, workingDirectory?}
+ * - what would be sent. */
 #include "api/internal.h"
 #include "runtime/focus.h"
 #include "runtime/preview.h"
@@ -7,6 +7,7 @@
 struct prompt_body {
     str message, conversation_id, model;
     struct json_strs allowed_tools;
+    struct dir_grant directory;
     const struct json *app_context;
 };
 
@@ -15,6 +16,8 @@ static const struct json_field FIELDS[] = {
     {"conversationId", JF_STR, offsetof(struct prompt_body, conversation_id), JF_NULLABLE, NULL, 0},
     {"model", JF_STR, offsetof(struct prompt_body, model), JF_NULLABLE, NULL, 0},
     {"allowedTools", JF_STRS, offsetof(struct prompt_body, allowed_tools), JF_NULLABLE, NULL, 0},
+    {"workingDirectory", JF_OBJECT, offsetof(struct prompt_body, directory), 0,
+     API_DIRECTORY_FIELDS, 0},
     {"appContext", JF_JSON_OBJECT, offsetof(struct prompt_body, app_context), JF_NULLABLE, NULL, 0},
     {0}};
 
@@ -101,7 +104,7 @@ void api_prompt_preview(void *ctx, struct http_req *r)
 {
     static const struct turn_events EVENTS = {NULL, NULL, on_refused};
     struct prompt_body in = {0};
-    if (!api_decode_body(r, FIELDS, &in))
+    if (!api_decode_body(r, FIELDS, &in) || !api_may_lend(r, &in.directory))
         return;
     struct turn_request req = {
         .actor = api_actor(r),
@@ -109,6 +112,7 @@ void api_prompt_preview(void *ctx, struct http_req *r)
         .message = in.message,
         .model = in.model,
         .allowed_tools = in.allowed_tools,
+        .grant = in.directory,
         .on_preview = on_preview,
     };
     struct prompt_wait *c = ARENA_NEW(&r->arena, struct prompt_wait);

@@ -185,6 +185,7 @@ static bool show(struct chat *c, str text)
     bool is_done = false;
     screen_init(&screen, STDOUT_FILENO);
     view_init(&view, c->loop, &screen, c->cli->has_color_out);
+    view.tells_directory = true;
     view_begin(&view, on_shown, &is_done);
     session_send(c->session, text, &VIEW_EVENTS, &view);
     while (!is_done)

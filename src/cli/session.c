@@ -46,15 +46,20 @@ str session_model(const struct session *s)
     return s->model;
 }
 
+int session_find_directory(struct arena *a, const struct config *c, struct dir_grant *ret,
+                           struct err *e)
+{
+    char here[PATH_MAX];
+    int r = getcwd(here, sizeof here) ? dir_grant_of(a, here, ret, e)
+                                      : err_errno(e, -errno, "cannot use", "this directory");
+    return r < 0 ? r : grant_rules_check(ret->path, bundle_home_dir(NULL), c->work_dir, e);
+}
+
 void session_use_directory(struct session *s)
 {
     struct err e = {0};
-    char here[PATH_MAX];
     struct dir_grant g = {0};
-    int r = getcwd(here, sizeof here) ? dir_grant_of(&s->arena, here, &g, &e)
-                                      : err_errno(&e, -errno, "cannot use", "this directory");
-    if (r == 0)
-        r = grant_rules_check(g.path, bundle_home_dir(NULL), s->config->work_dir, &e);
+    int r = session_find_directory(&s->arena, s->config, &g, &e);
     s->directory = r == 0 ? g : (struct dir_grant){0};
     s->no_directory = r == 0 ? STR_NONE : arena_str(&s->arena, str_from(e.msg));
 }

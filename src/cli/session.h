@@ -7,6 +7,7 @@
 
 #include "base/json_decode.h"
 #include "cli/cli.h"
+#include "workspace/dir_grant.h"
 
 struct session;
 
@@ -35,6 +36,9 @@ int session_open(struct loop *l, struct config *c, bool is_interactive, struct s
 void session_close(struct session *s);
 
 bool session_is_remote(const struct session *s);
+/* The current directory, if commands can run there. Otherwise the message says why not. */
+int session_find_directory(struct arena *a, const struct config *c, struct dir_grant *ret,
+                           struct err *e);
 /* Where commands run: the current directory, which is sent with every message to a running server.
  * Empty: in a directory of nb's own, and *ret_why is the reason (a sentence). */
 str session_directory(const struct session *s, str *ret_why);

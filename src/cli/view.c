@@ -215,6 +215,10 @@ static void on_tool_start(void *ctx, str id, str name, const struct json *input,
     struct view *v = ctx;
     end_text(v);
     v->thought[0] = '\0';
+    if (v->tells_directory && directory.n > 0) {
+        v->tells_directory = false;
+        view_say(v, STYLE_DIM, "commands run in %.*s", STR_ARG(directory));
+    }
     tool_lines_start(&v->tools, id, name, input);
     touch(v);
 }

@@ -34,7 +34,8 @@ struct view {
     void (*on_input)(void *ctx, const struct json *question);
     void (*on_input_gone)(void *ctx, str input_id);
     void *ctx;
-    bool is_paused; /* somebody else draws; what comes is kept */
+    bool is_paused;       /* somebody else draws; what comes is kept */
+    bool tells_directory; /* says once where commands run */
 };
 
 extern const struct session_events VIEW_EVENTS; /* their ctx is the view */

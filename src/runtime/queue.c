@@ -327,7 +327,7 @@ int queue_edit(struct runtime *rt, const struct queue_ref *which, str message, p
 {
     struct turn *t;
     int r = find(rt, which, &t, e);
-    if (r == 0 && !actor_covers(which->by, t->actor))
+    if (r == 0 && !(actor_covers(which->by, t->actor) && actor_covers_grant(which->by, t->actor)))
         r = err_set(e, -EPERM,
                     "This message was sent with more rights than this token has. Withdraw it, or "
                     "edit it the way it was sent.");

@@ -424,7 +424,12 @@ bool actor_covers(const struct actor *a, const struct actor *b)
     for (size_t i = 0; i < a->nfilters; i++)
         if (!has_filter(b->filters, b->nfilters, &a->filters[i]))
             return false;
-    return !a->is_overfull && (b->grant.path.n == 0 || actor_is_operator(a));
+    return !a->is_overfull;
+}
+
+bool actor_covers_grant(const struct actor *a, const struct actor *b)
+{
+    return b->grant.path.n == 0 || actor_is_operator(a);
 }
 
 /* ---- storing ---- */

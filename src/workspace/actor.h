@@ -127,9 +127,10 @@ const struct viewer *actor_viewer(const struct actor *a, struct arena *arena);
 uint64_t actor_generation(const struct actor *a);
 
 /* May `a` stand behind what `b` does? Every filter of `a` also limits `b`: consent of a narrowed
- * token cannot reach further than the token. The directory of an operator's terminal takes an
- * operator. */
+ * token cannot reach further than the token. */
 bool actor_covers(const struct actor *a, const struct actor *b);
+/* The same for the directory of a terminal, which takes an operator. */
+bool actor_covers_grant(const struct actor *a, const struct actor *b);
 
 static inline str actor_user(const struct actor *a)
 {

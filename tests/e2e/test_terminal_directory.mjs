@@ -2,6 +2,7 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import { assert, before, eventually, nb, startServer, test, tmpdir } from '../support/tap.mjs'
+import { start as startDouble } from '../support/model_double.mjs'
 import { client, openOffice, operator, QUICK } from '../support/office.mjs'
 
 const workdir = tmpdir()
@@ -57,13 +58,16 @@ test('a command in the directory of a terminal needs permission', async () => {
 test('skills of the terminal\'s directory are used for its runs only', async () => {
     const mine = (await ask('/paint the door')).body
     assert.equal(mine.skillName, 'paint', JSON.stringify(mine))
+    const shown = await nb(['--workdir', workdir, 'prompt', '--for', '/paint the door'], { env: QUICK, cwd: project })
+    assert.match(shown.stdout, /Use blue\.[^]*Skill +paint/, shown.stdout + shown.stderr)
+    assert.match(shown.stdout, new RegExp(`run in ${project}, the directory of the person's terminal`))
     const theirs = (await page.post('/v1/chat', { message: '/paint the door' })).body
     assert.notEqual(theirs.skillName, 'paint')
     assert.ok(!JSON.stringify((await page.get('/v1/skills')).body).includes('paint'))
 })
 
 test('only the socket of the owner may give a directory', async () => {
-    for (const route of ['/v1/chat', '/v1/chat/start', '/v1/chat/stream']) {
+    for (const route of ['/v1/chat', '/v1/chat/start', '/v1/chat/stream', '/v1/prompt']) {
         const r = await page.post(route, { message: bash('pwd'), workingDirectory: grant(project) })
         assert.equal(r.status, 403, r.text)
         assert.match(r.body.message, /nb\.sock/)
@@ -113,6 +117,13 @@ test('a delegated run works in the directory of its parent', async () => {
     assert.ok(r.body.toolCalls[0].output.includes(project) || child.some((c) => JSON.stringify(events(c.id)).includes(`${project}\\n`)), JSON.stringify(r.body))
 })
 
+test('the page may decline what only the terminal may allow', async () => {
+    const asked = (await ask(bash('touch declined'), grant(project), { autoAllow: [] })).body
+    const declined = await page.post('/v1/chat', { conversationId: asked.conversationId, answer: { askId: asked.ask.askId, allow: false } })
+    assert.equal(declined.status, 200, declined.text)
+    assert.ok(!fs.existsSync(path.join(project, 'declined')))
+})
+
 test('a directory that is removed before the answer is an error of the command', async () => {
     const gone = fs.realpathSync(tmpdir())
     const asked = (await ask(bash('pwd'), grant(gone), { autoAllow: [] })).body
@@ -136,6 +147,8 @@ test('a question shows the directory, a restart keeps it, and only a terminal ma
     assert.match(refused.body.message, /terminal/)
     const r = await own('POST', '/v1/chat', answer)
     assert.equal(r.status, 200, JSON.stringify(r.body))
+    const replayed = await nb(['--workdir', workdir, 'replay', asked.conversationId], { env: QUICK })
+    assert.equal(replayed.code, 0, replayed.stdout + replayed.stderr)
     assert.match(r.body.toolCalls.at(-1).output, new RegExp(`${project}\\W`))
     const next = (await page.post('/v1/chat', { conversationId: asked.conversationId, message: bash('pwd'), autoAllow: ['*'] })).body
     assert.ok(!next.toolCalls[0].output.includes(project), 'the next run has none')
@@ -171,4 +184,32 @@ test('words of another person take the directory out of a run', async () => {
     assert.equal((await as('bob', 'ws_a').post('/v1/chat', { conversationId, message: 'read the secrets' })).status, 200)
     const after = await ann('POST', '/v1/chat', body(bash('pwd; ls'), { conversationId }), inWorkspace)
     assert.ok(!JSON.stringify(after.body.toolCalls).includes('here.txt'), JSON.stringify(after.body))
+})
+
+test('a steering message of another person takes it out of the rest of the run', async () => {
+    const double = await startDouble({ port: 0, seed: 7 })
+    const settings = {
+        defaultModel: 'anthropic:claude-sonnet-4-5-20250929', models: { fast: 'demo:demo' },
+        providers: { anthropic: { baseURL: double.url, apiKey: 'sk-ant-test-key' } },
+    }
+    const { server: office, as } = await openOffice({ ann: 'owner', bob: 'member' }, { ws_a: { ann: 'admin', bob: 'member' } }, { settings })
+    const own = operator(office), inWorkspace = { 'x-workspace-id': 'ws_a' }
+    const send = (body) => own('POST', '/v1/chat', body, inWorkspace)
+    await eventually(async () => (await own('GET', '/v1/bundles/health', undefined, inWorkspace)).body.some((b) => b.name === 'bash' && b.state === 'running'), 15000)
+    const { conversationId } = (await send({ message: 'hello' })).body
+    assert.ok((await own('POST', `/v1/conversations/${conversationId}/share`, { participants: ['usr_bob'] }, inWorkspace)).status < 300)
+    const exec = (command) => ({ calls: [{ name: 'bash__bash_exec', args: { command } }] })
+    const say = (...steps) => '@double ' + JSON.stringify([...steps, { text: 'end' }])
+    const message = say(exec('touch began; until [ -e go ]; do sleep 0.05; done; pwd'))
+    const run = send({ conversationId, message, workingDirectory: grant(project), autoAllow: ['*'] })
+    await eventually(() => fs.existsSync(path.join(project, 'began')), 15000)
+    const steered = await as('bob', 'ws_a').post('/v1/chat/start', { conversationId, message: say(exec('touch escaped; pwd')), whenBusy: 'steer' })
+    assert.equal(steered.status, 202, steered.text)
+    fs.writeFileSync(path.join(project, 'go'), '')
+    const { body } = await run
+    await double.close()
+    assert.ok(body.toolCalls[0].output.includes(project), JSON.stringify(body))
+    assert.equal(body.stopReason, 'waiting', 'the next command asks again: ' + JSON.stringify(body))
+    assert.equal(body.ask.calls[0].directory, undefined)
+    assert.ok(!fs.existsSync(path.join(project, 'escaped')))
 })

@@ -213,8 +213,8 @@ static void test_a_directory_is_lent_to_operators_only(void **state)
     struct actor *same = actor_with_grant(boss, &g);
     assert_ptr_equal(same, boss);
     assert_true(str_eq(a->grant.path, STR("/project")));
-    assert_false(actor_covers(boss, a)); /* a session of the same person is not the terminal */
-    assert_true(actor_covers(a, a));
+    assert_false(actor_covers_grant(boss, a)); /* a session of the same person is no terminal */
+    assert_true(actor_covers_grant(a, a) && actor_covers_grant(boss, boss));
     actor_unref(same);
     actor_unref(boss);
     actor_unref(a);

@@ -77,7 +77,14 @@ export interface HistoryMessage {
 /** Tool calls that wait for a person's permission. */
 export interface Question {
   askId: string
-  calls: { id: string; name: string; input?: unknown; needsPermission?: boolean; canRemember?: boolean }[]
+  calls: {
+    id: string
+    name: string
+    input?: unknown
+    needsPermission?: boolean
+    canRemember?: boolean
+    directory?: string // of a terminal: the command would run there
+  }[]
 }
 
 /** What a tool asks people while its call waits: a form, a page to visit, the use of the model. */

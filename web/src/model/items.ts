@@ -39,6 +39,7 @@ export interface AskBlock {
   askId: string
   calls: ToolCall[] // the same objects as in the block of tools
   canRemember: boolean // "always" would have an effect
+  directory: string | null // of a terminal, where a command would run: only the terminal may allow that
   decision: AskDecision | 'mixed' | null // null: open
   by?: string | null // who answered
   /** Only while this page's own answer is on its way, or when it did not arrive. */

@@ -205,7 +205,8 @@ export class Transcript {
       return known
     })
     const canRemember = calls.some((call) => call.canRemember !== false)
-    item.blocks.push({ kind: 'ask', key: `ask/${askId}`, askId, calls: asked, canRemember, decision: null })
+    const directory = calls.find((call) => call.directory)?.directory ?? null
+    item.blocks.push({ kind: 'ask', key: `ask/${askId}`, askId, calls: asked, canRemember, directory, decision: null })
     item.version++
   }
 

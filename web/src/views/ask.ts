@@ -43,7 +43,7 @@ export class AskView {
     this.#drawSending(ask)
   }
 
-  #drawQuestion({ calls, canRemember }: AskBlock): void {
+  #drawQuestion({ calls, canRemember, directory }: AskBlock): void {
     const names = [...new Set(calls.map(({ name }) => name))].join(', ')
     const cards = calls.map((call) => {
       const card = new ToolCard()
@@ -53,15 +53,14 @@ export class AskView {
     const title = calls.length === 1 ? 'Allow this call?' : `Allow these ${calls.length} calls?`
     const always = this.#button('Always allow', { allow: true, always: true })
     always.title = `Do not ask again about ${names}`
-    this.#buttons = [
-      this.#button('Allow', { allow: true }, 'button is-primary'),
-      ...(canRemember ? [always] : []),
-      this.#button('Decline', { allow: false }),
-    ]
+    const allow = [this.#button('Allow', { allow: true }, 'button is-primary'), ...(canRemember ? [always] : [])]
+    this.#buttons = [...(directory ? [] : allow), this.#button('Decline', { allow: false })]
+    const where = directory ? `It would run in ${directory}, the directory of a terminal. Allow it there.` : ''
     this.element.setAttribute('aria-label', `Permission for ${names}`)
     this.element.replaceChildren(
       h('p', { class: 'ask-title' }, icon('help'), title),
       h('div', { class: 'tools-list' }, ...cards),
+      ...(where ? [h('p', {}, where)] : []),
       h('div', { class: 'ask-buttons' }, ...this.#buttons),
       this.#failure,
     )
