@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/random.h"
-#include "config/file.h"
+#include "os/file.h"
 
 static int key_path(const char *work_dir, const char *suffix, char ret[PATH_MAX], struct err *e)
 {

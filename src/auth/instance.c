@@ -5,8 +5,8 @@
 #include <sys/stat.h>
 
 #include "base/nearest.h"
-#include "config/file.h"
 #include "net/url.h"
+#include "os/file.h"
 #include "workspace/roster.h"
 
 #define FILE_MAX_BYTES (64u * 1024)

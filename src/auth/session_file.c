@@ -3,7 +3,7 @@
 
 #include "auth/session_impl.h"
 #include "base/json_decode.h"
-#include "config/file.h"
+#include "os/file.h"
 
 #define FILE_MAX_BYTES (64u * 1024 * 1024)
 

@@ -4,9 +4,9 @@
 
 #include "base/clock.h"
 #include "base/map.h"
-#include "config/file.h"
 #include "loop/pool.h"
 #include "loop/timer.h"
+#include "os/file.h"
 
 #define SAVE_AFTER_MS  60000
 #define FILE_MAX_BYTES (16u * 1024 * 1024)

@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "builtin/internal.h"
 #include "config/config.h"
-#include "runtime/zone.h"
+#include "os/zone.h"
 
 static void tell_time(struct builtin_call *c)
 {

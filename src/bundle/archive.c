@@ -10,6 +10,7 @@
 #include "base/random.h"
 #include "base/utf8.h"
 #include "bundle/zip_api.h"
+#include "os/file.h"
 #include "store/io.h"
 
 #define CHUNK_BYTES  (64u * 1024)
@@ -173,20 +174,6 @@ static int make_parents(struct unpack *u, str path)
     return 0;
 }
 
-static int write_all(int fd, const char *p, size_t n)
-{
-    while (n > 0) {
-        ssize_t w = write(fd, p, n);
-        if (w < 0 && errno == EINTR)
-            continue;
-        if (w < 0)
-            return -errno;
-        p += w;
-        n -= (size_t)w;
-    }
-    return 0;
-}
-
 /* Counts what really comes out: the sizes in an archive are only what it says of itself. */
 static int copy_content(struct unpack *u, zip_file_t *from, const struct entry *en, int to)
 {
@@ -201,7 +188,7 @@ static int copy_content(struct unpack *u, zip_file_t *from, const struct entry *
         u->written += (uint64_t)n;
         r = check_total(u, u->written);
         if (r == 0) {
-            r = write_all(to, chunk, (size_t)n);
+            r = file_write_all(to, str_make(chunk, (size_t)n));
             if (r < 0)
                 err_set(u->e, r, "cannot unpack %s: %s", u->name, err_reason(r));
         }

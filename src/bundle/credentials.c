@@ -6,9 +6,9 @@
 #include <unistd.h>
 
 #include "base/utf8.h"
-#include "bundle/dir_lock.h"
 #include "bundle/sealed.h"
-#include "config/file.h"
+#include "os/file.h"
+#include "os/lock.h"
 
 #define DIR_MODE      0700
 #define PERSON_ID_MAX 128

@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "os/file.h"
 
 #define PIECE_BYTES     (256u * 1024)
 #define PENDING_MAX     (16u * 1024 * 1024) /* what one callback may bring beyond a piece */
@@ -41,19 +42,6 @@ static void destroy(struct download *d)
 
 /* ---- pool thread ---- */
 
-static int write_all(int fd, str s)
-{
-    while (s.n > 0) {
-        ssize_t w = write(fd, s.p, s.n);
-        if (w < 0 && errno == EINTR)
-            continue;
-        if (w < 0)
-            return -errno;
-        s = str_skip(s, (size_t)w);
-    }
-    return 0;
-}
-
 static void work(struct job *j)
 {
     struct download *d = CONTAINER_OF(j, struct download, job);
@@ -63,7 +51,7 @@ static void work(struct job *j)
         d->is_ours = d->fd >= 0;
     }
     if (d->write_error == 0)
-        d->write_error = write_all(d->fd, buf_str(&d->piece));
+        d->write_error = file_write_all(d->fd, buf_str(&d->piece));
     buf_clear(&d->piece);
     if (!d->is_last)
         return;

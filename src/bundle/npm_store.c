@@ -10,7 +10,7 @@
 #include "base/hash.h"
 #include "base/random.h"
 #include "bundle/npm_tree.h"
-#include "config/file.h"
+#include "os/file.h"
 #include "store/io.h"
 
 #define MARKER       "nb-installed.json"

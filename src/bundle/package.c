@@ -12,7 +12,7 @@
 #include "base/random.h"
 #include "bundle/archive.h"
 #include "bundle/mpak.h"
-#include "config/file.h"
+#include "os/file.h"
 #include "store/io.h"
 
 #define META_NAME    ".mpak-meta.json"

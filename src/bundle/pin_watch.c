@@ -10,7 +10,7 @@
 
 #include "base/hidden.h"
 #include "bundle/bundle_impl.h"
-#include "config/file.h"
+#include "os/file.h"
 
 #define REMEMBER_MAX 64 /* lists of trusted tools that a process writes: each stays in memory */
 

@@ -14,7 +14,7 @@
 #include "base/hash.h"
 #include "base/json.h"
 #include "base/random.h"
-#include "config/file.h"
+#include "os/file.h"
 
 #define LIBRARY      "libsodium.so.23"
 #define MAGIC        "nb-sealed-1"

@@ -7,12 +7,12 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "bundle/dir_lock.h"
 #include "bundle/settings_text.h"
 #include "config/config.h"
-#include "config/file.h"
 #include "config/relaxed.h"
-#include "workspace/lock.h"
+#include "os/file.h"
+#include "os/lock.h"
+#include "workspace/roster_lock.h"
 
 #define NEW_FILE      "{\n  \"version\": \"1\",\n  \"bundles\": []\n}\n"
 #define NEW_FILE_MODE 0600 /* entries may hold tokens */
@@ -23,8 +23,8 @@ struct file {
     struct arena arena;
     const char *path; /* symbolic links followed: the link stays, its target changes */
     const char *dir;
-    int lock;           /* of the directory */
-    struct lock roster; /* of all workspaces, when this is the file of one */
+    int lock;                  /* of the directory */
+    struct roster_lock roster; /* of all workspaces, when this is the file of one */
     unsigned mode;
     str text;
     struct bundle_entry *entries;
@@ -93,7 +93,7 @@ static int lock_roster(struct file *f, struct err *e)
         return 0;
     for (int i = 0; i < LEVELS && dir.n > 0; i++)
         dir = str_slice(dir, 0, (size_t)str_rfind_char(dir, '/'));
-    return lock_take(&f->roster, arena_cstr(&f->arena, dir), true, e);
+    return roster_lock_take(&f->roster, arena_cstr(&f->arena, dir), true, e);
 }
 
 static int open_locked(struct file *f, const char *path, struct err *e)
@@ -128,7 +128,7 @@ static void close_locked(struct file *f)
     if (f->lock >= 0)
         close(f->lock);
     if (f->roster.fd >= 0)
-        lock_drop(&f->roster);
+        roster_lock_drop(&f->roster);
     arena_done(&f->arena);
 }
 
@@ -146,7 +146,7 @@ static int find(const struct file *f, str server_name, size_t *ret, struct err *
 static int write_text(struct file *f, str text, struct err *e)
 {
     int r = file_write_atomic(f->path, text, f->mode, e);
-    return r == 0 && f->roster.fd >= 0 ? lock_set_mark(&f->roster, e) : r;
+    return r == 0 && f->roster.fd >= 0 ? roster_lock_set_mark(&f->roster, e) : r;
 }
 
 static int change(struct file *f, enum settings_edit what, size_t at, const struct json *entry,

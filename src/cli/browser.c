@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/arena.h"
-#include "config/file.h"
+#include "os/file.h"
 
 static bool has_desktop(void)
 {

@@ -7,7 +7,7 @@
 #include "bundle/settings.h"
 #include "cli/session.h"
 #include "cli/text.h"
-#include "config/file.h"
+#include "os/file.h"
 #include "server/server.h"
 
 #define LINE_MAX_BYTES (64u * 1024)

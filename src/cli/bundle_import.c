@@ -8,7 +8,7 @@
 #include "cli/bundle.h"
 #include "cli/record.h"
 #include "cli/text.h"
-#include "config/file.h"
+#include "os/file.h"
 
 struct import_options {
     bool is_sure, is_dry;

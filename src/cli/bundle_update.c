@@ -8,7 +8,7 @@
 #include "cli/bundle_inspect.h"
 #include "cli/bundle_npm.h"
 #include "cli/record.h"
-#include "config/file.h"
+#include "os/file.h"
 #include "store/io.h"
 
 #define REMOVE_DEPTH ((int)ARCHIVE_DEPTH_MAX + 6)

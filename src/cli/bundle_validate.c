@@ -6,7 +6,7 @@
 
 #include "bundle/archive.h"
 #include "cli/bundle_inspect.h"
-#include "config/file.h"
+#include "os/file.h"
 #include "store/io.h"
 
 #define REMOVE_DEPTH ((int)ARCHIVE_DEPTH_MAX + 3)

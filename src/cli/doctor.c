@@ -11,8 +11,8 @@
 #include "cli/cli.h"
 #include "cli/plain_settings.h"
 #include "cli/session.h"
-#include "config/file.h"
-#include "runtime/zone.h"
+#include "os/file.h"
+#include "os/zone.h"
 #include "server/server.h"
 
 enum { LIST_MS = 30000, SECRETS_SHOWN = 10 };

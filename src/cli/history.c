@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "base/utf8.h"
+#include "os/file.h"
 
 #define FILE_MAX (8u * 1024 * 1024) /* only the end of a larger file is read */
 
@@ -49,19 +50,6 @@ static void decode(struct buf *out, str line)
     }
 }
 
-static int write_all(int fd, str bytes)
-{
-    while (bytes.n > 0) {
-        ssize_t n = write(fd, bytes.p, bytes.n);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return -errno;
-        bytes = str_skip(bytes, (size_t)n);
-    }
-    return 0;
-}
-
 /* Writes what is in memory beside the file, then puts it in its place. */
 static int rewrite(struct history *h)
 {
@@ -72,7 +60,7 @@ static int rewrite(struct history *h)
     for (size_t i = 0; i < h->len; i++)
         encode(&text, str_from(h->entries[i]));
     int fd = open(buf_cstr(&path), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-    int r = fd < 0 ? -errno : write_all(fd, buf_str(&text));
+    int r = fd < 0 ? -errno : file_write_all(fd, buf_str(&text));
     if (fd >= 0)
         close(fd);
     if (r == 0 && rename(buf_cstr(&path), h->path) < 0)
@@ -148,7 +136,7 @@ int history_add(struct history *h, str text)
     buf_init(&line, 2 * HISTORY_ENTRY_MAX + 1);
     encode(&line, text);
     int fd = open(h->path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
-    int r = fd < 0 ? -errno : write_all(fd, buf_str(&line));
+    int r = fd < 0 ? -errno : file_write_all(fd, buf_str(&line));
     if (fd >= 0)
         close(fd);
     buf_done(&line);

@@ -9,7 +9,7 @@
 #include "cli/people.h"
 #include "cli/record.h"
 #include "cli/session.h"
-#include "config/file.h"
+#include "os/file.h"
 
 #define PAGE "http://127.0.0.1:27247"
 

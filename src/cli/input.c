@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "base/utf8.h"
-#include "config/file.h"
+#include "os/file.h"
 
 int input_read_stdin(struct arena *a, size_t max, str *ret, struct err *e)
 {

@@ -2,7 +2,7 @@
 
 #include <dirent.h>
 
-#include "config/file.h"
+#include "os/file.h"
 #include "store/store.h"
 
 static bool is_in(struct config *c, const char *dir, str id)

@@ -6,7 +6,7 @@
 #include "bundle/credentials.h"
 #include "bundle/plain_secrets.h"
 #include "bundle/settings.h"
-#include "config/file.h"
+#include "os/file.h"
 
 #define INSTANCE_BYTES_MAX (256u * 1024)
 #define WORKSPACES_MAX     10000

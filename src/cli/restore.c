@@ -14,7 +14,7 @@
 #include "cli/session.h"
 #include "cli/stores.h"
 #include "cli/tar.h"
-#include "config/file.h"
+#include "os/file.h"
 #include "server/presence.h"
 
 enum { COPY_BYTES = TAR_COPY_BYTES };

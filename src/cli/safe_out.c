@@ -7,6 +7,7 @@
 
 #include "base/plain.h"
 #include "base/utf8.h"
+#include "os/file.h"
 
 #define PENDING_MAX 32 /* longer than any colour sequence of ours */
 
@@ -16,19 +17,6 @@ struct safe_out {
     char pending[PENDING_MAX]; /* the beginning of what is to come completely */
     size_t npending;
 };
-
-static int write_fully(str s)
-{
-    while (s.n > 0) {
-        ssize_t n = write(STDOUT_FILENO, s.p, s.n);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return -errno;
-        s = str_skip(s, (size_t)n);
-    }
-    return 0;
-}
 
 /* Length of the colour sequence at s; 0 = none, s.n + 1 = its end is to come. */
 static size_t color_length(str s)
@@ -101,7 +89,7 @@ static ssize_t on_write(void *cookie, const char *p, size_t n)
     if (o->npending > 0)
         memcpy(o->pending, whole.p + text.n, o->npending);
     add_safe(o, &clean, text);
-    int r = write_fully(buf_str(&clean));
+    int r = file_write_all(STDOUT_FILENO, buf_str(&clean));
     buf_done(&whole);
     buf_done(&clean);
     if (r < 0)

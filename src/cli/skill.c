@@ -7,7 +7,7 @@
 #include "cli/styled.h"
 #include "cli/table.h"
 #include "cli/text.h"
-#include "config/file.h"
+#include "os/file.h"
 
 #define BODY_SHOWN  500 /* bytes of a skill's text, without --full */
 #define PRINTED_MAX (64u * 1024 * 1024)

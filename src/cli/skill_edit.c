@@ -1,7 +1,7 @@
 /* nb skill write|delete - skills of the workspace, or one's own. */
 #include "cli/conversations.h"
 #include "cli/skill.h"
-#include "config/file.h"
+#include "os/file.h"
 #include "runtime/skill.h"
 
 struct edit_options {

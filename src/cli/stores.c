@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "cli/put_back.h"
-#include "config/file.h"
+#include "os/file.h"
 #include "server/place.h"
 #include "store/appender.h"
 

@@ -8,8 +8,8 @@
 #include "base/nearest.h"
 #include "base/utf8.h"
 #include "config/dotenv.h"
-#include "config/file.h"
 #include "config/relaxed.h"
+#include "os/file.h"
 
 #define RATE_MAX       1000000 /* requests a minute */
 #define DAY_MS         (24 * 3600 * 1000)

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "config/file.h"
+#include "os/file.h"
 
 static bool is_name(str s)
 {

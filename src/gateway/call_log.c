@@ -10,8 +10,8 @@
 #include "base/err.h"
 #include "base/json.h"
 #include "base/utf8.h"
-#include "config/file.h"
 #include "loop/timer.h"
+#include "os/file.h"
 
 struct call_log {
     struct loop *loop;
@@ -43,19 +43,6 @@ static void rotate(const char *path)
     }
 }
 
-static int write_all(int fd, str s)
-{
-    while (s.n > 0) {
-        ssize_t n = write(fd, s.p, s.n);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return -errno;
-        s = str_skip(s, (size_t)n);
-    }
-    return 0;
-}
-
 static int make_dir(const char *path)
 {
     str file = str_from(path);
@@ -80,7 +67,7 @@ static void write_out(struct call_log *a)
         a->status = -errno;
         return;
     }
-    a->status = write_all(fd, buf_str(&a->writing));
+    a->status = file_write_all(fd, buf_str(&a->writing));
     if (close(fd) < 0 && a->status == 0)
         a->status = -errno;
 }

@@ -5,9 +5,9 @@
 #include "base/clock.h"
 #include "bundle/bundle.h"
 #include "engine/events.h"
+#include "os/zone.h"
 #include "runtime/request_log.h"
 #include "runtime/turn.h"
-#include "runtime/zone.h"
 #include "tools/names.h"
 #include "workspace/directory.h"
 

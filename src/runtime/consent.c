@@ -5,7 +5,7 @@
 
 #include "base/glob.h"
 #include "base/json.h"
-#include "config/file.h"
+#include "os/file.h"
 #include "workspace/roster.h"
 
 #define FILE_MAX (256u * 1024)

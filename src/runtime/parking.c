@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "config/file.h"
+#include "os/file.h"
 
 struct parking_op {
     struct list_node node;

@@ -4,7 +4,7 @@
 
 #include "base/base64.h"
 #include "base/hash.h"
-#include "config/file.h"
+#include "os/file.h"
 
 #define KEY_FILE    "runs.key"
 #define SETTING_MAX (256u * 1024)

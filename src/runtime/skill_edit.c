@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "config/file.h"
+#include "os/file.h"
 
 static const struct json_field FIELDS[] = {
     {"description", JF_STR, offsetof(struct skill_draft, description), 0, NULL, 0},

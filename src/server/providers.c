@@ -3,7 +3,7 @@
 #include <errno.h>
 
 #include "bundle/credentials.h"
-#include "config/file.h"
+#include "os/file.h"
 
 #define KEY_FILE_MAX  4096
 #define PROVIDERS_MAX 64

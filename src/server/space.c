@@ -5,8 +5,8 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
-#include "config/file.h"
 #include "gateway/gateway.h"
+#include "os/file.h"
 #include "runtime/queue.h"
 #include "workspace/directory.h"
 

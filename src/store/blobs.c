@@ -10,6 +10,7 @@
 #include "base/json_scan.h"
 #include "base/random.h"
 #include "base/utf8.h"
+#include "os/file.h"
 #include "store/event.h"
 #include "store/store.h"
 #include "store/text.h"
@@ -63,19 +64,6 @@ int blobs_put(struct arena *a, const struct store_io *io, const char *dir, str b
     return 0;
 }
 
-static int read_all(int fd, char *p, size_t n)
-{
-    while (n > 0) {
-        ssize_t r = read(fd, p, n);
-        if (r < 0 && errno == EINTR)
-            continue;
-        if (r <= 0)
-            return r < 0 ? -errno : -EIO;
-        p += r, n -= (size_t)r;
-    }
-    return 0;
-}
-
 int blobs_get(struct arena *a, const char *dir, str sha256, str *ret_bytes, struct err *e)
 {
     const char *path = blob_path(a, dir, sha256);
@@ -91,7 +79,7 @@ int blobs_get(struct arena *a, const char *dir, str sha256, str *ret_bytes, stru
         size_t n = (size_t)st.st_size;
         char *p = arena_alloc(a, n + 1);
         p[n] = 0;
-        r = read_all(fd, p, n);
+        r = file_read_all(fd, p, n);
         *ret_bytes = str_make(p, n);
     }
     close(fd);

@@ -8,7 +8,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "config/file.h"
+#include "os/file.h"
 #include "store/folder_impl.h"
 
 enum { META_MAX = 1024 * 1024 };

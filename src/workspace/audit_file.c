@@ -13,8 +13,8 @@
 #include "base/json.h"
 #include "base/plain.h"
 #include "base/utf8.h"
-#include "config/file.h"
-#include "workspace/lock.h"
+#include "os/file.h"
+#include "os/lock.h"
 
 #define HEAD_NAME   "head"
 #define HEAD_FORMAT "nb-audit-1 %020llu %020llu %s\n"

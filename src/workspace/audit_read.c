@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "base/glob.h"
 #include "base/json.h"
-#include "config/file.h"
+#include "os/file.h"
 
 #define FILE_BYTES_MAX (AUDIT_FILE_MAX + 64u * AUDIT_LINE_MAX)
 

@@ -6,7 +6,7 @@
 
 #include "base/plain.h"
 #include "base/utf8.h"
-#include "config/file.h"
+#include "os/file.h"
 #include "workspace/change_impl.h"
 #include "workspace/roster_impl.h"
 
@@ -105,7 +105,7 @@ int edit_trash(struct edit *x, const char *kind, str id)
 
 /* ---- carrying it out ---- */
 
-static int carry_out(struct lock *l, struct arena *a, const char *work_dir, bool is_sole,
+static int carry_out(struct roster_lock *l, struct arena *a, const char *work_dir, bool is_sole,
                      const struct change *c, struct change_result *ret, struct err *e)
 {
     struct edit x = {.arena = a, .work_dir = work_dir, .change = c, .ret_id = ret->id, .e = e};
@@ -119,7 +119,7 @@ static int carry_out(struct lock *l, struct arena *a, const char *work_dir, bool
     r = KINDS[c->kind].fn(&x);
     roster_free(before);
     if (r == 0)
-        r = lock_set_mark(l, e);
+        r = roster_lock_set_mark(l, e);
     if (r == 0)
         r = roster_load_locked(l, work_dir, is_sole, &ret->roster, e);
     return r;
@@ -131,18 +131,18 @@ int change_apply(const char *work_dir, bool is_sole, const struct change *c,
     struct err ignored = {0};
     struct change_result result = {0};
     struct arena a;
-    struct lock l;
+    struct roster_lock l;
     e = e ? e : &ignored;
     if (is_sole && !KINDS[c->kind].works_alone)
         return err_set(e, -ENOTSUP,
                        "there is one person and one workspace here; nb init sets up users");
-    int r = lock_take(&l, work_dir, true, e);
+    int r = roster_lock_take(&l, work_dir, true, e);
     if (r < 0)
         return r;
     arena_init(&a);
     r = carry_out(&l, &a, work_dir, is_sole, c, &result, e);
     arena_done(&a);
-    lock_drop(&l);
+    roster_lock_drop(&l);
     if (r == 0)
         *ret = result;
     return r;

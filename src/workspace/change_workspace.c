@@ -4,7 +4,7 @@
 
 #include "base/random.h"
 #include "base/utf8.h"
-#include "config/file.h"
+#include "os/file.h"
 #include "workspace/change_impl.h"
 
 #define SLUG_MAX     40

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 #include "loop/watch.h"
-#include "workspace/lock.h"
 #include "workspace/news.h"
+#include "workspace/roster_lock.h"
 
 struct directory {
     struct loop *loop;
@@ -45,10 +45,10 @@ struct visit {
 static void look(struct visit *v)
 {
     struct directory *d = v->directory; /* only what never changes */
-    struct lock l;
-    if (lock_take(&l, d->dir, false, &v->err) == 0) {
-        uint64_t mark = lock_mark(&l);
-        lock_drop(&l);
+    struct roster_lock l;
+    if (roster_lock_take(&l, d->dir, false, &v->err) == 0) {
+        uint64_t mark = roster_lock_mark(&l);
+        roster_lock_drop(&l);
         if (mark == v->known_mark)
             return;
     }
@@ -174,7 +174,7 @@ static void start_watching(struct directory *d)
 {
     char path[PATH_MAX];
     struct err e = {0};
-    int r = lock_path(path, sizeof path, d->dir, true, &e);
+    int r = roster_lock_path(path, sizeof path, d->dir, true, &e);
     if (r == 0)
         r = watch_start(d->loop, path, on_touched, d, &d->watch);
     if (r < 0 && r != -ENOENT)

@@ -381,14 +381,14 @@ static void make_sole(struct roster *r)
     map_put(&r->workspaces_by_id, w->id, w);
 }
 
-int roster_load_locked(const struct lock *l, const char *work_dir, bool is_sole,
+int roster_load_locked(const struct roster_lock *l, const char *work_dir, bool is_sole,
                        struct roster **ret, struct err *e)
 {
     struct roster *r = xcalloc(1, sizeof *r);
     arena_init(&r->arena);
     r->work_dir = arena_cstr(&r->arena, str_from(work_dir));
     r->is_sole = is_sole;
-    r->mark = lock_mark(l);
+    r->mark = roster_lock_mark(l);
     int rc = 0;
     if (is_sole)
         make_sole(r);
@@ -406,12 +406,12 @@ int roster_load_locked(const struct lock *l, const char *work_dir, bool is_sole,
 
 int roster_load(const char *work_dir, bool is_sole, struct roster **ret, struct err *e)
 {
-    struct lock l;
-    int rc = lock_take(&l, work_dir, false, e);
+    struct roster_lock l;
+    int rc = roster_lock_take(&l, work_dir, false, e);
     if (rc < 0)
         return rc;
     rc = roster_load_locked(&l, work_dir, is_sole, ret, e);
-    lock_drop(&l);
+    roster_lock_drop(&l);
     return rc;
 }
 

@@ -1,11 +1,11 @@
 /* roster_impl.h - how files become parts of a roster; for the files of workspace/ alone. */
 #pragma once
 
-#include "workspace/lock.h"
 #include "workspace/roster.h"
+#include "workspace/roster_lock.h"
 
 /* The roster as of a lock that the caller holds. */
-int roster_load_locked(const struct lock *l, const char *work_dir, bool is_sole,
+int roster_load_locked(const struct roster_lock *l, const char *work_dir, bool is_sole,
                        struct roster **ret, struct err *e);
 
 /* As it is stored and compared: in lower case. */

@@ -2,7 +2,7 @@
 #include <limits.h>
 
 #include "base/clock.h"
-#include "config/file.h"
+#include "os/file.h"
 #include "workspace/roster_impl.h"
 
 struct profile_in {

@@ -4,7 +4,7 @@
 #include <errno.h>
 
 #include "auth/identity.h"
-#include "config/file.h"
+#include "os/file.h"
 #include "support/tempdir.h"
 #include "support/unit.h"
 

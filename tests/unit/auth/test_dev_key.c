@@ -2,7 +2,7 @@
 #include <sys/stat.h>
 
 #include "auth/dev_key.h"
-#include "config/file.h"
+#include "os/file.h"
 #include "support/tempdir.h"
 #include "support/unit.h"
 

@@ -1,7 +1,7 @@
 #include <sys/stat.h>
 
 #include "auth/session.h"
-#include "config/file.h"
+#include "os/file.h"
 #include "support/tempdir.h"
 #include "support/unit.h"
 

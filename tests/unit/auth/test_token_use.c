@@ -2,7 +2,7 @@
 
 #include "auth/token_use.h"
 #include "base/clock.h"
-#include "config/file.h"
+#include "os/file.h"
 #include "support/tempdir.h"
 #include "support/unit.h"
 

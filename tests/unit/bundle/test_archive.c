@@ -6,7 +6,7 @@
 
 #include "base/arena.h"
 #include "bundle/archive.h"
-#include "config/file.h"
+#include "os/file.h"
 #include "store/io.h"
 #include "support/unit.h"
 #include "unit/bundle/zip_writer.h"

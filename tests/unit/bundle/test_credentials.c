@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "bundle/credentials.h"
-#include "config/file.h"
+#include "os/file.h"
 #include "store/io.h"
 #include "support/unit.h"
 

@@ -1,7 +1,7 @@
 #include <errno.h>
 
 #include "bundle/download.h"
-#include "config/file.h"
+#include "os/file.h"
 #include "support/unit.h"
 #include "unit/bundle/registry_rig.h"
 

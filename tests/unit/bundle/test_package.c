@@ -3,7 +3,7 @@
 
 #include "base/hash.h"
 #include "bundle/package.h"
-#include "config/file.h"
+#include "os/file.h"
 #include "support/tempdir.h"
 #include "support/unit.h"
 #include "unit/bundle/zip_writer.h"

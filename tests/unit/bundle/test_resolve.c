@@ -4,7 +4,7 @@
 #include "bundle/credentials.h"
 #include "bundle/mpak.h"
 #include "bundle/resolve.h"
-#include "config/file.h"
+#include "os/file.h"
 #include "support/unit.h"
 #include "unit/bundle/registry_rig.h"
 #include "unit/bundle/zip_writer.h"

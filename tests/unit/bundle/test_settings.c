@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "bundle/settings.h"
-#include "config/file.h"
+#include "os/file.h"
 #include "support/unit.h"
 
 static struct arena arena;

@@ -2,7 +2,7 @@
 #include <unistd.h>
 
 #include "bundle/settings.h"
-#include "config/file.h"
+#include "os/file.h"
 #include "support/unit.h"
 
 #define LONG_MS  5000

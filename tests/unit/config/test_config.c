@@ -2,7 +2,7 @@
 #include <unistd.h>
 
 #include "config/config.h"
-#include "config/file.h"
+#include "os/file.h"
 #include "support/unit.h"
 
 /* A throw-away directory with an optional nimblebrain.json, and an environment of our own. */

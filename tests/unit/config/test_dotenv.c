@@ -2,7 +2,7 @@
 #include <errno.h>
 
 #include "config/dotenv.h"
-#include "config/file.h"
+#include "os/file.h"
 #include "support/tempdir.h"
 #include "support/unit.h"
 

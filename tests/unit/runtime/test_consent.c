@@ -1,6 +1,6 @@
 #include <unistd.h>
 
-#include "config/file.h"
+#include "os/file.h"
 #include "runtime/consent.h"
 #include "support/unit.h"
 

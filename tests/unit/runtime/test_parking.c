@@ -1,7 +1,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "config/file.h"
+#include "os/file.h"
 #include "runtime/parking.h"
 #include "support/unit.h"
 

@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "config/file.h"
+#include "os/file.h"
 #include "runtime/skill_watch.h"
 #include "support/unit.h"
 

@@ -1,6 +1,6 @@
 #include <sys/stat.h>
 
-#include "config/file.h"
+#include "os/file.h"
 #include "support/tempdir.h"
 #include "support/unit.h"
 #include "workspace/audit.h"

@@ -3,7 +3,7 @@
 #include <sys/wait.h>
 
 #include "base/json.h"
-#include "config/file.h"
+#include "os/file.h"
 #include "support/tempdir.h"
 #include "support/unit.h"
 #include "workspace/audit_read.h"

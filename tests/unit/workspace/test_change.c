@@ -2,7 +2,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "config/file.h"
+#include "os/file.h"
 #include "support/tempdir.h"
 #include "support/unit.h"
 #include "workspace/change.h"

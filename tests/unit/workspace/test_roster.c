@@ -1,7 +1,7 @@
 #include <errno.h>
 #include <sys/stat.h>
 
-#include "config/file.h"
+#include "os/file.h"
 #include "support/tempdir.h"
 #include "support/unit.h"
 #include "workspace/roster.h"

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "bundle/dir_lock.h"
+#include "os/lock.h"
 #include "support/unit.h"
 
 static void one_holder_at_a_time(void **state)

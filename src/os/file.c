@@ -1,4 +1,4 @@
-#include "config/file.h"
+#include "os/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,7 +9,7 @@
 #include "base/buf.h"
 #include "base/random.h"
 
-static int read_all(int fd, char *p, size_t n)
+int file_read_all(int fd, char *p, size_t n)
 {
     size_t got = 0;
     while (got < n) {
@@ -25,7 +25,7 @@ static int read_all(int fd, char *p, size_t n)
     return got == n ? 0 : -EIO;
 }
 
-static int write_all(int fd, str bytes)
+int file_write_all(int fd, str bytes)
 {
     while (bytes.n > 0) {
         ssize_t w = write(fd, bytes.p, bytes.n);
@@ -82,7 +82,7 @@ int file_read(struct arena *a, const char *path, size_t max_bytes, str *ret, str
                     (long long)st.st_size, max_bytes);
     } else {
         char *p = arena_alloc(a, (size_t)st.st_size + 1);
-        r = read_all(fd, p, (size_t)st.st_size);
+        r = file_read_all(fd, p, (size_t)st.st_size);
         p[st.st_size] = 0;
         if (r < 0)
             err_errno(e, r, "cannot read", path);
@@ -120,7 +120,7 @@ int file_write_atomic(const char *path, str bytes, unsigned mode, struct err *e)
     int fd = open(tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, (mode_t)mode);
     if (fd < 0)
         return err_errno(e, -errno, "cannot write", path);
-    int r = write_all(fd, bytes);
+    int r = file_write_all(fd, bytes);
     if (r == 0 && fsync(fd) < 0)
         r = -errno;
     if (close(fd) < 0 && r == 0)

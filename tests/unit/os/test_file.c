@@ -2,7 +2,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "config/file.h"
+#include "os/file.h"
 #include "support/unit.h"
 
 static char dir[64];

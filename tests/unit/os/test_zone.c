@@ -1,7 +1,7 @@
 #include <errno.h>
 
-#include "config/file.h"
-#include "runtime/zone.h"
+#include "os/file.h"
+#include "os/zone.h"
 #include "support/unit.h"
 
 static void test_fixed(void **state)

@@ -1,4 +1,7 @@
-/* file.h - small files, read and written whole. Blocking: for start-up and pool threads. */
+/* file.h - small files, read and written whole. Blocking: for start-up and pool threads.
+ *
+ * This floor wraps the operating system where a plain call needs a loop or a second thought:
+ * file.h (whole files), lock.h (flock with a time limit), zone.h (time zones). */
 #pragma once
 
 #include "base/arena.h"
@@ -15,3 +18,7 @@ int file_write_atomic(const char *path, str bytes, unsigned mode, struct err *e)
 int file_make_dirs(const char *path, struct err *e);
 
 bool file_exists(const char *path);
+
+/* All of it, whatever read(2) and write(2) do in one go. A file that ends early is -EIO. */
+int file_read_all(int fd, char *p, size_t n);
+int file_write_all(int fd, str bytes);

@@ -1,10 +1,10 @@
-#include "runtime/zone.h"
+#include "os/zone.h"
 
 #include <ctype.h>
 #include <errno.h>
 
 #include "base/arena.h"
-#include "config/file.h"
+#include "os/file.h"
 
 #define ZONE_DIR      "/usr/share/zoneinfo/"
 #define ZONE_FILE_MAX (256u * 1024)
