@@ -53,6 +53,8 @@ struct api_identity {
     bool is_pending;         /* the credentials are still being checked */
     bool is_dispatched;      /* its handler was called */
     bool is_recorded;        /* in the audit log (trail.h) */
+    str audit_user;          /* trail_user */
+    str audit_note;          /* trail_note */
 };
 
 const struct api_identity *api_identity(const struct http_req *r);

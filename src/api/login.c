@@ -93,6 +93,7 @@ static void on_login(void *ctx, const struct err *err, const struct auth_session
         return;
     }
     set_session(w->api, w->req, s);
+    trail_user(w->req, s->user_id);
     reply_ok(w->req);
 }
 

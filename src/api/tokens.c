@@ -1,5 +1,6 @@
 /* /v1/tokens - API tokens: made by the person they act for, shown once, revoked at any time. */
 #include "api/people.h"
+#include "api/trail.h"
 #include "base/clock.h"
 
 #define DAY_MS           (24LL * 3600 * 1000)
@@ -148,5 +149,8 @@ void api_tokens_revoke(void *ctx, struct http_req *r)
         return;
     }
     c.user_id = u->id;
+    for (size_t i = 0; i < u->ntokens; i++)
+        if (str_eq(u->tokens[i].id, c.token.id))
+            trail_note(r, "name=%.*s of=%.*s", STR_ARG(u->tokens[i].name), STR_ARG(u->email));
     api_change(ctx, r, &c, api_reply_deleted, NULL);
 }

@@ -143,9 +143,37 @@ static struct audit_entry entry_of(struct api *api, const struct http_req *r, in
         e.user = actor_user(who);
         e.token = actor_token(who);
     }
+    if (id && e.user.n == 0)
+        e.user = id->audit_user;
     if (id && id->space)
         e.workspace = id->space->id;
     return e;
+}
+
+void trail_user(struct http_req *r, str user_id)
+{
+    struct api_identity *id = r->caller;
+    if (id)
+        id->audit_user = arena_str(&r->arena, user_id);
+}
+
+void trail_note(struct http_req *r, const char *fmt, ...)
+{
+    struct api_identity *id = r->caller;
+    va_list ap;
+    if (!id)
+        return;
+    va_start(ap, fmt);
+    id->audit_note = arena_vprintf(&r->arena, fmt, ap);
+    va_end(ap);
+}
+
+static void add_note(struct arena *a, const struct http_req *r, struct audit_entry *e)
+{
+    const struct api_identity *id = r->caller;
+    if (id && id->audit_note.n > 0)
+        e->detail = arena_printf(a, "%.*s%s%.*s", STR_ARG(e->detail), e->detail.n > 0 ? " " : "",
+                                 STR_ARG(id->audit_note));
 }
 
 const struct doer *trail_doer(struct api *api, struct http_req *r)
@@ -302,6 +330,7 @@ static void trail(struct api *api, const struct http_req *r, int status)
         e.action = str_from(row->action);
         add_body(&a, row, r, &e);
         add_target(row, r, &a, &e);
+        add_note(&a, r, &e);
     } else if (!row && !read_answer(&a, r, &e) && is_failed_credential(r, status)) {
         e.action = STR("auth.failed");
         e.target = r->path;

@@ -23,5 +23,9 @@ void trail_released(struct api *api, const struct http_req *r);
 const struct doer *trail_doer(struct api *api, struct http_req *r);
 /* Who sent this request, and from where; for records that a request makes besides its own. */
 struct audit_entry trail_entry(struct api *api, const struct http_req *r);
+/* For a handler of a route that the table names. Whom a login turned out to be: */
+void trail_user(struct http_req *r, str user_id);
+/* More detail for the record, such as the e-mail address of a user who is removed. */
+void trail_note(struct http_req *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* A login through the provider, whose route knows nobody. err NULL: it worked. */
 void trail_login(struct api *api, const struct http_req *r, str user_id, const struct err *err);

@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "api/people.h"
+#include "api/trail.h"
 #include "auth/password.h"
 
 static void reply_user(struct api *api, struct http_req *r, str id)
@@ -165,6 +166,9 @@ void api_users_remove(void *ctx, struct http_req *r)
         .is_cascade = str_eq(http_query(r, "cascade"), STR("true")),
         .actor = arena_cstr(&r->arena, actor_user(me)),
     };
+    const struct user *u = roster_user(api_roster(ctx), c.user_id);
+    if (u)
+        trail_note(r, "email=%.*s", STR_ARG(u->email));
     api_change(ctx, r, &c, api_reply_deleted, NULL);
 }
 

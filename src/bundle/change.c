@@ -174,18 +174,33 @@ void bundle_change_fail_later(struct bundle_change_op *op)
     timer_start(&op->timer, 0);
 }
 
-/* A package, a directory or an address, without what may be secret. */
+/* A package, a directory or an address, without what may be secret; a command is known by the name
+ * that it gets (name_install). */
 static struct deed *begin_install(struct bundle_changer *c, const struct json *entry,
                                   const struct doer *by)
 {
-    static const char *const NAMES[] = {"name", "path", "url", "command"};
+    static const char *const NAMES[] = {"name", "path", "url"};
     str target = STR_NONE, version = json_get_string(entry, "version");
     for (size_t i = 0; target.n == 0 && i < ARRAY_LEN(NAMES); i++)
         target = deed_plain_url(json_get_string(entry, NAMES[i]));
     struct deed *d = deed_begin(c->audit, by, STR("bundle.install"), target);
+    if (target.n == 0)
+        deed_set(d, STR("bundle.install"), json_get_string(entry, "command"));
     if (version.n > 0)
         deed_detail(d, "version=%.*s", STR_ARG(version));
     return d;
+}
+
+/* The name under which it is found in every later record. */
+static void name_install(struct deed *d, const struct json *entry, const struct bundle_entry *b)
+{
+    str command = json_get_string(entry, "command");
+    if (command.n == 0) {
+        deed_detail(d, "as=%.*s", STR_ARG(b->server_name));
+        return;
+    }
+    deed_set(d, STR("bundle.install"), b->server_name);
+    deed_detail(d, "command=%.*s", STR_ARG(command));
 }
 
 struct bundle_change_op *bundle_add(struct bundle_changer *c, const struct json *entry,
@@ -200,6 +215,7 @@ struct bundle_change_op *bundle_add(struct bundle_changer *c, const struct json 
         return op;
     }
     op->name = decoded.server_name;
+    name_install(op->deed, entry, &decoded);
     if (bundles_find(c->bundles, op->name)) {
         err_set(&op->err, -EEXIST, "a bundle '%.*s' is installed already", STR_ARG(op->name));
         bundle_change_fail_later(op);

@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <time.h>
 
+#include "auth/instance.h"
 #include "base/clock.h"
 #include "base/json.h"
 #include "cli/cli.h"
@@ -10,6 +11,7 @@
 #include "cli/table.h"
 #include "cli/text.h"
 #include "workspace/audit_read.h"
+#include "workspace/roster.h"
 
 #define FOLLOW_MS  500
 #define TAIL_COUNT 50
@@ -26,7 +28,8 @@ struct audit_options {
 static const struct arg ARGS[] = {
     {"since", 0, ARG_STRING, AUDIT(since), "WHEN",
      "show records since a date, or since 30m, 12h or 7d ago"},
-    {"actor", 0, ARG_STRING, AUDIT(actor), "USER", "show only actions of this user id"},
+    {"actor", 0, ARG_STRING, AUDIT(actor), "USER",
+     "show only actions of this user (e-mail address, name or id)"},
     {"action", 0, ARG_STRING, AUDIT(action), "GLOB", "show only these actions: login, 'bundle.*'"},
     {"limit", 'n', ARG_INT, AUDIT(limit), "N", "show at most N records, the newest (default: 50)"},
     {"follow", 'f', ARG_FLAG, AUDIT(is_followed), NULL, "print new records until Ctrl-C"},
@@ -57,8 +60,37 @@ static void add_part(struct buf *b, const char *before, str s)
     text_add_line(b, s);
 }
 
-/* 2026-11-16 22:05:46  ok      user.add  usr_x  by usr_a (session, 127.0.0.1)  in ws_a  detail */
-static void print_record(const struct cli *cli, str line)
+/* ---- people, as they are called now ---- */
+
+/* NULL when nobody can be named: the records are shown with ids then. */
+static struct roster *load_roster(const struct config *c)
+{
+    struct instance instance = {0};
+    struct roster *r = NULL;
+    if (instance_load(&instance, c->work_dir, c->secrets.nb_api_key, STR_NONE, NULL) == 0 &&
+        roster_load(c->work_dir, instance_is_sole(&instance), &r, NULL) < 0)
+        r = NULL;
+    instance_done(&instance);
+    return r;
+}
+
+static str shown(const struct roster *r, str id)
+{
+    const struct user *u = r ? roster_user(r, id) : NULL;
+    return u && u->email.n > 0 ? u->email : id;
+}
+
+/* Records have ids; removed users and accounts of the system are searched as they are typed. */
+static str actor_id(const struct roster *r, const char *typed)
+{
+    const struct user *u;
+    str s = str_from(typed);
+    return r && s.n > 0 && roster_find_user(r, s, &u, NULL) == 0 ? u->id : s;
+}
+
+/* 2026-11-16 22:05:46  ok      user.add  usr_x  by a@x.org, session from 127.0.0.1  in ws_a  detail
+ */
+static void print_record(const struct cli *cli, const struct roster *people, str line)
 {
     struct arena a;
     struct json *v;
@@ -71,13 +103,13 @@ static void print_record(const struct cli *cli, str line)
     buf_init(&b, 64u * 1024);
     if (json_parse(&a, line, 0, &v, NULL) == 0) {
         const struct json *actor = json_get(v, "actor");
-        str time = json_get_string(v, "time"), user = json_get_string(actor, "user");
+        str time = json_get_string(v, "time"), user = shown(people, json_get_string(actor, "user"));
         text_add_line(&b, str_slice(time, 0, 10));
         add_part(&b, " ", str_slice(time, 11, 19));
         buf_printf(&b, "  %-12.*s", STR_ARG(json_get_string(v, "outcome")));
         add_part(&b, "  ", json_get_string(v, "action"));
-        add_part(&b, "  ", json_get_string(v, "target"));
-        add_part(&b, "  by ", user.n > 0 ? user : STR("somebody unknown"));
+        add_part(&b, "  ", shown(people, json_get_string(v, "target")));
+        add_part(&b, "  by ", user.n > 0 ? user : STR("unknown"));
         add_part(&b, ", ", json_get_string(actor, "how"));
         add_part(&b, " ", json_get_string(actor, "token"));
         add_part(&b, " from ", json_get_string(actor, "address"));
@@ -92,8 +124,8 @@ static void print_record(const struct cli *cli, str line)
 }
 
 /* The newest, oldest of them first. */
-static int show_newest(const struct cli *cli, const struct config *c, struct audit_query q,
-                       uint64_t *ret_last)
+static int show_newest(const struct cli *cli, const struct config *c, const struct roster *people,
+                       struct audit_query q, uint64_t *ret_last)
 {
     struct arena a;
     struct audit_page page;
@@ -102,15 +134,15 @@ static int show_newest(const struct cli *cli, const struct config *c, struct aud
     q.is_newest_first = true;
     int r = audit_read(&a, c->work_dir, &q, &page, &e);
     for (size_t i = r == 0 ? page.n : 0; i > 0; i--)
-        print_record(cli, page.lines[i - 1]);
+        print_record(cli, people, page.lines[i - 1]);
     struct audit_head head;
     *ret_last = r == 0 && audit_head_read(c->work_dir, &head, NULL) == 0 ? head.seq : 0;
     arena_done(&a);
     return r < 0 ? cli_fail(&e) : EXIT_DONE;
 }
 
-static int follow(const struct cli *cli, const struct config *c, struct audit_query q,
-                  uint64_t last)
+static int follow(const struct cli *cli, const struct config *c, const struct roster *people,
+                  struct audit_query q, uint64_t last)
 {
     struct timespec pause = {.tv_nsec = FOLLOW_MS * 1000000L};
     while (true) {
@@ -121,7 +153,7 @@ static int follow(const struct cli *cli, const struct config *c, struct audit_qu
         q.after = last;
         int r = audit_read(&a, c->work_dir, &q, &page, &e);
         for (size_t i = 0; r == 0 && i < page.n; i++)
-            print_record(cli, page.lines[i]);
+            print_record(cli, people, page.lines[i]);
         if (r == 0 && page.n > 0)
             last = page.next;
         arena_done(&a);
@@ -200,8 +232,7 @@ static int run_verify(struct cli *cli, const void *options, int argc, char **arg
 static int run_list(struct cli *cli, const void *options, int argc, char **argv)
 {
     const struct audit_options *o = options;
-    struct audit_query q = {.actor = str_from(o->actor),
-                            .action = str_from(o->action),
+    struct audit_query q = {.action = str_from(o->action),
                             .limit = o->limit > 0 ? (size_t)o->limit : TAIL_COUNT};
     struct config c;
     uint64_t last;
@@ -218,9 +249,12 @@ static int run_list(struct cli *cli, const void *options, int argc, char **argv)
     int code = cli_load_config(cli, NULL, &c);
     if (code != EXIT_DONE)
         return code;
-    code = show_newest(cli, &c, q, &last);
+    struct roster *people = load_roster(&c);
+    q.actor = actor_id(people, o->actor);
+    code = show_newest(cli, &c, people, q, &last);
     if (code == EXIT_DONE && o->is_followed)
-        code = follow(cli, &c, q, last);
+        code = follow(cli, &c, people, q, last);
+    roster_free(people);
     config_done(&c);
     return code;
 }

@@ -13,29 +13,37 @@ static int members(struct conv_cli *x, const struct json *conv, struct json **re
     return conv_ask(x, "GET", path, STR_NONE, NULL, ret);
 }
 
-/* By id or e-mail address; NULL when there is no such member. */
-static const struct json *find_member(const struct json *all, str typed)
+/* By id, e-mail address, or a name that only one member has, as the API does (member_find.h). NULL
+ * when there is no such member; *ret_named is how many have that name. */
+static const struct json *find_member(const struct json *all, str typed, size_t *ret_named)
 {
-    const struct json *list = json_get(all, "members");
+    const struct json *list = json_get(all, "members"), *named = NULL;
+    *ret_named = 0;
     for (size_t i = 0; list && i < list->len; i++) {
         const struct json *m = json_at(list, i);
         if (str_eq(json_get_string(m, "userId"), typed) ||
             str_eq_nocase(json_get_string(m, "email"), typed))
             return m;
+        if (str_eq_nocase(json_get_string(m, "displayName"), typed)) {
+            named = m;
+            ++*ret_named;
+        }
     }
-    return NULL;
+    return *ret_named == 1 ? named : NULL;
 }
 
 /* What was typed when there is no such member: they may have left. */
 static str user_id(const struct json *all, str typed)
 {
-    const struct json *m = find_member(all, typed);
+    size_t named;
+    const struct json *m = find_member(all, typed, &named);
     return m ? json_get_string(m, "userId") : typed;
 }
 
 static str name_of(const struct json *all, str id)
 {
-    return json_get_string(find_member(all, id), "displayName");
+    size_t named;
+    return json_get_string(find_member(all, id, &named), "displayName");
 }
 
 static str printable(struct conv_cli *x, str s)
@@ -116,10 +124,15 @@ static str user_body(struct conv_cli *x, str user)
 static int check_members(const struct json *all, int n, char **typed)
 {
     for (int i = 0; i < n; i++) {
-        if (!find_member(all, str_from(typed[i]))) {
+        size_t named;
+        if (find_member(all, str_from(typed[i]), &named))
+            continue;
+        if (named > 1)
+            fprintf(stderr, "nb: %zu members are called '%s'; use the e-mail address\n", named,
+                    typed[i]);
+        else
             fprintf(stderr, "nb: '%s' is not a member of this workspace\n", typed[i]);
-            return EXIT_FAILED;
-        }
+        return EXIT_FAILED;
     }
     return EXIT_DONE;
 }
@@ -157,8 +170,9 @@ const struct command CONV_SHARE_WITH = {
     .name = "share",
     .usage = "conversations share ID [USER...]",
     .summary = "share a conversation with members of the workspace",
-    .help = "A USER is an id or an e-mail address. Participants see the whole conversation and may "
-            "write. Without a USER, every member of the workspace can see it.\n",
+    .help = "A USER is an e-mail address, a name or an id. Participants see the whole conversation "
+            "and may "
+            "write. Existing participants stay.\n",
     .run = run_share,
 };
 

@@ -46,12 +46,10 @@ int people_with(struct cli *cli, people_fn fn, const void *options, int argc, ch
 
 const struct user *people_user(struct people *p, const char *typed)
 {
-    const struct user *u = roster_user(p->roster, str_from(typed));
-    if (!u)
-        u = roster_user_by_email(p->roster, str_from(typed));
-    if (!u)
-        cli_complain(
-            arena_printf(&p->arena, "there is no user '%s'; nb user list shows all", typed));
+    const struct user *u = NULL;
+    struct err e = {0};
+    if (roster_find_user(p->roster, str_from(typed), &u, &e) < 0)
+        cli_complain(str_from(e.msg));
     return u;
 }
 
@@ -62,6 +60,75 @@ const struct workspace *people_workspace(struct people *p, const char *typed)
     if (roster_find_workspace(p->roster, str_from(typed), &w, &e) < 0)
         cli_complain(str_from(e.msg));
     return w;
+}
+
+/* ---- the audit log ---- */
+
+static str email_of(struct people *p, str user_id)
+{
+    const struct user *u = roster_user(p->roster, user_id);
+    return u ? u->email : STR_NONE;
+}
+
+static str joined(struct people *p, struct json_strs list)
+{
+    str all = STR_NONE;
+    for (size_t i = 0; i < list.len; i++)
+        all = arena_printf(&p->arena, "%.*s%s%.*s", STR_ARG(all), i > 0 ? "," : "",
+                           STR_ARG(list.items[i]));
+    return all;
+}
+
+static str token_detail(struct people *p, const struct change *c)
+{
+    const struct user *u = roster_user(p->roster, c->user_id);
+    const struct user_token *t = &c->token;
+    for (size_t i = 0; u && c->kind == CHANGE_TOKEN_REVOKE && i < u->ntokens; i++)
+        if (str_eq(u->tokens[i].id, c->token.id))
+            t = &u->tokens[i];
+    str text = arena_printf(&p->arena, "name=%.*s of=%.*s scopes=%.*s", STR_ARG(t->name),
+                            STR_ARG(email_of(p, c->user_id)), STR_ARG(joined(p, t->scopes)));
+    if (t->tools.len > 0)
+        text =
+            arena_printf(&p->arena, "%.*s tools=%.*s", STR_ARG(text), STR_ARG(joined(p, t->tools)));
+    if (t->workspace_id.n > 0)
+        text = arena_printf(&p->arena, "%.*s in=%.*s", STR_ARG(text), STR_ARG(t->workspace_id));
+    return text;
+}
+
+/* By what people call things: the records of a user or workspace that was removed name it. */
+static str detail_of(struct people *p, const struct change *c)
+{
+    const struct workspace *w = roster_workspace(p->roster, c->workspace_id);
+    switch (c->kind) {
+    case CHANGE_TOKEN_ADD:
+    case CHANGE_TOKEN_REVOKE:
+        return token_detail(p, c);
+    case CHANGE_MEMBER_SET:
+        return arena_printf(&p->arena, "in=%.*s role=%.*s %.*s", STR_ARG(c->workspace_id),
+                            STR_ARG(ws_role_name(c->ws_role)), STR_ARG(email_of(p, c->user_id)));
+    case CHANGE_MEMBER_REMOVE:
+        return arena_printf(&p->arena, "in=%.*s %.*s", STR_ARG(c->workspace_id),
+                            STR_ARG(email_of(p, c->user_id)));
+    case CHANGE_USER_ADD:
+        return arena_printf(&p->arena, "%.*s orgRole=%.*s", STR_ARG(c->email),
+                            STR_ARG(org_role_name(c->role)));
+    case CHANGE_WORKSPACE_REMOVE:
+        return w ? w->name : STR_NONE;
+    case CHANGE_WORKSPACE_ADD:
+    case CHANGE_WORKSPACE_SET:
+        return c->name;
+    case CHANGE_USER_SET:
+    case CHANGE_USER_BIND:
+    case CHANGE_USER_PASSWORD:
+    case CHANGE_USER_SIGN_OUT:
+    case CHANGE_USER_REMOVE:
+        break;
+    }
+    str email = email_of(p, c->user_id);
+    return c->has_role ? arena_printf(&p->arena, "%.*s orgRole=%.*s", STR_ARG(email),
+                                      STR_ARG(org_role_name(c->role)))
+                       : email;
 }
 
 static void record(struct people *p, const struct change *c, const char *id, bool is_done)
@@ -87,12 +154,7 @@ static void record(struct people *p, const struct change *c, const char *id, boo
                  : *id               ? str_from(id)
                  : c->user_id.n > 0  ? c->user_id
                                      : c->workspace_id;
-    str detail = is_member ? arena_printf(&p->arena, "in=%.*s", STR_ARG(c->workspace_id))
-                 : c->has_role
-                     ? arena_printf(&p->arena, "orgRole=%.*s", STR_ARG(org_role_name(c->role)))
-                 : c->email.n > 0 ? c->email
-                                  : c->name;
-    cli_record(&p->config, ACTIONS[c->kind], target, is_done, detail);
+    cli_record(&p->config, ACTIONS[c->kind], target, is_done, detail_of(p, c));
 }
 
 int people_change(struct people *p, const struct change *c, char *ret_id)
@@ -137,7 +199,9 @@ int people_password(struct people *p, bool from_stdin, str *ret_hash)
     struct buf typed;
     struct err e = {0};
     if (!from_stdin && !p->cli->is_tty_in)
-        return cli_usage_error("a password is needed: --password-stdin reads it from a pipe");
+        return cli_usage_error(
+            "stdin is not a terminal; pass --password-stdin to read the password "
+            "from a pipe, or --no-password where it is allowed");
     buf_init(&typed, ASK_LINE_MAX);
     int r = from_stdin ? ask_stdin(&typed, &e) : ask_twice(&typed, &e);
     if (r == 0)

@@ -117,7 +117,7 @@ static const struct user *token_owner(struct people *p, const char *typed)
         return people_user(p, typed);
     if (p->roster->nusers == 1)
         return &p->roster->users[0];
-    (void)cli_usage_error("token create: whose? --user USER says it");
+    (void)cli_usage_error("token create: there are several users; name one with --user USER");
     return NULL;
 }
 
@@ -131,10 +131,9 @@ static int show_token(struct people *p, const char *id, const char *value)
         return EXIT_DONE;
     }
     printf("%s\n", value);
-    fprintf(stderr,
-            "This is the only time it is shown. Send it as: Authorization: Bearer nb_...\n");
+    fprintf(stderr, "This token is shown only now. Send it as: Authorization: Bearer nb_...\n");
     if (t->expires_ms > 0)
-        fprintf(stderr, "It ends %.10s.\n", people_iso(p, t->expires_ms).p);
+        fprintf(stderr, "It expires on %.10s.\n", people_iso(p, t->expires_ms).p);
     return EXIT_DONE;
 }
 
@@ -145,7 +144,8 @@ static int do_create(struct people *p, const void *options, int argc, char **arg
     struct change c = {.kind = CHANGE_TOKEN_ADD, .token = {.name = str_from(argv[0])}};
     unsigned scopes;
     if (parse_expiry(o->expires ? o->expires : EXPIRES_DEFAULT, &c.token.expires_ms) < 0)
-        return cli_usage_error("token create: --expires is 12h, 30d, a date to come, or never");
+        return cli_usage_error("token create: --expires takes 12h, 30d, a date in the future "
+                               "(2027-01-31) or never");
     int code = parse_scopes(&o->scopes, &scopes);
     if (code != EXIT_DONE)
         return code;
@@ -174,7 +174,7 @@ static int do_create(struct people *p, const void *options, int argc, char **arg
 static int run_create(struct cli *cli, const void *options, int argc, char **argv)
 {
     if (argc != 1)
-        return cli_usage_error("token create: give it one name, to know it by later");
+        return cli_usage_error("token create: pass one name for the token");
     return people_with(cli, do_create, options, argc, argv);
 }
 
@@ -286,30 +286,47 @@ static const struct command TOKEN_LIST = {
 
 /* ---- revoke ---- */
 
-/* By its name, when only one has it. */
-static const struct user_token *find_named(struct people *p, const char *name, size_t *ret_n)
+struct revoke_options {
+    const char *user;
+};
+
+static const struct arg REVOKE_ARGS[] = {{"user", 'u', ARG_STRING,
+                                          offsetof(struct revoke_options, user), "USER",
+                                          "whose token, if several users have one of this name"},
+                                         {0}};
+
+/* Those of this name; *ret_ids lists their ids. */
+static const struct user_token *find_named(struct people *p, const char *name,
+                                           const struct user *only, size_t *ret_n, str *ret_ids)
 {
     const struct roster *r = p->roster;
     const struct user_token *found = NULL;
     *ret_n = 0;
     for (size_t i = 0; i < r->nusers; i++)
-        for (size_t k = 0; k < r->users[i].ntokens; k++)
+        for (size_t k = 0; (!only || only == &r->users[i]) && k < r->users[i].ntokens; k++)
             if (str_eq(r->users[i].tokens[k].name, str_from(name))) {
                 found = &r->users[i].tokens[k];
-                ++*ret_n;
+                *ret_ids = arena_printf(&p->arena, "%.*s%s%.*s", STR_ARG(*ret_ids),
+                                        ++*ret_n > 1 ? ", " : "", STR_ARG(found->id));
             }
     return found;
 }
 
 static int do_revoke(struct people *p, const void *options, int argc, char **argv)
 {
+    const struct revoke_options *o = options;
     size_t named = 0;
+    str ids = STR_NONE;
+    const struct user *only = o->user ? people_user(p, o->user) : NULL;
+    if (o->user && !only)
+        return EXIT_FAILED;
     const struct user_token *t = find_token(p->roster, str_from(argv[0]));
     if (!t)
-        t = find_named(p, argv[0], &named);
+        t = find_named(p, argv[0], only, &named, &ids);
     if (named > 1) {
-        cli_complain(arena_printf(
-            &p->arena, "%zu tokens are called '%s'; use an id (nb token list)", named, argv[0]));
+        cli_complain(arena_printf(&p->arena,
+                                  "%zu tokens are called '%s'; revoke one by its id: %.*s", named,
+                                  argv[0], STR_ARG(ids)));
         return EXIT_FAILED;
     }
     if (!t) {
@@ -332,15 +349,17 @@ static int do_revoke(struct people *p, const void *options, int argc, char **arg
 static int run_revoke(struct cli *cli, const void *options, int argc, char **argv)
 {
     if (argc != 1)
-        return cli_usage_error("token revoke: give one id or name (nb token list shows them)");
+        return cli_usage_error("token revoke: pass one id or name (nb token list shows them)");
     return people_with(cli, do_revoke, options, argc, argv);
 }
 
 static const struct command TOKEN_REVOKE = {
     .name = "revoke",
     .alias = "remove",
-    .usage = "token revoke ID|NAME [--json]",
+    .usage = "token revoke ID|NAME [--user USER] [--json]",
     .summary = "revoke a token immediately",
+    .args = REVOKE_ARGS,
+    .options_size = sizeof(struct revoke_options),
     .run = run_revoke,
 };
 

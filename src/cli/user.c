@@ -155,7 +155,7 @@ static int do_add(struct people *p, const void *options, int argc, char **argv)
 static int run_add(struct cli *cli, const void *options, int argc, char **argv)
 {
     if (argc != 1)
-        return cli_usage_error("user add: give one e-mail address");
+        return cli_usage_error("user add: pass one e-mail address");
     return people_with(cli, do_add, options, argc, argv);
 }
 
@@ -231,7 +231,7 @@ static int do_role(struct people *p, const void *options, int argc, char **argv)
 static int run_role(struct cli *cli, const void *options, int argc, char **argv)
 {
     if (argc != 2)
-        return cli_usage_error("user role: give a user and a role");
+        return cli_usage_error("user role: pass a user and a role");
     return people_with(cli, do_role, options, argc, argv);
 }
 
@@ -298,7 +298,7 @@ static int do_remove(struct people *p, const void *options, int argc, char **arg
     if (p->cli->opt.is_json)
         printf("{\"id\":\"%.*s\",\"removed\":true}\n", STR_ARG(id));
     else
-        fprintf(stderr, "Removed; their conversations stay where they are.\n");
+        fprintf(stderr, "Removed. Their conversations stay in their workspaces.\n");
     return EXIT_DONE;
 }
 
@@ -327,7 +327,8 @@ const struct command CMD_USER = {
     .alias = "users",
     .usage = "user COMMAND [OPTIONS]",
     .summary = "manage the accounts of this server",
-    .help = "A USER is an e-mail address or an id. Changes take effect immediately, also in a "
-            "running server.\n",
+    .help =
+        "A USER is an e-mail address, a name or an id. Changes take effect immediately, also in a "
+        "running server.\n",
     .subs = COMMANDS,
 };

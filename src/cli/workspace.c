@@ -106,8 +106,20 @@ static const struct user *first_admin(struct people *p, const char *typed)
             owner = &p->roster->users[i];
     if (roster_owners(p->roster) == 1)
         return owner;
-    (void)cli_usage_error("workspace create: who is its admin? --admin USER says it");
+    (void)cli_usage_error(
+        "workspace create: there are several owners; name its admin with --admin USER");
     return NULL;
+}
+
+/* Names need not be unique; commands then need ids. */
+static void note_namesakes(struct people *p, str id, str name)
+{
+    for (size_t i = 0; i < p->roster->nworkspaces; i++) {
+        const struct workspace *w = &p->roster->workspaces[i];
+        if (!str_eq(w->id, id) && str_eq_nocase(w->name, str_trim(name)))
+            fprintf(stderr, "nb: note: %.*s is called '%.*s' too; commands need the ids now\n",
+                    STR_ARG(w->id), STR_ARG(w->name));
+    }
 }
 
 static int do_create(struct people *p, const void *options, int argc, char **argv)
@@ -124,13 +136,14 @@ static int do_create(struct people *p, const void *options, int argc, char **arg
     int code = people_change(p, &c, id);
     if (code != EXIT_DONE)
         return code;
-    return report(p, str_from(id), arena_printf(&p->arena, "Made %s.", id).p);
+    note_namesakes(p, str_from(id), c.name);
+    return report(p, str_from(id), arena_printf(&p->arena, "Created %s.", id).p);
 }
 
 static int run_create(struct cli *cli, const void *options, int argc, char **argv)
 {
     if (argc != 1)
-        return cli_usage_error("workspace create: give it one name, in quotes if need be");
+        return cli_usage_error("workspace create: pass one name, in quotes if it has spaces");
     return people_with(cli, do_create, options, argc, argv);
 }
 
@@ -155,13 +168,16 @@ static int do_rename(struct people *p, const void *options, int argc, char **arg
                        .workspace_id = arena_str(&p->arena, w->id),
                        .name = str_from(argv[1])};
     int code = people_change(p, &c, NULL);
-    return code == EXIT_DONE ? report(p, c.workspace_id, "Renamed; its id stays.") : code;
+    if (code != EXIT_DONE)
+        return code;
+    note_namesakes(p, c.workspace_id, c.name);
+    return report(p, c.workspace_id, "Renamed. The id does not change.");
 }
 
 static int run_rename(struct cli *cli, const void *options, int argc, char **argv)
 {
     if (argc != 2)
-        return cli_usage_error("workspace rename: give a workspace and its new name");
+        return cli_usage_error("workspace rename: pass a workspace and its new name");
     return people_with(cli, do_rename, options, argc, argv);
 }
 
@@ -310,7 +326,7 @@ static int do_add_member(struct people *p, const void *options, int argc, char *
 static int run_add_member(struct cli *cli, const void *options, int argc, char **argv)
 {
     if (argc != 2)
-        return cli_usage_error("workspace add-member: give a workspace and a user");
+        return cli_usage_error("workspace add-member: pass a workspace and a user");
     return people_with(cli, do_add_member, options, argc, argv);
 }
 
@@ -325,13 +341,13 @@ static const struct command WORKSPACE_ADD_MEMBER = {
 
 static int do_remove_member(struct people *p, const void *options, int argc, char **argv)
 {
-    return change_member(p, argv[0], argv[1], WS_NONE, "Removed; their streams have ended.");
+    return change_member(p, argv[0], argv[1], WS_NONE, "Removed. Their open streams have ended.");
 }
 
 static int run_remove_member(struct cli *cli, const void *options, int argc, char **argv)
 {
     if (argc != 2)
-        return cli_usage_error("workspace remove-member: give a workspace and a user");
+        return cli_usage_error("workspace remove-member: pass a workspace and a user");
     return people_with(cli, do_remove_member, options, argc, argv);
 }
 
@@ -357,13 +373,13 @@ static int do_role(struct people *p, const void *options, int argc, char **argv)
                                   argv[1], STR_ARG(w->id)));
         return EXIT_FAILED;
     }
-    return change_member(p, argv[0], argv[1], role, "Changed.");
+    return change_member(p, argv[0], argv[1], role, "The role is changed.");
 }
 
 static int run_role(struct cli *cli, const void *options, int argc, char **argv)
 {
     if (argc != 3)
-        return cli_usage_error("workspace role: give a workspace, a user and a role");
+        return cli_usage_error("workspace role: pass a workspace, a user and a role");
     return people_with(cli, do_role, options, argc, argv);
 }
 
@@ -384,7 +400,8 @@ const struct command CMD_WORKSPACE = {
     .alias = "ws",
     .usage = "workspace COMMAND [OPTIONS]",
     .summary = "manage workspaces and their members",
-    .help = "A WS is an id (with or without ws_) or a name, a USER an e-mail address or an id. "
-            "Changes take effect immediately, also in a running server.\n",
+    .help =
+        "A WS is an id (with or without ws_) or a name, a USER an e-mail address, a name or an id. "
+        "Changes take effect immediately, also in a running server.\n",
     .subs = COMMANDS,
 };

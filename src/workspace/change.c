@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/plain.h"
 #include "base/utf8.h"
@@ -88,6 +89,14 @@ int edit_write(struct edit *x, const char *kind, str id, const char *file, struc
         r = file_write_atomic(path.p, buf_str(&text), 0600, x->e);
     buf_done(&text);
     return r;
+}
+
+void edit_forget(struct edit *x, const char *kind, str id, const char *also)
+{
+    str dir = arena_printf(x->arena, "%s/%s/%.*s", x->work_dir, kind, STR_ARG(id));
+    if (also)
+        (void)unlink(arena_printf(x->arena, "%s/%s", dir.p, also).p);
+    (void)rmdir(dir.p);
 }
 
 int edit_trash(struct edit *x, const char *kind, str id)

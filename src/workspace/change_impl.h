@@ -29,6 +29,9 @@ int edit_name(struct edit *x, const char *what, str name, str *ret);
 int edit_write(struct edit *x, const char *kind, str id, const char *file, struct json *doc,
                bool is_stamped);
 /* Moves {workDir}/<kind>/<id> out of the way, to {workDir}/trash/<id>-<time>. */
+/* After a failed edit_write of something new: a directory without its file would be a problem that
+ * every reader names. `also`: another file of it, or NULL. */
+void edit_forget(struct edit *x, const char *kind, str id, const char *also);
 int edit_trash(struct edit *x, const char *kind, str id);
 
 int edit_user_add(struct edit *x);

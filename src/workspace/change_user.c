@@ -7,6 +7,7 @@
 #include "workspace/roster_impl.h"
 
 #define EMAIL_MAX            254
+#define TOOL_GLOB_MAX        128
 #define PREFERENCES_MAX      (16u * 1024)
 #define PREFERENCES_KEYS_MAX 256u
 
@@ -153,6 +154,8 @@ static int write_new_user(struct edit *x, str id, struct json *profile)
         r = edit_write(x, "users", id, "profile.json", profile, true);
     if (r == 0)
         edit_result(x, id);
+    else if (x->change->user_id.n == 0) /* an id that was given may have a directory already */
+        edit_forget(x, "users", id, "credentials.json");
     return r;
 }
 
@@ -358,6 +361,27 @@ static int check_token_workspace(struct edit *x, const struct user *u)
     return 0;
 }
 
+/* A glob that no tool name can match would make a token that may call nothing, unnoticed. */
+static int check_token_tools(struct edit *x)
+{
+    const struct json_strs *tools = &x->change->token.tools;
+    for (size_t i = 0; i < tools->len; i++) {
+        str glob = tools->items[i];
+        bool is_ok = glob.n > 0 && glob.n <= TOOL_GLOB_MAX;
+        for (size_t k = 0; is_ok && k < glob.n; k++) {
+            char c = glob.p[k], lower = (char)(c | 0x20);
+            is_ok = (lower >= 'a' && lower <= 'z') || (c >= '0' && c <= '9') || c == '_' ||
+                    c == '-' || c == '*';
+        }
+        if (!is_ok)
+            return err_set(x->e, -EINVAL,
+                           "tools: '%.*s' matches no tool; use letters, digits, _ and - of a tool "
+                           "name, and * for any characters",
+                           STR_ARG(utf8_truncate(glob, 80)));
+    }
+    return 0;
+}
+
 int edit_token_add(struct edit *x)
 {
     const struct user *u = edit_user(x);
@@ -371,6 +395,8 @@ int edit_token_add(struct edit *x)
     int r = edit_name(x, "token name", x->change->token.name, &name);
     if (r == 0)
         r = check_token_workspace(x, u);
+    if (r == 0)
+        r = check_token_tools(x);
     if (r < 0)
         return r;
     random_id("tok", id);

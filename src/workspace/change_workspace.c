@@ -197,7 +197,9 @@ int edit_workspace_add(struct edit *x)
     json_set(x->arena, doc, STR("createdAt"), json_of_str(str_from(x->now)));
     r = set_settings(x, doc);
     edit_result(x, id);
-    return r < 0 ? r : write_workspace(x, id, doc);
+    if (r == 0 && (r = write_workspace(x, id, doc)) < 0)
+        edit_forget(x, "workspaces", id, NULL);
+    return r;
 }
 
 int edit_workspace_set(struct edit *x)

@@ -116,6 +116,49 @@ const struct workspace *roster_workspace(const struct roster *r, str id)
 /* Ids are shorter than this; what a person types may be anything. */
 #define TYPED_ID_MAX 128
 
+int roster_find_user(const struct roster *r, str typed, const struct user **ret, struct err *e)
+{
+    const struct user *found = roster_user(r, typed), *named = NULL;
+    size_t n = 0;
+    if (!found)
+        found = roster_user_by_email(r, typed);
+    for (size_t i = 0; !found && typed.n > 0 && i < r->nusers; i++)
+        if (str_eq_nocase(r->users[i].display_name, typed)) {
+            named = &r->users[i];
+            n++;
+        }
+    *ret = n == 1 ? named : found;
+    if (*ret)
+        return 0;
+    if (n > 1)
+        return err_set(e, -EINVAL, "%zu users are called '%.*s'; use the e-mail address", n,
+                       STR_ARG(typed));
+    return err_set(e, -ENOENT, "there is no user '%.*s'; nb user list shows all", STR_ARG(typed));
+}
+
+/* " (ws_a, ws_b)" */
+static void add_ids(const struct roster *r, str name, struct buf *to)
+{
+    const char *before = " (";
+    for (size_t i = 0; i < r->nworkspaces; i++)
+        if (str_eq_nocase(r->workspaces[i].name, name)) {
+            buf_printf(to, "%s%.*s", before, STR_ARG(r->workspaces[i].id));
+            before = ", ";
+        }
+    buf_add_char(to, ')');
+}
+
+static int several_called(const struct roster *r, str name, size_t n, struct err *e)
+{
+    struct buf ids;
+    buf_init(&ids, (size_t)n * 80 + 16);
+    add_ids(r, name, &ids);
+    int code = err_set(e, -EINVAL, "%zu workspaces are called '%.*s'; use an id%s", n,
+                       STR_ARG(name), buf_cstr(&ids));
+    buf_done(&ids);
+    return code;
+}
+
 int roster_find_workspace(const struct roster *r, str typed, const struct workspace **ret,
                           struct err *e)
 {
@@ -133,8 +176,7 @@ int roster_find_workspace(const struct roster *r, str typed, const struct worksp
     if (*ret)
         return 0;
     if (n > 1)
-        return err_set(e, -EINVAL, "%zu workspaces are called '%.*s'; use an id", n,
-                       STR_ARG(typed));
+        return several_called(r, typed, n, e);
     return err_set(e, -ENOENT, "there is no workspace '%.*s'; nb workspace list shows all",
                    STR_ARG(typed));
 }

@@ -98,6 +98,10 @@ const struct workspace *roster_workspace(const struct roster *r, str id);
 int roster_find_workspace(const struct roster *r, str typed, const struct workspace **ret,
                           struct err *e);
 
+/* The user that a person means: by id, e-mail address or display name; upper and lower case of the
+ * last two do not matter. -ENOENT, or -EINVAL when several have that name. */
+int roster_find_user(const struct roster *r, str typed, const struct user **ret, struct err *e);
+
 enum ws_role workspace_role(const struct workspace *w, str user_id);
 size_t workspace_admins(const struct workspace *w);
 size_t roster_owners(const struct roster *r);
