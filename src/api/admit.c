@@ -402,15 +402,22 @@ static void refuse_choice(struct admission *a)
     struct arena *mem = &a->req->arena;
     struct json *details = json_new(mem, JSON_OBJECT), *list = json_new(mem, JSON_ARRAY);
     const struct workspace *w;
+    str names = STR_NONE;
     for (size_t i = 0; i < WORKSPACES_NAMED_MAX && (w = nth_workspace(a, i)) != NULL; i++) {
         struct json *one = json_new(mem, JSON_OBJECT);
         json_set(mem, one, STR("id"), json_of_str(arena_str(mem, w->id)));
         json_set(mem, one, STR("name"), json_of_str(arena_str(mem, w->name)));
         json_push(mem, list, *one);
+        names =
+            arena_printf(mem, "%.*s%s%.*s", STR_ARG(names), i > 0 ? ", " : "", STR_ARG(w->name));
     }
     json_set(mem, details, STR("workspaces"), *list);
-    http_reply_error(a->req, 400, "workspace_error",
-                     "Say which workspace: send the header X-Workspace-Id.", details);
+    const char *how = actor_is_operator(a->id->actor)
+                          ? "--workspace NAME"
+                          : "the header X-Workspace-Id, or with ?workspace=ID";
+    str message = arena_printf(mem, "There are several workspaces (%.*s): name one with %s.",
+                               STR_ARG(names), how);
+    http_reply_error(a->req, 400, "workspace_error", message.p, details);
 }
 
 static str lower_case(struct arena *mem, str s)

@@ -7,6 +7,7 @@
 #include "cli/ago.h"
 #include "cli/table.h"
 #include "cli/text.h"
+#include "server/place.h"
 #include "store/store.h"
 
 #define LABEL_MAX (64u * 1024)
@@ -42,6 +43,7 @@ int conv_with(struct cli *cli, bool with_client, conv_fn fn, const void *options
     else
         code = fn(&x, options, argc, argv);
     client_close(x.client);
+    roster_free(x.people);
     loop_free(x.loop);
     logger_free(x.log);
     arena_done(&x.arena);
@@ -113,6 +115,22 @@ str conv_label(struct conv_cli *x, const struct json *conv)
     str label = arena_str(&x->arena, b.n > 0 ? buf_str(&b) : STR("(untitled)"));
     buf_done(&b);
     return label;
+}
+
+str conv_person(struct conv_cli *x, str user_id)
+{
+    struct buf b;
+    if (!x->people && place_roster(&x->config, &x->people, NULL) < 0)
+        x->people = NULL;
+    const struct user *u = x->people ? roster_user(x->people, user_id) : NULL;
+    str name = u && u->display_name.n > 0 ? u->display_name
+               : u && u->email.n > 0      ? u->email
+                                          : user_id;
+    buf_init(&b, LABEL_MAX);
+    text_add_line(&b, name);
+    str shown = arena_str(&x->arena, buf_str(&b));
+    buf_done(&b);
+    return shown;
 }
 
 str conv_ago(struct conv_cli *x, str iso)

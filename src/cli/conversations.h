@@ -15,6 +15,7 @@ struct conv_cli {
     struct client *client; /* NULL for commands that work on files themselves */
     struct arena arena;    /* as long as the command */
     size_t width;          /* of the terminal; 0 = none, nothing is cut */
+    struct roster *people; /* of conv_person; NULL = not read */
 };
 
 typedef int (*conv_fn)(struct conv_cli *x, const void *options, int argc, char **argv);
@@ -36,6 +37,8 @@ str conv_path(struct conv_cli *x, str id, const char *rest);
 void conv_print_json(const struct json *v); /* one line */
 /* Title, or the beginning of the first message, safe to print. */
 str conv_label(struct conv_cli *x, const struct json *conv);
+/* The name of a user, else the e-mail address, else the id; safe to print. */
+str conv_person(struct conv_cli *x, str user_id);
 str conv_ago(struct conv_cli *x, str iso);
 str conv_cost(struct conv_cli *x, const struct json *usd); /* "$0.0123", or "?" for null */
 str conv_count(struct conv_cli *x, int64_t n);             /* 1234567 is "1.2 M" */

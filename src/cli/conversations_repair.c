@@ -3,6 +3,7 @@
 
 #include "cli/progress.h"
 #include "cli/stores.h"
+#include "store/integrity.h"
 #include "store/repair.h"
 
 struct repair_options {
@@ -23,8 +24,9 @@ struct repair {
     char **argv;
     str owner; /* of a first line that is written again */
     struct progress progress;
-    int64_t sound, repaired, failed;
+    int64_t sound, repaired, damaged, failed;
     struct repair_report report;
+    struct integrity_report left; /* what verify finds afterwards */
     struct err err;
     bool is_done, has_new_header;
 };
@@ -70,6 +72,46 @@ static void mend_header(struct repair *k, str id)
     stores_wait(&k->stores, &k->is_done);
 }
 
+/* ---- what is left: repair and verify agree ---- */
+
+static void on_verified(void *ctx, const struct err *err, const struct integrity_report *r)
+{
+    struct repair *k = ctx;
+    k->is_done = true;
+    if (!err)
+        k->left = *r;
+}
+
+static void look_again(struct repair *k, str id)
+{
+    k->left = (struct integrity_report){0};
+    k->is_done = false;
+    store_verify(k->store, id, on_verified, k);
+    stores_wait(&k->stores, &k->is_done);
+}
+
+static bool is_foreign(const struct repair *k, str id)
+{
+    return *k->left.named_id && !str_eq(id, str_from(k->left.named_id));
+}
+
+static bool is_damaged(const struct repair *k, str id)
+{
+    return k->left.bad_lines > 0 || k->left.is_broken || is_foreign(k, id);
+}
+
+static void print_damage(const struct repair *k, str id)
+{
+    if (k->left.is_broken)
+        printf("; line %lld is broken: %s", (long long)k->left.bad_line, k->left.reason);
+    if (is_foreign(k, id))
+        printf("; line 1 names another conversation, %s: restore this log from a backup",
+               k->left.named_id);
+    if (k->left.bad_lines > 0)
+        printf("; %lld line%s cannot be read (left in the log; readers skip them)",
+               (long long)k->left.bad_lines, k->left.bad_lines == 1 ? "" : "s");
+}
+
 static void print_repair_json(const struct repair *k, str id)
 {
     struct buf b;
@@ -80,7 +122,8 @@ static void print_repair_json(const struct repair *k, str id)
     jw_kstr(&w, "id", id);
     jw_kint(&w, "tornBytes", k->report.torn_bytes);
     jw_kbool(&w, "wasTerminated", k->report.was_terminated);
-    jw_kint(&w, "badLines", k->report.bad_lines);
+    jw_kint(&w, "badLines", k->left.bad_lines);
+    jw_kbool(&w, "isDamaged", is_damaged(k, id));
     jw_kbool(&w, "lacksHeader", k->report.lacks_header && !k->has_new_header);
     jw_kbool(&w, "hasNewHeader", k->has_new_header);
     jw_kbool(&w, "isInUse", k->err.code == -EBUSY);
@@ -108,9 +151,8 @@ static void print_repair(const struct repair *k, str id)
     else if (k->report.was_terminated)
         printf("repaired: the last line got its line feed");
     else
-        printf("ok");
-    if (k->report.bad_lines > 0)
-        printf("; %lld lines cannot be read and are passed over", (long long)k->report.bad_lines);
+        printf(is_damaged(k, id) ? "damaged" : "ok");
+    print_damage(k, id);
     putchar('\n');
 }
 
@@ -125,17 +167,20 @@ static int repair_one(void *ctx, str id, size_t i, int64_t n)
     progress_end(&k->progress);
     if (!k->err.code && k->report.lacks_header)
         mend_header(k, id);
+    look_again(k, id);
     bool is_mended = k->report.torn_bytes > 0 || k->report.was_terminated || k->has_new_header;
     bool is_left = k->report.lacks_header && !k->has_new_header;
     if ((k->err.code && k->err.code != -EBUSY) || is_left)
         k->failed++;
+    else if (is_damaged(k, id))
+        k->damaged++;
     else if (is_mended)
         k->repaired++;
     else
         k->sound++;
     if (k->x->cli->opt.is_json)
         print_repair_json(k, id);
-    else if (is_mended || is_left || k->err.code || k->report.bad_lines > 0)
+    else if (is_mended || is_left || k->err.code || is_damaged(k, id))
         print_repair(k, id);
     return 0;
 }
@@ -183,9 +228,12 @@ static int do_repair(struct conv_cli *x, const void *options, int argc, char **a
     if (code != EXIT_DONE)
         return code;
     if (!x->cli->opt.is_json)
-        fprintf(stderr, "%lld sound, %lld repaired, %lld failed; the index will be rebuilt\n",
-                (long long)k.sound, (long long)k.repaired, (long long)k.failed);
-    return k.failed > 0 ? EXIT_FAILED : EXIT_DONE;
+        fprintf(stderr,
+                "%lld sound, %lld repaired, %lld still damaged, %lld failed; the index will be "
+                "rebuilt\n",
+                (long long)k.sound, (long long)k.repaired, (long long)k.damaged,
+                (long long)k.failed);
+    return k.failed + k.damaged > 0 ? EXIT_FAILED : EXIT_DONE;
 }
 
 static int run_repair(struct cli *cli, const void *options, int argc, char **argv)
@@ -198,8 +246,8 @@ const struct command CONV_REPAIR = {
     .usage = "conversations repair [--yes] [ID...]",
     .summary = "repair logs after a crash or a full disk",
     .help = "Moves an unfinished last line to <log>.torn, adds a missing line feed, and rebuilds "
-            "the index. Lines that cannot be read stay and are skipped. Opening a log for writing "
-            "does the same.\n"
+            "the index. Lines that cannot be read stay and are skipped; such a log is reported as "
+            "still damaged (exit code 1). Opening a log for writing does the same.\n"
             "\n"
             "Asks before it replaces a lost first line: the conversation then belongs to the first "
             "owner of this instance, and the old log is kept as <log>.damaged. Without an ID, "

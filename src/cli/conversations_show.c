@@ -139,7 +139,7 @@ static void print_speaker(const struct show *s, const struct json *m, bool is_us
     struct conv_cli *x = s->x;
     str name = is_user ? json_get_string(m, "userId") : json_get_string(m, "model");
     bool is_me = str_eq(name, STR("usr_default")) || name.n == 0;
-    str who = is_user ? (is_me ? STR("You") : name) : STR("Assistant");
+    str who = is_user ? (is_me ? STR("You") : conv_person(x, name)) : STR("Assistant");
     putchar('\n');
     print_styled(s, STYLE_BOLD | (is_user ? STYLE_CYAN : STYLE_GREEN),
                  arena_printf(&x->arena, "%.*s · %.*s", STR_ARG(who),

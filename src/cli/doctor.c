@@ -9,13 +9,16 @@
 #include "bundle/sandbox.h"
 #include "bundle/sealed.h"
 #include "cli/cli.h"
+#include "cli/client.h"
 #include "cli/plain_settings.h"
 #include "cli/session.h"
+#include "cli/text.h"
 #include "os/file.h"
 #include "os/zone.h"
+#include "server/place.h"
 #include "server/server.h"
 
-enum { LIST_MS = 30000, SECRETS_SHOWN = 10 };
+enum { LIST_MS = 30000, SECRETS_SHOWN = 10, LINE_MAX_BYTES = 64 * 1024 };
 
 /* One line of the report. */
 enum finding { GOOD, NOTE, BAD };
@@ -41,7 +44,11 @@ static void say(struct report *r, enum finding f, const char *what, const char *
     va_end(ap);
     r->bad += f == BAD;
     if (!r->cli->opt.is_json) {
-        printf("%s %-12s %.*s\n", r->cli->has_color_out ? MARKS[f] : PLAIN[f], what, STR_ARG(text));
+        struct buf line; /* names of workspaces and errors come from elsewhere */
+        buf_init(&line, LINE_MAX_BYTES);
+        text_add_line(&line, text);
+        printf("%s %-12s %s\n", r->cli->has_color_out ? MARKS[f] : PLAIN[f], what, buf_cstr(&line));
+        buf_done(&line);
         return;
     }
     struct json *item = json_new(&r->arena, JSON_OBJECT);
@@ -158,7 +165,12 @@ static void check_models(struct report *r, const struct config *c, const struct 
     str why, model = llm_default_model(server_llm(s), &why);
     bool is_demo = str_starts(model, STR("demo:"));
     struct llm_model_info info;
-    say(r, is_demo ? NOTE : GOOD, "model", "%.*s (%.*s)", STR_ARG(model), STR_ARG(why));
+    struct err e = {0};
+    str provider, name;
+    if (llm_resolve(server_llm(s), model, &provider, &name, &e) < 0)
+        say(r, BAD, "model", "%.*s cannot be used: %s", STR_ARG(model), e.msg);
+    else
+        say(r, is_demo ? NOTE : GOOD, "model", "%.*s (%.*s)", STR_ARG(model), STR_ARG(why));
     if (llm_model_info(server_llm(s), model, &info) && info.retires_on.n > 0)
         say(r, NOTE, "model", "%.*s retires on %.*s; its successor is %.*s", STR_ARG(model),
             STR_ARG(info.retires_on), STR_ARG(info.successor));
@@ -175,31 +187,64 @@ static void check_tools(struct report *r, const struct server *s)
     say(r, GOOD, "tools", "%zu", set->len);
 }
 
+/* ---- conversations ---- */
+
+/* `of`: "", or the name of the workspace and a colon. */
 struct listed {
     struct report *report;
+    const char *of;
     bool is_done;
 };
+
+static void say_count(struct report *r, const char *of, int64_t n)
+{
+    say(r, GOOD, "store", "%s%lld conversation%s", of, (long long)n, n == 1 ? "" : "s");
+}
 
 static void on_listed(void *ctx, const struct err *err, const struct store_listing *l)
 {
     struct listed *k = ctx;
     k->is_done = true;
     if (err) {
-        say(k->report, BAD, "store", "%s", err->msg);
+        say(k->report, BAD, "store", "%s%s", k->of, err->msg);
         return;
     }
     for (size_t i = 0; i < l->nunreadable; i++)
-        say(k->report, BAD, "store", "%.*s", STR_ARG(l->unreadable[i]));
-    say(k->report, GOOD, "store", "%lld conversations", (long long)l->total);
+        say(k->report, BAD, "store", "%s%.*s", k->of, STR_ARG(l->unreadable[i]));
+    say_count(k->report, k->of, l->total);
 }
 
-static void check_store(struct report *r, struct loop *l, const struct server *s)
+static void check_own_store(struct report *r, struct loop *l, const struct server *s,
+                            const char *of)
 {
-    struct listed k = {.report = r};
+    struct listed k = {.report = r, .of = of};
     struct store_query q = {.limit = 1};
     store_list(server_store(s), &q, on_listed, &k);
     if (!loop_run_until(l, &k.is_done, LIST_MS))
-        say(r, BAD, "store", "the conversations could not be listed in time");
+        say(r, BAD, "store", "%sthe conversations could not be listed in time", of);
+}
+
+/* A server that runs is asked: it knows what it cannot read, and a directory that it misses is
+ * not made here behind its back. */
+static bool check_served_store(struct report *r, struct loop *l, struct config *c,
+                               const struct workspace *w, const char *of)
+{
+    struct client *client =
+        client_open_remote(l, server_socket_path(c, &r->arena), arena_cstr(&r->arena, w->id));
+    struct client_ask q = {.path = STR("/v1/conversations?limit=1"), .timeout_ms = LIST_MS};
+    struct json *list;
+    struct err e = {0};
+    bool is_readable = client_ask(client, &q, &r->arena, &list, &e) == 0;
+    client_close(client);
+    if (!is_readable) {
+        say(r, BAD, "store", "%s%s", of, e.msg);
+        return false;
+    }
+    const struct json *unreadable = json_get(list, "unreadable");
+    for (size_t i = 0; json_is(unreadable, JSON_ARRAY) && i < unreadable->len; i++)
+        say(r, BAD, "store", "%s%.*s", of, STR_ARG(json_string(json_at(unreadable, i), STR_NONE)));
+    say_count(r, of, json_get_int(list, "totalCount", 0));
+    return true;
 }
 
 static void check_time_zone(struct report *r, const struct config *c)
@@ -213,24 +258,70 @@ static void check_time_zone(struct report *r, const struct config *c)
 
 static void check_running(struct report *r, struct loop *l, struct config *c)
 {
-    struct session *s;
+    struct client_ask q = {.path = STR("/v1/health"), .timeout_ms = LIST_MS};
+    struct json *health;
     struct err e = {0};
-    if (!session_is_served(c))
+    if (!session_is_served(c)) {
         say(r, NOTE, "server", "not running (start it with: nb serve)");
-    else if (session_open(l, c, true, &s, &e) < 0)
-        say(r, BAD, "server", "%s", e.msg);
-    else {
-        say(r, GOOD, "server", "running; this terminal joins it through nb.sock");
-        session_close(s);
+        return;
     }
+    struct client *client = client_open_remote(l, server_socket_path(c, &r->arena), NULL);
+    if (client_ask(client, &q, &r->arena, &health, &e) < 0)
+        say(r, BAD, "server", "%s", e.msg);
+    else if (!str_eq(json_get_string(health, "status"), STR("ok")))
+        say(r, BAD, "server", "running, but %.*s: %.*s The log of the server says more.",
+            STR_ARG(json_get_string(health, "status")), STR_ARG(json_get_string(health, "reason")));
+    else
+        say(r, GOOD, "server", "running; this terminal joins it through nb.sock");
+    client_close(client);
+}
+
+/* What this installation would do in the workspace w; models and tools are those of the first. */
+static void check_workspace(struct report *r, struct loop *l, struct config *c, struct logger *log,
+                            const struct workspace *w, bool is_first, const char *of)
+{
+    bool is_served = session_is_served(c);
+    struct server_options opt = {
+        .workspace_id = w->id.p, .needs_home = true, .with_local_probe = true};
+    struct server *s;
+    struct err e = {0};
+    if (is_served && (!check_served_store(r, l, c, w, of) || !is_first))
+        return;
+    if (server_new(l, log, c, &opt, &s, &e) < 0) {
+        say(r, BAD, "start", "%s", e.msg);
+        return;
+    }
+    if (is_first) {
+        check_models(r, c, s);
+        check_tools(r, s);
+    }
+    if (!is_served)
+        check_own_store(r, l, s, of);
+    server_close(s, 0);
+}
+
+/* The one that was named, or all. */
+static void check_workspaces(struct report *r, struct loop *l, struct config *c, struct logger *log)
+{
+    struct roster *all = NULL;
+    const struct workspace *one = NULL;
+    struct err e = {0};
+    if (place_roster(c, &all, &e) < 0 ||
+        (c->workspace && place_choose(all, c->workspace, &one, &e) < 0))
+        say(r, BAD, "start", "%s", e.msg);
+    else if (all->nworkspaces == 0)
+        say(r, NOTE, "store", "there is no workspace yet: nb workspace create NAME");
+    size_t n = e.code ? 0 : one ? 1 : all->nworkspaces;
+    for (size_t i = 0; i < n; i++) {
+        const struct workspace *w = one ? one : &all->workspaces[i];
+        str of = n > 1 ? arena_printf(&r->arena, "%.*s: ", STR_ARG(w->name)) : STR("");
+        check_workspace(r, l, c, log, w, i == 0, of.p);
+    }
+    roster_free(all);
 }
 
 static int examine(struct report *r, struct config *c, struct logger *log)
 {
-    struct err e = {0};
-    struct server_options opt = {
-        .workspace_id = c->workspace, .needs_home = true, .with_local_probe = true};
-    struct server *s;
     say(r, GOOD, "version", "nb %s", NB_VERSION);
     say(r, c->is_file_present ? GOOD : NOTE, "config", "%s%s", c->path,
         c->is_file_present ? "" : " (not there; defaults apply)");
@@ -243,14 +334,7 @@ static int examine(struct report *r, struct config *c, struct logger *log)
     check_limits(r);
     struct loop *l = loop_new(log);
     check_running(r, l, c);
-    if (server_new(l, log, c, &opt, &s, &e) < 0) {
-        say(r, BAD, "start", "%s", e.msg);
-    } else {
-        check_models(r, c, s);
-        check_tools(r, s);
-        check_store(r, l, s);
-        server_close(s, 0);
-    }
+    check_workspaces(r, l, c, log);
     loop_free(l);
     return r->bad ? EXIT_FAILED : EXIT_DONE;
 }

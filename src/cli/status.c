@@ -20,6 +20,7 @@ struct status {
     struct bundle_entry *entries;
     size_t n;
     const struct json *health; /* NULL = no server answers */
+    struct err err;            /* why a server that runs says nothing about bundles */
     size_t skills;
 };
 
@@ -54,7 +55,10 @@ static void print(struct status *s)
     struct table t;
     const struct config *c = &s->x->config;
     printf("settings  %s%s\n", c->path, c->is_file_present ? "" : " (not there yet)");
-    printf("server    %s\n", s->health ? "running" : "not running");
+    if (s->err.code)
+        printf("server    running; %s\n", s->err.msg);
+    else
+        printf("server    %s\n", s->health ? "running" : "not running");
     printf("skills    %zu\n", s->skills);
     table_init(&t, COLUMNS, ARRAY_LEN(COLUMNS));
     for (size_t i = 0; i < s->n; i++)
@@ -113,14 +117,13 @@ static int do_status(struct conv_cli *x, const void *options, int argc, char **a
 {
     struct status s = {.x = x};
     struct json *health;
-    struct err e = {0};
     int code = bundle_cli_place(x);
     if (code == EXIT_DONE)
         code = bundle_cli_entries(x, &s.entries, &s.n);
     if (code != EXIT_DONE)
         return code;
     struct client_ask q = {.path = STR("/v1/bundles/health"), .timeout_ms = HEALTH_MS};
-    if (session_is_served(&x->config) && client_ask(x->client, &q, &x->arena, &health, &e) == 0)
+    if (session_is_served(&x->config) && client_ask(x->client, &q, &x->arena, &health, &s.err) == 0)
         s.health = health;
     s.skills = count_skills(x);
     if (x->cli->opt.is_json)

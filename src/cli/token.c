@@ -292,7 +292,7 @@ struct revoke_options {
 
 static const struct arg REVOKE_ARGS[] = {{"user", 'u', ARG_STRING,
                                           offsetof(struct revoke_options, user), "USER",
-                                          "whose token, if several users have one of this name"},
+                                          "revoke a token of this user"},
                                          {0}};
 
 /* Those of this name; *ret_ids lists their ids. */

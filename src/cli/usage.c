@@ -114,7 +114,8 @@ static void show(struct conv_cli *x, const struct json *report)
         const struct json *row = json_at(rows, i);
         char bar[BAR_BYTES_MAX];
         bar_text(bar, most > 0 ? weight(row, by_cost) / most : 0);
-        add_row(x, &t, json_string(json_get_str(row, by), STR("?")), row);
+        str key = json_string(json_get_str(row, by), STR("?"));
+        add_row(x, &t, str_eq(by, STR("user")) ? conv_person(x, key) : key, row);
         table_cell(&t, 6, str_from(bar));
     }
     add_row(x, &t, STR("all"), total);

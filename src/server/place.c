@@ -12,7 +12,9 @@ int place_choose(const struct roster *all, const char *typed, const struct works
         if (all->nworkspaces == 0)
             return err_set(e, -EINVAL, "there is no workspace yet: nb workspace create NAME");
         if (all->nworkspaces > 1)
-            return err_set(e, -EINVAL, "say which workspace: --workspace NAME (nb workspace list)");
+            return err_set(e, -EINVAL,
+                           "there are several workspaces (nb workspace list shows them): name one "
+                           "with --workspace NAME");
         *ret = &all->workspaces[0];
         return 0;
     }

@@ -76,6 +76,14 @@ test('verify finds what repair finds: an empty log, a lost first line, a torn li
     assert.equal(found.conv_headless.lacksHeader, true)
     assert.equal(found.conv_torn.tornBytes, 50)
     assert.equal(found.conv_copy.namedId, ids.ws_a)
+    write('conv_gap', as('conv_gap').replace(/\n.*\n/, '\nnot JSON\n'))
+    const mended = await nb(['--workdir', workdir, 'conv', 'repair', '--yes'], { env: quick })
+    assert.equal(mended.code, 1, 'what cannot be repaired is still damaged')
+    assert.match(mended.stderr, /1 sound, 3 repaired, 2 still damaged, 0 failed/)
+    assert.match(mended.stdout, /conv_copy  damaged; line 1 names another conversation/)
+    assert.match(mended.stdout, /conv_gap  damaged; 1 line cannot be read/)
+    const after = await nb(['--workdir', workdir, 'conv', 'verify', '--json'], { env: quick })
+    assert.deepEqual(lines(after.stdout).filter((l) => !l.ok).map((l) => l.id).sort(), ['conv_copy', 'conv_gap'])
 })
 
 // ---- backups ----
@@ -310,6 +318,59 @@ test('a load balancer asks for the health in HTTP/1.0 without a Host', async () 
         })
     assert.match(await ask('/v1/health'), /^HTTP\/1\.[01] 200 /)
     assert.match(await ask('/v1/conversations'), /^HTTP\/1\.[01] 403 /)
+})
+
+test('with several workspaces, commands say how to name one, and doctor and status look all the same', async () => {
+    for (const args of [['conv', 'list'], ['usage'], ['-p', 'hi'], ['bundle', 'list']]) {
+        const r = await office.nb(args)
+        assert.equal(r.code, 1, args.join(' '))
+        assert.match(r.stderr, /several workspaces \(.*ws_b.*\): name one with --workspace NAME/, args.join(' '))
+    }
+    assert.match((await office.as('ann', null).get('/v1/conversations')).body.message, /X-Workspace-Id/)
+    assert.match((await office.nb(['status'])).stdout, /server +running; .*--workspace/)
+    const looked = await office.nb(['doctor', '--json'])
+    assert.equal(looked.code, 0, looked.stdout)
+    const stores = JSON.parse(looked.stdout).filter((item) => item.check === 'store').map((item) => item.detail)
+    assert.deepEqual(stores.map((s) => s.replace(/^.*: /, '')), ['1 conversation', '1 conversation', '0 conversations'])
+    assert.match((await office.nb(['usage', '--by', 'user', '--workspace', 'ws_a'])).stdout, /^Ann /m, 'people by name')
+})
+
+test('doctor asks the server that runs, and does not make a directory that it misses', async () => {
+    const dir = path.dirname(log('ws_b', ids.ws_b))
+    fs.renameSync(dir, dir + '.away')
+    const looked = await office.nb(['doctor', '--workspace', 'ws_b'])
+    assert.equal(looked.code, 1)
+    assert.match(looked.stdout, /PROBLEM store .*is missing/)
+    assert.equal(fs.existsSync(dir), false)
+    fs.renameSync(dir + '.away', dir)
+    assert.match((await office.nb(['doctor', '--workspace', 'ws_b'])).stdout, /ok +store +1 conversation$/m)
+})
+
+test('doctor names a default model that no provider has', async () => {
+    const workdir = tmpdir()
+    fs.writeFileSync(path.join(workdir, 'nimblebrain.json'), '{"defaultModel": "nope:foo"}')
+    const looked = await nb(['--workdir', workdir, 'doctor'], { env: quick })
+    assert.equal(looked.code, 1)
+    assert.match(looked.stdout, /PROBLEM model +nope:foo cannot be used/)
+})
+
+test('users are found by name; a token for no tool is refused, and a second of its name is told apart', async () => {
+    const create = (...args) => office.nb(['token', 'create', ...args])
+    assert.match((await create('t', '--user', 'nobody')).stderr, /there is no user 'nobody'/)
+    for (const glob of ['', 'files__[a]', 'a b']) {
+        const r = await create('t', '--user', 'BOB', '--tools', glob)
+        assert.equal(r.code, 1, glob)
+        assert.match(r.stderr, /matches no tool/)
+    }
+    const ids = []
+    for (let i = 0; i < 2; i++) ids.push(JSON.parse((await create('twin', '--user', 'bob', '--tools', 'files__*', '--json')).stdout).id)
+    const unclear = await office.nb(['token', 'revoke', 'twin', '--user', 'bob'])
+    assert.equal(unclear.code, 1)
+    for (const id of ids) assert.ok(unclear.stderr.includes(id), unclear.stderr)
+    for (const id of ids) assert.equal((await office.nb(['token', 'revoke', id])).code, 0)
+    const second = await office.nb(['workspace', 'create', 'WS_NEW', '--id', 'ws_twin'])
+    assert.match(second.stderr, /ws_new is called .*commands need the ids now/)
+    await office.nb(['workspace', 'delete', 'ws_twin', '--yes'])
 })
 
 test('a token is revoked by its name, and a tool gets the types of its schema', async () => {
