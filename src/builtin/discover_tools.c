@@ -72,6 +72,21 @@ static bool is_visible(const struct builtin_call *c, const struct toolset_item *
     return c->host ? turn_may_use(c->host, it) : surface_may_call(c->actor, false, it);
 }
 
+/* The tool may belong to an app that is being installed, starts, or has failed. */
+static void add_absent(struct builtin_call *c, const struct registry *tools, struct buf *b)
+{
+    size_t n;
+    bool is_coming;
+    const str *sources = registry_sources(tools, &n);
+    for (size_t i = 0; i < n; i++) {
+        str why = surface_may_use_source(c->actor, sources[i])
+                      ? registry_absence(tools, &c->arena, sources[i], &is_coming)
+                      : STR_NONE;
+        if (why.n > 0)
+            buf_printf(b, "\n- %.*s", STR_ARG(why));
+    }
+}
+
 static void answer(struct builtin_call *c, const struct found *best, size_t n, size_t total)
 {
     struct buf b;
@@ -88,6 +103,8 @@ static void answer(struct builtin_call *c, const struct found *best, size_t n, s
         if (c->host)
             turn_promote(c->host, it->name);
     }
+    if (n == 0)
+        add_absent(c, runtime_deps(c->builtin->deps.runtime)->tools, &b);
     builtin_reply(c, buf_str(&b));
     buf_done(&b);
 }

@@ -66,6 +66,30 @@ static void tell_waiting(struct awaited *w)
     arena_done(&a);
 }
 
+/* Somebody at the keyboard does not wait for an installation. */
+static bool is_only_installing(const struct awaited *w)
+{
+    bool is_installing = false;
+    for (size_t i = 0; i < bundles_count(w->bundles); i++) {
+        const struct bundle_info *b = bundle_info(bundles_at(w->bundles, i));
+        if (b->state == BUNDLE_STARTING && b->reason.n == 0)
+            return false;
+        is_installing |= b->state == BUNDLE_STARTING;
+    }
+    return is_installing;
+}
+
+/* "memory: installing X; its tools can be used when it runs", or why they never will. */
+static str missing_words(struct arena *a, const struct bundle_info *b)
+{
+    if (b->state == BUNDLE_STARTING)
+        return arena_printf(a, "%.*s: %.*s; its tools can be used when it runs", STR_ARG(b->name),
+                            STR_ARG(b->reason.n > 0 ? b->reason : STR("starting")));
+    return arena_printf(a, "the tools of %.*s are missing: it is %s%s%.*s", STR_ARG(b->name),
+                        bundle_state_name(b->state), b->reason.n > 0 ? ": " : "",
+                        STR_ARG(b->reason));
+}
+
 static void tell_missing(const struct awaited *w)
 {
     struct arena a;
@@ -76,10 +100,7 @@ static void tell_missing(const struct awaited *w)
         if (b->state == BUNDLE_RUNNING || bundle_is_waiting(bundle) ||
             bundle_entry(bundle)->is_disabled)
             continue;
-        str text = arena_printf(&a, "the tools of %.*s are missing: it is %s%s%.*s",
-                                STR_ARG(b->name), bundle_state_name(b->state),
-                                b->reason.n > 0 ? ": " : "", STR_ARG(b->reason));
-        bundle_cli_print_words(stderr, "nb:", text);
+        bundle_cli_print_words(stderr, "nb:", missing_words(&a, b));
     }
     arena_done(&a);
 }
@@ -93,6 +114,8 @@ void await_bundles(struct server *s, bool is_interactive)
     while (!server_bundles_settled(s) && clock_mono_ms() - w.since_ms < limit_ms(&w)) {
         if (!is_interactive)
             tell_waiting(&w);
+        else if (is_only_installing(&w))
+            break;
         server_await_bundles(s, TICK_MS);
     }
     tell_missing(&w);

@@ -108,8 +108,9 @@ test(`an installation that is killed ${KILLS} times comes up the next time, in o
         await running.exited
     }
     assert.equal(versions(workdir).length, 0)
-    registry.hold(false)
     const server = await startServer({ workdir, env })
+    assert.match((await nbw(['mcp', 'call', 'nb__discover_tools', 'query=tiny'])).stdout, /The bundle "tiny" is starting/)
+    registry.hold(false)
     await eventually(async () => /tiny +running/.test((await nbw(['bundle', 'list'])).stdout), 60000)
     assert.match((await nbw(ADD)).stdout, /23/)
     await server.stop()
