@@ -29,7 +29,7 @@ def row(origin, path):
 
 def main(out, *skills):
     with open(out, "w", encoding="utf-8") as file:
-        file.write('#include "runtime/skill_impl.h"\n\n')
+        file.write('#include "skill/impl.h"\n\n')
         file.write("const struct skill_embedded skills_embedded[] = {\n")
         for skill in skills:
             file.write(row(*skill.split("=", 1)))

@@ -2,13 +2,12 @@
  *
  * Those of the workspace are part of everybody's prompts: its admins write them. Personal ones are
  * used in the own runs of the person who wrote them. */
-#include "runtime/skill_edit.h"
-
 #include <errno.h>
 
 #include "api/internal.h"
 #include "api/trail.h"
 #include "runtime/skill_change.h"
+#include "skill/edit.h"
 
 struct skill_put {
     struct http_req *req;

@@ -2,7 +2,7 @@
 #include "base/utf8.h"
 #include "builtin/internal.h"
 #include "bundle/bundle.h"
-#include "runtime/skill.h"
+#include "skill/skill.h"
 
 #define ANSWER_MAX      (256u * 1024)
 #define DESCRIPTION_MAX 300

@@ -1,7 +1,7 @@
 /* nb__discover_tools - finds tools that are not shown, and makes them callable in this run. */
 #include "base/utf8.h"
 #include "builtin/internal.h"
-#include "runtime/skill.h"
+#include "skill/skill.h"
 #include "tools/surface.h"
 
 #define FOUND_MAX       20

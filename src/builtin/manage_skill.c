@@ -4,7 +4,7 @@
 #include "builtin/internal.h"
 #include "config/config.h"
 #include "runtime/skill_change.h"
-#include "runtime/skill_edit.h"
+#include "skill/edit.h"
 
 #define LIST_MAX (256u * 1024)
 

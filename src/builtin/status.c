@@ -1,7 +1,7 @@
 #include "base/clock.h"
 #include "builtin/internal.h"
 #include "config/config.h"
-#include "runtime/skill.h"
+#include "skill/skill.h"
 
 #define STATUS_MAX (256u * 1024)
 #define RECENT     5

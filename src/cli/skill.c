@@ -1,5 +1,5 @@
 /* nb skill list|info|validate|match; write and delete are in skill_edit.c. */
-#include "runtime/skill.h"
+#include "skill/skill.h"
 
 #include "base/utf8.h"
 #include "cli/conversations.h"

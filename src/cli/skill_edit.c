@@ -2,7 +2,7 @@
 #include "cli/conversations.h"
 #include "cli/skill.h"
 #include "os/file.h"
-#include "runtime/skill.h"
+#include "skill/skill.h"
 
 struct edit_options {
     bool is_personal;

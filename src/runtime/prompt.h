@@ -13,7 +13,7 @@
  * Any thread. */
 #pragma once
 
-#include "runtime/skill.h"
+#include "skill/skill.h"
 #include "tools/surface.h"
 
 #define PROMPT_APPS_MAX         200

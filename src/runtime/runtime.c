@@ -5,8 +5,8 @@
 #include "base/clock.h"
 #include "runtime/request_log.h"
 #include "runtime/setting.h"
-#include "runtime/skill_news.h"
 #include "runtime/turn.h"
+#include "skill/diff.h"
 
 #define SKILL_NEWS_MAX 4096
 
@@ -66,7 +66,7 @@ static void use_skills(void *ctx, struct skills *fresh)
                  STR_ARG(p->message));
     }
     if (rt->skills)
-        skill_news(rt->skills, fresh, tell_skill, rt);
+        skill_diff(rt->skills, fresh, tell_skill, rt);
     skills_unref(rt->skills);
     rt->skills = fresh;
 }

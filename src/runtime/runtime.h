@@ -11,8 +11,8 @@
 #include "engine/run.h"
 #include "llm/llm.h"
 #include "runtime/agents.h"
-#include "runtime/skill.h"
-#include "runtime/skill_watch.h"
+#include "skill/skill.h"
+#include "skill/watch.h"
 #include "store/store.h"
 #include "tools/registry.h"
 

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "runtime/skill_edit.h"
+#include "skill/edit.h"
 
 struct skill_change {
     struct runtime *rt;

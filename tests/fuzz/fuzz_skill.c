@@ -7,7 +7,7 @@
 #include "base/utf8.h"
 #include "runtime/escape.h"
 #include "runtime/prompt.h"
-#include "runtime/skill.h"
+#include "skill/skill.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

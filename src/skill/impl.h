@@ -1,7 +1,7 @@
-/* skill_impl.h - what reading and loading of skills share. */
+/* impl.h - what reading and loading of skills share. */
 #pragma once
 
-#include "runtime/skill.h"
+#include "skill/skill.h"
 
 /* A full list says so in its last entry and takes no more. */
 void skill_problem_add(struct arena *a, struct skill_problems *list, enum skill_severity severity,

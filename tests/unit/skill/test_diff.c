@@ -1,4 +1,4 @@
-#include "runtime/skill_news.h"
+#include "skill/diff.h"
 #include "support/unit.h"
 
 static struct skills *load(struct arena *a, const char *list)
@@ -22,7 +22,7 @@ static void check(const char *before, const char *after, const char *expected)
     arena_init(&a);
     buf_init(&heard, 4096);
     struct skills *old = load(&a, before), *now = load(&a, after);
-    skill_news(old, now, note, &heard);
+    skill_diff(old, now, note, &heard);
     if (!str_eq(buf_str(&heard), str_from(expected)))
         fail_msg("told: %.*s", STR_ARG(buf_str(&heard)));
     skills_unref(old);

@@ -1,4 +1,4 @@
-#include "runtime/skill.h"
+#include "skill/skill.h"
 
 static bool found(str folded_message, str phrase)
 {

@@ -4,7 +4,7 @@
 
 #include "base/log.h"
 #include "os/file.h"
-#include "runtime/skill_watch.h"
+#include "skill/watch.h"
 #include "support/unit.h"
 
 #define LONG_MS 5000

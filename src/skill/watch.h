@@ -1,4 +1,4 @@
-/* skill_watch.h - keeps the skills of a runtime fresh.
+/* watch.h - keeps the skills of a runtime fresh.
  *
  * Before a turn starts, at most once a second, a pool thread looks whether any skill file
  * changed (names, sizes, times) and loads the set anew if so. The turn waits for that, so
@@ -6,7 +6,7 @@
 #pragma once
 
 #include "loop/pool.h"
-#include "runtime/skill.h"
+#include "skill/skill.h"
 
 struct skill_watch;
 

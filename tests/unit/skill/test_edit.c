@@ -2,7 +2,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "runtime/skill_edit.h"
+#include "skill/edit.h"
 #include "support/unit.h"
 
 static struct arena arena;

@@ -1,11 +1,11 @@
-/* skill_edit.h - skills written by the agent or over the API.
+/* edit.h - skills written by the agent or over the API.
  *
  * A draft is checked, rendered as Markdown with frontmatter, and put into a directory as
  * <name>.md, by way of a temporary file, so that a reader sees the old or the new one.
  * Writing and deleting block: for pool threads. */
 #pragma once
 
-#include "runtime/skill.h"
+#include "skill/skill.h"
 
 #define SKILL_DRAFT_PRIORITY_MIN 11 /* below it is the core's */
 #define SKILL_DRAFT_PRIORITY_MAX 99

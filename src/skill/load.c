@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "runtime/skill_impl.h"
+#include "skill/impl.h"
 #include "workspace/roster.h"
 
 #define FILES_MAX (2 * SKILLS_MAX) /* looked at in one directory */

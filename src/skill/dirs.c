@@ -1,4 +1,4 @@
-#include "runtime/skill.h"
+#include "skill/skill.h"
 
 struct listing {
     struct arena *a;

@@ -4,7 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "runtime/skill.h"
+#include "skill/skill.h"
 #include "support/unit.h"
 
 struct world {

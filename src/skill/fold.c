@@ -1,5 +1,5 @@
 #include "base/utf8.h"
-#include "runtime/skill.h"
+#include "skill/skill.h"
 
 /* Simple lower-casing as Unicode has it, one character to one. `step` 1 means that upper
  * and lower case alternate in pairs that start at `first`. */

@@ -1,4 +1,4 @@
-#include "runtime/skill_edit.h"
+#include "skill/edit.h"
 
 #include <errno.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "runtime/skill_watch.h"
+#include "skill/watch.h"
 
 #include <assert.h>
 #include <dirent.h>

@@ -1,6 +1,6 @@
 #include <errno.h>
 
-#include "runtime/skill.h"
+#include "skill/skill.h"
 #include "support/unit.h"
 
 struct parsed {

@@ -5,7 +5,15 @@
  * reload makes a new set, and whoever still uses a skill of the old one holds a reference.
  *
  * Loading reads files and may block; it touches nothing but its arguments, so it can run
- * on a pool thread. Everything else is pure. A set is used by one thread at a time. */
+ * on a pool thread. Everything else is pure. A set is used by one thread at a time.
+ *
+ *   dirs.c   the directories that skills are loaded from, in order
+ *   parse.c  one file: the YAML in front, and the text
+ *   load.c   all files of all directories, as a set
+ *   fold.c   folds letters for matching; match.c finds the skill for a message
+ *   diff.c   what is different between two sets
+ *   edit.c   writes and deletes files of skills
+ *   watch.c  loads the set again when a file has changed */
 #pragma once
 
 #include "base/arena.h"

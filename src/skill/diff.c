@@ -1,4 +1,4 @@
-#include "runtime/skill_news.h"
+#include "skill/diff.h"
 
 static bool is_same_list(struct json_strs a, struct json_strs b)
 {
@@ -20,7 +20,7 @@ static bool is_same(const struct skill *a, const struct skill *b)
            is_same_list(a->tags, b->tags);
 }
 
-void skill_news(const struct skills *before, const struct skills *after, skill_news_fn fn,
+void skill_diff(const struct skills *before, const struct skills *after, skill_diff_fn fn,
                 void *ctx)
 {
     for (size_t i = 0; i < skills_len(before); i++) {

@@ -1,4 +1,4 @@
-/* skill_parse.c - one Markdown file with YAML frontmatter becomes one skill.
+/* parse.c - one Markdown file with YAML frontmatter becomes one skill.
  *
  * People write these by hand: whatever can be read is used, and everything odd is a
  * warning with the line it is on. Values stand at the top level, under `metadata`, or under
@@ -7,7 +7,7 @@
 
 #include "base/utf8.h"
 #include "base/yaml.h"
-#include "runtime/skill_impl.h"
+#include "skill/impl.h"
 
 struct parsing {
     struct arena *a;

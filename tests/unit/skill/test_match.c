@@ -3,7 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "runtime/skill.h"
+#include "skill/skill.h"
 #include "support/unit.h"
 
 /* Skills come from files, so a set under test is a directory; the tests here name their
