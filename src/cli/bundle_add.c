@@ -11,6 +11,7 @@
 #include "bundle/settings.h"
 #include "cli/bundle_inspect.h"
 #include "cli/bundle_npm.h"
+#include "cli/bundle_uvx.h"
 #include "cli/record.h"
 #include "cli/secret.h"
 
@@ -355,6 +356,15 @@ static int pin_npm(struct adding *d, struct bundle_entry *b)
     return decode(d, b);
 }
 
+static int pin_uvx(struct adding *d, struct bundle_entry *b)
+{
+    bool has_changed;
+    struct err e = {0};
+    if (bundle_cli_uvx_pin(d->x, b, d->entry, &has_changed, &e) < 0)
+        return cli_fail(&e);
+    return has_changed ? decode(d, b) : EXIT_DONE;
+}
+
 static int look(struct adding *d, struct bundle_entry *b)
 {
     struct conv_cli *x = d->x;
@@ -368,6 +378,8 @@ static int look(struct adding *d, struct bundle_entry *b)
             return code;
     }
     int code = pin_npm(d, b);
+    if (code == EXIT_DONE)
+        code = pin_uvx(d, b);
     if (code == EXIT_DONE)
         code = inspect(d, b);
     return code == EXIT_DONE ? ask_proposals(d, b) : code;

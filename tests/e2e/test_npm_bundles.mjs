@@ -129,6 +129,35 @@ test('two installers at the same time install once', async () => {
     assert.equal(registry.tarballs() - before, 2) // the package and its helper
 }, { timeoutMs: 120000 })
 
+test('a package of uvx is added in the version that uv names', async () => {
+    const bin = tmpdir()
+    const put = (name, text) => fs.writeFileSync(path.join(bin, name), `#!/bin/sh\n${text}\n`, { mode: 0o755 })
+    put('uvx', 'exit 1')
+    // Stands for uv: writes down what it was asked, and answers as `uv pip compile` does.
+    put('uv', `echo "$* < $(cat)" >> ${bin}/asked; [ -e ${bin}/broken ] && { echo 'error: no network' >&2; exit 2; }; printf 'other==9.9\\nSome_Server==1.4.2\\n'`)
+    const added = async (...command) => {
+        const workdir = tmpdir()
+        const r = await nb(['--workdir', workdir, 'bundle', 'add', '--yes', '--name', 'x', '--', ...command], { env: { ...env, PATH: `${bin}:${process.env.PATH}` } })
+        const file = path.join(workdir, 'nimblebrain.json')
+        return { ...r, args: fs.existsSync(file) ? JSON.parse(fs.readFileSync(file)).bundles[0].args : null }
+    }
+    const plain = await added('uvx', 'some-server', '--port', 'some-server')
+    assert.deepEqual(plain.args, ['some-server@1.4.2', '--port', 'some-server'], plain.stderr)
+    assert.match(plain.stderr, /some-server@1\.4\.2/) // the question shows it
+    assert.equal(fs.readFileSync(path.join(bin, 'asked'), 'utf8'), 'pip compile --no-deps --no-build --no-header --no-annotate --quiet - < some-server\n')
+    assert.deepEqual((await added('uvx', 'some-server@latest')).args, ['some-server@1.4.2'])
+    assert.deepEqual((await added('uvx', '--from', 'some.server', 'program', 'a')).args, ['--from', 'some.server==1.4.2', 'program', 'a'])
+    assert.deepEqual((await added('uvx', '--from=some-server', 'program')).args, ['--from=some-server==1.4.2', 'program'])
+    assert.deepEqual((await added('uvx', 'some-server@1.0.0')).args, ['some-server@1.0.0']) // exact already
+    const unknown = await added('uvx', 'nameless')
+    assert.deepEqual([unknown.code, unknown.args], [1, null])
+    assert.match(unknown.stderr, /cannot look up the version of nameless: uv did not name one; name it \(uvx nameless@VERSION\)/)
+    fs.writeFileSync(path.join(bin, 'broken'), '')
+    const broken = await added('uvx', 'some-server')
+    assert.match(broken.stderr, /cannot look up the version of some-server: error: no network/)
+    assert.equal(broken.args, null)
+})
+
 test('what cannot be installed says why, and what to do', async () => {
     const workdir = tmpdir()
     const nbw = using(workdir)
