@@ -23,6 +23,14 @@ struct admission {
     size_t tried; /* workspaces in which the conversation was looked for */
 };
 
+bool admit_is_current(const struct api *api, const struct actor *who)
+{
+    int64_t now_ms = clock_now_ms();
+    str session_id = who->people[0].session_id;
+    return actor_is_current(who, now_ms) &&
+           (session_id.n == 0 || auth_session_until(api->deps.auth, session_id) > now_ms);
+}
+
 /* ---- refusing ---- */
 
 static bool refuse(struct http_req *r, int status, const char *code, const char *message)
@@ -283,14 +291,45 @@ bool admit_head(struct api *api, struct http_req *r, bool is_page)
 
 static void go_on(struct admission *a);
 
+/* Minutes may lie between the head of a request, which was checked when it came, and the end of
+ * its body. */
+static bool is_still_valid(const struct admission *a)
+{
+    struct http_req *r = a->req;
+    if (!admit_is_current(a->api, a->id->actor))
+        return false;
+    if (actor_is_operator(a->id->actor) || r->body.n == 0)
+        return true;
+    struct auth_credentials c = credentials(a->api, r);
+    struct identity now;
+    return auth_check(a->api->deps.auth, &r->arena, &c, &now) != -EACCES;
+}
+
+/* Everything that the head decided is asked again, with the roles of now. */
+static bool check_again(const struct admission *a)
+{
+    const struct route *route = a->req->route;
+    if (route->flags & API_OPEN)
+        return true;
+    if (!is_still_valid(a))
+        return refuse_unknown(a->api, a->req);
+    return gate_identity(a->req, a->id->actor) && gate_target(a->api, a->req, a->id);
+}
+
 static void dispatch(struct admission *a)
 {
     struct http_req *r = a->req;
+    struct api_identity *id = a->id;
     const struct route *route = r->route;
     r->user = NULL;
     r->on_gone = NULL;
-    a->id->is_dispatched = true;
-    if (gate_target(a->api, r, a->id))
+    id->is_dispatched = true;
+    if (id->actor) {
+        id->dispatched.generation = actor_generation(id->actor);
+        id->dispatched.role = actor_role(id->actor);
+        id->dispatched.server = actor_org_role(id->actor);
+    }
+    if (check_again(a))
         route->handle(a->api, r);
 }
 

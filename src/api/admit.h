@@ -12,6 +12,10 @@ bool admit_head(struct api *api, struct http_req *r, bool is_page);
 void admit_request(struct api *api, struct http_req *r);
 void admit_released(struct api *api, struct http_req *r);
 
+/* Is the actor's credential still valid: the person, the membership, the token, the session? For
+ * answers that take long; roles are asked of the actor. */
+bool admit_is_current(const struct api *api, const struct actor *who);
+
 /* Answers 401, 403, 429 or 503 as fits an error of auth/identity.h. */
 void api_auth_error(struct http_req *r, const struct err *err);
 /* Answers as fits an error of workspace/change.h. */

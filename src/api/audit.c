@@ -40,6 +40,8 @@ static void add_next(struct audit_wait *w)
 static void send_lines(struct audit_wait *w)
 {
     struct buf b;
+    if (!api_may_answer(w->req))
+        return;
     buf_init(&b, API_JSON_MAX);
     for (size_t i = 0; i < w->page.n; i++) {
         buf_add_str(&b, w->page.lines[i]);

@@ -2,6 +2,7 @@
 #include <errno.h>
 
 #include "api/internal.h"
+#include "base/clock.h"
 #include "base/nearest.h"
 #include "base/plain.h"
 #include "http/sse.h"
@@ -12,8 +13,35 @@ void api_json_begin(struct api_json *j)
     jw_init(&j->w, &j->buf);
 }
 
+/* Changes are reported to a person who has fewer rights than before; only a person who has left
+ * the workspace learns nothing more of it. */
+static bool has_lost_rights(const struct http_req *r, const struct api_identity *id)
+{
+    const struct actor *who = id->actor;
+    bool is_read = api_rule(r->route)->scope == SCOPE_READ || str_eq(r->method, STR("GET"));
+    if (id->space && !actor_is_current(who, clock_now_ms()))
+        return true;
+    return is_read &&
+           (actor_role(who) < id->dispatched.role || actor_org_role(who) < id->dispatched.server);
+}
+
+bool api_may_answer(struct http_req *r)
+{
+    const struct api_identity *id = api_identity(r);
+    if (!id || !id->actor || !id->is_dispatched ||
+        actor_generation(id->actor) == id->dispatched.generation || !has_lost_rights(r, id))
+        return true;
+    http_reply_error(r, 403, "forbidden",
+                     "Your rights changed while this request was under way. Send it again.", NULL);
+    return false;
+}
+
 void api_json_send(struct api_json *j, struct http_req *r)
 {
+    if (!api_may_answer(r)) {
+        buf_done(&j->buf);
+        return;
+    }
     if (buf_failed(&j->buf))
         http_reply_error(r, 500, "too_large", "The answer is too large; ask for less.", NULL);
     else
@@ -159,8 +187,7 @@ bool api_may(const struct api_wait *w, const struct conv *c, enum conv_right rig
 
 const struct viewer *api_viewer(struct http_req *r)
 {
-    const struct actor *who = api_actor(r);
-    return actor_is_operator(who) ? NULL : actor_viewer(who, &r->arena);
+    return actor_query_viewer(api_actor(r), &r->arena);
 }
 
 bool api_check_right(const struct api_wait *w, const struct conv *c)

@@ -1,6 +1,7 @@
 /* GET /v1/conversations/:id/export?format= - a conversation as a document. */
 #include "transfer/export.h"
 
+#include "api/admit.h"
 #include "api/internal.h"
 #include "api/trail.h"
 #include "http/stream.h"
@@ -14,7 +15,8 @@
 struct export_request {
     struct api *api;
     struct api_space *space; /* held */
-    char *user_id;           /* who asked */
+    struct actor *actor;     /* held */
+    struct store_op *look;   /* whether it may still be seen, before each piece */
     char *id;
     enum export_format format;
     struct export *export;
@@ -62,11 +64,12 @@ static void end_export(struct api *api, str user_id)
 
 static void finish(struct export_request *q)
 {
+    store_op_cancel(q->look);
     export_close(q->export);
-    end_export(q->api, str_from(q->user_id));
+    end_export(q->api, actor_user(q->actor));
+    actor_unref(q->actor);
     api_release(q->api, q->space);
     buf_done(&q->first);
-    free(q->user_id);
     free(q->id);
     free(q);
 }
@@ -97,6 +100,17 @@ static void on_piece(void *ctx, const struct err *err, str piece, bool is_last)
         http_stream_write(q->stream, piece);
 }
 
+/* A reader may take hours: who may not see the conversation any more gets no further piece. */
+static void on_looked(void *ctx, const struct err *err, const struct conv *c)
+{
+    struct export_request *q = ctx;
+    q->look = NULL;
+    if (err || !admit_is_current(q->api, q->actor) || !actor_allows(q->actor, &c->acl, CONV_VIEW))
+        http_stream_fail(q->stream);
+    else
+        export_next(q->export, on_piece, q);
+}
+
 static void produce(void *ctx)
 {
     struct export_request *q = ctx;
@@ -107,7 +121,7 @@ static void produce(void *ctx)
     else if (q->has_all)
         http_stream_end(q->stream);
     else
-        export_next(q->export, on_piece, q);
+        q->look = store_get(q->space->store, str_from(q->id), on_looked, q);
     buf_done(&first);
 }
 
@@ -149,7 +163,7 @@ static void export_found(struct api_wait *w, const struct conv *c)
     struct export_request *q = wish->made = xcalloc(1, sizeof *q);
     q->api = w->api;
     q->space = api_hold(w->api, w->space);
-    q->user_id = str_dup(api_user(w->req));
+    q->actor = actor_ref(api_actor(w->req));
     q->id = str_dup(w->id);
     q->format = wish->format;
     q->req = w->req;

@@ -1,8 +1,9 @@
 /* gate.h - asks the route's row whether this request may go on.
  *
- * Scopes, tokens and roles on the server are decided from the head; roles in a workspace and
- * what the path names once the workspace is known. Rights in a conversation are decided by
- * api_find_conv, from the same row, when the conversation has been read. */
+ * Scopes, tokens and roles on the server are decided from the head, and again when the whole
+ * request has arrived; roles in a workspace and what the path names once the workspace is known.
+ * Rights in a conversation are decided by api_find_conv, from the same row, when the conversation
+ * has been read. */
 #pragma once
 
 #include "api/internal.h"

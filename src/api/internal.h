@@ -50,11 +50,17 @@ struct api {
 struct api_identity {
     struct actor *actor;     /* held until the request is over; NULL: unknown, only with API_OPEN */
     struct api_space *space; /* NULL with API_NO_SPACE and API_HOME */
-    bool is_pending;         /* the credentials are still being checked */
-    bool is_dispatched;      /* its handler was called */
-    bool is_recorded;        /* in the audit log (trail.h) */
-    str audit_user;          /* trail_user */
-    str audit_note;          /* trail_note */
+    /* When the handler was called; only compared with the rights of now when the answer is sent. */
+    struct {
+        uint64_t generation; /* actor_generation */
+        enum ws_role role;
+        enum org_role server;
+    } dispatched;
+    bool is_pending;    /* the credentials are still being checked */
+    bool is_dispatched; /* its handler was called */
+    bool is_recorded;   /* in the audit log (trail.h) */
+    str audit_user;     /* trail_user */
+    str audit_note;     /* trail_note */
 };
 
 const struct api_identity *api_identity(const struct http_req *r);
@@ -193,6 +199,9 @@ void api_import_free(struct api_import *im); /* cancels it; accepts NULL */
 /* ---- exchange.c: what handlers share ---- */
 
 #define API_JSON_MAX (64u * 1024 * 1024) /* of one answer; what is larger gets an error */
+
+/* False: the rights that the answer depends on were lost while it was prepared; 403 was sent. */
+bool api_may_answer(struct http_req *r);
 
 /* An answer in JSON: begin, write to `w`, send it one way or the other, which frees it. */
 struct api_json {

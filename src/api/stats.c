@@ -39,7 +39,7 @@ void api_conversations_stats(void *ctx, struct http_req *r)
     }
     struct stats_request *q = ARENA_NEW(&r->arena, struct stats_request);
     q->req = r;
-    q->job = stats_start(api_space(r)->store, api_viewer(r), period, on_stats, q);
+    q->job = stats_start(api_space(r)->store, api_actor(r), period, on_stats, q);
     r->user = q;
     r->on_gone = on_gone;
 }

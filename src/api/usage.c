@@ -42,7 +42,7 @@ static bool query_time(struct http_req *r, const char *name, int64_t *ret_ms)
 void api_usage_get(void *ctx, struct http_req *r)
 {
     struct api *api = ctx;
-    struct usage_query query = {.viewer = api_viewer(r)};
+    struct usage_query query = {.actor = api_actor(r)};
     str by = http_query(r, "groupBy");
     struct err e = {0};
     if (!query_time(r, "from", &query.from_ms) || !query_time(r, "to", &query.to_ms))

@@ -202,8 +202,7 @@ static void stats(struct builtin_call *c)
         return;
     }
     c->on_cancel = on_cancel_stats;
-    c->state =
-        stats_start(conv_tool_store(c), actor_viewer(c->actor, &c->arena), period, on_stats, c);
+    c->state = stats_start(conv_tool_store(c), c->actor, period, on_stats, c);
 }
 
 const struct builtin_tool BUILTIN_CONV_STATS = {

@@ -32,8 +32,7 @@ struct candidate { /* a conversation of the current page of the listing */
 struct usage_job {
     struct store *store;
     struct store_env prices;
-    struct viewer viewer;
-    bool is_operator;
+    struct actor *actor; /* held; NULL = all */
     struct store_op *op;
     struct arena arena; /* as long as the job */
     struct map rows;    /* key -> struct usage_row */
@@ -64,6 +63,7 @@ static void job_free(struct usage_job *j)
     map_done(&j->runs);
     arena_done(&j->page);
     arena_done(&j->arena);
+    actor_unref(j->actor);
     free(j);
 }
 
@@ -232,11 +232,8 @@ static void finish(struct usage_job *j, const struct err *err)
 
 static bool may_count(const struct usage_job *j, const struct json *v)
 {
-    str owner = json_get_string(v, "ownerId");
-    bool may = true;
-    for (const struct viewer *w = j->is_operator ? NULL : &j->viewer; w; w = w->also)
-        may &= w->is_workspace_admin || str_eq(owner, w->user_id);
-    return may;
+    struct conv_acl acl = {.owner_id = json_get_string(v, "ownerId"), .is_sealed = true};
+    return !j->actor || actor_allows(j->actor, &acl, CONV_VIEW);
 }
 
 /* A conversation may have been deleted, taken back and deleted again: the last time counts. */
@@ -367,14 +364,17 @@ static void on_listed(void *ctx, const struct err *err, const struct store_listi
 
 static void next_conversations(struct usage_job *j)
 {
+    struct arena a;
+    arena_init(&a);
     struct store_query q = {
-        .viewer = j->is_operator ? NULL : &j->viewer,
+        .viewer = j->actor ? actor_query_viewer(j->actor, &a) : NULL,
         .limit = CONVS_PER_PAGE,
         .cursor = j->cursor,
         .sort = STORE_BY_UPDATED,
         .with_hidden = true,
     };
     j->op = store_list(j->store, &q, on_listed, j);
+    arena_done(&a);
 }
 
 struct usage_job *usage_start(struct store *s, struct llm *llm, const struct usage_query *q,
@@ -384,7 +384,7 @@ struct usage_job *usage_start(struct store *s, struct llm *llm, const struct usa
     *j = (struct usage_job){
         .store = s,
         .prices = {.price = llm_price, .price_ctx = llm},
-        .is_operator = q->viewer == NULL,
+        .actor = actor_ref(q->actor),
         .report = {.by = q->by, .from_ms = q->from_ms, .to_ms = q->to_ms},
         .fn = fn,
         .ctx = ctx,
@@ -395,8 +395,6 @@ struct usage_job *usage_start(struct store *s, struct llm *llm, const struct usa
     map_init(&j->live);
     map_init(&j->deleted);
     map_init(&j->runs);
-    if (q->viewer)
-        j->viewer = viewer_copy(&j->arena, q->viewer);
     next_conversations(j);
     return j;
 }

@@ -21,7 +21,7 @@ enum usage_key { USAGE_BY_DAY, USAGE_BY_MODEL, USAGE_BY_USER };
 int usage_key_parse(str name, enum usage_key *ret, struct err *e);
 
 struct usage_query {
-    const struct viewer *viewer; /* only what this person may see; NULL = the operator: all */
+    const struct actor *actor; /* only what it may see when each page is read; NULL = all */
     enum usage_key by;
     int64_t from_ms, to_ms; /* from <= time < to; to_ms 0 = no end */
 };

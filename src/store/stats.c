@@ -30,8 +30,7 @@ const char *stats_period_name(enum stats_period p)
 
 struct stats_job {
     struct store *store;
-    struct viewer viewer;
-    bool is_operator;
+    struct actor *actor; /* held; NULL = all */
     struct arena arena;
     struct store_op *op;
     struct stats stats;
@@ -41,6 +40,7 @@ struct stats_job {
 
 static void job_free(struct stats_job *j)
 {
+    actor_unref(j->actor);
     arena_done(&j->arena);
     free(j);
 }
@@ -110,25 +110,26 @@ static void on_page(void *ctx, const struct err *err, const struct store_listing
 
 static void next_page(struct stats_job *j, str cursor)
 {
+    struct arena a;
+    arena_init(&a);
     struct store_query q = {
-        .viewer = j->is_operator ? NULL : &j->viewer,
+        .viewer = j->actor ? actor_query_viewer(j->actor, &a) : NULL,
         .limit = STORE_LIST_MAX,
         .cursor = cursor,
         .sort = STORE_BY_UPDATED,
         .with_hidden = true,
     };
     j->op = store_list(j->store, &q, on_page, j);
+    arena_done(&a);
 }
 
-struct stats_job *stats_start(struct store *s, const struct viewer *viewer, enum stats_period p,
+struct stats_job *stats_start(struct store *s, const struct actor *actor, enum stats_period p,
                               stats_fn fn, void *ctx)
 {
     struct stats_job *j = xcalloc(1, sizeof *j);
-    *j = (struct stats_job){.store = s, .fn = fn, .ctx = ctx, .is_operator = viewer == NULL};
+    *j = (struct stats_job){.store = s, .fn = fn, .ctx = ctx, .actor = actor_ref(actor)};
     arena_init(&j->arena);
     j->stats.period = p;
-    if (viewer)
-        j->viewer = viewer_copy(&j->arena, viewer);
     if (PERIODS[p].days > 0)
         clock_iso(clock_now_ms() - PERIODS[p].days * 24 * 3600 * 1000, j->stats.since);
     next_page(j, STR_NONE);

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "store/store.h"
+#include "workspace/actor.h"
 
 #define STATS_MODELS_MAX 64 /* more are counted together as "other" */
 
@@ -34,8 +35,8 @@ struct stats {
 struct stats_job;
 typedef void (*stats_fn)(void *ctx, const struct err *err, const struct stats *s);
 
-/* Only what the viewer may see; NULL = the operator: all. */
-struct stats_job *stats_start(struct store *s, const struct viewer *viewer, enum stats_period p,
+/* Only what the actor may see when each page is read; NULL = all. */
+struct stats_job *stats_start(struct store *s, const struct actor *actor, enum stats_period p,
                               stats_fn fn, void *ctx);
 void stats_cancel(struct stats_job *j); /* no callback afterwards */
 

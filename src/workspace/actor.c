@@ -409,6 +409,11 @@ const struct viewer *actor_viewer(const struct actor *a, struct arena *arena)
     return v;
 }
 
+const struct viewer *actor_query_viewer(const struct actor *a, struct arena *arena)
+{
+    return actor_is_operator(a) ? NULL : actor_viewer(a, arena);
+}
+
 bool actor_allows(const struct actor *a, const struct conv_acl *acl, enum conv_right right)
 {
     for (size_t i = 0; i < a->npeople; i++) {

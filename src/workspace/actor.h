@@ -123,6 +123,8 @@ bool actor_has_session(const struct actor *a, str session_id);
 bool actor_allows(const struct actor *a, const struct conv_acl *acl, enum conv_right right);
 /* For one query of the store: the roles of now. Lives in the arena. */
 const struct viewer *actor_viewer(const struct actor *a, struct arena *arena);
+/* The same, but NULL for an operator, whom the store lets see everything. */
+const struct viewer *actor_query_viewer(const struct actor *a, struct arena *arena);
 /* While it is the same, an earlier answer about rights still holds (expiry aside). */
 uint64_t actor_generation(const struct actor *a);
 

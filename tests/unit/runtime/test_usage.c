@@ -125,8 +125,10 @@ static void test_others_see_only_what_they_may(void **state)
     str theirs[] = {response(w, "2026-03-01T10:00:01Z", "run_b", "demo", 10)};
     create(w, "usr_me", mine, 1);
     create(w, "usr_other", theirs, 1);
-    struct viewer me = {.user_id = STR("usr_me")};
-    ask(w, &(struct usage_query){.viewer = &me});
+    struct principal p = {.user_id = STR("usr_me"), .scopes = SCOPE_ALL};
+    struct actor *me = actor_new(NULL, STR("ws_a"), &p, (struct json_strs){0});
+    ask(w, &(struct usage_query){.actor = me});
+    actor_unref(me);
     assert_int_equal(w->report.total.usage.input_tokens, 1);
     ask(w, &(struct usage_query){0});
     assert_int_equal(w->report.total.usage.input_tokens, 11);

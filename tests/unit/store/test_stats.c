@@ -21,7 +21,7 @@ static void on_stats(void *ctx, const struct err *err, const struct stats *s)
         (void)snprintf(a->models[i], sizeof a->models[i], "%.*s", STR_ARG(s->models[i].model));
 }
 
-static struct answer ask(struct rig *r, const struct viewer *v, enum stats_period p)
+static struct answer ask(struct rig *r, const struct actor *v, enum stats_period p)
 {
     struct answer a = {0};
     stats_start(r->store, v, p, on_stats, &a);
@@ -95,10 +95,12 @@ static void test_only_what_may_be_seen(void **state)
 {
     struct rig rig, *r = &rig;
     rig_init(r, "memory", NULL);
-    struct viewer b = {.user_id = STR("usr_b")};
+    struct principal p = {.user_id = STR("usr_b"), .scopes = SCOPE_ALL};
+    struct actor *b = actor_new(NULL, STR("ws_a"), &p, (struct json_strs){0});
     make(r, STR("usr_a"), 0, "known", 1000, 0);
     make(r, STR("usr_b"), 0, "known", 7, 0);
-    assert_int_equal(ask(r, &b, STATS_ALL).stats.total.usage.input_tokens, 7);
+    assert_int_equal(ask(r, b, STATS_ALL).stats.total.usage.input_tokens, 7);
+    actor_unref(b);
     rig_done(r);
 }
 
