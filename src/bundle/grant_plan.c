@@ -8,6 +8,7 @@
 #include "bundle/grant_rules.h"
 #include "bundle/launch.h"
 #include "bundle/path_links.h"
+#include "bundle/plain_secrets.h"
 #include "bundle/sandbox_rules.h"
 
 struct grant_plan {
@@ -79,6 +80,8 @@ static void plan_work(struct job *j)
         rc = grant_rules_check(p->grant.path, p->want.home_dir, p->want.work_dir, &p->err);
     if (rc == 0 && mkdir(p->want.data_dir, 0700) < 0 && errno != EEXIST)
         rc = err_set(&p->err, -errno, "cannot create %s: %s", p->want.data_dir, err_reason(-errno));
+    if (rc == 0 && plain_secrets_has_marks(&p->entry))
+        rc = plain_secrets_unseal(&p->arena, p->set->conf.credentials_dir, &p->entry, &p->err);
     if (rc == 0)
         (void)plan_sandbox(p, &p->err);
 }

@@ -123,7 +123,7 @@ static struct bundle_call *first_untold(const struct bundle *b)
 {
     LIST_FOREACH (node, &b->calls) {
         struct bundle_call *c = LIST_ENTRY(node, struct bundle_call, node);
-        if (!c->sent && !c->rights && !c->has_told && c->relay.to.progress)
+        if (!c->sent && !c->rights && !c->plan && !c->has_told && c->relay.to.progress)
             return c;
     }
     return NULL;

@@ -1,8 +1,9 @@
 /* setting.h - the conditions under which a run works, as its log keeps them.
  *
- * run.start and ask.opened carry a `setting`: the actor, the model, the skill, the limits, the
- * tools that were discovered, what the sender allowed in advance, and a MAC over all of it, the conversation and the run. A run that resumes
- * another one after a question works under the setting of that one, also after a restart.
+ * run.start and ask.opened carry a `setting`: the actor (with the directory of its terminal), the
+ * model, the skill, the limits, the tools that were discovered, what the sender allowed in advance,
+ * and a MAC over all of it, the conversation and the run. A run that resumes another one after a
+ * question works under the setting of that one, also after a restart.
  *
  * The MAC is made with a key that only this workspace has. A log that was imported or forked
  * carries settings of another conversation; those are ignored, because they would lend their
