@@ -71,12 +71,15 @@ void api_tools_list(void *ctx, struct http_req *r)
 struct call_in {
     str server, tool;
     const struct json *arguments;
+    struct dir_grant directory;
 };
 
 static const struct json_field CALL_FIELDS[] = {
     {"server", JF_STR, offsetof(struct call_in, server), JF_REQUIRED, NULL, 0},
     {"tool", JF_STR, offsetof(struct call_in, tool), JF_REQUIRED, NULL, 0},
     {"arguments", JF_JSON_OBJECT, offsetof(struct call_in, arguments), JF_NULLABLE, NULL, 0},
+    {"workingDirectory", JF_OBJECT, offsetof(struct call_in, directory), 0, API_DIRECTORY_FIELDS,
+     0},
     {0}};
 
 struct call_wait { /* in the request's arena, as long as the request */
@@ -247,21 +250,23 @@ static void call(void *ctx)
     w->server = arena_str(&r->arena, it->source);
     w->started_ms = clock_mono_ms();
     random_id("api", w->id);
+    struct actor *actor = actor_with_grant(api_actor(r), &w->in.directory);
     struct tool_caller who = {
-        .actor = api_actor(r),
+        .actor = actor,
         .call_id = str_from(w->id),
         .via = actor_is_operator(api_actor(r)) ? STR("cli") : STR("api"),
     };
     r->on_gone = on_gone;
     announce(w, "bridge.tool.call", NULL);
     w->call = registry_call(w->space->tools, w->name, w->in.arguments, &who, &EVENTS, w);
+    actor_unref(actor);
 }
 
 void api_tools_call(void *ctx, struct http_req *r)
 {
     struct call_wait *w = ARENA_NEW(&r->arena, struct call_wait);
     bool is_coming;
-    if (!api_decode_body(r, CALL_FIELDS, &w->in))
+    if (!api_decode_body(r, CALL_FIELDS, &w->in) || !api_may_lend(r, &w->in.directory))
         return;
     if (!w->in.arguments)
         w->in.arguments = json_new(&r->arena, JSON_OBJECT);

@@ -1,6 +1,7 @@
 /* nb mcp list, call - the tools of all bundles, for a person at the keyboard. */
 #include "cli/bundle.h"
 #include "cli/mcp.h"
+#include "cli/session.h"
 #include "cli/styled.h"
 #include "cli/table.h"
 #include "cli/text.h"
@@ -173,6 +174,7 @@ static int do_call(struct conv_cli *x, int argc, char **argv)
     if (code != EXIT_DONE)
         return code;
     json_set(&x->arena, body, STR("arguments"), *args);
+    session_add_directory(&x->arena, &x->config, body);
     struct client_ask q = {.method = "POST",
                            .path = STR("/v1/tools/call"),
                            .body = json_to_str(&x->arena, body),

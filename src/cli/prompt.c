@@ -106,20 +106,6 @@ static void print_rest(struct conv_cli *x, const struct json *p)
         puts("          the older messages would be summarised first");
 }
 
-/* As a message of this terminal would bring it to a running server. */
-static void add_directory(struct conv_cli *x, struct json *v)
-{
-    struct arena *a = &x->arena;
-    struct dir_grant g;
-    struct err e = {0};
-    if (!session_is_served(&x->config) || session_find_directory(a, &x->config, &g, &e) < 0)
-        return;
-    struct json *directory = json_new(a, JSON_OBJECT);
-    json_set(a, directory, STR("path"), json_of_str(g.path));
-    json_set(a, directory, STR("id"), json_of_str(g.id));
-    json_set(a, v, STR("workingDirectory"), *directory);
-}
-
 static str body(struct conv_cli *x, const struct prompt_options *o, str conversation)
 {
     struct arena *a = &x->arena;
@@ -130,7 +116,7 @@ static str body(struct conv_cli *x, const struct prompt_options *o, str conversa
         json_set(a, v, STR("conversationId"), json_of_str(conversation));
     if (model.n > 0)
         json_set(a, v, STR("model"), json_of_str(model));
-    add_directory(x, v);
+    session_add_directory(a, &x->config, v);
     return json_to_str(a, v);
 }
 

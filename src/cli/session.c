@@ -55,6 +55,18 @@ int session_find_directory(struct arena *a, const struct config *c, struct dir_g
     return r < 0 ? r : grant_rules_check(ret->path, bundle_home_dir(NULL), c->work_dir, e);
 }
 
+void session_add_directory(struct arena *a, struct config *c, struct json *body)
+{
+    struct dir_grant g;
+    struct err e = {0};
+    if (!session_is_served(c) || session_find_directory(a, c, &g, &e) < 0)
+        return;
+    struct json *directory = json_new(a, JSON_OBJECT);
+    json_set(a, directory, STR("path"), json_of_str(g.path));
+    json_set(a, directory, STR("id"), json_of_str(g.id));
+    json_set(a, body, STR("workingDirectory"), *directory);
+}
+
 void session_use_directory(struct session *s)
 {
     struct err e = {0};

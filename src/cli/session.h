@@ -39,6 +39,8 @@ bool session_is_remote(const struct session *s);
 /* The current directory, if commands can run there. Otherwise the message says why not. */
 int session_find_directory(struct arena *a, const struct config *c, struct dir_grant *ret,
                            struct err *e);
+/* Adds it to the body of a request as `workingDirectory`, when a server runs that takes it. */
+void session_add_directory(struct arena *a, struct config *c, struct json *body);
 /* Where commands run: the current directory, which is sent with every message to a running server.
  * Empty: in a directory of nb's own, and *ret_why is the reason (a sentence). */
 str session_directory(const struct session *s, str *ret_why);

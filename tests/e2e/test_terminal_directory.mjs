@@ -50,6 +50,16 @@ test('commands of a terminal run in its directory, and it says so', async () => 
     assert.ok(conversations.some((c) => c.id === JSON.parse(r.stdout).conversationId), 'the run is the server\'s')
 })
 
+test('a tool that a person calls runs in the directory of the terminal as well', async () => {
+    const call = (cwd) => nb(['--workdir', workdir, 'mcp', 'call', 'bash__bash_exec', 'command=pwd'], { env: QUICK, cwd })
+    assert.match((await call(project)).stdout, new RegExp(`${project}\\W`))
+    const inWork = await call(workdir)
+    assert.equal(inWork.code, 0, inWork.stderr)
+    assert.match(inWork.stdout, /data\/bash/)
+    const body = { server: 'bash', tool: 'bash_exec', arguments: { command: 'pwd' }, workingDirectory: grant(project) }
+    assert.equal((await page.post('/v1/tools/call', body)).status, 403)
+})
+
 test('a command in the directory of a terminal needs permission', async () => {
     const r = await terminal(bash('pwd'))
     assert.match(r.stderr, /bash__bash_exec was not called: it needs permission/, r.stdout + r.stderr)
