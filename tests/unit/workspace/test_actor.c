@@ -110,6 +110,64 @@ static void test_roles_are_those_of_now(void **state)
     actor_unref(second);
 }
 
+static void test_a_person_who_has_left_sees_nothing(void **state)
+{
+    struct actor *meg = person("usr_meg");
+    struct conv_acl own = private_of("usr_meg"), open = {0};
+    struct arena a;
+    arena_init(&a);
+    uint64_t generation = actor_generation(meg);
+    assert_true(actor_allows(meg, &own, CONV_MANAGE));
+    assert_true(access_allows(actor_viewer(meg, &a), &own, CONV_MANAGE));
+    change((struct change){
+        .kind = CHANGE_MEMBER_REMOVE, .workspace_id = STR("ws_a"), .user_id = STR("usr_meg")});
+    assert_true(actor_generation(meg) != generation);
+    assert_int_equal(actor_role(meg), WS_NONE);
+    assert_false(actor_allows(meg, &own, CONV_VIEW));  /* what was hers, */
+    assert_false(actor_allows(meg, &open, CONV_VIEW)); /* and what is open to the workspace */
+    struct viewer copy = viewer_copy(&a, actor_viewer(meg, &a));
+    assert_false(access_allows(&copy, &own, CONV_VIEW));
+    assert_false(access_allows(&copy, &open, CONV_VIEW));
+    arena_done(&a);
+    actor_unref(meg);
+}
+
+static void test_roles_on_the_server_are_those_of_now(void **state)
+{
+    struct actor *meg = person("usr_meg"), *boss = person("usr_boss");
+    struct actor *op = actor_new_operator(d, STR("ws_a"), STR("usr_boss"));
+    assert_int_equal(actor_org_role(meg), ORG_MEMBER);
+    change((struct change){
+        .kind = CHANGE_USER_SET, .user_id = STR("usr_meg"), .has_role = true, .role = ORG_OWNER});
+    assert_true(actor_is_owner(meg));
+    assert_true(actor_is_owner(op));
+    assert_null(actor_query_viewer(op, NULL)); /* sees everything */
+    struct actor *both = actor_join(meg, boss);
+    assert_int_equal(actor_org_role(both), actor_org_role(boss));
+    actor_unref(both);
+    actor_unref(op);
+    actor_unref(boss);
+    actor_unref(meg);
+}
+
+static void test_an_actor_enters_a_workspace(void **state)
+{
+    struct principal p = {.user_id = STR("usr_boss"),
+                          .how = AUTH_BY_SESSION,
+                          .scopes = SCOPE_ALL,
+                          .session_id = STR("ses_1")};
+    str globs[] = {STR_INIT("nb__time")};
+    struct actor *a = actor_new(d, STR_NONE, &p, (struct json_strs){globs, 1});
+    assert_false(actor_is_admin(a));
+    assert_true(actor_is_current(a, 0));
+    a = actor_enter(a, STR("ws_a"));
+    assert_true(actor_is_admin(a));
+    assert_true(actor_has_session(a, STR("ses_1")));
+    assert_false(actor_has_session(a, STR_NONE));
+    assert_true(str_eq(a->filters[0].globs.items[0], globs[0]));
+    actor_unref(a);
+}
+
 static void test_an_expired_or_unknown_token_is_not_current(void **state)
 {
     struct principal p = {.user_id = STR("usr_meg"),
@@ -309,6 +367,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_a_join_has_the_rights_of_both, begin, end),
         cmocka_unit_test_setup_teardown(test_roles_are_those_of_now, begin, end),
+        cmocka_unit_test_setup_teardown(test_a_person_who_has_left_sees_nothing, begin, end),
+        cmocka_unit_test_setup_teardown(test_roles_on_the_server_are_those_of_now, begin, end),
+        cmocka_unit_test_setup_teardown(test_an_actor_enters_a_workspace, begin, end),
         cmocka_unit_test_setup_teardown(test_an_expired_or_unknown_token_is_not_current, begin,
                                         end),
         cmocka_unit_test_setup_teardown(test_authors_of_the_log_narrow, begin, end),

@@ -166,6 +166,38 @@ static void test_an_unreadable_directory_is_not_empty(void **state)
     assert_non_null(strstr(e.msg, "users"));
 }
 
+/* More than are found without an index; one is named twice, one does not exist. */
+static void test_many_members_are_found(void **state)
+{
+    enum { MANY = 200 };
+    struct buf b;
+    char path[64], text[128];
+    buf_init(&b, 1024 * 1024);
+    buf_add_str(&b, STR("{\"id\":\"ws_a\",\"name\":\"A\",\"members\":["
+                        "{\"userId\":\"usr_none\",\"role\":\"admin\"}"));
+    for (int i = 0; i < MANY; i++) {
+        snprintf(path, sizeof path, "users/usr_%d/profile.json", i);
+        snprintf(text, sizeof text, "{\"id\":\"usr_%d\",\"email\":\"%d@x\"}", i, i);
+        put(path, text);
+        buf_printf(&b, ",{\"userId\":\"usr_%d\",\"role\":\"%s\"}", i,
+                   i % 3 == 0 ? "admin" : "member");
+    }
+    buf_add_str(&b, STR(",{\"userId\":\"usr_1\",\"role\":\"admin\"}]}"));
+    put("workspaces/ws_a/workspace.json", buf_cstr(&b));
+    buf_done(&b);
+    struct roster *r = load(false);
+    const struct workspace *w = roster_workspace(r, STR("ws_a"));
+    assert_int_equal(w->nmembers, MANY);
+    for (int i = 0; i < MANY; i++) {
+        snprintf(text, sizeof text, "usr_%d", i);
+        assert_int_equal(workspace_role(w, str_from(text)), i % 3 == 0 ? WS_ADMIN : WS_MEMBER);
+    }
+    assert_int_equal(workspace_role(w, STR("usr_none")), WS_NONE);
+    assert_int_equal(workspace_role(w, STR("usr_200")), WS_NONE);
+    assert_int_equal(workspace_role(w, STR_NONE), WS_NONE);
+    roster_free(r);
+}
+
 static void test_ids(void **state)
 {
     assert_true(user_id_ok(STR("usr_a-B_9")));
@@ -185,7 +217,7 @@ int main(void)
         T(test_files_of_the_contract),     T(test_bad_files_are_named),
         T(test_a_bad_token_opens_nothing), T(test_one_address_one_user),
         T(test_one_person_without_files),  T(test_an_unreadable_directory_is_not_empty),
-        cmocka_unit_test(test_ids),
+        T(test_many_members_are_found),    cmocka_unit_test(test_ids),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
