@@ -87,6 +87,7 @@ export interface Token {
   id: string
   name: string
   scopes: string[]
+  tools: string[] // globs; none = all
   workspaceId: string | null
   createdAt: string | null
   expiresAt: string | null
@@ -103,6 +104,7 @@ export interface NewToken {
   name: string
   scopes: string[]
   workspaceId: string | null
+  tools: string[]
   expiresInDays: number | null
 }
 
@@ -112,6 +114,16 @@ export async function createToken(token: NewToken): Promise<string> {
 
 export function revokeToken(id: string): Promise<unknown> {
   return call('DELETE', `tokens/${encodeURIComponent(id)}`)
+}
+
+/** By an admin, for somebody who has forgotten theirs; ends all sessions of that person. */
+export function resetPassword(userId: string, password: string): Promise<unknown> {
+  return call('POST', `users/${encodeURIComponent(userId)}/password`, { password })
+}
+
+/** Ends all sessions of a person; tokens still work. */
+export function signOutUser(userId: string): Promise<unknown> {
+  return call('POST', `users/${encodeURIComponent(userId)}/sign-out`)
 }
 
 export async function listUsers(): Promise<User[]> {

@@ -108,6 +108,13 @@ export class App {
     }
   }
 
+  /** Admins of the workspace, and the one person of a server without users. */
+  get mayManage(): boolean {
+    const { id, workspaces } = this.workspace.value ?? {}
+    const active = workspaces?.find((workspace) => workspace.id === id)
+    return !active || active.role === 'admin'
+  }
+
   /** Names for ids; not everybody may see them all. */
   async #meet(): Promise<void> {
     const { id, user } = this.workspace.value!

@@ -35,11 +35,12 @@ const ACTIONS: Record<AppInfo['status'], readonly AppAction[]> = {
 
 const LABELS: Record<AppAction, string> = { start: 'Start', stop: 'Stop', restart: 'Restart' }
 
-export function appsScreen(_app: App, part: string | undefined): HTMLElement {
-  return part ? detail(part) : list()
+export function appsScreen(app: App, part: string | undefined): HTMLElement {
+  return part ? detail(part, app.mayManage) : list(app.mayManage)
 }
 
-function list(): HTMLElement {
+/** Members see bundles and their states; what changes them is for admins. */
+function list(mayManage: boolean): HTMLElement {
   const loading = new Loading(listApps, (apps) => [
     apps.length === 0
       ? empty(
@@ -48,7 +49,7 @@ function list(): HTMLElement {
       : h(
           'div',
           { class: 'cards' },
-          ...apps.map((info) => card(info, () => void loading.reload())),
+          ...apps.map((info) => card(info, mayManage, () => void loading.reload())),
         ),
   ])
   watchNews(loading)
@@ -69,7 +70,7 @@ function list(): HTMLElement {
     lead(
       'Bundles are MCP servers. They run in a sandbox, and nb starts them again when they fail.',
     ),
-    h('div', { class: 'screen-actions' }, add, take, rights),
+    h('div', { class: 'screen-actions' }, ...(mayManage ? [add, take] : []), rights),
     loading.element,
   )
 }
@@ -82,7 +83,7 @@ function watchNews<T>(loading: Loading<T>): void {
   })
 }
 
-function card(info: AppInfo, onChanged: () => void): HTMLElement {
+function card(info: AppInfo, mayManage: boolean, onChanged: () => void): HTMLElement {
   const href = hrefOf({ name: 'screen', screen: 'apps', part: info.name })
   return h(
     'article',
@@ -112,7 +113,7 @@ function card(info: AppInfo, onChanged: () => void): HTMLElement {
         .filter(Boolean)
         .join(' · '),
     ),
-    h('div', { class: 'card-actions' }, ...signInActions(info, onChanged), ...actions(info, onChanged)),
+    h('div', { class: 'card-actions' }, ...actions(info, mayManage, onChanged)),
   )
 }
 
@@ -124,7 +125,15 @@ function trust({ trustScore }: AppInfo): string | null {
   return trustScore === null ? null : `trust ${trustScore}`
 }
 
-function actions(info: AppInfo, onChanged: () => void): HTMLElement[] {
+function actions(info: AppInfo, mayManage: boolean, onChanged: () => void): HTMLElement[] {
+  const isOwnAccount = info.auth?.per === 'person'
+  return [
+    ...(mayManage || isOwnAccount ? signInActions(info, onChanged) : []),
+    ...(mayManage ? stateActions(info, onChanged) : []),
+  ]
+}
+
+function stateActions(info: AppInfo, onChanged: () => void): HTMLElement[] {
   return ACTIONS[info.status].map((action) => {
     const run = async () => {
       button.disabled = true
@@ -136,7 +145,7 @@ function actions(info: AppInfo, onChanged: () => void): HTMLElement[] {
   })
 }
 
-function detail(name: string): HTMLElement {
+function detail(name: string, mayManage: boolean): HTMLElement {
   const loading = new Loading(
     () => getApp(name),
     (info) => [
@@ -144,9 +153,9 @@ function detail(name: string): HTMLElement {
         'div',
         { class: 'screen-actions' },
         badge(info.status, STATES[info.status]),
-        ...signInActions(info, () => void loading.reload()),
-        ...actions(info, () => void loading.reload()),
-        !info.protected &&
+        ...actions(info, mayManage, () => void loading.reload()),
+        mayManage &&
+          !info.protected &&
           textButton('Remove', () => confirmRemoval(info), { class: 'button is-dangerous' }),
       ),
       info.reason && h('p', { class: 'card-reason' }, info.reason),

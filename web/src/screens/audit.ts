@@ -17,7 +17,7 @@ const KINDS: readonly Option[] = [
   { value: 'token.*', label: 'Tokens' },
   { value: 'workspace.*', label: 'Workspaces' },
   { value: 'member.*', label: 'Members' },
-  { value: 'bundle.*', label: 'Apps' },
+  { value: 'bundle.*', label: 'Bundles' },
   { value: 'skill.*', label: 'Skills' },
   { value: 'permission*', label: 'Permissions' },
   { value: 'conversation.*', label: 'Conversations' },
@@ -29,11 +29,16 @@ export function auditPart(_app: App): HTMLElement {
   const place = h('div', {})
   const person = select([{ value: '', label: 'Everybody' }])
   const kind = select(KINDS)
-  const show = () => place.replaceChildren(records({ actor: person.value, action: kind.value }))
+  const names = new Map<string, string>()
+  const show = () =>
+    place.replaceChildren(records({ actor: person.value, action: kind.value }, names))
   person.addEventListener('change', show)
   kind.addEventListener('change', show)
-  void listUsers().then((users) => person.append(...users.map(optionOf)))
-  show()
+  const meet = listUsers().then((users) => {
+    person.append(...users.map(optionOf))
+    for (const user of users) names.set(user.id, labelOf(user))
+  })
+  void meet.catch(() => undefined).then(show) // without names, ids are shown
   return section(
     'Audit log',
     lead('Logins, changes, sharing and exports, and what was refused. Nothing here can be changed.'),
@@ -42,26 +47,33 @@ export function auditPart(_app: App): HTMLElement {
   )
 }
 
+function labelOf(user: User): string {
+  return user.displayName ?? user.email ?? user.id
+}
+
 function optionOf(user: User): HTMLOptionElement {
-  const option = h('option', {}, user.displayName ?? user.email ?? user.id)
+  const option = h('option', {}, labelOf(user))
   option.value = user.id
   return option
 }
 
-function records(filter: AuditFilter): HTMLElement {
+/** Of user ids, as they are called now; those who are gone keep their id. */
+type Names = ReadonlyMap<string, string>
+
+function records(filter: AuditFilter, names: Names): HTMLElement {
   const loading = new Loading(
     () => listAudit(filter, null),
     (first) => {
       if (first.records.length === 0) return [empty('There are none.')]
-      return pages(filter, first)
+      return pages(filter, first, names)
     },
   )
   return loading.element
 }
 
 /** The first page, and a button that puts the next one below it. */
-function pages(filter: AuditFilter, first: AuditPage): HTMLElement[] {
-  const list = draw(first.records)
+function pages(filter: AuditFilter, first: AuditPage, names: Names): HTMLElement[] {
+  const list = draw(first.records, names)
   const body = list.querySelector('tbody')!
   let next = first.next ?? null
   const more = textButton('Show older', () => void add())
@@ -70,7 +82,7 @@ function pages(filter: AuditFilter, first: AuditPage): HTMLElement[] {
     more.disabled = true
     try {
       const page = await listAudit(filter, next)
-      body.append(...draw(page.records).querySelectorAll('tbody tr'))
+      body.append(...draw(page.records, names).querySelectorAll('tbody tr'))
       next = page.next ?? null
       more.hidden = next === null
     } catch (error) {
@@ -81,13 +93,16 @@ function pages(filter: AuditFilter, first: AuditPage): HTMLElement[] {
   return [list, more]
 }
 
-function draw(all: readonly AuditRecord[]): HTMLElement {
-  return table(['When', 'Who', 'What', 'About', 'Result'], all.map(row), { isStacked: true })
+function draw(all: readonly AuditRecord[], names: Names): HTMLElement {
+  const rows = all.map((record) => row(record, names))
+  return table(['When', 'Who', 'What', 'About', 'Result'], rows, { isStacked: true })
 }
 
-function row(record: AuditRecord): (string | HTMLElement)[] {
-  const { actor, target, detail, workspace } = record
-  const who = [actor.user ?? 'unknown', actor.how, actor.token, actor.via, actor.run, actor.address]
+function row(record: AuditRecord, names: Names): (string | HTMLElement)[] {
+  const { actor, detail, workspace } = record
+  const nameOf = (id: string | undefined) => id && (names.get(id) ?? id)
+  const target = nameOf(record.target)
+  const who = [nameOf(actor.user) || 'unknown', actor.how, actor.token, actor.via, actor.run, actor.address]
   const about = [target, detail, workspace && `in ${workspace}`]
   const join = (parts: readonly (string | undefined | '')[]) => parts.filter(Boolean).join(' · ')
   const isOkay = record.outcome === 'ok'

@@ -37,7 +37,7 @@ const EDITABLE = ['workspace', 'global']
 
 const PRIORITY = { default: 50, min: 11, max: 99 }
 
-export function skillsScreen(_app: App, _part: string | undefined): HTMLElement {
+export function skillsScreen(app: App, _part: string | undefined): HTMLElement {
   const loading = new Loading(
     () => get<SkillList>('skills'),
     ({ skills, problems }) => [
@@ -58,7 +58,7 @@ export function skillsScreen(_app: App, _part: string | undefined): HTMLElement 
           ),
         ),
       skills.length === 0 ? empty('There are none.') : null,
-      ...skills.map((skill) => skillView(skill, () => void loading.reload())),
+      ...skills.map((skill) => skillView(skill, app.mayManage, () => void loading.reload())),
     ],
   )
   const create = textButton('New skill', () => openEditor(null, () => void loading.reload()), {
@@ -69,7 +69,7 @@ export function skillsScreen(_app: App, _part: string | undefined): HTMLElement 
     lead(
       'A skill is a text that the agent gets when a message calls for it. Context skills are always there.',
     ),
-    h('div', { class: 'screen-actions' }, create),
+    app.mayManage && h('div', { class: 'screen-actions' }, create),
     tester(),
     section('All skills', loading.element),
   )
@@ -94,8 +94,8 @@ function tester(): HTMLElement {
   )
 }
 
-function skillView(skill: Skill, onChanged: () => void): HTMLElement {
-  const isOwn = EDITABLE.includes(skill.source)
+function skillView(skill: Skill, mayManage: boolean, onChanged: () => void): HTMLElement {
+  const isOwn = mayManage && EDITABLE.includes(skill.source)
   const body = h('div', { class: 'skill-body' })
   const element = h(
     'details',

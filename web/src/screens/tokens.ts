@@ -23,8 +23,8 @@ export function tokensPart(app: App): HTMLElement {
     tokens.length === 0
       ? empty('There are none.')
       : table(
-          ['Name', 'May', 'Last used', 'Expires', ''],
-          tokens.map((token) => row(token, () => void loading.reload())),
+          ['Name', 'May', 'Limited to', 'Last used', 'Expires', ''],
+          tokens.map((token) => row(app, token, () => void loading.reload())),
           { isStacked: true },
         ),
   ])
@@ -46,7 +46,15 @@ export function tokensPart(app: App): HTMLElement {
   )
 }
 
-function row(token: Token, onChanged: () => void): (string | HTMLElement)[] {
+/** The workspace and the tools that it is for. */
+function limits(app: App, { workspaceId, tools }: Token): string {
+  const workspace = app.workspace.value?.workspaces?.find(({ id }) => id === workspaceId)
+  return [workspaceId && (workspace?.name ?? workspaceId), ...tools]
+    .filter(Boolean)
+    .join(', ')
+}
+
+function row(app: App, token: Token, onChanged: () => void): (string | HTMLElement)[] {
   const revoke = () =>
     void revokeToken(token.id)
       .then(onChanged)
@@ -54,6 +62,7 @@ function row(token: Token, onChanged: () => void): (string | HTMLElement)[] {
   return [
     token.name,
     token.scopes.join(', ') || 'everything',
+    limits(app, token) || '–',
     token.lastUsedAt ? fullTime(token.lastUsedAt) : 'never',
     token.expiresAt ? fullTime(token.expiresAt) : 'never',
     textButton('Revoke', revoke, { class: 'button is-dangerous' }),
@@ -71,17 +80,22 @@ function openCreate(app: App, onChanged: () => void): void {
     ...spaces.map(({ id, name: label }) => ({ value: id, label })),
   ])
   where.value = ''
+  const tools = input({ placeholder: 'files__*, nb__time' })
   const submit = async () => {
     const token = await createToken({
       name: name.value.trim(),
       scopes: boxes.filter(([, , box]) => box.checked).map(([scope]) => scope),
       workspaceId: where.value || null,
+      tools: tools.value
+        .split(',')
+        .map((glob) => glob.trim())
+        .filter(Boolean),
       expiresInDays: expiry.value ? Number(expiry.value) : null,
     })
     onChanged()
     const shown = input({ value: token, readonly: true, class: 'input is-code' })
     dialog.body.replaceChildren(
-      h('p', { class: 'lead' }, 'This is the only time it is shown.'),
+      h('p', { class: 'lead' }, 'Copy the token now. It is not shown again.'),
       h(
         'div',
         { class: 'share-add' },
@@ -101,6 +115,7 @@ function openCreate(app: App, onChanged: () => void): void {
     field('Name', name),
     scopes,
     field('Workspaces', where),
+    field('Tools', tools, 'Names or patterns such as files__*, separated by commas. Empty: all.'),
     field('Expires after', expiry),
   ]
   dialog.body.append(form(fields, 'Create', submit))

@@ -1,5 +1,13 @@
 // The people of this server, for its admins.
-import { addUser, changeUser, listUsers, removeUser, type User } from '../api/people'
+import {
+  addUser,
+  changeUser,
+  listUsers,
+  removeUser,
+  resetPassword,
+  signOutUser,
+  type User,
+} from '../api/people'
 import { messageOf } from '../api/client'
 import { textButton } from '../base/controls'
 import { openDialog } from '../base/dialog'
@@ -13,14 +21,14 @@ const ROLES = ['member', 'admin', 'owner'].map((value) => ({ value, label: value
 
 export function usersPart(app: App): HTMLElement {
   const me = app.workspace.value?.user.id
+  const local = app.workspace.value?.authMode === 'local'
   const loading = new Loading(listUsers, (users) => [
     table(
       ['Name', 'E-mail', 'Role', ''],
-      users.map((user) => row(user, user.id === me, () => void loading.reload())),
+      users.map((user) => row(user, user.id === me, local, () => void loading.reload())),
       { isStacked: true },
     ),
   ])
-  const local = app.workspace.value?.authMode === 'local'
   const create = textButton('Add a person', () => openCreate(local, () => void loading.reload()), {
     class: 'button is-primary',
     icon: 'plus',
@@ -32,7 +40,12 @@ export function usersPart(app: App): HTMLElement {
   )
 }
 
-function row(user: User, isMe: boolean, onChanged: () => void): (string | HTMLElement)[] {
+function row(
+  user: User,
+  isMe: boolean,
+  hasPasswords: boolean,
+  onChanged: () => void,
+): (string | HTMLElement)[] {
   const attempt = (action: Promise<unknown>) =>
     void action.then(onChanged).catch((error) => {
       toast(messageOf(error))
@@ -49,7 +62,31 @@ function row(user: User, isMe: boolean, onChanged: () => void): (string | HTMLEl
       class: 'button is-dangerous',
     },
   )
-  return [user.displayName ?? user.id, user.email ?? '–', role, isMe ? 'you' : remove]
+  const name = user.displayName ?? user.id
+  const signOut = () =>
+    void signOutUser(user.id)
+      .then(() => toast(`All sessions of ${name} have ended.`))
+      .catch((error) => toast(messageOf(error)))
+  const buttons = h(
+    'div',
+    { class: 'form-buttons' },
+    hasPasswords && textButton('Set password', () => openPassword(user, name)),
+    textButton('Sign out', signOut),
+    remove,
+  )
+  return [name, user.email ?? '–', role, isMe ? 'you' : buttons]
+}
+
+function openPassword(user: User, name: string): void {
+  const dialog = openDialog(`Password of ${name}`)
+  const password = input({ type: 'password', required: true, autocomplete: 'new-password' })
+  const submit = async () => {
+    await resetPassword(user.id, password.value)
+    dialog.close()
+    toast(`${name} has a new password. All sessions have ended.`)
+  }
+  const note = 'At least 8 characters. Ends all sessions of this person.'
+  dialog.body.append(form([field('New password', password, note)], 'Set', submit))
 }
 
 function confirmRemoval(user: User, run: () => void): void {
