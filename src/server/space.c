@@ -74,11 +74,25 @@ const char *space_settings_path(struct space *sp)
 
 /* ---- opening ---- */
 
+/* An index of logs that are not there: a disk that is not mounted, or a directory that somebody
+ * removed, looks like a new installation otherwise. */
+static void warn_of_loss(struct space *sp, const struct store_conf *conf)
+{
+    if (!conf->cache_dir || file_exists(conf->dir) ||
+        !file_exists(below(&sp->arena, conf->cache_dir, "index.db")))
+        return;
+    log_warn(sp->env->log, "store",
+             "%s is missing and is created without conversations. If it should have some, stop nb, "
+             "mount or restore the directory, and start again",
+             conf->dir);
+}
+
 static int open_store(struct space *sp, struct err *e)
 {
     struct store_conf conf =
         space_store_conf(&sp->arena, &sp->config, sp->api.id.p, sp->api.root, NULL, NULL);
     if (strcmp(conf.type, "memory") != 0) {
+        warn_of_loss(sp, &conf);
         int r = file_make_dirs(conf.dir, e);
         if (r < 0)
             return r;

@@ -346,6 +346,16 @@ test('doctor asks the server that runs, and does not make a directory that it mi
     assert.match((await office.nb(['doctor', '--workspace', 'ws_b'])).stdout, /ok +store +1 conversation$/m)
 })
 
+test('a directory of conversations that is gone is named at the start', async () => {
+    const workdir = tmpdir()
+    const list = () => nb(['--workdir', workdir, 'conv', 'list'], { env: quick })
+    assert.equal((await nb(['--workdir', workdir, '-p', 'hello'], { env: quick })).code, 0)
+    assert.equal((await list()).stderr, '')
+    fs.rmSync(path.join(workdir, 'conversations'), { recursive: true })
+    assert.match((await list()).stderr, /conversations is missing and is created without conversations/)
+    assert.doesNotMatch((await list()).stderr, /is missing/)
+})
+
 test('doctor names a default model that no provider has', async () => {
     const workdir = tmpdir()
     fs.writeFileSync(path.join(workdir, 'nimblebrain.json'), '{"defaultModel": "nope:foo"}')
