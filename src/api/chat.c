@@ -2,8 +2,8 @@
 #include "api/internal.h"
 #include "base/plain.h"
 #include "http/sse.h"
-#include "runtime/focus.h"
 #include "runtime/report.h"
+#include "runtime/turn/focus.h"
 
 /* ---- the request, the same for both routes ---- */
 

@@ -1,8 +1,8 @@
 /* GET /v1/conversations/:id/history - the messages of a conversation, the newest page first. */
 #include "api/internal.h"
 #include "base/json_scan.h"
-#include "runtime/inquiry.h"
-#include "runtime/replay.h"
+#include "runtime/history/replay.h"
+#include "runtime/turn/tool_question.h"
 #include "tools/result.h"
 
 #define HISTORY_EVENTS     2000
@@ -109,7 +109,7 @@ static void reply(struct http_req *r, str id, const struct store_page *read, siz
         write_message(&j.w, a, &h.messages[i]);
     jw_end(&j.w);
     jw_kval(&j.w, "ask", replay_ask_json(a, &h));
-    jw_kval(&j.w, "inputs", inquiries_json(api_space(r)->runtime, id, a));
+    jw_kval(&j.w, "inputs", tool_questions_json(api_space(r)->runtime, id, a));
     jw_kint(&j.w, "end", page->n > 0 ? (int64_t)page->events[page->n - 1].pos : 0);
     jw_key(&j.w, "before");
     if (page->reached_start)

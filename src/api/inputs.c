@@ -2,7 +2,7 @@
 #include <errno.h>
 
 #include "api/internal.h"
-#include "runtime/inquiry.h"
+#include "runtime/turn/tool_question.h"
 
 static void send_list(struct api_wait *w, const struct conv *c)
 {
@@ -10,7 +10,7 @@ static void send_list(struct api_wait *w, const struct conv *c)
     api_json_begin(&j);
     jw_object(&j.w);
     jw_kstr(&j.w, "conversationId", w->id);
-    jw_kval(&j.w, "inputs", inquiries_json(w->space->runtime, w->id, &w->req->arena));
+    jw_kval(&j.w, "inputs", tool_questions_json(w->space->runtime, w->id, &w->req->arena));
     jw_end(&j.w);
     api_json_send(&j, w->req);
 }
@@ -34,14 +34,14 @@ static void answer(struct api_wait *w, const struct conv *c)
 {
     const struct input_body *body = w->data;
     struct err e = {0};
-    enum inquiry_action action;
-    if (!inquiry_parse_action(body->action, &action)) {
+    enum tool_question_action action;
+    if (!tool_question_parse_action(body->action, &action)) {
         http_reply_error(w->req, 400, "bad_request", "action: expected accept, decline or cancel",
                          NULL);
         return;
     }
-    int r = inquiry_answer(w->space->runtime, w->id, w->req->params[1], api_user(w->req), action,
-                           body->content, &e);
+    int r = tool_question_answer(w->space->runtime, w->id, w->req->params[1], api_user(w->req),
+                                 action, body->content, &e);
     if (r == -ENOENT) {
         http_reply_error(w->req, 404, "not_found", e.msg, NULL);
     } else if (r == -EPERM) {

@@ -2,7 +2,7 @@
 
 #include <errno.h>
 
-#include "runtime/queue.h"
+#include "runtime/queue/queue.h"
 
 struct live_conv { /* a conversation in a stream */
     struct live_conv *next;

@@ -1,8 +1,8 @@
 /* POST /v1/prompt {message, conversationId?, model?, allowedTools?, appContext?, workingDirectory?}
  * - what would be sent. */
 #include "api/internal.h"
-#include "runtime/focus.h"
-#include "runtime/preview.h"
+#include "runtime/turn/focus.h"
+#include "runtime/turn/preview.h"
 
 struct prompt_body {
     str message, conversation_id, model;

@@ -1,5 +1,5 @@
 /* /v1/conversations/:id/queue - messages that wait while the agent answers. */
-#include "runtime/queue.h"
+#include "runtime/queue/queue.h"
 
 #include <errno.h>
 
@@ -25,14 +25,14 @@ void api_queue_list(void *ctx, struct http_req *r)
 
 struct queue_wait {
     struct http_req *req;
-    struct parking_op *op;
+    struct queue_file_op *op;
     bool is_withdrawn;
 };
 
 static void on_gone(struct http_req *r)
 {
     const struct queue_wait *q = r->user;
-    parking_forget(q->op);
+    queue_files_forget(q->op);
 }
 
 static void on_saved(void *ctx, const struct err *err)

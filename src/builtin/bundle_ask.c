@@ -9,7 +9,7 @@
 #include "builtin/sampling.h"
 #include "bundle/path_list.h"
 #include "mcp/protocol.h"
-#include "runtime/inquiry.h"
+#include "runtime/turn/tool_question.h"
 
 #define USER_REJECTED (-1) /* what MCP wants to hear of sampling that a person refused */
 
@@ -17,14 +17,14 @@ struct pending_ask {
     struct list_node node;
     struct bundle_tool_call *call;
     struct mcp_ask *ask;
-    struct inquiry *inquiry;   /* or: */
-    struct sampling *sampling; /* or NULL */
+    struct tool_question *question; /* or: */
+    struct sampling *sampling;      /* or NULL */
 };
 
 static void pending_free(struct pending_ask *p)
 {
-    if (p->inquiry)
-        inquiry_withdraw(p->inquiry);
+    if (p->question)
+        tool_question_withdraw(p->question);
     if (p->sampling)
         sampling_cancel(p->sampling);
     list_del(&p->node);
@@ -62,11 +62,12 @@ static str source_name(const struct bundle_tool_call *c)
 
 /* ---- elicitation ---- */
 
-static void answer_elicitation(struct mcp_ask *a, enum inquiry_action action,
+static void answer_elicitation(struct mcp_ask *a, enum tool_question_action action,
                                const struct json *content)
 {
-    static const char *const WORDS[] = {
-        [INQUIRY_ACCEPT] = "accept", [INQUIRY_DECLINE] = "decline", [INQUIRY_CANCEL] = "cancel"};
+    static const char *const WORDS[] = {[TOOL_QUESTION_ACCEPT] = "accept",
+                                        [TOOL_QUESTION_DECLINE] = "decline",
+                                        [TOOL_QUESTION_CANCEL] = "cancel"};
     struct arena arena;
     arena_init(&arena);
     struct json *result = json_new(&arena, JSON_OBJECT);
@@ -77,10 +78,10 @@ static void answer_elicitation(struct mcp_ask *a, enum inquiry_action action,
     arena_done(&arena);
 }
 
-static void on_elicited(void *ctx, enum inquiry_action action, const struct json *content)
+static void on_elicited(void *ctx, enum tool_question_action action, const struct json *content)
 {
     struct pending_ask *p = ctx;
-    p->inquiry = NULL;
+    p->question = NULL;
     answer_elicitation(p->ask, action, content);
     pending_free(p);
 }
@@ -93,8 +94,8 @@ static bool is_web_url(str url)
 static void elicit(struct bundle_tool_call *c, struct mcp_ask *a)
 {
     bool is_url = str_eq(json_get_string(a->params, "mode"), STR("url"));
-    struct inquiry_question q = {
-        .kind = is_url ? INQUIRY_URL : INQUIRY_FORM,
+    struct tool_question_spec q = {
+        .kind = is_url ? TOOL_QUESTION_URL : TOOL_QUESTION_FORM,
         .source = source_name(c),
         .call_id = c->call_id,
         .only_user_id = c->user_id,
@@ -109,9 +110,9 @@ static void elicit(struct bundle_tool_call *c, struct mcp_ask *a)
         return;
     }
     struct pending_ask *p = pending_new(c, a);
-    p->inquiry = inquiry_open(c->host, &q, on_elicited, p);
-    if (!p->inquiry) {
-        answer_elicitation(a, INQUIRY_DECLINE, NULL);
+    p->question = tool_question_open(c->host, &q, on_elicited, p);
+    if (!p->question) {
+        answer_elicitation(a, TOOL_QUESTION_DECLINE, NULL);
         pending_free(p);
     }
 }
@@ -144,12 +145,12 @@ static void sample(struct pending_ask *p)
     pending_free(p);
 }
 
-static void on_consent(void *ctx, enum inquiry_action action, const struct json *content)
+static void on_consent(void *ctx, enum tool_question_action action, const struct json *content)
 {
     struct pending_ask *p = ctx;
     struct bundle_source *s = p->call->source;
-    p->inquiry = NULL;
-    if (action != INQUIRY_ACCEPT) {
+    p->question = NULL;
+    if (action != TOOL_QUESTION_ACCEPT) {
         mcp_ask_refuse(p->ask, USER_REJECTED, "The user did not allow the use of the model.");
         pending_free(p);
         return;
@@ -165,8 +166,8 @@ static bool is_consented(const struct bundle_tool_call *c)
 
 static void consider_sampling(struct bundle_tool_call *c, struct mcp_ask *a)
 {
-    struct inquiry_question q = {
-        .kind = INQUIRY_SAMPLING,
+    struct tool_question_spec q = {
+        .kind = TOOL_QUESTION_SAMPLING,
         .source = source_name(c),
         .call_id = c->call_id,
         .only_user_id = c->user_id,
@@ -178,8 +179,8 @@ static void consider_sampling(struct bundle_tool_call *c, struct mcp_ask *a)
         sample(p);
         return;
     }
-    p->inquiry = inquiry_open(c->host, &q, on_consent, p);
-    if (!p->inquiry) {
+    p->question = tool_question_open(c->host, &q, on_consent, p);
+    if (!p->question) {
         mcp_ask_refuse(a, USER_REJECTED, "Nobody can be asked for permission here.");
         pending_free(p);
     }
@@ -239,7 +240,7 @@ void bundle_ask_alone(struct bundle_sources *all, const struct bundle *b, struct
     if (a->kind == MCP_ASK_ROOTS)
         answer_roots(all, b, a);
     else if (a->kind == MCP_ASK_ELICITATION)
-        answer_elicitation(a, INQUIRY_DECLINE, NULL);
+        answer_elicitation(a, TOOL_QUESTION_DECLINE, NULL);
     else
         mcp_ask_refuse(a, USER_REJECTED, "Nobody can be asked for permission here.");
 }

@@ -1,7 +1,7 @@
 /* conversations__get, conversations__search. */
 #include "base/utf8.h"
 #include "builtin/conversations.h"
-#include "runtime/replay.h"
+#include "runtime/history/replay.h"
 
 enum {
     GET_DEFAULT = 20,

@@ -1,6 +1,6 @@
 /* nb__delegate - a child agent with its own conversation, prompt, tools and budget. */
 #include "builtin/internal.h"
-#include "runtime/usage_event.h"
+#include "runtime/history/usage_event.h"
 
 #define ITERATIONS_DEFAULT 5
 #define ITERATIONS_MAX     10

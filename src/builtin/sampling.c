@@ -2,7 +2,7 @@
 
 #include <errno.h>
 
-#include "runtime/usage_event.h"
+#include "runtime/history/usage_event.h"
 
 struct sampling {
     struct runtime *rt;

@@ -5,9 +5,9 @@
 #include "cli/await_bundles.h"
 #include "cli/own_server.h"
 #include "cli/session_impl.h"
-#include "runtime/inquiry.h"
-#include "runtime/replay.h"
+#include "runtime/history/replay.h"
 #include "runtime/report.h"
+#include "runtime/turn/tool_question.h"
 #include "workspace/deed.h"
 
 #define REPORT_MAX    (64u * 1024 * 1024)
@@ -131,10 +131,10 @@ static void local_answer_input(struct session *s, str input_id, const char *acti
 {
     struct local *l = (struct local *)s;
     struct err e = {0};
-    enum inquiry_action act;
-    if (inquiry_parse_action(str_from(action), &act) &&
-        inquiry_answer(server_runtime(l->server), s->conversation_id, input_id,
-                       server_operator(l->server), act, content, &e) < 0)
+    enum tool_question_action act;
+    if (tool_question_parse_action(str_from(action), &act) &&
+        tool_question_answer(server_runtime(l->server), s->conversation_id, input_id,
+                             server_operator(l->server), act, content, &e) < 0)
         cli_complain(str_from(e.msg));
 }
 

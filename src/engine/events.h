@@ -8,7 +8,7 @@
 struct event_run {
     str run_id, model, user_id;
     str skill, resumes, parent_run_id; /* may be empty */
-    str setting;                       /* a JSON value (runtime/setting.h); may be empty */
+    str setting;                       /* a JSON value (runtime/turn/setting.h); may be empty */
 };
 str event_run_start(struct arena *a, const struct event_run *r);
 str event_llm_response(struct arena *a, str run_id, const struct llm_result *r);

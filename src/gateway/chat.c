@@ -19,7 +19,7 @@ static const char DEFINITION[] =
     "\"Chat\","
     "\"readOnlyHint\":false,\"openWorldHint\":true}}";
 
-/* Sending is checked when the conversation has been read (runtime/turn.c). */
+/* Sending is checked when the conversation has been read (runtime/turn/turn.c). */
 const struct access_rule *gateway_chat_rule(void)
 {
     static const struct access_rule RULE = {

@@ -3,7 +3,7 @@
 #include <limits.h>
 
 #include "base/hash.h"
-#include "runtime/request_log.h"
+#include "runtime/turn/request_log.h"
 #include "store/event.h"
 
 struct rebuilder {

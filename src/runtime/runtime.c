@@ -3,9 +3,9 @@
 #include <assert.h>
 
 #include "base/clock.h"
-#include "runtime/request_log.h"
-#include "runtime/setting.h"
-#include "runtime/turn.h"
+#include "runtime/turn/request_log.h"
+#include "runtime/turn/setting.h"
+#include "runtime/turn/turn.h"
 #include "skill/diff.h"
 
 #define SKILL_NEWS_MAX 4096
@@ -26,16 +26,16 @@ struct runtime *runtime_new(const struct runtime_deps *deps)
     struct runtime *rt = xcalloc(1, sizeof *rt);
     rt->deps = *deps;
     map_init(&rt->active);
-    recall_init(&rt->recall);
+    transcript_cache_init(&rt->transcripts);
     guides_init(&rt->guides);
     list_init(&rt->turns);
     list_init(&rt->titles);
-    list_init(&rt->inquiries);
+    list_init(&rt->tool_questions);
     list_init(&rt->rule_changes);
     defer_init(&rt->stopped, on_stopped, rt);
     arena_init(&rt->arena);
     consents_init(&rt->consents, deps->pool, deps->log);
-    parking_init(&rt->parking, deps->pool, deps->log, on_parking_idle, rt);
+    queue_files_init(&rt->parking, deps->pool, deps->log, on_parking_idle, rt);
     return rt;
 }
 
@@ -116,7 +116,7 @@ int runtime_load_settings(struct runtime *rt, struct err *e)
     if (r < 0)
         err_prefix(e, "%s", c->path);
     if (r == 0 && strcmp(c->store.type, "memory") != 0) {
-        parking_use(&rt->parking, below_root(rt, "queue"));
+        queue_files_use(&rt->parking, below_root(rt, "queue"));
         r = consents_load(&rt->consents, below_root(rt, "permissions.json"), e);
         if (r == 0)
             r = setting_load_key(rt, e);
@@ -154,7 +154,7 @@ void runtime_stop(struct runtime *rt, loop_fn done, void *ctx)
 
 void runtime_check_stopped(struct runtime *rt)
 {
-    bool is_idle = rt->nturns == 0 && rt->nrecords == 0 && parking_is_idle(&rt->parking);
+    bool is_idle = rt->nturns == 0 && rt->nrecords == 0 && queue_files_is_idle(&rt->parking);
     if (rt->on_stopped && is_idle && list_empty(&rt->titles))
         defer_start(rt->deps.loop, &rt->stopped);
 }
@@ -167,10 +167,10 @@ void runtime_free(struct runtime *rt)
     defer_stop(&rt->stopped);
     skill_watch_free(rt->watch);
     consents_done(&rt->consents);
-    parking_done(&rt->parking);
+    queue_files_done(&rt->parking);
     skills_unref(rt->skills);
     map_done(&rt->active);
-    recall_done(&rt->recall);
+    transcript_cache_done(&rt->transcripts);
     guides_done(&rt->guides);
     tools_memo_done(&rt->tools_memo);
     arena_done(&rt->system_memo.arena);

@@ -3,7 +3,14 @@
  * A turn is: find or create the conversation, check access, match a skill, compose the
  * prompt, append the message, run the engine, persist, give it a title. It belongs to the
  * runtime: a client that goes away merely stops listening. There is at most one run per
- * conversation. Watchers follow the conversation's bus topic. Loop thread only. */
+ * conversation. Watchers follow the conversation's bus topic. Loop thread only.
+ *
+ *   history/  the lines of a log as messages: replay, transcripts and their cache, escaping
+ *   prompt/   the system prompt in four layers
+ *   turn/     one turn: its actor, its setting, what the model gets, questions, compaction, title
+ *   queue/    turns that wait for another turn of their conversation
+ *   .         the runtime itself; agents, consents, files of queued messages, usage, and the
+ *             requests of a stored conversation built again (rebuild.h) */
 #pragma once
 
 #include "bus/bus.h"

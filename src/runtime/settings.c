@@ -1,7 +1,7 @@
 /* settings.c - the settings of a workspace change while it runs. */
 #include <errno.h>
 
-#include "runtime/turn.h"
+#include "runtime/turn/turn.h"
 
 static void keep(struct runtime *rt, str *place, str now)
 {

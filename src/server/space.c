@@ -7,7 +7,7 @@
 #include "base/hash.h"
 #include "gateway/gateway.h"
 #include "os/file.h"
-#include "runtime/queue.h"
+#include "runtime/queue/queue.h"
 #include "workspace/directory.h"
 
 #define RELEASE_TICK_MS 250

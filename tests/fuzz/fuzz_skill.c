@@ -5,8 +5,8 @@
 #include <assert.h>
 
 #include "base/utf8.h"
-#include "runtime/escape.h"
-#include "runtime/prompt.h"
+#include "runtime/history/escape.h"
+#include "runtime/prompt/prompt.h"
 #include "skill/skill.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -2,7 +2,7 @@
 #include "builtin/bundle_impl.h"
 #include "builtin/sampling.h"
 #include "mcp/protocol.h"
-#include "runtime/inquiry.h"
+#include "runtime/turn/tool_question.h"
 #include "support/unit.h"
 
 /* ---- the server's side ---- */
@@ -27,13 +27,13 @@ void mcp_ask_refuse(struct mcp_ask *a, int code, const char *message)
 /* ---- people ---- */
 
 static int person; /* its address stands for whom can be asked */
-static struct inquiry_question asked;
-static inquiry_fn on_answer;
+static struct tool_question_spec asked;
+static tool_question_fn on_answer;
 static void *on_answer_ctx;
 static int questions, withdrawn;
 
-struct inquiry *inquiry_open(void *tool_host, const struct inquiry_question *q, inquiry_fn fn,
-                             void *ctx)
+struct tool_question *tool_question_open(void *tool_host, const struct tool_question_spec *q,
+                                         tool_question_fn fn, void *ctx)
 {
     if (!tool_host)
         return NULL;
@@ -41,10 +41,10 @@ struct inquiry *inquiry_open(void *tool_host, const struct inquiry_question *q, 
     asked = *q;
     on_answer = fn;
     on_answer_ctx = ctx;
-    return (struct inquiry *)&person;
+    return (struct tool_question *)&person;
 }
 
-void inquiry_withdraw(struct inquiry *q)
+void tool_question_withdraw(struct tool_question *q)
 {
     withdrawn++;
 }
@@ -123,10 +123,10 @@ static void a_form_goes_to_people_and_back(void **state)
     struct mcp_ask a = ask(MCP_ASK_ELICITATION,
                            "{\"message\":\"Who?\",\"requestedSchema\":{\"type\":\"object\"}}");
     bundle_ask(&call, &a);
-    assert_true(questions == 1 && asked.kind == INQUIRY_FORM);
+    assert_true(questions == 1 && asked.kind == TOOL_QUESTION_FORM);
     assert_true(str_eq(asked.message, STR("Who?")) && str_eq(asked.source, STR("srv")));
     assert_int_equal(json_parse(&arena, STR("{\"n\":1}"), 0, &content, NULL), 0);
-    on_answer(on_answer_ctx, INQUIRY_ACCEPT, content);
+    on_answer(on_answer_ctx, TOOL_QUESTION_ACCEPT, content);
     assert_string_equal(said, "{\"action\":\"accept\",\"content\":{\"n\":1}}");
 }
 
@@ -189,8 +189,8 @@ static void consent_holds_for_the_run(void **state)
 {
     struct mcp_ask a = ask(MCP_ASK_SAMPLING, "{}");
     bundle_ask(&call, &a);
-    assert_true(questions == 1 && asked.kind == INQUIRY_SAMPLING && samplings == 0);
-    on_answer(on_answer_ctx, INQUIRY_ACCEPT, NULL);
+    assert_true(questions == 1 && asked.kind == TOOL_QUESTION_SAMPLING && samplings == 0);
+    on_answer(on_answer_ctx, TOOL_QUESTION_ACCEPT, NULL);
     assert_int_equal(samplings, 1);
     finish_sampling();
     assert_int_equal(answers, 1);
@@ -201,7 +201,7 @@ static void consent_holds_for_the_run(void **state)
     begin_call("run_2");
     bundle_ask(&call, &a);
     assert_int_equal(questions, 2);
-    on_answer(on_answer_ctx, INQUIRY_DECLINE, NULL);
+    on_answer(on_answer_ctx, TOOL_QUESTION_DECLINE, NULL);
     assert_true(samplings == 2 && refusals == 1 && refused_with == -1);
 }
 

@@ -1,6 +1,6 @@
 #include <errno.h>
 
-#include "runtime/turn.h"
+#include "runtime/turn/turn.h"
 #include "support/unit.h"
 
 struct fixture {

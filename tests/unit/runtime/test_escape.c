@@ -1,5 +1,5 @@
 #include "base/utf8.h"
-#include "runtime/escape.h"
+#include "runtime/history/escape.h"
 #include "support/unit.h"
 
 static struct arena arena;

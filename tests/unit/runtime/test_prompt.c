@@ -1,4 +1,4 @@
-#include "runtime/prompt.h"
+#include "runtime/prompt/prompt.h"
 #include "support/unit.h"
 
 static struct arena arena;
@@ -185,7 +185,8 @@ static void test_a_personal_skill_names_its_person(void **state)
     own.origin = SKILL_PERSONAL;
     struct prompt_input in = {.context = context, .n_context = 1};
     struct prompt p = compose(in);
-    assert_string_equal(layer(&p, "context")->author.p, "the person this run acts for (skill house)");
+    assert_string_equal(layer(&p, "context")->author.p,
+                        "the person this run acts for (skill house)");
     in.user_name = STR("Ada");
     p = compose(in);
     assert_string_equal(layer(&p, "context")->author.p, "Ada (skill house)");

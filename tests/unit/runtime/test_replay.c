@@ -1,4 +1,4 @@
-#include "runtime/replay.h"
+#include "runtime/history/replay.h"
 #include "support/unit.h"
 
 struct fixture {

@@ -1,4 +1,4 @@
-#include "runtime/transcript.h"
+#include "runtime/history/transcript.h"
 #include "support/unit.h"
 
 #define USER    STR("{\"type\":\"user.message\",\"content\":[{\"type\":\"text\",\"text\":\"hi\"}]}")

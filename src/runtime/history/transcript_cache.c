@@ -1,0 +1,67 @@
+#include "runtime/history/transcript_cache.h"
+
+struct entry {
+    struct list_node lru;
+    char *id;
+    size_t bytes;
+    struct transcript *transcript;
+};
+
+void transcript_cache_init(struct transcript_cache *r)
+{
+    *r = (struct transcript_cache){0};
+    map_init(&r->entries);
+    list_init(&r->lru);
+}
+
+static struct transcript *forget(struct transcript_cache *r, struct entry *e)
+{
+    struct transcript *t = e->transcript;
+    map_del(&r->entries, str_from(e->id));
+    list_del(&e->lru);
+    r->bytes -= e->bytes;
+    free(e->id);
+    free(e);
+    return t;
+}
+
+static void evict(struct transcript_cache *r)
+{
+    transcript_free(forget(r, LIST_ENTRY(r->lru.next, struct entry, lru)));
+}
+
+void transcript_cache_done(struct transcript_cache *r)
+{
+    while (!list_empty(&r->lru))
+        evict(r);
+    map_done(&r->entries);
+}
+
+struct transcript *transcript_cache_take(struct transcript_cache *r, str conversation_id)
+{
+    struct entry *e = map_get(&r->entries, conversation_id);
+    return e ? forget(r, e) : NULL;
+}
+
+void transcript_cache_give(struct transcript_cache *r, str conversation_id, struct transcript *t)
+{
+    if (t->is_lost || t->known == 0 || transcript_size(t) > TRANSCRIPT_CACHE_ONE_BYTES) {
+        transcript_free(t);
+        return;
+    }
+    transcript_free(transcript_cache_take(r, conversation_id));
+    struct entry *e = xcalloc(1, sizeof *e);
+    *e = (struct entry){
+        .id = str_dup(conversation_id), .bytes = transcript_size(t), .transcript = t};
+    map_put(&r->entries, conversation_id, e);
+    list_push(&r->lru, &e->lru);
+    r->bytes += e->bytes;
+    while (r->bytes > TRANSCRIPT_CACHE_ALL_BYTES || map_len(&r->entries) > TRANSCRIPT_CACHE_MAX)
+        evict(r);
+}
+
+struct transcript *transcript_cache_peek(const struct transcript_cache *r, str conversation_id)
+{
+    const struct entry *e = map_get(&r->entries, conversation_id);
+    return e ? e->transcript : NULL;
+}

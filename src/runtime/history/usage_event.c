@@ -1,0 +1,34 @@
+#include "runtime/history/usage_event.h"
+
+#include "base/json.h"
+
+str usage_event_with(struct arena *a, const char *source, str model, const struct conv_usage *u,
+                     uint64_t ms, const char *const *keys, const str *values)
+{
+    struct buf b;
+    struct json_writer w;
+    buf_init(&b, 8192);
+    jw_init(&w, &b);
+    jw_object(&w);
+    jw_kstr(&w, "type", STR("aux.usage"));
+    jw_kstr(&w, "source", str_from(source));
+    for (size_t i = 0; keys && keys[i]; i++)
+        jw_kstr(&w, keys[i], values[i]);
+    jw_kstr(&w, "model", model);
+    jw_kint(&w, "inputTokens", u->input_tokens);
+    jw_kint(&w, "outputTokens", u->output_tokens);
+    jw_kint(&w, "cacheReadTokens", u->cache_read_tokens);
+    jw_kint(&w, "cacheWrite5mTokens", u->cache_write_5m_tokens);
+    jw_kint(&w, "cacheWrite1hTokens", u->cache_write_1h_tokens);
+    jw_kint(&w, "llmMs", (int64_t)ms);
+    jw_end(&w);
+    str s = arena_str(a, buf_str(&b));
+    buf_done(&b);
+    return s;
+}
+
+str usage_event(struct arena *a, const char *source, str model, const struct conv_usage *u,
+                uint64_t ms)
+{
+    return usage_event_with(a, source, model, u, ms, NULL, NULL);
+}

@@ -1,0 +1,391 @@
+/* queue.c - turns that wait for another turn of their conversation, and their files. */
+#include "runtime/queue/queue.h"
+
+#include <errno.h>
+
+#include "base/clock.h"
+#include "base/plain.h"
+#include "runtime/turn/turn.h"
+#include "workspace/directory.h"
+
+#define QUEUE_IS_FULL "Too much waits in this conversation already."
+
+static bool is_waiting(const struct turn *t)
+{
+    return t->state == TURN_HELD || t->state == TURN_QUEUED ||
+           (t->state == TURN_STEERING && t->message.n > 0);
+}
+
+static const char *mode_of(const struct turn *t)
+{
+    return t->state == TURN_STEERING ? "steer" : "queue";
+}
+
+/* ---- what watchers and lists see ---- */
+
+static str display_name(const struct turn *t)
+{
+    const struct directory *d = t->rt->deps.directory;
+    const struct user *u = d ? roster_user(directory_roster(d), actor_user(t->actor)) : NULL;
+    return u ? u->display_name : STR_NONE;
+}
+
+static void write_message(struct json_writer *w, const struct turn *t)
+{
+    char at[CLOCK_ISO_LEN + 1];
+    clock_iso(t->queued_ms, at);
+    jw_kstr(w, "queuedId", str_from(t->queued_id));
+    jw_kstr(w, "userId", actor_user(t->actor));
+    jw_kstr_or_null(w, "displayName", display_name(t));
+    jw_kstr(w, "mode", str_from(mode_of(t)));
+    jw_kstr(w, "message", t->message);
+    jw_kstr(w, "queuedAt", str_from(at));
+}
+
+static void tell(struct turn *t, str type, struct json_writer *w, struct buf *b)
+{
+    jw_end(w);
+    if (!buf_failed(b))
+        turn_publish(t, type, buf_str(b));
+    buf_done(b);
+}
+
+static void begin_news(struct json_writer *w, struct buf *b)
+{
+    buf_init(b, QUEUE_FILE_MAX);
+    jw_init(w, b);
+    jw_object(w);
+}
+
+static void tell_message(struct turn *t, str type)
+{
+    struct json_writer w;
+    struct buf b;
+    begin_news(&w, &b);
+    write_message(&w, t);
+    tell(t, type, &w, &b);
+}
+
+static void tell_removed(struct turn *t, const char *reason, str by, const char *error)
+{
+    struct json_writer w;
+    struct buf b;
+    if (!t->is_shown)
+        return;
+    t->is_shown = false;
+    begin_news(&w, &b);
+    jw_kstr(&w, "queuedId", str_from(t->queued_id));
+    jw_kstr(&w, "reason", str_from(reason));
+    if (by.n > 0)
+        jw_kstr(&w, "userId", by);
+    if (error)
+        jw_kstr(&w, "error", str_from(error));
+    tell(t, STR("queue.removed"), &w, &b);
+}
+
+void queue_taken(struct turn *t)
+{
+    struct runtime *rt = t->rt;
+    if (!t->is_shown)
+        return;
+    memcpy(rt->taken[rt->ntaken++ % QUEUE_TAKEN_KEPT], t->queued_id, sizeof t->queued_id);
+    tell_removed(t, "taken", STR_NONE, NULL);
+}
+
+/* After a restart nobody may be there to hear it, and what is missing (a key, a disk) may come. */
+void queue_refused(struct turn *t, enum turn_refusal why, const struct err *err)
+{
+    struct err shown = *err;
+    plain_err(&shown);
+    tell_removed(t, "refused", STR_NONE, shown.msg);
+    if (!t->is_restored || t->is_left || why == TURN_NOT_FOUND || why == TURN_FORBIDDEN ||
+        why == TURN_WITHDRAWN)
+        return;
+    t->is_left = true;
+    log_warn(t->rt->deps.log, "runtime",
+             "a message that waited in %.*s is kept for the next start: %s",
+             STR_ARG(t->conversation_id), err->msg);
+}
+
+/* ---- the file ---- */
+
+static void write_strs(struct json_writer *w, const char *key, struct json_strs list)
+{
+    if (!list.items)
+        return; /* no limit; an empty list is one */
+    jw_key(w, key);
+    jw_array(w);
+    for (size_t i = 0; i < list.len; i++)
+        jw_str(w, list.items[i]);
+    jw_end(w);
+}
+
+static struct queue_file_op *park(struct turn *t, queue_files_fn fn, void *ctx)
+{
+    struct json_writer w;
+    struct buf b;
+    begin_news(&w, &b);
+    jw_kstr(&w, "queuedId", str_from(t->queued_id));
+    jw_kstr(&w, "conversationId", t->conversation_id);
+    jw_kstr(&w, "userId", actor_user(t->actor));
+    jw_kstr(&w, "message", t->message);
+    jw_kstr(&w, "model", t->model);
+    jw_kstr(&w, "channel", t->channel);
+    jw_kbool(&w, "unattended", t->is_unattended);
+    jw_key(&w, "actor");
+    actor_write(t->actor, &w);
+    write_strs(&w, "autoAllow", t->auto_allow);
+    if (t->app)
+        jw_kval(&w, "app", t->app);
+    jw_kint(&w, "queuedMs", t->queued_ms);
+    jw_kint(&w, "number", (int64_t)t->queued_number);
+    jw_end(&w);
+    t->is_parked = true;
+    struct queue_file_op *op =
+        queue_files_write(&t->rt->parking, str_from(t->queued_id), buf_str(&b), fn, ctx);
+    buf_done(&b);
+    return op;
+}
+
+/* ---- waiting ---- */
+
+/* Whoever begins to watch gets all that waits: together it is no more than one message may be. */
+static bool has_room(const struct turn *busy, const struct turn *t, size_t bytes)
+{
+    size_t n = 0;
+    LIST_FOREACH (it, (struct list_node *)&busy->queued) {
+        const struct turn *other = LIST_ENTRY(it, struct turn, queue_node);
+        n += other != t;
+        bytes += other != t ? other->message.n : 0;
+    }
+    return n < TURN_QUEUE_MAX && (n == 0 || bytes <= TURN_MESSAGE_MAX);
+}
+
+static void refuse(struct turn *t, enum turn_refusal why, const char *message)
+{
+    struct err e = {0};
+    err_set(&e, -EBUSY, "%s", message);
+    turn_refuse(t, why, &e);
+}
+
+/* Its file stays: the message is taken up again with the next start. */
+static void leave(struct turn *t)
+{
+    t->is_left = true;
+    t->is_shown = false; /* to those who reconnect it is there again */
+    refuse(t, TURN_STOPPING,
+           t->rt->parking.dir ? "The server is stopping. The message waits, and is sent when it "
+                                "runs again."
+                              : "The server is stopping. The message was not sent.");
+}
+
+static void enter(struct turn *t, struct turn *busy)
+{
+    t->state = t->when_busy == TURN_STEER && busy->run ? TURN_STEERING : TURN_QUEUED;
+    list_push(&busy->queued, &t->queue_node);
+    t->is_shown = true;
+    tell_message(t, STR("queue.added"));
+    if (t->ev && t->ev->on_queued)
+        t->ev->on_queued(t->ctx, t->conversation_id, str_from(t->queued_id));
+    if (t->state == TURN_STEERING)
+        turn_announce(t, str_from(busy->run_id));
+}
+
+/* Whom it was to wait for may have ended while the file was being written. */
+static void on_parked(void *ctx, const struct err *err)
+{
+    struct turn *t = ctx;
+    struct turn *busy = map_get(&t->rt->active, t->conversation_id);
+    if (err)
+        turn_refuse(t, TURN_FAILED, err);
+    else if (t->rt->on_stopped)
+        leave(t);
+    else if (t->is_cancelled)
+        refuse(t, TURN_WITHDRAWN, "The message was withdrawn.");
+    else if (!busy)
+        turn_begin_waiting(t);
+    else if (!has_room(busy, t, t->message.n))
+        refuse(t, TURN_BUSY, QUEUE_IS_FULL);
+    else
+        enter(t, busy);
+}
+
+void queue_wait(struct turn *t, struct turn *busy)
+{
+    if (t->when_busy == TURN_REFUSE_BUSY || t->answer.ask_id.n > 0) {
+        refuse(t, TURN_BUSY,
+               "The agent is still answering in this conversation. Wait for the answer, or "
+               "cancel it.");
+    } else if (!has_room(busy, t, t->message.n)) {
+        refuse(t, TURN_BUSY, QUEUE_IS_FULL);
+    } else {
+        random_id("msg", t->queued_id);
+        t->queued_ms = clock_now_ms();
+        t->queued_number = ++t->rt->nqueued;
+        t->state = TURN_PARKING;
+        (void)park(t, on_parked, t);
+    }
+}
+
+void turn_begin_waiting(struct turn *t)
+{
+    map_put(&t->rt->active, t->conversation_id, t);
+    t->state = TURN_STARTING;
+    t->when_busy = TURN_REFUSE_BUSY; /* its place is taken */
+    defer_start(t->rt->deps.loop, &t->begin);
+}
+
+void queue_hold(struct turn *t)
+{
+    map_put(&t->rt->active, t->conversation_id, t);
+    t->state = TURN_HELD;
+}
+
+/* The next in line starts over, history included; the others wait for it. */
+void turn_resume_queue(struct turn *from)
+{
+    if (list_empty(&from->queued))
+        return;
+    map_del(&from->rt->active, from->conversation_id);
+    struct turn *next = LIST_ENTRY(list_pop(&from->queued), struct turn, queue_node);
+    LIST_FOREACH (n, &from->queued) {
+        list_del(n);
+        list_push(&next->queued, n);
+    }
+    if (from->state == TURN_HELD)
+        queue_hold(next);
+    else
+        turn_begin_waiting(next);
+}
+
+/* ---- people ---- */
+
+static void push_message(struct json *list, const struct turn *t, struct arena *a)
+{
+    struct json *one;
+    struct json_writer w;
+    struct buf b;
+    begin_news(&w, &b);
+    write_message(&w, t);
+    jw_end(&w);
+    if (json_parse(a, buf_str(&b), JSON_COPY, &one, NULL) == 0)
+        json_push(a, list, *one);
+    buf_done(&b);
+}
+
+struct json *queue_json(const struct runtime *rt, str conversation_id, struct arena *a)
+{
+    struct json *list = json_new(a, JSON_ARRAY);
+    struct turn *first = map_get(&rt->active, conversation_id);
+    if (!first)
+        return list;
+    if (first->is_shown)
+        push_message(list, first, a);
+    LIST_FOREACH (n, &first->queued) {
+        const struct turn *t = LIST_ENTRY(n, struct turn, queue_node);
+        if (t->is_shown)
+            push_message(list, t, a);
+    }
+    return list;
+}
+
+static bool was_taken(const struct runtime *rt, str queued_id)
+{
+    for (size_t i = 0; i < QUEUE_TAKEN_KEPT; i++)
+        if (queued_id.n > 0 && str_eq(queued_id, str_from(rt->taken[i])))
+            return true;
+    return false;
+}
+
+static struct turn *find_turn(const struct runtime *rt, const struct queue_ref *which)
+{
+    LIST_FOREACH (n, (struct list_node *)&rt->turns) {
+        struct turn *t = LIST_ENTRY(n, struct turn, node);
+        if (t->is_shown && str_eq(str_from(t->queued_id), which->queued_id) &&
+            str_eq(t->conversation_id, which->conversation_id))
+            return t;
+    }
+    return NULL;
+}
+
+static int find(const struct runtime *rt, const struct queue_ref *which, struct turn **ret,
+                struct err *e)
+{
+    struct turn *t = find_turn(rt, which);
+    bool is_theirs = t && (which->sender.n == 0 || str_eq(actor_user(t->actor), which->sender));
+    if (is_theirs && is_waiting(t)) {
+        *ret = t;
+        return 0;
+    }
+    if (is_theirs || was_taken(rt, which->queued_id))
+        return err_set(e, -EALREADY, "The agent has taken this message already.");
+    return err_set(e, -ENOENT, "No such message waits here.");
+}
+
+int queue_edit(struct runtime *rt, const struct queue_ref *which, str message, queue_files_fn fn,
+               void *ctx, struct queue_file_op **ret_op, struct err *e)
+{
+    struct turn *t;
+    int r = find(rt, which, &t, e);
+    if (r == 0 && !(actor_covers(which->by, t->actor) && actor_covers_grant(which->by, t->actor)))
+        r = err_set(e, -EPERM,
+                    "This message was sent with more rights than this token has. Withdraw it, or "
+                    "edit it the way it was sent.");
+    if (r == 0)
+        r = turn_check_message(message, e);
+    if (r == 0 && !has_room(map_get(&rt->active, which->conversation_id), t, message.n))
+        r = err_set(e, -EINVAL, QUEUE_IS_FULL);
+    if (r < 0)
+        return r;
+    free(t->edited);
+    t->edited = str_dup(message);
+    t->message = str_make(t->edited, message.n);
+    tell_message(t, STR("queue.changed"));
+    *ret_op = park(t, fn, ctx);
+    return 0;
+}
+
+int queue_withdraw(struct runtime *rt, const struct queue_ref *which, str by, queue_files_fn fn,
+                   void *ctx, struct queue_file_op **ret_op, struct err *e)
+{
+    struct turn *t;
+    int r = find(rt, which, &t, e);
+    if (r < 0)
+        return r;
+    tell_removed(t, "withdrawn", by, NULL);
+    *ret_op = queue_files_remove(&rt->parking, which->queued_id, fn, ctx);
+    t->is_parked = false;
+    refuse(t, TURN_WITHDRAWN, "The message was withdrawn.");
+    return 0;
+}
+
+bool queue_drop(struct turn *t)
+{
+    if (!is_waiting(t))
+        return false;
+    tell_removed(t, "withdrawn", STR_NONE, NULL);
+    refuse(t, TURN_WITHDRAWN, "The message was withdrawn.");
+    return true;
+}
+
+static void leave_those(struct runtime *rt, bool is_held)
+{
+    LIST_FOREACH (n, &rt->turns) {
+        struct turn *t = LIST_ENTRY(n, struct turn, node);
+        if (is_waiting(t) && (t->state == TURN_HELD) == is_held)
+            leave(t);
+    }
+}
+
+/* Those behind others go first: nobody must move up. */
+void queue_leave_all(struct runtime *rt)
+{
+    leave_those(rt, false);
+    leave_those(rt, true);
+}
+
+/* A message that waited may outlive the membership or the token of its sender. */
+bool queue_still_member(struct turn *t)
+{
+    return t->queued_id[0] == '\0' || actor_is_current(t->actor, clock_now_ms());
+}

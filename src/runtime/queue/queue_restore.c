@@ -1,0 +1,145 @@
+/* queue_restore.c - messages that waited when the server ended. */
+#include <errno.h>
+
+#include "base/json_decode.h"
+#include "runtime/queue/queue.h"
+#include "runtime/turn/turn.h"
+
+struct queued_message {
+    struct turn_request req;
+    str queued_id, user_id, token_id;
+    struct json_strs token_tools;
+    const struct json *actor, *app;
+    int64_t queued_ms, number;
+};
+
+static const struct json_field FIELDS[] = {
+    {"queuedId", JF_STR, offsetof(struct queued_message, queued_id), JF_REQUIRED, NULL, 0},
+    {"conversationId", JF_STR, offsetof(struct queued_message, req.conversation_id), JF_REQUIRED,
+     NULL, 0},
+    {"userId", JF_STR, offsetof(struct queued_message, user_id), JF_REQUIRED, NULL, 0},
+    {"message", JF_STR, offsetof(struct queued_message, req.message), JF_REQUIRED, NULL, 0},
+    {"model", JF_STR, offsetof(struct queued_message, req.model), 0, NULL, 0},
+    {"channel", JF_STR, offsetof(struct queued_message, req.channel), 0, NULL, 0},
+    {"tokenId", JF_STR, offsetof(struct queued_message, token_id), 0, NULL, 0},
+    {"unattended", JF_BOOL, offsetof(struct queued_message, req.is_unattended), 0, NULL, 0},
+    {"allowedTools", JF_STRS, offsetof(struct queued_message, req.allowed_tools), 0, NULL, 0},
+    {"tokenTools", JF_STRS, offsetof(struct queued_message, token_tools), 0, NULL, 0},
+    {"actor", JF_JSON_OBJECT, offsetof(struct queued_message, actor), 0, NULL, 0},
+    {"app", JF_JSON_OBJECT, offsetof(struct queued_message, app), 0, NULL, 0},
+    {"autoAllow", JF_STRS, offsetof(struct queued_message, req.auto_allow), 0, NULL, 0},
+    {"queuedMs", JF_INT, offsetof(struct queued_message, queued_ms), 0, NULL, 0},
+    {"number", JF_INT, offsetof(struct queued_message, number), 0, NULL, 0},
+    {0}};
+
+struct restoring {
+    struct runtime *rt;
+    struct arena arena;
+    struct queued_message **items;
+    size_t n;
+};
+
+static void on_file(void *ctx, str path, str text)
+{
+    struct restoring *all = ctx;
+    struct queued_message *m = ARENA_NEW(&all->arena, struct queued_message);
+    struct json *doc;
+    struct err e = {0};
+    int r = json_parse(&all->arena, text, JSON_COPY, &doc, &e);
+    if (r == 0)
+        r = json_decode(&all->arena, doc, FIELDS, m, "", NULL, NULL, &e);
+    if (r == 0 && (!store_id_valid(m->queued_id) || m->queued_id.n >= RANDOM_ID_MAX))
+        r = err_set(&e, -EINVAL, "queuedId: expected an id such as msg_0123456789abcdef");
+    if (r < 0)
+        log_warn(all->rt->deps.log, "runtime", "a waiting message cannot be read: %.*s: %s",
+                 STR_ARG(path), e.msg);
+    else
+        all->items[all->n++] = m;
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const struct queued_message *x = *(struct queued_message *const *)a;
+    const struct queued_message *y = *(struct queued_message *const *)b;
+    if (x->queued_ms != y->queued_ms)
+        return x->queued_ms < y->queued_ms ? -1 : 1;
+    return (x->number > y->number) - (x->number < y->number);
+}
+
+/* Files of earlier versions have the sender's id and token instead of the actor. */
+static struct actor *actor_of(struct runtime *rt, const struct queued_message *m)
+{
+    const struct runtime_deps *d = &rt->deps;
+    if (m->actor)
+        return actor_read(d->directory, d->workspace_id, m->actor);
+    struct principal p = {
+        .user_id = m->user_id,
+        .how = m->token_id.n > 0 ? AUTH_BY_TOKEN : AUTH_BY_SESSION,
+        .token_id = m->token_id,
+        .scopes = SCOPES_DEFAULT,
+    };
+    return actor_new(d->directory, d->workspace_id, &p, m->token_tools);
+}
+
+/* The first of a conversation holds its place; the others wait for it. */
+static void hold(struct runtime *rt, struct queued_message *m)
+{
+    struct actor *actor = actor_of(rt, m);
+    if (!actor) {
+        log_warn(rt->deps.log, "runtime", "a waiting message does not say who sent it: %.*s",
+                 STR_ARG(m->queued_id));
+        return;
+    }
+    m->req.actor = actor;
+    m->req.when_busy = TURN_QUEUE;
+    struct turn *first = map_get(&rt->active, m->req.conversation_id);
+    struct turn *t = turn_new(rt, &m->req, NULL, NULL);
+    actor_unref(actor);
+    t->app = m->app ? json_clone(&t->arena, m->app) : NULL;
+    memcpy(t->queued_id, m->queued_id.p, m->queued_id.n);
+    t->queued_ms = m->queued_ms;
+    t->queued_number = ++rt->nqueued;
+    t->is_parked = t->is_restored = t->is_shown = true;
+    if (!first) {
+        queue_hold(t);
+        return;
+    }
+    t->state = TURN_QUEUED;
+    list_push(&first->queued, &t->queue_node);
+}
+
+void queue_restore(struct runtime *rt)
+{
+    struct restoring all = {.rt = rt};
+    arena_init(&all.arena);
+    all.items = arena_array(&all.arena, QUEUE_FILES_MAX, sizeof(struct queued_message *));
+    queue_files_load(&rt->parking, on_file, &all);
+    qsort(all.items, all.n, sizeof *all.items, by_time);
+    for (size_t i = 0; i < all.n; i++)
+        hold(rt, all.items[i]);
+    if (all.n > 0)
+        log_info(rt->deps.log, "runtime", "%zu messages waited for this start", all.n);
+    arena_done(&all.arena);
+}
+
+void queue_release(struct runtime *rt)
+{
+    LIST_FOREACH (n, &rt->turns) {
+        struct turn *t = LIST_ENTRY(n, struct turn, node);
+        if (t->state != TURN_HELD)
+            continue;
+        turn_begin_waiting(t);
+    }
+}
+
+/* The server may have ended between the message and the end of its file. */
+bool queue_was_sent(const struct turn *t)
+{
+    if (!t->is_restored)
+        return false;
+    const struct replay *h = transcript_replay(t->transcript);
+    for (size_t i = 0; i < h->n; i++)
+        if (str_eq(h->messages[i].queued_id, str_from(t->queued_id)))
+            return true;
+    return false;
+}

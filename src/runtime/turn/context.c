@@ -1,0 +1,237 @@
+/* context.c - a conversation as the messages a model gets: pure, the same live and replayed. */
+#include <errno.h>
+
+#include "base/utf8.h"
+#include "runtime/history/escape.h"
+#include "runtime/history/replay.h"
+#include "runtime/turn/turn.h"
+
+#define RESULT_TEXT_MAX 50000 /* bytes of a result that the model sees */
+
+#define NO_ANSWER        STR("[No answer: the run failed or was interrupted.]")
+#define VERBATIM_MAX     80000 /* bytes of user messages kept from a compacted part */
+#define VERBATIM_ONE_MAX 8000
+#define UNDERSTOOD       STR("Understood.")
+#define GO_ON            STR("Go on exactly where your last message stopped.")
+#define INTERRUPTED      STR("Interrupted: the tool did not finish, its effect is unknown.")
+
+struct builder {
+    struct arena *a;
+    struct llm_message *messages;
+    size_t n;
+    bool has_several_people;
+};
+
+static void add(struct builder *b, enum llm_role role, const struct llm_block *blocks, size_t n)
+{
+    if (n > 0)
+        b->messages[b->n++] = (struct llm_message){role, blocks, n};
+}
+
+static struct llm_block text_block(str text)
+{
+    return (struct llm_block){.type = LLM_TEXT, .text = text};
+}
+
+/* ---- results ---- */
+
+static str bounded(struct arena *a, str text, size_t max)
+{
+    if (text.n <= max)
+        return text;
+    str head = utf8_truncate(text, max);
+    return arena_printf(a, "%.*s\n[Cut here: %zu of %zu bytes shown.]", STR_ARG(head), head.n,
+                        text.n);
+}
+
+/* Blocks for the user's eyes only are kept from the model. */
+static bool is_for_model(const struct json *part)
+{
+    const struct json *audience = json_get(json_get(part, "annotations"), "audience");
+    if (!json_is(audience, JSON_ARRAY) || audience->len == 0)
+        return true;
+    for (size_t i = 0; i < audience->len; i++)
+        if (str_eq(json_string(&audience->items[i], STR_NONE), STR("assistant")))
+            return true;
+    return false;
+}
+
+static bool result_part(struct arena *a, const struct json *part, size_t *budget,
+                        struct llm_block *ret)
+{
+    str type = json_get_string(part, "type");
+    if (!is_for_model(part))
+        return false;
+    if (str_eq(type, STR("image"))) {
+        *ret = (struct llm_block){.type = LLM_IMAGE,
+                                  .mime = json_get_string(part, "mimeType"),
+                                  .data = json_get_string(part, "data")};
+        return ret->data.n > 0;
+    }
+    const struct json *resource = json_get(part, "resource");
+    str text = str_eq(type, STR("text"))       ? json_get_string(part, "text")
+               : str_eq(type, STR("resource")) ? json_get_string(resource, "text")
+                                               : STR_NONE;
+    if (str_eq(type, STR("resource_link")))
+        text = arena_printf(a, "[Resource %.*s: %.*s]", STR_ARG(json_get_string(part, "name")),
+                            STR_ARG(json_get_string(part, "uri")));
+    else if (str_eq(type, STR("audio")))
+        text = STR("[Audio that cannot be shown here.]");
+    if (text.n == 0)
+        return false;
+    *ret = text_block(bounded(a, text, *budget));
+    *budget -= text.n < *budget ? text.n : *budget;
+    return true;
+}
+
+static struct llm_block result_block(struct arena *a, const struct replay_tool *t)
+{
+    struct llm_block b = {.type = LLM_TOOL_RESULT, .id = t->id, .is_error = true};
+    const struct json *content = t->result ? json_get(t->result, "content") : NULL;
+    size_t n = 0, budget = RESULT_TEXT_MAX, max = json_is(content, JSON_ARRAY) ? content->len : 0;
+    struct llm_block *parts = arena_array(a, max + 1, sizeof *parts);
+    for (size_t i = 0; i < max; i++)
+        n += result_part(a, &content->items[i], &budget, &parts[n]);
+    if (!t->result)
+        parts[n++] = text_block(INTERRUPTED);
+    else
+        b.is_error = json_get_bool(t->result, "isError", !t->ok);
+    b.parts = parts;
+    b.nparts = n;
+    return b;
+}
+
+/* ---- messages ---- */
+
+/* Which of several people wrote a message is told by their ids, which the log has; the prompt
+ * says whose they are. */
+static bool has_several_people(const struct replay *r)
+{
+    str first = STR_NONE;
+    for (size_t i = 0; i < r->n; i++) {
+        const struct replay_message *m = &r->messages[i];
+        if (m->role != REPLAY_USER || m->user_id.n == 0)
+            continue;
+        if (first.n > 0 && !str_eq(first, m->user_id))
+            return true;
+        first = m->user_id;
+    }
+    return false;
+}
+
+static void user(struct builder *b, const struct replay_message *m)
+{
+    struct llm_block *block = ARENA_NEW(b->a, struct llm_block);
+    str text = replay_text(b->a, m);
+    if (b->has_several_people && text.n > 0 && m->user_id.n > 0)
+        text = arena_printf(b->a, "[%.*s] %.*s", STR_ARG(m->user_id), STR_ARG(text));
+    *block = text_block(text);
+    add(b, LLM_USER, block, block->text.n > 0 ? 1 : 0);
+}
+
+static struct llm_block call_block(struct arena *a, const struct replay_tool *t)
+{
+    struct llm_block b = {.type = LLM_TOOL_USE, .id = t->id, .name = t->name, .args = STR("{}")};
+    if (json_is(t->input, JSON_OBJECT))
+        b.args = json_to_str(a, t->input);
+    return b;
+}
+
+static struct llm_block opaque_block(const struct json *part)
+{
+    return (struct llm_block){.type = LLM_OPAQUE,
+                              .provider = json_get_string(part, "provider"),
+                              .model = json_get_string(part, "model"),
+                              .json = json_get(part, "block")};
+}
+
+/* Parts in their order; calls of older formats, which stand beside the content, at the end. */
+static void assistant(struct builder *b, const struct replay_message *m)
+{
+    struct llm_block *blocks = arena_array(b->a, m->content->len + m->ntools, sizeof *blocks);
+    struct llm_block *results = arena_array(b->a, m->ntools, sizeof *results);
+    size_t n = 0, call = 0;
+    for (size_t i = 0; i < m->content->len; i++) {
+        const struct json *part = &m->content->items[i];
+        str type = json_get_string(part, "type");
+        if (str_eq(type, STR("text")) && json_get_string(part, "text").n > 0)
+            blocks[n++] = text_block(json_get_string(part, "text"));
+        else if (str_eq(type, STR("opaque")))
+            blocks[n++] = opaque_block(part);
+        else if (str_eq(type, STR("tool-call")) && call < m->ntools)
+            blocks[n++] = call_block(b->a, &m->tools[call++]);
+    }
+    while (call < m->ntools)
+        blocks[n++] = call_block(b->a, &m->tools[call++]);
+    add(b, LLM_ASSISTANT, blocks, n);
+    for (size_t i = 0; i < m->ntools; i++)
+        results[i] = result_block(b->a, &m->tools[i]);
+    add(b, LLM_USER, results, m->ntools);
+}
+
+static void add_text(struct builder *b, enum llm_role role, str text)
+{
+    struct llm_block *block = ARENA_NEW(b->a, struct llm_block);
+    *block = text_block(text);
+    add(b, role, block, 1);
+}
+
+/* An answer that was cut off and is to go on (or did): models want a user's word between. */
+static bool needs_continuing(const struct replay *r, size_t i)
+{
+    const struct replay_message *m = &r->messages[i];
+    bool is_cut = m->role == REPLAY_ASSISTANT && m->ntools == 0 &&
+                  str_eq(m->finish_reason, STR("length")) && m->stop_reason.n == 0;
+    return is_cut && (i + 1 == r->n || r->messages[i + 1].role == REPLAY_ASSISTANT);
+}
+
+/* The summary, and what the user said in so many words, newest first to go. */
+static str summary_text(struct arena *a, const struct replay *r)
+{
+    struct buf b;
+    size_t from = r->compacted, bytes = 0;
+    while (from > 0 && bytes < VERBATIM_MAX) {
+        from--;
+        if (r->messages[from].role == REPLAY_USER)
+            bytes += replay_text(a, &r->messages[from]).n;
+    }
+    buf_init(&b, 1024u * 1024);
+    buf_add_lit(&b, "The conversation so far, shortened:\n\n");
+    escape_container(&b, CONTAINER_SUMMARY, r->summary, VERBATIM_MAX);
+    buf_add_lit(&b, "\n\nWhat the user said in it:\n");
+    for (size_t i = from; i < r->compacted; i++)
+        if (r->messages[i].role == REPLAY_USER)
+            buf_printf(&b, "- %.*s\n",
+                       STR_ARG(utf8_truncate(replay_text(a, &r->messages[i]), VERBATIM_ONE_MAX)));
+    str s = arena_str(a, buf_str(&b));
+    buf_done(&b);
+    return s;
+}
+
+int context_messages(struct arena *a, const struct replay *r, const struct llm_message **ret,
+                     size_t *ret_n, struct err *e)
+{
+    struct builder b = {.a = a, .messages = arena_array(a, 3 * r->n + 2, sizeof *b.messages)};
+    b.has_several_people = has_several_people(r);
+    if (r->summary.n > 0) {
+        add_text(&b, LLM_USER, summary_text(a, r));
+        add_text(&b, LLM_ASSISTANT, UNDERSTOOD);
+    }
+    size_t first = r->summary.n > 0 ? r->compacted : 0;
+    for (size_t i = first; i < r->n; i++) {
+        const struct replay_message *m = &r->messages[i];
+        if (m->role == REPLAY_USER && i > first && r->messages[i - 1].role == REPLAY_USER)
+            add_text(&b, LLM_ASSISTANT, NO_ANSWER);
+        if (m->role == REPLAY_USER)
+            user(&b, m);
+        else
+            assistant(&b, m);
+        if (needs_continuing(r, i))
+            add_text(&b, LLM_USER, GO_ON);
+    }
+    if (b.n == 0)
+        return err_set(e, -EINVAL, "the conversation has no message to answer");
+    *ret = b.messages;
+    *ret_n = b.n;
+    return 0;
+}

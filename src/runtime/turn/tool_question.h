@@ -1,0 +1,58 @@
+/* tool_question.h - what a tool asks people while its call waits for the answer.
+ *
+ * An MCP server may want a form filled in, a page visited, or the model used. The question goes
+ * into the log (input.requested), so everybody who watches the conversation sees it; who may
+ * send there may answer, from any tab or terminal. It ends with input.answered: answered,
+ * withdrawn, or nobody was there. A question of a delegated run appears in the conversation
+ * that a person watches, not in the child's own. What was answered is not logged: it belongs
+ * to the server that asked. Loop thread only. */
+#pragma once
+
+#include "runtime/runtime.h"
+
+#define TOOL_QUESTIONS_MAX       16 /* open in one runtime's conversation at a time */
+#define TOOL_QUESTION_MS         (10u * 60 * 1000) /* for a person who watches */
+#define TOOL_QUESTION_ALONE_MS   15000             /* for somebody to begin watching */
+#define TOOL_QUESTION_ANSWER_MAX (256u * 1024)
+
+enum tool_question_kind {
+    TOOL_QUESTION_FORM,     /* content by a JSON Schema */
+    TOOL_QUESTION_URL,      /* go there; accepting means consent, nothing more */
+    TOOL_QUESTION_SAMPLING, /* may the server use the workspace's model? */
+};
+
+enum tool_question_action { TOOL_QUESTION_ACCEPT, TOOL_QUESTION_DECLINE, TOOL_QUESTION_CANCEL };
+
+struct tool_question_spec { /* borrowed for tool_question_open */
+    enum tool_question_kind kind;
+    str source, call_id;
+    str only_user_id; /* nobody else may answer: the call uses this person's account; or empty */
+    str message;
+    const struct json *schema; /* form: requestedSchema */
+    str url;                   /* url */
+    const struct json *detail; /* sampling: what the model would be given; or NULL */
+};
+
+struct tool_question; /* valid until fn was called or it was withdrawn */
+
+/* content is NULL unless a form was accepted; borrowed for the callback. */
+typedef void (*tool_question_fn)(void *ctx, enum tool_question_action action,
+                                 const struct json *content);
+
+/* NULL: nobody can be asked (a pipe, a full list, no conversation), so the answer is no.
+ * Never calls back before it returns. tool_host is that of the tool's caller. */
+struct tool_question *tool_question_open(void *tool_host, const struct tool_question_spec *q,
+                                         tool_question_fn fn, void *ctx);
+void tool_question_withdraw(struct tool_question *q); /* no callback any more */
+
+/* The open questions of a conversation as an array of {inputId, kind, source, message, ...}. */
+struct json *tool_questions_json(const struct runtime *rt, str conversation_id, struct arena *a);
+
+/* A person's answer. The caller has checked that this person may send. content is checked
+ * against the schema's required names and types. -ENOENT: it is not open (any more); -EPERM: it
+ * is for somebody else;
+ * -EINVAL: the content does not fit, with a message for the person. */
+int tool_question_answer(struct runtime *rt, str conversation_id, str input_id, str user_id,
+                         enum tool_question_action action, const struct json *content,
+                         struct err *e);
+bool tool_question_parse_action(str name, enum tool_question_action *ret);

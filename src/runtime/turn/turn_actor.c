@@ -1,0 +1,72 @@
+/* turn_actor.c - whose words are in a turn, and what that leaves it to do.
+ *
+ * The model reads all messages of a conversation and may follow any of them. A run therefore has
+ * the intersection of the rights of everybody who wrote one: a member cannot leave a sentence in
+ * a shared conversation that later runs with an admin's rights. */
+#include "engine/events.h"
+#include "runtime/turn/turn.h"
+#include "workspace/directory.h"
+
+void turn_narrow(struct turn *t, struct actor *narrower)
+{
+    struct actor *old = t->actor;
+    t->actor = narrower;
+    actor_unref(old);
+}
+
+/* Alone on a machine there is nobody else; imported logs name people who never existed. */
+bool turn_is_sole(const struct turn *t)
+{
+    const struct directory *d = t->rt->deps.directory;
+    return !d || directory_roster(d)->is_sole;
+}
+
+static void join_author(struct turn *t, const struct replay_message *m)
+{
+    bool is_other = m->user_id.n > 0 && !turn_is_sole(t);
+    if (is_other)
+        turn_narrow(t, actor_join_author(t->actor, m->user_id, m->tool_limit));
+    else if (m->tool_limit.items)
+        turn_narrow(t, actor_narrow(t->actor, FILTER_TOKEN, m->tool_limit));
+}
+
+void turn_join_authors(struct turn *t)
+{
+    const struct replay *h = transcript_replay(t->transcript);
+    for (size_t i = 0; i < h->n; i++)
+        if (h->messages[i].role == REPLAY_USER)
+            join_author(t, &h->messages[i]);
+}
+
+bool turn_has_others(const struct turn *t)
+{
+    for (size_t i = 1; i < t->actor->npeople; i++)
+        if (!str_eq(t->actor->people[i].user_id, actor_user(t->actor)))
+            return true;
+    return false;
+}
+
+static struct json_strs token_limit(const struct actor *a)
+{
+    for (size_t i = 0; i < a->nfilters; i++)
+        if (a->filters[i].kind == FILTER_TOKEN)
+            return a->filters[i].globs;
+    return (struct json_strs){0};
+}
+
+str turn_message_event(struct turn *t, str queued_id)
+{
+    struct event_message m = {
+        .user_id = actor_user(t->actor),
+        .text = t->message,
+        .queued_id = queued_id,
+        .tool_limit = token_limit(t->actor),
+    };
+    return event_user_message(&t->arena, &m);
+}
+
+struct actor *turn_actor(void *tool_host)
+{
+    const struct turn *t = tool_host;
+    return t->actor;
+}

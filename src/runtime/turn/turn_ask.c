@@ -1,0 +1,251 @@
+/* turn_ask.c - questions to the user about tool calls, and what becomes of the answers.
+ *
+ * A question lives in the log alone: ask.opened names the calls, ask.answered ends it, and so
+ * does any message that comes instead. That is why it survives a restart. */
+#include <errno.h>
+
+#include "base/clock.h"
+#include "engine/events.h"
+#include "runtime/turn/setting.h"
+#include "runtime/turn/turn.h"
+#include "tools/result.h"
+
+static const struct replay_message *last_assistant(const struct replay *h)
+{
+    for (size_t i = h->n; i > 0; i--)
+        if (h->messages[i - 1].role == REPLAY_ASSISTANT)
+            return &h->messages[i - 1];
+    return NULL;
+}
+
+size_t turn_decline_open(struct turn *t, const struct replay *h, str *lines, size_t max)
+{
+    const struct replay_message *m = last_assistant(h);
+    size_t n = 0;
+    if (h->ask.ask_id.n == 0 || !m)
+        return 0;
+    lines[n++] =
+        event_ask_answered(&t->arena, h->ask.ask_id, actor_user(t->actor), "declined", NULL);
+    struct tool_result declined =
+        tool_result_error(&t->arena, "Not executed: the user went on without allowing this call.");
+    for (size_t i = 0; i < m->ntools && n < max; i++)
+        if (!m->tools[i].result)
+            lines[n++] = event_tool_done(&t->arena, h->ask.run_id, m->tools[i].id, m->tools[i].name,
+                                         &declined, 0);
+    return n;
+}
+
+/* ---- an answer ---- */
+
+static bool was_asked(const struct replay *h, str call_id)
+{
+    for (size_t i = 0; h->ask.calls && i < h->ask.calls->len; i++)
+        if (str_eq(json_get_string(&h->ask.calls->items[i], "id"), call_id))
+            return true;
+    return false;
+}
+
+static bool is_always(const struct json *decision)
+{
+    return str_eq(json_string(decision, STR_NONE), STR("always"));
+}
+
+/* The answer decides on every call that the question showed, and on no other. */
+static bool is_allowed(const struct turn_answer *a, const struct replay *h, str call_id)
+{
+    if (!was_asked(h, call_id))
+        return false;
+    const struct json *own = json_get_str(a->decisions, call_id);
+    if (is_always(own))
+        return true;
+    return json_is(own, JSON_BOOL) ? own->boolean : a->is_allowed;
+}
+
+static size_t pending_calls(struct turn *t, const struct replay *h, struct run_pending **ret)
+{
+    const struct replay_message *m = last_assistant(h);
+    size_t n = 0;
+    *ret = arena_array(&t->arena, m ? m->ntools : 0, sizeof **ret);
+    for (size_t i = 0; m && i < m->ntools; i++) {
+        const struct replay_tool *call = &m->tools[i];
+        if (call->result)
+            continue;
+        struct run_pending *p = &(*ret)[n++];
+        p->id = call->id;
+        p->name = call->name;
+        p->args = call->input ? json_to_str(&t->arena, call->input) : STR("{}");
+        p->is_allowed = is_allowed(&t->answer, h, call->id);
+        p->was_asked = was_asked(h, call->id);
+    }
+    return n;
+}
+
+/* A consent is for the tool a name reaches, not for an alias; tools that change the workspace ask
+ * every time. */
+static const struct toolset_item *rememberable(const struct turn *t, const struct json *call)
+{
+    const struct toolset_item *it =
+        registry_find(t->rt->deps.tools, json_get_string(call, "name"), json_get(call, "input"),
+                      actor_is_admin(t->actor));
+    return it && !it->tool->is_workspace_change ? it : NULL;
+}
+
+static bool is_wanted_always(const struct turn *t, const struct replay *h, const struct json *call)
+{
+    str id = json_get_string(call, "id");
+    return json_get_bool(call, "canRemember", true) && is_allowed(&t->answer, h, id) &&
+           (t->answer.remember != CONSENT_ONCE || is_always(json_get_str(t->answer.decisions, id)));
+}
+
+/* Consents belong to the person who answers; one for everybody takes an admin. False: there is
+ * nothing to remember. */
+static bool remember(struct turn *t, const struct replay *h)
+{
+    bool has_new = false;
+    bool is_for_all = t->answer.remember == CONSENT_WORKSPACE;
+    for (size_t i = 0; h->ask.calls && i < h->ask.calls->len; i++) {
+        const struct json *call = &h->ask.calls->items[i];
+        const struct toolset_item *it = rememberable(t, call);
+        if (!it || !is_wanted_always(t, h, call))
+            continue;
+        has_new = true;
+        if (!consents_add(&t->rt->consents, is_for_all ? STR_NONE : t->answered_by, it->name))
+            log_warn(t->rt->deps.log, "runtime", "%.*s is not remembered: %d tools are already",
+                     STR_ARG(it->name), CONSENTS_MAX);
+    }
+    return has_new;
+}
+
+/* ---- may they answer? ---- */
+
+/* Consent to a call takes the right to make it; to refuse takes nothing. */
+static bool may_allow_all(struct turn *t, const struct replay *h)
+{
+    for (size_t i = 0; h->ask.calls && i < h->ask.calls->len; i++) {
+        const struct json *call = &h->ask.calls->items[i];
+        const struct toolset_item *it =
+            registry_find(t->rt->deps.tools, json_get_string(call, "name"), json_get(call, "input"),
+                          actor_is_admin(t->actor));
+        if (is_allowed(&t->answer, h, json_get_string(call, "id")) && it &&
+            !surface_may_call(t->actor, false, it))
+            return false;
+    }
+    return true;
+}
+
+static bool allows_any(const struct turn *t, const struct replay *h)
+{
+    for (size_t i = 0; h->ask.calls && i < h->ask.calls->len; i++)
+        if (is_allowed(&t->answer, h, json_get_string(&h->ask.calls->items[i], "id")))
+            return true;
+    return false;
+}
+
+static str last_user_text(struct turn *t, const struct replay *h)
+{
+    for (size_t i = h->n; i > 0; i--)
+        if (h->messages[i - 1].role == REPLAY_USER)
+            return replay_text(&t->arena, &h->messages[i - 1]);
+    return STR_NONE;
+}
+
+/* Does the answer allow a call that uses the account of the person who asked for it? */
+static bool allows_personal(const struct turn *t, const struct replay *h)
+{
+    for (size_t i = 0; h->ask.calls && i < h->ask.calls->len; i++) {
+        const struct json *call = &h->ask.calls->items[i];
+        const struct toolset_item *it =
+            registry_find(t->rt->deps.tools, json_get_string(call, "name"), json_get(call, "input"),
+                          actor_is_admin(t->actor));
+        if (it && it->tool->is_personal && is_allowed(&t->answer, h, json_get_string(call, "id")))
+            return true;
+    }
+    return false;
+}
+
+/* From here on the turn acts for those whose run asked; the answer was consent. A question of a
+ * log that was copied here is answered with the rights of the one who answers. */
+static bool take_over(struct turn *t, const struct replay *h, struct err *e)
+{
+    struct actor *answerer = actor_ref(t->actor);
+    bool is_restored = false, is_refused = false;
+    t->message = last_user_text(t, h);
+    turn_match_skill(t);
+    is_restored = setting_restore(t, &h->ask);
+    if (is_restored && !actor_covers_grant(answerer, t->actor) && allows_any(t, h)) {
+        err_set(e, -EPERM,
+                "The commands would run in the directory of a terminal. Answer in a terminal on "
+                "the computer of the server.");
+        is_refused = true;
+    } else if (is_restored && !actor_covers(answerer, t->actor)) {
+        err_set(e, -EPERM, "The question came from a run with more rights than this token has.");
+        is_refused = true;
+    } else if (!str_eq(actor_user(answerer), actor_user(t->actor)) && allows_personal(t, h)) {
+        err_set(e, -EPERM,
+                "A call uses the account of the person whose message started this run. Only that "
+                "person may allow it.");
+        is_refused = true;
+    } else if (!actor_is_current(t->actor, clock_now_ms())) {
+        err_set(e, -EPERM,
+                "The person whose message started this run, or the token it was sent with, has no "
+                "access any more. Send the message again.");
+        is_refused = true;
+    }
+    actor_unref(answerer);
+    if (!is_refused)
+        turn_join_authors(t);
+    return !is_refused;
+}
+
+static void on_answer_saved(void *ctx, const struct err *err)
+{
+    struct turn *t = ctx;
+    if (err)
+        turn_refuse(t, TURN_FAILED, err);
+    else
+        turn_start_run(t, t->pending, t->npending);
+}
+
+static void save_answer(void *ctx)
+{
+    struct turn *t = ctx;
+    const struct replay *h = transcript_replay(t->transcript);
+    str lines[2] = {
+        event_ask_answered(&t->arena, h->ask.ask_id, t->answered_by,
+                           t->answer.is_allowed ? "allow" : "deny", t->answer.decisions),
+        turn_run_start_event(t, h->ask.run_id),
+    };
+    turn_append(t, lines, 2, on_answer_saved, t);
+}
+
+void turn_accept_answer(struct turn *t)
+{
+    struct err e = {0};
+    struct run_pending *pending;
+    const struct replay h = *transcript_replay(t->transcript);
+    if (h.ask.ask_id.n == 0 || !str_eq(h.ask.ask_id, t->answer.ask_id)) {
+        err_set(&e, -ENOENT, "This question is not open (any more).");
+        turn_refuse(t, TURN_NO_QUESTION, &e);
+        return;
+    }
+    if (t->answer.remember == CONSENT_WORKSPACE && !actor_is_admin(t->actor)) {
+        err_set(&e, -EPERM, "Only admins of the workspace may allow a tool for everybody.");
+        turn_refuse(t, TURN_FORBIDDEN, &e);
+        return;
+    }
+    if (!may_allow_all(t, &h)) {
+        err_set(&e, -EPERM, "You may not use every tool that this answer would allow.");
+        turn_refuse(t, TURN_FORBIDDEN, &e);
+        return;
+    }
+    if (!take_over(t, &h, &e)) {
+        turn_refuse(t, TURN_FORBIDDEN, &e);
+        return;
+    }
+    t->npending = pending_calls(t, &h, &pending);
+    t->pending = pending;
+    if (remember(t, &h))
+        consents_save(&t->rt->consents, &t->consent, save_answer, t);
+    else
+        save_answer(t);
+}

@@ -1,0 +1,282 @@
+/* turn_host.c - what a run asks of its turn: persistence, publishing, the end. */
+#include <assert.h>
+
+#include "engine/events.h"
+#include "runtime/turn/setting.h"
+#include "runtime/turn/turn.h"
+
+struct pending_append {
+    struct list_node node; /* in turn.held */
+    const str *lines;      /* of one that is held */
+    size_t n;
+    struct turn *turn;
+    run_appended_fn fn;
+    void *fn_ctx;
+    size_t first, skipped; /* in the transcript; lines that are not in it */
+};
+
+static void on_appended(void *ctx, const struct err *err, const store_pos *pos, size_t n)
+{
+    struct pending_append *p = ctx;
+    struct turn *t = p->turn;
+    run_appended_fn fn = p->fn;
+    void *fn_ctx = p->fn_ctx;
+    if (err)
+        t->transcript->is_lost = true;
+    else
+        transcript_place(t->transcript, p->first, pos + p->skipped, n - p->skipped);
+    free(p);
+    t->appends--;
+    if (fn)
+        fn(fn_ctx, err);
+    else if (err && t->run)
+        run_fail(t->run, err);
+}
+
+void turn_note_request(struct turn *t, str line)
+{
+    if (t->nrequest_lines < TURN_REQUEST_LINES_MAX)
+        t->request_lines[t->nrequest_lines++] = line;
+}
+
+/* The record of what the model was given goes in front: one write, one sync for both. */
+static const str *with_requests(struct turn *t, const str *lines, size_t n)
+{
+    str *all = arena_array(&t->arena, n + t->nrequest_lines, sizeof *all);
+    memcpy(all, t->request_lines, t->nrequest_lines * sizeof *all);
+    memcpy(all + t->nrequest_lines, lines, n * sizeof *all);
+    t->nrequest_lines = 0;
+    return all;
+}
+
+static void start_append(struct pending_append *p, const str *lines, size_t n)
+{
+    struct turn *t = p->turn;
+    if (t->nrequest_lines > 0) {
+        p->skipped = t->nrequest_lines;
+        lines = with_requests(t, lines, n);
+        n += p->skipped;
+    }
+    store_append(t->rt->deps.store, t->conversation_id, lines, n, on_appended, p);
+}
+
+static void hold_append(struct pending_append *p, const str *lines, size_t n)
+{
+    struct turn *t = p->turn;
+    str *copy = arena_array(&t->arena, n, sizeof *copy);
+    for (size_t i = 0; i < n; i++)
+        copy[i] = arena_str(&t->arena, lines[i]);
+    p->lines = copy;
+    p->n = n;
+    list_push(&t->held, &p->node);
+}
+
+void turn_append(void *turn, const str *lines, size_t n, run_appended_fn fn, void *fn_ctx)
+{
+    struct turn *t = turn;
+    struct pending_append *p = xcalloc(1, sizeof *p);
+    *p = (struct pending_append){.turn = t, .fn = fn, .fn_ctx = fn_ctx, .first = t->transcript->n};
+    for (size_t i = 0; i < n; i++)
+        transcript_add(t->transcript, lines[i]);
+    t->appends++;
+    if (t->holds > 0)
+        hold_append(p, lines, n);
+    else
+        start_append(p, lines, n);
+}
+
+void turn_hold(struct turn *t)
+{
+    t->holds++;
+}
+
+void turn_release(struct turn *t)
+{
+    if (--t->holds > 0)
+        return;
+    LIST_FOREACH (it, &t->held) {
+        struct pending_append *p = LIST_ENTRY(it, struct pending_append, node);
+        list_del(&p->node);
+        start_append(p, p->lines, p->n);
+    }
+}
+
+void turn_publish(void *turn, str type, str data)
+{
+    struct turn *t = turn;
+    struct arena a;
+    arena_init(&a);
+    struct bus_msg msg = {
+        .topic = store_topic(&a, t->rt->deps.store, t->conversation_id),
+        .type = type,
+        .data = data,
+    };
+    bus_publish(t->rt->deps.bus, &msg);
+    arena_done(&a);
+}
+
+static void tell_done(struct turn *t, struct turn *listener, const struct run_result *res)
+{
+    if (!listener->ev)
+        return;
+    struct turn_result result = {
+        .run = res,
+        .conversation_id = t->conversation_id,
+        .run_id = str_from(t->run_id),
+        .skill = t->skill ? t->skill->name : STR_NONE,
+    };
+    result.is_cost_known = llm_price(t->rt->deps.llm, res->model, &res->usage, &result.cost_usd);
+    listener->ev->on_done(listener->ctx, &result);
+}
+
+/* Those whose message went into this run hear of its end as well. */
+static void tell_steerers(struct turn *t, const struct run_result *res)
+{
+    LIST_FOREACH (n, &t->queued) {
+        struct turn *other = LIST_ENTRY(n, struct turn, queue_node);
+        if (other->state != TURN_STEERING || other->message.n > 0)
+            continue; /* not taken in yet: it gets a run of its own */
+        tell_done(t, other, res);
+        turn_free(other);
+    }
+}
+
+static void log_end(const struct turn *t, const struct run_result *res)
+{
+    struct logger *log = t->rt->deps.log;
+    if (res->stop == RUN_STOP_ERROR)
+        log_info(log, "runtime", "%s of %.*s failed after %llu ms: %s: %s", t->run_id,
+                 STR_ARG(t->conversation_id), (unsigned long long)res->total_ms,
+                 res->error_type ? res->error_type : "error", res->err.msg);
+    else
+        log_info(log, "runtime", "%s of %.*s ended: %s, %d model calls, %llu ms", t->run_id,
+                 STR_ARG(t->conversation_id), run_stop_name(res->stop), res->iterations,
+                 (unsigned long long)res->total_ms);
+}
+
+static void finished(void *ctx, const struct run_result *res)
+{
+    struct turn *t = ctx;
+    struct runtime *rt = t->rt;
+    t->run = NULL;
+    log_end(t, res);
+    tell_done(t, t, res);
+    tell_steerers(t, res);
+    bool has_answer = res->stop != RUN_STOP_ERROR && res->response.n > 0;
+    if (t->is_untitled && has_answer && t->child.depth == 0)
+        title_start(rt, t->conversation_id, t->model, t->message, res->response);
+    assert(t->appends == 0); /* appends are answered in order, and the end waited for its own */
+    turn_resume_queue(t);
+    turn_free(t);
+}
+
+str turn_run_start_event(struct turn *t, str resumes)
+{
+    struct event_run ev = {
+        .run_id = str_from(t->run_id),
+        .model = t->model,
+        .user_id = actor_user(t->actor),
+        .skill = t->skill ? t->skill->name : STR_NONE,
+        .resumes = resumes,
+        .parent_run_id = t->child.parent_run_id,
+        .setting = setting_json(t, &t->arena, str_from(t->run_id)),
+    };
+    log_info(t->rt->deps.log, "runtime", "%s of %.*s begins with %.*s", t->run_id,
+             STR_ARG(t->conversation_id), STR_ARG(t->model));
+    return event_run_start(&t->arena, &ev);
+}
+
+static struct run_limits limits(const struct turn *t)
+{
+    struct run_limits lim = {
+        .max_iterations = (int)t->limits.max_iterations,
+        .max_input_tokens = t->limits.max_input_tokens,
+        .max_output_tokens = t->limits.max_output_tokens,
+    };
+    if (t->child.depth > 0 && t->child.max_iterations < lim.max_iterations)
+        lim.max_iterations = t->child.max_iterations;
+    return lim;
+}
+
+void turn_announce(struct turn *t, str run_id)
+{
+    if (!t->is_announced && t->ev && t->ev->on_started)
+        t->ev->on_started(t->ctx, t->conversation_id, run_id, t->is_new);
+    t->is_announced = true;
+}
+
+static const struct actor *run_actor(void *turn)
+{
+    return turn_actor(turn);
+}
+
+static str run_setting(void *turn, struct arena *a)
+{
+    const struct turn *t = turn;
+    return setting_json(t, a, str_from(t->run_id));
+}
+
+/* Of a new conversation it is the sender; of a child run the owner of its parent. */
+static str owner_of(const struct turn *t)
+{
+    if (t->owner_id.n > 0)
+        return t->owner_id;
+    return t->child.depth > 0 ? t->child.owner_id : actor_user(t->actor);
+}
+
+void turn_start_run(struct turn *t, const struct run_pending *pending, size_t n)
+{
+    static const struct run_host HOST = {
+        .append = turn_append,
+        .prepare = turn_prepare,
+        .gate = turn_gate,
+        .directory = turn_directory,
+        .actor = run_actor,
+        .setting = run_setting,
+        .publish = turn_publish,
+        .finished = finished,
+    };
+    const struct runtime_deps *d = &t->rt->deps;
+    t->info = (struct turn_info){
+        .runtime = t->rt,
+        .conversation_id = t->conversation_id,
+        .run_id = str_from(t->run_id),
+        .owner_id = owner_of(t),
+        .model = t->model,
+        .depth = t->child.depth,
+        .is_unattended = t->is_unattended,
+        .auto_allow = t->auto_allow,
+    };
+    struct run_spec spec = {
+        .run_id = t->info.run_id,
+        .conversation_id = t->conversation_id,
+        .model = t->model,
+        .limits = limits(t),
+        .tool_host = t,
+        .pending = pending,
+        .npending = n,
+    };
+    t->state = TURN_RUNNING;
+    t->run = run_new(d->loop, d->llm, d->tools, &spec, &HOST, t);
+    turn_announce(t, spec.run_id);
+    run_start(t->run);
+    if (t->rt->on_stopped || t->is_cancelled)
+        run_cancel(t->run);
+}
+
+void turn_promote(void *tool_host, str tool)
+{
+    struct turn *t = tool_host;
+    promoted_add(&t->promoted, tool);
+}
+
+void turn_record(void *tool_host, str line)
+{
+    turn_append(tool_host, &line, 1, NULL, NULL);
+}
+
+const struct turn_info *turn_info(void *tool_host)
+{
+    const struct turn *t = tool_host;
+    return &t->info;
+}
