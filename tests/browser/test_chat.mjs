@@ -2,6 +2,7 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import { assert, before, eventually, freePort, startServer, test, tmpdir } from '../support/tap.mjs'
+import { lend, operator } from '../support/office.mjs'
 import { answer, answered, demoEnv, ENDLESS, newContext, said, send, withPage, writeLog } from './browser.mjs'
 
 const COUNT = 'count to 60'
@@ -461,6 +462,21 @@ test('a question: one that is declined says so, and a rule to ask leaves no “a
         await page.getByRole('button', { name: 'Decline' }).click()
         await page.locator('.ask', { hasText: /^Declined\.$/ }).waitFor()
         await answered(page, 1)
+    })
+})
+
+test('a question: a command in the directory of a terminal is declined here, and allowed only there', async () => {
+    const asking = await startServer({ env: demoEnv() })
+    const dir = fs.realpathSync(tmpdir())
+    const own = operator(asking)
+    await eventually(async () => (await own('GET', '/v1/bundles/health')).body.every((b) => b.state === 'running'), 15000)
+    const message = 'call bash__bash_exec {"command":"pwd"}'
+    const { conversationId } = (await own('POST', '/v1/chat', { message, workingDirectory: lend(dir) })).body
+    await withPage(`${asking.url}/#/c/${conversationId}`, {}, async (page) => {
+        await page.locator('.ask', { hasText: `run in ${dir}, the directory of a terminal` }).waitFor()
+        assert.equal(await page.getByRole('button', { name: /^(Always )?[Aa]llow$/ }).count(), 0)
+        await page.getByRole('button', { name: 'Decline' }).click()
+        await page.locator('.ask', { hasText: /^Declined\.$/ }).waitFor()
     })
 })
 

@@ -3,7 +3,7 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { assert, before, eventually, nb, startServer, test, tmpdir } from '../support/tap.mjs'
 import { start as startDouble } from '../support/model_double.mjs'
-import { client, openOffice, operator, QUICK } from '../support/office.mjs'
+import { client, lend, openOffice, operator, QUICK } from '../support/office.mjs'
 
 const workdir = tmpdir()
 const project = fs.realpathSync(tmpdir('nb-project-'))
@@ -12,11 +12,6 @@ let server, own, page
 const bash = (command) => `call bash__bash_exec ${JSON.stringify({ command })}`
 const terminal = (message, ...args) => nb(['--workdir', workdir, '--json', ...args, '-p', message], { env: QUICK, cwd: project })
 
-const grant = (dir) => {
-    const { dev, ino, birthtimeNs } = fs.statSync(dir, { bigint: true })
-    const major = (dev >> 8n) & 0xfffn, minor = (dev & 0xffn) | ((dev >> 12n) & 0xfff00n)
-    return { path: dir, id: [major, minor, ino, birthtimeNs].map((n) => n.toString(16)).join(':') }
-}
 const events = (id) => fs.readFileSync(path.join(workdir, 'conversations', id + '.jsonl'), 'utf8').trim().split('\n').map((l) => JSON.parse(l))
 
 const running = (on) =>
@@ -30,7 +25,7 @@ async function begin() {
 }
 
 /** A message with a directory, through the socket. */
-const ask = (message, dir = grant(project), more = {}) =>
+const ask = (message, dir = lend(project), more = {}) =>
     own('POST', '/v1/chat', { message, workingDirectory: dir, autoAllow: ['*'], ...more })
 
 before(async () => {
@@ -56,7 +51,7 @@ test('a tool that a person calls runs in the directory of the terminal as well',
     const inWork = await call(workdir)
     assert.equal(inWork.code, 0, inWork.stderr)
     assert.match(inWork.stdout, /data\/bash/)
-    const body = { server: 'bash', tool: 'bash_exec', arguments: { command: 'pwd' }, workingDirectory: grant(project) }
+    const body = { server: 'bash', tool: 'bash_exec', arguments: { command: 'pwd' }, workingDirectory: lend(project) }
     assert.equal((await page.post('/v1/tools/call', body)).status, 403)
 })
 
@@ -78,7 +73,7 @@ test('skills of the terminal\'s directory are used for its runs only', async () 
 
 test('only the socket of the owner may give a directory', async () => {
     for (const route of ['/v1/chat', '/v1/chat/start', '/v1/chat/stream', '/v1/prompt']) {
-        const r = await page.post(route, { message: bash('pwd'), workingDirectory: grant(project) })
+        const r = await page.post(route, { message: bash('pwd'), workingDirectory: lend(project) })
         assert.equal(r.status, 403, r.text)
         assert.match(r.body.message, /nb\.sock/)
     }
@@ -100,15 +95,15 @@ test('directories that are more than a project are refused', async () => {
     fs.symlinkSync('/', path.join(links, 'root'))
     fs.symlinkSync(workdir, path.join(links, 'work'))
     for (const dir of ['/', '/etc', fs.realpathSync(workdir), path.dirname(fs.realpathSync(workdir))]) {
-        const r = await ask(bash('pwd'), grant(dir))
+        const r = await ask(bash('pwd'), lend(dir))
         assert.equal(r.status, 403, `${dir}: ${JSON.stringify(r.body)}`)
     }
     for (const link of ['root', 'work']) {
-        const r = await ask(bash('pwd'), grant(path.join(links, link)))
+        const r = await ask(bash('pwd'), lend(path.join(links, link)))
         assert.equal(r.status, 403)
         assert.match(r.body.message, /link/)
     }
-    for (const dir of [{ ...grant(project), path: 'project' }, { path: project, id: '' }, { ...grant(project), id: '1:1' }])
+    for (const dir of [{ ...lend(project), path: 'project' }, { path: project, id: '' }, { ...lend(project), id: '1:1' }])
         assert.ok([400, 403].includes((await ask(bash('pwd'), dir)).status))
     const inWork = await nb(['--workdir', workdir, '--json', '--allow', '*', '-p', bash('pwd')], { env: QUICK, cwd: workdir })
     assert.equal(inWork.code, 0, inWork.stderr)
@@ -128,7 +123,7 @@ test('a delegated run works in the directory of its parent', async () => {
 })
 
 test('the page may decline what only the terminal may allow', async () => {
-    const asked = (await ask(bash('touch declined'), grant(project), { autoAllow: [] })).body
+    const asked = (await ask(bash('touch declined'), lend(project), { autoAllow: [] })).body
     const declined = await page.post('/v1/chat', { conversationId: asked.conversationId, answer: { askId: asked.ask.askId, allow: false } })
     assert.equal(declined.status, 200, declined.text)
     assert.ok(!fs.existsSync(path.join(project, 'declined')))
@@ -136,17 +131,17 @@ test('the page may decline what only the terminal may allow', async () => {
 
 test('a directory that is removed before the answer is an error of the command', async () => {
     const gone = fs.realpathSync(tmpdir())
-    const asked = (await ask(bash('pwd'), grant(gone), { autoAllow: [] })).body
+    const asked = (await ask(bash('pwd'), lend(gone), { autoAllow: [] })).body
     fs.rmSync(gone, { recursive: true })
     fs.mkdirSync(gone)
     const r = await own('POST', '/v1/chat', { conversationId: asked.conversationId, answer: { askId: asked.ask.askId, allow: true } })
     assert.match(r.body.toolCalls.at(-1).output, /not the one that the terminal was in/, JSON.stringify(r.body))
     fs.rmSync(gone, { recursive: true })
-    assert.equal((await ask(bash('pwd'), grant(project) && { path: gone, id: '1:1' })).status, 403)
+    assert.equal((await ask(bash('pwd'), { path: gone, id: '1:1' })).status, 403)
 })
 
 test('a question shows the directory, a restart keeps it, and only a terminal may answer', async () => {
-    const asked = (await ask(bash('pwd'), grant(project), { autoAllow: [] })).body
+    const asked = (await ask(bash('pwd'), lend(project), { autoAllow: [] })).body
     assert.equal(asked.stopReason, 'waiting', JSON.stringify(asked))
     assert.equal(asked.ask.calls[0].directory, project)
     await server.kill9()
@@ -170,7 +165,7 @@ test('the directory is the same without bubblewrap', async () => {
     const other = await startServer({ env: { ...QUICK, PATH: `${bin}:${process.env.PATH}` } })
     await running(other)
     const command = `pwd; echo two > two.txt; ls ${other.workdir}; cat ${other.workdir}/instance.json; cd / && pwd`
-    const run = (args) => operator(other)('POST', '/v1/chat', { message: `call bash__bash_exec ${JSON.stringify(args)}`, workingDirectory: grant(project), autoAllow: ['*'] })
+    const run = (args) => operator(other)('POST', '/v1/chat', { message: `call bash__bash_exec ${JSON.stringify(args)}`, workingDirectory: lend(project), autoAllow: ['*'] })
     const { output } = (await run({ command })).body.toolCalls[0]
     assert.match(output, new RegExp(`"${project}\\\\n/\\\\n`), output)
     assert.match(output, /denied/)
@@ -184,7 +179,7 @@ test('words of another person take the directory out of a run', async () => {
     const ann = operator(office)
     const inWorkspace = { 'x-workspace-id': 'ws_a' }
     await eventually(async () => (await ann('GET', '/v1/bundles/health', undefined, inWorkspace)).body.some((b) => b.name === 'bash' && b.state === 'running'), 15000)
-    const body = (message, more = {}) => ({ message, workingDirectory: grant(project), autoAllow: ['*'], ...more })
+    const body = (message, more = {}) => ({ message, workingDirectory: lend(project), autoAllow: ['*'], ...more })
     const first = await ann('POST', '/v1/chat', body(bash('pwd')), inWorkspace)
     assert.ok(first.body.toolCalls[0].output.includes(project), JSON.stringify(first.body))
     const { conversationId } = first.body
@@ -211,7 +206,7 @@ test('a steering message of another person takes it out of the rest of the run',
     const exec = (command) => ({ calls: [{ name: 'bash__bash_exec', args: { command } }] })
     const say = (...steps) => '@double ' + JSON.stringify([...steps, { text: 'end' }])
     const message = say(exec('touch began; until [ -e go ]; do sleep 0.05; done; pwd'))
-    const run = send({ conversationId, message, workingDirectory: grant(project), autoAllow: ['*'] })
+    const run = send({ conversationId, message, workingDirectory: lend(project), autoAllow: ['*'] })
     await eventually(() => fs.existsSync(path.join(project, 'began')), 15000)
     const steered = await as('bob', 'ws_a').post('/v1/chat/start', { conversationId, message: say(exec('touch escaped; pwd')), whenBusy: 'steer' })
     assert.equal(steered.status, 202, steered.text)

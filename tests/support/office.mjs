@@ -86,6 +86,13 @@ export function operator(server) {
         })
 }
 
+/** workingDirectory of a request: this directory, as a terminal in it sends it. */
+export function lend(dir) {
+    const { dev, ino, birthtimeNs } = fs.statSync(dir, { bigint: true })
+    const major = (dev >> 8n) & 0xfffn, minor = (dev & 0xffn) | ((dev >> 12n) & 0xfff00n)
+    return { path: dir, id: [major, minor, ino, birthtimeNs].map((n) => n.toString(16)).join(':') }
+}
+
 export async function openOffice(people, workspaces, options = {}) {
     const office = writeOffice(people, workspaces, options)
     if (options.settings) write(path.join(office.workdir, 'nimblebrain.json'), options.settings)
