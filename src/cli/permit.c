@@ -67,6 +67,19 @@ static void add_directory(const struct permit *p, struct buf *out)
     text_add_line(out, directory);
 }
 
+/* In a narrow terminal the directory is one of the details. */
+static bool has_room_for_directory(const struct permit *p, size_t width)
+{
+    struct buf text;
+    buf_init(&text, INPUT_MAX);
+    buf_add_lit(&text, "Allow ");
+    text_add_line(&text, permit_tool(p));
+    add_directory(p, &text);
+    bool has_room = text_width(buf_str(&text)) + choice_of(p).n <= width;
+    buf_done(&text);
+    return has_room;
+}
+
 /* The input in one line; false when it does not fit beside the rest of the question. */
 static bool add_short_input(const struct permit *p, struct buf *out, size_t width)
 {
@@ -94,12 +107,18 @@ void permit_add_question(const struct permit *p, struct buf *out, size_t width, 
     text_add_line(&name, permit_tool(p));
     buf_add_lit(out, "Allow ");
     style_add(out, has_color, STYLE_BOLD, buf_str(&name));
-    add_directory(p, out);
+    if (has_room_for_directory(p, width))
+        add_directory(p, out);
     if (add_short_input(p, &input, width) && input.n > 0) {
         buf_add_char(out, ' ');
         style_add(out, has_color, STYLE_DIM, buf_str(&input));
     }
-    buf_add_str(out, choice_of(p));
+    if (strlen("Allow ") + text_width(buf_str(&name)) + choice_of(p).n <= width) {
+        buf_add_str(out, choice_of(p));
+    } else { /* what can be answered must be in sight */
+        buf_add_lit(out, "?\n");
+        buf_add_str(out, str_skip(choice_of(p), strlen("? ")));
+    }
     buf_done(&name);
     buf_done(&input);
 }
@@ -134,6 +153,12 @@ void permit_add_details(const struct permit *p, struct buf *out, size_t width, b
     buf_init(&line, 4 * INPUT_MAX);
     arena_init(&a);
     bool fits = add_short_input(p, &line, width);
+    if (!has_room_for_directory(p, width)) {
+        buf_clear(&line);
+        add_directory(p, &line);
+        if (line.n > 0)
+            buf_printf(out, " %.*s\n", STR_ARG(buf_str(&line)));
+    }
     if (!fits && json_is(input, JSON_OBJECT)) {
         for (size_t i = 0; i < input->len; i++)
             add_value(&a, out, input->members[i].key, &input->members[i].value, has_color);

@@ -60,7 +60,7 @@ static void test_foreign_text_is_safe(void **state)
         permit_add_question(&p, &b, width, false);
         assert_true(str_find_char(buf_str(&b), '\033') < 0);
         assert_true(str_find(buf_str(&b), STR("[2Jls"), 0) > 0);
-        assert_true(str_ends(buf_str(&b), STR("? [y]es / [N]o / [a]lways ")));
+        assert_true(str_ends(buf_str(&b), STR("[y]es / [N]o / [a]lways ")));
     }
     buf_done(&b);
     permit_done(&p);
@@ -90,6 +90,7 @@ static void test_a_long_input_is_shown_whole(void **state)
     assert_string_equal(details(&p, 100), "");
     assert_string_equal(details(&p, 60), "  command: echo safe; rm -rf /precious\n  n: 7\n");
     assert_question(&p, 60, "Allow b__x? [y]es / [N]o / [a]lways ");
+    assert_question(&p, 34, "Allow b__x?\n[y]es / [N]o / [a]lways ");
     permit_decide(&p, PERMIT_NO);
     assert_string_equal(details(&p, 100), "  c: one\n    two\n");
     permit_done(&p);
@@ -118,6 +119,8 @@ static void test_a_command_says_where_it_runs(void **state)
         "Allow bash__x in a directory of nb's own {\"command\":\"true\"}? [y]es / [N]o / "
         "[a]lways ");
     assert_string_equal(details(&p, 70), "  command: true\n");
+    assert_string_equal(details(&p, 40), "  in a directory of nb's own\n  command: true\n");
+    assert_question(&p, 40, "Allow bash__x? [y]es / [N]o / [a]lways ");
     assert_question(&p, 70, "Allow bash__x in a directory of nb's own? [y]es / [N]o / [a]lways ");
     permit_decide(&p, PERMIT_NO);
     assert_question(&p, 80, "Allow nb__time? [y]es / [N]o / [a]lways ");
