@@ -6,6 +6,7 @@
 #include "bundle/bundle_impl.h"
 #include "bundle/credentials.h"
 #include "bundle/fault.h"
+#include "bundle/package_command.h"
 
 const char *bundle_state_name(enum bundle_state s)
 {
@@ -156,9 +157,11 @@ str bundle_sign_in_advice(const struct bundle *b, struct arena *a)
 
 /* ---- what others ask ---- */
 
-/* "npx server-x": the arguments are left out, people put tokens there. */
+/* Of a command only the program, or the package that npx or uvx runs: people put tokens into the
+ * arguments. */
 static str package_of(const struct bundle_entry *e)
 {
+    struct package_command c;
     switch (e->kind) {
     case BUNDLE_NAMED:
     case BUNDLE_BUILT_IN:
@@ -172,7 +175,7 @@ static str package_of(const struct bundle_entry *e)
     case BUNDLE_COMMAND:
         break;
     }
-    return e->command;
+    return package_command_parse(e->command, &e->args, &c) ? c.name : e->command;
 }
 
 static str either(str first, str second)
@@ -195,6 +198,8 @@ const struct bundle_info *bundle_info(struct bundle *b)
 {
     bool is_running = b->state == BUNDLE_RUNNING;
     const struct bundle_entry *e = &b->entry;
+    str package = package_of(e);
+    bool is_program = e->kind == BUNDLE_COMMAND && str_eq(package, e->command);
     b->info = (struct bundle_info){
         .name = e->server_name,
         .kind = e->kind,
@@ -205,8 +210,8 @@ const struct bundle_info *bundle_info(struct bundle *b)
         .description = either(b->facts.description, b->server.description),
         .author = b->facts.author,
         .title = either(b->facts.title, b->server.title),
-        .package = package_of(e),
-        .is_path = e->kind == BUNDLE_LOCAL || e->kind == BUNDLE_COMMAND,
+        .package = package,
+        .is_path = e->kind == BUNDLE_LOCAL || is_program,
         .uptime_ms = is_running ? (int64_t)(clock_mono_ms() - b->running_since_ms) : -1,
         .rss_bytes = is_running ? b->rss_bytes : -1,
         .restarts = b->restarts,

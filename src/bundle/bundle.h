@@ -109,7 +109,7 @@ struct bundle_info {
     str reason; /* why it is crashed, dead or stopped: for admins, with the server's own words */
     str fault;  /* the same for everybody else: a sentence of nb's (fault.h) */
     str version, description, author, title; /* manifest, else serverInfo; may be empty */
-    str package;       /* "@scope/name", path, URL or command line, without secrets */
+    str package;       /* "@scope/name", path, URL or program, without secrets */
     bool is_path;      /* `package` names a file of this machine: for admins */
     int64_t uptime_ms; /* -1 = not running */
     int64_t rss_bytes; /* -1 = unknown or remote */

@@ -1,4 +1,5 @@
 /* nb bundle remove, enable, disable, start, stop, restart. */
+#include "base/clock.h"
 #include "bundle/credentials.h"
 #include "bundle/settings.h"
 #include "cli/bundle.h"
@@ -81,7 +82,24 @@ const struct command BUNDLE_REMOVE = {
 
 /* ---- enable, disable ---- */
 
-/* In the file, also when a server runs: it notices. */
+#define NOTICE_MS 5000 /* for a server to read its settings again */
+#define TICK_MS   100
+
+/* Waits until the running server has followed the change, so that the next command sees it. */
+static void await_state(struct conv_cli *x, const char *name, bool is_stopped)
+{
+    uint64_t until = clock_mono_ms() + NOTICE_MS;
+    struct json *app;
+    bool never = false;
+    while (clock_mono_ms() < until &&
+           bundle_cli_ask(x, NULL, bundle_cli_path(x, name, ""), NULL, name, &app) == EXIT_DONE) {
+        if (str_eq(json_get_string(app, "status"), STR("stopped")) == is_stopped)
+            return;
+        (void)loop_run_until(x->loop, &never, TICK_MS);
+    }
+}
+
+/* Writes the settings file; a running server notices the change. */
 static int set_disabled(struct conv_cli *x, const void *verb, int argc, char **argv)
 {
     const char *name = argv[0];
@@ -106,6 +124,8 @@ static int set_disabled(struct conv_cli *x, const void *verb, int argc, char **a
         return cli_fail(&e);
     cli_record(&x->config, is_disabled ? "bundle.disable" : "bundle.enable", b->server_name, true,
                STR_NONE);
+    if (bundle_cli_served(x))
+        await_state(x, arena_cstr(&x->arena, b->server_name), is_disabled);
     if (x->cli->opt.is_json)
         conv_print_json(entry);
     else
