@@ -4,7 +4,7 @@
 
 #include "api/gate.h"
 #include "api/guard.h"
-#include "api/provision.h"
+#include "api/people/provision.h"
 #include "api/proxy.h"
 #include "base/clock.h"
 #include "base/json_scan.h"

@@ -1,8 +1,8 @@
 #include "api/api.h"
 
 #include "api/admit.h"
-#include "api/hub.h"
 #include "api/internal.h"
+#include "api/live/hub.h"
 #include "api/proxy.h"
 #include "api/routes.h"
 #include "api/trail.h"

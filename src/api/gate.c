@@ -1,6 +1,6 @@
 #include "api/gate.h"
 
-#include "api/people.h"
+#include "api/people/people.h"
 #include "api/routes.h"
 
 static bool refuse(struct http_req *r, const char *reason)

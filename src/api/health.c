@@ -1,5 +1,5 @@
 #include "api/internal.h"
-#include "api/people.h"
+#include "api/people/people.h"
 #include "base/clock.h"
 #include "bundle/bundle.h"
 

@@ -1,4 +1,12 @@
-/* internal.h - what the files of api/ share. */
+/* internal.h - what the files of api/ share.
+ *
+ *   live/           streams: the hub of a workspace, one stream
+ *   people/         logins, users, workspaces, tokens, permissions, the audit log
+ *   apps/           bundles and their sign-in, tools, skills, models, the prompt, /mcp
+ *   conversations/  chat, history, notes, sharing, search, import, export, usage
+ *   .               how a request is admitted: guard.c (Host, Origin), admit.c (who asks, where),
+ *                   gate.c (the rule of its route), rate.c, proxy.c; exchange.c (what handlers
+ *                   have in common), trail.c (the audit log), frames.c (events as frames) */
 #pragma once
 
 #include "api/api.h"

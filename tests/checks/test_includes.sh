@@ -50,7 +50,7 @@ rm -r "$tree/attic"
 mkdir "$tree/high/first" "$tree/high/second"
 printf '#include "high/hall.h"\n#include "high/first/a.h"\n' >"$tree/high/second/a.c"
 expect 'a room that is not listed is an offence' 1 'high/second/ is not a room of high'
-printf '%s\n' low 'left right' 'high: first second' >"$tree/floors"
+printf '%s\n' low 'left right' high '  high: first second' >"$tree/floors"
 printf '#include "high/second/a.h"\n' >"$tree/high/a.c"
 expect 'includes of lower rooms pass, and all rooms are below the .c files of the floor' 0 ''
 printf '#include "high/second/a.h"\n' >"$tree/high/first/a.h"
@@ -58,7 +58,7 @@ expect 'an include of a higher room is named' 1 'high/first includes "high/secon
 rm "$tree/high/first/a.h"
 printf '#include "high/first/a.h"\n' >"$tree/high/hall.h"
 expect 'a header of the floor includes no room' 1 'high/. includes "high/first/a.h", but first stands above it'
-printf '%s\n' low 'left right' 'high: first . second' >"$tree/floors"
+printf '%s\n' low 'left right' high '  high: first . second' >"$tree/floors"
 expect 'unless it has its place above that room' 0 ''
 printf '#include "high/hall.h"\n' >"$tree/high/first/a.h"
 expect 'which then does not include it' 1 'high/first includes "high/hall.h", but . stands above it'

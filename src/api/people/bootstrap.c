@@ -1,6 +1,6 @@
 /* GET /v1/bootstrap - all a page needs to begin: who, where, with what. */
-#include "api/people.h"
-#include "api/provision.h"
+#include "api/people/people.h"
+#include "api/people/provision.h"
 
 static str active_workspace(const struct api *api, struct http_req *r)
 {

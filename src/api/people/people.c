@@ -1,4 +1,4 @@
-#include "api/people.h"
+#include "api/people/people.h"
 
 #include "base/clock.h"
 

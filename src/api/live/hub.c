@@ -1,4 +1,4 @@
-#include "api/hub.h"
+#include "api/live/hub.h"
 
 #include <assert.h>
 

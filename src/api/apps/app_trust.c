@@ -1,5 +1,5 @@
 /* POST /v1/apps/:name/approve - an admin accepts tools that are quarantined. */
-#include "api/app_trust.h"
+#include "api/apps/app_trust.h"
 
 #include <errno.h>
 

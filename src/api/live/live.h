@@ -5,8 +5,8 @@
  * server. It holds its workspace. Loop thread only. */
 #pragma once
 
-#include "api/hub.h"
 #include "api/internal.h"
+#include "api/live/hub.h"
 #include "store/feed.h"
 
 #define LIVE_WATCHES_MAX 50

@@ -2,7 +2,7 @@
  *
  * Members see theirs; its admins and those of the server manage it. To everybody else it does
  * not exist: the gate has decided that before a handler runs. */
-#include "api/people.h"
+#include "api/people/people.h"
 
 /* ---- reading ---- */
 

@@ -2,7 +2,7 @@
  * GET /v1/events - the workspace as it happens, with any conversations in it. */
 #include <errno.h>
 
-#include "api/live.h"
+#include "api/live/live.h"
 
 /* The position to go on from: Last-Event-ID, ?after=, or only what comes. */
 static bool parse_after(struct http_req *r, store_pos *ret)

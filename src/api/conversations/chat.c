@@ -1,5 +1,5 @@
-#include "api/hub.h"
 #include "api/internal.h"
+#include "api/live/hub.h"
 #include "base/plain.h"
 #include "http/sse.h"
 #include "runtime/report.h"

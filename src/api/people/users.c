@@ -2,7 +2,7 @@
  * look at and name themselves. Owners are made and unmade by owners only. */
 #include <errno.h>
 
-#include "api/people.h"
+#include "api/people/people.h"
 #include "api/trail.h"
 #include "auth/password.h"
 

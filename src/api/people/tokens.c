@@ -1,5 +1,5 @@
 /* /v1/tokens - API tokens: made by the person they act for, shown once, revoked at any time. */
-#include "api/people.h"
+#include "api/people/people.h"
 #include "api/trail.h"
 #include "base/clock.h"
 

@@ -5,7 +5,7 @@
  * byte for byte, so that a collector can check the chain. */
 #include <errno.h>
 
-#include "api/people.h"
+#include "api/people/people.h"
 #include "base/clock.h"
 #include "loop/pool.h"
 #include "workspace/audit_read.h"

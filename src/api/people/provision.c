@@ -1,8 +1,8 @@
-#include "api/provision.h"
+#include "api/people/provision.h"
 
 #include <errno.h>
 
-#include "api/people.h"
+#include "api/people/people.h"
 #include "api/trail.h"
 #include "base/clock.h"
 #include "base/random.h"

@@ -1,4 +1,4 @@
-#include "api/live.h"
+#include "api/live/live.h"
 
 #include <errno.h>
 

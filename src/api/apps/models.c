@@ -1,6 +1,6 @@
 /* GET /v1/models - what can answer, what cannot and why, at what price. */
 #include "api/internal.h"
-#include "api/people.h"
+#include "api/people/people.h"
 #include "base/clock.h"
 
 #define PROVIDERS_MAX 64

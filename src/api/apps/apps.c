@@ -1,7 +1,7 @@
 /* /v1/apps, /v1/bundles/health - the bundles of a workspace: shown, started, added, removed. */
 #include <errno.h>
 
-#include "api/app_trust.h"
+#include "api/apps/app_trust.h"
 #include "api/internal.h"
 #include "api/trail.h"
 #include "bundle/change.h"
