@@ -52,8 +52,6 @@ void deed_set(struct deed *d, str action, str target) {}
 
 void deed_detail(struct deed *d, const char *fmt, ...) {}
 
-void deed_set(struct deed *d, str action, str target) {}
-
 void deed_end(struct deed *d, const struct err *err) {}
 
 str deed_plain_url(str url)
