@@ -56,8 +56,10 @@ static const char *trouble_of(struct api *api)
     for (size_t i = 0; i < all->nworkspaces; i++) {
         const struct api_space *s =
             api->deps.find_space(api->deps.space_ctx, all->workspaces[i].id);
-        if (s && store_is_failing(s->store))
-            return "Conversations cannot be read or written.";
+        if (!s || !store_is_failing(s->store))
+            continue;
+        store_try_again(s->store);
+        return "Conversations cannot be read or written.";
     }
     return NULL;
 }

@@ -46,7 +46,7 @@ extern const struct store_ops store_memory_ops, store_jsonl_ops, store_folder_op
 struct store_trouble { /* trouble.h */
     void *kind;        /* of the call that met it; NULL = there is none */
     int code;
-    uint64_t logged_ms;
+    uint64_t logged_ms, tried_ms;
 };
 
 struct store {

@@ -77,6 +77,9 @@ void store_close(struct store *s, loop_fn done, void *ctx); /* flushes, unlocks,
 const struct store_conf *store_conf(const struct store *s);
 /* The disk refused the latest call of a kind: it is full, read-only, or something is missing. */
 bool store_is_failing(const struct store *s);
+/* Has a failing store write a small file, unless it did so a moment ago, and forget the failure if
+ * that works: for those who watch over a server that nobody else uses. */
+void store_try_again(struct store *s);
 
 /* The bus topic of a conversation: "conv/<workspace>/<id>". */
 str store_topic(struct arena *a, const struct store *s, str id);

@@ -6,6 +6,7 @@
 #include "store/backend.h"
 
 #define TROUBLE_LOG_MS 60000 /* between two lines in the log about the same */
+#define TROUBLE_TRY_MS 2000  /* between two attempts to write (store_try_again) */
 
 /* After the work of a call: a conversation that is missing because the directory of all of them is
  * missing is an error of another kind. Blocking; any thread. */

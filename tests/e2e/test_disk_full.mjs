@@ -2,7 +2,7 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import { spawnSync } from 'node:child_process'
-import { assert, NB, skip, start, test, tmpdir } from '../support/tap.mjs'
+import { assert, eventually, NB, skip, start, test, tmpdir } from '../support/tap.mjs'
 import { openOffice } from '../support/office.mjs'
 import { useKeyOf } from '../support/dev_key.mjs'
 
@@ -101,6 +101,9 @@ test('a broken work directory: nobody is shown a path, the log says why, and hea
     await fails('a file')
     fs.rmSync(dir)
     fs.renameSync(`${dir}.away`, dir)
+    // A server that nobody else uses finds out when it is asked how it is.
+    await eventually(async () => (await office.nobody.get('/v1/health')).body.status === 'ok')
+    assert.deepEqual(fs.readdirSync(dir).filter((name) => name.startsWith('.try')), [])
     const back = await bob.post('/v1/chat', { message: 'again', conversationId: id })
     assert.equal(back.status, 200, back.text)
     assert.equal((await bob.post('/v1/chat', { message: 'new' })).status, 200)
