@@ -1,9 +1,10 @@
 // Every audited operation is recorded exactly once, whichever way it came: a route, a tool called
 // over REST or /mcp, a tool of a run, a command. The model double makes the calls it is told to.
-import { after, assert, before, eventually, test } from '../support/tap.mjs'
+import path from 'node:path'
+import { SRC_DIR, after, assert, before, eventually, nb, test } from '../support/tap.mjs'
 import { modernClient } from '../support/mcp.mjs'
 import { start as startDouble } from '../support/model_double.mjs'
-import { openOffice } from '../support/office.mjs'
+import { openOffice, QUICK } from '../support/office.mjs'
 
 let double, office, ann, bob, fay
 const expected = [] // {way, action, target, outcome, user}
@@ -157,6 +158,13 @@ test('bundles by a route and by a command', async () => {
     expect('api', 'bundle.install', '@x/by-route', { outcome: 'denied' })
     assert.equal((await ann.ask('DELETE', '/v1/apps/nothing')).status, 404)
     expect('api', 'bundle.remove', 'nothing', { outcome: 'denied' })
+    const command = (action, ...args) => nb(['bundle', action, '--workdir', office.workdir, '--workspace', 'ws_a', ...args], { env: QUICK })
+    const fixture = path.join(SRC_DIR, 'tests/fixtures/mcp-fixture.mjs')
+    const added = await command('add', '--yes', '--name', 'mine', '--read', SRC_DIR, '--', process.execPath, fixture)
+    assert.equal(added.code, 0, added.stderr)
+    expect('cli', 'bundle.install', 'mine', { detail: `command=${process.execPath}` })
+    assert.equal((await command('remove', 'mine')).code, 0)
+    expect('cli', 'bundle.remove', 'mine')
 })
 
 test('refused calls of tools are recorded as denied', async () => {

@@ -1,4 +1,7 @@
+#include <dirent.h>
 #include <errno.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -372,6 +375,58 @@ static void test_no_change_is_lost(void **state)
     assert_int_equal(now->mark, 2 + WRITERS * EACH);
 }
 
+static int entries(const char *below)
+{
+    char path[256];
+    int n = 0;
+    snprintf(path, sizeof path, "%s/%s", dir.path, below);
+    DIR *d = opendir(path);
+    for (const struct dirent *e; d && (e = readdir(d));)
+        n += e->d_name[0] != '.';
+    if (d)
+        closedir(d);
+    return n;
+}
+
+/* A limit of file sizes stands for a full disk. */
+static void test_what_cannot_be_written_leaves_nothing(void **state)
+{
+    struct rlimit before, none;
+    add_user("usr_a", "a@x", ORG_OWNER);
+    add_workspace("ws_a", "usr_a");
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    none = (struct rlimit){0, before.rlim_max};
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &none), 0);
+    int user = apply(
+        (struct change){.kind = CHANGE_USER_ADD, .email = STR("b@x"), .password = STR("$hash")});
+    int space = apply((struct change){
+        .kind = CHANGE_WORKSPACE_ADD, .name = STR("Another"), .user_id = STR("usr_a")});
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_true(user < 0 && space < 0);
+    assert_int_equal(entries("users"), 1);
+    assert_int_equal(entries("workspaces"), 1);
+    assert_int_equal(set_role("usr_a", ORG_OWNER), 0);
+    assert_int_equal(now->problems.len, 0);
+}
+
+static void test_users_are_found_by_what_people_call_them(void **state)
+{
+    const struct user *u;
+    add_user("usr_a", "ann@x", ORG_OWNER);
+    add_user("usr_b", "bob@x", ORG_MEMBER);
+    add_user("usr_c", "bob@y", ORG_MEMBER); /* both are called bob */
+    static const char *const ANN[] = {"usr_a", "ANN@x", "Ann"};
+    for (size_t i = 0; i < ARRAY_LEN(ANN); i++) {
+        assert_int_equal(roster_find_user(now, str_from(ANN[i]), &u, &err), 0);
+        assert_true(str_eq(u->id, STR("usr_a")));
+    }
+    assert_int_equal(roster_find_user(now, STR("bob"), &u, &err), -EINVAL);
+    assert_int_equal(roster_find_user(now, STR("eve"), &u, &err), -ENOENT);
+    assert_int_equal(roster_find_user(now, STR(""), &u, &err), -ENOENT);
+    assert_null(u);
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, make_dir, drop_dir)
@@ -387,6 +442,8 @@ int main(void)
         T(test_an_identity_is_bound_once),
         T(test_alone_there_is_little_to_change),
         T(test_no_change_is_lost),
+        T(test_what_cannot_be_written_leaves_nothing),
+        T(test_users_are_found_by_what_people_call_them),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
