@@ -49,14 +49,26 @@ static int refuse_option(const struct configuration *c, const struct manifest_op
                    is_secret(o) ? "`, which asks for the value" : "=PATH`");
 }
 
-static int check_text(const struct manifest_option *o, struct arena *a, const struct json *v,
-                      struct err *e)
+/* A value may stand on the command line, perhaps in front of the program of an interpreter. */
+static bool looks_like_option(const struct manifest_option *o, str text)
+{
+    return o->type == OPTION_STRING && str_starts(text, STR("-"));
+}
+
+static int check_text(struct arena *a, const struct configuration *c,
+                      const struct manifest_option *o, const struct json *v, struct err *e)
 {
     if (v->type != JSON_STRING && v->type != JSON_BOOL && v->type != JSON_INT &&
         v->type != JSON_NUMBER)
         return err_set(e, -EINVAL, "the value of '%.*s' must be a text, a number, true or false",
                        STR_ARG(o->key));
-    return user_config_check(o, v->type == JSON_STRING ? v->s : json_to_str(a, v), e);
+    str text = v->type == JSON_STRING ? v->s : json_to_str(a, v);
+    if (c->rights < INSTALL_AS_OWNER && looks_like_option(o, text))
+        return err_set(e, -EPERM,
+                       "the value of '%.*s' begins with '-' like an option of a command: only an "
+                       "owner of the server sets such a value",
+                       STR_ARG(o->key));
+    return user_config_check(o, text, e);
 }
 
 static int check_value(struct arena *a, const struct configuration *c, const struct json_member *m,
@@ -77,13 +89,13 @@ static int check_value(struct arena *a, const struct configuration *c, const str
     if (v->type == JSON_NULL)
         return 0;
     if (v->type != JSON_ARRAY)
-        return check_text(o, a, v, e);
+        return check_text(a, c, o, v, e);
     if (!o->is_multiple || v->len > USER_VALUES_MAX)
         return err_set(e, -EINVAL, "the value of '%.*s' must be %s", STR_ARG(m->key),
                        o->is_multiple ? "a shorter list" : "one value, not a list");
     int r = 0;
     for (size_t i = 0; r == 0 && i < v->len; i++)
-        r = check_text(o, a, &v->items[i], e);
+        r = check_text(a, c, o, &v->items[i], e);
     return r;
 }
 
