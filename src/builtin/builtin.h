@@ -5,7 +5,7 @@
 #pragma once
 
 #include "auth/rule.h"
-#include "bundle/mpak.h"
+#include "bundle/package/mpak.h"
 #include "runtime/runtime.h"
 #include "tools/registry.h"
 

@@ -7,7 +7,7 @@
 
 #include "builtin/bundle_impl.h"
 #include "builtin/sampling.h"
-#include "bundle/path_list.h"
+#include "bundle/confine/path_list.h"
 #include "mcp/protocol.h"
 #include "runtime/turn/tool_question.h"
 

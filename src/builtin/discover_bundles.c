@@ -1,7 +1,7 @@
 /* nb__discover_bundles - finds bundles in the registry that could be installed. */
 #include "base/utf8.h"
 #include "builtin/internal.h"
-#include "bundle/mpak.h"
+#include "bundle/package/mpak.h"
 
 #define ANSWER_MAX      (256u * 1024)
 #define DESCRIPTION_MAX 300

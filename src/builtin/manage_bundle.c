@@ -4,7 +4,7 @@
 #include "auth/identity.h"
 #include "builtin/internal.h"
 #include "bundle/change.h"
-#include "bundle/install_rules.h"
+#include "bundle/entry/install_rules.h"
 
 static void on_cancel(struct builtin_call *c)
 {

@@ -13,12 +13,24 @@
  *
  * The set follows the settings: bundles_apply compares and starts, restarts or removes only what
  * differs. This floor knows nothing of tools as models see them; the floor above makes tool
- * sources out of bundles. Loop thread only. */
+ * sources out of bundles. Loop thread only.
+ *
+ *   confine/    what limits a process: paths, Landlock, seccomp, cgroups, counting what it uses
+ *   network/    a network of its own: rules, names, the filtering proxy
+ *   entry/      what an entry of the settings says; the tools a person has accepted
+ *   settings/   the file of entries, credentials and sealed secrets
+ *   package/    archives, manifests, the registry: from a name to a command line
+ *   sandbox/    the plan of a sandbox, and `nb launch`, which carries it out
+ *   plan/       what a start needs, and what is shown before installing; packages of npm
+ *   oauth/      signing in to remote servers
+ *   bash/       the server of the bash tool, a program of its own
+ *   supervise/  the life of bundles and of their calls
+ *   .           change.h adds and removes bundles while nb runs */
 #pragma once
 
 #include "base/list.h"
-#include "bundle/entry.h"
-#include "bundle/pins.h"
+#include "bundle/entry/entry.h"
+#include "bundle/entry/pins.h"
 #include "loop/pool.h"
 #include "mcp/lanes.h"
 #include "workspace/dir_grant.h"

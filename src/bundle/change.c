@@ -2,8 +2,8 @@
 
 #include "base/clock.h"
 #include "bundle/change_impl.h"
-#include "bundle/plain_secrets.h"
-#include "bundle/settings.h"
+#include "bundle/settings/plain_secrets.h"
+#include "bundle/settings/settings.h"
 
 #define LOOK_MS 50
 

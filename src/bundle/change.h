@@ -6,7 +6,7 @@
 #pragma once
 
 #include "bundle/bundle.h"
-#include "bundle/install_rules.h"
+#include "bundle/entry/install_rules.h"
 #include "workspace/deed.h"
 
 #define BUNDLE_CHANGE_MS 60000 /* for a download and a start */

@@ -3,12 +3,12 @@
 
 #include "base/clock.h"
 #include "base/secret_name.h"
-#include "bundle/bundle_impl.h"
 #include "bundle/change_impl.h"
-#include "bundle/credentials.h"
-#include "bundle/entry_copy.h"
-#include "bundle/package.h"
-#include "bundle/user_config.h"
+#include "bundle/entry/entry_copy.h"
+#include "bundle/package/package.h"
+#include "bundle/package/user_config.h"
+#include "bundle/settings/credentials.h"
+#include "bundle/supervise/bundle_impl.h"
 
 #define TEXT_MAX (64u * 1024)
 

@@ -2,7 +2,7 @@
 
 #include "base/clock.h"
 #include "bundle/bundle.h"
-#include "bundle/npm_install.h"
+#include "bundle/plan/npm_install.h"
 #include "cli/bundle.h"
 
 #define QUIET_MS       1500 /* most have started by then */

@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "bundle/sealed.h"
+#include "bundle/settings/sealed.h"
 #include "cli/cli.h"
 #include "cli/progress.h"
 #include "cli/put_back.h"

@@ -4,7 +4,7 @@
 #include <dirent.h>
 
 #include "bundle/change.h"
-#include "bundle/settings.h"
+#include "bundle/settings/settings.h"
 #include "cli/session.h"
 #include "cli/text.h"
 #include "os/file.h"

@@ -4,7 +4,7 @@
  * otherwise they work on the settings file, which takes effect with the next start. */
 #pragma once
 
-#include "bundle/entry.h"
+#include "bundle/entry/entry.h"
 #include "cli/conversations.h"
 
 extern const struct command BUNDLE_LIST, BUNDLE_INFO, BUNDLE_LOGS, BUNDLE_ADD, BUNDLE_AUTH,

@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include "bundle/command_needs.h"
-#include "bundle/credentials.h"
-#include "bundle/oauth.h"
-#include "bundle/plain_secrets.h"
-#include "bundle/settings.h"
+#include "bundle/entry/command_guess.h"
+#include "bundle/oauth/oauth.h"
+#include "bundle/settings/credentials.h"
+#include "bundle/settings/plain_secrets.h"
+#include "bundle/settings/settings.h"
 #include "cli/bundle_inspect.h"
 #include "cli/bundle_npm.h"
 #include "cli/bundle_uvx.h"

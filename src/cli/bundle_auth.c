@@ -6,10 +6,10 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "bundle/credentials.h"
-#include "bundle/entry_copy.h"
-#include "bundle/oauth.h"
-#include "bundle/plain_secrets.h"
+#include "bundle/entry/entry_copy.h"
+#include "bundle/oauth/oauth.h"
+#include "bundle/settings/credentials.h"
+#include "bundle/settings/plain_secrets.h"
 #include "cli/bundle.h"
 #include "cli/record.h"
 #include "net/fetch.h"

@@ -1,7 +1,7 @@
 /* nb bundle remove, enable, disable, start, stop, restart. */
 #include "base/clock.h"
-#include "bundle/credentials.h"
-#include "bundle/settings.h"
+#include "bundle/settings/credentials.h"
+#include "bundle/settings/settings.h"
 #include "cli/bundle.h"
 #include "cli/record.h"
 

@@ -2,9 +2,9 @@
 #include <limits.h>
 #include <stdlib.h>
 
-#include "bundle/import.h"
-#include "bundle/plain_secrets.h"
-#include "bundle/settings.h"
+#include "bundle/entry/import.h"
+#include "bundle/settings/plain_secrets.h"
+#include "bundle/settings/settings.h"
 #include "cli/bundle.h"
 #include "cli/record.h"
 #include "cli/text.h"

@@ -6,9 +6,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "bundle/command_needs.h"
-#include "bundle/package.h"
-#include "bundle/path_list.h"
+#include "bundle/confine/path_list.h"
+#include "bundle/entry/command_guess.h"
+#include "bundle/package/package.h"
 
 #define PRINTED_MAX (256u * 1024)
 

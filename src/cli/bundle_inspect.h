@@ -1,8 +1,8 @@
 /* bundle_inspect.h - a bundle before it is added: its files, the inspection, the questions. */
 #pragma once
 
-#include "bundle/inspect.h"
-#include "bundle/network_reach.h"
+#include "bundle/plan/inspect.h"
+#include "bundle/sandbox/network_reach.h"
 #include "cli/args.h"
 #include "cli/bundle.h"
 

@@ -1,7 +1,7 @@
 /* nb bundle list, info, logs. */
-#include "bundle/command_line.h"
-#include "bundle/network_reach.h"
-#include "bundle/package.h"
+#include "bundle/package/command_line.h"
+#include "bundle/package/package.h"
+#include "bundle/sandbox/network_reach.h"
 #include "cli/bundle.h"
 #include "cli/styled.h"
 #include "cli/table.h"

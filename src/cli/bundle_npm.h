@@ -1,7 +1,7 @@
 /* bundle_npm.h - packages of npm for commands: looked up, and installed with progress shown. */
 #pragma once
 
-#include "bundle/npm_install.h"
+#include "bundle/plan/npm_install.h"
 #include "cli/bundle.h"
 
 /* The exact version that the entry's command means now; nothing is installed. */

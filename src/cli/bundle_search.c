@@ -1,5 +1,5 @@
 /* nb bundle search - what the registry has. */
-#include "bundle/mpak.h"
+#include "bundle/package/mpak.h"
 #include "cli/bundle.h"
 #include "cli/styled.h"
 #include "cli/table.h"

@@ -2,9 +2,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "bundle/archive.h"
-#include "bundle/package.h"
-#include "bundle/settings.h"
+#include "bundle/package/archive.h"
+#include "bundle/package/package.h"
+#include "bundle/settings/settings.h"
 #include "cli/bundle_inspect.h"
 #include "cli/bundle_npm.h"
 #include "cli/record.h"

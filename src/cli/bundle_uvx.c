@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "bundle/package_command.h"
+#include "bundle/entry/package_command.h"
 #include "loop/timer.h"
 #include "net/child.h"
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include "bundle/archive.h"
+#include "bundle/package/archive.h"
 #include "cli/bundle_inspect.h"
 #include "os/file.h"
 #include "store/io.h"

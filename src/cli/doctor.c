@@ -5,9 +5,9 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "bundle/cgroup.h"
-#include "bundle/sandbox.h"
-#include "bundle/sealed.h"
+#include "bundle/confine/cgroup.h"
+#include "bundle/sandbox/sandbox.h"
+#include "bundle/settings/sealed.h"
 #include "cli/cli.h"
 #include "cli/client.h"
 #include "cli/plain_settings.h"
@@ -81,7 +81,7 @@ static void check_sandbox(struct report *r)
             offer.why_no_network);
 }
 
-/* Without cgroups nb looks at /proc instead (bundle/memory_watch.c). */
+/* Without cgroups nb looks at /proc instead (bundle/supervise/memory_watch.c). */
 static void check_limits(struct report *r)
 {
     str by_kernel = cgroup_controllers(&r->arena, &CGROUP_SYSTEM);

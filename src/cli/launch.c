@@ -1,4 +1,4 @@
-#include "bundle/launch.h"
+#include "bundle/sandbox/launch.h"
 
 #include "cli/cli.h"
 #include "net/child.h"

@@ -1,6 +1,6 @@
 #include <unistd.h>
 
-#include "bundle/bash_server.h"
+#include "bundle/bash/bash_server.h"
 #include "cli/cli.h"
 #include "cli/mcp.h"
 

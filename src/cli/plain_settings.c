@@ -3,9 +3,9 @@
 #include <dirent.h>
 #include <errno.h>
 
-#include "bundle/credentials.h"
-#include "bundle/plain_secrets.h"
-#include "bundle/settings.h"
+#include "bundle/settings/credentials.h"
+#include "bundle/settings/plain_secrets.h"
+#include "bundle/settings/settings.h"
 #include "os/file.h"
 
 #define INSTANCE_BYTES_MAX (256u * 1024)

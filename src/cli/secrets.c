@@ -1,6 +1,6 @@
 /* nb secrets - secrets in the settings: which are plain text, and moving them to the encrypted
  * store. */
-#include "bundle/sealed.h"
+#include "bundle/settings/sealed.h"
 #include "cli/plain_settings.h"
 #include "cli/record.h"
 #include "cli/text.h"

@@ -6,8 +6,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "bundle/bundle_want.h"
-#include "bundle/grant_rules.h"
+#include "bundle/plan/bundle_want.h"
+#include "bundle/plan/grant_rules.h"
 #include "cli/session_impl.h"
 #include "server/server.h"
 

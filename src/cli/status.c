@@ -1,5 +1,5 @@
 /* nb status, nb reload. */
-#include "bundle/settings.h"
+#include "bundle/settings/settings.h"
 #include "cli/bundle.h"
 #include "cli/session.h"
 #include "cli/styled.h"

@@ -108,7 +108,7 @@ struct config {
     struct config_secrets secrets;
 
     bool no_default_bundles, allow_insecure_remotes;
-    struct json_strs allow_install; /* items NULL = not set (bundle/install_rules.h) */
+    struct json_strs allow_install; /* items NULL = not set (bundle/entry/install_rules.h) */
     struct json_strs skill_dirs;    /* absolute, or relative to the file's directory */
     /* Sections that upper floors decode themselves; NULL when absent. */
     const struct json *bundles, *skills, *agents, *providers, *permissions, *home;

@@ -2,7 +2,7 @@
 
 #include <errno.h>
 
-#include "bundle/credentials.h"
+#include "bundle/settings/credentials.h"
 #include "os/file.h"
 
 #define KEY_FILE_MAX  4096

@@ -8,7 +8,7 @@
 
 #include "api/api.h"
 #include "base/clock.h"
-#include "bundle/credentials.h"
+#include "bundle/settings/credentials.h"
 #include "net/fetch.h"
 #include "os/file.h"
 #include "os/zone.h"

@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 #include "builtin/bundle_source.h"
-#include "bundle/settings.h"
+#include "bundle/settings/settings.h"
 #include "gateway/gateway.h"
 #include "server/space.h"
 

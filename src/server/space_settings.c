@@ -1,7 +1,7 @@
 /* space_settings.c - the settings of a workspace: its own on top of the server's, read with it
  * and followed while it runs. */
 #include "base/clock.h"
-#include "bundle/settings.h"
+#include "bundle/settings/settings.h"
 #include "server/space.h"
 #include "workspace/directory.h"
 

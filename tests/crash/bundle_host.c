@@ -18,9 +18,9 @@
 #include <unistd.h>
 #include <uv.h>
 
-#include "bundle/bash_server.h"
+#include "bundle/bash/bash_server.h"
 #include "bundle/bundle.h"
-#include "bundle/launch.h"
+#include "bundle/sandbox/launch.h"
 #include "net/child.h"
 
 #define INPUT_MAX  (64u * 1024 * 1024)

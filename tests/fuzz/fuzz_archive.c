@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "bundle/archive.h"
+#include "bundle/package/archive.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -2,7 +2,7 @@
  * value marked sensitive is on none. */
 #include <assert.h>
 
-#include "bundle/command_line.h"
+#include "bundle/package/command_line.h"
 
 #define SECRET "zq8Secret"
 

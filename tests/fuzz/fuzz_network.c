@@ -3,7 +3,7 @@
  * destination that is read is read again as the same. */
 #include <assert.h>
 
-#include "bundle/network_dns.h"
+#include "bundle/network/network_dns.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

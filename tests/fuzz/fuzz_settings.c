@@ -2,8 +2,8 @@
  * means exactly what was asked for, and taking it back gives the same document again. */
 #include <assert.h>
 
-#include "bundle/import.h"
-#include "bundle/settings_text.h"
+#include "bundle/entry/import.h"
+#include "bundle/settings/settings_text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

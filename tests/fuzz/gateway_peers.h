@@ -4,7 +4,7 @@
  * answered as a plain server would; every other request waits until the input answers it
  * (peers_answer), and at any time the input can have a server say anything (peers_say) or disappear
  * (peers_lose). What is sent to a server must be one valid message. Bundles are these servers and
- * nothing more: this file takes the place of bundle/bundle.c. */
+ * nothing more: this file takes the place of bundle/supervise/bundle.c. */
 #pragma once
 
 #include <assert.h>

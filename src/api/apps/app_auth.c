@@ -16,10 +16,10 @@
 #include "api/proxy.h"
 #include "base/random.h"
 #include "bundle/bundle.h"
-#include "bundle/credentials.h"
-#include "bundle/entry_copy.h"
-#include "bundle/oauth.h"
-#include "bundle/plain_secrets.h"
+#include "bundle/entry/entry_copy.h"
+#include "bundle/oauth/oauth.h"
+#include "bundle/settings/credentials.h"
+#include "bundle/settings/plain_secrets.h"
 
 #define SIGN_IN_MS         (10u * 60 * 1000)
 #define SIGN_INS_MAX       64 /* that are not finished; the oldest makes room */

@@ -5,8 +5,8 @@
 #include "api/internal.h"
 #include "api/trail.h"
 #include "bundle/change.h"
-#include "bundle/import.h"
-#include "bundle/install_rules.h"
+#include "bundle/entry/import.h"
+#include "bundle/entry/install_rules.h"
 
 /* ---- showing ---- */
 

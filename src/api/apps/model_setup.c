@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "api/internal.h"
-#include "bundle/credentials.h"
-#include "bundle/settings.h"
+#include "bundle/settings/credentials.h"
+#include "bundle/settings/settings.h"
 
 #define MODEL_NAME_MAX 200
 

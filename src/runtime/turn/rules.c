@@ -1,7 +1,7 @@
 /* rules.c - the permissions of a workspace change while it runs. */
 #include <errno.h>
 
-#include "bundle/settings.h"
+#include "bundle/settings/settings.h"
 #include "runtime/turn/turn.h"
 
 struct rule_change {

@@ -5,9 +5,9 @@
  * directory, as in a terminal without a server. They are this turn's own set. */
 #include <errno.h>
 
-#include "bundle/bundle_want.h"
-#include "bundle/grant_rules.h"
-#include "bundle/path_list.h"
+#include "bundle/confine/path_list.h"
+#include "bundle/plan/bundle_want.h"
+#include "bundle/plan/grant_rules.h"
 #include "runtime/turn/turn.h"
 
 struct grant_load {

@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "bundle/entry.h"
+#include "bundle/entry/entry.h"
 #include "unit/bundle/arena_rig.h"
 
 static inline int decode(const char *text, struct bundle_entry *ret, struct err *e)

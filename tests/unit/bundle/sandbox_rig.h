@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "bundle/sandbox.h"
+#include "bundle/sandbox/sandbox.h"
 #include "support/unit.h"
 
 struct rig {

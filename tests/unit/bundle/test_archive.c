@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "base/arena.h"
-#include "bundle/archive.h"
+#include "bundle/package/archive.h"
 #include "os/file.h"
 #include "store/io.h"
 #include "support/unit.h"

@@ -1,4 +1,4 @@
-#include "bundle/bash_answer.h"
+#include "bundle/bash/bash_answer.h"
 #include "support/unit.h"
 
 static struct arena arena;

@@ -1,7 +1,7 @@
 #include <errno.h>
 
 #include "base/clock.h"
-#include "bundle/bash_run.h"
+#include "bundle/bash/bash_run.h"
 #include "support/unit.h"
 
 static struct bash_run run;

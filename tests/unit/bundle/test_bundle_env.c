@@ -1,5 +1,5 @@
-#include "bundle/bundle_env.h"
-#include "bundle/bundle_want.h"
+#include "bundle/plan/bundle_env.h"
+#include "bundle/plan/bundle_want.h"
 #include "support/unit.h"
 
 static const char *value_of(const char *const *env, const char *name)

@@ -1,6 +1,6 @@
 #include <sys/xattr.h>
 
-#include "bundle/cgroup.h"
+#include "bundle/confine/cgroup.h"
 #include "sandbox_rig.h"
 
 /* Files stand in for the kernel's: what is written to them can be read back. */

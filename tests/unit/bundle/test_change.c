@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 #include "bundle/change.h"
-#include "bundle/settings.h"
+#include "bundle/settings/settings.h"
 #include "loop/timer.h"
 #include "support/unit.h"
 #include "workspace/deed.h"

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "bundle/command_line.h"
+#include "bundle/package/command_line.h"
 #include "unit/bundle/arena_rig.h"
 
 #define OPTIONS                                                                                    \

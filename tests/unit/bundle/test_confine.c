@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "bundle/confine.h"
+#include "bundle/confine/confine.h"
 #include "sandbox_rig.h"
 
 static void needs_both(void)

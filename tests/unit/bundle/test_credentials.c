@@ -3,7 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "bundle/credentials.h"
+#include "bundle/settings/credentials.h"
 #include "os/file.h"
 #include "store/io.h"
 #include "support/unit.h"

@@ -1,6 +1,6 @@
 #include <errno.h>
 
-#include "bundle/download.h"
+#include "bundle/package/download.h"
 #include "os/file.h"
 #include "support/unit.h"
 #include "unit/bundle/registry_rig.h"

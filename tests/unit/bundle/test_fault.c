@@ -1,6 +1,6 @@
 #include <errno.h>
 
-#include "bundle/fault.h"
+#include "bundle/supervise/fault.h"
 #include "support/unit.h"
 
 static void a_failure_never_has_the_servers_words(void **state)

@@ -1,6 +1,6 @@
 #include <errno.h>
 
-#include "bundle/grant_rules.h"
+#include "bundle/plan/grant_rules.h"
 #include "sandbox_rig.h"
 
 static int check(const char *path)

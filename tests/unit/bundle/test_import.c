@@ -1,6 +1,6 @@
 #include <errno.h>
 
-#include "bundle/import.h"
+#include "bundle/entry/import.h"
 #include "unit/bundle/arena_rig.h"
 
 static struct import_list parse(const char *text)

@@ -1,6 +1,6 @@
 #include <errno.h>
 
-#include "bundle/install_rules.h"
+#include "bundle/entry/install_rules.h"
 #include "unit/bundle/arena_rig.h"
 
 static int check(const char *text, enum install_rights rights, const struct json_strs *allowed)

@@ -1,4 +1,4 @@
-#include "bundle/jsonc.h"
+#include "bundle/entry/jsonc.h"
 #include "support/unit.h"
 
 static void becomes(const char *text, const char *expected)

@@ -6,8 +6,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "bundle/launch.h"
-#include "bundle/process_tree.h"
+#include "bundle/confine/process_tree.h"
+#include "bundle/sandbox/launch.h"
 #include "support/unit.h"
 
 /* Starts a launcher in a process of its own, as nb does. */

@@ -1,4 +1,4 @@
-#include "bundle/loader_env.h"
+#include "bundle/confine/loader_env.h"
 #include "support/unit.h"
 
 static void what_loads_code_is_known(void **state)

@@ -1,6 +1,6 @@
 #include <errno.h>
 
-#include "bundle/manifest.h"
+#include "bundle/package/manifest.h"
 #include "unit/bundle/arena_rig.h"
 
 #define HEAD "\"manifest_version\":\"0.3\",\"name\":\"echo\",\"version\":\"1.2.0\""

@@ -1,6 +1,6 @@
 #include <errno.h>
 
-#include "bundle/mpak.h"
+#include "bundle/package/mpak.h"
 #include "support/unit.h"
 #include "unit/bundle/registry_rig.h"
 

@@ -1,6 +1,6 @@
 #include <errno.h>
 
-#include "bundle/network_dns.h"
+#include "bundle/network/network_dns.h"
 #include "support/unit.h"
 
 /* A question for `name`, of a type. Returns its length. */

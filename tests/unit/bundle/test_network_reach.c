@@ -1,7 +1,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "bundle/network_reach.h"
+#include "bundle/sandbox/network_reach.h"
 #include "sandbox_rig.h"
 
 static struct sandbox_offer offer = {.kind = SANDBOX_BUBBLEWRAP, .has_network = true};

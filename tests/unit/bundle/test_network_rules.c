@@ -1,4 +1,4 @@
-#include "bundle/network_rules.h"
+#include "bundle/network/network_rules.h"
 #include "support/unit.h"
 
 static struct arena arena;

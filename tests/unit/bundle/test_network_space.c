@@ -5,8 +5,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "bundle/network_proxy.h"
-#include "bundle/network_space.h"
+#include "bundle/network/network_proxy.h"
+#include "bundle/network/network_space.h"
 #include "support/unit.h"
 
 static struct arena arena;

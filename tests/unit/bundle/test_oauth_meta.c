@@ -1,6 +1,6 @@
 #include <errno.h>
 
-#include "bundle/oauth_meta.h"
+#include "bundle/oauth/oauth_meta.h"
 #include "unit/bundle/arena_rig.h"
 
 static void a_challenge_says_where_and_what(void **state)

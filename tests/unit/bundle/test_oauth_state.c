@@ -1,8 +1,8 @@
 #include <errno.h>
 #include <sys/stat.h>
 
-#include "bundle/credentials.h"
-#include "bundle/oauth.h"
+#include "bundle/oauth/oauth.h"
+#include "bundle/settings/credentials.h"
 #include "support/tempdir.h"
 #include "unit/bundle/arena_rig.h"
 

@@ -1,7 +1,7 @@
 #include <errno.h>
 
 #include "base/clock.h"
-#include "bundle/oauth_token.h"
+#include "bundle/oauth/oauth_token.h"
 #include "unit/bundle/arena_rig.h"
 
 static struct oauth_state state_before(void)

@@ -2,7 +2,7 @@
 #include <sys/stat.h>
 
 #include "base/hash.h"
-#include "bundle/package.h"
+#include "bundle/package/package.h"
 #include "os/file.h"
 #include "support/tempdir.h"
 #include "support/unit.h"

@@ -1,4 +1,4 @@
-#include "bundle/package_command.h"
+#include "bundle/entry/package_command.h"
 #include "support/unit.h"
 
 static bool parse(const char *command, const char *const *args, struct package_command *ret)
@@ -25,7 +25,8 @@ static void packages_of_npx_and_uvx(void **state)
     is(c.wanted, "^1.2");
     is(c.program, "");
     assert_true(c.source == PACKAGE_NPM && c.first_arg == 2);
-    assert_true(PARSE(&c, "/usr/bin/npx", "--yes", "--package=some-server@latest", "--", "run", "x"));
+    assert_true(
+        PARSE(&c, "/usr/bin/npx", "--yes", "--package=some-server@latest", "--", "run", "x"));
     is(c.name, "some-server");
     is(c.program, "run");
     assert_int_equal(c.first_arg, 4);

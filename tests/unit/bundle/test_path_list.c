@@ -1,4 +1,4 @@
-#include "bundle/path_list.h"
+#include "bundle/confine/path_list.h"
 #include "support/unit.h"
 
 static void below_is_a_matter_of_whole_names(void **state)

@@ -1,7 +1,7 @@
 #include <errno.h>
 
 #include "base/hidden.h"
-#include "bundle/pins.h"
+#include "bundle/entry/pins.h"
 #include "support/json_random.h"
 #include "unit/bundle/arena_rig.h"
 

@@ -1,4 +1,4 @@
-#include "bundle/bundle_impl.h"
+#include "bundle/supervise/bundle_impl.h"
 #include "support/unit.h"
 
 static struct bundle bundle;

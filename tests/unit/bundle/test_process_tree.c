@@ -2,7 +2,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "bundle/process_tree.h"
+#include "bundle/confine/process_tree.h"
 #include "support/unit.h"
 
 struct seen {

@@ -1,9 +1,9 @@
 #include <errno.h>
 
 #include "base/hash.h"
-#include "bundle/credentials.h"
-#include "bundle/mpak.h"
-#include "bundle/resolve.h"
+#include "bundle/package/mpak.h"
+#include "bundle/package/resolve.h"
+#include "bundle/settings/credentials.h"
 #include "os/file.h"
 #include "support/unit.h"
 #include "unit/bundle/registry_rig.h"

@@ -1,7 +1,7 @@
 #include <errno.h>
 
 #include "base/json.h"
-#include "bundle/sandbox.h"
+#include "bundle/sandbox/sandbox.h"
 #include "sandbox_rig.h"
 
 static const struct sandbox_offer BWRAP = {

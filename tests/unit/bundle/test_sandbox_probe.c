@@ -1,5 +1,5 @@
 #include "base/clock.h"
-#include "bundle/confine.h"
+#include "bundle/confine/confine.h"
 #include "sandbox_rig.h"
 
 static const struct sandbox_offer *look(const char *path)

@@ -1,6 +1,6 @@
 #include <errno.h>
 
-#include "bundle/sandbox_rules.h"
+#include "bundle/sandbox/sandbox_rules.h"
 #include "sandbox_rig.h"
 
 static struct sandbox_rules rules;

@@ -1,6 +1,6 @@
 #include <errno.h>
 
-#include "bundle/sealed.h"
+#include "bundle/settings/sealed.h"
 #include "os/file.h"
 #include "support/tempdir.h"
 #include "support/unit.h"

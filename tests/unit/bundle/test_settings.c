@@ -5,7 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "bundle/settings.h"
+#include "bundle/settings/settings.h"
 #include "os/file.h"
 #include "support/unit.h"
 

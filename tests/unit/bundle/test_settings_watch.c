@@ -1,7 +1,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "bundle/settings.h"
+#include "bundle/settings/settings.h"
 #include "os/file.h"
 #include "support/unit.h"
 

@@ -1,4 +1,4 @@
-#include "bundle/stderr_ring.h"
+#include "bundle/supervise/stderr_ring.h"
 #include "support/unit.h"
 
 static void keeps_the_newest_whole_lines(void **state)

@@ -1,5 +1,5 @@
-#include "bundle/substitute.h"
-#include "bundle/user_config.h"
+#include "bundle/package/substitute.h"
+#include "bundle/package/user_config.h"
 #include "unit/bundle/arena_rig.h"
 
 static str ONE[] = {STR_INIT("s3${HOME}t")}, TWO[] = {STR_INIT("/a"), STR_INIT("/b")};

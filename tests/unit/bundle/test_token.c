@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "bundle/token.h"
+#include "bundle/oauth/token.h"
 #include "loop/timer.h"
 #include "unit/bundle/arena_rig.h"
 

@@ -1,6 +1,6 @@
 #include <errno.h>
 
-#include "bundle/user_config.h"
+#include "bundle/package/user_config.h"
 #include "support/unit.h"
 
 static struct arena arena;

@@ -1,0 +1,285 @@
+#include "bundle/confine/cgroup.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/random.h"
+
+#define OWN_LEAF   "nb"
+#define LEAF       "command"
+#define OWN_WEIGHT "500" /* servers have 100 each: nb answers while they compute */
+#define FILE_BYTES 4096
+#define LEFT_AGE_S 60
+
+const struct cgroup_place CGROUP_SYSTEM = {"/proc/self/cgroup", "/sys/fs/cgroup"};
+
+static str read_file(const char *path, char buf[FILE_BYTES])
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read(fd, buf, FILE_BYTES);
+    if (fd >= 0)
+        close(fd);
+    return (str){buf, n > 0 ? (size_t)n : 0};
+}
+
+static int write_file(struct arena *a, str dir, const char *name, const char *text)
+{
+    int fd = open(arena_printf(a, "%.*s/%s", STR_ARG(dir), name).p, O_WRONLY | O_CLOEXEC);
+    if (fd < 0)
+        return -errno;
+    ssize_t n = write(fd, text, strlen(text));
+    int rc = n < 0 ? -errno : 0;
+    close(fd);
+    return rc;
+}
+
+static bool has_file(const char *path, const char *file)
+{
+    char name[FILE_BYTES];
+    snprintf(name, sizeof(name), "%s/%s", path, file);
+    return access(name, F_OK) == 0;
+}
+
+static bool has_word(str text, str word)
+{
+    str rest = text, part;
+    while (str_split(&rest, ' ', &part)) {
+        if (str_eq(str_trim(part), word))
+            return true;
+    }
+    return false;
+}
+
+/* A line is "ID:CONTROLLERS:/PATH"; in v2 "0::/PATH". Empty when there is no such line. */
+static str own_path(struct arena *a, const struct cgroup_place *place, str controller)
+{
+    char buf[FILE_BYTES];
+    str rest = read_file(place->self, buf), line, id, names;
+    while (str_split(&rest, '\n', &line)) {
+        bool is_it = str_split(&line, ':', &id) && str_split(&line, ':', &names) &&
+                     str_eq(names, controller) && str_starts(line, STR("/"));
+        if (is_it)
+            return arena_printf(a, "%s%s%.*s%.*s", place->mount, names.n > 0 ? "/" : "",
+                                STR_ARG(names), STR_ARG(line));
+    }
+    return STR_NONE;
+}
+
+/* systemd marks what it gives away; nothing else is ours to divide. */
+static bool is_delegated(str dir)
+{
+    char mark[2] = {0};
+    return dir.n > 0 && getxattr(dir.p, "user.delegate", mark, sizeof(mark)) == 1 && mark[0] == '1';
+}
+
+/* Those that nb uses. Each is switched on alone: one that was not delegated must not keep the
+ * others off. */
+static const char *const CONTROLLERS[] = {"memory", "pids", "cpu"};
+
+static str offered(struct arena *a, str dir)
+{
+    char buf[FILE_BYTES], all[64] = "";
+    str path = arena_printf(a, "%.*s/cgroup.controllers", STR_ARG(dir));
+    str text = read_file(path.p, buf);
+    for (size_t i = 0; i < ARRAY_LEN(CONTROLLERS); i++) {
+        size_t n = strlen(all);
+        if (has_word(text, str_from(CONTROLLERS[i])))
+            snprintf(all + n, sizeof(all) - n, "%s%s", n > 0 ? " " : "", CONTROLLERS[i]);
+    }
+    return arena_str(a, str_from(all));
+}
+
+/* The cgroup to divide: where we are, or above it if we have moved into the leaf already. */
+static str find_root(struct arena *a, const struct cgroup_place *place)
+{
+    str own = own_path(a, place, STR_NONE);
+    if (str_ends(own, STR("/" OWN_LEAF))) {
+        str above = arena_str(a, str_slice(own, 0, own.n - (sizeof("/" OWN_LEAF) - 1)));
+        if (is_delegated(above) && offered(a, above).n > 0)
+            return above;
+    }
+    return is_delegated(own) && offered(a, own).n > 0 ? own : STR_NONE;
+}
+
+/* The controller of processes in v1: empty unless it is there and ours to use. */
+static str find_v1(struct arena *a, const struct cgroup_place *place)
+{
+    str own = own_path(a, place, STR("pids"));
+    if (own.n == 0 || geteuid() != 0 || access(own.p, W_OK) < 0)
+        return STR_NONE;
+    return access(arena_printf(a, "%.*s/cgroup.procs", STR_ARG(own)).p, W_OK) < 0 ? STR_NONE : own;
+}
+
+str cgroup_controllers(struct arena *a, const struct cgroup_place *place)
+{
+    str root = find_root(a, place);
+    if (root.n > 0)
+        return offered(a, root);
+    return find_v1(a, place).n > 0 ? STR("pids") : STR_NONE;
+}
+
+/* Passes the controllers of a cgroup on to those in it. */
+static int pass_on(struct arena *a, str dir)
+{
+    int rc = -ENOENT;
+    for (size_t i = 0; i < ARRAY_LEN(CONTROLLERS); i++) {
+        str text = arena_printf(a, "+%s", CONTROLLERS[i]);
+        if (has_word(offered(a, dir), str_from(CONTROLLERS[i])) &&
+            write_file(a, dir, "cgroup.subtree_control", text.p) == 0)
+            rc = 0;
+    }
+    return rc;
+}
+
+static int divide(struct arena *a, str root)
+{
+    str leaf = arena_printf(a, "%.*s/" OWN_LEAF, STR_ARG(root));
+    if (mkdir(leaf.p, 0755) < 0 && errno != EEXIST)
+        return -errno;
+    int rc = write_file(a, leaf, "cgroup.procs", "0");
+    rc = rc < 0 ? rc : pass_on(a, root);
+    (void)write_file(a, leaf, "cpu.weight", OWN_WEIGHT); /* absent without the cpu controller */
+    return rc;
+}
+
+static str make_dir(struct arena *a, str parent, str name)
+{
+    uint32_t unique;
+    random_bytes(&unique, sizeof(unique));
+    str path = arena_printf(a, "%.*s/%.*s-%08x", STR_ARG(parent), STR_ARG(name), unique);
+    return mkdir(path.p, 0755) < 0 ? STR_NONE : path;
+}
+
+static int write_limit(struct arena *a, str path, const char *file, int64_t value)
+{
+    char text[32];
+    snprintf(text, sizeof(text), "%lld", (long long)value);
+    return value > 0 ? write_file(a, path, file, text) : 0;
+}
+
+/* A ceiling whose controller is not there is left out; if none is left, so is the cgroup. */
+static const char *with_limits(struct arena *a, str path, const struct cgroup_limits *limits)
+{
+    if (path.n == 0)
+        return NULL;
+    int memory = write_limit(a, path, "memory.max", limits->memory_bytes);
+    int tasks = write_limit(a, path, "pids.max", limits->tasks);
+    if (memory < 0 && tasks < 0) {
+        (void)rmdir(path.p);
+        return NULL;
+    }
+    (void)write_file(a, path, "memory.swap.max", "0"); /* absent where there is no swap */
+    (void)write_file(a, path, "memory.oom.group", "1");
+    return path.p;
+}
+
+/* A leaf can be removed only when its last process is gone, which may be a moment after its end. A
+ * young one may wait for its first process. */
+static void sweep(const char *dir_path, str prefix, str except, int min_age_s)
+{
+    const struct dirent *d;
+    struct stat st;
+    DIR *dir = opendir(dir_path);
+    while (dir && (d = readdir(dir)) != NULL) {
+        str name = str_from(d->d_name);
+        if (str_starts(name, prefix) && !(except.n > 0 && str_starts(name, except)) &&
+            fstatat(dirfd(dir), d->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+            time(NULL) - st.st_mtime >= min_age_s)
+            (void)unlinkat(dirfd(dir), d->d_name, AT_REMOVEDIR);
+    }
+    if (dir)
+        closedir(dir);
+}
+
+static str make_below_root(struct arena *a, const struct cgroup_place *place, str name)
+{
+    str root = find_root(a, place);
+    if (root.n > 0 && divide(a, root) < 0)
+        return STR_NONE;
+    root = root.n > 0 ? root : find_v1(a, place);
+    if (root.n == 0)
+        return STR_NONE;
+    /* Those of servers that were killed. The group of the bash bundle is empty between commands. */
+    sweep(root.p, STR("bundle-"), STR("bundle-bash-"), LEFT_AGE_S);
+    return make_dir(a, root, arena_printf(a, "bundle-%.*s", STR_ARG(name)));
+}
+
+const char *cgroup_make(struct arena *a, const struct cgroup_place *place, str name,
+                        const struct cgroup_limits *limits)
+{
+    return with_limits(a, make_below_root(a, place, name), limits);
+}
+
+const char *cgroup_make_group(struct arena *a, const struct cgroup_place *place, str name)
+{
+    str path = make_below_root(a, place, name);
+    bool is_v2 = path.n > 0 && has_file(path.p, "cgroup.subtree_control");
+    if (is_v2 && pass_on(a, path) < 0) {
+        (void)rmdir(path.p);
+        return NULL;
+    }
+    return path.n > 0 ? path.p : NULL;
+}
+
+const char *cgroup_make_leaf(struct arena *a, str group, const struct cgroup_limits *limits)
+{
+    return with_limits(a, make_dir(a, group, STR(LEAF)), limits);
+}
+
+/* The number behind a word in a file of events; 0 when there is none. */
+static int64_t event_count(const char *path, const char *file, str word)
+{
+    char buf[FILE_BYTES], name[FILE_BYTES];
+    int64_t n = 0;
+    snprintf(name, sizeof(name), "%s/%s", path, file);
+    str rest = read_file(name, buf), line, key;
+    while (str_split(&rest, '\n', &line)) {
+        if (str_split(&line, ' ', &key) && str_eq(key, word) && parse_i64(line, &n) < 0)
+            n = 0;
+    }
+    return n;
+}
+
+bool cgroup_ran_out(const char *path)
+{
+    return event_count(path, "memory.events", STR("oom_kill")) > 0;
+}
+
+bool cgroup_was_full(const char *path)
+{
+    return event_count(path, "pids.events", STR("max")) > 0;
+}
+
+bool cgroup_has_memory(const char *path)
+{
+    return has_file(path, "memory.max");
+}
+
+void cgroup_kill(const char *path)
+{
+    char name[FILE_BYTES];
+    snprintf(name, sizeof(name), "%s/cgroup.kill", path);
+    int fd = open(name, O_WRONLY | O_CLOEXEC); /* Linux 5.14 */
+    ssize_t n = fd < 0 ? 0 : write(fd, "1", 1);
+    (void)n;
+    if (fd >= 0)
+        close(fd);
+}
+
+void cgroup_sweep(const char *group, int min_age_s)
+{
+    sweep(group, STR(LEAF "-"), STR_NONE, min_age_s);
+}
+
+void cgroup_remove(const char *path)
+{
+    if (rmdir(path) == 0)
+        return;
+    cgroup_sweep(path, 0);
+    (void)rmdir(path);
+}

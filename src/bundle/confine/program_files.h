@@ -1,0 +1,31 @@
+/* program_files.h - which files outside the system's directories a program needs to run.
+ *
+ * An interpreter installed below a home directory (nvm, pyenv, a virtual environment) needs
+ * its whole installation; a script needs its package and the modules beside it. Never a
+ * directory that holds more than programs: for those only the one file counts.
+ *
+ * A package chooses its command line itself, so it gets less: its program is a file of the
+ * package or of the system, or an interpreter that a person has in PATH. Arguments, links in
+ * the package and first lines of its scripts show nothing. */
+#pragma once
+
+#include "base/err.h"
+#include "bundle/confine/path_list.h"
+
+/* Directories of the system that every server may read. Where a distribution keeps them as
+ * links (/bin -> usr/bin) they stay links. NULL-terminated. */
+extern const char *const SANDBOX_SYSTEM_DIRS[], *const SANDBOX_SYSTEM_FILES[];
+
+struct program_query {
+    const char *const *argv, *const *env;
+    const char *cwd;
+    const char *home_dir, *work_dir;
+    const char *package_dir, *data_dir; /* NULL = a person wrote the command line */
+    const struct path_list *writes;     /* what it may write: it sees that anyway, and may have put
+                                         * links there, which are not followed */
+};
+
+/* Adds to `ret` what must be readable; *ret_program is where argv[0] is. -ENOENT with a message
+ * when there is no such program. Looks at files: for a pool thread. */
+int program_files_find(struct arena *a, const struct program_query *q, struct path_list *ret,
+                       const char **ret_program, struct err *e);

@@ -1,0 +1,46 @@
+#include "bundle/entry/command_guess.h"
+
+#include "bundle/confine/path_list.h"
+
+bool command_fetches(str command)
+{
+    static const char *const FETCHERS[] = {"npx", "bunx", "uvx", "pipx", "uv", "pnpm"};
+    str name = str_skip(command, (size_t)(str_rfind_char(command, '/') + 1));
+    for (size_t i = 0; i < ARRAY_LEN(FETCHERS); i++) {
+        if (str_eq(name, str_from(FETCHERS[i])))
+            return true;
+    }
+    return false;
+}
+
+static bool is_path(str arg)
+{
+    return str_starts(arg, STR("/")) || str_starts(arg, STR("~/"));
+}
+
+/* Both as they are written: "~/x" is not compared with "/home/me/x". */
+static bool is_declared(struct arena *a, const struct json_strs *l, str path)
+{
+    for (size_t i = 0; i < l->len; i++) {
+        str dir = path_clean(a, l->items[i], STR("/"), STR("/~"));
+        if (path_is_at_or_below(path_clean(a, path, STR("/"), STR("/~")), dir))
+            return true;
+    }
+    return false;
+}
+
+struct json_strs command_unseen_paths(struct arena *a, const struct bundle_entry *b)
+{
+    struct json_strs ret = {arena_array(a, b->args.len, sizeof(*ret.items)), 0};
+    bool is_first = true;
+    for (size_t i = 0; i < b->args.len && !b->sandbox.is_off; i++) {
+        str arg = b->args.items[i];
+        if (str_starts(arg, STR("-")))
+            continue;
+        if (!is_first && is_path(arg) && !is_declared(a, &b->sandbox.read, arg) &&
+            !is_declared(a, &b->sandbox.write, arg))
+            ret.items[ret.len++] = arg;
+        is_first = false;
+    }
+    return ret;
+}

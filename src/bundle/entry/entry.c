@@ -1,0 +1,550 @@
+#include <errno.h>
+
+#include "base/nearest.h"
+#include "bundle/entry/entry_impl.h"
+#include "bundle/entry/package_command.h"
+#include "net/url.h"
+
+#define RECONNECT_INITIAL_MS 1000
+#define RECONNECT_MAX_MS     30000
+#define RECONNECT_TRIES      5
+
+#define PATH_TEXT_MAX 256 /* of a place in the settings: "bundles[12].transport.auth" */
+#define MEMORY_MB_MAX (1024 * 1024)
+#define DISK_MB_MAX   (1024 * 1024 * 1024)
+
+const char *bundle_kind_name(enum bundle_kind k)
+{
+    static const char *const NAMES[] = {[BUNDLE_NAMED] = "named",
+                                        [BUNDLE_LOCAL] = "local",
+                                        [BUNDLE_REMOTE] = "remote",
+                                        [BUNDLE_COMMAND] = "command",
+                                        [BUNDLE_BUILT_IN] = "built-in"};
+    return NAMES[k];
+}
+
+/* ---- the entry's shape ---- */
+
+#define AT(member) offsetof(struct entry_document, member)
+
+static const struct json_field RECONNECT_FIELDS[] = {
+    {"initialReconnectionDelay", JF_INT, offsetof(struct entry_transport, initial_ms), 0, NULL, 0},
+    {"maxReconnectionDelay", JF_INT, offsetof(struct entry_transport, max_ms), 0, NULL, 0},
+    {"maxRetries", JF_INT, offsetof(struct entry_transport, tries), 0, NULL, 0},
+    {0}};
+
+static const struct json_field TRANSPORT_FIELDS[] = {
+    {"type", JF_STR, offsetof(struct entry_transport, type), 0, NULL, 0},
+    {"auth", JF_JSON_OBJECT, offsetof(struct entry_transport, auth), JF_NULLABLE, NULL, 0},
+    {"headers", JF_JSON_OBJECT, offsetof(struct entry_transport, headers), JF_NULLABLE, NULL, 0},
+    {"sessionId", JF_STR, offsetof(struct entry_transport, session_id), JF_NULLABLE, NULL, 0},
+    {"reconnection", JF_OBJECT, 0, JF_NULLABLE, RECONNECT_FIELDS, 0},
+    {0}};
+
+static const struct json_field PINNED_FIELDS[] = {
+    {"package", JF_STR, AT(pinned_package), 0, NULL, 0},
+    {"integrity", JF_STR, AT(pinned_integrity), 0, NULL, 0},
+    {0}};
+
+static const struct json_field FIELDS[] = {
+    {"name", JF_STR, AT(name), 0, NULL, 0},
+    {"version", JF_STR, AT(version), 0, NULL, 0},
+    {"path", JF_STR, AT(path), 0, NULL, 0},
+    {"url", JF_STR, AT(url), 0, NULL, 0},
+    {"command", JF_STR, AT(command), 0, NULL, 0},
+    {"args", JF_STRS, AT(args), 0, NULL, 0},
+    {"cwd", JF_STR, AT(cwd), 0, NULL, 0},
+    {"pinned", JF_OBJECT, 0, JF_NULLABLE, PINNED_FIELDS, 0},
+    {"serverName", JF_STR, AT(server_name), 0, NULL, 0},
+    {"transport", JF_OBJECT, AT(transport), JF_NULLABLE, TRANSPORT_FIELDS, 0},
+    {"env", JF_JSON_OBJECT, AT(env), JF_NULLABLE, NULL, 0},
+    {"allowedEnv", JF_STRS, AT(allowed_env), JF_NULLABLE, NULL, 0},
+    {"protected", JF_BOOL, AT(is_protected), 0, NULL, 0},
+    {"disabled", JF_BOOL, AT(is_disabled), 0, NULL, 0},
+    {"trustScore", JF_INT, AT(trust_score), JF_NULLABLE, NULL, 0},
+    {"ui", JF_JSON_OBJECT, AT(ui), JF_NULLABLE, NULL, 0},
+    {"userConfig", JF_JSON_OBJECT, AT(user_config), JF_NULLABLE, NULL, 0},
+    {"sandbox", JF_JSON, AT(sandbox), JF_NULLABLE, NULL, 0},
+    {"tools", JF_STR, AT(tools), 0, NULL, 0},
+    {"memoryMb", JF_INT, AT(memory_mb), 0, NULL, 0},
+    {"diskMb", JF_INT, AT(disk_mb), 0, NULL, 0},
+    {"allowPrivate", JF_BOOL, AT(allow_private), 0, NULL, 0},
+    {0}};
+
+struct sandbox_document {
+    const struct json *network;
+    struct json_strs read, write;
+};
+
+static const struct json_field SANDBOX_FIELDS[] = {
+    {"network", JF_JSON, offsetof(struct sandbox_document, network), 0, NULL, 0},
+    {"read", JF_STRS, offsetof(struct sandbox_document, read), 0, NULL, 0},
+    {"write", JF_STRS, offsetof(struct sandbox_document, write), 0, NULL, 0},
+    {0}};
+
+int entry_refuse(struct entry_decoder *d, const char *field, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    str text = arena_vprintf(d->arena, fmt, ap);
+    va_end(ap);
+    const char *dot = *d->at && *field ? "." : "";
+    const char *colon = *d->at || *field ? ": " : "";
+    return err_set(d->e, -EINVAL, "%s%s%s%s%.*s", d->at, dot, field, colon, STR_ARG(text));
+}
+
+static const char *below(struct entry_decoder *d, const char *field)
+{
+    return arena_printf(d->arena, "%s%s%s", d->at, *d->at ? "." : "", field).p;
+}
+
+static void note_unknown(void *ctx, const char *path, const char *meant)
+{
+    struct entry_decoder *d = ctx;
+    if (d->unknown.code < 0)
+        return;
+    err_set(&d->unknown, -EINVAL, "%s: there is no such setting of a bundle", path);
+    nearest_hint(&d->unknown, meant);
+}
+
+bool entry_has_control(str s)
+{
+    for (size_t i = 0; i < s.n; i++)
+        if ((unsigned char)s.p[i] < 0x20 || s.p[i] == 0x7f)
+            return true;
+    return false;
+}
+
+static bool has_nul(str s)
+{
+    return str_find_char(s, 0) >= 0;
+}
+
+int entry_decode_pairs(struct entry_decoder *d, const char *field, const struct json *obj,
+                       struct bundle_pair **ret, size_t *ret_n)
+{
+    size_t n = obj ? obj->len : 0;
+    struct bundle_pair *pairs = arena_array(d->arena, n, sizeof *pairs);
+    for (size_t i = 0; i < n; i++) {
+        const struct json_member *m = &obj->members[i];
+        if (m->value.type != JSON_STRING)
+            return entry_refuse(d, field, "the value of '%.*s' must be a string", STR_ARG(m->key));
+        if (has_nul(m->value.s))
+            return entry_refuse(d, field, "the value of '%.*s' has a NUL in it", STR_ARG(m->key));
+        pairs[i] = (struct bundle_pair){m->key, m->value.s};
+    }
+    *ret = pairs;
+    *ret_n = n;
+    return 0;
+}
+
+/* ---- environment ---- */
+
+static bool is_env_name(str s)
+{
+    for (size_t i = 0; i < s.n; i++) {
+        char c = s.p[i];
+        bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+        if (!is_letter && !(i > 0 && c >= '0' && c <= '9'))
+            return false;
+    }
+    return s.n > 0;
+}
+
+/* nb's own keys: no bundle gets them, whatever the settings say. */
+static bool is_own_secret(str name)
+{
+    static const str OWN[] = {STR_INIT("NB_API_KEY"), STR_INIT("NB_INTERNAL_TOKEN")};
+    for (size_t i = 0; i < ARRAY_LEN(OWN); i++)
+        if (str_eq(name, OWN[i]))
+            return true;
+    return false;
+}
+
+static int decode_env(struct entry_decoder *d)
+{
+    struct bundle_entry *out = d->out;
+    int r = entry_decode_pairs(d, "env", d->doc.env, &out->env, &out->nenv);
+    for (size_t i = 0; r == 0 && i < out->nenv; i++)
+        if (!is_env_name(out->env[i].key))
+            r = entry_refuse(d, "env", "'%.*s' cannot be the name of a variable",
+                             STR_ARG(out->env[i].key));
+    out->allowed_env = d->doc.allowed_env;
+    for (size_t i = 0; r == 0 && i < out->allowed_env.len; i++) {
+        str name = out->allowed_env.items[i];
+        if (!is_env_name(name))
+            r = entry_refuse(d, "allowedEnv", "'%.*s' cannot be the name of a variable",
+                             STR_ARG(name));
+        else if (is_own_secret(name))
+            r = entry_refuse(d, "allowedEnv",
+                             "%.*s is a key of nb itself and never given to a bundle",
+                             STR_ARG(name));
+    }
+    return r;
+}
+
+/* ---- what it may touch ---- */
+
+static int check_sandbox_paths(struct entry_decoder *d, const char *field, struct json_strs paths)
+{
+    for (size_t i = 0; i < paths.len; i++) {
+        str p = paths.items[i];
+        bool is_home = str_eq(p, STR("~")) || str_starts(p, STR("~/"));
+        if ((!is_home && !str_starts(p, STR("/"))) || has_nul(p))
+            return entry_refuse(d, field, "'%.*s' must start with / or ~/", STR_ARG(p));
+    }
+    return 0;
+}
+
+static int decode_sandbox(struct entry_decoder *d)
+{
+    struct sandbox_document doc = {0};
+    const struct json *v = d->doc.sandbox;
+    struct bundle_sandbox *s = &d->out->sandbox;
+    if (!v)
+        return 0;
+    if (v->type == JSON_STRING && str_eq(v->s, STR("off"))) {
+        s->is_off = true;
+        return 0;
+    }
+    if (v->type != JSON_OBJECT)
+        return entry_refuse(d, "sandbox", "expected \"off\" or an object {network, read, write}");
+    int r =
+        json_decode(d->arena, v, SANDBOX_FIELDS, &doc, below(d, "sandbox"), note_unknown, d, d->e);
+    s->read = doc.read;
+    s->write = doc.write;
+    if (r == 0)
+        r = entry_decode_network(d, doc.network);
+    if (r == 0)
+        r = check_sandbox_paths(d, "sandbox.read", s->read);
+    return r < 0 ? r : check_sandbox_paths(d, "sandbox.write", s->write);
+}
+
+/* ---- which of the four kinds ---- */
+
+static int decode_kind(struct entry_decoder *d)
+{
+    const struct entry_document *doc = &d->doc;
+    const struct {
+        const char *key;
+        str value;
+        enum bundle_kind kind;
+    } SOURCES[] = {
+        {"name", doc->name, BUNDLE_NAMED},
+        {"path", doc->path, BUNDLE_LOCAL},
+        {"url", doc->url, BUNDLE_REMOTE},
+        {"command", doc->command, BUNDLE_COMMAND},
+    };
+    const char *found = NULL;
+    for (size_t i = 0; i < ARRAY_LEN(SOURCES); i++) {
+        if (!json_get(d->out->raw, SOURCES[i].key))
+            continue;
+        if (found)
+            return entry_refuse(d, "",
+                                "has both '%s' and '%s': keep the one that says where the bundle "
+                                "comes from ('name' is a package of the registry; what its tools "
+                                "are called by is 'serverName')",
+                                found, SOURCES[i].key);
+        if (SOURCES[i].value.n == 0 || entry_has_control(SOURCES[i].value))
+            return entry_refuse(d, SOURCES[i].key, "is empty or has control characters in it");
+        found = SOURCES[i].key;
+        d->out->kind = SOURCES[i].kind;
+    }
+    return found ? 0 : entry_refuse(d, "", "needs one of name, path, url or command");
+}
+
+/* Keys that mean something for one kind only. */
+static int check_applicable(struct entry_decoder *d)
+{
+    static const struct {
+        const char *key;
+        enum bundle_kind kind;
+        const char *with;
+    } ONLY[] = {
+        {"version", BUNDLE_NAMED, "name"},      {"args", BUNDLE_COMMAND, "command"},
+        {"cwd", BUNDLE_COMMAND, "command"},     {"transport", BUNDLE_REMOTE, "url"},
+        {"allowPrivate", BUNDLE_REMOTE, "url"}, {"pinned", BUNDLE_COMMAND, "command"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(ONLY); i++)
+        if (json_get(d->out->raw, ONLY[i].key) && d->out->kind != ONLY[i].kind)
+            return entry_refuse(d, ONLY[i].key, "has a meaning only together with '%s'",
+                                ONLY[i].with);
+    return 0;
+}
+
+static bool is_package_char(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           strchr("-_.", c) != NULL;
+}
+
+static bool is_package_part(str s)
+{
+    for (size_t i = 0; i < s.n; i++)
+        if (s.p[i] == 0 || !is_package_char(s.p[i]))
+            return false;
+    return s.n > 0 && s.p[0] != '.';
+}
+
+/* "@scope/package" or "@scope/package@1.2.3". */
+static int decode_package(struct entry_decoder *d)
+{
+    str name = d->doc.name, version = d->doc.version;
+    ptrdiff_t at = str_rfind_char(name, '@'), slash = str_find_char(name, '/');
+    if (at > 0) {
+        if (version.n > 0)
+            return entry_refuse(d, "version", "stands in the name as well");
+        version = str_skip(name, (size_t)at + 1);
+        name = str_slice(name, 0, (size_t)at);
+        if (!is_package_part(version))
+            return entry_refuse(d, "name", "'%.*s' is not a version", STR_ARG(version));
+    }
+    bool is_fine = name.p[0] == '@' && slash > 1 &&
+                   is_package_part(str_slice(name, 1, (size_t)slash)) &&
+                   is_package_part(str_skip(name, (size_t)slash + 1));
+    if (!is_fine)
+        return entry_refuse(d, "name", "'%.*s' is not of the form @scope/package", STR_ARG(name));
+    if (version.n > 0 && !is_package_part(version))
+        return entry_refuse(d, "version", "'%.*s' is not a version", STR_ARG(version));
+    d->out->name = name;
+    d->out->version = str_eq(version, STR("latest")) ? STR_NONE : version;
+    return 0;
+}
+
+static str absolute_path(struct entry_decoder *d, str path)
+{
+    if (path.n > 0 && path.p[0] == '/')
+        return path;
+    if (str_starts(path, STR("./")))
+        path = str_skip(path, 2);
+    return arena_printf(d->arena, "%s/%.*s", d->base_dir, STR_ARG(path));
+}
+
+/* It has to be the package that the command names: a pin of another one would be a surprise. */
+static int decode_pinned(struct entry_decoder *d)
+{
+    struct bundle_pinned *p = &d->out->pinned;
+    struct package_command c;
+    str package = d->doc.pinned_package;
+    if (package.n == 0 && d->doc.pinned_integrity.n == 0)
+        return 0;
+    if (!package_spec_split(package, &p->name, &p->version) || p->version.n == 0 ||
+        str_find_char(p->version, ' ') >= 0)
+        return entry_refuse(d, "pinned.package", "'%.*s' is not of the form NAME@VERSION",
+                            STR_ARG(package));
+    if (!package_command_parse(d->out->command, &d->out->args, &c) || !str_eq(c.name, p->name))
+        return entry_refuse(d, "pinned.package", "%.*s is not the package of the command",
+                            STR_ARG(p->name));
+    if (d->doc.pinned_integrity.n == 0)
+        return entry_refuse(d, "pinned.integrity", "is missing");
+    p->integrity = d->doc.pinned_integrity;
+    return 0;
+}
+
+static int decode_command(struct entry_decoder *d)
+{
+    struct bundle_entry *out = d->out;
+    out->command = d->doc.command;
+    /* A bare name is looked up in PATH; what has a slash is a file near the settings. */
+    if (str_find_char(out->command, '/') >= 0)
+        out->command = absolute_path(d, out->command);
+    out->args = d->doc.args;
+    for (size_t i = 0; i < out->args.len; i++)
+        if (has_nul(out->args.items[i]))
+            return entry_refuse(d, "args", "argument %zu has a NUL in it", i + 1);
+    if (d->doc.cwd.n > 0)
+        out->cwd = absolute_path(d, d->doc.cwd);
+    return decode_pinned(d);
+}
+
+static int decode_source(struct entry_decoder *d)
+{
+    switch (d->out->kind) {
+    case BUNDLE_NAMED:
+        return decode_package(d);
+    case BUNDLE_LOCAL:
+        d->out->path = absolute_path(d, d->doc.path);
+        return 0;
+    case BUNDLE_REMOTE:
+        d->out->url = d->doc.url;
+        return entry_decode_remote(d);
+    default:
+        return decode_command(d);
+    }
+}
+
+/* ---- its name ---- */
+
+static str last_segment(str s)
+{
+    while (s.n > 0 && s.p[s.n - 1] == '/')
+        s.n--;
+    return str_skip(s, (size_t)(str_rfind_char(s, '/') + 1));
+}
+
+static str default_name(const struct entry_decoder *d)
+{
+    const struct bundle_entry *out = d->out;
+    struct url u;
+    str s = STR_NONE;
+    if (out->kind == BUNDLE_NAMED)
+        s = out->name;
+    else if (out->kind == BUNDLE_LOCAL)
+        s = last_segment(out->path);
+    else if (out->kind == BUNDLE_COMMAND)
+        s = last_segment(out->command);
+    else if (url_parse(out->url, &u, NULL) == 0)
+        s = u.host;
+    if (out->kind == BUNDLE_LOCAL && str_ends(s, STR(".mcpb")))
+        s.n -= strlen(".mcpb");
+    return s;
+}
+
+/* Runners of other programs would all give the same name. */
+static bool is_runner(str command)
+{
+    static const char *const RUNNERS[] = {"node",    "npx",    "bunx",   "bun",  "deno", "python",
+                                          "python3", "uv",     "uvx",    "pipx", "env",  "sh",
+                                          "bash",    "docker", "podman", "java", "ruby", NULL};
+    for (size_t i = 0; RUNNERS[i]; i++)
+        if (str_eq(last_segment(command), str_from(RUNNERS[i])))
+            return true;
+    return false;
+}
+
+/* What goes in front of a derived name that is reserved: the scope of a package, or the kind. */
+static str name_prefix(const struct bundle_entry *b)
+{
+    ptrdiff_t slash = str_find_char(b->name, '/');
+    if (b->kind == BUNDLE_NAMED && slash > 1)
+        return str_slice(b->name, 1, (size_t)slash);
+    return str_from(bundle_kind_name(b->kind));
+}
+
+/* An entry with this package name configures the bundle that comes with nb. */
+static bool is_own_bash(const struct bundle_entry *b)
+{
+    return b->kind == BUNDLE_NAMED && str_eq(b->name, STR(BUNDLE_BASH_PACKAGE));
+}
+
+static int decode_name(struct entry_decoder *d)
+{
+    struct err e = {0};
+    str given = d->doc.server_name;
+    if (json_get(d->out->raw, "serverName") && given.n == 0)
+        return entry_refuse(d, "serverName", "is empty");
+    if (given.n == 0 && d->out->kind == BUNDLE_COMMAND && is_runner(d->out->command))
+        return entry_refuse(d, "serverName", "is needed: '%.*s' says nothing about what it runs",
+                            STR_ARG(d->out->command));
+    if (is_own_bash(d->out) && (given.n == 0 || str_eq(given, STR(BUNDLE_BASH_SERVER)))) {
+        d->out->server_name = STR(BUNDLE_BASH_SERVER);
+        return 0;
+    }
+    int r = given.n > 0 ? bundle_server_name(d->arena, given, &d->out->server_name, &e)
+                        : bundle_derived_name(d->arena, default_name(d), name_prefix(d->out),
+                                              &d->out->server_name, &e);
+    return r < 0 ? entry_refuse(d, "serverName", "%s", e.msg) : 0;
+}
+
+/* ---- all of it ---- */
+
+static int check_numbers(struct entry_decoder *d)
+{
+    const struct entry_document *doc = &d->doc;
+    if (doc->trust_score < -1 || doc->trust_score > 100 ||
+        (doc->trust_score == -1 && json_is(json_get(d->out->raw, "trustScore"), JSON_INT)))
+        return entry_refuse(d, "trustScore", "must be 0 to 100, or null");
+    if (doc->memory_mb < 0 || doc->memory_mb > MEMORY_MB_MAX)
+        return entry_refuse(d, "memoryMb", "must be 1 to %d", MEMORY_MB_MAX);
+    if (doc->disk_mb < 0 || doc->disk_mb > DISK_MB_MAX)
+        return entry_refuse(d, "diskMb", "must be 1 to %d", DISK_MB_MAX);
+    d->out->trust_score = doc->trust_score;
+    d->out->memory_mb = doc->memory_mb;
+    d->out->disk_mb = doc->disk_mb;
+    return 0;
+}
+
+static int decode_trust(struct entry_decoder *d)
+{
+    str given = d->doc.tools;
+    if (given.n > 0 && !str_eq(given, STR("pinned")) && !str_eq(given, STR("trusted")))
+        return entry_refuse(d, "tools", "'%.*s' is not one of pinned, trusted", STR_ARG(given));
+    d->out->is_trusted = str_eq(given, STR("trusted"));
+    return 0;
+}
+
+static int check_unknown(struct entry_decoder *d)
+{
+    return d->unknown.code < 0 ? err_set(d->e, d->unknown.code, "%s", d->unknown.msg) : 0;
+}
+
+static int decode(struct entry_decoder *d, const struct json *v)
+{
+    static int (*const STEPS[])(struct entry_decoder *) = {
+        check_unknown, decode_kind,    check_applicable, decode_source, decode_name,
+        decode_env,    decode_sandbox, check_unknown,    check_numbers, decode_trust,
+    };
+    struct entry_document *doc = &d->doc;
+    if (!v || v->type != JSON_OBJECT)
+        return entry_refuse(d, "", "expected an object with one of name, path, url or command");
+    *doc = (struct entry_document){
+        .transport = {.initial_ms = RECONNECT_INITIAL_MS,
+                      .max_ms = RECONNECT_MAX_MS,
+                      .tries = RECONNECT_TRIES},
+        .trust_score = -1,
+    };
+    d->out->raw = json_clone(d->arena, v);
+    int r = json_decode(d->arena, d->out->raw, FIELDS, doc, d->at, note_unknown, d, d->e);
+    for (size_t i = 0; r == 0 && i < ARRAY_LEN(STEPS); i++)
+        r = STEPS[i](d);
+    d->out->is_protected = doc->is_protected;
+    d->out->is_disabled = doc->is_disabled;
+    d->out->allow_private = doc->allow_private;
+    d->out->ui = doc->ui;
+    d->out->user_config = doc->user_config;
+    return r;
+}
+
+static int decode_at(struct arena *a, const struct json *v, const char *base_dir, const char *at,
+                     struct bundle_entry *ret, struct err *e)
+{
+    struct bundle_entry out = {0};
+    struct entry_decoder d = {.arena = a, .base_dir = base_dir, .at = at, .out = &out, .e = e};
+    int r = decode(&d, v);
+    if (r == 0)
+        *ret = out;
+    return r;
+}
+
+int bundle_entry_decode(struct arena *a, const struct json *v, const char *base_dir,
+                        struct bundle_entry *ret, struct err *e)
+{
+    return decode_at(a, v, base_dir, "", ret, e);
+}
+
+int bundle_entries_decode(struct arena *a, const struct json *list, const char *base_dir,
+                          struct bundle_entry **ret, size_t *ret_n, struct err *e)
+{
+    size_t n = list ? list->len : 0;
+    if (list && list->type != JSON_ARRAY)
+        return err_set(e, -EINVAL, "bundles: expected an array");
+    if (n > BUNDLES_MAX)
+        return err_set(e, -EINVAL, "bundles: %zu are too many, the limit is %d", n, BUNDLES_MAX);
+    struct bundle_entry *all = arena_array(a, n, sizeof *all);
+    for (size_t i = 0; i < n; i++) {
+        char at[PATH_TEXT_MAX];
+        snprintf(at, sizeof at, "bundles[%zu]", i);
+        int r = decode_at(a, json_at(list, i), base_dir, at, &all[i], e);
+        if (r < 0)
+            return r;
+        for (size_t k = 0; k < i; k++)
+            if (str_eq(all[k].server_name, all[i].server_name))
+                return err_set(e, -EINVAL,
+                               "%s: the name '%.*s' is taken by bundles[%zu]; give one of them a "
+                               "serverName",
+                               at, STR_ARG(all[i].server_name), k);
+    }
+    *ret = all;
+    *ret_n = n;
+    return 0;
+}

@@ -1,0 +1,89 @@
+/* entry.h - one bundle as the settings name it.
+ *
+ * Exactly one of name (from the registry), path (a folder or a .mcpb archive), url (a remote
+ * server) or command (a plain stdio server). Decoding is strict: an unknown key, a missing or a
+ * doubled source, a URL with credentials in it are errors that name the entry. */
+#pragma once
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/json_decode.h"
+#include "bundle/entry/source_name.h"
+
+#define BUNDLES_MAX      200  /* of one workspace */
+#define BUNDLE_MEMORY_MB 1024 /* unless its entry says otherwise */
+#define BUNDLE_DISK_MB   10240
+
+/* The bundle that comes with nb. An entry of this package name configures it. */
+#define BUNDLE_BASH_PACKAGE "@nimblebraininc/bash"
+#define BUNDLE_BASH_SERVER  "bash"
+
+enum bundle_kind { BUNDLE_NAMED, BUNDLE_LOCAL, BUNDLE_REMOTE, BUNDLE_COMMAND, BUNDLE_BUILT_IN };
+const char *bundle_kind_name(enum bundle_kind k); /* "named", "local" ... */
+
+struct bundle_sandbox { /* what a stdio bundle may touch besides its own data directory */
+    bool is_off;
+    bool network;                 /* some of it */
+    struct json_strs reach;       /* "host:port", "public"; with network and none: public */
+    struct json_strs read, write; /* absolute paths, or below ~ */
+};
+
+struct bundle_pair {
+    str key, value;
+};
+
+/* "pinned" of an entry whose command is npx: the exact package that is installed and started. */
+struct bundle_pinned {
+    str name, version, integrity; /* name empty = not pinned */
+};
+
+struct bundle_oauth { /* transport.auth of the type oauth */
+    bool is_on;
+    bool is_per_person; /* each person signs in, with an account of their own (people.c) */
+    str client_id, client_secret, scope; /* may be empty */
+};
+
+struct bundle_entry {
+    enum bundle_kind kind;
+    str server_name;   /* [a-z0-9-]: the prefix of its tools; unique in its workspace */
+    str name, version; /* named: "@scope/package", and the version or empty for the latest */
+    str path;          /* local: absolute */
+    str url;
+    bool is_sse;                 /* transport.type "sse" */
+    struct bundle_pair *headers; /* of every request; from transport.headers and .auth */
+    size_t nheaders;
+    struct bundle_oauth oauth;
+    int64_t reconnect_initial_ms, reconnect_max_ms, reconnect_tries;
+    bool allow_private; /* the URL may lead to this machine or its network */
+    str command, cwd;
+    struct json_strs args;
+    struct bundle_pinned pinned;
+    struct bundle_pair *env;
+    size_t nenv;
+    struct json_strs allowed_env; /* names passed through from nb's own environment */
+    struct bundle_sandbox sandbox;
+    bool is_protected, is_disabled;
+    bool is_trusted;                /* tools: "trusted": its tools may change at any time */
+    int64_t memory_mb;              /* ceiling; 0 = 1024 */
+    int64_t disk_mb;                /* of its data directory; 0 = 10240 */
+    int64_t trust_score;            /* -1 = unknown */
+    const struct json *ui;          /* or NULL */
+    const struct json *user_config; /* values for a manifest's user_config, or NULL */
+    const struct json *raw;         /* the entry as it stands in the settings */
+};
+
+/* base_dir: what relative paths are relative to (the directory of the settings file). */
+int bundle_entry_decode(struct arena *a, const struct json *v, const char *base_dir,
+                        struct bundle_entry *ret, struct err *e);
+
+/* A list; the error names the index. Two entries with one server name are refused. */
+int bundle_entries_decode(struct arena *a, const struct json *list, const char *base_dir,
+                          struct bundle_entry **ret, size_t *ret_n, struct err *e);
+
+/* Whether its URL may be used: https, and no address of this machine or its network unless the
+ * entry says allowPrivate; http://localhost also where the settings say allowInsecureRemotes.
+ * -EACCES with the reason. Names are judged again when they are resolved (FETCH_PUBLIC_ONLY). */
+int bundle_entry_check_url(const struct bundle_entry *entry, bool allow_insecure_remotes,
+                           struct err *e);
+/* FETCH_... for every request on its behalf, also to addresses that the server itself names. */
+unsigned bundle_entry_fetch_flags(const struct bundle_entry *entry, bool allow_insecure_remotes);

@@ -1,0 +1,64 @@
+#include <errno.h>
+
+#include "auth/provider.h"
+#include "base/buf.h"
+#include "bundle/oauth/oauth_token.h"
+
+struct oauth_refresh {
+    struct arena arena;
+    struct oauth_state state;
+    struct call *call;
+    oauth_done_fn fn;
+    void *ctx;
+};
+
+static void refresh_free(struct oauth_refresh *r)
+{
+    arena_done(&r->arena);
+    free(r);
+}
+
+static void on_answer(void *ctx, const struct err *err, int status, str body)
+{
+    struct oauth_refresh *r = ctx;
+    struct err e = *err;
+    int rc = e.code ? e.code : oauth_token_take(&r->arena, status, body, &r->state, &e);
+    r->fn(r->ctx, rc == 0 ? &r->state : NULL, &e);
+    refresh_free(r);
+}
+
+static struct oauth_state copy_state(struct arena *a, const struct oauth_state *s)
+{
+    struct oauth_state ret = *s;
+    str *const TEXTS[] = {
+        &ret.issuer, &ret.resource,  &ret.token_endpoint, &ret.scope,        &ret.asked,
+        &ret.wanted, &ret.client_id, &ret.client_secret,  &ret.access_token, &ret.refresh_token};
+    for (size_t i = 0; i < ARRAY_LEN(TEXTS); i++)
+        *TEXTS[i] = arena_str(a, *TEXTS[i]);
+    return ret;
+}
+
+struct oauth_refresh *oauth_refresh_start(struct loop *l, struct fetcher *f, unsigned fetch_flags,
+                                          const struct oauth_state *s, oauth_done_fn fn, void *ctx)
+{
+    struct oauth_refresh *r = xcalloc(1, sizeof(*r));
+    struct buf form;
+    arena_init(&r->arena);
+    r->state = copy_state(&r->arena, s);
+    r->fn = fn;
+    r->ctx = ctx;
+    buf_init(&form, OAUTH_FORM_MAX);
+    form_add(&form, "grant_type", STR("refresh_token"));
+    form_add(&form, "refresh_token", s->refresh_token);
+    r->call = oauth_token_ask(l, f, fetch_flags, &r->state, &form, on_answer, r);
+    buf_done(&form);
+    return r;
+}
+
+void oauth_refresh_cancel(struct oauth_refresh *r)
+{
+    if (!r)
+        return;
+    call_cancel(r->call);
+    refresh_free(r);
+}

@@ -1,0 +1,109 @@
+/* oauth_state.c - tokens in the file of a bundle's credentials. */
+#include <errno.h>
+
+#include "bundle/oauth/oauth.h"
+#include "bundle/settings/credentials.h"
+
+static const char *const AUTH_NAMES[] = {
+    [OAUTH_AUTH_NONE] = "none", [OAUTH_AUTH_BASIC] = "basic", [OAUTH_AUTH_POST] = "post"};
+
+static enum oauth_client_auth auth_named(str name)
+{
+    enum oauth_client_auth ret = OAUTH_AUTH_NONE;
+    for (size_t i = 0; i < ARRAY_LEN(AUTH_NAMES); i++) {
+        if (str_eq(name, str_from(AUTH_NAMES[i])))
+            ret = (enum oauth_client_auth)i;
+    }
+    return ret;
+}
+
+int oauth_state_load(struct arena *a, const char *credentials_dir, str slug,
+                     struct oauth_state *ret, struct err *e)
+{
+    struct json *all;
+    int rc = credentials_load(a, credentials_dir, slug, &all, e);
+    if (rc < 0)
+        return rc;
+    const struct json *v = json_get_str(all, STR(OAUTH_CREDENTIAL));
+    *ret = (struct oauth_state){
+        .issuer = json_get_string(v, "issuer"),
+        .resource = json_get_string(v, "resource"),
+        .token_endpoint = json_get_string(v, "tokenEndpoint"),
+        .scope = json_get_string(v, "scope"),
+        .asked = json_get_string(v, "askedScope"),
+        .wanted = json_get_string(v, "wantedScope"),
+        .step_ups = json_get_int(v, "stepUps", 0),
+        .client_id = json_get_string(v, "clientId"),
+        .client_secret = json_get_string(v, "clientSecret"),
+        .auth = auth_named(json_get_string(v, "clientAuth")),
+        .access_token = json_get_string(v, "accessToken"),
+        .refresh_token = json_get_string(v, "refreshToken"),
+        .expires_ms = json_get_int(v, "expiresAt", 0),
+    };
+    return ret->access_token.n > 0 ? 0 : err_set(e, -ENOKEY, "nobody has signed in");
+}
+
+int oauth_state_save(const char *credentials_dir, str slug, const struct oauth_state *s,
+                     struct err *e)
+{
+    const struct {
+        const char *key;
+        str value;
+    } TEXTS[] = {
+        {"issuer", s->issuer},
+        {"resource", s->resource},
+        {"tokenEndpoint", s->token_endpoint},
+        {"scope", s->scope},
+        {"askedScope", s->asked},
+        {"wantedScope", s->wanted},
+        {"clientId", s->client_id},
+        {"clientSecret", s->client_secret},
+        {"clientAuth", str_from(AUTH_NAMES[s->auth])},
+        {"accessToken", s->access_token},
+        {"refreshToken", s->refresh_token},
+    };
+    struct arena a;
+    arena_init(&a);
+    struct json *v = json_new(&a, JSON_OBJECT);
+    for (size_t i = 0; i < ARRAY_LEN(TEXTS); i++) {
+        if (TEXTS[i].value.n > 0)
+            json_set(&a, v, str_from(TEXTS[i].key), json_of_str(TEXTS[i].value));
+    }
+    json_set(&a, v, STR("expiresAt"), json_of_int(s->expires_ms));
+    if (s->step_ups > 0)
+        json_set(&a, v, STR("stepUps"), json_of_int(s->step_ups));
+    int rc = credentials_set(credentials_dir, slug, STR(OAUTH_CREDENTIAL), v, e);
+    arena_done(&a);
+    return rc;
+}
+
+/* ---- more rights ---- */
+
+str oauth_scope_before(struct arena *a, const struct oauth_state *s)
+{
+    str before = s->asked.n > 0 ? s->asked : s->scope;
+    return oauth_scope_join(a, before, s->wanted);
+}
+
+int64_t oauth_step_ups(const struct oauth_state *before)
+{
+    return before->wanted.n > 0 ? before->step_ups + 1 : 0;
+}
+
+int oauth_step_up(struct arena *a, struct oauth_state *s, str scope, struct err *e)
+{
+    str shown = str_slice(scope, 0, 300);
+    if (scope.n == 0 || (s->asked.n > 0 && oauth_scope_has(s->asked, scope)))
+        return err_set(e, -EPERM,
+                       "the server refuses the call (scope '%.*s'), although that scope was asked "
+                       "for at the sign-in; ask the people who run the server for more rights",
+                       STR_ARG(shown));
+    if (s->step_ups >= OAUTH_STEP_UPS_MAX)
+        return err_set(e, -EPERM,
+                       "the server wants other rights (scope '%.*s') after %d sign-ins in a row; "
+                       "sign out first to try again",
+                       STR_ARG(shown), OAUTH_STEP_UPS_MAX);
+    s->wanted = oauth_scope_join(a, s->wanted, scope);
+    return err_set(e, -ENOKEY, "the server wants more rights for this call (scope '%.*s')",
+                   STR_ARG(shown));
+}

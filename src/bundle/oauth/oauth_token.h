@@ -1,0 +1,15 @@
+/* oauth_token.h - the token endpoint: shared by oauth_login.c and oauth_refresh.c only. */
+#pragma once
+
+#include "auth/call.h"
+#include "bundle/oauth/oauth.h"
+
+#define OAUTH_FORM_MAX (64u * 1024)
+
+/* Sends the form, with the client's own credentials and the resource added. */
+struct call *oauth_token_ask(struct loop *l, struct fetcher *f, unsigned fetch_flags,
+                             const struct oauth_state *s, struct buf *form, call_done done,
+                             void *ctx);
+/* Puts what came back into `s`: what is not in it stays. Strings live in the arena. -EACCES: the
+ * server refuses; -EREMOTEIO: for now. */
+int oauth_token_take(struct arena *a, int status, str body, struct oauth_state *s, struct err *e);

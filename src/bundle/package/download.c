@@ -1,0 +1,178 @@
+#include "bundle/package/download.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "os/file.h"
+
+#define PIECE_BYTES     (256u * 1024)
+#define PENDING_MAX     (16u * 1024 * 1024) /* what one callback may bring beyond a piece */
+#define IDLE_TIMEOUT_MS 30000
+
+struct download {
+    struct download_spec spec;
+    struct arena arena;
+    struct fetch *fetch; /* NULL once it is over */
+    download_done done;
+    void *ctx;
+    struct buf pending; /* arrived, not yet given to the pool */
+    uint64_t received;
+    struct err err; /* the first thing that went wrong */
+    bool is_cancelled, is_busy;
+
+    struct job job;
+    /* The job's own while it is busy. */
+    struct buf piece;
+    int fd;
+    bool is_ours;              /* the file: one that was there before is not removed */
+    bool is_last, is_unwanted; /* the file is to be closed; removed */
+    int write_error;
+};
+
+static void destroy(struct download *d)
+{
+    buf_done(&d->pending);
+    buf_done(&d->piece);
+    arena_done(&d->arena);
+    free(d);
+}
+
+/* ---- pool thread ---- */
+
+static void work(struct job *j)
+{
+    struct download *d = CONTAINER_OF(j, struct download, job);
+    if (d->fd < 0 && d->write_error == 0) {
+        d->fd = open(d->spec.path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+        d->write_error = d->fd < 0 ? -errno : 0;
+        d->is_ours = d->fd >= 0;
+    }
+    if (d->write_error == 0)
+        d->write_error = file_write_all(d->fd, buf_str(&d->piece));
+    buf_clear(&d->piece);
+    if (!d->is_last)
+        return;
+    if (d->fd >= 0 && close(d->fd) < 0 && d->write_error == 0)
+        d->write_error = -errno;
+    d->fd = -1;
+    if (d->is_ours && (d->write_error < 0 || d->is_unwanted))
+        (void)unlink(d->spec.path);
+}
+
+/* ---- loop thread ---- */
+
+/* Gives what has arrived to the pool; the last time also closes the file, or removes it. */
+static void submit(struct download *d, bool is_last)
+{
+    struct buf b = d->piece;
+    d->piece = d->pending;
+    d->pending = b;
+    d->is_last = is_last;
+    d->is_unwanted = d->err.code < 0;
+    d->is_busy = true;
+    pool_submit(d->spec.pool, &d->job);
+}
+
+static void fail(struct download *d, const struct err *err)
+{
+    if (d->err.code == 0)
+        d->err = *err;
+    if (d->fetch)
+        fetch_cancel(d->fetch);
+    d->fetch = NULL;
+    if (!d->is_busy)
+        submit(d, true);
+}
+
+static void written(struct job *j)
+{
+    struct download *d = CONTAINER_OF(j, struct download, job);
+    d->is_busy = false;
+    if (d->write_error < 0 && d->err.code == 0) {
+        struct err e = {0};
+        err_errno(&e, d->write_error, "cannot write", d->spec.path);
+        d->err = e;
+    }
+    if (d->is_last) {
+        if (!d->is_cancelled)
+            d->done(d->ctx, d->err.code < 0 ? &d->err : NULL);
+        else if (d->is_ours && !d->is_unwanted)
+            (void)unlink(d->spec.path); /* cancelled while it was being closed */
+        destroy(d);
+        return;
+    }
+    if (d->err.code < 0)
+        fail(d, &d->err);
+    else if (!d->fetch)
+        submit(d, true);
+    else if (d->pending.n >= PIECE_BYTES)
+        submit(d, false);
+    else
+        fetch_pause(d->fetch, false);
+}
+
+static void on_head(void *ctx, int status, const struct fetch_header *headers, size_t n)
+{
+    struct download *d = ctx;
+    if (status != 200 && d->err.code == 0)
+        err_set(&d->err, status == 404 ? -ENOENT : -EIO, "the download was answered with %d",
+                status);
+}
+
+static void on_data(void *ctx, str bytes)
+{
+    struct download *d = ctx;
+    if (d->err.code < 0)
+        return;
+    d->received += bytes.n;
+    if (d->received > d->spec.bytes_max || buf_add_str(&d->pending, bytes) < 0) {
+        err_set(&d->err, -EMSGSIZE, "the download is larger than %llu MiB",
+                (unsigned long long)(d->spec.bytes_max >> 20));
+        fail(d, &d->err);
+        return;
+    }
+    if (d->pending.n < PIECE_BYTES)
+        return;
+    fetch_pause(d->fetch, true);
+    if (!d->is_busy)
+        submit(d, false);
+}
+
+static void on_done(void *ctx, const struct err *err)
+{
+    struct download *d = ctx;
+    d->fetch = NULL;
+    if (err->code < 0 && d->err.code == 0)
+        d->err = *err;
+    if (!d->is_busy)
+        submit(d, true);
+}
+
+struct download *download_start(const struct download_spec *spec, download_done done, void *ctx)
+{
+    static const struct fetch_events EVENTS = {on_head, on_data, on_done};
+    struct download *d = xcalloc(1, sizeof *d);
+    arena_init(&d->arena);
+    d->spec = *spec;
+    d->spec.path = arena_cstr(&d->arena, str_from(spec->path));
+    d->done = done;
+    d->ctx = ctx;
+    d->fd = -1;
+    buf_init(&d->pending, PENDING_MAX);
+    buf_init(&d->piece, PENDING_MAX);
+    d->job = (struct job){.work = work, .done = written};
+    struct fetch_spec f = {
+        .url = spec->url, .flags = spec->fetch_flags, .idle_timeout_ms = IDLE_TIMEOUT_MS};
+    d->fetch = fetch_start(spec->fetcher, &f, &EVENTS, d);
+    return d;
+}
+
+void download_cancel(struct download *d)
+{
+    struct err gone = {.code = -ECANCELED};
+    d->is_cancelled = true;
+    fail(d, &gone);
+}

@@ -1,0 +1,27 @@
+/* package_prepare.h - from the files of a package and the values of its owner to a command line.
+ *
+ * The last step of resolving an entry, and what is shown of a package before it is added. Reads
+ * files: for pool threads and commands. */
+#pragma once
+
+#include "bundle/package/manifest.h"
+#include "bundle/package/resolve.h"
+#include "bundle/package/user_config.h"
+
+struct package_use { /* borrowed */
+    const struct bundle_entry *entry;
+    const char *dir; /* the package's files */
+    const char *home_dir, *data_dir, *credentials_dir;
+    const struct json *given; /* values that win over those of the entry; or NULL */
+    bool may_lack_values;     /* required values that are not set are no error */
+};
+
+struct package_ready {
+    struct manifest manifest;
+    struct user_value *values; /* one for each option of the manifest */
+    struct resolved resolved;
+};
+
+/* -ENOKEY: required values are missing; -EINVAL: the package is wrong, and where. */
+int package_prepare(struct arena *a, const struct package_use *use, struct package_ready *ret,
+                    struct err *e);

@@ -1,0 +1,45 @@
+/* user_config.h - the values that a manifest asks a person for.
+ *
+ * For each: an explicit setting, else what is stored, else a variable of nb's environment that
+ * the entry allows and the manifest passes on under the same name, else the manifest's default.
+ *
+ * A directory or a file is something that the bundle could then see, so only a person chooses
+ * one. The manifest's default for it is a proposal: it is shown and asked for when the bundle is
+ * added, and has no effect until a person agrees.
+ * Pure, apart from the environment; any thread. */
+#pragma once
+
+#include "bundle/package/manifest.h"
+
+#define USER_VALUES_MAX 100 /* of one option with "multiple" */
+
+struct user_value {
+    const struct manifest_option *option;
+    struct json_strs values; /* len 0 = not set; more than 1 only with "multiple" */
+    bool is_chosen;          /* a person set it: in the entry, or with a command */
+};
+
+struct user_config_sources {
+    const struct json *given;  /* "userConfig" of the entry, or NULL */
+    const struct json *stored; /* credentials of the workspace, or NULL */
+    const struct json *mpak;   /* of ~/.mpak/config.json, or NULL */
+    struct json_strs allowed_env;
+    const char *(*getenv)(void *ctx, const char *name); /* NULL = no environment */
+    void *env_ctx;
+    const char *home_dir; /* ${HOME} in defaults; NULL = the literal text stays */
+    bool may_lack;        /* required values that are not set are no error */
+};
+
+/* One value per option, in their order. -ENOKEY when required ones are missing: the message
+ * names all of them. -EINVAL: a value is not of its type. */
+int user_config_resolve(struct arena *a, const struct manifest *m,
+                        const struct user_config_sources *from, struct user_value **ret,
+                        struct err *e);
+
+bool option_is_path(const struct manifest_option *o);
+/* The manifest's default with ${HOME} and its like replaced, or NULL. */
+const struct json *user_config_proposal(struct arena *a, const struct manifest_option *o,
+                                        const char *home_dir);
+
+/* Whether one value is of the option's type; for `nb config set`. */
+int user_config_check(const struct manifest_option *o, str value, struct err *e);

@@ -1,0 +1,43 @@
+/* launch.h - `nb launch`: a server, and the end of everything it started.
+ *
+ * Two processes stay beside the server. The outer one is nb's child: the kernel kills it when
+ * nb dies. The inner one is the server's parent, in a session of its own, and watches the
+ * outer one. Whoever of the two is left when something ends - the server, nb, one of them -
+ * kills all descendants before it ends itself; both adopt orphans, so that no double fork and
+ * no setsid gets away. They speak to nobody; the server has nb's pipes for itself.
+ *
+ * The launcher runs outside the sandbox, so it starts with an empty environment and reads its
+ * specification from a descriptor. The server's variables, among them any that a dynamic loader
+ * obeys, are applied by the last execve only: by bubblewrap inside its namespaces, or here after
+ * the confinement.
+ *
+ * A process of its own: it takes over the caller and does not return before the end. */
+#pragma once
+
+#include "bundle/confine/confine.h"
+#include "bundle/network/network_rules.h"
+
+struct launch_spec {
+    char *const *argv;    /* of the server; argv[0] is a path */
+    char *const *env;     /* of the server, "K=V" */
+    char *const *wrap;    /* bubblewrap's path and its options; NULL = without it */
+    bool is_confined;     /* Landlock and seccomp are put on it here */
+    const char *cgroup;   /* the server joins it; or NULL */
+    bool no_writes;       /* it may delete files, and write none */
+    int64_t memory_bytes; /* ceiling of each command, for the bash server; 0 = none */
+    struct confine_spec confine;
+    const struct network_rules
+        *network; /* a namespace with these gates; NULL = nb's own, or none */
+};
+
+#define LAUNCH_SPEC_MAX (8u * 1024 * 1024)
+
+/* {"argv": [...], "cgroup": PATH, "memoryBytes": N} and {"wrap": [...]} or {"confine": true,
+ * "network": false, "read": [...], "programFiles": [...], "write": [...], "hide": [...], "ownRead":
+ * [...], "ownWrite": [...]}, and {"reach": ["host:port", ...]} for a network of its own; then a NUL
+ * and the environment, each variable ended by a NUL: values need not be UTF-8. */
+int launch_spec_decode(struct arena *a, str text, struct launch_spec *ret, struct err *e);
+int launch_spec_read(struct arena *a, int fd, struct launch_spec *ret, struct err *e);
+
+/* Returns the exit code, or ends by the server's signal. */
+int launch_run(struct arena *a, const struct launch_spec *spec);

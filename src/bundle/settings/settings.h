@@ -1,0 +1,55 @@
+/* settings.h - the bundles and other sections of a settings file: read, changed, watched.
+ *
+ * nimblebrain.json (and workspace.json) belongs to people. A change is made under a lock, on
+ * the file as it is at that moment, written beside it and renamed over it; everything but the
+ * part in question stays as it was. A file that is missing is created. All functions but
+ * those of the watch block: for commands and pool threads. */
+#pragma once
+
+#include "bundle/entry/entry.h"
+#include "loop/pool.h"
+
+/* The entries of the file's "bundles"; none when it is missing. */
+int settings_load_bundles(struct arena *a, const char *path, struct bundle_entry **ret,
+                          size_t *ret_n, struct err *e);
+
+/* The whole document; -ENOENT when the file is missing. */
+int settings_load(struct arena *a, const char *path, struct json **ret, struct err *e);
+
+/* Adds one at the end. -EEXIST when its server name is taken, -EINVAL when it is no entry. */
+int settings_add_bundle(const char *path, const struct json *entry, struct err *e);
+/* -ENOENT when there is none of that server name, -EPERM when it is protected. */
+int settings_remove_bundle(const char *path, str server_name, struct err *e);
+/* Puts `entry` in its place. */
+int settings_replace_bundle(const char *path, str server_name, const struct json *entry,
+                            struct err *e);
+
+/* Gives these members of a section, such as "permissions", new values; what else is in it stays. */
+int settings_set_members(const char *path, const char *section, const struct json *members,
+                         struct err *e);
+
+/* {workDir}/.reload: its change is noticed by a running server. */
+int settings_request_reload(const char *reload_path, struct err *e);
+
+/* ---- noticing changes ---- */
+
+struct settings_watch;
+
+struct settings_watch_conf { /* copied, the paths too */
+    struct loop *loop;
+    struct pool *pool;
+    const char *path;        /* of the settings */
+    const char *reload_path; /* or NULL */
+    /* The file changed, or a reload was asked for. err: NULL when the entries are set (borrowed
+     * for the call); otherwise what is wrong with the file, and what was before should stay. */
+    void (*changed)(void *ctx, const struct bundle_entry *entries, size_t n, const struct err *err);
+    /* Before that, unless something is wrong or the file is missing, as it may be while an editor
+     * saves: all of it, borrowed for the call. May be NULL. */
+    void (*document)(void *ctx, const struct json *doc);
+    void *ctx;
+};
+
+/* Looks at the file's date once a second. What the file is like now is not reported. */
+struct settings_watch *settings_watch_new(const struct settings_watch_conf *conf);
+void settings_watch_look(struct settings_watch *w); /* now: somebody here has changed it */
+void settings_watch_free(struct settings_watch *w); /* no call any more; accepts NULL */

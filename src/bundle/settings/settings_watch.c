@@ -1,0 +1,151 @@
+#include <errno.h>
+#include <sys/stat.h>
+
+#include "bundle/settings/settings.h"
+#include "loop/timer.h"
+
+#define LOOK_EVERY_MS 1000
+
+/* A file as it looks from outside; all zero when there is none. */
+struct stamp {
+    uint64_t dev, ino;
+    int64_t size, sec, nsec;
+};
+
+struct settings_watch {
+    struct settings_watch_conf conf;
+    struct arena arena; /* the paths */
+    struct timer timer;
+    struct stamp file, reload; /* as they were last seen */
+    bool is_wanted;            /* another look, as soon as this one is over */
+
+    struct job job;
+    bool is_busy, is_freed;
+    /* The job's own, from here on. */
+    struct stamp file_now, reload_now;
+    struct arena found;
+    struct json *doc;
+    struct bundle_entry *entries;
+    size_t n;
+    struct err err;
+    bool is_changed;
+};
+
+/* ---- pool thread ---- */
+
+static struct stamp take_stamp(const char *path)
+{
+    struct stat st;
+    if (!path || stat(path, &st) < 0)
+        return (struct stamp){0};
+    return (struct stamp){st.st_dev, st.st_ino, st.st_size, st.st_mtim.tv_sec, st.st_mtim.tv_nsec};
+}
+
+static bool is_same(const struct stamp *a, const struct stamp *b)
+{
+    return a->dev == b->dev && a->ino == b->ino && a->size == b->size && a->sec == b->sec &&
+           a->nsec == b->nsec;
+}
+
+static void look(struct job *j)
+{
+    struct settings_watch *w = CONTAINER_OF(j, struct settings_watch, job);
+    w->file_now = take_stamp(w->conf.path);
+    w->reload_now = take_stamp(w->conf.reload_path);
+    w->is_changed = !is_same(&w->file, &w->file_now) || !is_same(&w->reload, &w->reload_now);
+    if (!w->is_changed)
+        return;
+    w->doc = NULL;
+    int r = settings_load(&w->found, w->conf.path, &w->doc, &w->err);
+    if (r == -ENOENT)
+        err_clear(&w->err);
+    if (r == 0 || r == -ENOENT)
+        (void)settings_load_bundles(&w->found, w->conf.path, &w->entries, &w->n, &w->err);
+}
+
+/* ---- loop thread ---- */
+
+static void start_look(void *ctx)
+{
+    struct settings_watch *w = ctx;
+    w->is_busy = true;
+    w->is_wanted = false;
+    timer_stop(&w->timer);
+    pool_submit(w->conf.pool, &w->job);
+}
+
+static void destroy(struct settings_watch *w)
+{
+    arena_done(&w->found);
+    arena_done(&w->arena);
+    free(w);
+}
+
+static void report(struct settings_watch *w)
+{
+    bool is_wrong = w->err.code != 0;
+    if (!is_wrong && w->doc && w->conf.document)
+        w->conf.document(w->conf.ctx, w->doc);
+    if (w->is_freed) /* just now */
+        return;
+    w->conf.changed(w->conf.ctx, is_wrong ? NULL : w->entries, is_wrong ? 0 : w->n,
+                    is_wrong ? &w->err : NULL);
+}
+
+static void looked(struct job *j)
+{
+    struct settings_watch *w = CONTAINER_OF(j, struct settings_watch, job);
+    if (!w->is_freed) {
+        w->file = w->file_now;
+        w->reload = w->reload_now;
+        if (w->is_changed)
+            report(w);
+    }
+    w->is_busy = false;
+    if (w->is_freed) { /* perhaps just now, by whom we told */
+        destroy(w);
+        return;
+    }
+    arena_reset(&w->found);
+    err_clear(&w->err);
+    if (w->is_wanted)
+        start_look(w);
+    else
+        timer_start(&w->timer, LOOK_EVERY_MS);
+}
+
+struct settings_watch *settings_watch_new(const struct settings_watch_conf *conf)
+{
+    struct settings_watch *w = xcalloc(1, sizeof *w);
+    w->conf = *conf;
+    arena_init(&w->arena);
+    arena_init(&w->found);
+    w->conf.path = arena_cstr(&w->arena, str_from(conf->path));
+    if (conf->reload_path)
+        w->conf.reload_path = arena_cstr(&w->arena, str_from(conf->reload_path));
+    w->job = (struct job){.work = look, .done = looked};
+    timer_init(&w->timer, conf->loop, start_look, w);
+    /* Right here, so that a change made a moment later is one. */
+    w->file = take_stamp(w->conf.path);
+    w->reload = take_stamp(w->conf.reload_path);
+    timer_start(&w->timer, LOOK_EVERY_MS);
+    return w;
+}
+
+void settings_watch_look(struct settings_watch *w)
+{
+    if (w->is_busy)
+        w->is_wanted = true;
+    else
+        start_look(w);
+}
+
+void settings_watch_free(struct settings_watch *w)
+{
+    if (!w)
+        return;
+    timer_stop(&w->timer);
+    w->is_freed = true;
+    if (!w->is_busy)
+        destroy(w);
+}

@@ -1,0 +1,465 @@
+/* bundle_start.c - an attempt: from an entry to a connection.
+ *
+ *   resolve the package -> what sandbox is there -> plan the command line (pool) -> dial
+ *   or, of npx: what sandbox is there -> install the package, unless it is there -> plan -> dial
+ *   or, of a remote one: its token -> dial
+ *
+ * Given up at any point by start_cancel; only a job on the pool, an installation and a token are
+ * waited for, by the attempt's own memory, not by the bundle. */
+#include <errno.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "bundle/bash/bash_server.h"
+#include "bundle/confine/cgroup.h"
+#include "bundle/confine/process_usage.h"
+#include "bundle/oauth/token.h"
+#include "bundle/plan/npm_install.h"
+#include "bundle/settings/credentials.h"
+#include "bundle/settings/plain_secrets.h"
+#include "bundle/supervise/bundle_impl.h"
+
+struct start {
+    struct bundle *bundle; /* NULL once given up */
+    struct bundles *set;
+    struct arena arena;
+    struct resolve *resolve;
+    struct token_get *token;
+    struct npm_install *install;
+    struct sandbox_waiter waiter;
+    struct job job;
+    bool is_planning; /* the pool works on it */
+
+    struct bundle_entry entry; /* a copy: the pool reads it */
+    struct sandbox_want want;
+    struct sandbox_plan plan;
+    int rc;
+    struct err err;
+};
+
+static void start_free(struct start *s)
+{
+    struct bundles *set = s->set;
+    if (s->want.cgroup)
+        cgroup_remove(s->want.cgroup);
+    set->nstarts--;
+    arena_done(&s->arena);
+    free(s);
+    defer_start(set->conf.loop, &set->sweep);
+}
+
+/* The attempt has failed before there was a connection. */
+static void give_up(struct start *s)
+{
+    struct bundle *b = s->bundle;
+    struct err err = s->err;
+    b->start = NULL;
+    start_free(s);
+    supervise_failed(b, &err);
+}
+
+/* ---- the connection ---- */
+
+static struct mcp_reconnect reconnect_of(const struct bundle_entry *e)
+{
+    return (struct mcp_reconnect){
+        .initial_ms = (uint64_t)(e->reconnect_initial_ms > 0 ? e->reconnect_initial_ms : 0),
+        .max_ms = (uint64_t)(e->reconnect_max_ms > 0 ? e->reconnect_max_ms : 0),
+        .max_tries = (unsigned)(e->reconnect_tries > 0 ? e->reconnect_tries : 0),
+    };
+}
+
+static unsigned fetch_flags_of(const struct bundle *b)
+{
+    return bundle_entry_fetch_flags(&b->entry, b->set->conf.allow_insecure_remotes);
+}
+
+/* The dial lives as long as the connection: guests use it again. */
+static void dial_remote(struct bundle *b, const struct bundle_entry *e)
+{
+    struct arena *a = &b->dial_arena;
+    struct fetch_header *headers = arena_array(a, e->nheaders, sizeof(*headers));
+    for (size_t i = 0; i < e->nheaders; i++)
+        headers[i] = (struct fetch_header){arena_str(a, e->headers[i].key),
+                                           arena_str(a, e->headers[i].value)};
+    b->dial = (struct mcp_dial){
+        .wire = e->is_sse ? MCP_WIRE_SSE : MCP_WIRE_HTTP,
+        .url = arena_str(a, e->url),
+        .headers = headers,
+        .nheaders = e->nheaders,
+        .fetch_flags = fetch_flags_of(b),
+        .reconnect = reconnect_of(e),
+    };
+}
+
+static const char *const *copy_list(struct arena *a, const char *const *list)
+{
+    size_t n = 0;
+    while (list[n])
+        n++;
+    const char **ret = arena_array(a, n + 1, sizeof(*ret));
+    for (size_t i = 0; i < n; i++)
+        ret[i] = arena_cstr(a, str_from(list[i]));
+    return ret;
+}
+
+static void dial_child(struct bundle *b, struct start *s)
+{
+    static const char *const BASH_ENV[] = {BASH_SPEC_VARIABLE, NULL};
+    struct arena *a = &b->dial_arena;
+    bool is_bash = s->entry.kind == BUNDLE_BUILT_IN;
+    const char *const bash[] = {s->want.own_program, "mcp", "bash", NULL};
+    b->dial = (struct mcp_dial){
+        .wire = MCP_WIRE_STDIO,
+        .child = {.argv = copy_list(a, is_bash ? bash : s->plan.argv),
+                  .env = is_bash ? BASH_ENV : NULL,
+                  .cwd = arena_cstr(a, str_from(s->plan.cwd)),
+                  .message = arena_str(a, s->plan.message)},
+    };
+    b->facts.sandbox = arena_str(&b->facts.arena, s->plan.description);
+    b->cgroup = s->want.cgroup ? str_dup(str_from(s->want.cgroup)) : NULL;
+    s->want.cgroup = NULL; /* goes with the connection from now on */
+}
+
+static void open_connection(struct start *s)
+{
+    struct bundle *b = s->bundle;
+    arena_reset(&b->dial_arena);
+    if (s->entry.kind == BUNDLE_REMOTE)
+        dial_remote(b, &s->entry);
+    else
+        dial_child(b, s);
+    b->dial.era = b->era;
+    b->start = NULL;
+    start_free(s);
+    b->lanes = lanes_open(b->set->conf.loop, b->set->conf.fetcher, &b->dial, &b->host,
+                          &SUPERVISE_EVENTS, b);
+}
+
+/* ---- planning ---- */
+
+static struct bundle_place place_of(const struct bundles_conf *c)
+{
+    return (struct bundle_place){
+        .data_dir = c->data_dir,
+        .package_dir = c->package_dir,
+        .work_dir = c->work_dir,
+        .home_dir = c->home_dir,
+        .own_program = c->own_program,
+    };
+}
+
+static int make_directory(const char *path, struct err *e)
+{
+    if (mkdir(path, 0700) < 0 && errno != EEXIST)
+        return err_set(e, -errno, "cannot create its data directory %s: %s", path,
+                       err_reason(-errno));
+    return 0;
+}
+
+/* Each command of the bash bundle gets its own leaf: its server makes them. */
+static const char *make_cgroup(struct start *s)
+{
+    struct cgroup_limits limits = {bundle_memory_max(&s->entry), PROCESS_TASKS_MAX};
+    if (s->entry.kind == BUNDLE_BUILT_IN)
+        return cgroup_make_group(&s->arena, &CGROUP_SYSTEM, s->entry.server_name);
+    return cgroup_make(&s->arena, &CGROUP_SYSTEM, s->entry.server_name, &limits);
+}
+
+static void plan_work(struct job *j)
+{
+    struct start *s = CONTAINER_OF(j, struct start, job);
+    s->rc = make_directory(s->set->conf.data_dir, &s->err);
+    if (s->rc == 0)
+        s->rc = make_directory(s->want.data_dir, &s->err);
+    if (s->rc == 0 && s->want.offer->kind == SANDBOX_LANDLOCK)
+        s->rc = make_directory(arena_printf(&s->arena, "%s/tmp", s->want.data_dir).p, &s->err);
+    if (s->rc == 0)
+        s->want.cgroup = make_cgroup(s);
+    if (s->rc == 0)
+        s->rc = sandbox_plan(&s->arena, &s->want, &s->plan, &s->err);
+}
+
+static void plan_done(struct job *j)
+{
+    struct start *s = CONTAINER_OF(j, struct start, job);
+    s->is_planning = false;
+    if (!s->bundle)
+        start_free(s);
+    else if (s->rc < 0)
+        give_up(s);
+    else
+        open_connection(s);
+}
+
+static void plan(struct start *s, const struct sandbox_offer *offer)
+{
+    bundle_want_offer(&s->arena, &s->want, &s->entry, offer);
+    s->is_planning = true;
+    s->job = (struct job){.work = plan_work, .done = plan_done};
+    pool_submit(s->set->conf.pool, &s->job);
+}
+
+/* ---- packages of npm ---- */
+
+static void on_install_progress(void *ctx, const char *what, unsigned fetched)
+{
+    struct start *s = ctx;
+    if (s->bundle)
+        supervise_state(s->bundle, BUNDLE_STARTING, what);
+}
+
+static void on_npm_installed(void *ctx, const struct npm_package *p, const struct err *err)
+{
+    struct start *s = ctx;
+    s->install = NULL;
+    if (!s->bundle) {
+        start_free(s);
+        return;
+    }
+    if (err) {
+        s->err = *err;
+        give_up(s);
+        return;
+    }
+    struct bundle_facts *f = &s->bundle->facts;
+    f->version = arena_str(&f->arena, p->pin.version);
+    bundle_want_npm(&s->arena, &s->want, &s->entry, p);
+    supervise_state(s->bundle, BUNDLE_STARTING, "");
+    plan(s, s->want.offer);
+}
+
+/* Usually it is there, and this only looks. An entry without a pin, or one whose files are
+ * damaged, is installed now. */
+static void install_npm(struct start *s, const struct sandbox_offer *offer)
+{
+    static const struct npm_events EVENTS = {on_install_progress, on_npm_installed};
+    const struct bundles_conf *c = &s->set->conf;
+    s->want.offer = offer;
+    struct npm_want want = {
+        .loop = c->loop,
+        .pool = c->pool,
+        .offer = offer,
+        .place = place_of(c),
+        .entry = &s->entry,
+        .pin = {s->entry.pinned.name, s->entry.pinned.version, s->entry.pinned.integrity},
+    };
+    s->install = npm_install_start(&want, &EVENTS, s);
+}
+
+static void on_offer(void *ctx, const struct sandbox_offer *offer)
+{
+    struct start *s = ctx;
+    struct package_command c;
+    if (npm_is_wanted(&s->entry, &c))
+        install_npm(s, offer);
+    else
+        plan(s, offer);
+}
+
+/* ---- what is to be run ---- */
+
+/* In a terminal it works where its user does; on a server it has a room of its own. The plan is
+ * that of one command: the server of the tool is nb itself and makes a sandbox for each call. */
+static void set_built_in(struct start *s)
+{
+    static const char *const SHELL[] = {"/bin/sh", NULL};
+    const struct bundles_conf *conf = &s->set->conf;
+    s->want.argv = SHELL;
+    s->want.reads_home = conf->home_dir && conf->project_dir;
+    s->want.project_dir = s->want.reads_home ? conf->project_dir : NULL;
+    s->want.cwd = s->want.project_dir;
+}
+
+static void look_for_sandbox(struct start *s)
+{
+    s->waiter = (struct sandbox_waiter){.fn = on_offer, .ctx = s};
+    sandbox_probe_ask(s->set->probe, &s->waiter);
+}
+
+static void learn_package(struct bundle *b, const struct resolved *r)
+{
+    struct bundle_facts *f = &b->facts;
+    f->version = arena_str(&f->arena, r->version);
+    f->description = arena_str(&f->arena, r->description);
+    f->author = arena_str(&f->arena, r->author);
+    f->title = arena_str(&f->arena, r->title);
+    f->ui = r->ui ? json_clone(&f->arena, r->ui) : NULL;
+    f->is_upjack = r->is_upjack;
+    f->trust_score = r->trust_score;
+}
+
+static void on_resolved(void *ctx, const struct resolved *r, const struct err *err)
+{
+    struct start *s = ctx;
+    s->resolve = NULL;
+    if (err) {
+        s->err = *err;
+        give_up(s);
+        return;
+    }
+    learn_package(s->bundle, r);
+    bundle_want_package(&s->arena, &s->want, r);
+    look_for_sandbox(s);
+}
+
+static void resolve_package(struct start *s)
+{
+    struct bundles *set = s->set;
+    const struct bundles_conf *c = &set->conf;
+    if (!set->resolver) {
+        struct resolver_conf conf = {c->loop,        c->log,         c->fetcher,
+                                     c->pool,        c->package_dir, c->credentials_dir,
+                                     c->registry_url};
+        set->resolver = resolver_new(&conf);
+    }
+    s->resolve = bundle_resolve(set->resolver, &s->entry, s->want.data_dir, on_resolved, s);
+}
+
+/* ---- beginning and giving up ---- */
+
+static void forget_package(struct bundle *b)
+{
+    struct arena kept = b->facts.arena;
+    arena_reset(&kept);
+    b->facts = (struct bundle_facts){.arena = kept, .trust_score = -1};
+}
+
+static void add_token(struct start *s, str token)
+{
+    struct bundle_entry *e = &s->entry;
+    struct bundle_pair *headers = arena_array(&s->arena, e->nheaders + 1, sizeof(*headers));
+    if (e->nheaders > 0)
+        memcpy(headers, e->headers, e->nheaders * sizeof(*headers));
+    headers[e->nheaders++] = (struct bundle_pair){
+        STR("Authorization"), arena_printf(&s->arena, "Bearer %.*s", STR_ARG(token))};
+    e->headers = headers;
+}
+
+static void on_token(void *ctx, str token, const struct err *err)
+{
+    struct start *s = ctx;
+    s->token = NULL;
+    if (!s->bundle) {
+        start_free(s);
+        return;
+    }
+    s->bundle->lacks_token = err && (err->code == -ENOKEY || err->code == -EACCES);
+    if (err) {
+        s->err = *err;
+        give_up(s);
+        return;
+    }
+    s->bundle->is_token_refused = s->bundle->wants_rights = false;
+    bundle_keep_token(s->bundle, token);
+    add_token(s, token);
+    open_connection(s);
+}
+
+static void start_remote(struct start *s)
+{
+    const struct bundles_conf *c = &s->set->conf;
+    if (bundle_entry_check_url(&s->entry, c->allow_insecure_remotes, &s->err) < 0) {
+        give_up(s);
+        return;
+    }
+    if (!s->entry.oauth.is_on) {
+        open_connection(s);
+        return;
+    }
+    struct token_want want = {
+        .loop = c->loop,
+        .fetcher = c->fetcher,
+        .pool = c->pool,
+        .queue = &s->set->tokens,
+        .credentials_dir = bundle_token_dir(s->bundle, &s->arena),
+        .slug = bundle_token_slug(s->bundle, &s->arena),
+        .server_name = s->entry.server_name,
+        .url = s->entry.url,
+        .fetch_flags = fetch_flags_of(s->bundle),
+        .refused =
+            s->bundle->is_token_refused && s->bundle->token ? str_from(s->bundle->token) : STR_NONE,
+    };
+    s->token = token_get(&want, on_token, s);
+}
+
+static void begin_kind(struct start *s)
+{
+    switch (s->entry.kind) {
+    case BUNDLE_REMOTE:
+        start_remote(s);
+        return;
+    case BUNDLE_COMMAND:
+        bundle_want_command(&s->arena, &s->want, &s->entry);
+        look_for_sandbox(s);
+        return;
+    case BUNDLE_BUILT_IN:
+        set_built_in(s);
+        look_for_sandbox(s);
+        return;
+    case BUNDLE_NAMED:
+    case BUNDLE_LOCAL:
+        resolve_package(s);
+        return;
+    }
+}
+
+/* ---- secrets of the entry ---- */
+
+static void unseal_work(struct job *j) /* pool thread */
+{
+    struct start *s = CONTAINER_OF(j, struct start, job);
+    s->rc = plain_secrets_unseal(&s->arena, s->set->conf.credentials_dir, &s->entry, &s->err);
+}
+
+static void unseal_done(struct job *j)
+{
+    struct start *s = CONTAINER_OF(j, struct start, job);
+    s->is_planning = false;
+    if (!s->bundle)
+        start_free(s);
+    else if (s->rc < 0)
+        give_up(s);
+    else
+        begin_kind(s);
+}
+
+void start_begin(struct bundle *b)
+{
+    struct start *s = xcalloc(1, sizeof(*s));
+    s->bundle = b;
+    s->set = b->set;
+    s->set->nstarts++;
+    list_init(&s->waiter.node);
+    b->start = s;
+    s->entry = bundle_entry_copy(&s->arena, &b->entry);
+    struct bundle_place place = place_of(&s->set->conf);
+    s->want = bundle_want(&s->arena, &s->entry, &place);
+    forget_package(b);
+    if (!plain_secrets_has_marks(&s->entry)) {
+        begin_kind(s);
+        return;
+    }
+    s->is_planning = true;
+    s->job = (struct job){.work = unseal_work, .done = unseal_done};
+    pool_submit(s->set->conf.pool, &s->job);
+}
+
+void start_cancel(struct bundle *b)
+{
+    struct start *s = b->start;
+    if (!s)
+        return;
+    b->start = NULL;
+    s->bundle = NULL;
+    if (s->resolve)
+        resolve_cancel(s->resolve);
+    s->resolve = NULL;
+    if (s->token)
+        token_cancel(s->token);
+    sandbox_probe_forget(&s->waiter);
+    if (s->install)
+        npm_install_cancel(s->install);
+    if (!s->is_planning && !s->token && !s->install)
+        start_free(s);
+}

@@ -1,0 +1,242 @@
+/* supervise_watch.c - a bundle whose connection is ready: its lists, its health. */
+#include <errno.h>
+
+#include "base/clock.h"
+#include "bundle/supervise/bundle_impl.h"
+
+/* A server that calls "changed" all the time is listened to once in so long. */
+#define RELIST_MS 1000
+
+/* So many checks in a row without an answer, and no call under way: it hangs. */
+#define CHECKS_MAX 3
+
+static uint64_t health_ms(const struct bundle *b)
+{
+    return b->set->conf.times.health_ms ? b->set->conf.times.health_ms : BUNDLE_HEALTH_MS;
+}
+
+/* ---- the list of tools ---- */
+
+static void become_running(struct bundle *b)
+{
+    if (b->state == BUNDLE_RUNNING)
+        return;
+    b->running_since_ms = clock_mono_ms();
+    if (bundle_is_child(b))
+        memory_watch_start(b->set->memory);
+    supervise_state(b, BUNDLE_RUNNING, "");
+}
+
+static void set_tools(struct bundle *b, const struct json *list)
+{
+    struct bundle_toolset fresh = {0};
+    arena_init(&fresh.arena);
+    fresh.list = json_clone(&fresh.arena, list);
+    pins_judge(b, &fresh);
+    struct bundle_toolset old = b->tools;
+    b->tools = fresh;
+    bundle_changed(b, BUNDLE_TOOLS);
+    if (old.nheld + fresh.nheld > 0)
+        bundle_changed(b, BUNDLE_QUARANTINE);
+    arena_done(&old.arena); /* listeners may still have looked at the old ones */
+}
+
+static void take_tools(struct bundle *b, const struct json *list)
+{
+    if (!b->tools.list || !json_equal(b->tools.list, list))
+        set_tools(b, list);
+}
+
+void watch_take_tools(struct bundle *b, const struct json *list)
+{
+    take_tools(b, list);
+}
+
+void watch_judge_again(struct bundle *b)
+{
+    if (b->tools.list)
+        set_tools(b, b->tools.list);
+}
+
+void watch_know_tools(struct bundle *b, str tools)
+{
+    struct arena a;
+    struct json *list;
+    arena_init(&a);
+    if (json_parse(&a, tools, 0, &list, NULL) == 0)
+        take_tools(b, list);
+    arena_done(&a);
+}
+
+static void note_list_trouble(struct bundle *b, const struct mcp_reply *r)
+{
+    char text[ERR_MAX];
+    str said = json_get_string(r->error, "message");
+    if (r->err)
+        snprintf(text, sizeof(text), "tools/list: %.900s", r->err->msg);
+    else
+        snprintf(text, sizeof(text), "tools/list: %.*s", STR_ARG(said));
+    stderr_ring_note(&b->said, text);
+    log_warn(b->set->conf.log, "bundle", "%.*s: %s", STR_ARG(b->entry.server_name), text);
+}
+
+/* The end of a child's connection is reported on its own. */
+static bool is_connection_lost(const struct bundle *b, const struct err *err)
+{
+    return err && bundle_is_child(b) &&
+           (err->code == -ECONNRESET || err->code == -EPIPE || err->code == -ENOTCONN ||
+            err->code == -ECANCELED);
+}
+
+static void on_listed(void *ctx, const struct mcp_reply *r)
+{
+    struct bundle *b = ctx;
+    b->listing = NULL;
+    if (b->is_closing)
+        return;
+    const struct json *list = json_get(r->result, "tools");
+    if (json_is(list, JSON_ARRAY))
+        take_tools(b, list);
+    else
+        note_list_trouble(b, r);
+    b->is_list_missing = !list;
+    b->is_listed = true;
+    bundle_dispatch_later(b); /* calls of tools wait for the list */
+    if (watch_is_unreachable(b, r->err))
+        supervise_kill(b, r->err->msg);
+    else if (!is_connection_lost(b, r->err))
+        become_running(b);
+    if (b->is_list_stale)
+        timer_start(&b->relist, RELIST_MS);
+}
+
+static void list_tools(struct bundle *b)
+{
+    static const struct mcp_call_events EVENTS = {.done = on_listed};
+    b->is_list_stale = false;
+    b->listing = mcp_list_all(lanes_main(b->lanes), STR("tools/list"), "tools", &EVENTS, b);
+}
+
+static void on_relist(void *ctx)
+{
+    struct bundle *b = ctx;
+    if (b->is_ready && !b->listing)
+        list_tools(b);
+}
+
+static void tools_changed(struct bundle *b)
+{
+    if (!b->is_ready)
+        return;
+    b->is_list_stale = true;
+    if (!b->listing && !timer_active(&b->relist))
+        timer_start(&b->relist, b->state == BUNDLE_RUNNING ? 0 : RELIST_MS);
+}
+
+void watch_notified(struct bundle *b, str method, const struct json *params)
+{
+    static const struct {
+        str method;
+        enum bundle_change change;
+    } CHANGES[] = {
+        {STR_INIT("notifications/resources/list_changed"), BUNDLE_RESOURCES},
+        {STR_INIT("notifications/prompts/list_changed"), BUNDLE_PROMPTS},
+        {STR_INIT("notifications/resources/updated"), BUNDLE_RESOURCE_UPDATED},
+    };
+    if (str_eq(method, STR("notifications/tools/list_changed")))
+        tools_changed(b);
+    for (size_t i = 0; i < ARRAY_LEN(CHANGES); i++) {
+        if (str_eq(method, CHANGES[i].method))
+            bundle_changed(b, CHANGES[i].change);
+    }
+}
+
+/* ---- health ---- */
+
+bool watch_is_unreachable(const struct bundle *b, const struct err *err)
+{
+    return err && !bundle_is_child(b) && (err->code == -ECONNREFUSED || err->code == -EHOSTUNREACH);
+}
+
+static void on_checked(void *ctx, const struct mcp_reply *r)
+{
+    struct bundle *b = ctx;
+    b->check = NULL;
+    if (!r->err) /* "no such method" is an answer as well */
+        b->unanswered_checks = 0;
+    else if (r->err->code == -ETIMEDOUT)
+        b->unanswered_checks++;
+    else if (watch_is_unreachable(b, r->err))
+        supervise_kill(b, r->err->msg);
+}
+
+static void check(struct bundle *b)
+{
+    static const struct mcp_call_events EVENTS = {.done = on_checked};
+    struct mcp_request req = {
+        .method = b->era == MCP_ERA_MODERN ? STR("server/discover") : STR("ping"),
+        .timeout_ms = health_ms(b),
+        .max_ms = health_ms(b),
+    };
+    b->check = mcp_request(lanes_main(b->lanes), &req, &EVENTS, b);
+}
+
+static void on_health(void *ctx)
+{
+    struct bundle *b = ctx;
+    if (b->state == BUNDLE_RUNNING)
+        b->failures = 0; /* a whole interval without trouble */
+    if (b->unanswered_checks >= CHECKS_MAX && bundle_calls_sent(b) == 0) {
+        supervise_kill(b, "it does not answer: three health checks in a row went unanswered");
+        return;
+    }
+    if (!b->check)
+        check(b);
+    if (b->is_list_missing && !b->listing)
+        list_tools(b);
+    timer_start(&b->health, health_ms(b));
+}
+
+/* ---- life ---- */
+
+void watch_init(struct bundle *b)
+{
+    timer_init(&b->health, b->set->conf.loop, on_health, b);
+    timer_init(&b->relist, b->set->conf.loop, on_relist, b);
+}
+
+void watch_begin(struct bundle *b)
+{
+    b->unanswered_checks = 0;
+    timer_start(&b->health, health_ms(b));
+    b->is_listed = false;
+    if (!people_face(b)->pins.is_loaded) {
+        b->wants_list = true;
+        return;
+    }
+    if (json_get(b->server.capabilities, "tools")) {
+        list_tools(b);
+        return;
+    }
+    b->is_listed = true;
+    static const struct json NONE = {.type = JSON_ARRAY};
+    if (b->tools.n > 0)
+        take_tools(b, &NONE);
+    become_running(b);
+}
+
+void watch_pins_loaded(struct bundle *b)
+{
+    if (b->wants_list && b->is_ready && !b->is_closing)
+        watch_begin(b);
+    b->wants_list = false;
+}
+
+/* Before the connection is freed, or when it has been. Requests of ours that are still under
+ * way are answered by its end. */
+void watch_end(struct bundle *b)
+{
+    timer_stop(&b->health);
+    timer_stop(&b->relist);
+    b->is_listed = b->wants_list = false;
+}
