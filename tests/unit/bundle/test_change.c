@@ -48,6 +48,8 @@ struct deed *deed_begin(struct audit *log, const struct doer *by, str action, st
     return NULL;
 }
 
+void deed_set(struct deed *d, str action, str target) {}
+
 void deed_detail(struct deed *d, const char *fmt, ...) {}
 
 void deed_end(struct deed *d, const struct err *err) {}
