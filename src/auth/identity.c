@@ -7,7 +7,6 @@
 #include "auth/auth_impl.h"
 #include "auth/oidc.h"
 #include "base/clock.h"
-#include "base/glob.h"
 
 /* ---- scopes ---- */
 
@@ -37,19 +36,6 @@ str auth_scope_name(enum auth_scope one)
         if (SCOPES[i].bits == (unsigned)one)
             return SCOPES[i].name;
     return STR_NONE;
-}
-
-bool identity_has(const struct identity *who, enum auth_scope scope)
-{
-    return (who->scopes & (unsigned)scope) == (unsigned)scope;
-}
-
-bool identity_may_call(const struct identity *who, str tool)
-{
-    for (size_t i = 0; i < who->tools.len; i++)
-        if (glob_match(who->tools.items[i], tool))
-            return true;
-    return who->tools.len == 0;
 }
 
 /* ---- operations ---- */
@@ -217,8 +203,7 @@ void auth_unobserve(struct auth_observer *o)
 void identity_fill(const struct user *u, struct arena *arena, enum auth_how how,
                    struct identity *ret)
 {
-    *ret = (struct identity){
-        .user_id = arena_str(arena, u->id), .role = u->role, .how = how, .scopes = SCOPE_ALL};
+    *ret = (struct identity){.user_id = arena_str(arena, u->id), .how = how, .scopes = SCOPE_ALL};
 }
 
 static unsigned scopes_of(struct json_strs names)

@@ -19,9 +19,10 @@
 
 struct auth;
 
+/* What a credential says. It becomes an actor when the request is admitted, and is not kept: roles
+ * are looked up in the directory when they matter. */
 struct identity {
     str user_id;
-    enum org_role role;
     enum auth_how how;
     unsigned scopes;
     struct json_strs tools;   /* globs of a token, none = all */
@@ -29,9 +30,6 @@ struct identity {
     str session_id, token_id; /* stable names, not secrets; empty when not by that way */
     int64_t expires_ms;       /* 0 = open end */
 };
-
-bool identity_has(const struct identity *who, enum auth_scope scope);
-bool identity_may_call(const struct identity *who, str tool);
 
 int auth_scope_parse(str name, unsigned *ret); /* read, write, mcp, admin, all */
 str auth_scope_name(enum auth_scope one);

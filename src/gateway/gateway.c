@@ -125,8 +125,7 @@ void gateway_drop_user(struct gateway *g, str workspace_id, str user_id)
 
 static bool is_of_login(const struct actor *a, str session_id, str token_id)
 {
-    return (session_id.n > 0 && str_eq(a->people[0].session_id, session_id)) ||
-           actor_has_token(a, token_id);
+    return actor_has_session(a, session_id) || actor_has_token(a, token_id);
 }
 
 static struct gw_session *session_of_login(struct gateway *g, str session_id, str token_id)

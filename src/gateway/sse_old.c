@@ -9,7 +9,7 @@ void gateway_sse_open(struct gateway *g, struct http_req *r, const struct gatewa
 {
     char address[512];
     str source = http_query(r, "source");
-    bool is_operator = r->is_local_socket;
+    bool is_operator = actor_is_operator(who->actor);
     if (source.n > 0 && !gw_has_source(who, source)) {
         gw_no_such_source(r);
         return;
