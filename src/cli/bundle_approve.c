@@ -95,6 +95,8 @@ static int do_approve(struct conv_cli *x, const void *options, int argc, char **
     const struct json *body = show(x, app, argc, argv);
     if (body->len == 0)
         return nothing_waits(x, argc, argv);
+    if (!o->is_sure && !x->cli->is_tty_in) /* what waits is shown to scripts too */
+        return cli_usage_error("bundle approve: stdin is not a terminal; pass --yes to confirm");
     if (!bundle_cli_confirm("Accept this from now on?", o->is_sure)) {
         fputs("Nothing was approved.\n", stderr);
         return EXIT_FAILED;
@@ -114,11 +116,8 @@ static int do_approve(struct conv_cli *x, const void *options, int argc, char **
 
 static int run_approve(struct cli *cli, const void *options, int argc, char **argv)
 {
-    const struct approve_options *o = options;
     if (argc < 1)
         return cli_usage_error("bundle approve: name a bundle");
-    if (!o->is_sure && !cli->is_tty_in)
-        return cli_usage_error("bundle approve: stdin is not a terminal; pass --yes to confirm");
     return bundle_cli_with(cli, do_approve, options, argc, argv);
 }
 

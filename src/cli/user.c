@@ -41,6 +41,12 @@ static int change_user(struct people *p, struct change *c, const struct user *u,
 
 /* ---- list ---- */
 
+static int by_email(const void *a, const void *b)
+{
+    const struct user *const *x = a, *const *y = b;
+    return str_cmp((*x)->email, (*y)->email);
+}
+
 static int do_list(struct people *p, const void *options, int argc, char **argv)
 {
     static const struct table_column COLUMNS[] = {
@@ -48,10 +54,15 @@ static int do_list(struct people *p, const void *options, int argc, char **argv)
         {"WORKSPACES", true, 0},         {"TOKENS", true, 0}, {"CREATED", false, 0},
         {"ID", false, STYLE_CYAN, true},
     };
+    size_t n = p->roster->nusers;
+    const struct user **all = arena_array(&p->arena, n + 1, sizeof *all);
+    for (size_t i = 0; i < n; i++)
+        all[i] = &p->roster->users[i];
+    qsort((void *)all, n, sizeof *all, by_email);
     struct table t;
     table_init(&t, COLUMNS, ARRAY_LEN(COLUMNS));
-    for (size_t i = 0; i < p->roster->nusers; i++) {
-        const struct user *u = &p->roster->users[i];
+    for (size_t i = 0; i < n; i++) {
+        const struct user *u = all[i];
         if (p->cli->opt.is_json) {
             people_print(p, user_json(p, u));
             continue;

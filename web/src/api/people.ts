@@ -127,7 +127,9 @@ export function signOutUser(userId: string): Promise<unknown> {
 }
 
 export async function listUsers(): Promise<User[]> {
-  return (await get<{ users: User[] }>('users')).users
+  const { users } = await get<{ users: User[] }>('users')
+  const name = (user: User) => user.displayName ?? user.email ?? user.id
+  return users.sort((a, b) => name(a).localeCompare(name(b)))
 }
 
 export interface NewUser {
