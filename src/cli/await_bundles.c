@@ -14,7 +14,7 @@
 struct awaited {
     struct bundles *bundles;
     bool is_interactive;
-    char told[TOLD_MAX]; /* the line that was printed last */
+    char told[TOLD_MAX]; /* the steps that are known to the reader */
     uint64_t since_ms;   /* when */
     uint64_t began_ms;
 };
@@ -32,21 +32,27 @@ static uint64_t limit_ms(const struct awaited *w)
     return START_MS;
 }
 
-/* *ret_is_new: one of them was not named before, or does something else now. A start is named only
- * when it takes long; looking up and installing a package always. */
-static str waiting_for(const struct awaited *w, struct arena *a, bool *ret_is_new)
+static void add_item(struct arena *a, str *list, str one)
+{
+    *list = arena_printf(a, "%.*s%s%.*s", STR_ARG(*list), list->n > 0 ? ", " : "", STR_ARG(one));
+}
+
+/* *ret_new: those that were not named before, or do something else now. A start is named only when
+ * it takes long; looking up and installing a package always. */
+static str waiting_for(const struct awaited *w, struct arena *a, str *ret_new)
 {
     str all = STR_NONE;
     bool is_quiet = clock_mono_ms() - w->began_ms < QUIET_MS;
-    *ret_is_new = false;
+    *ret_new = STR_NONE;
     for (size_t i = 0; i < bundles_count(w->bundles); i++) {
         const struct bundle_info *b = bundle_info(bundles_at(w->bundles, i));
         if (b->state != BUNDLE_STARTING || (is_quiet && b->reason.n == 0))
             continue;
         str one = arena_printf(a, "%.*s (%.*s)", STR_ARG(b->name),
                                STR_ARG(b->reason.n > 0 ? b->reason : STR("starting")));
-        *ret_is_new |= str_find(str_from(w->told), one, 0) < 0;
-        all = arena_printf(a, "%.*s%s%.*s", STR_ARG(all), all.n > 0 ? ", " : "", STR_ARG(one));
+        if (str_find(str_from(w->told), one, 0) < 0)
+            add_item(a, ret_new, one);
+        add_item(a, &all, one);
     }
     return all;
 }
@@ -56,11 +62,10 @@ static void tell_waiting(struct awaited *w)
 {
     struct arena a;
     arena_init(&a);
-    bool is_new;
-    str all = waiting_for(w, &a, &is_new);
-    if (is_new) {
+    str new, all = waiting_for(w, &a, &new);
+    if (new.n > 0) {
         snprintf(w->told, sizeof w->told, "%.*s", STR_ARG(all));
-        bundle_cli_print_words(stderr, "waiting for", all);
+        bundle_cli_print_words(stderr, "waiting for", new);
         w->since_ms = clock_mono_ms();
     }
     arena_done(&a);

@@ -56,6 +56,18 @@ static bool is_workspace_cache(str below)
            str_split(&rest, '/', &part) && str_eq(rest, STR("cache"));
 }
 
+/* "apps/_npm/<name>/<version>": a package of npm, which is installed again in the same version. The
+ * files beside it say which one that is. */
+static bool is_npm_package(str below)
+{
+    str rest = below, part, name;
+    if (str_split(&rest, '/', &part) && str_eq(part, STR("workspaces")))
+        (void)(str_split(&rest, '/', &part) && str_split(&rest, '/', &part));
+    return str_eq(part, STR("apps")) && str_split(&rest, '/', &part) && str_eq(part, STR("_npm")) &&
+           str_split(&rest, '/', &name) && str_split(&rest, '/', &part) && part.n > 0 &&
+           !str_ends(part, STR(".json"));
+}
+
 /* Keys, and logins with the refresh tokens of a provider: a copy of the archive opens nothing. */
 static bool is_key(str below)
 {
@@ -68,9 +80,10 @@ static bool is_key(str below)
 static bool is_left_out(str below)
 {
     return is_key(below) || str_eq(below, STR("cache")) || is_workspace_cache(below) ||
-           str_eq(below, STR("auth/open.html")) || str_eq(below, STR("nb.sock")) ||
-           str_eq(below, STR("nb.lock")) || str_ends(below, STR(".settings.lock")) ||
-           str_ends(below, STR("/.journal")) || str_find(below, STR(".jsonl.new_"), 0) >= 0;
+           is_npm_package(below) || str_eq(below, STR("auth/open.html")) ||
+           str_eq(below, STR("nb.sock")) || str_eq(below, STR("nb.lock")) ||
+           str_ends(below, STR(".settings.lock")) || str_ends(below, STR("/.journal")) ||
+           str_find(below, STR(".jsonl.new_"), 0) >= 0;
 }
 
 /* Names of nb's own that an administrator may have moved elsewhere and linked. Other links are not
@@ -249,7 +262,7 @@ static void report(const struct cli *cli, const struct backup *b, const char *pa
                 "and tokens. Encrypted: secrets of bundles and providers.\n"
                 "Not in it: the key of these secrets (keep %s apart), the key of this installation "
                 "(auth/dev.key), logins (auth/sessions.json), the keys that sign open questions "
-                "(runs.key), and the cache.\n",
+                "(runs.key), packages of npm (they are installed again), and the cache.\n",
                 sealed_key_place(&a, b->root));
         arena_done(&a);
     }
@@ -259,7 +272,7 @@ static void report(const struct cli *cli, const struct backup *b, const char *pa
                 "them.\n",
                 b->store_dir);
     if (b->skipped > 0)
-        fprintf(stderr, "nb: %llu links and other things that are not files were left out\n",
+        fprintf(stderr, "nb: %llu links, sockets or devices were left out\n",
                 (unsigned long long)b->skipped);
 }
 

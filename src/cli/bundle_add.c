@@ -450,6 +450,14 @@ static void print_added(struct adding *d, struct json *answer)
     conv_print_json(answer);
 }
 
+/* The prefix of its tools: a folder gives its own name, not that of its manifest. */
+static void print_running(str name, str status, int64_t tools)
+{
+    printf("%.*s is %.*s with %lld tool%s", STR_ARG(name), STR_ARG(status), (long long)tools,
+           tools == 1 ? "" : "s");
+    printf(tools > 0 ? ", named %.*s__*.\n" : ".\n", STR_ARG(name));
+}
+
 static int add_running(struct adding *d)
 {
     struct conv_cli *x = d->x;
@@ -460,9 +468,8 @@ static int add_running(struct adding *d)
     if (x->cli->opt.is_json)
         print_added(d, app);
     else
-        printf("%.*s is %.*s with %lld tools.\n", STR_ARG(json_get_string(app, "name")),
-               STR_ARG(json_get_string(app, "status")),
-               (long long)json_get_int(app, "toolCount", 0));
+        print_running(json_get_string(app, "name"), json_get_string(app, "status"),
+                      json_get_int(app, "toolCount", 0));
     return EXIT_DONE;
 }
 

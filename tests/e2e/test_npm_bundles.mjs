@@ -122,6 +122,12 @@ test(`an installation that is killed ${KILLS} times comes up the next time, in o
     assert.equal(versions(workdir).length, 1)
     assert.deepEqual(unfinished(workdir), [])
     assert.match((await nbw(ADD)).stdout, /23/)
+    // A package is installed again in the version that the files beside it name: a backup is small.
+    const archive = path.join(tmpdir(), 'b.tar')
+    assert.equal((await nbw(['backup', archive])).code, 0)
+    const names = fs.readFileSync(archive, 'latin1')
+    assert.match(names, /apps\/_npm\/[^/\0]*\/wanted-/)
+    assert.doesNotMatch(names, /node_modules/)
 }, { timeoutMs: 60000 + KILLS * 30000 })
 
 test('two installers at the same time install once', async () => {

@@ -56,7 +56,7 @@ test('signing in, using it, and staying signed in when tokens end', async () => 
     const server = await startServer({ workdir, env: ENV })
     const added = await add(workdir, g)
     assert.equal(added.code, 0, added.stderr)
-    assert.match(added.stdout, /far is running with 1 tools/)
+    assert.match(added.stdout, /far is running with 1 tool, named far__\*\./)
     assert.deepEqual(g.faults, [])
     assert.equal(g.scope, 'tools:read offline_access')
     assert.equal(fs.statSync(stored(workdir)).mode & 0o777, 0o600)

@@ -174,7 +174,7 @@ static int take_program(struct importer *im, const struct json *server)
         struct json *sandbox = json_new(a, JSON_OBJECT);
         json_set(a, sandbox, STR("network"), json_of_bool(true));
         json_set(a, im->entry, STR("sandbox"), *sandbox);
-        note(im, "it may use the network, since %.*s downloads what it runs", STR_ARG(command));
+        note(im, "it may use the network; remove sandbox.network from its entry to forbid it");
     }
     return 0;
 }
