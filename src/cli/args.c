@@ -4,7 +4,7 @@
 #include <limits.h>
 
 #include "base/nearest.h"
-#include "cli/help_text.h"
+#include "cli/term/help_text.h"
 
 static const struct arg *find_long(const struct arg *table, str name)
 {

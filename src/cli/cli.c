@@ -8,11 +8,11 @@
 #include <unistd.h>
 
 #include "base/nearest.h"
-#include "cli/help_text.h"
-#include "cli/safe_out.h"
-#include "cli/session.h"
-#include "cli/session_log.h"
-#include "cli/text.h"
+#include "cli/session/session.h"
+#include "cli/session/session_log.h"
+#include "cli/term/help_text.h"
+#include "cli/term/safe_out.h"
+#include "cli/term/text.h"
 #include "net/first_process.h"
 #include "server/place.h"
 

@@ -2,7 +2,18 @@
  *
  * Commands get the parsed global options and their own arguments, and return the exit code:
  * 0 done, 1 it failed, 2 it was called wrongly. Results go to stdout, everything else to
- * stderr. NO_COLOR and redirected output turn colours off. */
+ * stderr. NO_COLOR and redirected output turn colours off.
+ *
+ *   term/           what every command prints and asks with: styles, tables, progress, secrets
+ *   screen/         the terminal as a screen: keys, line editor, Markdown, forms
+ *   session/        a conversation with an agent: here, or in the server that runs
+ *   chat/           nb, nb -p: the interactive chat and one answer
+ *   conversations/  nb conv, replay, prompt, usage
+ *   bundle/         nb bundle
+ *   mcp/            nb mcp, skill, models, config, secrets, launch
+ *   people/         nb user, workspace, token, audit, access, link
+ *   serve/          nb serve, status, doctor, init, backup, restore
+ *   .               the options and the table of commands */
 #pragma once
 
 #include "cli/args.h"

@@ -3,7 +3,7 @@
 #include <assert.h>
 
 #include "base/utf8.h"
-#include "cli/markdown.h"
+#include "cli/screen/markdown.h"
 
 enum { INPUT_MAX = 16 * 1024 };
 

@@ -4,7 +4,7 @@
 #include <assert.h>
 
 #include "base/buf.h"
-#include "cli/tar.h"
+#include "cli/serve/tar.h"
 
 enum { BLOCK = 512, SUM_AT = 148, SUM_LEN = 8 };
 

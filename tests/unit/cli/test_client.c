@@ -1,6 +1,6 @@
 #include <errno.h>
 
-#include "cli/client.h"
+#include "cli/session/client.h"
 #include "support/unit.h"
 
 static void test_encode(void **state)

@@ -1,6 +1,6 @@
 #include "base/utf8.h"
-#include "cli/editor.h"
-#include "cli/text.h"
+#include "cli/screen/editor.h"
+#include "cli/term/text.h"
 #include "support/unit.h"
 
 static const char *const WORDS[] = {"/help", "/new", "/next", NULL};

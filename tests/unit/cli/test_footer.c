@@ -1,4 +1,4 @@
-#include "cli/footer.h"
+#include "cli/screen/footer.h"
 #include "support/unit.h"
 
 static const char *footer(const char *report)

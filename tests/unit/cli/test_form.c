@@ -1,4 +1,4 @@
-#include "cli/form.h"
+#include "cli/screen/form.h"
 #include "support/unit.h"
 
 struct world {

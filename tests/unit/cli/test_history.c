@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "cli/history.h"
+#include "cli/screen/history.h"
 #include "support/unit.h"
 
 struct fixture {

@@ -1,5 +1,5 @@
 #include "base/utf8.h"
-#include "cli/markdown.h"
+#include "cli/screen/markdown.h"
 #include "support/unit.h"
 
 static const struct markdown_style PLAIN = {.width = 40};

@@ -1,5 +1,5 @@
-#include "cli/permit.h"
-#include "cli/text.h"
+#include "cli/chat/permit.h"
+#include "cli/term/text.h"
 #include "runtime/runtime.h"
 #include "support/unit.h"
 

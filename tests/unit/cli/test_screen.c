@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/utf8.h"
-#include "cli/screen.h"
+#include "cli/screen/screen.h"
 #include "support/unit.h"
 
 #define ROWS_MAX   64

@@ -1,4 +1,4 @@
-#include "cli/styled.h"
+#include "cli/term/styled.h"
 #include "support/unit.h"
 
 /* The lines of a text, joined by '|'. */

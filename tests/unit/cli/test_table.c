@@ -1,5 +1,5 @@
-#include "cli/table.h"
-#include "cli/text.h"
+#include "cli/term/table.h"
+#include "cli/term/text.h"
 #include "support/unit.h"
 
 static const struct table_column COLUMNS[] = {

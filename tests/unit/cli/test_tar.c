@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "cli/tar.h"
+#include "cli/serve/tar.h"
 #include "support/unit.h"
 
 /* A file with these bytes, at its beginning. */

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "cli/term.h"
+#include "cli/screen/term.h"
 #include "support/unit.h"
 
 #define WAIT_MS 5000

@@ -1,4 +1,4 @@
-#include "cli/text.h"
+#include "cli/term/text.h"
 #include "support/unit.h"
 
 static const char *safe(void (*add)(struct buf *, str), str in)

@@ -1,4 +1,4 @@
-#include "cli/tool_lines.h"
+#include "cli/screen/tool_lines.h"
 #include "support/unit.h"
 
 static int setup(void **state)

@@ -1,0 +1,14 @@
+/* bundle_npm.h - packages of npm for commands: looked up, and installed with progress shown. */
+#pragma once
+
+#include "bundle/plan/npm_install.h"
+#include "cli/bundle/bundle.h"
+
+/* The exact version that the entry's command means now; nothing is installed. */
+int bundle_cli_npm_resolve(struct conv_cli *x, const struct bundle_entry *b,
+                           struct npm_package *ret, struct err *e);
+/* Installs the version that the entry pins, unless it is there. */
+int bundle_cli_npm_install(struct conv_cli *x, const struct bundle_entry *b, struct err *e);
+
+/* "pinned" of an entry. */
+struct json *bundle_cli_pinned(struct arena *a, const struct npm_pin *pin);

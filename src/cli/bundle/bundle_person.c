@@ -1,0 +1,60 @@
+/* bundle_person.c - who signs in to a server where each person has an account of their own. */
+#include <stdlib.h>
+
+#include "auth/instance.h"
+#include "cli/bundle/bundle.h"
+#include "workspace/roster.h"
+
+/* ".../workspaces/ws_team/workspace.json" -> "ws_team" */
+static str workspace_of(struct conv_cli *x)
+{
+    str path = str_from(x->config.path), end = STR("/workspace.json");
+    if (!str_ends(path, end))
+        return STR(ROSTER_SOLE_WORKSPACE);
+    path = str_slice(path, 0, path.n - end.n);
+    return str_skip(path, (size_t)(str_rfind_char(path, '/') + 1));
+}
+
+static const struct user *only_member(const struct workspace *w)
+{
+    return w->nmembers == 1 ? w->members[0].user : NULL;
+}
+
+static int choose(struct conv_cli *x, const struct roster *r, const char *typed, str *ret_id)
+{
+    const struct workspace *w = roster_workspace(r, workspace_of(x));
+    const struct user *u = typed ? roster_user(r, str_from(typed)) : NULL;
+    if (r->is_sole) {
+        *ret_id = STR(ROSTER_SOLE_USER);
+        return EXIT_DONE;
+    }
+    if (typed && !u)
+        u = roster_user_by_email(r, str_from(typed));
+    if (!typed && w)
+        u = only_member(w);
+    if (!u && !typed)
+        return cli_usage_error("each person signs in to this server; --user USER says who");
+    if (!u || !w || workspace_role(w, u->id) == WS_NONE) {
+        fprintf(stderr, "nb: '%s' is not a member of this workspace\n", typed);
+        return EXIT_FAILED;
+    }
+    *ret_id = arena_str(&x->arena, u->id);
+    return EXIT_DONE;
+}
+
+int bundle_cli_person(struct conv_cli *x, const char *typed, str *ret_id)
+{
+    struct instance instance = {0};
+    struct roster *roster = NULL;
+    struct err e = {0};
+    const struct config *c = &x->config;
+    str secret = str_from(getenv("NB_OIDC_CLIENT_SECRET"));
+    if (instance_load(&instance, c->work_dir, c->secrets.nb_api_key, secret, &e) < 0)
+        return cli_fail(&e);
+    int code = roster_load(c->work_dir, instance_is_sole(&instance), &roster, &e) < 0
+                   ? cli_fail(&e)
+                   : choose(x, roster, typed, ret_id);
+    roster_free(roster);
+    instance_done(&instance);
+    return code;
+}

@@ -1,0 +1,284 @@
+/* nb bundle update - a newer version of a package, after showing what changes. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "bundle/package/archive.h"
+#include "bundle/package/package.h"
+#include "bundle/settings/settings.h"
+#include "cli/bundle/bundle_inspect.h"
+#include "cli/bundle/bundle_npm.h"
+#include "cli/session/record.h"
+#include "os/file.h"
+#include "store/io.h"
+
+#define REMOVE_DEPTH ((int)ARCHIVE_DEPTH_MAX + 6)
+
+struct update_options {
+    bool is_sure;
+};
+
+static const struct arg UPDATE_ARGS[] = {
+    {"yes", 'y', ARG_FLAG, offsetof(struct update_options, is_sure), NULL, "do not ask"}, {0}};
+
+struct update {
+    struct conv_cli *x;
+    const struct bundle_entry *before;
+    struct json *raw;        /* the new entry */
+    struct bundle_entry now; /* the same, decoded */
+    struct npm_package npm;  /* of npx */
+    struct inspection old, new;
+};
+
+/* ---- what changes ---- */
+
+static bool has(const struct json_strs *l, str s)
+{
+    for (size_t i = 0; i < l->len; i++)
+        if (str_eq(l->items[i], s))
+            return true;
+    return false;
+}
+
+static void print_only(const char *label, char sign, const struct json_strs *a,
+                       const struct json_strs *b)
+{
+    for (size_t i = 0; i < a->len; i++)
+        if (!has(b, a->items[i]))
+            fprintf(stderr, "%-12s %c %.*s\n", label, sign, STR_ARG(a->items[i]));
+}
+
+static void print_difference(const char *label, const struct json_strs *old,
+                             const struct json_strs *new)
+{
+    print_only(label, '-', old, new);
+    print_only(label, '+', new, old);
+}
+
+static struct json_strs arguments(struct arena *a, const struct inspection *in, const char *files)
+{
+    const char *const *argv = in->plan.program;
+    struct json_strs ret = {0};
+    size_t n = 0;
+    while (argv[n])
+        n++;
+    ret.items = arena_array(a, n, sizeof(str));
+    for (size_t i = 0; i < n; i++) { /* where the files are is not a difference */
+        str arg = str_from(argv[i]), dir = str_from(files);
+        bool is_inside = dir.n > 0 && str_starts(arg, dir);
+        ret.items[ret.len++] =
+            is_inside ? arena_printf(a, "PACKAGE%.*s", STR_ARG(str_skip(arg, dir.n))) : arg;
+    }
+    return ret;
+}
+
+static struct json_strs proposed(struct arena *a, const struct inspection *in)
+{
+    struct json_strs ret = {arena_array(a, in->nproposals, sizeof(str)), 0};
+    for (size_t i = 0; i < in->nproposals; i++)
+        for (size_t k = 0; k < in->proposals[i].paths.len && k < 1; k++)
+            ret.items[ret.len++] =
+                arena_printf(a, "%.*s for %.*s", STR_ARG(in->proposals[i].paths.items[k]),
+                             STR_ARG(in->proposals[i].option->key));
+    return ret;
+}
+
+static void print_changes(struct update *u, const char *old_files, const char *new_files)
+{
+    struct arena *a = &u->x->arena;
+    struct json_strs args[] = {arguments(a, &u->old, old_files), arguments(a, &u->new, new_files)};
+    struct json_strs vars[] = {inspection_variables(a, &u->old), inspection_variables(a, &u->new)};
+    struct json_strs places[] = {proposed(a, &u->old), proposed(a, &u->new)};
+    print_difference("command", &args[0], &args[1]);
+    print_difference("variables", &vars[0], &vars[1]);
+    if (u->old.manifest && u->new.manifest)
+        print_difference("tools", &u->old.manifest->tools, &u->new.manifest->tools);
+    print_difference("proposes", &places[0], &places[1]);
+    print_difference("needs", &u->old.missing, &u->new.missing);
+}
+
+static bool is_agreed(struct update *u, str before, str after, bool is_sure)
+{
+    struct arena *a = &u->x->arena;
+    bundle_cli_print_line(stderr, "version",
+                          arena_printf(a, "%.*s -> %.*s",
+                                       STR_ARG(before.n > 0 ? before : STR("(none)")),
+                                       STR_ARG(after)));
+    if (bundle_cli_confirm("Update it?", is_sure))
+        return true;
+    fputs("Nothing was updated.\n", stderr);
+    return false;
+}
+
+static int replace(struct update *u, str version)
+{
+    struct conv_cli *x = u->x;
+    str name = u->before->server_name;
+    struct err e = {0};
+    if (settings_replace_bundle(x->config.path, name, u->raw, &e) < 0)
+        return cli_fail(&e);
+    cli_record(&x->config, "bundle.update", name, true, STR_NONE);
+    printf("%.*s is now version %.*s. Tools that are different wait for `nb bundle approve "
+           "%.*s`.\n",
+           STR_ARG(name), STR_ARG(version), STR_ARG(name));
+    return EXIT_DONE;
+}
+
+static int up_to_date(const struct update *u, str version)
+{
+    printf("%.*s %.*s is up to date.\n", STR_ARG(u->before->server_name), STR_ARG(version));
+    return EXIT_DONE;
+}
+
+static int decode(struct update *u)
+{
+    struct err e = {0};
+    return bundle_entry_decode(&u->x->arena, u->raw, "/", &u->now, &e) < 0 ? cli_fail(&e)
+                                                                           : EXIT_DONE;
+}
+
+/* ---- packages of the registry ---- */
+
+/* The version that runs now: the one that the entry names, or the one that was downloaded. */
+static struct package package_now(struct conv_cli *x, const struct bundle_entry *b)
+{
+    struct package p = {0};
+    struct err e = {0};
+    (void)package_find(&x->arena, config_path(&x->config, "apps"), b->name, &p, &e);
+    if (b->version.n > 0 && !str_eq(b->version, p.version))
+        p = (struct package){.version = b->version};
+    return p;
+}
+
+/* Into a directory of its own: what is installed does not change before somebody agrees. */
+static int show_registry(struct update *u, const struct package *now, const char *tmp)
+{
+    struct conv_cli *x = u->x;
+    struct bundle_cli_files files;
+    struct err e = {0};
+    if (bundle_cli_fetch(x, &u->now, tmp, &files, &e) < 0)
+        return cli_fail(&e);
+    struct bundle_cli_question next = {.entry = &u->now, .files = files.dir};
+    struct bundle_cli_question old = {.entry = u->before, .files = now->dir};
+    if (bundle_cli_inspect(x, &next, &u->new, &e) < 0)
+        return cli_fail(&e);
+    bundle_cli_print_line(stderr, "package", u->before->name);
+    if (now->dir && bundle_cli_inspect(x, &old, &u->old, &e) == 0)
+        print_changes(u, now->dir, files.dir);
+    else
+        bundle_cli_show(x, stderr, &u->new);
+    return EXIT_DONE;
+}
+
+static int preview(struct update *u, const struct package *now)
+{
+    const char *apps = config_path(&u->x->config, "apps");
+    char *tmp = arena_cstr(&u->x->arena, arena_printf(&u->x->arena, "%s/preview-XXXXXX", apps));
+    struct err e = {0};
+    if (file_make_dirs(apps, &e) < 0)
+        return cli_fail(&e);
+    if (!mkdtemp(tmp)) {
+        err_errno(&e, -errno, "cannot make a directory in", apps);
+        return cli_fail(&e);
+    }
+    int code = show_registry(u, now, tmp);
+    (void)io_remove_tree(&store_io_system, tmp, REMOVE_DEPTH);
+    return code;
+}
+
+static int update_registry(struct update *u, bool is_sure)
+{
+    struct arena *a = &u->x->arena;
+    struct package now = package_now(u->x, u->before);
+    str latest = bundle_cli_latest_version(u->x, u->before->name);
+    if (latest.n == 0)
+        return EXIT_FAILED;
+    if (str_eq(now.version, latest))
+        return up_to_date(u, latest);
+    json_set(a, u->raw, STR("name"), json_of_str(u->before->name));
+    json_set(a, u->raw, STR("version"), json_of_str(latest));
+    int code = decode(u);
+    if (code == EXIT_DONE)
+        code = preview(u, &now);
+    if (code != EXIT_DONE)
+        return code;
+    return is_agreed(u, now.version, latest, is_sure) ? replace(u, latest) : EXIT_FAILED;
+}
+
+/* ---- packages of npm ---- */
+
+static int update_npm(struct update *u, bool is_sure)
+{
+    struct conv_cli *x = u->x;
+    const struct npm_pin *pin = &u->npm.pin;
+    struct err e = {0};
+    if (bundle_cli_npm_resolve(x, u->before, &u->npm, &e) < 0)
+        return cli_fail(&e);
+    str before = u->before->pinned.version;
+    if (str_eq(before, pin->version) && str_eq(u->before->pinned.integrity, pin->integrity))
+        return up_to_date(u, before);
+    json_set(&x->arena, u->raw, STR("pinned"), *bundle_cli_pinned(&x->arena, pin));
+    int code = decode(u);
+    struct bundle_cli_question q = {.entry = &u->now, .npm = &u->npm};
+    if (code == EXIT_DONE && bundle_cli_inspect(x, &q, &u->new, &e) < 0)
+        code = cli_fail(&e);
+    if (code != EXIT_DONE)
+        return code;
+    bundle_cli_show(x, stderr, &u->new);
+    if (!is_agreed(u, before, pin->version, is_sure))
+        return EXIT_FAILED;
+    return bundle_cli_npm_install(x, &u->now, &e) < 0 ? cli_fail(&e) : replace(u, pin->version);
+}
+
+/* ---- all of them ---- */
+
+static int update_one(struct conv_cli *x, const struct bundle_entry *b, bool is_sure)
+{
+    struct package_command c;
+    struct update u = {.x = x, .before = b, .raw = json_clone(&x->arena, b->raw)};
+    if (b->kind == BUNDLE_NAMED && !str_eq(b->name, STR(BUNDLE_BASH_PACKAGE)))
+        return update_registry(&u, is_sure);
+    return npm_is_wanted(b, &c) ? update_npm(&u, is_sure) : EXIT_DONE;
+}
+
+static int do_update(struct conv_cli *x, const void *options, int argc, char **argv)
+{
+    const struct update_options *o = options;
+    struct bundle_entry *all;
+    size_t n;
+    int code = bundle_cli_entries(x, &all, &n);
+    if (code != EXIT_DONE)
+        return code;
+    if (argc == 1 && !bundle_cli_entry_named(all, n, str_from(argv[0]))) {
+        fprintf(stderr, "nb: there is no bundle '%s' in %s\n", argv[0], x->config.path);
+        return EXIT_FAILED;
+    }
+    for (size_t i = 0; i < n; i++) {
+        bool is_meant = argc == 0 || str_eq(all[i].server_name, str_from(argv[0])) ||
+                        str_eq(all[i].name, str_from(argv[0]));
+        int one = is_meant ? update_one(x, &all[i], o->is_sure) : EXIT_DONE;
+        code = one == EXIT_DONE ? code : one;
+    }
+    return code;
+}
+
+static int run_update(struct cli *cli, const void *options, int argc, char **argv)
+{
+    const struct update_options *o = options;
+    if (argc > 1)
+        return cli_usage_error("bundle update: name one bundle, or none for all");
+    if (!o->is_sure && !cli->is_tty_in)
+        return cli_usage_error("bundle update: stdin is not a terminal; pass --yes to confirm");
+    return bundle_cli_with(cli, do_update, options, argc, argv);
+}
+
+const struct command BUNDLE_UPDATE = {
+    .name = "update",
+    .usage = "bundle update [NAME] [--yes]",
+    .summary = "update packages, after showing what changes",
+    .help = "Shows the new version and what is different in it (command, variables, tools, "
+            "proposed directories), asks, and writes it into the entry. Changed tools wait for `nb "
+            "bundle approve NAME`. Without NAME, looks at all packages.\n",
+    .args = UPDATE_ARGS,
+    .options_size = sizeof(struct update_options),
+    .run = run_update,
+};

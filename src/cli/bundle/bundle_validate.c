@@ -1,0 +1,180 @@
+/* nb bundle validate - folders, archives, manifests, and the settings' own entries. */
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "bundle/package/archive.h"
+#include "cli/bundle/bundle_inspect.h"
+#include "os/file.h"
+#include "store/io.h"
+
+#define REMOVE_DEPTH ((int)ARCHIVE_DEPTH_MAX + 3)
+
+/* A manifest alone, without the files that it speaks of. */
+static int check_manifest_file(struct conv_cli *x, const char *path, struct manifest *m,
+                               struct err *e)
+{
+    str text;
+    int r = file_read(&x->arena, path, MANIFEST_BYTES_MAX, &text, e);
+    if (r < 0)
+        return r;
+    r = manifest_parse(&x->arena, text, m, e);
+    if (r < 0)
+        err_prefix(e, "%s", path);
+    return r;
+}
+
+struct checked {
+    bool has_inspection;
+    struct inspection inspection;
+    struct manifest manifest;
+    struct json *entry;
+};
+
+/* As nb bundle add would. `named` is the path that a person gave, `dir` where its files are. */
+static int check_package(struct conv_cli *x, const char *named, const char *dir,
+                         struct checked *ret, struct err *e)
+{
+    struct arena *a = &x->arena;
+    char real[PATH_MAX];
+    struct bundle_entry *b = ARENA_NEW(a, struct bundle_entry);
+    if (!realpath(named, real))
+        return err_errno(e, -errno, "cannot find", named);
+    ret->entry = json_new(a, JSON_OBJECT);
+    json_set(a, ret->entry, STR("path"), json_of_str(arena_str(a, str_from(real))));
+    int r = bundle_entry_decode(a, ret->entry, "/", b, e);
+    struct bundle_cli_question q = {.entry = b, .files = dir ? dir : arena_cstr(a, str_from(real))};
+    if (r == 0)
+        r = bundle_cli_inspect(x, &q, &ret->inspection, e);
+    if (r < 0)
+        return r;
+    ret->has_inspection = true;
+    ret->manifest = *ret->inspection.manifest;
+    return 0;
+}
+
+static int check_archive(struct conv_cli *x, const char *path, struct checked *ret, struct err *e)
+{
+    char tmp[] = "/tmp/nb-validate-XXXXXX";
+    if (!mkdtemp(tmp))
+        return err_set(e, -EIO, "cannot make a temporary directory");
+    const char *dir = arena_printf(&x->arena, "%s/bundle", tmp).p;
+    int r = archive_unpack(path, dir, e);
+    if (r == 0)
+        r = check_package(x, path, dir, ret, e);
+    (void)io_remove_tree(&store_io_system, tmp, REMOVE_DEPTH);
+    return r;
+}
+
+static int check(struct conv_cli *x, const char *path, struct checked *ret, struct err *e)
+{
+    struct stat st;
+    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+        return check_package(x, path, NULL, ret, e);
+    return str_ends(str_from(path), STR(".json")) ? check_manifest_file(x, path, &ret->manifest, e)
+                                                  : check_archive(x, path, ret, e);
+}
+
+static void print_json(struct conv_cli *x, const char *path, const struct checked *c,
+                       const struct err *e)
+{
+    struct buf b;
+    struct json_writer w;
+    buf_init(&b, 1u << 20);
+    jw_init(&w, &b);
+    jw_object(&w);
+    jw_kstr(&w, "path", str_from(path));
+    jw_kbool(&w, "valid", e->code == 0);
+    if (e->code < 0) {
+        jw_kstr(&w, "error", str_from(e->msg));
+    } else {
+        jw_kstr(&w, "name", c->manifest.name);
+        jw_kstr(&w, "version", c->manifest.version);
+        jw_kstr(&w, "type", str_from(manifest_server_name(c->manifest.type)));
+    }
+    if (e->code == 0 && c->has_inspection) {
+        jw_key(&w, "grants");
+        inspection_write(&w, &x->arena, &c->inspection);
+    }
+    jw_end(&w);
+    printf("%s\n", buf_cstr(&b));
+    buf_done(&b);
+}
+
+static bool validate(struct conv_cli *x, const char *path)
+{
+    struct checked c = {0};
+    struct err e = {0};
+    const struct manifest *m = &c.manifest;
+    int r = check(x, path, &c, &e);
+    if (x->cli->opt.is_json)
+        print_json(x, path, &c, &e);
+    else if (r < 0)
+        cli_fail(&e);
+    else
+        printf("%s: fine (%.*s %.*s, %s)\n", path, STR_ARG(m->name), STR_ARG(m->version),
+               manifest_server_name(m->type));
+    return r == 0;
+}
+
+/* A package of the registry that is not here yet is checked when it is downloaded. */
+static int check_entry(struct conv_cli *x, const struct bundle_entry *b, struct err *e)
+{
+    struct bundle_cli_files files = {0};
+    struct inspection in;
+    if (b->kind == BUNDLE_REMOTE)
+        return bundle_entry_check_url(b, x->config.allow_insecure_remotes, e);
+    if (b->kind == BUNDLE_BUILT_IN || b->kind == BUNDLE_NAMED || b->is_disabled)
+        return 0;
+    int r = bundle_cli_find_files(x, b, &files, e);
+    struct bundle_cli_question q = {.entry = b, .files = files.dir};
+    return r < 0 ? r : bundle_cli_inspect(x, &q, &in, e);
+}
+
+static int validate_settings(struct conv_cli *x)
+{
+    struct bundle_entry *all;
+    size_t n, bad = 0;
+    int code = bundle_cli_entries(x, &all, &n);
+    if (code != EXIT_DONE)
+        return code;
+    for (size_t i = 0; i < n; i++) {
+        struct err e = {0};
+        if (check_entry(x, &all[i], &e) == 0)
+            continue;
+        err_prefix(&e, "%.*s", STR_ARG(all[i].server_name));
+        cli_fail(&e);
+        bad++;
+    }
+    if (bad == 0)
+        printf("%s: fine (%zu bundles)\n", x->config.path, n);
+    return bad == 0 ? EXIT_DONE : EXIT_FAILED;
+}
+
+static int do_validate(struct conv_cli *x, const void *options, int argc, char **argv)
+{
+    int code = EXIT_DONE;
+    if (argc == 0)
+        return validate_settings(x);
+    for (int i = 0; i < argc; i++)
+        if (!validate(x, argv[i]))
+            code = EXIT_FAILED;
+    return code;
+}
+
+static int run_validate(struct cli *cli, const void *options, int argc, char **argv)
+{
+    return bundle_cli_with(cli, do_validate, options, argc, argv);
+}
+
+const struct command BUNDLE_VALIDATE = {
+    .name = "validate",
+    .usage = "bundle validate [PATH...] [--json]",
+    .summary = "check bundle folders, .mcpb archives, manifests or the settings",
+    .help =
+        "Checks what nb bundle add checks, and names the field that is wrong. --json also prints "
+        "what the bundle would run and could reach. Archives are unpacked into a temporary "
+        "directory, with the limits of an installation. Exits with 1 when something is wrong.\n",
+    .run = run_validate,
+};

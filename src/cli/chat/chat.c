@@ -1,0 +1,338 @@
+/* `nb` without a command: one question, a pipe of messages, or a conversation. */
+#include "cli/chat/chat.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "cli/chat/permit.h"
+#include "cli/chat/view.h"
+#include "cli/cli.h"
+#include "cli/screen/footer.h"
+#include "cli/session/locate.h"
+#include "cli/session/session_impl.h"
+#include "cli/session/session_log.h"
+#include "cli/term/input.h"
+#include "cli/term/signals.h"
+
+/* ---- one message, printed as it comes ---- */
+
+struct exchange {
+    struct chat *chat;
+    bool is_done, has_failed;
+    bool has_text, ends_in_newline;
+    bool has_told; /* where commands run */
+};
+
+static void on_started(void *ctx, str conversation_id) {}
+
+static void on_text(void *ctx, str delta)
+{
+    struct exchange *x = ctx;
+    x->has_text = true;
+    x->ends_in_newline = str_ends(delta, STR("\n"));
+    if (x->chat->cli->opt.is_json)
+        return;
+    fwrite(delta.p, 1, delta.n, stdout);
+    fflush(stdout);
+}
+
+static void on_thinking(void *ctx, str delta) {}
+
+/* Beside a running server it is not obvious where a command runs; said once. */
+static void tell_directory(struct exchange *x, str tool, str directory)
+{
+    struct arena a;
+    str why;
+    if (x->has_told || !session_is_remote(x->chat->session) || !permit_is_shell(tool))
+        return;
+    x->has_told = true;
+    arena_init(&a);
+    (void)session_directory(x->chat->session, &why);
+    cli_complain(directory.n > 0
+                     ? arena_printf(&a, "commands run in %.*s", STR_ARG(directory))
+                     : arena_printf(&a, "commands run in the server's own directory%s%.*s",
+                                    why.n > 0 ? ": " : "", STR_ARG(why)));
+    arena_done(&a);
+}
+
+static void on_tool_start(void *ctx, str id, str name, const struct json *input, str directory)
+{
+    struct exchange *x = ctx;
+    tell_directory(x, name, directory);
+    if (x->chat->cli->opt.is_debug)
+        fprintf(stderr, "nb: calling %.*s\n", STR_ARG(name));
+}
+
+static void on_tool_done(void *ctx, str id, str name, bool ok, int64_t ms, str output)
+{
+    struct exchange *x = ctx;
+    if (x->chat->cli->opt.is_debug)
+        fprintf(stderr, "nb: %.*s %s after %lld ms\n", STR_ARG(name), ok ? "answered" : "failed",
+                (long long)ms);
+}
+
+static void on_retry(void *ctx, str message)
+{
+    struct arena a;
+    arena_init(&a);
+    if (str_ends(message, STR(".")))
+        message.n--;
+    cli_complain(arena_printf(&a, "%.*s; trying again", STR_ARG(message)));
+    arena_done(&a);
+}
+
+static void print_json_line(const struct json *v)
+{
+    struct buf b;
+    buf_init(&b, 64u * 1024 * 1024);
+    json_write(&b, v);
+    buf_add_char(&b, '\n');
+    fwrite(b.p, 1, b.n, stdout);
+    fflush(stdout);
+    buf_done(&b);
+}
+
+static void explain_stop(const struct json *report)
+{
+    const char *words = footer_stop_words(json_get_string(report, "stopReason"));
+    if (words)
+        fprintf(stderr, "nb: %s\n", words);
+}
+
+static void explain_refusals(const struct json *report)
+{
+    str names[PERMIT_NAMES_MAX];
+    size_t n = permit_refused(report, names, PERMIT_NAMES_MAX);
+    for (size_t i = 0; i < n; i++)
+        fprintf(stderr, "nb: " PERMIT_REFUSED_FORMAT "\n", STR_ARG(names[i]), STR_ARG(names[i]));
+}
+
+static void on_done(void *ctx, const struct json *report)
+{
+    struct exchange *x = ctx;
+    x->is_done = true;
+    if (x->chat->cli->opt.is_json) {
+        print_json_line(report);
+        explain_refusals(report);
+        return;
+    }
+    if (x->has_text && !x->ends_in_newline)
+        putchar('\n');
+    fflush(stdout);
+    explain_stop(report);
+    explain_refusals(report);
+    if (str_eq(json_get_string(report, "stopReason"), STR("cancelled")))
+        x->has_failed = true;
+}
+
+static void on_error(void *ctx, str code, str message)
+{
+    struct exchange *x = ctx;
+    x->is_done = x->has_failed = true;
+    if (x->chat->cli->opt.is_json) {
+        struct arena a;
+        arena_init(&a);
+        struct json *v = json_new(&a, JSON_OBJECT);
+        json_set(&a, v, STR("error"), json_of_str(code));
+        json_set(&a, v, STR("message"), json_of_str(message));
+        print_json_line(v);
+        arena_done(&a);
+        return;
+    }
+    if (x->has_text && !x->ends_in_newline)
+        putchar('\n');
+    fflush(stdout);
+    cli_complain(message);
+}
+
+static const struct session_events PRINT = {
+    .on_started = on_started,
+    .on_text = on_text,
+    .on_thinking = on_thinking,
+    .on_tool_start = on_tool_start,
+    .on_tool_done = on_tool_done,
+    .on_retry = on_retry,
+    .on_done = on_done,
+    .on_error = on_error,
+};
+
+static void on_signal(void *ctx, int signum)
+{
+    struct chat *c = ctx;
+    if (c->is_interrupted)
+        _exit(EXIT_FAILED);
+    c->is_interrupted = true;
+    session_cancel(c->session);
+}
+
+/* Whether answers may be drawn and redrawn, or just printed. */
+static bool is_drawable(const struct cli *cli)
+{
+    const char *term = getenv("TERM");
+    return cli->is_tty_out && !cli->opt.is_json && !(term && strcmp(term, "dumb") == 0);
+}
+
+static void on_shown(void *ctx)
+{
+    *(bool *)ctx = true;
+}
+
+/* The same for somebody who watches: Markdown is rendered, tools are seen at work. */
+static bool show(struct chat *c, str text)
+{
+    struct screen screen;
+    struct view view;
+    bool is_done = false;
+    screen_init(&screen, STDOUT_FILENO);
+    view_init(&view, c->loop, &screen, c->cli->has_color_out);
+    view.tells_directory = true;
+    view_begin(&view, on_shown, &is_done);
+    session_send(c->session, text, &VIEW_EVENTS, &view);
+    while (!is_done)
+        (void)loop_run_until(c->loop, &is_done, UINT32_MAX);
+    bool ok = !view.has_failed;
+    view_done(&view);
+    screen_done(&screen);
+    return ok;
+}
+
+static bool print(struct chat *c, str text)
+{
+    struct exchange x = {.chat = c};
+    session_send(c->session, text, &PRINT, &x);
+    while (!x.is_done)
+        (void)loop_run_until(c->loop, &x.is_done, UINT32_MAX);
+    return !x.has_failed;
+}
+
+/* Sends one message and waits for its end. Signals are ours only meanwhile: who waits for
+ * input runs no loop that would see them, and simply dies. */
+static bool exchange(struct chat *c, str text)
+{
+    struct signals *signals = signals_new(c->loop, on_signal, c);
+    bool ok = is_drawable(c->cli) ? show(c, text) : print(c, text);
+    signals_free(signals);
+    return ok;
+}
+
+/* ---- the ways to chat ---- */
+
+static int one_shot(struct chat *c)
+{
+    struct arena a;
+    struct err e = {0};
+    str text;
+    arena_init(&a);
+    int code = EXIT_FAILED;
+    if (input_compose(c->cli, &a, &text, &e) < 0)
+        cli_fail(&e);
+    else
+        code = exchange(c, text) ? EXIT_DONE : EXIT_FAILED;
+    arena_done(&a);
+    return code;
+}
+
+/* One message per line until the input ends. A failed turn does not stop the rest. */
+static int headless(struct chat *c)
+{
+    struct buf line;
+    int code = EXIT_DONE;
+    buf_init(&line, INPUT_LINE_MAX);
+    while (!c->is_interrupted && input_read_line(stdin, &line)) {
+        str text = str_trim(buf_str(&line));
+        if (text.n > 0 && !exchange(c, text))
+            code = EXIT_FAILED;
+    }
+    buf_done(&line);
+    if (ferror(stdin)) {
+        struct err e = {0};
+        err_set(&e, -errno, "cannot read the piped input: %s", err_reason(-errno));
+        code = cli_fail(&e);
+    }
+    return code;
+}
+
+static struct json_strs allowed(struct chat *c)
+{
+    const struct arg_list *given = &c->cli->chat.allow;
+    struct json_strs globs = {arena_array(&c->config->arena, given->len, sizeof(str)), given->len};
+    for (size_t i = 0; i < given->len; i++)
+        globs.items[i] = str_from(given->items[i]);
+    return globs;
+}
+
+static bool find_elsewhere(struct chat *c)
+{
+    const char *id = c->cli->chat.resume;
+    const char *dir = id ? locate_log(c->config, str_from(id)) : NULL;
+    if (!dir)
+        return false;
+    fprintf(stderr, "nb: %s is in %s\n", id, dir);
+    c->config->store.dir = dir;
+    return true;
+}
+
+/* NB_MODEL is for new conversations; others keep the model that answered last. Naming it makes it
+ * hold through a running server as well, which has a default of its own. */
+static void use_env_model(struct chat *c)
+{
+    const char *model = getenv("NB_MODEL");
+    const struct chat_options *o = &c->cli->chat;
+    if (!model || !*model || c->config->models.named.n > 0 || o->resume || o->is_continue)
+        return;
+    c->config->models.named = str_from(model);
+    c->has_env_model = true;
+}
+
+static int run(struct chat *c)
+{
+    struct err e = {0};
+    const struct chat_options *o = &c->cli->chat;
+    bool is_interactive =
+        !o->prompt && o->files.len == 0 && c->cli->is_tty_in && is_drawable(c->cli);
+    use_env_model(c);
+    /* A log outside of the configured store is not the running server's. */
+    int r = find_elsewhere(c) || o->is_here
+                ? session_open_local(c->loop, c->config, is_interactive, &c->session, &e)
+                : session_open(c->loop, c->config, is_interactive, &c->session, &e);
+    if (r < 0)
+        return cli_fail(&e);
+    int code = EXIT_DONE;
+    if ((o->resume || o->is_continue) &&
+        session_resume(c->session, o->is_continue ? STR_NONE : str_from(o->resume), &e) < 0)
+        code = cli_fail(&e);
+    session_set_permissions(c->session, allowed(c), !is_interactive);
+    if (code == EXIT_DONE && is_interactive) {
+        code = repl_run(c);
+    } else if (code == EXIT_DONE) {
+        code = o->prompt || o->files.len > 0 ? one_shot(c) : headless(c);
+    }
+    session_close(c->session);
+    return code;
+}
+
+int cli_chat(struct cli *cli)
+{
+    if (cli->chat.resume && cli->chat.is_continue)
+        return cli_usage_error("--resume and --continue exclude each other");
+    if (cli->chat.resume && !*cli->chat.resume)
+        return cli_usage_error("--resume needs the id of a conversation");
+    struct config config;
+    int code = cli_load_config(cli, NULL, &config);
+    if (code != EXIT_DONE)
+        return code;
+    struct session_log session;
+    const struct chat_options *o = &cli->chat;
+    session_log_begin(&session, &config,
+                      o->prompt || o->files.len > 0 ? "prompt"
+                      : cli->is_tty_in              ? "terminal"
+                                                    : "pipe");
+    struct logger *log = cli_logger(cli, &config, LOG_WARN, &session);
+    struct chat c = {.cli = cli, .config = &config, .loop = loop_new(log)};
+    code = run(&c);
+    loop_free(c.loop);
+    logger_free(log);
+    session_log_end(&session, code);
+    config_done(&config);
+    return code;
+}

@@ -1,0 +1,114 @@
+#include "cli/chat/greeting.h"
+
+#include "base/utf8.h"
+#include "cli/term/styled.h"
+#include "cli/term/text.h"
+
+#define LINES_MAX        (1024u * 1024)
+#define RESUMED_MESSAGES 6
+#define QUESTION_LINES   8
+#define QUESTION_BYTES   2000
+
+/* The beginning of a message that may be long: whole files were attached to some. */
+static void show_question(struct view *v, str text)
+{
+    struct buf out;
+    str line, rest = utf8_truncate(text, QUESTION_BYTES);
+    bool is_cut = rest.n < text.n;
+    buf_init(&out, LINES_MAX);
+    for (size_t i = 0; str_split(&rest, '\n', &line); i++) {
+        is_cut = is_cut || i == QUESTION_LINES;
+        if (i == QUESTION_LINES)
+            break;
+        style_add(&out, v->has_color, STYLE_BOLD | STYLE_CYAN, i == 0 ? STR("❯ ") : STR("  "));
+        text_add(&out, line);
+        buf_add_char(&out, '\n');
+    }
+    if (is_cut)
+        style_add(&out, v->has_color, STYLE_DIM, STR("  …\n"));
+    view_lines(v, buf_str(&out));
+    buf_done(&out);
+}
+
+static void show_message(void *ctx, bool is_user, str text)
+{
+    struct view *v = ctx;
+    if (is_user)
+        show_question(v, text);
+    else
+        view_markdown(v, text);
+}
+
+void greeting_resumed(struct chat *c, struct view *v)
+{
+    struct err e = {0};
+    view_say(v, STYLE_DIM, "continuing %.*s", STR_ARG(session_conversation(c->session)));
+    if (session_history(c->session, RESUMED_MESSAGES, show_message, v, &e) < 0)
+        view_say(v, STYLE_RED, "%s", e.msg);
+}
+
+static void add_path(struct buf *out, const char *path)
+{
+    const char *home = getenv("HOME");
+    str p = str_from(path), h = str_from(home);
+    bool is_below = h.n > 1 && str_starts(p, h) && (p.n == h.n || p.p[h.n] == '/');
+    buf_add_lit(out, is_below ? "~" : "");
+    text_add_line(out, is_below ? str_skip(p, h.n) : p);
+}
+
+/* Where commands run: of interest when a server does the work, or when it is not here. */
+static void add_directory(struct buf *out, const struct chat *c, bool has_color)
+{
+    struct buf text;
+    str why, here = session_directory(c->session, &why);
+    if (here.n > 0 && !session_is_remote(c->session))
+        return;
+    buf_init(&text, LINES_MAX);
+    buf_add_lit(&text,
+                here.n > 0 ? "Commands run in " : "Commands run in a directory of nb's own: ");
+    if (here.n > 0)
+        add_path(&text, here.p);
+    else
+        text_add_line(&text, why);
+    buf_add_str(&text, here.n > 0 ? STR(".\n") : STR("\n"));
+    style_add(out, has_color, STYLE_DIM, buf_str(&text));
+    buf_done(&text);
+}
+
+void greeting_hello(struct chat *c, struct view *v)
+{
+    str model = session_model(c->session), id = session_conversation(c->session);
+    bool is_demo = str_starts(model, STR("demo"));
+    struct buf line;
+    buf_init(&line, 16384);
+    style_add(&line, v->has_color, STYLE_BOLD, STR("nb " NB_VERSION));
+    buf_add_lit(&line, " · ");
+    text_add_line(&line, model);
+    if (session_is_remote(c->session))
+        buf_add_lit(&line, " · through the running server");
+    buf_add_lit(&line, " · ");
+    if (strcmp(c->config->store.type, "memory") == 0)
+        buf_add_lit(&line, "nothing is kept (--store memory)");
+    else
+        add_path(&line, c->config->work_dir);
+    buf_add_char(&line, '\n');
+    add_directory(&line, c, v->has_color);
+    style_add(
+        &line, v->has_color, STYLE_DIM,
+        is_demo ? STR("Offline demo model; set ANTHROPIC_API_KEY or OPENAI_API_KEY for a real one."
+                      "\n/help shows commands and keys.")
+                : STR("/help shows commands and keys."));
+    buf_add_char(&line, '\n');
+    view_lines(v, buf_str(&line));
+    buf_done(&line);
+    if (id.n > 0)
+        greeting_resumed(c, v);
+}
+
+void greeting_bye(struct chat *c, struct view *v)
+{
+    str id = session_conversation(c->session);
+    bool is_kept = strcmp(c->config->store.type, "memory") != 0;
+    if (id.n > 0 && is_kept)
+        view_say(v, STYLE_DIM, "to continue: nb --resume %.*s", STR_ARG(id));
+}

@@ -1,0 +1,37 @@
+/* question_prompt.h - questions of tools in the terminal, while the answer they belong to is on its
+ * way.
+ *
+ * Questions wait in line; the first is shown in place of the running answer, which goes on
+ * behind it. Ctrl-C and Ctrl-D decline. A question that was answered elsewhere disappears. Loop
+ * thread only. */
+#pragma once
+
+#include "cli/chat/view.h"
+#include "cli/screen/editor.h"
+#include "cli/screen/form.h"
+#include "cli/session/session.h"
+
+#define QUESTION_PROMPT_MAX 16 /* questions that wait; more are declined */
+
+struct question_prompt {
+    struct session *session;
+    struct view *view;
+    struct form forms[QUESTION_PROMPT_MAX];
+    size_t n; /* forms[0] is shown */
+    struct editor editor;
+    struct history none; /* answers are not kept */
+};
+
+void question_prompt_init(struct question_prompt *f, struct session *s, struct view *v);
+void question_prompt_done(struct question_prompt *f);
+void question_prompt_add(struct question_prompt *f, const struct json *question);
+void question_prompt_gone(struct question_prompt *f, str input_id);
+void question_prompt_clear(
+    struct question_prompt *f); /* the answer has ended, and its questions with it */
+
+static inline bool question_prompt_is_active(const struct question_prompt *f)
+{
+    return f->n > 0;
+}
+void question_prompt_keys(struct question_prompt *f, str bytes);
+void question_prompt_draw(struct question_prompt *f);

@@ -1,0 +1,431 @@
+#include "cli/chat/view.h"
+
+#include "base/clock.h"
+#include "base/utf8.h"
+#include "cli/chat/permit.h"
+#include "cli/term/styled.h"
+#include "cli/term/text.h"
+
+#define FINAL_MAX      (64u * 1024 * 1024)
+#define DRAW_MS        30
+#define SPIN_MS        80
+#define SILENCE_MS     700  /* of the model, until the spinner comes back */
+#define WIDTH_MAX      100  /* longer lines are hard to read */
+#define MESSAGE_BYTES  1000 /* of an error that are shown */
+#define LINE_MAX_BYTES 4096
+
+static struct markdown_style style_of(const struct view *v)
+{
+    size_t width = screen_width(v->screen);
+    return (struct markdown_style){.width = width < WIDTH_MAX ? width : WIDTH_MAX,
+                                   .has_color = v->has_color};
+}
+
+/* ---- printing for good ---- */
+
+static void set_apart(struct view *v, enum view_part part)
+{
+    bool is_more_tools = part == VIEW_TOOLS && v->last == VIEW_TOOLS;
+    if (v->last != VIEW_NOTHING && !is_more_tools)
+        buf_add_char(&v->final, '\n');
+    v->last = part;
+}
+
+static void print_text(struct view *v, str rendered)
+{
+    if (rendered.n == 0)
+        return;
+    /* A stream sets its own blocks apart. */
+    if (v->last != VIEW_TEXT || rendered.p[0] != '\n')
+        set_apart(v, VIEW_TEXT);
+    buf_add_str(&v->final, rendered);
+}
+
+static void end_text(struct view *v)
+{
+    struct buf out;
+    struct markdown_style style = style_of(v);
+    buf_init(&out, MARKDOWN_OUTPUT_MAX);
+    markdown_stream_end(&v->text, &style, &out);
+    print_text(v, buf_str(&out));
+    buf_done(&out);
+}
+
+static void print_line(struct view *v, enum view_part part, str line)
+{
+    set_apart(v, part);
+    buf_add_str(&v->final, line);
+    buf_add_char(&v->final, '\n');
+}
+
+static void print_tools(struct view *v)
+{
+    struct buf out;
+    buf_init(&out, FINAL_MAX);
+    tool_lines_take(&v->tools, &out);
+    if (out.n > 0) {
+        set_apart(v, VIEW_TOOLS);
+        buf_add_str(&v->final, buf_str(&out));
+    }
+    buf_done(&out);
+}
+
+static void end_tools(struct view *v)
+{
+    tool_lines_stop(&v->tools, screen_width(v->screen));
+    print_tools(v);
+}
+
+/* ---- the region ---- */
+
+static str spinner(uint64_t ms)
+{
+    static const char *const FRAMES[] = {"⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"};
+    return str_from(FRAMES[ms / SPIN_MS % ARRAY_LEN(FRAMES)]);
+}
+
+static bool is_spinning(const struct view *v, uint64_t now)
+{
+    return v->tools.n == 0 && (v->text.pending.n == 0 || now - v->heard_ms > SILENCE_MS);
+}
+
+static void start_line(const struct view *v, struct buf *out, bool is_blank_wanted)
+{
+    if (out->n > 0 && out->p[out->n - 1] != '\n')
+        buf_add_char(out, '\n');
+    if (is_blank_wanted && (out->n > 0 || v->last != VIEW_NOTHING))
+        buf_add_char(out, '\n');
+}
+
+static void draw_text(const struct view *v, struct buf *out)
+{
+    struct markdown_style style = style_of(v);
+    if (v->text.pending.n == 0)
+        return;
+    if (v->last != VIEW_NOTHING && !v->text.has_output)
+        buf_add_char(out, '\n');
+    markdown_stream_peek(&v->text, &style, out);
+    if (out->n > 0 && out->p[out->n - 1] == '\n')
+        buf_truncate(out, out->n - 1); /* lines of the region are separated, not ended */
+}
+
+static void draw_tools(const struct view *v, struct buf *out, uint64_t now)
+{
+    if (v->tools.n == 0)
+        return;
+    start_line(v, out, v->last != VIEW_TOOLS);
+    tool_lines_draw(&v->tools, spinner(now), out);
+}
+
+static void draw_spinner(const struct view *v, struct buf *out, uint64_t now)
+{
+    uint64_t seconds = (now - v->started_ms) / 1000;
+    struct buf line;
+    if (!is_spinning(v, now))
+        return;
+    start_line(v, out, true);
+    buf_init(&line, LINE_MAX_BYTES);
+    buf_add_str(&line, spinner(now));
+    buf_printf(&line, " %s", v->thought[0] ? v->thought : "thinking…");
+    if (seconds >= 3 && !v->thought[0])
+        buf_printf(&line, " %llu s, Ctrl-C stops", (unsigned long long)seconds);
+    style_add(out, v->has_color, STYLE_DIM, buf_str(&line));
+    buf_done(&line);
+}
+
+void view_redraw(struct view *v)
+{
+    struct buf region;
+    uint64_t now = clock_mono_ms();
+    if ((!v->is_running && v->final.n == 0) || v->is_paused)
+        return;
+    buf_init(&region, FINAL_MAX);
+    if (v->is_running) {
+        draw_text(v, &region);
+        draw_tools(v, &region, now);
+        draw_spinner(v, &region, now);
+    }
+    struct screen_region r = {.text = buf_str(&region), .row = SCREEN_AT_END};
+    screen_update(v->screen, buf_str(&v->final), &r);
+    buf_clear(&v->final);
+    buf_done(&region);
+    v->is_dirty = false;
+}
+
+static void on_tick(void *ctx)
+{
+    struct view *v = ctx;
+    if (!v->is_running)
+        return;
+    if (v->is_dirty || v->tools.n > 0 || is_spinning(v, clock_mono_ms()))
+        view_redraw(v);
+    timer_start(&v->timer, SPIN_MS);
+}
+
+static void touch(struct view *v)
+{
+    v->heard_ms = clock_mono_ms();
+    if (v->is_dirty)
+        return;
+    v->is_dirty = true;
+    timer_start(&v->timer, DRAW_MS);
+}
+
+/* ---- the answer's events ---- */
+
+static void on_started(void *ctx, str conversation_id) {}
+
+static void on_text(void *ctx, str delta)
+{
+    struct view *v = ctx;
+    struct buf out;
+    struct markdown_style style = style_of(v);
+    print_tools(v);
+    v->thought[0] = '\0';
+    buf_init(&out, MARKDOWN_OUTPUT_MAX);
+    markdown_stream_feed(&v->text, delta, &style, &out);
+    print_text(v, buf_str(&out));
+    buf_done(&out);
+    touch(v);
+}
+
+/* Keeps the last line that has anything on it. */
+static void on_thinking(void *ctx, str delta)
+{
+    struct view *v = ctx;
+    struct buf all;
+    buf_init(&all, 2 * LINE_MAX_BYTES);
+    ptrdiff_t cut = str_rfind_char(str_trim(delta), '\n');
+    if (cut < 0)
+        buf_add_lit(&all, v->thought);
+    text_add_line(&all, str_slice(delta, cut < 0 ? 0 : (size_t)cut, MESSAGE_BYTES));
+    if (delta.n > 0 && delta.p[delta.n - 1] == ' ')
+        buf_add_char(&all, ' ');
+    str end = buf_str(&all);
+    while (end.n >= sizeof v->thought || (end.n > 0 && ((unsigned char)end.p[0] & 0xc0) == 0x80))
+        end = str_skip(end, 1);
+    memcpy(v->thought, end.p ? end.p : "", end.n);
+    v->thought[end.n] = '\0';
+    buf_done(&all);
+    touch(v);
+}
+
+static void on_tool_start(void *ctx, str id, str name, const struct json *input, str directory)
+{
+    struct view *v = ctx;
+    end_text(v);
+    v->thought[0] = '\0';
+    if (v->tells_directory && directory.n > 0) {
+        v->tells_directory = false;
+        view_say(v, STYLE_DIM, "commands run in %.*s", STR_ARG(directory));
+    }
+    tool_lines_start(&v->tools, id, name, input);
+    touch(v);
+}
+
+static void on_tool_done(void *ctx, str id, str name, bool ok, int64_t ms, str output)
+{
+    struct view *v = ctx;
+    tool_lines_finish(&v->tools, id, name, ok, ms, output, screen_width(v->screen));
+    print_tools(v);
+    touch(v);
+}
+
+static void on_retry(void *ctx, str message)
+{
+    struct view *v = ctx;
+    struct buf line;
+    end_text(v);
+    buf_init(&line, LINE_MAX_BYTES);
+    if (str_ends(message, STR(".")))
+        message.n--;
+    text_add_line(&line, utf8_truncate(message, MESSAGE_BYTES));
+    buf_add_lit(&line, "; trying again");
+    view_notice(v, STYLE_DIM, buf_str(&line));
+    buf_done(&line);
+    touch(v);
+}
+
+static void finish(struct view *v)
+{
+    v->is_running = v->is_paused = false;
+    timer_stop(&v->timer);
+    view_redraw(v);
+    v->on_end(v->ctx);
+}
+
+static void print_footer(struct view *v, const struct json *report)
+{
+    struct buf line;
+    buf_init(&line, LINE_MAX_BYTES);
+    footer_add(&line, &v->sum, report);
+    view_notice(v, STYLE_DIM, buf_str(&line));
+    v->sum = (struct footer_sum){0};
+    buf_done(&line);
+}
+
+static void explain_refusals(struct view *v, const struct json *report)
+{
+    str names[PERMIT_NAMES_MAX];
+    size_t n = permit_refused(report, names, PERMIT_NAMES_MAX);
+    for (size_t i = 0; i < n; i++)
+        view_say(v, STYLE_RED, PERMIT_REFUSED_FORMAT, STR_ARG(names[i]), STR_ARG(names[i]));
+}
+
+static void on_done(void *ctx, const struct json *report)
+{
+    struct view *v = ctx;
+    const char *stopped = footer_stop_words(json_get_string(report, "stopReason"));
+    end_tools(v);
+    end_text(v);
+    if (stopped)
+        view_notice(v, STYLE_RED, str_from(stopped));
+    explain_refusals(v, report);
+    footer_count(&v->sum, report);
+    if (json_get(report, "ask"))
+        v->ask = json_clone(&v->arena, json_get(report, "ask"));
+    else if (v->has_footer)
+        print_footer(v, report);
+    v->has_failed = str_eq(json_get_string(report, "stopReason"), STR("cancelled"));
+    finish(v);
+}
+
+static void on_error(void *ctx, str code, str message)
+{
+    struct view *v = ctx;
+    struct buf line;
+    end_tools(v);
+    end_text(v);
+    buf_init(&line, LINE_MAX_BYTES);
+    buf_add_lit(&line, "✗ ");
+    text_add_line(&line, utf8_truncate(message, MESSAGE_BYTES));
+    view_notice(v, STYLE_RED, buf_str(&line));
+    buf_done(&line);
+    v->has_failed = true;
+    finish(v);
+}
+
+static void on_input(void *ctx, const struct json *question)
+{
+    struct view *v = ctx;
+    if (v->on_input)
+        v->on_input(v->ctx, question);
+}
+
+static void on_input_gone(void *ctx, str input_id)
+{
+    struct view *v = ctx;
+    if (v->on_input_gone)
+        v->on_input_gone(v->ctx, input_id);
+}
+
+const struct session_events VIEW_EVENTS = {
+    .on_started = on_started,
+    .on_text = on_text,
+    .on_thinking = on_thinking,
+    .on_tool_start = on_tool_start,
+    .on_tool_done = on_tool_done,
+    .on_retry = on_retry,
+    .on_input = on_input,
+    .on_input_gone = on_input_gone,
+    .on_done = on_done,
+    .on_error = on_error,
+};
+
+/* ---- life ---- */
+
+void view_init(struct view *v, struct loop *l, struct screen *s, bool has_color)
+{
+    *v = (struct view){.screen = s, .has_color = has_color, .tools.has_color = has_color};
+    timer_init(&v->timer, l, on_tick, v);
+    markdown_stream_init(&v->text);
+    buf_init(&v->final, FINAL_MAX);
+    arena_init(&v->arena);
+}
+
+void view_done(struct view *v)
+{
+    timer_stop(&v->timer);
+    tool_lines_done(&v->tools);
+    markdown_stream_done(&v->text);
+    arena_done(&v->arena);
+    buf_done(&v->final);
+}
+
+void view_begin(struct view *v, void (*on_end)(void *ctx), void *ctx)
+{
+    v->on_end = on_end;
+    v->ctx = ctx;
+    v->started_ms = v->heard_ms = clock_mono_ms();
+    v->is_running = true;
+    v->has_failed = v->is_paused = false;
+    v->ask = NULL;
+    arena_reset(&v->arena);
+    v->thought[0] = '\0';
+    view_redraw(v);
+    timer_start(&v->timer, SPIN_MS);
+}
+
+void view_abandon(struct view *v)
+{
+    if (!v->is_running)
+        return;
+    end_tools(v);
+    end_text(v);
+    v->is_running = false;
+    timer_stop(&v->timer);
+}
+
+void view_gap(struct view *v)
+{
+    if (v->last != VIEW_NOTHING)
+        buf_add_char(&v->final, '\n');
+    v->last = VIEW_NOTHING;
+}
+
+void view_wipe(struct view *v)
+{
+    buf_clear(&v->final);
+    v->last = VIEW_NOTHING;
+    screen_wipe(v->screen);
+}
+
+void view_lines(struct view *v, str lines)
+{
+    set_apart(v, VIEW_NOTICE);
+    buf_add_str(&v->final, lines);
+}
+
+void view_markdown(struct view *v, str text)
+{
+    struct buf out;
+    struct markdown_style style = style_of(v);
+    buf_init(&out, MARKDOWN_OUTPUT_MAX);
+    markdown_render(&out, text, &style);
+    view_lines(v, buf_str(&out));
+    buf_done(&out);
+}
+
+void view_notice(struct view *v, unsigned style, str text)
+{
+    struct buf line;
+    buf_init(&line, FINAL_MAX);
+    style_add(&line, v->has_color, style, text);
+    print_line(v, VIEW_NOTICE, buf_str(&line));
+    buf_done(&line);
+}
+
+void view_say(struct view *v, unsigned style, const char *fmt, ...)
+{
+    struct buf raw, safe;
+    va_list ap;
+    buf_init(&raw, LINE_MAX_BYTES);
+    buf_init(&safe, 4 * LINE_MAX_BYTES);
+    va_start(ap, fmt);
+    (void)buf_vprintf(&raw, fmt, ap);
+    va_end(ap);
+    text_add_line(&safe, buf_str(&raw));
+    view_notice(v, style, buf_str(&safe));
+    buf_done(&raw);
+    buf_done(&safe);
+}

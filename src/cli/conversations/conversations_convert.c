@@ -1,0 +1,151 @@
+/* nb conversations convert - from the store of the settings into another one. */
+#include "cli/conversations/stores.h"
+#include "cli/term/progress.h"
+#include "transfer/convert.h"
+
+struct convert_options {
+    const char *to, *dir;
+};
+
+static const struct arg CONVERT_ARGS[] = {
+    {"to", 0, ARG_STRING, offsetof(struct convert_options, to), "TYPE",
+     "write a store of type jsonl or folder"},
+    {"dir", 0, ARG_STRING, offsetof(struct convert_options, dir), "DIR",
+     "write to DIR (default: where nb looks for that type)"},
+    {0}};
+
+struct converting {
+    struct progress progress;
+    struct convert_report report;
+    struct arena arena; /* of its losses */
+    struct err err;
+    bool is_done;
+};
+
+static void on_progress(void *ctx, const struct convert_report *r)
+{
+    struct converting *k = ctx;
+    int64_t done = r->converted + r->existing + r->failed;
+    char text[64];
+    (void)snprintf(text, sizeof text, "%lld conversations", (long long)done);
+    progress_update(&k->progress, r->total > 0 ? (double)done / (double)r->total : -1,
+                    str_from(text));
+}
+
+static void on_converted(void *ctx, const struct err *err, const struct convert_report *r)
+{
+    struct converting *k = ctx;
+    k->is_done = true;
+    if (err)
+        k->err = *err;
+    k->report = *r;
+    for (size_t i = 0; i < r->nlosses; i++)
+        k->report.losses[i] = arena_str(&k->arena, r->losses[i]);
+}
+
+static void print_convert_json(const struct convert_report *r)
+{
+    struct buf b;
+    struct json_writer w;
+    buf_init(&b, 1024 * 1024);
+    jw_init(&w, &b);
+    jw_object(&w);
+    jw_kint(&w, "total", r->total);
+    jw_kint(&w, "converted", r->converted);
+    jw_kint(&w, "existing", r->existing);
+    jw_kint(&w, "failed", r->failed);
+    jw_kint(&w, "events", r->events);
+    jw_kint(&w, "blobs", r->blobs);
+    jw_kint(&w, "lost", r->lost);
+    jw_key(&w, "losses");
+    jw_array(&w);
+    for (size_t i = 0; i < r->nlosses; i++)
+        jw_str(&w, r->losses[i]);
+    jw_end(&w);
+    jw_end(&w);
+    printf("%s\n", buf_cstr(&b));
+    buf_done(&b);
+}
+
+static void print_convert(const struct convert_report *r, const char *dir)
+{
+    printf("%lld of %lld conversations converted into %s", (long long)r->converted,
+           (long long)r->total, dir);
+    if (r->existing > 0)
+        printf("; %lld were there already", (long long)r->existing);
+    if (r->failed > 0)
+        printf("; %lld failed", (long long)r->failed);
+    putchar('\n');
+    for (size_t i = 0; i < r->nlosses; i++)
+        fprintf(stderr, "  %.*s\n", STR_ARG(r->losses[i]));
+}
+
+static int convert_stores(struct conv_cli *x, struct stores *s, const struct store_conf *from,
+                          const struct store_conf *to, str id)
+{
+    struct converting k = {0};
+    struct convert_spec spec = {.id = id, .progress = on_progress};
+    arena_init(&k.arena);
+    int r = stores_open(s, from, &spec.from, &k.err);
+    if (r == 0)
+        r = stores_make(s, to, &spec.to, &k.err);
+    if (r == 0) {
+        progress_begin(&k.progress, "converting");
+        (void)convert_run(&spec, on_converted, &k);
+        stores_wait(s, &k.is_done);
+        progress_end(&k.progress);
+        if (x->cli->opt.is_json)
+            print_convert_json(&k.report);
+        else
+            print_convert(&k.report, to->dir);
+    }
+    stores_close(s, spec.to);
+    stores_close(s, spec.from);
+    arena_done(&k.arena);
+    if (k.err.code)
+        return cli_fail(&k.err);
+    return k.report.failed > 0 ? EXIT_FAILED : EXIT_DONE;
+}
+
+static int do_convert(struct conv_cli *x, const void *options, int argc, char **argv)
+{
+    const struct convert_options *o = options;
+    struct store_conf from, to;
+    struct stores s;
+    struct err e = {0};
+    str id = STR_NONE;
+    if (stores_find(x, NULL, NULL, &from, &e) < 0 || stores_find(x, o->to, o->dir, &to, &e) < 0)
+        return cli_fail(&e);
+    if (strcmp(from.type, to.type) == 0 && strcmp(from.dir, to.dir) == 0)
+        return cli_usage_error("convert: the conversations in %s are %s already", from.dir,
+                               from.type);
+    if (argc > 0 && conv_id(x, argv[0], &id) != EXIT_DONE)
+        return EXIT_FAILED;
+    from.read_only = true;
+    stores_init(&s, x);
+    int code = convert_stores(x, &s, &from, &to, id);
+    stores_done(&s);
+    return code;
+}
+
+static int run_convert(struct cli *cli, const void *options, int argc, char **argv)
+{
+    const struct convert_options *o = options;
+    if (!o->to || (strcmp(o->to, "jsonl") != 0 && strcmp(o->to, "folder") != 0))
+        return cli_usage_error("convert: pass --to jsonl or --to folder");
+    if (argc > 1)
+        return cli_usage_error("convert: name one conversation, or none for all");
+    return conv_with(cli, false, do_convert, options, argc, argv);
+}
+
+const struct command CONV_CONVERT = {
+    .name = "convert",
+    .usage = "conversations convert --to TYPE [--dir DIR] [ID]",
+    .summary = "copy conversations into the other type of store",
+    .help =
+        "Copies ids, times, notes, sharing and large results, and names what the other type cannot "
+        "store. The originals are not changed. To use the copy, set store.type (and store.dir).\n",
+    .args = CONVERT_ARGS,
+    .options_size = sizeof(struct convert_options),
+    .run = run_convert,
+};

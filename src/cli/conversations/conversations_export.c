@@ -1,0 +1,151 @@
+/* nb conversations export - a conversation as a document, of any size, piece by piece. */
+#include <errno.h>
+#include <limits.h>
+#include <unistd.h>
+
+#include "cli/conversations/stores.h"
+#include "cli/session/record.h"
+#include "cli/term/safe_out.h"
+#include "transfer/export.h"
+
+struct export_options_cli {
+    const char *format, *out;
+    bool without_tools, is_forced;
+};
+
+static const struct arg ARGS[] = {
+    {"format", 't', ARG_STRING, offsetof(struct export_options_cli, format), "F",
+     "write markdown, json, html or jsonl (default: by the name of FILE, otherwise markdown)"},
+    {"output", 'o', ARG_STRING, offsetof(struct export_options_cli, out), "FILE",
+     "write to FILE instead of the terminal"},
+    {"no-tools", 0, ARG_FLAG, offsetof(struct export_options_cli, without_tools), NULL,
+     "leave tool calls out"},
+    {"force", 'f', ARG_FLAG, offsetof(struct export_options_cli, is_forced), NULL,
+     "replace FILE if it exists"},
+    {0}};
+
+struct writing {
+    FILE *out;
+    struct err err;
+    bool is_piece, is_last;
+};
+
+static void on_piece(void *ctx, const struct err *err, str piece, bool is_last)
+{
+    struct writing *w = ctx;
+    w->is_piece = true;
+    w->is_last = is_last;
+    if (err)
+        w->err = *err;
+    else if (fwrite(piece.p, 1, piece.n, w->out) != piece.n)
+        err_errno(&w->err, errno ? -errno : -EIO, "cannot write", "the document");
+}
+
+static int write_pieces(struct stores *s, struct store *store, str id, enum export_format f,
+                        const struct export_options *opt, struct writing *w)
+{
+    struct export *x = export_open(store, id, f, opt, NULL);
+    while (!w->is_last && !w->err.code) {
+        w->is_piece = false;
+        export_next(x, on_piece, w);
+        stores_wait(s, &w->is_piece);
+    }
+    export_close(x);
+    if (!w->err.code && fflush(w->out) != 0)
+        err_errno(&w->err, -errno, "cannot write", "the document");
+    return w->err.code;
+}
+
+static int choose_format(const struct export_options_cli *o, enum export_format *ret, struct err *e)
+{
+    const char *dot = o->out ? strrchr(o->out, '.') : NULL;
+    if (o->format)
+        return export_format_parse(str_from(o->format), ret, e);
+    if (!dot || export_format_parse(str_from(dot + 1), ret, NULL) < 0)
+        *ret = EXPORT_MARKDOWN;
+    return 0;
+}
+
+/* Into a file of its own first: who exports over an old document keeps it until the new one
+ * is complete. */
+static int export_to_file(struct stores *s, struct store *store, str id, enum export_format f,
+                          const struct export_options *opt, const struct export_options_cli *o,
+                          struct err *e)
+{
+    char temp[PATH_MAX];
+    struct writing w = {0};
+    if (!o->is_forced && access(o->out, F_OK) == 0)
+        return err_set(e, -EEXIST, "%s exists already; --force replaces it", o->out);
+    if (snprintf(temp, sizeof temp, "%s.%d.tmp", o->out, (int)getpid()) >= (int)sizeof temp)
+        return err_set(e, -ENAMETOOLONG, "%s: this name is too long", o->out);
+    w.out = fopen(temp, "wxe");
+    if (!w.out) /* -ENOENT is the conversation's */
+        return err_set(e, -EIO, "cannot create %s: %s", o->out, err_reason(-errno));
+    int r = write_pieces(s, store, id, f, opt, &w);
+    if (fclose(w.out) != 0 && r == 0)
+        r = err_errno(&w.err, -errno, "cannot write", temp);
+    if (r == 0 && rename(temp, o->out) < 0)
+        r = err_errno(&w.err, -errno, "cannot create", o->out);
+    if (r < 0) {
+        (void)unlink(temp);
+        *e = w.err;
+    }
+    return r;
+}
+
+static int do_export(struct conv_cli *x, const void *options, int argc, char **argv)
+{
+    const struct export_options_cli *o = options;
+    struct export_options opt = {.without_tools = o->without_tools};
+    struct store_conf conf;
+    struct stores s;
+    struct store *store = NULL;
+    struct writing w = {.out = stdout};
+    enum export_format f;
+    struct err e = {0};
+    str id;
+    if (conv_id(x, argv[0], &id) != EXIT_DONE)
+        return EXIT_FAILED;
+    if (choose_format(o, &f, &e) < 0)
+        return cli_usage_error("--format: %s", e.msg);
+    if (stores_find(x, NULL, NULL, &conf, &e) < 0)
+        return cli_fail(&e);
+    conf.read_only = true;
+    stores_init(&s, x);
+    int r = stores_open(&s, &conf, &store, &e);
+    bool is_open = r == 0;
+    if (r == 0 && o->out && strcmp(o->out, "-") != 0)
+        r = export_to_file(&s, store, id, f, &opt, o, &e);
+    else if (r == 0) {
+        if ((f == EXPORT_JSON || f == EXPORT_JSONL) && !x->cli->opt.is_json) {
+            safe_out_begin(SAFE_JSON);
+            w.out = stdout;
+        }
+        r = write_pieces(&s, store, id, f, &opt, &w);
+        e = w.err;
+    }
+    stores_close(&s, store);
+    stores_done(&s);
+    if (r == 0)
+        cli_record(&x->config, "conversation.export", id, true, STR_NONE);
+    if (r == -ENOENT && is_open)
+        fprintf(stderr, "nb: there is no conversation '%s'\n", argv[0]);
+    return r == 0 ? EXIT_DONE : r == -ENOENT && is_open ? EXIT_FAILED : cli_fail(&e);
+}
+
+static int run(struct cli *cli, const void *options, int argc, char **argv)
+{
+    if (argc != 1)
+        return cli_usage_error("export: name one conversation");
+    return conv_with(cli, strcmp(argv[0], "latest") == 0, do_export, options, argc, argv);
+}
+
+const struct command CONV_EXPORT = {
+    .name = "export",
+    .usage = "conversations export [--format F] [-o FILE] ID",
+    .summary = "export a conversation as Markdown, JSON, HTML or log lines",
+    .help = "jsonl is the log itself; nb conv import imports it unchanged.\n",
+    .args = ARGS,
+    .options_size = sizeof(struct export_options_cli),
+    .run = run,
+};

@@ -1,0 +1,169 @@
+/* nb prompt - exactly what a message would send to the model, without sending it. */
+#include "cli/conversations/conversations.h"
+#include "cli/session/session.h"
+#include "cli/term/styled.h"
+#include "cli/term/table.h"
+#include "cli/term/text.h"
+
+#define PRINTED_MAX (64u * 1024 * 1024)
+
+struct prompt_options {
+    const char *message, *conversation;
+    bool is_raw;
+};
+
+static const struct arg ARGS[] = {{"for", 0, ARG_STRING, offsetof(struct prompt_options, message),
+                                   "TEXT", "show the prompt for this message"},
+                                  {"conversation", 'r', ARG_STRING,
+                                   offsetof(struct prompt_options, conversation), "ID",
+                                   "show it as the next message of this conversation"},
+                                  {"raw", 0, ARG_FLAG, offsetof(struct prompt_options, is_raw),
+                                   NULL, "print only the body of the request"},
+                                  {0}};
+
+static void print_heading(struct conv_cli *x, str text)
+{
+    struct buf b;
+    buf_init(&b, PRINTED_MAX);
+    style_add(&b, x->cli->has_color_out, STYLE_BOLD | STYLE_CYAN, text);
+    printf("%s\n", buf_cstr(&b));
+    buf_done(&b);
+}
+
+static void print_safe(str text)
+{
+    struct buf b;
+    buf_init(&b, PRINTED_MAX);
+    text_add(&b, text);
+    printf("%s\n", buf_cstr(&b));
+    buf_done(&b);
+}
+
+static long long number(const struct json *v, const char *key)
+{
+    return (long long)json_get_int(v, key, 0);
+}
+
+static void print_layers(struct conv_cli *x, const struct json *layers)
+{
+    for (size_t i = 0; layers && i < layers->len; i++) {
+        const struct json *l = json_at(layers, i);
+        bool is_volatile = json_get_bool(l, "isVolatile", false);
+        print_heading(x, arena_printf(&x->arena, "layer %lld: %.*s, by %.*s (about %lld tokens%s)",
+                                      number(l, "layer"), STR_ARG(json_get_string(l, "name")),
+                                      STR_ARG(json_get_string(l, "author")), number(l, "tokens"),
+                                      is_volatile ? ", behind the cached part" : ""));
+        print_safe(json_get_string(l, "text"));
+        putchar('\n');
+    }
+}
+
+static str skill_words(struct conv_cli *x, const struct json *match)
+{
+    str name = json_get_string(match, "skill");
+    const struct json *hit = json_at(json_get(match, "candidates"), 0);
+    const struct json *keywords = json_get(hit, "keywords");
+    if (name.n == 0)
+        return STR("none matches");
+    if (str_eq(json_get_string(match, "phase"), STR("trigger")))
+        return arena_printf(&x->arena, "%.*s, by its trigger \"%.*s\"", STR_ARG(name),
+                            STR_ARG(json_get_string(hit, "trigger")));
+    return arena_printf(&x->arena, "%.*s, by %u of its keywords", STR_ARG(name),
+                        keywords ? keywords->len : 0);
+}
+
+static void print_tools(struct conv_cli *x, const struct json *p)
+{
+    const struct json *tools = json_get(p, "tools");
+    long long hidden = number(p, "hiddenTools");
+    struct buf b;
+    buf_init(&b, PRINTED_MAX);
+    for (size_t i = 0; tools && i < tools->len; i++)
+        buf_printf(&b, "%s%.*s", i ? ", " : "",
+                   STR_ARG(json_get_string(json_at(tools, i), "name")));
+    print_heading(x, arena_printf(&x->arena, "tools: %u shown, %lld hidden (about %lld tokens)",
+                                  tools ? tools->len : 0, hidden,
+                                  number(json_get(p, "tokens"), "tools")));
+    print_safe(buf_str(&b));
+    if (hidden > 0)
+        puts("(nb__discover_tools leads to the hidden ones)");
+    putchar('\n');
+    buf_done(&b);
+}
+
+static void print_rest(struct conv_cli *x, const struct json *p)
+{
+    const struct json *tokens = json_get(p, "tokens");
+    printf("Model     ");
+    print_safe(json_get_string(p, "model"));
+    printf("Skill     ");
+    print_safe(skill_words(x, json_get(p, "match")));
+    printf("Messages  %lld (about %lld tokens)\n", number(p, "messages"),
+           number(tokens, "messages"));
+    printf("All       about %lld tokens, %zu bytes\n", number(tokens, "total"),
+           json_get_string(p, "request").n);
+    if (json_get_bool(p, "isCompactionDue", false))
+        puts("          the older messages would be summarised first");
+}
+
+static str body(struct conv_cli *x, const struct prompt_options *o, str conversation)
+{
+    struct arena *a = &x->arena;
+    str model = x->config.models.named;
+    struct json *v = json_new(a, JSON_OBJECT);
+    json_set(a, v, STR("message"), json_of_str(str_from(o->message)));
+    if (conversation.n > 0)
+        json_set(a, v, STR("conversationId"), json_of_str(conversation));
+    if (model.n > 0)
+        json_set(a, v, STR("model"), json_of_str(model));
+    session_add_directory(a, &x->config, v);
+    return json_to_str(a, v);
+}
+
+/* Without a server the bundles are started as for a message: their tools are part of the answer. */
+static int do_prompt(struct conv_cli *x, const void *options, int argc, char **argv)
+{
+    const struct prompt_options *o = options;
+    struct err e = {0};
+    struct json *p;
+    str id = STR_NONE;
+    if (client_open_bundles(x->loop, &x->config, &x->client, &e) < 0)
+        return cli_fail(&e);
+    int code = o->conversation ? conv_id(x, o->conversation, &id) : EXIT_DONE;
+    if (code == EXIT_DONE)
+        code = conv_ask(x, "POST", STR("/v1/prompt"), body(x, o, id), NULL, &p);
+    if (code != EXIT_DONE)
+        return code;
+    if (o->is_raw) {
+        printf("%.*s\n", STR_ARG(json_get_string(p, "request")));
+    } else if (x->cli->opt.is_json) {
+        conv_print_json(p);
+    } else {
+        print_layers(x, json_get(p, "layers"));
+        print_tools(x, p);
+        print_rest(x, p);
+    }
+    return EXIT_DONE;
+}
+
+static int run(struct cli *cli, const void *options, int argc, char **argv)
+{
+    const struct prompt_options *o = options;
+    if (argc > 0)
+        return cli_usage_error("prompt: put the message behind --for");
+    if (!o->message)
+        return cli_usage_error("prompt: say for which message: --for TEXT");
+    return conv_with(cli, false, do_prompt, options, argc, argv);
+}
+
+const struct command CMD_PROMPT = {
+    .name = "prompt",
+    .usage = "prompt --for TEXT [--conversation ID] [--raw | --json]",
+    .summary = "show what a message would send to the model",
+    .help = "Shows the layers of the prompt with their authors and estimated tokens, the tools and "
+            "the skill. Sends and stores nothing. Without a running server, starts the bundles for "
+            "this command.\n",
+    .args = ARGS,
+    .options_size = sizeof(struct prompt_options),
+    .run = run,
+};

@@ -1,0 +1,284 @@
+/* nb config set, get, clear - values that bundles ask for. */
+#include "bundle/package/package.h"
+#include "bundle/package/user_config.h"
+#include "bundle/settings/credentials.h"
+#include "bundle/settings/plain_secrets.h"
+#include "bundle/settings/settings.h"
+#include "cli/bundle/bundle.h"
+#include "cli/session/record.h"
+#include "cli/term/secret.h"
+#include "cli/term/text.h"
+
+struct target {
+    const struct bundle_entry *entry;
+    const char *dir;
+    str slug;
+};
+
+static int find(struct conv_cli *x, const char *name, struct target *ret)
+{
+    struct bundle_entry *all;
+    size_t n;
+    int code = bundle_cli_entries(x, &all, &n);
+    if (code != EXIT_DONE)
+        return code;
+    ret->entry = bundle_cli_entry_named(all, n, str_from(name));
+    if (!ret->entry) {
+        fprintf(stderr, "nb: there is no bundle '%s' in %s\n", name, x->config.path);
+        return EXIT_FAILED;
+    }
+    ret->dir = bundle_cli_credentials(x);
+    ret->slug = credentials_slug(&x->arena, ret->entry);
+    return EXIT_DONE;
+}
+
+/* The manifest, where it is at hand: then names and types can be checked. */
+static bool find_manifest(struct conv_cli *x, const struct bundle_entry *b, struct manifest *ret)
+{
+    const char *packages = config_path(&x->config, "apps"), *dir;
+    struct err e = {0};
+    return package_dir_of(&x->arena, packages, b, &dir, &e) == 0 && dir &&
+           package_manifest(&x->arena, dir, ret, &e) == 0;
+}
+
+/* A running bundle has its values from when it was started. */
+static void restart(struct conv_cli *x, const struct bundle_entry *b)
+{
+    struct json *answer;
+    struct err e = {0};
+    if (!bundle_cli_served(x))
+        return;
+    str path = bundle_cli_path(x, arena_cstr(&x->arena, b->server_name), "/restart");
+    struct client_ask q = {.method = "POST", .path = path};
+    if (client_ask(x->client, &q, &x->arena, &answer, &e) == 0)
+        fprintf(stderr, "%.*s is restarted.\n", STR_ARG(b->server_name));
+}
+
+/* ---- set ---- */
+
+static int read_pair(struct conv_cli *x, const char *arg, str *ret_key, str *ret_value)
+{
+    str pair = str_from(arg);
+    ptrdiff_t eq = str_find_char(pair, '=');
+    if (eq == 0 || pair.n == 0)
+        return cli_usage_error("config set: '%s' is not of the form KEY=VALUE", arg);
+    if (eq > 0) {
+        *ret_key = str_slice(pair, 0, (size_t)eq);
+        *ret_value = str_skip(pair, (size_t)eq + 1);
+        return EXIT_DONE;
+    }
+    *ret_key = pair;
+    if (secret_read(&x->arena, arena_printf(&x->arena, "%s: ", arg).p, ret_value))
+        return EXIT_DONE;
+    fprintf(stderr, "nb: no value for '%s'\n", arg);
+    return EXIT_FAILED;
+}
+
+static int check_pair(const struct manifest *m, str key, str value)
+{
+    struct err e = {0};
+    const struct manifest_option *o = manifest_option(m, key);
+    if (!o) {
+        fprintf(stderr, "nb: %.*s asks for no '%.*s'; it knows:", STR_ARG(m->name), STR_ARG(key));
+        for (size_t i = 0; i < m->noptions; i++)
+            fprintf(stderr, " %.*s", STR_ARG(m->options[i].key));
+        fputc('\n', stderr);
+        return EXIT_FAILED;
+    }
+    return user_config_check(o, value, &e) < 0 ? cli_fail(&e) : EXIT_DONE;
+}
+
+static bool is_on_command_line(const struct manifest *m, const char *arg, str key)
+{
+    const struct manifest_option *o = m ? manifest_option(m, key) : NULL;
+    bool is_secret = o ? o->is_sensitive || secret_is_name(key) : !m && secret_is_name(key);
+    return is_secret && strchr(arg, '=') != NULL;
+}
+
+/* env.NAME, header.NAME, auth.token ...: a secret of the entry itself. */
+static bool is_place(str key)
+{
+    return str_starts(key, STR("env.")) || str_starts(key, STR("header.")) ||
+           str_starts(key, STR("auth."));
+}
+
+static int set_place(struct conv_cli *x, struct target *t, const char *arg)
+{
+    str place = str_from(arg), value;
+    struct err e = {0};
+    const struct json *entry;
+    if (strchr(arg, '='))
+        return cli_usage_error("config set: every user of this machine may read a command line; "
+                               "name only the place, and type the value or pipe it in");
+    if (!secret_read(&x->arena, arena_printf(&x->arena, "%s: ", arg).p, &value)) {
+        fprintf(stderr, "nb: no value for '%s'\n", arg);
+        return EXIT_FAILED;
+    }
+    if (plain_secrets_set(&x->arena, t->dir, t->entry->raw, place, value, &entry, &e) < 0 ||
+        settings_replace_bundle(x->config.path, t->entry->server_name, entry, &e) < 0)
+        return cli_fail(&e);
+    cli_record(&x->config, "bundle.credential_set", t->entry->server_name, true, place);
+    if (!x->cli->opt.is_json)
+        printf("%.*s of %.*s is set.\n", STR_ARG(place), STR_ARG(t->entry->server_name));
+    return EXIT_DONE;
+}
+
+static int set_one(struct conv_cli *x, const struct target *t, const struct manifest *m,
+                   const char *arg)
+{
+    str key, value;
+    struct err e = {0};
+    int code = read_pair(x, arg, &key, &value);
+    if (code == EXIT_DONE && is_on_command_line(m, arg, key))
+        return cli_usage_error("config set: '%.*s' is a secret, and every user of this machine may "
+                               "read a command line; name only the key and type the value, or pipe "
+                               "it in",
+                               STR_ARG(key));
+    if (code == EXIT_DONE && m)
+        code = check_pair(m, key, value);
+    if (code != EXIT_DONE)
+        return code;
+    struct json v = json_of_str(value);
+    if (credentials_set(t->dir, t->slug, key, &v, &e) < 0)
+        return cli_fail(&e);
+    cli_record(&x->config, "bundle.credential_set", t->entry->server_name, true, key);
+    if (!x->cli->opt.is_json)
+        printf("%.*s of %.*s is set.\n", STR_ARG(key), STR_ARG(t->entry->server_name));
+    return EXIT_DONE;
+}
+
+static int do_set(struct conv_cli *x, const void *options, int argc, char **argv)
+{
+    struct target t;
+    struct manifest m;
+    int code = find(x, argv[0], &t);
+    if (code != EXIT_DONE)
+        return code;
+    bool has_manifest = find_manifest(x, t.entry, &m);
+    for (int i = 1; code == EXIT_DONE && i < argc; i++) {
+        code = is_place(str_from(argv[i])) ? set_place(x, &t, argv[i])
+                                           : set_one(x, &t, has_manifest ? &m : NULL, argv[i]);
+        if (code == EXIT_DONE)
+            code = find(x, argv[0], &t); /* its entry may be another one now */
+    }
+    if (code == EXIT_DONE)
+        restart(x, t.entry);
+    return code;
+}
+
+static int run_set(struct cli *cli, const void *options, int argc, char **argv)
+{
+    if (argc < 2)
+        return cli_usage_error("config set: name a bundle, then KEY=VALUE");
+    return bundle_cli_with(cli, do_set, options, argc, argv);
+}
+
+static const struct command CONFIG_SET = {
+    .name = "set",
+    .usage = "config set BUNDLE KEY=VALUE... | KEY",
+    .summary = "store values that a bundle asks for",
+    .help =
+        "With KEY alone, reads the value from the terminal without showing it, or from a pipe. It "
+        "then appears neither in the list of processes nor in the history of your shell.\n"
+        "\n"
+        "env.NAME, header.NAME, auth.token, auth.value and auth.clientSecret are secrets of the "
+        "entry itself: the value is encrypted, and the settings contain ${sealed} instead.\n",
+    .run = run_set,
+};
+
+/* ---- get ---- */
+
+static str masked(struct conv_cli *x, const struct json *v)
+{
+    str text = v->type == JSON_STRING ? v->s : json_to_str(&x->arena, v);
+    return credentials_mask(&x->arena, text);
+}
+
+static int do_get(struct conv_cli *x, const void *options, int argc, char **argv)
+{
+    struct target t;
+    struct json *all;
+    struct err e = {0};
+    int code = find(x, argv[0], &t);
+    if (code != EXIT_DONE)
+        return code;
+    if (credentials_load(&x->arena, t.dir, t.slug, &all, &e) < 0)
+        return cli_fail(&e);
+    if (argc > 1 && !json_get(all, argv[1])) {
+        fprintf(stderr, "nb: no value is stored for '%s'\n", argv[1]);
+        return EXIT_FAILED;
+    }
+    struct json *shown = json_new(&x->arena, JSON_OBJECT);
+    for (size_t i = 0; i < all->len; i++)
+        if (argc < 2 || str_eq(all->members[i].key, str_from(argv[1])))
+            json_set(&x->arena, shown, all->members[i].key,
+                     json_of_str(masked(x, &all->members[i].value)));
+    if (x->cli->opt.is_json) {
+        conv_print_json(shown);
+        return EXIT_DONE;
+    }
+    if (shown->len == 0)
+        fprintf(stderr, "No value is stored for %s.\n", argv[0]);
+    for (size_t i = 0; i < shown->len; i++)
+        bundle_cli_print_line(stdout, arena_cstr(&x->arena, shown->members[i].key),
+                              shown->members[i].value.s);
+    return EXIT_DONE;
+}
+
+static int run_get(struct cli *cli, const void *options, int argc, char **argv)
+{
+    if (argc < 1 || argc > 2)
+        return cli_usage_error("config get: name a bundle, and a key if you like");
+    return bundle_cli_with(cli, do_get, options, argc, argv);
+}
+
+static const struct command CONFIG_GET = {
+    .name = "get",
+    .usage = "config get BUNDLE [KEY] [--json]",
+    .summary = "list stored values by name, without the values",
+    .run = run_get,
+};
+
+/* ---- clear ---- */
+
+static int do_clear(struct conv_cli *x, const void *options, int argc, char **argv)
+{
+    struct target t;
+    struct err e = {0};
+    int code = find(x, argv[0], &t);
+    if (code != EXIT_DONE)
+        return code;
+    if (credentials_set(t.dir, t.slug, str_from(argv[1]), NULL, &e) < 0)
+        return cli_fail(&e);
+    cli_record(&x->config, "bundle.credential_clear", t.entry->server_name, true,
+               str_from(argv[1]));
+    if (!x->cli->opt.is_json)
+        printf("%s of %.*s is forgotten.\n", argv[1], STR_ARG(t.entry->server_name));
+    restart(x, t.entry);
+    return EXIT_DONE;
+}
+
+static int run_clear(struct cli *cli, const void *options, int argc, char **argv)
+{
+    if (argc != 2)
+        return cli_usage_error("config clear: name a bundle and a key");
+    return bundle_cli_with(cli, do_clear, options, argc, argv);
+}
+
+static const struct command CONFIG_CLEAR = {
+    .name = "clear",
+    .usage = "config clear BUNDLE KEY",
+    .summary = "delete a stored value",
+    .run = run_clear,
+};
+
+static const struct command *const COMMANDS[] = {&CONFIG_SET, &CONFIG_GET, &CONFIG_CLEAR, NULL};
+
+const struct command CMD_CONFIG = {
+    .name = "config",
+    .usage = "config COMMAND BUNDLE ...",
+    .summary = "set values that bundles ask for: keys, folders",
+    .help = "Values are stored in credentials/ of the work directory, where only you can read "
+            "them, and passed to the bundle as variables when it starts.\n",
+    .subs = COMMANDS,
+};

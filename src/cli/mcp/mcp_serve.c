@@ -1,0 +1,287 @@
+/* nb mcp serve - the workspace as an MCP server over stdin and stdout. */
+#include <errno.h>
+#include <unistd.h>
+#include <uv.h>
+
+#include "cli/cli.h"
+#include "cli/mcp/mcp.h"
+#include "cli/mcp/mcp_serve_relay.h"
+#include "cli/session/await_bundles.h"
+#include "cli/session/own_server.h"
+#include "cli/session/session.h"
+#include "cli/session/session_log.h"
+#include "cli/term/signals.h"
+#include "loop/timer.h"
+#include "mcp/jsonrpc.h"
+
+#define GRACE_MS      5000
+#define LAST_WORDS_MS 30000 /* after the end of the input, for what is under way */
+#define LOOK_MS       20
+#define OUT_MAX       (64u * 1024 * 1024) /* unread by the client: it does not read at all */
+
+struct serve_options {
+    const char *source;
+};
+
+static const struct arg ARGS[] = {{"source", 0, ARG_STRING, offsetof(struct serve_options, source),
+                                   "NAME", "serve only this source, its tools without prefix"},
+                                  {0}};
+
+struct stdio {
+    struct loop *loop;
+    struct relay *relay; /* to the server that runs, or: */
+    struct server *server;
+    struct gateway_pipe *pipe;
+    union {
+        uv_handle_t handle;
+        uv_stream_t stream;
+        uv_pipe_t pipe;
+        uv_tty_t tty;
+    } in;
+    bool has_in;
+    struct buf lines; /* read, not yet a whole line */
+    char chunk[64 * 1024];
+    struct timer look;
+    uint64_t waited_ms;
+    bool is_ending;
+    int code;
+};
+
+/* ---- out ---- */
+
+/* Nobody listens any more: what is under way is not waited for. */
+static void give_up(struct stdio *s)
+{
+    s->waited_ms = LAST_WORDS_MS;
+    if (!s->is_ending)
+        timer_start(&s->look, 0);
+}
+
+/* Pipes are set to blocking: a client that does not read is not served either way. */
+static void send_line(void *ctx, str message)
+{
+    struct stdio *s = ctx;
+    struct buf b;
+    buf_init(&b, OUT_MAX);
+    buf_add_str(&b, message);
+    buf_add_char(&b, '\n');
+    str rest = buf_str(&b);
+    while (rest.n > 0) {
+        ssize_t n = write(STDOUT_FILENO, rest.p, rest.n);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0) {
+            give_up(s);
+            break;
+        }
+        rest = str_skip(rest, (size_t)n);
+    }
+    buf_done(&b);
+}
+
+/* ---- the end ---- */
+
+static void on_stopped(void *loop)
+{
+    loop_stop(loop);
+}
+
+static void end(struct stdio *s)
+{
+    if (s->is_ending)
+        return;
+    s->is_ending = true;
+    timer_stop(&s->look);
+    if (s->has_in)
+        uv_close(&s->in.handle, NULL);
+    if (s->relay) {
+        loop_stop(s->loop);
+        return;
+    }
+    gateway_pipe_close(s->pipe);
+    server_stop(s->server, GRACE_MS, on_stopped, s->loop);
+}
+
+static bool is_idle(const struct stdio *s)
+{
+    return s->relay ? relay_is_idle(s->relay) : gateway_pipe_is_idle(s->pipe);
+}
+
+/* Whoever closes the input may still want the answers to what was asked. */
+static void on_look(void *stdio)
+{
+    struct stdio *s = stdio;
+    s->waited_ms += LOOK_MS;
+    if (is_idle(s) || s->waited_ms > LAST_WORDS_MS)
+        end(s);
+    else
+        timer_start(&s->look, LOOK_MS);
+}
+
+static void on_signal(void *ctx, int signum)
+{
+    end(ctx);
+}
+
+/* ---- in ---- */
+
+static void take(struct stdio *s, str bytes)
+{
+    while (bytes.n > 0 && !s->is_ending) {
+        ptrdiff_t at = str_find_char(bytes, '\n');
+        buf_add_str(&s->lines, at < 0 ? bytes : str_slice(bytes, 0, (size_t)at));
+        if (at < 0)
+            break;
+        str line = str_trim(buf_str(&s->lines));
+        if (line.n > 0 && s->relay)
+            relay_send(s->relay, line);
+        else if (line.n > 0)
+            gateway_pipe_line(s->pipe, line);
+        buf_clear(&s->lines);
+        bytes = str_skip(bytes, (size_t)at + 1);
+    }
+    if (buf_failed(&s->lines) && !s->is_ending) {
+        fputs("nb: a message is too long\n", stderr);
+        s->code = EXIT_FAILED;
+        end(s);
+    }
+}
+
+/* The last line counts without its line feed. */
+static void take_end(struct stdio *s)
+{
+    take(s, STR("\n"));
+    if (!s->is_ending)
+        timer_start(&s->look, LOOK_MS);
+}
+
+static void on_alloc(uv_handle_t *h, size_t suggested, uv_buf_t *ret)
+{
+    struct stdio *s = h->data;
+    *ret = uv_buf_init(s->chunk, sizeof s->chunk);
+}
+
+static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
+{
+    struct stdio *s = stream->data;
+    if (n > 0) {
+        take(s, str_make(buf->base, (size_t)n));
+    } else if (n < 0) {
+        uv_read_stop(stream);
+        take_end(s);
+    }
+}
+
+/* A file has no end to wait for: all of it now. */
+static void read_file(struct stdio *s)
+{
+    ssize_t n;
+    while (!s->is_ending && (n = read(STDIN_FILENO, s->chunk, sizeof s->chunk)) > 0)
+        take(s, str_make(s->chunk, (size_t)n));
+    take_end(s);
+}
+
+static int open_input(struct stdio *s)
+{
+    uv_loop_t *uv = loop_uv(s->loop);
+    uv_handle_type type = uv_guess_handle(STDIN_FILENO);
+    if (type == UV_FILE || type == UV_UNKNOWN_HANDLE) {
+        read_file(s);
+        return 0;
+    }
+    int r = type == UV_TTY ? uv_tty_init(uv, &s->in.tty, STDIN_FILENO, 0)
+                           : uv_pipe_init(uv, &s->in.pipe, 0);
+    if (r == 0 && type != UV_TTY)
+        r = uv_pipe_open(&s->in.pipe, STDIN_FILENO);
+    s->in.handle.data = s;
+    s->has_in = true;
+    return r < 0 ? r : uv_read_start(&s->in.stream, on_alloc, on_read);
+}
+
+/* ---- the command ---- */
+
+static void on_relay_closed(void *ctx, const struct err *e)
+{
+    struct stdio *s = ctx;
+    s->code = cli_fail(e);
+    end(s);
+}
+
+static int open_way(struct stdio *s, struct config *c, str source, struct err *e)
+{
+    static const struct relay_events EVENTS = {send_line, on_relay_closed};
+    if (session_is_served(c)) {
+        struct relay_conf conf = {s->loop, server_socket_path(c, &c->arena), c->workspace, source};
+        s->relay = relay_new(&conf, &EVENTS, s);
+        return 0;
+    }
+    int r = own_server_new(s->loop, c, true, &s->server, e);
+    if (r < 0)
+        return r;
+    await_bundles(s->server, false); /* most clients ask for the tools just once */
+    s->pipe = server_open_pipe(s->server, source, send_line, s);
+    return 0;
+}
+
+static void serve(struct stdio *s, struct config *c, str source)
+{
+    struct err e = {0};
+    if (open_way(s, c, source, &e) < 0) {
+        s->code = cli_fail(&e);
+        return;
+    }
+    struct signals *signals = signals_new(s->loop, on_signal, s);
+    int r = open_input(s);
+    if (r < 0) {
+        err_set(&e, r, "the input cannot be read: %s", uv_strerror(r));
+        s->code = cli_fail(&e);
+        end(s);
+    }
+    loop_run(s->loop);
+    signals_free(signals);
+    relay_free(s->relay);
+    server_free(s->server);
+}
+
+static int run(struct cli *cli, const void *options, int argc, char **argv)
+{
+    const struct serve_options *o = options;
+    struct config c;
+    if (argc > 0)
+        return cli_usage_error("mcp serve takes no argument '%s'", argv[0]);
+    int code = cli_load_config(cli, &CONFIG_FLAGS_NONE, &c);
+    if (code != EXIT_DONE)
+        return code;
+    struct session_log session;
+    session_log_begin(&session, &c, "mcp");
+    struct logger *log = cli_logger(cli, &c, LOG_WARN, &session);
+    struct stdio *s = xcalloc(1, sizeof *s);
+    s->loop = loop_new(log);
+    s->code = EXIT_DONE;
+    buf_init(&s->lines, RPC_MESSAGE_MAX);
+    timer_init(&s->look, s->loop, on_look, s);
+    serve(s, &c, str_from(o->source));
+    code = s->code;
+    loop_free(s->loop);
+    buf_done(&s->lines);
+    free(s);
+    logger_free(log);
+    session_log_end(&session, code);
+    config_done(&c);
+    return code;
+}
+
+const struct command CMD_MCP_SERVE = {
+    .name = "serve",
+    .usage = "mcp serve [--source NAME]",
+    .summary = "serve all tools of the workspace over stdin and stdout",
+    .help =
+        "For MCP clients that start their servers as a command, in any version of the protocol:\n"
+        "  claude mcp add nb -- nb mcp serve\n"
+        "\n"
+        "When `nb serve` runs on this work directory, the client is connected to it and uses its "
+        "bundles. Otherwise the bundles are started for this client alone.\n",
+    .args = ARGS,
+    .options_size = sizeof(struct serve_options),
+    .run = run,
+};

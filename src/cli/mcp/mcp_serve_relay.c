@@ -1,0 +1,285 @@
+#include "cli/mcp/mcp_serve_relay.h"
+
+#include <errno.h>
+
+#include "base/list.h"
+#include "base/map.h"
+#include "cli/session/client.h"
+#include "loop/timer.h"
+#include "mcp/jsonrpc.h"
+#include "mcp/protocol.h"
+#include "net/sse_parse.h"
+
+#define HOST        "http://localhost"
+#define EVENT_MAX   (RPC_MESSAGE_MAX + 4096u)
+#define ERROR_MAX   4096
+#define HEADERS_MAX 3
+
+struct line {
+    struct list_node node;
+    size_t n;
+    char text[];
+};
+
+struct relay {
+    struct relay_conf conf;
+    struct relay_events ev;
+    void *ctx;
+    struct arena arena;
+    struct fetcher *fetcher;
+    struct fetch_header headers[HEADERS_MAX];
+    size_t nheaders;
+
+    struct fetch *stream;
+    struct sse_parser sse;
+    struct buf refusal; /* the body of an answer that is no stream */
+    int stream_status;
+
+    str address; /* to post to; empty until the server has told */
+    struct fetch *post;
+    int post_status;
+    struct list_node lines; /* the first is being posted */
+    size_t queued;
+
+    struct map asked; /* ids of requests that were not answered yet, as text */
+    struct deferred end;
+    struct err why;
+};
+
+/* ---- the end ---- */
+
+static void on_end(void *relay)
+{
+    struct relay *r = relay;
+    r->ev.closed(r->ctx, &r->why);
+}
+
+static void fail(struct relay *r, int code, const char *text)
+{
+    if (r->why.code != 0)
+        return;
+    err_set(&r->why, code, "%s", text);
+    defer_start(r->conf.loop, &r->end);
+}
+
+/* ---- what is under way ---- */
+
+static void note(struct relay *r, str text)
+{
+    struct arena a;
+    struct json *doc;
+    struct rpc_message m;
+    arena_init(&a);
+    if (rpc_parse(&a, text, &doc, NULL) == 0 && rpc_classify(doc, &m, NULL) == 0) {
+        const struct json *given_up = json_get(m.params, "requestId");
+        if (m.kind == RPC_REQUEST)
+            (void)map_put(&r->asked, json_to_str(&a, m.id), r);
+        else if (str_eq(m.method, STR("notifications/cancelled")) && given_up)
+            (void)map_del(&r->asked, json_to_str(&a, given_up));
+    }
+    arena_done(&a);
+}
+
+static void note_answer(struct relay *r, str text)
+{
+    struct arena a;
+    struct json *doc;
+    struct rpc_message m;
+    arena_init(&a);
+    bool is_message = rpc_parse(&a, text, &doc, NULL) == 0 && rpc_classify(doc, &m, NULL) == 0;
+    if (is_message && m.id && m.kind != RPC_REQUEST)
+        (void)map_del(&r->asked, json_to_str(&a, m.id));
+    arena_done(&a);
+}
+
+/* ---- the client's messages ---- */
+
+static void post_next(struct relay *r);
+
+/* The server did not take it: then nobody else will answer it. */
+static void answer_refused(struct relay *r, str text, const char *why)
+{
+    struct arena a;
+    struct json *doc;
+    struct rpc_message m;
+    struct buf b;
+    arena_init(&a);
+    buf_init(&b, RPC_MESSAGE_MAX);
+    if (rpc_parse(&a, text, &doc, NULL) == 0 && rpc_classify(doc, &m, NULL) == 0 &&
+        m.kind == RPC_REQUEST) {
+        rpc_write_error(&b, m.id, RPC_INVALID_REQUEST, str_from(why));
+        note_answer(r, buf_str(&b));
+        r->ev.message(r->ctx, buf_str(&b));
+    }
+    buf_done(&b);
+    arena_done(&a);
+}
+
+static void on_post_head(void *ctx, int status, const struct fetch_header *h, size_t n)
+{
+    ((struct relay *)ctx)->post_status = status;
+}
+
+static void on_post_data(void *ctx, str bytes) {}
+
+static void on_posted(void *ctx, const struct err *e)
+{
+    struct relay *r = ctx;
+    struct line *l = LIST_ENTRY(list_pop(&r->lines), struct line, node);
+    r->post = NULL;
+    r->queued -= l->n;
+    if (e->code != 0)
+        fail(r, e->code, e->msg);
+    else if (r->post_status == 404)
+        fail(r, -ECONNRESET, "the running server has ended this session");
+    else if (r->post_status != 202)
+        answer_refused(r, str_make(l->text, l->n),
+                       r->post_status == 413 ? "The message is too large."
+                                             : "The server did not take the message.");
+    free(l);
+    post_next(r);
+}
+
+static void post_next(struct relay *r)
+{
+    static const struct fetch_events EVENTS = {on_post_head, on_post_data, on_posted};
+    if (r->post || r->address.n == 0 || list_empty(&r->lines) || r->why.code != 0)
+        return;
+    const struct line *l = LIST_ENTRY(r->lines.next, struct line, node);
+    struct fetch_spec spec = {
+        .url = r->address,
+        .headers = r->headers,
+        .nheaders = r->nheaders,
+        .body = str_make(l->text, l->n),
+        .has_body = true,
+        .unix_socket = r->conf.socket_path,
+    };
+    r->post_status = 0;
+    r->post = fetch_start(r->fetcher, &spec, &EVENTS, r);
+}
+
+void relay_send(struct relay *r, str message)
+{
+    if (r->why.code != 0)
+        return;
+    if (r->queued + message.n > RELAY_QUEUE_MAX) {
+        fail(r, -ENOBUFS, "the running server does not take messages as fast as they come");
+        return;
+    }
+    struct line *l = xcalloc(1, sizeof *l + message.n);
+    l->n = message.n;
+    memcpy(l->text, message.p, message.n);
+    list_push(&r->lines, &l->node);
+    r->queued += message.n;
+    note(r, message);
+    post_next(r);
+}
+
+bool relay_is_idle(const struct relay *r)
+{
+    return list_empty(&r->lines) && map_len(&r->asked) == 0;
+}
+
+/* ---- the server's ---- */
+
+static void on_event(void *ctx, const struct sse_event *ev)
+{
+    struct relay *r = ctx;
+    if (str_eq(ev->event, STR("endpoint"))) {
+        r->address = arena_concat(&r->arena, STR(HOST), ev->data);
+        post_next(r);
+    } else if (ev->data.n > 0) {
+        note_answer(r, ev->data);
+        r->ev.message(r->ctx, ev->data);
+    }
+}
+
+static void on_head(void *ctx, int status, const struct fetch_header *h, size_t n)
+{
+    ((struct relay *)ctx)->stream_status = status;
+}
+
+static void on_data(void *ctx, str bytes)
+{
+    struct relay *r = ctx;
+    if (r->stream_status != 200)
+        (void)buf_add_str(&r->refusal, bytes);
+    else if (sse_parser_feed(&r->sse, bytes) < 0)
+        fail(r, -EMSGSIZE, "a message of the running server is too large");
+}
+
+static void on_stream_done(void *ctx, const struct err *e)
+{
+    struct relay *r = ctx;
+    struct arena a;
+    struct json *said = NULL;
+    r->stream = NULL;
+    if (e->code != 0 || r->stream_status == 200) {
+        bool was_open = r->stream_status == 200; /* how it broke off is of no use to anybody */
+        fail(r, was_open ? -ECONNRESET : e->code,
+             was_open ? "the running server has gone" : e->msg);
+        return;
+    }
+    arena_init(&a);
+    (void)json_parse(&a, buf_str(&r->refusal), JSON_COPY, &said, NULL);
+    str why = json_get_string(said, "message");
+    fail(r, -EACCES, why.n > 0 ? arena_cstr(&a, why) : "the running server refuses to serve MCP");
+    arena_done(&a);
+}
+
+static void open_stream(struct relay *r)
+{
+    static const struct fetch_events EVENTS = {on_head, on_data, on_stream_done};
+    str query = r->conf.source.n > 0 ? arena_concat(&r->arena, STR("?source="),
+                                                    client_encode(&r->arena, r->conf.source))
+                                     : STR_NONE;
+    struct fetch_spec spec = {
+        .url = arena_concat(&r->arena, STR(HOST "/sse"), query),
+        .headers = r->headers,
+        .nheaders = r->nheaders,
+        .unix_socket = r->conf.socket_path,
+    };
+    r->stream = fetch_start(r->fetcher, &spec, &EVENTS, r);
+}
+
+/* ---- life ---- */
+
+struct relay *relay_new(const struct relay_conf *conf, const struct relay_events *ev, void *ctx)
+{
+    struct relay *r = xcalloc(1, sizeof *r);
+    arena_init(&r->arena);
+    r->conf = *conf;
+    r->conf.socket_path = arena_cstr(&r->arena, str_from(conf->socket_path));
+    r->conf.source = arena_str(&r->arena, conf->source);
+    r->ev = *ev;
+    r->ctx = ctx;
+    r->fetcher = fetcher_new(conf->loop);
+    r->headers[r->nheaders++] = (struct fetch_header){STR("Accept"), STR("text/event-stream")};
+    r->headers[r->nheaders++] = (struct fetch_header){STR("Content-Type"), STR("application/json")};
+    if (conf->workspace)
+        r->headers[r->nheaders++] = (struct fetch_header){
+            STR("X-Workspace-Id"), arena_str(&r->arena, str_from(conf->workspace))};
+    sse_parser_init(&r->sse, EVENT_MAX, on_event, r);
+    buf_init(&r->refusal, ERROR_MAX);
+    list_init(&r->lines);
+    map_init(&r->asked);
+    defer_init(&r->end, on_end, r);
+    open_stream(r);
+    return r;
+}
+
+void relay_free(struct relay *r)
+{
+    struct list_node *n;
+    if (!r)
+        return;
+    defer_stop(&r->end);
+    fetcher_free(r->fetcher);
+    while ((n = list_pop(&r->lines)) != NULL)
+        free(LIST_ENTRY(n, struct line, node));
+    sse_parser_done(&r->sse);
+    buf_done(&r->refusal);
+    map_done(&r->asked);
+    arena_done(&r->arena);
+    free(r);
+}

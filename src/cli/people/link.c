@@ -1,0 +1,98 @@
+/* nb link - the link that opens the page, or the key that programs send. */
+#include <errno.h>
+
+#include "auth/dev_key.h"
+#include "cli/conversations/conversations.h"
+#include "cli/session/browser.h"
+
+struct link_options {
+    bool wants_key, is_rotating, is_opening;
+};
+
+#define LINK(member) offsetof(struct link_options, member)
+
+static const struct arg LINK_ARGS[] = {
+    {"key", 0, ARG_FLAG, LINK(wants_key), NULL, "print only the key, for Authorization: Bearer"},
+    {"rotate", 0, ARG_FLAG, LINK(is_rotating), NULL,
+     "replace the key first; browsers and programs with the old key are logged out"},
+    {"open", 0, ARG_FLAG, LINK(is_opening), NULL, "open the link in the browser of this desktop"},
+    {0}};
+
+static int link_fail(const char *message)
+{
+    struct err e = {0};
+    err_set(&e, -ENOENT, "%s", message);
+    return cli_fail(&e);
+}
+
+/* A server that has not listened yet has made no key; then this command makes it. */
+static int print_key(struct conv_cli *x, const struct json *answer)
+{
+    char made[SECRET_CHARS + 1];
+    struct err e = {0};
+    str key = json_get_string(answer, "key");
+    if (!str_eq(json_get_string(answer, "mode"), STR("dev")))
+        return link_fail("this installation has users or NB_API_KEY, and so no key of its own: "
+                         "use nb token create, or NB_API_KEY");
+    if (key.n == 0) {
+        if (dev_key_ensure(x->config.work_dir, made, &e) < 0)
+            return cli_fail(&e);
+        key = str_from(made);
+    }
+    printf("%.*s\n", STR_ARG(key));
+    return EXIT_DONE;
+}
+
+static int print_link(struct conv_cli *x, const struct link_options *o, const struct json *answer)
+{
+    str link = json_get_string(answer, "link");
+    if (x->cli->opt.is_json) {
+        conv_print_json(answer);
+        return EXIT_DONE;
+    }
+    if (link.n == 0 && o->is_rotating) {
+        puts("The key is replaced. nb serve prints the link.");
+        return EXIT_DONE;
+    }
+    if (link.n == 0)
+        return link_fail("no server is running for this work directory; nb serve starts one and "
+                         "prints the link");
+    printf("%.*s\n", STR_ARG(link));
+    if (o->is_opening)
+        browser_open(x->config.work_dir, link);
+    return EXIT_DONE;
+}
+
+static int do_link(struct conv_cli *x, const void *options, int argc, char **argv)
+{
+    const struct link_options *o = options;
+    struct json *answer;
+    int code = o->is_rotating
+                   ? conv_ask(x, "POST", STR("/v1/auth/link/rotate"), STR_NONE, NULL, &answer)
+                   : conv_ask(x, "GET", STR("/v1/auth/link"), STR_NONE, NULL, &answer);
+    if (code != EXIT_DONE)
+        return code;
+    return o->wants_key ? print_key(x, answer) : print_link(x, o, answer);
+}
+
+static int run_link(struct cli *cli, const void *options, int argc, char **argv)
+{
+    if (argc > 0)
+        return cli_usage_error("link takes no argument '%s'", argv[0]);
+    return conv_with(cli, true, do_link, options, argc, argv);
+}
+
+const struct command CMD_LINK = {
+    .name = "link",
+    .usage = "link [--key] [--rotate] [--open]",
+    .summary = "print the link to the page of the running server",
+    .help = "Without users and without NB_API_KEY, requests over TCP need the key of this "
+            "installation ({workDir}/auth/dev.key). The link contains the key; the page exchanges "
+            "it for a cookie. Programs send the key in a header:\n"
+            "\n"
+            "  curl -H \"Authorization: Bearer $(nb link --key)\" \\\n"
+            "    http://127.0.0.1:27247/v1/tools\n",
+    .args = LINK_ARGS,
+    .options_size = sizeof(struct link_options),
+    .run = run_link,
+};

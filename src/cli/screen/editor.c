@@ -1,0 +1,268 @@
+/* The text of the editor, its bytes and its picture; editor_keys.c has what keys do. */
+#include "cli/screen/editor.h"
+
+#include "base/utf8.h"
+#include "cli/term/styled.h"
+#include "cli/term/text.h"
+
+#define PROMPT         "❯ "
+#define PROMPT_COLUMNS 2
+#define HINT_MAX       4096
+#define PASTE_BEGIN    "\x1b[200~"
+#define PASTE_END      "\x1b[201~"
+
+void editor_init(struct editor *e, struct history *h, const char *const *words)
+{
+    *e = (struct editor){.history = h, .browse = h->len, .words = words};
+    buf_init(&e->text, EDITOR_TEXT_MAX);
+    buf_init(&e->draft, EDITOR_TEXT_MAX);
+    buf_init(&e->killed, EDITOR_TEXT_MAX);
+    buf_init(&e->query, HINT_MAX);
+    buf_init(&e->hint, HINT_MAX);
+}
+
+void editor_done(struct editor *e)
+{
+    buf_done(&e->text);
+    buf_done(&e->draft);
+    buf_done(&e->killed);
+    buf_done(&e->query);
+    buf_done(&e->hint);
+}
+
+void editor_clear(struct editor *e)
+{
+    buf_clear(&e->text);
+    buf_clear(&e->draft);
+    buf_clear(&e->hint);
+    e->cursor = 0;
+    e->browse = e->history->len;
+    e->is_searching = false;
+}
+
+void editor_hint(struct editor *e, str text)
+{
+    buf_clear(&e->hint);
+    buf_add_str(&e->hint, text);
+}
+
+/* ---- text ---- */
+
+static bool is_allowed(uint32_t cp)
+{
+    return cp == '\n' || cp == '\t' || (cp >= 0x20 && cp != 0x7f && !(cp >= 0x80 && cp < 0xa0));
+}
+
+/* Makes room for n bytes at the cursor. */
+static bool open_gap(struct editor *e, size_t n)
+{
+    if (e->text.n + n > EDITOR_TEXT_MAX)
+        return false;
+    (void)buf_reserve(&e->text, n);
+    memmove(e->text.p + e->cursor + n, e->text.p + e->cursor, e->text.n - e->cursor);
+    e->text.n += n;
+    e->text.p[e->text.n] = '\0';
+    return true;
+}
+
+void editor_insert(struct editor *e, str text)
+{
+    for (size_t i = 0, n; i < text.n; i += n) {
+        uint32_t cp;
+        n = utf8_decode(str_skip(text, i), &cp);
+        if (n == 0 || !is_allowed(cp)) {
+            n = n > 0 ? n : 1;
+            continue;
+        }
+        if (!open_gap(e, n))
+            return;
+        memcpy(e->text.p + e->cursor, text.p + i, n);
+        e->cursor += n;
+    }
+}
+
+void editor_set(struct editor *e, str text)
+{
+    buf_clear(&e->text);
+    e->cursor = 0;
+    editor_insert(e, text);
+}
+
+/* ---- bytes ---- */
+
+static void run_key(struct editor *e, str key)
+{
+    buf_clear(&e->hint);
+    if (e->is_searching && editor_search_key(e, key))
+        return;
+    e->is_searching = false;
+    editor_op op = editor_find_op(key);
+    e->was_kill = e->is_kill;
+    e->is_kill = false;
+    if (op)
+        op(e);
+}
+
+static void type_char(struct editor *e, str c)
+{
+    if (e->is_searching) {
+        editor_search_type(e, c);
+        return;
+    }
+    buf_clear(&e->hint);
+    e->is_kill = false;
+    editor_insert(e, c);
+}
+
+/* Terminals send pasted line ends as CR; CR LF is one of them, not two. */
+static void paste_char(struct editor *e, str c)
+{
+    bool is_return = str_eq(c, STR("\r"));
+    if (!(str_eq(c, STR("\n")) && e->was_return))
+        editor_insert(e, is_return ? STR("\n") : c);
+    e->was_return = is_return;
+}
+
+static size_t utf8_length(unsigned char lead)
+{
+    return lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc2 ? 2 : 1;
+}
+
+/* Whether the sequence that begins with an escape ends with this byte, its nseq-th. */
+static bool is_last(const struct editor *e, unsigned char byte)
+{
+    if (e->nseq == 1)
+        return false;
+    if (e->seq[1] == '[')
+        return e->nseq > 2 && byte >= 0x40 && byte <= 0x7e;
+    return e->seq[1] != 'O' || e->nseq == 3;
+}
+
+static void finish_escape(struct editor *e)
+{
+    str key = str_make(e->seq, e->nseq < sizeof e->seq ? e->nseq : 0); /* too long: unknown */
+    e->nseq = 0;
+    if (str_eq(key, STR(PASTE_BEGIN)))
+        e->is_pasting = true;
+    else if (str_eq(key, STR(PASTE_END)))
+        e->is_pasting = false;
+    else if (!e->is_pasting)
+        run_key(e, key);
+}
+
+static void feed_sequence(struct editor *e, unsigned char byte)
+{
+    bool is_escape = e->nseq > 0 ? e->seq[0] == '\x1b' : byte == 0x1b;
+    if (is_escape && e->nseq == 1 && byte == 0x1b)
+        return;
+    if (!is_escape && e->nseq > 0 && (byte & 0xc0) != 0x80) { /* cut off: the byte is new */
+        e->nseq = 0;
+        is_escape = byte == 0x1b;
+    }
+    if (e->nseq < sizeof e->seq)
+        e->seq[e->nseq++] = (char)byte;
+    if (is_escape) {
+        if (is_last(e, byte))
+            finish_escape(e);
+        return;
+    }
+    if (e->nseq < utf8_length((unsigned char)e->seq[0]))
+        return;
+    str c = str_make(e->seq, e->nseq);
+    e->nseq = 0;
+    if (e->is_pasting)
+        paste_char(e, c);
+    else if (c.n == 1 && ((unsigned char)c.p[0] < 0x20 || c.p[0] == 0x7f))
+        run_key(e, c);
+    else
+        type_char(e, c);
+}
+
+size_t editor_feed(struct editor *e, str bytes, enum editor_event *ret_event)
+{
+    size_t i = 0;
+    e->event = EDITOR_NOTHING;
+    while (i < bytes.n && e->event == EDITOR_NOTHING)
+        feed_sequence(e, (unsigned char)bytes.p[i++]);
+    *ret_event = e->event;
+    return i;
+}
+
+void editor_idle(struct editor *e)
+{
+    if (!editor_is_waiting(e))
+        return;
+    e->nseq = 0;
+    run_key(e, STR("\x1b"));
+}
+
+/* ---- the picture ---- */
+
+struct drawing {
+    struct buf *out;
+    size_t width, row, col;
+};
+
+static void new_row(struct drawing *d)
+{
+    buf_printf(d->out, "\n%*s", PROMPT_COLUMNS, "");
+    d->row++;
+    d->col = PROMPT_COLUMNS;
+}
+
+static void draw_char(struct drawing *d, str c)
+{
+    size_t start = d->out->n;
+    if (str_eq(c, STR("\n"))) {
+        new_row(d);
+        return;
+    }
+    text_add(d->out, c);
+    size_t columns = text_width(str_skip(buf_str(d->out), start));
+    if (d->col + columns > d->width) {
+        buf_truncate(d->out, start);
+        new_row(d);
+        text_add(d->out, c);
+    }
+    d->col += columns;
+}
+
+static void draw_hint(const struct editor *e, struct drawing *d, bool has_color)
+{
+    struct buf line;
+    buf_init(&line, HINT_MAX * 4);
+    if (e->is_searching) {
+        buf_add_lit(&line, "search: ");
+        text_add_line(&line, buf_str(&e->query));
+    } else {
+        text_add_line(&line, buf_str(&e->hint));
+    }
+    if (line.n > 0) {
+        struct buf clipped;
+        buf_init(&clipped, HINT_MAX * 4);
+        text_clip(&clipped, buf_str(&line), d->width - PROMPT_COLUMNS);
+        buf_printf(d->out, "\n%*s", PROMPT_COLUMNS, "");
+        style_add(d->out, has_color, STYLE_DIM, buf_str(&clipped));
+        buf_done(&clipped);
+    }
+    buf_done(&line);
+}
+
+void editor_draw(const struct editor *e, size_t width, bool has_color, struct buf *out,
+                 size_t *ret_row, size_t *ret_col)
+{
+    struct drawing d = {.out = out, .width = width > 8 ? width : 8, .col = PROMPT_COLUMNS};
+    style_add(out, has_color, STYLE_BOLD | STYLE_CYAN, STR(PROMPT));
+    *ret_row = 0, *ret_col = d.col;
+    for (size_t i = 0, n; i < e->text.n; i += n) {
+        uint32_t cp;
+        if (i == e->cursor)
+            *ret_row = d.row, *ret_col = d.col;
+        n = utf8_decode(str_make(e->text.p + i, e->text.n - i), &cp);
+        n = n > 0 ? n : 1;
+        draw_char(&d, str_make(e->text.p + i, n));
+    }
+    if (e->cursor >= e->text.n)
+        *ret_row = d.row, *ret_col = d.col;
+    draw_hint(e, &d, has_color);
+}

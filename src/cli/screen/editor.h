@@ -1,0 +1,71 @@
+/* editor.h - a line editor without a terminal: bytes in, text and events out.
+ *
+ * A pure state machine, so that every key can be tested. It understands UTF-8, the usual
+ * Emacs keys, arrows with modifiers, bracketed paste, reverse search and several lines of
+ * text. Bytes may arrive in any pieces. Control characters never become part of the text.
+ * The text has a ceiling; what does not fit is left out. One owner, loop thread. */
+#pragma once
+
+#include "base/buf.h"
+#include "cli/screen/history.h"
+
+#define EDITOR_TEXT_MAX (1024u * 1024)
+
+enum editor_event {
+    EDITOR_NOTHING,   /* all bytes were used */
+    EDITOR_SUBMIT,    /* Enter: see text, then editor_clear */
+    EDITOR_INTERRUPT, /* Ctrl-C on an empty line */
+    EDITOR_END,       /* Ctrl-D on an empty line */
+    EDITOR_REFRESH,   /* Ctrl-L: clear the screen */
+    EDITOR_SUSPEND,   /* Ctrl-Z */
+};
+
+struct editor {
+    struct buf text;
+    size_t cursor;   /* bytes, always between characters */
+    struct buf hint; /* shown below the text until the next key */
+
+    struct history *history;
+    size_t browse;    /* entry shown; history->len = the draft */
+    struct buf draft; /* what was being typed when browsing began */
+    struct buf query; /* of a reverse search */
+    bool is_searching;
+
+    const char *const *words; /* what Tab completes at the start of the text; ends with NULL */
+
+    struct buf killed;
+    bool was_kill, is_kill; /* kills in a row are yanked together */
+    char seq[16];           /* a key of several bytes, so far */
+    size_t nseq;
+    bool is_pasting, was_return;
+    enum editor_event event;
+};
+
+void editor_init(struct editor *e, struct history *h, const char *const *words);
+void editor_done(struct editor *e);
+void editor_clear(struct editor *e); /* empties the text, ends searching and browsing */
+
+/* Uses bytes up to and including the first one that causes an event; returns how many. */
+size_t editor_feed(struct editor *e, str bytes, enum editor_event *ret_event);
+/* No byte followed an escape for a while: it was the key of that name. */
+void editor_idle(struct editor *e);
+static inline bool editor_is_waiting(const struct editor *e)
+{
+    return e->nseq == 1 && e->seq[0] == '\x1b';
+}
+void editor_hint(struct editor *e, str text);
+
+/* The prompt, the text and the hint as lines of at most `width` columns, joined by line
+ * feeds, and where the cursor belongs. */
+void editor_draw(const struct editor *e, size_t width, bool has_color, struct buf *out,
+                 size_t *ret_row, size_t *ret_col);
+
+/* ---- what the parts of the editor share ---- */
+
+typedef void (*editor_op)(struct editor *e);
+
+void editor_insert(struct editor *e, str text);    /* at the cursor, without control characters */
+void editor_set(struct editor *e, str text);       /* replaces the text, cursor at its end */
+bool editor_search_key(struct editor *e, str key); /* false: not a key of the search */
+void editor_search_type(struct editor *e, str text);
+editor_op editor_find_op(str key); /* NULL: not a key */

@@ -1,0 +1,438 @@
+/* What the editor's keys do: one table, one small function each. */
+#include "base/utf8.h"
+#include "cli/screen/editor.h"
+#include "cli/term/text.h"
+
+/* ---- places in the text ---- */
+
+static uint32_t char_at(const struct editor *e, size_t at)
+{
+    uint32_t cp = 0;
+    (void)utf8_decode(str_make(e->text.p + at, e->text.n - at), &cp);
+    return cp;
+}
+
+static bool is_mark(const struct editor *e, size_t at) /* belongs to the character before it */
+{
+    uint32_t cp = at < e->text.n ? char_at(e, at) : ' ';
+    return cp >= 0x80 && utf8_width(cp) == 0;
+}
+
+static size_t before(const struct editor *e, size_t at)
+{
+    while (at > 0) {
+        at--;
+        if (((unsigned char)e->text.p[at] & 0xc0) != 0x80 && !is_mark(e, at))
+            break;
+    }
+    return at;
+}
+
+static size_t after(const struct editor *e, size_t at)
+{
+    if (at < e->text.n)
+        at++;
+    while (at < e->text.n && (((unsigned char)e->text.p[at] & 0xc0) == 0x80 || is_mark(e, at)))
+        at++;
+    return at;
+}
+
+static bool is_word(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           (unsigned char)c >= 0x80;
+}
+
+static size_t word_left(const struct editor *e)
+{
+    size_t at = e->cursor;
+    while (at > 0 && !is_word(e->text.p[at - 1]))
+        at--;
+    while (at > 0 && is_word(e->text.p[at - 1]))
+        at--;
+    return at;
+}
+
+static size_t word_right(const struct editor *e)
+{
+    size_t at = e->cursor;
+    while (at < e->text.n && !is_word(e->text.p[at]))
+        at++;
+    while (at < e->text.n && is_word(e->text.p[at]))
+        at++;
+    return at;
+}
+
+static size_t line_start(const struct editor *e)
+{
+    size_t at = e->cursor;
+    while (at > 0 && e->text.p[at - 1] != '\n')
+        at--;
+    return at;
+}
+
+static size_t line_end(const struct editor *e)
+{
+    size_t at = e->cursor;
+    while (at < e->text.n && e->text.p[at] != '\n')
+        at++;
+    return at;
+}
+
+/* ---- moving ---- */
+
+static void go_left(struct editor *e)
+{
+    e->cursor = before(e, e->cursor);
+}
+
+static void go_right(struct editor *e)
+{
+    e->cursor = after(e, e->cursor);
+}
+
+static void go_word_left(struct editor *e)
+{
+    e->cursor = word_left(e);
+}
+
+static void go_word_right(struct editor *e)
+{
+    e->cursor = word_right(e);
+}
+
+static void go_start(struct editor *e)
+{
+    e->cursor = line_start(e);
+}
+
+static void go_end(struct editor *e)
+{
+    e->cursor = line_end(e);
+}
+
+/* The place in the line from..to that is as far right as `columns`. */
+static size_t at_column(const struct editor *e, size_t from, size_t to, size_t columns)
+{
+    size_t at = from;
+    while (at < to && text_width(str_make(e->text.p + from, at - from)) < columns)
+        at = after(e, at);
+    return at;
+}
+
+static size_t column(const struct editor *e)
+{
+    size_t from = line_start(e);
+    return text_width(str_make(e->text.p + from, e->cursor - from));
+}
+
+/* ---- history ---- */
+
+static void show_entry(struct editor *e, size_t entry)
+{
+    struct history *h = e->history;
+    if (e->browse >= h->len) {
+        buf_clear(&e->draft);
+        buf_add_str(&e->draft, buf_str(&e->text));
+    }
+    e->browse = entry;
+    editor_set(e, entry < h->len ? str_from(h->entries[entry]) : buf_str(&e->draft));
+}
+
+static void history_older(struct editor *e)
+{
+    if (e->browse > 0 && e->history->len > 0)
+        show_entry(e, e->browse - 1);
+}
+
+static void history_newer(struct editor *e)
+{
+    if (e->browse < e->history->len)
+        show_entry(e, e->browse + 1);
+}
+
+static void go_up(struct editor *e)
+{
+    size_t start = line_start(e), columns = column(e);
+    if (start == 0) {
+        history_older(e);
+        return;
+    }
+    e->cursor = start - 1;
+    e->cursor = at_column(e, line_start(e), e->cursor, columns);
+}
+
+static void go_down(struct editor *e)
+{
+    size_t end = line_end(e), columns = column(e);
+    if (end == e->text.n) {
+        history_newer(e);
+        return;
+    }
+    e->cursor = end + 1;
+    e->cursor = at_column(e, e->cursor, line_end(e), columns);
+}
+
+/* ---- searching backwards ---- */
+
+static void search_from(struct editor *e, size_t before_entry)
+{
+    ptrdiff_t found = history_search(e->history, buf_str(&e->query), before_entry);
+    if (found < 0)
+        return;
+    show_entry(e, (size_t)found);
+    ptrdiff_t at = str_find(buf_str(&e->text), buf_str(&e->query), 0);
+    e->cursor = at < 0 ? e->text.n : (size_t)at;
+}
+
+/* From the newest entry, wherever browsing had led. */
+static void search_begin(struct editor *e)
+{
+    buf_clear(&e->draft);
+    buf_add_str(&e->draft, buf_str(&e->text));
+    e->browse = e->history->len;
+    e->is_searching = true;
+    buf_clear(&e->query);
+}
+
+void editor_search_type(struct editor *e, str text)
+{
+    buf_add_str(&e->query, text);
+    search_from(e, e->browse < e->history->len ? e->browse + 1 : e->history->len);
+}
+
+bool editor_search_key(struct editor *e, str key)
+{
+    if (str_eq(key, STR("\x12"))) {
+        search_from(e, e->browse);
+    } else if (str_eq(key, STR("\x7f")) || str_eq(key, STR("\x08"))) {
+        size_t n = e->query.n;
+        while (n > 0 && ((unsigned char)e->query.p[--n] & 0xc0) == 0x80)
+            continue;
+        buf_truncate(&e->query, n);
+        search_from(e, e->history->len);
+    } else if (str_eq(key, STR("\x07")) || str_eq(key, STR("\x03"))) {
+        e->is_searching = false;
+        show_entry(e, e->history->len);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+/* ---- changing ---- */
+
+static void erase(struct editor *e, size_t from, size_t to)
+{
+    memmove(e->text.p + from, e->text.p + to, e->text.n - to);
+    buf_truncate(&e->text, e->text.n - (to - from));
+    e->cursor = from;
+}
+
+static void kill_range(struct editor *e, size_t from, size_t to, bool is_backward)
+{
+    if (from >= to)
+        return;
+    struct buf all;
+    str cut = str_make(e->text.p + from, to - from);
+    buf_init(&all, EDITOR_TEXT_MAX);
+    if (e->was_kill && !is_backward)
+        buf_add_str(&all, buf_str(&e->killed));
+    buf_add_str(&all, cut);
+    if (e->was_kill && is_backward)
+        buf_add_str(&all, buf_str(&e->killed));
+    buf_done(&e->killed);
+    e->killed = all;
+    e->is_kill = true;
+    erase(e, from, to);
+}
+
+static void kill_to_start(struct editor *e)
+{
+    kill_range(e, line_start(e), e->cursor, true);
+}
+
+static void kill_to_end(struct editor *e)
+{
+    size_t end = line_end(e);
+    if (end == e->cursor && end < e->text.n)
+        end++; /* on an empty rest of a line: the line feed */
+    kill_range(e, e->cursor, end, false);
+}
+
+static void kill_blank_word(struct editor *e) /* Ctrl-W: up to white space */
+{
+    size_t at = e->cursor;
+    while (at > 0 && strchr(" \t\n", e->text.p[at - 1]))
+        at--;
+    while (at > 0 && !strchr(" \t\n", e->text.p[at - 1]))
+        at--;
+    kill_range(e, at, e->cursor, true);
+}
+
+static void kill_word_left(struct editor *e)
+{
+    kill_range(e, word_left(e), e->cursor, true);
+}
+
+static void kill_word_right(struct editor *e)
+{
+    kill_range(e, e->cursor, word_right(e), false);
+}
+
+static void yank(struct editor *e)
+{
+    editor_insert(e, buf_str(&e->killed));
+}
+
+static void erase_left(struct editor *e)
+{
+    erase(e, before(e, e->cursor), e->cursor);
+}
+
+static void erase_right(struct editor *e)
+{
+    erase(e, e->cursor, after(e, e->cursor));
+}
+
+static void erase_right_or_end(struct editor *e)
+{
+    if (e->text.n == 0)
+        e->event = EDITOR_END;
+    else
+        erase_right(e);
+}
+
+static void new_line(struct editor *e)
+{
+    editor_insert(e, STR("\n"));
+}
+
+/* A backslash at the very end continues the text on another line. */
+static void enter(struct editor *e)
+{
+    size_t slashes = 0;
+    while (slashes < e->text.n && e->text.p[e->text.n - 1 - slashes] == '\\')
+        slashes++;
+    if (e->cursor == e->text.n && slashes % 2 == 1) {
+        erase_left(e);
+        new_line(e);
+        return;
+    }
+    e->event = EDITOR_SUBMIT;
+}
+
+static void interrupt(struct editor *e)
+{
+    if (e->text.n == 0)
+        e->event = EDITOR_INTERRUPT;
+    editor_clear(e);
+}
+
+static void refresh(struct editor *e)
+{
+    e->event = EDITOR_REFRESH;
+}
+
+static void suspend(struct editor *e)
+{
+    e->event = EDITOR_SUSPEND;
+}
+
+/* ---- completion ---- */
+
+static size_t common_prefix(const char *a, const char *b, size_t n)
+{
+    size_t i = 0;
+    while (i < n && a[i] && a[i] == b[i])
+        i++;
+    return i;
+}
+
+static void complete(struct editor *e)
+{
+    str text = buf_str(&e->text);
+    const char *first = NULL;
+    size_t count = 0, same = 0;
+    if (!str_starts(text, STR("/")) || e->cursor != text.n || !e->words)
+        return;
+    for (const char *const *w = e->words; *w; w++) {
+        if (!str_starts(str_from(*w), text))
+            continue;
+        same = first ? common_prefix(first, *w, same) : strlen(*w);
+        first = first ? first : *w;
+        buf_printf(&e->hint, "%s  ", *w);
+        count++;
+    }
+    if (!first)
+        return;
+    editor_set(e, str_make(first, same));
+    if (count == 1) {
+        editor_insert(e, STR(" "));
+        buf_clear(&e->hint);
+    }
+}
+
+/* ---- the keys ---- */
+
+static const struct {
+    str key;
+    editor_op op;
+} KEYS[] = {
+    {STR_INIT("\x01"), go_start},
+    {STR_INIT("\x02"), go_left},
+    {STR_INIT("\x03"), interrupt},
+    {STR_INIT("\x04"), erase_right_or_end},
+    {STR_INIT("\x05"), go_end},
+    {STR_INIT("\x06"), go_right},
+    {STR_INIT("\x08"), erase_left},
+    {STR_INIT("\t"), complete},
+    {STR_INIT("\n"), enter},
+    {STR_INIT("\x0b"), kill_to_end},
+    {STR_INIT("\x0c"), refresh},
+    {STR_INIT("\r"), enter},
+    {STR_INIT("\x0e"), history_newer},
+    {STR_INIT("\x10"), history_older},
+    {STR_INIT("\x12"), search_begin},
+    {STR_INIT("\x15"), kill_to_start},
+    {STR_INIT("\x17"), kill_blank_word},
+    {STR_INIT("\x19"), yank},
+    {STR_INIT("\x1a"), suspend},
+    {STR_INIT("\x7f"), erase_left},
+    {STR_INIT("\x1b\r"), new_line},
+    {STR_INIT("\x1b\n"), new_line},
+    {STR_INIT("\x1b[13;2u"), new_line}, /* Shift-Enter where terminals tell */
+    {STR_INIT("\x1b\x62"), go_word_left},
+    {STR_INIT("\x1b\x66"), go_word_right},
+    {STR_INIT("\x1b\x64"), kill_word_right},
+    {STR_INIT("\x1b\x7f"), kill_word_left},
+    {STR_INIT("\x1b[A"), go_up},
+    {STR_INIT("\x1b[B"), go_down},
+    {STR_INIT("\x1b[C"), go_right},
+    {STR_INIT("\x1b[D"), go_left},
+    {STR_INIT("\x1bOA"), go_up},
+    {STR_INIT("\x1bOB"), go_down},
+    {STR_INIT("\x1bOC"), go_right},
+    {STR_INIT("\x1bOD"), go_left},
+    {STR_INIT("\x1b[1;5C"), go_word_right},
+    {STR_INIT("\x1b[1;5D"), go_word_left},
+    {STR_INIT("\x1b[1;3C"), go_word_right},
+    {STR_INIT("\x1b[1;3D"), go_word_left},
+    {STR_INIT("\x1b[H"), go_start},
+    {STR_INIT("\x1b[F"), go_end},
+    {STR_INIT("\x1bOH"), go_start},
+    {STR_INIT("\x1bOF"), go_end},
+    {STR_INIT("\x1b[1~"), go_start},
+    {STR_INIT("\x1b[4~"), go_end},
+    {STR_INIT("\x1b[7~"), go_start},
+    {STR_INIT("\x1b[8~"), go_end},
+    {STR_INIT("\x1b[3~"), erase_right},
+};
+
+editor_op editor_find_op(str key)
+{
+    for (size_t i = 0; i < ARRAY_LEN(KEYS); i++)
+        if (str_eq(KEYS[i].key, key))
+            return KEYS[i].op;
+    return NULL;
+}

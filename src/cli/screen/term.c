@@ -1,0 +1,164 @@
+#include "cli/screen/term.h"
+
+#include <assert.h>
+#include <signal.h>
+#include <unistd.h>
+#include <uv.h>
+
+#define READ_MAX  65536
+#define PASTE_ON  "\x1b[?2004h" /* pasted text comes in brackets */
+#define PASTE_OFF "\x1b[?2004l"
+#define RESTORE   PASTE_OFF "\x1b[?25h"
+
+static const int FATAL[] = {SIGABRT, SIGSEGV, SIGBUS, SIGILL, SIGFPE};
+
+struct term {
+    uv_tty_t tty;
+    uv_signal_t resized, continued;
+    const struct term_events *ev;
+    void *ctx;
+    int out;
+    size_t open; /* handles */
+    struct sigaction former[ARRAY_LEN(FATAL)];
+    char bytes[READ_MAX];
+};
+
+static void put(int fd, str s)
+{
+    (void)!write(fd, s.p, s.n);
+}
+
+/* Async-signal-safe, as uv_tty_reset_mode is. The signal is delivered again, for good. */
+static void on_fatal(int signum)
+{
+    (void)uv_tty_reset_mode();
+    put(STDOUT_FILENO, STR(RESTORE));
+    (void)raise(signum);
+}
+
+/* Whoever handles these already (a sanitizer, a debugger) keeps them. */
+static void watch_fatal(struct term *t)
+{
+    struct sigaction ours = {.sa_handler = on_fatal, .sa_flags = (int)SA_RESETHAND | SA_NODEFER};
+    for (size_t i = 0; i < ARRAY_LEN(FATAL); i++) {
+        (void)sigaction(FATAL[i], NULL, &t->former[i]);
+        if (t->former[i].sa_handler == SIG_DFL)
+            (void)sigaction(FATAL[i], &ours, NULL);
+    }
+}
+
+static void unwatch_fatal(struct term *t)
+{
+    for (size_t i = 0; i < ARRAY_LEN(FATAL); i++)
+        if (t->former[i].sa_handler == SIG_DFL)
+            (void)sigaction(FATAL[i], &t->former[i], NULL);
+}
+
+static int set_raw(struct term *t)
+{
+    int r = uv_tty_set_mode(&t->tty, UV_TTY_MODE_RAW);
+    if (r == 0)
+        put(t->out, STR(PASTE_ON));
+    return r;
+}
+
+static void set_normal(struct term *t)
+{
+    put(t->out, STR(PASTE_OFF));
+    (void)uv_tty_set_mode(&t->tty, UV_TTY_MODE_NORMAL);
+}
+
+static void on_alloc(uv_handle_t *h, size_t suggested, uv_buf_t *ret)
+{
+    struct term *t = h->data;
+    *ret = uv_buf_init(t->bytes, sizeof t->bytes);
+}
+
+static void on_read(uv_stream_t *s, ssize_t n, const uv_buf_t *b)
+{
+    struct term *t = s->data;
+    if (n > 0) {
+        t->ev->on_bytes(t->ctx, str_make(b->base, (size_t)n));
+    } else if (n < 0) {
+        (void)uv_read_stop(s);
+        t->ev->on_end(t->ctx);
+    }
+}
+
+static void on_resized(uv_signal_t *h, int signum)
+{
+    struct term *t = h->data;
+    t->ev->on_resize(t->ctx);
+}
+
+/* The shell may have changed the mode while we were stopped. */
+static void on_continued(uv_signal_t *h, int signum)
+{
+    struct term *t = h->data;
+    (void)uv_tty_set_mode(&t->tty, UV_TTY_MODE_NORMAL);
+    (void)set_raw(t);
+    t->ev->on_continue(t->ctx);
+}
+
+static void watch(struct term *t, struct uv_loop_s *loop, uv_signal_t *h, uv_signal_cb cb,
+                  int signum)
+{
+    int r = uv_signal_init(loop, h);
+    assert(r == 0);
+    h->data = t;
+    r = uv_signal_start(h, cb, signum);
+    assert(r == 0);
+    t->open++;
+}
+
+int term_open(struct loop *l, int in, int out, const struct term_events *ev, void *ctx,
+              struct term **ret)
+{
+    struct term *t = xcalloc(1, sizeof *t);
+    t->ev = ev;
+    t->ctx = ctx;
+    t->out = out;
+    int r = uv_tty_init(loop_uv(l), &t->tty, in, 0);
+    if (r < 0) {
+        free(t);
+        return r;
+    }
+    t->tty.data = t;
+    t->open++;
+    watch(t, loop_uv(l), &t->resized, on_resized, SIGWINCH);
+    watch(t, loop_uv(l), &t->continued, on_continued, SIGCONT);
+    watch_fatal(t);
+    r = set_raw(t);
+    if (r == 0)
+        r = uv_read_start((uv_stream_t *)&t->tty, on_alloc, on_read);
+    if (r < 0) {
+        term_close(t);
+        return r;
+    }
+    *ret = t;
+    return 0;
+}
+
+static void on_closed(uv_handle_t *h)
+{
+    struct term *t = h->data;
+    if (--t->open == 0)
+        free(t);
+}
+
+void term_close(struct term *t)
+{
+    if (!t)
+        return;
+    set_normal(t);
+    unwatch_fatal(t);
+    uv_close((uv_handle_t *)&t->tty, on_closed);
+    uv_close((uv_handle_t *)&t->resized, on_closed);
+    uv_close((uv_handle_t *)&t->continued, on_closed);
+}
+
+void term_suspend(struct term *t)
+{
+    set_normal(t);
+    (void)kill(0, SIGTSTP);
+}

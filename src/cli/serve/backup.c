@@ -1,0 +1,352 @@
+/* nb backup - everything of an installation in one file, also while a server writes to it.
+ *
+ * That is the work directory, and what the settings place outside of it: conversations
+ * (store.dir) below TAR_STORE_DIR, and the settings file itself (--config).
+ *
+ * Logs only grow, and a blob is on disk before the line that names it. So logs are copied
+ * first, each up to the end of a whole line, and blobs after them: every line in the archive
+ * has its blob there. Other files are replaced as a whole by those who write them; an open
+ * file stays what it was. The archive appears under its name only when it is complete. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "bundle/settings/sealed.h"
+#include "cli/cli.h"
+#include "cli/serve/tar.h"
+#include "cli/session/journal_recover.h"
+#include "cli/session/record.h"
+#include "cli/term/progress.h"
+
+enum { DEPTH_MAX = 16, TAIL_BYTES = 64 * 1024 };
+
+struct backup_options {
+    bool is_forced;
+};
+
+static const struct arg ARGS[] = {{"force", 'f', ARG_FLAG,
+                                   offsetof(struct backup_options, is_forced), NULL,
+                                   "replace FILE if it exists"},
+                                  {0}};
+
+enum pass { PASS_FILES, PASS_BLOBS };
+
+#define NAMES_SHOWN_MAX 10
+
+struct backup {
+    const char *root;
+    const char *store_dir, *settings; /* outside of the root, else NULL */
+    dev_t own_dev;                    /* of the archive itself, which may lie inside */
+    ino_t own_ino;
+    struct tar_writer tar;
+    struct progress progress;
+    enum pass pass;
+    uint64_t skipped; /* neither files nor directories */
+    struct err err;
+};
+
+/* "workspaces/<id>/cache": the same cache, of a workspace. */
+static bool is_workspace_cache(str below)
+{
+    str rest = below, part;
+    return str_split(&rest, '/', &part) && str_eq(part, STR("workspaces")) &&
+           str_split(&rest, '/', &part) && str_eq(rest, STR("cache"));
+}
+
+/* "apps/_npm/<name>/<version>": a package of npm, which is installed again in the same version. The
+ * files beside it say which one that is. */
+static bool is_npm_package(str below)
+{
+    str rest = below, part, name;
+    if (str_split(&rest, '/', &part) && str_eq(part, STR("workspaces")))
+        (void)(str_split(&rest, '/', &part) && str_split(&rest, '/', &part));
+    return str_eq(part, STR("apps")) && str_split(&rest, '/', &part) && str_eq(part, STR("_npm")) &&
+           str_split(&rest, '/', &name) && str_split(&rest, '/', &part) && part.n > 0 &&
+           !str_ends(part, STR(".json"));
+}
+
+/* Keys, and logins with the refresh tokens of a provider: a copy of the archive opens nothing. */
+static bool is_key(str below)
+{
+    return str_starts(below, STR(SEALED_KEY_NAME)) || str_eq(below, STR("auth/dev.key")) ||
+           str_eq(below, STR("auth/sessions.json")) || str_eq(below, STR("runs.key")) ||
+           str_ends(below, STR("/runs.key"));
+}
+
+/* What can be made again, is of the moment, or is a key. */
+static bool is_left_out(str below)
+{
+    return is_key(below) || str_eq(below, STR("cache")) || is_workspace_cache(below) ||
+           is_npm_package(below) || str_eq(below, STR("auth/open.html")) ||
+           str_eq(below, STR("nb.sock")) || str_eq(below, STR("nb.lock")) ||
+           str_ends(below, STR(".settings.lock")) || str_ends(below, STR("/.journal")) ||
+           str_find(below, STR(".jsonl.new_"), 0) >= 0;
+}
+
+/* Names of nb's own that an administrator may have moved elsewhere and linked. Other links are not
+ * followed: bundles can make them, and they may lead to any file. */
+static bool is_own_place(str below)
+{
+    static const char *const NAMES[] = {"conversations", "storage",       "users",
+                                        "workspaces",    "skills",        "audit",
+                                        "credentials",   "data",          "nimblebrain.json",
+                                        "instance.json", "workspace.json"};
+    str name = below, ws, rest = below;
+    if (str_starts(below, STR("workspaces/")) && str_split(&rest, '/', &ws))
+        name = str_split(&rest, '/', &ws) && rest.n > 0 ? rest : STR("workspaces");
+    for (size_t i = 0; i < ARRAY_LEN(NAMES); i++)
+        if (str_eq(name, str_from(NAMES[i])))
+            return true;
+    return false;
+}
+
+static bool is_blob_dir(str name)
+{
+    return str_eq(name, STR("blobs")) || str_ends(name, STR(".blobs"));
+}
+
+/* How much of a log ends in a line feed: the last line may be half written right now. */
+static int whole_lines(int fd, uint64_t size, uint64_t *ret, struct err *e)
+{
+    char block[TAIL_BYTES];
+    while (size > 0) {
+        size_t n = size < sizeof block ? (size_t)size : sizeof block;
+        ssize_t got = pread(fd, block, n, (off_t)(size - n));
+        if (got != (ssize_t)n)
+            return err_errno(e, got < 0 ? -errno : -EIO, "cannot read", "a log");
+        const char *end = memrchr(block, '\n', n);
+        if (end) {
+            *ret = size - n + (uint64_t)(end - block) + 1;
+            return 0;
+        }
+        size -= n;
+    }
+    *ret = 0;
+    return 0;
+}
+
+static int add_file(struct backup *b, const char *below, int dir, const char *name, bool follows)
+{
+    struct stat st;
+    int r = 0;
+    int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | (follows ? 0 : O_NOFOLLOW));
+    if (fd < 0)
+        return errno == ENOENT ? 0 : err_errno(&b->err, -errno, "cannot read", below);
+    if (fstat(fd, &st) < 0)
+        r = err_errno(&b->err, -errno, "cannot examine", below);
+    else if (st.st_dev == b->own_dev && st.st_ino == b->own_ino)
+        goto out;
+    else {
+        struct tar_file f = {below, st.st_mode & 0777, st.st_mtime, (uint64_t)st.st_size};
+        if (str_ends(str_from(name), STR(".jsonl")))
+            r = whole_lines(fd, f.size, &f.size, &b->err);
+        if (r == 0)
+            r = tar_add(&b->tar, &f, fd, &b->err);
+        progress_update(&b->progress, -1, str_from(below));
+    }
+out:
+    close(fd);
+    return r;
+}
+
+static int walk(struct backup *b, int dir, const char *below, bool in_blobs, int depth);
+
+static int visit(struct backup *b, int dir, const char *name, const char *below, bool in_blobs,
+                 int depth)
+{
+    char path[PATH_MAX];
+    struct stat st;
+    int n = snprintf(path, sizeof path, "%s%s%s", below, *below ? "/" : "", name);
+    if (n >= (int)sizeof path)
+        return err_set(&b->err, -ENAMETOOLONG, "%s/%s: this path is too long", below, name);
+    if (is_left_out(str_from(path)) || fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+        return 0;
+    bool is_link = S_ISLNK(st.st_mode) && is_own_place(str_from(path));
+    if (is_link && fstatat(dir, name, &st, 0) < 0)
+        return err_errno(&b->err, -errno, "cannot follow the link", path);
+    if (S_ISREG(st.st_mode))
+        return in_blobs == (b->pass == PASS_BLOBS) ? add_file(b, path, dir, name, is_link) : 0;
+    if (!S_ISDIR(st.st_mode)) {
+        if (b->pass == PASS_FILES && b->skipped++ < NAMES_SHOWN_MAX)
+            fprintf(stderr, "nb: left out, because it is not a file or directory: %s\n", path);
+        return 0;
+    }
+    int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | (is_link ? 0 : O_NOFOLLOW));
+    if (fd < 0)
+        return errno == ENOENT ? 0 : err_errno(&b->err, -errno, "cannot read", path);
+    return walk(b, fd, path, in_blobs || is_blob_dir(str_from(name)), depth + 1);
+}
+
+/* Takes `dir`. What is deleted meanwhile is not in the archive. */
+static int walk(struct backup *b, int dir, const char *below, bool in_blobs, int depth)
+{
+    int r = depth > DEPTH_MAX
+                ? err_set(&b->err, -ELOOP, "%s: directories are nested too deeply", below)
+                : 0;
+    DIR *d = r == 0 ? fdopendir(dir) : NULL;
+    if (!d) {
+        close(dir);
+        return r < 0 ? r : err_errno(&b->err, -errno, "cannot read", below);
+    }
+    struct dirent *entry;
+    while (r == 0 && (entry = readdir(d)) != NULL) {
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+            r = visit(b, dirfd(d), entry->d_name, below, in_blobs, depth);
+    }
+    closedir(d);
+    return r;
+}
+
+static int walk_root(struct backup *b, const char *root, const char *below)
+{
+    int fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return fd < 0 ? err_errno(&b->err, -errno, "cannot read", root) : walk(b, fd, below, false, 0);
+}
+
+static int walk_all(struct backup *b)
+{
+    int r = b->settings ? add_file(b, "outside/settings.json", AT_FDCWD, b->settings, true) : 0;
+    for (b->pass = PASS_FILES; r == 0 && b->pass <= PASS_BLOBS; b->pass++) {
+        r = walk_root(b, b->root, "");
+        if (r == 0 && b->store_dir)
+            r = walk_root(b, b->store_dir, TAR_STORE_DIR);
+    }
+    return r < 0 ? r : tar_end(&b->tar, &b->err);
+}
+
+static int write_archive(struct backup *b, const char *temp)
+{
+    struct stat st;
+    int fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0 || !(b->tar.out = fdopen(fd, "w")) || fstat(fd, &st) < 0)
+        return err_errno(&b->err, -errno, "cannot create", temp);
+    b->own_dev = st.st_dev;
+    b->own_ino = st.st_ino;
+    int r = walk_all(b);
+    if (r == 0 && fsync(fd) < 0)
+        r = err_errno(&b->err, -errno, "cannot sync", temp);
+    if (fclose(b->tar.out) != 0 && r == 0)
+        r = err_errno(&b->err, -errno, "cannot write", temp);
+    return r;
+}
+
+static int publish(struct backup *b, const char *temp, const char *path, bool is_forced)
+{
+    /* link, unlike rename, does not replace what somebody put there meanwhile. */
+    int r = is_forced ? rename(temp, path) : link(temp, path);
+    if (r < 0)
+        return err_errno(&b->err, -errno, "cannot create", path);
+    if (!is_forced)
+        (void)unlink(temp);
+    return 0;
+}
+
+static void report(const struct cli *cli, const struct backup *b, const char *path)
+{
+    if (cli->opt.is_json)
+        printf("{\"files\":%llu,\"bytes\":%llu,\"skipped\":%llu}\n",
+               (unsigned long long)b->tar.files, (unsigned long long)b->tar.bytes,
+               (unsigned long long)b->skipped);
+    else
+        printf("%s: %llu files, %.1f MB\n", path, (unsigned long long)b->tar.files,
+               (double)b->tar.bytes / 1e6);
+    if (!cli->opt.is_json) {
+        struct arena a;
+        arena_init(&a);
+        fprintf(stderr,
+                "In it, as plain text: conversations with their files and trash, notes, skills, "
+                "settings, users, workspaces, data of bundles, audit log. As hashes: passwords "
+                "and tokens. Encrypted: secrets of bundles and providers.\n"
+                "Not in it: the key of these secrets (keep %s apart), the key of this installation "
+                "(auth/dev.key), logins (auth/sessions.json), the keys that sign open questions "
+                "(runs.key), packages of npm (they are installed again), and the cache.\n",
+                sealed_key_place(&a, b->root));
+        arena_done(&a);
+    }
+    if (b->store_dir)
+        fprintf(stderr,
+                "The conversations of %s are in it; nb restore --store-dir DIR restores "
+                "them.\n",
+                b->store_dir);
+    if (b->skipped > 0)
+        fprintf(stderr, "nb: %llu links, sockets or devices were left out\n",
+                (unsigned long long)b->skipped);
+}
+
+static const char *if_outside(const struct config *c, const char *path)
+{
+    size_t n = strlen(c->work_dir);
+    bool is_inside = path && strncmp(path, c->work_dir, n) == 0 && (path[n] == '/' || !path[n]);
+    return is_inside ? NULL : path;
+}
+
+/* Directories that settings refer to and that are not of this installation alone. */
+static void tell_of_outside(const struct config *c)
+{
+    for (size_t i = 0; i < c->skill_dirs.len; i++) {
+        const char *dir = c->skill_dirs.items[i].p;
+        if (dir[0] == '/' && if_outside(c, dir))
+            fprintf(stderr, "nb: not in this backup: the skills in %s (skillDirs)\n", dir);
+    }
+}
+
+static int backup_to(const struct cli *cli, struct config *c, const char *path, bool is_forced)
+{
+    char temp[PATH_MAX];
+    struct backup b = {.root = c->work_dir};
+    if (strcmp(c->store.type, "memory") != 0)
+        b.store_dir = if_outside(c, c->store.dir);
+    if (c->is_file_present)
+        b.settings = if_outside(c, c->path);
+    if (!is_forced && access(path, F_OK) == 0) {
+        fprintf(stderr, "nb: %s exists already; --force replaces it\n", path);
+        return EXIT_FAILED;
+    }
+    if (snprintf(temp, sizeof temp, "%s.%d.tmp", path, (int)getpid()) >= (int)sizeof temp)
+        return cli_usage_error("backup: the name of the file is too long");
+    tell_of_outside(c);
+    journal_recover_all(c);
+    progress_begin(&b.progress, "backing up");
+    int r = write_archive(&b, temp);
+    progress_end(&b.progress);
+    if (r == 0)
+        r = publish(&b, temp, path, is_forced);
+    cli_record(c, "backup", str_from(path), r == 0, STR_NONE);
+    if (r < 0) {
+        (void)unlink(temp);
+        return cli_fail(&b.err);
+    }
+    report(cli, &b, path);
+    return EXIT_DONE;
+}
+
+static int run(struct cli *cli, const void *options, int argc, char **argv)
+{
+    const struct backup_options *o = options;
+    struct config c;
+    if (argc != 1)
+        return cli_usage_error("backup: name the file to write");
+    int code = cli_load_config(cli, NULL, &c);
+    if (code != EXIT_DONE)
+        return code;
+    code = backup_to(cli, &c, argv[0], o->is_forced);
+    config_done(&c);
+    return code;
+}
+
+const struct command CMD_BACKUP = {
+    .name = "backup",
+    .usage = "backup [--force] FILE",
+    .summary = "write the whole installation into one tar file",
+    .help = "Contains conversations (also those in a store.dir outside of the work directory), "
+            "notes, skills, settings, people, data of bundles and the audit log. Stored secrets "
+            "are encrypted. Keys, logins and the cache are left out (docs/security.md). A server "
+            "may be running. The backup fails when it cannot read a file of the installation. Keep "
+            "the backup in a safe place.\n",
+    .args = ARGS,
+    .options_size = sizeof(struct backup_options),
+    .run = run,
+};

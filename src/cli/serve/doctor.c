@@ -1,0 +1,369 @@
+#include <errno.h>
+#include <stdarg.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "bundle/confine/cgroup.h"
+#include "bundle/sandbox/sandbox.h"
+#include "bundle/settings/sealed.h"
+#include "cli/cli.h"
+#include "cli/mcp/plain_settings.h"
+#include "cli/session/client.h"
+#include "cli/session/session.h"
+#include "cli/term/text.h"
+#include "os/file.h"
+#include "os/zone.h"
+#include "server/place.h"
+#include "server/server.h"
+
+enum { LIST_MS = 30000, SECRETS_SHOWN = 10, LINE_MAX_BYTES = 64 * 1024 };
+
+/* One line of the report. */
+enum finding { GOOD, NOTE, BAD };
+
+struct report {
+    struct cli *cli;
+    struct arena arena;
+    struct json *items;
+    int bad;
+};
+
+static void say(struct report *r, enum finding f, const char *what, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+
+static void say(struct report *r, enum finding f, const char *what, const char *fmt, ...)
+{
+    static const char *const NAMES[] = {"ok", "note", "problem"};
+    static const char *const MARKS[] = {"\033[32m✓\033[0m", "\033[33m•\033[0m", "\033[31m✗\033[0m"};
+    static const char *const PLAIN[] = {"ok     ", "note   ", "PROBLEM"};
+    va_list ap;
+    va_start(ap, fmt);
+    str text = arena_vprintf(&r->arena, fmt, ap);
+    va_end(ap);
+    r->bad += f == BAD;
+    if (!r->cli->opt.is_json) {
+        struct buf line; /* names of workspaces and errors come from elsewhere */
+        buf_init(&line, LINE_MAX_BYTES);
+        text_add_line(&line, text);
+        printf("%s %-12s %s\n", r->cli->has_color_out ? MARKS[f] : PLAIN[f], what, buf_cstr(&line));
+        buf_done(&line);
+        return;
+    }
+    struct json *item = json_new(&r->arena, JSON_OBJECT);
+    json_set(&r->arena, item, STR("check"), json_of_str(str_from(what)));
+    json_set(&r->arena, item, STR("status"), json_of_str(str_from(NAMES[f])));
+    json_set(&r->arena, item, STR("detail"), json_of_str(text));
+    json_push(&r->arena, r->items, *item);
+}
+
+static void check_sandbox(struct report *r)
+{
+    struct sandbox_offer offer;
+    sandbox_look(&offer);
+    if (offer.kind == SANDBOX_BUBBLEWRAP)
+        say(r, GOOD, "sandbox", "bundles run in bubblewrap");
+    else if (offer.kind == SANDBOX_LANDLOCK)
+        say(r, NOTE, "sandbox", "bundles run with Landlock and seccomp, which hides less: %s",
+            offer.why_not);
+    else
+        say(r, NOTE, "sandbox", "none, so bundles will not start: %s; this kernel has no Landlock",
+            offer.why_not);
+    if (offer.has_network)
+        say(r, GOOD, "network",
+            "bundles with network get a namespace of their own and nb's proxy: public addresses, "
+            "and what they declare");
+    else if (offer.kind != SANDBOX_NONE)
+        say(r, NOTE, "network",
+            "none for bundles: those that want it will not start, since they cannot have a network "
+            "namespace of their own (%s)",
+            offer.why_no_network);
+}
+
+/* Without cgroups nb looks at /proc instead (bundle/supervise/memory_watch.c). */
+static void check_limits(struct report *r)
+{
+    str by_kernel = cgroup_controllers(&r->arena, &CGROUP_SYSTEM);
+    bool has_memory = str_find(by_kernel, STR("memory"), 0) >= 0;
+    if (has_memory)
+        say(r, GOOD, "limits", "the kernel keeps the limits of bundles (cgroup: %.*s)",
+            STR_ARG(by_kernel));
+    else if (by_kernel.n > 0)
+        say(r, NOTE, "limits",
+            "the kernel limits the processes of bundles (cgroup: %.*s); nb watches their memory, "
+            "without memory that no process has mapped",
+            STR_ARG(by_kernel));
+    else
+        say(r, NOTE, "limits",
+            "nb watches memory and processes of bundles, without memory that no process has "
+            "mapped; with a delegated cgroup (Delegate=yes in the unit) the kernel limits both");
+}
+
+static void check_work_dir(struct report *r, const struct config *c)
+{
+    struct stat st;
+    struct statvfs fs;
+    struct err e = {0};
+    if (file_make_dirs(c->work_dir, &e) < 0) {
+        say(r, BAD, "data", "%s", e.msg);
+        return;
+    }
+    if (access(c->work_dir, W_OK) < 0)
+        say(r, BAD, "data", "%s is not writable: %s", c->work_dir, err_reason(-errno));
+    else if (stat(c->work_dir, &st) == 0 && (st.st_mode & 077))
+        say(r, NOTE, "data", "%s can be read by others; chmod 700 it", c->work_dir);
+    else
+        say(r, GOOD, "data", "%s", c->work_dir);
+    if (statvfs(c->work_dir, &fs) == 0) {
+        double free_mb = (double)fs.f_bavail * (double)fs.f_frsize / 1e6;
+        say(r, free_mb < 100 ? BAD : GOOD, "disk", "%.0f MB free", free_mb);
+    }
+}
+
+static void check_secrets(struct report *r, const struct config *c)
+{
+    struct plain_setting *all;
+    struct arena a;
+    arena_init(&a);
+    size_t n = plain_settings_find(&a, c, &all);
+    for (size_t i = 0; i < n && i < SECRETS_SHOWN; i++)
+        say(r, NOTE, "secrets", "%s: %.*s%s%.*s is plain text", all[i].path, STR_ARG(all[i].bundle),
+            all[i].bundle.n > 0 ? ": " : "", STR_ARG(all[i].place));
+    if (n > 0)
+        say(r, NOTE, "secrets", "%zu in the settings can be encrypted with: nb secrets seal", n);
+    else
+        say(r, GOOD, "secrets", "none in plain text; their key: %s",
+            sealed_key_place(&a, c->work_dir));
+    arena_done(&a);
+}
+
+static void check_keys(struct report *r, const struct config_secrets *k)
+{
+    const struct {
+        const char *name, *variable;
+        str key;
+    } KEYS[] = {
+        {"anthropic", "ANTHROPIC_API_KEY", k->anthropic_api_key},
+        {"openai", "OPENAI_API_KEY", k->openai_api_key},
+        {"google", "GEMINI_API_KEY", k->google_api_key},
+        {"openrouter", "OPENROUTER_API_KEY", k->openrouter_api_key},
+        {"groq", "GROQ_API_KEY", k->groq_api_key},
+        {"mistral", "MISTRAL_API_KEY", k->mistral_api_key},
+        {"deepseek", "DEEPSEEK_API_KEY", k->deepseek_api_key},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(KEYS); i++) {
+        if (KEYS[i].key.n > 0)
+            say(r, GOOD, KEYS[i].name, "key is set");
+        else if (i < 2) /* the others are named when they are there */
+            say(r, NOTE, KEYS[i].name, "no key (%s)", KEYS[i].variable);
+    }
+}
+
+static void check_models(struct report *r, const struct config *c, const struct server *s)
+{
+    str why, model = llm_default_model(server_llm(s), &why);
+    bool is_demo = str_starts(model, STR("demo:"));
+    struct llm_model_info info;
+    struct err e = {0};
+    str provider, name;
+    if (llm_resolve(server_llm(s), model, &provider, &name, &e) < 0)
+        say(r, BAD, "model", "%.*s cannot be used: %s", STR_ARG(model), e.msg);
+    else
+        say(r, is_demo ? NOTE : GOOD, "model", "%.*s (%.*s)", STR_ARG(model), STR_ARG(why));
+    if (llm_model_info(server_llm(s), model, &info) && info.retires_on.n > 0)
+        say(r, NOTE, "model", "%.*s retires on %.*s; its successor is %.*s", STR_ARG(model),
+            STR_ARG(info.retires_on), STR_ARG(info.successor));
+    check_keys(r, &c->secrets);
+    if (c->base_urls.anthropic.n > 0)
+        say(r, NOTE, "anthropic", "ANTHROPIC_BASE_URL is %.*s", STR_ARG(c->base_urls.anthropic));
+    if (c->base_urls.openai.n > 0)
+        say(r, NOTE, "openai", "OPENAI_BASE_URL is %.*s", STR_ARG(c->base_urls.openai));
+}
+
+static void check_tools(struct report *r, const struct server *s)
+{
+    const struct toolset *set = registry_tools(server_tools(s));
+    say(r, GOOD, "tools", "%zu", set->len);
+}
+
+/* ---- conversations ---- */
+
+/* `of`: "", or the name of the workspace and a colon. */
+struct listed {
+    struct report *report;
+    const char *of;
+    bool is_done;
+};
+
+static void say_count(struct report *r, const char *of, int64_t n)
+{
+    say(r, GOOD, "store", "%s%lld conversation%s", of, (long long)n, n == 1 ? "" : "s");
+}
+
+static void on_listed(void *ctx, const struct err *err, const struct store_listing *l)
+{
+    struct listed *k = ctx;
+    k->is_done = true;
+    if (err) {
+        say(k->report, BAD, "store", "%s%s", k->of, err->msg);
+        return;
+    }
+    for (size_t i = 0; i < l->nunreadable; i++)
+        say(k->report, BAD, "store", "%s%.*s", k->of, STR_ARG(l->unreadable[i]));
+    say_count(k->report, k->of, l->total);
+}
+
+static void check_own_store(struct report *r, struct loop *l, const struct server *s,
+                            const char *of)
+{
+    struct listed k = {.report = r, .of = of};
+    struct store_query q = {.limit = 1};
+    store_list(server_store(s), &q, on_listed, &k);
+    if (!loop_run_until(l, &k.is_done, LIST_MS))
+        say(r, BAD, "store", "%sthe conversations could not be listed in time", of);
+}
+
+/* A server that runs is asked: it knows what it cannot read, and a directory that it misses is
+ * not made here behind its back. */
+static bool check_served_store(struct report *r, struct loop *l, struct config *c,
+                               const struct workspace *w, const char *of)
+{
+    struct client *client =
+        client_open_remote(l, server_socket_path(c, &r->arena), arena_cstr(&r->arena, w->id));
+    struct client_ask q = {.path = STR("/v1/conversations?limit=1"), .timeout_ms = LIST_MS};
+    struct json *list;
+    struct err e = {0};
+    bool is_readable = client_ask(client, &q, &r->arena, &list, &e) == 0;
+    client_close(client);
+    if (!is_readable) {
+        say(r, BAD, "store", "%s%s", of, e.msg);
+        return false;
+    }
+    const struct json *unreadable = json_get(list, "unreadable");
+    for (size_t i = 0; json_is(unreadable, JSON_ARRAY) && i < unreadable->len; i++)
+        say(r, BAD, "store", "%s%.*s", of, STR_ARG(json_string(json_at(unreadable, i), STR_NONE)));
+    say_count(r, of, json_get_int(list, "totalCount", 0));
+    return true;
+}
+
+static void check_time_zone(struct report *r, const struct config *c)
+{
+    int32_t offset;
+    char abbr[ZONE_ABBR_MAX];
+    struct err e = {0};
+    if (zone_offset(c->time_zone, clock_now_ms() / 1000, &offset, abbr, &e) < 0)
+        say(r, NOTE, "config", "timeZone: %s", e.msg);
+}
+
+static void check_running(struct report *r, struct loop *l, struct config *c)
+{
+    struct client_ask q = {.path = STR("/v1/health"), .timeout_ms = LIST_MS};
+    struct json *health;
+    struct err e = {0};
+    if (!session_is_served(c)) {
+        say(r, NOTE, "server", "not running (start it with: nb serve)");
+        return;
+    }
+    struct client *client = client_open_remote(l, server_socket_path(c, &r->arena), NULL);
+    if (client_ask(client, &q, &r->arena, &health, &e) < 0)
+        say(r, BAD, "server", "%s", e.msg);
+    else if (!str_eq(json_get_string(health, "status"), STR("ok")))
+        say(r, BAD, "server", "running, but %.*s: %.*s The log of the server says more.",
+            STR_ARG(json_get_string(health, "status")), STR_ARG(json_get_string(health, "reason")));
+    else
+        say(r, GOOD, "server", "running; this terminal joins it through nb.sock");
+    client_close(client);
+}
+
+/* What this installation would do in the workspace w; models and tools are those of the first. */
+static void check_workspace(struct report *r, struct loop *l, struct config *c, struct logger *log,
+                            const struct workspace *w, bool is_first, const char *of)
+{
+    bool is_served = session_is_served(c);
+    struct server_options opt = {
+        .workspace_id = w->id.p, .needs_home = true, .with_local_probe = true};
+    struct server *s;
+    struct err e = {0};
+    if (is_served && (!check_served_store(r, l, c, w, of) || !is_first))
+        return;
+    if (server_new(l, log, c, &opt, &s, &e) < 0) {
+        say(r, BAD, "start", "%s", e.msg);
+        return;
+    }
+    if (is_first) {
+        check_models(r, c, s);
+        check_tools(r, s);
+    }
+    if (!is_served)
+        check_own_store(r, l, s, of);
+    server_close(s, 0);
+}
+
+/* The one that was named, or all. */
+static void check_workspaces(struct report *r, struct loop *l, struct config *c, struct logger *log)
+{
+    struct roster *all = NULL;
+    const struct workspace *one = NULL;
+    struct err e = {0};
+    if (place_roster(c, &all, &e) < 0 ||
+        (c->workspace && place_choose(all, c->workspace, &one, &e) < 0))
+        say(r, BAD, "start", "%s", e.msg);
+    else if (all->nworkspaces == 0)
+        say(r, NOTE, "store", "there is no workspace yet: nb workspace create NAME");
+    size_t n = e.code ? 0 : one ? 1 : all->nworkspaces;
+    for (size_t i = 0; i < n; i++) {
+        const struct workspace *w = one ? one : &all->workspaces[i];
+        str of = n > 1 ? arena_printf(&r->arena, "%.*s: ", STR_ARG(w->name)) : STR("");
+        check_workspace(r, l, c, log, w, i == 0, of.p);
+    }
+    roster_free(all);
+}
+
+static int examine(struct report *r, struct config *c, struct logger *log)
+{
+    say(r, GOOD, "version", "nb %s", NB_VERSION);
+    say(r, c->is_file_present ? GOOD : NOTE, "config", "%s%s", c->path,
+        c->is_file_present ? "" : " (not there; defaults apply)");
+    for (size_t i = 0; i < c->warnings.len; i++)
+        say(r, NOTE, "config", "%.*s", STR_ARG(c->warnings.items[i]));
+    check_time_zone(r, c);
+    check_work_dir(r, c);
+    check_secrets(r, c);
+    check_sandbox(r);
+    check_limits(r);
+    struct loop *l = loop_new(log);
+    check_running(r, l, c);
+    check_workspaces(r, l, c, log);
+    loop_free(l);
+    return r->bad ? EXIT_FAILED : EXIT_DONE;
+}
+
+static int run(struct cli *cli, const void *options, int argc, char **argv)
+{
+    struct config c;
+    if (argc > 0)
+        return cli_usage_error("doctor takes no argument '%s'", argv[0]);
+    int code = cli_load_config(cli, NULL, &c);
+    if (code != EXIT_DONE)
+        return code;
+    struct report r = {.cli = cli};
+    arena_init(&r.arena);
+    r.items = json_new(&r.arena, JSON_ARRAY);
+    struct logger *log = cli_logger(cli, &c, LOG_ERROR, NULL);
+    code = examine(&r, &c, log);
+    if (cli->opt.is_json)
+        printf("%.*s\n", STR_ARG(json_to_str(&r.arena, r.items)));
+    logger_free(log);
+    arena_done(&r.arena);
+    config_done(&c);
+    return code;
+}
+
+const struct command CMD_DOCTOR = {
+    .name = "doctor",
+    .usage = "doctor [--json]",
+    .summary = "check settings, models, bundles and the sandbox",
+    .help = "Exits with 1 when something is wrong, 0 when there are at most notes.\n",
+    .run = run,
+};

@@ -1,0 +1,482 @@
+/* nb init - the first run: who uses this, how they log in, and the first workspace. */
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/people/people.h"
+#include "cli/session/record.h"
+#include "cli/session/session.h"
+#include "cli/term/ask.h"
+#include "os/file.h"
+
+#define PAGE "http://127.0.0.1:27247"
+
+struct init_options {
+    const char *mode, *email, *name, *workspace, *org, *issuer, *client_id;
+    struct arg_list domains;
+    bool is_password_stdin;
+};
+
+#define OPT(member) offsetof(struct init_options, member)
+
+static const struct arg INIT_ARGS[] = {
+    {"mode", 0, ARG_STRING, OPT(mode), "MODE", "set up single, local or oidc without asking"},
+    {"email", 0, ARG_STRING, OPT(email), "EMAIL", "set the owner's e-mail address (local, oidc)"},
+    {"name", 0, ARG_STRING, OPT(name), "NAME", "set the owner's display name"},
+    {"password-stdin", 0, ARG_FLAG, OPT(is_password_stdin), NULL,
+     "read the owner's password from standard input (local)"},
+    {"workspace", 'w', ARG_STRING, OPT(workspace), "NAME",
+     "name the first workspace (default: Team)"},
+    {"org", 0, ARG_STRING, OPT(org), "NAME", "set the name of the organisation"},
+    {"issuer", 0, ARG_STRING, OPT(issuer), "URL", "use this OpenID provider (oidc)"},
+    {"client-id", 0, ARG_STRING, OPT(client_id), "ID", "use this client id at the provider (oidc)"},
+    {"domain", 0, ARG_LIST, OPT(domains), "DOMAIN",
+     "create accounts automatically for addresses of DOMAIN (oidc; may be repeated)"},
+    {0}};
+
+enum init_mode { INIT_SINGLE, INIT_LOCAL, INIT_OIDC };
+
+static const char *const MODES[] = {"single", "local", "oidc"};
+
+/* What is known so far, from options or answers. */
+struct init {
+    struct people *people;
+    const struct init_options *o;
+    enum init_mode mode;
+    const char *email, *name, *workspace, *org, *issuer, *client_id, *client_secret;
+    struct arg_list domains;
+    str password;
+};
+
+/* ---- questions ---- */
+
+static int ask(struct init *x, const char **ret, const char *prompt, const char *otherwise)
+{
+    struct buf b;
+    buf_init(&b, ASK_LINE_MAX);
+    int r = ask_line(&b, prompt, otherwise);
+    if (r == 0)
+        *ret = arena_cstr(&x->people->arena, buf_str(&b));
+    buf_done(&b);
+    return r;
+}
+
+/* Again and again until there is something. */
+static int ask_needed(struct init *x, const char **ret, const char *prompt)
+{
+    int r = 0;
+    while (r == 0 && (!*ret || !**ret))
+        r = ask(x, ret, prompt, NULL);
+    return r;
+}
+
+static int ask_mode(struct init *x)
+{
+    const char *typed = NULL;
+    fputs("Who will use this nb?\n"
+          "  1  only me, on this machine; no login\n"
+          "  2  several people, with passwords kept here\n"
+          "  3  several people, who log in with an OpenID provider (Google, Okta, Keycloak ...)\n",
+          stderr);
+    for (;;) {
+        int r = ask(x, &typed, "1, 2 or 3", "1");
+        if (r < 0)
+            return r;
+        if (strlen(typed) == 1 && *typed >= '1' && *typed <= '3') {
+            x->mode = (enum init_mode)(*typed - '1');
+            return 0;
+        }
+    }
+}
+
+static int ask_provider(struct init *x)
+{
+    const char *domain = NULL;
+    struct buf secret;
+    fputs("\nRegister nb with the provider as a web application. Its redirect address is\n"
+          "  <where nb is reached>/v1/auth/callback\n\n",
+          stderr);
+    int r = ask_needed(x, &x->issuer, "Issuer, such as https://accounts.google.com");
+    if (r == 0)
+        r = ask_needed(x, &x->client_id, "Client id");
+    if (r < 0)
+        return r;
+    buf_init(&secret, ASK_LINE_MAX);
+    r = ask_secret(&secret, "Client secret (Enter for none)");
+    if (r == 0)
+        x->client_secret = arena_cstr(&x->people->arena, buf_str(&secret));
+    buf_done(&secret);
+    if (r == 0)
+        r = ask(x, &domain, "Let in everybody with an address of this domain (Enter for nobody)",
+                NULL);
+    if (r == 0 && *domain)
+        x->domains = (struct arg_list){.items = {domain}, .len = 1};
+    return r;
+}
+
+static int ask_rest(struct init *x)
+{
+    int r = x->mode == INIT_OIDC ? ask_provider(x) : 0;
+    fputs("\nThe owner of this server, you perhaps:\n", stderr);
+    if (r == 0)
+        r = ask_needed(x, &x->email, "E-mail address");
+    if (r == 0)
+        r = ask(x, &x->name, "Name", x->name);
+    if (r == 0)
+        r = ask(x, &x->workspace, "Name of the first workspace", x->workspace);
+    return r;
+}
+
+static int ask_all(struct init *x)
+{
+    int r = ask_mode(x);
+    if (r == 0 && x->mode != INIT_SINGLE)
+        r = ask_rest(x);
+    if (r == 0)
+        return EXIT_DONE;
+    fputs("Nothing was changed.\n", stderr);
+    return EXIT_FAILED;
+}
+
+/* ---- options ---- */
+
+static int take_mode(struct init *x, const char *name)
+{
+    for (size_t i = 0; i < ARRAY_LEN(MODES); i++) {
+        if (strcmp(name, MODES[i]) != 0)
+            continue;
+        x->mode = (enum init_mode)i;
+        return EXIT_DONE;
+    }
+    return cli_usage_error("init: --mode is single, local or oidc");
+}
+
+static int check_options(const struct init *x)
+{
+    if (x->mode == INIT_SINGLE)
+        return EXIT_DONE;
+    if (!x->email)
+        return cli_usage_error("init: --email names the owner");
+    if (x->mode == INIT_OIDC && (!x->issuer || !x->client_id))
+        return cli_usage_error("init: --issuer and --client-id are needed");
+    return EXIT_DONE;
+}
+
+/* ---- what was there before ---- */
+
+/* What one person had in the work directory becomes the first workspace: same ids, so that the
+ * conversations keep their owner. */
+static const char *const MOVED[] = {
+    "conversations", "storage", "data", "credentials", "files", "queue", "permissions.json"};
+
+/* A directory of the settings' own choice stays, and gets one of each workspace. */
+static bool is_own_store(const struct people *p, const char *path)
+{
+    struct stat own, other;
+    return p->config.store.dir && stat(p->config.store.dir, &own) == 0 && stat(path, &other) == 0 &&
+           own.st_dev == other.st_dev && own.st_ino == other.st_ino;
+}
+
+static bool has_data(const struct people *p)
+{
+    struct stat st;
+    if (roster_user(p->roster, STR(ROSTER_SOLE_USER)))
+        return true;
+    if (p->config.store.dir && stat(p->config.store.dir, &st) == 0)
+        return true;
+    for (size_t i = 0; i < ARRAY_LEN(MOVED); i++) {
+        char path[4096];
+        snprintf(path, sizeof path, "%s/%s", p->config.work_dir, MOVED[i]);
+        if (stat(path, &st) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Then it holds more than conversations. */
+static bool is_store_around(const struct people *p)
+{
+    char store[PATH_MAX], work[PATH_MAX];
+    if (!p->config.store.dir || !realpath(p->config.store.dir, store) ||
+        !realpath(p->config.work_dir, work))
+        return false;
+    size_t n = strlen(store);
+    return strncmp(work, store, n) == 0 && (work[n] == '\0' || work[n] == '/');
+}
+
+static int move(const char *from, const char *to)
+{
+    struct err e;
+    if (rename(from, to) == 0 || errno == ENOENT)
+        return EXIT_DONE;
+    err_errno(&e, -errno, "cannot move", from);
+    return cli_fail(&e);
+}
+
+/* One by one: the directory itself may be a mount point. What was broken off goes on. */
+static int move_store(struct people *p)
+{
+    struct arena *a = &p->arena;
+    struct err e = {0};
+    const char *dir = p->config.store.dir;
+    const char *to = dir ? arena_printf(a, "%s/" ROSTER_SOLE_WORKSPACE, dir).p : NULL;
+    const struct dirent *entry;
+    int code = EXIT_DONE;
+    DIR *d = dir ? opendir(dir) : NULL;
+    if (d && file_make_dirs(to, &e) < 0)
+        code = cli_fail(&e);
+    while (d && code == EXIT_DONE && (entry = readdir(d)) != NULL) {
+        const char *name = entry->d_name;
+        bool is_dots = strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+        if (!is_dots && strcmp(name, ROSTER_SOLE_WORKSPACE) != 0)
+            code =
+                move(arena_printf(a, "%s/%s", dir, name).p, arena_printf(a, "%s/%s", to, name).p);
+    }
+    if (d)
+        closedir(d);
+    return code;
+}
+
+static int move_data(struct people *p)
+{
+    struct arena *a = &p->arena;
+    int code = move_store(p);
+    for (size_t i = 0; code == EXIT_DONE && i < ARRAY_LEN(MOVED); i++) {
+        const char *from = arena_printf(a, "%s/%s", p->config.work_dir, MOVED[i]).p;
+        if (!is_own_store(p, from))
+            code = move(from, arena_printf(a, "%s/workspaces/" ROSTER_SOLE_WORKSPACE "/%s",
+                                           p->config.work_dir, MOVED[i])
+                                  .p);
+    }
+    return code;
+}
+
+/* The bundles of the settings, with paths that are no longer relative to their file. */
+static struct json *own_bundles(struct people *p)
+{
+    struct arena *a = &p->arena;
+    struct json *settings = json_new(a, JSON_OBJECT);
+    if (!json_is(p->config.bundles, JSON_ARRAY) || p->config.bundles->len == 0)
+        return NULL;
+    struct json *list = json_clone(a, p->config.bundles);
+    str file = str_from(p->config.path);
+    str dir = str_slice(file, 0, (size_t)(str_rfind_char(file, '/') + 1));
+    for (size_t i = 0; i < list->len; i++) {
+        struct json *entry = json_at(list, i);
+        str path = json_get_string(entry, "path");
+        if (path.n > 0 && path.p[0] != '/' && path.p[0] != '~')
+            json_set(a, entry, STR("path"), json_of_str(arena_concat(a, dir, path)));
+    }
+    json_set(a, settings, STR("bundles"), *list);
+    return settings;
+}
+
+/* ---- carrying it out ---- */
+
+static str name_of(const struct init *x)
+{
+    str email = str_from(x->email);
+    ptrdiff_t at = str_find_char(email, '@');
+    return x->name && *x->name ? str_from(x->name) : str_slice(email, 0, at < 0 ? 0 : (size_t)at);
+}
+
+static int add_owner(struct init *x, bool is_heir, char *ret_id)
+{
+    struct people *p = x->people;
+    const struct user *u = roster_user_by_email(p->roster, str_from(x->email));
+    if (!u && is_heir)
+        u = roster_user(p->roster, STR(ROSTER_SOLE_USER));
+    struct change c = {.kind = u ? CHANGE_USER_SET : CHANGE_USER_ADD,
+                       .user_id = is_heir ? STR(ROSTER_SOLE_USER) : STR_NONE,
+                       .email = str_from(x->email),
+                       .display_name = name_of(x),
+                       .has_role = true,
+                       .role = ORG_OWNER,
+                       .password = x->password};
+    if (u) /* who was alone here until now, or a setup that was broken off */
+        c.user_id = arena_str(&p->arena, u->id);
+    bool is_new = !u;
+    int code = people_change(p, &c, ret_id);
+    if (code == EXIT_DONE && !is_new && x->password.n > 0) {
+        c = (struct change){
+            .kind = CHANGE_USER_PASSWORD, .user_id = c.user_id, .password = x->password};
+        code = people_change(p, &c, NULL);
+    }
+    return code;
+}
+
+static int add_workspace(struct init *x, bool is_heir, const char *owner_id)
+{
+    struct people *p = x->people;
+    const struct workspace *w = roster_workspace(p->roster, STR(ROSTER_SOLE_WORKSPACE));
+    if (w || roster_memberships(p->roster, str_from(owner_id), &w) > 0)
+        return EXIT_DONE;
+    struct change c = {.kind = CHANGE_WORKSPACE_ADD,
+                       .workspace_id = is_heir ? STR(ROSTER_SOLE_WORKSPACE) : STR_NONE,
+                       .name = str_from(x->workspace),
+                       .user_id = str_from(owner_id),
+                       .settings = own_bundles(p)};
+    return people_change(p, &c, NULL);
+}
+
+static void set(struct init *x, struct json *o, const char *key, const char *value)
+{
+    if (value && *value)
+        json_set(&x->people->arena, o, str_from(key), json_of_str(str_from(value)));
+}
+
+/* The last step: from here on people have to log in. */
+static int write_instance(struct init *x)
+{
+    struct people *p = x->people;
+    struct arena *a = &p->arena;
+    struct json *doc = json_new(a, JSON_OBJECT), *auth = json_new(a, JSON_OBJECT);
+    struct json *domains = json_new(a, JSON_ARRAY);
+    set(x, auth, "adapter", MODES[x->mode]);
+    set(x, auth, "issuer", x->issuer);
+    set(x, auth, "clientId", x->client_id);
+    set(x, auth, "clientSecret", x->client_secret);
+    for (size_t i = 0; i < x->domains.len; i++)
+        json_push(a, domains, json_of_str(str_from(x->domains.items[i])));
+    if (x->mode == INIT_OIDC && domains->len > 0)
+        json_set(a, auth, STR("allowedDomains"), *domains);
+    else if (x->mode == INIT_OIDC)
+        json_set(a, auth, STR("signup"), json_of_bool(false));
+    json_set(a, doc, STR("auth"), *auth);
+    set(x, doc, "orgName", x->org);
+    struct buf text;
+    struct err e = {0};
+    buf_init(&text, 64 * 1024);
+    json_write_pretty(&text, doc);
+    buf_add_char(&text, '\n');
+    int r = file_write_atomic(p->instance.path, buf_str(&text), 0600, &e);
+    cli_record(&p->config, "instance.set_up", STR_NONE, r == 0, STR_NONE);
+    buf_done(&text);
+    return r < 0 ? cli_fail(&e) : EXIT_DONE;
+}
+
+static void say_done(const struct init *x, const char *owner_id)
+{
+    const struct people *p = x->people;
+    if (p->cli->opt.is_json) {
+        printf("{\"mode\":\"%s\",\"path\":", MODES[x->mode]);
+        struct buf b;
+        buf_init(&b, 16 * 1024);
+        json_write_string(&b,
+                          str_from(x->mode == INIT_SINGLE ? p->config.work_dir : p->instance.path));
+        printf("%s,\"owner\":\"%s\"}\n", buf_cstr(&b), owner_id);
+        buf_done(&b);
+        return;
+    }
+    if (x->mode == INIT_SINGLE)
+        fprintf(stderr, "\nNothing more is needed.\n"
+                        "  nb          chat in the terminal\n"
+                        "  nb serve    the page at " PAGE "\n");
+    else
+        fprintf(stderr,
+                "\nDone: %s\n"
+                "  nb serve                    the page at " PAGE "; log in as %s\n"
+                "  nb user add EMAIL           more people\n"
+                "  nb workspace create NAME    more workspaces\n"
+                "  nb token create NAME        a token for scripts and MCP clients\n",
+                p->instance.path, x->email);
+}
+
+static int set_up(struct init *x)
+{
+    struct people *p = x->people;
+    char owner_id[CHANGE_ID_MAX] = ROSTER_SOLE_USER;
+    if (x->mode == INIT_SINGLE) {
+        say_done(x, owner_id);
+        return EXIT_DONE;
+    }
+    if (is_store_around(p)) {
+        cli_complain(STR("store.dir is the work directory or holds it; give conversations a "
+                         "directory of their own first"));
+        return EXIT_FAILED;
+    }
+    int code = EXIT_DONE;
+    bool is_heir = has_data(p);
+    if (x->mode == INIT_LOCAL)
+        code = people_password(p, x->o->is_password_stdin, &x->password);
+    if (code == EXIT_DONE)
+        code = add_owner(x, is_heir, owner_id);
+    if (code == EXIT_DONE)
+        code = add_workspace(x, is_heir, owner_id);
+    if (code == EXIT_DONE && is_heir)
+        code = move_data(p);
+    if (code == EXIT_DONE)
+        code = write_instance(x);
+    if (code == EXIT_DONE)
+        say_done(x, owner_id);
+    return code;
+}
+
+/* From here on the files count, not the one implicit person. */
+static int see_files(struct people *p)
+{
+    struct err e = {0};
+    roster_free(p->roster);
+    p->roster = NULL;
+    p->instance.mode = AUTH_LOCAL;
+    if (roster_load(p->config.work_dir, false, &p->roster, &e) < 0)
+        return cli_fail(&e);
+    return EXIT_DONE;
+}
+
+static int do_init(struct people *p, const void *options, int argc, char **argv)
+{
+    const struct init_options *o = options;
+    struct init x = {.people = p,
+                     .o = o,
+                     .email = o->email,
+                     .name = o->name,
+                     .workspace = o->workspace ? o->workspace : "Team",
+                     .org = o->org,
+                     .issuer = o->issuer,
+                     .client_id = o->client_id,
+                     .domains = o->domains};
+    if (!instance_is_sole(&p->instance)) {
+        cli_complain(
+            arena_printf(&p->arena, "%s exists: this is set up already", p->instance.path));
+        return EXIT_FAILED;
+    }
+    if (!o->mode && !p->cli->is_tty_in)
+        return cli_usage_error("init: stdin is not a terminal; pass --mode and its options");
+    int code = o->mode ? take_mode(&x, o->mode) : ask_all(&x);
+    if (code == EXIT_DONE)
+        code = check_options(&x);
+    if (code == EXIT_DONE && x.mode != INIT_SINGLE && session_is_served(&p->config)) {
+        cli_complain(STR("a server is running here; stop it first, then nb init, then start it"));
+        code = EXIT_FAILED;
+    }
+    if (code == EXIT_DONE && x.mode != INIT_SINGLE)
+        code = see_files(p);
+    return code == EXIT_DONE ? set_up(&x) : code;
+}
+
+static int run_init(struct cli *cli, const void *options, int argc, char **argv)
+{
+    if (argc != 0)
+        return cli_usage_error("init: it takes no arguments");
+    return people_with(cli, do_init, options, argc, argv);
+}
+
+const struct command CMD_INIT = {
+    .name = "init",
+    .usage = "init [--mode MODE --email EMAIL ...]",
+    .summary = "set up users and how they log in",
+    .help = "Asks when --mode is not given. Modes:\n"
+            "  single  one person, no login: what nb is without any setup\n"
+            "  local   several people with passwords: needs --email, and in scripts\n"
+            "          --password-stdin\n"
+            "  oidc    several people of an OpenID provider: needs --email, --issuer and\n"
+            "          --client-id; the client secret comes from NB_OIDC_CLIENT_SECRET\n"
+            "\n"
+            "Existing conversations then belong to the owner, in the first workspace.\n",
+    .args = INIT_ARGS,
+    .options_size = sizeof(struct init_options),
+    .run = run_init,
+};

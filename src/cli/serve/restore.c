@@ -1,0 +1,229 @@
+/* nb restore - a backup back into a work directory.
+ *
+ * The archive is read twice: the first time nothing is written, so that a damaged or foreign
+ * file, or one that would replace something, changes nothing. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "cli/conversations/stores.h"
+#include "cli/serve/tar.h"
+#include "cli/session/record.h"
+#include "cli/session/session.h"
+#include "cli/term/progress.h"
+#include "os/file.h"
+#include "server/presence.h"
+
+enum { COPY_BYTES = TAR_COPY_BYTES };
+
+struct restore_options {
+    const char *store_dir;
+    bool is_forced;
+};
+
+static const struct arg ARGS[] = {
+    {"force", 'f', ARG_FLAG, offsetof(struct restore_options, is_forced), NULL,
+     "replace files that exist"},
+    {"store-dir", 0, ARG_STRING, offsetof(struct restore_options, store_dir), "DIR",
+     "write conversations from outside of the work directory here"},
+    {0}};
+
+struct restore {
+    const char *root, *store_dir; /* store_dir: absolute, or NULL = not known */
+    bool is_forced;
+    FILE *in;
+    uint64_t files, bytes, size;
+    struct progress progress;
+    struct err err;
+};
+
+typedef int (*entry_fn)(struct restore *r, struct tar_reader *tar, const struct tar_entry *t);
+
+static int each_entry(struct restore *r, entry_fn fn)
+{
+    struct tar_reader tar = {.in = r->in};
+    struct tar_entry t;
+    int code;
+    rewind(r->in);
+    while ((code = tar_next(&tar, &t, &r->err)) > 0) {
+        if (!t.is_dir && (code = fn(r, &tar, &t)) < 0)
+            break;
+        long at = ftell(r->in);
+        if (at > 0 && r->size > 0)
+            progress_update(&r->progress, (double)at / (double)r->size, str_from(t.name));
+    }
+    return code;
+}
+
+static int full_path(struct restore *r, const struct tar_entry *t, char ret[PATH_MAX])
+{
+    const char *root = r->root, *below = t->name;
+    if (str_starts(str_from(below), STR(TAR_STORE_DIR "/"))) {
+        if (!r->store_dir)
+            return err_set(&r->err, -EINVAL,
+                           "this backup has conversations from a directory outside of its work "
+                           "directory; --store-dir DIR says where to put them (the setting "
+                           "store.dir must name the same directory)");
+        root = r->store_dir;
+        below += strlen(TAR_STORE_DIR "/");
+    }
+    if (snprintf(ret, PATH_MAX, "%s/%s", root, below) < PATH_MAX)
+        return 0;
+    return err_set(&r->err, -ENAMETOOLONG, "%s: this path is too long", t->name);
+}
+
+static int check(struct restore *r, struct tar_reader *tar, const struct tar_entry *t)
+{
+    char path[PATH_MAX];
+    struct stat st;
+    int code = full_path(r, t, path);
+    if (code < 0)
+        return code;
+    bool is_there = lstat(path, &st) == 0;
+    if (is_there && !S_ISREG(st.st_mode))
+        return err_set(&r->err, -EEXIST, "%s is in the way and is not a file", path);
+    if (is_there && !r->is_forced)
+        return err_set(&r->err, -EEXIST,
+                       "%s exists already; --force replaces it, --workdir DIR restores elsewhere",
+                       path);
+    r->files++;
+    return 0;
+}
+
+static int copy_out(struct restore *r, struct tar_reader *tar, int fd, const char *path)
+{
+    char block[COPY_BYTES];
+    ssize_t n;
+    while ((n = tar_read(tar, block, sizeof block, &r->err)) > 0) {
+        bool is_hole = tar_is_hole(block, (size_t)n) && lseek(fd, n, SEEK_CUR) >= 0;
+        for (ssize_t done = is_hole ? n : 0; done < n;) {
+            ssize_t w = write(fd, block + done, (size_t)(n - done));
+            if (w < 0 && errno != EINTR)
+                return err_errno(&r->err, -errno, "cannot write", path);
+            done += w > 0 ? w : 0;
+        }
+        r->bytes += (uint64_t)n;
+    }
+    if (n == 0 && ftruncate(fd, lseek(fd, 0, SEEK_CUR)) < 0) /* it may end in a hole */
+        return err_errno(&r->err, -errno, "cannot write", path);
+    return n < 0 ? (int)n : 0;
+}
+
+static int make_parents(struct restore *r, const char *path)
+{
+    char dir[PATH_MAX];
+    const char *slash = strrchr(path, '/');
+    (void)snprintf(dir, sizeof dir, "%.*s", (int)(slash - path), path);
+    return file_make_dirs(dir, &r->err);
+}
+
+/* Beside its place, then into it: what exists is replaced as a whole or not at all. */
+static int extract(struct restore *r, struct tar_reader *tar, const struct tar_entry *t)
+{
+    char path[PATH_MAX], temp[PATH_MAX + 32];
+    int code = full_path(r, t, path);
+    if (code == 0)
+        code = make_parents(r, path);
+    if (code < 0)
+        return code;
+    (void)snprintf(temp, sizeof temp, "%s.%d.tmp", path, (int)getpid());
+    int fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, t->mode & 0700);
+    if (fd < 0)
+        return err_errno(&r->err, -errno, "cannot create", temp);
+    code = copy_out(r, tar, fd, temp);
+    struct timespec times[2] = {{.tv_sec = t->mtime}, {.tv_sec = t->mtime}};
+    if (code == 0 && (futimens(fd, times) < 0 || fsync(fd) < 0))
+        code = err_errno(&r->err, -errno, "cannot sync", temp);
+    close(fd);
+    if (code == 0 && rename(temp, path) < 0)
+        code = err_errno(&r->err, -errno, "cannot create", path);
+    if (code < 0)
+        (void)unlink(temp);
+    return code;
+}
+
+static int restore_from(const struct cli *cli, struct config *c, const char *path,
+                        const char *store_dir, bool is_forced)
+{
+    struct restore r = {.root = c->work_dir, .store_dir = store_dir, .is_forced = is_forced};
+    struct stat st;
+    int claim = -1; /* no server starts meanwhile */
+    if (session_is_served(c) || presence_claim(c->work_dir, &claim, &r.err) == -EBUSY) {
+        fputs("nb: a server is using this work directory; stop it first\n", stderr);
+        return EXIT_FAILED;
+    }
+    err_clear(&r.err); /* a directory that does not exist yet is made */
+    r.in = fopen(path, "re");
+    if (!r.in) {
+        err_errno(&r.err, -errno, "cannot read", path);
+        if (claim >= 0)
+            close(claim);
+        return cli_fail(&r.err);
+    }
+    if (fstat(fileno(r.in), &st) == 0)
+        r.size = (uint64_t)st.st_size;
+    progress_begin(&r.progress, "checking");
+    int code = each_entry(&r, check);
+    bool is_good = code == 0;
+    progress_end(&r.progress);
+    progress_begin(&r.progress, "restoring");
+    if (code == 0)
+        code = each_entry(&r, extract);
+    progress_end(&r.progress);
+    (void)fclose(r.in);
+    if (claim >= 0)
+        close(claim);
+    if (is_good) /* a refused archive changes nothing, not even the record */
+        cli_record(c, "restore", str_from(path), code == 0, STR_NONE);
+    if (code < 0)
+        return cli_fail(&r.err);
+    if (cli->opt.is_json)
+        printf("{\"files\":%llu,\"bytes\":%llu}\n", (unsigned long long)r.files,
+               (unsigned long long)r.bytes);
+    else
+        printf("%s: %llu files, %.1f MB restored\n", c->work_dir, (unsigned long long)r.files,
+               (double)r.bytes / 1e6);
+    return EXIT_DONE;
+}
+
+static int run(struct cli *cli, const void *options, int argc, char **argv)
+{
+    const struct restore_options *o = options;
+    struct config c;
+    if (argc != 1)
+        return cli_usage_error("restore: name the file that nb backup wrote");
+    int code = cli_load_config(cli, NULL, &c);
+    if (code != EXIT_DONE)
+        return code;
+    char given[PATH_MAX], dir[PATH_MAX] = "";
+    if (o->store_dir && (file_make_dirs(o->store_dir, NULL) < 0 || !realpath(o->store_dir, given)))
+        code = cli_usage_error("restore: cannot make the directory %s", o->store_dir);
+    else
+        code = restore_from(cli, &c, argv[0], o->store_dir ? given : c.store.dir, o->is_forced);
+    config_done(&c);
+    if (code == EXIT_DONE && cli_load_config(cli, NULL, &c) == EXIT_DONE) {
+        if (o->store_dir &&
+            (!c.store.dir || !realpath(c.store.dir, dir) || strcmp(dir, given) != 0))
+            fprintf(stderr, "nb: set store.dir to \"%s\" in %s, where the conversations are now\n",
+                    given, c.path);
+        stores_drop_indexes(&c); /* they describe what was there before */
+        config_done(&c);
+    }
+    return code;
+}
+
+const struct command CMD_RESTORE = {
+    .name = "restore",
+    .usage = "restore [--force] [--store-dir DIR] FILE",
+    .summary = "restore a backup into the work directory",
+    .help =
+        "Replaces no file unless --force is given. Files that are not in the backup stay. Stop the "
+        "server of this work directory first. Conversations from a store.dir outside of the work "
+        "directory are written to the store.dir of the current settings, or to --store-dir.\n",
+    .args = ARGS,
+    .options_size = sizeof(struct restore_options),
+    .run = run,
+};

@@ -1,0 +1,144 @@
+#include <errno.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "cli/session/browser.h"
+#include "cli/session/session_log.h"
+#include "cli/term/signals.h"
+#include "server/server.h"
+
+#define GRACE_MS 10000
+
+struct serve_options {
+    const char *host, *port;
+    bool is_opening;
+};
+
+static const struct arg ARGS[] = {{"port", 0, ARG_STRING, offsetof(struct serve_options, port), "N",
+                                   "listen on this port (default: 27247; 0 picks a free one)"},
+                                  {"host", 0, ARG_STRING, offsetof(struct serve_options, host),
+                                   "ADDR", "listen on this address (default: 127.0.0.1)"},
+                                  {"open", 0, ARG_FLAG, offsetof(struct serve_options, is_opening),
+                                   NULL, "open the page in the browser, if there is a desktop"},
+                                  {0}};
+
+struct serve {
+    struct loop *loop;
+    struct server *server;
+    bool is_stopping;
+};
+
+static void on_stopped(void *ctx)
+{
+    struct serve *s = ctx;
+    loop_stop(s->loop);
+}
+
+static void on_signal(void *ctx, int signum)
+{
+    struct serve *s = ctx;
+    if (s->is_stopping)
+        _exit(EXIT_FAILED); /* asked twice: at once */
+    s->is_stopping = true;
+    log_info(loop_log(s->loop), "server", "stopping (again to stop immediately)");
+    server_stop(s->server, GRACE_MS, on_stopped, s);
+}
+
+/* Standard output that is a file or a pipe is often a log that others read: the key does not go
+ * there. */
+static void announce(const struct cli *cli, const struct config *c, const struct server *s,
+                     str link, str url)
+{
+    bool is_hidden = !cli->is_tty_out && !str_eq(link, url);
+    str why, model = llm_default_model(server_llm(s), &why);
+    const char *bold = cli->has_color_out ? "\033[1m" : "";
+    const char *plain = cli->has_color_out ? "\033[0m" : "";
+    printf("nb %s is ready\n\n", NB_VERSION);
+    printf("  Open    %s%.*s%s\n", bold, STR_ARG(is_hidden ? url : link), plain);
+    if (is_hidden)
+        printf("          it asks for a key: nb link --workdir %s prints the link with the key\n",
+               c->work_dir);
+    printf("  Model   %.*s (%.*s)\n", STR_ARG(model), STR_ARG(why));
+    printf("  Data    %s (%s)\n", c->work_dir, c->store.type);
+    printf("  Config  %s%s\n\n", c->path, c->is_file_present ? "" : " (not there; defaults apply)");
+    puts("Press Ctrl-C to stop.");
+    fflush(stdout);
+}
+
+static int listen_or_explain(struct serve *s, uint16_t *ret_port)
+{
+    struct err e = {0};
+    int r = server_listen(s->server, ret_port, &e);
+    if (r == -EADDRINUSE)
+        fprintf(stderr, "nb: %s\nChoose another port with --port N (0 picks a free one).\n", e.msg);
+    else if (r < 0)
+        cli_fail(&e);
+    return r;
+}
+
+static int serve(const struct cli *cli, struct config *c, bool is_opening, struct serve *s)
+{
+    struct err e = {0};
+    struct server_options opt = {
+        .with_bundles = true, .with_local_probe = true, .is_serving = true};
+    uint16_t port;
+    if (server_new(s->loop, loop_log(s->loop), c, &opt, &s->server, &e) < 0)
+        return cli_fail(&e);
+    if (listen_or_explain(s, &port) < 0) {
+        server_close(s->server, 0);
+        return EXIT_FAILED;
+    }
+    /* Before it is announced: a signal then already means a graceful end. */
+    struct signals *signals = signals_new(s->loop, on_signal, s);
+    str link = server_page_link(s->server, &c->arena);
+    announce(cli, c, s->server, link, server_page_url(s->server, &c->arena));
+    if (is_opening)
+        browser_open(c->work_dir, link);
+    loop_run(s->loop);
+    signals_free(signals);
+    server_free(s->server);
+    return EXIT_DONE;
+}
+
+static int run(struct cli *cli, const void *options, int argc, char **argv)
+{
+    const struct serve_options *o = options;
+    struct config_flags flags = CONFIG_FLAGS_NONE;
+    uint64_t port;
+    if (argc > 0)
+        return cli_usage_error("serve takes no argument '%s'", argv[0]);
+    if (o->port && (parse_u64(str_from(o->port), &port) < 0 || port > 65535))
+        return cli_usage_error("--port: '%s' is not a port (0 to 65535)", o->port);
+    if (o->port)
+        flags.port = (int)port;
+    flags.host = o->host;
+
+    struct config c;
+    int code = cli_load_config(cli, &flags, &c);
+    if (code != EXIT_DONE)
+        return code;
+    struct session_log session;
+    session_log_begin(&session, &c, "server");
+    struct logger *log = cli_logger(cli, &c, LOG_DEBUG, &session);
+    struct serve s = {.loop = loop_new(log)};
+    code = serve(cli, &c, o->is_opening, &s);
+    loop_free(s.loop);
+    logger_free(log);
+    session_log_end(&session, code);
+    config_done(&c);
+    return code;
+}
+
+const struct command CMD_SERVE = {
+    .name = "serve",
+    .usage = "serve [--port N] [--host ADDR] [--open]",
+    .summary = "serve the HTTP API and the web page",
+    .help =
+        "Listens on 127.0.0.1:27247, and on nb.sock in the work directory for other nb commands. "
+        "Without users, prints a link that contains the key of this installation when standard "
+        "output is a terminal; nb link prints it again. Ctrl-C or SIGTERM stops the server after "
+        "requests had up to 10 seconds to finish; a second signal stops it immediately.\n",
+    .args = ARGS,
+    .options_size = sizeof(struct serve_options),
+    .run = run,
+};

@@ -1,0 +1,127 @@
+#include "cli/session/await_bundles.h"
+
+#include "base/clock.h"
+#include "bundle/bundle.h"
+#include "bundle/plan/npm_install.h"
+#include "cli/term/text.h"
+
+#define QUIET_MS       1500 /* most have started by then */
+#define TICK_MS        100  /* shorter than any step of an installation */
+#define INTERACTIVE_MS 5000
+#define START_MS       60000
+#define TOLD_MAX       4096
+
+struct awaited {
+    struct bundles *bundles;
+    bool is_interactive;
+    char told[TOLD_MAX]; /* the steps that are known to the reader */
+    uint64_t since_ms;   /* when */
+    uint64_t began_ms;
+};
+
+/* An installation has a limit of its own; a start that hangs is not waited for so long. */
+static uint64_t limit_ms(const struct awaited *w)
+{
+    if (w->is_interactive)
+        return INTERACTIVE_MS;
+    for (size_t i = 0; i < bundles_count(w->bundles); i++) {
+        const struct bundle_info *b = bundle_info(bundles_at(w->bundles, i));
+        if (b->state == BUNDLE_STARTING && b->reason.n > 0)
+            return NPM_INSTALL_MS + START_MS;
+    }
+    return START_MS;
+}
+
+static void add_item(struct arena *a, str *list, str one)
+{
+    *list = arena_printf(a, "%.*s%s%.*s", STR_ARG(*list), list->n > 0 ? ", " : "", STR_ARG(one));
+}
+
+/* *ret_new: those that were not named before, or do something else now. A start is named only when
+ * it takes long; looking up and installing a package always. */
+static str waiting_for(const struct awaited *w, struct arena *a, str *ret_new)
+{
+    str all = STR_NONE;
+    bool is_quiet = clock_mono_ms() - w->began_ms < QUIET_MS;
+    *ret_new = STR_NONE;
+    for (size_t i = 0; i < bundles_count(w->bundles); i++) {
+        const struct bundle_info *b = bundle_info(bundles_at(w->bundles, i));
+        if (b->state != BUNDLE_STARTING || (is_quiet && b->reason.n == 0))
+            continue;
+        str one = arena_printf(a, "%.*s (%.*s)", STR_ARG(b->name),
+                               STR_ARG(b->reason.n > 0 ? b->reason : STR("starting")));
+        if (str_find(str_from(w->told), one, 0) < 0)
+            add_item(a, ret_new, one);
+        add_item(a, &all, one);
+    }
+    return all;
+}
+
+/* Each step of a start has its own time: an installation must not use up that of the start. */
+static void tell_waiting(struct awaited *w)
+{
+    struct arena a;
+    arena_init(&a);
+    str new, all = waiting_for(w, &a, &new);
+    if (new.n > 0) {
+        snprintf(w->told, sizeof w->told, "%.*s", STR_ARG(all));
+        text_print(stderr, "waiting for", 0, new);
+        w->since_ms = clock_mono_ms();
+    }
+    arena_done(&a);
+}
+
+/* Somebody at the keyboard does not wait for an installation. */
+static bool is_only_installing(const struct awaited *w)
+{
+    bool is_installing = false;
+    for (size_t i = 0; i < bundles_count(w->bundles); i++) {
+        const struct bundle_info *b = bundle_info(bundles_at(w->bundles, i));
+        if (b->state == BUNDLE_STARTING && b->reason.n == 0)
+            return false;
+        is_installing |= b->state == BUNDLE_STARTING;
+    }
+    return is_installing;
+}
+
+/* "memory: installing X; its tools can be used when it runs", or why they never will. */
+static str missing_words(struct arena *a, const struct bundle_info *b)
+{
+    if (b->state == BUNDLE_STARTING)
+        return arena_printf(a, "%.*s: %.*s; its tools can be used when it runs", STR_ARG(b->name),
+                            STR_ARG(b->reason.n > 0 ? b->reason : STR("starting")));
+    return arena_printf(a, "the tools of %.*s are missing: it is %s%s%.*s", STR_ARG(b->name),
+                        bundle_state_name(b->state), b->reason.n > 0 ? ": " : "",
+                        STR_ARG(b->reason));
+}
+
+static void tell_missing(const struct awaited *w)
+{
+    struct arena a;
+    arena_init(&a);
+    for (size_t i = 0; i < bundles_count(w->bundles); i++) {
+        struct bundle *bundle = bundles_at(w->bundles, i);
+        const struct bundle_info *b = bundle_info(bundle);
+        if (b->state == BUNDLE_RUNNING || bundle_is_waiting(bundle) ||
+            bundle_entry(bundle)->is_disabled)
+            continue;
+        text_print(stderr, "nb:", 0, missing_words(&a, b));
+    }
+    arena_done(&a);
+}
+
+void await_bundles(struct server *s, bool is_interactive)
+{
+    struct awaited w = {.bundles = server_bundles(s), .is_interactive = is_interactive};
+    w.began_ms = w.since_ms = clock_mono_ms();
+    if (!w.bundles)
+        return;
+    while (!server_bundles_settled(s) && clock_mono_ms() - w.since_ms < limit_ms(&w)) {
+        if (!is_interactive)
+            tell_waiting(&w);
+        else if (is_only_installing(&w))
+            break;
+        server_await_bundles(s, TICK_MS);
+    }
+    tell_missing(&w);
+}

@@ -1,0 +1,213 @@
+#include "cli/session/client.h"
+
+#include <errno.h>
+
+#include "cli/session/await_bundles.h"
+#include "cli/session/own_server.h"
+#include "cli/session/session.h"
+
+#define HOST          "http://localhost"
+#define STOP_GRACE_MS 5000
+
+struct client {
+    struct loop *loop;
+    struct arena arena;
+    const char *socket_path; /* remote */
+    const char *workspace;   /* or NULL */
+    struct fetcher *fetcher;
+    struct server *server; /* our own */
+};
+
+/* One question under way. */
+struct answer {
+    int status;
+    struct buf body;
+    struct err err;
+    bool is_done;
+};
+
+/* ---- over the socket ---- */
+
+static void on_head(void *ctx, int status, const struct fetch_header *h, size_t n)
+{
+    ((struct answer *)ctx)->status = status;
+}
+
+static void on_data(void *ctx, str bytes)
+{
+    buf_add_str(&((struct answer *)ctx)->body, bytes);
+}
+
+static void on_done(void *ctx, const struct err *err)
+{
+    struct answer *a = ctx;
+    a->err = *err;
+    a->is_done = true;
+}
+
+static int ask_remote(struct client *c, const struct client_ask *q, struct arena *a,
+                      struct answer *ret, struct err *e)
+{
+    static const struct fetch_events EVENTS = {on_head, on_data, on_done};
+    struct fetch_header headers[2];
+    size_t nheaders = 0;
+    if (q->body.n > 0)
+        headers[nheaders++] = (struct fetch_header){STR("Content-Type"), STR("application/json")};
+    if (c->workspace)
+        headers[nheaders++] = (struct fetch_header){STR("X-Workspace-Id"), str_from(c->workspace)};
+    uint64_t timeout_ms = q->timeout_ms ? q->timeout_ms : CLIENT_TIMEOUT_MS;
+    bool is_get = !q->method || strcmp(q->method, "GET") == 0;
+    struct fetch_spec spec = {
+        .method = q->method,
+        .url = arena_printf(a, HOST "%.*s", STR_ARG(q->path)),
+        .headers = headers,
+        .nheaders = nheaders,
+        .body = q->body,
+        .has_body = !is_get,
+        .idle_timeout_ms = timeout_ms,
+        .unix_socket = c->socket_path,
+    };
+    struct fetch *f = fetch_start(c->fetcher, &spec, &EVENTS, ret);
+    if (!loop_run_until(c->loop, &ret->is_done, timeout_ms)) {
+        fetch_cancel(f);
+        return err_set(e, -ETIMEDOUT, "the running server (%s) does not answer", c->socket_path);
+    }
+    if (ret->err.code != 0)
+        *e = ret->err;
+    return ret->err.code;
+}
+
+/* ---- in this process ---- */
+
+static void on_local(void *ctx, int status, const char *type, str body)
+{
+    struct answer *a = ctx;
+    a->status = status;
+    buf_add_str(&a->body, body);
+    a->is_done = true;
+}
+
+/* Without a time limit: it is our own work, and the answer needs a place to go to. */
+static void ask_local(struct client *c, const struct client_ask *q, struct answer *ret)
+{
+    struct http_local_ask ask = {q->method ? q->method : "GET", q->path, q->body};
+    server_ask(c->server, &ask, on_local, ret);
+    while (!ret->is_done)
+        (void)loop_run_until(c->loop, &ret->is_done, UINT32_MAX);
+}
+
+/* ---- both ---- */
+
+static int read_answer(const struct answer *got, struct arena *a, struct json **ret, struct err *e)
+{
+    static const struct {
+        int status, code;
+    } CODES[] = {{400, -EINVAL}, {404, -ENOENT}, {409, -EBUSY}, {507, -ENOSPC}};
+    if (buf_failed(&got->body))
+        return err_set(e, -EMSGSIZE, "the answer is larger than %u MiB",
+                       CLIENT_BODY_MAX / (1024 * 1024));
+    if (json_parse(a, buf_str(&got->body), JSON_COPY, ret, NULL) < 0)
+        return err_set(e, -EPROTO, "the server answered with something that is not JSON");
+    if (got->status >= 200 && got->status < 300)
+        return 0;
+    int code = -EIO;
+    for (size_t i = 0; i < ARRAY_LEN(CODES); i++)
+        if (CODES[i].status == got->status)
+            code = CODES[i].code;
+    return err_set(e, code, "%.*s", STR_ARG(json_get_string(*ret, "message")));
+}
+
+int client_ask(struct client *c, const struct client_ask *q, struct arena *a, struct json **ret,
+               struct err *e)
+{
+    struct answer got = {0};
+    int r = 0;
+    buf_init(&got.body, CLIENT_BODY_MAX);
+    if (c->server)
+        ask_local(c, q, &got);
+    else
+        r = ask_remote(c, q, a, &got, e);
+    if (r == 0)
+        r = read_answer(&got, a, ret, e);
+    buf_done(&got.body);
+    return r;
+}
+
+str client_encode(struct arena *a, str s)
+{
+    static const char HEX[] = "0123456789ABCDEF";
+    char *out = arena_alloc(a, s.n * 3 + 1);
+    size_t n = 0;
+    for (size_t i = 0; i < s.n; i++) {
+        unsigned char b = (unsigned char)s.p[i];
+        bool is_plain = (b >= '0' && b <= '9') || (b >= 'a' && b <= 'z') ||
+                        (b >= 'A' && b <= 'Z') || b == '-' || b == '_' || b == '.' || b == '~';
+        if (is_plain) {
+            out[n++] = (char)b;
+        } else {
+            out[n++] = '%';
+            out[n++] = HEX[b >> 4];
+            out[n++] = HEX[b & 15];
+        }
+    }
+    return str_make(out, n);
+}
+
+struct client *client_open_remote(struct loop *l, const char *socket_path, const char *workspace)
+{
+    struct client *c = xcalloc(1, sizeof *c);
+    c->loop = l;
+    arena_init(&c->arena);
+    c->socket_path = arena_cstr(&c->arena, str_from(socket_path));
+    if (workspace)
+        c->workspace = arena_cstr(&c->arena, str_from(workspace));
+    c->fetcher = fetcher_new(l);
+    return c;
+}
+
+static int open_any(struct loop *l, struct config *config, bool with_bundles, struct client **ret,
+                    struct err *e)
+{
+    if (session_is_served(config)) {
+        *ret = client_open_remote(l, server_socket_path(config, &config->arena), config->workspace);
+        return 0;
+    }
+    struct client *c = xcalloc(1, sizeof *c);
+    c->loop = l;
+    arena_init(&c->arena);
+    int r = own_server_new(l, config, with_bundles, &c->server, e);
+    if (r < 0)
+        client_close(c);
+    else
+        *ret = c;
+    return r;
+}
+
+int client_open(struct loop *l, struct config *config, struct client **ret, struct err *e)
+{
+    return open_any(l, config, false, ret, e);
+}
+
+int client_open_bundles(struct loop *l, struct config *config, struct client **ret, struct err *e)
+{
+    int r = open_any(l, config, true, ret, e);
+    if (r == 0 && (*ret)->server)
+        await_bundles((*ret)->server, false);
+    return r;
+}
+
+void client_close(struct client *c)
+{
+    if (!c)
+        return;
+    if (c->server)
+        server_close(c->server, STOP_GRACE_MS);
+    fetcher_free(c->fetcher);
+    arena_done(&c->arena);
+    free(c);
+}
+
+struct fetcher *client_fetcher(const struct client *c)
+{
+    return c->fetcher;
+}

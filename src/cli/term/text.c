@@ -1,0 +1,124 @@
+#include "cli/term/text.h"
+
+#include "base/plain.h"
+#include "base/utf8.h"
+
+#define REPLACEMENT 0xfffd
+#define PRINT_MAX   (64u * 1024)
+
+static uint32_t visible(uint32_t cp)
+{
+    if (cp < 0x20)
+        return 0x2400 + cp; /* the control pictures are in the same order */
+    if (cp == 0x7f)
+        return 0x2421;
+    if (cp == 0x2028 || cp == 0x2029)
+        return ' ';
+    return plain_is_hidden(cp) ? REPLACEMENT : cp;
+}
+
+void text_add_char(struct buf *out, uint32_t cp)
+{
+    (void)utf8_encode(out, visible(cp));
+}
+
+static size_t decode(str s, uint32_t *ret_cp)
+{
+    size_t n = utf8_decode(s, ret_cp);
+    if (n > 0)
+        return n;
+    *ret_cp = REPLACEMENT;
+    return 1;
+}
+
+void text_add(struct buf *out, str s)
+{
+    for (size_t i = 0; i < s.n;) {
+        uint32_t cp;
+        i += decode(str_skip(s, i), &cp);
+        if (cp == '\n')
+            buf_add_char(out, '\n');
+        else if (cp == '\t')
+            buf_printf(out, "%*s", TEXT_TAB_COLUMNS, "");
+        else if (cp != '\r' || i >= s.n || s.p[i] != '\n')
+            text_add_char(out, cp);
+    }
+}
+
+void text_add_line(struct buf *out, str s)
+{
+    bool is_gap = false;
+    s = str_trim(s);
+    for (size_t i = 0; i < s.n;) {
+        uint32_t cp;
+        i += decode(str_skip(s, i), &cp);
+        if (cp == '\n' || cp == '\r' || cp == '\t' || cp == ' ') {
+            is_gap = true;
+            continue;
+        }
+        if (is_gap)
+            buf_add_char(out, ' ');
+        is_gap = false;
+        text_add_char(out, cp);
+    }
+}
+
+/* Length of the colour sequence at s, 0 when there is none. */
+static size_t sequence_length(str s)
+{
+    if (s.n < 3 || s.p[0] != '\x1b' || s.p[1] != '[')
+        return 0;
+    ptrdiff_t end = str_find_char(s, 'm');
+    return end < 0 ? s.n : (size_t)end + 1;
+}
+
+static size_t measure(str s, size_t *ret_columns)
+{
+    uint32_t cp;
+    size_t n = sequence_length(s);
+    *ret_columns = 0;
+    if (n > 0)
+        return n;
+    n = decode(s, &cp);
+    *ret_columns = (size_t)utf8_width(cp);
+    return n;
+}
+
+size_t text_width(str s)
+{
+    size_t width = 0, columns;
+    for (size_t i = 0; i < s.n; width += columns)
+        i += measure(str_skip(s, i), &columns);
+    return width;
+}
+
+void text_clip(struct buf *out, str s, size_t width)
+{
+    if (text_width(s) <= width) {
+        buf_add_str(out, s);
+        return;
+    }
+    bool has_sequence = false;
+    for (size_t i = 0, used = 0; i < s.n;) {
+        size_t columns, n = measure(str_skip(s, i), &columns);
+        if (used + columns + 1 > width)
+            break;
+        has_sequence = has_sequence || s.p[i] == '\x1b';
+        buf_add(out, s.p + i, n);
+        used += columns;
+        i += n;
+    }
+    buf_add_lit(out, width > 0 ? "…" : "");
+    buf_add_lit(out, has_sequence ? "\x1b[0m" : "");
+}
+
+void text_print(FILE *out, const char *label, int width, str s)
+{
+    struct buf b;
+    if (s.n == 0)
+        return;
+    buf_init(&b, PRINT_MAX);
+    text_add_line(&b, s);
+    fprintf(out, "%-*s %s\n", width, label, buf_cstr(&b));
+    buf_done(&b);
+}
