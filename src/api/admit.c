@@ -110,6 +110,7 @@ static const struct {
 } CHANGE_ERRORS[] = {
     {-EINVAL, 400, "bad_request"}, {-ENOENT, 404, "not_found"},  {-EEXIST, 409, "already_exists"},
     {-EPERM, 409, "conflict"},     {-EBUSY, 503, "unavailable"}, {-ENOTSUP, 400, "not_configured"},
+    {-ESTALE, 403, "forbidden"},
 };
 
 void api_change_error(struct http_req *r, const struct err *err)

@@ -11,3 +11,5 @@
 /* Both answer the request themselves when they return false. */
 bool gate_identity(struct http_req *r, const struct actor *who);
 bool gate_target(const struct api *api, struct http_req *r, const struct api_identity *id);
+/* The same later, without an answer: is what was decided when the handler was called still so? */
+bool gate_still_open(const struct api *api, const struct http_req *r);

@@ -32,6 +32,7 @@ struct visit {
     struct arena arena;
     bool is_change, is_urgent, is_refused;
     struct change change;
+    bool (*may)(void *ctx); /* asked when it is its turn; or NULL */
     directory_done done;
     void *ctx;
     uint64_t known_mark;
@@ -132,6 +133,14 @@ static struct visit *visit_new(struct directory *d, void *ctx)
     return v;
 }
 
+/* The pool thread only reports it, so that the answer comes later, as every answer does. */
+static void forbid_work(struct job *j)
+{
+    struct visit *v = CONTAINER_OF(j, struct visit, job);
+    err_set(&v->err, -ESTALE,
+            "Your rights changed while this change was waiting. Nothing was changed.");
+}
+
 /* One at a time, so that what is urgent waits for one other visit at most. */
 static void begin_next(struct directory *d)
 {
@@ -140,8 +149,11 @@ static void begin_next(struct directory *d)
         n = list_pop(&d->waiting);
     if (!n)
         return;
+    struct visit *v = LIST_ENTRY(n, struct visit, node);
+    if (v->may && !v->may(v->ctx))
+        v->job.work = forbid_work;
     d->is_busy = true;
-    pool_submit(d->pool, &LIST_ENTRY(n, struct visit, node)->job);
+    pool_submit(d->pool, &v->job);
 }
 
 static void visit_start(struct visit *v)
@@ -267,8 +279,15 @@ static bool is_urgent(const struct change *c)
 
 void directory_change(struct directory *d, const struct change *c, directory_done done, void *ctx)
 {
+    directory_change_if(d, c, NULL, done, ctx);
+}
+
+void directory_change_if(struct directory *d, const struct change *c, bool (*may)(void *ctx),
+                         directory_done done, void *ctx)
+{
     struct visit *v = visit_new(d, ctx);
     v->is_change = true;
+    v->may = may;
     v->done = done;
     v->is_urgent = is_urgent(c);
     v->is_refused = d->pending >= DIRECTORY_QUEUE_MAX * (v->is_urgent ? 2u : 1u);

@@ -65,6 +65,10 @@ typedef void (*directory_done)(void *ctx, const struct err *err, str id);
  * revocations, sign-outs, passwords, instance roles) go before all others that wait, and twice as
  * many of them may. Copies the change; `done` may be NULL and never comes before this returns. */
 void directory_change(struct directory *d, const struct change *c, directory_done done, void *ctx);
+/* The same, but `may` is asked when it is the turn of this change, with the roster of then: those
+ * that went before may have taken the right to it away. False: `done` gets -ESTALE. */
+void directory_change_if(struct directory *d, const struct change *c, bool (*may)(void *ctx),
+                         directory_done done, void *ctx);
 
 /* WS_NONE: not a member, or there is no such workspace. Constant time, nothing is allocated. */
 enum ws_role directory_role(const struct directory *d, str workspace_id, str user_id);

@@ -1,5 +1,6 @@
 // Rights are looked up when something happens, not remembered from when it began: requests whose body
 // is still on its way, answers that are being prepared, documents that are being read, open streams.
+import { spawn } from 'node:child_process'
 import fs from 'node:fs'
 import net from 'node:net'
 import path from 'node:path'
@@ -68,6 +69,27 @@ test('a request is decided by the rights at the end of its body', async () => {
     assert.equal(await chat(), 401)
     const list = await office.as('bob').get('/v1/conversations')
     assert.equal(list.body.totalCount, 0, list.text)
+})
+
+test('a change that waits is not made for a person who was demoted before its turn', async () => {
+    const promoted = await office.as('ann').ask('PATCH', '/v1/users/usr_sam', { orgRole: 'admin' })
+    assert.equal(promoted.status, 200, promoted.text)
+    // Another process holds the lock of the directory, so that changes wait.
+    const holder = spawn('flock', [path.join(office.workdir, 'directory.lock'), 'sh', '-c', 'echo held; read x'], { stdio: ['pipe', 'pipe', 'ignore'] })
+    await new Promise((resolve) => holder.stdout.once('data', resolve))
+    const requests = [
+        await begin(office.tokens.ann, 'PATCH', '/v1/users/usr_ann', { displayName: 'Ann' }),
+        await begin(office.tokens.sam, 'POST', '/v1/users', { email: 'late2@example.com', displayName: 'Late' }),
+        await begin(office.tokens.ann, 'PATCH', '/v1/users/usr_sam', { orgRole: 'member' }),
+    ]
+    const answers = []
+    for (const finish of requests) {
+        answers.push(finish())
+        for (let i = 0; i < 3; i++) await office.as('eve').get('/v1/health') // the body has been read by then
+    }
+    holder.stdin.end()
+    assert.deepEqual(await Promise.all(answers), [200, 403, 200])
+    assert.ok(!(await office.as('ann').get('/v1/users')).text.includes('late2@example.com'))
 })
 
 test('an answer that took longer than a role lasted is not sent', async () => {

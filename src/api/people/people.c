@@ -1,5 +1,6 @@
 #include "api/people/people.h"
 
+#include "api/gate.h"
 #include "base/clock.h"
 
 const struct roster *api_roster(const struct api *api)
@@ -55,6 +56,13 @@ static void on_changed(void *ctx, const struct err *err, str id)
         c->then(c, id);
 }
 
+/* Changes that take access away go first: the person who asked for this one may have lost it. */
+static bool may_change(void *ctx)
+{
+    const struct api_change *c = ctx;
+    return gate_still_open(c->api, c->req);
+}
+
 void api_change(struct api *api, struct http_req *r, const struct change *what,
                 void (*then)(struct api_change *c, str id), void *data)
 {
@@ -67,7 +75,7 @@ void api_change(struct api *api, struct http_req *r, const struct change *what,
                          NULL);
         return;
     }
-    directory_change(api->deps.directory, what, on_changed, c);
+    directory_change_if(api->deps.directory, what, may_change, on_changed, c);
 }
 
 void api_reply_deleted(struct api_change *c, str id)

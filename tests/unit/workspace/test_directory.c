@@ -154,7 +154,33 @@ static void test_removals_go_first(void **state)
     assert_int_equal(all[MANY - 1].code, 0);
 }
 
-static void test_viewers(void **state)
+static bool has_user_b(void *ctx)
+{
+    return roster_user(directory_roster(d), STR("usr_b")) != NULL;
+}
+
+/* b asks for a change, and is removed by one that goes before it. */
+static void test_the_right_to_a_change_is_asked_at_its_turn(void **state)
+{
+    struct answer a, first = {0}, late = {0}, removed = {0};
+    struct change rename = {
+        .kind = CHANGE_USER_SET, .user_id = STR("usr_a"), .name = STR("Renamed by b")};
+    assert_int_equal(change(ADD_A, &a), 0);
+    assert_int_equal(change(ADD_B, &a), 0);
+    directory_change(d, &(struct change){.kind = CHANGE_USER_SET, .user_id = STR("usr_a")}, on_done,
+                     &first);
+    directory_change_if(d, &rename, has_user_b, on_done, &late);
+    directory_change(d, &(struct change){.kind = CHANGE_USER_REMOVE, .user_id = STR("usr_b")},
+                     on_done, &removed);
+    assert_true(loop_run_until(loop, &late.is_done, PATIENCE_MS));
+    assert_true(removed.is_done);
+    assert_int_equal(removed.code, 0);
+    assert_int_equal(late.code, -ESTALE);
+    const struct user *u = roster_user(directory_roster(d), STR("usr_a"));
+    assert_false(str_eq(u->display_name, STR("Renamed by b")));
+}
+
+static void test_roles_in_workspaces(void **state)
 {
     struct answer a;
     assert_int_equal(change(ADD_A, &a), 0);
@@ -178,7 +204,8 @@ int main(void)
         T(test_the_queue_has_an_end),
         T(test_removals_go_first),
         T(test_a_work_directory_that_is_not_there),
-        T(test_viewers),
+        T(test_roles_in_workspaces),
+        T(test_the_right_to_a_change_is_asked_at_its_turn),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
