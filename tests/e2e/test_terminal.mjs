@@ -69,6 +69,7 @@ test('--resume and --continue go on with the same log', async () => {
     assert.equal(JSON.parse(third.stdout).conversationId, first.conversationId)
     const users = lines(logs(dir)[0]).filter((e) => e.type === 'user.message')
     assert.deepEqual(users.map((e) => e.content[0].text), ['hello', 'help', 'what time is it?'])
+    assert.match((await run(dir, ['replay', 'latest'])).stdout, /^4 model calls: 4 equal, /m)
 })
 
 test('--resume finds logs that earlier settings left elsewhere', async () => {
@@ -148,6 +149,8 @@ test('usage errors exit with 2 and say what to do', async () => {
     assert.match((await run(dir, ['--version'])).stdout, /^nb \d+\.\d+\.\d+\n$/)
     for (const [args, hint] of [[['prompt', 'hi'], 'nb prompt --help'], [['conv', 'convert'], 'nb conversations convert --help'], [['doctor', 'x'], 'nb doctor --help']])
         assert.match((await run(dir, args)).stderr, new RegExp(`Try '${hint}'`))
+    assert.match((await run(dir, ['hello', 'world'])).stderr, /To ask a question, put it in quotes: nb -p/)
+    assert.doesNotMatch((await run(dir, ['srve'])).stderr, /quotes/)
 })
 
 test('every help page begins with a verb, fits 80 columns and does not repeat the global options', async () => {

@@ -35,6 +35,7 @@ struct replaying {
     struct arena *blob_arena;
     str blob;
     struct err *blob_err;
+    bool is_found; /* the latest conversation */
 };
 
 static void wait_for(struct replaying *r)
@@ -192,9 +193,33 @@ static void on_rebuilt(void *ctx, const struct rebuilt *c)
         printf("%.*s\n", STR_ARG(c->body));
 }
 
+static void on_latest(void *ctx, const struct err *err, const struct store_listing *list)
+{
+    struct replaying *r = ctx;
+    if (err)
+        r->err = *err;
+    else if (list->n == 0)
+        err_set(&r->err, -ENOENT, "there is no conversation yet");
+    else
+        r->id = arena_str(&r->arena, list->convs[0].id);
+    r->is_found = true;
+}
+
+/* `latest` is the conversation that changed last, as for nb conv. */
+static int find_latest(struct replaying *r)
+{
+    struct store_query q = {.limit = 1};
+    if (!str_eq(r->id, STR("latest")))
+        return 0;
+    (void)store_list(server_store(r->server), &q, on_latest, r);
+    while (!r->is_found)
+        (void)loop_run_until(r->loop, &r->is_found, UINT32_MAX);
+    return r->err.code;
+}
+
 static int replay(struct replaying *r)
 {
-    if (read_log(r) < 0)
+    if (find_latest(r) < 0 || read_log(r) < 0)
         return cli_fail(&r->err);
     rebuild_requests(server_llm(r->server), r->lines, r->n, get_blob, on_rebuilt, r);
     if (!r->cli->opt.is_json)
@@ -236,7 +261,8 @@ const struct command CMD_REPLAY = {
     .name = "replay",
     .usage = "replay ID [--bodies] [--json]",
     .summary = "rebuild the requests of a conversation, compare",
-    .help = "Sends nothing. Rebuilds every model call from the log alone, and compares its "
+    .help = "For ID, `latest` is the conversation that changed last. Sends nothing. Rebuilds every "
+            "model call from the log alone, and compares its "
             "checksum with that of the request that was sent. Shows the parts that differ, and "
             "exits with 1 then.\n",
     .args = ARGS,
