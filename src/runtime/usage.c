@@ -436,7 +436,8 @@ static void write_time(struct json_writer *w, const char *key, int64_t ms)
     jw_cstr(w, ms > 0 ? iso : NULL);
 }
 
-void usage_write(struct json_writer *w, const struct usage_report *r)
+void usage_write(struct json_writer *w, const struct usage_report *r,
+                 str (*name_of)(void *ctx, str user_id), void *ctx)
 {
     jw_object(w);
     write_time(w, "from", r->from_ms);
@@ -452,6 +453,8 @@ void usage_write(struct json_writer *w, const struct usage_report *r)
     for (size_t i = 0; i < r->n; i++) {
         jw_object(w);
         jw_kstr(w, KEYS[r->by], r->rows[i].key);
+        if (r->by == USAGE_BY_USER && name_of)
+            jw_kstr(w, "displayName", name_of(ctx, r->rows[i].key));
         write_row(w, &r->rows[i]);
         jw_end(w);
     }

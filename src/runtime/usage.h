@@ -52,4 +52,6 @@ struct usage_job *usage_start(struct store *s, struct llm *llm, const struct usa
 void usage_cancel(struct usage_job *j); /* no callback afterwards */
 
 /* {from, to, groupBy, total: {...}, rows: [...]} */
-void usage_write(struct json_writer *w, const struct usage_report *r);
+/* name_of: NULL, or what a user is called (may be empty), for rows by user. */
+void usage_write(struct json_writer *w, const struct usage_report *r,
+                 str (*name_of)(void *ctx, str user_id), void *ctx);
