@@ -85,7 +85,7 @@ static const struct {
     {-EACCES, 401, "unauthorized"},    {-EPERM, 403, "forbidden"},
     {-EBUSY, 429, "rate_limited"},     {-EHOSTUNREACH, 503, "provider_unavailable"},
     {-ENOTSUP, 400, "not_configured"}, {-EINVAL, 400, "bad_request"},
-    {-ENOENT, 404, "not_found"},
+    {-ENOENT, 404, "not_found"},       {-ESTALE, 403, "forbidden"},
 };
 
 void api_auth_error(struct http_req *r, const struct err *err)

@@ -53,6 +53,7 @@ struct auth_op {
     struct arena arena;
     struct err err;
     void *ctx;
+    bool (*may)(void *ctx);           /* auth_only_if; or NULL */
     void (*drop)(struct auth_op *op); /* more to let go than the arena, or NULL */
 };
 

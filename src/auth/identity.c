@@ -67,10 +67,22 @@ void op_defer(struct auth_op *op, void (*fn)(void *op))
     defer_start(op->auth->deps.loop, &op->later);
 }
 
+void auth_only_if(struct auth_op *op, bool (*may)(void *ctx))
+{
+    op->may = may;
+}
+
+/* Of one that was cancelled, the ctx may be gone. */
+static bool op_may(void *ctx)
+{
+    const struct auth_op *op = ctx;
+    return op_is_over(op) || !op->may || op->may(op->ctx);
+}
+
 void op_change(struct auth_op *op, const struct change *c, directory_done fn)
 {
     op->is_with_directory = true;
-    directory_change(op->auth->deps.directory, c, fn, op);
+    directory_change_if(op->auth->deps.directory, c, op_may, fn, op);
 }
 
 bool op_is_back(struct auth_op *op)

@@ -80,6 +80,9 @@ bool auth_wrong_bearer(struct auth *a, str client);
 
 struct auth_op;                       /* an answer that is still to come */
 void auth_cancel(struct auth_op *op); /* no callback any more; accepts NULL */
+/* For what changes the directory and may have to wait for its turn: `may` is asked then, with the
+ * ctx of the operation. False: nothing is changed, and the answer is -ESTALE. */
+void auth_only_if(struct auth_op *op, bool (*may)(void *ctx));
 
 /* `who` is NULL on failure and lives for the call. */
 typedef void (*auth_check_done)(void *ctx, const struct err *err, const struct identity *who);

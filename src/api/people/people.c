@@ -57,9 +57,9 @@ static void on_changed(void *ctx, const struct err *err, str id)
 }
 
 /* Changes that take access away go first: the person who asked for this one may have lost it. */
-static bool may_change(void *ctx)
+bool api_change_may(void *change)
 {
-    const struct api_change *c = ctx;
+    const struct api_change *c = change;
     return gate_still_open(c->api, c->req);
 }
 
@@ -75,7 +75,7 @@ void api_change(struct api *api, struct http_req *r, const struct change *what,
                          NULL);
         return;
     }
-    directory_change_if(api->deps.directory, what, may_change, on_changed, c);
+    directory_change_if(api->deps.directory, what, api_change_may, on_changed, c);
 }
 
 void api_reply_deleted(struct api_change *c, str id)

@@ -20,6 +20,9 @@ struct api_change {
 void api_change(struct api *api, struct http_req *r, const struct change *what,
                 void (*then)(struct api_change *c, str id), void *data);
 
+/* For directory_change_if and auth_only_if, with a struct api_change as ctx. */
+bool api_change_may(void *change);
+
 const struct roster *api_roster(const struct api *api);
 /* Admin or owner of the server, now, and not with a token for one workspace only. */
 bool api_is_org_admin(const struct actor *me);

@@ -1,4 +1,5 @@
 /* /v1/tokens - API tokens: made by the person they act for, shown once, revoked at any time. */
+#include "api/gate.h"
 #include "api/people/people.h"
 #include "api/trail.h"
 #include "base/clock.h"
@@ -69,6 +70,7 @@ static const struct json_field TOKEN_FIELDS[] = {
     {0}};
 
 struct token_wait {
+    struct api *api;
     struct http_req *req;
     struct auth_op *op;
 };
@@ -118,6 +120,13 @@ static bool read_expiry(struct http_req *r, const struct json *days, int64_t *re
     return true;
 }
 
+/* The session may have been ended meanwhile: a token would outlive it. */
+static bool may_add_token(void *ctx)
+{
+    const struct token_wait *w = ctx;
+    return gate_still_open(w->api, w->req);
+}
+
 void api_tokens_add(void *ctx, struct http_req *r)
 {
     struct api *api = ctx;
@@ -136,8 +145,10 @@ void api_tokens_add(void *ctx, struct http_req *r)
     in.workspace_id = b.workspace_id;
     in.tools = b.tools;
     struct token_wait *w = ARENA_NEW(&r->arena, struct token_wait);
+    w->api = api;
     w->req = r; /* lives until it is answered: the token would be lost otherwise */
     w->op = auth_create_token(api->deps.auth, &in, on_token, w);
+    auth_only_if(w->op, may_add_token);
 }
 
 void api_tokens_revoke(void *ctx, struct http_req *r)

@@ -115,7 +115,9 @@ static void set_first_password(struct api_change *c, str id)
     str *kept = ARENA_NEW(&c->req->arena, str);
     *kept = arena_str(&c->req->arena, id);
     c->data = kept;
-    auth_set_password(c->api->deps.auth, id, STR_NONE, *password, on_first_password, c);
+    auth_only_if(
+        auth_set_password(c->api->deps.auth, id, STR_NONE, *password, on_first_password, c),
+        api_change_may);
 }
 
 void api_users_add(void *ctx, struct http_req *r)
@@ -211,7 +213,8 @@ void api_users_password(void *ctx, struct http_req *r)
     struct api_change *c = ARENA_NEW(&r->arena, struct api_change);
     *c = (struct api_change){.api = api, .req = r};
     str current = is_me ? (b.current.p ? b.current : STR("")) : STR_NONE;
-    auth_set_password(api->deps.auth, id, current, b.password, on_password, c);
+    auth_only_if(auth_set_password(api->deps.auth, id, current, b.password, on_password, c),
+                 api_change_may);
 }
 
 static void reply_ok(struct api_change *c, str id)

@@ -368,6 +368,34 @@ static void on_token(void *ctx, const struct err *err, str id, str value)
     keep(a->value, sizeof a->value, value);
 }
 
+static bool may_not(void *ctx)
+{
+    return false;
+}
+
+/* Another change is under way, so that both have to wait for their turn. */
+static void test_nothing_is_stored_for_who_may_not_any_more(void **state)
+{
+    struct answer busy = {0}, password = {0}, t = {0};
+    put_instance(LOCAL);
+    start_identity(NULL);
+    add_ann();
+    struct auth_new_token in = {
+        .user_id = STR("usr_ann"), .name = STR("late"), .scopes = SCOPE_READ};
+    directory_change(directory,
+                     &(struct change){.kind = CHANGE_USER_SET, .user_id = STR("usr_ann")},
+                     on_change, &busy);
+    auth_only_if(auth_create_token(auth, &in, on_token, &t), may_not);
+    auth_only_if(auth_set_password(auth, STR("usr_ann"), STR_NONE, STR("another horse"), on_change,
+                                   &password),
+                 may_not);
+    assert_int_equal(wait_for(&t), -ESTALE);
+    assert_true(loop_run_until(loop, &password.is_done, PATIENCE_MS));
+    assert_int_equal(password.code, -ESTALE);
+    assert_int_equal(roster_user(directory_roster(directory), STR("usr_ann"))->ntokens, 0);
+    assert_int_equal(log_in(ANN).code, 0);
+}
+
 static void test_tokens(void **state)
 {
     int r;
@@ -492,6 +520,7 @@ int main(void)
         T(test_addresses_of_one_site_are_one_client),
         T(test_wrong_keys_are_counted_by_client),
         T(test_tokens),
+        T(test_nothing_is_stored_for_who_may_not_any_more),
         T(test_who_is_removed_is_out),
         T(test_cancelled_and_abandoned),
         cmocka_unit_test(test_scope_names),
