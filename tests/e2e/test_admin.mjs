@@ -333,6 +333,8 @@ test('with several workspaces, commands say how to name one, and doctor and stat
     const stores = JSON.parse(looked.stdout).filter((item) => item.check === 'store').map((item) => item.detail)
     assert.deepEqual(stores.map((s) => s.replace(/^.*: /, '')), ['1 conversation', '1 conversation', '0 conversations'])
     assert.match((await office.nb(['usage', '--by', 'user', '--workspace', 'ws_a'])).stdout, /^Ann /m, 'people by name')
+    const used = await office.as('ann', 'ws_a').get('/v1/usage?groupBy=user')
+    assert.deepEqual(used.body.rows.map((row) => [row.user, row.displayName]), [['usr_ann', 'Ann']])
 })
 
 test('doctor asks the server that runs, and does not make a directory that it misses', async () => {

@@ -5,9 +5,15 @@
 #include "base/clock.h"
 
 struct usage_request {
+    struct api *api;
     struct http_req *req;
     struct usage_job *job;
 };
+
+static str name_of(void *ctx, str user_id)
+{
+    return api_display_name(ctx, user_id);
+}
 
 static void on_usage(void *ctx, const struct err *err, const struct usage_report *report)
 {
@@ -18,7 +24,7 @@ static void on_usage(void *ctx, const struct err *err, const struct usage_report
     }
     struct api_json j;
     api_json_begin(&j);
-    usage_write(&j.w, report);
+    usage_write(&j.w, report, name_of, q->api);
     api_json_send(&j, q->req);
 }
 
@@ -53,6 +59,7 @@ void api_usage_get(void *ctx, struct http_req *r)
         return;
     }
     struct usage_request *q = ARENA_NEW(&r->arena, struct usage_request);
+    q->api = api;
     q->req = r;
     r->user = q;
     r->on_gone = on_gone;
