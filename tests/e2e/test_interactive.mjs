@@ -186,6 +186,8 @@ test('commands: help, completion, new, unknown ones', async () => {
     await t.sees(new RegExp(`continuing ${first}`))
     await t.message('/resume conv_nothing')
     await t.sees(/no conversation 'conv_nothing'|not found/i)
+    await t.message('/model other:one')
+    await t.sees(/demo:demo[^]*start nb with --model NAME/)
     await t.message('/nonsense')
     await t.sees(/no command \/nonsense/)
     await t.message('/quit')

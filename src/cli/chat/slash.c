@@ -25,6 +25,8 @@ static void cmd_resume(struct slash *s, str arg)
 static void cmd_model(struct slash *s, str arg)
 {
     view_say(s->view, 0, "%.*s", STR_ARG(session_model(s->chat->session)));
+    if (arg.n > 0)
+        view_say(s->view, STYLE_DIM, "to use another model, start nb with --model NAME");
 }
 
 static void cmd_id(struct slash *s, str arg)
