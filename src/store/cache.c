@@ -15,6 +15,12 @@
 
 enum { SEEN_MS = 5 }; /* so long a look at a file counts for the read that follows it */
 
+struct cache {
+    const struct files *files;
+    struct map entries; /* id -> struct cached */
+    struct list_node lru;
+};
+
 struct cached {
     struct cache *cache;
     const struct store_conf *conf;
@@ -35,10 +41,13 @@ struct cached {
     struct err err;
 };
 
-void cache_init(struct cache *c)
+struct cache *cache_new(const struct files *f)
 {
+    struct cache *c = xcalloc(1, sizeof(*c));
+    c->files = f;
     map_init(&c->entries);
     list_init(&c->lru);
+    return c;
 }
 
 static void cached_free(struct cached *e)
@@ -50,12 +59,13 @@ static void cached_free(struct cached *e)
     free(e);
 }
 
-void cache_done(struct cache *c)
+void cache_free(struct cache *c)
 {
     LIST_FOREACH (it, &c->lru) {
         cached_free(LIST_ENTRY(it, struct cached, lru));
     }
     map_done(&c->entries);
+    free(c);
 }
 
 static void forget(struct cached *e)
@@ -83,9 +93,8 @@ static bool on_line(void *ctx, str line, store_pos end)
 static void read_on(struct cached *e, int fd, off_t limit)
 {
     struct conv *c = &e->derive.conv;
-    const struct files *f = CONTAINER_OF(e->cache, struct files, cache);
-    int r = files_each_line(f->layout, fd, (off_t)c->end, limit, e->limit != UINT64_MAX, on_line,
-                            &e->derive, &c->bad_lines);
+    int r = files_each_line(e->cache->files->layout, fd, (off_t)c->end, limit,
+                            e->limit != UINT64_MAX, on_line, &e->derive, &c->bad_lines);
     if (r < 0)
         err_errno(&e->err, r, "cannot read", e->path);
 }
@@ -94,7 +103,7 @@ static void work(struct job *j)
 {
     struct cached *e = CONTAINER_OF(j, struct cached, job);
     off_t limit;
-    int fd = files_open_log(e->path, e->limit, &limit, &e->err);
+    int fd = file_store_open_log(e->path, e->limit, &limit, &e->err);
     if (fd < 0) {
         trouble_check_dir(e->conf, &e->err);
         return;
@@ -106,9 +115,8 @@ static void work(struct job *j)
             e->dev = st.st_dev;
             e->ino = st.st_ino;
         }
-        const struct files *f = CONTAINER_OF(e->cache, struct files, cache);
         if (limit > INDEX_LOAD_BYTES)
-            (void)index_load(f->index, str_from(e->id), fd, limit, &e->derive);
+            (void)index_load(e->cache->files->index, str_from(e->id), fd, limit, &e->derive);
     }
     read_on(e, fd, limit);
     close(fd);

@@ -8,18 +8,13 @@
 #pragma once
 
 #include "base/map.h"
-#include "store/backend.h"
+#include "store/file_store.h"
 
 #define CACHE_CONVS_MAX    1024
 #define CACHE_APPEND_BYTES (64u * 1024) /* more is left to a reader thread */
 
-struct cache {
-    struct map entries; /* id -> struct cached */
-    struct list_node lru;
-};
-
-void cache_init(struct cache *c);
-void cache_done(struct cache *c); /* no call may be under way */
+struct cache *cache_new(const struct files *f);
+void cache_free(struct cache *c); /* no call may be under way */
 
 /* Answers op (a store_get) whose path and limit are set. */
 void cache_get(struct cache *c, struct store_op *op);

@@ -30,7 +30,7 @@ int files_open(struct store *s, const struct file_layout *layout, struct err *e)
     f->store = s;
     f->layout = layout;
     f->io = io;
-    cache_init(&f->cache);
+    f->cache = cache_new(f);
     s->impl = f;
     return 0;
 }
@@ -39,7 +39,7 @@ static void on_released(void *ctx)
 {
     struct store *s = ctx;
     struct files *f = s->impl;
-    cache_done(&f->cache);
+    cache_free(f->cache);
     if (f->layout->closed)
         f->layout->closed(f);
     free(f);
@@ -147,9 +147,9 @@ static void on_written(struct log_task *t)
     for (size_t i = 0; i < t->n && !op->err.code; i++)
         op->pos[i] = at += t->lines[i].n;
     if (op->err.code)
-        cache_drop(&files(op)->cache, op->id); /* it may have read what was taken back */
+        cache_drop(files(op)->cache, op->id); /* it may have read what was taken back */
     else if (t->kind == LOG_APPEND)
-        cache_append(&files(op)->cache, op);
+        cache_append(files(op)->cache, op);
     index_touch(files(op)->index, op->id, t->kind == LOG_CREATE);
     op_done(op);
 }
@@ -185,34 +185,11 @@ void files_append(struct store_op *op)
 
 /* ---- reading ---- */
 
-int files_open_log(const char *path, uint64_t limit, off_t *ret_limit, struct err *e)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
-    if (fd < 0 && errno == ENOENT)
-        return err_set(e, -ENOENT, "no such conversation: %s does not exist", path);
-    if (fd < 0 && errno == ELOOP)
-        return err_set(e, -ELOOP, "cannot open %s: it is a symbolic link", path);
-    if (fd < 0)
-        return err_errno(e, -errno, "cannot open", path);
-    struct stat st;
-    int r = fstat(fd, &st) < 0 ? -errno : 0;
-    if (r < 0)
-        err_errno(e, r, "cannot read", path);
-    else if (!S_ISREG(st.st_mode))
-        r = err_set(e, -EISDIR, "cannot read %s: it is not a regular file", path);
-    if (r < 0) {
-        close(fd);
-        return r;
-    }
-    *ret_limit = (uint64_t)st.st_size < limit ? st.st_size : (off_t)limit;
-    return fd;
-}
-
 void files_get(struct store_op *op)
 {
     op->limit = UINT64_MAX;
     if (files_locate(op, op->id))
-        cache_get(&files(op)->cache, op);
+        cache_get(files(op)->cache, op);
     else
         op_done_later(op);
 }
@@ -221,7 +198,7 @@ static void read_work(struct store_op *op)
 {
     struct files *f = files(op);
     struct page_source source = {.is_bounded = op->limit != UINT64_MAX, .event = f->layout->event};
-    source.fd = files_open_log(op->path, op->limit, &source.limit, &op->err);
+    source.fd = file_store_open_log(op->path, op->limit, &source.limit, &op->err);
     if (source.fd < 0)
         return;
     source.blob_dir = f->layout->blob_dir(f, &op->arena, op->id);
@@ -233,7 +210,7 @@ static void read_work(struct store_op *op)
 
 void files_read(struct store_op *op)
 {
-    bool is_answered = !files_locate(op, op->id) || cache_read(&files(op)->cache, op);
+    bool is_answered = !files_locate(op, op->id) || cache_read(files(op)->cache, op);
     if (is_answered)
         op_done_later(op);
     else
@@ -283,7 +260,7 @@ int files_scan(struct store *s, str id, store_line_fn fn, void *ctx, struct err 
     int64_t overlong = 0;
     arena_init(&a);
     const char *path = f->layout->path(f, &a, id);
-    int fd = path ? files_open_log(path, UINT64_MAX, &limit, e)
+    int fd = path ? file_store_open_log(path, UINT64_MAX, &limit, e)
                   : err_set(e, -ENOENT, "no such conversation: %.*s", STR_ARG(id));
     int r = fd < 0 ? fd : files_each_line(f->layout, fd, 0, limit, false, fn, ctx, &overlong);
     if (fd >= 0)

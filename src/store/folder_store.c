@@ -249,7 +249,7 @@ static int folder_scan(struct store *store, str id, store_line_fn fn, void *ctx,
     arena_init(&a);
     const char *notes = r == 0 && !s.has_stopped ? notes_path(store->impl, &a, id) : NULL;
     if (notes) {
-        int fd = files_open_log(notes, UINT64_MAX, &size, NULL);
+        int fd = file_store_open_log(notes, UINT64_MAX, &size, NULL);
         if (fd >= 0) {
             scan_notes_file(&s, fd, size);
             close(fd);

@@ -153,7 +153,7 @@ static void on_removed(struct log_task *t)
 {
     struct store_op *op = files_op(t);
     struct files *f = op->store->impl;
-    cache_drop(&f->cache, op->id);
+    cache_drop(f->cache, op->id);
     index_touch(f->index, op->id, true);
     if (!t->err.code || t->err.code == -ENOENT)
         catalog_remove(&folder_of(op->store)->catalog, op->id);

@@ -284,7 +284,7 @@ static int copy_notes(const struct builder *b)
     struct note_copier c = {.arena = &b->op->arena};
     off_t limit;
     int64_t overlong;
-    int fd = files_open_log(temp_path(b, "chat.jsonl"), UINT64_MAX, &limit, NULL);
+    int fd = file_store_open_log(temp_path(b, "chat.jsonl"), UINT64_MAX, &limit, NULL);
     if (fd < 0)
         return fd;
     buf_init(&c.out, NOTES_MAX);
@@ -304,7 +304,7 @@ static int run_fork(struct log_task *t, const struct store_io *io)
     str source_id = op->in.create.forked_from;
     const char *source = f->layout->path(f, &op->arena, source_id);
     off_t limit;
-    int from = source ? files_open_log(source, op->limit, &limit, &t->err)
+    int from = source ? file_store_open_log(source, op->limit, &limit, &t->err)
                       : err_set(&t->err, -ENOENT, "no such conversation: %.*s", STR_ARG(source_id));
     if (from < 0)
         return from;

@@ -137,7 +137,7 @@ static int run(struct log_task *t, const struct store_io *io)
     struct files *f = op->store->impl;
     const char *source = f->layout->path(f, &op->arena, op->in.create.forked_from);
     off_t limit;
-    int from = files_open_log(source, op->limit, &limit, &t->err);
+    int from = file_store_open_log(source, op->limit, &limit, &t->err);
     if (from < 0)
         return from;
     int r = write_log(op, io, from, limit);

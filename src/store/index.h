@@ -14,7 +14,7 @@
  */
 #pragma once
 
-#include "store/files.h"
+#include "store/file_store.h"
 
 struct index;
 

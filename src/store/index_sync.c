@@ -202,7 +202,7 @@ static int catch_up_file(struct index_sync *s, const struct store_env *env, str 
     off_t size;
     arena_init(&a);
     const char *path = index_path(f, &a, id);
-    r.fd = path ? files_open_log(path, UINT64_MAX, &size, &e) : -ENOENT;
+    r.fd = path ? file_store_open_log(path, UINT64_MAX, &size, &e) : -ENOENT;
     if (r.fd >= 0 && fstat(r.fd, &r.st) < 0) {
         close(r.fd);
         r.fd = err_errno(&e, -EIO, "cannot read", path);

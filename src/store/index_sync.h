@@ -10,7 +10,7 @@
 #include <stdatomic.h>
 #include <sys/stat.h>
 
-#include "store/files.h"
+#include "store/file_store.h"
 #include "store/index_conv.h"
 
 /* A file of notes that other programs write too (file_layout.notes_path) has a row of its own,

@@ -181,7 +181,7 @@ int integrity_verify_file(const char *path, struct integrity_report *ret, struct
 {
     off_t size;
     *ret = (struct integrity_report){0};
-    int fd = files_open_log(path, UINT64_MAX, &size, e);
+    int fd = file_store_open_log(path, UINT64_MAX, &size, e);
     if (fd < 0)
         return fd;
     struct verifier v = {.report = ret};

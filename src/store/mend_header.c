@@ -86,7 +86,7 @@ static int run(struct log_task *t, const struct store_io *io)
     off_t size;
     random_id("new", unique);
     const char *temp = arena_printf(&op->arena, "%s.%s", op->path, unique).p;
-    int from = files_open_log(op->path, UINT64_MAX, &size, &t->err);
+    int from = file_store_open_log(op->path, UINT64_MAX, &size, &t->err);
     if (from < 0)
         return from;
     int r = write_new(op, io, from, size, temp);

@@ -131,7 +131,7 @@ static void gather(struct slice *s, struct feed_log *l)
     struct files *f = s->sync->store->impl;
     off_t size;
     const char *path = index_path(f, &s->arena, l->id);
-    int fd = path ? files_open_log(path, UINT64_MAX, &size, NULL) : -ENOENT;
+    int fd = path ? file_store_open_log(path, UINT64_MAX, &size, NULL) : -ENOENT;
     struct stat st;
     l->is_stale = true;
     if (fd < 0)

@@ -296,7 +296,7 @@ static void find_in_tail(struct finder *f, const struct tail *t)
     struct arena a;
     off_t size;
     str text;
-    int fd = files_open_log(t->log->path, (uint64_t)t->to, &size, NULL);
+    int fd = file_store_open_log(t->log->path, (uint64_t)t->to, &size, NULL);
     if (fd < 0)
         return;
     arena_init(&a);

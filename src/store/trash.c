@@ -61,7 +61,7 @@ bool trash_may_manage(const struct store_op *op, const char *path)
     int64_t overlong = 0;
     if (!op->has_viewer)
         return true;
-    int fd = files_open_log(path, UINT64_MAX, &limit, &e);
+    int fd = file_store_open_log(path, UINT64_MAX, &limit, &e);
     if (fd < 0)
         return false;
     derive_init(&d, op->store->env);
@@ -212,7 +212,7 @@ static void on_removed(struct log_task *t)
 {
     struct store_op *op = files_op(t);
     struct files *f = op->store->impl;
-    cache_drop(&f->cache, op->id);
+    cache_drop(f->cache, op->id);
     index_touch(f->index, op->id, true);
     if (t->err.code == -ENOENT && op->in.is_purge) {
         op_run(op, purge_trashed);
