@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "store/appender.h"
+#include "store/log/appender.h"
 #include "store/store.h"
 
 enum {

@@ -4,7 +4,7 @@
 
 #include "base/hash.h"
 #include "runtime/turn/request_log.h"
-#include "store/event.h"
+#include "store/event/event.h"
 
 struct rebuilder {
     struct llm *llm;

@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 #include "base/map.h"
-#include "store/derive.h"
+#include "store/event/derive.h"
 
 #define CONVS_PER_PAGE 200
 #define PAGE_BYTES     (1024u * 1024) /* parsed at one go: the loop must not stand still */

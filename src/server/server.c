@@ -17,7 +17,7 @@
 #include "server/presence.h"
 #include "server/providers.h"
 #include "server/space.h"
-#include "store/appender.h"
+#include "store/log/appender.h"
 
 #define SYNC_THREADS 16
 #define READ_THREADS 2

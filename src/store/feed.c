@@ -5,7 +5,7 @@
 
 #include <errno.h>
 
-#include "store/backend.h"
+#include "store/backend/backend.h"
 
 enum { PAGE_EVENTS = 256, PAGE_BYTES = 1024 * 1024 };
 

@@ -4,9 +4,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "store/files.h"
-#include "store/lines.h"
-#include "store/log_file.h"
+#include "store/event/lines.h"
+#include "store/files/files.h"
+#include "store/log/log_file.h"
 
 #define HASH_KEY STR(",\"h\":\"")
 

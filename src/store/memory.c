@@ -7,8 +7,8 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/map.h"
-#include "store/backend.h"
-#include "store/blobs.h"
+#include "store/backend/backend.h"
+#include "store/event/blobs.h"
 
 struct memory_conv {
     str *lines; /* without line feeds; heap */

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <sys/stat.h>
 
-#include "store/files.h"
+#include "store/files/files.h"
 
 struct repairing {
     struct repair_report report;

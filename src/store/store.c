@@ -5,8 +5,8 @@
 #include <errno.h>
 
 #include "base/utf8.h"
-#include "store/folder_record.h"
-#include "store/trouble.h"
+#include "store/backend/trouble.h"
+#include "store/folder/folder_record.h"
 
 enum { ID_SUFFIX_MAX = 64 };
 

@@ -10,7 +10,16 @@
  * store_topic) right before its callback. Lines of one conversation keep their order.
  *
  * A position is an opaque number that grows along a log: byte offset past the line in file
- * stores, ordinal elsewhere. 0 is the beginning. Positions are the ids of live streams. */
+ * stores, ordinal elsewhere. 0 is the beginning. Positions are the ids of live streams.
+ *
+ *   event/    events and lines, what is derived from them, text for searching, blobs, I/O
+ *   log/      how lines become durable: appender, commit groups, the journal, recovery
+ *   backend/  what a backend provides, the life of one call, what all backends share
+ *   index/    the cache in SQLite that lists and searches
+ *   files/    the jsonl store, and what the stores of files share
+ *   folder/   the store of folders: chat.jsonl and notes.jsonl
+ *   .         the calls (store_read.c, store_write.c), the memory store, checking and repairing
+ *             logs, live reading (feed.h), counts (stats.h) */
 #pragma once
 
 #include "base/err.h"

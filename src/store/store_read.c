@@ -1,10 +1,10 @@
 /* store_read.c - the calls that only look: check, copy what was asked, hand over, answer. */
 #include <errno.h>
 
-#include "store/backend.h"
-#include "store/derive.h"
-#include "store/ledger.h"
-#include "store/listing.h"
+#include "store/backend/backend.h"
+#include "store/backend/ledger.h"
+#include "store/event/derive.h"
+#include "store/event/listing.h"
 
 void answer_blob(struct store_op *op)
 {

@@ -7,8 +7,8 @@
 #include "base/plain.h"
 #include "base/random.h"
 #include "base/utf8.h"
-#include "store/backend.h"
-#include "store/ledger.h"
+#include "store/backend/backend.h"
+#include "store/backend/ledger.h"
 
 enum { TITLE_MAX = 1000, NOTE_MAX = 64 * 1024, DEED_NAMES_MAX = 400 };
 

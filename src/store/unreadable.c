@@ -3,7 +3,7 @@
 #include <errno.h>
 
 #include "base/log.h"
-#include "store/backend.h"
+#include "store/backend/backend.h"
 
 void unreadable_init(struct unreadable *u)
 {

@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "base/json_scan.h"
 #include "base/map.h"
-#include "store/backend.h"
+#include "store/backend/backend.h"
 
 enum { PAGE_EVENTS = 500, PAGE_BYTES = 4 * 1024 * 1024, BLOBS_PER_PAGE = 10000 };
 

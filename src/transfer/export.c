@@ -5,8 +5,8 @@
 #include "base/clock.h"
 #include "base/plain.h"
 #include "base/utf8.h"
+#include "store/event/text.h"
 #include "store/integrity.h"
-#include "store/text.h"
 #include "transfer/export_impl.h"
 
 enum { TOOL_BYTES = 16 * 1024, OUT_MAX = EXPORT_PIECE_BYTES + 8 * EXPORT_HELD_BYTES };

@@ -1,7 +1,7 @@
 /* export_impl.h - the parts of an exporter. Private to export*.c. */
 #pragma once
 
-#include "store/event.h"
+#include "store/event/event.h"
 #include "transfer/export.h"
 
 enum export_item_type {

@@ -4,7 +4,7 @@
  * an answer holds model, tokens and toolCalls [{id, name, input, output, ok, ms}]. */
 #include "base/clock.h"
 #include "base/utf8.h"
-#include "store/text.h"
+#include "store/event/text.h"
 #include "transfer/export_impl.h"
 
 enum { MESSAGE_MAX = 4 * EXPORT_HELD_BYTES };

@@ -5,8 +5,8 @@
 #include <errno.h>
 
 #include "base/map.h"
-#include "store/backend.h"
-#include "store/folder_record.h"
+#include "store/backend/backend.h"
+#include "store/folder/folder_record.h"
 #include "transfer/export.h"
 
 enum { PAGE_EVENTS = 256, PAGE_BYTES = 128 * 1024, PIECE_MAX = 512 * 1024 * 1024 };

@@ -1,7 +1,7 @@
 /* import_impl.h - the parts of an importer. Private to import*.c. */
 #pragma once
 
-#include "store/lines.h"
+#include "store/event/lines.h"
 #include "transfer/import_talk.h"
 
 /* The values of a JSON array, one after the other, out of a file of any size. A file that

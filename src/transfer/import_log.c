@@ -7,8 +7,8 @@
 
 #include "base/clock.h"
 #include "base/json_scan.h"
-#include "store/blobs.h"
-#include "store/folder_record.h"
+#include "store/event/blobs.h"
+#include "store/folder/folder_record.h"
 #include "store/integrity.h"
 
 enum { BLOBS_MAX = 100000 };

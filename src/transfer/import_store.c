@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "store/backend.h"
-#include "store/blobs.h"
+#include "store/backend/backend.h"
+#include "store/event/blobs.h"
 #include "transfer/import.h"
 #include "transfer/import_talk.h"
 

@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 #include "base/utf8.h"
-#include "store/event.h"
+#include "store/event/event.h"
 
 void import_lose(struct import_report *r, const char *fmt, ...)
 {

@@ -18,9 +18,9 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "store/appender.h"
-#include "store/folder_record.h"
-#include "store/journal.h"
+#include "store/folder/folder_record.h"
+#include "store/log/appender.h"
+#include "store/log/journal.h"
 #include "store/store.h"
 
 enum { CONVS = 4, IN_FLIGHT = 16, MAX_RUN_US = 40000, ROUNDS_PER_SET = 20, LARGE_EVERY = 37 };

@@ -7,8 +7,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "store/event.h"
-#include "store/folder_record.h"
+#include "store/event/event.h"
+#include "store/folder/folder_record.h"
 #include "store/integrity.h"
 #include "transfer/export.h"
 #include "transfer/import.h"

@@ -3,7 +3,7 @@
  * nothing would get past them. */
 #include <assert.h>
 
-#include "store/journal.h"
+#include "store/log/journal.h"
 #include "store/store.h"
 
 enum { INPUT_MAX = 8 * JOURNAL_BLOCK };

@@ -5,12 +5,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "store/derive.h"
-#include "store/lines.h"
-#include "store/page.h"
-#include "store/query.h"
-#include "store/recover.h"
-#include "store/text.h"
+#include "store/event/derive.h"
+#include "store/event/lines.h"
+#include "store/event/page.h"
+#include "store/event/query.h"
+#include "store/event/text.h"
+#include "store/log/recover.h"
 
 enum { INPUT_MAX = 1 << 16 };
 

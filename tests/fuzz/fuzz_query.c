@@ -7,7 +7,7 @@
 #include <sqlite3.h>
 
 #include "base/utf8.h"
-#include "store/search_words.h"
+#include "store/index/search_words.h"
 
 enum { ROWS_MAX = 2000, INPUT_MAX = 4096 };
 

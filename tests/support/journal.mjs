@@ -1,4 +1,4 @@
-// journal.mjs - a journal as a writer leaves it that lost its power (src/store/journal.h).
+// journal.mjs - a journal as a writer leaves it that lost its power (src/store/log/journal.h).
 import fs from 'node:fs'
 import path from 'node:path'
 

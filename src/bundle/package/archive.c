@@ -11,7 +11,7 @@
 #include "base/utf8.h"
 #include "bundle/package/zip_api.h"
 #include "os/file.h"
-#include "store/io.h"
+#include "store/event/io.h"
 
 #define CHUNK_BYTES  (64u * 1024)
 #define REMOVE_DEPTH ((int)ARCHIVE_DEPTH_MAX + 2)

@@ -13,7 +13,7 @@
 #include "bundle/package/archive.h"
 #include "bundle/package/mpak.h"
 #include "os/file.h"
-#include "store/io.h"
+#include "store/event/io.h"
 
 #define META_NAME    ".mpak-meta.json"
 #define META_MAX     (64u * 1024)

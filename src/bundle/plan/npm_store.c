@@ -11,7 +11,7 @@
 #include "base/random.h"
 #include "bundle/plan/npm_tree.h"
 #include "os/file.h"
-#include "store/io.h"
+#include "store/event/io.h"
 
 #define MARKER       "nb-installed.json"
 #define NEW          "new-"

@@ -9,7 +9,7 @@
 #include "cli/bundle/bundle_npm.h"
 #include "cli/session/record.h"
 #include "os/file.h"
-#include "store/io.h"
+#include "store/event/io.h"
 
 #define REMOVE_DEPTH ((int)ARCHIVE_DEPTH_MAX + 6)
 

@@ -7,7 +7,7 @@
 #include "bundle/package/archive.h"
 #include "cli/bundle/bundle_inspect.h"
 #include "os/file.h"
-#include "store/io.h"
+#include "store/event/io.h"
 
 #define REMOVE_DEPTH ((int)ARCHIVE_DEPTH_MAX + 3)
 

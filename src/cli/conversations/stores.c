@@ -6,7 +6,7 @@
 #include "cli/session/journal_recover.h"
 #include "os/file.h"
 #include "server/place.h"
-#include "store/appender.h"
+#include "store/log/appender.h"
 
 enum { READ_THREADS = 2, SYNC_THREADS = 4, PAGE = 1000 };
 

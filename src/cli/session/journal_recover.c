@@ -2,7 +2,7 @@
 
 #include <dirent.h>
 
-#include "store/replay.h"
+#include "store/log/replay.h"
 
 static void say(void *ctx, const char *sentence)
 {

@@ -1,8 +1,8 @@
 /* journal_recover.h - what a journal still holds after a loss of power, for commands that only
  * read.
  *
- * A store that is opened for writing puts it back into the logs by itself (store/replay.h). What
- * is copied from the logs without one would lack it: backups, exports, conversions. Where it
+ * A store that is opened for writing puts it back into the logs by itself (store/log/replay.h).
+ * What is copied from the logs without one would lack it: backups, exports, conversions. Where it
  * cannot be put back there is a warning. A journal whose writer lives is left alone: its logs
  * are complete to whoever reads them. Blocking. */
 #pragma once

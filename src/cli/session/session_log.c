@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "store/folder.h"
+#include "store/folder/folder.h"
 
 static void put_time(struct arena *a, struct json *v, const char *key, int64_t ms)
 {

@@ -1,7 +1,7 @@
 #include "runtime/history/replay.h"
 
 #include "base/json_scan.h"
-#include "store/event.h"
+#include "store/event/event.h"
 
 static struct replay_message *add(struct replay *r, enum replay_role role)
 {

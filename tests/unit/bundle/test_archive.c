@@ -7,7 +7,7 @@
 #include "base/arena.h"
 #include "bundle/package/archive.h"
 #include "os/file.h"
-#include "store/io.h"
+#include "store/event/io.h"
 #include "support/unit.h"
 #include "unit/bundle/zip_writer.h"
 

@@ -5,7 +5,7 @@
 
 #include "bundle/settings/credentials.h"
 #include "os/file.h"
-#include "store/io.h"
+#include "store/event/io.h"
 #include "support/unit.h"
 
 static struct arena arena;

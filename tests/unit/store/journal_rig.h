@@ -5,7 +5,7 @@
 #include <fcntl.h>
 
 #include "rig.h"
-#include "store/journal.h"
+#include "store/log/journal.h"
 
 enum { HALF = 4 * JOURNAL_BLOCK };
 

@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "store/appender.h"
 #include "store/feed.h"
+#include "store/log/appender.h"
 #include "store/store.h"
 #include "support/unit.h"
 
@@ -164,7 +164,7 @@ static inline void rig_end(struct rig *r, const struct err *err)
 
 /* ---- answers ---- */
 
-struct conv *conv_clone(struct arena *a, const struct conv *c); /* store/derive.h */
+struct conv *conv_clone(struct arena *a, const struct conv *c); /* store/event/derive.h */
 
 static inline void rig_on_conv(void *ctx, const struct err *err, const struct conv *conv)
 {

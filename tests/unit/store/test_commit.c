@@ -5,8 +5,8 @@
 #include <stdatomic.h>
 
 #include "rig.h"
-#include "store/commit.h"
-#include "store/replay.h"
+#include "store/log/commit.h"
+#include "store/log/replay.h"
 
 enum { LOGS = 10, HALF = 8 * JOURNAL_BLOCK };
 

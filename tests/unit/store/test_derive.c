@@ -1,6 +1,6 @@
 #include <errno.h>
 
-#include "store/derive.h"
+#include "store/event/derive.h"
 #include "support/unit.h"
 
 static bool price(void *ctx, str model, const struct conv_usage *u, double *ret)

@@ -1,8 +1,8 @@
 #include <errno.h>
 
-#include "store/event.h"
+#include "store/event/event.h"
+#include "store/event/text.h"
 #include "store/store.h"
-#include "store/text.h"
 #include "support/unit.h"
 
 static void test_types(void **state)

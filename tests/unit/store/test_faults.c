@@ -5,7 +5,7 @@
 #include <stdatomic.h>
 
 #include "rig.h"
-#include "store/journal.h"
+#include "store/log/journal.h"
 
 #define ID    "conv_0123456789abcdef"
 #define EARLY "ABCDEFGH"

@@ -3,8 +3,8 @@
 #include <errno.h>
 
 #include "rig.h"
-#include "store/folder.h"
-#include "store/folder_record.h"
+#include "store/folder/folder.h"
+#include "store/folder/folder_record.h"
 
 #define ID     "conv_0123456789abcdef"
 #define FOLDER "conversations/conversation-2026-03-25T01-32-20-418Z-thread_abc123"

@@ -8,7 +8,7 @@
 #include <time.h>
 
 #include "rig.h"
-#include "store/index_db.h"
+#include "store/index/index_db.h"
 
 struct place {
     struct rig rig;

@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 
 #include "rig.h"
-#include "store/lines.h"
+#include "store/event/lines.h"
 
 #define ID      "conv_0123456789abcdef"
 #define FILE_ID "conv_0123456789abcdef.jsonl"

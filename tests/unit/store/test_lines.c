@@ -1,7 +1,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "store/lines.h"
+#include "store/event/lines.h"
 #include "support/unit.h"
 
 static int file_of(str content)

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 
 #include "rig.h"
-#include "store/journal.h"
+#include "store/log/journal.h"
 
 #define ID "conv_0123456789abcdef"
 

@@ -2,8 +2,8 @@
 #include <errno.h>
 
 #include "base/utf8.h"
-#include "store/fold.h"
-#include "store/query.h"
+#include "store/event/fold.h"
+#include "store/event/query.h"
 #include "support/unit.h"
 
 static void test_fold(void **state)

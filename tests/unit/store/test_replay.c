@@ -4,7 +4,7 @@
 #include <sys/file.h>
 
 #include "journal_rig.h"
-#include "store/replay.h"
+#include "store/log/replay.h"
 
 #define LOG  "conv_a.jsonl"
 #define TEXT "{\"n\":1}\n{\"n\":2}\n{\"n\":3}\n"

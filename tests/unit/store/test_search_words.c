@@ -1,7 +1,7 @@
 /* Texts and questions as words of the index. */
 #include "base/json.h"
-#include "store/search_rank.h"
-#include "store/search_words.h"
+#include "store/index/search_rank.h"
+#include "store/index/search_words.h"
 #include "support/unit.h"
 
 #define EAST    "\xe6\x9d\xb1" /* U+6771, U+4EAC, U+90FD: three characters of Tokyo-to */

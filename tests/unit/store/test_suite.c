@@ -2,7 +2,7 @@
 #include <errno.h>
 
 #include "rig.h"
-#include "store/journal.h"
+#include "store/log/journal.h"
 
 #define ID    "conv_0123456789abcdef"
 #define OTHER "conv_fedcba9876543210"

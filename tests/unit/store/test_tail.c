@@ -1,4 +1,4 @@
-#include "store/tail.h"
+#include "store/log/tail.h"
 #include "support/unit.h"
 
 static const struct store_range ALL = {.max_events = 1000, .max_bytes = 1u << 20};

@@ -1,0 +1,83 @@
+/* announce.c - news of conversations for everybody in the workspace who may see them.
+ *
+ * Each says who may: whoever passes it on need not ask the store, and a stream whose owner lost
+ * access can be closed before the next event. */
+#include "base/clock.h"
+#include "store/backend/backend.h"
+
+enum { ANNOUNCEMENT_MAX = 1024 * 1024 };
+
+static void write_strs(struct json_writer *w, const char *key, const struct json_strs *list)
+{
+    jw_key(w, key);
+    jw_array(w);
+    for (size_t i = 0; i < list->len; i++)
+        jw_str(w, list->items[i]);
+    jw_end(w);
+}
+
+static str finish(struct arena *a, struct json_writer *w, struct buf *b)
+{
+    jw_end(w);
+    str line = buf_failed(b) ? STR_NONE : arena_str(a, buf_str(b));
+    buf_done(b);
+    return line;
+}
+
+str announce_line(struct arena *a, const struct conv *c, const struct conv_acl *acl, str title)
+{
+    struct buf b;
+    struct json_writer w;
+    char now[CLOCK_ISO_LEN + 1];
+    if (c->is_hidden)
+        return STR_NONE;
+    clock_iso(clock_now_ms(), now);
+    buf_init(&b, ANNOUNCEMENT_MAX);
+    jw_init(&w, &b);
+    jw_object(&w);
+    jw_kstr(&w, "conversationId", c->id);
+    jw_kstr_or_null(&w, "title", title);
+    jw_kstr_or_null(&w, "ownerId", acl->owner_id);
+    jw_kstr(&w, "visibility", acl->is_shared ? STR("shared") : STR("private"));
+    write_strs(&w, "participants", &acl->participants);
+    if (c->channel.n > 0)
+        jw_kstr(&w, "channel", c->channel);
+    jw_kstr(&w, "timestamp", str_from(now));
+    return finish(a, &w, &b);
+}
+
+void announce(struct store_op *op, str type, str line)
+{
+    if (line.n == 0)
+        return;
+    struct bus_msg msg = {
+        .topic = store_space_topic(&op->arena, op->store), .type = type, .data = line};
+    bus_publish(op->store->env->bus, &msg);
+}
+
+static bool takes_part(const struct conv_acl *acl, str user)
+{
+    for (size_t i = 0; acl->is_shared && i < acl->participants.len; i++)
+        if (str_eq(acl->participants.items[i], user))
+            return true;
+    return str_eq(acl->owner_id, user);
+}
+
+void announce_hidden(struct store_op *op, const struct conv_acl *before,
+                     const struct conv_acl *after)
+{
+    struct json_strs lost = {arena_array(&op->arena, before->participants.len + 1, sizeof(str)), 0};
+    for (size_t i = 0; before->is_shared && i < before->participants.len; i++)
+        if (!takes_part(after, before->participants.items[i]))
+            lost.items[lost.len++] = before->participants.items[i];
+    if (lost.len == 0)
+        return;
+    struct buf b;
+    struct json_writer w;
+    buf_init(&b, ANNOUNCEMENT_MAX);
+    jw_init(&w, &b);
+    jw_object(&w);
+    jw_kstr(&w, "conversationId", op->id);
+    write_strs(&w, "users", &lost);
+    announce(op, STR("conversation.hidden"), finish(&op->arena, &w, &b));
+}

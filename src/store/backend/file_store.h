@@ -1,0 +1,48 @@
+/* file_store.h - a store of files as its parts see it: where things are, and one log opened.
+ * Private to store/. */
+#pragma once
+
+#include "store/backend/backend.h"
+
+struct cache;
+struct files;
+struct index;
+
+struct file_layout {
+    /* Path of the log of a conversation. Must not block; NULL when there is none (-ENOENT). */
+    const char *(*path)(struct files *f, struct arena *a, str id);
+    /* Directory of its blobs. */
+    const char *(*blob_dir)(struct files *f, struct arena *a, str id);
+
+    /* The rest may be NULL: lines on disk are events as they are. */
+
+    /* The line on disk that stands for an event; both with their line feed. */
+    str (*record)(struct files *f, struct arena *a, str id, str event);
+    /* The event that a line on disk stands for: part of it, or in the arena. Pure. */
+    str (*event)(struct arena *a, str line);
+    /* With the lines of an append checked and not yet written. */
+    int (*before_append)(struct files *f, struct store_op *op, struct err *e);
+    /* The file of notes beside the log, which other programs write too, and the event of one of
+     * its lines: empty when the line is not a note. Both or neither; as path and event. */
+    const char *(*notes_path)(struct files *f, struct arena *a, str id);
+    str (*note_event)(struct arena *a, str line);
+    void (*closed)(struct files *f); /* frees `own` */
+    bool is_journalled;              /* all logs lie in conf.dir as <id>.jsonl (journal.h) */
+};
+
+struct files { /* store.impl of a file store */
+    struct store *store;
+    const struct file_layout *layout;
+    const struct store_io *io;
+    struct cache *cache;
+    struct index *index; /* NULL: none, list and search read everything */
+    void *own;           /* the layout's */
+};
+
+static inline str files_event(const struct file_layout *l, struct arena *a, str line)
+{
+    return l->event ? l->event(a, line) : line;
+}
+
+/* Opens a log for reading: an fd and its size, or -ENOENT, -EISDIR, ... with a message. */
+int file_store_open_log(const char *path, uint64_t limit, off_t *ret_limit, struct err *e);

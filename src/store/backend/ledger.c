@@ -1,0 +1,172 @@
+#include "store/backend/ledger.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/map.h"
+#include "store/event/derive.h"
+#include "store/event/io.h"
+
+#define LINES_MAX (16u * 1024 * 1024) /* of one conversation */
+
+static const char *ledger_path(struct store_op *op)
+{
+    const char *dir = op->store->conf.dir;
+    return dir ? arena_printf(&op->arena, "%s/.deleted-usage", dir).p : NULL;
+}
+
+struct gathering {
+    struct store_op *op;
+    struct derive derive; /* the header, for owner and fork */
+    struct map runs;      /* run id -> user id */
+    struct arena scratch;
+    int64_t now_ms;
+    struct buf out;
+};
+
+static str user_of(const struct gathering *g, const struct json *event)
+{
+    str run = json_get_string(event, "runId");
+    const char *user = run.n > 0 ? map_get(&g->runs, run) : NULL;
+    return user ? str_from(user) : g->derive.conv.acl.owner_id;
+}
+
+static void write_figures(struct json_writer *w, const struct json *v)
+{
+    struct conv_usage u;
+    derive_usage(v, &u);
+    jw_kstr(w, "model", json_get_string(v, "model"));
+    jw_kint(w, "inputTokens", u.input_tokens);
+    jw_kint(w, "outputTokens", u.output_tokens);
+    jw_kint(w, "cacheReadTokens", u.cache_read_tokens);
+    jw_kint(w, "cacheWrite5mTokens", u.cache_write_5m_tokens);
+    jw_kint(w, "cacheWrite1hTokens", u.cache_write_1h_tokens);
+    if (json_get_bool(v, "estimated", false))
+        jw_kbool(w, "estimated", true);
+    if (json_get(v, "costUsd"))
+        jw_kval(w, "costUsd", json_get(v, "costUsd"));
+}
+
+/* `event` has the time and the run, `figures` the tokens. */
+static void keep_call(struct gathering *g, const struct json *event, const struct json *figures)
+{
+    struct json_writer w;
+    char iso[CLOCK_ISO_LEN + 1];
+    int64_t ms;
+    const struct conv *c = &g->derive.conv;
+    if (!event_time(event, &ms) || derive_is_copied(c->forked_from, c->created_at, event))
+        return;
+    clock_iso(ms, iso);
+    jw_init(&w, &g->out);
+    jw_object(&w);
+    jw_kstr(&w, "ts", str_from(iso));
+    jw_kstr(&w, "conversationId", g->op->id);
+    jw_kint(&w, "deletedAt", g->now_ms);
+    jw_kstr(&w, "ownerId", c->acl.owner_id);
+    jw_kstr(&w, "userId", user_of(g, event));
+    write_figures(&w, figures);
+    jw_end(&w);
+    buf_add_char(&g->out, '\n');
+}
+
+static void keep_event(struct gathering *g, enum event_type type, const struct json *v)
+{
+    str run = json_get_string(v, "runId"), user = json_get_string(v, "userId");
+    const struct json *meta = json_get(v, "metadata");
+    bool is_child = str_eq(json_get_string(v, "source"), STR("delegate")); /* has its own log */
+    if (type == EV_RUN_START && run.n > 0 && user.n > 0)
+        map_put(&g->runs, run, arena_cstr(&g->op->arena, user));
+    else if (type == EV_LLM_RESPONSE || (type == EV_AUX_USAGE && !is_child))
+        keep_call(g, v, v);
+    else if (type == EV_LEGACY_MESSAGE && json_is(meta, JSON_OBJECT) &&
+             str_eq(json_get_string(v, "role"), STR("assistant")))
+        keep_call(g, v, meta);
+}
+
+static bool on_line(void *ctx, str line, store_pos end)
+{
+    struct gathering *g = ctx;
+    struct event_head head;
+    struct json *v;
+    if (!g->derive.has_header) {
+        derive_line(&g->derive, line, end);
+        return true;
+    }
+    bool is_known = event_scan(line, &head);
+    if (is_known && (head.type == EV_RUN_START || head.type == EV_LLM_RESPONSE ||
+                     head.type == EV_AUX_USAGE || head.type == EV_LEGACY_MESSAGE)) {
+        if (json_parse(&g->scratch, line, 0, &v, NULL) == 0)
+            keep_event(g, head.type, v);
+        arena_reset(&g->scratch);
+    }
+    return true;
+}
+
+static int append(const char *path, str lines)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return -errno;
+    int r = 0;
+    while (r == 0 && lines.n > 0) {
+        ssize_t n = write(fd, lines.p, lines.n);
+        if (n < 0 && errno != EINTR)
+            r = -errno;
+        lines = str_skip(lines, n > 0 ? (size_t)n : 0);
+    }
+    if (r == 0 && fdatasync(fd) < 0)
+        r = -errno;
+    close(fd);
+    return r;
+}
+
+void ledger_keep(struct store_op *op)
+{
+    const char *path = ledger_path(op);
+    struct gathering g = {.op = op, .now_ms = clock_now_ms()};
+    struct err e = {0};
+    if (!path || op->store->ops->is_inline)
+        return;
+    derive_init(&g.derive, op->store->env);
+    map_init(&g.runs);
+    arena_init(&g.scratch);
+    buf_init(&g.out, LINES_MAX);
+    int r = op->store->ops->scan(op->store, op->id, on_line, &g, &e);
+    if (r >= 0 && g.out.n > 0)
+        r = append(path, buf_str(&g.out));
+    if (r < 0)
+        log_warn(op->store->env->log, "store", "what %.*s has cost is not kept: %s",
+                 STR_ARG(op->id), strerror(-r));
+    buf_done(&g.out);
+    arena_done(&g.scratch);
+    map_done(&g.runs);
+    derive_done(&g.derive);
+}
+
+/* At most LEDGER_PAGE bytes from here on, up to the end of a line. */
+static str read_page(struct arena *a, int fd, off_t at)
+{
+    char *bytes = arena_alloc(a, LEDGER_PAGE);
+    size_t got = 0;
+    for (ssize_t n = 1; n > 0 && got<LEDGER_PAGE; got += n> 0 ? (size_t)n : 0)
+        n = pread(fd, bytes + got, LEDGER_PAGE - got, at + (off_t)got);
+    ptrdiff_t last = str_rfind_char(str_make(bytes, got), '\n');
+    return str_make(bytes, last < 0 ? 0 : (size_t)last + 1);
+}
+
+void ledger_read(struct store_op *op)
+{
+    const char *path = ledger_path(op);
+    if (!path || op->store->ops->is_inline)
+        return;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        if (errno != ENOENT)
+            err_errno(&op->err, -errno, "cannot read", path);
+        return;
+    }
+    op->out.blob = read_page(&op->arena, fd, (off_t)op->in.range.after);
+    close(fd);
+}

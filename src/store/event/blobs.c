@@ -1,0 +1,215 @@
+#include "store/event/blobs.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/hash.h"
+#include "base/json_scan.h"
+#include "base/random.h"
+#include "base/utf8.h"
+#include "os/file.h"
+#include "store/event/event.h"
+#include "store/event/text.h"
+#include "store/store.h"
+
+#define REFERENCE STR("{\"$blob\":\"")
+
+enum { PREVIEW_BYTES = 1024, RESTORED_MAX = 32 * 1024 * 1024 };
+
+static const char *blob_path(struct arena *a, const char *dir, str sha256)
+{
+    return arena_printf(a, "%s/%.*s", dir, STR_ARG(sha256)).p;
+}
+
+static int write_file(const struct store_io *io, const char *path, str bytes)
+{
+    int fd = io->open(io, path, O_WRONLY | O_CREAT | O_EXCL, 0600);
+    if (fd < 0)
+        return fd;
+    int r = io_write(io, fd, bytes);
+    if (r == 0)
+        r = io->sync(io, fd);
+    close(fd);
+    return r;
+}
+
+int blobs_put(struct arena *a, const struct store_io *io, const char *dir, str bytes,
+              str *ret_sha256, struct err *e)
+{
+    char hex[SHA256_HEX_LEN + 1], unique[RANDOM_ID_MAX];
+    if (bytes.n > BLOB_MAX_BYTES)
+        return err_set(e, -E2BIG, "value of %zu bytes is larger than a blob may be", bytes.n);
+    sha256_hex(bytes, hex);
+    const char *path = blob_path(a, dir, str_from(hex));
+    struct stat st;
+    *ret_sha256 = arena_str(a, str_from(hex));
+    if (stat(path, &st) == 0 && (size_t)st.st_size == bytes.n)
+        return 0;
+    int r = io_mkdir_all(io, dir);
+    random_id("new", unique);
+    const char *temp = blob_path(a, dir, str_from(unique));
+    if (r == 0)
+        r = write_file(io, temp, bytes);
+    if (r == 0)
+        r = io->rename(io, temp, path);
+    if (r == 0)
+        r = io_sync_dir(io, dir);
+    if (r < 0) {
+        (void)io->unlink(io, temp);
+        return err_errno(e, r, "cannot write", path);
+    }
+    return 0;
+}
+
+int blobs_get(struct arena *a, const char *dir, str sha256, str *ret_bytes, struct err *e)
+{
+    const char *path = blob_path(a, dir, sha256);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    struct stat st;
+    if (fd < 0)
+        return errno == ENOENT ? err_set(e, -ENOENT, "no such blob: %.*s", STR_ARG(sha256))
+                               : err_errno(e, -errno, "cannot open", path);
+    int r = fstat(fd, &st) < 0 ? -errno : 0;
+    if (r == 0 && (!S_ISREG(st.st_mode) || st.st_size > BLOB_MAX_BYTES))
+        r = -EFBIG;
+    if (r == 0) {
+        size_t n = (size_t)st.st_size;
+        char *p = arena_alloc(a, n + 1);
+        p[n] = 0;
+        r = file_read_all(fd, p, n);
+        *ret_bytes = str_make(p, n);
+    }
+    close(fd);
+    if (r < 0)
+        return err_errno(e, r, "cannot read", path);
+    char hex[SHA256_HEX_LEN + 1];
+    sha256_hex(*ret_bytes, hex);
+    if (!str_eq(str_from(hex), sha256))
+        return err_set(e, -EIO, "%s is damaged: its content has another sha256", path);
+    return 0;
+}
+
+/* ---- spilling ---- */
+
+static bool is_reference(str value)
+{
+    return str_starts(value, REFERENCE);
+}
+
+static bool must_spill(str value)
+{
+    return value.n > STORE_SPILL_BYTES || is_reference(value);
+}
+
+static bool has_something_to_spill(str line)
+{
+    struct event_head head;
+    struct json_scan scan;
+    str key, value;
+    bool found = false;
+    if (line.n <= STORE_SPILL_BYTES && str_find(line, REFERENCE, 0) < 0)
+        return false; /* nearly all lines */
+    json_scan_init(&scan, line);
+    while (!found && json_scan_next(&scan, &key, &value))
+        found = must_spill(value);
+    return found && event_scan(line, &head) && head.type == EV_TOOL_DONE;
+}
+
+static str preview_of(struct arena *a, str value)
+{
+    struct json *v = NULL;
+    if (json_parse(a, value, 0, &v, NULL) < 0)
+        return STR_NONE;
+    const struct json *content = json_is(v, JSON_OBJECT) ? json_get(v, "content") : v;
+    return utf8_truncate(text_of_content(a, content), PREVIEW_BYTES);
+}
+
+/* {"$blob":...} for a value that is now a blob. */
+static int make_reference(struct arena *a, const struct store_io *io, const char *dir, str value,
+                          str *ret, struct err *e)
+{
+    str hash;
+    int r = blobs_put(a, io, dir, value, &hash, e);
+    if (r < 0)
+        return r;
+    struct buf b;
+    struct json_writer w;
+    buf_init(&b, STORE_SPILL_BYTES);
+    jw_init(&w, &b);
+    jw_object(&w);
+    jw_kstr(&w, "$blob", hash);
+    jw_kint(&w, "bytes", (int64_t)value.n);
+    jw_kstr(&w, "preview", preview_of(a, value));
+    jw_end(&w);
+    *ret = arena_str(a, buf_str(&b));
+    buf_done(&b);
+    return 0;
+}
+
+/* Keys come raw from the scanner: they are still escaped. */
+static void add_member(struct buf *out, str key, str value)
+{
+    buf_add_lit(out, out->n ? ",\"" : "{\"");
+    buf_add_str(out, key);
+    buf_add_lit(out, "\":");
+    buf_add_str(out, value);
+}
+
+int blobs_spill(struct arena *a, const struct store_io *io, const char *dir, str *line,
+                struct err *e)
+{
+    str body = str_slice(*line, 0, line->n - 1);
+    if (!has_something_to_spill(body))
+        return 0;
+    struct buf out;
+    struct json_scan scan;
+    str key, value;
+    int r = 0;
+    buf_init(&out, line->n + STORE_SPILL_BYTES);
+    json_scan_init(&scan, body);
+    while (r == 0 && json_scan_next(&scan, &key, &value)) {
+        if (must_spill(value))
+            r = make_reference(a, io, dir, value, &value, e);
+        add_member(&out, key, value);
+    }
+    buf_add_lit(&out, "}\n");
+    if (r == 0)
+        *line = arena_str(a, buf_str(&out));
+    buf_done(&out);
+    return r;
+}
+
+static str blob_of(struct arena *a, const char *dir, str reference)
+{
+    str sha256 = str_slice(reference, REFERENCE.n, REFERENCE.n + SHA256_HEX_LEN);
+    str bytes;
+    for (size_t i = 0; i < sha256.n; i++) {
+        if (!strchr("0123456789abcdef", sha256.p[i]))
+            return STR_NONE;
+    }
+    bool is_found = sha256.n == SHA256_HEX_LEN && blobs_get(a, dir, sha256, &bytes, NULL) == 0;
+    return is_found ? bytes : STR_NONE;
+}
+
+str blobs_restore(struct arena *a, const char *dir, str line)
+{
+    struct event_head head;
+    if (str_find(line, REFERENCE, 0) < 0 || !event_scan(line, &head) || head.type != EV_TOOL_DONE)
+        return line;
+    struct buf out;
+    struct json_scan scan;
+    str key, value;
+    buf_init(&out, RESTORED_MAX);
+    json_scan_init(&scan, line);
+    while (json_scan_next(&scan, &key, &value)) {
+        str bytes = is_reference(value) ? blob_of(a, dir, value) : STR_NONE;
+        add_member(&out, key, bytes.n ? bytes : value);
+    }
+    buf_add_char(&out, '}');
+    str whole = buf_failed(&out) ? line : arena_str(a, buf_str(&out));
+    buf_done(&out);
+    return whole;
+}

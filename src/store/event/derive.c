@@ -1,0 +1,363 @@
+#include "store/event/derive.h"
+
+#include "base/clock.h"
+#include "base/json_scan.h"
+#include "base/utf8.h"
+#include "store/event/text.h"
+
+enum { PREVIEW_BYTES = 400 };
+
+void derive_init(struct derive *d, const struct store_env *env)
+{
+    *d = (struct derive){.env = env, .conv.is_cost_known = true};
+    arena_init(&d->arena);
+}
+
+void derive_done(struct derive *d)
+{
+    arena_done(&d->arena);
+}
+
+/* Copies only what is new, so that the same model named a thousand times costs nothing. */
+static void keep(struct derive *d, str *place, str value)
+{
+    if (!str_eq(*place, value))
+        *place = arena_str(&d->arena, value);
+}
+
+static void keep_strs(struct derive *d, struct json_strs *place, const struct json *arr)
+{
+    size_t n = json_is(arr, JSON_ARRAY) ? arr->len : 0;
+    struct json_strs out = {.items = arena_array(&d->arena, n ? n : 1, sizeof(str))};
+    for (size_t i = 0; i < n; i++) {
+        if (json_is(&arr->items[i], JSON_STRING))
+            out.items[out.len++] = arena_str(&d->arena, arr->items[i].s);
+    }
+    *place = out;
+}
+
+/* ---- line 1 ---- */
+
+static bool is_metadata(const struct json *v)
+{
+    return json_is(v, JSON_OBJECT) && !json_get(v, "role") &&
+           (json_get(v, "id") || json_get(v, "createdAt")) && !json_get(v, "type");
+}
+
+static const struct json *keep_object(struct derive *d, const struct json *v)
+{
+    return json_is(v, JSON_OBJECT) ? json_clone(&d->arena, v) : NULL;
+}
+
+static void read_header(struct derive *d, const struct json *v)
+{
+    struct conv *c = &d->conv;
+    int64_t created;
+    keep(d, &c->workspace_id, json_get_string(v, "workspaceId"));
+    keep(d, &c->title, json_get_string(v, "title"));
+    keep(d, &c->channel, json_get_string(v, "channel"));
+    keep(d, &c->model, json_get_string(v, "model"));
+    keep(d, &c->forked_from, json_get_string(v, "forkedFrom"));
+    keep(d, &c->acl.owner_id, json_get_string(v, "ownerId"));
+    c->acl.is_shared = str_eq(json_get_string(v, "visibility"), STR("shared"));
+    keep_strs(d, &c->acl.participants, json_get(v, "participants"));
+    c->parent = keep_object(d, json_get(v, "parent"));
+    c->metadata = keep_object(d, json_get(v, "metadata"));
+    c->is_hidden = c->parent != NULL;
+    char iso[CLOCK_ISO_LEN + 1] = "";
+    if (event_time(v, &created))
+        clock_iso(created, iso);
+    keep(d, &c->created_at, str_from(iso));
+    (void)snprintf(d->updated_at, sizeof(d->updated_at), "%s", iso);
+}
+
+/* ---- events ---- */
+
+static int64_t tokens(const struct json *v, const char *key)
+{
+    int64_t n = json_get_int(v, key, 0);
+    return n < 0 ? 0 : n;
+}
+
+void derive_usage(const struct json *v, struct conv_usage *u)
+{
+    const struct json *nested = json_get(v, "usage");
+    if (json_is(nested, JSON_OBJECT))
+        v = nested;
+    *u = (struct conv_usage){
+        .input_tokens = tokens(v, "inputTokens"),
+        .output_tokens = tokens(v, "outputTokens"),
+        .cache_read_tokens = tokens(v, "cacheReadTokens"),
+        .cache_write_5m_tokens = tokens(v, "cacheWrite5mTokens"),
+        .cache_write_1h_tokens = tokens(v, "cacheWrite1hTokens"),
+    };
+    int64_t writes = tokens(v, "cacheWriteTokens") + tokens(v, "cacheCreationTokens");
+    if (u->cache_write_5m_tokens == 0 && writes > u->cache_write_1h_tokens)
+        u->cache_write_5m_tokens = writes - u->cache_write_1h_tokens;
+}
+
+static bool is_free(const struct conv_usage *u)
+{
+    return u->input_tokens == 0 && u->output_tokens == 0;
+}
+
+bool derive_cost(const struct store_env *env, const struct json *v, str model,
+                 const struct conv_usage *u, double *ret_usd)
+{
+    if (env->price && env->price(env->price_ctx, model, u, ret_usd))
+        return true;
+    *ret_usd = json_double(json_get(v, "costUsd"), -1);
+    if (*ret_usd >= 0)
+        return true;
+    *ret_usd = 0;
+    return is_free(u);
+}
+
+/* A fork takes over lines as they are, with their times, and is made after all of them. */
+bool derive_is_copied(str forked_from, str created_at, const struct json *event)
+{
+    int64_t created, when;
+    return forked_from.n > 0 && clock_parse_iso(created_at, &created) == 0 &&
+           event_time(event, &when) && when <= created;
+}
+
+/* `event` has the time, `v` the figures. */
+static void add_usage(struct derive *d, const struct json *event, const struct json *v, str model)
+{
+    struct conv *c = &d->conv;
+    struct conv_usage u;
+    if (derive_is_copied(c->forked_from, c->created_at, event))
+        return;
+    derive_usage(v, &u);
+    c->usage.input_tokens += u.input_tokens;
+    c->usage.output_tokens += u.output_tokens;
+    c->usage.cache_read_tokens += u.cache_read_tokens;
+    c->usage.cache_write_5m_tokens += u.cache_write_5m_tokens;
+    c->usage.cache_write_1h_tokens += u.cache_write_1h_tokens;
+    double usd;
+    if (derive_cost(d->env, v, model, &u, &usd))
+        c->cost_usd += usd;
+    else
+        c->is_cost_known = false;
+}
+
+static void on_user_message(struct derive *d, const struct json *v)
+{
+    d->conv.message_count++;
+    if (d->conv.preview.n)
+        return;
+    str text = text_of_content(&d->arena, json_get(v, "content"));
+    d->conv.preview = utf8_truncate(text, PREVIEW_BYTES);
+}
+
+/* Constants: the arena of a log that is read for years does not grow with its runs. */
+static str stop_name(str given)
+{
+    static const char *const NAMES[] = {"complete", "max_iterations", "token_budget", "cancelled",
+                                        "length",   "refusal",        "waiting"};
+    for (size_t i = 0; i < ARRAY_LEN(NAMES); i++)
+        if (str_eq(given, str_from(NAMES[i])))
+            return str_from(NAMES[i]);
+    return STR("complete");
+}
+
+static void on_run_start(struct derive *d, const struct json *v)
+{
+    (void)v;
+    d->conv.last_run = STR("open");
+}
+
+static void on_run_done(struct derive *d, const struct json *v)
+{
+    d->conv.last_run = stop_name(json_get_string(v, "stopReason"));
+    d->conv.message_count += !str_eq(d->conv.last_run, STR("waiting"));
+}
+
+static void on_run_error(struct derive *d, const struct json *v)
+{
+    (void)v;
+    d->conv.last_run = STR("error");
+}
+
+static void add_answer(struct derive *d, const struct json *event, const struct json *v)
+{
+    str model = json_get_string(v, "model");
+    add_usage(d, event, v, model);
+    if (model.n)
+        keep(d, &d->conv.last_model, model);
+}
+
+static void on_llm_response(struct derive *d, const struct json *v)
+{
+    add_answer(d, v, v);
+}
+
+static void on_aux_usage(struct derive *d, const struct json *v)
+{
+    add_usage(d, v, v, json_get_string(v, "model"));
+}
+
+/* An automatic title never replaces a title, in whichever order the two were written. */
+static void on_title(struct derive *d, const struct json *v)
+{
+    if (json_get_bool(v, "auto", false) && d->conv.title.n)
+        return;
+    keep(d, &d->conv.title, json_get_string(v, "title"));
+}
+
+static void on_visibility(struct derive *d, const struct json *v)
+{
+    d->conv.acl.is_shared = str_eq(json_get_string(v, "visibility"), STR("shared"));
+}
+
+static void on_participants(struct derive *d, const struct json *v)
+{
+    keep_strs(d, &d->conv.acl.participants, json_get(v, "participants"));
+}
+
+static void on_legacy_message(struct derive *d, const struct json *v)
+{
+    str role = json_get_string(v, "role");
+    if (str_eq(role, STR("user"))) {
+        on_user_message(d, v);
+    } else if (str_eq(role, STR("assistant"))) {
+        const struct json *meta = json_get(v, "metadata");
+        d->conv.message_count++;
+        if (json_is(meta, JSON_OBJECT))
+            add_answer(d, v, meta);
+    }
+}
+
+static void (*const HANDLERS[])(struct derive *d, const struct json *v) = {
+    [EV_USER_MESSAGE] = on_user_message,
+    [EV_RUN_START] = on_run_start,
+    [EV_RUN_DONE] = on_run_done,
+    [EV_RUN_ERROR] = on_run_error,
+    [EV_LLM_RESPONSE] = on_llm_response,
+    [EV_AUX_USAGE] = on_aux_usage,
+    [EV_TITLE] = on_title,
+    [EV_VISIBILITY] = on_visibility,
+    [EV_PARTICIPANTS] = on_participants,
+    [EV_LEGACY_MESSAGE] = on_legacy_message,
+};
+
+static void set_updated(struct derive *d, str raw)
+{
+    int64_t ms;
+    char iso[CLOCK_ISO_LEN + 1];
+    str plain = raw.n && raw.p[0] == '"' ? json_scan_plain(raw) : STR_NONE;
+    if (plain.n && str_eq(plain, str_from(d->updated_at)))
+        return; /* lines that are written together */
+    if (plain.n ? clock_parse_iso(plain, &ms) < 0 : parse_i64(raw, &ms) < 0)
+        return;
+    clock_iso(ms, iso);
+    /* The copied past of a fork is older than the fork. */
+    if (d->conv.forked_from.n == 0 || str_cmp(str_from(iso), d->conv.created_at) >= 0)
+        memcpy(d->updated_at, iso, sizeof(iso));
+}
+
+/* Is it enough to know that there was such an event? */
+static bool is_only_counted(const struct derive *d, enum event_type type)
+{
+    return type == EV_RUN_START || type == EV_RUN_ERROR ||
+           (type == EV_USER_MESSAGE && d->conv.preview.n);
+}
+
+static void on_event(struct derive *d, str line, bool is_good)
+{
+    struct event_head head;
+    if (!(is_good ? event_peek(line, &head) : event_scan(line, &head))) {
+        d->conv.bad_lines++;
+        return;
+    }
+    if (head.ts.n)
+        set_updated(d, head.ts);
+    void (*handler)(struct derive *, const struct json *) =
+        (size_t)head.type < ARRAY_LEN(HANDLERS) ? HANDLERS[head.type] : NULL;
+    if (!handler)
+        return;
+    if (is_good && is_only_counted(d, head.type)) {
+        handler(d, NULL);
+        return;
+    }
+    struct arena scratch;
+    struct json *v;
+    arena_init(&scratch);
+    if (json_parse(&scratch, line, 0, &v, NULL) == 0)
+        handler(d, v);
+    else
+        d->conv.bad_lines++;
+    arena_done(&scratch);
+}
+
+static void on_first_line(struct derive *d, str line)
+{
+    struct arena scratch;
+    struct json *v = NULL;
+    struct event_head head;
+    arena_init(&scratch);
+    d->has_header = true;
+    if (json_parse(&scratch, line, 0, &v, NULL) == 0 && is_metadata(v)) {
+        read_header(d, v);
+    } else {
+        d->is_damaged = true;
+        d->conv.acl.is_sealed = true;
+        if (event_scan(line, &head))
+            on_event(d, line, false);
+        else
+            d->conv.bad_lines++;
+    }
+    arena_done(&scratch);
+}
+
+void derive_line(struct derive *d, str line, store_pos end)
+{
+    if (!d->has_header)
+        on_first_line(d, line);
+    else if (str_trim(line).n)
+        on_event(d, line, false);
+    d->conv.end = end;
+}
+
+void derive_appended(struct derive *d, str line, store_pos end)
+{
+    if (d->has_header)
+        on_event(d, line, true);
+    else
+        on_first_line(d, line); /* to an empty file */
+    d->conv.end = end;
+}
+
+/* ---- copies ---- */
+
+struct conv *conv_clone(struct arena *a, const struct conv *c)
+{
+    struct conv *out = arena_alloc(a, sizeof(*out));
+    *out = *c;
+    str *strings[] = {&out->id,      &out->workspace_id, &out->created_at,   &out->updated_at,
+                      &out->title,   &out->channel,      &out->model,        &out->forked_from,
+                      &out->preview, &out->last_model,   &out->acl.owner_id, &out->last_run};
+    for (size_t i = 0; i < ARRAY_LEN(strings); i++)
+        *strings[i] = arena_str(a, *strings[i]);
+    out->parent = c->parent ? json_clone(a, c->parent) : NULL;
+    out->metadata = c->metadata ? json_clone(a, c->metadata) : NULL;
+    struct json_strs *p = &out->acl.participants;
+    p->items = arena_array(a, p->len ? p->len : 1, sizeof(str));
+    for (size_t i = 0; i < p->len; i++)
+        p->items[i] = arena_str(a, c->acl.participants.items[i]);
+    return out;
+}
+
+struct conv *derive_conv(const struct derive *d, struct arena *a, str id, str workspace_id)
+{
+    struct conv c = d->conv;
+    c.id = id;
+    c.updated_at = str_from(d->updated_at);
+    if (!d->has_header)
+        c.acl.is_sealed = true; /* an empty log belongs to nobody, and must not be added to */
+    if (!c.workspace_id.n)
+        c.workspace_id = workspace_id;
+    if (!c.created_at.n)
+        c.created_at = c.updated_at;
+    return conv_clone(a, &c);
+}

@@ -1,0 +1,157 @@
+#include "store/event/event.h"
+
+#include <errno.h>
+
+#include "base/clock.h"
+#include "base/json_scan.h"
+#include "store/store.h"
+
+static const struct {
+    enum event_type type;
+    str name;
+} TYPES[] = {
+    {EV_USER_MESSAGE, STR_INIT("user.message")},
+    {EV_RUN_START, STR_INIT("run.start")},
+    {EV_LLM_RESPONSE, STR_INIT("llm.response")},
+    {EV_TOOL_START, STR_INIT("tool.start")},
+    {EV_TOOL_PROGRESS, STR_INIT("tool.progress")},
+    {EV_TOOL_DONE, STR_INIT("tool.done")},
+    {EV_RUN_DONE, STR_INIT("run.done")},
+    {EV_RUN_ERROR, STR_INIT("run.error")},
+    {EV_ASK_OPENED, STR_INIT("ask.opened")},
+    {EV_ASK_ANSWERED, STR_INIT("ask.answered")},
+    {EV_AUX_USAGE, STR_INIT("aux.usage")},
+    {EV_HISTORY_COMPACTED, STR_INIT("history.compacted")},
+    {EV_TITLE, STR_INIT("metadata.title")},
+    {EV_VISIBILITY, STR_INIT("metadata.visibility")},
+    {EV_PARTICIPANTS, STR_INIT("metadata.participants")},
+    {EV_NOTE, STR_INIT("note")},
+};
+
+enum event_type event_type_of(str name)
+{
+    for (size_t i = 0; i < ARRAY_LEN(TYPES); i++) {
+        if (str_eq(TYPES[i].name, name))
+            return TYPES[i].type;
+    }
+    return EV_UNKNOWN;
+}
+
+str event_name(enum event_type t)
+{
+    for (size_t i = 0; i < ARRAY_LEN(TYPES); i++) {
+        if (TYPES[i].type == t)
+            return TYPES[i].name;
+    }
+    return STR_NONE;
+}
+
+/* Of several members of one name the first counts, as everywhere. */
+static bool read_head(str line, bool is_good, struct event_head *ret)
+{
+    struct json_scan scan;
+    str key, value, type = STR_NONE, role = STR_NONE, ts = STR_NONE, timestamp = STR_NONE;
+    json_scan_init(&scan, line);
+    while (!(is_good && type.n && ts.n) && json_scan_next(&scan, &key, &value)) {
+        if (!type.n && str_eq(key, STR("type")))
+            type = json_scan_plain(value);
+        else if (!role.n && str_eq(key, STR("role")))
+            role = json_scan_plain(value);
+        else if (!ts.n && str_eq(key, STR("ts")))
+            ts = value;
+        else if (!timestamp.n && str_eq(key, STR("timestamp")))
+            timestamp = value;
+    }
+    *ret = (struct event_head){
+        .type = type.n ? event_type_of(type) : EV_LEGACY_MESSAGE,
+        .type_name = type.n ? type : STR("message"),
+        .ts = ts.n ? ts : timestamp,
+    };
+    return !scan.failed && (type.n || role.n);
+}
+
+bool event_scan(str line, struct event_head *ret)
+{
+    return read_head(line, false, ret);
+}
+
+bool event_peek(str line, struct event_head *ret)
+{
+    return read_head(line, true, ret);
+}
+
+static int check(struct arena *a, str in, struct json **ret, struct err *e)
+{
+    if (in.n > STORE_LINE_MAX)
+        return err_set(e, -E2BIG, "event of %zu bytes is larger than the limit of %u", in.n,
+                       STORE_LINE_MAX);
+    if (json_parse(a, in, 0, ret, e) < 0) {
+        err_prefix(e, "event is not valid JSON");
+        return -EINVAL;
+    }
+    if (!json_get_string(*ret, "type").n &&
+        (json_get(*ret, "type") || !json_get_string(*ret, "role").n))
+        return err_set(e, -EINVAL, "event has no \"type\"");
+    return 0;
+}
+
+/* The object with {"ts":...} as its first member, and `end` behind it. */
+static str with_time(struct arena *a, str object, int64_t ms, str end)
+{
+    char ts[CLOCK_ISO_LEN + 1];
+    clock_iso(ms, ts);
+    const str parts[] = {STR("{\"ts\":\""), str_make(ts, CLOCK_ISO_LEN), STR("\","),
+                         str_skip(object, 1), end};
+    return arena_join(a, parts, ARRAY_LEN(parts));
+}
+
+int event_prepare(struct arena *a, str in, int64_t now_ms, str *ret_line, struct err *e)
+{
+    struct json *v;
+    int r = check(a, in, &v, e);
+    if (r < 0)
+        return r;
+    in = str_trim(in);
+    if (str_find_char(in, '\n') >= 0 || str_find_char(in, '\r') >= 0)
+        in = json_to_str(a, v);
+    bool is_dated = json_get(v, "ts") != NULL;
+    *ret_line = is_dated ? arena_concat(a, in, STR("\n")) : with_time(a, in, now_ms, STR("\n"));
+    return 0;
+}
+
+bool event_is_waiting(str run_done_line)
+{
+    str reason = json_scan_plain(json_scan_field(run_done_line, STR("stopReason")));
+    return str_eq(reason, STR("waiting"));
+}
+
+void event_begin(struct json_writer *w, struct buf *out, enum event_type t, int64_t now_ms)
+{
+    char ts[CLOCK_ISO_LEN + 1];
+    clock_iso(now_ms, ts);
+    jw_init(w, out);
+    jw_object(w);
+    jw_kstr(w, "ts", str_from(ts));
+    jw_kstr(w, "type", event_name(t));
+}
+
+static bool time_of(const struct json *v, int64_t *ret_ms)
+{
+    if (json_is(v, JSON_INT)) {
+        *ret_ms = v->i;
+        return true;
+    }
+    return json_is(v, JSON_STRING) && clock_parse_iso(v->s, ret_ms) == 0;
+}
+
+bool event_time(const struct json *line, int64_t *ret_ms)
+{
+    return time_of(json_get(line, "ts"), ret_ms) || time_of(json_get(line, "timestamp"), ret_ms) ||
+           time_of(json_get(line, "createdAt"), ret_ms);
+}
+
+str event_dated(struct arena *a, str line, const struct json *v, int64_t *last_ms)
+{
+    (void)event_time(v, last_ms);
+    return json_get(v, "ts") ? line : with_time(a, line, *last_ms, STR_NONE);
+}

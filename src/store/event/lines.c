@@ -1,0 +1,202 @@
+#include "store/event/lines.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <unistd.h>
+
+#include "base/json.h"
+
+enum { READ_BYTES = 256 * 1024, TAIL_BYTES = 64 * 1024 };
+
+void lines_init(struct lines *l, int fd, off_t from, off_t limit)
+{
+    *l = (struct lines){.fd = fd, .at = from, .limit = limit, .window_at = from};
+    buf_init(&l->window, LINES_MAX_BYTES + READ_BYTES);
+}
+
+void lines_done(struct lines *l)
+{
+    buf_done(&l->window);
+}
+
+/* Adds the next piece of the file to the window: 1, 0 at the limit, or -errno. */
+static int fill(struct lines *l)
+{
+    off_t from = l->window_at + (off_t)l->window.n;
+    if (from >= l->limit)
+        return 0;
+    size_t want = l->limit - from < READ_BYTES ? (size_t)(l->limit - from) : READ_BYTES;
+    int r = buf_reserve(&l->window, want);
+    if (r < 0)
+        return r;
+    ssize_t n;
+    do
+        n = pread(l->fd, l->window.p + l->window.n, want, from);
+    while (n < 0 && errno == EINTR);
+    if (n <= 0)
+        return n < 0 ? -errno : 0; /* the file was cut under us: that is its end */
+    l->window.n += (size_t)n;
+    return 1;
+}
+
+static void slide(struct lines *l)
+{
+    size_t used = (size_t)(l->at - l->window_at);
+    buf_consume(&l->window, used);
+    l->window_at = l->at;
+}
+
+/* Moves `at` behind the end of a line that is too long to hold. */
+static int skip_overlong(struct lines *l)
+{
+    l->overlong++;
+    for (;;) {
+        l->at = l->window_at + (off_t)l->window.n;
+        slide(l);
+        int r = fill(l);
+        if (r <= 0)
+            return r;
+        const char *lf = memchr(l->window.p, '\n', l->window.n);
+        if (lf) {
+            l->at = l->window_at + (lf - l->window.p) + 1;
+            return 1;
+        }
+    }
+}
+
+int lines_next(struct lines *l, struct line *ret)
+{
+    size_t searched = 0;
+    for (;;) {
+        size_t used = (size_t)(l->at - l->window_at);
+        size_t have = l->window.n - used;
+        const char *p = have ? l->window.p + used : NULL;
+        const char *lf = have > searched ? memchr(p + searched, '\n', have - searched) : NULL;
+        if (lf) {
+            ret->start = l->at;
+            ret->text = str_make(p, (size_t)(lf - p));
+            ret->end = l->at += (lf - p) + 1;
+            if (ret->text.n <= LINES_MAX_BYTES)
+                return 1;
+            l->overlong++;
+            searched = 0;
+            continue;
+        }
+        searched = have;
+        slide(l);
+        int r = have > LINES_MAX_BYTES ? skip_overlong(l) : fill(l);
+        if (have > LINES_MAX_BYTES)
+            searched = 0;
+        if (r <= 0)
+            return r;
+    }
+}
+
+static int read_at(int fd, char *p, size_t n, off_t at)
+{
+    while (n > 0) {
+        ssize_t r = pread(fd, p, n, at);
+        if (r < 0 && errno == EINTR)
+            continue;
+        if (r <= 0)
+            return r < 0 ? -errno : -EIO;
+        p += r, at += r, n -= (size_t)r;
+    }
+    return 0;
+}
+
+int lines_last_start(int fd, off_t size, off_t *ret)
+{
+    char chunk[8192];
+    for (off_t end = size; end > 0;) {
+        size_t n = end < (off_t)sizeof(chunk) ? (size_t)end : sizeof(chunk);
+        int r = read_at(fd, chunk, n, end - (off_t)n);
+        if (r < 0)
+            return r;
+        const char *lf = memrchr(chunk, '\n', n);
+        end -= (off_t)n;
+        if (lf) {
+            *ret = end + (lf - chunk) + 1;
+            return 0;
+        }
+    }
+    *ret = 0;
+    return 0;
+}
+
+int lines_unended(struct arena *a, int fd, off_t start, off_t size, str *ret_text)
+{
+    struct arena scratch;
+    struct json *v = NULL;
+    if (start >= size || size - start > LINES_MAX_BYTES)
+        return 0;
+    size_t n = (size_t)(size - start);
+    char *p = arena_alloc(a, n);
+    int r = read_at(fd, p, n, start);
+    if (r < 0)
+        return r;
+    *ret_text = str_make(p, n);
+    arena_init(&scratch);
+    r = json_parse(&scratch, *ret_text, 0, &v, NULL) == 0 && json_is(v, JSON_OBJECT);
+    arena_done(&scratch);
+    return r;
+}
+
+int lines_is_boundary(int fd, off_t pos)
+{
+    char c;
+    if (pos == 0)
+        return 1;
+    int r = read_at(fd, &c, 1, pos - 1);
+    return r < 0 ? r : c == '\n';
+}
+
+static size_t count_lines(str s)
+{
+    size_t n = 0;
+    for (const char *p = s.p, *end = s.p + s.n; p < end && (p = memchr(p, '\n', (size_t)(end - p)));
+         p++)
+        n++;
+    return n;
+}
+
+static size_t wider(size_t window, size_t max_bytes)
+{
+    size_t next = window * 4;
+    if (window < max_bytes && next > max_bytes)
+        next = max_bytes;
+    return next < LINES_MAX_BYTES + TAIL_BYTES ? next : LINES_MAX_BYTES + TAIL_BYTES;
+}
+
+int lines_tail(struct arena *a, int fd, off_t end, size_t max_lines, size_t max_bytes,
+               off_t *ret_from, str *ret_bytes)
+{
+    /* Reading again with four times the window costs a third more than reading once, and
+     * leaves one piece of memory that belongs to the answer. */
+    for (size_t window = TAIL_BYTES;; window = wider(window, max_bytes)) {
+        size_t n = (off_t)window < end ? window : (size_t)end;
+        char *p = xcalloc(1, n + 1);
+        int r = read_at(fd, p, n, end - (off_t)n);
+        if (r < 0) {
+            free(p);
+            return r;
+        }
+        /* The piece begins in the middle of a line unless it begins with the file. */
+        const char *first = p;
+        if ((off_t)n < end)
+            first = n > 1 ? memchr(p, '\n', n - 1) : NULL;
+        if (first && (off_t)n < end)
+            first++;
+        str got = first ? str_make(first, n - (size_t)(first - p)) : STR_NONE;
+        bool is_enough = (off_t)n == end ||
+                         (first && (n >= max_bytes || count_lines(got) >= max_lines)) ||
+                         n > LINES_MAX_BYTES;
+        if (is_enough) {
+            *ret_from = end - (off_t)got.n;
+            *ret_bytes = arena_str(a, got);
+        }
+        free(p);
+        if (is_enough)
+            return 0;
+    }
+}

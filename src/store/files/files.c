@@ -1,0 +1,313 @@
+#include "store/files/files.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "store/event/blobs.h"
+#include "store/event/lines.h"
+#include "store/event/page.h"
+#include "store/index/index.h"
+#include "store/integrity.h"
+
+static struct files *files(const struct store_op *op)
+{
+    return op->store->impl;
+}
+
+int files_open(struct store *s, const struct file_layout *layout, struct err *e)
+{
+    const struct store_io *io = appender_io(s->env->appender);
+    if (!s->conf.read_only) {
+        int r = io_mkdir_all(io, s->conf.dir);
+        if (r < 0)
+            return err_errno(e, r, "cannot make the directory", s->conf.dir);
+    }
+    struct files *f = xcalloc(1, sizeof(*f));
+    f->store = s;
+    f->layout = layout;
+    f->io = io;
+    f->cache = cache_new(f);
+    s->impl = f;
+    return 0;
+}
+
+static void on_released(void *ctx)
+{
+    struct store *s = ctx;
+    struct files *f = s->impl;
+    cache_free(f->cache);
+    if (f->layout->closed)
+        f->layout->closed(f);
+    free(f);
+    store_closed(s);
+}
+
+static void on_index_freed(void *ctx)
+{
+    struct store *s = ctx;
+    appender_release(s->env->appender, s, on_released, s);
+}
+
+void files_close(struct store *s)
+{
+    struct files *f = s->impl;
+    index_free(f->index, on_index_freed, s);
+}
+
+bool files_locate(struct store_op *op, str id)
+{
+    struct files *f = files(op);
+    op->path = f->layout->path(f, &op->arena, id);
+    if (!op->path) {
+        err_set(&op->err, -ENOENT, "no such conversation: %.*s", STR_ARG(id));
+        return false;
+    }
+    uint64_t end;
+    if (appender_end(f->store->env->appender, op->path, &end))
+        op->limit = end;
+    return true;
+}
+
+/* ---- writing ---- */
+
+struct store_op *files_op(struct log_task *t)
+{
+    return CONTAINER_OF(t, struct store_op, task);
+}
+
+static const enum log_sync SYNC[] = {
+    [STORE_SYNC] = LOG_SYNC_ALWAYS,
+    [STORE_INTERVAL] = LOG_SYNC_INTERVAL,
+    [STORE_NONE] = LOG_SYNC_NEVER,
+};
+
+void files_submit(struct store_op *op, enum log_task_kind kind, void (*done)(struct log_task *t))
+{
+    const struct store_conf *conf = &op->store->conf;
+    struct log_spec spec = {.path = op->path,
+                            .owner = op->store,
+                            .sync = SYNC[conf->durability],
+                            .journal_dir = files(op)->layout->is_journalled ? conf->dir : NULL};
+    op->task.kind = kind;
+    op->task.done = done;
+    appender_submit(op->store->env->appender, &spec, &op->task);
+}
+
+static int check_line(struct store_op *op, const char *blob_dir, str *line)
+{
+    struct err *e = &op->task.err;
+    int r = event_prepare(&op->arena, *line, clock_now_ms(), line, e);
+    return r < 0 ? r : blobs_spill(&op->arena, files(op)->io, blob_dir, line, e);
+}
+
+/* A task that fails here fails alone, so the chain moves only once every line is good. */
+int files_prepare(struct store_op *op, size_t from, const char *blob_dir, struct chain *chain)
+{
+    struct files *f = files(op);
+    for (size_t i = from; i < op->nlines; i++) {
+        int r = check_line(op, blob_dir, &op->lines[i]);
+        if (r < 0)
+            return r;
+    }
+    if (chain_resume(chain, op->store->conf.integrity) < 0)
+        return err_errno(&op->task.err, -EIO, "cannot read the end of", op->path);
+    for (size_t i = from; i < op->nlines; i++) {
+        str *line = &op->task.lines[i];
+        *line = op->lines[i];
+        if (f->layout->record)
+            *line = f->layout->record(f, &op->arena, op->id, *line);
+        chain_seal(chain, &op->arena, line);
+    }
+    return 0;
+}
+
+/* On a pool thread, right before the write: the time of an event is the time it is written. */
+static int prepare(struct log_task *t, const struct store_io *io)
+{
+    struct store_op *op = files_op(t);
+    struct files *f = files(op);
+    const char *blob_dir = f->layout->blob_dir(f, &op->arena, op->id);
+    struct chain fresh = {.is_known = true};
+    bool is_new = t->kind == LOG_CREATE;
+    if (is_new && op->store->conf.integrity)
+        chain_start(&fresh, t->lines[0]);
+    int r = files_prepare(op, is_new, blob_dir, is_new ? &fresh : t->chain);
+    return r == 0 && f->layout->before_append ? f->layout->before_append(f, op, &t->err) : r;
+}
+
+static void on_written(struct log_task *t)
+{
+    struct store_op *op = files_op(t);
+    op->err = t->err;
+    store_pos at = t->start;
+    for (size_t i = 0; i < t->n && !op->err.code; i++)
+        op->pos[i] = at += t->lines[i].n;
+    if (op->err.code)
+        cache_drop(files(op)->cache, op->id); /* it may have read what was taken back */
+    else if (t->kind == LOG_APPEND)
+        cache_append(files(op)->cache, op);
+    index_touch(files(op)->index, op->id, t->kind == LOG_CREATE);
+    op_done(op);
+}
+
+static void submit_lines(struct store_op *op, enum log_task_kind kind)
+{
+    op->task = (struct log_task){.lines = op->lines, .n = op->nlines, .prepare = prepare};
+    if (files(op)->layout->record)
+        op->task.lines = arena_array(&op->arena, op->nlines + 1, sizeof(str));
+    for (size_t i = 0; i < op->nlines; i++)
+        op->task.bytes += op->lines[i].n;
+    files_submit(op, kind, on_written);
+}
+
+void files_create(struct store_op *op)
+{
+    op->lines[0] = header_line(&op->arena, op->store, op->id, &op->in.create, clock_now_ms());
+    if (!op->lines[0].n)
+        err_set(&op->err, -E2BIG, "the metadata of a new conversation is too large");
+    if (!op->err.code && files_locate(op, op->id))
+        submit_lines(op, LOG_CREATE);
+    else
+        op_done_later(op);
+}
+
+void files_append(struct store_op *op)
+{
+    if (files_locate(op, op->id))
+        submit_lines(op, LOG_APPEND);
+    else
+        op_done_later(op);
+}
+
+/* ---- reading ---- */
+
+void files_get(struct store_op *op)
+{
+    op->limit = UINT64_MAX;
+    if (files_locate(op, op->id))
+        cache_get(files(op)->cache, op);
+    else
+        op_done_later(op);
+}
+
+static void read_work(struct store_op *op)
+{
+    struct files *f = files(op);
+    struct page_source source = {.is_bounded = op->limit != UINT64_MAX, .event = f->layout->event};
+    source.fd = file_store_open_log(op->path, op->limit, &source.limit, &op->err);
+    if (source.fd < 0)
+        return;
+    source.blob_dir = f->layout->blob_dir(f, &op->arena, op->id);
+    int r = page_read(&op->arena, &source, &op->in.range, &op->out.page);
+    close(source.fd);
+    if (r < 0)
+        err_errno(&op->err, r, "cannot read", op->path);
+}
+
+void files_read(struct store_op *op)
+{
+    bool is_answered = !files_locate(op, op->id) || cache_read(files(op)->cache, op);
+    if (is_answered)
+        op_done_later(op);
+    else
+        op_run(op, read_work);
+}
+
+static int last_line(const struct file_layout *layout, int fd, off_t at, off_t size,
+                     store_line_fn fn, void *ctx)
+{
+    struct arena a;
+    str text;
+    arena_init(&a);
+    int r = lines_unended(&a, fd, at, size, &text);
+    if (r > 0)
+        (void)fn(ctx, files_event(layout, &a, text), (store_pos)size + 1);
+    arena_done(&a);
+    return r < 0 ? r : 0;
+}
+
+int files_each_line(const struct file_layout *layout, int fd, off_t from, off_t limit,
+                    bool is_bounded, store_line_fn fn, void *ctx, int64_t *overlong)
+{
+    struct arena scratch;
+    struct lines lines;
+    struct line line;
+    int r;
+    bool goes_on = true;
+    arena_init(&scratch);
+    lines_init(&lines, fd, from, limit);
+    while (goes_on && (r = lines_next(&lines, &line)) > 0) {
+        arena_reset(&scratch);
+        goes_on = fn(ctx, files_event(layout, &scratch, line.text), (store_pos)line.end);
+    }
+    if (goes_on && r == 0 && !is_bounded)
+        r = last_line(layout, fd, lines.at, limit, fn, ctx);
+    arena_done(&scratch);
+    *overlong += lines.overlong;
+    lines_done(&lines);
+    return r < 0 ? r : 0;
+}
+
+int files_scan(struct store *s, str id, store_line_fn fn, void *ctx, struct err *e)
+{
+    struct files *f = s->impl;
+    struct arena a;
+    off_t limit;
+    int64_t overlong = 0;
+    arena_init(&a);
+    const char *path = f->layout->path(f, &a, id);
+    int fd = path ? file_store_open_log(path, UINT64_MAX, &limit, e)
+                  : err_set(e, -ENOENT, "no such conversation: %.*s", STR_ARG(id));
+    int r = fd < 0 ? fd : files_each_line(f->layout, fd, 0, limit, false, fn, ctx, &overlong);
+    if (fd >= 0)
+        close(fd);
+    if (fd >= 0 && r < 0)
+        err_errno(e, r, "cannot read", path);
+    arena_done(&a);
+    return r;
+}
+
+/* ---- blobs ---- */
+
+static int put_blob(struct log_task *t, const struct store_io *io)
+{
+    struct store_op *op = files_op(t);
+    struct files *f = files(op);
+    struct stat st;
+    if (stat(op->path, &st) < 0)
+        return err_set(&t->err, -ENOENT, "no such conversation: %.*s", STR_ARG(op->id));
+    const char *dir = f->layout->blob_dir(f, &op->arena, op->id);
+    return blobs_put(&op->arena, io, dir, op->in.blob, &op->out.blob, &t->err);
+}
+
+static void on_task(struct log_task *t)
+{
+    struct store_op *op = files_op(t);
+    op->err = t->err;
+    op_done(op);
+}
+
+void files_put_blob(struct store_op *op)
+{
+    op->task = (struct log_task){.run = put_blob, .bytes = op->in.blob.n, .spares_log = true};
+    if (files_locate(op, op->id))
+        files_submit(op, LOG_RUN, on_task);
+    else
+        op_done_later(op);
+}
+
+static void get_blob_work(struct store_op *op)
+{
+    struct files *f = files(op);
+    const char *dir = f->layout->blob_dir(f, &op->arena, op->id);
+    blobs_get(&op->arena, dir, op->in.blob, &op->out.blob, &op->err);
+}
+
+void files_get_blob(struct store_op *op)
+{
+    op_run(op, get_blob_work);
+}

@@ -1,0 +1,105 @@
+/* jsonl.c - one file per conversation: <dir>/<id>.jsonl, blobs in <dir>/<id>.blobs. */
+#include <dirent.h>
+#include <errno.h>
+
+#include "store/files/files.h"
+#include "store/files/trash.h"
+#include "store/index/index.h"
+#include "store/log/replay.h"
+
+static const char *path_of(const struct files *f, struct arena *a, str id, str suffix)
+{
+    const str parts[] = {str_from(f->store->conf.dir), STR("/"), id, suffix};
+    return arena_join(a, parts, ARRAY_LEN(parts)).p;
+}
+
+static const char *log_path(struct files *f, struct arena *a, str id)
+{
+    return path_of(f, a, id, STR(".jsonl"));
+}
+
+static const char *blob_dir(struct files *f, struct arena *a, str id)
+{
+    return path_of(f, a, id, STR(".blobs"));
+}
+
+static const struct file_layout LAYOUT = {
+    .path = log_path, .blob_dir = blob_dir, .is_journalled = true};
+
+static void warn(void *logger, const char *sentence)
+{
+    log_warn(logger, "store", "%s", sentence);
+}
+
+/* Before any log is opened: its end may still be in the journal of a writer that is gone. */
+static int replay(struct store *s, struct err *e)
+{
+    struct replay_report report;
+    if (s->conf.read_only)
+        return 0;
+    int r = replay_journals(appender_io(s->env->appender), s->conf.dir, &report, e);
+    replay_tell(&report, s->conf.dir, warn, s->env->log);
+    return r;
+}
+
+static int jsonl_open(struct store *s, struct err *e)
+{
+    if (!s->conf.dir || !*s->conf.dir)
+        return err_set(e, -EINVAL, "store.dir: the jsonl store needs a directory");
+    int r = replay(s, e);
+    if (r == 0)
+        r = files_open(s, &LAYOUT, e);
+    if (r < 0)
+        return r;
+    struct files *f = s->impl;
+    if (s->conf.cache_dir)
+        f->index = index_new(s, s->conf.dir);
+    trash_sweep(s);
+    return 0;
+}
+
+/* It was made when the store was opened for writing. */
+static int missing_dir(const struct store *s, struct err *e)
+{
+    if (s->conf.read_only)
+        return 0;
+    return err_set(e, -EIO, "the directory of the conversations is missing: %s", s->conf.dir);
+}
+
+static int jsonl_each_id(struct store *s, store_id_fn fn, void *ctx, struct err *e)
+{
+    DIR *d = opendir(s->conf.dir);
+    if (!d)
+        return errno == ENOENT ? missing_dir(s, e)
+                               : err_errno(e, -errno, "cannot list", s->conf.dir);
+    struct dirent *entry;
+    while ((entry = readdir(d)) != NULL) {
+        str name = str_from(entry->d_name);
+        if (!str_ends(name, STR(".jsonl")))
+            continue;
+        str id = str_slice(name, 0, name.n - 6);
+        if (store_id_valid(id))
+            fn(ctx, id);
+    }
+    closedir(d);
+    return 0;
+}
+
+const struct store_ops store_jsonl_ops = {
+    .type = "jsonl",
+    .open = jsonl_open,
+    .close = files_close,
+    .create = files_create,
+    .append = files_append,
+    .fork = files_fork,
+    .remove = trash_remove,
+    .restore = trash_restore,
+    .put_blob = files_put_blob,
+    .get_blob = files_get_blob,
+    .get = files_get,
+    .read = files_read,
+    .list = index_list,
+    .search = index_search,
+    .scan = files_scan,
+    .each_id = jsonl_each_id,
+};

@@ -1,0 +1,303 @@
+#include "store/files/trash.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "store/files/files.h"
+#include "store/index/index.h"
+
+/* What belongs to a conversation, the log first: once it has moved, the rest follows. */
+static const char *const SUFFIXES[] = {".jsonl", ".jsonl.torn", ".blobs"};
+
+enum { TREE_DEPTH = 2, LEFTOVER_MS = 3600 * 1000 };
+
+static const char *trash_dir(const struct store *s, struct arena *a)
+{
+    return arena_printf(a, "%s/trash", s->conf.dir).p;
+}
+
+static const char *live_path(struct store_op *op, const char *suffix)
+{
+    return arena_printf(&op->arena, "%s/%.*s%s", op->store->conf.dir, STR_ARG(op->id), suffix).p;
+}
+
+static const char *trash_path(struct store_op *op, int64_t when, const char *suffix)
+{
+    return arena_printf(&op->arena, "%s/%lld-%.*s%s", trash_dir(op->store, &op->arena),
+                        (long long)when, STR_ARG(op->id), suffix)
+        .p;
+}
+
+/* "<epoch ms>-<id>.jsonl": false when the name is another. */
+static bool parse_name(str name, int64_t *ret_when, str *ret_id)
+{
+    ptrdiff_t dash = str_find_char(name, '-');
+    if (dash < 0 || parse_i64(str_slice(name, 0, (size_t)dash), ret_when) < 0)
+        return false;
+    str rest = str_skip(name, (size_t)dash + 1);
+    ptrdiff_t dot = str_find_char(rest, '.');
+    *ret_id = str_slice(rest, 0, dot < 0 ? rest.n : (size_t)dot);
+    return store_id_valid(*ret_id);
+}
+
+/* ---- whose it is ---- */
+
+static bool on_trashed_line(void *ctx, str line, store_pos end)
+{
+    derive_line(ctx, line, end);
+    return true;
+}
+
+bool trash_may_manage(const struct store_op *op, const char *path)
+{
+    const struct files *f = op->store->impl;
+    struct derive d;
+    struct err e = {0};
+    off_t limit;
+    int64_t overlong = 0;
+    if (!op->has_viewer)
+        return true;
+    int fd = file_store_open_log(path, UINT64_MAX, &limit, &e);
+    if (fd < 0)
+        return false;
+    derive_init(&d, op->store->env);
+    int r = files_each_line(f->layout, fd, 0, limit, false, on_trashed_line, &d, &overlong);
+    close(fd);
+    struct arena a;
+    arena_init(&a);
+    const struct conv *c = derive_conv(&d, &a, op->id, str_from(op->store->conf.workspace_id));
+    bool may = r >= 0 && d.has_header && op_may_manage(op, &c->acl);
+    arena_done(&a);
+    derive_done(&d);
+    return may;
+}
+
+/* ---- deleting ---- */
+
+static int move_to_trash(struct store_op *op, const struct store_io *io, struct err *e)
+{
+    const char *dir = trash_dir(op->store, &op->arena);
+    int64_t now = clock_now_ms();
+    int r = io_mkdir_all(io, dir);
+    /* An id may be deleted, made anew and deleted again within a millisecond. */
+    while (access(trash_path(op, now, SUFFIXES[0]), F_OK) == 0)
+        now++;
+    for (size_t i = 0; r == 0 && i < ARRAY_LEN(SUFFIXES); i++) {
+        const char *from = live_path(op, SUFFIXES[i]);
+        r = io->rename(io, from, trash_path(op, now, SUFFIXES[i]));
+        if (r == -ENOENT && i > 0)
+            r = 0;
+        if (r == 0 && i == 0)
+            r = io_sync_dir(io, dir);
+    }
+    if (r == 0)
+        r = io_sync_dir(io, op->store->conf.dir);
+    return r < 0 ? err_errno(e, r, "cannot move to the trash", op->path) : 0;
+}
+
+static int purge_live(struct store_op *op, const struct store_io *io, struct err *e)
+{
+    int r = 0;
+    for (size_t i = 0; r == 0 && i < ARRAY_LEN(SUFFIXES); i++)
+        r = io_remove_tree(io, live_path(op, SUFFIXES[i]), TREE_DEPTH);
+    if (r == 0)
+        r = io_sync_dir(io, op->store->conf.dir);
+    return r < 0 ? err_errno(e, r, "cannot delete", op->path) : 0;
+}
+
+/* Removes "<id>.jsonl.new_..." of creations and forks that did not live to their end. */
+static void remove_leftovers(const struct store *s, const struct store_io *io)
+{
+    DIR *d = opendir(s->conf.dir);
+    if (!d)
+        return;
+    struct dirent *entry;
+    while ((entry = readdir(d)) != NULL) {
+        char path[PATH_MAX];
+        struct stat st;
+        if (strstr(entry->d_name, ".jsonl.new_") &&
+            snprintf(path, sizeof(path), "%s/%s", s->conf.dir, entry->d_name) < PATH_MAX &&
+            stat(path, &st) == 0 && (int64_t)st.st_mtime * 1000 < clock_now_ms() - LEFTOVER_MS)
+            (void)io->unlink(io, path);
+    }
+    closedir(d);
+}
+
+static int run_remove(struct log_task *t, const struct store_io *io)
+{
+    struct store_op *op = files_op(t);
+    remove_leftovers(op->store, io);
+    return op->in.is_purge ? purge_live(op, io, &t->err) : move_to_trash(op, io, &t->err);
+}
+
+/* Removes from the trash what `is_due` says. Returns how many conversations went, or -errno. */
+static int purge_trash(struct store_op *op,
+                       bool (*is_due)(const struct store_op *op, int64_t when, str id))
+{
+    struct files *f = op->store->impl;
+    const char *dir = trash_dir(op->store, &op->arena);
+    DIR *d = opendir(dir);
+    if (!d)
+        return errno == ENOENT ? 0 : -errno;
+    struct dirent *entry;
+    int n = 0, r = 0;
+    while (r >= 0 && (entry = readdir(d)) != NULL) {
+        int64_t when;
+        str id, name = str_from(entry->d_name);
+        if (!parse_name(name, &when, &id) || !is_due(op, when, id))
+            continue;
+        const char *path = arena_printf(&op->arena, "%s/%s", dir, entry->d_name).p;
+        r = io_remove_tree(f->io, path, TREE_DEPTH);
+        n += str_ends(name, STR(".jsonl"));
+    }
+    closedir(d);
+    return r < 0 ? r : n;
+}
+
+/* An id may have been used by several people: each purges what is theirs. A log is looked at
+ * once, before anything of it goes: its other files are asked for by its name. */
+static bool is_this_one(const struct store_op *op, int64_t when, str id)
+{
+    return str_eq(id, op->id) && when == op->trashed_ms;
+}
+
+/* The newest log of this id in the trash that is older than `before` (-1 = any); -1 = none. */
+static int64_t newest_in_trash(struct store_op *op, int64_t before)
+{
+    DIR *d = opendir(trash_dir(op->store, &op->arena));
+    if (!d)
+        return -1;
+    int64_t newest = -1, when;
+    str id;
+    struct dirent *entry;
+    while ((entry = readdir(d)) != NULL) {
+        str name = str_from(entry->d_name);
+        if (str_ends(name, STR(".jsonl")) && parse_name(name, &when, &id) && str_eq(id, op->id) &&
+            when > newest && (before < 0 || when < before))
+            newest = when;
+    }
+    closedir(d);
+    return newest;
+}
+
+/* All of this id that who asks may manage. How many went, or -errno. */
+static int purge_own(struct store_op *op)
+{
+    int n = 0, r = 0;
+    int64_t when = -1;
+    while (r >= 0 && (when = newest_in_trash(op, when)) >= 0) {
+        if (!trash_may_manage(op, trash_path(op, when, SUFFIXES[0])))
+            continue;
+        op->trashed_ms = when;
+        r = purge_trash(op, is_this_one);
+        n += r > 0 ? r : 0;
+    }
+    return r < 0 ? r : n;
+}
+
+static void purge_trashed(struct store_op *op)
+{
+    int n = purge_own(op);
+    if (n == 0)
+        err_set(&op->err, -ENOENT, "no such conversation: %.*s", STR_ARG(op->id));
+    else if (n < 0)
+        err_errno(&op->err, n, "cannot delete", op->path);
+}
+
+static void on_removed(struct log_task *t)
+{
+    struct store_op *op = files_op(t);
+    struct files *f = op->store->impl;
+    cache_drop(f->cache, op->id);
+    index_touch(f->index, op->id, true);
+    if (t->err.code == -ENOENT && op->in.is_purge) {
+        op_run(op, purge_trashed);
+        return;
+    }
+    op->err = t->err;
+    op_done(op);
+}
+
+void trash_remove(struct store_op *op)
+{
+    op->task = (struct log_task){.run = run_remove, .needs_lock = true};
+    files_locate(op, op->id);
+    files_submit(op, LOG_RUN, on_removed);
+}
+
+/* ---- taking back ---- */
+
+/* The log last, once the rest is safe: it must not appear without what it names. */
+static int run_restore(struct log_task *t, const struct store_io *io)
+{
+    struct store_op *op = files_op(t);
+    int64_t when = newest_in_trash(op, -1);
+    if (when < 0 || !trash_may_manage(op, trash_path(op, when, SUFFIXES[0])))
+        return err_set(&t->err, -ENOENT, "%.*s is not in the trash", STR_ARG(op->id));
+    if (access(op->path, F_OK) == 0)
+        return err_set(&t->err, -EEXIST, "this conversation exists already: %s", op->path);
+    int r = 0;
+    for (size_t i = ARRAY_LEN(SUFFIXES); r == 0 && i-- > 1;) {
+        r = io->rename(io, trash_path(op, when, SUFFIXES[i]), live_path(op, SUFFIXES[i]));
+        if (r == -ENOENT || r == -ENOTEMPTY || r == -EEXIST)
+            r = 0;
+    }
+    const char *trashed = trash_path(op, when, SUFFIXES[0]);
+    if (r == 0)
+        r = io_sync_dir(io, op->store->conf.dir);
+    if (r == 0)
+        r = io->link(io, trashed, op->path);
+    if (r == 0)
+        r = io_sync_dir(io, op->store->conf.dir);
+    if (r == 0)
+        (void)io->unlink(io, trashed);
+    return r < 0 ? err_errno(&t->err, r, "cannot restore", op->path) : 0;
+}
+
+static void on_restored(struct log_task *t)
+{
+    struct store_op *op = files_op(t);
+    struct files *f = op->store->impl;
+    op->err = t->err;
+    index_touch(f->index, op->id, true);
+    op_done(op);
+}
+
+void trash_restore(struct store_op *op)
+{
+    op->task = (struct log_task){.run = run_restore};
+    files_locate(op, op->id);
+    files_submit(op, LOG_RUN, on_restored);
+}
+
+/* ---- sweeping ---- */
+
+static bool is_expired(const struct store_op *op, int64_t when, str id)
+{
+    return when < clock_now_ms() - (int64_t)TRASH_DAYS * 24 * 3600 * 1000;
+}
+
+static void sweep(struct store_op *op)
+{
+    (void)purge_trash(op, is_expired); /* what cannot be removed now is tried next time */
+}
+
+static void swept(struct store_op *op)
+{
+    (void)op;
+}
+
+void trash_sweep(struct store *s)
+{
+    struct stat st;
+    struct arena a;
+    arena_init(&a);
+    bool has_trash = stat(trash_dir(s, &a), &st) == 0;
+    arena_done(&a);
+    if (has_trash && !s->conf.read_only)
+        op_run(op_new(s, STR_NONE, swept, NULL), sweep);
+}

@@ -1,0 +1,44 @@
+/* folder_impl.h - the parts of the folder store. Private to folder*.c. */
+#pragma once
+
+#include "store/files/files.h"
+#include "store/folder/folder_catalog.h"
+
+enum { FOLDER_TREE_DEPTH = 4 }; /* of a conversation: its folder, blobs/, the blobs */
+
+struct folder { /* files.own */
+    struct store *store;
+    struct catalog catalog;
+    /* Calls for conversations that are not known: they wait, in order, for a refresh. */
+    struct list_node waiting;
+    struct job job;
+    struct err err;
+    bool is_refreshing;
+};
+
+static inline struct folder *folder_of(const struct store *s)
+{
+    const struct files *f = s->impl;
+    return f->own;
+}
+
+/* Calls then(op), after a look at the directory unless `id` is known. */
+void folder_locate(struct store_op *op, str id, void (*then)(struct store_op *op));
+
+/* Does the store wait for the disk? */
+static inline bool folder_syncs(const struct store *s)
+{
+    return s->conf.durability == STORE_SYNC;
+}
+
+/* store_ops */
+void folder_create(struct store_op *op);
+void folder_fork(struct store_op *op);
+void folder_remove(struct store_op *op);
+void folder_restore(struct store_op *op);
+
+void folder_sweep(struct store *s); /* starts purging what is due */
+
+/* file_layout.before_append: notes go into notes.jsonl too, and conversation.json follows. */
+int folder_add_notes(struct files *f, struct store_op *op, struct err *e);
+void folder_update_meta(struct files *f, struct store_op *op); /* folder_meta.c */

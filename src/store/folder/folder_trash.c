@@ -1,0 +1,297 @@
+/* folder_trash.c - deleting conversations of the folder store, and taking them back.
+ *
+ * A deleted folder moves whole to <root>/trash/<epoch ms>-<id>/, under its own name, and is
+ * purged TRASH_DAYS later, when a store is opened. */
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/random.h"
+#include "store/files/trash.h"
+#include "store/folder/folder_impl.h"
+#include "store/index/index.h"
+
+enum { LEFTOVER_MS = 3600 * 1000 };
+
+static const char *trash_dir(const struct store *s, struct arena *a)
+{
+    return arena_printf(a, "%s/trash", s->conf.dir).p;
+}
+
+/* "<epoch ms>-<id>" */
+static bool parse_name(str name, int64_t *ret_when, str *ret_id)
+{
+    ptrdiff_t dash = str_find_char(name, '-');
+    if (dash < 0 || parse_i64(str_slice(name, 0, (size_t)dash), ret_when) < 0)
+        return false;
+    *ret_id = str_skip(name, (size_t)dash + 1);
+    return store_id_valid(*ret_id);
+}
+
+/* ---- deleting ---- */
+
+static int move_to_trash(struct store_op *op, const struct store_io *io, const char *folder,
+                         const char *name)
+{
+    struct folder *d = folder_of(op->store);
+    const char *trash = trash_dir(op->store, &op->arena), *place;
+    int64_t now = clock_now_ms();
+    int r = io_mkdir_all(io, trash);
+    do
+        place =
+            arena_printf(&op->arena, "%s/%lld-%.*s", trash, (long long)now++, STR_ARG(op->id)).p;
+    while (r == 0 && (r = io->mkdir(io, place, 0700)) == -EEXIST && (r = 0, true));
+    if (r == 0)
+        r = io->rename(io, folder, arena_printf(&op->arena, "%s/%s", place, name).p);
+    if (r < 0) {
+        (void)io->unlink(io, place);
+        return r;
+    }
+    r = io_sync_dir(io, place);
+    if (r == 0)
+        r = io_sync_dir(io, trash);
+    return r < 0 ? r : io_sync_dir(io, d->catalog.dir);
+}
+
+/* Out of sight first, so that a crash leaves no half of a conversation. */
+static int purge(struct store_op *op, const struct store_io *io, const char *folder)
+{
+    struct folder *d = folder_of(op->store);
+    char unique[RANDOM_ID_MAX];
+    random_id("gone", unique);
+    const char *gone = arena_printf(&op->arena, "%s/.%s", d->catalog.dir, unique).p;
+    int r = io->rename(io, folder, gone);
+    if (r == 0)
+        r = io_sync_dir(io, d->catalog.dir);
+    return r < 0 ? r : io_remove_tree(io, gone, FOLDER_TREE_DEPTH);
+}
+
+static int run_remove(struct log_task *t, const struct store_io *io)
+{
+    struct store_op *op = files_op(t);
+    struct folder *d = folder_of(op->store);
+    struct folder_place p;
+    if (!catalog_find(&d->catalog, &op->arena, op->id, &p))
+        return err_set(&t->err, -ENOENT, "no such conversation: %.*s", STR_ARG(op->id));
+    const char *folder = arena_printf(&op->arena, "%s/%s", d->catalog.dir, p.name.p).p;
+    int r = op->in.is_purge ? purge(op, io, folder) : move_to_trash(op, io, folder, p.name.p);
+    return r < 0 ? err_errno(&t->err, r, "cannot delete", folder) : 0;
+}
+
+/* Removes from the trash what `is_due` says. How many conversations went, or -errno. */
+static int purge_trash(struct store_op *op,
+                       bool (*is_due)(struct store_op *op, int64_t when, str id))
+{
+    struct files *f = op->store->impl;
+    const char *dir = trash_dir(op->store, &op->arena);
+    DIR *d = opendir(dir);
+    if (!d)
+        return errno == ENOENT ? 0 : -errno;
+    struct dirent *entry;
+    int n = 0, r = 0;
+    while (r == 0 && (entry = readdir(d)) != NULL) {
+        int64_t when;
+        str id;
+        if (!parse_name(str_from(entry->d_name), &when, &id) || !is_due(op, when, id))
+            continue;
+        r = io_remove_tree(f->io, arena_printf(&op->arena, "%s/%s", dir, entry->d_name).p,
+                           FOLDER_TREE_DEPTH + 1);
+        n++;
+    }
+    closedir(d);
+    return r < 0 ? r : n;
+}
+
+/* The name of the one folder inside, or an empty one. */
+static str only_child(struct arena *a, const char *dir)
+{
+    DIR *d = opendir(dir);
+    struct dirent *entry;
+    str name = STR_NONE;
+    while (d && (entry = readdir(d)) != NULL) {
+        if (entry->d_name[0] != '.')
+            name = arena_str(a, str_from(entry->d_name));
+    }
+    if (d)
+        closedir(d);
+    return name;
+}
+
+/* May who asks take it out of the trash? `place` is its directory there. */
+static bool may_manage(struct store_op *op, const char *place)
+{
+    str name = only_child(&op->arena, place);
+    return name.n > 0 &&
+           trash_may_manage(op,
+                            arena_printf(&op->arena, "%s/%.*s/chat.jsonl", place, STR_ARG(name)).p);
+}
+
+/* An id may have been used by several people: each purges what is theirs. */
+static bool is_this_one(struct store_op *op, int64_t when, str id)
+{
+    if (!str_eq(id, op->id))
+        return false;
+    const char *dir = trash_dir(op->store, &op->arena);
+    return !op->has_viewer ||
+           may_manage(
+               op, arena_printf(&op->arena, "%s/%lld-%.*s", dir, (long long)when, STR_ARG(id)).p);
+}
+
+static void purge_trashed(struct store_op *op)
+{
+    int n = purge_trash(op, is_this_one);
+    if (n == 0)
+        err_set(&op->err, -ENOENT, "no such conversation: %.*s", STR_ARG(op->id));
+    else if (n < 0)
+        err_errno(&op->err, n, "cannot delete", trash_dir(op->store, &op->arena));
+}
+
+static void on_removed(struct log_task *t)
+{
+    struct store_op *op = files_op(t);
+    struct files *f = op->store->impl;
+    cache_drop(f->cache, op->id);
+    index_touch(f->index, op->id, true);
+    if (!t->err.code || t->err.code == -ENOENT)
+        catalog_remove(&folder_of(op->store)->catalog, op->id);
+    if (t->err.code == -ENOENT && op->in.is_purge) {
+        op_run(op, purge_trashed);
+        return;
+    }
+    op->err = t->err;
+    op_done(op);
+}
+
+static void remove_located(struct store_op *op)
+{
+    if (files_locate(op, op->id)) {
+        op->task = (struct log_task){.run = run_remove, .needs_lock = true};
+        files_submit(op, LOG_RUN, on_removed);
+    } else if (op->in.is_purge) {
+        err_clear(&op->err);
+        op_run(op, purge_trashed);
+    } else {
+        op_done_later(op);
+    }
+}
+
+void folder_remove(struct store_op *op)
+{
+    folder_locate(op, op->id, remove_located);
+}
+
+/* ---- taking back ---- */
+
+/* The newest directory of the trash for this id, or NULL. */
+static const char *newest(struct store_op *op)
+{
+    const char *dir = trash_dir(op->store, &op->arena), *found = NULL;
+    DIR *d = opendir(dir);
+    struct dirent *entry;
+    int64_t best = -1, when;
+    str id;
+    while (d && (entry = readdir(d)) != NULL) {
+        if (parse_name(str_from(entry->d_name), &when, &id) && str_eq(id, op->id) && when > best) {
+            best = when;
+            found = arena_printf(&op->arena, "%s/%s", dir, entry->d_name).p;
+        }
+    }
+    if (d)
+        closedir(d);
+    return found;
+}
+
+static int run_restore(struct log_task *t, const struct store_io *io)
+{
+    struct store_op *op = files_op(t);
+    struct catalog *c = &folder_of(op->store)->catalog;
+    const char *place = newest(op);
+    struct folder_place p = {.name = place ? only_child(&op->arena, place) : STR_NONE};
+    if (!p.name.n || !may_manage(op, place))
+        return err_set(&t->err, -ENOENT, "%.*s is not in the trash", STR_ARG(op->id));
+    const char *from = arena_printf(&op->arena, "%s/%s", place, p.name.p).p;
+    const char *to = arena_printf(&op->arena, "%s/%s", c->dir, p.name.p).p;
+    catalog_describe(&op->arena, from, &p);
+    if (!catalog_reserve(c, op->id, &p))
+        return err_set(&t->err, -EEXIST, "this conversation exists already: %.*s", STR_ARG(op->id));
+    int r = io->rename(io, from, to);
+    if (r == 0)
+        r = io_sync_dir(io, c->dir);
+    if (r < 0) {
+        catalog_remove(c, op->id);
+        return err_errno(&t->err, r, "cannot restore", from);
+    }
+    catalog_confirm(c, op->id);
+    (void)io->unlink(io, place);
+    return 0;
+}
+
+static void on_restored(struct log_task *t)
+{
+    struct store_op *op = files_op(t);
+    struct files *f = op->store->impl;
+    index_touch(f->index, op->id, true);
+    op->err = t->err;
+    op_done(op);
+}
+
+/* Where the folder will be is found out on the way; the queue needs a name of its own. */
+static void restore_located(struct store_op *op)
+{
+    struct folder *d = folder_of(op->store);
+    op->task = (struct log_task){.run = run_restore};
+    op->path = arena_printf(&op->arena, "%s/.restore-%.*s", d->catalog.dir, STR_ARG(op->id)).p;
+    files_submit(op, LOG_RUN, on_restored);
+}
+
+void folder_restore(struct store_op *op)
+{
+    folder_locate(op, op->id, restore_located);
+}
+
+/* ---- sweeping ---- */
+
+static bool is_expired(struct store_op *op, int64_t when, str id)
+{
+    return when < clock_now_ms() - (int64_t)TRASH_DAYS * 24 * 3600 * 1000;
+}
+
+/* ".new_..." and ".gone_..." of work that did not live to its end. */
+static void remove_leftovers(struct store_op *op)
+{
+    struct files *f = op->store->impl;
+    const char *dir = folder_of(op->store)->catalog.dir;
+    DIR *d = opendir(dir);
+    struct dirent *entry;
+    while (d && (entry = readdir(d)) != NULL) {
+        str name = str_from(entry->d_name);
+        struct stat st;
+        if (!str_starts(name, STR(".new_")) && !str_starts(name, STR(".gone_")))
+            continue;
+        const char *path = arena_printf(&op->arena, "%s/%s", dir, entry->d_name).p;
+        if (stat(path, &st) == 0 && (int64_t)st.st_mtime * 1000 < clock_now_ms() - LEFTOVER_MS)
+            (void)io_remove_tree(f->io, path, FOLDER_TREE_DEPTH);
+    }
+    if (d)
+        closedir(d);
+}
+
+static void sweep(struct store_op *op)
+{
+    (void)purge_trash(op, is_expired); /* what cannot be removed now is tried next time */
+    remove_leftovers(op);
+}
+
+static void swept(struct store_op *op)
+{
+    (void)op;
+}
+
+void folder_sweep(struct store *s)
+{
+    if (!s->conf.read_only)
+        op_run(op_new(s, STR_NONE, swept, NULL), sweep);
+}

@@ -1,0 +1,48 @@
+/* index_conv.h - the rows of the index: what is derived from each log, and who lists it.
+ *
+ * A row holds everything needed to go on deriving from the byte where it stopped. Beside it
+ * every conversation stands on shelves: one with everything, one per person who may see it,
+ * one for those open to all; each in both orders. A page of a list is then a short walk along
+ * a shelf or two, however many conversations there are. Inside a transaction; the functions
+ * return 0 or -errno. */
+#pragma once
+
+#include "store/event/derive.h"
+#include "store/index/index_db.h"
+
+struct index_log { /* a log as it was when it was read */
+    int64_t no;    /* names it in the messages; 0 = not in the index */
+    int64_t dev, ino, size, mtime_ns;
+    int64_t mark;      /* tells it from another log under the same name (index_sync.h) */
+    int64_t done;      /* derived up to here: the start of the next line */
+    int64_t text_done; /* and searchable up to here */
+    int64_t messages;
+};
+
+int index_log_read(struct index_db *db, str id, struct index_log *ret); /* no = 0: unknown */
+int index_log_write(struct index_db *db, str id, const struct index_log *log);
+/* Takes the columns of "SELECT no, dev, ino, size, mtime, mark, done, text_done, messages". */
+void index_log_columns(sqlite3_stmt *st, int first, struct index_log *ret);
+#define INDEX_LOG_COLUMNS "no, dev, ino, size, mtime, mark, done, text_done, messages"
+
+/* d is initialised; what the row holds is in its arena afterwards. -ENOENT. */
+int index_conv_read(struct index_db *db, str id, struct derive *d);
+int index_conv_write(struct index_db *db, str id, const struct derive *d); /* replaces */
+int index_conv_delete(struct index_db *db, str id); /* the log's row too; absent is fine */
+
+/* The columns of "SELECT INDEX_CONV_COLUMNS FROM conv c". */
+void index_conv_columns(sqlite3_stmt *st, int first, struct derive *d);
+#define INDEX_CONV_COLUMNS                                                                         \
+    "c.workspace_id, c.created_at, c.updated_at, c.title, c.channel, c.model, c.forked_from,"      \
+    " c.parent, c.metadata, c.owner_id, c.is_shared, c.is_sealed, c.participants, c.preview,"      \
+    " c.last_model, c.last_run, c.message_count, c.input_tokens, c.output_tokens, "                \
+    "c.cache_read_tokens,"                                                                         \
+    " c.cache_write_5m_tokens, c.cache_write_1h_tokens, c.cost_usd, c.is_cost_known, c.bad_lines," \
+    " c.is_hidden"
+#define INDEX_CONV_NCOLUMNS 26
+
+/* The shelves on which a viewer finds what the viewer may see. */
+#define INDEX_SHELVES_MAX 4
+size_t index_shelves(struct arena *a, const struct viewer *viewer, bool with_hidden,
+                     str ret[INDEX_SHELVES_MAX]);
+str index_hidden_shelf(struct arena *a); /* every hidden conversation */

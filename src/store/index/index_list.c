@@ -1,0 +1,351 @@
+#include "store/index/index_list.h"
+
+#include <errno.h>
+
+#include "store/event/listing.h"
+
+enum { ROUNDS_MAX = 4 }; /* a file that changes as fast as it is read is shown as it was */
+
+struct ancestor { /* a conversation whose access decides about a row */
+    str id;
+    struct index_log log;
+};
+
+struct page {
+    struct index_sync *sync;
+    struct store_op *op;
+    struct conv place; /* the cursor */
+    struct conv *convs;
+    size_t n, cap;
+    struct index_log *logs; /* one per conv */
+    struct ancestor *ancestors;
+    size_t nancestors, ancestors_cap;
+    int64_t total;
+};
+
+#define ROW                                                                                        \
+    "SELECT " INDEX_CONV_COLUMNS ", c.id, l.no, l.dev, l.ino, l.size, l.mtime, l.mark, l.done,"    \
+    " l.text_done, l.messages"
+
+/* ---- child runs have the access of their parent ---- */
+
+static void note_ancestor(struct page *p, sqlite3_stmt *st, str id)
+{
+    if (p->nancestors == p->ancestors_cap) {
+        p->ancestors_cap = p->ancestors_cap ? p->ancestors_cap * 2 : 16;
+        p->ancestors = xrealloc(p->ancestors, p->ancestors_cap * sizeof(*p->ancestors));
+    }
+    struct ancestor *up = &p->ancestors[p->nancestors++];
+    up->id = arena_str(&p->op->arena, id);
+    index_log_columns(st, INDEX_CONV_NCOLUMNS + 1, &up->log);
+}
+
+/* Reads the parent of *c into *c, apart from the statements that walk the list. 0: there is none.
+ */
+static int read_parent(struct page *p, struct conv *c)
+{
+    static const char PARENT[] = ROW " FROM log l CROSS JOIN conv c ON c.id = l.id WHERE l.id = ?1";
+    struct store_op *op = p->op;
+    sqlite3_stmt *st = index_db_sql(p->sync->db, PARENT);
+    str id = arena_str(&op->arena, json_get_string(c->parent, "conversationId"));
+    index_db_bind(st, 1, id);
+    int r = index_db_step(p->sync->db, st);
+    if (r <= 0)
+        return r;
+    struct derive d;
+    derive_init(&d, op->store->env);
+    index_conv_columns(st, 0, &d);
+    *c = *derive_conv(&d, &op->arena, id, str_from(op->store->conf.workspace_id));
+    derive_done(&d);
+    note_ancestor(p, st, id);
+    sqlite3_reset(st);
+    return 1;
+}
+
+static void use_parents_access(struct page *p, struct conv *c)
+{
+    struct conv up = *c;
+    int r = 1;
+    for (unsigned depth = 0; up.parent && r > 0; depth++)
+        r = depth < LISTING_PARENTS_MAX ? read_parent(p, &up) : 0;
+    c->acl = r > 0 ? up.acl : LISTING_NOBODY;
+}
+
+static bool wants(struct page *p, struct conv *c)
+{
+    const struct store_query *q = &p->op->in.query;
+    if (listing_asks_parent(q, c))
+        use_parents_access(p, c);
+    return listing_wants(q, c);
+}
+
+static struct conv *conv_of(struct page *p, sqlite3_stmt *st)
+{
+    struct store_op *op = p->op;
+    str id = arena_str(&op->arena, index_db_column(st, INDEX_CONV_NCOLUMNS));
+    struct derive d;
+    derive_init(&d, op->store->env);
+    index_conv_columns(st, 0, &d);
+    struct conv *c = derive_conv(&d, &op->arena, id, str_from(op->store->conf.workspace_id));
+    derive_done(&d);
+    return c;
+}
+
+static void keep(struct page *p, sqlite3_stmt *st, struct conv *c)
+{
+    if (p->n == p->cap) {
+        p->cap = p->cap ? p->cap * 2 : 64;
+        p->convs = xrealloc(p->convs, p->cap * sizeof(*p->convs));
+        p->logs = xrealloc(p->logs, p->cap * sizeof(*p->logs));
+    }
+    index_log_columns(st, INDEX_CONV_NCOLUMNS + 1, &p->logs[p->n]);
+    c->end = (store_pos)p->logs[p->n].done;
+    p->convs[p->n++] = *c;
+}
+
+static void take(struct page *p, sqlite3_stmt *st)
+{
+    struct conv *c = conv_of(p, st);
+    if (wants(p, c))
+        keep(p, st, c);
+}
+
+/* ---- along the shelves ---- */
+
+static int walk(struct page *p, str shelf)
+{
+    static const char WALK[] =
+        ROW " FROM shelf s CROSS JOIN conv c ON c.id = s.id CROSS JOIN log l ON l.id = s.id"
+            " WHERE s.name = ?1 AND s.sort = ?2 AND (s.at, s.id) < (?3, ?4)"
+            " ORDER BY s.at DESC, s.id DESC LIMIT ?5";
+    const struct store_query *q = &p->op->in.query;
+    struct index_db *db = p->sync->db;
+    sqlite3_stmt *st = index_db_sql(db, WALK);
+    int r;
+    index_db_bind(st, 1, shelf);
+    sqlite3_bind_int(st, 2, (int)q->sort);
+    index_db_bind(st, 3, q->cursor.n ? p->place.updated_at : STR("~"));
+    index_db_bind(st, 4, p->place.id);
+    sqlite3_bind_int64(st, 5, (int64_t)q->limit + 1);
+    while ((r = index_db_step(db, st)) > 0)
+        take(p, st);
+    return r;
+}
+
+static int count(struct page *p, str shelf)
+{
+    static const char COUNT[] = "SELECT n FROM tally WHERE name = ?1";
+    struct index_db *db = p->sync->db;
+    sqlite3_stmt *st = index_db_sql(db, COUNT);
+    index_db_bind(st, 1, shelf);
+    int r = index_db_step(db, st);
+    if (r > 0) {
+        p->total += sqlite3_column_int64(st, 0);
+        sqlite3_reset(st);
+    }
+    return r < 0 ? r : 0;
+}
+
+/* The shelves of hidden conversations follow their own logs, which do not tell who may see the
+ * parent: for everybody but admins all of them are looked at. */
+static int walk_children(struct page *p)
+{
+    static const char CHILDREN[] =
+        ROW " FROM shelf s CROSS JOIN conv c ON c.id = s.id CROSS JOIN log l ON l.id = s.id"
+            " WHERE s.name = ?1 AND s.sort = ?2 ORDER BY s.at DESC, s.id DESC";
+    const struct store_query *q = &p->op->in.query;
+    struct index_db *db = p->sync->db;
+    sqlite3_stmt *st = index_db_sql(db, CHILDREN);
+    size_t kept = 0;
+    int r;
+    index_db_bind(st, 1, index_hidden_shelf(&p->op->arena));
+    sqlite3_bind_int(st, 2, (int)q->sort);
+    while ((r = index_db_step(db, st)) > 0) {
+        struct conv *c = conv_of(p, st);
+        if (!wants(p, c))
+            continue;
+        p->total++;
+        if (kept <= q->limit && listing_is_after(q, &p->place, c)) {
+            keep(p, st, c);
+            kept++;
+        }
+    }
+    return r;
+}
+
+static int walk_shelves(struct page *p)
+{
+    const struct store_query *q = &p->op->in.query;
+    str shelves[INDEX_SHELVES_MAX];
+    bool asks_parents = q->with_hidden && q->viewer && !q->viewer->is_workspace_admin;
+    size_t n = index_shelves(&p->op->arena, q->viewer, q->with_hidden && !asks_parents, shelves);
+    int r = asks_parents ? walk_children(p) : 0;
+    for (size_t i = 0; r == 0 && i < n; i++) {
+        r = count(p, shelves[i]);
+        if (r == 0)
+            r = walk(p, shelves[i]);
+    }
+    return r;
+}
+
+/* ---- by part of a title ---- */
+
+struct key { /* of a row that matches, in the order of the list */
+    str at, id;
+};
+
+struct keys {
+    struct arena arena;
+    struct key *items; /* heap */
+    size_t n, cap;
+};
+
+static int newest_first(const void *a, const void *b)
+{
+    const struct key *x = a, *y = b;
+    int by_time = str_cmp(y->at, x->at);
+    return by_time ? by_time : str_cmp(y->id, x->id);
+}
+
+static void add_key(struct page *p, struct keys *k, sqlite3_stmt *st)
+{
+    const struct store_query *q = &p->op->in.query;
+    struct derive d;
+    derive_init(&d, p->op->store->env);
+    index_conv_columns(st, 0, &d);
+    if (wants(p, &d.conv)) {
+        str created = d.conv.created_at, updated = str_from(d.updated_at);
+        if (k->n == k->cap) {
+            k->cap = k->cap ? k->cap * 2 : 256;
+            k->items = xrealloc(k->items, k->cap * sizeof(*k->items));
+        }
+        bool by_created = q->sort == STORE_BY_CREATED && created.n;
+        k->items[k->n++] = (struct key){
+            .at = arena_str(&k->arena, by_created ? created : updated),
+            .id = arena_str(&k->arena, index_db_column(st, INDEX_CONV_NCOLUMNS)),
+        };
+    }
+    derive_done(&d);
+}
+
+/* Reads the rows in the order they lie in the file: hopping along a shelf is far slower. */
+static int match(struct page *p, struct keys *k)
+{
+    static const char MATCH[] = "SELECT " INDEX_CONV_COLUMNS ", c.id FROM conv c"
+                                " WHERE has_text(c.title, c.preview, ?1)";
+    struct index_db *db = p->sync->db;
+    sqlite3_stmt *st = index_db_sql(db, MATCH);
+    int r;
+    index_db_bind(st, 1, p->op->in.query.search);
+    while ((r = index_db_step(db, st)) > 0)
+        add_key(p, k, st);
+    if (k->n > 1)
+        qsort(k->items, k->n, sizeof(*k->items), newest_first);
+    return r;
+}
+
+static int take_one(struct page *p, str id)
+{
+    static const char ONE[] = ROW " FROM conv c CROSS JOIN log l ON l.id = c.id WHERE c.id = ?1";
+    sqlite3_stmt *st = index_db_sql(p->sync->db, ONE);
+    index_db_bind(st, 1, id);
+    int r = index_db_step(p->sync->db, st);
+    if (r > 0) {
+        take(p, st);
+        sqlite3_reset(st);
+    }
+    return r < 0 ? r : 0;
+}
+
+static int search_titles(struct page *p)
+{
+    const struct store_query *q = &p->op->in.query;
+    const struct key place = {.at = p->place.updated_at, .id = p->place.id};
+    struct keys k = {0};
+    size_t i = 0;
+    arena_init(&k.arena);
+    int r = match(p, &k);
+    while (q->cursor.n && i < k.n && newest_first(&k.items[i], &place) <= 0)
+        i++;
+    for (size_t end = i + q->limit + 1; r == 0 && i < k.n && i < end; i++)
+        r = take_one(p, k.items[i].id);
+    p->total = (int64_t)k.n;
+    free(k.items);
+    arena_done(&k.arena);
+    return r;
+}
+
+/* ---- the page ---- */
+
+static int query(struct page *p)
+{
+    p->n = 0;
+    p->nancestors = 0;
+    p->total = 0;
+    const struct store_query *q = &p->op->in.query;
+    bool is_joint = q->viewer && q->viewer->also; /* a shelf belongs to one person */
+    int r = index_db_begin(p->sync->db, false);
+    if (r == 0)
+        r = q->search.n || is_joint ? search_titles(p) : walk_shelves(p);
+    if (r == 0)
+        r = index_db_commit(p->sync->db);
+    index_db_rollback(p->sync->db);
+    return r;
+}
+
+static bool is_stale(struct page *p, str id, const struct index_log *log)
+{
+    struct files *f = p->op->store->impl;
+    struct stat st;
+    const char *path = f->layout->path(f, &p->op->arena, id);
+    return !path || stat(path, &st) < 0 || !index_is_current(log, &st);
+}
+
+/* Catches up the rows that are behind their files, and those whose access counted. 1: there were
+ * some. */
+static int check(struct page *p)
+{
+    str *stale = arena_array(&p->op->arena, p->n + p->nancestors + 1, sizeof(str));
+    size_t n = 0;
+    for (size_t i = 0; i < p->n; i++)
+        if (is_stale(p, p->convs[i].id, &p->logs[i]))
+            stale[n++] = p->convs[i].id;
+    for (size_t i = 0; i < p->nancestors; i++)
+        if (is_stale(p, p->ancestors[i].id, &p->ancestors[i].log))
+            stale[n++] = p->ancestors[i].id;
+    int r = n ? index_catch_up(p->sync, stale, n) : 0;
+    return r < 0 ? r : n > 0;
+}
+
+/* All shelves together give the page and what is behind it. */
+static void finish(struct page *p)
+{
+    struct store_op *op = p->op;
+    struct store_query q = op->in.query;
+    struct conv *convs = arena_array(&op->arena, p->n + 1, sizeof(*convs));
+    if (p->n)
+        memcpy(convs, p->convs, p->n * sizeof(*convs));
+    listing_page(&op->arena, &q, convs, p->n, &op->out.listing, &op->err);
+    op->out.listing.total = p->total;
+    unreadable_name(op->store, &op->arena, &op->out.listing);
+}
+
+int index_list_page(struct index_sync *s, struct store_op *op)
+{
+    struct page p = {.sync = s, .op = op};
+    str cursor = op->in.query.cursor;
+    if (cursor.n && listing_cursor_parse(cursor, &p.place, &op->err) < 0)
+        return 0;
+    int r = 1;
+    for (int round = 0; r > 0 && round < ROUNDS_MAX; round++) {
+        r = query(&p);
+        if (r == 0)
+            r = check(&p);
+    }
+    if (r >= 0)
+        finish(&p);
+    free(p.convs);
+    free(p.logs);
+    free(p.ancestors);
+    return r < 0 ? r : 0;
+}

@@ -1,0 +1,130 @@
+#include "store/index/index_vfs.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/list.h"
+#include "base/str.h"
+
+static char *journal_of(const char *path, int64_t file)
+{
+    /* What follows the last '-' is all that SQLite takes off to find the database again. */
+    size_t size = strlen(path) + sizeof("-journal-9223372036854775808");
+    char *name = xcalloc(1, size);
+    (void)snprintf(name, size, "%s-journal%lld", path, (long long)file);
+    return name;
+}
+
+/* ---- a new file ---- */
+
+/* Returns its number; -1: there is no place for it. */
+static int64_t make_aside(char *path)
+{
+    struct stat st;
+    int fd = mkostemp(path, O_CLOEXEC);
+    if (fd < 0)
+        return -1;
+    bool is_known = fstat(fd, &st) == 0;
+    close(fd); /* before anybody can open it: this would drop their locks */
+    return is_known ? (int64_t)st.st_ino : -1;
+}
+
+/* It gets its name only when a journal cannot be found that a crash has left behind and that
+ * belonged to a file with the same number. */
+void index_vfs_make(const char *path)
+{
+    char fresh[PATH_MAX];
+    if (chmod(path, 0600) == 0 || errno != ENOENT) /* somebody else's file stays as it is */
+        return;
+    bool has_room = snprintf(fresh, sizeof(fresh), "%s-XXXXXX", path) < PATH_MAX;
+    int64_t file = has_room ? make_aside(fresh) : -1;
+    if (file < 0)
+        return; /* opening reports it */
+    char *journal = journal_of(path, file);
+    (void)unlink(journal);
+    free(journal);
+    if (link(fresh, path) < 0 && errno != EEXIST)
+        (void)rename(fresh, path); /* there are file systems without links */
+    (void)unlink(fresh);
+}
+
+/* ---- SQLite's view ---- */
+
+static struct index_vfs *own(sqlite3_vfs *vfs)
+{
+    return CONTAINER_OF(vfs, struct index_vfs, vfs);
+}
+
+static const char *real_name(sqlite3_vfs *vfs, const char *name)
+{
+    bool is_journal = name && str_ends(str_from(name), STR("-journal"));
+    return is_journal ? own(vfs)->journal : name;
+}
+
+/* That the name still leads to the open file after it was looked at says whose number that is. */
+static int identify(struct index_vfs *v, const char *path, sqlite3_file *f)
+{
+    struct stat st;
+    int has_moved = 1;
+    if (stat(path, &st) < 0 ||
+        f->pMethods->xFileControl(f, SQLITE_FCNTL_HAS_MOVED, &has_moved) != SQLITE_OK || has_moved)
+        return SQLITE_CANTOPEN;
+    v->file = (int64_t)st.st_ino;
+    v->journal = journal_of(path, v->file);
+    return SQLITE_OK;
+}
+
+static int open_file(sqlite3_vfs *vfs, const char *name, sqlite3_file *f, int flags, int *ret_flags)
+{
+    sqlite3_vfs *base = sqlite3_vfs_find(NULL);
+    int rc = base->xOpen(base, real_name(vfs, name), f, flags, ret_flags);
+    if (rc == SQLITE_OK && (flags & SQLITE_OPEN_MAIN_DB))
+        rc = identify(own(vfs), name, f);
+    return rc;
+}
+
+static int delete_file(sqlite3_vfs *vfs, const char *name, int syncs_dir)
+{
+    sqlite3_vfs *base = sqlite3_vfs_find(NULL);
+    return base->xDelete(base, real_name(vfs, name), syncs_dir);
+}
+
+static int look_at_file(sqlite3_vfs *vfs, const char *name, int what, int *ret)
+{
+    sqlite3_vfs *base = sqlite3_vfs_find(NULL);
+    return base->xAccess(base, real_name(vfs, name), what, ret);
+}
+
+/* ---- life ---- */
+
+int index_vfs_open(struct index_vfs *v, const char *path, sqlite3 **ret)
+{
+    *v = (struct index_vfs){.vfs = *sqlite3_vfs_find(NULL)};
+    (void)snprintf(v->name, sizeof(v->name), "nb-%p", (void *)v);
+    v->vfs.zName = v->name;
+    v->vfs.pNext = NULL;
+    v->vfs.xOpen = open_file;
+    v->vfs.xDelete = delete_file;
+    v->vfs.xAccess = look_at_file;
+    int rc = sqlite3_vfs_register(&v->vfs, 0);
+    if (rc != SQLITE_OK)
+        return rc;
+    rc = sqlite3_open_v2(path, ret, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, v->name);
+    if (!*ret) /* there was no memory even for a handle */
+        sqlite3_vfs_unregister(&v->vfs);
+    return rc;
+}
+
+void index_vfs_close(struct index_vfs *v, sqlite3 *sql)
+{
+    if (!sql)
+        return;
+    sqlite3_close(sql);
+    sqlite3_vfs_unregister(&v->vfs);
+    free(v->journal);
+    v->journal = NULL;
+}

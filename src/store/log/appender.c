@@ -1,0 +1,336 @@
+#include "store/log/appender.h"
+
+#include <assert.h>
+#include <errno.h>
+
+#include "base/clock.h"
+#include "store/log/appender_impl.h"
+
+struct release {
+    struct list_node node;
+    const void *owner;
+    loop_fn done;
+    void *ctx;
+};
+
+static void on_tick(void *ctx);
+static void on_settle(void *ctx);
+static void on_flush(void *ctx);
+
+struct appender *appender_new_with(struct loop *l, const struct appender_conf *conf)
+{
+    assert(conf->threads > 0);
+    struct appender *a = xcalloc(1, sizeof(*a));
+    a->loop = l;
+    a->pool = pool_new(l, "nb-append", conf->threads);
+    a->conf = *conf;
+    if (!conf->io)
+        a->conf.io = &store_io_system;
+    if (!conf->journal_after)
+        a->conf.journal_after = APPENDER_JOURNAL_AFTER;
+    if (!conf->journal_bytes)
+        a->conf.journal_bytes = JOURNAL_HALF_BYTES;
+    map_init(&a->logs);
+    list_init(&a->lru);
+    list_init(&a->groups);
+    list_init(&a->releases);
+    list_init(&a->ready);
+    defer_init(&a->flush, on_flush, a);
+    defer_init(&a->settle, on_settle, a);
+    timer_init(&a->tick, l, on_tick, a);
+    return a;
+}
+
+struct appender *appender_new(struct loop *l, unsigned threads)
+{
+    return appender_new_with(l, &(struct appender_conf){.threads = threads});
+}
+
+const struct store_io *appender_io(const struct appender *a)
+{
+    return a->conf.io;
+}
+
+/* ---- jobs ---- */
+
+static void on_done(struct job *j);
+
+static void work(struct job *j)
+{
+    log_work(CONTAINER_OF(j, struct log, job));
+}
+
+void log_start(struct log *l, enum log_step step)
+{
+    assert(!l->is_busy);
+    l->step = step;
+    l->is_busy = true;
+    l->job.work = work;
+    l->job.done = on_done;
+    pool_submit(l->appender->pool, &l->job);
+}
+
+void log_take_batch(struct log *l)
+{
+    size_t taken = 0;
+    while (!list_empty(&l->queue) && taken < APPENDER_BATCH_TASKS) {
+        struct log_task *t = LIST_ENTRY(l->queue.next, struct log_task, node);
+        if (t->kind != LOG_APPEND && taken > 0)
+            break;
+        list_del(&t->node);
+        list_push(&l->batch, &t->node);
+        l->queued--;
+        l->queued_bytes -= t->bytes;
+        taken++;
+        if (t->kind != LOG_APPEND)
+            break;
+    }
+}
+
+/* Waiting for the end of the turn costs nothing and lets whoever was just answered join. */
+static void make_ready(struct log *l)
+{
+    struct appender *a = l->appender;
+    if (l->is_busy || !list_empty(&l->ready))
+        return;
+    list_push(&a->ready, &l->ready);
+    defer_start(a->loop, &a->flush);
+}
+
+static void on_flush(void *ctx)
+{
+    struct appender *a = ctx;
+    struct list_node *n;
+    while ((n = list_pop(&a->ready)) != NULL) {
+        struct log *l = LIST_ENTRY(n, struct log, ready);
+        if (commit_takes(l))
+            continue;
+        log_take_batch(l);
+        log_start(l, STEP_WRITE);
+    }
+    commit_flush(a);
+}
+
+static void log_free(struct log *l)
+{
+    struct appender *a = l->appender;
+    assert(list_empty(&l->ready));
+    assert(list_empty(&l->queue) && list_empty(&l->batch) && !l->is_busy);
+    commit_forget(l);
+    map_del(&a->logs, str_from(l->file.path));
+    list_del(&l->lru);
+    log_file_done(&l->file);
+    free(l);
+}
+
+/* A failed log stays known without a file, so that nothing is written to it again. */
+static void after_close(struct log *l)
+{
+    if (!log_file_failed(&l->file))
+        log_free(l);
+}
+
+static void on_done(struct job *j)
+{
+    log_finish(CONTAINER_OF(j, struct log, job));
+}
+
+void log_finish(struct log *l)
+{
+    struct appender *a = l->appender;
+    l->is_busy = false;
+    l->is_open = log_file_is_open(&l->file);
+    l->has_failed = log_file_failed(&l->file);
+    l->end = (uint64_t)l->file.length;
+    log_file_report(&l->file, loop_log(a->loop));
+    struct list_node done = LIST_HEAD_INIT(done), *n;
+    while ((n = list_pop(&l->batch)) != NULL)
+        list_push(&done, n);
+    if (commit_after(l))
+        assert(l->is_busy);
+    else if (!list_empty(&l->queue))
+        make_ready(l);
+    else if (!l->is_open)
+        after_close(l);
+    if (!list_empty(&a->releases))
+        defer_start(a->loop, &a->settle);
+    while ((n = list_pop(&done)) != NULL) {
+        struct log_task *t = LIST_ENTRY(n, struct log_task, node);
+        t->done(t);
+    }
+}
+
+static void close_log(struct log *l)
+{
+    if (l->is_busy || !list_empty(&l->queue))
+        return;
+    log_start(l, STEP_CLOSE);
+}
+
+static void evict_one(struct appender *a)
+{
+    LIST_FOREACH (it, &a->lru) {
+        struct log *l = LIST_ENTRY(it, struct log, lru);
+        if (!l->is_busy && l->is_open && list_empty(&l->queue)) {
+            close_log(l);
+            return;
+        }
+    }
+}
+
+static struct log *log_for(struct appender *a, const struct log_spec *spec)
+{
+    struct log *l = map_get(&a->logs, str_from(spec->path));
+    if (!l) {
+        if (map_len(&a->logs) >= APPENDER_OPEN_MAX)
+            evict_one(a);
+        l = xcalloc(1, sizeof(*l));
+        l->appender = a;
+        l->owner = spec->owner;
+        if (spec->journal_dir && spec->sync == LOG_SYNC_ALWAYS)
+            l->group = commit_group_for(a, spec->owner, spec->journal_dir);
+        list_init(&l->queue);
+        list_init(&l->batch);
+        list_init(&l->ready);
+        log_file_init(&l->file, a->conf.io, spec->path, spec->sync == LOG_SYNC_ALWAYS);
+        l->file.syncs_later = spec->sync == LOG_SYNC_INTERVAL;
+        map_put(&a->logs, str_from(spec->path), l);
+    } else {
+        list_del(&l->lru);
+    }
+    l->used_ms = clock_mono_ms();
+    list_push(&a->lru, &l->lru);
+    return l;
+}
+
+struct refusal {
+    struct deferred later;
+    struct log_task *task;
+};
+
+static void on_refusal(void *ctx)
+{
+    struct refusal *r = ctx;
+    struct log_task *t = r->task;
+    free(r);
+    t->done(t);
+}
+
+static void refuse(struct appender *a, struct log_task *t)
+{
+    struct refusal *r = xcalloc(1, sizeof(*r));
+    r->task = t;
+    err_set(&t->err, -ENOBUFS,
+            "this conversation is written faster than the disk can take it; try again");
+    defer_init(&r->later, on_refusal, r);
+    defer_start(a->loop, &r->later);
+}
+
+void appender_submit(struct appender *a, const struct log_spec *spec, struct log_task *t)
+{
+    err_clear(&t->err);
+    struct log *l = log_for(a, spec);
+    if (l->queued_bytes > 0 && l->queued_bytes + t->bytes > APPENDER_QUEUE_BYTES) {
+        refuse(a, t);
+        return;
+    }
+    l->queued++;
+    l->queued_bytes += t->bytes;
+    list_push(&l->queue, &t->node);
+    make_ready(l);
+    if (!timer_active(&a->tick))
+        timer_start(&a->tick, APPENDER_INTERVAL_MS);
+}
+
+bool appender_end(const struct appender *a, const char *path, uint64_t *ret_end)
+{
+    const struct log *l = map_get(&a->logs, str_from(path));
+    if (!l || !(l->is_open || l->has_failed))
+        return false;
+    *ret_end = l->end;
+    return true;
+}
+
+/* What a journal holds is safe; it is synced once the log is at rest. */
+static bool shall_sync(const struct log *l, uint64_t now)
+{
+    return log_file_needs_sync(&l->file) &&
+           (l->file.syncs_later || now - l->used_ms >= APPENDER_INTERVAL_MS);
+}
+
+static void on_tick(void *ctx)
+{
+    struct appender *a = ctx;
+    uint64_t now = clock_mono_ms();
+    LIST_FOREACH (it, &a->lru) {
+        struct log *l = LIST_ENTRY(it, struct log, lru);
+        if (l->is_busy || !l->is_open || !list_empty(&l->queue))
+            continue;
+        if (now - l->used_ms >= APPENDER_IDLE_MS)
+            close_log(l);
+        else if (shall_sync(l, now))
+            log_start(l, STEP_SYNC);
+    }
+    if (commit_tick(a) || !list_empty(&a->lru))
+        timer_start(&a->tick, APPENDER_INTERVAL_MS);
+}
+
+/* ---- letting go ---- */
+
+static bool release_logs(struct appender *a, const void *owner)
+{
+    bool is_empty = true;
+    LIST_FOREACH (it, &a->lru) {
+        struct log *l = LIST_ENTRY(it, struct log, lru);
+        if (l->owner != owner)
+            continue;
+        if (!l->is_busy && !l->is_open && list_empty(&l->queue)) {
+            log_free(l);
+            continue;
+        }
+        is_empty = false;
+        close_log(l);
+    }
+    return is_empty;
+}
+
+static void on_settle(void *ctx)
+{
+    struct appender *a = ctx;
+    LIST_FOREACH (it, &a->releases) {
+        struct release *r = LIST_ENTRY(it, struct release, node);
+        if (!release_logs(a, r->owner) || !commit_release(a, r->owner))
+            continue;
+        list_del(&r->node);
+        r->done(r->ctx);
+        free(r);
+    }
+}
+
+void appender_release(struct appender *a, const void *owner, loop_fn done, void *ctx)
+{
+    struct release *r = xcalloc(1, sizeof(*r));
+    *r = (struct release){.owner = owner, .done = done, .ctx = ctx};
+    list_push(&a->releases, &r->node);
+    defer_start(a->loop, &a->settle);
+}
+
+void appender_free(struct appender *a)
+{
+    if (!a)
+        return;
+    timer_stop(&a->tick);
+    pool_free(a->pool);
+    defer_stop(&a->flush);
+    defer_stop(&a->settle);
+    assert(list_empty(&a->releases));
+    LIST_FOREACH (it, &a->lru) {
+        struct log *l = LIST_ENTRY(it, struct log, lru);
+        log_file_close(&l->file);
+        log_free(l);
+    }
+    LIST_FOREACH (it, &a->groups)
+        commit_free(LIST_ENTRY(it, struct commit_group, node));
+    map_done(&a->logs);
+    free(a);
+}

@@ -1,0 +1,111 @@
+#include "store/log/appender_impl.h"
+
+static void fail_batch(struct log *l, const struct err *e)
+{
+    LIST_FOREACH (it, &l->batch) {
+        struct log_task *t = LIST_ENTRY(it, struct log_task, node);
+        if (!t->err.code)
+            t->err = *e;
+    }
+}
+
+/* While the log is open nobody else writes it, so the chain need not be read again. */
+static struct chain *chain_of(struct log *l)
+{
+    bool is_current = l->chain_opening == l->file.openings && l->chain.size == l->file.length;
+    if (!is_current)
+        chain_init(&l->chain, l->file.fd, l->file.length);
+    l->chain_opening = l->file.openings;
+    return &l->chain;
+}
+
+/* Makes the lines of all tasks final. Returns them as an array of *ret_n. */
+static struct iovec *gather(struct log *l, size_t *ret_n)
+{
+    struct iovec *iov = NULL;
+    size_t n = 0;
+    uint64_t at = (uint64_t)l->file.length;
+    struct chain *chain = chain_of(l);
+    LIST_FOREACH (it, &l->batch) {
+        struct log_task *t = LIST_ENTRY(it, struct log_task, node);
+        t->chain = chain;
+        if (t->prepare && t->prepare(t, l->file.io) < 0)
+            continue; /* fails alone */
+        t->start = at;
+        iov = xrealloc(iov, (n + t->n) * sizeof(*iov));
+        for (size_t i = 0; i < t->n; i++) {
+            iov[n++] = (struct iovec){(void *)t->lines[i].p, t->lines[i].n};
+            at += t->lines[i].n;
+        }
+    }
+    *ret_n = n;
+    return iov;
+}
+
+bool log_put(struct log *l)
+{
+    struct err e = {0};
+    if (log_file_open(&l->file, &e) < 0) {
+        fail_batch(l, &e);
+        return false;
+    }
+    size_t n;
+    struct iovec *iov = gather(l, &n);
+    if (log_file_write(&l->file, iov, n, &e) < 0) {
+        l->chain_opening = 0; /* it went ahead of the log */
+        fail_batch(l, &e);
+    }
+    free(iov);
+    l->chain.size = l->file.length;
+    return l->file.unsynced > 0;
+}
+
+void log_settle(struct log *l)
+{
+    struct err e = {0};
+    if (log_file_sync(&l->file, &e) < 0) {
+        l->chain_opening = 0;
+        fail_batch(l, &e);
+    }
+    l->chain.size = l->file.length;
+}
+
+void log_entrust(struct log *l)
+{
+    log_file_mark_journaled(&l->file);
+    l->chain.size = l->file.length;
+}
+
+static void run_single(struct log *l, struct log_task *t)
+{
+    if (t->kind == LOG_CREATE) {
+        if (!t->prepare || t->prepare(t, l->file.io) == 0)
+            log_file_create(&l->file, t->lines, t->n, &t->err);
+        return;
+    }
+    /* A failed log may still be deleted. */
+    if (t->needs_lock && !log_file_failed(&l->file) && log_file_open(&l->file, &t->err) < 0)
+        return;
+    if (!t->spares_log)
+        log_file_flush(&l->file); /* a journal would look for it in vain afterwards */
+    t->run(t, l->file.io);
+    if (!t->spares_log)
+        log_file_close(&l->file); /* what it was open on may be gone or elsewhere */
+}
+
+void log_work(struct log *l)
+{
+    if (l->step == STEP_CLOSE) {
+        log_file_close(&l->file);
+        return;
+    }
+    if (l->step == STEP_SYNC) {
+        log_file_flush(&l->file);
+        return;
+    }
+    struct log_task *first = LIST_ENTRY(l->batch.next, struct log_task, node);
+    if (first->kind != LOG_APPEND)
+        run_single(l, first);
+    else if (log_put(l))
+        log_settle(l);
+}
