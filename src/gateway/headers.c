@@ -4,7 +4,7 @@
 #include "base/base64.h"
 #include "base/utf8.h"
 #include "gateway/internal.h"
-#include "mcp/param_headers.h"
+#include "mcp/transport/param_headers.h"
 
 #define VALUE_MAX (8u * 1024)
 

@@ -12,8 +12,8 @@
 #include "gateway/metrics.h"
 #include "http/sse.h"
 #include "loop/timer.h"
-#include "mcp/jsonrpc.h"
 #include "mcp/protocol.h"
+#include "mcp/transport/jsonrpc.h"
 #include "tools/names.h"
 #include "tools/surface.h"
 

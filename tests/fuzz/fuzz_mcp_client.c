@@ -18,7 +18,7 @@
 
 #include "base/list.h"
 #include "mcp/client.h"
-#include "mcp/jsonrpc.h"
+#include "mcp/transport/jsonrpc.h"
 
 enum { STEPS_MAX = 64, CALLS_MAX = 16, TURNS = 3, INPUT_MAX = 64 * 1024 };
 

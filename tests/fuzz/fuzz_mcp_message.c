@@ -3,8 +3,8 @@
  * compiled into headers, which must be safe to send. */
 #include <assert.h>
 
-#include "mcp/jsonrpc.h"
-#include "mcp/param_headers.h"
+#include "mcp/transport/jsonrpc.h"
+#include "mcp/transport/param_headers.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

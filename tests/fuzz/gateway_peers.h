@@ -11,8 +11,8 @@
 #include <errno.h>
 
 #include "bundle/bundle.h"
-#include "mcp/jsonrpc.h"
-#include "mcp/transport.h"
+#include "mcp/transport/jsonrpc.h"
+#include "mcp/transport/transport.h"
 
 enum { WAITING_MAX = 64 };
 

@@ -4,8 +4,8 @@
 #pragma once
 
 #include "bundle/bash/bash_run.h"
-#include "mcp/jsonrpc.h"
 #include "mcp/protocol.h"
+#include "mcp/transport/jsonrpc.h"
 
 /* Bytes in JSON. Of both outputs together: what stdout leaves is stderr's, and that is at
  * least BASH_STDERR_MIN. */

@@ -12,7 +12,7 @@
 #include "cli/session/session_log.h"
 #include "cli/term/signals.h"
 #include "loop/timer.h"
-#include "mcp/jsonrpc.h"
+#include "mcp/transport/jsonrpc.h"
 
 #define GRACE_MS      5000
 #define LAST_WORDS_MS 30000 /* after the end of the input, for what is under way */

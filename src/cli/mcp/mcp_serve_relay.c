@@ -6,8 +6,8 @@
 #include "base/map.h"
 #include "cli/session/client.h"
 #include "loop/timer.h"
-#include "mcp/jsonrpc.h"
 #include "mcp/protocol.h"
+#include "mcp/transport/jsonrpc.h"
 #include "net/sse_parse.h"
 
 #define HOST        "http://localhost"

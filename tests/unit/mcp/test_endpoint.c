@@ -1,6 +1,6 @@
 #include <errno.h>
 
-#include "mcp/endpoint.h"
+#include "mcp/transport/endpoint.h"
 #include "support/unit.h"
 
 static void resolves(void **state)

@@ -1,6 +1,6 @@
 #include <errno.h>
 
-#include "mcp/jsonrpc.h"
+#include "mcp/transport/jsonrpc.h"
 #include "support/unit.h"
 
 static int classify(struct arena *a, const char *text, struct rpc_message *m, struct err *e)

@@ -1,4 +1,4 @@
-#include "mcp/message.h"
+#include "mcp/client/message.h"
 #include "support/unit.h"
 
 static void check(const struct message_request *r, const char *expected)

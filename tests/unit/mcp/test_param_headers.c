@@ -1,6 +1,6 @@
 #include <errno.h>
 
-#include "mcp/param_headers.h"
+#include "mcp/transport/param_headers.h"
 #include "support/unit.h"
 
 static struct json *parse(struct arena *a, const char *text)

@@ -1,4 +1,4 @@
-#include "mcp/wire.h"
+#include "mcp/transport/wire.h"
 #include "unit/mcp/http_rig.h"
 
 struct seen {

@@ -1,9 +1,9 @@
-#include "mcp/wire.h"
+#include "mcp/transport/wire.h"
 
 #include <assert.h>
 #include <errno.h>
 
-#include "mcp/jsonrpc.h"
+#include "mcp/transport/jsonrpc.h"
 
 /* The time limits are those of the request, not of its connection. */
 #define FOREVER_MS (UINT64_C(1) << 50)

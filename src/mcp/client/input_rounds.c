@@ -1,8 +1,8 @@
-/* rounds.c - a result that says what is missing, the answers, and the same request again. */
+/* input_rounds.c - a result that says what is missing, the answers, and the same request again. */
 #include <errno.h>
 
 #include "base/clock.h"
-#include "mcp/client_impl.h"
+#include "mcp/client/client_impl.h"
 
 /* A server that only wants to be asked again is not asked in a tight loop. */
 #define PAUSE_STEP_MS 100

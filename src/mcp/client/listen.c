@@ -5,7 +5,7 @@
  * have been missed meanwhile is reported as changed. */
 #include <errno.h>
 
-#include "mcp/client_impl.h"
+#include "mcp/client/client_impl.h"
 
 #define URIS_MAX    1000
 #define WAIT_MS     1000

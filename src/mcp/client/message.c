@@ -1,4 +1,4 @@
-#include "mcp/message.h"
+#include "mcp/client/message.h"
 
 static const str OURS_IN_META[] = {
     STR_INIT(META_VERSION),   STR_INIT(META_CAPABILITIES),  STR_INIT(META_CLIENT_INFO),

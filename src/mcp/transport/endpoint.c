@@ -1,4 +1,4 @@
-#include "mcp/endpoint.h"
+#include "mcp/transport/endpoint.h"
 
 #include <errno.h>
 

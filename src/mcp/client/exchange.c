@@ -2,8 +2,8 @@
 #include <errno.h>
 
 #include "base/clock.h"
-#include "mcp/client_impl.h"
-#include "mcp/message.h"
+#include "mcp/client/client_impl.h"
+#include "mcp/client/message.h"
 
 #define BUCKETS_MIN 16
 

@@ -1,4 +1,4 @@
-#include "mcp/jsonrpc.h"
+#include "mcp/transport/jsonrpc.h"
 
 #include <errno.h>
 

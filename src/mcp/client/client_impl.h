@@ -20,9 +20,9 @@
 #include "base/map.h"
 #include "loop/timer.h"
 #include "mcp/client.h"
-#include "mcp/jsonrpc.h"
-#include "mcp/param_headers.h"
-#include "mcp/transport.h"
+#include "mcp/transport/jsonrpc.h"
+#include "mcp/transport/param_headers.h"
+#include "mcp/transport/transport.h"
 
 #define MCP_CALLS_MAX  4096 /* requests under way on one connection */
 #define MCP_ASKS_MAX   64   /* of the server's requests */

@@ -5,7 +5,7 @@
  * the error or the questions. */
 #include <errno.h>
 
-#include "mcp/client_impl.h"
+#include "mcp/client/client_impl.h"
 
 #define INTERVAL_MS     500 /* where the server names none */
 #define INTERVAL_MIN_MS 20

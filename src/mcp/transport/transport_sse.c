@@ -5,10 +5,10 @@
 #include "base/list.h"
 #include "loop/timer.h"
 #include "mcp/client.h"
-#include "mcp/endpoint.h"
-#include "mcp/jsonrpc.h"
-#include "mcp/transport.h"
-#include "mcp/wire.h"
+#include "mcp/transport/endpoint.h"
+#include "mcp/transport/jsonrpc.h"
+#include "mcp/transport/transport.h"
+#include "mcp/transport/wire.h"
 
 #define HEADERS_MAX 72
 #define QUEUE_MAX   256 /* messages that wait for the address */

@@ -5,9 +5,9 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "mcp/client_impl.h"
+#include "mcp/client/client_impl.h"
+#include "mcp/client/message.h"
 #include "mcp/dial.h"
-#include "mcp/message.h"
 
 #define BODY_SHOWN    200 /* bytes of what came with a refusal */
 #define IN_KEEP_BYTES (1024u * 1024)

@@ -7,8 +7,8 @@
 #include "base/list.h"
 #include "loop/timer.h"
 #include "mcp/client.h"
-#include "mcp/transport.h"
-#include "mcp/wire.h"
+#include "mcp/transport/transport.h"
+#include "mcp/transport/wire.h"
 
 #define HTTP_SESSION_MAX 1024 /* bytes of a session id */
 #define HTTP_HEADERS_MAX 160  /* of one request */

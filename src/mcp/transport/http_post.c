@@ -7,8 +7,8 @@
 #include <errno.h>
 
 #include "base/str.h"
-#include "mcp/param_headers.h"
-#include "mcp/transport_http.h"
+#include "mcp/transport/param_headers.h"
+#include "mcp/transport/transport_http.h"
 
 #define RETRY_MS        1000 /* where a broken stream named no time */
 #define RESUMES_MAX     5    /* attempts in a row that brought nothing */

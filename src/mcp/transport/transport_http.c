@@ -1,5 +1,5 @@
 /* transport_http.c - Streamable HTTP of both eras. See transport_http.h. */
-#include "mcp/transport_http.h"
+#include "mcp/transport/transport_http.h"
 
 #include <errno.h>
 

@@ -1,4 +1,4 @@
-#include "mcp/param_headers.h"
+#include "mcp/transport/param_headers.h"
 
 #include <errno.h>
 

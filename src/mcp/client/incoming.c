@@ -1,7 +1,7 @@
 /* incoming.c - where each message of the server goes. */
 #include <errno.h>
 
-#include "mcp/client_impl.h"
+#include "mcp/client/client_impl.h"
 
 #define NOISE_SHOWN 200 /* bytes of a line that is no message */
 #define NOISE_TOLD  20  /* such lines in a row that are reported one by one */

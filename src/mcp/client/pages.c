@@ -1,7 +1,7 @@
 /* pages.c - a list of many pages as one answer. */
 #include <errno.h>
 
-#include "mcp/client_impl.h"
+#include "mcp/client/client_impl.h"
 
 #define LIST_BYTES_MAX (64u * 1024 * 1024)
 

@@ -4,8 +4,8 @@
 #include <stdio.h>
 
 #include "base/clock.h"
-#include "mcp/client_impl.h"
-#include "mcp/message.h"
+#include "mcp/client/client_impl.h"
+#include "mcp/client/message.h"
 
 /* ---- the end ---- */
 

@@ -3,8 +3,8 @@
 #include <signal.h>
 
 #include "mcp/client.h"
-#include "mcp/jsonrpc.h"
-#include "mcp/transport.h"
+#include "mcp/transport/jsonrpc.h"
+#include "mcp/transport/transport.h"
 #include "net/child.h"
 
 /* What is said in one turn of the loop goes into the pipe together, up to so much. */

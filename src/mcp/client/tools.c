@@ -1,6 +1,6 @@
 #include <errno.h>
 
-#include "mcp/client_impl.h"
+#include "mcp/client/client_impl.h"
 
 void known_tools_init(struct known_tools *k)
 {

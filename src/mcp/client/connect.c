@@ -9,8 +9,8 @@
 #include <errno.h>
 
 #include "base/clock.h"
-#include "mcp/client_impl.h"
-#include "mcp/message.h"
+#include "mcp/client/client_impl.h"
+#include "mcp/client/message.h"
 
 #define STDIO_TIMEOUT_MS  (30 * 1000u)
 #define HTTP_TIMEOUT_MS   (15 * 1000u)

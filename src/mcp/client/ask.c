@@ -2,7 +2,7 @@
 #include <assert.h>
 #include <errno.h>
 
-#include "mcp/client_impl.h"
+#include "mcp/client/client_impl.h"
 
 static const struct {
     str method;
