@@ -2,9 +2,9 @@
 #pragma once
 
 #include "auth/identity.h"
-#include "auth/limit.h"
-#include "auth/session.h"
-#include "auth/token_use.h"
+#include "auth/session/limit.h"
+#include "auth/session/session.h"
+#include "auth/session/token_use.h"
 #include "loop/pool.h"
 
 /* Attempts in a minute that are made immediately. A login is counted for its client, for the

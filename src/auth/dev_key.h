@@ -7,7 +7,7 @@
  * files needs no key: nb.sock knows the peer's uid. Blocking: for start-up and pool threads. */
 #pragma once
 
-#include "auth/token.h"
+#include "auth/session/token.h"
 #include "base/err.h"
 
 #define DEV_KEY_FILE "auth/dev.key"

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "auth/auth_impl.h"
-#include "auth/oidc.h"
+#include "auth/oidc/oidc.h"
 #include "base/clock.h"
 
 /* ---- scopes ---- */

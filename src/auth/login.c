@@ -2,8 +2,8 @@
 #include <errno.h>
 
 #include "auth/auth_impl.h"
-#include "auth/oidc.h"
-#include "auth/password.h"
+#include "auth/oidc/oidc.h"
+#include "auth/session/password.h"
 #include "base/clock.h"
 #include "loop/timer.h"
 

@@ -2,7 +2,7 @@
  * keys whose private half nobody has, and what is accepted as a claim must be within bounds. */
 #include <assert.h>
 
-#include "auth/jwt.h"
+#include "auth/oidc/jwt.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,7 +4,7 @@
 
 #include "api/people/people.h"
 #include "api/trail.h"
-#include "auth/password.h"
+#include "auth/session/password.h"
 
 static void reply_user(struct api *api, struct http_req *r, str id)
 {

@@ -6,7 +6,7 @@
  * the search. */
 #include <errno.h>
 
-#include "auth/provider.h"
+#include "auth/oidc/provider.h"
 #include "base/base64.h"
 #include "base/buf.h"
 #include "base/hash.h"

@@ -1,6 +1,6 @@
 #include <errno.h>
 
-#include "auth/provider.h"
+#include "auth/oidc/provider.h"
 #include "base/buf.h"
 #include "bundle/oauth/oauth_token.h"
 

@@ -2,7 +2,7 @@
 
 #include <errno.h>
 
-#include "auth/provider.h"
+#include "auth/oidc/provider.h"
 #include "base/base64.h"
 #include "base/buf.h"
 #include "base/clock.h"

@@ -1,7 +1,7 @@
 /* oauth_token.h - the token endpoint: shared by oauth_login.c and oauth_refresh.c only. */
 #pragma once
 
-#include "auth/call.h"
+#include "auth/oidc/call.h"
 #include "bundle/oauth/oauth.h"
 
 #define OAUTH_FORM_MAX (64u * 1024)

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "auth/password.h"
+#include "auth/session/password.h"
 #include "base/clock.h"
 #include "cli/session/record.h"
 #include "cli/term/ago.h"

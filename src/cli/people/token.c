@@ -1,10 +1,10 @@
 /* nb token create|list|revoke. */
-#include "auth/token.h"
+#include "auth/session/token.h"
 
 #include <errno.h>
 
 #include "auth/identity.h"
-#include "auth/token_use.h"
+#include "auth/session/token_use.h"
 #include "base/clock.h"
 #include "cli/people/people.h"
 #include "cli/term/styled.h"

@@ -1,6 +1,6 @@
 #include <errno.h>
 
-#include "auth/jwk.h"
+#include "auth/oidc/jwk.h"
 #include "support/mint.h"
 #include "support/unit.h"
 

@@ -1,6 +1,6 @@
 #include <errno.h>
 
-#include "auth/jwt.h"
+#include "auth/oidc/jwt.h"
 #include "support/mint.h"
 #include "support/unit.h"
 

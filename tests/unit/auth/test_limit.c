@@ -1,4 +1,4 @@
-#include "auth/limit.h"
+#include "auth/session/limit.h"
 #include "support/unit.h"
 
 static void test_by_key(void **state)

@@ -1,6 +1,6 @@
 #include <errno.h>
 
-#include "auth/password.h"
+#include "auth/session/password.h"
 #include "base/clock.h"
 #include "support/unit.h"
 

@@ -1,6 +1,6 @@
 #include <errno.h>
 
-#include "auth/provider.h"
+#include "auth/oidc/provider.h"
 #include "base/clock.h"
 #include "support/issuer.h"
 #include "support/unit.h"

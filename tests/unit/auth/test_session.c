@@ -1,6 +1,6 @@
 #include <sys/stat.h>
 
-#include "auth/session.h"
+#include "auth/session/session.h"
 #include "os/file.h"
 #include "support/tempdir.h"
 #include "support/unit.h"

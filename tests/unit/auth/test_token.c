@@ -1,4 +1,4 @@
-#include "auth/token.h"
+#include "auth/session/token.h"
 #include "support/unit.h"
 
 static void test_shape(void **state)

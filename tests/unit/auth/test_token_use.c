@@ -1,6 +1,6 @@
 #include <sys/stat.h>
 
-#include "auth/token_use.h"
+#include "auth/session/token_use.h"
 #include "base/clock.h"
 #include "os/file.h"
 #include "support/tempdir.h"

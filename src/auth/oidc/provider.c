@@ -1,4 +1,4 @@
-#include "auth/provider.h"
+#include "auth/oidc/provider.h"
 
 #include <errno.h>
 #include <stdlib.h>

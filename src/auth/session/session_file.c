@@ -1,7 +1,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "auth/session_impl.h"
+#include "auth/session/session_impl.h"
 #include "base/json_decode.h"
 #include "os/file.h"
 

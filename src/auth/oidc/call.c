@@ -1,4 +1,4 @@
-#include "auth/call.h"
+#include "auth/oidc/call.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "auth/password.h"
+#include "auth/session/password.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -8,7 +8,7 @@
  * last seen, once a minute. Loop thread. */
 #pragma once
 
-#include "auth/token.h"
+#include "auth/session/token.h"
 #include "base/err.h"
 #include "loop/loop.h"
 

@@ -1,9 +1,9 @@
-#include "auth/oidc.h"
+#include "auth/oidc/oidc.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-#include "auth/oidc_impl.h"
+#include "auth/oidc/oidc_impl.h"
 #include "base/base64.h"
 #include "base/clock.h"
 #include "net/url.h"

@@ -1,4 +1,4 @@
-#include "auth/token_use.h"
+#include "auth/session/token_use.h"
 
 #include <stdlib.h>
 

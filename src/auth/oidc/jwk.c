@@ -1,4 +1,4 @@
-#include "auth/jwk.h"
+#include "auth/oidc/jwk.h"
 
 #include <errno.h>
 #include <openssl/core_names.h>

@@ -1,4 +1,4 @@
-#include "auth/jwt.h"
+#include "auth/oidc/jwt.h"
 
 #include <errno.h>
 #include <openssl/ecdsa.h>

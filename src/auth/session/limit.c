@@ -1,4 +1,4 @@
-#include "auth/limit.h"
+#include "auth/session/limit.h"
 
 #include <limits.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
-#include "auth/session.h"
+#include "auth/session/session.h"
 
 #include <assert.h>
 #include <stdlib.h>
 
-#include "auth/session_impl.h"
+#include "auth/session/session_impl.h"
 #include "base/clock.h"
 #include "base/random.h"
 

@@ -1,8 +1,8 @@
 /* oidc_impl.h - what the files of oidc.h share. */
 #pragma once
 
-#include "auth/oidc.h"
-#include "auth/provider.h"
+#include "auth/oidc/oidc.h"
+#include "auth/oidc/provider.h"
 
 struct oidc {
     struct auth *auth;

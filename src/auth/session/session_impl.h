@@ -1,7 +1,7 @@
 /* session_impl.h - what session.c and session_file.c share. */
 #pragma once
 
-#include "auth/session.h"
+#include "auth/session/session.h"
 #include "base/buf.h"
 #include "base/list.h"
 #include "base/map.h"

@@ -6,9 +6,9 @@
  * answer, what is known counts for another hour. Loop thread. */
 #pragma once
 
-#include "auth/call.h"
 #include "auth/instance.h"
-#include "auth/jwt.h"
+#include "auth/oidc/call.h"
+#include "auth/oidc/jwt.h"
 #include "base/list.h"
 
 struct provider;

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "auth/oidc_impl.h"
+#include "auth/oidc/oidc_impl.h"
 #include "base/clock.h"
 #include "base/utf8.h"
 

@@ -6,7 +6,7 @@
  * are refused. Pure; any thread. */
 #pragma once
 
-#include "auth/jwk.h"
+#include "auth/oidc/jwk.h"
 #include "base/json.h"
 
 #define JWT_BYTES_MAX (16u * 1024)
