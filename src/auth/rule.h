@@ -1,8 +1,8 @@
 /* rule.h - what a route, a tool or a method of MCP asks of the people and tokens that use it.
  *
  * The tables of routes (api/routes.c), of built-in tools (builtin/) and of MCP methods
- * (gateway/method.c) hold one rule per row. They are enforced before the row's code runs, and
- * `nb access` prints them: there is no second list. */
+ * (gateway/methods/method.c) hold one rule per row. They are enforced before the row's code runs,
+ * and `nb access` prints them: there is no second list. */
 #pragma once
 
 #include "workspace/access.h"

@@ -1,4 +1,4 @@
-/* park.c - calls of stateless clients to servers that ask back.
+/* suspended_calls.c - calls of stateless clients to servers that ask back.
  *
  * Such a client is not asked: it gets the questions as a result and repeats its request with the
  * answers. Meanwhile the call waits here. What the client carries is a handle, signed together
@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/random.h"
-#include "gateway/upstream.h"
+#include "gateway/upstream/upstream.h"
 
 static const char RERUN[] = "again"; /* the body of a state behind which nothing waits */
 

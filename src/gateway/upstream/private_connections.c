@@ -1,4 +1,5 @@
-/* lane_pool.c - connections to servers of the older revisions, each for one request at a time.
+/* private_connections.c - connections to servers of the older revisions, each for one request at a
+ * time.
  *
  * A request of a stateless client that can be asked has its connection to itself: whatever the
  * server asks on it belongs to that request, even while the client is away to find answers. The

@@ -1,5 +1,5 @@
-/* outlet_http.c - the answer to a POST: one JSON object, or a stream once something has to be said
- * before it. */
+/* reply_sink_http.c - the answer to a POST: one JSON object, or a stream once something has to be
+ * said before it. */
 #include "gateway/session.h"
 
 static bool takes(const struct http_req *r, const char *type)

@@ -1,10 +1,10 @@
-/* instance.c - connections that belong to one session.
+/* session_connection.c - connections that belong to one session.
  *
  * A server of the older revisions does not say for whom it asks something. A session whose client
  * can be asked therefore talks to such a server over a connection of its own: whatever comes on it
  * is meant for this client. */
 #include "gateway/session.h"
-#include "gateway/upstream.h"
+#include "gateway/upstream/upstream.h"
 
 static void instance_free(struct gw_instance *i)
 {

@@ -1,4 +1,4 @@
-#include "gateway/upstream.h"
+#include "gateway/upstream/upstream.h"
 
 #include <errno.h>
 
