@@ -1,7 +1,7 @@
 /* run_model.c - one call of the model, and what follows from its answer. */
 #include "base/random.h"
 #include "engine/run_impl.h"
-#include "llm/spent.h"
+#include "llm/call/spent.h"
 
 /* ---- the model's answer ---- */
 

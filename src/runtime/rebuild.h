@@ -6,8 +6,8 @@
  * skill, limits, system prompt and tools. Blocking: `get_blob` reads files. */
 #pragma once
 
+#include "llm/call/outline.h"
 #include "llm/llm.h"
-#include "llm/outline.h"
 #include "runtime/runtime.h"
 
 enum rebuild_verdict {

@@ -4,8 +4,8 @@
  * always valid JSON. */
 #include <assert.h>
 
-#include "llm/anthropic.h"
-#include "llm/openai.h"
+#include "llm/provider/anthropic.h"
+#include "llm/provider/openai.h"
 
 #define EVENT_MAX (64u * 1024)
 #define BODY_MAX  (16u * 1024 * 1024)

@@ -4,7 +4,7 @@
  * must mean however it is cut. */
 #pragma once
 
-#include "llm/answer.h"
+#include "llm/provider/answer.h"
 #include "net/sse_parse.h"
 #include "support/unit.h"
 

@@ -1,4 +1,4 @@
-#include "llm/answer.h"
+#include "llm/provider/answer.h"
 #include "support/unit.h"
 
 static void too_many_blocks_fail(void **state)

@@ -1,4 +1,4 @@
-#include "llm/demo.h"
+#include "llm/demo/demo.h"
 #include "unit/llm/history_rig.h"
 
 struct heard {

@@ -1,4 +1,4 @@
-#include "llm/demo.h"
+#include "llm/demo/demo.h"
 #include "support/unit.h"
 
 /* A request under construction; everything in one arena. */

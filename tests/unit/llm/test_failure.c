@@ -1,5 +1,5 @@
 #include "base/clock.h"
-#include "llm/failure.h"
+#include "llm/provider/failure.h"
 #include "support/unit.h"
 
 static const struct provider ANTHROPIC = {.name = STR_INIT("anthropic"),

@@ -1,6 +1,6 @@
 #include <math.h>
 
-#include "llm/models.h"
+#include "llm/provider/models.h"
 #include "unit/llm/history_rig.h"
 
 static void assert_usd(str model, const struct json *overrides, struct conv_usage u, double usd)

@@ -1,6 +1,6 @@
 #include <errno.h>
 
-#include "llm/normalise.h"
+#include "llm/provider/normalise.h"
 #include "unit/llm/history_rig.h"
 
 static void describe_block(struct buf *out, struct arena *a, const struct llm_block *b)

@@ -1,4 +1,4 @@
-#include "llm/openai.h"
+#include "llm/provider/openai.h"
 #include "unit/llm/history_rig.h"
 
 struct build {

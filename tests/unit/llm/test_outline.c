@@ -1,4 +1,4 @@
-#include "llm/outline.h"
+#include "llm/call/outline.h"
 #include "support/unit.h"
 
 #define LONG "0123456789012345678901234567890123456789012345678901234567890123456789"

@@ -1,4 +1,4 @@
-#include "llm/picture.h"
+#include "llm/provider/picture.h"
 #include "support/unit.h"
 
 static void the_bytes_decide(void **state)

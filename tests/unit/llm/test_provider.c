@@ -1,6 +1,6 @@
 #include <errno.h>
 
-#include "llm/provider.h"
+#include "llm/provider/provider.h"
 #include "support/unit.h"
 
 static void drops(const char *body, size_t index, int rc, const char *name, const char *left)

@@ -1,4 +1,4 @@
-#include "llm/schema_clean.h"
+#include "llm/provider/schema_clean.h"
 #include "unit/llm/history_rig.h"
 
 static const struct {

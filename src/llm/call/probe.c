@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "llm/llm_impl.h"
+#include "llm/call/llm_impl.h"
 
 #define PROBE_MS       300u
 #define CONNECT_MS     2 /* to a port of this machine */

@@ -1,6 +1,6 @@
 /* What the demo says. Markdown, short, and honest about what it is. */
 #include "base/utf8.h"
-#include "llm/demo.h"
+#include "llm/demo/demo.h"
 
 #define TEXT_MAX      (64u * 1024)
 #define TOOLS_SHOWN   40

@@ -4,7 +4,7 @@
  * that says what to do. Keys and other secrets never appear in the text. Pure. */
 #pragma once
 
-#include "llm/provider.h"
+#include "llm/provider/provider.h"
 
 #define RETRY_WAIT_CAP_MS  30000u  /* of our own back-off */
 #define RETRY_AFTER_MAX_MS 120000u /* a server that asks for more has failed */

@@ -1,7 +1,7 @@
 /* llm_impl.h - the configured providers as the sources of this floor see them. */
 #pragma once
 
-#include "llm/provider.h"
+#include "llm/provider/provider.h"
 #include "loop/timer.h"
 
 struct probe;

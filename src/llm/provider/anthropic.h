@@ -2,7 +2,7 @@
  * llm/; the table PROVIDER_ANTHROPIC (provider.h) is how others reach it. */
 #pragma once
 
-#include "llm/provider.h"
+#include "llm/provider/provider.h"
 
 int anthropic_build(const struct provider *p, const struct model_caps *caps,
                     const struct llm_request *req, struct buf *ret_body, struct err *e);

@@ -1,4 +1,4 @@
-#include "llm/answer.h"
+#include "llm/provider/answer.h"
 
 #include <assert.h>
 

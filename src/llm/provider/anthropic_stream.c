@@ -2,7 +2,7 @@
  *
  * Events that are not known are skipped, and so are unknown deltas; blocks that are not
  * known are kept as they came, because they have to be sent back unchanged. */
-#include "llm/anthropic.h"
+#include "llm/provider/anthropic.h"
 
 static void read_usage(struct answer *an, const struct json *usage)
 {

@@ -1,4 +1,4 @@
-#include "llm/picture.h"
+#include "llm/provider/picture.h"
 
 #include "base/base64.h"
 

@@ -1,4 +1,4 @@
-#include "llm/models.h"
+#include "llm/provider/models.h"
 
 /* in, 5 min write, 1 h write, cache read, out */
 #define CLAUDE_DATE STR_INIT("2026-11")

@@ -1,4 +1,4 @@
-#include "llm/schema_clean.h"
+#include "llm/provider/schema_clean.h"
 
 struct cleaner {
     struct arena *a;

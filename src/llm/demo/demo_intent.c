@@ -1,7 +1,7 @@
 /* What the demo makes of a message: a table of rules, tried in order. */
 #include <ctype.h>
 
-#include "llm/demo.h"
+#include "llm/demo/demo.h"
 
 #define TITLE_TOKENS_MAX 256 /* requests for a title ask for little */
 

@@ -1,5 +1,5 @@
 /* catalog.c - the models that can be named, from the table and the configuration. */
-#include "llm/llm_impl.h"
+#include "llm/call/llm_impl.h"
 
 struct listing {
     const struct llm *llm;

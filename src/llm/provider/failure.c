@@ -1,4 +1,4 @@
-#include "llm/failure.h"
+#include "llm/provider/failure.h"
 
 #include <errno.h>
 

@@ -1,4 +1,4 @@
-#include "llm/outline.h"
+#include "llm/call/outline.h"
 
 #include "base/json_scan.h"
 

@@ -1,6 +1,6 @@
-#include "llm/demo.h"
+#include "llm/demo/demo.h"
 
-#include "llm/anthropic.h"
+#include "llm/provider/anthropic.h"
 
 #define BYTES_PER_TOKEN 4 /* a rough estimate, the same everywhere and always */
 

@@ -12,11 +12,11 @@
 #include "base/hash.h"
 #include "base/json_scan.h"
 #include "base/random.h"
-#include "llm/demo.h"
-#include "llm/failure.h"
-#include "llm/llm_impl.h"
-#include "llm/outline.h"
-#include "llm/spent.h"
+#include "llm/call/llm_impl.h"
+#include "llm/call/outline.h"
+#include "llm/call/spent.h"
+#include "llm/demo/demo.h"
+#include "llm/provider/failure.h"
 
 #define EVENT_BYTES_MAX (16u * 1024 * 1024)
 #define ERROR_BODY_MAX  (256u * 1024)

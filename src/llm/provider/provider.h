@@ -6,9 +6,9 @@
 #pragma once
 
 #include "base/json_decode.h"
-#include "llm/answer.h"
 #include "llm/llm.h"
-#include "llm/models.h"
+#include "llm/provider/answer.h"
+#include "llm/provider/models.h"
 #include "net/fetch.h"
 #include "net/sse_parse.h"
 

@@ -2,7 +2,7 @@
  * to llm/; the table PROVIDER_OPENAI (provider.h) is how others reach it. */
 #pragma once
 
-#include "llm/provider.h"
+#include "llm/provider/provider.h"
 
 int openai_build(const struct provider *p, const struct model_caps *caps,
                  const struct llm_request *req, struct buf *ret_body, struct err *e);

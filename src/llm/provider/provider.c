@@ -1,9 +1,9 @@
-#include "llm/provider.h"
+#include "llm/provider/provider.h"
 
 #include <errno.h>
 
-#include "llm/normalise.h"
-#include "llm/schema_clean.h"
+#include "llm/provider/normalise.h"
+#include "llm/provider/schema_clean.h"
 
 static bool has_tool(const struct llm_tool *tools, size_t n, str name)
 {

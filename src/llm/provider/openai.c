@@ -2,12 +2,12 @@
  *
  * Results of tools are text here; pictures follow in a user message. Reasoning goes back
  * where the server demands it. Fields that only some servers know are sent only to those. */
-#include "llm/openai.h"
+#include "llm/provider/openai.h"
 
 #include <errno.h>
 
-#include "llm/normalise.h"
-#include "llm/schema_clean.h"
+#include "llm/provider/normalise.h"
+#include "llm/provider/schema_clean.h"
 
 #define ID_LEN_MAX 40
 #define TOOLS_MAX  128

@@ -1,4 +1,4 @@
-#include "llm/normalise.h"
+#include "llm/provider/normalise.h"
 
 #include <errno.h>
 
@@ -6,7 +6,7 @@
 #include "base/map.h"
 #include "base/plain.h"
 #include "base/utf8.h"
-#include "llm/picture.h"
+#include "llm/provider/picture.h"
 
 #define TOOL_NAME_LEN_MAX 64
 

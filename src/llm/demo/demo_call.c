@@ -1,6 +1,6 @@
 /* "call nb__calculate {"expression": "2+2"}", once, several at a time, or, with "then"
  * between them, one round after another. */
-#include "llm/demo.h"
+#include "llm/demo/demo.h"
 
 #define ARGS_DEPTH_MAX 64
 

@@ -5,7 +5,7 @@
  * one after another, and reports what they returned. No state, no I/O. */
 #pragma once
 
-#include "llm/answer.h"
+#include "llm/provider/answer.h"
 
 #define DEMO_USES_MAX  16
 #define DEMO_COUNT_MAX 10000 /* "count to N" */
