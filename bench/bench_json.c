@@ -8,8 +8,8 @@
 #include <time.h>
 
 #include "../tests/support/peer_jansson.h"
-#include "base/json.h"
-#include "base/json_scan.h"
+#include "base/json/json.h"
+#include "base/json/json_scan.h"
 
 #define ROUNDS    7
 #define DATA_MAX  ((size_t)64 << 20)

@@ -7,7 +7,7 @@
 #include "api/people/provision.h"
 #include "api/proxy.h"
 #include "base/clock.h"
-#include "base/json_scan.h"
+#include "base/json/json_scan.h"
 
 #define WORKSPACES_NAMED_MAX 100 /* in an error */
 

@@ -18,5 +18,5 @@ bool admit_is_current(const struct api *api, const struct actor *who);
 
 /* Answers 401, 403, 429 or 503 as fits an error of auth/identity.h. */
 void api_auth_error(struct http_req *r, const struct err *err);
-/* Answers as fits an error of workspace/change.h. */
+/* Answers as fits an error of workspace/roster/change.h. */
 void api_change_error(struct http_req *r, const struct err *err);

@@ -6,7 +6,7 @@
 #include "api/proxy.h"
 #include "api/routes.h"
 #include "api/trail.h"
-#include "base/random.h"
+#include "base/bytes/random.h"
 #include "bundle/bundle.h"
 #include "http/static.h"
 

@@ -4,7 +4,7 @@
 #include "api/internal.h"
 #include "base/clock.h"
 #include "base/nearest.h"
-#include "base/plain.h"
+#include "base/text/plain.h"
 #include "http/sse.h"
 
 void api_json_begin(struct api_json *j)

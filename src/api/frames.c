@@ -1,6 +1,6 @@
 #include "api/frames.h"
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "tools/result.h"
 
 #define FRAME_MAX (64u * 1024 * 1024)

@@ -6,7 +6,7 @@
  * the server's own. Requests over the Unix socket carry the peer's uid instead. */
 #pragma once
 
-#include "base/json_decode.h"
+#include "base/json/json_decode.h"
 #include "http/server.h"
 
 struct guard_refusal {

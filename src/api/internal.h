@@ -13,7 +13,7 @@
 #include "api/frames.h"
 #include "api/rate.h"
 #include "api/routes.h"
-#include "base/json_decode.h"
+#include "base/json/json_decode.h"
 #include "base/map.h"
 #include "loop/timer.h"
 

@@ -1,7 +1,7 @@
 #include "api/proxy.h"
 
 #include "api/guard.h"
-#include "base/ip.h"
+#include "base/bytes/ip.h"
 
 #define NETWORK_BYTES 8 /* of an address of the newer family: its /64 */
 

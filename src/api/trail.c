@@ -4,7 +4,7 @@
 
 #include "api/proxy.h"
 #include "base/clock.h"
-#include "base/json.h"
+#include "base/json/json.h"
 
 #define MEMBERS_MAX 5
 #define DETAIL_MAX  480

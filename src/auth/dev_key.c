@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/random.h"
+#include "base/bytes/random.h"
 #include "os/file.h"
 
 static int key_path(const char *work_dir, const char *suffix, char ret[PATH_MAX], struct err *e)

@@ -15,7 +15,7 @@
 #include "auth/instance.h"
 #include "net/fetch.h"
 #include "workspace/actor.h"
-#include "workspace/directory.h"
+#include "workspace/roster/directory.h"
 
 struct auth;
 

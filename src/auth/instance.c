@@ -7,7 +7,7 @@
 #include "base/nearest.h"
 #include "net/url.h"
 #include "os/file.h"
-#include "workspace/roster.h"
+#include "workspace/roster/roster.h"
 
 #define FILE_MAX_BYTES (64u * 1024)
 

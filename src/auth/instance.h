@@ -9,7 +9,7 @@
  * not let everybody in. */
 #pragma once
 
-#include "base/json_decode.h"
+#include "base/json/json_decode.h"
 
 enum auth_mode { AUTH_DEV, AUTH_KEY, AUTH_LOCAL, AUTH_OIDC };
 

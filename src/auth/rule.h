@@ -5,8 +5,8 @@
  * and `nb access` prints them: there is no second list. */
 #pragma once
 
-#include "workspace/access.h"
-#include "workspace/roster.h"
+#include "workspace/roster/access.h"
+#include "workspace/roster/roster.h"
 
 struct actor;
 

@@ -1,7 +1,7 @@
 /* Clients by network, and bearer credentials that are wrong. */
 #include "auth/auth_impl.h"
+#include "base/bytes/ip.h"
 #include "base/clock.h"
-#include "base/ip.h"
 
 #define NETWORK_BYTES 8 /* /64 */
 #define SITE_BYTES    6 /* /48 */

@@ -7,8 +7,8 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
-#include "base/json.h"
-#include "base/log_scrub.h"
+#include "base/json/json.h"
+#include "base/text/log_scrub.h"
 #include "base/utf8.h"
 
 #define LINE_MAX_BYTES    (8u * 1024)

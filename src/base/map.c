@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/random.h"
+#include "base/bytes/random.h"
 
 /* Open addressing with linear probing over a power-of-two table of indices. Entries are
  * appended to an array of their own, which gives the order; a rebuild drops the holes. */

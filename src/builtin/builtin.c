@@ -4,7 +4,7 @@
 #include <limits.h>
 
 #include "auth/identity.h"
-#include "base/plain.h"
+#include "base/text/plain.h"
 #include "builtin/conversations.h"
 #include "builtin/internal.h"
 

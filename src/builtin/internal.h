@@ -2,7 +2,7 @@
 #pragma once
 
 #include "auth/rule.h"
-#include "base/json_decode.h"
+#include "base/json/json_decode.h"
 #include "builtin/builtin.h"
 #include "tools/result.h"
 

@@ -2,8 +2,8 @@
 #include <errno.h>
 
 #include "builtin/conversations.h"
-#include "workspace/directory.h"
-#include "workspace/member_find.h"
+#include "workspace/roster/directory.h"
+#include "workspace/roster/member_find.h"
 
 static const struct workspace *workspace_of(const struct builtin_call *c)
 {

@@ -245,7 +245,7 @@ bool bundle_needs_sign_in(struct bundle *b, str user_id);
 /* The person's token was stored or deleted. */
 void bundle_account_changed(struct bundle *b, str user_id, bool is_signed_in);
 /* Somebody has left the workspace: their connections close. Their tokens are deleted with the
- * membership (workspace/change.h). */
+ * membership (workspace/roster/change.h). */
 void bundles_forget_person(struct bundles *s, str user_id);
 
 /* A connection of somebody's own (a session of /mcp whose questions must not meet others').

@@ -2,7 +2,7 @@
 #include <errno.h>
 
 #include "base/clock.h"
-#include "base/secret_name.h"
+#include "base/text/secret_name.h"
 #include "bundle/change_impl.h"
 #include "bundle/entry/entry_copy.h"
 #include "bundle/package/package.h"

@@ -4,7 +4,7 @@
 #include <limits.h>
 #include <unistd.h>
 
-#include "base/ip.h"
+#include "base/bytes/ip.h"
 #include "base/nearest.h"
 #include "base/utf8.h"
 #include "config/dotenv.h"

@@ -7,7 +7,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "base/json_decode.h"
+#include "base/json/json_decode.h"
 
 #define CONFIG_BYTES_MAX (1024u * 1024)
 

@@ -8,7 +8,7 @@
  * Pure. */
 #pragma once
 
-#include "base/json_decode.h"
+#include "base/json/json_decode.h"
 #include "tools/toolset.h"
 
 #define PERMISSION_GLOBS_MAX 1000 /* per list, of rules that are entered */

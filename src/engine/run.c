@@ -5,7 +5,7 @@
 #include <errno.h>
 
 #include "base/clock.h"
-#include "base/plain.h"
+#include "base/text/plain.h"
 #include "engine/run_impl.h"
 
 #define NOTICE_MAX (1024u * 1024)

@@ -1,5 +1,5 @@
 /* run_model.c - one call of the model, and what follows from its answer. */
-#include "base/random.h"
+#include "base/bytes/random.h"
 #include "engine/run_impl.h"
 #include "llm/call/spent.h"
 

@@ -1,6 +1,6 @@
 /* run_tools.c - the tool calls of one response: permission, execution, results in order. */
+#include "base/bytes/hash.h"
 #include "base/clock.h"
-#include "base/hash.h"
 #include "engine/run_impl.h"
 #include "tools/result.h"
 

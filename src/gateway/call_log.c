@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/utf8.h"
 #include "loop/timer.h"
 #include "os/file.h"

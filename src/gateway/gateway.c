@@ -1,6 +1,6 @@
 #include "gateway/gateway.h"
 
-#include "base/random.h"
+#include "base/bytes/random.h"
 #include "gateway/session.h"
 
 /* ---- workspaces ---- */

@@ -1,8 +1,8 @@
 #include "gateway/session.h"
 
-#include "base/base64.h"
+#include "base/bytes/base64.h"
+#include "base/bytes/random.h"
 #include "base/clock.h"
-#include "base/random.h"
 
 #define SWEEP_MS  60000
 #define EXPIRY_MS 1000

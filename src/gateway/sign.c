@@ -1,6 +1,6 @@
 /* sign.c - HMAC-SHA-256 over what clients carry for us. */
-#include "base/base64.h"
-#include "base/hash.h"
+#include "base/bytes/base64.h"
+#include "base/bytes/hash.h"
 #include "gateway/internal.h"
 
 static str mac_of(struct gateway *g, struct arena *a, str body, str context)

@@ -2,8 +2,8 @@
 
 #include <unistd.h>
 
-#include "http/conn.h"
-#include "http/parse.h"
+#include "http/conn/conn.h"
+#include "http/conn/parse.h"
 
 #define LOCAL_HEAD_MAX (64u * 1024)
 

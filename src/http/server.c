@@ -1,10 +1,10 @@
 #include <assert.h>
 
-#include "base/random.h"
-#include "http/conn.h"
-#include "http/listener.h"
+#include "base/bytes/random.h"
+#include "http/conn/conn.h"
+#include "http/conn/listener.h"
+#include "http/conn/tally.h"
 #include "http/sse.h"
-#include "http/tally.h"
 
 const struct http_limits HTTP_LIMITS_DEFAULT = {
     .head_bytes = 32 * 1024,

@@ -5,7 +5,7 @@
 
 #include <assert.h>
 
-#include "http/share.h"
+#include "http/conn/share.h"
 
 enum {
     WRITE_FRAMES_MAX = 16,        /* frames handed to libuv in one write */

@@ -2,7 +2,7 @@
 
 #include <assert.h>
 
-#include "http/share.h"
+#include "http/conn/share.h"
 
 enum { LOCAL_BYTES_MAX = 64 * 1024 * 1024 };
 

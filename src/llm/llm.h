@@ -12,7 +12,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "loop/loop.h"
 #include "store/store.h" /* struct conv_usage */
 

@@ -11,7 +11,7 @@
 #pragma once
 
 #include "base/err.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "loop/loop.h"
 #include "mcp/protocol.h"
 #include "net/child.h"

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "base/random.h"
+#include "base/bytes/random.h"
 
 int file_read_all(int fd, char *p, size_t n)
 {

@@ -1,7 +1,7 @@
 /* agents.h - named profiles that work can be delegated to. */
 #pragma once
 
-#include "base/json_decode.h"
+#include "base/json/json_decode.h"
 
 struct agent {
     str name, description, system_prompt, model;

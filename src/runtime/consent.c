@@ -3,10 +3,10 @@
 #include <assert.h>
 #include <errno.h>
 
-#include "base/glob.h"
-#include "base/json.h"
+#include "base/json/json.h"
+#include "base/text/glob.h"
 #include "os/file.h"
-#include "workspace/roster.h"
+#include "workspace/roster/roster.h"
 
 #define FILE_MAX (256u * 1024)
 

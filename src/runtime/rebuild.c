@@ -2,7 +2,7 @@
 
 #include <limits.h>
 
-#include "base/hash.h"
+#include "base/bytes/hash.h"
 #include "runtime/turn/request_log.h"
 #include "store/event/event.h"
 

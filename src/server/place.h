@@ -6,7 +6,7 @@
 
 #include "config/config.h"
 #include "store/store.h"
-#include "workspace/roster.h"
+#include "workspace/roster/roster.h"
 
 /* The workspace that `typed` names, or the only one when typed is NULL or empty. *ret points
  * into the roster. -ENOENT and -EINVAL say what to do. */

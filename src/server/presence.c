@@ -8,7 +8,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "base/hash.h"
+#include "base/bytes/hash.h"
 
 #define SOCKET_NAME     "nb.sock"
 #define SOCKET_MAX      (sizeof(((struct sockaddr_un *)NULL)->sun_path) - 1)

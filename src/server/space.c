@@ -3,12 +3,12 @@
 #include <assert.h>
 #include <errno.h>
 
+#include "base/bytes/hash.h"
 #include "base/clock.h"
-#include "base/hash.h"
 #include "gateway/gateway.h"
 #include "os/file.h"
 #include "runtime/queue/queue.h"
-#include "workspace/directory.h"
+#include "workspace/roster/directory.h"
 
 #define RELEASE_TICK_MS 250
 #define RELEASE_MAX_MS  20000 /* a bundle that starts for longer is not waited for */

@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "bundle/settings/settings.h"
 #include "server/space.h"
-#include "workspace/directory.h"
+#include "workspace/roster/directory.h"
 
 enum { NEWS_MAX = 64 * 1024 };
 

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "skill/impl.h"
-#include "workspace/roster.h"
+#include "workspace/roster/roster.h"
 
 #define FILES_MAX (2 * SKILLS_MAX) /* looked at in one directory */
 

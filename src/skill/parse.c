@@ -5,8 +5,8 @@
  * `metadata.nimblebrain`. */
 #include <errno.h>
 
+#include "base/json/yaml.h"
 #include "base/utf8.h"
-#include "base/yaml.h"
 #include "skill/impl.h"
 
 struct parsing {

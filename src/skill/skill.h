@@ -18,8 +18,8 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "base/json.h"
-#include "base/json_decode.h"
+#include "base/json/json.h"
+#include "base/json/json_decode.h"
 
 #define SKILL_NAME_MAX         64
 #define SKILL_DESCRIPTION_MAX  1024

@@ -6,8 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/bytes/hash.h"
 #include "base/clock.h"
-#include "base/hash.h"
 
 #define CHECK_EVERY_MS 1000
 #define ENTRIES_MAX    2000

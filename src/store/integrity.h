@@ -15,7 +15,7 @@
 
 #include <sys/types.h>
 
-#include "base/hash.h"
+#include "base/bytes/hash.h"
 #include "store/store.h"
 
 struct chain { /* of a log that is being written; pool threads */

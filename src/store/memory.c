@@ -4,8 +4,8 @@
  * on the loop thread, and is answered at its next turn. */
 #include <errno.h>
 
+#include "base/bytes/hash.h"
 #include "base/clock.h"
-#include "base/hash.h"
 #include "base/map.h"
 #include "store/backend/backend.h"
 #include "store/event/blobs.h"

@@ -23,12 +23,12 @@
 #pragma once
 
 #include "base/err.h"
-#include "base/json.h"
-#include "base/json_decode.h"
+#include "base/json/json.h"
+#include "base/json/json_decode.h"
 #include "bus/bus.h"
 #include "loop/pool.h"
-#include "workspace/access.h"
 #include "workspace/deed.h"
+#include "workspace/roster/access.h"
 
 struct store;
 struct store_op; /* a call under way; valid until its callback */

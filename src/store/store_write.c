@@ -2,10 +2,10 @@
  * over, publish, answer. */
 #include <errno.h>
 
+#include "base/bytes/random.h"
 #include "base/clock.h"
-#include "base/json_scan.h"
-#include "base/plain.h"
-#include "base/random.h"
+#include "base/json/json_scan.h"
+#include "base/text/plain.h"
 #include "base/utf8.h"
 #include "store/backend/backend.h"
 #include "store/backend/ledger.h"

@@ -1,7 +1,7 @@
 /* alias.h - older names of tools that are still accepted in calls, and never listed. */
 #pragma once
 
-#include "base/json.h"
+#include "base/json/json.h"
 
 /* The name in use today for an older one, or `name` itself. Some old tools did several
  * jobs: the arguments (may be NULL) then say which. */

@@ -1,6 +1,6 @@
 #include "tools/names.h"
 
-#include "base/hash.h"
+#include "base/bytes/hash.h"
 
 #define SEPARATOR "__"
 

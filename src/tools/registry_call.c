@@ -8,7 +8,7 @@
 
 #include "loop/timer.h"
 #include "tools/registry_impl.h"
-#include "tools/schema.h"
+#include "tools/schema/schema.h"
 
 struct registry_call {
     struct list_node node; /* in source->running, source->waiting or registry->ending */

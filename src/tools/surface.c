@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-#include "base/glob.h"
+#include "base/text/glob.h"
 #include "tools/names.h"
 
 bool globs_match(struct json_strs g, str name)

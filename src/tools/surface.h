@@ -8,14 +8,14 @@
  * hold. Loop thread. */
 #pragma once
 
-#include "base/json_decode.h"
+#include "base/json/json_decode.h"
 #include "tools/toolset.h"
 
 #define SURFACE_MAX_DIRECT   30 /* tools of apps shown without a skill, unless configured */
 #define SURFACE_HIDDEN_NAMES 8  /* hidden tools of a source that are named */
 #define PROMOTED_MAX         30
 
-/* Globs as in base/glob.h. */
+/* Globs as in base/text/glob.h. */
 bool globs_match(struct json_strs g, str name);
 
 /* ---- hard limits, checked again at call time ---- */

@@ -7,8 +7,8 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "base/json.h"
-#include "base/json_decode.h"
+#include "base/json/json.h"
+#include "base/json/json_decode.h"
 #include "loop/loop.h"
 #include "workspace/actor.h"
 

@@ -3,7 +3,7 @@
 #include <errno.h>
 
 #include "base/clock.h"
-#include "base/plain.h"
+#include "base/text/plain.h"
 #include "base/utf8.h"
 #include "store/event/text.h"
 #include "store/integrity.h"

@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/hash.h"
+#include "base/bytes/hash.h"
 #include "base/utf8.h"
 #include "transfer/import_files.h"
 #include "transfer/import_log.h"

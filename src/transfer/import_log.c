@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/json_scan.h"
+#include "base/json/json_scan.h"
 #include "store/event/blobs.h"
 #include "store/folder/folder_record.h"
 #include "store/integrity.h"

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "workspace/directory.h"
+#include "workspace/roster/directory.h"
 
 /* ---- one block: the actor, its people, its filters, their globs, then the text ---- */
 

@@ -19,9 +19,9 @@
 #pragma once
 
 #include "base/arena.h"
-#include "workspace/access.h"
 #include "workspace/dir_grant.h"
-#include "workspace/roster.h"
+#include "workspace/roster/access.h"
+#include "workspace/roster/roster.h"
 
 #define ACTOR_PEOPLE_MAX  64 /* behind one actor; more: it may do nothing */
 #define ACTOR_FILTERS_MAX 64

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/json.h"
-#include "base/plain.h"
+#include "base/json/json.h"
+#include "base/text/plain.h"
 #include "base/utf8.h"
 #include "os/file.h"
 #include "os/lock.h"

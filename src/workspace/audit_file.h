@@ -14,8 +14,8 @@
 #pragma once
 
 #include "base/arena.h"
+#include "base/bytes/hash.h"
 #include "base/err.h"
-#include "base/hash.h"
 
 #define AUDIT_DIR      "audit"
 #define AUDIT_FILE_MAX (4u * 1024 * 1024)

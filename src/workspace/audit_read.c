@@ -4,8 +4,8 @@
 #include <stdarg.h>
 
 #include "base/clock.h"
-#include "base/glob.h"
-#include "base/json.h"
+#include "base/json/json.h"
+#include "base/text/glob.h"
 #include "os/file.h"
 
 #define FILE_BYTES_MAX (AUDIT_FILE_MAX + 64u * AUDIT_LINE_MAX)

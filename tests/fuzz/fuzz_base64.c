@@ -1,7 +1,7 @@
 /* fuzz_base64.c - a text that decodes is the only text for its bytes; all bytes survive. */
 #include <assert.h>
 
-#include "base/base64.h"
+#include "base/bytes/base64.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

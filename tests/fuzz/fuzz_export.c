@@ -2,7 +2,7 @@
  * what was said becomes markup of a kind that the page does not have itself. */
 #include <assert.h>
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/utf8.h"
 #include "transfer/export.h"
 

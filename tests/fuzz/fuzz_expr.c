@@ -4,9 +4,9 @@
 #include <assert.h>
 #include <math.h>
 
+#include "base/bytes/ip.h"
 #include "base/clock.h"
-#include "base/glob.h"
-#include "base/ip.h"
+#include "base/text/glob.h"
 #include "builtin/expr.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

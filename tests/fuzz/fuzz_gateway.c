@@ -20,7 +20,7 @@
 #include <unistd.h>
 #include <uv.h>
 
-#include "base/random.h"
+#include "base/bytes/random.h"
 #include "gateway/gateway.h"
 #include "gateway_peers.h"
 

@@ -5,7 +5,7 @@
 #include <llhttp.h>
 
 #include "base/buf.h"
-#include "http/body.h"
+#include "http/conn/body.h"
 
 enum { TEXT_MAX = 1 << 20 };
 

@@ -7,9 +7,9 @@
 #include <errno.h>
 
 #include "../support/peer_jansson.h"
-#include "base/json.h"
-#include "base/json_decode.h"
-#include "base/json_scan.h"
+#include "base/json/json.h"
+#include "base/json/json_decode.h"
+#include "base/json/json_scan.h"
 
 #define OUT_MAX      ((size_t)1 << 26)
 #define PAIRWISE_MAX 200

@@ -6,7 +6,7 @@
 #include <errno.h>
 
 #include "base/utf8.h"
-#include "tools/schema.h"
+#include "tools/schema/schema.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -2,8 +2,8 @@
  * whatever it refuses must name a line. */
 #include <assert.h>
 
+#include "base/json/yaml.h"
 #include "base/utf8.h"
-#include "base/yaml.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -7,7 +7,7 @@
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 
-#include "base/base64.h"
+#include "base/bytes/base64.h"
 
 static inline EVP_PKEY *mint_rsa(unsigned bits)
 {

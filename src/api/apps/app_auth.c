@@ -14,7 +14,7 @@
 
 #include "api/internal.h"
 #include "api/proxy.h"
-#include "base/random.h"
+#include "base/bytes/random.h"
 #include "bundle/bundle.h"
 #include "bundle/entry/entry_copy.h"
 #include "bundle/oauth/oauth.h"

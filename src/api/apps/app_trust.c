@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "base/hidden.h"
+#include "base/text/hidden.h"
 
 #define APPROVALS_MAX 10000
 

@@ -2,10 +2,10 @@
 #include <errno.h>
 
 #include "api/internal.h"
+#include "base/bytes/random.h"
 #include "base/clock.h"
-#include "base/random.h"
 #include "engine/permission.h"
-#include "tools/schema.h"
+#include "tools/schema/schema.h"
 #include "tools/surface.h"
 
 /* ---- listing ---- */

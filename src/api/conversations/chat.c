@@ -1,6 +1,6 @@
 #include "api/internal.h"
 #include "api/live/hub.h"
-#include "base/plain.h"
+#include "base/text/plain.h"
 #include "http/sse.h"
 #include "runtime/report.h"
 #include "runtime/turn/focus.h"

@@ -2,7 +2,7 @@
  * always takes part. */
 #include "api/internal.h"
 #include "api/trail.h"
-#include "workspace/member_find.h"
+#include "workspace/roster/member_find.h"
 
 #define PARTICIPANTS_MAX 1000
 

@@ -4,8 +4,8 @@
 
 #include "api/people/people.h"
 #include "api/trail.h"
+#include "base/bytes/random.h"
 #include "base/clock.h"
-#include "base/random.h"
 
 /* One workspace that is being made, with the requests that wait for it. */
 struct provision {

@@ -6,8 +6,8 @@
 #include <openssl/param_build.h>
 #include <stdlib.h>
 
-#include "base/base64.h"
-#include "base/json_decode.h"
+#include "base/bytes/base64.h"
+#include "base/json/json_decode.h"
 
 #define RSA_BITS_MIN  2048
 #define RSA_BITS_MAX  8192

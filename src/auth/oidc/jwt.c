@@ -4,8 +4,8 @@
 #include <openssl/ecdsa.h>
 #include <openssl/evp.h>
 
-#include "base/base64.h"
-#include "base/hash.h"
+#include "base/bytes/base64.h"
+#include "base/bytes/hash.h"
 
 #define SUBJECT_MAX   255
 #define KID_MAX       512

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "auth/oidc/jwk.h"
-#include "base/json.h"
+#include "base/json/json.h"
 
 #define JWT_BYTES_MAX (16u * 1024)
 #define JWT_SKEW_S    60 /* how far clocks may differ */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "auth/oidc/oidc_impl.h"
-#include "base/base64.h"
+#include "base/bytes/base64.h"
 #include "base/clock.h"
 #include "net/url.h"
 

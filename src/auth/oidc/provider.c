@@ -3,9 +3,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/base64.h"
+#include "base/bytes/base64.h"
 #include "base/clock.h"
-#include "base/json_decode.h"
+#include "base/json/json_decode.h"
 #include "net/url.h"
 
 #define META_FRESH_MS  (60u * 60 * 1000)

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 #include "auth/session/session_impl.h"
+#include "base/bytes/random.h"
 #include "base/clock.h"
-#include "base/random.h"
 
 #define SWEEP_MS 60000
 

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "auth/session/session_impl.h"
-#include "base/json_decode.h"
+#include "base/json/json_decode.h"
 #include "os/file.h"
 
 #define FILE_MAX_BYTES (64u * 1024 * 1024)

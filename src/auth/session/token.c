@@ -2,8 +2,8 @@
 
 #include <assert.h>
 
-#include "base/base64.h"
-#include "base/random.h"
+#include "base/bytes/base64.h"
+#include "base/bytes/random.h"
 
 #define SECRET_BYTES 32
 

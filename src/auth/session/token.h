@@ -4,7 +4,7 @@
  * hash, because there is nothing to guess. Pure. */
 #pragma once
 
-#include "base/hash.h"
+#include "base/bytes/hash.h"
 
 #define TOKEN_PREFIX "nb_"
 #define TOKEN_CHARS  46 /* of an API token, with the prefix */

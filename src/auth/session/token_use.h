@@ -4,7 +4,7 @@
  * that helps to find forgotten tokens need not survive a crash. Loop thread. */
 #pragma once
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "loop/loop.h"
 
 struct token_use;

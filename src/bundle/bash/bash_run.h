@@ -12,7 +12,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/json.h"
+#include "base/json/json.h"
 
 #define BASH_OUTPUT_MAX    (10u * 1024 * 1024) /* of stdout, and of stderr */
 #define BASH_TIMEOUT_S     30

@@ -6,7 +6,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include "base/base64.h"
+#include "base/bytes/base64.h"
 #include "base/clock.h"
 #include "base/list.h"
 #include "bundle/bash/bash_answer.h"

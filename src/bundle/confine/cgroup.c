@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/random.h"
+#include "base/bytes/random.h"
 
 #define OWN_LEAF   "nb"
 #define LEAF       "command"

@@ -7,7 +7,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "base/json_decode.h"
+#include "base/json/json_decode.h"
 #include "bundle/entry/source_name.h"
 
 #define BUNDLES_MAX      200  /* of one workspace */

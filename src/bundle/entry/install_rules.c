@@ -2,7 +2,7 @@
 
 #include <errno.h>
 
-#include "base/glob.h"
+#include "base/text/glob.h"
 #include "bundle/entry/entry.h"
 
 /* What only names, shows or limits a bundle. Every other key is the owner's. */

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "base/err.h"
-#include "base/json_decode.h"
+#include "base/json/json_decode.h"
 
 enum install_rights {
     INSTALL_AS_ADMIN,   /* of a workspace */

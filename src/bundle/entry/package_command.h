@@ -8,7 +8,7 @@
 #pragma once
 
 #include "base/err.h"
-#include "base/json_decode.h"
+#include "base/json/json_decode.h"
 
 enum package_source { PACKAGE_NPM, PACKAGE_PYPI };
 

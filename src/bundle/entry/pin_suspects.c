@@ -1,6 +1,6 @@
 /* pin_suspects.c - tools that imitate others, and texts that speak to the model. */
-#include "base/hidden.h"
-#include "base/lookalike.h"
+#include "base/text/hidden.h"
+#include "base/text/lookalike.h"
 #include "bundle/entry/pins.h"
 
 #define SAME_WORDS_MIN 40 /* bytes of a description that is not alike by accident */

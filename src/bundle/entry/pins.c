@@ -2,7 +2,7 @@
 
 #include <errno.h>
 
-#include "base/hidden.h"
+#include "base/text/hidden.h"
 #include "base/utf8.h"
 
 #define PINS_VERSION 1

@@ -10,8 +10,8 @@
  * Everything here is pure and bounded; pin_watch.c reads and writes the files. */
 #pragma once
 
-#include "base/hash.h"
-#include "base/json_decode.h"
+#include "base/bytes/hash.h"
+#include "base/json/json_decode.h"
 #include "bundle/entry/entry.h"
 
 #define PINS_BYTES_MAX       (16u * 1024 * 1024) /* of a file */

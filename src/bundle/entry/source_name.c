@@ -2,9 +2,9 @@
 
 #include <errno.h>
 
-#include "base/hidden.h"
-#include "base/lookalike.h"
 #include "base/nearest.h"
+#include "base/text/hidden.h"
+#include "base/text/lookalike.h"
 
 #define TYPO_LENGTH_MIN 8 /* shorter names differ by one letter without being a trick */
 

@@ -11,7 +11,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "base/json_decode.h"
+#include "base/json/json_decode.h"
 
 #define NETWORK_DESTS_MAX 64  /* of one server */
 #define NETWORK_HOST_MAX  253 /* of a name, in the domain name system */

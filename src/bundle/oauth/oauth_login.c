@@ -7,10 +7,10 @@
 #include <errno.h>
 
 #include "auth/oidc/provider.h"
-#include "base/base64.h"
 #include "base/buf.h"
-#include "base/hash.h"
-#include "base/random.h"
+#include "base/bytes/base64.h"
+#include "base/bytes/hash.h"
+#include "base/bytes/random.h"
 #include "bundle/oauth/oauth_token.h"
 
 #define SECRET_BYTES 32

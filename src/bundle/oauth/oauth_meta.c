@@ -2,8 +2,8 @@
 
 #include <errno.h>
 
-#include "base/base64.h"
 #include "base/buf.h"
+#include "base/bytes/base64.h"
 #include "net/url.h"
 
 /* ---- the challenge ---- */

@@ -7,7 +7,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "base/json.h"
+#include "base/json/json.h"
 
 #define OAUTH_PLACES_MAX 3
 #define OAUTH_SCOPE_MAX  2048 /* a server that wants a longer one is asked for its default */

@@ -3,8 +3,8 @@
 #include <errno.h>
 
 #include "auth/oidc/provider.h"
-#include "base/base64.h"
 #include "base/buf.h"
+#include "base/bytes/base64.h"
 #include "base/clock.h"
 
 #define TOKEN_MAX 16384

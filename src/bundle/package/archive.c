@@ -6,8 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/bytes/random.h"
 #include "base/map.h"
-#include "base/random.h"
 #include "base/utf8.h"
 #include "bundle/package/zip_api.h"
 #include "os/file.h"

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <sys/utsname.h>
 
-#include "base/hash.h"
+#include "base/bytes/hash.h"
 #include "net/url.h"
 
 #define LEVEL_MAX   4

@@ -4,7 +4,7 @@
  * after the parts that we act on have been checked. Loop thread only. */
 #pragma once
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "net/fetch.h"
 
 #define MPAK_REGISTRY   "https://registry.mpak.dev"

@@ -7,9 +7,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/bytes/hash.h"
+#include "base/bytes/random.h"
 #include "base/clock.h"
-#include "base/hash.h"
-#include "base/random.h"
 #include "bundle/package/archive.h"
 #include "bundle/package/mpak.h"
 #include "os/file.h"

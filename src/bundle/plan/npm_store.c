@@ -7,8 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/hash.h"
-#include "base/random.h"
+#include "base/bytes/hash.h"
+#include "base/bytes/random.h"
 #include "bundle/plan/npm_tree.h"
 #include "os/file.h"
 #include "store/event/io.h"

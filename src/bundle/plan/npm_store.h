@@ -12,7 +12,7 @@
 #pragma once
 
 #include "base/err.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "bundle/entry/package_command.h"
 
 #define NPM_FILES_MAX 500000

@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/json_decode.h"
+#include "base/json/json_decode.h"
 #include "bundle/confine/process_usage.h"
 #include "bundle/network/network_proxy.h"
 #include "bundle/network/network_space.h"

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "bundle/confine/confine.h"
 #include "bundle/confine/program_files.h"
 #include "bundle/sandbox/launch.h"

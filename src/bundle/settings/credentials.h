@@ -19,8 +19,8 @@ str credentials_slug(struct arena *a, const struct bundle_entry *entry);
 
 /* Accounts of people at servers where each person signs in: {workspace}/credentials/people/, one
  * file of each person and bundle, "<user id>@<server name>". The name is part of what is encrypted,
- * so that nobody's file can take the place of another's. workspace/change.h deletes the files of a
- * person who leaves. */
+ * so that nobody's file can take the place of another's. workspace/roster/change.h deletes the
+ * files of a person who leaves. */
 #define CREDENTIALS_PEOPLE "people"
 const char *credentials_people_dir(struct arena *a, const char *credentials_dir);
 /* Empty when the id cannot be part of a file's name. */

@@ -2,8 +2,8 @@
 
 #include <errno.h>
 
-#include "base/hash.h"
-#include "base/secret_name.h"
+#include "base/bytes/hash.h"
+#include "base/text/secret_name.h"
 #include "bundle/settings/credentials.h"
 
 #define KEY_PREFIX "@" /* of stored names; no manifest can ask for them */

@@ -7,9 +7,9 @@
  *
  *   env.NAME   header.NAME   auth.token   auth.value   auth.clientSecret   userConfig.KEY
  *
- * Variables, headers and options count as secrets by their names (base/secret_name.h), those of
- * transport.auth always. A sealed option of userConfig is not part of the entry: it is stored as if
- * it had been set with `nb config set`. */
+ * Variables, headers and options count as secrets by their names (base/text/secret_name.h), those
+ * of transport.auth always. A sealed option of userConfig is not part of the entry: it is stored as
+ * if it had been set with `nb config set`. */
 #pragma once
 
 #include "bundle/entry/entry.h"

@@ -9,11 +9,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/base64.h"
 #include "base/buf.h"
-#include "base/hash.h"
-#include "base/json.h"
-#include "base/random.h"
+#include "base/bytes/base64.h"
+#include "base/bytes/hash.h"
+#include "base/bytes/random.h"
+#include "base/json/json.h"
 #include "os/file.h"
 
 #define LIBRARY      "libsodium.so.23"

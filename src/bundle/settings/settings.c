@@ -12,7 +12,7 @@
 #include "config/relaxed.h"
 #include "os/file.h"
 #include "os/lock.h"
-#include "workspace/roster_lock.h"
+#include "workspace/roster/roster_lock.h"
 
 #define NEW_FILE      "{\n  \"version\": \"1\",\n  \"bundles\": []\n}\n"
 #define NEW_FILE_MODE 0600 /* entries may hold tokens */

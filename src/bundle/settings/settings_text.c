@@ -2,7 +2,7 @@
 
 #include <errno.h>
 
-#include "base/json_scan.h"
+#include "base/json/json_scan.h"
 
 #define TEXT_MAX     (4u * 1024 * 1024)
 #define INDENT_MAX   32

@@ -6,7 +6,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "base/json.h"
+#include "base/json/json.h"
 
 enum settings_edit { SETTINGS_ADD, SETTINGS_REPLACE, SETTINGS_REMOVE };
 

@@ -2,7 +2,7 @@
 #include <errno.h>
 
 #include "base/clock.h"
-#include "base/hidden.h"
+#include "base/text/hidden.h"
 #include "bundle/entry/package_command.h"
 #include "bundle/settings/credentials.h"
 #include "bundle/supervise/bundle_impl.h"

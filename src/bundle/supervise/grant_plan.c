@@ -4,7 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/base64.h"
+#include "base/bytes/base64.h"
 #include "bundle/confine/path_links.h"
 #include "bundle/plan/grant_rules.h"
 #include "bundle/sandbox/launch.h"

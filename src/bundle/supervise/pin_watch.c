@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "base/hidden.h"
+#include "base/text/hidden.h"
 #include "bundle/supervise/bundle_impl.h"
 #include "os/file.h"
 

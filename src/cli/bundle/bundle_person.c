@@ -3,7 +3,7 @@
 
 #include "auth/instance.h"
 #include "cli/bundle/bundle.h"
-#include "workspace/roster.h"
+#include "workspace/roster/roster.h"
 
 /* ".../workspaces/ws_team/workspace.json" -> "ws_team" */
 static str workspace_of(struct conv_cli *x)

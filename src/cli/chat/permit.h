@@ -6,7 +6,7 @@
 #pragma once
 
 #include "base/buf.h"
-#include "base/json.h"
+#include "base/json/json.h"
 
 struct permit {
     struct arena arena;

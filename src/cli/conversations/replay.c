@@ -1,7 +1,7 @@
 /* nb replay - builds the requests of a conversation again, and compares. */
 #include <errno.h>
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/utf8.h"
 #include "cli/cli.h"
 #include "runtime/rebuild.h"

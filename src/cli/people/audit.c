@@ -5,13 +5,13 @@
 
 #include "auth/instance.h"
 #include "base/clock.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "cli/cli.h"
 #include "cli/term/styled.h"
 #include "cli/term/table.h"
 #include "cli/term/text.h"
 #include "workspace/audit_read.h"
-#include "workspace/roster.h"
+#include "workspace/roster/roster.h"
 
 #define FOLLOW_MS  500
 #define TAIL_COUNT 50

@@ -5,7 +5,7 @@
 
 #include "auth/instance.h"
 #include "cli/cli.h"
-#include "workspace/change.h"
+#include "workspace/roster/change.h"
 
 struct people {
     struct cli *cli;

@@ -1,7 +1,7 @@
 /* footer.h - what an answer cost and how it ended, in words. Pure. */
 #pragma once
 
-#include "base/json.h"
+#include "base/json/json.h"
 
 /* Tokens, cost and time of an answer. One that asked for permission has several reports. */
 struct footer_sum {

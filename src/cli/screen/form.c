@@ -4,7 +4,7 @@
 
 #include "cli/term/styled.h"
 #include "cli/term/text.h"
-#include "tools/schema.h"
+#include "tools/schema/schema.h"
 
 #define TEXT_MAX    (64u * 1024)
 #define CHOICES_MAX 64

@@ -5,7 +5,7 @@
  * it. Everything is made safe to print here. One owner, loop thread. */
 #pragma once
 
-#include "base/json.h"
+#include "base/json/json.h"
 
 #define TOOL_LINES_MAX 64 /* shown at work; further ones appear when they end */
 

@@ -6,7 +6,7 @@
  * Loop thread only. */
 #pragma once
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "config/config.h"
 #include "loop/loop.h"
 #include "net/fetch.h"

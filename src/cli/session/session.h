@@ -5,7 +5,7 @@
  * without a listener. The caller cannot tell the difference. Loop thread only. */
 #pragma once
 
-#include "base/json_decode.h"
+#include "base/json/json_decode.h"
 #include "cli/cli.h"
 #include "workspace/dir_grant.h"
 

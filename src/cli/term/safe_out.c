@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/plain.h"
+#include "base/text/plain.h"
 #include "base/utf8.h"
 #include "os/file.h"
 

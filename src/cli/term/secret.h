@@ -4,7 +4,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "base/secret_name.h"
+#include "base/text/secret_name.h"
 
 #define SECRET_MAX 8192
 

@@ -1,6 +1,6 @@
 #include "cli/term/text.h"
 
-#include "base/plain.h"
+#include "base/text/plain.h"
 #include "base/utf8.h"
 
 #define REPLACEMENT 0xfffd

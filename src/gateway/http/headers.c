@@ -1,7 +1,7 @@
 /* headers.c - headers that must repeat what the body says (2026-07-28). */
 #include <errno.h>
 
-#include "base/base64.h"
+#include "base/bytes/base64.h"
 #include "base/utf8.h"
 #include "gateway/internal.h"
 #include "mcp/transport/param_headers.h"

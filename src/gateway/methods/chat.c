@@ -2,7 +2,7 @@
  *
  * Not among the built-in tools, because the agent itself must not have it. */
 #include "auth/rule.h"
-#include "base/plain.h"
+#include "base/text/plain.h"
 #include "engine/run.h"
 #include "gateway/internal.h"
 

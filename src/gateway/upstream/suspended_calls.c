@@ -6,10 +6,10 @@
  * another one's questions. */
 #include <errno.h>
 
-#include "base/base64.h"
+#include "base/bytes/base64.h"
+#include "base/bytes/hash.h"
+#include "base/bytes/random.h"
 #include "base/clock.h"
-#include "base/hash.h"
-#include "base/random.h"
 #include "gateway/upstream/upstream.h"
 
 static const char RERUN[] = "again"; /* the body of a state behind which nothing waits */

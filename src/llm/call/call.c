@@ -8,10 +8,10 @@
 #include <ctype.h>
 #include <errno.h>
 
+#include "base/bytes/hash.h"
+#include "base/bytes/random.h"
 #include "base/clock.h"
-#include "base/hash.h"
-#include "base/json_scan.h"
-#include "base/random.h"
+#include "base/json/json_scan.h"
 #include "llm/call/llm_impl.h"
 #include "llm/call/outline.h"
 #include "llm/call/spent.h"

@@ -1,6 +1,6 @@
 #include "llm/call/outline.h"
 
-#include "base/json_scan.h"
+#include "base/json/json_scan.h"
 
 #define OUTLINE_MAX (64u * 1024)
 

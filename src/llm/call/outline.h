@@ -9,7 +9,7 @@
 #pragma once
 
 #include "base/arena.h"
-#include "base/json.h"
+#include "base/json/json.h"
 
 #define OUTLINE_NEWEST      6
 #define OUTLINE_FIELDS_MAX  32

@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "store/store.h"
 
 #define MODEL_MAX_OUTPUT_DEFAULT 16384

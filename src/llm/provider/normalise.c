@@ -2,9 +2,9 @@
 
 #include <errno.h>
 
-#include "base/hash.h"
+#include "base/bytes/hash.h"
 #include "base/map.h"
-#include "base/plain.h"
+#include "base/text/plain.h"
 #include "base/utf8.h"
 #include "llm/provider/picture.h"
 

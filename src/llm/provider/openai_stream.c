@@ -1,6 +1,6 @@
 /* The event stream of chat completions, with the habits of the servers that imitate it:
  * tool calls without ids or numbers, usage in odd places, errors inside of 200. */
-#include "base/random.h"
+#include "base/bytes/random.h"
 #include "llm/provider/openai.h"
 
 #define NO_INDEX (-1) /* text and reasoning have no number of their own */

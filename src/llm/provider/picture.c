@@ -1,6 +1,6 @@
 #include "llm/provider/picture.h"
 
-#include "base/base64.h"
+#include "base/bytes/base64.h"
 
 #define HEAD_CHARS 16 /* of base64: twelve bytes, enough for every signature below */
 

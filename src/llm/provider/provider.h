@@ -5,7 +5,7 @@
  * all (call.c, failure.c). */
 #pragma once
 
-#include "base/json_decode.h"
+#include "base/json/json_decode.h"
 #include "llm/llm.h"
 #include "llm/provider/answer.h"
 #include "llm/provider/models.h"

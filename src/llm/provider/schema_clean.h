@@ -7,7 +7,7 @@
  * before a call. Pure. */
 #pragma once
 
-#include "base/json.h"
+#include "base/json/json.h"
 
 #define SCHEMA_DEPTH_MAX 32
 

@@ -4,7 +4,7 @@
  * members of later rounds. What the caller's `_meta` holds stays. Pure; any thread. */
 #pragma once
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "mcp/protocol.h"
 
 struct message_request {

@@ -4,7 +4,7 @@
  * objects. What a message holds borrows from the parsed document. Pure; any thread. */
 #pragma once
 
-#include "base/json.h"
+#include "base/json/json.h"
 
 /* Bytes of one message, either way. The worst of that size needs hundreds of megabytes as a
  * document (json.h). */

@@ -2,7 +2,7 @@
 
 #include <errno.h>
 
-#include "base/base64.h"
+#include "base/bytes/base64.h"
 
 #define ANNOTATION      "x-mcp-header"
 #define SENTINEL_PREFIX "=?base64?"

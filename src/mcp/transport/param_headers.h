@@ -5,7 +5,7 @@
  * doubled name make the whole tool unusable over HTTP. Pure; any thread. */
 #pragma once
 
-#include "base/json.h"
+#include "base/json/json.h"
 
 #define PARAM_HEADERS_MAX 64 /* annotated properties of one tool */
 

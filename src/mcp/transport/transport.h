@@ -7,7 +7,7 @@
 #pragma once
 
 #include "base/err.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "loop/loop.h"
 #include "mcp/protocol.h"
 

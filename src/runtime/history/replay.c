@@ -1,6 +1,6 @@
 #include "runtime/history/replay.h"
 
-#include "base/json_scan.h"
+#include "base/json/json_scan.h"
 #include "store/event/event.h"
 
 static struct replay_message *add(struct replay *r, enum replay_role role)

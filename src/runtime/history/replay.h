@@ -7,8 +7,8 @@
 #pragma once
 
 #include "base/arena.h"
-#include "base/json.h"
-#include "base/json_decode.h"
+#include "base/json/json.h"
+#include "base/json/json_decode.h"
 #include "base/map.h"
 #include "store/store.h"
 

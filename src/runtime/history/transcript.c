@@ -2,7 +2,7 @@
 
 #include <assert.h>
 
-#include "base/json_scan.h"
+#include "base/json/json_scan.h"
 
 struct transcript *transcript_new(void)
 {

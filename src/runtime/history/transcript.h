@@ -8,7 +8,7 @@
  * `known` and compares (transcript_catch_up). Loop thread only. */
 #pragma once
 
-#include "base/hash.h"
+#include "base/bytes/hash.h"
 #include "runtime/history/replay.h"
 
 struct transcript_line {

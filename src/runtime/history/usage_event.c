@@ -1,6 +1,6 @@
 #include "runtime/history/usage_event.h"
 
-#include "base/json.h"
+#include "base/json/json.h"
 
 str usage_event_with(struct arena *a, const char *source, str model, const struct conv_usage *u,
                      uint64_t ms, const char *const *keys, const str *values)

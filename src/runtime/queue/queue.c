@@ -4,9 +4,9 @@
 #include <errno.h>
 
 #include "base/clock.h"
-#include "base/plain.h"
+#include "base/text/plain.h"
 #include "runtime/turn/turn.h"
-#include "workspace/directory.h"
+#include "workspace/roster/directory.h"
 
 #define QUEUE_IS_FULL "Too much waits in this conversation already."
 

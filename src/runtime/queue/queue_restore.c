@@ -1,7 +1,7 @@
 /* queue_restore.c - messages that waited when the server ended. */
 #include <errno.h>
 
-#include "base/json_decode.h"
+#include "base/json/json_decode.h"
 #include "runtime/queue/queue.h"
 #include "runtime/turn/turn.h"
 

@@ -9,7 +9,7 @@
 #include "runtime/turn/request_log.h"
 #include "runtime/turn/turn.h"
 #include "tools/names.h"
-#include "workspace/directory.h"
+#include "workspace/roster/directory.h"
 
 /* Personal skills are used while everybody whose words are in the run is that person. */
 struct skills *turn_skills(const struct turn *t)

@@ -2,7 +2,7 @@
 
 #include <errno.h>
 
-#include "base/hash.h"
+#include "base/bytes/hash.h"
 
 #define BLOB_MAX (16u * 1024 * 1024)
 

@@ -2,8 +2,8 @@
 
 #include <errno.h>
 
-#include "base/base64.h"
-#include "base/hash.h"
+#include "base/bytes/base64.h"
+#include "base/bytes/hash.h"
 #include "os/file.h"
 
 #define KEY_FILE    "runs.key"

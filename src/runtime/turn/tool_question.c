@@ -3,7 +3,7 @@
 #include <errno.h>
 
 #include "runtime/turn/turn.h"
-#include "tools/schema.h"
+#include "tools/schema/schema.h"
 
 #define LINE_MAX_BYTES (1024u * 1024)
 

@@ -16,8 +16,8 @@
  *   preview.c     what a message would send; title.c names the conversation */
 #pragma once
 
+#include "base/bytes/random.h"
 #include "base/map.h"
-#include "base/random.h"
 #include "engine/permission.h"
 #include "loop/timer.h"
 #include "runtime/consent.h"

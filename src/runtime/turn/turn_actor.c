@@ -5,7 +5,7 @@
  * a shared conversation that later runs with an admin's rights. */
 #include "engine/events.h"
 #include "runtime/turn/turn.h"
-#include "workspace/directory.h"
+#include "workspace/roster/directory.h"
 
 void turn_narrow(struct turn *t, struct actor *narrower)
 {

@@ -1,5 +1,5 @@
 /* fork.c - which lines of a log a fork takes over. */
-#include "base/json_scan.h"
+#include "base/json/json_scan.h"
 #include "store/backend/backend.h"
 
 /* Title and sharing belong to the original: a fork starts private and without a title. */

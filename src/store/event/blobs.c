@@ -6,9 +6,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/hash.h"
-#include "base/json_scan.h"
-#include "base/random.h"
+#include "base/bytes/hash.h"
+#include "base/bytes/random.h"
+#include "base/json/json_scan.h"
 #include "base/utf8.h"
 #include "os/file.h"
 #include "store/event/event.h"

@@ -1,7 +1,7 @@
 #include "store/event/derive.h"
 
 #include "base/clock.h"
-#include "base/json_scan.h"
+#include "base/json/json_scan.h"
 #include "base/utf8.h"
 #include "store/event/text.h"
 

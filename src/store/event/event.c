@@ -3,7 +3,7 @@
 #include <errno.h>
 
 #include "base/clock.h"
-#include "base/json_scan.h"
+#include "base/json/json_scan.h"
 #include "store/store.h"
 
 static const struct {

@@ -4,7 +4,7 @@
  * "type" are messages of an older format and stay readable for ever. Pure; any thread. */
 #pragma once
 
-#include "base/json.h"
+#include "base/json/json.h"
 
 enum event_type {
     EV_UNKNOWN, /* kept and passed on, without effect on anything derived */

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "base/json.h"
+#include "base/json/json.h"
 
 enum { READ_BYTES = 256 * 1024, TAIL_BYTES = 64 * 1024 };
 

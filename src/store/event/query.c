@@ -3,7 +3,7 @@
 #include <errno.h>
 
 #include "base/clock.h"
-#include "base/glob.h"
+#include "base/text/glob.h"
 #include "base/utf8.h"
 #include "store/event/fold.h"
 

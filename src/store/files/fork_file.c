@@ -5,8 +5,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "base/bytes/random.h"
 #include "base/clock.h"
-#include "base/random.h"
 #include "store/event/blobs.h"
 #include "store/event/lines.h"
 #include "store/files/files.h"

@@ -3,8 +3,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "base/bytes/random.h"
 #include "base/clock.h"
-#include "base/random.h"
 #include "store/event/event.h"
 #include "store/event/lines.h"
 #include "store/files/files.h"

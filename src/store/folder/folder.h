@@ -8,7 +8,7 @@
  * Blocking; any thread. */
 #pragma once
 
-#include "base/json.h"
+#include "base/json/json.h"
 
 #define FOLDER_STATE_MAX (1024u * 1024)
 

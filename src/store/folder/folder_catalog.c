@@ -6,8 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/bytes/hash.h"
 #include "base/clock.h"
-#include "base/hash.h"
 #include "base/utf8.h"
 
 enum {

@@ -1,7 +1,7 @@
 #include "store/folder/folder_record.h"
 
 #include "base/clock.h"
-#include "base/json_scan.h"
+#include "base/json/json_scan.h"
 #include "base/utf8.h"
 #include "store/backend/backend.h"
 #include "store/event/lines.h"

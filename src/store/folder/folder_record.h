@@ -8,7 +8,7 @@
  * records pass as they are. Pure; any thread. */
 #pragma once
 
-#include "base/hash.h"
+#include "base/bytes/hash.h"
 #include "store/event/event.h"
 #include "store/store.h"
 

@@ -2,8 +2,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "base/bytes/random.h"
 #include "base/clock.h"
-#include "base/random.h"
 #include "store/event/io.h"
 #include "store/folder/folder.h"
 #include "store/folder/folder_record.h"

@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/bytes/random.h"
 #include "base/clock.h"
-#include "base/random.h"
 #include "store/files/trash.h"
 #include "store/folder/folder_impl.h"
 #include "store/index/index.h"

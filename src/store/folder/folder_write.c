@@ -6,8 +6,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "base/bytes/random.h"
 #include "base/clock.h"
-#include "base/random.h"
 #include "store/event/lines.h"
 #include "store/folder/folder_impl.h"
 #include "store/index/index.h"

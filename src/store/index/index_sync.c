@@ -3,8 +3,8 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "base/bytes/hash.h"
 #include "base/clock.h"
-#include "base/hash.h"
 #include "store/event/lines.h"
 #include "store/index/index_price.h"
 

@@ -7,7 +7,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include "base/random.h"
+#include "base/bytes/random.h"
 #include "store/store.h"
 
 enum { FILL_BYTES = 256 * 1024 };

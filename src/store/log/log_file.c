@@ -9,7 +9,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "base/random.h"
+#include "base/bytes/random.h"
 #include "store/log/recover.h"
 
 void log_file_init(struct log_file *f, const struct store_io *io, const char *path, bool syncs)

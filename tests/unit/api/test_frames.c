@@ -1,5 +1,5 @@
 #include "api/frames.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "support/unit.h"
 
 static str find_name(void *ctx, str user_id)

@@ -1,6 +1,6 @@
 #include <errno.h>
 
-#include "base/base64.h"
+#include "base/bytes/base64.h"
 #include "support/unit.h"
 
 static const struct {

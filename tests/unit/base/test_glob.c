@@ -1,4 +1,4 @@
-#include "base/glob.h"
+#include "base/text/glob.h"
 #include "support/unit.h"
 
 static void test_matches(void **state)

@@ -1,4 +1,4 @@
-#include "base/hash.h"
+#include "base/bytes/hash.h"
 #include "support/unit.h"
 
 static void test_known_digests(void **state)

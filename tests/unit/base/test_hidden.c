@@ -1,5 +1,5 @@
-#include "base/hidden.h"
-#include "base/random.h"
+#include "base/bytes/random.h"
+#include "base/text/hidden.h"
 #include "base/utf8.h"
 #include "support/unit.h"
 

@@ -1,6 +1,6 @@
 #include <errno.h>
 
-#include "base/ip.h"
+#include "base/bytes/ip.h"
 #include "support/unit.h"
 
 static const char *again(const char *text)

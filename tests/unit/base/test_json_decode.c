@@ -1,7 +1,7 @@
 /* Decode tables: every type, every complaint with its path. */
 #include <errno.h>
 
-#include "base/json_decode.h"
+#include "base/json/json_decode.h"
 #include "support/unit.h"
 
 struct limits {

@@ -1,7 +1,7 @@
 /* Numbers as values: double conversion and exact equality. */
 #include <math.h>
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "support/unit.h"
 
 static struct json *parsed(struct arena *a, const char *text)

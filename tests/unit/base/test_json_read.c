@@ -1,7 +1,7 @@
 /* The reader: what it accepts, what it refuses, and what it says about it. */
 #include <errno.h>
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "support/unit.h"
 
 #define OUT_MAX ((size_t)1 << 24)

@@ -1,6 +1,6 @@
 /* The field scanner: what it finds, where it stops, and that it agrees with the reader. */
-#include "base/json.h"
-#include "base/json_scan.h"
+#include "base/json/json.h"
+#include "base/json/json_scan.h"
 #include "support/json_random.h"
 #include "support/unit.h"
 

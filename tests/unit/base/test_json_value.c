@@ -1,5 +1,5 @@
 /* Values: lookups that forgive, building, changing, copying and comparing. */
-#include "base/json.h"
+#include "base/json/json.h"
 #include "support/unit.h"
 
 static int setup(void **state)

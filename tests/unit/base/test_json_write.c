@@ -1,7 +1,7 @@
 /* The writer: escapes, layout, its ceiling, and that reading back changes nothing. */
 #include <errno.h>
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "support/json_random.h"
 #include "support/unit.h"
 

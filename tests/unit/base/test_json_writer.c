@@ -1,7 +1,7 @@
 /* The streaming writer: commas, nesting and every kind of value. */
 #include <math.h>
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "support/unit.h"
 
 #define OUT_MAX 4096

@@ -1,6 +1,6 @@
 #include <errno.h>
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/log.h"
 #include "base/utf8.h"
 #include "support/unit.h"

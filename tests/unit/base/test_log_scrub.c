@@ -1,4 +1,4 @@
-#include "base/log_scrub.h"
+#include "base/text/log_scrub.h"
 #include "support/unit.h"
 
 static void check(const char *in, const char *want)

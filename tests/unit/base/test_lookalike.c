@@ -1,4 +1,4 @@
-#include "base/lookalike.h"
+#include "base/text/lookalike.h"
 #include "support/unit.h"
 
 static struct arena arena;

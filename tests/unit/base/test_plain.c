@@ -1,6 +1,6 @@
 #include <errno.h>
 
-#include "base/plain.h"
+#include "base/text/plain.h"
 #include "support/unit.h"
 
 #define RLO "\xe2\x80\xae"     /* U+202E */

@@ -1,4 +1,4 @@
-#include "base/random.h"
+#include "base/bytes/random.h"
 #include "support/unit.h"
 
 static void test_bytes_fill_everything(void **state)

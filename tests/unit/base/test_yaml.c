@@ -1,6 +1,6 @@
 #include <errno.h>
 
-#include "base/yaml.h"
+#include "base/json/yaml.h"
 #include "support/unit.h"
 
 static void check_parse(const char *yaml, const char *json)

@@ -1,4 +1,4 @@
-#include "base/yaml_scalar.h"
+#include "base/json/yaml_scalar.h"
 #include "support/unit.h"
 
 static void test_core_schema(void **state)

@@ -1,7 +1,7 @@
 #include <errno.h>
 #include <sys/stat.h>
 
-#include "base/hash.h"
+#include "base/bytes/hash.h"
 #include "bundle/package/package.h"
 #include "os/file.h"
 #include "support/tempdir.h"

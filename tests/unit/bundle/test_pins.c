@@ -1,6 +1,6 @@
 #include <errno.h>
 
-#include "base/hidden.h"
+#include "base/text/hidden.h"
 #include "bundle/entry/pins.h"
 #include "support/json_random.h"
 #include "unit/bundle/arena_rig.h"

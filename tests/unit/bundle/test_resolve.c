@@ -1,6 +1,6 @@
 #include <errno.h>
 
-#include "base/hash.h"
+#include "base/bytes/hash.h"
 #include "bundle/package/mpak.h"
 #include "bundle/package/resolve.h"
 #include "bundle/settings/credentials.h"

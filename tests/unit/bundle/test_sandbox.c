@@ -1,6 +1,6 @@
 #include <errno.h>
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "bundle/sandbox/sandbox.h"
 #include "sandbox_rig.h"
 

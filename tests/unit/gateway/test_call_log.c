@@ -1,6 +1,6 @@
 #include <sys/stat.h>
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/log.h"
 #include "gateway/call_log.h"
 #include "support/tempdir.h"

@@ -14,7 +14,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "http/conn.h"
+#include "http/conn/conn.h"
 #include "http/server.h"
 #include "http/sse.h"
 #include "support/unit.h"

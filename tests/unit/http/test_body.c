@@ -1,5 +1,5 @@
 #include "base/buf.h"
-#include "http/body.h"
+#include "http/conn/body.h"
 #include "support/unit.h"
 
 static struct http_body chunked(void)

@@ -1,4 +1,4 @@
-#include "http/parse.h"
+#include "http/conn/parse.h"
 #include "support/unit.h"
 
 #define HOST "Host: a\r\n"

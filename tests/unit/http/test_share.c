@@ -1,5 +1,5 @@
 #include "base/clock.h"
-#include "http/share.h"
+#include "http/conn/share.h"
 #include "rig.h"
 
 /* ---- the application: /costly keeps the loop for a while, /never does not end ---- */

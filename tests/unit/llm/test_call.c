@@ -1,6 +1,6 @@
 #include <errno.h>
 
-#include "base/hash.h"
+#include "base/bytes/hash.h"
 #include "llm/llm.h"
 #include "loop/timer.h"
 #include "net/fetch.h"

@@ -1,5 +1,5 @@
 #include "support/unit.h"
-#include "workspace/access.h"
+#include "workspace/roster/access.h"
 
 static str guests[] = {STR_INIT("owner"), STR_INIT("guest")};
 

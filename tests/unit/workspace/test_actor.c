@@ -1,7 +1,7 @@
 #include "support/tempdir.h"
 #include "support/unit.h"
 #include "workspace/actor.h"
-#include "workspace/directory.h"
+#include "workspace/roster/directory.h"
 
 /* boss and second are admins of ws_a, meg and tom members; tom has a token. */
 

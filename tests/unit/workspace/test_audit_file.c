@@ -2,7 +2,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "os/file.h"
 #include "support/tempdir.h"
 #include "support/unit.h"

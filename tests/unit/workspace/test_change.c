@@ -8,7 +8,7 @@
 #include "os/file.h"
 #include "support/tempdir.h"
 #include "support/unit.h"
-#include "workspace/change.h"
+#include "workspace/roster/change.h"
 
 #define HASH "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
 

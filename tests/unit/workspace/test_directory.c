@@ -2,7 +2,7 @@
 
 #include "support/tempdir.h"
 #include "support/unit.h"
-#include "workspace/directory.h"
+#include "workspace/roster/directory.h"
 
 enum { PATIENCE_MS = 10000 };
 

@@ -4,7 +4,7 @@
 #include "os/file.h"
 #include "support/tempdir.h"
 #include "support/unit.h"
-#include "workspace/roster.h"
+#include "workspace/roster/roster.h"
 
 #define HASH "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 

@@ -3,7 +3,7 @@
 #include "os/file.h"
 #include "support/tempdir.h"
 #include "support/unit.h"
-#include "workspace/roster_lock.h"
+#include "workspace/roster/roster_lock.h"
 
 static void test_marks_and_exclusion(void **state)
 {

@@ -1,0 +1,257 @@
+/* json_scan.c - finds the members of one object by matching quotes and brackets only. */
+#include "base/json/json_scan.h"
+
+#include "base/json/json_impl.h"
+
+static const char *skip_space(const char *p, const char *end)
+{
+    while (p < end && (*p == ' ' || *p == '\n' || *p == '\r' || *p == '\t'))
+        p++;
+    return p;
+}
+
+/* The first quote or backslash. */
+static inline const char *find_quote(const char *p, const char *end)
+{
+#ifdef __SSE2__
+    const __m128i quote = _mm_set1_epi8('"'), backslash = _mm_set1_epi8('\\');
+    for (; end - p >= 16; p += 16) {
+        __m128i v = _mm_loadu_si128((const __m128i *)(const void *)p);
+        __m128i hit = _mm_or_si128(_mm_cmpeq_epi8(v, quote), _mm_cmpeq_epi8(v, backslash));
+        unsigned mask = (unsigned)_mm_movemask_epi8(hit);
+        if (mask)
+            return p + __builtin_ctz(mask);
+    }
+#endif
+    for (; end - p >= 8; p += 8) {
+        uint64_t w;
+        memcpy(&w, p, 8);
+        if (json_bytes_equal(w, '"') | json_bytes_equal(w, '\\'))
+            break;
+    }
+    while (p < end && *p != '"' && *p != '\\')
+        p++;
+    return p;
+}
+
+/* Behind the string whose opening quote is at p; NULL when it has no end. */
+static inline const char *skip_string(const char *p, const char *end)
+{
+    p = find_quote(p + 1, end);
+    while (p < end && *p == '\\')
+        p = end - p < 2 ? end : find_quote(p + 2, end);
+    return p < end ? p + 1 : NULL;
+}
+
+static inline bool is_structural(char c)
+{
+    return c == '"' || (c | 0x20) == '{' || (c | 0x20) == '}';
+}
+
+/* The first quote or bracket; [ and ] differ from { and } in one bit. */
+static inline const char *find_structural(const char *p, const char *end)
+{
+#ifdef __SSE2__
+    const __m128i quote = _mm_set1_epi8('"'), bit = _mm_set1_epi8(0x20);
+    const __m128i open = _mm_set1_epi8('{'), close = _mm_set1_epi8('}');
+    for (; end - p >= 16; p += 16) {
+        __m128i v = _mm_loadu_si128((const __m128i *)(const void *)p);
+        __m128i folded = _mm_or_si128(v, bit);
+        __m128i hit = _mm_or_si128(_mm_cmpeq_epi8(folded, open), _mm_cmpeq_epi8(folded, close));
+        unsigned mask = (unsigned)_mm_movemask_epi8(_mm_or_si128(hit, _mm_cmpeq_epi8(v, quote)));
+        if (mask)
+            return p + __builtin_ctz(mask);
+    }
+#endif
+    while (p < end && !is_structural(*p))
+        p++;
+    return p;
+}
+
+/* Behind the array or object that opens at p; NULL when it has no end. */
+static const char *skip_nested(const char *p, const char *end)
+{
+    size_t depth = 0;
+    for (;;) {
+        p = find_structural(p, end);
+        if (p == end)
+            return NULL;
+        if (*p == '"') {
+            p = skip_string(p, end);
+            if (!p)
+                return NULL;
+            continue;
+        }
+        depth += (*p | 0x20) == '{' ? 1 : (size_t)-1;
+        p++;
+        if (depth == 0)
+            return p;
+    }
+}
+
+/* Behind a number or a literal; NULL when there is nothing. */
+static const char *skip_word(const char *p, const char *end)
+{
+    const char *start = p;
+    while (p < end && (uint8_t)*p > ' ' && *p != ',' && !is_structural(*p))
+        p++;
+    return p > start ? p : NULL;
+}
+
+static const char *skip_value(const char *p, const char *end)
+{
+    if (p == end)
+        return NULL;
+    if (*p == '"')
+        return skip_string(p, end);
+    if (*p == '{' || *p == '[')
+        return skip_nested(p, end);
+    return skip_word(p, end);
+}
+
+static bool broken(struct json_scan *s)
+{
+    s->failed = true;
+    s->at = NULL;
+    return false;
+}
+
+/* `p` stands behind a member, or behind the opening bracket of something empty. */
+static bool finish(struct json_scan *s, const char *p)
+{
+    if (p == s->end || *p != s->close)
+        return broken(s);
+    if (s->is_inner)
+        s->end = p + 1;
+    else if (skip_space(p + 1, s->end) != s->end)
+        return broken(s);
+    s->at = NULL;
+    return true;
+}
+
+static void begin(struct json_scan *s, const char *p, char open)
+{
+    p = skip_space(p, s->end);
+    if (p == s->end || *p != open) {
+        (void)broken(s);
+        return;
+    }
+    s->at = skip_space(p + 1, s->end);
+    if (s->at == s->end || *s->at == s->close)
+        (void)finish(s, s->at);
+}
+
+void json_scan_init(struct json_scan *s, str line)
+{
+    const char *p = line.n ? line.p : "";
+    *s = (struct json_scan){.end = p + line.n, .close = '}'};
+    begin(s, p, '{');
+}
+
+void json_scan_array(struct json_scan *s, str text)
+{
+    const char *p = text.n ? text.p : "";
+    *s = (struct json_scan){.end = p + text.n, .close = ']'};
+    begin(s, p, '[');
+}
+
+/* Comparing is quicker than matching brackets, and whoever starts with all of it ends with it. */
+static bool is_known(const struct json_scan *s, const char *p)
+{
+    return s->known.n > 0 && (size_t)(s->end - p) >= s->known.n &&
+           memcmp(p, s->known.p, s->known.n) == 0;
+}
+
+/* p stands behind a value. */
+static bool go_on(struct json_scan *s, const char *p)
+{
+    p = skip_space(p, s->end);
+    if (p == s->end || *p != ',')
+        return finish(s, p);
+    s->at = p + 1;
+    return true;
+}
+
+/* The value where we are, and moves on to what follows it. */
+static bool take_value(struct json_scan *s, str *ret)
+{
+    const char *value = skip_space(s->at, s->end);
+    const char *value_end = is_known(s, value) ? value + s->known.n : skip_value(value, s->end);
+    if (!value_end)
+        return broken(s);
+    if (!go_on(s, value_end))
+        return false;
+    *ret = str_make(value, (size_t)(value_end - value));
+    return true;
+}
+
+bool json_scan_element(struct json_scan *s, str *ret_value)
+{
+    return s->at && take_value(s, ret_value);
+}
+
+bool json_scan_key(struct json_scan *s, str *ret_key)
+{
+    if (!s->at)
+        return false;
+    const char *key = skip_space(s->at, s->end);
+    const char *key_end = key < s->end && *key == '"' ? skip_string(key, s->end) : NULL;
+    if (!key_end)
+        return broken(s);
+    const char *p = skip_space(key_end, s->end);
+    if (p == s->end || *p != ':')
+        return broken(s);
+    s->at = p + 1;
+    *ret_key = str_make(key + 1, (size_t)(key_end - key) - 2);
+    return true;
+}
+
+bool json_scan_value(struct json_scan *s, str *ret_value)
+{
+    return s->at && take_value(s, ret_value);
+}
+
+bool json_scan_next(struct json_scan *s, str *ret_key, str *ret_value)
+{
+    return json_scan_key(s, ret_key) && json_scan_value(s, ret_value);
+}
+
+bool json_scan_enter(struct json_scan *s, struct json_scan *ret_elements)
+{
+    const char *p = skip_space(s->at, s->end);
+    if (p == s->end || *p != '[')
+        return false;
+    *ret_elements = (struct json_scan){.end = s->end, .close = ']', .is_inner = true};
+    begin(ret_elements, p, '[');
+    return true;
+}
+
+void json_scan_leave(struct json_scan *s, struct json_scan *elements)
+{
+    str rest;
+    while (json_scan_element(elements, &rest))
+        continue;
+    if (elements->failed)
+        (void)broken(s);
+    else
+        (void)go_on(s, elements->end);
+}
+
+str json_scan_field(str line, str key)
+{
+    struct json_scan s;
+    str k, v;
+    json_scan_init(&s, line);
+    while (json_scan_next(&s, &k, &v))
+        if (str_eq(k, key))
+            return v;
+    return STR_NONE;
+}
+
+str json_scan_plain(str raw)
+{
+    if (raw.n < 2 || raw.p[0] != '"' || raw.p[raw.n - 1] != '"')
+        return STR_NONE;
+    str inside = {raw.p + 1, raw.n - 2};
+    return memchr(inside.p, '\\', inside.n) ? STR_NONE : inside;
+}

@@ -1,0 +1,648 @@
+/* A connection is a small state machine over its input (enum conn_state). Bytes arrive in one
+ * buffer that all connections share and are consumed before the read callback returns; only
+ * what cannot be used yet - half a head, pipelined requests - is copied into the
+ * connection's own buffer, so an idle connection owns nothing but its struct. */
+#include "http/conn/conn.h"
+
+#include <assert.h>
+#include <sys/socket.h>
+
+#include "http/conn/share.h"
+
+static void settle(struct http_conn *c);
+static void process(struct http_conn *c, str in);
+
+/* ---- deadlines ---- */
+
+/* Deadlines move with every request, the timer does not: it looks again when it fires. */
+void conn_set_deadline(struct http_conn *c, uint64_t delay_ms)
+{
+    c->deadline_ms = delay_ms ? server_now_ms(c->server) + delay_ms : 0;
+    if (!delay_ms || (timer_active(&c->timer) && c->armed_ms <= c->deadline_ms))
+        return;
+    c->armed_ms = c->deadline_ms;
+    timer_start(&c->timer, delay_ms);
+}
+
+/* A body may pause for the stall time, but must also keep up a minimal pace: one byte every
+ * few seconds holds a connection for ever otherwise. */
+static void set_body_deadline(struct http_conn *c, uint64_t stall_ms)
+{
+    uint64_t now = server_now_ms(c->server);
+    uint64_t latest = c->body_began_ms + stall_ms + c->body_bytes * 1000 / HTTP_BODY_RATE_MIN;
+    uint64_t delay = latest > now ? latest - now : 1;
+    conn_set_deadline(c, delay < stall_ms ? delay : stall_ms);
+}
+
+static bool is_flushing(struct http_conn *c)
+{
+    size_t left = uv_stream_get_write_queue_size(&c->uv.stream);
+    bool has_moved = left < c->flush_left;
+    c->flush_left = left;
+    return has_moved;
+}
+
+static void on_deadline(struct http_conn *c)
+{
+    switch ((enum conn_state)c->state) {
+    case CONN_HEAD:
+        if (c->in.n == 0)
+            conn_close(c);
+        else
+            response_fail(c, 408, "the request head took too long");
+        break;
+    case CONN_BODY:
+        response_refuse(c->req, 408, "the request body took too long");
+        break;
+    case CONN_FLUSH:
+    case CONN_STREAM:
+        if (is_flushing(c))
+            conn_set_deadline(c, c->server->limits.body_stall_ms);
+        else
+            conn_reset(c);
+        break;
+    case CONN_DRAIN:
+    case CONN_LINGER:
+        conn_close(c);
+        break;
+    case CONN_READY:
+    case CONN_WAIT:
+    case CONN_CLOSED:
+        break;
+    }
+}
+
+static void on_timer(void *ctx)
+{
+    struct http_conn *c = ctx;
+    if (!c->deadline_ms)
+        return;
+    uint64_t now = server_now_ms(c->server);
+    if (now >= c->deadline_ms) {
+        on_deadline(c);
+        return;
+    }
+    c->armed_ms = c->deadline_ms;
+    timer_start(&c->timer, c->deadline_ms - now);
+}
+
+/* ---- output ---- */
+
+struct write {
+    uv_write_t uv;
+    size_t n;
+    char data[];
+};
+
+static void after_flush(struct http_conn *c);
+
+static void on_written(uv_write_t *req, int status)
+{
+    struct http_conn *c = req->handle->data;
+    struct write *w = CONTAINER_OF(req, struct write, uv);
+    tally_queued(c, -(ptrdiff_t)w->n);
+    free(w);
+    if (c->state == CONN_CLOSED)
+        return;
+    if (status < 0)
+        conn_close(c);
+    else if (c->state == CONN_FLUSH && uv_stream_get_write_queue_size(&c->uv.stream) == 0)
+        after_flush(c);
+    else if (c->stream && uv_stream_get_write_queue_size(&c->uv.stream) == 0)
+        stream_drained(c->stream);
+}
+
+static bool queue_write(struct http_conn *c, str head, str body, bool is_static)
+{
+    size_t copied = head.n + (is_static ? 0 : body.n);
+    struct write *w = xcalloc(1, sizeof(*w) + copied);
+    w->n = copied;
+    if (head.n)
+        memcpy(w->data, head.p, head.n);
+    if (!is_static && body.n)
+        memcpy(w->data + head.n, body.p, body.n);
+
+    uv_buf_t bufs[2] = {{w->data, copied}, {(char *)body.p, is_static ? body.n : 0}};
+    uv_buf_t *from = copied ? bufs : bufs + 1;
+    unsigned count = (copied > 0) + (bufs[1].len > 0);
+    int rc = uv_write(&w->uv, &c->uv.stream, from, count, on_written);
+    if (rc < 0) {
+        free(w);
+        conn_close(c);
+        return false;
+    }
+    tally_queued(c, (ptrdiff_t)copied);
+    return true;
+}
+
+bool conn_write(struct http_conn *c, str head, str body, bool is_static)
+{
+    assert(c->state != CONN_CLOSED);
+    uv_buf_t bufs[2] = {{(char *)head.p, head.n}, {(char *)body.p, body.n}};
+    int rc = uv_try_write(&c->uv.stream, bufs, body.n ? 2 : 1);
+    if (rc < 0 && rc != UV_EAGAIN) {
+        conn_close(c);
+        return false;
+    }
+    size_t sent = rc < 0 ? 0 : (size_t)rc;
+    c->server->stats.bytes_out += head.n + body.n;
+    if (sent == head.n + body.n)
+        return true;
+    size_t of_head = sent < head.n ? sent : head.n;
+    return queue_write(c, str_skip(head, of_head), str_skip(body, sent - of_head), is_static);
+}
+
+/* ---- between requests ---- */
+
+static void begin_head(struct http_conn *c)
+{
+    c->state = CONN_HEAD;
+    c->scanned = 0;
+    c->has_begun = false;
+    if (c->is_proxy) /* whose next request may be anybody's */
+        tally_leave(c);
+}
+
+/* Closing a socket with unread input sends a reset, which may overtake our answer: end our
+ * side first and read on until the client has ended its own. */
+static void begin_linger(struct http_conn *c)
+{
+    if (c->has_eof) {
+        conn_close(c);
+        return;
+    }
+    uv_os_fd_t fd;
+    if (uv_fileno(&c->uv.handle, &fd) == 0)
+        (void)shutdown(fd, SHUT_WR);
+    c->state = CONN_LINGER;
+    c->body_bytes = 0;
+    conn_set_deadline(c, HTTP_LINGER_MS);
+}
+
+static void begin_drain(struct http_conn *c)
+{
+    c->state = CONN_DRAIN;
+    c->body_bytes = 0;
+    c->body_began_ms = server_now_ms(c->server);
+    set_body_deadline(c, HTTP_DRAIN_STALL_MS);
+}
+
+static void after_flush(struct http_conn *c)
+{
+    if (!c->is_keep_alive || c->server->is_stopping)
+        begin_linger(c);
+    else if (!http_body_is_done(&c->body))
+        begin_drain(c);
+    else
+        begin_head(c);
+    if (!c->is_processing && c->state != CONN_CLOSED)
+        settle(c);
+}
+
+void conn_answered(struct http_conn *c)
+{
+    if (c->state == CONN_CLOSED)
+        return;
+    c->has_served = true;
+    c->state = CONN_FLUSH;
+    c->flush_left = uv_stream_get_write_queue_size(&c->uv.stream);
+    if (c->flush_left == 0)
+        after_flush(c);
+    else
+        conn_set_deadline(c, c->server->limits.body_stall_ms);
+}
+
+/* ---- input ---- */
+
+static void dispatch(struct http_conn *c)
+{
+    struct request *r = c->req;
+    struct http_handlers *h = &c->server->handlers;
+    c->state = CONN_READY;
+    conn_set_deadline(c, 0);
+    if (share_request_waits(c))
+        return;
+    c->state = CONN_WAIT;
+    share_enter(r);
+    r->pub.body = buf_str(&r->body);
+    h->on_request(h->ctx, &r->pub);
+}
+
+static void begin_body(struct http_conn *c, bool has_input)
+{
+    struct request *r = c->req;
+    c->body_bytes = 0;
+    c->body_began_ms = server_now_ms(c->server);
+    r->body.max = r->pub.body_max;
+    set_body_deadline(c, c->server->limits.body_stall_ms);
+    if (!r->expects_continue)
+        return;
+    r->expects_continue = false; /* from here on the body will come */
+    if (!has_input)
+        (void)conn_write(c, STR("HTTP/1.1 100 Continue\r\n\r\n"), STR_NONE, true);
+}
+
+static void begin_request(struct http_conn *c, const struct http_head *head, str bytes,
+                          bool has_input)
+{
+    struct http_handlers *h = &c->server->handlers;
+    struct request *r = c->req = request_new(c);
+    c->state = CONN_BODY;
+    http_body_init(&c->body, head);
+    if (request_set_head(r, head, bytes) < 0) {
+        response_refuse(r, 400, "malformed path");
+        return;
+    }
+    bool goes_on = !h->on_head || h->on_head(h->ctx, &r->pub);
+    if (c->req != r)
+        return;
+    uint64_t left = 0;
+    if (!goes_on) {
+        c->state = CONN_WAIT; /* it will be answered later, without its body */
+        conn_set_deadline(c, 0);
+    } else if (http_body_is_done(&c->body)) {
+        dispatch(c);
+    } else if (http_body_length_left(&c->body, &left) && left > r->pub.body_max) {
+        response_refuse(r, 413, "the request body is too large");
+    } else {
+        begin_body(c, has_input);
+    }
+}
+
+static bool read_head(struct http_conn *c, str *in)
+{
+    if (share_head_waits(c))
+        return false;
+    struct http_head *head = &c->server->head;
+    switch (http_parse_head(*in, &c->scanned, &c->server->limits, head)) {
+    case HTTP_PARSE_MORE:
+        return false;
+    case HTTP_PARSE_BAD:
+        response_fail(c, head->status, head->reason);
+        return true;
+    case HTTP_PARSE_DONE:
+        break;
+    }
+    str bytes = str_slice(*in, 0, head->bytes);
+    *in = str_skip(*in, head->bytes);
+    begin_request(c, head, bytes, in->n > 0);
+    return true;
+}
+
+static bool read_body(struct http_conn *c, str *in)
+{
+    struct request *r = c->req;
+    str data;
+    enum http_parse found = http_body_next(&c->body, in, &data);
+    c->body_bytes += data.n;
+    if (found == HTTP_PARSE_BAD)
+        response_refuse(r, 400, "malformed chunked body");
+    else if (buf_add_str(&r->body, data) < 0)
+        response_refuse(r, 413, "the request body is too large");
+    else if (found == HTTP_PARSE_DONE)
+        dispatch(c);
+    else
+        set_body_deadline(c, c->server->limits.body_stall_ms);
+    return true;
+}
+
+static bool drain(struct http_conn *c, str *in)
+{
+    str data;
+    enum http_parse found = http_body_next(&c->body, in, &data);
+    c->body_bytes += data.n;
+    if (found == HTTP_PARSE_DONE)
+        begin_head(c);
+    else
+        set_body_deadline(c, HTTP_DRAIN_STALL_MS);
+    return true;
+}
+
+static bool discard(struct http_conn *c, str *in)
+{
+    c->body_bytes += in->n;
+    *in = STR_NONE;
+    if (c->body_bytes > c->server->limits.drain_bytes)
+        conn_close(c);
+    return false;
+}
+
+/* One step over the input; false when it has to wait. */
+static bool advance(struct http_conn *c, str *in)
+{
+    switch ((enum conn_state)c->state) {
+    case CONN_HEAD:
+        return read_head(c, in);
+    case CONN_BODY:
+        return read_body(c, in);
+    case CONN_DRAIN:
+        return drain(c, in);
+    case CONN_LINGER:
+        return discard(c, in);
+    case CONN_STREAM:
+        if (!c->is_keep_alive)
+            *in = STR_NONE;
+        return false;
+    case CONN_READY:
+    case CONN_WAIT:
+    case CONN_FLUSH:
+    case CONN_CLOSED:
+        break;
+    }
+    return false;
+}
+
+static void on_again(void *ctx)
+{
+    process(ctx, STR_NONE);
+}
+
+static void process(struct http_conn *c, str in)
+{
+    bool is_kept = c->in.n > 0;
+    if (is_kept) {
+        (void)buf_add_str(&c->in, in); /* reading stops before it could be full */
+        in = buf_str(&c->in);
+    }
+    uint64_t turn_end = c->server->stats.requests + HTTP_TURN_MAX;
+    c->is_processing = true;
+    share_begin(c);
+    if (c->state == CONN_READY && c->has_turn)
+        dispatch(c);
+    while (in.n && c->server->stats.requests < turn_end && advance(c, &in))
+        ;
+    share_end(c->server);
+    c->is_processing = false;
+    if (c->state == CONN_CLOSED)
+        return;
+    if (is_kept)
+        buf_consume(&c->in, c->in.n - in.n);
+    else
+        (void)buf_add_str(&c->in, in);
+    if (c->in.n == 0)
+        buf_reset(&c->in);
+    settle(c);
+}
+
+void conn_go_on(struct http_conn *c)
+{
+    process(c, STR_NONE);
+}
+
+static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *ret)
+{
+    (void)suggested;
+    struct http_conn *c = handle->data;
+    *ret = uv_buf_init(c->server->read_buf, HTTP_READ_BYTES);
+}
+
+/* The client sends no more. One that still waits for its answer may have closed only its
+ * own half; if the handler wants to know (on_gone), it is taken as gone. */
+static void on_end(struct http_conn *c)
+{
+    c->has_eof = true;
+    bool waits = c->state == CONN_WAIT && !c->req->pub.on_gone;
+    if (waits || c->state == CONN_FLUSH || !list_empty(&c->again.node) || share_is_waiting(c))
+        settle(c);
+    else
+        conn_close(c);
+}
+
+static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
+{
+    struct http_conn *c = stream->data;
+    if (c->state == CONN_CLOSED || n == 0)
+        return;
+    if (n == UV_EOF) {
+        on_end(c);
+    } else if (n < 0) {
+        conn_close(c);
+    } else {
+        c->server->stats.bytes_in += (uint64_t)n;
+        process(c, str_make(buf->base, (size_t)n));
+    }
+}
+
+/* ---- what a connection waits for next ---- */
+
+static void read_or_not(struct http_conn *c)
+{
+    bool wants = !c->has_eof && c->in.n <= HTTP_BACKLOG_MAX - HTTP_READ_BYTES;
+    if (wants == c->is_reading)
+        return;
+    c->is_reading = wants;
+    if (wants)
+        (void)uv_read_start(&c->uv.stream, on_alloc, on_read);
+    else
+        (void)uv_read_stop(&c->uv.stream);
+}
+
+static void wait_for_head(struct http_conn *c)
+{
+    if (c->in.n == 0) {
+        conn_set_deadline(c, c->server->limits.idle_ms);
+    } else if (!c->has_begun) {
+        c->has_begun = true;
+        conn_set_deadline(c, c->server->limits.head_timeout_ms);
+    }
+}
+
+/* Whether input that is here already can be worked on: `scanned` is where the parser has
+ * given up for want of more. */
+static bool has_work(const struct http_conn *c)
+{
+    switch ((enum conn_state)c->state) {
+    case CONN_HEAD:
+        return c->in.n > c->scanned;
+    case CONN_BODY:
+    case CONN_DRAIN:
+    case CONN_LINGER:
+        return c->in.n > 0;
+    default:
+        return false;
+    }
+}
+
+static bool is_known(const struct http_conn *c)
+{
+    return c->is_local_socket || (c->tally && c->tally->is_person);
+}
+
+static struct list_node *place_of(const struct http_conn *c)
+{
+    struct http_server *s = c->server;
+    if (c->state == CONN_HEAD)
+        return c->in.n == 0 && c->has_served ? &s->idle : &s->heads;
+    return c->state == CONN_BODY && !is_known(c) ? &s->heads : &s->busy;
+}
+
+/* A head that trickles in keeps its place; who was just served goes to the end. */
+static void put_in(struct http_conn *c, struct list_node *place)
+{
+    if (c->place == place && place == &c->server->heads)
+        return;
+    c->place = place;
+    list_del(&c->node);
+    list_push(place, &c->node);
+}
+
+static void settle(struct http_conn *c)
+{
+    bool is_silent = c->state == CONN_HEAD && c->in.n == 0;
+    bool is_waiting = share_is_waiting(c);
+    if (has_work(c) && !is_waiting)
+        defer_start(c->server->loop, &c->again);
+    else if (c->has_eof && c->state < CONN_WAIT && !is_waiting) {
+        conn_close(c);
+        return;
+    }
+    if (c->state == CONN_HEAD)
+        wait_for_head(c);
+    if (is_silent && c->server->is_stopping) {
+        conn_close(c);
+        return;
+    }
+    put_in(c, place_of(c));
+    read_or_not(c);
+}
+
+/* ---- life ---- */
+
+static void format_addr(const struct sockaddr_storage *addr, char out[48])
+{
+    if (addr->ss_family == AF_INET) {
+        (void)uv_ip4_name((const struct sockaddr_in *)addr, out, 48);
+    } else if (addr->ss_family == AF_INET6) {
+        const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)addr;
+        (void)uv_ip6_name(six, out, 48);
+        if (IN6_IS_ADDR_V4MAPPED(&six->sin6_addr))
+            (void)uv_inet_ntop(AF_INET, &six->sin6_addr.s6_addr[12], out, 48);
+    }
+}
+
+static void learn_peer(struct http_conn *c)
+{
+    if (!c->is_local_socket) {
+        struct sockaddr_storage addr = {0};
+        int n = sizeof(addr);
+        if (uv_tcp_getpeername(&c->uv.tcp, (struct sockaddr *)&addr, &n) == 0)
+            format_addr(&addr, c->peer_addr);
+        return;
+    }
+    uv_os_fd_t fd;
+    struct ucred cred = {.uid = UINT32_MAX};
+    socklen_t n = sizeof(cred);
+    if (uv_fileno(&c->uv.handle, &fd) == 0)
+        (void)getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &n);
+    c->peer_uid = cred.uid;
+}
+
+static void on_closed(uv_handle_t *handle)
+{
+    struct http_conn *c = handle->data;
+    struct http_server *s = c->server;
+    list_del(&c->node);
+    buf_done(&c->in);
+    free(c);
+    s->stats.conns--;
+    server_check_stopped(s);
+}
+
+static struct http_conn *conn_new(struct http_server *s, bool is_local_socket)
+{
+    struct http_conn *c = xcalloc(1, sizeof(*c));
+    uv_loop_t *uv = loop_uv(s->loop);
+    int rc = is_local_socket ? uv_pipe_init(uv, &c->uv.pipe, 0) : uv_tcp_init(uv, &c->uv.tcp);
+    assert(rc == 0);
+    (void)rc;
+    c->uv.handle.data = c;
+    c->server = s;
+    c->is_local_socket = is_local_socket;
+    list_init(&c->counted);
+    list_init(&c->waits);
+    list_init(&c->node);
+    put_in(c, &s->busy);
+    buf_init(&c->in, HTTP_BACKLOG_MAX);
+    defer_init(&c->again, on_again, c);
+    timer_init(&c->timer, s->loop, on_timer, c);
+    s->stats.conns++;
+    s->stats.conns_total++;
+    return c;
+}
+
+void conn_accept(struct listener *l)
+{
+    struct http_server *s = l->server;
+    struct http_conn *c = conn_new(s, l->path != NULL);
+    bool is_refused = false;
+    if (uv_accept(&l->uv.stream, &c->uv.stream) < 0 || s->is_stopping) {
+        conn_close(c);
+        return;
+    }
+    learn_peer(c);
+    if (!tally_admit(c, &is_refused))
+        conn_reset(c);
+    else if (is_refused)
+        response_fail(c, 503, "too many connections");
+    else
+        settle(c);
+}
+
+void conn_close_silent(struct http_server *s)
+{
+    LIST_FOREACH (n, &s->heads) {
+        struct http_conn *c = LIST_ENTRY(n, struct http_conn, node);
+        if (c->state == CONN_HEAD && c->in.n == 0)
+            conn_close(c);
+    }
+}
+
+static void request_gone(struct http_conn *c, bool was_waiting)
+{
+    struct request *r = c->req;
+    if (!r)
+        return;
+    c->req = NULL;
+    r->pub.conn = NULL;
+    if (r->pub.on_gone) {
+        r->is_gone = true;
+        r->pub.on_gone(&r->pub);
+        request_release(r);
+    } else if (!was_waiting) {
+        request_release(r);
+    }
+}
+
+static bool begin_close(struct http_conn *c)
+{
+    if (c->state == CONN_CLOSED)
+        return false;
+    bool was_waiting = c->state == CONN_WAIT;
+    c->state = CONN_CLOSED;
+    timer_stop(&c->timer);
+    defer_stop(&c->again);
+    put_in(c, &c->server->busy); /* never evicted again */
+    request_gone(c, was_waiting);
+    if (c->sse)
+        sse_conn_gone(c->sse);
+    c->sse = NULL;
+    if (c->stream)
+        stream_conn_gone(c->stream);
+    c->stream = NULL;
+    tally_leave(c);
+    return true;
+}
+
+void conn_close(struct http_conn *c)
+{
+    if (begin_close(c))
+        uv_close(&c->uv.handle, on_closed);
+}
+
+void conn_reset(struct http_conn *c)
+{
+    if (!begin_close(c))
+        return;
+    if (c->is_local_socket || uv_tcp_close_reset(&c->uv.tcp, on_closed) < 0)
+        uv_close(&c->uv.handle, on_closed);
+}

@@ -1,0 +1,239 @@
+/* conn.h - what the files of this floor share: connections, requests and the server itself.
+ * Not for other floors.
+ *
+ * Ownership: the server owns its connections (lists idle and busy) and its requests (lists
+ * live and spare); a connection is freed in libuv's close callback and nowhere else. A
+ * request belongs to its connection until it is answered; when the client goes first and
+ * nobody wants to hear of it (no on_gone), the request lives on without a connection until
+ * it is answered, and the answer goes nowhere. */
+#pragma once
+
+#include <uv.h>
+
+#include "base/list.h"
+#include "base/map.h"
+#include "http/conn/body.h"
+#include "http/server.h"
+#include "loop/timer.h"
+
+#define HTTP_READ_BYTES      (64u * 1024)  /* one buffer for all connections */
+#define HTTP_BACKLOG_MAX     (128u * 1024) /* unread input kept: a head, or pipelined requests */
+#define HTTP_REFUSALS_MAX    64u           /* connections beyond the ceiling that get a 503 */
+#define HTTP_REFUSALS_ADDR   8u            /* the same, of one address */
+#define HTTP_TURN_MAX        32u           /* pipelined requests handled before others get a turn */
+#define HTTP_LISTENERS_MAX   8u
+#define HTTP_SPARE_MAX       64u                 /* requests kept for reuse */
+#define HTTP_SPARE_BYTES     (16u * 1024)        /* memory a spare request may hold */
+#define HTTP_REPLY_MAX       (64u * 1024 * 1024) /* a JSON answer */
+#define HTTP_HEADERS_OUT_MAX (16u * 1024)        /* headers added by a handler */
+#define HTTP_LINGER_MS       1000u               /* between our last byte and the close */
+#define HTTP_DRAIN_STALL_MS  2000u
+#define HTTP_BODY_RATE_MIN   1024u /* bytes per second, averaged over a body */
+
+enum conn_state {
+    CONN_HEAD,   /* between requests, or inside a head */
+    CONN_BODY,   /* inside the body of req */
+    CONN_READY,  /* req is complete; other requests go first (share.h) */
+    CONN_WAIT,   /* req is complete and being handled */
+    CONN_FLUSH,  /* answered; the kernel has not taken all of it yet */
+    CONN_DRAIN,  /* answered; reading past the rest of a refused body */
+    CONN_STREAM, /* taken over by sse or stream */
+    CONN_LINGER, /* answered for the last time; waiting for the client to see it */
+    CONN_CLOSED, /* uv_close was called */
+};
+
+struct sse;
+struct http_stream;
+struct request;
+struct tally;
+
+struct http_conn {
+    union {
+        uv_handle_t handle;
+        uv_stream_t stream;
+        uv_tcp_t tcp;
+        uv_pipe_t pipe;
+    } uv;
+    struct http_server *server;
+    struct list_node node;    /* in server->heads, idle or busy */
+    struct list_node *place;  /* which of them */
+    struct tally *tally;      /* whom it counts for, or NULL: tally.h */
+    struct list_node counted; /* in tally->conns */
+    size_t queued;            /* bytes that wait for a slow reader */
+    struct list_node waits;   /* in tally->waiting or tally->ready: share.h */
+    struct request *req;      /* CONN_BODY, CONN_READY, CONN_WAIT */
+    struct sse *sse;          /* CONN_STREAM, or: */
+    struct http_stream *stream;
+
+    struct buf in;         /* input nobody has parsed yet; empty and unallocated when idle */
+    size_t scanned;        /* see http_parse_head */
+    struct http_body body; /* of the current request */
+    uint64_t body_bytes;   /* received or drained */
+    uint64_t body_began_ms;
+
+    struct deferred again; /* continue with `in` on the next turn */
+    struct timer timer;
+    uint64_t deadline_ms; /* 0 = none */
+    uint64_t armed_ms;    /* when the timer will look at the deadline */
+    size_t flush_left;    /* at the last look, to see whether a slow reader reads at all */
+
+    uint8_t state; /* enum conn_state */
+    bool is_processing : 1;
+    bool is_reading : 1;
+    bool has_begun : 1;     /* part of the next head is here */
+    bool is_keep_alive : 1; /* after the current answer */
+    bool has_eof : 1;       /* the client will send nothing more */
+    bool has_served : 1;    /* a request has been answered */
+    bool is_local_socket : 1;
+    bool is_proxy : 1; /* a trusted proxy's, with requests of many */
+    bool has_turn : 1; /* its time to wait is over */
+    uint32_t peer_uid;
+    char peer_addr[48];
+};
+
+struct request {
+    struct http_req pub;
+    struct list_node node; /* in server->live or server->spare */
+    struct buf body;
+    struct buf headers;    /* of the answer, added by the handler, formatted */
+    struct tally *payer;   /* whose request under way it is: share.h */
+    unsigned replaced;     /* bit per default header that the handler has set itself */
+    unsigned minor;        /* HTTP/1.x */
+    bool is_head;          /* answered without a body */
+    bool is_keep_alive;    /* as far as the client is concerned */
+    bool expects_continue; /* and has not been told to */
+    bool is_gone;          /* inside on_gone */
+    bool is_counted;       /* for a person: http_count_for */
+    bool has_bad_header;   /* a header could not be added: the answer is 500 */
+    /* Of a request without a connection (local.h): takes the answer, of which it gets nothing
+     * but status, type and body. */
+    void (*on_local)(void *ctx, int status, const char *type, str body);
+    void *local_ctx;
+};
+
+struct listener {
+    union {
+        uv_handle_t handle;
+        uv_stream_t stream;
+        uv_tcp_t tcp;
+        uv_pipe_t pipe;
+    } uv;
+    struct http_server *server;
+    struct list_node node;
+    char *path; /* Unix socket, to be unlinked while it is still ours */
+    uint64_t dev, ino;
+};
+
+/* Who used the server, and when. */
+struct http_user {
+    const void *party;
+    uint64_t ms;
+};
+
+struct http_server {
+    struct loop *loop;
+    struct http_limits limits;
+    struct http_handlers handlers;
+    struct http_stats stats;
+
+    struct list_node listeners;
+    size_t nlisteners; /* open or closing */
+
+    /* Connections. Heads: of strangers whose request is not complete, the oldest first; idle:
+     * between requests, longest silent first; busy: the others. */
+    struct list_node heads, idle, busy;
+    struct map tallies; /* key -> struct tally */
+    size_t nanonymous;  /* connections that count for an address */
+    size_t queued;      /* bytes that wait for slow readers */
+
+    struct tally *payer; /* of what happens on the loop now: share.h */
+    uint64_t paid_since_us;
+    bool is_paying;
+    struct http_user users[2]; /* the latest two */
+
+    struct list_node live, spare;
+    size_t nspare;
+
+    struct list_node streams; /* struct sse, longest silent first */
+    size_t nstreams;          /* on_close still to come */
+    struct list_node unsent;  /* struct sse with frames of this turn */
+    struct deferred send;     /* writes them */
+    struct timer ping;
+    uint64_t ping_ms; /* SSE_PING_MS; shorter in tests */
+    struct sse_frame *ping_frame;
+
+    char *read_buf;
+    struct http_head head; /* scratch of the parser */
+    struct buf out_head, out_body;
+    uint64_t id_seed, id_count;
+    int64_t date_s;
+    int64_t path_logged_s; /* when an error with a path was logged */
+    char date[32];
+
+    bool is_stopping, is_stopped;
+    struct timer grace;
+    struct deferred stopped;
+    loop_fn stop_done;
+    void *stop_ctx;
+};
+
+/* ---- server.c ---- */
+
+void server_check_stopped(struct http_server *s);
+uint64_t server_now_ms(const struct http_server *s); /* of this loop turn */
+
+/* ---- conn.c ---- */
+
+/* Takes over an accepted connection of the listener; the memory is the server's. */
+void conn_accept(struct listener *l);
+void conn_close(struct http_conn *c);          /* at once; pending output is lost */
+void conn_close_silent(struct http_server *s); /* those that have sent nothing yet */
+void conn_reset(struct http_conn *c);          /* the same, and the client is told so by RST */
+
+/* Sends head and body. What the kernel does not take now is copied and queued; a body that
+ * is_static is not copied. False: the connection is gone. */
+bool conn_write(struct http_conn *c, str head, str body, bool is_static);
+
+/* The last byte of the answer was handed to conn_write. */
+void conn_answered(struct http_conn *c);
+void conn_set_deadline(struct http_conn *c, uint64_t delay_ms);
+/* Its turn has come: it works on the input or the request that had to wait. */
+void conn_go_on(struct http_conn *c);
+
+/* ---- request.c ---- */
+
+struct request *request_new(struct http_conn *c);
+struct request *request_new_local(struct http_server *s); /* without a connection */
+void request_release(struct request *r);
+void request_drop_all(struct http_server *s); /* those still unanswered lose their server */
+/* Copies the parsed head into the request; 0 or -EINVAL for a path nobody should ask for. */
+int request_set_head(struct request *r, const struct http_head *h, str bytes);
+
+static inline struct request *request_of(const struct http_req *r)
+{
+    return CONTAINER_OF(r, struct request, pub);
+}
+
+/* ---- response.c ---- */
+
+/* Formats status line and headers into server->out_head; more is added by the caller, who
+ * ends it with an empty line. */
+struct buf *response_begin(struct request *r, int status);
+void response_fail(struct http_conn *c, int status, const char *message); /* no request yet */
+void response_add_connection(struct request *r, struct buf *out);
+/* Parts the request from its connection, which is returned; the caller releases it. */
+struct http_conn *response_detach(struct request *r, int status);
+/* Refuses r with an error of our own. */
+void response_refuse(struct request *r, int status, const char *message);
+
+/* ---- stream.c ---- */
+
+void stream_conn_gone(struct http_stream *s);
+void stream_drained(struct http_stream *s);
+
+/* ---- sse.c ---- */
+
+void sse_conn_gone(struct sse *s); /* the connection is closing */
+void sse_stop_all(struct http_server *s);
+void sse_ping_due(void *server);
+void sse_send_unsent(void *server);

@@ -1,0 +1,263 @@
+#include "http/conn/tally.h"
+
+#include "base/bytes/ip.h"
+#include "http/conn/share.h"
+
+#define NETWORK_BYTES 8 /* an IPv6 customer has a /64: its addresses count as one */
+
+/* ---- parties ---- */
+
+static struct tally *tally_of(struct http_server *s, char kind, str name)
+{
+    struct buf key;
+    buf_init(&key, name.n + 1);
+    buf_add_char(&key, kind);
+    buf_add_str(&key, name);
+    struct tally *t = map_get(&s->tallies, buf_str(&key));
+    if (!t) {
+        t = xcalloc(1, sizeof *t);
+        t->server = s;
+        t->key = str_dup(buf_str(&key));
+        t->is_person = kind == 'p';
+        list_init(&t->conns);
+        list_init(&t->watches);
+        share_init(t);
+        map_put(&s->tallies, buf_str(&key), t);
+    }
+    buf_done(&key);
+    return t;
+}
+
+static void tally_free(struct tally *t)
+{
+    share_done(t);
+    free(t->key);
+    free(t);
+}
+
+void tally_free_unused(struct tally *t)
+{
+    if (t->nconns > 0 || t->nwatches > 0 || share_is_owing(t))
+        return;
+    map_del(&t->server->tallies, str_from(t->key));
+    tally_free(t);
+}
+
+void tallies_free(struct http_server *s)
+{
+    struct map_entry *m;
+    for (size_t i = 0; (m = map_next(&s->tallies, &i));)
+        tally_free(m->value);
+    map_done(&s->tallies);
+}
+
+static void join(struct http_conn *c, struct tally *t)
+{
+    c->tally = t;
+    list_push(&t->conns, &c->counted);
+    t->nconns++;
+    t->queued += c->queued;
+    if (!t->is_person)
+        c->server->nanonymous++;
+}
+
+void tally_leave(struct http_conn *c)
+{
+    struct tally *t = c->tally;
+    if (!t)
+        return;
+    c->tally = NULL;
+    list_del(&c->counted);
+    list_del(&c->waits);
+    t->nconns--;
+    t->queued -= c->queued;
+    if (!t->is_person)
+        c->server->nanonymous--;
+    tally_free_unused(t);
+}
+
+/* The addresses of an IPv6 customer count as one. */
+static str network_of(str addr, char text[IP_TEXT_MAX])
+{
+    uint8_t ip[IP_LEN];
+    if (ip_parse(addr, ip) < 0)
+        return addr;
+    if (!ip_is_v4(ip))
+        memset(ip + NETWORK_BYTES, 0, IP_LEN - NETWORK_BYTES);
+    ip_format(ip, text);
+    return str_from(text);
+}
+
+static void join_address(struct http_conn *c)
+{
+    char text[IP_TEXT_MAX];
+    join(c, tally_of(c->server, 'a', network_of(str_from(c->peer_addr), text)));
+}
+
+/* Counts the connection for another party from now on. False: t is at its ceiling. */
+static bool move_to(struct http_conn *c, struct tally *t, unsigned max)
+{
+    if (c->tally == t)
+        return true;
+    t->nconns++; /* it stays while its last connection may be the evicted one */
+    bool has_room = t->nconns <= max || tally_evict(t, c);
+    t->nconns--;
+    if (!has_room)
+        return false;
+    t->nconns++;
+    tally_leave(c);
+    join(c, t);
+    t->nconns--;
+    share_counted(c);
+    return true;
+}
+
+bool http_count_for(struct http_req *q, str person)
+{
+    struct http_conn *c = q->conn;
+    if (!c || c->is_local_socket)
+        return true;
+    c->req->is_counted = true;
+    return move_to(c, tally_of(c->server, 'p', person), c->server->limits.conns_per_person);
+}
+
+bool http_count_for_address(struct http_req *q, str addr)
+{
+    struct http_conn *c = q->conn;
+    char text[IP_TEXT_MAX];
+    if (!c || !c->is_proxy)
+        return true;
+    struct tally *t = tally_of(c->server, 'a', network_of(addr, text));
+    if (!move_to(c, t, c->server->limits.conns_per_address)) {
+        tally_leave(c); /* it may still have been counted for the request before */
+        return false;
+    }
+    c->req->is_counted = true;
+    return true;
+}
+
+/* ---- making room ---- */
+
+/* The order in which connections are given up; 0 = never. */
+static unsigned loss(const struct http_conn *c)
+{
+    switch ((enum conn_state)c->state) {
+    case CONN_HEAD:
+        return c->in.n > 0 || !c->has_served ? 1 : 2;
+    case CONN_DRAIN:
+    case CONN_LINGER:
+        return 3;
+    case CONN_BODY:
+    case CONN_READY:
+        return 4;
+    case CONN_FLUSH:
+        return 5;
+    case CONN_WAIT:
+    case CONN_STREAM:
+    case CONN_CLOSED:
+        break;
+    }
+    return 0;
+}
+
+bool tally_evict(struct tally *t, const struct http_conn *keep)
+{
+    struct http_conn *worst = NULL;
+    LIST_FOREACH (n, &t->conns) {
+        struct http_conn *c = LIST_ENTRY(n, struct http_conn, counted);
+        if (c == keep || loss(c) == 0 || (worst && loss(c) >= loss(worst)))
+            continue;
+        worst = c;
+        if (loss(c) == 1)
+            break;
+    }
+    if (!worst)
+        return false;
+    t->nconns++; /* it outlives the loss of its last connection */
+    conn_reset(worst);
+    t->nconns--;
+    return true;
+}
+
+/* ---- newcomers ---- */
+
+/* The oldest unfinished head makes room, or the connection that has been silent longest. */
+static bool close_one(struct http_server *s)
+{
+    struct list_node *from = !list_empty(&s->heads) ? &s->heads : &s->idle;
+    if (list_empty(from))
+        return false;
+    conn_reset(LIST_ENTRY(from->next, struct http_conn, node));
+    return true;
+}
+
+/* Counts a newcomer for its address. Whoever is at a ceiling loses a connection of its own. */
+static bool address_has_room(struct http_conn *c, bool *ret_refuse)
+{
+    struct http_server *s = c->server;
+    const struct http_handlers *h = &s->handlers;
+    c->is_proxy = !c->is_local_socket && h->is_proxy && h->is_proxy(h->ctx, c->peer_addr);
+    if (c->is_local_socket || c->is_proxy)
+        return true;
+    join_address(c);
+    if (c->tally->nconns <= s->limits.conns_per_address || tally_evict(c->tally, c))
+        return true;
+    *ret_refuse = true;
+    return c->tally->nconns <= s->limits.conns_per_address + HTTP_REFUSALS_ADDR;
+}
+
+/* Only when everybody is busy is the newcomer refused. False: not even an answer has room. */
+bool tally_admit(struct http_conn *c, bool *ret_refuse)
+{
+    struct http_server *s = c->server;
+    if (!address_has_room(c, ret_refuse))
+        return false;
+    bool is_stranger = c->tally != NULL;
+    unsigned max = s->limits.conns, reserved = s->limits.conns_reserved;
+    unsigned open_to_all = max > reserved ? max - reserved : max;
+    bool is_full = s->stats.conns > max || (is_stranger && s->nanonymous > open_to_all);
+    if (*ret_refuse || !is_full || close_one(s))
+        return true;
+    *ret_refuse = true;
+    return s->stats.conns <= s->limits.conns + HTTP_REFUSALS_MAX;
+}
+
+/* ---- bytes ---- */
+
+void tally_queued(struct http_conn *c, ptrdiff_t n)
+{
+    c->queued += (size_t)n;
+    c->server->queued += (size_t)n;
+    if (c->tally)
+        c->tally->queued += (size_t)n;
+}
+
+bool tally_has_room(const struct http_conn *c, size_t n)
+{
+    const struct http_limits *max = &c->server->limits;
+    const struct tally *t = c->tally;
+    if (!t || t->queued == 0)
+        return true;
+    return t->queued + n <= max->queue_per_person && c->server->queued + n <= max->queue_total;
+}
+
+/* ---- streams ---- */
+
+struct tally *tally_add_watch(struct http_conn *c, struct list_node *counted)
+{
+    struct tally *t = c->tally;
+    if (!t)
+        return NULL;
+    list_push(&t->watches, counted);
+    t->nwatches++;
+    return t;
+}
+
+void tally_drop_watch(struct http_server *s, struct tally *t, struct list_node *counted)
+{
+    if (!t)
+        return;
+    list_del(counted);
+    t->nwatches--;
+    tally_free_unused(t);
+}

@@ -1,0 +1,74 @@
+/* access.c - the matrix of rights, one row per relation to the conversation. */
+#include "workspace/roster/access.h"
+
+enum relation { REL_OTHER, REL_PARTICIPANT, REL_ADMIN, REL_OWNER };
+
+static const bool ALLOWED[][4] = {
+    [REL_OTHER] = {[CONV_VIEW] = false},
+    [REL_PARTICIPANT] = {[CONV_VIEW] = true, [CONV_SEND] = true},
+    [REL_ADMIN] = {[CONV_VIEW] = true, [CONV_SHARE] = true},
+    [REL_OWNER] =
+        {[CONV_VIEW] = true, [CONV_SEND] = true, [CONV_MANAGE] = true, [CONV_SHARE] = true},
+};
+
+static bool is_participant(const struct viewer *v, const struct conv_acl *acl)
+{
+    if (!acl->is_shared)
+        return false;
+    for (size_t i = 0; i < acl->participants.len; i++) {
+        if (str_eq(acl->participants.items[i], v->user_id))
+            return true;
+    }
+    return false;
+}
+
+static bool is_owner(const struct viewer *v, const struct conv_acl *acl)
+{
+    if (acl->owner_id.n == 0)
+        return !acl->is_sealed;
+    return str_eq(acl->owner_id, v->user_id);
+}
+
+static bool allows_one(const struct viewer *v, const struct conv_acl *acl, enum conv_right right)
+{
+    /* An admin may be a participant too: rights of all relations add up. */
+    if (v->is_gone)
+        return false;
+    return (is_owner(v, acl) && ALLOWED[REL_OWNER][right]) ||
+           (v->is_workspace_admin && ALLOWED[REL_ADMIN][right]) ||
+           (v->user_id.n && is_participant(v, acl) && ALLOWED[REL_PARTICIPANT][right]);
+}
+
+const char *access_reason(enum conv_right right)
+{
+    static const char *const REASONS[] = {
+        [CONV_VIEW] = "This conversation is not for you.",
+        [CONV_SEND] = "You may read this conversation, but only its participants write in it.",
+        [CONV_MANAGE] = "Only the owner of a conversation may rename, delete or restore it.",
+        [CONV_SHARE] = "Only the owner of a conversation and admins of the workspace may share it.",
+    };
+    return REASONS[right];
+}
+
+bool access_allows(const struct viewer *v, const struct conv_acl *acl, enum conv_right right)
+{
+    for (; v; v = v->also)
+        if (!allows_one(v, acl, right))
+            return false;
+    return true;
+}
+
+struct viewer viewer_copy(struct arena *a, const struct viewer *v)
+{
+    struct viewer copy = *v;
+    copy.user_id = arena_str(a, v->user_id);
+    struct viewer *last = &copy;
+    for (const struct viewer *from = v->also; from; from = from->also) {
+        struct viewer *one = ARENA_NEW(a, struct viewer);
+        *one = *from;
+        one->user_id = arena_str(a, from->user_id);
+        last->also = one;
+        last = one;
+    }
+    return copy;
+}

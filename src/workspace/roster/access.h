@@ -1,0 +1,37 @@
+/* access.h - who may do what with a conversation: pure functions, one truth.
+ *
+ * Every route, tool, stream, search and command asks here. To those who may not see a
+ * conversation a denial looks like absence (404); those who see it get the reason (403). */
+#pragma once
+
+#include "base/arena.h"
+#include "base/json/json_decode.h"
+
+/* A person at this moment, for one query of the store; made by actor_viewer and never kept longer.
+ * With `also`, several people: allowed is what each of them may do. */
+struct viewer {
+    str user_id;
+    bool is_workspace_admin;
+    bool is_gone;              /* not a member any more, or the token was revoked: sees nothing */
+    const struct viewer *also; /* or NULL */
+};
+
+struct viewer viewer_copy(struct arena *a, const struct viewer *v); /* deep */
+
+enum conv_right {
+    CONV_VIEW,   /* read history, watch streams, search, export, fork into one's own */
+    CONV_SEND,   /* post messages, answer questions, cancel runs */
+    CONV_MANAGE, /* rename, delete, restore from the trash, purge */
+    CONV_SHARE,  /* visibility and participants */
+};
+
+struct conv_acl {
+    str owner_id; /* empty: a legacy log without an owner, open to the workspace */
+    bool is_shared;
+    bool is_sealed; /* the owner is unknown because line 1 is damaged: admins only */
+    struct json_strs participants;
+};
+
+bool access_allows(const struct viewer *v, const struct conv_acl *acl, enum conv_right right);
+/* Why somebody who may view a conversation may not do more with it: a sentence. */
+const char *access_reason(enum conv_right right);

@@ -1,0 +1,183 @@
+#include "workspace/roster/change.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/text/plain.h"
+#include "base/utf8.h"
+#include "os/file.h"
+#include "workspace/roster/change_impl.h"
+#include "workspace/roster/roster_impl.h"
+
+#define NAME_MAX_BYTES 200
+
+static const struct {
+    edit_fn fn;
+    bool works_alone; /* also where there is one implicit person */
+} KINDS[] = {
+    [CHANGE_USER_ADD] = {edit_user_add, false},
+    [CHANGE_USER_SET] = {edit_user_set, true},
+    [CHANGE_USER_BIND] = {edit_user_bind, false},
+    [CHANGE_USER_PASSWORD] = {edit_user_password, false},
+    [CHANGE_USER_SIGN_OUT] = {edit_user_sign_out, true},
+    [CHANGE_USER_REMOVE] = {edit_user_remove, false},
+    [CHANGE_TOKEN_ADD] = {edit_token_add, true},
+    [CHANGE_TOKEN_REVOKE] = {edit_token_revoke, true},
+    [CHANGE_WORKSPACE_ADD] = {edit_workspace_add, false},
+    [CHANGE_WORKSPACE_SET] = {edit_workspace_set, false},
+    [CHANGE_WORKSPACE_REMOVE] = {edit_workspace_remove, false},
+    [CHANGE_MEMBER_SET] = {edit_member_set, false},
+    [CHANGE_MEMBER_REMOVE] = {edit_member_remove, false},
+};
+
+/* ---- what the kinds share ---- */
+
+void edit_result(struct edit *x, str id)
+{
+    snprintf(x->ret_id, CHANGE_ID_MAX, "%.*s", STR_ARG(id));
+}
+
+const struct user *edit_user(struct edit *x)
+{
+    const struct user *u = roster_user(x->roster, x->change->user_id);
+    if (!u)
+        err_set(x->e, -ENOENT, "there is no user %.*s", STR_ARG(x->change->user_id));
+    return u;
+}
+
+const struct workspace *edit_workspace(struct edit *x)
+{
+    const struct workspace *w = roster_workspace(x->roster, x->change->workspace_id);
+    if (!w)
+        err_set(x->e, -ENOENT, "there is no workspace %.*s", STR_ARG(x->change->workspace_id));
+    return w;
+}
+
+int edit_name(struct edit *x, const char *what, str name, str *ret)
+{
+    name = str_trim(name);
+    if (name.n == 0 || name.n > NAME_MAX_BYTES)
+        return err_set(x->e, -EINVAL, "a %s has 1 to %d bytes", what, NAME_MAX_BYTES);
+    if (!utf8_valid(name))
+        return err_set(x->e, -EINVAL, "this %s is not valid UTF-8", what);
+    if (!plain_is_line(name))
+        return err_set(x->e, -EINVAL,
+                       "a %s must not contain control characters or bidirectional marks", what);
+    *ret = name;
+    return 0;
+}
+
+int edit_write(struct edit *x, const char *kind, str id, const char *file, struct json *doc,
+               bool is_stamped)
+{
+    str dir = arena_printf(x->arena, "%s/%s/%.*s", x->work_dir, kind, STR_ARG(id));
+    str path = arena_printf(x->arena, "%s/%s", dir.p, file);
+    struct buf text;
+    if (is_stamped)
+        json_set(x->arena, doc, STR("updatedAt"), json_of_str(str_from(x->now)));
+    buf_init(&text, ROSTER_FILE_MAX);
+    json_write_pretty(&text, doc);
+    buf_add_char(&text, '\n');
+    int r = 0;
+    if (buf_failed(&text))
+        r = err_set(x->e, -EFBIG, "%s would have more than %u bytes", path.p, ROSTER_FILE_MAX);
+    if (r == 0)
+        r = file_make_dirs(dir.p, x->e);
+    if (r == 0)
+        r = file_write_atomic(path.p, buf_str(&text), 0600, x->e);
+    buf_done(&text);
+    return r;
+}
+
+void edit_forget(struct edit *x, const char *kind, str id, const char *also)
+{
+    str dir = arena_printf(x->arena, "%s/%s/%.*s", x->work_dir, kind, STR_ARG(id));
+    if (also)
+        (void)unlink(arena_printf(x->arena, "%s/%s", dir.p, also).p);
+    (void)rmdir(dir.p);
+}
+
+int edit_trash(struct edit *x, const char *kind, str id)
+{
+    str from = arena_printf(x->arena, "%s/%s/%.*s", x->work_dir, kind, STR_ARG(id));
+    str trash = arena_printf(x->arena, "%s/trash", x->work_dir);
+    str to = arena_printf(x->arena, "%s/%.*s-%lld", trash.p, STR_ARG(id), (long long)x->now_ms);
+    int r = file_make_dirs(trash.p, x->e);
+    if (r < 0)
+        return r;
+    if (rename(from.p, to.p) < 0)
+        return err_errno(x->e, -errno, "cannot remove", from.p);
+    return 0;
+}
+
+/* ---- carrying it out ---- */
+
+static int carry_out(struct roster_lock *l, struct arena *a, const char *work_dir, bool is_sole,
+                     const struct change *c, struct change_result *ret, struct err *e)
+{
+    struct edit x = {.arena = a, .work_dir = work_dir, .change = c, .ret_id = ret->id, .e = e};
+    struct roster *before = NULL;
+    x.now_ms = clock_now_ms();
+    clock_iso(x.now_ms, x.now);
+    int r = roster_load_locked(l, work_dir, is_sole, &before, e);
+    if (r < 0)
+        return r;
+    x.roster = before;
+    r = KINDS[c->kind].fn(&x);
+    roster_free(before);
+    if (r == 0)
+        r = roster_lock_set_mark(l, e);
+    if (r == 0)
+        r = roster_load_locked(l, work_dir, is_sole, &ret->roster, e);
+    return r;
+}
+
+int change_apply(const char *work_dir, bool is_sole, const struct change *c,
+                 struct change_result *ret, struct err *e)
+{
+    struct err ignored = {0};
+    struct change_result result = {0};
+    struct arena a;
+    struct roster_lock l;
+    e = e ? e : &ignored;
+    if (is_sole && !KINDS[c->kind].works_alone)
+        return err_set(e, -ENOTSUP,
+                       "there is one person and one workspace here; nb init sets up users");
+    int r = roster_lock_take(&l, work_dir, true, e);
+    if (r < 0)
+        return r;
+    arena_init(&a);
+    r = carry_out(&l, &a, work_dir, is_sole, c, &result, e);
+    arena_done(&a);
+    roster_lock_drop(&l);
+    if (r == 0)
+        *ret = result;
+    return r;
+}
+
+static struct json_strs clone_strs(struct arena *a, struct json_strs in)
+{
+    struct json_strs out = {arena_array(a, in.len, sizeof(str)), in.len};
+    for (size_t i = 0; i < in.len; i++)
+        out.items[i] = arena_str(a, in.items[i]);
+    return out;
+}
+
+struct change change_clone(struct arena *a, const struct change *c)
+{
+    struct change n = *c;
+    str *texts[] = {&n.user_id,  &n.email,      &n.display_name, &n.password,
+                    &n.issuer,   &n.subject,    &n.workspace_id, &n.name,
+                    &n.token.id, &n.token.name, &n.token.hash,   &n.token.workspace_id};
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++)
+        if (texts[i]->p)
+            *texts[i] = arena_str(a, *texts[i]);
+    n.token.scopes = clone_strs(a, c->token.scopes);
+    n.token.tools = clone_strs(a, c->token.tools);
+    n.preferences = c->preferences ? json_clone(a, c->preferences) : NULL;
+    n.settings = c->settings ? json_clone(a, c->settings) : NULL;
+    n.actor = c->actor ? arena_cstr(a, str_from(c->actor)) : NULL;
+    return n;
+}

@@ -1,0 +1,58 @@
+/* change.h - one change of users or workspaces, carried out on the files.
+ *
+ * Every writer, server and command alike, comes here: takes the lock file
+ * {workDir}/directory.lock, reads the roster anew, checks the change against it, writes the
+ * files atomically (0600 in 0700 directories) and leaves a mark in the lock file, which running
+ * servers watch. So two writers never lose each other's changes, and what must stay true stays
+ * true: an e-mail address belongs to one user, there is always an owner, and every workspace
+ * with members has an admin. Blocking: for commands and pool threads. */
+#pragma once
+
+#include "workspace/roster/roster.h"
+
+enum change_kind {
+    CHANGE_USER_ADD,         /* email, display_name, role, password?, issuer? subject?, user_id? */
+    CHANGE_USER_SET,         /* user_id; email?, display_name?, has_role + role, preferences? */
+    CHANGE_USER_BIND,        /* user_id, issuer, subject: from now on this is that person */
+    CHANGE_USER_PASSWORD,    /* user_id, password: ends all sessions of the user */
+    CHANGE_USER_SIGN_OUT,    /* user_id: ends all sessions */
+    CHANGE_USER_REMOVE,      /* user_id; is_cascade also deletes workspaces with no other member */
+    CHANGE_TOKEN_ADD,        /* user_id, token (without id) */
+    CHANGE_TOKEN_REVOKE,     /* user_id, token.id */
+    CHANGE_WORKSPACE_ADD,    /* name, workspace_id? (made from the name), user_id = first admin */
+    CHANGE_WORKSPACE_SET,    /* workspace_id; name?, settings?: members of the file, null removes */
+    CHANGE_WORKSPACE_REMOVE, /* workspace_id: its directory moves to {workDir}/trash/ */
+    CHANGE_MEMBER_SET,       /* workspace_id, user_id, ws_role: joins, or has another role */
+    CHANGE_MEMBER_REMOVE,    /* workspace_id, user_id */
+};
+
+/* What is empty or NULL is not changed. All is borrowed until the change is done. */
+struct change {
+    enum change_kind kind;
+    str user_id, email, display_name, password, issuer, subject;
+    bool has_role;
+    enum org_role role;
+    const struct json *preferences; /* an object: merged, null removes a key */
+    struct user_token token;
+    str workspace_id, name;
+    enum ws_role ws_role;
+    const struct json *settings; /* bundles, skillDirs, agents, models, identity, permissions */
+    bool is_cascade;
+    const char *actor; /* who asked, for the log; may be NULL */
+};
+
+#define CHANGE_ID_MAX 96
+
+struct change_result {
+    char id[CHANGE_ID_MAX]; /* of the user, token or workspace that was made or changed */
+    struct roster *roster;  /* as it is now; the caller frees it */
+};
+
+/* 0, or -EINVAL bad values, -ENOENT no such user/workspace/token, -EEXIST the e-mail address or id
+ * is taken, -EPERM a guard (last owner, last admin), -EBUSY the lock is held for too long,
+ * -ENOTSUP without instance.json. The message is for the person who asked. */
+int change_apply(const char *work_dir, bool is_sole, const struct change *c,
+                 struct change_result *ret, struct err *e);
+
+/* Deep copy, for changes that wait in a queue. */
+struct change change_clone(struct arena *a, const struct change *c);

@@ -1,0 +1,305 @@
+#include "workspace/roster/directory.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+
+#include "loop/watch.h"
+#include "workspace/roster/roster_diff.h"
+#include "workspace/roster/roster_lock.h"
+
+struct directory {
+    struct loop *loop;
+    struct logger *log;
+    char dir[PATH_MAX];
+    bool is_sole;
+    struct pool *pool; /* one thread: rosters come back in the order they were read */
+    struct watch *watch;
+    struct roster *roster;
+    uint64_t generation; /* of the roster */
+    struct list_node observers;
+    struct list_node urgent, waiting; /* struct visit.node: what is to be done, in this order */
+    bool is_busy;                     /* one visit is under way */
+    size_t pending;
+    bool is_looking, is_stale; /* stale: written to since that look was sent */
+};
+
+/* One visit to the files: a change, or a look. */
+struct visit {
+    struct job job;
+    struct directory *directory;
+    struct list_node node;
+    struct arena arena;
+    bool is_change, is_urgent, is_refused;
+    struct change change;
+    bool (*may)(void *ctx); /* asked when it is its turn; or NULL */
+    directory_done done;
+    void *ctx;
+    uint64_t known_mark;
+
+    struct change_result result; /* the pool thread's */
+    struct err err;
+};
+
+/* ---- pool thread ---- */
+
+static void look(struct visit *v)
+{
+    struct directory *d = v->directory; /* only what never changes */
+    struct roster_lock l;
+    if (roster_lock_take(&l, d->dir, false, &v->err) == 0) {
+        uint64_t mark = roster_lock_mark(&l);
+        roster_lock_drop(&l);
+        if (mark == v->known_mark)
+            return;
+    }
+    err_clear(&v->err);
+    roster_load(d->dir, d->is_sole, &v->result.roster, &v->err);
+}
+
+static void visit_work(struct job *j)
+{
+    struct visit *v = CONTAINER_OF(j, struct visit, job);
+    if (v->is_change)
+        change_apply(v->directory->dir, v->directory->is_sole, &v->change, &v->result, &v->err);
+    else
+        look(v);
+}
+
+/* ---- loop thread ---- */
+
+static void pass_on(void *ctx, const struct directory_item *item)
+{
+    struct directory *d = ctx;
+    LIST_FOREACH (it, &d->observers) {
+        struct directory_observer *o = LIST_ENTRY(it, struct directory_observer, node);
+        o->on_news(o->ctx, item);
+    }
+}
+
+static void report_problems(struct directory *d, const struct roster *r)
+{
+    for (size_t i = 0; i < r->problems.len; i++)
+        log_error(d->log, "workspace", "%.*s", STR_ARG(r->problems.items[i]));
+}
+
+static void replace(struct directory *d, struct roster *now)
+{
+    struct roster *before = d->roster;
+    d->roster = now;
+    d->generation++;
+    report_problems(d, now);
+    news_tell(before, now, pass_on, d);
+    roster_free(before);
+}
+
+static void on_touched(void *ctx);
+static void begin_next(struct directory *d);
+
+static void look_done(struct directory *d)
+{
+    d->is_looking = false;
+    if (d->is_stale)
+        on_touched(d);
+}
+
+static void visit_done(struct job *j)
+{
+    struct visit *v = CONTAINER_OF(j, struct visit, job);
+    struct directory *d = v->directory;
+    d->pending--;
+    if (v->result.roster)
+        replace(d, v->result.roster);
+    else if (v->err.code < 0 && !v->is_change)
+        log_error(d->log, "workspace", "users and workspaces stay as they were: %s", v->err.msg);
+    if (v->done)
+        v->done(v->ctx, &v->err, v->err.code < 0 ? STR_NONE : str_from(v->result.id));
+    if (!v->is_change)
+        look_done(d);
+    if (!v->is_refused)
+        d->is_busy = false;
+    arena_done(&v->arena);
+    free(v);
+    begin_next(d);
+}
+
+static struct visit *visit_new(struct directory *d, void *ctx)
+{
+    struct visit *v = xcalloc(1, sizeof *v);
+    arena_init(&v->arena);
+    v->directory = d;
+    v->ctx = ctx;
+    v->job = (struct job){.work = visit_work, .done = visit_done};
+    return v;
+}
+
+/* The pool thread only reports it, so that the answer comes later, as every answer does. */
+static void forbid_work(struct job *j)
+{
+    struct visit *v = CONTAINER_OF(j, struct visit, job);
+    err_set(&v->err, -ESTALE,
+            "Your rights changed while this change was waiting. Nothing was changed.");
+}
+
+/* One at a time, so that what is urgent waits for one other visit at most. */
+static void begin_next(struct directory *d)
+{
+    struct list_node *n = NULL;
+    if (!d->is_busy && !(n = list_pop(&d->urgent)))
+        n = list_pop(&d->waiting);
+    if (!n)
+        return;
+    struct visit *v = LIST_ENTRY(n, struct visit, node);
+    if (v->may && !v->may(v->ctx))
+        v->job.work = forbid_work;
+    d->is_busy = true;
+    pool_submit(d->pool, &v->job);
+}
+
+static void visit_start(struct visit *v)
+{
+    struct directory *d = v->directory;
+    d->pending++;
+    if (v->is_refused) {
+        pool_submit(d->pool, &v->job);
+        return;
+    }
+    list_push(v->is_urgent ? &d->urgent : &d->waiting, &v->node);
+    begin_next(d);
+}
+
+/* Another process has written, or we have ourselves: the mark tells. */
+static void on_touched(void *ctx)
+{
+    struct directory *d = ctx;
+    d->is_stale = d->is_looking;
+    if (d->is_looking)
+        return;
+    d->is_looking = true;
+    struct visit *v = visit_new(d, NULL);
+    v->known_mark = d->roster->mark;
+    visit_start(v);
+}
+
+/* Without a work directory, or one that we may write to, there is nothing to watch. */
+static void start_watching(struct directory *d)
+{
+    char path[PATH_MAX];
+    struct err e = {0};
+    int r = roster_lock_path(path, sizeof path, d->dir, true, &e);
+    if (r == 0)
+        r = watch_start(d->loop, path, on_touched, d, &d->watch);
+    if (r < 0 && r != -ENOENT)
+        log_warn(d->log, "workspace", "changes by other processes go unnoticed: %s",
+                 e.code < 0 ? e.msg : err_reason(r));
+}
+
+int directory_new(struct loop *l, struct logger *log, const char *work_dir, bool is_sole,
+                  struct directory **ret, struct err *e)
+{
+    struct directory *d = xcalloc(1, sizeof *d);
+    d->loop = l;
+    d->log = log;
+    d->is_sole = is_sole;
+    list_init(&d->observers);
+    list_init(&d->urgent);
+    list_init(&d->waiting);
+    int r = 0;
+    if (snprintf(d->dir, sizeof d->dir, "%s", work_dir) >= (int)sizeof d->dir)
+        r = err_set(e, -ENAMETOOLONG, "the path of the work directory is too long");
+    if (r == 0) { /* first, so that nothing happens between the reading and the watching */
+        start_watching(d);
+        r = roster_load(d->dir, is_sole, &d->roster, e);
+    }
+    if (r < 0) {
+        watch_stop(d->watch);
+        free(d);
+        return r;
+    }
+    d->pool = pool_new(l, "nb-directory", 1);
+    report_problems(d, d->roster);
+    *ret = d;
+    return 0;
+}
+
+void directory_free(struct directory *d)
+{
+    if (!d)
+        return;
+    watch_stop(d->watch);
+    pool_free(d->pool);
+    roster_free(d->roster);
+    free(d);
+}
+
+const struct roster *directory_roster(const struct directory *d)
+{
+    return d->roster;
+}
+
+uint64_t directory_generation(const struct directory *d)
+{
+    return d->generation;
+}
+
+void directory_observe(struct directory *d, struct directory_observer *o)
+{
+    list_push(&d->observers, &o->node);
+}
+
+void directory_unobserve(struct directory_observer *o)
+{
+    list_del(&o->node);
+}
+
+/* Too many are waiting: said later all the same, as every answer is. */
+static void refuse_work(struct job *j)
+{
+    struct visit *v = CONTAINER_OF(j, struct visit, job);
+    err_set(&v->err, -EBUSY, "too many changes are waiting; try again");
+}
+
+/* What takes access away goes before everything else that waits. */
+static bool is_urgent(const struct change *c)
+{
+    switch (c->kind) {
+    case CHANGE_USER_PASSWORD:
+    case CHANGE_USER_SIGN_OUT:
+    case CHANGE_USER_REMOVE:
+    case CHANGE_TOKEN_REVOKE:
+    case CHANGE_WORKSPACE_REMOVE:
+    case CHANGE_MEMBER_REMOVE:
+        return true;
+    case CHANGE_USER_SET:
+        return c->has_role;
+    default:
+        return false;
+    }
+}
+
+void directory_change(struct directory *d, const struct change *c, directory_done done, void *ctx)
+{
+    directory_change_if(d, c, NULL, done, ctx);
+}
+
+void directory_change_if(struct directory *d, const struct change *c, bool (*may)(void *ctx),
+                         directory_done done, void *ctx)
+{
+    struct visit *v = visit_new(d, ctx);
+    v->is_change = true;
+    v->may = may;
+    v->done = done;
+    v->is_urgent = is_urgent(c);
+    v->is_refused = d->pending >= DIRECTORY_QUEUE_MAX * (v->is_urgent ? 2u : 1u);
+    if (v->is_refused)
+        v->job.work = refuse_work;
+    else
+        v->change = change_clone(&v->arena, c);
+    visit_start(v);
+}
+
+enum ws_role directory_role(const struct directory *d, str workspace_id, str user_id)
+{
+    const struct workspace *w = roster_workspace(d->roster, workspace_id);
+    return w ? workspace_role(w, user_id) : WS_NONE;
+}

@@ -1,0 +1,74 @@
+/* directory.h - the current roster of a running server, and news about it.
+ *
+ * The roster is in memory: lookups are synchronous. Changes run on a pool thread (change.h) and
+ * become visible, all at once, right before their `done`. Changes by other processes (nb user
+ * ...) are noticed through the lock file within milliseconds. Either way the old roster is
+ * compared with the new one and every observer is told what is different, in one turn of the
+ * loop: so a member who was removed loses streams and runs at once, whoever removed them.
+ *
+ * Pointers into the roster are good until control returns to the loop; copy what must last.
+ * Loop thread only. */
+#pragma once
+
+#include "loop/pool.h"
+#include "workspace/roster/access.h"
+#include "workspace/roster/change.h"
+
+struct directory;
+
+enum directory_news {
+    NEWS_USER_ADDED,
+    NEWS_USER_CHANGED,    /* name, address, preferences or instance role */
+    NEWS_USER_ROLE,       /* the instance role; NEWS_USER_CHANGED follows */
+    NEWS_USER_REMOVED,    /* NEWS_MEMBER_LEFT comes first, for each workspace */
+    NEWS_USER_SIGNED_OUT, /* sessions that began before now have ended */
+    NEWS_TOKEN_REVOKED,   /* user_id, token_id; not for expiry */
+    NEWS_WORKSPACE_ADDED,
+    NEWS_WORKSPACE_CHANGED, /* name or settings */
+    NEWS_WORKSPACE_REMOVED, /* NEWS_MEMBER_LEFT comes first, for each member */
+    NEWS_MEMBER_JOINED,
+    NEWS_MEMBER_ROLE,
+    NEWS_MEMBER_LEFT,
+};
+
+struct directory_item {
+    enum directory_news news;
+    str user_id, workspace_id, token_id; /* what applies */
+};
+
+struct directory_observer { /* embedded in whoever listens */
+    struct list_node node;
+    /* The new roster is in place already. Must not free the directory. */
+    void (*on_news)(void *ctx, const struct directory_item *item);
+    void *ctx;
+};
+
+/* Reads the roster right here: for start-up. `is_sole` as in roster.h. */
+int directory_new(struct loop *l, struct logger *log, const char *work_dir, bool is_sole,
+                  struct directory **ret, struct err *e);
+/* Waits for changes that are under way and delivers their `done`. Accepts NULL. */
+void directory_free(struct directory *d);
+
+const struct roster *directory_roster(const struct directory *d);
+/* Another number after every change: an answer about rights holds as long as it is the same. */
+uint64_t directory_generation(const struct directory *d);
+
+void directory_observe(struct directory *d, struct directory_observer *o);
+void directory_unobserve(struct directory_observer *o);
+
+/* id: what was made or changed; empty on failure. Errors as in change.h. */
+typedef void (*directory_done)(void *ctx, const struct err *err, str id);
+
+#define DIRECTORY_QUEUE_MAX 256 /* changes waiting; more get -EBUSY */
+
+/* Changes happen in the order of these calls, except that those which take access away (removals,
+ * revocations, sign-outs, passwords, instance roles) go before all others that wait, and twice as
+ * many of them may. Copies the change; `done` may be NULL and never comes before this returns. */
+void directory_change(struct directory *d, const struct change *c, directory_done done, void *ctx);
+/* The same, but `may` is asked when it is the turn of this change, with the roster of then: those
+ * that went before may have taken the right to it away. False: `done` gets -ESTALE. */
+void directory_change_if(struct directory *d, const struct change *c, bool (*may)(void *ctx),
+                         directory_done done, void *ctx);
+
+/* WS_NONE: not a member, or there is no such workspace. Constant time, nothing is allocated. */
+enum ws_role directory_role(const struct directory *d, str workspace_id, str user_id);
