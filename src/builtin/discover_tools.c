@@ -2,7 +2,7 @@
 #include "base/utf8.h"
 #include "builtin/internal.h"
 #include "skill/skill.h"
-#include "tools/surface.h"
+#include "tools/tool_selection.h"
 
 #define FOUND_MAX       20
 #define TERMS_MAX       16
@@ -69,7 +69,7 @@ static bool is_visible(const struct builtin_call *c, const struct toolset_item *
 {
     if (it->tool->is_internal || (it->tool->is_admin_only && !actor_is_admin(c->actor)))
         return false;
-    return c->host ? turn_may_use(c->host, it) : surface_may_call(c->actor, false, it);
+    return c->host ? turn_may_use(c->host, it) : tool_selection_may_call(c->actor, false, it);
 }
 
 /* The tool may belong to an app that is being installed, starts, or has failed. */
@@ -79,7 +79,7 @@ static void add_absent(struct builtin_call *c, const struct registry *tools, str
     bool is_coming;
     const str *sources = registry_sources(tools, &n);
     for (size_t i = 0; i < n; i++) {
-        str why = surface_may_use_source(c->actor, sources[i])
+        str why = tool_selection_may_use_source(c->actor, sources[i])
                       ? registry_absence(tools, &c->arena, sources[i], &is_coming)
                       : STR_NONE;
         if (why.n > 0)

@@ -32,7 +32,7 @@
 #include "bundle/entry/entry.h"
 #include "bundle/entry/pins.h"
 #include "loop/pool.h"
-#include "mcp/lanes.h"
+#include "mcp/connections.h"
 #include "workspace/dir_grant.h"
 
 #define BUNDLE_FAILURES_MAX  5
@@ -250,8 +250,8 @@ void bundles_forget_person(struct bundles *s, str user_id);
 
 /* A connection of somebody's own (a session of /mcp whose questions must not meet others').
  * It is not restarted; it ends with the bundle, and then `closed` of the events comes. NULL
- * unless the bundle runs. End it with lanes_close, or at once with bundle_disconnect. */
-struct lanes *bundle_connect(struct bundle *b, const struct mcp_host *host,
-                             const struct mcp_client_events *ev, void *ctx);
+ * unless the bundle runs. End it with connections_close, or at once with bundle_disconnect. */
+struct connections *bundle_connect(struct bundle *b, const struct mcp_host *host,
+                                   const struct mcp_client_events *ev, void *ctx);
 /* No callbacks any more. Allowed until `closed` came, even of a bundle that was removed. */
-void bundle_disconnect(struct bundle *b, struct lanes *p);
+void bundle_disconnect(struct bundle *b, struct connections *p);

@@ -5,7 +5,7 @@
 #include "base/nearest.h"
 #include "base/utf8.h"
 #include "tools/names.h"
-#include "tools/surface.h"
+#include "tools/tool_selection.h"
 
 struct section {
     str fallback;

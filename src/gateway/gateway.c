@@ -54,7 +54,7 @@ struct gw_space *gw_space_of(struct gateway *g, const struct gateway_caller *who
     list_init(&s->requests);
     list_init(&s->listens);
     list_init(&s->ups);
-    list_init(&s->parked);
+    list_init(&s->suspended);
     list_init(&s->tasks);
     map_init(&s->catalogs);
     map_init(&s->pools);
@@ -91,9 +91,9 @@ void gw_space_forget(struct gw_space *s)
 {
     drop_sessions(s->g, s, STR_NONE);
     drop_requests(s, STR_NONE);
-    gw_park_drop_all(s, STR_NONE);
+    suspended_drop_all(s, STR_NONE);
     gw_catalogs_done(s);
-    gw_lanes_done(s);
+    private_connections_done(s);
     gw_watches_done(s);
     gw_tasks_done(s);
     gw_headers_done(s);
@@ -119,7 +119,7 @@ void gateway_drop_user(struct gateway *g, str workspace_id, str user_id)
             continue;
         drop_sessions(g, s, user_id);
         drop_requests(s, user_id);
-        gw_park_drop_all(s, user_id);
+        suspended_drop_all(s, user_id);
     }
 }
 
@@ -168,9 +168,9 @@ static void bundle_removed(struct gw_space *s, struct bundle *b)
     LIST_FOREACH (n, &s->g->lru) {
         struct gw_session *one = LIST_ENTRY(n, struct gw_session, node);
         if (one->space == s)
-            gw_instance_bundle_gone(one, b);
+            session_connection_bundle_gone(one, b);
     }
-    gw_lane_bundle_gone(s, b);
+    private_connection_bundle_gone(s, b);
     gw_catalog_bundle_gone(s, b);
     gw_watch_bundle_gone(s, b);
 }
@@ -213,7 +213,7 @@ static void set_limits(struct gateway_limits *l)
     l->sessions_per_user = l->sessions_per_user ? l->sessions_per_user : GATEWAY_SESSIONS_USER;
     l->session_ttl_ms = l->session_ttl_ms ? l->session_ttl_ms : GATEWAY_SESSION_TTL_MS;
     l->answer_ttl_ms = l->answer_ttl_ms ? l->answer_ttl_ms : GATEWAY_ANSWER_TTL_MS;
-    l->lanes = l->lanes ? l->lanes : GATEWAY_LANES_MAX;
+    l->connections = l->connections ? l->connections : GATEWAY_CONNECTIONS_MAX;
 }
 
 struct gateway *gateway_new(const struct gateway_deps *deps)

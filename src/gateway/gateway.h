@@ -19,18 +19,19 @@
 
 struct gateway;
 
-#define GATEWAY_SESSIONS_MAX   1000
-#define GATEWAY_SESSIONS_USER  32
-#define GATEWAY_SESSION_TTL_MS (8u * 3600 * 1000)
-#define GATEWAY_ANSWER_TTL_MS  (5u * 60 * 1000)
-#define GATEWAY_LANES_MAX      8
+#define GATEWAY_SESSIONS_MAX    1000
+#define GATEWAY_SESSIONS_USER   32
+#define GATEWAY_SESSION_TTL_MS  (8u * 3600 * 1000)
+#define GATEWAY_ANSWER_TTL_MS   (5u * 60 * 1000)
+#define GATEWAY_CONNECTIONS_MAX 8
 
 struct gateway_limits { /* 0 = the above */
     size_t sessions;    /* the caller's own, then the least recently used idle one makes room */
     size_t sessions_per_user; /* their own least recently used idle one makes room, else 429 */
     uint64_t session_ttl_ms;  /* of silence */
     uint64_t answer_ttl_ms;   /* for a stateless client to come back with answers */
-    size_t lanes; /* connections to one older server for stateless requests that may be asked */
+    size_t
+        connections; /* connections to one older server for stateless requests that may be asked */
 };
 
 struct gateway_deps { /* borrowed */

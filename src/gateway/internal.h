@@ -2,7 +2,7 @@
  *
  * A client's message becomes a struct gw_request, whatever carried it and whatever its era. A
  * method (method.c) answers it itself or sends it upstream (upstream.c). What must be said goes
- * through the request's outlet: one HTTP answer, a stream, or a line. */
+ * through the request's reply sink: one HTTP answer, a stream, or a line. */
 #pragma once
 
 #include "base/list.h"
@@ -15,29 +15,29 @@
 #include "mcp/protocol.h"
 #include "mcp/transport/jsonrpc.h"
 #include "tools/names.h"
-#include "tools/surface.h"
+#include "tools/tool_selection.h"
 
-#define GW_MESSAGE_MAX      RPC_MESSAGE_MAX
-#define GW_QUIET_MS         5000  /* without a word: the answer becomes a stream, with pings */
-#define GW_RETRY_MS         1000  /* before a client reads a broken stream on */
-#define GW_SETTLE_MS        2000  /* for a server that asks something to answer a ping */
-#define GW_PARK_LEAST_MS    15000 /* a call waits for answers, whoever wants its connection */
-#define GW_PARKED_MAX       256
-#define GW_PARKED_USER_MAX  16
-#define GW_LANE_QUEUE_MAX   256 /* requests that wait for a connection of their own */
-#define GW_LANE_IDLE_MS     60000
-#define GW_LIST_TIMEOUT_MS  10000 /* a server that does not list in time is left out */
-#define GW_LIST_FRESH_MS    300000
-#define GW_LIST_SHORT_MS    2000 /* of servers that do not say when their lists change */
-#define GW_PAGE_ITEMS       1000
-#define GW_INSTRUCTIONS_MAX (256u * 1024)
-#define GW_SPARE_MAX        128
-#define GW_SPARE_BYTES      (16u * 1024)
-#define GW_SESSION_REQUESTS 256 /* under way in one session */
-#define GW_SESSION_WATCHES  256
-#define GW_LISTENS_MAX      1000 /* of one workspace */
-#define GW_LISTEN_URIS      256
-#define GW_TASKS_MAX        1000 /* of one workspace, known by whose they are */
+#define GW_MESSAGE_MAX        RPC_MESSAGE_MAX
+#define GW_QUIET_MS           5000  /* without a word: the answer becomes a stream, with pings */
+#define GW_RETRY_MS           1000  /* before a client reads a broken stream on */
+#define GW_SETTLE_MS          2000  /* for a server that asks something to answer a ping */
+#define GW_SUSPEND_LEAST_MS   15000 /* a call waits for answers, whoever wants its connection */
+#define GW_SUSPENDED_MAX      256
+#define GW_SUSPENDED_USER_MAX 16
+#define GW_LANE_QUEUE_MAX     256 /* requests that wait for a connection of their own */
+#define GW_LANE_IDLE_MS       60000
+#define GW_LIST_TIMEOUT_MS    10000 /* a server that does not list in time is left out */
+#define GW_LIST_FRESH_MS      300000
+#define GW_LIST_SHORT_MS      2000 /* of servers that do not say when their lists change */
+#define GW_PAGE_ITEMS         1000
+#define GW_INSTRUCTIONS_MAX   (256u * 1024)
+#define GW_SPARE_MAX          128
+#define GW_SPARE_BYTES        (16u * 1024)
+#define GW_SESSION_REQUESTS   256 /* under way in one session */
+#define GW_SESSION_WATCHES    256
+#define GW_LISTENS_MAX        1000 /* of one workspace */
+#define GW_LISTEN_URIS        256
+#define GW_TASKS_MAX          1000 /* of one workspace, known by whose they are */
 
 #define MCP_ERA_BIT(era) (1u << (era))
 
@@ -45,8 +45,8 @@ struct gw_request;
 struct gw_session;
 struct gw_stream;
 struct gw_log;
-struct gw_up;
-struct gw_lane;
+struct upstream_call;
+struct private_connection;
 struct gw_pool;
 
 enum gw_list { GW_TOOLS, GW_RESOURCES, GW_TEMPLATES, GW_PROMPTS, GW_LISTS };
@@ -63,7 +63,7 @@ struct gateway {
     struct call_log *call_log; /* or NULL */
     struct buf scratch;        /* a message on its way out */
     struct list_node spare;    /* requests to use again */
-    size_t nspare, nparked;
+    size_t nspare, nsuspended;
     bool is_stopping;
 };
 
@@ -83,21 +83,21 @@ struct gw_space { /* a workspace that somebody has used */
     struct runtime *runtime;
     char *id;
     struct registry_observer observer;
-    struct list_node requests; /* struct gw_request.node */
-    struct list_node listens;  /* struct gw_listen.node */
-    struct list_node ups;      /* struct gw_up.all */
-    struct list_node parked;   /* struct gw_up.node */
-    struct map catalogs;       /* bundle -> struct gw_catalog */
-    struct map pools;          /* bundle -> struct gw_pool */
-    struct map watches;        /* "bundle\nuri" -> struct gw_watch */
-    struct list_node tasks;    /* struct gw_task, oldest first */
+    struct list_node requests;  /* struct gw_request.node */
+    struct list_node listens;   /* struct gw_listen.node */
+    struct list_node ups;       /* struct upstream_call.all */
+    struct list_node suspended; /* struct upstream_call.node */
+    struct map catalogs;        /* bundle -> struct gw_catalog */
+    struct map pools;           /* bundle -> struct gw_pool */
+    struct map watches;         /* "bundle\nuri" -> struct gw_watch */
+    struct list_node tasks;     /* struct gw_task, oldest first */
     size_t ntasks;
     struct gw_headers headers;
     struct deferred tell; /* that lists have changed */
     unsigned changed;     /* bits of enum gw_list */
 };
 
-struct gw_outlet {
+struct reply_sink {
     /* Before the answer. False: there is no way, the client takes single answers only. */
     bool (*emit)(struct gw_request *q, str message);
     void (*answer)(struct gw_request *q, int status, str message); /* the last */
@@ -124,7 +124,7 @@ struct gw_request {
     int log_level;                   /* -1 = nothing is wanted */
     str client;                      /* what a stateless one calls itself; may be empty */
 
-    const struct gw_outlet *out;
+    const struct reply_sink *out;
     struct http_req *http; /* while it is not answered */
     struct gw_stream *stream;
     struct gw_log *log;
@@ -138,7 +138,7 @@ struct gw_request {
     void *route;    /* of an address that has to be found first */
     size_t tried;   /* bundles, one after the other */
     str tool;       /* its public name, once a call is under way */
-    str asked_name; /* what the client called it; set by gw_park_prepare */
+    str asked_name; /* what the client called it; set by suspended_prepare */
     uint64_t began_us;
 };
 
@@ -212,9 +212,9 @@ void gw_write_list_end(struct json_writer *w, const struct gw_request *q, uint64
 void gw_write_tool(struct json_writer *w, const struct gw_request *q, const struct json *raw,
                    str name);
 
-/* ---- outlet_http.c ---- */
+/* ---- reply_sink_http.c ---- */
 
-extern const struct gw_outlet GW_OUT_HTTP;
+extern const struct reply_sink GW_OUT_HTTP;
 void gw_http_outlet_init(struct gw_request *q, struct http_req *r);
 /* Opens the stream now: for requests that are nothing but one. */
 bool gw_http_outlet_stream(struct gw_request *q);
@@ -316,39 +316,39 @@ enum mcp_era gw_upstream_era(struct bundle *b);
 void gw_upstream_bundle_gone(struct gw_space *s, struct bundle *b);
 void gw_upstream_unreachable(struct gw_request *q, struct bundle *b, const struct err *e);
 
-/* ---- park.c: calls that wait for their client ---- */
+/* ---- suspended_calls.c: calls that wait for their client ---- */
 
 /* Before the name in params is changed: what the client asked for. Nobody changes its
  * arguments. */
-void gw_park_prepare(struct gw_request *q);
-bool gw_park_resume(struct gw_request *q); /* the request repeats one: it has been dealt with */
+void suspended_prepare(struct gw_request *q);
+bool suspended_resume(struct gw_request *q); /* the request repeats one: it has been dealt with */
 /* Gives up the call that has waited longest on one of these connections. False: none has waited
  * long enough. */
-bool gw_park_evict(struct gw_space *s, const struct gw_pool *pool);
-void gw_park_drop_all(struct gw_space *s, str user_id); /* empty = everybody's */
+bool suspended_evict(struct gw_space *s, const struct gw_pool *pool);
+void suspended_drop_all(struct gw_space *s, str user_id); /* empty = everybody's */
 /* Signed texts that clients carry: "<body>.<mac over body and context>". */
 str gw_sign_text(struct gateway *g, struct arena *a, str body, str context);
 bool gw_sign_check(struct gateway *g, str text, str context, str *ret_body);
 
-/* ---- lane_pool.c ---- */
+/* ---- private_connections.c ---- */
 
-typedef void (*gw_lane_fn)(void *ctx, struct gw_lane *lane, const struct err *e);
-struct gw_lane_wait {
+typedef void (*private_connection_fn)(void *ctx, struct private_connection *c, const struct err *e);
+struct private_wait {
     struct list_node node;
     struct gw_pool *pool;
     unsigned abilities;
-    gw_lane_fn fn;
+    private_connection_fn fn;
     void *ctx;
 };
-/* Calls fn later or now with a lane of the caller's own for a client that can this, or an error. */
-void gw_lane_take(struct gw_space *s, struct bundle *b, const struct json *capabilities,
-                  struct gw_lane_wait *w, gw_lane_fn fn, void *ctx);
-void gw_lane_wait_stop(struct gw_lane_wait *w);
-void gw_lane_give_back(struct gw_lane *lane);
-struct lanes *gw_lane_connection(struct gw_lane *lane);
-bool gw_lane_is_of(const struct gw_lane *lane, const struct gw_pool *pool);
-void gw_lane_bundle_gone(struct gw_space *s, struct bundle *b);
-void gw_lanes_done(struct gw_space *s);
+/* Calls fn later or now with a c of the caller's own for a client that can this, or an error. */
+void private_connection_take(struct gw_space *s, struct bundle *b, const struct json *capabilities,
+                             struct private_wait *w, private_connection_fn fn, void *ctx);
+void private_wait_stop(struct private_wait *w);
+void private_connection_give_back(struct private_connection *c);
+struct connections *private_connection_of(struct private_connection *c);
+bool private_connection_is_of(const struct private_connection *c, const struct gw_pool *pool);
+void private_connection_bundle_gone(struct gw_space *s, struct bundle *b);
+void private_connections_done(struct gw_space *s);
 
 /* ---- listen.c: who wants to hear of changes ---- */
 

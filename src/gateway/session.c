@@ -113,7 +113,7 @@ struct gw_session *gw_session_new(struct gw_space *space, const struct gateway_c
     s->log_level = protocol_log_level(STR("info"));
     list_init(&s->requests);
     list_init(&s->asks);
-    list_init(&s->instances);
+    list_init(&s->connections);
     list_init(&s->watches);
     list_init(&s->logs);
     s->general = gw_log_new(s);
@@ -135,7 +135,7 @@ void gw_session_end(struct gw_session *s)
         gw_request_cancel(LIST_ENTRY(n, struct gw_request, peer));
     gw_ask_drop_all(s);
     gw_watch_drop_session(s);
-    gw_instance_drop_all(s);
+    session_connection_drop_all(s);
     LIST_FOREACH (n, &s->logs)
         gw_log_free(LIST_ENTRY(n, struct gw_log, node));
     actor_unref(s->actor);
@@ -275,7 +275,7 @@ void gw_session_noticed(struct gw_session *s, const struct rpc_message *m)
         if (q)
             gw_request_cancel(q);
     } else if (str_eq(m->method, STR("notifications/roots/list_changed"))) {
-        gw_instance_notify_all(s, m->method, m->params);
+        session_connection_notify_all(s, m->method, m->params);
     }
 }
 

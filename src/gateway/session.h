@@ -54,8 +54,8 @@ struct gw_session {
     size_t nrequests;
     struct list_node asks; /* struct gw_ask: what it was asked */
     uint64_t next_ask;
-    struct list_node instances; /* struct gw_instance: connections of its own */
-    struct list_node watches;   /* struct gw_session_watch */
+    struct list_node connections; /* struct session_connection: connections of its own */
+    struct list_node watches;     /* struct gw_session_watch */
     size_t nwatches;
     struct list_node logs;
     struct gw_log *general; /* of the stream that belongs to no request */
@@ -135,21 +135,21 @@ void gw_ask_drop_owner(struct gw_session *s, const void *owner);
 void gw_ask_answered(struct gw_session *s, const struct rpc_message *m);
 void gw_ask_drop_all(struct gw_session *s);
 
-/* ---- instance.c: a session's own connection to a bundle ---- */
+/* ---- session_connection.c: a session's own connection to a bundle ---- */
 
-struct gw_instance {
-    struct list_node node; /* in session->instances */
+struct session_connection {
+    struct list_node node; /* in session->connections */
     struct gw_session *session;
     struct bundle *bundle;
-    struct lanes *lanes;
+    struct connections *connections;
     struct mcp_host host;
     struct arena arena;
-    struct list_node ups; /* struct gw_up.sibling: what is under way on it */
+    struct list_node ups; /* struct upstream_call.sibling: what is under way on it */
 };
 
 /* The one it has, or a new one; NULL when there can be none now. */
-struct gw_instance *gw_instance_of(struct gw_session *s, struct bundle *b);
-void gw_instance_drop_all(struct gw_session *s);
-void gw_instance_bundle_gone(struct gw_session *s, struct bundle *b);
-void gw_instance_notify_all(struct gw_session *s, str method, const struct json *params);
-void gw_instance_set_level(struct gw_session *s, str level);
+struct session_connection *session_connection_of(struct gw_session *s, struct bundle *b);
+void session_connection_drop_all(struct gw_session *s);
+void session_connection_bundle_gone(struct gw_session *s, struct bundle *b);
+void session_connection_notify_all(struct gw_session *s, str method, const struct json *params);
+void session_connection_set_level(struct gw_session *s, str level);

@@ -27,7 +27,7 @@
 /* What the responses are like that curl has just read from. */
 enum heard { HEARD_NOTHING, HEARD_PATIENT, HEARD_IMPATIENT };
 
-struct lane {
+struct curl_pool {
     struct curl_loop *owner;
     uint32_t index;
     CURLM *multi; /* NULL until it is used */
@@ -35,7 +35,7 @@ struct lane {
 };
 
 struct watched { /* a socket of curl */
-    struct lane *lane;
+    struct curl_pool *pool;
     curl_socket_t fd;
     uint32_t wanted;     /* events that curl waits for */
     unsigned reads;      /* of patient responses in a row */
@@ -47,7 +47,7 @@ struct watched { /* a socket of curl */
 struct curl_loop {
     const struct curl_api *api;
     struct loop *loop;
-    struct lane lanes[CURL_LANES];
+    struct curl_pool pools[CURL_POOLS];
     struct map sockets; /* descriptor -> struct watched */
     enum heard heard;   /* in the current call */
     int epoll_fd;
@@ -57,25 +57,25 @@ struct curl_loop {
     void *ctx;
 };
 
-static void reap(struct lane *lane)
+static void reap(struct curl_pool *pool)
 {
-    struct curl_loop *c = lane->owner;
+    struct curl_loop *c = pool->owner;
     int left;
     CURLMsg *msg;
-    while ((msg = c->api->multi_info_read(lane->multi, &left)) != NULL) {
+    while ((msg = c->api->multi_info_read(pool->multi, &left)) != NULL) {
         if (msg->msg == CURLMSG_DONE)
             c->done(c->ctx, msg->easy_handle, msg->data.result);
     }
 }
 
-static void act(struct lane *lane, curl_socket_t fd, int mask)
+static void act(struct curl_pool *pool, curl_socket_t fd, int mask)
 {
-    struct curl_loop *c = lane->owner;
+    struct curl_loop *c = pool->owner;
     int running;
     c->depth++;
-    (void)c->api->multi_socket_action(lane->multi, fd, mask, &running);
+    (void)c->api->multi_socket_action(pool->multi, fd, mask, &running);
     c->depth--;
-    reap(lane);
+    reap(pool);
 }
 
 static int curl_mask(uint32_t events)
@@ -105,8 +105,8 @@ static struct watched *find_socket(const struct curl_loop *c, curl_socket_t fd)
 
 static int watch(const struct watched *w)
 {
-    int epoll_fd = w->lane->owner->epoll_fd;
-    struct epoll_event ev = {.data.u64 = (uint64_t)w->lane->index << 32 | (uint32_t)w->fd};
+    int epoll_fd = w->pool->owner->epoll_fd;
+    struct epoll_event ev = {.data.u64 = (uint64_t)w->pool->index << 32 | (uint32_t)w->fd};
     ev.events = w->is_resting ? w->wanted & ~(uint32_t)EPOLLIN : w->wanted;
     if (epoll_ctl(epoll_fd, EPOLL_CTL_MOD, w->fd, &ev) == 0)
         return 0;
@@ -155,11 +155,11 @@ static bool note_read(struct watched *w, enum heard heard)
 
 /* curl mostly reads until the socket is empty, but does not promise it; what it leaves is not to
  * wait for the end of a rest. */
-static void serve(struct lane *lane, curl_socket_t fd, int mask)
+static void serve(struct curl_pool *pool, curl_socket_t fd, int mask)
 {
-    struct curl_loop *c = lane->owner;
+    struct curl_loop *c = pool->owner;
     c->heard = HEARD_NOTHING;
-    act(lane, fd, mask);
+    act(pool, fd, mask);
     struct watched *w = find_socket(c, fd);
     if (!w)
         return;
@@ -174,24 +174,24 @@ static void on_rested(void *ctx)
 {
     struct watched *w = ctx;
     if ((w->wanted & EPOLLIN) && has_bytes(w))
-        serve(w->lane, w->fd, CURL_CSELECT_IN);
+        serve(w->pool, w->fd, CURL_CSELECT_IN);
     else
         wake(w);
 }
 
-static struct watched *watched_new(struct lane *lane, curl_socket_t fd)
+static struct watched *watched_new(struct curl_pool *pool, curl_socket_t fd)
 {
     struct watched *w = xcalloc(1, sizeof(*w));
-    *w = (struct watched){.lane = lane, .fd = fd};
-    timer_init(&w->rest, lane->owner->loop, on_rested, w);
-    map_put(&lane->owner->sockets, socket_key(&fd), w);
+    *w = (struct watched){.pool = pool, .fd = fd};
+    timer_init(&w->rest, pool->owner->loop, on_rested, w);
+    map_put(&pool->owner->sockets, socket_key(&fd), w);
     return w;
 }
 
 static void watched_free(struct watched *w)
 {
     timer_stop(&w->rest);
-    map_del(&w->lane->owner->sockets, socket_key(&w->fd));
+    map_del(&w->pool->owner->sockets, socket_key(&w->fd));
     free(w);
 }
 
@@ -201,8 +201,8 @@ static void on_ready(uv_poll_t *poll, int status, int events)
     struct epoll_event ready[EVENTS_PER_TURN];
     int n = epoll_wait(c->epoll_fd, ready, EVENTS_PER_TURN, 0);
     for (int i = 0; i < n; i++) {
-        struct lane *lane = &c->lanes[ready[i].data.u64 >> 32];
-        serve(lane, (curl_socket_t)(ready[i].data.u64 & UINT32_MAX), curl_mask(ready[i].events));
+        struct curl_pool *pool = &c->pools[ready[i].data.u64 >> 32];
+        serve(pool, (curl_socket_t)(ready[i].data.u64 & UINT32_MAX), curl_mask(ready[i].events));
     }
 }
 
@@ -216,28 +216,28 @@ static void on_timeout(void *ctx)
 /* curl asks for a wake-up. It must not be called back from here, not even for zero. */
 static int on_curl_timer(CURLM *multi, long timeout_ms, void *ctx)
 {
-    struct lane *lane = ctx;
+    struct curl_pool *pool = ctx;
     if (timeout_ms < 0)
-        timer_stop(&lane->timer);
+        timer_stop(&pool->timer);
     else
-        timer_start(&lane->timer, (uint64_t)timeout_ms);
+        timer_start(&pool->timer, (uint64_t)timeout_ms);
     return 0;
 }
 
 static int on_curl_socket(CURL *easy, curl_socket_t fd, int what, void *ctx, void *unused)
 {
-    struct lane *lane = ctx;
-    struct watched *w = find_socket(lane->owner, fd);
+    struct curl_pool *pool = ctx;
+    struct watched *w = find_socket(pool->owner, fd);
     if (what == CURL_POLL_REMOVE) {
         /* The socket may be closed already, and then the kernel has removed it. */
-        (void)epoll_ctl(lane->owner->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
+        (void)epoll_ctl(pool->owner->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
         if (w)
             watched_free(w);
         return 0;
     }
     if (!w)
-        w = watched_new(lane, fd);
-    w->lane = lane;
+        w = watched_new(pool, fd);
+    w->pool = pool;
     w->wanted = 0;
     if (what != CURL_POLL_OUT)
         w->wanted |= EPOLLIN;
@@ -246,20 +246,20 @@ static int on_curl_socket(CURL *easy, curl_socket_t fd, int what, void *ctx, voi
     return watch(w);
 }
 
-static int lane_open(struct lane *lane)
+static int pool_open(struct curl_pool *pool)
 {
-    const struct curl_api *api = lane->owner->api;
-    lane->multi = api->multi_init();
-    if (!lane->multi)
+    const struct curl_api *api = pool->owner->api;
+    pool->multi = api->multi_init();
+    if (!pool->multi)
         return -ENOMEM;
-    api->multi_setopt(lane->multi, CURLMOPT_SOCKETFUNCTION, on_curl_socket);
-    api->multi_setopt(lane->multi, CURLMOPT_SOCKETDATA, lane);
-    api->multi_setopt(lane->multi, CURLMOPT_TIMERFUNCTION, on_curl_timer);
-    api->multi_setopt(lane->multi, CURLMOPT_TIMERDATA, lane);
-    api->multi_setopt(lane->multi, CURLMOPT_MAXCONNECTS, IDLE_CONNECTIONS_MAX);
-    if (lane->index == CURL_LANE_MULTIPLEX || lane->index == CURL_LANE_PUBLIC_MULTIPLEX) {
-        api->multi_setopt(lane->multi, CURLMOPT_PIPELINING, CURLPIPE_MULTIPLEX);
-        api->multi_setopt(lane->multi, CURLMOPT_MAX_HOST_CONNECTIONS, MULTIPLEX_CONNECTIONS_MAX);
+    api->multi_setopt(pool->multi, CURLMOPT_SOCKETFUNCTION, on_curl_socket);
+    api->multi_setopt(pool->multi, CURLMOPT_SOCKETDATA, pool);
+    api->multi_setopt(pool->multi, CURLMOPT_TIMERFUNCTION, on_curl_timer);
+    api->multi_setopt(pool->multi, CURLMOPT_TIMERDATA, pool);
+    api->multi_setopt(pool->multi, CURLMOPT_MAXCONNECTS, IDLE_CONNECTIONS_MAX);
+    if (pool->index == CURL_POOL_MULTIPLEX || pool->index == CURL_POOL_PUBLIC_MULTIPLEX) {
+        api->multi_setopt(pool->multi, CURLMOPT_PIPELINING, CURLPIPE_MULTIPLEX);
+        api->multi_setopt(pool->multi, CURLMOPT_MAX_HOST_CONNECTIONS, MULTIPLEX_CONNECTIONS_MAX);
     }
     return 0;
 }
@@ -297,10 +297,10 @@ int curl_loop_new(struct loop *l, const struct curl_api *api, curl_done_fn done,
     c->done = done;
     c->ctx = ctx;
     map_init(&c->sockets);
-    for (uint32_t i = 0; i < CURL_LANES; i++) {
-        c->lanes[i].owner = c;
-        c->lanes[i].index = i;
-        timer_init(&c->lanes[i].timer, l, on_timeout, &c->lanes[i]);
+    for (uint32_t i = 0; i < CURL_POOLS; i++) {
+        c->pools[i].owner = c;
+        c->pools[i].index = i;
+        timer_init(&c->pools[i].timer, l, on_timeout, &c->pools[i]);
     }
     c->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     int rc = c->epoll_fd < 0 ? -errno : watch_epoll(c);
@@ -317,10 +317,10 @@ int curl_loop_new(struct loop *l, const struct curl_api *api, curl_done_fn done,
 void curl_loop_free(struct curl_loop *c)
 {
     assert(!curl_loop_busy(c));
-    for (size_t i = 0; i < CURL_LANES; i++) {
-        if (c->lanes[i].multi)
-            c->api->multi_cleanup(c->lanes[i].multi);
-        timer_stop(&c->lanes[i].timer);
+    for (size_t i = 0; i < CURL_POOLS; i++) {
+        if (c->pools[i].multi)
+            c->api->multi_cleanup(c->pools[i].multi);
+        timer_stop(&c->pools[i].timer);
     }
     struct map_entry *e;
     for (size_t i = 0; (e = map_next(&c->sockets, &i)) != NULL;)
@@ -331,11 +331,11 @@ void curl_loop_free(struct curl_loop *c)
     free(c);
 }
 
-int curl_loop_add(struct curl_loop *c, enum curl_lane lane, CURL *easy)
+int curl_loop_add(struct curl_loop *c, enum curl_pool_kind pool, CURL *easy)
 {
     assert(!curl_loop_busy(c));
-    struct lane *l = &c->lanes[lane];
-    int rc = l->multi ? 0 : lane_open(l);
+    struct curl_pool *l = &c->pools[pool];
+    int rc = l->multi ? 0 : pool_open(l);
     if (rc < 0)
         return rc;
     c->depth++;
@@ -344,11 +344,11 @@ int curl_loop_add(struct curl_loop *c, enum curl_lane lane, CURL *easy)
     return code == CURLM_OK ? 0 : -ENOMEM;
 }
 
-void curl_loop_remove(struct curl_loop *c, enum curl_lane lane, CURL *easy)
+void curl_loop_remove(struct curl_loop *c, enum curl_pool_kind pool, CURL *easy)
 {
     assert(!curl_loop_busy(c));
     c->depth++;
-    (void)c->api->multi_remove_handle(c->lanes[lane].multi, easy);
+    (void)c->api->multi_remove_handle(c->pools[pool].multi, easy);
     c->depth--;
 }
 

@@ -3,8 +3,8 @@
  * All sockets of curl sit in one private epoll descriptor, and libuv polls only that: curl
  * closes its sockets when it likes, and libuv aborts over a polled descriptor that is gone.
  *
- * A lane is a multi handle with connections of its own. Transfers never share a connection
- * across lanes, which is what keeps a request that may reach only public addresses from
+ * A pool is a multi handle with connections of its own. Transfers never share a connection
+ * across pools, which is what keeps a request that may reach only public addresses from
  * riding on a connection that somebody else opened to a private one. Loop thread only. */
 #pragma once
 
@@ -17,24 +17,24 @@
 
 struct curl_loop;
 
-enum curl_lane {
-    CURL_LANE_WIDE,      /* HTTP/1.1: a connection for every request in flight */
-    CURL_LANE_MULTIPLEX, /* HTTP/2: few connections, many streams on each */
-    CURL_LANE_PUBLIC_WIDE,
-    CURL_LANE_PUBLIC_MULTIPLEX,
-    CURL_LANES
+enum curl_pool_kind {
+    CURL_POOL_WIDE,      /* HTTP/1.1: a connection for every request in flight */
+    CURL_POOL_MULTIPLEX, /* HTTP/2: few connections, many streams on each */
+    CURL_POOL_PUBLIC_WIDE,
+    CURL_POOL_PUBLIC_MULTIPLEX,
+    CURL_POOLS
 };
 
-/* Called outside of curl for every transfer that ended; it is still in its lane. */
+/* Called outside of curl for every transfer that ended; it is still in its pool. */
 typedef void (*curl_done_fn)(void *ctx, CURL *easy, CURLcode result);
 
 int curl_loop_new(struct loop *l, const struct curl_api *api, curl_done_fn done, void *ctx,
                   struct curl_loop **ret, struct err *e);
-void curl_loop_free(struct curl_loop *c); /* every lane must be empty */
+void curl_loop_free(struct curl_loop *c); /* every pool must be empty */
 
 /* None of these may be called while curl_loop_busy: curl refuses calls from its callbacks. */
-int curl_loop_add(struct curl_loop *c, enum curl_lane lane, CURL *easy);
-void curl_loop_remove(struct curl_loop *c, enum curl_lane lane, CURL *easy);
+int curl_loop_add(struct curl_loop *c, enum curl_pool_kind pool, CURL *easy);
+void curl_loop_remove(struct curl_loop *c, enum curl_pool_kind pool, CURL *easy);
 /* After CURL_WRITEFUNC_PAUSE. Delivers what was held back, so the data callback may run. */
 CURLcode curl_loop_resume(struct curl_loop *c, CURL *easy);
 

@@ -36,7 +36,7 @@ static void watch_idle(struct fetch *f)
 static void detach(struct fetch *f)
 {
     if (f->is_attached)
-        curl_loop_remove(f->owner->curl, f->lane, f->easy);
+        curl_loop_remove(f->owner->curl, f->pool, f->easy);
     f->is_attached = false;
     timer_stop(&f->idle);
 }
@@ -116,7 +116,7 @@ static int on_connected(void *ctx, char *ip, char *local_ip, int port, int local
 
 static bool is_multiplexed(const struct fetch *f)
 {
-    return f->lane == CURL_LANE_MULTIPLEX || f->lane == CURL_LANE_PUBLIC_MULTIPLEX;
+    return f->pool == CURL_POOL_MULTIPLEX || f->pool == CURL_POOL_PUBLIC_MULTIPLEX;
 }
 
 /* An https server that answers in HTTP/1.1 has no streams to share a connection: from now on
@@ -273,14 +273,14 @@ static void on_curl_done(void *ctx, CURL *easy, CURLcode code)
 
 /* ---- entering curl ---- */
 
-static enum curl_lane choose_lane(const struct fetch *f)
+static enum curl_pool_kind choose_lane(const struct fetch *f)
 {
     bool is_public = (f->req.flags & FETCH_PUBLIC_ONLY) != 0;
     bool is_wide = !f->req.parts.is_https || f->req.unix_socket ||
                    map_get(&f->owner->http1_origins, str_from(f->req.origin));
     if (is_wide)
-        return is_public ? CURL_LANE_PUBLIC_WIDE : CURL_LANE_WIDE;
-    return is_public ? CURL_LANE_PUBLIC_MULTIPLEX : CURL_LANE_MULTIPLEX;
+        return is_public ? CURL_POOL_PUBLIC_WIDE : CURL_POOL_WIDE;
+    return is_public ? CURL_POOL_PUBLIC_MULTIPLEX : CURL_POOL_MULTIPLEX;
 }
 
 static int load_curl(struct fetcher *owner, struct err *e)
@@ -298,13 +298,13 @@ static int load_curl(struct fetcher *owner, struct err *e)
 
 static void attach(struct fetch *f)
 {
-    f->lane = choose_lane(f);
+    f->pool = choose_lane(f);
     int rc = load_curl(f->owner, &f->result);
     if (rc == 0)
         rc = request_open(f, &f->result);
     if (rc == 0) {
         set_callbacks(f);
-        rc = curl_loop_add(f->owner->curl, f->lane, f->easy);
+        rc = curl_loop_add(f->owner->curl, f->pool, f->easy);
         if (rc < 0)
             err_set(&f->result, rc, "%s: %s", f->req.origin, err_reason(rc));
     }
@@ -322,7 +322,7 @@ static void on_widen(void *ctx)
     struct fetcher *owner = ctx;
     LIST_FOREACH (it, &owner->fetches) {
         struct fetch *f = LIST_ENTRY(it, struct fetch, node);
-        if (f->is_attached && !f->is_cancelled && !f->has_socket && choose_lane(f) != f->lane)
+        if (f->is_attached && !f->is_cancelled && !f->has_socket && choose_lane(f) != f->pool)
             restart(f);
     }
 }

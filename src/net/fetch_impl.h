@@ -50,8 +50,8 @@ struct fetch {
     struct deferred turn; /* work that must not happen inside curl or inside fetch_start */
 
     CURL *easy;
-    enum curl_lane lane;
-    bool is_attached; /* easy is in its lane */
+    enum curl_pool_kind pool;
+    bool is_attached; /* easy is in its pool */
     char curl_text[CURL_ERROR_SIZE];
 
     struct response_head head;

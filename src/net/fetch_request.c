@@ -211,7 +211,7 @@ static void set_tls(struct fetch *f)
         api->easy_setopt(f->easy, CURLOPT_CAPATH, dir);
     api->easy_setopt(f->easy, CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2);
     api->easy_setopt(f->easy, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2TLS);
-    bool is_multiplexed = f->lane == CURL_LANE_MULTIPLEX || f->lane == CURL_LANE_PUBLIC_MULTIPLEX;
+    bool is_multiplexed = f->pool == CURL_POOL_MULTIPLEX || f->pool == CURL_POOL_PUBLIC_MULTIPLEX;
     api->easy_setopt(f->easy, CURLOPT_PIPEWAIT, is_multiplexed ? 1L : 0L);
 }
 

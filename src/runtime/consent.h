@@ -9,7 +9,7 @@
 
 #include "base/log.h"
 #include "loop/pool.h"
-#include "tools/surface.h"
+#include "tools/tool_selection.h"
 
 #define CONSENTS_MAX 1000
 

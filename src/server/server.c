@@ -239,7 +239,7 @@ static void make_gateway(struct server *s)
         .limits = {.sessions = (size_t)m->max_sessions,
                    .session_ttl_ms = (uint64_t)m->session_idle_ms,
                    .answer_ttl_ms = (uint64_t)m->answer_wait_ms,
-                   .lanes = (size_t)m->max_connections},
+                   .connections = (size_t)m->max_connections},
     };
     s->gateway = gateway_new(&deps);
 }

@@ -125,7 +125,7 @@ test('a stateless client cancels by closing its connection', async () => {
                 break
             }
             stop.abort()
-            // Each lane is a process of its own: the one that slept tells.
+            // Each connection is a process of its own: the one that slept tells.
             if (source === 'modern' || Object.keys(capabilities).length === 0)
                 await eventually(async () => (await whoami(source)).cancelled.includes(tag), 5000)
         }

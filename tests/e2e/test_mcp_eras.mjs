@@ -141,13 +141,13 @@ test('a server that starts slowly is waited for', async () => {
     }
 })
 
-test('four lanes carry four questions at once', async () => {
+test('four connections carry four questions at a time', async () => {
     const { elicitation, ...others } = answers
     const client = await connect({ ...(await onPipes('legacy')), lanes: true }, { answers: others })
     const ask = (n) => client.startCall('test_elicitation', { message: `question ${n}` })
     const first = ask(0)
     await client.until('ask')
-    const more = [1, 2, 3, 4].map(ask) // four lanes: the last waits
+    const more = [1, 2, 3, 4].map(ask) // four connections: the last waits
     await eventually(() => client.asks.length === 4, 10000)
     await sleep(300)
     assert.equal(client.asks.length, 4)

@@ -351,9 +351,9 @@ static void remove_bundle(void)
     struct bundle *b = &rig.bundles.items[1];
     gateway_bundle_changed(rig.g, rig.tools, b, BUNDLE_REMOVED);
     rig.bundles.n = 1;
-    if (b->lanes)
-        lanes_abort(b->lanes);
-    b->lanes = NULL;
+    if (b->connections)
+        connections_abort(b->connections);
+    b->connections = NULL;
 }
 
 static void update_resource(str params)
@@ -454,9 +454,9 @@ static void end(void)
     close_pipe();
     gateway_free(rig.g);
     for (size_t i = 0; i < ARRAY_LEN(rig.bundles.items); i++) {
-        if (rig.bundles.items[i].lanes)
-            lanes_abort(rig.bundles.items[i].lanes);
-        rig.bundles.items[i].lanes = NULL;
+        if (rig.bundles.items[i].connections)
+            connections_abort(rig.bundles.items[i].connections);
+        rig.bundles.items[i].connections = NULL;
     }
     for (int i = 0; i < TURNS_MAX; i++) {
         turn();

@@ -244,7 +244,7 @@ struct bundle {
     struct bundle_entry entry;
     enum mcp_era era;
     struct mcp_host host;
-    struct lanes *lanes; /* that everybody shares; opened when first needed */
+    struct connections *connections; /* that everybody shares; opened when first needed */
     const struct json *capabilities;
     const struct json *tools[2];
 };
@@ -266,7 +266,7 @@ static void on_bundle_ready(void *ctx) {}
 
 static void on_bundle_closed(void *ctx, const struct err *e)
 {
-    ((struct bundle *)ctx)->lanes = NULL;
+    ((struct bundle *)ctx)->connections = NULL;
 }
 
 struct bundle_call *bundle_request(struct bundle *b, const struct mcp_request *req,
@@ -274,9 +274,9 @@ struct bundle_call *bundle_request(struct bundle *b, const struct mcp_request *r
 {
     static const struct mcp_client_events EVENTS = {on_bundle_ready, on_bundle_closed};
     struct mcp_dial dial = bundle_dial(b);
-    if (!b->lanes)
-        b->lanes = lanes_open(b->loop, NULL, &dial, &b->host, &EVENTS, b);
-    return (struct bundle_call *)lanes_request(b->lanes, req, ev, ctx);
+    if (!b->connections)
+        b->connections = connections_open(b->loop, NULL, &dial, &b->host, &EVENTS, b);
+    return (struct bundle_call *)connections_request(b->connections, req, ev, ctx);
 }
 
 struct bundle_call *bundle_request_for(struct bundle *b, str person, const struct mcp_request *req,
@@ -298,19 +298,19 @@ bool bundle_is_per_person(const struct bundle *b)
 
 void bundle_cancel(struct bundle_call *c, const char *reason)
 {
-    lanes_cancel((struct lanes_call *)c, reason);
+    connections_cancel((struct connections_call *)c, reason);
 }
 
-struct lanes *bundle_connect(struct bundle *b, const struct mcp_host *host,
-                             const struct mcp_client_events *ev, void *ctx)
+struct connections *bundle_connect(struct bundle *b, const struct mcp_host *host,
+                                   const struct mcp_client_events *ev, void *ctx)
 {
     struct mcp_dial dial = bundle_dial(b);
-    return lanes_open(b->loop, NULL, &dial, host, ev, ctx);
+    return connections_open(b->loop, NULL, &dial, host, ev, ctx);
 }
 
-void bundle_disconnect(struct bundle *b, struct lanes *p)
+void bundle_disconnect(struct bundle *b, struct connections *p)
 {
-    lanes_abort(p);
+    connections_abort(p);
 }
 
 const struct bundle_entry *bundle_entry(const struct bundle *b)

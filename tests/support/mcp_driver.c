@@ -3,7 +3,7 @@
  * Reads one JSON object per line from stdin and writes one per event to stdout:
  *
  *   {"op":"open","command":[...],"env":[...]} or {"op":"open","url":"...","sse":true}
- *       with "capabilities", "lanes", "timeoutMs", "era"     -> ready | closed
+ *       with "capabilities", "connections", "timeoutMs", "era"     -> ready | closed
  *   {"op":"request","id":"a","method":"...","params":{...},"progress":true,"raw":true,
  *       "logLevel":"...","timeoutMs":1,"maxMs":1}             -> progress, logged, ask, done
  *   {"op":"list","id":"a","method":"tools/list","key":"tools"} -> done
@@ -18,13 +18,13 @@
 #include <uv.h>
 
 #include "base/map.h"
-#include "mcp/lanes.h"
+#include "mcp/connections.h"
 
 struct driver {
     struct loop *loop;
     struct fetcher *fetcher;
     struct mcp_client *client;
-    struct lanes *lanes;
+    struct connections *connections;
     struct arena mem; /* of the host's capabilities */
     struct map calls; /* struct call by id */
     struct map asks;  /* struct mcp_ask by number */
@@ -37,7 +37,7 @@ struct call {
     struct driver *d;
     char *id;
     struct mcp_call *plain;
-    struct lanes_call *laned;
+    struct connections_call *laned;
 };
 
 /* ---- out ---- */
@@ -172,7 +172,7 @@ static void on_said(void *ctx, str bytes)
 
 static struct mcp_client *main_client(struct driver *d)
 {
-    return d->lanes ? lanes_main(d->lanes) : d->client;
+    return d->connections ? connections_main(d->connections) : d->client;
 }
 
 static void on_ready(void *ctx)
@@ -195,7 +195,7 @@ static void on_closed(void *ctx, const struct err *e)
 {
     struct driver *d = ctx;
     d->client = NULL;
-    d->lanes = NULL;
+    d->connections = NULL;
     struct buf line;
     struct json_writer w = begin(&line, "closed");
     jw_kint(&w, "errno", e->code);
@@ -247,8 +247,8 @@ static void do_open(struct driver *d, struct arena *a, const struct json *v)
     if (json_get(v, "capabilities"))
         host.capabilities = json_clone(&d->mem, json_get(v, "capabilities"));
     static const struct mcp_client_events EV = {.ready = on_ready, .closed = on_closed};
-    if (json_get_bool(v, "lanes", false))
-        d->lanes = lanes_open(d->loop, d->fetcher, &dial, &host, &EV, d);
+    if (json_get_bool(v, "connections", false))
+        d->connections = connections_open(d->loop, d->fetcher, &dial, &host, &EV, d);
     else
         d->client = mcp_open(d->loop, d->fetcher, &dial, &host, &EV, d);
 }
@@ -269,8 +269,8 @@ static void do_request(struct driver *d, struct arena *a, const struct json *v)
     static const struct mcp_call_events EV = {
         .done = on_done, .progress = on_progress, .logged = on_logged};
     struct call *c = call_new(d, json_get_string(v, "id"));
-    if (d->lanes)
-        c->laned = lanes_request(d->lanes, &req, &EV, c);
+    if (d->connections)
+        c->laned = connections_request(d->connections, &req, &EV, c);
     else
         c->plain = mcp_request(d->client, &req, &EV, c);
 }
@@ -289,7 +289,7 @@ static void do_cancel(struct driver *d, struct arena *a, const struct json *v)
     if (!c)
         return;
     if (c->laned)
-        lanes_cancel(c->laned, "no longer wanted");
+        connections_cancel(c->laned, "no longer wanted");
     else
         mcp_cancel(c->plain, "no longer wanted");
     call_free(c);
@@ -323,19 +323,19 @@ static void do_notify(struct driver *d, struct arena *a, const struct json *v)
 
 static void do_close(struct driver *d, struct arena *a, const struct json *v)
 {
-    if (d->lanes)
-        lanes_close(d->lanes, (uint64_t)json_get_int(v, "drainMs", 0));
+    if (d->connections)
+        connections_close(d->connections, (uint64_t)json_get_int(v, "drainMs", 0));
     else if (d->client)
         mcp_close(d->client);
 }
 
 static void do_abort(struct driver *d, struct arena *a, const struct json *v)
 {
-    if (d->lanes)
-        lanes_abort(d->lanes);
+    if (d->connections)
+        connections_abort(d->connections);
     else if (d->client)
         mcp_abort(d->client);
-    d->lanes = NULL;
+    d->connections = NULL;
     d->client = NULL;
     struct map_entry *e;
     for (size_t i = 0; (e = map_next(&d->calls, &i)) != NULL;)

@@ -4,7 +4,7 @@
  * served from the origin that people are signed in to. */
 #include "api/internal.h"
 #include "bundle/bundle.h"
-#include "tools/surface.h"
+#include "tools/tool_selection.h"
 
 #define URI_MAX 2048
 
@@ -67,7 +67,7 @@ static void try_next(struct reading *g)
 /* A token that is for some tools of a bundle is not for its resources. */
 static bool is_for(struct http_req *r, str server)
 {
-    return surface_may_use_source(api_actor(r), server);
+    return tool_selection_may_use_source(api_actor(r), server);
 }
 
 /* Answers by itself when there is no such bundle for this person. */

@@ -54,7 +54,7 @@ static void write_tools(struct json_writer *w, struct arena *a, const struct com
         jw_end(w);
     }
     jw_end(w);
-    jw_kint(w, "hiddenTools", (int64_t)c->surface.hidden);
+    jw_kint(w, "hiddenTools", (int64_t)c->selection.hidden);
 }
 
 static void write_tokens(struct json_writer *w, const struct preview *p)

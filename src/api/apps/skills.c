@@ -1,6 +1,6 @@
 /* GET /v1/skills, POST /v1/skills/match - what the agent knows how to do, and when it does. */
 #include "api/internal.h"
-#include "tools/surface.h"
+#include "tools/tool_selection.h"
 
 /* The skills are looked at anew before an answer, as before a turn. */
 struct skills_request {
@@ -80,7 +80,7 @@ static void write_problem(struct json_writer *w, const struct skill_problem *p)
 static bool is_of_use(const struct http_req *r, const struct skill *s)
 {
     for (size_t i = 0; i < s->allowed_tools.len; i++)
-        if (surface_allows_name(api_actor(r), s->allowed_tools.items[i]))
+        if (tool_selection_allows_name(api_actor(r), s->allowed_tools.items[i]))
             return true;
     return s->allowed_tools.len == 0;
 }

@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "engine/permission.h"
 #include "tools/schema/schema.h"
-#include "tools/surface.h"
+#include "tools/tool_selection.h"
 
 /* ---- listing ---- */
 
@@ -36,10 +36,11 @@ bool api_token_sees(const struct http_req *r, str bundle)
     char any[TOOL_NAME_MAX * 2];
     int n =
         snprintf(any, sizeof any, "%.*s__resources", STR_ARG(str_slice(bundle, 0, TOOL_NAME_MAX)));
-    if (surface_allows_name(who, str_make(any, (size_t)n)))
+    if (tool_selection_allows_name(who, str_make(any, (size_t)n)))
         return true;
     for (size_t i = 0; i < all->len; i++)
-        if (str_eq(all->items[i].source, bundle) && surface_allows_name(who, all->items[i].name))
+        if (str_eq(all->items[i].source, bundle) &&
+            tool_selection_allows_name(who, all->items[i].name))
             return true;
     return false;
 }
@@ -56,7 +57,7 @@ void api_tools_list(void *ctx, struct http_req *r)
     for (size_t i = 0; i < all->len; i++) {
         const struct toolset_item *it = &all->items[i];
         if (it->tool->is_internal || (it->tool->is_admin_only && !api_is_admin(r)) ||
-            !surface_allows_name(api_actor(r), it->name) ||
+            !tool_selection_allows_name(api_actor(r), it->name) ||
             (server.n > 0 && !str_eq(server, it->source)))
             continue;
         write_tool(&j.w, it);
@@ -203,7 +204,7 @@ static void refuse_unknown(struct http_req *r, const struct call_in *in)
     bool is_coming;
     str name = arena_printf(&r->arena, "%.*s__%.*s", STR_ARG(in->server), STR_ARG(in->tool));
     str absence = STR_NONE;
-    if (surface_allows_name(api_actor(r), name))
+    if (tool_selection_allows_name(api_actor(r), name))
         absence = registry_absence(api_space(r)->tools, &r->arena, in->server, &is_coming);
     str message = arena_printf(&r->arena, "There is no tool '%.*s'.%s%.*s", STR_ARG(name),
                                absence.n > 0 ? " " : "", STR_ARG(absence));
@@ -217,7 +218,7 @@ static bool check_call(struct http_req *r, const struct call_in *in, const struc
         refuse_unknown(r, in);
         return false;
     }
-    if (!surface_allows_name(api_actor(r), it->name)) {
+    if (!tool_selection_allows_name(api_actor(r), it->name)) {
         http_reply_error(r, 403, "forbidden", "This token is not for that tool.", NULL);
         return false;
     }

@@ -2,7 +2,7 @@
 #include "api/internal.h"
 #include "bundle/change.h"
 #include "engine/permission.h"
-#include "tools/surface.h"
+#include "tools/tool_selection.h"
 
 /* ---- showing ---- */
 
@@ -23,7 +23,7 @@ static void write_decisions(struct json_writer *w, const struct http_req *r)
     for (size_t i = 0; i < all->len; i++) {
         const struct toolset_item *it = &all->items[i];
         if (it->tool->is_internal || (it->tool->is_admin_only && !api_is_admin(r)) ||
-            !surface_allows_name(api_actor(r), it->name))
+            !tool_selection_allows_name(api_actor(r), it->name))
             continue;
         jw_object(w);
         jw_kstr(w, "name", it->name);

@@ -88,7 +88,7 @@ struct bundle *bundle_new(struct bundles *s, const struct bundle_entry *e)
 
 bool bundle_is_idle(const struct bundle *b)
 {
-    return !b->lanes && !b->start && !b->pins.is_busy && !b->people_load.is_busy &&
+    return !b->connections && !b->start && !b->pins.is_busy && !b->people_load.is_busy &&
            list_empty(&b->calls) && list_empty(&b->guests);
 }
 
@@ -109,7 +109,7 @@ void bundle_free(struct bundle *b)
 
 void bundle_learn_server(struct bundle *b)
 {
-    const struct mcp_client *c = lanes_main(b->lanes);
+    const struct mcp_client *c = connections_main(b->connections);
     const struct json *info = mcp_server_info(c);
     struct server_facts *f = &b->server;
     arena_reset(&f->arena);
@@ -216,7 +216,7 @@ const struct bundle_info *bundle_info(struct bundle *b)
         .rss_bytes = is_running ? b->rss_bytes : -1,
         .restarts = b->restarts,
         .failures = b->failures,
-        .pid = b->is_ready ? mcp_pid(lanes_main(b->lanes)) : 0,
+        .pid = b->is_ready ? mcp_pid(connections_main(b->connections)) : 0,
         .ntools = b->tools.n,
         .nheld = b->tools.nheld + bundle_instructions_held(b),
         .trust_score = e->trust_score >= 0 ? e->trust_score : b->facts.trust_score,
@@ -355,7 +355,7 @@ void bundle_restart(struct bundle *b)
 struct guest {
     struct list_node node;
     struct bundle *bundle;
-    struct lanes *lanes;
+    struct connections *connections;
     struct mcp_client_events ev;
     void *ctx;
 };
@@ -382,8 +382,8 @@ static void on_guest_closed(void *ctx, const struct err *err)
     g.ev.closed(g.ctx, err);
 }
 
-struct lanes *bundle_connect(struct bundle *b, const struct mcp_host *host,
-                             const struct mcp_client_events *ev, void *ctx)
+struct connections *bundle_connect(struct bundle *b, const struct mcp_host *host,
+                                   const struct mcp_client_events *ev, void *ctx)
 {
     static const struct mcp_client_events EVENTS = {on_guest_ready, on_guest_closed};
     if (b->state != BUNDLE_RUNNING || !b->is_ready)
@@ -393,17 +393,18 @@ struct lanes *bundle_connect(struct bundle *b, const struct mcp_host *host,
     list_push(&b->guests, &g->node);
     struct mcp_dial dial = b->dial;
     dial.era = b->era;
-    g->lanes = lanes_open(b->set->conf.loop, b->set->conf.fetcher, &dial, host, &EVENTS, g);
-    return g->lanes;
+    g->connections =
+        connections_open(b->set->conf.loop, b->set->conf.fetcher, &dial, host, &EVENTS, g);
+    return g->connections;
 }
 
-void bundle_disconnect(struct bundle *b, struct lanes *p)
+void bundle_disconnect(struct bundle *b, struct connections *p)
 {
     LIST_FOREACH (node, &b->guests) {
         struct guest *g = LIST_ENTRY(node, struct guest, node);
-        if (g->lanes != p)
+        if (g->connections != p)
             continue;
-        lanes_abort(p);
+        connections_abort(p);
         guest_free(g);
     }
 }
@@ -411,5 +412,5 @@ void bundle_disconnect(struct bundle *b, struct lanes *p)
 void bundle_close_guests(struct bundle *b)
 {
     LIST_FOREACH (node, &b->guests)
-        lanes_close(LIST_ENTRY(node, struct guest, node)->lanes, 0);
+        connections_close(LIST_ENTRY(node, struct guest, node)->connections, 0);
 }

@@ -211,11 +211,11 @@ static void send_call(struct bundle_call *c)
     if (c->bundle->entry.kind == BUNDLE_BUILT_IN && bundle_call_is_tool(c))
         add_shell_meta(c);
     struct mcp_call_events ev = call_relay_events(&c->relay, on_done);
-    if (bundle_call_is_tool(c) &&
-        mcp_tool_needs_task(lanes_main(c->bundle->lanes), json_get_string(c->req.params, "name")))
+    if (bundle_call_is_tool(c) && mcp_tool_needs_task(connections_main(c->bundle->connections),
+                                                      json_get_string(c->req.params, "name")))
         c->req.is_task = true;
     places_run(c);
-    c->sent = lanes_request(c->bundle->lanes, &c->req, &ev, c);
+    c->sent = connections_request(c->bundle->connections, &c->req, &ev, c);
 }
 
 /* Tools that wait for approval are not called, whoever asks and by whatever way. */
@@ -354,7 +354,7 @@ static void on_dispatch(void *ctx)
         refuse_waiting(b);
         return;
     }
-    if (supervise_is_cooling(b) && !b->lanes && !b->start) {
+    if (supervise_is_cooling(b) && !b->connections && !b->start) {
         refuse_waiting(b);
         return;
     }
@@ -466,7 +466,7 @@ struct bundle_call *bundle_request_refused(struct bundle *b, const struct err *w
 void bundle_cancel(struct bundle_call *c, const char *reason)
 {
     if (c->sent)
-        lanes_cancel(c->sent, reason);
+        connections_cancel(c->sent, reason);
     if (c->rights)
         c->rights->call = NULL;
     call_free(c);

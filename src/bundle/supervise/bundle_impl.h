@@ -92,7 +92,7 @@ struct bundle {
     bool wants_start; /* as soon as the old connection has closed */
 
     struct start *start;
-    struct lanes *lanes; /* opened; ready or not */
+    struct connections *connections; /* opened; ready or not */
     bool is_ready, is_closing;
     bool is_waiting;       /* for its first call, with tools that are known */
     char *token;           /* that the last attempt began with, or NULL */
@@ -102,7 +102,7 @@ struct bundle {
     bool is_lost;          /* we ended it, or it does not answer: nothing more is sent */
     struct mcp_host host;
     struct arena dial_arena;
-    struct mcp_dial dial; /* valid while lanes is set */
+    struct mcp_dial dial; /* valid while connections is set */
     char *cgroup;         /* of its child, or NULL */
     enum mcp_era era;     /* of the last connection: saves the probe */
     struct list_node guests;
@@ -169,7 +169,7 @@ void supervise_hurry(struct bundle *b); /* a crashed child does not wait any lon
 /* A remote server that failed several times in a row is left alone for a while. */
 bool supervise_is_cooling(const struct bundle *b);
 void supervise_state(struct bundle *b, enum bundle_state state, const char *reason);
-/* Of an attempt: it ended without a connection, or with one (lanes is set). */
+/* Of an attempt: it ended without a connection, or with one (connections is set). */
 void supervise_failed(struct bundle *b, const struct err *err);
 extern const struct mcp_client_events SUPERVISE_EVENTS;
 /* Ends the server now; what follows is a crash with this reason. */
@@ -257,7 +257,7 @@ struct bundle_call {
     struct arena arena;
     struct caller *caller; /* whose share it counts against */
     struct mcp_request req;
-    struct lanes_call *sent;
+    struct connections_call *sent;
     struct rights_wait *rights; /* or NULL */
     struct grant_plan *plan;    /* of its sandbox, while that is being made; or NULL */
     str directory, sandbox;     /* of a terminal (grant_plan.h); or empty */

@@ -132,8 +132,8 @@ static void open_connection(struct start *s)
     b->dial.era = b->era;
     b->start = NULL;
     start_free(s);
-    b->lanes = lanes_open(b->set->conf.loop, b->set->conf.fetcher, &b->dial, &b->host,
-                          &SUPERVISE_EVENTS, b);
+    b->connections = connections_open(b->set->conf.loop, b->set->conf.fetcher, &b->dial, &b->host,
+                                      &SUPERVISE_EVENTS, b);
 }
 
 /* ---- planning ---- */

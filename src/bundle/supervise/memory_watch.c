@@ -56,7 +56,9 @@ void memory_explain(const struct bundle_entry *e, char ret[ERR_MAX])
 
 static int pid_of(const struct bundle *b)
 {
-    return b->is_ready && b->lanes && bundle_is_child(b) ? mcp_pid(lanes_main(b->lanes)) : 0;
+    return b->is_ready && b->connections && bundle_is_child(b)
+               ? mcp_pid(connections_main(b->connections))
+               : 0;
 }
 
 static void explain_processes(const struct process_usage *u, char ret[ERR_MAX])

@@ -1,7 +1,7 @@
 /* supervise.c - the life of a bundle.
  *
  * At any time a bundle has at most one of: an attempt to start (b->start), a connection
- * (b->lanes), a timer for the next attempt (b->retry). A connection that was asked to close
+ * (b->connections), a timer for the next attempt (b->retry). A connection that was asked to close
  * (b->is_closing) is waited for before anything follows: two servers never work on one data
  * directory. */
 #include <assert.h>
@@ -104,7 +104,7 @@ static void fail(struct bundle *b, const struct err *err, bool was_connected)
 
 void supervise_failed(struct bundle *b, const struct err *err)
 {
-    assert(!b->start && !b->lanes);
+    assert(!b->start && !b->connections);
     fail(b, err, false);
 }
 
@@ -112,7 +112,7 @@ void supervise_failed(struct bundle *b, const struct err *err)
 
 static void attempt(struct bundle *b)
 {
-    assert(!b->start && !b->lanes);
+    assert(!b->start && !b->connections);
     timer_stop(&b->retry);
     if (people_is_face(b))
         people_open(b);
@@ -138,7 +138,7 @@ static void begin_anew(struct bundle *b)
     b->failures = b->restarts = 0;
     b->is_waiting = false;
     supervise_state(b, BUNDLE_STARTING, "");
-    if (b->lanes)
+    if (b->connections)
         b->wants_start = true;
     else if (!b->start)
         attempt(b);
@@ -153,7 +153,7 @@ void supervise_wait(struct bundle *b, str tools)
 
 void supervise_start(struct bundle *b)
 {
-    if (b->set->is_stopping || b->is_removed || (b->lanes && !b->is_closing))
+    if (b->set->is_stopping || b->is_removed || (b->connections && !b->is_closing))
         return;
     begin_anew(b);
 }
@@ -199,7 +199,7 @@ static void on_closed(void *ctx, const struct err *err)
     struct bundle *b = ctx;
     watch_end(b);
     leave_cgroup(b);
-    b->lanes = NULL;
+    b->connections = NULL;
     b->is_lost = false;
     b->rss_bytes = -1;
     bundle_close_guests(b);
@@ -223,10 +223,10 @@ static void close_connection(struct bundle *b)
     bundle_close_guests(b);
     watch_end(b);
     people_close(b);
-    if (!b->lanes || b->is_closing)
+    if (!b->connections || b->is_closing)
         return;
     b->is_closing = true;
-    lanes_close(b->lanes, drain_ms);
+    connections_close(b->connections, drain_ms);
 }
 
 void supervise_stop(struct bundle *b, const char *reason)
@@ -250,13 +250,13 @@ void supervise_kill(struct bundle *b, const char *reason)
 {
     if (!bundle_takes_calls(b))
         return;
-    int pid = mcp_pid(lanes_main(b->lanes));
+    int pid = mcp_pid(connections_main(b->connections));
     b->is_lost = true;
     snprintf(b->kill_reason, sizeof(b->kill_reason), "%s", reason);
     if (pid > 0)
         (void)kill(pid, SIGKILL); /* its connection ends by that */
     else
-        lanes_close(b->lanes, 0);
+        connections_close(b->connections, 0);
 }
 
 void supervise_init(struct bundle *b)

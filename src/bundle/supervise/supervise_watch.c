@@ -114,7 +114,8 @@ static void list_tools(struct bundle *b)
 {
     static const struct mcp_call_events EVENTS = {.done = on_listed};
     b->is_list_stale = false;
-    b->listing = mcp_list_all(lanes_main(b->lanes), STR("tools/list"), "tools", &EVENTS, b);
+    b->listing =
+        mcp_list_all(connections_main(b->connections), STR("tools/list"), "tools", &EVENTS, b);
 }
 
 static void on_relist(void *ctx)
@@ -178,7 +179,7 @@ static void check(struct bundle *b)
         .timeout_ms = health_ms(b),
         .max_ms = health_ms(b),
     };
-    b->check = mcp_request(lanes_main(b->lanes), &req, &EVENTS, b);
+    b->check = mcp_request(connections_main(b->connections), &req, &EVENTS, b);
 }
 
 static void on_health(void *ctx)

@@ -35,7 +35,7 @@ static void answer(struct gw_request *q, int status, str message)
 
 static void end(struct gw_request *q) {}
 
-static const struct gw_outlet OUT_PIPE = {emit, answer, end};
+static const struct reply_sink OUT_PIPE = {emit, answer, end};
 
 /* ---- life ---- */
 

@@ -110,4 +110,4 @@ static void end(struct gw_request *q)
     let_go(q);
 }
 
-const struct gw_outlet GW_OUT_HTTP = {emit, answer, end};
+const struct reply_sink GW_OUT_HTTP = {emit, answer, end};

@@ -63,7 +63,8 @@ bool gw_bundle_offers(const struct bundle *b, const char *capability)
 
 struct bundle *gw_request_bundle(const struct gw_request *q)
 {
-    if (q->source.n == 0 || !q->space->bundles || !surface_may_use_source(q->actor, q->source))
+    if (q->source.n == 0 || !q->space->bundles ||
+        !tool_selection_may_use_source(q->actor, q->source))
         return NULL;
     return bundles_find(q->space->bundles, q->source);
 }
@@ -273,7 +274,8 @@ static void on_timeout(void *gather)
 static bool is_asked(const struct gw_request *q, struct bundle *b, enum gw_list what)
 {
     str name = bundle_entry(b)->server_name;
-    if ((q->source.n > 0 && !str_eq(name, q->source)) || !surface_may_use_source(q->actor, name))
+    if ((q->source.n > 0 && !str_eq(name, q->source)) ||
+        !tool_selection_may_use_source(q->actor, name))
         return false;
     if (!bundle_server_capabilities(b))
         return q->source.n > 0;

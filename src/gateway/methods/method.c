@@ -15,7 +15,7 @@ static void set_level(struct gw_request *q)
     }
     if (q->session) {
         q->session->log_level = n;
-        gw_instance_set_level(q->session, level);
+        session_connection_set_level(q->session, level);
     }
     gw_request_empty(q);
 }
@@ -41,7 +41,7 @@ void gw_write_instructions(struct json_writer *w, const struct gw_request *q)
     if (one)
         add_instructions(&text, one, true);
     for (size_t i = 0; q->source.n == 0 && set && i < bundles_count(set); i++)
-        if (surface_may_use_source(q->actor, bundle_entry(bundles_at(set, i))->server_name))
+        if (tool_selection_may_use_source(q->actor, bundle_entry(bundles_at(set, i))->server_name))
             add_instructions(&text, bundles_at(set, i), false);
     if (text.n > 0 && !buf_failed(&text))
         jw_kstr(w, "instructions", buf_str(&text));
@@ -121,6 +121,6 @@ void gw_method_run(struct gw_request *q)
         return;
     }
     if (q->era == MCP_ERA_MODERN && protocol_may_need_input(q->method))
-        gw_park_prepare(q);
+        suspended_prepare(q);
     m->run(q);
 }

@@ -183,7 +183,7 @@ static void try_next(struct gw_request *q)
     while (set && q->tried < bundles_count(set)) {
         struct bundle *b = bundles_at(set, q->tried++);
         if (bundle_server_capabilities(b) && gw_bundle_offers(b, "resources") &&
-            surface_may_use_source(q->actor, bundle_entry(b)->server_name)) {
+            tool_selection_may_use_source(q->actor, bundle_entry(b)->server_name)) {
             gw_upstream_ask(q, b, on_tried);
             return;
         }

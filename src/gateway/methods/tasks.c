@@ -32,7 +32,7 @@ static bool may_use(struct gw_request *q, str source)
     const struct toolset *all = registry_tools(q->space->tools);
     for (size_t i = 0; actor_is_narrowed(q->actor) && i < all->len; i++)
         if (str_eq(all->items[i].source, source) &&
-            surface_may_call(q->actor, false, &all->items[i]))
+            tool_selection_may_call(q->actor, false, &all->items[i]))
             return true;
     return !actor_is_narrowed(q->actor);
 }
@@ -218,8 +218,8 @@ static void collect_next(struct gw_request *q)
     while (set && c->at < bundles_count(set)) {
         struct bundle *b = bundles_at(set, c->at++);
         str name = bundle_entry(b)->server_name;
-        bool is_asked =
-            (q->source.n == 0 || str_eq(name, q->source)) && surface_may_use_source(q->actor, name);
+        bool is_asked = (q->source.n == 0 || str_eq(name, q->source)) &&
+                        tool_selection_may_use_source(q->actor, name);
         const struct json *can = bundle_server_capabilities(b);
         if (is_asked && json_get(json_get(can, "tasks"), "list")) {
             c->pages = 0;

@@ -8,7 +8,7 @@
 
 static bool is_permitted(const struct gw_request *q, const struct toolset_item *it)
 {
-    if (it->tool->is_internal || !surface_may_call(q->actor, false, it))
+    if (it->tool->is_internal || !tool_selection_may_call(q->actor, false, it))
         return false;
     /* It hands work on from a conversation, and here is none. */
     if (str_eq(it->name, STR("nb__delegate")))

@@ -13,17 +13,17 @@
 struct gw_pool {
     struct gw_space *space;
     struct bundle *bundle;
-    struct list_node lanes;
-    struct list_node waiting; /* struct gw_lane_wait */
-    size_t nlanes, nwaiting;
+    struct list_node connections;
+    struct list_node waiting; /* struct private_wait */
+    size_t nconnections, nwaiting;
     struct deferred pump;
     struct timer again;
 };
 
-struct gw_lane {
+struct private_connection {
     struct list_node node;
     struct gw_pool *pool;
-    struct lanes *lanes; /* NULL: it has closed, whoever has it may still hold it */
+    struct connections *connections; /* NULL: it has closed, whoever has it may still hold it */
     struct mcp_host host;
     struct arena arena;
     struct timer idle;
@@ -70,11 +70,11 @@ static const struct json *declaration(struct arena *a, unsigned can)
 
 /* ---- connections ---- */
 
-static void lane_free(struct gw_lane *l)
+static void private_free(struct private_connection *l)
 {
     timer_stop(&l->idle);
     list_del(&l->node);
-    l->pool->nlanes--;
+    l->pool->nconnections--;
     arena_done(&l->arena);
     free(l);
 }
@@ -83,11 +83,11 @@ static void on_ready(void *ctx) {}
 
 static void on_closed(void *ctx, const struct err *e)
 {
-    struct gw_lane *l = ctx;
+    struct private_connection *l = ctx;
     struct gw_pool *p = l->pool;
-    l->lanes = NULL;
+    l->connections = NULL;
     if (!l->is_busy)
-        lane_free(l);
+        private_free(l);
     defer_start(p->space->g->deps.loop, &p->pump);
 }
 
@@ -96,59 +96,60 @@ static void on_ask(void *ctx, struct mcp_ask *a)
     mcp_ask_refuse(a, RPC_METHOD_NOT_FOUND, "Nobody is there to be asked.");
 }
 
-static void lane_close(void *lane)
+static void private_close(void *ctx)
 {
-    struct gw_lane *l = lane;
-    struct lanes *c = l->lanes;
+    struct private_connection *l = ctx;
+    struct connections *c = l->connections;
     struct gw_pool *p = l->pool;
-    lane_free(l);
+    private_free(l);
     if (c)
         bundle_disconnect(p->bundle, c);
 }
 
-static struct gw_lane *lane_open(struct gw_pool *p, unsigned abilities)
+static struct private_connection *private_open(struct gw_pool *p, unsigned abilities)
 {
     static const struct mcp_client_events EVENTS = {on_ready, on_closed};
-    struct gw_lane *l = xcalloc(1, sizeof *l);
+    struct private_connection *l = xcalloc(1, sizeof *l);
     l->pool = p;
     l->abilities = abilities;
     arena_init(&l->arena);
-    timer_init(&l->idle, p->space->g->deps.loop, lane_close, l);
+    timer_init(&l->idle, p->space->g->deps.loop, private_close, l);
     l->host = (struct mcp_host){
         .capabilities = declaration(&l->arena, abilities),
         .ask = on_ask,
         .ctx = l,
     };
-    list_push(&p->lanes, &l->node);
-    p->nlanes++;
-    l->lanes = bundle_connect(p->bundle, &l->host, &EVENTS, l);
-    if (l->lanes)
+    list_push(&p->connections, &l->node);
+    p->nconnections++;
+    l->connections = bundle_connect(p->bundle, &l->host, &EVENTS, l);
+    if (l->connections)
         return l;
-    lane_free(l);
+    private_free(l);
     return NULL;
 }
 
 /* One that is free for clients that can the same; or a new one, in place of one for others. */
-static struct gw_lane *find_free(struct gw_pool *p, unsigned abilities)
+static struct private_connection *find_free(struct gw_pool *p, unsigned abilities)
 {
-    struct gw_lane *other = NULL;
-    LIST_FOREACH (n, &p->lanes) {
-        struct gw_lane *l = LIST_ENTRY(n, struct gw_lane, node);
-        if (l->is_busy || !l->lanes)
+    struct private_connection *other = NULL;
+    LIST_FOREACH (n, &p->connections) {
+        struct private_connection *l = LIST_ENTRY(n, struct private_connection, node);
+        if (l->is_busy || !l->connections)
             continue;
         if (l->abilities == abilities)
             return l;
         other = l;
     }
-    if (p->nlanes >= p->space->g->deps.limits.lanes) {
+    if (p->nconnections >= p->space->g->deps.limits.connections) {
         if (!other)
             return NULL;
-        lane_close(other);
+        private_close(other);
     }
-    return lane_open(p, abilities);
+    return private_open(p, abilities);
 }
 
-static void give(struct gw_pool *p, struct gw_lane_wait *w, struct gw_lane *l, const struct err *e)
+static void give(struct gw_pool *p, struct private_wait *w, struct private_connection *l,
+                 const struct err *e)
 {
     list_del(&w->node);
     p->nwaiting--;
@@ -163,12 +164,12 @@ static void pump(void *pool)
 {
     struct gw_pool *p = pool;
     while (!list_empty(&p->waiting)) {
-        struct gw_lane_wait *w = LIST_ENTRY(p->waiting.next, struct gw_lane_wait, node);
-        struct gw_lane *l = find_free(p, w->abilities);
+        struct private_wait *w = LIST_ENTRY(p->waiting.next, struct private_wait, node);
+        struct private_connection *l = find_free(p, w->abilities);
         struct err e = {0};
-        if (!l && p->nlanes > 0) {
+        if (!l && p->nconnections > 0) {
             /* Calls that wait for their clients must not keep everybody out. */
-            if (!gw_park_evict(p->space, p))
+            if (!suspended_evict(p->space, p))
                 timer_start(&p->again, EVICT_MS);
             return;
         }
@@ -186,7 +187,7 @@ static struct gw_pool *pool_of(struct gw_space *s, struct bundle *b)
     p = xcalloc(1, sizeof *p);
     p->space = s;
     p->bundle = b;
-    list_init(&p->lanes);
+    list_init(&p->connections);
     list_init(&p->waiting);
     defer_init(&p->pump, pump, p);
     timer_init(&p->again, s->g->deps.loop, pump, p);
@@ -194,8 +195,8 @@ static struct gw_pool *pool_of(struct gw_space *s, struct bundle *b)
     return p;
 }
 
-void gw_lane_take(struct gw_space *s, struct bundle *b, const struct json *capabilities,
-                  struct gw_lane_wait *w, gw_lane_fn fn, void *ctx)
+void private_connection_take(struct gw_space *s, struct bundle *b, const struct json *capabilities,
+                             struct private_wait *w, private_connection_fn fn, void *ctx)
 {
     struct gw_pool *p = pool_of(s, b);
     struct err e = {0};
@@ -213,7 +214,7 @@ void gw_lane_take(struct gw_space *s, struct bundle *b, const struct json *capab
     defer_start(s->g->deps.loop, &p->pump);
 }
 
-void gw_lane_wait_stop(struct gw_lane_wait *w)
+void private_wait_stop(struct private_wait *w)
 {
     if (w->node.next == &w->node)
         return;
@@ -221,20 +222,20 @@ void gw_lane_wait_stop(struct gw_lane_wait *w)
     w->pool->nwaiting--;
 }
 
-void gw_lane_give_back(struct gw_lane *l)
+void private_connection_give_back(struct private_connection *l)
 {
     struct gw_pool *p = l->pool;
     l->is_busy = false;
-    if (l->lanes)
+    if (l->connections)
         timer_start(&l->idle, GW_LANE_IDLE_MS);
     else
-        lane_free(l);
+        private_free(l);
     defer_start(p->space->g->deps.loop, &p->pump);
 }
 
-struct lanes *gw_lane_connection(struct gw_lane *l)
+struct connections *private_connection_of(struct private_connection *l)
 {
-    return l->lanes;
+    return l->connections;
 }
 
 static void drop_pool(struct gw_pool *p)
@@ -242,26 +243,26 @@ static void drop_pool(struct gw_pool *p)
     struct err e = {0};
     err_set(&e, -ECONNRESET, "the server was removed");
     while (!list_empty(&p->waiting))
-        give(p, LIST_ENTRY(p->waiting.next, struct gw_lane_wait, node), NULL, &e);
-    LIST_FOREACH (n, &p->lanes) {
-        struct gw_lane *l = LIST_ENTRY(n, struct gw_lane, node);
-        if (l->lanes)
-            bundle_disconnect(p->bundle, l->lanes);
-        lane_free(l);
+        give(p, LIST_ENTRY(p->waiting.next, struct private_wait, node), NULL, &e);
+    LIST_FOREACH (n, &p->connections) {
+        struct private_connection *l = LIST_ENTRY(n, struct private_connection, node);
+        if (l->connections)
+            bundle_disconnect(p->bundle, l->connections);
+        private_free(l);
     }
     defer_stop(&p->pump);
     timer_stop(&p->again);
     free(p);
 }
 
-void gw_lane_bundle_gone(struct gw_space *s, struct bundle *b)
+void private_connection_bundle_gone(struct gw_space *s, struct bundle *b)
 {
     struct gw_pool *p = map_del(&s->pools, bundle_entry(b)->server_name);
     if (p)
         drop_pool(p);
 }
 
-void gw_lanes_done(struct gw_space *s)
+void private_connections_done(struct gw_space *s)
 {
     struct map_entry *e;
     for (size_t i = 0; (e = map_next(&s->pools, &i)) != NULL;)
@@ -269,7 +270,7 @@ void gw_lanes_done(struct gw_space *s)
     map_done(&s->pools);
 }
 
-bool gw_lane_is_of(const struct gw_lane *lane, const struct gw_pool *pool)
+bool private_connection_is_of(const struct private_connection *c, const struct gw_pool *pool)
 {
-    return lane->pool == pool;
+    return c->pool == pool;
 }

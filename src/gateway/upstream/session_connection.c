@@ -6,7 +6,7 @@
 #include "gateway/session.h"
 #include "gateway/upstream/upstream.h"
 
-static void instance_free(struct gw_instance *i)
+static void session_connection_free(struct session_connection *i)
 {
     list_del(&i->node);
     arena_done(&i->arena);
@@ -14,23 +14,23 @@ static void instance_free(struct gw_instance *i)
 }
 
 /* What cannot be attributed belongs to the only request there is, if it is the only one. */
-static struct gw_request *only(const struct gw_instance *i)
+static struct gw_request *only(const struct session_connection *i)
 {
     const struct list_node *first = i->ups.next;
     if (first == &i->ups || first->next != &i->ups)
         return NULL;
-    return LIST_ENTRY(first, struct gw_up, sibling)->q;
+    return LIST_ENTRY(first, struct upstream_call, sibling)->q;
 }
 
 static void on_ask(void *ctx, struct mcp_ask *a)
 {
-    struct gw_instance *i = ctx;
+    struct session_connection *i = ctx;
     gw_ask_session(i->session, only(i), i->bundle, a, i);
 }
 
 static void on_ask_gone(void *ctx, struct mcp_ask *a)
 {
-    struct gw_instance *i = ctx;
+    struct session_connection *i = ctx;
     gw_ask_withdraw(i->session, a);
 }
 
@@ -50,7 +50,7 @@ static bool is_forwarded(str method)
 
 static void on_notified(void *ctx, str method, const struct json *params)
 {
-    struct gw_instance *i = ctx;
+    struct session_connection *i = ctx;
     struct gw_session *s = i->session;
     if (!is_forwarded(method))
         return;
@@ -75,7 +75,7 @@ static void on_ready(void *ctx) {}
 
 static void on_closed(void *ctx, const struct err *e)
 {
-    instance_free(ctx);
+    session_connection_free(ctx);
 }
 
 static const struct mcp_client_events EVENTS = {on_ready, on_closed};
@@ -93,19 +93,19 @@ static const struct json *shared_capabilities(struct arena *a, const struct json
     return out;
 }
 
-static struct gw_instance *find(struct gw_session *s, const struct bundle *b)
+static struct session_connection *find(struct gw_session *s, const struct bundle *b)
 {
-    LIST_FOREACH (n, &s->instances) {
-        struct gw_instance *i = LIST_ENTRY(n, struct gw_instance, node);
+    LIST_FOREACH (n, &s->connections) {
+        struct session_connection *i = LIST_ENTRY(n, struct session_connection, node);
         if (i->bundle == b)
             return i;
     }
     return NULL;
 }
 
-struct gw_instance *gw_instance_of(struct gw_session *s, struct bundle *b)
+struct session_connection *session_connection_of(struct gw_session *s, struct bundle *b)
 {
-    struct gw_instance *i = find(s, b);
+    struct session_connection *i = find(s, b);
     if (i)
         return i;
     i = xcalloc(1, sizeof *i);
@@ -120,39 +120,39 @@ struct gw_instance *gw_instance_of(struct gw_session *s, struct bundle *b)
         .notified = on_notified,
         .ctx = i,
     };
-    list_push(&s->instances, &i->node);
-    i->lanes = bundle_connect(b, &i->host, &EVENTS, i);
-    if (i->lanes)
+    list_push(&s->connections, &i->node);
+    i->connections = bundle_connect(b, &i->host, &EVENTS, i);
+    if (i->connections)
         return i;
-    instance_free(i);
+    session_connection_free(i);
     return NULL;
 }
 
-static void disconnect(struct gw_instance *i)
+static void disconnect(struct session_connection *i)
 {
     gw_ask_drop_owner(i->session, i); /* what it asked ends with it, and nobody says so */
-    bundle_disconnect(i->bundle, i->lanes);
-    instance_free(i);
+    bundle_disconnect(i->bundle, i->connections);
+    session_connection_free(i);
 }
 
-void gw_instance_drop_all(struct gw_session *s)
+void session_connection_drop_all(struct gw_session *s)
 {
-    LIST_FOREACH (n, &s->instances)
-        disconnect(LIST_ENTRY(n, struct gw_instance, node));
+    LIST_FOREACH (n, &s->connections)
+        disconnect(LIST_ENTRY(n, struct session_connection, node));
 }
 
-void gw_instance_bundle_gone(struct gw_session *s, struct bundle *b)
+void session_connection_bundle_gone(struct gw_session *s, struct bundle *b)
 {
-    struct gw_instance *i = find(s, b);
+    struct session_connection *i = find(s, b);
     if (i)
         disconnect(i);
 }
 
-void gw_instance_notify_all(struct gw_session *s, str method, const struct json *params)
+void session_connection_notify_all(struct gw_session *s, str method, const struct json *params)
 {
-    LIST_FOREACH (n, &s->instances) {
-        struct gw_instance *i = LIST_ENTRY(n, struct gw_instance, node);
-        struct mcp_client *c = lanes_main(i->lanes);
+    LIST_FOREACH (n, &s->connections) {
+        struct session_connection *i = LIST_ENTRY(n, struct session_connection, node);
+        struct mcp_client *c = connections_main(i->connections);
         if (c)
             (void)mcp_notify(c, method, params);
     }
@@ -160,14 +160,14 @@ void gw_instance_notify_all(struct gw_session *s, str method, const struct json 
 
 static void on_level_set(void *ctx, const struct mcp_reply *r) {}
 
-void gw_instance_set_level(struct gw_session *s, str level)
+void session_connection_set_level(struct gw_session *s, str level)
 {
     struct json_member m = {STR("level"), json_of_str(level)};
     struct json params = {.type = JSON_OBJECT, .len = 1, .members = &m};
     struct mcp_request req = {.method = STR("logging/setLevel"), .params = &params};
     static const struct mcp_call_events NOBODY = {.done = on_level_set};
-    LIST_FOREACH (n, &s->instances) {
-        struct gw_instance *i = LIST_ENTRY(n, struct gw_instance, node);
-        (void)lanes_request(i->lanes, &req, &NOBODY, NULL);
+    LIST_FOREACH (n, &s->connections) {
+        struct session_connection *i = LIST_ENTRY(n, struct session_connection, node);
+        (void)connections_request(i->connections, &req, &NOBODY, NULL);
     }
 }

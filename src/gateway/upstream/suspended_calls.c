@@ -14,7 +14,7 @@
 
 static const char RERUN[] = "again"; /* the body of a state behind which nothing waits */
 
-void gw_park_prepare(struct gw_request *q)
+void suspended_prepare(struct gw_request *q)
 {
     const char *member = protocol_name_member(q->method);
     q->asked_name = member ? json_get_string(q->params, member) : STR_NONE;
@@ -41,13 +41,13 @@ static void question_free(struct gw_question *x)
     free(x);
 }
 
-static void drop_questions(struct gw_up *u)
+static void drop_questions(struct upstream_call *u)
 {
     LIST_FOREACH (n, &u->questions)
         question_free(LIST_ENTRY(n, struct gw_question, node));
 }
 
-void gw_park_done(struct gw_up *u)
+void suspended_done(struct upstream_call *u)
 {
     if (list_empty(&u->questions) && !u->user_id && !u->kept)
         return; /* nothing was ever asked */
@@ -55,7 +55,7 @@ void gw_park_done(struct gw_up *u)
     if (timer_active(&u->expiry))
         timer_stop(&u->expiry);
     if (u->node.next != &u->node)
-        u->g->nparked--;
+        u->g->nsuspended--;
     list_del(&u->node);
     arena_done(&u->arena);
     free(u->user_id);
@@ -100,11 +100,11 @@ static void end_required(struct gw_request *q, struct json_writer *w, struct buf
 
 /* ---- waiting ---- */
 
-static size_t parked_by(const struct gw_space *s, str user_id)
+static size_t suspended_by(const struct gw_space *s, str user_id)
 {
     size_t n = 0;
-    LIST_FOREACH (it, &s->parked) {
-        struct gw_up *u = LIST_ENTRY(it, struct gw_up, node);
+    LIST_FOREACH (it, &s->suspended) {
+        struct upstream_call *u = LIST_ENTRY(it, struct upstream_call, node);
         n += u->user_id && str_eq(str_from(u->user_id), user_id);
     }
     return n;
@@ -112,11 +112,11 @@ static size_t parked_by(const struct gw_space *s, str user_id)
 
 static void on_expired(void *up)
 {
-    gw_up_cancel(up, "The client did not come back with answers.");
+    upstream_call_cancel(up, "The client did not come back with answers.");
 }
 
 /* The client gets the questions; the call stays. */
-static void put_questions(struct gw_up *u)
+static void put_questions(struct upstream_call *u)
 {
     struct gw_request *q = u->q;
     struct json_writer w;
@@ -129,10 +129,10 @@ static void put_questions(struct gw_up *u)
     hex_encode(u->handle, raw, sizeof raw);
     if (is_first) {
         u->user_id = str_dup(actor_user(q->actor));
-        list_push(&u->space->parked, &u->node);
-        u->g->nparked++;
+        list_push(&u->space->suspended, &u->node);
+        u->g->nsuspended++;
     }
-    u->parked_ms = clock_mono_ms();
+    u->suspended_ms = clock_mono_ms();
     timer_init(&u->expiry, u->g->deps.loop, on_expired, u);
     timer_start(&u->expiry, u->g->deps.limits.answer_ttl_ms);
     begin_required(q, &w, &b);
@@ -146,28 +146,28 @@ static void put_questions(struct gw_up *u)
 
 static void on_settled(void *up, const struct mcp_reply *r)
 {
-    struct gw_up *u = up;
+    struct upstream_call *u = up;
     u->settling = NULL;
     put_questions(u);
 }
 
 /* What a server asks in one breath goes to the client in one round. How long a breath is, nobody
  * can say; but whoever answers a ping has written what it had to say before. */
-static void settle(struct gw_up *u)
+static void settle(struct upstream_call *u)
 {
     static const struct mcp_call_events EVENTS = {.done = on_settled};
     struct mcp_request ping = {.method = STR("ping"), .timeout_ms = GW_SETTLE_MS};
-    struct lanes *way = u->lane ? gw_lane_connection(u->lane) : NULL;
-    struct mcp_client *server = way ? lanes_main(way) : NULL;
+    struct connections *way = u->own ? private_connection_of(u->own) : NULL;
+    struct mcp_client *server = way ? connections_main(way) : NULL;
     if (server && !u->settling)
         u->settling = mcp_request(server, &ping, &EVENTS, u);
 }
 
-void gw_park_question(struct gw_up *u, struct mcp_ask *a)
+void suspended_question(struct upstream_call *u, struct mcp_ask *a)
 {
     struct gw_request *q = u->q;
-    bool is_full = u->g->nparked >= GW_PARKED_MAX ||
-                   (q && parked_by(u->space, actor_user(q->actor)) >= GW_PARKED_USER_MAX);
+    bool is_full = u->g->nsuspended >= GW_SUSPENDED_MAX ||
+                   (q && suspended_by(u->space, actor_user(q->actor)) >= GW_SUSPENDED_USER_MAX);
     if (q && !gw_client_can(q->capabilities, a->kind, a->params)) {
         mcp_ask_refuse(a, RPC_METHOD_NOT_FOUND, "The client cannot do that.");
         return;
@@ -183,7 +183,7 @@ void gw_park_question(struct gw_up *u, struct mcp_ask *a)
     settle(u);
 }
 
-void gw_park_question_gone(struct gw_up *u, struct mcp_ask *a)
+void suspended_question_gone(struct upstream_call *u, struct mcp_ask *a)
 {
     LIST_FOREACH (n, &u->questions) {
         struct gw_question *x = LIST_ENTRY(n, struct gw_question, node);
@@ -192,7 +192,7 @@ void gw_park_question_gone(struct gw_up *u, struct mcp_ask *a)
     }
 }
 
-void gw_park_keep(struct gw_up *u, const struct mcp_reply *r)
+void suspended_keep(struct upstream_call *u, const struct mcp_reply *r)
 {
     struct mcp_reply *kept;
     drop_questions(u);
@@ -210,17 +210,17 @@ void gw_park_keep(struct gw_up *u, const struct mcp_reply *r)
 
 /* ---- coming back ---- */
 
-static struct gw_up *find(struct gw_space *s, str handle)
+static struct upstream_call *find(struct gw_space *s, str handle)
 {
-    LIST_FOREACH (n, &s->parked) {
-        struct gw_up *u = LIST_ENTRY(n, struct gw_up, node);
+    LIST_FOREACH (n, &s->suspended) {
+        struct upstream_call *u = LIST_ENTRY(n, struct upstream_call, node);
         if (str_eq(str_from(u->handle), handle))
             return u;
     }
     return NULL;
 }
 
-static struct gw_question *next_answered(struct gw_up *u, const struct json *responses)
+static struct gw_question *next_answered(struct upstream_call *u, const struct json *responses)
 {
     LIST_FOREACH (n, &u->questions) {
         struct gw_question *x = LIST_ENTRY(n, struct gw_question, node);
@@ -232,7 +232,8 @@ static struct gw_question *next_answered(struct gw_up *u, const struct json *res
 
 /* An answer that cannot be delivered may end the call and free it: u is looked for again, by its
  * handle, after each. False: it is gone. */
-static bool answer_questions(struct gw_space *s, struct gw_up *u, const struct json *responses)
+static bool answer_questions(struct gw_space *s, struct upstream_call *u,
+                             const struct json *responses)
 {
     struct gw_question *x;
     char handle[sizeof u->handle];
@@ -247,17 +248,17 @@ static bool answer_questions(struct gw_space *s, struct gw_up *u, const struct j
     return u != NULL;
 }
 
-static void take_up(struct gw_up *u, struct gw_request *q)
+static void take_up(struct upstream_call *u, struct gw_request *q)
 {
     timer_stop(&u->expiry);
-    gw_up_attach(u, q);
+    upstream_call_attach(u, q);
     if (!answer_questions(q->space, u, json_get(q->params, "inputResponses")))
         return;
     if (u->kept) {
         struct mcp_reply r = *u->kept;
         struct arena alive = u->arena;
         arena_init(&u->arena);
-        gw_up_deliver(u, &r);
+        upstream_call_deliver(u, &r);
         arena_done(&alive);
     } else if (!list_empty(&u->questions)) {
         settle(u);
@@ -277,7 +278,7 @@ static bool are_objects(const struct json *responses)
     return true;
 }
 
-bool gw_park_resume(struct gw_request *q)
+bool suspended_resume(struct gw_request *q)
 {
     const struct json *state = json_get(q->params, "requestState");
     str body;
@@ -291,7 +292,7 @@ bool gw_park_resume(struct gw_request *q)
         json_is(state, JSON_STRING) && gw_sign_check(q->g, state->s, context_of(q), &body);
     if (is_ours && str_eq(body, str_from(RERUN)))
         return false;
-    struct gw_up *u = is_ours ? find(q->space, body) : NULL;
+    struct upstream_call *u = is_ours ? find(q->space, body) : NULL;
     if (u && !u->q)
         take_up(u, q);
     else
@@ -300,31 +301,31 @@ bool gw_park_resume(struct gw_request *q)
     return true;
 }
 
-bool gw_park_evict(struct gw_space *s, const struct gw_pool *pool)
+bool suspended_evict(struct gw_space *s, const struct gw_pool *pool)
 {
-    LIST_FOREACH (n, &s->parked) { /* oldest first */
-        struct gw_up *u = LIST_ENTRY(n, struct gw_up, node);
-        bool is_ripe = !u->q && clock_mono_ms() - u->parked_ms >= GW_PARK_LEAST_MS;
-        if (!is_ripe || !u->lane || !gw_lane_is_of(u->lane, pool))
+    LIST_FOREACH (n, &s->suspended) { /* oldest first */
+        struct upstream_call *u = LIST_ENTRY(n, struct upstream_call, node);
+        bool is_ripe = !u->q && clock_mono_ms() - u->suspended_ms >= GW_SUSPEND_LEAST_MS;
+        if (!is_ripe || !u->own || !private_connection_is_of(u->own, pool))
             continue;
-        gw_up_cancel(u, "Others wait for the server.");
+        upstream_call_cancel(u, "Others wait for the server.");
         return true;
     }
     return false;
 }
 
-void gw_park_drop_all(struct gw_space *s, str user_id)
+void suspended_drop_all(struct gw_space *s, str user_id)
 {
-    LIST_FOREACH (n, &s->parked) {
-        struct gw_up *u = LIST_ENTRY(n, struct gw_up, node);
+    LIST_FOREACH (n, &s->suspended) {
+        struct upstream_call *u = LIST_ENTRY(n, struct upstream_call, node);
         if (!u->q && (user_id.n == 0 || str_eq(str_from(u->user_id), user_id)))
-            gw_up_cancel(u, "The workspace is closing.");
+            upstream_call_cancel(u, "The workspace is closing.");
     }
 }
 
 /* ---- addresses first ---- */
 
-void gw_park_addresses(struct gw_request *q, const struct json *elicitations)
+void suspended_addresses(struct gw_request *q, const struct json *elicitations)
 {
     struct json_writer w;
     struct buf b;

@@ -14,52 +14,52 @@ static const char *const LEVELS[] = {"debug", "info",     "notice", "warning",
 
 /* ---- life ---- */
 
-static void release_way(struct gw_up *u)
+static void release_way(struct upstream_call *u)
 {
     list_del(&u->sibling);
-    gw_lane_wait_stop(&u->wait);
+    private_wait_stop(&u->wait);
     if (u->settling)
         mcp_cancel(u->settling, "The call has ended.");
     u->settling = NULL;
-    if (u->lane)
-        gw_lane_give_back(u->lane);
-    u->lane = NULL;
+    if (u->own)
+        private_connection_give_back(u->own);
+    u->own = NULL;
     u->shared = NULL;
     u->call = NULL;
 }
 
-void gw_up_free(struct gw_up *u)
+void upstream_call_free(struct upstream_call *u)
 {
     release_way(u);
-    gw_park_done(u);
+    suspended_done(u);
     list_del(&u->all);
     free(u);
 }
 
-void gw_up_cancel(struct gw_up *u, const char *why)
+void upstream_call_cancel(struct upstream_call *u, const char *why)
 {
     if (u->q && u->q->session)
         gw_ask_drop_owner(u->q->session, u);
     if (u->shared)
         bundle_cancel(u->shared, why);
     else if (u->call)
-        lanes_cancel(u->call, why);
-    gw_up_free(u);
+        connections_cancel(u->call, why);
+    upstream_call_free(u);
 }
 
 static void on_client_cancelled(struct gw_request *q)
 {
-    gw_up_cancel(q->work, "The client cancelled the request.");
+    upstream_call_cancel(q->work, "The client cancelled the request.");
 }
 
-void gw_up_attach(struct gw_up *u, struct gw_request *q)
+void upstream_call_attach(struct upstream_call *u, struct gw_request *q)
 {
     u->q = q;
     q->work = u;
     q->on_cancel = on_client_cancelled;
 }
 
-void gw_up_deliver(struct gw_up *u, const struct mcp_reply *r)
+void upstream_call_deliver(struct upstream_call *u, const struct mcp_reply *r)
 {
     struct gw_request *q = u->q;
     struct bundle *b = u->bundle;
@@ -68,25 +68,25 @@ void gw_up_deliver(struct gw_up *u, const struct mcp_reply *r)
         gw_ask_drop_owner(q->session, u);
     q->on_cancel = NULL;
     q->work = NULL;
-    gw_up_free(u);
+    upstream_call_free(u);
     done(q, b, r);
 }
 
-void gw_up_failed(struct gw_up *u, const struct err *e)
+void upstream_call_failed(struct upstream_call *u, const struct err *e)
 {
     struct mcp_reply r = {.err = e};
     if (u->q)
-        gw_up_deliver(u, &r);
+        upstream_call_deliver(u, &r);
     else
-        gw_park_keep(u, &r);
+        suspended_keep(u, &r);
 }
 
-static void give_up(struct gw_up *u)
+static void give_up(struct upstream_call *u)
 {
     if (u->shared)
         bundle_cancel(u->shared, "The server was removed.");
     else if (u->call)
-        lanes_cancel(u->call, "The server was removed.");
+        connections_cancel(u->call, "The server was removed.");
     release_way(u);
 }
 
@@ -95,14 +95,14 @@ void gw_upstream_bundle_gone(struct gw_space *s, struct bundle *b)
     struct err e = {0};
     err_set(&e, -ECONNRESET, "it was removed");
     LIST_FOREACH (n, &s->ups) {
-        struct gw_up *u = LIST_ENTRY(n, struct gw_up, all);
+        struct upstream_call *u = LIST_ENTRY(n, struct upstream_call, all);
         if (u->bundle != b)
             continue;
         give_up(u);
         if (u->q)
-            gw_up_failed(u, &e);
+            upstream_call_failed(u, &e);
         else
-            gw_up_free(u);
+            upstream_call_free(u);
     }
 }
 
@@ -110,46 +110,46 @@ void gw_upstream_bundle_gone(struct gw_space *s, struct bundle *b)
 
 static void on_done(void *ctx, const struct mcp_reply *r)
 {
-    struct gw_up *u = ctx;
+    struct upstream_call *u = ctx;
     release_way(u);
     if (u->q)
-        gw_up_deliver(u, r);
+        upstream_call_deliver(u, r);
     else
-        gw_park_keep(u, r);
+        suspended_keep(u, r);
 }
 
 static void on_progress(void *ctx, const struct json *params)
 {
-    struct gw_up *u = ctx;
+    struct upstream_call *u = ctx;
     if (u->q)
         gw_request_progress(u->q, params);
 }
 
 static void on_logged(void *ctx, const struct json *params)
 {
-    struct gw_up *u = ctx;
+    struct upstream_call *u = ctx;
     if (u->q)
         gw_request_log(u->q, params);
 }
 
 static void on_ask(void *ctx, struct mcp_ask *a)
 {
-    struct gw_up *u = ctx;
+    struct upstream_call *u = ctx;
     if (u->q && u->q->session)
         gw_ask_session(u->q->session, u->q, u->bundle, a, u);
-    else if (u->lane)
-        gw_park_question(u, a);
+    else if (u->own)
+        suspended_question(u, a);
     else
         mcp_ask_refuse(a, RPC_METHOD_NOT_FOUND, "The client cannot do that.");
 }
 
 static void on_ask_gone(void *ctx, struct mcp_ask *a)
 {
-    struct gw_up *u = ctx;
+    struct upstream_call *u = ctx;
     if (u->q && u->q->session)
         gw_ask_withdraw(u->q->session, a);
     else
-        gw_park_question_gone(u, a);
+        suspended_question_gone(u, a);
 }
 
 static const struct mcp_call_events EVENTS = {on_done, on_progress, on_logged, on_ask, on_ask_gone};
@@ -177,7 +177,7 @@ static void strip_meta(struct gw_request *q)
 
 /* Questions and tasks inside results go to a client that knows them as the server does; from
  * all others they are hidden: answered, and waited for. */
-static bool is_passed_on(const struct gw_up *u)
+static bool is_passed_on(const struct upstream_call *u)
 {
     const struct gw_request *q = u->q;
     if (q->era == MCP_ERA_MODERN)
@@ -185,7 +185,7 @@ static bool is_passed_on(const struct gw_up *u)
     return u->era == MCP_ERA_LEGACY && json_get(q->params, "task");
 }
 
-static struct mcp_request wire_request(struct gw_up *u)
+static struct mcp_request wire_request(struct upstream_call *u)
 {
     struct gw_request *q = u->q;
     bool is_modern = u->era == MCP_ERA_MODERN;
@@ -219,28 +219,28 @@ static struct mcp_request wire_request(struct gw_up *u)
 }
 
 /* Over a connection on which the tools were not listed, so that it does not know by itself. */
-static struct lanes_call *send_alone(struct gw_up *u, struct lanes *way)
+static struct connections_call *send_alone(struct upstream_call *u, struct connections *way)
 {
     struct mcp_request req = wire_request(u);
     if (str_eq(req.method, STR("tools/call")) && !req.is_raw)
         req.is_task = gw_tools_needs_task(u->bundle, json_get_string(req.params, "name"));
-    return lanes_request(way, &req, &EVENTS, u);
+    return connections_request(way, &req, &EVENTS, u);
 }
 
-static void send_on_lane(void *ctx, struct gw_lane *lane, const struct err *e)
+static void send_on_own(void *ctx, struct private_connection *c, const struct err *e)
 {
-    struct gw_up *u = ctx;
-    if (!lane) {
-        gw_up_failed(u, e);
+    struct upstream_call *u = ctx;
+    if (!c) {
+        upstream_call_failed(u, e);
         return;
     }
-    u->lane = lane;
-    u->call = send_alone(u, gw_lane_connection(lane));
+    u->own = c;
+    u->call = send_alone(u, private_connection_of(c));
 }
 
 /* Which way it goes depends on whether the server may have questions, and on whether it would say
  * whom they are for. */
-static void send_up(struct gw_up *u)
+static void send_up(struct upstream_call *u)
 {
     struct gw_request *q = u->q;
     bool may_be_asked = gw_client_is_interactive(q->capabilities);
@@ -251,15 +251,15 @@ static void send_up(struct gw_up *u)
         return;
     }
     if (u->era != MCP_ERA_MODERN && may_be_asked && q->session) {
-        u->instance = gw_instance_of(q->session, u->bundle);
-        if (u->instance) {
-            list_push(&u->instance->ups, &u->sibling);
-            u->call = send_alone(u, u->instance->lanes);
+        u->session_connection = session_connection_of(q->session, u->bundle);
+        if (u->session_connection) {
+            list_push(&u->session_connection->ups, &u->sibling);
+            u->call = send_alone(u, u->session_connection->connections);
             return;
         }
     }
     if (u->era != MCP_ERA_MODERN && may_be_asked && protocol_may_need_input(q->method)) {
-        gw_lane_take(u->space, u->bundle, q->capabilities, &u->wait, send_on_lane, u);
+        private_connection_take(u->space, u->bundle, q->capabilities, &u->wait, send_on_own, u);
         return;
     }
     struct mcp_request req = wire_request(u);
@@ -268,7 +268,7 @@ static void send_up(struct gw_up *u)
 
 void gw_upstream_ask(struct gw_request *q, struct bundle *b, upstream_fn done)
 {
-    struct gw_up *u = xcalloc(1, sizeof *u);
+    struct upstream_call *u = xcalloc(1, sizeof *u);
     u->g = q->g;
     u->space = q->space;
     u->bundle = b;
@@ -279,7 +279,7 @@ void gw_upstream_ask(struct gw_request *q, struct bundle *b, upstream_fn done)
     list_init(&u->wait.node);
     list_init(&u->questions);
     list_push(&q->space->ups, &u->all);
-    gw_up_attach(u, q);
+    upstream_call_attach(u, q);
     send_up(u);
 }
 
@@ -323,7 +323,7 @@ static void answer_error(struct gw_request *q, struct bundle *b, const struct js
     bool is_tool = str_eq(q->method, STR("tools/call"));
     const struct json *addresses = json_get(json_get(error, "data"), "elicitations");
     if (code == MCP_URL_FIRST && q->era == MCP_ERA_MODERN && json_is(addresses, JSON_ARRAY)) {
-        gw_park_addresses(q, addresses);
+        suspended_addresses(q, addresses);
         return;
     }
     if (code == MCP_MISSING_CAPABILITY && q->era == MCP_ERA_LEGACY && is_tool) {
@@ -356,7 +356,7 @@ static void on_forwarded(struct gw_request *q, struct bundle *b, const struct mc
 void gw_upstream_forward(struct gw_request *q, struct bundle *b)
 {
     /* A stateless server keeps its own states; for the others we do. */
-    if (q->era == MCP_ERA_MODERN && gw_upstream_era(b) != MCP_ERA_MODERN && gw_park_resume(q))
+    if (q->era == MCP_ERA_MODERN && gw_upstream_era(b) != MCP_ERA_MODERN && suspended_resume(q))
         return;
     gw_upstream_ask(q, b, on_forwarded);
 }

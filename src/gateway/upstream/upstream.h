@@ -1,13 +1,13 @@
 /* upstream.h - a request on its way to a bundle.
  *
  * It goes over the connection that everybody shares, over one of the session's own, or over a
- * lane that is its alone while it lasts. It may outlive the client's request: what a stateless
- * client is asked, it answers with another request (park.c). */
+ * c that is its alone while it lasts. It may outlive the client's request: what a stateless
+ * client is asked, it answers with another request (suspended_calls.c). */
 #pragma once
 
 #include "gateway/internal.h"
 
-struct gw_instance;
+struct session_connection;
 
 struct gw_question { /* asked by the server, not yet answered by the client */
     struct list_node node;
@@ -15,8 +15,8 @@ struct gw_question { /* asked by the server, not yet answered by the client */
     char key[24];
 };
 
-struct gw_up {
-    struct list_node node;    /* in space->parked */
+struct upstream_call {
+    struct list_node node;    /* in space->suspended */
     struct list_node sibling; /* in instance->ups */
     struct list_node all;     /* in space->ups */
     struct gateway *g;
@@ -27,15 +27,15 @@ struct gw_up {
     enum mcp_era era;
 
     struct bundle_call *shared;
-    struct lanes_call *call;
-    struct gw_instance *instance;
-    struct gw_lane *lane;
-    struct gw_lane_wait wait;
+    struct connections_call *call;
+    struct session_connection *session_connection;
+    struct private_connection *own;
+    struct private_wait wait;
 
     struct list_node questions;
     unsigned next_key;
     struct mcp_call *settling; /* a ping: the questions go to the client when it is answered */
-    uint64_t parked_ms;
+    uint64_t suspended_ms;
     struct timer expiry;
     char handle[33];
     char *user_id;
@@ -43,18 +43,19 @@ struct gw_up {
     struct mcp_reply *kept;
 };
 
-void gw_up_free(struct gw_up *u);
-void gw_up_cancel(struct gw_up *u, const char *why); /* and frees it */
-void gw_up_failed(struct gw_up *u, const struct err *e);
-void gw_up_deliver(struct gw_up *u,
-                   const struct mcp_reply *r); /* to the request it has; frees it */
-void gw_up_attach(struct gw_up *u, struct gw_request *q);
+void upstream_call_free(struct upstream_call *u);
+void upstream_call_cancel(struct upstream_call *u, const char *why); /* and frees it */
+void upstream_call_failed(struct upstream_call *u, const struct err *e);
+void upstream_call_deliver(struct upstream_call *u,
+                           const struct mcp_reply *r); /* to the request it has; frees it */
+void upstream_call_attach(struct upstream_call *u, struct gw_request *q);
 
-/* ---- park.c ---- */
+/* ---- suspended_calls.c ---- */
 
-void gw_park_question(struct gw_up *u, struct mcp_ask *a);
-void gw_park_question_gone(struct gw_up *u, struct mcp_ask *a);
-void gw_park_keep(struct gw_up *u, const struct mcp_reply *r); /* until the client is back */
-void gw_park_done(struct gw_up *u);
+void suspended_question(struct upstream_call *u, struct mcp_ask *a);
+void suspended_question_gone(struct upstream_call *u, struct mcp_ask *a);
+void suspended_keep(struct upstream_call *u,
+                    const struct mcp_reply *r); /* until the client is back */
+void suspended_done(struct upstream_call *u);
 /* The answer to a server that wants an address opened first (-32042). */
-void gw_park_addresses(struct gw_request *q, const struct json *elicitations);
+void suspended_addresses(struct gw_request *q, const struct json *elicitations);

@@ -14,7 +14,7 @@
 #pragma once
 
 #include "skill/skill.h"
-#include "tools/surface.h"
+#include "tools/tool_selection.h"
 
 #define PROMPT_APPS_MAX         200
 #define PROMPT_PARTICIPANTS_MAX 50
@@ -70,7 +70,8 @@ struct prompt_input {
     size_t n_apps;
     const struct prompt_agent *agents; /* in the order of the settings */
     size_t n_agents;
-    const struct surface_hidden *hidden; /* tools that are not listed, by source (surface.h) */
+    const struct tool_selection_hidden
+        *hidden; /* tools that are not listed, by source (tool_selection.h) */
     size_t n_hidden;
     const struct prompt_focus *focus; /* or NULL */
     str directory;                    /* of the person's terminal, where commands run; or empty */

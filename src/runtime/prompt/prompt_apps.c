@@ -120,7 +120,7 @@ static void add_agents(struct prompt_composing *c)
 
 /* ---- tools that are not listed ---- */
 
-static void add_hidden_source(struct prompt_composing *c, const struct surface_hidden *h)
+static void add_hidden_source(struct prompt_composing *c, const struct tool_selection_hidden *h)
 {
     buf_add_lit(&c->text, "\n- ");
     prompt_add_line(c, h->source);

@@ -59,11 +59,11 @@ static struct json_strs used_tools(const struct turn *t, struct arena *a, size_t
     return used;
 }
 
-static struct surface surface(const struct turn *t, struct arena *a)
+static struct tool_selection select_tools(const struct turn *t, struct arena *a)
 {
     size_t max_direct = (size_t)t->limits.max_direct_tools;
     struct prompt_focus focus;
-    struct surface_input in = {
+    struct tool_selection_input in = {
         .tools = registry_tools(t->rt->deps.tools),
         .actor = t->actor,
         .is_child = t->child.depth > 0,
@@ -74,10 +74,10 @@ static struct surface surface(const struct turn *t, struct arena *a)
     };
     if (t->skill)
         in.skill = t->skill->allowed_tools;
-    return surface_compute(a, &in);
+    return tool_selection_compute(a, &in);
 }
 
-static const struct llm_tool *model_tools(struct arena *a, const struct surface *s)
+static const struct llm_tool *model_tools(struct arena *a, const struct tool_selection *s)
 {
     struct llm_tool *tools = arena_array(a, s->len, sizeof *tools);
     for (size_t i = 0; i < s->len; i++) {
@@ -98,7 +98,7 @@ static const struct llm_tool *model_tools(struct arena *a, const struct surface 
 bool turn_may_use(void *tool_host, const struct toolset_item *it)
 {
     const struct turn *t = tool_host;
-    return surface_may_call(t->actor, t->child.depth > 0, it);
+    return tool_selection_may_call(t->actor, t->child.depth > 0, it);
 }
 
 /* A command in the directory of the sender's terminal. */
@@ -227,10 +227,10 @@ static bool may_use_app(const struct turn *t, str source)
         if (!str_eq(all->items[i].source, source))
             continue;
         has_tools = true;
-        if (surface_may_call(t->actor, t->child.depth > 0, &all->items[i]))
+        if (tool_selection_may_call(t->actor, t->child.depth > 0, &all->items[i]))
             return true;
     }
-    return !has_tools && surface_may_use_source(t->actor, source);
+    return !has_tools && tool_selection_may_use_source(t->actor, source);
 }
 
 static struct prompt_app describe_app(const struct turn *t, struct bundle *b)
@@ -246,7 +246,7 @@ static struct prompt_app describe_app(const struct turn *t, struct bundle *b)
         .state = is_down ? str_from(bundle_state_name(i->state)) : STR_NONE,
         .description = i->description,
         .instructions =
-            surface_may_use_source(t->actor, i->name) ? bundle_instructions(b) : STR_NONE,
+            tool_selection_may_use_source(t->actor, i->name) ? bundle_instructions(b) : STR_NONE,
     };
 }
 
@@ -266,7 +266,7 @@ static void name_agents(const struct turn *t, struct arena *a, struct prompt_inp
     const struct agents *all = &t->rt->agents;
     const struct toolset_item *delegate =
         toolset_find(registry_tools(t->rt->deps.tools), STR("nb__delegate"));
-    if (!delegate || !surface_may_call(t->actor, t->child.depth > 0, delegate))
+    if (!delegate || !tool_selection_may_call(t->actor, t->child.depth > 0, delegate))
         return;
     struct prompt_agent *agents = arena_array(a, all->len, sizeof *agents);
     for (size_t i = 0; i < all->len; i++)
@@ -275,7 +275,7 @@ static void name_agents(const struct turn *t, struct arena *a, struct prompt_inp
     in->n_agents = all->len;
 }
 
-static struct prompt compose(const struct turn *t, struct arena *a, const struct surface *s)
+static struct prompt compose(const struct turn *t, struct arena *a, const struct tool_selection *s)
 {
     const struct config *c = t->rt->deps.config;
     struct prompt_focus focus;
@@ -322,16 +322,16 @@ static void take_steering(struct turn *t)
 int turn_compose(struct turn *t, struct arena *a, bool is_last, struct composed *ret, struct err *e)
 {
     drop_personal_skill(t);
-    ret->surface = surface(t, a);
-    ret->prompt = compose(t, a, &ret->surface);
+    ret->selection = select_tools(t, a);
+    ret->prompt = compose(t, a, &ret->selection);
     struct run_input *in = &ret->input;
     bool is_child = t->child.depth > 0;
     in->system_stable = is_child ? t->child.system_prompt : ret->prompt.stable;
     in->system_volatile = ret->prompt.volatile_part;
     if (is_last)
         in->system_volatile = arena_concat(a, in->system_volatile, LAST_STEP);
-    in->tools = model_tools(a, &ret->surface);
-    in->ntools = ret->surface.len;
+    in->tools = model_tools(a, &ret->selection);
+    in->ntools = ret->selection.len;
     in->thinking = arena_cstr(a, t->limits.thinking);
     return context_messages(a, transcript_replay(t->transcript), &in->messages, &in->nmessages, e);
 }

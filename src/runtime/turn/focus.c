@@ -45,7 +45,7 @@ bool focus_of(const struct turn *t, struct prompt_focus *ret)
 {
     str name = json_get_string(t->app, "name");
     struct bundle *b = t->rt->bundles && name.n > 0 ? bundles_find(t->rt->bundles, name) : NULL;
-    if (!b || !surface_may_use_source(t->actor, name))
+    if (!b || !tool_selection_may_use_source(t->actor, name))
         return false;
     str state = json_get_string(t->app, "state"), summary = json_get_string(t->app, "summary");
     *ret = (struct prompt_focus){

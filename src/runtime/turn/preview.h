@@ -8,10 +8,10 @@
 
 #include "runtime/prompt/prompt.h"
 #include "runtime/runtime.h"
-#include "tools/surface.h"
+#include "tools/tool_selection.h"
 
 struct composed { /* what the model gets, and what it was made of */
-    struct surface surface;
+    struct tool_selection selection;
     struct prompt prompt;
     struct run_input input;
 };

@@ -26,7 +26,7 @@
 #include "runtime/runtime.h"
 #include "runtime/turn/guide.h"
 #include "runtime/turn/preview.h"
-#include "tools/surface.h"
+#include "tools/tool_selection.h"
 
 /* The tool list that was recorded last, so that it is not written and hashed for every call. */
 struct tools_memo {

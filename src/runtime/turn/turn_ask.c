@@ -127,7 +127,7 @@ static bool may_allow_all(struct turn *t, const struct replay *h)
             registry_find(t->rt->deps.tools, json_get_string(call, "name"), json_get(call, "input"),
                           actor_is_admin(t->actor));
         if (is_allowed(&t->answer, h, json_get_string(call, "id")) && it &&
-            !surface_may_call(t->actor, false, it))
+            !tool_selection_may_call(t->actor, false, it))
             return false;
     }
     return true;

@@ -41,7 +41,7 @@ static const struct prompt_agent AGENTS[] = {
     {STR_INIT("researcher"), STR_INIT("Deep research\nagent")},
 };
 
-static const struct surface_hidden HIDDEN[] = {
+static const struct tool_selection_hidden HIDDEN[] = {
     {.source = STR_INIT("mail"), .n = 1, .n_names = 1, .names = {STR_INIT("send")}},
     {.source = STR_INIT("web"),
      .n = 39,

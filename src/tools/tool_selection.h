@@ -1,4 +1,4 @@
-/* surface.h - which tools a model is shown, and which it may call at all.
+/* tool_selection.h - which tools a model is shown, and which it may call at all.
  *
  * Two different questions. Surfacing keeps the list short: all tools while those of apps are few,
  * those of the matched skill, or the system tools with those that this conversation has used
@@ -11,9 +11,9 @@
 #include "base/json/json_decode.h"
 #include "tools/toolset.h"
 
-#define SURFACE_MAX_DIRECT   30 /* tools of apps shown without a skill, unless configured */
-#define SURFACE_HIDDEN_NAMES 8  /* hidden tools of a source that are named */
-#define PROMOTED_MAX         30
+#define TOOL_SELECTION_MAX_DIRECT   30 /* tools of apps shown without a skill, unless configured */
+#define TOOL_SELECTION_HIDDEN_NAMES 8  /* hidden tools of a source that are named */
+#define PROMOTED_MAX                30
 
 /* Globs as in base/text/glob.h. */
 bool globs_match(struct json_strs g, str name);
@@ -22,13 +22,13 @@ bool globs_match(struct json_strs g, str name);
 
 /* By the actor's filters and its role now. A delegated run (`is_child`) has neither nb__delegate
  * nor the tools of admins, unless a profile names them. */
-bool surface_may_call(const struct actor *a, bool is_child, const struct toolset_item *it);
+bool tool_selection_may_call(const struct actor *a, bool is_child, const struct toolset_item *it);
 
 /* By the filters alone: may the actor know of a tool of this name? */
-bool surface_allows_name(const struct actor *a, str name);
+bool tool_selection_allows_name(const struct actor *a, str name);
 /* The same for what has no tool name: resources, prompts, completion and the instructions of a
  * server. Every filter must let all tools of the source pass ("source__*"). */
-bool surface_may_use_source(const struct actor *a, str source);
+bool tool_selection_may_use_source(const struct actor *a, str source);
 
 /* ---- tools discovered in this run ---- */
 
@@ -43,29 +43,30 @@ bool promoted_has(const struct promoted *p, str name);
 
 /* ---- surfacing ---- */
 
-struct surface_input {
+struct tool_selection_input {
     const struct toolset *tools;
     const struct actor *actor;
     bool is_child;
     struct json_strs skill; /* allowed-tools of the matched skill; none = no skill filter */
-    unsigned max_direct;    /* 0 = SURFACE_MAX_DIRECT */
+    unsigned max_direct;    /* 0 = TOOL_SELECTION_MAX_DIRECT */
     str focused_source;     /* the app the user looks at: its tools are always shown */
     const struct promoted *promoted; /* or NULL */
     struct json_strs used;           /* in this conversation, the most recent first */
 };
 
-struct surface_hidden { /* what is not shown of one source */
+struct tool_selection_hidden { /* what is not shown of one source */
     str source;
     size_t n, n_names;
-    str names[SURFACE_HIDDEN_NAMES]; /* without the source; the first ones */
+    str names[TOOL_SELECTION_HIDDEN_NAMES]; /* without the source; the first ones */
 };
 
-struct surface {
+struct tool_selection {
     const struct toolset_item **items; /* point into the toolset */
     size_t len;
     size_t hidden; /* callable, but not shown: the prompt must say how to find them */
-    struct surface_hidden *sources; /* of these, by name */
+    struct tool_selection_hidden *sources; /* of these, by name */
     size_t n_sources;
 };
 
-struct surface surface_compute(struct arena *a, const struct surface_input *in);
+struct tool_selection tool_selection_compute(struct arena *a,
+                                             const struct tool_selection_input *in);

@@ -1,31 +1,31 @@
 #include <errno.h>
 
-#include "mcp/lanes.h"
+#include "mcp/connections.h"
 #include "unit/mcp/rig.h"
 
 #define ASKS                                                                                       \
     "{\"on\":\"tools/call\",\"send\":[{\"jsonrpc\":\"2.0\",\"id\":\"q\",\"method\":\"roots/list\"" \
     "}]},{\"on\":\"(answer)\",\"exit\":0}"
 
-static struct lanes *open_lanes(struct rig *r, const char *script)
+static struct connections *open_lanes(struct rig *r, const char *script)
 {
     struct mcp_dial dial = rig_child(r, script);
     struct mcp_host host = rig_host(r);
-    return lanes_open(r->loop, NULL, &dial, &host, &RIG_EVENTS, r);
+    return connections_open(r->loop, NULL, &dial, &host, &RIG_EVENTS, r);
 }
 
-static struct lanes_call *start(struct rig *r, struct lanes *p, struct rig_call *c,
-                                const char *method)
+static struct connections_call *start(struct rig *r, struct connections *p, struct rig_call *c,
+                                      const char *method)
 {
     *c = (struct rig_call){.r = r};
     struct mcp_request req = {.method = str_from(method)};
     struct mcp_call_events ev = {.done = rig_on_done};
-    return lanes_request(p, &req, &ev, c);
+    return connections_request(p, &req, &ev, c);
 }
 
-static void close_lanes(struct rig *r, struct lanes *p, uint64_t drain_ms)
+static void close_lanes(struct rig *r, struct connections *p, uint64_t drain_ms)
 {
-    lanes_close(p, drain_ms);
+    connections_close(p, drain_ms);
     assert_true(rig_until(r, &r->is_closed));
     assert_int_equal(r->closed.code, 0);
 }
@@ -33,14 +33,14 @@ static void close_lanes(struct rig *r, struct lanes *p, uint64_t drain_ms)
 static void requests_wait_until_ready(void **state)
 {
     struct rig *r = *state;
-    struct lanes *p = open_lanes(r, "[" RIG_LEGACY RIG_RESULT("tools/call", "{\"n\":1}") "]");
+    struct connections *p = open_lanes(r, "[" RIG_LEGACY RIG_RESULT("tools/call", "{\"n\":1}") "]");
     struct rig_call c;
     start(r, p, &c, "tools/call");
-    assert_int_equal(lanes_busy(p), 1);
+    assert_int_equal(connections_busy(p), 1);
     assert_true(rig_until(r, &c.is_done));
     assert_text(c.result, "{\"n\":1}");
-    assert_int_equal(lanes_busy(p), 0);
-    assert_non_null(lanes_main(p));
+    assert_int_equal(connections_busy(p), 0);
+    assert_non_null(connections_main(p));
     close_lanes(r, p, 0);
 }
 
@@ -57,45 +57,45 @@ static int count_children(void)
 static void one_connection_until_it_asks(void **state)
 {
     struct rig *r = *state;
-    struct lanes *p = open_lanes(r, "[" RIG_LEGACY "{\"on\":\"tools/call\"}]");
+    struct connections *p = open_lanes(r, "[" RIG_LEGACY "{\"on\":\"tools/call\"}]");
     struct rig_call c[10];
-    struct lanes_call *calls[10];
+    struct connections_call *calls[10];
     for (int i = 0; i < 10; i++)
         calls[i] = start(r, p, &c[i], "tools/call");
     assert_true(rig_until(r, &r->is_ready));
     rig_run(r, 100);
     assert_int_equal(count_children(), 1);
     for (int i = 0; i < 10; i++)
-        lanes_cancel(calls[i], NULL);
+        connections_cancel(calls[i], NULL);
     close_lanes(r, p, 0);
 }
 
-static void lanes_and_queue(void **state)
+static void connections_and_queue(void **state)
 {
     struct rig *r = *state;
-    struct lanes *p =
+    struct connections *p =
         open_lanes(r, "[" RIG_LEGACY "{\"on\":\"tools/call\",\"send\":[{\"jsonrpc\":\"2.0\",\"id\":"
                       "\"q\",\"method\":\"roots/list\"}]}," RIG_RESULT("ping", "{}") "]");
     struct rig_call c[6], ping;
-    struct lanes_call *calls[6];
+    struct connections_call *calls[6];
     calls[0] = start(r, p, &c[0], "tools/call");
     assert_true(rig_until(r, &r->is_asked));
     for (int i = 1; i < 6; i++)
         calls[i] = start(r, p, &c[i], "tools/call");
-    for (int i = 0; i < 500 && r->nasks < LANES_MAX; i++)
+    for (int i = 0; i < 500 && r->nasks < CONNECTIONS_MAX; i++)
         rig_run(r, 10);
     rig_run(r, 100);
-    assert_int_equal(r->nasks, LANES_MAX);
-    assert_int_equal(count_children(), LANES_MAX);
+    assert_int_equal(r->nasks, CONNECTIONS_MAX);
+    assert_int_equal(count_children(), CONNECTIONS_MAX);
     for (size_t i = 0; i < r->nasks; i++)
         assert_non_null(r->asks[i]->call);
     start(r, p, &ping, "ping"); /* asks nothing: does not wait */
     assert_true(rig_until(r, &ping.is_done));
-    lanes_cancel(calls[1], NULL); /* the fifth takes its place */
+    connections_cancel(calls[1], NULL); /* the fifth takes its place */
     for (int i = 0; i < 500 && r->nasks < 5; i++)
         rig_run(r, 10);
     assert_int_equal(r->nasks, 5);
-    assert_int_equal(lanes_busy(p), 5);
+    assert_int_equal(connections_busy(p), 5);
     close_lanes(r, p, 100);
     for (int i = 0; i < 6; i++)
         assert_int_equal(c[i].is_done, i != 1);
@@ -105,8 +105,8 @@ static void lanes_and_queue(void **state)
 static void loss_of_the_main_one(void **state)
 {
     struct rig *r = *state;
-    struct lanes *p = open_lanes(r, "[" RIG_LEGACY "{\"on\":\"die\",\"exit\":4},"
-                                    "{\"on\":\"tools/call\"}]");
+    struct connections *p = open_lanes(r, "[" RIG_LEGACY "{\"on\":\"die\",\"exit\":4},"
+                                          "{\"on\":\"tools/call\"}]");
     struct rig_call slow, dead;
     start(r, p, &slow, "tools/call");
     start(r, p, &dead, "die");
@@ -119,11 +119,11 @@ static void loss_of_the_main_one(void **state)
 static void draining(void **state)
 {
     struct rig *r = *state;
-    struct lanes *p = open_lanes(r, "[" RIG_LEGACY "{\"on\":\"(none)\"}," ASKS "]");
+    struct connections *p = open_lanes(r, "[" RIG_LEGACY "{\"on\":\"(none)\"}," ASKS "]");
     struct rig_call c, late;
     start(r, p, &c, "no/such");
     assert_true(rig_until(r, &r->is_ready));
-    lanes_close(p, 5000);
+    connections_close(p, 5000);
     start(r, p, &late, "tools/call");
     assert_true(rig_until(r, &r->is_closed));
     assert_true(c.error.n > 0); /* it was allowed to end */
@@ -133,14 +133,14 @@ static void draining(void **state)
 static void queue_is_bounded(void **state)
 {
     struct rig *r = *state;
-    struct lanes *p = open_lanes(r, "[{\"on\":\"*\"}]");
-    enum { N = LANES_QUEUE_MAX + 1 };
+    struct connections *p = open_lanes(r, "[{\"on\":\"*\"}]");
+    enum { N = CONNECTIONS_QUEUE_MAX + 1 };
     struct rig_call *c = xcalloc(N, sizeof(*c));
     for (int i = 0; i < N; i++)
         start(r, p, &c[i], "tools/call");
     assert_true(rig_until(r, &c[N - 1].is_done));
     assert_int_equal(c[N - 1].err.code, -EBUSY);
-    lanes_abort(p);
+    connections_abort(p);
     assert_false(c[0].is_done); /* no callbacks */
     free(c);
 }
@@ -148,18 +148,18 @@ static void queue_is_bounded(void **state)
 static void abort_in_done(void *ctx, const struct mcp_reply *reply)
 {
     struct rig *r = ((void **)ctx)[0];
-    lanes_abort(((void **)ctx)[1]);
+    connections_abort(((void **)ctx)[1]);
     r->is_closed = true;
 }
 
 static void abort_from_inside(void **state)
 {
     struct rig *r = *state;
-    struct lanes *p = open_lanes(r, "[" RIG_LEGACY "{\"on\":\"x\"}]");
+    struct connections *p = open_lanes(r, "[" RIG_LEGACY "{\"on\":\"x\"}]");
     void *ctx[2] = {r, p};
     struct mcp_call_events ev = {.done = abort_in_done};
-    lanes_request(p, &(struct mcp_request){.method = STR("a")}, &ev, ctx);
-    lanes_request(p, &(struct mcp_request){.method = STR("b")}, &ev, ctx);
+    connections_request(p, &(struct mcp_request){.method = STR("a")}, &ev, ctx);
+    connections_request(p, &(struct mcp_request){.method = STR("b")}, &ev, ctx);
     assert_true(rig_until(r, &r->is_closed));
 }
 
@@ -169,7 +169,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         rig_test(requests_wait_until_ready),
         rig_test(one_connection_until_it_asks),
-        rig_test(lanes_and_queue),
+        rig_test(connections_and_queue),
         rig_test(loss_of_the_main_one),
         rig_test(draining),
         rig_test(queue_is_bounded),

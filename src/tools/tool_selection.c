@@ -1,4 +1,4 @@
-#include "tools/surface.h"
+#include "tools/tool_selection.h"
 
 #include <stdio.h>
 
@@ -25,7 +25,7 @@ static bool passes(const struct tool_filter *f, str name)
     return globs_match(f->globs, name);
 }
 
-bool surface_may_call(const struct actor *a, bool is_child, const struct toolset_item *it)
+bool tool_selection_may_call(const struct actor *a, bool is_child, const struct toolset_item *it)
 {
     bool has_profile = false;
     bool needs_admin = it->tool->scope & SCOPE_ADMIN;
@@ -40,7 +40,7 @@ bool surface_may_call(const struct actor *a, bool is_child, const struct toolset
     return has_profile || !is_child || !is_kept_from_children(it);
 }
 
-bool surface_allows_name(const struct actor *a, str name)
+bool tool_selection_allows_name(const struct actor *a, str name)
 {
     for (size_t i = 0; i < a->nfilters; i++)
         if (!passes(&a->filters[i], name))
@@ -48,7 +48,7 @@ bool surface_allows_name(const struct actor *a, str name)
     return !a->is_overfull;
 }
 
-bool surface_may_use_source(const struct actor *a, str source)
+bool tool_selection_may_use_source(const struct actor *a, str source)
 {
     char any[TOOL_NAME_MAX + 8];
     int n = snprintf(any, sizeof any, "%.*s__*", STR_ARG(source));
@@ -91,9 +91,9 @@ void promoted_add(struct promoted *p, str name)
     p->len++;
 }
 
-static bool is_candidate(const struct surface_input *in, const struct toolset_item *it)
+static bool is_candidate(const struct tool_selection_input *in, const struct toolset_item *it)
 {
-    return !it->tool->is_internal && surface_may_call(in->actor, in->is_child, it);
+    return !it->tool->is_internal && tool_selection_may_call(in->actor, in->is_child, it);
 }
 
 /* Those of nb itself: they take no place of an app's. */
@@ -102,7 +102,7 @@ static bool is_own(const struct toolset_item *it)
     return tool_name_is_system(it->name) || str_eq(it->source, STR("conversations"));
 }
 
-static bool was_used(const struct surface_input *in, str name, size_t max)
+static bool was_used(const struct tool_selection_input *in, str name, size_t max)
 {
     for (size_t i = 0; i < in->used.len && i < max; i++)
         if (str_eq(in->used.items[i], name))
@@ -112,8 +112,8 @@ static bool was_used(const struct surface_input *in, str name, size_t max)
 
 /* The tiers: a skill's globs, else everything while it is little, else system tools and what
  * the conversation works with. */
-static bool is_shown(const struct surface_input *in, const struct toolset_item *it, bool show_all,
-                     size_t max_direct)
+static bool is_shown(const struct tool_selection_input *in, const struct toolset_item *it,
+                     bool show_all, size_t max_direct)
 {
     if (tool_name_is_system(it->name))
         return true;
@@ -126,19 +126,19 @@ static bool is_shown(const struct surface_input *in, const struct toolset_item *
 }
 
 /* The items are sorted by name, those of one source follow each other. */
-static void hide(struct surface *out, const struct toolset_item *it)
+static void hide(struct tool_selection *out, const struct toolset_item *it)
 {
-    struct surface_hidden *h = out->n_sources > 0 ? &out->sources[out->n_sources - 1] : NULL;
+    struct tool_selection_hidden *h = out->n_sources > 0 ? &out->sources[out->n_sources - 1] : NULL;
     out->hidden++;
     if (!h || !str_eq(h->source, it->source)) {
         h = &out->sources[out->n_sources++];
         h->source = it->source;
     }
-    if (h->n++ < SURFACE_HIDDEN_NAMES)
+    if (h->n++ < TOOL_SELECTION_HIDDEN_NAMES)
         h->names[h->n_names++] = str_skip(it->name, it->source.n + 2);
 }
 
-static size_t count_of_apps(const struct surface_input *in)
+static size_t count_of_apps(const struct tool_selection_input *in)
 {
     size_t n = 0;
     for (size_t i = 0; i < in->tools->len; i++)
@@ -154,11 +154,11 @@ static size_t count_sources(const struct toolset *t)
     return n;
 }
 
-struct surface surface_compute(struct arena *a, const struct surface_input *in)
+struct tool_selection tool_selection_compute(struct arena *a, const struct tool_selection_input *in)
 {
-    size_t max_direct = in->max_direct ? in->max_direct : SURFACE_MAX_DIRECT;
+    size_t max_direct = in->max_direct ? in->max_direct : TOOL_SELECTION_MAX_DIRECT;
     bool show_all = count_of_apps(in) <= max_direct;
-    struct surface out = {
+    struct tool_selection out = {
         .items = arena_array(a, in->tools->len, sizeof(*out.items)),
         .sources = arena_array(a, count_sources(in->tools), sizeof(*out.sources)),
     };

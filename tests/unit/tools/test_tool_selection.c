@@ -1,5 +1,5 @@
 #include "support/unit.h"
-#include "tools/surface.h"
+#include "tools/tool_selection.h"
 
 /* A workspace with `n_app` tools web__t01 ..., and the system tools below. */
 struct world {
@@ -56,15 +56,15 @@ static void be_admin(struct world *w)
     w->actor = actor_new_operator(NULL, STR("ws"), STR("usr_1"));
 }
 
-static struct surface compute(struct world *w, struct surface_input in)
+static struct tool_selection compute(struct world *w, struct tool_selection_input in)
 {
     in.tools = w->tools;
     in.actor = w->actor;
     in.is_child = w->is_child;
-    return surface_compute(&w->arena, &in);
+    return tool_selection_compute(&w->arena, &in);
 }
 
-static const char *names(struct world *w, struct surface s)
+static const char *names(struct world *w, struct tool_selection s)
 {
     struct buf out;
     buf_init(&out, 1 << 16);
@@ -83,14 +83,14 @@ static void test_thirty_and_thirty_one(void **state)
 {
     struct world w;
     world_init(&w, 29);
-    struct surface s = compute(&w, (struct surface_input){0});
+    struct tool_selection s = compute(&w, (struct tool_selection_input){0});
     assert_int_equal(s.len, 32);
     assert_int_equal(s.hidden, 0);
     assert_int_equal(s.n_sources, 0);
     world_done(&w);
 
     world_init(&w, 30);
-    s = compute(&w, (struct surface_input){0});
+    s = compute(&w, (struct tool_selection_input){0});
     assert_string_equal(names(&w, s), "nb__delegate nb__discover_tools");
     assert_int_equal(s.hidden, 31);
     world_done(&w);
@@ -116,8 +116,9 @@ static void test_own_tools_take_no_place(void **state)
     w.tools = toolset_new(parts, ARRAY_LEN(parts));
     for (size_t i = 0; i < ARRAY_LEN(parts); i++)
         toolset_part_unref(parts[i]);
-    assert_int_equal(compute(&w, (struct surface_input){.max_direct = 15}).len, 1 + 9 + 14 + 2);
-    assert_int_equal(compute(&w, (struct surface_input){.max_direct = 14}).len, 2);
+    assert_int_equal(compute(&w, (struct tool_selection_input){.max_direct = 15}).len,
+                     1 + 9 + 14 + 2);
+    assert_int_equal(compute(&w, (struct tool_selection_input){.max_direct = 14}).len, 2);
     world_done(&w);
 }
 
@@ -128,7 +129,7 @@ static void test_tools_in_use_stay_direct(void **state)
                   STR_INIT("web__t01")};
     struct world w;
     world_init(&w, 40);
-    struct surface_input in = {.used = {used, 4}, .max_direct = 3};
+    struct tool_selection_input in = {.used = {used, 4}, .max_direct = 3};
     assert_string_equal(names(&w, compute(&w, in)),
                         "mail__send nb__delegate nb__discover_tools web__t07");
     str globs[] = {STR_INIT("web__t02")};
@@ -142,14 +143,14 @@ static void test_hidden_tools_are_named_by_source(void **state)
     str used[] = {STR_INIT("web__t01")};
     struct world w;
     world_init(&w, 40);
-    struct surface s = compute(&w, (struct surface_input){.used = {used, 1}});
+    struct tool_selection s = compute(&w, (struct tool_selection_input){.used = {used, 1}});
     assert_int_equal(s.n_sources, 2);
     assert_true(str_eq(s.sources[0].source, STR("mail")));
     assert_int_equal(s.sources[0].n, 1);
     assert_true(str_eq(s.sources[0].names[0], STR("send")));
     assert_true(str_eq(s.sources[1].source, STR("web")));
     assert_int_equal(s.sources[1].n, 39);
-    assert_int_equal(s.sources[1].n_names, SURFACE_HIDDEN_NAMES);
+    assert_int_equal(s.sources[1].n_names, TOOL_SELECTION_HIDDEN_NAMES);
     assert_true(str_eq(s.sources[1].names[0], STR("t02")));
     world_done(&w);
 }
@@ -158,8 +159,8 @@ static void test_the_threshold_is_a_setting(void **state)
 {
     struct world w;
     world_init(&w, 3);
-    assert_int_equal(compute(&w, (struct surface_input){.max_direct = 4}).len, 6);
-    assert_int_equal(compute(&w, (struct surface_input){.max_direct = 3}).len, 2);
+    assert_int_equal(compute(&w, (struct tool_selection_input){.max_direct = 4}).len, 6);
+    assert_int_equal(compute(&w, (struct tool_selection_input){.max_direct = 3}).len, 2);
     world_done(&w);
 }
 
@@ -168,14 +169,14 @@ static void test_a_skill_filters(void **state)
     str globs[] = {STR_INIT("web__t0*"), STR_INIT("nb__discover_tools")};
     struct world w;
     world_init(&w, 40);
-    struct surface s = compute(&w, (struct surface_input){.skill = {globs, 2}});
+    struct tool_selection s = compute(&w, (struct tool_selection_input){.skill = {globs, 2}});
     assert_string_equal(names(&w, s), "nb__delegate nb__discover_tools web__t01 web__t02 web__t03 "
                                       "web__t04 web__t05 web__t06 web__t07 web__t08 web__t09");
     assert_true(s.hidden > 0);
     world_done(&w);
 
     world_init(&w, 2); /* few tools: the skill still filters */
-    s = compute(&w, (struct surface_input){.skill = {globs, 2}});
+    s = compute(&w, (struct tool_selection_input){.skill = {globs, 2}});
     assert_string_equal(names(&w, s), "nb__delegate nb__discover_tools web__t01 web__t02");
     assert_int_equal(s.hidden, 1);
     world_done(&w);
@@ -185,7 +186,7 @@ static void test_a_skill_without_globs_does_not_filter(void **state)
 {
     struct world w;
     world_init(&w, 2);
-    struct surface s = compute(&w, (struct surface_input){.skill = {NULL, 0}});
+    struct tool_selection s = compute(&w, (struct tool_selection_input){.skill = {NULL, 0}});
     assert_int_equal(s.len, 5);
     assert_int_equal(s.hidden, 0);
     world_done(&w);
@@ -195,10 +196,10 @@ static void test_internal_and_admin_tools(void **state)
 {
     struct world w;
     world_init(&w, 1);
-    assert_string_equal(names(&w, compute(&w, (struct surface_input){0})),
+    assert_string_equal(names(&w, compute(&w, (struct tool_selection_input){0})),
                         "mail__send nb__delegate nb__discover_tools web__t01");
     be_admin(&w);
-    assert_string_equal(names(&w, compute(&w, (struct surface_input){0})),
+    assert_string_equal(names(&w, compute(&w, (struct tool_selection_input){0})),
                         "mail__send nb__delegate nb__discover_tools nb__manage_users web__t01");
     world_done(&w);
 }
@@ -210,12 +211,13 @@ static void test_allowed_tools_of_the_request(void **state)
     struct world w;
     world_init(&w, 40);
     narrow(&w, FILTER_REQUEST, (struct json_strs){allowed, 1});
-    struct surface s = compute(&w, (struct surface_input){0});
+    struct tool_selection s = compute(&w, (struct tool_selection_input){0});
     assert_string_equal(names(&w, s), "mail__send nb__delegate nb__discover_tools");
     assert_int_equal(s.hidden, 0);
-    assert_true(surface_may_call(w.actor, false, toolset_find(w.tools, STR("mail__send"))));
-    assert_true(surface_may_call(w.actor, false, toolset_find(w.tools, STR("nb__delegate"))));
-    assert_false(surface_may_call(w.actor, false, toolset_find(w.tools, STR("web__t01"))));
+    assert_true(tool_selection_may_call(w.actor, false, toolset_find(w.tools, STR("mail__send"))));
+    assert_true(
+        tool_selection_may_call(w.actor, false, toolset_find(w.tools, STR("nb__delegate"))));
+    assert_false(tool_selection_may_call(w.actor, false, toolset_find(w.tools, STR("web__t01"))));
     world_done(&w);
 }
 
@@ -224,7 +226,7 @@ static void test_the_focused_app_is_always_shown(void **state)
     str globs[] = {STR_INIT("web__t01")};
     struct world w;
     world_init(&w, 40);
-    struct surface_input in = {.focused_source = STR("mail")};
+    struct tool_selection_input in = {.focused_source = STR("mail")};
     assert_string_equal(names(&w, compute(&w, in)), "mail__send nb__delegate nb__discover_tools");
     in.skill = (struct json_strs){globs, 1};
     assert_string_equal(names(&w, compute(&w, in)),
@@ -239,13 +241,13 @@ static void test_discovered_tools_are_shown(void **state)
     world_init(&w, 40);
     promoted_add(&p, STR("web__t07"));
     promoted_add(&p, STR("gone__tool"));
-    struct surface s = compute(&w, (struct surface_input){.promoted = &p});
+    struct tool_selection s = compute(&w, (struct tool_selection_input){.promoted = &p});
     assert_string_equal(names(&w, s), "nb__delegate nb__discover_tools web__t07");
     assert_int_equal(s.hidden, 40);
 
     str allowed[] = {STR_INIT("mail__*")};
     narrow(&w, FILTER_REQUEST, (struct json_strs){allowed, 1});
-    s = compute(&w, (struct surface_input){.promoted = &p});
+    s = compute(&w, (struct tool_selection_input){.promoted = &p});
     assert_string_equal(names(&w, s), "mail__send nb__delegate nb__discover_tools");
     world_done(&w);
 }
@@ -278,15 +280,15 @@ static void test_children(void **state)
     world_init(&w, 1);
     be_admin(&w);
     w.is_child = true;
-    assert_string_equal(names(&w, compute(&w, (struct surface_input){0})),
+    assert_string_equal(names(&w, compute(&w, (struct tool_selection_input){0})),
                         "mail__send nb__discover_tools web__t01");
     narrow(&w, FILTER_PROFILE, (struct json_strs){only_web, 1});
-    assert_string_equal(names(&w, compute(&w, (struct surface_input){0})), "web__t01");
+    assert_string_equal(names(&w, compute(&w, (struct tool_selection_input){0})), "web__t01");
     be_admin(&w);
     narrow(&w, FILTER_PROFILE, (struct json_strs){with_delegate, 1});
-    assert_string_equal(names(&w, compute(&w, (struct surface_input){0})), "nb__delegate");
+    assert_string_equal(names(&w, compute(&w, (struct tool_selection_input){0})), "nb__delegate");
     narrow(&w, FILTER_PROFILE, (struct json_strs){with_delegate, 0});
-    assert_int_equal(compute(&w, (struct surface_input){0}).len, 0);
+    assert_int_equal(compute(&w, (struct tool_selection_input){0}).len, 0);
     world_done(&w);
 }
 
@@ -298,10 +300,10 @@ static void test_a_token_binds_everything(void **state)
     world_init(&w, 1);
     be_admin(&w);
     narrow(&w, FILTER_TOKEN, (struct json_strs){token, 1});
-    assert_string_equal(names(&w, compute(&w, (struct surface_input){0})), "web__t01");
+    assert_string_equal(names(&w, compute(&w, (struct tool_selection_input){0})), "web__t01");
     narrow(&w, FILTER_REQUEST, (struct json_strs){all, 1});
     narrow(&w, FILTER_PROFILE, (struct json_strs){all, 1});
-    assert_string_equal(names(&w, compute(&w, (struct surface_input){0})), "web__t01");
+    assert_string_equal(names(&w, compute(&w, (struct tool_selection_input){0})), "web__t01");
     world_done(&w);
 }
 
@@ -312,7 +314,7 @@ static void test_both_limits_hold(void **state)
     world_init(&w, 2);
     narrow(&w, FILTER_REQUEST, (struct json_strs){request, 1});
     narrow(&w, FILTER_PROFILE, (struct json_strs){profile, 2});
-    assert_string_equal(names(&w, compute(&w, (struct surface_input){0})), "web__t01");
+    assert_string_equal(names(&w, compute(&w, (struct tool_selection_input){0})), "web__t01");
     world_done(&w);
 }
 
@@ -322,12 +324,12 @@ static void test_a_source_is_covered_as_a_whole(void **state)
     str some[] = {STR_INIT("web__t01")}, whole[] = {STR_INIT("web__*")};
     struct world w;
     world_init(&w, 1);
-    assert_true(surface_may_use_source(w.actor, STR("web")));
+    assert_true(tool_selection_may_use_source(w.actor, STR("web")));
     narrow(&w, FILTER_TOKEN, (struct json_strs){whole, 1});
-    assert_true(surface_may_use_source(w.actor, STR("web")));
-    assert_false(surface_may_use_source(w.actor, STR("mail")));
+    assert_true(tool_selection_may_use_source(w.actor, STR("web")));
+    assert_false(tool_selection_may_use_source(w.actor, STR("mail")));
     narrow(&w, FILTER_TOKEN, (struct json_strs){some, 1});
-    assert_false(surface_may_use_source(w.actor, STR("web")));
+    assert_false(tool_selection_may_use_source(w.actor, STR("web")));
     world_done(&w);
 }
 
