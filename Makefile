@@ -18,7 +18,7 @@ TESTS   = $(NODE) scripts/run-tests.mjs
 
 .DEFAULT_GOAL := build
 .PHONY: build run test unit e2e conformance crash browser lint format asan unit-tests fuzz fuzzers bench coverage soak \
-        interop seeds install clean help
+        interop seeds house install clean help
 
 build: build/build.ninja ## Compile build/nb: optimised, hardened
 	@ninja -C build -j $(JOBS) nb
@@ -55,6 +55,9 @@ interop: build $(NODE) ## Agents from npm as clients of /mcp; installs them into
 
 seeds: $(NODE) ## Count the statements of docs/seeds.md by how their tests ended in the last run
 	@$(NODE) scripts/seeds.mjs
+
+house: ## Sizes, comments, asserts, tests, names and words of the source tree (ARGS="names words" for details)
+	@scripts/house $(ARGS)
 
 coverage: $(NODE) ## Unit and e2e tests with gcov; the report is build-coverage/report/index.html
 	@scripts/run-coverage
