@@ -2,8 +2,8 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "apps/bundle_source.h"
 #include "base/clock.h"
-#include "builtin/bundle_source.h"
 #include "bundle/settings/settings.h"
 #include "gateway/gateway.h"
 #include "server/space.h"

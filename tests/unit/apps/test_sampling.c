@@ -1,7 +1,7 @@
 /* The model and the conversation are the test's own. */
 #include <errno.h>
 
-#include "builtin/sampling.h"
+#include "apps/sampling.h"
 #include "support/unit.h"
 
 static struct arena arena;

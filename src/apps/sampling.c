@@ -1,4 +1,4 @@
-#include "builtin/sampling.h"
+#include "apps/sampling.h"
 
 #include <errno.h>
 

@@ -1,8 +1,8 @@
 /* bundle_impl.h - a tool call of a bundle, shared by bundle_source.c and bundle_ask.c only. */
 #pragma once
 
+#include "apps/bundle_source.h"
 #include "base/map.h"
-#include "builtin/bundle_source.h"
 
 struct bundle_source;
 

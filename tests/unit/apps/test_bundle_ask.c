@@ -1,6 +1,6 @@
 /* People, the model and the server are the test's own. */
-#include "builtin/bundle_impl.h"
-#include "builtin/sampling.h"
+#include "apps/bundle_impl.h"
+#include "apps/sampling.h"
 #include "mcp/protocol.h"
 #include "runtime/turn/tool_question.h"
 #include "support/unit.h"

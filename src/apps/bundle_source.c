@@ -1,9 +1,9 @@
-#include "builtin/bundle_source.h"
+#include "apps/bundle_source.h"
 
 #include <limits.h>
 
+#include "apps/bundle_impl.h"
 #include "base/clock.h"
-#include "builtin/bundle_impl.h"
 #include "tools/result.h"
 
 #define NEWS_MAX 4096

@@ -5,8 +5,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "builtin/bundle_impl.h"
-#include "builtin/sampling.h"
+#include "apps/bundle_impl.h"
+#include "apps/sampling.h"
 #include "bundle/confine/path_list.h"
 #include "mcp/protocol.h"
 #include "runtime/turn/tool_question.h"
