@@ -71,7 +71,7 @@ static int check_name(str name, struct err *e)
             return err_set(e, -EINVAL, "name: only letters, digits, '_' and '-' are allowed");
     }
     if (skill_name_reserved(name))
-        return err_set(e, -EPERM, "name: \"%.*s\" belongs to the core; choose another name",
+        return err_set(e, -EPERM, "name: \"%.*s\" is a core skill; choose another name",
                        STR_ARG(name));
     return 0;
 }
@@ -96,9 +96,9 @@ static int check_body(str body, struct err *e)
     int rc = 0;
 
     if (str_trim(body).n == 0)
-        return err_set(e, -EINVAL, "body: is missing");
+        return err_set(e, -EINVAL, "body: required");
     if (body.n > SKILL_BYTES_MAX / 2)
-        return err_set(e, -EINVAL, "body: is larger than 128 KiB");
+        return err_set(e, -EINVAL, "body: larger than 128 KiB");
     arena_init(&a);
     str folded = with_single_spaces(&a, skill_fold(&a, body));
     for (size_t i = 0; i < ARRAY_LEN(TAKEOVERS) && rc == 0; i++)
@@ -225,7 +225,7 @@ int skill_file_delete(str dir, str name, struct err *e)
     const char *path = skill_path(&a, dir, name);
     if (unlink(path) < 0)
         rc = errno == ENOENT
-                 ? err_set(e, -ENOENT, "There is no skill '%.*s' that could be deleted here.",
+                 ? err_set(e, -ENOENT, "No skill '%.*s' can be deleted here.",
                            STR_ARG(name))
                  : err_errno(e, -errno, "cannot delete", path);
     arena_done(&a);

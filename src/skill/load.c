@@ -68,7 +68,7 @@ static void add(struct skills *s, const struct skill *skill)
 
     if (skill->origin == SKILL_PERSONAL && (earlier || skill_name_reserved(skill->name)))
         skill_problem_add(&s->arena, &s->problems, SKILL_ERROR, skill->path, 0,
-                          "not loaded: a personal skill replaces no skill of the same name");
+                          "not loaded: a personal skill cannot replace a skill of the same name");
     else if (earlier)
         *earlier = *skill;
     else if (s->len < s->cap)
@@ -263,12 +263,12 @@ static void load_or_keep(struct skills *s, const struct skill_dir *dir,
         return;
     if (rc == -ENOENT) {
         skill_problem_add(&s->arena, &s->problems, SKILL_WARNING, dir->path, 0,
-                          "this directory of skills does not exist");
+                          "this skill directory does not exist");
         return;
     }
     skill_problem_add(&s->arena, &s->problems, SKILL_ERROR, dir->path, 0,
-                      "this directory of skills cannot be read: %s; %s", err_reason(rc),
-                      previous ? "its skills stay as they were" : "its skills are missing");
+                      "this skill directory cannot be read: %s; %s", err_reason(rc),
+                      previous ? "its skills stay as loaded before" : "its skills are missing");
     keep_previous(s, dir, previous);
 }
 

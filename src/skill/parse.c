@@ -38,7 +38,7 @@ void skill_problem_add(struct arena *a, struct skill_problems *list, enum skill_
         .line = line,
         .message = list->len + 1 < SKILL_PROBLEMS_MAX
                        ? arena_vprintf(a, fmt, ap)
-                       : STR("too many problems; the rest is not listed"),
+                       : STR("too many problems; the others are not listed"),
     };
     va_end(ap);
 }
@@ -195,9 +195,9 @@ static void read_type(struct parsing *p)
     if (str_eq(type, STR("context")) || (type.n == 0 && str_eq(strategy, STR("always"))))
         p->skill->type = SKILL_CONTEXT;
     else if (type.n == 0 && !p->is_standard)
-        WARN(p, "type", "type is missing: taken as \"skill\"");
+        WARN(p, "type", "type is missing: using \"skill\"");
     else if (type.n > 0 && !str_eq(type, STR("skill")))
-        WARN(p, "type", "type: expected \"skill\" or \"context\", taken as \"skill\"");
+        WARN(p, "type", "type: expected \"skill\" or \"context\"; using \"skill\"");
 }
 
 static void read_priority(struct parsing *p)
@@ -208,9 +208,9 @@ static void read_priority(struct parsing *p)
     if (json_is(v, JSON_INT))
         p->skill->priority = v->i;
     else if (v)
-        WARN(p, "priority", "priority: expected a whole number, taken as 50");
+        WARN(p, "priority", "priority: expected a whole number; using 50");
     else if (!p->is_standard)
-        WARN(p, "priority", "priority is missing: taken as 50");
+        WARN(p, "priority", "priority is missing: using 50");
 }
 
 /* In the Agent Skills standard this is one string of another program's tool names. Taken
@@ -220,7 +220,7 @@ static void read_allowed_tools(struct parsing *p)
     const struct json *v = get(p, "allowed-tools");
 
     if (p->is_standard && json_is(v, JSON_STRING))
-        WARN(p, "allowed-tools", "allowed-tools: ignored, since it is not a list of globs");
+        WARN(p, "allowed-tools", "allowed-tools: ignored because it is not a list of globs");
     else
         p->skill->allowed_tools = get_list(p, "allowed-tools");
 }
@@ -316,7 +316,7 @@ static int read_frontmatter(struct parsing *p)
     if (!meta)
         return fail(p, 1, "no frontmatter: the file must start with a line \"---\"");
     if (meta->type != JSON_OBJECT)
-        return fail(p, 2, "the frontmatter must be made of \"key: value\" lines");
+        return fail(p, 2, "the frontmatter must consist of \"key: value\" lines");
     p->meta = meta;
     return 0;
 }

@@ -139,7 +139,7 @@ static bool verify_line(struct verifier *v, str line)
         note_named_id(v, line);
     if (!chain_split(line, &body, &hash, &v->scratch)) {
         if (r->is_chained)
-            return broken(v, "it has no hash, though the lines before it have one");
+            return broken(v, "it has no hash, although the lines before it have one");
         r->uncovered += r->lines > 1;
         sha256_hex(line, v->head);
         return true;
@@ -164,14 +164,14 @@ static int verify_fd(int fd, off_t size, struct verifier *v)
     bool goes_on = true;
     lines_init(&lines, fd, 0, size);
     while (goes_on && (r = lines_next(&lines, &line)) > 0)
-        goes_on = lines.overlong ? broken(v, "it is longer than a line may be")
+        goes_on = lines.overlong ? broken(v, "it is longer than the line limit")
                                  : verify_line(v, line.text);
     /* The process that has the log open may be writing that line now. */
     if (goes_on && r == 0 && lines.at < size && log_file_writer(fd) == 0)
         v->report->torn_bytes = (int64_t)(size - lines.at);
     if (v->report->torn_bytes > 0 && v->report->is_chained) {
         v->report->lines++;
-        goes_on = broken(v, "it is not finished");
+        goes_on = broken(v, "it is incomplete");
     }
     lines_done(&lines);
     return goes_on ? r : 0;

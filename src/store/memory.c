@@ -120,7 +120,7 @@ static void add_lines(struct store_op *op, struct memory_conv *c)
 static void memory_create(struct store_op *op)
 {
     if (map_get(&memory(op)->convs, op->id)) {
-        err_set(&op->err, -EEXIST, "this conversation exists already: %.*s", STR_ARG(op->id));
+        err_set(&op->err, -EEXIST, "this conversation already exists: %.*s", STR_ARG(op->id));
     } else if (prepare(op, 1)) {
         op->lines[0] = header_line(&op->arena, op->store, op->id, &op->in.create, clock_now_ms());
         if (op->lines[0].n) {
@@ -233,7 +233,7 @@ static void memory_restore(struct store_op *op)
     if (!trashed || !op_may_manage(op, &trashed->derive.conv.acl))
         err_set(&op->err, -ENOENT, "%.*s is not in the trash", STR_ARG(op->id));
     else if (map_get(&m->convs, op->id))
-        err_set(&op->err, -EEXIST, "this conversation exists already: %.*s", STR_ARG(op->id));
+        err_set(&op->err, -EEXIST, "this conversation already exists: %.*s", STR_ARG(op->id));
     else
         take_from_trash(m, op->id);
     op_done_later(op);
@@ -246,7 +246,7 @@ static void memory_put_blob(struct store_op *op)
     sha256_hex(op->in.blob, hex);
     op->out.blob = arena_str(&op->arena, str_from(hex));
     if (c && op->in.blob.n > BLOB_MAX_BYTES) {
-        err_set(&op->err, -E2BIG, "value is larger than a blob may be");
+        err_set(&op->err, -E2BIG, "value exceeds the size limit of a blob");
     } else if (c && !map_get(&c->blobs, op->out.blob)) {
         struct buf *b = xcalloc(1, sizeof(*b));
         buf_init(b, BLOB_MAX_BYTES);

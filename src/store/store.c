@@ -74,7 +74,7 @@ int store_open(const struct store_env *env, const struct store_conf *conf, struc
             ops = BACKENDS[i];
     }
     if (!ops)
-        return err_set(e, -EINVAL, "store.type: there is no store \"%s\"", conf->type);
+        return err_set(e, -EINVAL, "store.type: \"%s\" is not one of jsonl, folder, memory", conf->type);
     struct store *s = xcalloc(1, sizeof(*s));
     s->ops = ops;
     s->env = env;
@@ -224,7 +224,7 @@ bool op_check(struct store_op *op, bool is_write)
         err_set(&op->err, -ENOENT, "no such conversation: \"%.*s\" is not a conversation id",
                 STR_ARG(utf8_truncate(op->id, STORE_ID_MAX)));
     else if (is_write && op->store->conf.read_only)
-        err_set(&op->err, -EROFS, "the store is open for reading only");
+        err_set(&op->err, -EROFS, "the store is open read-only");
     if (!op->err.code)
         return true;
     op_done_later(op);

@@ -319,7 +319,7 @@ struct store_op *store_add_note(struct store *s, str id, str author, str text, s
     if (!op_check(op, true))
         return op;
     if (!text.n || text.n > NOTE_MAX || !utf8_valid(text) || !utf8_valid(author)) {
-        err_set(&op->err, -EINVAL, "a note is text of 1 to %d bytes", NOTE_MAX);
+        err_set(&op->err, -EINVAL, "a note must be UTF-8 text of 1 to %d bytes", NOTE_MAX);
         op_done_later(op);
         return op;
     }

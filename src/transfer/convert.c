@@ -323,7 +323,7 @@ static void take_event(struct convert *c, str line)
                          json_get_string(v, "content")),
                 c);
     if (head.type == EV_TOOL_DONE && str_find(body, STR("{\"$blob\":\""), 0) >= 0)
-        lose(c, 1, "the blob of a tool's result is missing");
+        lose(c, 1, "the blob of a tool result is missing");
     c->events[c->nevents++] = body;
     find_blobs(c, body);
 }
@@ -395,7 +395,7 @@ static void on_source(void *ctx, const struct err *err, const struct conv *conv)
         .metadata = conv->metadata,
     };
     if (clock_parse_iso(conv->created_at, &spec.created_ms) < 0)
-        lose(c, 1, "the time at which it was made");
+        lose(c, 1, "its creation time");
     c->last_ms = spec.created_ms;
     c->op = store_create(c->spec.to, &spec, on_created, c);
 }

@@ -202,7 +202,7 @@ static void open_file(struct importer *im)
     }
     im->kind = sniff(im, st.st_size);
     if (im->kind == IMPORT_ANY) {
-        import_lose(im->report, "%s: neither an export of ChatGPT nor of Claude.ai", f->path);
+        import_lose(im->report, "%s: is neither a ChatGPT nor a Claude.ai export", f->path);
         close(im->fd);
         im->fd = -1;
         return;
@@ -255,12 +255,12 @@ static void step_elements(struct importer *im)
     if (r > 0) {
         tell_element(im, text);
     } else if (r == -EFBIG) {
-        import_lose(im->report, "%s: a conversation of more than %u MiB", im->path,
+        import_lose(im->report, "%s: a conversation is larger than %u MiB", im->path,
                     IMPORT_CONV_BYTES / 1024 / 1024);
     } else {
         im->has_ended = true;
         if (r == -EINVAL)
-            import_lose(im->report, "%s: is not a whole array of conversations", im->path);
+            import_lose(im->report, "%s: is not a complete array of conversations", im->path);
         else if (r < 0)
             import_lose(im->report, "%s: %s", im->path, err_reason(r));
     }

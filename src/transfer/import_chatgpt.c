@@ -165,7 +165,7 @@ static void tell_message(struct talk *t, struct arena *a, const struct json *m, 
         talk_result(t, call->n ? *call : json_get_string(m, "id"), json_get_string(author, "name"),
                     true, parts_of(t, a, json_get(m, "content")));
     } else if (parts_of(t, a, json_get(m, "content"))->len) {
-        talk_skip(t, "a message of the system");
+        talk_skip(t, "a system message");
     }
 }
 

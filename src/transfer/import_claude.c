@@ -55,7 +55,7 @@ static void tell_message(struct talk *t, struct arena *a, const struct json *m)
         else
             talk_text(t, json_get_string(m, "text"));
     } else {
-        talk_skip(t, "a message of an unknown sender");
+        talk_skip(t, "a message from an unknown sender");
     }
 }
 

@@ -68,7 +68,7 @@ void import_code_line(struct code_session *s, struct talk *t, struct arena *a,
     } else if (json_get_bool(line, "isSidechain", false)) {
         talk_skip(t, "a line of a sub-agent");
     } else if (json_get_bool(line, "isMeta", false)) {
-        talk_skip(t, "a line that the program wrote for itself");
+        talk_skip(t, "an internal line of the program");
     } else if (str_eq(type, STR("user")) && message) {
         talk_at(t, json_get_string(line, "timestamp"));
         talk_anthropic(t, json_get(message, "content"), true);

@@ -324,7 +324,7 @@ static void answer_block(struct talk *t, const struct json *b, str type)
     else if (str_eq(type, STR("tool_use")))
         talk_call(t, json_get_string(b, "id"), json_get_string(b, "name"), json_get(b, "input"));
     else
-        talk_skip(t, "a block of an unknown kind");
+        talk_skip(t, "a content block of an unknown type");
 }
 
 static void result_block(struct talk *t, const struct json *b)
@@ -355,7 +355,7 @@ void talk_anthropic(struct talk *t, const struct json *content, bool is_user)
         else if (str_eq(type, STR("text")))
             talk_add_text(&a, said, json_get_string(b, "text"));
         else
-            talk_skip(t, str_eq(type, STR("image")) ? "an image" : "a block of an unknown kind");
+            talk_skip(t, str_eq(type, STR("image")) ? "an image" : "a content block of an unknown type");
     }
     talk_user(t, said);
     arena_done(&a);

@@ -137,7 +137,7 @@ void ledger_keep(struct store_op *op)
     if (r >= 0 && g.out.n > 0)
         r = append(path, buf_str(&g.out));
     if (r < 0)
-        log_warn(op->store->env->log, "store", "what %.*s has cost is not kept: %s",
+        log_warn(op->store->env->log, "store", "cannot record the usage of deleted %.*s: %s",
                  STR_ARG(op->id), strerror(-r));
     buf_done(&g.out);
     arena_done(&g.scratch);

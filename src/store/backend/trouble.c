@@ -23,7 +23,7 @@ void trouble_check_dir(const struct store_conf *conf, struct err *e)
     if (e->code != -ENOENT || strcmp(conf->type, "jsonl") != 0 || conf->read_only)
         return;
     if (stat(conf->dir, &st) < 0 && errno == ENOENT)
-        err_set(e, -EIO, "the directory of the conversations is missing: %s", conf->dir);
+        err_set(e, -EIO, "the directory of conversations is missing: %s", conf->dir);
 }
 
 static void *kind_of(const struct store_op *op)

@@ -41,7 +41,7 @@ int blobs_put(struct arena *a, const struct store_io *io, const char *dir, str b
 {
     char hex[SHA256_HEX_LEN + 1], unique[RANDOM_ID_MAX];
     if (bytes.n > BLOB_MAX_BYTES)
-        return err_set(e, -E2BIG, "value of %zu bytes is larger than a blob may be", bytes.n);
+        return err_set(e, -E2BIG, "value of %zu bytes exceeds the size limit of a blob", bytes.n);
     sha256_hex(bytes, hex);
     const char *path = blob_path(a, dir, str_from(hex));
     struct stat st;
@@ -88,7 +88,7 @@ int blobs_get(struct arena *a, const char *dir, str sha256, str *ret_bytes, stru
     char hex[SHA256_HEX_LEN + 1];
     sha256_hex(*ret_bytes, hex);
     if (!str_eq(str_from(hex), sha256))
-        return err_set(e, -EIO, "%s is damaged: its content has another sha256", path);
+        return err_set(e, -EIO, "%s is damaged: its content does not match its SHA-256", path);
     return 0;
 }
 

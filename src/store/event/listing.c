@@ -49,7 +49,7 @@ int listing_cursor_parse(str cursor, struct conv *ret_place, struct err *e)
     ptrdiff_t at = str_find_char(cursor, '~');
     str id = at < 0 ? STR_NONE : str_skip(cursor, (size_t)at + 1);
     if (at < 0 || !store_id_valid(id))
-        return err_set(e, -EINVAL, "cursor is not one that a list returned");
+        return err_set(e, -EINVAL, "cursor is not valid: pass the cursor of the page before");
     *ret_place = (struct conv){.id = id};
     ret_place->created_at = ret_place->updated_at = str_slice(cursor, 0, (size_t)at);
     return 0;

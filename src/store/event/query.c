@@ -14,7 +14,7 @@ enum { SNIPPET_SIDE = 100 };
 static int parse_date(str value, const char *name, int64_t *ret, struct err *e)
 {
     if (clock_parse_iso(value, ret) < 0)
-        return err_set(e, -EINVAL, "%s: \"%.*s\" is not a date (2026-03-25)", name,
+        return err_set(e, -EINVAL, "%s: \"%.*s\" is not a date like 2026-03-25", name,
                        STR_ARG(utf8_truncate(value, 40)));
     return 0;
 }
@@ -45,7 +45,7 @@ static int add_term(struct arena *a, struct query *q, str word, bool is_phrase, 
     if (!folded.n)
         return 0;
     if (q->n == QUERY_TERMS_MAX)
-        return err_set(e, -E2BIG, "a search has at most %d words", QUERY_TERMS_MAX);
+        return err_set(e, -E2BIG, "the search has more than %d words", QUERY_TERMS_MAX);
     q->terms[q->n++] = (struct query_term){
         .text = folded,
         .is_prefix = is_prefix,
@@ -88,7 +88,7 @@ int query_parse(struct arena *a, str text, struct query *ret, struct err *e)
             return r;
     }
     if (q.n == 0 && !has_filter)
-        return err_set(e, -EINVAL, "a search needs at least one word");
+        return err_set(e, -EINVAL, "the search needs at least one word");
     *ret = q;
     return 0;
 }

@@ -24,7 +24,7 @@ int files_open(struct store *s, const struct file_layout *layout, struct err *e)
     if (!s->conf.read_only) {
         int r = io_mkdir_all(io, s->conf.dir);
         if (r < 0)
-            return err_errno(e, r, "cannot make the directory", s->conf.dir);
+            return err_errno(e, r, "cannot create the directory", s->conf.dir);
     }
     struct files *f = xcalloc(1, sizeof(*f));
     f->store = s;

@@ -63,7 +63,7 @@ static int missing_dir(const struct store *s, struct err *e)
 {
     if (s->conf.read_only)
         return 0;
-    return err_set(e, -EIO, "the directory of the conversations is missing: %s", s->conf.dir);
+    return err_set(e, -EIO, "the directory of conversations is missing: %s", s->conf.dir);
 }
 
 static int jsonl_each_id(struct store *s, store_id_fn fn, void *ctx, struct err *e)

@@ -95,7 +95,7 @@ static int run(struct log_task *t, const struct store_io *io)
     if (r < 0)
         (void)io->unlink(io, temp);
     close(from);
-    return r < 0 ? err_errno(&t->err, r, "cannot mend", op->path) : 0;
+    return r < 0 ? err_errno(&t->err, r, "cannot repair line 1 of", op->path) : 0;
 }
 
 static void on_mended(struct log_task *t)
@@ -111,7 +111,7 @@ static void found(struct store_op *op)
 {
     op->step = NULL;
     if (!op->out.conv->acl.is_sealed) {
-        err_set(&op->err, -EALREADY, "line 1 of %.*s is sound", STR_ARG(op->id));
+        err_set(&op->err, -EALREADY, "line 1 of %.*s is not damaged", STR_ARG(op->id));
         op_done_later(op);
     } else if (!files_locate(op, op->id)) {
         op_done_later(op);

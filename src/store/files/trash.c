@@ -239,7 +239,7 @@ static int run_restore(struct log_task *t, const struct store_io *io)
     if (when < 0 || !trash_may_manage(op, trash_path(op, when, SUFFIXES[0])))
         return err_set(&t->err, -ENOENT, "%.*s is not in the trash", STR_ARG(op->id));
     if (access(op->path, F_OK) == 0)
-        return err_set(&t->err, -EEXIST, "this conversation exists already: %s", op->path);
+        return err_set(&t->err, -EEXIST, "this conversation already exists: %s", op->path);
     int r = 0;
     for (size_t i = ARRAY_LEN(SUFFIXES); r == 0 && i-- > 1;) {
         r = io->rename(io, trash_path(op, when, SUFFIXES[i]), live_path(op, SUFFIXES[i]));

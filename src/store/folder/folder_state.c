@@ -53,7 +53,7 @@ static int state_path(struct arena *a, const char *root, const char *name, const
 {
     size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_-");
     if (n == 0 || n > STATE_NAME_MAX || name[n])
-        return err_set(e, -EINVAL, "\"%s\" is not the name of a state", name);
+        return err_set(e, -EINVAL, "\"%s\" is not a valid state name (a-z, 0-9, _ and -)", name);
     *ret = arena_printf(a, "%s/state/%s.json", root, name).p;
     return 0;
 }
@@ -96,7 +96,7 @@ int folder_state_write(const char *root, const char *name, const struct json *v,
     buf_init(&b, FOLDER_STATE_MAX);
     int r = state_path(&a, root, name, &path, e);
     if (r == 0 && (json_write_pretty(&b, v) < 0 || buf_add_char(&b, '\n') < 0))
-        r = err_set(e, -E2BIG, "the state \"%s\" is too large", name);
+        r = err_set(e, -E2BIG, "state/%s.json is too large", name);
     else if (r == 0 && (r = replace(&a, root, path, buf_str(&b))) < 0)
         err_errno(e, r, "cannot write", path);
     buf_done(&b);

@@ -66,7 +66,7 @@ static int make_directories(struct store *s, const char *conversations, struct e
 {
     const struct store_io *io = appender_io(s->env->appender);
     int r = s->conf.read_only ? 0 : io_mkdir_all(io, conversations);
-    return r < 0 ? err_errno(e, r, "cannot make the directory", conversations) : 0;
+    return r < 0 ? err_errno(e, r, "cannot create the directory", conversations) : 0;
 }
 
 static int folder_open(struct store *s, struct err *e)

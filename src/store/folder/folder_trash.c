@@ -216,7 +216,7 @@ static int run_restore(struct log_task *t, const struct store_io *io)
     const char *to = arena_printf(&op->arena, "%s/%s", c->dir, p.name.p).p;
     catalog_describe(&op->arena, from, &p);
     if (!catalog_reserve(c, op->id, &p))
-        return err_set(&t->err, -EEXIST, "this conversation exists already: %.*s", STR_ARG(op->id));
+        return err_set(&t->err, -EEXIST, "this conversation already exists: %.*s", STR_ARG(op->id));
     int r = io->rename(io, from, to);
     if (r == 0)
         r = io_sync_dir(io, c->dir);

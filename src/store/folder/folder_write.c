@@ -125,7 +125,7 @@ static bool prepare_place(struct store_op *op, struct folder_place *ret)
     int64_t now_ms = clock_now_ms();
     *ret = new_place(op, now_ms);
     if (!reserve(op, ret)) {
-        err_set(&op->err, -EEXIST, "this conversation exists already: %.*s", STR_ARG(op->id));
+        err_set(&op->err, -EEXIST, "this conversation already exists: %.*s", STR_ARG(op->id));
         return false;
     }
     const struct conv_create *spec = &op->in.create;

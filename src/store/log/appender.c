@@ -221,7 +221,8 @@ static void refuse(struct appender *a, struct log_task *t)
     struct refusal *r = xcalloc(1, sizeof(*r));
     r->task = t;
     err_set(&t->err, -ENOBUFS,
-            "this conversation is written faster than the disk can take it; try again");
+            "too much data is waiting to be written to this conversation (slow disk?); try again "
+            "later");
     defer_init(&r->later, on_refusal, r);
     defer_start(a->loop, &r->later);
 }

@@ -124,7 +124,7 @@ static void ended(struct commit_group *g)
 static void report(struct commit_group *g)
 {
     log_warn(loop_log(g->appender->loop), "store",
-             "%s; appends to these conversations are synced one by one for now", g->err.msg);
+             "%s; until the next attempt each conversation is synced separately", g->err.msg);
     g->not_before_ms = clock_mono_ms() + COMMIT_RETRY_MS;
 }
 
@@ -187,11 +187,10 @@ static void keep_journal(struct commit_group *g)
     if (g->state == COMMIT_KEPT)
         return;
     g->state = COMMIT_KEPT;
-    log_warn(
-        loop_log(g->appender->loop), "store",
-        "%s is kept, because it holds what could not be synced; the next start of nb writes it "
-        "again",
-        g->journal.path);
+    log_warn(loop_log(g->appender->loop), "store",
+             "the journal %s is kept because a conversation could not be synced; nb replays the "
+             "journal when it starts again",
+             g->journal.path);
 }
 
 static void count(struct commit_group *g)

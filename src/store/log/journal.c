@@ -103,13 +103,13 @@ int journal_open(struct journal *j, const struct store_io *io, const char *dir, 
     *j = (struct journal){.io = io, .fd = -1, .half_bytes = half_bytes, .generation = 1};
     if (snprintf(own_dir, sizeof(own_dir), "%s/" JOURNAL_DIR, dir) >= (int)sizeof(own_dir) ||
         snprintf(path, sizeof(path), "%s/%s", own_dir, unique) >= (int)sizeof(path))
-        return err_errno(e, -ENAMETOOLONG, "cannot make a journal in", dir);
+        return err_errno(e, -ENAMETOOLONG, "cannot create a journal in", dir);
     j->path = str_dup(str_from(path));
     buf_init(&j->batch, half_bytes);
     int r = make(j, own_dir);
     if (r < 0) {
         journal_close(j);
-        return err_errno(e, r, "cannot make a journal in", own_dir);
+        return err_errno(e, r, "cannot create a journal in", own_dir);
     }
     return 0;
 }

@@ -67,9 +67,11 @@ static int lock(int fd, const char *path, struct err *e)
     int pid = log_file_writer(fd);
     if (pid > 0)
         return err_set(e, -EBUSY,
-                       "%s is being written by another process (pid %d); use that one, or stop it",
+                       "%s is locked by another process (pid %d) that writes it; use that process, "
+                       "or stop it",
                        path, pid);
-    return err_set(e, -EBUSY, "%s is being written by another process; use that one, or stop it",
+    return err_set(e, -EBUSY,
+                   "%s is locked by another process that writes it; use that process, or stop it",
                    path);
 }
 
@@ -92,20 +94,20 @@ static void note_recovery(struct log_file *f, const struct recovery *r)
 {
     if (r->torn_bytes)
         err_set(&f->notice, -EIO,
-                "%s ended in %lld bytes of an unfinished line (a crash, or a full disk); they were "
+                "%s ended in an unfinished line of %lld bytes (crash or full disk?); the line was "
                 "moved to %s.torn",
                 f->path, (long long)r->torn_bytes, f->path);
     else if (r->was_terminated)
-        err_set(&f->notice, -EIO, "the last line of %s had no line feed; it was added", f->path);
+        err_set(&f->notice, -EIO, "added the missing line feed to the last line of %s", f->path);
 }
 
 static int check_kind(int fd, const char *path, struct err *e)
 {
     struct stat st;
     if (fstat(fd, &st) < 0)
-        return err_errno(e, -errno, "cannot examine", path);
+        return err_errno(e, -errno, "cannot read the attributes of", path);
     if (!S_ISREG(st.st_mode))
-        return err_set(e, -EISDIR, "%s is not a file", path);
+        return err_set(e, -EISDIR, "%s is not a regular file", path);
     return 0;
 }
 
@@ -123,7 +125,7 @@ static int open_fresh(struct log_file *f, struct err *e)
     if (code == 0)
         code = recover_tail(f->io, fd, f->path, &r, e);
     if (code == 0 && adopt(f, fd, r.length) < 0)
-        code = err_errno(e, -EIO, "cannot examine", f->path);
+        code = err_errno(e, -EIO, "cannot read the attributes of", f->path);
     if (code < 0) {
         close(fd);
         return code;
@@ -149,7 +151,7 @@ int log_file_open(struct log_file *f, struct err *e)
     if (f->fd >= 0 && !has_changed(f))
         return 0;
     if (f->fd >= 0) {
-        err_set(&f->notice, -EIO, "%s was changed by somebody else while nb had it open", f->path);
+        err_set(&f->notice, -EIO, "%s was changed by another program while nb had it open", f->path);
         log_file_close(f);
         if (log_file_failed(f)) {
             *e = f->failure;
@@ -179,7 +181,7 @@ int log_file_write(struct log_file *f, struct iovec *iov, size_t n, struct err *
     if (r < 0) {
         int cut = f->io->truncate(f->io, f->fd, f->length);
         if (cut < 0)
-            return fail_for_good(f, cut, "cannot take back an unfinished write to", e);
+            return fail_for_good(f, cut, "cannot undo an incomplete write to", e);
         f->is_anchored = false; /* a loss of power may bring back what was taken back */
         return err_errno(e, r, "cannot write", f->path);
     }
@@ -265,7 +267,7 @@ static int build(struct log_file *f, const char *temp, int fd, const str *lines,
         return err_errno(e, r, "cannot write", f->path);
     r = f->io->link(f->io, temp, f->path);
     if (r == -EEXIST)
-        return err_set(e, r, "this conversation exists already: %s", f->path);
+        return err_set(e, r, "this conversation already exists: %s", f->path);
     if (r == 0 && syncs_creation(f) && (r = io_sync_parent(f->io, f->path)) < 0)
         (void)f->io->unlink(f->io, f->path);
     if (r == 0)
@@ -277,7 +279,7 @@ static int build(struct log_file *f, const char *temp, int fd, const str *lines,
 int log_file_create(struct log_file *f, const str *lines, size_t n, struct err *e)
 {
     if (f->fd >= 0 && !has_changed(f))
-        return err_set(e, -EEXIST, "this conversation exists already: %s", f->path);
+        return err_set(e, -EEXIST, "this conversation already exists: %s", f->path);
     log_file_close(f);
     char temp[PATH_MAX], unique[RANDOM_ID_MAX];
     random_id("new", unique);

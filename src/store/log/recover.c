@@ -52,14 +52,14 @@ int recover_tail(const struct store_io *io, int fd, const char *path, struct rec
     if (r > 0 || start == 0) {
         r = io_write(io, fd, STR("\n"));
         if (r < 0)
-            return err_errno(e, r, "cannot end the last line of", path);
+            return err_errno(e, r, "cannot add the missing line feed to", path);
         ret->length = st.st_size + 1;
         ret->was_terminated = true;
         return 0;
     }
     r = move_aside(io, fd, path, start, st.st_size);
     if (r < 0)
-        return err_errno(e, r, "cannot move the torn end aside of", path);
+        return err_errno(e, r, "cannot save the incomplete last line of", path);
     ret->length = start;
     ret->torn_bytes = st.st_size - start;
     return 0;

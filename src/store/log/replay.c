@@ -246,7 +246,7 @@ static bool may_be_journal(int fd)
 /* Somebody put it there. */
 static int refuse(struct replay *r, const char *path)
 {
-    return err_set(r->err, -EBADMSG, "%s is not a journal of nb; move it away", path);
+    return err_set(r->err, -EBADMSG, "%s is not an nb journal; move the file elsewhere", path);
 }
 
 static int replay_one(struct replay *r, const char *path)
@@ -318,22 +318,23 @@ void replay_tell(const struct replay_report *r, const char *dir, replay_say say,
     struct err e;
     if (r->logs > 0) {
         err_set(&e, -EIO,
-                "%zu conversations in %s ended too early (a loss of power?); %llu bytes were "
-                "written again from the journal",
+                "%zu conversations in %s were incomplete (power loss?); %llu bytes were restored "
+                "from the journal",
                 r->logs, dir, (unsigned long long)r->bytes);
         say(ctx, e.msg);
     }
     if (r->set_aside > 0) {
         err_set(&e, -EIO,
-                "%zu records of the journal do not fit their conversation, like one of %s; they "
-                "were put beside it, in .torn",
+                "%zu journal records do not match their conversation, for example a record of %s; "
+                "they were saved in a .torn file beside the conversation",
                 r->set_aside, r->example);
         say(ctx, e.msg);
     }
     if (r->unwritable > 0) {
         err_set(&e, -EACCES,
-                "%zu conversations may lack their end, like %s: it is in the journal, and they "
-                "may not be written; give nb the right to, and start it again",
+                "%zu conversations may be incomplete, for example %s: the journal holds their last "
+                "events, but nb has no permission to write the files; make the files writable "
+                "and restart nb",
                 r->unwritable, r->example);
         say(ctx, e.msg);
     }

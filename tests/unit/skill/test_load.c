@@ -397,7 +397,7 @@ static void test_personal_skills_are_in_one_view_and_replace_nothing(void **stat
     (void)skills_context(w->set, &common);
     (void)skills_context(view, &mine);
     assert_int_equal(mine, common + 1);
-    assert_problem(w->set, SKILL_ERROR, "replaces no skill");
+    assert_problem(w->set, SKILL_ERROR, "cannot replace a skill");
     assert_ptr_equal(skills_for(w->set, STR("usr_bob")), w->set);
     assert_ptr_equal(skills_for(w->set, STR_NONE), w->set);
     /* A reference to a view keeps the whole set. */

@@ -540,7 +540,7 @@ static int run_shared_round(int dies_at, int round, int *restored)
     write_all(r, writers);
     int calls = lose_and_reopen(r, d);
     *restored += strstr(r->logged, "from the journal") != NULL;
-    assert_null(strstr(r->logged, "do not fit"));
+    assert_null(strstr(r->logged, "do not match"));
     for (int i = 0; i < LOGS; i++)
         check_writer(r, &writers[i], round);
     char own_dir[400];

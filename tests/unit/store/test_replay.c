@@ -305,7 +305,7 @@ static void test_what_is_no_journal_is_named(void **state)
     journal_close(&t->journal);
     assert_int_equal(symlink("/dev/null", path), 0);
     assert_int_equal(replay_journals(&store_io_system, t->dir, &report, &e), -EBADMSG);
-    assert_non_null(strstr(e.msg, JOURNAL_PREFIX "link is not a journal of nb"));
+    assert_non_null(strstr(e.msg, JOURNAL_PREFIX "link is not an nb journal"));
     path = path_of(t, JOURNAL_DIR "/" JOURNAL_PREFIX "link");
     assert_int_equal(unlink(path), 0);
     assert_int_equal(mkdir(path, 0700), 0);
