@@ -13,8 +13,8 @@ struct release {
     void *ctx;
 };
 
-static void on_tick(void *ctx);
-static void on_settle(void *ctx);
+static void on_appender_tick(void *ctx);
+static void on_check_releases(void *ctx);
 static void on_flush(void *ctx);
 
 struct appender *appender_new_with(struct loop *l, const struct appender_conf *conf)
@@ -36,8 +36,8 @@ struct appender *appender_new_with(struct loop *l, const struct appender_conf *c
     list_init(&a->releases);
     list_init(&a->ready);
     defer_init(&a->flush, on_flush, a);
-    defer_init(&a->settle, on_settle, a);
-    timer_init(&a->tick, l, on_tick, a);
+    defer_init(&a->check_releases, on_check_releases, a);
+    timer_init(&a->tick, l, on_appender_tick, a);
     return a;
 }
 
@@ -53,9 +53,9 @@ const struct store_io *appender_io(const struct appender *a)
 
 /* ---- jobs ---- */
 
-static void on_done(struct job *j);
+static void on_log_job_done(struct job *j);
 
-static void work(struct job *j)
+static void log_job_work(struct job *j)
 {
     log_work(CONTAINER_OF(j, struct log, job));
 }
@@ -63,20 +63,23 @@ static void work(struct job *j)
 void log_start(struct log *l, enum log_step step)
 {
     assert(!l->is_busy);
+    assert((step == STEP_WRITE) == !list_empty(&l->batch));
     l->step = step;
     l->is_busy = true;
-    l->job.work = work;
-    l->job.done = on_done;
+    l->job.work = log_job_work;
+    l->job.done = on_log_job_done;
     pool_submit(l->appender->pool, &l->job);
 }
 
 void log_take_batch(struct log *l)
 {
     size_t taken = 0;
+    assert(!l->is_busy && list_empty(&l->batch));
     while (!list_empty(&l->queue) && taken < APPENDER_BATCH_TASKS) {
         struct log_task *t = LIST_ENTRY(l->queue.next, struct log_task, node);
         if (t->kind != LOG_APPEND && taken > 0)
-            break;
+            break; /* create and run need a batch for themselves */
+        assert(l->queued > 0 && l->queued_bytes >= t->bytes);
         list_del(&t->node);
         list_push(&l->batch, &t->node);
         l->queued--;
@@ -87,7 +90,8 @@ void log_take_batch(struct log *l)
     }
 }
 
-/* Waiting for the end of the turn costs nothing and lets whoever was just answered join. */
+/* Jobs start at the end of the loop turn: a writer whose append was just acknowledged often
+ * appends again in the same turn, and both tasks then share one sync. */
 static void make_ready(struct log *l)
 {
     struct appender *a = l->appender;
@@ -103,8 +107,9 @@ static void on_flush(void *ctx)
     struct list_node *n;
     while ((n = list_pop(&a->ready)) != NULL) {
         struct log *l = LIST_ENTRY(n, struct log, ready);
-        if (commit_takes(l))
-            continue;
+        assert(!l->is_busy && !list_empty(&l->queue));
+        if (commit_try_share(l))
+            continue; /* commit_flush below starts it with the others of its group */
         log_take_batch(l);
         log_start(l, STEP_WRITE);
     }
@@ -123,14 +128,14 @@ static void log_free(struct log *l)
     free(l);
 }
 
-/* A failed log stays known without a file, so that nothing is written to it again. */
-static void after_close(struct log *l)
+/* A failed log stays in the map without an open file, so that nothing is written to it again. */
+static void free_closed_log(struct log *l)
 {
     if (!log_file_failed(&l->file))
         log_free(l);
 }
 
-static void on_done(struct job *j)
+static void on_log_job_done(struct job *j)
 {
     log_finish(CONTAINER_OF(j, struct log, job));
 }
@@ -138,28 +143,32 @@ static void on_done(struct job *j)
 void log_finish(struct log *l)
 {
     struct appender *a = l->appender;
+    assert(l->is_busy && l->file.unsynced == 0);
     l->is_busy = false;
     l->is_open = log_file_is_open(&l->file);
     l->has_failed = log_file_failed(&l->file);
     l->end = (uint64_t)l->file.length;
     log_file_report(&l->file, loop_log(a->loop));
+    /* From here on the log may start its next job or be freed, so the finished tasks must not
+     * stay in its batch while their callbacks run. */
     struct list_node done = LIST_HEAD_INIT(done), *n;
     while ((n = list_pop(&l->batch)) != NULL)
         list_push(&done, n);
-    if (commit_after(l))
+    if (commit_after_job(l))
         assert(l->is_busy);
     else if (!list_empty(&l->queue))
         make_ready(l);
     else if (!l->is_open)
-        after_close(l);
+        free_closed_log(l);
     if (!list_empty(&a->releases))
-        defer_start(a->loop, &a->settle);
+        defer_start(a->loop, &a->check_releases);
     while ((n = list_pop(&done)) != NULL) {
         struct log_task *t = LIST_ENTRY(n, struct log_task, node);
         t->done(t);
     }
 }
 
+/* A log with tasks is not closed now: log_finish comes back to it. */
 static void close_log(struct log *l)
 {
     if (l->is_busy || !list_empty(&l->queue))
@@ -167,6 +176,7 @@ static void close_log(struct log *l)
     log_start(l, STEP_CLOSE);
 }
 
+/* Closes nothing when every open log is in use: APPENDER_OPEN_MAX is then exceeded. */
 static void evict_one(struct appender *a)
 {
     LIST_FOREACH (it, &a->lru) {
@@ -203,7 +213,7 @@ static struct log *log_for(struct appender *a, const struct log_spec *spec)
     return l;
 }
 
-struct refusal {
+struct refusal { /* a task that is over its limit: `done` must not run inside submit */
     struct deferred later;
     struct log_task *task;
 };
@@ -216,7 +226,7 @@ static void on_refusal(void *ctx)
     t->done(t);
 }
 
-static void refuse(struct appender *a, struct log_task *t)
+static void refuse_task(struct appender *a, struct log_task *t)
 {
     struct refusal *r = xcalloc(1, sizeof(*r));
     r->task = t;
@@ -231,8 +241,9 @@ void appender_submit(struct appender *a, const struct log_spec *spec, struct log
 {
     err_clear(&t->err);
     struct log *l = log_for(a, spec);
+    /* A single task of any size is accepted, otherwise a large one could never be written. */
     if (l->queued_bytes > 0 && l->queued_bytes + t->bytes > APPENDER_QUEUE_BYTES) {
-        refuse(a, t);
+        refuse_task(a, t);
         return;
     }
     l->queued++;
@@ -252,14 +263,15 @@ bool appender_end(const struct appender *a, const char *path, uint64_t *ret_end)
     return true;
 }
 
-/* What a journal holds is safe; it is synced once the log is at rest. */
-static bool shall_sync(const struct log *l, uint64_t now)
+/* Lines in a journal are durable already, so their log is synced only after it was unused for
+ * APPENDER_INTERVAL_MS. A log with syncs_later has no journal and is synced at every tick. */
+static bool is_sync_due(const struct log *l, uint64_t now)
 {
     return log_file_needs_sync(&l->file) &&
            (l->file.syncs_later || now - l->used_ms >= APPENDER_INTERVAL_MS);
 }
 
-static void on_tick(void *ctx)
+static void on_appender_tick(void *ctx)
 {
     struct appender *a = ctx;
     uint64_t now = clock_mono_ms();
@@ -269,15 +281,16 @@ static void on_tick(void *ctx)
             continue;
         if (now - l->used_ms >= APPENDER_IDLE_MS)
             close_log(l);
-        else if (shall_sync(l, now))
+        else if (is_sync_due(l, now))
             log_start(l, STEP_SYNC);
     }
     if (commit_tick(a) || !list_empty(&a->lru))
         timer_start(&a->tick, APPENDER_INTERVAL_MS);
 }
 
-/* ---- letting go ---- */
+/* ---- release ---- */
 
+/* Closes the logs of an owner; true when none is left. */
 static bool release_logs(struct appender *a, const void *owner)
 {
     bool is_empty = true;
@@ -286,7 +299,7 @@ static bool release_logs(struct appender *a, const void *owner)
         if (l->owner != owner)
             continue;
         if (!l->is_busy && !l->is_open && list_empty(&l->queue)) {
-            log_free(l);
+            log_free(l); /* failed, or never opened */
             continue;
         }
         is_empty = false;
@@ -295,7 +308,8 @@ static bool release_logs(struct appender *a, const void *owner)
     return is_empty;
 }
 
-static void on_settle(void *ctx)
+/* Logs first: a journal is removed only after every log in it is synced. */
+static void on_check_releases(void *ctx)
 {
     struct appender *a = ctx;
     LIST_FOREACH (it, &a->releases) {
@@ -313,7 +327,7 @@ void appender_release(struct appender *a, const void *owner, loop_fn done, void 
     struct release *r = xcalloc(1, sizeof(*r));
     *r = (struct release){.owner = owner, .done = done, .ctx = ctx};
     list_push(&a->releases, &r->node);
-    defer_start(a->loop, &a->settle);
+    defer_start(a->loop, &a->check_releases);
 }
 
 void appender_free(struct appender *a)
@@ -323,7 +337,7 @@ void appender_free(struct appender *a)
     timer_stop(&a->tick);
     pool_free(a->pool);
     defer_stop(&a->flush);
-    defer_stop(&a->settle);
+    defer_stop(&a->check_releases);
     assert(list_empty(&a->releases));
     LIST_FOREACH (it, &a->lru) {
         struct log *l = LIST_ENTRY(it, struct log, lru);

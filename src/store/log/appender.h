@@ -2,17 +2,38 @@
  *
  * Every log has a queue of tasks. A pool thread takes all appends that wait for one log,
  * writes them with one writev and syncs once, so that many writers share the cost of a
- * sync; tasks of one log are done in the order they were submitted. All functions are for
- * the loop thread, `prepare` and `run` are called on a pool thread, `done` on the loop.
+ * sync; tasks of one log finish in the order in which they were submitted. All functions are
+ * for the loop thread, `prepare` and `run` are called on a pool thread, `done` on the loop.
  *
- * Where syncs are frequent, all logs of a directory share one: what was appended to them goes
- * into a journal (journal.h), and they are synced themselves when it is full, when they are
- * idle or closed, and before anything but an append is done to them (commit.h).
+ * While syncs are frequent, all logs of a directory share one sync: the appended lines are also
+ * written to a journal (journal.h), and only the journal is synced. The logs themselves are
+ * synced when the journal is full, when they are idle or closed, and before any task that is
+ * not an append (commit.h).
  *
- * A log is opened by its first task, locked (flock) against other processes, repaired
- * (recover.h), kept open while it is in use and closed when idle. Failed writes are taken
- * back by cutting the log to its known length. A failed sync fails the log for good: the
- * kernel may have dropped the pages, so trying again could acknowledge what is lost. */
+ * The first task of a log opens the file, locks it (flock) against other processes and repairs
+ * it (recover.h). The log stays open while it is in use and is closed when idle. A failed write
+ * is undone by truncating the log to its last known length. A failed sync makes the log fail
+ * permanently: the kernel may have dropped the pages, so that a later sync could report success
+ * for data that is lost.
+ *
+ * The life of a log (struct log in appender_impl.h):
+ *
+ *               submit           on_flush: own job, or job of the group
+ *     (absent) --------> READY ------------------------------> BUSY
+ *                        ^   ^                                 |  |
+ *                        |   +---- job done, tasks queued -----+  |
+ *                        |                                        | job done, queue empty
+ *                        +------ submit ------ OPEN <-------------+
+ *                                               |
+ *     (freed) <--- job done --- BUSY closing <--+  idle, evicted or released
+ *
+ * A log that failed permanently stays in the map after it is closed, so that later tasks get the
+ * error instead of a second chance to write. Releasing its owner frees it; creating a new file
+ * in its place clears the failure.
+ *
+ * Order of callbacks after a job: the log is updated first (its acknowledged end, its next job),
+ * then `done` is called for each task of the batch in the order of submission. `done` may submit
+ * again or release the owner. No `done` is called from inside appender_submit. */
 #pragma once
 
 #include "loop/pool.h"
@@ -32,42 +53,43 @@ struct log_task;
 enum log_sync { LOG_SYNC_ALWAYS, LOG_SYNC_INTERVAL, LOG_SYNC_NEVER };
 
 struct log_spec {
-    const char *path;  /* the log's key */
-    const void *owner; /* appender_release */
+    const char *path;  /* the key of the log */
+    const void *owner; /* for appender_release */
     enum log_sync sync;
-    const char *journal_dir; /* where <path> lies and a journal may be kept; NULL = never */
+    const char *journal_dir; /* the directory of <path>, if it may have a journal; NULL = none */
 };
 
 enum log_task_kind {
-    LOG_CREATE, /* makes the log with these lines; -EEXIST */
+    LOG_CREATE, /* creates the log with these lines; -EEXIST */
     LOG_APPEND, /* -ENOENT */
-    LOG_RUN,    /* `run` alone with the log: deletes, renames */
+    LOG_RUN,    /* calls `run` while no other task uses the log: delete, rename */
 };
 
-/* Embedded in the caller's own struct, which lives until `done`. */
+/* Embedded in a struct of the caller, which must live until `done`. */
 struct log_task {
     struct list_node node;
     enum log_task_kind kind;
-    bool needs_lock; /* LOG_RUN: the log exists and nobody else may write it meanwhile */
-    bool spares_log; /* LOG_RUN: works beside the log, which may stay open */
-    str *lines;      /* each with its line feed; only read after prepare */
+    bool needs_lock; /* LOG_RUN: opens and locks the log first, so that no other process writes */
+    bool spares_log; /* LOG_RUN: `run` does not touch the log file, which may stay open */
+    str *lines;      /* each with its line feed; read only after `prepare` */
     size_t n;
-    size_t bytes; /* about how much the lines hold, for the ceiling */
+    size_t bytes; /* approximate size of the lines, for APPENDER_QUEUE_BYTES */
     /* Makes the final lines, on the pool thread, right before they are written. May be NULL. */
     int (*prepare)(struct log_task *t, const struct store_io *io);
     struct chain *chain; /* of the log, for `prepare` of an append */
     int (*run)(struct log_task *t, const struct store_io *io);
     void (*done)(struct log_task *t);
 
-    /* the answer */
-    uint64_t start; /* where the first line begins */
+    /* the result */
+    uint64_t start; /* offset of the first line in the log */
     struct err err;
 };
 
 struct appender_conf { /* 0 or NULL = the default */
     unsigned threads;
     const struct store_io *io;
-    unsigned journal_after; /* syncs of the logs of one directory within APPENDER_INTERVAL_MS */
+    unsigned journal_after; /* syncs in one directory within APPENDER_INTERVAL_MS that create a
+                               journal */
     size_t journal_bytes;   /* of each half */
 };
 
@@ -75,14 +97,14 @@ struct appender_conf { /* 0 or NULL = the default */
 
 struct appender *appender_new(struct loop *l, unsigned threads);
 struct appender *appender_new_with(struct loop *l, const struct appender_conf *conf);
-/* Nothing may be queued; closes what is still open. */
+/* No task may be queued. Closes the logs that are still open; blocking. */
 void appender_free(struct appender *a);
 const struct store_io *appender_io(const struct appender *a);
 
 void appender_submit(struct appender *a, const struct log_spec *spec, struct log_task *t);
 
-/* The acknowledged length of a log that is open here: readers look no further. False when
- * it is not open. */
+/* The acknowledged length of a log that is open here: readers must not read beyond it. False
+ * when the log is not open. */
 bool appender_end(const struct appender *a, const char *path, uint64_t *ret_end);
 
 /* Closes and unlocks all logs of an owner, then calls done (never before returning). */

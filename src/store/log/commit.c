@@ -6,8 +6,8 @@
 #include "base/clock.h"
 #include "store/log/appender_impl.h"
 
-/* What a record needs besides the lines as they were given: its head and name; per line a time
- * and a link of the chain. A guess, and a batch that is larger is synced log by log. */
+/* Bytes that a record adds to the submitted lines: its head and name, and per line a time and a
+ * hash of the chain. This is an estimate: a batch that turns out larger is synced log by log. */
 enum { RECORD_OVERHEAD = 256, LINE_OVERHEAD = 256 };
 
 struct commit_group *commit_group_for(struct appender *a, const void *owner, const char *dir)
@@ -30,7 +30,7 @@ struct commit_group *commit_group_for(struct appender *a, const void *owner, con
 
 void commit_free(struct commit_group *g)
 {
-    assert(!g->is_busy && list_empty(&g->waiting));
+    assert(!g->is_busy && list_empty(&g->waiting) && list_empty(&g->logs));
     if (g->journal.fd >= 0 && g->state != COMMIT_KEPT)
         (void)journal_remove(&g->journal);
     journal_close(&g->journal);
@@ -53,15 +53,18 @@ static void add_record(struct journal *j, const struct log *l)
     }
 }
 
-static void share(struct commit_group *g)
+/* The logs are written first, so that the journal has no record of an append that failed. */
+static void share_batch(struct commit_group *g)
 {
     journal_begin(&g->journal);
     LIST_FOREACH (it, &g->logs) {
         struct log *l = LIST_ENTRY(it, struct log, ready);
-        if (!log_put(l))
+        if (!log_write_batch(l))
             continue;
-        if (!l->file.is_anchored) { /* it was opened anew: what lies before may not be safe */
-            log_settle(l);
+        /* The file was reopened: bytes before the record may not be on disk, and replay cannot
+         * restore a record behind a gap. */
+        if (!l->file.is_anchored) {
+            log_sync_batch(l);
             continue;
         }
         add_record(&g->journal, l);
@@ -70,19 +73,20 @@ static void share(struct commit_group *g)
     LIST_FOREACH (it, &g->logs) {
         struct log *l = LIST_ENTRY(it, struct log, ready);
         if (l->file.unsynced == 0)
-            continue;
+            continue; /* failed, or synced above */
         if (r == 0)
-            log_entrust(l);
+            log_mark_journaled(l);
         else
-            log_settle(l);
+            log_sync_batch(l);
     }
+    /* -ENOBUFS: the estimate of the size was too low; the journal itself still works. */
     if (r < 0 && r != -ENOBUFS)
         err_errno(&g->err, r, "cannot write the journal", g->journal.path);
 }
 
 static void share_work(struct job *j)
 {
-    share(CONTAINER_OF(j, struct commit_group, job));
+    share_batch(CONTAINER_OF(j, struct commit_group, job));
 }
 
 static void open_work(struct job *j)
@@ -102,7 +106,8 @@ static void remove_work(struct job *j)
 
 /* ---- on the loop thread: the life of the journal ---- */
 
-static void start(struct commit_group *g, void (*work)(struct job *j), void (*done)(struct job *j))
+static void group_start(struct commit_group *g, void (*work)(struct job *j),
+                        void (*done)(struct job *j))
 {
     assert(!g->is_busy);
     err_clear(&g->err);
@@ -112,64 +117,70 @@ static void start(struct commit_group *g, void (*work)(struct job *j), void (*do
     pool_submit(g->appender->pool, &g->job);
 }
 
-static void ended(struct commit_group *g)
+/* After a job: logs and releases that waited for the group continue in the next callback. */
+static void group_job_done(struct commit_group *g)
 {
+    assert(g->is_busy);
     g->is_busy = false;
     if (!list_empty(&g->waiting))
         defer_start(g->appender->loop, &g->appender->flush);
     if (!list_empty(&g->appender->releases))
-        defer_start(g->appender->loop, &g->appender->settle);
+        defer_start(g->appender->loop, &g->appender->check_releases);
 }
 
-static void report(struct commit_group *g)
+static void report_journal_error(struct commit_group *g)
 {
     log_warn(loop_log(g->appender->loop), "store",
              "%s; until the next attempt each conversation is synced separately", g->err.msg);
     g->not_before_ms = clock_mono_ms() + COMMIT_RETRY_MS;
 }
 
-static void on_opened(struct job *j)
+static void on_journal_opened(struct job *j)
 {
     struct commit_group *g = CONTAINER_OF(j, struct commit_group, job);
+    assert(g->state == COMMIT_OPENING);
     g->state = g->err.code ? COMMIT_DIRECT : COMMIT_SHARED;
     g->syncs = g->quiet = 0;
     if (g->err.code)
-        report(g);
-    ended(g);
+        report_journal_error(g);
+    group_job_done(g);
 }
 
-static void on_removed(struct job *j)
+static void on_journal_removed(struct job *j)
 {
     struct commit_group *g = CONTAINER_OF(j, struct commit_group, job);
+    assert(g->state == COMMIT_REMOVING);
     g->state = COMMIT_DIRECT;
     g->syncs = 0;
     if (g->err.code)
-        report(g);
-    ended(g);
+        report_journal_error(g);
+    group_job_done(g);
 }
 
-/* The halves that shall be let go of. */
-static unsigned due(const struct commit_group *g)
+/* Bits of the journal halves whose logs must be synced before the halves are reused: the one that
+ * is not being filled while the journal is in use, both when the journal ends. */
+static unsigned halves_to_sync(const struct commit_group *g)
 {
     return g->state == COMMIT_SHARED ? 1u << !g->journal.half : 3;
 }
 
-/* Those at work come by commit_after. */
-static void sync_due(struct commit_group *g)
+/* Logs with a job or with tasks are skipped: commit_after_job syncs them after that job. */
+static void sync_old_logs(struct commit_group *g)
 {
     LIST_FOREACH (it, &g->appender->lru) {
         struct log *l = LIST_ENTRY(it, struct log, lru);
-        if (l->group == g && l->halves & due(g) && !l->is_busy && list_empty(&l->queue) &&
-            log_file_needs_sync(&l->file))
+        if (l->group == g && l->halves & halves_to_sync(g) && !l->is_busy &&
+            list_empty(&l->queue) && log_file_needs_sync(&l->file))
             log_start(l, STEP_SYNC);
     }
 }
 
-static void advance(struct commit_group *g)
+/* ENDING -> REMOVING, as soon as no log needs the journal. */
+static void remove_when_clean(struct commit_group *g)
 {
     if (g->state == COMMIT_ENDING && !g->is_busy && g->dirty[0] + g->dirty[1] == 0) {
         g->state = COMMIT_REMOVING;
-        start(g, remove_work, on_removed);
+        group_start(g, remove_work, on_journal_removed);
     }
 }
 
@@ -178,14 +189,16 @@ static void end_journal(struct commit_group *g)
     if (g->state != COMMIT_SHARED)
         return;
     g->state = COMMIT_ENDING;
-    sync_due(g);
-    advance(g);
+    sync_old_logs(g);
+    remove_when_clean(g);
 }
 
+/* The journal has the only durable copy of some lines: replay restores them at the next start. */
 static void keep_journal(struct commit_group *g)
 {
     if (g->state == COMMIT_KEPT)
         return;
+    assert(g->state == COMMIT_SHARED || g->state == COMMIT_ENDING);
     g->state = COMMIT_KEPT;
     log_warn(loop_log(g->appender->loop), "store",
              "the journal %s is kept because a conversation could not be synced; nb replays the "
@@ -193,13 +206,13 @@ static void keep_journal(struct commit_group *g)
              g->journal.path);
 }
 
-static void count(struct commit_group *g)
+static void count_sync(struct commit_group *g)
 {
     if (g->state != COMMIT_DIRECT || ++g->syncs < g->appender->conf.journal_after ||
         clock_mono_ms() < g->not_before_ms)
         return;
     g->state = COMMIT_OPENING;
-    start(g, open_work, on_opened);
+    group_start(g, open_work, on_journal_opened);
 }
 
 bool commit_tick(struct appender *a)
@@ -218,7 +231,7 @@ bool commit_tick(struct appender *a)
 
 /* ---- on the loop thread: logs ---- */
 
-static void mark(struct log *l)
+static void mark_in_journal(struct log *l)
 {
     struct commit_group *g = l->group;
     unsigned bit = 1u << g->journal.half;
@@ -226,24 +239,27 @@ static void mark(struct log *l)
     l->halves |= bit;
 }
 
-static void unmark(struct log *l)
+static void mark_synced(struct log *l)
 {
-    for (int half = 0; half < 2; half++)
+    for (int half = 0; half < 2; half++) {
+        assert(!(l->halves >> half & 1) || l->group->dirty[half] > 0);
         l->group->dirty[half] -= l->halves >> half & 1;
+    }
     l->halves = 0;
 }
 
-bool commit_after(struct log *l)
+bool commit_after_job(struct log *l)
 {
     struct commit_group *g = l->group;
+    assert(!l->is_busy);
     if (!g || !l->halves)
         return false;
     if (l->file.is_dirty && l->file.is_lost) {
-        keep_journal(g);
+        keep_journal(g); /* another sync would not make the lines durable */
     } else if (!l->file.is_dirty) {
-        unmark(l);
-        advance(g);
-    } else if (l->halves & due(g)) {
+        mark_synced(l);
+        remove_when_clean(g);
+    } else if (l->halves & halves_to_sync(g)) {
         log_start(l, STEP_SYNC);
         return true;
     }
@@ -256,10 +272,10 @@ void commit_forget(struct log *l)
         return;
     if (l->file.is_dirty)
         keep_journal(l->group);
-    unmark(l);
+    mark_synced(l);
 }
 
-/* A few small appends to a log that is safe on disk up to where they begin. */
+/* Small appends to a log whose bytes up to the append are durable (is_anchored). */
 static bool is_shareable(const struct log *l)
 {
     const struct log_task *first = LIST_ENTRY(l->queue.next, struct log_task, node);
@@ -272,12 +288,13 @@ static bool may_share(const struct log *l)
     return l->group->state == COMMIT_SHARED && is_shareable(l);
 }
 
-bool commit_takes(struct log *l)
+bool commit_try_share(struct log *l)
 {
+    assert(!l->is_busy && !list_empty(&l->queue));
     if (!l->group || !is_shareable(l))
         return false;
     if (!may_share(l)) {
-        count(l->group);
+        count_sync(l->group);
         return false;
     }
     list_push(&l->group->waiting, &l->ready);
@@ -291,27 +308,31 @@ static void start_direct(struct log *l)
     log_start(l, STEP_WRITE);
 }
 
-static size_t need(const struct log *l)
+static size_t bytes_needed(const struct log *l)
 {
     return l->queued_bytes + RECORD_OVERHEAD + l->queued * LINE_OVERHEAD;
 }
 
-/* Room for a batch that begins with this log: the rest of the half, or the other one. 0 when
- * that is not free yet. */
+/* Room for a batch that begins with this log: the rest of this half, or the other half. 0 when
+ * the other half still has unsynced logs. */
 static size_t find_room(struct commit_group *g, const struct log *first)
 {
-    size_t head = JOURNAL_BLOCK; /* and padding */
-    if (need(first) + head <= journal_room(&g->journal))
+    size_t head = JOURNAL_BLOCK; /* the head of the batch and its padding */
+    assert(!g->is_busy && g->state == COMMIT_SHARED);
+    if (bytes_needed(first) + head <= journal_room(&g->journal))
         return journal_room(&g->journal) - head;
     if (g->dirty[!g->journal.half] > 0)
         return 0;
     journal_switch(&g->journal);
-    sync_due(g);
-    return need(first) + head <= journal_room(&g->journal) ? journal_room(&g->journal) - head : 0;
+    sync_old_logs(g); /* in the background: the half just left must be free by the next switch */
+    return bytes_needed(first) + head <= journal_room(&g->journal)
+               ? journal_room(&g->journal) - head
+               : 0;
 }
 
-/* Moves from `waiting` to `logs` what one batch can hold; starts by itself what cannot share. */
-static void choose(struct commit_group *g)
+/* Moves from `waiting` to `logs` as many logs as one batch can hold. The others stay for the next
+ * batch; a log that cannot share (any more) gets a job of its own. */
+static void choose_logs(struct commit_group *g)
 {
     size_t room = 0, n = 0;
     LIST_FOREACH (it, &g->waiting) {
@@ -322,9 +343,9 @@ static void choose(struct commit_group *g)
             start_direct(l);
             continue;
         }
-        if (need(l) > room || n == COMMIT_LOGS)
+        if (bytes_needed(l) > room || n == COMMIT_LOGS)
             return;
-        room -= need(l);
+        room -= bytes_needed(l);
         n++;
         list_del(&l->ready);
         list_push(&g->logs, &l->ready);
@@ -333,39 +354,42 @@ static void choose(struct commit_group *g)
     }
 }
 
-static void on_shared(struct job *j)
+static void on_batch_shared(struct job *j)
 {
     struct commit_group *g = CONTAINER_OF(j, struct commit_group, job);
+    /* All logs are marked before the state changes: end_journal and remove_when_clean read
+     * `dirty`. */
     struct list_node logs = LIST_HEAD_INIT(logs), *n;
     while ((n = list_pop(&g->logs)) != NULL) {
         list_push(&logs, n);
         if (LIST_ENTRY(n, struct log, ready)->file.is_dirty)
-            mark(LIST_ENTRY(n, struct log, ready));
+            mark_in_journal(LIST_ENTRY(n, struct log, ready));
     }
     g->syncs++;
-    ended(g);
+    group_job_done(g);
     if (g->err.code) {
-        report(g);
+        report_journal_error(g);
         end_journal(g);
     }
-    advance(g);
+    remove_when_clean(g);
     while ((n = list_pop(&logs)) != NULL)
         log_finish(LIST_ENTRY(n, struct log, ready));
 }
 
-static void flush(struct commit_group *g)
+static void group_flush(struct commit_group *g)
 {
     if (g->is_busy)
-        return;
-    choose(g);
+        return; /* group_job_done flushes again */
+    assert(list_empty(&g->logs));
+    choose_logs(g);
     if (!list_empty(&g->logs))
-        start(g, share_work, on_shared);
+        group_start(g, share_work, on_batch_shared);
 }
 
 void commit_flush(struct appender *a)
 {
     LIST_FOREACH (it, &a->groups)
-        flush(LIST_ENTRY(it, struct commit_group, node));
+        group_flush(LIST_ENTRY(it, struct commit_group, node));
 }
 
 bool commit_release(struct appender *a, const void *owner)

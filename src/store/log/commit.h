@@ -1,30 +1,51 @@
 /* commit.h - the logs of one directory that share a sync, and the journal they share it through.
  *
- * A group counts what could be shared. When that is frequent it has a journal made, and from
- * then on a turn's appends to all its logs are one job: each log is written, one batch of the
- * journal is synced, all are acknowledged. When they are rare again the logs are synced and the
- * journal is removed, so that a quiet directory holds nothing but logs. What does not fit, or the
- * journal cannot take, is synced by itself. Private to the appender; loop thread. */
+ * A group counts the appends that could share a sync. When such appends are frequent, it creates a
+ * journal. From then on the appends of one loop turn to all its logs are one job: each log is
+ * written, one batch of the journal is synced, all appends are acknowledged. When such appends are
+ * rare again, the logs are synced and the journal is removed, so that a quiet directory holds only
+ * logs. An append that does not fit into the journal, or that the journal fails to store, is
+ * synced in its own log.
+ *
+ *                journal_after syncs              on_journal_opened
+ *     DIRECT ------------------------> OPENING ---------------------> SHARED
+ *       ^ ^                               |                             |
+ *       | +---------- failed -------------+      quiet, owner released, |
+ *       |                                        or a batch failed      v
+ *       +------- REMOVING <------ all logs synced ------------------ ENDING
+ *
+ *     SHARED, ENDING --- a log cannot be synced ---> KEPT   (until the owner is released)
+ *
+ * Who may touch what: the loop thread changes `state`, `waiting`, `dirty` and log.halves. While
+ * is_busy is set, one job of the group uses `journal`, `err` and the logs in `logs`, each of which
+ * is busy as well. The loop thread switches journal halves only between two jobs.
+ *
+ * Order in a shared job (commit.c share_batch, then on_batch_shared): write every log; sync the
+ * journal; on failure sync each log instead; on the loop thread mark the halves, change the state
+ * of the group, and only then call log_finish for each log, which calls the callbacks.
+ *
+ * A half of the journal may be overwritten only when dirty[half] is 0: each log with lines in that
+ * half has been synced. Private to the appender; loop thread. */
 #pragma once
 
 #include "loop/pool.h"
 #include "store/log/journal.h"
 
-#define COMMIT_LOG_BYTES (8u * 1024) /* of one log; more is worth a sync, less is not worth one */
-#define COMMIT_LOGS      256
-#define COMMIT_QUIET     8     /* commits within a tick; fewer are rare */
-#define COMMIT_QUIET_FOR 3     /* ticks until the journal goes */
-#define COMMIT_RETRY_MS  60000 /* after a failure there is no journal for so long */
+#define COMMIT_LOG_BYTES (8u * 1024) /* of one log in a batch; more is synced in the log itself */
+#define COMMIT_LOGS      256         /* in one batch */
+#define COMMIT_QUIET     8           /* a tick with fewer commits is quiet */
+#define COMMIT_QUIET_FOR 3           /* quiet ticks until the journal is removed */
+#define COMMIT_RETRY_MS  60000       /* from a failure to the next journal */
 
 struct appender;
 struct log;
 
 enum commit_state {
-    COMMIT_DIRECT,   /* no journal */
-    COMMIT_OPENING,  /* it is being made; direct meanwhile */
-    COMMIT_SHARED,   /* appends go into it */
-    COMMIT_ENDING,   /* its logs are being synced; then it is removed */
-    COMMIT_REMOVING, /* as it says */
+    COMMIT_DIRECT,   /* no journal; each log is synced separately */
+    COMMIT_OPENING,  /* a job creates the journal; appends are still direct */
+    COMMIT_SHARED,   /* small appends are written to the journal */
+    COMMIT_ENDING,   /* logs in the journal are being synced; appends are direct */
+    COMMIT_REMOVING, /* a job deletes the journal */
     COMMIT_KEPT,     /* a log could not be synced: the journal stays for the next start */
 };
 
@@ -36,29 +57,30 @@ struct commit_group {
     enum commit_state state;
     bool is_busy;
     struct list_node waiting; /* logs for the next commit */
-    unsigned syncs;           /* that could be shared, or commits; since the last tick */
-    unsigned quiet;           /* ticks */
-    uint64_t not_before_ms;
-    size_t dirty[2]; /* logs with something unsynced in each half */
+    unsigned syncs;           /* since the last tick: shared jobs, or syncs that could be shared */
+    unsigned quiet;           /* quiet ticks in a row */
+    uint64_t not_before_ms;   /* no new journal before this time */
+    size_t dirty[2];          /* logs with unsynced lines in each half */
 
-    struct job job; /* worker */
-    struct list_node logs;
+    struct job job;        /* worker */
+    struct list_node logs; /* of the batch under way */
     struct journal journal;
     struct err err;
 };
 
-/* The group of an owner's logs in `dir`; made when there is none. */
+/* The group of an owner's logs in `dir`; created when there is none. */
 struct commit_group *commit_group_for(struct appender *a, const void *owner, const char *dir);
 
-/* Takes a log that has something to do, if it may share a sync; counts it if it might have. */
-bool commit_takes(struct log *l);
-void commit_flush(struct appender *a); /* starts what was taken */
+/* Queues a log with tasks for the next shared sync; false when the log must be synced separately.
+ * A log that could share, but whose group has no journal, is counted. */
+bool commit_try_share(struct log *l);
+void commit_flush(struct appender *a); /* starts a job for the queued logs of each group */
 
-/* After every job of a log: true when its group has to have it synced first, and started that. */
-bool commit_after(struct log *l);
-void commit_forget(struct log *l); /* it is closed and goes */
+/* After every job of a log: true when the group needs the log synced and has started that job. */
+bool commit_after_job(struct log *l);
+void commit_forget(struct log *l); /* the log is closed and about to be freed */
 
-bool commit_tick(struct appender *a); /* false: there is no journal that needs another tick */
-/* Ends the groups of an owner, whose logs are closed. False: come again when a job is done. */
+bool commit_tick(struct appender *a); /* false: no journal needs another tick */
+/* Frees the groups of an owner whose logs are closed. False: call again when a job is done. */
 bool commit_release(struct appender *a, const void *owner);
-void commit_free(struct commit_group *g); /* blocking; no job is under way */
+void commit_free(struct commit_group *g); /* blocking; no job may be under way */

@@ -17,8 +17,8 @@ static size_t round_up(size_t n)
     return (n + JOURNAL_BLOCK - 1) / JOURNAL_BLOCK * JOURNAL_BLOCK;
 }
 
-/* Every step can be undone, so a batch that differs in one word never has the same sum. It
- * tells what was not written whole; it is no protection against somebody who means it. */
+/* Each step is invertible, so two batches that differ in one word never have the same sum. The
+ * checksum detects incomplete writes; it does not protect against deliberate changes. */
 static uint64_t mix(uint64_t sum, uint64_t word)
 {
     sum = (sum ^ word) * 0x9e3779b97f4a7c15ULL;
@@ -40,9 +40,10 @@ uint64_t journal_checksum(const char *batch, size_t n)
     return sum;
 }
 
-/* ---- making ---- */
+/* ---- creating ---- */
 
-/* With the directory locked, so that no replay takes the new file for an abandoned one. */
+/* Holds the lock of the directory, so that a replay in another process does not treat the new,
+ * not yet locked file as abandoned. */
 static int create_locked(const char *path, const struct store_io *io, int dir_fd)
 {
     if (flock(dir_fd, LOCK_EX) < 0)
@@ -63,12 +64,13 @@ static int create_file(const char *dir, const char *path, const struct store_io 
     if (dir_fd < 0)
         return dir_fd;
     int fd = create_locked(path, io, dir_fd);
-    close(dir_fd); /* and unlocks it */
+    close(dir_fd); /* also unlocks the directory */
     return fd;
 }
 
-/* Written, not merely allocated: the first write to an allocated block is a change of metadata. */
-static int fill(const struct store_io *io, int fd, size_t bytes)
+/* Writes zeros instead of only allocating: the first write to an allocated block changes metadata,
+ * which every later sync would have to commit. */
+static int fill_with_zeros(const struct store_io *io, int fd, size_t bytes)
 {
     char *zeros = xcalloc(1, FILL_BYTES);
     int r = 0;
@@ -84,11 +86,11 @@ static int make(struct journal *j, const char *dir)
     j->fd = create_file(dir, j->path, j->io);
     if (j->fd < 0)
         return j->fd;
-    int r = fill(j->io, j->fd, 2 * j->half_bytes);
+    int r = fill_with_zeros(j->io, j->fd, 2 * j->half_bytes);
     if (r == 0)
         r = io_sync_dir(j->io, dir);
     if (r == 0)
-        r = io_sync_parent(j->io, dir); /* another process may have made it just now */
+        r = io_sync_parent(j->io, dir); /* another process may just have created .journal/ */
     if (r < 0)
         (void)journal_remove(j);
     return r;
@@ -118,7 +120,8 @@ int journal_open(struct journal *j, const struct store_io *io, const char *dir, 
 
 void journal_begin(struct journal *j)
 {
-    struct journal_head none = {0};
+    struct journal_head none = {0}; /* seal fills it in */
+    assert(j->fd >= 0);
     buf_clear(&j->batch);
     buf_add(&j->batch, &none, sizeof(none));
     j->records = 0;
@@ -126,6 +129,7 @@ void journal_begin(struct journal *j)
 
 void journal_add(struct journal *j, str name, uint64_t inode, uint64_t offset, uint32_t length)
 {
+    assert(j->batch.n >= sizeof(struct journal_head) || buf_failed(&j->batch));
     struct journal_record_head head = {inode, offset, length, (uint32_t)name.n};
     buf_add(&j->batch, &head, sizeof(head));
     buf_add_str(&j->batch, name);
@@ -142,7 +146,7 @@ size_t journal_room(const struct journal *j)
     return j->half_bytes - j->used;
 }
 
-/* The head, and zeros up to the end of the block. */
+/* Writes the head, and adds zeros up to the end of the block. */
 static size_t seal(struct journal *j)
 {
     static const char ZEROS[JOURNAL_BLOCK];
@@ -170,6 +174,7 @@ int journal_commit(struct journal *j)
         r = j->io->sync(j->io, j->fd);
     if (r < 0)
         return r;
+    assert(whole % JOURNAL_BLOCK == 0);
     j->used += whole;
     j->sequence++;
     return 0;
@@ -193,7 +198,7 @@ int journal_remove(struct journal *j)
     if (r == 0)
         r = io_sync_dir(j->io, dir);
     if (r == 0)
-        (void)j->io->unlink(j->io, dir); /* unless another process has its journal there */
+        (void)j->io->unlink(j->io, dir); /* fails while another process has a journal there */
     free(dir);
     journal_close(j);
     return r;
@@ -216,7 +221,7 @@ static bool is_log_name(str name)
     return str_ends(name, STR(".jsonl")) && store_id_valid(str_slice(name, 0, name.n - 6));
 }
 
-/* Takes the next record off *rest. */
+/* Removes the next record from *rest. False when *rest does not begin with a valid record. */
 static bool take_record(str *rest, struct journal_record *ret)
 {
     struct journal_record_head head;
@@ -245,7 +250,7 @@ static bool are_records(str body, uint32_t n)
     return n == 0 && body.n == 0;
 }
 
-/* The batch at the start of `at`, records and all; false when there is none. */
+/* The valid batch at the start of `at`; false when there is none. */
 static bool read_batch(str at, struct journal_head *ret, str *ret_body)
 {
     if (at.n < sizeof(*ret))

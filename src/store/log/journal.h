@@ -1,18 +1,25 @@
 /* journal.h - one file that makes the appends to many logs durable with one sync.
  *
  * A log grows with every append, so its sync makes the file system commit metadata too. The
- * journal has a fixed size and was written once before it is used: a write to it and the sync
- * after it touch nothing but its own blocks, and one batch carries what was appended to any
- * number of logs. The logs themselves are written first and synced later; what the journal
- * holds is read again only when the machine stopped in between (replay.h).
+ * journal has a fixed size and is filled with zeros before its first use: a write and the sync
+ * after it touch only the blocks of the journal, and one batch holds the appended lines of any
+ * number of logs. The logs themselves are written first and synced later; the journal is read
+ * only when the machine stopped in between (replay.h).
  *
- * The file has two halves. When one is full the other begins, with a higher generation, once
- * every log with bytes in there has been synced; a half is always written from its start. A
- * batch counts when it is whole, of the generation of the first one, and next in sequence.
+ * The file has two halves, which are filled in turns, always from the start of a half:
  *
- * While its owner lives the file is locked (flock). It lies in <dir>/.journal/, so that finding
- * out whether there is one costs no look at all the logs. Blocking: pool threads, one at a
- * time. */
+ *     | batch 0 | batch 1 | batch 2 | old zeros or batches |   generation 5, being filled
+ *     | batch 0 | batch 1 | ...                            |   generation 4
+ *
+ * journal_switch moves to the other half and raises the generation. The caller must first have
+ * synced every log with bytes in that half. A batch is valid when it is complete (checksum), has
+ * the generation of batch 0 of its half, and has the next sequence number.
+ *
+ * Life: journal_open -> (journal_begin, journal_add ..., journal_commit)* -> journal_remove, or
+ * journal_close to leave the file for replay.
+ *
+ * The file is locked (flock) while its process lives. Journals are in <dir>/.journal/, so that
+ * checking for one does not list all logs. Blocking: pool threads, one at a time. */
 #pragma once
 
 #include "base/buf.h"
@@ -22,19 +29,19 @@
 #define JOURNAL_PREFIX     "journal_"
 #define JOURNAL_HALF_BYTES (4u * 1024 * 1024)
 #define JOURNAL_HALF_MAX   (64u * 1024 * 1024)
-#define JOURNAL_BLOCK      4096u /* a batch begins on one: what is acknowledged is not rewritten */
+#define JOURNAL_BLOCK      4096u /* batches are aligned, so that no write touches an older batch */
 
 struct journal {
     const struct store_io *io;
     char *path;
-    int fd; /* -1 = there is none */
+    int fd; /* -1 = not open */
     size_t half_bytes;
-    int half; /* 0 or 1, the one that is being filled */
-    size_t used;
+    int half;    /* 0 or 1: the half that is being filled */
+    size_t used; /* bytes of that half */
     uint64_t generation;
     uint32_t sequence; /* of the next batch in this half */
     struct buf batch;
-    uint32_t records; /* in it */
+    uint32_t records; /* in the batch */
 };
 
 struct journal_record {
@@ -46,16 +53,16 @@ struct journal_record {
 
 /* ---- the format ---- */
 
-/* In the byte order of the machine: on another one the magic is different. */
+/* In the byte order of the machine: with a different byte order the magic does not match. */
 #define JOURNAL_MAGIC 0x316c616e72756f6aULL /* "journal1" */
 
 struct journal_head { /* of a batch */
     uint64_t magic;
     uint64_t generation; /* > 0 */
-    uint64_t checksum;   /* of the whole batch but for this field */
+    uint64_t checksum;   /* of the whole batch except this field */
     uint32_t sequence;
     uint32_t records;
-    uint64_t bytes; /* this head included, padding not */
+    uint64_t bytes; /* including this head, without the padding */
 };
 
 struct journal_record_head { /* name and bytes follow */
@@ -65,29 +72,29 @@ struct journal_record_head { /* name and bytes follow */
     uint32_t name_bytes;
 };
 
-/* Of `n` bytes that begin with their head. */
+/* The checksum of a batch of `n` bytes, which begin with the head. */
 uint64_t journal_checksum(const char *batch, size_t n);
 
 /* ---- writing ---- */
 
-/* Makes a journal for the logs in `dir`, filled and safe on disk. */
+/* Creates a journal for the logs in `dir`; it is filled and durable when this returns. */
 int journal_open(struct journal *j, const struct store_io *io, const char *dir, size_t half_bytes,
                  struct err *e);
 
-/* A batch: begin, then for each log a record and its bytes (`length` in all), then commit. */
+/* A batch: begin, then for each log a record and its bytes (`length` in total), then commit. */
 void journal_begin(struct journal *j);
 void journal_add(struct journal *j, str name, uint64_t inode, uint64_t offset, uint32_t length);
 void journal_add_bytes(struct journal *j, str bytes);
-/* Writes the batch and syncs it. -ENOBUFS: it does not fit, and nothing was written. After any
- * other failure the journal takes no more. */
+/* Writes the batch and syncs it. -ENOBUFS: the batch does not fit, and nothing was written. After
+ * any other failure the journal must not be written again. */
 int journal_commit(struct journal *j);
 
-/* What a batch may still hold, heads included. */
+/* Free bytes of this half, for a batch with its heads. */
 size_t journal_room(const struct journal *j);
-/* Goes on at the start of the other half, whose logs have all been synced. */
+/* Continues at the start of the other half, whose logs must all have been synced. */
 void journal_switch(struct journal *j);
 
-/* Every log that it names has been synced: deletes the file. */
+/* Deletes the file. Every log that the journal names must have been synced. */
 int journal_remove(struct journal *j);
 void journal_close(struct journal *j); /* leaves the file for the next replay */
 
@@ -95,8 +102,8 @@ void journal_close(struct journal *j); /* leaves the file for the next replay */
 
 typedef void (*journal_record_fn)(void *ctx, const struct journal_record *r);
 
-/* The generation of a half, 0 when it holds no whole batch. */
+/* The generation of a half; 0 when its first batch is not valid. */
 uint64_t journal_generation(str half);
-/* Calls fn with the records of all batches that count, in order; the slices are part of `half`. A
- * record that names anything but a log in the directory ends it. Any bytes will do. */
+/* Calls fn with the records of all valid batches, in order; the slices are part of `half`. Parsing
+ * stops at a record whose name is not a log name. `half` may be any bytes. */
 void journal_parse(str half, journal_record_fn fn, void *ctx);

@@ -31,7 +31,7 @@ void log_file_report(struct log_file *f, struct logger *log)
     err_clear(&f->notice);
 }
 
-/* Who holds the lock, from the kernel's list; 0 when it does not say. */
+/* The process that holds the lock, from /proc/locks; 0 when it is not listed. */
 static int lock_holder(dev_t dev, ino_t ino)
 {
     FILE *locks = fopen("/proc/locks", "re");
@@ -134,7 +134,7 @@ static int open_fresh(struct log_file *f, struct err *e)
     return 0;
 }
 
-/* The file we hold is not what is at the path, or somebody else wrote to it. */
+/* The open file is not the one at the path any more, or another program wrote to it. */
 static bool has_changed(const struct log_file *f)
 {
     struct stat st;
@@ -151,7 +151,8 @@ int log_file_open(struct log_file *f, struct err *e)
     if (f->fd >= 0 && !has_changed(f))
         return 0;
     if (f->fd >= 0) {
-        err_set(&f->notice, -EIO, "%s was changed by another program while nb had it open", f->path);
+        err_set(&f->notice, -EIO, "%s was changed by another program while nb had it open",
+                f->path);
         log_file_close(f);
         if (log_file_failed(f)) {
             *e = f->failure;
@@ -161,7 +162,7 @@ int log_file_open(struct log_file *f, struct err *e)
     return open_fresh(f, e);
 }
 
-static int fail_for_good(struct log_file *f, int code, const char *what, struct err *e)
+static int fail_permanently(struct log_file *f, int code, const char *what, struct err *e)
 {
     err_errno(&f->failure, code, what, f->path);
     f->notice = f->failure;
@@ -181,8 +182,8 @@ int log_file_write(struct log_file *f, struct iovec *iov, size_t n, struct err *
     if (r < 0) {
         int cut = f->io->truncate(f->io, f->fd, f->length);
         if (cut < 0)
-            return fail_for_good(f, cut, "cannot undo an incomplete write to", e);
-        f->is_anchored = false; /* a loss of power may bring back what was taken back */
+            return fail_permanently(f, cut, "cannot undo an incomplete write to", e);
+        f->is_anchored = false; /* after a power loss the truncated bytes may be back */
         return err_errno(e, r, "cannot write", f->path);
     }
     f->unsynced = total;
@@ -191,10 +192,11 @@ int log_file_write(struct log_file *f, struct iovec *iov, size_t n, struct err *
 
 static int sync_now(struct log_file *f, struct err *e)
 {
+    assert(f->fd >= 0);
     int r = f->io->sync(f->io, f->fd);
     if (r < 0) {
         f->is_lost = true;
-        return fail_for_good(f, r, "cannot sync", e);
+        return fail_permanently(f, r, "cannot sync", e);
     }
     f->is_anchored = true;
     f->is_dirty = false;
@@ -215,6 +217,7 @@ int log_file_sync(struct log_file *f, struct err *e)
 
 void log_file_mark_journaled(struct log_file *f)
 {
+    assert(f->unsynced > 0 && f->is_anchored);
     f->length += f->unsynced;
     f->unsynced = 0;
     f->is_dirty = true;
@@ -235,7 +238,7 @@ void log_file_close(struct log_file *f)
     f->fd = -1;
 }
 
-/* Rare enough to be done at once even where appends may wait. */
+/* Creating is rare, so it is synced immediately even if appends are synced later. */
 static bool syncs_creation(const struct log_file *f)
 {
     return f->syncs || f->syncs_later;
@@ -255,8 +258,8 @@ static int write_lines(struct log_file *f, int fd, const str *lines, size_t n, o
     return r < 0 || !syncs_creation(f) ? r : f->io->sync(f->io, fd);
 }
 
-static int build(struct log_file *f, const char *temp, int fd, const str *lines, size_t n,
-                 struct err *e)
+static int build_log(struct log_file *f, const char *temp, int fd, const str *lines, size_t n,
+                     struct err *e)
 {
     off_t length;
     int r = lock(fd, temp, e);
@@ -290,11 +293,11 @@ int log_file_create(struct log_file *f, const str *lines, size_t n, struct err *
         return err_set(e, -EIO, "cannot create %s: its directory is missing", f->path);
     if (fd < 0)
         return err_errno(e, fd, "cannot create", f->path);
-    int r = build(f, temp, fd, lines, n, e);
+    int r = build_log(f, temp, fd, lines, n, e);
     (void)f->io->unlink(f->io, temp);
     if (r < 0)
         close(fd);
     else
-        err_clear(&f->failure); /* a new file at the place of one that failed */
+        err_clear(&f->failure); /* this is a new file: the failure was of the file before */
     return r;
 }

@@ -1,8 +1,13 @@
 /* log_file.h - one log open for writing: its lock, its length, its failure.
  *
- * Used by the appender; one thread at a time. Messages name the file and what to do. What
- * an operator should know (a torn tail, a lost file) gathers in `notice`, and is logged by
- * log_file_report on the loop thread. */
+ * Used by the appender; one thread at a time. Error messages name the file and what to do.
+ * Information for the operator (an incomplete last line, a replaced file) is stored in `notice`,
+ * and log_file_report logs it on the loop thread.
+ *
+ *     closed --open/create--> open --write--> unsynced > 0 --sync-----------> clean
+ *                                                         --mark_journaled--> is_dirty
+ *     is_dirty --flush, close--> clean, or (sync fails) is_lost and failure set permanently
+ */
 #pragma once
 
 #include "base/log.h"
@@ -12,37 +17,37 @@ struct log_file {
     const struct store_io *io;
     char *path;
     int fd;            /* -1 = closed */
-    unsigned openings; /* how often; tells this opening from an earlier one */
+    unsigned openings; /* counter: distinguishes this opening from earlier ones */
     dev_t dev;
     ino_t ino;
-    off_t length;   /* known good: everything before it was written whole */
-    off_t unsynced; /* written and not yet synced, by log_file_write */
+    off_t length;   /* acknowledged: all bytes before it were written completely */
+    off_t unsynced; /* bytes behind `length` from log_file_write, not yet synced or journaled */
     bool syncs, syncs_later;
-    bool is_anchored;   /* was synced since it was opened or cut: a journal may go on from there */
-    bool is_dirty;      /* written and not synced: with syncs_later, or entrusted to a journal */
-    bool is_lost;       /* a sync failed: what is dirty gets no safer by another one */
-    struct err failure; /* set = failed for good */
+    bool is_anchored; /* synced since it was opened or truncated: records of a journal may follow */
+    bool is_dirty;    /* acknowledged bytes are not synced: syncs_later, or a journal has them */
+    bool is_lost;     /* a sync failed: another sync cannot make the dirty bytes durable */
+    struct err failure; /* set = failed permanently */
     struct err notice;
 };
 
 void log_file_init(struct log_file *f, const struct store_io *io, const char *path, bool syncs);
 void log_file_done(struct log_file *f); /* the file must be closed */
 
-/* Makes the log whole or not at all: lines are written and synced under another name, which
- * is then linked to its place. Leaves it open. -EEXIST. */
+/* Creates the log with all lines or not at all: a temporary file is written and synced, then
+ * linked to the path. Leaves the log open. -EEXIST. */
 int log_file_create(struct log_file *f, const str *lines, size_t n, struct err *e);
 
-/* Opens and repairs, or makes sure that what is open is still the file at that path.
- * -ENOENT, -EBUSY when another process has it, or the failure. */
+/* Opens and repairs the log. If it is already open, checks that the path still names that file.
+ * -ENOENT, -EBUSY when another process has locked it, or the permanent failure. */
 int log_file_open(struct log_file *f, struct err *e);
 
-/* Writes, or takes everything back. What was written is durable once it is synced or marked as
- * journaled. */
+/* Writes all bytes, or undoes the write. The bytes are acknowledged by log_file_sync or
+ * log_file_mark_journaled. */
 int log_file_write(struct log_file *f, struct iovec *iov, size_t n, struct err *e);
-int log_file_sync(struct log_file *f, struct err *e); /* syncs if this log does */
-void log_file_mark_journaled(struct log_file *f);     /* a journal has it, safe on disk */
-void log_file_flush(struct log_file *f);              /* what is dirty */
-void log_file_close(struct log_file *f);              /* syncs first */
+int log_file_sync(struct log_file *f, struct err *e); /* syncs only if `syncs` is set */
+void log_file_mark_journaled(struct log_file *f);     /* a journal holds the bytes durably */
+void log_file_flush(struct log_file *f);              /* syncs if is_dirty */
+void log_file_close(struct log_file *f);              /* flushes first */
 
 static inline bool log_file_is_open(const struct log_file *f)
 {
@@ -56,6 +61,7 @@ static inline bool log_file_needs_sync(const struct log_file *f)
 {
     return f->is_dirty && !f->is_lost;
 }
-/* The process that has the log at fd open for writing; 0 when there is none or it is unknown. */
+/* The id of the process that holds the lock of the log at fd; 0 when there is none or it is not
+ * known. */
 int log_file_writer(int fd);
 void log_file_report(struct log_file *f, struct logger *log);

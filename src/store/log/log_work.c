@@ -1,3 +1,6 @@
+/* log_work.c - the work of a pool thread on one log. */
+#include <assert.h>
+
 #include "store/log/appender_impl.h"
 
 static void fail_batch(struct log *l, const struct err *e)
@@ -9,7 +12,7 @@ static void fail_batch(struct log *l, const struct err *e)
     }
 }
 
-/* While the log is open nobody else writes it, so the chain need not be read again. */
+/* While the log is open and locked no other process writes it, so the chain is read only once. */
 static struct chain *chain_of(struct log *l)
 {
     bool is_current = l->chain_opening == l->file.openings && l->chain.size == l->file.length;
@@ -30,7 +33,7 @@ static struct iovec *gather(struct log *l, size_t *ret_n)
         struct log_task *t = LIST_ENTRY(it, struct log_task, node);
         t->chain = chain;
         if (t->prepare && t->prepare(t, l->file.io) < 0)
-            continue; /* fails alone */
+            continue; /* only this task fails; the others of the batch are written */
         t->start = at;
         iov = xrealloc(iov, (n + t->n) * sizeof(*iov));
         for (size_t i = 0; i < t->n; i++) {
@@ -42,7 +45,7 @@ static struct iovec *gather(struct log *l, size_t *ret_n)
     return iov;
 }
 
-bool log_put(struct log *l)
+bool log_write_batch(struct log *l)
 {
     struct err e = {0};
     if (log_file_open(&l->file, &e) < 0) {
@@ -52,7 +55,7 @@ bool log_put(struct log *l)
     size_t n;
     struct iovec *iov = gather(l, &n);
     if (log_file_write(&l->file, iov, n, &e) < 0) {
-        l->chain_opening = 0; /* it went ahead of the log */
+        l->chain_opening = 0; /* the chain includes lines that were not written */
         fail_batch(l, &e);
     }
     free(iov);
@@ -60,7 +63,7 @@ bool log_put(struct log *l)
     return l->file.unsynced > 0;
 }
 
-void log_settle(struct log *l)
+void log_sync_batch(struct log *l)
 {
     struct err e = {0};
     if (log_file_sync(&l->file, &e) < 0) {
@@ -70,7 +73,7 @@ void log_settle(struct log *l)
     l->chain.size = l->file.length;
 }
 
-void log_entrust(struct log *l)
+void log_mark_journaled(struct log *l)
 {
     log_file_mark_journaled(&l->file);
     l->chain.size = l->file.length;
@@ -83,14 +86,14 @@ static void run_single(struct log *l, struct log_task *t)
             log_file_create(&l->file, t->lines, t->n, &t->err);
         return;
     }
-    /* A failed log may still be deleted. */
+    /* A log that failed permanently cannot be opened, but may still be deleted. */
     if (t->needs_lock && !log_file_failed(&l->file) && log_file_open(&l->file, &t->err) < 0)
         return;
     if (!t->spares_log)
-        log_file_flush(&l->file); /* a journal would look for it in vain afterwards */
+        log_file_flush(&l->file); /* replay finds a log by its name, which `run` may change */
     t->run(t, l->file.io);
     if (!t->spares_log)
-        log_file_close(&l->file); /* what it was open on may be gone or elsewhere */
+        log_file_close(&l->file); /* the open file may be deleted or renamed now */
 }
 
 void log_work(struct log *l)
@@ -103,9 +106,10 @@ void log_work(struct log *l)
         log_file_flush(&l->file);
         return;
     }
+    assert(!list_empty(&l->batch));
     struct log_task *first = LIST_ENTRY(l->batch.next, struct log_task, node);
     if (first->kind != LOG_APPEND)
         run_single(l, first);
-    else if (log_put(l))
-        log_settle(l);
+    else if (log_write_batch(l))
+        log_sync_batch(l);
 }

@@ -8,8 +8,9 @@
 
 #include "store/event/lines.h"
 
-/* Keeps the bytes first, cuts second: a crash in between shows the tail twice, never not. */
-static int move_aside(const struct store_io *io, int fd, const char *path, off_t start, off_t end)
+/* Copies first, truncates second: after a crash in between the bytes exist twice and are not
+ * lost. */
+static int move_to_torn(const struct store_io *io, int fd, const char *path, off_t start, off_t end)
 {
     char torn[PATH_MAX];
     if (snprintf(torn, sizeof(torn), "%s.torn", path) >= (int)sizeof(torn))
@@ -48,7 +49,7 @@ int recover_tail(const struct store_io *io, int fd, const char *path, struct rec
     arena_done(&a);
     if (r < 0)
         return err_errno(e, r, "cannot read the end of", path);
-    /* A broken first line stays where it is, so that the events behind it keep their place. */
+    /* An incomplete line 1 stays in place, so that events behind it do not become line 1. */
     if (r > 0 || start == 0) {
         r = io_write(io, fd, STR("\n"));
         if (r < 0)
@@ -57,7 +58,7 @@ int recover_tail(const struct store_io *io, int fd, const char *path, struct rec
         ret->was_terminated = true;
         return 0;
     }
-    r = move_aside(io, fd, path, start, st.st_size);
+    r = move_to_torn(io, fd, path, start, st.st_size);
     if (r < 0)
         return err_errno(e, r, "cannot save the incomplete last line of", path);
     ret->length = start;

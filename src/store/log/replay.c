@@ -12,7 +12,7 @@
 #include "base/arena.h"
 #include "store/log/journal.h"
 
-struct found { /* a record, and its place among all: records of one log keep their order */
+struct found { /* a record and its number, so that records of one log stay in order when sorted */
     struct journal_record record;
     size_t place;
 };
@@ -23,7 +23,7 @@ struct replay {
     struct arena arena;
     struct found *records;
     size_t n, cap;
-    bool is_needed; /* a log is being written by somebody: the journal stays */
+    bool is_needed; /* a log is locked or not writable: the journal must be kept */
     struct replay_report *report;
     struct err *err;
 };
@@ -32,8 +32,9 @@ struct replay {
 
 enum verdict { IS_THERE, IS_MISSING, IS_OTHER };
 
-/* A block that was never written reads as zeros, which no line contains. */
-static enum verdict compare(str log, str bytes)
+/* A block that was never written reads as zeros. No line contains a zero byte, so zeros in the log
+ * are missing bytes and may be overwritten. */
+static enum verdict compare_bytes(str log, str bytes)
 {
     bool is_same = log.n == bytes.n;
     for (size_t i = 0; i < log.n; i++) {
@@ -64,8 +65,8 @@ static int examine(struct replay *r, int fd, const struct journal_record *record
             return more < 0 ? -errno : -EIO;
         got += (size_t)more;
     }
-    *ret = compare(str_make(bytes, n), record->bytes);
-    /* Another file of that name: what it lacks may be on purpose. */
+    *ret = compare_bytes(str_make(bytes, n), record->bytes);
+    /* A different file has this name now: it may lack the bytes on purpose. */
     if (*ret == IS_MISSING && st.st_ino != record->inode)
         *ret = IS_OTHER;
     return 0;
@@ -105,7 +106,7 @@ static int restore_record(struct replay *r, int fd, const char *path,
     return io_pwrite(r->io, fd, record->bytes, (off_t)record->offset);
 }
 
-/* Nobody here can append to it either, so that it can wait; the other logs need not. */
+/* nb cannot append to this log either, so the other logs need not wait for it. */
 static int leave_unwritable(struct replay *r, const char *path)
 {
     r->is_needed = true;
@@ -114,7 +115,7 @@ static int leave_unwritable(struct replay *r, const char *path)
     return -ENOENT;
 }
 
-/* The fd of a log that may be written; -ENOENT when nothing is to be done about it. */
+/* The fd of a log that may be written; -ENOENT when the log must be skipped. */
 static int open_log(struct replay *r, const char *path)
 {
     struct stat st;
@@ -127,7 +128,7 @@ static int open_log(struct replay *r, const char *path)
         return fd;
     int code = fstat(fd, &st) < 0 ? -errno : S_ISREG(st.st_mode) ? 0 : -ENOENT;
     if (code == 0 && flock(fd, LOCK_EX | LOCK_NB) < 0) {
-        code = errno == EWOULDBLOCK ? -ENOENT : -errno;
+        code = errno == EWOULDBLOCK ? -ENOENT : -errno; /* another process writes the log */
         r->is_needed = true;
     }
     if (code < 0)
@@ -150,7 +151,7 @@ static int restore_log(struct replay *r, const struct found *records, size_t n)
         close(fd);
     r->report->bytes += restored;
     r->report->logs += restored > 0;
-    if (code == -ENOENT) /* deleted */
+    if (code == -ENOENT) /* deleted, locked or not writable */
         return 0;
     return code < 0 ? err_errno(r->err, code, "cannot restore from the journal", path) : 0;
 }
@@ -190,7 +191,7 @@ static int restore_all(struct replay *r)
     return code;
 }
 
-/* The older half first: the other goes on where it ended. */
+/* The half with the lower generation is older and comes first. */
 static int restore_from(struct replay *r, str journal)
 {
     str half[2] = {str_slice(journal, 0, journal.n / 2), str_skip(journal, journal.n / 2)};
@@ -229,7 +230,7 @@ static int replay_file(struct replay *r, int fd)
     return code;
 }
 
-/* ---- all of them ---- */
+/* ---- all journals ---- */
 
 static int remove_journal(struct replay *r, const char *path)
 {
@@ -243,8 +244,8 @@ static bool may_be_journal(int fd)
     return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size <= 2 * (off_t)JOURNAL_HALF_MAX;
 }
 
-/* Somebody put it there. */
-static int refuse(struct replay *r, const char *path)
+/* nb never creates such a file: the user must decide what to do with it. */
+static int refuse_journal(struct replay *r, const char *path)
 {
     return err_set(r->err, -EBADMSG, "%s is not an nb journal; move the file elsewhere", path);
 }
@@ -253,11 +254,12 @@ static int replay_one(struct replay *r, const char *path)
 {
     int fd = r->io->open(r->io, path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW, 0);
     if (fd == -ELOOP)
-        return refuse(r, path);
+        return refuse_journal(r, path);
     if (fd < 0)
         return fd == -ENOENT ? 0 : err_errno(r->err, fd, "cannot open the journal", path);
-    int code = may_be_journal(fd) ? 0 : refuse(r, path);
+    int code = may_be_journal(fd) ? 0 : refuse_journal(r, path);
     r->is_needed = false;
+    /* A locked journal belongs to a live process, which will sync its logs and remove it. */
     if (code == 0 && flock(fd, LOCK_EX | LOCK_NB) == 0) {
         code = replay_file(r, fd);
         if (code == 0 && !r->is_needed)
@@ -296,7 +298,7 @@ int replay_journals(const struct store_io *io, const char *dir, struct replay_re
     int fd = io->open(io, own_dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
     if (fd == -ENOENT)
         return 0;
-    /* One at a time, and nobody may make a journal meanwhile. */
+    /* One replay at a time; no process creates a journal meanwhile (journal.c takes this lock). */
     DIR *d = fd < 0 || flock(fd, LOCK_EX) < 0 ? NULL : fdopendir(fd);
     if (!d) {
         int code = fd < 0 ? fd : -errno;
@@ -307,7 +309,7 @@ int replay_journals(const struct store_io *io, const char *dir, struct replay_re
     arena_init(&r.arena);
     int code = replay_dir(&r, d, own_dir);
     if (code == 0)
-        (void)io->unlink(io, own_dir); /* unless a journal is in use */
+        (void)io->unlink(io, own_dir); /* fails while a journal is left */
     arena_done(&r.arena);
     closedir(d);
     return code;

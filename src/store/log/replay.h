@@ -1,28 +1,28 @@
-/* replay.h - what journals of writers that are gone still hold, put back into the logs.
+/* replay.h - restores logs from the journals of processes that have ended.
  *
- * Done when a store is opened, before any log is: after a loss of power a log may end before
- * what a journal has of it. Each record is compared with the log and written where it belongs,
- * also when it is there already: what looks right may be known to the kernel only. The logs are
- * synced, then the journal is deleted. A journal whose writer lives is not touched.
+ * Runs when a store is opened, before any log is opened: after a power loss a log may lack bytes
+ * that a journal has. Each record is compared with the log and written at its offset, even when
+ * the log already has the same bytes, because those may be only in the page cache. The logs are
+ * synced, then the journal is deleted. A journal whose process is alive is not touched.
  *
- * A journal is input like any other: it cannot make this write outside the directory, into
- * anything but a log that exists, or over bytes that are different. Blocking; any thread. */
+ * A journal is untrusted input: replay never writes outside the directory, never creates a log,
+ * and never overwrites bytes that differ from the record (zeros excepted). Blocking; any thread. */
 #pragma once
 
 #include "store/event/io.h"
 
 struct replay_report {
-    size_t logs; /* that lacked something */
-    uint64_t bytes;
-    size_t set_aside;      /* records that do not fit their log; they are in <log>.torn */
-    size_t unwritable;     /* logs that may not be written; their journal stays */
-    char example[256 + 1]; /* one log that was set aside, or is not writable */
+    size_t logs;           /* that lacked bytes */
+    uint64_t bytes;        /* restored */
+    size_t set_aside;      /* records that do not match their log; saved in <log>.torn */
+    size_t unwritable;     /* logs without write permission; their journal is kept */
+    char example[256 + 1]; /* one log with a record that was set aside, or without permission */
 };
 
 typedef void (*replay_say)(void *ctx, const char *sentence);
-/* What an operator should know of it, if anything. */
+/* Calls `say` with each sentence that an operator should read; not at all when nothing happened. */
 void replay_tell(const struct replay_report *r, const char *dir, replay_say say, void *ctx);
 
-/* 0, or -errno with a message: then the journals are still there, and no log may be opened. */
+/* 0, or -errno with a message: then journals are left, and no log may be opened. */
 int replay_journals(const struct store_io *io, const char *dir, struct replay_report *ret,
                     struct err *e);

@@ -6,8 +6,8 @@ void tail_drop(struct tail *t)
     *t = (struct tail){0};
 }
 
-/* Lets the oldest lines go until `more` bytes fit. */
-static void make_room(struct tail *t, size_t more)
+/* Drops the oldest lines until `more` bytes fit. */
+static void tail_make_room(struct tail *t, size_t more)
 {
     if (t->n + more <= TAIL_BYTES_MAX)
         return;
@@ -19,7 +19,7 @@ static void make_room(struct tail *t, size_t more)
     t->start += gone;
 }
 
-static void put(struct tail *t, str line)
+static void tail_put(struct tail *t, str line)
 {
     if (t->n + line.n > t->cap) {
         size_t cap = (t->n + line.n) * 2;
@@ -43,9 +43,9 @@ void tail_add(struct tail *t, store_pos at, const str *lines, size_t n)
         t->start = at;
         t->n = 0;
     }
-    make_room(t, total);
+    tail_make_room(t, total);
     for (size_t i = 0; i < n; i++)
-        put(t, lines[i]);
+        tail_put(t, lines[i]);
 }
 
 static size_t count_lines(str text)

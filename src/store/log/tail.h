@@ -1,7 +1,7 @@
-/* tail.h - the last lines of a log that is being written, as they are in the file.
+/* tail.h - the last lines of a log that is being written, in memory, as they are in the file.
  *
- * Whoever follows a conversation asks again and again for what came since; while it is
- * recent, the answer is here and no file is opened. Loop thread. */
+ * Live readers of a conversation ask again and again for the newest events. Recent events are
+ * returned from here without opening a file. Loop thread. */
 #pragma once
 
 #include "store/store.h"
@@ -21,10 +21,10 @@ static inline store_pos tail_end(const struct tail *t)
     return t->start + t->n;
 }
 
-/* Lines (with their line feeds) were written at `at`. What they do not follow is dropped, and
- * so is the oldest when there is no room. */
+/* Adds lines (with their line feeds) that were written at `at`. Older lines are dropped when `at`
+ * does not follow them directly, and when there is no room. */
 void tail_add(struct tail *t, store_pos at, const str *lines, size_t n);
 
-/* Answers a range whose every event is here; false: read the log. The page is copied. */
+/* Returns a page if all events of the range are here; false: read the log. The page is copied. */
 bool tail_page(const struct tail *t, struct arena *a, const struct store_range *range,
                struct store_page *ret);
