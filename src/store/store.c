@@ -1,4 +1,4 @@
-/* store.c - opening and closing, and the life of a call. */
+/* store.c - opening and closing, and the life of a call (see backend.h for the diagram). */
 #include "store/store.h"
 
 #include <assert.h>
@@ -58,7 +58,8 @@ static void store_free(struct store *s)
     free(s);
 }
 
-static void on_close(void *ctx)
+/* Waits for the last call: op_done starts this again. */
+static void on_store_close(void *ctx)
 {
     struct store *s = ctx;
     if (list_empty(&s->calls))
@@ -74,7 +75,8 @@ int store_open(const struct store_env *env, const struct store_conf *conf, struc
             ops = BACKENDS[i];
     }
     if (!ops)
-        return err_set(e, -EINVAL, "store.type: \"%s\" is not one of jsonl, folder, memory", conf->type);
+        return err_set(e, -EINVAL, "store.type: \"%s\" is not one of jsonl, folder, memory",
+                       conf->type);
     struct store *s = xcalloc(1, sizeof(*s));
     s->ops = ops;
     s->env = env;
@@ -85,7 +87,7 @@ int store_open(const struct store_env *env, const struct store_conf *conf, struc
     s->conf.workspace_id = own(conf->workspace_id);
     list_init(&s->calls);
     unreadable_init(&s->unreadable);
-    defer_init(&s->closing, on_close, s);
+    defer_init(&s->closing, on_store_close, s);
     int r = ops->open(s, e);
     if (r < 0)
         store_free(s);
@@ -105,6 +107,7 @@ void store_close(struct store *s, loop_fn done, void *ctx)
 
 void store_closed(struct store *s)
 {
+    assert(s->is_closing && list_empty(&s->calls));
     loop_fn done = s->on_closed;
     void *ctx = s->on_closed_ctx;
     store_free(s);
@@ -131,10 +134,10 @@ str store_space_topic(struct arena *a, const struct store *s)
 
 /* ---- the life of a call ---- */
 
-static void on_later(void *ctx)
+static void on_op_later(void *ctx)
 {
     struct store_op *op = ctx;
-    if (op->work) {
+    if (op->work) { /* op_run of a store that never blocks */
         void (*work)(struct store_op *) = op->work;
         op->work = NULL;
         work(op);
@@ -152,19 +155,23 @@ struct store_op *op_new(struct store *s, str id, void (*answer)(struct store_op 
     op->answer = answer;
     op->ctx = ctx;
     op->limit = UINT64_MAX;
-    defer_init(&op->later, on_later, op);
+    list_init(&op->wait);
+    defer_init(&op->later, on_op_later, op);
     list_push(&s->calls, &op->node);
     return op;
 }
 
 void op_done(struct store_op *op)
 {
+    assert(list_empty(&op->wait));
+    /* Cleared first: the step may set the next one. */
     void (*step)(struct store_op *) = op->step;
     op->step = NULL;
     if (step && !op->err.code) {
         step(op);
         return;
     }
+    /* A cancelled call is still audited and still tells whether the disk works. */
     deed_end(op->deed, op_err(op));
     trouble_note(op);
     if (!op->is_cancelled)
@@ -199,7 +206,7 @@ static void op_worked(struct job *j)
 void op_run(struct store_op *op, void (*work)(struct store_op *op))
 {
     op->work = work;
-    if (op->store->ops->is_inline) {
+    if (op->store->ops->is_inline) { /* still not inside the public call */
         op_done_later(op);
         return;
     }

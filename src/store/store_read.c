@@ -1,4 +1,5 @@
-/* store_read.c - the calls that only look: check, copy what was asked, hand over, answer. */
+/* store_read.c - the calls that only read: check and copy the arguments, call the backend, return
+ * the result. */
 #include <errno.h>
 
 #include "store/backend/backend.h"
@@ -45,7 +46,7 @@ struct store_op *store_get_blob(struct store *s, str id, str sha256, store_blob_
     return op;
 }
 
-/* ---- access of child runs: their parent's ---- */
+/* ---- a child run has the access of its parent ---- */
 
 static void parent_get(struct store_op *op);
 
@@ -76,7 +77,7 @@ static void use_access(struct store_op *op, const struct conv_acl *acl)
     op_done(op);
 }
 
-/* Without its parent a child belongs to nobody: admins of the workspace still see it. */
+/* A child run whose parent is missing has no owner: only workspace admins may see it. */
 static void on_parent(void *ctx, const struct err *err, const struct conv *parent)
 {
     use_access(ctx, err ? &LISTING_NOBODY : &parent->acl);

@@ -1,5 +1,8 @@
-/* store_write.c - the calls that change a conversation: check, copy what was given, hand
- * over, publish, answer. */
+/* store_write.c - the calls that change a conversation: check and copy the arguments, call the
+ * backend, publish, return the result.
+ *
+ * Each call is a chain of steps (backend.h): a function named after a past participle, such as
+ * `created` or `renamed`, runs after that has happened. */
 #include <errno.h>
 
 #include "base/bytes/random.h"
@@ -41,7 +44,7 @@ static void announce_created(struct store_op *op)
     op_done(op);
 }
 
-/* A log that is there now and was not before. */
+/* A new conversation exists now: created, forked or restored. */
 static void appeared(struct store_op *op)
 {
     op->step = announce_created;
@@ -107,7 +110,7 @@ struct store_op *store_append(struct store *s, str id, const str *events, size_t
     return op;
 }
 
-/* Appends one or two lines of our own, then answers with what the conversation is now. */
+/* For calls that append one or two events and then return the changed conversation. */
 static void appended(struct store_op *op)
 {
     publish(op, 0);
@@ -129,8 +132,8 @@ static void append_buf(struct store_op *op, struct buf *b, void (*step)(struct s
     buf_done(b);
 }
 
-/* One line: titles are printed in lists, file names and terminals. What is not UTF-8 is left as
- * it is: it is refused. */
+/* A title is one line, because lists, file names and terminals show it. Text that is not UTF-8 is
+ * returned unchanged, and the caller refuses it. */
 static str title_line(struct arena *a, str title)
 {
     if (!utf8_valid(title))
@@ -195,7 +198,8 @@ static bool contains(const struct json_strs *set, str s)
     return false;
 }
 
-/* The owner first, then whoever was given, each once; only the owner once it is private. */
+/* The owner first, then the given users, without duplicates. A private conversation has only its
+ * owner. */
 static str participants_line(struct store_op *op, int64_t now_ms)
 {
     struct json_strs *given = &op->in.sharing.participants;
@@ -222,7 +226,7 @@ static str participants_line(struct store_op *op, int64_t now_ms)
     return line;
 }
 
-/* Whose access ends hears of it before anything else of the conversation. */
+/* Users who lose access are notified first, so that they receive no later event of it. */
 static void shared(struct store_op *op)
 {
     const struct conv *before = op->out.conv;
@@ -249,7 +253,7 @@ static str names_without(struct store_op *op, const struct json_strs *list,
     return out;
 }
 
-/* What is recorded is the difference that the change makes. */
+/* The audit record names the users who were added or removed, not the new list. */
 static void name_sharing(struct store_op *op)
 {
     const struct conv_acl *before = &op->out.conv->acl;
@@ -374,8 +378,9 @@ static void remove_now(struct store_op *op)
     op->store->ops->remove(op);
 }
 
-/* Who may hear of it can only be read before. What is in the trash nobody sees anyway. */
-static void on_last_look(void *ctx, const struct err *err, const struct conv *c)
+/* The access list for the announcement must be read before the log moves. A conversation that is
+ * already in the trash (c is NULL) is not announced. */
+static void on_read_before_remove(void *ctx, const struct err *err, const struct conv *c)
 {
     struct store_op *op = ctx;
     if (c && !op_may_manage(op, &c->acl)) {
@@ -403,7 +408,7 @@ struct store_op *store_delete(struct store *s, str id, bool purge, const struct 
     op->in.is_purge = purge;
     (void)op_set_viewer(op, viewer);
     if (op_check(op, true))
-        store_get(s, op->id, on_last_look, op);
+        store_get(s, op->id, on_read_before_remove, op);
     return op;
 }
 

@@ -1,7 +1,7 @@
-/* announce.c - news of conversations for everybody in the workspace who may see them.
+/* announce.c - publishes changes of conversations to all members of the workspace who may see them.
  *
- * Each says who may: whoever passes it on need not ask the store, and a stream whose owner lost
- * access can be closed before the next event. */
+ * Each event includes the access list: a subscriber that forwards the event need not ask the store,
+ * and a stream whose user lost access can be closed before the next event. */
 #include "base/clock.h"
 #include "store/backend/backend.h"
 
@@ -16,7 +16,7 @@ static void write_strs(struct json_writer *w, const char *key, const struct json
     jw_end(w);
 }
 
-static str finish(struct arena *a, struct json_writer *w, struct buf *b)
+static str announce_finish(struct arena *a, struct json_writer *w, struct buf *b)
 {
     jw_end(w);
     str line = buf_failed(b) ? STR_NONE : arena_str(a, buf_str(b));
@@ -43,7 +43,7 @@ str announce_line(struct arena *a, const struct conv *c, const struct conv_acl *
     if (c->channel.n > 0)
         jw_kstr(&w, "channel", c->channel);
     jw_kstr(&w, "timestamp", str_from(now));
-    return finish(a, &w, &b);
+    return announce_finish(a, &w, &b);
 }
 
 void announce(struct store_op *op, str type, str line)
@@ -79,5 +79,5 @@ void announce_hidden(struct store_op *op, const struct conv_acl *before,
     jw_object(&w);
     jw_kstr(&w, "conversationId", op->id);
     write_strs(&w, "users", &lost);
-    announce(op, STR("conversation.hidden"), finish(&op->arena, &w, &b));
+    announce(op, STR("conversation.hidden"), announce_finish(&op->arena, &w, &b));
 }

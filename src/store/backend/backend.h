@@ -1,9 +1,31 @@
 /* backend.h - what a backend provides, and the life of one call. Private to store/.
  *
- * A public function makes a store_op, copies what it was given into the op's arena and hands
- * it to the backend. The backend fills `out` (or `err`) and calls op_done on the loop thread,
- * after the public call has returned. If the call has a further step, it follows; otherwise
- * the caller gets the answer and the op is freed. Steps run on the loop thread. */
+ *     store_x()                              loop thread: op_new, copy arguments, op_check
+ *        |
+ *        v
+ *     ops->x(op), or op_run(op, work)        backend: loop thread, reader pool or appender
+ *        |                                      fills op->out or op->err
+ *        v
+ *     op_done(op)  <-----------------+       loop thread, never inside store_x()
+ *        |                           |
+ *        +-- op->step set, no error: step(op), which starts more work and may set op->step
+ *        |
+ *        v
+ *     deed_end, trouble_note         the audit record and the health of the store
+ *     op->answer(op)                 the callback of the caller, unless cancelled
+ *     free                           the last call of a closing store starts its close
+ *
+ * An op waits for exactly one thing at a time, so it needs no lock: a job (op_run), a log task, a
+ * deferred call (op_done_later), a list of the backend (`wait`), or another store call. The code
+ * that completes it calls op_done exactly once.
+ *
+ * Who may touch an op: the loop thread, except between pool_submit or appender_submit and their
+ * `done`, when the pool thread owns everything but `node` and `is_cancelled`.
+ *
+ * The function members, in the order in which they are used: `work` runs on the reader pool;
+ * `then` continues after the folder store has located the conversation; `step` continues after
+ * success, is cleared before it is called, and calls op_done again; `answer` calls fn with the
+ * result. store_op_cancel only suppresses `answer`: the work and its audit record remain. */
 #pragma once
 
 #include "store/event/derive.h"
@@ -18,12 +40,12 @@ typedef void (*store_id_fn)(void *ctx, str id);
 
 struct store_ops {
     const char *type;
-    bool is_inline; /* never blocks: op_run stays on the loop thread */
+    bool is_inline; /* never blocks: op_run uses the loop thread */
 
     int (*open)(struct store *s, struct err *e); /* may set s->impl */
-    void (*close)(struct store *s);              /* ends in store_closed; no call is under way */
+    void (*close)(struct store *s);              /* calls store_closed; no call is under way */
 
-    /* Loop thread; each ends in op_done. */
+    /* Loop thread; each calls op_done when it has finished. */
     void (*create)(struct store_op *op);
     void (*append)(struct store_op *op);
     void (*fork)(struct store_op *op);
@@ -33,10 +55,10 @@ struct store_ops {
     void (*get_blob)(struct store_op *op);
     void (*get)(struct store_op *op);
     void (*read)(struct store_op *op);
-    void (*list)(struct store_op *op);   /* NULL: by scanning everything */
-    void (*search)(struct store_op *op); /* NULL: by scanning everything */
+    void (*list)(struct store_op *op);   /* NULL: scan_list reads every log */
+    void (*search)(struct store_op *op); /* NULL: scan_search reads every log */
 
-    /* Blocking, inside op_run: what the scanning calls are made of. */
+    /* Blocking, inside op_run: used by the calls that scan. */
     int (*scan)(struct store *s, str id, store_line_fn fn, void *ctx, struct err *e);
     int (*each_id)(struct store *s, store_id_fn fn, void *ctx, struct err *e);
 };
@@ -44,7 +66,7 @@ struct store_ops {
 extern const struct store_ops store_memory_ops, store_jsonl_ops, store_folder_ops;
 
 struct store_trouble { /* trouble.h */
-    void *kind;        /* of the call that met it; NULL = there is none */
+    void *kind;        /* of the call that failed; NULL = no trouble */
     int code;
     uint64_t logged_ms, tried_ms;
 };
@@ -63,7 +85,7 @@ struct store {
     struct store_trouble trouble;
 };
 
-void store_closed(struct store *s); /* by the backend, once everything is flushed */
+void store_closed(struct store *s); /* called by the backend when everything is flushed */
 
 struct store_op {
     struct store *store;
@@ -72,11 +94,11 @@ struct store_op {
     struct arena arena;
     struct err err;
     bool is_cancelled;
-    struct deed *deed; /* ends with the call; NULL = it is not audited */
+    struct deed *deed; /* the audit record; ends with the call. NULL = not audited */
     struct deferred later;
     struct job job;
     void (*work)(struct store_op *op); /* op_run */
-    void (*step)(struct store_op *op); /* what follows success; NULL = the answer */
+    void (*step)(struct store_op *op); /* continues after success; NULL = call `answer` */
     void (*answer)(struct store_op *op);
     union {
         store_conv_fn conv;
@@ -93,7 +115,7 @@ struct store_op {
     void *ctx;
 
     str id;
-    union {                        /* what was asked */
+    union {                        /* the arguments, copied */
         struct conv_create create; /* create, fork */
         struct store_range range;
         struct store_query query;
@@ -110,16 +132,16 @@ struct store_op {
         str blob; /* bytes, or the sha256 */
     } in;
     struct viewer viewer; /* a copy, for query, search, remove and restore */
-    bool has_viewer;      /* remove, restore: else it is the operator */
+    bool has_viewer;      /* remove, restore: false = the operator */
     int64_t at_message;   /* fork */
-    unsigned parents;     /* get: how many children led here */
-    int64_t trashed_ms;   /* remove: which one of the trash is being purged */
-    str announcement;     /* remove: what to say of it, while that can be read */
-    str *lines;           /* create, append: given, then as stored (with line feeds) */
+    unsigned parents;     /* get: how many child runs led to this parent */
+    int64_t trashed_ms;   /* remove: the deletion time of the log in the trash being purged */
+    str announcement;     /* remove: the event to publish, made while the log can be read */
+    str *lines;           /* create, append: as passed in, then as stored (with line feeds) */
     size_t nlines;
     store_pos *pos; /* past each line */
 
-    struct { /* the answer */
+    struct { /* the result */
         struct conv *conv;
         struct store_page page;
         struct store_listing listing;
@@ -133,31 +155,31 @@ struct store_op {
 
     struct log_task task; /* file stores */
     const char *path;
-    uint64_t limit; /* file stores: acknowledged length, UINT64_MAX = what is there */
-    void (*then)(struct store_op *op); /* folder: once it is known where the conversation is */
+    uint64_t limit; /* file stores: acknowledged length; UINT64_MAX = up to the end of the file */
+    void (*then)(struct store_op *op); /* folder: continues when the conversation is located */
 };
 
 struct store_op *op_new(struct store *s, str id, void (*answer)(struct store_op *op), void *ctx);
 void op_done(struct store_op *op);       /* loop thread, not inside the public call */
-void op_done_later(struct store_op *op); /* at the next turn: safe inside the public call */
-/* Runs work(op) where it may block (a reader thread), then op_done. */
+void op_done_later(struct store_op *op); /* calls op_done in the next loop turn */
+/* Runs work(op) where it may block (on a reader thread), then calls op_done. */
 void op_run(struct store_op *op, void (*work)(struct store_op *op));
 
-/* Refuses what no backend should see. True: the call goes on. */
+/* Rejects invalid ids, and writes to a read-only store. True: continue; false: op_done follows. */
 bool op_check(struct store_op *op, bool is_write);
-/* Copies who asks; NULL is the operator. */
+/* Copies the viewer; NULL is the operator. */
 const struct viewer *op_set_viewer(struct store_op *op, const struct viewer *v);
-/* May they delete, purge or restore a conversation with this access? */
+/* May the viewer delete, purge or restore a conversation with this access? */
 bool op_may_manage(const struct store_op *op, const struct conv_acl *acl);
 const struct err *op_err(const struct store_op *op); /* NULL = none */
 void answer_conv(struct store_op *op);
 void answer_blob(struct store_op *op);
-void then_get(struct store_op *op); /* a step */
+void then_get(struct store_op *op); /* a step: reads the conversation into out.conv */
 
-/* ---- announce.c: what the whole workspace may want to know ---- */
+/* ---- announce.c: events for the whole workspace ---- */
 str announce_line(struct arena *a, const struct conv *c, const struct conv_acl *acl, str title);
 void announce(struct store_op *op, str type, str line);
-/* Tells that those who took part before and do not now have lost it. */
+/* Publishes conversation.hidden for users who were participants before and are not any more. */
 void announce_hidden(struct store_op *op, const struct conv_acl *before,
                      const struct conv_acl *after);
 
@@ -170,7 +192,7 @@ void scan_notes(struct store_op *op);  /* blocking; out.notes */
 str header_line(struct arena *a, const struct store *s, str id, const struct conv_create *spec,
                 int64_t now_ms);
 
-/* Which lines of a log go into a fork. */
+/* Decides which lines of a log are copied into a fork. */
 struct fork_filter {
     int64_t at_message; /* -1 = all */
     int64_t seen;

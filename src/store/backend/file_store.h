@@ -1,5 +1,5 @@
-/* file_store.h - a store of files as its parts see it: where things are, and one log opened.
- * Private to store/. */
+/* file_store.h - the layout of a store of files, and opening one log for reading. Private to
+ * store/. */
 #pragma once
 
 #include "store/backend/backend.h"
@@ -14,20 +14,20 @@ struct file_layout {
     /* Directory of its blobs. */
     const char *(*blob_dir)(struct files *f, struct arena *a, str id);
 
-    /* The rest may be NULL: lines on disk are events as they are. */
+    /* The following may be NULL: then the lines on disk are the events themselves. */
 
-    /* The line on disk that stands for an event; both with their line feed. */
+    /* The line on disk that represents an event; both with their line feed. */
     str (*record)(struct files *f, struct arena *a, str id, str event);
-    /* The event that a line on disk stands for: part of it, or in the arena. Pure. */
+    /* The event that a line on disk represents: a part of the line, or in the arena. Pure. */
     str (*event)(struct arena *a, str line);
-    /* With the lines of an append checked and not yet written. */
+    /* Called when the lines of an append are checked and not yet written. */
     int (*before_append)(struct files *f, struct store_op *op, struct err *e);
     /* The file of notes beside the log, which other programs write too, and the event of one of
-     * its lines: empty when the line is not a note. Both or neither; as path and event. */
+     * its lines: empty when the line is not a note. Either both are set or none. */
     const char *(*notes_path)(struct files *f, struct arena *a, str id);
     str (*note_event)(struct arena *a, str line);
     void (*closed)(struct files *f); /* frees `own` */
-    bool is_journalled;              /* all logs lie in conf.dir as <id>.jsonl (journal.h) */
+    bool is_journalled;              /* all logs are conf.dir/<id>.jsonl (journal.h) */
 };
 
 struct files { /* store.impl of a file store */
@@ -35,8 +35,8 @@ struct files { /* store.impl of a file store */
     const struct file_layout *layout;
     const struct store_io *io;
     struct cache *cache;
-    struct index *index; /* NULL: none, list and search read everything */
-    void *own;           /* the layout's */
+    struct index *index; /* NULL: list and search read every log */
+    void *own;           /* data of the layout */
 };
 
 static inline str files_event(const struct file_layout *l, struct arena *a, str line)

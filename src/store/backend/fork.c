@@ -1,4 +1,4 @@
-/* fork.c - which lines of a log a fork takes over. */
+/* fork.c - decides which lines of a log are copied into a fork. */
 #include "base/json/json_scan.h"
 #include "store/backend/backend.h"
 

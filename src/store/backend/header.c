@@ -4,7 +4,7 @@
 
 enum { HEADER_MAX = 1024 * 1024 };
 
-static void optional(struct json_writer *w, const char *key, str value)
+static void write_optional(struct json_writer *w, const char *key, str value)
 {
     if (value.n)
         jw_kstr(w, key, value);
@@ -35,11 +35,11 @@ str header_line(struct arena *a, const struct store *s, str id, const struct con
     jw_kstr(&w, "id", id);
     jw_kstr(&w, "createdAt", str_from(iso));
     jw_kstr(&w, "format", STR("events"));
-    optional(&w, "workspaceId", str_from(s->conf.workspace_id));
+    write_optional(&w, "workspaceId", str_from(s->conf.workspace_id));
     owner(&w, spec->owner_id);
-    optional(&w, "channel", spec->channel);
-    optional(&w, "model", spec->model);
-    optional(&w, "forkedFrom", spec->forked_from);
+    write_optional(&w, "channel", spec->channel);
+    write_optional(&w, "model", spec->model);
+    write_optional(&w, "forkedFrom", spec->forked_from);
     if (spec->parent)
         jw_kval(&w, "parent", spec->parent);
     if (spec->metadata)

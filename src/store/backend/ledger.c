@@ -85,7 +85,7 @@ static void keep_event(struct gathering *g, enum event_type type, const struct j
         keep_call(g, v, meta);
 }
 
-static bool on_line(void *ctx, str line, store_pos end)
+static bool on_ledger_line(void *ctx, str line, store_pos end)
 {
     struct gathering *g = ctx;
     struct event_head head;
@@ -133,7 +133,7 @@ void ledger_keep(struct store_op *op)
     map_init(&g.runs);
     arena_init(&g.scratch);
     buf_init(&g.out, LINES_MAX);
-    int r = op->store->ops->scan(op->store, op->id, on_line, &g, &e);
+    int r = op->store->ops->scan(op->store, op->id, on_ledger_line, &g, &e);
     if (r >= 0 && g.out.n > 0)
         r = append(path, buf_str(&g.out));
     if (r < 0)
@@ -145,8 +145,8 @@ void ledger_keep(struct store_op *op)
     derive_done(&g.derive);
 }
 
-/* At most LEDGER_PAGE bytes from here on, up to the end of a line. */
-static str read_page(struct arena *a, int fd, off_t at)
+/* At most LEDGER_PAGE bytes from `at` on, up to the end of a line. */
+static str read_ledger_page(struct arena *a, int fd, off_t at)
 {
     char *bytes = arena_alloc(a, LEDGER_PAGE);
     size_t got = 0;
@@ -167,6 +167,6 @@ void ledger_read(struct store_op *op)
             err_errno(&op->err, -errno, "cannot read", path);
         return;
     }
-    op->out.blob = read_page(&op->arena, fd, (off_t)op->in.range.after);
+    op->out.blob = read_ledger_page(&op->arena, fd, (off_t)op->in.range.after);
     close(fd);
 }

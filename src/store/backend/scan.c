@@ -1,4 +1,4 @@
-/* scan.c - list and notes without an index: every log is read. */
+/* scan.c - lists conversations and notes without an index by reading every log. */
 #include <errno.h>
 
 #include "base/clock.h"
@@ -11,13 +11,13 @@ struct lister {
     size_t n, cap;
 };
 
-static bool on_line(void *ctx, str line, store_pos end)
+static bool on_scan_line(void *ctx, str line, store_pos end)
 {
     derive_line(ctx, line, end);
     return true;
 }
 
-/* The log of c's parent, with the access that it names. */
+/* Replaces *c by the conversation of its parent. False: the parent is missing. */
 static bool read_parent(struct lister *l, struct conv *c)
 {
     struct store *s = l->op->store;
@@ -25,7 +25,7 @@ static bool read_parent(struct lister *l, struct conv *c)
     struct derive d;
     str id = arena_str(&l->op->arena, json_get_string(c->parent, "conversationId"));
     derive_init(&d, s->env);
-    bool is_there = store_id_valid(id) && s->ops->scan(s, id, on_line, &d, &e) == 0;
+    bool is_there = store_id_valid(id) && s->ops->scan(s, id, on_scan_line, &d, &e) == 0;
     if (is_there)
         *c = *derive_conv(&d, &l->op->arena, id, str_from(s->conf.workspace_id));
     derive_done(&d);
@@ -41,7 +41,8 @@ static void use_parents_access(struct lister *l, struct conv *c)
     c->acl = is_there ? up.acl : LISTING_NOBODY;
 }
 
-/* An unreadable log is left out of the list and named beside it, not the reason to fail it. */
+/* An unreadable log is left out of the list and reported in `unreadable`; the list does not fail.
+ */
 static void on_id(void *ctx, str id)
 {
     struct lister *l = ctx;
@@ -49,7 +50,7 @@ static void on_id(void *ctx, str id)
     struct err e = {0};
     struct derive d;
     derive_init(&d, s->env);
-    if (s->ops->scan(s, id, on_line, &d, &e) < 0) {
+    if (s->ops->scan(s, id, on_scan_line, &d, &e) < 0) {
         unreadable_add(s, id, &e);
     } else {
         struct conv *c = derive_conv(&d, &l->op->arena, id, str_from(s->conf.workspace_id));
@@ -85,7 +86,7 @@ struct note_taker {
     size_t cap;
 };
 
-static void add_note(struct note_taker *t, str line)
+static void scan_add_note(struct note_taker *t, str line)
 {
     struct store_op *op = t->op;
     struct json *v;
@@ -110,7 +111,7 @@ static bool on_note_line(void *ctx, str line, store_pos end)
 {
     struct event_head head;
     if (event_scan(line, &head) && head.type == EV_NOTE)
-        add_note(ctx, line);
+        scan_add_note(ctx, line);
     return true;
 }
 

@@ -1,4 +1,4 @@
-/* scan_search.c - search without an index: reads every log, newest hits first. */
+/* scan_search.c - searches without an index by reading every log; newest hits first. */
 #include "base/clock.h"
 #include "store/backend/backend.h"
 #include "store/event/query.h"
@@ -11,14 +11,14 @@ struct searcher {
     struct query query;
     struct store_hit *hits; /* heap */
     size_t n, cap;
-    struct derive derive; /* of the log under way */
+    struct derive derive; /* of the current log */
     size_t first;         /* its first hit */
     struct arena scratch;
     uint64_t deadline_ms;
     str id;
 };
 
-static bool is_over(struct searcher *s)
+static bool search_is_over(struct searcher *s)
 {
     return s->n >= HITS_MAX || clock_mono_ms() >= s->deadline_ms;
 }
@@ -44,7 +44,7 @@ static void add_hit(struct searcher *s, const struct event_text *text, const str
     };
 }
 
-static bool on_line(void *ctx, str line, store_pos end)
+static bool on_search_line(void *ctx, str line, store_pos end)
 {
     struct searcher *s = ctx;
     struct event_head head;
@@ -59,22 +59,22 @@ static bool on_line(void *ctx, str line, store_pos end)
         text_of_event(&s->scratch, head.type, v, &text) &&
         query_matches(&s->query, &s->scratch, &text, v))
         add_hit(s, &text, v, end);
-    return !is_over(s);
+    return !search_is_over(s);
 }
 
-/* Whether the viewer may see a conversation is known only at the end of its log. */
+/* The access of a conversation is known only at the end of its log, so hits may be dropped then. */
 static void on_id(void *ctx, str id)
 {
     struct searcher *s = ctx;
     struct store *store = s->op->store;
-    if (is_over(s))
+    if (search_is_over(s))
         return;
     s->id = arena_str(&s->op->arena, id);
     s->first = s->n;
     derive_init(&s->derive, store->env);
-    int r = store->ops->scan(store, id, on_line, s, NULL);
+    int r = store->ops->scan(store, id, on_search_line, s, NULL);
     const struct viewer *viewer = s->op->in.search.viewer;
-    /* Child runs have the access of their parent, which this log does not tell. */
+    /* A child run has the access of its parent, which is not in this log. */
     bool is_child = s->derive.conv.parent != NULL;
     if (r < 0 || (viewer && (is_child || !access_allows(viewer, &s->derive.conv.acl, CONV_VIEW))))
         s->n = s->first;
@@ -108,8 +108,8 @@ void scan_search(struct store_op *op)
     struct store_hit *hits = arena_array(&op->arena, n + 1, sizeof(*hits));
     if (n)
         memcpy(hits, s.hits, n * sizeof(*hits));
-    op->out.hits =
-        (struct store_hits){.hits = hits, .n = n, .total = (int64_t)s.n, .is_partial = is_over(&s)};
+    op->out.hits = (struct store_hits){
+        .hits = hits, .n = n, .total = (int64_t)s.n, .is_partial = search_is_over(&s)};
     free(s.hits);
     arena_done(&s.scratch);
 }
