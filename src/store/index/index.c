@@ -13,23 +13,23 @@
 
 enum {
     IDLE_MAX = 4,          /* connections kept for the next query */
-    SMALL_DIR = 200,       /* logs that are compared on every use */
-    SETTLE_MS = 20,        /* a directory changed so recently may change in the same tick */
-    SWEEP_EVERY_MS = 5000, /* in the background, while the index is used */
+    SMALL_DIR = 200,       /* a directory with so few logs is swept by every sync */
+    SETTLE_MS = 20,        /* within this time a directory may change without a new mtime */
+    SWEEP_EVERY_MS = 5000, /* by the feed, while the index is used */
     TOUCH_DELAY_MS = 500,  /* from a write to full text */
-    START_DELAY_MS = 2000, /* a short-lived process should not begin to index */
-    TOUCHED_MAX = 10000,   /* beyond, the whole directory is compared */
-    SHRINK_MS = 10000,     /* between two times of giving memory back: that holds up whoever
-                              allocates, and those who write soon need it again */
+    START_DELAY_MS = 2000, /* a short-lived process should not start to index */
+    TOUCHED_MAX = 10000,   /* with more touched logs, the whole directory is swept */
+    SHRINK_MS = 10000,     /* between two releases of memory, which block other allocations, and
+                              the next write needs the memory again */
     LOW_PRIORITY = 10,
 };
 
-struct sweep_state {         /* what is known of the directory; a copy travels with each job */
-    int64_t dir_mtime_ns;    /* at the last sweep; 0 = it was changing */
-    uint64_t swept_ms;       /* when that was; 0 = never in this process */
+struct sweep_state {         /* of the directory; each job gets a copy */
+    int64_t dir_mtime_ns;    /* at the last sweep; 0 = too recent to rely on (SETTLE_MS) */
+    uint64_t swept_ms;       /* time of the last sweep; 0 = sweep again */
     size_t total;            /* logs */
-    uint64_t changes, swept; /* logs made or removed by us; how many of them it has seen */
-    int64_t changed_at_ms;   /* the last of them */
+    uint64_t changes, swept; /* logs created or deleted by this process; `changes` at the sweep */
+    int64_t changed_at_ms;   /* time of the last of these changes */
 };
 
 struct index {
@@ -39,11 +39,11 @@ struct index {
     loop_fn on_free;
     void *on_free_ctx;
 
-    struct map touched;
-    bool touched_too_many;
+    struct map touched;    /* ids of logs written since the last sync */
+    bool touched_too_many; /* more than TOUCHED_MAX: sweep instead */
     struct sweep_state state;
 
-    struct sync_job { /* one at a time; calls that come meanwhile wait for the next */
+    struct sync_job { /* one at a time; calls that arrive meanwhile wait for the next */
         struct job job;
         bool is_busy, must_sweep;
         struct arena arena;
@@ -53,12 +53,12 @@ struct index {
         struct index_db db;
         int status;
     } sync;
-    struct list_node waiting, batch;
+    struct list_node waiting, batch; /* calls for the next sync, and for the current one */
 
     struct index_db *idle[IDLE_MAX];
     size_t nidle;
 
-    struct feed_job { /* the background */
+    struct feed_job { /* full text, in the background */
         struct job job;
         bool is_busy, is_wanted, must_sweep, is_low, has_fed;
         struct sweep_state state;
@@ -86,8 +86,9 @@ static int64_t dir_mtime_ns(const char *dir)
     return (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
 }
 
-/* Compares everything, and catches up what differs. */
-static int sweep(struct index_sync *s, const char *dir, struct sweep_state *state)
+/* Compares the directory with the rows, and brings the rows that differ up to date. The mtime is
+ * read first: a change during the sweep then leads to another sweep. */
+static int sweep_dir(struct index_sync *s, const char *dir, struct sweep_state *state)
 {
     struct arena a;
     str *ids;
@@ -108,7 +109,7 @@ static int sweep(struct index_sync *s, const char *dir, struct sweep_state *stat
     return r;
 }
 
-/* Has anybody else made or removed a log? What we did ourselves is among the touched. */
+/* Has another process created or deleted a log? Changes of this process are in `touched`. */
 static bool has_foreign_change(const struct sweep_state *st, const char *dir)
 {
     int64_t now = dir_mtime_ns(dir);
@@ -122,7 +123,7 @@ static bool is_sweep_due(const struct sync_job *j, const char *dir)
            has_foreign_change(&j->state, dir);
 }
 
-/* Takes over what a job has learnt, unless another one knows better. */
+/* Takes over the state of a finished job, unless another job has swept later. */
 static void learn(struct index *ix, const struct sweep_state *from)
 {
     if (from->swept_ms <= ix->state.swept_ms)
@@ -140,9 +141,9 @@ static void sync_work(struct job *job)
     struct index_sync s = {.db = &j->db, .store = ix->store, .stop = &ix->stop};
     int r = index_db_ready(&j->db);
     if (r > 0)
-        j->must_sweep = true; /* another file: whatever was known is about the one before */
+        j->must_sweep = true; /* a new file: `state` describes the file before */
     if (r >= 0 && is_sweep_due(j, ix->dir))
-        r = sweep(&s, ix->dir, &j->state);
+        r = sweep_dir(&s, ix->dir, &j->state);
     else if (r >= 0)
         r = index_catch_up(&s, j->ids, j->nids);
     j->status = r < 0 ? r : 0;
@@ -150,7 +151,7 @@ static void sync_work(struct job *job)
 
 static void start_query(struct index *ix, struct store_op *op);
 static void feed_start(struct index *ix);
-static void free_if_idle(struct index *ix);
+static void index_free_if_idle(struct index *ix);
 
 static void sync_start(struct index *ix);
 
@@ -159,15 +160,16 @@ static void sync_done(struct job *job)
     struct sync_job *j = CONTAINER_OF(job, struct sync_job, job);
     struct index *ix = CONTAINER_OF(j, struct index, sync);
     struct list_node *n;
+    assert(j->is_busy);
     j->is_busy = false;
     arena_done(&j->arena);
     learn(ix, &j->state);
     if (j->status < 0)
-        ix->state.swept_ms = 0;
+        ix->state.swept_ms = 0; /* the touched ids of this job are lost: sweep next time */
     while ((n = list_pop(&ix->batch)) != NULL)
         start_query(ix, LIST_ENTRY(n, struct store_op, wait));
     if (ix->on_free) {
-        free_if_idle(ix);
+        index_free_if_idle(ix);
         return;
     }
     feed_start(ix);
@@ -190,6 +192,7 @@ static void sync_start(struct index *ix)
 {
     struct sync_job *j = &ix->sync;
     struct list_node *n;
+    assert(!j->is_busy && list_empty(&ix->batch) && !ix->on_free);
     while ((n = list_pop(&ix->waiting)) != NULL)
         list_push(&ix->batch, n);
     arena_init(&j->arena);
@@ -202,10 +205,11 @@ static void sync_start(struct index *ix)
     pool_submit(ix->store->env->readers, &j->job);
 }
 
-/* op->work remembers what to do without an index, and so which call this is. */
-static void call(struct store_op *op, void (*without)(struct store_op *op))
+/* `without` is the call that scans the logs; in op->work it also tells a list from a search. */
+static void index_call(struct store_op *op, void (*without)(struct store_op *op))
 {
     struct index *ix = index_of(op);
+    assert(!ix || !ix->on_free);
     if (!ix) {
         op_run(op, without);
         return;
@@ -218,17 +222,17 @@ static void call(struct store_op *op, void (*without)(struct store_op *op))
 
 void index_list(struct store_op *op)
 {
-    call(op, scan_list);
+    index_call(op, scan_list);
 }
 
 void index_search(struct store_op *op)
 {
-    call(op, scan_search);
+    index_call(op, scan_search);
 }
 
 /* ---- queries ---- */
 
-struct query_job { /* in the op's arena */
+struct query_job { /* in the arena of the op */
     struct job job;
     struct store_op *op;
     struct index *ix;
@@ -243,14 +247,14 @@ static void query_work(struct job *job)
     struct index_sync s = {.db = q->db, .store = q->ix->store, .stop = &q->ix->stop};
     q->status = index_db_ready(q->db);
     if (q->status >= 0 && q->db->birth != q->birth)
-        q->status = -ESTALE; /* replaced since the sync: nobody knows what is in it */
+        q->status = -ESTALE; /* replaced since the sync: its rows may be out of date */
     if (q->status < 0)
         return;
     bool is_search = q->op->work == scan_search;
     q->status = is_search ? search_find(&s, q->op) : index_list_page(&s, q->op);
 }
 
-static void fall_back(struct store_op *op)
+static void scan_instead(struct store_op *op)
 {
     err_clear(&op->err);
     op_run(op, op->work);
@@ -271,7 +275,7 @@ static void query_done(struct job *job)
     else
         db_delete(q->db);
     if (q->status < 0)
-        fall_back(q->op);
+        scan_instead(q->op);
     else
         op_done(q->op);
 }
@@ -279,7 +283,7 @@ static void query_done(struct job *job)
 static void start_query(struct index *ix, struct store_op *op)
 {
     if (ix->sync.status < 0) {
-        fall_back(op);
+        scan_instead(op);
         return;
     }
     struct query_job *q = ARENA_NEW(&op->arena, struct query_job);
@@ -300,7 +304,7 @@ static void shrink(struct feed_job *f)
 {
     uint64_t now = clock_mono_ms();
     if (f->shrunk_ms && now - f->shrunk_ms < SHRINK_MS)
-        return; /* the timer comes back to it */
+        return; /* has_fed stays set: the timer starts the feed again */
     index_db_shrink(&f->db);
     f->shrunk_ms = now;
     f->has_fed = false;
@@ -319,7 +323,7 @@ static void feed_work(struct job *job)
         f->must_sweep = true;
     r = r < 0 ? r : 0;
     if (r == 0 && f->must_sweep)
-        r = sweep(&s, ix->dir, &f->state);
+        r = sweep_dir(&s, ix->dir, &f->state);
     if (r == 0)
         r = search_feed(&s);
     f->has_fed |= r > 0;
@@ -332,15 +336,18 @@ static void feed_done(struct job *job)
 {
     struct feed_job *f = CONTAINER_OF(job, struct feed_job, job);
     struct index *ix = CONTAINER_OF(f, struct index, feed);
+    assert(f->is_busy);
     f->is_busy = false;
     if (ix->on_free) {
-        free_if_idle(ix);
+        index_free_if_idle(ix);
         return;
     }
     learn(ix, &f->state);
     f->must_sweep = false;
     if (f->has_fed && !timer_active(&ix->shrink))
         timer_start(&ix->shrink, SHRINK_MS);
+    /* More slices to write, a replaced database, or a start that came during the job. Any other
+     * error waits for the next write or call, so that a broken disk does not cause a busy loop. */
     if (f->status > 0 || f->status == -ESTALE || f->is_wanted)
         feed_start(ix);
 }
@@ -367,11 +374,11 @@ static void on_shrink(void *ctx)
     feed_start(ctx);
 }
 
-static void on_timer(void *ctx)
+static void on_index_timer(void *ctx)
 {
     struct index *ix = ctx;
     if (map_len(&ix->touched) > 0 && !ix->sync.is_busy)
-        sync_start(ix); /* which starts the feed when it is done */
+        sync_start(ix); /* sync_done starts the feed */
     else
         feed_start(ix);
 }
@@ -428,13 +435,14 @@ struct index *index_new(struct store *s, const char *dir)
     index_db_init(&ix->sync.db, ix->path, ix->dir, s->env);
     index_db_init(&ix->feed.db, ix->path, ix->dir, s->env);
     timer_init(&ix->shrink, s->env->loop, on_shrink, ix);
-    timer_init(&ix->timer, s->env->loop, on_timer, ix);
+    timer_init(&ix->timer, s->env->loop, on_index_timer, ix);
     timer_start(&ix->timer, START_DELAY_MS);
     return ix;
 }
 
-static void free_if_idle(struct index *ix)
+static void index_free_if_idle(struct index *ix)
 {
+    assert(ix->on_free);
     if (ix->sync.is_busy || ix->feed.is_busy)
         return;
     loop_fn done = ix->on_free;
@@ -458,10 +466,11 @@ void index_free(struct index *ix, loop_fn done, void *ctx)
         done(ctx);
         return;
     }
+    assert(!ix->on_free);
     ix->on_free = done;
     ix->on_free_ctx = ctx;
     atomic_store(&ix->stop, true);
     timer_stop(&ix->timer);
     timer_stop(&ix->shrink);
-    free_if_idle(ix);
+    index_free_if_idle(ix);
 }

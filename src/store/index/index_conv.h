@@ -1,19 +1,19 @@
-/* index_conv.h - the rows of the index: what is derived from each log, and who lists it.
+/* index_conv.h - the rows of the index: the values derived from each log, and who may list it.
  *
- * A row holds everything needed to go on deriving from the byte where it stopped. Beside it
- * every conversation stands on shelves: one with everything, one per person who may see it,
- * one for those open to all; each in both orders. A page of a list is then a short walk along
- * a shelf or two, however many conversations there are. Inside a transaction; the functions
- * return 0 or -errno. */
+ * A row holds everything needed to continue deriving at the byte where it stopped. In addition,
+ * each conversation has entries in the table `shelf`: on the shelf of all conversations, on one
+ * per person who may see it, and on the shelf of those open to all; each in both sort orders. A
+ * page of a list reads a few entries of one or two shelves, however many conversations there are.
+ * Inside a transaction; the functions return 0 or -errno. */
 #pragma once
 
 #include "store/event/derive.h"
 #include "store/index/index_db.h"
 
 struct index_log { /* a log as it was when it was read */
-    int64_t no;    /* names it in the messages; 0 = not in the index */
+    int64_t no;    /* its number in the full-text messages; 0 = not in the index */
     int64_t dev, ino, size, mtime_ns;
-    int64_t mark;      /* tells it from another log under the same name (index_sync.h) */
+    int64_t mark;      /* distinguishes it from another log of the same name (index_sync.h) */
     int64_t done;      /* derived up to here: the start of the next line */
     int64_t text_done; /* and searchable up to here */
     int64_t messages;
@@ -21,11 +21,11 @@ struct index_log { /* a log as it was when it was read */
 
 int index_log_read(struct index_db *db, str id, struct index_log *ret); /* no = 0: unknown */
 int index_log_write(struct index_db *db, str id, const struct index_log *log);
-/* Takes the columns of "SELECT no, dev, ino, size, mtime, mark, done, text_done, messages". */
+/* Reads the columns of "SELECT no, dev, ino, size, mtime, mark, done, text_done, messages". */
 void index_log_columns(sqlite3_stmt *st, int first, struct index_log *ret);
 #define INDEX_LOG_COLUMNS "no, dev, ino, size, mtime, mark, done, text_done, messages"
 
-/* d is initialised; what the row holds is in its arena afterwards. -ENOENT. */
+/* d must be initialised; the strings of the row are copied into its arena. -ENOENT. */
 int index_conv_read(struct index_db *db, str id, struct derive *d);
 int index_conv_write(struct index_db *db, str id, const struct derive *d); /* replaces */
 int index_conv_delete(struct index_db *db, str id); /* the log's row too; absent is fine */
@@ -41,7 +41,7 @@ void index_conv_columns(sqlite3_stmt *st, int first, struct derive *d);
     " c.is_hidden"
 #define INDEX_CONV_NCOLUMNS 26
 
-/* The shelves on which a viewer finds what the viewer may see. */
+/* The shelves that together hold every conversation that the viewer may see. */
 #define INDEX_SHELVES_MAX 4
 size_t index_shelves(struct arena *a, const struct viewer *viewer, bool with_hidden,
                      str ret[INDEX_SHELVES_MAX]);

@@ -1,12 +1,12 @@
-/* index_db.h - the database file of the index: opened, watched, made anew.
+/* index_db.h - the database file of the index: opened, checked, created again.
  *
- * A connection belongs to one thread at a time. The file is a cache: whoever finds it gone,
- * damaged, of another version, of another directory of logs or computed with other prices
- * makes a new one in its place, and everybody else notices before their next use.
+ * A connection belongs to one thread at a time. The file is a cache: a connection that finds the
+ * file missing, damaged, of a different version, for a different directory of logs or computed with
+ * different prices creates a new file in its place. Every other connection notices this before its
+ * next use.
  *
- * The journal is the plain one and not a write-ahead log: that one lives in files found by
- * name, which would be shared between a deleted database and the one made in its place
- * (index_vfs.h). */
+ * The database uses a rollback journal instead of a write-ahead log: the files of a write-ahead log
+ * are found by name, so a deleted database and its replacement would share them (index_vfs.h). */
 #pragma once
 
 #include "base/arena.h"
@@ -17,13 +17,13 @@
 #define INDEX_STATEMENTS_MAX 32
 
 struct index_db {
-    const char *path;  /* of the file; borrowed, as is the rest */
-    const char *scope; /* the logs it is about */
+    const char *path;  /* of the file; all pointers are borrowed */
+    const char *scope; /* the directory of the logs in it */
     const struct store_env *env;
 
     struct index_vfs vfs;
     sqlite3 *sql;  /* NULL = closed */
-    int64_t birth; /* tells one database from the next in its place */
+    int64_t birth; /* a random number: distinguishes a database from its replacement */
     struct {
         const char *text;
         sqlite3_stmt *stmt;
@@ -36,28 +36,28 @@ void index_db_init(struct index_db *db, const char *path, const char *scope,
                    const struct store_env *env);
 void index_db_close(struct index_db *db);
 
-/* Before each use. 0: this is still the file that was open; 1: opened, and perhaps made, just
- * now; -errno: no index can be had (-EBUSY, -EACCES, -EIO, ...). */
+/* Must be called before each use. 0: the open file is still the current one; 1: a file was opened,
+ * and perhaps created; -errno: no index is available (-EBUSY, -EACCES, -EIO, ...). */
 int index_db_ready(struct index_db *db);
 
-/* Starts a transaction: for writing it waits until nobody else writes. */
+/* Starts a transaction; one for writing waits until no other connection writes. */
 int index_db_begin(struct index_db *db, bool is_write);
 int index_db_commit(struct index_db *db);
-void index_db_rollback(struct index_db *db); /* a no-op outside of a transaction */
+void index_db_rollback(struct index_db *db); /* does nothing outside of a transaction */
 
-/* A statement, ready to bind; text is a literal, compared by address. Never NULL: one that
- * does not compile fails when it is stepped. */
+/* A statement, ready to bind; text is a literal, compared by address. Never NULL: a statement that
+ * does not compile fails in index_db_step. */
 sqlite3_stmt *index_db_sql(struct index_db *db, const char *text);
 
 /* 1 = a row, 0 = done (and the statement is reset), or -errno as from index_db_fail. */
 int index_db_step(struct index_db *db, sqlite3_stmt *st);
 int index_db_run(struct index_db *db, sqlite3_stmt *st); /* a statement without rows */
 
-void index_db_bind(sqlite3_stmt *st, int at, str s); /* not copied: valid until it is reset */
+void index_db_bind(sqlite3_stmt *st, int at, str s); /* not copied: s must live until the reset */
 str index_db_column(sqlite3_stmt *st, int at);       /* until the next step */
 
-/* Gives back memory after a lot of work. */
+/* Releases cached memory. */
 void index_db_shrink(struct index_db *db);
 
-/* Throws the file away: the next index_db_ready makes a new one. */
+/* Deletes the file: the next index_db_ready creates a new one. */
 void index_db_discard(struct index_db *db);

@@ -3,6 +3,6 @@
 
 #include "store/index/index_sync.h"
 
-/* Fills op->out.listing, or op->err when the question is wrong. Every row has been checked
- * against its file; rows that were behind are caught up first. -errno: ask another way. */
+/* Fills op->out.listing, or op->err when the query is invalid. Every row is checked against its
+ * file and brought up to date first. -errno: the index failed; scan the logs instead. */
 int index_list_page(struct index_sync *s, struct store_op *op);

@@ -1,8 +1,8 @@
 /* index_price.h - the prices that the costs in the index were computed with.
  *
- * Costs are summed up once, when a log is read. Each model met on the way is noted with its
- * price; when a price has changed since, the sums are worth nothing. Private to the index;
- * whoever holds the connection. */
+ * Costs are summed up once, when a log is read. The price of each model is saved with the sums;
+ * when a price has changed since, the sums are wrong and the index is created again. Private to
+ * the index; the thread that holds the connection. */
 #pragma once
 
 #include "base/map.h"

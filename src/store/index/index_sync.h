@@ -1,10 +1,10 @@
-/* index_sync.h - brings the rows of the index up to the logs, reading only what is new.
+/* index_sync.h - brings the rows of the index up to date with the logs, reading only new lines.
  *
- * A log is taken for the one that was read before when it is the same file, has not become
- * shorter than what was read of it, and its mark is the same: a checksum of its first bytes
- * and of the last ones that were read, because inode numbers are used again. Otherwise it is
- * read from its start, under a new number. Blocking; any thread with its own connection:
- * everything that is decided is decided inside a transaction. */
+ * A row continues to describe a log if the log is the same file, is not shorter than the part that
+ * was read, and has the same mark: a checksum of its first bytes and of the last bytes that were
+ * read, because file systems reuse inode numbers. Otherwise the log is read from its start, under a
+ * new number. Blocking; any thread with its own connection. Every decision is made inside a
+ * transaction. */
 #pragma once
 
 #include <stdatomic.h>
@@ -14,31 +14,31 @@
 #include "store/index/index_conv.h"
 
 /* A file of notes that other programs write too (file_layout.notes_path) has a row of its own,
- * under the id of its conversation and INDEX_NOTES; no id of a conversation holds a slash. Such a
- * row is only searched: nothing is derived from the file, and who may see it follows from the
- * conversation. */
+ * whose id is that of the conversation followed by INDEX_NOTES; ids of conversations contain no
+ * slash. Such a row is used only for search: no values are derived from the file, and its access is
+ * that of the conversation. */
 #define INDEX_NOTES "/notes"
 bool index_is_notes(str row_id);
 str index_conv_id(str row_id); /* of the conversation */
-/* The file of a row, and the event that one of its lines stands for (perhaps empty). */
+/* The file of a row, and the event that one of its lines represents (may be empty). */
 const char *index_path(struct files *f, struct arena *a, str row_id);
 str index_event(const struct files *f, struct arena *a, str row_id, str line);
 
 struct index_sync {
     struct index_db *db;
     struct store *store;
-    const atomic_bool *stop; /* ends the work early: -ECANCELED */
+    const atomic_bool *stop; /* set: stop early with -ECANCELED */
 };
 
 /* Compares the directory with the index, without opening a log. ret: the ids that differ,
  * in the arena. ret_total: how many logs there are. */
 int index_sweep(struct index_sync *s, struct arena *a, str **ret, size_t *ret_n, size_t *ret_total);
 
-/* Catches up the rows of these logs; rows of logs that are gone go too. */
+/* Brings the rows of these logs up to date; deletes the rows of deleted logs. */
 int index_catch_up(struct index_sync *s, const str *ids, size_t n);
 
-/* Is the row what the file is now? */
+/* Does the row describe the current state of the file? */
 bool index_is_current(const struct index_log *log, const struct stat *st);
 
-/* Is the file, up to limit, the one the row is about, and perhaps longer? */
+/* Is this the file that the row describes, possibly with more lines than the row covers? */
 bool index_is_same(const struct index_log *log, int fd, const struct stat *st, off_t limit);

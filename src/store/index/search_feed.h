@@ -1,13 +1,13 @@
-/* search_feed.h - puts what was said into the full-text index, a slice at a time.
+/* search_feed.h - adds the text of events to the full-text index, a slice at a time.
  *
  * The number of a message is its time in milliseconds, shifted, plus a counter: the index
  * returns messages by number, so the newest come first without sorting, and dates are
  * ranges. Numbers must grow within a slice, or FTS5 writes a new segment for each message;
  * that is why a slice is gathered and sorted before it is written.
  *
- * The words of FTS5 cannot be deleted without the text they came from, which may be gone.
- * So nothing is deleted: a log that goes leaves messages that no log has any more, and hits
- * on them are passed over. When they outnumber the others, the index is made anew.
+ * FTS5 can delete the words of a message only with the original text, which may not exist any
+ * more. So nothing is deleted: the messages of a deleted log stay, and a search ignores hits on
+ * them. When they outnumber the other messages, the index is created again.
  * Blocking; any thread with its own connection. */
 #pragma once
 
@@ -16,9 +16,8 @@
 #define SEARCH_NO_SHIFT 20                /* a million messages per millisecond */
 #define SEARCH_MS_MAX   ((1ll << 43) - 1) /* the year 2248 */
 
-/* The first number of a millisecond; out of range, the nearest. */
+/* The first number of a millisecond; a time out of range gets the nearest number. */
 int64_t search_number(int64_t ms);
 
-/* 1: a slice was written and there may be more; 0: everything that the rows know is in the
- * index; or -errno. */
+/* 1: a slice was written and there may be more; 0: the full-text index is complete; or -errno. */
 int search_feed(struct index_sync *s);

@@ -1,8 +1,9 @@
-/* search_find.h - answers a search from the index, and from the ends of the logs that the
- * index has not reached. Blocking. */
+/* search_find.h - runs a search in the index, and in the ends of the logs that the full-text index
+ * does not contain yet. Blocking. */
 #pragma once
 
 #include "store/index/index_sync.h"
 
-/* Fills op->out.hits, or op->err when the question is wrong. -errno: ask another way. */
+/* Fills op->out.hits, or op->err when the query is invalid. -errno: the index failed; scan the logs
+ * instead. */
 int search_find(struct index_sync *s, struct store_op *op);

@@ -1,13 +1,12 @@
-/* search_rank.h - how much a hit has to do with the question: BM25.
+/* search_rank.h - the relevance of a hit: BM25.
  *
- * Words that few messages contain weigh more, repeated words count ever less, long messages
- * need more of them; titles count double. Pure, but for the weights, which come from the
- * index. */
+ * Words that occur in few messages weigh more, repetitions of a word weigh less and less, long
+ * messages need more of them; titles weigh double. Pure; the weights come from the index. */
 #pragma once
 
 #include "store/event/query.h"
 
-#define RANK_HITS_MAX 5000 /* only the newest: a common word has no end of hits */
+#define RANK_HITS_MAX 5000 /* only the newest hits are ranked: a common word has very many */
 
 struct rank {
     double weight[QUERY_TERMS_MAX];
