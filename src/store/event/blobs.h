@@ -1,13 +1,13 @@
 /* blobs.h - large values beside a log, named by their content: <dir>/<sha256>.
  *
- * A blob is written under another name, synced, and renamed: what is found under a sha256
- * is whole and durable. An event is written only after the blobs it names.
+ * A blob is written to a temporary file, synced, and renamed, so a file named by a sha256 is
+ * complete and durable. An event is written only after the blobs that it names.
  *
  * Spilling. In a tool.done event, every member whose JSON text is larger than
  * STORE_SPILL_BYTES is replaced by {"$blob":"<sha256>","bytes":n,"preview":"..."}, where the
  * blob holds exactly that JSON text. A member that already looks like such a reference is
  * spilled whatever its size, so that restoring is exact. Streams and plain reads show the
- * reference; store_range.with_blobs puts the value back. Pool threads. */
+ * reference; store_range.with_blobs restores the value. Pool threads. */
 #pragma once
 
 #include "base/arena.h"
@@ -17,12 +17,12 @@
 
 int blobs_put(struct arena *a, const struct store_io *io, const char *dir, str bytes,
               str *ret_sha256, struct err *e);
-/* -ENOENT, -EIO when the content is not what its name says. */
+/* -ENOENT; -EIO when the content does not match its name. */
 int blobs_get(struct arena *a, const char *dir, str sha256, str *ret_bytes, struct err *e);
 
-/* Replaces *line (with its line feed) when it holds something to spill. */
+/* Replaces *line (with its line feed) when it has a member to spill. */
 int blobs_spill(struct arena *a, const struct store_io *io, const char *dir, str *line,
                 struct err *e);
-/* The line (without line feed) with its values back. A reference whose blob is missing or
- * damaged stays. */
+/* The line (without line feed) with its values restored. A reference whose blob is missing or
+ * damaged is kept. */
 str blobs_restore(struct arena *a, const char *dir, str line);

@@ -1,13 +1,13 @@
-/* event.h - the lines of a log: their types, what every line must have, how one is built.
+/* event.h - the lines of a log: their types, their required members, and how to build one.
  *
- * A log line is one JSON object. Lines with "type" are events; lines with "role" and no
- * "type" are messages of an older format and stay readable for ever. Pure; any thread. */
+ * A log line is one JSON object. Lines with "type" are events; lines with "role" and no "type" are
+ * messages of an older format, which nb will always read. Pure; any thread. */
 #pragma once
 
 #include "base/json/json.h"
 
 enum event_type {
-    EV_UNKNOWN, /* kept and passed on, without effect on anything derived */
+    EV_UNKNOWN, /* stored and returned, without effect on derived properties */
     EV_USER_MESSAGE,
     EV_RUN_START,
     EV_LLM_RESPONSE,
@@ -27,7 +27,7 @@ enum event_type {
     EV_LEGACY_MESSAGE, /* no type, but a role */
 };
 
-enum event_type event_type_of(str name); /* EV_UNKNOWN for the rest */
+enum event_type event_type_of(str name); /* EV_UNKNOWN for any other name */
 str event_name(enum event_type t);
 
 struct event_head {
@@ -36,25 +36,27 @@ struct event_head {
     str ts;        /* raw JSON value, or STR_NONE */
 };
 
-/* Looks at the top level of a whole line without building a tree. False: not an event. */
+/* Reads the top level of a complete line without building a tree. False: not an event. */
 bool event_scan(str line, struct event_head *ret);
-/* The same for a line that is known to be good JSON: stops at what it needs, which is in front. */
+/* The same for a line that is known to be valid JSON: stops after the members it needs, which come
+ * first. */
 bool event_peek(str line, struct event_head *ret);
 
-/* Makes of an event given to append the line that is stored: checked JSON, an object with a
- * type (or a message of the older format, from an import), on one line, with a ts, and a line feed
- * at the end. The result lives in the arena. -EINVAL, -E2BIG. */
+/* Makes the stored line of an event that is to be appended: valid JSON, an object with a type (or
+ * a message of the older format, from an import), on one line, with a ts, and a line feed at the
+ * end. The result is in the arena. -EINVAL, -E2BIG. */
 int event_prepare(struct arena *a, str in, int64_t now_ms, str *ret_line, struct err *e);
 
-/* Is this run.done the end of a run that waits for a permission? The run that resumes it ends the
- * answer, so that only its end counts as a message. */
+/* Is this run.done the end of a run that waits for a permission? The run that resumes it completes
+ * the answer, so only the end of that run is counted as a message. */
 bool event_is_waiting(str run_done_line);
 
-/* {"ts":now,"type":name, ... open for more members; close with jw_end. */
+/* Writes {"ts":now,"type":name, and leaves the object open for more members; close it with jw_end.
+ */
 void event_begin(struct json_writer *w, struct buf *out, enum event_type t, int64_t now_ms);
 
-/* The line with a ts in front, when it has none: that of its own time under another name, or
- * *last_ms, which follows the time of the lines. v is the parsed line. */
+/* The line with a ts in front if it has none: its own time under another name (event_time), or
+ * *last_ms, which is updated with the time of each line. v is the parsed line. */
 str event_dated(struct arena *a, str line, const struct json *v, int64_t *last_ms);
 
 /* The time of a line: an ISO string or epoch milliseconds, under "ts", "timestamp" or

@@ -1,6 +1,6 @@
 /* io.h - the system calls that a durable write depends on, as a table.
  *
- * The appender carries one, so that a test can make any single call fail. Every function
+ * The appender has such a table, so that a test can make any single call fail. Every function
  * returns a result >= 0 or a negative errno. Any thread. */
 #pragma once
 
@@ -25,7 +25,7 @@ struct store_io {
 
 extern const struct store_io store_io_system;
 
-/* Writes all of it, or returns the first error. */
+/* These write all bytes, or return the first error. */
 int io_write(const struct store_io *io, int fd, str bytes);
 int io_writev(const struct store_io *io, int fd, struct iovec *iov, size_t n); /* uses up iov */
 int io_pwrite(const struct store_io *io, int fd, str bytes, off_t at);

@@ -8,13 +8,13 @@
 
 struct page_source {
     int fd;
-    off_t limit;          /* nothing from here on is looked at */
-    bool is_bounded;      /* the limit is what was acknowledged, not where the file ends */
+    off_t limit;          /* bytes from here on are not read */
+    bool is_bounded;      /* the limit is the acknowledged length, not the end of the file */
     const char *blob_dir; /* for range.with_blobs */
-    /* The event that a line stands for; NULL: the line itself (files.h). */
+    /* The event that a line represents; NULL: the line itself (file_store.h). */
     str (*event)(struct arena *a, str line);
 };
 
-/* Events and lines live in the arena. The range's maxima must be set. -errno. */
+/* Events and lines are in the arena. The maxima of the range must be set. -errno. */
 int page_read(struct arena *a, const struct page_source *source, const struct store_range *range,
               struct store_page *ret);

@@ -1,8 +1,8 @@
-/* query.h - what people type into a search box, taken apart.
+/* query.h - parses the text of a search.
  *
- * Words, "quoted phrases" and prefixes* must all be found in one message. from:USER keeps
- * messages of one sender (or of a role: from:assistant), tool:NAME results of one tool,
- * in:title titles only, before:/after: a date. Pure; any thread. */
+ * Words, "quoted phrases" and prefixes* must all occur in one message. from:USER selects messages
+ * of one sender (or of a role: from:assistant), tool:NAME results of one tool, in:title titles
+ * only, before: and after: a date. Pure; any thread. */
 #pragma once
 
 #include "store/event/text.h"
@@ -27,6 +27,5 @@ int query_parse(struct arena *a, str text, struct query *ret, struct err *e); /*
 bool query_matches(const struct query *q, struct arena *scratch, const struct event_text *text,
                    const struct json *event);
 
-/* About 100 characters on each side of the first hit, which stands between U+0001 and
- * U+0002. */
+/* The first hit, between U+0001 and U+0002, with about 100 characters on each side. */
 str query_snippet(struct arena *a, const struct query *q, str text);

@@ -1,8 +1,8 @@
-/* stat_nowait.h - what a file looks like, if the kernel can say so without waiting for a disk.
+/* stat_nowait.h - stat() of a file, if the kernel can answer without waiting for a disk.
  *
- * For the loop thread. The names of a file that is open somewhere are kept in memory, so a look
- * at it succeeds on any local file system; on others, or with an old kernel, it does not, and
- * whoever wants to know asks on a thread that may wait. */
+ * For the loop thread. The kernel keeps the directory entries of open files in memory, so this
+ * succeeds for such files on any local file system. On other file systems, or with an old kernel,
+ * it fails, and the caller must use a thread that may block. */
 #pragma once
 
 #include <stdbool.h>
@@ -15,6 +15,6 @@ struct file_stat {
     uint64_t size;
 };
 
-/* False: there is none, or that would have to be looked up. Does not follow a last symbolic
- * link. */
+/* False: the file does not exist, or the kernel would have to wait. Does not follow a symbolic link
+ * at the end of the path. */
 bool stat_nowait(const char *path, struct file_stat *ret);

@@ -1,6 +1,6 @@
-/* text.h - the words in an event, as a person would read them: for previews and search.
+/* text.h - the readable text of an event, for previews and search.
  *
- * Never raw JSON: keys, ids and encoded binaries are not what anybody said. Pure. */
+ * It is never raw JSON: keys, ids and encoded binaries are left out. Pure. */
 #pragma once
 
 #include "store/event/event.h"
@@ -12,17 +12,17 @@ str text_of_content(struct arena *a, const struct json *content);
 
 struct event_text {
     str role; /* user, assistant, tool, title, note */
-    str text; /* empty: nothing to find in this event */
+    str text; /* empty: the event has no text */
     str tool; /* name, for tool results */
     str user_id;
 };
 
-/* Do events of this type hold text? So that the others need not be read. */
+/* Can events of this type have text? Others need not be parsed. */
 bool text_in_type(enum event_type type);
 
-/* False when the event holds no text. */
+/* False when the event has no text. */
 bool text_of_event(struct arena *a, enum event_type type, const struct json *event,
                    struct event_text *ret);
 
-/* Does s contain needle, whatever the case of either? */
+/* Does s contain needle? Ignores case. */
 bool text_contains(str s, str needle);
