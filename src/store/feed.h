@@ -1,8 +1,9 @@
 /* feed.h - a conversation's events from a position on: first from the log, then live.
  *
- * Subscribes to the bus before it reads, so that the hand-over has no gap, and drops by
- * position what it has already delivered, so that nothing comes twice. Ephemeral messages
- * (deltas, typing) are passed on only once the feed is live. Loop thread only. */
+ * It subscribes to the bus before it reads the log, so that no event is missed in between, and
+ * drops events at positions that it has already delivered, so that no event is delivered twice.
+ * Ephemeral messages (deltas, typing) are delivered only when the feed is live. Loop thread only.
+ */
 #pragma once
 
 #include "store/store.h"
@@ -12,11 +13,11 @@ struct feed;
 struct feed_events {
     void (*on_event)(void *ctx, store_pos pos, str line);
     void (*on_ephemeral)(void *ctx, struct bus_msg *msg);
-    void (*on_live)(void *ctx);  /* caught up; called once, and again after a reset */
-    void (*on_reset)(void *ctx); /* the position does not exist any more: starts over at 0 */
-    void (*on_end)(void *ctx, const struct err *err); /* deleted or unreadable; feed is gone */
-    /* Instead of on_event for what comes from the bus, so that all feeds of a conversation can
-     * share what they make of a message; NULL = on_event gets that too. */
+    void (*on_live)(void *ctx);  /* the log is read; called once, and again after a reset */
+    void (*on_reset)(void *ctx); /* the position does not exist any more: the feed restarts at 0 */
+    void (*on_end)(void *ctx, const struct err *err); /* deleted or unreadable; the feed is freed */
+    /* Called instead of on_event for events from the bus, so that all feeds of a conversation can
+     * share the result of processing a message. NULL = on_event is called. */
     void (*on_live_event)(void *ctx, struct bus_msg *msg);
 };
 

@@ -1,23 +1,22 @@
-/* stats.h - what many conversations add up to: counts, tokens, cost, by model.
+/* stats.h - totals of many conversations: counts, tokens, cost, by model.
  *
- * Reads the listing page by page, newest first, so it costs what the listing costs and no log
- * is opened. A conversation belongs to a period when something happened in it then, and counts
- * as a whole. Loop thread. */
+ * It reads the list page by page, newest first, and opens no logs. A conversation belongs to a
+ * period when it was changed in that period, and is then counted as a whole. Loop thread. */
 #pragma once
 
 #include "store/store.h"
 #include "workspace/actor.h"
 
-#define STATS_MODELS_MAX 64 /* more are counted together as "other" */
+#define STATS_MODELS_MAX 64 /* further models are counted together as "other" */
 
 enum stats_period { STATS_DAY, STATS_WEEK, STATS_MONTH, STATS_YEAR, STATS_ALL };
 
-/* "day", "week", "month", "year", "all"; -EINVAL names what there is. */
+/* "day", "week", "month", "year", "all"; -EINVAL with a message that lists them. */
 int stats_period_parse(str name, enum stats_period *ret, struct err *e);
 const char *stats_period_name(enum stats_period p);
 
 struct stats_sum {
-    str model; /* empty for conversations in which no model spoke, and for the total */
+    str model; /* empty for conversations without a model call, and for the total */
     int64_t conversations, messages;
     struct conv_usage usage;
     double cost_usd;
@@ -35,7 +34,7 @@ struct stats {
 struct stats_job;
 typedef void (*stats_fn)(void *ctx, const struct err *err, const struct stats *s);
 
-/* Only what the actor may see when each page is read; NULL = all. */
+/* Counts only conversations that the actor may see when each page is read; NULL = all. */
 struct stats_job *stats_start(struct store *s, const struct actor *actor, enum stats_period p,
                               stats_fn fn, void *ctx);
 void stats_cancel(struct stats_job *j); /* no callback afterwards */

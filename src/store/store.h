@@ -1,25 +1,25 @@
 /* store.h - conversations: append-only event logs, and everything derived from them.
  *
- * One struct store serves one workspace through one backend (jsonl, folder, memory, ...);
- * a table of functions hides which. All calls are made on the loop thread and return at
- * once; the answer comes through the callback on the loop thread, never before the call
- * has returned. What a callback gets is borrowed for the time of the callback; err is NULL
- * when the call succeeded.
+ * One struct store serves one workspace through one backend (jsonl, folder, memory); a table of
+ * functions selects the backend. All calls are made on the loop thread and return immediately.
+ * The result arrives in the callback on the loop thread, never before the call has returned.
+ * The arguments of a callback are valid during the callback; err is NULL when the call succeeded.
  *
- * An append is answered when its lines are durable, and is published on the bus (topic
+ * An append completes when its lines are durable. Its events are published on the bus (topic
  * store_topic) right before its callback. Lines of one conversation keep their order.
  *
- * A position is an opaque number that grows along a log: byte offset past the line in file
- * stores, ordinal elsewhere. 0 is the beginning. Positions are the ids of live streams.
+ * A position is an opaque number that grows along a log: the byte offset past the line in file
+ * stores, an ordinal in the memory store. 0 is the beginning. Positions are the event ids of live
+ * streams.
  *
- *   event/    events and lines, what is derived from them, text for searching, blobs, I/O
- *   log/      how lines become durable: appender, commit groups, the journal, recovery
- *   backend/  what a backend provides, the life of one call, what all backends share
- *   index/    the cache in SQLite that lists and searches
- *   files/    the jsonl store, and what the stores of files share
- *   folder/   the store of folders: chat.jsonl and notes.jsonl
+ *   event/    events and lines, values derived from them, text for searching, blobs, I/O
+ *   log/      durable appends: appender, commit groups, the journal, recovery
+ *   backend/  the interface of a backend, the life of one call, code that all backends share
+ *   index/    the SQLite cache for lists and searches
+ *   files/    the jsonl store, and code that the file stores share
+ *   folder/   the folder store: chat.jsonl and notes.jsonl
  *   .         the calls (store_read.c, store_write.c), the memory store, checking and repairing
- *             logs, live reading (feed.h), counts (stats.h) */
+ *             logs, live reading (feed.h), statistics (stats.h) */
 #pragma once
 
 #include "base/err.h"
@@ -31,11 +31,11 @@
 #include "workspace/roster/access.h"
 
 struct store;
-struct store_op; /* a call under way; valid until its callback */
+struct store_op; /* a pending call; valid until its callback */
 
 #define STORE_ID_MAX       80
 #define STORE_LINE_MAX     (16u * 1024 * 1024) /* one event as given to append */
-#define STORE_SPILL_BYTES  (64u * 1024)        /* larger results live in blobs */
+#define STORE_SPILL_BYTES  (64u * 1024)        /* larger results are stored as blobs */
 #define STORE_PAGE_EVENTS  1000                /* defaults of store_read */
 #define STORE_PAGE_BYTES   (8u * 1024 * 1024)
 #define STORE_LIST_DEFAULT 20
@@ -45,8 +45,8 @@ typedef uint64_t store_pos;
 
 /* ^[a-z]+_[A-Za-z0-9_-]{1,64}$ - checked before an id touches any path or key. */
 bool store_id_valid(str id);
-/* The id that is meant by the name of a folder of the folder store, which is the conversationId of
- * its header (conversation-<utc>-<thread>): the thread. Everything else passes as it is. */
+/* Accepts the name of a folder of the folder store (conversation-<utc>-<thread>) as an id: returns
+ * its thread. Any other text is returned unchanged. */
 str store_id_meant(str typed);
 
 /* ---- opening ---- */
@@ -58,7 +58,7 @@ struct conv_usage { /* input_tokens is all input; the cache figures are parts of
 
 enum store_durability { STORE_SYNC, STORE_INTERVAL, STORE_NONE };
 
-struct store_env { /* what the stores of a process share; outlives them */
+struct store_env { /* shared by all stores of a process; must outlive them */
     struct loop *loop;
     struct logger *log;
     struct bus *bus;
@@ -67,42 +67,44 @@ struct store_env { /* what the stores of a process share; outlives them */
     /* Cost of a model call in USD; returns false when the price is unknown. */
     bool (*price)(void *ctx, str model, const struct conv_usage *usage, double *ret_usd);
     void *price_ctx;
-    struct audit *audit; /* where calls with a doer are recorded; NULL = nowhere */
+    struct audit *audit; /* records the calls that have a doer; NULL = no audit */
 };
 
 struct store_conf {
     const char *type;      /* "jsonl", "folder", "memory" */
-    const char *dir;       /* jsonl: where <id>.jsonl live; folder: the storage root */
+    const char *dir;       /* jsonl: the directory of <id>.jsonl; folder: the storage root */
     const char *cache_dir; /* index.db; NULL = no index, scan instead */
     const char *workspace_id;
     enum store_durability durability;
     bool integrity; /* hash-chain new events */
-    bool read_only; /* never lock, repair or write: a second process that only looks */
+    bool read_only; /* never lock, repair or write: for a second process that only reads */
 };
 
 int store_open(const struct store_env *env, const struct store_conf *conf, struct store **ret,
                struct err *e);
-void store_close(struct store *s, loop_fn done, void *ctx); /* flushes, unlocks, then frees */
+/* Waits for pending calls, flushes, unlocks, frees, then calls done. */
+void store_close(struct store *s, loop_fn done, void *ctx);
 const struct store_conf *store_conf(const struct store *s);
-/* The disk refused the latest call of a kind: it is full, read-only, or something is missing. */
+/* The disk rejected the latest call of some kind: it is full, read-only, or a directory is
+ * missing. */
 bool store_is_failing(const struct store *s);
-/* Has a failing store write a small file, unless it did so a moment ago, and forget the failure if
- * that works: for those who watch over a server that nobody else uses. */
+/* If the store is failing, writes a small file and clears the failure when that succeeds; at most
+ * every 2 seconds. For health checks of a server without other traffic. */
 void store_try_again(struct store *s);
 
 /* The bus topic of a conversation: "conv/<workspace>/<id>". */
 str store_topic(struct arena *a, const struct store *s, str id);
-/* The bus topic of the workspace: "space/<workspace>". The store publishes there, before the
- * conversation's own topic hears of it,
+/* The bus topic of the workspace: "space/<workspace>". The store publishes there, before it
+ * publishes on the topic of the conversation,
  *   conversation.created, conversation.renamed, conversation.shared, conversation.deleted
  *     {conversationId, title, ownerId, visibility, participants, timestamp}
- *   conversation.hidden {conversationId, users}: those users do not take part any more
- * and others publish what else concerns all of it. */
+ *   conversation.hidden {conversationId, users}: these users are not participants any more
+ * Other modules publish other events of the workspace there. */
 str store_space_topic(struct arena *a, const struct store *s);
 
-void store_op_cancel(struct store_op *op); /* the work may still happen; the callback will not */
+void store_op_cancel(struct store_op *op); /* no callback; the work may still be done */
 
-/* ---- what a conversation is ---- */
+/* ---- a conversation ---- */
 
 struct conv {
     str id, workspace_id, created_at, updated_at;
@@ -115,20 +117,20 @@ struct conv {
     struct conv_acl acl;
 
     str preview, last_model;
-    /* How the last run ended: its stop reason or "error"; "open" = the log has no end of it, so
-     * that it runs or was interrupted; empty = there was none. */
+    /* The end of the last run: its stop reason or "error"; "open" = the log has no end of the run,
+     * which is active or was interrupted; empty = no run. */
     str last_run;
     int64_t message_count;
     struct conv_usage usage;
     double cost_usd;
-    bool is_cost_known; /* false as soon as one call had an unknown price */
+    bool is_cost_known; /* false if the price of at least one call is unknown */
     store_pos end;
     int64_t bad_lines; /* skipped: not JSON, or not an event */
-    bool is_hidden;    /* child runs: listed only when asked for */
+    bool is_hidden;    /* child runs: listed only with store_query.with_hidden */
 };
 
 struct store_event {
-    store_pos pos; /* just past it */
+    store_pos pos; /* just past the line */
     str line;      /* one JSON object, no line feed */
 };
 
@@ -138,7 +140,7 @@ struct conv_create {
     str id; /* empty: a new conv_<16 hex> */
     str owner_id;
     str channel, model, forked_from;
-    int64_t created_ms; /* 0 = now; imports and conversions keep the time of the original */
+    int64_t created_ms; /* 0 = now; imports and conversions keep the original time */
     const struct json *parent, *metadata;
     const str *events; /* appended in the same write as line 1 */
     size_t nevents;
@@ -152,49 +154,50 @@ struct store_op *store_create(struct store *s, const struct conv_create *spec, s
                               void *ctx); /* -EEXIST */
 
 /* Events are JSON objects on one line with at least "type"; "ts" is added when missing.
- * Errors: -ENOENT no such conversation, -EBUSY another process writes it, -ENOSPC, -EIO. */
+ * Errors: -ENOENT no such conversation, -EBUSY locked by another process, -ENOSPC, -EIO. */
 struct store_op *store_append(struct store *s, str id, const str *events, size_t n,
                               store_append_fn fn, void *ctx);
 
-/* only_if_unset: the auto-title, which never overwrites a title. It is stored with
- * "auto":true, so that it loses even when a rename was written just before it. */
+/* only_if_unset: an automatic title, which never replaces a title. It is stored with "auto":true,
+ * so that a rename wins even if it was written just before. */
 struct store_op *store_set_title(struct store *s, str id, str title, bool only_if_unset,
                                  store_conv_fn fn, void *ctx);
-/* The calls with `by` are audited: the store records them with their result, also when they were
- * cancelled. NULL: nb itself does it, and it is not recorded.
+/* The calls with `by` are audited: the store records them with their result, also when they are
+ * cancelled. NULL: nb itself makes the call, and it is not recorded.
  *
- * participants: NULL keeps them. The owner is always among them; who makes a conversation
- * private is left alone in it. */
+ * participants: the new list; NULL keeps the current one. The owner is always in the list. A
+ * private conversation has only its owner. */
 struct store_op *store_set_sharing(struct store *s, str id, bool is_shared,
                                    const struct json_strs *participants, const struct doer *by,
                                    store_conv_fn fn, void *ctx);
 struct store_op *store_add_note(struct store *s, str id, str author, str text, store_conv_fn fn,
                                 void *ctx);
 
-/* Raw events up to and including message number at_message (-1: all) into a new log, without
- * title and sharing. Messages count from 1, as conv.message_count does: each user.message and
+/* Copies raw events up to and including message number at_message (-1: all) into a new log, without
+ * title and sharing. Messages are numbered from 1, as in conv.message_count: each user.message and
  * each run.done. */
 struct store_op *store_fork(struct store *s, str id, int64_t at_message, str new_owner,
                             store_conv_fn fn, void *ctx);
-/* To the trash for 7 days, or (purge) removed immediately, out of the trash as well. Live streams
- * get a message of type conversation.deleted, with position 0. -EBUSY as for append.
+/* Moves a conversation to the trash for 7 days, or (purge) deletes it immediately, also from the
+ * trash. Live streams receive a message of type conversation.deleted, with position 0. -EBUSY as
+ * for append.
  *
- * `viewer` needs the right CONV_MANAGE; NULL = the operator. That is decided from the log itself,
- * in the same step that moves it: nothing that can be cancelled lies between. To anybody else the
- * conversation is absent (-ENOENT), and a refusal changes nothing, not even its days in the
- * trash. */
+ * `viewer` needs the right CONV_MANAGE; NULL = the operator. The right is checked in the log
+ * itself, in the same step that moves the log, so that nothing can change in between. For any other
+ * viewer the conversation does not exist (-ENOENT). A refusal changes nothing, not even the
+ * remaining days in the trash. */
 struct store_op *store_delete(struct store *s, str id, bool purge, const struct viewer *viewer,
                               const struct doer *by, store_done_fn fn, void *ctx);
-/* The one deleted last under this id, if it is the viewer's: as above. -ENOENT not in the trash,
- * -EEXIST the id is in use. */
+/* Restores the conversation that was deleted last under this id, if the viewer may manage it (as
+ * above). -ENOENT not in the trash, -EEXIST the id is in use. */
 struct store_op *store_restore(struct store *s, str id, const struct viewer *viewer,
                                const struct doer *by, store_conv_fn fn, void *ctx);
 
-/* ---- blobs: large results and prompts, by content, beside the log ----
+/* ---- blobs: large results and prompts, named by their content, beside the log ----
  *
  * Members of a tool.done event above STORE_SPILL_BYTES are stored as
- * {"$blob":"<sha256>","bytes":n,"preview":"first text"}; the blob holds the JSON text that
- * stood there. That is what streams and reads show, unless with_blobs is set. */
+ * {"$blob":"<sha256>","bytes":n,"preview":"first text"}; the blob holds the JSON text of the
+ * member. Streams and reads return this reference unless with_blobs is set. */
 
 typedef void (*store_blob_fn)(void *ctx, const struct err *err, str sha256_or_bytes);
 /* Durable before the callback; the callback gets the hex sha256. */
@@ -203,7 +206,7 @@ struct store_op *store_get_blob(struct store *s, str id, str sha256, store_blob_
 
 /* ---- reading ---- */
 
-/* -ENOENT. The access of a child run (conv.parent) is that of its parent at this moment. */
+/* -ENOENT. A child run (conv.parent) has the access that its parent has at this moment. */
 struct store_op *store_get(struct store *s, str id, store_conv_fn fn, void *ctx);
 
 struct store_range {
@@ -218,9 +221,9 @@ struct store_range {
 struct store_page {
     const struct store_event *events;
     size_t n;
-    store_pos start; /* just before the first event: the `before` of the page in front */
+    store_pos start; /* just before the first event: the `before` of the previous page */
     bool reached_start, reached_end;
-    bool is_beyond_end; /* `after` lies past the log: it was cut or replaced */
+    bool is_beyond_end; /* `after` is past the end: the log was truncated or replaced */
 };
 
 typedef void (*store_page_fn)(void *ctx, const struct err *err, const struct store_page *page);
@@ -230,9 +233,9 @@ struct store_op *store_read(struct store *s, str id, const struct store_range *r
 enum store_sort { STORE_BY_UPDATED, STORE_BY_CREATED };
 
 struct store_query {
-    const struct viewer *viewer; /* only what this person may see; NULL = the operator: all */
+    const struct viewer *viewer; /* only conversations that the viewer may see; NULL = all */
     size_t limit;                /* 0 = 20, at most 1,000 */
-    str cursor;                  /* from the page before; survives deletions */
+    str cursor;                  /* next_cursor of the previous page; survives deletions */
     str search;                  /* substring of title and preview, case folded */
     enum store_sort sort;
     bool with_hidden;
@@ -243,7 +246,7 @@ struct store_listing {
     size_t n;
     str next_cursor; /* empty at the end */
     int64_t total;   /* before paging */
-    /* What is missing because its log cannot be read, each with its path and the reason. */
+    /* Conversations that are missing because their log cannot be read: path and reason of each. */
     const str *unreadable;
     size_t nunreadable;
 };
@@ -263,14 +266,14 @@ struct store_search_query {
 struct store_hit {
     str conv_id, title, ts, role; /* role: user, assistant, tool, title, note */
     store_pos pos;
-    str snippet; /* the hit between U+0001 and U+0002 */
+    str snippet; /* the matched text is between U+0001 and U+0002 */
 };
 
 struct store_hits {
     const struct store_hit *hits;
     size_t n;
     int64_t total;   /* -1 = not counted */
-    bool is_partial; /* the time ran out before everything was searched */
+    bool is_partial; /* the time limit ended the search early */
 };
 
 typedef void (*store_search_fn)(void *ctx, const struct err *err, const struct store_hits *h);

@@ -31,7 +31,8 @@ void unreadable_add(struct store *s, str id, const struct err *why)
         map_put(&u->why, id, str_dup(str_from(why->msg)));
     pthread_mutex_unlock(&u->lock);
     if (is_new)
-        log_warn(s->env->log, "store", "conversation %.*s is left out of lists: %s", STR_ARG(id), why->msg);
+        log_warn(s->env->log, "store", "conversation %.*s is left out of lists: %s", STR_ARG(id),
+                 why->msg);
 }
 
 static void forget(struct unreadable *u, str id)

@@ -1,7 +1,7 @@
-/* unreadable.h - logs that are there and cannot be read: left out of lists, but not in silence.
+/* unreadable.h - logs that exist but cannot be read: left out of lists, and reported.
  *
- * Each is logged once, when it is found, and named with every list until it can be read or is
- * gone. Any thread. */
+ * Each is logged once, when it is found, and reported with every list until it can be read or is
+ * deleted. Any thread. */
 #pragma once
 
 #include <pthread.h>
@@ -9,7 +9,7 @@
 #include "base/map.h"
 #include "store/store.h"
 
-#define UNREADABLE_MAX 100 /* the rest is left out in silence */
+#define UNREADABLE_MAX 100 /* further logs are not reported */
 
 struct unreadable {
     pthread_mutex_t lock;
@@ -20,5 +20,5 @@ void unreadable_init(struct unreadable *u);
 void unreadable_done(struct unreadable *u);
 
 void unreadable_add(struct store *s, str id, const struct err *why);
-/* Looks at them again and names those that are still so. Blocking. */
+/* Checks these logs again and reports those that are still unreadable. Blocking. */
 void unreadable_name(struct store *s, struct arena *a, struct store_listing *ret);
