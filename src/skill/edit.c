@@ -225,8 +225,7 @@ int skill_file_delete(str dir, str name, struct err *e)
     const char *path = skill_path(&a, dir, name);
     if (unlink(path) < 0)
         rc = errno == ENOENT
-                 ? err_set(e, -ENOENT, "No skill '%.*s' can be deleted here.",
-                           STR_ARG(name))
+                 ? err_set(e, -ENOENT, "No skill '%.*s' can be deleted here.", STR_ARG(name))
                  : err_errno(e, -errno, "cannot delete", path);
     arena_done(&a);
     return rc;

@@ -1,10 +1,10 @@
-/* convert.h - all conversations of one store into another: jsonl to folder, and back.
+/* convert.h - copies all conversations of one store into another: jsonl to folder, and back.
  *
- * Works through the interface of the stores, so any two will do. Ids, times, events, notes,
- * sharing, lineage and blobs are kept; positions are the target's own, and a hash chain is
- * computed anew when the target has one. What the target already holds is left alone and
- * counted. The source is only read. What could not be taken over (lines that are no events,
- * missing blobs) is named in the report. Loop thread. */
+ * It uses only the interface of the stores, so any two stores work. Ids, times, events, notes,
+ * sharing, lineage and blobs are kept; the target assigns new positions, and computes a new hash
+ * chain if it has one. Conversations that the target already has are not changed, and are counted.
+ * The source is only read. Data that cannot be converted (lines that are not events, missing blobs)
+ * is listed in the report. Loop thread. */
 #pragma once
 
 #include "store/store.h"
@@ -12,7 +12,7 @@
 #define CONVERT_LOSSES_MAX 100
 
 struct convert_report {
-    int64_t total; /* conversations in the source; -1 until it is known */
+    int64_t total; /* conversations in the source; -1 = not known yet */
     int64_t converted, existing, failed;
     int64_t events, blobs;
     int64_t lost;
@@ -27,11 +27,12 @@ struct convert_spec {
     void (*progress)(void *ctx, const struct convert_report *r);
 };
 
-/* err: the first thing that stopped the work; single conversations that failed are losses. */
+/* err: the error that stopped the conversion; conversations that failed alone are losses. */
 typedef void (*convert_done_fn)(void *ctx, const struct err *err, const struct convert_report *r);
 
 struct convert;
 
 struct convert *convert_run(const struct convert_spec *spec, convert_done_fn fn, void *ctx);
-/* No callback afterwards. What is whole stays; the conversation under way is taken back. */
+/* No callback afterwards. Complete conversations stay; the current one is deleted from the target.
+ */
 void convert_cancel(struct convert *c);

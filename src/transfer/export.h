@@ -1,16 +1,16 @@
 /* export.h - a conversation as a document: Markdown, JSON, HTML, or its own lines.
  *
- * An exporter takes the events of one log in order and hands out text piece by piece; for
- * JSON it holds one answer with the results of its tools (EXPORT_HELD_BYTES; results beyond
- * are cut and say so), otherwise nothing, whatever the size of the log. HTML is one file without
- * scripts or links to anything, for reading and printing; everything that came from outside is
- * escaped. JSON is
+ * An exporter takes the events of one log in order and writes text piece by piece. For JSON it
+ * buffers one answer with the results of its tools (EXPORT_HELD_BYTES; longer results are truncated
+ * and marked); other formats buffer no events, whatever the size of the log. HTML is one file
+ * without scripts or links, for reading and printing; all text of the conversation is escaped. JSON
+ * is
  * {"conversation":{...},"messages":[{role,content,timestamp,...}],"notes":[...]}. jsonl is
- * the log itself, with line 1: what an import of it gives is the same conversation.
+ * the log itself, with line 1: importing it gives the same conversation.
  *
  * The exporter is pure and may be used on any thread, by one at a time. export_open and
  * export_next are for the loop thread: they feed an exporter from a store, one page per call,
- * so that a slow reader is never run over. */
+ * so that a slow reader limits the speed of reading. */
 #pragma once
 
 #include "store/store.h"
@@ -18,9 +18,9 @@
 enum export_format { EXPORT_MARKDOWN, EXPORT_JSON, EXPORT_HTML, EXPORT_JSONL };
 
 #define EXPORT_HELD_BYTES  (32u * 1024 * 1024)
-#define EXPORT_PIECE_BYTES (64u * 1024) /* of a document, handed out at once */
+#define EXPORT_PIECE_BYTES (64u * 1024) /* of one call of export_write_fn */
 
-/* "markdown" or "md", "json", "html", "jsonl"; -EINVAL names what there is. */
+/* "markdown" or "md", "json", "html", "jsonl"; -EINVAL with a message that lists them. */
 int export_format_parse(str name, enum export_format *ret, struct err *e);
 const char *export_mime(enum export_format f);
 const char *export_suffix(enum export_format f); /* "md", "json", ... */
@@ -31,7 +31,7 @@ struct exporter;
 
 struct export_options {
     bool without_tools;    /* leaves tool calls and their results out (not for jsonl) */
-    bool with_reasoning;   /* shows what the model thought, where the log has it */
+    bool with_reasoning;   /* includes the reasoning of the model, where the log has it */
     size_t max_tool_bytes; /* of one result in Markdown and HTML; 0 = 16 KiB */
 };
 
@@ -40,8 +40,8 @@ typedef int (*export_write_fn)(void *ctx, str piece); /* 0, or -errno: the expor
 /* conv is borrowed until exporter_free; opt may be NULL. */
 struct exporter *exporter_new(enum export_format f, const struct conv *conv,
                               const struct export_options *opt, export_write_fn fn, void *ctx);
-int exporter_event(struct exporter *x, str line); /* what is no event is left out */
-int exporter_end(struct exporter *x);             /* what stands behind the last event */
+int exporter_event(struct exporter *x, str line); /* ignores lines that are not events */
+int exporter_end(struct exporter *x);             /* writes the end of the document */
 void exporter_free(struct exporter *x);
 
 /* ---- from a store ---- */

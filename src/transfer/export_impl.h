@@ -15,7 +15,7 @@ enum export_item_type {
     ITEM_NOTE,
 };
 
-struct export_item { /* something to read, in the order in which it was said */
+struct export_item { /* one readable part of the conversation, in log order */
     enum export_item_type type;
     str ts;
     str who;  /* user, model, author, or the name of a tool */
@@ -43,7 +43,7 @@ struct exporter {
     bool has_begun;
     struct buf out;
     struct arena scratch;       /* of one event */
-    enum export_item_type last; /* who spoke last (Markdown, HTML) */
+    enum export_item_type last; /* the previous speaker (Markdown, HTML) */
     bool has_spoken;
 
     struct { /* JSON: an answer that waits for the results of its tools */
@@ -57,14 +57,14 @@ struct exporter {
     } held;
 };
 
-/* Adds to the document, and hands out what has gathered. */
+/* Adds text to the document; passes it to fn in pieces. */
 void export_put(struct exporter *x, str s);
 #define export_lit(x, literal) export_put((x), STR(literal))
 
-/* A time for people: "2026-03-25 10:30:00 UTC"; empty when it is none. */
+/* A readable time: "2026-03-25 10:30:00 UTC"; empty when ts is not a time. */
 str export_time(struct exporter *x, str ts);
-/* Does this item begin a new section? Remembers who spoke. */
+/* Does this item begin a new section? Remembers the speaker. */
 bool export_is_new_speaker(struct exporter *x, const struct export_item *item);
 
-/* The text of a tool's result: what it says, or its JSON. */
+/* The text of a tool result, or its JSON when it has no text. */
 str export_result_text(struct arena *a, const struct json *event);

@@ -1,4 +1,5 @@
-/* import_files.h - which files below a path may hold conversations. Blocking; any thread. */
+/* import_files.h - finds the files below a path that may hold conversations. Blocking; any thread.
+ */
 #pragma once
 
 #include "base/arena.h"
@@ -9,8 +10,8 @@ struct import_file {
     int64_t size;
 };
 
-/* A file itself; in a directory, up to three levels deep, *.jsonl (but not notes.jsonl) and
- * conversations*.json, in the order of their names. Hidden names and trash/ are left out.
+/* If path is a file, the file itself. If it is a directory: *.jsonl (except notes.jsonl) and
+ * conversations*.json, up to three levels deep, sorted by name, without hidden names and trash/.
  * *ret is on the heap. */
 int import_files(struct arena *a, const char *path, size_t max, struct import_file **ret,
                  size_t *ret_n, struct err *e);

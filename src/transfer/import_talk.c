@@ -355,7 +355,8 @@ void talk_anthropic(struct talk *t, const struct json *content, bool is_user)
         else if (str_eq(type, STR("text")))
             talk_add_text(&a, said, json_get_string(b, "text"));
         else
-            talk_skip(t, str_eq(type, STR("image")) ? "an image" : "a content block of an unknown type");
+            talk_skip(t, str_eq(type, STR("image")) ? "an image"
+                                                    : "a content block of an unknown type");
     }
     talk_user(t, said);
     arena_done(&a);
