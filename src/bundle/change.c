@@ -105,7 +105,7 @@ static void await_start(struct bundle_change_op *op, struct bundle *b)
     else if (i && i->state != BUNDLE_STARTING)
         roll_back(op, -ECONNABORTED, i->reason);
     else if (clock_mono_ms() >= op->until_ms)
-        roll_back(op, -ETIMEDOUT, STR("it took too long"));
+        roll_back(op, -ETIMEDOUT, STR("it was not running within the time limit"));
     else
         bundle_change_wait(op);
 }
@@ -117,8 +117,8 @@ static void await_removal(struct bundle_change_op *op, struct bundle *b)
         return;
     }
     if (b)
-        err_set(&op->err, -ETIMEDOUT, "'%.*s' is out of the settings, but still there",
-                STR_ARG(op->name));
+        err_set(&op->err, -ETIMEDOUT,
+                "'%.*s' was removed from the settings, but has not stopped yet", STR_ARG(op->name));
     bundle_change_finish(op, NULL);
 }
 

@@ -43,7 +43,7 @@ static int refuse_option(const struct configuration *c, const struct manifest_op
     const char *why = is_secret(o) ? "is a secret, and secrets do not belong in a conversation"
                                    : "names files that the bundle could then see";
     return err_set(e, -EPERM,
-                   "'%.*s' %s: the user sets it on the machine that runs nb, with `nb config set "
+                   "'%.*s' %s: set it on the machine that runs nb, with `nb config set "
                    "%.*s %.*s%s",
                    STR_ARG(o->key), why, STR_ARG(c->entry.server_name), STR_ARG(o->key),
                    is_secret(o) ? "`, which asks for the value" : "=PATH`");
@@ -60,7 +60,7 @@ static int check_text(struct arena *a, const struct configuration *c,
 {
     if (v->type != JSON_STRING && v->type != JSON_BOOL && v->type != JSON_INT &&
         v->type != JSON_NUMBER)
-        return err_set(e, -EINVAL, "the value of '%.*s' must be a text, a number, true or false",
+        return err_set(e, -EINVAL, "the value of '%.*s' must be a string, a number, true or false",
                        STR_ARG(o->key));
     str text = v->type == JSON_STRING ? v->s : json_to_str(a, v);
     if (c->rights < INSTALL_AS_OWNER && looks_like_option(o, text))
@@ -82,10 +82,11 @@ static int check_value(struct arena *a, const struct configuration *c, const str
     if (is_secret(o) || option_is_path(o))
         return refuse_option(c, o, e);
     if (json_get_str(c->entry.user_config, m->key))
-        return err_set(e, -EPERM,
-                       "'%.*s' is set in the settings file (userConfig), which counts before what "
-                       "is stored: change it there",
-                       STR_ARG(m->key));
+        return err_set(
+            e, -EPERM,
+            "'%.*s' is set in the settings file (userConfig), which takes precedence over "
+            "the stored value: change it there",
+            STR_ARG(m->key));
     if (v->type == JSON_NULL)
         return 0;
     if (v->type != JSON_ARRAY)

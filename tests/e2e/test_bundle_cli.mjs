@@ -89,7 +89,7 @@ test('what cannot be right is refused before it is written', async () => {
         [['bundle', 'add', '--url', 'https://u:p@example.com/mcp'], 1, /credentials/],
         [['bundle', 'add', '--url', 'https://x.io', 'and-this'], 2, /two bundles/],
         [['bundle', 'add', '--url', 'https://x.io', '--auth', 'magic'], 2, /magic/],
-        [['bundle', 'add', '--yes', '--', NODE, 'x.js'], 1, /serverName: is needed/],
+        [['bundle', 'add', '--yes', '--', NODE, 'x.js'], 1, /serverName: is required/],
         [['bundle', 'add', '--yes', '--name', 'nb', '--', NODE], 1, /nb's own tools/],
         [['bundle', 'add', '--yes', '--name', 'x', '--env', 'novalue', '--', NODE], 2, /KEY=VALUE/],
         [['bundle', 'add', '--yes', '@notscoped'], 1, /@scope\/package/],
@@ -231,7 +231,7 @@ test('servers of other programs are taken over', async () => {
     const done = await nbw(['bundle', 'import', file, '--yes'])
     assert.equal(done.code, 0, done.stderr)
     assert.match(done.stdout, /2 added to .*, 1 not/)
-    assert.match(done.stderr, /'autoApprove' has no counterpart/)
+    assert.match(done.stderr, /'autoApprove' is not supported by nb/)
     assert.deepEqual(JSON.parse(read(workdir)).bundles.map((b) => b.serverName), ['my-tiny', 'far'])
     const again = await nbw(['bundle', 'import', file, '--yes', '--json'])
     assert.equal(again.code, 1)

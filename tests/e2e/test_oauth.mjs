@@ -205,11 +205,11 @@ test('a client that is registered already is used as it is', async () => {
 test('whom not to believe', async () => {
     const cases = [
         [{ resource: 'http://evil.example.com/mcp' }, /about another server/, []],
-        [{ metadata: { issuer: 'http://evil.example.com' } }, /says that it is another one/, []],
+        [{ metadata: { issuer: 'http://evil.example.com' } }, /names another issuer/, []],
         [{ metadata: { code_challenge_methods_supported: ['plain'] } }, /does not offer PKCE/, []],
-        [{ callback: { iss: 'http://evil.example.com' } }, /does not come from the server that was asked/, ['GET /authorize']],
-        [{ metadata: { authorization_response_iss_parameter_supported: true } }, /does not come from the server/, ['GET /authorize']],
-        [{ callback: { code: null, error: 'access_denied', error_description: 'not today' } }, /said no: access_denied: not today/, ['GET /authorize']],
+        [{ callback: { iss: 'http://evil.example.com' } }, /comes from another authorization server/, ['GET /authorize']],
+        [{ metadata: { authorization_response_iss_parameter_supported: true } }, /comes from another authorization server/, ['GET /authorize']],
+        [{ callback: { code: null, error: 'access_denied', error_description: 'not today' } }, /refused the sign-in: access_denied: not today/, ['GET /authorize']],
     ]
     await Promise.all(cases.map(async ([options, reason, reached]) => {
         const g = await guard(options)
@@ -258,7 +258,7 @@ test('a call that needs more rights says who has to sign in, and the next sign-i
     await eventually(async () => (await app(server))?.status === 'running', 10000)
     g.options.callScope = 'tools:write'
     const before = g.requests.length
-    assert.match(await who(server), /far wants more rights for this call: .*nb bundle auth far/)
+    assert.match(await who(server), /far requires more rights for this call: .*nb bundle auth far/)
     assert.equal(g.requests.length, before + 1, 'it is not repeated')
     assert.equal((await auth(workdir)).code, 0)
     assert.equal(g.scope, 'tools:read tools:write')

@@ -141,7 +141,7 @@ static void call_tool(struct server *s, const struct request *q)
     struct err e = {0};
     const struct json *args = json_get(q->params, "arguments");
     if (!str_eq(json_get_string(q->params, "name"), STR("bash_exec"))) {
-        send_error(s, q->id, RPC_INVALID_PARAMS, "Unknown tool; there is bash_exec");
+        send_error(s, q->id, RPC_INVALID_PARAMS, "Unknown tool; the only tool is bash_exec");
         return;
     }
     if (args && !json_is(args, JSON_OBJECT)) {
@@ -179,7 +179,7 @@ static void list_tools(struct server *s, const struct request *q)
 {
     struct bash_answer a;
     if (json_get(q->params, "cursor")) {
-        send_error(s, q->id, RPC_INVALID_PARAMS, "There is no such page");
+        send_error(s, q->id, RPC_INVALID_PARAMS, "Invalid cursor");
         return;
     }
     bash_answer_tools(&a, q->id, q->is_modern);
@@ -259,7 +259,7 @@ static void on_request(struct server *s, const struct rpc_message *m)
         if (!str_eq(k->name, m->method) || !(k->when & (q.is_modern ? MODERN : LEGACY)))
             continue;
         if (!q.is_modern && !s->is_initialized && !(k->when & EARLY))
-            send_error(s, q.id, RPC_INVALID_REQUEST, "initialize comes first");
+            send_error(s, q.id, RPC_INVALID_REQUEST, "initialize must be the first request");
         else
             k->fn(s, &q);
         return;
@@ -403,7 +403,7 @@ static int read_sandbox(struct arena *a, struct server *s)
         return 0;
     (void)unsetenv(BASH_SPEC_NAME);
     if (launch_spec_read(a, CHILD_MESSAGE_FD, spec, &e) < 0) {
-        fprintf(stderr, "nb: no sandbox for commands: %s\n", e.msg);
+        fprintf(stderr, "nb: cannot set up the sandbox for commands: %s\n", e.msg);
         return -1;
     }
     s->sandbox = spec;

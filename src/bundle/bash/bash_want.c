@@ -44,11 +44,11 @@ int bash_want_read(const struct json *args, struct bash_want *ret, struct err *e
     const struct json *cwd = json_get(args, "cwd"), *env = json_get(args, "env");
     ret->command = json_get_string(args, "command");
     if (ret->command.n == 0 || has_nul(ret->command))
-        return err_set(e, -EINVAL, "command: must be a text that is not empty");
+        return err_set(e, -EINVAL, "command: must be a non-empty string");
     if ((cwd && !json_is(cwd, JSON_STRING)) || has_nul(json_string(cwd, STR_NONE)))
-        return err_set(e, -EINVAL, "cwd: must be a text");
+        return err_set(e, -EINVAL, "cwd: must be a string");
     if (env && !json_is(env, JSON_OBJECT))
-        return err_set(e, -EINVAL, "env: must be an object of texts");
+        return err_set(e, -EINVAL, "env: must be an object of strings");
     ret->cwd = json_string(cwd, STR_NONE);
     ret->env = env;
     ret->disk_full_mb = 0;

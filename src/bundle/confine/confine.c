@@ -188,10 +188,10 @@ int confine_self(struct arena *a, const struct confine_spec *spec, struct err *e
     if (abi == 0)
         return err_set(e, -ENOSYS, "this kernel has no Landlock");
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
-        return err_set(e, -errno, "cannot give up privileges: %s", err_reason(-errno));
+        return err_set(e, -errno, "cannot drop privileges: %s", err_reason(-errno));
     int rc = drop_capabilities();
     if (rc < 0)
-        return err_set(e, rc, "cannot give up privileges: %s", err_reason(rc));
+        return err_set(e, rc, "cannot drop privileges: %s", err_reason(rc));
     rc = make_ruleset(&c, abi);
     if (rc < 0)
         return err_set(e, rc, "cannot limit files: %s", err_reason(rc));

@@ -103,7 +103,7 @@ static void note_unknown(void *ctx, const char *path, const char *meant)
     struct entry_decoder *d = ctx;
     if (d->unknown.code < 0)
         return;
-    err_set(&d->unknown, -EINVAL, "%s: there is no such setting of a bundle", path);
+    err_set(&d->unknown, -EINVAL, "%s: a bundle has no such setting", path);
     nearest_hint(&d->unknown, meant);
 }
 
@@ -130,7 +130,8 @@ int entry_decode_pairs(struct entry_decoder *d, const char *field, const struct 
         if (m->value.type != JSON_STRING)
             return entry_refuse(d, field, "the value of '%.*s' must be a string", STR_ARG(m->key));
         if (has_nul(m->value.s))
-            return entry_refuse(d, field, "the value of '%.*s' has a NUL in it", STR_ARG(m->key));
+            return entry_refuse(d, field, "the value of '%.*s' contains a NUL byte",
+                                STR_ARG(m->key));
         pairs[i] = (struct bundle_pair){m->key, m->value.s};
     }
     *ret = pairs;
@@ -177,7 +178,7 @@ static int decode_env(struct entry_decoder *d)
                              STR_ARG(name));
         else if (is_own_secret(name))
             r = entry_refuse(d, "allowedEnv",
-                             "%.*s is a key of nb itself and never given to a bundle",
+                             "%.*s is a key of nb itself, which nb never passes to a bundle",
                              STR_ARG(name));
     }
     return r;
@@ -240,13 +241,14 @@ static int decode_kind(struct entry_decoder *d)
         if (!json_get(d->out->raw, SOURCES[i].key))
             continue;
         if (found)
-            return entry_refuse(d, "",
-                                "has both '%s' and '%s': keep the one that says where the bundle "
-                                "comes from ('name' is a package of the registry; what its tools "
-                                "are called by is 'serverName')",
-                                found, SOURCES[i].key);
+            return entry_refuse(
+                d, "",
+                "has both '%s' and '%s': keep the one that says where the bundle "
+                "comes from ('name' is a package of the registry; the prefix of its "
+                "tools is 'serverName')",
+                found, SOURCES[i].key);
         if (SOURCES[i].value.n == 0 || entry_has_control(SOURCES[i].value))
-            return entry_refuse(d, SOURCES[i].key, "is empty or has control characters in it");
+            return entry_refuse(d, SOURCES[i].key, "is empty or contains control characters");
         found = SOURCES[i].key;
         d->out->kind = SOURCES[i].kind;
     }
@@ -267,8 +269,7 @@ static int check_applicable(struct entry_decoder *d)
     };
     for (size_t i = 0; i < ARRAY_LEN(ONLY); i++)
         if (json_get(d->out->raw, ONLY[i].key) && d->out->kind != ONLY[i].kind)
-            return entry_refuse(d, ONLY[i].key, "has a meaning only together with '%s'",
-                                ONLY[i].with);
+            return entry_refuse(d, ONLY[i].key, "is only valid together with '%s'", ONLY[i].with);
     return 0;
 }
 
@@ -293,7 +294,7 @@ static int decode_package(struct entry_decoder *d)
     ptrdiff_t at = str_rfind_char(name, '@'), slash = str_find_char(name, '/');
     if (at > 0) {
         if (version.n > 0)
-            return entry_refuse(d, "version", "stands in the name as well");
+            return entry_refuse(d, "version", "is also part of the name");
         version = str_skip(name, (size_t)at + 1);
         name = str_slice(name, 0, (size_t)at);
         if (!is_package_part(version))
@@ -351,7 +352,7 @@ static int decode_command(struct entry_decoder *d)
     out->args = d->doc.args;
     for (size_t i = 0; i < out->args.len; i++)
         if (has_nul(out->args.items[i]))
-            return entry_refuse(d, "args", "argument %zu has a NUL in it", i + 1);
+            return entry_refuse(d, "args", "argument %zu contains a NUL byte", i + 1);
     if (d->doc.cwd.n > 0)
         out->cwd = absolute_path(d, d->doc.cwd);
     return decode_pinned(d);
@@ -434,7 +435,8 @@ static int decode_name(struct entry_decoder *d)
     if (json_get(d->out->raw, "serverName") && given.n == 0)
         return entry_refuse(d, "serverName", "is empty");
     if (given.n == 0 && d->out->kind == BUNDLE_COMMAND && is_runner(d->out->command))
-        return entry_refuse(d, "serverName", "is needed: '%.*s' says nothing about what it runs",
+        return entry_refuse(d, "serverName",
+                            "is required: the command '%.*s' does not identify the server",
                             STR_ARG(d->out->command));
     if (is_own_bash(d->out) && (given.n == 0 || str_eq(given, STR(BUNDLE_BASH_SERVER)))) {
         d->out->server_name = STR(BUNDLE_BASH_SERVER);
@@ -529,7 +531,8 @@ int bundle_entries_decode(struct arena *a, const struct json *list, const char *
     if (list && list->type != JSON_ARRAY)
         return err_set(e, -EINVAL, "bundles: expected an array");
     if (n > BUNDLES_MAX)
-        return err_set(e, -EINVAL, "bundles: %zu are too many, the limit is %d", n, BUNDLES_MAX);
+        return err_set(e, -EINVAL, "bundles: there are %zu bundles, the limit is %d", n,
+                       BUNDLES_MAX);
     struct bundle_entry *all = arena_array(a, n, sizeof *all);
     for (size_t i = 0; i < n; i++) {
         char at[PATH_TEXT_MAX];

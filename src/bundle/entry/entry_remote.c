@@ -22,7 +22,7 @@ static int check_header(struct entry_decoder *d, const char *field, struct bundl
     if (!is_header_name(h.key))
         return entry_refuse(d, field, "'%.*s' cannot be the name of a header", STR_ARG(h.key));
     if (entry_has_control(h.value))
-        return entry_refuse(d, field, "the value of '%.*s' has a control character in it",
+        return entry_refuse(d, field, "the value of '%.*s' contains a control character",
                             STR_ARG(h.key));
     return 0;
 }
@@ -126,7 +126,7 @@ int entry_decode_remote(struct entry_decoder *d)
         return entry_refuse(d, "url", "%s", e.msg);
     if (u.has_userinfo)
         return entry_refuse(d, "url",
-                            "credentials do not belong in a URL, which is shown and logged; "
+                            "a URL must not contain credentials, because it is shown and logged; "
                             "use transport.auth");
     if (t->type.n > 0 && !str_eq(t->type, STR("streamable-http")) &&
         !str_eq(t->type, STR("http")) && !str_eq(t->type, STR("sse")))

@@ -94,11 +94,11 @@ static int expand(const struct importer *im, str text, str *ret, str *ret_unknow
 static void note_unknown(struct importer *im, const char *where, str variable)
 {
     if (!str_starts(variable, STR("input:"))) {
-        note(im, "%s uses ${%.*s}, which is not known here", where, STR_ARG(variable));
+        note(im, "%s uses ${%.*s}, which nb does not support", where, STR_ARG(variable));
         return;
     }
     str id = str_skip(variable, strlen("input:")), label = input_label(im, id);
-    note(im, "%s asks for \"%.*s\": set it in the entry yourself", where,
+    note(im, "%s asks for \"%.*s\": set the value in the entry", where,
          STR_ARG(label.n > 0 ? label : id));
 }
 
@@ -243,7 +243,7 @@ static void note_ignored(struct importer *im, const struct json *server)
         while (KNOWN[k] && !str_eq(key, str_from(KNOWN[k])))
             k++;
         if (!KNOWN[k])
-            note(im, "'%.*s' has no counterpart here", STR_ARG(key));
+            note(im, "'%.*s' is not supported by nb", STR_ARG(key));
     }
 }
 
@@ -270,7 +270,7 @@ static int take_server(struct importer *im, const struct json *server)
         return -EINVAL;
     }
     if (!str_eq(name, im->out->name))
-        note(im, "it is called '%.*s' here", STR_ARG(name));
+        note(im, "it is named '%.*s' in nb", STR_ARG(name));
     json_set(a, im->entry, STR("serverName"), json_of_str(name));
     int r = json_get_string(server, "command").n > 0 ? take_program(im, server)
             : url.n > 0                              ? take_url(im, server, url)
@@ -314,9 +314,10 @@ int import_parse(struct arena *a, str text, const char *base_dir, const char *ho
         return r;
     const struct json *servers = find_servers(root);
     if (!servers)
-        return err_set(e, -EINVAL, "there is neither \"mcpServers\" nor \"servers\" in it");
+        return err_set(e, -EINVAL, "it contains neither \"mcpServers\" nor \"servers\"");
     if (servers->len > IMPORT_SERVERS_MAX)
-        return err_set(e, -EINVAL, "%u servers, the limit is %d", servers->len, IMPORT_SERVERS_MAX);
+        return err_set(e, -EINVAL, "it contains %u servers, the limit is %d", servers->len,
+                       IMPORT_SERVERS_MAX);
     const struct json *inputs = json_get(root, "inputs");
     if (!inputs)
         inputs = json_get(json_get(root, "mcp"), "inputs");

@@ -37,7 +37,7 @@ static str shadow_of_own(struct arena *a, str description)
     static const char *const OWN[] = {"nb__", "conversations__", "bash__", "skills__"};
     for (size_t i = 0; i < ARRAY_LEN(OWN); i++)
         if (str_find(description, str_from(OWN[i]), 0) >= 0)
-            return arena_printf(a, "its description speaks about nb's own tools (%s)", OWN[i]);
+            return arena_printf(a, "its description mentions nb's own tools (%s)", OWN[i]);
     return STR_NONE;
 }
 
@@ -50,11 +50,11 @@ str pin_shadow(struct arena *a, str source, const struct json *tool, const struc
         const struct pin_other *o = &others[i];
         bool is_same_name = str_eq(o->name, name);
         if (str_eq(full, o->joined) || (!is_same_name && str_eq(skeleton, o->skeleton)))
-            return told(a, "its name looks like that of", o);
+            return told(a, "its name looks like the name of", o);
         if (names_tool(a, words, o->source, o->name))
-            return told(a, "its description speaks about", o);
+            return told(a, "its description mentions", o);
         if (!is_same_name && words.n >= SAME_WORDS_MIN && str_eq(words, o->description))
-            return told(a, "its description is that of", o);
+            return told(a, "its description is the same as that of", o);
     }
     return shadow_of_own(a, words);
 }
@@ -137,7 +137,7 @@ static void judge_text(struct arena *a, str text, struct json_strs *to)
     str words = folded(a, text);
     for (size_t i = 0; i < ARRAY_LEN(PHRASES); i++)
         if (str_find(words, str_from(PHRASES[i]), 0) >= 0)
-            add_warning(to, arena_printf(a, "it speaks to the model: \"%s\"", PHRASES[i]));
+            add_warning(to, arena_printf(a, "it addresses the model: \"%s\"", PHRASES[i]));
 }
 
 static void judge(struct arena *a, const struct json *v, struct json_strs *to)

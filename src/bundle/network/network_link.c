@@ -90,7 +90,7 @@ static const char *step_connecting(struct link *l, short revents, uint64_t now)
     }
     if (!revents && now < l->deadline)
         return NULL;
-    return connect_next(l) ? NULL : "it does not answer";
+    return connect_next(l) ? NULL : "the host does not answer";
 }
 
 /* ---- carrying ---- */
@@ -170,7 +170,7 @@ const char *link_step(struct link *l, const struct pollfd fds[2], uint64_t now)
     case LINK_FREE:
         return NULL;
     case LINK_WAITING:
-        return is_late ? "its name is not resolved" : NULL;
+        return is_late ? "the name could not be resolved in time" : NULL;
     case LINK_CONNECTING:
         return step_connecting(l, fds[1].revents, now);
     case LINK_CARRYING:

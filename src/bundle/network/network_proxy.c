@@ -149,9 +149,9 @@ static void begin_link(struct proxy *p, struct link *l)
     }
     l->ticket = ++p->next_ticket;
     if (network_find(p->rules, str_from(l->host), l->port) < 0)
-        refuse_link(p, l, "it is not declared");
+        refuse_link(p, l, "it is not declared in sandbox.network");
     else if (!lookups_ask(p->lookups, l->ticket, str_from(l->host)))
-        refuse_link(p, l, "too many names are looked up");
+        refuse_link(p, l, "too many name lookups are in progress");
 }
 
 static void accept_links(struct proxy *p, int gate)

@@ -257,7 +257,7 @@ bool network_allows(const struct network_rules *r, str host, uint16_t port,
         (is_named && class == ADDRESS_LOOPBACK && str_eq(host, STR("localhost"))))
         return true;
     if (!is_named && !r->is_public)
-        return refuse(ret_why, "it is not declared");
+        return refuse(ret_why, "it is not declared in sandbox.network");
     bool is_elsewhere =
         class == ADDRESS_PUBLIC || class == ADDRESS_PRIVATE || class == ADDRESS_RESERVED;
     if (is_elsewhere && is_own)

@@ -385,7 +385,9 @@ static int add_gates(struct space *s)
     if (rc < 0)
         return rc;
     rc = send_gate(s, NETWORK_GATES_DONE, -1);
-    return rc < 0 ? err_set(s->e, rc, "the proxy for its network is gone: %s", err_reason(rc)) : 0;
+    return rc < 0
+               ? err_set(s->e, rc, "the network proxy of the bundle has ended: %s", err_reason(rc))
+               : 0;
 }
 
 int network_space_enter(const struct network_rules *r, int socket, struct err *e)

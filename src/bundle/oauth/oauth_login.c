@@ -111,7 +111,7 @@ static void finish_ready(struct oauth_login *l)
     str url = arena_printf(&l->arena, "%.*s%c%.*s", STR_ARG(endpoint),
                            str_find_char(endpoint, '?') < 0 ? '?' : '&', STR_ARG(buf_str(&query)));
     if (buf_failed(&query))
-        err_set(&e, -EMSGSIZE, "what the authorization server wants does not fit into an address");
+        err_set(&e, -EMSGSIZE, "the authorization URL is too long");
     buf_done(&query);
     l->ready(l->ctx, e.code ? STR_NONE : url, e.code ? &e : NULL);
 }
@@ -149,8 +149,8 @@ static void on_registered(void *ctx, const struct err *err, int status, str body
         (status < 200 || status > 299 || json_parse(&l->arena, body, JSON_COPY, &doc, NULL) < 0 ||
          json_get_string(doc, "client_id").n == 0))
         err_set(&e, -EACCES,
-                "the authorization server does not register us (HTTP status %d); register a "
-                "client there, and say \"clientId\" in transport.auth",
+                "the authorization server refused to register nb (HTTP status %d); register a "
+                "client there, and set \"clientId\" in transport.auth",
                 status);
     if (e.code) {
         fail_login(l, &e);
@@ -194,7 +194,7 @@ static void identify(struct oauth_login *l)
 {
     struct err e = {0};
     if (is_unsafe(l)) {
-        err_set(&e, -EACCES, "the authorization server wants people to sign in without https");
+        err_set(&e, -EACCES, "the sign-in page of the authorization server does not use https");
         fail_login(l, &e);
         return;
     }
@@ -219,7 +219,7 @@ static void identify(struct oauth_login *l)
         err_set(&e, -EACCES,
                 "the authorization server does not register clients automatically; register a "
                 "client there, "
-                "with %.*s as its address, and say \"clientId\" in transport.auth",
+                "with %.*s as its redirect address, and set \"clientId\" in transport.auth",
                 STR_ARG(l->conf.redirect_uri));
         fail_login(l, &e);
         return;
@@ -262,7 +262,7 @@ static void look_for_server(struct oauth_login *l)
         return;
     }
     if (l->last.code == 0)
-        err_set(&l->last, -EPROTO, "the authorization server '%.*s' does not describe itself",
+        err_set(&l->last, -EPROTO, "the authorization server '%.*s' has no usable metadata",
                 STR_ARG(str_slice(l->resource.issuer, 0, 200)));
     fail_login(l, &l->last);
 }

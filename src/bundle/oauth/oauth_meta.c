@@ -144,7 +144,7 @@ static int parse_object(struct arena *a, str text, struct json **ret, struct err
 {
     if (json_parse(a, text, JSON_COPY, ret, NULL) == 0 && json_is(*ret, JSON_OBJECT))
         return 0;
-    return err_set(e, -EPROTO, "its metadata is no JSON object");
+    return err_set(e, -EPROTO, "its metadata is not a JSON object");
 }
 
 bool oauth_is_about(str resource, str server_url)
@@ -238,10 +238,12 @@ int oauth_server_decode(struct arena *a, str text, str issuer, struct oauth_serv
             has_string(json_get(doc, "token_endpoint_auth_methods_supported"), STR("none")),
     };
     if (!str_eq(ret->issuer, issuer))
-        return err_set(e, -EACCES, "the authorization server says that it is another one ('%.*s')",
+        return err_set(e, -EACCES,
+                       "the metadata of the authorization server names another issuer ('%.*s')",
                        STR_ARG(str_slice(ret->issuer, 0, 200)));
     if (!is_web(ret->authorization_endpoint) || !is_web(ret->token_endpoint))
-        return err_set(e, -EPROTO, "the authorization server's addresses are missing or no URLs");
+        return err_set(e, -EPROTO,
+                       "an endpoint of the authorization server is missing or is not a URL");
     if (!has_string(json_get(doc, "code_challenge_methods_supported"), STR("S256")))
         return err_set(e, -EACCES, "the authorization server does not offer PKCE (S256)");
     return 0;
@@ -289,14 +291,16 @@ int oauth_callback_check(const struct oauth_callback *c, const struct oauth_serv
                          struct err *e)
 {
     if (!str_eq(c->state, state))
-        return err_set(e, -EACCES, "the answer does not belong to this sign-in");
+        return err_set(e, -EACCES,
+                       "the response does not belong to this sign-in (\"state\" differs)");
     if (c->issuer.n > 0 ? !str_eq(c->issuer, s->issuer) : s->sends_issuer)
-        return err_set(e, -EACCES, "the answer does not come from the server that was asked");
+        return err_set(e, -EACCES,
+                       "the response comes from another authorization server (\"iss\" differs)");
     if (c->error.n > 0)
-        return err_set(e, -EPERM, "the authorization server said no: %.*s%s%.*s",
+        return err_set(e, -EPERM, "the authorization server refused the sign-in: %.*s%s%.*s",
                        STR_ARG(str_slice(c->error, 0, 100)), c->error_description.n > 0 ? ": " : "",
                        STR_ARG(str_slice(c->error_description, 0, 300)));
     if (c->code.n == 0)
-        return err_set(e, -EPROTO, "the answer has no code in it");
+        return err_set(e, -EPROTO, "the response of the authorization server has no \"code\"");
     return 0;
 }

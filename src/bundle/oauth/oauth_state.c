@@ -99,11 +99,12 @@ int oauth_step_up(struct arena *a, struct oauth_state *s, str scope, struct err 
                        "for at the sign-in; ask the people who run the server for more rights",
                        STR_ARG(shown));
     if (s->step_ups >= OAUTH_STEP_UPS_MAX)
-        return err_set(e, -EPERM,
-                       "the server wants other rights (scope '%.*s') after %d sign-ins in a row; "
-                       "sign out first to try again",
-                       STR_ARG(shown), OAUTH_STEP_UPS_MAX);
+        return err_set(
+            e, -EPERM,
+            "the server requires other rights (scope '%.*s') after %d sign-ins in a row; "
+            "sign out, then sign in again",
+            STR_ARG(shown), OAUTH_STEP_UPS_MAX);
     s->wanted = oauth_scope_join(a, s->wanted, scope);
-    return err_set(e, -ENOKEY, "the server wants more rights for this call (scope '%.*s')",
+    return err_set(e, -ENOKEY, "the server requires more rights for this call (scope '%.*s')",
                    STR_ARG(shown));
 }

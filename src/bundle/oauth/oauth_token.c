@@ -78,8 +78,8 @@ static int refuse(const struct json *doc, int status, struct err *e)
 {
     str error = json_get_string(doc, "error"), why = json_get_string(doc, "error_description");
     return err_set(e, may_pass(status, error) ? -EREMOTEIO : -EACCES,
-                   "the authorization server gives no token (HTTP status %d%s%.*s%s%.*s)", status,
-                   error.n > 0 ? ", " : "", STR_ARG(str_slice(error, 0, 100)),
+                   "the authorization server did not return a token (HTTP status %d%s%.*s%s%.*s)",
+                   status, error.n > 0 ? ", " : "", STR_ARG(str_slice(error, 0, 100)),
                    why.n > 0 ? ": " : "", STR_ARG(str_slice(why, 0, 300)));
 }
 

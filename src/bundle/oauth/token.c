@@ -51,7 +51,7 @@ static void finish(struct token_get *g)
     if (next)
         begin(next);
     if (g->is_cancelled)
-        err_set(&g->err, -ECANCELED, "nobody waits for the token any more");
+        err_set(&g->err, -ECANCELED, "the request for the token was cancelled");
     int code = g->err.code;
     if (code == -ENOKEY || code == -EACCES)
         err_prefix(&g->err, "sign in with: nb bundle auth %.*s", STR_ARG(g->want.server_name));
@@ -72,7 +72,7 @@ static int load(struct token_get *g, struct oauth_state *ret)
     const struct token_want *w = &g->want;
     int rc = oauth_state_load(&g->arena, w->credentials_dir, w->slug, ret, &g->err);
     if (rc == 0 && !oauth_is_about(ret->resource, w->url))
-        rc = err_set(&g->err, -ENOKEY, "the token that is stored is for another server");
+        rc = err_set(&g->err, -ENOKEY, "the stored token belongs to another server");
     return rc;
 }
 

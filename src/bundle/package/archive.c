@@ -63,9 +63,10 @@ static int check_name(struct unpack *u, str path)
         return refuse(u, path, "is an absolute path");
     while (str_split(&rest, '/', &part)) {
         if (!is_plain_name(part))
-            return refuse(u, path, "would be written outside the bundle, or has odd characters");
+            return refuse(u, path,
+                          "would be written outside the bundle, or has unusual characters");
         if (++depth > ARCHIVE_DEPTH_MAX)
-            return refuse(u, path, "lies too deep");
+            return refuse(u, path, "is nested too deeply");
     }
     return 0;
 }
@@ -96,11 +97,11 @@ static int check_stat(struct unpack *u, const zip_stat_t *st, str path)
 {
     const zip_uint64_t needed = ZIP_STAT_SIZE | ZIP_STAT_COMP_METHOD | ZIP_STAT_ENCRYPTION_METHOD;
     if ((st->valid & needed) != needed)
-        return refuse(u, path, "does not say its size");
+        return refuse(u, path, "has no size");
     if (st->encryption_method != ZIP_EM_NONE)
         return refuse(u, path, "is encrypted");
     if (st->comp_method != ZIP_CM_STORE && st->comp_method != ZIP_CM_DEFLATE)
-        return refuse(u, path, "is compressed in a way that is not known here");
+        return refuse(u, path, "uses an unsupported compression method");
     return 0;
 }
 
@@ -109,7 +110,7 @@ static int check_total(struct unpack *u, uint64_t total)
     bool is_bomb = total > ARCHIVE_RATIO_FREE && total / ARCHIVE_RATIO_MAX > u->size;
     if (total > ARCHIVE_BYTES_MAX || is_bomb)
         return err_set(
-            u->e, -EINVAL, "%s: would unpack to %llu MiB from %llu KiB, which is more than allowed",
+            u->e, -EINVAL, "%s would unpack to %llu MiB from %llu KiB, which is more than allowed",
             u->name, (unsigned long long)(total >> 20), (unsigned long long)(u->size >> 10));
     return 0;
 }

@@ -118,8 +118,8 @@ static void on_head(void *ctx, int status, const struct fetch_header *headers, s
 {
     struct download *d = ctx;
     if (status != 200 && d->err.code == 0)
-        err_set(&d->err, status == 404 ? -ENOENT : -EIO, "the download was answered with %d",
-                status);
+        err_set(&d->err, status == 404 ? -ENOENT : -EIO,
+                "the download was answered with HTTP status %d", status);
 }
 
 static void on_data(void *ctx, str bytes)

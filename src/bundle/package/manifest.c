@@ -78,7 +78,8 @@ static int check_version(const struct document *d, struct err *e)
     if (v.n == 0)
         return err_set(e, -EINVAL, "manifest_version: is missing");
     if (!str_starts(v, STR("0.")))
-        return err_set(e, -EINVAL, "manifest_version: %.*s is not known here, 0.1 to 0.4 are",
+        return err_set(e, -EINVAL,
+                       "manifest_version: %.*s is not supported; nb supports 0.1 to 0.4",
                        STR_ARG(v));
     return 0;
 }
@@ -193,7 +194,7 @@ static int take_server(struct arena *a, const struct document *d, struct manifes
     m->command = over.command.n > 0 ? over.command : c.command;
     m->args = json_get(for_us, "args") ? over.args : c.args;
     if (str_find_char(m->command, 0) >= 0 || has_nul(m->args))
-        return err_set(e, -EINVAL, "server.mcp_config: a NUL in the command line");
+        return err_set(e, -EINVAL, "server.mcp_config: the command line contains a NUL byte");
     size_t n = (c.env ? c.env->len : 0) + (over.env ? over.env->len : 0);
     m->env = arena_array(a, n, sizeof *m->env);
     r = add_env(m, c.env, "server.mcp_config.env", e);

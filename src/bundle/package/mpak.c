@@ -43,10 +43,10 @@ static int read_answer(struct mpak_call *call, struct json **ret, struct err *e)
     if (call->status == 404)
         return err_set(e, -ENOENT, "the registry has no %.*s", STR_ARG(call->what));
     if (call->status != 200)
-        return err_set(e, -EIO, "the registry answered with %d", call->status);
+        return err_set(e, -EIO, "the registry answered with HTTP status %d", call->status);
     if (json_parse(&call->arena, buf_str(&call->body), 0, ret, NULL) < 0 ||
         (*ret)->type != JSON_OBJECT)
-        return err_set(e, -EIO, "the registry's answer cannot be understood");
+        return err_set(e, -EIO, "the registry's answer is not a JSON object");
     return call->check ? call->check(call, *ret, e) : 0;
 }
 
@@ -67,7 +67,7 @@ static void on_done(void *ctx, const struct err *err)
     struct err e = *err;
     int r = e.code < 0 ? e.code : read_answer(call, &result, &e);
     if (err->code < 0)
-        err_prefix(&e, "the registry cannot be asked");
+        err_prefix(&e, "cannot reach the registry");
     call->done(call->ctx, r == 0 ? result : NULL, r == 0 ? NULL : &e);
     destroy(call);
 }

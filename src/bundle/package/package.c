@@ -248,8 +248,8 @@ static int install(struct arena *a, const char *package_dir, const char *archive
     int r = hash_file(archive, sum, e);
     if (r == 0 && !str_eq_nocase(p->sha256, str_from(sum)))
         r = err_set(e, -EINVAL,
-                    "%.*s %.*s: the download does not have the checksum that the registry says; it "
-                    "was thrown away",
+                    "%.*s %.*s: the download does not have the checksum of the registry; it "
+                    "was deleted",
                     STR_ARG(p->name), STR_ARG(p->version));
     if (r == 0)
         r = package_find(a, package_dir, p->name, &before, e);

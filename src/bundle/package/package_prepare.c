@@ -15,7 +15,7 @@ static const char *from_environment(void *ctx, const char *name)
 static void advise(const struct bundle_entry *entry, struct err *e)
 {
     size_t n = strlen(e->msg);
-    snprintf(e->msg + n, sizeof e->msg - n, "; say: nb config set %.*s KEY=VALUE",
+    snprintf(e->msg + n, sizeof e->msg - n, "; set it with: nb config set %.*s KEY=VALUE",
              STR_ARG(entry->server_name));
 }
 

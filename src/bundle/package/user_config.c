@@ -13,7 +13,7 @@ int user_config_check(const struct manifest_option *o, str value, struct err *e)
 {
     double number;
     if (str_find_char(value, 0) >= 0)
-        return wrong(e, o, "has a NUL in it");
+        return wrong(e, o, "contains a NUL byte");
     if (o->type == OPTION_BOOLEAN && !str_eq(value, STR("true")) && !str_eq(value, STR("false")))
         return wrong(e, o, "must be true or false");
     if (o->type != OPTION_NUMBER)
@@ -58,7 +58,7 @@ static int take(struct arena *a, const struct manifest_option *o, const struct j
         if (one->type == JSON_NULL)
             continue;
         if (one->type == JSON_OBJECT || one->type == JSON_ARRAY)
-            return wrong(e, o, "must be a text, a number, true or false");
+            return wrong(e, o, "must be a string, a number, true or false");
         str text = scalar_text(a, one);
         int r = text.n > 0 ? user_config_check(o, text, e) : 0;
         if (r < 0)

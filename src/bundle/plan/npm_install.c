@@ -161,7 +161,7 @@ static str npm_words(struct npm_install *i)
     }
     if (all.n == 0)
         all = str_trim(buf_str(&i->errors));
-    return all.n > 0 ? all : STR("npm did not say why");
+    return all.n > 0 ? all : STR("npm gave no reason");
 }
 
 static void on_out(void *ctx, str line)
@@ -288,7 +288,7 @@ static void run_npm(struct npm_install *i, int rc)
     if (rc < 0) {
         bool is_missing = rc == -ENOENT;
         fail(i, is_missing ? -ENOENT : rc,
-             is_missing ? "npm was not found; install Node.js with npm, and see that it is in PATH"
+             is_missing ? "npm was not found; install Node.js with npm, and add it to PATH"
                         : i->err.msg);
         return;
     }
@@ -319,7 +319,7 @@ static void npm_view_ended(struct npm_install *i)
         return;
     }
     if (integrity.n == 0 || str_find_char(version, '/') >= 0) {
-        fail(i, -EINVAL, "the registry gives no checksum (dist.integrity) of it");
+        fail(i, -EINVAL, "the registry has no checksum (dist.integrity) for it");
         return;
     }
     i->pin = (struct npm_pin){i->command.name, version, integrity};

@@ -291,8 +291,8 @@ static int check_lock_file(struct arena *a, const char *package, const struct np
     if (str_eq(version, pin->version) && str_eq(integrity, pin->integrity))
         return 0;
     return err_set(e, -EINVAL,
-                   "the registry gave %.*s@%.*s with another content than the one that is pinned "
-                   "(%.*s, not %.*s); it was thrown away",
+                   "the registry returned %.*s@%.*s with other content than the pinned version "
+                   "(%.*s, not %.*s); the download was deleted",
                    STR_ARG(pin->name), STR_ARG(version), STR_ARG(integrity),
                    STR_ARG(pin->integrity));
 }

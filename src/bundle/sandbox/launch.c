@@ -90,7 +90,7 @@ int launch_spec_decode(struct arena *a, str text, struct launch_spec *ret, struc
     if (rc < 0)
         return rc;
     if (d.argv.len == 0)
-        return err_set(e, -EINVAL, "argv: there is nothing to start");
+        return err_set(e, -EINVAL, "argv: the command is empty");
     struct network_rules *network = d.reach.len > 0 ? ARENA_NEW(a, struct network_rules) : NULL;
     rc = network ? network_rules_make(a, &d.reach, network, e) : 0;
     if (rc < 0)
@@ -213,7 +213,7 @@ static void join_cgroup(const char *path)
     snprintf(file, sizeof(file), "%s/cgroup.procs", path);
     int fd = open(file, O_WRONLY | O_CLOEXEC);
     if (fd < 0 || write(fd, "0", 1) < 0)
-        dprintf(STDERR_FILENO, "nb: the kernel does not limit it: %s: %s\n", file,
+        dprintf(STDERR_FILENO, "nb: the kernel does not limit the bundle: %s: %s\n", file,
                 err_reason(-errno));
     if (fd >= 0)
         close(fd);
@@ -258,7 +258,7 @@ static int write_options(const struct buf *options, struct err *e)
     int fd = buf_failed(options) ? -1 : memfd_create("options", 0);
     str text = buf_str(options);
     if (fd < 0 || write(fd, text.p, text.n) != (ssize_t)text.n || lseek(fd, 0, SEEK_SET) < 0)
-        return err_set(e, -EIO, "cannot hand bubblewrap its options");
+        return err_set(e, -EIO, "cannot pass bubblewrap its options");
     return fd;
 }
 

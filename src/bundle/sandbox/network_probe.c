@@ -84,7 +84,8 @@ static bool finish(pid_t pid, int fd, char *why, size_t max)
         }
     }
     str line = str_trim((str){said, n});
-    snprintf(why, max, "%.*s", STR_ARG(line.n > 0 ? line : STR("the trial failed")));
+    snprintf(why, max, "%.*s",
+             STR_ARG(line.n > 0 ? line : STR("the test of the network sandbox failed")));
     return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
@@ -96,7 +97,8 @@ void network_look(struct sandbox_offer *o)
         return;
     if (o->kind == SANDBOX_BUBBLEWRAP)
         bwrap_args(o, argv);
-    snprintf(o->why_no_network, sizeof(o->why_no_network), "the trial could not be made");
+    snprintf(o->why_no_network, sizeof(o->why_no_network),
+             "the test of the network sandbox could not be started");
     pid_t pid = -1;
     if (pipe2(out, O_CLOEXEC) == 0 &&
         socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, gates) == 0)

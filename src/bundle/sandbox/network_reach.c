@@ -153,11 +153,12 @@ int network_prepare(struct arena *a, struct sandbox_want *w, struct err *e)
     if (!d->network)
         return 0;
     if (!w->offer->has_network)
-        return err_set(e, -ENOSYS,
-                       "it wants the network, and this machine cannot give it one of its own: %s. "
-                       "Allow user namespaces, or run it unprotected with \"sandbox\": \"off\" in "
-                       "its entry",
-                       w->offer->why_no_network);
+        return err_set(
+            e, -ENOSYS,
+            "it needs the network, and this machine cannot create a network namespace: %s. "
+            "Allow user namespaces, or run it unprotected with \"sandbox\": \"off\" in "
+            "its entry",
+            w->offer->why_no_network);
     r.runner = w->package_dir ? RUNNER_NONE : runner_of(w->argv[0]);
     r.list.items = arena_array(a, d->reach.len + REGISTRIES_MAX + 4, sizeof(str));
     for (size_t i = 0; i < d->reach.len; i++)

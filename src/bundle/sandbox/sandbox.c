@@ -266,7 +266,9 @@ static int add_message(struct arena *a, const struct sandbox_want *w,
         buf_add_char(&out, 0);
         buf_add_str(&out, str_from(*v));
     }
-    int rc = buf_failed(&out) ? err_set(e, -EINVAL, "its paths and variables are too long") : 0;
+    int rc = buf_failed(&out)
+                 ? err_set(e, -EINVAL, "the paths and variables of the bundle are too long")
+                 : 0;
     p->message = rc < 0 ? STR_NONE : arena_str(a, buf_str(&out));
     buf_done(&out);
     return rc;
@@ -346,7 +348,7 @@ static int plan_off(struct arena *a, const struct sandbox_want *w, struct sandbo
     *ret = (struct sandbox_plan){
         .cwd = cwd,
         .env = w->env,
-        .description = STR("off: it may do whatever nb may do"),
+        .description = STR("off: it may do everything that nb may do"),
     };
     add_commands(a, w, program, ret);
     return add_message(a, w, NULL, ret, e);

@@ -104,7 +104,7 @@ static bool try_bwrap(struct sandbox_offer *o, bool no_userns, uint64_t end)
             ;
         str line = str_trim((str){said, n});
         if (line.n == 0)
-            line = STR("it failed without a word");
+            line = STR("it failed without an error message");
         snprintf(o->why_not, sizeof(o->why_not), "%.255s does not work here: %.*s", o->bwrap,
                  STR_ARG(line));
     } else {

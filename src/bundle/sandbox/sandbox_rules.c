@@ -26,7 +26,7 @@ static int check(struct arena *a, const struct sandbox_want *w, str path, const 
                        what, STR_ARG(path));
     if (access(path.p, F_OK) < 0)
         return err_set(e, -ENOENT,
-                       "%s: %.*s does not exist; create it, or take it out of the entry", what,
+                       "%s: %.*s does not exist; create it, or remove it from the entry", what,
                        STR_ARG(path));
     return 0;
 }
@@ -62,10 +62,11 @@ static int check_links(struct arena *a, const struct path_list *l, const struct 
     for (size_t i = 0; i < l->n; i++) {
         str path = str_from(l->at[i]);
         if (path_meets_link_in(a, path, writes))
-            return err_set(e, -EINVAL,
-                           "sandbox: the way to %s is a link in a directory that the server may "
-                           "write itself; declare where it leads: %.*s",
-                           l->at[i], STR_ARG(path_real(a, path)));
+            return err_set(
+                e, -EINVAL,
+                "sandbox: the path %s leads through a link in a directory that the server may "
+                "write; declare the target of the link: %.*s",
+                l->at[i], STR_ARG(path_real(a, path)));
     }
     return 0;
 }
@@ -311,7 +312,7 @@ static int check_program(struct arena *a, const struct sandbox_want *w,
         path_is_at_or_below(real, real_path(a, w->data_dir)))
         return 0;
     return err_set(e, -EINVAL,
-                   "%s is a link in a directory that the server may write itself, and leads to "
+                   "%s is a link in a directory that the server may write, and leads to "
                    "%.*s: declare its installation with sandbox.read",
                    r->program, STR_ARG(real));
 }

@@ -118,7 +118,7 @@ static int read_object(struct arena *a, const char *dir, const char *path, struc
     struct json *root;
     /* The parser's message could quote what it stumbled over. */
     if (json_parse(a, text, JSON_COPY | JSON_UNIQUE, &root, NULL) < 0 || root->type != JSON_OBJECT)
-        return err_set(e, -EINVAL, "%s is not a JSON object; mend it or delete it", path);
+        return err_set(e, -EINVAL, "%s is not a JSON object; repair or delete it", path);
     *ret = root;
     return 0;
 }

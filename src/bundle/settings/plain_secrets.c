@@ -223,7 +223,7 @@ static int look_up(struct unsealing *u, const struct place *p, str *ret)
                        STR_ARG(u->entry->server_name), STR_ARG(place));
     for (size_t i = 0; i < value.n; i++)
         if ((unsigned char)value.p[i] < 0x20 && (p->kind != PLACE_ENV || value.p[i] == '\0'))
-            return err_set(u->e, -EINVAL, "the secret %.*s has a control character in it",
+            return err_set(u->e, -EINVAL, "the secret %.*s contains a control character",
                            STR_ARG(place));
     *ret = value;
     return 0;

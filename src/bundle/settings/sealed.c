@@ -153,7 +153,7 @@ static int find_key(struct sealing *s, struct arena *a, const char *dir, bool cr
     if (file_read(a, path, KEY_FILE_MAX, &text, e) < 0)
         return err_set(e, -ENOKEY,
                        "the key of the stored secrets is missing: %s cannot be read. Put the key "
-                       "back, or name it with NB_SECRETS_KEY_FILE, or enter the secrets again",
+                       "back, or set NB_SECRETS_KEY_FILE to its path, or enter the secrets again",
                        path);
     if (!key_parse(text, s->key))
         return err_set(e, -ENOKEY, "%s is not a key: it must be 32 bytes or 64 hexadecimal digits",

@@ -32,7 +32,7 @@ static void on_ask(void *ctx, struct mcp_ask *a)
     if (h->ask && !b->is_removed)
         h->ask(h->ctx, b, a);
     else
-        mcp_ask_refuse(a, -32601, "This client answers no questions.");
+        mcp_ask_refuse(a, -32601, "This client cannot answer requests of a server.");
 }
 
 static void on_ask_gone(void *ctx, struct mcp_ask *a)
@@ -309,7 +309,7 @@ str bundle_failure(struct bundle *b, struct arena *a, const struct err *err)
         return arena_printf(a, "%.*s is %s: %.*s", STR_ARG(i->name), bundle_state_name(i->state),
                             STR_ARG(bundle_sign_in_advice(b, a)));
     if (bundle_wants_sign_in(b, err->code))
-        return arena_printf(a, "%.*s wants more rights for this call: %.*s", STR_ARG(i->name),
+        return arena_printf(a, "%.*s requires more rights for this call: %.*s", STR_ARG(i->name),
                             STR_ARG(bundle_sign_in_advice(b, a)));
     if (is_down)
         return arena_printf(a, "%.*s is %s: %.*s", STR_ARG(i->name), bundle_state_name(i->state),
@@ -342,7 +342,7 @@ void bundle_start(struct bundle *b)
 
 void bundle_stop(struct bundle *b)
 {
-    supervise_stop(b, "stopped by hand");
+    supervise_stop(b, "stopped by a user");
 }
 
 void bundle_restart(struct bundle *b)

@@ -331,7 +331,8 @@ static void refuse_all(struct bundle *b)
         struct bundle_call *c = LIST_ENTRY(b->calls.next, struct bundle_call, node);
         struct err why = c->refusal;
         if (why.code == 0)
-            err_set(&why, -ENOKEY, "each person signs in to %.*s, and this request is nobody's",
+            err_set(&why, -ENOKEY,
+                    "each person signs in to %.*s, and this request belongs to no person",
                     STR_ARG(b->entry.server_name));
         answer(c, &(struct mcp_reply){.err = &why});
     }

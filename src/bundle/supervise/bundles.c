@@ -118,7 +118,7 @@ static void apply_one(struct bundles *s, const struct bundle_entry *e)
     else if (s->n < ARRAY_LEN(s->items))
         add(s, e);
     else
-        log_warn(s->conf.log, "bundle", "%.*s is left out: there are more than %d bundles",
+        log_warn(s->conf.log, "bundle", "%.*s is skipped: there are more than %d bundles",
                  STR_ARG(e->server_name), BUNDLES_MAX);
 }
 

@@ -51,7 +51,7 @@ const char *fault_of_request(int code)
     case -EPERM:
         return "refuses the call; ask the people who run the server for more rights";
     case -ENOENT:
-        return "has no such approved tool";
+        return "has no approved tool of this name";
     case -ENOTCONN:
         return "has no connection; the call was not sent";
     case -ECONNRESET:

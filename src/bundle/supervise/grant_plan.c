@@ -48,7 +48,9 @@ static int encode(struct grant_plan *p, str message, struct err *e)
 {
     struct buf out;
     buf_init(&out, 2 * LAUNCH_SPEC_MAX);
-    int rc = base64_encode(&out, message) < 0 ? err_set(e, -EFBIG, "its sandbox is too large") : 0;
+    int rc = base64_encode(&out, message) < 0
+                 ? err_set(e, -EFBIG, "the description of the sandbox is too large")
+                 : 0;
     p->sandbox = rc < 0 ? STR_NONE : arena_str(&p->arena, buf_str(&out));
     buf_done(&out);
     return rc;

@@ -111,7 +111,7 @@ static void on_idle(void *ctx)
         timer_start(&p->idle, idle_ms(p->face));
         return;
     }
-    close_own(p, "nobody uses it now");
+    close_own(p, "the connection is not in use");
     if (!p->has_token && !p->wants_rights)
         person_free(p);
 }
@@ -216,7 +216,7 @@ void people_close(struct bundle *face)
 {
     LIST_FOREACH (node, &face->people) {
         struct person *p = LIST_ENTRY(node, struct person, node);
-        close_own(p, "the server is stopped here");
+        close_own(p, "the server is stopped");
         person_free(p);
     }
 }
@@ -354,7 +354,7 @@ static int make_room(struct bundle *face, struct err *e)
     if (!oldest)
         return err_set(e, -EBUSY, "%.*s is in use by %d people; try again in a moment",
                        STR_ARG(face->entry.server_name), BUNDLE_PEOPLE_MAX);
-    close_own(oldest, "others need the connection");
+    close_own(oldest, "the connection is needed for another person");
     return 0;
 }
 
@@ -384,7 +384,7 @@ static struct bundle *take_own(struct bundle *face, str user_id, struct err *e)
         return NULL;
     p = find_or_add(face, user_id);
     if (!has_own)
-        close_own(p, "it is opened again");
+        close_own(p, "the connection is reopened");
     list_del(&p->node);
     list_push(&face->people, &p->node);
     timer_start(&p->idle, idle_ms(face));
@@ -416,7 +416,7 @@ void bundle_account_changed(struct bundle *b, str user_id, bool is_signed_in)
     if (!people_is_face(b))
         return;
     struct person *p = find_or_add(b, user_id);
-    close_own(p, "another account is used from now on");
+    close_own(p, "the account was changed");
     set_needs(p, is_signed_in, false);
     if (is_signed_in && b->state == BUNDLE_RUNNING) {
         struct err e = {0};
@@ -432,7 +432,7 @@ void bundles_forget_person(struct bundles *s, str user_id)
         struct person *p = people_is_face(s->items[i]) ? find(s->items[i], user_id) : NULL;
         if (!p)
             continue;
-        close_own(p, "its person has left");
+        close_own(p, "the person has left the workspace");
         person_free(p);
     }
 }

@@ -250,7 +250,7 @@ static bool is_accepted(struct judge *j, const struct json *tool, const struct j
     else if (pin && json_equal(pin, def))
         return true;
     else if (pin)
-        hold(j, tool, def, PIN_CHANGED, STR("it is not what was approved"));
+        hold(j, tool, def, PIN_CHANGED, STR("it differs from the approved definition"));
     else if (hidden_in(name) || hidden_in_json(def, true))
         hold(j, tool, def, PIN_HIDDEN, STR("its name or an argument has hidden characters"));
     else {
@@ -258,7 +258,7 @@ static bool is_accepted(struct judge *j, const struct json *tool, const struct j
         if (detail.n > 0)
             hold(j, tool, def, PIN_SHADOWS, detail);
         else if (j->pins || pins_of(j->b)->is_broken)
-            hold(j, tool, def, PIN_NEW, STR("it was not there when the bundle was approved"));
+            hold(j, tool, def, PIN_NEW, STR("it appeared after the bundle was approved"));
         else
             return true;
     }

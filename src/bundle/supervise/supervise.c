@@ -147,7 +147,7 @@ static void begin_anew(struct bundle *b)
 void supervise_wait(struct bundle *b, str tools)
 {
     b->is_waiting = true;
-    supervise_state(b, BUNDLE_STOPPED, "it starts with its first call");
+    supervise_state(b, BUNDLE_STOPPED, "it starts when a tool is first called");
     watch_know_tools(b, tools);
 }
 

@@ -131,7 +131,7 @@ static void put(struct ask *a)
     } else if (c->host.ask) {
         c->host.ask(c->host.ctx, &a->pub);
     } else {
-        mcp_ask_refuse(&a->pub, RPC_METHOD_NOT_FOUND, "nobody here can answer that");
+        mcp_ask_refuse(&a->pub, RPC_METHOD_NOT_FOUND, "this client cannot answer the request");
     }
 }
 
@@ -174,7 +174,8 @@ void ask_take_request(struct mcp_client *c, int64_t during, const struct rpc_mes
         return;
     }
     if (c->era == MCP_ERA_MODERN) {
-        client_say(c, "a request from the server, which this revision does not have: %.*s\n",
+        client_say(c,
+                   "the server sent a request that this protocol revision does not define: %.*s\n",
                    STR_ARG(str_slice(m->method, 0, 128)));
         return;
     }
@@ -182,12 +183,12 @@ void ask_take_request(struct mcp_client *c, int64_t during, const struct rpc_mes
                    ? RPC_METHOD_NOT_FOUND
                    : check_declared(c->host.capabilities, kind, m->params);
     if (code != 0) {
-        reply_error(c, m->id, code, "the client has not declared this");
+        reply_error(c, m->id, code, "the client has not declared this capability");
         return;
     }
     c->has_asked = c->has_asked || (during == 0 && is_about_a_call(c, kind));
     if (c->nasks >= MCP_ASKS_MAX) {
-        reply_error(c, m->id, RPC_INTERNAL_ERROR, "too many requests at once");
+        reply_error(c, m->id, RPC_INTERNAL_ERROR, "too many concurrent requests");
         return;
     }
     struct ask *a = ask_new(c, kind, m->params, asking_call(c, during));
@@ -224,10 +225,11 @@ int ask_start_input(struct mcp_call *call, str key, const struct json *request, 
     const struct json *params = json_get(request, "params");
     size_t kind;
     if (find_kind(method, &kind) < 0 || check_declared(call->declared, kind, params) != 0)
-        return err_set(e, -EPROTO, "the server asks for \"%.*s\", which was not offered to it",
+        return err_set(e, -EPROTO,
+                       "the server requests \"%.*s\", a capability that the client did not declare",
                        STR_ARG(str_slice(method, 0, 64)));
     if (c->nasks >= MCP_ASKS_MAX)
-        return err_set(e, -EBUSY, "the server asks more than %d things at once", MCP_ASKS_MAX);
+        return err_set(e, -EBUSY, "the server has more than %d unanswered requests", MCP_ASKS_MAX);
     struct ask *a = ask_new(c, kind, params, call);
     a->key = arena_str(&a->mem, key);
     put(a);
@@ -242,7 +244,8 @@ static void drop(struct ask *a, bool is_quiet)
     if (!is_quiet)
         tell_gone(a);
     if (a->id && c->transport)
-        reply_error(c, a->id, RPC_INTERNAL_ERROR, "the request that it belongs to has ended");
+        reply_error(c, a->id, RPC_INTERNAL_ERROR,
+                    "the request that this question belongs to has ended");
     ask_free(a);
 }
 

@@ -117,7 +117,7 @@ static void take_modern_result(struct mcp_call *call, const struct json *result)
     else if (str_eq(name, STR("task")))
         task_take_modern(call, result);
     else
-        call_fail(call, -EPROTO, "the server gave a result of type \"%.*s\", which is not known",
+        call_fail(call, -EPROTO, "the server returned a result of the unknown type \"%.*s\"",
                   STR_ARG(str_slice(name, 0, 64)));
 }
 

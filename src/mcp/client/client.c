@@ -180,7 +180,7 @@ static int status_errno(int status)
 static void describe_refusal(struct err *e, int status, str body)
 {
     str text = str_trim(str_slice(body, 0, BODY_SHOWN));
-    const char *hint = status == 401 || status == 403 ? " (it wants credentials)" : "";
+    const char *hint = status == 401 || status == 403 ? " (it requires credentials)" : "";
     err_set(e, status_errno(status), "the server answered with HTTP status %d%s%s%.*s", status,
             hint, text.n > 0 ? ": " : "", STR_ARG(text));
 }

@@ -127,7 +127,7 @@ static void take_modern_error(struct mcp_client *c, const struct mcp_reply *r)
     else if (names(supported, STR(MCP_REVISION_LEGACY)))
         send_initialize(c);
     else
-        fail(c, -EPROTO, "no revision of MCP in common with the server", r);
+        fail(c, -EPROTO, "nb and the server have no MCP protocol version in common", r);
 }
 
 /* Whatever it speaks, it would say the same again. */
@@ -199,7 +199,8 @@ static void take_handshake(struct mcp_client *c, const struct json *result)
     str version = json_get_string(result, "protocolVersion");
     if (protocol_era(version) != MCP_ERA_LEGACY) {
         struct err e;
-        err_set(&e, -EPROTO, "the server speaks revision \"%.*s\", which is not known here",
+        err_set(&e, -EPROTO,
+                "the server uses the MCP protocol version \"%.*s\", which nb does not support",
                 STR_ARG(str_slice(version, 0, 64)));
         client_fail(c, &e);
         return;
@@ -364,7 +365,7 @@ bool connect_again(struct mcp_client *c, const struct err *e)
     if (!is_over_probe) {
         if (k->is_sse && k->before_sse.code != 0) {
             struct err both = *e;
-            err_prefix(&both, "%s; and as the oldest transport", k->before_sse.msg);
+            err_prefix(&both, "%s; and with the older HTTP+SSE transport", k->before_sse.msg);
             client_fail(c, &both);
             return true;
         }

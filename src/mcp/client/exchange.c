@@ -232,7 +232,7 @@ void exchange_send(struct exchange *x, const struct exchange_spec *s)
         err_set(&e, -ENOTCONN, "there is no connection to the server");
         fail_later(x, &e);
     } else if (c->table.n > MCP_CALLS_MAX) {
-        err_set(&e, -EBUSY, "more than %d requests under way to one server", MCP_CALLS_MAX);
+        err_set(&e, -EBUSY, "more than %d requests to this server are in progress", MCP_CALLS_MAX);
         fail_later(x, &e);
     } else if (transmit(x, s, &e) < 0) {
         fail_later(x, &e);

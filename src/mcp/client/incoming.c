@@ -85,12 +85,12 @@ static void take_noise(struct mcp_client *c, str text, const struct err *why)
 {
     c->noise++;
     if (++c->noise_in_row <= NOISE_TOLD)
-        client_say(c, "not a message: %.*s (%s)\n", STR_ARG(str_slice(text, 0, NOISE_SHOWN)),
-                   why->msg);
+        client_say(c, "not a JSON-RPC message: %.*s (%s)\n",
+                   STR_ARG(str_slice(text, 0, NOISE_SHOWN)), why->msg);
     if (c->noise_in_row < MCP_NOISE_MAX || c->state == CLIENT_DEAD)
         return;
     struct err e;
-    err_set(&e, -EPROTO, "the server writes something else than messages: %u lines in a row",
+    err_set(&e, -EPROTO, "the server wrote %u lines in a row that are not JSON-RPC messages",
             c->noise_in_row);
     client_fail(c, &e);
 }

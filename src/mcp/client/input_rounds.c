@@ -13,7 +13,7 @@ static void on_wait_over(void *ctx)
     struct mcp_call *call = ctx;
     struct mcp_client *c = call->client;
     client_enter(c);
-    call_fail(call, -ETIMEDOUT, "what the server asked was not answered within the time limit");
+    call_fail(call, -ETIMEDOUT, "the server's question was not answered within the time limit");
     client_leave(c);
 }
 
@@ -40,7 +40,7 @@ void rounds_ask(struct mcp_call *call, const struct json *requests,
     struct rounds *r = &call->rounds;
     uint32_t n = json_is(requests, JSON_OBJECT) ? requests->len : 0;
     if (n > MCP_ASKS_MAX) {
-        call_fail(call, -EPROTO, "the server asks %u things at once; at most %d are answered", n,
+        call_fail(call, -EPROTO, "the server asks %u questions in one result; the limit is %d", n,
                   MCP_ASKS_MAX);
         return;
     }
@@ -126,11 +126,13 @@ void rounds_take(struct mcp_call *call, const struct json *result)
     const struct json *state = json_get(result, "requestState");
     if ((requests && !json_is(requests, JSON_OBJECT)) || (state && !json_is(state, JSON_STRING)) ||
         (!requests && !state)) {
-        call_fail(call, -EPROTO, "the server wants input and does not say which");
+        call_fail(call, -EPROTO,
+                  "the server requires input, but \"inputRequests\" or \"requestState\" is missing "
+                  "or wrong");
         return;
     }
     if (++r->n > MCP_ROUNDS_MAX) {
-        call_fail(call, -EPROTO, "the server still wants input after %d rounds", MCP_ROUNDS_MAX);
+        call_fail(call, -EPROTO, "the server still requires input after %d rounds", MCP_ROUNDS_MAX);
         return;
     }
     r->has_state = state != NULL;

@@ -109,7 +109,7 @@ static void on_ended(struct exchange *x, const struct mcp_reply *r)
     struct listen *l = CONTAINER_OF(x, struct listen, x);
     if (r->error || (r->err && r->err->code == -EACCES) || x->http_status != 0)
         client_say(
-            l->client, "the server does not tell of changes: %.*s\n",
+            l->client, "the server does not send change notifications: %.*s\n",
             STR_ARG(r->error ? json_get_string(r->error, "message") : str_from(r->err->msg)));
     else
         retry(l, r->err);
@@ -173,7 +173,7 @@ void listen_stop(struct mcp_client *c)
 
 static void reopen(struct listen *l)
 {
-    exchange_cancel(&l->x, "what is wanted has changed");
+    exchange_cancel(&l->x, "the subscriptions have changed");
     timer_stop(&l->again);
     l->was_open = false;
     if (has_anything(l->client))

@@ -65,7 +65,7 @@ static int check_next(struct mcp_call *call, const struct json *cursor, struct e
         return err_set(e, -EMSGSIZE, "%.*s: more than %d pages", STR_ARG(call->method),
                        MCP_PAGES_MAX);
     if (p->n > 1 && str_eq(cursor->s, p->cursor))
-        return err_set(e, -EPROTO, "%.*s: the server gives the same page again and again",
+        return err_set(e, -EPROTO, "%.*s: the server returns the same page repeatedly",
                        STR_ARG(call->method));
     p->cursor = arena_str(&call->mem, cursor->s);
     return 0;

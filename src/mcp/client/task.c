@@ -52,7 +52,7 @@ static int task_new(struct mcp_call *call, const struct json *v, const char *int
 {
     str id = json_get_string(v, "taskId");
     if (id.n == 0) {
-        call_fail(call, -EPROTO, "the server started a task and did not name it");
+        call_fail(call, -EPROTO, "the server started a task without a \"taskId\"");
         return -EPROTO;
     }
     struct task *t = ARENA_NEW(&call->mem, struct task);
@@ -121,7 +121,7 @@ static void take_questions(struct mcp_call *call, const struct json *requests)
     if (fresh->len == 0)
         look_later(call);
     else if (call->task->answered->len + fresh->len > MCP_LIST_MAX)
-        call_fail(call, -EPROTO, "the task has asked too much");
+        call_fail(call, -EPROTO, "the task has asked too many questions");
     else
         rounds_ask(call, fresh, send_update);
 }
@@ -141,7 +141,7 @@ static void take_modern_state(struct mcp_call *call, const struct json *v)
     } else if (str_eq(status, STR("cancelled"))) {
         end_cancelled(call);
     } else {
-        call_fail(call, -EPROTO, "the task is in the state \"%.*s\", which is not known",
+        call_fail(call, -EPROTO, "the task has the unknown status \"%.*s\"",
                   STR_ARG(str_slice(status, 0, 64)));
     }
 }

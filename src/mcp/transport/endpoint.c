@@ -44,13 +44,15 @@ int endpoint_resolve(struct arena *a, str stream_url, str reference, str *ret, s
     if (rc < 0)
         return rc;
     if (reference.n == 0 || reference.n > URL_MAX || str_starts(reference, STR("//")))
-        return err_set(e, -EINVAL, "the server does not say where to send messages");
+        return err_set(e, -EINVAL,
+                       "the server sent no usable URL for messages (event \"endpoint\")");
     str whole = is_absolute(reference) ? arena_str(a, reference) : join(a, &from, reference);
     rc = url_parse(whole, &to, e);
     if (rc < 0)
         return rc;
     if (!url_same_origin(&from, &to) || to.has_userinfo)
-        return err_set(e, -EACCES, "the server wants messages sent to another origin");
+        return err_set(e, -EACCES,
+                       "the server's URL for messages (event \"endpoint\") has another origin");
     *ret = whole;
     return 0;
 }

@@ -198,7 +198,7 @@ static bool is_session_unknown(const struct post *p, int status)
 static void lose_unanswered(struct post *p)
 {
     struct err e;
-    err_set(&e, -ECONNRESET, "the server ended its answer before it was complete");
+    err_set(&e, -ECONNRESET, "the server ended its response before it was complete");
     lose(p, &e);
 }
 
@@ -236,8 +236,8 @@ static void end_resumed(struct post *p, int status, const struct err *err)
     if (err->code != 0) /* the request was sent, even if the server cannot be reached now */
         err_set(&e, err->code == -ETIMEDOUT ? err->code : -ECONNRESET, "%s", err->msg);
     else
-        err_set(&e, -ECONNRESET,
-                "the stream of the answer broke, and cannot be taken up (HTTP status %d)", status);
+        err_set(&e, -ECONNRESET, "the response stream broke and cannot be resumed (HTTP status %d)",
+                status);
     lose(p, &e);
 }
 

@@ -5,14 +5,14 @@
 int rpc_parse(struct arena *a, str text, struct json **ret, struct err *e)
 {
     if (text.n > RPC_MESSAGE_MAX)
-        return err_set(e, -EMSGSIZE, "a message of %zu bytes; at most %u are taken", text.n,
+        return err_set(e, -EMSGSIZE, "the message has %zu bytes; the limit is %u", text.n,
                        RPC_MESSAGE_MAX);
     struct json *v;
     int rc = json_parse(a, text, 0, &v, e);
     if (rc < 0)
         return rc;
     if (v->type == JSON_ARRAY && (v->len == 0 || v->len > RPC_BATCH_MAX))
-        return err_set(e, -EINVAL, "a batch of %u messages; 1 to %d are taken", v->len,
+        return err_set(e, -EINVAL, "the batch has %u messages; 1 to %d are allowed", v->len,
                        RPC_BATCH_MAX);
     *ret = v;
     return 0;
@@ -22,13 +22,14 @@ static int take_method(struct json *v, const struct json *method, struct rpc_mes
                        struct err *e)
 {
     if (!json_is(method, JSON_STRING) || method->s.n == 0)
-        return err_set(e, -EINVAL, "\"method\" is not a name");
+        return err_set(e, -EINVAL, "\"method\" is not a non-empty string");
     m->method = method->s;
     m->params = json_get(v, "params");
     if (m->params && m->params->type != JSON_OBJECT)
         return err_set(e, -EINVAL, "%.*s: \"params\" is not an object", STR_ARG(m->method));
     if (json_get(v, "result") || json_get(v, "error"))
-        return err_set(e, -EINVAL, "a message with both a method and an answer");
+        return err_set(e, -EINVAL,
+                       "the message has a \"method\" and also a \"result\" or an \"error\"");
     m->kind = m->id ? RPC_REQUEST : RPC_NOTIFICATION;
     return 0;
 }
@@ -48,7 +49,7 @@ static int take_result(struct json *result, struct rpc_message *m, struct err *e
     if (!json_is(result, JSON_OBJECT))
         return err_set(e, -EINVAL, "\"result\" is not an object");
     if (!m->id)
-        return err_set(e, -EINVAL, "a result without an \"id\"");
+        return err_set(e, -EINVAL, "the result has no \"id\"");
     m->kind = RPC_RESULT;
     m->result = result;
     return 0;
@@ -70,7 +71,7 @@ int rpc_classify(struct json *v, struct rpc_message *ret, struct err *e)
 {
     *ret = (struct rpc_message){0};
     if (!json_is(v, JSON_OBJECT))
-        return err_set(e, -EINVAL, "not an object");
+        return err_set(e, -EINVAL, "the message is not an object");
     int rc = take_id(v, ret, e);
     if (rc < 0)
         return rc;
@@ -81,7 +82,8 @@ int rpc_classify(struct json *v, struct rpc_message *ret, struct err *e)
         return take_method(v, method, ret, e);
     struct json *result = json_get(v, "result"), *error = json_get(v, "error");
     if (!result == !error)
-        return err_set(e, -EINVAL, "not exactly one of \"method\", \"result\" and \"error\"");
+        return err_set(e, -EINVAL,
+                       "the message needs exactly one of \"method\", \"result\" and \"error\"");
     return error ? take_error(error, ret, e) : take_result(result, ret, e);
 }
 

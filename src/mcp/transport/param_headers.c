@@ -111,7 +111,7 @@ static int take_annotation(struct compiler *c, const struct json *schema, bool i
                        ANNOTATION " \"%.*s\" is not on a string, an integer or a boolean",
                        STR_ARG(name));
     if (is_taken(c->out, name))
-        return err_set(c->e, -EINVAL, ANNOTATION " \"%.*s\" is there twice", STR_ARG(name));
+        return err_set(c->e, -EINVAL, ANNOTATION " \"%.*s\" occurs twice", STR_ARG(name));
     if (c->out->n == PARAM_HEADERS_MAX)
         return err_set(c->e, -EINVAL, "more than %d " ANNOTATION, PARAM_HEADERS_MAX);
     keep(c, name);

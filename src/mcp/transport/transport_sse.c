@@ -97,7 +97,8 @@ static int sse_send(struct transport *base, const struct outgoing *out, struct e
 {
     struct sse *t = sse_of(base);
     if (t->endpoint.n == 0 && t->nnotes == QUEUE_MAX)
-        return err_set(e, -ENOBUFS, "the server has not yet said where to send messages");
+        return err_set(e, -ENOBUFS,
+                       "the server has not yet sent its URL for messages (event \"endpoint\")");
     struct note *m = xcalloc(1, sizeof(*m) + out->text.n);
     m->t = t;
     m->id = out->id;

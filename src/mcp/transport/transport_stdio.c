@@ -116,16 +116,16 @@ static int stdio_send(struct transport *t, const struct outgoing *m, struct err 
 {
     struct stdio *s = stdio_of(t);
     if (memchr(m->text.p, '\n', m->text.n))
-        return err_set(e, -EINVAL, "the request has a line end: one message is one line");
+        return err_set(e, -EINVAL, "the request contains a newline; a message must be one line");
     if (m->text.n >= RPC_MESSAGE_MAX)
         return err_set(e, -EMSGSIZE, "the request is larger than %u bytes", RPC_MESSAGE_MAX);
     int rc = s->child ? 0 : -EPIPE;
     if (rc == 0 && s->lines.n > 0 && s->lines.n + m->text.n > BATCH_BYTES)
         rc = flush(s);
     if (rc == -ENOBUFS)
-        return err_set(e, rc, "the server does not read its input");
+        return err_set(e, rc, "the server does not read its stdin");
     if (rc < 0)
-        return err_set(e, rc, "the server has closed its input");
+        return err_set(e, rc, "the server has closed its stdin");
     buf_add_str(&s->lines, m->text);
     buf_add_char(&s->lines, '\n');
     defer_start(s->loop, &s->flush);

@@ -48,12 +48,12 @@ static void a_plain_command(void **state)
     is(good("{\"command\":\"./bin/my-server\"}").command, "/etc/nb/bin/my-server");
     is(good("{\"command\":\"my-server\"}").server_name, "my-server");
 
-    bad("{\"command\":\"node\",\"args\":[\"x.js\"]}", "serverName: is needed");
+    bad("{\"command\":\"node\",\"args\":[\"x.js\"]}", "serverName: is required");
     bad("{\"command\":\"a\",\"args\":[1]}", "args[0]: expected string");
     bad("{\"command\":\"a\",\"args\":[\"\\u0000\"]}", "NUL");
     bad("{\"command\":\"a\",\"env\":{\"A=B\":\"1\"}}", "name of a variable");
     bad("{\"command\":\"a\",\"env\":{\"A\":1}}", "must be a string");
-    bad("{\"command\":\"a\",\"allowedEnv\":[\"NB_API_KEY\"]}", "never given");
+    bad("{\"command\":\"a\",\"allowedEnv\":[\"NB_API_KEY\"]}", "never passes");
 }
 
 static void what_it_may_touch(void **state)
@@ -92,8 +92,8 @@ static void exactly_one_source(void **state)
     bad("{}", "needs one of name, path, url or command");
     bad("{\"path\":\"a\",\"url\":\"https://x.io\"}", "both 'path' and 'url'");
     bad("{\"path\":\"a\",\"colour\":1}", "colour: there is no such setting");
-    bad("{\"path\":\"a\",\"args\":[]}", "only together with 'command'");
-    bad("{\"name\":\"@a/b\",\"transport\":{}}", "only together with 'url'");
+    bad("{\"path\":\"a\",\"args\":[]}", "only valid together with 'command'");
+    bad("{\"name\":\"@a/b\",\"transport\":{}}", "only valid together with 'url'");
     bad("[]", "expected an object");
 }
 

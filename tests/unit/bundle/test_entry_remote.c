@@ -37,7 +37,7 @@ static void a_remote_bundle(void **state)
         "\"per\":\"person\"}}}",
         "needs the type 'oauth'");
 
-    bad("{\"url\":\"https://user:secret@x.io\"}", "credentials do not belong in a URL");
+    bad("{\"url\":\"https://user:secret@x.io\"}", "a URL must not contain credentials");
     bad("{\"url\":\"ftp://x.io\"}", "url: ");
     bad("{\"url\":\"https://x.io\",\"transport\":{\"type\":\"carrier\"}}", "transport.type");
     bad("{\"url\":\"https://x.io\",\"transport\":{\"auth\":{\"type\":\"basic\"}}}", "basic");

@@ -15,7 +15,8 @@ static void a_failure_never_has_the_servers_words(void **state)
 
 static void what_nb_did_is_told(void **state)
 {
-    assert_string_equal(fault_of_state(BUNDLE_STOPPED, 0, "stopped by hand"), "stopped by hand");
+    assert_string_equal(fault_of_state(BUNDLE_STOPPED, 0, "stopped by a user"),
+                        "stopped by a user");
     assert_string_equal(fault_of_state(BUNDLE_RUNNING, 0, ""), "");
     assert_non_null(strstr(fault_of_state(BUNDLE_STOPPED, -ENOKEY, ""), "values"));
     assert_non_null(strstr(fault_of_request(-ETIMEDOUT), "in time"));

@@ -91,7 +91,7 @@ static void reserved_names_give_way(void **state)
 {
     struct import_list l = parse("{\"mcpServers\":{\"Conversations\":{\"command\":\"x\"}}}");
     is(&l.items[0], "{\"serverName\":\"imported-conversations\",\"command\":\"x\"}");
-    notes(&l.items[0], "it is called 'imported-conversations' here");
+    notes(&l.items[0], "it is named 'imported-conversations' in nb");
 }
 
 static void what_is_no_such_file(void **state)

@@ -105,7 +105,7 @@ static void what_is_missing_or_wrong_is_named(void **state)
     bad("[]", "expected an object");
     bad("{\"name\":\"a\",\"version\":\"1\"," NODE "}", "manifest_version: is missing");
     bad("{\"manifest_version\":\"2.0\",\"name\":\"a\",\"version\":\"1\"," NODE "}",
-        "2.0 is not known");
+        "2.0 is not supported");
     bad("{\"manifest_version\":\"0.3\",\"version\":\"1\"," NODE "}", "name");
     bad("{\"manifest_version\":\"0.3\",\"name\":\"\",\"version\":\"1\"," NODE "}",
         "name: is empty");

@@ -145,7 +145,7 @@ static void values_come_from_their_places(void **state)
                              "1"));
     struct got g = resolve("{\"path\":\"b\"}");
     assert_int_equal(g.err.code, -ENOKEY);
-    assert_non_null(strstr(g.err.msg, "not set: k; say: nb config set b KEY=VALUE"));
+    assert_non_null(strstr(g.err.msg, "not set: k; set it with: nb config set b KEY=VALUE"));
     assert_int_equal(credentials_set(rig_path(&rig, "credentials"), STR("b"), STR("k"), &v, &e), 0);
     g = resolve("{\"path\":\"b\",\"userConfig\":{\"d\":\"/srv/d\"}}");
     assert_int_equal(g.err.code, 0);

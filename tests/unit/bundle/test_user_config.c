@@ -107,7 +107,7 @@ static void values_have_types(void **state)
     wrong("{\"n\":10}", "at most 9");
     wrong("{\"on\":\"yes\"}", "true or false");
     wrong("{\"n\":[1]}", "one value, not a list");
-    wrong("{\"dirs\":[{}]}", "must be a text");
+    wrong("{\"dirs\":[{}]}", "must be a string");
     wrong("{\"dirs\":[\"a\\u0000\"]}", "NUL");
     struct err e = {0};
     assert_int_equal(user_config_check(manifest_option(&manifest, STR("n")), STR("3"), &e), 0);

@@ -46,7 +46,7 @@ static void no_version_in_common(void **state)
                 "\"2099-01-01\"]}}}]}]");
     assert_true(r->is_closed);
     assert_int_equal(r->closed.code, -EPROTO);
-    assert_non_null(strstr(r->closed.msg, "no revision"));
+    assert_non_null(strstr(r->closed.msg, "no MCP protocol version"));
 }
 
 static void unknown_revision_ends_it(void **state)

@@ -207,7 +207,7 @@ static void tools_with_wrong_annotations(void **state)
     assert_true(rig_until(r, &c.is_done));
     assert_true(str_find(c.result, STR("mismatch"), 0) >= 0);
     assert_true(str_find(c.result, STR("bad"), 0) < 0);
-    assert_true(rig_has(&r->heard, "the tool \"bad\" is left out"));
+    assert_true(rig_has(&r->heard, "the tool \"bad\" is skipped"));
     web_free(w);
 }
 

@@ -74,7 +74,7 @@ static void server_without_it(void **state)
     struct rig *r = *state;
     struct mcp_dial dial = quick(r, "[" RIG_MODERN "{\"on\":\"x\"}]");
     rig_dial(r, &dial);
-    rig_hears(r, "the server does not tell of changes: no");
+    rig_hears(r, "the server does not send change notifications: no");
     buf_clear(&r->heard);
     rig_run(r, 200);
     assert_false(rig_has(&r->heard, "subscriptions/listen"));

@@ -117,7 +117,7 @@ static void no_transport_at_all(void **state)
     web_open(r, w, MCP_WIRE_HTTP);
     assert_true(r->is_closed);
     assert_non_null(strstr(r->closed.msg, "404"));
-    assert_non_null(strstr(r->closed.msg, "oldest transport"));
+    assert_non_null(strstr(r->closed.msg, "HTTP+SSE transport"));
     web_free(w);
 }
 
