@@ -1,4 +1,4 @@
-/* dial.h - copies of how to reach a server, and of what to ask of it. */
+/* dial.h - copies of the description of a server (struct mcp_dial) and of a request. */
 #pragma once
 
 #include "base/arena.h"

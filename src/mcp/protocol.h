@@ -1,19 +1,19 @@
-/* protocol.h - the revisions of MCP: names, numbers and what tells them apart.
+/* protocol.h - the revisions of MCP: names, numbers and differences.
  *
- * Two eras. Legacy revisions open with a handshake ("initialize") and may send requests in
- * both directions; the modern one is stateless, carries its metadata in every request and
- * puts the server's questions into results. Pure; any thread. */
+ * There are two eras. Legacy revisions open with a handshake ("initialize") and allow requests in
+ * both directions; the modern revision is stateless, carries its metadata in every request and puts
+ * the server's questions into results. Pure; any thread. */
 #pragma once
 
 #include "base/str.h"
 
-#define MCP_REVISION_LEGACY "2025-11-25" /* what we offer in the handshake */
+#define MCP_REVISION_LEGACY "2025-11-25" /* the revision that nb offers in the handshake */
 #define MCP_REVISION_MODERN "2026-07-28"
-#define MCP_REVISION_BATCH  "2025-03-26" /* the only one with arrays of messages */
+#define MCP_REVISION_BATCH  "2025-03-26" /* the only revision with arrays of messages */
 
 enum mcp_era { MCP_ERA_UNKNOWN, MCP_ERA_LEGACY, MCP_ERA_MODERN };
 
-/* UNKNOWN for a revision that is not known here. */
+/* UNKNOWN for a revision that nb does not support. */
 enum mcp_era protocol_era(str revision);
 
 /* ---- error codes ---- */
@@ -29,7 +29,7 @@ enum {
     MCP_UNSUPPORTED_VERSION = -32022,
 };
 
-/* Only a server of the modern era gives these. */
+/* Only a server of the modern era returns these codes. */
 bool protocol_is_modern_error(int64_t code);
 
 /* ---- keys of _meta ---- */
@@ -48,7 +48,7 @@ bool protocol_is_modern_error(int64_t code);
 
 /* The member of params that the Mcp-Name header repeats, or NULL. */
 const char *protocol_name_member(str method);
-/* A server of the modern era may answer it with input_required. */
+/* True when a server of the modern era may answer the method with input_required. */
 bool protocol_may_need_input(str method);
 
 /* 0 = debug ... 7 = emergency; -1 for anything else. */

@@ -1,17 +1,18 @@
-/* relay.h - a call that is passed on: its end is looked at, everything else goes through.
+/* relay.h - a call made on behalf of another caller: the middle layer handles the end of the call,
+ * everything else is passed to the original caller.
  *
- * Whoever makes a call on behalf of somebody else embeds this as the first member of the struct
- * that is the context of the call it makes. */
+ * The middle layer embeds this struct as the first member of the struct that it uses as context of
+ * its own call. */
 #pragma once
 
 #include "mcp/client.h"
 
 struct call_relay {
-    struct mcp_call_events to; /* of whom it is made for */
+    struct mcp_call_events to; /* events of the original caller */
     void *ctx;
 };
 
-/* For the call that is made, with a struct that begins with the relay as its context. What is not
- * listened to is not asked for. */
+/* Events for the middle layer's call, whose context begins with the relay. An event that the
+ * original caller does not listen to stays NULL, so that it is not requested. */
 struct mcp_call_events call_relay_events(const struct call_relay *r,
                                          void (*done)(void *ctx, const struct mcp_reply *reply));

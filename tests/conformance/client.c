@@ -93,7 +93,7 @@ static void on_ask(void *ctx, struct mcp_ask *ask)
     s->holds_asks = false;
 }
 
-static void on_said(void *ctx, str bytes)
+static void on_stderr(void *ctx, str bytes)
 {
     fprintf(stderr, "%.*s", STR_ARG(bytes));
 }
@@ -295,7 +295,7 @@ static void run(struct session *s, const char *url, const char *scenario)
         .capabilities = parse(&s->mem, "{\"sampling\":{},\"elicitation\":{\"form\":{}},"
                                        "\"roots\":{\"listChanged\":true}}"),
         .ask = on_ask,
-        .said = on_said,
+        .on_stderr = on_stderr,
         .ctx = s,
     };
     static const struct mcp_client_events EV = {.ready = on_ready, .closed = on_closed};

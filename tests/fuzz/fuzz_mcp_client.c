@@ -270,7 +270,7 @@ static void on_ask_gone(void *ctx, struct mcp_ask *a)
 }
 
 static void on_notified(void *ctx, str method, const struct json *params) {}
-static void on_said(void *ctx, str bytes) {}
+static void on_stderr(void *ctx, str bytes) {}
 
 static void on_done(void *ctx, const struct mcp_reply *r)
 {
@@ -445,7 +445,7 @@ static void begin(str first)
                             .ask = on_ask,
                             .ask_gone = on_ask_gone,
                             .notified = on_notified,
-                            .said = on_said};
+                            .on_stderr = on_stderr};
     struct mcp_dial dial = {
         .wire = str_starts(first, STR("http"))  ? MCP_WIRE_HTTP
                 : str_starts(first, STR("sse")) ? MCP_WIRE_SSE

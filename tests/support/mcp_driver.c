@@ -165,7 +165,7 @@ static void on_notified(void *ctx, str method, const struct json *params)
     put(&line);
 }
 
-static void on_said(void *ctx, str bytes)
+static void on_stderr(void *ctx, str bytes)
 {
     (void)!write(2, bytes.p, bytes.n);
 }
@@ -240,7 +240,7 @@ static void do_open(struct driver *d, struct arena *a, const struct json *v)
         .ask = on_ask,
         .ask_gone = on_ask_gone,
         .notified = on_notified,
-        .said = on_said,
+        .on_stderr = on_stderr,
         .ctx = d,
     };
     arena_reset(&d->mem);

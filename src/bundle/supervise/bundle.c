@@ -23,7 +23,7 @@ void bundle_changed(struct bundle *b, enum bundle_change what)
         h->changed(h->ctx, b, what);
 }
 
-/* ---- what a server says without being asked ---- */
+/* ---- notifications and requests of the server ---- */
 
 static void on_ask(void *ctx, struct mcp_ask *a)
 {
@@ -52,13 +52,13 @@ static void on_notified(void *ctx, str method, const struct json *params)
     watch_notified(b, method, params);
 }
 
-static void on_said(void *ctx, str bytes)
+static void on_bundle_stderr(void *ctx, str bytes)
 {
     struct bundle *b = ctx;
     stderr_ring_add(&b->said, bytes);
 }
 
-/* ---- life ---- */
+/* ---- creating and freeing ---- */
 
 struct bundle *bundle_new(struct bundles *s, const struct bundle_entry *e)
 {
@@ -73,7 +73,7 @@ struct bundle *bundle_new(struct bundles *s, const struct bundle_entry *e)
         .ask = on_ask,
         .ask_gone = on_ask_gone,
         .notified = on_notified,
-        .said = on_said,
+        .on_stderr = on_bundle_stderr,
         .ctx = b,
     };
     list_init(&b->node);
@@ -155,10 +155,10 @@ str bundle_sign_in_advice(const struct bundle *b, struct arena *a)
                         STR_ARG(b->entry.server_name));
 }
 
-/* ---- what others ask ---- */
+/* ---- information for other floors ---- */
 
-/* Of a command only the program, or the package that npx or uvx runs: people put tokens into the
- * arguments. */
+/* Shows only the program of a command, or the package that npx or uvx runs, because people put
+ * tokens into arguments. */
 static str package_of(const struct bundle_entry *e)
 {
     struct package_command c;
@@ -168,7 +168,7 @@ static str package_of(const struct bundle_entry *e)
         return e->name;
     case BUNDLE_LOCAL:
         return e->path;
-    case BUNDLE_REMOTE: { /* what follows a '?' may be a key */
+    case BUNDLE_REMOTE: { /* the query may contain a key */
         ptrdiff_t query = str_find_char(e->url, '?');
         return query < 0 ? e->url : str_slice(e->url, 0, (size_t)query);
     }
@@ -183,7 +183,7 @@ static str either(str first, str second)
     return first.n > 0 ? first : second;
 }
 
-/* Without a usable token a person has to sign in, whatever the attempt failed with. */
+/* Without a usable token a person has to sign in, no matter how the attempt failed. */
 bool bundle_wants_sign_in(const struct bundle *b, int code)
 {
     return b->entry.oauth.is_on && (code == -ENOKEY || code == -EACCES || code == -EKEYREJECTED);
@@ -280,7 +280,7 @@ bool bundle_has_tool(const struct bundle *b, str name)
     return false;
 }
 
-/* Of a server where each person signs in. */
+/* For a server where each person signs in. */
 static str failure_of_person(struct bundle *b, struct arena *a, const struct err *err)
 {
     str name = b->entry.server_name;
@@ -350,7 +350,7 @@ void bundle_restart(struct bundle *b)
     supervise_restart(b);
 }
 
-/* ---- guests ---- */
+/* ---- private connections ---- */
 
 struct guest {
     struct list_node node;

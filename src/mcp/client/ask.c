@@ -1,4 +1,5 @@
-/* ask.c - what a server wants of us: as a request of its own, or inside a result. */
+/* ask.c - questions of the server to the client: requests of its own, or questions inside a
+ * result. */
 #include <assert.h>
 #include <errno.h>
 
@@ -24,7 +25,7 @@ static void ask_free(struct ask *a)
     free(a);
 }
 
-/* Nothing more can be done where it does not arrive: the call it belongs to will end too. */
+/* A failure to send is ignored: the call that the answer belongs to will fail as well. */
 static void send_answer(struct mcp_client *c)
 {
     struct outgoing m = {.text = buf_str(&c->out), .era = c->era};
@@ -75,18 +76,18 @@ void mcp_ask_refuse(struct mcp_ask *pub, int code, const char *message)
     ask_free(a);
 }
 
-/* ---- whom to ask ---- */
+/* ---- which party answers ---- */
 
 static bool has_mode(const struct json *elicitation, const struct json *params)
 {
     str mode = json_get_string(params, "mode");
     if (str_eq(mode, STR("url")))
         return json_get(elicitation, "url") != NULL;
-    /* {} is another way to say "form". */
+    /* An empty object also means "form". */
     return json_get(elicitation, "form") || !json_get(elicitation, "url");
 }
 
-/* 0, or the error code to answer with. */
+/* Returns 0, or the error code for the reply. */
 static int check_declared(const struct json *declared, size_t kind, const struct json *params)
 {
     const struct json *capability = json_get(declared, KINDS[kind].capability);
@@ -121,7 +122,7 @@ static struct ask *ask_new(struct mcp_client *c, size_t kind, const struct json 
     return a;
 }
 
-static void put(struct ask *a)
+static void ask_put(struct ask *a)
 {
     struct mcp_client *c = a->client;
     struct mcp_call *call = a->pub.call;
@@ -147,7 +148,8 @@ static void tell_gone(struct ask *a)
 
 /* ---- requests of a legacy server ---- */
 
-/* Many servers ask for the roots once, right after the handshake: that is about no call. */
+/* Many servers request the roots once, right after the handshake: that request does not belong to a
+ * call. */
 static bool is_about_a_call(const struct mcp_client *c, size_t kind)
 {
     if (KINDS[kind].kind != MCP_ASK_ROOTS)
@@ -159,7 +161,7 @@ static bool is_about_a_call(const struct mcp_client *c, size_t kind)
     return false;
 }
 
-/* What comes of a call that begins a task belongs to the task, which outlives it. */
+/* A question during a call that begins a task belongs to the task, which outlives the call. */
 static struct mcp_call *asking_call(struct mcp_client *c, int64_t during)
 {
     struct mcp_call *call = incoming_call(c, during);
@@ -174,9 +176,9 @@ void ask_take_request(struct mcp_client *c, int64_t during, const struct rpc_mes
         return;
     }
     if (c->era == MCP_ERA_MODERN) {
-        client_say(c,
-                   "the server sent a request that this protocol revision does not define: %.*s\n",
-                   STR_ARG(str_slice(m->method, 0, 128)));
+        client_warn(c,
+                    "the server sent a request that this protocol revision does not define: %.*s\n",
+                    STR_ARG(str_slice(m->method, 0, 128)));
         return;
     }
     int code = find_kind(m->method, &kind) < 0
@@ -193,7 +195,7 @@ void ask_take_request(struct mcp_client *c, int64_t during, const struct rpc_mes
     }
     struct ask *a = ask_new(c, kind, m->params, asking_call(c, during));
     a->id = json_clone(&a->mem, m->id);
-    put(a);
+    ask_put(a);
 }
 
 static bool same_id(const struct json *a, const struct json *b)
@@ -232,13 +234,13 @@ int ask_start_input(struct mcp_call *call, str key, const struct json *request, 
         return err_set(e, -EBUSY, "the server has more than %d unanswered requests", MCP_ASKS_MAX);
     struct ask *a = ask_new(c, kind, params, call);
     a->key = arena_str(&a->mem, key);
-    put(a);
+    ask_put(a);
     return 0;
 }
 
-/* ---- the end of a call, and of all ---- */
+/* ---- the end of a call, and of the connection ---- */
 
-static void drop(struct ask *a, bool is_quiet)
+static void ask_drop(struct ask *a, bool is_quiet)
 {
     struct mcp_client *c = a->client;
     if (!is_quiet)
@@ -249,7 +251,7 @@ static void drop(struct ask *a, bool is_quiet)
     ask_free(a);
 }
 
-/* From the head each time: what is told may answer others. */
+/* Searches from the head each time, because a callback may have answered other questions. */
 static struct ask *first_of(struct mcp_client *c, const struct mcp_call *call)
 {
     LIST_FOREACH (n, &c->asks) {
@@ -264,12 +266,12 @@ void ask_drop_of(struct mcp_call *call, bool is_cancelled)
 {
     struct ask *a;
     while ((a = first_of(call->client, call)) != NULL)
-        drop(a, is_cancelled && a->is_calls);
+        ask_drop(a, is_cancelled && a->is_calls);
 }
 
 void ask_drop_all(struct mcp_client *c, bool is_quiet)
 {
     struct ask *a;
     while ((a = first_of(c, NULL)) != NULL)
-        drop(a, is_quiet);
+        ask_drop(a, is_quiet);
 }

@@ -1,4 +1,9 @@
-/* call.c - a caller's request, from its first message to its one answer. */
+/* call.c - a caller's request, from its first message to its one answer.
+ *
+ * A call uses one exchange after another: its own request, and where needed polls of a task, pages
+ * of a list or repetitions with input. It is in c->calls until call_answer or mcp_cancel retires
+ * it; from then on it is dead: no callback follows, and it stays in c->dead_calls until the last
+ * client_leave frees it. */
 #include <assert.h>
 #include <errno.h>
 #include <stdio.h>
@@ -16,7 +21,7 @@ static void retire(struct mcp_call *call, bool is_cancelled)
     timer_stop(&call->later);
     list_del(&call->node);
     c->ncalls--;
-    list_push(&c->graves, &call->node);
+    list_push(&c->dead_calls, &call->node);
     ask_drop_of(call, is_cancelled);
 }
 
@@ -70,8 +75,8 @@ void mcp_cancel(struct mcp_call *call, const char *reason)
 
 /* ---- sending ---- */
 
-static void send(struct mcp_call *call, str method, const struct json *params,
-                 const struct json *more)
+static void call_transmit(struct mcp_call *call, str method, const struct json *params,
+                          const struct json *more)
 {
     struct mcp_client *c = call->client;
     struct exchange_spec s = {
@@ -94,14 +99,14 @@ static void on_first_answer(struct exchange *x, const struct mcp_reply *r);
 void call_send(struct mcp_call *call, const struct json *more)
 {
     call->x.done = on_first_answer;
-    send(call, call->method, call->params, more);
+    call_transmit(call, call->method, call->params, more);
 }
 
 void call_send_other(struct mcp_call *call, str method, const struct json *params,
                      void (*done)(struct exchange *x, const struct mcp_reply *r))
 {
     call->x.done = done;
-    send(call, method, params, NULL);
+    call_transmit(call, method, params, NULL);
 }
 
 /* ---- answers ---- */
@@ -136,7 +141,7 @@ static void take_result(struct mcp_call *call, struct json *result)
         call_result(call, result);
 }
 
-/* The tool may have other annotations now than when it was listed. */
+/* The annotations of the tool may have changed since it was listed. */
 static bool should_refresh(const struct mcp_call *call, const struct json *error)
 {
     return json_get_int(error, "code", 0) == MCP_HEADER_MISMATCH && call->params &&
@@ -155,7 +160,7 @@ static void on_first_answer(struct exchange *x, const struct mcp_reply *r)
         call_answer(call, r);
 }
 
-/* ---- what an era has no method for ---- */
+/* ---- methods that an era does not have ---- */
 
 static void on_answer_empty(void *ctx)
 {
@@ -187,7 +192,7 @@ static bool serve_for_modern(struct mcp_call *call, const struct mcp_request *re
     return listen_serve(call, req);
 }
 
-/* A legacy server has one level for the whole session: the most talkative that was asked for. */
+/* A legacy server has one log level for the whole session: the lowest that any call requested. */
 static void lower_log_level(struct mcp_client *c, str wanted)
 {
     int level = protocol_log_level(wanted);
@@ -241,7 +246,7 @@ static void find_headers(struct mcp_call *call, const struct mcp_request *req)
         !req->is_raw && c->era == MCP_ERA_LEGACY && (req->is_task || (tool && tool->needs_task));
     if (c->era != MCP_ERA_MODERN || !c->transport || !c->transport->ops->is_http)
         return;
-    /* Invalid annotations: the tool should not have been offered. The server will say so. */
+    /* With invalid annotations no headers are sent; the server then reports the error. */
     if (req->input_schema)
         (void)param_headers_compile(&call->mem, req->input_schema, &call->headers, NULL);
     else if (tool)
@@ -254,21 +259,21 @@ static bool may_send_again(const struct mcp_call *call, const struct mcp_request
            (!req->is_raw || call->headers.n > 0);
 }
 
-static void start(struct mcp_call *call, const struct mcp_request *req)
+static void call_start(struct mcp_call *call, const struct mcp_request *req)
 {
     struct mcp_client *c = call->client;
     const struct json *params = req->params;
     if (call->is_task) {
         struct json *more = json_new(&call->mem, JSON_OBJECT);
         json_set(&call->mem, more, STR("task"), *json_new(&call->mem, JSON_OBJECT));
-        send(call, call->method, params, more);
+        call_transmit(call, call->method, params, more);
         return;
     }
     if (may_send_again(call, req) || str_eq(req->method, STR("tools/list")))
         call->params = params ? json_clone(&call->mem, params) : json_new(&call->mem, JSON_OBJECT);
     if (c->era == MCP_ERA_LEGACY && call->log_level.n > 0)
         lower_log_level(c, call->log_level);
-    send(call, call->method, params, NULL);
+    call_transmit(call, call->method, params, NULL);
 }
 
 struct mcp_call *mcp_request(struct mcp_client *c, const struct mcp_request *req,
@@ -290,7 +295,7 @@ struct mcp_call *mcp_request(struct mcp_client *c, const struct mcp_request *req
     if (str_eq(req->method, STR("logging/setLevel")))
         c->log_level = protocol_log_level(json_get_string(req->params, "level"));
     if (c->era != MCP_ERA_MODERN || !serve_for_modern(call, req))
-        start(call, req);
+        call_start(call, req);
     return call;
 }
 

@@ -1,4 +1,18 @@
-/* client.c - the life of a connection, and what its transport reports. */
+/* client.c - opening and closing a connection, and the events of its transport.
+ *
+ *   mcp_open --> CONNECTING --client_ready--> READY
+ *                    |                         |
+ *                    +------- mcp_close -------+--> CLOSING --transport closed--> DEAD
+ *                    +------- failure, loss: client_finish ---------------------> DEAD
+ *                    +------- mcp_abort (from every state, no callback) --------> DEAD
+ *
+ * CONNECTING: connect.c probes; calls fail with -ENOTCONN. READY: calls are sent. CLOSING: no new
+ * calls; the transport ends in order. DEAD: nothing calls back any more; client_leave frees the
+ * client when the outermost callback has returned.
+ *
+ * Order at the end (client_finish): stop connecting and listening, free the transport, answer every
+ * call with the error, drop the server's questions, then `closed` as the last callback. Each of
+ * these callbacks may abort the client, so the state is checked again after them. */
 #include "mcp/client.h"
 
 #include <assert.h>
@@ -9,16 +23,16 @@
 #include "mcp/client/message.h"
 #include "mcp/dial.h"
 
-#define BODY_SHOWN    200 /* bytes of what came with a refusal */
+#define BODY_SHOWN    200 /* bytes of a refusal's body in an error message */
 #define IN_KEEP_BYTES (1024u * 1024)
-#define SAY_MAX       2048
+#define WARNING_MAX   2048
 
 /* ---- memory ---- */
 
-static void bury(struct mcp_client *c)
+static void free_dead_calls(struct mcp_client *c)
 {
     struct list_node *n;
-    while ((n = list_pop(&c->graves)) != NULL) {
+    while ((n = list_pop(&c->dead_calls)) != NULL) {
         struct mcp_call *call = LIST_ENTRY(n, struct mcp_call, node);
         buf_done(&call->rounds.state);
         arena_done(&call->round_mem);
@@ -30,7 +44,7 @@ static void bury(struct mcp_client *c)
 static void client_delete(struct mcp_client *c)
 {
     assert(list_empty(&c->calls) && list_empty(&c->asks) && !c->transport);
-    bury(c);
+    free_dead_calls(c);
     known_tools_done(&c->tools);
     free(c->table.buckets);
     buf_done(&c->out);
@@ -47,9 +61,10 @@ void client_enter(struct mcp_client *c)
 
 void client_leave(struct mcp_client *c)
 {
+    assert(c->depth > 0);
     if (--c->depth > 0)
         return;
-    bury(c);
+    free_dead_calls(c);
     if (c->state == CLIENT_DEAD)
         client_delete(c);
 }
@@ -74,18 +89,19 @@ static void answer_all(struct mcp_client *c, const struct err *e)
     }
 }
 
-static void finish(struct mcp_client *c, const struct err *e)
+static void client_finish(struct mcp_client *c, const struct err *e)
 {
+    assert(c->depth > 0);
     if (c->state == CLIENT_DEAD)
         return;
-    struct err why = *e; /* may belong to something that goes now */
+    struct err why = *e; /* *e may belong to an object that is freed below */
     c->state = CLIENT_CLOSING;
     connect_stop(c);
     listen_stop(c);
     drop_transport(c);
     answer_all(c, &why);
     ask_drop_all(c, false);
-    if (c->state == CLIENT_DEAD) /* aborted by one of those */
+    if (c->state == CLIENT_DEAD) /* one of the callbacks has aborted the client */
         return;
     c->state = CLIENT_DEAD;
     c->ev.closed(c->ctx, &why);
@@ -93,31 +109,31 @@ static void finish(struct mcp_client *c, const struct err *e)
 
 void client_fail(struct mcp_client *c, const struct err *e)
 {
-    assert(c->depth > 0);
-    finish(c, e);
+    client_finish(c, e);
 }
 
 void client_ready(struct mcp_client *c)
 {
+    assert(c->depth > 0 && c->state == CLIENT_CONNECTING && c->transport);
     c->state = CLIENT_READY;
     connect_stop(c);
     if (c->ev.ready)
         c->ev.ready(c->ctx);
-    if (c->state == CLIENT_READY)
+    if (c->state == CLIENT_READY) /* the callback may have closed the client */
         listen_start(c);
 }
 
-void client_say(struct mcp_client *c, const char *fmt, ...)
+void client_warn(struct mcp_client *c, const char *fmt, ...)
 {
-    if (!c->host.said)
+    if (!c->host.on_stderr)
         return;
-    char line[SAY_MAX];
+    char line[WARNING_MAX];
     va_list ap;
     va_start(ap, fmt);
     int n = vsnprintf(line, sizeof(line), fmt, ap);
     va_end(ap);
     size_t len = n < 0 ? 0 : (size_t)n < sizeof(line) ? (size_t)n : sizeof(line) - 1;
-    c->host.said(c->host.ctx, (str){line, len});
+    c->host.on_stderr(c->host.ctx, (str){line, len});
 }
 
 /* ---- out ---- */
@@ -185,7 +201,7 @@ static void describe_refusal(struct err *e, int status, str body)
             hint, text.n > 0 ? ": " : "", STR_ARG(text));
 }
 
-/* A refusal with an error object in its body is an answer like any other. */
+/* A refusal with a JSON-RPC error object in its body is handled as that error. */
 static bool take_error_body(struct mcp_client *c, struct exchange *x, str body)
 {
     struct json *v;
@@ -197,21 +213,23 @@ static bool take_error_body(struct mcp_client *c, struct exchange *x, str body)
     return true;
 }
 
-/* Credentials are asked for by the header: the body of such an answer may say anything. */
+/* The status and the header decide whether credentials are missing, because the body may say
+ * anything. */
 static bool wants_credentials(int status, str challenge)
 {
     return status == 401 ||
            (status == 403 && str_find(challenge, STR("insufficient_scope"), 0) >= 0);
 }
 
-static void on_refused(void *ctx, int64_t during, int status, str body, str challenge)
+static void on_message_refused(void *ctx, int64_t during, int status, str body, str challenge)
 {
     struct mcp_client *c = ctx;
     client_enter(c);
     struct exchange *x = exchange_find(c, during);
     struct err e;
     describe_refusal(&e, status, body);
-    challenge = arena_str(&c->in, challenge); /* its request ends before it is told */
+    /* the HTTP request ends before the challenge is used */
+    challenge = arena_str(&c->in, challenge);
     if (x) {
         x->http_status = status;
         if (wants_credentials(status, challenge) || !take_error_body(c, x, body))
@@ -243,16 +261,16 @@ static void on_alive(void *ctx, int64_t during)
         exchange_touch(x);
 }
 
-static void on_said(void *ctx, str bytes)
+static void on_child_stderr(void *ctx, str bytes)
 {
     struct mcp_client *c = ctx;
     client_enter(c);
-    if (c->host.said)
-        c->host.said(c->host.ctx, bytes);
+    if (c->host.on_stderr)
+        c->host.on_stderr(c->host.ctx, bytes);
     client_leave(c);
 }
 
-/* Its id was in what was dropped: any of the calls under way may have been meant. */
+/* The id of the dropped message is not known, so every request in progress must fail. */
 static void on_overflowed(void *ctx)
 {
     struct mcp_client *c = ctx;
@@ -295,17 +313,17 @@ static void on_transport_closed(void *ctx, const struct err *e)
     struct mcp_client *c = ctx;
     client_enter(c);
     if (c->state != CLIENT_CONNECTING || !connect_again(c, e))
-        finish(c, e);
+        client_finish(c, e);
     client_leave(c);
 }
 
 const struct transport_events CLIENT_TRANSPORT_EVENTS = {
     .message = on_message,
     .accepted = on_accepted,
-    .refused = on_refused,
+    .refused = on_message_refused,
     .lost = on_lost,
     .alive = on_alive,
-    .said = on_said,
+    .on_stderr = on_child_stderr,
     .overflowed = on_overflowed,
     .session_lost = on_session_lost,
     .gap = on_gap,
@@ -336,7 +354,7 @@ struct mcp_client *mcp_open(struct loop *l, struct fetcher *f, const struct mcp_
     c->log_level = -1;
     list_init(&c->calls);
     list_init(&c->asks);
-    list_init(&c->graves);
+    list_init(&c->dead_calls);
     buf_init(&c->out, RPC_MESSAGE_MAX);
     known_tools_init(&c->tools);
     c->dial = dial_copy(&c->mem, dial);
@@ -355,7 +373,7 @@ void mcp_close(struct mcp_client *c)
     if (c->transport)
         c->transport->ops->close(c->transport);
     else
-        connect_init(c); /* not yet begun: its first turn finds that it is closing */
+        connect_init(c); /* the connection has not begun: its first turn finds that it is closing */
 }
 
 void mcp_abort(struct mcp_client *c)
@@ -410,7 +428,7 @@ bool mcp_has_asked(const struct mcp_client *c)
     return c->has_asked;
 }
 
-uint64_t mcp_noise(const struct mcp_client *c)
+uint64_t mcp_bad_lines(const struct mcp_client *c)
 {
-    return c->noise;
+    return c->bad_lines;
 }

@@ -1,19 +1,20 @@
-/* client_impl.h - what the files of the client share. Nobody else includes it.
+/* client_impl.h - declarations that the files of the client share. No other file includes it.
  *
- *   client.c    opening, closing, events of the transport
- *   incoming.c  where each message of the server goes
- *   connect.c   which era, which transport; the handshake
- *   exchange.c  one request on the wire: id, time limits, answer
- *   call.c      what a caller asked for, in one exchange or several
- *   rounds.c    a modern server's questions inside results
- *   task.c      results that come later
- *   pages.c     lists of many pages
- *   ask.c       what the server wants of us
- *   listen.c    the stream of a modern server's change notifications
- *   tools.c     what lists of tools say that later calls need
+ *   client.c        opening, closing, events of the transport; the states
+ *   incoming.c      dispatch of each message of the server
+ *   connect.c       detection of era and transport; the handshake
+ *   exchange.c      one request on the wire: id, time limits, answer
+ *   call.c          a caller's request, made of one or several exchanges
+ *   input_rounds.c  questions of a modern server inside results
+ *   task.c          results that arrive later
+ *   pages.c         lists with several pages
+ *   ask.c           questions of the server
+ *   listen.c        the stream of a modern server's change notifications
+ *   message.c       the text of our requests
+ *   tools.c         facts from lists of tools that later calls need
  *
- * Everything that calls back runs between client_enter and client_leave: what dies meanwhile
- * is freed on leaving, so that a callback may cancel, close or abort anything. */
+ * Everything that calls back runs between client_enter and client_leave. Objects that end meanwhile
+ * are freed by the last client_leave, so that a callback may cancel, close or abort anything. */
 #pragma once
 
 #include "base/list.h"
@@ -24,11 +25,11 @@
 #include "mcp/transport/param_headers.h"
 #include "mcp/transport/transport.h"
 
-#define MCP_CALLS_MAX  4096 /* requests under way on one connection */
-#define MCP_ASKS_MAX   64   /* of the server's requests */
-#define MCP_ROUNDS_MAX 32   /* of input_required for one request */
-#define MCP_PAGES_MAX  1000
-#define MCP_NOISE_MAX  1000 /* lines in a row that are no messages */
+#define MCP_CALLS_MAX     4096 /* requests in progress on one connection */
+#define MCP_ASKS_MAX      64   /* unanswered requests of the server */
+#define MCP_ROUNDS_MAX    32   /* results with input_required for one request */
+#define MCP_PAGES_MAX     1000
+#define MCP_BAD_LINES_MAX 1000 /* lines in a row that are not JSON-RPC messages */
 
 #define MCP_TIMEOUT_MS (60 * 1000u)
 #define MCP_MAX_MS     (15 * 60 * 1000u)
@@ -38,14 +39,14 @@
 struct exchange {
     struct mcp_client *client;
     struct exchange *next; /* in its bucket of the table */
-    int64_t id;            /* 0: not under way */
-    struct mcp_call *call; /* or NULL: the client's own */
-    uint64_t timeout_ms;   /* of silence */
+    int64_t id;            /* 0: not in progress */
+    struct mcp_call *call; /* or NULL: a request of the client itself */
+    uint64_t timeout_ms;   /* time without any sign of life */
     uint64_t deadline_ms;  /* monotonic */
     struct timer timer;
-    struct err *failure; /* of sending; told in a turn of its own */
-    int http_status;     /* of a refusal; else 0 */
-    /* The exchange is no longer under way and may be used again. */
+    struct err *failure; /* sending failed; reported in the next turn of the loop */
+    int http_status;     /* HTTP status of a refusal; else 0 */
+    /* The exchange is no longer in progress and may be used again. */
     void (*done)(struct exchange *x, const struct mcp_reply *r);
 };
 
@@ -53,7 +54,7 @@ struct exchange_spec {
     str method;
     const struct json *params, *more;
     enum mcp_era era;
-    str capabilities; /* text */
+    str capabilities; /* JSON text */
     str log_level;
     bool wants_progress;
     uint64_t timeout_ms, deadline_ms;
@@ -69,14 +70,15 @@ struct exchange_table {
 void exchange_init(struct exchange *x, struct mcp_client *c,
                    void (*done)(struct exchange *x, const struct mcp_reply *r));
 void exchange_send(struct exchange *x, const struct exchange_spec *s);
-/* Without an answer: the server is told to stop where the era has a way to say so. */
+/* Ends the exchange without an answer and notifies the server, if the era has a notification for
+ * it. */
 void exchange_cancel(struct exchange *x, const char *reason);
-void exchange_drop(struct exchange *x); /* forgets it; nobody is told */
+void exchange_drop(struct exchange *x); /* ends it without notifying anybody */
 void exchange_answer(struct exchange *x, const struct mcp_reply *r);
 void exchange_fail(struct exchange *x, const struct err *e);
 void exchange_refuse(struct exchange *x, const struct err *e, str challenge);
-void exchange_touch(struct exchange *x); /* a sign of life */
-/* A request whose answer nobody waits for. */
+void exchange_touch(struct exchange *x); /* restarts the timeout: the server shows activity */
+/* Sends a request and ignores its answer. */
 void exchange_send_forgotten(struct mcp_client *c, str method, const struct json *params);
 struct exchange *exchange_find(const struct mcp_client *c, int64_t id);
 
@@ -91,7 +93,7 @@ struct rounds { /* questions inside results */
     struct json *responses; /* so far */
     struct json *refusal;
     void (*then)(struct mcp_call *call, struct json *responses);
-    struct buf state; /* requestState, to be given back as it came */
+    struct buf state; /* requestState, to be returned unchanged */
     bool has_state;
 };
 
@@ -101,31 +103,31 @@ struct mcp_call {
     struct mcp_client *client;
     struct arena mem;
     str method;
-    struct json *params; /* our copy where it may be sent again, else NULL */
+    struct json *params; /* a copy if the request may be sent again, else NULL */
     struct mcp_call_events ev;
     void *ctx;
     uint64_t timeout_ms, deadline_ms;
-    str capabilities; /* text */
+    str capabilities; /* JSON text */
     const struct json *declared;
     str log_level;
     bool is_raw, is_task, wants_progress, is_dead;
-    bool begins_task;   /* the caller's own, of 2025-11-25: it goes on after the answer */
-    bool has_refreshed; /* the list of tools, after a header mismatch */
+    bool begins_task;   /* the caller began a task (2025-11-25), which continues after the answer */
+    bool has_refreshed; /* tools were listed again after a header mismatch */
     struct param_headers headers;
-    struct timer later; /* the next poll or round */
+    struct timer later; /* the next poll or round, or the deferred empty answer */
     struct rounds rounds;
-    struct arena round_mem; /* of the answers of one round */
+    struct arena round_mem; /* the answers of one round */
     struct task *task;
     struct pages *pages;
 };
 
-/* Sends the call's request once more, with more members. */
+/* Sends the call's request again, with additional members. */
 void call_send(struct mcp_call *call, const struct json *more);
-/* Another request on the way to the call's answer. */
+/* Sends another request that leads to the call's answer. */
 void call_send_other(struct mcp_call *call, str method, const struct json *params,
                      void (*done)(struct exchange *x, const struct mcp_reply *r));
-void call_answer_empty(struct mcp_call *call); /* in a turn of its own */
-/* Each ends the call: it is dead afterwards, and freed on leaving the client. */
+void call_answer_empty(struct mcp_call *call); /* in the next turn of the loop */
+/* Each of these ends the call: it is dead afterwards, and client_leave frees it. */
 void call_answer(struct mcp_call *call, const struct mcp_reply *r);
 void call_result(struct mcp_call *call, const struct json *result);
 void call_error(struct mcp_call *call, const struct json *error);
@@ -133,8 +135,9 @@ void call_fail(struct mcp_call *call, int code, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 void call_fail_with(struct mcp_call *call, const struct err *e);
 
-void rounds_take(struct mcp_call *call, const struct json *result); /* it was input_required */
-/* Puts questions to whoever answers them; `then` gets {key: answer}. */
+/* the result was input_required */
+void rounds_take(struct mcp_call *call, const struct json *result);
+/* Asks the call's owner or the host; `then` receives {key: answer}. */
 void rounds_ask(struct mcp_call *call, const struct json *requests,
                 void (*then)(struct mcp_call *call, struct json *responses));
 void rounds_answered(struct mcp_call *call, str key, const struct json *result);
@@ -145,27 +148,27 @@ void task_take_legacy(struct mcp_call *call, const struct json *result);
 void task_cancel(struct mcp_call *call);
 
 void pages_start(struct mcp_call *call, const char *key);
-/* Lists the tools again, then sends the call with the headers that its tool wants now; or
- * answers it with the error where they are the same. */
+/* Lists the tools again, then sends the call with the tool's current headers; if the headers have
+ * not changed, the call is answered with the error. */
 void pages_refresh_tool(struct mcp_call *call, const struct json *error);
 
-/* ---- what the server asks ---- */
+/* ---- questions of the server ---- */
 
 struct ask {
     struct mcp_ask pub;
     struct list_node node; /* in the client's asks */
     struct mcp_client *client;
     struct arena mem;
-    const struct json *id; /* of its request; NULL: it stands in a result */
-    str key;               /* there */
-    bool is_calls;         /* the call itself was asked, not the host */
+    const struct json *id; /* id of the server's request; NULL: the question is part of a result */
+    str key;               /* key of the question in that result */
+    bool is_calls;         /* the call was asked, not the host */
 };
 
 void ask_take_request(struct mcp_client *c, int64_t during, const struct rpc_message *m);
 void ask_take_cancelled(struct mcp_client *c, const struct json *params);
-/* A question inside a result. -EPROTO when we never said that we answer such. */
+/* A question inside a result. -EPROTO when the client has not declared the capability. */
 int ask_start_input(struct mcp_call *call, str key, const struct json *request, struct err *e);
-/* The call ends: its questions go. is_cancelled: its own callbacks are not called. */
+/* The call ends, and its questions with it. is_cancelled: do not call the call's own callbacks. */
 void ask_drop_of(struct mcp_call *call, bool is_cancelled);
 void ask_drop_all(struct mcp_client *c, bool is_quiet);
 
@@ -173,7 +176,7 @@ void ask_drop_all(struct mcp_client *c, bool is_quiet);
 
 struct known_tools {
     struct arena mem;
-    struct map by_name; /* struct known_tool, for those with something to know */
+    struct map by_name; /* struct known_tool; only tools with such facts */
 };
 
 struct known_tool {
@@ -183,8 +186,8 @@ struct known_tool {
 
 void known_tools_init(struct known_tools *k);
 void known_tools_done(struct known_tools *k);
-/* Notes what later calls need and takes tools out that cannot be called over HTTP. Reports
- * each of those to `said` of the host. */
+/* Records facts that later calls need, and removes tools that cannot be called over HTTP. Reports
+ * each removed tool to `on_stderr` of the host. */
 void tools_take_list(struct mcp_client *c, struct json *result, bool is_first);
 const struct known_tool *tools_find(const struct mcp_client *c, str name);
 
@@ -194,10 +197,11 @@ struct listen;
 
 void listen_start(struct mcp_client *c);
 void listen_stop(struct mcp_client *c);
-/* The server ends the stream; false when that is not its id. */
+/* The server ends the stream; false when the id is not that of the stream. */
 bool listen_cancelled(struct mcp_client *c, int64_t id);
 void listen_acknowledged(struct mcp_client *c, const struct json *params);
-/* resources/subscribe and unsubscribe, which the modern era has not: true when taken. */
+/* Handles resources/subscribe and unsubscribe, which the modern era does not have. Returns true
+ * when the request was handled. */
 bool listen_serve(struct mcp_call *call, const struct mcp_request *req);
 
 /* ---- the connection ---- */
@@ -207,7 +211,7 @@ enum client_state { CLIENT_CONNECTING, CLIENT_READY, CLIENT_CLOSING, CLIENT_DEAD
 struct mcp_client {
     struct loop *loop;
     struct fetcher *fetcher;
-    struct arena mem; /* the dial */
+    struct arena mem; /* owns the dial */
     struct mcp_dial dial;
     struct mcp_host host;
     struct mcp_client_events ev;
@@ -215,57 +219,59 @@ struct mcp_client {
 
     struct transport *transport;
     enum client_state state;
-    unsigned depth; /* client_enter */
-    struct list_node calls, asks, graves;
+    unsigned depth; /* nested client_enter calls */
+    struct list_node calls, asks, dead_calls;
     size_t ncalls, nasks;
     struct exchange_table table;
     int64_t last_id;
     struct buf out;   /* the message being written */
     struct arena in;  /* the message being read */
-    str capabilities; /* ours, as text for the modern era */
+    str capabilities; /* our capabilities as JSON text for the modern era */
 
     struct connect {
         struct exchange discover, initialize;
         struct timer deadline, patience;
         struct deferred start;
         unsigned versions_tried;
-        bool is_discovered; /* too late: the handshake has begun */
+        bool is_discovered; /* server/discover succeeded after the handshake had begun */
         bool has_probed, has_respawned, is_renewing, is_sse;
         struct err before_sse;
     } connect;
 
     enum mcp_era era;
     str version;
-    struct arena facts; /* of the server */
+    struct arena facts; /* owns what the server reports about itself */
     const struct json *server_capabilities, *server_info;
     str instructions;
     bool has_asked;
-    int log_level;         /* that a legacy server was told; -1 = none */
-    str default_log_level; /* by logging/setLevel in the modern era */
-    unsigned noise_in_row;
-    uint64_t noise;
+    int log_level;         /* as set on a legacy server; -1 = none */
+    str default_log_level; /* from logging/setLevel in the modern era */
+    unsigned bad_lines_in_row;
+    uint64_t bad_lines;
     struct known_tools tools;
     struct listen *listen;
 };
 
 void client_enter(struct mcp_client *c);
 void client_leave(struct mcp_client *c);
-/* Ends the connection for good. */
+/* Ends the connection permanently. */
 void client_fail(struct mcp_client *c, const struct err *e);
 void client_ready(struct mcp_client *c);
 int client_send(struct mcp_client *c, const struct outgoing *m, struct err *e);
-void client_say(struct mcp_client *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void client_warn(struct mcp_client *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void client_notify_host(struct mcp_client *c, str method, const struct json *params);
 extern const struct transport_events CLIENT_TRANSPORT_EVENTS;
 
-/* One message, or a batch where the revision has them. */
+/* Handles one message, or a batch where the revision has batches. */
 void incoming_take(struct mcp_client *c, int64_t during, str text);
-/* The call on whose stream something came; on a shared stream the only call there is. */
+/* The call on whose stream a message arrived; on a shared stream the only call in progress, or
+ * NULL. */
 struct mcp_call *incoming_call(struct mcp_client *c, int64_t during);
 
 void connect_init(struct mcp_client *c);
 void connect_stop(struct mcp_client *c);
 void connect_accepted(struct mcp_client *c);
 void connect_renew(struct mcp_client *c);
-/* The transport ended while connecting: true when another attempt has begun. */
+/* The transport ended while connecting: true when another attempt has begun, or the failure has
+ * been reported. */
 bool connect_again(struct mcp_client *c, const struct err *e);

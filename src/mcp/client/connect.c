@@ -1,11 +1,20 @@
-/* connect.c - which era, which transport, and the handshake.
+/* connect.c - detection of the era and the transport, and the handshake.
  *
- * The stateless revision is tried first with server/discover. Its answer, or an error that only
- * a modern server gives, settles the era. Anything else, or silence, means the handshake of
- * the older revisions; over HTTP, where even that is unknown, the oldest transport. A child
- * that is slow to start may answer both: the handshake then counts, and what server/discover
- * said counts only where the handshake is refused. Some old servers end themselves over an
- * unknown first message: these are started a second time and greeted the old way. */
+ *   server/discover --result, or an error of the modern era------> READY (modern)
+ *         |
+ *         +-- access denied, or no connection --> failure
+ *         +-- any other answer, or silence (patience timer)
+ *         v
+ *    initialize --result--> notifications/initialized --accepted-> READY (legacy)
+ *         |
+ *         +-- HTTP 400, 404, 405 --> oldest transport, initialize again
+ *         +-- JSON-RPC error, era known from earlier --> server/discover
+ *         +-- anything else --> failure
+ *
+ * A child that starts slowly may answer both requests: then the handshake decides, and the answer
+ * to server/discover is used only if the handshake is refused (is_discovered). Some old servers
+ * exit when their first message is unknown: these are started a second time with the handshake as
+ * first message (has_respawned). */
 #include <errno.h>
 
 #include "base/clock.h"
@@ -28,7 +37,8 @@ static uint64_t connect_ms(const struct mcp_client *c)
     return c->dial.wire == MCP_WIRE_STDIO ? STDIO_TIMEOUT_MS : HTTP_TIMEOUT_MS;
 }
 
-static void fail(struct mcp_client *c, int code, const char *what, const struct mcp_reply *r)
+static void connect_fail(struct mcp_client *c, int code, const char *what,
+                         const struct mcp_reply *r)
 {
     struct err e;
     if (r && r->error)
@@ -44,8 +54,9 @@ static void fail(struct mcp_client *c, int code, const char *what, const struct 
 
 /* ---- facts about the server ---- */
 
-/* A renewed session with the same server tells the same: what callers hold stays valid. */
-static bool is_known(const struct mcp_client *c, const struct json *result, const struct json *info)
+/* After a renewed session with the same facts, pointers that callers hold stay valid. */
+static bool are_facts_known(const struct mcp_client *c, const struct json *result,
+                            const struct json *info)
 {
     return c->server_capabilities && c->server_info && info &&
            json_equal(c->server_capabilities, json_get(result, "capabilities")) &&
@@ -55,7 +66,7 @@ static bool is_known(const struct mcp_client *c, const struct json *result, cons
 
 static void take_facts(struct mcp_client *c, const struct json *result, const struct json *info)
 {
-    if (is_known(c, result, info))
+    if (are_facts_known(c, result, info))
         return;
     arena_reset(&c->facts);
     const struct json *capabilities = json_get(result, "capabilities");
@@ -66,7 +77,7 @@ static void take_facts(struct mcp_client *c, const struct json *result, const st
     c->instructions = arena_str(&c->facts, json_get_string(result, "instructions"));
 }
 
-static void settle(struct mcp_client *c, enum mcp_era era, str version)
+static void settle_era(struct mcp_client *c, enum mcp_era era, str version)
 {
     c->era = era;
     if (!str_eq(c->version, version))
@@ -88,7 +99,7 @@ static bool names(const struct json *versions, str wanted)
 static void become_modern(struct mcp_client *c)
 {
     exchange_drop(&c->connect.initialize);
-    settle(c, MCP_ERA_MODERN, STR(MCP_REVISION_MODERN));
+    settle_era(c, MCP_ERA_MODERN, STR(MCP_REVISION_MODERN));
     client_ready(c);
 }
 
@@ -105,7 +116,7 @@ static void take_discovered(struct mcp_client *c, const struct json *result)
         become_modern(c);
 }
 
-/* A server that has no server/discover, but whose refusal only the modern era knows. */
+/* The server has no server/discover, but its refusal exists only in the modern era. */
 static void assume_modern(struct mcp_client *c)
 {
     struct json tools = {.type = JSON_OBJECT};
@@ -120,17 +131,17 @@ static void take_modern_error(struct mcp_client *c, const struct mcp_reply *r)
 {
     const struct json *supported = json_get(json_get(r->error, "data"), "supported");
     if (json_get_int(r->error, "code", 0) != MCP_UNSUPPORTED_VERSION)
-        fail(c, -EPROTO, "the server refuses server/discover", r);
+        connect_fail(c, -EPROTO, "the server refuses server/discover", r);
     else if (names(supported, STR(MCP_REVISION_MODERN)) &&
              ++c->connect.versions_tried < VERSION_TRIES_MAX)
         send_discover(c);
     else if (names(supported, STR(MCP_REVISION_LEGACY)))
         send_initialize(c);
     else
-        fail(c, -EPROTO, "nb and the server have no MCP protocol version in common", r);
+        connect_fail(c, -EPROTO, "nb and the server have no MCP protocol version in common", r);
 }
 
-/* Whatever it speaks, it would say the same again. */
+/* The server would refuse every other protocol version as well. */
 static bool is_denial(const struct err *err)
 {
     return err->code == -EACCES || err->code == -EKEYREJECTED;
@@ -144,7 +155,7 @@ static void on_discovered(struct exchange *x, const struct mcp_reply *r)
         take_discovered(c, r->result);
         return;
     }
-    if (c->connect.initialize.id != 0) /* the handshake is under way already */
+    if (c->connect.initialize.id != 0) /* the handshake has begun already, and decides */
         return;
     int64_t code = r->error ? json_get_int(r->error, "code", 0) : 0;
     if (r->error && protocol_is_modern_error(code))
@@ -152,7 +163,7 @@ static void on_discovered(struct exchange *x, const struct mcp_reply *r)
     else if (r->error && x->http_status == 404 && code == RPC_METHOD_NOT_FOUND)
         assume_modern(c);
     else if (r->err && (is_denial(r->err) || (x->http_status == 0 && code == 0)))
-        fail(c, r->err->code, "cannot connect", r);
+        connect_fail(c, r->err->code, "cannot connect", r);
     else
         send_initialize(c);
 }
@@ -208,7 +219,7 @@ static void take_handshake(struct mcp_client *c, const struct json *result)
     timer_stop(&c->connect.patience);
     exchange_drop(&c->connect.discover);
     take_facts(c, result, json_get(result, "serverInfo"));
-    settle(c, MCP_ERA_LEGACY, version);
+    settle_era(c, MCP_ERA_LEGACY, version);
     buf_clear(&c->out);
     rpc_write_notification(&c->out, STR("notifications/initialized"), NULL);
     struct err e;
@@ -234,7 +245,7 @@ static void on_handshake(struct exchange *x, const struct mcp_reply *r)
     if (r->result)
         take_handshake(c, r->result);
     else if (c->connect.is_renewing)
-        fail(c, -EPROTO, "the server refuses a new session", r);
+        connect_fail(c, -EPROTO, "the server refuses a new session", r);
     else if (c->connect.is_discovered)
         become_modern(c);
     else if (!c->connect.has_probed && !c->connect.is_sse && r->error)
@@ -242,7 +253,7 @@ static void on_handshake(struct exchange *x, const struct mcp_reply *r)
     else if (may_be_older(c, x->http_status))
         to_oldest_transport(c, r);
     else
-        fail(c, -EPROTO, "the server refuses the handshake", r);
+        connect_fail(c, -EPROTO, "the server refuses the handshake", r);
 }
 
 static void send_initialize(struct mcp_client *c)
@@ -278,7 +289,7 @@ void connect_accepted(struct mcp_client *c)
     c->connect.is_renewing = false;
 }
 
-/* The server has forgotten the session: a new one, as if nothing had happened. */
+/* The server has forgotten the session: begin a new one without closing the connection. */
 void connect_renew(struct mcp_client *c)
 {
     if (c->state != CLIENT_READY || c->connect.is_renewing)
@@ -299,7 +310,7 @@ static struct transport *open_transport(struct mcp_client *c, struct err *e)
                                         : transport_http_open(c->loop, c->fetcher, &c->dial, ev, c);
 }
 
-static void start(struct mcp_client *c)
+static void connect_start(struct mcp_client *c)
 {
     struct err e = {0};
     if (c->state == CLIENT_CLOSING) {
@@ -323,7 +334,7 @@ static void on_start(void *ctx)
 {
     struct mcp_client *c = ctx;
     client_enter(c);
-    start(c);
+    connect_start(c);
     client_leave(c);
 }
 

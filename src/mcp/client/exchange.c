@@ -62,8 +62,8 @@ struct exchange *exchange_find(const struct mcp_client *c, int64_t id)
 
 /* ---- the end of an exchange ---- */
 
-/* Leaves the table. Returns the id it had. */
-static int64_t leave(struct exchange *x)
+/* Removes the exchange from the table. Returns its former id. */
+static int64_t exchange_unlink(struct exchange *x)
 {
     int64_t id = x->id;
     timer_stop(&x->timer);
@@ -75,9 +75,9 @@ static int64_t leave(struct exchange *x)
     return id;
 }
 
-static void end(struct exchange *x, bool was_answered)
+static void exchange_end(struct exchange *x, bool was_answered)
 {
-    int64_t id = leave(x);
+    int64_t id = exchange_unlink(x);
     struct transport *t = x->client->transport;
     if (id != 0 && t)
         t->ops->release(t, id, was_answered);
@@ -85,28 +85,28 @@ static void end(struct exchange *x, bool was_answered)
 
 void exchange_drop(struct exchange *x)
 {
-    end(x, false);
+    exchange_end(x, false);
 }
 
 void exchange_answer(struct exchange *x, const struct mcp_reply *r)
 {
-    end(x, true);
+    exchange_end(x, true);
     x->done(x, r);
 }
 
 void exchange_fail(struct exchange *x, const struct err *e)
 {
-    end(x, false);
+    exchange_end(x, false);
     x->done(x, &(struct mcp_reply){.err = e});
 }
 
 void exchange_refuse(struct exchange *x, const struct err *e, str challenge)
 {
-    end(x, false);
+    exchange_end(x, false);
     x->done(x, &(struct mcp_reply){.err = e, .challenge = challenge});
 }
 
-/* Over stateless HTTP the closed connection says it. */
+/* Over stateless HTTP the closed connection is the notification. */
 static void tell_cancelled(struct mcp_client *c, int64_t id, const char *reason)
 {
     if (c->transport->ops->is_http && c->era == MCP_ERA_MODERN)
@@ -126,7 +126,7 @@ void exchange_cancel(struct exchange *x, const char *reason)
     struct mcp_client *c = x->client;
     int64_t id = x->id;
     bool was_sent = id != 0 && !x->failure;
-    end(x, false);
+    exchange_end(x, false);
     if (was_sent && c->transport && x != &c->connect.initialize)
         tell_cancelled(c, id, reason);
 }
@@ -150,7 +150,7 @@ static void time_out(struct exchange *x)
 {
     struct err e;
     bool is_over = clock_mono_ms() >= x->deadline_ms;
-    if (!is_over && x->client->nasks > 0) { /* the server waits for us */
+    if (!is_over && x->client->nasks > 0) { /* the server waits for an answer of ours */
         arm(x);
         return;
     }
@@ -162,7 +162,7 @@ static void time_out(struct exchange *x)
     x->done(x, &(struct mcp_reply){.err = &e});
 }
 
-static void on_timer(void *ctx)
+static void on_exchange_timer(void *ctx)
 {
     struct exchange *x = ctx;
     struct mcp_client *c = x->client;
@@ -182,10 +182,10 @@ void exchange_init(struct exchange *x, struct mcp_client *c,
                    void (*done)(struct exchange *x, const struct mcp_reply *r))
 {
     *x = (struct exchange){.client = c, .done = done};
-    timer_init(&x->timer, c->loop, on_timer, x);
+    timer_init(&x->timer, c->loop, on_exchange_timer, x);
 }
 
-/* Told in a turn of its own: no callback comes from inside a request. */
+/* Reported in the next turn of the loop: no callback comes from inside a request. */
 static void fail_later(struct exchange *x, const struct err *e)
 {
     x->failure = xcalloc(1, sizeof(*x->failure));

@@ -1,19 +1,19 @@
-/* incoming.c - where each message of the server goes. */
+/* incoming.c - dispatches each message of the server. */
 #include <errno.h>
 
 #include "mcp/client/client_impl.h"
 
-#define NOISE_SHOWN 200 /* bytes of a line that is no message */
-#define NOISE_TOLD  20  /* such lines in a row that are reported one by one */
+#define BAD_LINE_SHOWN     200 /* bytes of a bad line in a warning */
+#define BAD_LINES_REPORTED 20  /* bad lines in a row that are reported individually */
 
 static void take_answer(struct mcp_client *c, int64_t during, const struct rpc_message *m)
 {
     int64_t id = m->id ? (m->id->type == JSON_INT ? m->id->i : 0) : during;
     struct exchange *x = exchange_find(c, id);
-    if (x) /* else it was cancelled, or never asked */
+    if (x) /* otherwise the request was cancelled, or never sent */
         exchange_answer(x, &(struct mcp_reply){.result = m->result, .error = m->error});
     else if (!m->id)
-        client_say(c, "the server reports: %.*s\n", STR_ARG(json_get_string(m->error, "message")));
+        client_warn(c, "the server reports: %.*s\n", STR_ARG(json_get_string(m->error, "message")));
 }
 
 static void take_progress(struct mcp_client *c, struct json *params)
@@ -28,13 +28,13 @@ static void take_progress(struct mcp_client *c, struct json *params)
         x->call->ev.progress(x->call->ctx, params);
 }
 
-/* Nothing that a server says besides its answer is about one of these. */
+/* A server sends nothing about these methods except their answers. */
 static bool is_aside(str method)
 {
     return str_eq(method, STR("ping")) || str_ends(method, STR("/list"));
 }
 
-/* On a shared stream it is clear what a message is about only while there is one call. */
+/* On a shared stream a message can be assigned to a call only while there is exactly one. */
 static struct mcp_call *only_call(const struct mcp_client *c)
 {
     struct mcp_call *found = NULL;
@@ -81,17 +81,17 @@ static void take_notification(struct mcp_client *c, int64_t during, const struct
         client_notify_host(c, m->method, m->params);
 }
 
-static void take_noise(struct mcp_client *c, str text, const struct err *why)
+static void take_bad_line(struct mcp_client *c, str text, const struct err *why)
 {
-    c->noise++;
-    if (++c->noise_in_row <= NOISE_TOLD)
-        client_say(c, "not a JSON-RPC message: %.*s (%s)\n",
-                   STR_ARG(str_slice(text, 0, NOISE_SHOWN)), why->msg);
-    if (c->noise_in_row < MCP_NOISE_MAX || c->state == CLIENT_DEAD)
+    c->bad_lines++;
+    if (++c->bad_lines_in_row <= BAD_LINES_REPORTED)
+        client_warn(c, "not a JSON-RPC message: %.*s (%s)\n",
+                    STR_ARG(str_slice(text, 0, BAD_LINE_SHOWN)), why->msg);
+    if (c->bad_lines_in_row < MCP_BAD_LINES_MAX || c->state == CLIENT_DEAD)
         return;
     struct err e;
     err_set(&e, -EPROTO, "the server wrote %u lines in a row that are not JSON-RPC messages",
-            c->noise_in_row);
+            c->bad_lines_in_row);
     client_fail(c, &e);
 }
 
@@ -101,7 +101,7 @@ static void take_malformed(struct mcp_client *c, str text, const struct rpc_mess
     struct exchange *x =
         m->id && m->id->type == JSON_INT && !m->method.p ? exchange_find(c, m->id->i) : NULL;
     if (!x) {
-        take_noise(c, text, why);
+        take_bad_line(c, text, why);
         return;
     }
     struct err e;
@@ -117,7 +117,7 @@ static void take_one(struct mcp_client *c, int64_t during, struct json *v, str t
         take_malformed(c, text, &m, &e);
         return;
     }
-    c->noise_in_row = 0;
+    c->bad_lines_in_row = 0;
     if (m.kind == RPC_NOTIFICATION)
         take_notification(c, during, &m);
     else if (m.kind == RPC_REQUEST)
@@ -126,7 +126,7 @@ static void take_one(struct mcp_client *c, int64_t during, struct json *v, str t
         take_answer(c, during, &m);
 }
 
-/* Only one revision has batches; before the handshake it may be that one. */
+/* Only one revision has batches; before the handshake the revision is not known. */
 static bool may_batch(const struct mcp_client *c)
 {
     return c->version.n == 0 || str_eq(c->version, STR(MCP_REVISION_BATCH));
@@ -137,7 +137,7 @@ void incoming_take(struct mcp_client *c, int64_t during, str text)
     struct json *v;
     struct err e;
     if (rpc_parse(&c->in, text, &v, &e) < 0) {
-        take_noise(c, text, &e);
+        take_bad_line(c, text, &e);
         return;
     }
     if (v->type != JSON_ARRAY || !may_batch(c)) {

@@ -1,10 +1,10 @@
-/* input_rounds.c - a result that says what is missing, the answers, and the same request again. */
+/* input_rounds.c - a result that asks for input, the answers, and the repeated request. */
 #include <errno.h>
 
 #include "base/clock.h"
 #include "mcp/client/client_impl.h"
 
-/* A server that only wants to be asked again is not asked in a tight loop. */
+/* A server that only wants the request repeated must not cause a tight loop. */
 #define PAUSE_STEP_MS 100
 #define PAUSE_MAX_MS  2000
 
@@ -17,7 +17,7 @@ static void on_wait_over(void *ctx)
     client_leave(c);
 }
 
-/* Nothing is on the wire now that would count the time. */
+/* No request is on the wire now whose timer would watch the deadline. */
 static void watch_deadline(struct mcp_call *call)
 {
     uint64_t now = clock_mono_ms();
@@ -47,7 +47,7 @@ void rounds_ask(struct mcp_call *call, const struct json *requests,
     arena_reset(&call->round_mem);
     r->responses = json_new(&call->round_mem, JSON_OBJECT);
     r->then = then;
-    r->waiting = n + 1; /* one for this function: answers may come at once */
+    r->waiting = n + 1; /* one more for this function: an answer may arrive before the loop ends */
     watch_deadline(call);
     for (uint32_t i = 0; i < n && !call->is_dead; i++) {
         struct err e;
@@ -76,7 +76,7 @@ static void on_refusal(void *ctx)
     client_leave(c);
 }
 
-/* A result has no place for a refusal: the call fails with it. */
+/* The protocol has no refusal of a question inside a result, so the call fails. */
 void rounds_refused(struct mcp_call *call, int code, const char *message)
 {
     struct json *error = json_new(&call->mem, JSON_OBJECT);

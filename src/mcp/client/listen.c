@@ -1,8 +1,8 @@
-/* listen.c - the one stream on which a modern server tells of changes.
+/* listen.c - the stream on which a modern server sends change notifications.
  *
- * What older revisions send unasked has to be asked for here: lists that change, and the
- * resources that somebody subscribed to. The stream is opened again when it ends; what may
- * have been missed meanwhile is reported as changed. */
+ * Older revisions send them without a request; here the client requests them: lists that change,
+ * and the resources that a caller has subscribed to. The stream is reopened when it ends;
+ * everything that may have been missed meanwhile is reported as changed. */
 #include <errno.h>
 
 #include "mcp/client/client_impl.h"
@@ -16,10 +16,10 @@ struct listen {
     struct mcp_client *client;
     struct exchange x;
     struct timer again;
-    struct map uris; /* subscribed: to the listen itself, as a mark */
+    struct map uris; /* subscribed URIs; the value is the listen itself, as a mark */
     uint64_t wait_ms;
     unsigned tries;
-    bool was_open; /* a later acknowledgement comes after a gap */
+    bool was_open; /* an acknowledgement after this one follows a gap */
 };
 
 static const struct {
@@ -63,7 +63,7 @@ static struct json *build_params(struct listen *l, struct arena *a)
     return params;
 }
 
-static void open_stream(struct listen *l)
+static void listen_open_stream(struct listen *l)
 {
     struct arena a;
     arena_init(&a);
@@ -82,7 +82,7 @@ static void on_again(void *ctx)
 {
     struct listen *l = ctx;
     client_enter(l->client);
-    open_stream(l);
+    listen_open_stream(l);
     client_leave(l->client);
 }
 
@@ -108,7 +108,7 @@ static void on_ended(struct exchange *x, const struct mcp_reply *r)
 {
     struct listen *l = CONTAINER_OF(x, struct listen, x);
     if (r->error || (r->err && r->err->code == -EACCES) || x->http_status != 0)
-        client_say(
+        client_warn(
             l->client, "the server does not send change notifications: %.*s\n",
             STR_ARG(r->error ? json_get_string(r->error, "message") : str_from(r->err->msg)));
     else
@@ -154,7 +154,7 @@ void listen_start(struct mcp_client *c)
     if (c->era != MCP_ERA_MODERN || !c->host.notified || c->listen || !has_anything(c))
         return;
     c->listen = listen_new(c);
-    open_stream(c->listen);
+    listen_open_stream(c->listen);
 }
 
 void listen_stop(struct mcp_client *c)
@@ -177,7 +177,7 @@ static void reopen(struct listen *l)
     timer_stop(&l->again);
     l->was_open = false;
     if (has_anything(l->client))
-        open_stream(l);
+        listen_open_stream(l);
 }
 
 bool listen_serve(struct mcp_call *call, const struct mcp_request *req)

@@ -1,4 +1,4 @@
-/* pages.c - a list of many pages as one answer. */
+/* pages.c - a list with several pages as one answer. */
 #include <errno.h>
 
 #include "mcp/client/client_impl.h"
@@ -10,18 +10,18 @@ struct pages {
     struct json *all; /* {key: [...]} */
     struct json *items;
     unsigned n;
-    str cursor;         /* of the page under way */
-    struct json *error; /* refreshing tools: the error that led here */
+    str cursor;         /* of the page that is being requested */
+    struct json *error; /* when refreshing a tool: the error that caused it */
 };
 
-static void on_page(struct exchange *x, const struct mcp_reply *r);
+static void on_list_page(struct exchange *x, const struct mcp_reply *r);
 
 static void send_page(struct mcp_call *call, const struct json *cursor)
 {
     struct json_member member = {STR("cursor"), cursor ? *cursor : json_of_null()};
     struct json params = {.type = JSON_OBJECT, .len = 1, .members = &member};
     str method = call->pages->error ? STR("tools/list") : call->method;
-    call_send_other(call, method, cursor ? &params : NULL, on_page);
+    call_send_other(call, method, cursor ? &params : NULL, on_list_page);
 }
 
 static void pages_new(struct mcp_call *call, const char *key)
@@ -80,7 +80,8 @@ static void take_page(struct mcp_call *call, struct json *result)
     if (p->error || str_eq(call->method, STR("tools/list")))
         tools_take_list(call->client, result, p->n == 0);
     const struct json *next = json_get(result, "nextCursor");
-    if (next && next->type == JSON_NULL) /* not in the letter, but servers do it */
+    /* not allowed by the specification, but some servers send it */
+    if (next && next->type == JSON_NULL)
         next = NULL;
     if ((!p->error && add_items(call, result, &e) < 0) || (next && check_next(call, next, &e) < 0))
         call_fail_with(call, &e);
@@ -92,7 +93,7 @@ static void take_page(struct mcp_call *call, struct json *result)
         call_result(call, p->all);
 }
 
-static void on_page(struct exchange *x, const struct mcp_reply *r)
+static void on_list_page(struct exchange *x, const struct mcp_reply *r)
 {
     struct mcp_call *call = x->call;
     if (r->result)

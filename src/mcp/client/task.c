@@ -1,13 +1,13 @@
-/* task.c - results that come later: a task is looked at until it has ended.
+/* task.c - results that arrive later: polls a task until it has ended.
  *
- * Two kinds. In 2025-11-25 the requestor asks for a task and fetches its result with a request
- * that blocks; in the modern era the server decides, and the task itself carries the result,
- * the error or the questions. */
+ * There are two kinds. In 2025-11-25 the client requests a task and fetches its result with a
+ * request that blocks; in the modern era the server decides, and the task itself carries the
+ * result, the error or the questions. */
 #include <errno.h>
 
 #include "mcp/client/client_impl.h"
 
-#define INTERVAL_MS     500 /* where the server names none */
+#define INTERVAL_MS     500 /* when the server names no interval */
 #define INTERVAL_MIN_MS 20
 #define INTERVAL_MAX_MS 30000
 
@@ -15,13 +15,13 @@ struct task {
     str id;
     struct json *params; /* {taskId} */
     uint64_t interval_ms;
-    struct json *answered; /* keys of questions that were answered: {key: true} */
+    struct json *answered; /* keys of answered questions: {key: true} */
 };
 
 static void on_modern(struct exchange *x, const struct mcp_reply *r);
 static void on_legacy(struct exchange *x, const struct mcp_reply *r);
 
-/* ---- looking again ---- */
+/* ---- polling ---- */
 
 static void on_interval_over(void *ctx)
 {
@@ -73,7 +73,7 @@ void task_cancel(struct mcp_call *call)
         exchange_send_forgotten(c, STR("tasks/cancel"), call->task->params);
 }
 
-/* A task that cannot be waited for any longer is not left running. */
+/* The call ends, so the task must not stay running on the server. */
 static void end_without_result(struct mcp_call *call, const struct mcp_reply *r)
 {
     if (r->err)
@@ -109,7 +109,7 @@ static void send_update(struct mcp_call *call, struct json *responses)
     call_send_other(call, STR("tasks/update"), params, on_updated);
 }
 
-/* Questions stay in the task until the server has taken the answers. */
+/* Questions stay in the task until the server has received the answers. */
 static void take_questions(struct mcp_call *call, const struct json *requests)
 {
     struct json *fresh = json_new(&call->client->in, JSON_OBJECT);
@@ -170,8 +170,8 @@ static void on_legacy_result(struct exchange *x, const struct mcp_reply *r)
         end_without_result(x->call, r);
 }
 
-/* The task has ended, or waits for answers: then the server asks while this request waits,
- * and goes on to work afterwards. That may take as long as the call itself. */
+/* The task has ended, or waits for answers. In the second case the server asks while this request
+ * is in progress, and continues to work afterwards. That may take as long as the call itself. */
 static void fetch_legacy_result(struct mcp_call *call)
 {
     call->timeout_ms = UINT64_MAX;
@@ -201,7 +201,7 @@ static void on_legacy(struct exchange *x, const struct mcp_reply *r)
 void task_take_legacy(struct mcp_call *call, const struct json *result)
 {
     const struct json *v = json_get(result, "task");
-    if (!json_is(v, JSON_OBJECT)) /* it ran at once after all */
+    if (!json_is(v, JSON_OBJECT)) /* the server has run the tool without a task */
         call_result(call, result);
     else if (task_new(call, v, "pollInterval") == 0)
         take_legacy_state(call, v);

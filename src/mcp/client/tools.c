@@ -35,8 +35,8 @@ static bool take_tool(struct mcp_client *c, const struct json *tool, bool has_he
     struct err e;
     if (has_headers &&
         param_headers_compile(&k->mem, json_get(tool, "inputSchema"), &found.headers, &e) < 0) {
-        client_say(c, "the tool \"%.*s\" is skipped: %s\n", STR_ARG(str_slice(name, 0, 128)),
-                   e.msg);
+        client_warn(c, "the tool \"%.*s\" is skipped: %s\n", STR_ARG(str_slice(name, 0, 128)),
+                    e.msg);
         return false;
     }
     if ((found.headers.n == 0 && !found.needs_task) || map_len(&k->by_name) >= MCP_LIST_MAX)

@@ -9,7 +9,7 @@ static bool is_absolute(str s)
     return str_starts_nocase(s, STR("http://")) || str_starts_nocase(s, STR("https://"));
 }
 
-/* The part of the target that a relative reference is added to. */
+/* The part of the path that a relative reference is appended to. */
 static str base_of(const struct url *u, str reference)
 {
     str path = u->target;
@@ -24,7 +24,7 @@ static str base_of(const struct url *u, str reference)
     return slash < 0 ? STR("/") : str_slice(path, 0, (size_t)slash + 1);
 }
 
-static str join(struct arena *a, const struct url *u, str reference)
+static str join_reference(struct arena *a, const struct url *u, str reference)
 {
     struct buf b;
     buf_init(&b, URL_MAX * 2);
@@ -46,7 +46,8 @@ int endpoint_resolve(struct arena *a, str stream_url, str reference, str *ret, s
     if (reference.n == 0 || reference.n > URL_MAX || str_starts(reference, STR("//")))
         return err_set(e, -EINVAL,
                        "the server sent no usable URL for messages (event \"endpoint\")");
-    str whole = is_absolute(reference) ? arena_str(a, reference) : join(a, &from, reference);
+    str whole =
+        is_absolute(reference) ? arena_str(a, reference) : join_reference(a, &from, reference);
     rc = url_parse(whole, &to, e);
     if (rc < 0)
         return rc;

@@ -1,9 +1,10 @@
-/* endpoint.h - where the oldest transport wants its messages. Pure; any thread. */
+/* endpoint.h - the URL to which the oldest transport posts messages. Pure; any thread. */
 #pragma once
 
 #include "base/arena.h"
 #include "base/err.h"
 
-/* Resolves the reference that the stream gave against the stream's own URL: absolute, or from
- * the root, or relative. Another origin is refused (-EACCES): messages carry our headers. */
+/* Resolves the reference from the stream's "endpoint" event against the URL of the stream:
+ * absolute, from the root, or relative. Refuses another origin (-EACCES), because messages carry
+ * the user's headers. */
 int endpoint_resolve(struct arena *a, str stream_url, str reference, str *ret, struct err *e);

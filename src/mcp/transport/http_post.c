@@ -1,20 +1,20 @@
 /* http_post.c - one message to a server over Streamable HTTP.
  *
- * Its answer is an object or a stream of events. A stream of the legacy era that breaks before
- * the answer is taken up again with a GET after the time that the server named. "Too many
- * requests" is a matter of pace: the same message is sent again later. A session that the
- * server has forgotten parks the message until there is a new one. */
+ * The answer is an object or a stream of events. When a stream of the legacy era breaks before the
+ * answer, it is resumed with a GET after the delay that the server named. After "429 Too Many
+ * Requests" the same message is sent again later. When the server has forgotten the session, the
+ * message waits until there is a new session. */
 #include <errno.h>
 
 #include "base/str.h"
 #include "mcp/transport/param_headers.h"
 #include "mcp/transport/transport_http.h"
 
-#define RETRY_MS        1000 /* where a broken stream named no time */
-#define RESUMES_MAX     5    /* attempts in a row that brought nothing */
+#define RETRY_MS        1000 /* delay when a broken stream named none */
+#define RESUMES_MAX     5    /* attempts in a row that received nothing */
 #define PACE_MS         1000
 #define PACE_MAX_MS     30000
-#define LINGER_MS       2000 /* a stream that goes on after its answer */
+#define LINGER_MS       2000 /* how long a stream may stay open after its answer */
 #define PACED_NOTES_MAX 5
 #define CHALLENGE_MAX   4096
 
@@ -26,7 +26,7 @@ struct post {
     enum mcp_era era;
     bool is_initialize, is_tool_call, is_answered, is_parked, was_parked, is_resuming;
     str text;
-    struct fetch_header *headers; /* its own */
+    struct fetch_header *headers; /* those of this message */
     size_t nheaders;
     struct wire *wire;
     struct timer later;
@@ -36,8 +36,8 @@ struct post {
     unsigned resumes, paced;
 };
 
-static void start(struct post *p);
-static void resume(struct post *p);
+static void post_start(struct post *p);
+static void post_resume(struct post *p);
 
 static void post_free(struct post *p)
 {
@@ -64,9 +64,9 @@ struct post *http_post_find(struct http *t, int64_t id)
     return NULL;
 }
 
-/* The owner may free the whole transport in an event. What it does not release then is of no
- * interest to it. */
-static void leave(struct http *t, int64_t id)
+/* The owner may free the whole transport in an event, so look the post up again. The owner no
+ * longer wants a post that it has not released by then. */
+static void post_leave(struct http *t, int64_t id)
 {
     struct post *p = t->is_freed ? NULL : http_post_find(t, id);
     if (p)
@@ -83,7 +83,7 @@ static void lose(struct post *p, const struct err *e)
         post_free(p);
     else
         t->base.ev->lost(t->base.ctx, id, e);
-    leave(t, id);
+    post_leave(t, id);
 }
 
 void http_post_release(struct post *p, bool was_answered)
@@ -92,7 +92,7 @@ void http_post_release(struct post *p, bool was_answered)
         post_free(p);
         return;
     }
-    /* Most servers end the stream now, and the connection can be used again. */
+    /* Most servers end the stream now; waiting for that lets the connection be reused. */
     p->is_answered = true;
     timer_init(&p->later, p->t->loop, on_linger_over, p);
     timer_start(&p->later, LINGER_MS);
@@ -100,8 +100,8 @@ void http_post_release(struct post *p, bool was_answered)
 
 /* ---- streams ---- */
 
-static void on_head(void *ctx, int status, bool is_stream, const struct fetch_header *headers,
-                    size_t n)
+static void on_post_head(void *ctx, int status, bool is_stream, const struct fetch_header *headers,
+                         size_t n)
 {
     struct post *p = ctx;
     if (p->is_initialize && status >= 200 && status < 300)
@@ -116,7 +116,7 @@ static void on_head(void *ctx, int status, bool is_stream, const struct fetch_he
     }
 }
 
-static void on_event(void *ctx, const struct sse_event *ev)
+static void on_post_event(void *ctx, const struct sse_event *ev)
 {
     struct post *p = ctx;
     struct http *t = p->t;
@@ -136,7 +136,7 @@ static bool can_resume(const struct post *p)
 
 static void on_resume_time(void *ctx)
 {
-    resume(ctx);
+    post_resume(ctx);
 }
 
 static void resume_later(struct post *p)
@@ -151,7 +151,7 @@ static void resume_later(struct post *p)
 
 static void on_pace_over(void *ctx)
 {
-    start(ctx);
+    post_start(ctx);
 }
 
 static void send_later(struct post *p)
@@ -173,11 +173,11 @@ static void park(struct post *p)
     struct http *t = p->t;
     p->is_parked = p->was_parked = true;
     if (p->id == 0)
-        post_free(p); /* the new session would not know what it is about */
+        post_free(p); /* the new session would not know this message */
     http_session_gone(t);
 }
 
-static void refuse(struct post *p, int status, str body)
+static void post_refuse(struct post *p, int status, str body)
 {
     struct http *t = p->t;
     int64_t id = p->id;
@@ -186,7 +186,7 @@ static void refuse(struct post *p, int status, str body)
         post_free(p);
     else
         t->base.ev->refused(t->base.ctx, id, status, body, p->challenge);
-    leave(t, id);
+    post_leave(t, id);
 }
 
 static bool is_session_unknown(const struct post *p, int status)
@@ -202,7 +202,7 @@ static void lose_unanswered(struct post *p)
     lose(p, &e);
 }
 
-/* The body should hold the answer, and the owner releases the post when it does. */
+/* The body should hold the answer; the owner releases the post when it receives it. */
 static void take_body(struct post *p, str body)
 {
     struct http *t = p->t;
@@ -241,7 +241,7 @@ static void end_resumed(struct post *p, int status, const struct err *err)
     lose(p, &e);
 }
 
-static void on_end(void *ctx, int status, str body, const struct err *err)
+static void on_post_end(void *ctx, int status, str body, const struct err *err)
 {
     struct post *p = ctx;
     p->wire = NULL;
@@ -259,16 +259,16 @@ static void on_end(void *ctx, int status, str body, const struct err *err)
     else if (is_session_unknown(p, status))
         park(p);
     else if (!is_success)
-        refuse(p, status, body);
+        post_refuse(p, status, body);
     else
         end_success(p, body);
 }
 
-static const struct wire_events WIRE_EVENTS = {on_head, on_event, on_end};
+static const struct wire_events WIRE_EVENTS = {on_post_head, on_post_event, on_post_end};
 
 /* ---- sending ---- */
 
-static void resume(struct post *p)
+static void post_resume(struct post *p)
 {
     struct http *t = p->t;
     struct fetch_header h[HTTP_HEADERS_MAX];
@@ -281,7 +281,7 @@ static void resume(struct post *p)
     p->wire = wire_start(t->fetcher, &s, &WIRE_EVENTS, p);
 }
 
-static void start(struct post *p)
+static void post_start(struct post *p)
 {
     struct http *t = p->t;
     struct fetch_header h[HTTP_HEADERS_MAX];
@@ -304,7 +304,7 @@ void http_post_resend_parked(struct http *t)
     LIST_FOREACH (n, &t->posts) {
         struct post *p = LIST_ENTRY(n, struct post, node);
         if (p->is_parked)
-            start(p);
+            post_start(p);
     }
 }
 
@@ -356,5 +356,5 @@ void http_post_send(struct http *t, const struct outgoing *m)
     if (t->is_renewing && p->era == MCP_ERA_LEGACY && p->id > 0 && !p->is_initialize)
         p->is_parked = true;
     else
-        start(p);
+        post_start(p);
 }

@@ -55,7 +55,7 @@ static int take_result(struct json *result, struct rpc_message *m, struct err *e
     return 0;
 }
 
-/* null stands for "unknown" in an error, and is an error everywhere else. */
+/* null means "unknown id" in an error message; in every other message it is invalid. */
 static int take_id(const struct json *v, struct rpc_message *m, struct err *e)
 {
     const struct json *id = json_get(v, "id");
@@ -87,7 +87,7 @@ int rpc_classify(struct json *v, struct rpc_message *ret, struct err *e)
     return error ? take_error(error, ret, e) : take_result(result, ret, e);
 }
 
-static void begin(struct json_writer *w, struct buf *out, const struct json *id)
+static void rpc_begin(struct json_writer *w, struct buf *out, const struct json *id)
 {
     jw_init(w, out);
     jw_object(w);
@@ -99,7 +99,7 @@ static void begin(struct json_writer *w, struct buf *out, const struct json *id)
 void rpc_write_notification(struct buf *out, str method, const struct json *params)
 {
     struct json_writer w;
-    begin(&w, out, NULL);
+    rpc_begin(&w, out, NULL);
     jw_kstr(&w, "method", method);
     if (params)
         jw_kval(&w, "params", params);
@@ -109,7 +109,7 @@ void rpc_write_notification(struct buf *out, str method, const struct json *para
 void rpc_write_result(struct buf *out, const struct json *id, const struct json *result)
 {
     struct json_writer w;
-    begin(&w, out, id);
+    rpc_begin(&w, out, id);
     jw_kval(&w, "result", result);
     jw_end(&w);
 }
@@ -117,7 +117,7 @@ void rpc_write_result(struct buf *out, const struct json *id, const struct json 
 void rpc_write_error(struct buf *out, const struct json *id, int64_t code, str message)
 {
     struct json_writer w;
-    begin(&w, out, id);
+    rpc_begin(&w, out, id);
     jw_key(&w, "error");
     jw_object(&w);
     jw_kint(&w, "code", code);

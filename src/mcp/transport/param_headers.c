@@ -18,7 +18,7 @@ struct compiler {
 
 enum holds { ONE_SCHEMA, LIST_OF_SCHEMAS, MAP_OF_SCHEMAS };
 
-/* Where else schemas stand inside a schema; an annotation below any of these is invalid. */
+/* Other keywords that contain schemas; an annotation below any of these is invalid. */
 static const struct {
     str keyword;
     enum holds holds;
@@ -45,7 +45,7 @@ static const struct {
     {STR_INIT("dependentSchemas"), MAP_OF_SCHEMAS},
 };
 
-static bool is_token(str s)
+static bool is_header_token(str s)
 {
     for (size_t i = 0; i < s.n; i++) {
         char c = s.p[i];
@@ -62,7 +62,7 @@ static bool is_header_type(const struct json *type)
     return str_eq(s, STR("string")) || str_eq(s, STR("integer")) || str_eq(s, STR("boolean"));
 }
 
-/* One of the three; a list may add null. */
+/* string, integer or boolean; a list of types may also contain null */
 static bool has_header_type(const struct json *schema)
 {
     const struct json *type = json_get(schema, "type");
@@ -87,7 +87,7 @@ static bool is_taken(const struct param_headers *h, str name)
     return false;
 }
 
-static void keep(struct compiler *c, str name)
+static void keep_header(struct compiler *c, str name)
 {
     str *path = arena_array(c->mem, c->depth, sizeof(*path));
     for (size_t i = 0; i < c->depth; i++)
@@ -102,7 +102,7 @@ static int take_annotation(struct compiler *c, const struct json *schema, bool i
     if (!v)
         return 0;
     str name = json_string(v, STR_NONE);
-    if (!is_token(name))
+    if (!is_header_token(name))
         return err_set(c->e, -EINVAL, ANNOTATION " is not a header name");
     if (!is_reachable || c->depth == 0)
         return err_set(c->e, -EINVAL, ANNOTATION " \"%.*s\" is not on a property", STR_ARG(name));
@@ -114,11 +114,11 @@ static int take_annotation(struct compiler *c, const struct json *schema, bool i
         return err_set(c->e, -EINVAL, ANNOTATION " \"%.*s\" occurs twice", STR_ARG(name));
     if (c->out->n == PARAM_HEADERS_MAX)
         return err_set(c->e, -EINVAL, "more than %d " ANNOTATION, PARAM_HEADERS_MAX);
-    keep(c, name);
+    keep_header(c, name);
     return 0;
 }
 
-static int walk(struct compiler *c, const struct json *schema, bool is_reachable);
+static int walk_schema(struct compiler *c, const struct json *schema, bool is_reachable);
 
 static int walk_properties(struct compiler *c, const struct json *map, bool is_reachable)
 {
@@ -127,7 +127,7 @@ static int walk_properties(struct compiler *c, const struct json *map, bool is_r
     int rc = 0;
     for (uint32_t i = 0; i < map->len && rc == 0; i++) {
         c->path[c->depth++] = map->members[i].key;
-        rc = walk(c, &map->members[i].value, is_reachable);
+        rc = walk_schema(c, &map->members[i].value, is_reachable);
         c->depth--;
     }
     return rc;
@@ -138,14 +138,14 @@ static int walk_applicator(struct compiler *c, const struct json *v, enum holds 
     if (holds == MAP_OF_SCHEMAS)
         return walk_properties(c, v, false);
     if (!json_is(v, JSON_ARRAY)) /* "items" may be a list in older dialects */
-        return walk(c, v, false);
+        return walk_schema(c, v, false);
     int rc = 0;
     for (uint32_t i = 0; i < v->len && rc == 0; i++)
-        rc = walk(c, &v->items[i], false);
+        rc = walk_schema(c, &v->items[i], false);
     return rc;
 }
 
-static int walk(struct compiler *c, const struct json *schema, bool is_reachable)
+static int walk_schema(struct compiler *c, const struct json *schema, bool is_reachable)
 {
     if (!json_is(schema, JSON_OBJECT))
         return 0;
@@ -163,7 +163,7 @@ int param_headers_compile(struct arena *a, const struct json *input_schema,
     struct param_header found[PARAM_HEADERS_MAX];
     struct param_headers headers = {.items = found};
     struct compiler c = {.mem = a, .out = &headers, .e = e};
-    int rc = walk(&c, input_schema, true);
+    int rc = walk_schema(&c, input_schema, true);
     if (rc < 0)
         return rc;
     *ret = (struct param_headers){0};

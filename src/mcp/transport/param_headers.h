@@ -1,8 +1,8 @@
 /* param_headers.h - arguments of a tool that stateless HTTP repeats in headers.
  *
- * A property of a tool's inputSchema may carry "x-mcp-header": "Name"; its value then also
- * travels as "Mcp-Param-Name". Annotations in the wrong place, of the wrong type or with a
- * doubled name make the whole tool unusable over HTTP. Pure; any thread. */
+ * A property of a tool's inputSchema may carry "x-mcp-header": "Name"; its value is then also sent
+ * as "Mcp-Param-Name". An annotation in the wrong place, of the wrong type or with a duplicate name
+ * makes the whole tool unusable over HTTP. Pure; any thread. */
 #pragma once
 
 #include "base/json/json.h"
@@ -20,15 +20,16 @@ struct param_headers {
     size_t n;
 };
 
-/* Copies what it needs to the arena. 0, or -EINVAL with the reason. NULL has none. */
+/* Copies its results to the arena. Returns 0, or -EINVAL with the reason. A NULL schema has no
+ * headers. */
 int param_headers_compile(struct arena *a, const struct json *input_schema,
                           struct param_headers *ret, struct err *e);
 
 struct param_headers param_headers_copy(struct arena *a, const struct param_headers *h);
 
-/* The value as it stands in the header; false when the argument is absent or null. */
+/* The value for the header; false when the argument is absent or null. */
 bool param_header_value(struct arena *a, const struct param_header *h, const struct json *arguments,
                         str *ret);
 
-/* As it is where that is safe, else "=?base64?...?=". May borrow from the value. */
+/* The value unchanged where that is safe, else "=?base64?...?=". May borrow from the value. */
 str header_value_encode(struct arena *a, str value);

@@ -50,7 +50,7 @@ void http_common_headers(const struct http *t, enum mcp_era era, bool is_handsha
 
 /* ---- the session ---- */
 
-/* An id outside visible ASCII is no id: it could not be sent back as it is. */
+/* An id outside visible ASCII is ignored, because it could not be sent back unchanged. */
 void http_take_session(struct http *t, str id)
 {
     buf_clear(&t->session);
@@ -144,7 +144,7 @@ static void on_standing_end(void *ctx, int status, str body, const struct err *e
     if (status == 404 && t->session.n > 0) {
         http_session_gone(t);
     } else if (status >= 400 && status < 500) {
-        t->has_standing = false; /* it has none, or not for us */
+        t->has_standing = false; /* the server has no such stream, or refuses it to us */
     } else if (status >= 200 && status < 300) {
         t->standing_tries = 0;
         open_later(t);

@@ -1,7 +1,7 @@
-/* transport_http.h - what the two files of the Streamable HTTP transport share.
+/* transport_http.h - declarations that the two files of the Streamable HTTP transport share.
  *
  *   transport_http.c  the connection: session, revision, the standing stream, closing
- *   http_post.c       one message on its way, and the answer that comes back on its stream */
+ *   http_post.c       one message in transit, and the answer that arrives on its stream */
 #pragma once
 
 #include "base/list.h"
@@ -19,15 +19,15 @@ struct http {
     struct fetcher *fetcher;
     struct mcp_dial dial; /* borrowed from the client */
     enum mcp_era era;
-    str revision;       /* negotiated; empty before */
+    str revision;       /* as negotiated; empty before */
     struct buf session; /* empty: none */
     struct list_node posts;
     unsigned depth;
     bool is_freed;
-    bool is_renewing; /* the session is gone: requests wait */
+    bool is_renewing; /* the session is lost: requests wait */
     struct wire *standing;
     struct timer standing_later;
-    struct buf standing_id; /* the last event of the standing stream */
+    struct buf standing_id; /* id of the last event on the standing stream */
     uint64_t standing_wait_ms, standing_retry_ms;
     unsigned standing_tries;
     bool has_standing, was_standing, standing_had_event;
@@ -35,20 +35,22 @@ struct http {
     struct timer closing;
 };
 
-/* Around everything that calls the owner back: it may free the transport there. */
+/* Call these around everything that calls the owner back, because the owner may free the transport
+ * there. */
 void http_enter(struct http *t);
 void http_leave(struct http *t);
 
-/* One message to the server. Lives until its answer stream has ended. */
+/* One message to the server. Lives until its response stream has ended. */
 struct post;
 
 void http_post_send(struct http *t, const struct outgoing *m);
-struct post *http_post_find(struct http *t, int64_t id); /* one that waits for its answer */
+struct post *http_post_find(struct http *t,
+                            int64_t id); /* a post that still waits for its answer */
 void http_post_release(struct post *p, bool was_answered);
 void http_post_resend_parked(struct http *t);
 void http_post_free_all(struct http *t);
 
-/* Headers of every request of this connection; the first *n of `h`. */
+/* Writes the headers of every request of this connection to `h` and their number to *n. */
 void http_common_headers(const struct http *t, enum mcp_era era, bool is_handshake,
                          struct fetch_header h[HTTP_HEADERS_MAX], size_t *n);
 void http_take_session(struct http *t, str id);

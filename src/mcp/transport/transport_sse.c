@@ -1,5 +1,6 @@
-/* transport_sse.c - the oldest transport: everything comes on one GET stream, and messages are
- * POSTed to the address that its first event names. Losing the stream is losing the session. */
+/* transport_sse.c - the oldest transport: all messages of the server arrive on one GET stream, and
+ * ours are POSTed to the URL that its first event names. When the stream is lost, the session is
+ * lost. */
 #include <errno.h>
 
 #include "base/list.h"
@@ -11,7 +12,7 @@
 #include "mcp/transport/wire.h"
 
 #define HEADERS_MAX 72
-#define QUEUE_MAX   256 /* messages that wait for the address */
+#define QUEUE_MAX   256 /* messages that wait for the URL */
 
 struct sse {
     struct transport base;
@@ -27,12 +28,12 @@ struct sse {
     struct timer closing;
 };
 
-/* A message on its way. */
+/* A message in transit. */
 struct note {
     struct sse *t;
     struct list_node node;
     int64_t id;
-    struct wire *wire; /* NULL: it waits for the address */
+    struct wire *wire; /* NULL: it waits for the URL */
     bool is_tool_call;
     size_t n;
     char text[];
@@ -114,7 +115,7 @@ static int sse_send(struct transport *base, const struct outgoing *out, struct e
 
 /* ---- the stream ---- */
 
-static void fail(struct sse *t, const struct err *e)
+static void sse_fail(struct sse *t, const struct err *e)
 {
     wire_stop(t->stream);
     t->stream = NULL;
@@ -127,14 +128,14 @@ static void take_endpoint(struct sse *t, str reference)
     if (t->endpoint.n > 0)
         return;
     if (endpoint_resolve(&t->mem, t->dial.url, reference, &t->endpoint, &e) < 0) {
-        fail(t, &e);
+        sse_fail(t, &e);
         return;
     }
     LIST_FOREACH (n, &t->notes)
         note_start(LIST_ENTRY(n, struct note, node));
 }
 
-static void on_event(void *ctx, const struct sse_event *ev)
+static void on_sse_event(void *ctx, const struct sse_event *ev)
 {
     struct sse *t = ctx;
     if (str_eq(ev->event, STR("endpoint")))
@@ -143,7 +144,7 @@ static void on_event(void *ctx, const struct sse_event *ev)
         t->base.ev->message(t->base.ctx, 0, ev->data);
 }
 
-static void on_end(void *ctx, int status, str body, const struct err *err)
+static void on_sse_end(void *ctx, int status, str body, const struct err *err)
 {
     struct sse *t = ctx;
     struct err e = *err;
@@ -159,9 +160,9 @@ static void on_end(void *ctx, int status, str body, const struct err *err)
     t->base.ev->closed(t->base.ctx, &e);
 }
 
-static const struct wire_events STREAM_EVENTS = {NULL, on_event, on_end};
+static const struct wire_events STREAM_EVENTS = {NULL, on_sse_event, on_sse_end};
 
-static void open_stream(struct sse *t)
+static void sse_open_stream(struct sse *t)
 {
     struct fetch_header h[HEADERS_MAX];
     size_t n = add_headers(t, h);
@@ -173,7 +174,7 @@ static void open_stream(struct sse *t)
 
 /* ---- operations ---- */
 
-/* The answer comes on the shared stream: a message that is out cannot be called back. */
+/* The answer arrives on the shared stream: a message that was sent cannot be withdrawn. */
 static void sse_release(struct transport *base, int64_t id, bool was_answered)
 {
     struct sse *t = sse_of(base);
@@ -248,6 +249,6 @@ struct transport *transport_sse_open(struct loop *l, struct fetcher *f, const st
     t->dial = *dial;
     list_init(&t->notes);
     timer_init(&t->closing, l, say_closed, t);
-    open_stream(t);
+    sse_open_stream(t);
     return &t->base;
 }

@@ -1,4 +1,4 @@
-/* transport_stdio.c - one message per line over the pipes of a child. */
+/* transport_stdio.c - one message per line over the pipes of a child process. */
 #include <errno.h>
 #include <signal.h>
 
@@ -7,10 +7,10 @@
 #include "mcp/transport/transport.h"
 #include "net/child.h"
 
-/* What is said in one turn of the loop goes into the pipe together, up to so much. */
+/* Messages sent in one turn of the loop are written to the pipe together, up to this size. */
 #define BATCH_BYTES (64u * 1024)
 
-/* Between the end of its input and the signals. */
+/* Time between closing the child's stdin and the first signal. */
 #define TERM_AFTER_MS 2000
 #define KILL_AFTER_MS 4000
 
@@ -21,7 +21,7 @@ struct stdio {
     struct buf lines; /* not yet written */
     struct deferred flush;
     bool is_closing;
-    bool is_freed; /* by its owner: only the child's end is waited for */
+    bool is_freed; /* the owner has freed it; only the exit of the child is awaited */
 };
 
 static struct stdio *stdio_of(struct transport *t)
@@ -38,7 +38,7 @@ static void stdio_delete(struct stdio *s)
 
 /* ---- events of the child ---- */
 
-static void on_line(void *ctx, str line)
+static void on_stdio_line(void *ctx, str line)
 {
     struct stdio *s = ctx;
     if (line.n > 0 && line.p[line.n - 1] == '\r')
@@ -51,7 +51,7 @@ static void on_stderr(void *ctx, str bytes)
 {
     struct stdio *s = ctx;
     if (!s->is_freed)
-        s->base.ev->said(s->base.ctx, bytes);
+        s->base.ev->on_stderr(s->base.ctx, bytes);
 }
 
 static void on_overflow(void *ctx)
@@ -86,7 +86,7 @@ static void on_exit_of_child(void *ctx, int code)
 }
 
 static const struct child_events CHILD_EVENTS = {
-    .on_line = on_line,
+    .on_line = on_stdio_line,
     .on_stderr = on_stderr,
     .on_overflow = on_overflow,
     .on_exit = on_exit_of_child,
@@ -94,8 +94,8 @@ static const struct child_events CHILD_EVENTS = {
 
 /* ---- operations ---- */
 
-/* Lines that the child has no room for stay, and keep later ones out. */
-static int flush(struct stdio *s)
+/* Lines that the pipe has no room for stay in the buffer, before all later lines. */
+static int stdio_flush(struct stdio *s)
 {
     int rc = s->child ? child_write(s->child, buf_str(&s->lines)) : -EPIPE;
     if (rc == -ENOBUFS)
@@ -109,7 +109,8 @@ static int flush(struct stdio *s)
 
 static void on_flush(void *stdio)
 {
-    (void)flush(stdio); /* a closed pipe is followed by the end of the child, which is told */
+    (void)stdio_flush(
+        stdio); /* a closed pipe is followed by the exit of the child, which is reported */
 }
 
 static int stdio_send(struct transport *t, const struct outgoing *m, struct err *e)
@@ -121,7 +122,7 @@ static int stdio_send(struct transport *t, const struct outgoing *m, struct err 
         return err_set(e, -EMSGSIZE, "the request is larger than %u bytes", RPC_MESSAGE_MAX);
     int rc = s->child ? 0 : -EPIPE;
     if (rc == 0 && s->lines.n > 0 && s->lines.n + m->text.n > BATCH_BYTES)
-        rc = flush(s);
+        rc = stdio_flush(s);
     if (rc == -ENOBUFS)
         return err_set(e, rc, "the server does not read its stdin");
     if (rc < 0)
@@ -141,7 +142,7 @@ static void stdio_close(struct transport *t)
     struct stdio *s = stdio_of(t);
     s->is_closing = true;
     if (s->child)
-        (void)flush(s);
+        (void)stdio_flush(s);
     if (s->child)
         child_stop(s->child, TERM_AFTER_MS, KILL_AFTER_MS);
 }

@@ -5,10 +5,10 @@
 
 #include "mcp/transport/jsonrpc.h"
 
-/* The time limits are those of the request, not of its connection. */
+/* The request has time limits; its connection has none. */
 #define FOREVER_MS (UINT64_C(1) << 50)
 
-/* Of an answer that is no success. */
+/* Limit for the body of an unsuccessful response. */
 #define REFUSAL_MAX (64u * 1024)
 
 struct wire {
@@ -17,7 +17,7 @@ struct wire {
     void *ctx;
     int status;
     bool is_stream;
-    bool is_busy; /* inside a callback that still needs the memory */
+    bool is_busy; /* inside a callback that still uses the memory */
     bool is_dead;
     struct sse_parser parser;
     struct buf body;
@@ -43,7 +43,7 @@ void wire_stop(struct wire *w)
     wire_delete(w);
 }
 
-static void end(struct wire *w, const struct err *e)
+static void wire_end(struct wire *w, const struct err *e)
 {
     struct fetch *fetch = w->fetch;
     w->fetch = NULL;
@@ -51,7 +51,7 @@ static void end(struct wire *w, const struct err *e)
         fetch_cancel(fetch);
     bool was_busy = w->is_busy;
     w->is_busy = true;
-    w->is_dead = true; /* it is over: a stop from inside on_end has nothing to do */
+    w->is_dead = true; /* the request is over: wire_stop from inside on_end must do nothing */
     w->ev.on_end(w->ctx, w->status, buf_str(&w->body), e);
     w->is_busy = was_busy;
     wire_delete(w);
@@ -104,7 +104,7 @@ static bool is_event_stream(str content_type)
     return str_eq_nocase(str_trim(type), STR("text/event-stream"));
 }
 
-static void on_head(void *ctx, int status, const struct fetch_header *headers, size_t n)
+static void on_wire_head(void *ctx, int status, const struct fetch_header *headers, size_t n)
 {
     struct wire *w = ctx;
     bool is_success = status >= 200 && status < 300;
@@ -120,14 +120,14 @@ static void on_head(void *ctx, int status, const struct fetch_header *headers, s
         wire_delete(w);
 }
 
-static void on_event(void *ctx, const struct sse_event *ev)
+static void on_wire_event(void *ctx, const struct sse_event *ev)
 {
     struct wire *w = ctx;
     if (!w->is_dead)
         w->ev.on_event(w->ctx, ev);
 }
 
-static int take(struct wire *w, str bytes)
+static int wire_take(struct wire *w, str bytes)
 {
     if (w->is_stream)
         return sse_parser_feed(&w->parser, bytes);
@@ -138,11 +138,11 @@ static int take(struct wire *w, str bytes)
     return buf_add_str(&w->body, bytes) < 0 ? -EMSGSIZE : 0;
 }
 
-static void on_data(void *ctx, str bytes)
+static void on_wire_data(void *ctx, str bytes)
 {
     struct wire *w = ctx;
     w->is_busy = true;
-    int rc = take(w, bytes);
+    int rc = wire_take(w, bytes);
     w->is_busy = false;
     if (w->is_dead) {
         wire_delete(w);
@@ -150,18 +150,18 @@ static void on_data(void *ctx, str bytes)
         struct err e;
         err_set(&e, rc, "the server sent a message of more than %u MiB",
                 RPC_MESSAGE_MAX / 1024 / 1024);
-        end(w, &e);
+        wire_end(w, &e);
     }
 }
 
-static void on_done(void *ctx, const struct err *err)
+static void on_wire_done(void *ctx, const struct err *err)
 {
     struct wire *w = ctx;
     w->fetch = NULL;
-    end(w, err);
+    wire_end(w, err);
 }
 
-static const struct fetch_events FETCH_EVENTS = {on_head, on_data, on_done};
+static const struct fetch_events FETCH_EVENTS = {on_wire_head, on_wire_data, on_wire_done};
 
 struct wire *wire_start(struct fetcher *f, const struct fetch_spec *spec,
                         const struct wire_events *ev, void *ctx)
@@ -169,7 +169,7 @@ struct wire *wire_start(struct fetcher *f, const struct fetch_spec *spec,
     struct wire *w = xcalloc(1, sizeof(*w));
     w->ev = *ev;
     w->ctx = ctx;
-    sse_parser_init(&w->parser, RPC_MESSAGE_MAX, on_event, w);
+    sse_parser_init(&w->parser, RPC_MESSAGE_MAX, on_wire_event, w);
     w->parser.wants_empty = true;
     struct fetch_spec s = *spec;
     s.idle_timeout_ms = FOREVER_MS;

@@ -1,7 +1,8 @@
-/* wire.h - one HTTP request whose answer is a body or a stream of events.
+/* wire.h - one HTTP request whose response is a body or a stream of events.
  *
- * What is not a stream is collected and given to on_end whole. Ends exactly once with on_end,
- * unless it is stopped first; stopping is allowed in every callback. Loop thread only. */
+ * A body that is not an event stream is collected and passed to on_end as a whole. The request ends
+ * exactly once with on_end, unless it is stopped first; stopping is allowed in every callback. Loop
+ * thread only. */
 #pragma once
 
 #include "net/fetch.h"
@@ -14,22 +15,22 @@ struct wire_events {
     void (*on_head)(void *ctx, int status, bool is_stream, const struct fetch_header *headers,
                     size_t n);
     void (*on_event)(void *ctx, const struct sse_event *ev);
-    /* Last. err.code 0: complete. status 0: there was no answer. */
+    /* The last callback. err.code 0: the response is complete. status 0: there was no response. */
     void (*on_end)(void *ctx, int status, str body, const struct err *err);
 };
 
-/* The spec is copied; time limits and ceilings in it are not used: silence may last. */
+/* The spec is copied. Its time limits and ceilings are not used, because a stream may be silent. */
 struct wire *wire_start(struct fetcher *f, const struct fetch_spec *spec,
                         const struct wire_events *ev, void *ctx);
-void wire_stop(struct wire *w); /* closes the connection; no callback any more */
+void wire_stop(struct wire *w); /* closes the connection; no callback follows */
 
-/* What the server says about when to come back, within reason. */
+/* Limits for the retry delay that a server names. */
 #define WIRE_RETRY_MIN_MS 20
 #define WIRE_RETRY_MAX_MS 60000
 uint64_t wire_retry_ms(const struct sse_event *ev);
 
-/* Copies headers that the user wants in every request, at most `max`, without those that are
- * the protocol's own. Returns their number. */
+/* Copies the headers that the user wants in every request, at most `max`, except those that the
+ * protocol sets. Returns their number. */
 size_t wire_add_headers(struct fetch_header *out, size_t max, const struct fetch_header *headers,
                         size_t n);
 

@@ -155,7 +155,7 @@ static inline void rig_on_notified(void *ctx, str method, const struct json *par
     buf_add_char(&r->notified, '\n');
 }
 
-static inline void rig_on_said(void *ctx, str bytes)
+static inline void rig_on_stderr(void *ctx, str bytes)
 {
     buf_add_str(&((struct rig *)ctx)->heard, bytes);
 }
@@ -178,7 +178,7 @@ static inline struct mcp_host rig_host(struct rig *r)
         .ask = rig_on_ask,
         .ask_gone = rig_on_ask_gone,
         .notified = rig_on_notified,
-        .said = rig_on_said,
+        .on_stderr = rig_on_stderr,
         .ctx = r,
     };
 }
