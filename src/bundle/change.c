@@ -18,7 +18,7 @@ void bundle_change_finish(struct bundle_change_op *op, struct bundle *b)
     free(op);
 }
 
-/* op->err says already why it is taken back. */
+/* op->err already holds the reason for the removal. */
 static void take_back(struct bundle_change_op *op)
 {
     struct err e = {0};
@@ -26,7 +26,7 @@ static void take_back(struct bundle_change_op *op)
         err_prefix(&op->err, "it stays in the settings (%s)", e.msg);
 }
 
-/* Secrets of the entry are encrypted; the settings get marks in their places. */
+/* Encrypts secrets of the entry; the settings contain marks in their place. */
 static void add_sealed(struct bundle_change_op *op)
 {
     const struct json *entry = op->entry;
@@ -90,7 +90,7 @@ static void roll_back(struct bundle_change_op *op, int code, str why)
     bundle_change_write(op);
 }
 
-/* One that is added switched off stays stopped. */
+/* A bundle that is added disabled stays stopped. */
 static bool is_as_wanted(const struct bundle_change_op *op, const struct bundle_info *i)
 {
     return i->state == BUNDLE_RUNNING ||
@@ -162,7 +162,7 @@ str bundle_change_text(const struct bundle_change_op *op)
     return op->text;
 }
 
-/* What is wrong at once is told in a turn of its own. */
+/* An error that is found immediately is reported in the next turn of the loop. */
 static void on_wrong(void *ctx)
 {
     bundle_change_finish(ctx, NULL);
@@ -174,8 +174,8 @@ void bundle_change_fail_later(struct bundle_change_op *op)
     timer_start(&op->timer, 0);
 }
 
-/* A package, a directory or an address, without what may be secret; a command is known by the name
- * that it gets (name_install). */
+/* Records a package, a directory or a URL without possible secrets; a command is recorded by the
+ * name that it gets (name_install). */
 static struct deed *begin_install(struct bundle_changer *c, const struct json *entry,
                                   const struct doer *by)
 {
@@ -191,7 +191,7 @@ static struct deed *begin_install(struct bundle_changer *c, const struct json *e
     return d;
 }
 
-/* The name under which it is found in every later record. */
+/* The name under which all later records mention the bundle. */
 static void name_install(struct deed *d, const struct json *entry, const struct bundle_entry *b)
 {
     str command = json_get_string(entry, "command");

@@ -1,50 +1,49 @@
-/* change.h - bundles are added and removed while nb runs.
+/* change.h - adds and removes bundles while nb runs.
  *
- * The settings are changed, the running set follows, and what becomes of it is awaited. A
- * bundle that does not come up is taken out of the settings again: an installation succeeds as
- * a whole or not at all. Loop thread only; files are written on the pool. */
+ * An operation changes the settings, lets the running set follow, and waits for the result. A
+ * bundle that does not start is removed from the settings again: an installation succeeds
+ * completely or changes nothing. Loop thread only; files are written on the pool. */
 #pragma once
 
 #include "bundle/bundle.h"
 #include "bundle/entry/install_rules.h"
 #include "workspace/deed.h"
 
-#define BUNDLE_CHANGE_MS 60000 /* for a download and a start */
+#define BUNDLE_CHANGE_MS 60000 /* for a download and a start together */
 
-struct bundle_changer { /* borrowed by every change until bundle_changer_done */
+struct bundle_changer { /* used by every change until bundle_changer_done */
     struct loop *loop;
     struct pool *pool;
     struct bundles *bundles;
     const char *settings_path;
-    const char
-        *credentials_dir; /* where secrets of new entries go; NULL = they stay in the entry */
+    const char *credentials_dir;    /* for secrets of new entries; NULL = they stay in the entry */
     struct json_strs allow_install; /* install_rules.h */
-    void (*look)(void *ctx);        /* the settings have been changed: follow them now */
+    void (*look)(void *ctx);        /* the settings have been changed: apply them now */
     void *ctx;
-    struct list_node ops; /* changes under way */
-    struct audit *audit;  /* where they are recorded; NULL = nowhere */
+    struct list_node ops; /* changes in progress */
+    struct audit *audit;  /* audit log; NULL = none */
 };
 
-struct bundle_change_op; /* one under way; dies with its callback */
+struct bundle_change_op; /* a change in progress; freed after its callback */
 
-/* b: the bundle as it runs now; NULL once it was removed, and on failure. err: NULL on success.
- * -EEXIST the name is taken, -ENOENT there is none, -EPERM protected or built in, -EINVAL no
- * entry, anything else: it did not start, and why. */
+/* b: the bundle in its present state; NULL after a removal, and on failure. err: NULL on success.
+ * -EEXIST the name is taken, -ENOENT there is no such bundle, -EPERM protected or built in, -EINVAL
+ * the entry is wrong; any other code: the bundle did not start, with the reason. */
 typedef void (*bundle_changed_fn)(void *ctx, struct bundle *b, const struct err *err);
 
-/* Everything is copied. Never call back before they return. Both are recorded with their result
- * in the audit log, as done by `by`. */
+/* Arguments are copied. These never call back before they return. Both are recorded in the audit
+ * log with their result, as done by `by`. */
 struct bundle_change_op *bundle_add(struct bundle_changer *c, const struct json *entry,
                                     const struct doer *by, bundle_changed_fn fn, void *ctx);
 struct bundle_change_op *bundle_remove(struct bundle_changer *c, str server_name,
                                        const struct doer *by, bundle_changed_fn fn, void *ctx);
 
-/* Values of the user_config of a bundle's manifest (bundle/configure.c). With `values`, an object,
- * they are stored like those of `nb config set`, and the bundle is restarted with them; null
- * forgets a value. Secrets, directories and files are refused (-EPERM, with the command that sets
- * them), and so is every value when `rights` are those of an admin and the bundle has secrets: a
- * value such as an address could send them elsewhere. is_check: only whether that would be refused.
- * Without `values` bundle_change_text says which there are. */
+/* Sets values of the user_config of a bundle's manifest (bundle/configure.c). With `values`, an
+ * object, they are stored like those of `nb config set`, and the bundle is restarted with them;
+ * null deletes a value. Secrets, directories and files are refused (-EPERM, with the command that
+ * sets them), and so is every value when `rights` are those of an admin and the bundle has secrets:
+ * a value such as an address could send them elsewhere. is_check: only report whether the change
+ * would be refused. Without `values`, bundle_change_text lists the options. */
 struct bundle_configure {
     str server_name;
     const struct json *values; /* or NULL */
@@ -54,9 +53,10 @@ struct bundle_configure {
 struct bundle_change_op *bundle_configure(struct bundle_changer *c,
                                           const struct bundle_configure *spec,
                                           const struct doer *by, bundle_changed_fn fn, void *ctx);
-/* What there is to say beside the result, for people; until the callback returns. */
+/* A text for people beside the result; valid until the callback returns. */
 str bundle_change_text(const struct bundle_change_op *op);
 
-void bundle_change_cancel(struct bundle_change_op *op); /* it still happens, unheard */
+/* the change still happens, without a callback */
+void bundle_change_cancel(struct bundle_change_op *op);
 /* Nobody waits for a change any more: what is being written still is, and nothing follows. */
 void bundle_changer_done(struct bundle_changer *c);

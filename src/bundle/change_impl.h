@@ -1,7 +1,7 @@
-/* change_impl.h - a change of a bundle under way. Private to change.c and configure.c.
+/* change_impl.h - a change of a bundle in progress. Private to change.c and configure.c.
  *
- * `write` runs on the pool and leaves its failure in err. When it has succeeded, `await` is called
- * on the loop every LOOK_MS with the bundle as it is then (or NULL) until it finishes the op. */
+ * `write` runs on the pool and stores its failure in err. After success, `await` is called on the
+ * loop every LOOK_MS with the present bundle (or NULL) until it finishes the op. */
 #pragma once
 
 #include "bundle/change.h"
@@ -9,19 +9,19 @@
 
 struct bundle_change_op {
     struct list_node node;     /* in by->ops */
-    struct bundle_changer *by; /* NULL once it is done with */
+    struct bundle_changer *by; /* NULL after bundle_changer_done */
     struct arena arena;
-    const char *settings_path;   /* its own: the pool may be at it when by has gone */
+    const char *settings_path;   /* a copy: the pool may use it after `by` has ended */
     const char *credentials_dir; /* or NULL */
-    const struct json *entry;    /* of a bundle that is added */
+    const struct json *entry;    /* for a bundle that is added */
     str name;
     str text;             /* bundle_change_text */
-    bundle_changed_fn fn; /* NULL = nobody listens any more */
+    bundle_changed_fn fn; /* NULL = cancelled, no callback */
     void *ctx;
     void (*write)(struct bundle_change_op *op);
     void (*written)(struct bundle_change_op *op); /* loop thread, before `await`; may finish it */
     void (*await)(struct bundle_change_op *op, struct bundle *b);
-    void *state; /* of configure.c */
+    void *state; /* for configure.c */
     struct err err;
     uint64_t until_ms;
     bool is_rollback, is_writing;
@@ -33,7 +33,7 @@ struct bundle_change_op {
 struct bundle_change_op *bundle_change_new(struct bundle_changer *c, bundle_changed_fn fn,
                                            void *ctx);
 void bundle_change_write(struct bundle_change_op *op);
-void bundle_change_wait(struct bundle_change_op *op); /* for the next look */
-/* With op->err; in a turn of its own. */
+void bundle_change_wait(struct bundle_change_op *op); /* for the next call of await */
+/* Fails with op->err in the next turn of the loop. */
 void bundle_change_fail_later(struct bundle_change_op *op);
 void bundle_change_finish(struct bundle_change_op *op, struct bundle *b);

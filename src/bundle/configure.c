@@ -49,7 +49,7 @@ static int refuse_option(const struct configuration *c, const struct manifest_op
                    is_secret(o) ? "`, which asks for the value" : "=PATH`");
 }
 
-/* A value may stand on the command line, perhaps in front of the program of an interpreter. */
+/* A value may become part of the command line, perhaps before the script of an interpreter. */
 static bool looks_like_option(const struct manifest_option *o, str text)
 {
     return o->type == OPTION_STRING && str_starts(text, STR("-"));
@@ -206,7 +206,7 @@ static void configure_written(struct bundle_change_op *op)
         bundle_change_finish(op, b);
         return;
     }
-    bundle_restart(b); /* a running bundle has its values from when it was started */
+    bundle_restart(b); /* a running bundle uses the values from its start */
     bundle_change_wait(op);
 }
 

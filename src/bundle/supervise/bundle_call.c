@@ -1,8 +1,22 @@
-/* bundle_call.c - a request, and its one repetition.
+/* bundle_call.c - a request to a bundle, and its one repetition.
  *
- * A call waits (sent == NULL) until there is a connection that is ready for it. When the connection
- * is lost during the call, a call that can be repeated without harm waits once more, for the next
- * connection; every other call is answered with an error that says that its effect is unknown. */
+ *   bundle_request_in --> planning --> waiting --send_call--> sent --on_call_done--> answered
+ *                         (c->plan)       ^                  (c->sent)    |    |
+ *                                         +------ may_repeat: once -------+    +--> c->rights
+ *
+ *   planning  only a command in the directory of a terminal: its sandbox is made on the pool
+ *   waiting   for a connection that is ready, for the list of tools, and for a place (places.c)
+ *   sent      the connection has it; it calls on_call_done exactly once, also when it is lost
+ *   rights    refused for want of a scope; answered when the scope is stored (step_up.h)
+ *
+ * bundle_request_in sends immediately if no other call waits. Everything else is sent or refused by
+ * on_dispatch, which runs in a turn of the loop of its own after every event that could let a call
+ * continue (bundle_dispatch_later): no callback comes from inside bundle_request, and several
+ * events cause one pass.
+ *
+ * When the connection is lost during a call, a call that can be repeated without harm waits once
+ * more, for the next connection; every other call is answered with an error that says that its
+ * effect is not known. */
 #include <assert.h>
 #include <errno.h>
 
@@ -12,14 +26,14 @@
 #include "bundle/supervise/bundle_impl.h"
 #include "bundle/supervise/grant_plan.h"
 
-/* A call that was refused for want of rights, while the scope is noted (step_up.h). It outlives the
- * call that is cancelled meanwhile. */
+/* A call that was refused for want of rights, while the scope is being stored (step_up.h). It
+ * outlives a call that is cancelled meanwhile. */
 struct rights_wait {
-    struct bundle_call *call; /* NULL once cancelled */
+    struct bundle_call *call; /* NULL after bundle_cancel */
     struct bundles *set;
 };
 
-static void call_free(struct bundle_call *c)
+static void bundle_call_free(struct bundle_call *c)
 {
     struct bundle *b = c->bundle;
     if (c->plan)
@@ -28,20 +42,20 @@ static void call_free(struct bundle_call *c)
     list_del(&c->node);
     arena_done(&c->arena);
     free(c);
-    bundle_dispatch_later(b); /* its place is free */
+    bundle_dispatch_later(b); /* its place may be used by another call */
     if (b->is_removed || b->set->is_stopping)
         defer_start(b->set->conf.loop, &b->set->sweep);
 }
 
-static void answer(struct bundle_call *c, const struct mcp_reply *r)
+static void bundle_call_answer(struct bundle_call *c, const struct mcp_reply *r)
 {
     struct call_relay relay = c->relay;
-    call_free(c);
+    bundle_call_free(c);
     relay.to.done(relay.ctx, r);
 }
 
-/* A task lives in the server that was lost: to ask another one about it, or to begin it
- * again, would be wrong. */
+/* A task exists only in the server that was lost: the next one does not know it, and must not run
+ * it a second time. */
 static bool is_about_task(const struct mcp_request *req)
 {
     return req->is_task || json_get(req->params, "task") || str_starts(req->method, STR("tasks/"));
@@ -60,14 +74,14 @@ static bool is_lost_in_call(const struct bundle *b, const struct err *err)
     case -ECONNRESET:
     case -EPIPE:
         return true;
-    case -ECANCELED: /* we have closed it under the call */
+    case -ECANCELED: /* nb has closed the connection during the call */
         return b->is_lost;
     }
     return false;
 }
 
-/* A second time changes nothing: by its method, or because the server says so of the tool. Nothing
- * said means no, as the protocol has it. */
+/* A second execution changes nothing: because of the method, or because the server declares it for
+ * the tool. The protocol's default for a missing hint is no. */
 static bool is_repeatable(const struct bundle_call *c)
 {
     const struct bundle_toolset *t = &c->bundle->tools;
@@ -83,7 +97,7 @@ static bool is_repeatable(const struct bundle_call *c)
     return false;
 }
 
-/* What was refused at the door had no effect: it is repeated with another token. */
+/* A refused token means that the call had no effect: it is repeated with a new token. */
 static bool is_token_error(const struct bundle *b, const struct err *err)
 {
     return b->entry.oauth.is_on && err->code == -EKEYREJECTED;
@@ -108,7 +122,7 @@ static void answer_lost(struct bundle_call *c, const struct mcp_reply *r)
     err_set(&err, r->err->code,
             "it ended during the call, and it is not known whether the call took effect: %.900s",
             r->err->msg);
-    answer(c, &(struct mcp_reply){.err = &err});
+    bundle_call_answer(c, &(struct mcp_reply){.err = &err});
 }
 
 /* ---- more rights ---- */
@@ -127,10 +141,10 @@ static void on_scope_noted(void *ctx, const struct err *why)
     c->bundle->wants_rights |= why->code == -ENOKEY;
     if (c->bundle->wants_rights)
         people_wants_rights(c->bundle);
-    answer(c, &(struct mcp_reply){.err = why});
+    bundle_call_answer(c, &(struct mcp_reply){.err = why});
 }
 
-/* False: the refusal is not about rights that a sign-in can give. */
+/* Returns false when a sign-in cannot give the missing rights. */
 static bool begin_step_up(struct bundle_call *c, const struct mcp_reply *r)
 {
     struct bundle *b = c->bundle;
@@ -152,11 +166,12 @@ static bool begin_step_up(struct bundle_call *c, const struct mcp_reply *r)
     return true;
 }
 
-/* ---- the server's answers ---- */
+/* ---- answers of the server ---- */
 
-static void on_done(void *ctx, const struct mcp_reply *r)
+static void on_call_done(void *ctx, const struct mcp_reply *r)
 {
     struct bundle_call *c = ctx;
+    assert(c->sent && !c->rights && !c->plan);
     struct bundle *b = c->bundle;
     c->sent = NULL;
     places_answered(c);
@@ -168,20 +183,20 @@ static void on_done(void *ctx, const struct mcp_reply *r)
         if (r->err && bundle_call_is_tool(c) && is_lost_in_call(b, r->err))
             answer_lost(c, r);
         else
-            answer(c, r);
+            bundle_call_answer(c, r);
         return;
     }
     c->is_second = true;
     b->is_token_refused |= is_token_error(b, r->err);
     if (is_unreachable || is_token_error(b, r->err))
         supervise_kill(b, r->err->msg);
-    else if (!bundle_is_child(b)) /* one request was lost, the server was not */
+    else if (!bundle_is_child(b)) /* only this request was lost, not the connection */
         bundle_dispatch_later(b);
 }
 
 /* ---- waiting ---- */
 
-/* What callers may say in _meta: nothing that only nb says to its own shell. */
+/* The caller's _meta without the members that only nb may send to its own shell. */
 static struct json *callers_meta(struct bundle_call *c)
 {
     const struct json *given = json_get(c->req.params, "_meta");
@@ -192,7 +207,7 @@ static struct json *callers_meta(struct bundle_call *c)
     return meta;
 }
 
-/* Of a command of the built-in shell. The parameters are the call's own copy. */
+/* For a command of the built-in shell. The parameters are the call's own copy. */
 static void add_shell_meta(struct bundle_call *c)
 {
     struct json *params = (struct json *)c->req.params, *meta = callers_meta(c);
@@ -208,9 +223,10 @@ static void add_shell_meta(struct bundle_call *c)
 
 static void send_call(struct bundle_call *c)
 {
+    assert(!c->sent && !c->rights && !c->plan && bundle_takes_calls(c->bundle));
     if (c->bundle->entry.kind == BUNDLE_BUILT_IN && bundle_call_is_tool(c))
         add_shell_meta(c);
-    struct mcp_call_events ev = call_relay_events(&c->relay, on_done);
+    struct mcp_call_events ev = call_relay_events(&c->relay, on_call_done);
     if (bundle_call_is_tool(c) && mcp_tool_needs_task(connections_main(c->bundle->connections),
                                                       json_get_string(c->req.params, "name")))
         c->req.is_task = true;
@@ -218,21 +234,21 @@ static void send_call(struct bundle_call *c)
     c->sent = connections_request(c->bundle->connections, &c->req, &ev, c);
 }
 
-/* Tools that wait for approval are not called, whoever asks and by whatever way. */
+/* Every call passes here: a tool that waits for approval cannot be called in any way. */
 static bool is_approved(const struct bundle_call *c)
 {
     return !bundle_call_is_tool(c) ||
            bundle_has_tool(c->bundle, json_get_string(c->req.params, "name"));
 }
 
-/* A tool is called only after this connection has shown its definition. */
+/* A tool is called only after this connection has listed it, because it may have changed. */
 static bool may_send(const struct bundle_call *c)
 {
     return bundle_takes_calls(c->bundle) && (c->bundle->is_listed || !bundle_call_is_tool(c)) &&
            places_has_one(c);
 }
 
-/* The one whose person has the fewest calls under way; of several the one that came first. */
+/* The call whose person has the fewest running calls; among equals the oldest. */
 static struct bundle_call *next_sendable(const struct bundle *b)
 {
     struct bundle_call *next = NULL;
@@ -255,7 +271,7 @@ static void refuse_tool(struct bundle_call *c)
     struct err err = {0};
     err_set(&err, -ENOENT, "%.*s has no approved tool of this name",
             STR_ARG(c->bundle->entry.server_name));
-    answer(c, &(struct mcp_reply){.err = &err});
+    bundle_call_answer(c, &(struct mcp_reply){.err = &err});
 }
 
 static struct bundle_call *first_waiting(const struct bundle *b)
@@ -288,9 +304,9 @@ void bundle_calls_fail(struct bundle *b, const struct err *err)
         list_del(node);
         list_push(&given_up, node);
     }
-    /* One at a time from the front: an answer may cancel others of them. */
+    /* One at a time from the front, because a callback may cancel others of them. */
     while (!list_empty(&given_up))
-        answer(LIST_ENTRY(given_up.next, struct bundle_call, node), &r);
+        bundle_call_answer(LIST_ENTRY(given_up.next, struct bundle_call, node), &r);
 }
 
 static struct bundle_call *first_surplus(const struct bundle *b)
@@ -303,7 +319,7 @@ static struct bundle_call *first_surplus(const struct bundle *b)
     return NULL;
 }
 
-/* One at a time: an answer may cancel others of them. */
+/* One at a time, because a callback may cancel others of them. */
 static void refuse_surplus(struct bundle *b)
 {
     struct err err = {0};
@@ -311,7 +327,7 @@ static void refuse_surplus(struct bundle *b)
     err_set(&err, -EBUSY, "%.*s is busy: too many calls wait for it",
             STR_ARG(b->entry.server_name));
     while ((c = first_surplus(b)) != NULL)
-        answer(c, &(struct mcp_reply){.err = &err});
+        bundle_call_answer(c, &(struct mcp_reply){.err = &err});
 }
 
 static void refuse_waiting(struct bundle *b)
@@ -324,7 +340,7 @@ static void refuse_waiting(struct bundle *b)
     bundle_calls_fail(b, &err);
 }
 
-/* Nobody's request is sent by a server where each person signs in: there is no token for it. */
+/* A server where each person signs in has no token for a request without a person. */
 static void refuse_all(struct bundle *b)
 {
     while (!list_empty(&b->calls)) {
@@ -334,7 +350,7 @@ static void refuse_all(struct bundle *b)
             err_set(&why, -ENOKEY,
                     "each person signs in to %.*s, and this request belongs to no person",
                     STR_ARG(b->entry.server_name));
-        answer(c, &(struct mcp_reply){.err = &why});
+        bundle_call_answer(c, &(struct mcp_reply){.err = &why});
     }
 }
 
@@ -347,7 +363,7 @@ static void on_dispatch(void *ctx)
         return;
     }
     refuse_surplus(b);
-    if (b->is_waiting) {
+    if (b->is_waiting) { /* the first call starts it; on_bundle_ready dispatches again */
         supervise_start(b);
         return;
     }
@@ -355,6 +371,7 @@ static void on_dispatch(void *ctx)
         refuse_waiting(b);
         return;
     }
+    /* A remote server that failed repeatedly: no call waits for the next attempt in 30 s. */
     if (supervise_is_cooling(b) && !b->connections && !b->start) {
         refuse_waiting(b);
         return;
@@ -381,7 +398,7 @@ void bundle_calls_init(struct bundle *b)
     defer_init(&b->dispatch, on_dispatch, b);
 }
 
-/* ---- the caller's side ---- */
+/* ---- functions for callers ---- */
 
 struct bundle_call *bundle_request(struct bundle *b, const struct mcp_request *req,
                                    const struct mcp_call_events *ev, void *ctx)
@@ -396,7 +413,7 @@ struct bundle_call *bundle_request_for(struct bundle *b, str person, const struc
     return bundle_request_in(b, person, &NONE, req, ev, ctx);
 }
 
-/* The person and the model can do something about it: that is an answer of the tool. */
+/* The person and the model can solve this, so it is a result of the tool, not an error. */
 static void answer_unusable(struct bundle_call *c, const struct err *err)
 {
     struct arena a;
@@ -408,7 +425,7 @@ static void answer_unusable(struct bundle_call *c, const struct err *err)
     json_push(&a, content, *text);
     json_set(&a, result, STR("content"), *content);
     json_set(&a, result, STR("isError"), json_of_bool(true));
-    answer(c, &(struct mcp_reply){.result = result});
+    bundle_call_answer(c, &(struct mcp_reply){.result = result});
     arena_done(&a);
 }
 
@@ -435,12 +452,13 @@ struct bundle_call *bundle_request_in(struct bundle *b, str person, const struct
     c->req.method = arena_str(&c->arena, req->method);
     c->req.log_level = arena_str(&c->arena, req->log_level);
     if (bundle_is_child(b))
-        c->req.input_schema = NULL; /* it is for headers, and a pipe has none */
+        c->req.input_schema = NULL; /* needed for HTTP headers only */
     const struct json **docs[] = {&c->req.params, &c->req.capabilities, &c->req.input_schema};
     for (size_t i = 0; i < ARRAY_LEN(docs); i++)
         *docs[i] = *docs[i] ? json_clone(&c->arena, *docs[i]) : NULL;
     c->relay = (struct call_relay){*ev, ctx};
     places_enter(c, person);
+    /* Without waiting calls the fair order does not matter: save one turn of the loop. */
     bool is_first = !c->is_refused && !first_waiting(b);
     list_push(&b->calls, &c->node);
     if (grant->path.n > 0 && b->entry.kind == BUNDLE_BUILT_IN && bundle_call_is_tool(c)) {
@@ -459,7 +477,7 @@ struct bundle_call *bundle_request_refused(struct bundle *b, const struct err *w
 {
     static const struct mcp_request NOTHING;
     struct bundle_call *c = bundle_request(b, &NOTHING, ev, ctx);
-    assert(people_is_face(b)); /* others would send it */
+    assert(people_is_face(b)); /* other bundles would send it */
     c->refusal = *why;
     return c;
 }
@@ -470,5 +488,5 @@ void bundle_cancel(struct bundle_call *c, const char *reason)
         connections_cancel(c->sent, reason);
     if (c->rights)
         c->rights->call = NULL;
-    call_free(c);
+    bundle_call_free(c);
 }

@@ -1,11 +1,12 @@
-/* bundle_start.c - an attempt: from an entry to a connection.
+/* bundle_start.c - one attempt to start: from an entry to a connection.
  *
- *   resolve the package -> what sandbox is there -> plan the command line (pool) -> dial
- *   or, of npx: what sandbox is there -> install the package, unless it is there -> plan -> dial
- *   or, of a remote one: its token -> dial
+ *   package:  resolve the package -> probe the sandbox -> plan the command line (pool) -> dial
+ *   npx:      probe the sandbox -> install the package unless it is installed -> plan -> dial
+ *   remote:   fetch the token -> dial
  *
- * Given up at any point by start_cancel; only a job on the pool, an installation and a token are
- * waited for, by the attempt's own memory, not by the bundle. */
+ * start_cancel gives the attempt up at any point: s->bundle becomes NULL, and the bundle may be
+ * freed. A job on the pool, an installation and a token request still run to their end; the attempt
+ * frees its own memory then. */
 #include <errno.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -20,7 +21,7 @@
 #include "bundle/supervise/bundle_impl.h"
 
 struct start {
-    struct bundle *bundle; /* NULL once given up */
+    struct bundle *bundle; /* NULL after start_cancel */
     struct bundles *set;
     struct arena arena;
     struct resolve *resolve;
@@ -28,9 +29,9 @@ struct start {
     struct npm_install *install;
     struct sandbox_waiter waiter;
     struct job job;
-    bool is_planning; /* the pool works on it */
+    bool is_planning; /* a job runs on the pool */
 
-    struct bundle_entry entry; /* a copy: the pool reads it */
+    struct bundle_entry entry; /* a copy, because the pool reads it */
     struct sandbox_want want;
     struct sandbox_plan plan;
     int rc;
@@ -48,7 +49,7 @@ static void start_free(struct start *s)
     defer_start(set->conf.loop, &set->sweep);
 }
 
-/* The attempt has failed before there was a connection. */
+/* The attempt failed before there was a connection. */
 static void give_up(struct start *s)
 {
     struct bundle *b = s->bundle;
@@ -74,7 +75,7 @@ static unsigned fetch_flags_of(const struct bundle *b)
     return bundle_entry_fetch_flags(&b->entry, b->set->conf.allow_insecure_remotes);
 }
 
-/* The dial lives as long as the connection: guests use it again. */
+/* The dial lives as long as the connection, because private connections use it too. */
 static void dial_remote(struct bundle *b, const struct bundle_entry *e)
 {
     struct arena *a = &b->dial_arena;
@@ -118,7 +119,7 @@ static void dial_child(struct bundle *b, struct start *s)
     };
     b->facts.sandbox = arena_str(&b->facts.arena, s->plan.description);
     b->cgroup = s->want.cgroup ? str_dup(str_from(s->want.cgroup)) : NULL;
-    s->want.cgroup = NULL; /* goes with the connection from now on */
+    s->want.cgroup = NULL; /* from now on it belongs to the connection */
 }
 
 static void open_connection(struct start *s)
@@ -157,7 +158,7 @@ static int make_directory(const char *path, struct err *e)
     return 0;
 }
 
-/* Each command of the bash bundle gets its own leaf: its server makes them. */
+/* Each command of the bash bundle gets its own leaf: the bash server creates them. */
 static const char *make_cgroup(struct start *s)
 {
     struct cgroup_limits limits = {bundle_memory_max(&s->entry), PROCESS_TASKS_MAX};
@@ -229,8 +230,8 @@ static void on_npm_installed(void *ctx, const struct npm_package *p, const struc
     plan(s, s->want.offer);
 }
 
-/* Usually it is there, and this only looks. An entry without a pin, or one whose files are
- * damaged, is installed now. */
+/* Usually the package is installed, and this only checks it. An entry without a pin, or with
+ * damaged files, is installed now. */
 static void install_npm(struct start *s, const struct sandbox_offer *offer)
 {
     static const struct npm_events EVENTS = {on_install_progress, on_npm_installed};
@@ -257,10 +258,10 @@ static void on_offer(void *ctx, const struct sandbox_offer *offer)
         plan(s, offer);
 }
 
-/* ---- what is to be run ---- */
+/* ---- the command to run ---- */
 
-/* In a terminal it works where its user does; on a server it has a room of its own. The plan is
- * that of one command: the server of the tool is nb itself and makes a sandbox for each call. */
+/* In a terminal bash works in the user's directory; on a server it works in its data directory. The
+ * plan is that of one command: the bash server is nb itself and creates a sandbox for each call. */
 static void set_built_in(struct start *s)
 {
     static const char *const SHELL[] = {"/bin/sh", NULL};
@@ -316,7 +317,7 @@ static void resolve_package(struct start *s)
     s->resolve = bundle_resolve(set->resolver, &s->entry, s->want.data_dir, on_resolved, s);
 }
 
-/* ---- beginning and giving up ---- */
+/* ---- beginning and cancelling ---- */
 
 static void forget_package(struct bundle *b)
 {

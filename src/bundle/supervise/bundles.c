@@ -1,4 +1,4 @@
-/* bundles.c - the set, and how it follows the settings. */
+/* bundles.c - the set of bundles, and how it follows the settings. */
 #include <assert.h>
 #include <errno.h>
 
@@ -27,7 +27,7 @@ struct bundles *bundles_new(const struct bundles_conf *conf)
     return s;
 }
 
-/* ---- looking ---- */
+/* ---- finding ---- */
 
 size_t bundles_count(const struct bundles *s)
 {
@@ -40,7 +40,7 @@ struct bundle *bundles_at(const struct bundles *s, size_t i)
     return s->items[i];
 }
 
-/* Where it is, or where it would have to be. */
+/* The index of the name, or the index where it would be inserted. */
 static size_t place_of(const struct bundles *s, str name)
 {
     size_t from = 0, to = s->n;
@@ -103,7 +103,7 @@ static void change(struct bundle *b, const struct bundle_entry *e)
     if (is_alike)
         return;
     b->era = MCP_ERA_UNKNOWN;
-    watch_know_tools(b, STR("[]")); /* it may be another server now */
+    watch_know_tools(b, STR("[]")); /* the entry may be a different server now */
     if (e->is_disabled)
         supervise_stop(b, "disabled in the settings");
     else
@@ -169,7 +169,7 @@ void bundles_apply(struct bundles *s, const struct bundle_entry *entries, size_t
         apply_one(s, &bash);
 }
 
-/* ---- the end ---- */
+/* ---- stopping ---- */
 
 static void sweep_leaving(struct bundles *s)
 {
@@ -193,7 +193,7 @@ static bool is_stopped(struct bundles *s)
     return memory_watch_stop(s->memory);
 }
 
-/* Started by whatever ends. */
+/* Scheduled by everything that ends. */
 static void on_sweep(void *ctx)
 {
     struct bundles *s = ctx;

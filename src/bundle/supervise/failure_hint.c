@@ -4,7 +4,7 @@
 
 #include "base/utf8.h"
 
-#define TAIL_BYTES    4096 /* of stderr that are looked through */
+#define TAIL_BYTES    4096 /* bytes of stderr to search */
 #define LAST_WORD_MAX 300
 
 static const char *const FILE_SIGNS[] = {
@@ -57,7 +57,7 @@ static str last_line(str text)
     return last;
 }
 
-/* What it said since it was started last: behind our own latest note. */
+/* The server's own lines since its last start: those after nb's latest note. */
 static str own_words(str said)
 {
     str rest = said, line;
@@ -68,7 +68,7 @@ static str own_words(str said)
     return said.n > TAIL_BYTES ? str_skip(said, said.n - TAIL_BYTES) : said;
 }
 
-/* For people, possibly in a terminal: no control characters. */
+/* People read this, possibly in a terminal: no control characters. */
 static void add_words(struct buf *out, str words)
 {
     size_t from = out->n;

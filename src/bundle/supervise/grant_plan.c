@@ -15,15 +15,15 @@ struct grant_plan {
     struct bundles *set;
     struct arena arena;
     struct dir_grant grant;
-    struct bundle_entry entry; /* a copy: the pool reads it */
+    struct bundle_entry entry; /* a copy, because the pool reads it */
     struct sandbox_want want;
     struct sandbox_waiter waiter;
     struct deferred begin;
     struct job job;
-    bool is_planning; /* the pool works on it */
+    bool is_planning; /* a job runs on the pool */
     str sandbox;
     struct err err;
-    grant_plan_fn fn; /* NULL once cancelled */
+    grant_plan_fn fn; /* NULL after grant_plan_cancel */
     void *ctx;
 };
 
@@ -38,7 +38,7 @@ static void plan_free(struct grant_plan *p)
 
 /* ---- pool thread ---- */
 
-/* A home that is not there, or is everything, is not shown. */
+/* A home directory that does not exist, or is the whole file system, is not shown. */
 static bool is_home_shown(const char *home)
 {
     return strcmp(home, "/") != 0 && access(home, R_OK | X_OK) == 0;

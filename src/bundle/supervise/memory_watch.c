@@ -1,7 +1,7 @@
-/* memory_watch.c - the memory and the processes of all children of the set, every few seconds.
+/* memory_watch.c - measures memory and processes of all children of the set, every few seconds.
  *
- * One look at /proc serves all bundles. With each look the data directory of one bundle is
- * measured, of each in its turn: a look at a directory takes up to a second. */
+ * One pass over /proc serves all bundles. Each pass also measures the data directory of one bundle,
+ * in turn, because one directory takes up to a second. */
 #include <assert.h>
 
 #include "bundle/confine/disk_usage.h"
@@ -13,10 +13,10 @@
 
 struct sample {
     int pid;
-    bool is_wrapped; /* in bubblewrap: /tmp and its like are its own */
+    bool is_wrapped; /* in bubblewrap: /tmp and similar directories are its own */
     int64_t memory_max;
     struct process_usage usage;
-    const char *data_dir; /* to be measured this time; or NULL */
+    const char *data_dir; /* to be measured in this pass; or NULL */
     struct disk_usage disk;
 };
 
@@ -27,8 +27,8 @@ struct memory_watch {
     bool is_looking, is_stopped;
     struct sample samples[BUNDLES_MAX + 1];
     size_t n;
-    size_t turn;        /* whose directory is measured */
-    struct arena arena; /* of its path */
+    size_t turn;        /* the bundle whose directory is measured */
+    struct arena arena; /* owns that path */
 };
 
 static void work(struct job *j)
@@ -68,7 +68,7 @@ static void explain_processes(const struct process_usage *u, char ret[ERR_MAX])
              is_many ? "processes" : "threads", is_many ? PROCESS_COUNT_MAX : PROCESS_TASKS_MAX);
 }
 
-/* The commands of the bash bundle have limits of their own (bash_watch.h): one that goes over a
+/* The commands of the bash bundle have their own limits (bash_watch.h): a command that exceeds a
  * limit must not end the commands of others. */
 static void judge(struct bundle *b, const struct process_usage *u)
 {
@@ -89,8 +89,8 @@ static bool is_over(const struct bundle *b, const struct disk_usage *u)
     return u->bytes > bundle_disk_max(&b->entry) || u->files > DISK_FILES_MAX;
 }
 
-/* A server is stopped until somebody has made room: restarted, it would only write on. Commands of
- * bash go on without the right to write, so that people can delete what is too much. */
+/* A server stays stopped until a person has deleted files: restarted, it would continue to write.
+ * Commands of bash continue without the right to write, so that people can delete files. */
 static void judge_disk(struct bundle *b, const struct disk_usage *u)
 {
     char reason[ERR_MAX];

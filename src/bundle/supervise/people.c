@@ -1,13 +1,13 @@
 /* people.c - a server where each person signs in with an account of their own.
  *
  *   face   the bundle that everybody sees: name, tools, pins, state. It has no connection.
- *   own    a bundle of one person, known to this file alone: a connection with that person's token,
- *          with the same life as any other (supervise.c), made by the person's first call
+ *   own    a bundle of one person, known only to this file: a connection with that person's
+ *          token, with the same states as any other (supervise.c), created by the first call
  *
- * A request says whose it is, and goes to that person's connection or nowhere. There are at most
- * BUNDLE_PEOPLE_MAX connections; one that was not used for BUNDLE_PERSON_IDLE_MS closes. Tools are
- * pinned once for all; the face lists those that any connection has shown, after a restart those
- * that are pinned. A person can call a tool only if their own connection has shown it. */
+ * A request names its person, and is sent over that person's connection or not at all. There are at
+ * most BUNDLE_PEOPLE_MAX connections; one that was not used for BUNDLE_PERSON_IDLE_MS closes. Tools
+ * are pinned once for all; the face lists those that any connection has shown, after a restart
+ * those that are pinned. A person can call a tool only if their own connection has shown it. */
 #include <assert.h>
 #include <errno.h>
 
@@ -17,11 +17,11 @@
 #include "bundle/supervise/bundle_impl.h"
 
 struct person {
-    struct list_node node; /* of bundle.people; those used last are at the end */
+    struct list_node node; /* in bundle.people, the most recently used at the end */
     struct bundle *face;
     char *user_id;
-    bool has_token;     /* one is stored, and was not refused */
-    bool wants_rights;  /* a call was refused that another sign-in can allow */
+    bool has_token;     /* a token is stored, and was not refused */
+    bool wants_rights;  /* a call was refused that a new sign-in can allow */
     struct bundle *own; /* or NULL */
     struct timer idle;
 };
@@ -77,7 +77,7 @@ static void person_free(struct person *p)
     free(p);
 }
 
-/* The connection ends; what it still has to answer it answers meanwhile. */
+/* Closes the connection; it still answers the requests in progress. */
 static void close_own(struct person *p, const char *reason)
 {
     struct bundle *own = p->own;
@@ -103,7 +103,7 @@ static uint64_t idle_ms(const struct bundle *face)
     return ms ? ms : BUNDLE_PERSON_IDLE_MS;
 }
 
-/* Also soon after a connection could not be made: the next call tries again. */
+/* Also called soon after a failed connection: the next call tries again. */
 static void on_idle(void *ctx)
 {
     struct person *p = ctx;
@@ -116,7 +116,7 @@ static void on_idle(void *ctx)
         person_free(p);
 }
 
-/* ---- what is stored ---- */
+/* ---- stored accounts ---- */
 
 static void list_work(struct job *j) /* pool thread */
 {
@@ -185,7 +185,7 @@ static void on_listed(struct job *j)
     defer_start(face->set->conf.loop, &face->set->sweep);
 }
 
-/* ---- life of a face ---- */
+/* ---- states of a face ---- */
 
 void people_init(struct bundle *b)
 {
@@ -204,7 +204,7 @@ void people_open(struct bundle *face)
 {
     struct err e = {0};
     if (bundle_entry_check_url(&face->entry, face->set->conf.allow_insecure_remotes, &e) < 0) {
-        e.code = -EINVAL; /* no sign-in helps */
+        e.code = -EINVAL; /* a sign-in would not help */
         supervise_failed(face, &e);
         return;
     }
@@ -246,9 +246,9 @@ void people_judge_again(struct bundle *face)
     }
 }
 
-/* ---- what a connection tells ---- */
+/* ---- events of a connection ---- */
 
-/* The tools of this list, then those that others have shown before. */
+/* The tools of this list, then those that other connections have shown before. */
 static void merge_tools(struct bundle *face, const struct json *list)
 {
     struct arena a;
@@ -272,7 +272,7 @@ static void merge_tools(struct bundle *face, const struct json *list)
     arena_done(&a);
 }
 
-/* What the server says of itself; not its instructions, which may be about one person. */
+/* Facts about the server; not its instructions, which may be about one person. */
 static void learn_server(struct bundle *face, const struct bundle *own)
 {
     struct server_facts *f = &face->server;
@@ -290,7 +290,7 @@ static void set_needs(struct person *p, bool has_token, bool wants_rights)
         return;
     p->has_token = has_token;
     p->wants_rights = wants_rights;
-    bundle_changed(p->face, BUNDLE_STATE); /* pages look again */
+    bundle_changed(p->face, BUNDLE_STATE); /* so that pages ask again */
 }
 
 void people_changed(struct bundle *own, enum bundle_change what)
@@ -332,7 +332,7 @@ static struct bundle *open_own(struct person *p)
     return own;
 }
 
-/* Connections there are; *ret: of those that do nothing, the one that was not used for longest. */
+/* Number of connections; *ret: the idle connection that was not used for the longest time. */
 static size_t count_open(const struct bundle *face, struct person **ret)
 {
     size_t n = 0;
@@ -358,7 +358,7 @@ static int make_room(struct bundle *face, struct err *e)
     return 0;
 }
 
-/* The person's connection, made when there is none; NULL with the reason. */
+/* The person's connection, opened when there is none; NULL with the reason. */
 static struct bundle *take_own(struct bundle *face, str user_id, struct err *e)
 {
     struct arena a;
@@ -420,7 +420,7 @@ void bundle_account_changed(struct bundle *b, str user_id, bool is_signed_in)
     set_needs(p, is_signed_in, false);
     if (is_signed_in && b->state == BUNDLE_RUNNING) {
         struct err e = {0};
-        (void)take_own(b, user_id, &e); /* its tools become known */
+        (void)take_own(b, user_id, &e); /* to list its tools */
     } else {
         timer_start(&p->idle, 0);
     }

@@ -1,10 +1,10 @@
-/* pin_watch.c - the pins of one bundle: read before its first list, kept when they change.
+/* pin_watch.c - the pins of one bundle: loaded before its first list, saved when they change.
  *
  *   created -> loading (pool) -> loaded; then any number of saves, one at a time
  *
- * The first list that a bundle shows is trusted and pinned, except for tools that imitate others
- * or hide characters; from then on only what equals its pin is offered. A pin file that cannot be
- * read quarantines everything: nobody can say what was accepted. */
+ * The first list of a bundle is trusted and pinned, except for tools that imitate others or have
+ * hidden characters; from then on only tools that equal their pin are offered. A pin file that
+ * cannot be read quarantines everything, because it is not known what was approved. */
 #include <errno.h>
 #include <unistd.h>
 
@@ -12,7 +12,7 @@
 #include "bundle/supervise/bundle_impl.h"
 #include "os/file.h"
 
-#define REMEMBER_MAX 64 /* lists of trusted tools that a process writes: each stays in memory */
+#define REMEMBER_MAX 64 /* lists of trusted tools that one process writes: each stays in memory */
 
 bool pins_are_used(const struct bundle *b)
 {
@@ -142,15 +142,15 @@ void pins_done(struct bundle *b)
     arena_done(&b->pins.arena);
 }
 
-/* ---- judging a list ---- */
+/* ---- comparing a list with the pins ---- */
 
-/* A person's own connection has no pins but those of its face. */
+/* A person's own connection uses the pins of its face. */
 static struct bundle_pins *pins_of(const struct bundle *b)
 {
     return &people_face((struct bundle *)b)->pins;
 }
 
-/* Pins of a bundle that came from elsewhere, under the same name, mean nothing for this one. */
+/* Pins of a different bundle under the same name do not apply to this one. */
 static const struct json *known(const struct bundle *b)
 {
     char source[SHA256_HEX_LEN + 1];
@@ -198,7 +198,7 @@ struct judge {
     const struct pin_other *others;
     size_t nothers;
     bool has_others;
-    size_t bytes; /* of definitions so far */
+    size_t bytes; /* size of the definitions so far */
     struct arena scratch;
 };
 
@@ -236,7 +236,7 @@ static str shadowed(struct judge *j, const struct json *tool)
     return pin_shadow(&j->scratch, j->b->entry.server_name, tool, j->others, j->nothers);
 }
 
-/* False when it has to wait for a person. */
+/* False when the tool has to wait for approval. */
 static bool is_accepted(struct judge *j, const struct json *tool, const struct json *def)
 {
     str name = json_get_string(tool, "name");
@@ -295,7 +295,8 @@ static void pin_first(struct bundle *b, const struct bundle_toolset *s)
     save(people_face(b));
 }
 
-/* Trusted tools of a server where each person signs in: known before anybody has connected. */
+/* Keeps the trusted tools of a server where each person signs in, so that they are known before
+ * anybody has connected. */
 static void remember(struct bundle *b, const struct bundle_toolset *s)
 {
     struct arena a;
@@ -321,7 +322,7 @@ void pins_judge(struct bundle *b, struct bundle_toolset *s)
     s->held = arena_array(&s->arena, n, sizeof(*s->held));
     for (size_t i = 0; i < n; i++) {
         const struct json *tool = json_at(s->list, i);
-        if (json_get_string(tool, "name").n == 0) /* nobody could call it */
+        if (json_get_string(tool, "name").n == 0) /* without a name it cannot be called */
             continue;
         struct json *def = pin_definition(&j.scratch, tool);
         if (is_used && !is_accepted(&j, tool, def))
@@ -329,7 +330,7 @@ void pins_judge(struct bundle *b, struct bundle_toolset *s)
         s->raw[s->n] = tool;
         s->items[s->n++] = pins_clean(&s->arena, tool);
     }
-    /* Servers that list nothing at first are trusted with the first list that has tools. */
+    /* A server that lists nothing at first is trusted with the first list that has tools. */
     if (is_used && !j.pins && !pins_of(b)->is_broken && s->n + s->nheld > 0)
         pin_first(b, s);
     if (!is_used && people_is_face(b) && b->pins.path && b->pins.is_loaded)
@@ -343,7 +344,7 @@ const struct json *pins_clean(struct arena *a, const struct json *tool)
     const struct json *clean = hidden_strip_json(a, tool);
     if (clean == tool || !hidden_in(name))
         return clean;
-    /* The name is how it is called. */
+    /* The name must stay as it is, because calls use it. */
     struct json *copy = json_clone(a, clean);
     json_set(a, copy, STR("name"), json_of_str(name));
     return copy;

@@ -1,9 +1,17 @@
-/* places.c - the places of a bundle: how many calls of tools run, and whose they are. The
- * rule is in bundle.h.
+/* places.c - the places of a bundle: how many calls of tools run, and for which people. The rule is
+ * in bundle.h.
  *
- * Each person with calls has a `struct caller` for as long as they have one. A call of a tool is
- * counted there and in the bundle, either as waiting or as running; places_enter, places_run,
- * places_wait and places_leave are the only ones who change the counts. */
+ * Each person with requests has a `struct caller`. A call of a tool is counted there and in the
+ * bundle, either as waiting or as running:
+ *
+ *   places_enter --> waiting --places_run--> running
+ *                      ^                        |
+ *                      +------places_wait-------+   the server has answered, or the call was lost:
+ *                                                   it ends next, or waits for its repetition
+ *   places_leave: from both states, when the call ends
+ *
+ * Only these four functions change the counts. Requests other than tools/call have no limit and are
+ * counted only in ncalls. */
 #include <assert.h>
 
 #include "base/clock.h"
@@ -12,8 +20,8 @@
 struct caller {
     struct list_node node;
     str person;
-    size_t ncalls;             /* all requests, so that the caller stays */
-    size_t nrunning, nwaiting; /* calls of tools */
+    size_t ncalls;             /* all requests; the caller is freed when it becomes 0 */
+    size_t nrunning, nwaiting; /* only calls of tools */
 };
 
 static struct caller *caller_find(const struct bundle *b, str person)
@@ -69,6 +77,7 @@ void places_wait(struct bundle_call *c)
 {
     if (!c->is_running)
         return;
+    assert(c->caller->nrunning > 0 && c->bundle->nrunning > 0);
     c->is_running = false;
     c->caller->nrunning--;
     c->bundle->nrunning--;
@@ -90,10 +99,12 @@ void places_leave(struct bundle_call *c)
 {
     struct caller *who = c->caller;
     places_wait(c);
-    if (bundle_call_is_tool(c)) {
+    if (bundle_call_is_tool(c)) { /* waiting now, in both cases */
+        assert(who->nwaiting > 0 && c->bundle->nwaiting > 0);
         who->nwaiting--;
         c->bundle->nwaiting--;
     }
+    assert(who->ncalls > 0);
     if (--who->ncalls > 0)
         return;
     assert(who->nrunning == 0 && who->nwaiting == 0);
@@ -103,6 +114,7 @@ void places_leave(struct bundle_call *c)
 
 static size_t places_shared(const struct bundle *b)
 {
+    /* 0 = not known yet: assume slow calls. */
     bool is_quick = b->call_us > 0 && b->call_us <= BUNDLE_QUICK_US;
     return is_quick ? BUNDLE_CALLS_QUICK : BUNDLE_CALLS_SHARED;
 }
@@ -129,7 +141,7 @@ static struct bundle_call *first_untold(const struct bundle *b)
     return NULL;
 }
 
-static void tell(struct bundle_call *c)
+static void tell_waiting(struct bundle_call *c)
 {
     struct arena a;
     arena_init(&a);
@@ -139,7 +151,7 @@ static void tell(struct bundle_call *c)
                                c->bundle->nrunning, STR_ARG(c->bundle->entry.server_name),
                                c->caller->nrunning);
     json_set(&a, params, STR("message"), json_of_str(message));
-    c->relay.to.progress(c->relay.ctx, params); /* may cancel the call */
+    c->relay.to.progress(c->relay.ctx, params); /* the callback may cancel the call */
     arena_done(&a);
 }
 
@@ -148,6 +160,6 @@ void places_tell_waiting(struct bundle *b)
     struct bundle_call *c;
     while (bundle_takes_calls(b) && b->is_listed && (c = first_untold(b)) != NULL) {
         c->has_told = true;
-        tell(c);
+        tell_waiting(c);
     }
 }

@@ -3,7 +3,7 @@
 void stderr_ring_init(struct stderr_ring *r, size_t max_bytes)
 {
     r->max = max_bytes;
-    /* Up to twice as much is held, so that not every line moves all others. */
+    /* Up to twice the maximum is kept, so that not every new line moves all others. */
     buf_init(&r->bytes, 2 * max_bytes);
 }
 
@@ -12,7 +12,7 @@ void stderr_ring_done(struct stderr_ring *r)
     buf_done(&r->bytes);
 }
 
-/* Keeps the newest max bytes, from the start of a line where there is one. */
+/* Keeps the newest `max` bytes, from the start of a line if possible. */
 static void trim(struct stderr_ring *r)
 {
     size_t drop = r->bytes.n - r->max;
@@ -29,7 +29,7 @@ void stderr_ring_add(struct stderr_ring *r, str bytes)
         bytes = str_skip(bytes, bytes.n - r->max);
     if (r->bytes.n + bytes.n > r->bytes.max)
         trim(r);
-    (void)buf_add_str(&r->bytes, bytes); /* there is room: both parts are at most max */
+    (void)buf_add_str(&r->bytes, bytes); /* there is room: both parts are at most `max` */
     if (r->bytes.n > r->bytes.max / 2 + r->bytes.max / 4)
         trim(r);
 }

@@ -1,6 +1,6 @@
-/* stderr_ring.h - the last words of a server: the newest bytes of its stderr, whole lines.
+/* stderr_ring.h - the newest bytes of a server's stderr, in whole lines.
  *
- * Memory grows with what was said, up to the ceiling. One owner. */
+ * Memory grows with the text, up to the limit. One owner. */
 #pragma once
 
 #include "base/buf.h"
@@ -13,7 +13,7 @@ struct stderr_ring {
 void stderr_ring_init(struct stderr_ring *r, size_t max_bytes);
 void stderr_ring_done(struct stderr_ring *r);
 void stderr_ring_add(struct stderr_ring *r, str bytes);         /* drops the oldest lines */
-void stderr_ring_note(struct stderr_ring *r, const char *text); /* a line of our own, "-- text" */
+void stderr_ring_note(struct stderr_ring *r, const char *text); /* a line of nb itself, "-- text" */
 
 static inline str stderr_ring_text(const struct stderr_ring *r)
 {

@@ -1,9 +1,31 @@
-/* supervise.c - the life of a bundle.
+/* supervise.c - the states of a bundle.
  *
- * At any time a bundle has at most one of: an attempt to start (b->start), a connection
- * (b->connections), a timer for the next attempt (b->retry). A connection that was asked to close
- * (b->is_closing) is waited for before anything follows: two servers never work on one data
- * directory. */
+ *                 first list of tools
+ *     STARTING ------------------------> RUNNING
+ *      |  ^  |                            |   ^
+ *      |  |  +--------- failure ----------+   | retry succeeds
+ *      |  |                               v   |
+ *      |  |                              CRASHED --BUNDLE_FAILURES_MAX in a row--> DEAD
+ *      |  +--- supervise_start, supervise_restart: from every state
+ *      +-----> STOPPED: supervise_stop, from every state; an attempt that fails for a reason that
+ *              only a change can solve (is_final)
+ *
+ * While a crashed bundle is tried again its state stays CRASHED until it runs.
+ *
+ * At any time a bundle has at most one of these, and only the named files touch it:
+ *
+ *   b->start        an attempt to start (bundle_start.c), ends in supervise_failed or a connection
+ *   b->connections  a connection, ready (b->is_ready) or not; SUPERVISE_EVENTS report on it
+ *   b->retry        a timer for the next attempt (this file)
+ *
+ * Before anything follows a connection that was asked to close (b->is_closing), its end is awaited:
+ * two servers never work on one data directory. A start that is requested meanwhile is remembered
+ * in b->wants_start.
+ *
+ * Order of callbacks: ready -> watch_begin lists the tools -> RUNNING (supervise_watch.c). closed
+ * -> watch_end, private connections close, then either finish_closing (asked for) or supervise_fail
+ * (not asked for), which sets the next state, fails the calls that waited for this start, and lets
+ * on_dispatch decide about the others. */
 #include <assert.h>
 #include <errno.h>
 #include <signal.h>
@@ -15,12 +37,12 @@
 
 #define BACKOFF_MS 1000
 
-/* A remote server is not ours to restart: it is looked for again at once, then patiently. */
+/* nb cannot restart a remote server: it connects again immediately, then with longer delays. */
 static const uint64_t REMOTE_DELAYS_MS[] = {0, 500, 2000, 30000};
 
 static void set_state(struct bundle *b, enum bundle_state state, const char *reason, int code)
 {
-    /* Every crash counts, even if it is like the one before. */
+    /* Every crash is logged and reported, even with the same reason as the one before. */
     bool is_same = b->state == state && state != BUNDLE_CRASHED && strcmp(b->reason, reason) == 0;
     b->state = state;
     b->reason_code = code;
@@ -40,7 +62,7 @@ void supervise_state(struct bundle *b, enum bundle_state state, const char *reas
 
 /* ---- failures ---- */
 
-/* These stay as they are until somebody changes something. */
+/* Another attempt would fail in the same way until a person changes something. */
 static bool is_final(int code)
 {
     return code == -ENOKEY || code == -EINVAL || code == -ENOENT || code == -EACCES ||
@@ -63,7 +85,7 @@ bool supervise_is_cooling(const struct bundle *b)
            b->failures >= ARRAY_LEN(REMOTE_DELAYS_MS);
 }
 
-static void explain(struct bundle *b, const struct err *err, char ret[ERR_MAX])
+static void explain_failure(struct bundle *b, const struct err *err, char ret[ERR_MAX])
 {
     if (b->kill_reason[0])
         snprintf(ret, ERR_MAX, "%s", b->kill_reason);
@@ -74,18 +96,20 @@ static void explain(struct bundle *b, const struct err *err, char ret[ERR_MAX])
     stderr_ring_note(&b->said, ret);
 }
 
-/* The connection, or the attempt at one, is over; nobody asked for that. */
-static void fail(struct bundle *b, const struct err *err, bool was_connected)
+/* The connection, or the attempt to open one, has ended without being asked to. */
+static void supervise_fail(struct bundle *b, const struct err *err, bool was_connected)
 {
     char reason[ERR_MAX];
     bool was_ready = b->is_ready;
+    assert(!b->start && !b->connections && !b->is_closing);
     struct err why = {err->code, {0}};
     b->is_ready = false;
+    /* The next attempt must not begin with the same token. */
     b->is_token_refused |= b->entry.oauth.is_on && err->code == -EKEYREJECTED;
-    explain(b, err, reason);
+    explain_failure(b, err, reason);
     snprintf(why.msg, sizeof(why.msg), "%.*s: %.900s", STR_ARG(b->entry.server_name), reason);
     b->failures++;
-    if (!was_connected && is_final(err->code)) {
+    if (!was_connected && is_final(err->code)) { /* an accepted connection shows that it can work */
         set_state(b, BUNDLE_STOPPED, reason, err->code);
     } else if (bundle_is_child(b) && b->failures >= BUNDLE_FAILURES_MAX) {
         char dead[ERR_MAX];
@@ -95,7 +119,8 @@ static void fail(struct bundle *b, const struct err *err, bool was_connected)
         timer_start(&b->retry, delay_of(b));
         set_state(b, BUNDLE_CRASHED, reason, err->code);
     }
-    /* Who waited for this start has waited enough; who was interrupted gets another one. */
+    /* Calls that waited for this start fail now; calls that a crash interrupted wait for the next
+     * attempt. */
     if (!was_ready && (bundle_is_child(b) || supervise_is_cooling(b)))
         bundle_calls_fail(b, &why);
     bundle_dispatch_later(b);
@@ -105,14 +130,14 @@ static void fail(struct bundle *b, const struct err *err, bool was_connected)
 void supervise_failed(struct bundle *b, const struct err *err)
 {
     assert(!b->start && !b->connections);
-    fail(b, err, false);
+    supervise_fail(b, err, false);
 }
 
 /* ---- starting ---- */
 
 static void attempt(struct bundle *b)
 {
-    assert(!b->start && !b->connections);
+    assert(!b->start && !b->connections && !b->is_closing);
     timer_stop(&b->retry);
     if (people_is_face(b))
         people_open(b);
@@ -120,7 +145,7 @@ static void attempt(struct bundle *b)
         start_begin(b);
 }
 
-static void on_retry(void *ctx)
+static void on_bundle_retry(void *ctx)
 {
     struct bundle *b = ctx;
     b->restarts++;
@@ -133,12 +158,14 @@ void supervise_hurry(struct bundle *b)
         timer_start(&b->retry, 0);
 }
 
-static void begin_anew(struct bundle *b)
+/* A start on request: earlier failures no longer matter. */
+static void start_over(struct bundle *b)
 {
+    assert(!b->connections || b->is_closing);
     b->failures = b->restarts = 0;
     b->is_waiting = false;
     supervise_state(b, BUNDLE_STARTING, "");
-    if (b->connections)
+    if (b->connections) /* closing: finish_closing starts it */
         b->wants_start = true;
     else if (!b->start)
         attempt(b);
@@ -155,16 +182,17 @@ void supervise_start(struct bundle *b)
 {
     if (b->set->is_stopping || b->is_removed || (b->connections && !b->is_closing))
         return;
-    begin_anew(b);
+    start_over(b);
 }
 
-/* ---- a connection's events ---- */
+/* ---- events of the connection ---- */
 
-static void on_ready(void *ctx)
+static void on_bundle_ready(void *ctx)
 {
     struct bundle *b = ctx;
-    if (b->is_closing)
+    if (b->is_closing) /* stopped while it was connecting */
         return;
+    assert(b->connections && !b->is_ready && !b->start);
     b->is_ready = true;
     bundle_learn_server(b);
     watch_begin(b);
@@ -186,7 +214,7 @@ static void leave_cgroup(struct bundle *b)
 {
     if (!b->cgroup)
         return;
-    /* A command of the bash bundle that ran out of memory was answered; its server goes on. */
+    /* A command of bash that ran out of memory has been answered; the bash server continues. */
     if (b->entry.kind != BUNDLE_BUILT_IN && cgroup_ran_out(b->cgroup))
         memory_explain(&b->entry, b->kill_reason);
     cgroup_remove(b->cgroup);
@@ -194,11 +222,12 @@ static void leave_cgroup(struct bundle *b)
     b->cgroup = NULL;
 }
 
-static void on_closed(void *ctx, const struct err *err)
+static void on_bundle_closed(void *ctx, const struct err *err)
 {
     struct bundle *b = ctx;
+    assert(b->connections && !b->start);
     watch_end(b);
-    leave_cgroup(b);
+    leave_cgroup(b); /* sets kill_reason, so before supervise_fail */
     b->connections = NULL;
     b->is_lost = false;
     b->rss_bytes = -1;
@@ -207,13 +236,13 @@ static void on_closed(void *ctx, const struct err *err)
         b->is_ready = false;
         finish_closing(b);
     } else {
-        fail(b, err, true);
+        supervise_fail(b, err, true);
     }
 }
 
-const struct mcp_client_events SUPERVISE_EVENTS = {on_ready, on_closed};
+const struct mcp_client_events SUPERVISE_EVENTS = {on_bundle_ready, on_bundle_closed};
 
-/* ---- ending ---- */
+/* ---- stopping ---- */
 
 static void close_connection(struct bundle *b)
 {
@@ -243,7 +272,7 @@ void supervise_restart(struct bundle *b)
     if (b->set->is_stopping || b->is_removed)
         return;
     close_connection(b);
-    begin_anew(b);
+    start_over(b);
 }
 
 void supervise_kill(struct bundle *b, const char *reason)
@@ -254,14 +283,14 @@ void supervise_kill(struct bundle *b, const char *reason)
     b->is_lost = true;
     snprintf(b->kill_reason, sizeof(b->kill_reason), "%s", reason);
     if (pid > 0)
-        (void)kill(pid, SIGKILL); /* its connection ends by that */
+        (void)kill(pid, SIGKILL); /* on_bundle_closed follows */
     else
         connections_close(b->connections, 0);
 }
 
 void supervise_init(struct bundle *b)
 {
-    timer_init(&b->retry, b->set->conf.loop, on_retry, b);
+    timer_init(&b->retry, b->set->conf.loop, on_bundle_retry, b);
     watch_init(b);
     bundle_calls_init(b);
 }

@@ -1,13 +1,13 @@
-/* supervise_watch.c - a bundle whose connection is ready: its lists, its health. */
+/* supervise_watch.c - watches a bundle whose connection is ready: its lists and its health. */
 #include <errno.h>
 
 #include "base/clock.h"
 #include "bundle/supervise/bundle_impl.h"
 
-/* A server that calls "changed" all the time is listened to once in so long. */
+/* A server that sends list_changed continuously is asked at most once in this time. */
 #define RELIST_MS 1000
 
-/* So many checks in a row without an answer, and no call under way: it hangs. */
+/* So many unanswered checks in a row without a call in progress mean that the server hangs. */
 #define CHECKS_MAX 3
 
 static uint64_t health_ms(const struct bundle *b)
@@ -38,7 +38,7 @@ static void set_tools(struct bundle *b, const struct json *list)
     bundle_changed(b, BUNDLE_TOOLS);
     if (old.nheld + fresh.nheld > 0)
         bundle_changed(b, BUNDLE_QUARANTINE);
-    arena_done(&old.arena); /* listeners may still have looked at the old ones */
+    arena_done(&old.arena); /* listeners may have used the old tools until now */
 }
 
 static void take_tools(struct bundle *b, const struct json *list)
@@ -80,7 +80,7 @@ static void note_list_trouble(struct bundle *b, const struct mcp_reply *r)
     log_warn(b->set->conf.log, "bundle", "%.*s: %s", STR_ARG(b->entry.server_name), text);
 }
 
-/* The end of a child's connection is reported on its own. */
+/* The end of a child's connection is reported separately. */
 static bool is_connection_lost(const struct bundle *b, const struct err *err)
 {
     return err && bundle_is_child(b) &&
@@ -163,7 +163,7 @@ static void on_checked(void *ctx, const struct mcp_reply *r)
 {
     struct bundle *b = ctx;
     b->check = NULL;
-    if (!r->err) /* "no such method" is an answer as well */
+    if (!r->err) /* the error "no such method" is an answer as well */
         b->unanswered_checks = 0;
     else if (r->err->code == -ETIMEDOUT)
         b->unanswered_checks++;
@@ -186,7 +186,7 @@ static void on_health(void *ctx)
 {
     struct bundle *b = ctx;
     if (b->state == BUNDLE_RUNNING)
-        b->failures = 0; /* a whole interval without trouble */
+        b->failures = 0; /* a whole interval without a failure */
     if (b->unanswered_checks >= CHECKS_MAX && bundle_calls_sent(b) == 0) {
         supervise_kill(b, "it does not answer: three health checks in a row went unanswered");
         return;
@@ -198,7 +198,7 @@ static void on_health(void *ctx)
     timer_start(&b->health, health_ms(b));
 }
 
-/* ---- life ---- */
+/* ---- beginning and end ---- */
 
 void watch_init(struct bundle *b)
 {
@@ -233,8 +233,8 @@ void watch_pins_loaded(struct bundle *b)
     b->wants_list = false;
 }
 
-/* Before the connection is freed, or when it has been. Requests of ours that are still under
- * way are answered by its end. */
+/* Called before the connection is freed, or after that. Requests of this file that are still in
+ * progress are answered by the end of the connection. */
 void watch_end(struct bundle *b)
 {
     timer_stop(&b->health);
