@@ -62,7 +62,7 @@ static void do_write(struct job *j) /* pool thread */
     op->write(op);
 }
 
-static void on_written(struct job *j)
+static void on_change_written(struct job *j)
 {
     struct bundle_change_op *op = CONTAINER_OF(j, struct bundle_change_op, job);
     op->is_writing = false;
@@ -122,7 +122,7 @@ static void await_removal(struct bundle_change_op *op, struct bundle *b)
     bundle_change_finish(op, NULL);
 }
 
-static void on_timer(void *ctx)
+static void on_change_timer(void *ctx)
 {
     struct bundle_change_op *op = ctx;
     op->await(op, bundles_find(op->by->bundles, op->name));
@@ -141,8 +141,8 @@ struct bundle_change_op *bundle_change_new(struct bundle_changer *c, bundle_chan
     op->fn = fn;
     op->ctx = ctx;
     op->until_ms = clock_mono_ms() + BUNDLE_CHANGE_MS;
-    op->job = (struct job){.work = do_write, .done = on_written};
-    timer_init(&op->timer, c->loop, on_timer, op);
+    op->job = (struct job){.work = do_write, .done = on_change_written};
+    timer_init(&op->timer, c->loop, on_change_timer, op);
     return op;
 }
 

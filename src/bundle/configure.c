@@ -55,8 +55,8 @@ static bool looks_like_option(const struct manifest_option *o, str text)
     return o->type == OPTION_STRING && str_starts(text, STR("-"));
 }
 
-static int check_text(struct arena *a, const struct configuration *c,
-                      const struct manifest_option *o, const struct json *v, struct err *e)
+static int check_value_text(struct arena *a, const struct configuration *c,
+                            const struct manifest_option *o, const struct json *v, struct err *e)
 {
     if (v->type != JSON_STRING && v->type != JSON_BOOL && v->type != JSON_INT &&
         v->type != JSON_NUMBER)
@@ -90,13 +90,13 @@ static int check_value(struct arena *a, const struct configuration *c, const str
     if (v->type == JSON_NULL)
         return 0;
     if (v->type != JSON_ARRAY)
-        return check_text(a, c, o, v, e);
+        return check_value_text(a, c, o, v, e);
     if (!o->is_multiple || v->len > USER_VALUES_MAX)
         return err_set(e, -EINVAL, "the value of '%.*s' must be %s", STR_ARG(m->key),
                        o->is_multiple ? "a shorter list" : "one value, not a list");
     int r = 0;
     for (size_t i = 0; r == 0 && i < v->len; i++)
-        r = check_text(a, c, o, &v->items[i], e);
+        r = check_value_text(a, c, o, &v->items[i], e);
     return r;
 }
 
@@ -152,7 +152,7 @@ static void describe_option(struct arena *a, struct buf *b, const struct configu
     buf_printf(b, "  %s.\n", e.msg);
 }
 
-static str describe(struct arena *a, const struct configuration *c)
+static str describe_options(struct arena *a, const struct configuration *c)
 {
     struct buf b;
     if (c->manifest.noptions == 0)
@@ -166,7 +166,7 @@ static str describe(struct arena *a, const struct configuration *c)
     return text;
 }
 
-static int load(struct bundle_change_op *op, struct configuration *c)
+static int load_configuration(struct bundle_change_op *op, struct configuration *c)
 {
     struct arena *a = &op->arena;
     const char *dir;
@@ -187,9 +187,9 @@ static int load(struct bundle_change_op *op, struct configuration *c)
 static void configure_work(struct bundle_change_op *op)
 {
     struct configuration *c = op->state;
-    int r = load(op, c);
+    int r = load_configuration(op, c);
     if (r == 0 && !c->values)
-        op->text = describe(&op->arena, c);
+        op->text = describe_options(&op->arena, c);
     if (r < 0 || !c->values || (r = check_values(&op->arena, c, &op->err)) < 0 || c->is_check)
         return;
     (void)store_values(op, c, &op->err);

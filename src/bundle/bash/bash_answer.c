@@ -26,7 +26,7 @@ const char BASH_TOOLS[] =
 
 /* ---- the frame ---- */
 
-static void begin(struct bash_answer *a)
+static void begin_message(struct bash_answer *a)
 {
     buf_init(&a->bytes, RPC_MESSAGE_MAX);
     jw_init(&a->w, &a->bytes);
@@ -45,7 +45,7 @@ static void write_server_info(struct json_writer *w)
 
 void bash_answer_begin(struct bash_answer *a, const struct json *id, bool is_modern)
 {
-    begin(a);
+    begin_message(a);
     jw_kval(&a->w, "id", id);
     jw_key(&a->w, "result");
     jw_object(&a->w);
@@ -76,7 +76,7 @@ void bash_answer_error(struct bash_answer *a, const struct json *id, int code, c
 void bash_answer_version(struct bash_answer *a, const struct json *id, str asked)
 {
     struct json_writer *w = &a->w;
-    begin(a);
+    begin_message(a);
     jw_kval(w, "id", id);
     jw_key(w, "error");
     jw_object(w);
@@ -145,7 +145,7 @@ void bash_answer_tools(struct bash_answer *a, const struct json *id, bool is_mod
 
 /* ---- what came of a command ---- */
 
-static void write_text(struct json_writer *w, str text)
+static void write_text_block(struct json_writer *w, str text)
 {
     jw_key(w, "content");
     jw_array(w);
@@ -160,13 +160,13 @@ void bash_answer_failure(struct bash_answer *a, const struct json *id, bool is_m
                          const char *message)
 {
     bash_answer_begin(a, id, is_modern);
-    write_text(&a->w, str_from(message));
+    write_text_block(&a->w, str_from(message));
     jw_kbool(&a->w, "isError", true);
     bash_answer_end(a);
 }
 
-/* The longest beginning that takes at most *room bytes in JSON (a NUL takes six), and what is
- * left of the room. */
+/* The longest prefix that needs at most *room bytes in JSON (a NUL needs six); *room becomes the
+ * rest. */
 static str fitting(str text, size_t *room)
 {
     size_t i = 0;
@@ -221,7 +221,7 @@ void bash_answer_output(struct bash_answer *a, const struct json *id, bool is_mo
     jw_init(&w, &text);
     write_output(&w, r, BASH_TEXT_MAX);
     bash_answer_begin(a, id, is_modern);
-    write_text(&a->w, buf_str(&text));
+    write_text_block(&a->w, buf_str(&text));
     jw_key(&a->w, "structuredContent");
     write_output(&a->w, r, BASH_ENCODED_MAX);
     if (r->limit != BASH_LIMIT_NONE)
@@ -237,7 +237,7 @@ void bash_answer_progress(struct bash_answer *a, const struct json *token, int64
     char message[96];
     snprintf(message, sizeof(message), "running for %lld s, %zu bytes of output",
              (long long)seconds, bytes);
-    begin(a);
+    begin_message(a);
     jw_kstr(w, "method", STR("notifications/progress"));
     jw_key(w, "params");
     jw_object(w);

@@ -1,27 +1,27 @@
-/* bash_answer.h - what the bash server writes: one message of JSON-RPC a line. Pure.
+/* bash_answer.h - the messages of the bash server: one JSON-RPC message per line. Pure.
  *
- * An answer stays below what a client takes (RPC_MESSAGE_MAX), whatever a command printed. */
+ * An answer stays below the limit of a client (RPC_MESSAGE_MAX), whatever a command printed. */
 #pragma once
 
 #include "bundle/bash/bash_run.h"
 #include "mcp/protocol.h"
 #include "mcp/transport/jsonrpc.h"
 
-/* Bytes in JSON. Of both outputs together: what stdout leaves is stderr's, and that is at
- * least BASH_STDERR_MIN. */
+/* Limit in JSON bytes of both outputs together: stderr gets what stdout leaves, and at least
+ * BASH_STDERR_MIN. */
 #define BASH_ENCODED_MAX (14u * 1024 * 1024)
 #define BASH_STDERR_MIN  (3u * 1024 * 1024)
-#define BASH_TEXT_MAX    (256u * 1024) /* of both in the copy as text */
+#define BASH_TEXT_MAX    (256u * 1024) /* for both outputs in the copy as text */
 
-extern const char BASH_TOOLS[]; /* what tools/list says: an array */
+extern const char BASH_TOOLS[]; /* the result of tools/list: an array */
 
-struct bash_answer { /* one that is being written */
+struct bash_answer { /* an answer that is being written */
     struct buf bytes;
     struct json_writer w;
 };
 
-/* {"jsonrpc": "2.0", "id": ID, "result": {, and what every result of the modern era has. Members
- * follow, then bash_answer_end; who sends the bytes frees them. */
+/* Writes {"jsonrpc": "2.0", "id": ID, "result": {, and the members of every modern result. More
+ * members follow, then bash_answer_end; the sender frees the bytes. */
 void bash_answer_begin(struct bash_answer *a, const struct json *id, bool is_modern);
 void bash_answer_end(struct bash_answer *a);
 

@@ -18,7 +18,7 @@
 
 #define READ_BYTES (64u * 1024)
 #define GRACE_MS   2000 /* between SIGTERM and SIGKILL */
-#define DRAIN_MS   200  /* output may come so long after the shell's end */
+#define DRAIN_MS   200  /* output may arrive so long after the shell has ended */
 #define ENV_MAX    4096
 
 extern char **environ;
@@ -48,7 +48,7 @@ static char **make_env(struct arena *a, char *const *base, const struct json *en
     return ret;
 }
 
-/* Where a command of the sandbox starts, and what relative directories are relative to. */
+/* The directory where a command of the sandbox starts, and to which relative directories refer. */
 static const char *sandbox_cwd(const struct launch_spec *spec)
 {
     const char *cwd = NULL;
@@ -57,7 +57,7 @@ static const char *sandbox_cwd(const struct launch_spec *spec)
     return cwd ? cwd : ".";
 }
 
-/* bubblewrap complains about a second --chdir. */
+/* bubblewrap refuses a second --chdir. */
 static char *const *with_directory(struct arena *a, char *const *wrap, const char *cwd)
 {
     size_t n = 0;
@@ -76,7 +76,7 @@ static char *const *with_directory(struct arena *a, char *const *wrap, const cha
     return ret;
 }
 
-/* The command's own specification: same rules, other command line and variables. */
+/* The specification of the command: the same rules, another command line and other variables. */
 static struct launch_spec spec_of(struct arena *a, const struct bash_want *w, char **argv,
                                   char **env, const char *cwd, const char *cgroup)
 {
@@ -90,7 +90,8 @@ static struct launch_spec spec_of(struct arena *a, const struct bash_want *w, ch
     return spec;
 }
 
-/* Stays as the launcher of the command: it ends with all that the command has started. */
+/* Becomes the launcher of the command: it ends together with everything that the command
+ * started. */
 static _Noreturn void become_launcher(struct arena *a, const struct launch_spec *spec,
                                       const char *cwd, int out, int err, int report)
 {
@@ -141,7 +142,7 @@ static void close_fd(int *fd)
     *fd = -1;
 }
 
-/* The kernel's limits of this command, where it keeps any. */
+/* The kernel's limits for this command, where available. */
 static void make_cgroup(struct bash_run *r, const struct bash_want *w)
 {
     struct arena a;
@@ -187,13 +188,13 @@ static int await_exec(int report)
     return n == (ssize_t)sizeof(code) ? -code : 0;
 }
 
-static void reap(pid_t pid)
+static void run_reap(pid_t pid)
 {
     while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
         ;
 }
 
-/* NULL = where the process is. */
+/* NULL = the current directory of the process. */
 static const char *directory_of(struct arena *a, const struct bash_want *w)
 {
     str base = w->directory;
@@ -204,7 +205,7 @@ static const char *directory_of(struct arena *a, const struct bash_want *w)
     return base.n > 0 ? path_clean(a, w->cwd, base, STR("/")).p : arena_cstr(a, w->cwd);
 }
 
-/* Everything that needs memory is made before the fork. */
+/* All memory is allocated before the fork. */
 static int spawn(struct bash_run *r, const struct bash_want *w, int p[PIPES][2])
 {
     struct arena a;
@@ -237,7 +238,7 @@ static int spawn(struct bash_run *r, const struct bash_want *w, int p[PIPES][2])
         rc = -errno;
     if (rc < 0) {
         (void)kill(-r->pid, SIGKILL);
-        reap(r->pid);
+        run_reap(r->pid);
     }
     return rc;
 }
@@ -285,8 +286,8 @@ void bash_run_polls(const struct bash_run *r, struct pollfd ret[BASH_RUN_POLLS])
     ret[2] = (struct pollfd){r->has_exited ? -1 : r->pidfd, POLLIN, 0};
 }
 
-/* What is beyond the ceiling is read and dropped: a full pipe would stop the command. */
-static void take(struct bash_stream *s, str bytes)
+/* Output beyond the limit is read and dropped: a full pipe would block the command. */
+static void stream_take(struct bash_stream *s, str bytes)
 {
     size_t room = s->bytes.max - s->bytes.n;
     str kept = str_slice(bytes, 0, room);
@@ -301,7 +302,7 @@ static void read_stream(struct bash_stream *s)
         return;
     ssize_t n = read(s->fd, chunk, sizeof(chunk));
     if (n > 0)
-        take(s, (str){chunk, (size_t)n});
+        stream_take(s, (str){chunk, (size_t)n});
     else if (n == 0 || (errno != EAGAIN && errno != EINTR))
         close_fd(&s->fd);
 }
@@ -324,11 +325,11 @@ static void notice_exit(struct bash_run *r, uint64_t now_ms)
                                                 : BASH_LIMIT_NONE;
 }
 
-static void end(struct bash_run *r)
+static void run_end(struct bash_run *r)
 {
-    /* The zombie still holds its number: the group cannot be somebody else's. */
+    /* The zombie keeps its process id reserved, so the group cannot belong to another process. */
     (void)kill(-r->pid, SIGKILL);
-    reap(r->pid);
+    run_reap(r->pid);
     close_fd(&r->pidfd);
     close_fd(&r->out.fd);
     close_fd(&r->err.fd);
@@ -383,13 +384,13 @@ void bash_run_step(struct bash_run *r, uint64_t now_ms)
     notice_time(r, now_ms);
     bool is_drained = r->out.fd < 0 && r->err.fd < 0;
     if (r->has_exited && (is_drained || now_ms >= r->due_ms))
-        end(r);
+        run_end(r);
 }
 
 void bash_run_done(struct bash_run *r)
 {
     if (r->pid > 0 && !r->is_over)
-        end(r);
+        run_end(r);
     buf_done(&r->out.bytes);
     buf_done(&r->err.bytes);
 }

@@ -1,10 +1,10 @@
-/* bash_run.h - one shell command: started, limited, its output collected.
+/* bash_run.h - one shell command: starts it, limits it, collects its output.
  *
- * The caller polls: bash_run_polls says for what, bash_run_step does what is due. The command has
- * a process group of its own, which is killed when the time is up, when it is cancelled, and
- * when the shell itself has ended: nothing goes on in the background. With a sandbox each command
- * has one of its own, processes and /tmp included: commands of two people never meet, except
- * in the files of the data directory. One thread. */
+ * The caller polls: bash_run_polls names the descriptors, bash_run_step does the work that is due.
+ * The command has its own process group, which is killed when its time is up, when it is cancelled,
+ * and when the shell itself has ended: nothing continues in the background. With a sandbox each
+ * command has its own, processes and /tmp included: commands of two people share nothing except the
+ * files of the data directory. One thread. */
 #pragma once
 
 #include <poll.h>
@@ -14,7 +14,7 @@
 #include "base/err.h"
 #include "base/json/json.h"
 
-#define BASH_OUTPUT_MAX    (10u * 1024 * 1024) /* of stdout, and of stderr */
+#define BASH_OUTPUT_MAX    (10u * 1024 * 1024) /* for stdout, and for stderr */
 #define BASH_TIMEOUT_S     30
 #define BASH_TIMEOUT_MAX_S 600
 #define BASH_EXIT_TIMEOUT  124 /* as timeout(1) */
@@ -22,16 +22,17 @@
 struct launch_spec;
 
 struct bash_want {
-    const struct launch_spec *sandbox; /* of this command alone; NULL = as the caller */
+    const struct launch_spec *sandbox; /* for this command only; NULL = as the caller */
     str command;
-    str cwd;                /* empty = `directory` */
-    str directory;          /* what cwd is relative to; empty = that of the sandbox, or ours */
+    str cwd;       /* empty = `directory` */
+    str directory; /* base of a relative cwd; empty = that of the sandbox, or the current one */
     const struct json *env; /* object of strings, or NULL */
     int64_t timeout_ms;
-    int64_t disk_full_mb; /* > 0: it may not write files, since there are more than so many */
+    /* > 0: it may not write files, because the data directory holds more megabytes */
+    int64_t disk_full_mb;
 };
 
-/* From the arguments of the tool (borrowed; may be NULL). -EINVAL with words for the model. */
+/* From the arguments of the tool (borrowed; may be NULL). -EINVAL with a message for the model. */
 int bash_want_read(const struct json *args, struct bash_want *ret, struct err *e);
 
 struct bash_stream {
@@ -52,7 +53,7 @@ struct bash_run {
     int pidfd;
     struct bash_stream out, err;
     uint64_t began_ms, ended_ms;
-    uint64_t due_ms; /* when something must happen, whatever is read */
+    uint64_t due_ms; /* time of the next action, even without output */
     bool is_timed_out, is_killed, has_exited, is_over;
     int exit_code; /* when it is over */
 };
@@ -63,7 +64,7 @@ struct bash_run {
 int bash_run_start(struct bash_run *r, const struct bash_want *w, struct err *e);
 void bash_run_polls(const struct bash_run *r, struct pollfd ret[BASH_RUN_POLLS]);
 void bash_run_step(struct bash_run *r, uint64_t now_ms); /* is_over may be set afterwards */
-void bash_run_end_over(struct bash_run *r, enum bash_limit limit); /* kills; its end follows */
+void bash_run_end_over(struct bash_run *r, enum bash_limit limit); /* kills it; its end follows */
 void bash_run_done(struct bash_run *r); /* at any time; kills what is left */
-/* The sentence about a limit that it met or was under, "" when there is none. */
+/* A sentence about the limit that it reached or that applied to it; "" when there is none. */
 void bash_run_explain_limit(const struct bash_run *r, char *ret, size_t size);

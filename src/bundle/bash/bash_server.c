@@ -20,7 +20,7 @@
 #define READ_BYTES     (64u * 1024)
 #define PROGRESS_MS    1000
 
-struct run { /* one tools/call under way */
+struct run { /* one tools/call in progress */
     struct list_node node;
     struct arena arena;
     const struct json *id, *progress_token;
@@ -33,15 +33,15 @@ struct run { /* one tools/call under way */
 struct server {
     int out;
     struct buf line;
-    bool is_skipping; /* a line that is too long */
+    bool is_skipping; /* inside a line that is too long */
     bool is_initialized, is_broken;
     struct list_node runs;
     size_t nruns;
-    const struct launch_spec *sandbox; /* of each command; NULL = none of its own */
+    const struct launch_spec *sandbox; /* for each command; NULL = no sandbox */
     struct bash_watch watch;
 };
 
-/* What a request needs to be answered. */
+/* The parts of a request that its answer needs. */
 struct request {
     const struct json *id, *params;
     bool is_modern;
@@ -89,7 +89,7 @@ static void sweep_leaves(const struct server *s, int min_age_s)
         cgroup_sweep(s->sandbox->cgroup, min_age_s);
 }
 
-/* The last commands were killed a moment ago. */
+/* The last commands were killed only a moment ago, so this may need several attempts. */
 static void remove_cgroup(const struct server *s)
 {
     for (int i = 0; s->sandbox && s->sandbox->cgroup && i < LEAF_TRIES; i++) {
@@ -111,8 +111,8 @@ static void send_failure(struct server *s, const struct request *q, const char *
 
 #define SANDBOX_TEXT_MAX (8u * 1024 * 1024)
 
-/* A command in the directory of a person's terminal has a sandbox of its own; the limits are those
- * of every command. */
+/* A command in the directory of a person's terminal has its own sandbox; the limits are those of
+ * every command. */
 static int read_call_sandbox(const struct server *s, struct arena *a, const struct json *meta,
                              struct bash_want *want, struct err *e)
 {
@@ -186,7 +186,7 @@ static void list_tools(struct server *s, const struct request *q)
     send_answer(s, &a);
 }
 
-static void discover(struct server *s, const struct request *q)
+static void answer_discover(struct server *s, const struct request *q)
 {
     struct bash_answer a;
     bash_answer_discover(&a, q->id);
@@ -220,14 +220,14 @@ static const struct method {
 } METHODS[] = {
     {STR_INIT("tools/call"), LEGACY | MODERN, call_tool},
     {STR_INIT("tools/list"), LEGACY | MODERN, list_tools},
-    {STR_INIT("server/discover"), MODERN, discover},
+    {STR_INIT("server/discover"), MODERN, answer_discover},
     {STR_INIT("initialize"), LEGACY | EARLY, initialize},
     {STR_INIT("ping"), LEGACY | EARLY, ping},
 };
 
 /* ---- messages ---- */
 
-/* True when the metadata of a modern request is in order, or it is none. */
+/* True when the metadata of a modern request is valid, or the request is not modern. */
 static bool check_metadata(struct server *s, const struct request *q, str method)
 {
     struct bash_answer a;
@@ -279,7 +279,7 @@ static void on_notification(struct server *s, const struct rpc_message *m)
     }
 }
 
-static void on_line(struct server *s, str line)
+static void on_bash_line(struct server *s, str line)
 {
     struct arena a;
     struct json *doc;
@@ -309,7 +309,7 @@ static void take_input(struct server *s, str bytes)
         str part = str_slice(bytes, 0, (size_t)lf);
         bytes = str_skip(bytes, (size_t)lf + 1);
         if (!s->is_skipping && buf_add_str(&s->line, part) == 0)
-            on_line(s, buf_str(&s->line));
+            on_bash_line(s, buf_str(&s->line));
         else
             send_error(s, NULL, RPC_INVALID_REQUEST, "The message is too long");
         s->is_skipping = false;
@@ -354,7 +354,7 @@ static void step_runs(struct server *s)
     }
 }
 
-/* The commands that the kernel does not limit for us. */
+/* The commands that the kernel does not limit. */
 static size_t watched_runs(const struct server *s, struct bash_run *ret[RUNS_MAX])
 {
     size_t n = 0;
@@ -372,7 +372,7 @@ static void watch_runs(struct server *s)
     bash_watch_step(&s->watch, runs, watched_runs(s, runs), clock_mono_ms());
 }
 
-/* Waits until there is input, output of a command, or a time that somebody set. */
+/* Waits for input, output of a command, or the next time limit. */
 static bool wait_for_input(struct server *s, int in)
 {
     struct pollfd fds[1 + RUNS_MAX * BASH_RUN_POLLS];
@@ -393,7 +393,7 @@ static bool wait_for_input(struct server *s, int in)
     return poll(fds, n, timeout) > 0 && fds[0].revents != 0;
 }
 
-/* With BASH_SPEC_VARIABLE the message is there. Without it somebody else runs the server, and
+/* With BASH_SPEC_VARIABLE there is a message. Without it another program runs the server, and
  * decides what its commands may do. */
 static int read_sandbox(struct arena *a, struct server *s)
 {
@@ -416,7 +416,8 @@ int bash_serve(int in, int out)
 {
     struct server s = {.out = out};
     struct arena a;
-    (void)prctl(PR_SET_DUMPABLE, 0); /* commands of the same account must not change it */
+    /* commands of the same account must not be able to change it */
+    (void)prctl(PR_SET_DUMPABLE, 0);
     arena_init(&a);
     if (read_sandbox(&a, &s) < 0)
         return 1;

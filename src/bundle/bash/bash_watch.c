@@ -10,10 +10,10 @@
     20 /* times the time of a look: on a machine with many processes a look is slow                \
         */
 
-/* A flood of processes doubles within milliseconds, and slows down every look. How many there are
- * on the whole machine is known without a look. */
+/* A flood of processes doubles within milliseconds, and slows down every measurement. The number of
+ * tasks on the whole machine is known without one. */
 #define FLOOD_MS    25
-#define FLOOD_TASKS 256 /* more than at the last look */
+#define FLOOD_TASKS 256 /* more than at the last measurement */
 
 bool bash_watch_needs(const struct bash_run *r)
 {
@@ -28,11 +28,12 @@ static void judge(const struct bash_watch *w, struct bash_run *r, const struct p
     if (!is_many && !is_large)
         return;
     bash_run_end_over(r, is_many ? BASH_LIMIT_PROCESSES : BASH_LIMIT_MEMORY);
-    /* Now, because a flood grows. The launcher stays: it ends those that this look has missed. */
+    /* Immediately, because a flood grows. The launcher stays: it ends processes that this
+     * measurement has missed. */
     process_tree_kill(t, r->pid, PROCESS_LAUNCHER_DEPTH + 1);
 }
 
-/* The kernel has refused it a process: what follows would be a series of retries. */
+/* The kernel has refused to create a process: the command would only retry. */
 static void end_full(struct bash_run **runs, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -41,7 +42,7 @@ static void end_full(struct bash_run **runs, size_t n)
     }
 }
 
-/* The kernel limits all of them: there is no need for a look. */
+/* The kernel limits all of them: no measurement is needed. */
 static bool are_limited(struct bash_run **runs, size_t n)
 {
     bool ret = true;
@@ -50,7 +51,7 @@ static bool are_limited(struct bash_run **runs, size_t n)
     return ret;
 }
 
-static void look(struct bash_watch *w, struct bash_run **runs, size_t n, uint64_t now_ms)
+static void watch_look(struct bash_watch *w, struct bash_run **runs, size_t n, uint64_t now_ms)
 {
     struct process_table t = {0};
     w->tasks = process_tasks_now();
@@ -70,7 +71,7 @@ void bash_watch_step(struct bash_watch *w, struct bash_run **runs, size_t n, uin
         w->due_ms = 0;
         return;
     }
-    if (w->due_ms == 0) { /* the first command: most have ended before the first look */
+    if (w->due_ms == 0) { /* the first command: most commands end before the first measurement */
         w->tasks = process_tasks_now();
         w->due_ms = now_ms + FLOOD_MS;
         w->look_ms = now_ms + LOOK_MS;
@@ -78,6 +79,6 @@ void bash_watch_step(struct bash_watch *w, struct bash_run **runs, size_t n, uin
     if (now_ms < w->due_ms)
         return;
     if (now_ms >= w->look_ms || process_tasks_now() > w->tasks + FLOOD_TASKS)
-        look(w, runs, n, now_ms);
+        watch_look(w, runs, n, now_ms);
     w->due_ms = clock_mono_ms() + FLOOD_MS;
 }

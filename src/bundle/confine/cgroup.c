@@ -12,13 +12,13 @@
 
 #define OWN_LEAF   "nb"
 #define LEAF       "command"
-#define OWN_WEIGHT "500" /* servers have 100 each: nb answers while they compute */
+#define OWN_WEIGHT "500" /* each server has 100, so nb can answer while they compute */
 #define FILE_BYTES 4096
 #define LEFT_AGE_S 60
 
 const struct cgroup_place CGROUP_SYSTEM = {"/proc/self/cgroup", "/sys/fs/cgroup"};
 
-static str read_file(const char *path, char buf[FILE_BYTES])
+static str cgroup_read(const char *path, char buf[FILE_BYTES])
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     ssize_t n = fd < 0 ? -1 : read(fd, buf, FILE_BYTES);
@@ -27,7 +27,7 @@ static str read_file(const char *path, char buf[FILE_BYTES])
     return (str){buf, n > 0 ? (size_t)n : 0};
 }
 
-static int write_file(struct arena *a, str dir, const char *name, const char *text)
+static int cgroup_write(struct arena *a, str dir, const char *name, const char *text)
 {
     int fd = open(arena_printf(a, "%.*s/%s", STR_ARG(dir), name).p, O_WRONLY | O_CLOEXEC);
     if (fd < 0)
@@ -55,11 +55,12 @@ static bool has_word(str text, str word)
     return false;
 }
 
-/* A line is "ID:CONTROLLERS:/PATH"; in v2 "0::/PATH". Empty when there is no such line. */
+/* A line is "ID:CONTROLLERS:/PATH"; in v2 "0::/PATH". Returns an empty string when there is no such
+ * line. */
 static str own_path(struct arena *a, const struct cgroup_place *place, str controller)
 {
     char buf[FILE_BYTES];
-    str rest = read_file(place->self, buf), line, id, names;
+    str rest = cgroup_read(place->self, buf), line, id, names;
     while (str_split(&rest, '\n', &line)) {
         bool is_it = str_split(&line, ':', &id) && str_split(&line, ':', &names) &&
                      str_eq(names, controller) && str_starts(line, STR("/"));
@@ -70,22 +71,22 @@ static str own_path(struct arena *a, const struct cgroup_place *place, str contr
     return STR_NONE;
 }
 
-/* systemd marks what it gives away; nothing else is ours to divide. */
+/* systemd marks delegated cgroups; nb must not divide any other. */
 static bool is_delegated(str dir)
 {
     char mark[2] = {0};
     return dir.n > 0 && getxattr(dir.p, "user.delegate", mark, sizeof(mark)) == 1 && mark[0] == '1';
 }
 
-/* Those that nb uses. Each is switched on alone: one that was not delegated must not keep the
- * others off. */
+/* The controllers that nb uses. Each is enabled separately: a controller that was not delegated
+ * must not prevent the others. */
 static const char *const CONTROLLERS[] = {"memory", "pids", "cpu"};
 
 static str offered(struct arena *a, str dir)
 {
     char buf[FILE_BYTES], all[64] = "";
     str path = arena_printf(a, "%.*s/cgroup.controllers", STR_ARG(dir));
-    str text = read_file(path.p, buf);
+    str text = cgroup_read(path.p, buf);
     for (size_t i = 0; i < ARRAY_LEN(CONTROLLERS); i++) {
         size_t n = strlen(all);
         if (has_word(text, str_from(CONTROLLERS[i])))
@@ -94,7 +95,7 @@ static str offered(struct arena *a, str dir)
     return arena_str(a, str_from(all));
 }
 
-/* The cgroup to divide: where we are, or above it if we have moved into the leaf already. */
+/* The cgroup to divide: that of nb, or its parent if nb has already moved into the leaf. */
 static str find_root(struct arena *a, const struct cgroup_place *place)
 {
     str own = own_path(a, place, STR_NONE);
@@ -106,7 +107,7 @@ static str find_root(struct arena *a, const struct cgroup_place *place)
     return is_delegated(own) && offered(a, own).n > 0 ? own : STR_NONE;
 }
 
-/* The controller of processes in v1: empty unless it is there and ours to use. */
+/* The pids controller of v1: empty unless it exists and nb may use it. */
 static str find_v1(struct arena *a, const struct cgroup_place *place)
 {
     str own = own_path(a, place, STR("pids"));
@@ -123,14 +124,14 @@ str cgroup_controllers(struct arena *a, const struct cgroup_place *place)
     return find_v1(a, place).n > 0 ? STR("pids") : STR_NONE;
 }
 
-/* Passes the controllers of a cgroup on to those in it. */
+/* Enables the controllers for the children of a cgroup. */
 static int pass_on(struct arena *a, str dir)
 {
     int rc = -ENOENT;
     for (size_t i = 0; i < ARRAY_LEN(CONTROLLERS); i++) {
         str text = arena_printf(a, "+%s", CONTROLLERS[i]);
         if (has_word(offered(a, dir), str_from(CONTROLLERS[i])) &&
-            write_file(a, dir, "cgroup.subtree_control", text.p) == 0)
+            cgroup_write(a, dir, "cgroup.subtree_control", text.p) == 0)
             rc = 0;
     }
     return rc;
@@ -141,9 +142,9 @@ static int divide(struct arena *a, str root)
     str leaf = arena_printf(a, "%.*s/" OWN_LEAF, STR_ARG(root));
     if (mkdir(leaf.p, 0755) < 0 && errno != EEXIST)
         return -errno;
-    int rc = write_file(a, leaf, "cgroup.procs", "0");
+    int rc = cgroup_write(a, leaf, "cgroup.procs", "0");
     rc = rc < 0 ? rc : pass_on(a, root);
-    (void)write_file(a, leaf, "cpu.weight", OWN_WEIGHT); /* absent without the cpu controller */
+    (void)cgroup_write(a, leaf, "cpu.weight", OWN_WEIGHT); /* absent without the cpu controller */
     return rc;
 }
 
@@ -159,10 +160,10 @@ static int write_limit(struct arena *a, str path, const char *file, int64_t valu
 {
     char text[32];
     snprintf(text, sizeof(text), "%lld", (long long)value);
-    return value > 0 ? write_file(a, path, file, text) : 0;
+    return value > 0 ? cgroup_write(a, path, file, text) : 0;
 }
 
-/* A ceiling whose controller is not there is left out; if none is left, so is the cgroup. */
+/* A limit whose controller is missing is skipped; if no limit remains, there is no cgroup. */
 static const char *with_limits(struct arena *a, str path, const struct cgroup_limits *limits)
 {
     if (path.n == 0)
@@ -173,14 +174,14 @@ static const char *with_limits(struct arena *a, str path, const struct cgroup_li
         (void)rmdir(path.p);
         return NULL;
     }
-    (void)write_file(a, path, "memory.swap.max", "0"); /* absent where there is no swap */
-    (void)write_file(a, path, "memory.oom.group", "1");
+    (void)cgroup_write(a, path, "memory.swap.max", "0"); /* absent where there is no swap */
+    (void)cgroup_write(a, path, "memory.oom.group", "1");
     return path.p;
 }
 
-/* A leaf can be removed only when its last process is gone, which may be a moment after its end. A
- * young one may wait for its first process. */
-static void sweep(const char *dir_path, str prefix, str except, int min_age_s)
+/* A leaf can be removed only after its last process has ended, which may take a moment. A new leaf
+ * may still wait for its first process. */
+static void sweep_leaves(const char *dir_path, str prefix, str except, int min_age_s)
 {
     const struct dirent *d;
     struct stat st;
@@ -204,8 +205,9 @@ static str make_below_root(struct arena *a, const struct cgroup_place *place, st
     root = root.n > 0 ? root : find_v1(a, place);
     if (root.n == 0)
         return STR_NONE;
-    /* Those of servers that were killed. The group of the bash bundle is empty between commands. */
-    sweep(root.p, STR("bundle-"), STR("bundle-bash-"), LEFT_AGE_S);
+    /* Leaves of servers that were killed. The group of the bash bundle is empty between
+     * commands. */
+    sweep_leaves(root.p, STR("bundle-"), STR("bundle-bash-"), LEFT_AGE_S);
     return make_dir(a, root, arena_printf(a, "bundle-%.*s", STR_ARG(name)));
 }
 
@@ -231,13 +233,13 @@ const char *cgroup_make_leaf(struct arena *a, str group, const struct cgroup_lim
     return with_limits(a, make_dir(a, group, STR(LEAF)), limits);
 }
 
-/* The number behind a word in a file of events; 0 when there is none. */
+/* The number after a word in an events file; 0 when the word is missing. */
 static int64_t event_count(const char *path, const char *file, str word)
 {
     char buf[FILE_BYTES], name[FILE_BYTES];
     int64_t n = 0;
     snprintf(name, sizeof(name), "%s/%s", path, file);
-    str rest = read_file(name, buf), line, key;
+    str rest = cgroup_read(name, buf), line, key;
     while (str_split(&rest, '\n', &line)) {
         if (str_split(&line, ' ', &key) && str_eq(key, word) && parse_i64(line, &n) < 0)
             n = 0;
@@ -273,7 +275,7 @@ void cgroup_kill(const char *path)
 
 void cgroup_sweep(const char *group, int min_age_s)
 {
-    sweep(group, STR(LEAF "-"), STR_NONE, min_age_s);
+    sweep_leaves(group, STR(LEAF "-"), STR_NONE, min_age_s);
 }
 
 void cgroup_remove(const char *path)

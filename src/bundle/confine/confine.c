@@ -1,7 +1,7 @@
 /* confine.c - the Landlock half.
  *
- * The numbers of newer kernels are written out here: the headers of a stable distribution do
- * not have them, its users' kernels may. */
+ * Constants of newer kernels are defined here: the headers of a stable distribution do not have
+ * them, but the kernels of its users may. */
 #include "bundle/confine/confine.h"
 
 #include <dirent.h>
@@ -25,7 +25,7 @@
 
 #define FS_READ                                                                                    \
     (LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR)
-/* Of a file that is no directory. */
+/* Rights that apply to a file that is not a directory. */
 #define FS_OF_FILE                                                                                 \
     (LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE |   \
      FS_TRUNCATE | FS_IOCTL_DEV)
@@ -38,7 +38,7 @@ struct confinement {
     struct arena *arena;
     const struct confine_spec *spec;
     int ruleset;
-    uint64_t all; /* what the kernel knows to refuse */
+    uint64_t all; /* the rights that this kernel can refuse */
 };
 
 int confine_landlock_abi(void)
@@ -105,8 +105,8 @@ static bool has_hidden(const struct confinement *c, str dir)
     return false;
 }
 
-/* Rules only ever add: what is hidden is left out by naming everything beside it. As deep as
- * the hidden paths are, no deeper. */
+/* Landlock rules can only add rights: a hidden path is excluded by naming everything beside it. The
+ * walk is as deep as the hidden paths, not deeper. */
 static void allow_visible(struct confinement *c, str path, uint64_t rights, bool is_named)
 {
     const struct dirent *d;
@@ -117,7 +117,7 @@ static void allow_visible(struct confinement *c, str path, uint64_t rights, bool
         allow(c, path.p, rights);
         return;
     }
-    allow(c, path.p, LANDLOCK_ACCESS_FS_READ_DIR); /* names are no secret here */
+    allow(c, path.p, LANDLOCK_ACCESS_FS_READ_DIR); /* names are not secret here */
     while ((d = readdir(dir)) != NULL) {
         if (strcmp(d->d_name, ".") != 0 && strcmp(d->d_name, "..") != 0)
             allow_visible(c, arena_printf(c->arena, "%.*s/%s", STR_ARG(path), d->d_name), rights,
@@ -138,7 +138,7 @@ static void allow_list(struct confinement *c, const struct path_list *l, uint64_
         allow_visible(c, str_from(l->at[i]), rights, false);
 }
 
-/* Its own directories may be inside something hidden. */
+/* The bundle's own directories may be inside a hidden one. */
 static void allow_own(struct confinement *c, const struct path_list *l, uint64_t rights)
 {
     for (size_t i = 0; i < l->n; i++)
@@ -157,8 +157,8 @@ static void allow_spec(struct confinement *c)
     allow_all(c, SANDBOX_SYSTEM_DIRS, FS_READ);
     allow_all(c, SANDBOX_SYSTEM_FILES, FS_READ);
     allow_all(c, DEVICES, LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE);
-    /* Not all of /proc: command lines of other processes are in it. The server's own directory
-     * is that of its first process, and the processes that it starts do without. */
+    /* Not all of /proc, because it contains command lines of other processes. The server can read
+     * the directory of its first process; the processes that it starts cannot read theirs. */
     allow_all(c, PROC, FS_READ);
     allow_list(c, &c->spec->read, FS_READ);
     allow_list(c, &c->spec->program_files, FS_READ);
@@ -167,8 +167,8 @@ static void allow_spec(struct confinement *c)
     allow_own(c, &c->spec->own_write, c->all);
 }
 
-/* Root's privileges open doors that Landlock guards: with CAP_PERFMON any process's environment
- * can be read. Who has none keeps none. */
+/* Root's capabilities bypass Landlock: with CAP_PERFMON any process's environment can be read. A
+ * process without capabilities keeps none. */
 static int drop_capabilities(void)
 {
     struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -176,7 +176,7 @@ static int drop_capabilities(void)
     (void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
     for (unsigned long cap = 0; prctl(PR_CAPBSET_READ, cap, 0, 0, 0) >= 0; cap++) {
         if (prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) < 0 && geteuid() == 0)
-            return -errno; /* root would have it again after exec */
+            return -errno; /* root would regain it after exec */
     }
     return syscall(__NR_capset, &head, none) < 0 ? -errno : 0;
 }

@@ -19,7 +19,8 @@
 
 #include "bundle/confine/confine.h"
 
-/* Calls of kernels newer than the headers. Their numbers are the same on every machine. */
+/* System calls of kernels newer than the headers. Their numbers are the same on every
+ * architecture. */
 #ifndef __NR_fchmodat2
 #define __NR_fchmodat2 452
 #endif
@@ -99,8 +100,7 @@ static const struct rule RULES[] = {
     REFUSE(swapoff, ALWAYS),
     REFUSE(acct, ALWAYS),
 
-    /* namespaces of its own; a filter cannot read clone3's flags, and libraries fall back to clone
-     */
+    /* new namespaces; a filter cannot read clone3's flags, and libraries fall back to clone */
     REFUSE(setns, ALWAYS),
     REFUSE(unshare, ALWAYS),
     ABSENT(clone3, ALWAYS),
@@ -135,7 +135,7 @@ static const struct rule RULES[] = {
     REFUSE(ioperm, ALWAYS),
 #endif
 
-    /* keys of the user, and I/O that no filter sees */
+    /* keys of the user, and I/O that filters cannot see */
     REFUSE(keyctl, ALWAYS),
     REFUSE(add_key, ALWAYS),
     REFUSE(request_key, ALWAYS),
@@ -202,7 +202,7 @@ static const struct rule RULES[] = {
     REFUSE_IF(ioprio_set, LANDLOCK, 0, LOW_HALF, IOPRIO_OF_USER, EPERM),
     REFUSE_OTHERS(ioprio_set, LANDLOCK, 1),
 
-    /* half of a datagram pair can send to every socket that has a path */
+    /* one end of a datagram pair can send to every socket that has a path */
     REFUSE_IF(socketpair, LANDLOCK, 1, 0xf, SOCK_DGRAM, EACCES),
     REFUSE_IF(socketpair, LANDLOCK, 1, 0xf, SOCK_RAW, EACCES),
 };
@@ -233,9 +233,9 @@ static int add_rule(scmp_filter_ctx filter, const struct rule *r)
     return seccomp_rule_add_array(filter, action, r->nr, 1, &compare);
 }
 
-/* A socket of an address family that is not in the list is refused. Some families reach beyond
- * every namespace. With filters, "is not in a list" is a rule for each of the others: the gaps one
- * by one, then everything above the last. The list is sorted. */
+/* A socket of an address family that is not in the list is refused, because some families reach
+ * beyond every namespace. seccomp cannot test "is not in a list", so there is a rule for each gap
+ * in the sorted list, then one for everything above the last family. */
 static int limit_sockets(scmp_filter_ctx filter, const uint32_t *families, size_t n)
 {
     struct rule r = {.nr = __NR_socket, .code = EACCES};
@@ -255,12 +255,12 @@ static int limit_sockets(scmp_filter_ctx filter, const uint32_t *families, size_
     return rc == 0 ? add_rule(filter, &r) : rc;
 }
 
-/* Under Landlock a bundle never makes AF_UNIX sockets: nb.sock would treat it as nb's owner. Under
- * bubblewrap the namespaces decide which sockets it can reach. */
+/* Under Landlock a bundle may not create AF_UNIX sockets: nb.sock would treat it as nb's owner.
+ * Under bubblewrap the namespaces decide which sockets it can reach. */
 static int add_rules(scmp_filter_ctx filter, bool is_landlock, bool network, int landlock_abi)
 {
     static const uint32_t FAMILIES[] = {AF_UNIX, AF_INET, AF_INET6, AF_NETLINK};
-    /* Calls by another machine's numbers (32 bits, x32) do not exist. */
+    /* System calls of other architectures (32 bits, x32) fail with ENOSYS. */
     int rc = seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ERRNO(ENOSYS));
     for (size_t i = 0; i < ARRAY_LEN(RULES) && rc == 0; i++)
         if (rule_applies(&RULES[i], is_landlock, landlock_abi))

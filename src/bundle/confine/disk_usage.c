@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 
-#define CLOCK_EVERY 256 /* files between two looks at the clock */
+#define CLOCK_EVERY 256 /* files between two checks of the time */
 
 struct look {
     struct disk_usage usage;
@@ -16,7 +16,7 @@ struct look {
     bool is_over;
 };
 
-static void count(struct look *l, const struct stat *st)
+static void count_file(struct look *l, const struct stat *st)
 {
     l->usage.files++;
     l->usage.bytes += (int64_t)st->st_blocks * 512 /
@@ -31,7 +31,7 @@ static bool is_dots(const char *name)
     return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
 }
 
-static void walk(struct look *l, int fd, int depth)
+static void walk_directory(struct look *l, int fd, int depth)
 {
     const struct dirent *d;
     struct stat st;
@@ -43,12 +43,12 @@ static void walk(struct look *l, int fd, int depth)
     while (!l->is_over && (d = readdir(dir)) != NULL) {
         if (is_dots(d->d_name) || fstatat(dirfd(dir), d->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
             continue;
-        count(l, &st);
+        count_file(l, &st);
         if (!S_ISDIR(st.st_mode) || st.st_dev != l->device || depth == DISK_DEPTH_MAX)
             continue;
         int sub = openat(dirfd(dir), d->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         if (sub >= 0)
-            walk(l, sub, depth + 1);
+            walk_directory(l, sub, depth + 1);
     }
     closedir(dir);
 }
@@ -64,6 +64,6 @@ struct disk_usage disk_usage(const char *path)
         return l.usage;
     }
     l.device = st.st_dev;
-    walk(&l, fd, 1);
+    walk_directory(&l, fd, 1);
     return l.usage;
 }

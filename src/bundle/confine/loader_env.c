@@ -1,6 +1,6 @@
 #include "bundle/confine/loader_env.h"
 
-static bool is_in(str name, const char *const *list)
+static bool is_listed_variable(str name, const char *const *list)
 {
     for (; *list; list++) {
         if (str_eq(name, str_from(*list)))
@@ -15,7 +15,7 @@ bool env_loads_code(str name)
                                            "MALLOC_",  "COR_",   "CORECLR_",     "BUN_INSPECT",
                                            "GUIX_LD_", "NIX_LD", "SYSTEMD_EXEC", "NODE_REPL_"};
     static const char *const NAMES[] = {
-        /* the C library: plug-ins, tables and host names of the setter's choice */
+        /* the C library: plug-ins, tables and host names that the variable chooses */
         "GCONV_PATH", "GETCONF_DIR", "GLIBC_TUNABLES", "HOSTALIASES", "LOCALDOMAIN", "LOCPATH",
         "NIS_PATH", "NLSPATH", "RESOLV_HOST_CONF", "RES_OPTIONS", "TZDIR",
         /* shells: files that run first, and options that run text */
@@ -33,11 +33,11 @@ bool env_loads_code(str name)
         if (str_starts(name, str_from(PREFIXES[i])))
             return true;
     }
-    return is_in(name, NAMES);
+    return is_listed_variable(name, NAMES);
 }
 
 bool env_is_module_path(str name)
 {
     static const char *const NAMES[] = {"PYTHONPATH", "NODE_PATH", NULL};
-    return is_in(name, NAMES);
+    return is_listed_variable(name, NAMES);
 }

@@ -22,8 +22,8 @@ static bool is_in_any(struct arena *a, str path, const struct path_list *dirs)
     return false;
 }
 
-/* One part further. `dir` is real, so ".." means what it says. */
-static str step(struct arena *a, str dir, str part)
+/* Resolves one more component. `dir` has no links, so ".." can be resolved as text. */
+static str follow_part(struct arena *a, str dir, str part)
 {
     ptrdiff_t slash = str_rfind_char(dir, '/');
     if (str_eq(part, STR("..")))
@@ -39,7 +39,7 @@ bool path_meets_link_in(struct arena *a, str path, const struct path_list *dirs)
         char target[PATH_MAX];
         if (part.n == 0 || str_eq(part, STR(".")))
             continue;
-        str next = step(a, at, part);
+        str next = follow_part(a, at, part);
         ssize_t n = readlink(next.p, target, sizeof(target));
         if (n < 0) {
             at = next;

@@ -14,7 +14,7 @@
 #define FIELD_STARTED 19
 #define FIELD_RSS     21
 
-/* The name may hold spaces and parentheses: fields start behind the last ')'. */
+/* The name may contain spaces and parentheses: fields start after the last ')'. */
 static int parse_stat(str text, struct process *ret)
 {
     ptrdiff_t end = str_rfind_char(text, ')');
@@ -95,7 +95,7 @@ void process_table_done(struct process_table *t)
     *t = (struct process_table){0};
 }
 
-/* The place of its first child, or where it would be. */
+/* The index of its first child, or where that would be inserted. */
 static size_t first_child(const struct process_table *t, int parent)
 {
     size_t from = 0, to = t->n;
@@ -109,7 +109,7 @@ static size_t first_child(const struct process_table *t, int parent)
     return from;
 }
 
-/* Breadth first: `found` is the queue, and what is in it before `from` has been looked at. */
+/* Breadth first: `found` is the queue, and entries before `from` have been visited. */
 void process_tree_walk(const struct process_table *t, int root, process_fn fn, void *ctx)
 {
     size_t *found = xcalloc(t->n + 1, sizeof(*found)), n = 0, from = 0;
@@ -149,9 +149,9 @@ static bool is_still(const struct process *p)
     return rc == 0 && now.started == p->started;
 }
 
-/* The id may belong to another process meanwhile, which is asked once it cannot change hands any
- * more. All die in one round: a flood of processes grows faster than its parents can be followed.
- */
+/* The id may belong to another process by now, so its identity is checked once it cannot be reused.
+ * All are killed in one round, because a flood of processes grows faster than it can be
+ * followed. */
 static void kill_one(void *ctx, const struct process *p, unsigned depth)
 {
     const unsigned *min_depth = ctx;

@@ -1,7 +1,7 @@
-/* process_tree.h - who descends from whom: one look at /proc.
+/* process_tree.h - processes and their descendants, from one pass over /proc.
  *
- * Blocks for a millisecond or two: for pool threads and for the launcher. What it finds may
- * be gone when it is used; callers must not mind. */
+ * Blocks for a millisecond or two: for pool threads and for the launcher. A process in the table
+ * may have ended when the table is used; callers must handle that. */
 #pragma once
 
 #include "base/str.h"
@@ -28,7 +28,7 @@ typedef void (*process_fn)(void *ctx, const struct process *p, unsigned depth);
 /* Calls fn for every descendant of root, nearest first; children have depth 1. */
 void process_tree_walk(const struct process_table *t, int root, process_fn fn, void *ctx);
 
-/* SIGKILL for every descendant of at least this depth that is still one. Processes that were
+/* Sends SIGKILL to every descendant of at least this depth that still is one. Processes that were
  * started meanwhile are not in the table: repeat until none is left. */
 void process_tree_kill(const struct process_table *t, int root, unsigned min_depth);
 

@@ -13,7 +13,7 @@ struct sum {
     int inside; /* a process of the server itself, or 0 */
 };
 
-/* Of a file of /proc/PID with lines "Name:   123 kB", the sum of two of them; -1 = unreadable. */
+/* The sum of two lines "Name:   123 kB" of a file in /proc/PID; -1 = unreadable. */
 static int64_t read_kilobytes(int pid, const char *file, str first, str second)
 {
     char path[64], text[FILE_BYTES];
@@ -61,7 +61,7 @@ static void add_memory(void *ctx, const struct process *p, unsigned depth)
         s->usage.memory_bytes += memory_of(p, s->is_exact);
 }
 
-/* Files in memory. */
+/* Size of the files in the sandbox's tmpfs mounts. */
 static int64_t tmpfs_bytes(int pid)
 {
     static const char *const DIRS[] = {"tmp", "var/tmp", "dev/shm", "run"};

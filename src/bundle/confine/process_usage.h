@@ -1,14 +1,14 @@
-/* process_usage.h - what a server or a command uses: memory and processes below its launcher.
+/* process_usage.h - memory and processes of a server or a command, below its launcher.
  *
- * Blocks for a millisecond or so: for pool threads and for the bash server. Memory is what all
- * processes hold for themselves (programs and libraries that they map are not counted), plus files
- * in memory of a sandbox of bubblewrap, which belong to no process. Not included: memory that no
- * process has mapped (memfd, full pipes). Where the kernel counts instead, see cgroup.h. */
+ * Blocks for a millisecond or so: for pool threads and for the bash server. Memory is the private
+ * memory of all processes (mapped programs and libraries are not counted), plus the files in memory
+ * of a bubblewrap sandbox, which do not belong to a process. Not included: memory that no process
+ * has mapped (memfd, full pipes). Where the kernel counts instead, see cgroup.h. */
 #pragma once
 
 #include "bundle/confine/process_tree.h"
 
-/* Ceilings of one server, and of one command of the bash bundle. */
+/* Limits of one server, and of one command of the bash bundle. */
 #define PROCESS_COUNT_MAX 512
 #define PROCESS_TASKS_MAX 1024 /* threads included */
 
@@ -20,9 +20,9 @@ struct process_usage {
 };
 
 /* launcher: the outer process of launch.h. The two processes of the launcher are not counted.
- * is_wrapped: it is in bubblewrap, so that /tmp and its like belong to it alone. Memory that
- * several processes share is counted once for each, unless the sum is above memory_max: then it is
- * divided among them, which takes longer. With more than PROCESS_COUNT_MAX processes memory is not
- * looked at: the caller ends them, and must be quick. */
+ * is_wrapped: it runs in bubblewrap, so that /tmp and similar directories belong to it alone.
+ * Memory that several processes share is counted once for each, unless the sum is above memory_max:
+ * then it is divided among them, which takes longer. With more than PROCESS_COUNT_MAX processes
+ * memory is not measured, because the caller has to end them quickly. */
 struct process_usage process_usage(const struct process_table *t, int launcher, bool is_wrapped,
                                    int64_t memory_max);

@@ -9,7 +9,7 @@
 #include "bundle/confine/path_links.h"
 
 #define SHEBANG_MAX     256
-#define PACKAGE_UPWARDS 6 /* how far above a script its package may begin */
+#define PACKAGE_UPWARDS 6 /* levels above a script that are searched for its package */
 #define DEFAULT_PATH    "/usr/local/bin:/usr/bin:/bin"
 
 const char *const SANDBOX_SYSTEM_DIRS[] = {
@@ -18,7 +18,7 @@ const char *const SANDBOX_SYSTEM_DIRS[] = {
     NULL,
 };
 
-/* What libraries and interpreters look up. No accounts' secrets, no keys, no machine id. */
+/* Files that libraries and interpreters read. No secrets of accounts, no keys, no machine id. */
 const char *const SANDBOX_SYSTEM_FILES[] = {
     "/etc/alternatives",
     "/etc/ca-certificates",
@@ -87,8 +87,8 @@ static bool is_system(str path)
     return false;
 }
 
-/* Holds more than programs: a home, what is above one, nb's own data, places where programs lie
- * beside keys. */
+/* True for a directory with more than programs: a home, its ancestors, nb's own data, places where
+ * programs lie beside keys. */
 static bool is_too_much_of(struct arena *a, str home, str work, str dir)
 {
     static const char *const MIXED[] = {".local", ".cargo", ".config", ".cache", "bin", "go"};
@@ -102,7 +102,7 @@ static bool is_too_much_of(struct arena *a, str home, str work, str dir)
     return false;
 }
 
-/* Homes are often reached by a link (/home -> /var/home): both names count. */
+/* Home directories are often links (/home -> /var/home): both names are checked. */
 static bool is_too_much(struct arena *a, const struct program_query *q, str dir)
 {
     char home[PATH_MAX], work[PATH_MAX];
@@ -120,8 +120,8 @@ static bool is_too_much(struct arena *a, const struct program_query *q, str dir)
     return false;
 }
 
-static void add(struct arena *a, const struct program_query *q, struct path_list *ret, str dir,
-                str file)
+static void add_program_path(struct arena *a, const struct program_query *q, struct path_list *ret,
+                             str dir, str file)
 {
     if (is_system(file))
         return;
@@ -156,7 +156,7 @@ static const char *find_program(struct arena *a, const struct program_query *q, 
     return NULL;
 }
 
-/* "<prefix>/bin/node" belongs to an installation when there is something beside bin. */
+/* "<prefix>/bin/node" belongs to an installation if there is something beside bin. */
 static void add_installation(struct arena *a, const struct program_query *q, struct path_list *ret,
                              str file)
 {
@@ -168,12 +168,12 @@ static void add_installation(struct arena *a, const struct program_query *q, str
         is_bin = is_bin || str_eq(base_of(dir), str_from(BINS[i]));
     for (size_t i = 0; is_bin && i < ARRAY_LEN(BESIDE); i++)
         is_installation = is_installation || exists(a, prefix, BESIDE[i]);
-    add(a, q, ret, is_installation ? prefix : file, file);
+    add_program_path(a, q, ret, is_installation ? prefix : file, file);
 }
 
 /* ---- scripts ---- */
 
-/* All modules a script below node_modules may ask for lie below the outermost one. */
+/* All modules that a script below node_modules may load lie below the outermost one. */
 static bool add_node_modules(struct arena *a, struct path_list *ret, str file)
 {
     ptrdiff_t at = str_find(file, STR("/node_modules/"), 0);
@@ -200,7 +200,7 @@ static void add_script(struct arena *a, const struct program_query *q, struct pa
         }
         up = parent_of(up);
     }
-    add(a, q, ret, dir, file);
+    add_program_path(a, q, ret, dir, file);
 }
 
 static bool is_written(struct arena *a, const struct program_query *q, str file)
@@ -213,7 +213,7 @@ static bool is_written(struct arena *a, const struct program_query *q, str file)
     return path_meets_link_in(a, file, q->writes);
 }
 
-/* A link and what it leads to both count: a virtual environment is found by the link. */
+/* Adds a link and its target: a virtual environment is found through the link. */
 static void add_with_target(struct arena *a, const struct program_query *q, struct path_list *ret,
                             str file,
                             void (*fn)(struct arena *, const struct program_query *,
@@ -257,7 +257,7 @@ static void add_interpreter(struct arena *a, const struct program_query *q, stru
     }
 }
 
-/* The first operand that is a file is the script; what comes behind it is its own business. */
+/* The first operand that is a file is the script; later operands are the script's arguments. */
 static void add_first_operand(struct arena *a, const struct program_query *q, struct path_list *ret)
 {
     for (const char *const *arg = q->argv + 1; *arg; arg++) {
@@ -273,8 +273,8 @@ static void add_first_operand(struct arena *a, const struct program_query *q, st
 
 /* ---- packages ---- */
 
-/* Programs that run packages. Their installation is shown; of any other program in PATH only the
- * one file, for what lies beside it is not known. */
+/* Programs that run packages. Their whole installation is shown; for any other program in PATH only
+ * the one file, because what lies beside it is not known. */
 static bool is_interpreter(str name)
 {
     static const char *const NAMES[] = {"node", "npx",  "bun",  "bunx", "deno", "uv",
@@ -293,13 +293,13 @@ static bool is_of_package(struct arena *a, const struct program_query *q, str fi
            (q->data_dir && path_is_at_or_below(real, path_real(a, str_from(q->data_dir))));
 }
 
-static void add_file(struct arena *a, const struct program_query *q, struct path_list *ret,
-                     str file)
+static void add_program_file(struct arena *a, const struct program_query *q, struct path_list *ret,
+                             str file)
 {
-    add(a, q, ret, file, file);
+    add_program_path(a, q, ret, file, file);
 }
 
-/* The PATH is nb's own: env holds no variable that the manifest sets. */
+/* Uses nb's own PATH: env contains no variable that the manifest sets. */
 static int reach_named(struct arena *a, const struct program_query *q, str name,
                        struct path_list *ret, const char **ret_program)
 {
@@ -307,7 +307,7 @@ static int reach_named(struct arena *a, const struct program_query *q, str name,
     if (!program)
         return -ENOENT;
     add_with_target(a, q, ret, str_from(program),
-                    is_interpreter(name) ? add_installation : add_file);
+                    is_interpreter(name) ? add_installation : add_program_file);
     *ret_program = program;
     return 0;
 }
@@ -327,7 +327,7 @@ static void reach_package_interpreter(struct arena *a, const struct program_quer
     }
 }
 
-/* What to install, for programs that people know by the names of others. */
+/* A hint what to install, for programs that are part of another product. */
 static const char *advice(const char *program)
 {
     static const char *const KNOWN[][2] = {

@@ -1,19 +1,19 @@
-/* program_files.h - which files outside the system's directories a program needs to run.
+/* program_files.h - the files outside the system's directories that a program needs to run.
  *
- * An interpreter installed below a home directory (nvm, pyenv, a virtual environment) needs
- * its whole installation; a script needs its package and the modules beside it. Never a
- * directory that holds more than programs: for those only the one file counts.
+ * An interpreter installed below a home directory (nvm, pyenv, a virtual environment) needs its
+ * whole installation; a script needs its package and the modules beside it. A directory with more
+ * than programs is never shown: then only the one file is.
  *
- * A package chooses its command line itself, so it gets less: its program is a file of the
- * package or of the system, or an interpreter that a person has in PATH. Arguments, links in
- * the package and first lines of its scripts show nothing. */
+ * A package chooses its own command line, so it gets less: its program is a file of the package or
+ * of the system, or an interpreter in the user's PATH. Arguments, links in the package and first
+ * lines of its scripts add nothing. */
 #pragma once
 
 #include "base/err.h"
 #include "bundle/confine/path_list.h"
 
-/* Directories of the system that every server may read. Where a distribution keeps them as
- * links (/bin -> usr/bin) they stay links. NULL-terminated. */
+/* System directories that every server may read. Where a distribution keeps them as links (/bin ->
+ * usr/bin) they stay links. NULL-terminated. */
 extern const char *const SANDBOX_SYSTEM_DIRS[], *const SANDBOX_SYSTEM_FILES[];
 
 struct program_query {
@@ -25,7 +25,7 @@ struct program_query {
                                          * links there, which are not followed */
 };
 
-/* Adds to `ret` what must be readable; *ret_program is where argv[0] is. -ENOENT with a message
- * when there is no such program. Looks at files: for a pool thread. */
+/* Adds the paths that must be readable to `ret`; *ret_program is the path of argv[0]. -ENOENT with
+ * a message when there is no such program. Reads the file system: for a pool thread. */
 int program_files_find(struct arena *a, const struct program_query *q, struct path_list *ret,
                        const char **ret_program, struct err *e);

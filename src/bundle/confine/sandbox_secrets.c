@@ -106,7 +106,7 @@ const char *const SANDBOX_SECRETS[] = {
     "snap/firefox",
     "snap/chromium",
     "snap/thunderbird",
-    /* what was typed, and who may open windows */
+    /* histories of commands, and keys of the display */
     ".bash_history",
     ".zsh_history",
     ".local/share/fish",

@@ -18,7 +18,7 @@ static bool is_path(str arg)
     return str_starts(arg, STR("/")) || str_starts(arg, STR("~/"));
 }
 
-/* Both as they are written: "~/x" is not compared with "/home/me/x". */
+/* Compares the texts: "~/x" does not equal "/home/me/x". */
 static bool is_declared(struct arena *a, const struct json_strs *l, str path)
 {
     for (size_t i = 0; i < l->len; i++) {

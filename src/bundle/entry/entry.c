@@ -9,7 +9,7 @@
 #define RECONNECT_MAX_MS     30000
 #define RECONNECT_TRIES      5
 
-#define PATH_TEXT_MAX 256 /* of a place in the settings: "bundles[12].transport.auth" */
+#define PATH_TEXT_MAX 256 /* for a position in the settings: "bundles[12].transport.auth" */
 #define MEMORY_MB_MAX (1024 * 1024)
 #define DISK_MB_MAX   (1024 * 1024 * 1024)
 
@@ -98,7 +98,7 @@ static const char *below(struct entry_decoder *d, const char *field)
     return arena_printf(d->arena, "%s%s%s", d->at, *d->at ? "." : "", field).p;
 }
 
-static void note_unknown(void *ctx, const char *path, const char *meant)
+static void note_unknown_key(void *ctx, const char *path, const char *meant)
 {
     struct entry_decoder *d = ctx;
     if (d->unknown.code < 0)
@@ -152,7 +152,7 @@ static bool is_env_name(str s)
     return s.n > 0;
 }
 
-/* nb's own keys: no bundle gets them, whatever the settings say. */
+/* nb's own keys, which no bundle gets, whatever the settings say. */
 static bool is_own_secret(str name)
 {
     static const str OWN[] = {STR_INIT("NB_API_KEY"), STR_INIT("NB_INTERNAL_TOKEN")};
@@ -210,8 +210,8 @@ static int decode_sandbox(struct entry_decoder *d)
     }
     if (v->type != JSON_OBJECT)
         return entry_refuse(d, "sandbox", "expected \"off\" or an object {network, read, write}");
-    int r =
-        json_decode(d->arena, v, SANDBOX_FIELDS, &doc, below(d, "sandbox"), note_unknown, d, d->e);
+    int r = json_decode(d->arena, v, SANDBOX_FIELDS, &doc, below(d, "sandbox"), note_unknown_key, d,
+                        d->e);
     s->read = doc.read;
     s->write = doc.write;
     if (r == 0)
@@ -255,7 +255,7 @@ static int decode_kind(struct entry_decoder *d)
     return found ? 0 : entry_refuse(d, "", "needs one of name, path, url or command");
 }
 
-/* Keys that mean something for one kind only. */
+/* Keys that are valid for one kind only. */
 static int check_applicable(struct entry_decoder *d)
 {
     static const struct {
@@ -321,7 +321,7 @@ static str absolute_path(struct entry_decoder *d, str path)
     return arena_printf(d->arena, "%s/%.*s", d->base_dir, STR_ARG(path));
 }
 
-/* It has to be the package that the command names: a pin of another one would be a surprise. */
+/* The pin must be for the package that the command names. */
 static int decode_pinned(struct entry_decoder *d)
 {
     struct bundle_pinned *p = &d->out->pinned;
@@ -346,7 +346,8 @@ static int decode_command(struct entry_decoder *d)
 {
     struct bundle_entry *out = d->out;
     out->command = d->doc.command;
-    /* A bare name is looked up in PATH; what has a slash is a file near the settings. */
+    /* A name without a slash is looked up in PATH; a name with a slash is a file relative to the
+     * settings. */
     if (str_find_char(out->command, '/') >= 0)
         out->command = absolute_path(d, out->command);
     out->args = d->doc.args;
@@ -401,7 +402,7 @@ static str default_name(const struct entry_decoder *d)
     return s;
 }
 
-/* Runners of other programs would all give the same name. */
+/* Programs that run other programs would all give the same name. */
 static bool is_runner(str command)
 {
     static const char *const RUNNERS[] = {"node",    "npx",    "bunx",   "bun",  "deno", "python",
@@ -413,7 +414,7 @@ static bool is_runner(str command)
     return false;
 }
 
-/* What goes in front of a derived name that is reserved: the scope of a package, or the kind. */
+/* The prefix for a derived name that is reserved: the scope of a package, or the kind. */
 static str name_prefix(const struct bundle_entry *b)
 {
     ptrdiff_t slash = str_find_char(b->name, '/');
@@ -480,7 +481,7 @@ static int check_unknown(struct entry_decoder *d)
     return d->unknown.code < 0 ? err_set(d->e, d->unknown.code, "%s", d->unknown.msg) : 0;
 }
 
-static int decode(struct entry_decoder *d, const struct json *v)
+static int decode_entry(struct entry_decoder *d, const struct json *v)
 {
     static int (*const STEPS[])(struct entry_decoder *) = {
         check_unknown, decode_kind,    check_applicable, decode_source, decode_name,
@@ -496,7 +497,7 @@ static int decode(struct entry_decoder *d, const struct json *v)
         .trust_score = -1,
     };
     d->out->raw = json_clone(d->arena, v);
-    int r = json_decode(d->arena, d->out->raw, FIELDS, doc, d->at, note_unknown, d, d->e);
+    int r = json_decode(d->arena, d->out->raw, FIELDS, doc, d->at, note_unknown_key, d, d->e);
     for (size_t i = 0; r == 0 && i < ARRAY_LEN(STEPS); i++)
         r = STEPS[i](d);
     d->out->is_protected = doc->is_protected;
@@ -512,7 +513,7 @@ static int decode_at(struct arena *a, const struct json *v, const char *base_dir
 {
     struct bundle_entry out = {0};
     struct entry_decoder d = {.arena = a, .base_dir = base_dir, .at = at, .out = &out, .e = e};
-    int r = decode(&d, v);
+    int r = decode_entry(&d, v);
     if (r == 0)
         *ret = out;
     return r;

@@ -1,8 +1,8 @@
-/* entry.h - one bundle as the settings name it.
+/* entry.h - one bundle as the settings describe it.
  *
  * Exactly one of name (from the registry), path (a folder or a .mcpb archive), url (a remote
- * server) or command (a plain stdio server). Decoding is strict: an unknown key, a missing or a
- * doubled source, a URL with credentials in it are errors that name the entry. */
+ * server) or command (a plain stdio server). Decoding is strict: an unknown key, a missing or
+ * second source, and a URL with credentials are errors that name the entry. */
 #pragma once
 
 #include "base/arena.h"
@@ -14,16 +14,16 @@
 #define BUNDLE_MEMORY_MB 1024 /* unless its entry says otherwise */
 #define BUNDLE_DISK_MB   10240
 
-/* The bundle that comes with nb. An entry of this package name configures it. */
+/* The built-in bundle. An entry with this package name configures it. */
 #define BUNDLE_BASH_PACKAGE "@nimblebraininc/bash"
 #define BUNDLE_BASH_SERVER  "bash"
 
 enum bundle_kind { BUNDLE_NAMED, BUNDLE_LOCAL, BUNDLE_REMOTE, BUNDLE_COMMAND, BUNDLE_BUILT_IN };
 const char *bundle_kind_name(enum bundle_kind k); /* "named", "local" ... */
 
-struct bundle_sandbox { /* what a stdio bundle may touch besides its own data directory */
+struct bundle_sandbox { /* access of a stdio bundle beyond its own data directory */
     bool is_off;
-    bool network;                 /* some of it */
+    bool network;                 /* to some destinations */
     struct json_strs reach;       /* "host:port", "public"; with network and none: public */
     struct json_strs read, write; /* absolute paths, or below ~ */
 };
@@ -69,10 +69,10 @@ struct bundle_entry {
     int64_t trust_score;            /* -1 = unknown */
     const struct json *ui;          /* or NULL */
     const struct json *user_config; /* values for a manifest's user_config, or NULL */
-    const struct json *raw;         /* the entry as it stands in the settings */
+    const struct json *raw;         /* the entry as it is in the settings */
 };
 
-/* base_dir: what relative paths are relative to (the directory of the settings file). */
+/* base_dir: the base of relative paths (the directory of the settings file). */
 int bundle_entry_decode(struct arena *a, const struct json *v, const char *base_dir,
                         struct bundle_entry *ret, struct err *e);
 
@@ -80,10 +80,11 @@ int bundle_entry_decode(struct arena *a, const struct json *v, const char *base_
 int bundle_entries_decode(struct arena *a, const struct json *list, const char *base_dir,
                           struct bundle_entry **ret, size_t *ret_n, struct err *e);
 
-/* Whether its URL may be used: https, and no address of this machine or its network unless the
- * entry says allowPrivate; http://localhost also where the settings say allowInsecureRemotes.
- * -EACCES with the reason. Names are judged again when they are resolved (FETCH_PUBLIC_ONLY). */
+/* Checks that its URL may be used: https, and no address of this machine or its network unless the
+ * entry has allowPrivate; http://localhost also where the settings have allowInsecureRemotes.
+ * -EACCES with the reason. Names are checked again when they are resolved (FETCH_PUBLIC_ONLY). */
 int bundle_entry_check_url(const struct bundle_entry *entry, bool allow_insecure_remotes,
                            struct err *e);
-/* FETCH_... for every request on its behalf, also to addresses that the server itself names. */
+/* FETCH_... flags for every request on its behalf, also to addresses that the server itself
+ * names. */
 unsigned bundle_entry_fetch_flags(const struct bundle_entry *entry, bool allow_insecure_remotes);

@@ -1,6 +1,6 @@
 #include "bundle/entry/entry_copy.h"
 
-static struct json_strs copy_strs(struct arena *a, const struct json_strs *s)
+static struct json_strs copy_entry_strs(struct arena *a, const struct json_strs *s)
 {
     struct json_strs ret = {arena_array(a, s->len, sizeof(str)), s->len};
     for (size_t i = 0; i < s->len; i++)
@@ -36,11 +36,11 @@ struct bundle_entry bundle_entry_copy(struct arena *a, const struct bundle_entry
         *texts[i] = arena_str(a, *texts[i]);
     c.headers = copy_pairs(a, e->headers, e->nheaders);
     c.env = copy_pairs(a, e->env, e->nenv);
-    c.args = copy_strs(a, &e->args);
-    c.allowed_env = copy_strs(a, &e->allowed_env);
-    c.sandbox.read = copy_strs(a, &e->sandbox.read);
-    c.sandbox.write = copy_strs(a, &e->sandbox.write);
-    c.sandbox.reach = copy_strs(a, &e->sandbox.reach);
+    c.args = copy_entry_strs(a, &e->args);
+    c.allowed_env = copy_entry_strs(a, &e->allowed_env);
+    c.sandbox.read = copy_entry_strs(a, &e->sandbox.read);
+    c.sandbox.write = copy_entry_strs(a, &e->sandbox.write);
+    c.sandbox.reach = copy_entry_strs(a, &e->sandbox.reach);
     c.ui = e->ui ? json_clone(a, e->ui) : NULL;
     c.user_config = e->user_config ? json_clone(a, e->user_config) : NULL;
     c.raw = e->raw ? json_clone(a, e->raw) : NULL;

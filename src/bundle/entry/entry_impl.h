@@ -1,4 +1,4 @@
-/* entry_impl.h - what the decoders of entries share. Private to entry*.c. */
+/* entry_impl.h - declarations that the decoders of entries share. Private to entry*.c. */
 #pragma once
 
 #include "bundle/entry/entry.h"
@@ -7,7 +7,7 @@ struct entry_transport {
     str type;
     const struct json *auth, *headers;
     int64_t initial_ms, max_ms, tries;
-    str session_id; /* accepted; a session is always begun anew */
+    str session_id; /* accepted and ignored; a session is always new */
 };
 
 struct entry_document {
@@ -21,14 +21,14 @@ struct entry_document {
     int64_t trust_score, memory_mb, disk_mb;
 };
 
-/* One entry on its way. */
+/* One entry that is being decoded. */
 struct entry_decoder {
     struct arena *arena;
     const char *base_dir;
-    const char *at; /* where the entry stands: "bundles[2]", or "" */
+    const char *at; /* position of the entry: "bundles[2]", or "" */
     struct entry_document doc;
     struct bundle_entry *out;
-    struct err unknown; /* the first key that no table knows */
+    struct err unknown; /* the first key that is not in any table */
     struct err *e;
 };
 

@@ -1,4 +1,4 @@
-/* entry_remote.c - entries with a URL: how to reach it, and whether one may. */
+/* entry_remote.c - entries with a URL: how to reach it, and whether that is allowed. */
 #include <arpa/inet.h>
 #include <errno.h>
 
@@ -143,7 +143,7 @@ int entry_decode_remote(struct entry_decoder *d)
 
 /* ---- where a URL may lead ---- */
 
-/* Host names are judged when the connection is made; addresses can be judged now. */
+/* Host names are checked when the connection is made; addresses can be checked now. */
 static enum address_class classify_literal(const struct url *u)
 {
     char host[INET6_ADDRSTRLEN + 1];
@@ -159,7 +159,7 @@ static enum address_class classify_literal(const struct url *u)
     return url_is_local(u) ? ADDRESS_LOOPBACK : ADDRESS_PUBLIC;
 }
 
-/* allowInsecureRemotes is about servers on this machine, and about no others. */
+/* allowInsecureRemotes applies only to servers on this machine. */
 static bool may_be_own(const struct bundle_entry *entry, const struct url *u,
                        bool allow_insecure_remotes)
 {

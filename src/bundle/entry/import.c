@@ -12,15 +12,16 @@
 struct importer {
     struct arena *arena;
     const char *base_dir, *home_dir;
-    const struct json *inputs; /* of VS Code, or NULL */
+    const struct json *inputs; /* from VS Code, or NULL */
     struct import_server *out;
     struct json *entry;
     struct json *allowed_env;
 };
 
-static void note(struct importer *im, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void import_note(struct importer *im, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
 
-static void note(struct importer *im, const char *fmt, ...)
+static void import_note(struct importer *im, const char *fmt, ...)
 {
     struct json_strs *notes = &im->out->notes;
     va_list ap;
@@ -33,7 +34,7 @@ static void note(struct importer *im, const char *fmt, ...)
 
 /* ---- variables of other programs ---- */
 
-/* The folder that the file is about: .vscode/mcp.json belongs to the one above. */
+/* The project folder of the file: for .vscode/mcp.json it is the one above. */
 static str project_dir(const struct importer *im)
 {
     str dir = str_from(im->base_dir);
@@ -52,7 +53,8 @@ static str input_label(const struct importer *im, str id)
     return STR_NONE;
 }
 
-/* Known places, and the default of ${NAME:-default}. False: only its user can tell. */
+/* Expands known places, and the default of ${NAME:-default}. Returns false when only the user knows
+ * the value. */
 static bool expand_one(const struct importer *im, struct buf *out, str name)
 {
     ptrdiff_t fallback = str_find(name, STR(":-"), 0);
@@ -65,7 +67,7 @@ static bool expand_one(const struct importer *im, struct buf *out, str name)
     return fallback > 0 && buf_add_str(out, str_skip(name, (size_t)fallback + 2)) == 0;
 }
 
-/* 0 with the text, or -ENOKEY with the name of the variable that nobody can fill in here. */
+/* Returns 0 with the text, or -ENOKEY with the name of the variable that nb cannot expand. */
 static int expand(const struct importer *im, str text, str *ret, str *ret_unknown)
 {
     struct buf out;
@@ -91,18 +93,18 @@ static int expand(const struct importer *im, str text, str *ret, str *ret_unknow
     return r;
 }
 
-static void note_unknown(struct importer *im, const char *where, str variable)
+static void import_note_unknown(struct importer *im, const char *where, str variable)
 {
     if (!str_starts(variable, STR("input:"))) {
-        note(im, "%s uses ${%.*s}, which nb does not support", where, STR_ARG(variable));
+        import_note(im, "%s uses ${%.*s}, which nb does not support", where, STR_ARG(variable));
         return;
     }
     str id = str_skip(variable, strlen("input:")), label = input_label(im, id);
-    note(im, "%s asks for \"%.*s\": set the value in the entry", where,
-         STR_ARG(label.n > 0 ? label : id));
+    import_note(im, "%s asks for \"%.*s\": set the value in the entry", where,
+                STR_ARG(label.n > 0 ? label : id));
 }
 
-static str scalar_text(struct importer *im, const struct json *v)
+static str import_scalar_text(struct importer *im, const struct json *v)
 {
     return v->type == JSON_STRING ? v->s : json_to_str(im->arena, v);
 }
@@ -123,14 +125,14 @@ static void take_env(struct importer *im, const struct json *env)
     struct json *taken = json_new(im->arena, JSON_OBJECT);
     for (size_t i = 0; env && i < env->len; i++) {
         const struct json_member *m = &env->members[i];
-        str text, unknown, given = scalar_text(im, &m->value);
+        str text, unknown, given = import_scalar_text(im, &m->value);
         const char *where = arena_printf(im->arena, "env.%.*s", STR_ARG(m->key)).p;
         if (str_eq(whole_variable(given), m->key))
             json_push(im->arena, im->allowed_env, json_of_str(m->key));
         else if (expand(im, given, &text, &unknown) == 0)
             json_set(im->arena, taken, m->key, json_of_str(text));
         else
-            note_unknown(im, where, unknown);
+            import_note_unknown(im, where, unknown);
     }
     if (taken->len > 0)
         json_set(im->arena, im->entry, STR("env"), *taken);
@@ -141,8 +143,8 @@ static int take_args(struct importer *im, const struct json *args)
     struct json *taken = json_new(im->arena, JSON_ARRAY);
     for (size_t i = 0; args && i < args->len; i++) {
         str text, unknown;
-        if (expand(im, scalar_text(im, &args->items[i]), &text, &unknown) < 0) {
-            note_unknown(im, "args", unknown);
+        if (expand(im, import_scalar_text(im, &args->items[i]), &text, &unknown) < 0) {
+            import_note_unknown(im, "args", unknown);
             return -EINVAL;
         }
         json_push(im->arena, taken, json_of_str(text));
@@ -157,7 +159,7 @@ static int take_program(struct importer *im, const struct json *server)
     struct arena *a = im->arena;
     str command, unknown, cwd;
     if (expand(im, json_get_string(server, "command"), &command, &unknown) < 0) {
-        note_unknown(im, "command", unknown);
+        import_note_unknown(im, "command", unknown);
         return -EINVAL;
     }
     json_set(a, im->entry, STR("command"), json_of_str(command));
@@ -166,7 +168,7 @@ static int take_program(struct importer *im, const struct json *server)
         return r;
     take_env(im, json_get(server, "env"));
     if (json_get(server, "envFile"))
-        note(im, "envFile is not read: put its variables into env");
+        import_note(im, "envFile is not read: put its variables into env");
     if (json_get_string(server, "cwd").n > 0 &&
         expand(im, json_get_string(server, "cwd"), &cwd, &unknown) == 0)
         json_set(a, im->entry, STR("cwd"), json_of_str(cwd));
@@ -174,7 +176,8 @@ static int take_program(struct importer *im, const struct json *server)
         struct json *sandbox = json_new(a, JSON_OBJECT);
         json_set(a, sandbox, STR("network"), json_of_bool(true));
         json_set(a, im->entry, STR("sandbox"), *sandbox);
-        note(im, "it may use the network; remove sandbox.network from its entry to forbid it");
+        import_note(im,
+                    "it may use the network; remove sandbox.network from its entry to forbid it");
     }
     return 0;
 }
@@ -183,8 +186,9 @@ static void note_unseen(struct importer *im, const struct bundle_entry *b)
 {
     struct json_strs unseen = command_unseen_paths(im->arena, b);
     for (size_t i = 0; i < unseen.len; i++)
-        note(im, "it cannot see %.*s until \"sandbox\" of its entry names it in read or write",
-             STR_ARG(unseen.items[i]));
+        import_note(im,
+                    "it cannot see %.*s until \"sandbox\" of its entry names it in read or write",
+                    STR_ARG(unseen.items[i]));
 }
 
 /* ---- remote servers ---- */
@@ -196,8 +200,8 @@ static int take_headers(struct importer *im, const struct json *headers, struct 
         const struct json_member *m = &headers->members[i];
         str text, unknown;
         const char *where = arena_printf(im->arena, "headers.%.*s", STR_ARG(m->key)).p;
-        if (expand(im, scalar_text(im, &m->value), &text, &unknown) < 0)
-            note_unknown(im, where, unknown);
+        if (expand(im, import_scalar_text(im, &m->value), &text, &unknown) < 0)
+            import_note_unknown(im, where, unknown);
         else
             json_set(im->arena, taken, m->key, json_of_str(text));
     }
@@ -213,7 +217,7 @@ static int take_url(struct importer *im, const struct json *server, str given)
     struct url u;
     str url, unknown;
     if (expand(im, given, &url, &unknown) < 0) {
-        note_unknown(im, "url", unknown);
+        import_note_unknown(im, "url", unknown);
         return -EINVAL;
     }
     json_set(a, im->entry, STR("url"), json_of_str(url));
@@ -225,7 +229,7 @@ static int take_url(struct importer *im, const struct json *server, str given)
         json_set(a, im->entry, STR("transport"), *transport);
     if (url_parse(url, &u, NULL) == 0 && url_is_local(&u)) {
         json_set(a, im->entry, STR("allowPrivate"), json_of_bool(true));
-        note(im, "it runs on this machine, so allowPrivate is set");
+        import_note(im, "it runs on this machine, so allowPrivate is set");
     }
     return r;
 }
@@ -243,7 +247,7 @@ static void note_ignored(struct importer *im, const struct json *server)
         while (KNOWN[k] && !str_eq(key, str_from(KNOWN[k])))
             k++;
         if (!KNOWN[k])
-            note(im, "'%.*s' is not supported by nb", STR_ARG(key));
+            import_note(im, "'%.*s' is not supported by nb", STR_ARG(key));
     }
 }
 
@@ -262,21 +266,21 @@ static int take_server(struct importer *im, const struct json *server)
     struct err e = {0};
     str name, url = url_of(server);
     if (server->type != JSON_OBJECT) {
-        note(im, "it is not an object");
+        import_note(im, "it is not an object");
         return -EINVAL;
     }
     if (bundle_derived_name(a, im->out->name, STR("imported"), &name, &e) < 0) {
-        note(im, "%s", e.msg);
+        import_note(im, "%s", e.msg);
         return -EINVAL;
     }
     if (!str_eq(name, im->out->name))
-        note(im, "it is named '%.*s' in nb", STR_ARG(name));
+        import_note(im, "it is named '%.*s' in nb", STR_ARG(name));
     json_set(a, im->entry, STR("serverName"), json_of_str(name));
     int r = json_get_string(server, "command").n > 0 ? take_program(im, server)
             : url.n > 0                              ? take_url(im, server, url)
                                                      : -ENOENT;
     if (r == -ENOENT)
-        note(im, "it has neither a command nor a url");
+        import_note(im, "it has neither a command nor a url");
     if (r < 0)
         return r;
     if (im->allowed_env->len > 0)
@@ -286,7 +290,7 @@ static int take_server(struct importer *im, const struct json *server)
     note_ignored(im, server);
     r = bundle_entry_decode(a, im->entry, im->base_dir, &im->out->bundle, &e);
     if (r < 0) {
-        note(im, "%s", e.msg);
+        import_note(im, "%s", e.msg);
         return r;
     }
     note_unseen(im, &im->out->bundle);

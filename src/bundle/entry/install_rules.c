@@ -5,18 +5,18 @@
 #include "base/text/glob.h"
 #include "bundle/entry/entry.h"
 
-/* What only names, shows or limits a bundle. Every other key is the owner's. */
+/* Keys that only name, show or limit a bundle. Every other key is for owners. */
 static const char *const HARMLESS[] = {"name",     "version",    "url", "serverName",
                                        "disabled", "trustScore", "ui",  "transport",
                                        "memoryMb", "diskMb"};
 
-/* On the machine itself: they run a program of the caller's choice, open the sandbox or hand out
- * variables of nb. */
+/* Only on the machine itself: these run a program of the caller's choice, open the sandbox or pass
+ * on variables of nb. */
 static const char *const ON_MACHINE[] = {"command",    "args",       "cwd",
                                          "sandbox",    "allowedEnv", "allowPrivate",
                                          "userConfig", "tools",      "pinned"};
 
-static bool is_in(str key, const char *const *list, size_t n)
+static bool is_listed_key(str key, const char *const *list, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         if (str_eq(key, str_from(list[i])))
@@ -27,9 +27,10 @@ static bool is_in(str key, const char *const *list, size_t n)
 
 enum install_rights install_key_rights(str key)
 {
-    if (is_in(key, HARMLESS, ARRAY_LEN(HARMLESS)))
+    if (is_listed_key(key, HARMLESS, ARRAY_LEN(HARMLESS)))
         return INSTALL_AS_ADMIN;
-    return is_in(key, ON_MACHINE, ARRAY_LEN(ON_MACHINE)) ? INSTALL_ON_MACHINE : INSTALL_AS_OWNER;
+    return is_listed_key(key, ON_MACHINE, ARRAY_LEN(ON_MACHINE)) ? INSTALL_ON_MACHINE
+                                                                 : INSTALL_AS_OWNER;
 }
 
 static int refuse_key(str key, enum install_rights needed, struct err *e)
@@ -42,7 +43,7 @@ static int refuse_key(str key, enum install_rights needed, struct err *e)
     return err_set(e, -EPERM, "'%.*s' can be set only by an owner of the server.", STR_ARG(key));
 }
 
-static bool is_allowed(str source, const struct json_strs *allowed)
+static bool is_install_allowed(str source, const struct json_strs *allowed)
 {
     for (size_t i = 0; i < allowed->len; i++) {
         if (glob_match(allowed->items[i], source))
@@ -56,7 +57,7 @@ static int check_source(const struct json *entry, const struct json_strs *allowe
     static const char *const SOURCES[] = {"name", "url"};
     for (size_t i = 0; i < ARRAY_LEN(SOURCES); i++) {
         const struct json *v = json_get(entry, SOURCES[i]);
-        if (v && !is_allowed(json_string(v, STR_NONE), allowed))
+        if (v && !is_install_allowed(json_string(v, STR_NONE), allowed))
             return err_set(e, -EPERM,
                            "The settings of this server do not allow '%.*s' (allowInstall). Ask "
                            "the owner of the server to install it, or to add it to allowInstall.",
@@ -65,7 +66,7 @@ static int check_source(const struct json *entry, const struct json_strs *allowe
     return 0;
 }
 
-/* Limits protect the other people of the server: an admin of a workspace can lower them. */
+/* Limits protect the other users of the server: an admin of a workspace can only lower them. */
 static int check_limits(const struct json *entry, struct err *e)
 {
     static const struct {

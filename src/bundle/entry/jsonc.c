@@ -1,6 +1,6 @@
 #include "bundle/entry/jsonc.h"
 
-static bool is_space(char c)
+static bool is_jsonc_space(char c)
 {
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
@@ -12,7 +12,7 @@ static void blank(char *p, size_t from, size_t to)
             p[i] = ' ';
 }
 
-static size_t skip_string(const char *p, size_t i, size_t n)
+static size_t skip_jsonc_string(const char *p, size_t i, size_t n)
 {
     for (i++; i < n && p[i] != '"'; i++)
         if (p[i] == '\\')
@@ -20,7 +20,7 @@ static size_t skip_string(const char *p, size_t i, size_t n)
     return i < n ? i + 1 : n;
 }
 
-/* Behind the comment that begins at i; i itself when none does. */
+/* The index after the comment that begins at i; i itself when there is none. */
 static size_t skip_comment(str s, size_t i)
 {
     if (s.p[i] != '/' || i + 1 >= s.n)
@@ -40,7 +40,7 @@ static void remove_comments(char *p, size_t n)
     for (size_t i = 0; i < n;) {
         size_t end = skip_comment(str_make(p, n), i);
         if (p[i] == '"') {
-            i = skip_string(p, i, n);
+            i = skip_jsonc_string(p, i, n);
         } else if (end > i) {
             blank(p, i, end);
             i = end;
@@ -54,11 +54,11 @@ static void remove_last_commas(char *p, size_t n)
 {
     for (size_t i = 0; i < n;) {
         if (p[i] == '"') {
-            i = skip_string(p, i, n);
+            i = skip_jsonc_string(p, i, n);
             continue;
         }
         size_t next = i + 1;
-        while (next < n && is_space(p[next]))
+        while (next < n && is_jsonc_space(p[next]))
             next++;
         if (p[i] == ',' && next < n && (p[next] == '}' || p[next] == ']'))
             p[i] = ' ';

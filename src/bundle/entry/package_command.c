@@ -5,7 +5,7 @@
 
 /* ---- names ---- */
 
-static bool is_name_char(char c)
+static bool is_package_name_char(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
            c == '_' || c == '.' || c == '~';
@@ -14,12 +14,12 @@ static bool is_name_char(char c)
 static bool is_plain_name(str s)
 {
     for (size_t i = 0; i < s.n; i++)
-        if (!is_name_char(s.p[i]))
+        if (!is_package_name_char(s.p[i]))
             return false;
     return s.n > 0 && s.p[0] != '.' && s.p[0] != '-';
 }
 
-static bool is_name(str name)
+static bool is_package_name(str name)
 {
     if (name.n == 0 || name.n > NAME_MAX_BYTES)
         return false;
@@ -31,11 +31,11 @@ static bool is_name(str name)
 }
 
 /* A version, a range or a tag; never a URL, a path or an option. */
-static bool is_wanted(str wanted)
+static bool is_version_wanted(str wanted)
 {
     for (size_t i = 0; i < wanted.n; i++) {
         char c = wanted.p[i];
-        if (!is_name_char(c) && !strchr("+^<>=|* ", c))
+        if (!is_package_name_char(c) && !strchr("+^<>=|* ", c))
             return false;
     }
     return wanted.n == 0 || wanted.p[0] != '-';
@@ -49,7 +49,8 @@ bool package_spec_split(str spec, str *ret_name, str *ret_wanted)
         return false;
     *ret_name = at < 0 ? spec : str_slice(spec, 0, from + (size_t)at);
     *ret_wanted = at < 0 ? STR_NONE : str_skip(spec, from + (size_t)at + 1);
-    return is_name(*ret_name) && is_wanted(*ret_wanted) && (at < 0 || ret_wanted->n > 0);
+    return is_package_name(*ret_name) && is_version_wanted(*ret_wanted) &&
+           (at < 0 || ret_wanted->n > 0);
 }
 
 /* ---- command lines ---- */
@@ -59,7 +60,7 @@ struct words {
     size_t at;
 };
 
-/* "--package X" and "--package=X": true with the value, which must be there. */
+/* "--package X" and "--package=X": true with the value, which is required. */
 static bool take_value(struct words *w, const char *const *names, str *ret)
 {
     str arg = w->args->items[w->at];
@@ -90,7 +91,7 @@ static bool is_one_of(str arg, const char *const *names)
 struct runner {
     const char *program;
     enum package_source source;
-    const char *const *flags;    /* that change nothing here */
+    const char *const *flags;    /* options without effect on the result */
     const char *const *packages; /* the option that names the package */
 };
 
@@ -114,7 +115,7 @@ static const struct runner *runner_of(str command)
     return NULL;
 }
 
-/* Goes on to the first operand. False: an option that is not known here. */
+/* Advances to the first operand. Returns false for an unknown option. */
 static bool skip_options(const struct runner *r, struct words *w, str *ret_package)
 {
     while (w->at < w->args->len && str_starts(w->args->items[w->at], STR("-"))) {

@@ -3,8 +3,8 @@
  *   npx [-y] [-p SPEC] SPEC|PROGRAM [ARG...]        uvx [--from SPEC] SPEC|PROGRAM [ARG...]
  *
  * Such a package is installed once and then started directly (npm_install.h). A command line with
- * other options, or one that names a URL, a git repository or a file, is not one of these: it is
- * run as it is. Pure; any thread. */
+ * other options, or one that names a URL, a git repository or a file, is not recognised: it is run
+ * unchanged. Pure; any thread. */
 #pragma once
 
 #include "base/err.h"
@@ -23,5 +23,5 @@ struct package_command {
 
 bool package_command_parse(str command, const struct json_strs *args, struct package_command *ret);
 
-/* "name@1.2" in its parts; false when it is not a package of a registry. */
+/* Splits "name@1.2"; false when it is not a package of a registry. */
 bool package_spec_split(str spec, str *ret_name, str *ret_wanted);

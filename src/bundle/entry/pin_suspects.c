@@ -1,14 +1,14 @@
-/* pin_suspects.c - tools that imitate others, and texts that speak to the model. */
+/* pin_suspects.c - tools that imitate others, and texts that address the model. */
 #include "base/text/hidden.h"
 #include "base/text/lookalike.h"
 #include "bundle/entry/pins.h"
 
-#define SAME_WORDS_MIN 40 /* bytes of a description that is not alike by accident */
+#define SAME_WORDS_MIN 40 /* descriptions of this length are not equal by accident */
 #define WARNINGS_MAX   16
 
 /* ---- imitations ---- */
 
-static str joined(struct arena *a, str source, str name)
+static str joined_words(struct arena *a, str source, str name)
 {
     return lookalike_skeleton(a, arena_printf(a, "%.*s__%.*s", STR_ARG(source), STR_ARG(name)),
                               false);
@@ -17,7 +17,7 @@ static str joined(struct arena *a, str source, str name)
 void pin_other_init(struct arena *a, struct pin_other *o)
 {
     o->skeleton = lookalike_skeleton(a, o->name, true);
-    o->joined = joined(a, o->source, o->name);
+    o->joined = joined_words(a, o->source, o->name);
 }
 
 static bool names_tool(struct arena *a, str text, str source, str name)
@@ -45,7 +45,7 @@ str pin_shadow(struct arena *a, str source, const struct json *tool, const struc
                size_t n)
 {
     str name = json_get_string(tool, "name"), words = json_get_string(tool, "description");
-    str skeleton = lookalike_skeleton(a, name, true), full = joined(a, source, name);
+    str skeleton = lookalike_skeleton(a, name, true), full = joined_words(a, source, name);
     for (size_t i = 0; i < n; i++) {
         const struct pin_other *o = &others[i];
         bool is_same_name = str_eq(o->name, name);

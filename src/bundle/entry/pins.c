@@ -128,17 +128,17 @@ static void add_change(struct differ *d, str field, const struct json *x, const 
     };
 }
 
-static void compare(struct differ *d, str field, const struct json *x, const struct json *y);
+static void compare_values(struct differ *d, str field, const struct json *x, const struct json *y);
 
 static void compare_member(struct differ *d, str field, str key, const struct json *x,
                            const struct json *y)
 {
     str below =
         field.n == 0 ? key : arena_printf(d->arena, "%.*s.%.*s", STR_ARG(field), STR_ARG(key));
-    compare(d, utf8_truncate(below, FIELD_MAX), json_get_str(x, key), json_get_str(y, key));
+    compare_values(d, utf8_truncate(below, FIELD_MAX), json_get_str(x, key), json_get_str(y, key));
 }
 
-/* Members of either; those of x first. */
+/* Members of both; those of x first. */
 static void compare_objects(struct differ *d, str field, const struct json *x, const struct json *y)
 {
     for (size_t i = 0; i < x->len && d->n < PIN_CHANGES_MAX; i++)
@@ -148,7 +148,7 @@ static void compare_objects(struct differ *d, str field, const struct json *x, c
             compare_member(d, field, y->members[i].key, x, y);
 }
 
-static void compare(struct differ *d, str field, const struct json *x, const struct json *y)
+static void compare_values(struct differ *d, str field, const struct json *x, const struct json *y)
 {
     if (x && y && json_equal(x, y))
         return;
@@ -163,6 +163,6 @@ size_t pin_diff(struct arena *a, const struct json *before, const struct json *a
 {
     static const struct json NOTHING = {.type = JSON_OBJECT};
     struct differ d = {.arena = a, .out = ret};
-    compare(&d, STR_NONE, before ? before : &NOTHING, after ? after : &NOTHING);
+    compare_values(&d, STR_NONE, before ? before : &NOTHING, after ? after : &NOTHING);
     return d.n;
 }

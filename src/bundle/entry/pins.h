@@ -1,13 +1,13 @@
-/* pins.h - the definitions of tools that a person has accepted, and what differs from them.
+/* pins.h - the definitions of tools that a person has approved, and differences from them.
  *
- * A pin file (`{workspace}/pins/<server>.json`, 0600) holds what a bundle's server said of each
- * tool when the bundle was first used, or when a change was approved:
+ * A pin file (`{workspace}/pins/<server>.json`, 0600) holds the definition of each tool of a bundle
+ * when the bundle was first used, or when a change was approved:
  *
  *   {"version": 1, "source": "<digest of where the bundle comes from>", "instructions": "...",
  *    "tools": {"<name>": {"title", "description", "inputSchema", "outputSchema", "annotations"}}}
  *
- * A tool that is not in it, or differs from it, is quarantined: neither listed nor callable.
- * Everything here is pure and bounded; pin_watch.c reads and writes the files. */
+ * A tool that is missing in the file, or differs from it, is quarantined: neither listed nor
+ * callable. Everything here is pure and bounded; pin_watch.c reads and writes the files. */
 #pragma once
 
 #include "base/bytes/hash.h"
@@ -17,19 +17,19 @@
 #define PINS_BYTES_MAX       (16u * 1024 * 1024) /* of a file */
 #define PINS_TOOL_BYTES_MAX  (256u * 1024)       /* of one definition */
 #define PINS_TOTAL_BYTES_MAX (8u * 1024 * 1024)  /* of all definitions of a bundle */
-#define PIN_CHANGES_MAX      64                  /* of one tool that are told */
-#define PIN_TEXT_MAX         2000                /* bytes of a value that are told */
+#define PIN_CHANGES_MAX      64                  /* reported changes of one tool */
+#define PIN_TEXT_MAX         2000                /* reported bytes of a value */
 
 /* Why a tool is quarantined. */
 enum pin_why { PIN_NEW, PIN_CHANGED, PIN_SHADOWS, PIN_HIDDEN, PIN_REPEATED, PIN_TOO_LARGE };
 const char *pin_why_name(enum pin_why w); /* "new", "changed" ... */
 
-/* Digest of where a bundle comes from; the version of a package is not part of it. */
+/* Digest of the source of a bundle; the version of a package is not part of it. */
 void pin_source(const struct bundle_entry *e, char ret[SHA256_HEX_LEN + 1]);
 
 /* The part of a Tool object that is pinned; its values point into `tool`. */
 struct json *pin_definition(struct arena *a, const struct json *tool);
-/* Names one definition of one tool: approving says which was seen. */
+/* Identifies one definition of one tool: an approval names the one that was shown. */
 void pin_digest(struct arena *a, str name, const struct json *definition,
                 char ret[SHA256_HEX_LEN + 1]);
 
@@ -51,19 +51,19 @@ size_t pin_diff(struct arena *a, const struct json *before, const struct json *a
 
 /* ---- tools that pass themselves off as others ---- */
 
-struct pin_other { /* an accepted tool of another bundle */
+struct pin_other { /* an approved tool of another bundle */
     str source, name, description;
     str skeleton, joined; /* filled in by pin_other_init */
 };
 void pin_other_init(struct arena *a, struct pin_other *o);
 
-/* A sentence that says which other tool this one imitates or speaks about; empty when none. */
+/* A sentence that says which other tool this one imitates or mentions; empty when none. */
 str pin_shadow(struct arena *a, str source, const struct json *tool, const struct pin_other *others,
                size_t n);
 
 /* ---- words that people should see ---- */
 
-/* What is suspicious in a definition: hidden characters, instructions to the model. */
+/* Warnings about a definition: hidden characters, instructions to the model. */
 struct json_strs pin_warnings(struct arena *a, const struct json *definition);
 /* The same for any text, such as the instructions of a server. */
 struct json_strs pin_text_warnings(struct arena *a, str text);

@@ -6,7 +6,7 @@
 #include "base/text/hidden.h"
 #include "base/text/lookalike.h"
 
-#define TYPO_LENGTH_MIN 8 /* shorter names differ by one letter without being a trick */
+#define TYPO_LENGTH_MIN 8 /* shorter names may differ by one letter without deception */
 
 /* Names of nb's own sources, and the singular forms that a model would take for them. */
 static const char *const OWN[] = {"nb", "conversations", "conversation", "bash", "skills", "skill"};
@@ -36,7 +36,7 @@ static const char *own_name_like(struct arena *a, str name)
     return NULL;
 }
 
-/* Where two separators in a row begin: "conversations__list" reads like a tool. */
+/* The index of two separators in a row: "conversations__list" reads like a tool. */
 static ptrdiff_t double_separator(str s)
 {
     for (size_t i = 0; i + 1 < s.n; i++)
@@ -58,7 +58,7 @@ const char *bundle_reserved_name(struct arena *a, str name)
 
 /* ---- making a name ---- */
 
-/* Lower case, other characters as '-', none at the ends. */
+/* Lower case, with other characters replaced by '-', and none at the ends. */
 static str normalise(struct arena *a, str s)
 {
     char *out = arena_alloc(a, s.n + 1);

@@ -1,9 +1,9 @@
 /* source_name.h - the server name of a bundle: the prefix of its tools.
  *
- * nb's own sources of tools (nb, conversations, bash, skills) have names that no bundle may take,
- * nor one that a person or a model would take for them: other case, letters that are drawn the
- * same, hidden characters, other separators, one letter more or less, "nb-..." or
- * "conversations--...". Pure; any thread. */
+ * nb's own sources of tools (nb, conversations, bash, skills) have names that no bundle may use,
+ * and no bundle may use a name that a person or a model could confuse with them: other case,
+ * letters that look the same, hidden characters, other separators, one letter more or less,
+ * "nb-..." or "conversations--...". Pure; any thread. */
 #pragma once
 
 #include "base/arena.h"
@@ -14,9 +14,9 @@
 /* "@scope/My_Server" -> "my-server". -EINVAL: it is empty or too long. -EPERM: it is reserved. */
 int bundle_server_name(struct arena *a, str source, str *ret, struct err *e);
 
-/* For a name that no person chose: a reserved one gets `prefix` in front ("@x/conversations" with
- * "x" -> "x-conversations"). */
+/* For a name that was not chosen by a person: a reserved name gets `prefix` in front
+ * ("@x/conversations" with "x" -> "x-conversations"). */
 int bundle_derived_name(struct arena *a, str source, str prefix, str *ret, struct err *e);
 
-/* The own source that this name is, or could be taken for; NULL when there is none. */
+/* nb's own source that this name equals or could be confused with; NULL when there is none. */
 const char *bundle_reserved_name(struct arena *a, str name);

@@ -13,7 +13,7 @@ static uint16_t read16(const uint8_t *p)
     return (uint16_t)(p[0] << 8 | p[1]);
 }
 
-/* A name may hold any byte; those that no host name has are refused. */
+/* A DNS name may contain any byte; bytes that no host name has are refused. */
 static bool take_char(struct dns_question *q, size_t *n, uint8_t c)
 {
     if (c >= 'A' && c <= 'Z')
@@ -25,7 +25,7 @@ static bool take_char(struct dns_question *q, size_t *n, uint8_t c)
     return true;
 }
 
-/* Returns the bytes that the name takes, or 0. */
+/* Returns the number of bytes of the name, or 0. */
 static size_t take_name(const uint8_t *p, size_t n, struct dns_question *q)
 {
     size_t at = 0, len = 0;

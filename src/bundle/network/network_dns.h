@@ -1,12 +1,12 @@
-/* network_dns.h - questions of the domain name system, as programs ask them.
+/* network_dns.h - DNS questions as programs send them.
  *
  * One question in one datagram, of the class IN, without compression: what every resolver library
- * sends. Whatever else is in the datagram (EDNS) is not looked at. Pure; any thread. */
+ * sends. Everything else in the datagram (EDNS) is ignored. Pure; any thread. */
 #pragma once
 
 #include "bundle/network/network_rules.h"
 
-#define DNS_MESSAGE_MAX 512 /* what a datagram may be without EDNS */
+#define DNS_MESSAGE_MAX 512 /* limit of a datagram without EDNS */
 #define DNS_ANSWERS_MAX 8
 #define DNS_TTL_S       30
 
@@ -19,10 +19,10 @@ struct dns_question {
     enum dns_kind kind;
     char name[NETWORK_HOST_MAX + 1]; /* lower case, without the last dot */
     uint8_t raw[NETWORK_HOST_MAX + 8];
-    size_t nraw; /* the question as it was asked */
+    size_t nraw; /* the question as received */
 };
 
-/* -EBADMSG: not a question, or not one that is answered. */
+/* -EBADMSG: not a question, or not a supported one. */
 int dns_parse(const uint8_t *p, size_t n, struct dns_question *ret);
 
 /* An answer with the IPv4 addresses among `ips`, at most DNS_ANSWERS_MAX. Returns its length. */

@@ -42,7 +42,7 @@ static void carry(struct link *l)
     l->deadline = clock_mono_ms() + LINK_IDLE_MS;
 }
 
-/* True when an attempt is under way or has succeeded. */
+/* True when an attempt is in progress or has succeeded. */
 static bool try_address(struct link *l, const struct network_ip *ip)
 {
     struct sockaddr_storage sa;
@@ -57,7 +57,7 @@ static bool try_address(struct link *l, const struct network_ip *ip)
     return false;
 }
 
-/* False: there is no further address. */
+/* Returns false when there is no further address. */
 static bool connect_next(struct link *l)
 {
     if (l->server >= 0)
@@ -69,7 +69,7 @@ static bool connect_next(struct link *l)
         if (try_address(l, &l->ips[l->next_ip++]))
             return true;
     }
-    l->deadline = 0; /* link_step says so */
+    l->deadline = 0; /* link_step reports it */
     return false;
 }
 
@@ -100,7 +100,7 @@ static bool would_block(ssize_t n)
     return n < 0 && (errno == EAGAIN || errno == EINTR);
 }
 
-/* Reads into an empty buffer and writes what there is. False: the link is broken. */
+/* Reads into an empty buffer and writes what is in it. Returns false when the link is broken. */
 static bool move(struct link_flow *f, int from, int to)
 {
     if (f->at == f->n && !f->is_ended) {

@@ -1,4 +1,4 @@
-/* network_link.h - one connection of a server: two sockets and what is between them.
+/* network_link.h - one connection of a server: two sockets and the data between them.
  *
  * A state machine over non-blocking sockets; network_proxy.c polls. Each direction has one buffer
  * of fixed size, is read only when the buffer is empty, and closes the other side when it ends. */
@@ -9,17 +9,17 @@
 #include "bundle/network/network_lookup.h"
 
 #define LINK_BUFFER_BYTES   (16u * 1024)
-#define LINK_CONNECT_MS     10000         /* each address */
+#define LINK_CONNECT_MS     10000         /* for each address */
 #define LINK_IDLE_MS        (60u * 60000) /* nothing in either direction */
-#define LINK_HALF_CLOSED_MS 60000         /* one side has ended, and the other says nothing */
+#define LINK_HALF_CLOSED_MS 60000         /* one side has ended, and the other is silent */
 
 enum link_state { LINK_FREE, LINK_WAITING, LINK_CONNECTING, LINK_CARRYING };
 
 struct link_flow { /* one direction */
     char *p;
-    size_t at, n;  /* p[at .. n) is to be written */
-    bool is_ended; /* nothing more comes */
-    bool is_shut;  /* and the other side was told */
+    size_t at, n;  /* p[at .. n) is still to be written */
+    bool is_ended; /* end of input */
+    bool is_shut;  /* and the other side was shut down */
 };
 
 struct link {
@@ -34,10 +34,10 @@ struct link {
     struct link_flow up, down; /* to the destination, and back */
 };
 
-void link_begin(struct link *l, int client, uint64_t deadline); /* waits for l->ips */
-void link_connect(struct link *l); /* to the first of l->ips that answers; it has some */
-void link_reset(struct link *l);   /* the peer sees a connection that was refused or broke */
+void link_begin(struct link *l, int client, uint64_t deadline); /* then waits for l->ips */
+void link_connect(struct link *l); /* to the first of l->ips that answers; there must be one */
+void link_reset(struct link *l);   /* the client sees a refused or broken connection */
 
 void link_watch(const struct link *l, struct pollfd ret[2]);
-/* NULL, or why the link cannot be made: to be reset by the caller. */
+/* Returns NULL, or why there is no connection: the caller resets the link. */
 const char *link_step(struct link *l, const struct pollfd fds[2], uint64_t now);

@@ -17,11 +17,11 @@
 #include "bundle/network/network_space.h"
 
 #define LOOKUP_MS         15000
-#define ASKED_MAX         32 /* names that are being looked up for the server */
+#define ASKED_MAX         32 /* names that are being resolved for the server */
 #define QUESTIONS_AT_ONCE 16
 #define COMPLAINTS_MAX    32
 
-struct asked {       /* a question whose answer is looked up */
+struct asked {       /* a question that is being resolved */
     uint64_t ticket; /* 0 = free */
     int gate;
     struct sockaddr_storage from;
@@ -58,7 +58,7 @@ static void complain(struct proxy *p, str host, uint16_t port, const char *why)
         dprintf(STDERR_FILENO, "nb: no connection to %.*s port %d: %s\n", STR_ARG(host), port, why);
 }
 
-/* Keeps the addresses that may be reached. */
+/* Keeps only the addresses that may be reached. */
 static size_t filter(const struct network_rules *r, str host, uint16_t port, struct network_ip *ips,
                      size_t n, const char **why)
 {
@@ -100,7 +100,7 @@ static void connect_link(struct proxy *p, struct link *l)
         link_connect(l);
 }
 
-/* Where it was going. */
+/* The destination of the connection. */
 static bool find_destination(const struct proxy *p, struct link *l)
 {
     struct sockaddr_storage sa;
@@ -123,7 +123,7 @@ static bool find_destination(const struct proxy *p, struct link *l)
     return true;
 }
 
-/* "localhost" arrives as an address; which of the two the server listens on is not known. */
+/* "localhost" arrives as an address; it is not known on which of its two the server listens. */
 static void note_localhost(const struct proxy *p, struct link *l)
 {
     bool is_loopback = l->nips == 1 && (l->ips[0].is_v6 || l->ips[0].at[0] == 127);
@@ -168,8 +168,8 @@ static void accept_links(struct proxy *p, int gate)
 
 /* ---- names ---- */
 
-static void answer(const struct asked *q, enum dns_result result, const struct network_ip *ips,
-                   size_t n)
+static void answer_name(const struct asked *q, enum dns_result result, const struct network_ip *ips,
+                        size_t n)
 {
     uint8_t out[DNS_MESSAGE_MAX];
     size_t len = dns_answer(&q->question, result, ips, n, out);
@@ -190,25 +190,25 @@ static void look_up(struct proxy *p, const struct asked *q)
         slot->ticket = 0;
         break;
     }
-    answer(q, DNS_FAILED, NULL, 0);
+    answer_name(q, DNS_FAILED, NULL, 0);
 }
 
-/* Declared names have an address here, whatever they have outside. Of others only IPv4 is given:
- * the gates of public addresses are. */
+/* Declared names have an address in the namespace, whatever they have outside. For other names only
+ * IPv4 is returned, because the gates of public addresses are IPv4. */
 static void on_question(struct proxy *p, const struct asked *q)
 {
     struct network_ip ip;
     str name = str_from(q->question.name);
     int i = network_find_name(p->rules, name);
     if (q->question.kind != DNS_A && (i >= 0 || p->rules->is_public)) {
-        answer(q, DNS_OK, NULL, 0);
+        answer_name(q, DNS_OK, NULL, 0);
     } else if (i >= 0) {
         network_dest_address((size_t)i, &ip);
-        answer(q, DNS_OK, &ip, 1);
+        answer_name(q, DNS_OK, &ip, 1);
     } else if (p->rules->is_public) {
         look_up(p, q);
     } else {
-        answer(q, DNS_NO_SUCH_NAME, NULL, 0);
+        answer_name(q, DNS_NO_SUCH_NAME, NULL, 0);
     }
 }
 
@@ -233,7 +233,11 @@ static void answer_asked(struct proxy *p, struct asked *q, struct lookup_answer 
     size_t n = filter(p->rules, name, 0, found->ips, found->nips, &why);
     if (n == 0 && why)
         complain(p, name, 0, why);
-    answer(q, n > 0 ? DNS_OK : found->is_failure ? DNS_FAILED : DNS_NO_SUCH_NAME, found->ips, n);
+    answer_name(q,
+                n > 0               ? DNS_OK
+                : found->is_failure ? DNS_FAILED
+                                    : DNS_NO_SUCH_NAME,
+                found->ips, n);
     q->ticket = 0;
 }
 
@@ -263,7 +267,7 @@ static void take_answers(struct proxy *p)
 struct watched {
     struct pollfd fds[FDS_MAX];
     nfds_t n;
-    uint64_t deadline; /* the first of all links */
+    uint64_t deadline; /* the earliest of all links */
 };
 
 static void watch(struct proxy *p, struct watched *w)
@@ -310,12 +314,12 @@ static void step_links(struct proxy *p, const struct pollfd *fds)
     }
 }
 
-static void step(struct proxy *p, struct watched *w)
+static void proxy_step(struct proxy *p, struct watched *w)
 {
     watch(p, w);
     if (poll(w->fds, w->n, patience(w->deadline)) < 0)
         return;
-    step_links(p, w->fds + 1 + p->ngates); /* before new ones take their places */
+    step_links(p, w->fds + 1 + p->ngates); /* before new links use their slots */
     if (w->fds[0].revents)
         take_answers(p);
     for (size_t i = 0; i < p->ngates; i++) {
@@ -343,7 +347,8 @@ static int receive_gates(struct proxy *p, int socket)
     }
 }
 
-/* It reads what strangers send: of files it keeps those that names are looked up with. */
+/* The proxy reads data from outside, so it may read only the files that are needed to resolve
+ * names. */
 static int confine_proxy(struct arena *a)
 {
     struct err e = {0};
@@ -359,16 +364,16 @@ static int confine_proxy(struct arena *a)
     return rc;
 }
 
-static void settle(pid_t parent)
+static void become_proxy(pid_t parent)
 {
     sigset_t none;
     int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent) /* it died before it could be watched */
+    if (getppid() != parent) /* the parent died before PDEATHSIG was set */
         _exit(0);
-    (void)dup2(fd, STDIN_FILENO); /* nb's pipes are the server's */
+    (void)dup2(fd, STDIN_FILENO); /* nb's pipes belong to the server */
     (void)dup2(fd, STDOUT_FILENO);
     if (fd > STDERR_FILENO)
         close(fd);
@@ -383,7 +388,7 @@ int network_proxy_start(struct arena *a, const struct network_rules *r)
     pid_t pid = fork();
     if (pid == 0) {
         close(gates[0]);
-        settle(parent);
+        become_proxy(parent);
         _exit(network_proxy_run(a, r, gates[1]) < 0 ? EXIT_FAILURE : EXIT_SUCCESS);
     }
     int rc = pid < 0 ? -errno : gates[0];
@@ -406,6 +411,6 @@ int network_proxy_run(struct arena *a, const struct network_rules *r, int socket
         return rc;
     p->lookups = lookups_new();
     while (p->lookups)
-        step(p, w);
+        proxy_step(p, w);
     return -ENFILE;
 }

@@ -76,7 +76,7 @@ socklen_t network_ip_to(const struct network_ip *ip, uint16_t port, struct socka
     return sizeof(in);
 }
 
-/* To an address of its own the kernel connects from that address. */
+/* The kernel connects to one of its own addresses from that same address. */
 bool network_is_own_address(const struct network_ip *ip)
 {
     struct sockaddr_storage to, from;
@@ -111,7 +111,7 @@ static bool is_number(str label)
 }
 
 /* Names whose last part is a number are addresses to some programs: "127.1", "0x7f000001". */
-static bool is_name(str host)
+static bool is_host_name(str host)
 {
     str rest = host, label = STR_NONE;
     if (host.n == 0 || host.n > NETWORK_HOST_MAX || host.p[host.n - 1] == '.')
@@ -136,7 +136,7 @@ static bool parse_port(str text, uint16_t *ret)
     return true;
 }
 
-static str lower(struct arena *a, str s)
+static str lower_host(struct arena *a, str s)
 {
     char *p = arena_cstr(a, s);
     for (size_t i = 0; i < s.n; i++)
@@ -151,11 +151,11 @@ static bool take_host(struct arena *a, str host, struct network_dest *ret)
         host = str_slice(host, 1, host.n - 1);
     if ((str_find_char(host, ':') >= 0) != is_bracketed)
         return false;
-    ret->host = lower(a, host);
+    ret->host = lower_host(a, host);
     ret->is_ip = network_ip_parse(ret->host, &ret->ip);
     if (!ret->is_ip)
-        return !is_bracketed && is_name(ret->host);
-    char text[INET6_ADDRSTRLEN]; /* one spelling of each address */
+        return !is_bracketed && is_host_name(ret->host);
+    char text[INET6_ADDRSTRLEN]; /* canonical spelling of the address */
     network_ip_text(&ret->ip, text);
     ret->host = arena_str(a, str_from(text));
     return true;
@@ -239,7 +239,7 @@ static bool is_declared(const struct network_rules *r, const struct network_ip *
     return false;
 }
 
-static bool refuse(const char **ret_why, const char *why)
+static bool refuse_because(const char **ret_why, const char *why)
 {
     *ret_why = why;
     return false;
@@ -257,12 +257,12 @@ bool network_allows(const struct network_rules *r, str host, uint16_t port,
         (is_named && class == ADDRESS_LOOPBACK && str_eq(host, STR("localhost"))))
         return true;
     if (!is_named && !r->is_public)
-        return refuse(ret_why, "it is not declared in sandbox.network");
+        return refuse_because(ret_why, "it is not declared in sandbox.network");
     bool is_elsewhere =
         class == ADDRESS_PUBLIC || class == ADDRESS_PRIVATE || class == ADDRESS_RESERVED;
     if (is_elsewhere && is_own)
-        return refuse(ret_why, "it is an address of this machine");
+        return refuse_because(ret_why, "it is an address of this machine");
     if (class == ADDRESS_PUBLIC || (is_elsewhere && is_named))
         return true;
-    return refuse(ret_why, address_class_name(class));
+    return refuse_because(ret_why, address_class_name(class));
 }

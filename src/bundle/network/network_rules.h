@@ -1,9 +1,9 @@
-/* network_rules.h - where a server with network may connect to.
+/* network_rules.h - the destinations to which a server with network may connect.
  *
- * "public": every address of the open internet. "host:port": that destination and no other, also
- * where it is on this machine or in its network. What is decided by name is decided again by
- * address, when the connection is made: a name that leads to this machine, to the link or to a
- * cloud's metadata service is refused unless that very address and port are declared. Pure, but for
+ * "public": every public internet address. "host:port": that destination and no other, also where
+ * it is on this machine or in its network. A decision by name is repeated by address when the
+ * connection is made: a name that leads to this machine, to the link or to a cloud's metadata
+ * service is refused unless exactly that address and port are declared. Pure, except for
  * network_is_own_address; any thread. */
 #pragma once
 
@@ -21,7 +21,7 @@
 
 struct network_ip {
     bool is_v6;
-    uint8_t at[16]; /* 4 of them count for IPv4; a mapped address is stored as IPv4 */
+    uint8_t at[16]; /* 4 bytes for IPv4; a mapped address is stored as IPv4 */
 };
 
 struct network_dest {
@@ -37,18 +37,18 @@ struct network_rules {
     size_t n;
 };
 
-/* "api.example.com:443", "127.0.0.1:5432", "[::1]:5432". -EINVAL says what is wrong with it. */
+/* "api.example.com:443", "127.0.0.1:5432", "[::1]:5432". -EINVAL with the reason. */
 int network_dest_parse(struct arena *a, str text, struct network_dest *ret, struct err *e);
-/* Of the texts; "public" among them. One that is there twice is kept once. */
+/* From the texts, which may include "public". Duplicates are kept once. */
 int network_rules_make(struct arena *a, const struct json_strs *texts, struct network_rules *ret,
                        struct err *e);
 
 /* The index of a declared destination, or -1. host is lower case. */
-int network_find_name(const struct network_rules *r, str host); /* whatever the port */
+int network_find_name(const struct network_rules *r, str host); /* with any port */
 int network_find(const struct network_rules *r, str host, uint16_t port);
 
-/* Whether a connection may be made. host: what was asked for, a name or an address; is_own: the
- * address is one of this machine's. *ret_why is a reason for people. */
+/* True when a connection is allowed. host: the requested name or address; is_own: the address
+ * belongs to this machine. *ret_why is a reason for people. */
 bool network_allows(const struct network_rules *r, str host, uint16_t port,
                     const struct network_ip *ip, bool is_own, const char **ret_why);
 
@@ -59,5 +59,5 @@ bool network_ip_equal(const struct network_ip *x, const struct network_ip *y);
 void network_ip_text(const struct network_ip *ip, char ret[INET6_ADDRSTRLEN]);
 bool network_ip_from(const struct sockaddr *sa, struct network_ip *ret);
 socklen_t network_ip_to(const struct network_ip *ip, uint16_t port, struct sockaddr_storage *ret);
-/* Asks the routing table, without a packet. */
+/* Asks the routing table, without sending a packet. */
 bool network_is_own_address(const struct network_ip *ip);

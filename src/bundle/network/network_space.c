@@ -12,7 +12,7 @@
 
 #define RESOLV_CONF     "/etc/resolv.conf"
 #define RESOLV_CONF_MAX 8192
-#define NAMESERVERS_MAX 3 /* as many as resolver libraries ask */
+#define NAMESERVERS_MAX 3 /* the limit of resolver libraries */
 #define OWN_MAX         64
 #define BACKLOG         256
 #define DNS_PORT        53
@@ -27,8 +27,8 @@ struct space {
     struct err *e;
 };
 
-/* Ports that public servers use. Gates of them stand in the way of nobody: those at which programs
- * like to listen themselves (3000, 8000, 8080 ...) are not among them. */
+/* Ports that public servers use. Ports on which programs often listen themselves (3000, 8000, 8080
+ * ...) are not in the list, so that gates do not block them. */
 static const uint16_t COMMON_PORTS[] = {
     22,   25,   80,   110,  143,  443,  465,  587,  853,  993,  995,  1433, 3306, 4222, 5222, 5432,
     5671, 5672, 6379, 6380, 6443, 6697, 8443, 8883, 9092, 9093, 9200, 9243, 9418, 9443, 27017};
@@ -64,7 +64,7 @@ static void add_nameserver(struct space *s, str text)
         s->nameservers[s->nnameservers++] = ip;
 }
 
-/* 127.0.0.1 is asked where no other is named. */
+/* Resolvers use 127.0.0.1 when no other server is named. */
 static void read_nameservers(struct space *s)
 {
     char text[RESOLV_CONF_MAX];
@@ -86,8 +86,8 @@ static void read_nameservers(struct space *s)
     s->nameservers[s->nnameservers++] = local;
 }
 
-/* Public ones are hidden too: whatever listens on all addresses of this machine, nb perhaps. The
- * proxy looks again when a connection is made. */
+/* Public addresses of this machine are hidden too, because services (nb perhaps) listen on all
+ * addresses. The proxy checks again when a connection is made. */
 static void read_own_addresses(struct space *s)
 {
     struct ifaddrs *all = NULL;
@@ -103,7 +103,7 @@ static void read_own_addresses(struct space *s)
 
 /* ---- the namespaces ---- */
 
-static int write_file(const char *path, const char *text)
+static int write_proc_file(const char *path, const char *text)
 {
     int fd = open(path, O_WRONLY | O_CLOEXEC);
     if (fd < 0)
@@ -118,18 +118,18 @@ static int map_user(uid_t uid, gid_t gid)
     char map[64];
     int was_dumpable = prctl(PR_GET_DUMPABLE);
     (void)prctl(PR_SET_DUMPABLE, 1); /* else these files belong to root */
-    int rc = write_file("/proc/self/setgroups", "deny");
+    int rc = write_proc_file("/proc/self/setgroups", "deny");
     snprintf(map, sizeof(map), "%u %u 1", uid, uid);
     if (rc == 0)
-        rc = write_file("/proc/self/uid_map", map);
+        rc = write_proc_file("/proc/self/uid_map", map);
     snprintf(map, sizeof(map), "%u %u 1", gid, gid);
     if (rc == 0)
-        rc = write_file("/proc/self/gid_map", map);
+        rc = write_proc_file("/proc/self/gid_map", map);
     (void)prctl(PR_SET_DUMPABLE, was_dumpable);
     return rc;
 }
 
-/* Root in a container may lack the right to the one and have the other. */
+/* Root in a container may be allowed only one of the two ways. */
 static int leave_network(struct space *s)
 {
     uid_t uid = geteuid();
@@ -189,7 +189,7 @@ static int send_route(int netlink, const struct route_request *q)
     return answer.head.nlmsg_type == NLMSG_ERROR ? answer.err.error : -EPROTO;
 }
 
-/* is_open: packets arrive at the gates; else the address is unreachable. */
+/* is_open: packets arrive at the gates; otherwise the address is unreachable. */
 static int add_route(struct space *s, const struct network_ip *ip, unsigned char bits, bool is_open)
 {
     int lo = LO_INDEX;
@@ -222,7 +222,7 @@ static int open_address(struct space *s, const struct network_ip *ip)
     return is_loopback(ip) ? 0 : add_route(s, ip, ip->is_v6 ? 128 : 32, true);
 }
 
-/* The ranges that net/address.h does not call public. */
+/* The ranges that net/address.h classifies as not public. */
 static int add_public_routes(struct space *s)
 {
     static const struct {
@@ -353,14 +353,14 @@ static int add_dest_gates(struct space *s, size_t i)
     struct network_ip ip, six = {.is_v6 = true, .at = {[15] = 1}};
     inside_address(s, i, &ip);
     if (!ip.is_v6 && s->rules->is_public && is_common(d->port))
-        return 0; /* there is a gate for all addresses */
+        return 0; /* a gate for all addresses exists already */
     int rc = add_gate(s, NETWORK_GATE_STREAM, &ip, d->port);
     if (rc == 0 && str_eq(d->host, STR("localhost")))
         rc = add_gate(s, NETWORK_GATE_STREAM, &six, d->port);
     return rc;
 }
 
-/* The same address by two names ("localhost" and "127.0.0.1") is one gate. */
+/* Two names of one address ("localhost" and "127.0.0.1") share one gate. */
 static bool is_gate_doubled(const struct space *s, size_t i)
 {
     struct network_ip ip, other;

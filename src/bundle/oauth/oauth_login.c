@@ -190,7 +190,7 @@ static str document_of(const struct oauth_login *l)
     return l->conf.client_id.n > 0 ? l->conf.client_id : l->conf.document_url;
 }
 
-static void identify(struct oauth_login *l)
+static void identify_client(struct oauth_login *l)
 {
     struct err e = {0};
     if (is_unsafe(l)) {
@@ -247,7 +247,7 @@ static void on_server(void *ctx, const struct err *err, int status, str body)
     l->call = NULL;
     if (e.code == 0 && status == 200 &&
         oauth_server_decode(&l->arena, body, l->resource.issuer, &l->server, &e) == 0) {
-        identify(l);
+        identify_client(l);
         return;
     }
     if (e.code)
@@ -303,7 +303,7 @@ static void look_for_resource(struct oauth_login *l)
 
 /* ---- the first request ---- */
 
-static void on_head(void *ctx, int status, const struct fetch_header *headers, size_t n)
+static void on_login_head(void *ctx, int status, const struct fetch_header *headers, size_t n)
 {
     struct oauth_login *l = ctx;
     for (size_t i = 0; i < n; i++) {
@@ -312,7 +312,7 @@ static void on_head(void *ctx, int status, const struct fetch_header *headers, s
     }
 }
 
-static void on_data(void *ctx, str bytes) {}
+static void on_login_data(void *ctx, str bytes) {}
 
 static void on_probed(void *ctx, const struct err *err)
 {
@@ -329,7 +329,7 @@ static void on_probed(void *ctx, const struct err *err)
 /* Without a token, to be told where tokens come from. */
 static void probe(struct oauth_login *l)
 {
-    static const struct fetch_events EVENTS = {on_head, on_data, on_probed};
+    static const struct fetch_events EVENTS = {on_login_head, on_login_data, on_probed};
     static const char BODY[] = "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"ping\"}";
     struct fetch_header headers[] = {
         {STR("Content-Type"), STR("application/json")},

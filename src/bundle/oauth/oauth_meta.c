@@ -95,7 +95,7 @@ static str origin_of(struct arena *a, const struct url *u)
 }
 
 /* Without the query and without slashes at the end: "/mcp", or empty. */
-static str path_of(const struct url *u)
+static str url_path_of(const struct url *u)
 {
     ptrdiff_t query = str_find_char(u->target, '?');
     str path = query < 0 ? u->target : str_slice(u->target, 0, (size_t)query);
@@ -114,7 +114,7 @@ size_t oauth_resource_places(struct arena *a, str server_url, const struct oauth
         ret[n++] = arena_str(a, c->resource_metadata);
     if (n > 0 || url_parse(server_url, &u, NULL) < 0)
         return n;
-    str origin = origin_of(a, &u), path = path_of(&u);
+    str origin = origin_of(a, &u), path = url_path_of(&u);
     if (path.n > 0)
         ret[n++] = arena_printf(a, "%.*s%s%.*s", STR_ARG(origin), WELL_KNOWN, STR_ARG(path));
     ret[n++] = arena_printf(a, "%.*s%s", STR_ARG(origin), WELL_KNOWN);
@@ -127,7 +127,7 @@ size_t oauth_server_places(struct arena *a, str issuer, str ret[OAUTH_PLACES_MAX
     size_t n = 0;
     if (url_parse(issuer, &u, NULL) < 0)
         return 0;
-    str origin = origin_of(a, &u), path = path_of(&u);
+    str origin = origin_of(a, &u), path = url_path_of(&u);
     ret[n++] = arena_printf(a, "%.*s/.well-known/oauth-authorization-server%.*s", STR_ARG(origin),
                             STR_ARG(path));
     ret[n++] = arena_printf(a, "%.*s/.well-known/openid-configuration%.*s", STR_ARG(origin),
@@ -153,7 +153,7 @@ bool oauth_is_about(str resource, str server_url)
     if (url_parse(resource, &r, NULL) < 0 || url_parse(server_url, &s, NULL) < 0 ||
         !url_same_origin(&r, &s))
         return false;
-    str part = path_of(&r), path = path_of(&s);
+    str part = url_path_of(&r), path = url_path_of(&s);
     return str_starts(path, part) && (path.n == part.n || path.p[part.n] == '/');
 }
 

@@ -54,7 +54,7 @@ struct call *oauth_token_ask(struct loop *l, struct fetcher *f, unsigned fetch_f
 }
 
 /* It becomes a header. */
-static bool is_token(str s)
+static bool is_bearer_token(str s)
 {
     for (size_t i = 0; i < s.n; i++) {
         if (s.p[i] < 0x21 || s.p[i] > 0x7e)
@@ -74,7 +74,7 @@ static bool may_pass(int status, str error)
     return status == 408 || status == 425 || status == 429 || status >= 500;
 }
 
-static int refuse(const struct json *doc, int status, struct err *e)
+static int refuse_token(const struct json *doc, int status, struct err *e)
 {
     str error = json_get_string(doc, "error"), why = json_get_string(doc, "error_description");
     return err_set(e, may_pass(status, error) ? -EREMOTEIO : -EACCES,
@@ -89,14 +89,14 @@ int oauth_token_take(struct arena *a, int status, str body, struct oauth_state *
     if (json_parse(a, body, JSON_COPY, &doc, NULL) < 0)
         doc = NULL;
     if (status != 200)
-        return refuse(doc, status, e);
+        return refuse_token(doc, status, e);
     str access = json_get_string(doc, "access_token"), type = json_get_string(doc, "token_type");
     str refresh = json_get_string(doc, "refresh_token"), scope = json_get_string(doc, "scope");
     int64_t seconds = json_get_int(doc, "expires_in", 0);
-    if (!is_token(access) || !str_eq_nocase(type, STR("bearer")))
+    if (!is_bearer_token(access) || !str_eq_nocase(type, STR("bearer")))
         return err_set(e, -EPROTO, "the authorization server's answer contains no bearer token");
     s->access_token = access;
-    if (is_token(refresh))
+    if (is_bearer_token(refresh))
         s->refresh_token = refresh;
     if (scope.n > 0 && scope.n <= OAUTH_SCOPE_MAX)
         s->scope = scope;

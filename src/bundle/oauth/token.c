@@ -28,7 +28,7 @@ struct token_get {
     void *ctx;
 };
 
-static void begin(struct token_get *g);
+static void token_begin(struct token_get *g);
 
 static struct token_get *first_of(struct list_node *queue, str slug)
 {
@@ -40,7 +40,7 @@ static struct token_get *first_of(struct list_node *queue, str slug)
     return NULL;
 }
 
-static void finish(struct token_get *g)
+static void token_finish(struct token_get *g)
 {
     list_del(&g->node);
     timer_stop(&g->limit);
@@ -49,7 +49,7 @@ static void finish(struct token_get *g)
         close(g->lock);
     struct token_get *next = first_of(g->want.queue, g->want.slug);
     if (next)
-        begin(next);
+        token_begin(next);
     if (g->is_cancelled)
         err_set(&g->err, -ECANCELED, "the request for the token was cancelled");
     int code = g->err.code;
@@ -60,14 +60,15 @@ static void finish(struct token_get *g)
     free(g);
 }
 
-static void submit(struct token_get *g, void (*work)(struct job *j), void (*done)(struct job *j))
+static void token_submit(struct token_get *g, void (*work)(struct job *j),
+                         void (*done)(struct job *j))
 {
     g->job = (struct job){.work = work, .done = done};
     pool_submit(g->want.pool, &g->job);
 }
 
 /* On the pool. */
-static int load(struct token_get *g, struct oauth_state *ret)
+static int token_load(struct token_get *g, struct oauth_state *ret)
 {
     const struct token_want *w = &g->want;
     int rc = oauth_state_load(&g->arena, w->credentials_dir, w->slug, ret, &g->err);
@@ -79,11 +80,11 @@ static int load(struct token_get *g, struct oauth_state *ret)
 /* ---- keeping ---- */
 
 /* Who signed in or out meanwhile is right. */
-static void save_work(struct job *j)
+static void token_save_work(struct job *j)
 {
     struct token_get *g = CONTAINER_OF(j, struct token_get, job);
     struct oauth_state stored;
-    if (load(g, &stored) < 0)
+    if (token_load(g, &stored) < 0)
         return;
     if (str_eq(stored.refresh_token, g->sent))
         (void)oauth_state_save(g->want.credentials_dir, g->want.slug, &g->state, &g->err);
@@ -93,7 +94,7 @@ static void save_work(struct job *j)
 
 static void saved(struct job *j)
 {
-    finish(CONTAINER_OF(j, struct token_get, job));
+    token_finish(CONTAINER_OF(j, struct token_get, job));
 }
 
 static void on_refreshed(void *ctx, const struct oauth_state *s, const struct err *err)
@@ -103,22 +104,22 @@ static void on_refreshed(void *ctx, const struct oauth_state *s, const struct er
     timer_stop(&g->limit);
     if (!s) {
         g->err = *err;
-        finish(g);
+        token_finish(g);
         return;
     }
     g->state.access_token = arena_str(&g->arena, s->access_token);
     g->state.refresh_token = arena_str(&g->arena, s->refresh_token);
     g->state.scope = arena_str(&g->arena, s->scope);
     g->state.expires_ms = s->expires_ms;
-    submit(g, save_work, saved);
+    token_submit(g, token_save_work, saved);
 }
 
-static void on_limit(void *ctx)
+static void on_token_limit(void *ctx)
 {
     struct token_get *g = ctx;
     oauth_refresh_cancel(g->refresh);
     g->refresh = NULL;
-    finish(g);
+    token_finish(g);
 }
 
 /* ---- looking ---- */
@@ -126,17 +127,17 @@ static void on_limit(void *ctx)
 static void load_work(struct job *j)
 {
     struct token_get *g = CONTAINER_OF(j, struct token_get, job);
-    (void)load(g, &g->state);
+    (void)token_load(g, &g->state);
 }
 
-static bool is_over(const struct token_get *g)
+static bool is_token_over(const struct token_get *g)
 {
     int64_t end = g->state.expires_ms;
     bool is_refused = g->want.refused.n > 0 && str_eq(g->want.refused, g->state.access_token);
     return is_refused || (end > 0 && end < clock_now_ms() + OAUTH_EARLY_MS);
 }
 
-static void refresh(struct token_get *g)
+static void token_refresh(struct token_get *g)
 {
     const struct token_want *w = &g->want;
     g->sent = g->state.refresh_token;
@@ -164,12 +165,12 @@ static void lock_work(struct job *j)
         return;
     }
     g->lock = fd;
-    (void)load(g, &g->state);
+    (void)token_load(g, &g->state);
 }
 
 static void on_again(void *ctx)
 {
-    begin(ctx);
+    token_begin(ctx);
 }
 
 static void wait_for_lock(struct token_get *g)
@@ -183,41 +184,41 @@ static void wait_for_lock(struct token_get *g)
     }
     err_set(&g->err, -EREMOTEIO, "another nb has been refreshing the token for %d seconds",
             TOKEN_WAIT_MS / 1000);
-    finish(g);
+    token_finish(g);
 }
 
 static void locked(struct job *j)
 {
     struct token_get *g = CONTAINER_OF(j, struct token_get, job);
     if (g->err.code || g->is_cancelled)
-        finish(g);
+        token_finish(g);
     else if (g->lock < 0)
         wait_for_lock(g);
-    else if (is_over(g))
-        refresh(g);
+    else if (is_token_over(g))
+        token_refresh(g);
     else
-        finish(g);
+        token_finish(g);
 }
 
 static void loaded(struct job *j)
 {
     struct token_get *g = CONTAINER_OF(j, struct token_get, job);
-    if (g->err.code == 0 && is_over(g) && g->state.refresh_token.n == 0)
+    if (g->err.code == 0 && is_token_over(g) && g->state.refresh_token.n == 0)
         err_set(&g->err, -EACCES, "the sign-in has ended");
-    if (g->err.code || g->is_cancelled || !is_over(g))
-        finish(g);
+    if (g->err.code || g->is_cancelled || !is_token_over(g))
+        token_finish(g);
     else
-        submit(g, lock_work, locked);
+        token_submit(g, lock_work, locked);
 }
 
 /* ---- life ---- */
 
-static void begin(struct token_get *g)
+static void token_begin(struct token_get *g)
 {
     if (g->is_cancelled)
-        finish(g);
+        token_finish(g);
     else
-        submit(g, load_work, loaded);
+        token_submit(g, load_work, loaded);
 }
 
 struct token_get *token_get(const struct token_want *w, token_fn fn, void *ctx)
@@ -230,14 +231,14 @@ struct token_get *token_get(const struct token_want *w, token_fn fn, void *ctx)
     g->want.server_name = arena_str(&g->arena, w->server_name);
     g->want.url = arena_str(&g->arena, w->url);
     g->want.refused = arena_str(&g->arena, w->refused);
-    timer_init(&g->limit, w->loop, on_limit, g);
+    timer_init(&g->limit, w->loop, on_token_limit, g);
     timer_init(&g->again, w->loop, on_again, g);
     g->lock = -1;
     g->fn = fn;
     g->ctx = ctx;
     list_push(w->queue, &g->node);
     if (first_of(w->queue, g->want.slug) == g)
-        begin(g);
+        token_begin(g);
     return g;
 }
 

@@ -35,7 +35,7 @@ struct entry {
     unsigned mode;
 };
 
-static int refuse(struct unpack *u, str entry, const char *why)
+static int refuse_entry(struct unpack *u, str entry, const char *why)
 {
     return err_set(u->e, -EINVAL, "%s: '%.*s' %s", u->name, STR_ARG(utf8_truncate(entry, 200)),
                    why);
@@ -58,15 +58,15 @@ static int check_name(struct unpack *u, str path)
     str rest = path, part;
     size_t depth = 0;
     if (path.n == 0 || path.n > ARCHIVE_NAME_MAX || !utf8_valid(path))
-        return refuse(u, utf8_valid(path) ? path : STR("?"), "is not a usable name");
+        return refuse_entry(u, utf8_valid(path) ? path : STR("?"), "is not a usable name");
     if (path.p[0] == '/')
-        return refuse(u, path, "is an absolute path");
+        return refuse_entry(u, path, "is an absolute path");
     while (str_split(&rest, '/', &part)) {
         if (!is_plain_name(part))
-            return refuse(u, path,
-                          "would be written outside the bundle, or has unusual characters");
+            return refuse_entry(u, path,
+                                "would be written outside the bundle, or has unusual characters");
         if (++depth > ARCHIVE_DEPTH_MAX)
-            return refuse(u, path, "is nested too deeply");
+            return refuse_entry(u, path, "is nested too deeply");
     }
     return 0;
 }
@@ -83,11 +83,12 @@ static int take_mode(struct unpack *u, struct entry *en)
     unsigned mode = attributes >> 16;
     unsigned type = mode & S_IFMT;
     if (type == S_IFLNK)
-        return refuse(u, en->path, "is a symbolic link");
+        return refuse_entry(u, en->path, "is a symbolic link");
     if (type != 0 && type != S_IFREG && type != S_IFDIR)
-        return refuse(u, en->path, "is neither a file nor a directory");
+        return refuse_entry(u, en->path, "is neither a file nor a directory");
     if ((type == S_IFDIR) != en->is_dir && type != 0)
-        return refuse(u, en->path, "is a file by name and a directory by kind, or the reverse");
+        return refuse_entry(u, en->path,
+                            "is a file by name and a directory by kind, or the reverse");
     if (!en->is_dir && (mode & 0777) != 0)
         en->mode = (mode & MODE_KEPT) | 0600;
     return 0;
@@ -97,11 +98,11 @@ static int check_stat(struct unpack *u, const zip_stat_t *st, str path)
 {
     const zip_uint64_t needed = ZIP_STAT_SIZE | ZIP_STAT_COMP_METHOD | ZIP_STAT_ENCRYPTION_METHOD;
     if ((st->valid & needed) != needed)
-        return refuse(u, path, "has no size");
+        return refuse_entry(u, path, "has no size");
     if (st->encryption_method != ZIP_EM_NONE)
-        return refuse(u, path, "is encrypted");
+        return refuse_entry(u, path, "is encrypted");
     if (st->comp_method != ZIP_CM_STORE && st->comp_method != ZIP_CM_DEFLATE)
-        return refuse(u, path, "uses an unsupported compression method");
+        return refuse_entry(u, path, "uses an unsupported compression method");
     return 0;
 }
 
@@ -150,9 +151,9 @@ static int check_all(struct unpack *u, zip_uint64_t n)
         struct entry en;
         r = read_entry(u, i, &en, &size);
         if (r == 0 && map_put(&seen, en.path, u) != NULL)
-            r = refuse(u, en.path, "comes twice");
+            r = refuse_entry(u, en.path, "comes twice");
         if (r == 0 && __builtin_add_overflow(total, size, &total))
-            r = refuse(u, en.path, "is too large");
+            r = refuse_entry(u, en.path, "is too large");
         if (r == 0)
             r = check_total(u, total);
     }
@@ -183,7 +184,7 @@ static int copy_content(struct unpack *u, zip_file_t *from, const struct entry *
     while (r == 0) {
         zip_int64_t n = u->zip.fread(from, chunk, CHUNK_BYTES);
         if (n < 0)
-            r = refuse(u, en->path, "is damaged");
+            r = refuse_entry(u, en->path, "is damaged");
         if (n <= 0)
             break;
         u->written += (uint64_t)n;
@@ -198,17 +199,17 @@ static int copy_content(struct unpack *u, zip_file_t *from, const struct entry *
     return r;
 }
 
-static int write_file(struct unpack *u, const struct entry *en, const char *path)
+static int unpack_file(struct unpack *u, const struct entry *en, const char *path)
 {
     int fd = openat(u->root, path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, en->mode);
     if (fd < 0)
         return errno == EEXIST || errno == EISDIR || errno == ENOTDIR
-                   ? refuse(u, en->path, "is both a file and a directory")
+                   ? refuse_entry(u, en->path, "is both a file and a directory")
                    : err_errno(u->e, -errno, "cannot create", path);
     zip_file_t *from = u->zip.fopen_index(u->archive, en->index, 0);
-    int r = from ? copy_content(u, from, en, fd) : refuse(u, en->path, "cannot be read");
+    int r = from ? copy_content(u, from, en, fd) : refuse_entry(u, en->path, "cannot be read");
     if (from && u->zip.fclose(from) != 0 && r == 0)
-        r = refuse(u, en->path, "is damaged");
+        r = refuse_entry(u, en->path, "is damaged");
     /* Whatever the umask is: a bundle may run as somebody else. */
     if (r == 0 && fchmod(fd, en->mode) < 0)
         r = err_errno(u->e, -errno, "cannot set the permissions of", path);
@@ -223,13 +224,13 @@ static int write_entry(struct unpack *u, const struct entry *en)
     snprintf(path, sizeof path, "%.*s", STR_ARG(en->path));
     int r = make_parents(u, en->path);
     if (r < 0 || !en->is_dir)
-        return r < 0 ? r : write_file(u, en, path);
+        return r < 0 ? r : unpack_file(u, en, path);
     if (mkdirat(u->root, path, MODE_KEPT) == 0)
         return 0;
     struct stat st;
     bool is_there = errno == EEXIST && fstatat(u->root, path, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
                     S_ISDIR(st.st_mode);
-    return is_there ? 0 : refuse(u, en->path, "is both a file and a directory");
+    return is_there ? 0 : refuse_entry(u, en->path, "is both a file and a directory");
 }
 
 static int write_all_entries(struct unpack *u, zip_uint64_t n)
@@ -278,7 +279,7 @@ static int open_archive(struct unpack *u, int fd)
     return -EINVAL;
 }
 
-static int fill(struct unpack *u, const char *dir)
+static int unpack_fill(struct unpack *u, const char *dir)
 {
     zip_int64_t n = u->zip.get_num_entries(u->archive, 0);
     int r = n > 0 ? check_all(u, (zip_uint64_t)n)
@@ -310,7 +311,7 @@ int archive_unpack_fd(int fd, const char *name, const char *dest, struct err *e)
         r = open_archive(&u, fd);
     if (r < 0)
         return r;
-    r = fill(&u, tmp);
+    r = unpack_fill(&u, tmp);
     u.zip.discard(u.archive);
     if (r == 0 && renameat2(AT_FDCWD, tmp, AT_FDCWD, dest, RENAME_NOREPLACE) < 0)
         r = err_errno(u.e, -errno, "cannot create", dest);

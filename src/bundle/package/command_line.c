@@ -29,7 +29,7 @@ static int add_arg(struct builder *b, str s)
     return 0;
 }
 
-static int check_text(struct builder *b, const char *where, str text, bool may_hold_secret)
+static int check_argument_text(struct builder *b, const char *where, str text, bool may_hold_secret)
 {
     str unknown = substitute_unknown(text, b->vars);
     const struct user_value *secret = substitute_secret(text, b->vars);
@@ -115,7 +115,7 @@ static int add_usual_command(struct builder *b)
 static int add_given_arg(struct builder *b, str text)
 {
     const struct user_value *whole = substitute_whole(text, b->vars);
-    int r = check_text(b, "server.mcp_config.args", text, false);
+    int r = check_argument_text(b, "server.mcp_config.args", text, false);
     if (r < 0 || !whole)
         return r < 0 ? r : add_arg(b, substitute_text(b->arena, text, b->vars));
     for (size_t i = 0; r == 0 && i < whole->values.len; i++)
@@ -129,7 +129,7 @@ static int build_argv(struct builder *b)
     b->argv = arena_array(b->arena, ARGV_MAX + 1, sizeof *b->argv);
     if (m->command.n == 0)
         return add_usual_command(b);
-    int r = check_text(b, "server.mcp_config.command", m->command, false);
+    int r = check_argument_text(b, "server.mcp_config.command", m->command, false);
     str command = substitute_text(b->arena, m->command, b->vars);
     if (r == 0)
         r = add_arg(b, program_path(b, command));
@@ -182,7 +182,7 @@ static int build_env(struct builder *b)
     for (size_t i = 0; i < m->nenv; i++) {
         str key = m->env[i].key, text = m->env[i].value;
         const struct user_value *whole = substitute_whole(text, b->vars);
-        int r = check_text(b, "server.mcp_config.env", text, true);
+        int r = check_argument_text(b, "server.mcp_config.env", text, true);
         if (r < 0)
             return r;
         if (whole && whole->values.len == 0)

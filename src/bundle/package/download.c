@@ -32,7 +32,7 @@ struct download {
     int write_error;
 };
 
-static void destroy(struct download *d)
+static void download_free(struct download *d)
 {
     buf_done(&d->pending);
     buf_done(&d->piece);
@@ -42,7 +42,7 @@ static void destroy(struct download *d)
 
 /* ---- pool thread ---- */
 
-static void work(struct job *j)
+static void download_work(struct job *j)
 {
     struct download *d = CONTAINER_OF(j, struct download, job);
     if (d->fd < 0 && d->write_error == 0) {
@@ -65,7 +65,7 @@ static void work(struct job *j)
 /* ---- loop thread ---- */
 
 /* Gives what has arrived to the pool; the last time also closes the file, or removes it. */
-static void submit(struct download *d, bool is_last)
+static void download_submit(struct download *d, bool is_last)
 {
     struct buf b = d->piece;
     d->piece = d->pending;
@@ -76,7 +76,7 @@ static void submit(struct download *d, bool is_last)
     pool_submit(d->spec.pool, &d->job);
 }
 
-static void fail(struct download *d, const struct err *err)
+static void download_fail(struct download *d, const struct err *err)
 {
     if (d->err.code == 0)
         d->err = *err;
@@ -84,7 +84,7 @@ static void fail(struct download *d, const struct err *err)
         fetch_cancel(d->fetch);
     d->fetch = NULL;
     if (!d->is_busy)
-        submit(d, true);
+        download_submit(d, true);
 }
 
 static void written(struct job *j)
@@ -101,20 +101,20 @@ static void written(struct job *j)
             d->done(d->ctx, d->err.code < 0 ? &d->err : NULL);
         else if (d->is_ours && !d->is_unwanted)
             (void)unlink(d->spec.path); /* cancelled while it was being closed */
-        destroy(d);
+        download_free(d);
         return;
     }
     if (d->err.code < 0)
-        fail(d, &d->err);
+        download_fail(d, &d->err);
     else if (!d->fetch)
-        submit(d, true);
+        download_submit(d, true);
     else if (d->pending.n >= PIECE_BYTES)
-        submit(d, false);
+        download_submit(d, false);
     else
         fetch_pause(d->fetch, false);
 }
 
-static void on_head(void *ctx, int status, const struct fetch_header *headers, size_t n)
+static void on_download_head(void *ctx, int status, const struct fetch_header *headers, size_t n)
 {
     struct download *d = ctx;
     if (status != 200 && d->err.code == 0)
@@ -122,7 +122,7 @@ static void on_head(void *ctx, int status, const struct fetch_header *headers, s
                 "the download was answered with HTTP status %d", status);
 }
 
-static void on_data(void *ctx, str bytes)
+static void on_download_data(void *ctx, str bytes)
 {
     struct download *d = ctx;
     if (d->err.code < 0)
@@ -131,29 +131,30 @@ static void on_data(void *ctx, str bytes)
     if (d->received > d->spec.bytes_max || buf_add_str(&d->pending, bytes) < 0) {
         err_set(&d->err, -EMSGSIZE, "the download is larger than %llu MiB",
                 (unsigned long long)(d->spec.bytes_max >> 20));
-        fail(d, &d->err);
+        download_fail(d, &d->err);
         return;
     }
     if (d->pending.n < PIECE_BYTES)
         return;
     fetch_pause(d->fetch, true);
     if (!d->is_busy)
-        submit(d, false);
+        download_submit(d, false);
 }
 
-static void on_done(void *ctx, const struct err *err)
+static void on_download_done(void *ctx, const struct err *err)
 {
     struct download *d = ctx;
     d->fetch = NULL;
     if (err->code < 0 && d->err.code == 0)
         d->err = *err;
     if (!d->is_busy)
-        submit(d, true);
+        download_submit(d, true);
 }
 
 struct download *download_start(const struct download_spec *spec, download_done done, void *ctx)
 {
-    static const struct fetch_events EVENTS = {on_head, on_data, on_done};
+    static const struct fetch_events EVENTS = {on_download_head, on_download_data,
+                                               on_download_done};
     struct download *d = xcalloc(1, sizeof *d);
     arena_init(&d->arena);
     d->spec = *spec;
@@ -163,7 +164,7 @@ struct download *download_start(const struct download_spec *spec, download_done 
     d->fd = -1;
     buf_init(&d->pending, PENDING_MAX);
     buf_init(&d->piece, PENDING_MAX);
-    d->job = (struct job){.work = work, .done = written};
+    d->job = (struct job){.work = download_work, .done = written};
     struct fetch_spec f = {
         .url = spec->url, .flags = spec->fetch_flags, .idle_timeout_ms = IDLE_TIMEOUT_MS};
     d->fetch = fetch_start(spec->fetcher, &f, &EVENTS, d);
@@ -174,5 +175,5 @@ void download_cancel(struct download *d)
 {
     struct err gone = {.code = -ECANCELED};
     d->is_cancelled = true;
-    fail(d, &gone);
+    download_fail(d, &gone);
 }

@@ -28,7 +28,7 @@ static const char *base_url(const struct mpak_conf *c)
 
 /* ---- one question ---- */
 
-static void destroy(struct mpak_call *call)
+static void mpak_call_free(struct mpak_call *call)
 {
     buf_done(&call->body);
     arena_done(&call->arena);
@@ -50,17 +50,17 @@ static int read_answer(struct mpak_call *call, struct json **ret, struct err *e)
     return call->check ? call->check(call, *ret, e) : 0;
 }
 
-static void on_head(void *ctx, int status, const struct fetch_header *headers, size_t n)
+static void on_mpak_head(void *ctx, int status, const struct fetch_header *headers, size_t n)
 {
     ((struct mpak_call *)ctx)->status = status;
 }
 
-static void on_data(void *ctx, str bytes)
+static void on_mpak_data(void *ctx, str bytes)
 {
     buf_add_str(&((struct mpak_call *)ctx)->body, bytes);
 }
 
-static void on_done(void *ctx, const struct err *err)
+static void on_mpak_done(void *ctx, const struct err *err)
 {
     struct mpak_call *call = ctx;
     struct json *result = NULL;
@@ -69,13 +69,13 @@ static void on_done(void *ctx, const struct err *err)
     if (err->code < 0)
         err_prefix(&e, "cannot reach the registry");
     call->done(call->ctx, r == 0 ? result : NULL, r == 0 ? NULL : &e);
-    destroy(call);
+    mpak_call_free(call);
 }
 
-static struct mpak_call *ask(const struct mpak_conf *c, str what, str path, mpak_done done,
-                             void *ctx)
+static struct mpak_call *mpak_ask(const struct mpak_conf *c, str what, str path, mpak_done done,
+                                  void *ctx)
 {
-    static const struct fetch_events EVENTS = {on_head, on_data, on_done};
+    static const struct fetch_events EVENTS = {on_mpak_head, on_mpak_data, on_mpak_done};
     static const struct fetch_header ACCEPT = {STR_INIT("Accept"), STR_INIT("application/json")};
     struct mpak_call *call = xcalloc(1, sizeof *call);
     arena_init(&call->arena);
@@ -101,7 +101,7 @@ static struct mpak_call *ask(const struct mpak_conf *c, str what, str path, mpak
 void mpak_cancel(struct mpak_call *call)
 {
     fetch_cancel(call->fetch);
-    destroy(call);
+    mpak_call_free(call);
 }
 
 /* ---- the questions ---- */
@@ -127,7 +127,7 @@ static struct mpak_call *ask_path(const struct mpak_conf *c, str name, const cha
     buf_add_lit(&path, middle);
     add_encoded(&path, version);
     buf_add_lit(&path, end);
-    struct mpak_call *call = ask(c, name, buf_str(&path), done, ctx);
+    struct mpak_call *call = mpak_ask(c, name, buf_str(&path), done, ctx);
     buf_done(&path);
     return call;
 }
@@ -150,7 +150,7 @@ struct mpak_call *mpak_search(const struct mpak_conf *c, str query, int64_t limi
         buf_printf(&path, isalnum(b) ? "%c" : "%%%02X", b);
     }
     buf_printf(&path, "&limit=%lld&offset=%lld", (long long)limit, (long long)offset);
-    struct mpak_call *call = ask(c, STR("search"), buf_str(&path), done, ctx);
+    struct mpak_call *call = mpak_ask(c, STR("search"), buf_str(&path), done, ctx);
     call->check = check_search;
     buf_done(&path);
     return call;

@@ -52,7 +52,7 @@ static bool is_dir(const char *path)
 
 /* ---- the meta file ---- */
 
-static int64_t time_of(const struct json *v, const char *key)
+static int64_t meta_time(const struct json *v, const char *key)
 {
     int64_t ms;
     return clock_parse_iso(json_get_string(v, key), &ms) == 0 ? ms : 0;
@@ -75,8 +75,8 @@ int package_find(struct arena *a, const char *package_dir, str name, struct pack
         return 0;
     p.version = json_get_string(v, "version");
     p.sha256 = json_get_string(v, "sha256");
-    p.pulled_ms = time_of(v, "pulledAt");
-    p.checked_ms = time_of(v, "lastCheckedAt");
+    p.pulled_ms = meta_time(v, "pulledAt");
+    p.checked_ms = meta_time(v, "lastCheckedAt");
     p.trust_score = json_get_int(v, "trustScore", -1);
     if (p.sha256.n < SHA_SHOWN || str_find_char(p.version, '/') >= 0)
         return 0;

@@ -47,21 +47,22 @@ struct resolve {
     struct err err;
 };
 
-static void destroy(struct resolve *r)
+static void resolve_free(struct resolve *r)
 {
     list_del(&r->node);
     arena_done(&r->arena);
     free(r);
 }
 
-static void finish(struct resolve *r)
+static void resolve_finish(struct resolve *r)
 {
     bool is_fine = r->err.code == 0;
     r->done(r->ctx, is_fine ? &r->result : NULL, is_fine ? NULL : &r->err);
-    destroy(r);
+    resolve_free(r);
 }
 
-static void submit(struct resolve *r, void (*work)(struct job *j), void (*done)(struct job *j))
+static void resolve_submit(struct resolve *r, void (*work)(struct job *j),
+                           void (*done)(struct job *j))
 {
     r->job = (struct job){.work = work, .done = done};
     r->is_busy = true;
@@ -75,13 +76,13 @@ static struct resolve *back(struct job *j)
     r->is_busy = false;
     if (!r->is_cancelled)
         return r;
-    destroy(r);
+    resolve_free(r);
     return NULL;
 }
 
 /* ---- the last step: what to run (pool thread) ---- */
 
-static int prepare(struct resolve *r)
+static int resolve_prepare(struct resolve *r)
 {
     struct package_use use = {
         .entry = &r->entry,
@@ -101,14 +102,14 @@ static int prepare(struct resolve *r)
 
 static void prepare_work(struct job *j)
 {
-    (void)prepare(CONTAINER_OF(j, struct resolve, job)); /* the error is in it */
+    (void)resolve_prepare(CONTAINER_OF(j, struct resolve, job)); /* the error is in it */
 }
 
 static void prepared(struct job *j)
 {
     struct resolve *r = back(j);
     if (r)
-        finish(r);
+        resolve_finish(r);
 }
 
 /* ---- a path ---- */
@@ -126,7 +127,7 @@ static void local_work(struct job *j)
     else
         rc = package_of_archive(&r->arena, r->conf.package_dir, path, &r->dir, &r->err);
     if (rc == 0)
-        (void)prepare(r);
+        (void)resolve_prepare(r);
 }
 
 /* ---- a name: what is there ---- */
@@ -142,7 +143,7 @@ static bool is_cached(const struct resolve *r)
 static void use_cached(struct resolve *r)
 {
     r->dir = r->package.dir;
-    submit(r, prepare_work, prepared);
+    resolve_submit(r, prepare_work, prepared);
 }
 
 static void cache_work(struct job *j)
@@ -162,7 +163,7 @@ static void install_work(struct job *j)
     if (package_install(&r->arena, r->conf.package_dir, r->archive, &r->package, &r->err) < 0)
         return;
     r->dir = r->package.dir;
-    (void)prepare(r);
+    (void)resolve_prepare(r);
 }
 
 static void downloaded(void *ctx, const struct err *err)
@@ -172,10 +173,10 @@ static void downloaded(void *ctx, const struct err *err)
     if (err) {
         r->err = *err;
         err_prefix(&r->err, "cannot download %.*s", STR_ARG(r->entry.name));
-        finish(r);
+        resolve_finish(r);
         return;
     }
-    submit(r, install_work, prepared);
+    resolve_submit(r, install_work, prepared);
 }
 
 static void start_download(struct resolve *r, str url)
@@ -212,7 +213,7 @@ static void located(void *ctx, const struct json *result, const struct err *err)
     r->asked = NULL;
     if (err) {
         r->err = *err;
-        finish(r);
+        resolve_finish(r);
         return;
     }
     const struct json *bundle = json_get(result, "bundle");
@@ -236,7 +237,7 @@ static void cache_looked_up(struct job *j)
     if (!r)
         return;
     if (r->err.code < 0)
-        finish(r);
+        resolve_finish(r);
     else if (is_cached(r))
         use_cached(r);
     else
@@ -284,9 +285,9 @@ struct resolve *bundle_resolve(struct resolver *s, const struct bundle_entry *en
     r->ctx = ctx;
     list_push(&s->running, &r->node);
     if (entry->kind == BUNDLE_LOCAL)
-        submit(r, local_work, prepared);
+        resolve_submit(r, local_work, prepared);
     else
-        submit(r, cache_work, cache_looked_up);
+        resolve_submit(r, cache_work, cache_looked_up);
     return r;
 }
 
@@ -297,7 +298,7 @@ void resolve_cancel(struct resolve *r)
     if (r->download)
         download_cancel(r->download);
     if (!r->is_busy) {
-        destroy(r);
+        resolve_free(r);
         return;
     }
     r->is_cancelled = true;

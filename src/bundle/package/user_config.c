@@ -27,7 +27,7 @@ int user_config_check(const struct manifest_option *o, str value, struct err *e)
 }
 
 /* What a scalar looks like on a command line. */
-static str scalar_text(struct arena *a, const struct json *v)
+static str user_value_text(struct arena *a, const struct json *v)
 {
     switch (v->type) {
     case JSON_STRING:
@@ -43,8 +43,8 @@ static str scalar_text(struct arena *a, const struct json *v)
 }
 
 /* Empty strings count as not given, as in other hosts. */
-static int take(struct arena *a, const struct manifest_option *o, const struct json *v,
-                struct user_value *ret, struct err *e)
+static int take_value(struct arena *a, const struct manifest_option *o, const struct json *v,
+                      struct user_value *ret, struct err *e)
 {
     size_t n = v->type == JSON_ARRAY ? v->len : 1;
     if (n > USER_VALUES_MAX || (v->type == JSON_ARRAY && !o->is_multiple))
@@ -59,7 +59,7 @@ static int take(struct arena *a, const struct manifest_option *o, const struct j
             continue;
         if (one->type == JSON_OBJECT || one->type == JSON_ARRAY)
             return wrong(e, o, "must be a string, a number, true or false");
-        str text = scalar_text(a, one);
+        str text = user_value_text(a, one);
         int r = text.n > 0 ? user_config_check(o, text, e) : 0;
         if (r < 0)
             return r;
@@ -130,16 +130,16 @@ static int resolve_one(struct arena *a, const struct manifest *m,
     for (size_t i = 0; r == 0 && v->values.len == 0 && i < ARRAY_LEN(STORED); i++) {
         const struct json *found = json_get_str(STORED[i], o->key);
         if (found)
-            r = take(a, o, found, v, e);
+            r = take_value(a, o, found, v, e);
     }
     v->is_chosen = v->values.len > 0;
     if (r == 0 && v->values.len == 0) {
         struct json env = json_of_str(from_environment(a, m, from, o->key));
-        r = take(a, o, &env, v, e);
+        r = take_value(a, o, &env, v, e);
     }
     const struct json *fallback = user_config_proposal(a, o, from->home_dir);
     if (r == 0 && v->values.len == 0 && fallback && !option_is_path(o))
-        r = take(a, o, fallback, v, e);
+        r = take_value(a, o, fallback, v, e);
     return r;
 }
 
@@ -149,7 +149,7 @@ static void add_missing(struct arena *a, struct buf *out, const struct manifest_
     const struct json *proposal = user_config_proposal(a, o, home_dir);
     buf_printf(out, "%s%.*s", is_further ? ", " : "", STR_ARG(o->key));
     if (proposal)
-        buf_printf(out, " (it proposes %.*s)", STR_ARG(scalar_text(a, proposal)));
+        buf_printf(out, " (it proposes %.*s)", STR_ARG(user_value_text(a, proposal)));
 }
 
 int user_config_resolve(struct arena *a, const struct manifest *m,

@@ -142,7 +142,7 @@ static int by_path(const void *x, const void *y)
     return strcmp(a->path, b->path);
 }
 
-static size_t count(const char *const *list)
+static size_t count_strings(const char *const *list)
 {
     size_t n = 0;
     while (list[n])
@@ -156,8 +156,9 @@ struct path_grant *inspection_paths(struct arena *a, const struct inspection *in
     *ret_n = 0;
     if (!r)
         return NULL;
-    size_t max = count(SANDBOX_SYSTEM_DIRS) + count(SANDBOX_SYSTEM_FILES) + r->program_files.n +
-                 r->read.n + r->write.n + r->hide.n + r->own_read.n + r->own_write.n + 2;
+    size_t max = count_strings(SANDBOX_SYSTEM_DIRS) + count_strings(SANDBOX_SYSTEM_FILES) +
+                 r->program_files.n + r->read.n + r->write.n + r->hide.n + r->own_read.n +
+                 r->own_write.n + 2;
     struct grants g = {arena_array(a, max, sizeof(*g.at)), 0};
     grant_system(&g, SANDBOX_SYSTEM_DIRS);
     grant_system(&g, SANDBOX_SYSTEM_FILES);
@@ -177,7 +178,7 @@ struct path_grant *inspection_paths(struct arena *a, const struct inspection *in
 
 /* ---- variables ---- */
 
-static int by_name(const void *x, const void *y)
+static int order_by_name(const void *x, const void *y)
 {
     const str *a = x, *b = y;
     return str_cmp(*a, *b);
@@ -186,7 +187,7 @@ static int by_name(const void *x, const void *y)
 struct json_strs inspection_variables(struct arena *a, const struct inspection *in)
 {
     const char *const *env = in->plan.env;
-    size_t n = env ? count(env) : 0;
+    size_t n = env ? count_strings(env) : 0;
     struct json_strs ret = {arena_array(a, n, sizeof(str)), 0};
     for (size_t i = 0; i < n; i++) {
         str pair = str_from(env[i]);
@@ -194,6 +195,6 @@ struct json_strs inspection_variables(struct arena *a, const struct inspection *
         ret.items[ret.len++] = eq > 0 ? str_slice(pair, 0, (size_t)eq) : pair;
     }
     if (n > 0)
-        qsort(ret.items, ret.len, sizeof(str), by_name);
+        qsort(ret.items, ret.len, sizeof(str), order_by_name);
     return ret;
 }

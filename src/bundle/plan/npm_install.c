@@ -65,7 +65,7 @@ static void npm_install_free(struct npm_install *i)
     free(i);
 }
 
-static void tell(struct npm_install *i)
+static void npm_install_tell(struct npm_install *i)
 {
     if (i->is_cancelled)
         err_set(&i->err, -ECANCELED, "the installation was stopped");
@@ -88,8 +88,8 @@ static void npm_worked(struct job *j)
     i->step(i, i->rc);
 }
 
-static void submit(struct npm_install *i, int (*work)(struct npm_install *),
-                   void (*step)(struct npm_install *, int))
+static void npm_install_submit(struct npm_install *i, int (*work)(struct npm_install *),
+                               void (*step)(struct npm_install *, int))
 {
     i->work = work;
     i->step = step;
@@ -106,20 +106,20 @@ static int drop_work(struct npm_install *i)
 
 static void on_dropped(struct npm_install *i, int rc)
 {
-    tell(i);
+    npm_install_tell(i);
 }
 
-static void finish(struct npm_install *i)
+static void npm_install_finish(struct npm_install *i)
 {
     timer_stop(&i->retry);
     timer_stop(&i->limit);
     if (i->dir)
-        submit(i, drop_work, on_dropped);
+        npm_install_submit(i, drop_work, on_dropped);
     else
-        tell(i);
+        npm_install_tell(i);
 }
 
-static void fail(struct npm_install *i, int code, const char *why)
+static void npm_install_fail(struct npm_install *i, int code, const char *why)
 {
     str name = i->command.spec;
     if (i->is_resolved)
@@ -127,7 +127,7 @@ static void fail(struct npm_install *i, int code, const char *why)
     char text[ERR_MAX];
     snprintf(text, sizeof text, "%s", why);
     err_set(&i->err, code, "cannot install %.*s: %s", STR_ARG(name), text);
-    finish(i);
+    npm_install_finish(i);
 }
 
 static void progress(struct npm_install *i, const char *verb)
@@ -205,11 +205,11 @@ static void on_exit_of_npm(void *ctx, int code)
     struct npm_install *i = ctx;
     i->child = NULL;
     if (i->is_cancelled) {
-        finish(i);
+        npm_install_finish(i);
     } else if (i->is_too_late) {
-        fail(i, -ETIMEDOUT, "npm took more than 10 minutes");
+        npm_install_fail(i, -ETIMEDOUT, "npm took more than 10 minutes");
     } else if (code != 0) {
-        fail(i, -EIO, arena_cstr(&i->arena, npm_words(i)));
+        npm_install_fail(i, -EIO, arena_cstr(&i->arena, npm_words(i)));
     } else if (!i->is_resolved) {
         npm_view_ended(i);
     } else {
@@ -278,7 +278,7 @@ static void run_npm(struct npm_install *i, int rc)
 {
     struct child_spec spec = {.argv = i->plan.argv, .cwd = i->plan.cwd, .message = i->plan.message};
     if (i->is_cancelled) {
-        finish(i);
+        npm_install_finish(i);
         return;
     }
     buf_reset(&i->out);
@@ -287,9 +287,10 @@ static void run_npm(struct npm_install *i, int rc)
         rc = child_spawn(i->want.loop, &spec, &NPM_EVENTS, i, &i->child, &i->err);
     if (rc < 0) {
         bool is_missing = rc == -ENOENT;
-        fail(i, is_missing ? -ENOENT : rc,
-             is_missing ? "npm was not found; install Node.js with npm, and add it to PATH"
-                        : i->err.msg);
+        npm_install_fail(i, is_missing ? -ENOENT : rc,
+                         is_missing
+                             ? "npm was not found; install Node.js with npm, and add it to PATH"
+                             : i->err.msg);
         return;
     }
     child_close_stdin(i->child);
@@ -315,22 +316,22 @@ static void npm_view_ended(struct npm_install *i)
     const struct json *v = newest(answer);
     str version = json_get_string(v, "version"), integrity = json_get_string(v, "dist.integrity");
     if (!str_eq(json_get_string(v, "name"), i->command.name) || version.n == 0) {
-        fail(i, -EINVAL, "the registry has no such version");
+        npm_install_fail(i, -EINVAL, "the registry has no such version");
         return;
     }
     if (integrity.n == 0 || str_find_char(version, '/') >= 0) {
-        fail(i, -EINVAL, "the registry has no checksum (dist.integrity) for it");
+        npm_install_fail(i, -EINVAL, "the registry has no checksum (dist.integrity) for it");
         return;
     }
     i->pin = (struct npm_pin){i->command.name, version, integrity};
     i->is_resolved = true;
     if (npm_store_place(&i->arena, i->want.place.package_dir, &i->pin, json_get(v, "bin"),
                         i->command.program, &i->package, &e) < 0) {
-        fail(i, e.code, e.msg);
+        npm_install_fail(i, e.code, e.msg);
         return;
     }
     if (i->want.only_resolves)
-        finish(i);
+        npm_install_finish(i);
     else
         begin_install(i);
 }
@@ -351,14 +352,14 @@ static int store_work(struct npm_install *i)
 static void on_stored(struct npm_install *i, int rc)
 {
     if (rc < 0)
-        fail(i, rc, i->err.msg);
+        npm_install_fail(i, rc, i->err.msg);
     else
-        finish(i);
+        npm_install_finish(i);
 }
 
 static void npm_install_ended(struct npm_install *i)
 {
-    submit(i, store_work, on_stored);
+    npm_install_submit(i, store_work, on_stored);
 }
 
 /* The same version may be there already, from another entry. */
@@ -374,17 +375,17 @@ static int look_again_work(struct npm_install *i)
 static void on_looked_again(struct npm_install *i, int rc)
 {
     if (rc == 0 || i->is_cancelled) {
-        finish(i);
+        npm_install_finish(i);
         return;
     }
     err_clear(&i->err);
     progress(i, "installing");
-    submit(i, plan_install, run_npm);
+    npm_install_submit(i, plan_install, run_npm);
 }
 
 static void begin_install(struct npm_install *i)
 {
-    submit(i, look_again_work, on_looked_again);
+    npm_install_submit(i, look_again_work, on_looked_again);
 }
 
 /* ---- the lock ---- */
@@ -397,12 +398,12 @@ static int begin_work(struct npm_install *i)
 static void on_begun(struct npm_install *i, int rc)
 {
     if (rc < 0) {
-        fail(i, rc, i->err.msg);
+        npm_install_fail(i, rc, i->err.msg);
     } else if (i->is_resolved) {
         begin_install(i);
     } else {
         progress(i, "looking up");
-        submit(i, plan_view, run_npm);
+        npm_install_submit(i, plan_view, run_npm);
     }
 }
 
@@ -423,16 +424,16 @@ static int lock_work(struct npm_install *i)
 static void on_locked(struct npm_install *i, int rc)
 {
     if (i->is_cancelled) {
-        finish(i);
+        npm_install_finish(i);
     } else if (rc == -EWOULDBLOCK) {
         err_clear(&i->err);
         progress(i, "waiting for another installation of");
         timer_start(&i->retry, LOCK_RETRY_MS);
     } else if (rc < 0) {
-        fail(i, rc, i->err.msg);
+        npm_install_fail(i, rc, i->err.msg);
     } else {
         timer_start(&i->limit, NPM_INSTALL_MS);
-        submit(i, begin_work, on_begun);
+        npm_install_submit(i, begin_work, on_begun);
     }
 }
 
@@ -440,12 +441,12 @@ static void on_lock_retry(void *ctx)
 {
     struct npm_install *i = ctx;
     if (i->is_cancelled)
-        finish(i);
+        npm_install_finish(i);
     else
-        submit(i, lock_work, on_locked);
+        npm_install_submit(i, lock_work, on_locked);
 }
 
-static void on_limit(void *ctx)
+static void on_npm_limit(void *ctx)
 {
     struct npm_install *i = ctx;
     i->is_too_late = true;
@@ -468,16 +469,16 @@ static int find_work(struct npm_install *i)
     return rc;
 }
 
-static void on_found(struct npm_install *i, int rc)
+static void on_npm_found(struct npm_install *i, int rc)
 {
     bool may_install = rc == -ENOENT || rc == -EBADMSG;
     if (rc == 0 || i->is_cancelled) {
-        finish(i);
+        npm_install_finish(i);
     } else if (!may_install) {
-        fail(i, rc, i->err.msg);
+        npm_install_fail(i, rc, i->err.msg);
     } else {
         err_clear(&i->err);
-        submit(i, lock_work, on_locked);
+        npm_install_submit(i, lock_work, on_locked);
     }
 }
 
@@ -500,12 +501,12 @@ struct npm_install *npm_install_start(const struct npm_want *want, const struct 
                               arena_str(&i->arena, want->pin.integrity)};
     i->is_pinned = i->is_resolved = want->pin.name.n > 0;
     timer_init(&i->retry, want->loop, on_lock_retry, i);
-    timer_init(&i->limit, want->loop, on_limit, i);
+    timer_init(&i->limit, want->loop, on_npm_limit, i);
     (void)npm_is_wanted(&i->entry, &i->command);
     if (want->only_resolves)
-        submit(i, lock_work, on_locked);
+        npm_install_submit(i, lock_work, on_locked);
     else
-        submit(i, find_work, on_found);
+        npm_install_submit(i, find_work, on_npm_found);
     return i;
 }
 

@@ -127,7 +127,7 @@ static int read_json(struct arena *a, const char *path, struct json **ret, struc
     return rc;
 }
 
-static int broken(const struct npm_pin *p, const char *what, struct err *e)
+static int report_broken(const struct npm_pin *p, const char *what, struct err *e)
 {
     return err_set(e, -EBADMSG, "the installed files of %.*s@%.*s are damaged: %s",
                    STR_ARG(p->name), STR_ARG(p->version), what);
@@ -138,13 +138,13 @@ static int check_tree(struct arena *a, const char *dir, const struct npm_pin *p,
     struct json *marker;
     struct npm_tree tree;
     if (read_json(a, arena_printf(a, "%s/" MARKER, dir).p, &marker, e) < 0)
-        return broken(p, MARKER " is missing", e);
+        return report_broken(p, MARKER " is missing", e);
     if (npm_tree_sum(arena_printf(a, "%s/node_modules", dir).p, &tree, e) < 0)
-        return broken(p, "node_modules cannot be read", e);
+        return report_broken(p, "node_modules cannot be read", e);
     bool is_whole = json_get_int(marker, "files", -1) == (int64_t)tree.files &&
                     json_get_int(marker, "bytes", -1) == (int64_t)tree.bytes &&
                     str_eq(json_get_string(marker, "digest"), str_from(tree.digest));
-    return is_whole ? 0 : broken(p, "files are missing or have another size", e);
+    return is_whole ? 0 : report_broken(p, "files are missing or have another size", e);
 }
 
 int npm_store_find(struct arena *a, const char *package_dir, const struct npm_pin *pin, str program,
@@ -159,7 +159,7 @@ int npm_store_find(struct arena *a, const char *package_dir, const struct npm_pi
     const char *path =
         arena_printf(a, "%s/node_modules/%.*s/package.json", dir, STR_ARG(pin->name)).p;
     if (rc == 0 && read_json(a, path, &package, e) < 0)
-        rc = broken(pin, "its package.json cannot be read", e);
+        rc = report_broken(pin, "its package.json cannot be read", e);
     if (rc == 0)
         rc = npm_store_place(a, package_dir, pin, json_get(package, "bin"), program, ret, e);
     if (rc == 0)

@@ -24,7 +24,8 @@ static uint64_t hash_bytes(uint64_t h, const void *bytes, size_t n)
     return h;
 }
 
-static void add_file(struct walk *w, uint64_t dir_hash, const char *name, const struct stat *st)
+static void add_tree_file(struct walk *w, uint64_t dir_hash, const char *name,
+                          const struct stat *st)
 {
     uint64_t size = S_ISDIR(st->st_mode) ? 0 : (uint64_t)st->st_size;
     uint64_t h = hash_bytes(dir_hash, name, strlen(name) + 1);
@@ -40,7 +41,7 @@ static int walk_entry(struct walk *w, int fd, uint64_t dir_hash, unsigned depth,
     struct stat st;
     if (fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
         return -errno;
-    add_file(w, dir_hash, name, &st);
+    add_tree_file(w, dir_hash, name, &st);
     if (w->tree->files > NPM_FILES_MAX || depth > NPM_TREE_DEPTH)
         return -E2BIG;
     if (!S_ISDIR(st.st_mode))

@@ -181,7 +181,7 @@ static void release_stdio(void)
 }
 
 /* True when `pid` has ended. Others that have are adopted orphans. */
-static bool reap(pid_t pid, int *ret_status)
+static bool reap_server(pid_t pid, int *ret_status)
 {
     bool is_over = false;
     int status;
@@ -371,7 +371,7 @@ static void ask_to_end(const struct launch_spec *spec, pid_t server)
     }
 }
 
-static _Noreturn void keep(struct arena *a, const struct launch_spec *spec, int outer)
+static _Noreturn void keep_server(struct arena *a, const struct launch_spec *spec, int outer)
 {
     sigset_t watched;
     pid_t self = getpid();
@@ -403,7 +403,7 @@ static _Noreturn void keep(struct arena *a, const struct launch_spec *spec, int 
             if (info.ssi_signo != SIGCHLD)
                 ask_to_end(spec, server);
         }
-        if (reap(server, &status)) {
+        if (reap_server(server, &status)) {
             end_descendants();
             end_like(status);
         }
@@ -428,9 +428,9 @@ int launch_run(struct arena *a, const struct launch_spec *spec)
         return EXIT_NOT_STARTED;
     close(life[inner == 0 ? 1 : 0]);
     if (inner == 0)
-        keep(a, spec, life[0]);
+        keep_server(a, spec, life[0]);
     release_stdio();
-    while (!reap(inner, &status)) {
+    while (!reap_server(inner, &status)) {
         int sig = sigwaitinfo(&watched, NULL);
         if (sig > 0 && sig != SIGCHLD)
             (void)kill(inner, SIGTERM);

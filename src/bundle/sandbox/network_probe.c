@@ -70,7 +70,7 @@ static size_t read_until_end(int fd, char *p, size_t max)
     }
 }
 
-static bool finish(pid_t pid, int fd, char *why, size_t max)
+static bool probe_finish(pid_t pid, int fd, char *why, size_t max)
 {
     char said[200];
     int status = -1;
@@ -108,7 +108,7 @@ void network_look(struct sandbox_offer *o)
     close(out[1]);
     out[1] = -1;
     if (pid > 0)
-        o->has_network = finish(pid, out[0], o->why_no_network, sizeof(o->why_no_network));
+        o->has_network = probe_finish(pid, out[0], o->why_no_network, sizeof(o->why_no_network));
     for (size_t i = 0; i < 2; i++) {
         if (out[i] >= 0)
             close(out[i]);

@@ -36,7 +36,7 @@ static enum runner runner_of(const char *program)
 
 /* ---- registries ---- */
 
-static void add(struct reach *r, str dest)
+static void add_reach(struct reach *r, str dest)
 {
     for (size_t i = 0; i < r->list.len; i++) {
         if (str_eq(r->list.items[i], dest))
@@ -56,7 +56,7 @@ static bool add_url(struct reach *r, str text)
     str text_of = arena_printf(r->arena, "%.*s:%d", STR_ARG(host), u.port);
     if (network_dest_parse(r->arena, text_of, &dest, NULL) < 0)
         return false;
-    add(r, text_of);
+    add_reach(r, text_of);
     return true;
 }
 
@@ -113,7 +113,7 @@ static void add_npm(struct reach *r)
         r->registry = outside;
     if (own && add_url(r, str_from(own)))
         r->registry = NULL;
-    add(r, STR("registry.npmjs.org:443"));
+    add_reach(r, STR("registry.npmjs.org:443"));
 }
 
 static void add_python(struct reach *r)
@@ -124,8 +124,8 @@ static void add_python(struct reach *r)
         if (own)
             (void)add_url(r, str_from(own));
     }
-    add(r, STR("pypi.org:443"));
-    add(r, STR("files.pythonhosted.org:443"));
+    add_reach(r, STR("pypi.org:443"));
+    add_reach(r, STR("files.pythonhosted.org:443"));
 }
 
 static void set_registry(struct reach *r)
@@ -162,9 +162,9 @@ int network_prepare(struct arena *a, struct sandbox_want *w, struct err *e)
     r.runner = w->package_dir ? RUNNER_NONE : runner_of(w->argv[0]);
     r.list.items = arena_array(a, d->reach.len + REGISTRIES_MAX + 4, sizeof(str));
     for (size_t i = 0; i < d->reach.len; i++)
-        add(&r, d->reach.items[i]);
+        add_reach(&r, d->reach.items[i]);
     if (d->reach.len == 0)
-        add(&r, STR(NETWORK_PUBLIC));
+        add_reach(&r, STR(NETWORK_PUBLIC));
     if (r.runner == RUNNER_NPM)
         add_npm(&r);
     if (r.runner == RUNNER_PYTHON)

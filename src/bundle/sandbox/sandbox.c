@@ -289,7 +289,8 @@ static void describe_paths(struct buf *out, const char *verb, const struct path_
 
 #define DESCRIPTION_MAX (16u * 1024)
 
-static str describe(struct arena *a, const struct sandbox_want *w, const struct sandbox_rules *r)
+static str describe_sandbox(struct arena *a, const struct sandbox_want *w,
+                            const struct sandbox_rules *r)
 {
     struct buf out;
     buf_init(&out, DESCRIPTION_MAX);
@@ -378,7 +379,7 @@ int sandbox_plan(struct arena *a, const struct sandbox_want *want, struct sandbo
         .rules = r,
         .reach = w->reach,
         .env = w->env,
-        .description = describe(a, w, r),
+        .description = describe_sandbox(a, w, r),
     };
     add_commands(a, w, r->program, ret);
     if (is_wrapped) {

@@ -145,12 +145,12 @@ struct sandbox_probe {
     enum { UNASKED, LOOKING, KNOWN } state;
 };
 
-static void work(struct job *j)
+static void probe_work(struct job *j)
 {
     sandbox_look(&CONTAINER_OF(j, struct sandbox_probe, job)->offer);
 }
 
-static void done(struct job *j)
+static void on_probe_done(struct job *j)
 {
     struct sandbox_probe *p = CONTAINER_OF(j, struct sandbox_probe, job);
     p->state = KNOWN;
@@ -165,7 +165,7 @@ struct sandbox_probe *sandbox_probe_new(struct pool *pool)
 {
     struct sandbox_probe *p = xcalloc(1, sizeof(*p));
     p->pool = pool;
-    p->job = (struct job){.work = work, .done = done};
+    p->job = (struct job){.work = probe_work, .done = on_probe_done};
     list_init(&p->waiters);
     return p;
 }

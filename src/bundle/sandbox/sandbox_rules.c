@@ -15,8 +15,8 @@ static str real_path(struct arena *a, const char *path)
     return path_real(a, str_from(path));
 }
 
-static int check(struct arena *a, const struct sandbox_want *w, str path, const char *what,
-                 struct err *e)
+static int check_path(struct arena *a, const struct sandbox_want *w, str path, const char *what,
+                      struct err *e)
 {
     str work = real_path(a, w->work_dir), real = real_path(a, path.p);
     if (str_eq(path, STR("/")))
@@ -36,7 +36,7 @@ static int declare(struct arena *a, const struct sandbox_want *w, const struct j
 {
     for (size_t i = 0; i < paths->len; i++) {
         str path = path_clean(a, paths->items[i], str_from(w->data_dir), str_from(w->home_dir));
-        int rc = check(a, w, path, what, e);
+        int rc = check_path(a, w, path, what, e);
         if (rc < 0)
             return rc;
         path_list_add(a, ret, path);
@@ -86,12 +86,12 @@ static bool is_secret(struct arena *a, const struct sandbox_want *w, str path)
 
 /* The value of an option names a directory to work with, not a wish to show secrets: those need
  * a line in the entry. */
-static int choose(struct arena *a, const struct sandbox_want *w, struct sandbox_rules *r,
-                  struct err *e)
+static int choose_path(struct arena *a, const struct sandbox_want *w, struct sandbox_rules *r,
+                       struct err *e)
 {
     for (size_t i = 0; i < w->chosen.len; i++) {
         str path = path_clean(a, w->chosen.items[i], str_from(w->data_dir), str_from(w->home_dir));
-        int rc = check(a, w, path, "user_config", e);
+        int rc = check_path(a, w, path, "user_config", e);
         if (rc < 0)
             return rc;
         if (path_is_at_or_below(real_path(a, w->home_dir), path_real(a, path)) ||
@@ -112,7 +112,7 @@ static int declare_all(struct arena *a, const struct sandbox_want *w, struct san
     if (rc == 0)
         rc = declare(a, w, &w->declared->write, "sandbox.write", &r->write, e);
     if (rc == 0)
-        rc = choose(a, w, r, e);
+        rc = choose_path(a, w, r, e);
     struct path_list writes = writable(a, w, r);
     if (rc == 0)
         rc = check_links(a, &r->read, &writes, e);
@@ -229,7 +229,7 @@ static int add_cwd(struct arena *a, const struct sandbox_want *w, struct sandbox
                        "cwd: %s shows the home directory; name a directory in it, or declare it "
                        "with sandbox.read",
                        r->cwd);
-    int rc = check(a, w, dir, "cwd", e);
+    int rc = check_path(a, w, dir, "cwd", e);
     if (rc == 0)
         path_list_add(a, &r->read, dir);
     return rc;

@@ -13,7 +13,7 @@
 #define DIR_MODE      0700
 #define PERSON_ID_MAX 128
 #define MASK          "****"
-#define MASK_SHOWN    2 /* characters of a longer value */
+#define MASK_SHOWN    2 /* visible characters of a longer value */
 #define MASK_LONG     4 /* values up to this length show nothing */
 
 str credentials_slug(struct arena *a, const struct bundle_entry *entry)
@@ -96,12 +96,12 @@ void credentials_forget_people(const char *credentials_dir, str server_name)
     arena_done(&a);
 }
 
-static const char *path_of(struct arena *a, const char *dir, str slug)
+static const char *credentials_path(struct arena *a, const char *dir, str slug)
 {
     return arena_printf(a, "%s/%.*s.json", dir, STR_ARG(slug)).p;
 }
 
-/* dir NULL: a file of another program, which is not encrypted. */
+/* dir NULL: a file of another program, not encrypted. */
 static int read_object(struct arena *a, const char *dir, const char *path, struct json **ret,
                        struct err *e)
 {
@@ -116,7 +116,7 @@ static int read_object(struct arena *a, const char *dir, const char *path, struc
     if (r < 0)
         return r;
     struct json *root;
-    /* The parser's message could quote what it stumbled over. */
+    /* The parser's message could quote a secret. */
     if (json_parse(a, text, JSON_COPY | JSON_UNIQUE, &root, NULL) < 0 || root->type != JSON_OBJECT)
         return err_set(e, -EINVAL, "%s is not a JSON object; repair or delete it", path);
     *ret = root;
@@ -125,7 +125,7 @@ static int read_object(struct arena *a, const char *dir, const char *path, struc
 
 int credentials_load(struct arena *a, const char *dir, str slug, struct json **ret, struct err *e)
 {
-    return read_object(a, dir, path_of(a, dir, slug), ret, e);
+    return read_object(a, dir, credentials_path(a, dir, slug), ret, e);
 }
 
 static int write_object(const char *dir, const char *path, const struct json *v, struct err *e)
@@ -143,7 +143,7 @@ static int write_object(const char *dir, const char *path, const struct json *v,
     return r;
 }
 
-/* The key of these secrets is lost: they stay beside, and new ones can be entered. */
+/* The key of these secrets is lost: the old file is renamed, and new secrets can be entered. */
 static int set_aside(struct arena *a, const char *path, struct json **ret, struct err *e)
 {
     const char *beside = arena_printf(a, "%s.unreadable", path).p;
@@ -154,8 +154,8 @@ static int set_aside(struct arena *a, const char *path, struct json **ret, struc
     return 0;
 }
 
-static int change(struct arena *a, const char *dir, const char *path, str key,
-                  const struct json *value, struct err *e)
+static int credentials_change(struct arena *a, const char *dir, const char *path, str key,
+                              const struct json *value, struct err *e)
 {
     struct json *all;
     int r = read_object(a, dir, path, &all, e);
@@ -184,7 +184,7 @@ int credentials_set(const char *dir, str slug, str key, const struct json *value
     if (r < 0)
         return r;
     arena_init(&a);
-    r = change(&a, dir, path_of(&a, dir, slug), key, value, e);
+    r = credentials_change(&a, dir, credentials_path(&a, dir, slug), key, value, e);
     arena_done(&a);
     close(lock);
     return r;
@@ -194,7 +194,7 @@ int credentials_remove(const char *dir, str slug, struct err *e)
 {
     struct arena a;
     arena_init(&a);
-    const char *path = path_of(&a, dir, slug);
+    const char *path = credentials_path(&a, dir, slug);
     int r = unlink(path) < 0 && errno != ENOENT ? err_errno(e, -errno, "cannot delete", path) : 0;
     arena_done(&a);
     return r;

@@ -6,7 +6,7 @@
 #include "base/text/secret_name.h"
 #include "bundle/settings/credentials.h"
 
-#define KEY_PREFIX "@" /* of stored names; no manifest can ask for them */
+#define KEY_PREFIX "@" /* prefix of stored names; no manifest can request them */
 
 /* ---- places ---- */
 
@@ -19,7 +19,7 @@ struct place {
 
 static const struct {
     str prefix;
-    const char *outer, *inner; /* where the object is in an entry */
+    const char *outer, *inner; /* path of the object in an entry */
 } KINDS[] = {
     [PLACE_ENV] = {STR_INIT("env."), "env", NULL},
     [PLACE_HEADER] = {STR_INIT("header."), "transport", "headers"},
@@ -60,7 +60,7 @@ static const struct json *object_of(const struct json *entry, enum place_kind ki
     return KINDS[kind].inner ? json_get(v, KINDS[kind].inner) : v;
 }
 
-/* Options are kept under their own names: user_config.h looks for them there. */
+/* Options are stored under their own names, where user_config.h reads them. */
 static str stored_key(struct arena *a, const struct place *p)
 {
     return p->kind == PLACE_OPTION ? p->name : arena_concat(a, STR(KEY_PREFIX), place_text(a, p));
@@ -75,7 +75,7 @@ static bool is_plain_secret(enum place_kind kind, const struct json_member *m)
 
 /* ---- finding ---- */
 
-static size_t find(struct arena *a, const struct json *entry, struct place *ret, size_t max)
+static size_t find_secrets(struct arena *a, const struct json *entry, struct place *ret, size_t max)
 {
     size_t n = 0;
     for (size_t k = 0; k < ARRAY_LEN(KINDS); k++) {
@@ -90,7 +90,7 @@ static size_t find(struct arena *a, const struct json *entry, struct place *ret,
 size_t plain_secrets_in(struct arena *a, const struct json *entry, str *ret, size_t max)
 {
     struct place *places = arena_array(a, max, sizeof *places);
-    size_t n = find(a, entry, places, max);
+    size_t n = find_secrets(a, entry, places, max);
     for (size_t i = 0; i < n; i++)
         ret[i] = place_text(a, &places[i]);
     return n;
@@ -98,8 +98,8 @@ size_t plain_secrets_in(struct arena *a, const struct json *entry, str *ret, siz
 
 /* ---- storing ---- */
 
-/* The server that a value is for. A program is what the owner of the machine installs, and may get
- * other arguments; a URL decides who hears the secret. */
+/* The server that a value was entered for. The owner of the machine installs programs, so their
+ * arguments may change; a URL decides who receives the secret. */
 static void source_of(const struct bundle_entry *b, char ret[SHA256_HEX_LEN + 1])
 {
     sha256_hex(b->kind == BUNDLE_REMOTE ? b->url : STR("program"), ret);
@@ -117,7 +117,7 @@ static int store(struct arena *a, const char *dir, const struct bundle_entry *b,
                            p->kind == PLACE_OPTION ? &plain : kept, e);
 }
 
-static void put(struct arena *a, struct json *entry, const struct place *p, str text)
+static void put_secret(struct arena *a, struct json *entry, const struct place *p, str text)
 {
     const char *outer = KINDS[p->kind].outer, *inner = KINDS[p->kind].inner;
     struct json *root = json_get(entry, outer);
@@ -139,7 +139,7 @@ static int seal_place(struct arena *a, const char *dir, const struct bundle_entr
 {
     int r = store(a, dir, b, p, value, e);
     if (r == 0)
-        put(a, entry, p, STR(SEALED_MARK));
+        put_secret(a, entry, p, STR(SEALED_MARK));
     return r;
 }
 
@@ -150,7 +150,7 @@ int plain_secrets_seal(struct arena *a, const char *credentials_dir, const struc
 {
     struct place places[PLACES_MAX];
     struct bundle_entry b;
-    size_t n = find(a, entry, places, PLACES_MAX);
+    size_t n = find_secrets(a, entry, places, PLACES_MAX);
     int r = 0;
     *ret = entry;
     if (n == 0)
@@ -176,7 +176,7 @@ int plain_secrets_set(struct arena *a, const char *credentials_dir, const struct
     int r = place_parse(place, &p, e);
     if (r < 0)
         return r;
-    put(a, sealed, &p, STR(SEALED_MARK)); /* the entry has to make sense with it */
+    put_secret(a, sealed, &p, STR(SEALED_MARK)); /* the entry must be valid with the mark */
     r = bundle_entry_decode(a, sealed, "/", &b, e);
     if (r == 0)
         r = seal_place(a, credentials_dir, &b, sealed, &p, value, e);

@@ -29,11 +29,11 @@ struct sealing {
     typeof(crypto_aead_xchacha20poly1305_ietf_encrypt) *encrypt;
     typeof(crypto_aead_xchacha20poly1305_ietf_decrypt) *decrypt;
     uint8_t key[KEY_BYTES];
-    char key_id[KEY_ID_CHARS + 1]; /* of its hash: tells keys apart */
+    char key_id[KEY_ID_CHARS + 1]; /* from its hash: distinguishes keys */
 };
 
-/* Loaded when there is something to encrypt, as for passwords. */
-static int load(struct sealing *ret, struct err *e)
+/* Loads libsodium when there is something to encrypt, as for passwords. */
+static int load_sodium(struct sealing *ret, struct err *e)
 {
     void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (!library)
@@ -116,7 +116,8 @@ static int make_key(const char *path, struct err *e)
     random_bytes(raw, sizeof raw);
     hex_encode(text, raw, sizeof raw);
     text[2 * KEY_BYTES] = '\n';
-    /* A name of its own first: whoever reads the key reads all of it, and the first one stays. */
+    /* Written under a temporary name first: a reader never sees a part of the key, and the first
+     * key stays. */
     char temp[4096], tag[RANDOM_ID_MAX];
     random_id("key", tag);
     snprintf(temp, sizeof temp, "%s.%s", path, tag);
@@ -175,7 +176,7 @@ const char *sealed_key_place(struct arena *a, const char *work_dir)
 
 /* ---- files ---- */
 
-static str name_of(const char *path)
+static str sealed_file_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
     return str_from(slash ? slash + 1 : path);
@@ -191,8 +192,8 @@ static int open_sealed(struct arena *a, const char *dir, const char *path, const
 {
     struct sealing s;
     struct buf nonce, data;
-    str name = name_of(path), key_id = json_get_string(v, "keyId");
-    int r = load(&s, e);
+    str name = sealed_file_name(path), key_id = json_get_string(v, "keyId");
+    int r = load_sodium(&s, e);
     if (r == 0)
         r = find_key(&s, a, dir, false, e);
     if (r < 0)
@@ -229,7 +230,7 @@ int sealed_read(struct arena *a, const char *dir, const char *path, size_t max_b
         return r;
     if (json_parse(a, text, JSON_COPY, &v, NULL) < 0 ||
         !str_eq(json_get_string(v, "format"), STR(MAGIC))) {
-        *ret = text; /* from before: plain text */
+        *ret = text; /* a file from an older version: plain text */
         return 0;
     }
     return open_sealed(a, dir, path, v, ret, e);
@@ -260,10 +261,10 @@ int sealed_write(const char *dir, const char *path, str text, struct err *e)
     struct arena a;
     struct buf b;
     uint8_t nonce[NONCE_BYTES];
-    str name = name_of(path);
+    str name = sealed_file_name(path);
     arena_init(&a);
     buf_init(&b, 8u << 20);
-    int r = load(&s, e);
+    int r = load_sodium(&s, e);
     if (r == 0)
         r = find_key(&s, &a, dir, true, e);
     if (r == 0) {

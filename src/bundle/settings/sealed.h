@@ -4,10 +4,10 @@
  *   $CREDENTIALS_DIRECTORY/nb-secrets-key   a credential of systemd (LoadCredential=)
  *   $NB_SECRETS_KEY_FILE                    a file that the administrator names
  *   the kernel's keyring                    a "user" key called nb-secrets
- *   {workDir}/.secrets.key                  0600, made when it is needed; never part of a backup
- * A key is 32 bytes, or 64 hexadecimal digits. So a backup alone reveals no secret. Files from
- * before, in plain text, are read as they are and encrypted when they are next written.
- * Blocking: for commands and pool threads. */
+ *   {workDir}/.secrets.key                  0600, created when needed; never part of a backup
+ * A key is 32 bytes, or 64 hexadecimal digits. So a backup alone reveals no secret. Plain-text
+ * files of older versions are read, and encrypted when they are next written. Blocking: for
+ * commands and pool threads. */
 #pragma once
 
 #include "base/arena.h"
@@ -15,13 +15,13 @@
 
 #define SEALED_KEY_NAME ".secrets.key"
 
-/* The text of a file. `dir` is its directory: {workDir}/credentials, that of a workspace below
- * {workDir}/workspaces, or `people` in one of them. -ENOKEY: it is encrypted and the key is missing
- * or another one. */
+/* Reads the text of a file. `dir` is its directory: {workDir}/credentials, that of a workspace
+ * below {workDir}/workspaces, or `people` in one of them. -ENOKEY: the file is encrypted and the
+ * key is missing or wrong. */
 int sealed_read(struct arena *a, const char *dir, const char *path, size_t max_bytes, str *ret,
                 struct err *e);
-/* Encrypts and writes it whole, 0600. */
+/* Encrypts the text and writes the file atomically, 0600. */
 int sealed_write(const char *dir, const char *path, str text, struct err *e);
 
-/* Where the key comes from, for people: "the file /x/.secrets.key". */
+/* The source of the key, for people: "the file /x/.secrets.key". */
 const char *sealed_key_place(struct arena *a, const char *work_dir);

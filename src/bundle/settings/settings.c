@@ -24,7 +24,7 @@ struct file {
     const char *path; /* symbolic links followed: the link stays, its target changes */
     const char *dir;
     int lock;                  /* of the directory */
-    struct roster_lock roster; /* of all workspaces, when this is the file of one */
+    struct roster_lock roster; /* of all workspaces, if this is the file of one */
     unsigned mode;
     str text;
     struct bundle_entry *entries;
@@ -39,7 +39,7 @@ static const char *dir_of(struct arena *a, const char *path)
     return slash == path ? "/" : arena_cstr(a, str_make(path, (size_t)(slash - path)));
 }
 
-static const char *follow(struct arena *a, const char *path)
+static const char *follow_link(struct arena *a, const char *path)
 {
     char real[PATH_MAX];
     return arena_cstr(a, str_from(realpath(path, real) ? real : path));
@@ -102,7 +102,7 @@ static int open_locked(struct file *f, const char *path, struct err *e)
     bool has_comments = false;
     *f = (struct file){.lock = -1, .roster = {-1}};
     arena_init(&f->arena);
-    f->path = follow(&f->arena, path);
+    f->path = follow_link(&f->arena, path);
     f->dir = dir_of(&f->arena, f->path);
     int r = file_make_dirs(f->dir, e);
     if (r == 0)
@@ -132,7 +132,7 @@ static void close_locked(struct file *f)
     arena_done(&f->arena);
 }
 
-static int find(const struct file *f, str server_name, size_t *ret, struct err *e)
+static int find_bundle(const struct file *f, str server_name, size_t *ret, struct err *e)
 {
     for (size_t i = 0; i < f->n; i++) {
         if (str_eq(f->entries[i].server_name, server_name)) {
@@ -143,14 +143,14 @@ static int find(const struct file *f, str server_name, size_t *ret, struct err *
     return err_set(e, -ENOENT, "there is no bundle '%.*s' in %s", STR_ARG(server_name), f->path);
 }
 
-static int write_text(struct file *f, str text, struct err *e)
+static int settings_write_text(struct file *f, str text, struct err *e)
 {
     int r = file_write_atomic(f->path, text, f->mode, e);
     return r == 0 && f->roster.fd >= 0 ? roster_lock_set_mark(&f->roster, e) : r;
 }
 
-static int change(struct file *f, enum settings_edit what, size_t at, const struct json *entry,
-                  struct err *e)
+static int settings_change(struct file *f, enum settings_edit what, size_t at,
+                           const struct json *entry, struct err *e)
 {
     str text;
     int r = settings_text_edit(&f->arena, f->text, what, at, entry, &text, e);
@@ -158,7 +158,7 @@ static int change(struct file *f, enum settings_edit what, size_t at, const stru
         err_prefix(e, "%s", f->path);
         return r;
     }
-    return write_text(f, text, e);
+    return settings_write_text(f, text, e);
 }
 
 /* ---- reading and changing ---- */
@@ -168,13 +168,13 @@ int settings_load_bundles(struct arena *a, const char *path, struct bundle_entry
 {
     str text;
     bool has_comments;
-    const char *real = follow(a, path);
+    const char *real = follow_link(a, path);
     int r = read_text(a, real, &text, &has_comments, e);
     return r < 0 ? r : decode_text(a, real, text, ret, ret_n, e);
 }
 
-/* Whether the list with `entry` in it is one that can be read back. `but`: the place it takes. */
-static int check_entry(struct file *f, const struct json *entry, size_t but, struct err *e)
+/* Checks that the list with `entry` in it can be read back. `but`: the index that it replaces. */
+static int settings_check_entry(struct file *f, const struct json *entry, size_t but, struct err *e)
 {
     struct bundle_entry decoded;
     int r = bundle_entry_decode(&f->arena, entry, f->dir, &decoded, e);
@@ -202,9 +202,9 @@ int settings_add_bundle(const char *path, const struct json *entry, struct err *
     struct file f;
     int r = open_locked(&f, path, e);
     if (r == 0)
-        r = check_entry(&f, entry, f.n, e);
+        r = settings_check_entry(&f, entry, f.n, e);
     if (r == 0)
-        r = change(&f, SETTINGS_ADD, 0, entry, e);
+        r = settings_change(&f, SETTINGS_ADD, 0, entry, e);
     close_locked(&f);
     return r;
 }
@@ -215,12 +215,12 @@ int settings_remove_bundle(const char *path, str server_name, struct err *e)
     size_t at;
     int r = open_locked(&f, path, e);
     if (r == 0)
-        r = find(&f, server_name, &at, e);
+        r = find_bundle(&f, server_name, &at, e);
     if (r == 0 && f.entries[at].is_protected)
         r = err_set(e, -EPERM, "the bundle '%.*s' is protected; change that in %s first",
                     STR_ARG(server_name), f.path);
     if (r == 0)
-        r = change(&f, SETTINGS_REMOVE, at, NULL, e);
+        r = settings_change(&f, SETTINGS_REMOVE, at, NULL, e);
     close_locked(&f);
     return r;
 }
@@ -232,11 +232,11 @@ int settings_replace_bundle(const char *path, str server_name, const struct json
     size_t at;
     int r = open_locked(&f, path, e);
     if (r == 0)
-        r = find(&f, server_name, &at, e);
+        r = find_bundle(&f, server_name, &at, e);
     if (r == 0)
-        r = check_entry(&f, entry, at, e);
+        r = settings_check_entry(&f, entry, at, e);
     if (r == 0)
-        r = change(&f, SETTINGS_REPLACE, at, entry, e);
+        r = settings_change(&f, SETTINGS_REPLACE, at, entry, e);
     close_locked(&f);
     return r;
 }
@@ -265,7 +265,7 @@ int settings_set_members(const char *path, const char *section, const struct jso
     if (r == 0 && (r = merge_members(&f, section, members, &text, e)) < 0)
         err_prefix(e, "%s", f.path);
     if (r == 0)
-        r = write_text(&f, text, e);
+        r = settings_write_text(&f, text, e);
     close_locked(&f);
     return r;
 }

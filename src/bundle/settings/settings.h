@@ -1,9 +1,9 @@
-/* settings.h - the bundles and other sections of a settings file: read, changed, watched.
+/* settings.h - reads, changes and watches the bundles and other sections of a settings file.
  *
- * nimblebrain.json (and workspace.json) belongs to people. A change is made under a lock, on
- * the file as it is at that moment, written beside it and renamed over it; everything but the
- * part in question stays as it was. A file that is missing is created. All functions but
- * those of the watch block: for commands and pool threads. */
+ * People edit nimblebrain.json (and workspace.json). A change is made under a lock, on the current
+ * file, written to a temporary file and renamed; everything except the changed part stays as it
+ * was. A missing file is created. All functions except those of the watch block: for commands and
+ * pool threads. */
 #pragma once
 
 #include "bundle/entry/entry.h"
@@ -16,15 +16,16 @@ int settings_load_bundles(struct arena *a, const char *path, struct bundle_entry
 /* The whole document; -ENOENT when the file is missing. */
 int settings_load(struct arena *a, const char *path, struct json **ret, struct err *e);
 
-/* Adds one at the end. -EEXIST when its server name is taken, -EINVAL when it is no entry. */
+/* Adds an entry at the end. -EEXIST when its server name is taken, -EINVAL when it is not a valid
+ * entry. */
 int settings_add_bundle(const char *path, const struct json *entry, struct err *e);
 /* -ENOENT when there is none of that server name, -EPERM when it is protected. */
 int settings_remove_bundle(const char *path, str server_name, struct err *e);
-/* Puts `entry` in its place. */
+/* Replaces the entry. */
 int settings_replace_bundle(const char *path, str server_name, const struct json *entry,
                             struct err *e);
 
-/* Gives these members of a section, such as "permissions", new values; what else is in it stays. */
+/* Sets these members of a section, such as "permissions"; its other members stay. */
 int settings_set_members(const char *path, const char *section, const struct json *members,
                          struct err *e);
 
@@ -49,7 +50,8 @@ struct settings_watch_conf { /* copied, the paths too */
     void *ctx;
 };
 
-/* Looks at the file's date once a second. What the file is like now is not reported. */
+/* Checks the file's date once a second. The present content is not reported. */
 struct settings_watch *settings_watch_new(const struct settings_watch_conf *conf);
-void settings_watch_look(struct settings_watch *w); /* now: somebody here has changed it */
-void settings_watch_free(struct settings_watch *w); /* no call any more; accepts NULL */
+/* checks now: this process has changed the file */
+void settings_watch_look(struct settings_watch *w);
+void settings_watch_free(struct settings_watch *w); /* no callback follows; accepts NULL */

@@ -8,7 +8,7 @@
 #define INDENT_MAX   32
 #define INDENT_USUAL "  "
 
-/* Where things are in the text. Offsets; `to` is behind the last byte. */
+/* Positions in the text, as offsets; `to` is after the last byte. */
 struct span {
     size_t from, to;
 };
@@ -18,7 +18,7 @@ struct layout {
     size_t object_end; /* of the closing brace of the document */
     struct span last;  /* the document's last value; from == to: it has none */
     bool has_member;
-    struct span member; /* the value in question; of bundles: the array with its brackets */
+    struct span member; /* the value to change; for bundles: the array with its brackets */
     struct span *items;
     size_t nitems;
     bool is_one_line;
@@ -32,7 +32,7 @@ static struct span span_of(str text, str part)
 
 /* ---- finding ---- */
 
-static size_t skip_string(str s, size_t i)
+static size_t skip_json_string(str s, size_t i)
 {
     for (i++; i < s.n && s.p[i] != '"'; i++)
         if (s.p[i] == '\\')
@@ -40,7 +40,7 @@ static size_t skip_string(str s, size_t i)
     return i + 1;
 }
 
-static bool is_space(char c)
+static bool is_json_space(char c)
 {
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
@@ -54,14 +54,14 @@ static void find_items(struct arena *a, struct layout *l, size_t count)
     bool is_inside = false;
     while (i < end && l->nitems < count) {
         char c = l->text.p[i];
-        if (!is_inside && !is_space(c) && c != ',') {
+        if (!is_inside && !is_json_space(c) && c != ',') {
             is_inside = true;
             at.from = i;
         }
         depth += c == '{' || c == '[';
         depth -= c == '}' || c == ']';
-        i = c == '"' ? skip_string(l->text, i) : i + 1;
-        if (!is_space(c) && c != ',')
+        i = c == '"' ? skip_json_string(l->text, i) : i + 1;
+        if (!is_json_space(c) && c != ',')
             at.to = i;
         bool is_over = depth == 0 && (i == end || l->text.p[i] == ',');
         if (is_inside && is_over) {
@@ -90,7 +90,7 @@ static void find_members(struct layout *l, const char *wanted)
 
 /* ---- writing ---- */
 
-/* The white space in front of what begins at `at`, when that begins a line. */
+/* The white space before the token at `at`, if the token begins a line. */
 static str indent_at(str text, size_t at)
 {
     size_t from = at;
@@ -119,7 +119,7 @@ static str line_indent(str text, size_t at)
     return to - from <= INDENT_MAX ? str_slice(text, from, to) : STR_NONE;
 }
 
-/* A value over several lines; all but the first get the indentation. */
+/* A value over several lines; all but the first are indented. */
 static void add_value(struct buf *out, const struct json *v, str indent, bool is_one_line)
 {
     struct buf b;
@@ -168,7 +168,7 @@ static bool has_no_member(const struct layout *l)
     return l->last.from == l->last.to;
 }
 
-/* What one level of the document is indented by. */
+/* The indentation of one level of the document. */
 static str indent_step(const struct layout *l)
 {
     if (has_no_member(l))
@@ -177,7 +177,7 @@ static str indent_step(const struct layout *l)
     return indent.n > 0 ? indent : STR(INDENT_USUAL);
 }
 
-/* A member at the end of the document: what comes before its value, and what after it. */
+/* A member at the end of the document: the text before its value, and the text after it. */
 static void begin_member(struct buf *out, const struct layout *l, const char *key)
 {
     bool is_empty = has_no_member(l);
@@ -278,10 +278,10 @@ static void edit_text(struct buf *out, const struct layout *l, enum settings_edi
         remove_item(out, l, at);
 }
 
-/* Whatever the text looked like, what is written means what was asked for: if the edited text
- * does not, the document is laid out anew. */
-static int settle(struct arena *a, struct buf *out, const struct json *wanted, str *ret,
-                  struct err *e)
+/* The result must mean what was asked for: if the edited text does not, the document is formatted
+ * from scratch. */
+static int settle_text(struct arena *a, struct buf *out, const struct json *wanted, str *ret,
+                       struct err *e)
 {
     struct json *got;
     bool is_right = !buf_failed(out) &&
@@ -320,7 +320,7 @@ int settings_text_edit(struct arena *a, str text, enum settings_edit what, size_
     buf_init(&out, TEXT_MAX);
     if (l.nitems == count)
         edit_text(&out, &l, what, at, entry);
-    r = settle(a, &out, root, ret, e);
+    r = settle_text(a, &out, root, ret, e);
     buf_done(&out);
     return r;
 }
@@ -354,7 +354,7 @@ int settings_text_set(struct arena *a, str text, const char *key, const struct j
     json_set(a, root, str_from(key), *value);
     buf_init(&out, TEXT_MAX);
     set_member(&out, &l, key, value);
-    r = settle(a, &out, root, ret, e);
+    r = settle_text(a, &out, root, ret, e);
     buf_done(&out);
     return r;
 }

@@ -6,7 +6,7 @@
 
 #define LOOK_EVERY_MS 1000
 
-/* A file as it looks from outside; all zero when there is none. */
+/* The state of a file as stat reports it; all zero when it does not exist. */
 struct stamp {
     uint64_t dev, ino;
     int64_t size, sec, nsec;
@@ -16,12 +16,12 @@ struct settings_watch {
     struct settings_watch_conf conf;
     struct arena arena; /* the paths */
     struct timer timer;
-    struct stamp file, reload; /* as they were last seen */
-    bool is_wanted;            /* another look, as soon as this one is over */
+    struct stamp file, reload; /* at the last check */
+    bool is_wanted;            /* check again after the present check */
 
     struct job job;
     bool is_busy, is_freed;
-    /* The job's own, from here on. */
+    /* Used only by the job: */
     struct stamp file_now, reload_now;
     struct arena found;
     struct json *doc;
@@ -41,18 +41,19 @@ static struct stamp take_stamp(const char *path)
     return (struct stamp){st.st_dev, st.st_ino, st.st_size, st.st_mtim.tv_sec, st.st_mtim.tv_nsec};
 }
 
-static bool is_same(const struct stamp *a, const struct stamp *b)
+static bool is_same_stamp(const struct stamp *a, const struct stamp *b)
 {
     return a->dev == b->dev && a->ino == b->ino && a->size == b->size && a->sec == b->sec &&
            a->nsec == b->nsec;
 }
 
-static void look(struct job *j)
+static void settings_look(struct job *j)
 {
     struct settings_watch *w = CONTAINER_OF(j, struct settings_watch, job);
     w->file_now = take_stamp(w->conf.path);
     w->reload_now = take_stamp(w->conf.reload_path);
-    w->is_changed = !is_same(&w->file, &w->file_now) || !is_same(&w->reload, &w->reload_now);
+    w->is_changed =
+        !is_same_stamp(&w->file, &w->file_now) || !is_same_stamp(&w->reload, &w->reload_now);
     if (!w->is_changed)
         return;
     w->doc = NULL;
@@ -74,19 +75,19 @@ static void start_look(void *ctx)
     pool_submit(w->conf.pool, &w->job);
 }
 
-static void destroy(struct settings_watch *w)
+static void settings_watch_destroy(struct settings_watch *w)
 {
     arena_done(&w->found);
     arena_done(&w->arena);
     free(w);
 }
 
-static void report(struct settings_watch *w)
+static void report_document(struct settings_watch *w)
 {
     bool is_wrong = w->err.code != 0;
     if (!is_wrong && w->doc && w->conf.document)
         w->conf.document(w->conf.ctx, w->doc);
-    if (w->is_freed) /* just now */
+    if (w->is_freed) /* freed by the callback */
         return;
     w->conf.changed(w->conf.ctx, is_wrong ? NULL : w->entries, is_wrong ? 0 : w->n,
                     is_wrong ? &w->err : NULL);
@@ -99,11 +100,11 @@ static void looked(struct job *j)
         w->file = w->file_now;
         w->reload = w->reload_now;
         if (w->is_changed)
-            report(w);
+            report_document(w);
     }
     w->is_busy = false;
-    if (w->is_freed) { /* perhaps just now, by whom we told */
-        destroy(w);
+    if (w->is_freed) { /* possibly freed by the callback */
+        settings_watch_destroy(w);
         return;
     }
     arena_reset(&w->found);
@@ -123,9 +124,9 @@ struct settings_watch *settings_watch_new(const struct settings_watch_conf *conf
     w->conf.path = arena_cstr(&w->arena, str_from(conf->path));
     if (conf->reload_path)
         w->conf.reload_path = arena_cstr(&w->arena, str_from(conf->reload_path));
-    w->job = (struct job){.work = look, .done = looked};
+    w->job = (struct job){.work = settings_look, .done = looked};
     timer_init(&w->timer, conf->loop, start_look, w);
-    /* Right here, so that a change made a moment later is one. */
+    /* Immediately, so that a change made a moment later is noticed. */
     w->file = take_stamp(w->conf.path);
     w->reload = take_stamp(w->conf.reload_path);
     timer_start(&w->timer, LOOK_EVERY_MS);
@@ -147,5 +148,5 @@ void settings_watch_free(struct settings_watch *w)
     timer_stop(&w->timer);
     w->is_freed = true;
     if (!w->is_busy)
-        destroy(w);
+        settings_watch_destroy(w);
 }

@@ -25,7 +25,7 @@ void bundle_changed(struct bundle *b, enum bundle_change what)
 
 /* ---- notifications and requests of the server ---- */
 
-static void on_ask(void *ctx, struct mcp_ask *a)
+static void on_bundle_ask(void *ctx, struct mcp_ask *a)
 {
     struct bundle *b = ctx;
     const struct bundle_host *h = &b->set->conf.host;
@@ -35,7 +35,7 @@ static void on_ask(void *ctx, struct mcp_ask *a)
         mcp_ask_refuse(a, -32601, "This client cannot answer requests of a server.");
 }
 
-static void on_ask_gone(void *ctx, struct mcp_ask *a)
+static void on_bundle_ask_gone(void *ctx, struct mcp_ask *a)
 {
     struct bundle *b = ctx;
     const struct bundle_host *h = &b->set->conf.host;
@@ -43,7 +43,7 @@ static void on_ask_gone(void *ctx, struct mcp_ask *a)
         h->ask_gone(h->ctx, b, a);
 }
 
-static void on_notified(void *ctx, str method, const struct json *params)
+static void on_bundle_notified(void *ctx, str method, const struct json *params)
 {
     struct bundle *b = ctx;
     const struct bundle_host *h = &b->set->conf.host;
@@ -70,9 +70,9 @@ struct bundle *bundle_new(struct bundles *s, const struct bundle_entry *e)
     b->state = BUNDLE_STOPPED;
     b->host = (struct mcp_host){
         .capabilities = s->conf.capabilities,
-        .ask = on_ask,
-        .ask_gone = on_ask_gone,
-        .notified = on_notified,
+        .ask = on_bundle_ask,
+        .ask_gone = on_bundle_ask_gone,
+        .notified = on_bundle_notified,
         .on_stderr = on_bundle_stderr,
         .ctx = b,
     };

@@ -62,7 +62,7 @@ struct bundle *bundles_find(const struct bundles *s, str server_name)
 
 /* ---- following the settings ---- */
 
-static void add(struct bundles *s, const struct bundle_entry *e)
+static void add_bundle(struct bundles *s, const struct bundle_entry *e)
 {
     size_t i = place_of(s, e->server_name);
     struct bundle *b = bundle_new(s, e);
@@ -93,7 +93,7 @@ static void remove_at(struct bundles *s, size_t i)
     defer_start(s->conf.loop, &s->sweep);
 }
 
-static void change(struct bundle *b, const struct bundle_entry *e)
+static void change_bundle(struct bundle *b, const struct bundle_entry *e)
 {
     struct arena old = b->arena;
     bool is_alike = bundle_entry_runs_alike(&b->entry, e);
@@ -114,9 +114,9 @@ static void apply_one(struct bundles *s, const struct bundle_entry *e)
 {
     struct bundle *b = bundles_find(s, e->server_name);
     if (b)
-        change(b, e);
+        change_bundle(b, e);
     else if (s->n < ARRAY_LEN(s->items))
-        add(s, e);
+        add_bundle(s, e);
     else
         log_warn(s->conf.log, "bundle", "%.*s is skipped: there are more than %d bundles",
                  STR_ARG(e->server_name), BUNDLES_MAX);

@@ -107,7 +107,7 @@ static void on_offer(void *ctx, const struct sandbox_offer *offer)
     pool_submit(p->set->conf.pool, &p->job);
 }
 
-static void begin(void *ctx)
+static void grant_plan_begin(void *ctx)
 {
     struct grant_plan *p = ctx;
     sandbox_probe_ask(p->set->probe, &p->waiter);
@@ -134,7 +134,7 @@ struct grant_plan *grant_plan_start(struct bundle *b, const struct dir_grant *g,
     list_init(&p->waiter.node);
     p->waiter.fn = on_offer;
     p->waiter.ctx = p;
-    defer_init(&p->begin, begin, p);
+    defer_init(&p->begin, grant_plan_begin, p);
     defer_start(c->loop, &p->begin);
     return p;
 }

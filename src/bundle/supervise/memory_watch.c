@@ -31,7 +31,7 @@ struct memory_watch {
     struct arena arena; /* owns that path */
 };
 
-static void work(struct job *j)
+static void memory_work(struct job *j)
 {
     struct memory_watch *w = CONTAINER_OF(j, struct memory_watch, job);
     struct process_table t = {0};
@@ -84,7 +84,7 @@ static void judge(struct bundle *b, const struct process_usage *u)
         supervise_kill(b, reason);
 }
 
-static bool is_over(const struct bundle *b, const struct disk_usage *u)
+static bool is_over_memory(const struct bundle *b, const struct disk_usage *u)
 {
     return u->bytes > bundle_disk_max(&b->entry) || u->files > DISK_FILES_MAX;
 }
@@ -96,8 +96,8 @@ static void judge_disk(struct bundle *b, const struct disk_usage *u)
     char reason[ERR_MAX];
     bool is_bash = b->entry.kind == BUNDLE_BUILT_IN;
     if (is_bash)
-        b->is_disk_full = is_over(b, u);
-    if (is_bash || !is_over(b, u))
+        b->is_disk_full = is_over_memory(b, u);
+    if (is_bash || !is_over_memory(b, u))
         return;
     snprintf(
         reason, sizeof(reason),
@@ -108,7 +108,7 @@ static void judge_disk(struct bundle *b, const struct disk_usage *u)
     supervise_stop(b, reason);
 }
 
-static void take(struct memory_watch *w, const struct sample *s)
+static void take_sample(struct memory_watch *w, const struct sample *s)
 {
     for (size_t i = 0; i < w->set->n; i++) {
         if (pid_of(w->set->items[i]) == s->pid)
@@ -118,7 +118,7 @@ static void take(struct memory_watch *w, const struct sample *s)
     }
 }
 
-static void done(struct job *j)
+static void on_memory_done(struct job *j)
 {
     struct memory_watch *w = CONTAINER_OF(j, struct memory_watch, job);
     w->is_looking = false;
@@ -127,7 +127,7 @@ static void done(struct job *j)
         return;
     }
     for (size_t i = 0; i < w->n; i++)
-        take(w, &w->samples[i]);
+        take_sample(w, &w->samples[i]);
     if (w->n > 0)
         timer_start(&w->timer, LOOK_MS);
 }
@@ -145,7 +145,7 @@ static void choose_directory(struct memory_watch *w)
     }
 }
 
-static void look(void *ctx)
+static void memory_look(void *ctx)
 {
     struct memory_watch *w = ctx;
     w->n = 0;
@@ -162,7 +162,7 @@ static void look(void *ctx)
     if (w->n == 0)
         return; /* the next bundle that runs starts it again */
     w->is_looking = true;
-    w->job = (struct job){.work = work, .done = done};
+    w->job = (struct job){.work = memory_work, .done = on_memory_done};
     pool_submit(w->set->conf.pool, &w->job);
 }
 
@@ -171,7 +171,7 @@ struct memory_watch *memory_watch_new(struct bundles *s)
     struct memory_watch *w = xcalloc(1, sizeof(*w));
     w->set = s;
     arena_init(&w->arena);
-    timer_init(&w->timer, s->conf.loop, look, w);
+    timer_init(&w->timer, s->conf.loop, memory_look, w);
     return w;
 }
 

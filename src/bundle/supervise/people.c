@@ -43,7 +43,7 @@ struct bundle *people_face(struct bundle *b)
 
 /* ---- records ---- */
 
-static struct person *find(const struct bundle *face, str user_id)
+static struct person *find_person(const struct bundle *face, str user_id)
 {
     LIST_FOREACH (node, &face->people) {
         struct person *p = LIST_ENTRY(node, struct person, node);
@@ -57,7 +57,7 @@ static void on_idle(void *ctx);
 
 static struct person *find_or_add(struct bundle *face, str user_id)
 {
-    struct person *p = find(face, user_id);
+    struct person *p = find_person(face, user_id);
     if (p)
         return p;
     p = xcalloc(1, sizeof(*p));
@@ -131,7 +131,8 @@ static void forget_work(struct job *j) /* pool thread */
     credentials_forget_people(l->dir, l->server_name);
 }
 
-static void submit(struct bundle *face, void (*work)(struct job *j), void (*done)(struct job *j))
+static void people_submit(struct bundle *face, void (*work)(struct job *j),
+                          void (*done)(struct job *j))
 {
     struct people_load *l = &face->people_load;
     arena_reset(&l->arena);
@@ -170,7 +171,7 @@ static void on_forgotten(struct job *j)
     defer_start(face->set->conf.loop, &face->set->sweep);
 }
 
-static void on_listed(struct job *j)
+static void on_people_listed(struct job *j)
 {
     struct bundle *face = CONTAINER_OF(j, struct bundle, people_load.job);
     struct people_load *l = &face->people_load;
@@ -209,7 +210,7 @@ void people_open(struct bundle *face)
         return;
     }
     if (!face->people_load.is_busy)
-        submit(face, list_work, on_listed);
+        people_submit(face, list_work, on_people_listed);
 }
 
 void people_close(struct bundle *face)
@@ -224,7 +225,7 @@ void people_close(struct bundle *face)
 void people_forget(struct bundle *face)
 {
     if (bundle_is_per_person(face) && !face->people_load.is_busy && !face->set->is_stopping)
-        submit(face, forget_work, on_forgotten);
+        people_submit(face, forget_work, on_forgotten);
 }
 
 void people_pins_loaded(struct bundle *face)
@@ -295,7 +296,7 @@ static void set_needs(struct person *p, bool has_token, bool wants_rights)
 
 void people_changed(struct bundle *own, enum bundle_change what)
 {
-    struct person *p = own->face ? find(own->face, own->user_id) : NULL;
+    struct person *p = own->face ? find_person(own->face, own->user_id) : NULL;
     if (!p)
         return;
     if (what == BUNDLE_TOOLS && own->tools.list)
@@ -314,7 +315,7 @@ void people_changed(struct bundle *own, enum bundle_change what)
 
 void people_wants_rights(struct bundle *own)
 {
-    struct person *p = own->face ? find(own->face, own->user_id) : NULL;
+    struct person *p = own->face ? find_person(own->face, own->user_id) : NULL;
     if (p)
         set_needs(p, p->has_token, true);
 }
@@ -346,7 +347,7 @@ static size_t count_open(const struct bundle *face, struct person **ret)
     return n;
 }
 
-static int make_room(struct bundle *face, struct err *e)
+static int make_room_for_person(struct bundle *face, struct err *e)
 {
     struct person *oldest;
     if (count_open(face, &oldest) < BUNDLE_PEOPLE_MAX)
@@ -378,9 +379,9 @@ static struct bundle *take_own(struct bundle *face, str user_id, struct err *e)
         err_set(e, -ENOKEY, "this person cannot have an account");
         return NULL;
     }
-    struct person *p = find(face, user_id);
+    struct person *p = find_person(face, user_id);
     bool has_own = p && p->own && !is_down(p->own);
-    if (!has_own && make_room(face, e) < 0)
+    if (!has_own && make_room_for_person(face, e) < 0)
         return NULL;
     p = find_or_add(face, user_id);
     if (!has_own)
@@ -407,7 +408,7 @@ bool bundle_needs_sign_in(struct bundle *b, str user_id)
 {
     if (!people_is_face(b))
         return bundle_info(b)->needs_sign_in;
-    const struct person *p = find(b, user_id);
+    const struct person *p = find_person(b, user_id);
     return !p || !p->has_token || p->wants_rights;
 }
 
@@ -429,7 +430,7 @@ void bundle_account_changed(struct bundle *b, str user_id, bool is_signed_in)
 void bundles_forget_person(struct bundles *s, str user_id)
 {
     for (size_t i = 0; i < s->n; i++) {
-        struct person *p = people_is_face(s->items[i]) ? find(s->items[i], user_id) : NULL;
+        struct person *p = people_is_face(s->items[i]) ? find_person(s->items[i], user_id) : NULL;
         if (!p)
             continue;
         close_own(p, "the person has left the workspace");

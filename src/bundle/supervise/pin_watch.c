@@ -30,7 +30,7 @@ static void load_work(struct job *j) /* pool thread */
         p->rc = pins_parse(&p->arena, text, &p->doc, &p->err);
 }
 
-static void save_work(struct job *j) /* pool thread */
+static void pins_save_work(struct job *j) /* pool thread */
 {
     struct bundle_pins *p = CONTAINER_OF(j, struct bundle_pins, job);
     err_clear(&p->err);
@@ -44,16 +44,16 @@ static void remove_work(struct job *j) /* pool thread */
     (void)unlink(CONTAINER_OF(j, struct bundle_pins, job)->path);
 }
 
-static void on_saved(struct job *j);
+static void on_pins_saved(struct job *j);
 
-static void submit(struct bundle *b, void (*work)(struct job *j), void (*done)(struct job *j))
+static void pins_submit(struct bundle *b, void (*work)(struct job *j), void (*done)(struct job *j))
 {
     b->pins.job = (struct job){.work = work, .done = done};
     b->pins.is_busy = true;
     pool_submit(b->set->conf.pool, &b->pins.job);
 }
 
-static void save(struct bundle *b)
+static void pins_save(struct bundle *b)
 {
     struct bundle_pins *p = &b->pins;
     p->is_dirty = p->is_busy;
@@ -67,10 +67,10 @@ static void save(struct bundle *b)
     buf_done(&text);
     p->text = str_from(p->text_memory);
     if (p->text_memory)
-        submit(b, save_work, on_saved);
+        pins_submit(b, pins_save_work, on_pins_saved);
 }
 
-static void on_saved(struct job *j)
+static void on_pins_saved(struct job *j)
 {
     struct bundle *b = CONTAINER_OF(j, struct bundle, pins.job);
     struct bundle_pins *p = &b->pins;
@@ -81,11 +81,11 @@ static void on_saved(struct job *j)
     if (p->is_gone)
         pins_forget(b);
     else if (p->is_dirty)
-        save(b);
+        pins_save(b);
     defer_start(b->set->conf.loop, &b->set->sweep);
 }
 
-static void on_removed(struct job *j)
+static void on_pins_removed(struct job *j)
 {
     struct bundle *b = CONTAINER_OF(j, struct bundle, pins.job);
     b->pins.is_busy = false;
@@ -96,7 +96,7 @@ void pins_forget(struct bundle *b)
 {
     b->pins.is_gone = true;
     if (b->pins.path && !b->pins.is_busy && !b->set->is_stopping)
-        submit(b, remove_work, on_removed);
+        pins_submit(b, remove_work, on_pins_removed);
 }
 
 static void on_loaded(struct job *j)
@@ -133,7 +133,7 @@ void pins_init(struct bundle *b)
         return;
     p->dir = b->set->conf.pins_dir;
     p->path = arena_printf(&p->arena, "%s/%.*s.json", p->dir, STR_ARG(b->entry.server_name)).p;
-    submit(b, load_work, on_loaded);
+    pins_submit(b, load_work, on_loaded);
 }
 
 void pins_done(struct bundle *b)
@@ -292,12 +292,12 @@ static void pin_first(struct bundle *b, const struct bundle_toolset *s)
     struct bundle_pins *p = pins_of(b);
     str said = b->user_id.n > 0 ? STR_NONE : b->server.instructions; /* may be about one person */
     json_set(&p->arena, p->doc, STR("instructions"), json_of_str(arena_str(&p->arena, said)));
-    save(people_face(b));
+    pins_save(people_face(b));
 }
 
 /* Keeps the trusted tools of a server where each person signs in, so that they are known before
  * anybody has connected. */
-static void remember(struct bundle *b, const struct bundle_toolset *s)
+static void remember_tools(struct bundle *b, const struct bundle_toolset *s)
 {
     struct arena a;
     bool is_new = !known(b);
@@ -334,7 +334,7 @@ void pins_judge(struct bundle *b, struct bundle_toolset *s)
     if (is_used && !j.pins && !pins_of(b)->is_broken && s->n + s->nheld > 0)
         pin_first(b, s);
     if (!is_used && people_is_face(b) && b->pins.path && b->pins.is_loaded)
-        remember(b, s);
+        remember_tools(b, s);
     arena_done(&j.scratch);
 }
 
@@ -422,7 +422,7 @@ int bundle_approve(struct bundle *b, const struct bundle_approval *what, size_t 
     if (with_instructions)
         json_set(&b->pins.arena, b->pins.doc, STR("instructions"),
                  json_of_str(arena_str(&b->pins.arena, b->server.instructions)));
-    save(b);
+    pins_save(b);
     watch_judge_again(b);
     people_judge_again(b);
     return 0;

@@ -88,7 +88,7 @@ static bool is_connection_lost(const struct bundle *b, const struct err *err)
             err->code == -ECANCELED);
 }
 
-static void on_listed(void *ctx, const struct mcp_reply *r)
+static void on_tools_listed(void *ctx, const struct mcp_reply *r)
 {
     struct bundle *b = ctx;
     b->listing = NULL;
@@ -112,7 +112,7 @@ static void on_listed(void *ctx, const struct mcp_reply *r)
 
 static void list_tools(struct bundle *b)
 {
-    static const struct mcp_call_events EVENTS = {.done = on_listed};
+    static const struct mcp_call_events EVENTS = {.done = on_tools_listed};
     b->is_list_stale = false;
     b->listing =
         mcp_list_all(connections_main(b->connections), STR("tools/list"), "tools", &EVENTS, b);
@@ -159,7 +159,7 @@ bool watch_is_unreachable(const struct bundle *b, const struct err *err)
     return err && !bundle_is_child(b) && (err->code == -ECONNREFUSED || err->code == -EHOSTUNREACH);
 }
 
-static void on_checked(void *ctx, const struct mcp_reply *r)
+static void on_health_checked(void *ctx, const struct mcp_reply *r)
 {
     struct bundle *b = ctx;
     b->check = NULL;
@@ -171,9 +171,9 @@ static void on_checked(void *ctx, const struct mcp_reply *r)
         supervise_kill(b, r->err->msg);
 }
 
-static void check(struct bundle *b)
+static void check_health(struct bundle *b)
 {
-    static const struct mcp_call_events EVENTS = {.done = on_checked};
+    static const struct mcp_call_events EVENTS = {.done = on_health_checked};
     struct mcp_request req = {
         .method = b->era == MCP_ERA_MODERN ? STR("server/discover") : STR("ping"),
         .timeout_ms = health_ms(b),
@@ -192,7 +192,7 @@ static void on_health(void *ctx)
         return;
     }
     if (!b->check)
-        check(b);
+        check_health(b);
     if (b->is_list_missing && !b->listing)
         list_tools(b);
     timer_start(&b->health, health_ms(b));

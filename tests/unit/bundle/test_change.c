@@ -277,7 +277,7 @@ static void a_removal_is_waited_for(void **state)
     (void)bundle_remove(&changer, STR("srv"), NULL, on_end, NULL);
     run_to_the_end();
     assert_true(ends == 1 && why.code == -ETIMEDOUT);
-    assert_non_null(strstr(why.msg, "still there"));
+    assert_non_null(strstr(why.msg, "has not stopped yet"));
     known.kind = BUNDLE_BUILT_IN;
     ends = 0;
     (void)bundle_remove(&changer, STR("srv"), NULL, on_end, NULL);

@@ -41,7 +41,7 @@ static void claude_desktop_and_cursor(void **state)
     is(&l.items[0],
        "{\"serverName\":\"my-files\",\"command\":\"npx\",\"args\":[\"-y\",\"@x/fs\",\"/tmp\"],"
        "\"env\":{\"A\":\"1\",\"N\":\"2\"},\"sandbox\":{\"network\":true}}");
-    notes(&l.items[0], "called 'my-files'");
+    notes(&l.items[0], "named 'my-files'");
     notes(&l.items[0], "'alwaysAllow'");
     notes(&l.items[0], "network");
     notes(&l.items[0], "cannot see /tmp");

@@ -34,7 +34,7 @@ static void one_that_does_not_work(void **state)
 static void one_that_says_nothing(void **state)
 {
     make_file("bin/bwrap", "#!/bin/sh\nexit 1\n", 0755);
-    assert_non_null(strstr(look(at("bin"))->why_not, "without a word"));
+    assert_non_null(strstr(look(at("bin"))->why_not, "without an error message"));
 }
 
 static void one_that_works(void **state)
