@@ -61,8 +61,7 @@ static int read_block(struct arena *a, const struct json *v, struct llm_block *r
                                   .args = input ? json_to_str(a, input) : STR("{}")};
         return ret->id.n > 0 ? 0 : err_set(e, -EINVAL, "a tool_use has no id");
     }
-    return err_set(e, -EINVAL, "content of type '%.*s' cannot be given to a model here",
-                   STR_ARG(type));
+    return err_set(e, -EINVAL, "content of type '%.*s' cannot be sent to a model", STR_ARG(type));
 }
 
 static int read_message(struct arena *a, const struct json *v, struct llm_message *ret,

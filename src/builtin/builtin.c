@@ -172,8 +172,7 @@ static struct tool_call *call(void *self, str name, const struct json *args,
     c->done = done;
     c->ctx = ctx;
     if (c->tool->actions && !c->action)
-        builtin_fail(c, "action: expected one of those that the schema of %s names.",
-                     c->tool->name);
+        builtin_fail(c, "action: expected one of the actions in the schema of %s.", c->tool->name);
     else if (has_role(c))
         (c->action ? c->action->call : c->tool->call)(c);
     return (struct tool_call *)c;

@@ -72,8 +72,9 @@ static void bundle_status(struct builtin_call *c)
 const struct builtin_tool BUILTIN_BUNDLE_STATUS = {
     .name = "bundle_status",
     .title = "Bundle status",
-    .description = "The installed bundles (MCP servers): version, number of tools, whether they "
-                   "are healthy, and why not.",
+    .description =
+        "List the installed bundles (MCP servers): version, number of tools, health, and "
+        "the reason when one is down.",
     .schema = "{\"type\":\"object\",\"properties\":{\"name\":{\"type\":\"string\",\"description\":"
               "\"Part of a bundle's name; empty lists all\"}},\"additionalProperties\":false}",
     .is_read_only = true,

@@ -144,11 +144,11 @@ static void list(struct builtin_call *c)
 const struct builtin_tool BUILTIN_CONV_LIST = {
     .name = "list",
     .title = "List conversations",
-    .description = "The conversations of this workspace that you may see, the latest first.",
+    .description = "List the conversations of this workspace that you may see, the latest first.",
     .schema =
         "{\"type\":\"object\",\"properties\":{"
         "\"limit\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":100,"
-        "\"description\":\"How many (20)\"},"
+        "\"description\":\"Maximum number of conversations (20)\"},"
         "\"search\":{\"type\":\"string\",\"description\":\"Only with this text in the title or "
         "the first message\"},"
         "\"cursor\":{\"type\":\"string\",\"description\":\"nextCursor of the page before\"}},"
@@ -208,11 +208,12 @@ static void stats(struct builtin_call *c)
 const struct builtin_tool BUILTIN_CONV_STATS = {
     .name = "stats",
     .title = "Conversation totals",
-    .description = "How many conversations and messages there are, and the tokens and cost they "
-                   "took, in total and by model.",
-    .schema = "{\"type\":\"object\",\"properties\":{\"period\":{\"type\":\"string\",\"enum\":["
-              "\"day\",\"week\",\"month\",\"year\",\"all\"],\"description\":\"Conversations in "
-              "which something happened since then (all)\"}},\"additionalProperties\":false}",
+    .description = "Count conversations and messages, and the tokens and cost they took, in total "
+                   "and by model.",
+    .schema =
+        "{\"type\":\"object\",\"properties\":{\"period\":{\"type\":\"string\",\"enum\":["
+        "\"day\",\"week\",\"month\",\"year\",\"all\"],\"description\":\"Only "
+        "conversations with activity in this period (all)\"}},\"additionalProperties\":false}",
     .is_read_only = true,
     .call = stats,
 };

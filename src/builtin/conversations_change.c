@@ -21,7 +21,7 @@ const struct builtin_tool BUILTIN_CONV_UPDATE = {
     .name = "update",
     .rule = {.conv = RULE_CONV_MANAGE},
     .title = "Rename a conversation",
-    .description = "Gives a conversation another title.",
+    .description = "Change the title of a conversation.",
     .schema = "{\"type\":\"object\",\"properties\":{"
               "\"id\":{\"type\":\"string\",\"description\":\"This conversation when left out\"},"
               "\"title\":{\"type\":\"string\",\"minLength\":1,\"maxLength\":500}},"
@@ -46,7 +46,7 @@ const struct builtin_tool BUILTIN_CONV_FORK = {
     .name = "fork",
     .rule = {.conv = RULE_CONV_VIEW},
     .title = "Fork a conversation",
-    .description = "Copies the first atMessage messages (all when left out) into a new "
+    .description = "Copy the first atMessage messages (all when left out) into a new "
                    "conversation. The original stays as it is.",
     .schema = "{\"type\":\"object\",\"properties\":{"
               "\"id\":{\"type\":\"string\",\"description\":\"This conversation when left out\"},"
@@ -70,8 +70,8 @@ static void note(struct builtin_call *c)
 const struct builtin_tool BUILTIN_CONV_NOTE = {
     .name = "note",
     .rule = {.conv = RULE_CONV_SEND},
-    .title = "Note something down",
-    .description = "Writes a note beside a conversation, for people to read and for search to "
+    .title = "Write a note",
+    .description = "Write a note beside a conversation, for people to read and for search to "
                    "find.",
     .schema = "{\"type\":\"object\",\"properties\":{"
               "\"id\":{\"type\":\"string\",\"description\":\"This conversation when left out\"},"
@@ -99,7 +99,8 @@ static void on_deleted(void *ctx, const struct err *err)
 static void delete_found(struct builtin_call *c, const struct conv *conv)
 {
     if (str_eq(conv->id, c->conversation_id)) {
-        builtin_fail(c, "This is the conversation you are in; it cannot be deleted from inside.");
+        builtin_fail(c,
+                     "A conversation cannot delete itself. Delete it from another conversation.");
         return;
     }
     (void)runtime_cancel(c->builtin->deps.runtime, conv->id);
@@ -116,7 +117,7 @@ const struct builtin_tool BUILTIN_CONV_DELETE = {
     .name = "delete",
     .rule = {.conv = RULE_CONV_MANAGE},
     .title = "Delete a conversation",
-    .description = "Moves a conversation to the trash, from where it can be restored for 7 days.",
+    .description = "Move a conversation to the trash, where it can be restored for 7 days.",
     .schema = "{\"type\":\"object\",\"properties\":{\"id\":{\"type\":\"string\"}},"
               "\"required\":[\"id\"],\"additionalProperties\":false}",
     .is_destructive = true,

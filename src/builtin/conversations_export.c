@@ -77,7 +77,7 @@ const struct builtin_tool BUILTIN_CONV_EXPORT = {
     .name = "export",
     .rule = {.conv = RULE_CONV_VIEW},
     .title = "Export a conversation",
-    .description = "A conversation as a document, at most its first 30,000 characters.",
+    .description = "Export a conversation as a document, at most its first 30,000 characters.",
     .schema = "{\"type\":\"object\",\"properties\":{"
               "\"id\":{\"type\":\"string\",\"description\":\"This conversation when left out\"},"
               "\"format\":{\"type\":\"string\",\"enum\":[\"markdown\",\"json\"]}},"

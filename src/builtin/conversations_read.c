@@ -113,8 +113,9 @@ const struct builtin_tool BUILTIN_CONV_GET = {
     .name = "get",
     .rule = {.conv = RULE_CONV_VIEW},
     .title = "Read a conversation",
-    .description = "The last messages of a conversation. expand: metadata (no messages), messages, "
-                   "or full (with tool calls). At most 30,000 characters.",
+    .description =
+        "Read the last messages of a conversation. expand: metadata (no messages), messages, "
+        "or full (with tool calls). At most 30,000 characters.",
     .schema = "{\"type\":\"object\",\"properties\":{"
               "\"id\":{\"type\":\"string\",\"description\":\"This conversation when left out\"},"
               "\"limit\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":500,\"description\":\"How "
@@ -204,7 +205,7 @@ static void search(struct builtin_call *c)
 const struct builtin_tool BUILTIN_CONV_SEARCH = {
     .name = "search",
     .title = "Search conversations",
-    .description = "Full text over what was said, tool names and results, titles and notes. Words, "
+    .description = "Search the text of messages, tool names and results, titles and notes. Words, "
                    "\"phrases\", prefix*, from:user, tool:name, in:title, after:2026-03-01, "
                    "before:2026-04-01.",
     .schema = "{\"type\":\"object\",\"properties\":{"

@@ -34,7 +34,7 @@ static void on_found(void *ctx, const struct json *result, const struct err *err
     struct builtin_call *c = ctx;
     c->on_cancel = NULL;
     if (err) {
-        builtin_fail(c, "The registry cannot be searched: %s", err->msg);
+        builtin_fail(c, "The bundle registry cannot be searched: %s", err->msg);
         return;
     }
     const struct json *list = json_get(result, "bundles");
@@ -43,7 +43,7 @@ static void on_found(void *ctx, const struct json *result, const struct err *err
     for (size_t i = 0; json_is(list, JSON_ARRAY) && i < list->len && i < FOUND_MAX; i++)
         say_bundle(&b, json_at(list, i));
     if (b.n == 0)
-        buf_add_lit(&b, "No bundle fits. Try other words.");
+        buf_add_lit(&b, "No bundle matches. Try other words.");
     builtin_reply(c, buf_str(&b));
     buf_done(&b);
 }
@@ -52,7 +52,7 @@ static void discover(struct builtin_call *c)
 {
     const struct mpak_conf *registry = &c->builtin->deps.registry;
     if (!registry->fetcher) {
-        builtin_fail(c, "There is no registry of bundles here.");
+        builtin_fail(c, "No bundle registry is available here.");
         return;
     }
     c->state = mpak_search(registry, json_get_string(c->args, "query"), FOUND_MAX, 0, on_found, c);
@@ -65,7 +65,7 @@ const struct builtin_tool BUILTIN_DISCOVER_BUNDLES = {
     .description = "Search the registry for bundles (MCP servers) that could be installed with "
                    "nb__manage_bundle.",
     .schema = "{\"type\":\"object\",\"properties\":{\"query\":{\"type\":\"string\",\"description\":"
-              "\"What the bundle should be about\"}},\"required\":[\"query\"],"
+              "\"Purpose of the bundle, in keywords\"}},\"required\":[\"query\"],"
               "\"additionalProperties\":false}",
     .is_read_only = true,
     .feature = BUILTIN_FEATURE(bundle_discovery),

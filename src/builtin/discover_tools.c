@@ -92,7 +92,7 @@ static void answer(struct builtin_call *c, const struct found *best, size_t n, s
     struct buf b;
     buf_init(&b, ANSWER_MAX);
     if (n == 0)
-        buf_add_lit(&b, "No tool fits. Try other words, or an empty query to see all sources.");
+        buf_add_lit(&b, "No tool matches. Try other words, or an empty query to see all sources.");
     else
         buf_printf(&b, "%zu tool%s found%s:\n", total, total == 1 ? "" : "s",
                    total > n ? ", the best of them" : "");
@@ -130,7 +130,7 @@ const struct builtin_tool BUILTIN_DISCOVER_TOOLS = {
     .name = "discover_tools",
     .title = "Discover tools",
     .description =
-        "Search all installed tools by keyword. What it returns can be called right away.",
+        "Search all installed tools by keyword. The tools it returns can be called immediately.",
     .schema = "{\"type\":\"object\",\"properties\":{\"query\":{\"type\":\"string\",\"description\":"
               "\"Words "
               "from the name or the purpose of the tool; empty lists "

@@ -17,8 +17,9 @@ static void on_added(void *ctx, struct bundle *b, const struct err *err)
     c->on_cancel = NULL;
     if (err && (err->code == -ECONNABORTED || err->code == -ETIMEDOUT)) {
         /* The reason quotes the server: that is not for a conversation. */
-        builtin_fail(c, "Nothing was installed: it did not start. An admin sees why on the page "
-                        "or with `nb bundle add`; it may need values (`nb config set`).");
+        builtin_fail(
+            c, "Nothing was installed: the bundle did not start. Admins see the reason on the "
+               "page or with `nb bundle add`; it may need values (`nb config set`).");
         return;
     }
     if (err) {
@@ -39,7 +40,7 @@ static void on_removed(void *ctx, struct bundle *b, const struct err *err)
     if (err)
         builtin_fail(c, "Nothing was removed: %s", err->msg);
     else
-        builtin_reply(c, STR("It is removed. Its data stays where it is."));
+        builtin_reply(c, STR("The bundle is removed. Its data directory is kept."));
 }
 
 static void wait_for(struct builtin_call *c, struct bundle_change_op *op)
@@ -140,7 +141,7 @@ static bool has_values(struct builtin_call *c)
     const struct json *v = json_get(c->args, "values");
     bool is_given = json_is(v, JSON_OBJECT) && v->len > 0;
     if (!is_given)
-        builtin_fail(c, "values: name the values to set, like {\"key\": \"value\"}. The action "
+        builtin_fail(c, "values: expected the values to set, like {\"key\": \"value\"}. The action "
                         "\"options\" lists them.");
     return is_given;
 }

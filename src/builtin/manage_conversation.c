@@ -247,20 +247,21 @@ const struct builtin_tool BUILTIN_MANAGE_CONVERSATION = {
     .name = "manage_conversation",
     .title = "Share a conversation",
     .description =
-        "Shares a conversation with members of the workspace or makes it private again, adds or "
-        "removes participants, and lists the members of the workspace. Only the owner of the "
+        "Share a conversation with members of the workspace or make it private again, add or "
+        "remove participants, and list the members of the workspace. Only the owner of the "
         "conversation or an admin of the workspace may change who takes part. People are named by "
         "id, e-mail address or name.",
-    .schema = "{\"type\":\"object\",\"properties\":{"
-              "\"action\":{\"type\":\"string\",\"enum\":[\"share\",\"unshare\","
-              "\"add_participant\",\"remove_participant\",\"members\"]},"
-              "\"conversationId\":{\"type\":\"string\",\"description\":\"This conversation when "
-              "left out\"},"
-              "\"userId\":{\"type\":\"string\",\"description\":\"Whom to add or remove: id, e-mail "
-              "address or name\"},"
-              "\"participants\":{\"type\":\"array\",\"maxItems\":1000,\"items\":{\"type\":"
-              "\"string\"},\"description\":\"share: whom to add\"}},"
-              "\"required\":[\"action\"],\"additionalProperties\":false}",
+    .schema =
+        "{\"type\":\"object\",\"properties\":{"
+        "\"action\":{\"type\":\"string\",\"enum\":[\"share\",\"unshare\","
+        "\"add_participant\",\"remove_participant\",\"members\"]},"
+        "\"conversationId\":{\"type\":\"string\",\"description\":\"This conversation when "
+        "left out\"},"
+        "\"userId\":{\"type\":\"string\",\"description\":\"The person to add or remove: id, e-mail "
+        "address or name\"},"
+        "\"participants\":{\"type\":\"array\",\"maxItems\":1000,\"items\":{\"type\":"
+        "\"string\"},\"description\":\"share: the people to add\"}},"
+        "\"required\":[\"action\"],\"additionalProperties\":false}",
     .is_destructive = true,
     .actions = ACTIONS,
     .nactions = ARRAY_LEN(ACTIONS),

@@ -114,13 +114,14 @@ static bool may_write(struct builtin_call *c, str name, const struct skill *old,
 {
     bool is_old_personal = old && old->origin == SKILL_PERSONAL;
     if (!is_new && (!old || is_personal(c) != is_old_personal))
-        builtin_fail(c, "There is no skill '%.*s' in this scope to edit; create it.",
+        builtin_fail(c, "There is no skill '%.*s' to edit in this scope. Use the action create.",
                      STR_ARG(name));
     else if (is_new && old && (is_personal(c) || is_old_personal || old->origin == SKILL_GLOBAL))
-        builtin_fail(c, "The skill '%.*s' exists already (%s); edit it, or take another name.",
+        builtin_fail(c, "The skill '%.*s' exists already (%s). Edit it, or choose another name.",
                      STR_ARG(name), skill_origin_name(old->origin));
     else if (is_new && is_personal(c) && count_personal(known_skills(c)) >= SKILL_PERSONAL_MAX)
-        builtin_fail(c, "There are %d personal skills already; delete one.", SKILL_PERSONAL_MAX);
+        builtin_fail(c, "The limit of %d personal skills is reached. Delete one first.",
+                     SKILL_PERSONAL_MAX);
     else
         return true;
     return false;
@@ -199,7 +200,7 @@ const struct builtin_tool BUILTIN_MANAGE_SKILL = {
               "\"action\":{\"type\":\"string\",\"enum\":[\"list\",\"show\",\"create\",\"edit\","
               "\"update\",\"delete\"]},"
               "\"scope\":{\"type\":\"string\",\"enum\":[\"workspace\",\"personal\"],"
-              "\"description\":\"Whose skill is changed (workspace)\"},"
+              "\"description\":\"The owner of the skill (workspace)\"},"
               "\"name\":{\"type\":\"string\",\"pattern\":\"^[A-Za-z0-9_-]+$\",\"maxLength\":64},"
               "\"skill\":{\"type\":\"object\",\"properties\":{"
               "\"description\":{\"type\":\"string\"},\"type\":{\"type\":\"string\",\"enum\":["

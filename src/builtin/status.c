@@ -142,10 +142,10 @@ static void status(struct builtin_call *c)
 const struct builtin_tool BUILTIN_STATUS = {
     .name = "status",
     .title = "Workspace status",
-    .description = "What this workspace is: version, model in use, tools, store, uptime and the "
+    .description = "Report on this workspace: version, model in use, tools, store, uptime and the "
                    "most recent conversations; or its bundles, its skills, its settings.",
     .schema = "{\"type\":\"object\",\"properties\":{\"scope\":{\"type\":\"string\",\"enum\":["
-              "\"overview\",\"bundles\",\"skills\",\"config\"],\"description\":\"What to report; "
+              "\"overview\",\"bundles\",\"skills\",\"config\"],\"description\":\"The report; "
               "overview when left out\"},\"name\":{\"type\":\"string\",\"description\":\"Part of "
               "a name: only bundles or skills with it\"}},\"additionalProperties\":false}",
     .is_read_only = true,

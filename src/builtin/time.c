@@ -37,7 +37,7 @@ static void tell_time(struct builtin_call *c)
 const struct builtin_tool BUILTIN_TIME = {
     .name = "time",
     .title = "Current time",
-    .description = "The current date and time, in UTC or in a given time zone.",
+    .description = "Get the current date and time, in UTC or in a given time zone.",
     .schema = "{\"type\":\"object\",\"properties\":{\"timezone\":{\"type\":\"string\","
               "\"description\":\"IANA name (Europe/Berlin), UTC, or an offset (+02:00)\"}},"
               "\"additionalProperties\":false}",

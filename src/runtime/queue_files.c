@@ -67,7 +67,8 @@ static void on_worked(struct job *j)
     struct queue_files *p = op->parking;
     bool is_bad = op->err.code < 0;
     if (is_bad)
-        log_error(p->log, "runtime", "a waiting message: %s", op->err.msg);
+        log_error(p->log, "runtime", "the file of a queued message cannot be changed: %s",
+                  op->err.msg);
     list_del(&op->node);
     p->is_busy = false;
     if (op->fn)
@@ -148,7 +149,7 @@ static void load_file(struct queue_files *p, str name, queue_files_file_fn fn, v
     if (file_read(&a, path, QUEUE_FILE_MAX, &text, &e) == 0)
         fn(ctx, str_from(path), text);
     else
-        log_warn(p->log, "runtime", "a waiting message stays where it is: %s", e.msg);
+        log_warn(p->log, "runtime", "a queued message cannot be read and is skipped: %s", e.msg);
     arena_done(&a);
 }
 

@@ -60,7 +60,7 @@ static int load(struct rebuilder *b, struct arena *a, str sha256, parse_fn parse
     str blob;
     int r = b->get_blob(b->ctx, a, sha256, &blob, e);
     if (r == 0 && (r = parse(a, blob, in)) < 0)
-        err_set(e, r, "the blob does not hold it");
+        err_set(e, r, "the blob has other content");
     return r;
 }
 
@@ -86,7 +86,7 @@ static void explain(struct arena *a, const struct json *parts, struct rebuilt *r
     ret->ndifferences =
         outline_compare(a, parts, ret->body, ret->differences, REBUILD_DIFFERENCES_MAX);
     if (ret->ndifferences == 0)
-        ret->why = STR("all parts look the same; their order or their form differs");
+        ret->why = STR("all parts are equal; their order or formatting differs");
 }
 
 static void build(struct rebuilder *b, struct arena *a, size_t i, const struct json *request,
@@ -198,7 +198,7 @@ static void check_resumed(struct rebuilder *b, struct arena *a, const struct jso
     if (changed.n == 0)
         return;
     r->verdict = REBUILD_DIFFERENT;
-    r->why = arena_printf(a, "this run resumes %.*s, but was given another %.*s",
+    r->why = arena_printf(a, "this run resumes %.*s, but these parts of its setting differ: %.*s",
                           STR_ARG(json_get_string(start, "resumes")), STR_ARG(changed));
 }
 
@@ -218,7 +218,7 @@ static void rebuild_one(struct rebuilder *b, size_t i)
     if (r.recorded_sha256.n == 0)
         r.why = STR("no checksum was recorded for this call");
     else if (!request)
-        r.why = STR("what this call was given was not recorded");
+        r.why = STR("the input of this call was not recorded");
     else
         build(b, &a, i, request, &r);
     check_resumed(b, &a, request, &r);

@@ -100,7 +100,8 @@ struct turn_request {
     } answer;
     struct json_strs auto_allow; /* globs the sender allows in advance, for this turn */
     bool is_unattended;          /* nobody can be asked: what would ask is refused with */
-#define TURN_NOBODY_TO_ASK "This tool needs a person's permission, and nobody can be asked here."
+#define TURN_NOBODY_TO_ASK                                                                         \
+    "This tool needs permission, and nobody can be asked: the run is unattended."
     /* The directory of the sender's terminal, for the commands of this run; only an operator's
      * counts (workspace/actor.h). Empty = none. */
     struct dir_grant grant;

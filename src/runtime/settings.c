@@ -14,7 +14,8 @@ int runtime_use_settings(struct runtime *rt, const struct runtime_settings *s, s
     struct agents agents;
     if (rt->nsettings++ >= RUNTIME_SETTINGS_MAX)
         return err_set(e, -ENOSPC,
-                       "they have changed %d times; the rest counts from the next start",
+                       "the settings have changed %d times; this change takes effect at the next "
+                       "start",
                        RUNTIME_SETTINGS_MAX);
     const struct json *profiles = s->agents ? json_clone(&rt->arena, s->agents) : NULL;
     int r = agents_decode(&rt->arena, profiles, &agents, e); /* borrows their names */

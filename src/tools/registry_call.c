@@ -94,7 +94,7 @@ static void on_done(void *ctx, const struct tool_result *result)
     leave_source(c);
     if (r->max_result_chars && tool_result_chars(result) > r->max_result_chars) {
         too_large = tool_result_error(
-            &c->arena, "The result of %.*s is larger than %zu characters. Ask for less of it.",
+            &c->arena, "The result of %.*s is larger than %zu characters. Ask for a smaller part.",
             STR_ARG(c->name), r->max_result_chars);
         result = &too_large;
     }
@@ -116,7 +116,7 @@ static void on_timeout(void *ctx)
 
     s->def->cancel(s->def->self, c->inner);
     leave_source(c);
-    end_later(c, tool_result_error(&c->arena, "%.*s gave no answer within %g seconds.",
+    end_later(c, tool_result_error(&c->arena, "%.*s did not answer within %g seconds.",
                                    STR_ARG(c->name), (double)c->timeout_ms / 1000));
 }
 
@@ -195,7 +195,8 @@ static void dispatch(struct registry_call *c, const struct json *args,
     }
     struct registry_source *s = registry_source_find(r, it->source);
     if (s->n_waiting >= REGISTRY_QUEUE_MAX) {
-        end_later(c, tool_result_error(&c->arena, "%.*s is busy: %u calls wait for it already.",
+        end_later(c, tool_result_error(&c->arena,
+                                       "%.*s is busy: %u calls are queued. Try again later.",
                                        STR_ARG(it->source), s->n_waiting));
         return;
     }

@@ -91,7 +91,7 @@ test('a dropped connection is recorded; the message is kept and the conversation
 test('silence is noticed', async () => {
     const r = await chat({ hang: 'middle', text: 'never ends' })
     assert.equal(r.status, 502)
-    assert.match(r.message, /no data|nothing of an answer/)
+    assert.match(r.message, /no data|no part of an answer/)
 })
 
 test('the limit of iterations', async () => {

@@ -191,7 +191,7 @@ test('replay notices a run that goes on under another setting', async () => {
     fs.writeFileSync(file, lines.join('\n') + '\n')
     const other = (await replay()).at(-1)
     assert.equal(other.verdict, 'DIFFERENT')
-    assert.match(other.why, /resumes run_\w+, but was given another skill, limits$/)
+    assert.match(other.why, /resumes run_\w+, but these parts of its setting differ: skill, limits$/)
 })
 
 test('what a model call was given stands in front of its answer and of the end of its run', async () => {

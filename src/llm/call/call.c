@@ -195,7 +195,7 @@ static void add_advice(struct llm_failure *f)
 {
     struct err said = f->err;
     if (f->kind == LLM_ERR_OVERLOADED || f->kind == LLM_ERR_SERVER)
-        err_set(&f->err, said.code, "%s Try again in a while.", said.msg);
+        err_set(&f->err, said.code, "%s Try again later.", said.msg);
 }
 
 static void report_failure(struct llm_call *c, struct llm_failure *f)
@@ -274,7 +274,7 @@ static bool drop_bad_tool(struct llm_call *c, const struct wire_error *w)
         return false;
     c->has_dropped_tool = true;
     sha256_hex(buf_str(&c->body), c->body_sha256);
-    log_warn(c->llm->log, "llm", "%.*s refuses the tool %.*s, going on without it: %.*s",
+    log_warn(c->llm->log, "llm", "%.*s refuses the tool %.*s; retrying without it: %.*s",
              STR_ARG(c->provider->name), STR_ARG(name), STR_ARG(w->message));
     return true;
 }
@@ -338,7 +338,7 @@ static void on_silence(void *ctx)
     }
     enter(c);
     end_fetch(c);
-    err_set(&e, -ETIMEDOUT, "nothing of an answer came for %llu ms", (unsigned long long)max);
+    err_set(&e, -ETIMEDOUT, "no part of an answer arrived within %llu ms", (unsigned long long)max);
     network_failed(c, &e);
     leave(c);
 }
@@ -429,7 +429,7 @@ static void on_json_end(struct llm_call *c)
     if (w.status == 200) { /* an error that does not say so; or no stream at all */
         w.status = 0;
         if (w.message.n == 0)
-            w.message = STR("it did not send an event stream");
+            w.message = STR("the server did not send an event stream");
     }
     server_failed(c, &w);
 }

@@ -131,12 +131,13 @@ static int copy_headers(struct llm *m, const struct json *headers, struct provid
 static int add_provider(struct llm *m, const struct llm_provider_conf *conf, struct err *e)
 {
     if (conf->name.n == 0 || str_find_char(conf->name, ':') >= 0)
-        return err_set(e, -EINVAL, "providers: the name '%.*s' must not be empty or hold a colon",
+        return err_set(e, -EINVAL,
+                       "providers: the name '%.*s' must not be empty or contain a colon",
                        STR_ARG(conf->name));
     if (llm_find_provider(m, conf->name))
-        return err_set(e, -EEXIST, "providers.%.*s is given twice", STR_ARG(conf->name));
+        return err_set(e, -EEXIST, "providers.%.*s is defined twice", STR_ARG(conf->name));
     if (m->nproviders >= LLM_PROVIDERS_MAX)
-        return err_set(e, -ENOBUFS, "providers: at most %u", LLM_PROVIDERS_MAX);
+        return err_set(e, -ENOBUFS, "providers: at most %u are allowed", LLM_PROVIDERS_MAX);
     struct provider *p = &m->providers[m->nproviders];
     *p = (struct provider){.name = arena_str(&m->arena, conf->name),
                            .base_url = arena_str(&m->arena, trim_slash(conf->base_url)),
@@ -196,7 +197,7 @@ struct llm *llm_new(struct loop *l, struct fetcher *f, const struct llm_conf *co
     for (size_t i = 0; rc == 0 && i < conf->nproviders; i++)
         rc = add_provider(m, &conf->providers[i], e);
     if (rc == 0 && !llm_find_provider(m, STR("demo")) && !llm_add_known(m, STR("demo")))
-        rc = err_set(e, -ENOBUFS, "providers: at most %u", LLM_PROVIDERS_MAX - 1);
+        rc = err_set(e, -ENOBUFS, "providers: at most %u are allowed", LLM_PROVIDERS_MAX - 1);
     if (rc < 0) {
         llm_free(m);
         return NULL;
@@ -274,12 +275,14 @@ int llm_may_set_key(const struct llm *m, str provider, struct err *e)
     const struct known *k = find_known(provider);
     const struct provider *p = llm_find_provider(m, provider);
     if (!k || !k->key_env)
-        return err_set(e, -ENOENT, "There is no such provider that takes a key.");
+        return err_set(e, -ENOENT, "No provider with this name takes an API key.");
     if (p && p->is_key_fixed)
-        return err_set(e, -EPERM, "Its key is in the settings or the environment, which win.");
+        return err_set(e, -EPERM,
+                       "The API key of this provider is in the settings or the environment, which "
+                       "take precedence.");
     return p || m->nproviders < LLM_PROVIDERS_MAX
                ? 0
-               : err_set(e, -ENOBUFS, "There are %u providers already.", LLM_PROVIDERS_MAX);
+               : err_set(e, -ENOBUFS, "The limit of %u providers is reached.", LLM_PROVIDERS_MAX);
 }
 
 bool llm_is_key(str key)

@@ -219,7 +219,7 @@ static str what_instead(struct arena *a, const struct provider *p, str model, st
     if (successor.n > 0)
         return arena_printf(a, "Use %.*s instead: --model, or models.default in nimblebrain.json.",
                             STR_ARG(successor));
-    return STR("Name another one with --model, or as models.default in nimblebrain.json.");
+    return STR("Choose another model with --model, or set models.default in nimblebrain.json.");
 }
 
 static const struct {
@@ -235,8 +235,8 @@ static const struct {
     [LLM_ERR_TOO_LONG] = {-EMSGSIZE, "says that the conversation is too long for the model",
                           "Start a new conversation, or choose a model with a larger context."},
     [LLM_ERR_OVERLOADED] = {-EBUSY, "is overloaded", ""},
-    [LLM_ERR_SERVER] = {-EIO, "had an error of its own", ""},
-    [LLM_ERR_NETWORK] = {-ECONNRESET, "broke off its answer", ""},
+    [LLM_ERR_SERVER] = {-EIO, "had an internal error", ""},
+    [LLM_ERR_NETWORK] = {-ECONNRESET, "did not complete its answer", ""},
 };
 
 static str advice_for(struct arena *a, const struct provider *p, str model, str successor,

@@ -167,7 +167,7 @@ static void read_finish(struct answer *an, str reason)
     if (reason.n == 0)
         return;
     if (str_eq(reason, STR("error")) || str_eq(reason, STR("insufficient_system_resource"))) {
-        answer_fail(an, STR("server_error"), STR("the server gave up on the answer"));
+        answer_fail(an, STR("server_error"), STR("the server aborted the answer"));
         return;
     }
     an->has_stop = true;

@@ -8,7 +8,8 @@
 #include "runtime/turn/turn.h"
 #include "workspace/roster/directory.h"
 
-#define QUEUE_IS_FULL "Too much waits in this conversation already."
+#define QUEUE_IS_FULL                                                                              \
+    "The queue of this conversation is full. Wait for the answer, or withdraw a queued message."
 
 static bool is_waiting(const struct turn *t)
 {
@@ -103,7 +104,7 @@ void queue_refused(struct turn *t, enum turn_refusal why, const struct err *err)
         return;
     t->is_left = true;
     log_warn(t->rt->deps.log, "runtime",
-             "a message that waited in %.*s is kept for the next start: %s",
+             "a queued message of %.*s was refused and is kept for the next start: %s",
              STR_ARG(t->conversation_id), err->msg);
 }
 
@@ -174,9 +175,10 @@ static void leave(struct turn *t)
     t->is_left = true;
     t->is_shown = false; /* to those who reconnect it is there again */
     refuse(t, TURN_STOPPING,
-           t->rt->parking.dir ? "The server is stopping. The message waits, and is sent when it "
-                                "runs again."
-                              : "The server is stopping. The message was not sent.");
+           t->rt->parking.dir
+               ? "The server is stopping. The message stays queued and is sent after "
+                 "the restart."
+               : "The server is stopping. The message was not sent.");
 }
 
 static void enter(struct turn *t, struct turn *busy)
@@ -318,8 +320,9 @@ static int find(const struct runtime *rt, const struct queue_ref *which, struct 
         return 0;
     }
     if (is_theirs || was_taken(rt, which->queued_id))
-        return err_set(e, -EALREADY, "The agent has taken this message already.");
-    return err_set(e, -ENOENT, "No such message waits here.");
+        return err_set(e, -EALREADY,
+                       "This message is not queued any more: it was already sent to the agent.");
+    return err_set(e, -ENOENT, "No queued message has this id in this conversation.");
 }
 
 int queue_edit(struct runtime *rt, const struct queue_ref *which, str message, queue_files_fn fn,
@@ -330,7 +333,7 @@ int queue_edit(struct runtime *rt, const struct queue_ref *which, str message, q
     if (r == 0 && !(actor_covers(which->by, t->actor) && actor_covers_grant(which->by, t->actor)))
         r = err_set(e, -EPERM,
                     "This message was sent with more rights than this token has. Withdraw it, or "
-                    "edit it the way it was sent.");
+                    "edit it with the token or session that sent it.");
     if (r == 0)
         r = turn_check_message(message, e);
     if (r == 0 && !has_room(map_get(&rt->active, which->conversation_id), t, message.n))

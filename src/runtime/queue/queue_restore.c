@@ -51,7 +51,7 @@ static void on_file(void *ctx, str path, str text)
     if (r == 0 && (!store_id_valid(m->queued_id) || m->queued_id.n >= RANDOM_ID_MAX))
         r = err_set(&e, -EINVAL, "queuedId: expected an id such as msg_0123456789abcdef");
     if (r < 0)
-        log_warn(all->rt->deps.log, "runtime", "a waiting message cannot be read: %.*s: %s",
+        log_warn(all->rt->deps.log, "runtime", "cannot restore the queued message %.*s: %s",
                  STR_ARG(path), e.msg);
     else
         all->items[all->n++] = m;
@@ -86,7 +86,7 @@ static void hold(struct runtime *rt, struct queued_message *m)
 {
     struct actor *actor = actor_of(rt, m);
     if (!actor) {
-        log_warn(rt->deps.log, "runtime", "a waiting message does not say who sent it: %.*s",
+        log_warn(rt->deps.log, "runtime", "the queued message %.*s does not name its sender",
                  STR_ARG(m->queued_id));
         return;
     }
@@ -118,7 +118,7 @@ void queue_restore(struct runtime *rt)
     for (size_t i = 0; i < all.n; i++)
         hold(rt, all.items[i]);
     if (all.n > 0)
-        log_info(rt->deps.log, "runtime", "%zu messages waited for this start", all.n);
+        log_info(rt->deps.log, "runtime", "%zu queued messages restored", all.n);
     arena_done(&all.arena);
 }
 

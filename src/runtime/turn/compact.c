@@ -163,7 +163,8 @@ void compact_abandon(struct turn *t)
 static void on_timeout(void *ctx)
 {
     struct compaction *c = ctx;
-    log_warn(c->turn->rt->deps.log, "runtime", "not compacted: no summary came");
+    log_warn(c->turn->rt->deps.log, "runtime",
+             "the conversation is not compacted: no summary within %d s", TIMEOUT_MS / 1000);
     compact_abandon(c->turn);
 }
 

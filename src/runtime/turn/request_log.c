@@ -98,7 +98,7 @@ static void conclude(struct record *r)
     struct turn *t = r->turn;
     list_del(&r->node);
     if (r->has_failed) {
-        log_warn(t->rt->deps.log, "runtime", "a request is not recorded: %s",
+        log_warn(t->rt->deps.log, "runtime", "a model request is not recorded for replay: %s",
                  "a blob could not be written");
     } else {
         remember_blobs(r);

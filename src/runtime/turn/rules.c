@@ -119,7 +119,9 @@ static void on_saved(void *ctx)
 {
     struct rule_change *c = ctx;
     if (c->save.has_failed)
-        err_set(&c->err, -EIO, "It asks again for now, but that could not be saved.");
+        err_set(&c->err, -EIO,
+                "The permission is removed, but this could not be saved. After a restart it is "
+                "valid again.");
     finish(c);
 }
 

@@ -262,10 +262,11 @@ int tool_question_answer(struct runtime *rt, str conversation_id, str input_id, 
     struct tool_question *q = find(rt, conversation_id, input_id);
     struct json *full = NULL;
     if (!q)
-        return err_set(e, -ENOENT, "This question is not open (any more).");
+        return err_set(e, -ENOENT, "This question is not open. It may have been answered already.");
     if (q->q.only_user_id.n > 0 && !str_eq(q->q.only_user_id, user_id))
-        return err_set(e, -EPERM,
-                       "This call uses the account of somebody else, who alone answers.");
+        return err_set(
+            e, -EPERM,
+            "This call uses the account of another person. Only that person may answer.");
     if (action == TOOL_QUESTION_ACCEPT && q->q.kind == TOOL_QUESTION_FORM) {
         int r = accept_form(q, content, &full, e);
         if (r < 0)

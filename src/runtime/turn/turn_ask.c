@@ -26,8 +26,8 @@ size_t turn_decline_open(struct turn *t, const struct replay *h, str *lines, siz
         return 0;
     lines[n++] =
         event_ask_answered(&t->arena, h->ask.ask_id, actor_user(t->actor), "declined", NULL);
-    struct tool_result declined =
-        tool_result_error(&t->arena, "Not executed: the user went on without allowing this call.");
+    struct tool_result declined = tool_result_error(
+        &t->arena, "Not executed: the user continued without allowing this call.");
     for (size_t i = 0; i < m->ntools && n < max; i++)
         if (!m->tools[i].result)
             lines[n++] = event_tool_done(&t->arena, h->ask.run_id, m->tools[i].id, m->tools[i].name,
@@ -110,7 +110,8 @@ static bool remember(struct turn *t, const struct replay *h)
             continue;
         has_new = true;
         if (!consents_add(&t->rt->consents, is_for_all ? STR_NONE : t->answered_by, it->name))
-            log_warn(t->rt->deps.log, "runtime", "%.*s is not remembered: %d tools are already",
+            log_warn(t->rt->deps.log, "runtime",
+                     "the consent for %.*s is not stored: the limit of %d is reached",
                      STR_ARG(it->name), CONSENTS_MAX);
     }
     return has_new;
@@ -224,7 +225,7 @@ void turn_accept_answer(struct turn *t)
     struct run_pending *pending;
     const struct replay h = *transcript_replay(t->transcript);
     if (h.ask.ask_id.n == 0 || !str_eq(h.ask.ask_id, t->answer.ask_id)) {
-        err_set(&e, -ENOENT, "This question is not open (any more).");
+        err_set(&e, -ENOENT, "This question is not open. It may have been answered already.");
         turn_refuse(t, TURN_NO_QUESTION, &e);
         return;
     }

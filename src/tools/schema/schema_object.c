@@ -149,7 +149,7 @@ bool schema_dependent_required(struct schema_run *r, const struct json *schema,
 {
     for (size_t i = 0; i < length(arg); i++)
         if (json_get_str(value, arg->members[i].key) &&
-            !has_all(r, &arg->members[i].value, value, at, " with what else is given"))
+            !has_all(r, &arg->members[i].value, value, at, " because of another property"))
             return false;
     return true;
 }

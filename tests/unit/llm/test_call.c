@@ -292,7 +292,7 @@ static void stops_at_once_when_it_is_hopeless(void **state)
         {ERROR("429 Slow", "retry-after: 4000\r\n", "rate_limit_error", "Slow"), LLM_ERR_OVERLOADED,
          "429"},
         {ERROR("500 Oops", "x-should-retry: false\r\n", "api_error", "no"), LLM_ERR_SERVER,
-         " had an error of its own (500: no). Try again in a while."},
+         " had an internal error (500: no). Try again later."},
     };
     for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
         struct world *w;
@@ -410,7 +410,7 @@ static void pings_behind_half_an_answer_end_it(void **state)
     call(w);
     assert_false(w->is_done);
     assert_int_equal(w->kind, LLM_ERR_NETWORK);
-    assert_message_has(w, "nothing of an answer came for 300 ms");
+    assert_message_has(w, "no part of an answer arrived within 300 ms");
 }
 
 /* Proxies drop the header; a 429 is a rate limit until the tries are used up. */

@@ -113,7 +113,7 @@ static const struct stream_case CASES[] = {
     {"an error with a number", "data: {\"error\":{\"message\":\"Slow\",\"code\":429}}\n\n",
      "error : Slow"},
     {"finish error", TEXT("x") FINISH("error") DONE,
-     "error server_error: the server gave up on the answer heard <x>"},
+     "error server_error: the server aborted the answer heard <x>"},
     {"comments", ": OPENROUTER PROCESSING\n\n" TEXT("x") FINISH("stop") ": keep-alive\n\n" DONE,
      "end text(x) heard <x>"},
     {"an event that is no JSON", "data: oops\n\n",

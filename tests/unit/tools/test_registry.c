@@ -324,7 +324,7 @@ static void test_timeout(void **state)
     call(x, STR("one__echo"), NULL, &s);
     call(x, STR("one__echo"), NULL, &next);
     assert_true(loop_run_until(x->loop, &s.has_answer, 5000));
-    assert_text(&s, true, "one__echo gave no answer within 0.02 seconds");
+    assert_text(&s, true, "one__echo did not answer within 0.02 seconds");
     assert_int_equal(x->one.cancelled, 1);
     turn(x);
     fake_answer(&x->one, STR("later"));

@@ -254,11 +254,11 @@ static void test_objects(void **state)
         {"{\"dependentRequired\":{\"a\":[\"b\"]}}", "{\"a\":1,\"b\":2}", NULL},
         {"{\"dependentRequired\":{\"a\":[\"b\"]}}", "{\"c\":1}", NULL},
         {"{\"dependentRequired\":{\"a\":[\"b\"]}}", "{\"a\":1}",
-         "arguments.b: is required with what else is given"},
+         "arguments.b: is required because of another property"},
         {"{\"dependentSchemas\":{\"a\":{\"required\":[\"b\"]}}}", "{\"a\":1}",
          "arguments.b: is required"},
         {"{\"dependencies\":{\"a\":[\"b\"]}}", "{\"a\":1}",
-         "arguments.b: is required with what else is given"},
+         "arguments.b: is required because of another property"},
         {"{\"dependencies\":{\"a\":{\"maxProperties\":1}}}", "{\"a\":1,\"b\":1}",
          "arguments: must have at most 1 properties"},
     };
