@@ -4,7 +4,7 @@ static void on_pace(void *ctx)
 {
     struct deltas *d = ctx;
     if (d->waiting.n == 0)
-        return; /* silence: the next piece is a first one */
+        return; /* a pause: the next piece is published immediately */
     timer_start(&d->pace, DELTAS_PACE_MS);
     deltas_flush(d);
 }

@@ -1,24 +1,25 @@
-/* deltas.h - streamed text for watchers, a few pieces at a time.
+/* deltas.h - batches streamed text for watchers.
  *
- * A frame costs each watcher a write, however little is in it, and models send many small
- * pieces. So the first piece goes out at once, and what follows within DELTAS_PACE_MS goes
- * out together. Nothing is reordered: a piece of another type first sends what waits, and
- * whoever publishes anything else calls deltas_flush before. Loop thread only. */
+ * Every frame costs each watcher one write, however short it is, and models send many small
+ * pieces. So the first piece is published immediately, and the pieces of the following
+ * DELTAS_PACE_MS are published together. Nothing is reordered: a piece of another type flushes the
+ * batch first, and code that publishes anything else calls deltas_flush before. Loop thread only.
+ */
 #pragma once
 
 #include "base/buf.h"
 #include "loop/timer.h"
 
 #define DELTAS_PACE_MS   25
-#define DELTAS_BYTES_MAX (64u * 1024) /* that wait; more goes out at once */
+#define DELTAS_BYTES_MAX (64u * 1024) /* of a batch; a larger one is published immediately */
 
 /* type: "text.delta", "reasoning.delta"; a literal. */
 typedef void (*deltas_fn)(void *ctx, str type, str text);
 
 struct deltas {
-    struct timer pace; /* runs while pieces have to wait */
+    struct timer pace; /* runs while pieces are collected */
     struct buf waiting;
-    str type; /* of what waits */
+    str type; /* of the collected pieces */
     deltas_fn publish;
     void *ctx;
 };

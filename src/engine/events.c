@@ -33,7 +33,7 @@ static void text_part(struct json_writer *w, str text)
     jw_end(w);
 }
 
-static void optional(struct json_writer *w, const char *key, str value)
+static void add_optional(struct json_writer *w, const char *key, str value)
 {
     if (value.n > 0)
         jw_kstr(w, key, value);
@@ -55,8 +55,8 @@ str event_user_message(struct arena *a, const struct event_message *m)
     jw_array(&l.w);
     text_part(&l.w, m->text);
     jw_end(&l.w);
-    optional(&l.w, "userId", m->user_id);
-    optional(&l.w, "queuedId", m->queued_id);
+    add_optional(&l.w, "userId", m->user_id);
+    add_optional(&l.w, "queuedId", m->queued_id);
     if (m->tool_limit.items) {
         jw_key(&l.w, "toolLimit");
         jw_array(&l.w);
@@ -72,10 +72,10 @@ str event_run_start(struct arena *a, const struct event_run *r)
     struct line l;
     line_begin(&l, "run.start", r->run_id);
     jw_kstr(&l.w, "model", r->model);
-    optional(&l.w, "userId", r->user_id);
-    optional(&l.w, "skill", r->skill);
-    optional(&l.w, "resumes", r->resumes);
-    optional(&l.w, "parentRunId", r->parent_run_id);
+    add_optional(&l.w, "userId", r->user_id);
+    add_optional(&l.w, "skill", r->skill);
+    add_optional(&l.w, "resumes", r->resumes);
+    add_optional(&l.w, "parentRunId", r->parent_run_id);
     setting_member(&l.w, r->setting);
     return line_end(&l, a);
 }
@@ -99,12 +99,12 @@ str event_ask_answered(struct arena *a, str ask_id, str user_id, const char *dec
     jw_kstr(&l.w, "decision", str_from(decision));
     if (decisions)
         jw_kval(&l.w, "decisions", decisions);
-    optional(&l.w, "userId", user_id);
+    add_optional(&l.w, "userId", user_id);
     return line_end(&l, a);
 }
 
-/* Arguments are stored as the value they denote; text that is no JSON is kept as a string,
- * so that the log shows what the model really wrote. */
+/* Arguments are stored as a JSON value; text that is not JSON is stored as a string, so that the
+ * log shows exactly what the model wrote. */
 static void args_value(struct json_writer *w, const struct llm_block *b)
 {
     if (b->args_error)
@@ -262,7 +262,7 @@ str event_run_done(struct arena *a, str run_id, enum run_stop stop, const char *
     struct line l;
     line_begin(&l, "run.done", run_id);
     jw_kstr(&l.w, "stopReason", str_from(run_stop_name(stop)));
-    optional(&l.w, "detail", str_from(detail));
+    add_optional(&l.w, "detail", str_from(detail));
     jw_kint(&l.w, "iterations", iterations);
     jw_kint(&l.w, "totalMs", (int64_t)ms);
     return line_end(&l, a);

@@ -1,6 +1,6 @@
-/* events.h - the lines a run writes into the log, one builder per event type.
+/* events.h - the lines that a run writes into the log, one builder per event type.
  *
- * Pure: values in, one line of JSON out (in the arena). "ts" is left to the store. */
+ * Pure: values in, one line of JSON out (in the arena). The store adds "ts". */
 #pragma once
 
 #include "engine/run.h"
@@ -13,13 +13,13 @@ struct event_run {
 str event_run_start(struct arena *a, const struct event_run *r);
 str event_llm_response(struct arena *a, str run_id, const struct llm_result *r);
 /* Text that had arrived when the run was cancelled. */
-struct event_usage { /* of a call that had no end */
+struct event_usage { /* of a model call that was cancelled or failed */
     bool is_known, is_estimated;
     struct conv_usage usage;
 };
 str event_llm_partial(struct arena *a, str run_id, str model, str text,
                       const struct event_usage *u);
-/* aux.usage: a call of which nothing is kept, but which is billed. source: cancelled, failed. */
+/* aux.usage: a model call without a stored response is still billed. source: cancelled, failed. */
 str event_unanswered(struct arena *a, str run_id, str model, const char *source,
                      const struct event_usage *u);
 /* directory: where its commands run; may be empty */
@@ -37,7 +37,7 @@ str event_run_done(struct arena *a, str run_id, enum run_stop stop, const char *
 str event_run_error(struct arena *a, str run_id, const char *type, str message, str partial);
 struct event_message {
     str user_id, text;
-    str queued_id;               /* of a message that had to wait; or empty */
-    struct json_strs tool_limit; /* of the token it was sent with; items NULL = none */
+    str queued_id;               /* of a message that was queued; or empty */
+    struct json_strs tool_limit; /* of the sender's token; items NULL = no limit */
 };
 str event_user_message(struct arena *a, const struct event_message *m);

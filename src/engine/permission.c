@@ -19,7 +19,7 @@ static const struct json_field FIELDS[] = {
     {"deny", JF_STRS, offsetof(struct section, deny), 0, NULL, 0},
     {0}};
 
-/* A rule that is misspelt would be no rule. */
+/* A misspelt key would silently disable its rules. */
 static void refuse_unknown(void *ctx, const char *path, const char *meant)
 {
     struct err *e = ctx;

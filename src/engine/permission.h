@@ -1,17 +1,16 @@
 /* permission.h - allow, ask or deny, per tool.
  *
- * Rules are globs over public tool names: deny beats allow beats ask. Without a rule,
- * installing a bundle was consent to its tools, so they may be called - except those that
- * say they destroy something, those that no sandbox confines (and bash at a terminal, which
- * works in people's own files), and the built-in ones that change the workspace: those ask.
- * permissions.default "ask" turns it round: everything asks but built-in tools that only read.
- * Pure. */
+ * Rules are globs over public tool names: deny beats allow, and allow beats ask. A tool without a
+ * rule may be called, because installing its bundle was consent. Exceptions, which ask: tools with
+ * destructiveHint, tools that no sandbox confines (including bash at a terminal, which works in the
+ * files of its user), and built-in tools that change the workspace. With permissions.default "ask",
+ * every tool without a rule asks, except built-in tools that only read. Pure. */
 #pragma once
 
 #include "base/json/json_decode.h"
 #include "tools/toolset.h"
 
-#define PERMISSION_GLOBS_MAX 1000 /* per list, of rules that are entered */
+#define PERMISSION_GLOBS_MAX 1000 /* per list */
 #define PERMISSION_GLOB_MAX  128
 
 enum permission { PERMISSION_ALLOW, PERMISSION_ASK, PERMISSION_DENY };
@@ -25,13 +24,13 @@ struct permission_rules {
 int permission_decode(struct arena *a, const struct json *conf, struct permission_rules *ret,
                       struct err *e);
 
-/* For rules that somebody enters: -EINVAL when a glob could never match a tool, or they are too
+/* For rules that a person enters: -EINVAL when a glob can never match a tool, or when there are too
  * many. */
 int permission_check(const struct permission_rules *r, struct err *e);
 
 const char *permission_name(enum permission p); /* allow, ask, deny */
 
-/* A rule of the settings names this tool under `ask`, and none under allow or deny. */
+/* A rule of the settings matches this tool under `ask`, and no rule under allow or deny. */
 bool permission_is_explicit_ask(const struct permission_rules *r, const struct toolset_item *it);
 
 enum permission permission_decide(const struct permission_rules *r, const struct toolset_item *it);

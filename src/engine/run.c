@@ -1,4 +1,4 @@
-/* run.c - the machine: its states, its beginning and its end. */
+/* run.c - the state machine of a run, its start and its end. run_impl.h has the diagram. */
 #include "engine/run.h"
 
 #include <assert.h>
@@ -7,8 +7,6 @@
 #include "base/clock.h"
 #include "base/text/plain.h"
 #include "engine/run_impl.h"
-
-#define NOTICE_MAX (1024u * 1024)
 
 const char *run_stop_name(enum run_stop stop)
 {
@@ -21,32 +19,109 @@ const char *run_stop_name(enum run_stop stop)
     return NAMES[stop];
 }
 
+static void run_free(struct run *r)
+{
+    defer_stop(&r->next);
+    deltas_done(&r->deltas);
+    buf_done(&r->response);
+    arena_done(&r->step);
+    arena_done(&r->arena);
+    free(r);
+}
+
 /* ---- the machine ---- */
 
-void run_step(struct run *r)
+#define TO(state) (1u << (state))
+
+/* The arrows of the diagram. RUN_ENDING is reachable from every state before it, because a person
+ * can cancel and the log can fail at any time. */
+static const unsigned TRANSITIONS[] = {
+    [RUN_READY] = TO(RUN_MODEL) | TO(RUN_SAVING) | TO(RUN_ENDING),
+    [RUN_MODEL] = TO(RUN_READY) | TO(RUN_CHECKING) | TO(RUN_ENDING),
+    [RUN_CHECKING] = TO(RUN_SAVING) | TO(RUN_ENDING),
+    [RUN_SAVING] = TO(RUN_TOOLS) | TO(RUN_ENDING),
+    [RUN_TOOLS] = TO(RUN_READY) | TO(RUN_ENDING),
+    [RUN_ENDING] = TO(RUN_ENDED),
+    [RUN_ENDED] = 0,
+};
+
+void run_enter(struct run *r, enum run_state state)
 {
-    if (r->state == RUN_TOOLS && r->iteration >= r->limits.max_iterations) {
-        run_end(r, RUN_STOP_MAX_ITERATIONS, STR_NONE);
-        return;
+    assert(TRANSITIONS[r->state] & TO(state));
+    assert(!r->call); /* a model call never outlives RUN_MODEL */
+    r->state = state;
+}
+
+static void finish_run(struct run *r)
+{
+    run_enter(r, RUN_ENDED);
+    if (r->lost.code != 0) { /* the log is incomplete: never report success */
+        r->result.stop = RUN_STOP_ERROR;
+        r->result.error_type = "storage_error";
+        r->result.err = r->lost;
     }
-    if (r->state == RUN_TOOLS)
-        r->state = RUN_READY;
-    if (r->state != RUN_READY)
-        return;
+    r->result.response = buf_str(&r->response);
+    r->host.finished(r->ctx, &r->result);
+    run_free(r);
+}
+
+static void continue_run(struct run *r)
+{
     if (r->has_pending)
         run_start_pending(r);
     else
         run_call_model(r);
 }
 
-static void on_next(void *ctx)
+static void after_tools(struct run *r)
 {
-    run_step(ctx);
+    assert(r->recorded == r->ncalls);
+    run_watch_repeats(r);
+    if (r->iteration >= r->limits.max_iterations) {
+        run_end(r, RUN_STOP_MAX_ITERATIONS, STR_NONE);
+        return;
+    }
+    run_enter(r, RUN_READY);
+    continue_run(r);
 }
 
+void run_step(struct run *r)
+{
+    switch (r->state) {
+    case RUN_READY:
+        continue_run(r);
+        break;
+    case RUN_MODEL:
+        run_after_response(r);
+        break;
+    case RUN_CHECKING:
+        run_after_checks(r);
+        break;
+    case RUN_SAVING:
+        run_start_tools(r);
+        break;
+    case RUN_TOOLS:
+        after_tools(r);
+        break;
+    case RUN_ENDING:
+        finish_run(r);
+        break;
+    case RUN_ENDED:
+        assert(!"a run continues after its end");
+    }
+}
+
+static void on_next(void *ctx)
+{
+    struct run *r = ctx;
+    assert(r->state == RUN_READY); /* every end stops this deferred */
+    run_step(r);
+}
+
+/* Deferred: the callers are callbacks of the model call that has just ended. */
 void run_again(struct run *r)
 {
-    r->state = RUN_READY;
+    run_enter(r, RUN_READY);
     defer_start(r->loop, &r->next);
 }
 
@@ -74,16 +149,6 @@ struct run *run_new(struct loop *l, struct llm *llm, struct registry *tools,
     return r;
 }
 
-static void run_free(struct run *r)
-{
-    defer_stop(&r->next);
-    deltas_done(&r->deltas);
-    buf_done(&r->response);
-    arena_done(&r->step);
-    arena_done(&r->arena);
-    free(r);
-}
-
 str run_id(const struct run *r)
 {
     return r->id;
@@ -94,7 +159,7 @@ str run_streamed(const struct run *r)
     return str_slice(buf_str(&r->response), r->response_saved, r->response_shown);
 }
 
-/* ---- what watchers see at once, and the log never ---- */
+/* ---- events for watchers, which are not stored ---- */
 
 void notice_begin(struct notice *n, struct run *r)
 {
@@ -124,27 +189,22 @@ void run_append(struct run *r, const str *lines, size_t n, run_appended_fn fn)
 static void on_end_saved(void *ctx, const struct err *err)
 {
     struct run *r = ctx;
-    r->state = RUN_ENDED;
-    if (!err && r->lost.code != 0)
-        err = &r->lost;
-    if (err) {
-        r->result.stop = RUN_STOP_ERROR;
-        r->result.error_type = "storage_error";
-        r->result.err = *err;
-    }
-    r->result.response = buf_str(&r->response);
-    r->host.finished(r->ctx, &r->result);
-    run_free(r);
+    if (err)
+        r->lost = *err;
+    run_step(r);
 }
 
-/* Appends `line` (may be empty) and the closing event, and waits for both. */
-void run_end(struct run *r, enum run_stop stop, str line)
+static void begin_end(struct run *r, enum run_stop stop)
 {
-    assert(r->state != RUN_ENDING && r->state != RUN_ENDED);
-    r->state = RUN_ENDING;
+    run_enter(r, RUN_ENDING);
     r->result.stop = stop;
     r->result.iterations = r->iteration;
     r->result.total_ms = clock_mono_ms() - r->started_ms;
+}
+
+void run_end(struct run *r, enum run_stop stop, str line)
+{
+    begin_end(r, stop);
     str lines[2];
     size_t n = 0;
     if (line.n > 0)
@@ -156,33 +216,31 @@ void run_end(struct run *r, enum run_stop stop, str line)
 
 void run_end_with_error(struct run *r, const char *type, const struct err *err)
 {
-    assert(r->state != RUN_ENDING && r->state != RUN_ENDED);
-    r->state = RUN_ENDING;
-    r->result.stop = RUN_STOP_ERROR;
+    begin_end(r, RUN_STOP_ERROR);
     r->result.error_type = type;
     r->result.err = *err;
-    plain_err(&r->result.err); /* it is for people and models */
-    r->result.iterations = r->iteration;
-    r->result.total_ms = clock_mono_ms() - r->started_ms;
-    deltas_flush(&r->deltas);
+    plain_err(&r->result.err); /* people and models read it */
+    deltas_flush(&r->deltas);  /* run_streamed() below covers published text only */
     str line = event_run_error(&r->step, r->id, type, str_from(r->result.err.msg), run_streamed(r));
     run_append(r, &line, 1, on_end_saved);
 }
 
-/* ---- beginning and stopping ---- */
+/* ---- starting and stopping ---- */
 
 void run_start(struct run *r)
 {
+    assert(r->state == RUN_READY && r->started_ms == 0);
     r->started_ms = clock_mono_ms();
     defer_start(r->loop, &r->next);
 }
 
-/* Stops whatever is under way; what had been streamed is kept. Returns a line to append. */
+/* Stops the model call, the probes and the tools that are in progress. Streamed text is kept: the
+ * returned line (may be empty) holds it and goes in front of the end. */
 static str halt(struct run *r, str why)
 {
     defer_stop(&r->next);
     str partial = STR_NONE;
-    if (r->call) {
+    if (r->call) { /* billed, although it has no response */
         struct event_usage spent = run_count_unanswered(r);
         llm_cancel(r->call);
         r->call = NULL;
@@ -192,8 +250,8 @@ static str halt(struct run *r, str why)
         else if (spent.is_known)
             partial = event_unanswered(&r->step, r->id, r->model, "cancelled", &spent);
     }
-    if (r->state == RUN_CHECKING)
-        run_append(r, &r->checked_line, 1, NULL);
+    if (r->state == RUN_CHECKING) /* the results that follow need their calls in the log */
+        run_append(r, &r->response_line, 1, NULL);
     run_cancel_tools(r, why);
     return partial;
 }
@@ -201,7 +259,7 @@ static str halt(struct run *r, str why)
 void run_cancel(struct run *r)
 {
     if (r->state == RUN_ENDING || r->state == RUN_ENDED)
-        return;
+        return; /* too late: the end is decided */
     str partial = halt(r, STR("Cancelled by the user."));
     run_end(r, RUN_STOP_CANCELLED, partial);
 }
@@ -209,7 +267,7 @@ void run_cancel(struct run *r)
 void run_fail(struct run *r, const struct err *err)
 {
     if (r->state == RUN_ENDING)
-        r->lost = *err; /* the end must not be taken for success */
+        r->lost = *err; /* finish_run() turns the end into an error */
     if (r->state == RUN_ENDING || r->state == RUN_ENDED)
         return;
     (void)halt(r, STR("The conversation could not be saved."));

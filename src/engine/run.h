@@ -1,12 +1,14 @@
-/* run.h - the agentic loop: model call, tools in parallel, again, until an end is reached.
+/* run.h - the agentic loop: model call, tool calls in parallel, next model call, until the end.
  *
- * A run is a state machine on the loop thread: every callback stores its result and calls
- * run_step(). It knows neither store nor prompt; its host persists events, supplies the
- * messages and tools of each step, and publishes what is ephemeral. The run belongs to the
- * host, not to the client that started it: only run_cancel or its own end stops it.
+ * A run is a state machine on the loop thread. Every callback stores its result and calls
+ * run_step(), the only function that decides on the next state; an error ends the run
+ * (run_impl.h has the states). A run knows neither store nor prompt: its host appends events to
+ * the log, supplies the messages and tools of each step, and publishes events that are not stored.
+ * The run belongs to the host, not to the client that started it: only run_cancel or its own end
+ * stops it.
  *
- * What the log says is what happened: a response and the calls it asks for are durable
- * before the first tool starts, and the end is durable before the host hears of it. */
+ * The log never claims more than happened: a response and the calls it asks for are durable
+ * before the first tool starts, and the end is durable before the host is notified. */
 #pragma once
 
 #include "base/arena.h"
@@ -35,7 +37,7 @@ enum run_stop {
 const char *run_stop_name(enum run_stop stop);
 
 struct run_tool_record {         /* one finished call, for the caller's summary */
-    str id, name, input, output; /* input is JSON text, output what the model saw */
+    str id, name, input, output; /* input is JSON text, output is the text that the model got */
     bool ok;
     uint64_t ms;
 };
@@ -56,7 +58,7 @@ struct run_result {
 
 typedef void (*run_appended_fn)(void *run_ctx, const struct err *err); /* NULL = durable */
 
-/* What one model call needs; lives in the arena given to host->prepare. */
+/* Input of one model call; lives in the arena given to host->prepare. */
 struct run_input {
     str system_stable, system_volatile;
     const struct llm_message *messages;
@@ -67,28 +69,28 @@ struct run_input {
     const char *thinking;
 };
 
-/* The request that a run makes of it; borrows everything. */
+/* The model request that a run makes from this input; borrows everything. */
 struct llm_request run_request(const struct run_input *in, int64_t max_tokens, str conversation_id);
 
 enum run_gate {
     RUN_ALLOW,
-    RUN_ASK,            /* a person decides, and may say "always" */
+    RUN_ASK,            /* a person decides, and may allow the tool permanently */
     RUN_ASK_EVERY_TIME, /* a person decides on each call */
     RUN_DENY,
 };
 
 struct run_host {
-    /* Persists lines in order and answers once they are durable, never before it returns.
-     * fn may be NULL: nobody waits, but a failure must reach run_fail. */
+    /* Appends lines in order and calls fn when they are durable, never before it returns. fn may
+     * be NULL: then the host reports a failure through run_fail. */
     void (*append)(void *ctx, const str *lines, size_t n, run_appended_fn fn, void *fn_ctx);
     /* Builds the model's input from the log so far. `last` = no further iteration follows. */
     int (*prepare)(void *ctx, struct arena *a, bool last, struct run_input *ret, struct err *e);
     /* May this tool be called now? For RUN_DENY *ret_why says why not, for the model. */
     enum run_gate (*gate)(void *ctx, str tool, const struct json *args, str *ret_why);
-    /* Where the commands of this call run, for people; empty = no command, or the server's own
-     * place. May be NULL. */
+    /* The directory in which the commands of this call run, to be shown to people; empty = it runs
+     * no commands, or runs them in the sandbox of the server. May be NULL. */
     str (*directory)(void *ctx, struct arena *a, str tool, const struct json *args);
-    /* Who the run acts for now. It can become narrower from one step to the next. */
+    /* The actor of the run now. Its rights can become narrower from one step to the next. */
     const struct actor *(*actor)(void *ctx);
     /* The conditions under which the run works, as a JSON value for ask.opened; may be empty. */
     str (*setting)(void *ctx, struct arena *a);
@@ -97,7 +99,7 @@ struct run_host {
     void (*finished)(void *ctx, const struct run_result *result);
 };
 
-/* A call of an earlier run that waited for permission, and the answer. */
+/* A call of an earlier run that waited for permission, and the decision. */
 struct run_pending {
     str id, name, args;
     bool is_allowed;
@@ -118,9 +120,8 @@ struct run_spec {
 struct run *run_new(struct loop *l, struct llm *llm, struct registry *tools,
                     const struct run_spec *spec, const struct run_host *host, void *ctx);
 void run_start(struct run *r);
-void run_cancel(struct run *r); /* the end comes through host->finished, within this turn of the
-                                   loop or the next append */
-void run_fail(struct run *r, const struct err *err); /* an append failed behind its back */
+void run_cancel(struct run *r); /* host->finished follows when the end is durable */
+void run_fail(struct run *r, const struct err *err); /* an append without fn has failed */
 
 str run_id(const struct run *r);
 str run_streamed(const struct run *r); /* text published since the last stored event */

@@ -1,4 +1,6 @@
-/* run_model.c - one call of the model, and what follows from its answer. */
+/* run_model.c - one model call, and the decision that follows its response. */
+#include <assert.h>
+
 #include "base/bytes/random.h"
 #include "engine/run_impl.h"
 #include "llm/call/spent.h"
@@ -19,14 +21,14 @@ void run_publish_delta(void *run, str type, str text)
     notice_end(&n, r, type);
 }
 
-static void add_text(struct run *r, str text)
+static void add_response_text(struct run *r, str text)
 {
     buf_add_str(&r->response, text);
     deltas_add(&r->deltas, TEXT_DELTA, text);
 }
 
-/* A blank line between the texts of two iterations. It goes out before the later text, so
- * that the deltas add up to the response. */
+/* Puts a blank line between the texts of two iterations. It is published before the later text,
+ * so that the deltas add up to the response. */
 static void separate(struct run *r)
 {
     str gap = STR("\n\n"), so_far = buf_str(&r->response);
@@ -37,20 +39,20 @@ static void separate(struct run *r)
     }
     if (gap.n == 0)
         return;
-    add_text(r, gap);
+    add_response_text(r, gap);
 }
 
-static void on_text(void *ctx, str delta)
+static void on_model_text(void *ctx, str delta)
 {
     struct run *r = ctx;
     if (delta.n == 0)
         return;
     if (r->needs_separator)
         separate(r);
-    add_text(r, delta);
+    add_response_text(r, delta);
 }
 
-static void on_thinking(void *ctx, str delta)
+static void on_model_thinking(void *ctx, str delta)
 {
     struct run *r = ctx;
     deltas_add(&r->deltas, REASONING_DELTA, delta);
@@ -66,7 +68,7 @@ static void on_tool_announced(void *ctx, str id, str name)
     notice_end(&n, r, STR("tool.preparing"));
 }
 
-static void on_retry(void *ctx, unsigned attempt, uint64_t wait_ms, const struct err *why)
+static void on_model_retry(void *ctx, unsigned attempt, uint64_t wait_ms, const struct err *why)
 {
     struct run *r = ctx;
     struct notice n;
@@ -95,26 +97,12 @@ struct event_usage run_count_unanswered(struct run *r)
     return u;
 }
 
-static void end_waiting(struct run *r, str response_line, const struct json *calls)
-{
-    char id[RANDOM_ID_MAX];
-    random_id("ask", id);
-    str ask_id = arena_str(&r->arena, str_from(id));
-    struct json *ask = json_new(&r->arena, JSON_OBJECT);
-    json_set(&r->arena, ask, STR("askId"), json_of_str(ask_id));
-    json_set(&r->arena, ask, STR("calls"), *calls);
-    r->result.ask = ask;
-    run_append(r, &response_line, 1, NULL);
-    run_end(r, RUN_STOP_WAITING,
-            event_ask_opened(&r->step, r->id, ask_id, calls, r->host.setting(r->ctx, &r->step)));
-}
-
-/* ---- what follows a response ---- */
+/* ---- RUN_MODEL: what follows a response ---- */
 
 /* An answer that was cut off is continued, a few times; a call that was cut off is not run. */
-static void after_length(struct run *r, str line)
+static void after_length(struct run *r)
 {
-    run_append(r, &line, 1, NULL);
+    run_append(r, &r->response_line, 1, NULL);
     run_drop_calls(r,
                    STR("Not executed: the message was cut off at its length limit. Send fewer or "
                        "shorter calls."));
@@ -126,61 +114,87 @@ static void after_length(struct run *r, str line)
         return;
     }
     r->continuations++;
+    /* The continuation may begin in the middle of a word; only text after calls is separate. */
     r->needs_separator = r->needs_separator && r->ncalls > 0;
     run_again(r);
 }
 
-static void after_calls(struct run *r, str line)
+static void after_calls(struct run *r)
 {
     bool is_stuck = r->repeats >= RUN_REPEATS_MAX;
-    if (is_stuck || r->result.usage.input_tokens > r->limits.max_input_tokens) {
-        run_append(r, &line, 1, NULL);
-        run_drop_calls(r, is_stuck
-                              ? STR("Not executed: the same calls gave the same results again and "
-                                    "again.")
-                              : STR("Not executed: the token budget of this run is used up."));
-        r->stop_detail = is_stuck ? "repeated_calls" : NULL;
-        run_end(r, is_stuck ? RUN_STOP_MAX_ITERATIONS : RUN_STOP_TOKEN_BUDGET, STR_NONE);
+    if (!is_stuck && r->result.usage.input_tokens <= r->limits.max_input_tokens) {
+        run_check_calls(r);
+        return;
+    }
+    run_append(r, &r->response_line, 1, NULL);
+    run_drop_calls(r, is_stuck ? STR("Not executed: the same calls gave the same results again and "
+                                     "again.")
+                               : STR("Not executed: the token budget of this run is used up."));
+    r->stop_detail = is_stuck ? "repeated_calls" : NULL;
+    run_end(r, is_stuck ? RUN_STOP_MAX_ITERATIONS : RUN_STOP_TOKEN_BUDGET, STR_NONE);
+}
+
+void run_after_response(struct run *r)
+{
+    if (r->response_stop == LLM_STOP_LENGTH) {
+        after_length(r);
+    } else if (r->response_stop == LLM_STOP_REFUSAL) {
+        r->ncalls = 0; /* the normaliser drops the partial turn */
+        run_end(r, RUN_STOP_REFUSAL, r->response_line);
+    } else if (r->ncalls > 0) {
+        after_calls(r);
+    } else if (r->response_stop == LLM_STOP_PAUSE && r->iteration < r->limits.max_iterations) {
+        run_append(r, &r->response_line, 1,
+                   NULL); /* the provider continues the turn in the next call */
+        run_again(r);
     } else {
-        run_check_calls(r, line);
+        run_end(r, RUN_STOP_COMPLETE, r->response_line);
     }
 }
 
-void run_calls_checked(struct run *r, str line)
+/* ---- RUN_CHECKING: ask a person, or start the calls ---- */
+
+static void end_waiting(struct run *r, const struct json *calls)
 {
-    const struct json *ask = run_calls_to_ask(r);
-    if (ask)
-        end_waiting(r, line, ask);
-    else
-        run_save_and_start_tools(r, line);
+    char id[RANDOM_ID_MAX];
+    random_id("ask", id);
+    str ask_id = arena_str(&r->arena, str_from(id));
+    struct json *ask = json_new(&r->arena, JSON_OBJECT);
+    json_set(&r->arena, ask, STR("askId"), json_of_str(ask_id));
+    json_set(&r->arena, ask, STR("calls"), *calls);
+    r->result.ask = ask;
+    run_append(r, &r->response_line, 1, NULL);
+    run_end(r, RUN_STOP_WAITING,
+            event_ask_opened(&r->step, r->id, ask_id, calls, r->host.setting(r->ctx, &r->step)));
 }
 
-static void on_done(void *ctx, const struct llm_result *res)
+void run_after_checks(struct run *r)
+{
+    assert(r->nchecks == 0);
+    const struct json *ask = run_calls_to_ask(r);
+    if (ask)
+        end_waiting(r, ask); /* the run ends here; the answer starts another one */
+    else
+        run_save_response(r);
+}
+
+/* ---- RUN_MODEL: the last callback of the model call ---- */
+
+static void on_model_done(void *ctx, const struct llm_result *res)
 {
     struct run *r = ctx;
+    assert(r->state == RUN_MODEL);
     r->call = NULL;
     deltas_flush(&r->deltas);
     add_usage(&r->result.usage, &res->usage);
     r->result.llm_ms += res->ms;
     r->result.model = arena_str(&r->arena, res->model);
-    str line = event_llm_response(&r->step, r->id, res);
+    r->response_line = event_llm_response(&r->step, r->id, res);
+    r->response_stop = res->stop;
     r->response_saved = r->response.n;
     r->needs_separator = r->response.n > 0;
     run_take_calls(r, res);
-
-    if (res->stop == LLM_STOP_LENGTH) {
-        after_length(r, line);
-    } else if (res->stop == LLM_STOP_REFUSAL) {
-        r->ncalls = 0; /* the normaliser drops the partial turn */
-        run_end(r, RUN_STOP_REFUSAL, line);
-    } else if (r->ncalls > 0) {
-        after_calls(r, line);
-    } else if (res->stop == LLM_STOP_PAUSE && r->iteration < r->limits.max_iterations) {
-        run_append(r, &line, 1, NULL);
-        run_again(r);
-    } else {
-        run_end(r, RUN_STOP_COMPLETE, line);
-    }
+    run_step(r);
 }
 
 static const char *error_type(enum llm_error_kind kind)
@@ -194,10 +208,11 @@ static const char *error_type(enum llm_error_kind kind)
     return TYPES[kind];
 }
 
-static void on_fail(void *ctx, const struct llm_failure *f)
+static void on_model_fail(void *ctx, const struct llm_failure *f)
 {
     struct run *r = ctx;
-    struct event_usage spent = run_count_unanswered(r);
+    assert(r->state == RUN_MODEL);
+    struct event_usage spent = run_count_unanswered(r); /* needs the call */
     r->call = NULL;
     if (spent.is_known) {
         str line = event_unanswered(&r->step, r->id, r->model, "failed", &spent);
@@ -225,14 +240,15 @@ struct llm_request run_request(const struct run_input *in, int64_t max_tokens, s
 void run_call_model(struct run *r)
 {
     static const struct llm_events EVENTS = {
-        .on_text = on_text,
-        .on_thinking = on_thinking,
+        .on_text = on_model_text,
+        .on_thinking = on_model_thinking,
         .on_tool_start = on_tool_announced,
-        .on_retry = on_retry,
-        .on_done = on_done,
-        .on_fail = on_fail,
+        .on_retry = on_model_retry,
+        .on_done = on_model_done,
+        .on_fail = on_model_fail,
     };
-    arena_reset(&r->step);
+    assert(r->state == RUN_READY && !r->call);
+    arena_reset(&r->step); /* the calls and the response of the last iteration lived here */
     r->calls = NULL;
     r->ncalls = r->recorded = 0;
     r->iteration++;
@@ -244,6 +260,6 @@ void run_call_model(struct run *r)
         return;
     }
     struct llm_request req = run_request(&in, r->limits.max_output_tokens, r->conversation_id);
-    r->state = RUN_MODEL;
+    run_enter(r, RUN_MODEL);
     r->call = llm_start(r->llm, r->model, &req, &EVENTS, r);
 }

@@ -1,4 +1,10 @@
-/* run_tools.c - the tool calls of one response: permission, execution, results in order. */
+/* run_tools.c - the tool calls of one response: permission, execution, results in order.
+ *
+ * A call is answered exactly once: by its tool (on_tool_done), by a refusal, or by the end of the
+ * run (run_cancel_tools). Its result is appended only after those of the calls before it, so that
+ * the log does not depend on which tool is faster. */
+#include <assert.h>
+
 #include "base/bytes/hash.h"
 #include "base/clock.h"
 #include "engine/run_impl.h"
@@ -28,8 +34,8 @@ static void keep_record(struct run *r, const struct call *c)
     };
 }
 
-/* The same calls with the same results, iteration after iteration: the model is stuck. */
-static void watch_repeats(struct run *r)
+/* The same calls with the same results in several iterations: the model is stuck. */
+void run_watch_repeats(struct run *r)
 {
     struct buf b;
     uint8_t digest[SHA256_LEN];
@@ -49,22 +55,19 @@ static void watch_repeats(struct run *r)
     r->calls_hash = hash;
 }
 
-/* The model sees the results only once the log holds them, so that watchers get them before
- * the text that follows. */
+/* The model gets the results only when the log has them, so that watchers see them before the
+ * text that follows. */
 static void on_results_saved(void *ctx, const struct err *err)
 {
     struct run *r = ctx;
-    if (r->state != RUN_TOOLS)
-        return; /* cancelled or dropped; the end is on its way */
-    if (err) {
-        run_end_with_error(r, "storage_error", err);
-        return;
-    }
-    watch_repeats(r);
-    run_step(r);
+    if (err)
+        run_fail(r, err); /* also when the run is ending: the log is incomplete then */
+    else if (r->state == RUN_TOOLS)
+        run_step(r);
+    /* Otherwise the calls were dropped or cancelled, and the run continues without this append. */
 }
 
-/* Results are recorded in call order: a finished call waits for the ones before it. */
+/* Appends results in call order: the result of a call waits for those of the calls before it. */
 static void record_answers(struct run *r)
 {
     str *lines = arena_array(&r->step, r->ncalls, sizeof *lines);
@@ -90,9 +93,10 @@ static void publish_settled(struct run *r, const struct call *c)
     notice_end(&n, r, STR("tool.settled"));
 }
 
-static void answer(struct call *c, const struct tool_result *res)
+static void answer_call(struct call *c, const struct tool_result *res)
 {
     struct run *r = c->run;
+    assert(!c->is_answered);
     c->handle = NULL;
     c->is_answered = true;
     c->ok = !res->is_error;
@@ -105,14 +109,14 @@ static void answer(struct call *c, const struct tool_result *res)
 static void answer_error(struct call *c, str why)
 {
     struct tool_result res = tool_result_error(&c->run->step, "%.*s", STR_ARG(why));
-    answer(c, &res);
+    answer_call(c, &res);
 }
 
 static void on_tool_done(void *ctx, const struct tool_result *res)
 {
     struct call *c = ctx;
     struct run *r = c->run;
-    answer(c, res);
+    answer_call(c, res);
     record_answers(r);
 }
 
@@ -133,12 +137,13 @@ static void on_tool_progress(void *ctx, double progress, double total, str messa
     notice_end(&n, c->run, STR("tool.progress"));
 }
 
-/* Nobody was asked about a tool that was not there yet, or needed no permission before. */
+/* No person was asked about a tool that was not available yet, or that needed no permission when
+ * the question was composed. */
 #define ASK_AGAIN                                                                                  \
     STR("Not executed: this tool has only just become available and needs permission. Call it "    \
         "again.")
 
-/* A question shows all calls that its answer would start, so no other call starts with it. */
+/* A question shows all calls that its answer starts, so the answer starts no other call. */
 #define NOT_SHOWN STR("Not executed: the question did not show this call. Call it again.")
 
 static bool is_refused(struct run *r, struct call *c, const struct json *args)
@@ -196,7 +201,7 @@ static void start_call(struct run *r, struct call *c)
     c->handle = registry_call(r->tools, c->name, args, &who, &EVENTS, c);
 }
 
-static void on_tool_there(void *ctx)
+static void on_source_ready(void *ctx)
 {
     struct call *c = ctx;
     struct run *r = c->run;
@@ -205,7 +210,7 @@ static void on_tool_there(void *ctx)
     record_answers(r);
 }
 
-static bool is_coming(struct run *r, const struct call *c)
+static bool is_source_starting(struct run *r, const struct call *c)
 {
     bool ret;
     str source = registry_source_of(r->tools, c->name);
@@ -213,16 +218,17 @@ static bool is_coming(struct run *r, const struct call *c)
     return ret;
 }
 
-static void start_tools(struct run *r)
+void run_start_tools(struct run *r)
 {
-    r->state = RUN_TOOLS;
+    assert(r->ncalls > 0); /* or nothing would continue the run */
+    run_enter(r, RUN_TOOLS);
     for (size_t i = 0; i < r->ncalls; i++) {
         struct call *c = &r->calls[i];
         if (c->is_answered)
-            continue;
-        if (!c->is_declined && is_coming(r, c))
+            continue; /* beyond CALLS_MAX */
+        if (!c->is_declined && is_source_starting(r, c))
             c->wait = registry_await(r->tools, registry_source_of(r->tools, c->name),
-                                     REGISTRY_TIMEOUT_MS, on_tool_there, c);
+                                     REGISTRY_TIMEOUT_MS, on_source_ready, c);
         else
             start_call(r, c);
     }
@@ -245,7 +251,7 @@ void run_cancel_tools(struct run *r, str why)
     record_answers(r);
 }
 
-/* Copies the calls out of the response: its memory is the provider's. */
+/* Copies the calls out of the response, which is borrowed from the model call. */
 void run_take_calls(struct run *r, const struct llm_result *res)
 {
     size_t n = 0;
@@ -289,15 +295,13 @@ static void on_response_saved(void *ctx, const struct err *err)
 {
     struct run *r = ctx;
     if (r->state != RUN_SAVING)
-        return; /* cancelled meanwhile; its end is on its way */
-    if (err) {
+        return; /* cancelled meanwhile: the end is being appended */
+    if (err)
         run_end_with_error(r, "storage_error", err);
-        return;
-    }
-    start_tools(r);
+    else
+        run_step(r);
 }
 
-/* Calls that will not run still get a result, so that the next request is valid. */
 void run_drop_calls(struct run *r, str why)
 {
     for (size_t i = 0; i < r->ncalls; i++)
@@ -314,22 +318,24 @@ static str start_event(struct run *r, const struct call *c)
     return event_tool_start(&r->step, r->id, c->id, c->name, c->args, directory);
 }
 
-void run_save_and_start_tools(struct run *r, str response_line)
+/* Response and starts are durable before the first tool runs: a restart knows what may have
+ * happened. */
+void run_save_response(struct run *r)
 {
     str *lines = arena_array(&r->step, r->ncalls + 1, sizeof(str));
     size_t n = 0;
-    lines[n++] = response_line;
+    lines[n++] = r->response_line;
     for (size_t i = 0; i < r->ncalls; i++) {
         struct call *c = &r->calls[i];
         lines[n++] = start_event(r, c);
     }
-    r->state = RUN_SAVING;
+    run_enter(r, RUN_SAVING);
     run_append(r, lines, n, on_response_saved);
     for (size_t i = CALLS_MAX; i < r->ncalls; i++)
         answer_error(&r->calls[i], STR("Too many tool calls in one response; call again."));
 }
 
-/* Calls that waited for permission: their response is in the log already. */
+/* The response of these calls is in the log already: the run that asked appended it. */
 void run_start_pending(struct run *r)
 {
     str *lines = arena_array(&r->step, r->ncalls, sizeof(str));
@@ -340,36 +346,30 @@ void run_start_pending(struct run *r)
             lines[n++] = start_event(r, c);
     }
     r->has_pending = false;
-    r->state = RUN_SAVING;
+    run_enter(r, RUN_SAVING);
     if (n > 0)
         run_append(r, lines, n, on_response_saved);
     else
-        start_tools(r);
+        run_step(r); /* all were declined: nothing to save, only results to give */
 }
 
 /* ---- permission ---- */
 
-static void checked(struct run *r)
-{
-    str line = r->checked_line;
-    r->checked_line = STR_NONE;
-    run_calls_checked(r, line);
-}
-
-static void on_checked(void *ctx, const struct tool_result *res)
+static void on_probe_done(void *ctx, const struct tool_result *res)
 {
     struct call *c = ctx;
     struct run *r = c->run;
     c->handle = NULL;
     if (res->is_error)
         c->refusal = tool_result_to_text(&r->step, res);
+    assert(r->state == RUN_CHECKING && r->nchecks > 0);
     if (--r->nchecks == 0)
-        checked(r);
+        run_step(r);
 }
 
 static void check_call(struct run *r, struct call *c)
 {
-    static const struct registry_call_events EVENTS = {on_checked, NULL};
+    static const struct registry_call_events EVENTS = {on_probe_done, NULL};
     struct json *args;
     str why;
     if (c->args_error || json_parse(&r->step, c->args, 0, &args, NULL) < 0)
@@ -382,15 +382,14 @@ static void check_call(struct run *r, struct call *c)
     r->nchecks += c->handle != NULL;
 }
 
-void run_check_calls(struct run *r, str response_line)
+void run_check_calls(struct run *r)
 {
-    r->state = RUN_CHECKING;
-    r->checked_line = response_line;
+    run_enter(r, RUN_CHECKING);
     r->nchecks = 0;
     for (size_t i = 0; i < r->ncalls && i < CALLS_MAX; i++)
         check_call(r, &r->calls[i]);
     if (r->nchecks == 0)
-        checked(r);
+        run_step(r);
 }
 
 static void push_call(struct run *r, struct json *calls, const struct call *c,
@@ -409,9 +408,9 @@ static void push_call(struct run *r, struct json *calls, const struct call *c,
     json_push(&r->arena, calls, *item);
 }
 
-/* The question about this response, or NULL when no call needs permission. One such call holds
- * the whole response back, so that calls run in the order the model meant; the person therefore
- * sees all calls that an answer would start, and the answer decides on each of them. */
+/* One call that needs permission delays the whole response, so that calls run in the order that
+ * the model intended. The person therefore sees all calls that the answer would start, and decides
+ * on each of them. */
 const struct json *run_calls_to_ask(struct run *r)
 {
     struct json *calls = json_new(&r->arena, JSON_ARRAY);
