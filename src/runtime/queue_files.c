@@ -9,7 +9,7 @@
 
 struct queue_file_op {
     struct list_node node;
-    struct queue_files *parking;
+    struct queue_files *files;
     struct job job;
     char *path, *dir;
     char *text; /* NULL = remove the file */
@@ -45,7 +45,7 @@ void queue_files_done(struct queue_files *p)
 
 /* ---- changes ---- */
 
-static void work(struct job *j) /* pool thread */
+static void change_file(struct job *j) /* pool thread */
 {
     struct queue_file_op *op = CONTAINER_OF(j, struct queue_file_op, job);
     if (!op->path)
@@ -64,7 +64,7 @@ static void next(struct queue_files *p);
 static void on_worked(struct job *j)
 {
     struct queue_file_op *op = CONTAINER_OF(j, struct queue_file_op, job);
-    struct queue_files *p = op->parking;
+    struct queue_files *p = op->files;
     bool is_bad = op->err.code < 0;
     if (is_bad)
         log_error(p->log, "runtime", "the file of a queued message cannot be changed: %s",
@@ -90,7 +90,7 @@ static void next(struct queue_files *p)
     }
     struct queue_file_op *op = LIST_ENTRY(p->ops.next, struct queue_file_op, node);
     p->is_busy = true;
-    op->job = (struct job){.work = work, .done = on_worked};
+    op->job = (struct job){.work = change_file, .done = on_worked};
     pool_submit(p->pool, &op->job);
 }
 
@@ -102,11 +102,11 @@ static char *path_of(const char *dir, str id)
     return path;
 }
 
-static struct queue_file_op *start(struct queue_files *p, str id, char *text, size_t n,
-                                   queue_files_fn fn, void *ctx)
+static struct queue_file_op *queue_file_start(struct queue_files *p, str id, char *text, size_t n,
+                                              queue_files_fn fn, void *ctx)
 {
     struct queue_file_op *op = xcalloc(1, sizeof *op);
-    op->parking = p;
+    op->files = p;
     op->text = text;
     op->n = n;
     op->fn = fn;
@@ -123,13 +123,13 @@ static struct queue_file_op *start(struct queue_files *p, str id, char *text, si
 struct queue_file_op *queue_files_write(struct queue_files *p, str id, str text, queue_files_fn fn,
                                         void *ctx)
 {
-    return start(p, id, str_dup(text), text.n, fn, ctx);
+    return queue_file_start(p, id, str_dup(text), text.n, fn, ctx);
 }
 
 struct queue_file_op *queue_files_remove(struct queue_files *p, str id, queue_files_fn fn,
                                          void *ctx)
 {
-    return start(p, id, NULL, 0, fn, ctx);
+    return queue_file_start(p, id, NULL, 0, fn, ctx);
 }
 
 void queue_files_forget(struct queue_file_op *op)

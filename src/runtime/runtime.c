@@ -10,13 +10,13 @@
 
 #define SKILL_NEWS_MAX 4096
 
-static void on_stopped(void *ctx)
+static void on_runtime_stopped(void *ctx)
 {
     struct runtime *rt = ctx;
     rt->on_stopped(rt->on_stopped_ctx);
 }
 
-static void on_parking_idle(void *ctx)
+static void on_queue_files_idle(void *ctx)
 {
     runtime_check_stopped(ctx);
 }
@@ -32,10 +32,10 @@ struct runtime *runtime_new(const struct runtime_deps *deps)
     list_init(&rt->titles);
     list_init(&rt->tool_questions);
     list_init(&rt->rule_changes);
-    defer_init(&rt->stopped, on_stopped, rt);
+    defer_init(&rt->stopped, on_runtime_stopped, rt);
     arena_init(&rt->arena);
     consents_init(&rt->consents, deps->pool, deps->log);
-    queue_files_init(&rt->parking, deps->pool, deps->log, on_parking_idle, rt);
+    queue_files_init(&rt->queue_files, deps->pool, deps->log, on_queue_files_idle, rt);
     return rt;
 }
 
@@ -116,7 +116,7 @@ int runtime_load_settings(struct runtime *rt, struct err *e)
     if (r < 0)
         err_prefix(e, "%s", c->path);
     if (r == 0 && strcmp(c->store.type, "memory") != 0) {
-        queue_files_use(&rt->parking, below_root(rt, "queue"));
+        queue_files_use(&rt->queue_files, below_root(rt, "queue"));
         r = consents_load(&rt->consents, below_root(rt, "permissions.json"), e);
         if (r == 0)
             r = setting_load_key(rt, e);
@@ -154,7 +154,7 @@ void runtime_stop(struct runtime *rt, loop_fn done, void *ctx)
 
 void runtime_check_stopped(struct runtime *rt)
 {
-    bool is_idle = rt->nturns == 0 && rt->nrecords == 0 && queue_files_is_idle(&rt->parking);
+    bool is_idle = rt->nturns == 0 && rt->nrecords == 0 && queue_files_is_idle(&rt->queue_files);
     if (rt->on_stopped && is_idle && list_empty(&rt->titles))
         defer_start(rt->deps.loop, &rt->stopped);
 }
@@ -167,7 +167,7 @@ void runtime_free(struct runtime *rt)
     defer_stop(&rt->stopped);
     skill_watch_free(rt->watch);
     consents_done(&rt->consents);
-    queue_files_done(&rt->parking);
+    queue_files_done(&rt->queue_files);
     skills_unref(rt->skills);
     map_done(&rt->active);
     transcript_cache_done(&rt->transcripts);

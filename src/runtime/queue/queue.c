@@ -1,6 +1,12 @@
-/* queue.c - turns that wait for another turn of their conversation, and their files. */
+/* queue.c - turns that are queued behind another turn of their conversation, and their files.
+ *
+ * Every queued turn is in `queued` of the active turn of its conversation, in the order of arrival.
+ * When the active turn ends, turn_resume_queue() makes the first of them the active one and moves
+ * the others behind it. A message is listed (is_shown) from queue.added to queue.removed; its file
+ * exists from TURN_STORING until the turn is freed, unless the server stops (keeps_file). */
 #include "runtime/queue/queue.h"
 
+#include <assert.h>
 #include <errno.h>
 
 #include "base/clock.h"
@@ -11,6 +17,8 @@
 #define QUEUE_IS_FULL                                                                              \
     "The queue of this conversation is full. Wait for the answer, or withdraw a queued message."
 
+/* May the message still be changed or withdrawn? A steering message without text has been read by
+ * the run. */
 static bool is_waiting(const struct turn *t)
 {
     return t->state == TURN_HELD || t->state == TURN_QUEUED ||
@@ -22,7 +30,7 @@ static const char *mode_of(const struct turn *t)
     return t->state == TURN_STEERING ? "steer" : "queue";
 }
 
-/* ---- what watchers and lists see ---- */
+/* ---- notifications and lists ---- */
 
 static str display_name(const struct turn *t)
 {
@@ -31,7 +39,7 @@ static str display_name(const struct turn *t)
     return u ? u->display_name : STR_NONE;
 }
 
-static void write_message(struct json_writer *w, const struct turn *t)
+static void write_queued(struct json_writer *w, const struct turn *t)
 {
     char at[CLOCK_ISO_LEN + 1];
     clock_iso(t->queued_ms, at);
@@ -43,7 +51,7 @@ static void write_message(struct json_writer *w, const struct turn *t)
     jw_kstr(w, "queuedAt", str_from(at));
 }
 
-static void tell(struct turn *t, str type, struct json_writer *w, struct buf *b)
+static void publish_queue_event(struct turn *t, str type, struct json_writer *w, struct buf *b)
 {
     jw_end(w);
     if (!buf_failed(b))
@@ -51,37 +59,37 @@ static void tell(struct turn *t, str type, struct json_writer *w, struct buf *b)
     buf_done(b);
 }
 
-static void begin_news(struct json_writer *w, struct buf *b)
+static void begin_queue_event(struct json_writer *w, struct buf *b)
 {
     buf_init(b, QUEUE_FILE_MAX);
     jw_init(w, b);
     jw_object(w);
 }
 
-static void tell_message(struct turn *t, str type)
+static void publish_message(struct turn *t, str type)
 {
     struct json_writer w;
     struct buf b;
-    begin_news(&w, &b);
-    write_message(&w, t);
-    tell(t, type, &w, &b);
+    begin_queue_event(&w, &b);
+    write_queued(&w, t);
+    publish_queue_event(t, type, &w, &b);
 }
 
-static void tell_removed(struct turn *t, const char *reason, str by, const char *error)
+static void publish_removed(struct turn *t, const char *reason, str by, const char *error)
 {
     struct json_writer w;
     struct buf b;
     if (!t->is_shown)
         return;
     t->is_shown = false;
-    begin_news(&w, &b);
+    begin_queue_event(&w, &b);
     jw_kstr(&w, "queuedId", str_from(t->queued_id));
     jw_kstr(&w, "reason", str_from(reason));
     if (by.n > 0)
         jw_kstr(&w, "userId", by);
     if (error)
         jw_kstr(&w, "error", str_from(error));
-    tell(t, STR("queue.removed"), &w, &b);
+    publish_queue_event(t, STR("queue.removed"), &w, &b);
 }
 
 void queue_taken(struct turn *t)
@@ -90,19 +98,20 @@ void queue_taken(struct turn *t)
     if (!t->is_shown)
         return;
     memcpy(rt->taken[rt->ntaken++ % QUEUE_TAKEN_KEPT], t->queued_id, sizeof t->queued_id);
-    tell_removed(t, "taken", STR_NONE, NULL);
+    publish_removed(t, "taken", STR_NONE, NULL);
 }
 
-/* After a restart nobody may be there to hear it, and what is missing (a key, a disk) may come. */
+/* A restored message has no listener who could send it again, and the cause (a missing key, a full
+ * disk) may be temporary: its file is kept. */
 void queue_refused(struct turn *t, enum turn_refusal why, const struct err *err)
 {
     struct err shown = *err;
     plain_err(&shown);
-    tell_removed(t, "refused", STR_NONE, shown.msg);
-    if (!t->is_restored || t->is_left || why == TURN_NOT_FOUND || why == TURN_FORBIDDEN ||
+    publish_removed(t, "refused", STR_NONE, shown.msg);
+    if (!t->is_restored || t->keeps_file || why == TURN_NOT_FOUND || why == TURN_FORBIDDEN ||
         why == TURN_WITHDRAWN)
         return;
-    t->is_left = true;
+    t->keeps_file = true;
     log_warn(t->rt->deps.log, "runtime",
              "a queued message of %.*s was refused and is kept for the next start: %s",
              STR_ARG(t->conversation_id), err->msg);
@@ -113,7 +122,7 @@ void queue_refused(struct turn *t, enum turn_refusal why, const struct err *err)
 static void write_strs(struct json_writer *w, const char *key, struct json_strs list)
 {
     if (!list.items)
-        return; /* no limit; an empty list is one */
+        return; /* no limit; an empty list is a limit that allows nothing */
     jw_key(w, key);
     jw_array(w);
     for (size_t i = 0; i < list.len; i++)
@@ -121,11 +130,11 @@ static void write_strs(struct json_writer *w, const char *key, struct json_strs 
     jw_end(w);
 }
 
-static struct queue_file_op *park(struct turn *t, queue_files_fn fn, void *ctx)
+static struct queue_file_op *write_queue_file(struct turn *t, queue_files_fn fn, void *ctx)
 {
     struct json_writer w;
     struct buf b;
-    begin_news(&w, &b);
+    begin_queue_event(&w, &b);
     jw_kstr(&w, "queuedId", str_from(t->queued_id));
     jw_kstr(&w, "conversationId", t->conversation_id);
     jw_kstr(&w, "userId", actor_user(t->actor));
@@ -141,16 +150,17 @@ static struct queue_file_op *park(struct turn *t, queue_files_fn fn, void *ctx)
     jw_kint(&w, "queuedMs", t->queued_ms);
     jw_kint(&w, "number", (int64_t)t->queued_number);
     jw_end(&w);
-    t->is_parked = true;
+    t->has_file = true;
     struct queue_file_op *op =
-        queue_files_write(&t->rt->parking, str_from(t->queued_id), buf_str(&b), fn, ctx);
+        queue_files_write(&t->rt->queue_files, str_from(t->queued_id), buf_str(&b), fn, ctx);
     buf_done(&b);
     return op;
 }
 
 /* ---- waiting ---- */
 
-/* Whoever begins to watch gets all that waits: together it is no more than one message may be. */
+/* A new watcher gets all queued messages, so together they are no longer than one message may be.
+ */
 static bool has_room(const struct turn *busy, const struct turn *t, size_t bytes)
 {
     size_t n = 0;
@@ -162,113 +172,120 @@ static bool has_room(const struct turn *busy, const struct turn *t, size_t bytes
     return n < TURN_QUEUE_MAX && (n == 0 || bytes <= TURN_MESSAGE_MAX);
 }
 
-static void refuse(struct turn *t, enum turn_refusal why, const char *message)
+static void refuse_queued(struct turn *t, enum turn_refusal why, const char *message)
 {
     struct err e = {0};
     err_set(&e, -EBUSY, "%s", message);
     turn_refuse(t, why, &e);
 }
 
-/* Its file stays: the message is taken up again with the next start. */
-static void leave(struct turn *t)
+/* The file is kept, and the next start restores the message. */
+static void leave_for_restart(struct turn *t)
 {
-    t->is_left = true;
-    t->is_shown = false; /* to those who reconnect it is there again */
-    refuse(t, TURN_STOPPING,
-           t->rt->parking.dir
-               ? "The server is stopping. The message stays queued and is sent after "
-                 "the restart."
-               : "The server is stopping. The message was not sent.");
+    t->keeps_file = true;
+    t->is_shown = false; /* no queue.removed: clients that reconnect find it listed again */
+    refuse_queued(t, TURN_STOPPING,
+                  t->rt->queue_files.dir
+                      ? "The server is stopping. The message stays queued and is sent after "
+                        "the restart."
+                      : "The server is stopping. The message was not sent.");
 }
 
-static void enter(struct turn *t, struct turn *busy)
+static void join_queue(struct turn *t, struct turn *busy)
 {
-    t->state = t->when_busy == TURN_STEER && busy->run ? TURN_STEERING : TURN_QUEUED;
+    bool is_steering =
+        t->when_busy == TURN_STEER && busy->run; /* without a run: nothing to steer */
+    turn_enter(t, is_steering ? TURN_STEERING : TURN_QUEUED);
     list_push(&busy->queued, &t->queue_node);
     t->is_shown = true;
-    tell_message(t, STR("queue.added"));
+    publish_message(t, STR("queue.added"));
     if (t->ev && t->ev->on_queued)
         t->ev->on_queued(t->ctx, t->conversation_id, str_from(t->queued_id));
     if (t->state == TURN_STEERING)
         turn_announce(t, str_from(busy->run_id));
 }
 
-/* Whom it was to wait for may have ended while the file was being written. */
-static void on_parked(void *ctx, const struct err *err)
+/* The active turn may have ended while the file was being written, and everything else may have
+ * changed as well: decide again. */
+static void on_message_stored(void *ctx, const struct err *err)
 {
     struct turn *t = ctx;
     struct turn *busy = map_get(&t->rt->active, t->conversation_id);
+    assert(t->state == TURN_STORING && busy != t);
     if (err)
         turn_refuse(t, TURN_FAILED, err);
     else if (t->rt->on_stopped)
-        leave(t);
+        leave_for_restart(t);
     else if (t->is_cancelled)
-        refuse(t, TURN_WITHDRAWN, "The message was withdrawn.");
+        refuse_queued(t, TURN_WITHDRAWN, "The message was withdrawn.");
     else if (!busy)
         turn_begin_waiting(t);
     else if (!has_room(busy, t, t->message.n))
-        refuse(t, TURN_BUSY, QUEUE_IS_FULL);
+        refuse_queued(t, TURN_BUSY, QUEUE_IS_FULL);
     else
-        enter(t, busy);
+        join_queue(t, busy);
 }
 
 void queue_wait(struct turn *t, struct turn *busy)
 {
+    assert(busy != t && t->queued_id[0] == '\0'); /* a turn is queued at most once */
     if (t->when_busy == TURN_REFUSE_BUSY || t->answer.ask_id.n > 0) {
-        refuse(t, TURN_BUSY,
-               "The agent is still answering in this conversation. Wait for the answer, or "
-               "cancel it.");
+        refuse_queued(t, TURN_BUSY,
+                      "The agent is still answering in this conversation. Wait for the answer, or "
+                      "cancel it.");
     } else if (!has_room(busy, t, t->message.n)) {
-        refuse(t, TURN_BUSY, QUEUE_IS_FULL);
+        refuse_queued(t, TURN_BUSY, QUEUE_IS_FULL);
     } else {
         random_id("msg", t->queued_id);
         t->queued_ms = clock_now_ms();
         t->queued_number = ++t->rt->nqueued;
-        t->state = TURN_PARKING;
-        (void)park(t, on_parked, t);
+        turn_enter(t, TURN_STORING);
+        (void)write_queue_file(t, on_message_stored, t);
     }
 }
 
 void turn_begin_waiting(struct turn *t)
 {
     map_put(&t->rt->active, t->conversation_id, t);
-    t->state = TURN_STARTING;
-    t->when_busy = TURN_REFUSE_BUSY; /* its place is taken */
+    turn_enter(t, TURN_STARTING);
+    t->when_busy = TURN_REFUSE_BUSY; /* it is the active turn: it never waits a second time */
     defer_start(t->rt->deps.loop, &t->begin);
 }
 
 void queue_hold(struct turn *t)
 {
     map_put(&t->rt->active, t->conversation_id, t);
-    t->state = TURN_HELD;
+    turn_enter(t, TURN_HELD);
 }
 
-/* The next in line starts over, history included; the others wait for it. */
+/* The next turn starts from the beginning, because the history has changed; the others wait for
+ * it. */
 void turn_resume_queue(struct turn *from)
 {
     if (list_empty(&from->queued))
         return;
+    assert(map_get(&from->rt->active, from->conversation_id) == from);
     map_del(&from->rt->active, from->conversation_id);
     struct turn *next = LIST_ENTRY(list_pop(&from->queued), struct turn, queue_node);
     LIST_FOREACH (n, &from->queued) {
         list_del(n);
         list_push(&next->queued, n);
     }
-    if (from->state == TURN_HELD)
+    if (from->state == TURN_HELD) /* withdrawn before queue_release() */
         queue_hold(next);
     else
         turn_begin_waiting(next);
 }
 
-/* ---- people ---- */
+/* ---- requests of people ---- */
 
 static void push_message(struct json *list, const struct turn *t, struct arena *a)
 {
     struct json *one;
     struct json_writer w;
     struct buf b;
-    begin_news(&w, &b);
-    write_message(&w, t);
+    begin_queue_event(&w, &b);
+    write_queued(&w, t);
     jw_end(&w);
     if (json_parse(a, buf_str(&b), JSON_COPY, &one, NULL) == 0)
         json_push(a, list, *one);
@@ -310,8 +327,8 @@ static struct turn *find_turn(const struct runtime *rt, const struct queue_ref *
     return NULL;
 }
 
-static int find(const struct runtime *rt, const struct queue_ref *which, struct turn **ret,
-                struct err *e)
+static int find_queued(const struct runtime *rt, const struct queue_ref *which, struct turn **ret,
+                       struct err *e)
 {
     struct turn *t = find_turn(rt, which);
     bool is_theirs = t && (which->sender.n == 0 || str_eq(actor_user(t->actor), which->sender));
@@ -329,7 +346,7 @@ int queue_edit(struct runtime *rt, const struct queue_ref *which, str message, q
                void *ctx, struct queue_file_op **ret_op, struct err *e)
 {
     struct turn *t;
-    int r = find(rt, which, &t, e);
+    int r = find_queued(rt, which, &t, e);
     if (r == 0 && !(actor_covers(which->by, t->actor) && actor_covers_grant(which->by, t->actor)))
         r = err_set(e, -EPERM,
                     "This message was sent with more rights than this token has. Withdraw it, or "
@@ -343,8 +360,8 @@ int queue_edit(struct runtime *rt, const struct queue_ref *which, str message, q
     free(t->edited);
     t->edited = str_dup(message);
     t->message = str_make(t->edited, message.n);
-    tell_message(t, STR("queue.changed"));
-    *ret_op = park(t, fn, ctx);
+    publish_message(t, STR("queue.changed"));
+    *ret_op = write_queue_file(t, fn, ctx);
     return 0;
 }
 
@@ -352,13 +369,13 @@ int queue_withdraw(struct runtime *rt, const struct queue_ref *which, str by, qu
                    void *ctx, struct queue_file_op **ret_op, struct err *e)
 {
     struct turn *t;
-    int r = find(rt, which, &t, e);
+    int r = find_queued(rt, which, &t, e);
     if (r < 0)
         return r;
-    tell_removed(t, "withdrawn", by, NULL);
-    *ret_op = queue_files_remove(&rt->parking, which->queued_id, fn, ctx);
-    t->is_parked = false;
-    refuse(t, TURN_WITHDRAWN, "The message was withdrawn.");
+    publish_removed(t, "withdrawn", by, NULL);
+    *ret_op = queue_files_remove(&rt->queue_files, which->queued_id, fn, ctx);
+    t->has_file = false;
+    refuse_queued(t, TURN_WITHDRAWN, "The message was withdrawn.");
     return 0;
 }
 
@@ -366,28 +383,28 @@ bool queue_drop(struct turn *t)
 {
     if (!is_waiting(t))
         return false;
-    tell_removed(t, "withdrawn", STR_NONE, NULL);
-    refuse(t, TURN_WITHDRAWN, "The message was withdrawn.");
+    publish_removed(t, "withdrawn", STR_NONE, NULL);
+    refuse_queued(t, TURN_WITHDRAWN, "The message was withdrawn.");
     return true;
 }
 
-static void leave_those(struct runtime *rt, bool is_held)
+static void leave_all_of(struct runtime *rt, bool is_held)
 {
     LIST_FOREACH (n, &rt->turns) {
         struct turn *t = LIST_ENTRY(n, struct turn, node);
         if (is_waiting(t) && (t->state == TURN_HELD) == is_held)
-            leave(t);
+            leave_for_restart(t);
     }
 }
 
-/* Those behind others go first: nobody must move up. */
+/* Turns behind others end first: otherwise the end of one would start the next. */
 void queue_leave_all(struct runtime *rt)
 {
-    leave_those(rt, false);
-    leave_those(rt, true);
+    leave_all_of(rt, false);
+    leave_all_of(rt, true);
 }
 
-/* A message that waited may outlive the membership or the token of its sender. */
+/* A queued message may outlive the membership or the token of its sender. */
 bool queue_still_member(struct turn *t)
 {
     return t->queued_id[0] == '\0' || actor_is_current(t->actor, clock_now_ms());

@@ -1,4 +1,8 @@
-/* queue_restore.c - messages that waited when the server ended. */
+/* queue_restore.c - messages that were queued when the server ended.
+ *
+ * The first message of each conversation is TURN_HELD and occupies the conversation; the others
+ * are queued behind it. Nothing is sent before queue_release(), because the tools are not there
+ * yet. */
 #include <errno.h>
 
 #include "base/json/json_decode.h"
@@ -81,8 +85,7 @@ static struct actor *actor_of(struct runtime *rt, const struct queued_message *m
     return actor_new(d->directory, d->workspace_id, &p, m->token_tools);
 }
 
-/* The first of a conversation holds its place; the others wait for it. */
-static void hold(struct runtime *rt, struct queued_message *m)
+static void restore_message(struct runtime *rt, struct queued_message *m)
 {
     struct actor *actor = actor_of(rt, m);
     if (!actor) {
@@ -99,12 +102,12 @@ static void hold(struct runtime *rt, struct queued_message *m)
     memcpy(t->queued_id, m->queued_id.p, m->queued_id.n);
     t->queued_ms = m->queued_ms;
     t->queued_number = ++rt->nqueued;
-    t->is_parked = t->is_restored = t->is_shown = true;
+    t->has_file = t->is_restored = t->is_shown = true;
     if (!first) {
         queue_hold(t);
         return;
     }
-    t->state = TURN_QUEUED;
+    turn_enter(t, TURN_QUEUED);
     list_push(&first->queued, &t->queue_node);
 }
 
@@ -113,10 +116,10 @@ void queue_restore(struct runtime *rt)
     struct restoring all = {.rt = rt};
     arena_init(&all.arena);
     all.items = arena_array(&all.arena, QUEUE_FILES_MAX, sizeof(struct queued_message *));
-    queue_files_load(&rt->parking, on_file, &all);
+    queue_files_load(&rt->queue_files, on_file, &all);
     qsort(all.items, all.n, sizeof *all.items, by_time);
     for (size_t i = 0; i < all.n; i++)
-        hold(rt, all.items[i]);
+        restore_message(rt, all.items[i]);
     if (all.n > 0)
         log_info(rt->deps.log, "runtime", "%zu queued messages restored", all.n);
     arena_done(&all.arena);
@@ -132,7 +135,7 @@ void queue_release(struct runtime *rt)
     }
 }
 
-/* The server may have ended between the message and the end of its file. */
+/* The server may have ended after the message was appended and before its file was removed. */
 bool queue_was_sent(const struct turn *t)
 {
     if (!t->is_restored)

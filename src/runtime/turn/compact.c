@@ -1,11 +1,25 @@
+/* compact.c - the older messages of a long conversation are replaced by a summary.
+ *
+ *   compact_if_needed --> no cut is due ----------------------------------------> then(t)
+ *                 |                                                                 ^
+ *                 v                                                                 |
+ *          compaction_start --> model call --> on_summary_done: append the summary -+
+ *                                        +---> on_summary_fail, on_summary_timeout, +
+ *                                              compact_abandon: append nothing -----+
+ *
+ * t->compaction is set from compaction_start to compaction_finish, which is called exactly once
+ * and continues the turn. A compaction never refuses a turn: without a summary the model gets the
+ * long conversation, and its provider decides. */
 #include "runtime/turn/compact.h"
+
+#include <assert.h>
 
 #include "base/utf8.h"
 #include "runtime/history/escape.h"
 #include "runtime/history/usage_event.h"
 #include "runtime/prompt/prompt.h"
 
-#define CONTEXT_DEFAULT 128000 /* tokens, for models nothing is known of */
+#define CONTEXT_DEFAULT 128000 /* tokens, for models whose window is unknown */
 #define RESERVE_TOKENS  8192   /* prompt and tools */
 #define SUMMARY_TOKENS  2048
 #define SUMMARY_MAX     (64u * 1024)
@@ -49,7 +63,8 @@ static int64_t budget(const struct turn *t)
     return n > 1000 ? n : 1000;
 }
 
-/* Index of the first message to keep: a user's, with enough behind it; 0 = do not cut. */
+/* Index of the first message to keep, which must be a user's; 0 = do not cut. Goes back from the
+ * newest message until `keep` tokens are passed, but keeps COMPACT_KEEP_MESSAGES in any case. */
 static size_t find_cut(const struct replay *h, const size_t *tokens, int64_t keep)
 {
     size_t cut = 0;
@@ -62,7 +77,7 @@ static size_t find_cut(const struct replay *h, const size_t *tokens, int64_t kee
         if (h->messages[i - 1].role == REPLAY_USER && is_enough)
             cut = i - 1;
     }
-    return cut > h->compacted + 1 ? cut : 0; /* summarising nothing is no progress */
+    return cut > h->compacted + 1 ? cut : 0; /* a summary of one message gains nothing */
 }
 
 /* ---- the summary ---- */
@@ -96,10 +111,11 @@ static str summary_prompt(struct arena *a, const struct replay *h, size_t cut)
     return s;
 }
 
-static void finish(struct compaction *c)
+static void compaction_finish(struct compaction *c)
 {
     struct turn *t = c->turn;
     void (*then)(struct turn *) = c->then;
+    assert(t->compaction == c && !c->call);
     timer_stop(&c->timeout);
     buf_done(&c->text);
     t->compaction = NULL;
@@ -124,31 +140,32 @@ static str compacted_event(struct arena *a, const struct compaction *c)
     return s;
 }
 
-static void on_text(void *ctx, str delta)
+static void on_summary_text(void *ctx, str delta)
 {
     struct compaction *c = ctx;
     buf_add_str(&c->text, delta);
 }
 
-static void on_done(void *ctx, const struct llm_result *r)
+static void on_summary_done(void *ctx, const struct llm_result *r)
 {
     struct compaction *c = ctx;
     struct turn *t = c->turn;
     c->call = NULL;
+    /* The call is billed whether its answer can be used or not. */
     str lines[2] = {usage_event(&t->arena, "compaction", r->model, &r->usage, r->ms)};
     size_t n = 1;
     if (str_trim(buf_str(&c->text)).n > 0)
         lines[n++] = compacted_event(&t->arena, c);
     turn_append(t, lines, n, NULL, NULL);
-    finish(c);
+    compaction_finish(c);
 }
 
-static void on_fail(void *ctx, const struct llm_failure *f)
+static void on_summary_fail(void *ctx, const struct llm_failure *f)
 {
     struct compaction *c = ctx;
     c->call = NULL;
     log_warn(c->turn->rt->deps.log, "runtime", "the conversation is not compacted: %s", f->err.msg);
-    finish(c);
+    compaction_finish(c);
 }
 
 void compact_abandon(struct turn *t)
@@ -157,10 +174,11 @@ void compact_abandon(struct turn *t)
     if (!c)
         return;
     llm_cancel(c->call);
-    finish(c);
+    c->call = NULL;
+    compaction_finish(c);
 }
 
-static void on_timeout(void *ctx)
+static void on_summary_timeout(void *ctx)
 {
     struct compaction *c = ctx;
     log_warn(c->turn->rt->deps.log, "runtime",
@@ -168,17 +186,19 @@ static void on_timeout(void *ctx)
     compact_abandon(c->turn);
 }
 
-static void start(struct turn *t, const struct replay *h, size_t cut, void (*then)(struct turn *))
+static void compaction_start(struct turn *t, const struct replay *h, size_t cut,
+                             void (*then)(struct turn *))
 {
     static const struct llm_events EVENTS = {
-        .on_text = on_text, .on_done = on_done, .on_fail = on_fail};
+        .on_text = on_summary_text, .on_done = on_summary_done, .on_fail = on_summary_fail};
+    assert(!t->compaction && cut > h->compacted && cut < h->n);
     struct compaction *c = xcalloc(1, sizeof *c);
     c->turn = t;
     c->then = then;
     c->kept = h->n - cut;
     c->summarised = cut - h->compacted;
     buf_init(&c->text, SUMMARY_MAX);
-    timer_init(&c->timeout, t->rt->deps.loop, on_timeout, c);
+    timer_init(&c->timeout, t->rt->deps.loop, on_summary_timeout, c);
     timer_start(&c->timeout, TIMEOUT_MS);
     t->compaction = c;
 
@@ -194,13 +214,13 @@ static void start(struct turn *t, const struct replay *h, size_t cut, void (*the
     c->call = llm_start(t->rt->deps.llm, fast.n > 0 ? fast : t->model, &req, &EVENTS, c);
 }
 
-/* Cheap, and never too low: a message is never longer than its line. */
+/* A cheap estimate that is never too low: a message is not longer than its line. */
 static bool may_be_long(const struct transcript *t, int64_t limit)
 {
     return (int64_t)(t->bytes / 4) > limit;
 }
 
-/* The provider said so, whatever our estimate is. */
+/* The provider refused the last request as too long, whatever our estimate is. */
 static bool was_too_long(const struct replay *h)
 {
     return h->n > 0 && str_eq(h->messages[h->n - 1].error_type, STR("context_too_long"));
@@ -216,7 +236,7 @@ static size_t choose_cut(struct turn *t, const struct replay *h)
     for (size_t i = h->compacted; i < h->n; i++)
         total += (int64_t)(tokens[i] = message_tokens(&a, &h->messages[i]));
     if (is_forced && total < all)
-        all = total;
+        all = total; /* the real window is smaller than the table says */
     size_t cut = 0;
     if (is_forced || total > all * COMPACT_TRIGGER_PERCENT / 100)
         cut = find_cut(h, tokens, all * COMPACT_KEEP_PERCENT / 100);
@@ -225,7 +245,7 @@ static size_t choose_cut(struct turn *t, const struct replay *h)
 }
 
 /* Where to cut; 0 = nothing to do. */
-static size_t find_work(struct turn *t)
+static size_t find_due_cut(struct turn *t)
 {
     const struct replay *h = transcript_replay(t->transcript);
     int64_t trigger = budget(t) * COMPACT_TRIGGER_PERCENT / 100;
@@ -235,14 +255,14 @@ static size_t find_work(struct turn *t)
 
 bool compact_is_due(struct turn *t)
 {
-    return find_work(t) > 0;
+    return find_due_cut(t) > 0;
 }
 
 void compact_if_needed(struct turn *t, void (*then)(struct turn *t))
 {
-    size_t cut = find_work(t);
+    size_t cut = find_due_cut(t);
     if (cut > 0)
-        start(t, transcript_replay(t->transcript), cut, then);
+        compaction_start(t, transcript_replay(t->transcript), cut, then);
     else
         then(t);
 }

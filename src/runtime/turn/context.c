@@ -22,7 +22,8 @@ struct builder {
     bool has_several_people;
 };
 
-static void add(struct builder *b, enum llm_role role, const struct llm_block *blocks, size_t n)
+static void add_llm_message(struct builder *b, enum llm_role role, const struct llm_block *blocks,
+                            size_t n)
 {
     if (n > 0)
         b->messages[b->n++] = (struct llm_message){role, blocks, n};
@@ -126,7 +127,7 @@ static void user(struct builder *b, const struct replay_message *m)
     if (b->has_several_people && text.n > 0 && m->user_id.n > 0)
         text = arena_printf(b->a, "[%.*s] %.*s", STR_ARG(m->user_id), STR_ARG(text));
     *block = text_block(text);
-    add(b, LLM_USER, block, block->text.n > 0 ? 1 : 0);
+    add_llm_message(b, LLM_USER, block, block->text.n > 0 ? 1 : 0);
 }
 
 static struct llm_block call_block(struct arena *a, const struct replay_tool *t)
@@ -163,17 +164,17 @@ static void assistant(struct builder *b, const struct replay_message *m)
     }
     while (call < m->ntools)
         blocks[n++] = call_block(b->a, &m->tools[call++]);
-    add(b, LLM_ASSISTANT, blocks, n);
+    add_llm_message(b, LLM_ASSISTANT, blocks, n);
     for (size_t i = 0; i < m->ntools; i++)
         results[i] = result_block(b->a, &m->tools[i]);
-    add(b, LLM_USER, results, m->ntools);
+    add_llm_message(b, LLM_USER, results, m->ntools);
 }
 
-static void add_text(struct builder *b, enum llm_role role, str text)
+static void add_text_message(struct builder *b, enum llm_role role, str text)
 {
     struct llm_block *block = ARENA_NEW(b->a, struct llm_block);
     *block = text_block(text);
-    add(b, role, block, 1);
+    add_llm_message(b, role, block, 1);
 }
 
 /* An answer that was cut off and is to go on (or did): models want a user's word between. */
@@ -214,20 +215,20 @@ int context_messages(struct arena *a, const struct replay *r, const struct llm_m
     struct builder b = {.a = a, .messages = arena_array(a, 3 * r->n + 2, sizeof *b.messages)};
     b.has_several_people = has_several_people(r);
     if (r->summary.n > 0) {
-        add_text(&b, LLM_USER, summary_text(a, r));
-        add_text(&b, LLM_ASSISTANT, UNDERSTOOD);
+        add_text_message(&b, LLM_USER, summary_text(a, r));
+        add_text_message(&b, LLM_ASSISTANT, UNDERSTOOD);
     }
     size_t first = r->summary.n > 0 ? r->compacted : 0;
     for (size_t i = first; i < r->n; i++) {
         const struct replay_message *m = &r->messages[i];
         if (m->role == REPLAY_USER && i > first && r->messages[i - 1].role == REPLAY_USER)
-            add_text(&b, LLM_ASSISTANT, NO_ANSWER);
+            add_text_message(&b, LLM_ASSISTANT, NO_ANSWER);
         if (m->role == REPLAY_USER)
             user(&b, m);
         else
             assistant(&b, m);
         if (needs_continuing(r, i))
-            add_text(&b, LLM_USER, GO_ON);
+            add_text_message(&b, LLM_USER, GO_ON);
     }
     if (b.n == 0)
         return err_set(e, -EINVAL, "the conversation has no message to answer");

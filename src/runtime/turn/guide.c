@@ -38,7 +38,7 @@ void guides_done(struct guides *g)
     map_done(&g->by_app);
 }
 
-static void keep(struct guides *all, str key, str text)
+static void keep_guide(struct guides *all, str key, str text)
 {
     if (map_len(&all->by_app) >= GUIDES_MAX) {
         guides_done(all);
@@ -80,17 +80,17 @@ static str text_of(const struct mcp_reply *r)
     return STR_NONE;
 }
 
-static void on_read(void *ctx, const struct mcp_reply *r)
+static void on_guide_read(void *ctx, const struct mcp_reply *r)
 {
     struct guide_reading *g = ctx;
-    keep(&g->turn->rt->guides, g->key, text_of(r));
+    keep_guide(&g->turn->rt->guides, g->key, text_of(r));
     give(g->turn, text_of(r));
     g->then(g->turn);
 }
 
 static void read_guide(struct turn *t, struct bundle *b, str key, void (*then)(struct turn *t))
 {
-    static const struct mcp_call_events EVENTS = {.done = on_read};
+    static const struct mcp_call_events EVENTS = {.done = on_guide_read};
     struct arena *a = &t->arena;
     struct guide_reading *g = ARENA_NEW(a, struct guide_reading);
     struct json *params = json_new(a, JSON_OBJECT);

@@ -42,7 +42,7 @@ static void add_message(struct turn *t)
     turn_join_authors(t);
 }
 
-static int build(struct turn *t, struct composed *c, struct preview *ret, struct err *e)
+static int build_preview(struct turn *t, struct composed *c, struct preview *ret, struct err *e)
 {
     struct arena *a = &t->arena;
     const struct runtime_deps *d = &t->rt->deps;
@@ -70,7 +70,7 @@ void preview_finish(struct turn *t)
     if (t->skills)
         p.match = skills_match(turn_skills(t), &t->arena, t->message);
     add_message(t);
-    if (build(t, &parts, &p, &e) < 0) {
+    if (build_preview(t, &parts, &p, &e) < 0) {
         turn_refuse(t, TURN_BAD_REQUEST, &e);
         return;
     }

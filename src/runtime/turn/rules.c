@@ -62,7 +62,7 @@ static struct rule_change *change_new(struct runtime *rt, rule_changed_fn fn, vo
     return c;
 }
 
-static void finish(struct rule_change *c)
+static void rule_change_finish(struct rule_change *c)
 {
     struct runtime *rt = c->rt;
     if (c->fn)
@@ -86,7 +86,7 @@ static void write_rules(struct job *j) /* pool thread */
     (void)settings_set_members(c->rt->deps.settings_path, "permissions", c->section, &c->err);
 }
 
-static void on_written(struct job *j)
+static void on_rules_written(struct job *j)
 {
     struct rule_change *c = CONTAINER_OF(j, struct rule_change, job);
     struct runtime *rt = c->rt;
@@ -97,7 +97,7 @@ static void on_written(struct job *j)
         struct rule_change *next = LIST_ENTRY(rt->rule_changes.next, struct rule_change, node);
         pool_submit(rt->deps.pool, &next->job);
     }
-    finish(c);
+    rule_change_finish(c);
 }
 
 struct rule_change *runtime_set_permissions(struct runtime *rt, const struct json *section,
@@ -106,7 +106,7 @@ struct rule_change *runtime_set_permissions(struct runtime *rt, const struct jso
     struct rule_change *c = change_new(rt, fn, ctx);
     bool is_first = list_empty(&rt->rule_changes);
     c->section = json_clone(&c->arena, section);
-    c->job = (struct job){.work = write_rules, .done = on_written};
+    c->job = (struct job){.work = write_rules, .done = on_rules_written};
     list_push(&rt->rule_changes, &c->node);
     if (is_first)
         pool_submit(rt->deps.pool, &c->job);
@@ -115,14 +115,14 @@ struct rule_change *runtime_set_permissions(struct runtime *rt, const struct jso
 
 /* ---- stored consents ---- */
 
-static void on_saved(void *ctx)
+static void on_consents_saved(void *ctx)
 {
     struct rule_change *c = ctx;
     if (c->save.has_failed)
         err_set(&c->err, -EIO,
                 "The permission is removed, but this could not be saved. After a restart it is "
                 "valid again.");
-    finish(c);
+    rule_change_finish(c);
 }
 
 struct rule_change *runtime_withdraw_consent(struct runtime *rt, str user_id, str tool,
@@ -131,7 +131,7 @@ struct rule_change *runtime_withdraw_consent(struct runtime *rt, str user_id, st
     if (!consents_remove(&rt->consents, user_id, tool))
         return NULL;
     struct rule_change *c = change_new(rt, fn, ctx);
-    consents_save(&rt->consents, &c->save, on_saved, c);
+    consents_save(&rt->consents, &c->save, on_consents_saved, c);
     return c;
 }
 
@@ -140,5 +140,5 @@ void runtime_forget_user(struct runtime *rt, str user_id)
     if (!consents_remove_user(&rt->consents, user_id))
         return;
     struct rule_change *c = change_new(rt, NULL, NULL);
-    consents_save(&rt->consents, &c->save, on_saved, c);
+    consents_save(&rt->consents, &c->save, on_consents_saved, c);
 }

@@ -79,7 +79,7 @@ static void on_titled(void *ctx, const struct err *err, const struct conv *c)
     title_free(t);
 }
 
-static void save(struct title *t, str title)
+static void save_title(struct title *t, str title)
 {
     timer_stop(&t->timeout);
     if (title.n == 0)
@@ -100,33 +100,33 @@ static void record_usage(struct title *t, const struct llm_result *r)
     store_append(t->rt->deps.store, t->conversation_id, &line, 1, on_recorded, t->rt->deps.log);
 }
 
-static void on_text(void *ctx, str delta)
+static void on_title_text(void *ctx, str delta)
 {
     struct title *t = ctx;
     buf_add_str(&t->text, delta);
 }
 
-static void on_done(void *ctx, const struct llm_result *r)
+static void on_title_done(void *ctx, const struct llm_result *r)
 {
     struct title *t = ctx;
     t->call = NULL;
     record_usage(t, r);
-    save(t, clean(buf_str(&t->text)));
+    save_title(t, clean(buf_str(&t->text)));
 }
 
-static void on_fail(void *ctx, const struct llm_failure *f)
+static void on_title_fail(void *ctx, const struct llm_failure *f)
 {
     struct title *t = ctx;
     t->call = NULL;
-    save(t, STR_NONE);
+    save_title(t, STR_NONE);
 }
 
-static void on_timeout(void *ctx)
+static void on_title_timeout(void *ctx)
 {
     struct title *t = ctx;
     llm_cancel(t->call);
     t->call = NULL;
-    save(t, STR_NONE);
+    save_title(t, STR_NONE);
 }
 
 static str prompt_text(struct arena *a, str user_text, str answer)
@@ -155,7 +155,7 @@ static bool is_under_way(const struct runtime *rt, str conversation_id)
 void title_start(struct runtime *rt, str conversation_id, str model, str user_text, str answer)
 {
     static const struct llm_events EVENTS = {
-        .on_text = on_text, .on_done = on_done, .on_fail = on_fail};
+        .on_text = on_title_text, .on_done = on_title_done, .on_fail = on_title_fail};
     if (rt->on_stopped || is_under_way(rt, conversation_id))
         return;
     struct title *t = xcalloc(1, sizeof *t);
@@ -164,7 +164,7 @@ void title_start(struct runtime *rt, str conversation_id, str model, str user_te
     buf_init(&t->text, 4096);
     t->conversation_id = arena_str(&t->arena, conversation_id);
     t->user_text = arena_str(&t->arena, user_text);
-    timer_init(&t->timeout, rt->deps.loop, on_timeout, t);
+    timer_init(&t->timeout, rt->deps.loop, on_title_timeout, t);
     timer_start(&t->timeout, TITLE_TIMEOUT_MS);
     list_push(&rt->titles, &t->node);
 

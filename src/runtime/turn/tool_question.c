@@ -67,7 +67,7 @@ static void begin_line(struct json_writer *w, struct buf *b, const char *type,
     jw_kstr(w, "runId", str_from(q->turn->run_id));
 }
 
-static void record(const struct tool_question *q, struct json_writer *w, struct buf *b)
+static void record_event(const struct tool_question *q, struct json_writer *w, struct buf *b)
 {
     jw_end(w);
     if (!buf_failed(b))
@@ -81,7 +81,7 @@ static void record_question(const struct tool_question *q)
     struct buf b;
     begin_line(&w, &b, "input.requested", q);
     write_question(&w, q);
-    record(q, &w, &b);
+    record_event(q, &w, &b);
 }
 
 static void record_end(const struct tool_question *q, const char *action, str user_id)
@@ -93,7 +93,7 @@ static void record_end(const struct tool_question *q, const char *action, str us
     jw_kstr(&w, "action", str_from(action));
     if (user_id.n > 0)
         jw_kstr(&w, "userId", user_id);
-    record(q, &w, &b);
+    record_event(q, &w, &b);
 }
 
 /* ---- life ---- */
@@ -106,8 +106,8 @@ static void tool_question_free(struct tool_question *q)
     free(q);
 }
 
-static void settle(struct tool_question *q, enum tool_question_action action,
-                   const struct json *content)
+static void settle_question(struct tool_question *q, enum tool_question_action action,
+                            const struct json *content)
 {
     q->fn(q->ctx, action, content);
     tool_question_free(q);
@@ -124,7 +124,7 @@ static bool is_watched(const struct tool_question *q)
 }
 
 /* Looks now and then whether anybody is there to answer. */
-static void on_tick(void *ctx)
+static void on_question_tick(void *ctx)
 {
     struct tool_question *q = ctx;
     q->waited_ms += TOOL_QUESTION_ALONE_MS;
@@ -133,7 +133,7 @@ static void on_tick(void *ctx)
         return;
     }
     record_end(q, "timeout", STR_NONE);
-    settle(q, TOOL_QUESTION_CANCEL, NULL);
+    settle_question(q, TOOL_QUESTION_CANCEL, NULL);
 }
 
 /* A delegated run has a log of its own that nobody watches. */
@@ -175,7 +175,7 @@ struct tool_question *tool_question_open(void *tool_host, const struct tool_ques
         .detail = q->detail ? json_clone(a, q->detail) : NULL,
     };
     random_id("input", own->id);
-    timer_init(&own->timeout, t->rt->deps.loop, on_tick, own);
+    timer_init(&own->timeout, t->rt->deps.loop, on_question_tick, own);
     timer_start(&own->timeout, TOOL_QUESTION_ALONE_MS);
     list_push(&t->rt->tool_questions, &own->node);
     record_question(own);
@@ -193,7 +193,7 @@ void tool_questions_drop(struct turn *t)
     LIST_FOREACH (n, &t->rt->tool_questions) {
         struct tool_question *q = LIST_ENTRY(n, struct tool_question, node);
         if (q->turn == t)
-            settle(q, TOOL_QUESTION_CANCEL, NULL);
+            settle_question(q, TOOL_QUESTION_CANCEL, NULL);
     }
 }
 
@@ -273,6 +273,6 @@ int tool_question_answer(struct runtime *rt, str conversation_id, str input_id, 
             return r;
     }
     record_end(q, ACTIONS[action], user_id);
-    settle(q, action, full);
+    settle_question(q, action, full);
     return 0;
 }

@@ -1,6 +1,33 @@
-/* turn.c - from a request to a run: the conversation, access, who is first. */
+/* turn.c - a turn from its request to the start of its run, in the order in which it runs.
+ *
+ *   turn_start
+ *     turn_begin          are the skills up to date?
+ *     on_skills_fresh     is the request valid?
+ *     load_grant          the directory of the sender's terminal; not for an answer
+ *     open_conversation --+-- create_conversation      no conversation id: a new one
+ *                         |     on_created ------------------------------------------> run
+ *                         +-- on_conversation_found    access, model
+ *                               queue_wait             another turn is active (queue.c)
+ *                               recall_history         from the cache and the newest lines, or
+ *                               read_history           page by page
+ *                               history_complete --+-- compact_if_needed (compact.c)
+ *                                                  |   accept_message
+ *                                                  |     on_message_saved ----------> run
+ *                                                  +-- resume_run: an answer
+ *                                                        turn_accept_answer (turn_ask.c)
+ *                                                          on_answer_saved ---------> run
+ *
+ * "run" is turn_start_run() (turn_host.c). Each step calls the next one, waits for a callback that
+ * does, or ends the turn with turn_refuse(). A preview takes the same way as a message and ends in
+ * preview_finish() before anything is appended. create_conversation and on_conversation_found enter
+ * the turn into rt->active, so that at most one turn of a conversation gets further.
+ *
+ * The state (turn.h) is TURN_STARTING up to turn_start_run(), except while the turn is queued.
+ * turn_free() is called exactly once: after a refusal, after the end of the run (turn_host.c), or
+ * when another run took the message. */
 #include "runtime/turn/turn.h"
 
+#include <assert.h>
 #include <errno.h>
 
 #include "base/utf8.h"
@@ -14,237 +41,26 @@
 #define FIRST_EVENTS_MAX   256
 #define TURN_NAME_MAX      256u
 
-static void begin(void *ctx);
-
-void turn_free(struct turn *t)
-{
-    struct runtime *rt = t->rt;
-    tool_questions_drop(t);
-    request_log_forget(t);
-    if (map_get(&rt->active, t->conversation_id) == t)
-        map_del(&rt->active, t->conversation_id);
-    list_del(&t->node);
-    list_del(&t->queue_node);
-    rt->nturns--;
-    if (t->is_parked && !t->is_left)
-        (void)queue_files_remove(&rt->parking, str_from(t->queued_id), NULL, NULL);
-    defer_stop(&t->begin);
-    if (t->conversation_id.n > 0 && !t->on_preview)
-        transcript_cache_give(&rt->transcripts, t->conversation_id, t->transcript);
-    else
-        transcript_free(t->transcript);
-    turn_drop_grant(t);
-    skills_unref(t->skills);
-    actor_unref(t->actor);
-    free(t->edited);
-    arena_done(&t->arena);
-    free(t);
-    runtime_check_stopped(rt);
-}
-
-void turn_refuse(struct turn *t, enum turn_refusal why, const struct err *err)
-{
-    if (t->ev)
-        t->ev->on_refused(t->ctx, why, err);
-    queue_refused(t, why, err);
-    turn_resume_queue(t);
-    turn_free(t);
-}
-
-/* ---- finding or creating the conversation ---- */
-
-/* A conversation goes on with the model that answered last. One that is gone (its provider has no
- * key any more, its server was only found once) must not end the conversation. */
-static str own_model(const struct turn *t, const struct conv *conv)
-{
-    struct err e = {0};
-    str provider, model;
-    str own = !conv ? STR_NONE : conv->last_model.n > 0 ? conv->last_model : conv->model;
-    if (own.n == 0 || llm_resolve(t->rt->deps.llm, own, &provider, &model, &e) == 0)
-        return own;
-    log_warn(t->rt->deps.log, "runtime", "%.*s uses the default model: %s",
-             STR_ARG(t->conversation_id), e.msg);
-    return STR_NONE;
-}
-
-/* `conv`: NULL = a new one. */
-static int choose_model(struct turn *t, const struct conv *conv, struct err *e)
-{
-    struct llm *llm = t->rt->deps.llm;
-    str why, provider, model;
-    if (t->model.n == 0)
-        t->model = arena_str(&t->arena, own_model(t, conv));
-    if (t->model.n == 0)
-        t->model = t->rt->deps.default_model;
-    if (t->model.n == 0)
-        t->model = llm_default_model(llm, &why);
-    int r = llm_resolve(llm, t->model, &provider, &model, e);
-    if (r == 0)
-        t->model = arena_printf(&t->arena, "%.*s:%.*s", STR_ARG(provider), STR_ARG(model));
-    return r;
-}
-
-static void on_created(void *ctx, const struct err *err, const struct conv *conv)
-{
-    struct turn *t = ctx;
-    if (err) {
-        turn_refuse(t, TURN_FAILED, err);
-        return;
-    }
-    transcript_settle(t->transcript, conv->end);
-    turn_start_run(t, NULL, 0);
-}
-
-static const struct json *parent_json(struct turn *t)
-{
-    struct arena *a = &t->arena;
-    if (t->child.depth == 0)
-        return NULL;
-    struct json *p = json_new(a, JSON_OBJECT);
-    json_set(a, p, STR("conversationId"), json_of_str(t->child.parent_conversation_id));
-    json_set(a, p, STR("runId"), json_of_str(t->child.parent_run_id));
-    json_set(a, p, STR("toolCallId"), json_of_str(t->child.parent_call_id));
-    return p;
-}
-
-static void create(struct turn *t)
-{
-    struct err e = {0};
-    if (choose_model(t, NULL, &e) < 0) {
-        turn_refuse(t, TURN_BAD_REQUEST, &e);
-        return;
-    }
-    if (t->on_preview) {
-        preview_finish(t);
-        return;
-    }
-    char id[RANDOM_ID_MAX];
-    random_id("conv", id);
-    t->conversation_id = arena_str(&t->arena, str_from(id));
-    t->is_new = t->is_untitled = true;
-    map_put(&t->rt->active, t->conversation_id, t);
-    turn_match_skill(t);
-    str events[2] = {turn_message_event(t, STR_NONE), turn_run_start_event(t, STR_NONE)};
-    struct conv_create spec = {
-        .id = t->conversation_id,
-        .owner_id = t->child.depth > 0 ? t->child.owner_id : actor_user(t->actor),
-        .channel = t->channel,
-        .metadata = t->metadata,
-        .parent = parent_json(t),
-        .events = events,
-        .nevents = ARRAY_LEN(events),
-    };
-    for (size_t i = 0; i < spec.nevents; i++)
-        transcript_add(t->transcript, events[i]);
-    store_create(t->rt->deps.store, &spec, on_created, t);
-}
-
-/* The model is asked only once the message is safe. */
-static void on_message_saved(void *ctx, const struct err *err)
-{
-    struct turn *t = ctx;
-    if (err) {
-        turn_refuse(t, TURN_FAILED, err);
-        return;
-    }
-    queue_taken(t);
-    turn_start_run(t, NULL, 0);
-}
-
-static void accept_message(struct turn *t)
-{
-    str lines[FIRST_EVENTS_MAX];
-    size_t n = turn_decline_open(t, transcript_replay(t->transcript), lines, FIRST_EVENTS_MAX - 2);
-    turn_match_skill(t);
-    lines[n++] = turn_message_event(t, str_from(t->queued_id));
-    turn_join_authors(t);
-    lines[n++] = turn_run_start_event(t, STR_NONE);
-    turn_append(t, lines, n, on_message_saved, t);
-}
-
-static void drop_sent(struct turn *t)
-{
-    queue_taken(t);
-    turn_resume_queue(t);
-    turn_free(t);
-}
-
-/* The skills of the terminal's directory come back with the run that asked. */
-static void resume(struct turn *t)
-{
-    struct dir_grant g = setting_grant(t, &transcript_replay(t->transcript)->ask);
-    turn_load_grant(t, &g, false, turn_accept_answer);
-}
-
-static void history_read(struct turn *t)
-{
-    if (t->on_preview)
-        preview_finish(t);
-    else if (queue_was_sent(t))
-        drop_sent(t);
-    else if (t->answer.ask_id.n > 0)
-        resume(t);
-    else
-        compact_if_needed(t, accept_message);
-}
-
+/* The steps, in their order. */
+static void turn_begin(void *ctx);
+static void on_skills_fresh(void *ctx);
+static void load_grant(struct turn *t);
+static void open_conversation(struct turn *t);
+static void create_conversation(struct turn *t);
+static void on_created(void *ctx, const struct err *err, const struct conv *conv);
+static void on_conversation_found(void *ctx, const struct err *err, const struct conv *conv);
+static void recall_history(struct turn *t);
+static void on_newer_lines(void *ctx, const struct err *err, const struct store_page *page);
 static void read_history(struct turn *t, store_pos before);
+static void on_history(void *ctx, const struct err *err, const struct store_page *page);
+static void history_complete(struct turn *t);
+static void resume_run(struct turn *t);
+static void accept_message(struct turn *t);
+static void on_message_saved(void *ctx, const struct err *err);
 
-static void on_history(void *ctx, const struct err *err, const struct store_page *page)
-{
-    struct turn *t = ctx;
-    if (err) {
-        turn_refuse(t, TURN_FAILED, err);
-        return;
-    }
-    transcript_prepend(t->transcript, page);
-    bool is_enough =
-        page->reached_start || page->n == 0 || t->transcript->bytes >= HISTORY_BYTES_MAX;
-    if (is_enough)
-        history_read(t);
-    else
-        read_history(t, page->start);
-}
+/* ---- the request ---- */
 
-static void read_history(struct turn *t, store_pos before)
-{
-    struct store_range range = {
-        .backwards = true,
-        .before = before,
-        .max_events = 100000,
-        .max_bytes = HISTORY_PAGE_BYTES,
-        .with_blobs = true,
-    };
-    store_read(t->rt->deps.store, t->conversation_id, &range, on_history, t);
-}
-
-static void on_news(void *ctx, const struct err *err, const struct store_page *page)
-{
-    struct turn *t = ctx;
-    if (!err && transcript_catch_up(t->transcript, page)) {
-        history_read(t);
-        return;
-    }
-    transcript_free(t->transcript);
-    t->transcript = transcript_new();
-    read_history(t, 0);
-}
-
-/* What the last turn left is taken up again, if the log still agrees with it. */
-static void recall_history(struct turn *t)
-{
-    struct transcript *kept = transcript_cache_take(&t->rt->transcripts, t->conversation_id);
-    if (!kept) {
-        read_history(t, 0);
-        return;
-    }
-    transcript_free(t->transcript);
-    t->transcript = kept;
-    struct store_range range = {.after = kept->known, .max_bytes = HISTORY_PAGE_BYTES};
-    store_read(t->rt->deps.store, t->conversation_id, &range, on_news, t);
-}
-
-static struct json_strs copy_strs(struct arena *a, struct json_strs in)
+static struct json_strs copy_globs(struct arena *a, struct json_strs in)
 {
     if (!in.items)
         return in;
@@ -253,128 +69,6 @@ static struct json_strs copy_strs(struct arena *a, struct json_strs in)
         out.items[i] = arena_str(a, in.items[i]);
     return out;
 }
-
-static bool may(struct turn *t, const struct conv *conv, enum conv_right right)
-{
-    return queue_still_member(t) && actor_allows(t->actor, &conv->acl, right);
-}
-
-/* A conversation with an answer and without a title: the program ended before the title came. */
-static void want_title(struct turn *t, const struct conv *conv)
-{
-    bool has_answer = conv->message_count > 1 && t->message.n > 0;
-    t->is_untitled = conv->title.n == 0 && !has_answer;
-    if (conv->title.n == 0 && has_answer && t->child.depth == 0)
-        title_start(t->rt, t->conversation_id, t->model, conv->preview, STR_NONE);
-}
-
-static void on_found(void *ctx, const struct err *err, const struct conv *conv)
-{
-    struct turn *t = ctx;
-    struct err e = {0};
-    struct turn *busy = map_get(&t->rt->active, t->conversation_id);
-    if (!err)
-        t->owner_id = arena_str(&t->arena, conv->acl.owner_id);
-    if (!err && conv->acl.is_shared)
-        t->participants = copy_strs(&t->arena, conv->acl.participants);
-    bool is_absent = err && (err->code == -ENOENT || err->code == -EINVAL);
-    bool is_sealed = !err && conv->acl.is_sealed && actor_is_admin(t->actor);
-    if (is_sealed) {
-        err_set(&e, -EIO,
-                "The first line of the log of '%.*s' is damaged: it can be read and "
-                "forked, but not continued.",
-                STR_ARG(t->conversation_id));
-        turn_refuse(t, TURN_FAILED, &e);
-    } else if (is_absent || (!err && !may(t, conv, CONV_VIEW))) {
-        err_set(&e, -ENOENT, "There is no conversation '%.*s'.", STR_ARG(t->conversation_id));
-        if (err)
-            transcript_free(transcript_cache_take(&t->rt->transcripts, t->conversation_id));
-        turn_refuse(t, TURN_NOT_FOUND, &e);
-    } else if (!err && !may(t, conv, CONV_SEND)) {
-        err_set(&e, -EACCES, "%s", access_reason(CONV_SEND));
-        turn_refuse(t, TURN_FORBIDDEN, &e);
-    } else if (err) {
-        turn_refuse(t, TURN_FAILED, err);
-    } else if (choose_model(t, conv, &e) < 0) {
-        turn_refuse(t, TURN_BAD_REQUEST, &e);
-    } else if (t->on_preview) {
-        read_history(t, 0);
-    } else if (busy && busy != t) {
-        queue_wait(t, busy);
-    } else {
-        map_put(&t->rt->active, t->conversation_id, t);
-        want_title(t, conv);
-        recall_history(t);
-    }
-}
-
-/* Names go into every event and onto terminals. */
-static bool is_name(str s)
-{
-    for (size_t i = 0; i < s.n; i++)
-        if ((unsigned char)s.p[i] < 0x20 || s.p[i] == 0x7f)
-            return false;
-    return s.n <= TURN_NAME_MAX;
-}
-
-int turn_check_message(str message, struct err *e)
-{
-    if (str_trim(message).n == 0)
-        return err_set(e, -EINVAL, "The message is empty.");
-    if (message.n > TURN_MESSAGE_MAX)
-        return err_set(e, -EINVAL, "The message has %zu bytes; the limit is %u.", message.n,
-                       TURN_MESSAGE_MAX);
-    if (!utf8_valid(message))
-        return err_set(e, -EINVAL, "The message is not valid UTF-8.");
-    return 0;
-}
-
-static bool check_request(const struct turn *t, struct err *e)
-{
-    if (!is_name(t->model) || !is_name(t->channel))
-        return err_set(e, -EINVAL,
-                       "The names of model and channel have at most %u bytes and no "
-                       "control characters.",
-                       TURN_NAME_MAX) == 0;
-    if (t->answer.ask_id.n > 0 && t->conversation_id.n == 0)
-        return err_set(e, -EINVAL, "An answer needs the conversation of its question.") == 0;
-    if (t->answer.ask_id.n > 0)
-        return true;
-    return turn_check_message(t->message, e) == 0;
-}
-
-static void open_conversation(struct turn *t)
-{
-    if (t->conversation_id.n == 0)
-        create(t);
-    else
-        store_get(t->rt->deps.store, t->conversation_id, on_found, t);
-}
-
-static void load_grant(struct turn *t)
-{
-    turn_load_grant(t, &t->actor->grant, true, open_conversation);
-}
-
-static void on_skills_fresh(void *ctx)
-{
-    struct turn *t = ctx;
-    struct err e = {0};
-    if (!check_request(t, &e))
-        turn_refuse(t, TURN_BAD_REQUEST, &e);
-    else if (t->answer.ask_id.n > 0) /* that of the question counts */
-        open_conversation(t);
-    else
-        guide_load(t, load_grant);
-}
-
-static void begin(void *ctx)
-{
-    struct turn *t = ctx;
-    skill_watch_check(t->rt->watch, &t->check, false, on_skills_fresh, t);
-}
-
-/* ---- the request ---- */
 
 static void copy_child(struct turn *t, const struct turn_child *c)
 {
@@ -399,7 +93,7 @@ static void copy_request(struct turn *t, const struct turn_request *req)
     t->model = arena_str(a, req->model);
     t->channel = arena_str(a, req->channel);
     t->answered_by = arena_str(a, actor_user(req->actor));
-    t->auto_allow = copy_strs(a, req->auto_allow);
+    t->auto_allow = copy_globs(a, req->auto_allow);
     t->metadata = req->metadata ? json_clone(a, req->metadata) : NULL;
     t->answer = req->answer;
     t->answer.ask_id = arena_str(a, req->answer.ask_id);
@@ -422,6 +116,25 @@ static struct turn_limits limits_now(const struct config *c)
     };
 }
 
+#define TO(state) (1u << (state))
+
+/* The arrows of the diagram in turn.h. */
+static const unsigned TRANSITIONS[] = {
+    [TURN_STARTING] = TO(TURN_RUNNING) | TO(TURN_STORING) | TO(TURN_HELD) | TO(TURN_QUEUED),
+    [TURN_STORING] = TO(TURN_QUEUED) | TO(TURN_STEERING) | TO(TURN_STARTING),
+    [TURN_HELD] = TO(TURN_STARTING),
+    [TURN_QUEUED] = TO(TURN_STARTING) | TO(TURN_HELD),
+    [TURN_STEERING] = TO(TURN_STARTING),
+    [TURN_RUNNING] = 0,
+};
+
+void turn_enter(struct turn *t, enum turn_state state)
+{
+    assert(TRANSITIONS[t->state] & TO(state));
+    assert(!t->run); /* a run begins in the last state */
+    t->state = state;
+}
+
 struct turn *turn_new(struct runtime *rt, const struct turn_request *req,
                       const struct turn_events *ev, void *ctx)
 {
@@ -440,16 +153,384 @@ struct turn *turn_new(struct runtime *rt, const struct turn_request *req,
     random_id("run", t->run_id);
     list_push(&rt->turns, &t->node);
     rt->nturns++;
-    defer_init(&t->begin, begin, t);
+    defer_init(&t->begin, turn_begin, t);
     return t;
 }
 
+/* Deferred, so that the caller has the turn before any of its events. */
 struct turn *turn_start(struct runtime *rt, const struct turn_request *req,
                         const struct turn_events *ev, void *ctx)
 {
     struct turn *t = turn_new(rt, req, ev, ctx);
     defer_start(rt->deps.loop, &t->begin);
     return t;
+}
+
+/* ---- what can be refused without reading anything ---- */
+
+static void turn_begin(void *ctx)
+{
+    struct turn *t = ctx;
+    assert(t->state == TURN_STARTING && !t->run);
+    skill_watch_check(t->rt->watch, &t->check, false, on_skills_fresh, t);
+}
+
+/* Names become part of every event and are printed on terminals. */
+static bool is_valid_name(str s)
+{
+    for (size_t i = 0; i < s.n; i++)
+        if ((unsigned char)s.p[i] < 0x20 || s.p[i] == 0x7f)
+            return false;
+    return s.n <= TURN_NAME_MAX;
+}
+
+int turn_check_message(str message, struct err *e)
+{
+    if (str_trim(message).n == 0)
+        return err_set(e, -EINVAL, "The message is empty.");
+    if (message.n > TURN_MESSAGE_MAX)
+        return err_set(e, -EINVAL, "The message has %zu bytes; the limit is %u.", message.n,
+                       TURN_MESSAGE_MAX);
+    if (!utf8_valid(message))
+        return err_set(e, -EINVAL, "The message is not valid UTF-8.");
+    return 0;
+}
+
+static bool check_request(const struct turn *t, struct err *e)
+{
+    if (!is_valid_name(t->model) || !is_valid_name(t->channel))
+        return err_set(e, -EINVAL,
+                       "The names of model and channel have at most %u bytes and no "
+                       "control characters.",
+                       TURN_NAME_MAX) == 0;
+    if (t->answer.ask_id.n > 0 && t->conversation_id.n == 0)
+        return err_set(e, -EINVAL, "An answer needs the conversation of its question.") == 0;
+    if (t->answer.ask_id.n > 0)
+        return true;
+    return turn_check_message(t->message, e) == 0;
+}
+
+static void on_skills_fresh(void *ctx)
+{
+    struct turn *t = ctx;
+    struct err e = {0};
+    if (!check_request(t, &e))
+        turn_refuse(t, TURN_BAD_REQUEST, &e);
+    else if (t->answer.ask_id.n > 0) /* guide and directory come from the run that asked */
+        open_conversation(t);
+    else
+        guide_load(t, load_grant);
+}
+
+static void load_grant(struct turn *t)
+{
+    turn_load_grant(t, &t->actor->grant, true, open_conversation);
+}
+
+static void open_conversation(struct turn *t)
+{
+    if (t->conversation_id.n == 0)
+        create_conversation(t);
+    else
+        store_get(t->rt->deps.store, t->conversation_id, on_conversation_found, t);
+}
+
+/* ---- the model ---- */
+
+/* A conversation continues with the model that answered last. A model that is not available any
+ * more (its provider has no key, its server is not found) must not end the conversation. */
+static str own_model(const struct turn *t, const struct conv *conv)
+{
+    struct err e = {0};
+    str provider, model;
+    str own = !conv ? STR_NONE : conv->last_model.n > 0 ? conv->last_model : conv->model;
+    if (own.n == 0 || llm_resolve(t->rt->deps.llm, own, &provider, &model, &e) == 0)
+        return own;
+    log_warn(t->rt->deps.log, "runtime", "%.*s uses the default model: %s",
+             STR_ARG(t->conversation_id), e.msg);
+    return STR_NONE;
+}
+
+/* `conv`: NULL = a new conversation. */
+static int choose_model(struct turn *t, const struct conv *conv, struct err *e)
+{
+    struct llm *llm = t->rt->deps.llm;
+    str why, provider, model;
+    if (t->model.n == 0)
+        t->model = arena_str(&t->arena, own_model(t, conv));
+    if (t->model.n == 0)
+        t->model = t->rt->deps.default_model;
+    if (t->model.n == 0)
+        t->model = llm_default_model(llm, &why);
+    int r = llm_resolve(llm, t->model, &provider, &model, e);
+    if (r == 0)
+        t->model = arena_printf(&t->arena, "%.*s:%.*s", STR_ARG(provider), STR_ARG(model));
+    return r;
+}
+
+/* ---- a new conversation ---- */
+
+static const struct json *parent_json(struct turn *t)
+{
+    struct arena *a = &t->arena;
+    if (t->child.depth == 0)
+        return NULL;
+    struct json *p = json_new(a, JSON_OBJECT);
+    json_set(a, p, STR("conversationId"), json_of_str(t->child.parent_conversation_id));
+    json_set(a, p, STR("runId"), json_of_str(t->child.parent_run_id));
+    json_set(a, p, STR("toolCallId"), json_of_str(t->child.parent_call_id));
+    return p;
+}
+
+static void create_conversation(struct turn *t)
+{
+    struct err e = {0};
+    if (choose_model(t, NULL, &e) < 0) {
+        turn_refuse(t, TURN_BAD_REQUEST, &e);
+        return;
+    }
+    if (t->on_preview) {
+        preview_finish(t);
+        return;
+    }
+    char id[RANDOM_ID_MAX];
+    random_id("conv", id);
+    t->conversation_id = arena_str(&t->arena, str_from(id));
+    t->is_new = t->is_untitled = true;
+    map_put(&t->rt->active, t->conversation_id, t); /* the id is random: no other turn has it */
+    turn_match_skill(t);
+    str events[2] = {turn_message_event(t, STR_NONE), turn_run_start_event(t, STR_NONE)};
+    struct conv_create spec = {
+        .id = t->conversation_id,
+        .owner_id = t->child.depth > 0 ? t->child.owner_id : actor_user(t->actor),
+        .channel = t->channel,
+        .metadata = t->metadata,
+        .parent = parent_json(t),
+        .events = events,
+        .nevents = ARRAY_LEN(events),
+    };
+    for (size_t i = 0; i < spec.nevents; i++)
+        transcript_add(t->transcript, events[i]);
+    store_create(t->rt->deps.store, &spec, on_created, t);
+}
+
+static void on_created(void *ctx, const struct err *err, const struct conv *conv)
+{
+    struct turn *t = ctx;
+    if (err) {
+        turn_refuse(t, TURN_FAILED, err);
+        return;
+    }
+    transcript_settle(t->transcript, conv->end);
+    turn_start_run(t, NULL, 0);
+}
+
+/* ---- an existing conversation ---- */
+
+/* A queued message may have outlived the membership of its sender. */
+static bool turn_may(struct turn *t, const struct conv *conv, enum conv_right right)
+{
+    return queue_still_member(t) && actor_allows(t->actor, &conv->acl, right);
+}
+
+/* A conversation with an answer but no title: the program ended before the title was stored. */
+static void want_title(struct turn *t, const struct conv *conv)
+{
+    bool has_answer = conv->message_count > 1 && t->message.n > 0;
+    t->is_untitled = conv->title.n == 0 && !has_answer;
+    if (conv->title.n == 0 && has_answer && t->child.depth == 0)
+        title_start(t->rt, t->conversation_id, t->model, conv->preview, STR_NONE);
+}
+
+static void on_conversation_found(void *ctx, const struct err *err, const struct conv *conv)
+{
+    struct turn *t = ctx;
+    struct err e = {0};
+    struct turn *busy = map_get(&t->rt->active, t->conversation_id);
+    if (!err)
+        t->owner_id = arena_str(&t->arena, conv->acl.owner_id);
+    if (!err && conv->acl.is_shared)
+        t->participants = copy_globs(&t->arena, conv->acl.participants);
+    bool is_absent = err && (err->code == -ENOENT || err->code == -EINVAL);
+    bool is_sealed = !err && conv->acl.is_sealed && actor_is_admin(t->actor);
+    if (is_sealed) { /* others get "There is no conversation": its members are not known */
+        err_set(&e, -EIO,
+                "The first line of the log of '%.*s' is damaged: it can be read and "
+                "forked, but not continued.",
+                STR_ARG(t->conversation_id));
+        turn_refuse(t, TURN_FAILED, &e);
+    } else if (is_absent || (!err && !turn_may(t, conv, CONV_VIEW))) {
+        /* The same words in both cases: who may not see it must not learn that it exists. */
+        err_set(&e, -ENOENT, "There is no conversation '%.*s'.", STR_ARG(t->conversation_id));
+        if (err) /* it was deleted: the cached transcript is of no use */
+            transcript_free(transcript_cache_take(&t->rt->transcripts, t->conversation_id));
+        turn_refuse(t, TURN_NOT_FOUND, &e);
+    } else if (!err && !turn_may(t, conv, CONV_SEND)) {
+        err_set(&e, -EACCES, "%s", access_reason(CONV_SEND));
+        turn_refuse(t, TURN_FORBIDDEN, &e);
+    } else if (err) {
+        turn_refuse(t, TURN_FAILED, err);
+    } else if (choose_model(t, conv, &e) < 0) {
+        turn_refuse(t, TURN_BAD_REQUEST, &e);
+    } else if (t->on_preview) {
+        read_history(t, 0); /* beside a turn that is active: a preview changes nothing */
+    } else if (busy && busy != t) {
+        queue_wait(t, busy);
+    } else {
+        map_put(&t->rt->active, t->conversation_id, t);
+        want_title(t, conv);
+        recall_history(t);
+    }
+}
+
+/* ---- its history ---- */
+
+/* Uses the transcript that the last turn left in the cache, if the log still agrees with it: then
+ * only the newer lines are read. */
+static void recall_history(struct turn *t)
+{
+    struct transcript *kept = transcript_cache_take(&t->rt->transcripts, t->conversation_id);
+    if (!kept) {
+        read_history(t, 0);
+        return;
+    }
+    transcript_free(t->transcript);
+    t->transcript = kept;
+    struct store_range range = {.after = kept->known, .max_bytes = HISTORY_PAGE_BYTES};
+    store_read(t->rt->deps.store, t->conversation_id, &range, on_newer_lines, t);
+}
+
+static void on_newer_lines(void *ctx, const struct err *err, const struct store_page *page)
+{
+    struct turn *t = ctx;
+    if (!err && transcript_catch_up(t->transcript, page)) {
+        history_complete(t);
+        return;
+    }
+    transcript_free(t->transcript); /* somebody else wrote messages: read all of it */
+    t->transcript = transcript_new();
+    read_history(t, 0);
+}
+
+static void read_history(struct turn *t, store_pos before)
+{
+    struct store_range range = {
+        .backwards = true,
+        .before = before,
+        .max_events = 100000,
+        .max_bytes = HISTORY_PAGE_BYTES,
+        .with_blobs = true,
+    };
+    store_read(t->rt->deps.store, t->conversation_id, &range, on_history, t);
+}
+
+static void on_history(void *ctx, const struct err *err, const struct store_page *page)
+{
+    struct turn *t = ctx;
+    if (err) {
+        turn_refuse(t, TURN_FAILED, err);
+        return;
+    }
+    transcript_prepend(t->transcript, page);
+    bool is_enough =
+        page->reached_start || page->n == 0 || t->transcript->bytes >= HISTORY_BYTES_MAX;
+    if (is_enough)
+        history_complete(t);
+    else
+        read_history(t, page->start);
+}
+
+/* The server ended after it had appended this message, and before it had removed its file. */
+static void drop_sent(struct turn *t)
+{
+    queue_taken(t);
+    turn_resume_queue(t);
+    turn_free(t);
+}
+
+static void history_complete(struct turn *t)
+{
+    assert(t->state == TURN_STARTING);
+    if (t->on_preview)
+        preview_finish(t);
+    else if (queue_was_sent(t))
+        drop_sent(t);
+    else if (t->answer.ask_id.n > 0)
+        resume_run(t);
+    else
+        compact_if_needed(t, accept_message);
+}
+
+/* ---- the message, or the answer to a question, is accepted ---- */
+
+static void accept_message(struct turn *t)
+{
+    str lines[FIRST_EVENTS_MAX];
+    size_t n = turn_decline_open(t, transcript_replay(t->transcript), lines, FIRST_EVENTS_MAX - 2);
+    turn_match_skill(t);
+    lines[n++] = turn_message_event(t, str_from(t->queued_id));
+    turn_join_authors(t); /* before run.start, which records the actor */
+    lines[n++] = turn_run_start_event(t, STR_NONE);
+    turn_append(t, lines, n, on_message_saved, t);
+}
+
+/* The model is called only when the message is durable. */
+static void on_message_saved(void *ctx, const struct err *err)
+{
+    struct turn *t = ctx;
+    if (err) {
+        turn_refuse(t, TURN_FAILED, err);
+        return;
+    }
+    queue_taken(t);
+    turn_start_run(t, NULL, 0);
+}
+
+/* The skills of the terminal's directory are loaded again, as for the run that asked; then the
+ * answer is checked and appended (turn_ask.c). */
+static void resume_run(struct turn *t)
+{
+    struct dir_grant g = setting_grant(t, &transcript_replay(t->transcript)->ask);
+    turn_load_grant(t, &g, false, turn_accept_answer);
+}
+
+/* ---- the end ---- */
+
+void turn_refuse(struct turn *t, enum turn_refusal why, const struct err *err)
+{
+    assert(!t->run); /* a run has an end of its own */
+    if (t->ev)
+        t->ev->on_refused(t->ctx, why, err);
+    queue_refused(t, why, err);
+    turn_resume_queue(t);
+    turn_free(t);
+}
+
+void turn_free(struct turn *t)
+{
+    struct runtime *rt = t->rt;
+    assert(!t->run && !t->compaction && list_empty(&t->queued));
+    tool_questions_drop(t);
+    request_log_forget(t);
+    if (map_get(&rt->active, t->conversation_id) == t)
+        map_del(&rt->active, t->conversation_id);
+    list_del(&t->node);
+    list_del(&t->queue_node);
+    rt->nturns--;
+    if (t->has_file && !t->keeps_file)
+        (void)queue_files_remove(&rt->queue_files, str_from(t->queued_id), NULL, NULL);
+    defer_stop(&t->begin);
+    if (t->conversation_id.n > 0 && !t->on_preview)
+        transcript_cache_give(&rt->transcripts, t->conversation_id, t->transcript);
+    else
+        transcript_free(t->transcript);
+    turn_drop_grant(t);
+    skills_unref(t->skills);
+    actor_unref(t->actor);
+    free(t->edited);
+    arena_done(&t->arena);
+    free(t);
+    runtime_check_stopped(rt);
 }
 
 void turn_forget(struct turn *t)

@@ -51,7 +51,7 @@ static bool is_always(const struct json *decision)
 }
 
 /* The answer decides on every call that the question showed, and on no other. */
-static bool is_allowed(const struct turn_answer *a, const struct replay *h, str call_id)
+static bool is_call_allowed(const struct turn_answer *a, const struct replay *h, str call_id)
 {
     if (!was_asked(h, call_id))
         return false;
@@ -74,7 +74,7 @@ static size_t pending_calls(struct turn *t, const struct replay *h, struct run_p
         p->id = call->id;
         p->name = call->name;
         p->args = call->input ? json_to_str(&t->arena, call->input) : STR("{}");
-        p->is_allowed = is_allowed(&t->answer, h, call->id);
+        p->is_allowed = is_call_allowed(&t->answer, h, call->id);
         p->was_asked = was_asked(h, call->id);
     }
     return n;
@@ -93,13 +93,13 @@ static const struct toolset_item *rememberable(const struct turn *t, const struc
 static bool is_wanted_always(const struct turn *t, const struct replay *h, const struct json *call)
 {
     str id = json_get_string(call, "id");
-    return json_get_bool(call, "canRemember", true) && is_allowed(&t->answer, h, id) &&
+    return json_get_bool(call, "canRemember", true) && is_call_allowed(&t->answer, h, id) &&
            (t->answer.remember != CONSENT_ONCE || is_always(json_get_str(t->answer.decisions, id)));
 }
 
 /* Consents belong to the person who answers; one for everybody takes an admin. False: there is
  * nothing to remember. */
-static bool remember(struct turn *t, const struct replay *h)
+static bool remember_consents(struct turn *t, const struct replay *h)
 {
     bool has_new = false;
     bool is_for_all = t->answer.remember == CONSENT_WORKSPACE;
@@ -127,7 +127,7 @@ static bool may_allow_all(struct turn *t, const struct replay *h)
         const struct toolset_item *it =
             registry_find(t->rt->deps.tools, json_get_string(call, "name"), json_get(call, "input"),
                           actor_is_admin(t->actor));
-        if (is_allowed(&t->answer, h, json_get_string(call, "id")) && it &&
+        if (is_call_allowed(&t->answer, h, json_get_string(call, "id")) && it &&
             !tool_selection_may_call(t->actor, false, it))
             return false;
     }
@@ -137,7 +137,7 @@ static bool may_allow_all(struct turn *t, const struct replay *h)
 static bool allows_any(const struct turn *t, const struct replay *h)
 {
     for (size_t i = 0; h->ask.calls && i < h->ask.calls->len; i++)
-        if (is_allowed(&t->answer, h, json_get_string(&h->ask.calls->items[i], "id")))
+        if (is_call_allowed(&t->answer, h, json_get_string(&h->ask.calls->items[i], "id")))
             return true;
     return false;
 }
@@ -158,7 +158,8 @@ static bool allows_personal(const struct turn *t, const struct replay *h)
         const struct toolset_item *it =
             registry_find(t->rt->deps.tools, json_get_string(call, "name"), json_get(call, "input"),
                           actor_is_admin(t->actor));
-        if (it && it->tool->is_personal && is_allowed(&t->answer, h, json_get_string(call, "id")))
+        if (it && it->tool->is_personal &&
+            is_call_allowed(&t->answer, h, json_get_string(call, "id")))
             return true;
     }
     return false;
@@ -245,7 +246,7 @@ void turn_accept_answer(struct turn *t)
     }
     t->npending = pending_calls(t, &h, &pending);
     t->pending = pending;
-    if (remember(t, &h))
+    if (remember_consents(t, &h))
         consents_save(&t->rt->consents, &t->consent, save_answer, t);
     else
         save_answer(t);

@@ -24,7 +24,7 @@ struct grant_load {
     struct err err;
 };
 
-static void work(struct job *j) /* pool thread */
+static void load_grant_skills(struct job *j) /* pool thread */
 {
     struct grant_load *l = CONTAINER_OF(j, struct grant_load, job);
     if (dir_grant_check(&l->grant, &l->err) == 0 &&
@@ -32,7 +32,7 @@ static void work(struct job *j) /* pool thread */
         l->skills = skills_load(l->dirs, l->ndirs, NULL);
 }
 
-static void finish(struct grant_load *l)
+static void grant_load_finish(struct grant_load *l)
 {
     struct turn *t = l->turn;
     struct err e = l->err;
@@ -53,9 +53,9 @@ static void finish(struct grant_load *l)
         fn(t);
 }
 
-static void done(struct job *j)
+static void on_grant_loaded(struct job *j)
 {
-    finish(CONTAINER_OF(j, struct grant_load, job));
+    grant_load_finish(CONTAINER_OF(j, struct grant_load, job));
 }
 
 void turn_load_grant(struct turn *t, const struct dir_grant *g, bool is_needed,
@@ -78,7 +78,7 @@ void turn_load_grant(struct turn *t, const struct dir_grant *g, bool is_needed,
     l->dirs = skill_dirs(&l->arena, &places, &l->ndirs);
     l->is_needed = is_needed;
     l->fn = fn;
-    l->job = (struct job){.work = work, .done = done};
+    l->job = (struct job){.work = load_grant_skills, .done = on_grant_loaded};
     t->grant_load = l;
     pool_submit(rt->deps.pool, &l->job);
 }

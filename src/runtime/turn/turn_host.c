@@ -1,4 +1,8 @@
-/* turn_host.c - what a run asks of its turn: persistence, publishing, the end. */
+/* turn_host.c - the host of a run: appends, publishing, the end.
+ *
+ * Appends are made in order. Between turn_hold() and turn_release() they are kept back, because an
+ * event that must stand in front of them is not written yet (request_log.c). The transcript of the
+ * turn gets a line immediately, and learns its position in the log when the append is durable. */
 #include <assert.h>
 
 #include "engine/events.h"
@@ -7,12 +11,13 @@
 
 struct pending_append {
     struct list_node node; /* in turn.held */
-    const str *lines;      /* of one that is held */
+    const str *lines;      /* copies, while it is held */
     size_t n;
     struct turn *turn;
     run_appended_fn fn;
     void *fn_ctx;
-    size_t first, skipped; /* in the transcript; lines that are not in it */
+    size_t first;   /* index in the transcript */
+    size_t skipped; /* llm.request lines in front, which are not in the transcript */
 };
 
 static void on_appended(void *ctx, const struct err *err, const store_pos *pos, size_t n)
@@ -21,8 +26,9 @@ static void on_appended(void *ctx, const struct err *err, const store_pos *pos, 
     struct turn *t = p->turn;
     run_appended_fn fn = p->fn;
     void *fn_ctx = p->fn_ctx;
+    assert(t->appends > 0);
     if (err)
-        t->transcript->is_lost = true;
+        t->transcript->is_lost = true; /* the next turn reads the log again */
     else
         transcript_place(t->transcript, p->first, pos + p->skipped, n - p->skipped);
     free(p);
@@ -39,7 +45,7 @@ void turn_note_request(struct turn *t, str line)
         t->request_lines[t->nrequest_lines++] = line;
 }
 
-/* The record of what the model was given goes in front: one write, one sync for both. */
+/* The record of the model's input is written in front of the append: one write, one sync. */
 static const str *with_requests(struct turn *t, const str *lines, size_t n)
 {
     str *all = arena_array(&t->arena, n + t->nrequest_lines, sizeof *all);
@@ -92,6 +98,7 @@ void turn_hold(struct turn *t)
 
 void turn_release(struct turn *t)
 {
+    assert(t->holds > 0);
     if (--t->holds > 0)
         return;
     LIST_FOREACH (it, &t->held) {
@@ -115,7 +122,7 @@ void turn_publish(void *turn, str type, str data)
     arena_done(&a);
 }
 
-static void tell_done(struct turn *t, struct turn *listener, const struct run_result *res)
+static void notify_done(struct turn *t, struct turn *listener, const struct run_result *res)
 {
     if (!listener->ev)
         return;
@@ -129,14 +136,14 @@ static void tell_done(struct turn *t, struct turn *listener, const struct run_re
     listener->ev->on_done(listener->ctx, &result);
 }
 
-/* Those whose message went into this run hear of its end as well. */
-static void tell_steerers(struct turn *t, const struct run_result *res)
+/* Senders of messages that steered this run are notified of its end, too. */
+static void notify_steerers(struct turn *t, const struct run_result *res)
 {
     LIST_FOREACH (n, &t->queued) {
         struct turn *other = LIST_ENTRY(n, struct turn, queue_node);
         if (other->state != TURN_STEERING || other->message.n > 0)
-            continue; /* not taken in yet: it gets a run of its own */
-        tell_done(t, other, res);
+            continue; /* the run ended before it read this message: it gets a run of its own */
+        notify_done(t, other, res);
         turn_free(other);
     }
 }
@@ -154,18 +161,20 @@ static void log_end(const struct turn *t, const struct run_result *res)
                  (unsigned long long)res->total_ms);
 }
 
-static void finished(void *ctx, const struct run_result *res)
+/* The last callback of the run, which frees itself afterwards. */
+static void on_run_finished(void *ctx, const struct run_result *res)
 {
     struct turn *t = ctx;
     struct runtime *rt = t->rt;
+    assert(t->state == TURN_RUNNING && t->run);
     t->run = NULL;
     log_end(t, res);
-    tell_done(t, t, res);
-    tell_steerers(t, res);
+    notify_done(t, t, res);
+    notify_steerers(t, res);
     bool has_answer = res->stop != RUN_STOP_ERROR && res->response.n > 0;
     if (t->is_untitled && has_answer && t->child.depth == 0)
         title_start(rt, t->conversation_id, t->model, t->message, res->response);
-    assert(t->appends == 0); /* appends are answered in order, and the end waited for its own */
+    assert(t->appends == 0); /* appends are answered in order, and the end was the last */
     turn_resume_queue(t);
     turn_free(t);
 }
@@ -216,7 +225,7 @@ static str run_setting(void *turn, struct arena *a)
     return setting_json(t, a, str_from(t->run_id));
 }
 
-/* Of a new conversation it is the sender; of a child run the owner of its parent. */
+/* A new conversation belongs to its sender; that of a child run to the owner of its parent. */
 static str owner_of(const struct turn *t)
 {
     if (t->owner_id.n > 0)
@@ -234,7 +243,7 @@ void turn_start_run(struct turn *t, const struct run_pending *pending, size_t n)
         .actor = run_actor,
         .setting = run_setting,
         .publish = turn_publish,
-        .finished = finished,
+        .finished = on_run_finished,
     };
     const struct runtime_deps *d = &t->rt->deps;
     t->info = (struct turn_info){
@@ -256,11 +265,11 @@ void turn_start_run(struct turn *t, const struct run_pending *pending, size_t n)
         .pending = pending,
         .npending = n,
     };
-    t->state = TURN_RUNNING;
+    turn_enter(t, TURN_RUNNING);
     t->run = run_new(d->loop, d->llm, d->tools, &spec, &HOST, t);
     turn_announce(t, spec.run_id);
     run_start(t->run);
-    if (t->rt->on_stopped || t->is_cancelled)
+    if (t->rt->on_stopped || t->is_cancelled) /* while the turn was starting */
         run_cancel(t->run);
 }
 
