@@ -137,7 +137,7 @@ static char *render(const struct consents *c)
     return text;
 }
 
-static void work(struct job *j) /* pool thread */
+static void write_consents(struct job *j) /* pool thread */
 {
     struct consents *c = CONTAINER_OF(j, struct consents, job);
     if (c->path && c->text)
@@ -146,9 +146,9 @@ static void work(struct job *j) /* pool thread */
         err_set(&c->err, -EFBIG, "more than %u bytes", FILE_MAX);
 }
 
-static void on_written(struct job *j);
+static void on_consents_written(struct job *j);
 
-static void write_file(struct consents *c)
+static void write_consent_file(struct consents *c)
 {
     struct list_node *n;
     while ((n = list_pop(&c->waiting)) != NULL)
@@ -156,11 +156,11 @@ static void write_file(struct consents *c)
     c->is_writing = true;
     c->err = (struct err){0};
     c->text = render(c);
-    c->job = (struct job){.work = work, .done = on_written};
+    c->job = (struct job){.work = write_consents, .done = on_consents_written};
     pool_submit(c->pool, &c->job);
 }
 
-static void on_written(struct job *j)
+static void on_consents_written(struct job *j)
 {
     struct consents *c = CONTAINER_OF(j, struct consents, job);
     struct list_node *n;
@@ -175,7 +175,7 @@ static void on_written(struct job *j)
     }
     c->is_writing = false;
     if (!list_empty(&c->waiting))
-        write_file(c);
+        write_consent_file(c);
 }
 
 void consents_save(struct consents *c, struct consent_save *s, loop_fn fn, void *ctx)
@@ -184,5 +184,5 @@ void consents_save(struct consents *c, struct consent_save *s, loop_fn fn, void 
     s->ctx = ctx;
     list_push(&c->waiting, &s->node);
     if (!c->is_writing)
-        write_file(c);
+        write_consent_file(c);
 }

@@ -54,8 +54,8 @@ static const struct json *request_of(const struct rebuilder *b, str run_id, int 
 
 typedef int (*parse_fn)(struct arena *a, str json, struct run_input *ret);
 
-static int load(struct rebuilder *b, struct arena *a, str sha256, parse_fn parse,
-                struct run_input *in, struct err *e)
+static int load_blob(struct rebuilder *b, struct arena *a, str sha256, parse_fn parse,
+                     struct run_input *in, struct err *e)
 {
     str blob;
     int r = b->get_blob(b->ctx, a, sha256, &blob, e);
@@ -67,17 +67,17 @@ static int load(struct rebuilder *b, struct arena *a, str sha256, parse_fn parse
 static int load_inputs(struct rebuilder *b, struct arena *a, const struct json *request,
                        struct run_input *in, struct err *e)
 {
-    int r = load(b, a, json_get_string(request, "system"), request_system_parse, in, e);
+    int r = load_blob(b, a, json_get_string(request, "system"), request_system_parse, in, e);
     if (r < 0)
         return err_prefix(e, "the recorded system prompt cannot be read"), r;
-    r = load(b, a, json_get_string(request, "tools"), request_tools_parse, in, e);
+    r = load_blob(b, a, json_get_string(request, "tools"), request_tools_parse, in, e);
     if (r < 0)
         err_prefix(e, "the recorded tool list cannot be read");
     return r;
 }
 
 /* Which parts are not what was sent. */
-static void explain(struct arena *a, const struct json *parts, struct rebuilt *ret)
+static void explain_difference(struct arena *a, const struct json *parts, struct rebuilt *ret)
 {
     if (!json_is(parts, JSON_OBJECT)) {
         ret->why = STR("which part differs was not recorded");
@@ -89,8 +89,8 @@ static void explain(struct arena *a, const struct json *parts, struct rebuilt *r
         ret->why = STR("all parts are equal; their order or formatting differs");
 }
 
-static void build(struct rebuilder *b, struct arena *a, size_t i, const struct json *request,
-                  struct rebuilt *ret)
+static void rebuild_request(struct rebuilder *b, struct arena *a, size_t i,
+                            const struct json *request, struct rebuilt *ret)
 {
     struct run_input in = {0};
     struct err e = {0};
@@ -115,7 +115,7 @@ static void build(struct rebuilder *b, struct arena *a, size_t i, const struct j
     bool is_equal = str_eq(str_from(ret->rebuilt_sha256), ret->recorded_sha256);
     ret->verdict = is_equal ? REBUILD_EQUAL : REBUILD_DIFFERENT;
     if (!is_equal)
-        explain(a, json_get(b->events[i], "requestParts"), ret);
+        explain_difference(a, json_get(b->events[i], "requestParts"), ret);
 }
 
 /* ---- a run that goes on where another one asked ---- */
@@ -133,7 +133,7 @@ static const struct json *last_request_of(const struct rebuilder *b, str run_id)
     return request_of(b, run_id, INT_MAX);
 }
 
-static bool is_same(const struct json *x, const struct json *y)
+static bool is_same_value(const struct json *x, const struct json *y)
 {
     return x && y ? json_equal(x, y) : x == y;
 }
@@ -145,10 +145,10 @@ static bool is_same_system(struct rebuilder *b, struct arena *a, const struct js
 {
     struct run_input one = {0}, two = {0};
     struct err e = {0};
-    if (is_same(json_get(x, "system"), json_get(y, "system")))
+    if (is_same_value(json_get(x, "system"), json_get(y, "system")))
         return true;
-    return load(b, a, json_get_string(x, "system"), request_system_parse, &one, &e) == 0 &&
-           load(b, a, json_get_string(y, "system"), request_system_parse, &two, &e) == 0 &&
+    return load_blob(b, a, json_get_string(x, "system"), request_system_parse, &one, &e) == 0 &&
+           load_blob(b, a, json_get_string(y, "system"), request_system_parse, &two, &e) == 0 &&
            str_eq(one.system_stable, two.system_stable);
 }
 
@@ -169,13 +169,14 @@ static str changed_setting(struct rebuilder *b, struct arena *a, const struct js
         const char *name;
         bool is_same;
     } PARTS[] = {
-        {"model", is_same(json_get(was, "model"), json_get(start, "model"))},
-        {"skill", is_same(json_get(was, "skill"), json_get(start, "skill"))},
-        {"limits", is_same(limits_of(was), limits_of(start)) &&
-                       is_same(json_get(asked, "maxTokens"), json_get(request, "maxTokens")) &&
-                       is_same(json_get(asked, "thinking"), json_get(request, "thinking"))},
+        {"model", is_same_value(json_get(was, "model"), json_get(start, "model"))},
+        {"skill", is_same_value(json_get(was, "skill"), json_get(start, "skill"))},
+        {"limits",
+         is_same_value(limits_of(was), limits_of(start)) &&
+             is_same_value(json_get(asked, "maxTokens"), json_get(request, "maxTokens")) &&
+             is_same_value(json_get(asked, "thinking"), json_get(request, "thinking"))},
         {"system prompt", is_same_system(b, a, asked, request)},
-        {"tools", is_same(json_get(asked, "tools"), json_get(request, "tools"))},
+        {"tools", is_same_value(json_get(asked, "tools"), json_get(request, "tools"))},
     };
     struct buf names;
     buf_init(&names, 256);
@@ -220,7 +221,7 @@ static void rebuild_one(struct rebuilder *b, size_t i)
     else if (!request)
         r.why = STR("the input of this call was not recorded");
     else
-        build(b, &a, i, request, &r);
+        rebuild_request(b, &a, i, request, &r);
     check_resumed(b, &a, request, &r);
     b->fn(b->ctx, &r);
     arena_done(&a);

@@ -3,7 +3,7 @@
 
 #include "runtime/turn/turn.h"
 
-static void keep(struct runtime *rt, str *place, str now)
+static void keep_setting(struct runtime *rt, str *place, str now)
 {
     if (!str_eq(*place, now))
         *place = arena_str(&rt->arena, now);
@@ -24,8 +24,8 @@ int runtime_use_settings(struct runtime *rt, const struct runtime_settings *s, s
     if (r < 0)
         return r;
     rt->agents = agents;
-    keep(rt, &rt->deps.default_model, s->default_model);
-    keep(rt, &rt->deps.identity, s->identity);
-    keep(rt, &rt->deps.workspace_name, s->workspace_name);
+    keep_setting(rt, &rt->deps.default_model, s->default_model);
+    keep_setting(rt, &rt->deps.identity, s->identity);
+    keep_setting(rt, &rt->deps.workspace_name, s->workspace_name);
     return 0;
 }

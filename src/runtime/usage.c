@@ -90,7 +90,7 @@ struct call_figures {
     bool is_priced, is_estimated;
 };
 
-static void add(struct usage_row *row, const struct call_figures *f)
+static void usage_add(struct usage_row *row, const struct call_figures *f)
 {
     const struct conv_usage *u = &f->usage;
     row->calls++;
@@ -112,8 +112,8 @@ static str user_of(const struct usage_job *j, const struct json *event)
 }
 
 /* `event` has the time, `figures` the tokens; the same thing, except in older logs. */
-static void count(struct usage_job *j, const struct json *event, const struct json *figures,
-                  str user)
+static void usage_count(struct usage_job *j, const struct json *event, const struct json *figures,
+                        str user)
 {
     struct call_figures f = {.is_estimated = json_get_bool(figures, "estimated", false)};
     char iso[CLOCK_ISO_LEN + 1];
@@ -128,8 +128,8 @@ static void count(struct usage_job *j, const struct json *event, const struct js
     str key = j->report.by == USAGE_BY_DAY     ? str_make(iso, DAY_LEN)
               : j->report.by == USAGE_BY_MODEL ? model
                                                : user;
-    add(row_of(j, key), &f);
-    add(&j->report.total, &f);
+    usage_add(row_of(j, key), &f);
+    usage_add(&j->report.total, &f);
 }
 
 /* An event of the log at work. What a fork copied was paid for in the original. */
@@ -137,7 +137,7 @@ static void count_event(struct usage_job *j, const struct json *event, const str
 {
     const struct candidate *c = &j->convs[j->at];
     if (!derive_is_copied(c->forked_from, c->created_at, event))
-        count(j, event, figures, user_of(j, event));
+        usage_count(j, event, figures, user_of(j, event));
 }
 
 static void on_run_start(struct usage_job *j, const struct json *v)
@@ -213,7 +213,7 @@ static int by_cost(const void *a, const void *b)
     return str_cmp(x->key, y->key);
 }
 
-static void finish(struct usage_job *j, const struct err *err)
+static void usage_finish(struct usage_job *j, const struct err *err)
 {
     struct usage_row *rows = arena_array(&j->arena, map_len(&j->rows), sizeof *rows);
     struct map_entry *e;
@@ -255,7 +255,7 @@ static void count_deletion(struct usage_job *j, const struct json *v)
     const int64_t *at = map_get(&j->deleted, id);
     bool is_last = at && *at == json_get_int(v, "deletedAt", 0);
     if (is_last && !map_get(&j->live, id) && may_count(j, v))
-        count(j, v, v, json_get_string(v, "userId"));
+        usage_count(j, v, v, json_get_string(v, "userId"));
 }
 
 static void read_deleted(struct usage_job *j);
@@ -268,7 +268,7 @@ static void on_deleted(void *ctx, const struct err *err, str lines)
     str rest = lines, line;
     j->op = NULL;
     if (err || (lines.n == 0 && j->is_counting)) {
-        finish(j, err);
+        usage_finish(j, err);
         return;
     }
     while (str_split(&rest, '\n', &line)) {
@@ -306,7 +306,7 @@ static void on_events(void *ctx, const struct err *err, const struct store_page 
     struct arena scratch;
     j->op = NULL;
     if (err && err->code != -ENOENT) { /* deleted meanwhile: it counts no more */
-        finish(j, err);
+        usage_finish(j, err);
         return;
     }
     arena_init(&scratch);
@@ -329,13 +329,13 @@ static void read_log(struct usage_job *j)
     j->op = store_read(j->store, j->convs[j->at].id, &range, on_events, j);
 }
 
-static void on_listed(void *ctx, const struct err *err, const struct store_listing *l)
+static void on_usage_listed(void *ctx, const struct err *err, const struct store_listing *l)
 {
     struct usage_job *j = ctx;
     int64_t updated;
     j->op = NULL;
     if (err) {
-        finish(j, err);
+        usage_finish(j, err);
         return;
     }
     arena_reset(&j->page); /* the cursor in it was used */
@@ -373,7 +373,7 @@ static void next_conversations(struct usage_job *j)
         .sort = STORE_BY_UPDATED,
         .with_hidden = true,
     };
-    j->op = store_list(j->store, &q, on_listed, j);
+    j->op = store_list(j->store, &q, on_usage_listed, j);
     arena_done(&a);
 }
 

@@ -61,7 +61,7 @@ static bool is_invisible(uint32_t cp)
     return cp >= 0xad && in_ranges(cp, RANGES, ARRAY_LEN(RANGES));
 }
 
-static bool is_space(uint32_t cp)
+static bool is_blank_char(uint32_t cp)
 {
     static const struct range RANGES[] = {
         {0x00, 0x20},     {0x7f, 0xa0},     {0x1680, 0x1680},
@@ -88,7 +88,7 @@ static uint32_t look(uint32_t cp)
     return cp >= 'A' && cp <= 'Z' ? cp + ('a' - 'A') : cp;
 }
 
-static bool is_name_char(uint32_t cp)
+static bool is_tag_char(uint32_t cp)
 {
     return (cp >= 'a' && cp <= 'z') || (cp >= '0' && cp <= '9') || cp == '-' || cp == '_';
 }
@@ -110,7 +110,7 @@ static bool starts_with_name(str s, const char *name)
     while (s.n > 0) {
         uint32_t next = take(&s);
         if (!is_invisible(next))
-            return !is_name_char(look(next)); /* <app-statement> is none of ours */
+            return !is_tag_char(look(next)); /* <app-statement> is none of ours */
     }
     return true;
 }
@@ -121,7 +121,7 @@ static bool is_container_tag(str s)
     while (s.n > 0) {
         str before = s;
         uint32_t cp = take(&s);
-        if (is_space(cp) || is_invisible(cp) || look(cp) == '/')
+        if (is_blank_char(cp) || is_invisible(cp) || look(cp) == '/')
             continue;
         for (size_t i = 0; i < CONTAINER_COUNT; i++)
             if (starts_with_name(before, NAMES[i]))

@@ -19,14 +19,14 @@ static struct replay_message *last(struct replay *r)
     return r->n > 0 ? &r->messages[r->n - 1] : NULL;
 }
 
-static str keep(struct replay *r, str s)
+static str keep_text(struct replay *r, str s)
 {
     return s.n > 0 ? arena_str(r->arena, s) : STR_NONE;
 }
 
 static str keep_string(struct replay *r, const struct json *event, const char *key)
 {
-    return keep(r, json_get_string(event, key));
+    return keep_text(r, json_get_string(event, key));
 }
 
 /* Content as an array of parts; a plain string becomes one text part. */
@@ -49,7 +49,7 @@ static const struct json *keep_parts(struct replay *r, const struct json *conten
     return json_clone(r->arena, parts_of(&r->line, content));
 }
 
-static str time_of(const struct json *event)
+static str replay_time(const struct json *event)
 {
     str ts = json_get_string(event, "ts");
     return ts.n > 0 ? ts : json_get_string(event, "timestamp");
@@ -76,7 +76,7 @@ static struct json_strs keep_strings(struct replay *r, const struct json *list)
         return (struct json_strs){0};
     struct json_strs all = {arena_array(r->arena, list->len + 1, sizeof(str)), list->len};
     for (size_t i = 0; i < list->len; i++)
-        all.items[i] = keep(r, json_string(&list->items[i], STR_NONE));
+        all.items[i] = keep_text(r, json_string(&list->items[i], STR_NONE));
     return all;
 }
 
@@ -84,7 +84,7 @@ static void user_message(struct replay *r, const struct json *event)
 {
     struct replay_message *m = add(r, REPLAY_USER);
     r->ask = (struct replay_ask){0};
-    m->ts = keep(r, time_of(event));
+    m->ts = keep_text(r, replay_time(event));
     m->user_id = keep_string(r, event, "userId");
     m->queued_id = keep_string(r, event, "queuedId");
     m->tool_limit = keep_strings(r, json_get(event, "toolLimit"));
@@ -119,7 +119,7 @@ static void take_calls(struct replay *r, struct replay_message *m)
 static void llm_response(struct replay *r, const struct json *event)
 {
     struct replay_message *m = add(r, REPLAY_ASSISTANT);
-    m->ts = keep(r, time_of(event));
+    m->ts = keep_text(r, replay_time(event));
     m->run_id = keep_string(r, event, "runId");
     m->model = keep_string(r, event, "model");
     m->finish_reason = keep_string(r, event, "finishReason");

@@ -233,7 +233,7 @@ static void add_directory(struct prompt_composing *c)
     prompt_end_layer(c, 2, "directory", STR("nb"), true);
 }
 
-static str join(struct arena *a, const struct prompt *p, bool is_volatile)
+static str join_layers(struct arena *a, const struct prompt *p, bool is_volatile)
 {
     struct buf out;
 
@@ -267,7 +267,7 @@ struct prompt prompt_compose(struct arena *a, const struct prompt_input *in)
     prompt_add_apps(&c);
     add_skill(&c);
     buf_done(&c.text);
-    p.stable = join(a, &p, false);
-    p.volatile_part = join(a, &p, true);
+    p.stable = join_layers(a, &p, false);
+    p.volatile_part = join_layers(a, &p, true);
     return p;
 }
