@@ -3,6 +3,6 @@
 
 #include "base/json/json.h"
 
-/* The name in use today for an older one, or `name` itself. Some old tools did several
- * jobs: the arguments (may be NULL) then say which. */
+/* The current name for an older one, or `name` itself. Some old tools had several functions: the
+ * arguments (may be NULL) tell which one is meant. */
 str tool_alias(str name, const struct json *args);

@@ -4,7 +4,7 @@
 
 #define SEPARATOR "__"
 
-static bool is_name_char(char c)
+static bool is_public_char(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
            c == '-';
@@ -13,7 +13,7 @@ static bool is_name_char(char c)
 static bool is_plain(str s)
 {
     for (size_t i = 0; i < s.n; i++)
-        if (!is_name_char(s.p[i]))
+        if (!is_public_char(s.p[i]))
             return false;
     return true;
 }
@@ -23,7 +23,7 @@ static char *put_mapped(char *at, const char *end, str s)
 {
     for (size_t i = 0; i < s.n && at < end; i++) {
         bool is_continuation = ((unsigned char)s.p[i] & 0xc0) == 0x80;
-        if (is_name_char(s.p[i]))
+        if (is_public_char(s.p[i]))
             *at++ = s.p[i];
         else if (!is_continuation)
             *at++ = '_';

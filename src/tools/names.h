@@ -1,10 +1,9 @@
 /* names.h - the public names of tools: "<source>__<tool>".
  *
- * Model providers accept at most 64 characters of [A-Za-z0-9_-], while MCP servers name
- * their tools as they like. Other characters become '_'; a name that is too long, or that
- * would clash with another one, is cut and ends in a hash of what it stands for. The same
- * source and tool always give the same name. Pure; any thread. The way back from a
- * shortened name is the toolset's business (toolset.h). */
+ * Model providers accept at most 64 characters of [A-Za-z0-9_-], while MCP servers use any
+ * characters. Others become '_'; a name that is too long, or that would clash with another name,
+ * is cut and ends in a hash of source and tool. The same source and tool always give the same
+ * name. The toolset (toolset.h) resolves shortened names. Pure; any thread. */
 #pragma once
 
 #include "tools/tool.h"
@@ -20,7 +19,7 @@ size_t tool_name_make_hashed(str source, str tool, char out[TOOL_NAME_MAX + 1]);
 /* True when the public name spells source and tool exactly as they are. */
 bool tool_name_is_exact(str source, str tool);
 
-/* A source may be called anything made of [A-Za-z0-9_-], 1 to TOOL_NAME_MAX characters. */
+/* The name of a source has 1 to TOOL_NAME_MAX characters of [A-Za-z0-9_-]. */
 bool tool_source_name_valid(str source);
 
 /* Splits "a__b__c" by the longest of the known sources ("a__b" wins over "a"). Returns false

@@ -1,10 +1,9 @@
-/* registry.h - the tools of one workspace: sources in, calls out.
+/* registry.h - the tools of one workspace, and their calls.
  *
- * Bundles and built-in tools add themselves as sources; everything above sees one flat
- * namespace. The registry finds the tool for a public name, checks the arguments against
- * its schema, keeps each source's calls below its limit (first come, first served), and
- * bounds time and size. Whatever goes wrong comes back as a result with is_error, because
- * the model is the one who can do something about it.
+ * Bundles and built-in tools add themselves as sources; callers see one flat namespace. The
+ * registry finds the tool for a public name, validates the arguments against its schema, limits
+ * the concurrent calls of each source (first come, first served), and bounds time and size. Every
+ * failure is returned as a result with is_error, so that the model can react to it.
  *
  * A call is answered exactly once, never before registry_call returned, unless it is
  * cancelled. Loop thread only. */
@@ -23,7 +22,7 @@ struct registry;
 struct registry_call;
 
 struct registry *registry_new(struct loop *loop);
-/* Cancels whatever runs, without callbacks. Sources and observers are merely forgotten. */
+/* Cancels all calls without callbacks. Sources and observers are not notified. */
 void registry_free(struct registry *r);
 
 void registry_set_result_limit(struct registry *r, size_t max_chars); /* 0 = no limit */
@@ -34,12 +33,12 @@ void registry_set_result_limit(struct registry *r, size_t max_chars); /* 0 = no 
  * [A-Za-z0-9_-] (-EINVAL), and more than REGISTRY_SOURCES_MAX sources (-ENOSPC). */
 int registry_add_source(struct registry *r, const struct tool_source *src, struct err *e);
 
-/* The source is not called again, except that its running calls are cancelled now; their
- * callers get an error result soon. A source is known by its address, not by its name: one
- * that was refused cannot take another of the same name away. Unknown sources are ignored. */
+/* Cancels the running calls of the source now, and never calls the source again; the callers get
+ * an error result later. A source is identified by its address, not by its name: a source that was
+ * refused cannot remove another one of the same name. Unknown sources are ignored. */
 void registry_remove_source(struct registry *r, const struct tool_source *src);
 
-/* The source's list is different now (or may be). Unknown sources are ignored. */
+/* The tool list of the source may have changed. Unknown sources are ignored. */
 void registry_changed(struct registry *r, const struct tool_source *src);
 
 /* Names of the sources, sorted; valid until sources change. */
@@ -47,7 +46,7 @@ const str *registry_sources(const struct registry *r, size_t *ret_n);
 
 struct registry_observer {
     struct list_node node;
-    void (*changed)(void *ctx, str source); /* must not add or remove sources */
+    void (*changed)(void *ctx, str source); /* must neither add nor remove sources */
     void *ctx;
 };
 void registry_observe(struct registry *r, struct registry_observer *o);
@@ -55,25 +54,25 @@ void registry_unobserve(struct registry_observer *o); /* safe inside `changed` *
 
 /* ---- tools ---- */
 
-/* All tools now. Borrowed until the next change; take a reference to keep it. */
+/* All current tools. Borrowed until the next change; take a reference to keep the set. */
 struct toolset *registry_tools(struct registry *r);
 
-/* The tool a call of this name would reach, older names included, or NULL. Permissions must
- * be checked against the name of the item, not against the name that was called. */
+/* The tool that a call of this name would reach (older names included), or NULL. Check permissions
+ * against the name of the item, not against the name that was called. */
 const struct toolset_item *registry_find(struct registry *r, str name, const struct json *args,
                                          bool is_admin);
 
-/* The sentence that tells a model or a person that there is no such tool, and what is. */
+/* An error text for an unknown tool, with similar names or the known sources. */
 str registry_explain_unknown(struct registry *r, struct arena *a, str name, bool is_admin);
 
-/* ---- sources whose tools are not there now ---- */
+/* ---- sources whose tools are not available now ---- */
 
 str registry_source_of(const struct registry *r, str name); /* of a public name; or empty */
 /* As tool_source.absence. Empty also when there is no such source. */
 str registry_absence(const struct registry *r, struct arena *a, str source, bool *ret_is_coming);
 
-/* Calls fn once, never before this returned: as soon as the tools of this source are not on
- * their way any more, but there, or not coming; after timeout_ms in any case. */
+/* Calls fn once, never before this returns: when the source has finished starting (with or without
+ * tools), or after timeout_ms. */
 struct registry_wait;
 struct registry_wait *registry_await(struct registry *r, str source, uint64_t timeout_ms,
                                      loop_fn fn, void *ctx);
@@ -91,9 +90,9 @@ struct registry_call_events {
 struct registry_call *registry_call(struct registry *r, str name, const struct json *args,
                                     const struct tool_caller *who,
                                     const struct registry_call_events *ev, void *ctx);
-/* Asks the source whether the caller has the rights for this call (tool_source.probe); answered as
- * a call is. NULL: the source cannot tell, and there is no answer. */
+/* Asks the source whether the caller has the rights for this call (tool_source.probe). Answered and
+ * cancelled like a call. NULL: the source has no probe, and there is no callback. */
 struct registry_call *registry_probe(struct registry *r, str name, const struct json *args,
                                      const struct tool_caller *who,
                                      const struct registry_call_events *ev, void *ctx);
-void registry_cancel(struct registry_call *c); /* no callback any more */
+void registry_cancel(struct registry_call *c); /* no callback follows */

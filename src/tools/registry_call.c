@@ -1,8 +1,8 @@
 /* registry_call.c - the life of a call: waiting, running, ending.
  *
- * An answer that the registry makes itself (a wrong name, a timeout, a source that went
- * away) is delivered from a deferred, so that nobody is called back from within his own
- * call. An answer of the source is passed on directly. */
+ * A result that the registry makes (unknown name, timeout, removed source) is delivered from a
+ * deferred, so that no caller is called back inside its own call. A result of the source is passed
+ * on directly. */
 #include <assert.h>
 #include <errno.h>
 
@@ -23,7 +23,7 @@ struct registry_call {
     struct timer timeout;
     struct deferred answer;
     struct tool_result result;
-    bool is_probe; /* only whether it may be made */
+    bool is_probe; /* checks the rights only */
     /* while waiting */
     const struct json *args;
     struct tool_caller who;
@@ -41,7 +41,7 @@ static uint64_t timeout_of(const struct registry_source *s, const struct tool *t
     return s->def->timeout_ms ? s->def->timeout_ms : REGISTRY_TIMEOUT_MS;
 }
 
-static void call_free(struct registry_call *c)
+static void registry_call_free(struct registry_call *c)
 {
     timer_stop(&c->timeout);
     defer_stop(&c->answer);
@@ -51,7 +51,7 @@ static void call_free(struct registry_call *c)
     free(c);
 }
 
-/* Takes the call away from its source; a running one must have ended or been cancelled. */
+/* Removes the call from its source; a running call must have ended or been cancelled. */
 static void leave_source(struct registry_call *c)
 {
     struct registry_source *s = c->source;
@@ -70,11 +70,11 @@ static void leave_source(struct registry_call *c)
     timer_stop(&c->timeout);
 }
 
-static void deliver(void *ctx)
+static void deliver_result(void *ctx)
 {
     struct registry_call *c = ctx;
     c->ev->done(c->ctx, &c->result);
-    call_free(c);
+    registry_call_free(c);
 }
 
 static void end_later(struct registry_call *c, struct tool_result result)
@@ -84,7 +84,7 @@ static void end_later(struct registry_call *c, struct tool_result result)
     defer_start(c->registry->loop, &c->answer);
 }
 
-static void on_done(void *ctx, const struct tool_result *result)
+static void on_source_done(void *ctx, const struct tool_result *result)
 {
     struct registry_call *c = ctx;
     struct registry *r = c->registry;
@@ -99,17 +99,17 @@ static void on_done(void *ctx, const struct tool_result *result)
         result = &too_large;
     }
     c->ev->done(c->ctx, result);
-    call_free(c);
+    registry_call_free(c);
 }
 
-static void on_progress(void *ctx, double progress, double total, str message)
+static void on_source_progress(void *ctx, double progress, double total, str message)
 {
     struct registry_call *c = ctx;
     if (c->ev->progress)
         c->ev->progress(c->ctx, progress, total, message);
 }
 
-static void on_timeout(void *ctx)
+static void on_call_timeout(void *ctx)
 {
     struct registry_call *c = ctx;
     struct registry_source *s = c->source;
@@ -120,7 +120,8 @@ static void on_timeout(void *ctx)
                                    STR_ARG(c->name), (double)c->timeout_ms / 1000));
 }
 
-static void start(struct registry_call *c, const struct json *args, const struct tool_caller *who)
+static void start_source_call(struct registry_call *c, const struct json *args,
+                              const struct tool_caller *who)
 {
     struct registry_source *s = c->source;
 
@@ -128,9 +129,9 @@ static void start(struct registry_call *c, const struct json *args, const struct
     s->n_running++;
     if (c->timeout_ms != TOOL_NO_TIMEOUT)
         timer_start(&c->timeout, c->timeout_ms);
-    c->inner = c->is_probe
-                   ? s->def->probe(s->def->self, c->tool, args, who, on_done, c)
-                   : s->def->call(s->def->self, c->tool, args, who, on_done, on_progress, c);
+    c->inner = c->is_probe ? s->def->probe(s->def->self, c->tool, args, who, on_source_done, c)
+                           : s->def->call(s->def->self, c->tool, args, who, on_source_done,
+                                          on_source_progress, c);
     assert(c->inner);
 }
 
@@ -142,7 +143,7 @@ void registry_pump(void *source)
         struct list_node *first = list_pop(&s->waiting);
         s->n_waiting--;
         struct registry_call *c = LIST_ENTRY(first, struct registry_call, node);
-        start(c, c->args, &c->who);
+        start_source_call(c, c->args, &c->who);
     }
 }
 
@@ -173,9 +174,9 @@ static int check_arguments(const struct toolset_item *it, const struct json *arg
                                   : 0;
 }
 
-/* Decides what becomes of a fresh call. */
-static void dispatch(struct registry_call *c, const struct json *args,
-                     const struct tool_caller *who)
+/* Refuses a new call, queues it, or starts it. */
+static void dispatch_call(struct registry_call *c, const struct json *args,
+                          const struct tool_caller *who)
 {
     struct registry *r = c->registry;
     const struct toolset_item *it = registry_find(r, c->name, args, actor_is_admin(who->actor));
@@ -204,7 +205,7 @@ static void dispatch(struct registry_call *c, const struct json *args,
     c->tool = arena_str(&c->arena, it->tool->name);
     c->timeout_ms = timeout_of(s, it->tool);
     if (s->n_running < limit_of(s) && s->n_waiting == 0)
-        start(c, args, who);
+        start_source_call(c, args, who);
     else
         wait_for_turn(c, args, who);
 }
@@ -220,8 +221,8 @@ static struct registry_call *call_new(struct registry *r, str name,
     list_init(&c->node);
     arena_init(&c->arena);
     c->name = arena_str(&c->arena, name);
-    timer_init(&c->timeout, r->loop, on_timeout, c);
-    defer_init(&c->answer, deliver, c);
+    timer_init(&c->timeout, r->loop, on_call_timeout, c);
+    defer_init(&c->answer, deliver_result, c);
     return c;
 }
 
@@ -232,7 +233,7 @@ struct registry_call *registry_call(struct registry *r, str name, const struct j
                                     const struct registry_call_events *ev, void *ctx)
 {
     struct registry_call *c = call_new(r, name, ev, ctx);
-    dispatch(c, args ? args : &NO_ARGS, who);
+    dispatch_call(c, args ? args : &NO_ARGS, who);
     return c;
 }
 
@@ -246,7 +247,7 @@ struct registry_call *registry_probe(struct registry *r, str name, const struct 
         return NULL;
     struct registry_call *c = call_new(r, name, ev, ctx);
     c->is_probe = true;
-    dispatch(c, args ? args : &NO_ARGS, who);
+    dispatch_call(c, args ? args : &NO_ARGS, who);
     return c;
 }
 
@@ -257,10 +258,10 @@ void registry_cancel(struct registry_call *c)
     if (c->inner)
         s->def->cancel(s->def->self, c->inner);
     leave_source(c);
-    call_free(c);
+    registry_call_free(c);
 }
 
-static void drop(struct registry_call *c, const char *why)
+static void drop_call(struct registry_call *c, const char *why)
 {
     struct registry_source *s = c->source;
 
@@ -271,18 +272,18 @@ static void drop(struct registry_call *c, const char *why)
         end_later(c, tool_result_error(&c->arena, "%.*s: its source %s %s.", STR_ARG(c->name),
                                        s->def->name, why));
     else
-        call_free(c);
+        registry_call_free(c);
 }
 
 void registry_drop_calls(struct registry *r, struct registry_source *s, const char *why)
 {
     if (!s) {
         LIST_FOREACH (it, &r->ending)
-            drop(LIST_ENTRY(it, struct registry_call, node), NULL);
+            drop_call(LIST_ENTRY(it, struct registry_call, node), NULL);
         return;
     }
     while (!list_empty(&s->running))
-        drop(LIST_ENTRY(s->running.next, struct registry_call, node), why);
+        drop_call(LIST_ENTRY(s->running.next, struct registry_call, node), why);
     while (!list_empty(&s->waiting))
-        drop(LIST_ENTRY(s->waiting.next, struct registry_call, node), why);
+        drop_call(LIST_ENTRY(s->waiting.next, struct registry_call, node), why);
 }

@@ -10,7 +10,7 @@ struct registry_source {
     struct list_node running;  /* registry_call.node */
     struct list_node waiting;
     unsigned n_running, n_waiting;
-    struct deferred pump; /* starts what waits */
+    struct deferred pump; /* starts waiting calls */
 };
 
 struct registry {
@@ -19,15 +19,15 @@ struct registry {
     struct registry_source **sources; /* sorted by name */
     str *names;                       /* parallel to sources */
     size_t n_sources;
-    struct toolset *tools; /* NULL when a source changed since */
+    struct toolset *tools; /* NULL after a source has changed */
     struct list_node observers;
-    struct list_node ending; /* calls whose answer is on its way */
+    struct list_node ending; /* calls whose result is about to be delivered */
 };
 
 void registry_pump(void *source); /* loop_fn of registry_source.pump */
 
 struct registry_source *registry_source_find(const struct registry *r, str name);
 
-/* Cancels the running calls of a source that goes away; with `why` their callers, and those
- * that wait, get an error result. */
+/* Cancels the running calls of a source that is removed; with `why`, the callers of running and
+ * waiting calls get an error result. */
 void registry_drop_calls(struct registry *r, struct registry_source *s, const char *why);

@@ -1,4 +1,4 @@
-/* registry_wait.c - sources whose tools are not there now, but may be soon. */
+/* registry_wait.c - waiting for a source that is starting. */
 #include "loop/timer.h"
 #include "tools/names.h"
 #include "tools/registry_impl.h"
@@ -36,7 +36,7 @@ void registry_await_cancel(struct registry_wait *w)
     free(w);
 }
 
-static void finish(struct registry_wait *w)
+static void wait_finish(struct registry_wait *w)
 {
     loop_fn fn = w->fn;
     void *ctx = w->ctx;
@@ -44,9 +44,9 @@ static void finish(struct registry_wait *w)
     fn(ctx);
 }
 
-static void on_limit(void *ctx)
+static void on_wait_timeout(void *ctx)
 {
-    finish(ctx);
+    wait_finish(ctx);
 }
 
 static void on_look(void *ctx)
@@ -58,10 +58,10 @@ static void on_look(void *ctx)
     (void)registry_absence(w->registry, &a, w->source, &is_coming);
     arena_done(&a);
     if (!is_coming)
-        finish(w);
+        wait_finish(w);
 }
 
-static void on_changed(void *ctx, str source)
+static void on_source_changed(void *ctx, str source)
 {
     struct registry_wait *w = ctx;
     if (str_eq(source, w->source))
@@ -77,11 +77,11 @@ struct registry_wait *registry_await(struct registry *r, str source, uint64_t ti
     w->source = arena_str(&w->arena, source);
     w->fn = fn;
     w->ctx = ctx;
-    w->observer = (struct registry_observer){.changed = on_changed, .ctx = w};
+    w->observer = (struct registry_observer){.changed = on_source_changed, .ctx = w};
     registry_observe(r, &w->observer);
     defer_init(&w->look, on_look, w);
     defer_start(r->loop, &w->look);
-    timer_init(&w->limit, r->loop, on_limit, w);
+    timer_init(&w->limit, r->loop, on_wait_timeout, w);
     timer_start(&w->limit, timeout_ms);
     return w;
 }

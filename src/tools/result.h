@@ -8,8 +8,8 @@ struct tool_result tool_result_text(struct arena *a, str text);
 struct tool_result tool_result_error(struct arena *a, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Characters in the strings of a result (content, structured, meta), with one for every
- * other value: what a size limit is about. */
+/* The size of a result for limits: the characters in its strings (content, structured, meta), plus
+ * one for every other value. */
 size_t tool_result_chars(const struct tool_result *r);
 
 /* The text blocks joined by line breaks: for people, titles, and logs. */

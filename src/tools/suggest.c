@@ -24,8 +24,8 @@ static size_t score_one(str candidate, str wanted)
     return distance <= allowed ? SCORE_DISTANCE + distance : SCORE_NONE;
 }
 
-/* The whole name and the part behind the source both count: models often forget the latter
- * or invent the former. */
+/* Compares with the whole name and with the part after the source: models often leave out or invent
+ * the source. */
 static size_t score(const struct toolset_item *it, str wanted)
 {
     ptrdiff_t sep = str_find(wanted, STR("__"), 0);

@@ -96,7 +96,7 @@ static bool is_candidate(const struct tool_selection_input *in, const struct too
     return !it->tool->is_internal && tool_selection_may_call(in->actor, in->is_child, it);
 }
 
-/* Those of nb itself: they take no place of an app's. */
+/* nb's own tools, which do not count towards the limit of app tools. */
 static bool is_own(const struct toolset_item *it)
 {
     return tool_name_is_system(it->name) || str_eq(it->source, STR("conversations"));
@@ -110,8 +110,8 @@ static bool was_used(const struct tool_selection_input *in, str name, size_t max
     return false;
 }
 
-/* The tiers: a skill's globs, else everything while it is little, else system tools and what
- * the conversation works with. */
+/* The tiers: the globs of a skill; else all tools while they are few; else the system tools and
+ * those that the conversation works with. */
 static bool is_shown(const struct tool_selection_input *in, const struct toolset_item *it,
                      bool show_all, size_t max_direct)
 {

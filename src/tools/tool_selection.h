@@ -1,11 +1,11 @@
-/* tool_selection.h - which tools a model is shown, and which it may call at all.
+/* tool_selection.h - the tools that a model gets to see, and the tools that it may call at all.
  *
- * Two different questions. Surfacing keeps the list short: all tools while those of apps are few,
- * those of the matched skill, or the system tools with those that this conversation has used
- * before; nb__discover_tools leads to the others. nb's own tools (nb__*, conversations__*) take no
- * place of an app's. A limit is a promise: what it excludes cannot be called, discovered or not.
- * The result is sorted by name and the same for the same input, so that provider caches
- * hold. Loop thread. */
+ * These are two different questions. The selection keeps the list short: all tools while the apps
+ * have few, or the tools of the matched skill, or the system tools and those that this
+ * conversation has used before; nb__discover_tools finds the others. nb's own tools (nb__*,
+ * conversations__*) do not count towards the limit of app tools. A hard limit is different: a tool
+ * that it excludes cannot be called, discovered or not. The result is sorted by name and equal for
+ * equal input, so that provider caches stay valid. Loop thread. */
 #pragma once
 
 #include "base/json/json_decode.h"
@@ -24,15 +24,15 @@ bool globs_match(struct json_strs g, str name);
  * nor the tools of admins, unless a profile names them. */
 bool tool_selection_may_call(const struct actor *a, bool is_child, const struct toolset_item *it);
 
-/* By the filters alone: may the actor know of a tool of this name? */
+/* By the filters alone: may the actor know that a tool of this name exists? */
 bool tool_selection_allows_name(const struct actor *a, str name);
-/* The same for what has no tool name: resources, prompts, completion and the instructions of a
+/* The same for things without a tool name: resources, prompts, completion and instructions of a
  * server. Every filter must let all tools of the source pass ("source__*"). */
 bool tool_selection_may_use_source(const struct actor *a, str source);
 
 /* ---- tools discovered in this run ---- */
 
-/* The newest PROMOTED_MAX names; the one that was not asked for longest makes room. */
+/* The PROMOTED_MAX names that were asked for most recently. */
 struct promoted {
     char names[PROMOTED_MAX][TOOL_NAME_MAX + 1]; /* least recent first */
     size_t len;

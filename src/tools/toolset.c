@@ -18,7 +18,7 @@ static const struct json *clone_or_null(struct arena *a, const struct json *v)
     return v ? json_clone(a, v) : NULL;
 }
 
-static struct json_strs copy_strs(struct arena *a, struct json_strs from)
+static struct json_strs copy_actions(struct arena *a, struct json_strs from)
 {
     struct json_strs to = {arena_array(a, from.len, sizeof(str)), from.len};
     for (size_t i = 0; i < from.len; i++)
@@ -51,7 +51,7 @@ static struct tool copy_tool(struct arena *a, const struct tool *t)
         .is_workspace_change = t->is_workspace_change,
         .is_shell = t->is_shell,
         .is_unconfined = t->is_unconfined,
-        .reading_actions = copy_strs(a, t->reading_actions),
+        .reading_actions = copy_actions(a, t->reading_actions),
         .is_personal = t->is_personal,
         .timeout_ms = t->timeout_ms,
     };
@@ -115,13 +115,13 @@ static int by_name_then_claim(const void *x, const void *y)
     return order ? order : str_cmp(a->tool->name, b->tool->name);
 }
 
-static int by_name(const void *x, const void *y)
+static int by_public_name(const void *x, const void *y)
 {
     const struct toolset_item *a = x, *b = y;
     return str_cmp(a->name, b->name);
 }
 
-/* Gives every loser of a clash its hashed name. Returns whether there was one. */
+/* Gives hashed names to all but the first tool of a clash. Returns true when there was a clash. */
 static bool rename_losers(struct arena *a, struct toolset_item *items, size_t n)
 {
     char name[TOOL_NAME_MAX + 1];
@@ -160,7 +160,7 @@ static size_t settle_clashes(struct arena *a, struct toolset_item *items, size_t
     return drop_repeated(items, n);
 }
 
-static size_t fill(struct arena *a, struct toolset_item *items, const struct toolset_part *p)
+static size_t fill_items(struct arena *a, struct toolset_item *items, const struct toolset_part *p)
 {
     char name[TOOL_NAME_MAX + 1];
     for (size_t i = 0; i < p->len; i++) {
@@ -189,7 +189,7 @@ struct toolset *toolset_new(struct toolset_part *const *parts, size_t n_parts)
     }
     struct toolset_item *items = arena_array(&t->arena, total, sizeof(*items));
     for (size_t i = 0; i < n_parts; i++)
-        at += fill(&t->arena, items + at, parts[i]);
+        at += fill_items(&t->arena, items + at, parts[i]);
     t->items = items;
     t->len = total ? settle_clashes(&t->arena, items, total) : 0;
     return t;
@@ -218,5 +218,5 @@ struct toolset *toolset_unref(struct toolset *t)
 const struct toolset_item *toolset_find(const struct toolset *t, str name)
 {
     struct toolset_item key = {.name = name};
-    return t->len ? bsearch(&key, t->items, t->len, sizeof(key), by_name) : NULL;
+    return t->len ? bsearch(&key, t->items, t->len, sizeof(key), by_public_name) : NULL;
 }

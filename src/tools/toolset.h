@@ -1,7 +1,7 @@
 /* toolset.h - all tools of a workspace at one moment, by public name.
  *
- * A toolset is immutable: whoever needs it over time (a run, a model request) takes a
- * reference and is not disturbed by bundles that come, go or change their tools. Items are
+ * A toolset is immutable: code that needs it for longer (a run, a model request) takes a reference
+ * and is not affected by bundles that start, stop or change their tools. Items are
  * sorted by public name, bytewise, so the same tools always give the same bytes. Each
  * source's tools are copied once into a part that successive toolsets share. Loop thread. */
 #pragma once

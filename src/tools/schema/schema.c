@@ -144,7 +144,7 @@ static bool check_object(struct schema_run *r, const struct json *schema, const 
 {
     const struct json *type = json_get(schema, "type");
 
-    /* First of all: "expected integer" says more than "must be at least 1". */
+    /* Checked first: "expected integer" says more than "must be at least 1". */
     if (type && !schema_type(r, schema, type, value, at))
         return false;
     for (uint32_t i = 0; i < schema->len; i++) {

@@ -2,10 +2,10 @@
  *
  * Knows draft 2020-12 and what older drafts spell differently (definitions, items as an
  * array, dependencies, boolean exclusiveMinimum) and OpenAPI's nullable. `format` is an
- * annotation here, $ref stays within the document. Tool schemas come from strangers:
- * whatever is wrong or unknown in a schema accepts rather than blocks the call. Work is bounded by
- * a budget of steps and a depth; when either runs out the value is refused as too complex, because
- * whoever sends it also chooses in which order it is looked at. Pure; any thread. */
+ * annotation here, $ref stays within the document. Tool schemas are third-party data: a keyword
+ * that is wrong or unknown accepts the value instead of blocking the call. Work is bounded by a
+ * budget of steps and a depth; when either runs out the value is refused as too complex, because
+ * its sender also chooses the order in which it is checked. Pure; any thread. */
 #pragma once
 
 #include "base/err.h"

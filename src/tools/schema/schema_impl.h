@@ -60,7 +60,7 @@ schema_keyword_fn schema_properties, schema_pattern_properties, schema_additiona
     schema_dependent_required, schema_dependent_schemas, schema_dependencies;
 schema_keyword_fn schema_all_of, schema_any_of, schema_one_of, schema_not, schema_if, schema_ref;
 
-/* What `ref` ("#/$defs/x", "#", "#anchor") points to in the document, or NULL. */
+/* The schema that `ref` ("#/$defs/x", "#", "#anchor") points to in the document, or NULL. */
 const struct json *schema_resolve(struct schema_run *r, str ref);
 
 static inline bool schema_is_number(const struct json *v)
@@ -70,5 +70,5 @@ static inline bool schema_is_number(const struct json *v)
 
 bool schema_is_integer(const struct json *v); /* 1.0 is one */
 
-/* The keyword's argument as a count; false when it is none, so the keyword is ignored. */
+/* The keyword's argument as a count; false when it is not a count: then ignore the keyword. */
 bool schema_count(const struct json *arg, size_t *ret);

@@ -1,4 +1,4 @@
-/* schema_regex.h - regular expressions of strangers, with limits on time and memory.
+/* schema_regex.h - third-party regular expressions, with limits on time and memory.
  *
  * The dialect is PCRE2 told to behave like ECMA-262 where the two differ and the option
  * exists. The last few compiled patterns are kept for the length of one validation. */
@@ -21,7 +21,7 @@ struct regex_cache { /* a zeroed one is empty */
 
 enum regex_answer { REGEX_NO, REGEX_YES, REGEX_UNKNOWN };
 
-/* Does the pattern match anywhere in s? Unknown when it does not compile or reaches one of
- * its limits; the latter sets *ret_exhausted. */
+/* Searches s for the pattern. REGEX_UNKNOWN when it does not compile or reaches one of its limits;
+ * the latter sets *ret_exhausted. */
 enum regex_answer regex_search(struct regex_cache *c, str pattern, str s, bool *ret_exhausted);
 void regex_cache_done(struct regex_cache *c);

@@ -145,7 +145,7 @@ bool schema_count(const struct json *arg, size_t *ret)
 /* ---- numbers ---- */
 
 /* -1, 0 or 1; exact for two integers, by double otherwise. */
-static int compare(const struct json *a, const struct json *b)
+static int compare_numbers(const struct json *a, const struct json *b)
 {
     if (a->type == JSON_INT && b->type == JSON_INT)
         return (a->i > b->i) - (a->i < b->i);
@@ -171,8 +171,8 @@ bool schema_minimum(struct schema_run *r, const struct json *schema, const struc
     if (!schema_is_number(value) || !schema_is_number(arg))
         return true;
     if (json_get_bool(schema, "exclusiveMinimum", false))
-        return compare(value, arg) > 0 || fail_number(r, at, "greater than", arg);
-    return compare(value, arg) >= 0 || fail_number(r, at, "at least", arg);
+        return compare_numbers(value, arg) > 0 || fail_number(r, at, "greater than", arg);
+    return compare_numbers(value, arg) >= 0 || fail_number(r, at, "at least", arg);
 }
 
 bool schema_maximum(struct schema_run *r, const struct json *schema, const struct json *arg,
@@ -181,8 +181,8 @@ bool schema_maximum(struct schema_run *r, const struct json *schema, const struc
     if (!schema_is_number(value) || !schema_is_number(arg))
         return true;
     if (json_get_bool(schema, "exclusiveMaximum", false))
-        return compare(value, arg) < 0 || fail_number(r, at, "less than", arg);
-    return compare(value, arg) <= 0 || fail_number(r, at, "at most", arg);
+        return compare_numbers(value, arg) < 0 || fail_number(r, at, "less than", arg);
+    return compare_numbers(value, arg) <= 0 || fail_number(r, at, "at most", arg);
 }
 
 bool schema_exclusive_minimum(struct schema_run *r, const struct json *schema,
@@ -191,7 +191,7 @@ bool schema_exclusive_minimum(struct schema_run *r, const struct json *schema,
 {
     if (!schema_is_number(value) || !schema_is_number(arg))
         return true;
-    return compare(value, arg) > 0 || fail_number(r, at, "greater than", arg);
+    return compare_numbers(value, arg) > 0 || fail_number(r, at, "greater than", arg);
 }
 
 bool schema_exclusive_maximum(struct schema_run *r, const struct json *schema,
@@ -200,7 +200,7 @@ bool schema_exclusive_maximum(struct schema_run *r, const struct json *schema,
 {
     if (!schema_is_number(value) || !schema_is_number(arg))
         return true;
-    return compare(value, arg) < 0 || fail_number(r, at, "less than", arg);
+    return compare_numbers(value, arg) < 0 || fail_number(r, at, "less than", arg);
 }
 
 static bool is_multiple(const struct json *value, const struct json *of)
