@@ -1,9 +1,9 @@
 /* llm.h - one message model for all providers, and the calls that use it.
  *
- * The shapes follow the Anthropic Messages API, which is the superset. A request is built
- * from immutable values by pure functions (history -> wire), so that the same history gives
- * the same bytes. What a provider alone understands (thinking, signatures) travels as an
- * opaque block and goes back only to the provider and model it came from.
+ * The types follow the Anthropic Messages API, which is the superset. A request is built from
+ * immutable values by pure functions (history -> wire), so that the same history gives the same
+ * bytes. Content that only one provider understands (thinking, signatures) is kept as an opaque
+ * block and is sent back only to the provider and model that it came from.
  *
  * Calls run on the loop; all callbacks come on the loop thread, never before llm_start has
  * returned. Everything in a request is borrowed until llm_start returns; everything in a
@@ -56,7 +56,7 @@ struct llm_request {
     const struct llm_tool *tools; /* sorted by name */
     size_t ntools;
     str tools_key;  /* equal keys mean equal tools (a checksum of them); may be empty */
-    str tools_json; /* for this floor: they as the provider writes them, if that is known */
+    str tools_json; /* for this floor: the tools as JSON of the provider, if they are cached */
     int64_t max_tokens;
     const char *thinking;    /* "off", "adaptive", "enabled"; NULL = off */
     const char *effort;      /* low medium high max; NULL = the model's default */
@@ -86,7 +86,7 @@ enum llm_error_kind {
     LLM_ERR_INVALID,    /* the request was refused: 400, 422 */
     LLM_ERR_TOO_LONG,   /* context overflow: trim or compact */
     LLM_ERR_OVERLOADED, /* 408, 429, 503, 504, 529 after all tries */
-    LLM_ERR_SERVER,     /* 500 and its like: the provider has a problem of its own */
+    LLM_ERR_SERVER,     /* 500, 502: an internal error of the provider */
     LLM_ERR_NETWORK,    /* no connection, cut stream, silence */
 };
 
@@ -95,7 +95,7 @@ struct llm_failure {
     int http_status; /* 0 = none */
     bool had_output; /* deltas were delivered before it failed */
     str request_id;
-    struct err err; /* for the person */
+    struct err err; /* for people */
 };
 
 struct llm_events {
@@ -115,17 +115,17 @@ struct llm_call;
 
 struct llm_provider_conf {
     str name;     /* as used in "name:model" */
-    str type;     /* "anthropic", "openai", "demo"; empty = what is known for the name */
-    str base_url; /* empty = what is known for the name (openrouter, groq, mistral, ollama ...) */
+    str type;     /* "anthropic", "openai", "demo"; empty = the known type for the name */
+    str base_url; /* empty = the known URL for the name (openrouter, groq, mistral, ollama ...) */
     str api_key;  /* secret */
-    bool is_key_entered;        /* by a person while nb ran: it may be replaced by llm_set_key */
+    bool is_key_entered;        /* by a person while nb was running: llm_set_key may replace it */
     const struct json *headers; /* extra request headers, object of strings, or NULL */
 };
 
 struct llm_conf {
     const struct llm_provider_conf *providers;
     size_t nproviders;
-    str default_model;                  /* as configured; empty = decide by what is there */
+    str default_model;                  /* as configured; empty = chosen by the available keys */
     str fast_model;                     /* titles, compaction; empty = the default model */
     const struct json *model_overrides; /* capabilities and prices by model name, or NULL */
     uint64_t idle_timeout_ms;           /* 0 = 120 s */
@@ -152,22 +152,22 @@ struct llm_model_info {
     str successor;
 };
 
-/* Splits "provider:model" or a bare name (belongs to the default provider type for it).
- * -ENOENT with a message that names the providers and says what to configure. */
+/* Splits "provider:model", or finds the provider of a bare name. -ENOENT with a message that names
+ * the providers and says what to configure. */
 int llm_resolve(struct llm *m, str name, str *ret_provider, str *ret_model, struct err *e);
 
-/* The model to use when nobody named one: "provider:model" and why it was chosen, in words.
- * Probing local servers is asynchronous: see llm_probe. Never fails: the demo is last. */
+/* The model for requests that name none: "provider:model", and the reason in words. Probing local
+ * servers is asynchronous: see llm_probe. Never fails: the last choice is the demo. */
 str llm_default_model(const struct llm *m, str *ret_why);
-/* Looks for local servers if nothing is configured; at most 300 ms; fn is called once. */
+/* Looks for local model servers if nothing is configured; at most 300 ms; fn is called once. */
 void llm_probe(struct llm *m, void (*fn)(void *ctx), void *ctx);
-/* The same whatever is configured, and the default stays as it is: what was found can be named
- * from now on. One look at a time: a new one takes the place of one that is under way. */
+/* The same whatever is configured; the default model does not change. Models that were found can be
+ * named from now on. Only one search runs at a time: a new one replaces one in progress. */
 void llm_look(struct llm *m, void (*fn)(void *ctx), void *ctx);
-void llm_stop_look(struct llm *m); /* fn will not be called any more */
-/* Answers from now on when nobody names a model; "provider:model". */
+void llm_stop_look(struct llm *m); /* fn will not be called */
+/* Sets the model for requests that name none; "provider:model". */
 void llm_set_default(struct llm *m, str name);
-bool llm_has_default(const struct llm *m); /* somebody has named it, here or in the settings */
+bool llm_has_default(const struct llm *m); /* it was set here or in the settings */
 
 bool llm_model_info(const struct llm *m, str name, struct llm_model_info *ret);
 /* For store_env.price. */
@@ -177,19 +177,19 @@ struct llm_provider_info {
     str name, type, base_url;
     str default_model; /* without the provider; may be empty */
     bool is_usable;
-    bool is_local; /* a model server of the kind that people run on their own machine */
-    str problem;   /* why not, and what to do; empty when usable */
+    bool is_local; /* a model server on the user's own machine (Ollama, llama.cpp, ...) */
+    str problem;   /* why it is not usable, and what to do; empty when usable */
 };
 
-/* The configured providers (and those a probe found), the demo included: at most `max` are
- * written, all are counted. */
+/* The configured providers and those that a probe found, the demo included. Writes at most `max`,
+ * returns the number of all. */
 size_t llm_providers(const struct llm *m, struct llm_provider_info *ret, size_t max);
-/* Well-known ones that are not configured; `problem` says what they need. In the arena. */
+/* Well-known providers that are not configured; `problem` says what they need. In the arena. */
 struct llm_provider_info *llm_missing_providers(const struct llm *m, struct arena *a,
                                                 size_t *ret_n);
 
-/* "provider:model" of every model that something is known of and a configured provider has:
- * the default first, then by provider. Others can be used all the same. */
+/* "provider:model" of every known model that a configured provider has: the default first, then by
+ * provider. Models that are not listed can be used, too. */
 str *llm_known_models(const struct llm *m, struct arena *a, size_t *ret_n);
 
 /* ---- keys that people enter ---- */
@@ -197,20 +197,20 @@ str *llm_known_models(const struct llm *m, struct arena *a, size_t *ret_n);
 #define LLM_KEY_MIN 8
 #define LLM_KEY_MAX 512
 
-/* -ENOENT: no such provider takes a key; -EPERM: its key is in the settings or the environment,
- * which win. */
+/* -ENOENT: no provider with this name takes a key; -EPERM: its key is in the settings or the
+ * environment, which take precedence. */
 int llm_may_set_key(const struct llm *m, str provider, struct err *e);
-bool llm_is_key(str key); /* something that can be sent as one */
-/* For calls from now on; the default model is chosen anew. */
+bool llm_is_key(str key); /* has the form of a key */
+/* For calls from now on; chooses the default model again. */
 void llm_set_key(struct llm *m, str provider, str key);
 
 /* ---- calls ---- */
 
-/* `model` is "provider:model" or bare. Retries, back-off and watchdogs happen inside.
- * Errors of set-up come through on_fail. */
+/* `model` is "provider:model" or a bare name. Retries, back-off and timeouts are handled inside.
+ * Errors before the request is sent are reported through on_fail, too. */
 struct llm_call *llm_start(struct llm *m, str model, const struct llm_request *req,
                            const struct llm_events *ev, void *ctx);
-void llm_cancel(struct llm_call *c); /* closes the socket; no callback any more */
+void llm_cancel(struct llm_call *c); /* closes the connection; no callback follows */
 
 /* ---- the pure part, for replay and tests ---- */
 

@@ -64,7 +64,7 @@ static void start_attempt(struct llm_call *c);
 
 /* ---- life ---- */
 
-static void call_free(struct llm_call *c)
+static void llm_call_free(struct llm_call *c)
 {
     if (c->fetch)
         fetch_cancel(c->fetch);
@@ -80,15 +80,15 @@ static void call_free(struct llm_call *c)
     free(c);
 }
 
-static void enter(struct llm_call *c)
+static void call_hold(struct llm_call *c)
 {
     c->busy++;
 }
 
-static void leave(struct llm_call *c)
+static void call_release(struct llm_call *c)
 {
     if (--c->busy == 0 && c->is_dead)
-        call_free(c);
+        llm_call_free(c);
 }
 
 /* Everything that could still call back ends now; the memory goes with the last leave. */
@@ -102,7 +102,7 @@ static void call_kill(struct llm_call *c)
     timer_stop(&c->silence);
     defer_stop(&c->turn);
     if (c->busy == 0)
-        call_free(c);
+        llm_call_free(c);
 }
 
 bool llm_usage_so_far(const struct llm_call *c, struct conv_usage *ret, bool *ret_is_estimated)
@@ -213,9 +213,9 @@ static void report_failure(struct llm_call *c, struct llm_failure *f)
 static void on_backoff_over(void *ctx)
 {
     struct llm_call *c = ctx;
-    enter(c);
+    call_hold(c);
     start_attempt(c);
-    leave(c);
+    call_release(c);
 }
 
 static void retry_later(struct llm_call *c, uint64_t wait_ms, const struct err *why)
@@ -336,11 +336,11 @@ static void on_silence(void *ctx)
         timer_start(&c->silence, max - silent);
         return;
     }
-    enter(c);
+    call_hold(c);
     end_fetch(c);
     err_set(&e, -ETIMEDOUT, "no part of an answer arrived within %llu ms", (unsigned long long)max);
     network_failed(c, &e);
-    leave(c);
+    call_release(c);
 }
 
 static void listen_for(struct llm_call *c)
@@ -377,14 +377,14 @@ static void check_answer(struct llm_call *c)
     }
 }
 
-static void on_event(void *ctx, const struct sse_event *ev)
+static void on_call_event(void *ctx, const struct sse_event *ev)
 {
     struct llm_call *c = ctx;
     if (!c->is_dead)
         c->provider->type->event(&c->answer, ev);
 }
 
-static void on_head(void *ctx, int status, const struct fetch_header *headers, size_t n)
+static void on_call_head(void *ctx, int status, const struct fetch_header *headers, size_t n)
 {
     struct llm_call *c = ctx;
     c->head.status = status;
@@ -402,12 +402,12 @@ static void sniff(struct llm_call *c, str bytes)
         c->kind = text.p[0] == '{' || text.p[0] == '[' ? BODY_JSON : BODY_STREAM;
 }
 
-static void on_data(void *ctx, str bytes)
+static void on_call_data(void *ctx, str bytes)
 {
     struct llm_call *c = ctx;
     if (c->is_answered)
         return; /* draining */
-    enter(c);
+    call_hold(c);
     if (c->kind == BODY_UNSEEN)
         sniff(c, bytes);
     if (c->kind == BODY_JSON) {
@@ -419,7 +419,7 @@ static void on_data(void *ctx, str bytes)
         note_progress(c);
         check_answer(c);
     }
-    leave(c);
+    call_release(c);
 }
 
 static void on_json_end(struct llm_call *c)
@@ -434,10 +434,10 @@ static void on_json_end(struct llm_call *c)
     server_failed(c, &w);
 }
 
-static void on_end(void *ctx, const struct err *err)
+static void on_call_end(void *ctx, const struct err *err)
 {
     struct llm_call *c = ctx;
-    enter(c);
+    call_hold(c);
     c->fetch = NULL;
     timer_stop(&c->silence);
     if (c->is_answered) {
@@ -453,7 +453,7 @@ static void on_end(void *ctx, const struct err *err)
         else
             stream_cut(c);
     }
-    leave(c);
+    call_release(c);
 }
 
 static size_t request_headers(struct llm_call *c, struct fetch_header *out)
@@ -470,14 +470,14 @@ static size_t request_headers(struct llm_call *c, struct fetch_header *out)
 static void start_attempt(struct llm_call *c)
 {
     static const struct fetch_events EVENTS = {
-        .on_head = on_head, .on_data = on_data, .on_done = on_end};
+        .on_head = on_call_head, .on_data = on_call_data, .on_done = on_call_end};
     struct fetch_header headers[LLM_HEADERS_MAX + 5];
     c->attempt++;
     c->kind = BODY_UNSEEN;
     c->head = (struct wire_error){.retry_after_ms = -1, .should_retry = -1};
     buf_clear(&c->json);
     sse_parser_done(&c->sse);
-    sse_parser_init(&c->sse, EVENT_BYTES_MAX, on_event, c);
+    sse_parser_init(&c->sse, EVENT_BYTES_MAX, on_call_event, c);
     answer_done(&c->answer);
     answer_init(&c->answer, &LISTENER, c);
     struct fetch_spec spec = {
@@ -499,7 +499,7 @@ static void start_attempt(struct llm_call *c)
 static void speak(void *ctx)
 {
     struct llm_call *c = ctx;
-    enter(c);
+    call_hold(c);
     bool is_more = true;
     do
         is_more = demo_step(&c->demo, &c->answer);
@@ -508,15 +508,15 @@ static void speak(void *ctx)
         timer_start(&c->timer, c->llm->demo_delay_ms);
     else if (!c->is_dead)
         report_done(c);
-    leave(c);
+    call_release(c);
 }
 
 static void report_setup_failure(void *ctx)
 {
     struct llm_call *c = ctx;
-    enter(c);
+    call_hold(c);
     report_failure(c, &c->setup);
-    leave(c);
+    call_release(c);
 }
 
 static void defer(struct llm_call *c, loop_fn fn)
@@ -558,7 +558,7 @@ static int build_body(struct llm_call *c, const struct llm_request *req, struct 
     return rc;
 }
 
-static int prepare(struct llm_call *c, str name, const struct llm_request *req)
+static int call_prepare(struct llm_call *c, str name, const struct llm_request *req)
 {
     struct llm_failure *f = &c->setup;
     str provider, model;
@@ -592,7 +592,7 @@ struct llm_call *llm_start(struct llm *m, str name, const struct llm_request *re
     timer_init(&c->timer, m->loop, speak, c);
     timer_init(&c->silence, m->loop, on_silence, c);
     defer_init(&c->turn, speak, c);
-    if (prepare(c, name, req) < 0) {
+    if (call_prepare(c, name, req) < 0) {
         defer(c, report_setup_failure);
     } else if (c->provider->type == &PROVIDER_DEMO) {
         demo_begin(&c->demo, &c->arena, req, c->body.n);

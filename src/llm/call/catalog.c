@@ -8,7 +8,7 @@ struct listing {
     size_t n, cap;
 };
 
-static void add(struct listing *l, str provider, str model)
+static void add_model(struct listing *l, str provider, str model)
 {
     str name = arena_printf(l->arena, "%.*s:%.*s", STR_ARG(provider), STR_ARG(model));
     for (size_t i = 0; i < l->n; i++)
@@ -36,7 +36,7 @@ static void add_rows(struct listing *l, const struct provider *p)
     const struct model_caps *row;
     for (size_t i = 0; (row = model_row(i)) != NULL; i++)
         if (!str_ends(row->prefix, STR("-")) && has_row(p, row))
-            add(l, p->name, row->prefix);
+            add_model(l, p->name, row->prefix);
 }
 
 /* Models of the configuration's table that say whose they are. */
@@ -46,14 +46,14 @@ static void add_configured(struct listing *l, const struct provider *p)
     for (size_t i = 0; json_is(o, JSON_OBJECT) && i < o->len; i++) {
         str key = o->members[i].key;
         if (str_starts(key, p->name) && key.n > p->name.n + 1 && key.p[p->name.n] == ':')
-            add(l, p->name, str_skip(key, p->name.n + 1));
+            add_model(l, p->name, str_skip(key, p->name.n + 1));
     }
 }
 
 static void add_found(struct listing *l, const struct provider *p)
 {
     for (size_t i = 0; i < p->found.len; i++)
-        add(l, p->name, p->found.items[i]);
+        add_model(l, p->name, p->found.items[i]);
 }
 
 static size_t count_found(const struct llm *m)
@@ -82,7 +82,7 @@ str *llm_known_models(const struct llm *m, struct arena *a, size_t *ret_n)
     for (size_t i = 0; i < m->nproviders; i++) {
         const struct provider *p = &m->providers[i];
         if (p->default_model.n > 0)
-            add(&l, p->name, p->default_model);
+            add_model(&l, p->name, p->default_model);
         add_found(&l, p);
         add_configured(&l, p);
         add_rows(&l, p);

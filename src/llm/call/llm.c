@@ -226,7 +226,7 @@ bool llm_is_usable(const struct provider *p)
     return p->api_key.n > 0 || p->nheaders > 0 || !k;
 }
 
-static bool choose(struct llm *m, const struct provider *p, const char *why)
+static bool choose_provider(struct llm *m, const struct provider *p, const char *why)
 {
     if (!p || !llm_is_usable(p) || p->default_model.n == 0)
         return false;
@@ -237,13 +237,14 @@ static bool choose(struct llm *m, const struct provider *p, const char *why)
 
 void llm_choose_default(struct llm *m)
 {
-    if (choose(m, llm_find_provider(m, STR("anthropic")), "an Anthropic key is configured") ||
-        choose(m, llm_find_provider(m, STR("openai")), "an OpenAI key is configured"))
+    if (choose_provider(m, llm_find_provider(m, STR("anthropic")),
+                        "an Anthropic key is configured") ||
+        choose_provider(m, llm_find_provider(m, STR("openai")), "an OpenAI key is configured"))
         return;
     for (size_t i = 0; i < m->nproviders; i++) {
         const struct provider *p = &m->providers[i];
         str why = arena_printf(&m->arena, "a key of %.*s is configured", STR_ARG(p->name));
-        if (p->type != &PROVIDER_DEMO && choose(m, p, why.p))
+        if (p->type != &PROVIDER_DEMO && choose_provider(m, p, why.p))
             return;
     }
     m->chosen = STR("demo:demo");

@@ -8,8 +8,8 @@ struct probe;
 
 #define TOOLS_KEY_MAX 64
 
-/* The tools of the last request as its provider writes them: they are long, and mostly the
- * same from call to call. */
+/* The tools of the last request as JSON of its provider: they are long, and mostly equal from call
+ * to call. */
 struct tools_text {
     const struct provider *provider;
     char key[TOOLS_KEY_MAX + 1]; /* empty = nothing is kept */
@@ -24,22 +24,22 @@ struct llm {
     struct provider providers[LLM_PROVIDERS_MAX];
     size_t nproviders;
     str default_model, fast_model; /* as configured; may be empty */
-    str chosen, chosen_why;        /* what nobody named */
+    str chosen, chosen_why;        /* the default when none is configured */
     const struct json *overrides;
     uint64_t idle_timeout_ms, retry_base_ms, demo_delay_ms;
     unsigned max_tries;
     str ollama_host;
     struct list_node calls;
     struct tools_text tools;
-    struct probe *probe; /* under way, or NULL */
+    struct probe *probe; /* in progress, or NULL */
 };
 
 /* Adds a provider that is known by its name; NULL when there are too many. */
 struct provider *llm_add_known(struct llm *m, str name);
 struct provider *llm_find_provider(const struct llm *m, str name);
-bool llm_is_usable(const struct provider *p); /* a cloud is of no use without its key */
+bool llm_is_usable(const struct provider *p); /* false: a cloud provider without its key */
 void llm_choose_default(struct llm *m);
 void llm_caps(const struct llm *m, const struct provider *p, str model, struct model_caps *ret);
 
 void llm_cancel_all(struct llm *m); /* call.c */
-void probe_free(struct probe *p);   /* accepts NULL; its callback will not come */
+void probe_free(struct probe *p);   /* accepts NULL; its callback is not called */

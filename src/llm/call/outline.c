@@ -49,7 +49,7 @@ struct elements {
     size_t older_bytes;
 };
 
-static void take(struct elements *e, str element)
+static void keep_element(struct elements *e, str element)
 {
     str *place = &e->newest[e->n % OUTLINE_NEWEST];
     if (e->n >= OUTLINE_NEWEST) {
@@ -70,7 +70,7 @@ static void write_elements(struct json_writer *w, struct arena *a, struct json_s
     struct elements e = {0};
     str element;
     while (json_scan_element(array, &element))
-        take(&e, element);
+        keep_element(&e, element);
     jw_object(w);
     jw_kint(w, "n", (int64_t)e.n);
     if (older(e.n) > 0)
@@ -146,7 +146,7 @@ struct comparison {
     size_t n, max;
 };
 
-static void report(struct comparison *c, str part, str was, str now)
+static void report_difference(struct comparison *c, str part, str was, str now)
 {
     if (c->n < c->max)
         c->out[c->n++] = (struct outline_difference){part, was, now};
@@ -175,24 +175,25 @@ static void compare_elements(struct comparison *c, str name, const struct json *
     str element, old = json_get_string(was, "older");
     struct json_scan s;
     if (old.n > 0 && !str_eq(old, mark_first(c->a, now, older(n))))
-        report(c, arena_printf(c->a, "the first %zu of %.*s", older(n), STR_ARG(name)), old,
-               STR_NONE);
+        report_difference(c, arena_printf(c->a, "the first %zu of %.*s", older(n), STR_ARG(name)),
+                          old, STR_NONE);
     json_scan_array(&s, now);
     for (; json_scan_element(&s, &element); i++) {
         str then = i < older(n) ? STR_NONE : json_string(json_at(newest, i - older(n)), STR_NONE);
         bool is_equal = i < older(n) || str_eq(then, mark(c->a, element));
         if (!is_equal)
-            report(c, arena_printf(c->a, "%.*s[%zu]", STR_ARG(name), i), then, element);
+            report_difference(c, arena_printf(c->a, "%.*s[%zu]", STR_ARG(name), i), then, element);
     }
     for (; i < n && c->n < c->max; i++)
-        report(c, arena_printf(c->a, "%.*s[%zu]", STR_ARG(name), i),
-               i < older(n) ? old : json_string(json_at(newest, i - older(n)), STR_NONE), STR_NONE);
+        report_difference(c, arena_printf(c->a, "%.*s[%zu]", STR_ARG(name), i),
+                          i < older(n) ? old : json_string(json_at(newest, i - older(n)), STR_NONE),
+                          STR_NONE);
 }
 
 static void compare_part(struct comparison *c, str name, const struct json *was, str now)
 {
     if (!was) {
-        report(c, name, STR_NONE, now);
+        report_difference(c, name, STR_NONE, now);
         return;
     }
     if (is_split(name) && now.p[0] == '[' && was->type == JSON_OBJECT) {
@@ -202,7 +203,7 @@ static void compare_part(struct comparison *c, str name, const struct json *was,
     str then = json_to_str(c->a, was);
     str seen = is_short(now) ? now : arena_printf(c->a, "\"%.*s\"", STR_ARG(mark(c->a, now)));
     if (!str_eq(then, seen))
-        report(c, name, then, now);
+        report_difference(c, name, then, now);
 }
 
 size_t outline_compare(struct arena *a, const struct json *outline, str body,
@@ -217,7 +218,7 @@ size_t outline_compare(struct arena *a, const struct json *outline, str body,
     for (uint32_t i = 0; json_is(outline, JSON_OBJECT) && i < outline->len; i++) {
         const struct json_member *m = &outline->members[i];
         if (json_scan_field(body, m->key).n == 0)
-            report(&c, m->key, json_to_str(a, &m->value), STR_NONE);
+            report_difference(&c, m->key, json_to_str(a, &m->value), STR_NONE);
     }
     return c.n;
 }

@@ -1,11 +1,11 @@
-/* outline.h - what a request body is made of, in a few hundred bytes.
+/* outline.h - a summary of a request body, in a few hundred bytes.
  *
- * The SHA-256 of a body proves that another one is the same; it does not say what is
+ * The SHA-256 of a body proves that another body is equal; it does not tell which part is
  * different. The outline does: each top-level field, short values as they are, long ones as
  * "#<checksum>/<bytes>", and of messages the newest OUTLINE_NEWEST one by one, the older ones
- * together. A message is new once, so the first request that differs names it. So are the
- * elements of other arrays, except tools: those do not change from call to call.
- * It grows with neither the length of a conversation nor that of a message. Pure. */
+ * together. Every message is among the newest once, so the first request that differs identifies
+ * it. Other arrays are treated in the same way, except tools: those do not change from call to
+ * call. It grows with neither the length of a conversation nor that of a message. Pure. */
 #pragma once
 
 #include "base/arena.h"
@@ -16,14 +16,14 @@
 #define OUTLINE_SHORT_BYTES 64 /* values up to here are kept as they are */
 
 /* The outline of a body (JSON text): {"max_tokens":16384,"messages":{"n":9,"older":"#..",
- * "newest":["#..",...]}}. Empty when it is no JSON object. `tools` is what its tools most likely
- * are, JSON text or empty: they are long, and that saves the way through them. */
+ * "newest":["#..",...]}}. Empty when the body is not a JSON object. `tools` is the expected
+ * value of its tools, as JSON text, or empty: an equal value need not be parsed. */
 str outline_of(struct arena *a, str body, str tools);
 
 struct outline_difference {
     str part; /* "max_tokens", "messages[3]", "the first 12 of messages" */
-    str was;  /* as outlined; empty = it was not there */
-    str now;  /* JSON text; empty = it is not there any more, or it is several elements */
+    str was;  /* as outlined; empty = the part did not exist */
+    str now;  /* JSON text; empty = the part does not exist now, or consists of several elements */
 };
 
 /* Where a body differs from the one that was outlined, at most `max`. */

@@ -119,7 +119,7 @@ static void adopt(struct llm *m, const struct look *k)
         note_found(m, p, k);
 }
 
-static void finish(void *ctx)
+static void probe_finish(void *ctx)
 {
     struct probe *p = ctx;
     struct llm *m = p->llm;
@@ -192,18 +192,18 @@ static bool look_read(struct look *k, const struct json *root)
     return ++k->shown < k->nmodels;
 }
 
-static void on_head(void *ctx, int status, const struct fetch_header *headers, size_t n)
+static void on_probe_head(void *ctx, int status, const struct fetch_header *headers, size_t n)
 {
     (void)headers, (void)n;
     ((struct look *)ctx)->status = status;
 }
 
-static void on_data(void *ctx, str bytes)
+static void on_probe_data(void *ctx, str bytes)
 {
     (void)buf_add_str(&((struct look *)ctx)->body, bytes);
 }
 
-static void on_end(void *ctx, const struct err *err)
+static void on_probe_end(void *ctx, const struct err *err)
 {
     struct look *k = ctx;
     struct json *root;
@@ -219,7 +219,7 @@ static void on_end(void *ctx, const struct err *err)
 static void look_next(struct look *k)
 {
     static const struct fetch_events EVENTS = {
-        .on_head = on_head, .on_data = on_data, .on_done = on_end};
+        .on_head = on_probe_head, .on_data = on_probe_data, .on_done = on_probe_end};
     struct arena *a = &k->probe->arena;
     struct fetch_spec spec = {
         .connect_timeout_ms = PROBE_MS, .idle_timeout_ms = PROBE_MS, .body_max = PROBE_BODY_MAX};
@@ -295,16 +295,16 @@ static bool is_anything_configured(const struct llm *m)
     return m->default_model.n > 0 || !str_eq(m->chosen, STR("demo:demo"));
 }
 
-static void start(struct llm *m, bool keeps_default, bool is_wanted, void (*fn)(void *ctx),
-                  void *ctx)
+static void probe_start(struct llm *m, bool keeps_default, bool is_wanted, void (*fn)(void *ctx),
+                        void *ctx)
 {
     struct probe *p = xcalloc(1, sizeof *p);
     probe_free(m->probe);
     m->probe = p;
     *p = (struct probe){.llm = m, .fn = fn, .ctx = ctx, .keeps_default = keeps_default};
     arena_init(&p->arena);
-    timer_init(&p->timer, m->loop, finish, p);
-    defer_init(&p->end, finish, p);
+    timer_init(&p->timer, m->loop, probe_finish, p);
+    defer_init(&p->end, probe_finish, p);
     for (size_t i = 0; is_wanted && i < ARRAY_LEN(KINDS); i++)
         look_start(p, &p->looks[i], &KINDS[i]);
     if (p->pending == 0)
@@ -315,12 +315,12 @@ static void start(struct llm *m, bool keeps_default, bool is_wanted, void (*fn)(
 
 void llm_probe(struct llm *m, void (*fn)(void *ctx), void *ctx)
 {
-    start(m, false, !is_anything_configured(m), fn, ctx);
+    probe_start(m, false, !is_anything_configured(m), fn, ctx);
 }
 
 void llm_look(struct llm *m, void (*fn)(void *ctx), void *ctx)
 {
-    start(m, true, true, fn, ctx);
+    probe_start(m, true, true, fn, ctx);
 }
 
 void llm_stop_look(struct llm *m)

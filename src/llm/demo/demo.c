@@ -20,7 +20,7 @@ void demo_begin(struct demo_speech *d, struct arena *a, const struct llm_request
     demo_plan(a, req, &d->plan);
 }
 
-static bool is_space(char c)
+static bool is_word_space(char c)
 {
     return c == ' ' || c == '\n' || c == '\t' || c == '\r';
 }
@@ -29,14 +29,14 @@ static bool is_space(char c)
 static str next_word(str text, size_t at)
 {
     size_t end = at;
-    while (end < text.n && !is_space(text.p[end]))
+    while (end < text.n && !is_word_space(text.p[end]))
         end++;
-    while (end < text.n && is_space(text.p[end]))
+    while (end < text.n && is_word_space(text.p[end]))
         end++;
     return str_slice(text, at, end);
 }
 
-static void say(struct demo_speech *d, struct answer *an)
+static void say_word(struct demo_speech *d, struct answer *an)
 {
     struct answer_block *b = an->n > 0 ? &an->blocks[0] : answer_open(an, ANSWER_TEXT, 0);
     str word = next_word(d->plan.text, d->at);
@@ -71,7 +71,7 @@ static void complete(struct demo_speech *d, struct answer *an)
 bool demo_step(struct demo_speech *d, struct answer *an)
 {
     if (d->at < d->plan.text.n)
-        say(d, an);
+        say_word(d, an);
     else if (d->next_use < d->plan.nuses)
         make_call(d, an);
     if (d->at < d->plan.text.n || d->next_use < d->plan.nuses)

@@ -1,8 +1,8 @@
 /* demo.h - the built-in model: rules instead of a neural net.
  *
- * Offline and deterministic, and it says so. It knows enough to show the whole product: it
- * answers help, lists tools, calls them by name or for an obvious wish, several at once or
- * one after another, and reports what they returned. No state, no I/O. */
+ * Offline and deterministic, and it tells the user so. Its rules are enough to show the whole
+ * product: it answers help, lists tools, calls them by name or for an obvious request, several in
+ * parallel or one after another, and reports their results. No state, no I/O. */
 #pragma once
 
 #include "llm/provider/answer.h"
@@ -21,24 +21,24 @@ struct demo_plan {
     size_t nuses;
 };
 
-/* What the user wants, taken out of a request. */
+/* The user's request, taken out of a model request. */
 struct demo_ask {
     struct arena *a;
     const struct llm_request *req;
     str all;        /* the newest message of the user */
-    str text;       /* its words, without what was attached */
-    size_t context; /* bytes of text that came with them */
+    str text;       /* its words, without attachments */
+    size_t context; /* bytes of attached text */
     size_t images;
     size_t rounds;   /* answers with tool calls since then, without searches for a tool */
-    bool is_first;   /* nothing was answered before */
+    bool is_first;   /* the conversation has no answer yet */
     size_t question; /* index of the message that holds it */
 };
 
 /* ---- demo_intent.c: what to do ---- */
 void demo_plan(struct arena *a, const struct llm_request *req, struct demo_plan *ret);
 const struct llm_tool *demo_find_tool(const struct llm_request *req, str name); /* or NULL */
-/* A tool that is not in the request may be hidden, since there are many: searches for it, once for
- * each question. False when that was done already, or cannot be done. */
+/* A tool that is not in the request may be hidden because there are too many: searches for it, once
+ * per question. False when it was searched for already, or cannot be. */
 bool demo_search_tool(const struct demo_ask *q, str name, struct demo_plan *ret);
 bool demo_is_search(const struct llm_message *m); /* an answer that does this */
 

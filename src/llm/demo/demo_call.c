@@ -10,7 +10,7 @@ struct scan {
     size_t step; /* the round that the next call belongs to */
 };
 
-static bool is_name_char(char c)
+static bool is_tool_name_char(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
            c == '-';
@@ -19,7 +19,7 @@ static bool is_name_char(char c)
 static str take_name(struct scan *s)
 {
     size_t from = s->at;
-    while (s->at < s->text.n && is_name_char(s->text.p[s->at]))
+    while (s->at < s->text.n && is_tool_name_char(s->text.p[s->at]))
         s->at++;
     return str_slice(s->text, from, s->at);
 }
@@ -56,7 +56,7 @@ static str take_object(struct scan *s)
 static bool find_call(struct scan *s, bool is_later)
 {
     while (s->at < s->text.n) {
-        if (!is_name_char(s->text.p[s->at])) {
+        if (!is_tool_name_char(s->text.p[s->at])) {
             s->at++;
             continue;
         }

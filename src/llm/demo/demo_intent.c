@@ -252,7 +252,7 @@ static bool do_help(struct demo_ask *q, struct demo_plan *ret)
     return true;
 }
 
-static bool do_list(struct demo_ask *q, struct demo_plan *ret)
+static bool do_list_tools(struct demo_ask *q, struct demo_plan *ret)
 {
     static const char *const WORDS[] = {
         "list tools",  "list the tools", "list your tools",   "list all tools",  "what tools",
@@ -487,7 +487,7 @@ static bool do_shrug(struct demo_ask *q, struct demo_plan *ret)
 }
 
 static bool (*const RULES[])(struct demo_ask *q, struct demo_plan *ret) = {
-    do_title, do_summary,  do_calls, do_report, do_help,     do_list,       do_count,
+    do_title, do_summary,  do_calls, do_report, do_help,     do_list_tools, do_count,
     do_echo,  do_delegate, do_shell, do_wishes, do_discover, do_small_talk, do_shrug,
 };
 

@@ -10,7 +10,7 @@
 #define TITLE_WORDS   6
 #define TITLE_BYTES   60
 
-static str finish(const struct demo_ask *q, struct buf *b)
+static str finish_text(const struct demo_ask *q, struct buf *b)
 {
     str s = arena_str(q->a, utf8_truncate(buf_str(b), TEXT_MAX));
     buf_done(b);
@@ -48,7 +48,7 @@ str demo_help(const struct demo_ask *q)
         (void)buf_add_lit(&b, "- `delegate count to 5` gives a task to a child agent\n");
     (void)buf_add_lit(&b, "- `count to 100` shows streaming; stop me whenever you like\n"
                           "- `say something` repeats it\n");
-    return finish(q, &b);
+    return finish_text(q, &b);
 }
 
 /* The first sentence or line. */
@@ -85,7 +85,7 @@ str demo_tool_list(const struct demo_ask *q)
         (void)buf_add_lit(&b,
                           "\nMore tools are installed than I am shown at a time: `find tools "
                           "for files` searches all of them, and `call NAME {...}` calls any.\n");
-    return finish(q, &b);
+    return finish_text(q, &b);
 }
 
 static size_t count_words(str s)
@@ -114,7 +114,7 @@ str demo_shrug(const struct demo_ask *q)
         (void)buf_printf(&b, ", and %zu picture%s", q->images, q->images == 1 ? "" : "s");
     (void)buf_add_lit(&b, ", but I have no rule for it. A real model would answer here. Say "
                           "`help` to see what I understand.\n");
-    return finish(q, &b);
+    return finish_text(q, &b);
 }
 
 /* ---- reporting results ---- */
@@ -202,7 +202,7 @@ static str result_text(const struct demo_ask *q, const struct llm_block *r, size
         else
             ++*ret_images;
     }
-    return finish(q, &b);
+    return finish_text(q, &b);
 }
 
 static const struct llm_block *result_of(const struct llm_message *results, str id)
@@ -243,7 +243,7 @@ str demo_report(const struct demo_ask *q)
             if (calls->blocks[k].type == LLM_TOOL_USE)
                 add_result(q, &b, &calls->blocks[k], result_of(results, calls->blocks[k].id));
     }
-    return finish(q, &b);
+    return finish_text(q, &b);
 }
 
 /* ---- titles and summaries ---- */
@@ -285,7 +285,7 @@ str demo_title(const struct demo_ask *q)
         (void)buf_add_lit(&b, "Untitled conversation");
     else if (b.p[0] >= 'a' && b.p[0] <= 'z')
         b.p[0] = (char)(b.p[0] - 'a' + 'A');
-    return finish(q, &b);
+    return finish_text(q, &b);
 }
 
 str demo_summary(const struct demo_ask *q)
@@ -300,5 +300,5 @@ str demo_summary(const struct demo_ask *q)
                 (void)buf_printf(&b, "- %s: %.*s\n", m->role == LLM_USER ? "user" : "assistant",
                                  STR_ARG(first_sentence(m->blocks[k].text)));
     }
-    return finish(q, &b);
+    return finish_text(q, &b);
 }

@@ -23,7 +23,7 @@ static void cache_breakpoint(struct json_writer *w)
     jw_end(w);
 }
 
-static void write_text(struct json_writer *w, str text, bool is_breakpoint)
+static void anthropic_write_text(struct json_writer *w, str text, bool is_breakpoint)
 {
     jw_object(w);
     jw_kstr(w, "type", STR("text"));
@@ -42,13 +42,14 @@ static void write_system(struct json_writer *w, struct arena *a, const struct ll
     jw_key(w, "system");
     jw_array(w);
     if (has_stable)
-        write_text(w, normalise_text(a, req->system_stable), true);
+        anthropic_write_text(w, normalise_text(a, req->system_stable), true);
     if (has_volatile)
-        write_text(w, normalise_text(a, req->system_volatile), false);
+        anthropic_write_text(w, normalise_text(a, req->system_volatile), false);
     jw_end(w);
 }
 
-static void write_tools(struct json_writer *w, struct arena *a, const struct llm_request *req)
+static void anthropic_write_tools(struct json_writer *w, struct arena *a,
+                                  const struct llm_request *req)
 {
     size_t n;
     if (req->tools_json.n > 0) {
@@ -128,7 +129,8 @@ static void write_block(struct json_writer *w, const struct llm_block *b, bool i
     jw_end(w);
 }
 
-static void write_message(struct json_writer *w, const struct llm_message *m, bool is_breakpoint)
+static void anthropic_write_message(struct json_writer *w, const struct llm_message *m,
+                                    bool is_breakpoint)
 {
     jw_object(w);
     jw_kstr(w, "role", m->role == LLM_USER ? STR("user") : STR("assistant"));
@@ -149,7 +151,7 @@ static void write_messages(struct json_writer *w, const struct wire_history *h)
     jw_array(w);
     for (size_t i = 0; i < h->n; i++) {
         bool is_user = h->messages[i].role == LLM_USER;
-        write_message(w, &h->messages[i], is_user && users_left <= 2);
+        anthropic_write_message(w, &h->messages[i], is_user && users_left <= 2);
         users_left -= is_user;
     }
     jw_end(w);
@@ -236,7 +238,7 @@ int anthropic_build(const struct provider *p, const struct model_caps *caps,
         jw_kbool(&w, "stream", true);
         write_thinking(&w, caps, req, &history, max_tokens);
         write_effort(&w, caps, req);
-        write_tools(&w, &a, req);
+        anthropic_write_tools(&w, &a, req);
         write_system(&w, &a, req);
         write_messages(&w, &history);
         jw_end(&w);

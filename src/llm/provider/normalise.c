@@ -68,7 +68,7 @@ static bool is_word_char(char c)
            c == '-';
 }
 
-static bool is_word(str s, size_t max)
+static bool is_id_word(str s, size_t max)
 {
     for (size_t i = 0; i < s.n; i++)
         if (!is_word_char(s.p[i]))
@@ -80,7 +80,7 @@ static bool is_word(str s, size_t max)
  * different. */
 static str make_word(struct arena *a, str s, size_t max)
 {
-    if (is_word(s, max))
+    if (is_id_word(s, max))
         return s;
     char hex[SHA256_HEX_LEN + 1];
     sha256_hex(s, hex);
@@ -112,7 +112,7 @@ static struct llm_block image_or_note(struct pass *p, const struct llm_block *b)
     return out;
 }
 
-static void add_text(struct pass *p, struct blocks *to, str text)
+static void add_text_block(struct pass *p, struct blocks *to, str text)
 {
     if (str_trim(text).n > 0)
         push(p->a, to, text_block(plain_text(p->a, normalise_text(p->a, text))));
@@ -125,14 +125,14 @@ static struct llm_block clean_result(struct pass *p, const struct llm_block *b)
     for (size_t i = 0; i < b->nparts; i++) {
         const struct llm_block *part = &b->parts[i];
         if (part->type == LLM_TEXT)
-            add_text(p, &parts, part->text);
+            add_text_block(p, &parts, part->text);
         else if (part->type == LLM_IMAGE && b->is_error)
-            add_text(p, &parts, STR("[a picture is left out]"));
+            add_text_block(p, &parts, STR("[a picture is left out]"));
         else if (part->type == LLM_IMAGE)
             push(p->a, &parts, image_or_note(p, part));
     }
     if (b->is_error && parts.n == 0)
-        add_text(p, &parts, STR("the tool failed without a message"));
+        add_text_block(p, &parts, STR("the tool failed without a message"));
     struct llm_block out = *b;
     out.parts = parts.items;
     out.nparts = parts.n;
@@ -162,7 +162,7 @@ static void add_block(struct pass *p, enum llm_role role, struct blocks *to,
 {
     bool is_user = role == LLM_USER;
     if (b->type == LLM_TEXT)
-        add_text(p, to, b->text);
+        add_text_block(p, to, b->text);
     else if (b->type == LLM_IMAGE && is_user)
         push(p->a, to, image_or_note(p, b));
     else if (b->type == LLM_TOOL_RESULT && is_user)
@@ -228,7 +228,7 @@ static str nine_letters(struct arena *a, str id)
 {
     static const char ALPHABET[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
     bool is_fine =
-        is_word(id, 9) && id.n == 9 && str_find_char(id, '_') < 0 && str_find_char(id, '-') < 0;
+        is_id_word(id, 9) && id.n == 9 && str_find_char(id, '_') < 0 && str_find_char(id, '-') < 0;
     if (is_fine)
         return id;
     uint8_t digest[SHA256_LEN];

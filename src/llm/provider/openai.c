@@ -18,7 +18,7 @@ struct chat {
     const struct provider *p;
 };
 
-static void write_tools(struct chat *c, const struct llm_request *req)
+static void openai_write_tools(struct chat *c, const struct llm_request *req)
 {
     unsigned flags = c->p->quirks & QUIRK_PLAIN_SCHEMA ? SCHEMA_PLAIN : 0;
     struct json_writer *w = &c->w;
@@ -268,7 +268,7 @@ int openai_build(const struct provider *p, const struct model_caps *caps,
         write_limits(&c, caps, req);
         write_stream(&c, req);
         if (caps->can_tools)
-            write_tools(&c, req);
+            openai_write_tools(&c, req);
         write_messages(&c, req, &history);
         jw_end(&c.w);
     }

@@ -36,7 +36,7 @@ static struct answer_block *open_at_end(struct answer *an, enum answer_kind kind
     return b;
 }
 
-static void add_text(struct answer *an, str text)
+static void add_text_delta(struct answer *an, str text)
 {
     struct answer_block *b = text.n > 0 ? open_at_end(an, ANSWER_TEXT, NULL) : NULL;
     if (b)
@@ -55,7 +55,7 @@ static void read_parts(struct answer *an, const struct json *parts)
 {
     for (size_t i = 0; i < parts->len; i++) {
         const struct json *part = &parts->items[i];
-        add_text(an, json_get_string(part, "text"));
+        add_text_delta(an, json_get_string(part, "text"));
         const struct json *thoughts = json_get(part, "thinking");
         for (size_t k = 0; json_is(thoughts, JSON_ARRAY) && k < thoughts->len; k++)
             add_reasoning(an, "reasoning", json_get_string(&thoughts->items[k], "text"));
@@ -205,7 +205,7 @@ static void read_choice(struct answer *an, const struct json *choice)
     add_reasoning(an, "reasoning_content", json_get_string(delta, "reasoning_content"));
     add_reasoning(an, "reasoning", json_get_string(delta, "reasoning"));
     read_reasoning_details(an, json_get(delta, "reasoning_details"));
-    add_text(an, json_string(content, STR_NONE));
+    add_text_delta(an, json_string(content, STR_NONE));
     if (json_is(content, JSON_ARRAY))
         read_parts(an, content);
     for (size_t i = 0; json_is(calls, JSON_ARRAY) && i < calls->len; i++)
