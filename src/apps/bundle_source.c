@@ -40,7 +40,7 @@ static bool is_unconfined(const struct bundle_source *s)
     return e->sandbox.is_off || (e->kind == BUNDLE_BUILT_IN && s->all->project_dir);
 }
 
-static void describe(struct bundle_source *s, const struct json *given, struct tool *ret)
+static void describe_tool(struct bundle_source *s, const struct json *given, struct tool *ret)
 {
     const struct json *v = json_clone(&s->tools_arena, given);
     *ret = (struct tool){
@@ -66,7 +66,7 @@ static bool is_offering(struct bundle *b)
     return (state != BUNDLE_DEAD && state != BUNDLE_STOPPED) || bundle_is_waiting(b);
 }
 
-static void refresh(struct bundle_source *s)
+static void refresh_tools(struct bundle_source *s)
 {
     size_t n = 0;
     const struct json *const *given = is_offering(s->bundle) ? bundle_tools(s->bundle, &n) : NULL;
@@ -75,7 +75,7 @@ static void refresh(struct bundle_source *s)
     s->tools = arena_array(&s->tools_arena, n, sizeof *s->tools);
     s->ntools = n;
     for (size_t i = 0; i < n; i++)
-        describe(s, given[i], &s->tools[i]);
+        describe_tool(s, given[i], &s->tools[i]);
     registry_changed(runtime_deps(s->all->rt)->tools, &s->source);
 }
 
@@ -112,7 +112,7 @@ static str absence(void *self, struct arena *a, bool *ret_is_coming)
 
 /* ---- calls ---- */
 
-static void call_free(struct bundle_tool_call *c)
+static void bundle_tool_call_free(struct bundle_tool_call *c)
 {
     bundle_asks_drop(c);
     list_del(&c->node);
@@ -155,7 +155,7 @@ static void tell_changed(const struct bundle_tool_call *c)
     buf_done(&data);
 }
 
-static void on_done(void *ctx, const struct mcp_reply *r)
+static void on_bundle_done(void *ctx, const struct mcp_reply *r)
 {
     struct bundle_tool_call *c = ctx;
     struct tool_result res = result_of(c, r);
@@ -164,10 +164,10 @@ static void on_done(void *ctx, const struct mcp_reply *r)
     if (c->host && !res.is_error)
         tell_changed(c);
     c->done(c->ctx, &res);
-    call_free(c);
+    bundle_tool_call_free(c);
 }
 
-static void on_progress(void *ctx, const struct json *p)
+static void on_bundle_progress(void *ctx, const struct json *p)
 {
     struct bundle_tool_call *c = ctx;
     if (c->progress)
@@ -175,12 +175,12 @@ static void on_progress(void *ctx, const struct json *p)
                     json_double(json_get(p, "total"), 0), json_get_string(p, "message"));
 }
 
-static void on_ask(void *ctx, struct mcp_ask *a)
+static void on_bundle_ask(void *ctx, struct mcp_ask *a)
 {
     bundle_ask(ctx, a);
 }
 
-static void on_ask_gone(void *ctx, struct mcp_ask *a)
+static void on_bundle_ask_gone(void *ctx, struct mcp_ask *a)
 {
     bundle_ask_gone(ctx, a);
 }
@@ -197,8 +197,10 @@ static struct tool_call *call(void *self, str tool, const struct json *args,
                               const struct tool_caller *who, tool_done_fn done,
                               tool_progress_fn progress, void *ctx)
 {
-    static const struct mcp_call_events EVENTS = {
-        .done = on_done, .progress = on_progress, .ask = on_ask, .ask_gone = on_ask_gone};
+    static const struct mcp_call_events EVENTS = {.done = on_bundle_done,
+                                                  .progress = on_bundle_progress,
+                                                  .ask = on_bundle_ask,
+                                                  .ask_gone = on_bundle_ask_gone};
     struct bundle_source *s = self;
     struct bundle_tool_call *c = xcalloc(1, sizeof *c);
     arena_init(&c->arena);
@@ -234,7 +236,7 @@ static void cancel(void *self, struct tool_call *call)
 {
     struct bundle_tool_call *c = (struct bundle_tool_call *)call;
     bundle_cancel(c->call, "The run was cancelled.");
-    call_free(c);
+    bundle_tool_call_free(c);
 }
 
 /* ---- coming and going ---- */
@@ -273,7 +275,7 @@ static void remove_source(struct bundle_sources *all, struct bundle_source *s)
     free(s);
 }
 
-static void on_changed(void *ctx, struct bundle *b, enum bundle_change what)
+static void on_bundle_changed(void *ctx, struct bundle *b, enum bundle_change what)
 {
     struct bundle_sources *all = ctx;
     struct bundle_source *s = map_get(&all->by_bundle, bundle_info(b)->name);
@@ -282,7 +284,7 @@ static void on_changed(void *ctx, struct bundle *b, enum bundle_change what)
     if (what == BUNDLE_ADDED && !s)
         add_source(all, b);
     else if ((what == BUNDLE_STATE || what == BUNDLE_TOOLS) && s)
-        refresh(s);
+        refresh_tools(s);
     if (what == BUNDLE_REMOVED && s)
         remove_source(all, s);
     if (all->changed)
@@ -319,7 +321,7 @@ void bundle_sources_free(struct bundle_sources *s)
     free(s);
 }
 
-static void on_notified(void *ctx, struct bundle *b, str method, const struct json *params)
+static void on_bundle_notified(void *ctx, struct bundle *b, str method, const struct json *params)
 {
     struct bundle_sources *s = ctx;
     if (s->notified)
@@ -335,6 +337,8 @@ void bundle_sources_on_notified(struct bundle_sources *s,
 
 struct bundle_host bundle_sources_host(struct bundle_sources *s)
 {
-    return (struct bundle_host){
-        .changed = on_changed, .ask = on_ask_alone, .notified = on_notified, .ctx = s};
+    return (struct bundle_host){.changed = on_bundle_changed,
+                                .ask = on_ask_alone,
+                                .notified = on_bundle_notified,
+                                .ctx = s};
 }

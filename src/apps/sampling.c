@@ -193,9 +193,9 @@ static void sampling_free(struct sampling *s)
     free(s);
 }
 
-static void on_text(void *ctx, str delta) {}
+static void on_sampling_text(void *ctx, str delta) {}
 
-static void on_done(void *ctx, const struct llm_result *r)
+static void on_sampling_done(void *ctx, const struct llm_result *r)
 {
     static const char *const KEYS[] = {"server", NULL};
     struct sampling *s = ctx;
@@ -211,7 +211,7 @@ static void on_done(void *ctx, const struct llm_result *r)
     sampling_free(s);
 }
 
-static void on_fail(void *ctx, const struct llm_failure *f)
+static void on_sampling_fail(void *ctx, const struct llm_failure *f)
 {
     struct sampling *s = ctx;
     s->fn(s->ctx, NULL, &f->err);
@@ -222,7 +222,7 @@ int sampling_start(struct runtime *rt, void *tool_host, str source, const struct
                    sampling_fn fn, void *ctx, struct sampling **ret, struct err *e)
 {
     static const struct llm_events EVENTS = {
-        .on_text = on_text, .on_done = on_done, .on_fail = on_fail};
+        .on_text = on_sampling_text, .on_done = on_sampling_done, .on_fail = on_sampling_fail};
     const struct turn_info *info = turn_info(tool_host);
     int64_t most = runtime_deps(rt)->config->limits.max_output_tokens;
     int64_t wanted = json_get_int(params, "maxTokens", most);

@@ -86,7 +86,7 @@ static const struct tool *list(void *self, size_t *ret_n)
     return s->tools;
 }
 
-static void call_free(struct builtin_call *c)
+static void builtin_call_free(struct builtin_call *c)
 {
     if (c->op)
         store_op_cancel(c->op);
@@ -97,13 +97,13 @@ static void call_free(struct builtin_call *c)
     free(c);
 }
 
-static void answer(void *ctx)
+static void deliver_answer(void *ctx)
 {
     struct builtin_call *c = ctx;
     if (c->result.is_error && !c->is_recorded)
         builtin_record_refusal(c);
     c->done(c->ctx, &c->result);
-    call_free(c);
+    builtin_call_free(c);
 }
 
 static const struct builtin_tool *find(const struct builtin_source *s, str name)
@@ -147,7 +147,7 @@ static struct builtin_call *call_new(struct builtin_source *s, str name, const s
     c->action = find_action(c->tool, c->args);
     c->rule = rule_of(c->tool, c->action);
     list_push(&s->builtin->calls, &c->node);
-    defer_init(&c->answer, answer, c);
+    defer_init(&c->answer, deliver_answer, c);
     return c;
 }
 
@@ -208,7 +208,7 @@ static void cancel(void *self, struct tool_call *c)
     struct builtin_call *call = (struct builtin_call *)c;
     if (call->on_cancel)
         call->on_cancel(call);
-    call_free(call);
+    builtin_call_free(call);
 }
 
 static struct json *parse_const(struct arena *a, const char *text)
@@ -238,7 +238,7 @@ static struct json_strs reading_actions(struct builtin *b, const struct builtin_
     return out;
 }
 
-static void describe(struct builtin *b, const struct builtin_tool *t, struct tool *ret)
+static void describe_builtin(struct builtin *b, const struct builtin_tool *t, struct tool *ret)
 {
     *ret = (struct tool){
         .name = str_from(t->name),
@@ -270,7 +270,7 @@ static void make_source(struct builtin *b, size_t i)
     s->tools = arena_array(&b->arena, n, sizeof *s->tools);
     for (size_t k = 0; k < n; k++)
         if (is_on(b, s->table[k]))
-            describe(b, s->table[k], &s->tools[s->ntools++]);
+            describe_builtin(b, s->table[k], &s->tools[s->ntools++]);
     s->source = (struct tool_source){.name = SOURCES[i].name,
                                      .list = list,
                                      .call = call,
@@ -314,7 +314,7 @@ void builtin_free(struct builtin *b)
     for (size_t i = 0; b->registry && i < ARRAY_LEN(SOURCES); i++)
         registry_remove_source(b->registry, &b->sources[i].source);
     LIST_FOREACH (n, &b->calls)
-        call_free(LIST_ENTRY(n, struct builtin_call, node));
+        builtin_call_free(LIST_ENTRY(n, struct builtin_call, node));
     arena_done(&b->arena);
     free(b);
 }

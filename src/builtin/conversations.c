@@ -27,7 +27,7 @@ void conv_tool_fail(struct builtin_call *c, const struct err *err)
     builtin_fail(c, "%s", err->msg);
 }
 
-static void on_found(void *ctx, const struct err *err, const struct conv *conv)
+static void on_conv_found(void *ctx, const struct err *err, const struct conv *conv)
 {
     struct finder *f = ctx;
     f->call->op = NULL;
@@ -52,7 +52,7 @@ void conv_tool_find(struct builtin_call *c,
         id = json_get_string(c->args, "conversationId");
     *f = (struct finder){c, (enum conv_right)(c->rule.conv - 1), then,
                          id.n > 0 ? store_id_meant(id) : c->conversation_id};
-    c->op = store_get(conv_tool_store(c), f->id, on_found, f);
+    c->op = store_get(conv_tool_store(c), f->id, on_conv_found, f);
 }
 
 /* ---- describing ---- */
@@ -107,7 +107,7 @@ void conv_tool_reply(void *call, const struct err *err, const struct conv *conv)
 
 /* ---- list ---- */
 
-static void on_listed(void *ctx, const struct err *err, const struct store_listing *l)
+static void on_conversations_listed(void *ctx, const struct err *err, const struct store_listing *l)
 {
     struct builtin_call *c = ctx;
     struct buf b;
@@ -138,7 +138,7 @@ static void list(struct builtin_call *c)
         .cursor = json_get_string(c->args, "cursor"),
         .search = json_get_string(c->args, "search"),
     };
-    c->op = store_list(conv_tool_store(c), &q, on_listed, c);
+    c->op = store_list(conv_tool_store(c), &q, on_conversations_listed, c);
 }
 
 const struct builtin_tool BUILTIN_CONV_LIST = {

@@ -62,7 +62,7 @@ static void note_found(struct builtin_call *c, const struct conv *conv)
                            json_get_string(c->args, "text"), conv_tool_reply, c);
 }
 
-static void note(struct builtin_call *c)
+static void write_note(struct builtin_call *c)
 {
     conv_tool_find(c, note_found);
 }
@@ -77,7 +77,7 @@ const struct builtin_tool BUILTIN_CONV_NOTE = {
               "\"id\":{\"type\":\"string\",\"description\":\"This conversation when left out\"},"
               "\"text\":{\"type\":\"string\",\"minLength\":1,\"maxLength\":16000}},"
               "\"required\":[\"text\"],\"additionalProperties\":false}",
-    .call = note,
+    .call = write_note,
 };
 
 /* ---- delete ---- */

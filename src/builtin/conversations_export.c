@@ -10,7 +10,7 @@ struct exporting {
     struct buf text;
 };
 
-static void on_cancel(struct builtin_call *c)
+static void on_export_cancel(struct builtin_call *c)
 {
     struct exporting *x = c->state;
     export_close(x->export);
@@ -18,7 +18,7 @@ static void on_cancel(struct builtin_call *c)
 }
 
 /* What the limit allows, with a line that says so when there is more. */
-static void reply(struct exporting *x, bool is_cut)
+static void reply_document(struct exporting *x, bool is_cut)
 {
     struct arena *a = &x->call->arena;
     str text = arena_str(a, utf8_truncate(buf_str(&x->text), CONV_TOOL_CHARS));
@@ -46,7 +46,7 @@ static void on_piece(void *ctx, const struct err *err, str piece, bool is_last)
     if (err)
         conv_tool_fail(c, err);
     else
-        reply(x, is_cut);
+        reply_document(x, is_cut);
     export_close(x->export);
     buf_done(&x->text);
 }
@@ -64,7 +64,7 @@ static void export_found(struct builtin_call *c, const struct conv *conv)
     buf_init(&x->text, 2 * CONV_TOOL_CHARS + 2);
     x->export = export_open(conv_tool_store(c), conv->id, x->format, NULL, builtin_doer(c));
     c->state = x;
-    c->on_cancel = on_cancel;
+    c->on_cancel = on_export_cancel;
     export_next(x->export, on_piece, x);
 }
 

@@ -62,7 +62,7 @@ static struct json message_json(struct reader *r, const struct replay_message *m
     return *o;
 }
 
-static void on_page(void *ctx, const struct err *err, const struct store_page *page)
+static void on_messages_page(void *ctx, const struct err *err, const struct store_page *page)
 {
     struct reader *r = ctx;
     struct builtin_call *c = r->call;
@@ -101,7 +101,7 @@ static void get_found(struct builtin_call *c, const struct conv *conv)
     r->is_full = str_eq(expand, STR("full"));
     r->left = CONV_TOOL_CHARS;
     struct store_range range = {.backwards = true, .max_events = GET_EVENTS};
-    c->op = store_read(conv_tool_store(c), conv->id, &range, on_page, r);
+    c->op = store_read(conv_tool_store(c), conv->id, &range, on_messages_page, r);
 }
 
 static void get(struct builtin_call *c)

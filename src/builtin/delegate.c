@@ -23,7 +23,7 @@ static void charge_parent(struct builtin_call *c, const struct turn_result *t)
                                           t->run->llm_ms, KEYS, values));
 }
 
-static void on_started(void *ctx, str conversation_id, str run_id, bool is_new)
+static void on_child_started(void *ctx, str conversation_id, str run_id, bool is_new)
 {
     struct builtin_call *c = ctx;
     struct delegation *d = c->state;
@@ -33,7 +33,7 @@ static void on_started(void *ctx, str conversation_id, str run_id, bool is_new)
                     arena_printf(&c->arena, "started %.*s", STR_ARG(conversation_id)));
 }
 
-static void on_done(void *ctx, const struct turn_result *t)
+static void on_child_done(void *ctx, const struct turn_result *t)
 {
     struct builtin_call *c = ctx;
     struct delegation *d = c->state;
@@ -56,7 +56,7 @@ static void on_done(void *ctx, const struct turn_result *t)
     builtin_reply_json(c, text, out);
 }
 
-static void on_refused(void *ctx, enum turn_refusal why, const struct err *err)
+static void on_child_refused(void *ctx, enum turn_refusal why, const struct err *err)
 {
     struct builtin_call *c = ctx;
     struct delegation *d = c->state;
@@ -64,7 +64,7 @@ static void on_refused(void *ctx, enum turn_refusal why, const struct err *err)
     builtin_fail(c, "The work could not be delegated: %s", err->msg);
 }
 
-static void on_cancel(struct builtin_call *c)
+static void on_delegate_cancel(struct builtin_call *c)
 {
     struct delegation *d = c->state;
     if (!d->turn)
@@ -106,9 +106,9 @@ static int budget(const struct builtin_call *c, const struct agent *agent)
     return n > 0 ? (int)n : 0;
 }
 
-static void start(struct builtin_call *c, const struct agent *agent, int iterations)
+static void start_child(struct builtin_call *c, const struct agent *agent, int iterations)
 {
-    static const struct turn_events EVENTS = {on_started, on_done, on_refused};
+    static const struct turn_events EVENTS = {on_child_started, on_child_done, on_child_refused};
     const struct turn_info *parent = turn_info(c->host);
     struct turn_child child = {
         .parent_conversation_id = c->conversation_id,
@@ -133,7 +133,7 @@ static void start(struct builtin_call *c, const struct agent *agent, int iterati
     };
     struct delegation *d = ARENA_NEW(&c->arena, struct delegation);
     c->state = d;
-    c->on_cancel = on_cancel;
+    c->on_cancel = on_delegate_cancel;
     d->turn = turn_start(c->builtin->deps.runtime, &req, &EVENTS, c);
 }
 
@@ -153,7 +153,7 @@ static void delegate(struct builtin_call *c)
     else if (iterations == 0)
         builtin_fail(c, "Too few steps are left in this run to delegate anything.");
     else
-        start(c, agent, iterations);
+        start_child(c, agent, iterations);
 }
 
 const struct builtin_tool BUILTIN_DELEGATE = {

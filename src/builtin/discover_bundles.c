@@ -7,7 +7,7 @@
 #define DESCRIPTION_MAX 300
 #define FOUND_MAX       20
 
-static void on_cancel(struct builtin_call *c)
+static void on_search_cancel(struct builtin_call *c)
 {
     mpak_cancel(c->state);
 }
@@ -29,7 +29,7 @@ static void say_bundle(struct buf *b, const struct json *v)
     buf_add_char(b, '\n');
 }
 
-static void on_found(void *ctx, const struct json *result, const struct err *err)
+static void on_bundles_found(void *ctx, const struct json *result, const struct err *err)
 {
     struct builtin_call *c = ctx;
     c->on_cancel = NULL;
@@ -48,15 +48,16 @@ static void on_found(void *ctx, const struct json *result, const struct err *err
     buf_done(&b);
 }
 
-static void discover(struct builtin_call *c)
+static void search_registry(struct builtin_call *c)
 {
     const struct mpak_conf *registry = &c->builtin->deps.registry;
     if (!registry->fetcher) {
         builtin_fail(c, "No bundle registry is available here.");
         return;
     }
-    c->state = mpak_search(registry, json_get_string(c->args, "query"), FOUND_MAX, 0, on_found, c);
-    c->on_cancel = on_cancel;
+    c->state =
+        mpak_search(registry, json_get_string(c->args, "query"), FOUND_MAX, 0, on_bundles_found, c);
+    c->on_cancel = on_search_cancel;
 }
 
 const struct builtin_tool BUILTIN_DISCOVER_BUNDLES = {
@@ -69,5 +70,5 @@ const struct builtin_tool BUILTIN_DISCOVER_BUNDLES = {
               "\"additionalProperties\":false}",
     .is_read_only = true,
     .feature = BUILTIN_FEATURE(bundle_discovery),
-    .call = discover,
+    .call = search_registry,
 };

@@ -87,7 +87,7 @@ static void add_absent(struct builtin_call *c, const struct registry *tools, str
     }
 }
 
-static void answer(struct builtin_call *c, const struct found *best, size_t n, size_t total)
+static void answer_found(struct builtin_call *c, const struct found *best, size_t n, size_t total)
 {
     struct buf b;
     buf_init(&b, ANSWER_MAX);
@@ -109,7 +109,7 @@ static void answer(struct builtin_call *c, const struct found *best, size_t n, s
     buf_done(&b);
 }
 
-static void discover(struct builtin_call *c)
+static void search_tools(struct builtin_call *c)
 {
     struct registry *tools = runtime_deps(c->builtin->deps.runtime)->tools;
     const struct toolset *set = registry_tools(tools);
@@ -123,7 +123,7 @@ static void discover(struct builtin_call *c)
         total++;
         n = insert(best, n, f);
     }
-    answer(c, best, n, total);
+    answer_found(c, best, n, total);
 }
 
 const struct builtin_tool BUILTIN_DISCOVER_TOOLS = {
@@ -137,5 +137,5 @@ const struct builtin_tool BUILTIN_DISCOVER_TOOLS = {
               "all\"}},\"additionalProperties\":false}",
     .is_read_only = true,
     .feature = BUILTIN_FEATURE(tool_discovery),
-    .call = discover,
+    .call = search_tools,
 };

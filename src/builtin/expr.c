@@ -13,7 +13,7 @@ struct parser {
 
 static int sum(struct parser *p, double *ret);
 
-static int fail(struct parser *p, const char *reason)
+static int fail_at(struct parser *p, const char *reason)
 {
     return err_set(p->e, -EINVAL, "column %zu: %s", p->at + 1, reason);
 }
@@ -24,7 +24,7 @@ static void skip_space(struct parser *p)
         p->at++;
 }
 
-static bool take(struct parser *p, char c)
+static bool take_char(struct parser *p, char c)
 {
     skip_space(p);
     if (p->at >= p->text.n || p->text.p[p->at] != c)
@@ -45,7 +45,7 @@ static size_t digits(const struct parser *p, size_t i)
     return i;
 }
 
-static int number(struct parser *p, double *ret)
+static int parse_number(struct parser *p, double *ret)
 {
     size_t i = digits(p, p->at);
     if (i < p->text.n && p->text.p[i] == '.')
@@ -60,12 +60,12 @@ static int number(struct parser *p, double *ret)
     char copy[512];
     str s = str_slice(p->text, p->at, i);
     if (s.n >= sizeof copy)
-        return fail(p, "the number is too long");
+        return fail_at(p, "the number is too long");
     snprintf(copy, sizeof copy, "%.*s", STR_ARG(s));
     char *end;
     *ret = strtod(copy, &end);
     if (end == copy || *end)
-        return fail(p, "not a number");
+        return fail_at(p, "not a number");
     p->at = i;
     return 0;
 }
@@ -100,14 +100,14 @@ static const struct {
 static int call_function(struct parser *p, size_t i, double *ret)
 {
     double a, b;
-    if (!take(p, '('))
-        return fail(p, "expected '(' after the function name");
+    if (!take_char(p, '('))
+        return fail_at(p, "expected '(' after the function name");
     int r = sum(p, &a);
     if (r < 0)
         return r;
     if (FUNCTIONS[i].two) {
-        if (!take(p, ','))
-            return fail(p, "expected ',': this function takes two values");
+        if (!take_char(p, ','))
+            return fail_at(p, "expected ',': this function takes two values");
         r = sum(p, &b);
         if (r < 0)
             return r;
@@ -115,7 +115,7 @@ static int call_function(struct parser *p, size_t i, double *ret)
     } else {
         *ret = FUNCTIONS[i].one(a);
     }
-    return take(p, ')') ? 0 : fail(p, "expected ')'");
+    return take_char(p, ')') ? 0 : fail_at(p, "expected ')'");
 }
 
 static int name(struct parser *p, double *ret)
@@ -133,39 +133,39 @@ static int name(struct parser *p, double *ret)
         if (str_eq_nocase(word, str_from(FUNCTIONS[i].name)))
             return call_function(p, i, ret);
     p->at = start;
-    return fail(p, "unknown name");
+    return fail_at(p, "unknown name");
 }
 
 static int atom(struct parser *p, double *ret)
 {
     skip_space(p);
     if (p->at >= p->text.n)
-        return fail(p, "the expression ends too early");
-    if (take(p, '(')) {
+        return fail_at(p, "the expression ends too early");
+    if (take_char(p, '(')) {
         int r = sum(p, ret);
         if (r < 0)
             return r;
-        return take(p, ')') ? 0 : fail(p, "expected ')'");
+        return take_char(p, ')') ? 0 : fail_at(p, "expected ')'");
     }
     char c = p->text.p[p->at];
     if (isdigit((unsigned char)c) || c == '.')
-        return number(p, ret);
+        return parse_number(p, ret);
     if (isalpha((unsigned char)c))
         return name(p, ret);
-    return fail(p, "expected a number, a name or '('");
+    return fail_at(p, "expected a number, a name or '('");
 }
 
 static int unary(struct parser *p, double *ret)
 {
     if (++p->depth > EXPR_DEPTH_MAX)
-        return fail(p, "nested too deeply");
-    bool is_negative = take(p, '-');
-    bool is_signed = is_negative || take(p, '+');
+        return fail_at(p, "nested too deeply");
+    bool is_negative = take_char(p, '-');
+    bool is_signed = is_negative || take_char(p, '+');
     double exponent;
     int r = is_signed ? unary(p, ret) : atom(p, ret);
     if (r == 0 && is_negative)
         *ret = -*ret;
-    if (r == 0 && !is_signed && take(p, '^')) {
+    if (r == 0 && !is_signed && take_char(p, '^')) {
         r = unary(p, &exponent);
         if (r == 0)
             *ret = pow(*ret, exponent);
@@ -179,12 +179,12 @@ static int product(struct parser *p, double *ret)
     double right;
     int r = unary(p, ret);
     while (r == 0) {
-        char op = take(p, '*') ? '*' : take(p, '/') ? '/' : take(p, '%') ? '%' : 0;
+        char op = take_char(p, '*') ? '*' : take_char(p, '/') ? '/' : take_char(p, '%') ? '%' : 0;
         if (!op)
             break;
         r = unary(p, &right);
         if (r == 0 && op != '*' && right == 0)
-            r = fail(p, "division by zero");
+            r = fail_at(p, "division by zero");
         if (r == 0)
             *ret = op == '*' ? *ret * right : op == '/' ? *ret / right : fmod(*ret, right);
     }
@@ -196,8 +196,8 @@ static int sum(struct parser *p, double *ret)
     double right;
     int r = product(p, ret);
     while (r == 0) {
-        bool is_plus = take(p, '+');
-        if (!is_plus && !take(p, '-'))
+        bool is_plus = take_char(p, '+');
+        if (!is_plus && !take_char(p, '-'))
             break;
         r = product(p, &right);
         if (r == 0)
@@ -215,7 +215,7 @@ int expr_eval(str text, double *ret, struct err *e)
     int r = sum(&p, &value);
     skip_space(&p);
     if (r == 0 && p.at < p.text.n)
-        r = fail(&p, "unexpected text");
+        r = fail_at(&p, "unexpected text");
     if (r == 0 && !isfinite(value))
         r = err_set(e, -EINVAL, "the result is not a finite number");
     if (r == 0)

@@ -6,7 +6,7 @@
 #include "bundle/change.h"
 #include "bundle/entry/install_rules.h"
 
-static void on_cancel(struct builtin_call *c)
+static void on_bundle_cancel(struct builtin_call *c)
 {
     bundle_change_cancel(c->state);
 }
@@ -33,7 +33,7 @@ static void on_added(void *ctx, struct bundle *b, const struct err *err)
                                   STR_ARG(i->name), i->ntools, i->ntools == 1 ? "" : "s"));
 }
 
-static void on_removed(void *ctx, struct bundle *b, const struct err *err)
+static void on_bundle_removed(void *ctx, struct bundle *b, const struct err *err)
 {
     struct builtin_call *c = ctx;
     c->on_cancel = NULL;
@@ -46,7 +46,7 @@ static void on_removed(void *ctx, struct bundle *b, const struct err *err)
 static void wait_for(struct builtin_call *c, struct bundle_change_op *op)
 {
     c->state = op;
-    c->on_cancel = on_cancel;
+    c->on_cancel = on_bundle_cancel;
 }
 
 static str bundle_name(const struct builtin_call *c)
@@ -85,8 +85,8 @@ static void install(struct builtin_call *c)
 static void uninstall(struct builtin_call *c)
 {
     if (has_changer(c))
-        wait_for(
-            c, bundle_remove(c->builtin->changer, bundle_name(c), builtin_doer(c), on_removed, c));
+        wait_for(c, bundle_remove(c->builtin->changer, bundle_name(c), builtin_doer(c),
+                                  on_bundle_removed, c));
 }
 
 /* ---- values ---- */
@@ -101,7 +101,7 @@ static void on_options(void *ctx, struct bundle *b, const struct err *err)
         builtin_reply(c, bundle_change_text(c->state));
 }
 
-static void on_checked(void *ctx, struct bundle *b, const struct err *err)
+static void on_bundle_checked(void *ctx, struct bundle *b, const struct err *err)
 {
     struct builtin_call *c = ctx;
     c->on_cancel = NULL;
@@ -117,7 +117,7 @@ static void on_configured(void *ctx, struct bundle *b, const struct err *err)
 {
     struct builtin_call *c = ctx;
     if (err || !b) {
-        on_checked(ctx, b, err);
+        on_bundle_checked(ctx, b, err);
         return;
     }
     const struct bundle_info *i = bundle_info(b);
@@ -159,7 +159,7 @@ static void probe_configure(struct builtin_call *c)
 {
     struct bundle_configure spec = configure_spec(c);
     if (has_changer(c) && has_values(c))
-        wait_for(c, bundle_configure(c->builtin->changer, &spec, NULL, on_checked, c));
+        wait_for(c, bundle_configure(c->builtin->changer, &spec, NULL, on_bundle_checked, c));
 }
 
 static void options(struct builtin_call *c)

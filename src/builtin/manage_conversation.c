@@ -59,7 +59,7 @@ static struct json *summary(struct builtin_call *c, const struct conv *conv)
     return out;
 }
 
-static void reply(void *call, const struct err *err, const struct conv *conv)
+static void reply_sharing(void *call, const struct err *err, const struct conv *conv)
 {
     struct builtin_call *c = call;
     struct buf b;
@@ -81,8 +81,8 @@ static void reply(void *call, const struct err *err, const struct conv *conv)
 static void set(struct builtin_call *c, const struct conv *conv, bool is_shared,
                 const struct json_strs *who)
 {
-    c->op =
-        store_set_sharing(conv_tool_store(c), conv->id, is_shared, who, builtin_doer(c), reply, c);
+    c->op = store_set_sharing(conv_tool_store(c), conv->id, is_shared, who, builtin_doer(c),
+                              reply_sharing, c);
 }
 
 /* ---- people ---- */

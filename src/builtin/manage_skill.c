@@ -55,7 +55,7 @@ static void list(struct builtin_call *c)
     buf_done(&b);
 }
 
-static void show(struct builtin_call *c)
+static void show_skill(struct builtin_call *c)
 {
     str name = named_skill(c);
     if (name.n == 0)
@@ -76,7 +76,7 @@ struct skill_reply {
     str text;
 };
 
-static void on_changed(void *ctx, const struct err *err)
+static void on_skill_changed(void *ctx, const struct err *err)
 {
     struct skill_reply *r = ctx;
     r->call->on_cancel = NULL;
@@ -86,19 +86,19 @@ static void on_changed(void *ctx, const struct err *err)
         builtin_reply(r->call, r->text);
 }
 
-static void on_cancel(struct builtin_call *c)
+static void on_skill_cancel(struct builtin_call *c)
 {
     skill_change_forget(c->state);
 }
 
-static void start(struct builtin_call *c, str owner, str name, str text, str answer)
+static void start_change(struct builtin_call *c, str owner, str name, str text, str answer)
 {
     struct skill_reply *r = ARENA_NEW(&c->arena, struct skill_reply);
     struct skill_change_spec spec = {
         .name = name, .owner = owner, .text = text, .by = builtin_doer(c)};
     *r = (struct skill_reply){c, answer};
-    c->on_cancel = on_cancel;
-    c->state = skill_change_start(c->builtin->deps.runtime, &spec, on_changed, r);
+    c->on_cancel = on_skill_cancel;
+    c->state = skill_change_start(c->builtin->deps.runtime, &spec, on_skill_changed, r);
 }
 
 static size_t count_personal(const struct skills *all)
@@ -149,7 +149,7 @@ static void write(struct builtin_call *c, bool is_new)
     str answer =
         arena_printf(&c->arena, "Skill '%.*s' %s.%s%.*s", STR_ARG(name),
                      is_new ? "created" : "updated", warning.n > 0 ? " " : "", STR_ARG(warning));
-    start(c, owner, name, skill_draft_render(&c->arena, &d), answer);
+    start_change(c, owner, name, skill_draft_render(&c->arena, &d), answer);
 }
 
 static void create(struct builtin_call *c)
@@ -166,8 +166,8 @@ static void delete (struct builtin_call *c)
 {
     str name = named_skill(c), owner;
     if (name.n > 0 && find_owner(c, &owner))
-        start(c, owner, name, STR_NONE,
-              arena_printf(&c->arena, "Skill '%.*s' deleted.", STR_ARG(name)));
+        start_change(c, owner, name, STR_NONE,
+                     arena_printf(&c->arena, "Skill '%.*s' deleted.", STR_ARG(name)));
 }
 
 #define COMMON                                                                                     \
@@ -177,7 +177,7 @@ static void delete (struct builtin_call *c)
 #define OWN .scope = "personal"
 static const struct builtin_action ACTIONS[] = {
     {.name = "list", .call = list, .is_read_only = true},
-    {.name = "show", .call = show, .is_read_only = true},
+    {.name = "show", .call = show_skill, .is_read_only = true},
     {.name = "create", .call = create, .audited = "skill.write", COMMON},
     {.name = "edit", .call = edit, .audited = "skill.write", COMMON},
     {.name = "update", .call = edit, .audited = "skill.write", COMMON},

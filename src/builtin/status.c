@@ -54,7 +54,7 @@ static str example_id(const struct builtin_call *c, const struct store_listing *
     return l->n > 0 ? l->convs[0].id : STR("ID");
 }
 
-static void on_listed(void *ctx, const struct err *err, const struct store_listing *l)
+static void on_recent_listed(void *ctx, const struct err *err, const struct store_listing *l)
 {
     struct builtin_call *c = ctx;
     const struct runtime_deps *d = runtime_deps(c->builtin->deps.runtime);
@@ -85,7 +85,7 @@ static void on_listed(void *ctx, const struct err *err, const struct store_listi
 static void overview(struct builtin_call *c)
 {
     struct store_query q = {.viewer = actor_viewer(c->actor, &c->arena), .limit = RECENT};
-    c->op = store_list(runtime_deps(c->builtin->deps.runtime)->store, &q, on_listed, c);
+    c->op = store_list(runtime_deps(c->builtin->deps.runtime)->store, &q, on_recent_listed, c);
 }
 
 static void say_skills(struct builtin_call *c, struct buf *b, str part)
