@@ -1,4 +1,4 @@
-/* agents.h - named profiles that work can be delegated to. */
+/* agents.h - named profiles of child agents, for nb__delegate. */
 #pragma once
 
 #include "base/json/json_decode.h"

@@ -1,10 +1,10 @@
 /* consent.h - tools that people have allowed permanently.
  *
  * A consent belongs to the person who gave it and ends with their membership; one without a person
- * is for the whole workspace and was given by an admin. Rules of the settings that say ask or deny
- * are stronger (compose.c). Kept in permissions.json of the workspace, read once at the start and
- * written as a whole by a pool thread. A file of an earlier version, which has no names, counts
- * for the sole user of a machine and for nobody else. Loop thread. */
+ * is for the whole workspace and was given by an admin. Rules of the settings under ask or deny
+ * take precedence (compose.c). Kept in permissions.json of the workspace, read once at the start
+ * and written as a whole by a pool thread. A file of an earlier version, which has no user ids, is
+ * valid for the sole user of a machine and for nobody else. Loop thread. */
 #pragma once
 
 #include "base/log.h"
@@ -15,24 +15,24 @@
 
 struct consent {
     str user_id; /* empty = everybody in the workspace */
-    str tool;    /* a glob, if somebody wrote one into the file */
+    str tool;    /* a name; a glob only if a person wrote one into the file */
 };
 
 struct consents {
     struct pool *pool;
     struct logger *log;
-    const char *path; /* NULL = forgotten at the end */
+    const char *path; /* NULL = not stored */
     struct arena arena;
     struct consent *items;
     size_t n;
     struct list_node waiting, served;
     bool is_writing;
-    char *text; /* the job's */
+    char *text; /* owned by the job */
     struct err err;
     struct job job;
 };
 
-struct consent_save { /* embedded in whoever waits */
+struct consent_save { /* embedded in the object that waits */
     struct list_node node;
     loop_fn fn;
     void *ctx;
@@ -42,15 +42,15 @@ struct consent_save { /* embedded in whoever waits */
 void consents_init(struct consents *c, struct pool *pool, struct logger *log);
 /* Reads the file, if there is one; blocking. `path` is copied. */
 int consents_load(struct consents *c, const char *path, struct err *e);
-void consents_done(struct consents *c); /* nothing may be under way */
+void consents_done(struct consents *c); /* no save may be in progress */
 
 bool consents_has(const struct consents *c, str user_id, str tool); /* theirs or the workspace's */
-/* False: there are too many; the tool is asked for again. */
+/* False: the limit is reached, and the next call asks again. */
 bool consents_add(struct consents *c, str user_id, str tool);
 bool consents_remove(struct consents *c, str user_id, str tool); /* false: there is none */
-bool consents_remove_user(struct consents *c, str user_id);      /* all of this person's */
+bool consents_remove_user(struct consents *c, str user_id);      /* all consents of this person */
 /* Tools of this person, or with an empty id of the workspace. */
 struct json_strs consents_of(const struct consents *c, struct arena *a, str user_id);
-/* Calls fn when all that was added and removed is durable, or cannot be, which is logged; never
+/* Calls fn when all changes are durable, or when writing them has failed (which is logged); never
  * before it returns. */
 void consents_save(struct consents *c, struct consent_save *s, loop_fn fn, void *ctx);

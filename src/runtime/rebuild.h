@@ -1,8 +1,8 @@
-/* rebuild.h - the requests of a stored conversation, built again from its log alone.
+/* rebuild.h - builds the model requests of a stored conversation again, from its log alone.
  *
- * Nothing is sent. For every answer in the log the request that led to it is built by the
- * same functions as live, and its SHA-256 compared with the one recorded when it was really
- * sent. A run that resumes another one after an answer must also have that one's setting: model,
+ * Nothing is sent. The request of every response in the log is built by the same functions as in a
+ * live run, and its SHA-256 is compared with the one that was recorded when it was sent. A run
+ * that resumes another run after an answer must also have its setting: model,
  * skill, limits, system prompt and tools. Blocking: `get_blob` reads files. */
 #pragma once
 
@@ -16,7 +16,7 @@ enum rebuild_verdict {
     REBUILD_UNKNOWN, /* nothing was recorded: an old log, or a run that was cut off */
 };
 
-#define REBUILD_DIFFERENCES_MAX 16 /* told of one request */
+#define REBUILD_DIFFERENCES_MAX 16 /* differences reported per request */
 
 struct rebuilt {
     str run_id, model, recorded_sha256;
@@ -25,7 +25,7 @@ struct rebuilt {
     size_t nmessages;
     str body; /* what would be sent */
     enum rebuild_verdict verdict;
-    str why; /* for REBUILD_UNKNOWN; for REBUILD_DIFFERENT when the parts do not tell */
+    str why; /* for REBUILD_UNKNOWN; for REBUILD_DIFFERENT when no single part differs */
     struct outline_difference differences[REBUILD_DIFFERENCES_MAX]; /* REBUILD_DIFFERENT */
     size_t ndifferences;
 };

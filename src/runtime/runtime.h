@@ -1,13 +1,13 @@
 /* runtime.h - from a message to a finished run, for one workspace.
  *
- * A turn is: find or create the conversation, check access, match a skill, compose the
- * prompt, append the message, run the engine, persist, give it a title. It belongs to the
- * runtime: a client that goes away merely stops listening. There is at most one run per
- * conversation. Watchers follow the conversation's bus topic. Loop thread only.
+ * A turn is: find or create the conversation, check access, match a skill, compose the prompt,
+ * append the message, run the engine, append its events, give the conversation a title. The turn
+ * belongs to the runtime: it continues when its client disconnects. There is at most one run per
+ * conversation. Watchers subscribe to the conversation's bus topic. Loop thread only.
  *
  *   history/  the lines of a log as messages: replay, transcripts and their cache, escaping
  *   prompt/   the system prompt in four layers
- *   turn/     one turn: its actor, its setting, what the model gets, questions, compaction, title
+ *   turn/     one turn: actor, setting, the model's input, questions, compaction, title
  *   queue/    turns that wait for another turn of their conversation
  *   .         the runtime itself; agents, consents, files of queued messages, usage, and the
  *             requests of a stored conversation built again (rebuild.h) */
@@ -40,30 +40,30 @@ struct runtime_deps { /* all borrowed; they outlive the runtime */
     struct registry *tools;
     struct pool *pool;                 /* small files: skills, permissions */
     struct audit *audit;               /* NULL = nothing is recorded */
-    const struct directory *directory; /* names of people; NULL = nobody has one */
+    const struct directory *directory; /* the people of the server; NULL = none have accounts */
     str workspace_id;                  /* may be empty */
-    str root_dir;                      /* the workspace's own: skills, what was allowed for good */
-    const char *settings_path;         /* where its permissions are written; NULL = nowhere */
+    str root_dir;                      /* of the workspace: skills, stored consents */
+    const char *settings_path;         /* file of its permissions; NULL = they are not stored */
     str default_model;                 /* of the workspace; empty = the server's */
     str identity, workspace_name;      /* for the prompt; may be empty */
-    str home_dir, project_dir;         /* where terminal users keep skills; empty on a server */
+    str home_dir, project_dir;         /* with skills of a terminal user; empty on a server */
 };
 
 struct runtime *runtime_new(const struct runtime_deps *deps);
-/* Permissions and agents from the settings, what was allowed for good, and the skills; before
- * the first turn. */
+/* Reads permissions and agents from the settings, the stored consents, and the skills; before the
+ * first turn. */
 int runtime_load_settings(struct runtime *rt, struct err *e);
-/* The same for what has changed since: from the next turn or question on. Copied; nothing
- * changes on failure. What is replaced stays in memory, because a turn may still use it. */
+/* Applies changed settings, from the next turn or question on. Copied; nothing changes on failure.
+ * Replaced values stay in memory, because a turn may still use them. */
 #define RUNTIME_SETTINGS_MAX 1000
 struct runtime_settings {
     str default_model, identity, workspace_name; /* as in runtime_deps */
     const struct json *agents, *permissions;     /* NULL = none */
 };
 int runtime_use_settings(struct runtime *rt, const struct runtime_settings *s, struct err *e);
-void runtime_use_skill_dirs(struct runtime *rt); /* the directories in the config are others now */
+void runtime_use_skill_dirs(struct runtime *rt); /* the directories in the config have changed */
 
-/* The apps that prompts name, borrowed; NULL = none (any more). */
+/* The apps that prompts describe, borrowed; NULL = none. */
 void runtime_use_bundles(struct runtime *rt, struct bundles *bundles);
 
 /* Cancels all runs, waits until their ends are durable, then calls done. */
@@ -71,19 +71,19 @@ void runtime_stop(struct runtime *rt, loop_fn done, void *ctx);
 void runtime_free(struct runtime *rt); /* after stop */
 const struct runtime_deps *runtime_deps(const struct runtime *rt);
 
-/* To everybody who watches the workspace (/v1/events). data: an object. */
+/* Publishes an event to all watchers of the workspace (/v1/events). data: an object. */
 void runtime_tell(struct runtime *rt, const char *type, str data);
 
-/* The skills in use; swapped as a whole when their files change. */
+/* The current skills; replaced as a whole when their files change. */
 struct skills *runtime_skills(const struct runtime *rt);
-/* Looks at the files now, and calls fn when the skills are fresh. */
+/* Checks the files now, and calls fn when the skills are up to date. */
 void runtime_reload_skills(struct runtime *rt, struct skill_check *c, loop_fn fn, void *ctx);
 
 struct preview;                                                 /* preview.h */
 typedef void (*preview_fn)(void *ctx, const struct preview *p); /* the last call */
 
 struct turn_request {
-    const struct actor *actor; /* who asks; the turn takes a reference */
+    const struct actor *actor; /* of the request; the turn takes a reference */
     str conversation_id;       /* empty: a new conversation */
     str message;
     str model;                      /* empty: the conversation's, else the default */
@@ -93,25 +93,25 @@ struct turn_request {
 
     /* Instead of a message: the answer to a question that the last run left open. */
     struct turn_answer {
-        str ask_id;                   /* empty = there is none, this is a message */
+        str ask_id;                   /* empty = this is a message, not an answer */
         bool is_allowed;              /* all calls, unless decisions says otherwise */
         const struct json *decisions; /* {callId: true, false or "always"}, or NULL */
         enum consent_scope { CONSENT_ONCE, CONSENT_MINE, CONSENT_WORKSPACE } remember;
     } answer;
     struct json_strs auto_allow; /* globs the sender allows in advance, for this turn */
-    bool is_unattended;          /* nobody can be asked: what would ask is refused with */
+    bool is_unattended;          /* nobody can be asked: calls that would ask are refused with */
 #define TURN_NOBODY_TO_ASK                                                                         \
     "This tool needs permission, and nobody can be asked: the run is unattended."
-    /* The directory of the sender's terminal, for the commands of this run; only an operator's
-     * counts (workspace/actor.h). Empty = none. */
+    /* The directory of the sender's terminal, for the commands of this run; ignored unless the
+     * sender is an operator (workspace/actor.h). Empty = none. */
     struct dir_grant grant;
     enum turn_when_busy { TURN_REFUSE_BUSY, TURN_QUEUE, TURN_STEER } when_busy;
     const struct turn_child *child; /* a delegated run, or NULL */
-    /* Instead of a run: the request it would begin with. Nothing is sent or stored. */
+    /* Instead of a run: receives the first request of the run. Nothing is sent or stored. */
     preview_fn on_preview;
 };
 
-/* What makes a run somebody's child (nb__delegate). */
+/* The parent and the limits of a delegated run (nb__delegate). */
 struct turn_child {
     str parent_conversation_id, parent_run_id, parent_call_id;
     str owner_id; /* of the parent's conversation: the child has its access */
@@ -122,9 +122,9 @@ struct turn_child {
 };
 
 #define TURN_DEPTH_MAX 3
-#define TURN_QUEUE_MAX 16 /* waiting messages of one conversation */
+#define TURN_QUEUE_MAX 16 /* queued messages of one conversation */
 
-/* What the tools of a run may know of it (tool_caller.host). */
+/* The properties of a run that its tools may read (tool_caller.host). */
 struct turn_info {
     struct runtime *runtime;
     str conversation_id, run_id, model;
@@ -136,13 +136,13 @@ struct turn_info {
 
 enum turn_refusal {
     TURN_NOT_FOUND,   /* no such conversation, or not for this person */
-    TURN_FORBIDDEN,   /* they see it, but may not do this */
+    TURN_FORBIDDEN,   /* this person may see it, but may not do this */
     TURN_BUSY,        /* a run is in progress */
     TURN_BAD_REQUEST, /* the message is empty or too long, the model unknown */
-    TURN_NO_QUESTION, /* an answer, but nothing was asked (any more) */
+    TURN_NO_QUESTION, /* an answer, but no question is open */
     TURN_FAILED,      /* the conversation could not be read or written */
-    TURN_WITHDRAWN,   /* it had to wait, and somebody took it back */
-    TURN_STOPPING,    /* it had to wait, and the server is stopping */
+    TURN_WITHDRAWN,   /* it was queued, and was withdrawn */
+    TURN_STOPPING,    /* it was queued, and the server is stopping */
 };
 
 struct turn_result {
@@ -157,56 +157,56 @@ struct turn_events {
     void (*on_started)(void *ctx, str conversation_id, str run_id, bool is_new);
     void (*on_done)(void *ctx, const struct turn_result *result); /* last call, or: */
     void (*on_refused)(void *ctx, enum turn_refusal why, const struct err *err); /* last call */
-    /* The message waits (queue.h); what becomes of it follows. */
+    /* The message is queued (queue.h); another callback follows. */
     void (*on_queued)(void *ctx, str conversation_id, str queued_id);
 };
 
 /* Never calls back before it returns. */
 struct turn *turn_start(struct runtime *rt, const struct turn_request *req,
                         const struct turn_events *ev, void *ctx);
-void turn_forget(struct turn *t); /* the listener goes away; the run goes on */
-void turn_cancel(struct turn *t); /* the end still comes through the events */
+void turn_forget(struct turn *t); /* no callback follows; the run continues */
+void turn_cancel(struct turn *t); /* on_done or on_refused still follows */
 
-/* A tool that nb__discover_tools returned becomes callable in this run. */
+/* Makes a tool that nb__discover_tools returned callable in this run. */
 void turn_promote(void *tool_host, str tool);
 const struct turn_info *turn_info(void *tool_host);
-struct actor *turn_actor(void *tool_host);   /* of the run, as it is now; borrowed */
-void turn_record(void *tool_host, str line); /* an event of the tool's, into the same log */
-bool turn_may_use(void *tool_host, const struct toolset_item *it); /* within its hard limits */
+struct actor *turn_actor(void *tool_host);   /* the current actor of the run; borrowed */
+void turn_record(void *tool_host, str line); /* appends an event of the tool to the same log */
+bool turn_may_use(void *tool_host, const struct toolset_item *it); /* by its hard limits */
 
 const struct agents *runtime_agents(const struct runtime *rt);
 
-/* ---- rules.c: what tools may do ---- */
+/* ---- rules.c: permissions of tools ---- */
 
-const struct permission_rules *runtime_permissions(const struct runtime *rt); /* always the same */
+const struct permission_rules *runtime_permissions(const struct runtime *rt); /* stable address */
 /* Tools that this person, or with an empty user id the workspace, has allowed permanently. */
 struct json_strs runtime_consents(const struct runtime *rt, struct arena *a, str user_id);
 /* Would a call of this person run without a question because of a stored consent? */
 bool runtime_has_consent(const struct runtime *rt, str user_id, const struct toolset_item *it);
-/* The membership of this person has ended, and their consents with it. */
+/* Removes the stored consents of a person whose membership has ended. */
 void runtime_forget_user(struct runtime *rt, str user_id);
 
-struct rule_change; /* one under way; dies with its callback */
+struct rule_change; /* in progress; freed after its callback */
 typedef void (*rule_changed_fn)(void *ctx, const struct err *err); /* err: NULL on success */
 
-/* Writes a section that permission_decode has accepted into the settings, then goes by it. One
- * after the other; copied; never calls back before it returns. */
+/* Writes a section that permission_decode has accepted into the settings, then applies it. Changes
+ * are made one after the other; copied; never calls back before it returns. */
 struct rule_change *runtime_set_permissions(struct runtime *rt, const struct json *section,
                                             rule_changed_fn fn, void *ctx);
 /* Removes a stored consent of this person (empty: of the workspace), effective immediately. NULL:
  * there is none. */
 struct rule_change *runtime_withdraw_consent(struct runtime *rt, str user_id, str tool,
                                              rule_changed_fn fn, void *ctx);
-void rule_change_forget(struct rule_change *c); /* it still happens, unheard */
+void rule_change_forget(struct rule_change *c); /* no callback; the change is still made */
 
-/* The run in progress of a conversation, or empty. */
+/* The id of the run in progress of a conversation, or empty. */
 str runtime_active_run(const struct runtime *rt, str conversation_id);
 str runtime_streamed(const struct runtime *rt, str conversation_id); /* for late joiners */
-/* Is one in progress that this person started? */
+/* True when this person's turn is the active one of the conversation. */
 bool runtime_has_run_of(const struct runtime *rt, str conversation_id, str user_id);
 bool runtime_cancel(struct runtime *rt, str conversation_id); /* false: nothing was running */
 void runtime_cancel_all(struct runtime *rt);
-/* What this person, or somebody with this token, started or lets wait. */
+/* Cancels the runs and withdraws the queued messages of this person, or of this token. */
 void runtime_cancel_user(struct runtime *rt, str user_id);
 void runtime_cancel_token(struct runtime *rt, str token_id);
 size_t runtime_runs(const struct runtime *rt);

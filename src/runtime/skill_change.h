@@ -1,13 +1,13 @@
-/* skill_change.h - a skill is written or deleted while nb runs.
+/* skill_change.h - writes or deletes a skill while nb is running.
  *
- * A pool thread changes the file, then the skills are loaded, and only then is the change answered:
- * the next message may rely on it. The change is recorded in the audit log with its result, also
- * when the listener has left. Loop thread only. */
+ * A pool thread changes the file, then the skills are loaded, and only then the callback is
+ * called: the next message uses the new skills. The change is recorded in the audit log with its
+ * result, also after the caller has disconnected. Loop thread only. */
 #pragma once
 
 #include "runtime/runtime.h"
 
-struct skill_change; /* one under way; dies with its callback */
+struct skill_change; /* in progress; freed after its callback */
 
 struct skill_change_spec {
     str name;
@@ -22,4 +22,4 @@ typedef void (*skill_changed_fn)(void *ctx, const struct err *err);
 /* Everything is copied; never calls back before it returns. */
 struct skill_change *skill_change_start(struct runtime *rt, const struct skill_change_spec *spec,
                                         skill_changed_fn fn, void *ctx);
-void skill_change_forget(struct skill_change *c); /* it still happens, unheard */
+void skill_change_forget(struct skill_change *c); /* no callback; the change is still made */

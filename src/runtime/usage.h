@@ -1,10 +1,10 @@
-/* usage.h - what the model calls of a time add up to, by day, model or user.
+/* usage.h - the usage of model calls in a period, by day, model or user.
  *
- * One derivation, from the logs: every llm.response and every aux.usage counts at its own
+ * All numbers come from the logs: every llm.response and every aux.usage is counted at its own
  * time, in UTC. A delegated run has a log of its own, which is read like any other; the
  * aux.usage with source "delegate" that charges it to its parent's conversation is therefore
- * left out, or it would count twice. The user is whoever started the run, else the owner of
- * the conversation.
+ * left out, or it would be counted
+ * twice. The user is the person who started the run, else the owner of the conversation.
  *
  * Logs are read page by page, newest conversation first, so memory does not grow with the
  * store; a conversation that was not touched since `from` is not opened. Loop thread. */
@@ -17,11 +17,12 @@
 
 enum usage_key { USAGE_BY_DAY, USAGE_BY_MODEL, USAGE_BY_USER };
 
-/* "day", "model", "user"; -EINVAL names what there is. */
+/* "day", "model", "user"; the message of -EINVAL lists them. */
 int usage_key_parse(str name, enum usage_key *ret, struct err *e);
 
 struct usage_query {
-    const struct actor *actor; /* only what it may see when each page is read; NULL = all */
+    const struct actor
+        *actor; /* only conversations that it may see when each page is read; NULL = all */
     enum usage_key by;
     int64_t from_ms, to_ms; /* from <= time < to; to_ms 0 = no end */
 };
@@ -31,8 +32,8 @@ struct usage_row {
     int64_t calls;
     struct conv_usage usage;
     double cost_usd;   /* of the calls whose price is known */
-    int64_t unpriced;  /* calls whose price is not */
-    int64_t estimated; /* calls that were cut short, and whose tokens are estimated */
+    int64_t unpriced;  /* calls whose price is unknown */
+    int64_t estimated; /* interrupted calls, whose tokens are estimated */
 };
 
 struct usage_report {
@@ -52,6 +53,6 @@ struct usage_job *usage_start(struct store *s, struct llm *llm, const struct usa
 void usage_cancel(struct usage_job *j); /* no callback afterwards */
 
 /* {from, to, groupBy, total: {...}, rows: [...]} */
-/* name_of: NULL, or what a user is called (may be empty), for rows by user. */
+/* name_of: NULL, or returns the name of a user (may be empty), for rows by user. */
 void usage_write(struct json_writer *w, const struct usage_report *r,
                  str (*name_of)(void *ctx, str user_id), void *ctx);

@@ -1,8 +1,8 @@
-/* escape.h - the one way third-party text gets into a prompt.
+/* escape.h - makes third-party text safe for a prompt; the only way into one.
  *
- * Descriptions, states, guides and skills come from strangers and are put into containers
- * like <app-state>. Text that imitates the tags of any container could climb out of its
- * own; here every such tag loses its '<', however it is spelled: case, white space,
+ * Descriptions, states, guides and skills are third-party text, and are put into containers like
+ * <app-state>. Text that imitates a container tag could end its own container; here every such tag
+ * loses its '<', however it is spelled: case, white space,
  * invisible characters, full-width letters. Invisible tag characters, which can carry text
  * that nobody sees, are dropped; broken UTF-8 is replaced. Everything is bounded.
  * Pure; any thread. */
@@ -11,7 +11,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 
-/* Every container that prompts use. A new one is added here and is guarded from then on. */
+/* Every container that prompts use. Adding one here is enough to protect it. */
 enum container {
     CONTAINER_APP_DESCRIPTION,
     CONTAINER_APP_STATE,
@@ -29,7 +29,8 @@ enum container {
 const char *container_name(enum container c); /* "app-state" */
 
 /* Several lines: control characters other than tabs and line ends, and direction overrides, become
- * spaces. What exceeds max_bytes is cut at a character and marked. */
+ * spaces. Text
+ * beyond max_bytes is cut at a character boundary and marked. */
 str escape_block(struct arena *a, str text, size_t max_bytes);
 
 /* One line: control characters, line separators and direction overrides become spaces, and

@@ -1,9 +1,9 @@
-/* replay.h - the lines of a log as the messages people and models exchanged.
+/* replay.h - the lines of a log as messages of people and models.
  *
- * One reading for everybody: the model's context and the history that clients see come from
- * here, live and after a restart alike. Events and the message lines of older formats may be
+ * The only reader of logs: the model's context and the history that clients see come from here,
+ * live and after a restart. Events and the message lines of older formats may be
  * mixed. A run without an end counts as ended; a tool call without a result is marked
- * unanswered; lines that are no JSON are skipped. Pure. */
+ * unanswered; lines that are not JSON are skipped. Pure. */
 #pragma once
 
 #include "base/arena.h"
@@ -16,8 +16,9 @@ enum replay_role { REPLAY_USER, REPLAY_ASSISTANT };
 
 struct replay_tool { /* one call of an assistant message */
     str id, name;
-    const struct json *input;  /* as stored: an object, or a string that was no JSON */
-    const struct json *result; /* {content, structuredContent, _meta, isError}; NULL = none came */
+    const struct json
+        *input; /* as stored: an object, or a string when the model's text was not JSON */
+    const struct json *result; /* {content, structuredContent, _meta, isError}; NULL = no result */
     bool ok;
     int64_t ms;
 };
@@ -25,7 +26,7 @@ struct replay_tool { /* one call of an assistant message */
 struct replay_message {
     enum replay_role role;
     str ts, user_id, run_id, model;
-    str queued_id;               /* of a message that had waited */
+    str queued_id;               /* of a message that was queued */
     struct json_strs tool_limit; /* of the token a user sent it with; items NULL = none */
     store_pos pos;               /* of its event; 0 when positions are not known */
     const struct json *content;  /* array of parts: text, tool-call, opaque, files ... */
@@ -52,17 +53,17 @@ struct replay {
     struct arena *arena;
     struct arena line;     /* the one at work, parsed */
     struct map open_tools; /* call id -> struct replay_tool without a result */
-    size_t compacted;      /* so many messages at the front are covered by the summary */
+    size_t compacted;      /* number of messages at the front that the summary covers */
     str summary;           /* empty = none */
 };
 
 /* ---- line by line ---- */
 
-/* What messages say is copied to the arena: the lines may go. */
+/* The content of messages is copied to the arena: the lines may be freed. */
 void replay_init(struct replay *r, struct arena *a);
 void replay_add(struct replay *r, str line, store_pos pos);
 void replay_done(struct replay *r);
-/* Do messages depend on events of this type? An empty one is that of older formats. */
+/* True when messages depend on events of this type. An empty type is that of older formats. */
 bool replay_reads(str type);
 
 /* ---- all at once, everything in the arena; pos may be NULL ---- */

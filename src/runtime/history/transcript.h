@@ -1,11 +1,11 @@
-/* transcript.h - the lines of a conversation as a turn sees them: what was there, and what it
- * added. Each line is parsed once, when somebody asks for the messages; what was parsed, and is
- * known to be in the log, is kept as messages only.
+/* transcript.h - the lines of a conversation as a turn sees them: those of the log, and those that
+ * the turn added. Each line is parsed once, when the messages are needed; a parsed line that is
+ * known to be in the log is kept as a message only.
  *
  * A transcript knows how far it agrees with the log: everything up to `known` was read from
- * it or is known to be there; later lines were appended by the turn and have the places that
- * the store gave them. So it can be kept for the next turn, which reads only what came after
- * `known` and compares (transcript_catch_up). Loop thread only. */
+ * it or is known to be there; later lines were appended by the turn and have the positions that the
+ * store gave them. So a transcript can be kept for the next turn, which reads only the lines after
+ * `known` and compares them (transcript_catch_up). Loop thread only. */
 #pragma once
 
 #include "base/bytes/hash.h"
@@ -20,12 +20,12 @@ struct transcript {
     struct arena arena, fresh; /* of the messages; of the lines */
     struct transcript_line *lines;
     size_t n, cap;
-    size_t bytes; /* of all lines, also of those that are kept no more */
+    size_t bytes; /* of all lines, including those that were freed after parsing */
     struct replay replay;
     size_t replayed; /* lines that are in it */
     store_pos known;
     size_t nknown; /* lines up to there */
-    bool is_lost;  /* an append failed: what the log holds is not certain */
+    bool is_lost;  /* an append failed: the content of the log is uncertain */
     /* Blobs that are beside this log (request_log.h); empty = none known. */
     char system_sha[SHA256_HEX_LEN + 1], tools_sha[SHA256_HEX_LEN + 1];
 };
@@ -34,15 +34,15 @@ struct transcript *transcript_new(void);
 void transcript_free(struct transcript *t);         /* accepts NULL */
 size_t transcript_size(const struct transcript *t); /* in memory */
 
-/* Both copy. Pages are those before what is there already. */
+/* Both copy. A page goes in front of the existing lines. */
 void transcript_add(struct transcript *t, str line);
 void transcript_prepend(struct transcript *t, const struct store_page *page);
-/* The n lines from `first` on are in the log now, at these places. */
+/* The n lines from `first` on are in the log now, at these positions. */
 void transcript_place(struct transcript *t, size_t first, const store_pos *pos, size_t n);
 /* All lines are in the log, which ends here. */
 void transcript_settle(struct transcript *t, store_pos end);
-/* page: what the log holds after `known`, to its end. False when somebody else added what
- * messages are made of, or when lines are missing: then read it all again. */
+/* page: the lines of the log after `known`, up to its end. False when another writer added lines
+ * that messages depend on, or when lines are missing: then read the whole log again. */
 bool transcript_catch_up(struct transcript *t, const struct store_page *page);
 
 /* Valid until lines are added. */

@@ -1,9 +1,9 @@
 /* transcript_cache.h - transcripts kept between the turns of a conversation, so that a long history
  * is not read and parsed again for every message.
  *
- * Only a proposal: whoever takes one compares it with the log first (transcript_catch_up).
- * The least recently used go when there are too many, or too many bytes. Whoever took a
- * transcript owns it until it is given back. Loop thread only. */
+ * A cached transcript may be outdated: compare it with the log first (transcript_catch_up). The
+ * least recently used ones are freed when there are too many, or too many bytes. The taker owns a
+ * transcript until it gives it back. Loop thread only. */
 #pragma once
 
 #include "base/list.h"
@@ -25,7 +25,7 @@ void transcript_cache_done(struct transcript_cache *r);
 
 /* NULL when there is none. */
 struct transcript *transcript_cache_take(struct transcript_cache *r, str conversation_id);
-/* Takes it over; frees it at once when it is too long, or not to be trusted. */
+/* Takes ownership; frees it immediately when it is too long, or when an append failed. */
 void transcript_cache_give(struct transcript_cache *r, str conversation_id, struct transcript *t);
-/* A look at one that nobody has taken; NULL when there is none. */
+/* A cached transcript without taking it; NULL when there is none. */
 struct transcript *transcript_cache_peek(const struct transcript_cache *r, str conversation_id);

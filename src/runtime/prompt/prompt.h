@@ -1,15 +1,15 @@
 /* prompt.h - the system prompt, composed of four layers.
  *
  * 1 identity: context skills up to priority 10. 2 context: the other context skills, the
- * user, participants, the workspace. 3 apps: what is installed with its trust score, what the
- * servers say about themselves, agent profiles, tools that are not listed, and the app in front of
- * the user. 4 the matched skill. A pure function: equal input gives equal bytes. What changes
- * from message to message (date, hidden tools, app state, matched skill) is kept apart, so that
- * the rest stays a prefix that providers can cache.
+ * user, participants, the workspace. 3 apps: installed apps with their trust scores, the
+ * instructions of their servers, agent profiles, tools that are not listed, and the app that the
+ * user has open. 4 the matched skill. A pure function: equal input gives equal bytes. Parts that
+ * change from message to message (date, hidden tools, app state, matched skill) are separate, so
+ * that the rest is a prefix that providers can cache.
  *
  * Every part stands in a <prompt-layer> that names its author: nb, the owner of the server, the
- * admins of the workspace, a person, or the server of an app, whose words are a third party's.
- * All text of others goes through escape.h, so that no text can pretend to have another author.
+ * admins of the workspace, a person, or the server of an app, which is a third party. All
+ * third-party text goes through escape.h, so that no text can pretend to have another author.
  * Any thread. */
 #pragma once
 
@@ -20,8 +20,8 @@
 #define PROMPT_PARTICIPANTS_MAX 50
 #define PROMPT_NAME_MAX         128   /* bytes of a name */
 #define PROMPT_DESCRIPTION_MAX  500   /* bytes of the description of an app or agent */
-#define PROMPT_INSTRUCTIONS_MAX 4000  /* bytes of what a server says about its tools */
-#define PROMPT_SAID_MAX         24000 /* bytes of what all servers say together */
+#define PROMPT_INSTRUCTIONS_MAX 4000  /* bytes of the instructions of one server */
+#define PROMPT_SAID_MAX         24000 /* bytes of the instructions of all servers */
 #define PROMPT_AGENTS_MAX       50
 #define PROMPT_STATE_TOKENS_MAX 4096
 #define PROMPT_GUIDE_MAX        12000 /* bytes of an app's guide */
@@ -46,7 +46,7 @@ struct prompt_agent { /* a profile that nb__delegate knows */
     str name, description;
 };
 
-struct prompt_focus { /* the app in front of the user */
+struct prompt_focus { /* the app that the user has open */
     str app;
     int trust_score;
     str state;   /* JSON text, or empty */
@@ -57,8 +57,8 @@ struct prompt_focus { /* the app in front of the user */
 struct prompt_input {
     const struct skill *const *context; /* as skills_context gives them */
     size_t n_context;
-    str identity; /* the workspace's own, instead of the skill "soul"; or empty */
-    bool is_sole; /* one person: the settings of the workspace are those of the server's owner */
+    str identity; /* of the workspace, instead of the skill "soul"; or empty */
+    bool is_sole; /* one person: the owner of the server also sets up the workspace */
 
     str user_name, time_zone, locale;         /* each may be empty */
     str date;                                 /* today for the user: "Wednesday, 2026-03-25" */

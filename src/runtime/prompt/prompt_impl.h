@@ -1,4 +1,4 @@
-/* prompt_impl.h - a prompt at work, shared by prompt.c and prompt_apps.c only. */
+/* prompt_impl.h - a prompt while it is composed, shared by prompt.c and prompt_apps.c only. */
 #pragma once
 
 #include "base/buf.h"
@@ -13,13 +13,13 @@ struct prompt_composing {
     const struct prompt_input *in;
     struct prompt *out;
     size_t max_layers;
-    struct buf text; /* of the layer at work */
+    struct buf text; /* of the current layer */
 };
 
-/* Ends the layer at work; one without text does not appear. */
+/* Ends the current layer; a layer without text is left out. */
 void prompt_end_layer(struct prompt_composing *c, int number, const char *name, str author,
                       bool is_volatile);
-void prompt_add_line(struct prompt_composing *c, str text); /* of others, as one line */
+void prompt_add_line(struct prompt_composing *c, str text); /* third-party text as one line */
 str prompt_settings_author(const struct prompt_composing *c);
 
 void prompt_add_apps(struct prompt_composing *c); /* layer 3 */

@@ -1,8 +1,8 @@
-/* focus.h - the app in front of the person who sends a message. */
+/* focus.h - the app that the sender of a message has open. */
 #pragma once
 
 #include "runtime/runtime.h"
 
-/* Right behind turn_start: {serverName, appName?, appState?{state, summary?}}, copied; NULL = none
- * is open. */
+/* Call it right after turn_start. {serverName, appName?, appState?{state, summary?}}, copied; NULL
+ * = no app is open. */
 void turn_focus(struct turn *t, const struct json *app_context);

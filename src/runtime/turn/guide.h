@@ -1,10 +1,10 @@
-/* guide.h - how to use the app in front of the person, in the words of its server.
+/* guide.h - usage instructions for the open app, provided by its server.
  *
- * A server may offer the resource skill://<server>/usage. It is read once in GUIDE_FRESH_MS, for
- * apps of at least PROMPT_TRUST_MIN that run and have nothing that waits for approval, and goes
- * into the prompt as the words of a third party. A server that does not answer in GUIDE_WAIT_MS
- * has no guide for that time. What a run was given is part of its setting (setting.h), so that a
- * resumed run reads the same. Loop thread only. */
+ * A server may offer the resource skill://<server>/usage. It is read at most once in
+ * GUIDE_FRESH_MS, from running apps with a trust score of at least PROMPT_TRUST_MIN and without
+ * changes that wait for approval, and is put into the prompt as third-party text. A server that
+ * does not answer within GUIDE_WAIT_MS has no guide for that time. The guide of a run is part of
+ * its setting (setting.h), so that a resumed run gets the same text. Loop thread only. */
 #pragma once
 
 #include "base/map.h"
@@ -22,5 +22,5 @@ struct guides {
 void guides_init(struct guides *g);
 void guides_done(struct guides *g);
 
-/* Adds the guide to the app of the turn, if there is one, and goes on with `then`. */
+/* Adds the guide to the app of the turn, if there is one, and calls `then`. */
 void guide_load(struct turn *t, void (*then)(struct turn *t));

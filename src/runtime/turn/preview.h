@@ -1,16 +1,17 @@
-/* preview.h - what a message would send to the model, without sending it.
+/* preview.h - the model request of a message, without sending it.
  *
  * A preview is a turn that ends where its run would begin: conversation, access, skill,
- * prompt, tools and messages come from the same functions as a real one. Ask for it with
- * turn_request.on_preview. The older messages of a long conversation would be summarised
- * first; a preview only says so. */
+ * prompt, tools
+ * and messages come from the same functions as in a real turn. Request one with
+ * turn_request.on_preview. A real turn would first summarise the older messages of a long
+ * conversation; a preview only reports this (is_compaction_due). */
 #pragma once
 
 #include "runtime/prompt/prompt.h"
 #include "runtime/runtime.h"
 #include "tools/tool_selection.h"
 
-struct composed { /* what the model gets, and what it was made of */
+struct composed { /* the model's input, and its parts */
     struct tool_selection selection;
     struct prompt prompt;
     struct run_input input;

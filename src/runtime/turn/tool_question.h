@@ -1,23 +1,23 @@
-/* tool_question.h - what a tool asks people while its call waits for the answer.
+/* tool_question.h - questions that a tool asks people while its call waits for the answer.
  *
- * An MCP server may want a form filled in, a page visited, or the model used. The question goes
- * into the log (input.requested), so everybody who watches the conversation sees it; who may
- * send there may answer, from any tab or terminal. It ends with input.answered: answered,
- * withdrawn, or nobody was there. A question of a delegated run appears in the conversation
- * that a person watches, not in the child's own. What was answered is not logged: it belongs
- * to the server that asked. Loop thread only. */
+ * An MCP server may ask for a form, a visit to a page, or the use of the model. The question is
+ * appended to the log (input.requested), so all watchers of the conversation see it; everybody who
+ * may send messages there may answer, from any client. It ends with input.answered: answered,
+ * withdrawn, or nobody was watching. A question of a delegated run appears in the conversation
+ * that a person watches, not in the child's own. The content of an
+ * answer is not logged: it is meant for the server that asked. Loop thread only. */
 #pragma once
 
 #include "runtime/runtime.h"
 
 #define TOOL_QUESTIONS_MAX       16 /* open in one runtime's conversation at a time */
-#define TOOL_QUESTION_MS         (10u * 60 * 1000) /* for a person who watches */
+#define TOOL_QUESTION_MS         (10u * 60 * 1000) /* while a person watches */
 #define TOOL_QUESTION_ALONE_MS   15000             /* for somebody to begin watching */
 #define TOOL_QUESTION_ANSWER_MAX (256u * 1024)
 
 enum tool_question_kind {
-    TOOL_QUESTION_FORM,     /* content by a JSON Schema */
-    TOOL_QUESTION_URL,      /* go there; accepting means consent, nothing more */
+    TOOL_QUESTION_FORM,     /* content that fits a JSON Schema */
+    TOOL_QUESTION_URL,      /* a page to visit; accepting is consent only */
     TOOL_QUESTION_SAMPLING, /* may the server use the workspace's model? */
 };
 
@@ -26,7 +26,7 @@ enum tool_question_action { TOOL_QUESTION_ACCEPT, TOOL_QUESTION_DECLINE, TOOL_QU
 struct tool_question_spec { /* borrowed for tool_question_open */
     enum tool_question_kind kind;
     str source, call_id;
-    str only_user_id; /* nobody else may answer: the call uses this person's account; or empty */
+    str only_user_id; /* only this person may answer, whose account the call uses; or empty */
     str message;
     const struct json *schema; /* form: requestedSchema */
     str url;                   /* url */
@@ -39,19 +39,19 @@ struct tool_question; /* valid until fn was called or it was withdrawn */
 typedef void (*tool_question_fn)(void *ctx, enum tool_question_action action,
                                  const struct json *content);
 
-/* NULL: nobody can be asked (a pipe, a full list, no conversation), so the answer is no.
+/* NULL: nobody can be asked (a pipe, a full list, no conversation): treat it as declined.
  * Never calls back before it returns. tool_host is that of the tool's caller. */
 struct tool_question *tool_question_open(void *tool_host, const struct tool_question_spec *q,
                                          tool_question_fn fn, void *ctx);
-void tool_question_withdraw(struct tool_question *q); /* no callback any more */
+void tool_question_withdraw(struct tool_question *q); /* no callback follows */
 
 /* The open questions of a conversation as an array of {inputId, kind, source, message, ...}. */
 struct json *tool_questions_json(const struct runtime *rt, str conversation_id, struct arena *a);
 
 /* A person's answer. The caller has checked that this person may send. content is checked
- * against the schema's required names and types. -ENOENT: it is not open (any more); -EPERM: it
- * is for somebody else;
- * -EINVAL: the content does not fit, with a message for the person. */
+ * against the schema's required names and types. -ENOENT: it is not open; -EPERM: only another
+ * person may answer it; -EINVAL: the content does not fit the schema, with a message for the
+ * person. */
 int tool_question_answer(struct runtime *rt, str conversation_id, str input_id, str user_id,
                          enum tool_question_action action, const struct json *content,
                          struct err *e);
