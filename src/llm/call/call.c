@@ -1,9 +1,9 @@
-/* One model call: sending, reading the stream, trying again.
+/* call.c - one model call: sending, reading the stream, retrying.
  *
- * A call may be cancelled inside any of its own callbacks, so whoever calls out holds it
- * (enter) and lets go afterwards (leave); the last one out frees it. After the answer is
- * complete the connection gets a moment to end in good order, because only then it can be
- * used again. */
+ * A call may be cancelled inside any of its own callbacks. Code that calls a callback therefore
+ * holds the call (call_hold) and releases it afterwards (call_release); the last release frees a
+ * dead call. After the answer is complete the connection gets a moment to end normally, because
+ * only then it can be reused. */
 #include <assert.h>
 #include <ctype.h>
 #include <errno.h>
@@ -40,7 +40,7 @@ struct llm_call {
     struct fetch *fetch;
     struct wire_error head; /* status and headers of the attempt under way */
     enum body_kind kind;
-    struct buf json; /* what came instead of a stream */
+    struct buf json; /* the body of a response that is not a stream */
     struct sse_parser sse;
     struct answer answer;
 
@@ -48,15 +48,15 @@ struct llm_call {
     bool has_dropped_tool;
     uint64_t start_ms;
     struct timer timer;   /* back-off, draining, or the demo's pace */
-    struct timer silence; /* of an attempt: bytes may come that say nothing (pings) */
-    size_t heard;         /* how far the answer was when it last grew */
+    struct timer silence; /* of an attempt; pings do not restart it */
+    size_t heard;         /* progress of the answer when it last grew */
     uint64_t heard_ms;
     struct deferred turn;
-    struct llm_failure setup; /* err.code != 0: the call never got out of the house */
+    struct llm_failure setup; /* err.code != 0: setup failed, nothing was sent */
     struct demo_speech demo;
 
     bool is_answered; /* on_done or on_fail was called */
-    bool is_dead;     /* nobody listens any more */
+    bool is_dead;     /* no callback may follow */
     unsigned busy;
 };
 
@@ -91,7 +91,7 @@ static void call_release(struct llm_call *c)
         llm_call_free(c);
 }
 
-/* Everything that could still call back ends now; the memory goes with the last leave. */
+/* Stops everything that could still call back; the last call_release frees the memory. */
 static void call_kill(struct llm_call *c)
 {
     c->is_dead = true;
@@ -185,12 +185,12 @@ static void report_done(struct llm_call *c)
         call_kill(c);
         return;
     }
-    fetch_hurry(c->fetch); /* the next call will want the connection */
+    fetch_hurry(c->fetch); /* keeps the connection reusable */
     timer_init(&c->timer, c->llm->loop, on_drained, c);
     timer_start(&c->timer, DRAIN_MS);
 }
 
-/* Only at the end: while nb tries again, there is nothing for a person to do. */
+/* Only after the last attempt: during retries there is nothing for a person to do. */
 static void add_advice(struct llm_failure *f)
 {
     struct err said = f->err;
@@ -228,7 +228,7 @@ static void retry_later(struct llm_call *c, uint64_t wait_ms, const struct err *
     timer_start(&c->timer, wait_ms);
 }
 
-/* Output that was shown cannot be taken back, so it ends all tries. */
+/* Published output cannot be withdrawn, so there is no retry after it. */
 static void fail_or_retry(struct llm_call *c, struct llm_failure *f, struct verdict v)
 {
     if (!v.is_retryable || c->answer.had_output || c->attempt >= c->llm->max_tries) {
@@ -241,8 +241,8 @@ static void fail_or_retry(struct llm_call *c, struct llm_failure *f, struct verd
     retry_later(c, wait, &f->err);
 }
 
-/* "tools.3.custom.input_schema: ..." or "tools[3].function.parameters": one tool that the
- * server does not like must not cost the user all the others. */
+/* "tools.3.custom.input_schema: ..." or "tools[3].function.parameters": one tool that
+ * the server refuses must not make all others unusable. */
 static bool names_bad_tool(str text, size_t *ret_index)
 {
     uint64_t index;
@@ -290,7 +290,7 @@ static void server_failed(struct llm_call *c, struct wire_error *w)
     fail_or_retry(c, &f, v);
 }
 
-/* The network failed us. A server of our own that does not run will not run in a second. */
+/* A network error. A local server that is not running will not be running a second later. */
 static void network_failed(struct llm_call *c, const struct err *why)
 {
     struct llm_failure f = {.kind = LLM_ERR_NETWORK, .request_id = c->head.request_id};
@@ -321,7 +321,7 @@ static void end_fetch(struct llm_call *c)
 
 /* ---- a stream that says nothing ---- */
 
-/* Grows with whatever a model can say. Pings, comments and empty deltas leave it as it is. */
+/* Grows with every kind of content. Pings, comments and empty deltas do not change it. */
 static size_t answer_size(const struct answer *an)
 {
     return an->bytes + an->n + (size_t)an->has_stop;
@@ -361,7 +361,7 @@ static void note_progress(struct llm_call *c)
     c->heard_ms = clock_mono_ms();
 }
 
-/* After bytes were read: the answer may have failed or become complete. */
+/* After bytes were read: the answer may have failed or be complete. */
 static void check_answer(struct llm_call *c)
 {
     if (c->is_dead || c->is_answered)
@@ -392,7 +392,7 @@ static void on_call_head(void *ctx, int status, const struct fetch_header *heade
         wire_error_header(&c->arena, headers[i].name, headers[i].value, &c->head);
 }
 
-/* Servers that answer 200 with an error write a JSON object where a stream should be. */
+/* Some servers answer 200 with an error: a JSON object in place of a stream. */
 static void sniff(struct llm_call *c, str bytes)
 {
     str text = str_trim(bytes);
@@ -411,7 +411,7 @@ static void on_call_data(void *ctx, str bytes)
     if (c->kind == BODY_UNSEEN)
         sniff(c, bytes);
     if (c->kind == BODY_JSON) {
-        (void)buf_add_str(&c->json, bytes); /* beyond its ceiling the status has to do */
+        (void)buf_add_str(&c->json, bytes); /* beyond the limit, the status is enough */
     } else if (c->kind == BODY_STREAM) {
         if (sse_parser_feed(&c->sse, bytes) < 0)
             answer_fail(&c->answer, STR("answer_too_large"),
@@ -426,7 +426,7 @@ static void on_json_end(struct llm_call *c)
 {
     struct wire_error w = c->head;
     wire_error_parse(&c->arena, buf_str(&c->json), &w);
-    if (w.status == 200) { /* an error that does not say so; or no stream at all */
+    if (w.status == 200) { /* an error without an error status, or not a stream */
         w.status = 0;
         if (w.message.n == 0)
             w.message = STR("the server did not send an event stream");

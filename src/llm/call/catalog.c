@@ -18,7 +18,7 @@ static void add_model(struct listing *l, str provider, str model)
         l->names[l->n++] = name;
 }
 
-/* Whether the maker of this row's model is behind the provider. */
+/* True when the provider belongs to the maker of this row's model. */
 static bool has_row(const struct provider *p, const struct model_caps *row)
 {
     bool is_claude = str_starts(row->prefix, STR("claude"));
@@ -39,7 +39,7 @@ static void add_rows(struct listing *l, const struct provider *p)
             add_model(l, p->name, row->prefix);
 }
 
-/* Models of the configuration's table that say whose they are. */
+/* Models of the configuration whose name includes the provider. */
 static void add_configured(struct listing *l, const struct provider *p)
 {
     const struct json *o = l->llm->overrides;

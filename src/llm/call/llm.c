@@ -9,8 +9,8 @@
 #define TRIES           5u
 #define RETRY_BASE_MS   1000u
 
-/* Providers that need nothing but a name (and a key). `host` recognises their servers under
- * other names. */
+/* Providers that need only a name (and a key). `host` recognises their servers under other names.
+ */
 static const struct known {
     const char *name;
     const struct provider_type *type;
@@ -167,9 +167,9 @@ static uint64_t or_default(uint64_t v, uint64_t otherwise)
     return v ? v : otherwise;
 }
 
-/* A configured model gets its provider in front once. If that cannot be told, the name stays
- * as it is and the first call says what is missing: a model that was named never turns into
- * another one. */
+/* Puts the provider in front of a configured model name. If the provider is unclear, the name stays
+ * unchanged and the first call reports the problem: a configured model is never replaced by another
+ * one. */
 static void qualify_default(struct llm *m)
 {
     str provider, model;
@@ -301,7 +301,7 @@ void llm_set_key(struct llm *m, str provider, str key)
         p = llm_add_known(m, provider);
     if (!p || str_eq(p->api_key, key))
         return;
-    p->api_key = arena_str(&m->arena, key); /* calls under way keep the old one */
+    p->api_key = arena_str(&m->arena, key); /* calls in progress keep the old key */
     llm_choose_default(m);
     qualify_default(m);
 }
@@ -506,7 +506,7 @@ struct llm_provider_info *llm_missing_providers(const struct llm *m, struct aren
     return all;
 }
 
-/* Old logs may name providers that are configured no more: the name alone must do. */
+/* Old logs may name providers that are not configured any more: look the model up by its name. */
 bool llm_price(void *llm, str name, const struct conv_usage *u, double *ret_usd)
 {
     const struct llm *m = llm;

@@ -4,7 +4,8 @@
 
 #define OUTLINE_MAX (64u * 1024)
 
-/* Not for proofs: those are the SHA-256 of the whole. Eight bytes a step, as bodies are long. */
+/* Not a proof of equality: the SHA-256 of the whole body is. Eight bytes per step, as bodies are
+ * long. */
 static uint64_t checksum(uint64_t h, str s)
 {
     static const uint64_t FACTOR = 0x9e3779b97f4a7c15u;
@@ -91,7 +92,7 @@ static bool is_short(str value)
     return is_scalar && value.n <= OUTLINE_SHORT_BYTES;
 }
 
-/* Tools are many, and the whole list is in the log's blobs anyway. */
+/* There are many tools, and the whole list is in the blobs of the log. */
 static bool is_split(str key)
 {
     return !str_eq(key, STR("tools"));
@@ -152,7 +153,7 @@ static void report_difference(struct comparison *c, str part, str was, str now)
         c->out[c->n++] = (struct outline_difference){part, was, now};
 }
 
-/* The first n elements of an array, taken together as the outline has them. */
+/* The first n elements of an array, combined as in the outline. */
 static str mark_first(struct arena *a, str array, size_t n)
 {
     struct json_scan s;

@@ -1,8 +1,8 @@
-/* Looking for model servers on this machine.
+/* probe.c - searches for model servers on this machine.
  *
- * Only when nothing is configured or somebody asks for it, only on the well-known ports, and only
- * for a moment. A closed port is noticed by a plain connect, which answers at once on the loopback,
- * so the HTTP client is not even loaded on machines without such servers. */
+ * Only when nothing is configured or a person asks for it, only on the well-known ports, and with a
+ * short timeout. A plain connect detects a closed port, and returns immediately on the loopback, so
+ * the HTTP client is not even loaded on machines without such servers. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -27,7 +27,7 @@ struct server_kind {
     const char *check_key;  /* ... has this member */
     const char *models_path;
     const char *list_key, *id_key; /* where the models are in its answer */
-    const char *owned_by;          /* the models must say so; NULL = no matter */
+    const char *owned_by;          /* required owner of the models; NULL = any */
 };
 
 static const struct server_kind KINDS[] = {
@@ -39,7 +39,7 @@ static const struct server_kind KINDS[] = {
 
 enum look_step { LOOK_CHECK, LOOK_MODELS, LOOK_SHOW, LOOK_DONE };
 
-/* One server being looked at. */
+/* One candidate server. */
 struct look {
     struct probe *probe;
     const struct server_kind *kind;
@@ -49,7 +49,7 @@ struct look {
     struct buf body;
     int status;
     str models[MODELS_TRIED];
-    size_t nmodels, shown; /* Ollama tells model by model what it can do */
+    size_t nmodels, shown; /* Ollama reports the capabilities of each model separately */
     str chosen;
 };
 
@@ -91,7 +91,7 @@ static bool is_noted(const struct provider *p, const struct look *k)
     return is_same;
 }
 
-/* The arena lives as long as nb: only what is new is copied into it. */
+/* The arena lives as long as nb: copy new values only. */
 static void note_found(struct llm *m, struct provider *p, const struct look *k)
 {
     if (is_noted(p, k))
@@ -115,7 +115,7 @@ static void adopt(struct llm *m, const struct look *k)
         log_info(m->log, "llm", "found %s on %.*s with the model %.*s", k->kind->name,
                  STR_ARG(k->base), STR_ARG(k->chosen));
     }
-    if (str_starts(p->base_url, k->base)) /* the settings may mean another machine's */
+    if (str_starts(p->base_url, k->base)) /* the settings may name one on another machine */
         note_found(m, p, k);
 }
 
@@ -239,8 +239,8 @@ static void look_next(struct look *k)
 
 /* ---- starting ---- */
 
-/* Whether a connection that is under way got through. On the loopback the answer is there
- * at once; a moment is allowed for machines that take their time. */
+/* True when a connection in progress succeeded. On the loopback this is known immediately; the
+ * short wait is for slow machines. */
 static bool is_connected(int fd)
 {
     struct pollfd p = {.fd = fd, .events = POLLOUT};
@@ -263,7 +263,7 @@ static bool is_port_open(uint16_t port)
     return is_open;
 }
 
-/* OLLAMA_HOST may be a host, host:port or a URL; the owner named it, so no port check. */
+/* OLLAMA_HOST may be a host, host:port or a URL; it was configured, so the port is not checked. */
 static str named_base(struct llm *m, struct arena *a)
 {
     str host = str_trim(m->ollama_host);

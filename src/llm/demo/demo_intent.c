@@ -1,4 +1,4 @@
-/* What the demo makes of a message: a table of rules, tried in order. */
+/* demo_intent.c - how the demo understands a message: a table of rules, tried in order. */
 #include <ctype.h>
 
 #include "llm/demo/demo.h"
@@ -179,7 +179,7 @@ static bool is_only(const struct demo_ask *q, const char *const *phrases)
 
 /* ---- calling one tool ---- */
 
-/* The argument that matters: the first required one, else the first there is. */
+/* The main argument: the first required one, else the first one. */
 static str main_argument(const struct llm_tool *t, const char *otherwise)
 {
     str name = json_string(json_at(json_get(t->schema, "required"), 0), STR_NONE);
@@ -381,7 +381,7 @@ static str find_sum(struct demo_ask *q)
         str candidate = str_trim(buf_str(&sum));
         if (is_sum && candidate.n > best.n)
             best = arena_str(q->a, candidate);
-        from = at; /* what was read cannot start a longer one */
+        from = at; /* the sum that was read cannot be part of a longer one */
     }
     buf_done(&sum);
     while (best.n > 0 && strchr("+-*/%^(. ", best.p[best.n - 1]))
@@ -401,7 +401,7 @@ static bool do_sum(struct demo_ask *q, struct demo_plan *ret)
     return true;
 }
 
-/* Wishes that a tool fulfils; one message may hold several. */
+/* Requests that a tool can fulfil; one message may contain several. */
 static bool do_wishes(struct demo_ask *q, struct demo_plan *ret)
 {
     bool has_sum = do_sum(q, ret);

@@ -1,4 +1,4 @@
-/* What the demo says. Markdown, short, and honest about what it is. */
+/* demo_text.c - the answers of the demo. Markdown, short, and clear that this is a demo. */
 #include "base/utf8.h"
 #include "llm/demo/demo.h"
 
@@ -154,7 +154,7 @@ static void add_object(const struct demo_ask *q, struct buf *b, const struct jso
         (void)buf_printf(b, "- and %zu more\n", (size_t)v->len - MEMBERS_SHOWN);
 }
 
-/* What a shell says: {stdout, stderr, exit_code}. */
+/* The result of a shell: {stdout, stderr, exit_code}. */
 static bool add_shell(struct buf *b, const struct json *v)
 {
     if (!json_is(json_get(v, "stdout"), JSON_STRING))

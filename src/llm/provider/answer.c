@@ -151,8 +151,8 @@ static void opaque_block(struct answer *an, const struct answer_block *b, str pr
         .type = LLM_OPAQUE, .provider = provider, .model = model, .json = b->json};
 }
 
-/* A model that ran out of room may have been cut inside its last block. Cut arguments can look
- * complete (none at all) and cut thinking has no signature: neither counts. Cut text does. */
+/* A model that reached its length limit may have been cut inside its last block. Cut arguments can
+ * look complete (none at all) and cut thinking has no signature: drop both. Cut text is kept. */
 static bool is_cut(const struct answer *an, const struct answer_block *b)
 {
     if (an->stop == LLM_STOP_REFUSAL || b->is_open)
@@ -194,7 +194,7 @@ void answer_result(struct answer *an, str provider, str model, struct llm_result
         else if (b->kind == ANSWER_TOOL && b->name.n > 0)
             tool_block(an, b, &out[n++]), has_tools = true;
     }
-    /* Some servers say "stop" beside tool calls: the calls are the truth. */
+    /* Some servers report "stop" together with tool calls: the calls decide. */
     enum llm_stop stop = an->stop;
     if (has_tools && stop == LLM_STOP_END)
         stop = LLM_STOP_TOOL;

@@ -1,7 +1,7 @@
 /* answer.h - one answer of a model while it arrives.
  *
- * Stream decoders open blocks, add to them and close them; the answer keeps the bytes,
- * tells its listener about deltas and at the end gives the whole as a struct llm_result.
+ * Stream decoders open blocks, add to them and close them; the answer keeps the bytes, notifies its
+ * listener of deltas, and returns the whole as a struct llm_result at the end.
  * Everything is bounded: bytes and blocks. An answer is owned by one call. */
 #pragma once
 
@@ -11,7 +11,7 @@
 #define ANSWER_BLOCKS_MAX 1024u
 #define ANSWER_TOKENS_MAX 1000000000000 /* sums of counts must not overflow */
 
-/* An error as the server worded it, before or during the stream. */
+/* An error in the words of the server, before or during the stream. */
 struct wire_error {
     int status; /* HTTP status, 0 = in mid-stream or none at all */
     str type;   /* "overloaded_error", "insufficient_quota" ...; may be empty */
@@ -50,9 +50,9 @@ struct answer {
     size_t n, cap, bytes;
     struct answer_usage usage;
     enum llm_stop stop;
-    bool has_stop;    /* the model said why it stopped */
-    bool is_complete; /* the stream said that nothing follows */
-    bool had_output;  /* the listener was told something */
+    bool has_stop;    /* the stop reason was received */
+    bool is_complete; /* the end of the stream was received */
+    bool had_output;  /* the listener was notified of output */
     str stop_detail, request_id;
     bool has_error;
     struct wire_error error;
@@ -68,13 +68,13 @@ struct answer_block *answer_open(struct answer *an, enum answer_kind kind, int64
 struct answer_block *answer_find(struct answer *an, int64_t index); /* open ones only, or NULL */
 struct answer_block *answer_last(struct answer *an, enum answer_kind kind); /* or NULL */
 
-/* Adds to a block and, for text, tells the listener. */
+/* Adds to a block and, for text, notifies the listener. */
 void answer_text(struct answer *an, struct answer_block *b, str delta);
 void answer_thinking(struct answer *an, struct answer_block *b, str delta);
 void answer_add(struct answer *an, struct buf *to, str bytes);
 void answer_tool_started(struct answer *an, const struct answer_block *b);
 
-/* A token count that a server reported; `otherwise` when there is none that makes sense. */
+/* A token count that a server reported; `otherwise` when it is missing or out of range. */
 int64_t answer_count(const struct json *usage, const char *key, int64_t otherwise);
 
 /* The first error wins; `type` and `message` are copied. */

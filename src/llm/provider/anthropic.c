@@ -107,7 +107,7 @@ static void write_block(struct json_writer *w, const struct llm_block *b, bool i
                                         [LLM_IMAGE] = "image",
                                         [LLM_TOOL_USE] = "tool_use",
                                         [LLM_TOOL_RESULT] = "tool_result"};
-    if (b->type == LLM_OPAQUE) { /* back as it came */
+    if (b->type == LLM_OPAQUE) { /* sent back unchanged */
         jw_value(w, b->json);
         return;
     }
@@ -157,8 +157,8 @@ static void write_messages(struct json_writer *w, const struct wire_history *h)
     jw_end(w);
 }
 
-/* With a fixed thinking budget the turn that is under way must begin with thinking. A turn
- * that came from elsewhere does not: then this request goes without. */
+/* With a fixed thinking budget the turn that is under way must begin with thinking. A turn of
+ * another model does not: then this request is sent without thinking. */
 static bool is_turn_without_thinking(const struct wire_history *h)
 {
     if (h->n < 2 || h->messages[h->n - 1].blocks[0].type != LLM_TOOL_RESULT)
@@ -218,7 +218,7 @@ static int64_t max_tokens_for(const struct model_caps *caps, const struct llm_re
 int anthropic_build(const struct provider *p, const struct model_caps *caps,
                     const struct llm_request *req, struct buf *ret_body, struct err *e)
 {
-    /* Compatible servers have models of which nothing is known: pictures are worth a try. */
+    /* Compatible servers have unknown models: try to send pictures. */
     struct wire_rules rules = {.provider = p->name,
                                .model = req->model,
                                .id_max = ID_LEN_MAX,

@@ -1,7 +1,7 @@
 /* The event stream of the Anthropic Messages API.
  *
- * Events that are not known are skipped, and so are unknown deltas; blocks that are not
- * known are kept as they came, because they have to be sent back unchanged. */
+ * Unknown events and unknown deltas are skipped; unknown blocks are kept unchanged, because they
+ * have to be sent back. */
 #include "llm/provider/anthropic.h"
 
 static void read_usage(struct answer *an, const struct json *usage)
@@ -136,7 +136,7 @@ static void on_message_delta(struct answer *an, const struct json *ev)
     if (reason.n == 0)
         return;
     an->has_stop = true;
-    an->stop = LLM_STOP_END; /* a reason from the future ends the turn as well */
+    an->stop = LLM_STOP_END; /* an unknown stop reason ends the turn as well */
     for (size_t i = 0; i < ARRAY_LEN(STOPS); i++)
         if (str_eq(reason, STOPS[i].name))
             an->stop = STOPS[i].stop;

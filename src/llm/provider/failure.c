@@ -34,7 +34,7 @@ void wire_error_parse(struct arena *a, str body, struct wire_error *ret)
     static const char *const MESSAGES[] = {"message", "msg"};
     struct json *root;
     if (json_parse(a, body, JSON_COPY, &root, NULL) < 0)
-        return; /* HTML of a proxy, or nothing: the status has to do */
+        return; /* HTML of a proxy, or nothing: the status is enough */
     if (json_is(root, JSON_ARRAY) && root->len > 0)
         root = &root->items[0];
     const struct json *error = json_get(root, "error");
@@ -103,7 +103,7 @@ struct rule {
 #define RATE_LIMITED "limits the rate of requests"
 #define TIMED_OUT    "did not answer in time"
 
-/* The first rule that fits decides: the exact ones come first. */
+/* The first rule that matches decides: the exact ones come first. */
 static const struct rule RULES[] = {
     {0, "insufficient_quota", NULL, LLM_ERR_BILLING, false},
     {0, "billing_error", NULL, LLM_ERR_BILLING, false},
@@ -172,7 +172,7 @@ static bool is_key_char(char c)
            c == '_' || c == '*';
 }
 
-/* Servers like to repeat the key they refuse. */
+/* Servers often repeat the key that they refuse. */
 static str scrub(struct arena *a, str s, str key)
 {
     struct buf out;
@@ -266,8 +266,8 @@ struct verdict failure_judge(const struct provider *p, str model, str successor,
 {
     struct rule rule = find_rule(w);
     /* Anthropic names a wait with every rate limit and none with a spend cap of the account;
-     * proxies in between drop it. Trying again costs nothing, and only the end tells the two apart.
-     */
+     * proxies in between drop it. A retry costs nothing, and only the last attempt
+     * tells the two apart. */
     if (w->status == 429 && p->type->rate_limit_needs_wait && w->retry_after_ms < 0 &&
         rule.kind == LLM_ERR_OVERLOADED)
         rule.what = RATE_LIMITED ", or a spending limit of the account is reached";

@@ -1,19 +1,19 @@
-/* failure.h - what went wrong with a model call, in words, and whether to try again.
+/* failure.h - turns errors of model servers into a kind, a message, and a decision on retrying.
  *
- * Servers word errors in many ways; here they become one of a few kinds and one sentence
- * that says what to do. Keys and other secrets never appear in the text. Pure. */
+ * Servers report errors in many formats; here they become one of a few kinds and one sentence that
+ * says what to do. Keys and other secrets never appear in the text. Pure. */
 #pragma once
 
 #include "llm/provider/provider.h"
 
-#define RETRY_WAIT_CAP_MS  30000u  /* of our own back-off */
-#define RETRY_AFTER_MAX_MS 120000u /* a server that asks for more has failed */
+#define RETRY_WAIT_CAP_MS  30000u  /* longest wait of the back-off */
+#define RETRY_AFTER_MAX_MS 120000u /* a longer Retry-After ends the call */
 
 /* Reads an error body, JSON of any known shape or none at all. Only type and message of
  * *ret are set (and request_id, if the body names one); they live in the arena. */
 void wire_error_parse(struct arena *a, str body, struct wire_error *ret);
 
-/* Notes what the response's headers say about the request and about retrying. */
+/* Reads request id and retry advice from a response header. */
 void wire_error_header(struct arena *a, str name, str value, struct wire_error *ret);
 
 struct verdict {
@@ -21,7 +21,7 @@ struct verdict {
     int64_t wait_ms; /* -1 = back off as usual */
 };
 
-/* Fills ret (kind, status, request_id, err) and judges. `successor` may be empty. */
+/* Fills ret (kind, status, request_id, err) and decides on a retry. `successor` may be empty. */
 struct verdict failure_judge(const struct provider *p, str model, str successor,
                              const struct wire_error *w, struct llm_failure *ret);
 

@@ -12,7 +12,7 @@
 #define NEW_THINKING            .thinks_adaptive = true, .takes_effort = true
 #define CLAUDE(name)            .prefix = STR_INIT(name), EYES_AND_HANDS, .priced_on = CLAUDE_DATE
 #define CHAT(name)              .prefix = STR_INIT(name), EYES_AND_HANDS
-/* Chat completions bill no writes: what a cache takes in costs as input. */
+/* Chat completions do not bill cache writes separately: they cost as much as input. */
 #define CHAT_PRICE(in, read, out, date) PRICE(in, in, in, read, out), .priced_on = STR_INIT(date)
 
 static const struct model_caps MODELS[] = {
@@ -178,7 +178,7 @@ static void apply_override(const struct json *o, struct model_caps *c)
 }
 
 /* What may follow the name of a model that has a price: "-20250929", "-2025-08-07", "@20250929",
- * "-001", "-latest". Anything else ("-mini", "-5") names another model, of which nothing is known.
+ * "-001", "-latest". Anything else ("-mini", "-5") names another model, whose price is unknown.
  */
 static bool is_version(str rest)
 {
@@ -205,7 +205,7 @@ static bool has_this_price(const struct model_caps *row, str provider, str model
 void model_lookup(str provider, str model, const struct json *overrides, struct model_caps *ret)
 {
     const struct model_caps *row = find_row(model);
-    /* Nothing is known of others: tools are worth a try, pictures are not. */
+    /* Unknown models: try tools, but no pictures. */
     *ret = row ? *row : (struct model_caps){.can_tools = true};
     if (row && !has_this_price(row, provider, model))
         ret->has_price = false;

@@ -1,4 +1,4 @@
-/* models.h - what is known about single models: limits, prices, what they accept.
+/* models.h - known properties of single models: limits, prices, accepted input.
  *
  * A constant table, matched by the longest prefix of the model's name, corrected by the
  * configuration. A price holds for the exact name and its dated versions. A model that is not in
@@ -20,7 +20,7 @@ struct model_caps {
     double long_prompt_factor;  /* ... all prices are multiplied; 0 = never */
     double long_output_factor;  /* ... that of output by this instead; 0 = by the same */
     str priced_on;              /* month of the public list price; empty = of the configuration */
-    str only_at;                /* the provider whose price it is; empty = everybody's */
+    str only_at;                /* the only provider with this price; empty = all providers */
     bool can_tools, can_images;
     bool thinks_enabled;  /* takes thinking {type: "enabled", budget_tokens} */
     bool thinks_adaptive; /* takes thinking {type: "adaptive"} */

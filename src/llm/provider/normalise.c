@@ -76,7 +76,7 @@ static bool is_id_word(str s, size_t max)
     return s.n > 0 && s.n <= max;
 }
 
-/* Allowed characters, with a hash where something had to change: two different names stay
+/* Keeps allowed characters, and adds a hash when a character was replaced: two different names stay
  * different. */
 static str make_word(struct arena *a, str s, size_t max)
 {
@@ -139,8 +139,8 @@ static struct llm_block clean_result(struct pass *p, const struct llm_block *b)
     return out;
 }
 
-/* Arguments that are no object cannot travel: the error result behind them says what was
- * wrong, and an empty object stands in. */
+/* Arguments that are not an object cannot be sent: they are replaced by an empty object, and the
+ * error result after them gives the reason. */
 static struct llm_block clean_use(struct pass *p, const struct llm_block *b)
 {
     struct llm_block out = *b;
@@ -182,7 +182,7 @@ static bool is_thinking(const struct llm_block *b)
            (str_eq(type, STR("thinking")) || str_eq(type, STR("redacted_thinking")));
 }
 
-/* An answer of thinking alone says nothing, and APIs refuse it. */
+/* APIs refuse an answer that contains only thinking. */
 static bool says_something(const struct blocks *list)
 {
     for (size_t i = 0; i < list->n; i++)
@@ -239,8 +239,7 @@ static str nine_letters(struct arena *a, str id)
     return str_make(p, 9);
 }
 
-/* The id as the API wants it, unlike all before it: some servers count from zero in every
- * answer. */
+/* The id in the form of the API, and unique: some servers count from zero in every answer. */
 static str final_id(struct pass *p, str id)
 {
     for (unsigned copy = 1;; copy++) {
@@ -272,7 +271,7 @@ static struct llm_block missing_result(struct pass *p)
         .type = LLM_TOOL_RESULT, .is_error = true, .parts = part, .nparts = 1};
 }
 
-/* Chat servers take text in results only: the pictures come behind all results. */
+/* Chat servers accept only text in results: the pictures follow after all results. */
 static void split_pictures(struct pass *p, struct llm_block *result, struct blocks *pictures)
 {
     struct blocks text = {0};
@@ -288,7 +287,7 @@ static void split_pictures(struct pass *p, struct llm_block *result, struct bloc
     result->nparts = text.n;
 }
 
-/* Results in the order of the calls, each once, then whatever else the user said. */
+/* Results in the order of the calls, each once, then the rest of the user's message. */
 static struct blocks pair_results(struct pass *p, struct blocks *calls, struct blocks *said)
 {
     struct blocks out = {0}, pictures = {0};
@@ -299,7 +298,8 @@ static struct blocks pair_results(struct pass *p, struct blocks *calls, struct b
         struct llm_block *found = take_result(said, use->id);
         struct llm_block result = found ? *found : missing_result(p);
         if (found)
-            found->type = LLM_OPAQUE; /* taken: a second call of the same id finds the next */
+            found->type =
+                LLM_OPAQUE; /* used: a second call with the same id finds the next result */
         use->id = result.id = final_id(p, use->id);
         result.name = use->name;
         if (!p->rules->images_in_results)
@@ -320,7 +320,7 @@ static void pair_turns(struct pass *p, const struct turn *in, size_t n)
     struct blocks nothing = {0};
     for (size_t i = 0; i < n; i++) {
         struct blocks mine = in[i].blocks;
-        if (in[i].role == LLM_USER) { /* answers nobody: results in it are orphans */
+        if (in[i].role == LLM_USER) { /* follows no tool calls: results in it belong to no call */
             struct blocks said = pair_results(p, &nothing, &mine);
             append_turn(p, LLM_USER, &said);
             continue;
@@ -334,8 +334,8 @@ static void pair_turns(struct pass *p, const struct turn *in, size_t n)
     }
 }
 
-/* A turn that a server tool paused is sent back as it is; any other last word of the model
- * would be a prefill, which newer models refuse. */
+/* A turn that a server tool paused is sent back as it is; any other
+ * last message of the model would be a prefill, which newer models refuse. */
 static bool is_paused(const struct turn *t)
 {
     const struct llm_block *last = &t->blocks.items[t->blocks.n - 1];

@@ -127,8 +127,8 @@ static void write_user(struct chat *c, const struct llm_message *m)
     jw_end(&c->w);
 }
 
-/* Gemini signs each call; the signature is the opaque block behind it. History of another
- * model has none, and a known word stands in. */
+/* Gemini signs each call; the signature is the opaque block behind it. History of another model
+ * has none, and a documented placeholder is sent instead. */
 static void write_extra(struct chat *c, const struct llm_message *m, size_t at)
 {
     const struct json *extra = NULL;
@@ -166,7 +166,7 @@ static void write_calls(struct chat *c, const struct llm_message *m)
     jw_end(w);
 }
 
-/* What the server itself sent as reasoning, under the names that must come back. */
+/* The reasoning that the server sent, under the names that it expects back. */
 static void write_reasoning(struct chat *c, const struct llm_message *m)
 {
     static const char *const MEMBERS[] = {"reasoning_content", "reasoning_details"};
@@ -279,7 +279,7 @@ int openai_build(const struct provider *p, const struct model_caps *caps,
     return rc;
 }
 
-/* "http://host:port" alone means its /v1. */
+/* "http://host:port" without a path means /v1. */
 static str url(const struct provider *p, struct arena *a)
 {
     ptrdiff_t scheme = str_find(p->base_url, STR("://"), 0);

@@ -1,4 +1,4 @@
-/* openai.h - chat completions as OpenAI, local servers and many clouds speak them. Internal
+/* openai.h - the chat completions API of OpenAI, local servers and many clouds. Internal
  * to llm/; the table PROVIDER_OPENAI (provider.h) is how others reach it. */
 #pragma once
 

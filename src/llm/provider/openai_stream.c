@@ -1,5 +1,5 @@
-/* The event stream of chat completions, with the habits of the servers that imitate it:
- * tool calls without ids or numbers, usage in odd places, errors inside of 200. */
+/* openai_stream.c - the event stream of chat completions, including deviations of compatible
+ * servers: tool calls without ids or numbers, usage in unusual places, errors with status 200. */
 #include "base/bytes/random.h"
 #include "llm/provider/openai.h"
 
@@ -62,7 +62,7 @@ static void read_parts(struct answer *an, const struct json *parts)
     }
 }
 
-/* OpenRouter wants these back exactly as they came, piece by piece. */
+/* OpenRouter requires these to be sent back unchanged, piece by piece. */
 static void read_reasoning_details(struct answer *an, const struct json *details)
 {
     if (!json_is(details, JSON_ARRAY) || details->len == 0)
@@ -100,8 +100,8 @@ static struct answer_block *new_call(struct answer *an, int64_t index, str id, s
     return b;
 }
 
-/* A number that comes again with another id is another call: some servers number every call
- * zero. Without a number, an id or a name begins one. */
+/* A repeated number with a different id is a new call: some servers number every call zero. Without
+ * a number, an id or a name begins a new call. */
 static struct answer_block *call_for(struct answer *an, const struct json *call, str id, str name)
 {
     const struct json *number = json_get(call, "index");
@@ -179,7 +179,7 @@ static void read_finish(struct answer *an, str reason)
 
 static void complete(struct answer *an)
 {
-    /* A server that stops without a reason ran out of room. */
+    /* A server that stops without a reason has reached its length limit. */
     if (!an->has_stop)
         an->stop = LLM_STOP_LENGTH;
     for (size_t i = 0; i < an->n; i++)

@@ -22,7 +22,7 @@ struct llm_tool *provider_tools(struct arena *a, const struct llm_request *req, 
         const struct llm_tool *t = &req->tools[i];
         str name = normalise_name(a, t->name);
         if (t->name.n == 0 || has_tool(out, n, name))
-            continue; /* one bad entry must not cost the others */
+            continue; /* one invalid entry must not affect the others */
         out[n++] = (struct llm_tool){name, normalise_text(a, str_trim(t->description)),
                                      schema_clean(a, t->schema, schema_flags)};
     }
@@ -51,7 +51,7 @@ static void remove_item(struct json *arr, size_t index)
     arr->len--;
 }
 
-/* The cache breakpoint on the last tool moves to whoever is last now. */
+/* The cache breakpoint of the last tool moves to the new last tool. */
 static void keep_breakpoint(struct arena *a, struct json *tools, const struct json *mark)
 {
     if (mark && tools->len > 0 && !json_get(&tools->items[tools->len - 1], "cache_control"))

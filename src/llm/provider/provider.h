@@ -1,4 +1,4 @@
-/* provider.h - what differs between the APIs that models speak. Internal to llm/.
+/* provider.h - the differences between model APIs. Internal to llm/.
  *
  * A provider type is a table: how a request becomes a body, and how the events of the
  * answer's stream are read. Sending, waiting, retrying and wording errors are the same for
@@ -25,7 +25,7 @@ enum provider_quirk {
     QUIRK_THOUGHT_SIGNATURE = 16, /* each tool call must carry one, even foreign history */
     QUIRK_CACHE_KEY = 32,         /* understands prompt_cache_key */
     QUIRK_MAX_COMPLETION = 64,    /* reasoning models take max_completion_tokens */
-    QUIRK_ECHO_REASONING = 128,   /* tool calls must carry the reasoning, empty if need be */
+    QUIRK_ECHO_REASONING = 128,   /* tool calls must carry the reasoning, even if it is empty */
     QUIRK_LOCAL = 256,            /* found on this machine: no key, no price */
 };
 
@@ -34,10 +34,10 @@ struct provider {
     str base_url;                 /* without a slash at its end */
     str api_key;                  /* secret; may be empty */
     bool is_key_fixed;            /* by the settings or the environment */
-    str key_hint;                 /* what to say when the key is missing; may be empty */
+    str key_hint;                 /* advice when the key is missing; may be empty */
     str key_env;                  /* the variable that holds the key, for messages; may be empty */
     str default_model;            /* empty = none */
-    struct json_strs found;       /* models that its server on this machine has told of */
+    struct json_strs found;       /* models that its server on this machine has listed */
     struct fetch_header *headers; /* extra ones from the configuration */
     size_t nheaders;
     unsigned quirks;
@@ -52,8 +52,8 @@ struct provider_type {
     str (*url)(const struct provider *p, struct arena *a);
     size_t (*auth)(const struct provider *p, struct arena *a, struct fetch_header out[2]);
     void (*event)(struct answer *an, const struct sse_event *ev);
-    void (*eof)(struct answer *an); /* the connection ended in good order */
-    bool rate_limit_needs_wait;     /* a 429 that names no wait may be a spend cap */
+    void (*eof)(struct answer *an); /* the connection was closed normally */
+    bool rate_limit_needs_wait;     /* a 429 without Retry-After may be a spending limit */
 };
 
 extern const struct provider_type PROVIDER_ANTHROPIC, PROVIDER_OPENAI, PROVIDER_DEMO;

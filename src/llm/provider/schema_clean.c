@@ -256,7 +256,7 @@ static void repair_tuple(struct cleaner *c, const struct json *in, struct json *
     struct json places;
     if (json_is(items, JSON_ARRAY) && kw_schemas(c, items, depth, &places))
         json_set(c->a, out, STR("prefixItems"), places);
-    /* Several APIs refuse arrays that do not say what they hold. */
+    /* Several APIs refuse arrays without `items`. */
     bool is_array = str_eq(json_get_string(out, "type"), STR("array"));
     if (is_array && !json_get(out, "items") && !json_get(out, "prefixItems"))
         json_set(c->a, out, STR("items"), (struct json){.type = JSON_OBJECT});
@@ -316,7 +316,7 @@ static void drop_unknown_required(struct cleaner *c, struct json *root)
         json_set(c->a, root, STR("required"), kept);
 }
 
-/* Generators like to write {"$ref": "#/definitions/Args", "definitions": {...}}. */
+/* Generators often write {"$ref": "#/definitions/Args", "definitions": {...}}. */
 static const struct json *follow_root_ref(const struct json *schema)
 {
     str ref = json_get_string(schema, "$ref"), step;

@@ -1,10 +1,10 @@
-/* schema_clean.h - other people's tool schemas, made acceptable to model APIs.
+/* schema_clean.h - makes third-party tool schemas acceptable to model APIs.
  *
  * One invalid schema makes an API refuse the whole request, so every schema is rebuilt:
  * keywords whose value no current JSON Schema draft allows are repaired or left out, the
- * root is forced to be a plain object. What is kept is kept unchanged. The result describes
- * the arguments a little more loosely at worst: the tool's own schema still validates them
- * before a call. Pure. */
+ * root is forced to be a plain object. All other keywords are kept unchanged. At worst the result
+ * accepts more than the original: the tool's own schema still validates the arguments before a
+ * call. Pure. */
 #pragma once
 
 #include "base/json/json.h"
@@ -15,5 +15,5 @@ enum schema_flags {
     SCHEMA_PLAIN = 1, /* no $ref, no additionalProperties: for servers that know a subset */
 };
 
-/* Never fails; NULL or nonsense gives an object without properties. */
+/* Never fails; NULL or an invalid schema gives an object without properties. */
 struct json *schema_clean(struct arena *a, const struct json *schema, unsigned flags);
