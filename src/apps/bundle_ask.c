@@ -1,7 +1,8 @@
-/* bundle_ask.c - what a server asks back while one of its tools is being called.
+/* bundle_ask.c - requests of a server while one of its tools is being called.
  *
- * Forms and links go to the people of the conversation; without anybody to ask they are
- * declined. The model may be used once a person has agreed, which then holds for the run. */
+ * Forms and links are shown to the people of the conversation, and declined when nobody can be
+ * asked. The server may use the model after a person has agreed; the consent is valid for the
+ * run. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -11,7 +12,7 @@
 #include "mcp/protocol.h"
 #include "runtime/turn/tool_question.h"
 
-#define USER_REJECTED (-1) /* what MCP wants to hear of sampling that a person refused */
+#define USER_REJECTED (-1) /* error code of MCP for sampling that a person refused */
 
 struct pending_ask {
     struct list_node node;
@@ -198,8 +199,8 @@ static bool is_declared(struct arena *a, const struct json_strs *paths, str dir)
     return false;
 }
 
-/* A server elsewhere need not know the path, and one in a sandbox could not read it: servers
- * that take roots for all there is would then find nothing. */
+/* A remote server need not know the path, and a server in a sandbox cannot read it: a server that
+ * looks only at its roots would find nothing. */
 static bool may_see(struct arena *a, const struct bundle_entry *b, str dir)
 {
     if (b->kind == BUNDLE_REMOTE)

@@ -12,7 +12,7 @@ struct bundle_tool_call {
     struct bundle_call *call;
     str tool, call_id, run_id;
     str user_id; /* whose account it uses; empty = the workspace's */
-    void *host;  /* tool_caller.host; NULL = no run, nobody to ask */
+    void *host;  /* tool_caller.host; NULL = no run, so nobody can be asked */
     struct list_node asks;
     int samplings; /* begun so far */
     tool_done_fn done;
@@ -46,5 +46,5 @@ struct bundle_sources {
 void bundle_ask(struct bundle_tool_call *c, struct mcp_ask *a);
 void bundle_ask_gone(struct bundle_tool_call *c, struct mcp_ask *a);
 void bundle_asks_drop(struct bundle_tool_call *c); /* the call has ended */
-/* Asked outside of any call: only what needs no person. */
+/* A request of the server outside of any call: answers only what needs no person. */
 void bundle_ask_alone(struct bundle_sources *all, const struct bundle *b, struct mcp_ask *a);

@@ -22,7 +22,7 @@ static bool is_for_models(const struct json *tool)
     return is_found;
 }
 
-/* Some servers describe nothing; models need at least a name in words. */
+/* Some servers give no description; models need at least a name in words. */
 static str description(struct arena *a, const struct json *tool, str server)
 {
     str text = json_get_string(tool, "description"), title = json_get_string(tool, "title");
@@ -58,8 +58,8 @@ static void describe_tool(struct bundle_source *s, const struct json *given, str
     };
 }
 
-/* A stopped or dead bundle offers nothing; one that crashed or is started again offers what it
- * had, and calls wait for it. */
+/* A stopped or dead bundle offers no tools; one that crashed or is restarting offers its last
+ * tools, and calls wait for it. */
 static bool is_offering(struct bundle *b)
 {
     enum bundle_state state = bundle_info(b)->state;
@@ -137,8 +137,8 @@ static struct tool_result result_of(struct bundle_tool_call *c, const struct mcp
     };
 }
 
-/* An agent may have changed what a page shows of this server. Calls of the page itself are not
- * told: it would load anew for ever. */
+/* A call of the agent may have changed data that a page of this server shows, so the page is
+ * notified. Calls of the page itself are not announced: it would reload in an endless loop. */
 static void tell_changed(const struct bundle_tool_call *c)
 {
     struct json_writer w;
@@ -257,8 +257,8 @@ static void add_source(struct bundle_sources *all, struct bundle *b)
         .cancel = cancel,
         .absence = absence,
         .self = s,
-        .timeout_ms = TOOL_NO_TIMEOUT, /* the connection's own limits count, people's time not */
-        .max_concurrent = UINT_MAX,    /* the bundle shares its places among people (bundle.h) */
+        .timeout_ms = TOOL_NO_TIMEOUT, /* the connection limits calls, but not people */
+        .max_concurrent = UINT_MAX,    /* the bundle divides its slots among people (bundle.h) */
     };
     const struct runtime_deps *d = runtime_deps(all->rt);
     if (registry_add_source(d->tools, &s->source, &e) < 0)

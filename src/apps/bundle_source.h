@@ -1,8 +1,9 @@
 /* bundle_source.h - the tools of bundles as sources of the registry.
  *
  * Each bundle is one source under its server name, from the moment it is known until it is
- * removed; what it offers follows its state. A call becomes tools/call; what the server asks
- * back meanwhile goes to the person whose run it is (bundle_ask.c). Loop thread only. */
+ * removed; its tools depend on its state. A call becomes tools/call; requests of the server
+ * during the call are forwarded to the people of the conversation (bundle_ask.c). Loop thread only.
+ */
 #pragma once
 
 #include "bundle/bundle.h"
@@ -10,16 +11,16 @@
 
 struct bundle_sources;
 
-/* Everything is borrowed. `changed` (may be NULL) hears of every change afterwards: states,
- * tools, additions, removals. */
+/* Everything is borrowed. `changed` (may be NULL) is called after every change: states, tools,
+ * additions, removals. */
 struct bundle_sources *bundle_sources_new(struct runtime *rt, const char *project_dir,
                                           void (*changed)(void *ctx, struct bundle *b,
                                                           enum bundle_change what),
                                           void *ctx);
-/* Takes its sources out of the registry. After the bundles have stopped. */
+/* Removes its sources from the registry. Call it after the bundles have stopped. */
 void bundle_sources_free(struct bundle_sources *s);
 
-/* From now on this hears, with the same ctx as `changed`, what servers tell besides. */
+/* `notified` is called, with the same ctx as `changed`, for other notifications of servers. */
 void bundle_sources_on_notified(struct bundle_sources *s,
                                 void (*notified)(void *ctx, struct bundle *b, str method,
                                                  const struct json *params));

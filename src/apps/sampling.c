@@ -82,7 +82,7 @@ static int read_message(struct arena *a, const struct json *v, struct llm_messag
     return r;
 }
 
-/* After tool_use comes a message of nothing but its results, one for each. */
+/* A message with tool_use must be followed by a message with exactly its results. */
 static int check_tool_order(const struct llm_message *m, size_t n, struct err *e)
 {
     for (size_t i = 0; i < n; i++) {
@@ -133,7 +133,7 @@ static void read_tools(struct arena *a, const struct json *params, struct llm_re
     ret->ntools = n;
 }
 
-/* A hint is part of a name; the first that fits a usable model wins. */
+/* A hint is part of a model name; the first hint that matches a usable model decides. */
 static str choose_model(struct sampling *s, const struct json *params, str otherwise)
 {
     const struct json *hints = json_get(json_get(params, "modelPreferences"), "hints");

@@ -17,7 +17,7 @@ const struct doer *builtin_doer(struct builtin_call *c)
     return by;
 }
 
-/* What a call is about: the member of its arguments that names it, or its own conversation. */
+/* The target of a call: the argument that names it, or the conversation of the call. */
 static str target_of(const struct builtin_call *c)
 {
     static const char *const NAMES[] = {"conversationId", "id", "name"};

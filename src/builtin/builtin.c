@@ -35,7 +35,7 @@ static const struct {
     const struct builtin_tool *const *tools;
     unsigned max_concurrent;
 } SOURCES[] = {
-    {"nb", NB, UINT_MAX}, /* delegates wait for each other's tools */
+    {"nb", NB, UINT_MAX}, /* delegated runs call tools of the same source */
     {"conversations", CONVERSATIONS, 16},
 };
 
@@ -135,7 +135,7 @@ static struct builtin_call *call_new(struct builtin_source *s, str name, const s
     arena_init(&c->arena);
     c->builtin = s->builtin;
     c->tool = find(s, name);
-    assert(c->tool); /* the registry only passes on what list() offered */
+    assert(c->tool); /* the registry calls only tools that list() returned */
     c->args = json_clone(&c->arena, args);
     c->actor = actor_ref(who->actor);
     c->conversation_id = arena_str(&c->arena, who->conversation_id);
@@ -151,7 +151,8 @@ static struct builtin_call *call_new(struct builtin_source *s, str name, const s
     return c;
 }
 
-/* Roles in the workspace; rights in a conversation are conv_tool_find's. Answers itself. */
+/* Checks roles in the workspace, and answers the call on refusal; conv_tool_find checks rights in a
+ * conversation. */
 static bool has_role(struct builtin_call *c)
 {
     if (c->rule.space != WS_ADMIN || actor_is_admin(c->actor))
@@ -183,8 +184,8 @@ static void probe_found(struct builtin_call *c, const struct conv *conv)
     builtin_reply(c, STR_NONE);
 }
 
-/* The same rules as for a call, and nothing is done. What is wrong with the call besides, the call
- * itself says. */
+/* Checks the same rules as a call, and does nothing else. Other errors are reported by the call
+ * itself. */
 static struct tool_call *probe(void *self, str name, const struct json *args,
                                const struct tool_caller *who, tool_done_fn done, void *ctx)
 {
@@ -219,7 +220,7 @@ static struct json *parse_const(struct arena *a, const char *text)
     return v;
 }
 
-/* The hints are given in full: what is left out means "destructive" to clients. */
+/* All hints are written: clients treat a missing destructiveHint as true. */
 static const char *annotations(const struct builtin_tool *t)
 {
     if (t->is_read_only)
@@ -228,7 +229,7 @@ static const char *annotations(const struct builtin_tool *t)
                              : "{\"readOnlyHint\":false,\"destructiveHint\":false}";
 }
 
-/* By the name alone: the same action of another scope must not be one that changes something. */
+/* Matched by name alone: an action of the same name in another scope must not change anything. */
 static struct json_strs reading_actions(struct builtin *b, const struct builtin_tool *t)
 {
     struct json_strs out = {arena_array(&b->arena, t->nactions, sizeof(str)), 0};

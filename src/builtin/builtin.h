@@ -1,7 +1,7 @@
-/* builtin.h - the tools every workspace has: nb__status, nb__time, conversations__list, ...
+/* builtin.h - the tools of every workspace: nb__status, nb__time, conversations__list, ...
  *
  * Each is a const struct builtin_tool; builtin.c lists them by source. A tool answers through
- * builtin_reply*, at once or later; the call lives until then. */
+ * builtin_reply*, immediately or later; the call exists until then. */
 #pragma once
 
 #include "auth/rule.h"
@@ -13,7 +13,7 @@ struct builtin;
 struct bundle_changer;
 struct bundles;
 
-/* What a built-in tool asks of those who call it; the rows of the table of tools. */
+/* The rights that a caller of a built-in tool needs; rows for docs/access.md. */
 struct builtin_access {
     const char *source, *name;
     const char *action, *scope; /* of tools that do several things; else NULL */
@@ -25,13 +25,13 @@ bool builtin_access_at(size_t i, struct builtin_access *ret); /* false past the 
 struct builtin_deps { /* borrowed */
     struct runtime *runtime;
     uint64_t started_ms;       /* monotonic */
-    struct mpak_conf registry; /* of bundles; without a fetcher there is none */
+    struct mpak_conf registry; /* of bundles; no fetcher = no registry */
 };
 
 struct builtin *builtin_new(const struct builtin_deps *deps);
-/* What the tools about bundles are about; without them there are none. */
+/* Enables the tools for bundles; without this call they find no bundles. */
 void builtin_set_bundles(struct builtin *b, struct bundles *bundles,
                          struct bundle_changer *changer);
 /* Adds its sources; the registry is borrowed until builtin_free. */
 int builtin_register(struct builtin *b, struct registry *r, struct err *e);
-void builtin_free(struct builtin *b); /* cancels what runs, takes its sources back */
+void builtin_free(struct builtin *b); /* cancels all calls, removes its sources */

@@ -1,4 +1,4 @@
-/* nb__bundle_status - which bundles there are and how they are. */
+/* bundle_status.c - nb__bundle_status: the installed bundles and their health. */
 #include "base/utf8.h"
 #include "builtin/internal.h"
 #include "bundle/bundle.h"

@@ -1,4 +1,4 @@
-/* conversations__list, conversations__stats, and what all of them share. */
+/* conversations.c - conversations__list, conversations__stats, and shared functions. */
 #include "builtin/conversations.h"
 
 #include <errno.h>

@@ -1,17 +1,17 @@
-/* conversations.h - what the conversations__* tools share. */
+/* conversations.h - shared by the conversations__* tools. */
 #pragma once
 
 #include "builtin/internal.h"
 
-#define CONV_TOOL_CHARS 30000 /* what one call may answer */
+#define CONV_TOOL_CHARS 30000 /* of one answer */
 
-/* Finds the conversation that `id` in the arguments names, or the one the call comes from when
- * there is none, and goes on with `then` if the caller has the right; fails as "there is no
- * such conversation" otherwise, whether it is absent or denied. */
+/* Finds the conversation that `id` in the arguments names (without `id`: the conversation of the
+ * call), and calls `then` if the caller has the right; otherwise fails with "There is no
+ * conversation", whether it does not exist or access is denied. */
 void conv_tool_find(struct builtin_call *c,
                     void (*then)(struct builtin_call *c, const struct conv *conv));
 
-/* A store_conv_fn with the call: answers with what the conversation is now. */
+/* A store_conv_fn with the call as ctx: answers with the new state of the conversation. */
 void conv_tool_reply(void *call, const struct err *err, const struct conv *conv);
 void conv_tool_fail(struct builtin_call *c, const struct err *err);
 

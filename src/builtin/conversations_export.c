@@ -17,7 +17,7 @@ static void on_export_cancel(struct builtin_call *c)
     buf_done(&x->text);
 }
 
-/* What the limit allows, with a line that says so when there is more. */
+/* The text up to the limit, with a note when it was cut. */
 static void reply_document(struct exporting *x, bool is_cut)
 {
     struct arena *a = &x->call->arena;

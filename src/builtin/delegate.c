@@ -14,7 +14,7 @@ struct delegation {
     str child_id;
 };
 
-/* The child's tokens are the parent's. */
+/* The tokens of the child are charged to the parent's conversation. */
 static void charge_parent(struct builtin_call *c, const struct turn_result *t)
 {
     static const char *const KEYS[] = {"runId", "toolCallId", "conversationId", NULL};
@@ -173,7 +173,7 @@ const struct builtin_tool BUILTIN_DELEGATE = {
         "tools the child may use; ignored with a profile\"},"
         "\"maxIterations\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":10}},"
         "\"required\":[\"task\"],\"additionalProperties\":false}",
-    .is_read_only = true, /* what the child does is gated call by call */
+    .is_read_only = true, /* each call of the child is checked */
     .timeout_ms = TOOL_NO_TIMEOUT,
     .feature = BUILTIN_FEATURE(delegation),
     .call = delegate,

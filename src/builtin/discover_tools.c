@@ -31,7 +31,7 @@ static struct search parse(struct arena *a, str query)
     return s;
 }
 
-/* How well a tool fits: the whole phrase counts most, then how many of the words occur. */
+/* Score of a tool: the whole phrase weighs most, then the number of words that occur. */
 static int score(const struct search *s, const struct toolset_item *it)
 {
     str name = skill_fold(s->a, it->name), text = skill_fold(s->a, it->tool->description);

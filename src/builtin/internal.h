@@ -10,17 +10,17 @@
 
 struct builtin_call;
 
-/* One of the things that a tool does. Rules are enforced before `call`. */
+/* One action of a tool. Its rule is enforced before `call`. */
 struct builtin_action {
     const char *name;        /* value of the argument "action" */
     const char *scope;       /* and of "scope" (when left out: "workspace"); NULL = any */
     struct access_rule rule; /* `space` and `conv` in place of the tool's, unless 0 */
-    const char *admins_only; /* why, for others; NULL = a general sentence */
-    bool is_read_only;       /* asks nobody for consent */
+    const char *admins_only; /* error text for non-admins; NULL = a general one */
+    bool is_read_only;       /* needs no consent */
     const char *audited;     /* as in struct builtin_tool */
     void (*call)(struct builtin_call *c);
-    /* Before anybody is asked for consent, with is_probe set: refuses what `call` would refuse, or
-     * replies with nothing. NULL = the rule says it all. */
+    /* Called before anybody is asked for consent, with is_probe set: refuses what `call` would
+     * refuse, or replies with an empty text. NULL = only the rule is checked. */
     void (*probe)(struct builtin_call *c);
 };
 
@@ -29,33 +29,33 @@ struct builtin_tool {
     const char *schema;      /* JSON Schema text of the arguments */
     struct access_rule rule; /* scope 0: read or write, by is_read_only */
     bool is_read_only;
-    bool is_destructive;      /* asks for consent unless told otherwise */
-    bool is_workspace_change; /* asks every time: it changes what others use */
-    /* The switch that takes it away: offsetof in struct config_features, plus 1; 0 = none. */
+    bool is_destructive;      /* needs consent unless a rule allows it */
+    bool is_workspace_change; /* needs consent every time: it affects other people */
+    /* The setting that disables it: offsetof in struct config_features, plus 1; 0 = none. */
     size_t feature;
-    uint64_t timeout_ms; /* 0 = the registry's, TOOL_NO_TIMEOUT = it ends by itself */
+    uint64_t timeout_ms; /* 0 = that of the registry, TOOL_NO_TIMEOUT = it limits itself */
     void (*call)(struct builtin_call *c); /* without actions */
     const struct builtin_action *actions; /* by the argument "action"; or NULL */
     size_t nactions;
-    /* What a call is recorded as in the audit log; NULL = it is not audited. The operation records
-     * itself (builtin_doer); this is for calls that are refused before. */
+    /* Action name in the audit log; NULL = it is not audited. The operation writes its own record
+     * (builtin_doer); this is for calls that are refused before the operation. */
     const char *audited;
 };
 
-/* A call under way. */
+/* A call in progress. */
 struct builtin_call {
     struct list_node node;
     struct builtin *builtin;
     const struct builtin_tool *tool;
     const struct builtin_action *action; /* or NULL */
     struct access_rule rule;             /* of the tool and the action */
-    bool is_probe;                       /* only whether it may be made */
+    bool is_probe;                       /* checks the rights only */
     struct arena arena;
     const struct json *args;
     struct actor *actor; /* held */
     str conversation_id, run_id, call_id, via;
-    bool is_recorded;         /* its operation records itself */
-    bool is_refused;          /* for want of rights */
+    bool is_recorded;         /* its operation writes the audit record */
+    bool is_refused;          /* because of missing rights */
     int remaining_iterations; /* of the calling run */
     void *host;               /* tool_caller.host: the calling turn, or NULL */
     tool_done_fn done;
@@ -63,7 +63,7 @@ struct builtin_call {
     void *ctx;
     void *state;                              /* the tool's own */
     void (*on_cancel)(struct builtin_call *); /* it is being cancelled; or NULL */
-    struct store_op *op;                      /* what it waits for, cancelled with it; or NULL */
+    struct store_op *op;                      /* in progress, cancelled with the call; or NULL */
     struct tool_result result;
     struct deferred answer;
 };
@@ -88,23 +88,25 @@ struct builtin {
     struct builtin_source sources[BUILTIN_SOURCES_MAX];
 };
 
-/* Exactly one of these per call. Text is copied; the answer goes out on the next turn. */
+/* Call exactly one of these per call. Text is copied; the answer is delivered in the next iteration
+ * of the loop. */
 void builtin_reply(struct builtin_call *c, str text);
 void builtin_reply_json(struct builtin_call *c, str text, const struct json *structured);
 void builtin_fail(struct builtin_call *c, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* The same for somebody who may not do this. */
+/* The same for a caller without the right; the audit log records it as denied. */
 void builtin_refuse(struct builtin_call *c, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* ---- audited.c ---- */
-/* For the operation that the call asks for: from here on the operation records itself. */
+/* The doer for the operation of this call, which writes the audit record from here on. */
 const struct doer *builtin_doer(struct builtin_call *c);
 void builtin_record_refusal(struct builtin_call *c); /* when the call ends without an operation */
 
 /* ---- bundle_status.c ---- */
-/* A line or two for each bundle with `part` in its name; returns how many. */
+/* Writes one or two lines for each bundle with `part` in its name; returns the number of bundles.
+ */
 size_t builtin_say_bundles(struct builtin_call *c, struct buf *b, str part);
 
 extern const struct builtin_tool BUILTIN_STATUS, BUILTIN_TIME, BUILTIN_CALCULATE, BUILTIN_DELEGATE,

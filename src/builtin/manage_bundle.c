@@ -16,7 +16,7 @@ static void on_added(void *ctx, struct bundle *b, const struct err *err)
     struct builtin_call *c = ctx;
     c->on_cancel = NULL;
     if (err && (err->code == -ECONNABORTED || err->code == -ETIMEDOUT)) {
-        /* The reason quotes the server: that is not for a conversation. */
+        /* The reason may quote output of the server, which must not appear in a conversation. */
         builtin_fail(
             c, "Nothing was installed: the bundle did not start. Admins see the reason on the "
                "page or with `nb bundle add`; it may need values (`nb config set`).");
@@ -54,7 +54,7 @@ static str bundle_name(const struct builtin_call *c)
     return json_get_string(c->args, "name");
 }
 
-/* Answers when there is none. */
+/* Answers the call when there is none. */
 static bool has_changer(struct builtin_call *c)
 {
     if (!c->builtin->changer)
@@ -62,7 +62,7 @@ static bool has_changer(struct builtin_call *c)
     return c->builtin->changer != NULL;
 }
 
-/* As over HTTP: what admins may install does not limit the owner of the server. */
+/* As in the HTTP API: the limits of admins do not apply to the owner of the server. */
 static enum install_rights rights_of(const struct builtin_call *c)
 {
     return actor_is_owner(c->actor) ? INSTALL_AS_OWNER : INSTALL_AS_ADMIN;
@@ -135,7 +135,7 @@ static struct bundle_configure configure_spec(const struct builtin_call *c)
                                      .is_check = c->is_probe};
 }
 
-/* Answers when there are none. */
+/* Answers the call when there are none. */
 static bool has_values(struct builtin_call *c)
 {
     const struct json *v = json_get(c->args, "values");

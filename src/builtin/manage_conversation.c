@@ -87,7 +87,7 @@ static void set(struct builtin_call *c, const struct conv *conv, bool is_shared,
 
 /* ---- people ---- */
 
-/* Those who take part now, without this one; `room` places are left at the end. */
+/* The current participants without this one; `room` elements are reserved at the end. */
 static struct json_strs others(struct builtin_call *c, const struct conv *conv, str user,
                                size_t room)
 {
@@ -99,7 +99,7 @@ static struct json_strs others(struct builtin_call *c, const struct conv *conv, 
     return out;
 }
 
-/* The id of a member, by id, e-mail address or name. False: answered. */
+/* The id of a member, by id, e-mail address or name. False: the call is answered. */
 static bool find_person(struct builtin_call *c, str typed, str *ret)
 {
     const struct user *u;
@@ -242,7 +242,7 @@ static const struct builtin_action ACTIONS[] = {
     {.name = "members", .call = members, .is_read_only = true},
 };
 
-/* Others get to see what was private: a person decides on that. */
+/* Sharing shows private messages to others: a person decides on that. */
 const struct builtin_tool BUILTIN_MANAGE_CONVERSATION = {
     .name = "manage_conversation",
     .title = "Share a conversation",

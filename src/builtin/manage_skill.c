@@ -8,7 +8,7 @@
 
 #define LIST_MAX (256u * 1024)
 
-/* Empty: answered. */
+/* Empty: the call is answered. */
 static str named_skill(struct builtin_call *c)
 {
     str name = json_get_string(c->args, "name");
@@ -17,7 +17,7 @@ static str named_skill(struct builtin_call *c)
     return name;
 }
 
-/* The skills of the workspace, with the caller's own where nobody else's words are in the run. */
+/* The skills of the workspace, with the caller's own if the run has messages of nobody else. */
 static const struct skills *known_skills(const struct builtin_call *c)
 {
     return skills_for(runtime_skills(c->builtin->deps.runtime), actor_sole_user(c->actor));
@@ -28,7 +28,7 @@ static bool is_personal(const struct builtin_call *c)
     return str_eq(json_get_string(c->args, "scope"), STR("personal"));
 }
 
-/* Whose skill is to be changed; empty: the workspace's. False: answered. */
+/* The owner of the skill to change; empty: the workspace. False: the call is answered. */
 static bool find_owner(struct builtin_call *c, str *ret)
 {
     *ret = is_personal(c) ? actor_sole_user(c->actor) : STR_NONE;
@@ -109,7 +109,7 @@ static size_t count_personal(const struct skills *all)
     return n;
 }
 
-/* A personal skill stands beside those of the workspace and replaces none. Answers itself. */
+/* A personal skill must not replace a skill of the workspace. Answers the call on failure. */
 static bool may_write(struct builtin_call *c, str name, const struct skill *old, bool is_new)
 {
     bool is_old_personal = old && old->origin == SKILL_PERSONAL;

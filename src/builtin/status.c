@@ -24,7 +24,7 @@ static void say_uptime(struct buf *b, uint64_t ms)
                (unsigned long long)(s / 60 % 60), (unsigned long long)(s % 60));
 }
 
-/* One call each, ready to be made: this tool itself changes nothing, so that nobody is asked. */
+/* Ready-made calls: this tool changes nothing, so that it needs no consent. */
 static void say_calls(struct buf *b, str id)
 {
     static const char *const CALLS[][3] = {
@@ -45,7 +45,7 @@ static void say_calls(struct buf *b, str id)
     }
 }
 
-/* Rather not the conversation that asks: it cannot be deleted from inside. */
+/* Prefer another conversation than the calling one, which cannot delete itself. */
 static str example_id(const struct builtin_call *c, const struct store_listing *l)
 {
     for (size_t i = 0; i < l->n; i++)
