@@ -35,8 +35,8 @@ static int iteration_of(const struct rebuilder *b, size_t i, str run_id)
     return n;
 }
 
-/* The newest llm.request of the run that is not younger than the call. It may stand behind
- * the answer: it is written in the background. */
+/* The newest llm.request of the run that is not newer than the call. It may come after the response
+ * in the log, because it is written in the background. */
 static const struct json *request_of(const struct rebuilder *b, str run_id, int iteration)
 {
     const struct json *found = NULL;
@@ -76,7 +76,7 @@ static int load_inputs(struct rebuilder *b, struct arena *a, const struct json *
     return r;
 }
 
-/* Which parts are not what was sent. */
+/* Reports the parts that differ from the request that was sent. */
 static void explain_difference(struct arena *a, const struct json *parts, struct rebuilt *ret)
 {
     if (!json_is(parts, JSON_OBJECT)) {
@@ -157,7 +157,7 @@ static const struct json *limits_of(const struct json *start)
     return json_get(json_get(json_get(start, "setting"), "value"), "limits");
 }
 
-/* What the run was given that the run it resumes was not; empty = nothing. */
+/* The parts of the setting that differ from the run that it resumes; empty = none. */
 static str changed_setting(struct rebuilder *b, struct arena *a, const struct json *start,
                            const struct json *request)
 {
@@ -188,7 +188,7 @@ static str changed_setting(struct rebuilder *b, struct arena *a, const struct js
     return text;
 }
 
-/* A run after an answer is the run that asked: it has the same setting. */
+/* A run that continues after an answer must have the setting of the run that asked. */
 static void check_resumed(struct rebuilder *b, struct arena *a, const struct json *request,
                           struct rebuilt *r)
 {

@@ -144,7 +144,7 @@ void runtime_stop(struct runtime *rt, loop_fn done, void *ctx)
 {
     rt->on_stopped = done;
     rt->on_stopped_ctx = ctx;
-    rt->nrecords++; /* a look at the skills may be under way for somebody who has left */
+    rt->nrecords++; /* a check of the skills may be in progress for a turn that has ended */
     skill_watch_check(rt->watch, &rt->last_check, false, on_skills_idle, rt);
     title_give_up(rt);
     queue_leave_all(rt);

@@ -1,4 +1,4 @@
-/* settings.c - the settings of a workspace change while it runs. */
+/* settings.c - applies changed settings to a running workspace. */
 #include <errno.h>
 
 #include "runtime/turn/turn.h"

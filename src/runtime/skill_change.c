@@ -8,7 +8,7 @@ struct skill_change {
     struct runtime *rt;
     struct arena arena;
     str dir, name, text;
-    skill_changed_fn fn; /* NULL = nobody listens any more */
+    skill_changed_fn fn; /* NULL = no callback */
     void *ctx;
     struct err err;
     struct job job;

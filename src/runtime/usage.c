@@ -7,7 +7,7 @@
 #include "store/event/derive.h"
 
 #define CONVS_PER_PAGE 200
-#define PAGE_BYTES     (1024u * 1024) /* parsed at one go: the loop must not stand still */
+#define PAGE_BYTES     (1024u * 1024) /* parsed in one step: the loop must not be blocked */
 #define DAY_LEN        10             /* of 2026-03-25 */
 #define RUNS_MAX       64             /* whose users are remembered; a log has one at a time */
 
@@ -111,7 +111,7 @@ static str user_of(const struct usage_job *j, const struct json *event)
     return user ? str_from(user) : j->convs[j->at].owner;
 }
 
-/* `event` has the time, `figures` the tokens; the same thing, except in older logs. */
+/* `event` has the time, `figures` the tokens; they are the same object, except in older logs. */
 static void usage_count(struct usage_job *j, const struct json *event, const struct json *figures,
                         str user)
 {
@@ -132,7 +132,7 @@ static void usage_count(struct usage_job *j, const struct json *event, const str
     usage_add(&j->report.total, &f);
 }
 
-/* An event of the log at work. What a fork copied was paid for in the original. */
+/* An event of the current log. Events that a fork copied were counted in the original. */
 static void count_event(struct usage_job *j, const struct json *event, const struct json *figures)
 {
     const struct candidate *c = &j->convs[j->at];
@@ -236,7 +236,7 @@ static bool may_count(const struct usage_job *j, const struct json *v)
     return !j->actor || actor_allows(j->actor, &acl, CONV_VIEW);
 }
 
-/* A conversation may have been deleted, taken back and deleted again: the last time counts. */
+/* A conversation may have been deleted, restored and deleted again: the last deletion is used. */
 static void note_deletion(struct usage_job *j, const struct json *v)
 {
     str id = json_get_string(v, "conversationId");
@@ -260,7 +260,7 @@ static void count_deletion(struct usage_job *j, const struct json *v)
 
 static void read_deleted(struct usage_job *j);
 
-/* The first reading finds out which deletion was the last, the second one counts. */
+/* The first pass finds the last deletion of each conversation, the second pass counts. */
 static void on_deleted(void *ctx, const struct err *err, str lines)
 {
     struct usage_job *j = ctx;
@@ -305,7 +305,7 @@ static void on_events(void *ctx, const struct err *err, const struct store_page 
     struct usage_job *j = ctx;
     struct arena scratch;
     j->op = NULL;
-    if (err && err->code != -ENOENT) { /* deleted meanwhile: it counts no more */
+    if (err && err->code != -ENOENT) { /* deleted meanwhile: skip it */
         usage_finish(j, err);
         return;
     }

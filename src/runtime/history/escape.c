@@ -29,7 +29,7 @@ const char *container_name(enum container c)
 
 /* ---- characters ---- */
 
-/* Takes one character off the front; a byte that is none counts as U+FFFD. */
+/* Removes one character from the front; an invalid byte becomes U+FFFD. */
 static uint32_t take(str *s)
 {
     uint32_t cp;
@@ -50,7 +50,7 @@ static bool in_ranges(uint32_t cp, const struct range *ranges, size_t n)
     return false;
 }
 
-/* Takes no room on a page: may stand between the letters of a tag without being seen. */
+/* An invisible character, which can hide between the letters of a tag. */
 static bool is_invisible(uint32_t cp)
 {
     static const struct range RANGES[] = {
@@ -71,7 +71,7 @@ static bool is_blank_char(uint32_t cp)
     return in_ranges(cp, RANGES, ARRAY_LEN(RANGES));
 }
 
-/* What a reader would take the character for, as lower-case ASCII where there is one. */
+/* The lower-case ASCII character that looks like this one, or the character itself. */
 static uint32_t look(uint32_t cp)
 {
     static const struct range HYPHENS[] = {
@@ -110,12 +110,12 @@ static bool starts_with_name(str s, const char *name)
     while (s.n > 0) {
         uint32_t next = take(&s);
         if (!is_invisible(next))
-            return !is_tag_char(look(next)); /* <app-statement> is none of ours */
+            return !is_tag_char(look(next)); /* <app-statement> is not one of our tags */
     }
     return true;
 }
 
-/* s is what follows a '<'. */
+/* s is the text after a '<'. */
 static bool is_container_tag(str s)
 {
     while (s.n > 0) {

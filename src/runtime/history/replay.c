@@ -144,7 +144,7 @@ static void tool_done(struct replay *r, const struct json *event)
 {
     struct replay_tool *t = map_del(&r->open_tools, json_get_string(event, "id"));
     if (!t)
-        return; /* answers nothing we know of */
+        return; /* the result of an unknown call */
     t->result = json_clone(r->arena, result_of(&r->line, event));
     t->ok = json_get_bool(event, "ok", !json_get_bool(t->result, "isError", false));
     t->ms = json_get_int(event, "ms", 0);
@@ -183,7 +183,7 @@ static void history_compacted(struct replay *r, const struct json *event)
 {
     int64_t kept = json_get_int(event, "keptMessages", 0);
     if (kept < 0 || (uint64_t)kept > r->n)
-        return; /* of a log that was cut: nothing to leave out */
+        return; /* of a truncated log: there are no messages to leave out */
     r->compacted = r->n - (size_t)kept;
     r->summary = keep_string(r, event, "summary");
 }

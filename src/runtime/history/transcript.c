@@ -42,7 +42,7 @@ void transcript_add(struct transcript *t, str line)
     t->bytes += line.n;
 }
 
-/* Pages come newest first; the transcript wants the oldest first. */
+/* Pages arrive newest first; the transcript has the oldest line first. */
 void transcript_prepend(struct transcript *t, const struct store_page *page)
 {
     assert(t->replayed == 0);
@@ -75,7 +75,7 @@ void transcript_settle(struct transcript *t, store_pos end)
     t->nknown = t->n;
 }
 
-/* A line that is not ours may be there, if no message depends on it. */
+/* A line of another writer is accepted if no message depends on it. */
 static bool is_harmless(str line)
 {
     return !replay_reads(json_scan_plain(json_scan_field(line, STR("type"))));
@@ -99,7 +99,7 @@ bool transcript_catch_up(struct transcript *t, const struct store_page *page)
     return true;
 }
 
-/* They are in the log, and what they say is in the messages. */
+/* These lines are in the log, and their content is in the messages. */
 static void drop_lines(struct transcript *t)
 {
     arena_done(&t->fresh);

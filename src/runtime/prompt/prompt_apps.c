@@ -1,4 +1,4 @@
-/* prompt_apps.c - layer 3: what is installed, what it says about itself, what is not listed. */
+/* prompt_apps.c - layer 3: installed apps, their instructions, tools that are not listed. */
 #include "runtime/prompt/prompt_impl.h"
 
 #define STATE_BYTES_MAX (4 * PROMPT_STATE_TOKENS_MAX)

@@ -1,4 +1,4 @@
-/* compose.c - what the model gets to see in a step: prompt, messages, tools. */
+/* compose.c - the model's input of one step: prompt, messages, tools; and permissions of calls. */
 #include <errno.h>
 #include <time.h>
 
@@ -11,7 +11,7 @@
 #include "tools/names.h"
 #include "workspace/roster/directory.h"
 
-/* Personal skills are used while everybody whose words are in the run is that person. */
+/* Personal skills are used only while all messages of the run are from that person. */
 struct skills *turn_skills(const struct turn *t)
 {
     bool has_own = t->own_skills && t->actor->grant.path.n > 0;
@@ -25,10 +25,10 @@ void turn_match_skill(struct turn *t)
         t->skill = skills_match(turn_skills(t), &t->arena, t->message).skill;
 }
 
-/* Others' words may have come in since it was matched. */
+/* Other people may have written messages since the skill was matched. */
 static void drop_personal_skill(struct turn *t)
 {
-    if (t->own_skills && t->actor->grant.path.n == 0) /* the directory went with them */
+    if (t->own_skills && t->actor->grant.path.n == 0) /* their messages ended the grant, too */
         t->skill = t->skill && t->skills ? skills_find(turn_skills(t), t->skill->name) : NULL;
     if (t->skill && t->skill->origin == SKILL_PERSONAL && actor_sole_user(t->actor).n == 0)
         t->skill = NULL;
@@ -44,8 +44,8 @@ static bool is_listed(const struct json_strs *names, str name)
     return false;
 }
 
-/* The tools that the conversation has called, the most recent first. They follow from the log, so
- * that a run that was interrupted shows the same ones. */
+/* The tools that the conversation has called, the most recent first. They are taken from the log,
+ * so that a resumed run shows the same ones. */
 static struct json_strs used_tools(const struct turn *t, struct arena *a, size_t max)
 {
     const struct replay *h = transcript_replay(t->transcript);
@@ -107,15 +107,15 @@ static bool is_in_terminal(const struct turn *t, const struct toolset_item *item
     return item->tool->is_shell && t->actor->grant.path.n > 0;
 }
 
-/* What the admins of a workspace allow, they do not allow in a directory of the server's owner:
- * there only the owner says yes, to each command or in advance. */
+/* Permissions of the admins do not apply to a directory of the server's owner: there only the owner
+ * gives consent, to each command or in advance. */
 static bool is_owners_own(const struct turn *t, const struct toolset_item *item)
 {
     return is_in_terminal(t, item) && !turn_is_sole(t);
 }
 
-/* What the sender allowed in advance is their answer to the question, and counts while nobody
- * else's words are in the run. Stored consents count when everybody in the run gave them. */
+/* Tools that the sender allowed in advance need no question while the run has messages of nobody
+ * else. Stored consents are used when all authors of the run have given them. */
 static bool has_consent(const struct turn *t, const struct toolset_item *item)
 {
     if (globs_match(t->auto_allow, item->name) && !turn_has_others(t))
@@ -128,7 +128,7 @@ static bool has_consent(const struct turn *t, const struct toolset_item *item)
     return true;
 }
 
-/* In the directory of a terminal the shell is not confined to a room of its own. */
+/* In the directory of a terminal the shell is not sandboxed. */
 static enum permission decide(const struct turn *t, const struct toolset_item *item)
 {
     struct tool tool = *item->tool;
@@ -149,7 +149,7 @@ enum run_gate turn_gate(void *turn, str tool, const struct json *args, str *ret_
     const struct toolset_item *item =
         registry_find(t->rt->deps.tools, tool, args, actor_is_admin(t->actor));
     if (!item)
-        return RUN_ALLOW; /* the registry explains unknown names better */
+        return RUN_ALLOW; /* the registry reports unknown names */
     if (!turn_may_use(t, item)) {
         *ret_why = turn_has_others(t) ? NOT_FOR_ALL : NOT_ALLOWED;
         return RUN_DENY;
@@ -206,7 +206,7 @@ static void name_participants(const struct turn *t, struct arena *a, struct prom
     in->n_participants = n > 1 ? n : 0;
 }
 
-/* The settings of who runs nb alone; otherwise what people say of themselves. */
+/* The display name of the account; for a sole user the name in the settings. */
 static str user_name(const struct turn *t)
 {
     str own = json_get_string(t->rt->deps.config->home, "userName");
@@ -217,8 +217,8 @@ static str user_name(const struct turn *t)
 
 /* ---- apps and agents ---- */
 
-/* Those of whose tools the run may call at least one. Without tools (it starts, or is dead) the
- * whole source has to be allowed. */
+/* Only apps with at least one tool that the run may call. For an app without tools (it is starting,
+ * or dead) the whole source must be allowed. */
 static bool may_use_app(const struct turn *t, str source)
 {
     const struct toolset *all = registry_tools(t->rt->deps.tools);
@@ -304,7 +304,7 @@ static struct prompt compose(const struct turn *t, struct arena *a, const struct
     STR("\n\nThis is the last step of this run: no further tool calls will be made. Answer with "  \
         "what you have.")
 
-/* Messages that came while the run was busy go in between two steps. */
+/* Appends messages that steer the run, between two steps. */
 static void take_steering(struct turn *t)
 {
     LIST_FOREACH (n, &t->queued) {

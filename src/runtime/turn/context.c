@@ -1,4 +1,4 @@
-/* context.c - a conversation as the messages a model gets: pure, the same live and replayed. */
+/* context.c - a conversation as messages for a model: pure, equal in live runs and in replay. */
 #include <errno.h>
 
 #include "base/utf8.h"
@@ -45,7 +45,7 @@ static str bounded(struct arena *a, str text, size_t max)
                         text.n);
 }
 
-/* Blocks for the user's eyes only are kept from the model. */
+/* Blocks whose audience is only the user are not sent to the model. */
 static bool is_for_model(const struct json *part)
 {
     const struct json *audience = json_get(json_get(part, "annotations"), "audience");
@@ -104,8 +104,8 @@ static struct llm_block result_block(struct arena *a, const struct replay_tool *
 
 /* ---- messages ---- */
 
-/* Which of several people wrote a message is told by their ids, which the log has; the prompt
- * says whose they are. */
+/* In a conversation of several people each message begins with the user id of its author; the
+ * prompt has the names. */
 static bool has_several_people(const struct replay *r)
 {
     str first = STR_NONE;
@@ -146,7 +146,7 @@ static struct llm_block opaque_block(const struct json *part)
                               .json = json_get(part, "block")};
 }
 
-/* Parts in their order; calls of older formats, which stand beside the content, at the end. */
+/* Parts in their order; then calls of older formats, which are not part of the content. */
 static void assistant(struct builder *b, const struct replay_message *m)
 {
     struct llm_block *blocks = arena_array(b->a, m->content->len + m->ntools, sizeof *blocks);
@@ -177,7 +177,7 @@ static void add_text_message(struct builder *b, enum llm_role role, str text)
     add_llm_message(b, role, block, 1);
 }
 
-/* An answer that was cut off and is to go on (or did): models want a user's word between. */
+/* After an answer that was cut off: models require a user message before the continuation. */
 static bool needs_continuing(const struct replay *r, size_t i)
 {
     const struct replay_message *m = &r->messages[i];
@@ -186,7 +186,7 @@ static bool needs_continuing(const struct replay *r, size_t i)
     return is_cut && (i + 1 == r->n || r->messages[i + 1].role == REPLAY_ASSISTANT);
 }
 
-/* The summary, and what the user said in so many words, newest first to go. */
+/* The summary, and the user's own messages; the newest are kept when space is short. */
 static str summary_text(struct arena *a, const struct replay *r)
 {
     struct buf b;

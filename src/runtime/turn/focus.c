@@ -1,6 +1,6 @@
 /* focus.c - the app that a person has open: its tools are listed, its state is part of the prompt.
  *
- * What an app says about its state is a third party's text. It is bounded here, and the prompt
+ * The state of an app is third-party text. It is bounded here, and the prompt
  * shows it only when the app is trusted enough (PROMPT_TRUST_MIN). */
 #include "runtime/turn/focus.h"
 
@@ -10,7 +10,7 @@
 #define STATE_MAX   ((size_t)4 * PROMPT_STATE_TOKENS_MAX)
 #define SUMMARY_MAX 4096u
 
-/* A state that is too long is left out: half of a JSON text says nothing. */
+/* A state that is too long is left out: truncated JSON is useless. */
 static void keep_state(struct arena *a, struct json *app, const struct json *app_state)
 {
     const struct json *state = json_get(app_state, "state");

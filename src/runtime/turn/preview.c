@@ -31,7 +31,7 @@ size_t preview_tool_tokens(struct arena *a, const struct llm_tool *t)
     return t->schema ? n + prompt_estimate_tokens(json_to_str(a, t->schema)) : n;
 }
 
-/* What a turn would append before its run begins. */
+/* Adds the lines that a turn would append before its run. */
 static void add_message(struct turn *t)
 {
     str lines[DECLINED_MAX];

@@ -73,12 +73,12 @@ int request_tools_parse(struct arena *a, str json, struct run_input *ret)
 
 /* ---- recording ---- */
 
-/* Two blobs on their way to the disk. What the run appends meanwhile waits for them (turn_hold), so
- * that the event that names them stands in front of it. */
+/* Two blobs that are being written. Appends of the run wait for them (turn_hold), so that the event
+ * that names them comes first. */
 struct record {
     struct list_node node; /* in turn.records */
     struct runtime *rt;
-    struct turn *turn; /* NULL = it does not wait any more */
+    struct turn *turn; /* NULL = the turn has stopped waiting */
     str line;
     char system_sha[SHA256_HEX_LEN + 1], tools_sha[SHA256_HEX_LEN + 1];
     int pending;
@@ -197,7 +197,7 @@ static const struct system_memo *remember_system(struct runtime *rt, const struc
     return m;
 }
 
-/* Are these the names of both? */
+/* True when these are the checksums of both. */
 static bool are_named(const char *system_sha, const char *tools_sha,
                       const struct system_memo *system, const struct tools_memo *tools)
 {

@@ -1,4 +1,4 @@
-/* rules.c - the permissions of a workspace change while it runs. */
+/* rules.c - changes the permissions of a running workspace. */
 #include <errno.h>
 
 #include "bundle/settings/settings.h"
@@ -11,7 +11,7 @@ struct rule_change {
     const struct json *section;
     struct consent_save save;
     struct err err;
-    rule_changed_fn fn; /* NULL = nobody listens any more */
+    rule_changed_fn fn; /* NULL = no callback */
     void *ctx;
     struct job job;
 };
@@ -58,7 +58,7 @@ static struct rule_change *change_new(struct runtime *rt, rule_changed_fn fn, vo
     c->ctx = ctx;
     arena_init(&c->arena);
     list_init(&c->node);
-    rt->nrecords++; /* the runtime stays until this is over */
+    rt->nrecords++; /* runtime_stop waits for it */
     return c;
 }
 

@@ -38,7 +38,7 @@ int setting_load_key(struct runtime *rt, struct err *e)
     str path = arena_printf(&a, "%.*s/" KEY_FILE, STR_ARG(rt->deps.root_dir));
     if (file_exists(path.p))
         r = read_key(rt, path.p, e);
-    else /* a workspace that cannot be written still answers; its questions end with the process */
+    else /* a read-only workspace still works; its questions cannot be answered after a restart */
         (void)file_write_atomic(path.p, str_make((const char *)rt->setting_key, 32), 0600, NULL);
     arena_done(&a);
     return r;
@@ -141,7 +141,7 @@ static struct json_strs strings_of(struct arena *a, const struct json *list)
     return s;
 }
 
-/* Settings of earlier versions have no limits: those of today count. */
+/* Settings of earlier versions have no limits: use the current ones. */
 static void restore_limits(struct turn *t, const struct json *v)
 {
     struct turn_limits *l = &t->limits;

@@ -32,7 +32,7 @@ static void title_free(struct title *t)
     runtime_check_stopped(rt);
 }
 
-/* Without a usable title from a model: the beginning of the question, cut at a word. */
+/* The title without a usable answer of the model: the beginning of the question, cut at a word. */
 static str fallback(str text)
 {
     str s = str_trim(text);
@@ -55,7 +55,7 @@ static size_t count_words(str s)
     return n;
 }
 
-/* Models like to add quotes and "Title:"; some refuse or ramble. */
+/* Models often add quotes and "Title:"; some refuse or write too much. */
 static str clean(str raw)
 {
     str s = str_trim(raw);
@@ -181,7 +181,7 @@ void title_start(struct runtime *rt, str conversation_id, str model, str user_te
     t->call = llm_start(rt->deps.llm, model, &req, &EVENTS, t);
 }
 
-/* Lists show the beginning of the question until the conversation goes on. */
+/* Until the next message, lists show the beginning of the question instead. */
 void title_give_up(struct runtime *rt)
 {
     LIST_FOREACH (n, &rt->titles) {

@@ -9,7 +9,7 @@
 
 struct tool_question {
     struct list_node node;
-    struct turn *turn; /* in whose conversation it appears */
+    struct turn *turn; /* the turn in whose conversation it appears */
     struct arena arena;
     char id[RANDOM_ID_MAX];
     struct tool_question_spec q;
@@ -123,7 +123,7 @@ static bool is_watched(const struct tool_question *q)
     return yes;
 }
 
-/* Looks now and then whether anybody is there to answer. */
+/* Checks at intervals whether anybody is watching who could answer. */
 static void on_question_tick(void *ctx)
 {
     struct tool_question *q = ctx;
@@ -136,7 +136,7 @@ static void on_question_tick(void *ctx)
     settle_question(q, TOOL_QUESTION_CANCEL, NULL);
 }
 
-/* A delegated run has a log of its own that nobody watches. */
+/* Nobody watches the log of a delegated run: ask in the conversation of its parent. */
 static struct turn *watched_turn(struct turn *t)
 {
     while (t && t->child.depth > 0)
@@ -231,7 +231,7 @@ static struct tool_question *find(const struct runtime *rt, str conversation_id,
     return NULL;
 }
 
-/* What is left out gets the default that the form showed. */
+/* Missing fields get the default that the form showed. */
 static struct json *with_defaults(struct arena *a, const struct json *schema,
                                   const struct json *content)
 {

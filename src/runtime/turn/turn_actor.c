@@ -1,4 +1,4 @@
-/* turn_actor.c - whose words are in a turn, and what that leaves it to do.
+/* turn_actor.c - the authors of a turn's messages, and the rights that they have in common.
  *
  * The model reads all messages of a conversation and may follow any of them. A run therefore has
  * the intersection of the rights of everybody who wrote one: a member cannot leave a sentence in
@@ -14,7 +14,7 @@ void turn_narrow(struct turn *t, struct actor *narrower)
     actor_unref(old);
 }
 
-/* Alone on a machine there is nobody else; imported logs name people who never existed. */
+/* With a sole user there are no other authors; imported logs name people who have no account. */
 bool turn_is_sole(const struct turn *t)
 {
     const struct directory *d = t->rt->deps.directory;

@@ -1,7 +1,7 @@
-/* turn_ask.c - questions to the user about tool calls, and what becomes of the answers.
+/* turn_ask.c - questions to the user about tool calls (permission), and the answers.
  *
- * A question lives in the log alone: ask.opened names the calls, ask.answered ends it, and so
- * does any message that comes instead. That is why it survives a restart. */
+ * A question exists only in the log, so it survives a restart: ask.opened names the calls, and
+ * ask.answered or the next message ends it. */
 #include <errno.h>
 
 #include "base/clock.h"
@@ -80,8 +80,8 @@ static size_t pending_calls(struct turn *t, const struct replay *h, struct run_p
     return n;
 }
 
-/* A consent is for the tool a name reaches, not for an alias; tools that change the workspace ask
- * every time. */
+/* A consent is stored for the tool itself, not for an alias; tools that change the workspace ask
+ * every time, so NULL. */
 static const struct toolset_item *rememberable(const struct turn *t, const struct json *call)
 {
     const struct toolset_item *it =
@@ -97,8 +97,8 @@ static bool is_wanted_always(const struct turn *t, const struct replay *h, const
            (t->answer.remember != CONSENT_ONCE || is_always(json_get_str(t->answer.decisions, id)));
 }
 
-/* Consents belong to the person who answers; one for everybody takes an admin. False: there is
- * nothing to remember. */
+/* Stores consents for the person who answers; only admins store them for the workspace (checked
+ * before). False: there is nothing to store. */
 static bool remember_consents(struct turn *t, const struct replay *h)
 {
     bool has_new = false;
@@ -117,9 +117,9 @@ static bool remember_consents(struct turn *t, const struct replay *h)
     return has_new;
 }
 
-/* ---- may they answer? ---- */
+/* ---- the rights to answer ---- */
 
-/* Consent to a call takes the right to make it; to refuse takes nothing. */
+/* Only people who may make a call may allow it; everybody may refuse it. */
 static bool may_allow_all(struct turn *t, const struct replay *h)
 {
     for (size_t i = 0; h->ask.calls && i < h->ask.calls->len; i++) {
@@ -150,7 +150,7 @@ static str last_user_text(struct turn *t, const struct replay *h)
     return STR_NONE;
 }
 
-/* Does the answer allow a call that uses the account of the person who asked for it? */
+/* True when the answer allows a call that uses the account of the person who started the run. */
 static bool allows_personal(const struct turn *t, const struct replay *h)
 {
     for (size_t i = 0; h->ask.calls && i < h->ask.calls->len; i++) {
@@ -165,8 +165,9 @@ static bool allows_personal(const struct turn *t, const struct replay *h)
     return false;
 }
 
-/* From here on the turn acts for those whose run asked; the answer was consent. A question of a
- * log that was copied here is answered with the rights of the one who answers. */
+/* From here on the turn has the actor of the run that asked; the answer was consent only. For a
+ * question of a copied log (no valid setting) the turn keeps the rights of the person who answers.
+ */
 static bool take_over(struct turn *t, const struct replay *h, struct err *e)
 {
     struct actor *answerer = actor_ref(t->actor);

@@ -1,8 +1,9 @@
 /* turn_grant.c - a turn in the directory of the sender's terminal (workspace/dir_grant.h).
  *
- * The directory is looked at before the turn is accepted, and the skills of the terminal are loaded
- * beside those of the workspace: .agents/skills and .claude/skills of the directory and of the home
- * directory, as in a terminal without a server. They are this turn's own set. */
+ * The directory is checked before the turn is accepted, and the skills of the terminal are loaded
+ * in addition to those of the workspace: .agents/skills and .claude/skills of the directory and of
+ * the home directory, as in a terminal without a server. The resulting set belongs to this turn
+ * only. */
 #include <errno.h>
 
 #include "bundle/confine/path_list.h"
@@ -11,7 +12,7 @@
 #include "runtime/turn/turn.h"
 
 struct grant_load {
-    struct turn *turn; /* NULL once it has ended */
+    struct turn *turn; /* NULL after the turn has ended */
     struct arena arena;
     struct job job;
     struct dir_grant grant;
