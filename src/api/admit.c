@@ -43,8 +43,8 @@ static bool refuse_guess(struct http_req *r)
 {
     http_add_header(r, "Retry-After", STR("60"));
     return refuse(r, 429, "rate_limited",
-                  "Too many wrong keys or tokens from this address. Wait a minute; a right one is "
-                  "accepted at any time.");
+                  "Too many wrong keys or tokens from this address. Retry after 60 seconds; a "
+                  "valid key or token is accepted at any time.");
 }
 
 /* Every wrong bearer credential is counted, on routes that need none as well: their answers
@@ -101,7 +101,7 @@ void api_auth_error(struct http_req *r, const struct err *err)
         http_add_header(r, "WWW-Authenticate", STR("Bearer"));
     if (status == 429)
         http_add_header(r, "Retry-After", STR("60"));
-    http_reply_error(r, status, name, status == 500 ? "That did not work." : err->msg, NULL);
+    http_reply_error(r, status, name, status == 500 ? "Internal error." : err->msg, NULL);
 }
 
 static const struct {
@@ -175,7 +175,8 @@ static bool check_rate(struct api *api, struct http_req *r, const struct actor *
         if (wait_s == 0)
             continue;
         http_add_header(r, "Retry-After", arena_printf(&r->arena, "%d", wait_s));
-        return refuse(r, 429, "rate_limited", "That is too often; wait a little.");
+        str message = arena_printf(&r->arena, "Too many requests. Retry after %d seconds.", wait_s);
+        return refuse(r, 429, "rate_limited", message.p);
     }
     return true;
 }
@@ -186,9 +187,8 @@ static bool count_for_person(struct http_req *r, const struct actor *who)
     if (http_count_for(r, actor_user(who)))
         return true;
     http_add_header(r, "Retry-After", STR("1"));
-    return refuse(
-        r, 429, "too_many_connections",
-        "Too many requests of yours are under way at the same time. Wait for one of them.");
+    return refuse(r, 429, "too_many_connections",
+                  "Too many of your requests are in progress. Wait for one of them to finish.");
 }
 
 /* The one description of who asks; all that the request causes inherits it (workspace/actor.h). */
@@ -363,7 +363,7 @@ static void enter(struct admission *a, str workspace_id)
     workspace_id = id->actor->workspace_id; /* the caller's may have been the old actor's */
     if (!is_there || actor_role(id->actor) == WS_NONE) {
         if (nth_workspace(a, 0))
-            refuse_workspace(a, 403, "You are not a member of such a workspace.");
+            refuse_workspace(a, 403, "There is no such workspace, or you are not a member of it.");
         else
             provision_refuse(a->req, id->actor);
         return;
@@ -455,7 +455,7 @@ static void refuse_choice(struct admission *a)
     const char *how = actor_is_operator(a->id->actor)
                           ? "--workspace NAME"
                           : "the header X-Workspace-Id, or with ?workspace=ID";
-    str message = arena_printf(mem, "There are several workspaces (%.*s): name one with %s.",
+    str message = arena_printf(mem, "There are several workspaces (%.*s): choose one with %s.",
                                STR_ARG(names), how);
     http_reply_error(a->req, 400, "workspace_error", message.p, details);
 }
@@ -483,11 +483,11 @@ static void resolve(struct admission *a)
     struct http_req *r = a->req;
     str named = named_workspace(r), bound = actor_bound_workspace(a->id->actor);
     if (named.n > 0 && !workspace_id_ok(named)) {
-        refuse_workspace(a, 400, "X-Workspace-Id: that is not the id of a workspace.");
+        refuse_workspace(a, 400, "X-Workspace-Id: not a valid workspace id.");
         return;
     }
     if (bound.n > 0 && named.n > 0 && !str_eq(named, bound)) {
-        refuse_workspace(a, 403, "You are not a member of such a workspace.");
+        refuse_workspace(a, 403, "There is no such workspace, or you are not a member of it.");
         return;
     }
     if (bound.n > 0)

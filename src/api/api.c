@@ -63,10 +63,10 @@ static void reply_no_route(struct http_req *r, enum route_result found, const st
 {
     if (found == ROUTE_WRONG_METHOD) {
         http_add_header(r, "Allow", buf_str(allow));
-        http_reply_error(r, 405, "method_not_allowed", "This address does not take that method.",
+        http_reply_error(r, 405, "method_not_allowed", "This path does not support that method.",
                          NULL);
     } else {
-        http_reply_error(r, 404, "not_found", "There is nothing at this address.", NULL);
+        http_reply_error(r, 404, "not_found", "There is nothing at this path.", NULL);
     }
 }
 
@@ -75,10 +75,10 @@ static bool count_client(struct api *api, struct http_req *r)
     if (proxy_count_client(&api->deps.config->http, r))
         return true;
     http_add_header(r, "Retry-After", STR("1"));
-    http_reply_error(r, 429, "too_many_connections",
-                     "Too many requests from your address are under way at the same time. Wait "
-                     "for one of them.",
-                     NULL);
+    http_reply_error(
+        r, 429, "too_many_connections",
+        "Too many requests from your address are in progress. Wait for one of them to finish.",
+        NULL);
     return false;
 }
 
@@ -112,7 +112,7 @@ static void on_request(void *ctx, struct http_req *r)
     if (r->route)
         admit_request(ctx, r);
     else if (!static_serve(r, &SITE))
-        http_reply_error(r, 404, "not_found", "There is nothing at this address.", NULL);
+        http_reply_error(r, 404, "not_found", "There is nothing at this path.", NULL);
 }
 
 static bool is_proxy(void *ctx, const char *peer_addr)

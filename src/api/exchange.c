@@ -32,7 +32,8 @@ bool api_may_answer(struct http_req *r)
         actor_generation(id->actor) == id->dispatched.generation || !has_lost_rights(r, id))
         return true;
     http_reply_error(r, 403, "forbidden",
-                     "Your rights changed while this request was under way. Send it again.", NULL);
+                     "Your rights changed while this request was in progress. Send it again.",
+                     NULL);
     return false;
 }
 
@@ -43,7 +44,7 @@ void api_json_send(struct api_json *j, struct http_req *r)
         return;
     }
     if (buf_failed(&j->buf))
-        http_reply_error(r, 500, "too_large", "The answer is too large; ask for less.", NULL);
+        http_reply_error(r, 500, "too_large", "The response is too large; request less.", NULL);
     else
         http_reply(r, 200, "application/json", plain_json(&r->arena, buf_str(&j->buf)));
     buf_done(&j->buf);

@@ -42,8 +42,9 @@ static bool check_identity(const struct access_rule *rule, const struct actor *w
     if (rule->is_local)
         return hide(no, "address");
     if (rule->server > ORG_MEMBER && !rule->is_own && actor_org_role(who) < rule->server)
-        return refuse(no, rule->server == ORG_OWNER ? "That is for owners of the server."
-                                                    : "That is for administrators of the server.");
+        return refuse(no, rule->server == ORG_OWNER
+                              ? "Only owners of the server may do this."
+                              : "Only administrators of the server may do this.");
     return true;
 }
 
@@ -73,7 +74,7 @@ static bool check_workspace(const struct api *api, const struct http_req *r,
         return hide(no, "workspace");
     bool is_self = rule->is_own && str_eq(r->params[1], actor_user(who));
     if (role < rule->space && !is_self)
-        return refuse(no, "That is for admins of the workspace.");
+        return refuse(no, "Only admins of the workspace may do this.");
     return true;
 }
 
@@ -90,7 +91,7 @@ static bool check_user(const struct api *api, const struct http_req *r, const st
         return hide(no, "user");
     bool is_reading = rule->scope == SCOPE_READ;
     if (u && u->role == ORG_OWNER && !actor_is_owner(who) && !is_reading)
-        return refuse(no, "Owners of the server are changed by owners only.");
+        return refuse(no, "Only owners of the server may change owners.");
     return true;
 }
 
@@ -107,7 +108,7 @@ static bool check_target(const struct api *api, const struct http_req *r,
     if (route->flags & API_USER)
         return check_user(api, r, who, no);
     if (id->space && rule->space == WS_ADMIN && !actor_is_admin(who))
-        return refuse(no, "That is for admins of the workspace.");
+        return refuse(no, "Only admins of the workspace may do this.");
     return true;
 }
 

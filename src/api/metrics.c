@@ -27,7 +27,7 @@ void api_metrics_get(void *ctx, struct http_req *r)
     if (api->deps.mcp.metrics)
         api->deps.mcp.metrics(api->deps.mcp.ctx, &b);
     if (buf_failed(&b))
-        http_reply_error(r, 500, NULL, "There are too many figures.", NULL);
+        http_reply_error(r, 500, NULL, "The metrics do not fit into one response.", NULL);
     else
         http_reply(r, 200, "text/plain; version=0.0.4; charset=utf-8", buf_str(&b));
     buf_done(&b);

@@ -79,7 +79,7 @@ static const struct {
 } VARIABLES[] = {
     {"ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY, OPENROUTER_API_KEY,", ""},
     {"GROQ_API_KEY, MISTRAL_API_KEY, DEEPSEEK_API_KEY",
-     "give keys of model providers; without one, and without a local model server, the demo model "
+     "set keys of model providers; without one, and without a local model server, the demo model "
      "answers"},
     {"ANTHROPIC_BASE_URL, OPENAI_BASE_URL", "set other addresses of these providers"},
     {"NB_MODEL", "set the model of new conversations"},

@@ -320,7 +320,8 @@ static void post(struct gateway *g, struct http_req *r, const struct gateway_cal
 static void refuse_method(struct http_req *r)
 {
     http_add_header(r, "Allow", STR("POST"));
-    http_reply_error(r, 405, "method_not_allowed", "In this revision everything is a POST.", NULL);
+    http_reply_error(r, 405, "method_not_allowed", "This protocol revision supports only POST.",
+                     NULL);
 }
 
 bool gw_has_source(const struct gateway_caller *who, str source)
@@ -336,7 +337,7 @@ bool gw_has_source(const struct gateway_caller *who, str source)
 
 void gw_no_such_source(struct http_req *r)
 {
-    http_reply_error(r, 404, "not_found", "There is no such source of tools.", NULL);
+    http_reply_error(r, 404, "not_found", "Unknown tool source.", NULL);
 }
 
 void gateway_handle(struct gateway *g, struct http_req *r, const struct gateway_caller *who,
@@ -347,7 +348,8 @@ void gateway_handle(struct gateway *g, struct http_req *r, const struct gateway_
     if (source.n > 0 && !gw_has_source(who, source))
         gw_no_such_source(r);
     else if (is_post && !is_json(r))
-        http_reply_error(r, 415, "unsupported_media_type", "Send application/json.", NULL);
+        http_reply_error(r, 415, "unsupported_media_type", "Content-Type must be application/json.",
+                         NULL);
     else if (is_post)
         post(g, r, who, source);
     else if (!http_has_header(r, "mcp-session-id") && protocol_era(version) == MCP_ERA_MODERN)

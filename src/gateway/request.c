@@ -118,7 +118,7 @@ static void finish(struct gw_request *q, int status)
     struct buf *b = &q->g->scratch;
     if (buf_failed(b)) {
         struct json_writer w;
-        begin_error(q, &w, RPC_INTERNAL_ERROR, STR("The answer is too large."));
+        begin_error(q, &w, RPC_INTERNAL_ERROR, STR("The response is too large."));
         jw_end(&w);
         jw_end(&w);
     }
@@ -131,7 +131,7 @@ static void finish(struct gw_request *q, int status)
 void gw_request_send(struct gw_request *q, struct buf *message)
 {
     if (buf_failed(message)) {
-        gw_request_fail(q, RPC_INTERNAL_ERROR, "The answer is too large.");
+        gw_request_fail(q, RPC_INTERNAL_ERROR, "The response is too large.");
     } else {
         q->out->answer(q, 200, buf_str(message));
         gw_request_free(q);

@@ -230,8 +230,8 @@ void gw_session_initialize(struct gw_session *s, struct gw_request *q)
     const struct json *can = json_get(params, "capabilities");
     if (s->version.n > 0 || !json_is(json_get(params, "protocolVersion"), JSON_STRING)) {
         gw_request_fail(q, RPC_INVALID_REQUEST, "%s",
-                        s->version.n > 0 ? "This session is initialized already."
-                                         : "initialize needs a protocolVersion.");
+                        s->version.n > 0 ? "This session is already initialized."
+                                         : "initialize requires a protocolVersion.");
         return;
     }
     s->version = arena_str(&s->arena, version_for(json_get_string(params, "protocolVersion")));
@@ -260,7 +260,8 @@ bool gw_session_adopt(struct gw_session *s, struct gw_request *q)
     q->capabilities = s->capabilities;
     q->log_level = s->log_level;
     if (s->nrequests >= GW_SESSION_REQUESTS) {
-        gw_request_fail(q, RPC_INTERNAL_ERROR, "Too many requests are under way in this session.");
+        gw_request_fail(q, RPC_INTERNAL_ERROR,
+                        "Too many requests are in progress in this session.");
         return false;
     }
     list_push(&s->requests, &q->peer);
@@ -289,7 +290,7 @@ void gw_session_message(struct gw_session *s, struct gw_request *q, const struct
         q->session = s;
         gw_session_initialize(s, q);
     } else if (s->version.n == 0 && !str_eq(m->method, STR("ping"))) {
-        gw_request_fail(q, RPC_INVALID_REQUEST, "initialize comes first.");
+        gw_request_fail(q, RPC_INVALID_REQUEST, "Send initialize first.");
     } else if (gw_session_adopt(s, q)) {
         gw_method_run(q);
     }

@@ -13,7 +13,7 @@
 #define GW_SESSION_ID_LEN 32
 #define GW_RETRY_MS       1000
 #define GW_TOO_MANY_SESSIONS                                                                       \
-    "Too many sessions of yours have requests under way. End one (DELETE) and try again."
+    "Too many of your sessions have requests in progress. End one (DELETE) and try again."
 
 struct gw_event {
     struct list_node node;

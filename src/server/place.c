@@ -13,8 +13,8 @@ int place_choose(const struct roster *all, const char *typed, const struct works
             return err_set(e, -EINVAL, "there is no workspace yet: nb workspace create NAME");
         if (all->nworkspaces > 1)
             return err_set(e, -EINVAL,
-                           "there are several workspaces (nb workspace list shows them): name one "
-                           "with --workspace NAME");
+                           "there are several workspaces (nb workspace list shows them): pass "
+                           "--workspace NAME");
         *ret = &all->workspaces[0];
         return 0;
     }

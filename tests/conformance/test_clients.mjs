@@ -109,7 +109,7 @@ test('nb mcp serve shares the bundles of a running server', async () => {
     assert.equal(replies[3].error.code, -32600, 'what the server does not take is answered all the same')
     assert.equal(code, 0, 'the answers were waited for')
     const unknown = await run(NB, ['mcp', 'serve', '--workdir', server.workdir, '--source', 'nowhere'], { input: HELLO })
-    assert.deepEqual([unknown.code, /no such source/.test(unknown.stderr)], [1, true])
+    assert.deepEqual([unknown.code, /Unknown tool source/.test(unknown.stderr)], [1, true])
 }, { timeoutMs: 60000 })
 
 test('nb mcp serve ends with the server that it was connected to', async () => {
@@ -119,7 +119,7 @@ test('nb mcp serve ends with the server that it was connected to', async () => {
     await client.waitFor(/"protocolVersion":"2025-11-25"/)
     await other.stop()
     assert.equal((await client.exited).code, 1)
-    assert.match(client.stderr, /has gone/)
+    assert.match(client.stderr, /closed the connection/)
 }, { timeoutMs: 60000 })
 
 for (const era of ['legacy', 'modern']) {

@@ -335,7 +335,7 @@ async function cell(row, id, target, wrong) {
     const body = typeof spec.body === 'function' ? spec.body(conversation) : spec.body
     let status, text
     do ({ status, text } = await ask(id, row.method, path, body)) // few at a time for each person
-    while (status === 429 && /still being saved|exports are being made/.test(text))
+    while (status === 429 && /still being saved|exports are in progress/.test(text))
     const isOkay = (status >= 200 && status < 300) || (spec.okay ?? []).includes(status)
     const isOwnerGone = target === 'owner' && row.method === 'DELETE' && status === 404
     const isRight = expected === PASS ? isOkay || isOwnerGone : status === expected

@@ -324,7 +324,7 @@ test('with several workspaces, commands say how to name one, and doctor and stat
     for (const args of [['conv', 'list'], ['usage'], ['-p', 'hi'], ['bundle', 'list']]) {
         const r = await office.nb(args)
         assert.equal(r.code, 1, args.join(' '))
-        assert.match(r.stderr, /several workspaces \(.*ws_b.*\): name one with --workspace NAME/, args.join(' '))
+        assert.match(r.stderr, /several workspaces \(.*ws_b.*\): (pass|choose one with) --workspace NAME/, args.join(' '))
     }
     assert.match((await office.as('ann', null).get('/v1/conversations')).body.message, /X-Workspace-Id/)
     assert.match((await office.nb(['status'])).stdout, /server +running; .*--workspace/)

@@ -384,7 +384,7 @@ test('a replay names the part of a request that is not what was sent', async () 
     assert.match(first.now, /say GAMMA/)
     assert.equal(tampered.calls[5].differences[0].part, 'the first 5 of messages')
     const text = await nb(['replay', '--workdir', workdir, id])
-    assert.match(text.stdout, /DIFFERENT.*\n +messages\[4\] was another text of \d+ bytes, is now \(\d+ bytes\)\n.*say GAMMA/)
+    assert.match(text.stdout, /DIFFERENT.*\n +messages\[4\] was a different text of \d+ bytes, is now \(\d+ bytes\)\n.*say GAMMA/)
     assert.match(text.stdout, /6 model calls: 2 equal, 4 different, 0 unknown/)
 
     fs.writeFileSync(file, log.replace('"maxTokens":16384', '"maxTokens":99'))

@@ -162,7 +162,7 @@ test('a package of uvx is added in the version that uv names', async () => {
     assert.deepEqual((await added('uvx', 'some-server@1.0.0')).args, ['some-server@1.0.0']) // exact already
     const unknown = await added('uvx', 'nameless')
     assert.deepEqual([unknown.code, unknown.args], [1, null])
-    assert.match(unknown.stderr, /cannot look up the version of nameless: uv did not name one; name it \(uvx nameless@VERSION\)/)
+    assert.match(unknown.stderr, /cannot look up the version of nameless: uv did not print one; pass it \(uvx nameless@VERSION\)/)
     fs.writeFileSync(path.join(bin, 'broken'), '')
     const broken = await added('uvx', 'some-server')
     assert.match(broken.stderr, /cannot look up the version of some-server: error: no network/)

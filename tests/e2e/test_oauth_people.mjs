@@ -206,7 +206,7 @@ test('nb bundle auth signs one person in', async () => {
     const args = ['bundle', 'auth', 'far', '--paste', '--workspace', 'ws_team', '--workdir', office.workdir]
     const unnamed = start(NB, args, { env: QUICK })
     await eventually(() => unnamed.result, 20000)
-    assert.match(unnamed.stderr, /--user USER says who/)
+    assert.match(unnamed.stderr, /pass --user USER/)
     const proc = start(NB, [...args, '--user', 'cat@example.com'], { env: QUICK })
     await eventually(() => /^ {2}(http\S+)$/m.test(proc.stderr), 20000)
     const url = proc.stderr.match(/^ {2}(http\S+)$/m)[1]

@@ -248,7 +248,7 @@ test('values that a package asks for are stored, masked, checked and passed on',
     assert.equal(refused.status, 400)
     assert.equal((await refused.json()).error, 'credentials_required')
 
-    assert.match((await nbw(['config', 'set', 'key', 'zz=1'])).stderr, /asks for no 'zz'; it knows: key count/)
+    assert.match((await nbw(['config', 'set', 'key', 'zz=1'])).stderr, /has no setting 'zz'; its settings are: key count/)
     assert.match((await nbw(['config', 'set', 'key', 'count=0'])).stderr, /at least 1/)
     const set = await nbw(['config', 'set', 'key', 'key'], { input: 'sk-very-secret\n' })
     assert.equal(set.code, 0, set.stderr)

@@ -47,7 +47,7 @@ test('init makes an owner, a workspace and instance.json, for nobody else to rea
     const ws = read(workdir, 'workspaces/ws_team_a/workspace.json')
     assert.deepEqual(ws.members, [{ userId: owner, role: 'admin' }])
     assert.equal(ws.name, 'Team A')
-    await fails(['init', '--mode', 'single'], /set up already/)
+    await fails(['init', '--mode', 'single'], /already set up/)
 })
 
 test('init refuses what it cannot do, and then has done nothing', async () => {
@@ -97,7 +97,7 @@ test('a directory of the settings for conversations stays, with one of each work
         const { call, json, fails } = commands(workdir)
         const settings = (store) => fs.writeFileSync(path.join(workdir, 'nimblebrain.json'), JSON.stringify({ noDefaultBundles: true, store }))
         settings({ dir: '.' })
-        await fails(['init', '--mode', 'local', '--email', 'ann@x.org', '--password-stdin'], /directory of their own/, 1, { input: PASSWORD })
+        await fails(['init', '--mode', 'local', '--email', 'ann@x.org', '--password-stdin'], /directory of its own/, 1, { input: PASSWORD })
         settings({ dir })
         await call(['-p', 'hello', '--model', 'demo:demo'])
         const [{ id }] = await json(['conv', 'list'])
@@ -303,7 +303,7 @@ test('init walks a person through it, and shows no password', async () => {
     await term.key('BSpace')
     await term.type('se')
     await term.key('Enter')
-    await term.sees(/Once more:/)
+    await term.sees(/Repeat the password:/)
     await term.message('correct horse')
     assert.equal((await term.ended()).code, 0)
     const screen = await term.screen()

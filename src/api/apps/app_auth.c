@@ -182,9 +182,9 @@ static struct bundle *find_guarded(struct http_req *r, bool is_personal)
         return b;
     http_reply_error(r, 409, "no_sign_in",
                      !bundle_entry(b)->oauth.is_on
-                         ? "This bundle does not take a sign-in: its entry has no "
+                         ? "This bundle does not support a sign-in: its entry has no "
                            "transport.auth of the type oauth."
-                     : is_personal ? "An admin signs in to this bundle, for the whole workspace."
+                     : is_personal ? "An admin signs in to this bundle for the whole workspace."
                                    : "Each person signs in to this bundle: use account, not auth.",
                      NULL);
     return NULL;
@@ -195,7 +195,7 @@ static void on_limit(void *ctx)
     struct sign_in *s = ctx;
     struct http_req *r = take_request(s);
     if (r)
-        http_reply_error(r, 504, "sign_in_failed", "The authorization server did not answer.",
+        http_reply_error(r, 504, "sign_in_failed", "The authorization server did not respond.",
                          NULL);
     sign_in_free(s);
 }
@@ -383,7 +383,7 @@ static void forget_token(struct job *j) /* pool thread */
 static void left_meanwhile(struct job *j)
 {
     struct sign_in *s = sign_in_done(j);
-    err_set(&s->err, -ENOENT, "the person has left the workspace meanwhile");
+    err_set(&s->err, -ENOENT, "the person is no longer a member of the workspace");
     finish(s);
 }
 

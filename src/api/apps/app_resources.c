@@ -44,7 +44,7 @@ static void on_read(void *ctx, const struct mcp_reply *r)
 
 static void on_gone(struct http_req *r)
 {
-    bundle_cancel(((struct reading *)r->user)->call, "The client has gone.");
+    bundle_cancel(((struct reading *)r->user)->call, "The client disconnected.");
 }
 
 static void try_next(struct reading *g)
@@ -80,7 +80,7 @@ static struct reading *begin(struct http_req *r, str server)
         return NULL;
     }
     if (!is_for(r, server)) {
-        http_reply_error(r, 403, "forbidden", "This token is not for that bundle.", NULL);
+        http_reply_error(r, 403, "forbidden", "This token does not allow that bundle.", NULL);
         return NULL;
     }
     struct reading *g = ARENA_NEW(&r->arena, struct reading);

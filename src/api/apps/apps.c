@@ -306,7 +306,8 @@ void api_apps_install(void *ctx, struct http_req *r)
         return;
     if (json_parse(&r->arena, r->body, JSON_COPY | JSON_UNIQUE, &entry, &e) < 0 ||
         entry->type != JSON_OBJECT) {
-        http_reply_error(r, 400, "bad_request", e.code ? e.msg : "Send an object.", NULL);
+        http_reply_error(r, 400, "bad_request", e.code ? e.msg : "The body must be a JSON object.",
+                         NULL);
         return;
     }
     if (check_entry(r, entry, &e) < 0) {

@@ -55,7 +55,9 @@ void api_mcp_metadata(void *ctx, struct http_req *r)
     struct api *api = ctx;
     struct api_json j;
     if (api->deps.issuer.n == 0) {
-        http_reply_error(r, 404, "not_found", "This server gives out its tokens itself.", NULL);
+        http_reply_error(r, 404, "not_found",
+                         "This server issues its tokens itself and has no authorization server.",
+                         NULL);
         return;
     }
     api_json_begin(&j);

@@ -119,7 +119,7 @@ void api_provider_key_set(void *ctx, struct http_req *r)
     else if (may < 0)
         http_reply_error(r, 409, "conflict", e.msg, NULL);
     else if (!llm_is_key(key))
-        http_reply_error(r, 400, "bad_request", "This does not look like a key.", NULL);
+        http_reply_error(r, 400, "bad_request", "This is not a valid API key.", NULL);
     else
         start_key(api, r, key);
 }
@@ -185,7 +185,7 @@ static void refuse_model(const struct api *api, struct http_req *r, str name)
     size_t n = llm_providers(api->deps.llm, all, MAX), nmodels;
     const str *models = llm_known_models(api->deps.llm, &r->arena, &nmodels);
     buf_init(&b, 8192);
-    buf_printf(&b, "There is no model %.*s here. Write provider:model. Providers:", STR_ARG(name));
+    buf_printf(&b, "Unknown model %.*s. Write provider:model. Providers:", STR_ARG(name));
     for (size_t i = 0; i < n && i < MAX; i++)
         buf_printf(&b, " %.*s", STR_ARG(all[i].name));
     buf_printf(&b, ". Known models:");
@@ -205,7 +205,7 @@ void api_models_set_default(void *ctx, struct http_req *r)
     name = str_trim(name);
     if (name.n == 0 || name.n > MODEL_NAME_MAX ||
         llm_resolve(api->deps.llm, name, &provider, &model, &e) < 0) {
-        http_reply_error(r, 400, "bad_request", e.code ? e.msg : "Name a model.", NULL);
+        http_reply_error(r, 400, "bad_request", e.code ? e.msg : "model is required.", NULL);
         return;
     }
     str full = arena_printf(&r->arena, "%.*s:%.*s", STR_ARG(provider), STR_ARG(model));

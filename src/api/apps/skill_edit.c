@@ -68,9 +68,11 @@ static int check_personal(const struct http_req *r, struct err *e)
     for (size_t i = 0; i < skills_len(mine); i++)
         n += skills_at(mine, i)->origin == SKILL_PERSONAL;
     if (skills_find(common, r->params[0]))
-        return err_set(e, -EEXIST, "A skill of the workspace is called that. Take another name.");
+        return err_set(e, -EEXIST,
+                       "A skill of the workspace already has this name. Choose a different name.");
     if (n >= SKILL_PERSONAL_MAX && !skills_find(mine, r->params[0]))
-        return err_set(e, -EEXIST, "There are %d personal skills already. Delete one.",
+        return err_set(e, -EEXIST,
+                       "You already have %d personal skills, which is the limit. Delete one first.",
                        SKILL_PERSONAL_MAX);
     return 0;
 }

@@ -219,7 +219,7 @@ static bool check_call(struct http_req *r, const struct call_in *in, const struc
         return false;
     }
     if (!tool_selection_allows_name(api_actor(r), it->name)) {
-        http_reply_error(r, 403, "forbidden", "This token is not for that tool.", NULL);
+        http_reply_error(r, 403, "forbidden", "This token does not allow that tool.", NULL);
         return false;
     }
     if (!actor_has_scope(api_actor(r), it->tool->scope)) {

@@ -89,8 +89,8 @@ bool api_may_lend(struct http_req *r, const struct dir_grant *g)
     if (!g->path.p || actor_is_operator(api_actor(r)))
         return true;
     http_reply_error(r, 403, "forbidden",
-                     "workingDirectory: only a terminal on the computer of the server may give "
-                     "one, through the server's socket (nb.sock).",
+                     "workingDirectory: only a terminal on the server's own machine may set it, "
+                     "through the server's socket (nb.sock).",
                      NULL);
     return false;
 }

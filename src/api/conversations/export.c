@@ -38,9 +38,10 @@ static bool begin_export(struct api *api, struct http_req *r)
     bool is_operator = actor_is_operator(api_actor(r));
     if (!is_operator && (api->nexports >= EXPORTS_MAX || (n && *n >= EXPORTS_USER_MAX))) {
         http_add_header(r, "Retry-After", STR("1"));
-        http_reply_error(r, 429, "rate_limited",
-                         "Too many exports are being made. Wait for one of them and try again.",
-                         NULL);
+        http_reply_error(
+            r, 429, "rate_limited",
+            "Too many exports are in progress. Wait for one of them to finish and try again.",
+            NULL);
         return false;
     }
     if (!n) {

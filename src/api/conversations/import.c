@@ -109,7 +109,8 @@ void api_import_start(void *ctx, struct http_req *r)
     else if (body.kind.n > 0 && import_kind_parse(body.kind, &spec.kind, &e) < 0)
         http_reply_error(r, 400, "bad_request", e.msg, NULL);
     else if (api->import && api->import->job)
-        http_reply_error(r, 409, "import_in_progress", "Another import is still running.", NULL);
+        http_reply_error(r, 409, "import_in_progress", "Another import is still in progress.",
+                         NULL);
     else {
         spec.path = body.path;
         spec.owner_id = api_user(r);

@@ -40,7 +40,9 @@ static void on_saved(void *ctx, const struct err *err)
     const struct queue_wait *q = ctx;
     struct api_json j;
     if (err) {
-        http_reply_error(q->req, 500, "storage_error", "That did not work.", NULL);
+        http_reply_error(q->req, 500, "storage_error",
+                         "The queued message could not be changed: a file could not be written.",
+                         NULL);
         return;
     }
     api_json_begin(&j);

@@ -91,7 +91,7 @@ void api_search_get(void *ctx, struct http_req *r)
         !parse_order(r, &q.by_relevance))
         return;
     if (q.text.n == 0) {
-        http_reply_error(r, 400, "bad_request", "q: say what to search for", NULL);
+        http_reply_error(r, 400, "bad_request", "q is required: the words to search for", NULL);
         return;
     }
     struct api_wait *w = api_wait_new(api, r);

@@ -111,13 +111,13 @@ void api_auth_login(void *ctx, struct http_req *r)
         return;
     if (proxy_loses_cookies(settings(api), r)) {
         http_reply_error(r, 400, "https_needed",
-                         "A browser keeps no login of this server over plain HTTP. Use https, or "
-                         "set http.insecureCookies if you trust the network.",
+                         "Browsers do not store the login cookie of this server over plain HTTP. "
+                         "Use https, or set http.insecureCookies if you trust the network.",
                          NULL);
         return;
     }
     if (in.key.n == 0 && (in.email.n == 0 || in.password.n == 0)) {
-        http_reply_error(r, 400, "bad_request", "Send email and password, or key.", NULL);
+        http_reply_error(r, 400, "bad_request", "email and password are required, or key.", NULL);
         return;
     }
     struct auth_wait *w = wait_new(api, r);
@@ -154,7 +154,7 @@ static void refuse_session(struct api *api, struct http_req *r)
     json_set(a, details, STR("mode"), json_of_str(str_from(mode)));
     json_set(a, details, STR("orgName"), json_of_str(api->deps.org_name));
     http_add_header(r, "WWW-Authenticate", STR("Bearer"));
-    http_reply_error(r, 401, "unauthorized", "Nobody is logged in.", details);
+    http_reply_error(r, 401, "unauthorized", "You are not logged in.", details);
 }
 
 void api_auth_session(void *ctx, struct http_req *r)
@@ -199,7 +199,7 @@ void api_auth_refresh(void *ctx, struct http_req *r)
     struct guard_rules rules = {h->host, h->allowed_hosts, h->allowed_origins};
     str value = cookie(api, r, AUTH_COOKIE_REFRESH);
     if (value.n == 0) {
-        http_reply_error(r, 401, "no_refresh_token", "There is nothing to refresh; log in.", NULL);
+        http_reply_error(r, 401, "no_refresh_token", "There is no login to refresh. Log in.", NULL);
     } else if (!guard_same_site(r, &rules)) {
         http_reply_error(r, 403, "origin_not_allowed",
                          "Requests with a cookie must come from a page of this server.", NULL);

@@ -16,7 +16,7 @@ bool api_is_org_admin(const struct actor *me)
 
 void api_forbidden(struct http_req *r)
 {
-    http_reply_error(r, 403, "forbidden", "That is for administrators.", NULL);
+    http_reply_error(r, 403, "forbidden", "Only administrators may do this.", NULL);
 }
 
 /* ---- changes that wait, counted for the person who asked ---- */
@@ -71,7 +71,7 @@ void api_change(struct api *api, struct http_req *r, const struct change *what,
     if (!begin_change(api, api_actor(r))) {
         http_add_header(r, "Retry-After", STR("1"));
         http_reply_error(r, 429, "rate_limited",
-                         "An earlier change of yours is still being saved. Wait for its answer.",
+                         "Your earlier changes are still being saved. Wait for their responses.",
                          NULL);
         return;
     }

@@ -186,7 +186,7 @@ void api_members_add(void *ctx, struct http_req *r)
     const struct user *u = b.user_id.n > 0 ? roster_user(api_roster(api), b.user_id)
                                            : roster_user_by_email(api_roster(api), b.email);
     if (b.user_id.n == 0 && b.email.n == 0)
-        http_reply_error(r, 400, "bad_request", "Send userId or email.", NULL);
+        http_reply_error(r, 400, "bad_request", "userId or email is required.", NULL);
     else if (!u)
         api_not_found(r, "user");
     else

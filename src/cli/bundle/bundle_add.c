@@ -183,7 +183,7 @@ static int read_token(struct adding *d, str *ret)
         return cli_usage_error("--token: every user of this machine may read a command line; use "
                                "--token-stdin or --token-file FILE");
     if (is_stdin && !secret_read(&d->x->arena, "Token: ", ret))
-        return cli_usage_error("--token-stdin: there is nothing to read");
+        return cli_usage_error("--token-stdin: standard input is empty");
     if (is_stdin)
         return EXIT_DONE;
     if (!o->token_file)
@@ -249,7 +249,7 @@ static int set_command(struct adding *d, int argc, char **argv)
     struct json *args = json_new(a, JSON_ARRAY);
     bool is_path = strchr(argv[0], '/') != NULL;
     if (is_path && !realpath(argv[0], real)) {
-        fprintf(stderr, "nb: there is no %s\n", argv[0]);
+        fprintf(stderr, "nb: %s does not exist\n", argv[0]);
         return EXIT_FAILED;
     }
     json_set(a, d->entry, STR("command"),
@@ -267,7 +267,7 @@ static int set_source(struct adding *d, int argc, char **argv)
     str first = argc > 0 ? str_from(argv[0]) : STR_NONE;
     if (d->o->url)
         return argc == 0 ? set_remote(d, d->o->url)
-                         : cli_usage_error("bundle add: --url and '%s' are two bundles", argv[0]);
+                         : cli_usage_error("bundle add: pass --url or '%s', not both", argv[0]);
     if (argc == 0)
         return cli_usage_error("bundle add: name a package, a path, a URL or a command");
     if (argc == 1 && (str_starts(first, STR("https://")) || str_starts(first, STR("http://"))))
@@ -276,7 +276,7 @@ static int set_source(struct adding *d, int argc, char **argv)
         set_str(d, "name", argv[0]);
     } else if (argc == 1 && is_package_path(argv[0])) {
         if (!realpath(argv[0], real)) {
-            fprintf(stderr, "nb: there is no %s\n", argv[0]);
+            fprintf(stderr, "nb: %s does not exist\n", argv[0]);
             return EXIT_FAILED;
         }
         set_str(d, "path", arena_cstr(&d->x->arena, str_from(real)));

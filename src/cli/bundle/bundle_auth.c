@@ -121,7 +121,7 @@ static int await_callback(struct arena *a, int listener, const struct oauth_logi
         if (what == KNOCK_ANSWER)
             return 0;
     }
-    return err_set(e, -ETIMEDOUT, "nobody signed in within %u minutes", PERSON_MS / 60000);
+    return err_set(e, -ETIMEDOUT, "no sign-in within %u minutes", PERSON_MS / 60000);
 }
 
 /* ---- the sign-in ---- */

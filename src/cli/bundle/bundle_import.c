@@ -161,7 +161,7 @@ static int do_import(struct conv_cli *x, const void *options, int argc, char **a
     if (is_json)
         print_json(&im);
     else if (!o->is_dry)
-        printf("%zu added to %s, %zu not.\n", im.taken, x->config.path, im.failed);
+        printf("%zu added to %s, %zu not added.\n", im.taken, x->config.path, im.failed);
     return !o->is_dry && im.taken == 0 && im.failed > 0 ? EXIT_FAILED : EXIT_DONE;
 }
 

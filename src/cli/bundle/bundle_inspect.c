@@ -60,7 +60,7 @@ int bundle_cli_fetch(struct conv_cli *x, const struct bundle_entry *b, const cha
     if (rc == 0)
         rc = package_find(&x->arena, package_dir, b->name, &p, e);
     if (rc == 0 && !p.dir)
-        rc = err_set(e, -ENOENT, "%.*s: it was downloaded and has disappeared", STR_ARG(b->name));
+        rc = err_set(e, -ENOENT, "%.*s: the downloaded package has disappeared", STR_ARG(b->name));
     if (rc < 0)
         return rc;
     *ret = (struct bundle_cli_files){p.dir, p.version};

@@ -33,7 +33,7 @@ static int choose(struct conv_cli *x, const struct roster *r, const char *typed,
     if (!typed && w)
         u = only_member(w);
     if (!u && !typed)
-        return cli_usage_error("each person signs in to this server; --user USER says who");
+        return cli_usage_error("each person signs in to this server; pass --user USER");
     if (!u || !w || workspace_role(w, u->id) == WS_NONE) {
         fprintf(stderr, "nb: '%s' is not a member of this workspace\n", typed);
         return EXIT_FAILED;

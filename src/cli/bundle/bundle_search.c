@@ -156,7 +156,7 @@ static int run_search(struct cli *cli, const void *options, int argc, char **arg
 {
     const struct search_options *o = options;
     if (argc == 0)
-        return cli_usage_error("bundle search: what are you looking for?");
+        return cli_usage_error("bundle search: pass the words to search for");
     if (o->limit > LIMIT_MAX)
         return cli_usage_error("--limit: at most %d", LIMIT_MAX);
     return bundle_cli_with(cli, do_search, options, argc, argv);

@@ -153,10 +153,10 @@ static int start(struct lookup *l, const char *uv, str requirement, struct err *
 static int explain(struct lookup *l, struct err *e)
 {
     str said = str_trim(buf_str(&l->said));
-    const char *why = l->is_late ? "uv took too long" : "uv did not name one";
+    const char *why = l->is_late ? "uv took too long" : "uv did not print one";
     return err_set(e, -ENOENT,
-                   "cannot look up the version of %.*s: %.*s; name it (uvx %.*s@VERSION) to add it "
-                   "without looking",
+                   "cannot look up the version of %.*s: %.*s; pass it (uvx %.*s@VERSION) to add "
+                   "the bundle without a lookup",
                    STR_ARG(l->name), STR_ARG(said.n && !l->is_late ? said : str_from(why)),
                    STR_ARG(l->name));
 }

@@ -88,7 +88,7 @@ void greeting_hello(struct chat *c, struct view *v)
         buf_add_lit(&line, " · through the running server");
     buf_add_lit(&line, " · ");
     if (strcmp(c->config->store.type, "memory") == 0)
-        buf_add_lit(&line, "nothing is kept (--store memory)");
+        buf_add_lit(&line, "conversations are not stored (--store memory)");
     else
         add_path(&line, c->config->work_dir);
     buf_add_char(&line, '\n');

@@ -221,7 +221,7 @@ static int do_restore(struct conv_cli *x, const void *options, int argc, char **
     if (x->cli->opt.is_json)
         conv_print_json(c);
     else
-        printf("%.*s is back: %.*s\n", STR_ARG(id), STR_ARG(conv_label(x, c)));
+        printf("%.*s is restored: %.*s\n", STR_ARG(id), STR_ARG(conv_label(x, c)));
     return EXIT_DONE;
 }
 

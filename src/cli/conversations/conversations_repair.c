@@ -55,8 +55,8 @@ static bool may_mend(const struct repair *k, str id)
     if (!k->x->cli->is_tty_in)
         return false;
     fprintf(stderr,
-            "%.*s  line 1 is lost or damaged, so that nobody owns it.\n"
-            "Write a new one that makes the first owner its owner, and keep the old log as "
+            "%.*s  line 1 is lost or damaged, so the conversation has no owner.\nWrite a new line "
+            "1 that makes the first owner of this instance its owner, and keep the old log as "
             ".damaged? [y/N] ",
             STR_ARG(id));
     fflush(stderr);
@@ -138,13 +138,14 @@ static void print_repair(const struct repair *k, str id)
 {
     printf("%.*s  ", STR_ARG(id));
     if (k->err.code == -EBUSY)
-        printf("in use; the process that writes it repaired it when it opened it");
+        printf("in use; the process that writes the log repaired it on opening");
     else if (k->err.code)
         printf("%s", k->err.msg);
     else if (k->has_new_header)
-        printf("repaired: line 1 was written again; the log as it was is kept (.damaged)");
+        printf("repaired: line 1 was replaced; the old log is kept (.damaged)");
     else if (k->report.lacks_header)
-        printf("line 1 is lost or damaged, so that nobody owns it; repair --yes writes it again");
+        printf("line 1 is lost or damaged, so the conversation has no owner; repair --yes writes a "
+               "new line 1");
     else if (k->report.torn_bytes > 0)
         printf("repaired: %lld bytes of an unfinished line were moved aside (.torn)",
                (long long)k->report.torn_bytes);

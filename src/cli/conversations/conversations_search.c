@@ -124,7 +124,7 @@ static int do_search(struct conv_cli *x, const void *options, int argc, char **a
 static int run_search(struct cli *cli, const void *options, int argc, char **argv)
 {
     if (argc == 0)
-        return cli_usage_error("search: say what to search for");
+        return cli_usage_error("search: pass the words to search for");
     return conv_with(cli, true, do_search, options, argc, argv);
 }
 

@@ -162,7 +162,7 @@ static int do_share(struct conv_cli *x, const void *options, int argc, char **ar
 static int run_share(struct cli *cli, const void *options, int argc, char **argv)
 {
     if (argc < 1)
-        return cli_usage_error("share: name a conversation, and whom to share it with");
+        return cli_usage_error("share: pass a conversation and the users to share it with");
     return conv_with(cli, true, do_share, options, argc, argv);
 }
 

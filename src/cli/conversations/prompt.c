@@ -52,7 +52,7 @@ static void print_layers(struct conv_cli *x, const struct json *layers)
         print_heading(x, arena_printf(&x->arena, "layer %lld: %.*s, by %.*s (about %lld tokens%s)",
                                       number(l, "layer"), STR_ARG(json_get_string(l, "name")),
                                       STR_ARG(json_get_string(l, "author")), number(l, "tokens"),
-                                      is_volatile ? ", behind the cached part" : ""));
+                                      is_volatile ? ", after the cached part" : ""));
         print_safe(json_get_string(l, "text"));
         putchar('\n');
     }
@@ -150,9 +150,9 @@ static int run(struct cli *cli, const void *options, int argc, char **argv)
 {
     const struct prompt_options *o = options;
     if (argc > 0)
-        return cli_usage_error("prompt: put the message behind --for");
+        return cli_usage_error("prompt: pass the message with --for TEXT");
     if (!o->message)
-        return cli_usage_error("prompt: say for which message: --for TEXT");
+        return cli_usage_error("prompt: pass the message with --for TEXT");
     return conv_with(cli, false, do_prompt, options, argc, argv);
 }
 

@@ -146,7 +146,7 @@ static void print_was(str was)
     if (was.n == 0)
         printf("was not there");
     else if (bytes >= 0)
-        printf("was another text of %.*s bytes", STR_ARG(str_skip(was, (size_t)bytes + 1)));
+        printf("was a different text of %.*s bytes", STR_ARG(str_skip(was, (size_t)bytes + 1)));
     else
         printf("was %.*s", STR_ARG(was));
 }

@@ -102,8 +102,8 @@ int stores_open(struct stores *s, const struct store_conf *conf, struct store **
 {
     if (!is_there(conf))
         return err_set(e, -ENOENT,
-                       "there are no conversations: %s does not exist (--workdir DIR and "
-                       "--workspace ID say where to look)",
+                       "there are no conversations: %s does not exist (pass --workdir DIR or "
+                       "--workspace ID to look elsewhere)",
                        conf->dir);
     return stores_make(s, conf, ret, e);
 }

@@ -139,7 +139,7 @@ static int do_usage(struct conv_cli *x, const void *options, int argc, char **ar
     if (x->cli->opt.is_json)
         conv_print_json(report);
     else if (json_get(report, "rows")->len == 0)
-        fputs("No model was called in this time; --all looks at all of it.\n", stderr);
+        fputs("No model was called in this period; --all counts from the beginning.\n", stderr);
     else
         show(x, report);
     return EXIT_DONE;

@@ -79,7 +79,8 @@ static int check_pair(const struct manifest *m, str key, str value)
     struct err e = {0};
     const struct manifest_option *o = manifest_option(m, key);
     if (!o) {
-        fprintf(stderr, "nb: %.*s asks for no '%.*s'; it knows:", STR_ARG(m->name), STR_ARG(key));
+        fprintf(stderr, "nb: %.*s has no setting '%.*s'; its settings are:", STR_ARG(m->name),
+                STR_ARG(key));
         for (size_t i = 0; i < m->noptions; i++)
             fprintf(stderr, " %.*s", STR_ARG(m->options[i].key));
         fputc('\n', stderr);
@@ -108,8 +109,8 @@ static int set_place(struct conv_cli *x, struct target *t, const char *arg)
     struct err e = {0};
     const struct json *entry;
     if (strchr(arg, '='))
-        return cli_usage_error("config set: every user of this machine may read a command line; "
-                               "name only the place, and type the value or pipe it in");
+        return cli_usage_error("config set: every user of this machine can read a command line; "
+                               "pass only the name, and type the value or pipe it in");
     if (!secret_read(&x->arena, arena_printf(&x->arena, "%s: ", arg).p, &value)) {
         fprintf(stderr, "nb: no value for '%s'\n", arg);
         return EXIT_FAILED;
@@ -130,10 +131,10 @@ static int set_one(struct conv_cli *x, const struct target *t, const struct mani
     struct err e = {0};
     int code = read_pair(x, arg, &key, &value);
     if (code == EXIT_DONE && is_on_command_line(m, arg, key))
-        return cli_usage_error("config set: '%.*s' is a secret, and every user of this machine may "
-                               "read a command line; name only the key and type the value, or pipe "
-                               "it in",
-                               STR_ARG(key));
+        return cli_usage_error(
+            "config set: '%.*s' is a secret, and every user of this machine can read a command "
+            "line; pass only the key and type the value, or pipe it in",
+            STR_ARG(key));
     if (code == EXIT_DONE && m)
         code = check_pair(m, key, value);
     if (code != EXIT_DONE)
@@ -228,7 +229,7 @@ static int do_get(struct conv_cli *x, const void *options, int argc, char **argv
 static int run_get(struct cli *cli, const void *options, int argc, char **argv)
 {
     if (argc < 1 || argc > 2)
-        return cli_usage_error("config get: name a bundle, and a key if you like");
+        return cli_usage_error("config get: name a bundle, and optionally a key");
     return bundle_cli_with(cli, do_get, options, argc, argv);
 }
 
@@ -253,7 +254,7 @@ static int do_clear(struct conv_cli *x, const void *options, int argc, char **ar
     cli_record(&x->config, "bundle.credential_clear", t.entry->server_name, true,
                str_from(argv[1]));
     if (!x->cli->opt.is_json)
-        printf("%s of %.*s is forgotten.\n", argv[1], STR_ARG(t.entry->server_name));
+        printf("%s of %.*s is deleted.\n", argv[1], STR_ARG(t.entry->server_name));
     restart(x, t.entry);
     return EXIT_DONE;
 }

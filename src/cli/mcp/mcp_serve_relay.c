@@ -135,7 +135,7 @@ static void on_posted(void *ctx, const struct err *e)
     else if (r->post_status != 202)
         answer_refused(r, str_make(l->text, l->n),
                        r->post_status == 413 ? "The message is too large."
-                                             : "The server did not take the message.");
+                                             : "The server did not accept the message.");
     free(l);
     post_next(r);
 }
@@ -163,7 +163,8 @@ void relay_send(struct relay *r, str message)
     if (r->why.code != 0)
         return;
     if (r->queued + message.n > RELAY_QUEUE_MAX) {
-        fail(r, -ENOBUFS, "the running server does not take messages as fast as they come");
+        fail(r, -ENOBUFS,
+             "the running server does not accept messages as fast as the client sends them");
         return;
     }
     struct line *l = xcalloc(1, sizeof *l + message.n);
@@ -217,7 +218,7 @@ static void on_stream_done(void *ctx, const struct err *e)
     if (e->code != 0 || r->stream_status == 200) {
         bool was_open = r->stream_status == 200; /* how it broke off is of no use to anybody */
         fail(r, was_open ? -ECONNRESET : e->code,
-             was_open ? "the running server has gone" : e->msg);
+             was_open ? "the running server closed the connection" : e->msg);
         return;
     }
     arena_init(&a);

@@ -295,7 +295,8 @@ static void print_why(const struct json *m)
     str skill = json_get_string(m, "skill"), phase = json_get_string(m, "phase");
     long long needed = (long long)json_get_int(m, "keywordsNeeded", 0);
     if (skill.n == 0)
-        printf("No skill: it takes one trigger, or %lld keywords of the same skill.\n", needed);
+        printf("No skill matches: a match needs one trigger, or %lld keywords of the same skill.\n",
+               needed);
     else if (str_eq(phase, STR("trigger")))
         printf("%.*s wins: the first skill in load order with a trigger in the message.\n",
                STR_ARG(skill));

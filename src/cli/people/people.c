@@ -182,9 +182,9 @@ static int ask_twice(struct buf *ret, struct err *e)
     if (r == 0)
         r = password_check(buf_str(ret), e);
     if (r == 0)
-        r = ask_secret(&again, "Once more");
+        r = ask_secret(&again, "Repeat the password");
     if (r == 0 && !str_eq(buf_str(ret), buf_str(&again)))
-        r = err_set(e, -EINVAL, "the two are not the same");
+        r = err_set(e, -EINVAL, "the two passwords are different");
     if (r == -ECANCELED)
         err_set(e, r, "nothing was changed");
     if (again.p)

@@ -117,7 +117,7 @@ static const struct user *token_owner(struct people *p, const char *typed)
         return people_user(p, typed);
     if (p->roster->nusers == 1)
         return &p->roster->users[0];
-    (void)cli_usage_error("token create: there are several users; name one with --user USER");
+    (void)cli_usage_error("token create: there are several users; pass --user USER");
     return NULL;
 }
 
@@ -342,7 +342,7 @@ static int do_revoke(struct people *p, const void *options, int argc, char **arg
     if (code == EXIT_DONE && p->cli->opt.is_json)
         printf("{\"id\":\"%.*s\",\"revoked\":true}\n", STR_ARG(id));
     else if (code == EXIT_DONE)
-        fputs("Revoked; what used it is refused from now on.\n", stderr);
+        fputs("Revoked. Requests with this token are refused from now on.\n", stderr);
     return code;
 }
 

@@ -109,7 +109,8 @@ static int ask_provider(struct init *x)
         x->client_secret = arena_cstr(&x->people->arena, buf_str(&secret));
     buf_done(&secret);
     if (r == 0)
-        r = ask(x, &domain, "Let in everybody with an address of this domain (Enter for nobody)",
+        r = ask(x, &domain,
+                "Create accounts automatically for all addresses of this domain (Enter for none)",
                 NULL);
     if (r == 0 && *domain)
         x->domains = (struct arg_list){.items = {domain}, .len = 1};
@@ -119,7 +120,7 @@ static int ask_provider(struct init *x)
 static int ask_rest(struct init *x)
 {
     int r = x->mode == INIT_OIDC ? ask_provider(x) : 0;
-    fputs("\nThe owner of this server, you perhaps:\n", stderr);
+    fputs("\nThe owner of this server (usually you):\n", stderr);
     if (r == 0)
         r = ask_needed(x, &x->email, "E-mail address");
     if (r == 0)
@@ -158,9 +159,9 @@ static int check_options(const struct init *x)
     if (x->mode == INIT_SINGLE)
         return EXIT_DONE;
     if (!x->email)
-        return cli_usage_error("init: --email names the owner");
+        return cli_usage_error("init: --email is required: the address of the owner");
     if (x->mode == INIT_OIDC && (!x->issuer || !x->client_id))
-        return cli_usage_error("init: --issuer and --client-id are needed");
+        return cli_usage_error("init: --issuer and --client-id are required");
     return EXIT_DONE;
 }
 
@@ -393,8 +394,8 @@ static int set_up(struct init *x)
         return EXIT_DONE;
     }
     if (is_store_around(p)) {
-        cli_complain(STR("store.dir is the work directory or holds it; give conversations a "
-                         "directory of their own first"));
+        cli_complain(STR("store.dir is the work directory or contains it; set store.dir to a "
+                         "directory of its own first"));
         return EXIT_FAILED;
     }
     int code = EXIT_DONE;
@@ -439,8 +440,8 @@ static int do_init(struct people *p, const void *options, int argc, char **argv)
                      .client_id = o->client_id,
                      .domains = o->domains};
     if (!instance_is_sole(&p->instance)) {
-        cli_complain(
-            arena_printf(&p->arena, "%s exists: this is set up already", p->instance.path));
+        cli_complain(arena_printf(&p->arena, "%s exists: this installation is already set up",
+                                  p->instance.path));
         return EXIT_FAILED;
     }
     if (!o->mode && !p->cli->is_tty_in)

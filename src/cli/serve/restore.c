@@ -84,7 +84,7 @@ static int check(struct restore *r, struct tar_reader *tar, const struct tar_ent
         return code;
     bool is_there = lstat(path, &st) == 0;
     if (is_there && !S_ISREG(st.st_mode))
-        return err_set(&r->err, -EEXIST, "%s is in the way and is not a file", path);
+        return err_set(&r->err, -EEXIST, "%s exists and is not a file; move it away first", path);
     if (is_there && !r->is_forced)
         return err_set(&r->err, -EEXIST,
                        "%s exists already; --force replaces it, --workdir DIR restores elsewhere",

@@ -159,7 +159,7 @@ int tar_end(struct tar_writer *w, struct err *e)
 
 static int broken(struct err *e, const char *what)
 {
-    return err_set(e, -EBADMSG, "this is not a whole archive: %s", what);
+    return err_set(e, -EBADMSG, "the archive is damaged or incomplete: %s", what);
 }
 
 static bool parse_octal(const char *p, size_t n, uint64_t *ret)

@@ -16,7 +16,7 @@ void journal_recover(const char *dir)
     int r = replay_journals(&store_io_system, dir, &report, &e);
     replay_tell(&report, dir, say, NULL);
     if (r < 0)
-        fprintf(stderr, "nb: warning: what the journal holds may be missing: %s\n", e.msg);
+        fprintf(stderr, "nb: warning: entries of the journal may be missing: %s\n", e.msg);
 }
 
 /* <root>/<name><rest>, for each name. */

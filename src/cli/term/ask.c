@@ -120,6 +120,6 @@ int ask_stdin(struct buf *ret, struct err *e)
 {
     int r = read_line(ret);
     if (r == -ECANCELED)
-        return err_set(e, -EINVAL, "nothing came on standard input");
+        return err_set(e, -EINVAL, "standard input is empty");
     return r < 0 ? err_errno(e, r, "cannot read", "standard input") : 0;
 }

@@ -33,13 +33,13 @@ static bool name_fits(struct gw_request *q, const struct http_req *r, struct err
     if (!member)
         return true;
     if (!http_has_header(r, "mcp-name")) {
-        err_set(e, -EINVAL, "Mcp-Name is missing: it repeats params.%s", member);
+        err_set(e, -EINVAL, "Mcp-Name is missing: it must equal params.%s", member);
         return false;
     }
     if (decode(&q->arena, http_get_header(r, "mcp-name"), &value) &&
         str_eq(value, json_get_string(q->params, member)))
         return true;
-    err_set(e, -EINVAL, "Mcp-Name is not params.%s", member);
+    err_set(e, -EINVAL, "Mcp-Name does not equal params.%s", member);
     return false;
 }
 
@@ -68,7 +68,7 @@ static bool param_fits(struct gw_request *q, const struct http_req *r, const str
     }
     if (is_there == is_wanted && (!is_wanted || values_equal(value, wanted)))
         return true;
-    err_set(e, -EINVAL, "%s does not repeat its argument", name);
+    err_set(e, -EINVAL, "%s does not equal its argument", name);
     return false;
 }
 
@@ -117,7 +117,7 @@ static bool params_fit(struct gw_request *q, const struct http_req *r, struct er
 bool gw_headers_fit(struct gw_request *q, const struct http_req *r, struct err *e)
 {
     if (!str_eq(http_get_header(r, "mcp-method"), q->method)) {
-        err_set(e, -EINVAL, "Mcp-Method is missing, or not the method of the request");
+        err_set(e, -EINVAL, "Mcp-Method is missing, or does not equal the method of the request");
         return false;
     }
     return name_fits(q, r, e) && params_fit(q, r, e);

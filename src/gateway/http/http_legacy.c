@@ -83,7 +83,7 @@ static void post_in_session(struct gw_request *q, struct gw_session *s,
         if (may)
             run_batch(q, s, who, doc);
         else
-            refuse(q, 400, RPC_INVALID_REQUEST, "This revision has no batches.");
+            refuse(q, 400, RPC_INVALID_REQUEST, "This protocol revision does not support batches.");
         return;
     }
     (void)rpc_classify(doc, &m, NULL);
@@ -120,7 +120,8 @@ void gw_legacy_post(struct gw_request *q, struct http_req *r, const struct gatew
     q->era = MCP_ERA_LEGACY;
     gw_http_outlet_init(q, r);
     if (!version_ok(r))
-        refuse(q, 400, RPC_INVALID_REQUEST, "MCP-Protocol-Version names an unknown revision.");
+        refuse(q, 400, RPC_INVALID_REQUEST,
+               "MCP-Protocol-Version names an unknown protocol revision.");
     else if (id.n > 0 && !s)
         refuse(q, 404, -32000, "There is no such session. Send initialize without Mcp-Session-Id.");
     else if (s)

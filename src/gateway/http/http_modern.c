@@ -11,7 +11,8 @@ static void fail_version(struct gw_request *q, str asked)
     json_push(a, supported, json_of_str(STR(MCP_REVISION_MODERN)));
     json_set(a, data, STR("supported"), *supported);
     json_set(a, data, STR("requested"), json_of_str(asked));
-    gw_request_fail_data(q, MCP_UNSUPPORTED_VERSION, data, "This revision is not supported.");
+    gw_request_fail_data(q, MCP_UNSUPPORTED_VERSION, data,
+                         "This protocol revision is not supported.");
 }
 
 bool gw_modern_accept(struct gw_request *q)
@@ -46,10 +47,10 @@ void gw_modern_post(struct gw_request *q, struct http_req *r, const struct rpc_m
         gw_request_free(q);
     } else if (m->kind != RPC_REQUEST) {
         gw_request_fail_status(q, 400, RPC_INVALID_REQUEST, NULL,
-                               "In this revision clients send requests only.");
+                               "In this protocol revision, clients may only send requests.");
     } else if (header.n == 0 || (json_is(version, JSON_STRING) && !str_eq(header, version->s))) {
         gw_request_fail(q, MCP_HEADER_MISMATCH,
-                        "MCP-Protocol-Version is missing, or not the version in _meta.");
+                        "MCP-Protocol-Version is missing, or does not equal the version in _meta.");
     } else if (gw_modern_accept(q)) {
         if (!gw_headers_fit(q, r, &e))
             gw_request_fail(q, MCP_HEADER_MISMATCH, "%s.", e.msg);

@@ -157,7 +157,7 @@ void gw_pipe_take(struct gateway_pipe *p, const struct gateway_caller *who, str 
         send_failure(p, NULL, RPC_PARSE_ERROR, "This line is not valid JSON.");
         gw_request_free(q);
     } else if (doc->type != JSON_OBJECT || rpc_classify(doc, &m, &e) < 0) {
-        send_failure(p, m.id, RPC_INVALID_REQUEST, "This is not a request.");
+        send_failure(p, m.id, RPC_INVALID_REQUEST, "This is not a JSON-RPC request.");
         gw_request_free(q);
     } else if (cancel_modern(p, &m)) {
         gw_request_free(q);

@@ -58,11 +58,12 @@ void gw_ask_session(struct gw_session *s, struct gw_request *q, struct bundle *f
     struct buf b;
     struct json_writer w;
     if (!gw_client_can(s->capabilities, a->kind, a->params)) {
-        mcp_ask_refuse(a, RPC_METHOD_NOT_FOUND, "The client cannot do that.");
+        mcp_ask_refuse(a, RPC_METHOD_NOT_FOUND, "The client does not support this request.");
         return;
     }
     if (count(&s->asks) >= ASKS_MAX) {
-        mcp_ask_refuse(a, RPC_INTERNAL_ERROR, "Too many questions are open.");
+        mcp_ask_refuse(a, RPC_INTERNAL_ERROR,
+                       "Too many requests to this client are waiting for a response.");
         return;
     }
     struct gw_ask *mine = xcalloc(1, sizeof *mine);
@@ -128,7 +129,7 @@ void gw_ask_answered(struct gw_session *s, const struct rpc_message *m)
             pass_on(s, a, m->result);
         else
             mcp_ask_refuse(a, (int)json_get_int(m->error, "code", RPC_INTERNAL_ERROR),
-                           "The client refused.");
+                           "The client returned an error.");
         return;
     }
 }
@@ -139,6 +140,6 @@ void gw_ask_drop_all(struct gw_session *s)
         struct gw_ask *mine = LIST_ENTRY(n, struct gw_ask, node);
         struct mcp_ask *a = mine->ask;
         ask_free(mine);
-        mcp_ask_refuse(a, RPC_INTERNAL_ERROR, "The client has gone.");
+        mcp_ask_refuse(a, RPC_INTERNAL_ERROR, "The client disconnected.");
     }
 }

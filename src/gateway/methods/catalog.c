@@ -187,7 +187,7 @@ static void catalog_free(struct gw_catalog *c)
     for (int i = 0; i < GW_LISTS; i++) {
         struct list_cache *l = &c->lists[i];
         if (l->call)
-            bundle_cancel(l->call, "The list is no longer wanted.");
+            bundle_cancel(l->call, "The bundle or the workspace is closing.");
         LIST_FOREACH (n, &l->waiting) {
             struct gather_part *p = LIST_ENTRY(n, struct gather_part, node);
             p->list = NULL;

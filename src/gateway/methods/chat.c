@@ -8,16 +8,14 @@
 
 static const char DEFINITION[] =
     "{\"title\":\"Chat\",\"description\":\"Send a message to the agent of this workspace and wait "
-    "for its answer. It has all tools of the workspace and remembers the conversation. Without "
-    "conversationId a new conversation begins; its id is in the "
-    "result.\",\"inputSchema\":{\"type\":"
-    "\"object\",\"properties\":{\"message\":{\"type\":\"string\",\"description\":\"What to say\"},"
-    "\"conversationId\":{\"type\":\"string\",\"description\":\"The conversation to go on with\"},"
-    "\"model\":{\"type\":\"string\",\"description\":\"The model to use, instead of the usual "
-    "one\"}},"
-    "\"required\":[\"message\"],\"additionalProperties\":false},\"annotations\":{\"title\":"
-    "\"Chat\","
-    "\"readOnlyHint\":false,\"openWorldHint\":true}}";
+    "for its answer. The agent has all tools of the workspace and remembers the conversation. "
+    "Without conversationId a new conversation begins; its id is in the "
+    "result.\",\"inputSchema\":{\"type\":\"object\",\"properties\":{\"message\":{\"type\":"
+    "\"string\",\"description\":\"The message to "
+    "send\"},\"conversationId\":{\"type\":\"string\",\"description\":\"The conversation to "
+    "continue\"},\"model\":{\"type\":\"string\",\"description\":\"The model to use, instead of the "
+    "default\"}},\"required\":[\"message\"],\"additionalProperties\":false},\"annotations\":{"
+    "\"title\":\"Chat\",\"readOnlyHint\":false,\"openWorldHint\":true}}";
 
 /* Sending is checked when the conversation has been read (runtime/turn/turn.c). */
 const struct access_rule *gateway_chat_rule(void)

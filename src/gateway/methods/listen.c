@@ -138,7 +138,7 @@ void gw_resources_subscribe(struct gw_request *q)
 {
     str uri = json_get_string(q->params, "uri");
     if (!q->session || uri.n == 0)
-        gw_request_fail(q, RPC_INVALID_PARAMS, "resources/subscribe needs a session and a uri.");
+        gw_request_fail(q, RPC_INVALID_PARAMS, "resources/subscribe requires a session and a uri.");
     else if (find_watch(q->session, uri))
         gw_request_empty(q);
     else
@@ -268,11 +268,12 @@ void gw_subscriptions_listen(struct gw_request *q)
 {
     const struct json *wanted = json_get(q->params, "notifications");
     if (!json_is(wanted, JSON_OBJECT)) {
-        gw_request_fail(q, RPC_INVALID_PARAMS, "subscriptions/listen needs notifications.");
+        gw_request_fail(q, RPC_INVALID_PARAMS, "subscriptions/listen requires notifications.");
         return;
     }
     if (count(&q->space->listens) >= GW_LISTENS_MAX || (q->http && !gw_http_outlet_stream(q))) {
-        gw_request_fail(q, RPC_INTERNAL_ERROR, "No stream can be opened.");
+        gw_request_fail(q, RPC_INTERNAL_ERROR,
+                        "Too many subscriptions are open, or this request cannot become a stream.");
         return;
     }
     struct gw_listen *l = ARENA_NEW(&q->arena, struct gw_listen);

@@ -10,7 +10,7 @@ static void set_level(struct gw_request *q)
     str level = json_get_string(q->params, "level");
     int n = protocol_log_level(level);
     if (n < 0) {
-        gw_request_fail(q, RPC_INVALID_PARAMS, "There is no such level.");
+        gw_request_fail(q, RPC_INVALID_PARAMS, "Unknown log level.");
         return;
     }
     if (q->session) {

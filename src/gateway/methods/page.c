@@ -29,7 +29,7 @@ void gw_page_reply(struct gw_request *q, const struct gw_items *all)
     struct buf b;
     struct json_writer w;
     if (!find_page(q, all->len, &from, &to)) {
-        gw_request_fail(q, RPC_INVALID_PARAMS, "This cursor is unknown.");
+        gw_request_fail(q, RPC_INVALID_PARAMS, "Unknown cursor.");
         return;
     }
     gw_write_begin(&w, &b, q);

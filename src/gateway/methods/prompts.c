@@ -34,7 +34,7 @@ static void by_name(struct gw_request *q)
     struct bundle *only = gw_request_bundle(q);
     str name = json_get_string(holder(q), "name");
     if (name.n == 0)
-        gw_request_fail(q, RPC_INVALID_PARAMS, "The name of a prompt is missing.");
+        gw_request_fail(q, RPC_INVALID_PARAMS, "The name of the prompt is missing.");
     else if (only)
         gw_upstream_forward(q, only);
     else

@@ -205,7 +205,7 @@ void gw_resources_read(struct gw_request *q)
 {
     str uri = json_get_string(q->params, "uri");
     if (uri.n == 0)
-        gw_request_fail(q, RPC_INVALID_PARAMS, "resources/read needs a uri.");
+        gw_request_fail(q, RPC_INVALID_PARAMS, "resources/read requires a uri.");
     else
         gw_resources_route(q, uri, read_from);
 }

@@ -59,7 +59,7 @@ void gw_tasks_route(struct gw_request *q)
             &q->arena,
             STR("{\"requiredCapabilities\":{\"extensions\":{\"" MCP_EXTENSION_TASKS "\":{}}}}"), 0,
             &data, NULL);
-        gw_request_fail_data(q, MCP_MISSING_CAPABILITY, data, "The client does not know tasks.");
+        gw_request_fail_data(q, MCP_MISSING_CAPABILITY, data, "The client does not support tasks.");
         return;
     }
     struct bundle *b = find(q, json_get_string(q->params, "taskId"), &id);

@@ -219,7 +219,7 @@ void gw_tools_call(struct gw_request *q)
     struct bundle *b = NULL;
     if (!json_is(json_get(q->params, "name"), JSON_STRING) || (args && args->type != JSON_OBJECT)) {
         gw_request_fail(q, RPC_INVALID_PARAMS,
-                        "tools/call needs a name, and arguments as an object.");
+                        "tools/call requires a name, and arguments as an object.");
         return;
     }
     if (gw_chat_is_offered(q) && str_eq(name, STR(CHAT_TOOL))) {

@@ -93,7 +93,7 @@ static void on_closed(void *ctx, const struct err *e)
 
 static void on_ask(void *ctx, struct mcp_ask *a)
 {
-    mcp_ask_refuse(a, RPC_METHOD_NOT_FOUND, "Nobody is there to be asked.");
+    mcp_ask_refuse(a, RPC_METHOD_NOT_FOUND, "No client is connected that could answer.");
 }
 
 static void private_close(void *ctx)
@@ -205,7 +205,7 @@ void private_connection_take(struct gw_space *s, struct bundle *b, const struct 
     w->pool = p;
     w->abilities = abilities_of(capabilities);
     if (p->nwaiting >= GW_LANE_QUEUE_MAX) {
-        err_set(&e, -EBUSY, "too many requests wait for it");
+        err_set(&e, -EBUSY, "too many requests are waiting for it");
         fn(ctx, NULL, &e);
         return;
     }

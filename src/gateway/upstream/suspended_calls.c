@@ -112,7 +112,7 @@ static size_t suspended_by(const struct gw_space *s, str user_id)
 
 static void on_expired(void *up)
 {
-    upstream_call_cancel(up, "The client did not come back with answers.");
+    upstream_call_cancel(up, "The client did not return with answers in time.");
 }
 
 /* The client gets the questions; the call stays. */
@@ -169,11 +169,11 @@ void suspended_question(struct upstream_call *u, struct mcp_ask *a)
     bool is_full = u->g->nsuspended >= GW_SUSPENDED_MAX ||
                    (q && suspended_by(u->space, actor_user(q->actor)) >= GW_SUSPENDED_USER_MAX);
     if (q && !gw_client_can(q->capabilities, a->kind, a->params)) {
-        mcp_ask_refuse(a, RPC_METHOD_NOT_FOUND, "The client cannot do that.");
+        mcp_ask_refuse(a, RPC_METHOD_NOT_FOUND, "The client does not support this request.");
         return;
     }
     if (is_full && u->handle[0] == 0) {
-        mcp_ask_refuse(a, RPC_INTERNAL_ERROR, "Too many calls wait for their clients.");
+        mcp_ask_refuse(a, RPC_INTERNAL_ERROR, "Too many calls are waiting for their clients.");
         return;
     }
     struct gw_question *x = xcalloc(1, sizeof *x);
@@ -297,7 +297,7 @@ bool suspended_resume(struct gw_request *q)
         take_up(u, q);
     else
         gw_request_fail(q, RPC_INVALID_PARAMS,
-                        "requestState is not one of this request, or has expired.");
+                        "requestState does not belong to this request, or has expired.");
     return true;
 }
 
@@ -308,7 +308,7 @@ bool suspended_evict(struct gw_space *s, const struct gw_pool *pool)
         bool is_ripe = !u->q && clock_mono_ms() - u->suspended_ms >= GW_SUSPEND_LEAST_MS;
         if (!is_ripe || !u->own || !private_connection_is_of(u->own, pool))
             continue;
-        upstream_call_cancel(u, "Others wait for the server.");
+        upstream_call_cancel(u, "Other requests need this connection.");
         return true;
     }
     return false;
@@ -319,7 +319,7 @@ void suspended_drop_all(struct gw_space *s, str user_id)
     LIST_FOREACH (n, &s->suspended) {
         struct upstream_call *u = LIST_ENTRY(n, struct upstream_call, node);
         if (!u->q && (user_id.n == 0 || str_eq(str_from(u->user_id), user_id)))
-            upstream_call_cancel(u, "The workspace is closing.");
+            upstream_call_cancel(u, "The client's access or the workspace has ended.");
     }
 }
 

@@ -140,7 +140,7 @@ static void on_ask(void *ctx, struct mcp_ask *a)
     else if (u->own)
         suspended_question(u, a);
     else
-        mcp_ask_refuse(a, RPC_METHOD_NOT_FOUND, "The client cannot do that.");
+        mcp_ask_refuse(a, RPC_METHOD_NOT_FOUND, "The client does not support this request.");
 }
 
 static void on_ask_gone(void *ctx, struct mcp_ask *a)
@@ -327,7 +327,7 @@ static void answer_error(struct gw_request *q, struct bundle *b, const struct js
         return;
     }
     if (code == MCP_MISSING_CAPABILITY && q->era == MCP_ERA_LEGACY && is_tool) {
-        fail_as_tool(q, "This tool needs something that the client cannot do: %.*s",
+        fail_as_tool(q, "This tool requires something that the client does not support: %.*s",
                      STR_ARG(json_get_string(error, "message")));
         return;
     }
